@@ -1,0 +1,149 @@
+import DataLoader from 'dataloader'
+import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import { type DayNumber, epochOf, firstSlotOfDay, parseDay } from '../../schemas/eth/time.ts'
+import type { DailyRewardRow, ValidatorEpochRow } from '../../schemas/tables.ts'
+import { type Horizon, selectHorizon } from '../queries/horizon.ts'
+import {
+  type ProposalRow,
+  selectProposals,
+  selectValidatorDays,
+  selectValidatorEpochs,
+} from '../queries/validator-days.ts'
+
+export interface DaysKey {
+  readonly index: number
+  readonly from: DayNumber
+  readonly to: DayNumber
+}
+
+export interface DayKey {
+  readonly index: number
+  /** `YYYY-MM-DD`. */
+  readonly day: string
+}
+
+export interface EpochKey {
+  readonly index: number
+  readonly epoch: number
+}
+
+/** What the resolvers of one request share; the loaders ask once per level, and forget with the request. */
+export interface GraphqlContext {
+  readonly warehouse: Warehouse
+  readonly account: string
+  readonly nowMs: number
+  readonly requestId: string
+  readonly horizon: () => Promise<Horizon | undefined>
+  readonly days: DataLoader<DaysKey, DailyRewardRow[], string>
+  readonly epochs: DataLoader<DayKey, ValidatorEpochRow[], string>
+  readonly blocksOfDay: DataLoader<DayKey, ProposalRow[], string>
+  readonly blocksOfEpoch: DataLoader<EpochKey, ProposalRow[], string>
+}
+
+type Request = Pick<GraphqlContext, 'warehouse' | 'account' | 'nowMs' | 'requestId'>
+
+const dayKey = (key: DayKey) => `${key.index}/${key.day}`
+const epochKey = (key: EpochKey) => `${key.index}/${key.epoch}`
+
+export function createContext(request: Request): GraphqlContext {
+  const { warehouse } = request
+  let asked: Promise<Horizon | undefined> | undefined
+  const horizon = () => {
+    asked ??= selectHorizon(warehouse)
+    return asked
+  }
+  return {
+    ...request,
+    horizon,
+    days: new DataLoader((keys) => loadDays(warehouse, keys), {
+      cacheKeyFn: (key) => `${key.index}/${key.from}/${key.to}`,
+    }),
+    epochs: new DataLoader((keys) => loadEpochs(warehouse, horizon, keys), { cacheKeyFn: dayKey }),
+    blocksOfDay: new DataLoader((keys) => loadBlocksOfDays(warehouse, horizon, keys), { cacheKeyFn: dayKey }),
+    blocksOfEpoch: new DataLoader((keys) => loadBlocksOfEpochs(warehouse, horizon, keys), { cacheKeyFn: epochKey }),
+  }
+}
+
+type Horizons = GraphqlContext['horizon']
+
+/** One statement per distinct window: siblings have one and the same. */
+async function loadDays(warehouse: Warehouse, keys: readonly DaysKey[]): Promise<DailyRewardRow[][]> {
+  const windows = Map.groupBy(keys, (key) => `${key.from}/${key.to}`)
+  const found = new Map<string, DailyRewardRow[]>()
+  for (const [window, members] of windows) {
+    const [first] = members
+    if (first === undefined) continue
+    const indices = distinct(members.map((key) => key.index))
+    const rows = await selectValidatorDays(warehouse, { indices, from: first.from, to: first.to })
+    for (const [index, own] of Map.groupBy(rows, (row) => row.validator_index)) found.set(`${index}/${window}`, own)
+  }
+  return keys.map((key) => found.get(`${key.index}/${key.from}/${key.to}`) ?? [])
+}
+
+async function loadEpochs(
+  warehouse: Warehouse,
+  horizon: Horizons,
+  keys: readonly DayKey[],
+): Promise<ValidatorEpochRow[][]> {
+  const known = await horizon()
+  if (known === undefined) return keys.map(() => [])
+  const slots = slotsOfDays(known, keys)
+  const rows = await selectValidatorEpochs(warehouse, {
+    indices: distinct(keys.map((key) => key.index)),
+    days: distinct(keys.map((key) => key.day)),
+    fromEpoch: epochOf(known.clock, slots.fromSlot),
+    toEpoch: epochOf(known.clock, slots.toSlot) + 1,
+  })
+  const found = Map.groupBy(rows, (row) => dayKey({ index: row.validator_index, day: row.day }))
+  return keys.map((key) => found.get(dayKey(key)) ?? [])
+}
+
+async function loadBlocksOfDays(
+  warehouse: Warehouse,
+  horizon: Horizons,
+  keys: readonly DayKey[],
+): Promise<ProposalRow[][]> {
+  const known = await horizon()
+  if (known === undefined) return keys.map(() => [])
+  const indices = distinct(keys.map((key) => key.index))
+  const rows = await selectProposals(warehouse, { indices, ...slotsOfDays(known, keys) })
+  const found = Map.groupBy(rows, (row) => dayKey({ index: row.proposer_index, day: row.day }))
+  return keys.map((key) => found.get(dayKey(key)) ?? [])
+}
+
+async function loadBlocksOfEpochs(
+  warehouse: Warehouse,
+  horizon: Horizons,
+  keys: readonly EpochKey[],
+): Promise<ProposalRow[][]> {
+  const known = await horizon()
+  if (known === undefined) return keys.map(() => [])
+  const { slotsPerEpoch } = known.clock
+  const epochs = keys.map((key) => key.epoch)
+  const rows = await selectProposals(warehouse, {
+    indices: distinct(keys.map((key) => key.index)),
+    fromSlot: smallest(epochs) * slotsPerEpoch,
+    toSlot: (largest(epochs) + 1) * slotsPerEpoch,
+  })
+  const found = Map.groupBy(rows, (row) => epochKey({ index: row.proposer_index, epoch: row.epoch }))
+  return keys.map((key) => found.get(epochKey(key)) ?? [])
+}
+
+/** Slots from the first day to the last one. */
+function slotsOfDays({ clock }: Horizon, keys: readonly DayKey[]): { fromSlot: number; toSlot: number } {
+  const days = distinct(keys.map((key) => key.day)).map((day) => parseDay(day) ?? 0)
+  return { fromSlot: firstSlotOfDay(clock, smallest(days)), toSlot: firstSlotOfDay(clock, largest(days) + 1) }
+}
+
+function distinct<Value>(values: readonly Value[]): Value[] {
+  return [...new Set(values)]
+}
+
+// Spreading a level's keys into Math.min would overflow the stack at some 100,000.
+function smallest(values: readonly number[]): number {
+  return values.reduce((one, other) => Math.min(one, other), Number.MAX_SAFE_INTEGER)
+}
+
+function largest(values: readonly number[]): number {
+  return values.reduce((one, other) => Math.max(one, other), 0)
+}

@@ -1,0 +1,143 @@
+import {
+  type DocumentNode,
+  type FieldNode,
+  type GraphQLObjectType,
+  type GraphQLSchema,
+  getArgumentValues,
+  getNamedType,
+  getOperationAST,
+  getVariableValues,
+  isObjectType,
+  Kind,
+  type SelectionSetNode,
+} from 'graphql/index.js'
+import { dayWindow } from '../day-window.ts'
+
+/** Fields that an answer may hold: about a second of work. */
+export const COST_MAX = 500_000
+export const DEPTH_MAX = 8
+/** Mainnet: 7,200 slots of 12 seconds, 32 to an epoch. */
+const EPOCHS_PER_DAY = 225
+/** Above what a mainnet validator proposes in a day (7,200 blocks among a million), for small networks. */
+const BLOCKS_PER_DAY_ESTIMATE = 10
+
+export interface Cost {
+  readonly cost: number
+  readonly depth: number
+}
+
+interface Measurement {
+  readonly schema: GraphQLSchema
+  readonly variables: Readonly<Record<string, unknown>>
+  readonly nowMs: number
+  readonly fragments: ReadonlyMap<string, { readonly type: string; readonly selection: SelectionSetNode }>
+  /** A fragment is measured once, however often it is spread. */
+  readonly measured: Map<string, Cost>
+}
+
+export interface CostInput {
+  readonly schema: GraphQLSchema
+  /** Validated: without cycles of fragments and unknown fields. */
+  readonly document: DocumentNode
+  readonly operationName: string | undefined
+  readonly variables: Readonly<Record<string, unknown>>
+  readonly nowMs: number
+}
+
+/**
+ * Fields that the answer of an operation may hold, and how deep they are nested: lists count as long as their arguments allow.
+ * Introspection is free here, the validation rules bound it. Undefined when the operation or its variables are wrong, which
+ * the execution will report.
+ */
+export function measureCost(input: CostInput): Cost | undefined {
+  const { schema, document, operationName, variables, nowMs } = input
+  const operation = getOperationAST(document, operationName)
+  const root = operation == null ? undefined : schema.getRootType(operation.operation)
+  if (operation == null || root == null) return undefined
+  const values = getVariableValues(schema, operation.variableDefinitions ?? [], variables)
+  if (values.coerced === undefined) return undefined
+  const fragments = new Map(
+    document.definitions.flatMap((definition) =>
+      definition.kind === Kind.FRAGMENT_DEFINITION
+        ? [[definition.name.value, { type: definition.typeCondition.name.value, selection: definition.selectionSet }]]
+        : [],
+    ),
+  )
+  const measurement = { schema, variables: values.coerced, nowMs, fragments, measured: new Map() }
+  return measureSelection(measurement, root, operation.selectionSet)
+}
+
+function measureSelection(measurement: Measurement, type: GraphQLObjectType, selection: SelectionSetNode): Cost {
+  let cost = 0
+  let depth = 0
+  for (const node of selection.selections) {
+    let part: Cost
+    if (node.kind === Kind.FIELD) part = measureField(measurement, type, node)
+    else if (node.kind === Kind.INLINE_FRAGMENT) part = measureSelection(measurement, type, node.selectionSet)
+    else part = measureFragment(measurement, node.name.value)
+    cost += part.cost
+    depth = Math.max(depth, part.depth)
+  }
+  return { cost, depth }
+}
+
+function measureFragment(measurement: Measurement, name: string): Cost {
+  const known = measurement.measured.get(name)
+  if (known !== undefined) return known
+  const fragment = measurement.fragments.get(name)
+  const type = fragment === undefined ? undefined : measurement.schema.getType(fragment.type)
+  const cost =
+    fragment !== undefined && isObjectType(type)
+      ? measureSelection(measurement, type, fragment.selection)
+      : { cost: 0, depth: 0 }
+  measurement.measured.set(name, cost)
+  return cost
+}
+
+function measureField(measurement: Measurement, parent: GraphQLObjectType, node: FieldNode): Cost {
+  const field = parent.getFields()[node.name.value]
+  if (field === undefined) return { cost: 0, depth: 0 }
+  const type = getNamedType(field.type)
+  if (!isObjectType(type) || node.selectionSet === undefined) return { cost: 1, depth: 1 }
+  const inner = measureSelection(measurement, type, node.selectionSet)
+  const length = listLength(
+    `${parent.name}.${field.name}`,
+    getArgumentValues(field, node, measurement.variables),
+    measurement,
+  )
+  return { cost: 1 + length * inner.cost, depth: 1 + inner.depth }
+}
+
+/** How many objects stand below one value of the field. */
+function listLength(
+  field: string,
+  args: Readonly<Record<string, unknown>>,
+  { nowMs }: Pick<Measurement, 'nowMs'>,
+): number {
+  switch (field) {
+    case 'Query.validators':
+      return typeof args.first === 'number' ? Math.max(1, args.first) : 1
+    case 'Query.days':
+    case 'Validator.days': {
+      const window = dayWindow(nowMs, { start_date: toText(args.from), end_date: toText(args.to) }, 'yesterday')
+      return window.status === 'window' ? window.to - window.from : 1
+    }
+    case 'ValidatorDay.epochs':
+      return EPOCHS_PER_DAY
+    case 'ValidatorDay.blocks':
+      return BLOCKS_PER_DAY_ESTIMATE
+    default:
+      return 1
+  }
+}
+
+function toText(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+/** The sentence for a query that is too large, with what was computed, or undefined when it may run. */
+export function costRefusal({ cost, depth }: Cost): string | undefined {
+  if (depth > DEPTH_MAX) return `the query is ${depth} levels deep, the limit is ${DEPTH_MAX}`
+  if (cost > COST_MAX) return `the query costs ${cost} fields, the limit is ${COST_MAX}`
+  return undefined
+}

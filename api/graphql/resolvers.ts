@@ -1,0 +1,173 @@
+import { GraphQLError } from 'graphql/index.js'
+import { formatEthFromGwei, formatEthFromWei, toWei } from '../../schemas/eth/units.ts'
+import { formatMessage, type RefusalCode } from '../../schemas/routes/envelope.ts'
+import { LIMIT_MAX, LISTED_VALIDATORS_MAX } from '../../schemas/routes/fields.ts'
+import type { DailyRewardRow, ValidatorEpochRow } from '../../schemas/tables.ts'
+import { type DayWindow, dayWindow } from '../day-window.ts'
+import { type AccountDayRow, selectAccountDays } from '../queries/rewards.ts'
+import type { ProposalRow } from '../queries/validator-days.ts'
+import {
+  countValidators,
+  selectValidatorsAfter,
+  type ValidatorFilter,
+  type ValidatorStateRow,
+} from '../queries/validators.ts'
+import { toStatus } from '../validator-status.ts'
+import type { GraphqlContext } from './context.ts'
+
+interface WindowArguments {
+  readonly from?: string | null
+  readonly to?: string | null
+}
+
+interface PageArguments {
+  readonly first?: number | null
+  readonly after?: string | null
+  readonly pubkeys?: readonly string[] | null
+}
+
+/** An expected refusal, with the code and text that the REST API has for it. */
+export function refusalError(code: RefusalCode, detail?: string): GraphQLError {
+  return new GraphQLError(formatMessage(code, detail), { extensions: { code } })
+}
+
+const FIRST_DEFAULT = 10
+const PUBKEY = /^(0x)?[0-9a-f]{96}$/
+const CURSOR = /^[0-9]{1,10}$/
+
+const gwei = (text: string) => ({ gwei: text, eth: formatEthFromGwei(BigInt(text)) })
+const wei = (text: string) => ({ wei: text, eth: formatEthFromWei(BigInt(text)) })
+
+interface Connection {
+  readonly filter: ValidatorFilter | undefined
+  readonly nodes: readonly ValidatorStateRow[]
+  readonly hasNextPage: boolean
+}
+
+export const resolvers = {
+  Query: {
+    newestEpoch: async (_: unknown, __: unknown, context: GraphqlContext) => (await context.horizon())?.epoch ?? null,
+    validators: (_: unknown, args: PageArguments, context: GraphqlContext) => loadConnection(args, context),
+    days: async (_: unknown, args: WindowArguments, context: GraphqlContext) => {
+      const { from, to } = windowOf(args, context)
+      return selectAccountDays(context.warehouse, { account: context.account, from, to })
+    },
+  },
+  ValidatorConnection: {
+    totalCount: ({ filter }: Connection, _: unknown, context: GraphqlContext) =>
+      filter === undefined ? 0 : countValidators(context.warehouse, filter),
+    pageInfo: ({ nodes, hasNextPage }: Connection) => ({
+      hasNextPage,
+      endCursor: nodes.at(-1)?.validator_index.toString() ?? null,
+    }),
+  },
+  Validator: {
+    index: (row: ValidatorStateRow) => row.validator_index,
+    withdrawalCredentials: (row: ValidatorStateRow) => row.withdrawal_credentials,
+    status: (row: ValidatorStateRow) => toStatus(row.status),
+    slashed: (row: ValidatorStateRow) => row.slashed === 1,
+    balance: (row: ValidatorStateRow) => gwei(row.balance_gwei),
+    effectiveBalance: (row: ValidatorStateRow) => gwei(row.effective_balance_gwei),
+    activationEpoch: (row: ValidatorStateRow) => row.activation_epoch,
+    exitEpoch: (row: ValidatorStateRow) => row.exit_epoch,
+    withdrawableEpoch: (row: ValidatorStateRow) => row.withdrawable_epoch,
+    days: (row: ValidatorStateRow, args: WindowArguments, context: GraphqlContext) => {
+      const { from, to } = windowOf(args, context)
+      return context.days.load({ index: row.validator_index, from, to })
+    },
+  },
+  AccountDay: {
+    date: (row: AccountDayRow) => row.day,
+    consensusReward: (row: AccountDayRow) => gwei(row.cl_reward_gwei),
+    executionReward: (row: AccountDayRow) => wei(row.el_reward_wei),
+    totalReward: totalReward,
+    validatorsCount: (row: AccountDayRow) => Number(row.validators),
+    validatorsActiveCount: (row: AccountDayRow) => Number(row.earning),
+  },
+  ValidatorDay: {
+    date: (row: DailyRewardRow) => row.day,
+    source: (row: DailyRewardRow) => gwei(row.source_gwei),
+    target: (row: DailyRewardRow) => gwei(row.target_gwei),
+    head: (row: DailyRewardRow) => gwei(row.head_gwei),
+    inactivity: (row: DailyRewardRow) => gwei(row.inactivity_gwei),
+    sync: (row: DailyRewardRow) => gwei(row.sync_gwei),
+    proposer: (row: DailyRewardRow) => gwei(row.proposer_gwei),
+    slashingPenalty: (row: DailyRewardRow) => gwei(row.slashing_penalty_gwei),
+    consensusReward: (row: DailyRewardRow) => gwei(row.cl_reward_gwei),
+    executionReward: (row: DailyRewardRow) => wei(row.el_reward_wei),
+    totalReward: totalReward,
+    deposits: (row: DailyRewardRow) => gwei(row.deposits_gwei),
+    withdrawals: (row: DailyRewardRow) => gwei(row.withdrawals_gwei),
+    returnedFromQueue: (row: DailyRewardRow) => gwei(row.returned_from_queue_gwei),
+    balanceStart: (row: DailyRewardRow) => gwei(row.balance_start_gwei),
+    balanceEnd: (row: DailyRewardRow) => gwei(row.balance_end_gwei),
+    residual: (row: DailyRewardRow) => gwei(row.residual_gwei),
+    blocksCount: (row: DailyRewardRow) => row.blocks,
+    epochs: (row: DailyRewardRow, _: unknown, context: GraphqlContext) =>
+      context.epochs.load({ index: row.validator_index, day: row.day }),
+    blocks: (row: DailyRewardRow, _: unknown, context: GraphqlContext) =>
+      context.blocksOfDay.load({ index: row.validator_index, day: row.day }),
+  },
+  ValidatorEpoch: {
+    source: (row: ValidatorEpochRow) => gwei(row.source_gwei),
+    target: (row: ValidatorEpochRow) => gwei(row.target_gwei),
+    head: (row: ValidatorEpochRow) => gwei(row.head_gwei),
+    inactivity: (row: ValidatorEpochRow) => gwei(row.inactivity_gwei),
+    balance: (row: ValidatorEpochRow) => gwei(row.balance_gwei),
+    effectiveBalance: (row: ValidatorEpochRow) => gwei(row.effective_balance_gwei),
+    status: (row: ValidatorEpochRow) => toStatus(row.status),
+    slashed: (row: ValidatorEpochRow) => row.slashed === 1,
+    blocks: (row: ValidatorEpochRow, _: unknown, context: GraphqlContext) =>
+      context.blocksOfEpoch.load({ index: row.validator_index, epoch: row.epoch }),
+  },
+  Block: {
+    slot: (row: ProposalRow) => Number(row.slot),
+    blockRoot: (row: ProposalRow) => row.block_root,
+    blockNumber: (row: ProposalRow) => Number(row.execution_block_number),
+    blockHash: (row: ProposalRow) => row.execution_block_hash,
+    feeRecipient: (row: ProposalRow) => row.fee_recipient,
+    attestations: (row: ProposalRow) => gwei(row.attestations_gwei),
+    syncAggregate: (row: ProposalRow) => gwei(row.sync_aggregate_gwei),
+    proposerSlashings: (row: ProposalRow) => gwei(row.proposer_slashings_gwei),
+    attesterSlashings: (row: ProposalRow) => gwei(row.attester_slashings_gwei),
+    // An unknown revenue is not a revenue of zero.
+    revenue: (row: ProposalRow) => (row.revenue_class === '' ? null : wei(row.revenue_wei)),
+    claimed: (row: ProposalRow) => (row.revenue_class === '' ? null : wei(row.claimed_wei)),
+    revenueClass: (row: ProposalRow) => (row.revenue_class === '' ? null : row.revenue_class),
+    revenueRecipient: (row: ProposalRow) => (row.revenue_class === '' ? null : row.recipient),
+  },
+}
+
+async function loadConnection(args: PageArguments, context: GraphqlContext): Promise<Connection> {
+  const first = args.first ?? FIRST_DEFAULT
+  if (first < 1 || first > LIMIT_MAX) throw refusalError('400', `first is not between 1 and ${LIMIT_MAX}`)
+  const after = args.after ?? undefined
+  if (after !== undefined && !CURSOR.test(after)) throw refusalError('400', 'after is not a cursor of this list')
+  const pubkeys = (args.pubkeys ?? []).map((text) => text.toLowerCase())
+  if (pubkeys.length > LISTED_VALIDATORS_MAX || !pubkeys.every((text) => PUBKEY.test(text))) {
+    throw refusalError('400', `pubkeys is not a list of at most ${LISTED_VALIDATORS_MAX} public keys`)
+  }
+  const horizon = await context.horizon()
+  if (horizon === undefined) return { filter: undefined, nodes: [], hasNextPage: false }
+  const filter = {
+    account: context.account,
+    epoch: horizon.epoch,
+    pubkeys: pubkeys.map((text) => (text.startsWith('0x') ? text : `0x${text}`)),
+    credentials: [],
+  }
+  // One more than asked tells whether there is a next page.
+  const page = { after: after === undefined ? -1 : Number(after), limit: first + 1 }
+  const rows = await selectValidatorsAfter(context.warehouse, filter, page)
+  return { filter, nodes: rows.slice(0, first), hasNextPage: rows.length > first }
+}
+
+function windowOf(args: WindowArguments, context: GraphqlContext): DayWindow {
+  const query = { start_date: args.from ?? undefined, end_date: args.to ?? undefined }
+  const window = dayWindow(context.nowMs, query, 'yesterday')
+  if (window.status === 'refused') throw refusalError(window.code, window.detail)
+  return window
+}
+
+function totalReward(row: { readonly el_reward_wei: string; readonly cl_reward_gwei: string }) {
+  return wei((BigInt(row.el_reward_wei) + toWei(BigInt(row.cl_reward_gwei))).toString())
+}

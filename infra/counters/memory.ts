@@ -1,0 +1,107 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Counters, Taken } from '../ports/counters.ts'
+import { inTransaction, openSqliteFile, withSqliteErrors } from '../sqlite-file.ts'
+
+/** Shorter windows are not saved: before a restart is over, they are. */
+const SAVED_WINDOW_MS_MIN = 60_000
+/** Windows that have ended are dropped after this many takes, so the memory holds about as many as are in use. */
+const TAKES_BETWEEN_SWEEPS = 10_000
+
+const SCHEMA_VERSION = 1
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS windows (
+    key     TEXT    NOT NULL PRIMARY KEY,
+    used    INTEGER NOT NULL,
+    ends_at INTEGER NOT NULL
+  ) WITHOUT ROWID;
+`
+
+interface Window {
+  used: number
+  readonly endsAt: number
+  readonly saved: boolean
+}
+
+/**
+ * Counters of one process. With `file`, windows of a minute and longer are in SQLite before their take resolves, so a kill
+ * gives nobody a second quota; the takes of one turn of the event loop share a transaction.
+ */
+export async function openMemoryCounters(options: { readonly file?: string } = {}): Promise<Counters> {
+  if (options.file === undefined) return new MemoryCounters(undefined)
+  const db = openSqliteFile({
+    file: options.file,
+    code: 'counters',
+    schema: SCHEMA,
+    schemaVersion: SCHEMA_VERSION,
+    synchronous: 'NORMAL', // a power cut may give back the takes of the last seconds
+  })
+  return new MemoryCounters(db)
+}
+
+class MemoryCounters implements Counters {
+  readonly #windows = new Map<string, Window>()
+  readonly #db: DatabaseSync | undefined
+  readonly #save: StatementSync | undefined
+  readonly #unsaved = new Set<string>()
+  #saving: Promise<void> | undefined
+  #takes = 0
+
+  constructor(db: DatabaseSync | undefined) {
+    this.#db = db
+    this.#save = db?.prepare(
+      'INSERT INTO windows (key, used, ends_at) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET used = excluded.used, ends_at = excluded.ends_at',
+    )
+    for (const row of db?.prepare('SELECT key, used, ends_at FROM windows').iterate() ?? []) {
+      this.#windows.set(String(row.key), { used: Number(row.used), endsAt: Number(row.ends_at), saved: true })
+    }
+  }
+
+  async take(key: string, cost: number, limit: number, windowMs: number, now: number): Promise<Taken> {
+    if (++this.#takes % TAKES_BETWEEN_SWEEPS === 0) this.#sweep(now)
+    const found = this.#windows.get(key)
+    const running = found !== undefined && now < found.endsAt ? found : undefined
+    const used = running?.used ?? 0
+    if (used + cost > limit) {
+      return { allowed: false, remaining: Math.max(limit - used, 0), resetMs: running ? running.endsAt - now : 0 }
+    }
+    const window = running ?? { used: 0, endsAt: now + windowMs, saved: windowMs >= SAVED_WINDOW_MS_MIN }
+    window.used += cost
+    this.#windows.set(key, window)
+    const taken = { allowed: true, remaining: limit - window.used, resetMs: window.endsAt - now }
+    if (this.#db !== undefined && window.saved) await this.#saved(key)
+    return taken
+  }
+
+  #saved(key: string): Promise<void> {
+    this.#unsaved.add(key)
+    this.#saving ??= nextTurn().then(() => this.#flush())
+    return this.#saving
+  }
+
+  #flush(): void {
+    this.#saving = undefined
+    const keys = [...this.#unsaved]
+    this.#unsaved.clear()
+    const [db, save] = [this.#db, this.#save]
+    if (db === undefined || save === undefined) return
+    withSqliteErrors('counters', () =>
+      inTransaction(db, () => {
+        for (const key of keys) {
+          const window = this.#windows.get(key)
+          if (window !== undefined) save.run(key, window.used, window.endsAt)
+        }
+      }),
+    )
+  }
+
+  #sweep(now: number): void {
+    for (const [key, window] of this.#windows) if (window.endsAt <= now) this.#windows.delete(key)
+    withSqliteErrors('counters', () => this.#db?.prepare('DELETE FROM windows WHERE ends_at <= ?').run(now))
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#saving
+    if (this.#db?.isOpen) this.#db.close()
+  }
+}

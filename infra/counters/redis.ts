@@ -1,0 +1,64 @@
+import { Redis } from 'ioredis'
+import type { Counters, Taken } from '../ports/counters.ts'
+import { withRedisErrors } from '../redis-errors.ts'
+
+/** A window's key outlives it by this much: the clocks of callers and of Redis differ, and only the callers' clocks count. */
+const CLOCK_SLACK_MS = 60_000
+/** A call of the gateway waits for its take; rather an error at once than an answer after seconds. */
+const COMMAND_TIMEOUT_MS = 2_000
+const RETRIES_MAX = 1
+
+/** Redis runs a script without anything in between, so look and take are one step. Returns allowed, remaining, resetMs. */
+const TAKE = `
+  local cost, limit, windowMs, now = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+  local window = redis.call('HMGET', KEYS[1], 'used', 'endsAt')
+  local used, endsAt = tonumber(window[1] or 0), tonumber(window[2] or 0)
+  local running = now < endsAt
+  if not running then used = 0 end
+  if used + cost > limit then
+    return { 0, math.max(limit - used, 0), running and endsAt - now or 0 }
+  end
+  if not running then
+    endsAt = now + windowMs
+    redis.call('HSET', KEYS[1], 'endsAt', endsAt)
+    redis.call('PEXPIRE', KEYS[1], windowMs + tonumber(ARGV[5]))
+  end
+  redis.call('HSET', KEYS[1], 'used', used + cost)
+  return { 1, limit - used - cost, endsAt - now }
+`
+
+/**
+ * Counters that all processes share, in Redis. Whether windows survive a restart of Redis is a matter of its own settings
+ * (append-only file). Throws AppError `counters` when Redis does not answer in time.
+ */
+export async function openRedisCounters(options: {
+  readonly redisUrl: string
+  readonly prefix: string
+}): Promise<Counters> {
+  const redis = new Redis(options.redisUrl, {
+    lazyConnect: true,
+    maxRetriesPerRequest: RETRIES_MAX,
+    commandTimeout: COMMAND_TIMEOUT_MS,
+  })
+  redis.on('error', () => {}) // every command rejects with its own failure; without a listener ioredis prints addresses
+  await withRedisErrors('counters', async () => {
+    try {
+      await redis.connect()
+    } catch (error) {
+      redis.disconnect()
+      throw error
+    }
+  })
+  return {
+    take: (key, cost, limit, windowMs, now) =>
+      withRedisErrors('counters', async () =>
+        toTaken(await redis.eval(TAKE, 1, options.prefix + key, cost, limit, windowMs, now, CLOCK_SLACK_MS)),
+      ),
+    [Symbol.asyncDispose]: async () => redis.disconnect(),
+  }
+}
+
+function toTaken(answer: unknown): Taken {
+  const [allowed, remaining, resetMs] = answer as [number, number, number]
+  return { allowed: allowed === 1, remaining, resetMs }
+}

@@ -1,0 +1,73 @@
+import { SLOTS_PER_EPOCH } from '@lodestar/params'
+import { getValidatorStatus, mapToGeneralStatus, type phase0 } from '@lodestar/types'
+import type { SlotRecord } from '../consensus/history.ts'
+import { toHex } from '../consensus/keys.ts'
+import { BeaconApiError } from './api-error.ts'
+
+/** FAR_FUTURE_EPOCH on the wire: 2^64 - 1. */
+const FAR_FUTURE_TEXT = '18446744073709551615'
+
+const STATUSES = new Set([
+  'pending_initialized',
+  'pending_queued',
+  'active_ongoing',
+  'active_exiting',
+  'active_slashed',
+  'exited_unslashed',
+  'exited_slashed',
+  'withdrawal_possible',
+  'withdrawal_done',
+  'active',
+  'pending',
+  'exited',
+  'withdrawal',
+])
+
+/** The registry's entries are shared between slots, so each one's text is made once. */
+const validatorTexts = new WeakMap<phase0.Validator, string>()
+
+function epochText(epoch: number): string {
+  return Number.isFinite(epoch) ? String(epoch) : FAR_FUTURE_TEXT
+}
+
+function validatorText(validator: phase0.Validator): string {
+  const known = validatorTexts.get(validator)
+  if (known !== undefined) return known
+  const text = JSON.stringify({
+    pubkey: toHex(validator.pubkey),
+    withdrawal_credentials: toHex(validator.withdrawalCredentials),
+    effective_balance: String(validator.effectiveBalance),
+    slashed: validator.slashed,
+    activation_eligibility_epoch: epochText(validator.activationEligibilityEpoch),
+    activation_epoch: epochText(validator.activationEpoch),
+    exit_epoch: epochText(validator.exitEpoch),
+    withdrawable_epoch: epochText(validator.withdrawableEpoch),
+  })
+  validatorTexts.set(validator, text)
+  return text
+}
+
+export function checkStatuses(statuses: readonly string[]): void {
+  const unknown = statuses.find((status) => !STATUSES.has(status))
+  if (unknown !== undefined) throw new BeaconApiError(400, `Invalid validator status: ${unknown.slice(0, 80)}`)
+}
+
+/** The JSON list of /states/{state_id}/validators; `statuses` may be specific or general ones, none means all. */
+export function validatorsText(record: SlotRecord, indices: readonly number[], statuses: readonly string[]): string {
+  const epoch = Math.floor(record.slot / SLOTS_PER_EPOCH)
+  const entries: string[] = []
+  for (const index of indices) {
+    const validator = record.registry[index] as phase0.Validator
+    const status = getValidatorStatus(validator, epoch)
+    if (statuses.length > 0 && !statuses.includes(status) && !statuses.includes(mapToGeneralStatus(status))) continue
+    entries.push(
+      `{"index":"${index}","balance":"${record.balances[index]}","status":"${status}","validator":${validatorText(validator)}}`,
+    )
+  }
+  return `[${entries.join(',')}]`
+}
+
+/** The JSON list of /states/{state_id}/validator_balances. */
+export function balancesText(record: SlotRecord, indices: readonly number[]): string {
+  return `[${indices.map((index) => `{"index":"${index}","balance":"${record.balances[index]}"}`).join(',')}]`
+}

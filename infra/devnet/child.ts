@@ -1,0 +1,66 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { AppError } from '../../schemas/errors.ts'
+
+/** What the devnet's process tells the one that started it. */
+export type DevnetMessage =
+  | {
+      readonly kind: 'ready'
+      readonly beaconUrl: string
+      readonly executionUrl: string
+      readonly genesisTimeSec: number
+    }
+  | { readonly kind: 'progress'; readonly slot: number; readonly targetSlot: number }
+
+export interface DevnetProcess extends AsyncDisposable {
+  readonly beaconUrl: string
+  readonly executionUrl: string
+  readonly genesisTimeSec: number
+  /** Rejects when the devnet ends without having been asked to. */
+  readonly ended: Promise<never>
+}
+
+/** A devnet that does not stop by itself in this time is killed; its chain is regenerated at the next start anyway. */
+const STOP_TIMEOUT_MS = 5_000
+
+/**
+ * Runs `main.ts devnet` as a child process, so that history is produced on its own core; resolves when its servers listen.
+ * The child ends with us: it watches the channel between the two processes.
+ */
+export async function openDevnetProcess(options: {
+  readonly mainFile: string
+  readonly onProgress: (slot: number, targetSlot: number) => void
+}): Promise<DevnetProcess> {
+  const child = fork(options.mainFile, ['devnet'], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+  const exited = once(child, 'exit')
+  let stopping = false
+  const ended = exited.then(([code, signal]) => {
+    if (stopping) return new Promise<never>(() => {})
+    throw new AppError(
+      'usage',
+      `The devnet ended by itself (${signal ?? `exit code ${code}`}): its own message is above.`,
+    )
+  })
+  const ready = new Promise<Extract<DevnetMessage, { kind: 'ready' }>>((resolve) => {
+    child.on('message', (message) => {
+      const told = message as DevnetMessage
+      if (told.kind === 'ready') resolve(told)
+      else options.onProgress(told.slot, told.targetSlot)
+    })
+  })
+  const { beaconUrl, executionUrl, genesisTimeSec } = await Promise.race([ready, ended])
+  return {
+    beaconUrl,
+    executionUrl,
+    genesisTimeSec,
+    ended,
+    async [Symbol.asyncDispose]() {
+      stopping = true
+      if (child.exitCode !== null || child.signalCode !== null) return
+      const kill = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS)
+      child.kill('SIGTERM')
+      await exited
+      clearTimeout(kill)
+    },
+  }
+}

@@ -1,0 +1,264 @@
+import type { BeaconConfig } from '@lodestar/config'
+import { MAX_VOLUNTARY_EXITS, SLOTS_PER_EPOCH } from '@lodestar/params'
+import { type CachedBeaconStateFulu, processSlots } from '@lodestar/state-transition'
+import type { phase0 } from '@lodestar/types'
+import type { ExecutionEngine, Hex } from '../engine.ts'
+import type { Incident, Scenario } from '../scenario.ts'
+import { attestationRewards, type TransitionFacts } from './attestation-rewards.ts'
+import { payloadRequest, produceBlock } from './block.ts'
+import type { ChainEvents } from './chain-event.ts'
+import { createDuties, type Duties } from './duties.ts'
+import type { Genesis } from './genesis.ts'
+import { type BlockRecord, History, type SlotRecord } from './history.ts'
+import { IncidentQueue, noOperations, type Operations } from './incidents.ts'
+import { fromHex, toHex } from './keys.ts'
+import { createSigner, type Signer } from './signer.ts'
+import { slotRecordOf } from './slot-record.ts'
+import { castVotes, emptyVotePool, takeAttestations, type VotePool } from './vote-pool.ts'
+
+/** Exits that came from outside; the chain asks for them block by block. */
+export interface ExitPool {
+  /** Those that the block of the state's slot contains, at most `limit`. */
+  take(state: CachedBeaconStateFulu, limit: number): readonly phase0.SignedVoluntaryExit[]
+}
+
+export interface ChainOptions {
+  readonly seed: string
+  readonly scenario: Scenario
+  readonly genesis: Genesis
+  readonly engine: ExecutionEngine
+  readonly events: ChainEvents
+  readonly exits: ExitPool
+}
+
+type Reorg = Extract<Incident, { kind: 'reorg' }>
+
+/** Where the chain goes on once the blocks after it are orphaned. */
+interface ForkPoint {
+  readonly state: CachedBeaconStateFulu
+  readonly pool: VotePool
+  readonly executionHash: Hex
+  readonly firstSlot: number
+  readonly depth: number
+}
+
+/** Produces one slot after the other: a block on both layers, or none. One call at a time. */
+export class Chain {
+  readonly history = new History()
+  readonly config: BeaconConfig
+  readonly #engine: ExecutionEngine
+  readonly #events: ChainEvents
+  readonly #exits: ExitPool
+  readonly #duties: Duties
+  readonly #signer: Signer
+  readonly #incidents: IncidentQueue
+  /** The state of the head that readers see, and the one that the next slot builds on; they differ within a reorg only. */
+  #headState: CachedBeaconStateFulu
+  #tip: CachedBeaconStateFulu
+  #pool: VotePool = emptyVotePool
+  #executionHash: Hex
+  #fork: ForkPoint | undefined
+  #orphanVotes: VotePool = emptyVotePool
+  #reorgs: Reorg[]
+  #finalizedEpochAnnounced = 0
+
+  constructor(options: ChainOptions) {
+    const { genesis, seed, scenario, engine } = options
+    this.config = genesis.config
+    this.#engine = engine
+    this.#events = options.events
+    this.#exits = options.exits
+    this.#duties = createDuties(seed, scenario)
+    this.#signer = createSigner(seed, genesis.config)
+    this.#incidents = new IncidentQueue(seed, scenario, this.#signer)
+    this.#reorgs = scenario.incidents.filter((incident): incident is Reorg => incident.kind === 'reorg')
+    this.#headState = genesis.state
+    this.#tip = genesis.state
+    this.#executionHash = engine.genesisHash
+    this.history.append(slotRecordOf(genesis.state, genesisRecord(genesis, engine.genesisHash), undefined))
+    this.#vote()
+  }
+
+  /** The state at the head slot; not to be changed. */
+  get state(): CachedBeaconStateFulu {
+    return this.#headState
+  }
+
+  /**
+   * Plays the slot after the head slot and announces what it brought. Readers see the old head until the new one is
+   * complete, in a reorg too.
+   */
+  async produceSlot(): Promise<void> {
+    const slot = this.history.headSlot + 1
+    const fork = this.#fork
+    if (fork === undefined) this.#beginReorg(slot)
+    const replaces = fork !== undefined && slot === fork.firstSlot + fork.depth ? fork : undefined
+    const emptied = replaces === undefined ? [] : await this.#stepBack(replaces)
+    const state = this.#advance(slot)
+    const block = await this.#propose(state, replaces !== undefined)
+    const before = this.history.head
+    if (replaces !== undefined) {
+      this.history.revertTo(replaces.firstSlot - 1)
+      this.#headState = replaces.state
+      for (const empty of emptied) this.#append(empty, undefined)
+    }
+    const parent = this.history.head
+    this.#append(state, block)
+    this.#vote()
+    if (block !== undefined) this.#announce(block, parent, replaces === undefined ? undefined : before)
+  }
+
+  /** A copy of the tip moved to the slot; an epoch's end on the way gives the attestation rewards of the epoch before. */
+  #advance(slot: number): CachedBeaconStateFulu {
+    const increments = this.#tip.epochCtx.effectiveBalanceIncrements
+    const transitions: TransitionFacts[] = []
+    const validatorMonitor = {
+      registerValidatorStatuses(currentEpoch: number, _: number[], flags: number[], active: boolean[]) {
+        transitions.push({ currentEpoch, flags: Uint8Array.from(flags), activeInCurrentEpoch: [...active], increments })
+      },
+    }
+    const state = processSlots(this.#tip, slot, undefined, { validatorMonitor }) as CachedBeaconStateFulu
+    for (const facts of transitions) {
+      // Nothing is rewarded in the transition that ends the genesis epoch.
+      if (facts.currentEpoch > 0) this.history.addAttestationRewards(attestationRewards(facts, state))
+    }
+    return state
+  }
+
+  async #propose(state: CachedBeaconStateFulu, afterReorg: boolean): Promise<BlockRecord | undefined> {
+    const { slot } = state
+    const proposerIndex = state.epochCtx.getBeaconProposer(slot)
+    if (state.validators.getReadonly(proposerIndex).slashed) return undefined
+    const forced = this.#fork !== undefined || afterReorg
+    if (!forced && !this.#duties.proposes(slot, proposerIndex)) return undefined
+    const building = this.#engine.build(payloadRequest(state, this.#executionHash, proposerIndex))
+    // While the execution side works, everything that does not need its block.
+    const { attestations, pool } = takeAttestations(this.#pool, slot, (label) => this.#signer.aggregate(label))
+    const participates = this.#duties.syncParticipation(slot, state.validators.length)
+    const operations = this.#operations(state)
+    this.history.head.head.signature()
+    const randaoReveal = this.#signer.randaoReveal(slot, proposerIndex)
+    const built = await building
+    const parts = { proposerIndex, built, operations, attestations, participates, randaoReveal }
+    const block = produceBlock(state, parts, this.#signer)
+    this.#pool = pool
+    this.#executionHash = block.executionHash
+    return block
+  }
+
+  /** Blocks that will be orphaned contain none: what is played once must not be lost. */
+  #operations(state: CachedBeaconStateFulu): Operations {
+    if (this.#fork !== undefined) return noOperations
+    const operations = this.#incidents.take(state)
+    const outside = this.#exits.take(state, MAX_VOLUNTARY_EXITS - operations.voluntaryExits.length)
+    return { ...operations, voluntaryExits: [...operations.voluntaryExits, ...outside] }
+  }
+
+  #append(state: CachedBeaconStateFulu, block: BlockRecord | undefined): void {
+    this.history.append(slotRecordOf(state, block, { record: this.history.head, state: this.#headState }))
+    this.#headState = state
+    this.#tip = state
+  }
+
+  #vote(): void {
+    const { slot, head, block } = this.history.head
+    const epochStart = slot - (slot % SLOTS_PER_EPOCH)
+    const cast = castVotes(emptyVotePool, {
+      state: this.#headState,
+      slot,
+      headRoot: fromHex(head.root),
+      previousHeadRoot: fromHex(block === undefined || slot === 0 ? head.root : head.parentRoot),
+      targetRoot: fromHex((this.history.slot(epochStart) as SlotRecord).head.root),
+      duties: this.#duties,
+    })
+    this.#pool = [...this.#pool, ...cast]
+    if (this.#fork !== undefined) this.#orphanVotes = [...this.#orphanVotes, ...cast]
+  }
+
+  /** Remembers the head when the scenario wants the blocks from this slot on orphaned. */
+  #beginReorg(slot: number): void {
+    if (this.#fork !== undefined) return
+    const due = this.#reorgs.find((reorg) => reorg.slot <= slot)
+    if (due === undefined || !this.#canReorg(slot, due.depth)) return
+    this.#reorgs = this.#reorgs.flatMap((reorg) => {
+      if (reorg !== due) return [reorg]
+      return due.everySlots === undefined ? [] : [{ ...due, slot: due.slot + due.everySlots }]
+    })
+    const executionHash = this.#executionHash
+    this.#fork = { state: this.#tip, pool: this.#pool, executionHash, firstSlot: slot, depth: due.depth }
+    this.#orphanVotes = emptyVotePool
+  }
+
+  /** The orphaned blocks and the one that replaces them lie within one epoch and have proposers who may propose. */
+  #canReorg(slot: number, depth: number): boolean {
+    if (slot % SLOTS_PER_EPOCH === 0 || (slot % SLOTS_PER_EPOCH) + depth >= SLOTS_PER_EPOCH) return false
+    const { epochCtx, validators } = this.#headState
+    for (let s = slot; s <= slot + depth; s++) {
+      if (validators.getReadonly(epochCtx.getBeaconProposer(s)).slashed) return false
+    }
+    return true
+  }
+
+  /** Returns to the fork point, with the votes that were cast since; the orphaned blocks' slots become empty ones. */
+  async #stepBack(fork: ForkPoint): Promise<readonly CachedBeaconStateFulu[]> {
+    await this.#engine.rollbackTo(fork.executionHash)
+    this.#tip = fork.state
+    this.#pool = [...fork.pool, ...this.#orphanVotes]
+    this.#executionHash = fork.executionHash
+    this.#fork = undefined
+    return Array.from({ length: fork.depth }, (_, i) => {
+      this.#tip = this.#advance(fork.firstSlot + i)
+      return this.#tip
+    })
+  }
+
+  #announce(block: BlockRecord, parent: SlotRecord, orphanedHead: SlotRecord | undefined): void {
+    const record = this.history.head
+    const { epochCtx } = this.#headState
+    this.#events.publish({ topic: 'block', slot: block.slot, block: block.root })
+    if (orphanedHead !== undefined) {
+      this.#events.publish({
+        topic: 'chain_reorg',
+        slot: block.slot,
+        depth: orphanedHead.head.slot - parent.head.slot,
+        oldHeadBlock: orphanedHead.head.root,
+        newHeadBlock: block.root,
+        oldHeadState: orphanedHead.head.stateRoot,
+        newHeadState: block.stateRoot,
+        epoch: Math.floor(block.slot / SLOTS_PER_EPOCH),
+      })
+    }
+    this.#events.publish({
+      topic: 'head',
+      slot: block.slot,
+      block: block.root,
+      state: block.stateRoot,
+      epochTransition: Math.floor(parent.head.slot / SLOTS_PER_EPOCH) !== Math.floor(block.slot / SLOTS_PER_EPOCH),
+      previousDutyDependentRoot: epochCtx.previousDecisionRoot as Hex,
+      currentDutyDependentRoot: epochCtx.currentDecisionRoot as Hex,
+    })
+    const { finalized } = record.finality
+    if (finalized.epoch === this.#finalizedEpochAnnounced) return
+    this.#finalizedEpochAnnounced = finalized.epoch
+    const finalizedBlock = this.history.blockByRoot(finalized.root) as BlockRecord
+    const { root, stateRoot } = finalizedBlock
+    this.#events.publish({ topic: 'finalized_checkpoint', block: root, state: stateRoot, epoch: finalized.epoch })
+  }
+}
+
+function genesisRecord(genesis: Genesis, executionHash: Hex): BlockRecord {
+  const header = genesis.state.latestBlockHeader
+  return {
+    root: toHex(genesis.blockRoot),
+    slot: 0,
+    proposerIndex: 0,
+    parentRoot: toHex(new Uint8Array(32)),
+    stateRoot: toHex(genesis.state.hashTreeRoot()),
+    bodyRoot: toHex(header.bodyRoot),
+    signature: () => new Uint8Array(96),
+    bytes: () => genesis.blockBytes,
+    executionHash,
+    rewards: { attestations: 0, syncAggregate: 0, proposerSlashings: 0, attesterSlashings: 0 },
+    syncRewards: () => new Map(),
+  }
+}

@@ -1,0 +1,93 @@
+import { SLOTS_PER_EPOCH } from '@lodestar/params'
+import type { CachedBeaconStateFulu } from '@lodestar/state-transition'
+import { type phase0, ssz } from '@lodestar/types'
+import type { BlockRecord, Checkpoint, FinalityCheckpoints, SlotRecord } from './history.ts'
+import { toHex } from './keys.ts'
+
+function sameValidator(a: phase0.Validator, b: phase0.Validator): boolean {
+  return (
+    a.effectiveBalance === b.effectiveBalance &&
+    a.slashed === b.slashed &&
+    a.activationEligibilityEpoch === b.activationEligibilityEpoch &&
+    a.activationEpoch === b.activationEpoch &&
+    a.exitEpoch === b.exitEpoch &&
+    a.withdrawableEpoch === b.withdrawableEpoch &&
+    Buffer.compare(a.withdrawalCredentials, b.withdrawalCredentials) === 0
+  )
+}
+
+function registryOf(state: CachedBeaconStateFulu, before: readonly phase0.Validator[]): readonly phase0.Validator[] {
+  return state.validators.getAllReadonlyValues().map((validator, index) => {
+    const known = before[index]
+    return known !== undefined && sameValidator(known, validator) ? known : validator
+  })
+}
+
+interface CheckpointView {
+  readonly epoch: number
+  readonly root: Uint8Array
+}
+
+function checkpointOf(view: CheckpointView, before: Checkpoint | undefined): Checkpoint {
+  return before?.epoch === view.epoch ? before : { epoch: view.epoch, root: toHex(view.root) }
+}
+
+function finalityOf(state: CachedBeaconStateFulu, before: FinalityCheckpoints | undefined): FinalityCheckpoints {
+  const next = {
+    previousJustified: checkpointOf(state.previousJustifiedCheckpoint, before?.previousJustified),
+    currentJustified: checkpointOf(state.currentJustifiedCheckpoint, before?.currentJustified),
+    finalized: checkpointOf(state.finalizedCheckpoint, before?.finalized),
+  }
+  const unchanged =
+    before?.previousJustified === next.previousJustified &&
+    before.currentJustified === next.currentJustified &&
+    before.finalized === next.finalized
+  return unchanged ? before : next
+}
+
+/**
+ * The record of the slot that a committed state stands at. What did not change since the slot before is taken from its record:
+ * tree nodes are immutable, so the same node means the same content.
+ */
+export function slotRecordOf(
+  state: CachedBeaconStateFulu,
+  block: BlockRecord | undefined,
+  before: { readonly record: SlotRecord; readonly state: CachedBeaconStateFulu } | undefined,
+): SlotRecord {
+  const last = before?.record
+  const head = block ?? last?.head
+  if (head === undefined) throw new Error('the first slot record needs the genesis block')
+  const old = before?.state
+  const stateRoot = block?.stateRoot ?? toHex(state.hashTreeRoot())
+  return {
+    slot: state.slot,
+    stateRoot,
+    block,
+    head,
+    balances:
+      last !== undefined && old?.balances.node === state.balances.node
+        ? last.balances
+        : Float64Array.from(state.balances.getAll()),
+    registry:
+      last !== undefined && old?.validators.node === state.validators.node
+        ? last.registry
+        : registryOf(state, last?.registry ?? []),
+    finality: finalityOf(state, last?.finality),
+    pendingDeposits:
+      last !== undefined && old?.pendingDeposits.node === state.pendingDeposits.node
+        ? last.pendingDeposits
+        : ssz.electra.PendingDeposits.toValueFromViewDU(state.pendingDeposits),
+    pendingPartialWithdrawals:
+      last !== undefined && old?.pendingPartialWithdrawals.node === state.pendingPartialWithdrawals.node
+        ? last.pendingPartialWithdrawals
+        : ssz.electra.PendingPartialWithdrawals.toValueFromViewDU(state.pendingPartialWithdrawals),
+    pendingConsolidations:
+      last !== undefined && old?.pendingConsolidations.node === state.pendingConsolidations.node
+        ? last.pendingConsolidations
+        : ssz.electra.PendingConsolidations.toValueFromViewDU(state.pendingConsolidations),
+    syncCommittee: state.epochCtx.currentSyncCommitteeIndexed.validatorIndices,
+    nextSyncCommittee: state.epochCtx.nextSyncCommitteeIndexed.validatorIndices,
+    proposers: state.epochCtx.proposers,
+    tree: state.slot % SLOTS_PER_EPOCH === 0 ? state.node : undefined,
+  }
+}

@@ -1,0 +1,89 @@
+import { createHash } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
+
+interface Solc {
+  version(): string
+  compile(standardJson: string): string
+}
+
+interface CompiledContract {
+  readonly abi: unknown[]
+  readonly evm: {
+    readonly bytecode: { readonly object: string }
+    readonly deployedBytecode: { readonly object: string }
+  }
+}
+
+interface SolcOutput {
+  readonly errors?: readonly { readonly severity: string; readonly formattedMessage: string }[]
+  readonly contracts?: Readonly<Record<string, Readonly<Record<string, CompiledContract>>>>
+}
+
+/** What is kept of one contract: creation code, and the code that a genesis block holds (no immutables, no constructor). */
+export interface Artifact {
+  readonly source: string
+  readonly sourceSha256: string
+  readonly abi: unknown[]
+  readonly bytecode: `0x${string}`
+  readonly deployedBytecode: `0x${string}`
+}
+
+export interface Artifacts {
+  readonly compiler: string
+  readonly contracts: Readonly<Record<string, Artifact>>
+}
+
+const FOLDER = new URL('.', import.meta.url)
+const CONTRACTS: Readonly<Record<string, string>> = {
+  DepositContract: 'deposit-contract.sol',
+  Collectible721: 'collectible-721.sol',
+  Items1155: 'items-1155.sol',
+  RevertingReceiver: 'reverting-receiver.sol',
+}
+
+/** Compiles the folder's Solidity sources; throws with the compiler's messages when one does not compile or warns. */
+export function compileContracts(): Artifacts {
+  const solc = createRequire(import.meta.url)('solc') as Solc
+  const sources = Object.fromEntries(
+    Object.values(CONTRACTS).map((file) => [file, { content: readFileSync(new URL(file, FOLDER), 'utf8') }]),
+  )
+  const input = {
+    language: 'Solidity',
+    sources,
+    settings: {
+      optimizer: { enabled: true, runs: 200 },
+      evmVersion: 'cancun',
+      // Without the metadata hash the code depends on the source's meaning only, not on its comments.
+      metadata: { bytecodeHash: 'none', appendCBOR: false },
+      outputSelection: { '*': { '*': ['abi', 'evm.bytecode.object', 'evm.deployedBytecode.object'] } },
+    },
+  }
+  const output = JSON.parse(solc.compile(JSON.stringify(input))) as SolcOutput
+  if (output.errors !== undefined && output.errors.length > 0) {
+    throw new Error(output.errors.map((problem) => problem.formattedMessage).join('\n'))
+  }
+  const contracts = Object.entries(CONTRACTS).map(([name, source]) => {
+    const compiled = output.contracts?.[source]?.[name]
+    if (compiled === undefined) throw new Error(`the compiler gave no output for ${name}`)
+    const sourceSha256 = createHash('sha256')
+      .update(sources[source]?.content ?? '')
+      .digest('hex')
+    const artifact: Artifact = {
+      source,
+      sourceSha256,
+      abi: compiled.abi,
+      bytecode: `0x${compiled.evm.bytecode.object}`,
+      deployedBytecode: `0x${compiled.evm.deployedBytecode.object}`,
+    }
+    return [name, artifact]
+  })
+  return { compiler: solc.version(), contracts: Object.fromEntries(contracts) }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const target = new URL('artifacts.json', FOLDER)
+  writeFileSync(target, `${JSON.stringify(compileContracts(), null, 2)}\n`)
+  process.stdout.write(`wrote ${fileURLToPath(target)}\n`)
+}

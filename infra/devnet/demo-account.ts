@@ -1,0 +1,37 @@
+import { formatInstant } from '../../schemas/eth/time.ts'
+import { ACCOUNTS_KEY, feeRateSet, hashToken, tokenCreated, validatorsTracked } from '../../schemas/events/accounts.ts'
+import { type EncodedEvent, encodeEvent } from '../../schemas/events/codec.ts'
+import { pubkeyOf, toHex } from './consensus/keys.ts'
+
+/** The access token of the devnet's account. It exists on the devnet only. */
+export const DEMO_TOKEN = 'demo'
+export const DEMO_ACCOUNT = 'demo'
+export const DEMO_FEE_RATE = '0.1'
+
+/** Genesis validators, some of them with incidents in the default scenario, and the ones that its deposits bring in. */
+export const DEMO_VALIDATORS: readonly number[] = [...Array.from({ length: 61 }, (_, number) => number), 256, 257, 258]
+
+/** Facts that give the devnet's account its token, validators and fee rate; appending them again changes nothing. */
+export function demoAccountFacts(genesisTimeSec: number, validatorNumbers: readonly number[]): readonly EncodedEvent[] {
+  const time = formatInstant(genesisTimeSec)
+  const pubkeys = validatorNumbers.map((number) => toHex(pubkeyOf(number)))
+  const tokenHash = hashToken(DEMO_TOKEN)
+  const fact = { key: ACCOUNTS_KEY, time }
+  return [
+    encodeEvent(feeRateSet, {
+      ...fact,
+      id: `account.fee-rate-set:${DEMO_ACCOUNT}:${time}`,
+      data: { account: DEMO_ACCOUNT, rate: DEMO_FEE_RATE, effectiveFrom: time },
+    }),
+    encodeEvent(validatorsTracked, {
+      ...fact,
+      id: `account.validators-tracked:${DEMO_ACCOUNT}:${pubkeys[0]}:${pubkeys.length}`,
+      data: { account: DEMO_ACCOUNT, pubkeys },
+    }),
+    encodeEvent(tokenCreated, {
+      ...fact,
+      id: `account.token-created:${tokenHash}`,
+      data: { account: DEMO_ACCOUNT, tokenHash },
+    }),
+  ]
+}

@@ -1,0 +1,50 @@
+import type { deneb, electra } from '@lodestar/types'
+
+export type Hex = `0x${string}`
+
+/** A withdrawal that the consensus side expects the payload to contain; amounts in gwei. */
+export interface EngineWithdrawal {
+  readonly index: number
+  readonly validatorIndex: number
+  readonly address: Hex
+  readonly amountGwei: bigint
+}
+
+/** What the consensus side asks of the execution side for one slot. */
+export interface PayloadRequest {
+  readonly slot: number
+  /** Unix seconds of the slot's start; strictly greater than the parent's. */
+  readonly timestampSec: number
+  /** Hash of the payload to build on: the engine's current head. */
+  readonly parentHash: Hex
+  /** Root of the parent beacon block (EIP-4788), part of the header. */
+  readonly parentBeaconBlockRoot: Hex
+  readonly prevRandao: Hex
+  readonly proposerIndex: number
+  /** Where the proposer wants its execution rewards; in a builder block the coinbase is the builder's instead. */
+  readonly feeRecipient: Hex
+  readonly withdrawals: readonly EngineWithdrawal[]
+}
+
+/** A sealed execution block in the beacon block's terms, with its EIP-7685 requests. */
+export interface BuiltPayload {
+  readonly payload: deneb.ExecutionPayload
+  readonly requests: electra.ExecutionRequests
+  /** Commitments of the blobs that the payload's transactions carry, in order (EIP-4844). */
+  readonly blobKzgCommitments: Uint8Array[]
+}
+
+/**
+ * The execution half of the devnet: builds one real block per call on top of its head, and can step back for a reorg.
+ * Blocks that were stepped over stay readable by hash. One call at a time.
+ */
+export interface ExecutionEngine extends AsyncDisposable {
+  readonly chainId: number
+  readonly depositContractAddress: Hex
+  readonly genesisHash: Hex
+  /** The genesis block as a payload header: fields of latest_execution_payload_header of the genesis state. */
+  readonly genesisPayload: deneb.ExecutionPayload
+  build(request: PayloadRequest): Promise<BuiltPayload>
+  /** Makes the block with this hash the head again (state and pending transactions included); at most 4 blocks back. */
+  rollbackTo(blockHash: Hex): Promise<void>
+}

@@ -1,0 +1,274 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { AppError } from '../../../schemas/errors.ts'
+import type { Hex } from '../engine.ts'
+import type { BlockStore, StoredBlock } from './block-store.ts'
+import type { CallResult, JsonRpc } from './json-rpc.ts'
+import { findLogs, parseLogFilter } from './logs.ts'
+import { RpcFault } from './rpc-fault.ts'
+
+export interface FrontOptions {
+  readonly host: string
+  /** 0 takes a free one. */
+  readonly port: number
+  readonly chainId: number
+  readonly store: BlockStore
+  readonly anvil: JsonRpc
+  /** Resolves when anvil's state is the head's; balances are read after it. */
+  settled(): Promise<unknown>
+  /** Hands a signed transaction to the pool; waits while a block is being built. */
+  submit(raw: Hex): Promise<CallResult>
+}
+
+export interface Front extends AsyncDisposable {
+  readonly url: string
+}
+
+const BODY_BYTES_MAX = 4 * 1024 * 1024
+const BATCH_MAX = 1_000
+/** As long as consensus may take to finalize; a block is called safe an epoch after its own. */
+const FINALIZED_DEPTH = 96
+const SAFE_DEPTH = 32
+const CLIENT_VERSION = 'epochline-devnet/0.1.0'
+
+const TAGS: ReadonlySet<string> = new Set(['latest', 'safe', 'finalized', 'earliest'])
+
+const SERVER_ERROR = -32_000
+const PARSE_ERROR = -32_700
+const INVALID_REQUEST = -32_600
+const METHOD_NOT_FOUND = -32_601
+const INVALID_PARAMS = -32_602
+const INTERNAL_ERROR = -32_603
+
+/**
+ * What anvil may answer by itself: state, fees and traces. Nothing that shows a block (anvil's hashes are not ours), uses
+ * the scenario's unlocked accounts, or brings in a transaction past the journal.
+ */
+const FORWARDED: ReadonlySet<string> = new Set([
+  ...['eth_call', 'eth_estimateGas', 'eth_createAccessList', 'eth_getBalance', 'eth_getCode', 'eth_getStorageAt'],
+  ...['eth_getTransactionCount', 'eth_getProof', 'eth_gasPrice', 'eth_maxPriorityFeePerGas', 'eth_feeHistory'],
+  ...['eth_blobBaseFee', 'net_listening', 'web3_sha3', 'txpool_status', 'txpool_content', 'txpool_inspect'],
+  ...['debug_traceTransaction', 'debug_traceCall'],
+])
+
+interface Request {
+  readonly jsonrpc?: unknown
+  readonly id?: unknown
+  readonly method?: unknown
+  readonly params?: unknown
+}
+
+/** JSON text of a result. */
+type Handler = (params: readonly unknown[]) => Promise<string> | string
+
+/** The JSON-RPC endpoint that readers see: sealed blocks from our own store, state from anvil. */
+export async function openFront(options: FrontOptions): Promise<Front> {
+  const handlers = createHandlers(options)
+  const answerOne = (request: unknown) => answer(handlers, options, request)
+  const server = createServer((request, response) => {
+    respond(request, response, answerOne).catch(() => response.destroy()) // the client went away: nobody to tell
+  })
+  server.listen(options.port, options.host)
+  try {
+    await once(server, 'listening')
+  } catch (cause) {
+    const where = `${options.host}:${options.port}`
+    throw new AppError(
+      'config',
+      `the devnet's JSON-RPC cannot listen on ${where}: choose another DEVNET_EXECUTION_PORT`,
+      {
+        cause,
+      },
+    )
+  }
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('a TCP server has a port')
+  return {
+    url: `http://${options.host}:${address.port}`,
+    async [Symbol.asyncDispose]() {
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length
+    if (bytes > BODY_BYTES_MAX) throw new RpcFault(INVALID_REQUEST, `request is larger than ${BODY_BYTES_MAX} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+async function respond(
+  request: IncomingMessage,
+  response: ServerResponse,
+  answerOne: (request: unknown) => Promise<string>,
+): Promise<void> {
+  if (request.method !== 'POST') {
+    response.writeHead(405, { allow: 'POST' }).end()
+    return
+  }
+  const text = await answerBody(request, answerOne)
+  response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }).end(text)
+}
+
+async function answerBody(request: IncomingMessage, answerOne: (request: unknown) => Promise<string>): Promise<string> {
+  try {
+    const parsed = parseJson(await readBody(request))
+    if (!Array.isArray(parsed)) return await answerOne(parsed)
+    if (parsed.length === 0 || parsed.length > BATCH_MAX) {
+      throw new RpcFault(INVALID_REQUEST, `a batch has 1 to ${BATCH_MAX} requests`)
+    }
+    return `[${(await Promise.all(parsed.map(answerOne))).join(',')}]`
+  } catch (error) {
+    if (error instanceof RpcFault) return errorText(null, error)
+    throw error
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new RpcFault(PARSE_ERROR, 'parse error')
+  }
+}
+
+function errorText(
+  id: unknown,
+  error: { readonly code: number; readonly message: string; readonly data?: unknown },
+): string {
+  const { code, message, data } = error
+  return JSON.stringify({ jsonrpc: '2.0', id, error: data === undefined ? { code, message } : { code, message, data } })
+}
+
+async function answer(
+  handlers: ReadonlyMap<string, Handler>,
+  { anvil, store, settled }: FrontOptions,
+  request: unknown,
+): Promise<string> {
+  const { id = null, method, params = [] } = (request ?? {}) as Request
+  try {
+    if (typeof method !== 'string' || !Array.isArray(params)) throw new RpcFault(INVALID_REQUEST, 'invalid request')
+    const handler = handlers.get(method)
+    if (handler !== undefined) return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${await handler(params)}}`
+    if (!FORWARDED.has(method)) {
+      throw new RpcFault(METHOD_NOT_FOUND, `the method ${method} does not exist or is not available`)
+    }
+    await settled()
+    return await anvil.forward(JSON.stringify({ jsonrpc: '2.0', id, method, params: toAnvilParams(store, params) }))
+  } catch (error) {
+    if (error instanceof RpcFault) return errorText(id, error)
+    if (error instanceof AppError) return errorText(id, { code: INTERNAL_ERROR, message: error.message })
+    throw error
+  }
+}
+
+/**
+ * anvil numbers its blocks as we do but hashes them differently, and may be a block ahead while one is being sealed:
+ * EIP-1898 hashes and tags become numbers of ours.
+ */
+function toAnvilParams(store: BlockStore, params: readonly unknown[]): readonly unknown[] {
+  return params.map((param) => {
+    if (typeof param === 'string' && TAGS.has(param)) return quantity(blockAt(store, param)?.number ?? 0)
+    const blockHash = (param as { blockHash?: unknown } | null)?.blockHash
+    if (typeof blockHash !== 'string') return param
+    const block = store.byHash(blockHash.toLowerCase())
+    if (block === undefined || store.byNumber(block.number) !== block) {
+      throw new RpcFault(SERVER_ERROR, 'header not found or not canonical')
+    }
+    return quantity(block.number)
+  })
+}
+
+function quantity(value: number): Hex {
+  return `0x${value.toString(16)}`
+}
+
+/** The canonical block of a number or tag; undefined when there is none yet. */
+export function blockAt(store: BlockStore, tag: unknown): StoredBlock | undefined {
+  const head = store.head.number
+  if (tag === undefined || tag === null || tag === 'latest' || tag === 'pending') return store.head
+  if (tag === 'earliest') return store.byNumber(0)
+  if (tag === 'safe') return store.byNumber(Math.max(0, head - SAFE_DEPTH))
+  if (tag === 'finalized') return store.byNumber(Math.max(0, head - FINALIZED_DEPTH))
+  if (typeof tag === 'string' && /^0x[0-9a-f]{1,13}$/i.test(tag)) return store.byNumber(Number(tag))
+  throw new RpcFault(INVALID_PARAMS, 'invalid block number or tag')
+}
+
+function blockWithHash(store: BlockStore, hash: unknown): StoredBlock | undefined {
+  if (typeof hash !== 'string') throw new RpcFault(INVALID_PARAMS, 'invalid block hash')
+  return store.byHash(hash.toLowerCase())
+}
+
+async function blockText(block: StoredBlock | undefined, full: unknown): Promise<string> {
+  if (block === undefined) return 'null'
+  const { header, transactions } = await block.texts()
+  const list = full === true ? transactions.join(',') : block.transactionHashes.map((hash) => `"${hash}"`).join(',')
+  return `${header},"transactions":[${list}]}`
+}
+
+async function receiptsText(block: StoredBlock | undefined): Promise<string> {
+  return block === undefined ? 'null' : `[${(await block.texts()).receipts.join(',')}]`
+}
+
+function countText(block: StoredBlock | undefined): string {
+  return block === undefined ? 'null' : `"${quantity(block.transactionHashes.length)}"`
+}
+
+async function transactionText(block: StoredBlock | undefined, index: unknown): Promise<string> {
+  if (block === undefined || typeof index !== 'string') return 'null'
+  return (await block.texts()).transactions[Number(index)] ?? 'null'
+}
+
+function createHandlers({ store, chainId, anvil, submit }: FrontOptions): ReadonlyMap<string, Handler> {
+  const byTagOrHash = (at: unknown) => {
+    const hash = typeof at === 'object' && at !== null ? (at as { blockHash?: unknown }).blockHash : at
+    return typeof hash === 'string' && hash.length === 66 ? blockWithHash(store, hash) : blockAt(store, at)
+  }
+  const handlers: Readonly<Record<string, Handler>> = {
+    eth_chainId: () => `"${quantity(chainId)}"`,
+    net_version: () => `"${chainId}"`,
+    eth_syncing: () => 'false',
+    eth_accounts: () => '[]',
+    web3_clientVersion: () => `"${CLIENT_VERSION}"`,
+    eth_blockNumber: () => `"${quantity(store.head.number)}"`,
+    eth_getBlockByNumber: ([tag, full]) => blockText(blockAt(store, tag), full),
+    eth_getBlockByHash: ([hash, full]) => blockText(blockWithHash(store, hash), full),
+    eth_getBlockReceipts: ([at]) => receiptsText(byTagOrHash(at)),
+    eth_getBlockTransactionCountByNumber: ([tag]) => countText(blockAt(store, tag)),
+    eth_getBlockTransactionCountByHash: ([hash]) => countText(blockWithHash(store, hash)),
+    eth_getTransactionByBlockNumberAndIndex: ([tag, index]) => transactionText(blockAt(store, tag), index),
+    eth_getTransactionByBlockHashAndIndex: ([hash, index]) => transactionText(blockWithHash(store, hash), index),
+    eth_getUncleCountByBlockNumber: () => '"0x0"',
+    eth_getUncleCountByBlockHash: () => '"0x0"',
+    async eth_getTransactionByHash([hash]) {
+      const found = store.locate(String(hash).toLowerCase())
+      if (found !== undefined) return transactionText(found.block, quantity(found.index))
+      // Still in the pool, or nowhere.
+      const pending = (await anvil.call('eth_getTransactionByHash', [hash])) as { blockHash?: unknown } | null
+      return JSON.stringify(pending?.blockHash ? null : pending)
+    },
+    async eth_getTransactionReceipt([hash]) {
+      const found = store.locate(String(hash).toLowerCase())
+      return found === undefined ? 'null' : ((await found.block.texts()).receipts[found.index] ?? 'null')
+    },
+    eth_getLogs: ([filter]) =>
+      findLogs(
+        store,
+        parseLogFilter(filter, (tag) => blockAt(store, tag)?.number),
+      ),
+    async eth_sendRawTransaction([raw]) {
+      const outcome = await submit(String(raw) as Hex)
+      if (outcome.status === 'error') throw new RpcFault(outcome.code, outcome.message)
+      return JSON.stringify(outcome.result)
+    },
+  }
+  return new Map(Object.entries(handlers))
+}

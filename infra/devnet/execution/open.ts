@@ -1,0 +1,155 @@
+import { AppError } from '../../../schemas/errors.ts'
+import type { ExecutionEngine, Hex } from '../engine.ts'
+import { type Anvil, openAnvil } from './anvil-process.ts'
+import { openBlockStore } from './block-store.ts'
+import { ExecutionChain, type Head } from './chain.ts'
+import { openFront } from './front.ts'
+import {
+  BASE_FEE_WEI_MIN,
+  DEPOSIT_CONTRACT_ADDRESS,
+  DEVNET_CHAIN_ID,
+  GAS_LIMIT,
+  SCENARIO_BALANCE_ETH,
+  SCENARIO_MNEMONIC,
+  writeGenesisFile,
+} from './genesis.ts'
+import { emptyJournal, openJournal } from './journal.ts'
+import type { JsonRpc } from './json-rpc.ts'
+import { type MinedBlock, toNewBlock } from './mined-block.ts'
+import { createPool } from './pool.ts'
+import { requestsHashOf } from './requests.ts'
+import { defaultDeposits } from './scenario.ts'
+import { ACCOUNTS, type DepositsFor, INITIAL_STATE, type PlannedDeposit, type ScenarioSetup } from './scenario-state.ts'
+import { refusedBlobTransaction } from './scenario-transactions.ts'
+import { type SealedBlock, sealBlock } from './sealed-block.ts'
+
+export interface ExecutionOptions {
+  /** The same seed, genesis time and sequence of calls give the same block hashes. */
+  readonly seed: string
+  /** Unix seconds; the timestamp of block 0. */
+  readonly genesisTimeSec: number
+  /** Complete deposit data for a validator number, amount and withdrawal address. */
+  readonly depositsFor: DepositsFor
+  /** Deposits in the order of their slots; `defaultDeposits(256)` unless given. */
+  readonly deposits?: readonly PlannedDeposit[]
+  /** Fee recipients that are contracts and refuse plain transfers: builders' payments to them fail. */
+  readonly contractRecipients?: readonly Hex[]
+  readonly host?: string
+  /** 0 (the default) takes a free one. */
+  readonly port?: number
+  readonly chainId?: number
+  /** JSONL of the transactions that others sent, so that a restart makes the same chain again. */
+  readonly journalFile?: string
+  /** Aborting it closes the engine. */
+  readonly signal?: AbortSignal
+}
+
+export interface DevnetExecution extends ExecutionEngine {
+  /** The JSON-RPC endpoint for readers. */
+  readonly url: string
+}
+
+const MAINNET_CHAIN_ID = 1
+const CHAIN_ID_MAX = 2 ** 31 - 1
+const ZERO_HASH: Hex = `0x${'00'.repeat(32)}`
+const ZERO_ADDRESS: Hex = `0x${'00'.repeat(20)}`
+
+/**
+ * Starts anvil and the JSON-RPC front and resolves at the sealed genesis block (number 0). anvil executes; every header
+ * that anyone sees is sealed here, with the beacon block's withdrawals, randomness, parent root and requests. Contracts
+ * see anvil's own values of these (PREVRANDAO, BLOCKHASH), block 0's state root is that of an empty state, and a block's
+ * withdrawals are in the state root of the next one. Throws AppError `config` for a chain id that is not a devnet's, a taken port or a missing binary.
+ */
+export async function openExecutionEngine(options: ExecutionOptions): Promise<DevnetExecution> {
+  const chainId = options.chainId ?? DEVNET_CHAIN_ID
+  if (!Number.isInteger(chainId) || chainId <= MAINNET_CHAIN_ID || chainId > CHAIN_ID_MAX) {
+    throw new AppError('config', `the devnet's chain id must be 2 to ${CHAIN_ID_MAX}, for example ${DEVNET_CHAIN_ID}`)
+  }
+  options.signal?.throwIfAborted()
+  await using stack = new AsyncDisposableStack()
+  const anvil = stack.use(await startAnvil(options, chainId))
+  const addresses = (await anvil.rpc.call('eth_accounts', [])) as Hex[]
+  // Nobody waits for it: an anvil that does not answer fails the next block, and one that is closed needs no blobs.
+  prepareBlobs(anvil.rpc, addresses[0] ?? ZERO_ADDRESS).catch(() => undefined)
+  const setup: ScenarioSetup = {
+    seed: options.seed,
+    addresses,
+    deposits: options.deposits ?? defaultDeposits(256),
+    depositsFor: options.depositsFor,
+  }
+  const journal = options.journalFile === undefined ? emptyJournal : openJournal(options.journalFile)
+  const pool = createPool(anvil.rpc, setup, chainId, journal)
+  const genesis = await sealGenesis(anvil.rpc, options.genesisTimeSec)
+  const store = openBlockStore(toNewBlock(genesis.sealed, genesis.executed, Promise.resolve([])))
+  const parts = { anvil: anvil.rpc, pool, setup, store }
+  const chain = await ExecutionChain.open(parts, toGenesisHead(genesis.sealed, options))
+  const { host = '127.0.0.1', port = 0 } = options
+  const front = stack.use(
+    await openFront({
+      host,
+      port,
+      chainId,
+      store,
+      anvil: anvil.rpc,
+      settled: () => chain.settled(),
+      submit: (raw) => chain.submit(raw),
+    }),
+  )
+  const open = stack.move()
+  let closing: Promise<void> | undefined
+  const close = () => {
+    closing ??= chain.idle().finally(() => open.disposeAsync())
+    return closing
+  }
+  options.signal?.addEventListener('abort', () => void close(), { once: true })
+  return {
+    chainId,
+    url: front.url,
+    depositContractAddress: DEPOSIT_CONTRACT_ADDRESS,
+    genesisHash: genesis.sealed.hash,
+    genesisPayload: genesis.sealed.payload,
+    build: (request) => chain.build(request),
+    rollbackTo: (blockHash) => chain.rollbackTo(blockHash),
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+async function startAnvil(options: ExecutionOptions, chainId: number): Promise<Anvil> {
+  await using genesisFile = await writeGenesisFile(options.contractRecipients ?? [])
+  return await openAnvil({
+    chainId,
+    genesisTimeSec: options.genesisTimeSec,
+    mnemonic: SCENARIO_MNEMONIC,
+    accounts: ACCOUNTS,
+    accountBalanceEth: SCENARIO_BALANCE_ETH,
+    gasLimit: GAS_LIMIT,
+    baseFeeWei: BASE_FEE_WEI_MIN,
+    genesisFile: genesisFile.path,
+  })
+}
+
+/** Lets anvil get ready for blobs at its leisure; it answers other calls meanwhile. */
+async function prepareBlobs(anvil: JsonRpc, from: Hex): Promise<void> {
+  await anvil.batch([['eth_sendTransaction', [refusedBlobTransaction(from)]]])
+}
+
+async function sealGenesis(anvil: JsonRpc, timestampSec: number) {
+  const executed = (await anvil.call('eth_getBlockByNumber', ['0x0', true])) as MinedBlock
+  const sealed = sealBlock(executed, {
+    parentHash: ZERO_HASH,
+    coinbase: ZERO_ADDRESS,
+    timestampSec,
+    prevRandao: ZERO_HASH,
+    parentBeaconBlockRoot: ZERO_HASH,
+    extraData: new Uint8Array(0),
+    withdrawals: [],
+    requestsHash: requestsHashOf([]),
+  })
+  return { executed, sealed }
+}
+
+function toGenesisHead(sealed: SealedBlock, options: ExecutionOptions): Head {
+  const { genesisTimeSec: timestampSec } = options
+  const { hash } = sealed
+  return { hash, number: 0, slot: 0, timestampSec, nextBaseFeeWei: BASE_FEE_WEI_MIN, scenario: INITIAL_STATE }
+}

@@ -1,0 +1,91 @@
+import { keccak256, toBytes } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import type { Hex } from '../engine.ts'
+import type { Journal } from './journal.ts'
+import { type Call, type CallResult, expectOk, type JsonRpc } from './json-rpc.ts'
+import { planSlot } from './scenario.ts'
+import type { PlannedTransaction, ScenarioSetup, ScenarioState } from './scenario-state.ts'
+
+/** A transaction that somebody sent us, kept until no rollback can take it out of the chain again. */
+interface OutsideTransaction {
+  readonly raw: Hex
+  includedIn: number | undefined
+}
+
+export interface Pool {
+  /** The calls that bring in a slot's own transactions, and the state when they are in a block. */
+  arrivals(
+    slot: number,
+    state: ScenarioState,
+  ): Promise<{ readonly calls: readonly Call[]; readonly state: ScenarioState }>
+  /** Hands over an outside transaction and records it. */
+  submit(raw: Hex, step: number, slot: number): Promise<CallResult>
+  /** Brings in what came after this step in an earlier run. */
+  replay(step: number): Promise<void>
+  markIncluded(number: number, hashes: readonly Hex[]): void
+  /** After the pool was emptied and blocks above `number` are gone: outside transactions come back in their order. */
+  restoreAbove(number: number): Promise<void>
+}
+
+/** Deeper than any rollback. */
+const SETTLED_BLOCKS = 16
+
+const delegatorKey = keccak256(toBytes('epochline devnet delegator'))
+
+async function toCall(setup: ScenarioSetup, chainId: number, planned: PlannedTransaction): Promise<Call> {
+  const from = setup.addresses[planned.sender]
+  const fields = { from, nonce: `0x${planned.nonce.toString(16)}`, ...planned.fields }
+  if (planned.authorization === undefined) return ['eth_sendTransaction', [fields]]
+  const { address, nonce } = planned.authorization
+  const signed = await privateKeyToAccount(delegatorKey).signAuthorization({ address, nonce, chainId })
+  const { r, s, yParity } = signed
+  const numbers = { chainId, nonce, yParity: yParity ?? 0 }
+  const hexNumbers = Object.fromEntries(Object.entries(numbers).map(([key, value]) => [key, `0x${value.toString(16)}`]))
+  return ['eth_sendTransaction', [{ ...fields, authorizationList: [{ address, r, s, ...hexNumbers }] }]]
+}
+
+/** Where transactions wait for the next block: anvil's pool, and our memory of what came from outside. */
+export function createPool(anvil: JsonRpc, setup: ScenarioSetup, chainId: number, journal: Journal): Pool {
+  const outside = new Map<string, OutsideTransaction>()
+
+  async function send(raw: Hex): Promise<CallResult> {
+    const [outcome] = await anvil.batch([['eth_sendRawTransaction', [raw]]])
+    if (outcome === undefined) throw new Error('anvil answered a batch of one with nothing')
+    if (outcome.status === 'ok') outside.set(String(outcome.result), { raw, includedIn: undefined })
+    return outcome
+  }
+
+  return {
+    async arrivals(slot, state) {
+      const plan = planSlot(setup, slot, state)
+      const calls = await Promise.all(plan.transactions.map((planned) => toCall(setup, chainId, planned)))
+      return { calls, state: plan.state }
+    },
+    async submit(raw, step, slot) {
+      const outcome = await send(raw)
+      if (outcome.status === 'ok') journal.append({ step, slot, raw })
+      return outcome
+    },
+    async replay(step) {
+      for (const { raw } of journal.recorded(step)) expectOk(['eth_sendRawTransaction', [raw]], await send(raw))
+    },
+    markIncluded(number, hashes) {
+      if (outside.size === 0) return
+      for (const hash of hashes) {
+        const transaction = outside.get(hash)
+        if (transaction !== undefined) transaction.includedIn = number
+      }
+      for (const [hash, { includedIn }] of outside) {
+        if (includedIn !== undefined && includedIn < number - SETTLED_BLOCKS) outside.delete(hash)
+      }
+    },
+    async restoreAbove(number) {
+      const waiting = [...outside].filter(([, { includedIn }]) => includedIn === undefined || includedIn > number)
+      for (const [hash, { raw }] of waiting) {
+        outside.delete(hash)
+        // A refusal here is a fact about the new chain, as for any transaction that an orphaned block made possible.
+        await send(raw)
+      }
+    },
+  }
+}

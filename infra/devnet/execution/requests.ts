@@ -1,0 +1,54 @@
+import { createHash } from 'node:crypto'
+import { type electra, ssz } from '@lodestar/types'
+import type { ReceiptLog } from '../../../schemas/eth/receipts.ts'
+import type { Hex } from '../engine.ts'
+import { bytesOf } from './raw-transaction.ts'
+
+/** keccak256("DepositEvent(bytes,bytes,bytes,bytes,bytes)") */
+export const DEPOSIT_EVENT_TOPIC: Hex = '0x649bbc62d0e31342afea4e5cd82d4049e7e1ee912fc0889aa790803be39038c5'
+
+const DEPOSIT_REQUEST_TYPE = 0x00 // EIP-6110
+const WORD_BYTES = 32
+
+/** The byte strings of an ABI-encoded tuple of `bytes`, in order. */
+function parseByteStrings(data: Buffer, count: number): Uint8Array[] {
+  return Array.from({ length: count }, (_, index) => {
+    const offset = Number(data.readBigUInt64BE(index * WORD_BYTES + 24))
+    const length = Number(data.readBigUInt64BE(offset + 24))
+    return new Uint8Array(data.subarray(offset + WORD_BYTES, offset + WORD_BYTES + length))
+  })
+}
+
+function toDepositRequest(log: ReceiptLog): electra.DepositRequest {
+  const [pubkey, withdrawalCredentials, amount, signature, index] = parseByteStrings(Buffer.from(bytesOf(log.data)), 5)
+  if (!pubkey || !withdrawalCredentials || !amount || !signature || !index)
+    throw new Error('DepositEvent has five parts')
+  return {
+    pubkey,
+    withdrawalCredentials,
+    amount: Number(Buffer.from(amount).readBigUInt64LE()),
+    signature,
+    index: Buffer.from(index).readBigUInt64LE(),
+  }
+}
+
+/** The EIP-6110 deposit requests of a block's logs, in order. */
+export function depositRequests(logs: readonly ReceiptLog[], depositContract: Hex): electra.DepositRequest[] {
+  return logs
+    .filter((log) => log.address.toLowerCase() === depositContract && log.topics[0] === DEPOSIT_EVENT_TOPIC)
+    .map(toDepositRequest)
+}
+
+/**
+ * The header's requestsHash: SHA-256 over the SHA-256 of each non-empty list, type byte first (EIP-7685). The devnet's
+ * execution side makes deposit requests only.
+ */
+export function requestsHashOf(deposits: readonly electra.DepositRequest[]): Uint8Array {
+  const hash = createHash('sha256')
+  if (deposits.length > 0) {
+    const list = createHash('sha256').update(Uint8Array.of(DEPOSIT_REQUEST_TYPE))
+    for (const deposit of deposits) list.update(ssz.electra.DepositRequest.serialize(deposit))
+    hash.update(list.digest())
+  }
+  return new Uint8Array(hash.digest())
+}

@@ -1,0 +1,169 @@
+import type { deneb } from '@lodestar/types'
+import { keccak256 } from 'viem'
+import { encodeBytes, encodeListOf, integerBytes } from '../../../schemas/eth/rlp.ts'
+import { orderedTrieRoot } from '../../../schemas/eth/trie.ts'
+import type { EngineWithdrawal, Hex } from '../engine.ts'
+import { bytesOf, encodeTransaction, hexOf, type RpcTransaction } from './raw-transaction.ts'
+
+/** The part of a block that comes out of execution: what anvil's block tells us. */
+export interface ExecutedBlock {
+  readonly number: Hex
+  readonly stateRoot: Hex
+  readonly transactionsRoot: Hex
+  readonly receiptsRoot: Hex
+  readonly logsBloom: Hex
+  readonly gasLimit: Hex
+  readonly gasUsed: Hex
+  readonly baseFeePerGas: Hex
+  readonly blobGasUsed: Hex
+  readonly excessBlobGas: Hex
+  readonly transactions: readonly RpcTransaction[]
+}
+
+/** The part that the consensus side decides. */
+export interface SealFacts {
+  readonly parentHash: Hex
+  readonly coinbase: Hex
+  readonly timestampSec: number
+  readonly prevRandao: Hex
+  readonly parentBeaconBlockRoot: Hex
+  readonly extraData: Uint8Array
+  readonly withdrawals: readonly EngineWithdrawal[]
+  readonly requestsHash: Uint8Array
+}
+
+export interface SealedBlock {
+  readonly hash: Hex
+  readonly payload: deneb.ExecutionPayload
+  /** The JSON-RPC object's fields, without `transactions`. */
+  readonly header: Readonly<Record<string, unknown>>
+}
+
+// keccak256(rlp([])): no block has uncles since the merge.
+const EMPTY_UNCLES_HASH: Hex = '0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347'
+const ZERO_NONCE: Hex = '0x0000000000000000'
+
+function quantityHex(value: number | bigint): Hex {
+  return `0x${value.toString(16)}`
+}
+
+/** A withdrawal as it stands in the withdrawals trie (EIP-4895); the amount is in gwei. */
+function encodeWithdrawal(withdrawal: EngineWithdrawal): Uint8Array {
+  return encodeListOf([
+    encodeBytes(integerBytes(withdrawal.index)),
+    encodeBytes(integerBytes(withdrawal.validatorIndex)),
+    encodeBytes(bytesOf(withdrawal.address)),
+    encodeBytes(integerBytes(withdrawal.amountGwei)),
+  ])
+}
+
+/** Header fields in the order of their RLP list: yellow paper, EIP-1559, 4895, 4844, 4788, 7685. */
+function encodeHeader(
+  executed: ExecutedBlock,
+  facts: SealFacts,
+  transactionsRoot: Hex,
+  withdrawalsRoot: Uint8Array,
+): Uint8Array {
+  const quantity = (value: Hex) => encodeBytes(integerBytes(BigInt(value)))
+  const data = (value: Hex) => encodeBytes(bytesOf(value))
+  return encodeListOf([
+    data(facts.parentHash),
+    data(EMPTY_UNCLES_HASH),
+    data(facts.coinbase),
+    data(executed.stateRoot),
+    data(transactionsRoot),
+    data(executed.receiptsRoot),
+    data(executed.logsBloom),
+    encodeBytes(integerBytes(0)), // difficulty
+    quantity(executed.number),
+    quantity(executed.gasLimit),
+    quantity(executed.gasUsed),
+    encodeBytes(integerBytes(facts.timestampSec)),
+    encodeBytes(facts.extraData),
+    data(facts.prevRandao),
+    data(ZERO_NONCE),
+    quantity(executed.baseFeePerGas),
+    encodeBytes(withdrawalsRoot),
+    quantity(executed.blobGasUsed),
+    quantity(executed.excessBlobGas),
+    data(facts.parentBeaconBlockRoot),
+    encodeBytes(facts.requestsHash),
+  ])
+}
+
+function toPayload(executed: ExecutedBlock, facts: SealFacts, rawTransactions: Uint8Array[], hash: Uint8Array) {
+  return {
+    parentHash: bytesOf(facts.parentHash),
+    feeRecipient: bytesOf(facts.coinbase),
+    stateRoot: bytesOf(executed.stateRoot),
+    receiptsRoot: bytesOf(executed.receiptsRoot),
+    logsBloom: bytesOf(executed.logsBloom),
+    prevRandao: bytesOf(facts.prevRandao),
+    blockNumber: Number(executed.number),
+    gasLimit: Number(executed.gasLimit),
+    gasUsed: Number(executed.gasUsed),
+    timestamp: facts.timestampSec,
+    extraData: facts.extraData,
+    baseFeePerGas: BigInt(executed.baseFeePerGas),
+    blockHash: hash,
+    transactions: rawTransactions,
+    withdrawals: facts.withdrawals.map((withdrawal) => ({
+      index: withdrawal.index,
+      validatorIndex: withdrawal.validatorIndex,
+      address: bytesOf(withdrawal.address),
+      amount: withdrawal.amountGwei,
+    })),
+    blobGasUsed: BigInt(executed.blobGasUsed),
+    excessBlobGas: BigInt(executed.excessBlobGas),
+  } satisfies deneb.ExecutionPayload
+}
+
+/**
+ * Puts what the consensus side decides around what anvil executed: a header of our own with its hash, the payload in the
+ * beacon block's terms and the JSON-RPC fields. Anvil's own hash is used nowhere outside of it.
+ */
+export function sealBlock(executed: ExecutedBlock, facts: SealFacts): SealedBlock {
+  const encodedWithdrawals = facts.withdrawals.map(encodeWithdrawal)
+  const withdrawalsRoot = orderedTrieRoot(encodedWithdrawals)
+  const rawTransactions = executed.transactions.map(encodeTransaction)
+  // anvil's root is over transactions with their blobs, which are no part of a block (EIP-4844).
+  const hasBlobs = executed.blobGasUsed !== '0x0'
+  const transactionsRoot = hasBlobs ? hexOf(orderedTrieRoot(rawTransactions)) : executed.transactionsRoot
+  const encodedHeader = encodeHeader(executed, facts, transactionsRoot, withdrawalsRoot)
+  const hashBytes = keccak256(encodedHeader, 'bytes')
+  const hash = hexOf(hashBytes)
+  const bodyBytes = [...rawTransactions, ...encodedWithdrawals].reduce((sum, item) => sum + item.length, 0)
+  const header = {
+    number: executed.number,
+    hash,
+    parentHash: facts.parentHash,
+    sha3Uncles: EMPTY_UNCLES_HASH,
+    miner: facts.coinbase,
+    stateRoot: executed.stateRoot,
+    transactionsRoot,
+    receiptsRoot: executed.receiptsRoot,
+    logsBloom: executed.logsBloom,
+    difficulty: '0x0',
+    gasLimit: executed.gasLimit,
+    gasUsed: executed.gasUsed,
+    timestamp: quantityHex(facts.timestampSec),
+    extraData: hexOf(facts.extraData),
+    mixHash: facts.prevRandao,
+    nonce: ZERO_NONCE,
+    baseFeePerGas: executed.baseFeePerGas,
+    withdrawalsRoot: hexOf(withdrawalsRoot),
+    blobGasUsed: executed.blobGasUsed,
+    excessBlobGas: executed.excessBlobGas,
+    parentBeaconBlockRoot: facts.parentBeaconBlockRoot,
+    requestsHash: hexOf(facts.requestsHash),
+    size: quantityHex(encodedHeader.length + bodyBytes),
+    uncles: [],
+    withdrawals: facts.withdrawals.map((withdrawal) => ({
+      index: quantityHex(withdrawal.index),
+      validatorIndex: quantityHex(withdrawal.validatorIndex),
+      address: withdrawal.address,
+      amount: quantityHex(withdrawal.amountGwei),
+    })),
+  }
+  return { hash, payload: toPayload(executed, facts, rawTransactions, hashBytes), header }
+}

@@ -1,0 +1,171 @@
+import { join } from 'node:path'
+import { type ChainClock, slotAt } from '../../schemas/eth/time.ts'
+import { openBeaconApi } from './beacon-api/open-beacon-api.ts'
+import { Chain } from './consensus/chain.ts'
+import { devnetClock } from './consensus/chain-config.ts'
+import { createChainEvents } from './consensus/chain-event.ts'
+import { ExitPool } from './consensus/exit-pool.ts'
+import { createGenesis } from './consensus/genesis.ts'
+import { useNativeHasher } from './consensus/hasher.ts'
+import type { History } from './consensus/history.ts'
+import { depositDataFor, feeRecipientOf } from './consensus/keys.ts'
+import { stateAt } from './consensus/regenerate.ts'
+import type { ExecutionEngine, Hex } from './engine.ts'
+import { openExecutionEngine } from './execution/open.ts'
+import { defaultDeposits } from './execution/scenario.ts'
+import { devnetGenesisTime } from './genesis-time.ts'
+import { claimDirectory, type DevnetIdentity, openJournal, readIdentity } from './journal.ts'
+import { defaultScenario, type Scenario } from './scenario.ts'
+import { type DevnetProgress, followClock, SlotRunner } from './slot-runner.ts'
+
+const TRANSACTIONS_FILE = 'devnet-transactions.jsonl'
+
+/** The fee recipient of this validator is a contract that refuses plain transfers. */
+const CONTRACT_RECIPIENT_VALIDATOR = 30
+
+/** What the consensus side tells the execution side about the network. */
+export interface EngineSetup {
+  readonly seed: string
+  readonly genesisTimeSec: number
+  /** Number of genesis validators: deposits for new ones use the numbers from here on. */
+  readonly validators: number
+  readonly host: string
+  readonly port: number
+  readonly directory: string | undefined
+}
+
+/** An engine whose JSON-RPC listens somewhere. */
+export type ListeningEngine = ExecutionEngine & { readonly url: string }
+
+export interface DevnetOptions {
+  /** Everything random comes from it. */
+  readonly seed?: string | number
+  /** Unix seconds of slot 0; by default two complete UTC+8 days lie before today. */
+  readonly genesisTimeSec?: number
+  readonly validators?: number
+  readonly host?: string
+  /** 0 takes a free one. */
+  readonly beaconPort?: number
+  readonly executionPort?: number
+  /** `follow` produces everything up to `now` and then a slot every 12 s; `manual` produces what `advanceTo` asks for. */
+  readonly clock?: 'follow' | 'manual'
+  /** Unix seconds. */
+  readonly now?: () => number
+  readonly scenario?: Scenario
+  /** Where identity and outside inputs are kept, so that a restart makes the same chain again and goes on. */
+  readonly directory?: string
+  readonly signal?: AbortSignal
+  /** Once a second while slots are produced, and when the target is reached. */
+  readonly onProgress?: (progress: DevnetProgress) => void
+  readonly openEngine?: (setup: EngineSetup) => Promise<ListeningEngine>
+}
+
+export interface Devnet extends AsyncDisposable {
+  readonly seed: string
+  readonly clock: ChainClock
+  readonly chainId: number
+  readonly depositContractAddress: Hex
+  readonly beaconUrl: string
+  readonly executionUrl: string
+  readonly headSlot: number
+  /** Balances by slot, blocks, rewards: what an oracle reads. Not to be changed. */
+  readonly history: History
+  /** SSZ of the whole state (fulu.BeaconState) as of a canonical slot. */
+  stateBytes(slot: number): Uint8Array
+  /** Produces slots until the head is at this one; for the manual clock. */
+  advanceTo(slot: number): Promise<void>
+  /** Follow mode: resolves when the signal aborts or the devnet is disposed, rejects when the chain cannot go on. */
+  readonly finished: Promise<void>
+}
+
+/** What is asked for; else what the directory holds; else the defaults. */
+function identityOf(options: DevnetOptions, now: () => number, scenario: Scenario): DevnetIdentity {
+  const known = options.directory === undefined ? undefined : readIdentity(options.directory)
+  const identity = {
+    seed: String(options.seed ?? known?.seed ?? 'epochline'),
+    genesisTimeSec: options.genesisTimeSec ?? known?.genesisTimeSec ?? devnetGenesisTime(now()),
+    validators: options.validators ?? known?.validators ?? 256,
+    scenarioVersion: scenario.version,
+  }
+  if (options.directory !== undefined) claimDirectory(options.directory, identity)
+  return identity
+}
+
+function openAnvilEngine(setup: EngineSetup): Promise<ListeningEngine> {
+  const { seed, genesisTimeSec, validators, host, port, directory } = setup
+  return openExecutionEngine({
+    seed,
+    genesisTimeSec,
+    host,
+    port,
+    depositsFor: depositDataFor,
+    deposits: defaultDeposits(validators),
+    contractRecipients: [feeRecipientOf(CONTRACT_RECIPIENT_VALIDATOR)],
+    ...(directory === undefined ? {} : { journalFile: join(directory, TRANSACTIONS_FILE) }),
+  })
+}
+
+/**
+ * Opens both layers and their servers; the first answers come at once, history grows while they are given. In follow mode it is
+ * produced in the background: see `finished`. Throws AppError `config` for a directory of another chain or a taken port.
+ */
+export async function openDevnet(options: DevnetOptions = {}): Promise<Devnet> {
+  useNativeHasher()
+  const { host = '127.0.0.1', beaconPort = 5052, executionPort = 8545, directory, scenario = defaultScenario } = options
+  const now = options.now ?? (() => Date.now() / 1000)
+  const { seed, genesisTimeSec, validators } = identityOf(options, now, scenario)
+  const controller = new AbortController()
+  const signal = AbortSignal.any([controller.signal, ...(options.signal === undefined ? [] : [options.signal])])
+
+  await using opening = new AsyncDisposableStack()
+  const setup = { seed, genesisTimeSec, validators, host, port: executionPort, directory }
+  const engine = opening.use(await (options.openEngine ?? openAnvilEngine)(setup))
+  const { chainId, depositContractAddress } = engine
+  const { shardCommitteePeriodEpochs } = scenario
+  const facts = { genesisTimeSec, chainId, depositContractAddress, validators, shardCommitteePeriodEpochs }
+  const genesis = createGenesis({ seed, facts, engine })
+  const immutable = { config: genesis.config, pubkeyCache: genesis.state.epochCtx.pubkeyCache }
+  const events = createChainEvents()
+  const exits = new ExitPool(openJournal(directory))
+  const chain = new Chain({ seed, scenario, genesis, engine, events, exits })
+  const { history } = chain
+  const clock = devnetClock(genesis.config, genesisTimeSec)
+  const following = options.clock !== 'manual'
+  const context = {
+    config: genesis.config,
+    genesisTimeSec,
+    chainId,
+    depositContractAddress,
+    history,
+    events,
+    exits,
+    headState: () => chain.state,
+    stateAt: (slot: number) => stateAt(history, immutable, slot),
+    targetSlot: () => (following ? slotAt(clock, now()) : history.headSlot),
+  }
+  const api = opening.use(await openBeaconApi(context, { host, port: beaconPort }))
+  const runner = new SlotRunner(chain, signal, options.onProgress)
+  const finished = following ? followClock({ runner, clock, now, signal }) : Promise.resolve()
+  finished.catch(() => {}) // its failure belongs to whoever awaits it
+  const open = opening.move()
+  return {
+    seed,
+    clock,
+    chainId,
+    depositContractAddress,
+    beaconUrl: api.url,
+    executionUrl: engine.url,
+    history,
+    finished,
+    get headSlot() {
+      return history.headSlot
+    },
+    stateBytes: (slot) => stateAt(history, immutable, slot).serialize(),
+    advanceTo: (slot) => runner.advanceTo(slot),
+    async [Symbol.asyncDispose]() {
+      controller.abort()
+      await runner.idle()
+      await open.disposeAsync()
+    },
+  }
+}

@@ -1,0 +1,30 @@
+import { type DevnetOptions, openDevnet } from './open.ts'
+import type { DevnetProgress } from './slot-runner.ts'
+
+export interface DevnetReady {
+  readonly beaconUrl: string
+  readonly executionUrl: string
+  readonly genesisTimeSec: number
+  readonly seed: string
+}
+
+export interface RunOptions extends Omit<DevnetOptions, 'signal' | 'clock'> {
+  /** Both servers listen; history may still be in production. */
+  readonly onReady?: (ready: DevnetReady) => void
+}
+
+/** Runs a devnet that follows the clock; resolves when the signal aborts and everything is closed, rejects when it fails. */
+export async function runDevnet(options: RunOptions, signal: AbortSignal): Promise<void> {
+  await using devnet = await openDevnet({ ...options, clock: 'follow', signal })
+  const { beaconUrl, executionUrl, seed } = devnet
+  options.onReady?.({ beaconUrl, executionUrl, seed, genesisTimeSec: devnet.clock.genesisTimeSec })
+  await devnet.finished
+}
+
+/** One line for people: "devnet: slot 3200 of 20500 (15 %), 210 slots/s, 83 s left". */
+export function formatProgress({ slot, targetSlot, slotsPerSecond }: DevnetProgress): string {
+  if (slot >= targetSlot) return `devnet: slot ${slot}`
+  const secondsLeft = slotsPerSecond === 0 ? '?' : Math.ceil((targetSlot - slot) / slotsPerSecond)
+  const percent = Math.floor((slot / Math.max(1, targetSlot)) * 100)
+  return `devnet: slot ${slot} of ${targetSlot} (${percent} %), ${Math.round(slotsPerSecond)} slots/s, ${secondsLeft} s left`
+}

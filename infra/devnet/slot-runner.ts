@@ -1,0 +1,80 @@
+import { setTimeout as sleep, setImmediate as yieldToServer } from 'node:timers/promises'
+import { type ChainClock, slotAt, slotTimeSec } from '../../schemas/eth/time.ts'
+import type { Chain } from './consensus/chain.ts'
+
+/** The chain gives way to the HTTP server at least this often. */
+const YIELD_EVERY_MS = 10
+const PROGRESS_EVERY_MS = 1_000
+
+export interface DevnetProgress {
+  readonly slot: number
+  readonly targetSlot: number
+  readonly slotsPerSecond: number
+}
+
+/** Produces slots one after the other, and lets the server answer in between. */
+export class SlotRunner {
+  readonly #chain: Chain
+  readonly #signal: AbortSignal
+  readonly #onProgress: ((progress: DevnetProgress) => void) | undefined
+  #queue: Promise<void> = Promise.resolve()
+
+  constructor(chain: Chain, signal: AbortSignal, onProgress: ((progress: DevnetProgress) => void) | undefined) {
+    this.#chain = chain
+    this.#signal = signal
+    this.#onProgress = onProgress
+  }
+
+  /** Calls queue up: a slot is produced once. Ends early, without an error, when the signal aborts. */
+  advanceTo(slot: number): Promise<void> {
+    const run = this.#queue.then(() => this.#produceUntil(slot))
+    this.#queue = run.catch(() => {}) // the caller has the failure; the queue only keeps the order
+    return run
+  }
+
+  /** Resolves when nothing is being produced. */
+  idle(): Promise<void> {
+    return this.#queue
+  }
+
+  async #produceUntil(targetSlot: number): Promise<void> {
+    const { history } = this.#chain
+    let yieldedAt = performance.now()
+    let reported = { at: yieldedAt, slot: history.headSlot }
+    const report = (now: number) => {
+      const slot = history.headSlot
+      const slotsPerSecond = ((slot - reported.slot) * 1000) / Math.max(1, now - reported.at)
+      reported = { at: now, slot }
+      this.#onProgress?.({ slot, targetSlot, slotsPerSecond })
+    }
+    while (history.headSlot < targetSlot && !this.#signal.aborted) {
+      await this.#chain.produceSlot()
+      const now = performance.now()
+      if (now - reported.at >= PROGRESS_EVERY_MS) report(now)
+      if (now - yieldedAt < YIELD_EVERY_MS) continue
+      await yieldToServer()
+      yieldedAt = performance.now()
+    }
+    report(performance.now())
+  }
+}
+
+export interface Following {
+  readonly runner: SlotRunner
+  readonly clock: ChainClock
+  /** Unix seconds. */
+  readonly now: () => number
+  readonly signal: AbortSignal
+}
+
+/** Catches up with the clock, then plays each slot when it begins, until the signal aborts. */
+export async function followClock({ runner, clock, now, signal }: Following): Promise<void> {
+  while (!signal.aborted) {
+    const slot = slotAt(clock, now())
+    await runner.advanceTo(slot)
+    const waitMs = Math.max(0, (slotTimeSec(clock, slot + 1) - now()) * 1000)
+    await sleep(waitMs, undefined, { signal }).catch((error: unknown) => {
+      if (!signal.aborted) throw error
+    })
+  }
+}

@@ -1,0 +1,297 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { AppError } from '../../schemas/errors.ts'
+import type { EncodedEvent, Topic } from '../../schemas/events/codec.ts'
+import { COMPACTED_TOPICS, type Position } from '../../schemas/events/envelope.ts'
+import type { ConsumeOptions, EventLog, StoredEvent } from '../ports/event-log.ts'
+import { inTransaction, openSqliteFile, withSqliteErrors } from '../sqlite-file.ts'
+import { WakeUps } from '../wake-ups.ts'
+
+/** Appends of this process wake a consumer at once; those of other processes are found by looking this often. */
+const POLL_MS = 200
+/** A batch ends before it would exceed this, so that a topic of large events does not fill the memory; one event always fits. */
+const BATCH_BYTES_MAX = 16 * 1024 * 1024
+const READ_PAGE_EVENTS = 1_000
+/** SQLite's own limit is 1 GB; nothing that we write comes near this. */
+const EVENT_BYTES_MAX = 64 * 1024 * 1024
+
+/** Topics whose events can be fetched from the chain again: losing the last ones in a power cut costs only time. */
+const REFETCHABLE_TOPICS: ReadonlySet<Topic> = new Set<Topic>([
+  'beacon.blocks',
+  'beacon.epochs',
+  'execution.blocks',
+  'ingest.cursors',
+  'dead-letters',
+])
+
+const SCHEMA_VERSION = 1
+const SCHEMA = `
+  CREATE TABLE IF NOT EXISTS events (
+    topic   TEXT    NOT NULL,
+    offset  INTEGER NOT NULL,
+    id      TEXT    NOT NULL,
+    type    TEXT    NOT NULL,
+    version INTEGER NOT NULL,
+    key     TEXT    NOT NULL,
+    time    TEXT    NOT NULL,
+    data    BLOB    NOT NULL,
+    PRIMARY KEY (topic, offset)
+  );
+  CREATE INDEX IF NOT EXISTS events_of_key ON events (topic, key)
+    WHERE topic IN (${[...COMPACTED_TOPICS].map((topic) => `'${topic}'`).join(', ')});
+  CREATE TABLE IF NOT EXISTS groups (
+    topic       TEXT    NOT NULL,
+    name        TEXT    NOT NULL,
+    next_offset INTEGER NOT NULL,
+    PRIMARY KEY (topic, name)
+  ) WITHOUT ROWID;
+`
+
+/**
+ * The event log in one SQLite file, for one machine. Several processes may append to it and read it.
+ *
+ * When `append` has resolved, its events survive the death of the process (kill -9): they are in the write-ahead log, which
+ * the operating system holds. A power cut may take the last seconds of chain topics, always from the end, never from the
+ * middle: the ingest cursors lie in the same file, so the ingester fetches what is missing again. Events of the other topics
+ * (`validators`, `accounts`: what an operator asked for) are on the disk when `append` resolves, and all before them with them.
+ *
+ * A topic has one partition, 0; offsets start at 0 and grow by one. Of consumers with one group, one is served, the others
+ * wait until it ends. That holds within a process: two processes with one group would both be given the same events.
+ */
+export async function openSqliteEventLog(options: { readonly file: string }): Promise<EventLog> {
+  const db = openSqliteFile({
+    file: options.file,
+    code: 'event_log',
+    schema: SCHEMA,
+    schemaVersion: SCHEMA_VERSION,
+    synchronous: 'NORMAL',
+  })
+  return new SqliteEventLog(db)
+}
+
+type EventRow = {
+  readonly offset: number
+  readonly id: string
+  readonly type: string
+  readonly version: number
+  readonly key: string
+  readonly time: string
+  readonly data: Uint8Array
+}
+
+function prepareStatements(db: DatabaseSync) {
+  return {
+    lastOffset: db.prepare('SELECT max(offset) AS last FROM events WHERE topic = ?'),
+    insert: db.prepare(
+      'INSERT INTO events (topic, offset, id, type, version, key, time, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+    ),
+    // The topic is spelled out, else the partial index is not used.
+    dropOlder: new Map<Topic, StatementSync>(
+      [...COMPACTED_TOPICS].map((topic) => [
+        topic,
+        db.prepare(`DELETE FROM events WHERE topic = '${topic}' AND key = ? AND offset < ?`),
+      ]),
+    ),
+    page: db.prepare(
+      'SELECT offset, id, type, version, key, time, data FROM events WHERE topic = ? AND offset >= ? AND offset <= ? ORDER BY offset LIMIT ?',
+    ),
+    progress: db.prepare('SELECT next_offset FROM groups WHERE topic = ? AND name = ?'),
+    start: db.prepare('INSERT INTO groups (topic, name, next_offset) VALUES (?, ?, 0) ON CONFLICT DO NOTHING'),
+    advance: db.prepare('UPDATE groups SET next_offset = ? WHERE topic = ? AND name = ? AND next_offset = ?'),
+    rewind: db.prepare('UPDATE groups SET next_offset = 0 WHERE topic = ? AND name = ?'),
+    count: db.prepare('SELECT count(*) AS events FROM events WHERE topic = ? AND offset >= ?'),
+  }
+}
+
+class SqliteEventLog implements EventLog {
+  readonly #db: DatabaseSync
+  readonly #sql: ReturnType<typeof prepareStatements>
+  readonly #appends = new WakeUps()
+  /** The consumption that a group's next consumer has to wait for. */
+  readonly #running = new Map<string, Promise<void>>()
+  readonly #closing = new AbortController()
+  #synchronous: 'NORMAL' | 'FULL' = 'NORMAL'
+
+  constructor(db: DatabaseSync) {
+    this.#db = db
+    this.#sql = prepareStatements(db)
+  }
+
+  async append(topic: Topic, events: readonly EncodedEvent[]): Promise<readonly Position[]> {
+    this.#closing.signal.throwIfAborted()
+    for (const event of events) {
+      if (event.data.byteLength > EVENT_BYTES_MAX) {
+        throw new AppError('event_log', `an event of ${event.data.byteLength} bytes exceeds ${EVENT_BYTES_MAX}`)
+      }
+    }
+    if (events.length === 0) return []
+    const positions = withSqliteErrors('event_log', () => {
+      this.#setSynchronous(REFETCHABLE_TOPICS.has(topic) ? 'NORMAL' : 'FULL')
+      return inTransaction(this.#db, () => this.#insert(topic, events))
+    })
+    this.#appends.wake(topic)
+    return positions
+  }
+
+  /** The newest event of a topic is never dropped, so the highest offset found is the highest ever given. */
+  #insert(topic: Topic, events: readonly EncodedEvent[]): Position[] {
+    const { insert, lastOffset, dropOlder } = this.#sql
+    const dropOlderOfKey = dropOlder.get(topic)
+    let offset = Number(lastOffset.get(topic)?.last ?? -1)
+    return events.map((event) => {
+      offset++
+      insert.run(topic, offset, event.id, event.type, event.version, event.key, event.time, event.data)
+      dropOlderOfKey?.run(event.key, offset)
+      return { partition: 0, offset: BigInt(offset) }
+    })
+  }
+
+  /** SQLite ignores the change inside a transaction, so it is made before. */
+  #setSynchronous(wanted: 'NORMAL' | 'FULL'): void {
+    if (this.#synchronous === wanted) return
+    this.#db.exec(`PRAGMA synchronous = ${wanted}`)
+    this.#synchronous = wanted
+  }
+
+  async consume(options: ConsumeOptions): Promise<void> {
+    const signal = AbortSignal.any([options.signal, this.#closing.signal])
+    const name = groupName(options.topic, options.group)
+    for (let before = this.#running.get(name); before !== undefined; before = this.#running.get(name)) {
+      await endOrAbort(before, signal)
+      if (signal.aborted) return
+    }
+    const ended = Promise.withResolvers<void>()
+    this.#running.set(name, ended.promise)
+    try {
+      await this.#consumeAlone(options, signal)
+    } finally {
+      this.#running.delete(name)
+      ended.resolve()
+    }
+  }
+
+  async #consumeAlone({ topic, group, maxBatch, handle }: ConsumeOptions, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const from = this.#startOffset(topic, group)
+      const batch = this.#page(topic, from, Number.MAX_SAFE_INTEGER, maxBatch)
+      const last = batch.at(-1)
+      if (last === undefined) {
+        await this.#appends.wait(topic, POLL_MS, signal)
+        continue
+      }
+      await handle(batch)
+      // A group that was set back meanwhile is no longer at `from`: then nothing is acknowledged and it starts over.
+      this.#write(() => this.#sql.advance.run(Number(last.position.offset) + 1, topic, group, from))
+      // Handlers that never leave the microtask queue must not keep timers and sockets of the process waiting.
+      await nextTurn()
+    }
+  }
+
+  /** Progress is read from the file for each batch: that is one indexed row, and sees a rewind by another process. */
+  #startOffset(topic: Topic, group: string): number {
+    return withSqliteErrors('event_log', () => {
+      const row = this.#sql.progress.get(topic, group)
+      if (row === undefined) this.#write(() => this.#sql.start.run(topic, group))
+      return Number(row?.next_offset ?? 0)
+    })
+  }
+
+  /** Progress may be lost in a power cut: the batch then comes again, which is allowed. */
+  #write(work: () => unknown): void {
+    withSqliteErrors('event_log', () => {
+      this.#setSynchronous('NORMAL')
+      work()
+    })
+  }
+
+  #page(topic: Topic, from: number, to: number, eventsMax: number): StoredEvent[] {
+    return withSqliteErrors('event_log', () => {
+      const page: StoredEvent[] = []
+      let bytes = 0
+      for (const row of this.#sql.page.iterate(topic, from, to, eventsMax) as Iterable<EventRow>) {
+        bytes += row.data.byteLength
+        if (page.length > 0 && bytes > BATCH_BYTES_MAX) break
+        page.push(toStoredEvent(row))
+      }
+      return page
+    })
+  }
+
+  read(options: { readonly topic: Topic; readonly signal: AbortSignal }): AsyncIterable<StoredEvent> {
+    const { topic } = options
+    const signal = AbortSignal.any([options.signal, this.#closing.signal])
+    const last = withSqliteErrors('event_log', () => Number(this.#sql.lastOffset.get(topic)?.last ?? -1))
+    // A compacted topic is small and is taken at once: between two pages an append could drop an event not yet reached.
+    if (COMPACTED_TOPICS.has(topic)) return fromSnapshot(this.#everything(topic, last), signal)
+    return this.#pages(topic, last, signal)
+  }
+
+  #everything(topic: Topic, last: number): StoredEvent[] {
+    return withSqliteErrors('event_log', () =>
+      (this.#sql.page.all(topic, 0, last, Number.MAX_SAFE_INTEGER) as EventRow[]).map(toStoredEvent),
+    )
+  }
+
+  async *#pages(topic: Topic, last: number, signal: AbortSignal): AsyncGenerator<StoredEvent> {
+    let next = 0
+    while (next <= last) {
+      signal.throwIfAborted()
+      const page = this.#page(topic, next, last, READ_PAGE_EVENTS)
+      const end = page.at(-1)
+      if (end === undefined) return
+      for (const stored of page) {
+        signal.throwIfAborted()
+        yield stored
+      }
+      next = Number(end.position.offset) + 1
+      await nextTurn()
+    }
+  }
+
+  async lag(topic: Topic, group: string): Promise<bigint> {
+    return withSqliteErrors('event_log', () => {
+      const next = Number(this.#sql.progress.get(topic, group)?.next_offset ?? 0)
+      if (COMPACTED_TOPICS.has(topic)) return BigInt(Number(this.#sql.count.get(topic, next)?.events))
+      // Offsets of the other topics have no gaps, and counting a million events takes longer than subtracting.
+      return BigInt(Number(this.#sql.lastOffset.get(topic)?.last ?? -1) + 1 - next)
+    })
+  }
+
+  async rewind(topic: Topic, group: string): Promise<void> {
+    if (this.#running.has(groupName(topic, group))) {
+      throw new AppError('usage', `group ${group} is consuming ${topic}: stop it, then set it back`)
+    }
+    this.#write(() => this.#sql.rewind.run(topic, group))
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort(new AppError('event_log', 'the event log has been closed'))
+    await Promise.all(this.#running.values())
+    if (this.#db.isOpen) this.#db.close()
+  }
+}
+
+async function* fromSnapshot(events: readonly StoredEvent[], signal: AbortSignal): AsyncGenerator<StoredEvent> {
+  for (const stored of events) {
+    signal.throwIfAborted()
+    yield stored
+  }
+}
+
+function toStoredEvent({ offset, ...event }: EventRow): StoredEvent {
+  return { position: { partition: 0, offset: BigInt(offset) }, event }
+}
+
+function groupName(topic: Topic, group: string): string {
+  return `${topic} ${group}`
+}
+
+/** Resolves when `ended` does or the signal aborts, whichever is first. */
+async function endOrAbort(ended: Promise<void>, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return
+  const aborted = Promise.withResolvers<void>()
+  const onAbort = () => aborted.resolve()
+  signal.addEventListener('abort', onAbort)
+  await Promise.race([ended, aborted.promise])
+  signal.removeEventListener('abort', onAbort)
+}

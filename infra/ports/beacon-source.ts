@@ -1,0 +1,139 @@
+import type { ChainClock } from '../../schemas/eth/time.ts'
+import type { ColumnsOf } from '../../schemas/events/codec.ts'
+
+/** What the node says of its chain; read once at start, never assumed. */
+export interface BeaconChain {
+  readonly clock: ChainClock
+  readonly genesisValidatorsRoot: string
+  readonly depositChainId: number
+  readonly depositContractAddress: string
+  /** Parameters of /eth/v1/config/spec by name, as text: preset values, fork epochs and versions. */
+  readonly spec: Readonly<Record<string, string>>
+}
+
+export interface BeaconHead {
+  readonly slot: number
+  readonly root: string
+}
+
+/** The finalized checkpoint: every block up to and including the epoch's first slot is final. */
+export interface FinalizedCheckpoint {
+  readonly epoch: number
+  /** Root of the block at the epoch's first slot, or of the last block before it. */
+  readonly root: string
+}
+
+/** The parts of a beacon block that leave the source; hex is lower-case. */
+export interface BeaconBlock {
+  readonly slot: number
+  readonly root: string
+  readonly parentRoot: string
+  readonly proposerIndex: number
+  /** Zeros when the block has no execution payload (genesis, before the merge). */
+  readonly executionBlockHash: string
+  readonly executionBlockNumber: number
+  readonly feeRecipient: string
+  readonly withdrawals: readonly {
+    readonly index: number
+    readonly validatorIndex: number
+    readonly address: string
+    readonly amountGwei: bigint
+  }[]
+  /** Validators that the block's slashings name, ascending; who among them was slashable only the state tells. */
+  readonly accusedIndices: readonly number[]
+}
+
+/** `GET rewards/blocks`: the proposer's consensus reward by part, gwei. */
+export interface ProposerReward {
+  readonly attestationsGwei: bigint
+  readonly syncAggregateGwei: bigint
+  readonly proposerSlashingsGwei: bigint
+  readonly attesterSlashingsGwei: bigint
+}
+
+export const STATE_LAYOUT = {
+  validatorIndex: 'u32',
+  balanceGwei: 'i64',
+  effectiveBalanceEth: 'u32',
+  status: 'u8',
+  slashed: 'u8',
+  activationEpoch: 'u64',
+  exitEpoch: 'u64',
+  withdrawableEpoch: 'u64',
+} as const
+/** Registry rows by ascending index. */
+export type ValidatorStates = ColumnsOf<typeof STATE_LAYOUT>
+
+/** What names a validator. */
+export interface ValidatorIdentity {
+  readonly index: number
+  readonly pubkey: string
+  readonly withdrawalCredentials: string
+}
+
+export type AttestationRewards = ColumnsOf<{
+  validatorIndex: 'u32'
+  sourceGwei: 'i64'
+  targetGwei: 'i64'
+  headGwei: 'i64'
+  inactivityGwei: 'i64'
+}>
+export type Balances = ColumnsOf<{ validatorIndex: 'u32'; balanceGwei: 'i64' }>
+export type SyncRewards = ColumnsOf<{ validatorIndex: 'u32'; syncGwei: 'i64' }>
+
+export interface PendingDeposit {
+  readonly pubkey: string
+  readonly amountGwei: bigint
+  readonly withdrawalCredentials: string
+  readonly signature: string
+  /** 0 marks bridge deposits and balances that were queued back. */
+  readonly slot: number
+}
+
+/**
+ * Validators that a question is about: ascending indices. Pass the same array again while the set is the same: an
+ * implementation keeps what it has made of it.
+ */
+export type ValidatorSet = Uint32Array
+
+export type ChainNews = 'head' | 'finality'
+
+/**
+ * What ingest needs of a beacon node, nothing more. Any node with the standard Beacon API serves.
+ *
+ * Guarantees: an answer is whole and of the documented shape, or the call throws an AppError that tells node faults apart
+ * (node_unreachable, node_lagging, node_malformed, node_inconsistent); transient faults were already retried, on the
+ * fallbacks too. An empty slot is a value (`undefined`), never an error, and never guessed from a lagging node's 404.
+ * Rows are by ascending index and of the validators asked for only; of those that the answer does not know there is no row.
+ * Not the implementer's job: deciding whether a missing row is right; waiting for a node that is down for long.
+ */
+export interface BeaconSource extends AsyncDisposable {
+  chain(): Promise<BeaconChain>
+  head(): Promise<BeaconHead>
+  finalized(): Promise<FinalizedCheckpoint>
+  /**
+   * The canonical block of a slot; undefined when the node, being past the slot and in sync, has none. Confirm that by the
+   * parent root of the next block. Throws node_lagging when the node is not past it.
+   */
+  blockAt(slot: number): Promise<BeaconBlock | undefined>
+  blockByRoot(root: string): Promise<BeaconBlock>
+  /** Registry rows of the state after this slot (an empty slot has a state too). */
+  validators(slot: number, validators: ValidatorSet): Promise<ValidatorStates>
+  balances(slot: number, validators: ValidatorSet): Promise<Balances>
+  /** Who these public keys are in the state after this slot; unknown ones are left out. */
+  identify(slot: number, pubkeys: readonly string[]): Promise<readonly ValidatorIdentity[]>
+  /** Deposits waiting after this slot, in the order of the queue; from Electra on. */
+  pendingDeposits(slot: number): Promise<readonly PendingDeposit[]>
+  /** Rewards for the duty epoch; available once the epoch after it has ended. */
+  attestationRewards(epoch: number, validators: ValidatorSet): Promise<AttestationRewards>
+  proposerReward(blockRoot: string): Promise<ProposerReward>
+  /** One row per validator, summed over its seats. */
+  syncRewards(blockRoot: string, validators: ValidatorSet): Promise<SyncRewards>
+  /** Indices of the sync committee that serves in an epoch, one per seat; from Altair on. */
+  syncCommittee(epoch: number): Promise<Uint32Array>
+  /**
+   * Calls `onNews` whenever the node announces a head or finality, and with both after a gap; reconnects by itself, until
+   * the signal aborts. News may be lost or come late: look on your own too.
+   */
+  watch(onNews: (news: ChainNews) => void, signal: AbortSignal): Promise<void>
+}

@@ -1,0 +1,19 @@
+export interface Taken {
+  /** False: the cost did not fit and nothing was taken. */
+  readonly allowed: boolean
+  /** What is left of the limit in the running window. */
+  readonly remaining: number
+  /** Milliseconds until the window ends and the whole limit is available again. */
+  readonly resetMs: number
+}
+
+/**
+ * Quotas and rate limits: fixed windows that all processes share.
+ *
+ * Guarantees: of concurrent takes never more than `limit` in one window succeed; a window starts with its first take.
+ * Not promised: survival of short windows over a restart (windows of a minute and longer do survive).
+ */
+export interface Counters extends AsyncDisposable {
+  /** Takes `cost` from the limit of `key`'s window, all of it or nothing. `now` is the caller's clock, Unix milliseconds. */
+  take(key: string, cost: number, limit: number, windowMs: number, now: number): Promise<Taken>
+}

@@ -1,0 +1,33 @@
+/** Columns of one insert, by name; all of one length. Numbers and bigints go in as typed arrays, text as strings. */
+export type InsertColumns = Readonly<Record<string, InsertColumn>>
+
+/** The ClickHouse type is taken from the table; the array only has to hold values of it. */
+export type InsertColumn =
+  | Uint8Array
+  | Uint16Array
+  | Uint32Array
+  | Int32Array
+  | BigInt64Array
+  | BigUint64Array
+  | readonly string[] // String, FixedString and LowCardinality(String)
+  | readonly bigint[] // Int128 … UInt256
+
+export type QueryParams = Readonly<
+  Record<string, string | number | bigint | boolean | readonly (string | number | bigint)[]>
+>
+
+/**
+ * The projection of the log that is asked questions: ClickHouse, in-process or over HTTP.
+ *
+ * Guarantees: when `insert` resolves, every later `query` sees the rows; parameters are bound by the server, never pasted
+ * into the text; 64-bit and wider integers come back as decimal strings.
+ * Not promised: transactions over several inserts, uniqueness (tables keep the newest version of a key: read with FINAL).
+ */
+export interface Warehouse extends AsyncDisposable {
+  /** Inserts one block of columns. Column types are those of the table. */
+  insert(table: string, columns: InsertColumns): Promise<void>
+  /** All rows of a SELECT with `{name:Type}` parameters; at most `rowsMax` of the adapter, beyond that it throws. */
+  query<Row>(sql: string, params?: QueryParams): Promise<Row[]>
+  /** A statement without result: DDL, or INSERT … SELECT. */
+  command(sql: string, params?: QueryParams): Promise<void>
+}

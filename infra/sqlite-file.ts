@@ -1,0 +1,99 @@
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { AppError, type ErrorCode } from '../schemas/errors.ts'
+
+/** How long a statement waits for another process that is writing to the same file before it fails as retryable. */
+const BUSY_TIMEOUT_MS = 10_000
+/** Pages of 4 KiB: a checkpoint every 16 MB instead of every 4 MB, because each one costs two fsyncs. */
+const CHECKPOINT_PAGES = 4_000
+/** The -wal file is cut back to this after a checkpoint, so a burst does not hold the disk for ever. */
+const WAL_BYTES_KEPT = 64 * 1024 * 1024
+
+const SQLITE_BUSY = 5
+const SQLITE_LOCKED = 6
+const SQLITE_IOERR = 10
+const SQLITE_FULL = 13
+
+export interface SqliteFile {
+  /** Path; missing parent folders are made. */
+  readonly file: string
+  /** Code of the errors thrown for this file. */
+  readonly code: ErrorCode
+  /** CREATE … IF NOT EXISTS statements. */
+  readonly schema: string
+  /** Kept in the file; opening a file that a newer program has written is refused. */
+  readonly schemaVersion: number
+  /** See https://sqlite.org/pragma.html#pragma_synchronous: both survive a kill, only FULL survives a power cut. */
+  readonly synchronous: 'NORMAL' | 'FULL'
+}
+
+/**
+ * Opens a database file that several processes may use at once (write-ahead log, one writer at a time).
+ * Throws AppError: `config` when the file was written by a newer program, otherwise the file's own code.
+ */
+export function openSqliteFile(options: SqliteFile): DatabaseSync {
+  return withSqliteErrors(options.code, () => {
+    mkdirSync(dirname(options.file), { recursive: true })
+    const db = new DatabaseSync(options.file, { timeout: BUSY_TIMEOUT_MS })
+    try {
+      db.exec(`PRAGMA journal_mode = WAL`)
+      db.exec(`PRAGMA synchronous = ${options.synchronous}`)
+      db.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
+      db.exec(`PRAGMA journal_size_limit = ${WAL_BYTES_KEPT}`)
+      migrate(db, options)
+      return db
+    } catch (error) {
+      db.close()
+      throw error
+    }
+  })
+}
+
+function migrate(db: DatabaseSync, { schema, schemaVersion }: SqliteFile): void {
+  const found = Number(db.prepare('PRAGMA user_version').get()?.user_version ?? 0)
+  if (found === schemaVersion) return
+  if (found > schemaVersion) {
+    throw new AppError(
+      'config',
+      `the data folder was written by a newer version of this program (format ${found}, this one knows ${schemaVersion}): use that version, or another data folder`,
+    )
+  }
+  inTransaction(db, () => {
+    db.exec(schema)
+    db.exec(`PRAGMA user_version = ${schemaVersion}`)
+  })
+}
+
+/**
+ * Runs `work` in one write transaction. IMMEDIATE takes the write lock at once: a transaction that starts by reading and
+ * then writes could find that another process has written in between, which no waiting repairs.
+ */
+export function inTransaction<Result>(db: DatabaseSync, work: () => Result): Result {
+  db.exec('BEGIN IMMEDIATE')
+  try {
+    const result = work()
+    db.exec('COMMIT')
+    return result
+  } catch (error) {
+    // SQLite has already rolled back by itself after some errors (disk full); a second ROLLBACK would hide the first error.
+    if (db.isTransaction) db.exec('ROLLBACK')
+    throw error
+  }
+}
+
+/** Runs `work`; errors of SQLite become AppErrors of `code`, retryable when waiting or freeing disk space may help. */
+export function withSqliteErrors<Result>(code: ErrorCode, work: () => Result): Result {
+  try {
+    return work()
+  } catch (error) {
+    if (!isSqliteError(error)) throw error
+    const primary = error.errcode & 0xff // extended codes carry the primary one in the low byte
+    const retryable = [SQLITE_BUSY, SQLITE_LOCKED, SQLITE_IOERR, SQLITE_FULL].includes(primary)
+    throw new AppError(code, `SQLite: ${error.errstr}`, { retryable, cause: error })
+  }
+}
+
+function isSqliteError(error: unknown): error is Error & { errcode: number; errstr: string } {
+  return error instanceof Error && 'errcode' in error && 'errstr' in error
+}

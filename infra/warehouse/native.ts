@@ -1,0 +1,223 @@
+import { AppError } from '../../schemas/errors.ts'
+import type { InsertColumn, InsertColumns } from '../ports/warehouse.ts'
+
+/** How many bytes a fixed-width ClickHouse type takes in Native, and how they are read. */
+interface IntegerLayout {
+  readonly bytes: 1 | 2 | 4 | 8 | 16 | 32
+  readonly signed: boolean
+}
+
+const INTEGER_LAYOUTS: Readonly<Record<string, IntegerLayout>> = {
+  Bool: { bytes: 1, signed: false },
+  UInt8: { bytes: 1, signed: false },
+  UInt16: { bytes: 2, signed: false },
+  UInt32: { bytes: 4, signed: false },
+  UInt64: { bytes: 8, signed: false },
+  UInt128: { bytes: 16, signed: false },
+  UInt256: { bytes: 32, signed: false },
+  Int8: { bytes: 1, signed: true },
+  Int16: { bytes: 2, signed: true },
+  Int32: { bytes: 4, signed: true },
+  Int64: { bytes: 8, signed: true },
+  Int128: { bytes: 16, signed: true },
+  Int256: { bytes: 32, signed: true },
+  Enum8: { bytes: 1, signed: true },
+  Enum16: { bytes: 2, signed: true },
+  Date: { bytes: 2, signed: false }, // days since 1970-01-01
+  Date32: { bytes: 4, signed: true }, // days since 1970-01-01
+  DateTime: { bytes: 4, signed: false }, // Unix seconds
+  DateTime64: { bytes: 8, signed: true }, // Unix ticks of the type's precision
+}
+
+/** The longest varint that is written: a length below 2^35. */
+const VARINT_BYTES_MAX = 5
+
+/**
+ * One block of ClickHouse's Native format: columns, rows, then name, type and values of each column.
+ *
+ * `types` holds the table's type of each column. LowCardinality and Nullable are declared as the type inside, which the
+ * server converts on insert. A FixedString(N) column may come as one Uint8Array of N bytes per row; an Enum column as its
+ * names. Typed arrays of the type's own width are copied as they are (the machine is little-endian, as Native is).
+ * Throws AppError `warehouse` naming the column when a value does not fit its type or the lengths differ.
+ */
+export function encodeNativeBlock(columns: InsertColumns, types: Readonly<Record<string, string>>): Buffer {
+  const names = Object.keys(columns)
+  const rows = blockRows(columns, types)
+  const parts: Uint8Array[] = [varint(names.length), varint(rows)]
+  for (const name of names) {
+    const values = columns[name] as InsertColumn
+    const encoded = encodeColumn(name, typeOf(name, types), values)
+    parts.push(shortText(name), shortText(encoded.type), encoded.data)
+  }
+  return Buffer.concat(parts)
+}
+
+/** The number of rows of the columns; throws when they differ, naming the one that does. */
+export function blockRows(columns: InsertColumns, types: Readonly<Record<string, string>>): number {
+  let rows: number | undefined
+  for (const [name, values] of Object.entries(columns)) {
+    const width = packedWidth(typeOf(name, types), values)
+    const length = values.length / width
+    if (!Number.isInteger(length)) {
+      throw new AppError('warehouse', `Column ${name}: ${values.length} bytes are no multiple of ${width}.`)
+    }
+    rows ??= length
+    if (length !== rows)
+      throw new AppError('warehouse', `Column ${name} has ${length} values, the others have ${rows}.`)
+  }
+  return rows ?? 0
+}
+
+/** The columns' rows `from` (inclusive) to `to` (exclusive), without copying typed arrays. */
+export function sliceColumns(
+  columns: InsertColumns,
+  types: Readonly<Record<string, string>>,
+  range: { readonly from: number; readonly to: number },
+): InsertColumns {
+  const sliced: Record<string, InsertColumn> = {}
+  for (const [name, values] of Object.entries(columns)) {
+    const width = packedWidth(typeOf(name, types), values)
+    const from = range.from * width
+    const to = range.to * width
+    sliced[name] = ArrayBuffer.isView(values) ? values.subarray(from, to) : values.slice(from, to)
+  }
+  return sliced
+}
+
+function typeOf(name: string, types: Readonly<Record<string, string>>): string {
+  const type = types[name]
+  if (type === undefined) throw new AppError('warehouse', `The table has no column ${name}.`)
+  return unwrap(type)
+}
+
+/** `LowCardinality(Nullable(String))` -> `String`. */
+function unwrap(type: string): string {
+  const inner = /^(?:LowCardinality|Nullable)\((.*)\)$/s.exec(type)?.[1]
+  return inner === undefined ? type : unwrap(inner)
+}
+
+/** Array elements per row: more than one only for packed FixedString bytes. */
+function packedWidth(type: string, values: InsertColumn): number {
+  return values instanceof Uint8Array ? (fixedStringBytes(type) ?? 1) : 1
+}
+
+function fixedStringBytes(type: string): number | undefined {
+  const size = /^FixedString\((\d+)\)$/.exec(type)?.[1]
+  return size === undefined ? undefined : Number(size)
+}
+
+function encodeColumn(name: string, type: string, values: InsertColumn): { type: string; data: Uint8Array } {
+  const fixedBytes = fixedStringBytes(type)
+  if (fixedBytes !== undefined && values instanceof Uint8Array) return { type, data: values }
+  const base = type.replace(/\(.*$/s, '')
+  const layout = INTEGER_LAYOUTS[base]
+  if (isStrings(values)) {
+    if (fixedBytes !== undefined) return { type, data: encodeFixedStrings(name, values, fixedBytes) }
+    // The server turns the names of an Enum into its numbers.
+    if (base === 'String' || base === 'Enum8' || base === 'Enum16') {
+      return { type: 'String', data: encodeStrings(values) }
+    }
+    if (values.length > 0) throw new AppError('warehouse', `Column ${name} is ${type}, its values are text.`)
+  }
+  if (layout !== undefined) return { type, data: encodeIntegers(name, layout, values as IntegerColumn) }
+  if (values.length === 0) return { type, data: new Uint8Array(0) }
+  throw new AppError('warehouse', `Column ${name}: values for ${type} cannot be given as numbers.`)
+}
+
+function isStrings(values: InsertColumn): values is readonly string[] {
+  return Array.isArray(values) && (values.length === 0 || typeof values[0] === 'string')
+}
+
+type IntegerColumn = Exclude<InsertColumn, readonly string[]>
+
+function encodeIntegers(name: string, layout: IntegerLayout, values: IntegerColumn): Uint8Array {
+  if (ArrayBuffer.isView(values) && hasLayout(values, layout)) {
+    return new Uint8Array(values.buffer, values.byteOffset, values.byteLength)
+  }
+  const { bytes, signed } = layout
+  const bits = BigInt(bytes * 8)
+  const min = signed ? -(1n << (bits - 1n)) : 0n
+  const max = signed ? (1n << (bits - 1n)) - 1n : (1n << bits) - 1n
+  const out = Buffer.alloc(values.length * bytes)
+  for (let row = 0; row < values.length; row++) {
+    const value = BigInt(values[row] as number | bigint)
+    if (value < min || value > max) {
+      throw new AppError('warehouse', `Column ${name}, row ${row}: ${value} is outside of ${min} … ${max}.`)
+    }
+    writeInteger(out, row * bytes, bytes, value)
+  }
+  return out
+}
+
+function hasLayout(values: Exclude<IntegerColumn, readonly bigint[]>, layout: IntegerLayout): boolean {
+  const signed = values instanceof Int32Array || values instanceof BigInt64Array
+  return values.BYTES_PER_ELEMENT === layout.bytes && signed === layout.signed
+}
+
+/** Two's complement, little-endian; narrow widths are the low bytes of the wide ones. */
+function writeInteger(out: Buffer, offset: number, bytes: number, value: bigint): void {
+  if (bytes < 8) {
+    out.writeUIntLE(Number(BigInt.asUintN(bytes * 8, value)), offset, bytes)
+    return
+  }
+  let rest = value
+  for (let at = offset; at < offset + bytes; at += 8) {
+    out.writeBigUInt64LE(BigInt.asUintN(64, rest), at)
+    rest >>= 64n
+  }
+}
+
+function encodeFixedStrings(name: string, values: readonly string[], bytes: number): Buffer {
+  const out = Buffer.alloc(values.length * bytes)
+  for (let row = 0; row < values.length; row++) {
+    const text = values[row] as string
+    if (Buffer.byteLength(text) > bytes) {
+      throw new AppError('warehouse', `Column ${name}, row ${row}: the text is longer than ${bytes} bytes.`)
+    }
+    out.write(text, row * bytes)
+  }
+  return out
+}
+
+function encodeStrings(values: readonly string[]): Buffer {
+  let capacity = 0
+  for (const text of values) capacity += Buffer.byteLength(text) + VARINT_BYTES_MAX
+  const out = Buffer.allocUnsafe(capacity)
+  let end = 0
+  let previous: string | undefined
+  let previousStart = 0
+  for (const text of values) {
+    const start = end
+    if (text === previous) {
+      // Most text columns repeat themselves from row to row: copying the bytes is cheaper than encoding them again.
+      end += out.copy(out, start, previousStart, start)
+    } else {
+      end = writeVarint(out, start, Buffer.byteLength(text))
+      end += out.write(text, end)
+      previous = text
+    }
+    previousStart = start
+  }
+  return out.subarray(0, end)
+}
+
+function shortText(text: string): Buffer {
+  return encodeStrings([text])
+}
+
+function varint(value: number): Buffer {
+  const out = Buffer.alloc(VARINT_BYTES_MAX)
+  return out.subarray(0, writeVarint(out, 0, value))
+}
+
+/** LEB128; returns the offset behind it. */
+function writeVarint(out: Buffer, offset: number, value: number): number {
+  let rest = value
+  let at = offset
+  while (rest >= 0x80) {
+    out[at++] = (rest % 0x80) | 0x80
+    rest = Math.floor(rest / 0x80)
+  }
+  out[at++] = rest
+  return at
+}

@@ -1,0 +1,202 @@
+import { availableParallelism, totalmem } from 'node:os'
+import { Readable } from 'node:stream'
+import { type ClickHouseClient, ClickHouseLogLevel, createClient } from '@clickhouse/client'
+import { AppError } from '../../schemas/errors.ts'
+import type { InsertColumns, QueryParams, Warehouse } from '../ports/warehouse.ts'
+import { openChdbConnection } from './chdb-connection.ts'
+import { blockRows, encodeNativeBlock, sliceColumns } from './native.ts'
+import { toWarehouseError } from './warehouse-error.ts'
+
+/** A ClickHouse server, single or the entry of a cluster. */
+export interface WarehouseServer {
+  readonly url: string
+  readonly user?: string
+  readonly password?: string
+  /** PEM bytes; only for certificates that the machine does not trust already. */
+  readonly tls?: { readonly caCert: Buffer } | { readonly caCert: Buffer; readonly cert: Buffer; readonly key: Buffer }
+}
+
+/** ClickHouse inside this process; the directory belongs to one process at a time. */
+export interface WarehouseDirectory {
+  readonly directory: string
+  readonly memoryBytesMax?: number
+  readonly threads?: number
+}
+
+export type WarehouseLocation = WarehouseServer | WarehouseDirectory
+
+export interface WarehouseLimits {
+  /** Created when missing. Letters, digits and underscores. */
+  readonly database?: string
+  /** Rows of one query's result. */
+  readonly rowsMax?: number
+}
+
+export const DATABASE_DEFAULT = 'epochline'
+export const ROWS_MAX_DEFAULT = 1_000_000
+/** Rows of one Native block, which is one part per partition: about what the server would cut itself. */
+export const BLOCK_ROWS_MAX = 1_000_000
+/** In-process engine: the JavaScript heap is counted with it, other processes want the rest. */
+const MEMORY_BYTES_MAX_DEFAULT = Math.min(4 * 1024 ** 3, totalmem() * 0.75)
+/** A daily INSERT … SELECT over all validators may take minutes on a busy server. */
+const REQUEST_TIMEOUT_MS = 300_000
+const CONNECTIONS_MAX = 10
+
+const SETTINGS = {
+  // Numbers above 2^53 would arrive as floats.
+  output_format_json_quote_64bit_integers: 1,
+  // A failure in the middle of a result is a failed request, not a truncated body.
+  wait_end_of_query: 1,
+} as const
+
+const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/
+
+/**
+ * Opens ClickHouse, at an address or in this process, and creates the database when it is missing.
+ * Throws AppError `usage` (directory in use), `config` (bad names or address) or `warehouse`.
+ */
+export async function openWarehouse(location: WarehouseLocation, limits: WarehouseLimits = {}): Promise<Warehouse> {
+  const database = limits.database ?? DATABASE_DEFAULT
+  if (!IDENTIFIER.test(database)) {
+    throw new AppError('config', `The warehouse database is a name like ${DATABASE_DEFAULT}: letters, digits, _.`)
+  }
+  const client = 'url' in location ? await openServer(location, database) : await openDirectory(location, database)
+  return createWarehouse(client, limits.rowsMax ?? ROWS_MAX_DEFAULT)
+}
+
+async function openDirectory(location: WarehouseDirectory, database: string): Promise<ClickHouseClient> {
+  const connection = await openChdbConnection({
+    directory: location.directory,
+    database,
+    memoryBytesMax: Math.floor(location.memoryBytesMax ?? MEMORY_BYTES_MAX_DEFAULT),
+    threads: location.threads ?? availableParallelism(),
+  })
+  return createClient({ connection, clickhouse_settings: SETTINGS, log: { level: ClickHouseLogLevel.OFF } })
+}
+
+async function openServer(location: WarehouseServer, database: string): Promise<ClickHouseClient> {
+  if (!URL.canParse(location.url) || !/^https?:/.test(location.url)) {
+    throw new AppError('config', 'The warehouse address is a URL like http://127.0.0.1:8123.')
+  }
+  const toClient = (name: string) =>
+    createClient({
+      url: location.url,
+      database: name,
+      ...(location.user === undefined ? {} : { username: location.user }),
+      ...(location.password === undefined ? {} : { password: location.password }),
+      ...(location.tls === undefined ? {} : { tls: toTlsOptions(location.tls) }),
+      clickhouse_settings: SETTINGS,
+      compression: { request: { codec: 'gzip', level: 1 }, response: true },
+      request_timeout: REQUEST_TIMEOUT_MS,
+      max_open_connections: CONNECTIONS_MAX,
+      // Long lists of keys do not fit into an address.
+      use_multipart_params_auto: true,
+      // The client's own log prints addresses and parameters; failures are thrown anyway.
+      log: { level: ClickHouseLogLevel.OFF },
+    })
+  const first = toClient('default')
+  try {
+    // A user without the right to create databases can still use one that is there.
+    const found = await first.query({
+      query: 'SELECT 1 FROM system.databases WHERE name = {database:String}',
+      query_params: { database },
+      format: 'JSONEachRow',
+    })
+    if ((await found.json()).length === 0) await first.command({ query: `CREATE DATABASE IF NOT EXISTS ${database}` })
+  } catch (error) {
+    throw toWarehouseError(error)
+  } finally {
+    await first.close()
+  }
+  return toClient(database)
+}
+
+function toTlsOptions(tls: NonNullable<WarehouseServer['tls']>) {
+  return 'cert' in tls ? { ca_cert: tls.caCert, cert: tls.cert, key: tls.key } : { ca_cert: tls.caCert }
+}
+
+/** The one code path above both connections. */
+function createWarehouse(client: ClickHouseClient, rowsMax: number): Warehouse {
+  let closing: Promise<void> | undefined
+  const typesOfTable = new Map<string, Readonly<Record<string, string>>>()
+
+  async function columnTypes(table: string, names: readonly string[]): Promise<Readonly<Record<string, string>>> {
+    const cached = typesOfTable.get(table)
+    // A column that is not there yet may have come with a migration since.
+    if (cached !== undefined && names.every((name) => cached[name] !== undefined)) return cached
+    const rows = await select<{ name: string; type: string }>(
+      'SELECT name, type FROM system.columns WHERE database = currentDatabase() AND table = {table:String}',
+      { table },
+    )
+    if (rows.length === 0) throw new AppError('warehouse', `The warehouse has no table ${table}: run the migrations.`)
+    const types = Object.fromEntries(rows.map((row) => [row.name, row.type]))
+    const unknown = names.find((name) => types[name] === undefined)
+    if (unknown !== undefined) throw new AppError('warehouse', `Table ${table} has no column ${unknown}.`)
+    typesOfTable.set(table, types)
+    return types
+  }
+
+  async function select<Row>(query: string, params: QueryParams): Promise<Row[]> {
+    try {
+      const result = await client.query({
+        query,
+        format: 'JSONEachRow',
+        query_params: toClientParams(params),
+        clickhouse_settings: { max_result_rows: String(rowsMax), result_overflow_mode: 'throw' },
+      })
+      return await result.json<Row>()
+    } catch (error) {
+      throw toWarehouseError(error)
+    }
+  }
+
+  async function insertBlock(table: string, names: readonly string[], block: Buffer): Promise<void> {
+    const columns = names.map((name) => `\`${name}\``).join(', ')
+    try {
+      const { stream } = await client.exec({
+        query: `INSERT INTO ${table} (${columns}) FORMAT Native`,
+        values: Readable.from([block], { objectMode: false }),
+      })
+      // The connection is free for the next request when the (empty) answer has been read.
+      for await (const _ of stream);
+    } catch (error) {
+      typesOfTable.delete(table)
+
+      throw toWarehouseError(error)
+    }
+  }
+
+  return {
+    async insert(table: string, columns: InsertColumns) {
+      if (!IDENTIFIER.test(table)) throw new AppError('warehouse', 'A table name is letters, digits and _.')
+      const names = Object.keys(columns)
+      const types = await columnTypes(table, names)
+      const rows = blockRows(columns, types)
+      for (let from = 0; from < rows; from += BLOCK_ROWS_MAX) {
+        const range = { from, to: Math.min(from + BLOCK_ROWS_MAX, rows) }
+        const block = range.to - range.from === rows ? columns : sliceColumns(columns, types, range)
+        await insertBlock(table, names, encodeNativeBlock(block, types))
+      }
+    },
+    query: (sql, params = {}) => select(sql, params),
+    async command(sql, params = {}) {
+      if (!/^\s*INSERT\b/i.test(sql)) typesOfTable.clear()
+      try {
+        await client.command({ query: sql, query_params: toClientParams(params) })
+      } catch (error) {
+        throw toWarehouseError(error)
+      }
+    },
+    [Symbol.asyncDispose]() {
+      closing ??= client.close()
+      return closing
+    },
+  }
+}
+
+/** Booleans as 1 and 0, which both connections bind to Bool and to integers. */
+function toClientParams(params: QueryParams): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(params).map(([name, value]) => [name, typeof value === 'boolean' ? Number(value) : value]),
+  )
+}

@@ -1,0 +1,123 @@
+// Composition root: the configuration is read once, here; roles.ts and operator.ts open the ports and wire the rooms.
+
+import { Command, Option } from 'commander'
+import { pino } from 'pino'
+import { readConfig } from './infra/config.ts'
+import {
+  createToken,
+  revokeToken,
+  runBackfill,
+  runRebuild,
+  runVerify,
+  setFeeRate,
+  trackValidators,
+} from './operator.ts'
+import packageJson from './package.json' with { type: 'json' }
+import { runDevnetRole, runRoles, type Setting } from './roles.ts'
+import { AppError } from './schemas/errors.ts'
+
+const EXIT_FAILED = 1
+const EXIT_USAGE = 2
+
+const program = new Command('epochline')
+  .description('Staking rewards that prove themselves: chain -> event log -> ClickHouse -> REST and GraphQL.')
+  .version(packageJson.version)
+  .addHelpText(
+    'after',
+    '\nConfiguration comes from environment variables: see README.md. Without any, everything runs here, on a devnet.',
+  )
+
+program
+  .command('all', { isDefault: false })
+  .description('everything in this process; without BEACON_URL on the built-in devnet')
+  .action(() => run((setting) => runRoles(setting, ['ingest', 'process', 'api'])))
+program
+  .command('ingest')
+  .description('chain -> event log')
+  .action(() => run((setting) => runRoles(setting, ['ingest'])))
+program
+  .command('process')
+  .description('event log -> warehouse')
+  .action(() => run((setting) => runRoles(setting, ['process'])))
+program
+  .command('api')
+  .description('serve REST and GraphQL from the warehouse')
+  .action(() => run((setting) => runRoles(setting, ['api'])))
+program
+  .command('devnet')
+  .description('run the built-in Ethereum devnet alone: Beacon API and JSON-RPC on loopback')
+  .action(() => run(runDevnetRole))
+program
+  .command('backfill')
+  .description('ingest finalized epochs of the past for all tracked validators; resumes where it was interrupted')
+  .requiredOption('--from <start>', 'first slot:N, epoch:N or YYYY-MM-DD (UTC+8)')
+  .requiredOption('--to <end>', 'last slot:N, epoch:N or YYYY-MM-DD (UTC+8), inclusive')
+  .action((range: { from: string; to: string }) => run((setting) => runBackfill(setting, range)))
+program
+  .command('rebuild')
+  .description('empty every table and replay the event log into it')
+  .action(() => run(runRebuild))
+program
+  .command('verify')
+  .description(
+    'prove every tracked validator and day: rewards + flows = balance change; exits with 1 on any difference',
+  )
+  .option('--quiet', 'print differences and totals only', false)
+  .action((options: { quiet: boolean }) => run((setting) => runVerify(setting, options)))
+
+const admin = program.command('admin').description('accounts: tokens, validators, fee rates')
+const account = () => new Option('--account <name>', 'account name: a-z, 0-9, - and _').makeOptionMandatory()
+const token = admin.command('token').description('access tokens')
+token
+  .command('create')
+  .description('create an access token and print it, once')
+  .addOption(account())
+  .action((options: { account: string }) => run((setting) => createToken(setting, options.account)))
+token
+  .command('revoke')
+  .description('revoke the access token that is read from standard input')
+  .action(() => run(revokeToken))
+admin
+  .command('validators')
+  .description('validators of an account')
+  .command('track')
+  .description('count validators for an account; public keys as arguments, or one per line on standard input')
+  .addOption(account())
+  .argument('[pubkeys...]', '0x-prefixed BLS public keys')
+  .action((pubkeys: string[], options: { account: string }) =>
+    run((setting) => trackValidators(setting, options.account, pubkeys)),
+  )
+admin
+  .command('fee-rate')
+  .description('fee rates of an account')
+  .command('set')
+  .description('set the share of execution rewards that the service keeps')
+  .addOption(account())
+  .requiredOption('--rate <fraction>', 'decimal fraction from 0 to 1, e.g. 0.1')
+  .option('--from <day>', 'first day that it applies to, YYYY-MM-DD (UTC+8); default: today')
+  .action((options: { account: string; rate: string; from?: string }) => run((setting) => setFeeRate(setting, options)))
+
+/** Runs one command and reports how it ended; an AppError is one sentence, anything else a crash with its stack. */
+async function run(command: (setting: Setting) => Promise<void>): Promise<void> {
+  const stop = new AbortController()
+  const onSignal = (): void => {
+    if (stop.signal.aborted) process.exit(EXIT_FAILED) // the second Ctrl-C does not wait
+    stop.abort()
+  }
+  process.on('SIGINT', onSignal)
+  process.on('SIGTERM', onSignal)
+  try {
+    const config = readConfig(process.env)
+    const log = pino({ name: 'epochline', level: config.logLevel }, pino.destination({ fd: 2, sync: true }))
+    await command({ config, log, signal: stop.signal })
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    process.stderr.write(`epochline: ${error.message}\n`)
+    process.exitCode = error.code === 'config' || error.code === 'usage' ? EXIT_USAGE : EXIT_FAILED
+  } finally {
+    process.off('SIGINT', onSignal)
+    process.off('SIGTERM', onSignal)
+  }
+}
+
+await program.parseAsync()

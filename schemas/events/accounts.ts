@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto'
+import { type Static, Type } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { type EventType, jsonCodec } from './codec.ts'
+import { Instant, Pubkey } from './fields.ts'
+
+/** All account facts share one key: a token is created before it is revoked. */
+export const ACCOUNTS_KEY = 'accounts'
+/** Public keys per tracking event; one event stays under 200 kB. */
+export const TRACKED_PER_EVENT_MAX = 1_000
+
+/** Account names are path- and log-safe text. */
+export const ACCOUNT_PATTERN = '^[a-z0-9][a-z0-9_-]{0,62}$'
+const Account = Type.String({ pattern: ACCOUNT_PATTERN })
+/** SHA-256 of the access token, lower-case hex: the log never holds a token. */
+const TokenHash = Type.String({ pattern: '^[0-9a-f]{64}$' })
+
+export function hashToken(token: string): string {
+  return createHash('sha256').update(token, 'utf8').digest('hex')
+}
+
+const TokenCreated = Type.Object({ account: Account, tokenHash: TokenHash })
+const TokenRevoked = Type.Object({ tokenHash: TokenHash })
+const ValidatorsTracked = Type.Object({ account: Account, pubkeys: Type.Array(Pubkey) })
+const FeeRateSet = Type.Object({
+  account: Account,
+  /** Exact decimal fraction between 0 and 1: the service's share of execution rewards. */
+  rate: Type.String({ pattern: '^(0(\\.\\d{1,18})?|1(\\.0{1,18})?)$' }),
+  effectiveFrom: Instant,
+})
+export type TokenCreated = Static<typeof TokenCreated>
+export type TokenRevoked = Static<typeof TokenRevoked>
+export type ValidatorsTracked = Static<typeof ValidatorsTracked>
+export type FeeRateSet = Static<typeof FeeRateSet>
+
+const isTokenCreated = Compile(TokenCreated)
+const isTokenRevoked = Compile(TokenRevoked)
+const isValidatorsTracked = Compile(ValidatorsTracked)
+const isFeeRateSet = Compile(FeeRateSet)
+
+/** An access token of an account; id `account.token-created:<token hash>`. */
+export const tokenCreated: EventType<'account.token-created', TokenCreated> = {
+  name: 'account.token-created',
+  version: 1,
+  topic: 'accounts',
+  ...jsonCodec((v): v is TokenCreated => isTokenCreated.Check(v)),
+}
+
+/** The token stops working, for good; id `account.token-revoked:<token hash>`. */
+export const tokenRevoked: EventType<'account.token-revoked', TokenRevoked> = {
+  name: 'account.token-revoked',
+  version: 1,
+  topic: 'accounts',
+  ...jsonCodec((v): v is TokenRevoked => isTokenRevoked.Check(v)),
+}
+
+/** Validators counted for the account from now on; id `account.validators-tracked:<account>:<first pubkey>:<count>`. */
+export const validatorsTracked: EventType<'account.validators-tracked', ValidatorsTracked> = {
+  name: 'account.validators-tracked',
+  version: 1,
+  topic: 'accounts',
+  ...jsonCodec((v): v is ValidatorsTracked => isValidatorsTracked.Check(v)),
+}
+
+/** The fee rate of blocks from an instant on; id `account.fee-rate-set:<account>:<effectiveFrom>`. */
+export const feeRateSet: EventType<'account.fee-rate-set', FeeRateSet> = {
+  name: 'account.fee-rate-set',
+  version: 1,
+  topic: 'accounts',
+  ...jsonCodec((v): v is FeeRateSet => isFeeRateSet.Check(v)),
+}

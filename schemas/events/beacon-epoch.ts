@@ -1,0 +1,164 @@
+import { type Static, Type } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { type ColumnsOf, type EventType, packedCodec } from './codec.ts'
+import { Address, Clock, Hash, IntegerText, UInt } from './fields.ts'
+
+/**
+ * Everything of the finalized chain is one ordered stream: the day balances and validator ranges of an epoch come before
+ * its blocks event, so an epoch whose blocks event was processed is complete.
+ */
+export const BEACON_EPOCHS_KEY = 'finalized'
+
+/** Validators whose indices share a quotient by this are one range, one event: about 300 kB raw, whatever the network's size. */
+export const RANGE_VALIDATORS = 16_384
+
+/** Statuses of the Beacon API in the order of their stored codes; the code is the position. */
+export const VALIDATOR_STATUSES = [
+  'pending_initialized',
+  'pending_queued',
+  'active_ongoing',
+  'active_exiting',
+  'active_slashed',
+  'exited_unslashed',
+  'exited_slashed',
+  'withdrawal_possible',
+  'withdrawal_done',
+] as const
+export type ValidatorStatus = (typeof VALIDATOR_STATUSES)[number]
+
+const EpochValidatorsHeader = Type.Object({
+  clock: Clock,
+  epoch: UInt,
+  range: UInt,
+  /** How many ranges of this epoch hold tracked validators. */
+  ranges: UInt,
+})
+export type EpochValidatorsHeader = Static<typeof EpochValidatorsHeader>
+
+/** One row per tracked validator of the range that is in the registry at the end of the epoch, by ascending index. */
+export const EPOCH_VALIDATORS_LAYOUT = {
+  validatorIndex: 'u32',
+  /** Attestation rewards of duty epoch `epoch - 2`, credited in the transition into `epoch`; gwei, penalties negative. */
+  sourceGwei: 'i64',
+  targetGwei: 'i64',
+  headGwei: 'i64',
+  inactivityGwei: 'i64',
+  /** Post-state of the epoch's last slot. */
+  balanceGwei: 'i64',
+  /** In force during the epoch, in units of 1e9 gwei. */
+  effectiveBalanceEth: 'u32',
+  status: 'u8',
+  slashed: 'u8',
+  activationEpoch: 'u64',
+  exitEpoch: 'u64',
+  withdrawableEpoch: 'u64',
+} as const
+export type EpochValidatorsColumns = ColumnsOf<typeof EPOCH_VALIDATORS_LAYOUT>
+export interface EpochValidatorsData {
+  readonly header: EpochValidatorsHeader
+  readonly columns: EpochValidatorsColumns
+}
+
+const DayBalancesHeader = Type.Object({
+  /** Day number (UTC+8); the balances are those it starts with: post-state of the last slot before it. */
+  day: UInt,
+  slot: UInt,
+  range: UInt,
+})
+export type DayBalancesHeader = Static<typeof DayBalancesHeader>
+export const DAY_BALANCES_LAYOUT = { validatorIndex: 'u32', balanceGwei: 'i64' } as const
+export interface DayBalancesData {
+  readonly header: DayBalancesHeader
+  readonly columns: ColumnsOf<typeof DAY_BALANCES_LAYOUT>
+}
+
+const FinalizedBlock = Type.Object({
+  slot: UInt,
+  root: Hash,
+  parentRoot: Hash,
+  proposerIndex: UInt,
+  executionBlockHash: Hash,
+  executionBlockNumber: UInt,
+  feeRecipient: Address,
+  /** Consensus-layer proposer reward by part, gwei: `rewards/blocks` of the Beacon API. */
+  attestationsGwei: IntegerText,
+  syncAggregateGwei: IntegerText,
+  proposerSlashingsGwei: IntegerText,
+  attesterSlashingsGwei: IntegerText,
+})
+export type FinalizedBlock = Static<typeof FinalizedBlock>
+
+const Withdrawal = Type.Object({
+  slot: UInt,
+  index: UInt,
+  validatorIndex: UInt,
+  address: Address,
+  amountGwei: IntegerText,
+})
+export type Withdrawal = Static<typeof Withdrawal>
+
+/** A validator slashed by a block; the initial penalty is floor(effective balance / quotient) of the block's fork. */
+const Slashing = Type.Object({
+  slot: UInt,
+  validatorIndex: UInt,
+  effectiveBalanceGwei: IntegerText,
+  penaltyQuotient: UInt,
+})
+export type Slashing = Static<typeof Slashing>
+
+/** A deposit that the transition into the epoch credited (EIP-6110 pending deposits), or a queued balance given back. */
+const CreditedDeposit = Type.Object({
+  slot: UInt,
+  validatorIndex: UInt,
+  kind: Type.Union([Type.Literal('deposit'), Type.Literal('returned_from_queue')]),
+  ordinal: UInt,
+  amountGwei: IntegerText,
+})
+export type CreditedDeposit = Static<typeof CreditedDeposit>
+
+const EpochBlocksHeader = Type.Object({
+  clock: Clock,
+  network: Type.String(),
+  epoch: UInt,
+  blocks: Type.Array(FinalizedBlock),
+  withdrawals: Type.Array(Withdrawal),
+  slashings: Type.Array(Slashing),
+  deposits: Type.Array(CreditedDeposit),
+})
+export type EpochBlocksHeader = Static<typeof EpochBlocksHeader>
+
+/** Sync committee rewards of tracked validators, summed over a validator's seats per block; gwei, penalties negative. */
+export const EPOCH_BLOCKS_LAYOUT = { slotOffset: 'u8', validatorIndex: 'u32', syncGwei: 'i64' } as const
+export type EpochBlocksColumns = ColumnsOf<typeof EPOCH_BLOCKS_LAYOUT>
+export interface EpochBlocksData {
+  readonly header: EpochBlocksHeader
+  readonly columns: EpochBlocksColumns
+}
+
+const isValidatorsHeader = Compile(EpochValidatorsHeader)
+const isDayBalancesHeader = Compile(DayBalancesHeader)
+const isBlocksHeader = Compile(EpochBlocksHeader)
+
+/** State and attestation rewards of one range at the end of one finalized epoch; id `beacon.epoch-validators:<epoch>:<range>`. */
+export const epochValidators: EventType<'beacon.epoch-validators', EpochValidatorsData> = {
+  name: 'beacon.epoch-validators',
+  version: 1,
+  topic: 'beacon.epochs',
+  ...packedCodec(EPOCH_VALIDATORS_LAYOUT, (v): v is EpochValidatorsHeader => isValidatorsHeader.Check(v)),
+}
+
+/** Balances that a UTC+8 day starts with; id `beacon.day-balances:<day>:<range>`. */
+export const dayBalances: EventType<'beacon.day-balances', DayBalancesData> = {
+  name: 'beacon.day-balances',
+  version: 1,
+  topic: 'beacon.epochs',
+  ...packedCodec(DAY_BALANCES_LAYOUT, (v): v is DayBalancesHeader => isDayBalancesHeader.Check(v)),
+}
+
+/** The finalized blocks of one epoch with what they changed; slots without an entry were missed; id `beacon.epoch-blocks:<epoch>`. */
+export const epochBlocks: EventType<'beacon.epoch-blocks', EpochBlocksData> = {
+  name: 'beacon.epoch-blocks',
+  version: 1,
+  topic: 'beacon.epochs',
+  ...packedCodec(EPOCH_BLOCKS_LAYOUT, (v): v is EpochBlocksHeader => isBlocksHeader.Check(v)),
+}

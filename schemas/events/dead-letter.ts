@@ -1,0 +1,27 @@
+import { type Static, Type } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { type EventType, jsonCodec } from './codec.ts'
+import { Instant, UInt } from './fields.ts'
+
+/** An event that could not be processed: where it lies, what it claimed to be, and why it was set aside. */
+const DeadLetterData = Type.Object({
+  topic: Type.String(),
+  partition: UInt,
+  offset: Type.String({ pattern: '^[0-9]+$' }),
+  group: Type.String(),
+  eventId: Type.String(),
+  eventType: Type.String(),
+  eventVersion: UInt,
+  eventTime: Instant,
+  reason: Type.String(),
+})
+export type DeadLetterData = Static<typeof DeadLetterData>
+const isDeadLetter = Compile(DeadLetterData)
+
+/** id `dead-letter:<group>:<topic>:<partition>:<offset>`. */
+export const deadLetter: EventType<'dead-letter', DeadLetterData> = {
+  name: 'dead-letter',
+  version: 1,
+  topic: 'dead-letters',
+  ...jsonCodec((v): v is DeadLetterData => isDeadLetter.Check(v)),
+}

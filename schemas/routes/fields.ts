@@ -1,0 +1,54 @@
+import { Type } from 'typebox'
+
+export const PAGE_DEFAULT = 1
+/** Keeps page * limit below 2^53. */
+export const PAGE_MAX = 1_000_000_000
+export const LIMIT_DEFAULT = 10
+export const LIMIT_MAX = 1_000
+/** Public keys or indices that one request may name. */
+export const LISTED_VALIDATORS_MAX = 1_000
+/** Highest index that the warehouse stores (UInt32). */
+const VALIDATOR_INDEX_MAX = 4_294_967_295
+
+export const Page = Type.Integer({
+  minimum: 1,
+  maximum: PAGE_MAX,
+  default: PAGE_DEFAULT,
+  description: 'Page, counted from 1.',
+})
+export const Limit = Type.Integer({
+  minimum: 1,
+  maximum: LIMIT_MAX,
+  default: LIMIT_DEFAULT,
+  description: 'Items per page.',
+})
+
+/** `x-error-code` is the envelope code of a wrong value, where it is not 400. */
+const dateOptions = { format: 'date', 'x-error-code': '4001' } as const
+export const StartDate = Type.String({
+  ...dateOptions,
+  description: 'First day, UTC+8, `YYYY-MM-DD`, not after today.',
+  examples: ['2023-07-01'],
+})
+export const EndDate = Type.String({
+  ...dateOptions,
+  description: 'Day after the last one, UTC+8, `YYYY-MM-DD`, not after today; at most 31 days after `start_date`.',
+  examples: ['2023-07-02'],
+})
+
+export const ValidatorIndex = Type.Integer({ minimum: 0, maximum: VALIDATOR_INDEX_MAX })
+export const PubkeyText = Type.String({ pattern: '^0x[0-9a-f]{96}$', description: '48 bytes, lower-case hex.' })
+export const AddressText = Type.String({ pattern: '^0x[0-9a-f]{40}$', description: '20 bytes, lower-case hex.' })
+export const EthText = Type.String({
+  pattern: '^-?(0|[1-9][0-9]*)(\\.[0-9]*[1-9])?$',
+  description: 'Exact amount in ETH as decimal text without trailing zeros; negative for a loss.',
+})
+export const EpochText = Type.String({
+  pattern: '^[0-9]{1,20}$',
+  description: 'Epoch as decimal text; 18446744073709551615 means not set.',
+})
+/** Instants that are not known are empty text. */
+export const InstantText = Type.String({
+  pattern: '^(\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z)?$',
+  description: 'ISO 8601 instant in UTC with milliseconds, or empty.',
+})

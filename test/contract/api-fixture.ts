@@ -1,0 +1,300 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import type { Health } from '../../api/health.ts'
+import { type Api, openApi } from '../../api/server.ts'
+import type { QueryParams, Warehouse } from '../../infra/ports/warehouse.ts'
+import { migrate, readMigrations } from '../../infra/warehouse/migrate.ts'
+import { openWarehouse } from '../../infra/warehouse/open.ts'
+import { hashToken } from '../../schemas/events/accounts.ts'
+import type { Projection } from '../../schemas/tables.ts'
+
+type Value = string | number | bigint
+
+/** 2026-11-20 12:00 in UTC+8. */
+export const NOW_MS = Date.parse('2026-11-20T04:00:00Z')
+export const TOKEN = 'secret-token-of-demo'
+/** Sixteen slots after the day begins, so that epochs lie across midnight: slot 14384 is the first one of 2026-11-20. */
+export const GENESIS_SEC = Date.parse('2026-11-17T16:03:12Z') / 1000
+/** Newest complete epoch; the rows of 452 are there, its completion is not. */
+export const NEWEST_EPOCH = 451
+export const FAR = '18446744073709551615'
+
+export function pubkeyOf(index: number): string {
+  return `0x${index.toString(16).padStart(96, 'a')}`
+}
+
+export function hashOf(number: number): string {
+  return `0x${number.toString(16).padStart(64, '0')}`
+}
+
+export function addressOf(number: number): string {
+  return `0x${number.toString(16).padStart(40, '0')}`
+}
+
+export async function insertRows(warehouse: Warehouse, table: Projection, rows: readonly Record<string, Value>[]) {
+  const [first] = rows
+  if (first === undefined) return
+  const literal = (value: Value | undefined) => (typeof value === 'string' ? `'${value}'` : String(value))
+  const names = Object.keys(first)
+  const tuples = rows.map((row) => `(${names.map((name) => literal(row[name])).join(', ')})`)
+  await warehouse.command(`INSERT INTO ${table} (${names.join(', ')}) VALUES ${tuples.join(', ')}`)
+}
+
+export function dailyRow(day: string, validator_index: number, clGwei: bigint, elWei: bigint, version = 1) {
+  return { day, validator_index, cl_reward_gwei: clGwei, el_reward_wei: elWei, source_gwei: clGwei, version }
+}
+
+export function epochRow(epoch: number, day: string, validator_index: number, change: Record<string, Value> = {}) {
+  return {
+    epoch,
+    day,
+    validator_index,
+    source_gwei: 1,
+    target_gwei: 2,
+    head_gwei: 3,
+    inactivity_gwei: 0,
+    balance_gwei: 32_000_000_000n + BigInt(validator_index),
+    effective_balance_gwei: 32_000_000_000n,
+    status: 2,
+    slashed: 0,
+    activation_epoch: 3,
+    exit_epoch: FAR,
+    withdrawable_epoch: FAR,
+    version: 1,
+    ...change,
+  }
+}
+
+/** Accounts, names, three validators of `demo` (10, 11, 12), one of `other` (20), and a key that the registry lacks. */
+async function fillAccounts(warehouse: Warehouse): Promise<void> {
+  await insertRows(warehouse, 'access_tokens', [
+    { token_hash: hashToken(TOKEN), account: 'demo', version: 1, is_deleted: 0 },
+    { token_hash: hashToken('token-of-other'), account: 'other', version: 2, is_deleted: 0 },
+    { token_hash: hashToken('token-of-empty'), account: 'empty', version: 3, is_deleted: 0 },
+    { token_hash: hashToken('revoked'), account: 'demo', version: 4, is_deleted: 0 },
+  ])
+  // Versions of one insert are merged by it, so newer ones come in inserts of their own.
+  await insertRows(warehouse, 'access_tokens', [
+    { token_hash: hashToken('revoked'), account: 'demo', version: 5, is_deleted: 1 },
+  ])
+  await insertRows(warehouse, 'account_validators', [
+    ...[10, 11, 12, 13].map((index) => ({ account: 'demo', pubkey: pubkeyOf(index), version: 1 })),
+    { account: 'other', pubkey: pubkeyOf(20), version: 1 },
+  ])
+  await insertRows(
+    warehouse,
+    'validators',
+    [10, 11, 12, 20].map((validator_index) => ({
+      validator_index,
+      pubkey: pubkeyOf(validator_index),
+      withdrawal_credentials:
+        validator_index === 12
+          ? `0x00${'77'.repeat(31)}`
+          : `0x01${'00'.repeat(11)}${addressOf(validator_index).slice(2)}`,
+      version: 1,
+    })),
+  )
+}
+
+/** Closed days 18 and 19, the open day 20 as detail, and rows that no answer may count. */
+async function fillRewards(warehouse: Warehouse): Promise<void> {
+  await insertRows(warehouse, 'chain', [
+    { network: 'mainnet', genesis_time_sec: GENESIS_SEC, seconds_per_slot: 12, slots_per_epoch: 32, version: 1 },
+  ])
+  await insertRows(
+    warehouse,
+    'epochs',
+    [447, 448, 449, 450, 451].map((epoch) => ({
+      epoch,
+      first_slot: epoch * 32,
+      last_slot: epoch * 32 + 31,
+      blocks: 32,
+      version: 1,
+    })),
+  )
+  await insertRows(warehouse, 'closed_days', [
+    { day: '2026-11-18', first_slot: 0, last_slot: 7183, validators: 4, validators_unexplained: 0, version: 1 },
+    { day: '2026-11-19', first_slot: 7184, last_slot: 14383, validators: 4, validators_unexplained: 0, version: 1 },
+  ])
+  await insertRows(warehouse, 'daily_rewards', [
+    dailyRow('2026-11-18', 10, 999n, 999n, 1),
+    dailyRow('2026-11-18', 11, -50n, 0n),
+    dailyRow('2026-11-18', 12, -1n, 1_000_000_001n), // one wei above zero
+    dailyRow('2026-11-19', 10, -2_000n, 0n),
+    dailyRow('2026-11-19', 11, 500n, 0n),
+    dailyRow('2026-11-19', 12, 0n, 0n), // no income, and no loss
+    dailyRow('2026-11-19', 20, 1_000_000n, 1n),
+    dailyRow('2026-11-17', 10, 77n, 0n), // never closed
+    dailyRow('2026-11-20', 10, 123_456n, 0n), // not closed yet
+  ])
+  await insertRows(warehouse, 'daily_rewards', [dailyRow('2026-11-18', 10, 100n, 5_000_000_000_000_000n, 2)])
+  await insertRows(warehouse, 'validator_epochs', [
+    epochRow(449, '2026-11-19', 10), // of a closed day
+    ...[450, 451, 452].flatMap((epoch) => [
+      epochRow(epoch, '2026-11-20', 10),
+      epochRow(epoch, '2026-11-20', 11, { source_gwei: -4, target_gwei: -5, head_gwei: 0, inactivity_gwei: -6 }),
+      epochRow(epoch, '2026-11-20', 12, { status: 6, slashed: 1, exit_epoch: 440, withdrawable_epoch: 8632 }),
+      epochRow(epoch, '2026-11-20', 20),
+    ]),
+  ])
+  const ledger = (slot: number, day: string, validator_index: number, kind: string, amount_gwei: number) => ({
+    slot,
+    epoch: Math.floor(slot / 32),
+    day,
+    validator_index,
+    kind,
+    reference: 0,
+    amount_gwei,
+    version: 1,
+  })
+  await insertRows(warehouse, 'ledger_entries', [
+    ledger(14_370, '2026-11-19', 10, 'sync', 10_000), // closed half of epoch 449
+    ledger(14_390, '2026-11-20', 10, 'sync', 70), // open half of epoch 449
+    ledger(14_401, '2026-11-20', 10, 'proposer', 90),
+    ledger(14_402, '2026-11-20', 12, 'slashing_penalty', -600),
+    ledger(14_403, '2026-11-20', 10, 'withdrawal', -5_000),
+    ledger(14_465, '2026-11-20', 10, 'sync', 7_777), // epoch 452 is not complete
+  ])
+}
+
+/** Three proposals of the open day: one paid, one whose execution block was reverted, one after the newest epoch. */
+async function fillBlocks(warehouse: Warehouse): Promise<void> {
+  const finalized = (slot: number, proposer_index: number) => ({
+    slot,
+    epoch: Math.floor(slot / 32),
+    day: slot < 14_384 ? '2026-11-19' : '2026-11-20',
+    block_root: hashOf(slot),
+    proposer_index,
+    execution_block_hash: hashOf(slot),
+    execution_block_number: slot,
+    fee_recipient: addressOf(slot),
+    attestations_gwei: 1,
+    sync_aggregate_gwei: 2,
+    proposer_slashings_gwei: 0,
+    attester_slashings_gwei: 0,
+    version: 1,
+  })
+  const slots = [
+    [14_375, 10],
+    [14_401, 10],
+    [14_402, 11],
+    [14_465, 10],
+  ] as const
+  await insertRows(
+    warehouse,
+    'finalized_blocks',
+    slots.map(([slot, proposer]) => finalized(slot, proposer)),
+  )
+  const execution = (slot: number, version: number, is_deleted: number) => ({
+    block_hash: hashOf(slot),
+    block_number: slot,
+    time: `2026-11-20 00:${String(slot % 60).padStart(2, '0')}:00`,
+    coinbase: addressOf(slot),
+    transactions: 3,
+    base_fee_per_gas_wei: 7,
+    priority_fees_wei: 3_000_000_000_000_001n,
+    claimed_wei: 3_000_000_000_000_001n,
+    revenue_class: 'local',
+    revenue_wei: 3_000_000_000_000_001n,
+    recipient: addressOf(slot),
+    version,
+    is_deleted,
+  })
+  await insertRows(warehouse, 'execution_blocks', [
+    execution(14_375, 1, 0),
+    execution(14_401, 2, 0),
+    execution(14_402, 3, 0),
+    execution(14_465, 5, 0),
+  ])
+  await insertRows(warehouse, 'execution_blocks', [execution(14_402, 4, 1)])
+  const settlement = (slot: number, validator_index: number, time: string, account = 'demo') => ({
+    account,
+    slot,
+    block_number: slot,
+    validator_index,
+    pubkey: pubkeyOf(validator_index),
+    time,
+    fee_address: addressOf(slot),
+    revenue_class: 'builder_payment',
+    revenue_wei: 19_723_733_185_782_400n,
+    fee_rate: '0.3',
+    service_fee_wei: 5_917_119_955_734_720n,
+    user_reward_wei: 13_806_613_230_047_680n,
+    version: 1,
+  })
+  await insertRows(warehouse, 'settlements', [
+    settlement(100, 10, '2026-10-20 15:59:59'), // 32 days ago in UTC+8
+    settlement(200, 10, '2026-11-18 15:59:59'), // 2026-11-18 23:59:59 in UTC+8
+    settlement(300, 11, '2026-11-18 16:00:00'), // 2026-11-19 00:00:00 in UTC+8
+    settlement(400, 12, '2026-11-20 03:00:00'),
+    settlement(500, 20, '2026-11-20 03:00:00', 'other'),
+  ])
+}
+
+export interface ApiFixture extends AsyncDisposable {
+  readonly api: Api
+  /** `api.url` with the prefix of the account. */
+  readonly base: string
+  readonly warehouse: Warehouse
+  /** Statements since the fixture was opened. */
+  readonly statements: string[]
+  /** Everything that was logged. */
+  readonly logged: () => string
+  health: Health
+  /** Runs before each statement of the API. */
+  beforeStatement: (sql: string) => Promise<void>
+}
+
+/** The API over an in-process ClickHouse in its own directory, with the rows above. */
+export async function openApiFixture(): Promise<ApiFixture> {
+  const directory = await mkdtemp(join(tmpdir(), 'epochline-api-'))
+  const warehouse = await openWarehouse({ directory })
+  await migrate(warehouse, await readMigrations())
+  await fillAccounts(warehouse)
+  await fillRewards(warehouse)
+  await fillBlocks(warehouse)
+  const statements: string[] = []
+  const counted: Warehouse = {
+    insert: (table, columns) => warehouse.insert(table, columns),
+    command: (sql, params) => warehouse.command(sql, params),
+    async query<Row>(sql: string, params?: QueryParams) {
+      await fixture.beforeStatement(sql)
+      statements.push(sql)
+      return warehouse.query<Row>(sql, params)
+    },
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  }
+  const lines: string[] = []
+  const fixture = {
+    beforeStatement: (_sql: string) => Promise.resolve(),
+    health: {
+      headSlot: 14_500,
+      lastFinalizedEpoch: NEWEST_EPOCH,
+      lag: { rewards: 3 },
+      checks: { ingest: true },
+    } as Health,
+  }
+  const api = await openApi({
+    warehouse: counted,
+    network: 'mainnet',
+    host: '127.0.0.1',
+    port: 0,
+    log: pino({}, { write: (line: string) => lines.push(line) }),
+    now: () => NOW_MS,
+    health: () => Promise.resolve(fixture.health),
+  })
+  return Object.assign(fixture, {
+    api,
+    base: `${api.url}/ethereum/mainnet/${TOKEN}`,
+    warehouse,
+    statements,
+    logged: () => lines.join(''),
+    async [Symbol.asyncDispose]() {
+      await api[Symbol.asyncDispose]()
+      await warehouse[Symbol.asyncDispose]()
+      await rm(directory, { recursive: true, force: true })
+    },
+  })
+}

@@ -1,0 +1,166 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  type ApiFixture,
+  addressOf,
+  epochRow,
+  hashOf,
+  insertRows,
+  openApiFixture,
+  pubkeyOf,
+  TOKEN,
+} from './api-fixture.ts'
+
+let fixture: ApiFixture
+beforeAll(async () => {
+  fixture = await openApiFixture()
+  // An epoch of the closed day with a block of validator 10; the fixture has the epoch for 10 and not for 11.
+  await insertRows(fixture.warehouse, 'validator_epochs', [epochRow(449, '2026-11-19', 11, { head_gwei: -3 })])
+})
+afterAll(async () => {
+  await fixture[Symbol.asyncDispose]()
+})
+
+// biome-ignore lint/suspicious/noExplicitAny: results are compared as a whole.
+async function ask(query: string, variables?: Record<string, unknown>): Promise<any> {
+  const response = await fetch(`${fixture.base}/graphql`, {
+    method: 'POST',
+    body: JSON.stringify({ query, variables }),
+  })
+  return response.json()
+}
+
+const LEVELS = `query ($first: Int, $from: String, $to: String) {
+  validators(first: $first) {
+    totalCount
+    nodes { index days(from: $from, to: $to) {
+      date consensusReward { gwei eth } totalReward { wei eth }
+      epochs { epoch head { gwei } blocks { slot } }
+      blocks { slot blockHash attestations { gwei } revenue { wei eth } revenueRecipient }
+    } }
+  }
+}`
+
+describe('answers', () => {
+  test('goes from validators to days, epochs and blocks', async () => {
+    const { data, errors } = await ask(LEVELS, { first: 2, from: '2026-11-18', to: '2026-11-20' })
+    expect(errors).toBeUndefined()
+    expect(data.validators.totalCount).toBe(3)
+    expect(data.validators.nodes.map((node: { index: number }) => node.index)).toEqual([10, 11])
+    expect(data.validators.nodes[0].days[1]).toEqual({
+      date: '2026-11-19',
+      consensusReward: { gwei: '-2000', eth: '-0.000002' },
+      totalReward: { wei: '-2000000000000', eth: '-0.000002' },
+      epochs: [{ epoch: 449, head: { gwei: '3' }, blocks: [{ slot: 14_375 }] }],
+      blocks: [
+        {
+          slot: 14_375,
+          blockHash: hashOf(14_375),
+          attestations: { gwei: '1' },
+          revenue: { wei: '3000000000000001', eth: '0.003000000000000001' },
+          revenueRecipient: addressOf(14_375),
+        },
+      ],
+    })
+    expect(data.validators.nodes[1].days[1].epochs).toEqual([{ epoch: 449, head: { gwei: '-3' }, blocks: [] }])
+  })
+
+  test('asks the warehouse once per level, however many validators and days', async () => {
+    const count = async (variables: Record<string, unknown>) => {
+      const before = fixture.statements.length
+      expect((await ask(LEVELS, variables)).errors).toBeUndefined()
+      return fixture.statements.length - before
+    }
+    const one = await count({ first: 1, from: '2026-11-19', to: '2026-11-20' })
+    // token, horizon, validators, total, days, epochs, blocks of days, blocks of epochs
+    expect(one).toBe(8)
+    expect(await count({ first: 50, from: '2026-11-18', to: '2026-11-20' })).toBe(one)
+  })
+
+  test('pages by cursor and filters by public key', async () => {
+    const query =
+      'query ($after: String) { validators(first: 2, after: $after) { nodes { index } pageInfo { hasNextPage endCursor } } }'
+    const first = (await ask(query)).data.validators
+    expect(first.pageInfo).toEqual({ hasNextPage: true, endCursor: '11' })
+    const second = (await ask(query, { after: first.pageInfo.endCursor })).data.validators
+    expect(second).toEqual({ nodes: [{ index: 12 }], pageInfo: { hasNextPage: false, endCursor: '12' } })
+    const { data } = await ask(
+      `{ validators(pubkeys: ["${pubkeyOf(12)}", "${pubkeyOf(20)}"]) { nodes { index status } } }`,
+    )
+    expect(data.validators.nodes).toEqual([{ index: 12, status: 'exited_slashed' }])
+  })
+
+  test('sums the days of the account as the REST API does', async () => {
+    const { data } = await ask(
+      '{ newestEpoch days { date totalReward { eth } validatorsCount validatorsActiveCount } }',
+    )
+    expect(data).toEqual({
+      newestEpoch: 451,
+      days: [{ date: '2026-11-19', totalReward: { eth: '-0.0000015' }, validatorsCount: 3, validatorsActiveCount: 1 }],
+    })
+  })
+
+  test('answers GET and introspection', async () => {
+    const response = await fetch(
+      `${fixture.base}/graphql?query=${encodeURIComponent('{ __schema { queryType { name } } }')}`,
+    )
+    expect(await response.json()).toEqual({ data: { __schema: { queryType: { name: 'Query' } } } })
+  })
+})
+
+describe('refusals', () => {
+  test('refuses a query that costs too much, with its cost and the limit, before it runs', async () => {
+    const before = fixture.statements.length
+    const { data, errors } = await ask(LEVELS, { first: 1000, from: '2026-11-01', to: '2026-11-20' })
+    expect(data).toBeUndefined()
+    expect(errors[0].message).toMatch(/^Param error: the query costs \d+ fields, the limit is 500000$/)
+    expect(fixture.statements.length - before).toBe(1) // the token
+  })
+
+  test.each([
+    ['{ validators(first: 0) { totalCount } }', '400', /first/],
+    ['{ validators(after: "x") { totalCount } }', '400', /after/],
+    ['{ validators(pubkeys: ["0x1"]) { totalCount } }', '400', /pubkeys/],
+    ['{ days(from: "yesterday") { date } }', '4001', /^Date format is incorrect/],
+    ['{ days(from: "2027-01-01") { date } }', '4002', /^Date can not be greater than today/],
+    ['{ days(from: "2026-01-01") { date } }', '4003', /^Only support nearly 30 reward data/],
+  ])('refuses %s with %s', async (query, code, message) => {
+    const { errors } = await ask(query)
+    expect(errors[0].extensions.code).toBe(code)
+    expect(errors[0].message).toMatch(message)
+    expect(JSON.stringify(errors)).not.toContain('stack')
+  })
+
+  test('refuses a batch, a document that is too long, and a mutation', async () => {
+    const post = async (body: unknown) => {
+      const response = await fetch(`${fixture.base}/graphql`, { method: 'POST', body: JSON.stringify(body) })
+      return (await response.json()) as { errors?: { message: string }[]; data?: unknown }
+    }
+    const batch = await post([{ query: '{ newestEpoch }' }, { query: '{ newestEpoch }' }])
+    expect(batch.data).toBeUndefined()
+    expect(batch.errors?.[0]?.message).toMatch(/[Bb]atch/)
+    const long = await post({ query: `{ ${'newestEpoch '.repeat(6_000)} }` })
+    expect(long.errors?.[0]?.message).toMatch(/more tha[nt] 5000 tokens/)
+    expect((await post({ query: 'mutation { x }' })).errors).toBeDefined()
+    expect((await post('nonsense')).errors).toBeDefined()
+  })
+
+  test('answers 401 in the envelope for an unknown token', async () => {
+    const response = await fetch(`${fixture.base.replace(TOKEN, 'unknown')}/graphql`, { method: 'POST', body: '{}' })
+    expect(response.status).toBe(401)
+    expect(await response.json()).toEqual({ code: '401', msg: 'Authentication failed', data: null })
+  })
+
+  test('hides internals of a failure and logs it under the id of the answer', async () => {
+    await fixture.warehouse.command('RENAME TABLE daily_rewards TO hidden_rewards')
+    try {
+      const { errors } = await ask('{ days { date } }')
+      expect(errors).toHaveLength(1)
+      expect(errors[0]).toMatchObject({ message: 'Server error', path: ['days'], extensions: { code: '500' } })
+      expect(JSON.stringify(errors)).not.toContain('rewards')
+      expect(fixture.logged()).toContain(errors[0].extensions.requestId)
+      expect(fixture.logged()).not.toContain(TOKEN)
+    } finally {
+      await fixture.warehouse.command('RENAME TABLE hidden_rewards TO daily_rewards')
+    }
+  })
+})

@@ -1,0 +1,71 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { expect, onTestFinished, test } from 'vitest'
+import { openSqliteEventLog } from '../../infra/event-log/sqlite.ts'
+import { event, eventLogContract } from './event-log.ts'
+
+async function newDirectory(): Promise<string> {
+  return mkdtemp(join(tmpdir(), 'epochline-event-log-'))
+}
+
+eventLogContract('SQLite', async () => {
+  const directory = await newDirectory()
+  return {
+    open: () => openSqliteEventLog({ file: join(directory, 'events.db') }),
+    [Symbol.asyncDispose]: () => rm(directory, { recursive: true, force: true }),
+  }
+})
+
+test('SQLite: what append has returned survives a kill -9 in the middle of the next append', async () => {
+  const directory = await newDirectory()
+  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  const file = join(directory, 'events.db')
+  const child = spawnAppender(file, 'victim', 100_000)
+  let acknowledged = -1
+  for await (const line of createInterface({ input: child.stdout })) {
+    acknowledged = Number(line)
+    if (acknowledged >= 500) child.kill('SIGKILL')
+  }
+  await using log = await openSqliteEventLog({ file })
+  const kept = await Array.fromAsync(log.read({ topic: 'beacon.blocks', signal: new AbortController().signal }))
+  expect(kept.length).toBeGreaterThan(acknowledged)
+  expect(kept.map(({ event }) => event.id)).toEqual(kept.map((_, i) => `victim-${i}`))
+})
+
+test('SQLite: several processes append to one log without losing or mixing anything', async () => {
+  const directory = await newDirectory()
+  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  const file = join(directory, 'events.db')
+  await using log = await openSqliteEventLog({ file })
+  const children = ['one', 'two'].map((name) => spawnAppender(file, name, 300))
+  for (let i = 0; i < 300; i++) await log.append('beacon.blocks', [event(`here-${i}`, 'here')])
+  for (const child of children) {
+    child.stdout.resume()
+    if (child.exitCode === null) await once(child, 'exit')
+    expect(child.exitCode).toBe(0)
+  }
+  const kept = await Array.fromAsync(log.read({ topic: 'beacon.blocks', signal: new AbortController().signal }))
+  expect(kept.map(({ position }) => position.offset)).toEqual(kept.map((_, i) => BigInt(i)))
+  for (const name of ['one', 'two', 'here']) {
+    const ids = kept.map(({ event }) => event.id).filter((id) => id.startsWith(`${name}-`))
+    expect(ids, name).toEqual(Array.from({ length: 300 }, (_, i) => `${name}-${i}`))
+  }
+})
+
+test('SQLite: a compacted topic does not grow with the number of appends', async () => {
+  const directory = await newDirectory()
+  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  await using log = await openSqliteEventLog({ file: join(directory, 'events.db') })
+  for (let i = 0; i < 50; i++) await log.append('ingest.cursors', [event(`${i}`, 'beacon'), event(`${i}`, 'execution')])
+  const kept = await Array.fromAsync(log.read({ topic: 'ingest.cursors', signal: new AbortController().signal }))
+  expect(kept.map(({ event }) => event.id)).toEqual(['49', '49'])
+})
+
+function spawnAppender(file: string, name: string, count: number) {
+  const script = join(import.meta.dirname, 'append-events.ts')
+  return spawn(process.execPath, [script, file, name, String(count)], { stdio: ['ignore', 'pipe', 'inherit'] })
+}

@@ -1,0 +1,89 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { afterAll, describe, expect, test } from 'vitest'
+import { openWarehouse } from '../../infra/warehouse/open.ts'
+import { CONTRACT_ROWS_MAX, warehouseContract } from './warehouse.ts'
+
+const folder = await mkdtemp(join(tmpdir(), 'epochline-warehouse-'))
+const INSERTER = join(import.meta.dirname, 'warehouse-inserter.ts')
+
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+warehouseContract('warehouse in this process (chdb)', () =>
+  openWarehouse({ directory: join(folder, 'contract') }, { rowsMax: CONTRACT_ROWS_MAX }),
+)
+
+describe('the directory of a warehouse in this process', () => {
+  /** A process that inserts batches of 100 rows for ever and says so after each one. */
+  function startInserter(directory: string): { child: ChildProcess; lines: AsyncIterable<string> } {
+    const child = spawn(process.execPath, [INSERTER, directory], { stdio: ['ignore', 'pipe', 'inherit'] })
+    if (child.stdout === null) throw new Error('no pipe')
+    return { child, lines: createInterface({ input: child.stdout }) }
+  }
+
+  test('holds every acknowledged row after a kill -9', async () => {
+    const directory = join(folder, 'killed')
+    const { child, lines } = startInserter(directory)
+    const exit = once(child, 'exit')
+    let acknowledged = 0
+    for await (const line of lines) {
+      acknowledged = Number(line)
+      if (acknowledged >= 2_000) child.kill('SIGKILL')
+    }
+    await exit
+    await using warehouse = await openWarehouse({ directory })
+    const [row] = await warehouse.query<{ n: string; batches: string }>(
+      'SELECT count() AS n, uniqExact(intDiv(a, 100)) AS batches FROM inserted',
+    )
+    expect(Number(row?.n)).toBeGreaterThanOrEqual(acknowledged)
+    // A batch is there as a whole or not at all.
+    expect(Number(row?.n)).toBe(Number(row?.batches) * 100)
+  }, 60_000)
+
+  test('belongs to one process, and the refusal says to which', async () => {
+    const directory = join(folder, 'held')
+    const { child, lines } = startInserter(directory)
+    const exit = once(child, 'exit')
+    for await (const _ of lines) break
+    const error = await openWarehouse({ directory }).catch((reason: unknown) => reason)
+    child.kill('SIGKILL')
+    await exit
+    expect(error).toMatchObject({
+      code: 'usage',
+      message: expect.stringContaining(`in use by process ${child.pid}: stop that process first`),
+    })
+    // The killed process left its files behind; the lock itself went with it.
+    const warehouse = await openWarehouse({ directory })
+    await warehouse[Symbol.asyncDispose]()
+  }, 60_000)
+
+  test('is refused a second time in one process while it is open', async () => {
+    const directory = join(folder, 'twice')
+    await using warehouse = await openWarehouse({ directory })
+    for (const other of [directory, join(folder, 'another')]) {
+      await expect(openWarehouse({ directory: other })).rejects.toMatchObject({ code: 'usage' })
+    }
+    expect(await warehouse.query('SELECT 1 AS one')).toEqual([{ one: 1 }])
+  })
+
+  test('closes after the calls that are running', async () => {
+    const directory = join(folder, 'closing')
+    const warehouse = await openWarehouse({ directory })
+    const running = warehouse.query('SELECT sleep(0.5) AS slept')
+    await warehouse[Symbol.asyncDispose]()
+    expect(await running).toEqual([{ slept: 0 }])
+  })
+
+  test('does not stop the event loop during a long query', async () => {
+    await using warehouse = await openWarehouse({ directory: join(folder, 'loop') })
+    let ticks = 0
+    const timer = setInterval(() => ticks++, 10)
+    await warehouse.query('SELECT sleep(1)')
+    clearInterval(timer)
+    expect(ticks).toBeGreaterThan(20)
+  })
+})

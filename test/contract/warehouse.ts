@@ -1,0 +1,325 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { InsertColumns, Warehouse } from '../../infra/ports/warehouse.ts'
+import { migrate } from '../../infra/warehouse/migrate.ts'
+import { AppError } from '../../schemas/errors.ts'
+
+/** Limits that `open` must pass on, small enough to be reached in a test. */
+export const CONTRACT_ROWS_MAX = 200_000
+
+const UINT256_MAX = 2n ** 256n - 1n
+const INT256_MIN = -(2n ** 255n)
+
+/** What every warehouse does, whichever way ClickHouse is reached. `open` gives an empty database. */
+export function warehouseContract(name: string, open: () => Promise<Warehouse>): void {
+  describe(name, () => {
+    let warehouse: Warehouse
+    let tables = 0
+
+    beforeAll(async () => {
+      warehouse = await open()
+    }, 60_000)
+    afterAll(() => warehouse[Symbol.asyncDispose]())
+
+    /** A new table with the columns; returns its name. */
+    async function createTable(columns: string, engine = 'MergeTree ORDER BY tuple()'): Promise<string> {
+      const table = `contract_${++tables}`
+      await warehouse.command(`CREATE TABLE ${table} (${columns}) ENGINE = ${engine}`)
+      return table
+    }
+
+    /** Inserts one column and reads it back in the order of insertion. */
+    async function roundTrip(
+      type: string,
+      values: InsertColumns[string],
+      rows: number,
+      read = 'x',
+    ): Promise<unknown[]> {
+      const table = await createTable(`i UInt32, x ${type}`)
+      await warehouse.insert(table, { i: Uint32Array.from({ length: rows }, (_, row) => row), x: values })
+      const found = await warehouse.query<{ x: unknown }>(`SELECT ${read} AS x FROM ${table} ORDER BY i`)
+      await warehouse.command(`DROP TABLE ${table}`)
+      return found.map((row) => row.x)
+    }
+
+    async function failure(promise: Promise<unknown>): Promise<AppError> {
+      const error = await promise.then(
+        () => undefined,
+        (reason: unknown) => reason,
+      )
+      expect(error).toBeInstanceOf(AppError)
+      return error as AppError
+    }
+
+    test.each([
+      ['UInt8', Uint8Array.of(0, 255), [0, 255]],
+      ['UInt16', Uint16Array.of(0, 65_535), [0, 65_535]],
+      ['UInt32', Uint32Array.of(0, 4_294_967_295), [0, 4_294_967_295]],
+      ['UInt64', BigUint64Array.of(0n, 2n ** 64n - 1n), ['0', '18446744073709551615']],
+      ['Int8', Int32Array.of(-128, 127), [-128, 127]],
+      ['Int16', Int32Array.of(-32_768, 32_767), [-32_768, 32_767]],
+      ['Int32', Int32Array.of(-(2 ** 31), 2 ** 31 - 1), [-(2 ** 31), 2 ** 31 - 1]],
+      ['Int64', BigInt64Array.of(-(2n ** 63n), 2n ** 63n - 1n), ['-9223372036854775808', '9223372036854775807']],
+      ['UInt128', [0n, 2n ** 128n - 1n], ['0', String(2n ** 128n - 1n)]],
+      ['Int128', [-(2n ** 127n), -1n], [String(-(2n ** 127n)), '-1']],
+      ['UInt256', [0n, UINT256_MAX], ['0', String(UINT256_MAX)]],
+      ['Int256', [INT256_MIN, -1n], [String(INT256_MIN), '-1']],
+      ['Bool', Uint8Array.of(0, 1), [false, true]],
+      ["Enum8('full' = 1, 'missed' = 2)", Uint8Array.of(2, 1), ['missed', 'full']],
+      ["Enum8('full' = 1, 'missed' = 2)", ['missed', 'full'], ['missed', 'full']],
+      ['Date', Uint16Array.of(0, 20_000), ['1970-01-01', '2024-10-04']],
+      ['Date32', Int32Array.of(-1, 20_000), ['1969-12-31', '2024-10-04']],
+      ["DateTime('UTC')", Uint32Array.of(0, 1_606_824_023), ['1970-01-01 00:00:00', '2020-12-01 12:00:23']],
+      [
+        "DateTime64(3, 'UTC')",
+        BigInt64Array.of(1n, 1_606_824_023_000n),
+        ['1970-01-01 00:00:00.001', '2020-12-01 12:00:23.000'],
+      ],
+      ['String', ['', 'zażółć\n\n\0\t\'"\\'], ['', 'zażółć\n\n\0\t\'"\\']],
+      ['LowCardinality(String)', ['source', 'source'], ['source', 'source']],
+      ['FixedString(4)', ['abcd', 'ef'], ['abcd', 'ef\0\0']],
+      ['Nullable(UInt32)', Uint32Array.of(0, 7), [0, 7]],
+    ] as const)('stores and returns %s up to its boundaries', async (type, values, expected) => {
+      expect(await roundTrip(type, values as InsertColumns[string], 2)).toEqual(expected)
+    })
+
+    test('takes a FixedString as packed bytes', async () => {
+      const bytes = Uint8Array.from({ length: 96 }, (_, at) => at)
+      const found = await roundTrip('FixedString(48)', bytes, 2, 'hex(x)')
+      expect(found.map((text) => String(text).toLowerCase()).join('')).toBe(Buffer.from(bytes).toString('hex'))
+    })
+
+    test('keeps bytes that look like line feeds, whatever the column', async () => {
+      const lineFeeds = Uint32Array.of(0x0a0a0a0a, 0x0a0a, 0x0d0a0d0a)
+      expect(await roundTrip('UInt32', lineFeeds, 3)).toEqual([...lineFeeds])
+    })
+
+    test('returns any gwei and wei as they went in', async () => {
+      const rows = fc.array(
+        fc.tuple(fc.bigInt(-(2n ** 63n), 2n ** 63n - 1n), fc.bigInt(0n, UINT256_MAX), fc.string({ unit: 'binary' })),
+        { minLength: 1, maxLength: 200 },
+      )
+      const table = await createTable('i UInt32, run UInt32, gwei Int64, wei UInt256, text String')
+      let run = 0
+      await fc.assert(
+        fc.asyncProperty(rows, async (values) => {
+          run++
+          await warehouse.insert(table, {
+            i: Uint32Array.from(values.keys()),
+            run: new Uint32Array(values.length).fill(run),
+            gwei: BigInt64Array.from(values, ([gwei]) => gwei),
+            wei: values.map(([, wei]) => wei),
+            text: values.map(([, , text]) => text),
+          })
+          const found = await warehouse.query<{ gwei: string; wei: string; text: string }>(
+            `SELECT gwei, wei, text FROM ${table} WHERE run = {run:UInt32} ORDER BY i`,
+            { run },
+          )
+          expect(found.map((row) => [BigInt(row.gwei), BigInt(row.wei), row.text])).toEqual(
+            values.map(([gwei, wei, text]) => [gwei, wei, Buffer.from(text).toString()]),
+          )
+        }),
+        { numRuns: 25 },
+      )
+    }, 60_000)
+
+    test('fills a column that the insert does not name with its default', async () => {
+      const table = await createTable("a UInt32, b String DEFAULT concat('n', toString(a)), c Int64")
+      await warehouse.insert(table, { a: Uint32Array.of(7) })
+      expect(await warehouse.query(`SELECT * FROM ${table}`)).toEqual([{ a: 7, b: 'n7', c: '0' }])
+    })
+
+    test('sees a column that a migration has added since the last insert', async () => {
+      const table = await createTable('a UInt32')
+      await warehouse.insert(table, { a: Uint32Array.of(1) })
+      await warehouse.command(`ALTER TABLE ${table} ADD COLUMN b UInt8`)
+      await warehouse.insert(table, { a: Uint32Array.of(2), b: Uint8Array.of(9) })
+      expect(await warehouse.query(`SELECT * FROM ${table} ORDER BY a`)).toEqual([
+        { a: 1, b: 0 },
+        { a: 2, b: 9 },
+      ])
+    })
+
+    test('takes an insert of no rows as done', async () => {
+      const table = await createTable('a UInt32, b String')
+      await warehouse.insert(table, { a: new Uint32Array(0), b: [] })
+      expect(await warehouse.query(`SELECT count() AS n FROM ${table}`)).toEqual([{ n: '0' }])
+    })
+
+    test('cuts an insert of more rows than one block holds', async () => {
+      const rows = 1_000_003
+      const table = await createTable('a UInt32, s LowCardinality(String), f FixedString(2)')
+      await warehouse.insert(table, {
+        a: Uint32Array.from({ length: rows }, (_, row) => row),
+        s: Array.from({ length: rows }, (_, row) => (row % 2 === 0 ? 'even' : 'odd')),
+        f: new Uint8Array(rows * 2).fill(65),
+      })
+      expect(
+        await warehouse.query(
+          `SELECT count() AS n, sum(a) AS total, uniqExact(a) AS distinct, countIf((a % 2 = 0) = (s = 'even')) AS named, any(f) AS f FROM ${table}`,
+        ),
+      ).toEqual([
+        {
+          n: String(rows),
+          total: String((rows * (rows - 1)) / 2),
+          distinct: String(rows),
+          named: String(rows),
+          f: 'AA',
+        },
+      ])
+    }, 60_000)
+
+    test('shows the newest version of a row with FINAL, and none after its deletion', async () => {
+      const table = await createTable(
+        'id UInt32, value String, version UInt64, is_deleted UInt8',
+        'ReplacingMergeTree(version, is_deleted) ORDER BY id',
+      )
+      const put = (value: string, version: bigint, deleted = 0) =>
+        warehouse.insert(table, {
+          id: Uint32Array.of(1),
+          value: [value],
+          version: BigUint64Array.of(version),
+          is_deleted: Uint8Array.of(deleted),
+        })
+      const read = () => warehouse.query(`SELECT value FROM ${table} FINAL`)
+      await put('second', 2n)
+      await put('first', 1n)
+      expect(await read()).toEqual([{ value: 'second' }])
+      await put('second', 2n)
+      expect(await read()).toEqual([{ value: 'second' }])
+      await put('', 3n, 1)
+      expect(await read()).toEqual([])
+      await put('again', 4n)
+      expect(await read()).toEqual([{ value: 'again' }])
+    })
+
+    test.each([
+      ['String', "'; DROP TABLE x; --"],
+      ['String', 'back\\slash \\n \\\' "quotes" `ticks` {a:String} ?'],
+      ['String', 'line\nfeed\r\ttab\0nul é 漢 🦄'],
+      ['String', ''],
+      ['Int64', -(2n ** 63n)],
+      ['UInt256', UINT256_MAX],
+      ['UInt32', 4_294_967_295],
+      ['Float64', 0.1],
+      ['Bool', true],
+      ['UInt8', false],
+      ['Array(String)', ["it's", 'a,b', '\\', '[', '\n', '']],
+      ['Array(UInt64)', [0n, 2n ** 64n - 1n]],
+      ['Array(UInt32)', []],
+    ] as const)('binds a %s parameter: %s', async (type, value) => {
+      const [row] = await warehouse.query<{ v: unknown }>(`SELECT {v:${type}} AS v`, { v: value })
+      const wide = (item: unknown) => (typeof item === 'bigint' ? String(item) : item)
+      const expected = Array.isArray(value) ? value.map(wide) : type === 'UInt8' ? 0 : wide(value)
+      expect(row?.v).toEqual(expected)
+    })
+
+    test('binds a list of many thousand keys', async () => {
+      const keys = Array.from({ length: 20_000 }, (_, at) => `0x${at.toString(16).padStart(96, '0')}`)
+      const rows = await warehouse.query(
+        'SELECT length({keys:Array(String)}) AS n, {keys:Array(String)}[20000] AS last',
+        {
+          keys,
+        },
+      )
+      expect(rows).toEqual([{ n: '20000', last: keys.at(-1) }])
+    })
+
+    test('binds parameters of commands', async () => {
+      const table = await createTable('a String')
+      await warehouse.command(`INSERT INTO ${table} SELECT {a:String}`, { a: "x'; --" })
+      expect(await warehouse.query(`SELECT a FROM ${table}`)).toEqual([{ a: "x'; --" }])
+    })
+
+    test('returns the rows of an insert to the next query, always', async () => {
+      const table = await createTable('a UInt32')
+      for (let n = 1; n <= 30; n++) {
+        await warehouse.insert(table, { a: Uint32Array.of(n) })
+        expect(await warehouse.query(`SELECT count() AS n FROM ${table}`)).toEqual([{ n: String(n) }])
+      }
+    }, 30_000)
+
+    test('gives each of many calls at once its own answer', async () => {
+      const table = await createTable('a UInt32, b String')
+      const calls = Array.from({ length: 60 }, async (_, n) => {
+        await warehouse.insert(table, { a: Uint32Array.of(n), b: [`row ${n}`] })
+        const bound = await warehouse.query(`SELECT b FROM ${table} WHERE a = {n:UInt32} AND b = {b:String}`, {
+          n,
+          b: `row ${n}`,
+        })
+        expect(bound).toEqual([{ b: `row ${n}` }])
+        expect(await warehouse.query(`SELECT ${n} AS n`)).toEqual([{ n }])
+      })
+      await Promise.all(calls)
+      expect(await warehouse.query(`SELECT count() AS n FROM ${table}`)).toEqual([{ n: '60' }])
+    }, 60_000)
+
+    test('tells the code and the first sentence of what ClickHouse refuses', async () => {
+      const missing = await failure(warehouse.query('SELECT * FROM no_such_table'))
+      expect(missing).toMatchObject({ code: 'warehouse', retryable: false })
+      expect(missing.message).toMatch(/^ClickHouse refused \(60\): .*no_such_table/)
+      expect((await failure(warehouse.query('SELEC 1'))).message).toMatch(/\(62\)/)
+      expect((await failure(warehouse.query('SELECT {unbound:String}'))).message).toMatch(/\(456\)/)
+      expect((await failure(warehouse.command('DROP TABLE no_such_table'))).message).toMatch(/\(60\)/)
+    })
+
+    test('fails as a whole when the query fails in the middle of its result', async () => {
+      const sql = 'SELECT number, throwIf(number = 150000) AS t FROM numbers(190000) SETTINGS max_block_size = 1000'
+      expect((await failure(warehouse.query(sql))).message).toMatch(/\(395\)/)
+      expect(await warehouse.query('SELECT 1 AS one')).toEqual([{ one: 1 }])
+    })
+
+    test('refuses a result of more rows than its limit', async () => {
+      const sql = 'SELECT number FROM numbers({n:UInt64})'
+      expect(await warehouse.query(sql, { n: CONTRACT_ROWS_MAX })).toHaveLength(CONTRACT_ROWS_MAX)
+      const error = await failure(warehouse.query(sql, { n: CONTRACT_ROWS_MAX * 3 }))
+      expect(error.message).toMatch(/\(396\)/)
+    })
+
+    test('names the table or the column of an insert that does not fit', async () => {
+      const table = await createTable('a UInt8, d FixedString(2), e UInt256')
+      const insert = (columns: InsertColumns) => failure(warehouse.insert(table, columns))
+      expect((await insert({ nope: Uint8Array.of(1) })).message).toBe(`Table ${table} has no column nope.`)
+      expect((await insert({ a: Uint32Array.of(256) })).message).toMatch(/^Column a, row 0: 256 is outside/)
+      expect((await insert({ d: ['abc'] })).message).toMatch(/^Column d, row 0/)
+      expect((await insert({ e: [-1n] })).message).toMatch(/^Column e, row 0/)
+      expect((await insert({ a: Uint8Array.of(1, 2), d: ['a'] })).message).toMatch(/^Column d has 1 values/)
+      expect((await failure(warehouse.insert('no_table', { a: Uint8Array.of(1) }))).message).toMatch(
+        /no table no_table/,
+      )
+      expect(await warehouse.query(`SELECT count() AS n FROM ${table}`)).toEqual([{ n: '0' }])
+    })
+
+    test('inserts after an insert that ClickHouse has refused, and nothing of the refused one', async () => {
+      const table = await createTable('a UInt32, CONSTRAINT small CHECK a < 10')
+      expect((await failure(warehouse.insert(table, { a: Uint32Array.of(1, 10) }))).message).toMatch(/\(469\)/)
+      await warehouse.insert(table, { a: Uint32Array.of(2) })
+      expect(await warehouse.query(`SELECT a FROM ${table}`)).toEqual([{ a: 2 }])
+    })
+
+    test('runs one statement per call', async () => {
+      const error = await failure(warehouse.query('SELECT 1; SELECT 2'))
+      expect(error).toMatchObject({ code: 'warehouse', retryable: false })
+      expect(error.message).toMatch(/\(62\)/)
+      expect(await warehouse.query("SELECT ';' AS quoted -- one; still one")).toEqual([{ quoted: ';' }])
+    })
+
+    test('runs each migration once, and again when it was interrupted', async () => {
+      const first = {
+        name: '0001_a',
+        text: '-- tables;\nCREATE TABLE IF NOT EXISTS m_a (a UInt8)\nENGINE = MergeTree ORDER BY a;\n',
+      }
+      const broken = {
+        name: '0002_b',
+        text: 'CREATE TABLE IF NOT EXISTS m_b (a UInt8) ENGINE = MergeTree ORDER BY a;\nCREATE TABLE m_b AS no_such;\n',
+      }
+      const fixed = { name: '0002_b', text: `${broken.text.split('\n')[0]}\n` }
+      expect((await failure(migrate(warehouse, [first, broken]))).message).toMatch(/^ClickHouse refused/)
+      expect(await migrate(warehouse, [first, fixed])).toEqual({ applied: ['0002_b'], skipped: ['0001_a'] })
+      expect(await migrate(warehouse, [first, fixed])).toEqual({ applied: [], skipped: ['0001_a', '0002_b'] })
+      const changed = await failure(migrate(warehouse, [{ ...first, text: `${first.text}-- changed` }, fixed]))
+      expect(changed).toMatchObject({ code: 'usage' })
+      expect(changed.message).toMatch(/^Migration 0001_a was applied to this warehouse with another text/)
+    })
+  })
+}

@@ -1,0 +1,210 @@
+// What the product must say, computed from the devnet's own states and receipts by plain HTTP. Nothing of the product's code is
+// used here, and on the consensus side not its method either: rewards are what balances changed by, less what flowed in and out.
+
+type Json = Record<string, unknown>
+
+export interface OracleNode {
+  readonly beaconUrl: string
+  readonly executionUrl: string
+}
+
+export interface OracleBlock {
+  readonly slot: number
+  readonly proposerIndex: number
+  readonly blockNumber: number
+  readonly blockHash: string
+  readonly withdrawals: readonly { readonly validatorIndex: number; readonly amountGwei: bigint }[]
+  readonly deposits: readonly { readonly pubkey: string; readonly amountGwei: bigint }[]
+}
+
+export interface OracleReward {
+  readonly clGwei: bigint
+  readonly balanceGwei: bigint
+  readonly withdrawnGwei: bigint
+  readonly depositedGwei: bigint
+}
+
+export interface OracleRevenue {
+  readonly slot: number
+  readonly proposerIndex: number
+  readonly blockNumber: number
+  readonly revenueWei: bigint
+  readonly kind: 'tips' | 'payment' | 'failed payment'
+}
+
+const CONCURRENCY = 16
+
+async function beacon(node: OracleNode, path: string): Promise<Json | undefined> {
+  const response = await fetch(`${node.beaconUrl}${path}`, { headers: { accept: 'application/json' } })
+  if (response.status === 404) return undefined
+  if (!response.ok) throw new Error(`${path}: HTTP ${response.status}`)
+  return (await response.json()) as Json
+}
+
+/** The same where 404 is no answer: states of every slot exist. */
+async function beaconData<Data>(node: OracleNode, path: string): Promise<Data> {
+  const answer = await beacon(node, path)
+  if (answer === undefined) throw new Error(`${path}: HTTP 404`)
+  return answer.data as Data
+}
+
+async function rpc(node: OracleNode, method: string, params: readonly unknown[]): Promise<Json> {
+  const response = await fetch(node.executionUrl, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+  })
+  const { result } = (await response.json()) as { result?: Json | null }
+  if (result === undefined || result === null) throw new Error(`${method} has no result`)
+  return result
+}
+
+async function inParallel<In, Out>(items: readonly In[], work: (item: In) => Promise<Out>): Promise<Out[]> {
+  const results = new Array<Out>(items.length)
+  let next = 0
+  const worker = async (): Promise<void> => {
+    for (let at = next++; at < items.length; at = next++) results[at] = await work(items[at] as In)
+  }
+  await Promise.all(Array.from({ length: CONCURRENCY }, worker))
+  return results
+}
+
+/** Canonical blocks of the slots, missed ones left out. */
+export async function blocksOf(node: OracleNode, firstSlot: number, lastSlot: number): Promise<OracleBlock[]> {
+  const slots = Array.from({ length: lastSlot - firstSlot + 1 }, (_, i) => firstSlot + i)
+  const blocks = await inParallel(slots, async (slot) => {
+    const answer = await beacon(node, `/eth/v2/beacon/blocks/${slot}`)
+    return answer === undefined ? undefined : toBlock((answer.data as { message: BlockJson }).message)
+  })
+  return blocks.filter((block) => block !== undefined)
+}
+
+interface BlockJson {
+  readonly slot: string
+  readonly proposer_index: string
+  readonly body: {
+    readonly execution_payload: {
+      readonly block_number: string
+      readonly block_hash: string
+      readonly withdrawals: readonly { readonly validator_index: string; readonly amount: string }[]
+    }
+    readonly execution_requests: { readonly deposits: readonly { readonly pubkey: string; readonly amount: string }[] }
+  }
+}
+
+function toBlock({ slot, proposer_index, body }: BlockJson): OracleBlock {
+  const payload = body.execution_payload
+  return {
+    slot: Number(slot),
+    proposerIndex: Number(proposer_index),
+    blockNumber: Number(payload.block_number),
+    blockHash: payload.block_hash,
+    withdrawals: payload.withdrawals.map((w) => ({
+      validatorIndex: Number(w.validator_index),
+      amountGwei: BigInt(w.amount),
+    })),
+    deposits: body.execution_requests.deposits.map((d) => ({ pubkey: d.pubkey, amountGwei: BigInt(d.amount) })),
+  }
+}
+
+async function balancesAt(node: OracleNode, slot: number): Promise<ReadonlyMap<number, bigint>> {
+  const path = `/eth/v1/beacon/states/${slot}/validator_balances`
+  const rows = await beaconData<readonly { readonly index: string; readonly balance: string }[]>(node, path)
+  return new Map(rows.map(({ index, balance }) => [Number(index), BigInt(balance)]))
+}
+
+async function pendingAt(node: OracleNode, slot: number): Promise<ReadonlyMap<string, bigint>> {
+  const path = `/eth/v1/beacon/states/${slot}/pending_deposits`
+  const rows = await beaconData<readonly { readonly pubkey: string; readonly amount: string }[]>(node, path)
+  return sumBy(rows.map(({ pubkey, amount }) => [pubkey, BigInt(amount)]))
+}
+
+function sumBy<Key>(entries: readonly (readonly [Key, bigint])[]): Map<Key, bigint> {
+  const sums = new Map<Key, bigint>()
+  for (const [key, amount] of entries) sums.set(key, (sums.get(key) ?? 0n) + amount)
+  return sums
+}
+
+/** Index of every public key that the registry knows after the slot. */
+export async function indicesAt(node: OracleNode, slot: number): Promise<ReadonlyMap<string, number>> {
+  interface Row {
+    readonly index: string
+    readonly validator: { readonly pubkey: string }
+  }
+  const rows = await beaconData<readonly Row[]>(node, `/eth/v1/beacon/states/${slot}/validators`)
+  return new Map(rows.map(({ index, validator }) => [validator.pubkey, Number(index)]))
+}
+
+/**
+ * Consensus rewards of validators over the slots after `before` up to `last`: change of balance, plus what was withdrawn, less the
+ * deposits that left the queue (what waited before, plus what blocks brought, less what waits after).
+ */
+export async function clRewards(
+  node: OracleNode,
+  range: { readonly before: number; readonly last: number; readonly blocks: readonly OracleBlock[] },
+): Promise<ReadonlyMap<number, OracleReward>> {
+  const { before, last } = range
+  const blocks = range.blocks.filter(({ slot }) => slot > before && slot <= last)
+  const [start, end, waitedBefore, waitsAfter, indices] = await Promise.all([
+    balancesAt(node, before),
+    balancesAt(node, last),
+    pendingAt(node, before),
+    pendingAt(node, last),
+    indicesAt(node, last),
+  ])
+  const withdrawn = sumBy(blocks.flatMap((b) => b.withdrawals.map((w) => [w.validatorIndex, w.amountGwei] as const)))
+  const brought = sumBy(blocks.flatMap((b) => b.deposits.map((d) => [d.pubkey, d.amountGwei] as const)))
+  const rewards = new Map<number, OracleReward>()
+  for (const [pubkey, index] of indices) {
+    const depositedGwei =
+      (waitedBefore.get(pubkey) ?? 0n) + (brought.get(pubkey) ?? 0n) - (waitsAfter.get(pubkey) ?? 0n)
+    const withdrawnGwei = withdrawn.get(index) ?? 0n
+    const balanceGwei = end.get(index) ?? 0n
+    const clGwei = balanceGwei - (start.get(index) ?? 0n) + withdrawnGwei - depositedGwei
+    rewards.set(index, { clGwei, balanceGwei, withdrawnGwei, depositedGwei })
+  }
+  return rewards
+}
+
+interface TransactionJson {
+  readonly hash: string
+  readonly from: string
+  readonly to: string | null
+  readonly value: string
+}
+
+/** What each block paid its proposer, from the block's transactions and their receipts. */
+export async function revenues(node: OracleNode, blocks: readonly OracleBlock[]): Promise<OracleRevenue[]> {
+  return inParallel(blocks, async ({ slot, proposerIndex, blockNumber, blockHash }) => {
+    const block = await rpc(node, 'eth_getBlockByHash', [blockHash, true])
+    const transactions = block.transactions as readonly TransactionJson[]
+    const receipts = await Promise.all(transactions.map(({ hash }) => rpc(node, 'eth_getTransactionReceipt', [hash])))
+    const baseFee = BigInt(block.baseFeePerGas as string)
+    const tips = receipts.reduce(
+      (sum, receipt) =>
+        sum + BigInt(receipt.gasUsed as string) * (BigInt(receipt.effectiveGasPrice as string) - baseFee),
+      0n,
+    )
+    const last = transactions.at(-1)
+    const pays =
+      last !== undefined &&
+      last.from === block.miner &&
+      last.to !== null &&
+      last.to !== block.miner &&
+      BigInt(last.value) > 0n
+    const succeeded = receipts.at(-1)?.status === '0x1'
+    const identity = { slot, proposerIndex, blockNumber }
+    if (!pays) return { ...identity, revenueWei: tips, kind: 'tips' }
+    return succeeded
+      ? { ...identity, revenueWei: BigInt(last.value), kind: 'payment' }
+      : { ...identity, revenueWei: 0n, kind: 'failed payment' }
+  })
+}
+
+/** Decimal ETH text of an integer amount. */
+export function eth(amount: bigint, decimals: 9 | 18): string {
+  const sign = amount < 0n ? '-' : ''
+  const digits = `${amount < 0n ? -amount : amount}`.padStart(decimals + 1, '0')
+  const text = `${digits.slice(0, digits.length - decimals)}.${digits.slice(digits.length - decimals)}`
+  return sign + text.replace(/0+$/, '').replace(/\.$/, '')
+}

@@ -1,0 +1,3 @@
+import { pipelineSuite } from './pipeline.ts'
+
+pipelineSuite('embedded', () => ({}))

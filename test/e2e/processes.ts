@@ -1,0 +1,151 @@
+import { type ChildProcess, fork, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import type { Command, Reply } from './devnet-process.ts'
+
+const MAIN = join(import.meta.dirname, '../../main.ts')
+const STOP_TIMEOUT_MS = 20_000
+
+export interface DevnetChild extends AsyncDisposable {
+  readonly beaconUrl: string
+  readonly executionUrl: string
+  advanceTo(slot: number): Promise<void>
+}
+
+/** The devnet of the e2e suites, in a process of its own. */
+export async function startDevnetChild(): Promise<DevnetChild> {
+  const child = fork(join(import.meta.dirname, 'devnet-process.ts'), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  const replies = async (): Promise<Reply> => {
+    const [message] = await Promise.race([
+      once(child, 'message'),
+      once(child, 'exit').then(([code]) => {
+        throw new Error(`the devnet's process ended with ${code}`)
+      }),
+    ])
+    return message as Reply
+  }
+  const ready = await replies()
+  if (ready.kind !== 'ready') throw new Error(`unexpected reply ${ready.kind}`)
+  return {
+    beaconUrl: ready.beaconUrl,
+    executionUrl: ready.executionUrl,
+    async advanceTo(slot) {
+      child.send({ advanceTo: slot } satisfies Command)
+      await replies()
+    },
+    async [Symbol.asyncDispose]() {
+      if (child.exitCode === null) {
+        child.disconnect()
+        await once(child, 'exit')
+      }
+    },
+  }
+}
+
+export type Environment = Readonly<Record<string, string>>
+
+/** Runs one command of the program to its end. */
+export async function runCommand(
+  args: readonly string[],
+  env: Environment,
+  input = '',
+): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> {
+  const child = spawn(process.execPath, [MAIN, ...args], { env: { ...cleanEnvironment(), ...env } })
+  child.stdin.end(input)
+  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
+  return { code: code as number, stdout, stderr }
+}
+
+export interface Running extends AsyncDisposable {
+  readonly url: string
+  /** All that it has printed so far. */
+  output(): string
+  /** SIGTERM, as Ctrl-C would: resolves with the exit code. */
+  stop(): Promise<number>
+  /** SIGKILL: nothing is cleaned up. */
+  kill(): Promise<void>
+}
+
+/** Starts the program with its API on a free port; resolves when it has announced itself, if it does. */
+export async function startProgram(
+  args: readonly string[],
+  env: Environment,
+  { announces } = { announces: true },
+): Promise<Running> {
+  const port = await freePort()
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    env: { ...cleanEnvironment(), ...env, PORT: String(port) },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  const announced = new Promise<void>((resolve) => {
+    const onData = (data: Buffer): void => {
+      output += data.toString()
+      if (output.includes('Readiness')) resolve()
+    }
+    child.stdout.on('data', onData)
+    child.stderr.on('data', onData)
+  })
+  const exited = once(child, 'exit')
+  if (announces)
+    await Promise.race([
+      announced,
+      exited.then(([code]) => {
+        throw new Error(`the program ended with ${code} before it was ready:\n${output}`)
+      }),
+    ])
+  return {
+    url: `http://127.0.0.1:${port}`,
+    output: () => output,
+    stop: () => end(child, 'SIGTERM', exited),
+    async kill() {
+      await end(child, 'SIGKILL', exited)
+    },
+    async [Symbol.asyncDispose]() {
+      await end(child, 'SIGKILL', exited)
+    },
+  }
+}
+
+async function end(child: ChildProcess, signal: NodeJS.Signals, exited: Promise<unknown[]>): Promise<number> {
+  if (child.exitCode === null && child.signalCode === null) {
+    child.kill(signal)
+    const timeout = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS)
+    await exited
+    clearTimeout(timeout)
+  }
+  return child.exitCode ?? -1
+}
+
+/** The machine's environment without settings that would reach the program. */
+function cleanEnvironment(): NodeJS.ProcessEnv {
+  const { PATH, HOME, TMPDIR } = process.env
+  return { PATH, HOME, TMPDIR, LOG_LEVEL: 'warn' }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  server.close()
+  await once(server, 'close')
+  return address.port
+}
+
+/** Asks again until the answer is there, at most `timeoutMs`. */
+export async function eventually<Answer>(
+  what: string,
+  ask: () => Promise<Answer | undefined>,
+  timeoutMs: number,
+): Promise<Answer> {
+  const deadline = performance.now() + timeoutMs
+  for (;;) {
+    const answer = await ask()
+    if (answer !== undefined) return answer
+    if (performance.now() > deadline) throw new Error(`${what} did not happen within ${timeoutMs} ms`)
+    await new Promise((resolve) => setTimeout(resolve, 200))
+  }
+}

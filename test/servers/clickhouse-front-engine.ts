@@ -1,0 +1,154 @@
+import { rm, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { join, resolve } from 'node:path'
+import { drainPending, Session } from 'chdb'
+
+/** A failure as ClickHouse tells it: `Code: 60. DB::Exception: … (UNKNOWN_TABLE)`. */
+export class EngineError extends Error {
+  readonly code: number
+  /** The whole line, with the code in front. */
+  readonly text: string
+
+  constructor(code: number, message: string) {
+    super(message)
+    this.code = code
+    this.text = `Code: ${code}. DB::Exception: ${message}`
+  }
+}
+
+export interface Done {
+  readonly bytes: Uint8Array
+  readonly rowsRead: number
+  readonly bytesRead: number
+  readonly rowsWritten: number
+  readonly bytesWritten: number
+  readonly elapsedMs: number
+}
+
+export interface Engine {
+  readonly version: string
+  /** Runs one request at a time: settings and the database belong to the engine's connection. */
+  exclusive<T>(task: () => Promise<T>): Promise<T>
+  use(database: string): Promise<void>
+  set(name: string, value: string): Promise<void>
+  reset(name: string): Promise<void>
+  run(text: string, format: string, params: Readonly<Record<string, string>>): Promise<Done>
+  stream(text: string, format: string, params: Readonly<Record<string, string>>): AsyncIterable<Uint8Array>
+  insert(text: string, values: Buffer): Promise<Done>
+  close(): Promise<void>
+}
+
+interface NativeResult {
+  readonly bytes: Uint8Array
+  readonly rowsRead?: number
+  readonly bytesRead?: number
+  readonly rowsWritten?: number
+  readonly bytesWritten?: number
+  readonly elapsed?: number
+}
+
+/**
+ * The calls below the package's own functions: those would escape parameters, which come from the HTTP client escaped
+ * already.
+ */
+interface NativeModule {
+  QueryAsyncConnection(
+    connection: unknown,
+    text: string,
+    format: string,
+    params?: Readonly<Record<string, string>>,
+  ): Promise<NativeResult>
+  StreamQuery(connection: unknown, text: string, format: string, params?: Readonly<Record<string, string>>): unknown
+  StreamFetch(stream: unknown): Promise<{ readonly done: boolean; readonly bytes: Uint8Array }>
+  StreamCancel(stream: unknown): void
+}
+
+export async function openEngine(directory: string): Promise<Engine> {
+  const session = new Session(join(directory, 'front-store'))
+  const native = loadNative()
+  const version = session.query('SELECT version()', 'TabSeparated').trim()
+  let tail: Promise<unknown> = Promise.resolve()
+  let database = ''
+
+  async function run(text: string, format: string, params: Readonly<Record<string, string>> = {}): Promise<Done> {
+    const started = performance.now()
+    const result = await native.QueryAsyncConnection(session.connection, text, format, params).catch(rethrow)
+    return {
+      bytes: result.bytes,
+      rowsRead: result.rowsRead ?? 0,
+      bytesRead: result.bytesRead ?? 0,
+      rowsWritten: result.rowsWritten ?? 0,
+      bytesWritten: result.bytesWritten ?? 0,
+      elapsedMs: performance.now() - started,
+    }
+  }
+
+  return {
+    version,
+    exclusive(task) {
+      const result = tail.then(task)
+      tail = result.catch(() => {})
+      return result
+    },
+    async use(name) {
+      if (name === database) return
+      await run(`USE \`${name.replaceAll('`', '')}\``, 'Null')
+      database = name
+    },
+    async set(name, value) {
+      if (!/^\w+$/.test(name)) throw new EngineError(115, `Unknown setting '${name}'. (UNKNOWN_SETTING)`)
+      await run(`SET ${name} = '${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`, 'Null')
+    },
+    async reset(name) {
+      // A setting that could not be set cannot be reset either; its request has failed already.
+      await run(`SET ${name} = DEFAULT`, 'Null').catch(() => {})
+    },
+    run,
+    async *stream(text, format, params) {
+      let stream: unknown
+      let done = false
+      try {
+        stream = native.StreamQuery(session.connection, text, format, params)
+        for (;;) {
+          const chunk = await native.StreamFetch(stream)
+          done = chunk.done
+          if (done) break
+          yield chunk.bytes
+        }
+      } catch (error) {
+        rethrow(error)
+      } finally {
+        if (!done && stream !== undefined) native.StreamCancel(stream)
+      }
+    },
+    async insert(text, values) {
+      const file = resolve(directory, 'front-insert.bytes')
+      await writeFile(file, values)
+      try {
+        return await run(
+          text.replace(/\s+FORMAT\s+\w+\s*$/i, (end) => ` FROM INFILE '${file}'${end}`),
+          'Null',
+        )
+      } finally {
+        await rm(file, { force: true })
+      }
+    },
+    async close() {
+      await tail
+      session.close()
+      await drainPending()
+    },
+  }
+}
+
+function loadNative(): NativeModule {
+  const require = createRequire(import.meta.url)
+  const requireOfChdb = createRequire(require.resolve('chdb/package.json'))
+  return (requireOfChdb('./dist/loader.js') as { loadNative(): NativeModule }).loadNative()
+}
+
+function rethrow(error: unknown): never {
+  const text = error instanceof Error ? error.message : String(error)
+  const [, code, message] = /Code: (\d+)\. DB::Exception: (.*)$/s.exec(text) ?? []
+  throw code === undefined ? error : new EngineError(Number(code), message ?? text)
+}

@@ -1,0 +1,75 @@
+import { pino } from 'pino'
+import { expect, test } from 'vitest'
+import { openApi } from '../../api/server.ts'
+import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import { AppError } from '../../schemas/errors.ts'
+
+/** A warehouse that knows one token and answers everything else with no rows when `rows` resolves. */
+function slowWarehouse(rows: Promise<never[]>, asked: () => void): Warehouse {
+  return {
+    insert: () => Promise.resolve(),
+    command: () => Promise.resolve(),
+    query<Row>(sql: string) {
+      if (sql.includes('access_tokens')) return Promise.resolve([{ account: 'demo' }] as Row[])
+      asked()
+      return rows
+    },
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  }
+}
+
+function options(warehouse: Warehouse) {
+  return {
+    warehouse,
+    network: 'mainnet',
+    host: '127.0.0.1',
+    port: 0,
+    log: pino({ level: 'silent' }),
+    now: () => 0,
+    health: () => Promise.reject(new Error('not asked')),
+  }
+}
+
+test('finishes the running request before it is closed, and accepts nothing afterwards', async () => {
+  const rows = Promise.withResolvers<never[]>()
+  const asked = Promise.withResolvers<void>()
+  const api = await openApi(options(slowWarehouse(rows.promise, asked.resolve)))
+  let isClosed = false
+  const request = fetch(`${api.url}/ethereum/mainnet/token/api/v1/validator/daily-rewards`)
+  await asked.promise
+  const closed = api[Symbol.asyncDispose]().then(() => {
+    isClosed = true
+  })
+  await untilRefused(`${api.url}/health`)
+  expect(isClosed).toBe(false)
+  rows.resolve([])
+  const response = await request
+  expect(response.status).toBe(200)
+  expect(await response.json()).toMatchObject({ code: '200', data: { reward: [] } })
+  await closed
+})
+
+/** Resolves when the address takes no more connections. */
+async function untilRefused(url: string): Promise<void> {
+  for (;;) {
+    const accepted = await fetch(url, { headers: { connection: 'close' } }).then(
+      (response) => response.text(),
+      () => undefined,
+    )
+    if (accepted === undefined) return
+  }
+}
+
+test('says which port is taken', async () => {
+  const warehouse = slowWarehouse(Promise.resolve([]), () => {})
+  await using api = await openApi(options(warehouse))
+  const port = Number(new URL(api.url).port)
+  const failure = await openApi({ ...options(warehouse), port }).catch((error: unknown) => error)
+  expect(failure).toBeInstanceOf(AppError)
+  expect(failure).toMatchObject({ code: 'usage', message: expect.stringContaining(String(port)) })
+})
+
+test('refuses a network name that cannot stand in a path', async () => {
+  const failing = openApi({ ...options(slowWarehouse(Promise.resolve([]), () => {})), network: 'main/net' })
+  await expect(failing).rejects.toMatchObject({ code: 'config' })
+})

@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest'
+import { readConfig } from '../../infra/config.ts'
+
+const SERVERS = {
+  KAFKA_BROKERS: '127.0.0.1:9092',
+  REDIS_URL: 'redis://127.0.0.1:6379',
+  CLICKHOUSE_URL: 'http://127.0.0.1:8123',
+}
+
+describe('configuration', () => {
+  it('without any variable is the embedded mode on the devnet at the documented addresses', () => {
+    expect(readConfig({})).toMatchObject({
+      host: '127.0.0.1',
+      port: 8080,
+      dataDirectory: './data',
+      network: 'mainnet',
+      mode: { kind: 'embedded' },
+      chain: { kind: 'devnet', beaconPort: 5052, executionPort: 8545 },
+    })
+  })
+
+  it('takes an empty variable for an unset one', () => {
+    expect(readConfig({ PORT: '', KAFKA_BROKERS: '  ', BEACON_URL: '' })).toEqual(readConfig({}))
+  })
+
+  it('reads nodes with their fallbacks', () => {
+    const { chain } = readConfig({
+      BEACON_URL: 'http://a:5052',
+      BEACON_FALLBACK_URLS: 'http://b:5052, http://c:5052',
+      EXECUTION_URL: 'http://a:8545',
+    })
+    expect(chain).toEqual({
+      kind: 'nodes',
+      beaconUrls: ['http://a:5052', 'http://b:5052', 'http://c:5052'],
+      executionUrls: ['http://a:8545'],
+    })
+  })
+
+  it('reads servers mode from its three addresses', () => {
+    expect(readConfig(SERVERS).mode).toMatchObject({
+      kind: 'servers',
+      kafkaBrokers: ['127.0.0.1:9092'],
+      clickhouse: { database: 'epochline', user: 'default' },
+    })
+  })
+
+  it.each([
+    [{ PORT: 'http' }, 'PORT'],
+    [{ PORT: '70000' }, 'PORT'],
+    [{ EPOCHLINE_NETWORK: 'Main Net' }, 'EPOCHLINE_NETWORK'],
+    [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL'],
+    [{ INGEST_CONCURRENCY: '0' }, 'INGEST_CONCURRENCY'],
+    [{ START_EPOCH: '-1' }, 'START_EPOCH'],
+    [{ BEACON_URL: 'http://a:5052' }, 'EXECUTION_URL'],
+    [{ EXECUTION_URL: 'http://a:5052' }, 'BEACON_URL'],
+    [{ BEACON_FALLBACK_URLS: 'http://a:5052' }, 'BEACON_FALLBACK_URLS'],
+    [{ BEACON_URL: 'ftp://a', EXECUTION_URL: 'http://a:8545' }, 'BEACON_URL'],
+    [{ ...SERVERS, KAFKA_BROKERS: 'http://127.0.0.1:9092' }, 'KAFKA_BROKERS'],
+    [{ ...SERVERS, CLICKHOUSE_URL: 'localhost' }, 'CLICKHOUSE_URL'],
+    [{ ...SERVERS, REDIS_URL: undefined }, 'REDIS_URL'],
+    [{ ...SERVERS, CLICKHOUSE_DATABASE: 'a-b' }, 'CLICKHOUSE_DATABASE'],
+  ])('%j stops the start with one sentence that names %s and an example', (env, name) => {
+    let message = ''
+    try {
+      readConfig(env)
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'config' })
+      message = (error as Error).message
+    }
+    expect(message.startsWith(`${name} is `)).toBe(true)
+    expect(message).toMatch(/e\.g\. [A-Z_]+=\S+\.$/)
+    expect(message).not.toContain('\n')
+  })
+
+  it('never repeats the value of an address, which may hold a key', () => {
+    expect(() => readConfig({ BEACON_URL: 'ftp://user:hunter2@a', EXECUTION_URL: 'http://a' })).toThrow(
+      expect.not.objectContaining({ message: expect.stringContaining('hunter2') }),
+    )
+  })
+})

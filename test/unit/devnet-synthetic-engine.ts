@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto'
+import { type deneb, type electra, ssz } from '@lodestar/types'
+import { depositDataFor, fromHex, toHex, withdrawalAddressOf } from '../../infra/devnet/consensus/keys.ts'
+import type { Hex, PayloadRequest } from '../../infra/devnet/engine.ts'
+import type { ListeningEngine } from '../../infra/devnet/open.ts'
+
+export interface SyntheticEngineOptions {
+  readonly genesisTimeSec: number
+  /** Deposits by slot: number of the validator and gwei. */
+  readonly deposits?: ReadonlyMap<number, { readonly validatorNumber: number; readonly amountGwei: bigint }>
+  /** EIP-7002 requests by slot, as the owner of the validator's withdrawal address would send them. */
+  readonly withdrawalRequests?: ReadonlyMap<number, electra.WithdrawalRequest>
+}
+
+function hashOf(request: PayloadRequest): Uint8Array {
+  const text = JSON.stringify(request, (_, value) => (typeof value === 'bigint' ? value.toString() : value))
+  return new Uint8Array(createHash('sha256').update(text).digest())
+}
+
+/** An execution side without transactions: payloads that link up, deposits out of thin air. For tests of the consensus side. */
+export async function openSyntheticEngine(options: SyntheticEngineOptions): Promise<ListeningEngine> {
+  const genesisPayload: deneb.ExecutionPayload = {
+    ...ssz.deneb.ExecutionPayload.defaultValue(),
+    blockHash: new Uint8Array(createHash('sha256').update('genesis').digest()),
+    timestamp: options.genesisTimeSec,
+    gasLimit: 36_000_000,
+  }
+  const numbers = new Map<Hex, number>([[toHex(genesisPayload.blockHash), 0]])
+  const depositCounts = new Map<Hex, number>([[toHex(genesisPayload.blockHash), 0]])
+  let head = toHex(genesisPayload.blockHash)
+
+  return {
+    url: 'http://127.0.0.1:1',
+    chainId: 31_337,
+    depositContractAddress: `0x${'42'.repeat(20)}`,
+    genesisHash: head,
+    genesisPayload,
+    async build(request) {
+      if (request.parentHash !== head) throw new Error(`parent ${request.parentHash} is not the head ${head}`)
+      const blockHash = hashOf(request)
+      const blockNumber = (numbers.get(head) ?? 0) + 1
+      const deposit = options.deposits?.get(request.slot)
+      const withdrawalRequest = options.withdrawalRequests?.get(request.slot)
+      const index = depositCounts.get(head) ?? 0
+      const payload: deneb.ExecutionPayload = {
+        ...genesisPayload,
+        parentHash: fromHex(request.parentHash),
+        feeRecipient: fromHex(request.feeRecipient),
+        prevRandao: fromHex(request.prevRandao),
+        blockNumber,
+        timestamp: request.timestampSec,
+        blockHash,
+        withdrawals: request.withdrawals.map((withdrawal) => ({
+          index: withdrawal.index,
+          validatorIndex: withdrawal.validatorIndex,
+          address: fromHex(withdrawal.address),
+          amount: withdrawal.amountGwei,
+        })),
+      }
+      head = toHex(blockHash)
+      numbers.set(head, blockNumber)
+      depositCounts.set(head, deposit === undefined ? index : index + 1)
+      const deposits = deposit === undefined ? [] : [toDepositRequest(deposit, index)]
+      const withdrawals = withdrawalRequest === undefined ? [] : [withdrawalRequest]
+      return { payload, requests: { deposits, withdrawals, consolidations: [] }, blobKzgCommitments: [] }
+    },
+    async rollbackTo(blockHash) {
+      if (!numbers.has(blockHash)) throw new Error(`unknown block ${blockHash}`)
+      head = blockHash
+    },
+    async [Symbol.asyncDispose]() {},
+  }
+}
+
+function toDepositRequest(
+  deposit: { readonly validatorNumber: number; readonly amountGwei: bigint },
+  index: number,
+): electra.DepositRequest {
+  const data = depositDataFor(deposit.validatorNumber, deposit.amountGwei, withdrawalAddressOf(deposit.validatorNumber))
+  return {
+    pubkey: fromHex(data.pubkey),
+    withdrawalCredentials: fromHex(data.withdrawalCredentials),
+    amount: Number(data.amountGwei),
+    signature: fromHex(data.signature),
+    index: BigInt(index),
+  }
+}

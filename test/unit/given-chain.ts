@@ -1,0 +1,309 @@
+import {
+  type ChainClock,
+  dayOfSlot,
+  epochOf,
+  firstSlotOfDay,
+  formatDay,
+  formatInstant,
+  slotTimeSec,
+} from '../../schemas/eth/time.ts'
+import { ACCOUNTS_KEY, feeRateSet, hashToken, tokenCreated, validatorsTracked } from '../../schemas/events/accounts.ts'
+import { BEACON_BLOCKS_KEY, beaconBlock } from '../../schemas/events/beacon-block.ts'
+import {
+  BEACON_EPOCHS_KEY,
+  type CreditedDeposit,
+  dayBalances,
+  epochBlocks,
+  epochValidators,
+  type FinalizedBlock,
+  type Slashing,
+  VALIDATOR_STATUSES,
+  type Withdrawal,
+} from '../../schemas/events/beacon-epoch.ts'
+import { type EncodedEvent, encodeEvent, type Topic } from '../../schemas/events/codec.ts'
+import { EXECUTION_BLOCKS_KEY, executionBlock } from '../../schemas/events/execution-block.ts'
+import { VALIDATORS_KEY, validatorsIdentified } from '../../schemas/events/validators.ts'
+
+/** A log written by hand: a chain of slow slots (one an hour, four an epoch) whose days are 24 slots and begin inside epochs. */
+export interface GivenChain {
+  readonly events: ReadonlyMap<Topic, readonly EncodedEvent[]>
+  readonly wholeDays: readonly string[]
+  readonly validators: number
+  readonly dailySums: readonly { readonly day: string; readonly cl: string; readonly el: string }[]
+  readonly settledBlocks: number
+  /** A validators event of a whole day with one gwei too much in one reward. */
+  readonly tampered: EncodedEvent
+  readonly tamperedEpoch: number
+}
+
+const CLOCK: ChainClock = { genesisTimeSec: 1_767_200_400 + 1_800, secondsPerSlot: 3_600, slotsPerEpoch: 4 }
+const VALIDATORS = 5
+const EPOCHS = 20
+const START_GWEI = 32_000_000_000n
+const FAR = 2n ** 64n - 1n
+const TAMPERED_EPOCH = 10
+
+const hash = (kind: string, number: number): string => `0x${kind.repeat(16)}${number.toString(16).padStart(32, '0')}`
+const pubkeyOf = (index: number): string => `0x${'ab'.repeat(44)}${index.toString(16).padStart(8, '0')}`
+const address = (kind: string): string => `0x${kind.repeat(20)}`
+const instant = (slot: number): string => formatInstant(slotTimeSec(CLOCK, slot))
+
+export function givenChain(): GivenChain {
+  const finalized: EncodedEvent[] = []
+  const head: EncodedEvent[] = []
+  const execution: EncodedEvent[] = []
+  const balances = new Array<bigint>(VALIDATORS).fill(START_GWEI)
+  const clByDay = new Map<string, bigint>()
+  const elByDay = new Map<string, bigint>()
+  let tampered: EncodedEvent | undefined
+  let settledBlocks = 0
+
+  const credit = (slot: number, validator: number, gwei: bigint, isReward: boolean): void => {
+    balances[validator] = (balances[validator] as bigint) + gwei
+    if (!isReward) return
+    const day = formatDay(dayOfSlot(CLOCK, slot))
+    clByDay.set(day, (clByDay.get(day) ?? 0n) + gwei)
+  }
+
+  for (let epoch = 0; epoch < EPOCHS; epoch++) {
+    const firstSlot = epoch * CLOCK.slotsPerEpoch
+    const attestation = Array.from({ length: VALIDATORS }, (_, v) =>
+      epoch < 2 ? 0n : BigInt(1_000 + v * 7 - epoch * 150),
+    )
+    attestation.forEach((gwei, v) => {
+      credit(firstSlot, v, gwei * 3n - (epoch > 3 ? 5n : 0n), true)
+    })
+    const blocks: FinalizedBlock[] = []
+    const withdrawals: Withdrawal[] = []
+    const slashings: Slashing[] = []
+    const deposits: CreditedDeposit[] = []
+    const sync: { offset: number; validator: number; gwei: bigint }[] = []
+    const dayEvents: EncodedEvent[] = []
+    if (epoch === 7) {
+      deposits.push({ slot: firstSlot, validatorIndex: 2, kind: 'deposit', ordinal: 0, amountGwei: '1000000000' })
+      credit(firstSlot, 2, 1_000_000_000n, false)
+    }
+    for (let slot = firstSlot; slot < firstSlot + CLOCK.slotsPerEpoch; slot++) {
+      const day = dayOfSlot(CLOCK, slot)
+      if (slot > 0 && slot === firstSlotOfDay(CLOCK, day)) dayEvents.push(dayBalancesEvent(day, slot, balances))
+      if (slot % 9 === 5) continue // missed
+      const proposer = slot % (VALIDATORS + 1) // the last one is nobody's
+      const block = finalizedBlock(slot, proposer)
+      blocks.push(block)
+      if (proposer < VALIDATORS) {
+        credit(slot, proposer, 4_100n, true)
+        settledBlocks++
+        const name = formatDay(day)
+        elByDay.set(name, (elByDay.get(name) ?? 0n) + revenueOf(slot))
+      }
+      for (const validator of [slot % VALIDATORS, (slot + 2) % VALIDATORS]) {
+        const gwei = slot % 4 === 0 ? -30n : 25n
+        sync.push({ offset: slot - firstSlot, validator, gwei })
+        credit(slot, validator, gwei, true)
+      }
+      if (slot === 30) {
+        slashings.push({ slot, validatorIndex: 4, effectiveBalanceGwei: '32000000000', penaltyQuotient: 4096 })
+        credit(slot, 4, -7_812_500n, true)
+      }
+      if (slot % 7 === 0) {
+        const index = slot / 7
+        withdrawals.push({ slot, index, validatorIndex: slot % VALIDATORS, address: address('cc'), amountGwei: '777' })
+        credit(slot, slot % VALIDATORS, -777n, false)
+      }
+      head.push(headEvent(block))
+      execution.push(executionEvent(slot))
+    }
+    const validators = (extraGwei: bigint): EncodedEvent => validatorsEvent(epoch, attestation, balances, extraGwei)
+    if (epoch === TAMPERED_EPOCH) tampered = validators(1n)
+    finalized.push(...dayEvents, validators(0n), blocksEvent(epoch, { blocks, withdrawals, slashings, deposits, sync }))
+  }
+  if (tampered === undefined) throw new Error('no epoch to tamper with')
+  const wholeDays = [...clByDay.keys()].filter((day) => {
+    const number = Date.parse(day) / 86_400_000
+    const next = firstSlotOfDay(CLOCK, number + 1)
+    return firstSlotOfDay(CLOCK, number) > 0 && epochOf(CLOCK, next) < EPOCHS
+  })
+  return {
+    events: new Map<Topic, readonly EncodedEvent[]>([
+      ['accounts', accountEvents()],
+      ['validators', [identities()]],
+      ['beacon.blocks', head],
+      ['execution.blocks', execution],
+      ['beacon.epochs', finalized],
+    ]),
+    wholeDays,
+    validators: VALIDATORS,
+    dailySums: wholeDays.map((day) => ({ day, cl: `${clByDay.get(day) ?? 0n}`, el: `${elByDay.get(day) ?? 0n}` })),
+    settledBlocks,
+    tampered,
+    tamperedEpoch: TAMPERED_EPOCH,
+  }
+}
+
+function accountEvents(): readonly EncodedEvent[] {
+  const fact = { key: ACCOUNTS_KEY, time: instant(0) }
+  const rate = (text: string, slot: number): EncodedEvent =>
+    encodeEvent(feeRateSet, {
+      ...fact,
+      id: `account.fee-rate-set:a:${slot}`,
+      data: { account: 'a', rate: text, effectiveFrom: instant(slot) },
+    })
+  const pubkeys = Array.from({ length: VALIDATORS }, (_, index) => pubkeyOf(index))
+  return [
+    encodeEvent(tokenCreated, { ...fact, id: 'token', data: { account: 'a', tokenHash: hashToken('secret') } }),
+    encodeEvent(validatorsTracked, { ...fact, id: 'tracked', data: { account: 'a', pubkeys } }),
+    rate('0.25', 40),
+    rate('0.1', 0),
+  ]
+}
+
+function identities(): EncodedEvent {
+  const validators = Array.from({ length: VALIDATORS }, (_, index) => ({
+    index,
+    pubkey: pubkeyOf(index),
+    withdrawalCredentials: `0x01${'00'.repeat(11)}${'cc'.repeat(20)}`,
+  }))
+  return encodeEvent(validatorsIdentified, {
+    id: 'identified',
+    key: VALIDATORS_KEY,
+    time: instant(0),
+    data: { validators },
+  })
+}
+
+/** Odd slots are builder blocks that pay 10^15 + slot wei; even ones leave two tips to the proposer. */
+function revenueOf(slot: number): bigint {
+  return slot % 2 === 1 ? 10n ** 15n + BigInt(slot) : 21_000n * 2n + 50_000n * 5n
+}
+
+function finalizedBlock(slot: number, proposerIndex: number): FinalizedBlock {
+  return {
+    slot,
+    root: hash('0b', slot),
+    parentRoot: hash('0b', Math.max(0, slot - 1)),
+    proposerIndex,
+    executionBlockHash: hash('0e', slot),
+    executionBlockNumber: slot,
+    feeRecipient: address('fe'),
+    attestationsGwei: '4000',
+    syncAggregateGwei: '70',
+    proposerSlashingsGwei: '0',
+    attesterSlashingsGwei: '30',
+  }
+}
+
+function headEvent({
+  slot,
+  root,
+  parentRoot,
+  proposerIndex,
+  executionBlockHash,
+  executionBlockNumber,
+}: FinalizedBlock) {
+  return encodeEvent(beaconBlock, {
+    id: `beacon.block:${root}`,
+    key: BEACON_BLOCKS_KEY,
+    time: instant(slot),
+    data: { slot, root, parentRoot, proposerIndex, executionBlockHash, executionBlockNumber },
+  })
+}
+
+function executionEvent(slot: number): EncodedEvent {
+  const payment = { transactionIndex: 1, transactionHash: hash('0f', slot), to: address('fe'), succeeded: true }
+  return encodeEvent(executionBlock, {
+    id: `execution.block:${hash('0e', slot)}`,
+    key: EXECUTION_BLOCKS_KEY,
+    time: instant(slot),
+    data: {
+      header: {
+        number: slot,
+        hash: hash('0e', slot),
+        parentHash: hash('0e', Math.max(0, slot - 1)),
+        timestampSec: slotTimeSec(CLOCK, slot),
+        coinbase: slot % 2 === 1 ? address('bb') : address('fe'),
+        extraData: '0x',
+        baseFeePerGasWei: '7',
+        gasUsed: 71_000,
+        coinbaseTransfers: slot % 2 === 1 ? [{ ...payment, valueWei: `${revenueOf(slot)}` }] : [],
+        transferLogs: [],
+      },
+      columns: {
+        type: Uint8Array.of(2, 0),
+        succeeded: Uint8Array.of(1, 0),
+        gasUsed: BigUint64Array.of(21_000n, 50_000n),
+        effectiveGasPriceWei: BigUint64Array.of(9n, 12n),
+      },
+    },
+  })
+}
+
+function dayBalancesEvent(day: number, slot: number, balances: readonly bigint[]): EncodedEvent {
+  return encodeEvent(dayBalances, {
+    id: `beacon.day-balances:${day}:0`,
+    key: BEACON_EPOCHS_KEY,
+    time: instant(slot - 1),
+    data: {
+      header: { day, slot: slot - 1, range: 0 },
+      columns: {
+        validatorIndex: Uint32Array.from(balances, (_, index) => index),
+        balanceGwei: BigInt64Array.from(balances),
+      },
+    },
+  })
+}
+
+function validatorsEvent(
+  epoch: number,
+  attestation: readonly bigint[],
+  balances: readonly bigint[],
+  extraGwei: bigint,
+): EncodedEvent {
+  const rows = balances.length
+  const active = VALIDATOR_STATUSES.indexOf('active_ongoing')
+  return encodeEvent(epochValidators, {
+    id: `beacon.epoch-validators:${epoch}:0`,
+    key: BEACON_EPOCHS_KEY,
+    time: instant((epoch + 1) * CLOCK.slotsPerEpoch - 1),
+    data: {
+      header: { clock: CLOCK, epoch, range: 0, ranges: 1 },
+      columns: {
+        validatorIndex: Uint32Array.from(balances, (_, index) => index),
+        sourceGwei: BigInt64Array.from(attestation, (gwei, v) => gwei + (v === 1 ? extraGwei : 0n)),
+        targetGwei: BigInt64Array.from(attestation),
+        headGwei: BigInt64Array.from(attestation),
+        inactivityGwei: new BigInt64Array(rows).fill(epoch > 3 ? -5n : 0n),
+        balanceGwei: BigInt64Array.from(balances),
+        effectiveBalanceEth: new Uint32Array(rows).fill(32),
+        status: new Uint8Array(rows).fill(active),
+        slashed: new Uint8Array(rows),
+        activationEpoch: new BigUint64Array(rows),
+        exitEpoch: new BigUint64Array(rows).fill(FAR),
+        withdrawableEpoch: new BigUint64Array(rows).fill(FAR),
+      },
+    },
+  })
+}
+
+interface EpochContent {
+  readonly blocks: FinalizedBlock[]
+  readonly withdrawals: Withdrawal[]
+  readonly slashings: Slashing[]
+  readonly deposits: CreditedDeposit[]
+  readonly sync: readonly { readonly offset: number; readonly validator: number; readonly gwei: bigint }[]
+}
+
+function blocksEvent(epoch: number, { sync, ...lists }: EpochContent): EncodedEvent {
+  return encodeEvent(epochBlocks, {
+    id: `beacon.epoch-blocks:${epoch}`,
+    key: BEACON_EPOCHS_KEY,
+    time: instant((epoch + 1) * CLOCK.slotsPerEpoch - 1),
+    data: {
+      header: { clock: CLOCK, network: 'mainnet', epoch, ...lists },
+      columns: {
+        slotOffset: Uint8Array.from(sync, (s) => s.offset),
+        validatorIndex: Uint32Array.from(sync, (s) => s.validator),
+        syncGwei: BigInt64Array.from(sync, (s) => s.gwei),
+      },
+    },
+  })
+}

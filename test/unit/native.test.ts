@@ -1,0 +1,137 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { InsertColumns } from '../../infra/ports/warehouse.ts'
+import { blockRows, encodeNativeBlock, sliceColumns } from '../../infra/warehouse/native.ts'
+
+function hex(columns: InsertColumns, types: Record<string, string>): string {
+  return encodeNativeBlock(columns, types).toString('hex')
+}
+
+/** A reader of its own: Native as its documentation tells it, for the types of the tests below. */
+function decodeNativeBlock(block: Buffer): Record<string, { type: string; values: unknown[] }> {
+  let at = 0
+  const varint = () => {
+    let value = 0
+    for (let shift = 0; ; shift += 7) {
+      const byte = block[at++] ?? 0
+      value += (byte & 0x7f) * 2 ** shift
+      if (byte < 0x80) return value
+    }
+  }
+  const text = () => {
+    const length = varint()
+    at += length
+    return block.toString('utf8', at - length, at)
+  }
+  const integer = (bytes: number, signed: boolean) => {
+    const digits = Buffer.from(block.subarray(at, at + bytes))
+      .reverse()
+      .toString('hex')
+    at += bytes
+    return signed ? BigInt.asIntN(bytes * 8, BigInt(`0x${digits}`)) : BigInt(`0x${digits}`)
+  }
+  const columns = varint()
+  const rows = varint()
+  const decoded: Record<string, { type: string; values: unknown[] }> = {}
+  for (let column = 0; column < columns; column++) {
+    const name = text()
+    const type = text()
+    const [, unsigned, bits] = /^(U?)Int(\d+)$/.exec(type) ?? []
+    const read = bits === undefined ? text : () => integer(Number(bits) / 8, unsigned === '')
+    decoded[name] = { type, values: Array.from({ length: rows }, () => read()) }
+  }
+  expect(at).toBe(block.length)
+  return decoded
+}
+
+describe('a Native block', () => {
+  test('begins with the numbers of columns and rows, then name, type and values of each column', () => {
+    expect(hex({ a: Uint16Array.of(1, 258) }, { a: 'UInt16' })).toBe('010201610655496e74313601000201')
+    expect(hex({ s: ['a', 'bc'] }, { s: 'String' })).toBe(
+      `0102017306${Buffer.from('String').toString('hex')}0161026263`,
+    )
+  })
+
+  test('writes lengths above 127 as several bytes', () => {
+    const block = encodeNativeBlock({ s: ['x'.repeat(300)] }, { s: 'String' })
+    expect(block.subarray(11, 13).toString('hex')).toBe('ac02')
+    expect(block.length).toBe(13 + 300)
+  })
+
+  test.each([
+    ['UInt8', 0n, 255n],
+    ['UInt16', 0n, 65_535n],
+    ['UInt32', 0n, 2n ** 32n - 1n],
+    ['UInt64', 0n, 2n ** 64n - 1n],
+    ['UInt128', 0n, 2n ** 128n - 1n],
+    ['UInt256', 0n, 2n ** 256n - 1n],
+    ['Int8', -128n, 127n],
+    ['Int16', -32_768n, 32_767n],
+    ['Int32', -(2n ** 31n), 2n ** 31n - 1n],
+    ['Int64', -(2n ** 63n), 2n ** 63n - 1n],
+    ['Int128', -(2n ** 127n), 2n ** 127n - 1n],
+    ['Int256', -(2n ** 255n), 2n ** 255n - 1n],
+  ])('holds every %s from %s to %s and refuses the next', (type, min, max) => {
+    const decode = (values: bigint[]) => decodeNativeBlock(encodeNativeBlock({ x: values }, { x: type })).x?.values
+    expect(decode([min, max])).toEqual([min, max])
+    fc.assert(
+      fc.property(fc.array(fc.bigInt(min, max)), (values) => {
+        expect(decode(values)).toEqual(values)
+      }),
+    )
+    for (const outside of [min - 1n, max + 1n]) {
+      expect(() => decode([min, outside])).toThrow(`Column x, row 1: ${outside} is outside of ${min} … ${max}.`)
+    }
+  })
+
+  test('copies typed arrays of the own width and widens narrower ones', () => {
+    fc.assert(
+      fc.property(fc.int32Array(), (values) => {
+        const decoded = decodeNativeBlock(
+          encodeNativeBlock({ own: values, wide: values }, { own: 'Int32', wide: 'Int256' }),
+        )
+        const expected = Array.from(values, BigInt)
+        expect(decoded).toEqual({
+          own: { type: 'Int32', values: expected },
+          wide: { type: 'Int256', values: expected },
+        })
+      }),
+    )
+  })
+
+  test('holds a view of a larger buffer and nothing around it', () => {
+    const view = BigInt64Array.of(1n, -2n, 3n).subarray(1, 2)
+    expect(decodeNativeBlock(encodeNativeBlock({ x: view }, { x: 'Int64' })).x?.values).toEqual([-2n])
+  })
+
+  test('holds any text, repeated or not', () => {
+    fc.assert(
+      fc.property(fc.array(fc.oneof(fc.string({ unit: 'binary' }), fc.constant('again'))), (values) => {
+        const decoded = decodeNativeBlock(encodeNativeBlock({ x: values }, { x: 'LowCardinality(String)' }))
+        expect(decoded.x).toEqual({ type: 'String', values: values.map((text) => Buffer.from(text).toString()) })
+      }),
+    )
+  })
+
+  test('pads a FixedString with zeros and takes one that is packed already', () => {
+    const types = { f: 'FixedString(3)' }
+    expect(hex({ f: ['ab', 'é'] }, types)).toBe(hex({ f: Uint8Array.of(0x61, 0x62, 0, 0xc3, 0xa9, 0) }, types))
+    expect(() => hex({ f: ['abcd'] }, types)).toThrow('Column f, row 0: the text is longer than 3 bytes.')
+    expect(() => hex({ f: Uint8Array.of(1, 2) }, types)).toThrow('Column f: 2 bytes are no multiple of 3.')
+  })
+
+  test('names the column that does not fit the table or the others', () => {
+    expect(() => hex({ a: Uint8Array.of(1) }, {})).toThrow('The table has no column a.')
+    expect(() => hex({ a: ['1'] }, { a: 'UInt8' })).toThrow('Column a is UInt8, its values are text.')
+    expect(() => hex({ a: Uint8Array.of(1) }, { a: 'String' })).toThrow('Column a: values for String')
+    expect(() => hex({ a: Uint8Array.of(1), b: [] }, { a: 'UInt8', b: 'String' })).toThrow('Column b has 0 values')
+  })
+
+  test('is cut into ranges of rows', () => {
+    const types = { n: 'UInt32', f: 'FixedString(2)', s: 'String' }
+    const columns = { n: Uint32Array.of(1, 2, 3), f: Uint8Array.of(1, 1, 2, 2, 3, 3), s: ['a', 'b', 'c'] }
+    const slice = sliceColumns(columns, types, { from: 1, to: 3 })
+    expect(blockRows(slice, types)).toBe(2)
+    expect(slice).toEqual({ n: Uint32Array.of(2, 3), f: Uint8Array.of(2, 2, 3, 3), s: ['b', 'c'] })
+  })
+})

@@ -1,0 +1,60 @@
+import { Type } from 'typebox'
+import { describe, expect, test } from 'vitest'
+import { bodyParser, queryParser } from '../../api/rest/parse-parameters.ts'
+import { formatMessage } from '../../schemas/routes/envelope.ts'
+
+const Shape = Type.Object({
+  page: Type.Integer({ minimum: 1, default: 1 }),
+  day: Type.Optional(Type.String({ format: 'date', 'x-error-code': '4001' })),
+  list: Type.Array(Type.Integer({ minimum: 0 }), { default: [], maxItems: 3 }),
+})
+
+describe('a query string', () => {
+  const parse = queryParser(Shape)
+  test.each([
+    ['', { page: 1, list: [] }],
+    ['page=7&other=x', { page: 7, list: [] }],
+    ['list=1,2&list=3', { page: 1, list: [1, 2, 3] }],
+    ['list[]=1&list%5B%5D=2', { page: 1, list: [1, 2] }],
+    ['list=', { page: 1, list: [] }],
+    ['day=2026-11-20', { page: 1, day: '2026-11-20', list: [] }],
+  ])('%j is %j', (text, value) => {
+    expect(parse(new URLSearchParams(text))).toEqual({ status: 'parsed', value })
+  })
+
+  test.each([
+    ['page=01', '400', 'page'],
+    ['page=+1', '400', 'page'],
+    ['page=0x1', '400', 'page'],
+    ['page=%201', '400', 'page'],
+    ['page=1&page=1', '400', 'page'],
+    ['list=1,,2', '400', 'list/1'],
+    ['list=1,2,3,4', '400', 'list'],
+    ['day=2026-02-30', '4001', 'day'],
+    ['day=2026-11-20&day=2026-11-20', '400', 'day'],
+  ])('%j is refused with %s naming %s', (text, code, name) => {
+    const result = parse(new URLSearchParams(text))
+    expect(result).toMatchObject({ status: 'refused', code })
+    expect(result.status === 'refused' ? result.detail : '').toContain(name)
+  })
+})
+
+describe('a body', () => {
+  const parse = bodyParser(Shape)
+  test.each([undefined, '', ' \n', '{}'])('%j means no parameters', (text) => {
+    expect(parse(text)).toEqual({ status: 'parsed', value: { page: 1, list: [] } })
+  })
+
+  test.each(['{', '[]', '1', 'null', '{"page":"1"}', '{"page":null}', '{"list":[1.5]}'])('%j is refused', (text) => {
+    expect(parse(text)).toMatchObject({ status: 'refused', code: '400' })
+  })
+
+  test('takes no members from the prototype', () => {
+    expect(parse('{"__proto__":{"page":5}}')).toEqual({ status: 'parsed', value: { page: 1, list: [] } })
+  })
+})
+
+test('a message starts with the text of its code', () => {
+  expect(formatMessage('400')).toBe('Param error')
+  expect(formatMessage('4003', 'start_date')).toBe('Only support nearly 30 reward data: start_date')
+})

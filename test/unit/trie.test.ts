@@ -1,0 +1,138 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { keccak256, toHex } from 'viem'
+import { describe, expect, it } from 'vitest'
+import { bloomTester, type CommittedReceipt, logsBloomOf, receiptsRoot } from '../../schemas/eth/receipts.ts'
+import { decodeRlp, encodeRlp, integerBytes, type RlpValue } from '../../schemas/eth/rlp.ts'
+import { orderedTrieRoot } from '../../schemas/eth/trie.ts'
+
+const FIXTURES = process.env.EPOCHLINE_FIXTURES
+
+function bytesOf(value: RlpValue | undefined): Uint8Array {
+  if (!(value instanceof Uint8Array)) throw new Error('expected a byte string')
+  return value
+}
+
+function listOf(value: RlpValue | undefined): readonly RlpValue[] {
+  if (value === undefined || value instanceof Uint8Array) throw new Error('expected a list')
+  return value
+}
+
+function numberOf(value: RlpValue | undefined): bigint {
+  return BigInt(`0x0${Buffer.from(bytesOf(value)).toString('hex')}`)
+}
+
+interface MainnetBlock {
+  readonly header: readonly RlpValue[]
+  readonly body: readonly RlpValue[]
+  readonly receipts: readonly RlpValue[]
+}
+
+function readBlock(path: string): MainnetBlock {
+  const fields = Object.fromEntries(
+    [...readFileSync(path, 'utf8').matchAll(/^(\w+):\s*"?0x([0-9a-f]*)"?/gm)].map((match) => [
+      match[1],
+      match[2] ?? '',
+    ]),
+  )
+  const decode = (name: string) => listOf(decodeRlp(Buffer.from(fields[name] ?? '', 'hex')))
+  return { header: decode('header'), body: decode('body'), receipts: decode('receipts') }
+}
+
+function toReceipt(value: RlpValue): CommittedReceipt {
+  const [type, status, cumulativeGasUsed, logs] = listOf(value)
+  return {
+    type: Number(numberOf(type)),
+    status: numberOf(status) === 1n ? 'success' : 'reverted',
+    cumulativeGasUsed: numberOf(cumulativeGasUsed),
+    logs: listOf(logs).map((log) => {
+      const [address, topics, data] = listOf(log)
+      return {
+        address: toHex(bytesOf(address)),
+        topics: listOf(topics).map((topic) => toHex(bytesOf(topic))),
+        data: toHex(bytesOf(data)),
+      }
+    }),
+  }
+}
+
+describe('orderedTrieRoot', () => {
+  it('gives the well-known empty root for no values', () => {
+    expect(toHex(orderedTrieRoot([]))).toBe('0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421')
+  })
+
+  it('is the hash of one leaf with the path of rlp(0) for one value', () => {
+    const value = new Uint8Array(40).fill(7)
+    const leaf = encodeRlp([Uint8Array.of(0x20, 0x80), value])
+    expect(orderedTrieRoot([value])).toEqual(keccak256(leaf, 'bytes'))
+  })
+
+  it('embeds nodes shorter than a hash in their parent', () => {
+    const [a, b] = [Uint8Array.of(1), Uint8Array.of(2)]
+    const empty = new Uint8Array(0)
+    const branch: RlpValue[] = Array.from({ length: 17 }, () => empty)
+    branch[0] = [Uint8Array.of(0x31), b] // key 0x01: half-byte 0, then the leaf's odd path 1
+    branch[8] = [Uint8Array.of(0x30), a] // key 0x80
+    expect(orderedTrieRoot([a, b])).toEqual(keccak256(encodeRlp(branch), 'bytes'))
+  })
+})
+
+describe('RLP', () => {
+  it.each([
+    ['an empty string', new Uint8Array(0), '0x80'],
+    ['a small byte', Uint8Array.of(0x7f), '0x7f'],
+    ['a large byte', Uint8Array.of(0x80), '0x8180'],
+    ['an integer', integerBytes(1024), '0x820400'],
+    ['zero', integerBytes(0n), '0x80'],
+    ['an empty list', [], '0xc0'],
+    ['nested lists', [[], [[]], [[], [[]]]], '0xc7c0c1c0c3c0c1c0'],
+  ] as const)('encodes and decodes %s', (_, value, encoded) => {
+    expect(toHex(encodeRlp(value))).toBe(encoded)
+    expect(encodeRlp(decodeRlp(encodeRlp(value)))).toEqual(encodeRlp(value))
+  })
+
+  it('encodes lengths above 55 bytes with their own length', () => {
+    const long = new Uint8Array(1024).fill(1)
+    expect(toHex(encodeRlp(long)).slice(0, 8)).toBe('0xb90400')
+    expect(decodeRlp(encodeRlp([long, long]))).toEqual([long, long])
+  })
+
+  it('refuses a truncated encoding', () => {
+    expect(() => decodeRlp(encodeRlp(new Uint8Array(60)).subarray(0, 30))).toThrow(RangeError)
+  })
+})
+
+describe('logs bloom', () => {
+  it('contains every address and topic of the logs and not another one', () => {
+    const address = '0x4242424242424242424242424242424242424242'
+    const topic = `0x${'17'.repeat(32)}` as const
+    const bloom = logsBloomOf([{ address, topics: [topic], data: '0x' }])
+    expect(bloomTester(address)(bloom)).toBe(true)
+    expect(bloomTester(topic)(bloom)).toBe(true)
+    expect(bloomTester('0x0000000000000000000000000000000000000001')(bloom)).toBe(false)
+  })
+})
+
+describe.skipIf(FIXTURES === undefined)('real mainnet blocks', () => {
+  const folder = join(FIXTURES ?? '', 'execution')
+  const files = FIXTURES === undefined ? [] : readdirSync(folder).filter((name) => name.endsWith('.yaml'))
+
+  it.each(files)('%s: transactions, receipts and withdrawals have the roots of the header', (file) => {
+    const { header, body, receipts } = readBlock(join(folder, file))
+    const [transactions, , withdrawals] = body
+    const encodedTransactions = listOf(transactions).map((tx) => (tx instanceof Uint8Array ? tx : encodeRlp(tx)))
+    expect(toHex(orderedTrieRoot(encodedTransactions))).toBe(toHex(bytesOf(header[4])))
+    expect(toHex(receiptsRoot(receipts.map(toReceipt)))).toBe(toHex(bytesOf(header[5])))
+    if (withdrawals !== undefined) {
+      expect(toHex(orderedTrieRoot(listOf(withdrawals).map(encodeRlp)))).toBe(toHex(bytesOf(header[16])))
+    }
+  })
+
+  it('has a different root when one receipt has another status', () => {
+    const { header, receipts } = readBlock(join(folder, files[0] ?? ''))
+    const [first, ...rest] = receipts.map(toReceipt)
+    if (first === undefined) throw new Error('expected a receipt')
+    const changed: CommittedReceipt = { ...first, status: first.status === 'success' ? 'reverted' : 'success' }
+    expect(toHex(receiptsRoot([changed, ...rest]))).not.toBe(toHex(bytesOf(header[5])))
+  })
+})

@@ -1,0 +1,58 @@
+import { defineConfig } from 'vitest/config'
+
+/** Tests that need a server are named *.servers.test.ts and live beside the others. */
+const SERVER_TESTS = 'test/**/*.servers.test.ts'
+const UNIT_TIMEOUT_MS = 10_000
+const CONTRACT_TIMEOUT_MS = 30_000
+/** A test of the whole program starts a devnet and waits for days of history. */
+const E2E_TIMEOUT_MS = 240_000
+
+export default defineConfig({
+  test: {
+    // Processes, not threads: the embedded ClickHouse allows one data directory per process.
+    pool: 'forks',
+    maxWorkers: 2,
+    // kafkajs asks for timers in the past, and Node says so in every process.
+    execArgv: ['--disable-warning=TimeoutNegativeWarning'],
+    projects: [
+      {
+        extends: true,
+        test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: UNIT_TIMEOUT_MS },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'contract',
+          include: ['test/contract/**/*.test.ts'],
+          exclude: [SERVER_TESTS],
+          testTimeout: CONTRACT_TIMEOUT_MS,
+          hookTimeout: CONTRACT_TIMEOUT_MS,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'e2e',
+          include: ['test/e2e/**/*.test.ts'],
+          exclude: [SERVER_TESTS],
+          maxWorkers: 1,
+          // After the others: they would share the two cores with a devnet in time-lapse.
+          sequence: { groupOrder: 1 },
+          testTimeout: E2E_TIMEOUT_MS,
+          hookTimeout: E2E_TIMEOUT_MS,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'servers',
+          include: [SERVER_TESTS],
+          maxWorkers: 1,
+          sequence: { groupOrder: 2 },
+          testTimeout: E2E_TIMEOUT_MS,
+          hookTimeout: E2E_TIMEOUT_MS,
+        },
+      },
+    ],
+  },
+})
