@@ -133,7 +133,7 @@ function addHooks(app: FastifyInstance, options: ApiOptions): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body))
   app.addHook('onResponse', async (request, reply) => {
-    options.log.info(
+    options.log.debug(
       {
         requestId: request.id,
         method: request.method,

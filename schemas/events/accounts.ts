@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type Static, Type } from 'typebox'
-import { Compile } from 'typebox/compile'
-import { type EventType, jsonCodec } from './codec.ts'
+import { jsonEvent } from './codec.ts'
 import { Instant, Pubkey } from './fields.ts'
 
 /** All account facts share one key: a token is created before it is revoked. */
@@ -33,39 +32,17 @@ export type TokenRevoked = Static<typeof TokenRevoked>
 export type ValidatorsTracked = Static<typeof ValidatorsTracked>
 export type FeeRateSet = Static<typeof FeeRateSet>
 
-const isTokenCreated = Compile(TokenCreated)
-const isTokenRevoked = Compile(TokenRevoked)
-const isValidatorsTracked = Compile(ValidatorsTracked)
-const isFeeRateSet = Compile(FeeRateSet)
-
 /** An access token of an account; id `account.token-created:<token hash>`. */
-export const tokenCreated: EventType<'account.token-created', TokenCreated> = {
-  name: 'account.token-created',
-  version: 1,
-  topic: 'accounts',
-  ...jsonCodec((v): v is TokenCreated => isTokenCreated.Check(v)),
-}
+export const tokenCreated = jsonEvent({ name: 'account.token-created', version: 1, topic: 'accounts' }, TokenCreated)
 
 /** The token stops working, for good; id `account.token-revoked:<token hash>`. */
-export const tokenRevoked: EventType<'account.token-revoked', TokenRevoked> = {
-  name: 'account.token-revoked',
-  version: 1,
-  topic: 'accounts',
-  ...jsonCodec((v): v is TokenRevoked => isTokenRevoked.Check(v)),
-}
+export const tokenRevoked = jsonEvent({ name: 'account.token-revoked', version: 1, topic: 'accounts' }, TokenRevoked)
 
 /** Validators counted for the account from now on; id `account.validators-tracked:<account>:<first pubkey>:<count>`. */
-export const validatorsTracked: EventType<'account.validators-tracked', ValidatorsTracked> = {
-  name: 'account.validators-tracked',
-  version: 1,
-  topic: 'accounts',
-  ...jsonCodec((v): v is ValidatorsTracked => isValidatorsTracked.Check(v)),
-}
+export const validatorsTracked = jsonEvent(
+  { name: 'account.validators-tracked', version: 1, topic: 'accounts' },
+  ValidatorsTracked,
+)
 
 /** The fee rate of blocks from an instant on; id `account.fee-rate-set:<account>:<effectiveFrom>`. */
-export const feeRateSet: EventType<'account.fee-rate-set', FeeRateSet> = {
-  name: 'account.fee-rate-set',
-  version: 1,
-  topic: 'accounts',
-  ...jsonCodec((v): v is FeeRateSet => isFeeRateSet.Check(v)),
-}
+export const feeRateSet = jsonEvent({ name: 'account.fee-rate-set', version: 1, topic: 'accounts' }, FeeRateSet)

@@ -1,6 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Compile } from 'typebox/compile'
-import { type EventType, jsonCodec } from './codec.ts'
+import { jsonEvent } from './codec.ts'
 import { Hash, UInt } from './fields.ts'
 
 /** All blocks of a chain share one key: their order is what reorgs are told by. */
@@ -22,30 +21,14 @@ export type MissedSlotData = Static<typeof MissedSlotData>
 const BeaconBlockRevertedData = Type.Object({ slot: UInt, root: Hash })
 export type BeaconBlockRevertedData = Static<typeof BeaconBlockRevertedData>
 
-const isBeaconBlock = Compile(BeaconBlockData)
-const isMissedSlot = Compile(MissedSlotData)
-const isReverted = Compile(BeaconBlockRevertedData)
-
 /** A block that is on the canonical chain as the head shows it; id `beacon.block:<root>`. */
-export const beaconBlock: EventType<'beacon.block', BeaconBlockData> = {
-  name: 'beacon.block',
-  version: 1,
-  topic: 'beacon.blocks',
-  ...jsonCodec((v): v is BeaconBlockData => isBeaconBlock.Check(v)),
-}
+export const beaconBlock = jsonEvent({ name: 'beacon.block', version: 1, topic: 'beacon.blocks' }, BeaconBlockData)
 
 /** A slot without a block between two canonical blocks; id `beacon.missed-slot:<slot>`. */
-export const missedSlot: EventType<'beacon.missed-slot', MissedSlotData> = {
-  name: 'beacon.missed-slot',
-  version: 1,
-  topic: 'beacon.blocks',
-  ...jsonCodec((v): v is MissedSlotData => isMissedSlot.Check(v)),
-}
+export const missedSlot = jsonEvent({ name: 'beacon.missed-slot', version: 1, topic: 'beacon.blocks' }, MissedSlotData)
 
 /** A block that was canonical and no longer is; id `beacon.block-reverted:<root>`. */
-export const beaconBlockReverted: EventType<'beacon.block-reverted', BeaconBlockRevertedData> = {
-  name: 'beacon.block-reverted',
-  version: 1,
-  topic: 'beacon.blocks',
-  ...jsonCodec((v): v is BeaconBlockRevertedData => isReverted.Check(v)),
-}
+export const beaconBlockReverted = jsonEvent(
+  { name: 'beacon.block-reverted', version: 1, topic: 'beacon.blocks' },
+  BeaconBlockRevertedData,
+)

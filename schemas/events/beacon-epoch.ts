@@ -1,6 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Compile } from 'typebox/compile'
-import { type ColumnsOf, type EventType, packedCodec } from './codec.ts'
+import { type ColumnsOf, type Packed, packedEvent } from './codec.ts'
 import { Address, Clock, Hash, IntegerText, UInt } from './fields.ts'
 
 /**
@@ -54,10 +53,7 @@ export const EPOCH_VALIDATORS_LAYOUT = {
   withdrawableEpoch: 'u64',
 } as const
 export type EpochValidatorsColumns = ColumnsOf<typeof EPOCH_VALIDATORS_LAYOUT>
-export interface EpochValidatorsData {
-  readonly header: EpochValidatorsHeader
-  readonly columns: EpochValidatorsColumns
-}
+export type EpochValidatorsData = Packed<EpochValidatorsHeader, typeof EPOCH_VALIDATORS_LAYOUT>
 
 const DayBalancesHeader = Type.Object({
   /** Day number (UTC+8); the balances are those it starts with: post-state of the last slot before it. */
@@ -67,10 +63,7 @@ const DayBalancesHeader = Type.Object({
 })
 export type DayBalancesHeader = Static<typeof DayBalancesHeader>
 export const DAY_BALANCES_LAYOUT = { validatorIndex: 'u32', balanceGwei: 'i64' } as const
-export interface DayBalancesData {
-  readonly header: DayBalancesHeader
-  readonly columns: ColumnsOf<typeof DAY_BALANCES_LAYOUT>
-}
+export type DayBalancesData = Packed<DayBalancesHeader, typeof DAY_BALANCES_LAYOUT>
 
 const FinalizedBlock = Type.Object({
   slot: UInt,
@@ -130,35 +123,25 @@ export type EpochBlocksHeader = Static<typeof EpochBlocksHeader>
 /** Sync committee rewards of tracked validators, summed over a validator's seats per block; gwei, penalties negative. */
 export const EPOCH_BLOCKS_LAYOUT = { slotOffset: 'u8', validatorIndex: 'u32', syncGwei: 'i64' } as const
 export type EpochBlocksColumns = ColumnsOf<typeof EPOCH_BLOCKS_LAYOUT>
-export interface EpochBlocksData {
-  readonly header: EpochBlocksHeader
-  readonly columns: EpochBlocksColumns
-}
-
-const isValidatorsHeader = Compile(EpochValidatorsHeader)
-const isDayBalancesHeader = Compile(DayBalancesHeader)
-const isBlocksHeader = Compile(EpochBlocksHeader)
+export type EpochBlocksData = Packed<EpochBlocksHeader, typeof EPOCH_BLOCKS_LAYOUT>
 
 /** State and attestation rewards of one range at the end of one finalized epoch; id `beacon.epoch-validators:<epoch>:<range>`. */
-export const epochValidators: EventType<'beacon.epoch-validators', EpochValidatorsData> = {
-  name: 'beacon.epoch-validators',
-  version: 1,
-  topic: 'beacon.epochs',
-  ...packedCodec(EPOCH_VALIDATORS_LAYOUT, (v): v is EpochValidatorsHeader => isValidatorsHeader.Check(v)),
-}
+export const epochValidators = packedEvent(
+  { name: 'beacon.epoch-validators', version: 1, topic: 'beacon.epochs' },
+  EpochValidatorsHeader,
+  EPOCH_VALIDATORS_LAYOUT,
+)
 
 /** Balances that a UTC+8 day starts with; id `beacon.day-balances:<day>:<range>`. */
-export const dayBalances: EventType<'beacon.day-balances', DayBalancesData> = {
-  name: 'beacon.day-balances',
-  version: 1,
-  topic: 'beacon.epochs',
-  ...packedCodec(DAY_BALANCES_LAYOUT, (v): v is DayBalancesHeader => isDayBalancesHeader.Check(v)),
-}
+export const dayBalances = packedEvent(
+  { name: 'beacon.day-balances', version: 1, topic: 'beacon.epochs' },
+  DayBalancesHeader,
+  DAY_BALANCES_LAYOUT,
+)
 
 /** The finalized blocks of one epoch with what they changed; slots without an entry were missed; id `beacon.epoch-blocks:<epoch>`. */
-export const epochBlocks: EventType<'beacon.epoch-blocks', EpochBlocksData> = {
-  name: 'beacon.epoch-blocks',
-  version: 1,
-  topic: 'beacon.epochs',
-  ...packedCodec(EPOCH_BLOCKS_LAYOUT, (v): v is EpochBlocksHeader => isBlocksHeader.Check(v)),
-}
+export const epochBlocks = packedEvent(
+  { name: 'beacon.epoch-blocks', version: 1, topic: 'beacon.epochs' },
+  EpochBlocksHeader,
+  EPOCH_BLOCKS_LAYOUT,
+)

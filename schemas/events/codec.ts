@@ -1,4 +1,6 @@
-import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import type { Static, TSchema } from 'typebox'
+import { Compile } from 'typebox/compile'
 import { AppError } from '../errors.ts'
 import type { Envelope, Topic } from './envelope.ts'
 
@@ -26,16 +28,22 @@ export interface EventType<Name extends string, Data> {
 const textEncoder = new TextEncoder()
 const textDecoder = new TextDecoder('utf-8', { fatal: true })
 
-/** bigint fields are written as decimal strings by the event's own types, so plain JSON suffices. */
-export function jsonCodec<Data>(
-  check: (value: unknown) => value is Data,
-): Pick<EventType<string, Data>, 'encode' | 'decode'> {
+/** What names an event type in the log. */
+export type EventIdentity<Name extends string> = Pick<EventType<Name, never>, 'name' | 'version' | 'topic'>
+
+/** An event whose data is JSON of one shape. Amounts in it are decimal text, so plain JSON suffices. */
+export function jsonEvent<Name extends string, Schema extends TSchema>(
+  identity: EventIdentity<Name>,
+  schema: Schema,
+): EventType<Name, Static<Schema>> {
+  const shape = Compile(schema)
   return {
+    ...identity,
     encode: (data) => textEncoder.encode(JSON.stringify(data)),
     decode: (bytes) => {
       const value: unknown = JSON.parse(textDecoder.decode(bytes))
-      if (!check(value)) throw new AppError('undecodable', 'event data does not have the shape of its type')
-      return value
+      if (!shape.Check(value)) throw new AppError('undecodable', 'event data does not have the shape of its type')
+      return value as Static<Schema>
     },
   }
 }
@@ -61,57 +69,88 @@ export type ColumnsOf<Layout extends Record<string, ColumnType>> = {
 
 /** Level 1: the columns are mostly repeated values, higher levels cost time and gain little. */
 const ZSTD_LEVEL = 1
+const HEADER_LENGTH_BYTES = 4
 const HEADER_BYTES_MAX = 1 << 20
 
+/** Data of a packed event: a small header of one JSON shape, and columns of one length. */
+export interface Packed<Header, Layout extends Record<string, ColumnType>> {
+  readonly header: Header
+  readonly columns: ColumnsOf<Layout>
+}
+
 /**
- * Codec for `{ header, columns }`: u32 length of the JSON header, the header (with the row count), then one zstd frame with
+ * An event of `{ header, columns }`: u32 length of the JSON header, the header (with the row count), then one zstd frame with
  * the columns one after the other. Columns are stored as the difference to the previous row: equal rewards and ascending
  * indices become runs of equal bytes.
  */
-export function packedCodec<Header extends object, Layout extends Record<string, ColumnType>>(
+export function packedEvent<Name extends string, Schema extends TSchema, Layout extends Record<string, ColumnType>>(
+  identity: EventIdentity<Name>,
+  schema: Schema,
   layout: Layout,
-  check: (value: unknown) => value is Header,
-): Pick<EventType<string, { readonly header: Header; readonly columns: ColumnsOf<Layout> }>, 'encode' | 'decode'> {
+): EventType<Name, Packed<Static<Schema>, Layout>> {
+  const shape = Compile(schema)
   const names = Object.keys(layout) as (keyof Layout & string)[]
   return {
+    ...identity,
     encode({ header, columns }) {
       const rows = rowCount(names, columns)
       const head = textEncoder.encode(JSON.stringify({ rows, header }))
       const parts = names.map((name) => toBytes(deltaOf(columns[name] as Column)))
-      const packed = zstdCompressSync(Buffer.concat(parts), { params: { 100: ZSTD_LEVEL } })
-      const out = Buffer.allocUnsafe(4 + head.length + packed.length)
+      const packed = zstdCompressSync(Buffer.concat(parts), {
+        params: { [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL },
+      })
+      const out = Buffer.allocUnsafe(HEADER_LENGTH_BYTES + head.length + packed.length)
       out.writeUInt32LE(head.length, 0)
-      out.set(head, 4)
-      out.set(packed, 4 + head.length)
+      out.set(head, HEADER_LENGTH_BYTES)
+      out.set(packed, HEADER_LENGTH_BYTES + head.length)
       return out
     },
     decode(bytes) {
-      const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-      const headLength = view.length < 4 ? 0 : view.readUInt32LE(0)
-      if (headLength === 0 || headLength > HEADER_BYTES_MAX || 4 + headLength > view.length) {
-        throw new AppError('undecodable', 'packed event has no valid header')
+      const { rows, header, packed } = splitPacked(bytes)
+      if (!shape.Check(header)) {
+        throw new AppError('undecodable', 'packed event header does not have the shape of its type')
       }
-      const { rows, header } = JSON.parse(textDecoder.decode(view.subarray(4, 4 + headLength))) as {
-        rows: number
-        header: unknown
+      return {
+        header: header as Static<Schema>,
+        columns: unpackColumns(layout, names, rows, zstdDecompressSync(packed)),
       }
-      if (!check(header)) throw new AppError('undecodable', 'packed event header does not have the shape of its type')
-      const raw = zstdDecompressSync(view.subarray(4 + headLength))
-      const columns: Record<string, Column> = {}
-      let at = 0
-      for (const name of names) {
-        const ctor = COLUMN_TYPES[layout[name] as ColumnType]
-        const length = rows * ctor.BYTES_PER_ELEMENT
-        if (at + length > raw.length) throw new AppError('undecodable', `packed event is short of column ${name}`)
-        const copy = new Uint8Array(length)
-        copy.set(raw.subarray(at, at + length))
-        columns[name] = undoDelta(new ctor(copy.buffer))
-        at += length
-      }
-      if (at !== raw.length) throw new AppError('undecodable', 'packed event has more bytes than its columns')
-      return { header, columns: columns as ColumnsOf<Layout> }
     },
   }
+}
+
+function splitPacked(bytes: Uint8Array): { readonly rows: number; readonly header: unknown; readonly packed: Buffer } {
+  const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const headLength = view.length < HEADER_LENGTH_BYTES ? 0 : view.readUInt32LE(0)
+  const end = HEADER_LENGTH_BYTES + headLength
+  if (headLength === 0 || headLength > HEADER_BYTES_MAX || end > view.length) {
+    throw new AppError('undecodable', 'packed event has no valid header')
+  }
+  const head = JSON.parse(textDecoder.decode(view.subarray(HEADER_LENGTH_BYTES, end))) as {
+    rows: number
+    header: unknown
+  }
+  return { ...head, packed: view.subarray(end) }
+}
+
+function unpackColumns<Layout extends Record<string, ColumnType>>(
+  layout: Layout,
+  names: readonly (keyof Layout & string)[],
+  rows: number,
+  raw: Buffer,
+): ColumnsOf<Layout> {
+  const columns: Record<string, Column> = {}
+  let at = 0
+  for (const name of names) {
+    const ctor = COLUMN_TYPES[layout[name] as ColumnType]
+    const length = rows * ctor.BYTES_PER_ELEMENT
+    if (at + length > raw.length) throw new AppError('undecodable', `packed event is short of column ${name}`)
+    const copy = new Uint8Array(length)
+    copy.set(raw.subarray(at, at + length))
+    columns[name] = undoDelta(new ctor(copy.buffer))
+    at += length
+  }
+  if (at !== raw.length) throw new AppError('undecodable', 'packed event has more bytes than its columns')
+  return columns as ColumnsOf<Layout>
 }
 
 function rowCount(names: readonly string[], columns: Readonly<Record<string, ArrayLike<unknown>>>): number {

@@ -1,6 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Compile } from 'typebox/compile'
-import { type EventType, jsonCodec } from './codec.ts'
+import { jsonEvent } from './codec.ts'
 import { Hash, UInt } from './fields.ts'
 
 /**
@@ -29,11 +28,5 @@ const CursorData = Type.Object({
   unsettled: Type.Optional(Type.Array(LoggedBlock)),
 })
 export type CursorData = Static<typeof CursorData>
-const isCursor = Compile(CursorData)
 
-export const ingestCursor: EventType<'ingest.cursor', CursorData> = {
-  name: 'ingest.cursor',
-  version: 1,
-  topic: 'ingest.cursors',
-  ...jsonCodec((v): v is CursorData => isCursor.Check(v)),
-}
+export const ingestCursor = jsonEvent({ name: 'ingest.cursor', version: 1, topic: 'ingest.cursors' }, CursorData)

@@ -1,6 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Compile } from 'typebox/compile'
-import { type EventType, jsonCodec } from './codec.ts'
+import { jsonEvent } from './codec.ts'
 import { Instant, UInt } from './fields.ts'
 
 /** An event that could not be processed: where it lies, what it claimed to be, and why it was set aside. */
@@ -16,12 +15,6 @@ const DeadLetterData = Type.Object({
   reason: Type.String(),
 })
 export type DeadLetterData = Static<typeof DeadLetterData>
-const isDeadLetter = Compile(DeadLetterData)
 
 /** id `dead-letter:<group>:<topic>:<partition>:<offset>`. */
-export const deadLetter: EventType<'dead-letter', DeadLetterData> = {
-  name: 'dead-letter',
-  version: 1,
-  topic: 'dead-letters',
-  ...jsonCodec((v): v is DeadLetterData => isDeadLetter.Check(v)),
-}
+export const deadLetter = jsonEvent({ name: 'dead-letter', version: 1, topic: 'dead-letters' }, DeadLetterData)

@@ -1,6 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Compile } from 'typebox/compile'
-import { type ColumnsOf, type EventType, jsonCodec, packedCodec } from './codec.ts'
+import { jsonEvent, type Packed, packedEvent } from './codec.ts'
 import { Address, Bytes, Hash, IntegerText, UInt } from './fields.ts'
 
 export const EXECUTION_BLOCKS_KEY = 'chain'
@@ -48,29 +47,20 @@ export const EXECUTION_BLOCK_LAYOUT = {
   gasUsed: 'u64',
   effectiveGasPriceWei: 'u64',
 } as const
-export interface ExecutionBlockData {
-  readonly header: ExecutionBlockHeader
-  readonly columns: ColumnsOf<typeof EXECUTION_BLOCK_LAYOUT>
-}
+export type ExecutionBlockData = Packed<ExecutionBlockHeader, typeof EXECUTION_BLOCK_LAYOUT>
 
 const ExecutionBlockRevertedData = Type.Object({ number: UInt, hash: Hash })
 export type ExecutionBlockRevertedData = Static<typeof ExecutionBlockRevertedData>
 
-const isHeader = Compile(ExecutionBlockHeader)
-const isReverted = Compile(ExecutionBlockRevertedData)
-
 /** An execution block whose receipts agree with its receipts root; id `execution.block:<hash>`. */
-export const executionBlock: EventType<'execution.block', ExecutionBlockData> = {
-  name: 'execution.block',
-  version: 1,
-  topic: 'execution.blocks',
-  ...packedCodec(EXECUTION_BLOCK_LAYOUT, (v): v is ExecutionBlockHeader => isHeader.Check(v)),
-}
+export const executionBlock = packedEvent(
+  { name: 'execution.block', version: 1, topic: 'execution.blocks' },
+  ExecutionBlockHeader,
+  EXECUTION_BLOCK_LAYOUT,
+)
 
 /** A block that left the canonical chain; id `execution.block-reverted:<hash>`. */
-export const executionBlockReverted: EventType<'execution.block-reverted', ExecutionBlockRevertedData> = {
-  name: 'execution.block-reverted',
-  version: 1,
-  topic: 'execution.blocks',
-  ...jsonCodec((v): v is ExecutionBlockRevertedData => isReverted.Check(v)),
-}
+export const executionBlockReverted = jsonEvent(
+  { name: 'execution.block-reverted', version: 1, topic: 'execution.blocks' },
+  ExecutionBlockRevertedData,
+)

@@ -1,6 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Compile } from 'typebox/compile'
-import { type EventType, jsonCodec } from './codec.ts'
+import { jsonEvent } from './codec.ts'
 import { Hash, Pubkey, UInt } from './fields.ts'
 
 export const VALIDATORS_KEY = 'validators'
@@ -11,12 +10,9 @@ const IdentifiedData = Type.Object({
   validators: Type.Array(Type.Object({ index: UInt, pubkey: Pubkey, withdrawalCredentials: Hash })),
 })
 export type IdentifiedData = Static<typeof IdentifiedData>
-const isIdentifiedData = Compile(IdentifiedData)
 
 /** Tracked validators that the registry knows, with what names them; id `validator.identified:<first index>:<epoch seen>`. */
-export const validatorsIdentified: EventType<'validator.identified', IdentifiedData> = {
-  name: 'validator.identified',
-  version: 1,
-  topic: 'validators',
-  ...jsonCodec((v): v is IdentifiedData => isIdentifiedData.Check(v)),
-}
+export const validatorsIdentified = jsonEvent(
+  { name: 'validator.identified', version: 1, topic: 'validators' },
+  IdentifiedData,
+)

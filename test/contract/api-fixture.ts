@@ -281,7 +281,7 @@ export async function openApiFixture(): Promise<ApiFixture> {
     network: 'mainnet',
     host: '127.0.0.1',
     port: 0,
-    log: pino({}, { write: (line: string) => lines.push(line) }),
+    log: pino({ level: 'debug' }, { write: (line: string) => lines.push(line) }),
     now: () => NOW_MS,
     health: () => Promise.resolve(fixture.health),
   })

@@ -1,13 +1,17 @@
 import fc from 'fast-check'
+import { Type } from 'typebox'
 import { describe, expect, it } from 'vitest'
 import { feeRateSet, tokenCreated } from '../../schemas/events/accounts.ts'
 import { dayBalances } from '../../schemas/events/beacon-epoch.ts'
-import { decodeEvent, encodeEvent, packedCodec } from '../../schemas/events/codec.ts'
+import { decodeEvent, encodeEvent, packedEvent } from '../../schemas/events/codec.ts'
 
-const codec = packedCodec(
-  { a: 'u8', b: 'u32', c: 'i32', d: 'i64', e: 'u64' },
-  (value): value is { readonly name: string } => typeof (value as { name?: unknown }).name === 'string',
-)
+const codec = packedEvent({ name: 'test', version: 1, topic: 'beacon.epochs' }, Type.Object({ name: Type.String() }), {
+  a: 'u8',
+  b: 'u32',
+  c: 'i32',
+  d: 'i64',
+  e: 'u64',
+})
 
 const columnsOf = (rows: readonly (readonly [number, number, number, bigint, bigint])[]) => ({
   a: Uint8Array.from(rows, (row) => row[0]),
