@@ -1,4 +1,5 @@
 import { AppError } from '../../schemas/errors.ts'
+import { CLOSE_ARRAY, CLOSE_OBJECT, COLON, JsonReader, OPEN_ARRAY, OPEN_OBJECT, QUOTE, TWO_32 } from './json-reader.ts'
 
 /**
  * Bodies with a row per validator are scanned byte by byte into typed arrays: no object and no string per validator. The
@@ -17,7 +18,7 @@ export type FieldType =
   /** Text of a fixed list, stored as its position. */
   | { readonly oneOf: readonly string[] }
 
-/** A row: columns by JSON key; a nested object holds columns of the same row. Fields of type undefined need not be there. */
+/** A row: columns by JSON key; a nested object holds columns of the same row. All must be there. */
 export interface RowShape {
   readonly fields: Readonly<Record<string, { readonly column: string; readonly type: FieldType }>>
   readonly nested?: Readonly<Record<string, RowShape>>
@@ -33,34 +34,14 @@ export interface TableShape {
 
 export type ScannedColumn = Uint8Array | Uint32Array | BigInt64Array | BigUint64Array
 
-/** More nesting than this is not an answer of the Beacon API. */
-const DEPTH_MAX = 32
-/** Digits of 2^64 - 1 and some leading zeros. */
-const DIGITS_MAX = 32
-/** Numbers below this many digits are exact in a double. */
-const EXACT_DIGITS = 15
 const FIELDS_MAX = 30
 const GWEI_PER_ETH = 1_000_000_000
-const TWO_32 = 0x1_0000_0000
 /** An integer whose upper half is below this is exact in a double. */
 const EXACT_HI = 2 ** 21
 /** Rows that can be sorted at once: their number and the index share the 53 bits of a double. */
 const SORT_ROWS_MAX = 2 ** 24
 const SORT_INDEX_MAX = 2 ** 29
 const CAPACITY_MIN = 64
-
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
-const COMMA = 0x2c
-const COLON = 0x3a
-const MINUS = 0x2d
-const OPEN_OBJECT = 0x7b
-const CLOSE_OBJECT = 0x7d
-const OPEN_ARRAY = 0x5b
-const CLOSE_ARRAY = 0x5d
-const LETTER_F = 0x66
-const LETTER_N = 0x6e
-const LETTER_T = 0x74
 
 const KIND_U32 = 0
 const KIND_U64 = 1
@@ -71,10 +52,6 @@ const KIND_ONE_OF = 5
 const KIND_NESTED = 6
 
 const latin1 = (text: string): Uint8Array => Buffer.from(text, 'latin1')
-const TRUE = latin1('true')
-const FALSE = latin1('false')
-const NULL = latin1('null')
-
 /** A key of an object as it is looked for in the bytes. */
 interface CompiledKey {
   readonly text: string
@@ -127,10 +104,7 @@ export class TableScanner {
   readonly #wanted: Uint8Array | undefined
   #capacity: number
   #rows = 0
-  #bytes: Uint8Array = new Uint8Array(0)
-  #at = 0
-  #hi = 0
-  #lo = 0
+  #json = new JsonReader(new Uint8Array(0))
 
   /** `wanted` holds a 1 at each index whose row is kept; without it all are kept. */
   constructor(
@@ -164,16 +138,11 @@ export class TableScanner {
 
   /** Adds the rows of one whole JSON document. */
   scan(bytes: Uint8Array): void {
-    this.#bytes = bytes
-    this.#at = 0
+    this.#json = new JsonReader(bytes)
     this.#document(0, 0)
-    this.#space()
-    if (this.#at !== bytes.length) this.#fail('something follows the document')
-    this.#bytes = new Uint8Array(0)
-  }
-
-  get rows(): number {
-    return this.#rows
+    this.#json.space()
+    if (this.#json.at !== bytes.length) this.#json.fail('something follows the document')
+    this.#json = new JsonReader(new Uint8Array(0)) // lets go of the body
   }
 
   /** The columns by name, rows by ascending index; two rows of one index are malformed. */
@@ -213,90 +182,84 @@ export class TableScanner {
       this.#table()
       return found + 1
     }
-    this.#expect(OPEN_OBJECT)
+    this.#json.expect(OPEN_OBJECT)
     const wanted = this.#path[depth] as string
     let hits = found
-    this.#space()
-    if (this.#bytes[this.#at] === CLOSE_OBJECT) this.#fail(`no ${wanted}`)
+    this.#json.space()
+    if (this.#json.bytes[this.#json.at] === CLOSE_OBJECT) this.#json.fail(`no ${wanted}`)
     for (;;) {
-      const key = this.#keyText()
-      this.#expect(COLON)
-      this.#space()
+      const key = this.#json.keyText()
+      this.#json.expect(COLON)
+      this.#json.space()
       if (key === wanted) hits = this.#document(depth + 1, hits)
-      else this.#skipValue(0)
-      if (!this.#another(CLOSE_OBJECT)) break
+      else this.#json.skipValue(0)
+      if (!this.#json.another(CLOSE_OBJECT)) break
     }
-    if (hits !== 1) this.#fail(hits === 0 ? `no ${wanted}` : `${wanted} is there ${hits} times`)
+    if (hits !== 1) this.#json.fail(hits === 0 ? `no ${wanted}` : `${wanted} is there ${hits} times`)
     return hits
   }
 
   #table(): void {
-    this.#expect(OPEN_ARRAY)
-    this.#space()
-    if (this.#bytes[this.#at] === CLOSE_ARRAY) {
-      this.#at++
+    this.#json.expect(OPEN_ARRAY)
+    this.#json.space()
+    if (this.#json.bytes[this.#json.at] === CLOSE_ARRAY) {
+      this.#json.at++
       return
     }
     do {
       if (this.#rows === this.#capacity) this.#grow()
       this.#object(this.#row)
       if (this.#wanted === undefined || this.#wanted[this.#indexSlot.array[this.#rows] as number] === 1) this.#rows++
-    } while (this.#another(CLOSE_ARRAY))
+    } while (this.#json.another(CLOSE_ARRAY))
   }
 
   #object(shape: CompiledObject): void {
-    this.#expect(OPEN_OBJECT)
-    this.#space()
+    this.#json.expect(OPEN_OBJECT)
+    this.#json.space()
     let seen = 0
     let expected = 0 // nodes write the keys of all rows in one order, so the next one is tried first
-    if (this.#bytes[this.#at] === CLOSE_OBJECT) this.#fail('a row is empty')
+    if (this.#json.bytes[this.#json.at] === CLOSE_OBJECT) this.#json.fail('a row is empty')
     do {
       const found = this.#findKey(shape, expected)
-      this.#expect(COLON)
-      this.#space()
+      this.#json.expect(COLON)
+      this.#json.space()
       if (found === -1) {
-        this.#skipValue(0)
+        this.#json.skipValue(0)
         continue
       }
       const bit = 1 << found
-      if ((seen & bit) !== 0) this.#fail(`a row has ${shape.keys[found]?.text} twice`)
+      if ((seen & bit) !== 0) this.#json.fail(`a row has ${shape.keys[found]?.text} twice`)
       seen |= bit
       expected = found + 1
       this.#value(shape.keys[found] as CompiledKey)
-    } while (this.#another(CLOSE_OBJECT))
+    } while (this.#json.another(CLOSE_OBJECT))
     if (seen !== shape.complete) {
-      this.#fail(`a row has no ${shape.keys.find((_, i) => (seen & (1 << i)) === 0)?.text}`)
+      this.#json.fail(`a row has no ${shape.keys.find((_, i) => (seen & (1 << i)) === 0)?.text}`)
     }
   }
 
   /** Position of the key that stands here, -1 for one that nobody asked for. */
   #findKey(shape: CompiledObject, expected: number): number {
-    this.#space()
-    const bytes = this.#bytes
-    if (bytes[this.#at] !== QUOTE) this.#fail('a key is missing')
-    const start = this.#at + 1
+    this.#json.space()
+    const bytes = this.#json.bytes
+    if (bytes[this.#json.at] !== QUOTE) this.#json.fail('a key is missing')
+    const start = this.#json.at + 1
     const guess = shape.keys[expected]
-    if (guess !== undefined && this.#isTextAt(start, guess.bytes)) {
-      this.#at = start + guess.bytes.length + 1
+    if (guess !== undefined && this.#json.isTextAt(start, guess.bytes)) {
+      this.#json.at = start + guess.bytes.length + 1
       return expected
     }
     for (let i = 0; i < shape.keys.length; i++) {
       const key = (shape.keys[i] as CompiledKey).bytes
-      if (this.#isTextAt(start, key)) {
-        this.#at = start + key.length + 1
+      if (this.#json.isTextAt(start, key)) {
+        this.#json.at = start + key.length + 1
         return i
       }
     }
-    const text = this.#keyText() // may be one of ours, written with escapes
+    if (!this.#json.skipString()) return -1
+    this.#json.at = start - 1
+    const text = this.#json.keyText() // may be one of ours, written with escapes
     return shape.keys.findIndex((key) => key.text === text)
-  }
-
-  /** Whether the text and its closing quote stand at a position. */
-  #isTextAt(start: number, text: Uint8Array): boolean {
-    const bytes = this.#bytes
-    if (bytes[start + text.length] !== QUOTE) return false
-    for (let i = 0; i < text.length; i++) if (bytes[start + i] !== text[i]) return false
-    return true
   }
 
   #value(key: CompiledKey): void {
@@ -308,207 +271,47 @@ export class TableScanner {
     const row = this.#rows
     switch (key.kind) {
       case KIND_U32:
-        this.#integer(false)
-        if (this.#hi !== 0) this.#fail(`${key.text} is too large`)
-        slot.array[row] = this.#lo
+        this.#json.integer(false)
+        if (this.#json.hi !== 0) this.#json.fail(`${key.text} is too large`)
+        slot.array[row] = this.#json.lo
         return
       case KIND_U64:
-        this.#integer(false)
-        slot.halves[2 * row] = this.#lo
-        slot.halves[2 * row + 1] = this.#hi
+        this.#json.integer(false)
+        slot.halves[2 * row] = this.#json.lo
+        slot.halves[2 * row + 1] = this.#json.hi
         return
       case KIND_I64:
-        this.#integer(true)
-        slot.halves[2 * row] = this.#lo
-        slot.halves[2 * row + 1] = this.#hi
+        this.#json.integer(true)
+        slot.halves[2 * row] = this.#json.lo
+        slot.halves[2 * row + 1] = this.#json.hi
         return
       case KIND_ETH: {
-        this.#integer(false)
-        const eth = (this.#hi * TWO_32 + this.#lo) / GWEI_PER_ETH
-        if (!Number.isInteger(eth) || this.#hi >= EXACT_HI) this.#fail(`${key.text} is not whole units of 1e9 gwei`)
+        this.#json.integer(false)
+        const eth = (this.#json.hi * TWO_32 + this.#json.lo) / GWEI_PER_ETH
+        if (!Number.isInteger(eth) || this.#json.hi >= EXACT_HI)
+          this.#json.fail(`${key.text} is not whole units of 1e9 gwei`)
         slot.array[row] = eth
         return
       }
       case KIND_BOOL:
-        slot.array[row] = this.#boolean() ? 1 : 0
+        slot.array[row] = this.#json.boolean() ? 1 : 0
         return
       default:
         slot.array[row] = this.#oneOf(key)
     }
   }
 
-  #boolean(): boolean {
-    const quoted = this.#bytes[this.#at] === QUOTE
-    if (quoted) this.#at++
-    const value = this.#bytes[this.#at] === LETTER_T
-    this.#literal(value ? TRUE : FALSE)
-    if (quoted) this.#expectHere(QUOTE)
-    return value
-  }
-
   #oneOf(key: CompiledKey): number {
-    if (this.#bytes[this.#at] !== QUOTE) this.#fail(`${key.text} is not text`)
-    const start = this.#at + 1
+    if (this.#json.bytes[this.#json.at] !== QUOTE) this.#json.fail(`${key.text} is not text`)
+    const start = this.#json.at + 1
     for (let i = 0; i < key.texts.length; i++) {
       const text = key.texts[i] as Uint8Array
-      if (this.#isTextAt(start, text)) {
-        this.#at = start + text.length + 1
+      if (this.#json.isTextAt(start, text)) {
+        this.#json.at = start + text.length + 1
         return i
       }
     }
-    return this.#fail(`${key.text} has an unknown value`)
-  }
-
-  /** Reads an integer, quoted or not, into two 32-bit halves, in two's complement when negative. */
-  #integer(signed: boolean): void {
-    const bytes = this.#bytes
-    const quoted = bytes[this.#at] === QUOTE
-    if (quoted) this.#at++
-    const negative = signed && bytes[this.#at] === MINUS
-    if (negative) this.#at++
-    let value = 0
-    let digits = 0
-    for (;;) {
-      const digit = (bytes[this.#at] as number) - 0x30
-      if (!(digit >= 0 && digit <= 9)) break
-      if (digits === EXACT_DIGITS) break
-      value = value * 10 + digit
-      digits++
-      this.#at++
-    }
-    if (digits === 0) this.#fail('a number is missing')
-    this.#lo = value >>> 0
-    this.#hi = Math.floor(value / TWO_32)
-    if (digits === EXACT_DIGITS) this.#moreDigits()
-    if (signed) this.#applySign(negative)
-    if (quoted) this.#expectHere(QUOTE)
-  }
-
-  #moreDigits(): void {
-    for (let digits = EXACT_DIGITS; ; digits++) {
-      const digit = (this.#bytes[this.#at] as number) - 0x30
-      if (!(digit >= 0 && digit <= 9)) return
-      const lo = this.#lo * 10 + digit
-      this.#hi = this.#hi * 10 + Math.floor(lo / TWO_32)
-      this.#lo = lo >>> 0
-      if (this.#hi >= TWO_32 || digits > DIGITS_MAX) this.#fail('a number does not fit 64 bits')
-      this.#at++
-    }
-  }
-
-  #applySign(negative: boolean): void {
-    const min = this.#hi === 0x8000_0000 && this.#lo === 0
-    if (this.#hi > 0x7fff_ffff && !(negative && min)) this.#fail('a number does not fit signed 64 bits')
-    if (!negative) return
-    this.#lo = (~this.#lo + 1) >>> 0
-    this.#hi = (this.#lo === 0 ? ~this.#hi + 1 : ~this.#hi) >>> 0
-  }
-
-  /** The key that stands here, its colon not yet taken. */
-  #keyText(): string {
-    this.#space()
-    const start = this.#at
-    this.#skipString()
-    const text = Buffer.from(this.#bytes.buffer, this.#bytes.byteOffset + start, this.#at - start).toString('utf8')
-    if (!text.includes('\\')) return text.slice(1, -1)
-    try {
-      return JSON.parse(text) as string
-    } catch {
-      return this.#fail('a key is not valid text')
-    }
-  }
-
-  #skipString(): void {
-    const bytes = this.#bytes
-    if (bytes[this.#at] !== QUOTE) this.#fail('text is missing')
-    let at = this.#at + 1
-    for (; at < bytes.length; at++) {
-      if (bytes[at] === QUOTE) {
-        this.#at = at + 1
-        return
-      }
-      if (bytes[at] === BACKSLASH) at++
-    }
-    this.#at = at
-    this.#fail('text has no end')
-  }
-
-  #skipValue(depth: number): void {
-    if (depth > DEPTH_MAX) this.#fail('values are nested too deeply')
-    const first = this.#bytes[this.#at]
-    if (first === QUOTE) this.#skipString()
-    else if (first === OPEN_OBJECT || first === OPEN_ARRAY) this.#skipMembers(first === OPEN_OBJECT, depth)
-    else if (first === LETTER_T) this.#literal(TRUE)
-    else if (first === LETTER_F) this.#literal(FALSE)
-    else if (first === LETTER_N) this.#literal(NULL)
-    else this.#skipNumber()
-  }
-
-  #skipMembers(isObject: boolean, depth: number): void {
-    const close = isObject ? CLOSE_OBJECT : CLOSE_ARRAY
-    this.#at++
-    this.#space()
-    if (this.#bytes[this.#at] === close) {
-      this.#at++
-      return
-    }
-    do {
-      this.#space()
-      if (isObject) {
-        this.#skipString()
-        this.#expect(COLON)
-        this.#space()
-      }
-      this.#skipValue(depth + 1)
-    } while (this.#another(close))
-  }
-
-  #skipNumber(): void {
-    const start = this.#at
-    for (;;) {
-      const byte = this.#bytes[this.#at] as number
-      const isNumeric = (byte >= 0x30 && byte <= 0x39) || byte === MINUS || byte === 0x2b || byte === 0x2e
-      if (!isNumeric && byte !== 0x65 && byte !== 0x45) break
-      this.#at++
-    }
-    if (this.#at === start) this.#fail('a value is missing')
-  }
-
-  #literal(text: Uint8Array): void {
-    for (let i = 0; i < text.length; i++) {
-      if (this.#bytes[this.#at + i] !== text[i]) this.#fail('an unknown literal')
-    }
-    this.#at += text.length
-  }
-
-  /** Takes a comma (true: another member follows) or the closing bracket (false). */
-  #another(close: number): boolean {
-    this.#space()
-    const byte = this.#bytes[this.#at]
-    this.#at++
-    if (byte === COMMA) return true
-    if (byte === close) return false
-    this.#at--
-    return this.#fail('a comma or a closing bracket is missing')
-  }
-
-  #space(): void {
-    const bytes = this.#bytes
-    for (;;) {
-      const byte = bytes[this.#at]
-      if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return
-      this.#at++
-    }
-  }
-
-  #expect(byte: number): void {
-    this.#space()
-    this.#expectHere(byte)
-  }
-
-  #expectHere(byte: number): void {
-    if (this.#bytes[this.#at] !== byte) this.#fail(`${String.fromCharCode(byte)} is missing`)
-    this.#at++
+    return this.#json.fail(`${key.text} has an unknown value`)
   }
 
   #grow(): void {
@@ -519,12 +322,6 @@ export class TableScanner {
       slot.array = larger
       slot.halves = halvesOf(larger)
     }
-  }
-
-  #fail(what: string): never {
-    const cut = this.#at >= this.#bytes.length
-    const where = cut ? 'it ends too early' : `at byte ${this.#at} of ${this.#bytes.length}`
-    throw new AppError('node_malformed', `the answer cannot be read: ${what}, ${where}`, { retryable: true })
   }
 }
 

@@ -155,6 +155,22 @@ test('a block is the same from SSZ and from JSON, its root computed', async () =
   expect(await fromText.blockAt(64)).toEqual(block)
 })
 
+test('a node of another preset is asked for JSON, and for the root that cannot be computed', async () => {
+  const { json, root } = blockBytes(64)
+  await using node = await openNode((path) => {
+    if (path === '/eth/v1/config/spec') {
+      const spec = { SECONDS_PER_SLOT: '6', SLOTS_PER_EPOCH: '8', DEPOSIT_CHAIN_ID: '7', SYNC_COMMITTEE_SIZE: '32' }
+      return { json: { data: spec } }
+    }
+    if (path === '/eth/v1/beacon/blocks/64/root') return { json: { data: { root } } }
+    return path === '/eth/v2/beacon/blocks/64' ? { json: { version: 'fulu', data: json } } : undefined
+  })
+  await using source = await openSource([node])
+  expect(await source.blockAt(64)).toMatchObject({ slot: 64, root, executionBlockNumber: 77 })
+  const asked = node.seen.find(({ path }) => path.includes('/eth/v2/beacon/blocks'))
+  expect(asked?.headers.accept).toBe('application/json')
+})
+
 test('truncated SSZ is malformed', async () => {
   const { bytes } = blockBytes(64)
   await using node = await openNode((path) =>

@@ -1,0 +1,15 @@
+import { benchIngest } from './ingest.ts'
+
+/** `npm run bench <name>`: measures on this machine, prints each figure beside its limit, exits with 1 beyond one. */
+const BENCHES: Readonly<Record<string, () => Promise<boolean>>> = {
+  ingest: benchIngest,
+}
+
+const name = process.argv[2] ?? ''
+const bench = BENCHES[name]
+if (bench === undefined) {
+  process.stderr.write(`usage: npm run bench <name>; name is one of: ${Object.keys(BENCHES).join(', ')}\n`)
+  process.exitCode = 2
+} else {
+  process.exitCode = (await bench()) ? 0 : 1
+}
