@@ -18,6 +18,8 @@ import { AppError } from './schemas/errors.ts'
 
 const EXIT_FAILED = 1
 const EXIT_USAGE = 2
+/** One Ctrl-C reaches us from the terminal and again from npm or the parent process that passes it on. */
+const SAME_SIGNAL_MS = 1_000
 
 const program = new Command('epochline')
   .description('Staking rewards that prove themselves: chain -> event log -> ClickHouse -> REST and GraphQL.')
@@ -100,8 +102,11 @@ admin
 /** Runs one command and reports how it ended; an AppError is one sentence, anything else a crash with its stack. */
 async function run(command: (setting: Setting) => Promise<void>): Promise<void> {
   const stop = new AbortController()
+  let stoppedAtMs = Number.POSITIVE_INFINITY
   const onSignal = (): void => {
-    if (stop.signal.aborted) process.exit(EXIT_FAILED) // the second Ctrl-C does not wait
+    if (performance.now() - stoppedAtMs > SAME_SIGNAL_MS) process.exit(EXIT_FAILED) // the second Ctrl-C does not wait
+    if (stop.signal.aborted) return
+    stoppedAtMs = performance.now()
     stop.abort()
   }
   process.on('SIGINT', onSignal)

@@ -179,6 +179,8 @@ export async function runDevnetRole({ config, signal }: Setting): Promise<void> 
     },
     AbortSignal.any([signal, orphaned.signal]),
   )
+  // The channel to the parent would keep this process alive.
+  if (process.connected) process.disconnect?.()
 }
 
 function announce({ network, mode, dataDirectory }: Config, url: string, devnet: DevnetProcess | undefined): void {

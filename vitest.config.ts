@@ -5,7 +5,7 @@ const SERVER_TESTS = 'test/**/*.servers.test.ts'
 const UNIT_TIMEOUT_MS = 10_000
 const CONTRACT_TIMEOUT_MS = 30_000
 /** A test of the whole program starts a devnet and waits for days of history. */
-const E2E_TIMEOUT_MS = 240_000
+const E2E_TIMEOUT_MS = 600_000
 
 export default defineConfig({
   test: {

@@ -223,6 +223,8 @@ function sendError(
   if (code === 'FST_ERR_CTP_INVALID_CONTENT_LENGTH') {
     return sendRefusal(reply, refuse('400', 'the body is not as long as Content-Length says'))
   }
+  // A method that needs a content type is asked for one before anything else, on unknown paths too.
+  if (code === 'FST_ERR_ROUTE_MISSING_CONTENT_TYPE') return sendRefusal(reply, refuse('404'))
   log.error({ requestId: request.id, route: request.routeOptions.url, err: error }, 'request failed')
   return sendRefusal(reply, refuse('500'))
 }

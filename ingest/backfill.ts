@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { BeaconBlock, BeaconSource } from '../infra/ports/beacon-source.ts'
 import type { EventLog } from '../infra/ports/event-log.ts'
 import type { ExecutionSource } from '../infra/ports/execution-source.ts'
@@ -21,6 +22,7 @@ import { inOrder } from './in-order.ts'
 import { withPatience } from './outage.ts'
 import { TrackedValidators } from './tracked.ts'
 
+const DIGEST_CHARACTERS = 16
 /** Execution blocks that are read at once. */
 const BLOCKS_AHEAD = 16
 
@@ -81,8 +83,8 @@ export interface BackfillOptions {
 
 /**
  * Ingests finalized epochs of the past with their blocks, for all validators that are tracked now; goes on where an earlier
- * run of the same range was interrupted. Resolves when the range is in the log or the signal aborts. Throws AppError `usage`
- * for a range that is not final, or lies before Altair.
+ * run of the same range for the same validators was interrupted. Resolves when the range is in the log or the signal
+ * aborts. Throws AppError `usage` for a range that is not final, or lies before Altair.
  */
 export async function backfill(options: BackfillOptions, range: EpochRange, signal: AbortSignal): Promise<void> {
   const patience = { log: options.log, signal, what: 'the backfill', firstMs: options.outageWaitMs }
@@ -102,9 +104,10 @@ async function openBackfill(options: BackfillOptions, range: EpochRange, signal:
       `epoch ${toEpoch} is not final yet: ${last < 0 ? 'no epoch is' : `the last final one is ${last} (--to epoch:${last})`}.`,
     )
   }
-  const cursor = new Cursor(eventLog, `backfill:${fromEpoch}:${toEpoch}`, chain)
-  let next = (await cursor.read(signal))?.next ?? fromEpoch
   const tracked = await TrackedValidators.open({ beacon, eventLog, chain }, signal)
+  const { pubkeys } = await tracked.refresh(firstSlotOfEpoch(chain.clock, checkpoint.epoch), signal)
+  const cursor = new Cursor(eventLog, `backfill:${fromEpoch}:${toEpoch}:${digestOf(pubkeys)}`, chain)
+  let next = (await cursor.read(signal))?.next ?? fromEpoch
   const concurrency = options.concurrency ?? EPOCHS_AHEAD
   const pipeline = new EpochPipeline({ beacon, chain, tracked, network, concurrency })
   const tell = () => onProgress?.({ done: next - fromEpoch, total: toEpoch - fromEpoch + 1 })
@@ -121,6 +124,13 @@ async function openBackfill(options: BackfillOptions, range: EpochRange, signal:
     tell()
     await pipeline.run({ from: next, to: toEpoch, checkpoint }, take, signal)
   }
+}
+
+/** Names a set of validators: a range that was ingested for fewer of them has to be ingested again. */
+function digestOf(pubkeys: ReadonlySet<string>): string {
+  const hash = createHash('sha256')
+  for (const pubkey of [...pubkeys].sort()) hash.update(pubkey)
+  return hash.digest('hex').slice(0, DIGEST_CHARACTERS)
 }
 
 /** The epoch's blocks as the head follower would have written them. */

@@ -36,7 +36,7 @@ export function accountRows(stored: StoredEvent): readonly TableRows[] {
           table: 'fee_rates',
           columns: {
             account: [account],
-            effective_from: Uint32Array.of(Math.floor(Date.parse(effectiveFrom) / 1000)),
+            effective_from: Uint32Array.of(storedSec(Date.parse(effectiveFrom) / 1000)),
             rate: [rate],
             version: BigUint64Array.of(version),
           },
@@ -46,6 +46,16 @@ export function accountRows(stored: StoredEvent): readonly TableRows[] {
     default:
       throw new AppError('undecodable', `unknown event type ${stored.event.type} among the account facts`)
   }
+}
+
+const STORED_SEC_MAX = 2 ** 32 - 1
+
+/**
+ * Unix seconds as DateTime holds them. "From the beginning" and "never" are often said by dates outside of 1970 to 2106; wrapped
+ * around, the first would never begin and the second would have begun long ago.
+ */
+function storedSec(unixSec: number): number {
+  return Math.min(Math.max(0, Math.floor(unixSec)), STORED_SEC_MAX)
 }
 
 function tokenRow(tokenHash: string, account: string, version: bigint, revoked: boolean): TableRows {

@@ -9,6 +9,8 @@ import { joinRows, type TableRows } from './rows.ts'
 
 /** One insert per table and batch: large enough for ClickHouse, small enough for memory. */
 export const BATCH_EVENTS_MAX = 64
+/** After a batch that was not full: events that come meanwhile share one insert, which costs the same for one row as for many. */
+const LINGER_MS = 200
 const RETRY_FIRST_MS = 250
 const RETRY_MAX_MS = 15_000
 
@@ -29,14 +31,22 @@ export interface Projecting {
   readonly eventLog: EventLog
   readonly warehouse: Warehouse
   readonly log: Log
+  /** Ids of dead letters that a replay need not write again. */
+  readonly setAsideBefore?: ReadonlySet<string>
 }
 
 /**
  * The only loop: decode -> rows -> insert -> acknowledge. Rows are repeatable, so a batch that comes again after a crash
  * changes nothing. What can pass (the warehouse or the log is away) is waited out; an event that cannot be processed goes to
- * the dead letters with its reason; anything else ends the loop with an error. Resolves when the signal aborts.
+ * the dead letters with its reason; anything else ends the loop with an error. Resolves when the signal aborts. `onDone` hears
+ * of every batch that is in the warehouse, of some more than once.
  */
-export async function consume(ports: Projecting, projector: Projector, signal: AbortSignal): Promise<void> {
+export async function consume(
+  ports: Projecting,
+  projector: Projector,
+  signal: AbortSignal,
+  onDone?: (batch: readonly StoredEvent[]) => void,
+): Promise<void> {
   let retryMs = RETRY_FIRST_MS
   while (!signal.aborted) {
     try {
@@ -47,7 +57,9 @@ export async function consume(ports: Projecting, projector: Projector, signal: A
         signal,
         handle: async (batch) => {
           await project(ports, projector, batch)
+          onDone?.(batch)
           retryMs = RETRY_FIRST_MS
+          if (batch.length < BATCH_EVENTS_MAX) await pause(LINGER_MS, signal)
         },
       })
     } catch (error) {
@@ -71,7 +83,7 @@ export async function project(ports: Projecting, projector: Projector, batch: re
     } catch (error) {
       if (!(error instanceof AppError && error.code === 'undecodable')) throw error
       ports.log.error({ group: projector.group, event: stored.event.id, reason: error.message }, 'event set aside')
-      await setAside(ports.eventLog, projector, stored, error.message)
+      await setAside(ports, projector, stored, error.message)
     }
   }
   const rows = joinRows(parts, projector.lastTable)
@@ -79,11 +91,13 @@ export async function project(ports: Projecting, projector: Projector, batch: re
   await projector.after?.(rows)
 }
 
-async function setAside(eventLog: EventLog, projector: Projector, stored: StoredEvent, reason: string): Promise<void> {
+async function setAside(ports: Projecting, projector: Projector, stored: StoredEvent, reason: string): Promise<void> {
   const { event, position } = stored
-  await eventLog.append('dead-letters', [
+  const id = `dead-letter:${projector.group}:${projector.topic}:${position.partition}:${position.offset}`
+  if (ports.setAsideBefore?.has(id) === true) return
+  await ports.eventLog.append('dead-letters', [
     encodeEvent(deadLetter, {
-      id: `dead-letter:${projector.group}:${projector.topic}:${position.partition}:${position.offset}`,
+      id,
       key: projector.topic,
       time: event.time,
       data: {
@@ -103,6 +117,7 @@ async function setAside(eventLog: EventLog, projector: Projector, stored: Stored
 
 /** Resolves after the time or when the signal aborts, whichever is first. */
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return
   await new Promise<void>((resolve) => {
     const timer = setTimeout(done, ms)
     signal.addEventListener('abort', done, { once: true })

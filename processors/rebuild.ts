@@ -1,3 +1,4 @@
+import type { StoredEvent } from '../infra/ports/event-log.ts'
 import { PROJECTIONS } from '../schemas/tables.ts'
 import { consume, type Projecting, type Projector } from './consume.ts'
 import { projectors } from './start.ts'
@@ -11,7 +12,7 @@ export interface RebuildProgress {
 /**
  * Empties every projection and replays the log into it; resolves when all that was in the log is in the warehouse. Nothing
  * else may consume meanwhile. Interrupted, it leaves the groups where they were: the next start goes on from there, to the
- * same tables.
+ * same tables. What is among the dead letters already is not written there again, so the log does not grow.
  */
 export async function rebuild(
   ports: Projecting,
@@ -19,12 +20,14 @@ export async function rebuild(
   signal: AbortSignal,
 ): Promise<void> {
   const all = projectors(ports.warehouse)
+  const setAsideBefore = new Set<string>()
+  for await (const { event } of ports.eventLog.read({ topic: 'dead-letters', signal })) setAsideBefore.add(event.id)
   // Groups go back before tables are emptied: a crash in between leaves a replay over full tables, which changes nothing.
   for (const { topic, group } of all) await ports.eventLog.rewind(topic, group)
   for (const table of Object.keys(PROJECTIONS)) await ports.warehouse.command(`TRUNCATE TABLE ${table}`)
   for (const projector of all) {
     if (signal.aborted) return
-    await catchUp(ports, projector, onProgress, signal)
+    await catchUp({ ...ports, setAsideBefore }, projector, onProgress, signal)
   }
 }
 
@@ -40,18 +43,17 @@ export async function catchUp(
   onProgress({ group, done: 0, total })
   if (total === 0) return
   const caughtUp = new AbortController()
+  const newest = new Map<number, bigint>()
   let done = 0
-  const counted: Projector = {
-    ...projector,
-    rowsOf: (stored) => {
+  const count = (batch: readonly StoredEvent[]): void => {
+    for (const { position } of batch) {
+      // A batch that comes again is not counted again.
+      if (position.offset <= (newest.get(position.partition) ?? -1n)) continue
+      newest.set(position.partition, position.offset)
       done++
-      return projector.rowsOf(stored)
-    },
-    after: async (rows) => {
-      await projector.after?.(rows)
-      onProgress({ group, done: Math.min(done, total), total })
-      if (done >= total) caughtUp.abort()
-    },
+    }
+    onProgress({ group, done: Math.min(done, total), total })
+    if (done >= total) caughtUp.abort()
   }
-  await consume(ports, counted, AbortSignal.any([signal, caughtUp.signal]))
+  await consume(ports, projector, AbortSignal.any([signal, caughtUp.signal]), count)
 }

@@ -52,16 +52,16 @@ export function projectors(warehouse: Warehouse): readonly Projector[] {
       rowsOf: finalizedRows,
       lastTable: 'epochs',
       after: async (rows) => {
-        const slots = [...numbers(rows, 'epochs', 'first_slot'), ...numbers(rows, 'epochs', 'last_slot')]
-        if (slots.length === 0) return
-        await settleBlocks(warehouse, { by: 'slots', ...rangeOf(slots) })
+        const firstSlots = numbers(rows, 'epochs', 'first_slot')
+        const lastSlots = numbers(rows, 'epochs', 'last_slot')
+        if (firstSlots.length === 0) return
+        await settleBlocks(warehouse, { by: 'slots', ...rangeOf([...firstSlots, ...lastSlots]) })
         const clock = await chainClock(warehouse)
-        // The epoch that holds a day's first slot brings the balances that the day before ends with.
-        if (clock !== undefined)
-          await closeDays(
-            warehouse,
-            slots.flatMap((slot) => [dayOfSlot(clock, slot) - 1, dayOfSlot(clock, slot)]),
-          )
+        if (clock === undefined) return
+        // The epoch that holds a day's first slot brings the balances that the day before ends with: the day of the slot
+        // before the epoch is not the epoch's own only where both begin together.
+        const days = firstSlots.flatMap((slot) => [dayOfSlot(clock, slot - 1), dayOfSlot(clock, slot)])
+        await closeDays(warehouse, [...days, ...lastSlots.map((slot) => dayOfSlot(clock, slot))])
       },
     },
     { group: 'dead-letters', topic: 'dead-letters', rowsOf: deadLetterRows },

@@ -37,6 +37,7 @@ export type RevenueClass = 'local' | 'builder_payment' | 'unexplained'
 export interface DailyRewardRow {
   readonly day: string
   readonly validator_index: number
+  readonly is_whole: number
   readonly source_gwei: string
   readonly target_gwei: string
   readonly head_gwei: string
@@ -124,6 +125,7 @@ export interface SettlementRow {
   readonly service_fee_wei: string
   readonly user_reward_wei: string
   readonly version: string
+  readonly is_deleted: number
 }
 
 /** A row of `chain`. */

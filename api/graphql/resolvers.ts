@@ -83,6 +83,7 @@ export const resolvers = {
     totalReward: totalReward,
     validatorsCount: (row: AccountDayRow) => Number(row.validators),
     validatorsActiveCount: (row: AccountDayRow) => Number(row.earning),
+    validatorsMissingCount: (row: AccountDayRow) => Number(row.missing),
   },
   ValidatorDay: {
     date: (row: DailyRewardRow) => row.day,

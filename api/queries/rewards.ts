@@ -10,26 +10,60 @@ export interface AccountDayRow {
   readonly cl_reward_gwei: string
   /** Validators whose income of the day is above zero. */
   readonly earning: string
+  /** Validators that the sums are over. */
   readonly validators: string
+  /** Validators that were activated by the end of the day and of which the whole day is not known: not in the sums. */
+  readonly missing: string
 }
 
-/** The account's closed days of `[from, to)`, ascending; days without a row of its validators are left out. */
+/** The account's closed days of `[from, to)`, ascending; days without a whole row of its validators are left out. */
 export function selectAccountDays(
   warehouse: Warehouse,
   query: { readonly account: string; readonly from: DayNumber; readonly to: DayNumber },
 ): Promise<AccountDayRow[]> {
   return warehouse.query<AccountDayRow>(
-    `SELECT
-       day,
-       sum(el_reward_wei) AS el_reward_wei,
-       sum(cl_reward_gwei) AS cl_reward_gwei,
-       countIf(toInt256(daily_rewards.el_reward_wei) + toInt256(daily_rewards.cl_reward_gwei) * 1000000000 > 0) AS earning,
-       count() AS validators
-     FROM daily_rewards FINAL
-     WHERE day >= {from:Date} AND day < {to:Date}
-       AND day IN (SELECT day FROM closed_days)
-       AND validator_index IN (${ACCOUNT_INDICES})
-     GROUP BY day
+    `WITH
+       mine AS (${ACCOUNT_INDICES}),
+       activations AS
+       (
+         SELECT validator_index, activation_epoch FROM validator_epochs FINAL
+         WHERE epoch = (SELECT max(epoch) FROM epochs) AND validator_index IN mine
+       ),
+       days AS
+       (
+         SELECT day, intDiv(last_slot, slots_per_epoch) AS last_epoch
+         FROM closed_days FINAL
+         CROSS JOIN (SELECT slots_per_epoch FROM chain FINAL LIMIT 1) AS clock
+         WHERE day >= {from:Date} AND day < {to:Date}
+       ),
+       expected AS
+       (
+         SELECT days.day AS day, countIf(activations.activation_epoch <= days.last_epoch) AS validators
+         FROM days CROSS JOIN activations GROUP BY days.day
+       ),
+       sums AS
+       (
+         SELECT
+           rewards.day AS day,
+           sum(rewards.el_reward_wei) AS el_reward_wei,
+           sum(rewards.cl_reward_gwei) AS cl_reward_gwei,
+           countIf(toInt256(rewards.el_reward_wei) + toInt256(rewards.cl_reward_gwei) * 1000000000 > 0) AS earning,
+           count() AS validators,
+           countIf(activations.known = 1 AND activations.activation_epoch <= days.last_epoch) AS activated
+         FROM
+         (
+           SELECT * FROM daily_rewards FINAL
+           WHERE day >= {from:Date} AND day < {to:Date} AND is_whole = 1 AND validator_index IN mine
+         ) AS rewards
+         INNER JOIN days ON days.day = rewards.day
+         LEFT JOIN (SELECT *, 1 AS known FROM activations) AS activations
+           ON activations.validator_index = rewards.validator_index
+         GROUP BY rewards.day
+       )
+     SELECT
+       sums.day AS day, sums.el_reward_wei AS el_reward_wei, sums.cl_reward_gwei AS cl_reward_gwei,
+       sums.earning AS earning, sums.validators AS validators, expected.validators - sums.activated AS missing
+     FROM sums LEFT JOIN expected ON expected.day = sums.day
      ORDER BY day`,
     { account: query.account, from: formatDay(query.from), to: formatDay(query.to) },
   )
@@ -57,7 +91,8 @@ export interface AccountTotalsRow {
   readonly page: readonly ValidatorTotalRow[]
 }
 
-// Closed days come from their rows, open days from the detail, never both: the list of open days decides.
+// Closed days come from their rows (whole or not), open days from the detail, never both: the list of open days decides. An
+// open day counts for a validator when a transition of it is known, as a closed one does: the ledger has proposals of others too.
 // FINAL leaves out reverted execution blocks. The page is cut inside the statement, so that the sums over all validators and their page come from one pass.
 const ACCOUNT_TOTALS = `
   WITH
@@ -67,47 +102,55 @@ const ACCOUNT_TOTALS = `
       SELECT validator_index, sum(cl_gwei) AS cl_reward_gwei, sum(el_wei) AS el_reward_wei
       FROM
       (
-        SELECT validator_index, sum(cl_reward_gwei) AS cl_gwei, sum(el_reward_wei) AS el_wei
-        FROM daily_rewards FINAL
-        WHERE day IN (SELECT day FROM closed_days)
-          AND NOT has({openDays:Array(Date)}, day)
-          AND validator_index IN mine
-        GROUP BY validator_index
-        UNION ALL
-        SELECT validator_index, sum(source_gwei + target_gwei + head_gwei + inactivity_gwei), toUInt256(0)
-        FROM validator_epochs FINAL
-        WHERE epoch IN {openEpochs:Array(UInt32)}
-          AND has({openDays:Array(Date)}, day)
-          AND validator_index IN mine
-        GROUP BY validator_index
-        UNION ALL
-        SELECT validator_index, sum(amount_gwei), toUInt256(0)
-        FROM ledger_entries FINAL
-        WHERE slot >= {fromSlot:UInt64} AND slot < {toSlot:UInt64} AND epoch IN {openEpochs:Array(UInt32)}
-          AND has({openDays:Array(Date)}, day)
-          AND kind IN ('sync', 'proposer', 'slashing_penalty')
-          AND validator_index IN mine
-        GROUP BY validator_index
-        UNION ALL
-        SELECT proposer_index, toInt64(0), sum(revenue_wei)
+        SELECT validator_index, sum(cl) AS cl_gwei, sum(el) AS el_wei
         FROM
         (
-          SELECT proposer_index, execution_block_hash
-          FROM finalized_blocks FINAL
+          SELECT
+            validator_index, {noDay:Date} AS of_day, sum(cl_reward_gwei) AS cl, sum(el_reward_wei) AS el, 1 AS is_known
+          FROM daily_rewards FINAL
+          WHERE day IN (SELECT day FROM closed_days)
+            AND NOT has({openDays:Array(Date)}, day)
+            AND validator_index IN mine
+          GROUP BY validator_index
+          UNION ALL
+          SELECT
+            validator_index, day, sum(source_gwei + target_gwei + head_gwei + inactivity_gwei), toUInt256(0), 1
+          FROM validator_epochs FINAL
+          WHERE epoch IN {openEpochs:Array(UInt32)}
+            AND has({openDays:Array(Date)}, day)
+            AND validator_index IN mine
+          GROUP BY validator_index, day
+          UNION ALL
+          SELECT validator_index, day, sum(amount_gwei), toUInt256(0), 0
+          FROM ledger_entries FINAL
           WHERE slot >= {fromSlot:UInt64} AND slot < {toSlot:UInt64} AND epoch IN {openEpochs:Array(UInt32)}
             AND has({openDays:Array(Date)}, day)
-            AND proposer_index IN mine
-        ) AS proposals
-        INNER JOIN
-        (
-          SELECT block_hash, revenue_wei FROM execution_blocks FINAL
-          WHERE block_hash IN
+            AND kind IN ('sync', 'proposer', 'slashing_penalty')
+            AND validator_index IN mine
+          GROUP BY validator_index, day
+          UNION ALL
+          SELECT proposer_index, day, toInt64(0), sum(revenue_wei), 0
+          FROM
           (
-            SELECT execution_block_hash FROM finalized_blocks
-            WHERE slot >= {fromSlot:UInt64} AND slot < {toSlot:UInt64} AND proposer_index IN mine
-          )
-        ) AS blocks ON proposals.execution_block_hash = blocks.block_hash
-        GROUP BY proposer_index
+            SELECT proposer_index, day, execution_block_hash
+            FROM finalized_blocks FINAL
+            WHERE slot >= {fromSlot:UInt64} AND slot < {toSlot:UInt64} AND epoch IN {openEpochs:Array(UInt32)}
+              AND has({openDays:Array(Date)}, day)
+              AND proposer_index IN mine
+          ) AS proposals
+          INNER JOIN
+          (
+            SELECT block_hash, revenue_wei FROM execution_blocks FINAL
+            WHERE block_hash IN
+            (
+              SELECT execution_block_hash FROM finalized_blocks
+              WHERE slot >= {fromSlot:UInt64} AND slot < {toSlot:UInt64} AND proposer_index IN mine
+            )
+          ) AS blocks ON proposals.execution_block_hash = blocks.block_hash
+          GROUP BY proposer_index, day
+        )
+        GROUP BY validator_index, of_day
+        HAVING max(is_known) = 1
       )
       GROUP BY validator_index
     ),
@@ -168,6 +211,7 @@ export async function selectAccountTotals(
     fromSlot: horizon.openSlots.from,
     toSlot: horizon.openSlots.to,
     activeStatuses: ACTIVE_STATUSES,
+    noDay: '1970-01-01',
     offset,
     limit,
   })

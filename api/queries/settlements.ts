@@ -31,7 +31,10 @@ export async function sumSettlements(warehouse: Warehouse, filter: SettlementFil
 }
 
 /** A settlement with its block's time in Unix seconds. */
-export type TimedSettlementRow = Omit<SettlementRow, 'time' | 'account' | 'version' | 'revenue_class'> & {
+export type TimedSettlementRow = Omit<
+  SettlementRow,
+  'time' | 'account' | 'version' | 'is_deleted' | 'revenue_class'
+> & {
   readonly time_sec: number
 }
 

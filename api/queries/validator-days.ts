@@ -2,7 +2,7 @@ import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { type DayNumber, formatDay } from '../../schemas/eth/time.ts'
 import type { DailyRewardRow, ExecutionBlockRow, FinalizedBlockRow, ValidatorEpochRow } from '../../schemas/tables.ts'
 
-/** Closed days of `[from, to)` of several validators, by validator and date. */
+/** Closed days of `[from, to)` of several validators, by validator and date; days that are not whole are left out. */
 export function selectValidatorDays(
   warehouse: Warehouse,
   query: { readonly indices: readonly number[]; readonly from: DayNumber; readonly to: DayNumber },
@@ -10,6 +10,7 @@ export function selectValidatorDays(
   return warehouse.query<DailyRewardRow>(
     `SELECT * FROM daily_rewards FINAL
      WHERE day >= {from:Date} AND day < {to:Date}
+       AND is_whole = 1
        AND day IN (SELECT day FROM closed_days)
        AND validator_index IN {indices:Array(UInt32)}
      ORDER BY validator_index, day`,

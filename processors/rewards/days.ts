@@ -43,37 +43,55 @@ export async function chainClock(warehouse: Warehouse): Promise<ChainClock | und
       }
 }
 
-const MISSING_SQL = `
+const EPOCHS_MISSING_SQL = `
 SELECT
   ({closing_epoch:UInt32} - {first_epoch:UInt32} + 1)
-    - (SELECT count() FROM epochs FINAL WHERE epoch BETWEEN {first_epoch:UInt32} AND {closing_epoch:UInt32}) AS epochs_missing,
-  (
-    SELECT count()
-    FROM (
-      SELECT execution_block_hash FROM finalized_blocks FINAL
-      WHERE day = {day:Date} AND proposer_index IN (SELECT validator_index FROM validator_epochs WHERE day = {day:Date})
-    ) AS proposed
-    WHERE execution_block_hash NOT IN (
-      SELECT block_hash FROM execution_blocks FINAL
-      WHERE is_deleted = 0 AND block_number BETWEEN
-        (SELECT min(execution_block_number) FROM finalized_blocks WHERE day = {day:Date}) AND
-        (SELECT max(execution_block_number) FROM finalized_blocks WHERE day = {day:Date})
-    )
-  ) AS blocks_missing`
+    - (SELECT count() FROM epochs FINAL WHERE epoch BETWEEN {first_epoch:UInt32} AND {closing_epoch:UInt32}) AS missing`
 
-// A validator's day counts only when it is whole: a row for every transition of the day, and a balance to start from - or,
-// for one that joined the registry during the day, the deposit that brought it in.
+/** Before the merge, blocks have a payload of zeros: there is no execution block to wait for. */
+const NO_EXECUTION_BLOCK = `0x${'00'.repeat(32)}`
+
+// Only of proposers whose detail has no gap: for others the day is not whole anyway, and a block that nobody brings must not
+// keep it open for all.
+const BLOCKS_MISSING_SQL = `
+SELECT count() AS missing
+FROM (
+  SELECT execution_block_hash FROM finalized_blocks FINAL
+  WHERE slot BETWEEN {first_slot:UInt64} AND {last_slot:UInt64} AND execution_block_hash != {no_execution_block:String}
+    AND proposer_index IN (
+      SELECT validator_index FROM validator_epochs
+      WHERE epoch BETWEEN {first_transition:UInt32} AND {last_transition:UInt32} AND validator_index IN (
+        SELECT proposer_index FROM finalized_blocks WHERE slot BETWEEN {first_slot:UInt64} AND {last_slot:UInt64}
+      )
+      GROUP BY validator_index
+      HAVING uniqExact(epoch) = {last_transition:UInt32} - min(epoch) + 1
+    )
+) AS proposed
+WHERE execution_block_hash NOT IN (
+  SELECT block_hash FROM execution_blocks FINAL
+  WHERE block_number BETWEEN
+    (SELECT min(execution_block_number) FROM finalized_blocks WHERE slot BETWEEN {first_slot:UInt64} AND {last_slot:UInt64}) AND
+    (SELECT max(execution_block_number) FROM finalized_blocks WHERE slot BETWEEN {first_slot:UInt64} AND {last_slot:UInt64})
+)`
+
+// A validator's day is whole when there is a row for every transition of the day and a balance to start from - or, for one
+// that joined the registry during the day, the deposit that brought it in, which must then explain its balance: a top-up of
+// a validator that was only tracked late looks alike. Whoever has a part of the detail has a row that says so.
 const DAILY_SQL = `
 INSERT INTO daily_rewards
-  (day, validator_index, source_gwei, target_gwei, head_gwei, inactivity_gwei, sync_gwei, proposer_gwei,
+  (day, validator_index, is_whole, source_gwei, target_gwei, head_gwei, inactivity_gwei, sync_gwei, proposer_gwei,
    slashing_penalty_gwei, cl_reward_gwei, el_reward_wei, blocks, deposits_gwei, withdrawals_gwei, returned_from_queue_gwei,
    balance_start_gwei, balance_end_gwei, residual_gwei, version)
 SELECT
-  {day:Date}, e.validator_index, e.source, e.target, e.head, e.inactivity, l.sync, l.proposer, l.slashing_penalty,
+  {day:Date}, e.validator_index,
+  b.known = 1 AND e.epochs = {last_transition:UInt32} - e.first_epoch + 1
+    AND ((s.known = 1 AND e.first_epoch = {first_transition:UInt32})
+      OR (s.known = 0 AND l.deposits > 0 AND l.first_deposit_epoch = e.first_epoch AND unexplained = 0)) AS whole,
+  e.source, e.target, e.head, e.inactivity, l.sync, l.proposer, l.slashing_penalty,
   e.source + e.target + e.head + e.inactivity + l.sync + l.proposer + l.slashing_penalty AS cl_reward,
   x.revenue, x.blocks, l.deposits, l.withdrawals, l.returned,
-  s.balance, b.balance,
-  (b.balance - s.balance) - (cl_reward + l.deposits + l.withdrawals + l.returned),
+  whole * s.balance, whole * b.balance,
+  whole * ((b.balance - s.balance) - (cl_reward + l.deposits + l.withdrawals + l.returned) AS unexplained),
   e.versions + l.versions + x.versions + s.version + b.version
 FROM (
   SELECT
@@ -99,9 +117,9 @@ LEFT JOIN (
   SELECT f.proposer_index AS validator_index, sum(t.revenue_wei) AS revenue, toUInt32(count()) AS blocks,
     sum(f.version + t.version) AS versions
   FROM (SELECT * FROM finalized_blocks FINAL WHERE slot BETWEEN {first_slot:UInt64} AND {last_slot:UInt64}) AS f
-  INNER JOIN (
+  LEFT JOIN (
     SELECT * FROM execution_blocks FINAL
-    WHERE is_deleted = 0 AND block_number BETWEEN
+    WHERE block_number BETWEEN
       (SELECT min(execution_block_number) FROM finalized_blocks WHERE slot BETWEEN {first_slot:UInt64} AND {last_slot:UInt64}) AND
       (SELECT max(execution_block_number) FROM finalized_blocks WHERE slot BETWEEN {first_slot:UInt64} AND {last_slot:UInt64})
   ) AS t ON t.block_hash = f.execution_block_hash
@@ -110,16 +128,15 @@ LEFT JOIN (
 LEFT JOIN (
   SELECT validator_index, balance_gwei AS balance, version, 1 AS known FROM day_balances FINAL WHERE day = {day:Date}
 ) AS s ON s.validator_index = e.validator_index
-INNER JOIN (
-  SELECT validator_index, balance_gwei AS balance, version FROM day_balances FINAL WHERE day = {next_day:Date}
-) AS b ON b.validator_index = e.validator_index
-WHERE e.epochs = {last_transition:UInt32} - e.first_epoch + 1
-  AND ((s.known = 1 AND e.first_epoch = {first_transition:UInt32})
-    OR (s.known = 0 AND l.deposits > 0 AND l.first_deposit_epoch = e.first_epoch))`
+LEFT JOIN (
+  SELECT validator_index, balance_gwei AS balance, version, 1 AS known FROM day_balances FINAL WHERE day = {next_day:Date}
+) AS b ON b.validator_index = e.validator_index`
 
 const CLOSED_SQL = `
-INSERT INTO closed_days (day, first_slot, last_slot, validators, validators_unexplained, version)
-SELECT {day:Date}, {first_slot:UInt64}, {last_slot:UInt64}, count(), countIf(residual_gwei != 0), sum(version)
+INSERT INTO closed_days (day, first_slot, last_slot, validators, validators_unexplained, validators_incomplete, version)
+SELECT
+  {day:Date}, {first_slot:UInt64}, {last_slot:UInt64}, countIf(is_whole = 1), countIf(residual_gwei != 0),
+  countIf(is_whole = 0), sum(version)
 FROM daily_rewards FINAL
 WHERE day = {day:Date}`
 
@@ -138,9 +155,12 @@ export async function closeDay(warehouse: Warehouse, span: DaySpan): Promise<boo
     closing_epoch: span.closingEpoch,
     first_transition: span.firstTransition,
     last_transition: span.lastTransition,
+    no_execution_block: NO_EXECUTION_BLOCK,
   }
-  const [missing] = await warehouse.query<{ epochs_missing: string; blocks_missing: string }>(MISSING_SQL, params)
-  if (missing === undefined || missing.epochs_missing !== '0' || missing.blocks_missing !== '0') return false
+  for (const sql of [EPOCHS_MISSING_SQL, BLOCKS_MISSING_SQL]) {
+    const [row] = await warehouse.query<{ missing: string }>(sql, params)
+    if (row?.missing !== '0') return false
+  }
   await warehouse.command(DAILY_SQL, params)
   await warehouse.command(CLOSED_SQL, params)
   return true

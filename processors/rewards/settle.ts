@@ -1,6 +1,9 @@
 import type { QueryParams, Warehouse } from '../../infra/ports/warehouse.ts'
 import { type FeeRate, knownRate, rateAt, splitRevenue } from './settlement.ts'
 
+/** Rows of one read and insert: an account's whole history may be more than one result can hold. */
+const SETTLED_PER_INSERT_MAX = 50_000
+
 /** Which finalized blocks to settle (again). */
 export type SettlementScope =
   | { readonly by: 'slots'; readonly from: number; readonly to: number }
@@ -18,51 +21,89 @@ interface CandidateRow {
   readonly fee_address: string
   readonly revenue_class: string
   readonly revenue_wei: string
+  readonly reverted: number
   readonly versions: string
 }
 
-function scopeSql(scope: SettlementScope): { readonly where: string; readonly params: QueryParams } {
+/** Conditions on finalized blocks `f` and on accounts `a`. */
+function scopeSql(scope: SettlementScope): { blocks: string; accounts: string; params: QueryParams } {
   switch (scope.by) {
     case 'slots':
-      return { where: 'f.slot BETWEEN {from:UInt64} AND {to:UInt64}', params: { from: scope.from, to: scope.to } }
+      return { blocks: 'f.slot BETWEEN {from:UInt64} AND {to:UInt64}', accounts: '1', params: { ...scope } }
     case 'block numbers':
       return {
-        where: 'f.execution_block_number BETWEEN {from:UInt64} AND {to:UInt64}',
-        params: { from: scope.from, to: scope.to },
+        blocks: 'f.execution_block_number BETWEEN {from:UInt64} AND {to:UInt64}',
+        accounts: '1',
+        params: { ...scope },
       }
     case 'accounts':
-      return { where: 'a.account IN {accounts:Array(String)}', params: { accounts: scope.accounts } }
+      return { blocks: '1', accounts: 'a.account IN {accounts:Array(String)}', params: { ...scope } }
     case 'validators':
-      return { where: 'f.proposer_index IN {indices:Array(UInt32)}', params: { indices: scope.indices } }
+      return { blocks: 'f.proposer_index IN {indices:Array(UInt32)}', accounts: '1', params: { ...scope } }
   }
 }
 
-const candidatesSql = (where: string): string => `
+// A reverted execution block is read as well, which FINAL would hide: it takes back what it had settled.
+const candidatesSql = (blocks: string, accounts: string): string => `
 SELECT
   a.account AS account, f.slot AS slot, f.execution_block_number AS block_number, f.proposer_index AS validator_index,
-  v.pubkey AS pubkey, toUnixTimestamp(t.time) AS time_sec, t.recipient AS fee_address, t.revenue_class AS revenue_class,
-  t.revenue_wei AS revenue_wei, f.version + t.version + v.version + a.version AS versions
+  v.pubkey AS pubkey, toUnixTimestamp(t.newest.1) AS time_sec, t.newest.2 AS fee_address, t.newest.3 AS revenue_class,
+  t.newest.4 AS revenue_wei, t.newest.5 AS reverted, f.version + t.newest.6 + v.version + a.version AS versions
 FROM finalized_blocks AS f FINAL
 INNER JOIN validators AS v FINAL ON v.validator_index = f.proposer_index
 INNER JOIN account_validators AS a FINAL ON a.pubkey = v.pubkey
-INNER JOIN execution_blocks AS t FINAL ON t.block_hash = f.execution_block_hash
-WHERE t.is_deleted = 0 AND t.revenue_class != 'unexplained' AND ${where}
-ORDER BY account, slot`
+INNER JOIN (
+  SELECT
+    block_hash,
+    argMax((time, toString(recipient), toString(revenue_class), revenue_wei, is_deleted, version), version) AS newest
+  FROM execution_blocks
+  WHERE block_hash IN (
+    SELECT execution_block_hash FROM finalized_blocks AS f
+    WHERE ${blocks} AND f.proposer_index IN (SELECT validator_index FROM validators)
+  )
+  GROUP BY block_hash
+) AS t ON t.block_hash = f.execution_block_hash
+WHERE ${blocks} AND ${accounts} AND (a.account, f.slot) > ({after_account:String}, {after_slot:Int64})
+ORDER BY account, slot
+LIMIT {rows_max:UInt32}`
 
 /**
  * Settles the finalized blocks of the scope whose execution revenue is proven: one row per account and block, the fee at
  * the rate in force when the block was produced. Rows are a function of the facts and replace themselves: a later fee rate
- * or account fact that changes one gives it a newer version. Unexplained revenue is never paid out.
+ * or account fact gives them newer versions. Unexplained revenue is never paid out: its row is a deleted one, which takes
+ * back what an earlier reading of the block had settled.
  */
-export async function settleBlocks(warehouse: Warehouse, scope: SettlementScope): Promise<number> {
-  const { where, params } = scopeSql(scope)
-  const rows = await warehouse.query<CandidateRow>(candidatesSql(where), params)
-  if (rows.length === 0) return 0
-  const rates = await feeRates(warehouse)
+export async function settleBlocks(
+  warehouse: Warehouse,
+  scope: SettlementScope,
+  rowsMax = SETTLED_PER_INSERT_MAX,
+): Promise<void> {
+  const { blocks, accounts, params } = scopeSql(scope)
+  const sql = candidatesSql(blocks, accounts)
+  let rates: ReadonlyMap<string, readonly FeeRate[]> | undefined
+  let after = { after_account: '', after_slot: '-1' }
+  for (;;) {
+    const rows = await warehouse.query<CandidateRow>(sql, { ...params, ...after, rows_max: rowsMax })
+    const last = rows.at(-1)
+    if (last === undefined) return
+    rates ??= await feeRates(warehouse)
+    await insertSettlements(warehouse, rows, rates)
+    if (rows.length < rowsMax) return
+    after = { after_account: last.account, after_slot: last.slot }
+  }
+}
+
+async function insertSettlements(
+  warehouse: Warehouse,
+  rows: readonly CandidateRow[],
+  rates: ReadonlyMap<string, readonly FeeRate[]>,
+): Promise<void> {
   const settled = rows.map((row) => {
     const { rate, versions } = rateAt(rates.get(row.account) ?? [], row.time_sec)
+    const isProven = row.reverted === 0 && row.revenue_class !== 'unexplained'
     return {
       rate,
+      isProven,
       versions: BigInt(row.versions) + versions,
       ...splitRevenue(BigInt(row.revenue_wei), knownRate(rate)),
     }
@@ -81,8 +122,8 @@ export async function settleBlocks(warehouse: Warehouse, scope: SettlementScope)
     service_fee_wei: settled.map((s) => s.serviceFeeWei),
     user_reward_wei: settled.map((s) => s.userRewardWei),
     version: BigUint64Array.from(settled, (s) => s.versions),
+    is_deleted: Uint8Array.from(settled, (s) => (s.isProven ? 0 : 1)),
   })
-  return rows.length
 }
 
 async function feeRates(warehouse: Warehouse): Promise<ReadonlyMap<string, readonly FeeRate[]>> {

@@ -9,7 +9,10 @@ export interface FeeRate {
   readonly version: bigint
 }
 
-/** The rate in force at an instant: the newest one that had begun. `versions` sums those that had, so it grows with every correction. */
+/**
+ * The rate in force at an instant: the newest one that had begun. `versions` sums all rates of the account, so it grows with
+ * every correction, whatever instant a block's row once said.
+ */
 export function rateAt(
   rates: readonly FeeRate[],
   unixSec: number,
@@ -17,8 +20,8 @@ export function rateAt(
   let newest: FeeRate | undefined
   let versions = 0n
   for (const rate of rates) {
-    if (rate.effectiveFromSec > unixSec) continue
     versions += rate.version
+    if (rate.effectiveFromSec > unixSec) continue
     if (newest === undefined || rate.effectiveFromSec > newest.effectiveFromSec) newest = rate
   }
   return { rate: newest?.rate ?? RATE_UNSET, versions }

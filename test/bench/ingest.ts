@@ -2,6 +2,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import type { IngestFigures } from './ingest-run.ts'
+import { Report } from './report.ts'
 
 interface Limits {
   readonly secondsPerEpoch: number
@@ -23,25 +24,20 @@ const CLICKHOUSE_BYTES_MAX = 8
  * SQLite, the processors, ClickHouse in-process. Each size runs in a fresh process. True when all limits hold.
  */
 export async function benchIngest(): Promise<boolean> {
-  let within = true
-  const print = (name: string, value: number, digits: number, unit: string, limit: number) => {
-    const fits = value <= limit
-    within &&= fits
-    const figure = value.toFixed(digits).padStart(10)
-    process.stdout.write(`  ${name.padEnd(44)}${figure} ${unit.padEnd(6)} limit ${limit}${fits ? '' : '  EXCEEDED'}\n`)
-  }
+  const report = new Report()
   for (const { validators, epochs, limits } of SIZES) {
     const figures = await measure(validators, epochs)
-    process.stdout.write(`${validators.toLocaleString('en')} tracked validators, ${figures.epochs} epochs\n`)
-    process.stdout.write(
-      `  ${'epochs per second'.padEnd(44)}${(1 / figures.secondsPerEpoch).toFixed(1).padStart(10)}\n`,
-    )
-    print('seconds per epoch, end to end', figures.secondsPerEpoch, 3, 's', limits.secondsPerEpoch)
-    print('peak memory (RSS)', figures.peakRssMb, 0, 'MB', limits.peakRssMb)
-    print('bytes per validator-epoch in the log', figures.logBytes, 1, 'B', limits.logBytes)
-    print('bytes per validator-epoch in ClickHouse', figures.clickhouseBytes, 1, 'B', CLICKHOUSE_BYTES_MAX)
+    report.heading(`${validators.toLocaleString('en')} tracked validators, ${figures.epochs} epochs`)
+    report.info('epochs per second', 1 / figures.secondsPerEpoch, 1)
+    const seconds = { digits: 3, unit: 's', max: limits.secondsPerEpoch }
+    report.limited('seconds per epoch, end to end', figures.secondsPerEpoch, seconds)
+    report.limited('peak memory (RSS)', figures.peakRssMb, { digits: 0, unit: 'MB', max: limits.peakRssMb })
+    const bytes = { digits: 1, unit: 'B' }
+    report.limited('bytes per validator-epoch in the log', figures.logBytes, { ...bytes, max: limits.logBytes })
+    const clickhouse = { ...bytes, max: CLICKHOUSE_BYTES_MAX }
+    report.limited('bytes per validator-epoch in ClickHouse', figures.clickhouseBytes, clickhouse)
   }
-  return within
+  return report.within
 }
 
 async function measure(validators: number, epochs: number): Promise<IngestFigures> {

@@ -91,11 +91,19 @@ describe('answers', () => {
 
   test('sums the days of the account as the REST API does', async () => {
     const { data } = await ask(
-      '{ newestEpoch days { date totalReward { eth } validatorsCount validatorsActiveCount } }',
+      '{ newestEpoch days { date totalReward { eth } validatorsCount validatorsActiveCount validatorsMissingCount } }',
     )
     expect(data).toEqual({
       newestEpoch: 451,
-      days: [{ date: '2026-11-19', totalReward: { eth: '-0.0000015' }, validatorsCount: 3, validatorsActiveCount: 1 }],
+      days: [
+        {
+          date: '2026-11-19',
+          totalReward: { eth: '-0.0000015' },
+          validatorsCount: 3,
+          validatorsActiveCount: 1,
+          validatorsMissingCount: 0,
+        },
+      ],
     })
   })
 

@@ -46,7 +46,7 @@ const TRACKED = [...Array.from({ length: 61 }, (_, number) => number), 256, 257,
 const FEE_RATE = { numerator: 1n, denominator: 10n }
 const PAGE = 1000
 
-const HISTORY_TIMEOUT_MS = 200_000
+const HISTORY_TIMEOUT_MS = 400_000
 
 /**
  * The whole way, by real processes: devnet -> ingest -> log -> processors -> warehouse -> HTTP, against an oracle that knows only
@@ -218,7 +218,9 @@ export function pipelineSuite(mode: string, modeOf: (name: string, directory: st
       expect(`${code} ${stderr}`, stdout.slice(-2_000)).toBe('0 ')
       const lines = stdout.trim().split('\n')
       expect(lines.filter((line) => line.endsWith('  ok'))).toHaveLength(trackedIndices().size)
-      expect(lines.at(-1)).toMatch(/^1 days, \d+ validator-days, 0 wrong; \d+ validator-epochs, 0 unexplained$/)
+      expect(lines.at(-1)).toMatch(
+        /^1 days, \d+ validator-days, 0 wrong; \d+ validator-epochs, 0 unexplained; \d+ settlements, 0 wrong$/,
+      )
     })
 
     it('gives row-for-row equal tables after a rebuild, and after another', async () => {

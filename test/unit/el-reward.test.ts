@@ -131,8 +131,8 @@ describe('settlement', () => {
       { effectiveFromSec: 200, rate: '0.2', version: 7n },
       { effectiveFromSec: 100, rate: '0.1', version: 3n },
     ]
-    expect(rateAt(rates, 99)).toEqual({ rate: '0', versions: 0n })
-    expect(rateAt(rates, 100)).toEqual({ rate: '0.1', versions: 3n })
+    expect(rateAt(rates, 99)).toEqual({ rate: '0', versions: 10n })
+    expect(rateAt(rates, 100)).toEqual({ rate: '0.1', versions: 10n })
     expect(rateAt(rates, 500)).toEqual({ rate: '0.2', versions: 10n })
   })
 })

@@ -234,6 +234,22 @@ test('a backfill that was interrupted goes on where it was', async () => {
   expect(blocks.map(({ id }) => id)).toEqual([2, 3, 4].map((epoch) => `beacon.epoch-blocks:${epoch}`))
 })
 
+test('a backfill of the same range comes again for validators that were tracked since, and not for the same ones', async () => {
+  const range = { fromEpoch: 2, toEpoch: 4 }
+  const indicesOfLast = async () => {
+    const events = (await eventsOf('beacon.epochs')).filter(({ type }) => type === epochValidators.name)
+    return [...decodeEvent(epochValidators, events.at(-1) as EncodedEvent).columns.validatorIndex]
+  }
+  await track([1])
+  await backfill(backfilled(chainTo(40)), range, never)
+  const once = (await eventsOf('beacon.epochs')).length
+  await backfill(backfilled(chainTo(40)), range, never)
+  expect(await eventsOf('beacon.epochs')).toHaveLength(once)
+  await track([3])
+  await backfill(backfilled(chainTo(40)), range, never)
+  expect(await indicesOfLast()).toEqual([1, 3])
+})
+
 test('a backfill past finality is refused with the last epoch that would do', async () => {
   await expect(backfill(backfilled(chainTo(40)), { fromEpoch: 2, toEpoch: 8 }, never)).rejects.toThrow(
     'epoch 8 is not final yet: the last final one is 7 (--to epoch:7).',

@@ -38,7 +38,7 @@ export interface GivenChain {
 
 const CLOCK: ChainClock = { genesisTimeSec: 1_767_200_400 + 1_800, secondsPerSlot: 3_600, slotsPerEpoch: 4 }
 const VALIDATORS = 5
-const EPOCHS = 20
+const EPOCHS = 24
 const START_GWEI = 32_000_000_000n
 const FAR = 2n ** 64n - 1n
 const TAMPERED_EPOCH = 10

@@ -88,7 +88,9 @@ describe('the projection of a log', () => {
     expect(await dump(warehouse, { versions: true })).toEqual(first)
   })
 
-  it('does not depend on the order in which topics are processed, nor on the size of batches', async () => {
+  it('does not depend on the order in which topics are processed, nor on the size of batches', {
+    timeout: 60_000,
+  }, async () => {
     await emptyTables(warehouse)
     for (const projector of [...projectors(warehouse)].reverse()) {
       for await (const stored of eventLog.read({ topic: projector.topic, signal: never })) {

@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import fastify, { type FastifyError } from 'fastify'
+import { AppError } from '../../../schemas/errors.ts'
 import { registerBlockRoutes } from './block-routes.ts'
 import type { BeaconApiContext } from './context.ts'
 import { registerEventRoutes } from './event-routes.ts'
@@ -40,7 +41,19 @@ export async function openBeaconApi(
   registerRewardRoutes(server, context, pubkeys)
   registerPoolRoutes(server, context)
   registerEventRoutes(server, context)
-  await server.listen({ host: options.host, port: options.port })
+  try {
+    await server.listen({ host: options.host, port: options.port })
+  } catch (cause) {
+    await server.close()
+    const where = `${options.host}:${options.port}`
+    throw new AppError(
+      'config',
+      `the devnet's Beacon API cannot listen on ${where}: choose another DEVNET_BEACON_PORT`,
+      {
+        cause,
+      },
+    )
+  }
   const { port } = server.server.address() as AddressInfo
   return {
     url: `http://${options.host}:${port}`,

@@ -180,12 +180,15 @@ CREATE TABLE IF NOT EXISTS fee_rates
 ENGINE = ReplacingMergeTree(version)
 ORDER BY (account, effective_from);
 
--- One row per tracked validator and complete day. residual_gwei is the balance change that components and flows do not
--- explain: 0, or the figures are not to be trusted.
+-- One row per closed day and validator that was tracked during it. residual_gwei is the balance change that components and
+-- flows do not explain: 0, or the figures are not to be trusted.
 CREATE TABLE IF NOT EXISTS daily_rewards
 (
     day Date,
     validator_index UInt32,
+    -- 0: the detail covers a part of the day only (the validator was tracked during it). Then amounts are sums over that
+    -- part, counted in totals and never shown as a day's figures, and there are no balances and no residual: they are 0.
+    is_whole UInt8 DEFAULT 1,
     source_gwei Int64,
     target_gwei Int64,
     head_gwei Int64,
@@ -213,14 +216,17 @@ CREATE TABLE IF NOT EXISTS closed_days
     day Date,
     first_slot UInt64,
     last_slot UInt64,
+    -- Those with a whole row, those of them with a residual, and those with a row that is not whole.
     validators UInt32,
     validators_unexplained UInt32,
+    validators_incomplete UInt32,
     version UInt64
 )
 ENGINE = ReplacingMergeTree(version)
 ORDER BY day;
 
--- Settled execution revenue: one row per account and finalized block.
+-- Settled execution revenue: one row per account and finalized block; deleted by a newer version when the block's revenue is
+-- no longer proven.
 CREATE TABLE IF NOT EXISTS settlements
 (
     account LowCardinality(String),
@@ -235,9 +241,10 @@ CREATE TABLE IF NOT EXISTS settlements
     fee_rate String,
     service_fee_wei UInt256,
     user_reward_wei UInt256,
-    version UInt64
+    version UInt64,
+    is_deleted UInt8
 )
-ENGINE = ReplacingMergeTree(version)
+ENGINE = ReplacingMergeTree(version, is_deleted)
 ORDER BY (account, slot);
 
 -- Events that could not be processed, with the reason.

@@ -1,0 +1,44 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DEMO_TOKEN } from '../../infra/devnet/demo-account.ts'
+import { dayOfInstant, formatDay } from '../../schemas/eth/time.ts'
+import { eventually, startProgram } from '../e2e/processes.ts'
+import { Report } from './report.ts'
+
+const FIRST_DAY_SECONDS_MAX = 90
+const SECOND_DAY_SECONDS_MAX = 240
+const GIVE_UP_MS = 600_000
+
+/** Measures what a newcomer waits for: `npm start` on an empty folder until the API serves one complete day, and two. */
+export async function benchStart(): Promise<boolean> {
+  const report = new Report()
+  const directory = mkdtempSync(join(tmpdir(), 'epochline-start-'))
+  const start = performance.now()
+  const seconds = (): number => (performance.now() - start) / 1_000
+  const env = { EPOCHLINE_DATA: directory, DEVNET_BEACON_PORT: '0', DEVNET_EXECUTION_PORT: '0' }
+  const program = await startProgram(['all'], env)
+  try {
+    const today = dayOfInstant(Date.now() / 1_000)
+    const query = `start_date=${formatDay(today - 3)}&end_date=${formatDay(today)}`
+    const url = `${program.url}/ethereum/mainnet/${DEMO_TOKEN}/api/v1/validator/daily-rewards?${query}`
+    const days = async (count: number): Promise<true | undefined> => {
+      const answer = (await (await fetch(url)).json()) as { data?: { reward?: readonly unknown[] } | null }
+      return (answer.data?.reward?.length ?? 0) >= count ? true : undefined
+    }
+    report.heading('the program on an empty folder, with its devnet')
+    report.info('seconds until it listens', seconds(), 1, 's')
+    await eventually('the first day', () => days(1), GIVE_UP_MS)
+    report.limited('seconds until one day is served', seconds(), { digits: 1, unit: 's', max: FIRST_DAY_SECONDS_MAX })
+    await eventually('the second day', () => days(2), GIVE_UP_MS)
+    report.limited('seconds until two days are served', seconds(), {
+      digits: 1,
+      unit: 's',
+      max: SECOND_DAY_SECONDS_MAX,
+    })
+    return report.within
+  } finally {
+    await program.stop()
+    rmSync(directory, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,76 @@
+import {
+  dayBalances,
+  type EpochBlocksData,
+  epochBlocks,
+  epochValidators,
+  type FinalizedBlock,
+} from '../../schemas/events/beacon-epoch.ts'
+import { decodeEvent, type EncodedEvent } from '../../schemas/events/codec.ts'
+import { executionBlock } from '../../schemas/events/execution-block.ts'
+
+/** Rows of the kept validators only: an event as it would be if the others were not tracked when it was made. */
+export function keepValidators(event: EncodedEvent, keeps: (validator: number) => boolean): EncodedEvent {
+  if (event.type === epochBlocks.name) return changeBlocks(event, (data) => keepInBlocks(data, keeps))
+  const type = event.type === dayBalances.name ? dayBalances : epochValidators
+  const data = decodeEvent(type as typeof epochValidators, event)
+  const columns = keepRows(data.columns, (i) => keeps(data.columns.validatorIndex[i] as number))
+  return { ...event, data: type.encode({ ...data, columns } as never) }
+}
+
+function keepInBlocks({ header, columns }: EpochBlocksData, keeps: (validator: number) => boolean): EpochBlocksData {
+  const kept = <Row extends { validatorIndex: number }>(rows: Row[]) => rows.filter((r) => keeps(r.validatorIndex))
+  return {
+    header: {
+      ...header,
+      withdrawals: kept(header.withdrawals),
+      slashings: kept(header.slashings),
+      deposits: kept(header.deposits),
+    },
+    columns: keepRows(columns, (i) => keeps(columns.validatorIndex[i] as number)),
+  }
+}
+
+function keepRows<Columns extends object>(columns: Columns, keeps: (row: number) => boolean): Columns {
+  const kept = Object.entries(columns as Record<string, Uint8Array>).map(([name, column]) => [
+    name,
+    column.filter((_, i) => keeps(i)),
+  ])
+  return Object.fromEntries(kept) as Columns
+}
+
+/** The epoch before the merge: its blocks have no execution block. */
+export function withoutExecutionBlocks(event: EncodedEvent): EncodedEvent {
+  if (event.type !== epochBlocks.name) return event
+  const preMerge = (block: FinalizedBlock): FinalizedBlock => ({
+    ...block,
+    executionBlockHash: `0x${'00'.repeat(32)}`,
+    executionBlockNumber: 0,
+  })
+  return changeBlocks(event, (data) => ({
+    ...data,
+    header: { ...data.header, blocks: data.header.blocks.map(preMerge) },
+  }))
+}
+
+function changeBlocks(event: EncodedEvent, change: (data: EpochBlocksData) => EpochBlocksData): EncodedEvent {
+  return { ...event, data: epochBlocks.encode(change(decodeEvent(epochBlocks, event))) }
+}
+
+/** Epoch of an event of the finalized stream; a day's balances belong to the epoch after `slot`. */
+export function epochOfEvent(event: EncodedEvent, slotsPerEpoch: number): number {
+  switch (event.type) {
+    case epochBlocks.name:
+      return decodeEvent(epochBlocks, event).header.epoch
+    case dayBalances.name:
+      return Math.floor((decodeEvent(dayBalances, event).header.slot + 1) / slotsPerEpoch)
+    default:
+      return decodeEvent(epochValidators, event).header.epoch
+  }
+}
+
+/** The block as it reads when its builder's payment has failed. */
+export function withFailedPayment(event: EncodedEvent): EncodedEvent {
+  const { header, columns } = decodeEvent(executionBlock, event)
+  const coinbaseTransfers = header.coinbaseTransfers.map((transfer) => ({ ...transfer, succeeded: false }))
+  return { ...event, data: executionBlock.encode({ header: { ...header, coinbaseTransfers }, columns }) }
+}
