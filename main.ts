@@ -1,8 +1,9 @@
 // Composition root: the configuration is read once, here; roles.ts and operator.ts open the ports and wire the rooms.
 
-import { Command, Option } from 'commander'
+import { Command, CommanderError, Option } from 'commander'
 import { pino } from 'pino'
 import { readConfig } from './infra/config.ts'
+import { prepareDataDirectory } from './infra/data-directory.ts'
 import {
   createToken,
   revokeToken,
@@ -22,6 +23,7 @@ const EXIT_USAGE = 2
 const SAME_SIGNAL_MS = 1_000
 
 const program = new Command('epochline')
+  .exitOverride() // before the commands, which inherit it
   .description('Staking rewards that prove themselves: chain -> event log -> ClickHouse -> REST and GraphQL.')
   .version(packageJson.version)
   .addHelpText(
@@ -114,6 +116,9 @@ async function run(command: (setting: Setting) => Promise<void>): Promise<void> 
   try {
     const config = readConfig(process.env)
     const log = pino({ name: 'epochline', level: config.logLevel }, pino.destination({ fd: 2, sync: true }))
+    if (config.mode.kind === 'embedded' || config.chain.kind === 'devnet') {
+      await prepareDataDirectory(config.dataDirectory)
+    }
     await command({ config, log, signal: stop.signal })
   } catch (error) {
     if (!(error instanceof AppError)) throw error
@@ -125,4 +130,10 @@ async function run(command: (setting: Setting) => Promise<void>): Promise<void> 
   }
 }
 
-await program.parseAsync()
+try {
+  await program.parseAsync()
+} catch (error) {
+  // Commander has printed its sentence, the help or the version.
+  if (!(error instanceof CommanderError)) throw error
+  process.exitCode = error.exitCode === 0 ? 0 : EXIT_USAGE
+}

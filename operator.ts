@@ -1,13 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { text } from 'node:stream/consumers'
-import { openBeaconSource } from './infra/chain/beacon.ts'
-import { openExecutionSource } from './infra/chain/execution.ts'
 import { openEventLog, openMigratedWarehouse } from './infra/open-ports.ts'
 import { openProgress } from './infra/progress.ts'
 import { backfill, parseBackfillRange } from './ingest/backfill.ts'
 import { rebuild } from './processors/rebuild.ts'
 import { type DayProof, findDayGaps, proveDays, proveEpochs, proveSettlements } from './processors/verify.ts'
-import { nodesOf, type Setting } from './roles.ts'
+import { nodesOf, openSources, type Setting } from './roles.ts'
 import { AppError } from './schemas/errors.ts'
 import { DAY_OFFSET_SEC, DAY_SEC, dayOfInstant, formatInstant, parseDay } from './schemas/eth/time.ts'
 import { parseRate } from './schemas/eth/units.ts'
@@ -21,7 +19,7 @@ import {
   tokenRevoked,
   validatorsTracked,
 } from './schemas/events/accounts.ts'
-import { type EncodedEvent, encodeEvent } from './schemas/events/codec.ts'
+import { decodeEvent, type EncodedEvent, encodeEvent } from './schemas/events/codec.ts'
 
 const TOKEN_BYTES = 24
 const PUBKEY = /^0x[0-9a-f]{96}$/
@@ -32,13 +30,13 @@ export async function runBackfill(
   range: { readonly from: string; readonly to: string },
 ): Promise<void> {
   const { config, log, signal } = setting
-  await using eventLog = await openEventLog(config, log)
-  const nodes = nodesOf(config)
-  await using beacon = await openBeaconSource({ urls: nodes.beaconUrls, log })
-  await using execution = await openExecutionSource({ urls: nodes.executionUrls, log })
+  await using ports = new AsyncDisposableStack()
+  const eventLog = ports.use(await openEventLog(config, log))
+  const { beacon, execution } = await openSources(nodesOf(config), { log, ports })
   const { clock } = await beacon.chain()
   const epochs = parseBackfillRange(range, clock)
   using progress = openProgress()
+  let isComplete = false
   await backfill(
     {
       beacon,
@@ -47,11 +45,20 @@ export async function runBackfill(
       network: config.network,
       log,
       concurrency: config.concurrency,
-      onProgress: ({ done, total }) => progress.update('backfill', { done, total, note: 'epochs' }),
+      onProgress({ done, total }) {
+        isComplete = done === total
+        progress.update('backfill', { done, total, note: 'epochs' })
+      },
     },
     epochs,
     signal,
   )
+  if (!isComplete) {
+    throw new AppError(
+      'usage',
+      'The backfill was interrupted: run it again with the same range, it goes on where it was.',
+    )
+  }
 }
 
 /** Empties the projections and replays the log. */
@@ -148,9 +155,19 @@ export async function revokeToken(setting: Setting): Promise<void> {
       'No token on standard input: write it there, e.g. echo "$TOKEN" | epochline admin token revoke.',
     )
   const tokenHash = hashToken(token)
+  if (!(await isTokenKnown(setting, tokenHash)))
+    throw new AppError('usage', 'No such token was ever created here: nothing was revoked.')
   await appendFacts(setting, (fact) => [
     encodeEvent(tokenRevoked, { ...fact, id: `account.token-revoked:${tokenHash}`, data: { tokenHash } }),
   ])
+}
+
+async function isTokenKnown({ config, log, signal }: Setting, tokenHash: string): Promise<boolean> {
+  await using eventLog = await openEventLog(config, log)
+  for await (const { event } of eventLog.read({ topic: 'accounts', signal })) {
+    if (event.type === tokenCreated.name && decodeEvent(tokenCreated, event).tokenHash === tokenHash) return true
+  }
+  return false
 }
 
 /** Counts validators for the account from now on. */

@@ -8,7 +8,9 @@ import { type DevnetMessage, type DevnetProcess, openDevnetProcess } from './inf
 import { DEMO_TOKEN, DEMO_VALIDATORS, demoAccountFacts } from './infra/devnet/demo-account.ts'
 import { runDevnet } from './infra/devnet/run.ts'
 import { openCounters, openEventLog, openJobQueue, openMigratedWarehouse } from './infra/open-ports.ts'
+import type { BeaconSource } from './infra/ports/beacon-source.ts'
 import type { EventLog } from './infra/ports/event-log.ts'
+import type { ExecutionSource } from './infra/ports/execution-source.ts'
 import type { Log } from './infra/ports/log.ts'
 import type { Warehouse } from './infra/ports/warehouse.ts'
 import { openProgress, type Progress } from './infra/progress.ts'
@@ -16,7 +18,7 @@ import { followHead } from './ingest/beacon.ts'
 import { followEpochs } from './ingest/epochs.ts'
 import { measureHealth } from './processors/measure-health.ts'
 import { startProcessors } from './processors/start.ts'
-import { AppError } from './schemas/errors.ts'
+import { AppError, isNodeFault } from './schemas/errors.ts'
 
 /** What every command works with. */
 export interface Setting {
@@ -28,7 +30,7 @@ export interface Setting {
 
 export type Role = 'ingest' | 'process' | 'api'
 
-type Nodes = Extract<Config['chain'], { kind: 'nodes' }>
+export type Nodes = Extract<Config['chain'], { kind: 'nodes' }>
 
 const STATUS_INTERVAL_MS = 1_000
 
@@ -58,6 +60,7 @@ export async function runRoles(setting: Setting, roles: readonly Role[]): Promis
   using progress = openProgress()
   const alone = roles.length > 1 && config.chain.kind === 'devnet'
   const devnet = alone ? ports.use(await startDevnet(eventLog, progress)) : undefined
+  const sources = has('ingest') ? await openSources(sourceUrls(config, devnet), { log, ports }) : undefined
 
   const stop = new AbortController()
   const ending = AbortSignal.any([signal, stop.signal])
@@ -73,32 +76,60 @@ export async function runRoles(setting: Setting, roles: readonly Role[]): Promis
     tasks.push(startProcessors({ eventLog, warehouse, log }, ending))
     tasks.push(showProcessing(warehouse, eventLog, progress, ending))
   }
-  if (has('ingest')) tasks.push(...(await startIngest(setting, eventLog, { ports, progress, devnet, ending })))
+  if (sources !== undefined) tasks.push(...startIngest(setting, eventLog, { sources, progress, devnet, ending }))
   if (devnet !== undefined) tasks.push(Promise.race([devnet.ended, untilAborted(ending)]))
   await allOrNone(tasks, stop)
 }
 
+function sourceUrls(config: Config, devnet: DevnetProcess | undefined): Nodes {
+  if (devnet === undefined) return nodesOf(config)
+  return { kind: 'nodes', beaconUrls: [devnet.beaconUrl], executionUrls: [devnet.executionUrl] }
+}
+
+interface Sources {
+  readonly beacon: BeaconSource
+  readonly execution: ExecutionSource
+}
+
+/** Opens both halves of the chain; they close with the ports. Throws AppError `config` that names the variable to look at. */
+export async function openSources(
+  nodes: Nodes,
+  { log, ports }: { readonly log: Log; readonly ports: AsyncDisposableStack },
+): Promise<Sources> {
+  const beacon = openBeaconSource({ urls: nodes.beaconUrls, log }).catch(blame('BEACON_URL'))
+  const execution = openExecutionSource({ urls: nodes.executionUrls, log }).catch(blame('EXECUTION_URL'))
+  const [beaconOpened, executionOpened] = await Promise.allSettled([beacon, execution])
+  for (const opened of [beaconOpened, executionOpened]) if (opened.status === 'fulfilled') ports.use(opened.value)
+  if (beaconOpened.status === 'rejected') throw beaconOpened.reason
+  if (executionOpened.status === 'rejected') throw executionOpened.reason
+  return { beacon: beaconOpened.value, execution: executionOpened.value }
+}
+
+/** Where a node has to be looked for when it is missing at the start; later outages are waited for. */
+const NODE_EXAMPLES = { BEACON_URL: 'http://127.0.0.1:5052', EXECUTION_URL: 'http://127.0.0.1:8545' } as const
+
+function blame(variable: keyof typeof NODE_EXAMPLES): (error: unknown) => never {
+  return (error) => {
+    if (!isNodeFault(error)) throw error
+    throw new AppError(
+      'config',
+      `${variable} names no node that can be used: ${error.message}; e.g. ${variable}=${NODE_EXAMPLES[variable]}.`,
+      { cause: error },
+    )
+  }
+}
+
 interface IngestParts {
-  readonly ports: AsyncDisposableStack
+  readonly sources: Sources
   readonly progress: Progress
   readonly devnet: DevnetProcess | undefined
   readonly ending: AbortSignal
 }
 
-async function startIngest(
-  setting: Setting,
-  eventLog: EventLog,
-  parts: IngestParts,
-): Promise<readonly Promise<void>[]> {
+function startIngest(setting: Setting, eventLog: EventLog, parts: IngestParts): readonly Promise<void>[] {
   const { config, log } = setting
-  const { ports, progress, devnet, ending } = parts
-  const nodes = nodesOf(config)
-  const beacon = ports.use(
-    await openBeaconSource({ urls: devnet === undefined ? nodes.beaconUrls : [devnet.beaconUrl], log }),
-  )
-  const execution = ports.use(
-    await openExecutionSource({ urls: devnet === undefined ? nodes.executionUrls : [devnet.executionUrl], log }),
-  )
+  const { sources, progress, devnet, ending } = parts
+  const { beacon, execution } = sources
   const startEpoch = devnet === undefined ? config.startEpoch : 0
   const shared = { beacon, eventLog, log, concurrency: config.concurrency, startEpoch }
   return [
@@ -162,7 +193,7 @@ export async function runDevnetRole({ config, signal }: Setting): Promise<void> 
     if (parent?.connected === true) parent.send?.(message)
   }
   using progress = parent === undefined ? openProgress() : undefined
-  await runDevnet(
+  const running = runDevnet(
     {
       seed: chain.seed,
       beaconPort: chain.beaconPort,
@@ -179,8 +210,15 @@ export async function runDevnetRole({ config, signal }: Setting): Promise<void> 
     },
     AbortSignal.any([signal, orphaned.signal]),
   )
-  // The channel to the parent would keep this process alive.
-  if (process.connected) process.disconnect?.()
+  try {
+    await running
+  } catch (error) {
+    if (parent === undefined || !(error instanceof AppError)) throw error
+    tell({ kind: 'failed', code: error.code, message: error.message }) // it is the parent's to say
+  } finally {
+    // The channel would keep this process alive; what has been told still arrives.
+    if (process.connected) process.disconnect?.()
+  }
 }
 
 function announce({ network, mode, dataDirectory }: Config, url: string, devnet: DevnetProcess | undefined): void {

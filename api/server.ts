@@ -91,11 +91,25 @@ export async function openApi(options: ApiOptions): Promise<Api> {
     return { url: await app.listen({ host, port }), [Symbol.asyncDispose]: () => app.close() }
   } catch (error) {
     await app.close()
-    if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
-      throw new AppError('usage', `Port ${port} is taken: stop the other program, or set PORT, for example 8081.`)
-    }
-    throw error
+    throw listenFailure(error, options)
   }
+}
+
+function listenFailure(error: unknown, { host, port }: ApiOptions): unknown {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  if (code === 'EADDRINUSE') {
+    return new AppError('usage', `Port ${port} is taken: stop the other program, or set PORT, for example 8081.`)
+  }
+  if (code === 'EACCES') {
+    return new AppError('config', `PORT ${port} may not be listened on by this user, for example PORT=8080 may.`)
+  }
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
+    return new AppError(
+      'config',
+      `HOST is not an address of this machine: ${JSON.stringify(host)}; e.g. HOST=127.0.0.1.`,
+    )
+  }
+  return error
 }
 
 /** A request that HTTP's own parser refuses has no route and no reply object. */

@@ -88,7 +88,7 @@ function readMode(env: Environment, dataDirectory: string): EmbeddedMode | Serve
   }
   return {
     kind: 'servers',
-    kafkaBrokers: list(env, 'KAFKA_BROKERS').map((broker) => {
+    kafkaBrokers: list(env, 'KAFKA_BROKERS', SERVER_EXAMPLES.KAFKA_BROKERS).map((broker) => {
       if (/^[^\s:/]+:\d{1,5}$/.test(broker)) return broker
       throw new AppError(
         'config',
@@ -163,11 +163,15 @@ function text(env: Environment, name: string, fallback: string): string {
   return given(env, name) ?? fallback
 }
 
-function list(env: Environment, name: string): readonly string[] {
-  return (given(env, name) ?? '')
+/** Comma-separated; empty only when the variable is unset. */
+function list(env: Environment, name: string, example: string): readonly string[] {
+  const value = given(env, name)
+  const parts = (value ?? '')
     .split(',')
     .map((part) => part.trim())
     .filter((part) => part !== '')
+  if (value === undefined || parts.length > 0) return parts
+  throw new AppError('config', `${name} is a list without entries; e.g. ${example}.`)
 }
 
 function integer(env: Environment, name: string, fallback: number, min: number, max: number): number {
@@ -231,7 +235,7 @@ function named(env: Environment, name: string, fallback: string, rule: NameRule)
 }
 
 function urls(env: Environment, name: string, example: string): readonly string[] {
-  return list(env, name).map((value) => checkedUrl(value, name, ['http:', 'https:'], example))
+  return list(env, name, example).map((value) => checkedUrl(value, name, ['http:', 'https:'], example))
 }
 
 function url(env: Environment, name: string, protocols: readonly string[], example: string): string {

@@ -10,7 +10,7 @@ import { joinRows, type TableRows } from './rows.ts'
 /** One insert per table and batch: large enough for ClickHouse, small enough for memory. */
 export const BATCH_EVENTS_MAX = 64
 /** After a batch that was not full: events that come meanwhile share one insert, which costs the same for one row as for many. */
-const LINGER_MS = 200
+const LINGER_MS = 500
 const RETRY_FIRST_MS = 250
 const RETRY_MAX_MS = 15_000
 

@@ -161,7 +161,7 @@ export interface DayGap {
 const DAY_GAPS_SQL = `
 WITH
   (SELECT any(slots_per_epoch) FROM chain) AS epoch_slots,
-  closed AS (SELECT day, intDiv(last_slot, epoch_slots) AS last_epoch FROM closed_days FINAL),
+  closed AS (SELECT day, intDiv(last_slot, greatest(1, ifNull(epoch_slots, 1))) AS last_epoch FROM closed_days FINAL),
   begun AS (
     SELECT toDate(toDateTime(genesis_time_sec + first_slot * seconds_per_slot, 'UTC') + 28800) AS day, count() AS epochs
     FROM epochs FINAL CROSS JOIN (SELECT * FROM chain FINAL LIMIT 1) AS clock

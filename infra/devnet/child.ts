@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { AppError } from '../../schemas/errors.ts'
+import { AppError, type ErrorCode } from '../../schemas/errors.ts'
 
 /** What the devnet's process tells the one that started it. */
 export type DevnetMessage =
@@ -11,6 +11,8 @@ export type DevnetMessage =
       readonly genesisTimeSec: number
     }
   | { readonly kind: 'progress'; readonly slot: number; readonly targetSlot: number }
+  /** The devnet ends because of an AppError. */
+  | { readonly kind: 'failed'; readonly code: ErrorCode; readonly message: string }
 
 export interface DevnetProcess extends AsyncDisposable {
   readonly beaconUrl: string
@@ -33,18 +35,20 @@ export async function openDevnetProcess(options: {
 }): Promise<DevnetProcess> {
   const child = fork(options.mainFile, ['devnet'], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
   const exited = once(child, 'exit')
+  const disconnected = once(child, 'disconnect')
   let stopping = false
-  const ended = exited.then(([code, signal]) => {
+  let failure: AppError | undefined
+  const ended = exited.then(async ([code, signal]) => {
+    await disconnected // what it has told last may still be on its way
     if (stopping) return new Promise<never>(() => {})
-    throw new AppError(
-      'usage',
-      `The devnet ended by itself (${signal ?? `exit code ${code}`}): its own message is above.`,
-    )
+    if (failure !== undefined) throw failure
+    throw new AppError('usage', `The devnet ended by itself (${signal ?? `exit code ${code}`}): what it said is above.`)
   })
   const ready = new Promise<Extract<DevnetMessage, { kind: 'ready' }>>((resolve) => {
     child.on('message', (message) => {
       const told = message as DevnetMessage
       if (told.kind === 'ready') resolve(told)
+      else if (told.kind === 'failed') failure = new AppError(told.code, told.message)
       else options.onProgress(told.slot, told.targetSlot)
     })
   })

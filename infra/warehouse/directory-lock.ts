@@ -20,8 +20,8 @@ export function lockDirectory(directory: string): Disposable {
     if (!(error instanceof Error) || !/database is locked/.test(error.message)) throw error
     throw new AppError(
       'usage',
-      `The warehouse directory is in use by process ${holder(pidFile)}: stop that process first, ask it over HTTP ` +
-        'instead, or name another directory.',
+      `The warehouse in this data folder is in use by process ${holder(pidFile)}: stop that process first, or name ` +
+        'another folder, e.g. EPOCHLINE_DATA=./data-2.',
       { retryable: true },
     )
   }

@@ -55,6 +55,8 @@ describe('configuration', () => {
     [{ EXECUTION_URL: 'http://a:5052' }, 'BEACON_URL'],
     [{ BEACON_FALLBACK_URLS: 'http://a:5052' }, 'BEACON_FALLBACK_URLS'],
     [{ BEACON_URL: 'ftp://a', EXECUTION_URL: 'http://a:8545' }, 'BEACON_URL'],
+    [{ BEACON_URL: ',', EXECUTION_URL: 'http://a:8545' }, 'BEACON_URL'],
+    [{ ...SERVERS, KAFKA_BROKERS: ' , ' }, 'KAFKA_BROKERS'],
     [{ ...SERVERS, KAFKA_BROKERS: 'http://127.0.0.1:9092' }, 'KAFKA_BROKERS'],
     [{ ...SERVERS, CLICKHOUSE_URL: 'localhost' }, 'CLICKHOUSE_URL'],
     [{ ...SERVERS, REDIS_URL: undefined }, 'REDIS_URL'],

@@ -1,0 +1,41 @@
+import { constants } from 'node:fs'
+import { access, mkdir, stat } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import { AppError } from '../schemas/errors.ts'
+
+/**
+ * Makes the data folder, with those above it, and sees that it can be written to. Throws AppError `config` that names
+ * EPOCHLINE_DATA when it cannot.
+ */
+export async function prepareDataDirectory(directory: string): Promise<void> {
+  try {
+    await makeFolder(resolve(directory))
+    await access(directory, constants.R_OK | constants.W_OK | constants.X_OK)
+  } catch (cause) {
+    if (!(cause instanceof Error && 'code' in cause)) throw cause
+    throw new AppError(
+      'config',
+      `EPOCHLINE_DATA is not a folder that can be written to (${cause.code}): ${JSON.stringify(directory)}; e.g. EPOCHLINE_DATA=./data.`,
+      { cause },
+    )
+  }
+}
+
+/** One folder at a time: Node's own recursive way never ends where a file system knows the parent and refuses the child. */
+async function makeFolder(path: string): Promise<void> {
+  if ((await kindOf(path)) === 'folder') return
+  if (dirname(path) !== path) await makeFolder(dirname(path))
+  try {
+    await mkdir(path)
+  } catch (error) {
+    if ((await kindOf(path)) !== 'folder') throw error // else somebody else has just made it
+  }
+}
+
+async function kindOf(path: string): Promise<'folder' | 'other'> {
+  try {
+    return (await stat(path)).isDirectory() ? 'folder' : 'other'
+  } catch {
+    return 'other' // mkdir tells why
+  }
+}
