@@ -32,11 +32,17 @@ export class EpochPipeline {
   }
 
   /**
-   * Epochs from … to, all before the checkpoint's, each handed to `take` in order. Tracked validators are those of the
-   * moment at which the run begins. Stops early when the signal aborts.
+   * Epochs from … to, all before the checkpoint's, each handed to `take` in order. The first must continue the block `after`,
+   * where one is given. Tracked validators are those of the moment at which the run begins. Stops early when the signal
+   * aborts.
    */
   async run(
-    range: { readonly from: number; readonly to: number; readonly checkpoint: FinalizedCheckpoint },
+    range: {
+      readonly from: number
+      readonly to: number
+      readonly checkpoint: FinalizedCheckpoint
+      readonly after?: string | undefined
+    },
     take: (built: BuiltEpoch) => Promise<void>,
     signal: AbortSignal,
   ): Promise<void> {
@@ -45,7 +51,7 @@ export class EpochPipeline {
     const tracked = await this.#options.tracked.refresh(firstSlotOfEpoch(chain.clock, checkpoint.epoch), signal)
     const members = (epoch: number, indices: Uint32Array) => this.#membersOf(epoch, indices)
     const build = (epoch: number) => buildEpoch({ beacon, chain, network, epoch, tracked, checkpoint, members })
-    let endRoot: string | undefined
+    let endRoot = range.after
     for await (const built of inOrder({ from, to, aheadMax: this.#aheadMax(tracked) }, build)) {
       if (signal.aborted) return
       const parent = built.blocks[0]?.parentRoot ?? built.endRoot

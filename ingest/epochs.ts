@@ -59,7 +59,9 @@ async function openFollower(options: FollowEpochsOptions, signal: AbortSignal) {
   const { beacon, eventLog, network, onProgress } = options
   const chain = await beacon.chain()
   const cursor = new Cursor(eventLog, EPOCHS_CURSOR, chain)
-  let next = (await cursor.read(signal))?.next ?? options.startEpoch ?? (await beacon.finalized()).epoch
+  const known = await cursor.read(signal)
+  let next = known?.next ?? options.startEpoch ?? (await beacon.finalized()).epoch
+  let after = known?.headRoot
   const tracked = await TrackedValidators.open({ beacon, eventLog, chain }, signal)
   const concurrency = options.concurrency ?? EPOCHS_AHEAD
   const pipeline = new EpochPipeline({ beacon, chain, tracked, network, concurrency })
@@ -74,10 +76,11 @@ async function openFollower(options: FollowEpochsOptions, signal: AbortSignal) {
       const take = async (built: BuiltEpoch) => {
         await eventLog.append('beacon.epochs', built.events)
         next = built.epoch + 1
-        await cursor.write({ next }, lastSlotOfEpoch(chain.clock, built.epoch))
+        after = built.endRoot
+        await cursor.write({ next, headRoot: after }, lastSlotOfEpoch(chain.clock, built.epoch))
         tell()
       }
-      await pipeline.run({ from: next, to, checkpoint }, take, stop)
+      await pipeline.run({ from: next, to, checkpoint, after }, take, stop)
       return true
     },
   }

@@ -18,7 +18,7 @@ export type LoggedBlock = Static<typeof LoggedBlock>
 const CursorData = Type.Object({
   /** First slot (head followers) or epoch (finalized epochs) that has not been ingested. */
   next: UInt,
-  /** Root of the newest block in the log, where the ingester follows blocks. */
+  /** Root of the newest block in the log: what is ingested next must continue it. */
   headRoot: Type.Optional(Hash),
   /** The chain that the log tells of; a node of another chain is refused. */
   genesisValidatorsRoot: Type.Optional(Hash),

@@ -173,6 +173,25 @@ test('a restart goes on where the log stops, and knows who was identified', asyn
   expect((await eventsOf('validators')).map(({ type }) => type)).toEqual([validatorsIdentified.name])
 })
 
+test('a chain that does not continue the log is waited out, and nothing of it is taken', async () => {
+  await track([1])
+  await followTo(3, chainTo(40))
+  const taken = await eventsOf('beacon.epochs')
+  const next = taken.filter(({ type }) => type === epochBlocks.name).length
+  const other = new SyntheticChain()
+  for (let slot = 1; slot <= 40; slot++) other.extend(`o${slot}`, slot, slot === 1 ? 'genesis' : `o${slot - 1}`)
+  other.finalizedEpoch = 8
+  const stop = new AbortController()
+  const warnings: string[] = []
+  const warn = (_: object, message: string): void => {
+    if (warnings.push(message) === 3) stop.abort()
+  }
+  const options = { beacon: other.beacon, eventLog, network: 'synthetic', pollMs: 5, outageWaitMs: 1 }
+  await followEpochs({ ...options, log: { ...silentLog, warn } }, stop.signal)
+  expect(warnings[0]).toContain(`epoch ${next} does not continue the epoch before it`)
+  expect(await eventsOf('beacon.epochs')).toEqual(taken)
+})
+
 test('validators that are tracked or join the registry later are taken up', async () => {
   await track([1, 9])
   const chain = chainTo(16)
