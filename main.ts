@@ -1,9 +1,7 @@
-// Composition root: the configuration is read once, here; roles.ts and operator.ts open the ports and wire the rooms.
+// The command line: the configuration is read once, here; commands/ opens the ports and wires the rooms.
 
 import { Command, CommanderError, Option } from 'commander'
 import { pino } from 'pino'
-import { readConfig } from './infra/config.ts'
-import { prepareDataDirectory } from './infra/data-directory.ts'
 import {
   createToken,
   revokeToken,
@@ -12,9 +10,11 @@ import {
   runVerify,
   setFeeRate,
   trackValidators,
-} from './operator.ts'
+} from './commands/operator.ts'
+import { runDevnetRole, runRoles, type Setting } from './commands/roles.ts'
+import { readConfig } from './infra/config.ts'
+import { prepareDataDirectory } from './infra/data-directory.ts'
 import packageJson from './package.json' with { type: 'json' }
-import { runDevnetRole, runRoles, type Setting } from './roles.ts'
 import { AppError } from './schemas/errors.ts'
 
 const EXIT_FAILED = 1

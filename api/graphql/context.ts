@@ -1,14 +1,14 @@
 import DataLoader from 'dataloader'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { type DayNumber, epochOf, firstSlotOfDay, parseDay } from '../../schemas/eth/time.ts'
-import type { DailyRewardRow, ValidatorEpochRow } from '../../schemas/tables.ts'
-import { type Horizon, selectHorizon } from '../queries/horizon.ts'
+import type { DailyRewardRow, ValidatorEpochRow } from '../../schemas/tables/tables.ts'
+import { type Horizon, selectHorizon } from '../rewards/horizon.ts'
 import {
   type ProposalRow,
   selectProposals,
   selectValidatorDays,
   selectValidatorEpochs,
-} from '../queries/validator-days.ts'
+} from '../rewards/select-validator-days.ts'
 
 export interface DaysKey {
   readonly index: number

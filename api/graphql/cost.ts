@@ -11,7 +11,7 @@ import {
   Kind,
   type SelectionSetNode,
 } from 'graphql/index.js'
-import { dayWindow } from '../day-window.ts'
+import { dayWindow } from '../rewards/day-window.ts'
 
 /** Fields that an answer may hold: about a second of work. */
 export const COST_MAX = 500_000

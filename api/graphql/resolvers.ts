@@ -2,17 +2,17 @@ import { GraphQLError } from 'graphql/index.js'
 import { formatEthFromGwei, formatEthFromWei, toWei } from '../../schemas/eth/units.ts'
 import { formatMessage, type RefusalCode } from '../../schemas/routes/envelope.ts'
 import { LIMIT_MAX, LISTED_VALIDATORS_MAX } from '../../schemas/routes/fields.ts'
-import type { DailyRewardRow, ValidatorEpochRow } from '../../schemas/tables.ts'
-import { type DayWindow, dayWindow } from '../day-window.ts'
-import { type AccountDayRow, selectAccountDays } from '../queries/rewards.ts'
-import type { ProposalRow } from '../queries/validator-days.ts'
+import type { DailyRewardRow, ValidatorEpochRow } from '../../schemas/tables/tables.ts'
+import { type DayWindow, dayWindow } from '../rewards/day-window.ts'
+import { type AccountDayRow, selectAccountDays } from '../rewards/select-rewards.ts'
+import type { ProposalRow } from '../rewards/select-validator-days.ts'
 import {
   countValidators,
   selectValidatorsAfter,
   type ValidatorFilter,
   type ValidatorStateRow,
-} from '../queries/validators.ts'
-import { toStatus } from '../validator-status.ts'
+} from '../validators/select-validators.ts'
+import { toStatus } from '../validators/validator-status.ts'
 import type { GraphqlContext } from './context.ts'
 
 interface WindowArguments {

@@ -6,7 +6,7 @@ import type { ClickHouseClientConfigOptions } from '@clickhouse/client'
 import { drainPending, Session } from 'chdb'
 import { createChdbConnection } from 'chdb/connection'
 import { AppError } from '../../schemas/errors.ts'
-import { lockDirectory } from './directory-lock.ts'
+import { lockDirectory } from '../directory-lock.ts'
 import { hasSeveralStatements } from './statements.ts'
 
 /** What `createClient({ connection })` takes: the client does not export the type's name. */

@@ -1,6 +1,6 @@
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { type ChainClock, type DayNumber, epochOf, firstSlotOfDay, formatDay } from '../../schemas/eth/time.ts'
-import type { ChainRow } from '../../schemas/tables.ts'
+import type { ChainRow } from '../../schemas/tables/tables.ts'
 
 /** What a day spans, and the epochs that must be complete before it can be closed. */
 export interface DaySpan {

@@ -1,6 +1,6 @@
 import type { Wei } from '../../schemas/eth/units.ts'
 import type { ExecutionBlockData, ExecutionBlockHeader } from '../../schemas/events/execution-block.ts'
-import type { RevenueClass } from '../../schemas/tables.ts'
+import type { RevenueClass } from '../../schemas/tables/tables.ts'
 
 /**
  * Priority fees of a block, in wei: the sum over all receipts, failed transactions included, of

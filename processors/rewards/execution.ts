@@ -2,7 +2,7 @@ import type { StoredEvent } from '../../infra/ports/event-log.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { decodeEvent } from '../../schemas/events/codec.ts'
 import { executionBlock, executionBlockReverted } from '../../schemas/events/execution-block.ts'
-import { type TableRows, versionOf } from '../rows.ts'
+import { type TableRows, versionOf } from '../loop/rows.ts'
 import { executionRevenue, priorityFeesWei } from './el-reward.ts'
 
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`

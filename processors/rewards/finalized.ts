@@ -12,8 +12,8 @@ import {
   epochValidators,
 } from '../../schemas/events/beacon-epoch.ts'
 import { decodeEvent } from '../../schemas/events/codec.ts'
-import type { LedgerKind } from '../../schemas/tables.ts'
-import { constantColumn, type TableRows, versionOf } from '../rows.ts'
+import type { LedgerKind } from '../../schemas/tables/tables.ts'
+import { constantColumn, type TableRows, versionOf } from '../loop/rows.ts'
 import { initialSlashingPenalty } from './slashing.ts'
 
 /** Rows of one event of the finalized stream (`beacon.epochs`). */

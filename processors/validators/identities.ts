@@ -1,7 +1,7 @@
 import type { StoredEvent } from '../../infra/ports/event-log.ts'
 import { decodeEvent } from '../../schemas/events/codec.ts'
 import { validatorsIdentified } from '../../schemas/events/validators.ts'
-import { constantColumn, type TableRows, versionOf } from '../rows.ts'
+import { constantColumn, type TableRows, versionOf } from '../loop/rows.ts'
 
 /** Rows of one event of `validators`. */
 export function identityRows(stored: StoredEvent): readonly TableRows[] {

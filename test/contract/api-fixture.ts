@@ -2,13 +2,13 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
-import type { Health } from '../../api/health.ts'
-import { type Api, openApi } from '../../api/server.ts'
+import type { Health } from '../../api/http/health.ts'
+import { type Api, openApi } from '../../api/http/server.ts'
 import type { QueryParams, Warehouse } from '../../infra/ports/warehouse.ts'
 import { migrate, readMigrations } from '../../infra/warehouse/migrate.ts'
 import { openWarehouse } from '../../infra/warehouse/open.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
-import type { Projection } from '../../schemas/tables.ts'
+import type { Projection } from '../../schemas/tables/tables.ts'
 
 type Value = string | number | bigint
 

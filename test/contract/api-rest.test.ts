@@ -1,6 +1,6 @@
 import { Compile } from 'typebox/compile'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { OPERATIONS } from '../../api/rest/operations.ts'
+import { OPERATIONS } from '../../api/operations.ts'
 import { ErrorEnvelope, RESULTS } from '../../schemas/routes/envelope.ts'
 import { type ApiFixture, addressOf, FAR, insertRows, openApiFixture, pubkeyOf, TOKEN } from './api-fixture.ts'
 

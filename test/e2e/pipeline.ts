@@ -5,10 +5,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readConfig } from '../../infra/config.ts'
 import { pubkeyOf, toHex } from '../../infra/devnet/consensus/keys.ts'
 import { openEventLog, openMigratedWarehouse } from '../../infra/open-ports.ts'
-import { projectors } from '../../processors/start.ts'
+import { projectors } from '../../processors/projections.ts'
 import { decodeEvent } from '../../schemas/events/codec.ts'
 import { ingestCursor } from '../../schemas/events/cursor.ts'
-import { PROJECTIONS } from '../../schemas/tables.ts'
+import { PROJECTIONS } from '../../schemas/tables/tables.ts'
 import { silentLog } from '../unit/silent-log.ts'
 import {
   blocksOf,

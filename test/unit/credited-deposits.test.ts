@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { PendingDeposit } from '../../infra/ports/beacon-source.ts'
-import { creditedToNewValidator, handledDeposits, toCreditedDeposit } from '../../ingest/credited-deposits.ts'
+import { creditedToNewValidator, handledDeposits, toCreditedDeposit } from '../../ingest/epochs/credited-deposits.ts'
 
 const G2_INFINITY = `0xc0${'00'.repeat(95)}`
 

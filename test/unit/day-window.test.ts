@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { dayStartSec, dayWindow } from '../../api/day-window.ts'
+import { dayStartSec, dayWindow } from '../../api/rewards/day-window.ts'
 import { formatDay } from '../../schemas/eth/time.ts'
 
 /** 2026-11-20 00:00:00 in UTC+8: still the 19th in UTC. */

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { executionRevenue, priorityFeesWei } from '../../processors/rewards/el-reward.ts'
-import { rateAt, splitRevenue } from '../../processors/rewards/settlement.ts'
 import { initialSlashingPenalty } from '../../processors/rewards/slashing.ts'
+import { rateAt, splitRevenue } from '../../processors/settlements/settlement.ts'
 import type { CoinbaseTransfer, ExecutionBlockHeader } from '../../schemas/events/execution-block.ts'
 
 const BUILDER = `0x${'b1'.repeat(20)}`

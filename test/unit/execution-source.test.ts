@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { openExecutionSource } from '../../infra/chain/execution.ts'
+import { openExecutionSource } from '../../infra/execution/source.ts'
 import { receiptsRoot } from '../../schemas/eth/receipts.ts'
 import { silentLog } from './silent-log.ts'
 import { openSyntheticNode, type SyntheticNode } from './synthetic-node.ts'

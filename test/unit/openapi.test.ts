@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { Compile } from 'typebox/compile'
 import { expect, test } from 'vitest'
-import { buildOpenApi } from '../../api/openapi-document.ts'
-import { OPERATIONS } from '../../api/rest/operations.ts'
+import { buildOpenApi } from '../../api/http/openapi-document.ts'
+import { OPERATIONS } from '../../api/operations.ts'
 import { PREFIX } from '../../schemas/routes/route.ts'
 
 test('the committed document is the one that the routes define: run `npm run openapi` after a change', async () => {

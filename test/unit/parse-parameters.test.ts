@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { describe, expect, test } from 'vitest'
-import { bodyParser, queryParser } from '../../api/rest/parse-parameters.ts'
+import { bodyParser, queryParser } from '../../api/http/parse-parameters.ts'
 import { formatMessage } from '../../schemas/routes/envelope.ts'
 
 const Shape = Type.Object({

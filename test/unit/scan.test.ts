@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { scanAttestationRewards, scanSyncRewards, scanValidators } from '../../infra/chain/beacon-tables.ts'
+import { scanAttestationRewards, scanSyncRewards, scanValidators } from '../../infra/beacon/tables.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { VALIDATOR_STATUSES } from '../../schemas/events/beacon-epoch.ts'
 

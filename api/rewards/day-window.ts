@@ -1,0 +1,55 @@
+import { DAY_OFFSET_SEC, DAY_SEC, type DayNumber, dayOfInstant, parseDay } from '../../schemas/eth/time.ts'
+import { type Refusal, refuse } from '../../schemas/routes/envelope.ts'
+
+/** The specification's "about one month". */
+export const WINDOW_DAYS_MAX = 31
+
+/** Days `[from, to)` in UTC+8; empty when they are equal. */
+export interface DayWindow {
+  readonly status: 'window'
+  readonly from: DayNumber
+  readonly to: DayNumber
+}
+
+export interface DateQuery {
+  readonly start_date?: string | undefined
+  readonly end_date?: string | undefined
+}
+
+/** What a query without dates means: `yesterday` (daily figures), or the `month` that ends with today (settlements). */
+export type WindowDefault = 'yesterday' | 'month'
+
+/**
+ * The UTC+8 days that a query asks for at the instant `nowMs` (Unix milliseconds).
+ * With only a start, `yesterday` ends before today and `month` with today; with only an end, `yesterday` is the one day before
+ * it and `month` the 31 days before it. The length that counts for 4003 is that from the start to the end as asked, or to today.
+ */
+export function dayWindow(nowMs: number, query: DateQuery, whenAbsent: WindowDefault): DayWindow | Refusal {
+  const today = dayOfInstant(nowMs / 1000)
+  const start = query.start_date === undefined ? undefined : parseDay(query.start_date)
+  const end = query.end_date === undefined ? undefined : parseDay(query.end_date)
+  if (query.start_date !== undefined && start === undefined) return refuse('4001', 'start_date is not YYYY-MM-DD')
+  if (query.end_date !== undefined && end === undefined) return refuse('4001', 'end_date is not YYYY-MM-DD')
+  if (start !== undefined && start > today) return refuse('4002', 'start_date')
+  if (end !== undefined && end > today) return refuse('4002', 'end_date')
+
+  if (start !== undefined) {
+    const asked = end ?? today
+    if (start > asked) return refuse('400', 'start_date is after end_date')
+    if (asked - start > WINDOW_DAYS_MAX) return refuse('4003', `start_date to end_date is ${asked - start} days`)
+    return { status: 'window', from: start, to: end ?? defaultEnd(today, whenAbsent) }
+  }
+  const to = end ?? defaultEnd(today, whenAbsent)
+  return { status: 'window', from: to - (whenAbsent === 'yesterday' ? 1 : WINDOW_DAYS_MAX), to }
+}
+
+/** Days before today are whole; settlements of today exist already. */
+function defaultEnd(today: DayNumber, whenAbsent: WindowDefault): DayNumber {
+  return whenAbsent === 'yesterday' ? today : today + 1
+}
+
+/** First instant of a UTC+8 day in Unix seconds. */
+export function dayStartSec(day: DayNumber): number {
+  // dayOfInstant's inverse: the day begins in UTC+8, eight hours before the UTC day of the same date.
+  return day * DAY_SEC - DAY_OFFSET_SEC
+}

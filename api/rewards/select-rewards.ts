@@ -1,0 +1,228 @@
+import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import { type DayNumber, formatDay } from '../../schemas/eth/time.ts'
+import { VALIDATOR_STATUSES } from '../../schemas/events/beacon-epoch.ts'
+import { ACCOUNT_INDICES } from '../http/select-accounts.ts'
+import type { Horizon } from './horizon.ts'
+
+export interface AccountDayRow {
+  readonly day: string
+  readonly el_reward_wei: string
+  readonly cl_reward_gwei: string
+  /** Validators whose income of the day is above zero. */
+  readonly earning: string
+  /** Validators that the sums are over. */
+  readonly validators: string
+  /** Validators that were activated by the end of the day and of which the whole day is not known: not in the sums. */
+  readonly missing: string
+}
+
+/** The account's closed days of `[from, to)`, ascending; days without a whole row of its validators are left out. */
+export function selectAccountDays(
+  warehouse: Warehouse,
+  query: { readonly account: string; readonly from: DayNumber; readonly to: DayNumber },
+): Promise<AccountDayRow[]> {
+  return warehouse.query<AccountDayRow>(
+    `WITH
+       mine AS (${ACCOUNT_INDICES}),
+       activations AS
+       (
+         SELECT validator_index, activation_epoch FROM validator_epochs FINAL
+         WHERE epoch = (SELECT max(epoch) FROM epochs) AND validator_index IN mine
+       ),
+       days AS
+       (
+         SELECT day, intDiv(last_slot, slots_per_epoch) AS last_epoch
+         FROM closed_days FINAL
+         CROSS JOIN (SELECT slots_per_epoch FROM chain FINAL LIMIT 1) AS clock
+         WHERE day >= {from:Date} AND day < {to:Date}
+       ),
+       expected AS
+       (
+         SELECT days.day AS day, countIf(activations.activation_epoch <= days.last_epoch) AS validators
+         FROM days CROSS JOIN activations GROUP BY days.day
+       ),
+       sums AS
+       (
+         SELECT
+           rewards.day AS day,
+           sum(rewards.el_reward_wei) AS el_reward_wei,
+           sum(rewards.cl_reward_gwei) AS cl_reward_gwei,
+           countIf(toInt256(rewards.el_reward_wei) + toInt256(rewards.cl_reward_gwei) * 1000000000 > 0) AS earning,
+           count() AS validators,
+           countIf(activations.known = 1 AND activations.activation_epoch <= days.last_epoch) AS activated
+         FROM
+         (
+           SELECT * FROM daily_rewards FINAL
+           WHERE day >= {from:Date} AND day < {to:Date} AND is_whole = 1 AND validator_index IN mine
+         ) AS rewards
+         INNER JOIN days ON days.day = rewards.day
+         LEFT JOIN (SELECT *, 1 AS known FROM activations) AS activations
+           ON activations.validator_index = rewards.validator_index
+         GROUP BY rewards.day
+       )
+     SELECT
+       sums.day AS day, sums.el_reward_wei AS el_reward_wei, sums.cl_reward_gwei AS cl_reward_gwei,
+       sums.earning AS earning, sums.validators AS validators, expected.validators - sums.activated AS missing
+     FROM sums LEFT JOIN expected ON expected.day = sums.day
+     ORDER BY day`,
+    { account: query.account, from: formatDay(query.from), to: formatDay(query.to) },
+  )
+}
+
+export interface ValidatorTotalRow {
+  readonly validator_index: number
+  readonly pubkey: string
+  readonly el_reward_wei: string
+  readonly cl_reward_gwei: string
+  readonly balance_gwei: string
+  readonly effective_balance_gwei: string
+  readonly status: number
+}
+
+export interface AccountTotalsRow {
+  /** Tracked validators, in the registry or not. */
+  readonly tracked: string
+  /** Validators with a state at the horizon: the items of all pages. */
+  readonly present: string
+  readonly active: string
+  readonly el_reward_wei: string
+  readonly cl_reward_gwei: string
+  readonly balance_gwei: string
+  readonly page: readonly ValidatorTotalRow[]
+}
+
+// Closed days come from their rows (whole or not), open days from the detail, never both: the list of open days decides. An
+// open day counts for a validator when a transition of it is known, as a closed one does: the ledger has proposals of others too.
+// FINAL leaves out reverted execution blocks. The page is cut inside the statement, so that the sums over all validators and their page come from one pass.
+const ACCOUNT_TOTALS = `
+  WITH
+    mine AS (${ACCOUNT_INDICES}),
+    income AS
+    (
+      SELECT validator_index, sum(cl_gwei) AS cl_reward_gwei, sum(el_wei) AS el_reward_wei
+      FROM
+      (
+        SELECT validator_index, sum(cl) AS cl_gwei, sum(el) AS el_wei
+        FROM
+        (
+          SELECT
+            validator_index, {noDay:Date} AS of_day, sum(cl_reward_gwei) AS cl, sum(el_reward_wei) AS el, 1 AS is_known
+          FROM daily_rewards FINAL
+          WHERE day IN (SELECT day FROM closed_days)
+            AND NOT has({openDays:Array(Date)}, day)
+            AND validator_index IN mine
+          GROUP BY validator_index
+          UNION ALL
+          SELECT
+            validator_index, day, sum(source_gwei + target_gwei + head_gwei + inactivity_gwei), toUInt256(0), 1
+          FROM validator_epochs FINAL
+          WHERE epoch IN {openEpochs:Array(UInt32)}
+            AND has({openDays:Array(Date)}, day)
+            AND validator_index IN mine
+          GROUP BY validator_index, day
+          UNION ALL
+          SELECT validator_index, day, sum(amount_gwei), toUInt256(0), 0
+          FROM ledger_entries FINAL
+          WHERE slot >= {fromSlot:UInt64} AND slot < {toSlot:UInt64} AND epoch IN {openEpochs:Array(UInt32)}
+            AND has({openDays:Array(Date)}, day)
+            AND kind IN ('sync', 'proposer', 'slashing_penalty')
+            AND validator_index IN mine
+          GROUP BY validator_index, day
+          UNION ALL
+          SELECT proposer_index, day, toInt64(0), sum(revenue_wei), 0
+          FROM
+          (
+            SELECT proposer_index, day, execution_block_hash
+            FROM finalized_blocks FINAL
+            WHERE slot >= {fromSlot:UInt64} AND slot < {toSlot:UInt64} AND epoch IN {openEpochs:Array(UInt32)}
+              AND has({openDays:Array(Date)}, day)
+              AND proposer_index IN mine
+          ) AS proposals
+          INNER JOIN
+          (
+            SELECT block_hash, revenue_wei FROM execution_blocks FINAL
+            WHERE block_hash IN
+            (
+              SELECT execution_block_hash FROM finalized_blocks
+              WHERE slot >= {fromSlot:UInt64} AND slot < {toSlot:UInt64} AND proposer_index IN mine
+            )
+          ) AS blocks ON proposals.execution_block_hash = blocks.block_hash
+          GROUP BY proposer_index, day
+        )
+        GROUP BY validator_index, of_day
+        HAVING max(is_known) = 1
+      )
+      GROUP BY validator_index
+    ),
+    items AS
+    (
+      SELECT
+        names.validator_index AS validator_index,
+        names.pubkey AS pubkey,
+        income.el_reward_wei AS el_reward_wei,
+        income.cl_reward_gwei AS cl_reward_gwei,
+        state.balance_gwei AS balance_gwei,
+        state.effective_balance_gwei AS effective_balance_gwei,
+        state.status AS status
+      FROM (SELECT validator_index, pubkey FROM validators FINAL WHERE validator_index IN mine) AS names
+      INNER JOIN
+      (
+        SELECT validator_index, balance_gwei, effective_balance_gwei, status
+        FROM validator_epochs FINAL
+        WHERE epoch = {epoch:UInt32} AND validator_index IN mine
+      ) AS state ON state.validator_index = names.validator_index
+      LEFT JOIN income ON income.validator_index = names.validator_index
+      ORDER BY validator_index
+    )
+  SELECT
+    (SELECT count() FROM account_validators FINAL WHERE account = {account:String}) AS tracked,
+    count() AS present,
+    countIf(status IN {activeStatuses:Array(UInt8)}) AS active,
+    sum(items.el_reward_wei) AS el_reward_wei,
+    sum(items.cl_reward_gwei) AS cl_reward_gwei,
+    sum(items.balance_gwei) AS balance_gwei,
+    arraySlice(
+      arraySort(item -> item.1, groupArray(CAST(
+        (validator_index, pubkey, items.el_reward_wei, items.cl_reward_gwei, items.balance_gwei,
+         items.effective_balance_gwei, status),
+        'Tuple(validator_index UInt32, pubkey String, el_reward_wei UInt256, cl_reward_gwei Int64,
+               balance_gwei Int64, effective_balance_gwei Int64, status UInt8)'))),
+      {offset:UInt64} + 1, {limit:UInt64}) AS page
+  FROM items`
+
+const ACTIVE_STATUSES = VALIDATOR_STATUSES.flatMap((status, code) => (status.startsWith('active_') ? [code] : []))
+
+/** Cumulative income up to the horizon and the state at it: sums over the account and one page of its validators. */
+export async function selectAccountTotals(
+  warehouse: Warehouse,
+  query: {
+    readonly account: string
+    readonly horizon: Horizon
+    readonly offset: number
+    readonly limit: number
+  },
+): Promise<AccountTotalsRow | undefined> {
+  const { account, horizon, offset, limit } = query
+  const [row] = await warehouse.query<AccountTotalsRow>(ACCOUNT_TOTALS, {
+    account,
+    epoch: horizon.epoch,
+    openDays: horizon.openDays,
+    openEpochs: horizon.openEpochs,
+    fromSlot: horizon.openSlots.from,
+    toSlot: horizon.openSlots.to,
+    activeStatuses: ACTIVE_STATUSES,
+    noDay: '1970-01-01',
+    offset,
+    limit,
+  })
+  return row
+}
+
+/** Validators of the account, in the registry or not. */
+export async function countTracked(warehouse: Warehouse, account: string): Promise<number> {
+  const [row] = await warehouse.query<{ tracked: string }>(
+    'SELECT count() AS tracked FROM account_validators FINAL WHERE account = {account:String}',
+    { account },
+  )
+  return Number(row?.tracked ?? 0)
+}

@@ -1,0 +1,104 @@
+import type { BeaconChain, BeaconSource, FinalizedCheckpoint } from '../../infra/ports/beacon-source.ts'
+import { AppError } from '../../schemas/errors.ts'
+import { firstSlotOfEpoch } from '../../schemas/eth/time.ts'
+import { inOrder } from '../in-order.ts'
+import type { TrackedMembers } from './epoch-blocks.ts'
+import { type BuiltEpoch, buildEpoch } from './epoch-events.ts'
+import { forkEpoch, specNumber } from './spec.ts'
+import type { TrackedSet, TrackedValidators } from './tracked-validators.ts'
+
+/** Validator rows being read at once, over all epochs: 100,000 of them are about 50 MB of JSON. */
+const ROWS_AHEAD_MAX = 250_000
+/** Sync committees remembered: the running period and its neighbours, when epochs are read side by side. */
+const COMMITTEES_MAX = 4
+
+export interface EpochPipelineOptions {
+  readonly beacon: BeaconSource
+  readonly chain: BeaconChain
+  readonly tracked: TrackedValidators
+  readonly network: string
+  /** Epochs read side by side; fewer with very many validators. */
+  readonly concurrency: number
+}
+
+/** Reads finalized epochs side by side and hands them out in order, tied to each other by parent roots. */
+export class EpochPipeline {
+  readonly #options: EpochPipelineOptions
+  readonly #committees = new Map<number, Promise<Uint32Array>>()
+  readonly #members = new Map<number, { readonly of: Uint32Array; readonly members: TrackedMembers }>()
+
+  constructor(options: EpochPipelineOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Epochs from … to, all before the checkpoint's, each handed to `take` in order. The first must continue the block `after`,
+   * where one is given. Tracked validators are those of the moment at which the run begins. Stops early when the signal
+   * aborts.
+   */
+  async run(
+    range: {
+      readonly from: number
+      readonly to: number
+      readonly checkpoint: FinalizedCheckpoint
+      readonly after?: string | undefined
+    },
+    take: (built: BuiltEpoch) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { beacon, chain, network } = this.#options
+    const { from, to, checkpoint } = range
+    const tracked = await this.#options.tracked.refresh(firstSlotOfEpoch(chain.clock, checkpoint.epoch), signal)
+    const members = (epoch: number, indices: Uint32Array) => this.#membersOf(epoch, indices)
+    const build = (epoch: number) => buildEpoch({ beacon, chain, network, epoch, tracked, checkpoint, members })
+    let endRoot = range.after
+    for await (const built of inOrder({ from, to, aheadMax: this.#aheadMax(tracked) }, build)) {
+      if (signal.aborted) return
+      const parent = built.blocks[0]?.parentRoot ?? built.endRoot
+      if (endRoot !== undefined && parent !== endRoot) {
+        throw new AppError('node_inconsistent', `epoch ${built.epoch} does not continue the epoch before it`, {
+          retryable: true,
+        })
+      }
+      endRoot = built.endRoot
+      await take(built)
+    }
+  }
+
+  #aheadMax({ indices }: TrackedSet): number {
+    const fitting = Math.floor(ROWS_AHEAD_MAX / Math.max(1, indices.length))
+    return Math.max(1, Math.min(this.#options.concurrency, fitting))
+  }
+
+  async #membersOf(epoch: number, indices: Uint32Array): Promise<TrackedMembers> {
+    const { spec } = this.#options.chain
+    if (indices.length === 0 || epoch < forkEpoch(spec, 'ALTAIR'))
+      return { indices: new Uint32Array(0), seats: new Map() }
+    const period = Math.floor(epoch / specNumber(spec, 'EPOCHS_PER_SYNC_COMMITTEE_PERIOD'))
+    const committee = await this.#committee(period, epoch)
+    const known = this.#members.get(period)
+    if (known?.of === indices) return known.members
+    const tracked = new Set(indices)
+    const seats = new Map<number, number>()
+    for (const index of committee) if (tracked.has(index)) seats.set(index, (seats.get(index) ?? 0) + 1)
+    const members = { indices: Uint32Array.from(seats.keys()).sort(), seats }
+    keep(this.#members, period, { of: indices, members })
+    return members
+  }
+
+  async #committee(period: number, epoch: number): Promise<Uint32Array> {
+    const known = this.#committees.get(period)
+    if (known !== undefined) return known
+    const asked = this.#options.beacon.syncCommittee(epoch)
+    keep(this.#committees, period, asked)
+    // A question that failed is asked again by the next epoch; who awaits it now learns of the failure.
+    asked.catch(() => this.#committees.delete(period))
+    return asked
+  }
+}
+
+function keep<Value>(map: Map<number, Value>, period: number, value: Value): void {
+  map.set(period, value)
+  const [oldest] = map.keys()
+  if (map.size > COMMITTEES_MAX && oldest !== undefined) map.delete(oldest)
+}

@@ -1,0 +1,24 @@
+import { AppError } from '../../schemas/errors.ts'
+
+type Spec = Readonly<Record<string, string>>
+
+/** First epoch of a fork; Infinity when the node does not plan it. */
+export function forkEpoch(spec: Spec, fork: string): number {
+  const text = spec[`${fork}_FORK_EPOCH`]
+  return text === undefined || BigInt(text) > Number.MAX_SAFE_INTEGER ? Number.POSITIVE_INFINITY : Number(text)
+}
+
+/** A number that the node's config/spec must have. */
+export function specNumber(spec: Spec, name: string): number {
+  const text = spec[name]
+  if (text !== undefined && /^\d+$/.test(text)) return Number(text)
+  throw new AppError('node_malformed', `the beacon node's config/spec has no number ${name}`, { retryable: true })
+}
+
+/** The quotient that the initial slashing penalty is made with (consensus-specs, slash_validator of each fork). */
+export function slashingPenaltyQuotient(spec: Spec, epoch: number): number {
+  if (epoch >= forkEpoch(spec, 'ELECTRA')) return specNumber(spec, 'MIN_SLASHING_PENALTY_QUOTIENT_ELECTRA')
+  if (epoch >= forkEpoch(spec, 'BELLATRIX')) return specNumber(spec, 'MIN_SLASHING_PENALTY_QUOTIENT_BELLATRIX')
+  if (epoch >= forkEpoch(spec, 'ALTAIR')) return specNumber(spec, 'MIN_SLASHING_PENALTY_QUOTIENT_ALTAIR')
+  return specNumber(spec, 'MIN_SLASHING_PENALTY_QUOTIENT')
+}

@@ -1,0 +1,71 @@
+import type { StoredEvent } from '../../infra/ports/event-log.ts'
+import { AppError } from '../../schemas/errors.ts'
+import { feeRateSet, tokenCreated, tokenRevoked, validatorsTracked } from '../../schemas/events/accounts.ts'
+import { decodeEvent } from '../../schemas/events/codec.ts'
+import { constantColumn, type TableRows, versionOf } from '../loop/rows.ts'
+
+/** Rows of one event of `accounts`. */
+export function accountRows(stored: StoredEvent): readonly TableRows[] {
+  const version = versionOf(stored.position)
+  switch (stored.event.type) {
+    case tokenCreated.name: {
+      const { account, tokenHash } = decodeEvent(tokenCreated, stored.event)
+      return [tokenRow(tokenHash, account, version, false)]
+    }
+    case tokenRevoked.name: {
+      const { tokenHash } = decodeEvent(tokenRevoked, stored.event)
+      return [tokenRow(tokenHash, '', version, true)]
+    }
+    case validatorsTracked.name: {
+      const { account, pubkeys } = decodeEvent(validatorsTracked, stored.event)
+      return [
+        {
+          table: 'account_validators',
+          columns: {
+            account: pubkeys.map(() => account),
+            pubkey: pubkeys,
+            version: constantColumn(pubkeys.length, version),
+          },
+        },
+      ]
+    }
+    case feeRateSet.name: {
+      const { account, rate, effectiveFrom } = decodeEvent(feeRateSet, stored.event)
+      return [
+        {
+          table: 'fee_rates',
+          columns: {
+            account: [account],
+            effective_from: Uint32Array.of(storedSec(Date.parse(effectiveFrom) / 1000)),
+            rate: [rate],
+            version: BigUint64Array.of(version),
+          },
+        },
+      ]
+    }
+    default:
+      throw new AppError('undecodable', `unknown event type ${stored.event.type} among the account facts`)
+  }
+}
+
+const STORED_SEC_MAX = 2 ** 32 - 1
+
+/**
+ * Unix seconds as DateTime holds them. "From the beginning" and "never" are often said by dates outside of 1970 to 2106; wrapped
+ * around, the first would never begin and the second would have begun long ago.
+ */
+function storedSec(unixSec: number): number {
+  return Math.min(Math.max(0, Math.floor(unixSec)), STORED_SEC_MAX)
+}
+
+function tokenRow(tokenHash: string, account: string, version: bigint, revoked: boolean): TableRows {
+  return {
+    table: 'access_tokens',
+    columns: {
+      token_hash: [tokenHash],
+      account: [account],
+      version: BigUint64Array.of(version),
+      is_deleted: Uint8Array.of(revoked ? 1 : 0),
+    },
+  }
+}

@@ -1,0 +1,69 @@
+import type { InsertColumn, InsertColumns } from '../../infra/ports/warehouse.ts'
+import type { Position } from '../../schemas/events/envelope.ts'
+import type { Projection } from '../../schemas/tables/tables.ts'
+
+/** Rows of one table, as columns. */
+export interface TableRows {
+  readonly table: Projection
+  readonly columns: InsertColumns
+}
+
+/** Version of the rows that an event makes. One more than its offset, so that sums of versions grow with every input. */
+export function versionOf(position: Position): bigint {
+  return position.offset + 1n
+}
+
+/** Joins rows of the same table into one block each; tables in the order in which they first appear, `lastTable` at the end. */
+export function joinRows(parts: readonly TableRows[], lastTable?: Projection): readonly TableRows[] {
+  const byTable = new Map<Projection, InsertColumns[]>()
+  for (const { table, columns } of parts) {
+    if (rowsIn(columns) === 0) continue
+    const blocks = byTable.get(table)
+    if (blocks === undefined) byTable.set(table, [columns])
+    else blocks.push(columns)
+  }
+  const last = lastTable === undefined ? undefined : byTable.get(lastTable)
+  if (lastTable !== undefined && last !== undefined) {
+    byTable.delete(lastTable)
+    byTable.set(lastTable, last)
+  }
+  return [...byTable].map(([table, blocks]) => ({ table, columns: joinColumns(table, blocks) }))
+}
+
+function rowsIn(columns: InsertColumns): number {
+  return Object.values(columns)[0]?.length ?? 0
+}
+
+function joinColumns(table: Projection, blocks: readonly InsertColumns[]): InsertColumns {
+  const [first] = blocks
+  if (first === undefined || blocks.length === 1) return first ?? {}
+  const joined: Record<string, InsertColumn> = {}
+  for (const name of Object.keys(first)) {
+    joined[name] = joinColumn(
+      blocks.map((block) => {
+        const column = block[name]
+        if (column === undefined) throw new Error(`rows of ${table} differ in column ${name}`)
+        return column
+      }),
+    )
+  }
+  return joined
+}
+
+function joinColumn(parts: readonly InsertColumn[]): InsertColumn {
+  const [first] = parts
+  if (first === undefined || Array.isArray(first)) return (parts as readonly string[][]).flat()
+  const length = parts.reduce((sum, part) => sum + part.length, 0)
+  const joined = new (first.constructor as new (length: number) => Uint8Array)(length)
+  let at = 0
+  for (const part of parts as readonly Uint8Array[]) {
+    joined.set(part, at)
+    at += part.length
+  }
+  return joined
+}
+
+/** A column with one value in every row. */
+export function constantColumn(rows: number, value: bigint): BigUint64Array {
+  return new BigUint64Array(rows).fill(value)
+}

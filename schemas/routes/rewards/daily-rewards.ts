@@ -1,0 +1,55 @@
+import { type Static, Type } from 'typebox'
+import { pagedEnvelopeOf } from '../envelope.ts'
+import { EndDate, EthText, Limit, Page, StartDate } from '../fields.ts'
+import { defineRoute } from '../route.ts'
+
+const DailyReward = Type.Object(
+  {
+    date: Type.String({ format: 'date', description: 'UTC+8 day.' }),
+    el_reward: EthText,
+    cl_reward: EthText,
+    total_reward: EthText,
+    validators_active_count: Type.Integer({
+      minimum: 0,
+      description: 'Validators whose income of the day, execution and consensus together, is above zero.',
+    }),
+  },
+  { additionalProperties: false },
+)
+export type DailyReward = Static<typeof DailyReward>
+
+export const dailyRewards = defineRoute({
+  id: 'getDailyRewards',
+  method: 'GET',
+  // The specification spells the path in both ways.
+  paths: ['/api/v1/validator/daily-rewards', '/api/v1/validator/daliy-rewards'],
+  summary: 'Income of the validators by day',
+  description:
+    'One item per closed UTC+8 day of `[start_date, end_date)`, by ascending date, summed over the account’s validators. ' +
+    'A day is closed when all its epochs are finalized and processed; other days are left out. Without dates: yesterday. ' +
+    'Only `start_date`: through yesterday. Only `end_date`: the day before it.',
+  query: Type.Object({
+    start_date: Type.Optional(StartDate),
+    end_date: Type.Optional(EndDate),
+    page: Page,
+    limit: Limit,
+  }),
+  response: pagedEnvelopeOf(Type.Object({ reward: Type.Array(DailyReward) }, { additionalProperties: false })),
+  refusals: ['400', '4001', '4002', '4003'],
+  example: {
+    code: '200',
+    msg: 'Success',
+    data: {
+      reward: [
+        {
+          date: '2023-07-01',
+          el_reward: '0.0197237331857824',
+          cl_reward: '0.002700123',
+          total_reward: '0.0224238561857824',
+          validators_active_count: 1,
+        },
+      ],
+    },
+    pagination: { page: 1, limit: 10, total: 1 },
+  },
+})

@@ -1,0 +1,88 @@
+import { type Static, Type } from 'typebox'
+import { pagedEnvelopeOf } from '../envelope.ts'
+import {
+  AddressText,
+  EndDate,
+  EthText,
+  LISTED_VALIDATORS_MAX,
+  Limit,
+  Page,
+  PubkeyText,
+  StartDate,
+  ValidatorIndex,
+} from '../fields.ts'
+import { defineRoute } from '../route.ts'
+
+const SettledReward = Type.Object(
+  {
+    id: Type.Integer({ minimum: 0, description: 'Record id: the block height, which no other record has.' }),
+    pubkey: PubkeyText,
+    validator_index: ValidatorIndex,
+    fee_address: AddressText,
+    el_reward: EthText,
+    fee_rate: Type.String({ pattern: '^[01](\\.\\d+)?$', description: 'Share of the service, decimal fraction.' }),
+    user_reward: EthText,
+    service_fee: EthText,
+    reward_time: Type.String({
+      pattern: '^\\d{4}-\\d{2}-\\d{2} \\d{2}:\\d{2}:\\d{2}$',
+      description: 'Time of the block, UTC+8.',
+    }),
+    block_number: Type.Integer({ minimum: 0 }),
+  },
+  { additionalProperties: false },
+)
+export type SettledReward = Static<typeof SettledReward>
+
+export const settledRewards = defineRoute({
+  id: 'getSettledRewards',
+  method: 'GET',
+  paths: ['/api/v1/cloud/validator/el/settle/rewards'],
+  summary: 'Settled execution-layer rewards',
+  description:
+    'One record per finalized block of the account’s validators whose time lies in the UTC+8 days `[start_date, end_date)`, ' +
+    'newest first. The sums cover the whole filter, not the page. Without dates: the last 31 days, today included. ' +
+    'Only `start_date`: through today. Only `end_date`: the 31 days before it.',
+  query: Type.Object({
+    start_date: Type.Optional(StartDate),
+    end_date: Type.Optional(EndDate),
+    validator_indexes: Type.Array(ValidatorIndex, {
+      default: [],
+      maxItems: LISTED_VALIDATORS_MAX,
+      description:
+        'Only these validators; empty means all of the account. `validator_indexes=1,2`, repeated keys and ' +
+        '`validator_indexes[]=1` are understood.',
+    }),
+    page: Page,
+    limit: Limit,
+  }),
+  response: pagedEnvelopeOf(
+    Type.Object(
+      { rewards: Type.Array(SettledReward), sum_reward: EthText, sum_service_fee: EthText },
+      { additionalProperties: false },
+    ),
+  ),
+  refusals: ['400', '4001', '4002', '4003'],
+  example: {
+    code: '200',
+    msg: 'Success',
+    data: {
+      rewards: [
+        {
+          id: 17600000,
+          pubkey: `0x${'a1'.repeat(48)}`,
+          validator_index: 21,
+          fee_address: `0x${'fe'.repeat(20)}`,
+          el_reward: '0.0197237331857824',
+          fee_rate: '0.3',
+          user_reward: '0.01380661323004768',
+          service_fee: '0.00591711995573472',
+          reward_time: '2023-07-01 08:00:11',
+          block_number: 17600000,
+        },
+      ],
+      sum_reward: '0.01380661323004768',
+      sum_service_fee: '0.00591711995573472',
+    },
+    pagination: { page: 1, limit: 10, total: 1 },
+  },
+})
