@@ -23,10 +23,18 @@ export interface EventType<Name extends string, Data> {
   readonly topic: Topic
   encode(data: Data): Uint8Array
   decode(bytes: Uint8Array): Data
+  /** Earlier versions: how their data becomes that of this one. A log is never rewritten, so none may be dropped. */
+  readonly older?: Readonly<Record<number, Upcast<Data>>>
 }
+
+/** Reads the data of an earlier version. What it did not name is filled in: its chain was the log's only one. */
+export type Upcast<Data> = (bytes: Uint8Array, chain: string) => Data
 
 const textEncoder = new TextEncoder()
 const textDecoder = new TextDecoder('utf-8', { fatal: true })
+
+/** The chain of a log from before events named theirs, unless its identity says otherwise. */
+export const UNNAMED_CHAIN = 'mainnet'
 
 /** What names an event type in the log. */
 export type EventIdentity<Name extends string> = Pick<EventType<Name, never>, 'name' | 'version' | 'topic'>
@@ -201,13 +209,21 @@ export function encodeEvent<Name extends string, Data>(
   }
 }
 
-/** Decodes an event that must be of this type and version; throws AppError 'undecodable' otherwise. */
-export function decodeEvent<Name extends string, Data>(type: EventType<Name, Data>, event: EncodedEvent): Data {
-  if (event.type !== type.name || event.version !== type.version) {
+/**
+ * Decodes an event that must be of this type, of its version or an earlier one; throws AppError 'undecodable' otherwise.
+ * `unnamedChain` is the chain of events from before events named theirs.
+ */
+export function decodeEvent<Name extends string, Data>(
+  type: EventType<Name, Data>,
+  event: EncodedEvent,
+  unnamedChain = UNNAMED_CHAIN,
+): Data {
+  const upcast = event.version === type.version ? type.decode : type.older?.[event.version]
+  if (event.type !== type.name || upcast === undefined) {
     throw new AppError('undecodable', `expected ${type.name} v${type.version}, found ${event.type} v${event.version}`)
   }
   try {
-    return type.decode(event.data)
+    return upcast(event.data, unnamedChain)
   } catch (cause) {
     if (cause instanceof AppError) throw cause
     throw new AppError('undecodable', `data of ${event.type} v${event.version} cannot be decoded`, { cause })
