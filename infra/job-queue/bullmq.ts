@@ -1,10 +1,20 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as delay } from 'node:timers/promises'
-import { type Job, Queue, Worker } from 'bullmq'
+import { Queue } from 'bullmq'
 import { Redis } from 'ioredis'
 import type { AddedJob, JobQueue, JobState, WorkOptions } from '../ports/job-queue.ts'
 import { withRedisErrors } from '../redis-errors.ts'
-import { JOB_LIMITS, type JobLimits } from './limits.ts'
+import { sleep, untilAborted } from '../wait.ts'
+import {
+  addedOptions,
+  requestedInputsKey,
+  requestedOptions,
+  requestedStateOf,
+  type StoredJob,
+  stateOf,
+  toBullmqId,
+} from './bullmq-jobs.ts'
+import { startWorker } from './bullmq-worker.ts'
+import { JOB_LIMITS, type JobLimits, type JobQueueOptions } from './limits.ts'
 
 /** Results are polled, first often, then less: BullMQ's own way of waiting for a job can miss its end and hang. */
 const POLL_FIRST_MS = 20
@@ -12,26 +22,14 @@ const POLL_MAX_MS = 500
 /** Commands of callers fail after this many reconnects instead of waiting for ever; workers do wait. */
 const RETRIES_MAX = 3
 
-interface StoredInput {
-  readonly input: unknown
-  /** Tells whose `add` made the job when several add one id at the same time. */
-  readonly addedBy: string
-}
-
-interface StoredOutput {
-  readonly output: unknown
-}
-
-type StoredJob = Job<StoredInput, StoredOutput>
-
 /**
  * The job queue in Redis, through BullMQ. Redis must keep what it is given: an append-only file, and `noeviction`.
- * Jobs are kept for ever, because one id is one job for ever. Throws AppError `job_queue` when Redis does not answer.
+ * Added jobs are kept for ever, because one id is one job for ever. Throws AppError `job_queue` when Redis does not answer.
  */
 export async function openBullmqJobQueue(
-  options: { readonly redisUrl: string; readonly prefix: string } & Partial<JobLimits>,
+  options: { readonly redisUrl: string; readonly prefix: string } & JobQueueOptions,
 ): Promise<JobQueue> {
-  const { redisUrl, prefix, ...limits } = options
+  const { redisUrl, prefix, log, ...limits } = options
   const redis = new Redis(redisUrl, { lazyConnect: true, maxRetriesPerRequest: RETRIES_MAX })
   redis.on('error', () => {}) // every command rejects with its own failure; without a listener ioredis prints addresses
   return withRedisErrors('job_queue', async () => {
@@ -41,77 +39,78 @@ export async function openBullmqJobQueue(
       redis.disconnect()
       throw error
     }
-    return new BullmqJobQueue(redis, prefix, { ...JOB_LIMITS, ...limits })
+    return new BullmqJobQueue({ redis, prefix, limits: { ...JOB_LIMITS, ...limits }, log })
   })
 }
 
+interface Parts {
+  readonly redis: Redis
+  readonly prefix: string
+  readonly limits: JobLimits
+  readonly log: JobQueueOptions['log']
+}
+
 class BullmqJobQueue implements JobQueue {
-  readonly #redis: Redis
-  readonly #prefix: string
-  readonly #limits: JobLimits
+  readonly #parts: Parts
   readonly #queues = new Map<string, Queue<StoredJob>>()
   readonly #working = new Set<Promise<void>>()
   readonly #closing = new AbortController()
 
-  constructor(redis: Redis, prefix: string, limits: JobLimits) {
-    this.#redis = redis
-    this.#prefix = prefix
-    this.#limits = limits
+  constructor(parts: Parts) {
+    this.#parts = parts
   }
 
   async add(name: string, id: string, input: unknown): Promise<AddedJob> {
     return withRedisErrors('job_queue', async () => {
       const queue = this.#queue(name)
       const addedBy = randomUUID()
-      const jobId = toBullmqId(id)
-      await queue.add(name, { input: input ?? null, addedBy }, { jobId })
+      await queue.add(name, { input: input ?? null, addedBy }, addedOptions(this.#parts.limits, id))
       // An id that exists is left as it is, without a word: the stored job tells who made it.
-      const stored = await queue.getJob(jobId)
-      if (stored?.data.addedBy === addedBy) return { status: 'added' }
+      const stored = await queue.getJob(toBullmqId(id))
+      if (stored !== undefined && 'addedBy' in stored.data && stored.data.addedBy === addedBy)
+        return { status: 'added' }
       return { status: 'duplicate', existing: await this.state(name, id) }
+    })
+  }
+
+  async request(name: string, id: string, input: unknown, { delayMs = 0 } = {}): Promise<void> {
+    return withRedisErrors('job_queue', async () => {
+      const { redis, prefix } = this.#parts
+      // The input first: a run that starts in between has it already, and the request then brings one run more.
+      await redis.hset(requestedInputsKey(prefix, name), id, JSON.stringify(input ?? null))
+      await this.#queue(name).add(name, { requested: id, input: input ?? null }, requestedOptions(id, delayMs))
     })
   }
 
   async state(name: string, id: string): Promise<JobState> {
     return withRedisErrors('job_queue', async () => {
       const queue = this.#queue(name)
-      const jobId = toBullmqId(id)
-      const status = await queue.getJobState(jobId)
-      switch (status) {
-        case 'unknown':
-          return { status: 'unknown' }
-        case 'completed':
-          return { status, output: (await queue.getJob(jobId))?.returnvalue.output }
-        case 'failed':
-          return { status, reason: (await queue.getJob(jobId))?.failedReason ?? '' }
-        case 'active':
-          return { status }
-        default: // waiting, delayed for a retry, …
-          return { status: 'waiting' }
-      }
+      const added = await stateOf(queue, toBullmqId(id))
+      return added.status === 'unknown' ? requestedStateOf(queue, id) : added
     })
   }
 
+  async pending(name: string): Promise<number> {
+    return withRedisErrors('job_queue', () => this.#queue(name).getJobCountByTypes('waiting', 'delayed', 'active'))
+  }
+
   async result(name: string, id: string, timeoutMs: number): Promise<JobState> {
-    const deadline = Date.now() + timeoutMs
+    const deadline = AbortSignal.any([AbortSignal.timeout(timeoutMs), this.#closing.signal])
     for (let pollMs = POLL_FIRST_MS; ; pollMs = Math.min(pollMs * 2, POLL_MAX_MS)) {
       const state = await this.state(name, id)
-      const leftMs = deadline - Date.now()
-      if (state.status === 'completed' || state.status === 'failed' || leftMs <= 0) return state
-      await delay(Math.min(pollMs, leftMs))
+      if (state.status === 'completed' || state.status === 'failed' || deadline.aborted) return state
+      await sleep(pollMs, deadline)
     }
   }
 
   async work(options: WorkOptions): Promise<void> {
     const signal = AbortSignal.any([options.signal, this.#closing.signal])
     if (signal.aborted) return
-    const aborted = Promise.withResolvers<void>()
-    signal.addEventListener('abort', () => aborted.resolve(), { once: true })
     // Workers block on a connection of their own and wait for Redis as long as it takes.
-    const connection = this.#redis.duplicate({ maxRetriesPerRequest: null, lazyConnect: false })
+    const connection = this.#parts.redis.duplicate({ maxRetriesPerRequest: null, lazyConnect: false })
     connection.on('error', () => {}) // reconnects by itself
-    const worker = this.#worker(options, connection)
-    const working = aborted.promise.then(async () => {
+    const worker = startWorker(options, { ...this.#parts, connection })
+    const working = untilAborted(signal).then(async () => {
       await worker.close() // waits for the running jobs
       connection.disconnect()
     })
@@ -120,42 +119,11 @@ class BullmqJobQueue implements JobQueue {
     this.#working.delete(working)
   }
 
-  #worker({ name, concurrency, handle }: WorkOptions, connection: Redis): Worker<StoredInput, StoredOutput> {
-    const { leaseMs, attemptsMax } = this.#limits
-    const worker = new Worker<StoredInput, StoredOutput>(
-      toBullmqId(name),
-      async (job) => {
-        const attempt = job.attemptsStarted
-        return { output: (await handle({ id: toId(job.id ?? ''), input: job.data.input, attempt })) ?? null }
-      },
-      {
-        connection,
-        prefix: this.#prefix,
-        concurrency,
-        lockDuration: leaseMs,
-        stalledInterval: leaseMs,
-        maxStalledCount: attemptsMax - 1,
-        maxStartedAttempts: attemptsMax,
-      },
-    )
-    worker.on('error', () => {}) // of the connection: the worker goes on when Redis is back
-    return worker
-  }
-
   #queue(name: string): Queue<StoredJob> {
     const existing = this.#queues.get(name)
     if (existing !== undefined) return existing
-    const { attemptsMax, retryDelayMs } = this.#limits
-    const queue = new Queue<StoredJob>(toBullmqId(name), {
-      connection: this.#redis,
-      prefix: this.#prefix,
-      defaultJobOptions: {
-        attempts: attemptsMax,
-        backoff: { type: 'exponential', delay: retryDelayMs },
-        removeOnComplete: false,
-        removeOnFail: false,
-      },
-    })
+    const { redis, prefix } = this.#parts
+    const queue = new Queue<StoredJob>(toBullmqId(name), { connection: redis, prefix })
     queue.on('error', () => {}) // the call that failed has rejected
     this.#queues.set(name, queue)
     return queue
@@ -165,15 +133,6 @@ class BullmqJobQueue implements JobQueue {
     this.#closing.abort()
     await Promise.all(this.#working)
     await Promise.all([...this.#queues.values()].map((queue) => queue.close()))
-    this.#redis.disconnect()
+    this.#parts.redis.disconnect()
   }
-}
-
-/** BullMQ refuses ids with a colon (its own separator) and ids that are integers. */
-function toBullmqId(id: string): string {
-  return `job-${encodeURIComponent(id)}`
-}
-
-function toId(bullmqId: string): string {
-  return decodeURIComponent(bullmqId.slice('job-'.length))
 }

@@ -1,114 +1,71 @@
-import { randomUUID } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import { AppError } from '../../schemas/errors.ts'
 import type { AddedJob, JobQueue, JobState, WorkOptions } from '../ports/job-queue.ts'
 import { inTransaction, openSqliteFile, withSqliteErrors } from '../sqlite-file.ts'
 import { WakeUps } from '../wake-ups.ts'
-import { JOB_LIMITS, type JobLimits } from './limits.ts'
+import { JOB_LIMITS, type JobLimits, type JobQueueOptions, reasonOf } from './limits.ts'
+import { type Claim, JOBS_SCHEMA, SqliteJobs } from './sqlite-jobs.ts'
+import { REQUESTS_SCHEMA, SqliteRequests } from './sqlite-requests.ts'
 
-/** Changes by this process wake the waiting at once; those of others, and retries that fall due, are found this often. */
+/** Changes by this process wake the waiting at once; those of others, and jobs that fall due, are found this often. */
 const POLL_MS = 200
-const REASON_CHARS_MAX = 1_000
 
-const SCHEMA_VERSION = 1
-/** `due_at` (Unix ms): a waiting job is not taken before it, an active one is taken from its worker after it. */
-const SCHEMA = `
-  CREATE TABLE IF NOT EXISTS jobs (
-    name    TEXT    NOT NULL,
-    id      TEXT    NOT NULL,
-    input   TEXT    NOT NULL,
-    status  TEXT    NOT NULL DEFAULT 'waiting' CHECK (status IN ('waiting', 'active', 'completed', 'failed')),
-    due_at  INTEGER NOT NULL,
-    attempt INTEGER NOT NULL DEFAULT 0,
-    worker  TEXT,
-    output  TEXT,
-    reason  TEXT,
-    PRIMARY KEY (name, id)
-  );
-  CREATE INDEX IF NOT EXISTS jobs_due ON jobs (name, due_at) WHERE status IN ('waiting', 'active');
-`
+/** 2: requests. A file of version 1 gets the table that it lacks. */
+const SCHEMA_VERSION = 2
 
 /**
- * The job queue in one SQLite file, for one machine; several processes may use it. When `add` has resolved, the job is on
- * the disk. Jobs are kept for ever, because one id is one job for ever.
+ * The job queue in one SQLite file, for one machine; several processes may use it. When `add` or `request` has resolved, the
+ * job is on the disk. Added jobs are kept for ever, because one id is one job for ever.
  */
-export async function openSqliteJobQueue(options: { readonly file: string } & Partial<JobLimits>): Promise<JobQueue> {
-  const { file, ...limits } = options
+export async function openSqliteJobQueue(options: { readonly file: string } & JobQueueOptions): Promise<JobQueue> {
+  const { file, log, ...limits } = options
   const db = openSqliteFile({
     file,
     code: 'job_queue',
-    schema: SCHEMA,
+    schema: JOBS_SCHEMA + REQUESTS_SCHEMA,
     schemaVersion: SCHEMA_VERSION,
     synchronous: 'FULL', // an accepted job may be a validator's exit; jobs are rare, so the fsync does not matter
   })
-  return new SqliteJobQueue(db, { ...JOB_LIMITS, ...limits })
-}
-
-function prepareStatements(db: DatabaseSync) {
-  return {
-    add: db.prepare('INSERT INTO jobs (name, id, input, due_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING'),
-    state: db.prepare('SELECT status, output, reason FROM jobs WHERE name = ? AND id = ?'),
-    due: db.prepare(
-      `SELECT id, input, attempt FROM jobs WHERE name = ? AND status IN ('waiting', 'active') AND due_at <= ? ORDER BY due_at LIMIT 1`,
-    ),
-    claim: db.prepare(
-      `UPDATE jobs SET status = 'active', worker = ?, attempt = ?, due_at = ? WHERE name = ? AND id = ?`,
-    ),
-    renew: db.prepare(`UPDATE jobs SET due_at = ? WHERE name = ? AND id = ? AND worker = ? AND status = 'active'`),
-    complete: db.prepare(
-      `UPDATE jobs SET status = 'completed', output = ? WHERE name = ? AND id = ? AND worker = ? AND status = 'active'`,
-    ),
-    retry: db.prepare(
-      `UPDATE jobs SET status = 'waiting', due_at = ? WHERE name = ? AND id = ? AND worker = ? AND status = 'active'`,
-    ),
-    fail: db.prepare(
-      `UPDATE jobs SET status = 'failed', reason = ? WHERE name = ? AND id = ? AND worker = ? AND status = 'active'`,
-    ),
-    abandon: db.prepare(`UPDATE jobs SET status = 'failed', reason = ? WHERE name = ? AND id = ?`),
-  }
-}
-
-interface ClaimedJob {
-  readonly name: string
-  readonly id: string
-  readonly input: unknown
-  readonly attempt: number
-  /** Of this claim: who has lost it writes nothing any more. */
-  readonly worker: string
+  return new SqliteJobQueue(db, { ...JOB_LIMITS, ...limits }, log)
 }
 
 class SqliteJobQueue implements JobQueue {
   readonly #db: DatabaseSync
-  readonly #sql: ReturnType<typeof prepareStatements>
+  readonly #jobs: SqliteJobs
+  readonly #requests: SqliteRequests
   readonly #limits: JobLimits
   readonly #changes = new WakeUps()
   readonly #working = new Set<Promise<void>>()
   readonly #closing = new AbortController()
 
-  constructor(db: DatabaseSync, limits: JobLimits) {
+  constructor(db: DatabaseSync, limits: JobLimits, log: JobQueueOptions['log']) {
     this.#db = db
-    this.#sql = prepareStatements(db)
+    this.#jobs = new SqliteJobs(db, limits)
+    this.#requests = new SqliteRequests(db, limits, log)
     this.#limits = limits
   }
 
   async add(name: string, id: string, input: unknown): Promise<AddedJob> {
-    const { changes } = this.#do(() => this.#sql.add.run(name, id, toJson(input), Date.now()))
-    if (Number(changes) === 0) return { status: 'duplicate', existing: await this.state(name, id) }
+    const added = this.#do(() => this.#jobs.add(name, id, input))
+    if (!added) return { status: 'duplicate', existing: await this.state(name, id) }
     this.#changes.wake(name)
     return { status: 'added' }
   }
 
+  async request(name: string, id: string, input: unknown, { delayMs = 0 } = {}): Promise<void> {
+    this.#do(() => this.#requests.request(name, id, { input, delayMs }))
+    this.#changes.wake(name)
+  }
+
   async state(name: string, id: string): Promise<JobState> {
-    const row = this.#do(() => this.#sql.state.get(name, id))
-    if (row === undefined) return { status: 'unknown' }
-    switch (row.status) {
-      case 'completed':
-        return { status: 'completed', output: JSON.parse(String(row.output)) }
-      case 'failed':
-        return { status: 'failed', reason: String(row.reason) }
-      default:
-        return { status: row.status === 'active' ? 'active' : 'waiting' }
-    }
+    return this.#do(() => {
+      const added = this.#jobs.state(name, id)
+      return added.status === 'unknown' ? this.#requests.state(name, id) : added
+    })
+  }
+
+  async pending(name: string): Promise<number> {
+    return this.#do(() => this.#jobs.pending(name) + this.#requests.pending(name))
   }
 
   async result(name: string, id: string, timeoutMs: number): Promise<JobState> {
@@ -138,12 +95,12 @@ class SqliteJobQueue implements JobQueue {
     const running = new Set<Promise<void>>()
     try {
       while (!signal.aborted) {
-        const job = running.size < concurrency ? this.#claim(name) : undefined
-        if (job === undefined) {
+        const claim = running.size < concurrency ? this.#claim(name) : undefined
+        if (claim === undefined) {
           await Promise.race([...running, this.#changes.wait(name, POLL_MS, signal)])
           continue
         }
-        const run = this.#run(job, handle).finally(() => running.delete(run))
+        const run = this.#run(name, claim, handle).finally(() => running.delete(run))
         running.add(run)
       }
     } finally {
@@ -151,46 +108,31 @@ class SqliteJobQueue implements JobQueue {
     }
   }
 
-  #claim(name: string): ClaimedJob | undefined {
-    return this.#do(() => {
-      // Looking takes no write lock, so idle workers do not disturb each other.
-      if (this.#sql.due.get(name, Date.now()) === undefined) return undefined
-      return inTransaction(this.#db, () => this.#claimDue(name))
-    })
-  }
-
-  #claimDue(name: string): ClaimedJob | undefined {
-    for (let row = this.#sql.due.get(name, Date.now()); row !== undefined; row = this.#sql.due.get(name, Date.now())) {
-      const id = String(row.id)
-      const attempt = Number(row.attempt) + 1
-      if (attempt > this.#limits.attemptsMax) {
-        // Failed attempts end as 'failed' by themselves, so this one's last worker has died.
-        this.#sql.abandon.run(`its worker died, attempt ${row.attempt} of ${this.#limits.attemptsMax}`, name, id)
-        continue
-      }
-      const worker = randomUUID()
-      this.#sql.claim.run(worker, attempt, Date.now() + this.#limits.leaseMs, name, id)
-      return { name, id, input: JSON.parse(String(row.input)), attempt, worker }
+  #claim(name: string): Claim | undefined {
+    for (const jobs of [this.#jobs, this.#requests]) {
+      const claim = this.#do(() => {
+        // Looking takes no write lock, so idle workers do not disturb each other.
+        return jobs.hasDue(name) ? inTransaction(this.#db, () => jobs.claim(name)) : undefined
+      })
+      if (claim !== undefined) return claim
     }
     return undefined
   }
 
-  async #run(job: ClaimedJob, handle: WorkOptions['handle']): Promise<void> {
-    const { name, id, input, attempt, worker } = job
-    const renewing = setInterval(() => this.#renew(job), this.#limits.leaseMs / 3)
-    const outcome = await outcomeOf(handle({ id, input, attempt }))
+  async #run(name: string, claim: Claim, handle: WorkOptions['handle']): Promise<void> {
+    const renewing = setInterval(() => this.#renew(claim), this.#limits.leaseMs / 3)
+    const outcome = await outcomeOf(() => handle({ id: claim.id, input: claim.input, attempt: claim.attempt }))
     clearInterval(renewing)
     this.#do(() => {
-      if (outcome.status === 'done') this.#sql.complete.run(toJson(outcome.output), name, id, worker)
-      else if (attempt >= this.#limits.attemptsMax) this.#sql.fail.run(outcome.reason, name, id, worker)
-      else this.#sql.retry.run(Date.now() + this.#limits.retryDelayMs * 2 ** (attempt - 1), name, id, worker)
+      if (outcome.status === 'done') claim.complete(outcome.output)
+      else claim.fail(outcome.reason)
     })
     this.#changes.wake(name)
   }
 
-  #renew({ name, id, worker }: ClaimedJob): void {
+  #renew(claim: Claim): void {
     try {
-      this.#do(() => this.#sql.renew.run(Date.now() + this.#limits.leaseMs, name, id, worker))
+      this.#do(() => claim.renew())
     } catch (error) {
       // A file that is busy now may not be at the next renewal; if it stays so, writing the outcome fails and says it.
       if (!(error instanceof AppError && error.retryable)) throw error
@@ -212,16 +154,10 @@ type Outcome =
   | { readonly status: 'done'; readonly output: unknown }
   | { readonly status: 'failed'; readonly reason: string }
 
-async function outcomeOf(handling: Promise<unknown>): Promise<Outcome> {
+async function outcomeOf(work: () => Promise<unknown>): Promise<Outcome> {
   try {
-    return { status: 'done', output: await handling }
+    return { status: 'done', output: await work() }
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    return { status: 'failed', reason: reason.slice(0, REASON_CHARS_MAX) }
+    return { status: 'failed', reason: reasonOf(error) }
   }
-}
-
-/** JSON has no `undefined`; a handler that returns nothing has the output null. */
-function toJson(value: unknown): string {
-  return JSON.stringify(value ?? null)
 }

@@ -1,49 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { describe, expect, onTestFinished, test } from 'vitest'
-import type { JobLimits } from '../../infra/job-queue/limits.ts'
-import type { JobQueue, WorkOptions } from '../../infra/ports/job-queue.ts'
-
-/** A place for one queue, empty at first. Every `open` is a further process's view of the same queue. */
-export interface JobQueuePlace extends AsyncDisposable {
-  open(limits: JobLimits): Promise<JobQueue>
-  /** Arguments for take-job.ts, which opens the queue in a process that can be killed. */
-  readonly childArguments: readonly string[]
-}
-
-const LIMITS: JobLimits = { attemptsMax: 3, leaseMs: 1_000, retryDelayMs: 20 }
-const LONG_MS = 20_000
+import { describe, expect, test } from 'vitest'
+import type { JobQueue } from '../../infra/ports/job-queue.ts'
+import { killWhenTaken, LIMITS, LONG_MS, type NewPlace, openAt, openPlace, startWork } from './job-queue-place.ts'
 
 /** What every job queue must do: the guarantees of infra/ports/job-queue.ts, each as a test. */
-export function jobQueueContract(name: string, newPlace: () => Promise<JobQueuePlace>): void {
-  async function openPlace(): Promise<JobQueuePlace> {
-    const place = await newPlace()
-    onTestFinished(() => place[Symbol.asyncDispose]())
-    return place
-  }
-
-  async function openAt(place: JobQueuePlace): Promise<JobQueue> {
-    const queue = await place.open(LIMITS)
-    onTestFinished(() => queue[Symbol.asyncDispose]())
-    return queue
-  }
-
+export function jobQueueContract(name: string, newPlace: NewPlace): void {
   async function openQueue(): Promise<JobQueue> {
-    return openAt(await openPlace())
-  }
-
-  /** Works in the background until the test ends. */
-  function startWork(queue: JobQueue, handle: WorkOptions['handle'], jobName = 'exit', concurrency = 1) {
-    const controller = new AbortController()
-    const ended = queue.work({ name: jobName, concurrency, signal: controller.signal, handle })
-    const stop = () => {
-      controller.abort()
-      return ended
-    }
-    onTestFinished(stop)
-    return { stop }
+    return openAt(await openPlace(newPlace))
   }
 
   describe(`job queue contract: ${name}`, () => {
@@ -135,7 +97,7 @@ export function jobQueueContract(name: string, newPlace: () => Promise<JobQueueP
       })
 
       test('of many simultaneous adds one makes the job', async () => {
-        const place = await openPlace()
+        const place = await openPlace(newPlace)
         const queues = [await openAt(place), await openAt(place)]
         const added = await Promise.all(
           Array.from({ length: 20 }, (_, i) => (queues[i % 2] as JobQueue).add('exit', 'a', i)),
@@ -203,7 +165,7 @@ export function jobQueueContract(name: string, newPlace: () => Promise<JobQueueP
       })
 
       test('is seen by another opening of the queue', async () => {
-        const place = await openPlace()
+        const place = await openPlace(newPlace)
         const [one, other] = [await openAt(place), await openAt(place)]
         startWork(one, async () => 'done elsewhere')
         await other.add('exit', 'a', null)
@@ -234,7 +196,7 @@ export function jobQueueContract(name: string, newPlace: () => Promise<JobQueueP
       })
 
       test('does each job once although several processes work', async () => {
-        const place = await openPlace()
+        const place = await openPlace(newPlace)
         const queues = [await openAt(place), await openAt(place)]
         const done: string[] = []
         for (const queue of queues) {
@@ -278,7 +240,7 @@ export function jobQueueContract(name: string, newPlace: () => Promise<JobQueueP
       })
 
       test('a job that takes longer than the lease is not given to another worker', async () => {
-        const place = await openPlace()
+        const place = await openPlace(newPlace)
         const queues = [await openAt(place), await openAt(place)]
         const attempts: number[] = []
         for (const queue of queues) {
@@ -296,7 +258,7 @@ export function jobQueueContract(name: string, newPlace: () => Promise<JobQueueP
       })
 
       test('a job whose worker was killed is handed to another one', async () => {
-        const place = await openPlace()
+        const place = await openPlace(newPlace)
         const queue = await openAt(place)
         await queue.add('exit', 'a', 'the input')
         await killWhenTaken(place)
@@ -308,7 +270,7 @@ export function jobQueueContract(name: string, newPlace: () => Promise<JobQueueP
       })
 
       test('a job that kills its worker every time fails in the end', async () => {
-        const place = await openPlace()
+        const place = await openPlace(newPlace)
         const queue = await openAt(place)
         await queue.add('exit', 'a', null)
         for (let i = 0; i < LIMITS.attemptsMax; i++) await killWhenTaken(place)
@@ -318,7 +280,7 @@ export function jobQueueContract(name: string, newPlace: () => Promise<JobQueueP
     })
 
     test('keeps jobs and results when it is closed and opened', async () => {
-      const place = await openPlace()
+      const place = await openPlace(newPlace)
       const before = await openAt(place)
       startWork(before, async () => 'done', 'create')
       await before.add('create', 'done before', null)
@@ -331,17 +293,4 @@ export function jobQueueContract(name: string, newPlace: () => Promise<JobQueueP
       expect(await after.result('exit', 'added before', LONG_MS)).toEqual({ status: 'completed', output: 'input' })
     })
   })
-}
-
-/** A process that takes the next job and is killed while it holds it. */
-async function killWhenTaken(place: JobQueuePlace): Promise<void> {
-  const script = join(import.meta.dirname, 'take-job.ts')
-  const child: ChildProcess = spawn(process.execPath, [script, JSON.stringify(LIMITS), ...place.childArguments], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  if (child.stdout === null) throw new Error('the child has no stdout')
-  const [line] = await once(createInterface({ input: child.stdout }), 'line')
-  expect(line).toBe('taken')
-  child.kill('SIGKILL')
-  await once(child, 'exit')
 }
