@@ -29,7 +29,7 @@ export type StoredJob = Job<StoredInput, StoredOutput>
 /** BullMQ wants a number of attempts and of dead workers; a request outlives all of them. Fits 32 bits. */
 export const UNBOUNDED = 2 ** 31 - 1
 /** Backoff that the worker computes, from its limits. */
-export const WORKERS_BACKOFF = 'of the worker'
+const WORKERS_BACKOFF = 'of the worker'
 /** Stack traces would add up over the attempts of a request; `failedReason` says what is needed. */
 const STACK_TRACES_KEPT = 0
 

@@ -35,8 +35,3 @@ export interface Position {
   readonly partition: number
   readonly offset: bigint
 }
-
-export interface Stored<E extends Envelope = Envelope> {
-  readonly position: Position
-  readonly event: E
-}

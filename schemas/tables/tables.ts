@@ -24,9 +24,7 @@ export const PROJECTIONS = {
 export type Projection = keyof typeof PROJECTIONS
 
 /** Kinds of `ledger_entries`: rewards first, then capital flows. The amount is signed by its effect on the balance. */
-export const REWARD_KINDS = ['sync', 'proposer', 'slashing_penalty'] as const
-export const FLOW_KINDS = ['withdrawal', 'deposit', 'returned_from_queue'] as const
-export type LedgerKind = (typeof REWARD_KINDS)[number] | (typeof FLOW_KINDS)[number]
+export type LedgerKind = 'sync' | 'proposer' | 'slashing_penalty' | 'withdrawal' | 'deposit' | 'returned_from_queue'
 
 /** How the execution revenue of a block was found (`execution_blocks.revenue_class`, `settlements.revenue_class`). */
 export type RevenueClass = 'local' | 'builder_payment' | 'unexplained'
