@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path/posix'
 
 /** What every adapter and every room may import besides what its line names. */
 const ADAPTER = ['schemas', 'infra/ports', 'infra/*'] as const
-const ROOM = ['schemas', 'infra/ports', 'infra/wait.ts'] as const
+const ROOM = ['schemas', 'infra/ports'] as const
 const API_FAMILY = [...ROOM, 'api/http', 'api/*'] as const
 
 /** Who may import what besides itself. Of the lines that fit a file the longest counts. Nobody but tests imports tests. */
@@ -58,8 +58,8 @@ const LIVES_IN: Readonly<Record<string, readonly string[]>> = {
   dataloader: ['api/graphql'],
 }
 
-/** Schemas are pure: of Node they use what only computes. */
-const PURE_OF_NODE: readonly string[] = ['node:crypto', 'node:zlib']
+/** Schemas are pure: of Node they use what only computes, and time's passing, for the one way to wait that all rooms share. */
+const PURE_OF_NODE: readonly string[] = ['node:crypto', 'node:zlib', 'node:timers/promises']
 
 export interface Import {
   /** As it is written: a package, or a path relative to the file. */

@@ -16,6 +16,8 @@ export interface JobQueuePlace extends AsyncDisposable {
 export type NewPlace = () => Promise<JobQueuePlace>
 
 export const LIMITS: JobLimits = { attemptsMax: 3, leaseMs: 1_000, retryDelayMs: 20, restMs: 400 }
+/** For processes that must not be taken for dead when the machine is busy. */
+export const PATIENT_LIMITS: JobLimits = { ...LIMITS, leaseMs: 2_500 }
 export const LONG_MS = 20_000
 
 export async function openPlace(newPlace: NewPlace): Promise<JobQueuePlace> {
@@ -49,9 +51,9 @@ export type JobProcessTask =
   | { readonly kind: 'work'; readonly directory: string }
 
 /** Starts job-process.ts; resolves when it has written its first line. It is killed when the test ends. */
-export async function startJobProcess(place: JobQueuePlace, task: JobProcessTask) {
+export async function startJobProcess(place: JobQueuePlace, task: JobProcessTask, limits = LIMITS) {
   const script = join(import.meta.dirname, 'job-process.ts')
-  const args = [script, JSON.stringify(LIMITS), JSON.stringify(task), ...place.childArguments]
+  const args = [script, JSON.stringify(limits), JSON.stringify(task), ...place.childArguments]
   const child: ChildProcess = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   const exited = once(child, 'exit')
   const kill = async () => {

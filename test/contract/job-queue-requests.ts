@@ -11,6 +11,7 @@ import {
   type NewPlace,
   openAt,
   openPlace,
+  PATIENT_LIMITS,
   startJobProcess,
   startWork,
 } from './job-queue-place.ts'
@@ -290,9 +291,12 @@ export function jobRequestsContract(name: string, newPlace: NewPlace): void {
         const directory = await mkdtemp(join(tmpdir(), 'epochline-job-runs-'))
         onTestFinished(() => rm(directory, { recursive: true, force: true }))
         const place = await openPlace(newPlace)
-        const queue = await openAt(place)
+        const queue = await openAt(place, PATIENT_LIMITS)
         const task = { kind: 'work', directory } as const
-        const processes = await Promise.all([startJobProcess(place, task), startJobProcess(place, task)])
+        const processes = await Promise.all([
+          startJobProcess(place, task, PATIENT_LIMITS),
+          startJobProcess(place, task, PATIENT_LIMITS),
+        ])
         const ids = ['a', 'b', 'c']
         const ROUNDS = 100
         for (let input = 0; input < ROUNDS; input++) {

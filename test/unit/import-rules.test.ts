@@ -6,10 +6,10 @@ const type = (source: string) => ({ source, typeOnly: true })
 
 describe('an import is a fault when', () => {
   test.each([
-    ['schemas/events/codec.ts', '../../infra/wait.ts', 'schemas may not import infra/wait.ts'],
+    ['schemas/events/codec.ts', '../../infra/sqlite-file.ts', 'schemas may not import infra/sqlite-file.ts'],
     ['schemas/chains.ts', '../ingest/retry.ts', 'schemas may not import ingest/retry.ts'],
     ['schemas/chains.ts', 'node:fs/promises', 'schemas are pure and may not import node:fs/promises'],
-    ['infra/ports/log.ts', '../wait.ts', 'infra/ports may not import infra/wait.ts'],
+    ['infra/ports/log.ts', '../sqlite-file.ts', 'infra/ports may not import infra/sqlite-file.ts'],
     ['infra/sqlite-file.ts', '../ingest/retry.ts', 'infra may not import ingest/retry.ts'],
     ['infra/sqlite-file.ts', './devnet/open.ts', 'infra may not import infra/devnet/open.ts'],
     ['infra/config/read.ts', '../open-ports.ts', 'infra may not import infra/open-ports.ts'],
@@ -23,6 +23,7 @@ describe('an import is a fault when', () => {
     ['infra/devnet/open.ts', '../../api/http/server.ts', 'infra/devnet may not import api/http/server.ts'],
     ['ingest/retry.ts', '../processors/loop/rows.ts', 'ingest may not import processors/loop/rows.ts'],
     ['ingest/epochs/spec.ts', '../../infra/nodes/nodes.ts', 'ingest may not import infra/nodes/nodes.ts'],
+    ['ingest/retry.ts', '../infra/sqlite-file.ts', 'ingest may not import infra/sqlite-file.ts'],
     ['ingest/epochs/spec.ts', '../../infra/devnet/open.ts', 'ingest may not import infra/devnet/open.ts'],
     ['ingest/retry.ts', '../infra/ports/log.ts', 'ingest imports infra/ports/log.ts as types only'],
     ['processors/projections.ts', '../api/operations.ts', 'processors/* may not import api/operations.ts'],
@@ -77,7 +78,6 @@ describe('an import is none when', () => {
     ['infra/devnet/consensus/chain.ts', value('../execution/chain.ts')],
     ['infra/devnet/consensus/chain.ts', value('@lodestar/state-transition')],
     ['ingest/epochs/spec.ts', type('../../infra/ports/beacon-source.ts')],
-    ['ingest/epochs/spec.ts', value('../../infra/wait.ts')],
     ['ingest/epochs/spec.ts', value('../beacon-head/head-log.ts')],
     ['processors/head/head-blocks.ts', value('../loop/rows.ts')],
     ['api/quote/prices.ts', value('../http/operation.ts')],
