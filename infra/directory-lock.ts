@@ -4,35 +4,50 @@ import { DatabaseSync } from 'node:sqlite'
 import { AppError } from '../schemas/errors.ts'
 
 /**
- * Holds the directory for this process until it is disposed or the process ends, however it ends.
+ * Holds the lock of this file until it is disposed or the process ends, however it ends; undefined when it is held already,
+ * by another process or by this one.
  *
  * The lock is SQLite's write lock on a small file: the kernel gives it back when its process dies, so no lock is ever
- * stale and two processes cannot take one over at the same time. Throws AppError `usage` naming the holder.
+ * stale and two processes cannot take one over at the same time.
  */
-export function lockDirectory(directory: string): Disposable {
-  const pidFile = join(directory, 'lock.pid')
-  const database = new DatabaseSync(join(directory, 'lock'))
+export function tryLock(file: string): Disposable | undefined {
+  const database = new DatabaseSync(file)
   try {
     database.exec('PRAGMA busy_timeout = 0')
     database.exec('BEGIN IMMEDIATE')
   } catch (error) {
     database.close()
-    if (!(error instanceof Error) || !/database is locked/.test(error.message)) throw error
-    throw new AppError(
-      'usage',
-      `The warehouse in this data folder is in use by process ${holder(pidFile)}: stop that process first, or name ` +
-        'another folder, e.g. EPOCHLINE_DATA=./data-2.',
-      { retryable: true },
-    )
+    if (error instanceof Error && /database is locked/.test(error.message)) return undefined
+    throw error
   }
-  writeFileSync(pidFile, `${process.pid}\n`)
+  writeFileSync(pidFileOf(file), `${process.pid}\n`)
   return { [Symbol.dispose]: () => database.close() }
 }
 
+/**
+ * Holds the directory for this process until it is disposed or the process ends. `what` is what the directory holds, as the
+ * beginning of a sentence. Throws AppError `usage` naming the holder.
+ */
+export function lockDirectory(directory: string, what = 'The warehouse in this data folder'): Disposable {
+  const file = join(directory, 'lock')
+  const lock = tryLock(file)
+  if (lock !== undefined) return lock
+  throw new AppError(
+    'usage',
+    `${what} is in use by process ${holderOf(file)}: stop that process first, or name another folder, e.g. ` +
+      'EPOCHLINE_DATA=./data-2.',
+    { retryable: true },
+  )
+}
+
+function pidFileOf(file: string): string {
+  return `${file}.pid`
+}
+
 /** Only for the message: the lock itself is not in this file. */
-function holder(pidFile: string): string {
+function holderOf(file: string): string {
   try {
-    return readFileSync(pidFile, 'utf8').trim()
+    return readFileSync(pidFileOf(file), 'utf8').trim()
   } catch {
     return '(just starting)'
   }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Resolves after `ms`, or as soon as the signal aborts: whoever waits asks the signal what it was. */
-export async function sleep(ms: number, signal: AbortSignal): Promise<void> {
+/** Resolves after the time, or at once when the signal aborts: a loop that waits looks at its signal anyway. */
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   try {
     await delay(ms, undefined, { signal })
   } catch (error) {
@@ -15,4 +15,17 @@ export function untilAborted(signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   signal.addEventListener('abort', () => resolve(), { once: true })
   return promise
+}
+
+/** Resolves or rejects as the promise does, or resolves at once when the signal aborts. */
+export async function settledOrAborted(promise: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  const aborted = Promise.withResolvers<void>()
+  const onAbort = () => aborted.resolve()
+  signal.addEventListener('abort', onAbort)
+  if (signal.aborted) onAbort()
+  try {
+    await Promise.race([promise, aborted.promise])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
 }

@@ -3,7 +3,7 @@ import { Queue } from 'bullmq'
 import { Redis } from 'ioredis'
 import type { AddedJob, JobQueue, JobState, WorkOptions } from '../ports/job-queue.ts'
 import { withRedisErrors } from '../redis-errors.ts'
-import { sleep, untilAborted } from '../wait.ts'
+import { pause, untilAborted } from '../wait.ts'
 import {
   addedOptions,
   requestedInputsKey,
@@ -99,7 +99,7 @@ class BullmqJobQueue implements JobQueue {
     for (let pollMs = POLL_FIRST_MS; ; pollMs = Math.min(pollMs * 2, POLL_MAX_MS)) {
       const state = await this.state(name, id)
       if (state.status === 'completed' || state.status === 'failed' || deadline.aborted) return state
-      await sleep(pollMs, deadline)
+      await pause(pollMs, deadline)
     }
   }
 
