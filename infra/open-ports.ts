@@ -17,8 +17,8 @@ import { openWarehouse } from './warehouse/open.ts'
 
 // The only file that asks which mode it is.
 
-/** Order is promised per key and every topic of today has one key: more partitions would stay empty. */
-const KAFKA_PARTITIONS = 1
+/** Of a new topic: as many processes can share its work. An existing topic keeps its number. */
+const KAFKA_PARTITIONS = 12
 const REDIS_PREFIX = 'epochline'
 
 type ModeConfig = Pick<Config, 'mode'>

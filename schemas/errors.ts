@@ -9,6 +9,7 @@ export type ErrorCode =
   | 'undecodable' // an event of the log cannot be decoded or processed: dead letter
   | 'warehouse'
   | 'event_log'
+  | 'lease_lost' // another may be writing what this lease stood for: get the lease again, read what the log says, then go on
   | 'job_queue'
   | 'counters'
 

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import kafkajs, { type Admin } from 'kafkajs'
+import type { Position } from '../../schemas/events/envelope.ts'
 import { isKafkaError, withKafkaErrors } from './kafka-errors.ts'
 
 /** With pauses doubling from 0.2 s these are about 25 s, longer than the election of a new leader. */
@@ -9,12 +10,35 @@ const PAUSE_FIRST_MS = 200
 const NON_EMPTY_GROUP = 68
 const GROUP_ID_NOT_FOUND = 69
 
-/** For each partition that holds events: the offset behind its last one. */
+/** Between two looks whether a transaction can be read; it doubles. */
+const LOOK_FIRST_MS = 1
+const LOOK_MAX_MS = 100
+/** Another open transaction in the same partition holds readers back; what is durable does not wait for its end for ever. */
+const READABLE_WAIT_MAX_MS = 5_000
+
+/**
+ * For each partition that holds records: the offset behind the last one that readers get. kafkajs asks for that offset, not
+ * for the end of the partition, which lies behind it while a transaction is open.
+ */
 export async function endOffsets(admin: Admin, topic: string): Promise<Map<number, bigint>> {
   const offsets = await ask(admin, 'read', () => admin.fetchTopicOffsets(topic))
   return new Map(
     offsets.filter(({ low, high }) => low !== high).map(({ partition, high }) => [partition, BigInt(high)]),
   )
+}
+
+/**
+ * Resolves when readers get everything up to these positions. A commit is answered before its markers have reached the
+ * partitions: for a few milliseconds its events are durable, but a read would end before them, and the next transaction of the
+ * same producer would be refused.
+ */
+export async function untilReadable(admin: Admin, topic: string, positions: readonly Position[]): Promise<void> {
+  const giveUpAt = performance.now() + READABLE_WAIT_MAX_MS
+  for (let pauseMs = LOOK_FIRST_MS; performance.now() < giveUpAt; pauseMs = Math.min(pauseMs * 2, LOOK_MAX_MS)) {
+    const ends = await endOffsets(admin, topic)
+    if (positions.every(({ partition, offset }) => (ends.get(partition) ?? 0n) > offset)) return
+    await delay(pauseMs)
+  }
 }
 
 /** Number of offsets between what the group has committed, or the beginning, and the end. */

@@ -1,8 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises'
-import type { EachBatchPayload, Kafka, KafkaMessage } from 'kafkajs'
+import type { Consumer, EachBatchPayload, Kafka } from 'kafkajs'
 import { AppError } from '../../schemas/errors.ts'
-import type { StoredEvent } from '../ports/event-log.ts'
+import type { Offsets, StoredEvent } from '../ports/event-log.ts'
+import { pause } from '../wait.ts'
+import { committedMessages } from './kafka-committed.ts'
 import { isKafkaError, toAppError } from './kafka-errors.ts'
+import { toStoredEvent } from './kafka-messages.ts'
 import { MESSAGE_BYTES_MAX } from './kafka-topics.ts'
 
 /** A member that is silent for this long is taken for dead and its partitions go to another. */
@@ -17,16 +19,37 @@ const FETCH_BYTES_MAX = 2 * MESSAGE_BYTES_MAX
 const REJOIN_FIRST_MS = 200
 const REJOIN_MAX_MS = 5_000
 
+/** Records of one partition, one after the other. */
+export interface KafkaBatch {
+  readonly partition: number
+  /** None when all that was fetched are markers of transactions and events of aborted ones. */
+  readonly events: readonly StoredEvent[]
+  /** Offset of the last record, which may be a marker. */
+  readonly last: bigint
+  /** Whether the partition still is this member's. */
+  isCurrent(): boolean
+  /** Everything up to this offset is not fetched again by this member. */
+  resolve(offset: bigint): void
+  /** Everything up to this offset is not fetched again by the group. */
+  commit(offset: bigint): Promise<void>
+  /** Between two parts of a batch: rejects when the group is being divided anew, and so ends the batch. */
+  heartbeat(): Promise<void>
+}
+
 export interface KafkaRun {
   readonly kafka: Kafka
   readonly topic: string
   readonly groupId: string
   readonly signal: AbortSignal
+  /** Where a member without committed offsets begins; asked each time that one joins. Not named = at the beginning. */
+  startAt?(): Offsets
   /** Told of every failure that is waited out. */
   onFailure(error: AppError): void
   /** `end` ends the run after this batch, with an error if there is one. What is not resolved is fetched again. */
-  onBatch(payload: EachBatchPayload, end: (outcome?: { readonly error: unknown }) => void): Promise<void>
+  onBatch(batch: KafkaBatch, end: EndRun): Promise<void>
 }
+
+export type EndRun = (outcome?: { readonly error: unknown }) => void
 
 /**
  * Runs one member of a consumer group until the signal aborts or `end` is called. Failures of Kafka that may pass are waited
@@ -34,18 +57,36 @@ export interface KafkaRun {
  * When it settles, no handler is running and the member has left its group.
  */
 export async function runKafkaConsumer(run: KafkaRun): Promise<void> {
+  await waitOutKafka(run, (succeeded) =>
+    runMember({
+      ...run,
+      onBatch: (batch, end) => {
+        succeeded()
+        return run.onBatch(batch, end)
+      },
+    }),
+  )
+}
+
+/**
+ * Makes the attempt again while it fails in a way that may pass, with pauses that double until it calls `succeeded`. Resolves
+ * with undefined when the signal aborts between two attempts.
+ */
+export async function waitOutKafka<Result>(
+  { signal, onFailure }: Pick<KafkaRun, 'signal' | 'onFailure'>,
+  attempt: (succeeded: () => void) => Promise<Result>,
+): Promise<Result | undefined> {
   let failures = 0
-  const onBatch: KafkaRun['onBatch'] = (payload, end) => {
-    failures = 0
-    return run.onBatch(payload, end)
-  }
   for (;;) {
     try {
-      return await runMember({ ...run, onBatch })
+      return await attempt(() => {
+        failures = 0
+      })
     } catch (error) {
       if (!(error instanceof AppError && error.retryable)) throw error
-      run.onFailure(error)
-      await pause(Math.min(REJOIN_FIRST_MS * 2 ** failures++, REJOIN_MAX_MS), run.signal)
+      if (!signal.aborted) onFailure(error)
+      await pause(Math.min(REJOIN_FIRST_MS * 2 ** failures++, REJOIN_MAX_MS), signal)
+      if (signal.aborted) return undefined
     }
   }
 }
@@ -54,30 +95,38 @@ async function runMember(run: KafkaRun): Promise<void> {
   const ended = Promise.withResolvers<void>()
   let ending = run.signal.aborted
   let handling: Promise<void> = Promise.resolve()
-  const end = (outcome?: { readonly error: unknown }) => {
+  const end: EndRun = (outcome) => {
     ending = true
     if (outcome === undefined) ended.resolve()
     else ended.reject(outcome.error)
+  }
+  const handle = (batch: KafkaBatch): Promise<void> => {
+    handling = handling.catch(() => undefined).then(() => (ending ? undefined : run.onBatch(batch, end)))
+    return handling
   }
   const onAbort = () => end()
   run.signal.addEventListener('abort', onAbort)
   const consumer = openConsumer(run.kafka, run.groupId)
   consumer.on(consumer.events.CRASH, ({ payload }) => end({ error: toAppError(payload.error, 'consume') }))
+  consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
+    if (payload.batchSize === 0) handle(skippedBatch(consumer, payload)).catch((error) => end({ error }))
+  })
   try {
     if (ending) return
     await consumer.connect()
     await consumer.subscribe({ topics: [run.topic], fromBeginning: true })
-    await consumer.run({
+    const running = consumer.run({
       autoCommit: false,
       eachBatchAutoResolve: false,
       // Handlers of one group never run at the same time; who wants that starts another process.
       partitionsConsumedConcurrently: 1,
-      eachBatch: (payload) => {
-        if (ending) return Promise.resolve()
-        handling = withHeartbeats(payload, () => run.onBatch(payload, end))
-        return handling
-      },
+      eachBatch: (payload) => withHeartbeats(payload, () => handle(fetchedBatch(payload))),
     })
+    // Before the first fetch, hence before `run` has resolved.
+    for (const [partition, offset] of run.startAt?.() ?? []) {
+      consumer.seek({ topic: run.topic, partition, offset: String(offset) })
+    }
+    await running
     await ended.promise
   } catch (error) {
     throw toAppError(error, 'consume')
@@ -91,7 +140,7 @@ async function runMember(run: KafkaRun): Promise<void> {
   }
 }
 
-function openConsumer(kafka: Kafka, groupId: string) {
+function openConsumer(kafka: Kafka, groupId: string): Consumer {
   return kafka.consumer({
     groupId,
     sessionTimeout: SESSION_TIMEOUT_MS,
@@ -106,6 +155,49 @@ function openConsumer(kafka: Kafka, groupId: string) {
   })
 }
 
+function fetchedBatch(payload: EachBatchPayload): KafkaBatch {
+  const { batch, isRunning, isStale, resolveOffset, commitOffsetsIfNecessary, heartbeat } = payload
+  const { topic, partition } = batch
+  const { messages, last } = committedMessages(batch)
+  return {
+    partition,
+    events: messages.map((message) => toStoredEvent(partition, message)),
+    last,
+    isCurrent: () => isRunning() && !isStale(),
+    resolve: (offset) => resolveOffset(String(offset)),
+    // Not consumer.commitOffsets: that one does nothing, silently, once the consumer has been told to stop.
+    commit: (offset) =>
+      commitOffsetsIfNecessary({ topics: [{ topic, partitions: [{ partition, offset: String(offset + 1n) }] }] }),
+    heartbeat,
+  }
+}
+
+/**
+ * Records that kafkajs has resolved without handing them over, because none of them is a committed message. The group's
+ * progress has to pass them all the same, or it would never reach the end of a partition that ends with them.
+ */
+function skippedBatch(
+  consumer: Consumer,
+  { topic, partition, lastOffset }: { readonly topic: string; readonly partition: number; readonly lastOffset: string },
+): KafkaBatch {
+  return {
+    partition,
+    events: [],
+    last: BigInt(lastOffset),
+    isCurrent: () => true,
+    resolve: () => {},
+    heartbeat: async () => {},
+    async commit(offset) {
+      try {
+        await consumer.commitOffsets([{ topic, partition, offset: String(offset + 1n) }])
+      } catch (error) {
+        // The partition has gone to another member, who will skip them as well.
+        if (!isKafkaError(error)) throw error
+      }
+    },
+  }
+}
+
 /** Keeps the member alive while `work` runs, however long it takes. */
 async function withHeartbeats(payload: EachBatchPayload, work: () => Promise<void>): Promise<void> {
   const timer = setInterval(() => {
@@ -118,29 +210,5 @@ async function withHeartbeats(payload: EachBatchPayload, work: () => Promise<voi
     await work()
   } finally {
     clearInterval(timer)
-  }
-}
-
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  try {
-    await delay(ms, undefined, { signal })
-  } catch (error) {
-    if (!signal.aborted) throw error
-  }
-}
-
-/** A message that no writer of ours has made lacks the headers: it gets a type that nothing decodes, so it is set aside. */
-export function toStoredEvent(partition: number, message: KafkaMessage): StoredEvent {
-  const header = (name: string) => message.headers?.[name]?.toString() ?? ''
-  return {
-    position: { partition, offset: BigInt(message.offset) },
-    event: {
-      id: header('id'),
-      type: header('type'),
-      version: Number(header('version')),
-      key: message.key?.toString() ?? '',
-      time: header('time'),
-      data: message.value ?? new Uint8Array(),
-    },
   }
 }

@@ -1,16 +1,17 @@
 import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
 import type { Kafka } from 'kafkajs'
-import type { StoredEvent } from '../ports/event-log.ts'
-import { type KafkaRun, runKafkaConsumer, toStoredEvent } from './kafka-consumer.ts'
+import type { Offsets, StoredEvent } from '../ports/event-log.ts'
+import { type KafkaRun, runKafkaConsumer } from './kafka-consumer.ts'
 
 export interface KafkaRead {
   readonly kafka: Kafka
   readonly topic: string
   /** A group of this read alone: kafkajs reads through groups only. */
   readonly groupId: string
-  /** For each partition to be read: the offset behind its last event. */
-  readonly ends: ReadonlyMap<number, bigint>
+  /** For each partition that has records: the offset behind its last one, which may be a marker. */
+  readonly ends: Offsets
+  readonly from: Offsets
   readonly signal: AbortSignal
   onFailure: KafkaRun['onFailure']
   /** Gets the promise of the connection's end: a reader may leave the iteration standing and never come back. */
@@ -19,9 +20,9 @@ export interface KafkaRead {
 
 /** The events of a topic up to `ends`. Rejects with the signal's reason when it aborts; leaves the group without members. */
 export async function* readKafkaTopic(read: KafkaRead): AsyncGenerator<StoredEvent> {
-  const { kafka, topic, groupId, signal } = read
-  const open = new Map(read.ends)
-  const next = new Map<number, bigint>()
+  const { kafka, topic, groupId, ends, signal } = read
+  const next = new Map([...ends].map(([partition]) => [partition, read.from.get(partition) ?? 0n]))
+  const open = new Set([...ends].filter(([partition, end]) => (next.get(partition) ?? 0n) < end).map(([id]) => id))
   if (open.size === 0) return
   const abandoned = new AbortController()
   const stop = AbortSignal.any([signal, abandoned.signal])
@@ -33,20 +34,19 @@ export async function* readKafkaTopic(read: KafkaRead): AsyncGenerator<StoredEve
     groupId,
     signal: stop,
     onFailure: read.onFailure,
-    onBatch: async ({ batch, resolveOffset, heartbeat }, end) => {
-      const last = BigInt(batch.lastOffset())
-      const until = open.get(batch.partition) ?? 0n
-      // Nothing is committed, so after a failure of Kafka the partition comes once more from its beginning.
-      const from = next.get(batch.partition) ?? 0n
-      const events = batch.messages
-        .map((message) => toStoredEvent(batch.partition, message))
-        .filter(({ position }) => position.offset >= from && position.offset < until)
-      if (last >= from) next.set(batch.partition, last + 1n)
+    startAt: () => next,
+    onBatch: async (batch, end) => {
+      const { partition, last } = batch
+      const until = ends.get(partition) ?? 0n
+      // Nothing is committed, so after a failure of Kafka the partition may come once more from its beginning.
+      const from = next.get(partition) ?? 0n
+      const events = batch.events.filter(({ position }) => position.offset >= from && position.offset < until)
+      if (last >= from) next.set(partition, last + 1n)
       await writeOrStop(batches, events, stop)
-      resolveOffset(String(last))
-      if (last + 1n >= until) open.delete(batch.partition)
+      if (last + 1n >= until) open.delete(partition)
       if (open.size === 0) return end()
-      await heartbeat()
+      batch.resolve(last)
+      await batch.heartbeat()
     },
   })
   const ended = run.then(

@@ -10,8 +10,12 @@ const COMPACTION_LAG_MS = 24 * 60 * 60 * 1000
 /** From this many copies on, two must have an event before `append` resolves; with fewer, one broker could stop all. */
 const REPLICAS_FOR_TWO_COPIES = 3
 
+/** Holds no events: the groups that decide who holds a lease are about its one partition. */
+const LEASE_TOPIC = 'leases'
+
 export interface TopicLayout {
   readonly topicPrefix: string
+  /** Of topics that are created; a topic that exists keeps its number. */
   readonly partitions: number
   readonly replicationFactor: number
 }
@@ -23,15 +27,24 @@ export interface TopicLayout {
 export async function openTopics(admin: Admin, layout: TopicLayout): Promise<ReadonlyMap<Topic, number>> {
   const existing = new Set(await admin.listTopics())
   const missing = TOPICS.filter((topic) => !existing.has(layout.topicPrefix + topic))
-  if (missing.length > 0) {
-    // Another process may create them at the same moment: kafkajs then answers false instead of failing.
-    await admin.createTopics({ waitForLeaders: true, topics: missing.map((topic) => topicConfig(topic, layout)) })
+  const wanted = missing.map((topic) => topicConfig(topic, layout))
+  if (!existing.has(leaseTopic(layout))) {
+    wanted.push({ topic: leaseTopic(layout), numPartitions: 1, replicationFactor: layout.replicationFactor })
   }
-  await refuseForgetfulTopics(admin, layout)
-  const names = TOPICS.map((topic) => layout.topicPrefix + topic)
+  if (wanted.length > 0) {
+    // Another process may create them at the same moment: kafkajs then answers false instead of failing. It can wait for
+    // their leaders, but fails when a broker has not heard of a topic yet; the question below is asked until all answer.
+    await admin.createTopics({ waitForLeaders: false, topics: wanted })
+  }
+  const names = [...TOPICS.map((topic) => layout.topicPrefix + topic), leaseTopic(layout)]
   const { topics } = await ask(admin, 'open', () => admin.fetchTopicMetadata({ topics: names }))
+  await refuseForgetfulTopics(admin, layout)
   const partitions = new Map(topics.map(({ name, partitions }) => [name, partitions.length]))
   return new Map(TOPICS.map((topic) => [topic, partitions.get(layout.topicPrefix + topic) ?? 0]))
+}
+
+export function leaseTopic({ topicPrefix }: Pick<TopicLayout, 'topicPrefix'>): string {
+  return topicPrefix + LEASE_TOPIC
 }
 
 function topicConfig(topic: Topic, { topicPrefix, partitions, replicationFactor }: TopicLayout): ITopicConfig {

@@ -1,14 +1,16 @@
 import { randomUUID } from 'node:crypto'
-import kafkajs, { type Admin, type Kafka, type LogEntry } from 'kafkajs'
+import kafkajs, { type Admin, type CompressionTypes, type Kafka, type LogEntry } from 'kafkajs'
 import { AppError } from '../../schemas/errors.ts'
 import type { EncodedEvent, Topic } from '../../schemas/events/codec.ts'
 import type { Position } from '../../schemas/events/envelope.ts'
-import type { ConsumeOptions, EventLog, StoredEvent } from '../ports/event-log.ts'
-import { deleteGroup, endOffsets, groupLag } from './kafka-admin.ts'
-import { runKafkaConsumer, toStoredEvent } from './kafka-consumer.ts'
+import type { ConsumeOptions, EventLog, Lease, Offsets, ReadOptions, StoredEvent } from '../ports/event-log.ts'
+import { deleteGroup, endOffsets, groupLag, untilReadable } from './kafka-admin.ts'
+import { type KafkaBatch, runKafkaConsumer, waitOutKafka } from './kafka-consumer.ts'
 import { withKafkaErrors } from './kafka-errors.ts'
+import { openKafkaLease } from './kafka-lease.ts'
+import { type KafkaTopic, openKafkaTopic } from './kafka-messages.ts'
 import { readKafkaTopic } from './kafka-read.ts'
-import { openTopics, type TopicLayout } from './kafka-topics.ts'
+import { leaseTopic, openTopics, type TopicLayout } from './kafka-topics.ts'
 import { KafkaTopicWriter } from './kafka-writer.ts'
 
 const CONNECT_TIMEOUT_MS = 5_000
@@ -19,6 +21,8 @@ const RETRY_FIRST_MS = 200
 const RETRY_PAUSE_MAX_MS = 5_000
 /** kafkajs warns of this with every idempotent producer; KafkaTopicWriter says how it is dealt with. */
 const LIMITED_RETRIES = 'Limiting retries for the idempotent producer'
+/** Kafka's answer, also as the message of an error, while the transaction before is being completed: asked again at once. */
+const CONCURRENT_TRANSACTION = /while another concurrent operation on the same transaction was ongoing/
 /** A handler gets no more than this at once, so that a topic of large events does not fill the memory; one event always fits. */
 const BATCH_BYTES_MAX = 16 * 1024 * 1024
 
@@ -43,27 +47,36 @@ export interface KafkaEventLogOptions extends TopicLayout {
  * When `append` has resolved, all in-sync replicas have the events; with three or more copies that is at least two brokers.
  * Events with one key are in one partition, in append order; `Position.offset` is Kafka's offset. The number of partitions of
  * a topic must not be changed afterwards: keys would move, and with them their order and their versions.
+ *
+ * A lease's events are appended in transactions; readers get them when these are committed, which is before `append` resolves.
+ * While a transaction is open, readers wait before its partition's first event of it: see kafka-lease.ts for how long.
  * Throws AppError: `config` when an existing topic would lose events, `event_log` when no broker answers.
  */
 export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<EventLog> {
   const log = options.log ?? ((line) => line.level === 'error' && process.stderr.write(`${line.message}\n`))
-  const kafka = new kafkajs.Kafka({
-    clientId: options.clientId,
-    brokers: [...options.brokers],
-    connectionTimeout: CONNECT_TIMEOUT_MS,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    retry: { retries: RETRIES_MAX, initialRetryTime: RETRY_FIRST_MS, maxRetryTime: RETRY_PAUSE_MAX_MS },
-    logLevel: kafkajs.logLevel.WARN,
-    logCreator: () => (entry) => {
-      if (!entry.log.message.startsWith(LIMITED_RETRIES)) log(toLogLine(entry))
-    },
-  })
+  const newClient = () =>
+    new kafkajs.Kafka({
+      clientId: options.clientId,
+      brokers: [...options.brokers],
+      connectionTimeout: CONNECT_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      retry: { retries: RETRIES_MAX, initialRetryTime: RETRY_FIRST_MS, maxRetryTime: RETRY_PAUSE_MAX_MS },
+      logLevel: kafkajs.logLevel.WARN,
+      logCreator: () => (entry) => {
+        if (!isExpected(entry)) log(toLogLine(entry))
+      },
+    })
+  const kafka = newClient()
   const admin = kafka.admin()
   return withKafkaErrors('open', async () => {
     try {
       await admin.connect()
       const partitions = await openTopics(admin, options)
-      return new KafkaEventLog({ ...options, kafka, admin, partitions, log })
+      const topics = new Map<Topic, KafkaTopic>()
+      for (const [topic, count] of partitions) topics.set(topic, openKafkaTopic(options.topicPrefix + topic, count))
+      const { GZIP, None } = kafkajs.CompressionTypes
+      const compression = options.compression === 'gzip' ? GZIP : None
+      return new KafkaEventLog({ topicPrefix: options.topicPrefix, compression, kafka, newClient, admin, topics, log })
     } catch (error) {
       await admin.disconnect()
       throw error
@@ -71,16 +84,24 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
   })
 }
 
-type Wiring = Pick<KafkaEventLogOptions, 'topicPrefix' | 'compression'> & {
+interface Wiring {
+  readonly topicPrefix: string
+  readonly compression: CompressionTypes
   readonly kafka: Kafka
+  /**
+   * For each member of a group that may have others in this process: members on one client share, unawares, what kafkajs
+   * remembers of their group's offsets, and one that is given no partition empties it for all.
+   */
+  newClient(): Kafka
   readonly admin: Admin
-  readonly partitions: ReadonlyMap<Topic, number>
+  readonly topics: ReadonlyMap<Topic, KafkaTopic>
   readonly log: (line: KafkaLogLine) => void
 }
 
 class KafkaEventLog implements EventLog {
   readonly #wiring: Wiring
   readonly #writers = new Map<Topic, KafkaTopicWriter>()
+  readonly #leases = new Set<Lease>()
   readonly #running = new Set<Promise<void>>()
   readonly #closing = new AbortController()
 
@@ -96,13 +117,8 @@ class KafkaEventLog implements EventLog {
   #writer(topic: Topic): KafkaTopicWriter {
     const existing = this.#writers.get(topic)
     if (existing !== undefined) return existing
-    const { kafka, compression = 'none', partitions } = this.#wiring
-    const writer = new KafkaTopicWriter({
-      kafka,
-      topic: this.#nameOf(topic),
-      partitions: partitions.get(topic) ?? 0,
-      compression,
-    })
+    const { kafka, compression } = this.#wiring
+    const writer = new KafkaTopicWriter({ kafka, topic: this.#topic(topic), compression })
     this.#writers.set(topic, writer)
     return writer
   }
@@ -121,60 +137,57 @@ class KafkaEventLog implements EventLog {
   }
 
   async #consume({ topic, group, maxBatch, handle }: ConsumeOptions, signal: AbortSignal): Promise<void> {
-    const name = this.#nameOf(topic)
     await runKafkaConsumer({
-      kafka: this.#wiring.kafka,
-      topic: name,
+      kafka: this.#wiring.newClient(),
+      topic: this.#topic(topic).name,
       groupId: this.#groupId(topic, group),
       signal,
       onFailure: this.#waitedOut,
-      onBatch: async ({ batch, isRunning, isStale, resolveOffset, commitOffsetsIfNecessary, heartbeat }, end) => {
-        for (const events of batchesOf(
-          batch.messages.map((m) => toStoredEvent(batch.partition, m)),
-          maxBatch,
-        )) {
-          if (signal.aborted || !isRunning() || isStale()) return
+      onBatch: async (batch, end) => {
+        for (const { events, last } of partsOf(batch, maxBatch)) {
+          if (signal.aborted || !batch.isCurrent()) return
           try {
-            await handle(events)
+            if (events.length > 0) await handle(events)
           } catch (error) {
             return end({ error: new HandlerFailure(error) })
           }
-          const last = events.at(-1)?.position.offset ?? -1n
-          resolveOffset(String(last))
-          // Not consumer.commitOffsets: that one does nothing, silently, once the consumer has been told to stop.
-          const partitions = [{ partition: batch.partition, offset: String(last + 1n) }]
-          await commitOffsetsIfNecessary({ topics: [{ topic: name, partitions }] })
-          await heartbeat()
+          batch.resolve(last)
+          await batch.commit(last)
+          await batch.heartbeat()
         }
       },
     })
   }
 
-  read({ topic, signal }: { readonly topic: Topic; readonly signal: AbortSignal }): AsyncIterable<StoredEvent> {
-    const ends = endOffsets(this.#wiring.admin, this.#nameOf(topic))
+  read({ topic, signal, from = new Map() }: ReadOptions): AsyncIterable<StoredEvent> {
+    const ends = this.ends(topic)
     ends.catch(() => undefined) // asked for at once, because "now" is the moment of the call; awaited by the iteration
-    return this.#readTo(ends, topic, AbortSignal.any([signal, this.#closing.signal]))
+    return this.#readTo(ends, { topic, signal: AbortSignal.any([signal, this.#closing.signal]), from })
   }
 
-  async *#readTo(asked: Promise<Map<number, bigint>>, topic: Topic, signal: AbortSignal): AsyncGenerator<StoredEvent> {
+  async *#readTo(asked: Promise<Offsets>, { topic, signal, from }: Required<ReadOptions>): AsyncGenerator<StoredEvent> {
     const ends = await asked
-    if (ends.size === 0) return
+    if ([...ends].every(([partition, end]) => (from.get(partition) ?? 0n) >= end)) return
     const { kafka, topicPrefix } = this.#wiring
     const groupId = `${topicPrefix}read.${randomUUID()}`
-    const track = (connected: Promise<void>) => this.#track(connected)
     try {
       yield* readKafkaTopic({
         kafka,
-        topic: this.#nameOf(topic),
+        topic: this.#topic(topic).name,
         groupId,
         ends,
+        from,
         signal,
-        track,
+        track: (connected) => this.#track(connected),
         onFailure: this.#waitedOut,
       })
     } finally {
       await this.#forgetGroup(groupId)
     }
+  }
+
+  async ends(topic: Topic): Promise<Offsets> {
+    return endOffsets(this.#wiring.admin, this.#topic(topic).name)
   }
 
   readonly #waitedOut = (error: AppError): void => {
@@ -197,9 +210,9 @@ class KafkaEventLog implements EventLog {
     }
   }
 
-  /** In a compacted topic this counts also the events that Kafka has dropped since. */
+  /** This counts also the markers that follow a lease's events, and in a compacted topic the events dropped since. */
   async lag(topic: Topic, group: string): Promise<bigint> {
-    return groupLag(this.#wiring.admin, this.#nameOf(topic), this.#groupId(topic, group))
+    return groupLag(this.#wiring.admin, this.#topic(topic).name, this.#groupId(topic, group))
   }
 
   /** A group without progress starts at the beginning, and only the broker knows whether another process consumes. */
@@ -209,8 +222,43 @@ class KafkaEventLog implements EventLog {
     }
   }
 
-  #nameOf(topic: Topic): string {
-    return this.#wiring.topicPrefix + topic
+  async lease(name: string, signal: AbortSignal): Promise<Lease> {
+    const taken = this.#waitForLease(name, AbortSignal.any([signal, this.#closing.signal]))
+    this.#track(
+      taken.then(
+        () => undefined,
+        () => undefined,
+      ),
+    )
+    return taken
+  }
+
+  async #waitForLease(name: string, signal: AbortSignal): Promise<Lease> {
+    const { newClient, admin, compression, topicPrefix } = this.#wiring
+    const kafka = newClient()
+    const lease = await waitOutKafka({ signal, onFailure: this.#waitedOut }, () =>
+      openKafkaLease({
+        kafka,
+        name,
+        leaseTopic: leaseTopic({ topicPrefix }),
+        groupId: `${topicPrefix}lease.${name}`,
+        transactionalId: topicPrefix + name,
+        compression,
+        signal,
+        topicOf: (topic) => this.#topic(topic),
+        readable: (topic, positions) => untilReadable(admin, this.#topic(topic).name, positions),
+        onRelease: (lease) => this.#leases.delete(lease),
+      }),
+    )
+    if (lease === undefined) throw signal.reason
+    this.#leases.add(lease)
+    return lease
+  }
+
+  #topic(topic: Topic): KafkaTopic {
+    const found = this.#wiring.topics.get(topic)
+    if (found === undefined) throw new Error(`no topic ${topic}`)
+    return found
   }
 
   /** A Kafka group for each topic: members of one group would otherwise be handed topics that they do not consume. */
@@ -221,6 +269,7 @@ class KafkaEventLog implements EventLog {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort(new AppError('event_log', 'the event log has been closed'))
     await Promise.all(this.#running)
+    await Promise.all([...this.#leases].map((lease) => lease[Symbol.asyncDispose]()))
     await Promise.all([...this.#writers.values()].map((writer) => writer.close()))
     await this.#wiring.admin.disconnect()
   }
@@ -233,19 +282,30 @@ class HandlerFailure extends Error {
   }
 }
 
-function* batchesOf(events: readonly StoredEvent[], eventsMax: number): Iterable<StoredEvent[]> {
-  let batch: StoredEvent[] = []
+interface Part {
+  readonly events: readonly StoredEvent[]
+  /** Offset up to which the partition is done when these events are. */
+  readonly last: bigint
+}
+
+/** The batch in parts that a handler gets at once. The last one takes along what follows the last event. */
+function* partsOf({ events, last }: KafkaBatch, eventsMax: number): Iterable<Part> {
+  let part: StoredEvent[] = []
   let bytes = 0
   for (const stored of events) {
     bytes += stored.event.data.byteLength
-    if (batch.length > 0 && (batch.length === eventsMax || bytes > BATCH_BYTES_MAX)) {
-      yield batch
-      batch = []
+    if (part.length > 0 && (part.length === eventsMax || bytes > BATCH_BYTES_MAX)) {
+      yield { events: part, last: stored.position.offset - 1n }
+      part = []
       bytes = stored.event.data.byteLength
     }
-    batch.push(stored)
+    part.push(stored)
   }
-  if (batch.length > 0) yield batch
+  yield { events: part, last }
+}
+
+function isExpected({ log: { message, error } }: LogEntry): boolean {
+  return message.startsWith(LIMITED_RETRIES) || CONCURRENT_TRANSACTION.test(`${message} ${error}`)
 }
 
 function toLogLine({ level, namespace, log }: LogEntry): KafkaLogLine {

@@ -3,15 +3,19 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { AppError } from '../../schemas/errors.ts'
 import type { EncodedEvent, Topic } from '../../schemas/events/codec.ts'
 import { COMPACTED_TOPICS, type Position } from '../../schemas/events/envelope.ts'
-import type { ConsumeOptions, EventLog, StoredEvent } from '../ports/event-log.ts'
+import type { ConsumeOptions, EventLog, Lease, Offsets, ReadOptions, StoredEvent } from '../ports/event-log.ts'
 import { inTransaction, openSqliteFile, withSqliteErrors } from '../sqlite-file.ts'
+import { settledOrAborted } from '../wait.ts'
 import { WakeUps } from '../wake-ups.ts'
+import { waitForFileLease } from './file-lease.ts'
 
 /** Appends of this process wake a consumer at once; those of other processes are found by looking this often. */
 const POLL_MS = 200
 /** A batch ends before it would exceed this, so that a topic of large events does not fill the memory; one event always fits. */
 const BATCH_BYTES_MAX = 16 * 1024 * 1024
 const READ_PAGE_EVENTS = 1_000
+/** The only partition of every topic. */
+const PARTITION = 0
 /** SQLite's own limit is 1 GB; nothing that we write comes near this. */
 const EVENT_BYTES_MAX = 64 * 1024 * 1024
 
@@ -57,6 +61,9 @@ const SCHEMA = `
  *
  * A topic has one partition, 0; offsets start at 0 and grow by one. Of consumers with one group, one is served, the others
  * wait until it ends. That holds within a process: two processes with one group would both be given the same events.
+ *
+ * A lease is a lock of the operating system on a file beside this one (infra/directory-lock.ts). It cannot be lost while its
+ * process lives, not even by one that is stopped for an hour, so nobody has to be fenced off: `lost` never aborts.
  */
 export async function openSqliteEventLog(options: { readonly file: string }): Promise<EventLog> {
   const db = openSqliteFile({
@@ -66,7 +73,7 @@ export async function openSqliteEventLog(options: { readonly file: string }): Pr
     schemaVersion: SCHEMA_VERSION,
     synchronous: 'NORMAL',
   })
-  return new SqliteEventLog(db)
+  return new SqliteEventLog(db, options.file)
 }
 
 type EventRow = {
@@ -106,14 +113,18 @@ function prepareStatements(db: DatabaseSync) {
 class SqliteEventLog implements EventLog {
   readonly #db: DatabaseSync
   readonly #sql: ReturnType<typeof prepareStatements>
+  readonly #file: string
   readonly #appends = new WakeUps()
+  readonly #leases = new Set<Lease>()
+  readonly #releases = new WakeUps()
   /** The consumption that a group's next consumer has to wait for. */
   readonly #running = new Map<string, Promise<void>>()
   readonly #closing = new AbortController()
   #synchronous: 'NORMAL' | 'FULL' = 'NORMAL'
 
-  constructor(db: DatabaseSync) {
+  constructor(db: DatabaseSync, file: string) {
     this.#db = db
+    this.#file = file
     this.#sql = prepareStatements(db)
   }
 
@@ -142,7 +153,7 @@ class SqliteEventLog implements EventLog {
       offset++
       insert.run(topic, offset, event.id, event.type, event.version, event.key, event.time, event.data)
       dropOlderOfKey?.run(event.key, offset)
-      return { partition: 0, offset: BigInt(offset) }
+      return { partition: PARTITION, offset: BigInt(offset) }
     })
   }
 
@@ -157,7 +168,7 @@ class SqliteEventLog implements EventLog {
     const signal = AbortSignal.any([options.signal, this.#closing.signal])
     const name = groupName(options.topic, options.group)
     for (let before = this.#running.get(name); before !== undefined; before = this.#running.get(name)) {
-      await endOrAbort(before, signal)
+      await settledOrAborted(before, signal)
       if (signal.aborted) return
     }
     const ended = Promise.withResolvers<void>()
@@ -217,23 +228,29 @@ class SqliteEventLog implements EventLog {
     })
   }
 
-  read(options: { readonly topic: Topic; readonly signal: AbortSignal }): AsyncIterable<StoredEvent> {
+  read(options: ReadOptions): AsyncIterable<StoredEvent> {
     const { topic } = options
     const signal = AbortSignal.any([options.signal, this.#closing.signal])
-    const last = withSqliteErrors('event_log', () => Number(this.#sql.lastOffset.get(topic)?.last ?? -1))
+    const first = Number(options.from?.get(PARTITION) ?? 0n)
+    const last = this.#lastOffset(topic)
     // A compacted topic is small and is taken at once: between two pages an append could drop an event not yet reached.
-    if (COMPACTED_TOPICS.has(topic)) return fromSnapshot(this.#everything(topic, last), signal)
-    return this.#pages(topic, last, signal)
+    if (COMPACTED_TOPICS.has(topic)) return fromSnapshot(this.#everything(topic, first, last), signal)
+    return this.#pages(topic, first, last, signal)
   }
 
-  #everything(topic: Topic, last: number): StoredEvent[] {
+  /** -1 for a topic without events. */
+  #lastOffset(topic: Topic): number {
+    return withSqliteErrors('event_log', () => Number(this.#sql.lastOffset.get(topic)?.last ?? -1))
+  }
+
+  #everything(topic: Topic, first: number, last: number): StoredEvent[] {
     return withSqliteErrors('event_log', () =>
-      (this.#sql.page.all(topic, 0, last, Number.MAX_SAFE_INTEGER) as EventRow[]).map(toStoredEvent),
+      (this.#sql.page.all(topic, first, last, Number.MAX_SAFE_INTEGER) as EventRow[]).map(toStoredEvent),
     )
   }
 
-  async *#pages(topic: Topic, last: number, signal: AbortSignal): AsyncGenerator<StoredEvent> {
-    let next = 0
+  async *#pages(topic: Topic, first: number, last: number, signal: AbortSignal): AsyncGenerator<StoredEvent> {
+    let next = first
     while (next <= last) {
       signal.throwIfAborted()
       const page = this.#page(topic, next, last, READ_PAGE_EVENTS)
@@ -248,12 +265,17 @@ class SqliteEventLog implements EventLog {
     }
   }
 
+  async ends(topic: Topic): Promise<Offsets> {
+    const last = this.#lastOffset(topic)
+    return last < 0 ? new Map() : new Map([[PARTITION, BigInt(last) + 1n]])
+  }
+
   async lag(topic: Topic, group: string): Promise<bigint> {
     return withSqliteErrors('event_log', () => {
       const next = Number(this.#sql.progress.get(topic, group)?.next_offset ?? 0)
       if (COMPACTED_TOPICS.has(topic)) return BigInt(Number(this.#sql.count.get(topic, next)?.events))
       // Offsets of the other topics have no gaps, and counting a million events takes longer than subtracting.
-      return BigInt(Number(this.#sql.lastOffset.get(topic)?.last ?? -1) + 1 - next)
+      return BigInt(this.#lastOffset(topic) + 1 - next)
     })
   }
 
@@ -264,9 +286,24 @@ class SqliteEventLog implements EventLog {
     this.#write(() => this.#sql.rewind.run(topic, group))
   }
 
+  async lease(name: string, signal: AbortSignal): Promise<Lease> {
+    const held = await waitForFileLease({
+      // A name may hold characters that not every file system allows.
+      file: `${this.#file}.${encodeURIComponent(name)}.lock`,
+      name,
+      signal: AbortSignal.any([signal, this.#closing.signal]),
+      releases: this.#releases,
+      append: (topic, events) => this.append(topic, events),
+      onRelease: (lease) => this.#leases.delete(lease),
+    })
+    this.#leases.add(held)
+    return held
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort(new AppError('event_log', 'the event log has been closed'))
     await Promise.all(this.#running.values())
+    for (const lease of this.#leases) await lease[Symbol.asyncDispose]()
     if (this.#db.isOpen) this.#db.close()
   }
 }
@@ -279,19 +316,9 @@ async function* fromSnapshot(events: readonly StoredEvent[], signal: AbortSignal
 }
 
 function toStoredEvent({ offset, ...event }: EventRow): StoredEvent {
-  return { position: { partition: 0, offset: BigInt(offset) }, event }
+  return { position: { partition: PARTITION, offset: BigInt(offset) }, event }
 }
 
 function groupName(topic: Topic, group: string): string {
   return `${topic} ${group}`
-}
-
-/** Resolves when `ended` does or the signal aborts, whichever is first. */
-async function endOrAbort(ended: Promise<void>, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return
-  const aborted = Promise.withResolvers<void>()
-  const onAbort = () => aborted.resolve()
-  signal.addEventListener('abort', onAbort)
-  await Promise.race([ended, aborted.promise])
-  signal.removeEventListener('abort', onAbort)
 }

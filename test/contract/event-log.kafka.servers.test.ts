@@ -1,16 +1,19 @@
 import { randomUUID } from 'node:crypto'
-import { openKafkaEventLog } from '../../infra/event-log/kafka.ts'
 import { eventLogContract } from './event-log.ts'
+import { kafkaTransactions } from './event-log-kafka-transactions.ts'
+import { leaseContract } from './event-log-lease.ts'
 import { withServer } from './test-servers.ts'
 
 withServer('kafka', (broker) => {
-  eventLogContract('Kafka', async () => {
+  async function newPlace() {
     const topicPrefix = `test-${randomUUID()}.`
     return {
-      open: () =>
-        openKafkaEventLog({ brokers: [broker], clientId: 'test', topicPrefix, partitions: 3, replicationFactor: 1 }),
+      where: { kind: 'kafka' as const, broker, topicPrefix },
       // Topics of a private broker go with it.
       [Symbol.asyncDispose]: async () => {},
     }
-  })
+  }
+  eventLogContract('Kafka', newPlace)
+  leaseContract('Kafka', newPlace, { replacesStoppedHolder: true })
+  kafkaTransactions(newPlace)
 })

@@ -6,19 +6,24 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, onTestFinished, test } from 'vitest'
 import { openSqliteEventLog } from '../../infra/event-log/sqlite.ts'
-import { event, eventLogContract } from './event-log.ts'
+import { eventLogContract } from './event-log.ts'
+import { event, type TestPlace } from './event-log-helpers.ts'
+import { leaseContract } from './event-log-lease.ts'
 
 async function newDirectory(): Promise<string> {
   return mkdtemp(join(tmpdir(), 'epochline-event-log-'))
 }
 
-eventLogContract('SQLite', async () => {
+async function newPlace(): Promise<TestPlace> {
   const directory = await newDirectory()
   return {
-    open: () => openSqliteEventLog({ file: join(directory, 'events.db') }),
+    where: { kind: 'sqlite', file: join(directory, 'events.db') },
     [Symbol.asyncDispose]: () => rm(directory, { recursive: true, force: true }),
   }
-})
+}
+
+eventLogContract('SQLite', newPlace)
+leaseContract('SQLite', newPlace, { replacesStoppedHolder: false })
 
 test('SQLite: what append has returned survives a kill -9 in the middle of the next append', async () => {
   const directory = await newDirectory()

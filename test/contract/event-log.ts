@@ -1,19 +1,31 @@
+import { once } from 'node:events'
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { ConsumeOptions, EventLog, StoredEvent } from '../../infra/ports/event-log.ts'
-import type { EncodedEvent, Topic } from '../../schemas/events/codec.ts'
+import type { EventLog } from '../../infra/ports/event-log.ts'
+import type { Topic } from '../../schemas/events/codec.ts'
+import {
+  byKey,
+  consumeCount,
+  consumeOptions,
+  event,
+  isAscending,
+  lagGone,
+  never,
+  openAt,
+  readAll,
+  startConsumer,
+  startProcess,
+  type TestPlace,
+  TIME,
+  TOPIC,
+  texts,
+} from './event-log-helpers.ts'
 
-/** A place for one log, empty at first. Every `open` is a further process's view of the same log. */
-export interface EventLogPlace extends AsyncDisposable {
-  open(): Promise<EventLog>
-}
-
-const TOPIC: Topic = 'beacon.blocks'
 const COMPACTED_TOPIC: Topic = 'ingest.cursors'
 
 /** What every event log must do: the guarantees of infra/ports/event-log.ts, each as a test. */
-export function eventLogContract(name: string, newPlace: () => Promise<EventLogPlace>): void {
-  async function openPlace(): Promise<EventLogPlace> {
+export function eventLogContract(name: string, newPlace: () => Promise<TestPlace>): void {
+  async function openPlace(): Promise<TestPlace> {
     const place = await newPlace()
     onTestFinished(() => place[Symbol.asyncDispose]())
     return place
@@ -21,12 +33,6 @@ export function eventLogContract(name: string, newPlace: () => Promise<EventLogP
 
   async function openLog(): Promise<EventLog> {
     return openAt(await openPlace())
-  }
-
-  async function openAt(place: EventLogPlace): Promise<EventLog> {
-    const log = await place.open()
-    onTestFinished(() => log[Symbol.asyncDispose]())
-    return log
   }
 
   describe(`event log contract: ${name}`, () => {
@@ -206,6 +212,42 @@ export function eventLogContract(name: string, newPlace: () => Promise<EventLogP
         expect(new Set(ids).size).toBe(51)
       })
 
+      test('shares the events of a group among processes, and each event is handled', async () => {
+        const place = await openPlace()
+        const log = await openAt(place)
+        const lease = await log.lease('shared', never)
+        const ids = Array.from({ length: 400 }, (_, i) => `event-${i}`)
+        const append = async (slice: readonly string[]) => {
+          for (const [i, id] of slice.entries()) {
+            await (i % 2 === 0 ? lease : log).append(TOPIC, [event(id, `key-${i % 10}`)])
+          }
+        }
+        const start = async () => {
+          const started = startProcess('consume-events.ts', [JSON.stringify(place.where), 'g'])
+          expect(await started.line()).toBe('ready')
+          return started
+        }
+        const processes = [await start()]
+        await append(ids.slice(0, 100))
+        processes.push(await start())
+        await append(ids.slice(100, 300))
+        processes.push(await start())
+        await append(ids.slice(300))
+        await lagGone(log, 'g')
+        const handled = await Promise.all(
+          processes.map((process) => {
+            process.child.kill('SIGTERM')
+            return process.lines()
+          }),
+        )
+        for (const { child } of processes) {
+          if (child.exitCode === null) await once(child, 'exit')
+          expect(child.exitCode).toBe(0)
+        }
+        expect(new Set(handled.flat())).toEqual(new Set(ids))
+        expect(await log.lag(TOPIC, 'g')).toBe(0n)
+      })
+
       test('rejects with the error of a failed handler and delivers the batch again to the next one', async () => {
         const log = await openLog()
         await log.append(TOPIC, [event('a', 'k', '1'), event('b', 'k', '2'), event('c', 'k', '3')])
@@ -214,7 +256,7 @@ export function eventLogContract(name: string, newPlace: () => Promise<EventLogP
           topic: TOPIC,
           group: 'g',
           maxBatch: 1,
-          signal: new AbortController().signal,
+          signal: never,
           async handle(batch) {
             seen.push(texts(batch))
             if (seen.length === 2) throw new Error('the warehouse is away')
@@ -307,7 +349,7 @@ export function eventLogContract(name: string, newPlace: () => Promise<EventLogP
         const release = Promise.withResolvers<void>()
         const consumption = log.consume({
           ...consumeOptions({ group: 'g' }),
-          signal: new AbortController().signal,
+          signal: never,
           async handle() {
             started.resolve()
             await release.promise
@@ -352,7 +394,7 @@ export function eventLogContract(name: string, newPlace: () => Promise<EventLogP
         const log = await openLog()
         await log.append(TOPIC, [event('a', 'k', '1'), event('b', 'k', '2')])
         const read: string[] = []
-        for await (const stored of log.read({ topic: TOPIC, signal: new AbortController().signal })) {
+        for await (const stored of log.read({ topic: TOPIC, signal: never })) {
           read.push(...texts([stored]))
           await log.append(TOPIC, [event('later', 'k', 'later')])
         }
@@ -375,7 +417,7 @@ export function eventLogContract(name: string, newPlace: () => Promise<EventLogP
       test('can be left early', async () => {
         const log = await openLog()
         await log.append(TOPIC, [event('a', 'k', '1'), event('b', 'k', '2')])
-        for await (const { event } of log.read({ topic: TOPIC, signal: new AbortController().signal })) {
+        for await (const { event } of log.read({ topic: TOPIC, signal: never })) {
           expect(event.id).toBe('a')
           break
         }
@@ -385,7 +427,7 @@ export function eventLogContract(name: string, newPlace: () => Promise<EventLogP
       test('does not keep the log from being closed when it was left standing', async () => {
         const log = await openLog()
         await log.append(TOPIC, [event('a', 'k', '1'), event('b', 'k', '2')])
-        const reading = log.read({ topic: TOPIC, signal: new AbortController().signal })[Symbol.asyncIterator]()
+        const reading = log.read({ topic: TOPIC, signal: never })[Symbol.asyncIterator]()
         await reading.next()
         await log[Symbol.asyncDispose]()
         await expect(reading.next()).rejects.toMatchObject({ code: 'event_log' })
@@ -401,6 +443,55 @@ export function eventLogContract(name: string, newPlace: () => Promise<EventLogP
           }
         }
         await expect(reading()).rejects.toThrow('changed my mind')
+      })
+    })
+
+    describe('ends and read from them', () => {
+      test('ends are behind the newest event of each partition that has one', async () => {
+        const log = await openLog()
+        expect(await log.ends(TOPIC)).toEqual(new Map())
+        const keys = Array.from({ length: 20 }, (_, i) => `key-${i}`)
+        const positions = await log.append(
+          TOPIC,
+          keys.map((key) => event(key, key)),
+        )
+        const newest = new Map(positions.map(({ partition, offset }) => [partition, offset + 1n]))
+        expect(await log.ends(TOPIC)).toEqual(newest)
+      })
+
+      test('read gives what follows the offsets that it is given', async () => {
+        const log = await openLog()
+        const keys = Array.from({ length: 20 }, (_, i) => `key-${i}`)
+        await log.append(
+          TOPIC,
+          keys.map((key) => event(key, key, 'before')),
+        )
+        const from = await log.ends(TOPIC)
+        expect(await readAll(log, { from })).toEqual([])
+        await log.append(TOPIC, [event('a', 'key-3', 'behind'), event('b', 'a new key', 'behind')])
+        expect(texts(await readAll(log, { from }))).toEqual(['behind', 'behind'])
+      })
+
+      test('read gives a partition that is not named from its beginning', async () => {
+        const log = await openLog()
+        const keys = Array.from({ length: 20 }, (_, i) => `key-${i}`)
+        const positions = await log.append(
+          TOPIC,
+          keys.map((key) => event(key, key)),
+        )
+        const named = positions.at(0)?.partition ?? 0
+        const from = new Map([[named, 2n]])
+        const read = await readAll(log, { from })
+        const expected = positions.filter(({ partition, offset }) => partition !== named || offset >= 2n).length
+        expect(read.length).toBe(expected)
+      })
+
+      test('read of a compacted topic gives what follows the offsets that it is given', async () => {
+        const log = await openLog()
+        await log.append(COMPACTED_TOPIC, [event('a', 'k', 'before')])
+        const from = await log.ends(COMPACTED_TOPIC)
+        await log.append(COMPACTED_TOPIC, [event('b', 'k', 'behind')])
+        expect(texts(await readAll(log, { topic: COMPACTED_TOPIC, from }))).toEqual(['behind'])
       })
     })
 
@@ -452,7 +543,9 @@ export function eventLogContract(name: string, newPlace: () => Promise<EventLogP
         for (let round = 0; round < 5; round++) {
           await log.append(COMPACTED_TOPIC, [event('a', 'k', `k${round}`), event('b', 'l', `l${round}`)])
         }
-        const newest = new Map((await readAll(log, COMPACTED_TOPIC)).map((stored) => [stored.event.key, stored]))
+        const newest = new Map(
+          (await readAll(log, { topic: COMPACTED_TOPIC })).map((stored) => [stored.event.key, stored]),
+        )
         expect(texts([...newest.values()]).sort()).toEqual(['k4', 'l4'])
       })
 
@@ -468,86 +561,4 @@ export function eventLogContract(name: string, newPlace: () => Promise<EventLogP
       })
     })
   })
-}
-
-const TIME = '2026-01-01T00:00:00.000Z'
-
-export function event(id: string, key: string, text = ''): EncodedEvent {
-  return { id, type: 'test', version: 1, key, time: TIME, data: new TextEncoder().encode(text) }
-}
-
-function texts(stored: readonly StoredEvent[]): string[] {
-  return stored.map(({ event }) => new TextDecoder().decode(event.data))
-}
-
-function byKey(stored: readonly StoredEvent[]): Map<string, StoredEvent[]> {
-  return Map.groupBy(stored, ({ event }) => event.key)
-}
-
-function isAscending(values: readonly (number | bigint)[]): boolean {
-  return values.every((value, i) => i === 0 || value > (values[i - 1] ?? value))
-}
-
-interface TestConsumer {
-  readonly group: string
-  readonly topic?: Topic
-  readonly maxBatch?: number
-  readonly onBatch?: (batch: readonly StoredEvent[]) => void
-}
-
-function consumeOptions({
-  group,
-  topic = TOPIC,
-  maxBatch = 100,
-}: TestConsumer): Omit<ConsumeOptions, 'signal' | 'handle'> {
-  return { topic, group, maxBatch }
-}
-
-/** Consumes in the background; `received(n)` resolves when n events have come. */
-function startConsumer(log: EventLog, options: TestConsumer) {
-  const controller = new AbortController()
-  const events: StoredEvent[] = []
-  const waiting: { count: number; resolve: () => void; reject: (error: unknown) => void }[] = []
-  const ended = log.consume({
-    ...consumeOptions(options),
-    signal: controller.signal,
-    async handle(batch) {
-      options.onBatch?.(batch)
-      events.push(...batch)
-      for (const { count, resolve } of waiting) if (events.length >= count) resolve()
-    },
-  })
-  ended.catch((error) => {
-    for (const { reject } of waiting) reject(error)
-  })
-  return {
-    events,
-    ended,
-    received(count: number): Promise<void> {
-      const { promise, resolve, reject } = Promise.withResolvers<void>()
-      waiting.push({ count, resolve, reject })
-      if (events.length >= count) resolve()
-      return promise
-    },
-    stop(): Promise<void> {
-      controller.abort()
-      return ended
-    },
-  }
-}
-
-async function consumeCount(log: EventLog, options: TestConsumer, count: number): Promise<readonly StoredEvent[]> {
-  const consumer = startConsumer(log, options)
-  await consumer.received(count)
-  await consumer.stop()
-  return consumer.events
-}
-
-async function readAll(log: EventLog, topic: Topic = TOPIC): Promise<StoredEvent[]> {
-  return Array.fromAsync(log.read({ topic, signal: new AbortController().signal }))
-}
-
-/** Resolves when the group has finished everything; the test's time limit ends a wait in vain. */
-async function lagGone(log: EventLog, group: string, topic: Topic = TOPIC): Promise<void> {
-  while ((await log.lag(topic, group)) > 0n) await new Promise((resolve) => setTimeout(resolve, 20))
 }

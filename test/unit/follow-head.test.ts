@@ -145,6 +145,8 @@ function dyingAfter(appends: number): EventLog {
     read: (options) => eventLog.read(options),
     lag: (topic, group) => eventLog.lag(topic, group),
     rewind: (topic, group) => eventLog.rewind(topic, group),
+    ends: (topic) => eventLog.ends(topic),
+    lease: (name, signal) => eventLog.lease(name, signal),
     [Symbol.asyncDispose]: async () => {},
   }
 }
