@@ -1,5 +1,7 @@
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type ChainClock, slotAt } from '../../schemas/eth/time.ts'
+import { lockDirectory } from '../directory-lock.ts'
 import { openBeaconApi } from './beacon-api/open-beacon-api.ts'
 import { Chain } from './consensus/chain.ts'
 import { devnetClock } from './consensus/chain-config.ts'
@@ -105,19 +107,27 @@ function openAnvilEngine(setup: EngineSetup): Promise<ListeningEngine> {
   })
 }
 
+/** Keeps every other devnet out of the directory, which is made when it is new. Throws AppError `usage` when one is in it. */
+function holdDirectory(directory: string): Disposable {
+  mkdirSync(directory, { recursive: true })
+  return lockDirectory(directory)
+}
+
 /**
  * Opens both layers and their servers; the first answers come at once, history grows while they are given. In follow mode it is
- * produced in the background: see `finished`. Throws AppError `config` for a directory of another chain or a taken port.
+ * produced in the background: see `finished`. Throws AppError `config` for a directory of another chain or a taken port, `usage` for
+ * a directory that another devnet holds.
  */
 export async function openDevnet(options: DevnetOptions = {}): Promise<Devnet> {
   useNativeHasher()
   const { host = '127.0.0.1', beaconPort = 5052, executionPort = 8545, directory, scenario = defaultScenario } = options
   const now = options.now ?? (() => Date.now() / 1000)
-  const { seed, genesisTimeSec, validators } = identityOf(options, now, scenario)
   const controller = new AbortController()
   const signal = AbortSignal.any([controller.signal, ...(options.signal === undefined ? [] : [options.signal])])
 
   await using opening = new AsyncDisposableStack()
+  if (directory !== undefined) opening.use(holdDirectory(directory))
+  const { seed, genesisTimeSec, validators } = identityOf(options, now, scenario)
   const setup = { seed, genesisTimeSec, validators, host, port: executionPort, directory }
   const engine = opening.use(await (options.openEngine ?? openAnvilEngine)(setup))
   const { chainId, depositContractAddress } = engine

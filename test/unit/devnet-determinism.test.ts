@@ -61,8 +61,23 @@ test('a restarted devnet repeats the chain with the exit that came from outside,
 test('a directory of another chain is refused with what differs', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'devnet-'))
   try {
-    await using _ = await openShortDevnet({ directory })
+    await (await openShortDevnet({ directory }))[Symbol.asyncDispose]()
     await expect(openShortDevnet({ directory, seed: 'other' })).rejects.toThrow('its seed is short, asked for is other')
+  } finally {
+    await rm(directory, { recursive: true })
+  }
+})
+
+test('a directory that a devnet is in is refused to another one, until the first has left it', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'devnet-'))
+  try {
+    await (async () => {
+      await using _ = await openShortDevnet({ directory })
+      const refusal = { code: 'usage', message: expect.stringContaining(`in use by process ${process.pid}`) }
+      await expect(openShortDevnet({ directory })).rejects.toMatchObject(refusal)
+    })()
+    await using again = await openShortDevnet({ directory })
+    expect(again.headSlot).toBe(0)
   } finally {
     await rm(directory, { recursive: true })
   }
