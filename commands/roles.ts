@@ -203,9 +203,11 @@ export async function runDevnetRole({ config, signal }: Setting): Promise<void> 
         tell({ kind: 'progress', slot, targetSlot })
         progress?.update('devnet', { done: slot, total: targetSlot, note: 'slots' })
       },
-      onReady: ({ beaconUrl, executionUrl, genesisTimeSec }) => {
-        tell({ kind: 'ready', beaconUrl, executionUrl, genesisTimeSec })
-        if (parent === undefined) process.stdout.write(`Beacon API  ${beaconUrl}\nJSON-RPC    ${executionUrl}\n`)
+      onReady: ({ beaconUrl, executionUrl, secondExecutionUrl, genesisTimeSec }) => {
+        tell({ kind: 'ready', beaconUrl, executionUrl, secondExecutionUrl, genesisTimeSec })
+        if (parent !== undefined) return
+        const second = secondExecutionUrl === undefined ? '' : `Second      ${secondExecutionUrl}\n`
+        process.stdout.write(`Beacon API  ${beaconUrl}\nJSON-RPC    ${executionUrl}\n${second}`)
       },
     },
     AbortSignal.any([signal, orphaned.signal]),

@@ -8,6 +8,8 @@ export type DevnetMessage =
       readonly kind: 'ready'
       readonly beaconUrl: string
       readonly executionUrl: string
+      /** JSON-RPC of the second chain, when there is one. */
+      readonly secondExecutionUrl?: string | undefined
       readonly genesisTimeSec: number
     }
   | { readonly kind: 'progress'; readonly slot: number; readonly targetSlot: number }
@@ -17,6 +19,8 @@ export type DevnetMessage =
 export interface DevnetProcess extends AsyncDisposable {
   readonly beaconUrl: string
   readonly executionUrl: string
+  /** JSON-RPC of the second chain, when there is one. */
+  readonly secondExecutionUrl: string | undefined
   readonly genesisTimeSec: number
   /** Rejects when the devnet ends without having been asked to. */
   readonly ended: Promise<never>
@@ -52,10 +56,11 @@ export async function openDevnetProcess(options: {
       else options.onProgress(told.slot, told.targetSlot)
     })
   })
-  const { beaconUrl, executionUrl, genesisTimeSec } = await Promise.race([ready, ended])
+  const { beaconUrl, executionUrl, secondExecutionUrl, genesisTimeSec } = await Promise.race([ready, ended])
   return {
     beaconUrl,
     executionUrl,
+    secondExecutionUrl,
     genesisTimeSec,
     ended,
     async [Symbol.asyncDispose]() {

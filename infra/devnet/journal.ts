@@ -1,15 +1,6 @@
-import { appendFileSync, existsSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, readFileSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { type phase0, ssz } from '@lodestar/types'
-import { AppError } from '../../schemas/errors.ts'
-
-/** What a devnet is made from: with these and the journal the same chain comes out, block for block. */
-export interface DevnetIdentity {
-  readonly seed: string
-  readonly genesisTimeSec: number
-  readonly validators: number
-  readonly scenarioVersion: string
-}
 
 /** Inputs from outside, by the slot of the block that contains them. */
 export interface Journal {
@@ -20,32 +11,7 @@ export interface Journal {
   append(slot: number, exits: readonly phase0.SignedVoluntaryExit[]): void
 }
 
-const IDENTITY_FILE = 'devnet.json'
 const JOURNAL_FILE = 'devnet-journal.jsonl'
-
-/** The identity that a directory was started with, or undefined when it is new. */
-export function readIdentity(directory: string): DevnetIdentity | undefined {
-  const path = join(directory, IDENTITY_FILE)
-  if (!existsSync(path)) return undefined
-  return JSON.parse(readFileSync(path, 'utf8')) as DevnetIdentity
-}
-
-/** Writes the identity into a new directory; a directory of another devnet is refused. */
-export function claimDirectory(directory: string, identity: DevnetIdentity): void {
-  const known = readIdentity(directory)
-  if (known === undefined) {
-    mkdirSync(directory, { recursive: true })
-    writeFileSync(join(directory, IDENTITY_FILE), `${JSON.stringify(identity, null, 2)}\n`)
-    return
-  }
-  for (const key of ['seed', 'genesisTimeSec', 'validators', 'scenarioVersion'] as const) {
-    if (known[key] === identity[key]) continue
-    throw new AppError(
-      'config',
-      `The devnet's directory holds another chain: its ${key} is ${known[key]}, asked for is ${identity[key]}. Use the same, or an empty directory.`,
-    )
-  }
-}
 
 interface Line {
   readonly slot: number

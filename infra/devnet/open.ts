@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { type ChainClock, slotAt } from '../../schemas/eth/time.ts'
+import { type ChainClock, slotAt, slotTimeSec } from '../../schemas/eth/time.ts'
 import { lockDirectory } from '../directory-lock.ts'
 import { openBeaconApi } from './beacon-api/open-beacon-api.ts'
 import { Chain } from './consensus/chain.ts'
@@ -16,10 +16,13 @@ import type { ExecutionEngine, Hex } from './engine.ts'
 import { openExecutionEngine } from './execution/open.ts'
 import { defaultDeposits } from './execution/scenario.ts'
 import { devnetGenesisTime } from './genesis-time.ts'
-import { claimDirectory, type DevnetIdentity, openJournal, readIdentity } from './journal.ts'
+import { claimIdentity, readIdentity } from './identity.ts'
+import { openJournal } from './journal.ts'
 import { defaultScenario, type Scenario } from './scenario.ts'
+import { openSecondChain, type SecondChainOptions } from './second/open.ts'
 import { type DevnetProgress, followClock, SlotRunner } from './slot-runner.ts'
 
+const IDENTITY_FILE = 'devnet.json'
 const TRANSACTIONS_FILE = 'devnet-transactions.jsonl'
 
 /** The fee recipient of this validator is a contract that refuses plain transfers. */
@@ -54,6 +57,8 @@ export interface DevnetOptions {
   /** Unix seconds. */
   readonly now?: () => number
   readonly scenario?: Scenario
+  /** A chain of execution blocks alone beside the Ethereum, by the same clock; none unless given. */
+  readonly second?: SecondChainOptions | undefined
   /** Where identity and outside inputs are kept, so that a restart makes the same chain again and goes on. */
   readonly directory?: string
   readonly signal?: AbortSignal
@@ -69,6 +74,8 @@ export interface Devnet extends AsyncDisposable {
   readonly depositContractAddress: Hex
   readonly beaconUrl: string
   readonly executionUrl: string
+  /** JSON-RPC of the second chain, when there is one. */
+  readonly secondUrl: string | undefined
   readonly headSlot: number
   /** Balances by slot, blocks, rewards: what an oracle reads. Not to be changed. */
   readonly history: History
@@ -76,20 +83,26 @@ export interface Devnet extends AsyncDisposable {
   stateBytes(slot: number): Uint8Array
   /** Produces slots until the head is at this one; for the manual clock. */
   advanceTo(slot: number): Promise<void>
-  /** Follow mode: resolves when the signal aborts or the devnet is disposed, rejects when the chain cannot go on. */
+  /** Makes blocks of the second chain until its head is this one; for the manual clock. */
+  advanceSecondTo(number: number): Promise<void>
+  /** Follow mode: resolves when the signal aborts or the devnet is disposed, rejects when a chain cannot go on. */
   readonly finished: Promise<void>
 }
 
+/** What the Ethereum is made from: with these and the journals the same chain comes out, block for block. */
+type DevnetIdentity = Readonly<{ seed: string; genesisTimeSec: number; validators: number; scenarioVersion: string }>
+
 /** What is asked for; else what the directory holds; else the defaults. */
 function identityOf(options: DevnetOptions, now: () => number, scenario: Scenario): DevnetIdentity {
-  const known = options.directory === undefined ? undefined : readIdentity(options.directory)
+  const path = options.directory === undefined ? undefined : join(options.directory, IDENTITY_FILE)
+  const known = path === undefined ? undefined : (readIdentity(path) as DevnetIdentity | undefined)
   const identity = {
     seed: String(options.seed ?? known?.seed ?? 'epochline'),
     genesisTimeSec: options.genesisTimeSec ?? known?.genesisTimeSec ?? devnetGenesisTime(now()),
     validators: options.validators ?? known?.validators ?? 256,
     scenarioVersion: scenario.version,
   }
-  if (options.directory !== undefined) claimDirectory(options.directory, identity)
+  if (path !== undefined) claimIdentity(path, identity)
   return identity
 }
 
@@ -114,9 +127,9 @@ function holdDirectory(directory: string): Disposable {
 }
 
 /**
- * Opens both layers and their servers; the first answers come at once, history grows while they are given. In follow mode it is
- * produced in the background: see `finished`. Throws AppError `config` for a directory of another chain or a taken port, `usage` for
- * a directory that another devnet holds.
+ * Opens both layers and their servers, and the second chain; the first answers come at once, history grows while they are given.
+ * In follow mode it is produced in the background: see `finished`. Throws AppError `config` for a directory of another chain or a
+ * taken port, `usage` for a directory that another devnet holds.
  */
 export async function openDevnet(options: DevnetOptions = {}): Promise<Devnet> {
   useNativeHasher()
@@ -155,7 +168,19 @@ export async function openDevnet(options: DevnetOptions = {}): Promise<Devnet> {
   }
   const api = opening.use(await openBeaconApi(context, { host, port: beaconPort }))
   const runner = new SlotRunner(chain, signal, options.onProgress)
-  const finished = following ? followClock({ runner, clock, now, signal }) : Promise.resolve()
+  opening.defer(() => runner.idle())
+  const mode = following ? 'follow' : 'manual'
+  const second =
+    options.second === undefined
+      ? undefined
+      : opening.use(await openSecondChain({ ...options.second, seed, host, directory, clock: mode, now, signal }))
+  opening.defer(() => controller.abort())
+  const slots = {
+    slotAt: (unixSec: number) => slotAt(clock, unixSec),
+    slotTimeSec: (slot: number) => slotTimeSec(clock, slot),
+  }
+  const ethereumFinished = following ? followClock({ runner, ...slots, now, signal }) : Promise.resolve()
+  const finished = Promise.all([ethereumFinished, second?.finished]).then(() => {})
   finished.catch(() => {}) // its failure belongs to whoever awaits it
   const open = opening.move()
   return {
@@ -165,6 +190,7 @@ export async function openDevnet(options: DevnetOptions = {}): Promise<Devnet> {
     depositContractAddress,
     beaconUrl: api.url,
     executionUrl: engine.url,
+    secondUrl: second?.url,
     history,
     finished,
     get headSlot() {
@@ -172,10 +198,10 @@ export async function openDevnet(options: DevnetOptions = {}): Promise<Devnet> {
     },
     stateBytes: (slot) => stateAt(history, immutable, slot).serialize(),
     advanceTo: (slot) => runner.advanceTo(slot),
-    async [Symbol.asyncDispose]() {
-      controller.abort()
-      await runner.idle()
-      await open.disposeAsync()
+    async advanceSecondTo(number) {
+      if (second === undefined) throw new Error('this devnet has no second chain')
+      await second.advanceTo(number)
     },
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
   }
 }

@@ -4,20 +4,23 @@ import type { DevnetProgress } from './slot-runner.ts'
 export interface DevnetReady {
   readonly beaconUrl: string
   readonly executionUrl: string
+  /** JSON-RPC of the second chain, when there is one. */
+  readonly secondExecutionUrl?: string | undefined
   readonly genesisTimeSec: number
   readonly seed: string
 }
 
 export interface RunOptions extends Omit<DevnetOptions, 'signal' | 'clock'> {
-  /** Both servers listen; history may still be in production. */
+  /** All servers listen; history may still be in production. */
   readonly onReady?: (ready: DevnetReady) => void
 }
 
 /** Runs a devnet that follows the clock; resolves when the signal aborts and everything is closed, rejects when it fails. */
 export async function runDevnet(options: RunOptions, signal: AbortSignal): Promise<void> {
   await using devnet = await openDevnet({ ...options, clock: 'follow', signal })
-  const { beaconUrl, executionUrl, seed } = devnet
-  options.onReady?.({ beaconUrl, executionUrl, seed, genesisTimeSec: devnet.clock.genesisTimeSec })
+  const { beaconUrl, executionUrl, secondUrl: secondExecutionUrl, seed } = devnet
+  const { genesisTimeSec } = devnet.clock
+  options.onReady?.({ beaconUrl, executionUrl, secondExecutionUrl, seed, genesisTimeSec })
   await devnet.finished
 }
 

@@ -1,10 +1,15 @@
 import { setTimeout as sleep, setImmediate as yieldToServer } from 'node:timers/promises'
-import { type ChainClock, slotAt, slotTimeSec } from '../../schemas/eth/time.ts'
-import type { Chain } from './consensus/chain.ts'
 
 /** The chain gives way to the HTTP server at least this often. */
 const YIELD_EVERY_MS = 10
 const PROGRESS_EVERY_MS = 1_000
+
+/** A chain that grows slot by slot. */
+export interface SlotProducer {
+  readonly headSlot: number
+  /** One call at a time. */
+  produceSlot(): Promise<void>
+}
 
 export interface DevnetProgress {
   readonly slot: number
@@ -14,12 +19,12 @@ export interface DevnetProgress {
 
 /** Produces slots one after the other, and lets the server answer in between. */
 export class SlotRunner {
-  readonly #chain: Chain
+  readonly #chain: SlotProducer
   readonly #signal: AbortSignal
   readonly #onProgress: ((progress: DevnetProgress) => void) | undefined
   #queue: Promise<void> = Promise.resolve()
 
-  constructor(chain: Chain, signal: AbortSignal, onProgress: ((progress: DevnetProgress) => void) | undefined) {
+  constructor(chain: SlotProducer, signal: AbortSignal, onProgress: ((progress: DevnetProgress) => void) | undefined) {
     this.#chain = chain
     this.#signal = signal
     this.#onProgress = onProgress
@@ -38,17 +43,17 @@ export class SlotRunner {
   }
 
   async #produceUntil(targetSlot: number): Promise<void> {
-    const { history } = this.#chain
+    const chain = this.#chain
     let yieldedAt = performance.now()
-    let reported = { at: yieldedAt, slot: history.headSlot }
+    let reported = { at: yieldedAt, slot: chain.headSlot }
     const report = (now: number) => {
-      const slot = history.headSlot
+      const slot = chain.headSlot
       const slotsPerSecond = ((slot - reported.slot) * 1000) / Math.max(1, now - reported.at)
       reported = { at: now, slot }
       this.#onProgress?.({ slot, targetSlot, slotsPerSecond })
     }
-    while (history.headSlot < targetSlot && !this.#signal.aborted) {
-      await this.#chain.produceSlot()
+    while (chain.headSlot < targetSlot && !this.#signal.aborted) {
+      await chain.produceSlot()
       const now = performance.now()
       if (now - reported.at >= PROGRESS_EVERY_MS) report(now)
       if (now - yieldedAt < YIELD_EVERY_MS) continue
@@ -61,18 +66,21 @@ export class SlotRunner {
 
 export interface Following {
   readonly runner: SlotRunner
-  readonly clock: ChainClock
+  /** The slot that is current at an instant, in Unix seconds. */
+  readonly slotAt: (unixSec: number) => number
+  /** Unix seconds of a slot's start. */
+  readonly slotTimeSec: (slot: number) => number
   /** Unix seconds. */
   readonly now: () => number
   readonly signal: AbortSignal
 }
 
 /** Catches up with the clock, then plays each slot when it begins, until the signal aborts. */
-export async function followClock({ runner, clock, now, signal }: Following): Promise<void> {
+export async function followClock({ runner, slotAt, slotTimeSec, now, signal }: Following): Promise<void> {
   while (!signal.aborted) {
-    const slot = slotAt(clock, now())
+    const slot = slotAt(now())
     await runner.advanceTo(slot)
-    const waitMs = Math.max(0, (slotTimeSec(clock, slot + 1) - now()) * 1000)
+    const waitMs = Math.max(0, (slotTimeSec(slot + 1) - now()) * 1000)
     await sleep(waitMs, undefined, { signal }).catch((error: unknown) => {
       if (!signal.aborted) throw error
     })

@@ -5,9 +5,16 @@ import { openDevnet } from '../../infra/devnet/open.ts'
 /** A UTC+8 day boundary comes after 303 slots, the next one 7,200 slots later; the dates are arbitrary but fixed. */
 export const GENESIS_TIME_SEC = Date.UTC(2026, 0, 10, 16) / 1000 + 11 - 303 * 12
 
-export type Command = { readonly advanceTo: number }
+export type Command =
+  | { readonly kind: 'advanceTo'; readonly slot: number }
+  | { readonly kind: 'advanceSecondTo'; readonly number: number }
 export type Reply =
-  | { readonly kind: 'ready'; readonly beaconUrl: string; readonly executionUrl: string }
+  | {
+      readonly kind: 'ready'
+      readonly beaconUrl: string
+      readonly executionUrl: string
+      readonly secondExecutionUrl: string
+    }
   | { readonly kind: 'advanced'; readonly headSlot: number }
 
 const devnet = await openDevnet({
@@ -15,17 +22,21 @@ const devnet = await openDevnet({
   genesisTimeSec: GENESIS_TIME_SEC,
   beaconPort: 0,
   executionPort: 0,
+  second: { port: 0, genesisTimeSec: GENESIS_TIME_SEC },
   clock: 'manual',
 })
 const reply = (message: Reply): void => {
   process.send?.(message)
 }
-process.on('message', async ({ advanceTo }: Command) => {
-  await devnet.advanceTo(advanceTo)
+process.on('message', async (command: Command) => {
+  if (command.kind === 'advanceTo') await devnet.advanceTo(command.slot)
+  else await devnet.advanceSecondTo(command.number)
   reply({ kind: 'advanced', headSlot: devnet.headSlot })
 })
 process.on('disconnect', async () => {
   await devnet[Symbol.asyncDispose]()
   process.exit(0)
 })
-reply({ kind: 'ready', beaconUrl: devnet.beaconUrl, executionUrl: devnet.executionUrl })
+const { beaconUrl, executionUrl, secondUrl: secondExecutionUrl } = devnet
+if (secondExecutionUrl === undefined) throw new Error('this devnet was opened with a second chain')
+reply({ kind: 'ready', beaconUrl, executionUrl, secondExecutionUrl })

@@ -11,7 +11,10 @@ const STOP_TIMEOUT_MS = 20_000
 export interface DevnetChild extends AsyncDisposable {
   readonly beaconUrl: string
   readonly executionUrl: string
+  /** The chain beside the Ethereum, without a beacon chain. */
+  readonly secondExecutionUrl: string
   advanceTo(slot: number): Promise<void>
+  advanceSecondTo(number: number): Promise<void>
 }
 
 /** The devnet of the e2e suites, in a process of its own. */
@@ -28,13 +31,17 @@ export async function startDevnetChild(): Promise<DevnetChild> {
   }
   const ready = await replies()
   if (ready.kind !== 'ready') throw new Error(`unexpected reply ${ready.kind}`)
+  const command = async (message: Command): Promise<void> => {
+    child.send(message)
+    await replies()
+  }
+  const { beaconUrl, executionUrl, secondExecutionUrl } = ready
   return {
-    beaconUrl: ready.beaconUrl,
-    executionUrl: ready.executionUrl,
-    async advanceTo(slot) {
-      child.send({ advanceTo: slot } satisfies Command)
-      await replies()
-    },
+    beaconUrl,
+    executionUrl,
+    secondExecutionUrl,
+    advanceTo: (slot) => command({ kind: 'advanceTo', slot }),
+    advanceSecondTo: (number) => command({ kind: 'advanceSecondTo', number }),
     async [Symbol.asyncDispose]() {
       if (child.exitCode === null) {
         child.disconnect()

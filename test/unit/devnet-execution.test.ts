@@ -5,7 +5,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ssz } from '@lodestar/types'
-import { keccak256, parseTransaction, recoverTransactionAddress, toBytes, toHex } from 'viem'
+import { keccak256, parseTransaction, recoverTransactionAddress, toHex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { depositDataFor } from '../../infra/devnet/consensus/keys.ts'
@@ -15,45 +15,16 @@ import { nextBaseFeeWei } from '../../infra/devnet/execution/base-fee.ts'
 import { type DevnetExecution, type ExecutionOptions, openExecutionEngine } from '../../infra/devnet/execution/open.ts'
 import { planBlock, planSlot } from '../../infra/devnet/execution/scenario.ts'
 import { FIRST_BUILDER, INITIAL_STATE } from '../../infra/devnet/execution/scenario-state.ts'
-import { type CommittedReceipt, receiptsRoot } from '../../schemas/eth/receipts.ts'
+import { receiptsRoot } from '../../schemas/eth/receipts.ts'
 import { encodeRlp, integerBytes } from '../../schemas/eth/rlp.ts'
 import { orderedTrieRoot } from '../../schemas/eth/trie.ts'
+import { headerHash, type RpcBlock, type RpcReceipt, toCommitted } from './devnet-json-rpc.ts'
 
 const GENESIS_TIME_SEC = 1_700_000_000
 const SEED = 'test'
 const CONTRACT_RECIPIENT: Hex = '0x00000000000000000000000000000000000c0de0'
 const OUTSIDER = privateKeyToAccount('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80')
 const GWEI = 1_000_000_000n
-
-interface RpcBlock {
-  readonly [field: string]: unknown
-  readonly hash: Hex
-  readonly number: Hex
-  readonly miner: Hex
-  readonly extraData: Hex
-  readonly transactions: readonly {
-    readonly hash: Hex
-    readonly from: Hex
-    readonly to: Hex | null
-    readonly value: Hex
-    readonly type: Hex
-    readonly blockHash: Hex
-  }[]
-}
-
-interface RpcReceipt {
-  readonly type: Hex
-  readonly status: Hex
-  readonly blockHash: Hex
-  readonly cumulativeGasUsed: Hex
-  readonly transactionHash: Hex
-  readonly logs: readonly {
-    readonly address: Hex
-    readonly topics: readonly Hex[]
-    readonly data: Hex
-    readonly blockHash: Hex
-  }[]
-}
 
 function openEngine(options: Partial<ExecutionOptions> = {}): Promise<DevnetExecution> {
   return openExecutionEngine({
@@ -106,33 +77,6 @@ async function rpc<Result>(engine: DevnetExecution, method: string, params: read
   const answer = (await post(engine, { jsonrpc: '2.0', id: 1, method, params })) as { result: Result; error?: object }
   if (answer.error !== undefined) throw new Error(`${method}: ${JSON.stringify(answer.error)}`)
   return answer.result
-}
-
-/** The header's fields in RLP order, from the JSON alone. */
-function headerHash(block: RpcBlock): Hex {
-  const data = ['parentHash', 'sha3Uncles', 'miner', 'stateRoot', 'transactionsRoot', 'receiptsRoot', 'logsBloom']
-  const field = (name: string) => toBytes(block[name] as Hex)
-  const quantity = (name: string) => integerBytes(BigInt(block[name] as Hex))
-  return keccak256(
-    encodeRlp([
-      ...data.map(field),
-      ...['difficulty', 'number', 'gasLimit', 'gasUsed', 'timestamp'].map(quantity),
-      ...['extraData', 'mixHash', 'nonce'].map(field),
-      quantity('baseFeePerGas'),
-      field('withdrawalsRoot'),
-      ...['blobGasUsed', 'excessBlobGas'].map(quantity),
-      ...['parentBeaconBlockRoot', 'requestsHash'].map(field),
-    ]),
-  )
-}
-
-function toCommitted(receipt: RpcReceipt): CommittedReceipt {
-  return {
-    type: Number(receipt.type),
-    status: receipt.status === '0x1' ? 'success' : 'reverted',
-    cumulativeGasUsed: BigInt(receipt.cumulativeGasUsed),
-    logs: receipt.logs,
-  }
 }
 
 function transferFrom(nonce: number, valueWei: bigint): Promise<Hex> {
@@ -416,7 +360,7 @@ describe('the plan of the scenario', () => {
   it('sends a deposit whose slot had no block with the next one, and once only', () => {
     const addresses = Array.from({ length: 30 }, (_, index) => toHex(index, { size: 20 }))
     const deposits = [{ slot: 40, validatorNumber: 300, amountGwei: 32n * GWEI }]
-    const setup = { seed: 'any', addresses, deposits, depositsFor: depositDataFor }
+    const setup = { seed: 'any', profile: 'ethereum' as const, addresses, deposits, depositsFor: depositDataFor }
     const late = planSlot(setup, 42, INITIAL_STATE)
     expect(late.state.depositsSent).toBe(1)
     const next = planSlot(setup, 43, late.state)

@@ -79,6 +79,10 @@ export class Chain {
     this.#vote()
   }
 
+  get headSlot(): number {
+    return this.history.headSlot
+  }
+
   /** The state at the head slot; not to be changed. */
   get state(): CachedBeaconStateFulu {
     return this.#headState

@@ -10,7 +10,7 @@ import { type MinedBlock, type RpcReceipt, toNewBlock } from './mined-block.ts'
 import type { Pool } from './pool.ts'
 import { bytesOf } from './raw-transaction.ts'
 import { depositRequests, requestsHashOf } from './requests.ts'
-import { type BlockPlan, planBlock } from './scenario.ts'
+import { type BlockPlan, planBlock, SEQUENCER_PLAN } from './scenario.ts'
 import { FIRST_BUILDER, type ScenarioSetup, type ScenarioState } from './scenario-state.ts'
 import { paymentFields } from './scenario-transactions.ts'
 import { sealBlock } from './sealed-block.ts'
@@ -113,7 +113,8 @@ export class ExecutionChain {
     const parent = this.#head()
     if (request.parentHash !== parent.hash) throw new Error(`the head is ${parent.hash}, not ${request.parentHash}`)
     if (request.timestampSec <= parent.timestampSec || request.slot <= parent.slot) throw new Error('time goes forward')
-    const plan = planBlock(this.#parts.setup.seed, request.slot)
+    const { profile, seed } = this.#parts.setup
+    const plan = profile === 'rollup' ? SEQUENCER_PLAN : planBlock(seed, request.slot)
     const coinbase = coinbaseOf(this.#parts.setup, plan, request)
     const { executed, scenario } = await this.#mine(request, plan, coinbase)
     const deposits = await this.#depositsOf(executed)

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { AppError } from '../../../schemas/errors.ts'
 import type { Hex } from '../engine.ts'
+import { type BlockLookup, createBlockLookup, type Finality } from './block-lookup.ts'
 import type { BlockStore, StoredBlock } from './block-store.ts'
 import type { CallResult, JsonRpc } from './json-rpc.ts'
 import { findLogs, parseLogFilter } from './logs.ts'
@@ -11,7 +12,10 @@ export interface FrontOptions {
   readonly host: string
   /** 0 takes a free one. */
   readonly port: number
+  /** The setting that has to change when the port is taken. */
+  readonly portSetting: string
   readonly chainId: number
+  readonly finality: Finality
   readonly store: BlockStore
   readonly anvil: JsonRpc
   /** Resolves when anvil's state is the head's; balances are read after it. */
@@ -26,9 +30,6 @@ export interface Front extends AsyncDisposable {
 
 const BODY_BYTES_MAX = 4 * 1024 * 1024
 const BATCH_MAX = 1_000
-/** As long as consensus may take to finalize; a block is called safe an epoch after its own. */
-const FINALIZED_DEPTH = 96
-const SAFE_DEPTH = 32
 const CLIENT_VERSION = 'epochline-devnet/0.1.0'
 
 const TAGS: ReadonlySet<string> = new Set(['latest', 'safe', 'finalized', 'earliest'])
@@ -37,7 +38,6 @@ const SERVER_ERROR = -32_000
 const PARSE_ERROR = -32_700
 const INVALID_REQUEST = -32_600
 const METHOD_NOT_FOUND = -32_601
-const INVALID_PARAMS = -32_602
 const INTERNAL_ERROR = -32_603
 
 /**
@@ -63,8 +63,9 @@ type Handler = (params: readonly unknown[]) => Promise<string> | string
 
 /** The JSON-RPC endpoint that readers see: sealed blocks from our own store, state from anvil. */
 export async function openFront(options: FrontOptions): Promise<Front> {
-  const handlers = createHandlers(options)
-  const answerOne = (request: unknown) => answer(handlers, options, request)
+  const lookup = createBlockLookup(options.store, options.finality)
+  const handlers = createHandlers(options, lookup)
+  const answerOne = (request: unknown) => answer({ ...options, handlers, lookup }, request)
   const server = createServer((request, response) => {
     respond(request, response, answerOne).catch(() => response.destroy()) // the client went away: nobody to tell
   })
@@ -75,7 +76,7 @@ export async function openFront(options: FrontOptions): Promise<Front> {
     const where = `${options.host}:${options.port}`
     throw new AppError(
       'config',
-      `the devnet's JSON-RPC cannot listen on ${where}: choose another DEVNET_EXECUTION_PORT`,
+      `the devnet's JSON-RPC cannot listen on ${where}: choose another ${options.portSetting}`,
       {
         cause,
       },
@@ -148,11 +149,12 @@ function errorText(
   return JSON.stringify({ jsonrpc: '2.0', id, error: data === undefined ? { code, message } : { code, message, data } })
 }
 
-async function answer(
-  handlers: ReadonlyMap<string, Handler>,
-  { anvil, store, settled }: FrontOptions,
-  request: unknown,
-): Promise<string> {
+interface Answering extends FrontOptions {
+  readonly handlers: ReadonlyMap<string, Handler>
+  readonly lookup: BlockLookup
+}
+
+async function answer({ handlers, lookup, anvil, store, settled }: Answering, request: unknown): Promise<string> {
   const { id = null, method, params = [] } = (request ?? {}) as Request
   try {
     if (typeof method !== 'string' || !Array.isArray(params)) throw new RpcFault(INVALID_REQUEST, 'invalid request')
@@ -162,7 +164,9 @@ async function answer(
       throw new RpcFault(METHOD_NOT_FOUND, `the method ${method} does not exist or is not available`)
     }
     await settled()
-    return await anvil.forward(JSON.stringify({ jsonrpc: '2.0', id, method, params: toAnvilParams(store, params) }))
+    return await anvil.forward(
+      JSON.stringify({ jsonrpc: '2.0', id, method, params: toAnvilParams(store, lookup, params) }),
+    )
   } catch (error) {
     if (error instanceof RpcFault) return errorText(id, error)
     if (error instanceof AppError) return errorText(id, { code: INTERNAL_ERROR, message: error.message })
@@ -174,9 +178,9 @@ async function answer(
  * anvil numbers its blocks as we do but hashes them differently, and may be a block ahead while one is being sealed:
  * EIP-1898 hashes and tags become numbers of ours.
  */
-function toAnvilParams(store: BlockStore, params: readonly unknown[]): readonly unknown[] {
+function toAnvilParams(store: BlockStore, lookup: BlockLookup, params: readonly unknown[]): readonly unknown[] {
   return params.map((param) => {
-    if (typeof param === 'string' && TAGS.has(param)) return quantity(blockAt(store, param)?.number ?? 0)
+    if (typeof param === 'string' && TAGS.has(param)) return quantity(lookup.at(param)?.number ?? 0)
     const blockHash = (param as { blockHash?: unknown } | null)?.blockHash
     if (typeof blockHash !== 'string') return param
     const block = store.byHash(blockHash.toLowerCase())
@@ -189,22 +193,6 @@ function toAnvilParams(store: BlockStore, params: readonly unknown[]): readonly 
 
 function quantity(value: number): Hex {
   return `0x${value.toString(16)}`
-}
-
-/** The canonical block of a number or tag; undefined when there is none yet. */
-export function blockAt(store: BlockStore, tag: unknown): StoredBlock | undefined {
-  const head = store.head.number
-  if (tag === undefined || tag === null || tag === 'latest' || tag === 'pending') return store.head
-  if (tag === 'earliest') return store.byNumber(0)
-  if (tag === 'safe') return store.byNumber(Math.max(0, head - SAFE_DEPTH))
-  if (tag === 'finalized') return store.byNumber(Math.max(0, head - FINALIZED_DEPTH))
-  if (typeof tag === 'string' && /^0x[0-9a-f]{1,13}$/i.test(tag)) return store.byNumber(Number(tag))
-  throw new RpcFault(INVALID_PARAMS, 'invalid block number or tag')
-}
-
-function blockWithHash(store: BlockStore, hash: unknown): StoredBlock | undefined {
-  if (typeof hash !== 'string') throw new RpcFault(INVALID_PARAMS, 'invalid block hash')
-  return store.byHash(hash.toLowerCase())
 }
 
 async function blockText(block: StoredBlock | undefined, full: unknown): Promise<string> {
@@ -227,11 +215,10 @@ async function transactionText(block: StoredBlock | undefined, index: unknown): 
   return (await block.texts()).transactions[Number(index)] ?? 'null'
 }
 
-function createHandlers({ store, chainId, anvil, submit }: FrontOptions): ReadonlyMap<string, Handler> {
-  const byTagOrHash = (at: unknown) => {
-    const hash = typeof at === 'object' && at !== null ? (at as { blockHash?: unknown }).blockHash : at
-    return typeof hash === 'string' && hash.length === 66 ? blockWithHash(store, hash) : blockAt(store, at)
-  }
+function createHandlers(
+  { store, chainId, anvil, submit }: FrontOptions,
+  lookup: BlockLookup,
+): ReadonlyMap<string, Handler> {
   const handlers: Readonly<Record<string, Handler>> = {
     eth_chainId: () => `"${quantity(chainId)}"`,
     net_version: () => `"${chainId}"`,
@@ -239,13 +226,13 @@ function createHandlers({ store, chainId, anvil, submit }: FrontOptions): Readon
     eth_accounts: () => '[]',
     web3_clientVersion: () => `"${CLIENT_VERSION}"`,
     eth_blockNumber: () => `"${quantity(store.head.number)}"`,
-    eth_getBlockByNumber: ([tag, full]) => blockText(blockAt(store, tag), full),
-    eth_getBlockByHash: ([hash, full]) => blockText(blockWithHash(store, hash), full),
-    eth_getBlockReceipts: ([at]) => receiptsText(byTagOrHash(at)),
-    eth_getBlockTransactionCountByNumber: ([tag]) => countText(blockAt(store, tag)),
-    eth_getBlockTransactionCountByHash: ([hash]) => countText(blockWithHash(store, hash)),
-    eth_getTransactionByBlockNumberAndIndex: ([tag, index]) => transactionText(blockAt(store, tag), index),
-    eth_getTransactionByBlockHashAndIndex: ([hash, index]) => transactionText(blockWithHash(store, hash), index),
+    eth_getBlockByNumber: ([tag, full]) => blockText(lookup.at(tag), full),
+    eth_getBlockByHash: ([hash, full]) => blockText(lookup.withHash(hash), full),
+    eth_getBlockReceipts: ([at]) => receiptsText(lookup.atOrWithHash(at)),
+    eth_getBlockTransactionCountByNumber: ([tag]) => countText(lookup.at(tag)),
+    eth_getBlockTransactionCountByHash: ([hash]) => countText(lookup.withHash(hash)),
+    eth_getTransactionByBlockNumberAndIndex: ([tag, index]) => transactionText(lookup.at(tag), index),
+    eth_getTransactionByBlockHashAndIndex: ([hash, index]) => transactionText(lookup.withHash(hash), index),
     eth_getUncleCountByBlockNumber: () => '"0x0"',
     eth_getUncleCountByBlockHash: () => '"0x0"',
     async eth_getTransactionByHash([hash]) {
@@ -262,7 +249,7 @@ function createHandlers({ store, chainId, anvil, submit }: FrontOptions): Readon
     eth_getLogs: ([filter]) =>
       findLogs(
         store,
-        parseLogFilter(filter, (tag) => blockAt(store, tag)?.number),
+        parseLogFilter(filter, (tag) => lookup.at(tag)?.number),
       ),
     async eth_sendRawTransaction([raw]) {
       const outcome = await submit(String(raw) as Hex)

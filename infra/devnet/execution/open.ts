@@ -1,6 +1,7 @@
 import { AppError } from '../../../schemas/errors.ts'
 import type { ExecutionEngine, Hex } from '../engine.ts'
 import { type Anvil, openAnvil } from './anvil-process.ts'
+import type { Finality } from './block-lookup.ts'
 import { openBlockStore } from './block-store.ts'
 import { ExecutionChain, type Head } from './chain.ts'
 import { openFront } from './front.ts'
@@ -19,7 +20,14 @@ import { type MinedBlock, toNewBlock } from './mined-block.ts'
 import { createPool } from './pool.ts'
 import { requestsHashOf } from './requests.ts'
 import { defaultDeposits } from './scenario.ts'
-import { ACCOUNTS, type DepositsFor, INITIAL_STATE, type PlannedDeposit, type ScenarioSetup } from './scenario-state.ts'
+import {
+  ACCOUNTS,
+  type DepositsFor,
+  INITIAL_STATE,
+  type PlannedDeposit,
+  type Profile,
+  type ScenarioSetup,
+} from './scenario-state.ts'
 import { refusedBlobTransaction } from './scenario-transactions.ts'
 import { type SealedBlock, sealBlock } from './sealed-block.ts'
 
@@ -38,6 +46,12 @@ export interface ExecutionOptions {
   /** 0 (the default) takes a free one. */
   readonly port?: number
   readonly chainId?: number
+  /** `ethereum` unless given. */
+  readonly profile?: Profile
+  /** How far the tags `safe` and `finalized` are behind the head; Ethereum's unless given. */
+  readonly finality?: Finality
+  /** The setting that a taken port is blamed on; DEVNET_EXECUTION_PORT unless given. */
+  readonly portSetting?: string
   /** JSONL of the transactions that others sent, so that a restart makes the same chain again. */
   readonly journalFile?: string
   /** Aborting it closes the engine. */
@@ -49,6 +63,8 @@ export interface DevnetExecution extends ExecutionEngine {
   readonly url: string
 }
 
+/** As long as consensus may take to finalize; a block is called safe an epoch after its own. */
+const ETHEREUM_FINALITY: Finality = { kind: 'tags', finalizedBlocks: 96, safeBlocks: 32 }
 const MAINNET_CHAIN_ID = 1
 const CHAIN_ID_MAX = 2 ** 31 - 1
 const ZERO_HASH: Hex = `0x${'00'.repeat(32)}`
@@ -69,10 +85,12 @@ export async function openExecutionEngine(options: ExecutionOptions): Promise<De
   await using stack = new AsyncDisposableStack()
   const anvil = stack.use(await startAnvil(options, chainId))
   const addresses = (await anvil.rpc.call('eth_accounts', [])) as Hex[]
+  const { profile = 'ethereum' } = options
   // Nobody waits for it: an anvil that does not answer fails the next block, and one that is closed needs no blobs.
-  prepareBlobs(anvil.rpc, addresses[0] ?? ZERO_ADDRESS).catch(() => undefined)
+  if (profile === 'ethereum') prepareBlobs(anvil.rpc, addresses[0] ?? ZERO_ADDRESS).catch(() => undefined)
   const setup: ScenarioSetup = {
     seed: options.seed,
+    profile,
     addresses,
     deposits: options.deposits ?? defaultDeposits(256),
     depositsFor: options.depositsFor,
@@ -83,12 +101,14 @@ export async function openExecutionEngine(options: ExecutionOptions): Promise<De
   const store = openBlockStore(toNewBlock(genesis.sealed, genesis.executed, Promise.resolve([])))
   const parts = { anvil: anvil.rpc, pool, setup, store }
   const chain = await ExecutionChain.open(parts, toGenesisHead(genesis.sealed, options))
-  const { host = '127.0.0.1', port = 0 } = options
+  const { host = '127.0.0.1', port = 0, finality = ETHEREUM_FINALITY, portSetting = 'DEVNET_EXECUTION_PORT' } = options
   const front = stack.use(
     await openFront({
       host,
       port,
+      portSetting,
       chainId,
+      finality,
       store,
       anvil: anvil.rpc,
       settled: () => chain.settled(),

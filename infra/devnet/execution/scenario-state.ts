@@ -56,8 +56,15 @@ export interface PlannedTransaction {
   readonly authorization?: { readonly address: Hex; readonly nonce: number }
 }
 
+/**
+ * What kind of chain the transactions are for. `ethereum`: proposers, builders, blobs. `rollup`: one sequencer makes every block,
+ * there are neither builders nor blobs, and most blocks move tokens.
+ */
+export type Profile = 'ethereum' | 'rollup'
+
 export interface ScenarioSetup {
   readonly seed: string
+  readonly profile: Profile
   /** Addresses of the scenario's accounts, by account number. */
   readonly addresses: readonly Hex[]
   readonly deposits: readonly PlannedDeposit[]

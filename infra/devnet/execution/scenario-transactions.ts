@@ -213,7 +213,7 @@ const BLOB_FIELDS: TransactionFields = {
 }
 
 function blobTransaction(draft: Draft): void {
-  transferTo(draft, BLOB_FIELDS)
+  transferTo(draft, draft.setup.profile === 'rollup' ? {} : BLOB_FIELDS)
 }
 
 /**
@@ -269,6 +269,12 @@ export function addRandom(draft: Draft): void {
       return
     }
   }
+}
+
+/** A movement of an ERC-721 token or of ERC-1155 items, whose log is one that every reader of tokens looks for. */
+export function addTokenMovement(draft: Draft): void {
+  if (draft.random() < 0.5) moveToken(draft)
+  else moveItems(draft)
 }
 
 /** Two calls that burn what they are given: the block is over its gas target and the next base fee rises. */

@@ -6,7 +6,7 @@ import {
   type ScenarioSetup,
   type ScenarioState,
 } from './scenario-state.ts'
-import { addDeposit, addRandom, below, type Draft, fillBlock, GWEI } from './scenario-transactions.ts'
+import { addDeposit, addRandom, addTokenMovement, below, type Draft, fillBlock, GWEI } from './scenario-transactions.ts'
 
 /**
  * What happens on the execution side. Per slot, from the seed and the slot alone:
@@ -18,6 +18,7 @@ import { addDeposit, addRandom, below, type Draft, fillBlock, GWEI } from './sce
  *   proposer in the block's last transaction. Some payments are 1 wei, and some builder blocks have the proposer's own
  *   recipient as coinbase and no payment;
  * - deposits at fixed slots: three new validators of 32 ETH and a top-up of 1 ETH.
+ * On a rollup nine of ten blocks move tokens, with up to two other transactions, and its sequencer builds all of them.
  * Whatever a slot depends on beyond that (nonces, token owners) is in `ScenarioState`, a value per block.
  */
 
@@ -25,6 +26,7 @@ const BUILDER_NAMES = ['Northwind Builder', 'blockyard.example', 'Quartz', 'Lant
 const LOCAL_NAME = 'epochline-devnet'
 
 const EMPTY_SLOT_SHARE = 0.3
+const EMPTY_ROLLUP_BLOCK_SHARE = 0.1
 const FULL_BLOCK_SHARE = 1 / 40
 const BUILDER_SHARE = 0.6
 const SAME_COINBASE_SHARE = 0.04
@@ -49,6 +51,9 @@ export function defaultDeposits(genesisValidators: number): readonly PlannedDepo
     { slot: 1_500, validatorNumber: genesisValidators + 2, amountGwei: 32_000_000_000n },
   ]
 }
+
+/** Every block of a rollup. */
+export const SEQUENCER_PLAN: BlockPlan = { kind: 'local', extraData: LOCAL_NAME }
 
 /** Who builds the block of a slot, and what the proposer is paid. */
 export function planBlock(seed: string, slot: number): BlockPlan {
@@ -76,6 +81,18 @@ function transactionCount(random: Random): number {
   return draw < 0.985 ? 4 + below(random, 3) : 10
 }
 
+function addTransactions(draft: Draft): void {
+  if (draft.setup.profile === 'rollup') {
+    if (draft.random() < EMPTY_ROLLUP_BLOCK_SHARE) return
+    addTokenMovement(draft)
+    const others = below(draft.random, 3)
+    for (let i = 0; i < others; i++) addRandom(draft)
+    return
+  }
+  const count = transactionCount(draft.random)
+  for (let i = 0; i < count; i++) addRandom(draft)
+}
+
 /**
  * The transactions that arrive before the block of `slot`, and the state once they are in it. A deposit whose slot had
  * no block comes with the next one.
@@ -94,8 +111,7 @@ export function planSlot(
     itemBalances: state.itemBalances.slice(),
     authorizationNonce: state.authorizationNonce,
   }
-  const count = transactionCount(draft.random)
-  for (let i = 0; i < count; i++) addRandom(draft)
+  addTransactions(draft)
   if (draft.random() < FULL_BLOCK_SHARE) fillBlock(draft)
   const due = setup.deposits.slice(state.depositsSent).filter((planned) => planned.slot <= slot)
   for (const planned of due) addDeposit(draft, planned)

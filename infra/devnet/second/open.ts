@@ -1,0 +1,125 @@
+import { join } from 'node:path'
+import { depositDataFor } from '../consensus/keys.ts'
+import type { Finality } from '../execution/block-lookup.ts'
+import { openExecutionEngine } from '../execution/open.ts'
+import { claimIdentity, readIdentity } from '../identity.ts'
+import { followClock, SlotRunner } from '../slot-runner.ts'
+import { openSchedule } from './schedule.ts'
+import { Sequencer } from './sequencer.ts'
+
+export interface SecondChainOptions {
+  /** 0 takes a free one; `SECOND_PORT` unless given. */
+  readonly port?: number
+  /** Whole seconds; `SECOND_BLOCK_TIME_SEC` unless given. */
+  readonly blockTimeSec?: number
+  /** Unix seconds of block 0; `SECOND_HISTORY_SEC` before the start unless given. */
+  readonly genesisTimeSec?: number
+  /** False: its node knows neither `finalized` nor `safe`, so that readers have to count blocks. */
+  readonly finalityTags?: boolean
+}
+
+/** What the devnet gives its second chain. */
+export interface SecondChainSetup extends SecondChainOptions {
+  /** The devnet's. */
+  readonly seed: string
+  readonly host: string
+  readonly directory: string | undefined
+  readonly clock: 'follow' | 'manual'
+  /** Unix seconds. */
+  readonly now: () => number
+  readonly signal: AbortSignal
+}
+
+/** A chain of execution blocks alone. */
+export interface SecondChain extends AsyncDisposable {
+  readonly chainId: number
+  readonly url: string
+  readonly headNumber: number
+  advanceTo(number: number): Promise<void>
+  /** As the devnet's. */
+  readonly finished: Promise<void>
+}
+
+export const SECOND_PORT = 8546
+/** Scroll's own pace. */
+export const SECOND_BLOCK_TIME_SEC = 3
+/** Scroll's 534352 behind a 7, as the devnet's Ethereum has it: a transaction signed for the devnet is worth nothing on Scroll. */
+export const SECOND_CHAIN_ID = 7_534_352
+/** What a new chain begins with: 1,200 blocks, three reorgs, and no more than some seconds of work at the start. */
+export const SECOND_HISTORY_SEC = 3_600
+/** Part of the chain's identity: a change of what happens on it, or of how it is made, needs a new version. */
+const SCENARIO_VERSION = 'rollup-1'
+
+/** The tags are this many blocks behind the head: deeper than any reorg, and soon reached in a test. */
+const FINALITY: Finality = { kind: 'tags', finalizedBlocks: 32, safeBlocks: 16 }
+
+const IDENTITY_FILE = 'second.json'
+const SCHEDULE_FILE = 'second-schedule.jsonl'
+const TRANSACTIONS_FILE = 'second-transactions.jsonl'
+
+/** What the second chain is made from, besides the devnet's seed. */
+type SecondIdentity = Readonly<{ genesisTimeSec: number; blockTimeSec: number; scenarioVersion: string }>
+
+function identityOf(setup: SecondChainSetup): SecondIdentity {
+  const path = setup.directory === undefined ? undefined : join(setup.directory, IDENTITY_FILE)
+  const known = path === undefined ? undefined : (readIdentity(path) as SecondIdentity | undefined)
+  const identity = {
+    genesisTimeSec: setup.genesisTimeSec ?? known?.genesisTimeSec ?? Math.floor(setup.now()) - SECOND_HISTORY_SEC,
+    blockTimeSec: setup.blockTimeSec ?? known?.blockTimeSec ?? SECOND_BLOCK_TIME_SEC,
+    scenarioVersion: SCENARIO_VERSION,
+  }
+  if (path !== undefined) claimIdentity(path, identity)
+  return identity
+}
+
+/**
+ * Opens an EVM chain without a beacon chain, made by one sequencer on an anvil of its own. The same seed, genesis and block time
+ * give the same blocks, hash for hash. Accounts and contracts have the addresses that they have on the Ethereum beside it, so that
+ * a reader who leaves out the chain mixes up the two. Throws AppError `config` for a directory of another chain or a taken port.
+ */
+export async function openSecondChain(setup: SecondChainSetup): Promise<SecondChain> {
+  const { host, port = SECOND_PORT, directory, now } = setup
+  const { genesisTimeSec, blockTimeSec } = identityOf(setup)
+  const seed = `${setup.seed} second` // other transactions than on the Ethereum
+  const engine = await openExecutionEngine({
+    seed,
+    genesisTimeSec,
+    host,
+    port,
+    portSetting: 'DEVNET_SECOND_PORT',
+    chainId: SECOND_CHAIN_ID,
+    profile: 'rollup',
+    finality: setup.finalityTags === false ? { kind: 'none' } : FINALITY,
+    depositsFor: depositDataFor,
+    deposits: [],
+    ...(directory === undefined ? {} : { journalFile: join(directory, TRANSACTIONS_FILE) }),
+  })
+  const controller = new AbortController()
+  const signal = AbortSignal.any([controller.signal, setup.signal])
+  const following = setup.clock === 'follow'
+  const schedule = openSchedule({
+    genesisTimeSec,
+    blockTimeSec,
+    path: directory === undefined ? undefined : join(directory, SCHEDULE_FILE),
+    nowSec: following ? now() : undefined,
+  })
+  const sequencer = new Sequencer({ seed, engine, schedule })
+  const runner = new SlotRunner(sequencer, signal, undefined)
+  const slots = { slotAt: schedule.numberAt, slotTimeSec: schedule.timeSec } // no slot is ever without a block
+  const finished = following ? followClock({ runner, ...slots, now, signal }) : Promise.resolve()
+  finished.catch(() => {}) // its failure belongs to whoever awaits it
+  return {
+    chainId: SECOND_CHAIN_ID,
+    url: engine.url,
+    finished,
+    get headNumber() {
+      return sequencer.headSlot
+    },
+    advanceTo: (number) => runner.advanceTo(number),
+    async [Symbol.asyncDispose]() {
+      controller.abort()
+      await runner.idle()
+      await engine[Symbol.asyncDispose]()
+    },
+  }
+}

@@ -1,0 +1,80 @@
+import { seededBytes } from '../consensus/random.ts'
+import type { ExecutionEngine, Hex } from '../engine.ts'
+import { hexOf } from '../execution/raw-transaction.ts'
+import type { SlotProducer } from '../slot-runner.ts'
+import { REORG_DEPTH_MAX, reorgDepthAfter } from './reorgs.ts'
+import type { Schedule } from './schedule.ts'
+
+export interface SequencerOptions {
+  readonly seed: string
+  readonly engine: ExecutionEngine
+  /** A block has its number's time on every branch. */
+  readonly schedule: Schedule
+}
+
+const ADDRESS_BYTES = 20
+const ZERO_HASH: Hex = `0x${'00'.repeat(32)}`
+
+/**
+ * Makes one block after the other, and sometimes takes its newest ones back for a longer branch. A block's number is its slot. One
+ * call at a time.
+ */
+export class Sequencer implements SlotProducer {
+  readonly #options: SequencerOptions
+  readonly #coinbase: Hex
+  #headNumber = 0
+  /** Hashes from the head back to where the deepest reorg returns to, the head's last. */
+  readonly #hashes: Hex[]
+  /** Blocks made so far, orphans included: no two have the same, so a replacement differs from what it replaces. */
+  #attempt = 0
+
+  constructor(options: SequencerOptions) {
+    this.#options = options
+    this.#coinbase = hexOf(seededBytes(options.seed, 'sequencer').subarray(0, ADDRESS_BYTES))
+    this.#hashes = [options.engine.genesisHash]
+  }
+
+  get headSlot(): number {
+    return this.#headNumber
+  }
+
+  /** The next block; when the head is to be orphaned, together with the blocks that replace those before it. */
+  async produceSlot(): Promise<void> {
+    const number = this.#headNumber + 1
+    await this.#stepBack(reorgDepthAfter(this.#headNumber))
+    while (this.#headNumber < number) await this.#build()
+  }
+
+  async #stepBack(depth: number): Promise<void> {
+    if (depth === 0) return
+    this.#hashes.splice(-depth)
+    await this.#options.engine.rollbackTo(this.#headHash())
+    this.#headNumber -= depth
+  }
+
+  async #build(): Promise<void> {
+    const { seed, engine, schedule } = this.#options
+    const number = this.#headNumber + 1
+    const attempt = ++this.#attempt
+    schedule.reserve(number)
+    const { payload } = await engine.build({
+      slot: attempt,
+      timestampSec: schedule.timeSec(number),
+      parentHash: this.#headHash(),
+      parentBeaconBlockRoot: ZERO_HASH, // there is no beacon chain
+      prevRandao: hexOf(seededBytes(seed, `block ${attempt}`)),
+      proposerIndex: 0,
+      feeRecipient: this.#coinbase,
+      withdrawals: [],
+    })
+    this.#headNumber = number
+    this.#hashes.push(hexOf(payload.blockHash))
+    if (this.#hashes.length > REORG_DEPTH_MAX + 1) this.#hashes.shift()
+  }
+
+  #headHash(): Hex {
+    const hash = this.#hashes.at(-1)
+    if (hash === undefined) throw new Error('a reorg never reaches below genesis')
+    return hash
+  }
+}
