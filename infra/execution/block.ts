@@ -1,18 +1,26 @@
+import type { Block, Transaction, TransactionReceipt } from 'viem'
 import { AppError } from '../../schemas/errors.ts'
-import { receiptsRoot } from '../../schemas/eth/receipts.ts'
-import type { CoinbaseTransfer, ExecutionBlockData, TransferLog } from '../../schemas/events/execution-block.ts'
-import type { RpcBlock, RpcReceipt, RpcTransaction } from './answers.ts'
+import { bytesOf, type Hex, hexOf } from '../../schemas/eth/hex.ts'
+import { isKeptLog } from '../../schemas/eth/kept-logs.ts'
+import { type CommittedReceipt, receiptsRoot } from '../../schemas/eth/receipts.ts'
+import { ADDRESS_BYTES, HASH_BYTES, type TransactionColumns } from '../../schemas/events/execution-block.ts'
+import type { LogColumns } from '../../schemas/events/execution-logs.ts'
+import type { ExecutionBlock } from '../ports/execution-source.ts'
+import { malformed } from './json-rpc.ts'
 
-type Hex = `0x${string}`
-
-// Topics of the token transfers that processors read: the first topic is keccak256 of the event's signature.
-const ERC721_TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef' // Transfer(address,address,uint256)
-const ERC721_TRANSFER_TOPICS = 4 // ERC-20's event of the same name has 3: its amount is not indexed
-const TRANSFER_TOPICS: ReadonlySet<string> = new Set([
-  '0xc3d58168c5ae7397731d063d5bbf3d657854427343f4c083240f7aacaa2d0f62', // TransferSingle(address,address,address,uint256,uint256)
-  '0x4a39dc06d4c0dbc64b70af90fd698a233a518aa5d07e595d983b8c0526c8f7fb', // TransferBatch(address,address,address,uint256[],uint256[])
-  '0xdeaa91b6123d068f5821d0fb0678463d1a8a6079fe8af5de3ce5e896dcf9133d', // ConsecutiveTransfer(uint256,uint256,address,address)
-])
+/** A block with its transactions, and a receipt, as viem formats what passed the checks of shape. */
+export type NodeBlock = Block<bigint, true, 'latest'>
+export type NodeReceipt = Omit<TransactionReceipt, 'status' | 'effectiveGasPrice'> & {
+  readonly status: TransactionReceipt['status'] | null
+  readonly effectiveGasPrice: bigint | null
+  readonly depositNonce?: Hex | null
+  readonly depositReceiptVersion?: Hex | null
+}
+type StatedReceipt = NodeReceipt & { readonly status: TransactionReceipt['status'] }
+interface Executed {
+  readonly transaction: Transaction<bigint, number, false>
+  readonly receipt: StatedReceipt
+}
 
 /** Type of the first transaction whose price is a maximum and a tip (EIP-1559); those above it have the same fields. */
 const DYNAMIC_FEE_TYPE = 2
@@ -22,116 +30,159 @@ const TYPE_MAX = 4
 const inconsistent = (what: string): AppError => new AppError('node_inconsistent', what, { retryable: true })
 
 /**
- * Reduces a block and its receipts to what rewards and NFTs need. Throws AppError `node_inconsistent` when the receipts do
- * not belong to the block: other transactions, another receipts root, a gas use or price that contradicts what commits to it.
+ * Reduces a block and its receipts to what rewards and NFTs need. Throws AppError: `node_inconsistent` when the receipts do
+ * not belong to the block (other transactions, another receipts root, a gas use or price that contradicts what commits to
+ * it), `node_malformed` when they lack what a figure needs, `usage` for a block of before Byzantium.
  */
-export function toExecutionBlock(block: RpcBlock, receipts: readonly RpcReceipt[]): ExecutionBlockData {
-  const { transactions } = block
-  checkReceipts(block, receipts)
-  const rows = transactions.length
-  const columns = {
-    type: new Uint8Array(rows),
-    succeeded: new Uint8Array(rows),
-    gasUsed: new BigUint64Array(rows),
-    effectiveGasPriceWei: new BigUint64Array(rows),
+export function toExecutionBlock(block: NodeBlock, receipts: readonly NodeReceipt[]): ExecutionBlock {
+  const executed = pair(block, receipts)
+  const root = hexOf(receiptsRoot(executed.map(toCommitted)))
+  if (root !== block.receiptsRoot.toLowerCase()) {
+    throw inconsistent(`the receipts of block ${block.hash} do not agree with its receipts root`)
   }
-  const coinbase = block.miner.toLowerCase()
-  const coinbaseTransfers: CoinbaseTransfer[] = []
-  const transferLogs: TransferLog[] = []
-  let gasBefore = 0n
-  receipts.forEach((receipt, i) => {
-    const transaction = transactions[i] as RpcTransaction
-    const gasUsed = BigInt(receipt.cumulativeGasUsed) - gasBefore
-    gasBefore = BigInt(receipt.cumulativeGasUsed)
-    columns.type[i] = Number(transaction.type ?? '0x0')
-    columns.succeeded[i] = receipt.status === '0x1' ? 1 : 0
-    columns.gasUsed[i] = gasUsed
-    columns.effectiveGasPriceWei[i] = checkedPrice(block, transaction, receipt)
-    const valueWei = BigInt(transaction.value)
-    if (valueWei > 0n && transaction.from.toLowerCase() === coinbase) {
-      coinbaseTransfers.push({
-        transactionIndex: i,
-        transactionHash: transaction.hash.toLowerCase(),
-        to: transaction.to?.toLowerCase() ?? null,
-        valueWei: valueWei.toString(),
-        succeeded: receipt.status === '0x1',
-      })
-    }
-    transferLogs.push(...transfersOf(receipt, i))
-  })
   return {
     header: {
       number: Number(block.number),
       hash: block.hash.toLowerCase(),
       parentHash: block.parentHash.toLowerCase(),
       timestampSec: Number(block.timestamp),
-      coinbase,
+      coinbase: block.miner.toLowerCase(),
       extraData: block.extraData.toLowerCase(),
-      baseFeePerGasWei: BigInt(block.baseFeePerGas ?? 0).toString(),
+      baseFeePerGasWei: (block.baseFeePerGas ?? 0n).toString(),
       gasUsed: Number(block.gasUsed),
-      coinbaseTransfers,
-      transferLogs,
     },
-    columns,
+    columns: transactionColumns(block, executed),
+    logs: keptLogs(executed),
   }
 }
 
-function transfersOf({ logs, transactionHash }: RpcReceipt, transactionIndex: number): readonly TransferLog[] {
-  return logs.filter(isTransfer).map((log) => ({
-    transactionIndex,
-    transactionHash: transactionHash.toLowerCase(),
-    logIndex: Number(log.logIndex),
-    address: log.address.toLowerCase(),
-    topics: log.topics.map((topic) => topic.toLowerCase()),
-    data: log.data.toLowerCase(),
-  }))
-}
-
-function isTransfer({ topics }: { readonly topics: readonly string[] }): boolean {
-  const topic = topics[0]?.toLowerCase() ?? ''
-  return TRANSFER_TOPICS.has(topic) || (topic === ERC721_TRANSFER && topics.length === ERC721_TRANSFER_TOPICS)
-}
-
-function checkReceipts(block: RpcBlock, receipts: readonly RpcReceipt[]): void {
+/** Each transaction with its receipt. */
+function pair(block: NodeBlock, receipts: readonly NodeReceipt[]): readonly Executed[] {
   const { transactions } = block
   if (receipts.length !== transactions.length) {
     throw inconsistent(`block ${block.hash} has ${transactions.length} transactions, but ${receipts.length} receipts`)
   }
-  const committed = receipts.map((receipt, i) => {
-    const transaction = transactions[i] as RpcTransaction
-    if (receipt.transactionHash.toLowerCase() !== transaction.hash.toLowerCase()) {
+  return transactions.map((transaction, i) => {
+    const receipt = receipts[i]
+    if (receipt?.transactionHash.toLowerCase() !== transaction.hash.toLowerCase()) {
       throw inconsistent(`receipt ${i} of block ${block.hash} belongs to another transaction`)
     }
-    return {
-      type: Number(transaction.type ?? '0x0'),
-      status: receipt.status === '0x1' ? ('success' as const) : ('reverted' as const),
-      cumulativeGasUsed: BigInt(receipt.cumulativeGasUsed),
-      logs: receipt.logs as readonly { address: Hex; topics: readonly Hex[]; data: Hex }[],
-      logsBloom: receipt.logsBloom as Hex,
-    }
+    const { status } = receipt
+    if (status !== null) return { transaction, receipt: { ...receipt, status } }
+    throw new AppError(
+      'usage',
+      `block ${block.number} is of before Byzantium: its receipts do not tell which transactions failed; start at a later block.`,
+    )
   })
-  const root = `0x${Buffer.from(receiptsRoot(committed)).toString('hex')}`
-  if (root !== block.receiptsRoot.toLowerCase()) {
-    throw inconsistent(`the receipts of block ${block.hash} do not agree with its receipts root`)
+}
+
+function typeOf({ typeHex }: Executed['transaction']): number {
+  return Number(typeHex ?? 0)
+}
+
+function toCommitted({ transaction, receipt }: Executed): CommittedReceipt {
+  const { status, cumulativeGasUsed, logs, logsBloom, depositNonce, depositReceiptVersion } = receipt
+  const committed = { type: typeOf(transaction), status, cumulativeGasUsed, logs, logsBloom }
+  if (typeof depositNonce !== 'string' || typeof depositReceiptVersion !== 'string') return committed
+  return { ...committed, deposit: { nonce: BigInt(depositNonce), version: BigInt(depositReceiptVersion) } }
+}
+
+function transactionColumns(block: NodeBlock, executed: readonly Executed[]): TransactionColumns {
+  const rows = executed.length
+  const columns = {
+    type: new Uint8Array(rows),
+    succeeded: new Uint8Array(rows),
+    gasUsed: new BigUint64Array(rows),
+    effectiveGasPriceWei: [] as bigint[],
+    sender: new Uint8Array(rows * ADDRESS_BYTES),
+    recipient: new Uint8Array(rows * ADDRESS_BYTES),
+    isCreation: new Uint8Array(rows),
+    valueWei: [] as bigint[],
+    hash: new Uint8Array(rows * HASH_BYTES),
   }
+  let gasBefore = 0n
+  executed.forEach(({ transaction, receipt }, i) => {
+    const { cumulativeGasUsed, status } = receipt
+    columns.type[i] = typeOf(transaction)
+    columns.succeeded[i] = status === 'success' ? 1 : 0
+    // The receipts root commits to the sum only, so that is what the parts are taken from.
+    columns.gasUsed[i] = cumulativeGasUsed - gasBefore
+    gasBefore = cumulativeGasUsed
+    columns.effectiveGasPriceWei.push(checkedPrice(block, transaction, receipt))
+    columns.sender.set(bytesOf(transaction.from), i * ADDRESS_BYTES)
+    columns.recipient.set(recipientOf(transaction, receipt), i * ADDRESS_BYTES)
+    columns.isCreation[i] = transaction.to === null ? 1 : 0
+    columns.valueWei.push(transaction.value)
+    columns.hash.set(bytesOf(transaction.hash), i * HASH_BYTES)
+  })
+  return columns
+}
+
+const NOBODY = new Uint8Array(ADDRESS_BYTES)
+
+function recipientOf(transaction: Executed['transaction'], receipt: StatedReceipt): Uint8Array {
+  if (transaction.to !== null) return bytesOf(transaction.to)
+  // Nodes differ in whether they tell the address of a contract that was not created.
+  if (receipt.status === 'reverted') return NOBODY
+  if (typeof receipt.contractAddress === 'string') return bytesOf(receipt.contractAddress)
+  throw malformed(`the receipt of ${transaction.hash} lacks the contract that it created`)
 }
 
 /**
  * The price that the receipt tells, which no root commits to: it must be what the transaction and the base fee make
- * (EIP-1559: min(maxFeePerGas, baseFeePerGas + maxPriorityFeePerGas)).
+ * (EIP-1559: min(maxFeePerGas, baseFeePerGas + maxPriorityFeePerGas)). Types of other layers are believed.
  */
-function checkedPrice(block: RpcBlock, transaction: RpcTransaction, receipt: RpcReceipt): bigint {
-  const told = BigInt(receipt.effectiveGasPrice)
-  const type = Number(transaction.type ?? '0x0')
+function checkedPrice(block: NodeBlock, transaction: Executed['transaction'], receipt: StatedReceipt): bigint {
+  const told = receipt.effectiveGasPrice
+  const type = typeOf(transaction)
   const { gasPrice, maxFeePerGas, maxPriorityFeePerGas } = transaction
-  if (type > TYPE_MAX) return told
   let expected: bigint | undefined
-  if (type < DYNAMIC_FEE_TYPE && typeof gasPrice === 'string') expected = BigInt(gasPrice)
-  if (type >= DYNAMIC_FEE_TYPE && typeof maxFeePerGas === 'string' && typeof maxPriorityFeePerGas === 'string') {
-    const offered = BigInt(block.baseFeePerGas ?? 0) + BigInt(maxPriorityFeePerGas)
-    const limit = BigInt(maxFeePerGas)
-    expected = offered < limit ? offered : limit
+  if (type < DYNAMIC_FEE_TYPE) expected = gasPrice
+  else if (maxFeePerGas !== undefined && maxPriorityFeePerGas !== undefined) {
+    const offered = (block.baseFeePerGas ?? 0n) + maxPriorityFeePerGas
+    expected = offered < maxFeePerGas ? offered : maxFeePerGas
   }
-  if (expected !== told) throw inconsistent(`the gas price of ${transaction.hash} contradicts its transaction`)
-  return told
+  const price = told ?? expected
+  if (price === undefined) throw malformed(`the receipt of ${transaction.hash} lacks its gas price`)
+  if (type <= TYPE_MAX && price !== expected) {
+    throw inconsistent(`the gas price of ${transaction.hash} contradicts its transaction`)
+  }
+  return price
+}
+
+/** Logs are counted, because no root commits to the index that a node tells. */
+function keptLogs(executed: readonly Executed[]): LogColumns {
+  const logIndex: number[] = []
+  const transactionIndex: number[] = []
+  const transactionHash: Uint8Array[] = []
+  const address: Uint8Array[] = []
+  const topics: Uint8Array[] = []
+  const data: Uint8Array[] = []
+  let index = 0
+  executed.forEach(({ transaction, receipt }, i) => {
+    for (const log of receipt.logs) {
+      if (isKeptLog(log)) {
+        logIndex.push(index)
+        transactionIndex.push(i)
+        transactionHash.push(bytesOf(transaction.hash))
+        address.push(bytesOf(log.address))
+        topics.push(joined(log.topics.map(bytesOf)))
+        data.push(bytesOf(log.data))
+      }
+      index++
+    }
+  })
+  return {
+    logIndex: Uint32Array.from(logIndex),
+    transactionIndex: Uint32Array.from(transactionIndex),
+    transactionHash: joined(transactionHash),
+    address: joined(address),
+    topics,
+    data,
+  }
+}
+
+function joined(pieces: readonly Uint8Array[]): Uint8Array {
+  const { buffer, byteOffset, length } = Buffer.concat(pieces)
+  return new Uint8Array(buffer, byteOffset, length)
 }

@@ -1,21 +1,24 @@
-import type { ExecutionBlockData } from '../../schemas/events/execution-block.ts'
-import { malformed, parseJson } from '../beacon/answers.ts'
-import { type Askable, ChainNode, DEFAULT_LIMITS, NodeGroup, type NodeLimits, withoutUrls } from '../nodes/nodes.ts'
-import type { ExecutionSource } from '../ports/execution-source.ts'
+import {
+  BlockNotFoundError,
+  formatTransactionReceipt,
+  type Hash,
+  numberToHex,
+  TransactionReceiptNotFoundError,
+} from 'viem'
+import { type Askable, ChainNode, DEFAULT_LIMITS, NodeGroup, type NodeLimits } from '../nodes/nodes.ts'
+import type { BlockReference, ExecutionBlock, ExecutionSource } from '../ports/execution-source.ts'
 import type { Log } from '../ports/log.ts'
-import { parseBatch, parseBlock, parseReceipts, type RpcAnswer, type RpcBlock } from './answers.ts'
-import { toExecutionBlock } from './block.ts'
+import { type NodeBlock, type NodeReceipt, toExecutionBlock } from './block.ts'
+import { jsonRpcErrorOf, openClient, type RpcClient, toFault } from './json-rpc.ts'
 
 /** Receipts asked for one by one go in batches of this many: below the limits of public providers. */
 const RECEIPTS_PER_BATCH = 100
 
 const METHOD_NOT_FOUND = -32_601
-const LIMIT_EXCEEDED = -32_005
-
-interface RpcCall {
-  readonly method: string
-  readonly params: readonly unknown[]
-}
+const INVALID_PARAMS = -32_602
+const METHOD_NOT_SUPPORTED = -32_004
+const UNKNOWN_BLOCK = -39_001
+const SERVER_ERROR = -32_000
 
 export interface ExecutionSourceOptions {
   /** The main node, then its fallbacks. */
@@ -38,7 +41,10 @@ export async function openExecutionSource(options: ExecutionSourceOptions): Prom
     const chainId = await group.ask((node) => node.chainId())
     return {
       chainId: async () => chainId,
-      blockByHash: (hash) => group.ask((node) => node.block(hash)),
+      head: () => group.ask((node) => node.head()),
+      finalized: () => group.ask((node) => node.finalized()),
+      blockByNumber: (number) => group.ask((node) => node.blockByNumber(number)),
+      blockByHash: (hash) => group.ask((node) => node.blockByHash(hash)),
       [Symbol.asyncDispose]: () => group[Symbol.asyncDispose](),
     }
   } catch (error) {
@@ -48,8 +54,8 @@ export async function openExecutionSource(options: ExecutionSourceOptions): Prom
 }
 
 /**
- * One execution node. Batches go over the pooled HTTP client that the beacon nodes use, so faults are told apart and retried
- * in one place, and no error carries an address.
+ * One execution node. viem's actions run over the pooled HTTP client that the beacon nodes use, so faults are told apart and
+ * retried in one place, and no error carries an address.
  */
 class ExecutionNode implements Askable {
   readonly #node: ChainNode
@@ -67,66 +73,110 @@ class ExecutionNode implements Askable {
   }
 
   async chainId(): Promise<number> {
-    const [answer] = await this.#batch([{ method: 'eth_chainId', params: [] }])
-    const result = this.#resultOf(answer)
-    if (typeof result !== 'string' || !/^0x[0-9a-f]{1,13}$/i.test(result)) throw malformed('the chain id is no number')
-    return Number(result)
-  }
-
-  /** The block with all its receipts, checked against its receipts root; throws AppError of a node fault. */
-  async block(hash: string): Promise<ExecutionBlockData> {
-    const blockCall = { method: 'eth_getBlockByHash', params: [hash, true] }
-    const receiptsCall = { method: 'eth_getBlockReceipts', params: [hash] }
-    const calls = this.#hasBlockReceipts ? [blockCall, receiptsCall] : [blockCall]
-    const [blockAnswer, receiptsAnswer] = await this.#batch(calls)
-    const found = this.#resultOf(blockAnswer)
-    if (found === null) throw this.#node.fault('node_lagging', `does not have block ${hash}`)
-    const block = parseBlock(found)
-    if (block.hash.toLowerCase() !== hash) {
-      throw this.#node.fault('node_inconsistent', `answered block ${hash} with ${block.hash}`)
+    try {
+      return await openClient(this.#node).getChainId()
+    } catch (error) {
+      throw toFault(this.#node, error)
     }
-    if (receiptsAnswer?.status === 'error' && receiptsAnswer.code === METHOD_NOT_FOUND) this.#hasBlockReceipts = false
-    if (!this.#hasBlockReceipts) return toExecutionBlock(block, parseReceipts(await this.#receiptsOneByOne(block)))
-    const receipts = this.#resultOf(receiptsAnswer)
-    if (receipts === null) throw this.#node.fault('node_lagging', `does not have the receipts of block ${hash}`)
-    return toExecutionBlock(block, parseReceipts(receipts))
   }
 
-  async #receiptsOneByOne(block: RpcBlock): Promise<readonly unknown[]> {
-    const receipts: unknown[] = []
-    for (let from = 0; from < block.transactions.length; from += RECEIPTS_PER_BATCH) {
-      const part = block.transactions.slice(from, from + RECEIPTS_PER_BATCH)
-      const answers = await this.#batch(
-        part.map(({ hash }) => ({ method: 'eth_getTransactionReceipt', params: [hash] })),
-      )
-      for (const answer of answers) {
-        const receipt = this.#resultOf(answer)
-        if (receipt === null) throw this.#node.fault('node_lagging', `lacks a receipt of block ${block.hash}`)
-        receipts.push(receipt)
-      }
+  async head(): Promise<BlockReference> {
+    const block = await this.#found(openClient(this.#node).getBlock({ blockTag: 'latest' }))
+    if (block === undefined) throw this.#node.fault('node_lagging', 'has no block yet')
+    return toReference(block)
+  }
+
+  async finalized(): Promise<BlockReference | undefined> {
+    const asked = openClient(this.#node).getBlock({ blockTag: 'finalized' })
+    const block = await this.#found(asked.catch(undefinedWithoutFinality))
+    return block === undefined ? undefined : toReference(block)
+  }
+
+  async blockByHash(asked: string): Promise<ExecutionBlock> {
+    const hash: Hash = `0x${asked.slice(2)}`
+    const block = await this.#wholeBlock(hash, { blockHash: hash }, (found) => found.hash.toLowerCase() === asked)
+    if (block === undefined) throw this.#node.fault('node_lagging', `does not have block ${asked}`)
+    return block
+  }
+
+  blockByNumber(number: number): Promise<ExecutionBlock | undefined> {
+    const asked = BigInt(number)
+    return this.#wholeBlock(numberToHex(asked), { blockNumber: asked }, (found) => found.number === asked)
+  }
+
+  /** A block with all its receipts, asked for at once and checked against its receipts root. */
+  async #wholeBlock(
+    id: Hash,
+    which: { readonly blockHash: Hash } | { readonly blockNumber: bigint },
+    isAsked: (block: NodeBlock) => boolean,
+  ): Promise<ExecutionBlock | undefined> {
+    const client = openClient(this.#node)
+    const blockAsked = this.#found(client.getBlock({ ...which, includeTransactions: true }))
+    const receiptsAsked = this.#hasBlockReceipts ? this.#blockReceipts(client, id) : undefined
+    receiptsAsked?.catch(() => undefined) // it is awaited below, where there is a block
+    const block = await blockAsked
+    if (block === undefined) return undefined
+    if (!isAsked(block)) throw this.#node.fault('node_inconsistent', `answered block ${id} with ${block.hash}`)
+    const receipts = (await receiptsAsked) ?? (await this.#receiptsOneByOne(block))
+    return toExecutionBlock(block, receipts)
+  }
+
+  /** The receipts of a block, or undefined where the node does not know the method. */
+  async #blockReceipts(client: RpcClient, id: Hash): Promise<readonly NodeReceipt[] | undefined> {
+    try {
+      const receipts = await client.request({ method: 'eth_getBlockReceipts', params: [id] })
+      if (receipts === null) throw this.#node.fault('node_lagging', `does not have the receipts of block ${id}`)
+      return receipts.map((receipt) => formatTransactionReceipt(receipt))
+    } catch (error) {
+      const code = jsonRpcErrorOf(error)?.code
+      if (code !== METHOD_NOT_FOUND && code !== METHOD_NOT_SUPPORTED) throw toFault(this.#node, error)
+      this.#hasBlockReceipts = false
+      return undefined
+    }
+  }
+
+  async #receiptsOneByOne({ hash, transactions }: NodeBlock): Promise<readonly NodeReceipt[]> {
+    const receipts: NodeReceipt[] = []
+    for (let from = 0; from < transactions.length; from += RECEIPTS_PER_BATCH) {
+      const client = openClient(this.#node)
+      const part = transactions.slice(from, from + RECEIPTS_PER_BATCH)
+      const asked = Promise.all(part.map((transaction) => client.getTransactionReceipt({ hash: transaction.hash })))
+      const found = await this.#found(asked)
+      if (found === undefined) throw this.#node.fault('node_lagging', `lacks a receipt of block ${hash}`)
+      receipts.push(...found)
     }
     return receipts
   }
 
-  async #batch(calls: readonly RpcCall[]): Promise<readonly RpcAnswer[]> {
-    if (calls.length === 0) return []
-    const questions = calls.map((call, id) => ({ jsonrpc: '2.0', id, ...call }))
-    const body = JSON.stringify(questions.length === 1 ? questions[0] : questions)
-    const answer = await this.#node.get({ method: 'POST', path: '', accept: 'application/json', body })
-    if (answer === undefined) throw this.#node.fault('node_unreachable', 'answered HTTP 404')
-    return parseBatch(parseJson('the JSON-RPC answer', answer.body), calls.length)
-  }
-
-  #resultOf(answer: RpcAnswer | undefined): unknown {
-    if (answer?.status === 'result') return answer.result
-    const code = answer?.code ?? 0
-    const text = withoutUrls((answer?.message ?? 'no answer').slice(0, 200))
-    // Nodes tell of blocks that they do not have yet in their own words and numbers: all of it may pass.
-    const kind = code === LIMIT_EXCEEDED ? 'node_unreachable' : 'node_lagging'
-    throw this.#node.fault(kind, `answered with JSON-RPC error ${code}: ${text}`)
+  /** What viem answers, undefined where it tells that the node has none. */
+  async #found<Answer>(asked: Promise<Answer>): Promise<Answer | undefined> {
+    try {
+      return await asked
+    } catch (error) {
+      if (error instanceof BlockNotFoundError || error instanceof TransactionReceiptNotFoundError) return undefined
+      throw toFault(this.#node, error)
+    }
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.#node[Symbol.asyncDispose]()
   }
+}
+
+function toReference(block: {
+  readonly number: bigint
+  readonly hash: Hash
+  readonly parentHash: Hash
+}): BlockReference {
+  const { number, hash, parentHash } = block
+  return { number: Number(number), hash: hash.toLowerCase(), parentHash: parentHash.toLowerCase() }
+}
+
+/** Nodes of chains without finality refuse the tag or do not find its block; anything else may pass and must not look like it. */
+function undefinedWithoutFinality(error: unknown): undefined {
+  const { code, message } = jsonRpcErrorOf(error) ?? {}
+  if (code === INVALID_PARAMS || code === UNKNOWN_BLOCK) return undefined
+  if (code === SERVER_ERROR && /not found|unknown|unsupported|not supported|invalid/i.test(message ?? ''))
+    return undefined
+  throw error
 }

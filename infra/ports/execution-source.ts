@@ -1,12 +1,37 @@
-import type { ExecutionBlockData } from '../../schemas/events/execution-block.ts'
+import type { ExecutionHeaderFields, TransactionColumns } from '../../schemas/events/execution-block.ts'
+import type { LogColumns } from '../../schemas/events/execution-logs.ts'
+
+/** What names a block and ties it to the one before. */
+export interface BlockReference {
+  readonly number: number
+  readonly hash: string
+  readonly parentHash: string
+}
+
+/** A block with what the log keeps of it. */
+export interface ExecutionBlock {
+  readonly header: ExecutionHeaderFields
+  /** One row per transaction, in order. */
+  readonly columns: TransactionColumns
+  /** The logs of `KEPT_EVENTS` and `KEPT_CONTRACTS`, in order. */
+  readonly logs: LogColumns
+}
 
 /**
  * What ingest needs of an execution node, nothing more.
  *
- * Guarantees: the block asked for by hash, with all its receipts, which agree with the header's receipts root; otherwise
- * an AppError as for BeaconSource. Transient faults were already retried, on the fallbacks too.
+ * Guarantees: a block comes with all its receipts, which agree with the header's receipts root; otherwise an AppError as for
+ * BeaconSource, and `usage` for a block of before Byzantium, whose receipts do not tell what failed. Transient faults were
+ * already retried, on the fallbacks too.
+ * Not promised: that two answers are of one chain (a reorg may lie between them): parent hashes have to be compared.
  */
 export interface ExecutionSource extends AsyncDisposable {
   chainId(): Promise<number>
-  blockByHash(hash: string): Promise<ExecutionBlockData>
+  /** The newest block. */
+  head(): Promise<BlockReference>
+  /** The newest block that is final; undefined where the node does not tell of finality. */
+  finalized(): Promise<BlockReference | undefined>
+  /** The block of the canonical chain; undefined while there is none of this number. */
+  blockByNumber(number: number): Promise<ExecutionBlock | undefined>
+  blockByHash(hash: string): Promise<ExecutionBlock>
 }

@@ -112,7 +112,8 @@ async function openBackfill(options: BackfillOptions, range: EpochRange, signal:
   const pipeline = new EpochPipeline({ beacon, chain, tracked, network, concurrency })
   const tell = () => onProgress?.({ done: next - fromEpoch, total: toEpoch - fromEpoch + 1 })
   const take = async (built: BuiltEpoch) => {
-    const { execution, beacon: blocks } = await eventsOfBlocks(options, built)
+    const { execution, logs, beacon: blocks } = await eventsOfBlocks(options, built)
+    await eventLog.append('execution.logs', logs)
     await eventLog.append('execution.blocks', execution)
     await eventLog.append('beacon.blocks', blocks)
     await eventLog.append('beacon.epochs', built.events)
@@ -136,7 +137,7 @@ function digestOf(pubkeys: ReadonlySet<string>): string {
 /** The epoch's blocks as the head follower would have written them. */
 async function eventsOfBlocks({ beacon, execution }: BackfillOptions, { epoch, blocks }: BuiltEpoch) {
   const chain = await beacon.chain()
-  const events: { beacon: EncodedEvent[]; execution: EncodedEvent[] } = { beacon: [], execution: [] }
+  const events: Record<'beacon' | 'execution' | 'logs', EncodedEvent[]> = { beacon: [], execution: [], logs: [] }
   const range = { from: 0, to: blocks.length - 1, aheadMax: BLOCKS_AHEAD }
   const whole = inOrder(range, async (i) => {
     const block = blocks[i] as BeaconBlock
@@ -148,6 +149,7 @@ async function eventsOfBlocks({ beacon, execution }: BackfillOptions, { epoch, b
     const ofBlock = blockEvents(chain, { block, execution: payload }, firstMissedSlot)
     events.beacon.push(...ofBlock.beacon)
     events.execution.push(...ofBlock.execution)
+    events.logs.push(...ofBlock.logs)
     firstMissedSlot = block.slot + 1
   }
   events.beacon.push(...missedSlotEvents(chain, firstMissedSlot, lastSlotOfEpoch(chain.clock, epoch) + 1))

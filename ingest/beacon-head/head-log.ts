@@ -1,16 +1,12 @@
 import type { BeaconBlock, BeaconChain } from '../../infra/ports/beacon-source.ts'
 import type { EventLog } from '../../infra/ports/event-log.ts'
+import type { ExecutionBlock } from '../../infra/ports/execution-source.ts'
 import { formatInstant, slotTimeSec } from '../../schemas/eth/time.ts'
 import { BEACON_BLOCKS_KEY, beaconBlock, beaconBlockReverted, missedSlot } from '../../schemas/events/beacon-block.ts'
-import { type EncodedEvent, encodeEvent } from '../../schemas/events/codec.ts'
+import { type EncodedEvent, encodeEvent, UNNAMED_CHAIN } from '../../schemas/events/codec.ts'
 import type { CursorData, LoggedBlock } from '../../schemas/events/cursor.ts'
-import {
-  EXECUTION_BLOCKS_KEY,
-  type ExecutionBlockData,
-  executionBlock,
-  executionBlockReverted,
-} from '../../schemas/events/execution-block.ts'
 import { Cursor } from '../cursors.ts'
+import { executionBlockEvents, executionRevertEvent } from '../execution/block-events.ts'
 
 /** Before the merge, blocks have a payload of zeros: there is no execution block. */
 const NO_EXECUTION_BLOCK = `0x${'00'.repeat(32)}`
@@ -20,7 +16,7 @@ const CHAIN_BLOCKS_MAX = 8_192
 /** A beacon block with its execution block, where it has one. */
 export interface WholeBlock {
   readonly block: BeaconBlock
-  readonly execution: ExecutionBlockData | undefined
+  readonly execution: ExecutionBlock | undefined
 }
 
 export function hasExecutionBlock(block: Pick<BeaconBlock, 'executionBlockHash'>): boolean {
@@ -49,9 +45,9 @@ export function blockEvents(chain: BeaconChain, { block, execution }: WholeBlock
       data: { slot, root, parentRoot, proposerIndex, executionBlockHash, executionBlockNumber },
     }),
   )
-  if (execution === undefined) return { beacon, execution: [] }
-  const id = `execution.block:${executionBlockHash}`
-  return { beacon, execution: [encodeEvent(executionBlock, { id, key: EXECUTION_BLOCKS_KEY, time, data: execution })] }
+  if (execution === undefined) return { beacon, execution: [], logs: [] }
+  const { blocks, logs } = executionBlockEvents(UNNAMED_CHAIN, execution, time)
+  return { beacon, execution: blocks, logs }
 }
 
 /**
@@ -166,14 +162,15 @@ export class HeadLog {
   async #appendReverts(blocks: readonly LoggedBlock[]): Promise<void> {
     const newestFirst = blocks.toReversed()
     const timeOf = (slot: number) => formatInstant(slotTimeSec(this.#chain.clock, slot))
-    const execution = newestFirst.filter(hasExecutionBlock).map((block) =>
-      encodeEvent(executionBlockReverted, {
-        id: `execution.block-reverted:${block.executionBlockHash}`,
-        key: EXECUTION_BLOCKS_KEY,
-        time: timeOf(block.slot),
-        data: { number: block.executionBlockNumber, hash: block.executionBlockHash },
-      }),
-    )
+    const execution = newestFirst
+      .filter(hasExecutionBlock)
+      .map((block) =>
+        executionRevertEvent(
+          UNNAMED_CHAIN,
+          { number: block.executionBlockNumber, hash: block.executionBlockHash },
+          timeOf(block.slot),
+        ),
+      )
     const beacon = newestFirst.map(({ slot, root }) =>
       encodeEvent(beaconBlockReverted, {
         id: `beacon.block-reverted:${root}`,
@@ -189,13 +186,16 @@ export class HeadLog {
   async #appendBlocks(added: readonly WholeBlock[]): Promise<void> {
     const beacon: EncodedEvent[] = []
     const execution: EncodedEvent[] = []
+    const logs: EncodedEvent[] = []
     let firstMissedSlot = this.#next
     for (const whole of added) {
       const events = blockEvents(this.#chain, whole, firstMissedSlot)
       beacon.push(...events.beacon)
       execution.push(...events.execution)
+      logs.push(...events.logs)
       firstMissedSlot = whole.block.slot + 1
     }
+    await this.#eventLog.append('execution.logs', logs)
     await this.#eventLog.append('execution.blocks', execution)
     await this.#eventLog.append('beacon.blocks', beacon)
   }

@@ -1,16 +1,18 @@
 import type { Wei } from '../../schemas/eth/units.ts'
-import type { ExecutionBlockData, ExecutionBlockHeader } from '../../schemas/events/execution-block.ts'
+import { coinbaseTransfers, type ExecutionBlockData } from '../../schemas/events/execution-block.ts'
 import type { RevenueClass } from '../../schemas/tables/tables.ts'
 
 /**
  * Priority fees of a block, in wei: the sum over all receipts, failed transactions included, of
- * gasUsed * (effectiveGasPrice - baseFee) (EIP-1559). Blob fees are burnt and not part of the effective gas price.
+ * gasUsed * (effectiveGasPrice - baseFee) (EIP-1559). Blob fees are burnt and not part of the effective gas price. What is
+ * priced below the base fee, as deposits of a layer above are, pays no tip and takes none back.
  */
 export function priorityFeesWei({ header, columns }: ExecutionBlockData): Wei {
   const baseFee = BigInt(header.baseFeePerGasWei)
   let total = 0n
   for (let i = 0; i < columns.gasUsed.length; i++) {
-    total += (columns.gasUsed[i] as bigint) * ((columns.effectiveGasPriceWei[i] as bigint) - baseFee)
+    const tip = (columns.effectiveGasPriceWei[i] as bigint) - baseFee
+    if (tip > 0n) total += (columns.gasUsed[i] as bigint) * tip
   }
   return total
 }
@@ -28,8 +30,10 @@ export interface ExecutionRevenue {
  * Whom a block paid for being proposed, and how much. A builder keeps the tips and pays the proposer in the block's last
  * transaction, so tips and payment are never added. A payment that failed proves nothing: its value is kept as a claim.
  */
-export function executionRevenue(header: ExecutionBlockHeader, transactions: number, tipsWei: Wei): ExecutionRevenue {
-  const last = header.coinbaseTransfers.findLast((transfer) => transfer.transactionIndex === transactions - 1)
+export function executionRevenue(block: ExecutionBlockData, tipsWei: Wei): ExecutionRevenue {
+  const { header, columns } = block
+  const lastIndex = columns.gasUsed.length - 1
+  const last = coinbaseTransfers(block).findLast((transfer) => transfer.transactionIndex === lastIndex)
   const valueWei = last === undefined ? 0n : BigInt(last.valueWei)
   if (last === undefined || last.to === null || last.to === header.coinbase || valueWei === 0n) {
     return { class: 'local', revenueWei: tipsWei, claimedWei: tipsWei, recipient: header.coinbase }

@@ -8,14 +8,14 @@ import { executionRevenue, priorityFeesWei } from './el-reward.ts'
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`
 
 /** Rows of one event of `execution.blocks`. */
-export function executionRows(stored: StoredEvent): readonly TableRows[] {
+export function executionRows(stored: StoredEvent, unnamedChain?: string): readonly TableRows[] {
   const version = versionOf(stored.position)
   switch (stored.event.type) {
     case executionBlock.name: {
-      const block = decodeEvent(executionBlock, stored.event)
+      const block = decodeEvent(executionBlock, stored.event, unnamedChain)
       const { header, columns } = block
       const tipsWei = priorityFeesWei(block)
-      const revenue = executionRevenue(header, columns.gasUsed.length, tipsWei)
+      const revenue = executionRevenue(block, tipsWei)
       return [
         {
           table: 'execution_blocks',
@@ -38,7 +38,7 @@ export function executionRows(stored: StoredEvent): readonly TableRows[] {
       ]
     }
     case executionBlockReverted.name: {
-      const { number, hash } = decodeEvent(executionBlockReverted, stored.event)
+      const { number, hash } = decodeEvent(executionBlockReverted, stored.event, unnamedChain)
       return [
         {
           table: 'execution_blocks',

@@ -1,13 +1,11 @@
 import { keccak256 } from 'viem'
-import { encodeBytes, encodeListOf, integerBytes } from './rlp.ts'
-import { orderedTrieRoot } from './trie.ts'
-
-type HexText = `0x${string}`
+import { bytesOf, type Hex } from './hex.ts'
+import { encodeRlp, orderedTrieRoot, type RlpItem, rlpInteger } from './trie.ts'
 
 export interface ReceiptLog {
-  readonly address: HexText
-  readonly topics: readonly HexText[]
-  readonly data: HexText
+  readonly address: Hex
+  readonly topics: readonly Hex[]
+  readonly data: Hex
 }
 
 /** The part of a transaction's receipt that the receipts root commits to. */
@@ -18,16 +16,14 @@ export interface CommittedReceipt {
   readonly cumulativeGasUsed: bigint
   readonly logs: readonly ReceiptLog[]
   /** Computed from the logs when absent. */
-  readonly logsBloom?: HexText
+  readonly logsBloom?: Hex
+  /** Nonce and version of a deposit of the OP stack, which its receipts commit to since Canyon (optimism specs, deposits.md). */
+  readonly deposit?: { readonly nonce: bigint; readonly version: bigint }
 }
 
 const BLOOM_BYTES = 256
 const BLOOM_BITS = 8 * BLOOM_BYTES
 const BLOOM_HASH_PAIRS = 3
-
-function bytesOf(hex: HexText): Uint8Array {
-  return Buffer.from(hex.slice(2), 'hex')
-}
 
 /** The three bits of a 2,048-bit bloom that an address or a topic sets (yellow paper, section 4.3.1). */
 function bloomBits(item: Uint8Array): number[] {
@@ -56,7 +52,7 @@ export function logsBloomOf(logs: readonly ReceiptLog[]): Uint8Array {
 }
 
 /** A test for one address or topic against blooms: false is certain, true is a reason to look. */
-export function bloomTester(item: HexText): (bloom: Uint8Array) => boolean {
+export function bloomTester(item: Hex): (bloom: Uint8Array) => boolean {
   const positions = bloomBits(bytesOf(item)).map(bloomPosition)
   return (bloom) => positions.every(({ index, mask }) => ((bloom[index] ?? 0) & mask) !== 0)
 }
@@ -64,11 +60,13 @@ export function bloomTester(item: HexText): (bloom: Uint8Array) => boolean {
 /** A receipt as it stands in the receipts trie: EIP-2718 type byte (none for legacy), then RLP with the bloom. */
 export function encodeReceipt(receipt: CommittedReceipt): Uint8Array {
   const bloom = receipt.logsBloom === undefined ? logsBloomOf(receipt.logs) : bytesOf(receipt.logsBloom)
-  const body = encodeListOf([
-    encodeBytes(integerBytes(receipt.status === 'success' ? 1 : 0)),
-    encodeBytes(integerBytes(receipt.cumulativeGasUsed)),
-    encodeBytes(bloom),
-    encodeListOf(receipt.logs.map(encodeLog)),
+  const { deposit } = receipt
+  const body = encodeRlp([
+    rlpInteger(receipt.status === 'success' ? 1 : 0),
+    rlpInteger(receipt.cumulativeGasUsed),
+    bloom,
+    receipt.logs.map(toRlpItem),
+    ...(deposit === undefined ? [] : [rlpInteger(deposit.nonce), rlpInteger(deposit.version)]),
   ])
   if (receipt.type === 0) return body
   const typed = new Uint8Array(1 + body.length)
@@ -77,9 +75,8 @@ export function encodeReceipt(receipt: CommittedReceipt): Uint8Array {
   return typed
 }
 
-function encodeLog(log: ReceiptLog): Uint8Array {
-  const topics = log.topics.map((topic) => encodeBytes(bytesOf(topic)))
-  return encodeListOf([encodeBytes(bytesOf(log.address)), encodeListOf(topics), encodeBytes(bytesOf(log.data))])
+function toRlpItem(log: ReceiptLog): RlpItem {
+  return [bytesOf(log.address), log.topics.map(bytesOf), bytesOf(log.data)]
 }
 
 /** The receiptsRoot of a block, from all its receipts in order; 32 bytes. Known since Byzantium (status, not state root). */

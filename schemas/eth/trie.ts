@@ -1,9 +1,20 @@
-import { keccak256 } from 'viem'
-import { encodeBytes, encodeListOf, integerBytes } from './rlp.ts'
+import { keccak256, numberToBytes, toRlp } from 'viem'
 
-const EMPTY_STRING = Uint8Array.of(0x80)
+/** A byte string or a list of them: everything that RLP can say (yellow paper, appendix B). */
+export type RlpItem = Uint8Array | readonly RlpItem[]
+
+const EMPTY_STRING = new Uint8Array(0)
 const HASH_BYTES = 32
 const BRANCH_CHILDREN = 16
+
+/** An integer as RLP has it: minimal big-endian bytes, of which zero has none. */
+export function rlpInteger(value: number | bigint): Uint8Array {
+  return value > 0 ? numberToBytes(value) : EMPTY_STRING
+}
+
+export function encodeRlp(item: RlpItem): Uint8Array {
+  return toRlp(item, 'bytes')
+}
 
 interface Entry {
   /** The key as half-bytes, most significant first. */
@@ -17,10 +28,10 @@ interface Entry {
  * they stand in the trie, 32 bytes come back; no values give the well-known empty root.
  */
 export function orderedTrieRoot(values: readonly Uint8Array[]): Uint8Array {
-  if (values.length === 0) return keccak256(EMPTY_STRING, 'bytes')
-  const entries = values.map((value, index) => ({ path: toPath(encodeBytes(integerBytes(index))), value }))
+  if (values.length === 0) return keccak256(encodeRlp(EMPTY_STRING), 'bytes')
+  const entries = values.map((value, index) => ({ path: toPath(encodeRlp(rlpInteger(index))), value }))
   entries.sort((a, b) => Buffer.compare(a.path, b.path))
-  return keccak256(encodeNode(entries, 0), 'bytes')
+  return keccak256(encodeRlp(nodeOf(entries, 0)), 'bytes')
 }
 
 function toPath(key: Uint8Array): Uint8Array {
@@ -44,38 +55,35 @@ function compactPath(path: Uint8Array, isLeaf: boolean): Uint8Array {
   return compact
 }
 
-/** Encodes the node over entries, sorted by path, which agree in their first `depth` half-bytes. */
-function encodeNode(entries: readonly Entry[], depth: number): Uint8Array {
+/** The node over entries, sorted by path, which agree in their first `depth` half-bytes. */
+function nodeOf(entries: readonly Entry[], depth: number): RlpItem {
   const first = entries[0]
   const last = entries[entries.length - 1]
   if (first === undefined || last === undefined) return EMPTY_STRING
-  if (entries.length === 1) {
-    return encodeListOf([encodeBytes(compactPath(first.path.subarray(depth), true)), encodeBytes(first.value)])
-  }
+  if (entries.length === 1) return [compactPath(first.path.subarray(depth), true), first.value]
   let shared = depth
   while (first.path[shared] === last.path[shared]) shared++
-  if (shared > depth) {
-    const path = encodeBytes(compactPath(first.path.subarray(depth, shared), false))
-    return encodeListOf([path, reference(encodeNode(entries, shared))])
-  }
-  return encodeBranch(entries, depth)
+  if (shared > depth)
+    return [compactPath(first.path.subarray(depth, shared), false), reference(nodeOf(entries, shared))]
+  return branchOf(entries, depth)
 }
 
-function encodeBranch(entries: readonly Entry[], depth: number): Uint8Array {
-  const children: Uint8Array[] = []
+function branchOf(entries: readonly Entry[], depth: number): RlpItem {
+  const children: RlpItem[] = []
   let from = 0
   for (let nibble = 0; nibble < BRANCH_CHILDREN; nibble++) {
     let to = from
     while (entries[to]?.path[depth] === nibble) to++
-    children.push(to === from ? EMPTY_STRING : reference(encodeNode(entries.slice(from, to), depth + 1)))
+    children.push(to === from ? EMPTY_STRING : reference(nodeOf(entries.slice(from, to), depth + 1)))
     from = to
   }
   // No RLP of an integer is the beginning of another, so no key ends in a branch and its value is always empty.
   children.push(EMPTY_STRING)
-  return encodeListOf(children)
+  return children
 }
 
-/** A node stands in its parent by its hash, or as it is when it is shorter than one. */
-function reference(encodedNode: Uint8Array): Uint8Array {
-  return encodedNode.length < HASH_BYTES ? encodedNode : encodeBytes(keccak256(encodedNode, 'bytes'))
+/** A node stands in its parent by its hash, or as it is when its encoding is shorter than one. */
+function reference(node: RlpItem): RlpItem {
+  const encoded = encodeRlp(node)
+  return encoded.length < HASH_BYTES ? node : keccak256(encoded, 'bytes')
 }

@@ -1,10 +1,25 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
-import type { Static, TSchema } from 'typebox'
+import { type Static, type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { AppError } from '../errors.ts'
+import { type ColumnsOf, type Layout, packColumns, unpackColumns } from './columns.ts'
 import type { Envelope, Topic } from './envelope.ts'
 
+export type { ColumnsOf } from './columns.ts'
 export type { Topic } from './envelope.ts'
+
+// Limits of an event: whoever encodes refuses what no decoder would take, so that nothing lies in the log that cannot be read.
+
+/** JSON header of a packed event: lists of a whole epoch stay below it. */
+export const HEADER_BYTES_MAX = 1 << 20
+/** Columns of a packed event before compression: a hostile frame must not fill the memory; the largest of ours have 2 MB. */
+export const COLUMNS_BYTES_MAX = 64 << 20
+/** Frame, key and headers of an event in Kafka; generous, the true size is about 200 bytes. */
+const MESSAGE_OVERHEAD_BYTES = 4_096
+/** Data of one event: what our topics take (16 MiB a message). */
+export const EVENT_BYTES_MAX = (16 << 20) - MESSAGE_OVERHEAD_BYTES
+/** Data of an event that passes through a topic with Kafka's default `max.message.bytes`, 1,048,588. */
+export const DEFAULT_TOPIC_EVENT_BYTES_MAX = 1_048_588 - MESSAGE_OVERHEAD_BYTES
 
 /** An event as it lies in the log: the envelope's fields for routing, and its data as bytes. */
 export interface EncodedEvent {
@@ -21,6 +36,8 @@ export interface EventType<Name extends string, Data> {
   readonly name: Name
   readonly version: number
   readonly topic: Topic
+  /** Of the encoded data; `EVENT_BYTES_MAX` where nothing is said. */
+  readonly bytesMax?: number
   encode(data: Data): Uint8Array
   decode(bytes: Uint8Array): Data
   /** Earlier versions: how their data becomes that of this one. A log is never rewritten, so none may be dropped. */
@@ -36,95 +53,123 @@ const textDecoder = new TextDecoder('utf-8', { fatal: true })
 /** The chain of a log from before events named theirs, unless its identity says otherwise. */
 export const UNNAMED_CHAIN = 'mainnet'
 
-/** What names an event type in the log. */
-export type EventIdentity<Name extends string> = Pick<EventType<Name, never>, 'name' | 'version' | 'topic'>
+/** What names an event type in the log, and how large the data of one event may be where not `EVENT_BYTES_MAX`. */
+export type EventIdentity<Name extends string> = Pick<EventType<Name, never>, 'name' | 'version' | 'topic' | 'bytesMax'>
 
 /** An event whose data is JSON of one shape. Amounts in it are decimal text, so plain JSON suffices. */
 export function jsonEvent<Name extends string, Schema extends TSchema>(
   identity: EventIdentity<Name>,
   schema: Schema,
+  older: Readonly<Record<number, Upcast<Static<Schema>>>> = {},
 ): EventType<Name, Static<Schema>> {
-  const shape = Compile(schema)
   return {
     ...identity,
-    encode: (data) => textEncoder.encode(JSON.stringify(data)),
-    decode: (bytes) => {
-      const value: unknown = JSON.parse(textDecoder.decode(bytes))
-      if (!shape.Check(value)) throw new AppError('undecodable', 'event data does not have the shape of its type')
-      return value as Static<Schema>
+    encode(data) {
+      const bytes = textEncoder.encode(JSON.stringify(data))
+      refuseAbove(EVENT_BYTES_MAX, bytes.length, identity.name)
+      return bytes
     },
+    decode: jsonDecoder(schema),
+    older,
   }
 }
 
-/** A typed array that a column can be stored in; all are little-endian on the platforms we run on. */
-export type Column = Uint8Array | Uint32Array | Int32Array | BigInt64Array | BigUint64Array
+/** Reads JSON of an earlier version's shape. */
+export function olderJson<Schema extends TSchema, Data>(
+  schema: Schema,
+  upcast: (data: Static<Schema>, chain: string) => Data,
+): Upcast<Data> {
+  const decode = jsonDecoder(schema)
+  return (bytes, chain) => upcast(decode(bytes), chain)
+}
 
-type ColumnCtor = { new (buffer: ArrayBuffer): Column; readonly BYTES_PER_ELEMENT: number }
-
-const COLUMN_TYPES = {
-  u8: Uint8Array,
-  u32: Uint32Array,
-  i32: Int32Array,
-  i64: BigInt64Array,
-  u64: BigUint64Array,
-} as const satisfies Record<string, ColumnCtor>
-
-export type ColumnType = keyof typeof COLUMN_TYPES
-
-export type ColumnsOf<Layout extends Record<string, ColumnType>> = {
-  readonly [Name in keyof Layout]: InstanceType<(typeof COLUMN_TYPES)[Layout[Name]]>
+function jsonDecoder<Schema extends TSchema>(schema: Schema): (bytes: Uint8Array) => Static<Schema> {
+  const shape = Compile(schema)
+  return (bytes) => {
+    if (bytes.length > EVENT_BYTES_MAX) throw new AppError('undecodable', `event data of ${bytes.length} bytes`)
+    const value: unknown = JSON.parse(textDecoder.decode(bytes))
+    if (!shape.Check(value)) throw new AppError('undecodable', 'event data does not have the shape of its type')
+    return value as Static<Schema>
+  }
 }
 
 /** Level 1: the columns are mostly repeated values, higher levels cost time and gain little. */
 const ZSTD_LEVEL = 1
 const HEADER_LENGTH_BYTES = 4
-const HEADER_BYTES_MAX = 1 << 20
 
 /** Data of a packed event: a small header of one JSON shape, and columns of one length. */
-export interface Packed<Header, Layout extends Record<string, ColumnType>> {
+export interface Packed<Header, L extends Layout> {
   readonly header: Header
-  readonly columns: ColumnsOf<Layout>
+  readonly columns: ColumnsOf<L>
 }
 
 /**
  * An event of `{ header, columns }`: u32 length of the JSON header, the header (with the row count), then one zstd frame with
- * the columns one after the other. Columns are stored as the difference to the previous row: equal rewards and ascending
- * indices become runs of equal bytes.
+ * the columns one after the other. Numbers are stored as the difference to the previous row: equal rewards and ascending
+ * indices become runs of equal bytes. Throws AppError `event_log` for data beyond the limits, which no reader would take.
  */
-export function packedEvent<Name extends string, Schema extends TSchema, Layout extends Record<string, ColumnType>>(
+export function packedEvent<Name extends string, Schema extends TSchema, L extends Layout>(
   identity: EventIdentity<Name>,
   schema: Schema,
-  layout: Layout,
-): EventType<Name, Packed<Static<Schema>, Layout>> {
-  const shape = Compile(schema)
-  const names = Object.keys(layout) as (keyof Layout & string)[]
+  layout: L,
+  older: Readonly<Record<number, Upcast<Packed<Static<Schema>, L>>>> = {},
+): EventType<Name, Packed<Static<Schema>, L>> {
+  const { bytesMax = EVENT_BYTES_MAX } = identity
   return {
     ...identity,
+    older,
     encode({ header, columns }) {
-      const rows = rowCount(names, columns)
+      const { rows, bytes } = packColumns(layout, columns)
       const head = textEncoder.encode(JSON.stringify({ rows, header }))
-      const parts = names.map((name) => toBytes(deltaOf(columns[name] as Column)))
-      const packed = zstdCompressSync(Buffer.concat(parts), {
+      refuseAbove(HEADER_BYTES_MAX, head.length, `the header of ${identity.name}`)
+      const columnBytes = bytes.reduce((sum, piece) => sum + piece.length, 0)
+      refuseAbove(COLUMNS_BYTES_MAX, columnBytes, `the columns of ${identity.name}`)
+      const packed = zstdCompressSync(Buffer.concat(bytes, columnBytes), {
         params: { [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL },
       })
-      const out = Buffer.allocUnsafe(HEADER_LENGTH_BYTES + head.length + packed.length)
+      const length = HEADER_LENGTH_BYTES + head.length + packed.length
+      refuseAbove(bytesMax, length, identity.name)
+      const out = Buffer.allocUnsafe(length)
       out.writeUInt32LE(head.length, 0)
       out.set(head, HEADER_LENGTH_BYTES)
       out.set(packed, HEADER_LENGTH_BYTES + head.length)
       return out
     },
-    decode(bytes) {
-      const { rows, header, packed } = splitPacked(bytes)
-      if (!shape.Check(header)) {
-        throw new AppError('undecodable', 'packed event header does not have the shape of its type')
-      }
-      return {
-        header: header as Static<Schema>,
-        columns: unpackColumns(layout, names, rows, zstdDecompressSync(packed)),
-      }
-    },
+    decode: packedDecoder(schema, layout, bytesMax),
   }
 }
+
+function refuseAbove(bytesMax: number, bytes: number, what: string): void {
+  if (bytes > bytesMax) throw new AppError('event_log', `${what} has ${bytes} bytes, ${bytesMax} are the limit`)
+}
+
+/** Reads packed data of an earlier version's header and columns. */
+export function olderPacked<Schema extends TSchema, L extends Layout, Data>(
+  shape: { readonly header: Schema; readonly layout: L },
+  upcast: (data: Packed<Static<Schema>, L>, chain: string) => Data,
+): Upcast<Data> {
+  const decode = packedDecoder(shape.header, shape.layout, EVENT_BYTES_MAX)
+  return (bytes, chain) => upcast(decode(bytes), chain)
+}
+
+function packedDecoder<Schema extends TSchema, L extends Layout>(
+  schema: Schema,
+  layout: L,
+  bytesMax: number,
+): (bytes: Uint8Array) => Packed<Static<Schema>, L> {
+  const shape = Compile(schema)
+  return (bytes) => {
+    if (bytes.length > bytesMax) throw new AppError('undecodable', `packed event of ${bytes.length} bytes`)
+    const { rows, header, packed } = splitPacked(bytes)
+    if (!shape.Check(header)) {
+      throw new AppError('undecodable', 'packed event header does not have the shape of its type')
+    }
+    const columns = zstdDecompressSync(packed, { maxOutputLength: COLUMNS_BYTES_MAX })
+    return { header: header as Static<Schema>, columns: unpackColumns(layout, rows, columns) }
+  }
+}
+
+const isHead = Compile(Type.Object({ rows: Type.Integer({ minimum: 0 }), header: Type.Unknown() }))
 
 function splitPacked(bytes: Uint8Array): { readonly rows: number; readonly header: unknown; readonly packed: Buffer } {
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -133,65 +178,9 @@ function splitPacked(bytes: Uint8Array): { readonly rows: number; readonly heade
   if (headLength === 0 || headLength > HEADER_BYTES_MAX || end > view.length) {
     throw new AppError('undecodable', 'packed event has no valid header')
   }
-  const head = JSON.parse(textDecoder.decode(view.subarray(HEADER_LENGTH_BYTES, end))) as {
-    rows: number
-    header: unknown
-  }
-  return { ...head, packed: view.subarray(end) }
-}
-
-function unpackColumns<Layout extends Record<string, ColumnType>>(
-  layout: Layout,
-  names: readonly (keyof Layout & string)[],
-  rows: number,
-  raw: Buffer,
-): ColumnsOf<Layout> {
-  const columns: Record<string, Column> = {}
-  let at = 0
-  for (const name of names) {
-    const ctor = COLUMN_TYPES[layout[name] as ColumnType]
-    const length = rows * ctor.BYTES_PER_ELEMENT
-    if (at + length > raw.length) throw new AppError('undecodable', `packed event is short of column ${name}`)
-    const copy = new Uint8Array(length)
-    copy.set(raw.subarray(at, at + length))
-    columns[name] = undoDelta(new ctor(copy.buffer))
-    at += length
-  }
-  if (at !== raw.length) throw new AppError('undecodable', 'packed event has more bytes than its columns')
-  return columns as ColumnsOf<Layout>
-}
-
-function rowCount(names: readonly string[], columns: Readonly<Record<string, ArrayLike<unknown>>>): number {
-  const rows = columns[names[0] ?? '']?.length ?? 0
-  for (const name of names) {
-    if (columns[name]?.length !== rows)
-      throw new Error(`column ${name} has ${columns[name]?.length} rows, expected ${rows}`)
-  }
-  return rows
-}
-
-function toBytes(column: Column): Uint8Array {
-  return new Uint8Array(column.buffer, column.byteOffset, column.byteLength)
-}
-
-/** Differences wrap at the column's width, as do the sums that undo them. */
-function deltaOf(column: Column): Column {
-  const delta = column.slice()
-  if (delta instanceof BigInt64Array || delta instanceof BigUint64Array) {
-    for (let i = delta.length - 1; i > 0; i--) delta[i] = (delta[i] as bigint) - (delta[i - 1] as bigint)
-  } else {
-    for (let i = delta.length - 1; i > 0; i--) delta[i] = (delta[i] as number) - (delta[i - 1] as number)
-  }
-  return delta
-}
-
-function undoDelta(column: Column): Column {
-  if (column instanceof BigInt64Array || column instanceof BigUint64Array) {
-    for (let i = 1; i < column.length; i++) column[i] = (column[i] as bigint) + (column[i - 1] as bigint)
-  } else {
-    for (let i = 1; i < column.length; i++) column[i] = (column[i] as number) + (column[i - 1] as number)
-  }
-  return column
+  const head: unknown = JSON.parse(textDecoder.decode(view.subarray(HEADER_LENGTH_BYTES, end)))
+  if (!isHead.Check(head)) throw new AppError('undecodable', 'packed event does not tell its rows')
+  return { rows: head.rows, header: head.header, packed: view.subarray(end) }
 }
 
 /** Makes the envelope of an event of this type, data encoded. */

@@ -3,10 +3,12 @@ export const TOPICS = [
   'beacon.blocks',
   'beacon.epochs',
   'execution.blocks',
+  'execution.logs',
   'validators',
   'accounts',
   'ingest.cursors',
   'dead-letters',
+  'log',
 ] as const
 
 export type Topic = (typeof TOPICS)[number]

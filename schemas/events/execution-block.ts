@@ -1,20 +1,69 @@
 import { type Static, Type } from 'typebox'
-import { jsonEvent, type Packed, packedEvent } from './codec.ts'
-import { Address, Bytes, Hash, IntegerText, UInt } from './fields.ts'
+import { bytesOf, hexOf } from '../eth/hex.ts'
+import {
+  type ColumnsOf,
+  DEFAULT_TOPIC_EVENT_BYTES_MAX,
+  type EventType,
+  jsonEvent,
+  olderJson,
+  olderPacked,
+  type Packed,
+  packedEvent,
+} from './codec.ts'
+import { bytesOfRow } from './columns.ts'
+import { Address, Bytes, Chain, Hash, IntegerText, UInt } from './fields.ts'
 
-export const EXECUTION_BLOCKS_KEY = 'chain'
+export const ADDRESS_BYTES = 20
+export const HASH_BYTES = 32
+
+const BlockFields = {
+  number: UInt,
+  hash: Hash,
+  parentHash: Hash,
+  timestampSec: UInt,
+  /** The header's beneficiary. */
+  coinbase: Address,
+  extraData: Bytes,
+  /** 0 on chains without a base fee. */
+  baseFeePerGasWei: IntegerText,
+  gasUsed: UInt,
+}
+export type ExecutionHeaderFields = Static<ReturnType<typeof Type.Object<typeof BlockFields>>>
+
+const ExecutionBlockHeader = Type.Object({
+  chain: Chain,
+  ...BlockFields,
+  /** How many events of `execution.logs` hold the block's logs: the logs are complete when that many are there. */
+  logParts: UInt,
+})
+export type ExecutionBlockHeader = Static<typeof ExecutionBlockHeader>
+
+/** One row per transaction, in order, with its receipt (failed ones included): the tips are a sum over these. */
+export const EXECUTION_BLOCK_LAYOUT = {
+  type: 'u8',
+  succeeded: 'u8',
+  gasUsed: 'u64',
+  effectiveGasPriceWei: 'u256',
+  sender: 'bytes20',
+  /** Whom the transaction is for; of a creation the new contract, zeros where it failed. */
+  recipient: 'bytes20',
+  isCreation: 'u8',
+  valueWei: 'u256',
+  hash: 'bytes32',
+} as const
+export type TransactionColumns = ColumnsOf<typeof EXECUTION_BLOCK_LAYOUT>
 
 /** A value transfer by a transaction of the block's coinbase: the evidence of a builder payment. */
 const CoinbaseTransfer = Type.Object({
   transactionIndex: UInt,
   transactionHash: Hash,
+  /** Null for a creation: a new contract is nobody that was paid. */
   to: Type.Union([Address, Type.Null()]),
   valueWei: IntegerText,
   succeeded: Type.Boolean(),
 })
 export type CoinbaseTransfer = Static<typeof CoinbaseTransfer>
 
-/** A log of a token transfer, as emitted; decoded by the NFT processors. */
 const TransferLog = Type.Object({
   transactionIndex: UInt,
   transactionHash: Hash,
@@ -23,44 +72,79 @@ const TransferLog = Type.Object({
   topics: Type.Array(Hash),
   data: Bytes,
 })
-export type TransferLog = Static<typeof TransferLog>
 
-const ExecutionBlockHeader = Type.Object({
-  number: UInt,
-  hash: Hash,
-  parentHash: Hash,
-  timestampSec: UInt,
-  /** The header's beneficiary. */
-  coinbase: Address,
-  extraData: Bytes,
-  baseFeePerGasWei: IntegerText,
-  gasUsed: UInt,
+const HeaderV1 = Type.Object({
+  ...BlockFields,
   coinbaseTransfers: Type.Array(CoinbaseTransfer),
   transferLogs: Type.Array(TransferLog),
 })
-export type ExecutionBlockHeader = Static<typeof ExecutionBlockHeader>
+type HeaderV1 = Static<typeof HeaderV1>
+const LAYOUT_V1 = { type: 'u8', succeeded: 'u8', gasUsed: 'u64', effectiveGasPriceWei: 'u64' } as const
 
-/** One row per transaction, in order, from its receipt (failed ones included): the tips are a sum over these. */
-export const EXECUTION_BLOCK_LAYOUT = {
-  type: 'u8',
-  succeeded: 'u8',
-  gasUsed: 'u64',
-  effectiveGasPriceWei: 'u64',
-} as const
-export type ExecutionBlockData = Packed<ExecutionBlockHeader, typeof EXECUTION_BLOCK_LAYOUT>
+/** A block as it is written. */
+export interface WholeExecutionBlock extends Packed<ExecutionBlockHeader, typeof EXECUTION_BLOCK_LAYOUT> {
+  readonly earlier?: undefined
+}
 
-const ExecutionBlockRevertedData = Type.Object({ number: UInt, hash: Hash })
+/** A block of version 1: of its transactions only receipts and coinbase transfers are known, and no event has its logs. */
+export interface EarlierExecutionBlock {
+  readonly header: Omit<ExecutionBlockHeader, 'logParts'> & { readonly logParts?: undefined }
+  readonly columns: Pick<TransactionColumns, 'type' | 'succeeded' | 'gasUsed' | 'effectiveGasPriceWei'>
+  /** Transfer logs of ERC-721 with 4 topics, ERC-1155 and ERC-2309, and no others. */
+  readonly earlier: Pick<HeaderV1, 'coinbaseTransfers' | 'transferLogs'>
+}
+
+export type ExecutionBlockData = WholeExecutionBlock | EarlierExecutionBlock
+
+function fromV1({ header, columns }: Packed<HeaderV1, typeof LAYOUT_V1>, chain: string): EarlierExecutionBlock {
+  const { coinbaseTransfers, transferLogs, ...fields } = header
+  return {
+    header: { chain, ...fields },
+    columns: { ...columns, effectiveGasPriceWei: Array.from(columns.effectiveGasPriceWei) },
+    earlier: { coinbaseTransfers, transferLogs },
+  }
+}
+
+/** The block's value transfers by its coinbase, in order. */
+export function coinbaseTransfers(block: ExecutionBlockData): readonly CoinbaseTransfer[] {
+  if (block.earlier !== undefined) return block.earlier.coinbaseTransfers
+  const { columns } = block
+  const coinbase = bytesOf(block.header.coinbase)
+  const transfers: CoinbaseTransfer[] = []
+  columns.valueWei.forEach((valueWei, i) => {
+    const sender = bytesOfRow(columns.sender, i, ADDRESS_BYTES)
+    if (valueWei === 0n || Buffer.compare(sender, coinbase) !== 0) return
+    transfers.push({
+      transactionIndex: i,
+      transactionHash: hexOf(bytesOfRow(columns.hash, i, HASH_BYTES)),
+      to: columns.isCreation[i] === 1 ? null : hexOf(bytesOfRow(columns.recipient, i, ADDRESS_BYTES)),
+      valueWei: valueWei.toString(),
+      succeeded: columns.succeeded[i] === 1,
+    })
+  })
+  return transfers
+}
+
+/**
+ * An execution block whose receipts agree with its receipts root; key: chain and hash, id `execution.block:<chain>:<hash>`.
+ * A row has at most 147 bytes, so that 7,000 transactions always fit into an event, whatever is in them.
+ */
+export const executionBlock: EventType<'execution.block', ExecutionBlockData> = {
+  ...packedEvent(
+    { name: 'execution.block', version: 2, topic: 'execution.blocks', bytesMax: DEFAULT_TOPIC_EVENT_BYTES_MAX },
+    ExecutionBlockHeader,
+    EXECUTION_BLOCK_LAYOUT,
+  ),
+  older: { 1: olderPacked({ header: HeaderV1, layout: LAYOUT_V1 }, fromV1) },
+}
+
+const RevertedFields = { number: UInt, hash: Hash }
+const ExecutionBlockRevertedData = Type.Object({ chain: Chain, ...RevertedFields })
 export type ExecutionBlockRevertedData = Static<typeof ExecutionBlockRevertedData>
 
-/** An execution block whose receipts agree with its receipts root; id `execution.block:<hash>`. */
-export const executionBlock = packedEvent(
-  { name: 'execution.block', version: 1, topic: 'execution.blocks' },
-  ExecutionBlockHeader,
-  EXECUTION_BLOCK_LAYOUT,
-)
-
-/** A block that left the canonical chain; id `execution.block-reverted:<hash>`. */
+/** A block that left the canonical chain; key: chain and hash, id `execution.block-reverted:<chain>:<hash>`. */
 export const executionBlockReverted = jsonEvent(
-  { name: 'execution.block-reverted', version: 1, topic: 'execution.blocks' },
+  { name: 'execution.block-reverted', version: 2, topic: 'execution.blocks' },
   ExecutionBlockRevertedData,
+  { 1: olderJson(Type.Object(RevertedFields), (data, chain) => ({ chain, ...data })) },
 )

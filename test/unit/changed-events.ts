@@ -70,7 +70,8 @@ export function epochOfEvent(event: EncodedEvent, slotsPerEpoch: number): number
 
 /** The block as it reads when its builder's payment has failed. */
 export function withFailedPayment(event: EncodedEvent): EncodedEvent {
-  const { header, columns } = decodeEvent(executionBlock, event)
-  const coinbaseTransfers = header.coinbaseTransfers.map((transfer) => ({ ...transfer, succeeded: false }))
-  return { ...event, data: executionBlock.encode({ header: { ...header, coinbaseTransfers }, columns }) }
+  const block = decodeEvent(executionBlock, event)
+  if (block.earlier !== undefined) throw new Error('only a whole block can be written again')
+  const succeeded = block.columns.succeeded.with(-1, 0)
+  return { ...event, data: executionBlock.encode({ ...block, columns: { ...block.columns, succeeded } }) }
 }

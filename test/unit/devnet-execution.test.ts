@@ -16,8 +16,7 @@ import { type DevnetExecution, type ExecutionOptions, openExecutionEngine } from
 import { planBlock, planSlot } from '../../infra/devnet/execution/scenario.ts'
 import { FIRST_BUILDER, INITIAL_STATE } from '../../infra/devnet/execution/scenario-state.ts'
 import { receiptsRoot } from '../../schemas/eth/receipts.ts'
-import { encodeRlp, integerBytes } from '../../schemas/eth/rlp.ts'
-import { orderedTrieRoot } from '../../schemas/eth/trie.ts'
+import { encodeRlp, orderedTrieRoot, rlpInteger } from '../../schemas/eth/trie.ts'
 import { headerHash, type RpcBlock, type RpcReceipt, toCommitted } from './devnet-json-rpc.ts'
 
 const GENESIS_TIME_SEC = 1_700_000_000
@@ -116,10 +115,10 @@ describe('a chain of the default scenario', () => {
       expect(toHex(receiptsRoot((await receiptsAt(number)).map(toCommitted)))).toBe(block.receiptsRoot)
       const withdrawals = payload.withdrawals.map((withdrawal) =>
         encodeRlp([
-          integerBytes(withdrawal.index),
-          integerBytes(withdrawal.validatorIndex),
+          rlpInteger(withdrawal.index),
+          rlpInteger(withdrawal.validatorIndex),
           withdrawal.address,
-          integerBytes(withdrawal.amount),
+          rlpInteger(withdrawal.amount),
         ]),
       )
       expect(toHex(orderedTrieRoot(withdrawals))).toBe(block.withdrawalsRoot)

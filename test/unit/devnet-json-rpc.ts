@@ -2,7 +2,7 @@ import { keccak256, toBytes } from 'viem'
 import type { Hex } from '../../infra/devnet/engine.ts'
 import type { RpcTransaction } from '../../infra/devnet/execution/raw-transaction.ts'
 import type { CommittedReceipt } from '../../schemas/eth/receipts.ts'
-import { encodeRlp, integerBytes } from '../../schemas/eth/rlp.ts'
+import { encodeRlp, rlpInteger } from '../../schemas/eth/trie.ts'
 
 export interface RpcBlock {
   readonly [field: string]: unknown
@@ -31,7 +31,7 @@ export interface RpcReceipt {
 export function headerHash(block: RpcBlock): Hex {
   const data = ['parentHash', 'sha3Uncles', 'miner', 'stateRoot', 'transactionsRoot', 'receiptsRoot', 'logsBloom']
   const field = (name: string) => toBytes(block[name] as Hex)
-  const quantity = (name: string) => integerBytes(BigInt(block[name] as Hex))
+  const quantity = (name: string) => rlpInteger(BigInt(block[name] as Hex))
   return keccak256(
     encodeRlp([
       ...data.map(field),

@@ -3,13 +3,15 @@ import { describe, expect, it } from 'vitest'
 import { executionRevenue, priorityFeesWei } from '../../processors/rewards/el-reward.ts'
 import { initialSlashingPenalty } from '../../processors/rewards/slashing.ts'
 import { rateAt, splitRevenue } from '../../processors/settlements/settlement.ts'
-import type { CoinbaseTransfer, ExecutionBlockHeader } from '../../schemas/events/execution-block.ts'
+import type { ExecutionBlockData, WholeExecutionBlock } from '../../schemas/events/execution-block.ts'
+import { type GivenTransaction, transactionColumns } from './execution-columns.ts'
 
 const BUILDER = `0x${'b1'.repeat(20)}`
 const PROPOSER = `0x${'a1'.repeat(20)}`
 const TIPS_WEI = 5_000n
 
-const header = (coinbaseTransfers: readonly CoinbaseTransfer[], coinbase = BUILDER): ExecutionBlockHeader => ({
+const header = (coinbase = BUILDER): WholeExecutionBlock['header'] => ({
+  chain: 'mainnet',
   number: 7,
   hash: `0x${'11'.repeat(32)}`,
   parentHash: `0x${'10'.repeat(32)}`,
@@ -18,28 +20,23 @@ const header = (coinbaseTransfers: readonly CoinbaseTransfer[], coinbase = BUILD
   extraData: '0x',
   baseFeePerGasWei: '1000000000',
   gasUsed: 21_000,
-  coinbaseTransfers: [...coinbaseTransfers],
-  transferLogs: [],
+  logParts: 0,
 })
 
-const transfer = (overrides: Partial<CoinbaseTransfer>): CoinbaseTransfer => ({
-  transactionIndex: 2,
-  transactionHash: `0x${'22'.repeat(32)}`,
-  to: PROPOSER,
-  valueWei: '9000',
-  succeeded: true,
-  ...overrides,
+const PAYMENT: GivenTransaction = { sender: BUILDER, recipient: PROPOSER, valueWei: 9_000n }
+
+/** A block of somebody's two transactions, and those given. */
+const blockOf = (last: readonly GivenTransaction[], coinbase = BUILDER): ExecutionBlockData => ({
+  header: header(coinbase),
+  columns: transactionColumns([{ valueWei: 3n }, { valueWei: 4n }, ...last]),
 })
 
 const tips = (rows: readonly (readonly [gasUsed: bigint, priceWei: bigint, succeeded: 0 | 1])[], baseFeeWei: bigint) =>
   priorityFeesWei({
-    header: { ...header([]), baseFeePerGasWei: baseFeeWei.toString() },
-    columns: {
-      type: Uint8Array.from(rows, () => 2),
-      succeeded: Uint8Array.from(rows, ([, , succeeded]) => succeeded),
-      gasUsed: BigUint64Array.from(rows, ([gasUsed]) => gasUsed),
-      effectiveGasPriceWei: BigUint64Array.from(rows, ([, price]) => price),
-    },
+    header: { ...header(), baseFeePerGasWei: baseFeeWei.toString() },
+    columns: transactionColumns(
+      rows.map(([gasUsed, priceWei, succeeded]) => ({ gasUsed, priceWei, succeeded: succeeded === 1 })),
+    ),
   })
 
 describe('tips', () => {
@@ -57,8 +54,20 @@ describe('tips', () => {
 
   it('of a block above 2^64 wei are exact', () => {
     const gas = 30_000_000n
-    const price = 18_000_000_000_000_000_000n
+    const price = 2n ** 64n + 18_000_000_000_000_000_000n
     expect(tips([[gas, price, 1]], 7n)).toBe(gas * (price - 7n))
+  })
+
+  it('are not lowered by what pays less than the base fee, as deposits of a layer above do', () => {
+    expect(
+      tips(
+        [
+          [21_000n, 9n, 1],
+          [1_000_000n, 0n, 1],
+        ],
+        7n,
+      ),
+    ).toBe(42_000n)
   })
 
   it('of an empty block are zero', () => {
@@ -68,7 +77,7 @@ describe('tips', () => {
 
 describe('execution revenue', () => {
   it('pays the proposer the value of the builder’s last transaction, never the tips as well', () => {
-    expect(executionRevenue(header([transfer({})]), 3, TIPS_WEI)).toEqual({
+    expect(executionRevenue(blockOf([PAYMENT]), TIPS_WEI)).toEqual({
       class: 'builder_payment',
       revenueWei: 9_000n,
       claimedWei: 9_000n,
@@ -77,7 +86,7 @@ describe('execution revenue', () => {
   })
 
   it('leaves the tips to the coinbase of a block without a payment', () => {
-    expect(executionRevenue(header([], PROPOSER), 3, TIPS_WEI)).toEqual({
+    expect(executionRevenue(blockOf([], PROPOSER), TIPS_WEI)).toEqual({
       class: 'local',
       revenueWei: TIPS_WEI,
       claimedWei: TIPS_WEI,
@@ -85,12 +94,12 @@ describe('execution revenue', () => {
     })
   })
 
-  it('takes a payment of 1 wei for what it is', () => {
-    expect(executionRevenue(header([transfer({ valueWei: '1' })]), 3, TIPS_WEI).revenueWei).toBe(1n)
+  it.each([1n, 2n ** 64n + 1n])('takes a payment of %s wei for what it is', (valueWei) => {
+    expect(executionRevenue(blockOf([{ ...PAYMENT, valueWei }]), TIPS_WEI).revenueWei).toBe(valueWei)
   })
 
   it('counts nothing for a payment that failed, and keeps what it claimed', () => {
-    expect(executionRevenue(header([transfer({ succeeded: false })]), 3, TIPS_WEI)).toMatchObject({
+    expect(executionRevenue(blockOf([{ ...PAYMENT, succeeded: false }]), TIPS_WEI)).toMatchObject({
       class: 'unexplained',
       revenueWei: 0n,
       claimedWei: 9_000n,
@@ -98,12 +107,25 @@ describe('execution revenue', () => {
   })
 
   it.each([
-    ['is not the last transaction', transfer({ transactionIndex: 1 })],
-    ['goes to the coinbase itself', transfer({ to: BUILDER })],
-    ['creates a contract', transfer({ to: null })],
-    ['has no value', transfer({ valueWei: '0' })],
-  ])('is local when the coinbase’s transfer %s', (_, only) => {
-    expect(executionRevenue(header([only]), 3, TIPS_WEI)).toMatchObject({ class: 'local', revenueWei: TIPS_WEI })
+    ['is not the last transaction', [PAYMENT, {}]],
+    ['goes to the coinbase itself', [{ ...PAYMENT, recipient: BUILDER }]],
+    ['creates a contract', [{ ...PAYMENT, recipient: null }]],
+    ['has no value', [{ ...PAYMENT, valueWei: 0n }]],
+  ])('is local when the coinbase’s transfer %s', (_, last) => {
+    expect(executionRevenue(blockOf(last), TIPS_WEI)).toMatchObject({ class: 'local', revenueWei: TIPS_WEI })
+  })
+
+  it('is found in a block of version 1 by the transfers that it names', () => {
+    const { logParts: _, ...fields } = header()
+    const { type, succeeded, gasUsed, effectiveGasPriceWei } = transactionColumns([{}, {}, {}])
+    const transfer = { transactionHash: `0x${'22'.repeat(32)}`, to: PROPOSER, succeeded: true }
+    const earlier = (transactionIndex: number): ExecutionBlockData => ({
+      header: fields,
+      columns: { type, succeeded, gasUsed, effectiveGasPriceWei },
+      earlier: { coinbaseTransfers: [{ ...transfer, transactionIndex, valueWei: '9000' }], transferLogs: [] },
+    })
+    expect(executionRevenue(earlier(2), TIPS_WEI)).toMatchObject({ class: 'builder_payment', revenueWei: 9_000n })
+    expect(executionRevenue(earlier(1), TIPS_WEI)).toMatchObject({ class: 'local', revenueWei: TIPS_WEI })
   })
 })
 

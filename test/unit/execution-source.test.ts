@@ -1,16 +1,20 @@
 import { expect, test } from 'vitest'
 import { openExecutionSource } from '../../infra/execution/source.ts'
-import { receiptsRoot } from '../../schemas/eth/receipts.ts'
+import type { ExecutionSource } from '../../infra/ports/execution-source.ts'
+import { bytesOf, hexOf } from '../../schemas/eth/hex.ts'
+import { type CommittedReceipt, receiptsRoot } from '../../schemas/eth/receipts.ts'
+import { coinbaseTransfers } from '../../schemas/events/execution-block.ts'
 import { silentLog } from './silent-log.ts'
 import { openSyntheticNode, type SyntheticNode } from './synthetic-node.ts'
 
 const LIMITS = { retryDelayMs: 1 }
+const ERC20_DATA = `0x${'0'.repeat(63)}1` as const
 const hash = (digit: string) => `0x${digit.repeat(64)}` as const
 const address = (digit: string) => `0x${digit.repeat(40)}` as const
 const quantity = (value: number | bigint) => `0x${value.toString(16)}`
 const BUILDER = address('b')
 const BLOOM = `0x${'00'.repeat(256)}` as const
-const ERC721_TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef' as const
+const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef' as const
 const TRANSFER_SINGLE = '0xc3d58168c5ae7397731d063d5bbf3d657854427343f4c083240f7aacaa2d0f62' as const
 
 const transactions = [
@@ -45,10 +49,10 @@ const receipts = [
     effectiveGasPrice: quantity(12),
     logsBloom: BLOOM,
     logs: [
-      log(0, [ERC721_TRANSFER, hash('a'), hash('c')], `0x${'0'.repeat(63)}1`), // ERC-20
-      log(1, [ERC721_TRANSFER, hash('a'), hash('c'), hash('7')]),
-      log(2, [TRANSFER_SINGLE, hash('a'), hash('a'), hash('c')], `0x${'0'.repeat(127)}1`),
-      log(3, [hash('f')]),
+      log(0, [hash('f')]),
+      log(1, [TRANSFER, hash('a'), hash('c')], ERC20_DATA),
+      log(2, [TRANSFER, hash('a'), hash('c'), hash('7')]),
+      log(3, [TRANSFER_SINGLE, hash('a'), hash('a'), hash('c')], `0x${'0'.repeat(127)}1`),
     ],
   },
   {
@@ -73,15 +77,18 @@ const receipts = [
   },
 ]
 
-function rootOf(list: typeof receipts): string {
+type Receipt = Omit<(typeof receipts)[number], 'type'> & Readonly<Record<string, unknown>> & { readonly type: string }
+
+function rootOf(list: readonly Receipt[], deposit?: CommittedReceipt['deposit']): string {
   const committed = list.map((receipt) => ({
     type: Number(receipt.type),
     status: receipt.status === '0x1' ? ('success' as const) : ('reverted' as const),
     cumulativeGasUsed: BigInt(receipt.cumulativeGasUsed),
     logs: receipt.logs,
     logsBloom: BLOOM,
+    ...(deposit === undefined ? {} : { deposit }),
   }))
-  return `0x${Buffer.from(receiptsRoot(committed)).toString('hex')}`
+  return hexOf(receiptsRoot(committed))
 }
 
 const block = {
@@ -107,7 +114,18 @@ type Results = Readonly<Record<string, (params: readonly unknown[]) => unknown>>
 const whole: Results = {
   eth_chainId: () => '0x7',
   eth_getBlockByHash: () => block,
+  eth_getBlockByNumber: ([number]) => (number === '0x65' ? null : block),
   eth_getBlockReceipts: () => receipts,
+}
+
+/** What a node answers instead of a result. */
+class Refusal {
+  readonly code: number
+  readonly message: string
+  constructor(code: number, message: string) {
+    this.code = code
+    this.message = message
+  }
 }
 
 function openNode(results: Results): Promise<SyntheticNode> {
@@ -116,27 +134,46 @@ function openNode(results: Results): Promise<SyntheticNode> {
     const answers = [parsed].flat().map(({ id, method, params }) => {
       const result = results[method]
       if (result === undefined) return { jsonrpc: '2.0', id, error: { code: -32_601, message: `no ${method}` } }
-      return { jsonrpc: '2.0', id, result: result(params) }
+      const answer = result(params)
+      return answer instanceof Refusal ? { jsonrpc: '2.0', id, error: answer } : { jsonrpc: '2.0', id, result: answer }
     })
     return { json: Array.isArray(parsed) ? answers.toReversed() : answers[0] }
   })
 }
 
-async function askBlock(results: Results) {
+async function ask<Answer>(results: Results, question: (source: ExecutionSource) => Promise<Answer>): Promise<Answer> {
   await using node = await openNode(results)
   await using source = await openExecutionSource({ urls: [node.url], log: silentLog, limits: LIMITS })
-  return await source.blockByHash(hash('9'))
+  return await question(source)
 }
 
-test('a block is reduced to its tips, coinbase transfers and token transfers', async () => {
-  const { header, columns } = await askBlock(whole)
+const askBlock = (results: Results) => ask(results, (source) => source.blockByHash(hash('9')))
+
+test('a block is reduced to its header, its transactions and the logs that are kept', async () => {
+  const found = await askBlock(whole)
+  const { header, columns, logs } = found
+  expect(header).toEqual({
+    number: 100,
+    hash: hash('9'),
+    parentHash: hash('8'),
+    timestampSec: 1_700_000_000,
+    coinbase: BUILDER,
+    extraData: '0x',
+    baseFeePerGasWei: '7',
+    gasUsed: 92_000,
+  })
   expect(columns).toEqual({
     type: Uint8Array.of(0, 2, 0),
     succeeded: Uint8Array.of(1, 0, 1),
     gasUsed: BigUint64Array.of(50_000n, 21_000n, 21_000n),
-    effectiveGasPriceWei: BigUint64Array.of(12n, 9n, 7n),
+    effectiveGasPriceWei: [12n, 9n, 7n],
+    sender: bytesOf(`0x${'a'.repeat(80)}${'b'.repeat(40)}`),
+    recipient: bytesOf(`0x${'c'.repeat(40)}${'0'.repeat(40)}${'d'.repeat(40)}`),
+    isCreation: Uint8Array.of(0, 1, 0),
+    valueWei: [0n, 5n, 10n ** 18n],
+    hash: bytesOf(`0x${'1'.repeat(64)}${'2'.repeat(64)}${'3'.repeat(64)}`),
   })
-  expect(header.coinbaseTransfers).toEqual([
+  expect(coinbaseTransfers({ header: { chain: 'mainnet', ...header, logParts: 0 }, columns })).toEqual([
     {
       transactionIndex: 2,
       transactionHash: hash('3'),
@@ -145,11 +182,130 @@ test('a block is reduced to its tips, coinbase transfers and token transfers', a
       succeeded: true,
     },
   ])
-  expect(header.transferLogs.map(({ logIndex, topics }) => [logIndex, topics[0]])).toEqual([
-    [1, ERC721_TRANSFER],
-    [2, TRANSFER_SINGLE],
-  ])
-  expect(header).toMatchObject({ number: 100, coinbase: BUILDER, baseFeePerGasWei: '7', gasUsed: 92_000 })
+  expect(logs).toEqual({
+    logIndex: Uint32Array.of(1, 2, 3),
+    transactionIndex: Uint32Array.of(0, 0, 0),
+    transactionHash: bytesOf(`0x${'1'.repeat(192)}`),
+    address: bytesOf(`0x${'e'.repeat(120)}`),
+    topics: [
+      bytesOf(`${TRANSFER}${'a'.repeat(64)}${'c'.repeat(64)}`),
+      bytesOf(`${TRANSFER}${'a'.repeat(64)}${'c'.repeat(64)}${'7'.repeat(64)}`),
+      bytesOf(`${TRANSFER_SINGLE}${'a'.repeat(128)}${'c'.repeat(64)}`),
+    ],
+    data: [bytesOf(ERC20_DATA), new Uint8Array(0), bytesOf(`0x${'0'.repeat(127)}1`)],
+  })
+})
+
+test('a block comes with its receipts in one request, by its number as by its hash', async () => {
+  await using node = await openNode(whole)
+  await using source = await openExecutionSource({ urls: [node.url], log: silentLog, limits: LIMITS })
+  const before = node.seen.length
+  const byHash = await source.blockByHash(hash('9'))
+  expect(node.seen).toHaveLength(before + 1)
+  expect(await source.blockByNumber(100)).toEqual(byHash)
+  expect(node.seen).toHaveLength(before + 2)
+})
+
+test('a block that is not produced yet is undefined, whatever the node says of its receipts', async () => {
+  const refusing = { ...whole, eth_getBlockReceipts: () => new Refusal(-32_000, 'block not found') }
+  expect(await ask(refusing, (source) => source.blockByNumber(101))).toBeUndefined()
+})
+
+test('the head and the final block are told by their tags', async () => {
+  const tagged: Results = {
+    ...whole,
+    eth_getBlockByNumber: ([tag]) => ({
+      number: tag === 'latest' ? '0x9' : '0x5',
+      hash: hash('A'),
+      parentHash: hash('b'),
+      transactions: [],
+    }),
+  }
+  const reference = { hash: hash('a'), parentHash: hash('b') }
+  expect(await ask(tagged, (source) => source.head())).toEqual({ number: 9, ...reference })
+  expect(await ask(tagged, (source) => source.finalized())).toEqual({ number: 5, ...reference })
+})
+
+test.each([
+  ['finds no such block', null],
+  ['does not know the tag', new Refusal(-32_602, 'invalid params: unknown block tag')],
+  ['has not finalized a block yet', new Refusal(-32_000, 'finalized block not found')],
+  ['has no such block', new Refusal(-39_001, 'Unknown block')],
+])('there is no final block where the node %s', async (_, answer) => {
+  const results = { ...whole, eth_getBlockByNumber: () => answer }
+  expect(await ask(results, (source) => source.finalized())).toBeUndefined()
+})
+
+test('a node that is too busy to tell the final block is not one without finality', async () => {
+  const results = { ...whole, eth_getBlockByNumber: () => new Refusal(-32_005, 'too many requests') }
+  await expect(ask(results, (source) => source.finalized())).rejects.toThrow(
+    expect.objectContaining({ code: 'node_unreachable' }),
+  )
+})
+
+/** A block of one transaction. */
+function blockWith(
+  transaction: object,
+  receipt: Readonly<Record<string, unknown>>,
+  options: { readonly block?: object; readonly deposit?: CommittedReceipt['deposit'] } = {},
+): Results {
+  const only: Receipt = { ...(receipts[2] as Receipt), ...receipt }
+  const one = {
+    ...block,
+    receiptsRoot: rootOf([only], options.deposit),
+    transactions: [{ ...transactions[2], ...transaction }],
+    ...options.block,
+  }
+  return { ...whole, eth_getBlockByHash: () => one, eth_getBlockReceipts: () => [only] }
+}
+
+test('a contract that was created is the recipient of its creation', async () => {
+  const created = blockWith({ to: null }, { contractAddress: address('F') })
+  const { columns } = await askBlock(created)
+  expect(columns).toMatchObject({ recipient: bytesOf(address('f')), isCreation: Uint8Array.of(1) })
+  await expect(askBlock(blockWith({ to: null }, {}))).rejects.toThrow(
+    expect.objectContaining({ code: 'node_malformed', message: expect.stringContaining('created') }),
+  )
+})
+
+test('amounts and prices above 2^64 are those that the node tells', async () => {
+  const large = 2n ** 64n + 5n
+  const { columns } = await askBlock(
+    blockWith({ value: quantity(2n ** 256n - 1n), gasPrice: quantity(large) }, { effectiveGasPrice: quantity(large) }),
+  )
+  expect(columns).toMatchObject({ valueWei: [2n ** 256n - 1n], effectiveGasPriceWei: [large] })
+})
+
+test('a deposit of the OP stack passes with the price that its receipt says', async () => {
+  const deposit = { gasPrice: undefined, type: '0x7e', sourceHash: hash('5'), mint: '0x1' }
+  const told = { type: '0x7e', effectiveGasPrice: '0x0', depositNonce: '0x1f', depositReceiptVersion: '0x1' }
+  const committed = { nonce: 31n, version: 1n }
+  const { columns } = await askBlock(blockWith(deposit, told, { deposit: committed }))
+  expect(columns).toMatchObject({ type: Uint8Array.of(0x7e), effectiveGasPriceWei: [0n] })
+})
+
+test('a chain without a base fee, whose receipts do not tell the price, has that of the transaction', async () => {
+  const older = blockWith({}, { effectiveGasPrice: undefined }, { block: { baseFeePerGas: undefined } })
+  const { header, columns } = await askBlock(older)
+  expect(header.baseFeePerGasWei).toBe('0')
+  expect(columns.effectiveGasPriceWei).toEqual([7n])
+})
+
+test('a price that nothing tells is asked for in vain', async () => {
+  const results = blockWith({ type: '0x7e', gasPrice: undefined }, { type: '0x7e', effectiveGasPrice: undefined })
+  await expect(askBlock(results)).rejects.toThrow(
+    expect.objectContaining({ code: 'node_malformed', message: expect.stringContaining('gas price') }),
+  )
+})
+
+test('a block of before Byzantium is refused with what to do', async () => {
+  const results = {
+    ...whole,
+    eth_getBlockReceipts: () => receipts.map(({ status, ...rest }) => ({ ...rest, root: hash('6') })),
+  }
+  await expect(askBlock(results)).rejects.toThrow(
+    expect.objectContaining({ code: 'usage', message: expect.stringContaining('start at a later block') }),
+  )
 })
 
 test('a node without eth_getBlockReceipts is asked for each receipt, and not again for all', async () => {
@@ -209,4 +365,69 @@ test('a fallback with right receipts serves when those of the main node are wron
   const urls = [main.url, fallback.url]
   await using source = await openExecutionSource({ urls, log: silentLog, limits: LIMITS })
   expect((await source.blockByHash(hash('9'))).columns.succeeded[0]).toBe(1)
+})
+
+const without = (value: object, field: string) => Object.fromEntries(Object.entries(value).filter(([k]) => k !== field))
+const withFirst = <Row>(rows: readonly Row[], change: (row: Row) => unknown) => [
+  change(rows[0] as Row),
+  ...rows.slice(1),
+]
+const firstLog = (change: object) =>
+  withFirst(receipts, (receipt) => ({ ...receipt, logs: withFirst(receipt.logs, (l) => ({ ...l, ...change })) }))
+
+test.each<[string, Results]>([
+  ...['number', 'hash', 'parentHash', 'timestamp', 'miner', 'extraData', 'gasUsed', 'receiptsRoot', 'transactions'].map(
+    (field): [string, Results] => [`a block without ${field}`, { eth_getBlockByHash: () => without(block, field) }],
+  ),
+  ...['hash', 'from', 'value'].map((field): [string, Results] => [
+    `a transaction without ${field}`,
+    { eth_getBlockByHash: () => ({ ...block, transactions: withFirst(transactions, (tx) => without(tx, field)) }) },
+  ]),
+  ...['transactionHash', 'cumulativeGasUsed', 'logsBloom', 'logs'].map((field): [string, Results] => [
+    `a receipt without ${field}`,
+    { eth_getBlockReceipts: () => withFirst(receipts, (receipt) => without(receipt, field)) },
+  ]),
+  ['a number without 0x', { eth_getBlockByHash: () => ({ ...block, gasUsed: '92000' }) }],
+  ['a number that is none', { eth_getBlockByHash: () => ({ ...block, timestamp: '0x' }) }],
+  [
+    'a type above one byte',
+    {
+      eth_getBlockByHash: () => ({
+        ...block,
+        transactions: withFirst(transactions, (tx) => ({ ...tx, type: '0x102' })),
+      }),
+    },
+  ],
+  [
+    'a value above 256 bits',
+    {
+      eth_getBlockByHash: () => ({
+        ...block,
+        transactions: withFirst(transactions, (tx) => ({ ...tx, value: `0x1${'0'.repeat(64)}` })),
+      }),
+    },
+  ],
+  ['log data of half a byte', { eth_getBlockReceipts: () => firstLog({ data: '0x0' }) }],
+  ['log data that is not hex', { eth_getBlockReceipts: () => firstLog({ data: '0xzz' }) }],
+  ['five topics', { eth_getBlockReceipts: () => firstLog({ topics: Array(5).fill(hash('a')) }) }],
+  ['a field that only viem reads and cannot', { eth_getBlockByHash: () => ({ ...block, size: '0xzz' }) }],
+])('%s is malformed, and never a figure', async (_, results) => {
+  await expect(askBlock({ ...whole, ...results })).rejects.toThrow(expect.objectContaining({ code: 'node_malformed' }))
+})
+
+test('an error about the whole batch is that of every question, and tells no address', async () => {
+  await using node = await openSyntheticNode(({ body }) =>
+    body.includes('eth_chainId')
+      ? { json: { jsonrpc: '2.0', id: 0, result: '0x7' } }
+      : {
+          json: { jsonrpc: '2.0', id: null, error: { code: -32_005, message: 'see https://example.org/limits?key=k' } },
+        },
+  )
+  await using source = await openExecutionSource({ urls: [node.url], log: silentLog, limits: LIMITS })
+  const error = await source.blockByHash(hash('9')).catch((reason: unknown) => reason)
+  expect(error).toMatchObject({
+    code: 'node_unreachable',
+    message: 'execution node 1 answered with JSON-RPC error -32005: see (address)',
+  })
+  expect(error).not.toHaveProperty('cause')
 })

@@ -1,3 +1,4 @@
+import { chainKey } from '../../schemas/chains.ts'
 import {
   type ChainClock,
   dayOfSlot,
@@ -20,9 +21,10 @@ import {
   VALIDATOR_STATUSES,
   type Withdrawal,
 } from '../../schemas/events/beacon-epoch.ts'
-import { type EncodedEvent, encodeEvent, type Topic } from '../../schemas/events/codec.ts'
-import { EXECUTION_BLOCKS_KEY, executionBlock } from '../../schemas/events/execution-block.ts'
+import { type EncodedEvent, encodeEvent, type Topic, UNNAMED_CHAIN } from '../../schemas/events/codec.ts'
+import { executionBlock } from '../../schemas/events/execution-block.ts'
 import { VALIDATORS_KEY, validatorsIdentified } from '../../schemas/events/validators.ts'
+import { transactionColumns } from './execution-columns.ts'
 
 /** A log written by hand: a chain of slow slots (one an hour, four an epoch) whose days are 24 slots and begin inside epochs. */
 export interface GivenChain {
@@ -209,30 +211,29 @@ function headEvent({
 }
 
 function executionEvent(slot: number): EncodedEvent {
-  const payment = { transactionIndex: 1, transactionHash: hash('0f', slot), to: address('fe'), succeeded: true }
+  const coinbase = slot % 2 === 1 ? address('bb') : address('fe')
+  const payment = { sender: coinbase, recipient: address('fe'), valueWei: revenueOf(slot) }
   return encodeEvent(executionBlock, {
-    id: `execution.block:${hash('0e', slot)}`,
-    key: EXECUTION_BLOCKS_KEY,
+    id: `execution.block:${UNNAMED_CHAIN}:${hash('0e', slot)}`,
+    key: chainKey(UNNAMED_CHAIN, hash('0e', slot)),
     time: instant(slot),
     data: {
       header: {
+        chain: UNNAMED_CHAIN,
         number: slot,
         hash: hash('0e', slot),
         parentHash: hash('0e', Math.max(0, slot - 1)),
         timestampSec: slotTimeSec(CLOCK, slot),
-        coinbase: slot % 2 === 1 ? address('bb') : address('fe'),
+        coinbase,
         extraData: '0x',
         baseFeePerGasWei: '7',
         gasUsed: 71_000,
-        coinbaseTransfers: slot % 2 === 1 ? [{ ...payment, valueWei: `${revenueOf(slot)}` }] : [],
-        transferLogs: [],
+        logParts: 0,
       },
-      columns: {
-        type: Uint8Array.of(2, 0),
-        succeeded: Uint8Array.of(1, 0),
-        gasUsed: BigUint64Array.of(21_000n, 50_000n),
-        effectiveGasPriceWei: BigUint64Array.of(9n, 12n),
-      },
+      columns: transactionColumns([
+        { priceWei: 9n },
+        { type: 0, gasUsed: 50_000n, priceWei: 12n, hash: hash('0f', slot), ...(slot % 2 === 1 ? payment : {}) },
+      ]),
     },
   })
 }

@@ -9,6 +9,7 @@ import type { EventLog, StoredEvent } from '../../infra/ports/event-log.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { migrate, readMigrations } from '../../infra/warehouse/migrate.ts'
 import { openWarehouse } from '../../infra/warehouse/open.ts'
+import { executionRevertEvent } from '../../ingest/execution/block-events.ts'
 import { project } from '../../processors/loop/consume.ts'
 import { rebuild } from '../../processors/loop/rebuild.ts'
 import { projectors } from '../../processors/projections.ts'
@@ -18,7 +19,7 @@ import { AppError } from '../../schemas/errors.ts'
 import { parseDay } from '../../schemas/eth/time.ts'
 import { ACCOUNTS_KEY, feeRateSet } from '../../schemas/events/accounts.ts'
 import { decodeEvent, type EncodedEvent, encodeEvent, type Topic } from '../../schemas/events/codec.ts'
-import { EXECUTION_BLOCKS_KEY, executionBlock, executionBlockReverted } from '../../schemas/events/execution-block.ts'
+import { coinbaseTransfers, executionBlock } from '../../schemas/events/execution-block.ts'
 import { PROJECTIONS } from '../../schemas/tables/tables.ts'
 import { epochOfEvent, keepValidators, withFailedPayment, withoutExecutionBlocks } from './changed-events.ts'
 import { givenChain } from './given-chain.ts'
@@ -154,18 +155,12 @@ describe('validators that are tracked late', () => {
 
 describe('a settlement', () => {
   const blocks = chain.events.get('execution.blocks') ?? []
-  const builders = blocks.filter((event) => decodeEvent(executionBlock, event).header.coinbaseTransfers.length > 0)
+  const builders = blocks.filter((event) => coinbaseTransfers(decodeEvent(executionBlock, event)).length > 0)
   const settled = () => warehouse.query<Row>('SELECT * EXCEPT (version) FROM settlements FINAL ORDER BY slot')
 
   const reverted = (event: EncodedEvent): EncodedEvent => {
-    const { number, hash } = decodeEvent(executionBlock, event).header
-    const id = `execution.block-reverted:${hash}`
-    return encodeEvent(executionBlockReverted, {
-      id,
-      key: EXECUTION_BLOCKS_KEY,
-      time: event.time,
-      data: { number, hash },
-    })
+    const { chain, number, hash } = decodeEvent(executionBlock, event).header
+    return executionRevertEvent(chain, { number, hash }, event.time)
   }
 
   it.each([

@@ -1,6 +1,7 @@
 import type { BeaconBlock, BeaconChain, BeaconSource } from '../../infra/ports/beacon-source.ts'
-import type { ExecutionSource } from '../../infra/ports/execution-source.ts'
+import type { BlockReference, ExecutionBlock, ExecutionSource } from '../../infra/ports/execution-source.ts'
 import { AppError } from '../../schemas/errors.ts'
+import { NO_LOGS, transactionColumns } from './execution-columns.ts'
 
 export const SLOTS_PER_EPOCH = 4
 const FAR = 2n ** 64n - 1n
@@ -24,6 +25,15 @@ export const syntheticChain: BeaconChain = {
 
 export function pubkeyOf(index: number): string {
   return `0x${index.toString(16).padStart(96, '0')}`
+}
+
+function emptyBlock(reference: BlockReference): ExecutionBlock {
+  const coinbase = `0x${'00'.repeat(20)}`
+  return {
+    header: { ...reference, timestampSec: 1, coinbase, extraData: '0x', baseFeePerGasWei: '7', gasUsed: 0 },
+    columns: transactionColumns([]),
+    logs: NO_LOGS,
+  }
 }
 
 const lagging = (what: string) => new AppError('node_lagging', `the node does not have ${what}`, { retryable: true })
@@ -98,29 +108,21 @@ export class SyntheticChain {
     })
   }
 
+  #reference(block: BeaconBlock): BlockReference {
+    const parentHash = this.#blocks.get(block.parentRoot)?.executionBlockHash ?? hash('parent')
+    return { number: block.executionBlockNumber, hash: block.executionBlockHash, parentHash }
+  }
+
   readonly execution: ExecutionSource = {
     chainId: async () => 7,
+    head: async () => this.#reference(this.#head),
+    finalized: async () => undefined,
+    blockByNumber: async (number) => {
+      const found = this.#canonical().find((block) => block.executionBlockNumber === number)
+      return found === undefined ? undefined : emptyBlock(this.#reference(found))
+    },
     blockByHash: (asked) =>
-      this.#answer(`execution ${asked}`, () => ({
-        header: {
-          number: 1,
-          hash: asked,
-          parentHash: hash('parent'),
-          timestampSec: 1,
-          coinbase: `0x${'00'.repeat(20)}`,
-          extraData: '0x',
-          baseFeePerGasWei: '7',
-          gasUsed: 0,
-          coinbaseTransfers: [],
-          transferLogs: [],
-        },
-        columns: {
-          type: new Uint8Array(0),
-          succeeded: new Uint8Array(0),
-          gasUsed: new BigUint64Array(0),
-          effectiveGasPriceWei: new BigUint64Array(0),
-        },
-      })),
+      this.#answer(`execution ${asked}`, () => emptyBlock({ number: 1, hash: asked, parentHash: hash('parent') })),
     [Symbol.asyncDispose]: async () => {},
   }
 

@@ -1,4 +1,4 @@
-import { encodeBytes, encodeListOf, integerBytes } from '../../../schemas/eth/rlp.ts'
+import { encodeRlp, type RlpItem, rlpInteger } from '../../../schemas/eth/trie.ts'
 import type { Hex } from '../engine.ts'
 
 interface AccessListEntry {
@@ -49,41 +49,31 @@ export function hexOf(bytes: Uint8Array): Hex {
 }
 
 function quantity(hex: Hex | undefined): Uint8Array {
-  return encodeBytes(integerBytes(BigInt(hex ?? '0x0')))
+  return rlpInteger(BigInt(hex ?? '0x0'))
 }
 
-function data(hex: Hex): Uint8Array {
-  return encodeBytes(bytesOf(hex))
+function accessList(entries: readonly AccessListEntry[] = []): RlpItem {
+  return entries.map((entry) => [bytesOf(entry.address), entry.storageKeys.map(bytesOf)])
 }
 
-function accessList(entries: readonly AccessListEntry[] = []): Uint8Array {
-  return encodeListOf(
-    entries.map((entry) => encodeListOf([data(entry.address), encodeListOf(entry.storageKeys.map(data))])),
-  )
-}
-
-function authorizations(entries: readonly Authorization[] = []): Uint8Array {
-  return encodeListOf(
-    entries.map((entry) =>
-      encodeListOf([
-        quantity(entry.chainId),
-        data(entry.address),
-        quantity(entry.nonce),
-        quantity(entry.yParity),
-        quantity(entry.r),
-        quantity(entry.s),
-      ]),
-    ),
-  )
+function authorizations(entries: readonly Authorization[] = []): RlpItem {
+  return entries.map((entry) => [
+    quantity(entry.chainId),
+    bytesOf(entry.address),
+    quantity(entry.nonce),
+    quantity(entry.yParity),
+    quantity(entry.r),
+    quantity(entry.s),
+  ])
 }
 
 /** Fields of a typed transaction up to its type's own ones (EIP-2930, EIP-1559, EIP-4844, EIP-7702), then the signature. */
-function typedFields(tx: RpcTransaction): Uint8Array[] {
+function typedFields(tx: RpcTransaction): RlpItem[] {
   const fees = tx.type === '0x1' ? [tx.gasPrice] : [tx.maxPriorityFeePerGas, tx.maxFeePerGas]
-  const own: Record<string, () => Uint8Array[]> = {
+  const own: Record<string, () => RlpItem[]> = {
     '0x1': () => [],
     '0x2': () => [],
-    '0x3': () => [quantity(tx.maxFeePerBlobGas), encodeListOf((tx.blobVersionedHashes ?? []).map(data))],
+    '0x3': () => [quantity(tx.maxFeePerBlobGas), (tx.blobVersionedHashes ?? []).map(bytesOf)],
     '0x4': () => [authorizations(tx.authorizationList)],
   }
   const ownFields = own[tx.type]
@@ -93,9 +83,9 @@ function typedFields(tx: RpcTransaction): Uint8Array[] {
     quantity(tx.nonce),
     ...fees.map(quantity),
     quantity(tx.gas),
-    data(tx.to ?? '0x'),
+    bytesOf(tx.to ?? '0x'),
     quantity(tx.value),
-    data(tx.input),
+    bytesOf(tx.input),
     accessList(tx.accessList),
     ...ownFields(),
     quantity(tx.yParity ?? tx.v),
@@ -106,10 +96,10 @@ function typedFields(tx: RpcTransaction): Uint8Array[] {
 export function encodeTransaction(tx: RpcTransaction): Uint8Array {
   const signature = [quantity(tx.r), quantity(tx.s)]
   if (tx.type === '0x0') {
-    const fields = [quantity(tx.nonce), quantity(tx.gasPrice), quantity(tx.gas), data(tx.to ?? '0x')]
-    return encodeListOf([...fields, quantity(tx.value), data(tx.input), quantity(tx.v), ...signature])
+    const fields = [quantity(tx.nonce), quantity(tx.gasPrice), quantity(tx.gas), bytesOf(tx.to ?? '0x')]
+    return encodeRlp([...fields, quantity(tx.value), bytesOf(tx.input), quantity(tx.v), ...signature])
   }
-  const body = encodeListOf([...typedFields(tx), ...signature])
+  const body = encodeRlp([...typedFields(tx), ...signature])
   const typed = new Uint8Array(1 + body.length)
   typed[0] = Number(tx.type)
   typed.set(body, 1)

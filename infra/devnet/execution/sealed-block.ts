@@ -1,7 +1,6 @@
 import type { deneb } from '@lodestar/types'
 import { keccak256 } from 'viem'
-import { encodeBytes, encodeListOf, integerBytes } from '../../../schemas/eth/rlp.ts'
-import { orderedTrieRoot } from '../../../schemas/eth/trie.ts'
+import { encodeRlp, orderedTrieRoot, rlpInteger } from '../../../schemas/eth/trie.ts'
 import type { EngineWithdrawal, Hex } from '../engine.ts'
 import { bytesOf, encodeTransaction, hexOf, type RpcTransaction } from './raw-transaction.ts'
 
@@ -49,11 +48,11 @@ function quantityHex(value: number | bigint): Hex {
 
 /** A withdrawal as it stands in the withdrawals trie (EIP-4895); the amount is in gwei. */
 function encodeWithdrawal(withdrawal: EngineWithdrawal): Uint8Array {
-  return encodeListOf([
-    encodeBytes(integerBytes(withdrawal.index)),
-    encodeBytes(integerBytes(withdrawal.validatorIndex)),
-    encodeBytes(bytesOf(withdrawal.address)),
-    encodeBytes(integerBytes(withdrawal.amountGwei)),
+  return encodeRlp([
+    rlpInteger(withdrawal.index),
+    rlpInteger(withdrawal.validatorIndex),
+    bytesOf(withdrawal.address),
+    rlpInteger(withdrawal.amountGwei),
   ])
 }
 
@@ -64,30 +63,29 @@ function encodeHeader(
   transactionsRoot: Hex,
   withdrawalsRoot: Uint8Array,
 ): Uint8Array {
-  const quantity = (value: Hex) => encodeBytes(integerBytes(BigInt(value)))
-  const data = (value: Hex) => encodeBytes(bytesOf(value))
-  return encodeListOf([
-    data(facts.parentHash),
-    data(EMPTY_UNCLES_HASH),
-    data(facts.coinbase),
-    data(executed.stateRoot),
-    data(transactionsRoot),
-    data(executed.receiptsRoot),
-    data(executed.logsBloom),
-    encodeBytes(integerBytes(0)), // difficulty
+  const quantity = (value: Hex) => rlpInteger(BigInt(value))
+  return encodeRlp([
+    bytesOf(facts.parentHash),
+    bytesOf(EMPTY_UNCLES_HASH),
+    bytesOf(facts.coinbase),
+    bytesOf(executed.stateRoot),
+    bytesOf(transactionsRoot),
+    bytesOf(executed.receiptsRoot),
+    bytesOf(executed.logsBloom),
+    rlpInteger(0), // difficulty
     quantity(executed.number),
     quantity(executed.gasLimit),
     quantity(executed.gasUsed),
-    encodeBytes(integerBytes(facts.timestampSec)),
-    encodeBytes(facts.extraData),
-    data(facts.prevRandao),
-    data(ZERO_NONCE),
+    rlpInteger(facts.timestampSec),
+    facts.extraData,
+    bytesOf(facts.prevRandao),
+    bytesOf(ZERO_NONCE),
     quantity(executed.baseFeePerGas),
-    encodeBytes(withdrawalsRoot),
+    withdrawalsRoot,
     quantity(executed.blobGasUsed),
     quantity(executed.excessBlobGas),
-    data(facts.parentBeaconBlockRoot),
-    encodeBytes(facts.requestsHash),
+    bytesOf(facts.parentBeaconBlockRoot),
+    facts.requestsHash,
   ])
 }
 

@@ -1,0 +1,170 @@
+import { AppError } from '../errors.ts'
+
+type NumberArray = Uint8Array | Uint32Array | Int32Array | BigInt64Array | BigUint64Array
+type NumberArrayCtor<Values> = { new (buffer: ArrayBuffer): Values; readonly BYTES_PER_ELEMENT: number }
+
+/** How a column of one type stands in the bytes of a packed event. */
+interface ColumnCodec<Values> {
+  rowsOf(values: Values): number
+  /** The column's bytes, in pieces. */
+  pack(values: Values): readonly Uint8Array[]
+  unpack(from: ColumnReader, rows: number): Values
+}
+
+/** Numbers of one width, little-endian as on the platforms we run on, stored as the difference to the previous row. */
+function numbers<Values extends NumberArray>(ctor: NumberArrayCtor<Values>): ColumnCodec<Values> {
+  return {
+    rowsOf: (values) => values.length,
+    pack: (values) => [bytesOfArray(deltaOf(values))],
+    unpack: (from, rows) => undoDelta(new ctor(from.copy(rows * ctor.BYTES_PER_ELEMENT))),
+  }
+}
+
+/** Byte strings of one width, one after the other in one array. */
+function fixedBytes(width: number): ColumnCodec<Uint8Array> {
+  return {
+    rowsOf: (values) => values.length / width,
+    pack: (values) => [values],
+    unpack: (from, rows) => new Uint8Array(from.copy(rows * width)),
+  }
+}
+
+const lengths = numbers(Uint32Array)
+
+/** Byte strings of any length: their lengths, then all of them one after the other. */
+const variableBytes: ColumnCodec<readonly Uint8Array[]> = {
+  rowsOf: (values) => values.length,
+  pack: (values) => [...lengths.pack(Uint32Array.from(values, (value) => value.length)), ...values],
+  unpack: (from, rows) => Array.from(lengths.unpack(from, rows), (length) => new Uint8Array(from.copy(length))),
+}
+
+const UINT256_WORDS = 4
+const WORD_BITS = 64n
+const UINT256_END = 1n << 256n
+
+/** Unsigned integers of 256 bits as four columns of 64, the lowest first: amounts leave the upper ones zero. */
+const uint256: ColumnCodec<readonly bigint[]> = {
+  rowsOf: (values) => values.length,
+  pack(values) {
+    for (const value of values) {
+      if (value < 0n || value >= UINT256_END) throw new RangeError(`${value} is no unsigned integer of 256 bits`)
+    }
+    return Array.from({ length: UINT256_WORDS }, (_, word) => {
+      const shift = BigInt(word) * WORD_BITS
+      // The array takes the lowest 64 bits of what is put into it.
+      return bytesOfArray(BigUint64Array.from(values, (value) => value >> shift))
+    })
+  },
+  unpack(from, rows) {
+    const words = Array.from({ length: UINT256_WORDS }, () => new BigUint64Array(from.copy(rows * 8)))
+    return Array.from({ length: rows }, (_, row) =>
+      words.reduceRight((value, word) => (value << WORD_BITS) | (word[row] ?? 0n), 0n),
+    )
+  },
+}
+
+const COLUMN_CODECS = {
+  u8: numbers(Uint8Array),
+  u32: numbers(Uint32Array),
+  i32: numbers(Int32Array),
+  i64: numbers(BigInt64Array),
+  u64: numbers(BigUint64Array),
+  u256: uint256,
+  bytes20: fixedBytes(20),
+  bytes32: fixedBytes(32),
+  bytes: variableBytes,
+} as const
+
+export type ColumnType = keyof typeof COLUMN_CODECS
+export type Layout = Readonly<Record<string, ColumnType>>
+
+/** Columns of one length. Those of fixed-width bytes are one array in which each row has that many bytes. */
+export type ColumnsOf<L extends Layout> = {
+  readonly [Name in keyof L]: ReturnType<(typeof COLUMN_CODECS)[L[Name]]['unpack']>
+}
+
+/** Number of rows, and the bytes of the columns in the order of the layout. Throws when lengths differ. */
+export function packColumns<L extends Layout>(
+  layout: L,
+  columns: ColumnsOf<L>,
+): { readonly rows: number; readonly bytes: readonly Uint8Array[] } {
+  let rows: number | undefined
+  const bytes: Uint8Array[] = []
+  for (const name of Object.keys(layout) as (keyof L & string)[]) {
+    const codec: ColumnCodec<unknown> = COLUMN_CODECS[layout[name] as ColumnType]
+    const found = codec.rowsOf(columns[name])
+    rows ??= found
+    if (found !== rows) throw new RangeError(`column ${name} has ${found} rows, expected ${rows}`)
+    for (const piece of codec.pack(columns[name])) bytes.push(piece)
+  }
+  return { rows: rows ?? 0, bytes }
+}
+
+/** The columns that `packColumns` made bytes of; throws AppError `undecodable` when the bytes are not exactly theirs. */
+export function unpackColumns<L extends Layout>(layout: L, rows: number, bytes: Uint8Array): ColumnsOf<L> {
+  const columns: Record<string, unknown> = {}
+  const reader = new ColumnReader(bytes)
+  for (const name of Object.keys(layout)) {
+    const codec: ColumnCodec<unknown> = COLUMN_CODECS[layout[name] as ColumnType]
+    reader.column = name
+    columns[name] = codec.unpack(reader, rows)
+  }
+  reader.end()
+  return columns as ColumnsOf<L>
+}
+
+/** The bytes of one row of a column of fixed-width bytes. */
+export function bytesOfRow(column: Uint8Array, row: number, width: number): Uint8Array {
+  return column.subarray(row * width, (row + 1) * width)
+}
+
+class ColumnReader {
+  readonly #bytes: Uint8Array
+  #at = 0
+  /** The column that is being read. */
+  column = ''
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes
+  }
+
+  /** The next bytes, aligned for any typed array, and free of the whole that they come from. */
+  copy(length: number): ArrayBuffer {
+    const end = this.#at + length
+    if (end > this.#bytes.length) throw new AppError('undecodable', `packed event is short of column ${this.column}`)
+    const copy = new Uint8Array(length)
+    copy.set(this.#bytes.subarray(this.#at, end))
+    this.#at = end
+    return copy.buffer
+  }
+
+  end(): void {
+    if (this.#at !== this.#bytes.length) {
+      throw new AppError('undecodable', 'packed event has more bytes than its columns')
+    }
+  }
+}
+
+function bytesOfArray(column: NumberArray): Uint8Array {
+  return new Uint8Array(column.buffer, column.byteOffset, column.byteLength)
+}
+
+/** Differences wrap at the column's width, as do the sums that undo them. */
+function deltaOf(column: NumberArray): NumberArray {
+  const delta = column.slice()
+  if (delta instanceof BigInt64Array || delta instanceof BigUint64Array) {
+    for (let i = delta.length - 1; i > 0; i--) delta[i] = (delta[i] as bigint) - (delta[i - 1] as bigint)
+  } else {
+    for (let i = delta.length - 1; i > 0; i--) delta[i] = (delta[i] as number) - (delta[i - 1] as number)
+  }
+  return delta
+}
+
+function undoDelta<Values extends NumberArray>(column: Values): Values {
+  if (column instanceof BigInt64Array || column instanceof BigUint64Array) {
+    for (let i = 1; i < column.length; i++) column[i] = (column[i] as bigint) + (column[i - 1] as bigint)
+  } else {
+    for (let i = 1; i < column.length; i++) column[i] = (column[i] as number) + (column[i - 1] as number)
+  }
+  return column
+}
