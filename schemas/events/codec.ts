@@ -13,7 +13,7 @@ export type { Topic } from './envelope.ts'
 /** JSON header of a packed event: lists of a whole epoch stay below it. */
 export const HEADER_BYTES_MAX = 1 << 20
 /** Columns of a packed event before compression: a hostile frame must not fill the memory; the largest of ours have 2 MB. */
-export const COLUMNS_BYTES_MAX = 64 << 20
+export const COLUMNS_BYTES_MAX = 16 << 20
 /** Frame, key and headers of an event in Kafka; generous, the true size is about 200 bytes. */
 const MESSAGE_OVERHEAD_BYTES = 4_096
 /** Data of one event: what our topics take (16 MiB a message). */

@@ -64,11 +64,11 @@ const uint256: ColumnCodec<readonly bigint[]> = {
 }
 
 const COLUMN_CODECS = {
-  u8: numbers(Uint8Array),
-  u32: numbers(Uint32Array),
-  i32: numbers(Int32Array),
-  i64: numbers(BigInt64Array),
-  u64: numbers(BigUint64Array),
+  u8: numbers<Uint8Array>(Uint8Array),
+  u32: numbers<Uint32Array>(Uint32Array),
+  i32: numbers<Int32Array>(Int32Array),
+  i64: numbers<BigInt64Array>(BigInt64Array),
+  u64: numbers<BigUint64Array>(BigUint64Array),
   u256: uint256,
   bytes20: fixedBytes(20),
   bytes32: fixedBytes(32),

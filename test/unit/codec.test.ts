@@ -1,9 +1,19 @@
+import { zstdCompressSync } from 'node:zlib'
 import fc from 'fast-check'
 import { Type } from 'typebox'
 import { describe, expect, it } from 'vitest'
 import { feeRateSet, tokenCreated } from '../../schemas/events/accounts.ts'
 import { dayBalances } from '../../schemas/events/beacon-epoch.ts'
-import { decodeEvent, encodeEvent, packedEvent } from '../../schemas/events/codec.ts'
+import {
+  COLUMNS_BYTES_MAX,
+  DEFAULT_TOPIC_EVENT_BYTES_MAX,
+  decodeEvent,
+  encodeEvent,
+  HEADER_BYTES_MAX,
+  packedEvent,
+} from '../../schemas/events/codec.ts'
+import { coinbaseTransfers, executionBlock, executionBlockReverted } from '../../schemas/events/execution-block.ts'
+import { randomBytes } from './random-bytes.ts'
 
 const codec = packedEvent({ name: 'test', version: 1, topic: 'beacon.epochs' }, Type.Object({ name: Type.String() }), {
   a: 'u8',
@@ -57,6 +67,166 @@ describe('packed columns', () => {
   it('refuse columns of different lengths', () => {
     const columns = { ...columnsOf([[1, 2, 3, 4n, 5n]]), b: new Uint32Array(2) }
     expect(() => codec.encode({ header: { name: 'x' }, columns })).toThrow(/column b/)
+  })
+})
+
+const bytesCodec = packedEvent(
+  { name: 'test', version: 1, topic: 'execution.logs', bytesMax: DEFAULT_TOPIC_EVENT_BYTES_MAX },
+  Type.Object({}),
+  { address: 'bytes20', hash: 'bytes32', data: 'bytes', amount: 'u256', index: 'u32' },
+)
+
+describe('columns of bytes and of large integers', () => {
+  it('come back as they went in, beside each other', () => {
+    const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length })
+    const row = fc.tuple(
+      bytes(20),
+      bytes(32),
+      fc.uint8Array({ maxLength: 300 }),
+      fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }),
+    )
+    fc.assert(
+      fc.property(fc.array(row, { maxLength: 20 }), (rows) => {
+        const columns = {
+          address: new Uint8Array(Buffer.concat(rows.map(([address]) => address))),
+          hash: new Uint8Array(Buffer.concat(rows.map(([, hash]) => hash))),
+          data: rows.map(([, , data]) => data),
+          amount: rows.map(([, , , amount]) => amount),
+          index: Uint32Array.from(rows, (_, i) => i),
+        }
+        expect(bytesCodec.decode(bytesCodec.encode({ header: {}, columns })).columns).toEqual(columns)
+      }),
+    )
+  })
+
+  const one = {
+    address: new Uint8Array(20),
+    hash: new Uint8Array(32),
+    data: [new Uint8Array(0)],
+    amount: [0n],
+    index: Uint32Array.of(0),
+  }
+
+  it.each([2n ** 256n, -1n])('hold integers of 256 bits: not %s', (amount) => {
+    expect(() => bytesCodec.encode({ header: {}, columns: { ...one, amount: [amount] } })).toThrow(RangeError)
+  })
+
+  it('are refused when a row has not its width', () => {
+    expect(() => bytesCodec.encode({ header: {}, columns: { ...one, hash: new Uint8Array(31) } })).toThrow(
+      /column hash/,
+    )
+  })
+
+  it('that cannot be compressed are refused where the event would be above its limit', () => {
+    const encode = (length: number) =>
+      bytesCodec.encode({ header: {}, columns: { ...one, data: [randomBytes(length)] } })
+    const { length: overhead } = encode(0)
+    expect(encode(1_000_000).length).toBeGreaterThan(1_000_000)
+    expect(() => encode(DEFAULT_TOPIC_EVENT_BYTES_MAX + overhead)).toThrow(
+      expect.objectContaining({ code: 'event_log', message: expect.stringContaining('limit') }),
+    )
+  })
+})
+
+describe('limits', () => {
+  const textCodec = packedEvent(
+    { name: 'test', version: 1, topic: 'beacon.epochs' },
+    Type.Object({ text: Type.String() }),
+    { a: 'u8' },
+  )
+  const withHeader = (text: string) => textCodec.encode({ header: { text }, columns: { a: new Uint8Array(0) } })
+  const withRows = (rows: number) => textCodec.encode({ header: { text: '' }, columns: { a: new Uint8Array(rows) } })
+
+  it('of the header are those of whoever decodes', () => {
+    const room = HEADER_BYTES_MAX - JSON.stringify({ rows: 0, header: { text: '' } }).length
+    expect(textCodec.decode(withHeader('x'.repeat(room))).header.text).toHaveLength(room)
+    expect(() => withHeader('x'.repeat(room + 1))).toThrow(expect.objectContaining({ code: 'event_log' }))
+  })
+
+  it('of the columns are those of whoever decodes', () => {
+    expect(textCodec.decode(withRows(COLUMNS_BYTES_MAX)).columns.a).toHaveLength(COLUMNS_BYTES_MAX)
+    expect(() => withRows(COLUMNS_BYTES_MAX + 1)).toThrow(expect.objectContaining({ code: 'event_log' }))
+  })
+
+  it.each([
+    ['more bytes than any event has columns', COLUMNS_BYTES_MAX + 1, COLUMNS_BYTES_MAX + 1],
+    ['fewer rows than it tells', 10, 11],
+    ['more rows than it tells', 11, 10],
+    ['a negative number of rows', 1, -1],
+  ])('keep a frame of %s from being decoded', (_, bytes, rows) => {
+    expect(() => textCodec.decode(packedBytes({ rows, header: { text: '' } }, new Uint8Array(bytes)))).toThrow()
+  })
+})
+
+/** A packed event by hand, as its documentation has it. */
+function packedBytes(head: object, columns: Uint8Array): Buffer {
+  const text = Buffer.from(JSON.stringify(head))
+  const length = Buffer.alloc(4)
+  length.writeUInt32LE(text.length)
+  return Buffer.concat([length, text, zstdCompressSync(columns)])
+}
+
+describe('execution blocks of version 1', () => {
+  const hash = (digit: string) => `0x${digit.repeat(64)}`
+  const address = (digit: string) => `0x${digit.repeat(40)}`
+  const fields = {
+    number: 100,
+    hash: hash('9'),
+    parentHash: hash('8'),
+    timestampSec: 1_700_000_000,
+    coinbase: address('b'),
+    extraData: '0x62',
+    baseFeePerGasWei: '7',
+    gasUsed: 71_000,
+  }
+  const transfer = {
+    transactionIndex: 1,
+    transactionHash: hash('3'),
+    to: address('d'),
+    valueWei: '1000000000000000000',
+    succeeded: true,
+  }
+  const log = {
+    transactionIndex: 0,
+    transactionHash: hash('1'),
+    logIndex: 1,
+    address: address('e'),
+    topics: [hash('a')],
+    data: '0x01',
+  }
+  const words = (...values: bigint[]) => Buffer.from(BigInt64Array.from(values).buffer)
+  const event = {
+    id: `execution.block:${hash('9')}`,
+    type: 'execution.block',
+    version: 1,
+    key: 'chain',
+    time: '2026-01-01T00:00:00.000Z',
+    data: packedBytes(
+      { rows: 2, header: { ...fields, coinbaseTransfers: [transfer], transferLogs: [log] } },
+      // Each column as differences: types 2 and 0, both succeeded, 50,000 and 21,000 gas, prices of 12 and 2^64 - 1 wei.
+      Buffer.concat([Uint8Array.of(2, 254), Uint8Array.of(1, 0), words(50_000n, -29_000n), words(12n, -13n)]),
+    ),
+  }
+
+  it('decode with what they have, and the chain that the log was of', () => {
+    const block = decodeEvent(executionBlock, event, 'hoodi')
+    expect(block).toEqual({
+      header: { chain: 'hoodi', ...fields },
+      columns: {
+        type: Uint8Array.of(2, 0),
+        succeeded: Uint8Array.of(1, 1),
+        gasUsed: BigUint64Array.of(50_000n, 21_000n),
+        effectiveGasPriceWei: [12n, 2n ** 64n - 1n],
+      },
+      earlier: { coinbaseTransfers: [transfer], transferLogs: [log] },
+    })
+    expect(coinbaseTransfers(block)).toEqual([transfer])
+  })
+
+  it('are reverted by events of version 1', () => {
+    const data = Buffer.from(JSON.stringify({ number: 100, hash: hash('9') }))
+    const reverted = { ...event, type: 'execution.block-reverted', data }
+    expect(decodeEvent(executionBlockReverted, reverted)).toEqual({ chain: 'mainnet', number: 100, hash: hash('9') })
   })
 })
 

@@ -1,0 +1,240 @@
+import { expect, test } from 'vitest'
+import { openExecutionSource } from '../../infra/execution/source.ts'
+import type { ExecutionBlock } from '../../infra/ports/execution-source.ts'
+import { executionBlockEvents } from '../../ingest/execution/block-events.ts'
+import { logPartRows } from '../../processors/nft/log-parts.ts'
+import { executionRows } from '../../processors/rewards/execution.ts'
+import { chainKey } from '../../schemas/chains.ts'
+import { bytesOf, type Hex, hexOf } from '../../schemas/eth/hex.ts'
+import { KEPT_EVENTS } from '../../schemas/eth/kept-logs.ts'
+import { type ReceiptLog, receiptsRoot } from '../../schemas/eth/receipts.ts'
+import { DEFAULT_TOPIC_EVENT_BYTES_MAX, decodeEvent, type EncodedEvent } from '../../schemas/events/codec.ts'
+import { bytesOfRow } from '../../schemas/events/columns.ts'
+import { joinLogs } from '../../schemas/events/execution-log-parts.ts'
+import { executionLogs, logBucket } from '../../schemas/events/execution-logs.ts'
+import { NO_LOGS } from './execution-columns.ts'
+import { randomBytes } from './random-bytes.ts'
+import { silentLog } from './silent-log.ts'
+import { openSyntheticNode } from './synthetic-node.ts'
+
+const TEST_MS = 60_000
+const CHAIN = 'hoodi'
+const TIME = '2026-01-01T00:00:00.000Z'
+const TRANSFER = KEPT_EVENTS[0].topic
+const GAS_LIMIT = 60_000_000
+/** LOG4: 375 gas and 375 for each topic (yellow paper, appendix G). */
+const LOG4_GAS = 375 + 4 * 375
+const BASE_FEE_WEI = 7n
+/** Kafka's default `max.message.bytes`. */
+const MESSAGE_BYTES_MAX = 1_048_588
+
+const quantity = (value: number | bigint): Hex => `0x${value.toString(16)}`
+const BLOCK_HASH = hexOf(randomBytes(32, 1))
+
+interface GivenTransaction {
+  readonly logs?: readonly ReceiptLog[]
+  readonly priceWei?: bigint
+}
+
+/** A log of a transfer between random accounts. */
+function transfer(seed: number, contract = randomBytes(20, seed)): ReceiptLog {
+  const random = randomBytes(96, seed)
+  const topics = [0, 1, 2].map((i) => hexOf(bytesOfRow(random, i, 32)))
+  return { address: hexOf(contract), topics: [TRANSFER, ...topics], data: '0x' }
+}
+
+/** What a node tells of a block with these transactions, of 21,000 gas each and random in all the rest. */
+function answersOf(given: readonly GivenTransaction[]) {
+  const transactions = given.map(({ priceWei = 9n }, i) => {
+    const random = randomBytes(72, 1_000_000 + i)
+    return {
+      hash: hexOf(random.subarray(0, 32)),
+      from: hexOf(random.subarray(32, 52)),
+      to: hexOf(random.subarray(52)),
+      value: quantity(2n ** 64n + BigInt(i)),
+      type: '0x0',
+      gasPrice: quantity(priceWei),
+      gas: quantity(21_000),
+      nonce: quantity(i),
+      input: '0x',
+      blockHash: BLOCK_HASH,
+      transactionIndex: quantity(i),
+    }
+  })
+  let logIndex = 0
+  const receipts = given.map(({ logs = [], priceWei = 9n }, i) => ({
+    transactionHash: transactions[i]?.hash,
+    type: '0x0',
+    status: '0x1',
+    cumulativeGasUsed: quantity(21_000 * (i + 1)),
+    gasUsed: quantity(21_000),
+    effectiveGasPrice: quantity(priceWei),
+    logsBloom: `0x${'00'.repeat(256)}` as const,
+    logs: logs.map((log) => ({ ...log, logIndex: quantity(logIndex++), blockHash: BLOCK_HASH, removed: false })),
+  }))
+  const committed = receipts.map(({ cumulativeGasUsed, logs, logsBloom }) => {
+    return { type: 0, status: 'success' as const, cumulativeGasUsed: BigInt(cumulativeGasUsed), logs, logsBloom }
+  })
+  const block = {
+    number: '0x64',
+    hash: BLOCK_HASH,
+    parentHash: hexOf(randomBytes(32, 2)),
+    timestamp: quantity(1_700_000_000),
+    miner: hexOf(randomBytes(20, 3)),
+    extraData: '0x',
+    baseFeePerGas: quantity(BASE_FEE_WEI),
+    gasUsed: quantity(21_000 * given.length),
+    receiptsRoot: hexOf(receiptsRoot(committed)),
+    transactions,
+  }
+  return { eth_chainId: '0x7', eth_getBlockByNumber: block, eth_getBlockReceipts: receipts }
+}
+
+/** The block as it comes from a node over HTTP. */
+async function read(given: readonly GivenTransaction[]): Promise<ExecutionBlock> {
+  const answers: Readonly<Record<string, unknown>> = answersOf(given)
+  await using node = await openSyntheticNode(({ body }) => {
+    const asked = [JSON.parse(body)].flat() as { readonly id: number; readonly method: string }[]
+    const json = asked.map(({ id, method }) => ({ jsonrpc: '2.0', id, result: answers[method] }))
+    return { json: json.length === 1 ? json[0] : json }
+  })
+  await using source = await openExecutionSource({ urls: [node.url], log: silentLog })
+  const block = await source.blockByNumber(100)
+  if (block === undefined) throw new Error('the node has the block')
+  return block
+}
+
+const stored = (event: EncodedEvent, offset = 0) => ({ event, position: { partition: 0, offset: BigInt(offset) } })
+
+/** Makes events of a block, and of the events what the tables and the readers of logs get. */
+function passThroughLog(block: ExecutionBlock) {
+  const { blocks, logs } = executionBlockEvents(CHAIN, block, TIME)
+  for (const { id, data } of [...blocks, ...logs]) expect(data.length, id).toBeLessThan(MESSAGE_BYTES_MAX - 4_000)
+  const parts = logs.map((event) => decodeEvent(executionLogs, event))
+  const [row] = blocks.flatMap((event) => executionRows(stored(event)))
+  const partRows = logs.flatMap((event, i) => logPartRows(stored(event, i))).map(({ columns }) => columns)
+  const sum = (column: string) => partRows.reduce((total, columns) => total + Number(columns[column]?.[0]), 0)
+  expect(joinLogs(parts.toReversed())).toEqual(parts.length === 0 ? undefined : block.logs)
+  expect(sum('logs')).toBe(block.logs.logIndex.length)
+  expect(partRows.map(({ part }) => Number(part?.[0]))).toEqual(logs.map((_, i) => i))
+  return { blocks, logs, parts, row: row?.columns, partRows }
+}
+
+test(
+  'a block with as many transfer logs as mainnet block 15537394 passes from the node to the tables',
+  async () => {
+    const given = Array.from({ length: 179 }, (_, i) => ({
+      logs: Array.from({ length: 56 }, (_, j) => transfer(i * 56 + j, randomBytes(20, j % 40))),
+    }))
+    const block = await read(given)
+    expect(block.logs.logIndex).toHaveLength(10_024)
+    const { row, partRows, logs } = passThroughLog(block)
+    expect(row).toMatchObject({
+      block_hash: [BLOCK_HASH],
+      transactions: Uint32Array.of(179),
+      priority_fees_wei: [179n * 21_000n * 2n],
+    })
+    expect(partRows[0]).toMatchObject({
+      chain: [CHAIN],
+      block_number: BigUint64Array.of(100n),
+      block_hash: [BLOCK_HASH],
+      parts: Uint16Array.of(logs.length),
+      version: BigUint64Array.of(1n),
+    })
+  },
+  TEST_MS,
+)
+
+test(
+  'a block with as many logs of one contract as 60 million gas allow passes from the node to the tables',
+  async () => {
+    const contract = randomBytes(20, 4)
+    const logs = Array.from({ length: GAS_LIMIT / LOG4_GAS }, (_, i) => transfer(i, contract))
+    const block = await read([{ logs }])
+    expect(block.logs.logIndex).toHaveLength(32_000)
+    const { logs: events } = passThroughLog(block)
+    expect(new Set(events.map(({ key }) => key))).toEqual(new Set([chainKey(CHAIN, logBucket(contract))]))
+    expect(events.length).toBeGreaterThan(1)
+  },
+  TEST_MS,
+)
+
+test(
+  'one log as large as 60 million gas allow, between small ones of its contract, passes from the node to the tables',
+  async () => {
+    const contract = randomBytes(20, 5)
+    const large = { ...transfer(2, contract), data: hexOf(randomBytes(3_700_000, 6)) }
+    const block = await read([{ logs: [transfer(1, contract), large, transfer(3, contract)] }])
+    const { parts } = passThroughLog(block)
+    expect(parts.map(({ columns }) => [...columns.logIndex])).toEqual([[0], [1], [1], [1], [1, 2]])
+    expect(parts.map(({ columns }) => columns.dataTotal[0])).toEqual([0, ...Array(4).fill(3_700_000)])
+    expect(joinLogs(parts.slice(0, -1))).toBeUndefined()
+  },
+  TEST_MS,
+)
+
+test(
+  'a block of 5,000 transactions at prices above 2^64 wei passes from the node to the tables',
+  async () => {
+    const priceWei = 2n ** 64n + BASE_FEE_WEI + 1n
+    const block = await read(Array.from({ length: 5_000 }, () => ({ priceWei })))
+    const { row, logs } = passThroughLog(block)
+    expect(logs).toEqual([])
+    expect(row).toMatchObject({ priority_fees_wei: [5_000n * 21_000n * (2n ** 64n + 1n)] })
+  },
+  TEST_MS,
+)
+
+test('7,000 transactions fit into one event whatever is in them', () => {
+  const rows = 7_000
+  const words = (seed: number) => new BigUint64Array(randomBytes(rows * 32, seed).slice().buffer)
+  const integers = (seed: number) => {
+    const parts = words(seed)
+    return Array.from({ length: rows }, (_, i) =>
+      [0, 1, 2, 3].reduce((value, word) => (value << 64n) | (parts[4 * i + word] ?? 0n), 0n),
+    )
+  }
+  const columns = {
+    type: randomBytes(rows, 1),
+    succeeded: randomBytes(rows, 2),
+    gasUsed: words(3).slice(0, rows),
+    effectiveGasPriceWei: integers(4),
+    sender: randomBytes(rows * 20, 5),
+    recipient: randomBytes(rows * 20, 6),
+    isCreation: randomBytes(rows, 7),
+    valueWei: integers(8),
+    hash: randomBytes(rows * 32, 9),
+  }
+  const header = {
+    number: 1,
+    hash: BLOCK_HASH,
+    parentHash: BLOCK_HASH,
+    timestampSec: 1,
+    coinbase: hexOf(randomBytes(20)),
+    extraData: hexOf(randomBytes(32)),
+    baseFeePerGasWei: String(2n ** 256n - 1n),
+    gasUsed: Number.MAX_SAFE_INTEGER,
+  }
+  const { blocks } = executionBlockEvents(CHAIN, { header, columns, logs: NO_LOGS }, TIME)
+  expect(blocks[0]?.data.length).toBeGreaterThan(1_000_000)
+  expect(blocks[0]?.data.length).toBeLessThanOrEqual(DEFAULT_TOPIC_EVENT_BYTES_MAX)
+})
+
+test('parts that came twice are joined once, and those of two blocks are not', () => {
+  const log = transfer(1)
+  const logs = {
+    logIndex: Uint32Array.of(7),
+    transactionIndex: Uint32Array.of(0),
+    transactionHash: randomBytes(32, 1),
+    address: bytesOf(log.address),
+    topics: [bytesOf(log.topics.join('').replaceAll('0x', ''))],
+    data: [new Uint8Array(0)],
+  }
+  const header = { chain: CHAIN, number: 1, hash: BLOCK_HASH, timestampSec: 1, bucket: 0, part: 0, parts: 1 }
+  const part = { header, columns: { ...logs, dataOffset: Uint32Array.of(0), dataTotal: Uint32Array.of(0) } }
+  expect(joinLogs([part, part])).toEqual(logs)
+  const other = { ...part, header: { ...header, hash: hexOf(randomBytes(32, 9)) } }
+  expect(() => joinLogs([part, other])).toThrow(expect.objectContaining({ code: 'undecodable' }))
+  const torn = { ...part, columns: { ...part.columns, dataTotal: Uint32Array.of(1) } }
+  expect(() => joinLogs([torn])).toThrow(expect.objectContaining({ code: 'undecodable' }))
+})
