@@ -97,7 +97,8 @@ class Batch {
 const Answer = Type.Object({
   id: Type.Union([Type.Number(), Type.Null()]),
   result: Type.Optional(Type.Unknown()),
-  error: Type.Optional(Type.Object({ code: Type.Number(), message: Type.String() })),
+  /** Null beside a result on some nodes. */
+  error: Type.Optional(Type.Union([Type.Object({ code: Type.Number(), message: Type.String() }), Type.Null()])),
 })
 type Answer = Type.Static<typeof Answer>
 const isAnswers = Compile(Type.Array(Answer))
@@ -109,7 +110,7 @@ function parseAnswers(body: Uint8Array): ReadonlyMap<number, Answer> {
   const byId = new Map<number, Answer>()
   for (const answer of answers) {
     // An error without an id is about the batch as a whole: too many questions, too large an answer.
-    if (answer.id === null && answer.error !== undefined) {
+    if (answer.id === null && answer.error) {
       throw new JsonRpcError(answer.error.code, answer.error.message)
     }
     if (answer.id !== null) byId.set(answer.id, answer)
@@ -129,7 +130,7 @@ function settle(answered: Waiting['answered'], call: RpcCall, answer: Answer | u
   try {
     if (answer === undefined) throw malformed('the JSON-RPC answer lacks a part of the batch')
     const { error, result } = answer
-    if (error !== undefined) throw new JsonRpcError(error.code, error.message)
+    if (error) throw new JsonRpcError(error.code, error.message)
     if (result === undefined) throw malformed('the JSON-RPC answer has neither result nor error')
     checkResult(call.method, call.params ?? [], result)
     answered.resolve(result)

@@ -415,6 +415,12 @@ test.each<[string, Results]>([
   await expect(askBlock({ ...whole, ...results })).rejects.toThrow(expect.objectContaining({ code: 'node_malformed' }))
 })
 
+test('a null beside a result is no error', async () => {
+  await using node = await openSyntheticNode(() => ({ json: { jsonrpc: '2.0', id: 0, result: '0x7', error: null } }))
+  await using source = await openExecutionSource({ urls: [node.url], log: silentLog, limits: LIMITS })
+  expect(await source.chainId()).toBe(7)
+})
+
 test('an error about the whole batch is that of every question, and tells no address', async () => {
   await using node = await openSyntheticNode(({ body }) =>
     body.includes('eth_chainId')

@@ -1,8 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fromRlp, keccak256, toHex } from 'viem'
+import { fromRlp, keccak256, toHex, toRlp } from 'viem'
 import { describe, expect, it } from 'vitest'
-import { bloomTester, type CommittedReceipt, logsBloomOf, receiptsRoot } from '../../schemas/eth/receipts.ts'
+import {
+  bloomTester,
+  type CommittedReceipt,
+  encodeReceipt,
+  logsBloomOf,
+  receiptsRoot,
+} from '../../schemas/eth/receipts.ts'
 import { encodeRlp, orderedTrieRoot, type RlpItem, rlpInteger } from '../../schemas/eth/trie.ts'
 
 const FIXTURES = process.env.EPOCHLINE_FIXTURES
@@ -84,6 +90,16 @@ it.each([
   [2n ** 64n, '0x010000000000000000'],
 ])('the integer %s has no more bytes than it needs', (value, bytes) => {
   expect(toHex(rlpInteger(value))).toBe(bytes)
+})
+
+it('the receipt of an OP stack deposit ends with its nonce and version', () => {
+  const bloom = `0x${'00'.repeat(256)}` as const
+  const receipt = { type: 0x7e, status: 'success', cumulativeGasUsed: 46_913n, logs: [], logsBloom: bloom } as const
+  const fields = ['0x01', '0xb741', bloom, []] as const
+  expect(toHex(encodeReceipt(receipt))).toBe(`0x7e${toRlp(fields).slice(2)}`)
+  expect(toHex(encodeReceipt({ ...receipt, deposit: { nonce: 31n, version: 1n } }))).toBe(
+    `0x7e${toRlp([...fields, '0x1f', '0x01']).slice(2)}`,
+  )
 })
 
 describe('logs bloom', () => {
