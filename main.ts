@@ -2,6 +2,7 @@
 
 import { Command, CommanderError, Option } from 'commander'
 import { pino } from 'pino'
+import { checkConfig, showConfig } from './commands/config.ts'
 import {
   createToken,
   revokeToken,
@@ -12,7 +13,7 @@ import {
   trackValidators,
 } from './commands/operator.ts'
 import { runDevnetRole, runRoles, type Setting } from './commands/roles.ts'
-import { readConfig } from './infra/config.ts'
+import { readConfig } from './infra/config/config.ts'
 import { prepareDataDirectory } from './infra/data-directory.ts'
 import packageJson from './package.json' with { type: 'json' }
 import { AppError } from './schemas/errors.ts'
@@ -28,7 +29,7 @@ const program = new Command('epochline')
   .version(packageJson.version)
   .addHelpText(
     'after',
-    '\nConfiguration comes from environment variables: see README.md. Without any, everything runs here, on a devnet.',
+    '\nConfiguration comes from epochline.yaml and environment variables: see README.md. Without any, everything runs here, on a devnet.',
   )
 
 program
@@ -69,6 +70,16 @@ program
   .option('--quiet', 'print differences and totals only', false)
   .action((options: { quiet: boolean }) => run((setting) => runVerify(setting, options)))
 
+const configuration = program.command('config').description('the configuration: epochline.yaml and the environment')
+configuration
+  .command('check')
+  .description('read everything and look every reference up; prints each mistake by its place, and exits with 2 then')
+  .action(() => report(() => print(checkConfig(process.env))))
+configuration
+  .command('show')
+  .description('print every setting that is in force and where it comes from; secrets are blanked')
+  .action(() => report(() => print(showConfig(process.env))))
+
 const admin = program.command('admin').description('accounts: tokens, validators, fee rates')
 const account = () => new Option('--account <name>', 'account name: a-z, 0-9, - and _').makeOptionMandatory()
 const token = admin.command('token').description('access tokens')
@@ -101,7 +112,22 @@ admin
   .option('--from <day>', 'first day that it applies to, YYYY-MM-DD (UTC+8); default: today')
   .action((options: { account: string; rate: string; from?: string }) => run((setting) => setFeeRate(setting, options)))
 
-/** Runs one command and reports how it ended; an AppError is one sentence, anything else a crash with its stack. */
+function print(text: string): void {
+  process.stdout.write(text)
+}
+
+/** Does something and reports how it ended; an AppError is sentences, anything else a crash with its stack. */
+async function report(action: () => Promise<void> | void): Promise<void> {
+  try {
+    await action()
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    for (const sentence of error.message.split('\n')) process.stderr.write(`epochline: ${sentence}\n`)
+    process.exitCode = error.code === 'config' || error.code === 'usage' ? EXIT_USAGE : EXIT_FAILED
+  }
+}
+
+/** Runs one command with what every command works with, and reports how it ended. */
 async function run(command: (setting: Setting) => Promise<void>): Promise<void> {
   const stop = new AbortController()
   let stoppedAtMs = Number.POSITIVE_INFINITY
@@ -114,16 +140,14 @@ async function run(command: (setting: Setting) => Promise<void>): Promise<void> 
   process.on('SIGINT', onSignal)
   process.on('SIGTERM', onSignal)
   try {
-    const config = readConfig(process.env)
-    const log = pino({ name: 'epochline', level: config.logLevel }, pino.destination({ fd: 2, sync: true }))
-    if (config.mode.kind === 'embedded' || config.chain.kind === 'devnet') {
-      await prepareDataDirectory(config.dataDirectory)
-    }
-    await command({ config, log, signal: stop.signal })
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error
-    process.stderr.write(`epochline: ${error.message}\n`)
-    process.exitCode = error.code === 'config' || error.code === 'usage' ? EXIT_USAGE : EXIT_FAILED
+    await report(async () => {
+      const config = readConfig(process.env)
+      const log = pino({ name: 'epochline', level: config.logLevel }, pino.destination({ fd: 2, sync: true }))
+      if (config.mode.kind === 'embedded' || config.devnet !== undefined) {
+        await prepareDataDirectory(config.dataDirectory)
+      }
+      await command({ config, log, signal: stop.signal })
+    })
   } finally {
     process.off('SIGINT', onSignal)
     process.off('SIGTERM', onSignal)

@@ -19,7 +19,8 @@ import {
   validatorsTracked,
 } from '../schemas/events/accounts.ts'
 import { decodeEvent, type EncodedEvent, encodeEvent } from '../schemas/events/codec.ts'
-import { nodesOf, openSources, type Setting } from './roles.ts'
+import { firstChain, nodesOf } from './first-chain.ts'
+import { openSources, type Setting } from './roles.ts'
 
 const TOKEN_BYTES = 24
 const PUBKEY = /^0x[0-9a-f]{96}$/
@@ -42,7 +43,7 @@ export async function runBackfill(
       beacon,
       execution,
       eventLog,
-      network: config.network,
+      network: firstChain(config).names.network,
       log,
       concurrency: config.concurrency,
       onProgress({ done, total }) {

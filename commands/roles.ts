@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openApi } from '../api/http/server.ts'
 import { openBeaconSource } from '../infra/beacon/source.ts'
-import type { Config } from '../infra/config.ts'
+import type { Config } from '../infra/config/types.ts'
 import { type DevnetMessage, type DevnetProcess, openDevnetProcess } from '../infra/devnet/child.ts'
 import { DEMO_TOKEN, DEMO_VALIDATORS, demoAccountFacts } from '../infra/devnet/demo-account.ts'
 import { runDevnet } from '../infra/devnet/run.ts'
@@ -19,6 +19,7 @@ import { followEpochs } from '../ingest/epochs/epoch-follower.ts'
 import { measureHealth } from '../processors/loop/measure-health.ts'
 import { startProcessors } from '../processors/projections.ts'
 import { AppError, isNodeFault } from '../schemas/errors.ts'
+import { firstChain, type Nodes, nodesOf } from './first-chain.ts'
 
 /** What every command works with. */
 export interface Setting {
@@ -30,20 +31,7 @@ export interface Setting {
 
 export type Role = 'ingest' | 'process' | 'api'
 
-export type Nodes = Extract<Config['chain'], { kind: 'nodes' }>
-
 const STATUS_INTERVAL_MS = 1_000
-
-/** The nodes to read from; for commands that do not bring a devnet along. */
-export function nodesOf({ chain }: Config): Nodes {
-  if (chain.kind === 'nodes') return chain
-  const urlOf = (port: number): string => `http://127.0.0.1:${port}`
-  return {
-    kind: 'nodes',
-    beaconUrls: [urlOf(chain.beaconPort)],
-    executionUrls: [urlOf(chain.executionPort)],
-  }
-}
 
 /**
  * Opens what the roles need and runs them until the signal aborts; the first that fails ends them all. Everything is open
@@ -58,7 +46,7 @@ export async function runRoles(setting: Setting, roles: readonly Role[]): Promis
   if (has('api')) ports.use(await openCounters(config))
   if (has('process')) ports.use(await openJobQueue(config))
   using progress = openProgress()
-  const alone = roles.length > 1 && config.chain.kind === 'devnet'
+  const alone = roles.length > 1 && config.devnet !== undefined
   const devnet = alone ? ports.use(await startDevnet(eventLog, progress)) : undefined
   const sources = has('ingest') ? await openSources(sourceUrls(config, devnet), { log, ports }) : undefined
 
@@ -67,7 +55,8 @@ export async function runRoles(setting: Setting, roles: readonly Role[]): Promis
   const tasks: Promise<void>[] = []
   if (warehouse !== undefined && has('api')) {
     const health = async () => measureHealth(eventLog, warehouse, Date.now() / 1000)
-    const { host, port, network } = config
+    const { host, port } = config
+    const { network } = firstChain(config).names
     const api = ports.use(await openApi({ warehouse, network, host, port, log, now: Date.now, health }))
     announce(config, api.url, devnet)
     tasks.push(untilAborted(ending))
@@ -76,7 +65,7 @@ export async function runRoles(setting: Setting, roles: readonly Role[]): Promis
     tasks.push(startProcessors({ eventLog, warehouse, log }, ending))
     tasks.push(showProcessing(warehouse, eventLog, progress, ending))
   }
-  if (sources !== undefined) tasks.push(...startIngest(setting, eventLog, { sources, progress, devnet, ending }))
+  if (sources !== undefined) tasks.push(...startIngest(setting, eventLog, { sources, progress, ending }))
   if (devnet !== undefined) tasks.push(Promise.race([devnet.ended, untilAborted(ending)]))
   await allOrNone(tasks, stop)
 }
@@ -122,15 +111,14 @@ function blame(variable: keyof typeof NODE_EXAMPLES): (error: unknown) => never 
 interface IngestParts {
   readonly sources: Sources
   readonly progress: Progress
-  readonly devnet: DevnetProcess | undefined
   readonly ending: AbortSignal
 }
 
 function startIngest(setting: Setting, eventLog: EventLog, parts: IngestParts): readonly Promise<void>[] {
   const { config, log } = setting
-  const { sources, progress, devnet, ending } = parts
+  const { sources, progress, ending } = parts
   const { beacon, execution } = sources
-  const startEpoch = devnet === undefined ? config.startEpoch : 0
+  const { names, start: startEpoch } = firstChain(config)
   const shared = { beacon, eventLog, log, concurrency: config.concurrency, startEpoch }
   return [
     followHead(
@@ -145,7 +133,7 @@ function startIngest(setting: Setting, eventLog: EventLog, parts: IngestParts): 
     followEpochs(
       {
         ...shared,
-        network: config.network,
+        network: names.network,
         onProgress: ({ nextEpoch, finalEpochs }) =>
           progress.update('epochs', {
             done: nextEpoch,
@@ -182,9 +170,12 @@ const READ_TIMEOUT_MS = 60_000
 
 /** `epochline devnet`: the devnet alone, or as the child of `all`, which it then tells about itself. */
 export async function runDevnetRole({ config, signal }: Setting): Promise<void> {
-  const { chain } = config
-  if (chain.kind !== 'devnet') {
-    throw new AppError('usage', 'BEACON_URL and EXECUTION_URL name real nodes: unset them to run the devnet.')
+  const { devnet } = config
+  if (devnet === undefined) {
+    throw new AppError(
+      'usage',
+      'BEACON_URL and EXECUTION_URL, or the configuration file, name real nodes: without them the devnet runs.',
+    )
   }
   const parent = process.connected ? process : undefined
   const orphaned = new AbortController()
@@ -195,9 +186,9 @@ export async function runDevnetRole({ config, signal }: Setting): Promise<void> 
   using progress = parent === undefined ? openProgress() : undefined
   const running = runDevnet(
     {
-      seed: chain.seed,
-      beaconPort: chain.beaconPort,
-      executionPort: chain.executionPort,
+      seed: devnet.seed,
+      beaconPort: devnet.beaconPort,
+      executionPort: devnet.executionPort,
       directory: join(config.dataDirectory, 'devnet'),
       onProgress: ({ slot, targetSlot }) => {
         tell({ kind: 'progress', slot, targetSlot })
@@ -223,9 +214,11 @@ export async function runDevnetRole({ config, signal }: Setting): Promise<void> 
   }
 }
 
-function announce({ network, mode, dataDirectory }: Config, url: string, devnet: DevnetProcess | undefined): void {
+function announce(config: Config, url: string, devnet: DevnetProcess | undefined): void {
+  const { mode, dataDirectory } = config
   const token = devnet === undefined ? '<token>' : DEMO_TOKEN
-  const base = `${url}/ethereum/${network}/${token}`
+  const { protocol, network } = firstChain(config).names
+  const base = `${url}/${protocol}/${network}/${token}`
   const lines = [
     `epochline   ${mode.kind} mode${mode.kind === 'embedded' ? `, data in ${dataDirectory}` : ''}`,
     `REST        ${base}/api/v1/validator/total-rewards`,

@@ -5,7 +5,7 @@ import { AppError } from '../schemas/errors.ts'
 
 /**
  * Makes the data folder, with those above it, and sees that it can be written to. Throws AppError `config` that names
- * EPOCHLINE_DATA when it cannot.
+ * the setting when it cannot.
  */
 export async function prepareDataDirectory(directory: string): Promise<void> {
   try {
@@ -15,7 +15,7 @@ export async function prepareDataDirectory(directory: string): Promise<void> {
     if (!(cause instanceof Error && 'code' in cause)) throw cause
     throw new AppError(
       'config',
-      `EPOCHLINE_DATA is not a folder that can be written to (${cause.code}): ${JSON.stringify(directory)}; e.g. EPOCHLINE_DATA=./data.`,
+      `EPOCHLINE_DATA, or data in the configuration file, is not a folder that can be written to (${cause.code}): ${JSON.stringify(directory)}; e.g. EPOCHLINE_DATA=./data.`,
       { cause },
     )
   }

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import type { Config } from './config.ts'
+import type { Config } from './config/types.ts'
 import { openMemoryCounters } from './counters/memory.ts'
 import { openRedisCounters } from './counters/redis.ts'
 import { openKafkaEventLog } from './event-log/kafka.ts'

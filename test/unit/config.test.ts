@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readConfig } from '../../infra/config.ts'
+import { readConfig } from '../../infra/config/config.ts'
 
 const SERVERS = {
   KAFKA_BROKERS: '127.0.0.1:9092',
@@ -13,9 +13,12 @@ describe('configuration', () => {
       host: '127.0.0.1',
       port: 8080,
       dataDirectory: './data',
-      network: 'mainnet',
       mode: { kind: 'embedded' },
-      chain: { kind: 'devnet', beaconPort: 5052, executionPort: 8545 },
+      devnet: { beaconPort: 5052, executionPort: 8545, secondPort: 8546, seed: 'epochline' },
+      chains: [
+        { names: { name: 'mainnet', protocol: 'ethereum' }, source: { kind: 'devnet', layer: 'ethereum' }, start: 0 },
+        { names: { name: 'scroll_mainnet' }, source: { kind: 'devnet', layer: 'second' }, start: 0 },
+      ],
     })
   })
 
@@ -24,22 +27,33 @@ describe('configuration', () => {
   })
 
   it('reads nodes with their fallbacks', () => {
-    const { chain } = readConfig({
+    const { chains, devnet } = readConfig({
+      EPOCHLINE_NETWORK: 'hoodi',
       BEACON_URL: 'http://a:5052',
       BEACON_FALLBACK_URLS: 'http://b:5052, http://c:5052',
       EXECUTION_URL: 'http://a:8545',
+      START_EPOCH: '7',
     })
-    expect(chain).toEqual({
-      kind: 'nodes',
-      beaconUrls: ['http://a:5052', 'http://b:5052', 'http://c:5052'],
-      executionUrls: ['http://a:8545'],
-    })
+    expect(devnet).toBeUndefined()
+    expect(chains).toEqual([
+      {
+        names: { name: 'hoodi', protocol: 'ethereum', network: 'hoodi', nftName: 'eth_hoodi' },
+        source: {
+          kind: 'beacon',
+          beaconUrls: ['http://a:5052', 'http://b:5052', 'http://c:5052'],
+          executionUrls: ['http://a:8545'],
+        },
+        start: 7,
+        paused: false,
+      },
+    ])
   })
 
   it('reads servers mode from its three addresses', () => {
     expect(readConfig(SERVERS).mode).toMatchObject({
       kind: 'servers',
       kafkaBrokers: ['127.0.0.1:9092'],
+      kafkaPartitions: 12,
       clickhouse: { database: 'epochline', user: 'default' },
     })
   })
@@ -56,6 +70,9 @@ describe('configuration', () => {
     [{ BEACON_FALLBACK_URLS: 'http://a:5052' }, 'BEACON_FALLBACK_URLS'],
     [{ BEACON_URL: 'ftp://a', EXECUTION_URL: 'http://a:8545' }, 'BEACON_URL'],
     [{ BEACON_URL: ',', EXECUTION_URL: 'http://a:8545' }, 'BEACON_URL'],
+    [{ DEVNET_SECOND_PORT: 'x' }, 'DEVNET_SECOND_PORT'],
+    [{ EPOCHLINE_CONFIG: '/nowhere/epochline.yaml' }, 'EPOCHLINE_CONFIG'],
+    [{ ...SERVERS, KAFKA_PARTITIONS: '0' }, 'KAFKA_PARTITIONS'],
     [{ ...SERVERS, KAFKA_BROKERS: ' , ' }, 'KAFKA_BROKERS'],
     [{ ...SERVERS, KAFKA_BROKERS: 'http://127.0.0.1:9092' }, 'KAFKA_BROKERS'],
     [{ ...SERVERS, CLICKHOUSE_URL: 'localhost' }, 'CLICKHOUSE_URL'],
@@ -72,6 +89,11 @@ describe('configuration', () => {
     expect(message.startsWith(`${name} is `)).toBe(true)
     expect(message).toMatch(/e\.g\. [A-Z_]+=\S+\.$/)
     expect(message).not.toContain('\n')
+  })
+
+  it('tells every mistake, one a line', () => {
+    const env = { PORT: 'http', LOG_LEVEL: 'loud', BEACON_URL: 'http://a:5052' }
+    expect(() => readConfig(env)).toThrow(/^LOG_LEVEL is .*\nPORT is .*\nEXECUTION_URL is [^\n]*$/)
   })
 
   it('never repeats the value of an address, which may hold a key', () => {

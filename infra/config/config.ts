@@ -1,0 +1,54 @@
+import { availableParallelism } from 'node:os'
+import { readChains } from './chains.ts'
+import { type Environment, given } from './environment.ts'
+import { toConfigError } from './mistakes.ts'
+import { readMode } from './mode.ts'
+import { readConfigFile } from './read-file.ts'
+import { Concurrency, Folder, Host, LogLevel, Port } from './rules.ts'
+import { SettingReader, type ShownSetting } from './setting-reader.ts'
+import type { Config } from './types.ts'
+
+const FILE_DEFAULT = 'epochline.yaml'
+const PORT_DEFAULT = 8080
+/** A fetched epoch is worked on while the next one comes: more than this only fills memory. */
+const CONCURRENCY_DEFAULT_MAX = 8
+
+/**
+ * Reads the whole configuration, once: the file, if it is there, with the environment over it. Throws AppError 'config'
+ * with one line for each mistake, which names the variable, or the file, the line and the setting, and says what is wrong;
+ * no line holds the value of a URL, of a reference, or of anything in the file.
+ */
+export function readConfig(env: Environment): Config {
+  return loadConfig(env).config
+}
+
+/** The configuration, and where each setting comes from. Throws as `readConfig`. */
+export function loadConfig(env: Environment): { readonly config: Config; readonly shown: readonly ShownSetting[] } {
+  const asked = given(env, 'EPOCHLINE_CONFIG')
+  const path = asked ?? FILE_DEFAULT
+  const reading = readConfigFile(path, asked !== undefined)
+  const { settings: file, isThere } = reading
+  if (file === undefined) throw toConfigError(path, reading.mistakes)
+  const reader = new SettingReader(env, reading)
+  const dataDirectory = reader.setting(
+    Folder,
+    { path: ['data'], variable: 'EPOCHLINE_DATA', inFile: file.data },
+    './data',
+  )
+  const config: Config = {
+    dataDirectory,
+    logLevel: reader.setting(LogLevel, { path: ['log_level'], variable: 'LOG_LEVEL', inFile: file.log_level }, 'info'),
+    host: reader.setting(Host, { path: ['http', 'host'], variable: 'HOST', inFile: file.http?.host }, '127.0.0.1'),
+    port: reader.setting(Port, { path: ['http', 'port'], variable: 'PORT', inFile: file.http?.port }, PORT_DEFAULT),
+    concurrency: reader.setting(
+      Concurrency,
+      { path: ['ingest', 'concurrency'], variable: 'INGEST_CONCURRENCY', inFile: file.ingest?.concurrency },
+      Math.max(2, Math.min(CONCURRENCY_DEFAULT_MAX, availableParallelism() * 2)),
+    ),
+    mode: readMode(reader, file, dataDirectory),
+    ...readChains(reader, file),
+    file: { path, isThere },
+  }
+  if (reader.mistakes.length > 0) throw toConfigError(path, reader.mistakes)
+  return { config, shown: reader.shown }
+}

@@ -1,0 +1,134 @@
+import { type Static, type TSchema, Type } from 'typebox'
+
+// What a setting may be, said once: for its variable, for its place in the file, and in the words of its mistakes.
+
+/** Goes on as "PORT is not …; e.g. PORT=8080." */
+interface Words {
+  readonly expected: string
+  readonly example: string | number | boolean
+}
+
+export type Rule<Schema extends TSchema = TSchema> = Schema & Words
+
+function rule<Schema extends TSchema, Example extends Words['example']>(
+  schema: Schema,
+  expected: string,
+  example: Example,
+): Schema & { readonly expected: string; readonly example: Example } {
+  return Object.assign(schema, { expected, example })
+}
+
+function integer(minimum: number, maximum: number, example: number) {
+  return rule(Type.Integer({ minimum, maximum }), `a whole number from ${minimum} to ${maximum}`, example)
+}
+
+function matching(pattern: string, expected: string, example: string) {
+  return rule(Type.String({ pattern }), expected, example)
+}
+
+const TEXT_CHARACTERS_MAX = 4_096 // a path's limit on Linux
+
+function text(expected: string, example: string) {
+  return rule(Type.String({ minLength: 1, maxLength: TEXT_CHARACTERS_MAX }), expected, example)
+}
+
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
+const PORT_MAX = 65_535
+const CONCURRENCY_MAX = 64
+const REPLICATION_FACTOR_MAX = 9
+/** Each has its own loops, connections and place in memory. */
+const CHAINS_MAX = 64
+/** A node and those to fall back to. */
+const URLS_MAX = 8
+/** Each process keeps a buffer per partition, and each topic has that many. */
+const PARTITIONS_MAX = 256
+/** Whoever waits longer than a day for a block has another problem. */
+const FINALITY_DEPTH_MAX = 100_000
+
+export const Host = text('an address to listen on', '127.0.0.1')
+export const Port = integer(0, PORT_MAX, 8080)
+export const Folder = text('the path of a folder', './data')
+export const LogLevel = rule(Type.Enum(LOG_LEVELS), `one of ${LOG_LEVELS.join(', ')}`, 'info')
+export const Concurrency = integer(1, CONCURRENCY_MAX, 4)
+export const Network = matching(
+  '^[a-z0-9][a-z0-9-]{0,31}$',
+  'at most 32 lower-case letters, digits and dashes',
+  'hoodi',
+)
+export const Broker = matching('^[^\\s:/]+:\\d{1,5}$', 'host:port', '127.0.0.1:9092')
+export const TopicPrefix = matching(
+  '^[A-Za-z0-9._-]{0,64}$',
+  'at most 64 letters, digits, dots, dashes and underscores',
+  'epochline.',
+)
+export const ReplicationFactor = integer(1, REPLICATION_FACTOR_MAX, 1)
+export const Partitions = integer(1, PARTITIONS_MAX, 12)
+export const DatabaseName = matching(
+  '^[A-Za-z_][A-Za-z0-9_]{0,63}$',
+  'at most 64 letters, digits and underscores',
+  'epochline',
+)
+export const UserName = text('the name of a user', 'default')
+export const Seed = text('a text', 'epochline')
+export const StartNumber = integer(0, Number.MAX_SAFE_INTEGER, 0)
+export const FinalityDepth = integer(1, FINALITY_DEPTH_MAX, 64)
+const Switch = rule(Type.Boolean(), 'true or false', true)
+// References and addresses are looked at one by one: see references.ts.
+const Secret = text('a reference, env:NAME or file:/path', 'env:CLICKHOUSE_PASSWORD')
+const Url = (example: string) => text('a URL or a reference, env:NAME or file:/path', example)
+const Urls = (example: string) =>
+  rule(Type.Array(Url(example), { minItems: 1, maxItems: URLS_MAX }), `a list of 1 to ${URLS_MAX} URLs`, `[${example}]`)
+
+type Properties = Record<string, TSchema>
+
+/** Everything is optional here: what must be there may also come from the environment, or depends on the rest. */
+function section<const Fields extends Properties>(fields: Fields) {
+  const names = Object.keys(fields)
+  const example = `{ ${names[0]}: … }`
+  return rule(
+    Type.Partial(Type.Object(fields), { additionalProperties: false }),
+    `a section with ${names.join(', ')}`,
+    example,
+  )
+}
+
+const Chain = section({
+  beacon: section({ urls: Urls('http://127.0.0.1:5052') }),
+  execution: section({ urls: Urls('http://127.0.0.1:8545') }),
+  finality: section({ depth: FinalityDepth }),
+  start: section({ epoch: StartNumber, block: StartNumber }),
+  paused: Switch,
+})
+
+/** The whole of epochline.yaml. */
+export const ConfigFile = section({
+  data: Folder,
+  log_level: LogLevel,
+  http: section({ host: Host, port: Port }),
+  servers: section({
+    kafka: section({
+      brokers: rule(Type.Array(Broker, { minItems: 1 }), 'a list of host:port', '[127.0.0.1:9092]'),
+      topic_prefix: TopicPrefix,
+      replication_factor: ReplicationFactor,
+      partitions: Partitions,
+    }),
+    redis: section({ url: Url('redis://127.0.0.1:6379') }),
+    clickhouse: section({
+      url: Url('http://127.0.0.1:8123'),
+      user: UserName,
+      password: Secret,
+      database: DatabaseName,
+    }),
+  }),
+  ingest: section({ concurrency: Concurrency }),
+  devnet: section({ beacon_port: Port, execution_port: Port, second_port: Port, seed: Seed, second: Switch }),
+  chains: rule(
+    Type.Record(Type.String(), Chain, { maxProperties: CHAINS_MAX }),
+    `a section with at most ${CHAINS_MAX} chains, by name`,
+    '{ mainnet: … }',
+  ),
+})
+
+/** What the file says, with every mistaken value left out. */
+export type FileSettings = Static<typeof ConfigFile>
+export type FileChain = NonNullable<FileSettings['chains']>[string]

@@ -1,0 +1,69 @@
+import type { ChainNames } from '../../schemas/chains.ts'
+
+export interface EmbeddedMode {
+  readonly kind: 'embedded'
+  readonly eventLogFile: string
+  readonly warehouseDirectory: string
+  readonly jobsFile: string
+  readonly countersFile: string
+}
+
+export interface ServersMode {
+  readonly kind: 'servers'
+  readonly kafkaBrokers: readonly string[]
+  readonly kafkaTopicPrefix: string
+  readonly kafkaReplicationFactor: number
+  /** Of topics that are made; a topic that exists keeps its number. */
+  readonly kafkaPartitions: number
+  readonly redisUrl: string
+  readonly clickhouse: {
+    readonly url: string
+    readonly user: string
+    readonly password: string
+    readonly database: string
+  }
+}
+
+/** What a chain is read from. URLs may hold secrets: they go to the sources and nowhere else. */
+export type ChainSource =
+  | { readonly kind: 'beacon'; readonly beaconUrls: readonly string[]; readonly executionUrls: readonly string[] }
+  | {
+      readonly kind: 'execution'
+      readonly executionUrls: readonly string[]
+      /** Blocks behind the head that count as final, for nodes without the tag `finalized`. */
+      readonly finalityDepth?: number
+    }
+  /** A layer of the built-in devnet, of which there is one: `Config.devnet`. */
+  | { readonly kind: 'devnet'; readonly layer: 'ethereum' | 'second' }
+
+export interface ChainConfig {
+  readonly names: ChainNames
+  readonly source: ChainSource
+  /** Where a fresh log begins: an epoch, or a block of a chain without a beacon chain; absent = what is final now. */
+  readonly start?: number
+  /** Its tables are served, its nodes are not read. */
+  readonly paused: boolean
+}
+
+export interface DevnetConfig {
+  readonly beaconPort: number
+  readonly executionPort: number
+  /** Of the second chain; undefined = the devnet has none. */
+  readonly secondPort: number | undefined
+  readonly seed: string
+}
+
+export interface Config {
+  readonly host: string
+  readonly port: number
+  readonly dataDirectory: string
+  readonly logLevel: string
+  readonly mode: EmbeddedMode | ServersMode
+  readonly concurrency: number
+  /** At least one; names, paths and NFT names are unique. */
+  readonly chains: readonly ChainConfig[]
+  /** The devnet that the chains are layers of; undefined = all chains are read from nodes. */
+  readonly devnet: DevnetConfig | undefined
+  /** The configuration file, which need not be there where nobody asked for it. */
+  readonly file: { readonly path: string; readonly isThere: boolean }
+}
