@@ -1,0 +1,116 @@
+import { stat } from 'node:fs/promises'
+import { isDeepStrictEqual } from 'node:util'
+import { AppError } from '../../schemas/errors.ts'
+import type { Log } from '../ports/log.ts'
+import { WakeUps } from '../wake-ups.ts'
+import { type ChainDiff, diffChains, isEmptyDiff } from './diff-chains.ts'
+import type { Config } from './types.ts'
+
+export interface WatchOptions {
+  /** What the program runs on. */
+  readonly current: Config
+  /** Reads everything again; throws AppError `config` when something is mistaken. */
+  readonly read: () => Config
+  /** Is awaited before the next change is looked for; what it throws ends the watch. */
+  readonly onChange: (config: Config, diff: ChainDiff) => void | Promise<void>
+  readonly log: Log
+  readonly signal: AbortSignal
+  readonly pollMs?: number
+}
+
+/**
+ * How often the file is looked at. Asking for its state works where notices do not: after atomic renames, and for files
+ * that are mounted into a container.
+ */
+const POLL_MS = 2_000
+const RELOAD_SIGNAL = 'SIGHUP'
+
+/** Settings that are read at the start only, as the file spells them. */
+const FIXED_SETTINGS = {
+  host: 'http.host',
+  port: 'http.port',
+  dataDirectory: 'data',
+  logLevel: 'log_level',
+  mode: 'servers',
+  concurrency: 'ingest.concurrency',
+  devnet: 'devnet',
+} as const satisfies Partial<Record<keyof Config, string>>
+
+/**
+ * Takes over changes of the chains while the program runs: on SIGHUP at once, otherwise when the file has changed and then
+ * stayed the same for one look, so that a half-written file is not read. Mistakes are logged and change nothing, nor does
+ * a file that is gone. Of other settings it only tells that they need a restart. Resolves when the signal aborts.
+ */
+export async function watchConfig(options: WatchOptions): Promise<void> {
+  const { read, onChange, log, signal, pollMs = POLL_MS } = options
+  const wakeUps = new WakeUps()
+  let isAsked = false
+  const onSignal = (): void => {
+    isAsked = true
+    wakeUps.wake(RELOAD_SIGNAL)
+  }
+  process.on(RELOAD_SIGNAL, onSignal)
+  try {
+    let current = options.current
+    let seen: string | undefined
+    let taken: string | undefined // nothing yet: what changed between the start and now is not missed
+    while (!signal.aborted) {
+      const state = await stateOf(current.file.path)
+      if (isAsked || (state === seen && state !== taken)) {
+        isAsked = false
+        taken = state
+        const next = takeOver(current, read, log)
+        const diff = diffChains(current.chains, next.chains)
+        current = next
+        if (!isEmptyDiff(diff)) {
+          log.info(namesOf(diff), 'The chains of the configuration have changed')
+          await onChange(current, diff)
+        }
+      }
+      seen = state
+      if (!isAsked) await wakeUps.wait(RELOAD_SIGNAL, pollMs, signal)
+    }
+  } finally {
+    process.off(RELOAD_SIGNAL, onSignal)
+  }
+}
+
+/** Differs whenever somebody has written the file or put another one in its place. */
+async function stateOf(path: string): Promise<string> {
+  try {
+    const { ino, size, mtimeNs } = await stat(path, { bigint: true })
+    return `${ino} ${size} ${mtimeNs}`
+  } catch {
+    return 'missing' // or cannot be asked for: reading it tells why
+  }
+}
+
+/** What the program runs on from now: the settings it has, with the chains of the file if they can be taken. */
+function takeOver(current: Config, read: () => Config, log: Log): Config {
+  let next: Config
+  try {
+    next = read()
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === 'config')) throw error
+    log.error({ mistakes: error.message.split('\n') }, 'The configuration has mistakes: nothing of it is taken over')
+    return current
+  }
+  if (current.file.isThere && !next.file.isThere) {
+    log.warn({ file: current.file.path }, 'The configuration file is gone: the settings stay as they are')
+    return current
+  }
+  const fixed = Object.entries(FIXED_SETTINGS) as [keyof typeof FIXED_SETTINGS, string][]
+  const waiting = fixed.filter(([name]) => !isDeepStrictEqual(current[name], next[name])).map(([, setting]) => setting)
+  if (waiting.length > 0) log.warn({ settings: waiting }, 'These settings of the configuration need a restart')
+  // The devnet's log and that of a real chain never mix, so the chains on the other side of this change wait, too.
+  if (!isDeepStrictEqual(current.devnet, next.devnet)) return current
+  return { ...current, chains: next.chains, file: next.file }
+}
+
+function namesOf({ added, removed, changed }: ChainDiff): Readonly<Record<keyof ChainDiff, readonly string[]>> {
+  return {
+    added: added.map(({ names }) => names.name),
+    removed: removed.map(({ names }) => names.name),
+    changed: changed.map(({ after }) => after.names.name),
+  }
+}
