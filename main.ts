@@ -2,17 +2,18 @@
 
 import { Command, CommanderError, Option } from 'commander'
 import { pino } from 'pino'
+import { createToken, revokeToken, setFeeRate, trackValidators } from './commands/admin.ts'
+import { apiRole } from './commands/api-role.ts'
+import { runBackfill } from './commands/backfill.ts'
+import { removeChain } from './commands/chain.ts'
 import { checkConfig, showConfig } from './commands/config.ts'
-import {
-  createToken,
-  revokeToken,
-  runBackfill,
-  runRebuild,
-  runVerify,
-  setFeeRate,
-  trackValidators,
-} from './commands/operator.ts'
-import { runDevnetRole, runRoles, type Setting } from './commands/roles.ts'
+import { runDevnetCommand } from './commands/devnet.ts'
+import { ingestRole } from './commands/ingest-role.ts'
+import { processRole } from './commands/process-role.ts'
+import { runRebuild } from './commands/rebuild.ts'
+import { runRoles } from './commands/run-roles.ts'
+import type { Setting } from './commands/setting.ts'
+import { runVerify } from './commands/verify.ts'
 import { readConfig } from './infra/config/config.ts'
 import { prepareDataDirectory } from './infra/data-directory.ts'
 import packageJson from './package.json' with { type: 'json' }
@@ -22,6 +23,9 @@ const EXIT_FAILED = 1
 const EXIT_USAGE = 2
 /** One Ctrl-C reaches us from the terminal and again from npm or the parent process that passes it on. */
 const SAME_SIGNAL_MS = 1_000
+
+/** Of commands that work on one chain. */
+const chainOption = () => new Option('--chain <name>', 'chain to work on; default: the only one with a beacon chain')
 
 const program = new Command('epochline')
   .exitOverride() // before the commands, which inherit it
@@ -35,33 +39,39 @@ const program = new Command('epochline')
 program
   .command('all', { isDefault: false })
   .description('everything in this process; without BEACON_URL on the built-in devnet')
-  .action(() => run((setting) => runRoles(setting, ['ingest', 'process', 'api'])))
+  .action(() => run((setting) => runRoles(setting, [ingestRole, processRole, apiRole])))
 program
   .command('ingest')
   .description('chain -> event log')
-  .action(() => run((setting) => runRoles(setting, ['ingest'])))
+  .action(() => run((setting) => runRoles(setting, [ingestRole])))
 program
   .command('process')
   .description('event log -> warehouse')
-  .action(() => run((setting) => runRoles(setting, ['process'])))
+  .action(() => run((setting) => runRoles(setting, [processRole])))
 program
   .command('api')
   .description('serve REST and GraphQL from the warehouse')
-  .action(() => run((setting) => runRoles(setting, ['api'])))
+  .action(() => run((setting) => runRoles(setting, [apiRole])))
 program
   .command('devnet')
   .description('run the built-in Ethereum devnet alone: Beacon API and JSON-RPC on loopback')
-  .action(() => run(runDevnetRole))
+  .action(() => run(runDevnetCommand))
 program
   .command('backfill')
   .description('ingest finalized epochs of the past for all tracked validators; resumes where it was interrupted')
   .requiredOption('--from <start>', 'first slot:N, epoch:N or YYYY-MM-DD (UTC+8)')
   .requiredOption('--to <end>', 'last slot:N, epoch:N or YYYY-MM-DD (UTC+8), inclusive')
-  .action((range: { from: string; to: string }) => run((setting) => runBackfill(setting, range)))
+  .addOption(chainOption())
+  .action((range: { from: string; to: string; chain?: string }) => run((setting) => runBackfill(setting, range)))
 program
   .command('rebuild')
-  .description('empty every table and replay the event log into it')
-  .action(() => run(runRebuild))
+  .description('build the tables anew from the event log, beside the live ones, and put them in their place')
+  .option('--chain <name>', 'only the rows of this chain')
+  .option(
+    '--family <name>',
+    'only the tables of this family: rewards, execution, settlements, validators, head, accounts',
+  )
+  .action((options: { chain?: string; family?: string }) => run((setting) => runRebuild(setting, options)))
 program
   .command('verify')
   .description(
@@ -70,15 +80,23 @@ program
   .option('--quiet', 'print differences and totals only', false)
   .action((options: { quiet: boolean }) => run((setting) => runVerify(setting, options)))
 
-const configuration = program.command('config').description('the configuration: epochline.yaml and the environment')
-configuration
+const config = program.command('config').description('the configuration: epochline.yaml and the environment')
+config
   .command('check')
   .description('read everything and look every reference up; prints each mistake by its place, and exits with 2 then')
   .action(() => report(() => print(checkConfig(process.env))))
-configuration
+config
   .command('show')
   .description('print every setting that is in force and where it comes from; secrets are blanked')
   .action(() => report(() => print(showConfig(process.env))))
+
+program
+  .command('chain')
+  .description('chains of the event log')
+  .command('remove')
+  .description('take back everything that was ingested of a chain that is paused or no longer configured')
+  .argument('<name>', 'name of the chain, e.g. scroll_mainnet')
+  .action((name: string) => run((setting) => removeChain(setting, name)))
 
 const admin = program.command('admin').description('accounts: tokens, validators, fee rates')
 const account = () => new Option('--account <name>', 'account name: a-z, 0-9, - and _').makeOptionMandatory()
@@ -98,9 +116,10 @@ admin
   .command('track')
   .description('count validators for an account; public keys as arguments, or one per line on standard input')
   .addOption(account())
+  .addOption(chainOption())
   .argument('[pubkeys...]', '0x-prefixed BLS public keys')
-  .action((pubkeys: string[], options: { account: string }) =>
-    run((setting) => trackValidators(setting, options.account, pubkeys)),
+  .action((pubkeys: string[], options: { account: string; chain?: string }) =>
+    run((setting) => trackValidators(setting, options, pubkeys)),
   )
 admin
   .command('fee-rate')
@@ -146,7 +165,7 @@ async function run(command: (setting: Setting) => Promise<void>): Promise<void> 
       if (config.mode.kind === 'embedded' || config.devnet !== undefined) {
         await prepareDataDirectory(config.dataDirectory)
       }
-      await command({ config, log, signal: stop.signal })
+      await command({ config, log, readAgain: () => readConfig(process.env), signal: stop.signal })
     })
   } finally {
     process.off('SIGINT', onSignal)

@@ -1,13 +1,10 @@
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Config } from './config/types.ts'
-import { openMemoryCounters } from './counters/memory.ts'
-import { openRedisCounters } from './counters/redis.ts'
 import { openKafkaEventLog } from './event-log/kafka.ts'
 import { openSqliteEventLog } from './event-log/sqlite.ts'
 import { openBullmqJobQueue } from './job-queue/bullmq.ts'
 import { openSqliteJobQueue } from './job-queue/sqlite.ts'
-import type { Counters } from './ports/counters.ts'
 import type { EventLog } from './ports/event-log.ts'
 import type { JobQueue } from './ports/job-queue.ts'
 import type { Log } from './ports/log.ts'
@@ -17,8 +14,6 @@ import { openWarehouse } from './warehouse/open.ts'
 
 // The only file that asks which mode it is.
 
-/** Of a new topic: as many processes can share its work. An existing topic keeps its number. */
-const KAFKA_PARTITIONS = 12
 const REDIS_PREFIX = 'epochline'
 
 type ModeConfig = Pick<Config, 'mode'>
@@ -32,7 +27,7 @@ export async function openEventLog({ mode }: ModeConfig, log: Log): Promise<Even
     brokers: mode.kafkaBrokers,
     clientId: 'epochline',
     topicPrefix: mode.kafkaTopicPrefix,
-    partitions: KAFKA_PARTITIONS,
+    partitions: mode.kafkaPartitions,
     replicationFactor: mode.kafkaReplicationFactor,
     log: ({ level, message }) => log[level]({ port: 'event log' }, message),
   })
@@ -56,14 +51,8 @@ export async function openMigratedWarehouse({ mode }: ModeConfig): Promise<Wareh
   }
 }
 
-export async function openJobQueue({ mode }: ModeConfig): Promise<JobQueue> {
+export async function openJobQueue({ mode }: ModeConfig, log: Log): Promise<JobQueue> {
   return mode.kind === 'embedded'
-    ? openSqliteJobQueue({ file: mode.jobsFile })
-    : openBullmqJobQueue({ redisUrl: mode.redisUrl, prefix: REDIS_PREFIX })
-}
-
-export async function openCounters({ mode }: ModeConfig): Promise<Counters> {
-  return mode.kind === 'embedded'
-    ? openMemoryCounters({ file: mode.countersFile })
-    : openRedisCounters({ redisUrl: mode.redisUrl, prefix: REDIS_PREFIX })
+    ? openSqliteJobQueue({ file: mode.jobsFile, log })
+    : openBullmqJobQueue({ redisUrl: mode.redisUrl, prefix: REDIS_PREFIX, log })
 }

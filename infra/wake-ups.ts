@@ -1,4 +1,4 @@
-import { pause } from './wait.ts'
+import { pause } from '../schemas/wait.ts'
 
 /** Wakes those who wait for a change of something, by its name. Changes by other processes need a time limit beside it. */
 export class WakeUps {

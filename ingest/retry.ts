@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '../infra/ports/log.ts'
 import { AppError, isNodeFault } from '../schemas/errors.ts'
 
@@ -5,14 +6,20 @@ import { AppError, isNodeFault } from '../schemas/errors.ts'
 const WAIT_FIRST_MS = 1_000
 const WAIT_MAX_MS = 30_000
 
-export type Patience = Readonly<{ log: Log; signal: AbortSignal; what: string; firstMs?: number | undefined }>
+export interface RetryOptions {
+  readonly log: Log
+  readonly signal: AbortSignal
+  /** Who waits, as the log names it. */
+  readonly what: string
+  readonly firstMs?: number | undefined
+}
 
 /**
  * Repeats the work until it succeeds, while what fails is a node or something else that passes; waits longer each time.
  * Resolves with undefined when the signal aborts. Other errors are thrown.
  */
-export async function withPatience<Result>(
-  { log, signal, what, firstMs = WAIT_FIRST_MS }: Patience,
+export async function retryWithBackoff<Result>(
+  { log, signal, what, firstMs = WAIT_FIRST_MS }: RetryOptions,
   work: () => Promise<Result>,
 ): Promise<Result | undefined> {
   for (let waitNextMs = firstMs; !signal.aborted; waitNextMs = Math.min(waitNextMs * 2, WAIT_MAX_MS)) {
@@ -28,35 +35,24 @@ export async function withPatience<Result>(
   return undefined
 }
 
-/** Resolves after the time, or at once when the signal aborts. */
-export function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Waker().wait(ms, signal)
+/** Resolves after the time, or when the signal aborts. */
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await sleep(ms, undefined, { signal })
+  } catch (error) {
+    if (!signal.aborted) throw error
+  }
 }
 
 /** Lets a loop sleep until something happens; a wake while nobody sleeps is kept for the next sleep. */
 export class Waker {
-  #pending = false
-  #wake: (() => void) | undefined
+  #sleep = new AbortController()
 
-  readonly wake = (): void => {
-    this.#pending = true
-    this.#wake?.()
-  }
+  readonly wake = (): void => this.#sleep.abort()
 
   /** Resolves at a wake, after the time, or when the signal aborts. */
-  wait(ms: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const end = (): void => {
-        clearTimeout(timer)
-        signal.removeEventListener('abort', end)
-        this.#wake = undefined
-        this.#pending = false
-        resolve()
-      }
-      const timer = setTimeout(end, ms)
-      signal.addEventListener('abort', end)
-      this.#wake = end
-      if (this.#pending || signal.aborted) end()
-    })
+  async wait(ms: number, signal: AbortSignal): Promise<void> {
+    await pause(ms, AbortSignal.any([signal, this.#sleep.signal]))
+    this.#sleep = new AbortController()
   }
 }

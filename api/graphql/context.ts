@@ -1,7 +1,7 @@
 import DataLoader from 'dataloader'
-import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { type DayNumber, epochOf, firstSlotOfDay, parseDay } from '../../schemas/eth/time.ts'
-import type { DailyRewardRow, ValidatorEpochRow } from '../../schemas/tables/tables.ts'
+import type { DailyRewardRow, ValidatorEpochRow } from '../../schemas/tables/rewards.ts'
 import { type Horizon, selectHorizon } from '../rewards/horizon.ts'
 import {
   type ProposalRow,
@@ -29,7 +29,8 @@ export interface EpochKey {
 
 /** What the resolvers of one request share; the loaders ask once per level, and forget with the request. */
 export interface GraphqlContext {
-  readonly warehouse: Warehouse
+  readonly warehouse: WarehouseReader
+  readonly chain: string
   readonly account: string
   readonly nowMs: number
   readonly requestId: string
@@ -40,22 +41,22 @@ export interface GraphqlContext {
   readonly blocksOfEpoch: DataLoader<EpochKey, ProposalRow[], string>
 }
 
-type Request = Pick<GraphqlContext, 'warehouse' | 'account' | 'nowMs' | 'requestId'>
+type Request = Pick<GraphqlContext, 'warehouse' | 'chain' | 'account' | 'nowMs' | 'requestId'>
 
 const dayKey = (key: DayKey) => `${key.index}/${key.day}`
 const epochKey = (key: EpochKey) => `${key.index}/${key.epoch}`
 
 export function createContext(request: Request): GraphqlContext {
-  const { warehouse } = request
+  const { warehouse, chain } = request
   let asked: Promise<Horizon | undefined> | undefined
   const horizon = () => {
-    asked ??= selectHorizon(warehouse)
+    asked ??= selectHorizon(warehouse, chain)
     return asked
   }
   return {
     ...request,
     horizon,
-    days: new DataLoader((keys) => loadDays(warehouse, keys), {
+    days: new DataLoader((keys) => loadDays(request, keys), {
       cacheKeyFn: (key) => `${key.index}/${key.from}/${key.to}`,
     }),
     epochs: new DataLoader((keys) => loadEpochs(warehouse, horizon, keys), { cacheKeyFn: dayKey }),
@@ -67,21 +68,21 @@ export function createContext(request: Request): GraphqlContext {
 type Horizons = GraphqlContext['horizon']
 
 /** One statement per distinct window: siblings have one and the same. */
-async function loadDays(warehouse: Warehouse, keys: readonly DaysKey[]): Promise<DailyRewardRow[][]> {
+async function loadDays({ warehouse, chain }: Request, keys: readonly DaysKey[]): Promise<DailyRewardRow[][]> {
   const windows = Map.groupBy(keys, (key) => `${key.from}/${key.to}`)
   const found = new Map<string, DailyRewardRow[]>()
   for (const [window, members] of windows) {
     const [first] = members
     if (first === undefined) continue
     const indices = distinct(members.map((key) => key.index))
-    const rows = await selectValidatorDays(warehouse, { indices, from: first.from, to: first.to })
+    const rows = await selectValidatorDays(warehouse, { chain, indices, from: first.from, to: first.to })
     for (const [index, own] of Map.groupBy(rows, (row) => row.validator_index)) found.set(`${index}/${window}`, own)
   }
   return keys.map((key) => found.get(`${key.index}/${key.from}/${key.to}`) ?? [])
 }
 
 async function loadEpochs(
-  warehouse: Warehouse,
+  warehouse: WarehouseReader,
   horizon: Horizons,
   keys: readonly DayKey[],
 ): Promise<ValidatorEpochRow[][]> {
@@ -89,6 +90,7 @@ async function loadEpochs(
   if (known === undefined) return keys.map(() => [])
   const slots = slotsOfDays(known, keys)
   const rows = await selectValidatorEpochs(warehouse, {
+    chain: known.chain,
     indices: distinct(keys.map((key) => key.index)),
     days: distinct(keys.map((key) => key.day)),
     fromEpoch: epochOf(known.clock, slots.fromSlot),
@@ -99,20 +101,20 @@ async function loadEpochs(
 }
 
 async function loadBlocksOfDays(
-  warehouse: Warehouse,
+  warehouse: WarehouseReader,
   horizon: Horizons,
   keys: readonly DayKey[],
 ): Promise<ProposalRow[][]> {
   const known = await horizon()
   if (known === undefined) return keys.map(() => [])
   const indices = distinct(keys.map((key) => key.index))
-  const rows = await selectProposals(warehouse, { indices, ...slotsOfDays(known, keys) })
+  const rows = await selectProposals(warehouse, { chain: known.chain, indices, ...slotsOfDays(known, keys) })
   const found = Map.groupBy(rows, (row) => dayKey({ index: row.proposer_index, day: row.day }))
   return keys.map((key) => found.get(dayKey(key)) ?? [])
 }
 
 async function loadBlocksOfEpochs(
-  warehouse: Warehouse,
+  warehouse: WarehouseReader,
   horizon: Horizons,
   keys: readonly EpochKey[],
 ): Promise<ProposalRow[][]> {
@@ -121,6 +123,7 @@ async function loadBlocksOfEpochs(
   const { slotsPerEpoch } = known.clock
   const epochs = keys.map((key) => key.epoch)
   const rows = await selectProposals(warehouse, {
+    chain: known.chain,
     indices: distinct(keys.map((key) => key.index)),
     fromSlot: smallest(epochs) * slotsPerEpoch,
     toSlot: (largest(epochs) + 1) * slotsPerEpoch,

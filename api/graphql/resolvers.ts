@@ -2,7 +2,7 @@ import { GraphQLError } from 'graphql/index.js'
 import { formatEthFromGwei, formatEthFromWei, toWei } from '../../schemas/eth/units.ts'
 import { formatMessage, type RefusalCode } from '../../schemas/routes/envelope.ts'
 import { LIMIT_MAX, LISTED_VALIDATORS_MAX } from '../../schemas/routes/fields.ts'
-import type { DailyRewardRow, ValidatorEpochRow } from '../../schemas/tables/tables.ts'
+import type { DailyRewardRow, ValidatorEpochRow } from '../../schemas/tables/rewards.ts'
 import { type DayWindow, dayWindow } from '../rewards/day-window.ts'
 import { type AccountDayRow, selectAccountDays } from '../rewards/select-rewards.ts'
 import type { ProposalRow } from '../rewards/select-validator-days.ts'
@@ -50,7 +50,9 @@ export const resolvers = {
     validators: (_: unknown, args: PageArguments, context: GraphqlContext) => loadConnection(args, context),
     days: async (_: unknown, args: WindowArguments, context: GraphqlContext) => {
       const { from, to } = windowOf(args, context)
-      return selectAccountDays(context.warehouse, { account: context.account, from, to })
+      const horizon = await context.horizon()
+      if (horizon === undefined) return []
+      return selectAccountDays(context.warehouse, { account: context.account, horizon, from, to })
     },
   },
   ValidatorConnection: {
@@ -127,11 +129,11 @@ export const resolvers = {
     blockNumber: (row: ProposalRow) => Number(row.execution_block_number),
     blockHash: (row: ProposalRow) => row.execution_block_hash,
     feeRecipient: (row: ProposalRow) => row.fee_recipient,
-    attestations: (row: ProposalRow) => gwei(row.attestations_gwei),
-    syncAggregate: (row: ProposalRow) => gwei(row.sync_aggregate_gwei),
-    proposerSlashings: (row: ProposalRow) => gwei(row.proposer_slashings_gwei),
-    attesterSlashings: (row: ProposalRow) => gwei(row.attester_slashings_gwei),
-    // An unknown revenue is not a revenue of zero.
+    // What is not known is not zero.
+    attestations: (row: ProposalRow) => (row.has_rewards === 1 ? gwei(row.attestations_gwei) : null),
+    syncAggregate: (row: ProposalRow) => (row.has_rewards === 1 ? gwei(row.sync_aggregate_gwei) : null),
+    proposerSlashings: (row: ProposalRow) => (row.has_rewards === 1 ? gwei(row.proposer_slashings_gwei) : null),
+    attesterSlashings: (row: ProposalRow) => (row.has_rewards === 1 ? gwei(row.attester_slashings_gwei) : null),
     revenue: (row: ProposalRow) => (row.revenue_class === '' ? null : wei(row.revenue_wei)),
     claimed: (row: ProposalRow) => (row.revenue_class === '' ? null : wei(row.claimed_wei)),
     revenueClass: (row: ProposalRow) => (row.revenue_class === '' ? null : row.revenue_class),
@@ -151,6 +153,7 @@ async function loadConnection(args: PageArguments, context: GraphqlContext): Pro
   const horizon = await context.horizon()
   if (horizon === undefined) return { filter: undefined, nodes: [], hasNextPage: false }
   const filter = {
+    chain: context.chain,
     account: context.account,
     epoch: horizon.epoch,
     pubkeys: pubkeys.map((text) => (text.startsWith('0x') ? text : `0x${text}`)),

@@ -1,5 +1,27 @@
 import { writeFile } from 'node:fs/promises'
-import { buildOpenApi } from './openapi-document.ts'
+import { pino } from 'pino'
+import { AppError } from '../../schemas/errors.ts'
+import { buildApp } from './app.ts'
 
-/** Rewrites the committed document: `npm run openapi`. */
-await writeFile(new URL('../../openapi.json', import.meta.url), `${JSON.stringify(buildOpenApi(), null, 2)}\n`)
+/** The OpenAPI 3.1 document of every route: what `GET /openapi.json` answers, without listening. */
+export async function buildOpenApi(): Promise<object> {
+  const unasked = () => Promise.reject(new AppError('usage', 'The API was built for its document alone.'))
+  const app = await buildApp({
+    warehouse: { query: unasked },
+    chains: () => [],
+    log: pino({ level: 'silent' }),
+    now: () => 0,
+    health: unasked,
+  })
+  try {
+    return app.swagger()
+  } finally {
+    await app.close()
+  }
+}
+
+// Rewrites the committed document: `npm run openapi`.
+if (import.meta.main) {
+  const document = await buildOpenApi()
+  await writeFile(new URL('../../openapi.json', import.meta.url), `${JSON.stringify(document, null, 2)}\n`)
+}

@@ -1,12 +1,20 @@
+import type { FastifyInstance } from 'fastify'
 import type { Static, TObject, TSchema } from 'typebox'
-import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { type Pagination, RESULTS, type Refusal } from '../../schemas/routes/envelope.ts'
 import type { AnyRoute, Route } from '../../schemas/routes/route.ts'
-import { bodyParser, queryParser } from './parse-parameters.ts'
+import { envelopeErrors, sendRefusal } from './answer.ts'
+import type { ApiParts } from './api-parts.ts'
+import { chainOf, chainPath } from './chain-path.ts'
+import { documentRoute } from './document.ts'
+import { compileParameters } from './parse-parameters.ts'
 
 /** What a handler knows beside its parameters. */
 export interface RequestScope {
-  readonly warehouse: Warehouse
+  readonly warehouse: WarehouseReader
+  /** Name of the path's chain, as in the tables. */
+  readonly chain: string
+  /** The chain's network as the path spells it. */
   readonly network: string
   /** The account behind the request's token. */
   readonly account: string
@@ -23,31 +31,52 @@ type Handler<Query, Body, Envelope> = (
   scope: RequestScope,
 ) => Promise<Answer<Envelope> | Refusal>
 
-/** A route with its handler: parameters are parsed before the handler runs. */
+/** A route with its handler, which is given parameters that the route's schemas have been checked with. */
 export interface Operation {
   readonly route: AnyRoute
-  run(
-    input: { readonly search: URLSearchParams; readonly body: string | undefined },
-    scope: RequestScope,
-  ): Promise<Answer<unknown> | Refusal>
+  readonly handle: Handler<unknown, unknown, unknown>
 }
 
 export function operation<Query extends TObject, Body extends TObject, Response extends TSchema>(
   route: Route<Query, Body, Response>,
   handle: Handler<Static<Query>, Static<Body>, Static<Response>>,
 ): Operation {
-  const parseQuery = queryParser(route.query)
-  const parseBody = route.body === undefined ? undefined : bodyParser(route.body)
   return {
-    route: route as unknown as AnyRoute,
-    async run(input, scope) {
-      const query = parseQuery(input.search)
-      if (query.status === 'refused') return query
-      if (parseBody === undefined) return handle({ query: query.value, body: {} as Static<Body> }, scope)
-      const body = parseBody(input.body)
-      if (body.status === 'refused') return body
-      return handle({ query: query.value, body: body.value }, scope)
-    },
+    route,
+    // Fastify has validated both with this very route's schemas.
+    handle: ({ query, body }, scope) => handle({ query: query as Static<Query>, body: body as Static<Body> }, scope),
+  }
+}
+
+/**
+ * Serves the operations of a family at their paths behind the token, within the family's plugin: parameters are validated
+ * before a handler runs, refusals and failures are answered in the envelope, and the OpenAPI document has them.
+ */
+export function serveOperations(app: FastifyInstance, operations: readonly Operation[], parts: ApiParts): void {
+  app.setErrorHandler(envelopeErrors(parts.log))
+  app.setValidatorCompiler<TObject>(compileParameters)
+  for (const { route, handle } of operations) {
+    for (const [position, path] of route.paths.entries()) {
+      app.route({
+        method: route.method,
+        url: chainPath(path),
+        schema: documentRoute(route, position),
+        handler: async (request, reply) => {
+          const { names } = chainOf(request)
+          const result = await handle(
+            { query: request.query, body: request.body },
+            {
+              warehouse: parts.warehouse,
+              chain: names.name,
+              network: names.network,
+              account: request.account,
+              nowMs: parts.now(),
+            },
+          )
+          return result.status === 'refused' ? sendRefusal(reply, result) : reply.send(result.envelope)
+        },
+      })
+    }
   }
 }
 

@@ -1,13 +1,15 @@
-import type { Static, TObject, TSchema } from 'typebox'
+import type { FastifySchemaCompiler } from 'fastify'
+import type { TObject, TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { type Refusal, type RefusalCode, refuse } from '../../schemas/routes/envelope.ts'
+import { RefusedRequest } from './answer.ts'
 
-export interface Parsed<Value> {
+interface Parsed {
   readonly status: 'parsed'
-  readonly value: Value
+  readonly value: Readonly<Record<string, unknown>>
 }
 
-type Parse<Input, Value> = (input: Input) => Parsed<Value> | Refusal
+type Parse<Input> = (input: Input) => Parsed | Refusal
 type PropertyCheck = (value: unknown) => Refusal | undefined
 
 /** Integers are plain decimal text: no sign, blank, exponent or leading zero. */
@@ -15,18 +17,39 @@ const DECIMAL = /^(0|[1-9][0-9]{0,15})$/
 /** Beyond this text is not repeated in a message. */
 const DETAIL_CHARACTERS_MAX = 200
 
+/** A query string by name: text, or all texts of a name that is given more than once. */
+type QueryTexts = Readonly<Record<string, string | readonly string[]>>
+
+/**
+ * Fastify's validator compiler for the routes of the REST families: what is valid is handed on as the schema types it, the
+ * rest is thrown as RefusedRequest.
+ */
+export const compileParameters: FastifySchemaCompiler<TObject> = ({ schema, httpPart }) => {
+  if (httpPart === 'querystring') return toValidator(queryParser(schema))
+  if (httpPart === 'body') return toValidator(bodyParser(schema))
+  // Chain and account are found before anything is parsed.
+  return () => true
+}
+
+function toValidator<Input>(parse: Parse<Input>) {
+  return (input: Input) => {
+    const result = parse(input)
+    return result.status === 'refused' ? { error: new RefusedRequest(result) } : { value: result.value }
+  }
+}
+
 /**
  * Builds the parser of a query string from the route's definition. A scalar that is given twice is refused; arrays are
  * `k=1,2`, repeated keys, or `k[]=1`; unknown parameters are ignored.
  */
-export function queryParser<Query extends TObject>(schema: Query): Parse<URLSearchParams, Static<Query>> {
+function queryParser(schema: TObject): Parse<QueryTexts> {
   const properties = Object.entries<TSchema>(schema.properties)
   const checks = new Map(properties.map(([name, property]) => [name, propertyCheck(name, property)]))
-  return (search) => {
+  return (query) => {
     const value: Record<string, unknown> = {}
     for (const [name, property] of properties) {
       const isArray = 'type' in property && property.type === 'array'
-      const texts = isArray ? [...search.getAll(name), ...search.getAll(`${name}[]`)] : search.getAll(name)
+      const texts = isArray ? [...textsOf(query, name), ...textsOf(query, `${name}[]`)] : textsOf(query, name)
       if (texts.length === 0) {
         if ('default' in property) value[name] = property.default
         continue
@@ -37,12 +60,18 @@ export function queryParser<Query extends TObject>(schema: Query): Parse<URLSear
       if (refusal !== undefined) return refusal
       value[name] = read
     }
-    return { status: 'parsed', value: value as Static<Query> }
+    return { status: 'parsed', value }
   }
 }
 
-/** Builds the parser of a JSON body from the route's definition; `text` undefined or blank means `{}`. */
-export function bodyParser<Body extends TObject>(schema: Body): Parse<string | undefined, Static<Body>> {
+function textsOf(query: QueryTexts, name: string): readonly string[] {
+  const found = Object.hasOwn(query, name) ? query[name] : undefined
+  if (found === undefined) return []
+  return typeof found === 'string' ? [found] : found
+}
+
+/** Builds the parser of a JSON body from the route's definition; null (no body) or blank text means `{}`. */
+function bodyParser(schema: TObject): Parse<string | null> {
   const properties = Object.entries<TSchema>(schema.properties)
   const checks = new Map(properties.map(([name, property]) => [name, propertyCheck(name, property)]))
   return (text) => {
@@ -59,12 +88,12 @@ export function bodyParser<Body extends TObject>(schema: Body): Parse<string | u
       if (refusal !== undefined) return refusal
       value[name] = json[name]
     }
-    return { status: 'parsed', value: value as Static<Body> }
+    return { status: 'parsed', value }
   }
 }
 
-function parseJson(text: string | undefined): Record<string, unknown> | undefined {
-  if (text === undefined || text.trim() === '') return {}
+function parseJson(text: string | null): Record<string, unknown> | undefined {
+  if (text === null || text.trim() === '') return {}
   try {
     const json: unknown = JSON.parse(text)
     return typeof json === 'object' && json !== null && !Array.isArray(json) ? { ...json } : undefined

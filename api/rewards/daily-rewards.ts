@@ -2,12 +2,16 @@ import { formatEthFromGwei, formatEthFromWei, toWei } from '../../schemas/eth/un
 import { type DailyReward, dailyRewards } from '../../schemas/routes/rewards/daily-rewards.ts'
 import { answerPage, operation, pageOffset } from '../http/operation.ts'
 import { dayWindow } from './day-window.ts'
+import { selectHorizon } from './horizon.ts'
 import { type AccountDayRow, selectAccountDays } from './select-rewards.ts'
 
 export const dailyRewardsOperation = operation(dailyRewards, async ({ query }, scope) => {
   const window = dayWindow(scope.nowMs, query, 'yesterday')
   if (window.status === 'refused') return window
-  const days = await selectAccountDays(scope.warehouse, { account: scope.account, from: window.from, to: window.to })
+  const { warehouse, chain, account } = scope
+  const horizon = await selectHorizon(warehouse, chain)
+  const { from, to } = window
+  const days = horizon === undefined ? [] : await selectAccountDays(warehouse, { account, horizon, from, to })
   const offset = pageOffset(query)
   const reward = days.slice(offset, offset + query.limit).map(toDailyReward)
   return answerPage({ reward }, { page: query.page, limit: query.limit, total: days.length })

@@ -1,19 +1,20 @@
-import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import type { ChainClock } from '../../schemas/eth/time.ts'
 
 /**
- * How far the figures reach: everything up to `epoch` is complete, and of that everything but `openDays` has been closed into
- * `daily_rewards`. One snapshot of it makes the statements of a request agree while days are being closed.
+ * How far a chain's figures reach: everything up to `epoch` is complete, and of that everything but the open days has been
+ * closed into `daily_rewards`. One snapshot of it makes the statements of a request agree while days are being closed.
  */
 export interface Horizon {
+  readonly chain: string
   readonly epoch: number
   readonly clock: ChainClock
   /** Days of complete epochs that are not closed, `YYYY-MM-DD`. */
   readonly openDays: readonly string[]
-  /** Complete epochs with a slot in an open day. */
+  /** Complete epochs with a slot in an open day, ascending; after a backfill they may have gaps. */
   readonly openEpochs: readonly number[]
-  /** Slot range around the open epochs; equal when there are none. */
-  readonly openSlots: { readonly from: number; readonly to: number }
+  /** Slots around the open epochs, inclusive; 0 and 0 when there are none. */
+  readonly openSlots: { readonly first: number; readonly last: number }
 }
 
 interface HorizonRow {
@@ -21,8 +22,8 @@ interface HorizonRow {
   readonly epochs: string
   readonly open_days: readonly string[]
   readonly open_epochs: readonly number[]
-  readonly open_from: string
-  readonly open_to: string
+  readonly open_first: string
+  readonly open_last: string
   readonly genesis: string
   readonly slot_sec: number
   readonly epoch_slots: number
@@ -35,8 +36,8 @@ const HORIZON = `
     count() AS epochs,
     arraySort(groupUniqArrayIf(day, is_open)) AS open_days,
     arraySort(groupUniqArrayIf(epoch, is_open)) AS open_epochs,
-    minIf(first_slot, is_open) AS open_from,
-    maxIf(last_slot + 1, is_open) AS open_to,
+    minIf(first_slot, is_open) AS open_first,
+    maxIf(last_slot, is_open) AS open_last,
     any(genesis_time_sec) AS genesis,
     any(seconds_per_slot) AS slot_sec,
     any(slots_per_epoch) AS epoch_slots
@@ -45,16 +46,20 @@ const HORIZON = `
     SELECT
       epoch, first_slot, last_slot, genesis_time_sec, seconds_per_slot, slots_per_epoch,
       toDate(toDateTime(genesis_time_sec + arrayJoin([first_slot, last_slot]) * seconds_per_slot, 'UTC') + 28800) AS day,
-      day NOT IN (SELECT day FROM closed_days) AS is_open
-    FROM epochs FINAL
-    CROSS JOIN (SELECT * FROM chain FINAL LIMIT 1) AS clock
+      day NOT IN (SELECT day FROM closed_days WHERE chain = {chain:String}) AS is_open
+    FROM (SELECT epoch, first_slot, last_slot FROM epochs FINAL WHERE chain = {chain:String}) AS complete
+    CROSS JOIN
+    (
+      SELECT genesis_time_sec, seconds_per_slot, slots_per_epoch FROM chains FINAL WHERE chain = {chain:String}
+    ) AS clock
   )`
 
-/** Undefined while no epoch is complete. */
-export async function selectHorizon(warehouse: Warehouse): Promise<Horizon | undefined> {
-  const [row] = await warehouse.query<HorizonRow>(HORIZON)
+/** The one reader of a chain's clock and newest epoch. Undefined while no epoch of the chain is complete. */
+export async function selectHorizon(warehouse: WarehouseReader, chain: string): Promise<Horizon | undefined> {
+  const [row] = await warehouse.query<HorizonRow>(HORIZON, { chain })
   if (row === undefined || row.epochs === '0') return undefined
   return {
+    chain,
     epoch: row.newest,
     clock: {
       genesisTimeSec: Number(row.genesis),
@@ -63,6 +68,6 @@ export async function selectHorizon(warehouse: Warehouse): Promise<Horizon | und
     },
     openDays: row.open_days,
     openEpochs: row.open_epochs,
-    openSlots: { from: Number(row.open_from), to: Number(row.open_to) },
+    openSlots: { first: Number(row.open_first), last: Number(row.open_last) },
   }
 }

@@ -1,6 +1,7 @@
-import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { type DayNumber, formatDay } from '../../schemas/eth/time.ts'
 import { VALIDATOR_STATUSES } from '../../schemas/events/beacon-epoch.ts'
+import { validatorDaysSql } from '../../schemas/tables/validator-days.ts'
 import { ACCOUNT_INDICES } from '../http/select-accounts.ts'
 import type { Horizon } from './horizon.ts'
 
@@ -16,25 +17,29 @@ export interface AccountDayRow {
   readonly missing: string
 }
 
+export interface AccountDaysQuery {
+  readonly account: string
+  readonly horizon: Horizon
+  readonly from: DayNumber
+  readonly to: DayNumber
+}
+
 /** The account's closed days of `[from, to)`, ascending; days without a whole row of its validators are left out. */
-export function selectAccountDays(
-  warehouse: Warehouse,
-  query: { readonly account: string; readonly from: DayNumber; readonly to: DayNumber },
-): Promise<AccountDayRow[]> {
+export function selectAccountDays(warehouse: WarehouseReader, query: AccountDaysQuery): Promise<AccountDayRow[]> {
+  const { account, horizon, from, to } = query
   return warehouse.query<AccountDayRow>(
     `WITH
        mine AS (${ACCOUNT_INDICES}),
        activations AS
        (
          SELECT validator_index, activation_epoch FROM validator_epochs FINAL
-         WHERE epoch = (SELECT max(epoch) FROM epochs) AND validator_index IN mine
+         WHERE chain = {chain:String} AND epoch = {epoch:UInt32} AND validator_index IN mine
        ),
        days AS
        (
-         SELECT day, intDiv(last_slot, slots_per_epoch) AS last_epoch
+         SELECT day, intDiv(last_slot, {slotsPerEpoch:UInt32}) AS last_epoch
          FROM closed_days FINAL
-         CROSS JOIN (SELECT slots_per_epoch FROM chain FINAL LIMIT 1) AS clock
-         WHERE day >= {from:Date} AND day < {to:Date}
+         WHERE chain = {chain:String} AND day >= {from:Date} AND day < {to:Date}
        ),
        expected AS
        (
@@ -53,7 +58,8 @@ export function selectAccountDays(
          FROM
          (
            SELECT * FROM daily_rewards FINAL
-           WHERE day >= {from:Date} AND day < {to:Date} AND is_whole = 1 AND validator_index IN mine
+           WHERE chain = {chain:String} AND day >= {from:Date} AND day < {to:Date} AND is_whole = 1
+             AND validator_index IN mine
          ) AS rewards
          INNER JOIN days ON days.day = rewards.day
          LEFT JOIN (SELECT *, 1 AS known FROM activations) AS activations
@@ -65,7 +71,14 @@ export function selectAccountDays(
        sums.earning AS earning, sums.validators AS validators, expected.validators - sums.activated AS missing
      FROM sums LEFT JOIN expected ON expected.day = sums.day
      ORDER BY day`,
-    { account: query.account, from: formatDay(query.from), to: formatDay(query.to) },
+    {
+      chain: horizon.chain,
+      account,
+      epoch: horizon.epoch,
+      slotsPerEpoch: horizon.clock.slotsPerEpoch,
+      from: formatDay(from),
+      to: formatDay(to),
+    },
   )
 }
 
@@ -91,66 +104,30 @@ export interface AccountTotalsRow {
   readonly page: readonly ValidatorTotalRow[]
 }
 
-// Closed days come from their rows (whole or not), open days from the detail, never both: the list of open days decides. An
-// open day counts for a validator when a transition of it is known, as a closed one does: the ledger has proposals of others too.
-// FINAL leaves out reverted execution blocks. The page is cut inside the statement, so that the sums over all validators and their page come from one pass.
+// Rows of epochs between the open ones that are not complete must not count: their detail may be there in part.
+const OPEN_DAYS = validatorDaysSql('SELECT validator_index FROM mine', 'SELECT arrayJoin({openEpochs:Array(UInt32)})')
+
+// Closed days come from their rows (whole or not), open days from the detail, never both: the list of open days decides.
+// The page is cut inside the statement, so that the sums over all validators and their page come from one pass.
 const ACCOUNT_TOTALS = `
   WITH
     mine AS (${ACCOUNT_INDICES}),
     income AS
     (
-      SELECT validator_index, sum(cl_gwei) AS cl_reward_gwei, sum(el_wei) AS el_reward_wei
+      SELECT validator_index, sum(cl) AS cl_reward_gwei, sum(el) AS el_reward_wei
       FROM
       (
-        SELECT validator_index, sum(cl) AS cl_gwei, sum(el) AS el_wei
-        FROM
-        (
-          SELECT
-            validator_index, {noDay:Date} AS of_day, sum(cl_reward_gwei) AS cl, sum(el_reward_wei) AS el, 1 AS is_known
-          FROM daily_rewards FINAL
-          WHERE day IN (SELECT day FROM closed_days)
-            AND NOT has({openDays:Array(Date)}, day)
-            AND validator_index IN mine
-          GROUP BY validator_index
-          UNION ALL
-          SELECT
-            validator_index, day, sum(source_gwei + target_gwei + head_gwei + inactivity_gwei), toUInt256(0), 1
-          FROM validator_epochs FINAL
-          WHERE epoch IN {openEpochs:Array(UInt32)}
-            AND has({openDays:Array(Date)}, day)
-            AND validator_index IN mine
-          GROUP BY validator_index, day
-          UNION ALL
-          SELECT validator_index, day, sum(amount_gwei), toUInt256(0), 0
-          FROM ledger_entries FINAL
-          WHERE slot >= {fromSlot:UInt64} AND slot < {toSlot:UInt64} AND epoch IN {openEpochs:Array(UInt32)}
-            AND has({openDays:Array(Date)}, day)
-            AND kind IN ('sync', 'proposer', 'slashing_penalty')
-            AND validator_index IN mine
-          GROUP BY validator_index, day
-          UNION ALL
-          SELECT proposer_index, day, toInt64(0), sum(revenue_wei), 0
-          FROM
-          (
-            SELECT proposer_index, day, execution_block_hash
-            FROM finalized_blocks FINAL
-            WHERE slot >= {fromSlot:UInt64} AND slot < {toSlot:UInt64} AND epoch IN {openEpochs:Array(UInt32)}
-              AND has({openDays:Array(Date)}, day)
-              AND proposer_index IN mine
-          ) AS proposals
-          INNER JOIN
-          (
-            SELECT block_hash, revenue_wei FROM execution_blocks FINAL
-            WHERE block_hash IN
-            (
-              SELECT execution_block_hash FROM finalized_blocks
-              WHERE slot >= {fromSlot:UInt64} AND slot < {toSlot:UInt64} AND proposer_index IN mine
-            )
-          ) AS blocks ON proposals.execution_block_hash = blocks.block_hash
-          GROUP BY proposer_index, day
-        )
-        GROUP BY validator_index, of_day
-        HAVING max(is_known) = 1
+        SELECT validator_index, sum(cl_reward_gwei) AS cl, sum(el_reward_wei) AS el
+        FROM daily_rewards FINAL
+        WHERE chain = {chain:String}
+          AND day IN (SELECT day FROM closed_days WHERE chain = {chain:String})
+          AND NOT has({days:Array(Date)}, day)
+          AND validator_index IN mine
+        GROUP BY validator_index
+        UNION ALL
+        SELECT validator_index, sum(cl_reward) AS cl, sum(revenue) AS el
+        FROM (${OPEN_DAYS}) AS open_days
+        GROUP BY validator_index
       )
       GROUP BY validator_index
     ),
@@ -164,18 +141,21 @@ const ACCOUNT_TOTALS = `
         state.balance_gwei AS balance_gwei,
         state.effective_balance_gwei AS effective_balance_gwei,
         state.status AS status
-      FROM (SELECT validator_index, pubkey FROM validators FINAL WHERE validator_index IN mine) AS names
+      FROM
+      (
+        SELECT validator_index, pubkey FROM validators FINAL WHERE chain = {chain:String} AND validator_index IN mine
+      ) AS names
       INNER JOIN
       (
         SELECT validator_index, balance_gwei, effective_balance_gwei, status
         FROM validator_epochs FINAL
-        WHERE epoch = {epoch:UInt32} AND validator_index IN mine
+        WHERE chain = {chain:String} AND epoch = {epoch:UInt32} AND validator_index IN mine
       ) AS state ON state.validator_index = names.validator_index
       LEFT JOIN income ON income.validator_index = names.validator_index
       ORDER BY validator_index
     )
   SELECT
-    (SELECT count() FROM account_validators FINAL WHERE account = {account:String}) AS tracked,
+    (SELECT count() FROM account_validators FINAL WHERE account = {account:String} AND chain = {chain:String}) AS tracked,
     count() AS present,
     countIf(status IN {activeStatuses:Array(UInt8)}) AS active,
     sum(items.el_reward_wei) AS el_reward_wei,
@@ -194,7 +174,7 @@ const ACTIVE_STATUSES = VALIDATOR_STATUSES.flatMap((status, code) => (status.sta
 
 /** Cumulative income up to the horizon and the state at it: sums over the account and one page of its validators. */
 export async function selectAccountTotals(
-  warehouse: Warehouse,
+  warehouse: WarehouseReader,
   query: {
     readonly account: string
     readonly horizon: Horizon
@@ -204,25 +184,30 @@ export async function selectAccountTotals(
 ): Promise<AccountTotalsRow | undefined> {
   const { account, horizon, offset, limit } = query
   const [row] = await warehouse.query<AccountTotalsRow>(ACCOUNT_TOTALS, {
+    chain: horizon.chain,
     account,
     epoch: horizon.epoch,
-    openDays: horizon.openDays,
+    days: horizon.openDays,
     openEpochs: horizon.openEpochs,
-    fromSlot: horizon.openSlots.from,
-    toSlot: horizon.openSlots.to,
+    first_transition: horizon.openEpochs[0] ?? 0,
+    last_transition: horizon.openEpochs.at(-1) ?? 0,
+    first_slot: horizon.openSlots.first,
+    last_slot: horizon.openSlots.last,
     activeStatuses: ACTIVE_STATUSES,
-    noDay: '1970-01-01',
     offset,
     limit,
   })
   return row
 }
 
-/** Validators of the account, in the registry or not. */
-export async function countTracked(warehouse: Warehouse, account: string): Promise<number> {
+/** Validators of the account on the chain, in the registry or not. */
+export async function countTracked(
+  warehouse: WarehouseReader,
+  of: { readonly account: string; readonly chain: string },
+): Promise<number> {
   const [row] = await warehouse.query<{ tracked: string }>(
-    'SELECT count() AS tracked FROM account_validators FINAL WHERE account = {account:String}',
-    { account },
+    `SELECT count() AS tracked FROM account_validators FINAL WHERE account = {account:String} AND chain = {chain:String}`,
+    { account: of.account, chain: of.chain },
   )
   return Number(row?.tracked ?? 0)
 }

@@ -1,7 +1,8 @@
-import type { Warehouse } from '../../infra/ports/warehouse.ts'
-import type { SettlementRow } from '../../schemas/tables/tables.ts'
+import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
+import type { SettlementRow } from '../../schemas/tables/settlements.ts'
 
 export interface SettlementFilter {
+  readonly chain: string
   readonly account: string
   /** Unix seconds, `[fromSec, toSec)`. */
   readonly fromSec: number
@@ -11,7 +12,7 @@ export interface SettlementFilter {
 }
 
 const FILTER = `
-  account = {account:String}
+  chain = {chain:String} AND account = {account:String}
   AND time >= toDateTime({fromSec:Int64}, 'UTC') AND time < toDateTime({toSec:Int64}, 'UTC')
   AND (empty({indices:Array(UInt32)}) OR has({indices:Array(UInt32)}, validator_index))`
 
@@ -21,7 +22,7 @@ export interface SettlementSumsRow {
   readonly service_fee_wei: string
 }
 
-export async function sumSettlements(warehouse: Warehouse, filter: SettlementFilter): Promise<SettlementSumsRow> {
+export async function sumSettlements(warehouse: WarehouseReader, filter: SettlementFilter): Promise<SettlementSumsRow> {
   const [row] = await warehouse.query<SettlementSumsRow>(
     `SELECT count() AS records, sum(user_reward_wei) AS user_reward_wei, sum(service_fee_wei) AS service_fee_wei
      FROM settlements FINAL WHERE ${FILTER}`,
@@ -33,14 +34,14 @@ export async function sumSettlements(warehouse: Warehouse, filter: SettlementFil
 /** A settlement with its block's time in Unix seconds. */
 export type TimedSettlementRow = Omit<
   SettlementRow,
-  'time' | 'account' | 'version' | 'is_deleted' | 'revenue_class'
+  'chain' | 'time' | 'account' | 'version' | 'is_deleted' | 'revenue_class'
 > & {
   readonly time_sec: number
 }
 
 /** One page, newest block first. */
 export function selectSettlements(
-  warehouse: Warehouse,
+  warehouse: WarehouseReader,
   filter: SettlementFilter,
   page: { readonly offset: number; readonly limit: number },
 ): Promise<TimedSettlementRow[]> {

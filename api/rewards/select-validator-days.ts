@@ -1,29 +1,31 @@
-import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { type DayNumber, formatDay } from '../../schemas/eth/time.ts'
-import type {
-  DailyRewardRow,
-  ExecutionBlockRow,
-  FinalizedBlockRow,
-  ValidatorEpochRow,
-} from '../../schemas/tables/tables.ts'
+import type { ExecutionBlockRow } from '../../schemas/tables/execution.ts'
+import type { DailyRewardRow, FinalizedBlockRow, ValidatorEpochRow } from '../../schemas/tables/rewards.ts'
 
 /** Closed days of `[from, to)` of several validators, by validator and date; days that are not whole are left out. */
 export function selectValidatorDays(
-  warehouse: Warehouse,
-  query: { readonly indices: readonly number[]; readonly from: DayNumber; readonly to: DayNumber },
+  warehouse: WarehouseReader,
+  query: {
+    readonly chain: string
+    readonly indices: readonly number[]
+    readonly from: DayNumber
+    readonly to: DayNumber
+  },
 ): Promise<DailyRewardRow[]> {
   return warehouse.query<DailyRewardRow>(
     `SELECT * FROM daily_rewards FINAL
-     WHERE day >= {from:Date} AND day < {to:Date}
+     WHERE chain = {chain:String} AND day >= {from:Date} AND day < {to:Date}
        AND is_whole = 1
-       AND day IN (SELECT day FROM closed_days)
+       AND day IN (SELECT day FROM closed_days WHERE chain = {chain:String})
        AND validator_index IN {indices:Array(UInt32)}
      ORDER BY validator_index, day`,
-    { indices: query.indices, from: formatDay(query.from), to: formatDay(query.to) },
+    { chain: query.chain, indices: query.indices, from: formatDay(query.from), to: formatDay(query.to) },
   )
 }
 
 export interface EpochRange {
+  readonly chain: string
   readonly indices: readonly number[]
   readonly fromEpoch: number
   readonly toEpoch: number
@@ -31,13 +33,13 @@ export interface EpochRange {
 
 /** Epochs of `[fromEpoch, toEpoch)` of several validators on the given days, by validator and epoch. */
 export function selectValidatorEpochs(
-  warehouse: Warehouse,
+  warehouse: WarehouseReader,
   range: EpochRange & { readonly days: readonly string[] },
 ): Promise<ValidatorEpochRow[]> {
   // The range lets the sort key skip what the days alone could not.
   return warehouse.query<ValidatorEpochRow>(
     `SELECT * FROM validator_epochs FINAL
-     WHERE epoch >= {fromEpoch:UInt32} AND epoch < {toEpoch:UInt32}
+     WHERE chain = {chain:String} AND epoch >= {fromEpoch:UInt32} AND epoch < {toEpoch:UInt32}
        AND day IN {days:Array(Date)}
        AND validator_index IN {indices:Array(UInt32)}
      ORDER BY validator_index, epoch`,
@@ -55,10 +57,16 @@ export interface ProposalRow extends FinalizedBlockRow {
 
 /** Finalized blocks of slots `[fromSlot, toSlot)` by several proposers, by slot. */
 export function selectProposals(
-  warehouse: Warehouse,
-  range: { readonly indices: readonly number[]; readonly fromSlot: number; readonly toSlot: number },
+  warehouse: WarehouseReader,
+  range: {
+    readonly chain: string
+    readonly indices: readonly number[]
+    readonly fromSlot: number
+    readonly toSlot: number
+  },
 ): Promise<ProposalRow[]> {
-  const own = 'slot >= {fromSlot:UInt64} AND slot < {toSlot:UInt64} AND proposer_index IN {indices:Array(UInt32)}'
+  const own = `chain = {chain:String} AND slot >= {fromSlot:UInt64} AND slot < {toSlot:UInt64}
+    AND proposer_index IN {indices:Array(UInt32)}`
   return warehouse.query<ProposalRow>(
     `SELECT proposals.*, blocks.revenue_wei AS revenue_wei, blocks.claimed_wei AS claimed_wei,
             toString(blocks.revenue_class) AS revenue_class,
@@ -68,7 +76,8 @@ export function selectProposals(
      (
        SELECT block_hash, revenue_wei, claimed_wei, revenue_class, toString(recipient) AS recipient_text
        FROM execution_blocks FINAL
-       WHERE block_hash IN (SELECT execution_block_hash FROM finalized_blocks WHERE ${own})
+       WHERE chain = {chain:String}
+         AND block_hash IN (SELECT execution_block_hash FROM finalized_blocks WHERE ${own})
      ) AS blocks ON proposals.execution_block_hash = blocks.block_hash
      ORDER BY slot`,
     { ...range },

@@ -9,6 +9,7 @@ export const settledRewardsOperation = operation(settledRewards, async ({ query 
   const window = dayWindow(scope.nowMs, query, 'month')
   if (window.status === 'refused') return window
   const filter = {
+    chain: scope.chain,
     account: scope.account,
     fromSec: dayStartSec(window.from),
     toSec: dayStartSec(window.to),

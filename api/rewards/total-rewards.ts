@@ -6,8 +6,8 @@ import { selectHorizon } from './horizon.ts'
 import { type AccountTotalsRow, countTracked, selectAccountTotals, type ValidatorTotalRow } from './select-rewards.ts'
 
 export const totalRewardsOperation = operation(totalRewards, async ({ query }, scope) => {
-  const { warehouse, account } = scope
-  const horizon = await selectHorizon(warehouse)
+  const { warehouse, chain, account } = scope
+  const horizon = await selectHorizon(warehouse, chain)
   const totals =
     horizon === undefined
       ? undefined
@@ -25,7 +25,7 @@ export const totalRewardsOperation = operation(totalRewards, async ({ query }, s
 
 /** Before the first complete epoch there are validators, but no figures. */
 async function emptyTotals(scope: RequestScope): Promise<AccountTotalsRow> {
-  const tracked = await countTracked(scope.warehouse, scope.account)
+  const tracked = await countTracked(scope.warehouse, scope)
   const none = { present: '0', active: '0', el_reward_wei: '0', cl_reward_gwei: '0', balance_gwei: '0', page: [] }
   return { tracked: String(tracked), ...none }
 }

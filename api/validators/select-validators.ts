@@ -1,4 +1,4 @@
-import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 
 export interface ValidatorStateRow {
   readonly validator_index: number
@@ -14,6 +14,7 @@ export interface ValidatorStateRow {
 }
 
 export interface ValidatorFilter {
+  readonly chain: string
   readonly account: string
   /** The epoch whose state is asked for. */
   readonly epoch: number
@@ -27,7 +28,9 @@ const OWN = `
   FROM
   (
     SELECT validator_index, pubkey, withdrawal_credentials FROM validators FINAL
-    WHERE pubkey IN (SELECT pubkey FROM account_validators FINAL WHERE account = {account:String})
+    WHERE chain = {chain:String}
+      AND pubkey IN
+        (SELECT pubkey FROM account_validators FINAL WHERE account = {account:String} AND chain = {chain:String})
       AND (empty({pubkeys:Array(String)}) OR has({pubkeys:Array(String)}, toString(pubkey)))
       AND (empty({credentials:Array(String)}) OR has({credentials:Array(String)}, toString(withdrawal_credentials)))
   ) AS names
@@ -35,7 +38,7 @@ const OWN = `
   (
     SELECT validator_index, balance_gwei, effective_balance_gwei, status, slashed, activation_epoch, exit_epoch,
            withdrawable_epoch
-    FROM validator_epochs FINAL WHERE epoch = {epoch:UInt32}
+    FROM validator_epochs FINAL WHERE chain = {chain:String} AND epoch = {epoch:UInt32}
   ) AS state ON state.validator_index = names.validator_index`
 
 const STATE_COLUMNS = `
@@ -46,7 +49,7 @@ const STATE_COLUMNS = `
 
 /** One page of the account's validators with their state, newest first. */
 export function selectValidators(
-  warehouse: Warehouse,
+  warehouse: WarehouseReader,
   filter: ValidatorFilter,
   page: { readonly offset: number; readonly limit: number },
 ): Promise<ValidatorStateRow[]> {
@@ -61,7 +64,7 @@ export function selectValidators(
 
 /** The account's validators with an index above `after`, ascending. */
 export function selectValidatorsAfter(
-  warehouse: Warehouse,
+  warehouse: WarehouseReader,
   filter: ValidatorFilter,
   page: { readonly after: number; readonly limit: number },
 ): Promise<ValidatorStateRow[]> {
@@ -75,21 +78,21 @@ export function selectValidatorsAfter(
   )
 }
 
-export async function countValidators(warehouse: Warehouse, filter: ValidatorFilter): Promise<number> {
+export async function countValidators(warehouse: WarehouseReader, filter: ValidatorFilter): Promise<number> {
   const [row] = await warehouse.query<{ validators: string }>(`SELECT count() AS validators ${OWN}`, { ...filter })
   return Number(row?.validators ?? 0)
 }
 
 /** Fee recipient of the last finalized block of each proposer that has one. */
 export async function selectFeeRecipients(
-  warehouse: Warehouse,
-  indices: readonly number[],
+  warehouse: WarehouseReader,
+  { chain, indices }: { readonly chain: string; readonly indices: readonly number[] },
 ): Promise<ReadonlyMap<number, string>> {
   if (indices.length === 0) return new Map()
   const rows = await warehouse.query<{ proposer_index: number; recipient: string }>(
     `SELECT proposer_index, argMax(fee_recipient, slot) AS recipient FROM finalized_blocks FINAL
-     WHERE proposer_index IN {indices:Array(UInt32)} GROUP BY proposer_index`,
-    { indices },
+     WHERE chain = {chain:String} AND proposer_index IN {indices:Array(UInt32)} GROUP BY proposer_index`,
+    { chain, indices },
   )
   return new Map(rows.map((row) => [row.proposer_index, row.recipient]))
 }

@@ -13,10 +13,11 @@ const INSTANT_SEC_MAX = 253_402_300_799
 const ADDRESS_CREDENTIALS = /^0x0[12]0{22}([0-9a-f]{40})$/
 
 export const validatorDetailsOperation = operation(validatorDetails, async ({ body }, scope) => {
-  const { warehouse, account, network } = scope
-  const horizon = await selectHorizon(warehouse)
+  const { warehouse, chain, network, account } = scope
+  const horizon = await selectHorizon(warehouse, chain)
   if (horizon === undefined) return answerPage([], { page: body.page, limit: body.limit, total: 0 })
   const filter = {
+    chain,
     account,
     epoch: horizon.epoch,
     pubkeys: body.pubkeys.map(normalisePubkey),
@@ -26,10 +27,7 @@ export const validatorDetailsOperation = operation(validatorDetails, async ({ bo
     countValidators(warehouse, filter),
     selectValidators(warehouse, filter, { offset: pageOffset(body), limit: body.limit }),
   ])
-  const recipients = await selectFeeRecipients(
-    warehouse,
-    rows.map((row) => row.validator_index),
-  )
+  const recipients = await selectFeeRecipients(warehouse, { chain, indices: rows.map((row) => row.validator_index) })
   const data = rows.map((row) =>
     toDetail(row, {
       network,

@@ -1,10 +1,12 @@
 import { setHasher } from '@chainsafe/persistent-merkle-tree'
 import { hasher } from '@chainsafe/persistent-merkle-tree/hasher/hashtree'
+import { BitVectorType } from '@chainsafe/ssz'
 import { activePreset } from '@lodestar/params'
-import { type capella, type SignedBeaconBlock, ssz } from '@lodestar/types'
+import { ArrayOf, type SignedBeaconBlock, ssz } from '@lodestar/types'
 import { AppError } from '../../schemas/errors.ts'
+import { parseJson } from '../nodes/json.ts'
 import type { BeaconBlock } from '../ports/beacon-source.ts'
-import { type BlockAnswer, malformed, parseJson, readBlock, toNumber } from './answers.ts'
+import { documented, jsonAt, readJson } from './route.ts'
 
 // The native hasher makes the root of a full mainnet block in 2 ms instead of 12.
 setHasher(hasher)
@@ -13,124 +15,117 @@ const ZERO_HASH = `0x${'00'.repeat(32)}`
 const ZERO_ADDRESS = `0x${'00'.repeat(20)}`
 /** Forks whose blocks carry their payload; later ones need rules of their own. */
 const FORKS = ['phase0', 'altair', 'bellatrix', 'capella', 'deneb', 'electra', 'fulu'] as const
-export type Fork = (typeof FORKS)[number]
-
-/** The fork named by an answer; throws for one whose blocks this program cannot read. */
-export function parseFork(name: unknown): Fork {
-  const fork = FORKS.find((known) => known === name)
-  if (fork === undefined) {
-    throw new AppError('node_inconsistent', `blocks of the fork ${String(name).slice(0, 20)} are not supported`)
-  }
-  return fork
-}
 
 /**
  * Whether the node's preset is that of our SSZ types. If not, blocks are read as JSON and their roots asked for: the types
- * of another preset have other lengths.
+ * of another preset have other lengths, and one process has one preset.
  */
 export function presetMatches(spec: Readonly<Record<string, string>>): boolean {
   return Object.entries(activePreset).every(([name, value]) => spec[name] === undefined || spec[name] === String(value))
 }
 
-/** A block from its SSZ bytes, its root computed from them. Throws AppError `node_malformed`. */
-export function decodeBlock(fork: Fork, bytes: Uint8Array): BeaconBlock {
-  try {
-    return fromSsz(fork, ssz[fork].SignedBeaconBlock.deserialize(bytes))
-  } catch {
-    throw malformed(`the block is not SSZ of a ${fork} block (${bytes.length} bytes)`)
+/** The parts that leave the source of a block that a codec has read; its root is computed from the whole of it. */
+export function toBeaconBlock(version: string, { message }: SignedBeaconBlock): BeaconBlock {
+  const fork = FORKS.find((known) => known === version)
+  if (fork === undefined) throw new AppError('node_inconsistent', `blocks of the fork ${version} are not supported`)
+  return { ...partsOf(message), root: toHex(ssz[fork].BeaconBlock.hashTreeRoot(message as never)) }
+}
+
+/** What is read of a block of any fork and preset. */
+interface BlockMessage {
+  readonly slot: number
+  readonly proposerIndex: number
+  readonly parentRoot: Uint8Array
+  readonly body: {
+    readonly proposerSlashings: readonly { readonly signedHeader1: { readonly message: { proposerIndex: number } } }[]
+    readonly attesterSlashings: readonly {
+      readonly attestation1: { readonly attestingIndices: readonly number[] }
+      readonly attestation2: { readonly attestingIndices: readonly number[] }
+    }[]
+    readonly syncAggregate?: { readonly syncCommitteeBits: { readonly uint8Array: Uint8Array } }
+    readonly executionPayload?: {
+      readonly blockHash: Uint8Array
+      readonly blockNumber: number
+      readonly feeRecipient: Uint8Array
+      readonly withdrawals?: readonly { index: number; validatorIndex: number; address: Uint8Array; amount: bigint }[]
+    }
   }
 }
 
-/** A block from JSON; the root is computed when the fork's types fit, else it is left to the caller (undefined). */
-export function decodeJsonBlock(bytes: Uint8Array, withRoot: boolean): Omit<BeaconBlock, 'root'> & { root?: string } {
-  const answer = readBlock(bytes)
-  if (!withRoot) return fromJson(answer)
-  const fork = parseFork(answer.version)
-  try {
-    const { data } = parseJson('the block answer', bytes) as { data: unknown }
-    return fromSsz(fork, ssz[fork].SignedBeaconBlock.fromJson(data))
-  } catch {
-    throw malformed(`the block is not a ${fork} block`)
+function partsOf(message: BlockMessage): Omit<BeaconBlock, 'root'> {
+  const { syncAggregate, executionPayload } = message.body
+  return {
+    slot: message.slot,
+    parentRoot: toHex(message.parentRoot),
+    proposerIndex: message.proposerIndex,
+    executionBlockHash: executionPayload === undefined ? ZERO_HASH : toHex(executionPayload.blockHash),
+    executionBlockNumber: executionPayload?.blockNumber ?? 0,
+    feeRecipient: executionPayload === undefined ? ZERO_ADDRESS : toHex(executionPayload.feeRecipient),
+    withdrawals: (executionPayload?.withdrawals ?? []).map((withdrawal) => ({
+      index: withdrawal.index,
+      validatorIndex: withdrawal.validatorIndex,
+      address: toHex(withdrawal.address),
+      amountGwei: withdrawal.amount,
+    })),
+    // Copied: the codec's is a view that would keep the whole block in memory.
+    syncBits: Uint8Array.from(syncAggregate?.syncCommitteeBits.uint8Array ?? []),
+    accusedIndices: accusedIn(message.body),
   }
 }
 
-function hex(bytes: Uint8Array): string {
-  return `0x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')}`
-}
-
-function fromSsz(fork: Fork, { message }: SignedBeaconBlock): BeaconBlock {
-  const { body } = message
-  const payload = 'executionPayload' in body ? body.executionPayload : undefined
-  const withdrawals =
-    payload !== undefined && 'withdrawals' in payload ? (payload.withdrawals as capella.Withdrawals) : []
+function accusedIn({ proposerSlashings, attesterSlashings }: BlockMessage['body']): readonly number[] {
   const accused = new Set<number>()
-  for (const slashing of body.proposerSlashings) accused.add(slashing.signedHeader1.message.proposerIndex)
-  for (const { attestation1, attestation2 } of body.attesterSlashings) {
+  for (const slashing of proposerSlashings) accused.add(slashing.signedHeader1.message.proposerIndex)
+  for (const { attestation1, attestation2 } of attesterSlashings) {
     const second = new Set(attestation2.attestingIndices)
     for (const index of attestation1.attestingIndices) if (second.has(index)) accused.add(index)
   }
-  return {
-    slot: message.slot,
-    root: hex(ssz[fork].BeaconBlock.hashTreeRoot(message as never)),
-    parentRoot: hex(message.parentRoot),
-    proposerIndex: message.proposerIndex,
-    executionBlockHash: payload === undefined ? ZERO_HASH : hex(payload.blockHash),
-    executionBlockNumber: payload?.blockNumber ?? 0,
-    feeRecipient: payload === undefined ? ZERO_ADDRESS : hex(payload.feeRecipient as Uint8Array),
-    withdrawals: withdrawals.map((withdrawal) => ({
-      index: withdrawal.index,
-      validatorIndex: withdrawal.validatorIndex,
-      address: hex(withdrawal.address as Uint8Array),
-      amountGwei: withdrawal.amount,
-    })),
-    accusedIndices: ascending(accused),
-  }
+  return [...accused].sort((a, b) => a - b)
 }
 
-function fromJson({ data: { message } }: BlockAnswer): Omit<BeaconBlock, 'root'> {
-  const { body } = message
-  const payload = body.execution_payload
-  const accused = new Set(body.proposer_slashings.map((s) => toNumber(s.signed_header_1.message.proposer_index)))
-  for (const { attestation_1, attestation_2 } of body.attester_slashings) {
-    const second = new Set(attestation_2.attesting_indices)
-    for (const index of attestation_1.attesting_indices) if (second.has(index)) accused.add(toNumber(index))
-  }
-  return {
-    slot: toNumber(message.slot),
-    parentRoot: message.parent_root.toLowerCase(),
-    proposerIndex: toNumber(message.proposer_index),
-    executionBlockHash: payload?.block_hash.toLowerCase() ?? ZERO_HASH,
-    executionBlockNumber: toNumber(payload?.block_number ?? '0'),
-    feeRecipient: payload?.fee_recipient.toLowerCase() ?? ZERO_ADDRESS,
-    withdrawals: (payload?.withdrawals ?? []).map((withdrawal) => ({
-      index: toNumber(withdrawal.index),
-      validatorIndex: toNumber(withdrawal.validator_index),
-      address: withdrawal.address.toLowerCase(),
-      amountGwei: BigInt(withdrawal.amount),
-    })),
-    accusedIndices: ascending(accused),
-  }
-}
-
-function ascending(indices: ReadonlySet<number>): readonly number[] {
-  return [...indices].sort((a, b) => a - b)
-}
-
-const DEPOSIT_BYTES = 192 // PendingDeposit: pubkey 48, withdrawal_credentials 32, amount 8, signature 96, slot 8
-const PUBKEY_BYTES = 48
-
-/** Pending deposits from SSZ (consensus-specs, electra: PendingDeposit), a list of entries of fixed size. */
-export function decodePendingDeposits(bytes: Uint8Array) {
-  if (bytes.length % DEPOSIT_BYTES !== 0) throw malformed('the pending deposits are not SSZ of whole entries')
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  return Array.from({ length: bytes.length / DEPOSIT_BYTES }, (_, i) => {
-    const at = i * DEPOSIT_BYTES
-    return {
-      pubkey: hex(bytes.subarray(at, at + PUBKEY_BYTES)),
-      withdrawalCredentials: hex(bytes.subarray(at + 48, at + 80)),
-      amountGwei: view.getBigUint64(at + 80, true),
-      signature: hex(bytes.subarray(at + 88, at + 184)),
-      slot: Number(view.getBigUint64(at + 184, true)),
-    }
+/**
+ * A block of another preset from JSON: of its types those that have one length in every preset, and a vector of as many bits
+ * as the chain's sync committee has seats. Throws AppError `node_malformed`.
+ */
+export function decodeForeignBlock(bytes: Uint8Array, syncCommitteeSize: number): Omit<BeaconBlock, 'root'> {
+  const json = parseJson('the block answer', bytes)
+  return documented('a block', () => {
+    const message = jsonAt(json, 'data', 'message')
+    const body = jsonAt(message, 'body')
+    const syncBits = optional(body, 'sync_aggregate', (aggregate) => {
+      return readJson(new BitVectorType(syncCommitteeSize), jsonAt(aggregate, 'sync_committee_bits'))
+    })
+    const executionPayload = optional(body, 'execution_payload', readPayload)
+    return partsOf({
+      slot: readJson(ssz.Slot, jsonAt(message, 'slot')),
+      proposerIndex: readJson(ssz.ValidatorIndex, jsonAt(message, 'proposer_index')),
+      parentRoot: readJson(ssz.Root, jsonAt(message, 'parent_root')),
+      body: {
+        proposerSlashings: readJson(ArrayOf(ssz.phase0.ProposerSlashing), jsonAt(body, 'proposer_slashings')),
+        attesterSlashings: readJson(ArrayOf(ssz.electra.AttesterSlashing), jsonAt(body, 'attester_slashings')),
+        ...(syncBits === undefined ? {} : { syncAggregate: { syncCommitteeBits: syncBits } }),
+        ...(executionPayload === undefined ? {} : { executionPayload }),
+      },
+    })
   })
+}
+
+function readPayload(payload: unknown) {
+  const withdrawals = optional(payload, 'withdrawals', (list) => readJson(ArrayOf(ssz.capella.Withdrawal), list))
+  return {
+    blockHash: readJson(ssz.Bytes32, jsonAt(payload, 'block_hash')),
+    blockNumber: readJson(ssz.UintNum64, jsonAt(payload, 'block_number')),
+    feeRecipient: readJson(ssz.ExecutionAddress, jsonAt(payload, 'fee_recipient')),
+    ...(withdrawals === undefined ? {} : { withdrawals }),
+  }
+}
+
+/** A member that earlier forks do not have. */
+function optional<Value>(json: unknown, key: string, read: (value: unknown) => Value): Value | undefined {
+  return Object.hasOwn(json as object, key) ? read(jsonAt(json, key)) : undefined
+}
+
+/** Lower-case hex. */
+export function toHex(bytes: Uint8Array): string {
+  return `0x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')}`
 }

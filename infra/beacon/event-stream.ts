@@ -1,50 +1,94 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { createParser } from 'eventsource-parser'
 import { isNodeFault } from '../../schemas/errors.ts'
-import { type ChainNode, waitMs } from '../nodes/nodes.ts'
+import { parseJson } from '../nodes/json.ts'
+import type { ChainNode, NodeGroup } from '../nodes/nodes.ts'
 import type { ChainNews } from '../ports/beacon-source.ts'
 import type { Log } from '../ports/log.ts'
+import { documented, readJson } from './route.ts'
+import { EVENT_CODECS, EVENTS, EventType } from './routes.ts'
 
-const EVENTS_PATH = '/eth/v1/events?topics=head,finalized_checkpoint,chain_reorg'
-const FINALITY_EVENT = 'finalized_checkpoint'
 /** Heads come every slot: a stream that is silent for so long is dead, whatever the connection says. */
 const SILENCE_MS = 60_000
 const RECONNECT_FIRST_MS = 500
 const RECONNECT_MAX_MS = 30_000
+const ROOT = /^0x[0-9a-f]{64}$/
 
-/**
- * Calls `onNews` at each event of the first node whose stream works; reconnects with growing waits, to the next node each
- * time, until the signal aborts. Losing the stream loses nothing but speed: followers also look on their own.
- */
-export async function watchEvents(options: {
-  readonly nodes: readonly ChainNode[]
+interface Watch {
+  readonly nodes: NodeGroup<ChainNode>
   readonly log: Log
   readonly onNews: (news: ChainNews) => void
   readonly signal: AbortSignal
-}): Promise<void> {
-  const { nodes, log, onNews, signal } = options
+}
+
+/**
+ * Hands on what the first node announces whose stream works, after a gap; reconnects with growing waits, to the next node each
+ * time, until the signal aborts. Losing the stream loses nothing but speed: followers also look on their own.
+ */
+export async function watchEvents({ nodes, log, onNews, signal }: Watch): Promise<void> {
   let waitNextMs = RECONNECT_FIRST_MS
+  const heard = (news: ChainNews): void => {
+    waitNextMs = RECONNECT_FIRST_MS
+    onNews(news)
+  }
   for (let turn = 0; !signal.aborted; turn++) {
-    const node = nodes[turn % nodes.length] as ChainNode
-    const parser = createParser({
-      onEvent: ({ event }) => {
-        waitNextMs = RECONNECT_FIRST_MS
-        onNews(event === FINALITY_EVENT ? 'finality' : 'head')
-      },
-    })
-    const decoder = new TextDecoder()
+    const node = nodes.nodes[turn % nodes.nodes.length] as ChainNode
     try {
-      for await (const piece of node.stream(EVENTS_PATH, SILENCE_MS, signal)) {
-        parser.feed(decoder.decode(piece, { stream: true }))
-      }
+      await nodes.check(node) // the roots of another chain would be asked for in vain
+      await readStream(node, { onNews, heard, signal })
       log.debug({}, `${node.name} closed its event stream`)
     } catch (error) {
       if (signal.aborted) return
       if (!isNodeFault(error)) throw error
       log.debug({ code: error.code }, error.message)
     }
-    onNews('head')
-    onNews('finality') // something may have happened while nobody listened
-    await waitMs(waitNextMs, signal)
+    try {
+      await wait(waitNextMs, undefined, { signal })
+    } catch {
+      return
+    }
     waitNextMs = Math.min(waitNextMs * 2, RECONNECT_MAX_MS)
   }
+}
+
+async function readStream(
+  node: ChainNode,
+  { onNews, heard, signal }: Pick<Watch, 'onNews' | 'signal'> & { readonly heard: (news: ChainNews) => void },
+): Promise<void> {
+  const parser = createParser({
+    onEvent: ({ event, data }) => {
+      const news = toNews(event, data)
+      if (news !== undefined) heard(news)
+    },
+  })
+  const decoder = new TextDecoder()
+  const path = `${EVENTS.eventstream.url}?topics=${EventType.head},${EventType.finalizedCheckpoint}`
+  const pieces = await node.stream(path, SILENCE_MS, signal)
+  onNews({ kind: 'gap' })
+  for await (const piece of pieces) parser.feed(decoder.decode(piece, { stream: true }))
+}
+
+function toNews(event: string | undefined, data: string): ChainNews | undefined {
+  const what = `the event ${event}`
+  if (event === EventType.head) {
+    const { slot, block } = documented(what, () => readJson(EVENT_CODECS.head, parseText(what, data)))
+    return { kind: 'head', slot, root: toRoot(what, block) }
+  }
+  if (event === EventType.finalizedCheckpoint) {
+    const { epoch, block } = documented(what, () => readJson(EVENT_CODECS.finalized_checkpoint, parseText(what, data)))
+    return { kind: 'finalized', epoch, root: toRoot(what, block) }
+  }
+  return undefined
+}
+
+function parseText(what: string, data: string): unknown {
+  return parseJson(what, new TextEncoder().encode(data))
+}
+
+function toRoot(what: string, text: string): string {
+  const root = text.toLowerCase()
+  return documented(what, () => {
+    if (!ROOT.test(root)) throw new Error('no root')
+    return root
+  })
 }

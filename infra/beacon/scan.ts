@@ -7,34 +7,44 @@ import { CLOSE_ARRAY, CLOSE_OBJECT, COLON, JsonReader, OPEN_ARRAY, OPEN_OBJECT, 
  * off, of another shape, or out of its column's range.
  */
 
-/** How one field is stored; the name of the column array tells its type. */
-export type FieldType =
-  | 'u32'
-  | 'u64'
-  | 'i64'
+/** The array that a field of a type is stored in. */
+interface ColumnArrays {
+  readonly u32: Uint32Array<ArrayBuffer>
+  readonly u64: BigUint64Array<ArrayBuffer>
+  readonly i64: BigInt64Array<ArrayBuffer>
   /** Gwei that must be whole units of 1e9, stored as that number. */
-  | 'eth-u32'
-  | 'bool-u8'
+  readonly 'eth-u32': Uint32Array<ArrayBuffer>
+  readonly 'bool-u8': Uint8Array<ArrayBuffer>
   /** Text of a fixed list, stored as its position. */
-  | { readonly oneOf: readonly string[] }
-
-/** A row: columns by JSON key; a nested object holds columns of the same row. All must be there. */
-export interface RowShape {
-  readonly fields: Readonly<Record<string, { readonly column: string; readonly type: FieldType }>>
-  readonly nested?: Readonly<Record<string, RowShape>>
+  readonly 'one-of-u8': Uint8Array<ArrayBuffer>
 }
 
-export interface TableShape {
+/** Where a column comes from: a key of the row, or of an object that the row has under `in`. All must be there. */
+export interface Field {
+  readonly key: string
+  readonly in?: string
+  readonly type: keyof ColumnArrays
+  readonly texts?: readonly string[]
+}
+
+/** The fields of a row by the names of their columns; `validatorIndex` tells rows apart. */
+export type FieldTable = Readonly<Record<string, Field>> & { readonly validatorIndex: Field & { readonly type: 'u32' } }
+
+export interface TableShape<Fields extends FieldTable> {
   /** Keys that lead from the document to the array of rows. */
   readonly path: readonly string[]
-  readonly row: RowShape
-  /** Name of the u32 column that tells rows apart; with `wanted` rows of others are passed over. */
-  readonly index: string
+  readonly fields: Fields
 }
 
-export type ScannedColumn = Uint8Array | Uint32Array | BigInt64Array | BigUint64Array
+/** What a scan gives: an array for every field of the table. */
+export type ScannedColumns<Fields extends FieldTable> = {
+  readonly [Name in keyof Fields]: ColumnArrays[Fields[Name]['type']]
+}
+
+type ScannedColumn = ColumnArrays[keyof ColumnArrays]
 
 const FIELDS_MAX = 30
+const INDEX = 'validatorIndex'
 const GWEI_PER_ETH = 1_000_000_000
 /** An integer whose upper half is below this is exact in a double. */
 const EXACT_HI = 2 ** 21
@@ -76,9 +86,13 @@ interface ColumnSlot {
   halves: Uint32Array
 }
 
-function kindOf(type: FieldType): number {
-  if (typeof type === 'object') return KIND_ONE_OF
-  return { u32: KIND_U32, u64: KIND_U64, i64: KIND_I64, 'eth-u32': KIND_ETH, 'bool-u8': KIND_BOOL }[type]
+const KINDS: Readonly<Record<keyof ColumnArrays, number>> = {
+  u32: KIND_U32,
+  u64: KIND_U64,
+  i64: KIND_I64,
+  'eth-u32': KIND_ETH,
+  'bool-u8': KIND_BOOL,
+  'one-of-u8': KIND_ONE_OF,
 }
 
 function allocate(kind: number, rows: number): ScannedColumn {
@@ -96,7 +110,7 @@ function halvesOf(array: ScannedColumn): Uint32Array {
 }
 
 /** Collects the rows of one or more bodies. `scan` throws AppError `node_malformed`; the table is then no longer usable. */
-export class TableScanner {
+export class TableScanner<Fields extends FieldTable> {
   readonly #path: readonly string[]
   readonly #row: CompiledObject
   readonly #slots: ColumnSlot[] = []
@@ -108,30 +122,32 @@ export class TableScanner {
 
   /** `wanted` holds a 1 at each index whose row is kept; without it all are kept. */
   constructor(
-    shape: TableShape,
+    shape: TableShape<Fields>,
     options: { readonly rowsHint?: number; readonly wanted?: Uint8Array | undefined } = {},
   ) {
     this.#path = shape.path
     this.#capacity = Math.max(CAPACITY_MIN, options.rowsHint ?? 0)
-    this.#row = this.#compile(shape.row)
+    this.#row = this.#compile(Object.entries(shape.fields))
     this.#wanted = options.wanted
-    const indexSlot = this.#slots.find((slot) => slot.name === shape.index)
-    if (indexSlot === undefined || indexSlot.kind !== KIND_U32) throw new Error(`no u32 column ${shape.index}`)
+    const indexSlot = this.#slots.find((slot) => slot.name === INDEX)
+    if (indexSlot === undefined) throw new Error(`no column ${INDEX}`)
     this.#indexSlot = indexSlot
   }
 
-  #compile(shape: RowShape): CompiledObject {
-    const fields = Object.entries(shape.fields).map(([text, { column, type }]): CompiledKey => {
-      const kind = kindOf(type)
+  #compile(fields: readonly (readonly [string, Field])[]): CompiledObject {
+    const own = fields.filter(([, field]) => field.in === undefined)
+    const keys = own.map(([name, { key, type, texts = [] }]): CompiledKey => {
+      const kind = KINDS[type]
       const array = allocate(kind, this.#capacity)
-      this.#slots.push({ name: column, kind, array, halves: halvesOf(array) })
-      const texts = typeof type === 'object' ? type.oneOf.map(latin1) : []
-      return { text, bytes: latin1(text), kind, column: this.#slots.length - 1, nested: undefined, texts }
+      this.#slots.push({ name, kind, array, halves: halvesOf(array) })
+      const column = this.#slots.length - 1
+      return { text: key, bytes: latin1(key), kind, column, nested: undefined, texts: texts.map(latin1) }
     })
-    const nested = Object.entries(shape.nested ?? {}).map(([text, inner]): CompiledKey => {
-      return { text, bytes: latin1(text), kind: KIND_NESTED, column: -1, nested: this.#compile(inner), texts: [] }
-    })
-    const keys = [...fields, ...nested]
+    for (const text of new Set(fields.flatMap(([, field]) => field.in ?? []))) {
+      const inner = fields.filter(([, field]) => field.in === text)
+      const nested = this.#compile(inner.map(([name, { in: _, ...field }]) => [name, field]))
+      keys.push({ text, bytes: latin1(text), kind: KIND_NESTED, column: -1, nested, texts: [] })
+    }
     if (keys.length > FIELDS_MAX) throw new Error(`a row has at most ${FIELDS_MAX} keys`)
     return { keys, complete: 2 ** keys.length - 1 }
   }
@@ -146,18 +162,18 @@ export class TableScanner {
   }
 
   /** The columns by name, rows by ascending index; two rows of one index are malformed. */
-  sorted(): Readonly<Record<string, ScannedColumn>> {
+  sorted(): ScannedColumns<Fields> {
     return this.#finish((index) => {
       throw new AppError('node_malformed', `the answer has two rows for validator ${index}`, { retryable: true })
     })
   }
 
   /** As `sorted`, but several rows of one index are kept, beside each other. */
-  sortedWithRepeats(): Readonly<Record<string, ScannedColumn>> {
+  sortedWithRepeats(): ScannedColumns<Fields> {
     return this.#finish(() => undefined)
   }
 
-  #finish(onRepeat: (index: number) => void): Readonly<Record<string, ScannedColumn>> {
+  #finish(onRepeat: (index: number) => void): ScannedColumns<Fields> {
     const rows = this.#rows
     const index = this.#indexSlot.array as Uint32Array
     let ascending = true
@@ -171,9 +187,9 @@ export class TableScanner {
     const columns = Object.fromEntries(
       this.#slots.map((slot) => [slot.name, order === undefined ? slot.array.subarray(0, rows) : pick(slot, order)]),
     )
-    const sorted = columns[this.#indexSlot.name] as Uint32Array
+    const sorted = columns[INDEX] as Uint32Array
     for (let i = 1; i < rows; i++) if (sorted[i] === sorted[i - 1]) onRepeat(sorted[i] as number)
-    return columns
+    return columns as ScannedColumns<Fields> // the slots were made from the same fields
   }
 
   /** The object at this depth of the path; deeper ones are read by recursion, everything else is passed over. */

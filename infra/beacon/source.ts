@@ -1,11 +1,4 @@
-import {
-  ChainNode,
-  DEFAULT_LIMITS,
-  type NodeAnswer,
-  NodeGroup,
-  type NodeLimits,
-  type NodeRequest,
-} from '../nodes/nodes.ts'
+import { ChainNode, DEFAULT_LIMITS, NodeGroup, type NodeLimits } from '../nodes/nodes.ts'
 import type {
   AttestationRewards,
   Balances,
@@ -23,32 +16,15 @@ import type {
   ValidatorStates,
 } from '../ports/beacon-source.ts'
 import type { Log } from '../ports/log.ts'
-import {
-  malformed,
-  readBlockRewards,
-  readFinality,
-  readGenesis,
-  readHeader,
-  readIdentities,
-  readPendingDeposits,
-  readRoot,
-  readSpec,
-  readSyncCommittee,
-  readSyncing,
-  toNumber,
-} from './answers.ts'
-import { decodeBlock, decodeJsonBlock, decodePendingDeposits, parseFork, presetMatches } from './block.ts'
+import type { NodeStatus } from '../ports/node-status.ts'
+import { decodeForeignBlock, presetMatches, toBeaconBlock, toHex } from './block.ts'
 import { BlockCache } from './block-cache.ts'
+import { askChain, specNumber } from './chain.ts'
 import { watchEvents } from './event-stream.ts'
-import { scanAttestationRewards, scanBalances, scanSyncRewards, scanValidators } from './tables.ts'
-import { IDS_PER_REQUEST_MAX, PART_TO_ASK_ALL, ValidatorSets } from './validator-ids.ts'
-
-const JSON_TYPE = 'application/json'
-/** SSZ is smaller and decodes faster; a node that has none answers in JSON. */
-const SSZ_OR_JSON = 'application/octet-stream;q=1.0,application/json;q=0.9'
-/** The registry's size is looked for by asking which of these many evenly spaced indices exist. */
-const SIZE_PROBES = 64
-const INDEX_LIMIT = 2 ** 30
+import { askRoute, missing, pathOf, required } from './route.ts'
+import { BEACON, NODE } from './routes.ts'
+import { IDS_PER_REQUEST_MAX } from './validator-ids.ts'
+import { WideTables } from './wide-tables.ts'
 
 export interface BeaconSourceOptions {
   /** The main node, then its fallbacks. */
@@ -58,112 +34,59 @@ export interface BeaconSourceOptions {
 }
 
 /**
- * Opens the standard Beacon API of one or more nodes. Throws AppError: `config` for an address that is none,
- * `node_unreachable` when no node answers, `node_inconsistent` when two are on different chains.
+ * Opens the standard Beacon API of one or more nodes; asks them nothing. Throws AppError `config` for an address that is none.
+ * A node of another chain than the first that answered is `node_inconsistent` at its first question.
  */
 export async function openBeaconSource(options: BeaconSourceOptions): Promise<BeaconSource> {
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
   const nodes = options.urls.map((url, i) => new ChainNode(`beacon node ${i + 1}`, url, limits))
-  const group = new NodeGroup({
-    nodes,
-    limits,
-    log: options.log,
-    identify: async (node) => {
-      const { genesisValidatorsRoot, depositChainId } = await askChain(node)
-      return `genesis validators root ${genesisValidatorsRoot}, deposit chain ${depositChainId}`
-    },
-  })
-  try {
-    await group.open()
-    return new HttpBeaconSource(group, await group.ask(askChain), options.log)
-  } catch (error) {
-    await group[Symbol.asyncDispose]()
-    throw error
-  }
-}
-
-function get(path: string, accept = JSON_TYPE): NodeRequest {
-  return { method: 'GET', path, accept }
-}
-
-function post(path: string, body: string): NodeRequest {
-  return { method: 'POST', path, accept: JSON_TYPE, body }
-}
-
-/** The answer, where a 404 means that the node does not have it yet, or no longer. */
-async function must(node: ChainNode, request: NodeRequest, what: string): Promise<NodeAnswer> {
-  const answer = await node.get(request)
-  if (answer === undefined) throw node.fault('node_lagging', `does not have ${what}`)
-  return answer
-}
-
-async function askChain(node: ChainNode): Promise<BeaconChain> {
-  const [genesisAnswer, specAnswer] = await Promise.all([
-    must(node, get('/eth/v1/beacon/genesis'), 'the genesis'),
-    must(node, get('/eth/v1/config/spec'), 'its configuration'),
-  ])
-  const genesis = readGenesis(genesisAnswer.body).data
-  const values = readSpec(specAnswer.body).data
-  const spec = Object.fromEntries(
-    Object.entries(values).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]),
-  )
-  const secondsPerSlot = spec.SECONDS_PER_SLOT ?? String(specNumber(spec, 'SLOT_DURATION_MS') / 1000)
-  return {
-    clock: {
-      genesisTimeSec: toNumber(genesis.genesis_time),
-      secondsPerSlot: toNumber(secondsPerSlot),
-      slotsPerEpoch: specNumber(spec, 'SLOTS_PER_EPOCH'),
-    },
-    genesisValidatorsRoot: genesis.genesis_validators_root.toLowerCase(),
-    depositChainId: specNumber(spec, 'DEPOSIT_CHAIN_ID'),
-    depositContractAddress: (spec.DEPOSIT_CONTRACT_ADDRESS ?? '').toLowerCase(),
-    spec,
-  }
-}
-
-function specNumber(spec: Readonly<Record<string, string>>, name: string): number {
-  const text = spec[name]
-  if (text === undefined || !/^\d+$/.test(text)) throw malformed(`the config/spec answer has no number ${name}`)
-  return toNumber(text)
+  return new HttpBeaconSource(nodes, limits, options.log)
 }
 
 class HttpBeaconSource implements BeaconSource {
   readonly #nodes: NodeGroup<ChainNode>
-  readonly #chain: BeaconChain
+  readonly #tables: WideTables
   readonly #log: Log
   readonly #blocks = new BlockCache()
-  readonly #sets = new ValidatorSets()
-  readonly #sszBlocks: boolean
+  #chain: BeaconChain | undefined
   #finalizedSlot = 0
-  #registrySize: number | undefined
   /** Blocks that are being fetched, by id: two askers share one download. */
   readonly #fetching = new Map<string, Promise<BeaconBlock | undefined>>()
 
-  constructor(nodes: NodeGroup<ChainNode>, chain: BeaconChain, log: Log) {
-    this.#nodes = nodes
-    this.#chain = chain
+  constructor(nodes: readonly ChainNode[], limits: NodeLimits, log: Log) {
+    const identify = async (node: ChainNode) => {
+      const chain = await askChain(node)
+      this.#chain ??= chain
+      return `genesis validators root ${chain.genesisValidatorsRoot}, deposit chain ${chain.depositChainId}`
+    }
+    this.#nodes = new NodeGroup({ nodes, limits, log, identify })
+    this.#tables = new WideTables(this.#nodes, limits.bodyBytesMax)
     this.#log = log
-    this.#sszBlocks = presetMatches(chain.spec)
   }
 
   async chain(): Promise<BeaconChain> {
+    this.#chain ??= await this.#nodes.ask(async (node) => this.#chain ?? askChain(node))
     return this.#chain
   }
 
   head(): Promise<BeaconHead> {
     return this.#nodes.ask(async (node) => {
-      const { data } = readHeader((await must(node, get('/eth/v1/beacon/headers/head'), 'a head')).body)
-      return { slot: toNumber(data.header.message.slot), root: data.root.toLowerCase() }
+      const { data } = await required(node, BEACON.getBlockHeader, { blockId: 'head' }, { what: 'a head' })
+      return { slot: data.header.message.slot, root: toHex(data.root) }
     })
   }
 
   async finalized(): Promise<FinalizedCheckpoint> {
+    const { slotsPerEpoch } = (await this.chain()).clock
     const { finalized } = await this.#nodes.ask(async (node) => {
-      const path = '/eth/v1/beacon/states/head/finality_checkpoints'
-      return readFinality((await must(node, get(path), 'finality')).body).data
+      const answer = await required(node, BEACON.getStateFinalityCheckpoints, { stateId: 'head' }, { what: 'finality' })
+      return answer.data
     })
-    const checkpoint = { epoch: toNumber(finalized.epoch), root: finalized.root.toLowerCase() }
-    this.#finalizedSlot = Math.max(this.#finalizedSlot, checkpoint.epoch * this.#chain.clock.slotsPerEpoch)
+    return this.#noteFinal({ epoch: finalized.epoch, root: toHex(finalized.root) }, slotsPerEpoch)
+  }
+
+  #noteFinal<Checkpoint extends FinalizedCheckpoint>(checkpoint: Checkpoint, slotsPerEpoch: number): Checkpoint {
+    this.#finalizedSlot = Math.max(this.#finalizedSlot, checkpoint.epoch * slotsPerEpoch)
     this.#blocks.markFinal(checkpoint.root)
     return checkpoint
   }
@@ -173,7 +96,7 @@ class HttpBeaconSource implements BeaconSource {
     const known = final ? this.#blocks.atFinalSlot(slot) : undefined
     if (known !== undefined) return known ?? undefined
     const block = await this.#fetchBlock(
-      String(slot),
+      slot,
       (found) => found.slot === slot,
       (node) => this.#isEmptySlot(node, slot),
     )
@@ -191,21 +114,21 @@ class HttpBeaconSource implements BeaconSource {
   }
 
   async #fetchBlock(
-    id: string,
+    blockId: string | number,
     isAsked: (block: BeaconBlock) => boolean,
     isEmpty: (node: ChainNode) => Promise<boolean>,
   ): Promise<BeaconBlock | undefined> {
+    const id = String(blockId)
     const running = this.#fetching.get(id)
     if (running !== undefined) return running
     const fetched = this.#nodes.ask(async (node) => {
-      const answer = await node.get(get(`/eth/v2/beacon/blocks/${id}`, this.#sszBlocks ? SSZ_OR_JSON : JSON_TYPE))
-      if (answer !== undefined) {
-        const block = await this.#decode(node, id, answer)
-        if (isAsked(block)) return block
-        throw node.fault('node_inconsistent', `answered block ${id} with ${block.root} of slot ${block.slot}`)
+      const block = await this.#askBlock(node, id)
+      if (block === undefined) {
+        if (await isEmpty(node)) return undefined
+        return missing(node, `block ${id}`)
       }
-      if (await isEmpty(node)) return undefined
-      throw node.fault('node_lagging', `does not have block ${id}`)
+      if (isAsked(block)) return block
+      throw node.fault('node_inconsistent', `answered block ${id} with ${block.root} of slot ${block.slot}`)
     })
     this.#fetching.set(id, fetched)
     try {
@@ -217,12 +140,11 @@ class HttpBeaconSource implements BeaconSource {
     }
   }
 
-  async #decode(node: ChainNode, id: string, { headers, body }: NodeAnswer): Promise<BeaconBlock> {
-    if (!isJson(headers)) return decodeBlock(parseFork(headers['eth-consensus-version']), body)
-    const { root, ...block } = decodeJsonBlock(body, this.#sszBlocks)
-    if (root !== undefined) return { ...block, root }
-    const answer = await must(node, get(`/eth/v1/beacon/blocks/${id}/root`), `the root of block ${id}`)
-    return { ...block, root: readRoot(answer.body).data.root.toLowerCase() }
+  async #askBlock(node: ChainNode, blockId: string): Promise<BeaconBlock | undefined> {
+    const { spec } = await this.chain()
+    if (!presetMatches(spec)) return askForeignBlock(node, blockId, specNumber(spec, 'SYNC_COMMITTEE_SIZE'))
+    const answer = await askRoute(node, BEACON.getBlockV2, { blockId }, { what: `block ${blockId}`, ssz: true })
+    return answer === undefined ? undefined : toBeaconBlock(answer.meta.version, answer.data)
   }
 
   /**
@@ -231,132 +153,90 @@ class HttpBeaconSource implements BeaconSource {
    * parent root does not continue the block before.
    */
   async #isEmptySlot(node: ChainNode, slot: number): Promise<boolean> {
-    const { data } = readSyncing((await must(node, get('/eth/v1/node/syncing'), 'its sync status')).body)
-    return toNumber(data.head_slot) > slot && (!data.is_syncing || this.#nodes.nodes.length === 1)
+    const { data } = await required(node, NODE.getSyncingStatus, undefined, { what: 'its sync status' })
+    return data.headSlot > slot && (!data.isSyncing || this.#nodes.nodes.length === 1)
   }
 
-  async validators(slot: number, set: ValidatorSet): Promise<ValidatorStates> {
-    const path = `/eth/v1/beacon/states/${slot}/validators`
-    const request = (ids: string) => post(path, ids === '[]' ? '{}' : `{"ids":${ids}}`)
-    return this.#table(slot, set, request, scanValidators)
+  validators(slot: number, set: ValidatorSet): Promise<ValidatorStates> {
+    return this.#tables.validators(slot, set)
   }
 
-  async balances(slot: number, set: ValidatorSet): Promise<Balances> {
-    const path = `/eth/v1/beacon/states/${slot}/validator_balances`
-    return this.#table(slot, set, (ids) => post(path, ids), scanBalances)
+  balances(slot: number, set: ValidatorSet): Promise<Balances> {
+    return this.#tables.balances(slot, set)
   }
 
   async attestationRewards(epoch: number, set: ValidatorSet): Promise<AttestationRewards> {
-    const path = `/eth/v1/beacon/rewards/attestations/${epoch}`
-    const slot = (epoch + 1) * this.#chain.clock.slotsPerEpoch
-    return this.#table(slot, set, (ids) => post(path, ids), scanAttestationRewards)
+    const { slotsPerEpoch } = (await this.chain()).clock
+    return this.#tables.attestationRewards(epoch, (epoch + 1) * slotsPerEpoch, set)
   }
 
-  /** Many members of a committee or none: the answer has at most a row per seat, so all are asked for when there are many ids. */
-  async syncRewards(blockRoot: string, set: ValidatorSet): Promise<SyncRewards> {
-    const { chunks, wanted } = this.#sets.prepare(set)
-    const ids = chunks.length === 1 && set.length <= SYNC_IDS_MAX ? (chunks[0] as string) : '[]'
-    const request = post(`/eth/v1/beacon/rewards/sync_committee/${blockRoot}`, ids)
-    return this.#nodes.ask(async (node) => {
-      const { body } = await must(node, request, `sync rewards of block ${blockRoot}`)
-      return scanSyncRewards([body], { wanted, rowsHint: set.length })
-    })
-  }
-
-  /** Asks about a set in as many requests as its size needs; answers are scanned where a fault still leads to the next node. */
-  async #table<Table>(
-    slot: number,
-    set: ValidatorSet,
-    request: (ids: string) => NodeRequest,
-    scan: (bodies: readonly Uint8Array[], options: { wanted: Uint8Array; rowsHint: number }) => Table,
-  ): Promise<Table> {
-    const { chunks, wanted } = this.#sets.prepare(set)
-    const askAll = set.length > IDS_PER_REQUEST_MAX && set.length > PART_TO_ASK_ALL * (await this.#sizeOfRegistry(slot))
-    return this.#nodes.ask(async (node) => {
-      const bodies: Uint8Array[] = []
-      for (const ids of askAll ? ['[]'] : chunks) {
-        bodies.push((await must(node, request(ids), `the state of slot ${slot}`)).body)
-      }
-      return scan(bodies, { wanted, rowsHint: set.length + 1 })
-    })
-  }
-
-  /** How many validators there are, found once by bisection: it only decides how to ask. */
-  async #sizeOfRegistry(slot: number): Promise<number> {
-    let low = 0
-    let high = INDEX_LIMIT
-    while (this.#registrySize === undefined) {
-      const step = Math.ceil((high - low) / SIZE_PROBES)
-      const probes = Uint32Array.from({ length: Math.ceil((high - low) / step) }, (_, i) => low + i * step)
-      const found = (await this.balances(slot, probes)).validatorIndex.at(-1)
-      if (found === undefined) this.#registrySize = low
-      else [low, high] = [found, Math.min(high, found + step)]
-      if (step === 1) this.#registrySize = low + 1
-    }
-    return this.#registrySize
+  syncRewards(blockRoot: string, set: ValidatorSet): Promise<SyncRewards> {
+    return this.#tables.syncRewards(blockRoot, set)
   }
 
   async identify(slot: number, pubkeys: readonly string[]): Promise<readonly ValidatorIdentity[]> {
     const found: ValidatorIdentity[] = []
     for (let from = 0; from < pubkeys.length; from += IDS_PER_REQUEST_MAX) {
-      const ids = pubkeys.slice(from, from + IDS_PER_REQUEST_MAX)
-      const request = post(`/eth/v1/beacon/states/${slot}/validators`, JSON.stringify({ ids }))
-      const answer = await this.#nodes.ask(async (node) => {
-        return readIdentities((await must(node, request, `the state of slot ${slot}`)).body).data
+      const validatorIds = pubkeys.slice(from, from + IDS_PER_REQUEST_MAX)
+      const asked = new Set(validatorIds)
+      const rows = await this.#nodes.ask(async (node) => {
+        const args = { stateId: slot, validatorIds }
+        return (await required(node, BEACON.postStateValidators, args, { what: `the state of slot ${slot}` })).data
       })
-      const asked = new Set(ids)
-      for (const { index, validator } of answer) {
-        const pubkey = validator.pubkey.toLowerCase()
-        const withdrawalCredentials = validator.withdrawal_credentials.toLowerCase()
-        if (asked.has(pubkey)) found.push({ index: toNumber(index), pubkey, withdrawalCredentials })
+      for (const { index, validator } of rows) {
+        const pubkey = toHex(validator.pubkey)
+        const withdrawalCredentials = toHex(validator.withdrawalCredentials)
+        if (asked.has(pubkey)) found.push({ index, pubkey, withdrawalCredentials })
       }
     }
     return found.sort((a, b) => a.index - b.index)
   }
 
-  pendingDeposits(slot: number): Promise<readonly PendingDeposit[]> {
-    const request = get(`/eth/v1/beacon/states/${slot}/pending_deposits`, SSZ_OR_JSON)
-    return this.#nodes.ask(async (node) => {
-      const { headers, body } = await must(node, request, `the state of slot ${slot}`)
-      if (!isJson(headers)) return decodePendingDeposits(body)
-      return readPendingDeposits(body).data.map((deposit) => ({
-        pubkey: deposit.pubkey.toLowerCase(),
-        withdrawalCredentials: deposit.withdrawal_credentials.toLowerCase(),
-        amountGwei: BigInt(deposit.amount),
-        signature: deposit.signature.toLowerCase(),
-        slot: toNumber(deposit.slot),
-      }))
+  async pendingDeposits(slot: number): Promise<readonly PendingDeposit[]> {
+    const { data } = await this.#nodes.ask((node) => {
+      const options = { what: `the state of slot ${slot}`, ssz: true }
+      return required(node, BEACON.getPendingDeposits, { stateId: slot }, options)
     })
+    return data.map((deposit) => ({
+      pubkey: toHex(deposit.pubkey),
+      withdrawalCredentials: toHex(deposit.withdrawalCredentials),
+      amountGwei: BigInt(deposit.amount),
+      signature: toHex(deposit.signature),
+      slot: deposit.slot,
+    }))
   }
 
-  proposerReward(blockRoot: string): Promise<ProposerReward> {
-    return this.#nodes.ask(async (node) => {
-      const answer = await must(
-        node,
-        get(`/eth/v1/beacon/rewards/blocks/${blockRoot}`),
-        `rewards of block ${blockRoot}`,
-      )
-      const { data } = readBlockRewards(answer.body)
-      return {
-        attestationsGwei: BigInt(data.attestations),
-        syncAggregateGwei: BigInt(data.sync_aggregate),
-        proposerSlashingsGwei: BigInt(data.proposer_slashings),
-        attesterSlashingsGwei: BigInt(data.attester_slashings),
-      }
+  async proposerReward(blockRoot: string): Promise<ProposerReward> {
+    const { data } = await this.#nodes.ask((node) => {
+      return required(node, BEACON.getBlockRewards, { blockId: blockRoot }, { what: `rewards of block ${blockRoot}` })
     })
+    return {
+      attestationsGwei: BigInt(data.attestations),
+      syncAggregateGwei: BigInt(data.syncAggregate),
+      proposerSlashingsGwei: BigInt(data.proposerSlashings),
+      attesterSlashingsGwei: BigInt(data.attesterSlashings),
+    }
   }
 
-  syncCommittee(epoch: number): Promise<Uint32Array> {
-    const slot = epoch * this.#chain.clock.slotsPerEpoch
-    return this.#nodes.ask(async (node) => {
-      const path = `/eth/v1/beacon/states/${slot}/sync_committees?epoch=${epoch}`
-      const { data } = readSyncCommittee((await must(node, get(path), `the state of slot ${slot}`)).body)
-      return Uint32Array.from(data.validators, toNumber)
+  async syncCommittee(epoch: number): Promise<Uint32Array> {
+    const stateId = epoch * (await this.chain()).clock.slotsPerEpoch
+    const { data } = await this.#nodes.ask((node) => {
+      return required(node, BEACON.getEpochSyncCommittees, { stateId, epoch }, { what: `the state of slot ${stateId}` })
     })
+    return Uint32Array.from(data.validators)
   }
 
   watch(onNews: (news: ChainNews) => void, signal: AbortSignal): Promise<void> {
-    return watchEvents({ nodes: this.#nodes.nodes, log: this.#log, onNews, signal })
+    const heard = (news: ChainNews): void => {
+      // Without the chain's clock nothing is known to be final yet.
+      if (news.kind === 'finalized' && this.#chain !== undefined) this.#noteFinal(news, this.#chain.clock.slotsPerEpoch)
+      onNews(news)
+    }
+    return watchEvents({ nodes: this.#nodes, log: this.#log, onNews: heard, signal })
+  }
+
+  status(): readonly NodeStatus[] {
+    return this.#nodes.status()
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -364,9 +244,12 @@ class HttpBeaconSource implements BeaconSource {
   }
 }
 
-/** A sync committee has 512 seats: beyond some hundreds of ids its whole answer is smaller than the question. */
-const SYNC_IDS_MAX = 256
-
-function isJson(headers: NodeAnswer['headers']): boolean {
-  return String(headers['content-type'] ?? '').includes('json')
+/** A block whose root cannot be computed here, with the root that the node says. */
+async function askForeignBlock(node: ChainNode, blockId: string, seats: number): Promise<BeaconBlock | undefined> {
+  const path = pathOf(BEACON.getBlockV2, { blockId })
+  const answer = await node.request({ method: 'GET', path, accept: 'application/json' })
+  if (answer === undefined) return undefined
+  const block = decodeForeignBlock(answer.body, seats)
+  const { data } = await required(node, BEACON.getBlockRoot, { blockId }, { what: `the root of block ${blockId}` })
+  return { ...block, root: toHex(data.root) }
 }

@@ -1,10 +1,8 @@
 import { VALIDATOR_STATUSES } from '../../schemas/events/beacon-epoch.ts'
 import type { AttestationRewards, Balances, SyncRewards, ValidatorStates } from '../ports/beacon-source.ts'
-import { TableScanner, type TableShape } from './scan.ts'
+import { type FieldTable, type ScannedColumns, TableScanner, type TableShape } from './scan.ts'
 
 // Answers that have a row per validator (ethereum/beacon-APIs, apis/beacon/states and apis/beacon/rewards).
-
-const INDEX = 'validatorIndex'
 
 export interface ScanOptions {
   /** A 1 at each index whose row is kept. */
@@ -12,80 +10,71 @@ export interface ScanOptions {
   readonly rowsHint: number
 }
 
-const VALIDATORS: TableShape = {
+/** Scans bodies of one kind, one after the other, into columns. Throws AppError `node_malformed`. */
+export type Scan<Table> = (bodies: readonly Uint8Array[], options: ScanOptions) => Table
+
+const VALIDATORS = {
   path: ['data'],
-  index: INDEX,
-  row: {
-    fields: {
-      index: { column: INDEX, type: 'u32' },
-      balance: { column: 'balanceGwei', type: 'i64' },
-      status: { column: 'status', type: { oneOf: VALIDATOR_STATUSES } },
-    },
-    nested: {
-      validator: {
-        fields: {
-          effective_balance: { column: 'effectiveBalanceEth', type: 'eth-u32' },
-          slashed: { column: 'slashed', type: 'bool-u8' },
-          activation_epoch: { column: 'activationEpoch', type: 'u64' },
-          exit_epoch: { column: 'exitEpoch', type: 'u64' },
-          withdrawable_epoch: { column: 'withdrawableEpoch', type: 'u64' },
-        },
-      },
-    },
+  fields: {
+    validatorIndex: { key: 'index', type: 'u32' },
+    balanceGwei: { key: 'balance', type: 'i64' },
+    status: { key: 'status', type: 'one-of-u8', texts: VALIDATOR_STATUSES },
+    effectiveBalanceEth: { key: 'effective_balance', in: 'validator', type: 'eth-u32' },
+    slashed: { key: 'slashed', in: 'validator', type: 'bool-u8' },
+    activationEpoch: { key: 'activation_epoch', in: 'validator', type: 'u64' },
+    exitEpoch: { key: 'exit_epoch', in: 'validator', type: 'u64' },
+    withdrawableEpoch: { key: 'withdrawable_epoch', in: 'validator', type: 'u64' },
   },
-}
+} as const
 
-const BALANCES: TableShape = {
+const BALANCES = {
   path: ['data'],
-  index: INDEX,
-  row: { fields: { index: { column: INDEX, type: 'u32' }, balance: { column: 'balanceGwei', type: 'i64' } } },
-}
+  fields: { validatorIndex: { key: 'index', type: 'u32' }, balanceGwei: { key: 'balance', type: 'i64' } },
+} as const
 
-const ATTESTATION_REWARDS: TableShape = {
+/** The ideal rewards are passed over. */
+const ATTESTATION_REWARDS = {
   path: ['data', 'total_rewards'],
-  index: INDEX,
-  row: {
-    fields: {
-      validator_index: { column: INDEX, type: 'u32' },
-      head: { column: 'headGwei', type: 'i64' },
-      target: { column: 'targetGwei', type: 'i64' },
-      source: { column: 'sourceGwei', type: 'i64' },
-      inactivity: { column: 'inactivityGwei', type: 'i64' },
-    },
+  fields: {
+    validatorIndex: { key: 'validator_index', type: 'u32' },
+    headGwei: { key: 'head', type: 'i64' },
+    targetGwei: { key: 'target', type: 'i64' },
+    sourceGwei: { key: 'source', type: 'i64' },
+    inactivityGwei: { key: 'inactivity', type: 'i64' },
   },
-}
+} as const
 
-const SYNC_REWARDS: TableShape = {
+const SYNC_REWARDS = {
   path: ['data'],
-  index: INDEX,
-  row: { fields: { validator_index: { column: INDEX, type: 'u32' }, reward: { column: 'syncGwei', type: 'i64' } } },
-}
+  fields: { validatorIndex: { key: 'validator_index', type: 'u32' }, syncGwei: { key: 'reward', type: 'i64' } },
+} as const
 
-function scanAll(shape: TableShape, bodies: readonly Uint8Array[], options: ScanOptions): TableScanner {
+function scanAll<Fields extends FieldTable>(
+  shape: TableShape<Fields>,
+  bodies: readonly Uint8Array[],
+  options: ScanOptions,
+): TableScanner<Fields> {
   const scanner = new TableScanner(shape, options)
   for (const body of bodies) scanner.scan(body)
   return scanner
 }
 
-/** Bodies of `POST states/{id}/validators`, one after the other. Throws AppError `node_malformed`, as the others do. */
-export function scanValidators(bodies: readonly Uint8Array[], options: ScanOptions): ValidatorStates {
-  return scanAll(VALIDATORS, bodies, options).sorted() as unknown as ValidatorStates
+function scanOf<Fields extends FieldTable>(shape: TableShape<Fields>): Scan<ScannedColumns<Fields>> {
+  return (bodies, options) => scanAll(shape, bodies, options).sorted()
 }
+
+/** Bodies of `POST states/{id}/validators`. */
+export const scanValidators: Scan<ValidatorStates> = scanOf(VALIDATORS)
 
 /** Bodies of `POST states/{id}/validator_balances`. */
-export function scanBalances(bodies: readonly Uint8Array[], options: ScanOptions): Balances {
-  return scanAll(BALANCES, bodies, options).sorted() as unknown as Balances
-}
+export const scanBalances: Scan<Balances> = scanOf(BALANCES)
 
-/** Bodies of `POST rewards/attestations/{epoch}`; the ideal rewards are passed over. */
-export function scanAttestationRewards(bodies: readonly Uint8Array[], options: ScanOptions): AttestationRewards {
-  return scanAll(ATTESTATION_REWARDS, bodies, options).sorted() as unknown as AttestationRewards
-}
+/** Bodies of `POST rewards/attestations/{epoch}`. */
+export const scanAttestationRewards: Scan<AttestationRewards> = scanOf(ATTESTATION_REWARDS)
 
 /** Bodies of `POST rewards/sync_committee/{id}`: some nodes write a row per seat, some one per validator; ours are summed. */
-export function scanSyncRewards(bodies: readonly Uint8Array[], options: ScanOptions): SyncRewards {
-  const rows = scanAll(SYNC_REWARDS, bodies, options).sortedWithRepeats() as unknown as SyncRewards
-  const { validatorIndex, syncGwei } = rows
+export const scanSyncRewards: Scan<SyncRewards> = (bodies, options) => {
+  const { validatorIndex, syncGwei } = scanAll(SYNC_REWARDS, bodies, options).sortedWithRepeats()
   let last = -1
   for (let i = 0; i < validatorIndex.length; i++) {
     if (last >= 0 && validatorIndex[last] === validatorIndex[i]) {

@@ -5,7 +5,6 @@ export interface EmbeddedMode {
   readonly eventLogFile: string
   readonly warehouseDirectory: string
   readonly jobsFile: string
-  readonly countersFile: string
 }
 
 export interface ServersMode {

@@ -16,11 +16,15 @@ export type DevnetMessage =
   /** The devnet ends because of an AppError. */
   | { readonly kind: 'failed'; readonly code: ErrorCode; readonly message: string }
 
-export interface DevnetProcess extends AsyncDisposable {
+/** Where a devnet listens. */
+export interface DevnetUrls {
   readonly beaconUrl: string
   readonly executionUrl: string
   /** JSON-RPC of the second chain, when there is one. */
   readonly secondExecutionUrl: string | undefined
+}
+
+export interface DevnetProcess extends DevnetUrls, AsyncDisposable {
   readonly genesisTimeSec: number
   /** Rejects when the devnet ends without having been asked to. */
   readonly ended: Promise<never>

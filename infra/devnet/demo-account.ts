@@ -12,7 +12,11 @@ export const DEMO_FEE_RATE = '0.1'
 export const DEMO_VALIDATORS: readonly number[] = [...Array.from({ length: 61 }, (_, number) => number), 256, 257, 258]
 
 /** Facts that give the devnet's account its token, validators and fee rate; appending them again changes nothing. */
-export function demoAccountFacts(genesisTimeSec: number, validatorNumbers: readonly number[]): readonly EncodedEvent[] {
+export function demoAccountFacts(
+  chain: string,
+  genesisTimeSec: number,
+  validatorNumbers: readonly number[],
+): readonly EncodedEvent[] {
   const time = formatInstant(genesisTimeSec)
   const pubkeys = validatorNumbers.map((number) => toHex(pubkeyOf(number)))
   const tokenHash = hashToken(DEMO_TOKEN)
@@ -25,8 +29,8 @@ export function demoAccountFacts(genesisTimeSec: number, validatorNumbers: reado
     }),
     encodeEvent(validatorsTracked, {
       ...fact,
-      id: `account.validators-tracked:${DEMO_ACCOUNT}:${pubkeys[0]}:${pubkeys.length}`,
-      data: { account: DEMO_ACCOUNT, pubkeys },
+      id: `account.validators-tracked:${chain}:${DEMO_ACCOUNT}:${pubkeys[0]}:${pubkeys.length}`,
+      data: { chain, account: DEMO_ACCOUNT, pubkeys },
     }),
     encodeEvent(tokenCreated, {
       ...fact,

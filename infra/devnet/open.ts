@@ -123,7 +123,7 @@ function openAnvilEngine(setup: EngineSetup): Promise<ListeningEngine> {
 /** Keeps every other devnet out of the directory, which is made when it is new. Throws AppError `usage` when one is in it. */
 function holdDirectory(directory: string): Disposable {
   mkdirSync(directory, { recursive: true })
-  return lockDirectory(directory)
+  return lockDirectory(directory, 'The devnet in this data folder')
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Consumer, EachBatchPayload, Kafka } from 'kafkajs'
 import { AppError } from '../../schemas/errors.ts'
+import { pause } from '../../schemas/wait.ts'
 import type { Offsets, StoredEvent } from '../ports/event-log.ts'
-import { pause } from '../wait.ts'
 import { committedMessages } from './kafka-committed.ts'
 import { isKafkaError, toAppError } from './kafka-errors.ts'
 import { toStoredEvent } from './kafka-messages.ts'

@@ -3,9 +3,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { AppError } from '../../schemas/errors.ts'
 import type { EncodedEvent, Topic } from '../../schemas/events/codec.ts'
 import { COMPACTED_TOPICS, type Position } from '../../schemas/events/envelope.ts'
+import { settledOrAborted } from '../../schemas/wait.ts'
 import type { ConsumeOptions, EventLog, Lease, Offsets, ReadOptions, StoredEvent } from '../ports/event-log.ts'
 import { inTransaction, openSqliteFile, withSqliteErrors } from '../sqlite-file.ts'
-import { settledOrAborted } from '../wait.ts'
 import { WakeUps } from '../wake-ups.ts'
 import { waitForFileLease } from './file-lease.ts'
 
@@ -24,6 +24,7 @@ const REFETCHABLE_TOPICS: ReadonlySet<Topic> = new Set<Topic>([
   'beacon.blocks',
   'beacon.epochs',
   'execution.blocks',
+  'execution.logs',
   'ingest.cursors',
   'dead-letters',
 ])

@@ -88,7 +88,7 @@ class Batch {
   async #exchange(calls: readonly RpcCall[]): Promise<ReadonlyMap<number, Answer>> {
     const questions = calls.map(({ method, params = [] }, id) => ({ jsonrpc: '2.0', id, method, params }))
     const body = JSON.stringify(questions.length === 1 ? questions[0] : questions)
-    const answer = await this.#node.get({ method: 'POST', path: '', accept: 'application/json', body })
+    const answer = await this.#node.request({ method: 'POST', path: '', accept: 'application/json', body })
     if (answer === undefined) throw this.#node.fault('node_unreachable', 'answered HTTP 404')
     return parseAnswers(answer.body)
   }

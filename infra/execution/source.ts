@@ -28,28 +28,26 @@ export interface ExecutionSourceOptions {
 }
 
 /**
- * Opens the JSON-RPC of one or more execution nodes. Throws AppError: `config` for an address that is none,
- * `node_unreachable` when no node answers, `node_inconsistent` when two are on different chains.
+ * Opens the JSON-RPC of one or more execution nodes; asks them nothing. Throws AppError `config` for an address that is none.
+ * A node of another chain than the first that answered is `node_inconsistent` at its first question.
  */
 export async function openExecutionSource(options: ExecutionSourceOptions): Promise<ExecutionSource> {
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
   const nodes = options.urls.map((url, i) => new ExecutionNode(`execution node ${i + 1}`, url, limits))
   const identify = async (node: ExecutionNode) => `chain ${await node.chainId()}`
   const group = new NodeGroup({ nodes, limits, log: options.log, identify })
-  try {
-    await group.open()
-    const chainId = await group.ask((node) => node.chainId())
-    return {
-      chainId: async () => chainId,
-      head: () => group.ask((node) => node.head()),
-      finalized: () => group.ask((node) => node.finalized()),
-      blockByNumber: (number) => group.ask((node) => node.blockByNumber(number)),
-      blockByHash: (hash) => group.ask((node) => node.blockByHash(hash)),
-      [Symbol.asyncDispose]: () => group[Symbol.asyncDispose](),
-    }
-  } catch (error) {
-    await group[Symbol.asyncDispose]()
-    throw error
+  let chainId: number | undefined
+  return {
+    chainId: async () => {
+      chainId ??= await group.ask((node) => node.chainId())
+      return chainId
+    },
+    head: () => group.ask((node) => node.head()),
+    finalized: () => group.ask((node) => node.finalized()),
+    blockByNumber: (number) => group.ask((node) => node.blockByNumber(number)),
+    blockByHash: (hash) => group.ask((node) => node.blockByHash(hash)),
+    status: () => group.status(),
+    [Symbol.asyncDispose]: () => group[Symbol.asyncDispose](),
   }
 }
 
@@ -59,8 +57,6 @@ export async function openExecutionSource(options: ExecutionSourceOptions): Prom
  */
 class ExecutionNode implements Askable {
   readonly #node: ChainNode
-  chainIdentity: string | undefined
-  restsUntilMs = 0
   /** False once the node has said that it does not know eth_getBlockReceipts. */
   #hasBlockReceipts = true
 

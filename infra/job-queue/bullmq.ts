@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { Queue } from 'bullmq'
 import { Redis } from 'ioredis'
+import { pause, untilAborted } from '../../schemas/wait.ts'
 import type { AddedJob, JobQueue, JobState, WorkOptions } from '../ports/job-queue.ts'
 import { withRedisErrors } from '../redis-errors.ts'
-import { pause, untilAborted } from '../wait.ts'
 import {
   addedOptions,
   requestedInputsKey,

@@ -1,7 +1,9 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import pRetry from 'p-retry'
 import { Pool } from 'undici'
 import { AppError, type ErrorCode, isNodeFault } from '../../schemas/errors.ts'
 import type { Log } from '../ports/log.ts'
+import type { NodeStatus } from '../ports/node-status.ts'
 
 /** What a node is allowed: each has a name in messages ("beacon node 2"), never its address. */
 export interface NodeLimits {
@@ -53,9 +55,6 @@ export class ChainNode implements AsyncDisposable {
   /** Some providers take their key as a query. */
   readonly #query: string
   readonly #authorization: string | undefined
-  /** What the chain of this node is told by; undefined until it was asked. */
-  chainIdentity: string | undefined
-  restsUntilMs = 0
 
   constructor(name: string, url: string, limits: NodeLimits) {
     this.name = name
@@ -74,7 +73,7 @@ export class ChainNode implements AsyncDisposable {
   }
 
   /** The answer of a 2xx, or undefined for 404: only the caller knows what a missing thing means. Throws AppError. */
-  async get(request: NodeRequest): Promise<NodeAnswer | undefined> {
+  async request(request: NodeRequest): Promise<NodeAnswer | undefined> {
     const { statusCode, headers, body } = await this.#send(request)
     if (statusCode >= 200 && statusCode < 300) return { headers, body }
     if (statusCode === 404) return undefined
@@ -96,24 +95,39 @@ export class ChainNode implements AsyncDisposable {
     }
   }
 
-  /** The stream of a long answer (server-sent events) as pieces of bytes; ends with it, throws AppError when it breaks. */
-  async *stream(path: string, silenceMs: number, signal: AbortSignal): AsyncGenerator<Uint8Array> {
-    try {
-      const request = { method: 'GET', path, accept: 'text/event-stream' } as const
-      const answer = await this.#pool.request({
-        ...request,
+  /**
+   * Opens a long answer (server-sent events): resolves when the node has begun it, then gives its pieces of bytes and ends with
+   * it. Throws AppError when it is refused or breaks.
+   */
+  async stream(path: string, silenceMs: number, signal: AbortSignal): Promise<AsyncGenerator<Uint8Array>> {
+    const answer = await this.#streamed(signal, () =>
+      this.#pool.request({
+        method: 'GET',
         path: this.#fullPath(path),
-        headers: this.#headers(request),
+        headers: this.#headers({ accept: 'text/event-stream' }),
         bodyTimeout: silenceMs,
         signal,
-      })
-      if (answer.statusCode !== 200) {
-        await answer.body.dump()
-        throw this.fault('node_unreachable', `has no event stream (HTTP ${answer.statusCode})`)
-      }
-      for await (const piece of answer.body) yield piece as Uint8Array
+      }),
+    )
+    if (answer.statusCode === 200) return this.#pieces(answer.body, signal)
+    await answer.body.dump()
+    throw this.fault('node_unreachable', `has no event stream (HTTP ${answer.statusCode})`)
+  }
+
+  async *#pieces(body: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+    const pieces = body[Symbol.asyncIterator]()
+    for (;;) {
+      const { done, value } = await this.#streamed(signal, () => pieces.next())
+      if (done === true) return
+      yield value
+    }
+  }
+
+  async #streamed<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await work()
     } catch (error) {
-      if (signal.aborted || error instanceof AppError) throw error
+      if (signal.aborted) throw error
       throw this.fault('node_unreachable', `ended its event stream (${reasonOf(error)})`)
     }
   }
@@ -171,18 +185,26 @@ export function withoutUrls(text: string): string {
   return text.replace(/[a-z]+:\/\/\S+/gi, '(address)')
 }
 
+/** A node that a group asks; its name is the one in messages. */
 export interface Askable extends AsyncDisposable {
   readonly name: string
-  chainIdentity: string | undefined
+}
+
+interface Member<Node> {
+  readonly node: Node
   restsUntilMs: number
+  /** Resolves when the node is known to be on the group's chain; undefined while nobody has asked. */
+  identified: Promise<void> | undefined
+  status: NodeStatus
 }
 
 /**
  * The main node and its fallbacks. A question is tried on the main node with growing waits, then on the next one. A node that
  * failed rests: others are asked first for a while, so that a dead main node does not cost its timeout on every question.
+ * Nothing is asked before the first question; which chain a node is on is found out when it answers for the first time.
  */
 export class NodeGroup<Node extends Askable> implements AsyncDisposable {
-  readonly nodes: readonly Node[]
+  readonly #members: readonly Member<Node>[]
   readonly #limits: NodeLimits
   readonly #log: Log
   readonly #identify: (node: Node) => Promise<string>
@@ -195,48 +217,65 @@ export class NodeGroup<Node extends Askable> implements AsyncDisposable {
     /** Text that is equal for all nodes of one chain. */
     readonly identify: (node: Node) => Promise<string>
   }) {
-    this.nodes = options.nodes
+    this.#members = options.nodes.map((node) => {
+      return { node, restsUntilMs: 0, identified: undefined, status: { name: node.name, state: 'unknown' } }
+    })
     this.#limits = options.limits
     this.#log = options.log
     this.#identify = options.identify
   }
 
+  get nodes(): readonly Node[] {
+    return this.#members.map(({ node }) => node)
+  }
+
+  /** What is known of each node from the questions so far; asks nothing. */
+  status(): readonly NodeStatus[] {
+    return this.#members.map(({ status }) => status)
+  }
+
   /** Asks in turn until one answers. The question throws AppErrors of a node fault; others end it at once. */
   async ask<Answer>(question: (node: Node) => Promise<Answer>): Promise<Answer> {
     let last: AppError | undefined
-    for (const node of this.#inOrder()) {
+    for (const member of this.#inOrder()) {
       try {
-        return await this.#askOne(node, question)
+        const answer = await this.#askOne(member, question)
+        noteState(member, 'up')
+        return answer
       } catch (error) {
         if (!isNodeFault(error)) throw error
-        last = named(node.name, error)
-        // Being behind is no reason to be passed over for everything else.
-        if (error.code !== 'node_lagging') node.restsUntilMs = Date.now() + this.#limits.restMs
-        if (this.nodes.length > 1) this.#log.warn({ code: error.code }, `${last.message}; asking another node`)
+        last = named(member.node.name, error)
+        // Being behind is no reason to be passed over for everything else: the node is there.
+        if (error.code === 'node_lagging') noteState(member, 'up')
+        else {
+          member.restsUntilMs = Date.now() + this.#limits.restMs
+          noteState(member, 'away', error.code)
+        }
+        if (this.#members.length > 1) this.#log.warn({ code: error.code }, `${last.message}; asking another node`)
       }
     }
     throw last ?? new AppError('config', 'no node is configured')
   }
 
-  #inOrder(): readonly Node[] {
-    if (this.nodes.length === 1) return this.nodes
+  #inOrder(): readonly Member<Node>[] {
+    if (this.#members.length === 1) return this.#members
     const now = Date.now()
-    const ready = this.nodes.filter((node) => node.restsUntilMs <= now)
-    return [...ready, ...this.nodes.filter((node) => node.restsUntilMs > now)]
+    const ready = this.#members.filter((member) => member.restsUntilMs <= now)
+    return [...ready, ...this.#members.filter((member) => member.restsUntilMs > now)]
   }
 
   /** The first try goes without ceremony: hundreds of questions a second succeed at once. */
-  async #askOne<Answer>(node: Node, question: (node: Node) => Promise<Answer>): Promise<Answer> {
+  async #askOne<Answer>(member: Member<Node>, question: (node: Node) => Promise<Answer>): Promise<Answer> {
     const attempt = async () => {
-      if (node.chainIdentity === undefined) await this.check(node)
-      return question(node)
+      await this.#identified(member)
+      return question(member.node)
     }
     try {
       return await attempt()
     } catch (error) {
       if (!isNodeFault(error) || !error.retryable || this.#limits.attemptsPerNode < 2) throw error
     }
-    await waitMs(this.#limits.retryDelayMs)
+    await wait(this.#limits.retryDelayMs)
     return pRetry(attempt, {
       retries: this.#limits.attemptsPerNode - 2,
       minTimeout: this.#limits.retryDelayMs * 2,
@@ -246,55 +285,42 @@ export class NodeGroup<Node extends Askable> implements AsyncDisposable {
     })
   }
 
-  /** Learns the node's chain; throws `node_inconsistent` when it is another one than that of the nodes before. */
+  /** Resolves when the node is on the group's chain; throws `node_inconsistent` when it is on another one. */
   async check(node: Node): Promise<void> {
-    const identity = await this.#identify(node)
-    this.#identity ??= identity
-    if (identity !== this.#identity) {
-      throw new AppError('node_inconsistent', `${node.name} is on another chain (${identity}) than ${this.#identity}`)
-    }
-    node.chainIdentity = identity
+    const member = this.#members.find((one) => one.node === node)
+    if (member !== undefined) await this.#identified(member)
   }
 
-  /** Checks all nodes that answer; throws when none does, or when two are on different chains. */
-  async open(): Promise<void> {
-    let answered = false
-    let last: unknown
-    for (const node of this.nodes) {
-      try {
-        await this.#askOne(node, async () => undefined)
-        answered = true
-      } catch (error) {
-        if (!isNodeFault(error) || error.code === 'node_inconsistent') throw error
-        last = error
-        node.restsUntilMs = Date.now() + this.#limits.restMs
-        this.#log.warn({ code: error.code }, named(node.name, error).message)
-      }
-    }
-    if (!answered) throw last ?? new AppError('config', 'no node is configured')
+  /** Questions that come while the node is being identified wait for that one answer. */
+  #identified(member: Member<Node>): Promise<void> {
+    member.identified ??= this.#learnChain(member.node).catch((error: unknown) => {
+      member.identified = undefined
+      throw error
+    })
+    return member.identified
+  }
+
+  async #learnChain(node: Node): Promise<void> {
+    const identity = await this.#identify(node)
+    this.#identity ??= identity
+    if (identity === this.#identity) return
+    throw new AppError('node_inconsistent', `${node.name} is on another chain (${identity}) than ${this.#identity}`)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all(this.nodes.map((node) => node[Symbol.asyncDispose]()))
+    await Promise.all(this.#members.map(({ node }) => node[Symbol.asyncDispose]()))
   }
+}
+
+function noteState(member: Member<Askable>, state: 'up' | 'away', fault?: ErrorCode): void {
+  const { status } = member
+  if (status.state === state && status.fault === fault) return
+  const since = status.state === state ? (status.since ?? Date.now()) : Date.now()
+  member.status = { name: status.name, state, since, ...(fault === undefined ? {} : { fault }) }
 }
 
 /** What reads an answer does not know whose it is. */
 function named(name: string, error: AppError): AppError {
   if (error.message.startsWith(name)) return error
   return new AppError(error.code, `${name}: ${error.message}`, { retryable: error.retryable, cause: error.cause })
-}
-
-/** Resolves after the time, or at once when the signal aborts. */
-export function waitMs(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal?.aborted) return resolve()
-    const end = () => {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', end)
-      resolve()
-    }
-    const timer = setTimeout(end, ms)
-    signal?.addEventListener('abort', end)
-  })
 }

@@ -1,7 +1,8 @@
 import type { ChainClock } from '../../schemas/eth/time.ts'
 import type { ColumnsOf } from '../../schemas/events/codec.ts'
+import type { NodeStatus } from './node-status.ts'
 
-/** What the node says of its chain; read once at start, never assumed. */
+/** What the node says of its chain; read once, never assumed. */
 export interface BeaconChain {
   readonly clock: ChainClock
   readonly genesisValidatorsRoot: string
@@ -39,6 +40,8 @@ export interface BeaconBlock {
     readonly address: string
     readonly amountGwei: bigint
   }[]
+  /** Bit per seat of the sync committee (bit i is `byte i >> 3`, `1 << (i & 7)`): who signed. Empty before Altair. */
+  readonly syncBits: Uint8Array
   /** Validators that the block's slashings name, ascending; who among them was slashable only the state tells. */
   readonly accusedIndices: readonly number[]
 }
@@ -96,7 +99,11 @@ export interface PendingDeposit {
  */
 export type ValidatorSet = Uint32Array
 
-export type ChainNews = 'head' | 'finality'
+/** What a node announces. After a `gap` something may have been missed: whoever relies on the news has to ask. */
+export type ChainNews =
+  | ({ readonly kind: 'head' } & BeaconHead)
+  | ({ readonly kind: 'finalized' } & FinalizedCheckpoint)
+  | { readonly kind: 'gap' }
 
 /**
  * What ingest needs of a beacon node, nothing more. Any node with the standard Beacon API serves.
@@ -108,6 +115,7 @@ export type ChainNews = 'head' | 'finality'
  * Not the implementer's job: deciding whether a missing row is right; waiting for a node that is down for long.
  */
 export interface BeaconSource extends AsyncDisposable {
+  /** Asked at the first use, then remembered. */
   chain(): Promise<BeaconChain>
   head(): Promise<BeaconHead>
   finalized(): Promise<FinalizedCheckpoint>
@@ -132,8 +140,10 @@ export interface BeaconSource extends AsyncDisposable {
   /** Indices of the sync committee that serves in an epoch, one per seat; from Altair on. */
   syncCommittee(epoch: number): Promise<Uint32Array>
   /**
-   * Calls `onNews` whenever the node announces a head or finality, and with both after a gap; reconnects by itself, until
-   * the signal aborts. News may be lost or come late: look on your own too.
+   * Calls `onNews` with every head and finalized checkpoint that a node announces, and with a gap whenever it has begun to
+   * listen; reconnects by itself, until the signal aborts. News may be lost or come late: look on your own too.
    */
   watch(onNews: (news: ChainNews) => void, signal: AbortSignal): Promise<void>
+  /** How the nodes are, as far as questions have shown it. */
+  status(): readonly NodeStatus[]
 }

@@ -1,5 +1,6 @@
 import type { ExecutionHeaderFields, TransactionColumns } from '../../schemas/events/execution-block.ts'
 import type { LogColumns } from '../../schemas/events/execution-logs.ts'
+import type { NodeStatus } from './node-status.ts'
 
 /** What names a block and ties it to the one before. */
 export interface BlockReference {
@@ -26,6 +27,7 @@ export interface ExecutionBlock {
  * Not promised: that two answers are of one chain (a reorg may lie between them): parent hashes have to be compared.
  */
 export interface ExecutionSource extends AsyncDisposable {
+  /** Asked at the first use, then remembered. */
   chainId(): Promise<number>
   /** The newest block. */
   head(): Promise<BlockReference>
@@ -34,4 +36,6 @@ export interface ExecutionSource extends AsyncDisposable {
   /** The block of the canonical chain; undefined while there is none of this number. */
   blockByNumber(number: number): Promise<ExecutionBlock | undefined>
   blockByHash(hash: string): Promise<ExecutionBlock>
+  /** How the nodes are, as far as questions have shown it. */
+  status(): readonly NodeStatus[]
 }

@@ -16,6 +16,12 @@ export type QueryParams = Readonly<
   Record<string, string | number | bigint | boolean | readonly (string | number | bigint)[]>
 >
 
+/** What answers need of the warehouse. */
+export interface WarehouseReader {
+  /** All rows of a SELECT with `{name:Type}` parameters; at most `rowsMax` of the adapter, beyond that it throws. */
+  query<Row>(sql: string, params?: QueryParams): Promise<Row[]>
+}
+
 /**
  * The projection of the log that is asked questions: ClickHouse, in-process or over HTTP.
  *
@@ -23,11 +29,16 @@ export type QueryParams = Readonly<
  * into the text; 64-bit and wider integers come back as decimal strings.
  * Not promised: transactions over several inserts, uniqueness (tables keep the newest version of a key: read with FINAL).
  */
-export interface Warehouse extends AsyncDisposable {
+export interface Warehouse extends WarehouseReader, AsyncDisposable {
+  /** Name of the database that the tables lie in: what another one names it by. */
+  readonly database: string
+  /**
+   * Another database of the same engine, created when it is missing: tables of both can exchange partitions. To be disposed
+   * before this one.
+   */
+  beside(database: string): Promise<Warehouse>
   /** Inserts one block of columns. Column types are those of the table. */
   insert(table: string, columns: InsertColumns): Promise<void>
-  /** All rows of a SELECT with `{name:Type}` parameters; at most `rowsMax` of the adapter, beyond that it throws. */
-  query<Row>(sql: string, params?: QueryParams): Promise<Row[]>
   /** A statement without result: DDL, or INSERT … SELECT. */
   command(sql: string, params?: QueryParams): Promise<void>
 }

@@ -14,7 +14,6 @@ export type ClientConnection = NonNullable<ClickHouseClientConfigOptions['connec
 
 export interface EngineOptions {
   readonly directory: string
-  readonly database: string
   /** Above it the engine refuses queries; the whole process counts, JavaScript's heap too. */
   readonly memoryBytesMax: number
   readonly threads: number
@@ -24,32 +23,49 @@ export interface EngineOptions {
 const PARTS_TO_THROW = 10_000
 const MARK_CACHE_BYTES = 64 * 1024 * 1024
 
+/** ClickHouse inside this process. */
+export interface ChdbEngine extends AsyncDisposable {
+  /** A connection of @clickhouse/client to one of its databases, created when it is missing. */
+  connect(database: string): Promise<ClientConnection>
+}
+
 /**
- * ClickHouse inside this process, as a connection of @clickhouse/client.
- *
- * One engine connection runs one statement at a time, so there are three: inserts, commands and queries do not wait for
- * each other. Each has a queue here because a waiting statement would block one of Node's four pool threads.
+ * Starts the engine. One of its connections runs one statement at a time, so each database has three: inserts, commands and
+ * queries do not wait for each other. Each has a queue here because a waiting statement would block one of Node's four pool
+ * threads. Its connections are closed before it is disposed.
  * Throws AppError `usage` when the directory, or the engine of this process, is taken.
  */
-export async function openChdbConnection(options: EngineOptions): Promise<ClientConnection> {
+export async function openChdbEngine(options: EngineOptions): Promise<ChdbEngine> {
   mkdirSync(options.directory, { recursive: true })
   const lock = lockDirectory(options.directory)
-  try {
-    return await connect(options, lock)
-  } catch (error) {
-    lock[Symbol.dispose]()
-    throw error
+  const path = join(options.directory, 'store')
+  const configFile = writeEngineConfig(options)
+  // A closed engine of this process needs until here to let go of its directory.
+  await drainPending()
+  let connections = 0
+  return {
+    connect: (database) => connect({ options, path, configFile, database, number: connections++ }),
+    async [Symbol.asyncDispose]() {
+      await drainPending()
+      lock[Symbol.dispose]()
+    },
   }
 }
 
-async function connect(options: EngineOptions, lock: Disposable): Promise<ClientConnection> {
-  const path = join(options.directory, 'store')
-  // A closed engine of this process needs until here to let go of its directory.
-  await drainPending()
-  const inserts = openSession(path, writeEngineConfig(options))
-  const start = startStatements(options)
+interface Connecting {
+  readonly options: EngineOptions
+  readonly path: string
+  readonly configFile: string
+  readonly database: string
+  /** Connections insert through files of their own. */
+  readonly number: number
+}
+
+async function connect({ options, path, configFile, database, number }: Connecting): Promise<ClientConnection> {
+  const inserts = openSession(path, configFile)
+  const start = startStatements(options, database)
   try {
-    await inserts.queryAsync(`CREATE DATABASE IF NOT EXISTS ${options.database}`)
+    await inserts.queryAsync(`CREATE DATABASE IF NOT EXISTS ${database}`)
     for (const statement of start) await inserts.queryAsync(statement)
   } catch (error) {
     inserts.close()
@@ -59,7 +75,7 @@ async function connect(options: EngineOptions, lock: Disposable): Promise<Client
   const runInsert = createLane()
   const commands = await openStatementConnection(path, start)
   const queries = await openStatementConnection(path, start)
-  const file = resolve(options.directory, 'insert.bytes')
+  const file = resolve(options.directory, `insert-${number}.bytes`)
 
   return {
     ping: () => commands.run({ query: 'SELECT 1' }, (connection) => connection.ping({ select: true })),
@@ -79,7 +95,6 @@ async function connect(options: EngineOptions, lock: Disposable): Promise<Client
       await Promise.all([runInsert(async () => {}), commands.close(), queries.close()])
       inserts.close()
       await drainPending()
-      lock[Symbol.dispose]()
     },
   }
 }
@@ -138,7 +153,7 @@ async function openStatementConnection(path: string, start: readonly string[]): 
 }
 
 /** What every engine connection is told first. A server has such limits in its user's profile. */
-function startStatements({ database, memoryBytesMax, threads }: EngineOptions): string[] {
+function startStatements({ memoryBytesMax, threads }: EngineOptions, database: string): string[] {
   const memoryBytes = Math.floor(memoryBytesMax / 2)
   // Without implicit_select the engine refuses what a server refuses: `1 + 1` is no statement.
   return [`USE ${database}`, `SET max_threads = ${threads}, max_memory_usage = ${memoryBytes}, implicit_select = 0`]

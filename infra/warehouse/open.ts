@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { type ClickHouseClient, ClickHouseLogLevel, createClient } from '@clickhouse/client'
 import { AppError } from '../../schemas/errors.ts'
 import type { InsertColumns, QueryParams, Warehouse } from '../ports/warehouse.ts'
-import { openChdbConnection } from './chdb-connection.ts'
+import { openChdbEngine } from './chdb-connection.ts'
 import { blockRows, encodeNativeBlock, sliceColumns } from './native.ts'
 import { toWarehouseError } from './warehouse-error.ts'
 
@@ -60,21 +60,51 @@ export async function openWarehouse(location: WarehouseLocation, limits: Warehou
   if (!IDENTIFIER.test(database)) {
     throw new AppError('config', `The warehouse database is a name like ${DATABASE_DEFAULT}: letters, digits, _.`)
   }
-  const client = 'url' in location ? await openServer(location, database) : await openDirectory(location, database)
-  return createWarehouse(client, limits.rowsMax ?? ROWS_MAX_DEFAULT)
+  const rowsMax = limits.rowsMax ?? ROWS_MAX_DEFAULT
+  const engine = 'url' in location ? openServer(location) : await openDirectory(location)
+  try {
+    return await openDatabase({ engine, rowsMax, closing: () => engine[Symbol.asyncDispose]() }, database)
+  } catch (error) {
+    await engine[Symbol.asyncDispose]()
+    throw error
+  }
 }
 
-async function openDirectory(location: WarehouseDirectory, database: string): Promise<ClickHouseClient> {
-  const connection = await openChdbConnection({
+/** Where databases are: each gets a client of its own. */
+interface Engine extends AsyncDisposable {
+  connect(database: string): Promise<ClickHouseClient>
+}
+
+interface Opening {
+  readonly engine: Engine
+  readonly rowsMax: number
+  /** What else ends with the warehouse. */
+  readonly closing: () => PromiseLike<void>
+}
+
+async function openDatabase(opening: Opening, database: string): Promise<Warehouse> {
+  const client = await opening.engine.connect(database)
+  return createWarehouse({ ...opening, client, database })
+}
+
+async function openDirectory(location: WarehouseDirectory): Promise<Engine> {
+  const engine = await openChdbEngine({
     directory: location.directory,
-    database,
     memoryBytesMax: Math.floor(location.memoryBytesMax ?? MEMORY_BYTES_MAX_DEFAULT),
     threads: location.threads ?? availableParallelism(),
   })
-  return createClient({ connection, clickhouse_settings: SETTINGS, log: { level: ClickHouseLogLevel.OFF } })
+  return {
+    connect: async (database) =>
+      createClient({
+        connection: await engine.connect(database),
+        clickhouse_settings: SETTINGS,
+        log: { level: ClickHouseLogLevel.OFF },
+      }),
+    [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose](),
+  }
 }
 
-async function openServer(location: WarehouseServer, database: string): Promise<ClickHouseClient> {
+function openServer(location: WarehouseServer): Engine {
   if (!URL.canParse(location.url) || !/^https?:/.test(location.url)) {
     throw new AppError('config', 'The warehouse address is a URL like http://127.0.0.1:8123.')
   }
@@ -94,21 +124,28 @@ async function openServer(location: WarehouseServer, database: string): Promise<
       // The client's own log prints addresses and parameters; failures are thrown anyway.
       log: { level: ClickHouseLogLevel.OFF },
     })
-  const first = toClient('default')
-  try {
-    // A user without the right to create databases can still use one that is there.
-    const found = await first.query({
-      query: 'SELECT 1 FROM system.databases WHERE name = {database:String}',
-      query_params: { database },
-      format: 'JSONEachRow',
-    })
-    if ((await found.json()).length === 0) await first.command({ query: `CREATE DATABASE IF NOT EXISTS ${database}` })
-  } catch (error) {
-    throw toWarehouseError(error)
-  } finally {
-    await first.close()
+  return {
+    async connect(database) {
+      const first = toClient('default')
+      try {
+        // A user without the right to create databases can still use one that is there.
+        const found = await first.query({
+          query: 'SELECT 1 FROM system.databases WHERE name = {database:String}',
+          query_params: { database },
+          format: 'JSONEachRow',
+        })
+        if ((await found.json()).length === 0) {
+          await first.command({ query: `CREATE DATABASE IF NOT EXISTS ${database}` })
+        }
+      } catch (error) {
+        throw toWarehouseError(error)
+      } finally {
+        await first.close()
+      }
+      return toClient(database)
+    },
+    [Symbol.asyncDispose]: () => Promise.resolve(),
   }
-  return toClient(database)
 }
 
 function toTlsOptions(tls: NonNullable<WarehouseServer['tls']>) {
@@ -116,7 +153,10 @@ function toTlsOptions(tls: NonNullable<WarehouseServer['tls']>) {
 }
 
 /** The one code path above both connections. */
-function createWarehouse(client: ClickHouseClient, rowsMax: number): Warehouse {
+function createWarehouse(
+  opened: Opening & { readonly client: ClickHouseClient; readonly database: string },
+): Warehouse {
+  const { client, database, engine, rowsMax } = opened
   let closing: Promise<void> | undefined
   const typesOfTable = new Map<string, Readonly<Record<string, string>>>()
 
@@ -161,12 +201,16 @@ function createWarehouse(client: ClickHouseClient, rowsMax: number): Warehouse {
       for await (const _ of stream);
     } catch (error) {
       typesOfTable.delete(table)
-
       throw toWarehouseError(error)
     }
   }
 
   return {
+    database,
+    beside(other) {
+      if (!IDENTIFIER.test(other)) throw new AppError('warehouse', 'A database name is letters, digits and _.')
+      return openDatabase({ engine, rowsMax, closing: () => Promise.resolve() }, other)
+    },
     async insert(table: string, columns: InsertColumns) {
       if (!IDENTIFIER.test(table)) throw new AppError('warehouse', 'A table name is letters, digits and _.')
       const names = Object.keys(columns)
@@ -188,7 +232,7 @@ function createWarehouse(client: ClickHouseClient, rowsMax: number): Warehouse {
       }
     },
     [Symbol.asyncDispose]() {
-      closing ??= client.close()
+      closing ??= client.close().then(opened.closing)
       return closing
     },
   }

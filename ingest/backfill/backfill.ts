@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import type { BeaconBlock, BeaconSource } from '../../infra/ports/beacon-source.ts'
-import type { EventLog } from '../../infra/ports/event-log.ts'
 import type { ExecutionSource } from '../../infra/ports/execution-source.ts'
 import type { Log } from '../../infra/ports/log.ts'
 import { AppError } from '../../schemas/errors.ts'
@@ -12,15 +11,21 @@ import {
   lastSlotOfEpoch,
   parseDay,
 } from '../../schemas/eth/time.ts'
-import type { EncodedEvent } from '../../schemas/events/codec.ts'
-import { blockEvents, hasExecutionBlock, missedSlotEvents } from '../beacon-head/head-log.ts'
-import { Cursor } from '../cursors.ts'
+import {
+  beaconBlockEvents,
+  hasExecutionBlock,
+  missedSlotEvents,
+  type NamedChain,
+  timeOfSlot,
+} from '../beacon-head/block-events.ts'
+import { type ChainLog, Cursor } from '../cursor.ts'
 import type { BuiltEpoch } from '../epochs/epoch-events.ts'
 import { EPOCHS_AHEAD } from '../epochs/epoch-follower.ts'
 import { EpochPipeline } from '../epochs/epoch-pipeline.ts'
 import { TrackedValidators } from '../epochs/tracked-validators.ts'
+import { HEAD_TOPICS, type HeadEvents, joinHeadEvents } from '../head/head-chain.ts'
 import { inOrder } from '../in-order.ts'
-import { withPatience } from '../retry.ts'
+import { retryWithBackoff } from '../retry.ts'
 
 const DIGEST_CHARACTERS = 16
 /** Execution blocks that are read at once. */
@@ -69,11 +74,9 @@ function parseEnd(option: string, text: string, clock: ChainClock): { readonly f
   return { first: epochOf(clock, firstSlotOfDay(clock, day)), last: epochOf(clock, nextDaySlot) }
 }
 
-export interface BackfillOptions {
+export interface BackfillOptions extends ChainLog {
   readonly beacon: BeaconSource
   readonly execution: ExecutionSource
-  readonly eventLog: EventLog
-  readonly network: string
   readonly log: Log
   readonly concurrency?: number
   /** Epochs of the range that are in the log. */
@@ -84,47 +87,51 @@ export interface BackfillOptions {
 /**
  * Ingests finalized epochs of the past with their blocks, for all validators that are tracked now; goes on where an earlier
  * run of the same range for the same validators was interrupted. Resolves when the range is in the log or the signal
- * aborts. Throws AppError `usage` for a range that is not final, or lies before Altair.
+ * aborts. Throws AppError `usage` for a range that is not final, or lies before Altair, `config` when the log tells of another
+ * chain of this name, `lease_lost` when another process writes.
  */
 export async function backfill(options: BackfillOptions, range: EpochRange, signal: AbortSignal): Promise<void> {
-  const patience = { log: options.log, signal, what: 'the backfill', firstMs: options.outageWaitMs }
-  const run = await withPatience(patience, () => openBackfill(options, range, signal))
-  if (run !== undefined) await withPatience(patience, run)
+  const what = `the backfill of ${options.chain}`
+  const retry = { log: options.log, signal, what, firstMs: options.outageWaitMs }
+  const run = await retryWithBackoff(retry, () => openBackfill(options, range, signal))
+  if (run !== undefined) await retryWithBackoff(retry, run)
 }
 
 async function openBackfill(options: BackfillOptions, range: EpochRange, signal: AbortSignal) {
-  const { beacon, eventLog, network, onProgress } = options
+  const { beacon, writer, onProgress, concurrency = EPOCHS_AHEAD } = options
   const { fromEpoch, toEpoch } = range
   const chain = await beacon.chain()
+  const named = { name: options.chain, clock: chain.clock }
   const checkpoint = await beacon.finalized()
-  if (toEpoch >= checkpoint.epoch) {
-    const last = checkpoint.epoch - 1
-    throw new AppError(
-      'usage',
-      `epoch ${toEpoch} is not final yet: ${last < 0 ? 'no epoch is' : `the last final one is ${last} (--to epoch:${last})`}.`,
-    )
-  }
-  const tracked = await TrackedValidators.open({ beacon, eventLog, chain }, signal)
+  refuseUnfinal(toEpoch, checkpoint.epoch)
+  const tracked = await TrackedValidators.open({ ...options, clock: chain.clock }, signal)
   const { pubkeys } = await tracked.refresh(firstSlotOfEpoch(chain.clock, checkpoint.epoch), signal)
-  const cursor = new Cursor(eventLog, `backfill:${fromEpoch}:${toEpoch}:${digestOf(pubkeys)}`, chain)
+  const name = `backfill:${fromEpoch}:${toEpoch}:${digestOf(pubkeys)}`
+  const cursor = new Cursor({ ...options, name, identity: chain.genesisValidatorsRoot })
   let next = (await cursor.read(signal))?.next ?? fromEpoch
-  const concurrency = options.concurrency ?? EPOCHS_AHEAD
-  const pipeline = new EpochPipeline({ beacon, chain, tracked, network, concurrency })
-  const tell = () => onProgress?.({ done: next - fromEpoch, total: toEpoch - fromEpoch + 1 })
-  const take = async (built: BuiltEpoch) => {
-    const { execution, logs, beacon: blocks } = await eventsOfBlocks(options, built)
-    await eventLog.append('execution.logs', logs)
-    await eventLog.append('execution.blocks', execution)
-    await eventLog.append('beacon.blocks', blocks)
-    await eventLog.append('beacon.epochs', built.events)
+  const pipeline = new EpochPipeline({ beacon, chain, chainName: options.chain, tracked, concurrency })
+  const report = () => onProgress?.({ done: next - fromEpoch, total: toEpoch - fromEpoch + 1 })
+  const append = async (built: BuiltEpoch) => {
+    const blocks = await eventsOfBlocks(options, named, built)
+    for (const topic of HEAD_TOPICS) if (blocks[topic].length > 0) await writer.append(topic, blocks[topic])
+    await writer.append('beacon.epochs', built.events)
     next = built.epoch + 1
-    await cursor.write({ next }, lastSlotOfEpoch(chain.clock, built.epoch))
-    tell()
+    await cursor.write({ next }, timeOfSlot(named, lastSlotOfEpoch(chain.clock, built.epoch)))
+    report()
   }
   return async () => {
-    tell()
-    await pipeline.run({ from: next, to: toEpoch, checkpoint }, take, signal)
+    report()
+    await pipeline.run({ from: next, to: toEpoch, checkpoint }, append, signal)
   }
+}
+
+function refuseUnfinal(toEpoch: number, finalizedEpoch: number): void {
+  if (toEpoch < finalizedEpoch) return
+  const last = finalizedEpoch - 1
+  throw new AppError(
+    'usage',
+    `epoch ${toEpoch} is not final yet: ${last < 0 ? 'no epoch is' : `the last final one is ${last} (--to epoch:${last})`}.`,
+  )
 }
 
 /** Names a set of validators: a range that was ingested for fewer of them has to be ingested again. */
@@ -135,23 +142,23 @@ function digestOf(pubkeys: ReadonlySet<string>): string {
 }
 
 /** The epoch's blocks as the head follower would have written them. */
-async function eventsOfBlocks({ beacon, execution }: BackfillOptions, { epoch, blocks }: BuiltEpoch) {
-  const chain = await beacon.chain()
-  const events: Record<'beacon' | 'execution' | 'logs', EncodedEvent[]> = { beacon: [], execution: [], logs: [] }
-  const range = { from: 0, to: blocks.length - 1, aheadMax: BLOCKS_AHEAD }
+async function eventsOfBlocks(
+  { execution }: BackfillOptions,
+  chain: NamedChain,
+  { epoch, blocks }: BuiltEpoch,
+): Promise<HeadEvents> {
+  const parts: HeadEvents[] = []
+  const range = { from: 0, to: blocks.length - 1, concurrency: BLOCKS_AHEAD }
   const whole = inOrder(range, async (i) => {
     const block = blocks[i] as BeaconBlock
     const hash = block.executionBlockHash
-    return { block, execution: hasExecutionBlock(block) ? await execution.blockByHash(hash) : undefined }
+    return { block, payload: hasExecutionBlock(block) ? await execution.blockByHash(hash) : undefined }
   })
-  let firstMissedSlot = Math.max(1, firstSlotOfEpoch(chain.clock, epoch))
-  for await (const { block, execution: payload } of whole) {
-    const ofBlock = blockEvents(chain, { block, execution: payload }, firstMissedSlot)
-    events.beacon.push(...ofBlock.beacon)
-    events.execution.push(...ofBlock.execution)
-    events.logs.push(...ofBlock.logs)
-    firstMissedSlot = block.slot + 1
+  let next = Math.max(1, firstSlotOfEpoch(chain.clock, epoch))
+  for await (const { block, payload } of whole) {
+    parts.push(missedSlotEvents(chain, next, block.slot), beaconBlockEvents(chain, block, payload))
+    next = block.slot + 1
   }
-  events.beacon.push(...missedSlotEvents(chain, firstMissedSlot, lastSlotOfEpoch(chain.clock, epoch) + 1))
-  return events
+  parts.push(missedSlotEvents(chain, next, lastSlotOfEpoch(chain.clock, epoch) + 1))
+  return joinHeadEvents(parts)
 }

@@ -1,18 +1,6 @@
-import type {
-  BeaconBlock,
-  BeaconChain,
-  BeaconSource,
-  SyncRewards,
-  ValidatorStates,
-} from '../../infra/ports/beacon-source.ts'
+import type { BeaconBlock, BeaconChain, BeaconSource, ProposerReward } from '../../infra/ports/beacon-source.ts'
 import { firstSlotOfEpoch } from '../../schemas/eth/time.ts'
-import type {
-  CreditedDeposit,
-  EpochBlocksColumns,
-  FinalizedBlock,
-  Slashing,
-  Withdrawal,
-} from '../../schemas/events/beacon-epoch.ts'
+import type { CreditedDeposit, FinalizedBlock, Slashing, Withdrawal } from '../../schemas/events/beacon-epoch.ts'
 import { creditedToNewValidator, type HandledDeposit, handledDeposits, toCreditedDeposit } from './credited-deposits.ts'
 import { missingRow } from './registry-rows.ts'
 import { forkEpoch, slashingPenaltyQuotient } from './spec.ts'
@@ -26,80 +14,37 @@ export interface EpochInput {
   readonly tracked: TrackedSet
 }
 
+/** Parts of a proposer's reward where nobody asked for them. */
+const NOT_ASKED = {
+  attestationsGwei: null,
+  syncAggregateGwei: null,
+  proposerSlashingsGwei: null,
+  attesterSlashingsGwei: null,
+} as const
+
+/** The epoch's blocks; what the proposer earned is asked for tracked proposers only, and unknown (null) of the others. */
 export async function finalizedBlocks(
   { beacon }: EpochInput,
   blocks: readonly BeaconBlock[],
+  isTracked: (index: number) => boolean,
 ): Promise<readonly FinalizedBlock[]> {
   return Promise.all(
     blocks.map(async (block) => {
-      const reward = await beacon.proposerReward(block.root)
       const { slot, root, parentRoot, proposerIndex, executionBlockHash, executionBlockNumber, feeRecipient } = block
-      return {
-        slot,
-        root,
-        parentRoot,
-        proposerIndex,
-        executionBlockHash,
-        executionBlockNumber,
-        feeRecipient,
-        attestationsGwei: reward.attestationsGwei.toString(),
-        syncAggregateGwei: reward.syncAggregateGwei.toString(),
-        proposerSlashingsGwei: reward.proposerSlashingsGwei.toString(),
-        attesterSlashingsGwei: reward.attesterSlashingsGwei.toString(),
-      }
+      const reward = isTracked(proposerIndex) ? toText(await beacon.proposerReward(root)) : NOT_ASKED
+      const named = { slot, root, parentRoot, proposerIndex, executionBlockHash, executionBlockNumber, feeRecipient }
+      return { ...named, ...reward }
     }),
   )
 }
 
-/** Members of a sync committee that are tracked. */
-export interface TrackedMembers {
-  /** Ascending; the same array for a period, as sources keep what they make of it. */
-  readonly indices: Uint32Array
-  readonly seats: ReadonlyMap<number, number>
-}
-
-/**
- * Sync committee rewards of the tracked members. A member without a row is malformed, unless its reward can be zero: some
- * nodes leave those out. It can with several seats, which may cancel out, and with an empty balance, which cannot lose more.
- */
-export async function syncColumns(
-  { beacon, chain, epoch }: EpochInput,
-  blocks: readonly BeaconBlock[],
-  members: TrackedMembers,
-  states: Promise<ValidatorStates>,
-): Promise<EpochBlocksColumns> {
-  if (members.indices.length === 0) return joinSync([], 0)
-  const rewards = await Promise.all(blocks.map((block) => beacon.syncRewards(block.root, members.indices)))
-  const { validatorIndex, balanceGwei } = await states
-  const empty = new Set(validatorIndex.filter((_, i) => balanceGwei[i] === 0n))
-  for (const reward of rewards) {
-    if (reward.validatorIndex.length === members.indices.length) continue
-    const known = new Set(reward.validatorIndex)
-    for (const [index, seats] of members.seats) {
-      if (!known.has(index) && seats === 1 && !empty.has(index)) throw missingRow('sync committee rewards', index)
-    }
+function toText(reward: ProposerReward) {
+  return {
+    attestationsGwei: reward.attestationsGwei.toString(),
+    syncAggregateGwei: reward.syncAggregateGwei.toString(),
+    proposerSlashingsGwei: reward.proposerSlashingsGwei.toString(),
+    attesterSlashingsGwei: reward.attesterSlashingsGwei.toString(),
   }
-  const firstSlot = firstSlotOfEpoch(chain.clock, epoch)
-  return joinSync(
-    rewards.map((reward, i) => ({ reward, offset: (blocks[i] as BeaconBlock).slot - firstSlot })),
-    rewards.reduce((sum, reward) => sum + reward.validatorIndex.length, 0),
-  )
-}
-
-function joinSync(parts: readonly { reward: SyncRewards; offset: number }[], rows: number): EpochBlocksColumns {
-  const columns = {
-    slotOffset: new Uint8Array(rows),
-    validatorIndex: new Uint32Array(rows),
-    syncGwei: new BigInt64Array(rows),
-  }
-  let at = 0
-  for (const { reward, offset } of parts) {
-    columns.slotOffset.fill(offset, at, at + reward.validatorIndex.length)
-    columns.validatorIndex.set(reward.validatorIndex, at)
-    columns.syncGwei.set(reward.syncGwei, at)
-    at += reward.validatorIndex.length
-  }
-  return columns
 }
 
 export function trackedWithdrawals(

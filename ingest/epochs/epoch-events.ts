@@ -1,4 +1,5 @@
 import type { AttestationRewards, Balances, BeaconBlock, ValidatorStates } from '../../infra/ports/beacon-source.ts'
+import { chainKey } from '../../schemas/chains.ts'
 import { AppError } from '../../schemas/errors.ts'
 import {
   ATTESTATION_CREDIT_DELAY_EPOCHS,
@@ -9,24 +10,29 @@ import {
   lastSlotOfEpoch,
   slotTimeSec,
 } from '../../schemas/eth/time.ts'
-import { BEACON_EPOCHS_KEY, dayBalances, epochBlocks, epochValidators } from '../../schemas/events/beacon-epoch.ts'
+import {
+  dayBalances,
+  type EpochBlocksData,
+  type EpochPart,
+  epochBlocks,
+  epochValidators,
+} from '../../schemas/events/beacon-epoch.ts'
 import { type EncodedEvent, encodeEvent } from '../../schemas/events/codec.ts'
 import {
   creditedDeposits,
   type EpochInput,
   finalizedBlocks,
-  syncColumns,
-  type TrackedMembers,
   trackedSlashings,
   trackedWithdrawals,
 } from './epoch-blocks.ts'
 import { checkRegistryRows, joinRewards, rangesOf, sliceColumns } from './registry-rows.ts'
 import { forkEpoch } from './spec.ts'
+import { syncColumns, type TrackedMembers } from './sync-rewards.ts'
 
 /** A finalized epoch, read and encoded. */
 export interface BuiltEpoch {
   readonly epoch: number
-  /** In the order in which they are appended, at once; the blocks event is the last. */
+  /** Appended at once; the blocks event names the others. */
   readonly events: readonly EncodedEvent[]
   readonly blocks: readonly BeaconBlock[]
   /** Parent of the first final block after the epoch, or the finalized block itself: what the epoch must end with. */
@@ -34,7 +40,7 @@ export interface BuiltEpoch {
 }
 
 export interface EpochRequest extends EpochInput {
-  readonly network: string
+  readonly chainName: string
   /** The finalized checkpoint; its epoch is later than the one that is asked for. */
   readonly checkpoint: { readonly epoch: number; readonly root: string }
   readonly members: (epoch: number, indices: Uint32Array) => Promise<TrackedMembers>
@@ -59,11 +65,18 @@ export async function buildEpoch(request: EpochRequest): Promise<BuiltEpoch> {
     rootAfter(request, checkpoint),
   ])
   checkLinks(blocks, endRoot)
-  const [validators, last] = await Promise.all([
+  const [validators, data] = await Promise.all([
     states.then((rows) => validatorEvents(request, rows, rewards, dutyEpoch)),
-    blocksEvent(request, blocks, states),
+    blocksData(request, blocks, states),
   ])
-  return { epoch, events: [...days, ...validators, last], blocks, endRoot }
+  const parts = [...days, ...validators]
+  return { epoch, events: [...parts.map(({ event }) => event), blocksEvent(request, data, parts)], blocks, endRoot }
+}
+
+/** An event that the epoch is not complete without. */
+interface PartEvent {
+  readonly part: EpochPart
+  readonly event: EncodedEvent
 }
 
 const NO_STATES: ValidatorStates = {
@@ -128,30 +141,30 @@ function validatorEvents(
   states: ValidatorStates,
   rewards: AttestationRewards | undefined,
   dutyEpoch: number,
-): readonly EncodedEvent[] {
-  const { chain, epoch, tracked } = request
+): readonly PartEvent[] {
+  const { chain, chainName, epoch, tracked } = request
   checkRegistryRows(states, tracked.indices, `validators of epoch ${epoch}`)
   const columns = joinRewards(states, rewards, dutyEpoch)
-  const ranges = rangesOf(columns.validatorIndex)
-  return ranges.map((rows) =>
-    encodeEvent(epochValidators, {
-      id: `beacon.epoch-validators:${epoch}:${rows.range}`,
-      key: BEACON_EPOCHS_KEY,
+  return rangesOf(columns.validatorIndex).map(({ range, from, to }) => ({
+    part: { kind: 'validators', range, rows: to - from },
+    event: encodeEvent(epochValidators, {
+      id: `beacon.epoch-validators:${chainName}:${epoch}:${range}`,
+      key: chainKey(chainName, range),
       time: timeOf(request),
       data: {
-        header: { clock: chain.clock, epoch, range: rows.range, ranges: ranges.length },
-        columns: sliceColumns(columns, rows),
+        header: { chain: chainName, clock: chain.clock, epoch, range },
+        columns: sliceColumns(columns, { range, from, to }),
       },
     }),
-  )
+  }))
 }
 
 /** Balances that the UTC+8 days start with whose first slot lies in the epoch: post-state of the slot before. */
-async function dayEvents(request: EpochRequest): Promise<readonly EncodedEvent[]> {
-  const { beacon, chain, epoch, tracked } = request
+async function dayEvents(request: EpochRequest): Promise<readonly PartEvent[]> {
+  const { beacon, chain, chainName, epoch, tracked } = request
   const { clock } = chain
   const firstSlot = firstSlotOfEpoch(clock, epoch)
-  const events: EncodedEvent[] = []
+  const events: PartEvent[] = []
   for (let day = dayOfSlot(clock, firstSlot); ; day++) {
     const dayStart = firstSlotOfDay(clock, day)
     if (dayStart > lastSlotOfEpoch(clock, epoch)) return events
@@ -159,43 +172,51 @@ async function dayEvents(request: EpochRequest): Promise<readonly EncodedEvent[]
     const slot = dayStart - 1
     const balances: Balances = await beacon.balances(slot, tracked.indices)
     checkRegistryRows(balances, tracked.indices, `balances of slot ${slot}`)
-    for (const rows of rangesOf(balances.validatorIndex)) {
-      events.push(
-        encodeEvent(dayBalances, {
-          id: `beacon.day-balances:${day}:${rows.range}`,
-          key: BEACON_EPOCHS_KEY,
+    for (const { range, from, to } of rangesOf(balances.validatorIndex)) {
+      events.push({
+        part: { kind: 'day_balances', range, rows: to - from },
+        event: encodeEvent(dayBalances, {
+          id: `beacon.day-balances:${chainName}:${day}:${range}`,
+          key: chainKey(chainName, range),
           time: timeOf(request),
-          data: { header: { day, slot, range: rows.range }, columns: sliceColumns(balances, rows) },
+          data: {
+            header: { chain: chainName, epoch, day, slot, range },
+            columns: sliceColumns(balances, { range, from, to }),
+          },
         }),
-      )
+      })
     }
   }
 }
 
-async function blocksEvent(
+/** What the epoch's blocks changed, without the other events of the epoch. */
+async function blocksData(
   request: EpochRequest,
   blocks: readonly BeaconBlock[],
   states: Promise<ValidatorStates>,
-): Promise<EncodedEvent> {
-  const { chain, epoch, network, tracked } = request
+): Promise<EpochBlocksData> {
+  const { chain, chainName, epoch, tracked } = request
   const trackedIndices = new Set(tracked.indices)
   const isTracked = (index: number) => trackedIndices.has(index)
   const members = await request.members(epoch, tracked.indices)
+  const rewarding = finalizedBlocks(request, blocks, isTracked)
   const [rewarded, columns, slashings, deposits] = await Promise.all([
-    finalizedBlocks(request, blocks),
-    syncColumns(request, blocks, members, states),
+    rewarding,
+    syncColumns({ ...request, blocks, members, states, rewarded: rewarding }),
     trackedSlashings(request, blocks, isTracked),
     creditedDeposits(request, blocks),
   ])
   const withdrawals = trackedWithdrawals(blocks, isTracked)
-  const { clock } = chain
+  const content = { blocks: [...rewarded], withdrawals, slashings, deposits }
+  return { header: { chain: chainName, clock: chain.clock, epoch, ...content, parts: [] }, columns }
+}
+
+function blocksEvent(request: EpochRequest, data: EpochBlocksData, parts: readonly PartEvent[]): EncodedEvent {
+  const { chainName, epoch } = request
   return encodeEvent(epochBlocks, {
-    id: `beacon.epoch-blocks:${epoch}`,
-    key: BEACON_EPOCHS_KEY,
+    id: `beacon.epoch-blocks:${chainName}:${epoch}`,
+    key: chainKey(chainName),
     time: timeOf(request),
-    data: {
-      header: { clock, network, epoch, blocks: [...rewarded], withdrawals, slashings, deposits },
-      columns,
-    },
+    data: { ...data, header: { ...data.header, parts: parts.map(({ part }) => part) } },
   })
 }

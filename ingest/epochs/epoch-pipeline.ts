@@ -2,9 +2,9 @@ import type { BeaconChain, BeaconSource, FinalizedCheckpoint } from '../../infra
 import { AppError } from '../../schemas/errors.ts'
 import { firstSlotOfEpoch } from '../../schemas/eth/time.ts'
 import { inOrder } from '../in-order.ts'
-import type { TrackedMembers } from './epoch-blocks.ts'
 import { type BuiltEpoch, buildEpoch } from './epoch-events.ts'
 import { forkEpoch, specNumber } from './spec.ts'
+import { type TrackedMembers, trackedMembers } from './sync-rewards.ts'
 import type { TrackedSet, TrackedValidators } from './tracked-validators.ts'
 
 /** Validator rows being read at once, over all epochs: 100,000 of them are about 50 MB of JSON. */
@@ -16,7 +16,7 @@ export interface EpochPipelineOptions {
   readonly beacon: BeaconSource
   readonly chain: BeaconChain
   readonly tracked: TrackedValidators
-  readonly network: string
+  readonly chainName: string
   /** Epochs read side by side; fewer with very many validators. */
   readonly concurrency: number
 }
@@ -32,7 +32,7 @@ export class EpochPipeline {
   }
 
   /**
-   * Epochs from … to, all before the checkpoint's, each handed to `take` in order. The first must continue the block `after`,
+   * Epochs from … to, all before the checkpoint's, each handed to `append` in order. The first must continue the block `after`,
    * where one is given. Tracked validators are those of the moment at which the run begins. Stops early when the signal
    * aborts.
    */
@@ -43,16 +43,16 @@ export class EpochPipeline {
       readonly checkpoint: FinalizedCheckpoint
       readonly after?: string | undefined
     },
-    take: (built: BuiltEpoch) => Promise<void>,
+    append: (built: BuiltEpoch) => Promise<void>,
     signal: AbortSignal,
   ): Promise<void> {
-    const { beacon, chain, network } = this.#options
+    const { beacon, chain, chainName } = this.#options
     const { from, to, checkpoint } = range
     const tracked = await this.#options.tracked.refresh(firstSlotOfEpoch(chain.clock, checkpoint.epoch), signal)
     const members = (epoch: number, indices: Uint32Array) => this.#membersOf(epoch, indices)
-    const build = (epoch: number) => buildEpoch({ beacon, chain, network, epoch, tracked, checkpoint, members })
+    const build = (epoch: number) => buildEpoch({ beacon, chain, chainName, epoch, tracked, checkpoint, members })
     let endRoot = range.after
-    for await (const built of inOrder({ from, to, aheadMax: this.#aheadMax(tracked) }, build)) {
+    for await (const built of inOrder({ from, to, concurrency: this.#concurrency(tracked) }, build)) {
       if (signal.aborted) return
       const parent = built.blocks[0]?.parentRoot ?? built.endRoot
       if (endRoot !== undefined && parent !== endRoot) {
@@ -61,11 +61,11 @@ export class EpochPipeline {
         })
       }
       endRoot = built.endRoot
-      await take(built)
+      await append(built)
     }
   }
 
-  #aheadMax({ indices }: TrackedSet): number {
+  #concurrency({ indices }: TrackedSet): number {
     const fitting = Math.floor(ROWS_AHEAD_MAX / Math.max(1, indices.length))
     return Math.max(1, Math.min(this.#options.concurrency, fitting))
   }
@@ -78,10 +78,7 @@ export class EpochPipeline {
     const committee = await this.#committee(period, epoch)
     const known = this.#members.get(period)
     if (known?.of === indices) return known.members
-    const tracked = new Set(indices)
-    const seats = new Map<number, number>()
-    for (const index of committee) if (tracked.has(index)) seats.set(index, (seats.get(index) ?? 0) + 1)
-    const members = { indices: Uint32Array.from(seats.keys()).sort(), seats }
+    const members = trackedMembers(committee, new Set(indices))
     keep(this.#members, period, { of: indices, members })
     return members
   }

@@ -1,9 +1,13 @@
-import type { BeaconChain, BeaconSource, ValidatorIdentity } from '../../infra/ports/beacon-source.ts'
-import type { EventLog } from '../../infra/ports/event-log.ts'
-import { formatInstant, slotTimeSec } from '../../schemas/eth/time.ts'
+import type { BeaconSource, ValidatorIdentity } from '../../infra/ports/beacon-source.ts'
+import type { Offsets } from '../../infra/ports/event-log.ts'
+import { chainKey } from '../../schemas/chains.ts'
+import { type ChainClock, epochOf } from '../../schemas/eth/time.ts'
 import { validatorsTracked } from '../../schemas/events/accounts.ts'
 import { decodeEvent, encodeEvent } from '../../schemas/events/codec.ts'
-import { IDENTIFIED_PER_EVENT_MAX, VALIDATORS_KEY, validatorsIdentified } from '../../schemas/events/validators.ts'
+import { IDENTIFIED_PER_EVENT_MAX, validatorsIdentified } from '../../schemas/events/validators.ts'
+import { timeOfSlot } from '../beacon-head/block-events.ts'
+import type { ChainLog } from '../cursor.ts'
+import { ownEvents } from '../own-events.ts'
 
 /** The tracked validators of one moment. The arrays are the same objects as long as the set is the same. */
 export interface TrackedSet {
@@ -14,40 +18,35 @@ export interface TrackedSet {
   readonly indices: Uint32Array
 }
 
-/** Group that never consumes: its lag is the length of the topic, which tells cheaply whether there is something to read. */
-const LENGTH_GROUP = 'ingest-never-consumes'
+export interface TrackedValidatorsOptions extends ChainLog {
+  readonly beacon: BeaconSource
+  readonly clock: ChainClock
+}
 
 /**
- * Which validators the accounts track, and what the registry calls them. Follows the `accounts` topic; announces validators
- * that it has found in the registry as `validator.identified`, once per log.
+ * Which validators of a chain the accounts track, and what the registry calls them. Follows the `accounts` topic; announces
+ * validators that it has found in the registry as `validator.identified`, once per log.
  */
 export class TrackedValidators {
-  readonly #beacon: BeaconSource
-  readonly #eventLog: EventLog
-  readonly #chain: BeaconChain
+  readonly #options: TrackedValidatorsOptions
   readonly #pubkeys = new Set<string>()
   readonly #indexOf = new Map<string, number>()
-  readonly #seenOffset = new Map<number, bigint>()
-  #seenEvents = -1n
+  /** Where the next account fact will lie. */
+  readonly #next = new Map<number, bigint>()
   /** Every tracked validator that is in the registry after this slot is identified. */
   #identifiedUpTo = -1
   #set: TrackedSet
 
-  private constructor(beacon: BeaconSource, eventLog: EventLog, chain: BeaconChain) {
-    this.#beacon = beacon
-    this.#eventLog = eventLog
-    this.#chain = chain
+  private constructor(options: TrackedValidatorsOptions) {
+    this.#options = options
     this.#set = this.#snapshot()
   }
 
-  static async open(
-    options: { readonly beacon: BeaconSource; readonly eventLog: EventLog; readonly chain: BeaconChain },
-    signal: AbortSignal,
-  ): Promise<TrackedValidators> {
-    const tracked = new TrackedValidators(options.beacon, options.eventLog, options.chain)
-    for await (const { event } of options.eventLog.read({ topic: 'validators', signal })) {
+  static async open(options: TrackedValidatorsOptions, signal: AbortSignal): Promise<TrackedValidators> {
+    const tracked = new TrackedValidators(options)
+    for await (const { event } of ownEvents({ ...options, topic: 'validators', signal })) {
       if (event.type !== validatorsIdentified.name) continue
-      for (const { pubkey, index } of decodeEvent(validatorsIdentified, event).validators) {
+      for (const { pubkey, index } of decodeEvent(validatorsIdentified, event, options.unnamedChain).validators) {
         tracked.#indexOf.set(pubkey, index)
       }
     }
@@ -78,37 +77,48 @@ export class TrackedValidators {
     return { pubkeys: this.#pubkeys, indexOf: this.#indexOf, indices: indices.sort() }
   }
 
+  /** Takes up what accounts have come to track since the last call; true when it was something. */
   async #readAccounts(signal: AbortSignal): Promise<boolean> {
-    const events = await this.#eventLog.lag('accounts', LENGTH_GROUP)
-    if (events === this.#seenEvents) return false
+    const { eventLog, chain, unnamedChain } = this.#options
+    const ends = await eventLog.ends('accounts')
+    if (!this.#isBehind(ends)) return false
     const before = this.#pubkeys.size
-    for await (const { position, event } of this.#eventLog.read({ topic: 'accounts', signal })) {
-      if (position.offset <= (this.#seenOffset.get(position.partition) ?? -1n)) continue
-      this.#seenOffset.set(position.partition, position.offset)
+    for await (const { position, event } of eventLog.read({ topic: 'accounts', from: this.#next, signal })) {
+      this.#next.set(position.partition, position.offset + 1n)
       if (event.type !== validatorsTracked.name) continue
-      for (const pubkey of decodeEvent(validatorsTracked, event).pubkeys) this.#pubkeys.add(pubkey)
+      const data = decodeEvent(validatorsTracked, event, unnamedChain)
+      if (data.chain === chain) for (const pubkey of data.pubkeys) this.#pubkeys.add(pubkey)
     }
-    this.#seenEvents = events
+    // The end may lie behind the newest event by what a log writes for itself.
+    for (const [partition, end] of ends) if (end > this.#nextOf(partition)) this.#next.set(partition, end)
     return this.#pubkeys.size !== before
+  }
+
+  #isBehind(ends: Offsets): boolean {
+    return [...ends].some(([partition, end]) => end > this.#nextOf(partition))
+  }
+
+  #nextOf(partition: number): bigint {
+    return this.#next.get(partition) ?? 0n
   }
 
   async #identify(slot: number): Promise<void> {
     const unknown = [...this.#pubkeys].filter((pubkey) => !this.#indexOf.has(pubkey))
-    const found = unknown.length === 0 ? [] : await this.#beacon.identify(slot, unknown)
+    const found = unknown.length === 0 ? [] : await this.#options.beacon.identify(slot, unknown)
     await this.#announce(found, slot)
     for (const { pubkey, index } of found) this.#indexOf.set(pubkey, index)
     this.#identifiedUpTo = slot
   }
 
   async #announce(found: readonly ValidatorIdentity[], slot: number): Promise<void> {
-    const epoch = Math.floor(slot / this.#chain.clock.slotsPerEpoch)
-    const time = formatInstant(slotTimeSec(this.#chain.clock, slot))
+    const { chain, clock, writer } = this.#options
+    const time = timeOfSlot({ name: chain, clock }, slot)
     const events = []
     for (let from = 0; from < found.length; from += IDENTIFIED_PER_EVENT_MAX) {
       const validators = found.slice(from, from + IDENTIFIED_PER_EVENT_MAX)
-      const id = `validator.identified:${validators[0]?.index}:${epoch}`
-      events.push(encodeEvent(validatorsIdentified, { id, key: VALIDATORS_KEY, time, data: { validators } }))
+      const id = `validator.identified:${chain}:${validators[0]?.index}:${epochOf(clock, slot)}`
+      events.push(encodeEvent(validatorsIdentified, { id, key: chainKey(chain), time, data: { chain, validators } }))
     }
-    await this.#eventLog.append('validators', events)
+    if (events.length > 0) await writer.append('validators', events)
   }
 }

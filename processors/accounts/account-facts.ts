@@ -2,46 +2,39 @@ import type { StoredEvent } from '../../infra/ports/event-log.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { feeRateSet, tokenCreated, tokenRevoked, validatorsTracked } from '../../schemas/events/accounts.ts'
 import { decodeEvent } from '../../schemas/events/codec.ts'
-import { constantColumn, type TableRows, versionOf } from '../loop/rows.ts'
+import { constantColumn, type Projected, type TableRows, textColumn, versionOf } from '../loop/rows.ts'
 
-/** Rows of one event of `accounts`. */
-export function accountRows(stored: StoredEvent): readonly TableRows[] {
+/** What one event of `accounts` becomes. */
+export function projectAccountFact(stored: StoredEvent, unnamedChain: string): Projected {
   const version = versionOf(stored.position)
   switch (stored.event.type) {
     case tokenCreated.name: {
       const { account, tokenHash } = decodeEvent(tokenCreated, stored.event)
-      return [tokenRow(tokenHash, account, version, false)]
+      return { rows: [tokenRow(tokenHash, account, version, false)] }
     }
     case tokenRevoked.name: {
       const { tokenHash } = decodeEvent(tokenRevoked, stored.event)
-      return [tokenRow(tokenHash, '', version, true)]
+      return { rows: [tokenRow(tokenHash, '', version, true)] }
     }
     case validatorsTracked.name: {
-      const { account, pubkeys } = decodeEvent(validatorsTracked, stored.event)
-      return [
-        {
-          table: 'account_validators',
-          columns: {
-            account: pubkeys.map(() => account),
-            pubkey: pubkeys,
-            version: constantColumn(pubkeys.length, version),
-          },
-        },
-      ]
+      const { chain, account, pubkeys } = decodeEvent(validatorsTracked, stored.event, unnamedChain)
+      const columns = {
+        account: textColumn(pubkeys.length, account),
+        chain: textColumn(pubkeys.length, chain),
+        pubkey: pubkeys,
+        version: constantColumn(pubkeys.length, version),
+      }
+      return { rows: [{ table: 'account_validators', columns }], touched: { kind: 'account', account } }
     }
     case feeRateSet.name: {
       const { account, rate, effectiveFrom } = decodeEvent(feeRateSet, stored.event)
-      return [
-        {
-          table: 'fee_rates',
-          columns: {
-            account: [account],
-            effective_from: Uint32Array.of(storedSec(Date.parse(effectiveFrom) / 1000)),
-            rate: [rate],
-            version: BigUint64Array.of(version),
-          },
-        },
-      ]
+      const columns = {
+        account: [account],
+        effective_from: Uint32Array.of(storedSec(Date.parse(effectiveFrom) / 1000)),
+        rate: [rate],
+        version: BigUint64Array.of(version),
+      }
+      return { rows: [{ table: 'fee_rates', columns }], touched: { kind: 'account', account } }
     }
     default:
       throw new AppError('undecodable', `unknown event type ${stored.event.type} among the account facts`)

@@ -2,37 +2,38 @@ import type { StoredEvent } from '../../infra/ports/event-log.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { beaconBlock, beaconBlockReverted, missedSlot } from '../../schemas/events/beacon-block.ts'
 import { decodeEvent } from '../../schemas/events/codec.ts'
-import { type TableRows, versionOf } from '../loop/rows.ts'
+import { type Projected, type TableRows, versionOf } from '../loop/rows.ts'
 
 const ZERO_HASH = `0x${'0'.repeat(64)}`
 
-/** Rows of one event of `beacon.blocks`: the chain as the head shows it. A missed slot makes no row. */
-export function headRows(stored: StoredEvent): readonly TableRows[] {
+/** What one event of `beacon.blocks` becomes: the chain as the head shows it. A missed slot makes no row. */
+export function projectHeadBlock(stored: StoredEvent, unnamedChain: string): Projected {
   const version = versionOf(stored.position)
   switch (stored.event.type) {
     case beaconBlock.name: {
-      const block = decodeEvent(beaconBlock, stored.event)
-      return [headRow({ ...block, deleted: false, version })]
+      const block = decodeEvent(beaconBlock, stored.event, unnamedChain)
+      return { rows: [headRow({ ...block, deleted: false, version })] }
     }
     case beaconBlockReverted.name: {
-      const { slot, root } = decodeEvent(beaconBlockReverted, stored.event)
+      const { chain, slot, root } = decodeEvent(beaconBlockReverted, stored.event, unnamedChain)
       const nothing = {
         parentRoot: ZERO_HASH,
         proposerIndex: 0,
         executionBlockHash: ZERO_HASH,
         executionBlockNumber: 0,
       }
-      return [headRow({ slot, root, ...nothing, deleted: true, version })]
+      return { rows: [headRow({ chain, slot, root, ...nothing, deleted: true, version })] }
     }
     case missedSlot.name:
-      decodeEvent(missedSlot, stored.event)
-      return []
+      decodeEvent(missedSlot, stored.event, unnamedChain)
+      return { rows: [] }
     default:
       throw new AppError('undecodable', `unknown event type ${stored.event.type} among the beacon blocks`)
   }
 }
 
 function headRow(block: {
+  readonly chain: string
   readonly slot: number
   readonly root: string
   readonly parentRoot: string
@@ -45,6 +46,7 @@ function headRow(block: {
   return {
     table: 'beacon_blocks',
     columns: {
+      chain: [block.chain],
       slot: BigUint64Array.of(BigInt(block.slot)),
       block_root: [block.root],
       parent_root: [block.parentRoot],

@@ -2,10 +2,14 @@ import type { EventLog, StoredEvent } from '../../infra/ports/event-log.ts'
 import type { Log } from '../../infra/ports/log.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { AppError } from '../../schemas/errors.ts'
+import { chainOfEvent } from '../../schemas/events/chain-of-event.ts'
 import { encodeEvent, type Topic } from '../../schemas/events/codec.ts'
 import { deadLetter } from '../../schemas/events/dead-letter.ts'
-import type { Projection } from '../../schemas/tables/tables.ts'
-import { joinRows, type TableRows } from './rows.ts'
+import { CHAINLESS_TOPICS } from '../../schemas/events/envelope.ts'
+import type { Projection } from '../../schemas/tables/projections.ts'
+import { pause } from '../../schemas/wait.ts'
+import { type LogFacts, stillCounts } from './log-facts.ts'
+import { joinRows, type Projected, type TableRows, type Touched } from './rows.ts'
 
 /** One insert per table and batch: large enough for ClickHouse, small enough for memory. */
 export const BATCH_EVENTS_MAX = 64
@@ -19,34 +23,33 @@ export interface Projector {
   /** Consumer group: its progress in the topic is the projection's progress. */
   readonly group: string
   readonly topic: Topic
-  /** Pure: rows of one event. Throws AppError 'undecodable' for an event that can never be processed. */
-  rowsOf(stored: StoredEvent): readonly TableRows[]
+  /** Pure: what one event becomes. Throws AppError 'undecodable' for an event that can never be processed. */
+  project(stored: StoredEvent, unnamedChain: string): Projected
+  /** The tables that it fills. */
+  readonly tables: readonly Projection[]
   /** The table that says that the others are complete: inserted last. */
   readonly lastTable?: Projection
-  /** Called after the rows of the batch are in the warehouse and before it is acknowledged: what is derived from several topics. */
-  after?(rows: readonly TableRows[]): Promise<void>
 }
 
 export interface Projecting {
   readonly eventLog: EventLog
   readonly warehouse: Warehouse
   readonly log: Log
+  /** The log's facts as they are now. */
+  readonly facts: () => Promise<LogFacts>
+  /** Hears what the rows of a batch touch, before the batch is acknowledged: figures that are made of several events. */
+  readonly derive: (touched: readonly Touched[]) => Promise<void>
   /** Ids of dead letters that a replay need not write again. */
   readonly setAsideBefore?: ReadonlySet<string>
 }
 
 /**
- * The only loop: decode -> rows -> insert -> acknowledge. Rows are repeatable, so a batch that comes again after a crash
- * changes nothing. What can pass (the warehouse or the log is away) is waited out; an event that cannot be processed goes to
- * the dead letters with its reason; anything else ends the loop with an error. Resolves when the signal aborts. `onDone` hears
- * of every batch that is in the warehouse, of some more than once.
+ * The only loop: decode -> rows -> insert -> ask for what is derived -> acknowledge. Rows are repeatable, so a batch that comes
+ * again after a crash changes nothing. What can pass (the warehouse or the log is away) is waited out; an event that cannot be
+ * processed goes to the dead letters with its reason; anything else ends the loop with an error. Resolves when the signal
+ * aborts.
  */
-export async function consume(
-  ports: Projecting,
-  projector: Projector,
-  signal: AbortSignal,
-  onDone?: (batch: readonly StoredEvent[]) => void,
-): Promise<void> {
+export async function consume(ports: Projecting, projector: Projector, signal: AbortSignal): Promise<void> {
   let retryMs = RETRY_FIRST_MS
   while (!signal.aborted) {
     try {
@@ -57,42 +60,60 @@ export async function consume(
         signal,
         handle: async (batch) => {
           await project(ports, projector, batch)
-          onDone?.(batch)
           retryMs = RETRY_FIRST_MS
           if (batch.length < BATCH_EVENTS_MAX) await pause(LINGER_MS, signal)
         },
       })
     } catch (error) {
       if (!(error instanceof AppError && error.retryable)) throw error
-      ports.log.warn(
-        { group: projector.group, code: error.code, reason: error.message, retryMs },
-        'batch will be tried again',
-      )
+      const { code, message: reason } = error
+      ports.log.warn({ group: projector.group, code, reason, retryMs }, 'batch will be tried again')
       await pause(retryMs, signal)
       retryMs = Math.min(retryMs * 2, RETRY_MAX_MS)
     }
   }
 }
 
-/** Processes one batch: all rows are in the warehouse when it resolves. */
+/** Processes one batch: all rows are in the warehouse, and what they touch is asked for, when it resolves. */
 export async function project(ports: Projecting, projector: Projector, batch: readonly StoredEvent[]): Promise<void> {
-  const parts: TableRows[] = []
+  const facts = await ports.facts()
+  const rows: TableRows[] = []
+  const touched: Touched[] = []
   for (const stored of batch) {
+    if (!stillCounts(projector.topic, stored, facts)) continue
     try {
-      parts.push(...projector.rowsOf(stored))
+      const projected = projector.project(stored, facts.unnamedChain)
+      rows.push(...projected.rows)
+      if (projected.touched !== undefined) touched.push(projected.touched)
     } catch (error) {
       if (!(error instanceof AppError && error.code === 'undecodable')) throw error
       ports.log.error({ group: projector.group, event: stored.event.id, reason: error.message }, 'event set aside')
-      await setAside(ports, projector, stored, error.message)
+      await setAside(ports, projector, { stored, reason: error.message, unnamedChain: facts.unnamedChain })
     }
   }
-  const rows = joinRows(parts, projector.lastTable)
-  for (const { table, columns } of rows) await ports.warehouse.insert(table, columns)
-  await projector.after?.(rows)
+  for (const { table, columns } of joinRows(rows, projector.lastTable)) await ports.warehouse.insert(table, columns)
+  await ports.derive([...touched, ...removedSince(facts, await ports.facts())])
 }
 
-async function setAside(ports: Projecting, projector: Projector, stored: StoredEvent, reason: string): Promise<void> {
-  const { event, position } = stored
+/** Chains that were removed while the batch was on its way: its rows of them came behind the removal. */
+function removedSince(before: LogFacts, after: LogFacts): readonly Touched[] {
+  if (after === before) return []
+  return [...after.removed].flatMap(([chain, { removalId }]) =>
+    before.removed.get(chain)?.removalId === removalId ? [] : [{ kind: 'chain removed', chain, removalId } as const],
+  )
+}
+
+interface Unprocessable {
+  readonly stored: StoredEvent
+  readonly reason: string
+  readonly unnamedChain: string
+}
+
+async function setAside(
+  ports: Projecting,
+  projector: Projector,
+  { stored: { event, position }, reason, unnamedChain }: Unprocessable,
+): Promise<void> {
   const id = `dead-letter:${projector.group}:${projector.topic}:${position.partition}:${position.offset}`
   if (ports.setAsideBefore?.has(id) === true) return
   await ports.eventLog.append('dead-letters', [
@@ -101,6 +122,7 @@ async function setAside(ports: Projecting, projector: Projector, stored: StoredE
       key: projector.topic,
       time: event.time,
       data: {
+        chain: CHAINLESS_TOPICS.has(projector.topic) ? '' : chainOfEvent(event, unnamedChain),
         topic: projector.topic,
         partition: position.partition,
         offset: position.offset.toString(),
@@ -113,18 +135,4 @@ async function setAside(ports: Projecting, projector: Projector, stored: StoredE
       },
     }),
   ])
-}
-
-/** Resolves after the time or when the signal aborts, whichever is first. */
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(done, ms)
-    signal.addEventListener('abort', done, { once: true })
-    function done(): void {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', done)
-      resolve()
-    }
-  })
 }

@@ -1,11 +1,26 @@
 import type { InsertColumn, InsertColumns } from '../../infra/ports/warehouse.ts'
 import type { Position } from '../../schemas/events/envelope.ts'
-import type { Projection } from '../../schemas/tables/tables.ts'
+import type { Projection } from '../../schemas/tables/projections.ts'
 
 /** Rows of one table, as columns. */
 export interface TableRows {
   readonly table: Projection
   readonly columns: InsertColumns
+}
+
+/** What an event asks for beyond its rows: figures that are made of several events. */
+export type Touched =
+  | { readonly kind: 'epoch'; readonly chain: string; readonly epoch: number }
+  /** An execution block, or its revert: what its day pays may change. */
+  | { readonly kind: 'execution block'; readonly chain: string; readonly unixSec: number }
+  | { readonly kind: 'account'; readonly account: string }
+  | { readonly kind: 'validators'; readonly chain: string; readonly pubkeys: readonly string[] }
+  | { readonly kind: 'chain removed'; readonly chain: string; readonly removalId: string }
+
+/** What one event becomes. */
+export interface Projected {
+  readonly rows: readonly TableRows[]
+  readonly touched?: Touched
 }
 
 /** Version of the rows that an event makes. One more than its offset, so that sums of versions grow with every input. */
@@ -61,6 +76,11 @@ function joinColumn(parts: readonly InsertColumn[]): InsertColumn {
     at += part.length
   }
   return joined
+}
+
+/** A column with one text in every row. */
+export function textColumn(rows: number, text: string): readonly string[] {
+  return new Array<string>(rows).fill(text)
 }
 
 /** A column with one value in every row. */

@@ -1,6 +1,7 @@
-import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import type { QueryParams, Warehouse } from '../../infra/ports/warehouse.ts'
 import { type ChainClock, type DayNumber, epochOf, firstSlotOfDay, formatDay } from '../../schemas/eth/time.ts'
-import type { ChainRow } from '../../schemas/tables/tables.ts'
+import type { ChainRow } from '../../schemas/tables/rewards.ts'
+import { validatorDaysSql } from '../../schemas/tables/validator-days.ts'
 
 /** What a day spans, and the epochs that must be complete before it can be closed. */
 export interface DaySpan {
@@ -31,22 +32,33 @@ export function daySpan(clock: ChainClock, day: DayNumber): DaySpan | undefined 
   }
 }
 
-/** The clock of the chain that the log tells of; undefined before the first finalized epoch. */
-export async function chainClock(warehouse: Warehouse): Promise<ChainClock | undefined> {
-  const [row] = await warehouse.query<ChainRow>('SELECT * FROM chain FINAL LIMIT 1')
-  return row === undefined
-    ? undefined
-    : {
-        genesisTimeSec: Number(row.genesis_time_sec),
-        secondsPerSlot: row.seconds_per_slot,
-        slotsPerEpoch: row.slots_per_epoch,
-      }
+/** The clock of a chain; undefined before its first finalized epoch, and for chains without a beacon chain. */
+export async function chainClock(warehouse: Warehouse, chain: string): Promise<ChainClock | undefined> {
+  const [row] = await warehouse.query<ChainRow>('SELECT * FROM chains FINAL WHERE chain = {chain:String}', { chain })
+  return row === undefined ? undefined : toClock(row)
+}
+
+/** The clocks of all chains that have one, by name. */
+export async function chainClocks(warehouse: Warehouse): Promise<ReadonlyMap<string, ChainClock>> {
+  const rows = await warehouse.query<ChainRow>('SELECT * FROM chains FINAL ORDER BY chain')
+  return new Map(rows.map((row) => [row.chain, toClock(row)]))
+}
+
+function toClock(row: ChainRow): ChainClock {
+  return {
+    genesisTimeSec: Number(row.genesis_time_sec),
+    secondsPerSlot: row.seconds_per_slot,
+    slotsPerEpoch: row.slots_per_epoch,
+  }
 }
 
 const EPOCHS_MISSING_SQL = `
 SELECT
   ({closing_epoch:UInt32} - {first_epoch:UInt32} + 1)
-    - (SELECT count() FROM epochs FINAL WHERE epoch BETWEEN {first_epoch:UInt32} AND {closing_epoch:UInt32}) AS missing`
+    - (
+      SELECT count() FROM epochs FINAL
+      WHERE chain = {chain:String} AND epoch BETWEEN {first_epoch:UInt32} AND {closing_epoch:UInt32}
+    ) AS missing`
 
 /** Before the merge, blocks have a payload of zeros: there is no execution block to wait for. */
 const NO_EXECUTION_BLOCK = `0x${'00'.repeat(32)}`
@@ -57,21 +69,25 @@ const BLOCKS_MISSING_SQL = `
 SELECT count() AS missing
 FROM (
   SELECT execution_block_hash FROM finalized_blocks FINAL
-  WHERE slot BETWEEN {first_slot:UInt64} AND {last_slot:UInt64} AND execution_block_hash != {no_execution_block:String}
+  WHERE chain = {chain:String} AND slot BETWEEN {first_slot:UInt64} AND {last_slot:UInt64}
+    AND execution_block_hash != {no_execution_block:String}
     AND proposer_index IN (
       SELECT validator_index FROM validator_epochs
-      WHERE epoch BETWEEN {first_transition:UInt32} AND {last_transition:UInt32} AND validator_index IN (
-        SELECT proposer_index FROM finalized_blocks WHERE slot BETWEEN {first_slot:UInt64} AND {last_slot:UInt64}
-      )
+      WHERE chain = {chain:String} AND epoch BETWEEN {first_transition:UInt32} AND {last_transition:UInt32}
+        AND validator_index IN (
+          SELECT proposer_index FROM finalized_blocks
+          WHERE chain = {chain:String} AND slot BETWEEN {first_slot:UInt64} AND {last_slot:UInt64}
+        )
       GROUP BY validator_index
       HAVING uniqExact(epoch) = {last_transition:UInt32} - min(epoch) + 1
     )
 ) AS proposed
 WHERE execution_block_hash NOT IN (
   SELECT block_hash FROM execution_blocks FINAL
-  WHERE block_number BETWEEN
-    (SELECT min(execution_block_number) FROM finalized_blocks WHERE slot BETWEEN {first_slot:UInt64} AND {last_slot:UInt64}) AND
-    (SELECT max(execution_block_number) FROM finalized_blocks WHERE slot BETWEEN {first_slot:UInt64} AND {last_slot:UInt64})
+  WHERE chain = {chain:String} AND block_hash IN (
+    SELECT execution_block_hash FROM finalized_blocks
+    WHERE chain = {chain:String} AND slot BETWEEN {first_slot:UInt64} AND {last_slot:UInt64}
+  )
 )`
 
 // A validator's day is whole when there is a row for every transition of the day and a balance to start from - or, for one
@@ -79,86 +95,63 @@ WHERE execution_block_hash NOT IN (
 // a validator that was only tracked late looks alike. Whoever has a part of the detail has a row that says so.
 const DAILY_SQL = `
 INSERT INTO daily_rewards
-  (day, validator_index, is_whole, source_gwei, target_gwei, head_gwei, inactivity_gwei, sync_gwei, proposer_gwei,
+  (chain, day, validator_index, is_whole, source_gwei, target_gwei, head_gwei, inactivity_gwei, sync_gwei, proposer_gwei,
    slashing_penalty_gwei, cl_reward_gwei, el_reward_wei, blocks, deposits_gwei, withdrawals_gwei, returned_from_queue_gwei,
    balance_start_gwei, balance_end_gwei, residual_gwei, version)
 SELECT
-  {day:Date}, e.validator_index,
-  b.known = 1 AND e.epochs = {last_transition:UInt32} - e.first_epoch + 1
-    AND ((s.known = 1 AND e.first_epoch = {first_transition:UInt32})
-      OR (s.known = 0 AND l.deposits > 0 AND l.first_deposit_epoch = e.first_epoch AND unexplained = 0)) AS whole,
-  e.source, e.target, e.head, e.inactivity, l.sync, l.proposer, l.slashing_penalty,
-  e.source + e.target + e.head + e.inactivity + l.sync + l.proposer + l.slashing_penalty AS cl_reward,
-  x.revenue, x.blocks, l.deposits, l.withdrawals, l.returned,
+  {chain:String}, d.day, d.validator_index,
+  b.known = 1 AND d.epochs = {last_transition:UInt32} - d.first_epoch + 1
+    AND ((s.known = 1 AND d.first_epoch = {first_transition:UInt32})
+      OR (s.known = 0 AND d.deposits > 0 AND d.first_deposit_epoch = d.first_epoch AND unexplained = 0)) AS whole,
+  d.source, d.target, d.head, d.inactivity, d.sync, d.proposer, d.slashing_penalty, d.cl_reward, d.revenue, d.blocks,
+  d.deposits, d.withdrawals, d.returned,
   whole * s.balance, whole * b.balance,
-  whole * ((b.balance - s.balance) - (cl_reward + l.deposits + l.withdrawals + l.returned) AS unexplained),
-  e.versions + l.versions + x.versions + s.version + b.version
-FROM (
-  SELECT
-    validator_index, sum(source_gwei) AS source, sum(target_gwei) AS target, sum(head_gwei) AS head,
-    sum(inactivity_gwei) AS inactivity, min(epoch) AS first_epoch, count() AS epochs, sum(version) AS versions
-  FROM validator_epochs FINAL
-  WHERE epoch BETWEEN {first_transition:UInt32} AND {last_transition:UInt32}
-  GROUP BY validator_index
-) AS e
+  whole * ((b.balance - s.balance) - (d.cl_reward + d.deposits + d.withdrawals + d.returned) AS unexplained),
+  d.versions + s.version + b.version
+FROM (${validatorDaysSql()}) AS d
 LEFT JOIN (
-  SELECT
-    validator_index,
-    sumIf(amount_gwei, kind = 'sync') AS sync, sumIf(amount_gwei, kind = 'proposer') AS proposer,
-    sumIf(amount_gwei, kind = 'slashing_penalty') AS slashing_penalty, sumIf(amount_gwei, kind = 'deposit') AS deposits,
-    sumIf(amount_gwei, kind = 'withdrawal') AS withdrawals,
-    sumIf(amount_gwei, kind = 'returned_from_queue') AS returned,
-    minIf(epoch, kind = 'deposit') AS first_deposit_epoch, sum(version) AS versions
-  FROM ledger_entries FINAL
-  WHERE slot BETWEEN {first_slot:UInt64} AND {last_slot:UInt64}
-  GROUP BY validator_index
-) AS l ON l.validator_index = e.validator_index
+  SELECT validator_index, balance_gwei AS balance, version, 1 AS known FROM day_balances FINAL
+  WHERE chain = {chain:String} AND day = {day:Date}
+) AS s ON s.validator_index = d.validator_index
 LEFT JOIN (
-  SELECT f.proposer_index AS validator_index, sum(t.revenue_wei) AS revenue, toUInt32(count()) AS blocks,
-    sum(f.version + t.version) AS versions
-  FROM (SELECT * FROM finalized_blocks FINAL WHERE slot BETWEEN {first_slot:UInt64} AND {last_slot:UInt64}) AS f
-  LEFT JOIN (
-    SELECT * FROM execution_blocks FINAL
-    WHERE block_number BETWEEN
-      (SELECT min(execution_block_number) FROM finalized_blocks WHERE slot BETWEEN {first_slot:UInt64} AND {last_slot:UInt64}) AND
-      (SELECT max(execution_block_number) FROM finalized_blocks WHERE slot BETWEEN {first_slot:UInt64} AND {last_slot:UInt64})
-  ) AS t ON t.block_hash = f.execution_block_hash
-  GROUP BY f.proposer_index
-) AS x ON x.validator_index = e.validator_index
-LEFT JOIN (
-  SELECT validator_index, balance_gwei AS balance, version, 1 AS known FROM day_balances FINAL WHERE day = {day:Date}
-) AS s ON s.validator_index = e.validator_index
-LEFT JOIN (
-  SELECT validator_index, balance_gwei AS balance, version, 1 AS known FROM day_balances FINAL WHERE day = {next_day:Date}
-) AS b ON b.validator_index = e.validator_index`
+  SELECT validator_index, balance_gwei AS balance, version, 1 AS known FROM day_balances FINAL
+  WHERE chain = {chain:String} AND day = {day:Date} + 1
+) AS b ON b.validator_index = d.validator_index`
 
 const CLOSED_SQL = `
-INSERT INTO closed_days (day, first_slot, last_slot, validators, validators_unexplained, validators_incomplete, version)
+INSERT INTO closed_days
+  (chain, day, first_slot, last_slot, validators, validators_unexplained, validators_incomplete, version)
 SELECT
-  {day:Date}, {first_slot:UInt64}, {last_slot:UInt64}, countIf(is_whole = 1), countIf(residual_gwei != 0),
-  countIf(is_whole = 0), sum(version)
+  {chain:String}, {day:Date}, {first_slot:UInt64}, {last_slot:UInt64}, countIf(is_whole = 1),
+  countIf(residual_gwei != 0), countIf(is_whole = 0), sum(version)
 FROM daily_rewards FINAL
-WHERE day = {day:Date}`
+WHERE chain = {chain:String} AND day = {day:Date}`
 
-/**
- * Computes and stores the rows of a day once everything of it is in the warehouse; false while something is missing.
- * Closing a day again writes equal rows: they are a function of the detail, and so are their versions (the sum of the
- * versions of what went in, which only grows).
- */
-export async function closeDay(warehouse: Warehouse, span: DaySpan): Promise<boolean> {
-  const params = {
-    day: formatDay(span.day),
-    next_day: formatDay(span.day + 1),
+/** Parameters of the statements about one day of a chain. */
+export function dayParams(chain: string, span: DaySpan): QueryParams {
+  const day = formatDay(span.day)
+  return {
+    chain,
+    day,
+    days: [day],
     first_slot: span.firstSlot,
     last_slot: span.lastSlot,
     first_epoch: span.firstEpoch,
     closing_epoch: span.closingEpoch,
     first_transition: span.firstTransition,
     last_transition: span.lastTransition,
-    no_execution_block: NO_EXECUTION_BLOCK,
   }
+}
+
+/**
+ * Computes and stores the rows of a day once everything of it is in the warehouse; false while something is missing.
+ * Closing a day again writes equal rows: they are a function of the detail, and so are their versions (the sum of the
+ * versions of what went in, which only grows).
+ */
+export async function closeDay(warehouse: Warehouse, chain: string, span: DaySpan): Promise<boolean> {
+  const params = dayParams(chain, span)
   for (const sql of [EPOCHS_MISSING_SQL, BLOCKS_MISSING_SQL]) {
-    const [row] = await warehouse.query<{ missing: string }>(sql, params)
+    const [row] = await warehouse.query<{ missing: string }>(sql, { ...params, no_execution_block: NO_EXECUTION_BLOCK })
     if (row?.missing !== '0') return false
   }
   await warehouse.command(DAILY_SQL, params)

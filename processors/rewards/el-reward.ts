@@ -1,6 +1,6 @@
 import type { Wei } from '../../schemas/eth/units.ts'
 import { coinbaseTransfers, type ExecutionBlockData } from '../../schemas/events/execution-block.ts'
-import type { RevenueClass } from '../../schemas/tables/tables.ts'
+import type { RevenueClass } from '../../schemas/tables/execution.ts'
 
 /**
  * Priority fees of a block, in wei: the sum over all receipts, failed transactions included, of

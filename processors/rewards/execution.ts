@@ -1,18 +1,22 @@
 import type { StoredEvent } from '../../infra/ports/event-log.ts'
 import { AppError } from '../../schemas/errors.ts'
+import { chainOfEvent } from '../../schemas/events/chain-of-event.ts'
 import { decodeEvent } from '../../schemas/events/codec.ts'
 import { executionBlock, executionBlockReverted } from '../../schemas/events/execution-block.ts'
-import { type TableRows, versionOf } from '../loop/rows.ts'
+import { executionFinalized } from '../../schemas/events/execution-finality.ts'
+import { type Projected, type TableRows, versionOf } from '../loop/rows.ts'
 import { executionRevenue, priorityFeesWei } from './el-reward.ts'
 
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`
+/** Of blocks from before logs had events of their own, and of reverted ones. */
+const LOG_PARTS_UNKNOWN = -1
 
 /** Rows of one event of `execution.blocks`. */
-export function executionRows(stored: StoredEvent, unnamedChain?: string): readonly TableRows[] {
+function executionRows(stored: StoredEvent, chain: string): readonly TableRows[] {
   const version = versionOf(stored.position)
   switch (stored.event.type) {
     case executionBlock.name: {
-      const block = decodeEvent(executionBlock, stored.event, unnamedChain)
+      const block = decodeEvent(executionBlock, stored.event, chain)
       const { header, columns } = block
       const tipsWei = priorityFeesWei(block)
       const revenue = executionRevenue(block, tipsWei)
@@ -20,6 +24,7 @@ export function executionRows(stored: StoredEvent, unnamedChain?: string): reado
         {
           table: 'execution_blocks',
           columns: {
+            chain: [chain],
             block_hash: [header.hash],
             block_number: BigUint64Array.of(BigInt(header.number)),
             time: Uint32Array.of(header.timestampSec),
@@ -31,6 +36,7 @@ export function executionRows(stored: StoredEvent, unnamedChain?: string): reado
             revenue_wei: [revenue.revenueWei],
             claimed_wei: [revenue.claimedWei],
             recipient: [revenue.recipient],
+            log_parts: Int32Array.of(header.logParts ?? LOG_PARTS_UNKNOWN),
             version: BigUint64Array.of(version),
             is_deleted: Uint8Array.of(0),
           },
@@ -38,11 +44,12 @@ export function executionRows(stored: StoredEvent, unnamedChain?: string): reado
       ]
     }
     case executionBlockReverted.name: {
-      const { number, hash } = decodeEvent(executionBlockReverted, stored.event, unnamedChain)
+      const { number, hash } = decodeEvent(executionBlockReverted, stored.event, chain)
       return [
         {
           table: 'execution_blocks',
           columns: {
+            chain: [chain],
             block_hash: [hash],
             block_number: BigUint64Array.of(BigInt(number)),
             time: Uint32Array.of(0),
@@ -54,6 +61,7 @@ export function executionRows(stored: StoredEvent, unnamedChain?: string): reado
             revenue_wei: [0n],
             claimed_wei: [0n],
             recipient: [ZERO_ADDRESS],
+            log_parts: Int32Array.of(LOG_PARTS_UNKNOWN),
             version: BigUint64Array.of(version),
             is_deleted: Uint8Array.of(1),
           },
@@ -62,5 +70,28 @@ export function executionRows(stored: StoredEvent, unnamedChain?: string): reado
     }
     default:
       throw new AppError('undecodable', `unknown event type ${stored.event.type} among the execution blocks`)
+  }
+}
+
+/** What one event of `execution.blocks` becomes. */
+export function projectExecutionBlock(stored: StoredEvent, unnamedChain: string): Projected {
+  const { event } = stored
+  const chain = chainOfEvent(event, unnamedChain)
+  if (event.type === executionFinalized.name) return { rows: [finalityRow(stored)] }
+  // A block's time is its slot's, which is the time of both its events.
+  const touched = { kind: 'execution block', chain, unixSec: Date.parse(event.time) / 1000 } as const
+  return { rows: executionRows(stored, chain), touched }
+}
+
+function finalityRow(stored: StoredEvent): TableRows {
+  const { chain, number, hash } = decodeEvent(executionFinalized, stored.event)
+  return {
+    table: 'execution_finality',
+    columns: {
+      chain: [chain],
+      block_number: BigUint64Array.of(BigInt(number)),
+      block_hash: [hash],
+      version: BigUint64Array.of(versionOf(stored.position)),
+    },
   }
 }

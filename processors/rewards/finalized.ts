@@ -1,33 +1,91 @@
 import type { StoredEvent } from '../../infra/ports/event-log.ts'
 import { AppError } from '../../schemas/errors.ts'
-import { type ChainClock, dayOfSlot, firstSlotOfEpoch, lastSlotOfEpoch } from '../../schemas/eth/time.ts'
+import { type ChainClock, dayOfSlot, firstSlotOfEpoch } from '../../schemas/eth/time.ts'
 import { GWEI_PER_ETH } from '../../schemas/eth/units.ts'
 import {
   type DayBalancesData,
   dayBalances,
   type EpochBlocksData,
   type EpochBlocksHeader,
+  type EpochPart,
   type EpochValidatorsData,
   epochBlocks,
   epochValidators,
 } from '../../schemas/events/beacon-epoch.ts'
 import { decodeEvent } from '../../schemas/events/codec.ts'
-import type { LedgerKind } from '../../schemas/tables/tables.ts'
-import { constantColumn, type TableRows, versionOf } from '../loop/rows.ts'
+import type { LedgerKind } from '../../schemas/tables/rewards.ts'
+import { constantColumn, type Projected, type TableRows, textColumn, versionOf } from '../loop/rows.ts'
 import { initialSlashingPenalty } from './slashing.ts'
 
-/** Rows of one event of the finalized stream (`beacon.epochs`). */
-export function finalizedRows(stored: StoredEvent): readonly TableRows[] {
+/** What one event of the finalized chain (`beacon.epochs`) becomes: its rows, and last that this part of its epoch is there. */
+export function projectFinalized(stored: StoredEvent, unnamedChain: string): Projected {
   const version = versionOf(stored.position)
-  switch (stored.event.type) {
-    case epochValidators.name:
-      return [validatorEpochRows(decodeEvent(epochValidators, stored.event), version)]
-    case dayBalances.name:
-      return [dayBalanceRows(decodeEvent(dayBalances, stored.event), version)]
-    case epochBlocks.name:
-      return epochBlockRows(decodeEvent(epochBlocks, stored.event), version)
+  const { event } = stored
+  switch (event.type) {
+    case epochValidators.name: {
+      const data = decodeEvent(epochValidators, event, unnamedChain)
+      const { chain, epoch, range } = data.header
+      const part = {
+        chain,
+        epoch,
+        kind: 'validators',
+        range,
+        rows: data.columns.validatorIndex.length,
+        version,
+      } as const
+      return { rows: [validatorEpochRows(data, version), partRows([part])], touched: { kind: 'epoch', chain, epoch } }
+    }
+    case dayBalances.name: {
+      const data = decodeEvent(dayBalances, event, unnamedChain)
+      const rows = [dayBalanceRows(data, version)]
+      if (event.version === UNCOUNTED_VERSION) return { rows }
+      const { chain, epoch, range } = data.header
+      const part = {
+        chain,
+        epoch,
+        kind: 'day_balances',
+        range,
+        rows: data.columns.validatorIndex.length,
+        version,
+      } as const
+      return { rows: [...rows, partRows([part])], touched: { kind: 'epoch', chain, epoch } }
+    }
+    case epochBlocks.name: {
+      const data = decodeEvent(epochBlocks, event, unnamedChain)
+      const { chain, epoch } = data.header
+      return { rows: epochBlockRows(data, version), touched: { kind: 'epoch', chain, epoch } }
+    }
     default:
-      throw new AppError('undecodable', `unknown event type ${stored.event.type} in the finalized stream`)
+      throw new AppError('undecodable', `unknown event type ${event.type} in the finalized stream`)
+  }
+}
+
+/** Version of day balances that did not tell their epoch: those of an epoch lay before its blocks event. */
+const UNCOUNTED_VERSION = 1
+
+interface Part {
+  readonly chain: string
+  readonly epoch: number
+  readonly kind: EpochPart['kind'] | 'blocks'
+  readonly range: number
+  readonly rows: number
+  readonly version: bigint
+  readonly isExpected?: true
+}
+
+/** Rows of `epoch_parts`. */
+function partRows(parts: readonly Part[]): TableRows {
+  return {
+    table: 'epoch_parts',
+    columns: {
+      chain: parts.map((part) => part.chain),
+      epoch: Uint32Array.from(parts, (part) => part.epoch),
+      kind: parts.map((part) => part.kind),
+      range: Uint32Array.from(parts, (part) => part.range),
+      is_expected: Uint8Array.from(parts, (part) => (part.isExpected === true ? 1 : 0)),
+      rows: Uint32Array.from(parts, (part) => part.rows),
+      version: BigUint64Array.from(parts, (part) => part.version),
+    },
   }
 }
 
@@ -40,6 +98,7 @@ function validatorEpochRows({ header, columns }: EpochValidatorsData, version: b
   return {
     table: 'validator_epochs',
     columns: {
+      chain: textColumn(rows, header.chain),
       epoch: new Uint32Array(rows).fill(header.epoch),
       day: new Uint16Array(rows).fill(dayOfSlot(header.clock, firstSlotOfEpoch(header.clock, header.epoch))),
       validator_index: columns.validatorIndex,
@@ -64,6 +123,7 @@ function dayBalanceRows({ header, columns }: DayBalancesData, version: bigint): 
   return {
     table: 'day_balances',
     columns: {
+      chain: textColumn(rows, header.chain),
       day: new Uint16Array(rows).fill(header.day),
       validator_index: columns.validatorIndex,
       balance_gwei: columns.balanceGwei,
@@ -74,37 +134,27 @@ function dayBalanceRows({ header, columns }: DayBalancesData, version: bigint): 
 
 function epochBlockRows(data: EpochBlocksData, version: bigint): readonly TableRows[] {
   const { header } = data
-  const { clock, epoch } = header
-  return [
-    finalizedBlockRows(header, version),
-    ledgerRows(data, version),
-    {
-      table: 'chain',
-      columns: {
-        network: [header.network],
-        genesis_time_sec: BigUint64Array.of(BigInt(clock.genesisTimeSec)),
-        seconds_per_slot: Uint32Array.of(clock.secondsPerSlot),
-        slots_per_epoch: Uint32Array.of(clock.slotsPerEpoch),
-        version: BigUint64Array.of(version),
-      },
+  const { chain, clock, epoch, blocks } = header
+  const clockRow: TableRows = {
+    table: 'chains',
+    columns: {
+      chain: [chain],
+      genesis_time_sec: BigUint64Array.of(BigInt(clock.genesisTimeSec)),
+      seconds_per_slot: Uint32Array.of(clock.secondsPerSlot),
+      slots_per_epoch: Uint32Array.of(clock.slotsPerEpoch),
+      version: BigUint64Array.of(version),
     },
-    {
-      table: 'epochs',
-      columns: {
-        epoch: Uint32Array.of(epoch),
-        first_slot: BigUint64Array.of(BigInt(firstSlotOfEpoch(clock, epoch))),
-        last_slot: BigUint64Array.of(BigInt(lastSlotOfEpoch(clock, epoch))),
-        blocks: Uint16Array.of(header.blocks.length),
-        version: BigUint64Array.of(version),
-      },
-    },
-  ]
+  }
+  const expected = header.parts.map((part): Part => ({ chain, epoch, ...part, version, isExpected: true }))
+  const own: Part = { chain, epoch, kind: 'blocks', range: 0, rows: blocks.length, version }
+  return [finalizedBlockRows(header, version), ledgerRows(data, version), clockRow, partRows([...expected, own])]
 }
 
-function finalizedBlockRows({ clock, epoch, blocks }: EpochBlocksHeader, version: bigint): TableRows {
+function finalizedBlockRows({ chain, clock, epoch, blocks }: EpochBlocksHeader, version: bigint): TableRows {
   return {
     table: 'finalized_blocks',
     columns: {
+      chain: textColumn(blocks.length, chain),
       slot: BigUint64Array.from(blocks, (b) => BigInt(b.slot)),
       epoch: new Uint32Array(blocks.length).fill(epoch),
       day: Uint16Array.from(blocks, (b) => dayOfSlot(clock, b.slot)),
@@ -113,15 +163,15 @@ function finalizedBlockRows({ clock, epoch, blocks }: EpochBlocksHeader, version
       execution_block_hash: blocks.map((b) => b.executionBlockHash),
       execution_block_number: BigUint64Array.from(blocks, (b) => BigInt(b.executionBlockNumber)),
       fee_recipient: blocks.map((b) => b.feeRecipient),
-      attestations_gwei: BigInt64Array.from(blocks, (b) => BigInt(b.attestationsGwei)),
-      sync_aggregate_gwei: BigInt64Array.from(blocks, (b) => BigInt(b.syncAggregateGwei)),
-      proposer_slashings_gwei: BigInt64Array.from(blocks, (b) => BigInt(b.proposerSlashingsGwei)),
-      attester_slashings_gwei: BigInt64Array.from(blocks, (b) => BigInt(b.attesterSlashingsGwei)),
+      has_rewards: Uint8Array.from(blocks, (b) => (b.attestationsGwei === null ? 0 : 1)),
+      attestations_gwei: BigInt64Array.from(blocks, (b) => BigInt(b.attestationsGwei ?? 0)),
+      sync_aggregate_gwei: BigInt64Array.from(blocks, (b) => BigInt(b.syncAggregateGwei ?? 0)),
+      proposer_slashings_gwei: BigInt64Array.from(blocks, (b) => BigInt(b.proposerSlashingsGwei ?? 0)),
+      attester_slashings_gwei: BigInt64Array.from(blocks, (b) => BigInt(b.attesterSlashingsGwei ?? 0)),
       version: constantColumn(blocks.length, version),
     },
   }
 }
-
 interface LedgerEntry {
   readonly slot: number
   readonly validatorIndex: number
@@ -134,11 +184,12 @@ interface LedgerEntry {
 function ledgerRows({ header, columns }: EpochBlocksData, version: bigint): TableRows {
   const entries: LedgerEntry[] = []
   for (const block of header.blocks) {
-    const amountGwei =
-      BigInt(block.attestationsGwei) +
-      BigInt(block.syncAggregateGwei) +
-      BigInt(block.proposerSlashingsGwei) +
-      BigInt(block.attesterSlashingsGwei)
+    const { attestationsGwei, syncAggregateGwei, proposerSlashingsGwei, attesterSlashingsGwei } = block
+    if (attestationsGwei === null) continue // not tracked: its balance is not explained here
+    const amountGwei = [attestationsGwei, syncAggregateGwei, proposerSlashingsGwei, attesterSlashingsGwei].reduce(
+      (sum, part) => sum + BigInt(part ?? 0),
+      0n,
+    )
     entries.push({ slot: block.slot, validatorIndex: block.proposerIndex, kind: 'proposer', reference: 0, amountGwei })
   }
   for (const w of header.withdrawals) {
@@ -159,7 +210,7 @@ function ledgerRows({ header, columns }: EpochBlocksData, version: bigint): Tabl
 
 /** Sync rewards stay columns: they are most of the ledger's rows. */
 function withSyncRewards(
-  { clock, epoch }: EpochBlocksHeader,
+  { chain, clock, epoch }: EpochBlocksHeader,
   sync: EpochBlocksData['columns'],
   entries: readonly LedgerEntry[],
   version: bigint,
@@ -193,6 +244,7 @@ function withSyncRewards(
   return {
     table: 'ledger_entries',
     columns: {
+      chain: textColumn(rows, chain),
       slot,
       epoch: new Uint32Array(rows).fill(epoch),
       day,

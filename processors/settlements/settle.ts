@@ -4,14 +4,13 @@ import { type FeeRate, knownRate, rateAt, splitRevenue } from './settlement.ts'
 /** Rows of one read and insert: an account's whole history may be more than one result can hold. */
 const SETTLED_PER_INSERT_MAX = 50_000
 
-/** Which finalized blocks to settle (again). */
+/** Which finalized blocks to settle (again); slots are inclusive. */
 export type SettlementScope =
-  | { readonly by: 'slots'; readonly from: number; readonly to: number }
-  | { readonly by: 'block numbers'; readonly from: number; readonly to: number }
-  | { readonly by: 'accounts'; readonly accounts: readonly string[] }
-  | { readonly by: 'validators'; readonly indices: readonly number[] }
+  | { readonly by: 'slots'; readonly chain: string; readonly from: number; readonly to: number }
+  | { readonly by: 'account'; readonly account: string }
 
 interface CandidateRow {
+  readonly chain: string
   readonly account: string
   readonly slot: string
   readonly block_number: string
@@ -29,42 +28,45 @@ interface CandidateRow {
 function scopeSql(scope: SettlementScope): { blocks: string; accounts: string; params: QueryParams } {
   switch (scope.by) {
     case 'slots':
-      return { blocks: 'f.slot BETWEEN {from:UInt64} AND {to:UInt64}', accounts: '1', params: { ...scope } }
-    case 'block numbers':
       return {
-        blocks: 'f.execution_block_number BETWEEN {from:UInt64} AND {to:UInt64}',
+        blocks: 'f.chain = {chain:String} AND f.slot BETWEEN {from:UInt64} AND {to:UInt64}',
         accounts: '1',
         params: { ...scope },
       }
-    case 'accounts':
-      return { blocks: '1', accounts: 'a.account IN {accounts:Array(String)}', params: { ...scope } }
-    case 'validators':
-      return { blocks: 'f.proposer_index IN {indices:Array(UInt32)}', accounts: '1', params: { ...scope } }
+    case 'account':
+      return { blocks: '1', accounts: 'a.account = {account:String}', params: { ...scope } }
   }
 }
 
 // A reverted execution block is read as well, which FINAL would hide: it takes back what it had settled.
 const candidatesSql = (blocks: string, accounts: string): string => `
+WITH proposers AS (
+  SELECT v.chain AS chain, v.validator_index AS validator_index, v.pubkey AS pubkey, a.account AS account,
+    v.version + a.version AS versions
+  FROM validators AS v FINAL
+  INNER JOIN account_validators AS a FINAL ON a.chain = v.chain AND a.pubkey = v.pubkey
+  WHERE ${accounts}
+)
 SELECT
-  a.account AS account, f.slot AS slot, f.execution_block_number AS block_number, f.proposer_index AS validator_index,
-  v.pubkey AS pubkey, toUnixTimestamp(t.newest.1) AS time_sec, t.newest.2 AS fee_address, t.newest.3 AS revenue_class,
-  t.newest.4 AS revenue_wei, t.newest.5 AS reverted, f.version + t.newest.6 + v.version + a.version AS versions
+  p.chain AS chain, p.account AS account, f.slot AS slot, f.execution_block_number AS block_number,
+  f.proposer_index AS validator_index, p.pubkey AS pubkey, toUnixTimestamp(t.newest.1) AS time_sec,
+  t.newest.2 AS fee_address, t.newest.3 AS revenue_class, t.newest.4 AS revenue_wei, t.newest.5 AS reverted,
+  f.version + t.newest.6 + p.versions AS versions
 FROM finalized_blocks AS f FINAL
-INNER JOIN validators AS v FINAL ON v.validator_index = f.proposer_index
-INNER JOIN account_validators AS a FINAL ON a.pubkey = v.pubkey
+INNER JOIN proposers AS p ON p.chain = f.chain AND p.validator_index = f.proposer_index
 INNER JOIN (
   SELECT
-    block_hash,
+    chain, block_hash,
     argMax((time, toString(recipient), toString(revenue_class), revenue_wei, is_deleted, version), version) AS newest
   FROM execution_blocks
-  WHERE block_hash IN (
-    SELECT execution_block_hash FROM finalized_blocks AS f
-    WHERE ${blocks} AND f.proposer_index IN (SELECT validator_index FROM validators)
+  WHERE (chain, block_hash) IN (
+    SELECT f.chain, f.execution_block_hash FROM finalized_blocks AS f
+    WHERE ${blocks} AND (f.chain, f.proposer_index) IN (SELECT chain, validator_index FROM proposers)
   )
-  GROUP BY block_hash
-) AS t ON t.block_hash = f.execution_block_hash
-WHERE ${blocks} AND ${accounts} AND (a.account, f.slot) > ({after_account:String}, {after_slot:Int64})
-ORDER BY account, slot
+  GROUP BY chain, block_hash
+) AS t ON t.chain = f.chain AND t.block_hash = f.execution_block_hash
+WHERE ${blocks} AND (p.chain, p.account, f.slot) > ({after_chain:String}, {after_account:String}, {after_slot:Int64})
+ORDER BY chain, account, slot
 LIMIT {rows_max:UInt32}`
 
 /**
@@ -81,7 +83,7 @@ export async function settleBlocks(
   const { blocks, accounts, params } = scopeSql(scope)
   const sql = candidatesSql(blocks, accounts)
   let rates: ReadonlyMap<string, readonly FeeRate[]> | undefined
-  let after = { after_account: '', after_slot: '-1' }
+  let after = { after_chain: '', after_account: '', after_slot: '-1' }
   for (;;) {
     const rows = await warehouse.query<CandidateRow>(sql, { ...params, ...after, rows_max: rowsMax })
     const last = rows.at(-1)
@@ -89,7 +91,7 @@ export async function settleBlocks(
     rates ??= await feeRates(warehouse)
     await insertSettlements(warehouse, rows, rates)
     if (rows.length < rowsMax) return
-    after = { after_account: last.account, after_slot: last.slot }
+    after = { after_chain: last.chain, after_account: last.account, after_slot: last.slot }
   }
 }
 
@@ -109,6 +111,7 @@ async function insertSettlements(
     }
   })
   await warehouse.insert('settlements', {
+    chain: rows.map((row) => row.chain),
     account: rows.map((row) => row.account),
     slot: BigUint64Array.from(rows, (row) => BigInt(row.slot)),
     block_number: BigUint64Array.from(rows, (row) => BigInt(row.block_number)),

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { type Static, Type } from 'typebox'
-import { jsonEvent } from './codec.ts'
-import { Instant, Pubkey } from './fields.ts'
+import { jsonEvent, olderJson } from './codec.ts'
+import { Chain, Instant, Pubkey } from './fields.ts'
 
-/** All account facts share one key: a token is created before it is revoked. */
+/** All account facts share one key: a token is created before it is revoked, and of two accounts that name a validator one was first. */
 export const ACCOUNTS_KEY = 'accounts'
 /** Public keys per tracking event; one event stays under 200 kB. */
 export const TRACKED_PER_EVENT_MAX = 1_000
@@ -20,7 +20,8 @@ export function hashToken(token: string): string {
 
 const TokenCreated = Type.Object({ account: Account, tokenHash: TokenHash })
 const TokenRevoked = Type.Object({ tokenHash: TokenHash })
-const ValidatorsTracked = Type.Object({ account: Account, pubkeys: Type.Array(Pubkey) })
+const TrackedFields = { account: Account, pubkeys: Type.Array(Pubkey) }
+const ValidatorsTracked = Type.Object({ chain: Chain, ...TrackedFields })
 const FeeRateSet = Type.Object({
   account: Account,
   /** Exact decimal fraction between 0 and 1: the service's share of execution rewards. */
@@ -38,10 +39,11 @@ export const tokenCreated = jsonEvent({ name: 'account.token-created', version: 
 /** The token stops working, for good; id `account.token-revoked:<token hash>`. */
 export const tokenRevoked = jsonEvent({ name: 'account.token-revoked', version: 1, topic: 'accounts' }, TokenRevoked)
 
-/** Validators counted for the account from now on; id `account.validators-tracked:<account>:<first pubkey>:<count>`. */
+/** Validators of a chain counted for the account from now on; id `account.validators-tracked:<chain>:<account>:<first pubkey>:<count>`. */
 export const validatorsTracked = jsonEvent(
-  { name: 'account.validators-tracked', version: 1, topic: 'accounts' },
+  { name: 'account.validators-tracked', version: 2, topic: 'accounts' },
   ValidatorsTracked,
+  { 1: olderJson(Type.Object(TrackedFields), (data, chain) => ({ chain, ...data })) },
 )
 
 /** The fee rate of blocks from an instant on; id `account.fee-rate-set:<account>:<effectiveFrom>`. */

@@ -1,12 +1,9 @@
 import { type Static, Type } from 'typebox'
-import { type ColumnsOf, type Packed, packedEvent } from './codec.ts'
-import { Address, Clock, Hash, IntegerText, UInt } from './fields.ts'
+import { type ColumnsOf, type EncodedEvent, olderPacked, type Packed, packedEvent } from './codec.ts'
+import { Address, Chain, Clock, Hash, IntegerText, UInt } from './fields.ts'
 
-/**
- * Everything of the finalized chain is one ordered stream: the day balances and validator ranges of an epoch come before
- * its blocks event, so an epoch whose blocks event was processed is complete.
- */
-export const BEACON_EPOCHS_KEY = 'finalized'
+// An epoch is told by several events that need no order: its blocks event names the others (`parts`), and the epoch is complete
+// when all of them are there.
 
 /** Validators whose indices share a quotient by this are one range, one event: about 300 kB raw, whatever the network's size. */
 export const RANGE_VALIDATORS = 16_384
@@ -25,13 +22,8 @@ export const VALIDATOR_STATUSES = [
 ] as const
 export type ValidatorStatus = (typeof VALIDATOR_STATUSES)[number]
 
-const EpochValidatorsHeader = Type.Object({
-  clock: Clock,
-  epoch: UInt,
-  range: UInt,
-  /** How many ranges of this epoch hold tracked validators. */
-  ranges: UInt,
-})
+const EpochValidatorsFields = { clock: Clock, epoch: UInt, range: UInt }
+const EpochValidatorsHeader = Type.Object({ chain: Chain, ...EpochValidatorsFields })
 export type EpochValidatorsHeader = Static<typeof EpochValidatorsHeader>
 
 /** One row per tracked validator of the range that is in the registry at the end of the epoch, by ascending index. */
@@ -55,17 +47,23 @@ export const EPOCH_VALIDATORS_LAYOUT = {
 export type EpochValidatorsColumns = ColumnsOf<typeof EPOCH_VALIDATORS_LAYOUT>
 export type EpochValidatorsData = Packed<EpochValidatorsHeader, typeof EPOCH_VALIDATORS_LAYOUT>
 
-const DayBalancesHeader = Type.Object({
+const DayBalancesFields = {
   /** Day number (UTC+8); the balances are those it starts with: post-state of the last slot before it. */
   day: UInt,
   slot: UInt,
   range: UInt,
+}
+const DayBalancesHeader = Type.Object({
+  chain: Chain,
+  /** The epoch that the day begins in. */
+  epoch: UInt,
+  ...DayBalancesFields,
 })
 export type DayBalancesHeader = Static<typeof DayBalancesHeader>
 export const DAY_BALANCES_LAYOUT = { validatorIndex: 'u32', balanceGwei: 'i64' } as const
 export type DayBalancesData = Packed<DayBalancesHeader, typeof DAY_BALANCES_LAYOUT>
 
-const FinalizedBlock = Type.Object({
+const FinalizedBlockFields = {
   slot: UInt,
   root: Hash,
   parentRoot: Hash,
@@ -73,11 +71,21 @@ const FinalizedBlock = Type.Object({
   executionBlockHash: Hash,
   executionBlockNumber: UInt,
   feeRecipient: Address,
-  /** Consensus-layer proposer reward by part, gwei: `rewards/blocks` of the Beacon API. */
+}
+const KnownRewards = {
   attestationsGwei: IntegerText,
   syncAggregateGwei: IntegerText,
   proposerSlashingsGwei: IntegerText,
   attesterSlashingsGwei: IntegerText,
+}
+const Unasked = Type.Union([IntegerText, Type.Null()])
+const FinalizedBlock = Type.Object({
+  ...FinalizedBlockFields,
+  /** Consensus-layer proposer reward by part, gwei: `rewards/blocks` of the Beacon API. Null where the proposer is not tracked. */
+  attestationsGwei: Unasked,
+  syncAggregateGwei: Unasked,
+  proposerSlashingsGwei: Unasked,
+  attesterSlashingsGwei: Unasked,
 })
 export type FinalizedBlock = Static<typeof FinalizedBlock>
 
@@ -109,14 +117,28 @@ const CreditedDeposit = Type.Object({
 })
 export type CreditedDeposit = Static<typeof CreditedDeposit>
 
-const EpochBlocksHeader = Type.Object({
+const EpochPart = Type.Object({
+  kind: Type.Union([Type.Literal('validators'), Type.Literal('day_balances')]),
+  range: UInt,
+  /** Rows of the part: one that was made for fewer validators is not the one that is meant. */
+  rows: UInt,
+})
+/** An event that an epoch is not complete without. */
+export type EpochPart = Static<typeof EpochPart>
+
+const EpochBlocksFields = {
   clock: Clock,
-  network: Type.String(),
   epoch: UInt,
-  blocks: Type.Array(FinalizedBlock),
   withdrawals: Type.Array(Withdrawal),
   slashings: Type.Array(Slashing),
   deposits: Type.Array(CreditedDeposit),
+}
+const EpochBlocksHeader = Type.Object({
+  chain: Chain,
+  ...EpochBlocksFields,
+  blocks: Type.Array(FinalizedBlock),
+  /** The epoch's other events. None from before they were counted: then they lie before this one. */
+  parts: Type.Array(EpochPart),
 })
 export type EpochBlocksHeader = Static<typeof EpochBlocksHeader>
 
@@ -125,23 +147,60 @@ export const EPOCH_BLOCKS_LAYOUT = { slotOffset: 'u8', validatorIndex: 'u32', sy
 export type EpochBlocksColumns = ColumnsOf<typeof EPOCH_BLOCKS_LAYOUT>
 export type EpochBlocksData = Packed<EpochBlocksHeader, typeof EPOCH_BLOCKS_LAYOUT>
 
-/** State and attestation rewards of one range at the end of one finalized epoch; id `beacon.epoch-validators:<epoch>:<range>`. */
+/** State and attestation rewards of one range at the end of one finalized epoch; id `beacon.epoch-validators:<chain>:<epoch>:<range>`. */
 export const epochValidators = packedEvent(
-  { name: 'beacon.epoch-validators', version: 1, topic: 'beacon.epochs' },
+  { name: 'beacon.epoch-validators', version: 2, topic: 'beacon.epochs' },
   EpochValidatorsHeader,
   EPOCH_VALIDATORS_LAYOUT,
+  {
+    1: olderPacked(
+      { header: Type.Object({ ...EpochValidatorsFields, ranges: UInt }), layout: EPOCH_VALIDATORS_LAYOUT },
+      ({ header: { ranges: _, ...header }, columns }, chain) => ({ header: { chain, ...header }, columns }),
+    ),
+  },
 )
 
-/** Balances that a UTC+8 day starts with; id `beacon.day-balances:<day>:<range>`. */
+/** Balances that a UTC+8 day starts with; id `beacon.day-balances:<chain>:<day>:<range>`. */
 export const dayBalances = packedEvent(
-  { name: 'beacon.day-balances', version: 1, topic: 'beacon.epochs' },
+  { name: 'beacon.day-balances', version: 2, topic: 'beacon.epochs' },
   DayBalancesHeader,
   DAY_BALANCES_LAYOUT,
+  {
+    1: olderPacked(
+      { header: Type.Object(DayBalancesFields), layout: DAY_BALANCES_LAYOUT },
+      // Which epoch it belonged to was not said and is not needed: parts were not counted then.
+      ({ header, columns }, chain) => ({ header: { chain, epoch: 0, ...header }, columns }),
+    ),
+  },
 )
 
-/** The finalized blocks of one epoch with what they changed; slots without an entry were missed; id `beacon.epoch-blocks:<epoch>`. */
+/** The finalized blocks of one epoch with what they changed; slots without an entry were missed; id `beacon.epoch-blocks:<chain>:<epoch>`. */
 export const epochBlocks = packedEvent(
-  { name: 'beacon.epoch-blocks', version: 1, topic: 'beacon.epochs' },
+  { name: 'beacon.epoch-blocks', version: 2, topic: 'beacon.epochs' },
   EpochBlocksHeader,
   EPOCH_BLOCKS_LAYOUT,
+  {
+    1: olderPacked(
+      {
+        header: Type.Object({
+          ...EpochBlocksFields,
+          network: Type.String(),
+          blocks: Type.Array(Type.Object({ ...FinalizedBlockFields, ...KnownRewards })),
+        }),
+        layout: EPOCH_BLOCKS_LAYOUT,
+      },
+      ({ header: { network: _, ...header }, columns }, chain) => ({ header: { chain, ...header, parts: [] }, columns }),
+    ),
+  },
 )
+
+const headerWithNetwork = olderPacked(
+  { header: Type.Object({ network: Type.String() }), layout: EPOCH_BLOCKS_LAYOUT },
+  ({ header }) => header.network,
+)
+
+/** The network that an epoch of a log with unnamed chains tells; undefined for any other event. */
+export function networkOfUnnamedLog(event: EncodedEvent): string | undefined {
+  if (event.type !== epochBlocks.name || event.version !== 1) return undefined
+  return headerWithNetwork(event.data, '')
+}

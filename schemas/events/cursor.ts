@@ -1,32 +1,59 @@
 import { type Static, Type } from 'typebox'
-import { jsonEvent } from './codec.ts'
-import { Hash, UInt } from './fields.ts'
+import { jsonEvent, olderJson } from './codec.ts'
+import { Chain, Hash, UInt } from './fields.ts'
 
-/**
- * How far an ingester has got. Written after the events it stands for, so a crash in between repeats them and loses none.
- * The key is the ingester's name; only the newest counts (compacted topic).
- */
 const LoggedBlock = Type.Object({
-  slot: UInt,
-  root: Hash,
+  /** Slot of a beacon block, number of a block of an execution chain. */
+  height: UInt,
+  /** Root of a beacon block, hash of a block of an execution chain. */
+  id: Hash,
   executionBlockHash: Hash,
   executionBlockNumber: UInt,
+  /** Unix seconds of a block of an execution chain; a beacon block's follow from its slot. */
+  timestampSec: Type.Optional(UInt),
 })
-/** A block that the head follower has put into the log: what its revert has to name. */
+/** A block that a head follower has put into the log: what its revert has to name. */
 export type LoggedBlock = Static<typeof LoggedBlock>
 
 const CursorData = Type.Object({
-  /** First slot (head followers) or epoch (finalized epochs) that has not been ingested. */
+  chain: Chain,
+  /** What the node's chain is told by: its genesis validators root, or `eip155:<chain id>:<genesis hash>`. Another one is refused. */
+  identity: Type.Optional(Type.String()),
+  /** First slot, block number or epoch that has not been ingested. */
   next: UInt,
-  /** Root of the newest block in the log: what is ingested next must continue it. */
-  headRoot: Type.Optional(Hash),
-  /** The chain that the log tells of; a node of another chain is refused. */
-  genesisValidatorsRoot: Type.Optional(Hash),
-  /** Head follower: the newest final block of the log and those after it, oldest first: what a reorg is found by. */
-  chain: Type.Optional(Type.Array(LoggedBlock)),
-  /** Head follower: blocks that may be in the log or not, because their append was about to happen; oldest first. */
+  /** Finalized epochs: root of the last block before `next`, which the next epoch must continue. */
+  after: Type.Optional(Hash),
+  /** Head followers: the newest final block of the log and those after it, oldest first: what a reorg is found by. */
+  recent: Type.Optional(Type.Array(LoggedBlock)),
+  /** Head followers: blocks that may be in the log or not, because their append was about to happen; oldest first. */
   unsettled: Type.Optional(Type.Array(LoggedBlock)),
 })
 export type CursorData = Static<typeof CursorData>
 
-export const ingestCursor = jsonEvent({ name: 'ingest.cursor', version: 1, topic: 'ingest.cursors' }, CursorData)
+const BlockV1 = Type.Object({ slot: UInt, root: Hash, executionBlockHash: Hash, executionBlockNumber: UInt })
+const CursorV1 = Type.Object({
+  next: UInt,
+  headRoot: Type.Optional(Hash),
+  genesisValidatorsRoot: Type.Optional(Hash),
+  chain: Type.Optional(Type.Array(BlockV1)),
+  unsettled: Type.Optional(Type.Array(BlockV1)),
+})
+
+function toLoggedBlock({ slot, root, ...execution }: Static<typeof BlockV1>): LoggedBlock {
+  return { height: slot, id: root, ...execution }
+}
+
+/**
+ * How far an ingester has got. Written after the events it stands for, so a crash in between repeats them and loses none.
+ * The key is the chain and the ingester's name (`mainnet:head`); only the newest counts (compacted topic).
+ */
+export const ingestCursor = jsonEvent({ name: 'ingest.cursor', version: 2, topic: 'ingest.cursors' }, CursorData, {
+  1: olderJson(CursorV1, ({ next, headRoot, genesisValidatorsRoot, chain: recent, unsettled }, chain) => ({
+    chain,
+    next,
+    ...(genesisValidatorsRoot === undefined ? {} : { identity: genesisValidatorsRoot }),
+    ...(headRoot === undefined ? {} : { after: headRoot }),
+    ...(recent === undefined ? {} : { recent: recent.map(toLoggedBlock) }),
+    ...(unsettled === undefined ? {} : { unsettled: unsettled.map(toLoggedBlock) }),
+  })),
+})

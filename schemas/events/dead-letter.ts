@@ -1,9 +1,9 @@
 import { type Static, Type } from 'typebox'
-import { jsonEvent } from './codec.ts'
+import { jsonEvent, olderJson } from './codec.ts'
 import { Instant, UInt } from './fields.ts'
 
 /** An event that could not be processed: where it lies, what it claimed to be, and why it was set aside. */
-const DeadLetterData = Type.Object({
+const DeadLetterFields = {
   topic: Type.String(),
   partition: UInt,
   offset: Type.String({ pattern: '^[0-9]+$' }),
@@ -13,8 +13,15 @@ const DeadLetterData = Type.Object({
   eventVersion: UInt,
   eventTime: Instant,
   reason: Type.String(),
+}
+const DeadLetterData = Type.Object({
+  /** Empty where the event does not tell its chain. */
+  chain: Type.String(),
+  ...DeadLetterFields,
 })
 export type DeadLetterData = Static<typeof DeadLetterData>
 
 /** id `dead-letter:<group>:<topic>:<partition>:<offset>`. */
-export const deadLetter = jsonEvent({ name: 'dead-letter', version: 1, topic: 'dead-letters' }, DeadLetterData)
+export const deadLetter = jsonEvent({ name: 'dead-letter', version: 2, topic: 'dead-letters' }, DeadLetterData, {
+  1: olderJson(Type.Object(DeadLetterFields), (data, chain) => ({ chain, ...data })),
+})

@@ -1,21 +1,56 @@
 import { type Static, Type } from 'typebox'
+import { InstantText } from './fields.ts'
 
 /** Answer of GET /health: the process lives and answers. */
 export const HealthAnswer = Type.Object({ status: Type.Literal('ok') }, { additionalProperties: false })
 export type HealthAnswer = Static<typeof HealthAnswer>
 
+/** A slot, an epoch or a block number; null before the first one. */
+const reached = (description: string) => Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], { description })
+
+const Checks = Type.Record(Type.String(), Type.Boolean(), { description: 'Ready when all are true.' })
+
+/** How far a chain has come: with a beacon chain by slots and epochs, else by blocks. */
+const ChainReady = Type.Union([
+  Type.Object(
+    {
+      head_slot: reached('Newest slot that the head shows.'),
+      last_finalized_epoch: reached('Newest finalized epoch of which everything is in the warehouse.'),
+      checks: Checks,
+    },
+    { additionalProperties: false },
+  ),
+  Type.Object(
+    {
+      head_block: reached('Newest block in the warehouse.'),
+      finalized_block: reached('Newest final block in the warehouse.'),
+      checks: Checks,
+    },
+    { additionalProperties: false },
+  ),
+])
+
+const NodeReady = Type.Object(
+  {
+    state: Type.String({ description: 'One word, for example `answering` or `away`.' }),
+    since: Type.Optional(InstantText),
+    fault: Type.Optional(Type.String({ description: 'What is wrong, in one sentence that names no address.' })),
+  },
+  { additionalProperties: false },
+)
+
 /** Answer of GET /ready: 200 with `ready`, 503 with `not_ready`; the figures are those of the moment. */
 export const ReadyAnswer = Type.Object(
   {
-    status: Type.Enum(['ready', 'not_ready']),
-    head_slot: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
-    last_finalized_epoch: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
-      description: 'Newest finalized epoch of which everything is in the warehouse.',
-    }),
+    status: Type.Enum(['ready', 'not_ready'], { description: 'Ready when all checks of all chains are true.' }),
+    head_slot: reached('That of the first chain with a beacon chain.'),
+    last_finalized_epoch: reached('That of the first chain with a beacon chain.'),
+    chains: Type.Record(Type.String(), ChainReady, { description: 'By name of the chain.' }),
+    nodes: Type.Optional(Type.Record(Type.String(), NodeReady, { description: 'By name of the node.' })),
     lag: Type.Record(Type.String(), Type.Integer({ minimum: 0 }), {
       description: 'Events that each consumer group has not processed yet.',
     }),
-    checks: Type.Record(Type.String(), Type.Boolean(), { description: 'Ready when all are true.' }),
+    checks: Checks,
   },
   { additionalProperties: false },
 )

@@ -1,37 +1,42 @@
 import { type Static, type TObject, type TSchema, Type } from 'typebox'
 
-/** What stands before the path of every operation: the network and the account behind the token. */
+/** What stands before the path of every operation: the chain, and the account behind the token. */
 export const PREFIX = '/{protocol}/{network}/{token}'
-export const PROTOCOL = 'ethereum'
 
 export const PrefixParams = Type.Object({
-  protocol: Type.Literal(PROTOCOL, { description: 'Protocol.' }),
-  network: Type.String({ description: 'Name of the configured network.', examples: ['mainnet'] }),
+  protocol: Type.String({ description: 'Protocol of the chain.', examples: ['ethereum'] }),
+  network: Type.String({ description: 'Network of the protocol.', examples: ['mainnet'] }),
   token: Type.String({ description: 'Access token: stands for the account and authenticates the request.' }),
 })
 
-/**
- * One operation: the value that validates requests, documents them and types their handlers.
- * Query parameters that are not named in `query`, and unknown members of the body, are ignored.
- */
-export interface Route<Query extends TObject, Body extends TObject, Response extends TSchema> {
+/** One operation, whatever its parameters and answer are. */
+export interface AnyRoute {
   readonly id: string
   readonly method: 'GET' | 'POST'
   /** Paths behind the prefix; the first one is the canonical one, the others answer the same. */
   readonly paths: readonly [string, ...string[]]
   readonly summary: string
   readonly description: string
-  readonly query: Query
+  readonly query: TObject
   /** JSON whatever the Content-Type says; absent on GET. */
-  readonly body?: Body
+  readonly body?: TObject
   /** The whole successful answer, envelope included. */
-  readonly response: Response
-  /** Envelope codes beside 200, 401 and 500, which every operation has. */
+  readonly response: TSchema
+  /** Envelope codes beside 200, 401, 404 and 500, which every operation has. */
   readonly refusals: readonly ('400' | '4001' | '4002' | '4003')[]
-  readonly example: Static<Response>
+  readonly example: unknown
 }
 
-export type AnyRoute = Route<TObject, TObject, TSchema>
+/**
+ * One operation: the value that validates requests, documents them and types their handlers.
+ * Query parameters that are not named in `query`, and unknown members of the body, are ignored.
+ */
+export interface Route<Query extends TObject, Body extends TObject, Response extends TSchema> extends AnyRoute {
+  readonly query: Query
+  readonly body?: Body
+  readonly response: Response
+  readonly example: Static<Response>
+}
 
 export const NoParameters = Type.Object({})
 

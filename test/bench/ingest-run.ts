@@ -6,15 +6,28 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { openBeaconSource } from '../../infra/beacon/source.ts'
 import { openSqliteEventLog } from '../../infra/event-log/sqlite.ts'
+import { openExecutionSource } from '../../infra/execution/source.ts'
+import { openSqliteJobQueue } from '../../infra/job-queue/sqlite.ts'
 import type { EventLog } from '../../infra/ports/event-log.ts'
 import type { Log } from '../../infra/ports/log.ts'
 import { migrate, readMigrations } from '../../infra/warehouse/migrate.ts'
 import { openWarehouse } from '../../infra/warehouse/open.ts'
+import { followBeaconHead } from '../../ingest/beacon-head/beacon-head.ts'
 import { followEpochs } from '../../ingest/epochs/epoch-follower.ts'
-import { startProcessors } from '../../processors/projections.ts'
+import { runProcessing } from '../../processors/run-processing.ts'
 import { ACCOUNTS_KEY, TRACKED_PER_EVENT_MAX, validatorsTracked } from '../../schemas/events/accounts.ts'
 import { encodeEvent } from '../../schemas/events/codec.ts'
-import { pubkeyOf } from './synthetic-beacon-node.ts'
+import { pubkeyOf, SLOTS_PER_EPOCH } from './synthetic-answers.ts'
+import type { ChainPlace, Kind, TrafficByKind } from './synthetic-beacon-node.ts'
+
+/** What is measured: so many tracked validators of a registry, over so many epochs, with the head or without. */
+export interface IngestSize {
+  readonly tracked: number
+  readonly registry: number
+  readonly epochs: number
+  /** Follow the head too, slot by slot; otherwise all epochs are final at once. */
+  readonly followsHead: boolean
+}
 
 /** What one run of one size has measured. */
 export interface IngestFigures {
@@ -23,13 +36,18 @@ export interface IngestFigures {
   readonly peakRssMb: number
   readonly logBytes: number
   readonly clickhouseBytes: number
+  /** Per epoch. */
+  readonly traffic: TrafficByKind
 }
 
 /** Epochs before the clock starts: they compile the code, fill the caches and identify the validators. */
 const WARM_UP_EPOCHS = 4
 /** The first epochs have no attestation rewards yet. */
 const START_EPOCH = 2
+/** The head is so many epochs before what is final. */
+const FINALITY_EPOCHS = 2
 const LOOK_MS = 5
+const CHAIN = 'mainnet'
 
 const log: Log = {
   debug: () => {},
@@ -38,63 +56,97 @@ const log: Log = {
   error: (_, message) => void process.stderr.write(`${message}\n`),
 }
 
-async function track(eventLog: EventLog, validators: number): Promise<void> {
-  const pubkeys = Array.from({ length: validators }, (_, index) => pubkeyOf(index))
-  for (let from = 0; from < validators; from += TRACKED_PER_EVENT_MAX) {
+async function track(eventLog: EventLog, { tracked, registry }: IngestSize): Promise<void> {
+  const pubkeys = Array.from({ length: tracked }, (_, i) => pubkeyOf(Math.floor((i * registry) / tracked)))
+  for (let from = 0; from < tracked; from += TRACKED_PER_EVENT_MAX) {
     const part = pubkeys.slice(from, from + TRACKED_PER_EVENT_MAX)
     const id = `account.validators-tracked:bench:${part[0]}:${part.length}`
-    const data = { account: 'bench', pubkeys: part }
+    const data = { chain: CHAIN, account: 'bench', pubkeys: part }
     const time = '2024-01-01T00:00:00.000Z'
     await eventLog.append('accounts', [encodeEvent(validatorsTracked, { id, key: ACCOUNTS_KEY, time, data })])
   }
 }
 
-async function measure(setup: {
-  readonly validators: number
-  readonly epochs: number
-  readonly directory: string
-  readonly beaconUrl: string
-  /** Until it is called, only the epochs of the warm-up are final. */
-  readonly finalizeAll: () => void
-}): Promise<IngestFigures> {
-  const { validators, epochs, directory, beaconUrl, finalizeAll } = setup
+/** The node's process: tells it where the chain is, and asks what it was asked. */
+interface NodeProcess {
+  readonly url: string
+  moveTo(place: ChainPlace): void
+  traffic(): Promise<TrafficByKind>
+}
+
+async function measure(size: IngestSize, node: NodeProcess, directory: string): Promise<IngestFigures> {
   await using eventLog = await openSqliteEventLog({ file: join(directory, 'event-log.sqlite') })
   await using warehouse = await openWarehouse({ directory: join(directory, 'warehouse') })
   await migrate(warehouse, await readMigrations())
-  await using beacon = await openBeaconSource({ urls: [beaconUrl], log })
-  await track(eventLog, validators)
+  await using jobQueue = await openSqliteJobQueue({ file: join(directory, 'jobs.sqlite') })
+  await using beacon = await openBeaconSource({ urls: [node.url], log })
+  await using execution = await openExecutionSource({ urls: [node.url], log })
+  await track(eventLog, size)
   const stop = new AbortController()
-  const processed = { epoch: 0 }
+  const reached = { epoch: 0, slot: 0 }
+  const from = { chain: CHAIN, writer: eventLog, eventLog, unnamedChain: CHAIN }
+  const shared = { ...from, beacon, log, startEpoch: START_EPOCH }
   const onProgress = ({ nextEpoch }: { readonly nextEpoch: number }) => {
-    processed.epoch = nextEpoch
+    reached.epoch = nextEpoch
   }
-  const options = { beacon, eventLog, network: 'synthetic', log, startEpoch: START_EPOCH, onProgress, pollMs: LOOK_MS }
+  const onSlot = ({ height }: { readonly height: number }) => {
+    reached.slot = height
+  }
   const running = Promise.all([
-    followEpochs(options, stop.signal),
-    startProcessors({ eventLog, warehouse, log }, stop.signal),
+    followEpochs({ ...shared, onProgress, ...(size.followsHead ? {} : { pollMs: LOOK_MS }) }, stop.signal),
+    runProcessing({ eventLog, warehouse, jobQueue, log, now: () => Date.now() / 1000 }, stop.signal),
+    ...(size.followsHead ? [followBeaconHead({ ...shared, execution, onProgress: onSlot }, stop.signal)] : []),
   ])
-  /** Resolves when the rows of so many epochs are in the warehouse. */
-  const through = async (count: number) => {
-    const done = async () =>
-      processed.epoch >= START_EPOCH + count && (await eventLog.lag('beacon.epochs', 'finalized')) === 0n
-    while (!(await done())) await wait(LOOK_MS)
+  const until = async (done: () => Promise<boolean> | boolean) => {
+    while (!(await done())) await Promise.race([wait(LOOK_MS), running])
   }
-  await Promise.race([through(WARM_UP_EPOCHS), running])
-  const first = processed.epoch
+  /** Resolves when the rows of so many epochs are in the warehouse. */
+  const through = (epochs: number) =>
+    until(async () => {
+      return reached.epoch >= START_EPOCH + epochs && (await eventLog.lag('beacon.epochs', 'finalized')) === 0n
+    })
+  const { head: firstHead, finalEpoch: firstFinal } = placeAfter(WARM_UP_EPOCHS)
+  if (size.followsHead) await until(() => reached.slot >= firstHead)
+  await through(WARM_UP_EPOCHS)
+  const first = reached.epoch
+  const before = await node.traffic()
   const start = performance.now()
-  finalizeAll()
-  await Promise.race([through(WARM_UP_EPOCHS + epochs), running])
+  const { head: lastHead, finalEpoch } = placeAfter(WARM_UP_EPOCHS + size.epochs)
+  if (!size.followsHead) node.moveTo({ headSlot: lastHead, finalEpoch })
+  for (let slot = firstHead + 1; size.followsHead && slot <= lastHead; slot++) {
+    const nowFinal = Math.max(firstFinal, Math.floor(slot / SLOTS_PER_EPOCH) - FINALITY_EPOCHS)
+    node.moveTo({ headSlot: slot, finalEpoch: nowFinal })
+    await until(() => reached.slot >= slot)
+  }
+  await through(WARM_UP_EPOCHS + size.epochs)
   const seconds = (performance.now() - start) / 1000
-  const measured = processed.epoch - first
+  const measured = reached.epoch - first
+  const traffic = perEpoch(before, await node.traffic(), measured)
   stop.abort()
   await running
   return {
     epochs: measured,
     secondsPerEpoch: seconds / measured,
     peakRssMb: process.resourceUsage().maxRSS / 1024,
-    logBytes: (await bytesOfLog(eventLog)) / (validators * (processed.epoch - START_EPOCH)),
+    logBytes: (await bytesOfLog(eventLog)) / (size.tracked * (reached.epoch - START_EPOCH)),
     clickhouseBytes: await bytesInClickhouse(warehouse),
+    traffic,
   }
+}
+
+/** Where the chain is when so many epochs can be ingested. */
+function placeAfter(epochs: number): { readonly head: number; readonly finalEpoch: number } {
+  const finalEpoch = START_EPOCH + epochs
+  return { head: (finalEpoch + FINALITY_EPOCHS) * SLOTS_PER_EPOCH, finalEpoch }
+}
+
+function perEpoch(before: TrafficByKind, after: TrafficByKind, epochs: number): TrafficByKind {
+  const kinds = Object.keys(after) as Kind[]
+  const entries = kinds.map((kind) => {
+    const requests = (after[kind].requests - before[kind].requests) / epochs
+    return [kind, { requests, bytes: (after[kind].bytes - before[kind].bytes) / epochs }]
+  })
+  return Object.fromEntries(entries) as TrafficByKind
 }
 
 async function bytesOfLog(eventLog: EventLog): Promise<number> {
@@ -113,18 +165,30 @@ async function bytesInClickhouse(warehouse: Awaited<ReturnType<typeof openWareho
   return Number(parts?.bytes) / Number(parts?.rows)
 }
 
-const [validators, epochs] = process.argv.slice(2).map(Number) as [number, number]
+const size = JSON.parse(process.argv[2] ?? '{}') as IngestSize
 const directory = await mkdtemp(join(tmpdir(), 'bench-ingest-'))
-const lastEpoch = START_EPOCH + WARM_UP_EPOCHS + epochs
+const last = placeAfter(WARM_UP_EPOCHS + size.epochs)
+const warm = placeAfter(WARM_UP_EPOCHS)
 const nodeFile = join(import.meta.dirname, 'synthetic-beacon-node.ts')
-const node = fork(nodeFile, [validators, START_EPOCH + WARM_UP_EPOCHS, lastEpoch].map(String))
+const child = fork(nodeFile, [size.registry, last.head + 1, warm.head, warm.finalEpoch].map(String))
 try {
-  const [beaconUrl] = (await once(node, 'message')) as [string]
-  const finalizeAll = () => void node.send('finalize all')
-  const figures = await measure({ validators, epochs, directory, beaconUrl, finalizeAll })
+  const [url] = (await once(child, 'message')) as [string]
+  const figures = await measure(
+    size,
+    {
+      url,
+      moveTo: (place) => void child.send(place),
+      async traffic() {
+        child.send('traffic')
+        const [traffic] = (await once(child, 'message')) as [TrafficByKind]
+        return traffic
+      },
+    },
+    directory,
+  )
   process.send?.(figures)
 } finally {
-  node.kill()
+  child.kill()
   await rm(directory, { recursive: true, force: true })
 }
 process.disconnect?.()

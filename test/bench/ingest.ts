@@ -1,21 +1,40 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import type { IngestFigures } from './ingest-run.ts'
+import type { IngestFigures, IngestSize } from './ingest-run.ts'
 import { Report } from './report.ts'
 
 interface Limits {
   readonly secondsPerEpoch: number
   readonly peakRssMb: number
   /** With few validators the epoch's blocks are most of it. */
-  readonly logBytes: number
+  readonly logBytes?: number
+  /** Requests per epoch besides the beacon blocks themselves. */
+  readonly requests?: number
+}
+
+interface Case {
+  readonly size: IngestSize
+  readonly title: string
+  readonly limits: Limits
+}
+
+/** Everybody in the registry is tracked, and epochs come as fast as they are taken. */
+function allTracked(tracked: number, epochs: number, limits: Limits): Case {
+  const title = `${tracked.toLocaleString('en')} tracked validators`
+  return { title, size: { tracked, registry: tracked, epochs, followsHead: false }, limits }
 }
 
 /** Sizes and their limits. One epoch of mainnet lasts 384 s: the rest of the rate is for catching up. */
-const SIZES: readonly { readonly validators: number; readonly epochs: number; readonly limits: Limits }[] = [
-  { validators: 1_000, epochs: 40, limits: { secondsPerEpoch: 0.3, peakRssMb: 1_500, logBytes: 40 } },
-  { validators: 10_000, epochs: 24, limits: { secondsPerEpoch: 0.4, peakRssMb: 1_500, logBytes: 12 } },
-  { validators: 100_000, epochs: 12, limits: { secondsPerEpoch: 1.0, peakRssMb: 3_000, logBytes: 8 } },
+const CASES: readonly Case[] = [
+  {
+    title: '100 tracked validators of a network of a million, followed slot by slot',
+    size: { tracked: 100, registry: 1_000_000, epochs: 6, followsHead: true },
+    limits: { secondsPerEpoch: 10, peakRssMb: 1_500, requests: 50 },
+  },
+  allTracked(1_000, 40, { secondsPerEpoch: 0.3, peakRssMb: 1_500, logBytes: 40 }),
+  allTracked(10_000, 24, { secondsPerEpoch: 0.4, peakRssMb: 1_500, logBytes: 12 }),
+  allTracked(100_000, 12, { secondsPerEpoch: 0.5, peakRssMb: 3_000, logBytes: 8 }),
 ]
 const CLICKHOUSE_BYTES_MAX = 8
 
@@ -25,23 +44,40 @@ const CLICKHOUSE_BYTES_MAX = 8
  */
 export async function benchIngest(): Promise<boolean> {
   const report = new Report()
-  for (const { validators, epochs, limits } of SIZES) {
-    const figures = await measure(validators, epochs)
-    report.heading(`${validators.toLocaleString('en')} tracked validators, ${figures.epochs} epochs`)
+  for (const { title, size, limits } of CASES) {
+    const figures = await measure(size)
+    report.heading(`${title}, ${figures.epochs} epochs`)
     report.info('epochs per second', 1 / figures.secondsPerEpoch, 1)
     const seconds = { digits: 3, unit: 's', max: limits.secondsPerEpoch }
     report.limited('seconds per epoch, end to end', figures.secondsPerEpoch, seconds)
     report.limited('peak memory (RSS)', figures.peakRssMb, { digits: 0, unit: 'MB', max: limits.peakRssMb })
-    const bytes = { digits: 1, unit: 'B' }
-    report.limited('bytes per validator-epoch in the log', figures.logBytes, { ...bytes, max: limits.logBytes })
-    const clickhouse = { ...bytes, max: CLICKHOUSE_BYTES_MAX }
-    report.limited('bytes per validator-epoch in ClickHouse', figures.clickhouseBytes, clickhouse)
+    if (limits.logBytes !== undefined) {
+      const bytes = { digits: 1, unit: 'B' }
+      report.limited('bytes per validator-epoch in the log', figures.logBytes, { ...bytes, max: limits.logBytes })
+      const clickhouse = { ...bytes, max: CLICKHOUSE_BYTES_MAX }
+      report.limited('bytes per validator-epoch in ClickHouse', figures.clickhouseBytes, clickhouse)
+    }
+    reportTraffic(report, figures, limits)
   }
   return report.within
 }
 
-async function measure(validators: number, epochs: number): Promise<IngestFigures> {
-  const child = fork(join(import.meta.dirname, 'ingest-run.ts'), [String(validators), String(epochs)])
+function reportTraffic(report: Report, { traffic }: IngestFigures, limits: Limits): void {
+  for (const [kind, { requests, bytes }] of Object.entries(traffic)) {
+    if (requests === 0) continue
+    report.info(`requests per epoch: ${kind}`, requests, 1)
+    report.info(`kB per epoch: ${kind}`, bytes / 1_000, 1, 'kB')
+  }
+  const { 'beacon blocks': blocks, ...others } = traffic
+  const requests = Object.values(others).reduce((sum, one) => sum + one.requests, 0)
+  const name = 'requests per epoch besides beacon blocks'
+  if (limits.requests === undefined) report.info(name, requests, 1)
+  else report.limited(name, requests, { digits: 1, unit: '', max: limits.requests })
+  report.info('kB per epoch in all', Object.values(traffic).reduce((sum, one) => sum + one.bytes, 0) / 1_000, 1, 'kB')
+}
+
+async function measure(size: IngestSize): Promise<IngestFigures> {
+  const child = fork(join(import.meta.dirname, 'ingest-run.ts'), [JSON.stringify(size)])
   const exited = once(child, 'exit').then(([code]) => {
     throw new Error(`the measurement ended with exit code ${code}`)
   })

@@ -1,85 +1,71 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { ssz } from '@lodestar/types'
+import {
+  attestationRow,
+  type Block,
+  balanceRow,
+  CHAIN_DATA,
+  finalizedEvent,
+  headEvent,
+  headerData,
+  indexOf,
+  makeChain,
+  makeCommittee,
+  PROPOSER_REWARD,
+  rpcResult,
+  SLOTS_PER_EPOCH,
+  syncRewardRows,
+  validatorRow,
+} from './synthetic-answers.ts'
 
-// A beacon node with a registry of any size, for measurements: answers are made once and sent again and again.
+// A beacon node and an execution node with a registry of any size, for measurements, in a process of their own. It is told
+// over its channel where the head and finality are, announces that on its event stream, and counts what it is asked.
 
-const SLOTS_PER_EPOCH = 32
-const COMMITTEE_SEATS = 512
 /** States and rewards differ from epoch to epoch; so many different answers are kept. */
 const VARIANTS = 3
-/** About the size of a block of mainnet. */
-const ATTESTATIONS_PER_BLOCK = 8
-const TRANSACTIONS_PER_BLOCK = 150
-const TRANSACTION_BYTES = 300
-/** Noon of UTC+8: no day boundary within the measured epochs. */
-const GENESIS_TIME_SEC = 1_704_081_600
-const FAR = '18446744073709551615'
+/** Answers about more validators than this are made once, for the whole registry, and sent again and again. */
+const ROWS_MADE_MAX = 500
 
-const PUBKEY_PREFIX = `0x${'b0'.repeat(44)}`
-
-/** Public keys of the synthetic registry: the last four bytes are the index. */
-export function pubkeyOf(index: number): string {
-  return PUBKEY_PREFIX + index.toString(16).padStart(8, '0')
+/** What the questions are about; the chain's blocks stand apart from what is asked besides. */
+export type Kind = keyof ReturnType<typeof noTraffic>
+export interface Traffic {
+  readonly requests: number
+  readonly bytes: number
 }
+export type TrafficByKind = Readonly<Record<Kind, Traffic>>
 
-interface Block {
-  readonly bytes: Uint8Array
-  readonly root: string
-}
-
-function makeChain(slots: number): readonly (Block | undefined)[] {
-  const chain: (Block | undefined)[] = []
-  let parentRoot: Uint8Array = new Uint8Array(32)
-  for (let slot = 0; slot < slots; slot++) {
-    const block = ssz.fulu.SignedBeaconBlock.defaultValue()
-    const { message } = block
-    message.slot = slot
-    message.proposerIndex = slot % 997
-    message.parentRoot = parentRoot
-    message.body.executionPayload.blockNumber = slot
-    message.body.executionPayload.blockHash = new Uint8Array(32).fill(1 + (slot % 200))
-    message.body.attestations = Array.from({ length: ATTESTATIONS_PER_BLOCK }, () =>
-      ssz.electra.Attestation.defaultValue(),
-    )
-    message.body.executionPayload.transactions = Array.from({ length: TRANSACTIONS_PER_BLOCK }, (_, i) =>
-      new Uint8Array(TRANSACTION_BYTES).fill(i),
-    )
-    parentRoot = ssz.fulu.BeaconBlock.hashTreeRoot(message)
-    const root = `0x${Buffer.from(parentRoot).toString('hex')}`
-    chain.push({ bytes: ssz.fulu.SignedBeaconBlock.serialize(block), root })
+function noTraffic() {
+  const none = () => ({ requests: 0, bytes: 0 })
+  return {
+    'beacon blocks': none(),
+    'execution blocks': none(),
+    'states of validators': none(),
+    'attestation rewards': none(),
+    'proposer rewards': none(),
+    'sync rewards': none(),
+    'pending deposits': none(),
+    'head and finality': none(),
+    'once: chain, committee, event stream': none(),
   }
-  return chain
 }
 
-/** A repeatable number in [0, 1) for a validator and a variant, without a pattern that would compress (murmur3's finalizer). */
-function noise(index: number, variant: number): number {
-  let mixed = Math.imul(index + 1, 0x9e3779b1) ^ Math.imul(variant + 1, 0x85ebca77)
-  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b)
-  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35)
-  return ((mixed ^ (mixed >>> 16)) >>> 0) / 2 ** 32
+function kindOf(path: string): Kind {
+  if (path === '/') return 'execution blocks'
+  if (path.includes('/beacon/blocks/')) return 'beacon blocks'
+  if (path.endsWith('/validators') || path.endsWith('/validator_balances')) return 'states of validators'
+  if (path.includes('/rewards/attestations/')) return 'attestation rewards'
+  if (path.includes('/rewards/blocks/')) return 'proposer rewards'
+  if (path.includes('/rewards/sync_committee/')) return 'sync rewards'
+  if (path.endsWith('/pending_deposits')) return 'pending deposits'
+  if (path.includes('/headers/') || path.endsWith('/finality_checkpoints') || path.endsWith('/node/syncing')) {
+    return 'head and finality'
+  }
+  return 'once: chain, committee, event stream'
 }
 
-function validatorsBody(validators: number, variant: number): Buffer {
-  const rows = Array.from({ length: validators }, (_, index) => {
-    const balance = 32_000_000_000 + Math.floor(noise(index, variant) * 20_000_000)
-    return `{"index":"${index}","balance":"${balance}","status":"active_ongoing","validator":{"pubkey":"${pubkeyOf(index)}","withdrawal_credentials":"0x010000000000000000000000${index.toString(16).padStart(40, '0')}","effective_balance":"32000000000","slashed":false,"activation_eligibility_epoch":"0","activation_epoch":"${index >> 4}","exit_epoch":"${FAR}","withdrawable_epoch":"${FAR}"}}`
-  })
-  // Everybody is active, also in the first epoch.
-  const text = rows.join(',').replaceAll(/"activation_epoch":"\d+"/g, '"activation_epoch":"0"')
-  return Buffer.from(`{"execution_optimistic":false,"finalized":true,"data":[${text}]}`)
-}
-
-/** One in fifty misses its attestation, one in twenty the head: as on a good day of mainnet. */
-function attestationsBody(validators: number, variant: number): Buffer {
-  const rows = Array.from({ length: validators }, (_, index) => {
-    const luck = noise(index, variant + 100)
-    const missed = luck < 0.02
-    const head = missed || luck < 0.07 ? 0 : 2_650 + variant
-    return `{"validator_index":"${index}","head":"${head}","target":"${missed ? -4_900 : 4_880 + variant}","source":"${missed ? -2_640 : 2_630 + variant}","inclusion_delay":"0","inactivity":"0"}`
-  })
-  return Buffer.from(
-    `{"execution_optimistic":false,"finalized":true,"data":{"ideal_rewards":[],"total_rewards":[${rows.join(',')}]}}`,
-  )
+/** Where the chain is; sent to the node, which announces it. */
+export interface ChainPlace {
+  readonly headSlot: number
+  readonly finalEpoch: number
 }
 
 async function bodyOf(request: IncomingMessage): Promise<string> {
@@ -88,95 +74,152 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString()
 }
 
-function serve(validators: number, firstFinalEpoch: number, lastEpoch: number): void {
-  let finalEpoch = firstFinalEpoch
-  process.once('message', () => {
-    finalEpoch = lastEpoch
-  })
-  const lastSlot = (lastEpoch + 1) * SLOTS_PER_EPOCH
-  const chain = makeChain(lastSlot + 1)
-  const byRoot = new Map(chain.map((block) => [block?.root, block]))
-  const states = Array.from({ length: VARIANTS }, (_, variant) => validatorsBody(validators, variant))
-  const attestations = Array.from({ length: VARIANTS }, (_, variant) => attestationsBody(validators, variant))
-  const seats = Array.from({ length: COMMITTEE_SEATS }, (_, i) => Math.floor((i * validators) / COMMITTEE_SEATS))
-  const syncRows = [...new Set(seats)].map(
-    (index) => `{"validator_index":"${index}","reward":"${21_000 + (index % 5)}"}`,
-  )
-  const root = (slot: number) => chain[slot]?.root
-  const json: Readonly<Record<string, unknown>> = {
-    '/eth/v1/beacon/genesis': {
-      genesis_time: String(GENESIS_TIME_SEC),
-      genesis_validators_root: `0x${'5a'.repeat(32)}`,
-    },
-    '/eth/v1/config/spec': {
-      SECONDS_PER_SLOT: '12',
-      SLOTS_PER_EPOCH: String(SLOTS_PER_EPOCH),
-      DEPOSIT_CHAIN_ID: '1',
-      EPOCHS_PER_SYNC_COMMITTEE_PERIOD: '256',
-      MIN_SLASHING_PENALTY_QUOTIENT_ELECTRA: '4096',
-      ...Object.fromEntries(
-        ['ALTAIR', 'BELLATRIX', 'CAPELLA', 'DENEB', 'ELECTRA', 'FULU'].map((f) => [`${f}_FORK_EPOCH`, '0']),
-      ),
-    },
-    '/eth/v1/beacon/headers/head': {
-      root: root(lastSlot),
-      header: { message: { slot: String(lastSlot), parent_root: root(lastSlot - 1) } },
-    },
+class SyntheticBeaconNode {
+  readonly #registry: number
+  readonly #chain: readonly Block[]
+  readonly #byRoot: ReadonlyMap<string, Block>
+  readonly #byExecutionHash: ReadonlyMap<string, Block>
+  readonly #committee: readonly number[]
+  readonly #whole = new Map<string, Buffer>()
+  readonly #streams = new Set<ServerResponse>()
+  readonly traffic = noTraffic()
+  #place: ChainPlace
+
+  constructor(registry: number, slots: number, place: ChainPlace) {
+    this.#registry = registry
+    this.#chain = makeChain(slots, registry)
+    this.#byRoot = new Map(this.#chain.map((block) => [block.root, block]))
+    this.#byExecutionHash = new Map(this.#chain.map((block) => [block.executionBlockHash, block]))
+    this.#committee = makeCommittee(registry)
+    this.#place = place
   }
 
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  moveTo(place: ChainPlace): void {
+    const before = this.#place
+    this.#place = place
+    for (const stream of this.#streams) {
+      if (place.headSlot !== before.headSlot) stream.write(headEvent(this.#at(place.headSlot)))
+      if (place.finalEpoch !== before.finalEpoch) stream.write(finalizedEvent(place.finalEpoch, this.#finalRoot()))
+    }
+  }
+
+  #at(slot: number): Block {
+    return this.#chain[slot] as Block
+  }
+
+  #finalRoot(): string {
+    return this.#at(this.#place.finalEpoch * SLOTS_PER_EPOCH).root
+  }
+
+  async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = (request.url ?? '').split('?')[0] ?? ''
-    const parts = path.split('/')
-    const id = parts.at(-1) ?? ''
-    const send = (body: string | Uint8Array, type = 'application/json') => {
-      response.writeHead(200, {
-        'content-type': type,
-        'content-length': Buffer.byteLength(body),
-        'eth-consensus-version': 'fulu',
-      })
-      response.end(body)
+    const traffic = this.traffic[kindOf(path)]
+    traffic.requests++
+    if (path === '/eth/v1/events') {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(':\n\n')
+      this.#streams.add(response)
+      response.on('close', () => this.#streams.delete(response))
+      return
     }
-    const sendData = (value: unknown) => send(JSON.stringify({ data: value }))
-    if (path in json) return sendData(json[path])
-    if (path.endsWith('/finality_checkpoints')) {
-      return sendData({ finalized: { epoch: String(finalEpoch), root: root(finalEpoch * SLOTS_PER_EPOCH) } })
-    }
-    if (path.startsWith('/eth/v2/beacon/blocks/')) {
-      const block = id.startsWith('0x') ? byRoot.get(id) : chain[Number(id)]
-      if (block !== undefined) return send(block.bytes, 'application/octet-stream')
-    }
-    if (path.endsWith('/pending_deposits')) return send(new Uint8Array(0), 'application/octet-stream')
-    if (path.endsWith('/sync_committees')) return sendData({ validators: seats.map(String) })
-    if (path.includes('/rewards/blocks/')) {
-      return sendData({
-        attestations: '41000000',
-        sync_aggregate: '1540000',
-        proposer_slashings: '0',
-        attester_slashings: '0',
-      })
-    }
-    if (path.includes('/rewards/sync_committee/')) return send(`{"data":[${syncRows.join(',')}]}`)
-    const variant = Number(parts[5] === 'attestations' ? id : Math.floor(Number(parts[5]) / SLOTS_PER_EPOCH)) % VARIANTS
-    if (path.includes('/rewards/attestations/')) return send(attestations[variant] as Buffer)
-    if (path.endsWith('/validators')) {
-      const ids = (JSON.parse(await bodyOf(request)) as { ids?: string[] }).ids ?? []
-      if (ids[0]?.startsWith('0x') !== true) return send(states[variant] as Buffer)
-      const known = ids.map((pubkey) => ({
-        index: String(Number.parseInt(pubkey.slice(-8), 16)),
-        validator: { pubkey, withdrawal_credentials: `0x${'01'.repeat(32)}` },
-      }))
-      return sendData(known)
-    }
-    if (path.endsWith('/validator_balances')) {
-      // Only asked for by who looks for the size of the registry.
-      const ids = (JSON.parse(await bodyOf(request)) as string[]).map(Number).filter((index) => index < validators)
-      return sendData(ids.map((index) => ({ index: String(index), balance: '32000000000' })))
-    }
-    response.writeHead(404, { 'content-type': 'application/json' }).end('{"code":404,"message":"not found"}')
+    const body = this.#bodyFor(path, await bodyOf(request))
+    const isBytes = body instanceof Uint8Array && !Buffer.isBuffer(body)
+    const length = body === undefined ? 0 : Buffer.byteLength(body)
+    traffic.bytes += length
+    response.writeHead(body === undefined ? 404 : 200, {
+      'content-type': isBytes ? 'application/octet-stream' : 'application/json',
+      'content-length': length,
+      'eth-consensus-version': 'fulu',
+    })
+    response.end(body)
   }
 
+  /** SSZ as plain bytes, JSON as text or a buffer; undefined for what is not there. */
+  #bodyFor(path: string, asked: string): string | Uint8Array | undefined {
+    const id = path.split('/').at(-1) ?? ''
+    if (path === '/') return this.#rpc(asked)
+    if (path in CHAIN_DATA) return data(CHAIN_DATA[path])
+    if (path === '/eth/v1/beacon/headers/head') return data(headerData(this.#at(this.#place.headSlot)))
+    if (path.endsWith('/finality_checkpoints')) {
+      const finalized = { epoch: String(this.#place.finalEpoch), root: this.#finalRoot() }
+      return data({ previous_justified: finalized, current_justified: finalized, finalized })
+    }
+    if (path.startsWith('/eth/v2/beacon/blocks/')) return this.#block(id)?.bytes
+    if (path.endsWith('/pending_deposits')) return new Uint8Array(0)
+    if (path.endsWith('/sync_committees')) {
+      return data({ validators: this.#committee.map(String), validator_aggregates: [] })
+    }
+    if (path.includes('/rewards/blocks/')) return data(PROPOSER_REWARD)
+    const block = path.includes('/rewards/sync_committee/') ? this.#block(id) : undefined
+    if (block !== undefined) return data(syncRewardRows(this.#committee, block))
+    return this.#rows(path, asked)
+  }
+
+  #block(id: string): Block | undefined {
+    const block = id.startsWith('0x') ? this.#byRoot.get(id) : this.#chain[Number(id)]
+    return block === undefined || block.slot > this.#place.headSlot ? undefined : block
+  }
+
+  #rpc(asked: string): string {
+    const calls = JSON.parse(asked) as RpcCall | RpcCall[]
+    const answerOf = ({ id, method, params }: RpcCall) => {
+      return { jsonrpc: '2.0', id, result: rpcResult(method, this.#byExecutionHash.get(String(params?.[0]))) }
+    }
+    return JSON.stringify(Array.isArray(calls) ? calls.map(answerOf) : answerOf(calls))
+  }
+
+  /** Answers with a row per validator. */
+  #rows(path: string, asked: string): string | Buffer | undefined {
+    const parts = path.split('/')
+    const isRewards = parts[5] === 'attestations'
+    const number = Number(isRewards ? parts[6] : parts[5])
+    const variant = (isRewards ? number : Math.floor(number / SLOTS_PER_EPOCH)) % VARIANTS
+    const question = JSON.parse(asked) as readonly string[] | { readonly ids?: readonly string[] }
+    const ids = ('ids' in question ? question.ids : undefined) ?? (Array.isArray(question) ? question : [])
+    const byKey = ids[0]?.startsWith('0x') === true
+    if (path.endsWith('/validator_balances')) return `{"data":[${this.#known(ids).map(balanceRow).join(',')}]}`
+    const row = isRewards ? attestationRow : validatorRow
+    const wrap = (rows: string) => {
+      return isRewards ? `{"data":{"ideal_rewards":[],"total_rewards":[${rows}]}}` : `{"data":[${rows}]}`
+    }
+    if (byKey || (ids.length > 0 && ids.length <= ROWS_MADE_MAX)) {
+      const indices = byKey ? ids.map(indexOf) : this.#known(ids)
+      return wrap(indices.map((index) => row(index, variant)).join(','))
+    }
+    const key = `${isRewards} ${variant}`
+    const whole = this.#whole.get(key) ?? Buffer.from(wrap(this.#everybody((index) => row(index, variant))))
+    this.#whole.set(key, whole)
+    return whole
+  }
+
+  #known(ids: readonly string[]): readonly number[] {
+    return ids.map(Number).filter((index) => index < this.#registry)
+  }
+
+  #everybody(row: (index: number) => string): string {
+    return Array.from({ length: this.#registry }, (_, index) => row(index)).join(',')
+  }
+}
+
+interface RpcCall {
+  readonly id: number
+  readonly method: string
+  readonly params?: readonly unknown[]
+}
+
+function data(value: unknown): string {
+  return JSON.stringify({ data: value })
+}
+
+if (process.send !== undefined && import.meta.main) {
+  const [registry, slots, headSlot, finalEpoch] = process.argv.slice(2).map(Number) as [number, number, number, number]
+  const node = new SyntheticBeaconNode(registry, slots, { headSlot, finalEpoch })
+  process.on('disconnect', () => process.exit())
+  process.on('message', (message: ChainPlace | 'traffic') => {
+    if (message === 'traffic') process.send?.(node.traffic)
+    else node.moveTo(message)
+  })
   const server = createServer((request, response) => {
-    answer(request, response).catch((error: unknown) => {
+    node.answer(request, response).catch((error: unknown) => {
       process.stderr.write(`${error}\n`)
       response.destroy()
     })
@@ -185,10 +228,4 @@ function serve(validators: number, firstFinalEpoch: number, lastEpoch: number): 
     const address = server.address()
     if (address !== null && typeof address === 'object') process.send?.(`http://127.0.0.1:${address.port}`)
   })
-}
-
-if (process.send !== undefined && import.meta.main) {
-  const [validators, firstFinalEpoch, lastEpoch] = process.argv.slice(2).map(Number) as [number, number, number]
-  process.on('disconnect', () => process.exit())
-  serve(validators, firstFinalEpoch, lastEpoch)
 }

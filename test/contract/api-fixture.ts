@@ -2,15 +2,28 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
+import type { ApiChain } from '../../api/http/chain-path.ts'
 import type { Health } from '../../api/http/health.ts'
+import type { Operation } from '../../api/http/operation.ts'
 import { type Api, openApi } from '../../api/http/server.ts'
-import type { QueryParams, Warehouse } from '../../infra/ports/warehouse.ts'
+import { REWARDS_OPERATIONS } from '../../api/rewards/plugin.ts'
+import { VALIDATORS_OPERATIONS } from '../../api/validators/plugin.ts'
+import type { QueryParams, Warehouse, WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { migrate, readMigrations } from '../../infra/warehouse/migrate.ts'
 import { openWarehouse } from '../../infra/warehouse/open.ts'
+import { chainNames } from '../../schemas/chains.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
-import type { Projection } from '../../schemas/tables/tables.ts'
+import { CHAINLESS_PROJECTIONS, type Projection } from '../../schemas/tables/projections.ts'
 
 type Value = string | number | bigint
+
+/** Every REST operation that the API serves. */
+export const OPERATIONS: readonly Operation[] = [...REWARDS_OPERATIONS, ...VALIDATORS_OPERATIONS]
+
+export const MAINNET: ApiChain = { names: chainNames('ethereum', 'mainnet'), hasBeacon: true }
+export const HOODI: ApiChain = { names: chainNames('ethereum', 'hoodi'), hasBeacon: true }
+/** Followed by its execution node alone. */
+export const SCROLL: ApiChain = { names: chainNames('scroll', 'mainnet'), hasBeacon: false }
 
 /** 2026-11-20 12:00 in UTC+8. */
 export const NOW_MS = Date.parse('2026-11-20T04:00:00Z')
@@ -33,12 +46,14 @@ export function addressOf(number: number): string {
   return `0x${number.toString(16).padStart(40, '0')}`
 }
 
+/** Rows that name no chain are mainnet's. */
 export async function insertRows(warehouse: Warehouse, table: Projection, rows: readonly Record<string, Value>[]) {
-  const [first] = rows
+  const own = CHAINLESS_PROJECTIONS.has(table) ? rows : rows.map((row) => ({ chain: MAINNET.names.name, ...row }))
+  const [first] = own
   if (first === undefined) return
   const literal = (value: Value | undefined) => (typeof value === 'string' ? `'${value}'` : String(value))
   const names = Object.keys(first)
-  const tuples = rows.map((row) => `(${names.map((name) => literal(row[name])).join(', ')})`)
+  const tuples = own.map((row: Record<string, Value>) => `(${names.map((name) => literal(row[name])).join(', ')})`)
   await warehouse.command(`INSERT INTO ${table} (${names.join(', ')}) VALUES ${tuples.join(', ')}`)
 }
 
@@ -100,8 +115,8 @@ async function fillAccounts(warehouse: Warehouse): Promise<void> {
 
 /** Closed days 18 and 19, the open day 20 as detail, and rows that no answer may count. */
 async function fillRewards(warehouse: Warehouse): Promise<void> {
-  await insertRows(warehouse, 'chain', [
-    { network: 'mainnet', genesis_time_sec: GENESIS_SEC, seconds_per_slot: 12, slots_per_epoch: 32, version: 1 },
+  await insertRows(warehouse, 'chains', [
+    { genesis_time_sec: GENESIS_SEC, seconds_per_slot: 12, slots_per_epoch: 32, version: 1 },
   ])
   await insertRows(
     warehouse,
@@ -233,6 +248,116 @@ async function fillBlocks(warehouse: Warehouse): Promise<void> {
   ])
 }
 
+/**
+ * Another chain with another clock (slots of 6 seconds, 8 to an epoch): 17 and 18 are closed, 19 is open with a gap in its
+ * epochs. `demo` has a validator of the same index and key as on mainnet, one more, and a key that is another account's there;
+ * an index of mainnet's belongs to another key here. Whatever of this shows on mainnet is wrong, and the other way round.
+ */
+async function fillHoodi(warehouse: Warehouse): Promise<void> {
+  const insert = (table: Projection, rows: readonly Record<string, Value>[]) =>
+    insertRows(
+      warehouse,
+      table,
+      rows.map((row) => ({ chain: HOODI.names.name, ...row })),
+    )
+  await insert('account_validators', [
+    ...[10, 30, 20].map((index) => ({ account: 'demo', pubkey: pubkeyOf(index), version: 1 })),
+    { account: 'other', pubkey: pubkeyOf(11), version: 1 },
+  ])
+  await insert(
+    'validators',
+    [10, 30, 20].map((validator_index) => ({
+      validator_index,
+      pubkey: pubkeyOf(validator_index === 20 ? 11 : validator_index),
+      withdrawal_credentials: `0x02${'00'.repeat(11)}${addressOf(99).slice(2)}`,
+      version: 1,
+    })),
+  )
+  await insert('chains', [{ genesis_time_sec: GENESIS_SEC, seconds_per_slot: 6, slots_per_epoch: 8, version: 1 }])
+  const epochs = [3587, 3588, 3589, 3595]
+  await insert(
+    'epochs',
+    epochs.map((epoch) => ({ epoch, first_slot: epoch * 8, last_slot: epoch * 8 + 7, blocks: 8, version: 1 })),
+  )
+  const closed = { validators: 2, validators_unexplained: 0, version: 1 }
+  await insert('closed_days', [
+    { day: '2026-11-17', first_slot: 0, last_slot: 100, ...closed },
+    { day: '2026-11-18', first_slot: 101, last_slot: 14_367, ...closed },
+  ])
+  await insert('daily_rewards', [dailyRow('2026-11-18', 10, 7_000n, 0n), dailyRow('2026-11-18', 30, 1n, 2n)])
+  await insert('validator_epochs', [
+    ...[...epochs, 3590].flatMap((epoch) => [
+      epochRow(epoch, '2026-11-19', 10, { balance_gwei: 33_000_000_000n, status: 3 }),
+      epochRow(epoch, '2026-11-19', 30, { source_gwei: 1_000 }),
+    ]),
+    // At mainnet's epochs of mainnet's days.
+    ...[449, 450, 451].map((epoch) => epochRow(epoch, epoch === 449 ? '2026-11-19' : '2026-11-20', 10)),
+  ])
+  const sync = { validator_index: 10, kind: 'sync', amount_gwei: 3, version: 1 }
+  await insert('ledger_entries', [
+    { slot: 14_400, epoch: 450, day: '2026-11-20', ...sync },
+    { slot: 28_721, epoch: 3590, day: '2026-11-19', ...sync }, // in the gap
+  ])
+  const block = (slot: number, day: string, change: Record<string, Value> = {}) => ({
+    slot,
+    epoch: Math.floor(slot / 8),
+    day,
+    block_root: hashOf(slot),
+    proposer_index: 10,
+    execution_block_hash: hashOf(14_375), // a block of mainnet's
+    execution_block_number: slot,
+    fee_recipient: addressOf(77),
+    has_rewards: 1,
+    attestations_gwei: 4,
+    sync_aggregate_gwei: 0,
+    proposer_slashings_gwei: 0,
+    attester_slashings_gwei: 0,
+    version: 1,
+    ...change,
+  })
+  await insert('finalized_blocks', [
+    block(14_000, '2026-11-18', { has_rewards: 0, attestations_gwei: 0 }),
+    block(14_001, '2026-11-18'),
+    block(14_403, '2026-11-20', { epoch: 450 }),
+    block(28_700, '2026-11-19'),
+    block(28_722, '2026-11-19', { execution_block_hash: hashOf(28_722) }), // in the gap
+  ])
+  await insert('execution_blocks', [
+    {
+      block_hash: hashOf(28_722),
+      block_number: 28_722,
+      time: '2026-11-19 15:55:00',
+      coinbase: addressOf(77),
+      transactions: 1,
+      base_fee_per_gas_wei: 7,
+      priority_fees_wei: 9,
+      claimed_wei: 9,
+      revenue_class: 'local',
+      revenue_wei: 9,
+      recipient: addressOf(77),
+      version: 1,
+      is_deleted: 0,
+    },
+  ])
+  await insert('settlements', [
+    {
+      account: 'demo',
+      slot: 600,
+      block_number: 600,
+      validator_index: 10,
+      pubkey: pubkeyOf(10),
+      time: '2026-11-20 01:00:00',
+      fee_address: addressOf(600),
+      revenue_class: 'local',
+      revenue_wei: 10n,
+      fee_rate: '0.5',
+      service_fee_wei: 5n,
+      user_reward_wei: 5n,
+      version: 1,
+    },
+  ])
+}
+
 export interface ApiFixture extends AsyncDisposable {
   readonly api: Api
   /** `api.url` with the prefix of the account. */
@@ -243,6 +368,8 @@ export interface ApiFixture extends AsyncDisposable {
   /** Everything that was logged. */
   readonly logged: () => string
   health: Health
+  /** What is served; mainnet, hoodi and scroll at first. */
+  chains: readonly ApiChain[]
   /** Runs before each statement of the API. */
   beforeStatement: (sql: string) => Promise<void>
 }
@@ -255,30 +382,33 @@ export async function openApiFixture(): Promise<ApiFixture> {
   await fillAccounts(warehouse)
   await fillRewards(warehouse)
   await fillBlocks(warehouse)
+  await fillHoodi(warehouse)
   const statements: string[] = []
-  const counted: Warehouse = {
-    insert: (table, columns) => warehouse.insert(table, columns),
-    command: (sql, params) => warehouse.command(sql, params),
+  const counted: WarehouseReader = {
     async query<Row>(sql: string, params?: QueryParams) {
       await fixture.beforeStatement(sql)
       statements.push(sql)
       return warehouse.query<Row>(sql, params)
     },
-    [Symbol.asyncDispose]: () => Promise.resolve(),
   }
   const lines: string[] = []
-  const fixture = {
-    beforeStatement: (_sql: string) => Promise.resolve(),
-    health: {
-      headSlot: 14_500,
-      lastFinalizedEpoch: NEWEST_EPOCH,
-      lag: { rewards: 3 },
-      checks: { ingest: true },
-    } as Health,
+  const health: Health = {
+    chains: {
+      mainnet: {
+        kind: 'beacon',
+        headSlot: 14_500,
+        lastFinalizedEpoch: NEWEST_EPOCH,
+        checks: { follows_head: true },
+      },
+    },
+    lag: { rewards: 3 },
+    checks: { ingest: true },
   }
+  const chains: readonly ApiChain[] = [MAINNET, HOODI, SCROLL]
+  const fixture = { beforeStatement: (_sql: string) => Promise.resolve(), health, chains }
   const api = await openApi({
     warehouse: counted,
-    network: 'mainnet',
+    chains: () => fixture.chains,
     host: '127.0.0.1',
     port: 0,
     log: pino({ level: 'debug' }, { write: (line: string) => lines.push(line) }),

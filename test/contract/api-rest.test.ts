@@ -1,8 +1,17 @@
 import { Compile } from 'typebox/compile'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { OPERATIONS } from '../../api/operations.ts'
 import { ErrorEnvelope, RESULTS } from '../../schemas/routes/envelope.ts'
-import { type ApiFixture, addressOf, FAR, insertRows, openApiFixture, pubkeyOf, TOKEN } from './api-fixture.ts'
+import { ReadyAnswer } from '../../schemas/routes/probes.ts'
+import {
+  type ApiFixture,
+  addressOf,
+  FAR,
+  insertRows,
+  OPERATIONS,
+  openApiFixture,
+  pubkeyOf,
+  TOKEN,
+} from './api-fixture.ts'
 
 const DAILY = '/api/v1/validator/daily-rewards'
 const TOTAL = '/api/v1/validator/total-rewards'
@@ -376,6 +385,15 @@ describe('refusals', () => {
     }
   })
 
+  test('answers 404 for an unknown path, whatever body comes with it', async () => {
+    for (const type of ['application/json', 'nonsense']) {
+      const init = { method: 'POST', body: '{"broken', headers: { 'content-type': type } }
+      const response = await fetch(`${fixture.base}/api/v1/nothing`, init)
+      expect(response.status, type).toBe(404)
+      expect(await response.json(), type).toMatchObject({ code: '404' })
+    }
+  })
+
   test('answers 400 for an address that is too long', async () => {
     expect((await ask(`${DAILY}?x=${'y'.repeat(33_000)}`)).body.msg).toMatch(/^Param error: the address/)
   })
@@ -413,12 +431,61 @@ describe('the listener', () => {
     expect(await (await fetch(`${url}/health`)).json()).toEqual({ status: 'ok' })
     const ready = await fetch(`${url}/ready`)
     expect(ready.status).toBe(200)
-    const figures = { head_slot: 14_500, last_finalized_epoch: 451, lag: { rewards: 3 } }
+    const reached = { head_slot: 14_500, last_finalized_epoch: 451 }
+    const mainnet = { ...reached, checks: { follows_head: true } }
+    const figures = { ...reached, chains: { mainnet }, lag: { rewards: 3 } }
     expect(await ready.json()).toEqual({ status: 'ready', ...figures, checks: { ingest: true } })
-    fixture.health = { ...fixture.health, headSlot: undefined, checks: { ingest: false } }
-    const waiting = await fetch(`${url}/ready`)
-    expect(waiting.status).toBe(503)
-    expect(await waiting.json()).toMatchObject({ status: 'not_ready', head_slot: null, checks: { ingest: false } })
+  })
+
+  test.each([
+    ['a check of the program', { checks: { ingest: false } }, { checks: { ingest: false } }],
+    [
+      'a check of a chain',
+      {
+        chains: {
+          scroll_mainnet: { kind: 'execution', headBlock: 9, finalizedBlock: undefined, checks: { has_data: false } },
+          mainnet: { kind: 'beacon', headSlot: undefined, lastFinalizedEpoch: 2, checks: {} },
+        },
+      },
+      {
+        head_slot: null,
+        last_finalized_epoch: 2,
+        chains: {
+          scroll_mainnet: { head_block: 9, finalized_block: null, checks: { has_data: false } },
+          mainnet: { head_slot: null, last_finalized_epoch: 2, checks: {} },
+        },
+      },
+    ],
+  ] as const)('is not ready when %s fails', async (_, change, told) => {
+    const before = fixture.health
+    fixture.health = { ...before, ...change }
+    try {
+      const waiting = await fetch(`${fixture.api.url}/ready`)
+      expect(waiting.status).toBe(503)
+      const body = await waiting.json()
+      expect(Compile(ReadyAnswer).Errors(body)).toEqual([])
+      expect(body).toMatchObject({ status: 'not_ready', ...told })
+    } finally {
+      fixture.health = before
+    }
+  })
+
+  test('tells of the nodes, and since when one is away', async () => {
+    const before = fixture.health
+    const away = { state: 'away', sinceSec: 1_795_000_000, fault: 'connection refused' }
+    fixture.health = { ...before, nodes: { 'mainnet beacon': away, 'mainnet execution': { state: 'answering' } } }
+    try {
+      const ready = await fetch(`${fixture.api.url}/ready`)
+      expect(ready.status).toBe(200)
+      expect(await ready.json()).toMatchObject({
+        nodes: {
+          'mainnet beacon': { state: 'away', since: '2026-11-18T11:06:40.000Z', fault: 'connection refused' },
+          'mainnet execution': { state: 'answering' },
+        },
+      })
+    } finally {
+      fixture.health = before
+    }
   })
 
   test('serves the OpenAPI document', async () => {

@@ -5,10 +5,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readConfig } from '../../infra/config/config.ts'
 import { pubkeyOf, toHex } from '../../infra/devnet/consensus/keys.ts'
 import { openEventLog, openMigratedWarehouse } from '../../infra/open-ports.ts'
-import { projectors } from '../../processors/projections.ts'
+import { PROJECTORS } from '../../processors/projections.ts'
+import { chainKey } from '../../schemas/chains.ts'
 import { decodeEvent } from '../../schemas/events/codec.ts'
 import { ingestCursor } from '../../schemas/events/cursor.ts'
-import { PROJECTIONS } from '../../schemas/tables/tables.ts'
+import { PROJECTIONS } from '../../schemas/tables/projections.ts'
 import { silentLog } from '../unit/silent-log.ts'
 import {
   blocksOf,
@@ -346,7 +347,7 @@ async function cursorOf(env: Environment, name: string): Promise<number | undefi
   await using eventLog = await openEventLog(readConfig(env), silentLog)
   let next: number | undefined
   for await (const { event } of eventLog.read({ topic: 'ingest.cursors', signal: AbortSignal.timeout(60_000) })) {
-    if (event.key === name) next = decodeEvent(ingestCursor, event).next
+    if (event.key === chainKey('mainnet', name)) next = decodeEvent(ingestCursor, event).next
   }
   return next
 }
@@ -355,13 +356,8 @@ async function cursorOf(env: Environment, name: string): Promise<number | undefi
 async function lagOf(env: Environment): Promise<bigint> {
   const config = readConfig(env)
   await using eventLog = await openEventLog(config, silentLog)
-  const none = { insert: never, query: never, command: never, [Symbol.asyncDispose]: never }
-  const lags = await Promise.all(projectors(none).map(({ topic, group }) => eventLog.lag(topic, group)))
+  const lags = await Promise.all(PROJECTORS.map(({ topic, group }) => eventLog.lag(topic, group)))
   return sum(lags)
-}
-
-function never(): Promise<never> {
-  throw new Error('not asked')
 }
 
 /** Runs a role until the condition holds, then kills it without warning. */

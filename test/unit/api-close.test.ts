@@ -1,27 +1,25 @@
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { openApi } from '../../api/http/server.ts'
-import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
+import { chainNames } from '../../schemas/chains.ts'
 import { AppError } from '../../schemas/errors.ts'
 
 /** A warehouse that knows one token and answers everything else with no rows when `rows` resolves. */
-function slowWarehouse(rows: Promise<never[]>, asked: () => void): Warehouse {
+function slowWarehouse(rows: Promise<never[]>, asked: () => void): WarehouseReader {
   return {
-    insert: () => Promise.resolve(),
-    command: () => Promise.resolve(),
     query<Row>(sql: string) {
       if (sql.includes('access_tokens')) return Promise.resolve([{ account: 'demo' }] as Row[])
       asked()
       return rows
     },
-    [Symbol.asyncDispose]: () => Promise.resolve(),
   }
 }
 
-function options(warehouse: Warehouse) {
+function options(warehouse: WarehouseReader) {
   return {
     warehouse,
-    network: 'mainnet',
+    chains: () => [{ names: chainNames('ethereum', 'mainnet'), hasBeacon: true }],
     host: '127.0.0.1',
     port: 0,
     log: pino({ level: 'silent' }),
@@ -67,9 +65,4 @@ test('says which port is taken', async () => {
   const failure = await openApi({ ...options(warehouse), port }).catch((error: unknown) => error)
   expect(failure).toBeInstanceOf(AppError)
   expect(failure).toMatchObject({ code: 'usage', message: expect.stringContaining(String(port)) })
-})
-
-test('refuses a network name that cannot stand in a path', async () => {
-  const failing = openApi({ ...options(slowWarehouse(Promise.resolve([]), () => {})), network: 'main/net' })
-  await expect(failing).rejects.toMatchObject({ code: 'config' })
 })

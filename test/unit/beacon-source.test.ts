@@ -2,7 +2,7 @@ import { ssz } from '@lodestar/types'
 import { expect, test } from 'vitest'
 import { openBeaconSource } from '../../infra/beacon/source.ts'
 import type { NodeLimits } from '../../infra/nodes/nodes.ts'
-import type { BeaconSource } from '../../infra/ports/beacon-source.ts'
+import type { BeaconSource, ChainNews } from '../../infra/ports/beacon-source.ts'
 import type { Log } from '../../infra/ports/log.ts'
 import { silentLog } from './silent-log.ts'
 import { type NodeReply, type NodeRequestSeen, openSyntheticNode, type SyntheticNode } from './synthetic-node.ts'
@@ -14,15 +14,21 @@ type Answers = (path: string, request: NodeRequestSeen) => NodeReply | undefined
 
 function chainAnswers(path: string, genesisRoot: string): NodeReply {
   if (path === '/eth/v1/beacon/genesis') {
-    return { json: { data: { genesis_time: '1000', genesis_validators_root: genesisRoot } } }
+    const genesis_fork_version = '0x00000000'
+    return { json: { data: { genesis_time: '1000', genesis_validators_root: genesisRoot, genesis_fork_version } } }
   }
   if (path === '/eth/v1/config/spec') {
     return {
       json: { data: { SECONDS_PER_SLOT: '12', SLOTS_PER_EPOCH: '32', DEPOSIT_CHAIN_ID: '7', BLOB_SCHEDULE: [] } },
     }
   }
-  if (path === '/eth/v1/node/syncing') return { json: { data: { head_slot: '1000', is_syncing: false } } }
+  if (path === '/eth/v1/node/syncing') return syncingAnswer(false)
   return { status: 404, json: { code: 404, message: 'not found' } }
+}
+
+function syncingAnswer(isSyncing: boolean): NodeReply {
+  const data = { head_slot: '1000', sync_distance: '0', is_optimistic: false, el_offline: false }
+  return { json: { data: { ...data, is_syncing: isSyncing } } }
 }
 
 function openNode(answers: Answers = () => undefined, genesisRoot = GENESIS_ROOT): Promise<SyntheticNode> {
@@ -36,9 +42,12 @@ function openSource(nodes: readonly SyntheticNode[], log: Log = silentLog): Prom
   return openBeaconSource({ urls: nodes.map(({ url }) => url), log, limits: FAST })
 }
 
-const headerAnswer: NodeReply = {
-  json: { data: { root: GENESIS_ROOT, header: { message: { slot: '99', parent_root: GENESIS_ROOT } } } },
+const headerJson = (changes: Readonly<Record<string, unknown>> = {}) => {
+  const roots = { parent_root: GENESIS_ROOT, state_root: GENESIS_ROOT, body_root: GENESIS_ROOT }
+  const message = { slot: '99', proposer_index: '1', ...roots, ...changes }
+  return { data: { root: GENESIS_ROOT, canonical: true, header: { message, signature: `0x${'00'.repeat(96)}` } } }
 }
+const headerAnswer: NodeReply = { json: headerJson() }
 const onHead =
   (reply: NodeReply): Answers =>
   (path) =>
@@ -62,6 +71,11 @@ test.each<[string, NodeReply, string]>([
   ['a node that does not answer', { hang: true }, 'node_unreachable'],
   ['truncated JSON', { ...headerAnswer, cut: true } as NodeReply, 'node_malformed'],
   ['JSON of another shape', { json: { data: { root: 7 } } }, 'node_malformed'],
+  ['JSON that is no object', { json: 'head' }, 'node_malformed'],
+  ['a number with letters', { json: headerJson({ slot: '99x' }) }, 'node_malformed'],
+  ['a number below zero', { json: headerJson({ slot: '-0' }) }, 'node_malformed'],
+  ['a number beyond 2^53', { json: headerJson({ slot: '9007199254740993' }) }, 'node_malformed'],
+  ['a hash with another letter', { json: headerJson({ parent_root: `0xg${'1'.repeat(63)}` }) }, 'node_malformed'],
   ['a refused request', { status: 400, json: {} }, 'node_malformed'],
 ])('%s is told apart', async (_, reply, code) => {
   await using node = await openNode(onHead(reply))
@@ -90,11 +104,39 @@ test('a dead main node is replaced by the fallback, and rests for a while', asyn
   expect(main.seen.length).toBe(asked)
 })
 
-test('nodes of two chains are refused', async () => {
-  await using main = await openNode()
-  await using other = await openNode(undefined, `0x${'22'.repeat(32)}`)
-  await expect(openSource([main, other])).rejects.toThrow(
+test('a fallback of another chain is not taken for an answer', async () => {
+  await using main = await openNode(onHead({ status: 500, json: {} }))
+  await using other = await openNode(onHead(headerAnswer), `0x${'22'.repeat(32)}`)
+  await using source = await openSource([main, other])
+  await source.chain()
+  await expect(source.head()).rejects.toThrow(
     expect.objectContaining({ code: 'node_inconsistent', message: expect.stringContaining('beacon node 2') }),
+  )
+  expect(source.status()).toMatchObject([
+    { name: 'beacon node 1', state: 'away', fault: 'node_unreachable' },
+    { name: 'beacon node 2', state: 'away', fault: 'node_inconsistent' },
+  ])
+})
+
+test('opening asks nothing: what is known of a node comes from questions', async () => {
+  let isAway = true
+  await using node = await openNode(() => (isAway ? { reset: true } : undefined))
+  await using source = await openSource([node])
+  expect(node.seen).toEqual([])
+  expect(source.status()).toEqual([{ name: 'beacon node 1', state: 'unknown' }])
+  await expect(source.chain()).rejects.toThrow(expect.objectContaining({ code: 'node_unreachable' }))
+  expect(source.status()).toMatchObject([{ state: 'away', fault: 'node_unreachable', since: expect.any(Number) }])
+  isAway = false
+  expect((await source.chain()).depositChainId).toBe(7)
+  expect(source.status()).toEqual([{ name: 'beacon node 1', state: 'up', since: expect.any(Number) }])
+  const asked = node.seen.length
+  await source.chain()
+  expect(node.seen.length).toBe(asked)
+})
+
+test('an address that is none is refused at once', async () => {
+  await expect(openBeaconSource({ urls: ['localhost:5052'], log: silentLog })).rejects.toThrow(
+    expect.objectContaining({ code: 'config', message: expect.not.stringContaining('localhost') }),
   )
 })
 
@@ -126,6 +168,8 @@ const blockBytes = (slot: number, parentRoot = new Uint8Array(32)) => {
   block.message.proposerIndex = 5
   block.message.parentRoot = parentRoot
   block.message.body.executionPayload.blockNumber = 77
+  block.message.body.syncAggregate.syncCommitteeBits.set(0, true)
+  block.message.body.syncAggregate.syncCommitteeBits.set(9, true)
   block.message.body.executionPayload.withdrawals = [
     { index: 3, validatorIndex: 8, address: new Uint8Array(20).fill(9), amount: 12n },
   ]
@@ -152,21 +196,36 @@ test('a block is the same from SSZ and from JSON, its root computed', async () =
   expect(block?.withdrawals).toEqual([
     { index: 3, validatorIndex: 8, address: `0x${'09'.repeat(20)}`, amountGwei: 12n },
   ])
+  expect(Array.from(block?.syncBits.subarray(0, 3) ?? [])).toEqual([1, 2, 0])
+  expect(block?.syncBits).toHaveLength(64)
   expect(await fromText.blockAt(64)).toEqual(block)
+})
+
+test('a block of a fork whose rules are unknown is inconsistent', async () => {
+  const bytes = ssz.gloas.SignedBeaconBlock.serialize(ssz.gloas.SignedBeaconBlock.defaultValue())
+  await using node = await openNode((path) =>
+    path === '/eth/v2/beacon/blocks/64' ? { body: bytes, headers: { 'eth-consensus-version': 'gloas' } } : undefined,
+  )
+  await using source = await openSource([node])
+  await expect(source.blockAt(64)).rejects.toThrow('blocks of the fork gloas are not supported')
 })
 
 test('a node of another preset is asked for JSON, and for the root that cannot be computed', async () => {
   const { json, root } = blockBytes(64)
+  const shorter = JSON.parse(
+    JSON.stringify(json).replace(/"sync_committee_bits":"0x\w+"/, '"sync_committee_bits":"0x01020304"'),
+  )
   await using node = await openNode((path) => {
     if (path === '/eth/v1/config/spec') {
       const spec = { SECONDS_PER_SLOT: '6', SLOTS_PER_EPOCH: '8', DEPOSIT_CHAIN_ID: '7', SYNC_COMMITTEE_SIZE: '32' }
       return { json: { data: spec } }
     }
     if (path === '/eth/v1/beacon/blocks/64/root') return { json: { data: { root } } }
-    return path === '/eth/v2/beacon/blocks/64' ? { json: { version: 'fulu', data: json } } : undefined
+    return path === '/eth/v2/beacon/blocks/64' ? { json: { version: 'fulu', data: shorter } } : undefined
   })
   await using source = await openSource([node])
-  expect(await source.blockAt(64)).toMatchObject({ slot: 64, root, executionBlockNumber: 77 })
+  const syncBits = Uint8Array.of(1, 2, 3, 4)
+  expect(await source.blockAt(64)).toMatchObject({ slot: 64, root, executionBlockNumber: 77, syncBits })
   const asked = node.seen.find(({ path }) => path.includes('/eth/v2/beacon/blocks'))
   expect(asked?.headers.accept).toBe('application/json')
 })
@@ -198,9 +257,7 @@ test('a 404 is an empty slot for a node that is past it, and a lag for one that 
 
 test('a syncing node does not make slots empty: the fallback is asked', async () => {
   const { bytes, root } = blockBytes(64)
-  await using syncing = await openNode((path) =>
-    path === '/eth/v1/node/syncing' ? { json: { data: { head_slot: '1000', is_syncing: true } } } : undefined,
-  )
+  await using syncing = await openNode((path) => (path === '/eth/v1/node/syncing' ? syncingAnswer(true) : undefined))
   await using fallback = await openNode((path) =>
     path === '/eth/v2/beacon/blocks/64' ? { body: bytes, headers: fulu } : undefined,
   )
@@ -215,7 +272,8 @@ test('a block that was read before finality is not read again when it is final',
     if (path.endsWith(parent.root)) return { body: parent.bytes, headers: fulu }
     if (path.endsWith(child.root)) return { body: child.bytes, headers: fulu }
     const finalized = { epoch: '2', root: child.root }
-    return path.endsWith('finality_checkpoints') ? { json: { data: { finalized } } } : undefined
+    const data = { previous_justified: finalized, current_justified: finalized, finalized }
+    return path.endsWith('finality_checkpoints') ? { json: { data } } : undefined
   })
   await using source = await openSource([node])
   await source.blockByRoot(child.root)
@@ -260,25 +318,97 @@ test('all are asked for, and the others passed over, when they are a large part 
   expect(node.seen.at(-1)?.body).toBe('[]')
 })
 
-test('news come from the event stream, which is opened again when it ends', async () => {
+test('no question is about more than an answer may hold', async () => {
+  const size = 20_000
+  const bodyBytesMax = 400_000 // some 6,000 balances, a third of the registry
+  await using node = await openNode((path, { body }) => {
+    if (!path.endsWith('/validator_balances')) return undefined
+    const ids = (JSON.parse(body) as string[]).map(Number)
+    const rows = ids.length === 0 ? Array.from({ length: size }, (_, i) => i) : ids
+    return { json: { data: rows.filter((index) => index < size).map(balanceRow) } }
+  })
+  const limits = { ...FAST, bodyBytesMax }
+  await using source = await openBeaconSource({ urls: [node.url], log: silentLog, limits })
+  const set = Uint32Array.from({ length: 15_000 }, (_, i) => i)
+  expect((await source.balances(32, set)).validatorIndex).toEqual(set)
+  const asked = node.seen.filter(({ path }) => path.includes('balances')).map(({ body }) => JSON.parse(body).length)
+  expect(asked).not.toContain(0)
+  expect(asked.filter((ids) => ids > 64)).toEqual([6_250, 6_250, 2_500])
+})
+
+const eventText = (event: string, data: object) => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
+const headEvent = (slot: number, block: string) =>
+  eventText('head', {
+    slot: String(slot),
+    block,
+    state: GENESIS_ROOT,
+    epoch_transition: false,
+    previous_duty_dependent_root: GENESIS_ROOT,
+    current_duty_dependent_root: GENESIS_ROOT,
+    execution_optimistic: false,
+  })
+const finalizedEvent = (epoch: number, block: string) =>
+  eventText('finalized_checkpoint', { block, state: GENESIS_ROOT, epoch: String(epoch), execution_optimistic: false })
+
+/** A node whose nth event stream says the nth text; all but the last then end. */
+function openStreams(texts: readonly string[]) {
   let streams = 0
-  await using node = await openSyntheticNode(({ path }, response) => {
-    if (!path.startsWith('/base/eth/v1/events'))
+  return openSyntheticNode(({ path }, response) => {
+    if (!path.startsWith('/base/eth/v1/events')) {
       return chainAnswers(path.replace('/base', '').split('?')[0] ?? '', GENESIS_ROOT)
-    streams++
+    }
     response.writeHead(200, { 'content-type': 'text/event-stream' })
-    response.write(streams === 1 ? 'event: head\ndata: {}\n\n' : 'event: finalized_checkpoint\ndata: {}\n\n')
-    if (streams === 1) response.end()
+    response.write(texts[streams++] ?? '')
+    if (streams < texts.length) response.end()
     return undefined
   })
-  await using source = await openSource([node])
+}
+
+async function newsOf(source: BeaconSource, count: number): Promise<readonly ChainNews[]> {
   const stop = new AbortController()
-  const news: string[] = []
-  await source.watch((what) => {
-    news.push(what)
-    if (news.length === 4) stop.abort()
+  const news: ChainNews[] = []
+  await source.watch((one) => {
+    news.push(one)
+    if (news.length === count) stop.abort()
   }, stop.signal)
-  // The head of the first stream, both for the gap, finality of the second stream.
-  expect(news).toEqual(['head', 'head', 'finality', 'finality'])
-  expect(streams).toBe(2)
+  return news
+}
+
+test('news say which block is the head and which is final; a stream that is opened again begins with a gap', async () => {
+  const upper = `0x${'AB'.repeat(32)}`
+  await using node = await openStreams([headEvent(99, upper), finalizedEvent(3, GENESIS_ROOT)])
+  await using source = await openSource([node])
+  expect(await newsOf(source, 4)).toEqual([
+    { kind: 'gap' },
+    { kind: 'head', slot: 99, root: upper.toLowerCase() },
+    { kind: 'gap' },
+    { kind: 'finalized', epoch: 3, root: GENESIS_ROOT },
+  ])
+})
+
+test('an event of another shape is not handed on', async () => {
+  const wrong = headEvent(99, GENESIS_ROOT).replace('"99"', '"soon"')
+  await using node = await openStreams([
+    wrong + headEvent(100, GENESIS_ROOT),
+    headEvent(101, '0x12'),
+    headEvent(102, GENESIS_ROOT),
+  ])
+  await using source = await openSource([node])
+  const news = await newsOf(source, 4)
+  expect(news.map((one) => (one.kind === 'head' ? one.slot : one.kind))).toEqual(['gap', 'gap', 'gap', 102])
+})
+
+test('the news of a node of another chain are not listened to', async () => {
+  const stop = new AbortController()
+  let turns = 0
+  await using main = await openNode((path) => {
+    if (path.startsWith('/eth/v1/events') && ++turns === 2) stop.abort()
+    return undefined
+  })
+  await using other = await openNode(undefined, `0x${'22'.repeat(32)}`)
+  await using source = await openSource([main, other])
+  await source.chain()
+  await source.watch(() => undefined, stop.signal)
+  expect(other.seen.length).toBeGreaterThan(0)
+  expect(other.seen.filter(({ path }) => path.includes('events'))).toEqual([])
 })

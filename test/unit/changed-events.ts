@@ -1,14 +1,19 @@
 import {
   dayBalances,
   type EpochBlocksData,
+  type EpochPart,
   epochBlocks,
   epochValidators,
   type FinalizedBlock,
+  RANGE_VALIDATORS,
 } from '../../schemas/events/beacon-epoch.ts'
 import { decodeEvent, type EncodedEvent } from '../../schemas/events/codec.ts'
 import { executionBlock } from '../../schemas/events/execution-block.ts'
 
-/** Rows of the kept validators only: an event as it would be if the others were not tracked when it was made. */
+/**
+ * Rows of the kept validators only: an event as it would be if the others were not tracked when it was made. The validators of
+ * a range are those from its first index on, without a gap.
+ */
 export function keepValidators(event: EncodedEvent, keeps: (validator: number) => boolean): EncodedEvent {
   if (event.type === epochBlocks.name) return changeBlocks(event, (data) => keepInBlocks(data, keeps))
   const type = event.type === dayBalances.name ? dayBalances : epochValidators
@@ -25,9 +30,15 @@ function keepInBlocks({ header, columns }: EpochBlocksData, keeps: (validator: n
       withdrawals: kept(header.withdrawals),
       slashings: kept(header.slashings),
       deposits: kept(header.deposits),
+      parts: header.parts.map((part) => keepInPart(part, keeps)).filter(({ rows }) => rows > 0),
     },
     columns: keepRows(columns, (i) => keeps(columns.validatorIndex[i] as number)),
   }
+}
+
+function keepInPart(part: EpochPart, keeps: (validator: number) => boolean): EpochPart {
+  const validators = Array.from({ length: part.rows }, (_, i) => part.range * RANGE_VALIDATORS + i)
+  return { ...part, rows: validators.filter(keeps).length }
 }
 
 function keepRows<Columns extends object>(columns: Columns, keeps: (row: number) => boolean): Columns {

@@ -61,7 +61,9 @@ describe('packed columns', () => {
       validatorIndex: Uint32Array.from({ length: rows }, (_, i) => i),
       balanceGwei: new BigInt64Array(rows).fill(32_001_234_567n),
     }
-    expect(dayBalances.encode({ header: { day: 1, slot: 2, range: 0 }, columns }).length).toBeLessThan(rows / 10)
+    expect(
+      dayBalances.encode({ header: { chain: 'mainnet', epoch: 0, day: 1, slot: 2, range: 0 }, columns }).length,
+    ).toBeLessThan(rows / 10)
   })
 
   it('refuse columns of different lengths', () => {

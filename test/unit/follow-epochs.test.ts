@@ -1,81 +1,47 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { openSqliteEventLog } from '../../infra/event-log/sqlite.ts'
+import { expect, test } from 'vitest'
 import type { EventLog } from '../../infra/ports/event-log.ts'
-import { backfill } from '../../ingest/backfill/backfill.ts'
 import { followEpochs } from '../../ingest/epochs/epoch-follower.ts'
+import { TrackedValidators } from '../../ingest/epochs/tracked-validators.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { ACCOUNTS_KEY, validatorsTracked } from '../../schemas/events/accounts.ts'
-import { dayBalances, epochBlocks, epochValidators } from '../../schemas/events/beacon-epoch.ts'
-import { decodeEvent, type EncodedEvent, encodeEvent, type Topic } from '../../schemas/events/codec.ts'
+import { dayBalances, epochBlocks, epochValidators, RANGE_VALIDATORS } from '../../schemas/events/beacon-epoch.ts'
+import { decodeEvent, type EncodedEvent, type Topic } from '../../schemas/events/codec.ts'
 import { validatorsIdentified } from '../../schemas/events/validators.ts'
+import { eventLogOfEachTest } from './event-log-of-each-test.ts'
+import { BEACON_CHAIN, chainTo, eventsIn, ofChain, trackValidators } from './follow-synthetic.ts'
+import { failingAfter } from './head-topics.ts'
 import { silentLog } from './silent-log.ts'
 import { pubkeyOf, SyntheticChain, syntheticChain } from './synthetic-chain.ts'
 
-let directory: string
-let eventLog: EventLog
-
-beforeEach(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'follow-epochs-'))
-  eventLog = await openSqliteEventLog({ file: join(directory, 'log.sqlite') })
-})
-
-afterEach(async () => {
-  await eventLog[Symbol.asyncDispose]()
-  rmSync(directory, { recursive: true })
-})
-
+const eventLog = eventLogOfEachTest()
 const never = new AbortController().signal
 
-async function eventsOf(topic: Topic): Promise<EncodedEvent[]> {
-  const events: EncodedEvent[] = []
-  for await (const { event } of eventLog.read({ topic, signal: never })) events.push(event)
-  return events
-}
-
-async function track(indices: readonly number[]): Promise<void> {
-  const pubkeys = indices.map(pubkeyOf)
-  const id = `account.validators-tracked:a:${pubkeys[0]}:${pubkeys.length}`
-  const time = '2020-01-01T00:00:00.000Z'
-  await eventLog.append('accounts', [
-    encodeEvent(validatorsTracked, { id, key: ACCOUNTS_KEY, time, data: { account: 'a', pubkeys } }),
-  ])
-}
-
-/** A chain with blocks up to a slot, all of whose whole epochs but the last two are final. */
-function chainTo(slot: number): SyntheticChain {
-  const chain = new SyntheticChain()
-  chain.extendRange(1, slot, 'genesis')
-  chain.finalizedEpoch = Math.floor(slot / 4) - 2
-  return chain
-}
+const eventsOf = (topic: Topic) => eventsIn(eventLog(), topic)
+const track = (indices: readonly number[], chain = BEACON_CHAIN) => trackValidators(eventLog(), indices, chain)
 
 /** Follows until so many epochs are in the log. */
 async function followTo(epochs: number, chain: SyntheticChain): Promise<void> {
   const stop = new AbortController()
   await followEpochs(
     {
+      ...ofChain(BEACON_CHAIN, eventLog()),
       beacon: chain.beacon,
-      eventLog,
-      network: 'synthetic',
-      log: silentLog,
       startEpoch: 0,
-      pollMs: 5,
-      outageWaitMs: 1,
       onProgress: ({ nextEpoch }) => nextEpoch >= epochs && stop.abort(),
     },
     stop.signal,
   )
 }
 
-test('an epoch is its validators, then its blocks; rewards are those of the duty epoch two before', async () => {
+test('an epoch is its validators and its blocks; rewards are those of the duty epoch two before', async () => {
   await track([1, 3])
   await followTo(3, chainTo(24))
   const events = await eventsOf('beacon.epochs')
   expect(events.map(({ id }) => id)).toEqual(
-    [0, 1, 2].flatMap((epoch) => [`beacon.epoch-validators:${epoch}:0`, `beacon.epoch-blocks:${epoch}`]),
+    [0, 1, 2].flatMap((epoch) => [
+      `beacon.epoch-validators:mainnet:${epoch}:0`,
+      `beacon.epoch-blocks:mainnet:${epoch}`,
+    ]),
   )
   const credits = events
     .filter(({ type }) => type === epochValidators.name)
@@ -88,19 +54,61 @@ test('an epoch is its validators, then its blocks; rewards are those of the duty
   expect(Array.from(credits[2]?.balanceGwei ?? [])).toEqual([32_000_000_001n, 32_000_000_003n])
 })
 
+async function firstBlocksEvent() {
+  const last = (await eventsOf('beacon.epochs')).find(({ type }) => type === epochBlocks.name) as EncodedEvent
+  return decodeEvent(epochBlocks, last)
+}
+
 test('the blocks event carries every block but the genesis, and sync rewards of tracked members only', async () => {
   await track([1, 3, 6])
-  await followTo(1, chainTo(24))
-  const last = (await eventsOf('beacon.epochs')).find(({ type }) => type === epochBlocks.name) as EncodedEvent
-  const { header, columns } = decodeEvent(epochBlocks, last)
-  expect(header.blocks.map(({ slot, attestationsGwei }) => [slot, attestationsGwei])).toEqual([
-    [1, '100'],
-    [2, '100'],
-    [3, '100'],
-  ])
+  const chain = new SyntheticChain()
+  for (const [slot, bits] of [0b1111, 0b1110, 0b0010].entries()) {
+    chain.syncBits = Uint8Array.of(bits)
+    chain.extend(`b${slot + 1}`, slot + 1, slot === 0 ? 'genesis' : `b${slot}`)
+  }
+  chain.extendRange(4, 24, 'b3')
+  chain.finalizedEpoch = 4
+  await followTo(1, chain)
+  const { header, columns } = await firstBlocksEvent()
+  expect(header.blocks.map(({ slot }) => slot)).toEqual([1, 2, 3])
   expect(Array.from(columns.validatorIndex)).toEqual([1, 6, 1, 6, 1, 6])
   expect(Array.from(columns.slotOffset)).toEqual([1, 1, 2, 2, 3, 3])
-  expect(header.network).toBe('synthetic')
+  expect(header.chain).toBe('mainnet')
+  expect(Array.from(columns.syncGwei)).toEqual([4n, 2n, 0n, 2n, 0n, -2n])
+})
+
+test('the blocks event names the parts of its epoch, each of which has a key of its range', async () => {
+  await track([1, 3, RANGE_VALIDATORS + 2])
+  const chain = chainTo(24)
+  chain.registry = RANGE_VALIDATORS + 3
+  await followTo(1, chain)
+  const events = await eventsOf('beacon.epochs')
+  const ids = ['epoch-validators:mainnet:0:0', 'epoch-validators:mainnet:0:1', 'epoch-blocks:mainnet:0']
+  expect(events.slice(0, 3).map(({ id, key }) => [id, key])).toEqual([
+    [`beacon.${ids[0]}`, 'mainnet:0'],
+    [`beacon.${ids[1]}`, 'mainnet:1'],
+    [`beacon.${ids[2]}`, 'mainnet'],
+  ])
+  expect(decodeEvent(epochBlocks, events[2] as EncodedEvent).header.parts).toEqual([
+    { kind: 'validators', range: 0, rows: 2 },
+    { kind: 'validators', range: 1, rows: 1 },
+  ])
+})
+
+test('what a proposer earned is asked for tracked proposers, and unknown of the others', async () => {
+  await track([2])
+  const chain = chainTo(24)
+  const asked: string[] = []
+  chain.before = (question) => void (question.startsWith('proposer') && asked.push(question))
+  await followTo(1, chain)
+  const { header } = await firstBlocksEvent()
+  expect(header.blocks.map(({ slot, attestationsGwei }) => [slot, attestationsGwei])).toEqual([
+    [1, null],
+    [2, '100'],
+    [3, null],
+  ])
+  expect(asked).toContain(`proposer ${header.blocks[1]?.root}`)
+  expect(asked).not.toContain(`proposer ${header.blocks[0]?.root}`)
 })
 
 test('an active validator without a reward row is a malformed answer, never a zero', async () => {
@@ -132,10 +140,8 @@ test('a day that begins in the epoch brings the balances of the slot before it',
   const stop = new AbortController()
   await followEpochs(
     {
+      ...ofChain(BEACON_CHAIN, eventLog()),
       beacon: chain.beacon,
-      eventLog,
-      network: 'synthetic',
-      log: silentLog,
       startEpoch: 266,
       onProgress: ({ nextEpoch }) => nextEpoch === 268 && stop.abort(),
     },
@@ -151,11 +157,17 @@ test('a day that begins in the epoch brings the balances of the slot before it',
   ])
   const { header, columns } = decodeEvent(dayBalances, events[0] as EncodedEvent)
   expect(header).toEqual({
+    chain: 'mainnet',
+    epoch: 266,
     day: Math.floor((clock.genesisTimeSec + 1067 * 12 + 28_800) / 86_400),
     slot: 1066,
     range: 0,
   })
   expect(Array.from(columns.balanceGwei)).toEqual([32_000_000_002n])
+  expect(decodeEvent(epochBlocks, events[2] as EncodedEvent).header.parts).toEqual([
+    { kind: 'day_balances', range: 0, rows: 1 },
+    { kind: 'validators', range: 0, rows: 1 },
+  ])
 })
 
 test('a restart goes on where the log stops, and knows who was identified', async () => {
@@ -168,7 +180,7 @@ test('a restart goes on where the log stops, and knows who was identified', asyn
   await followTo(8, chain)
   const ids = (await eventsOf('beacon.epochs')).filter(({ type }) => type === epochBlocks.name).map(({ id }) => id)
   expect(done).toBeLessThan(8)
-  expect(ids).toEqual(Array.from({ length: 8 }, (_, epoch) => `beacon.epoch-blocks:${epoch}`))
+  expect(ids).toEqual(Array.from({ length: 8 }, (_, epoch) => `beacon.epoch-blocks:mainnet:${epoch}`))
   expect(identified).toEqual([])
   expect((await eventsOf('validators')).map(({ type }) => type)).toEqual([validatorsIdentified.name])
 })
@@ -186,7 +198,7 @@ test('a chain that does not continue the log is waited out, and nothing of it is
   const warn = (_: object, message: string): void => {
     if (warnings.push(message) === 3) stop.abort()
   }
-  const options = { beacon: other.beacon, eventLog, network: 'synthetic', pollMs: 5, outageWaitMs: 1 }
+  const options = { ...ofChain(BEACON_CHAIN, eventLog()), beacon: other.beacon }
   await followEpochs({ ...options, log: { ...silentLog, warn } }, stop.signal)
   expect(warnings[0]).toContain(`epoch ${next} does not continue the epoch before it`)
   expect(await eventsOf('beacon.epochs')).toEqual(taken)
@@ -207,6 +219,73 @@ test('validators that are tracked or join the registry later are taken up', asyn
   expect(rows).toEqual([[1], [1], [1, 5, 9], [1, 5, 9]])
 })
 
+test('validators of another chain are none of this one, those of a log without chains are of its unnamed chain', async () => {
+  await track([1])
+  await track([3], 'hoodi')
+  const old = new TextEncoder().encode(JSON.stringify({ account: 'a', pubkeys: [pubkeyOf(5)] }))
+  const { name: type } = validatorsTracked
+  const time = '2020-01-01T00:00:00.000Z'
+  await eventLog().append('accounts', [{ id: 'old', type, version: 1, key: ACCOUNTS_KEY, time, data: old }])
+  await followTo(1, chainTo(24))
+  const [rows] = (await eventsOf('beacon.epochs')).filter(({ type }) => type === epochValidators.name)
+  expect([...decodeEvent(epochValidators, rows as EncodedEvent).columns.validatorIndex]).toEqual([1, 5])
+})
+
+/** The log, telling which offset of a topic each reading began at. */
+function notingReads(topic: Topic, begun: bigint[]): EventLog {
+  return {
+    append: (to, events) => eventLog().append(to, events),
+    consume: (options) => eventLog().consume(options),
+    read: (options) => {
+      if (options.topic === topic) begun.push(options.from?.get(0) ?? 0n)
+      return eventLog().read(options)
+    },
+    ends: (of) => eventLog().ends(of),
+    lag: (of, group) => eventLog().lag(of, group),
+    rewind: (of, group) => eventLog().rewind(of, group),
+    lease: (name, signal) => eventLog().lease(name, signal),
+    [Symbol.asyncDispose]: async () => {},
+  }
+}
+
+test('account facts are read once each, and only when there are new ones', async () => {
+  await track([1])
+  await track([3])
+  const begun: bigint[] = []
+  const log = notingReads('accounts', begun)
+  const { clock } = syntheticChain
+  const { beacon } = chainTo(40)
+  const options = { ...ofChain(BEACON_CHAIN, eventLog()), eventLog: log, beacon, clock }
+  const tracked = await TrackedValidators.open(options, never)
+  expect([...(await tracked.refresh(4, never)).indices]).toEqual([1, 3])
+  await tracked.refresh(8, never)
+  await track([5])
+  expect([...(await tracked.refresh(12, never)).indices]).toEqual([1, 3, 5])
+  expect(begun).toEqual([0n, 2n])
+})
+
+test('a writer that has lost its lease ends the follower', async () => {
+  await track([1])
+  const lost = new AppError('lease_lost', 'another process writes the chain')
+  const options = {
+    ...ofChain(BEACON_CHAIN, eventLog()),
+    writer: failingAfter(eventLog(), 3, lost),
+    beacon: chainTo(24).beacon,
+    startEpoch: 0,
+  }
+  await expect(followEpochs(options, never)).rejects.toBe(lost)
+})
+
+test('a log from before chains had names is gone on with where it stops', async () => {
+  const headRoot = `0x${Buffer.from('b7').toString('hex').padStart(64, '0')}`
+  const data = new TextEncoder().encode(JSON.stringify({ next: 2, headRoot }))
+  const time = '2020-01-01T00:00:00.000Z'
+  const cursor = { id: 'old', type: 'ingest.cursor', version: 1, key: 'epochs', time, data }
+  await eventLog().append('ingest.cursors', [cursor])
+  await followTo(4, chainTo(40))
+  expect((await eventsOf('beacon.epochs'))[0]?.id).toBe('beacon.epoch-blocks:mainnet:2')
+})
+
 test('an outage is waited out, and the epoch is told once', async () => {
   await track([1])
   const chain = chainTo(24)
@@ -219,58 +298,4 @@ test('an outage is waited out, and the epoch is told once', async () => {
   await followTo(4, chain)
   const ids = (await eventsOf('beacon.epochs')).map(({ id }) => id)
   expect(new Set(ids).size).toBe(ids.length)
-})
-
-const backfilled = (chain: SyntheticChain) => ({
-  beacon: chain.beacon,
-  execution: chain.execution,
-  eventLog,
-  network: 'synthetic',
-  log: silentLog,
-})
-
-test('a backfill tells the epochs of its range with their blocks, in order', async () => {
-  await track([1])
-  const progress: number[] = []
-  const options = { ...backfilled(chainTo(40)), onProgress: ({ done }: { done: number }) => void progress.push(done) }
-  await backfill(options, { fromEpoch: 2, toEpoch: 4 }, never)
-  const ids = (await eventsOf('beacon.epochs')).map(({ id }) => id)
-  expect(ids).toEqual(
-    [2, 3, 4].flatMap((epoch) => [`beacon.epoch-validators:${epoch}:0`, `beacon.epoch-blocks:${epoch}`]),
-  )
-  expect(await eventsOf('execution.blocks')).toHaveLength(12)
-  expect(await eventsOf('beacon.blocks')).toHaveLength(12)
-  expect(progress).toEqual([0, 1, 2, 3])
-})
-
-test('a backfill that was interrupted goes on where it was', async () => {
-  await track([1])
-  const stop = new AbortController()
-  const options = { ...backfilled(chainTo(40)), onProgress: ({ done }: { done: number }) => done === 1 && stop.abort() }
-  await backfill(options, { fromEpoch: 2, toEpoch: 4 }, stop.signal)
-  await backfill(backfilled(chainTo(40)), { fromEpoch: 2, toEpoch: 4 }, never)
-  const blocks = (await eventsOf('beacon.epochs')).filter(({ type }) => type === epochBlocks.name)
-  expect(blocks.map(({ id }) => id)).toEqual([2, 3, 4].map((epoch) => `beacon.epoch-blocks:${epoch}`))
-})
-
-test('a backfill of the same range comes again for validators that were tracked since, and not for the same ones', async () => {
-  const range = { fromEpoch: 2, toEpoch: 4 }
-  const indicesOfLast = async () => {
-    const events = (await eventsOf('beacon.epochs')).filter(({ type }) => type === epochValidators.name)
-    return [...decodeEvent(epochValidators, events.at(-1) as EncodedEvent).columns.validatorIndex]
-  }
-  await track([1])
-  await backfill(backfilled(chainTo(40)), range, never)
-  const once = (await eventsOf('beacon.epochs')).length
-  await backfill(backfilled(chainTo(40)), range, never)
-  expect(await eventsOf('beacon.epochs')).toHaveLength(once)
-  await track([3])
-  await backfill(backfilled(chainTo(40)), range, never)
-  expect(await indicesOfLast()).toEqual([1, 3])
-})
-
-test('a backfill past finality is refused with the last epoch that would do', async () => {
-  await expect(backfill(backfilled(chainTo(40)), { fromEpoch: 2, toEpoch: 8 }, never)).rejects.toThrow(
-    'epoch 8 is not final yet: the last final one is 7 (--to epoch:7).',
-  )
 })

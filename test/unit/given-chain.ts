@@ -9,11 +9,11 @@ import {
   slotTimeSec,
 } from '../../schemas/eth/time.ts'
 import { ACCOUNTS_KEY, feeRateSet, hashToken, tokenCreated, validatorsTracked } from '../../schemas/events/accounts.ts'
-import { BEACON_BLOCKS_KEY, beaconBlock } from '../../schemas/events/beacon-block.ts'
+import { beaconBlock } from '../../schemas/events/beacon-block.ts'
 import {
-  BEACON_EPOCHS_KEY,
   type CreditedDeposit,
   dayBalances,
+  type EpochPart,
   epochBlocks,
   epochValidators,
   type FinalizedBlock,
@@ -21,9 +21,9 @@ import {
   VALIDATOR_STATUSES,
   type Withdrawal,
 } from '../../schemas/events/beacon-epoch.ts'
-import { type EncodedEvent, encodeEvent, type Topic, UNNAMED_CHAIN } from '../../schemas/events/codec.ts'
+import { type EncodedEvent, encodeEvent, type Topic } from '../../schemas/events/codec.ts'
 import { executionBlock } from '../../schemas/events/execution-block.ts'
-import { VALIDATORS_KEY, validatorsIdentified } from '../../schemas/events/validators.ts'
+import { validatorsIdentified } from '../../schemas/events/validators.ts'
 import { transactionColumns } from './execution-columns.ts'
 
 /** A log written by hand: a chain of slow slots (one an hour, four an epoch) whose days are 24 slots and begin inside epochs. */
@@ -39,7 +39,14 @@ export interface GivenChain {
 }
 
 const CLOCK: ChainClock = { genesisTimeSec: 1_767_200_400 + 1_800, secondsPerSlot: 3_600, slotsPerEpoch: 4 }
+/** What every event of it says. */
+export const GIVEN_CHAIN = 'mainnet'
 const VALIDATORS = 5
+/** The first validators are one range, the others another: an epoch comes in several parts. */
+const RANGES = [
+  { range: 0, from: 0, to: 3 },
+  { range: 1, from: 3, to: VALIDATORS },
+] as const
 const EPOCHS = 24
 const START_GWEI = 32_000_000_000n
 const FAR = 2n ** 64n - 1n
@@ -87,7 +94,7 @@ export function givenChain(): GivenChain {
     }
     for (let slot = firstSlot; slot < firstSlot + CLOCK.slotsPerEpoch; slot++) {
       const day = dayOfSlot(CLOCK, slot)
-      if (slot > 0 && slot === firstSlotOfDay(CLOCK, day)) dayEvents.push(dayBalancesEvent(day, slot, balances))
+      if (slot > 0 && slot === firstSlotOfDay(CLOCK, day)) dayEvents.push(...dayBalancesEvents(epoch, day, balances))
       if (slot % 9 === 5) continue // missed
       const proposer = slot % (VALIDATORS + 1) // the last one is nobody's
       const block = finalizedBlock(slot, proposer)
@@ -115,9 +122,10 @@ export function givenChain(): GivenChain {
       head.push(headEvent(block))
       execution.push(executionEvent(slot))
     }
-    const validators = (extraGwei: bigint): EncodedEvent => validatorsEvent(epoch, attestation, balances, extraGwei)
-    if (epoch === TAMPERED_EPOCH) tampered = validators(1n)
-    finalized.push(...dayEvents, validators(0n), blocksEvent(epoch, { blocks, withdrawals, slashings, deposits, sync }))
+    const validators = (extraGwei: bigint) => validatorsEvents(epoch, attestation, balances, extraGwei)
+    if (epoch === TAMPERED_EPOCH) [tampered] = validators(1n)
+    const content = { blocks, withdrawals, slashings, deposits, sync, beginsDay: dayEvents.length > 0 }
+    finalized.push(...dayEvents, ...validators(0n), blocksEvent(epoch, content))
   }
   if (tampered === undefined) throw new Error('no epoch to tamper with')
   const wholeDays = [...clByDay.keys()].filter((day) => {
@@ -153,7 +161,7 @@ function accountEvents(): readonly EncodedEvent[] {
   const pubkeys = Array.from({ length: VALIDATORS }, (_, index) => pubkeyOf(index))
   return [
     encodeEvent(tokenCreated, { ...fact, id: 'token', data: { account: 'a', tokenHash: hashToken('secret') } }),
-    encodeEvent(validatorsTracked, { ...fact, id: 'tracked', data: { account: 'a', pubkeys } }),
+    encodeEvent(validatorsTracked, { ...fact, id: 'tracked', data: { chain: GIVEN_CHAIN, account: 'a', pubkeys } }),
     rate('0.25', 40),
     rate('0.1', 0),
   ]
@@ -167,9 +175,9 @@ function identities(): EncodedEvent {
   }))
   return encodeEvent(validatorsIdentified, {
     id: 'identified',
-    key: VALIDATORS_KEY,
+    key: chainKey(GIVEN_CHAIN),
     time: instant(0),
-    data: { validators },
+    data: { chain: GIVEN_CHAIN, validators },
   })
 }
 
@@ -204,9 +212,9 @@ function headEvent({
 }: FinalizedBlock) {
   return encodeEvent(beaconBlock, {
     id: `beacon.block:${root}`,
-    key: BEACON_BLOCKS_KEY,
+    key: chainKey(GIVEN_CHAIN),
     time: instant(slot),
-    data: { slot, root, parentRoot, proposerIndex, executionBlockHash, executionBlockNumber },
+    data: { chain: GIVEN_CHAIN, slot, root, parentRoot, proposerIndex, executionBlockHash, executionBlockNumber },
   })
 }
 
@@ -214,12 +222,12 @@ function executionEvent(slot: number): EncodedEvent {
   const coinbase = slot % 2 === 1 ? address('bb') : address('fe')
   const payment = { sender: coinbase, recipient: address('fe'), valueWei: revenueOf(slot) }
   return encodeEvent(executionBlock, {
-    id: `execution.block:${UNNAMED_CHAIN}:${hash('0e', slot)}`,
-    key: chainKey(UNNAMED_CHAIN, hash('0e', slot)),
+    id: `execution.block:${GIVEN_CHAIN}:${hash('0e', slot)}`,
+    key: chainKey(GIVEN_CHAIN, hash('0e', slot)),
     time: instant(slot),
     data: {
       header: {
-        chain: UNNAMED_CHAIN,
+        chain: GIVEN_CHAIN,
         number: slot,
         hash: hash('0e', slot),
         parentHash: hash('0e', Math.max(0, slot - 1)),
@@ -238,50 +246,56 @@ function executionEvent(slot: number): EncodedEvent {
   })
 }
 
-function dayBalancesEvent(day: number, slot: number, balances: readonly bigint[]): EncodedEvent {
-  return encodeEvent(dayBalances, {
-    id: `beacon.day-balances:${day}:0`,
-    key: BEACON_EPOCHS_KEY,
-    time: instant(slot - 1),
-    data: {
-      header: { day, slot: slot - 1, range: 0 },
-      columns: {
-        validatorIndex: Uint32Array.from(balances, (_, index) => index),
-        balanceGwei: BigInt64Array.from(balances),
+function dayBalancesEvents(epoch: number, day: number, balances: readonly bigint[]): readonly EncodedEvent[] {
+  const slot = firstSlotOfDay(CLOCK, day) - 1
+  return RANGES.map(({ range, from, to }) =>
+    encodeEvent(dayBalances, {
+      id: `beacon.day-balances:${GIVEN_CHAIN}:${day}:${range}`,
+      key: chainKey(GIVEN_CHAIN, range),
+      time: instant(slot),
+      data: {
+        header: { chain: GIVEN_CHAIN, epoch, day, slot, range },
+        columns: {
+          validatorIndex: Uint32Array.from({ length: to - from }, (_, i) => from + i),
+          balanceGwei: BigInt64Array.from(balances.slice(from, to)),
+        },
       },
-    },
-  })
+    }),
+  )
 }
 
-function validatorsEvent(
+function validatorsEvents(
   epoch: number,
   attestation: readonly bigint[],
   balances: readonly bigint[],
   extraGwei: bigint,
-): EncodedEvent {
-  const rows = balances.length
+): readonly EncodedEvent[] {
   const active = VALIDATOR_STATUSES.indexOf('active_ongoing')
-  return encodeEvent(epochValidators, {
-    id: `beacon.epoch-validators:${epoch}:0`,
-    key: BEACON_EPOCHS_KEY,
-    time: instant((epoch + 1) * CLOCK.slotsPerEpoch - 1),
-    data: {
-      header: { clock: CLOCK, epoch, range: 0, ranges: 1 },
-      columns: {
-        validatorIndex: Uint32Array.from(balances, (_, index) => index),
-        sourceGwei: BigInt64Array.from(attestation, (gwei, v) => gwei + (v === 1 ? extraGwei : 0n)),
-        targetGwei: BigInt64Array.from(attestation),
-        headGwei: BigInt64Array.from(attestation),
-        inactivityGwei: new BigInt64Array(rows).fill(epoch > 3 ? -5n : 0n),
-        balanceGwei: BigInt64Array.from(balances),
-        effectiveBalanceEth: new Uint32Array(rows).fill(32),
-        status: new Uint8Array(rows).fill(active),
-        slashed: new Uint8Array(rows),
-        activationEpoch: new BigUint64Array(rows),
-        exitEpoch: new BigUint64Array(rows).fill(FAR),
-        withdrawableEpoch: new BigUint64Array(rows).fill(FAR),
+  return RANGES.map(({ range, from, to }) => {
+    const rows = to - from
+    const own = attestation.slice(from, to)
+    return encodeEvent(epochValidators, {
+      id: `beacon.epoch-validators:${GIVEN_CHAIN}:${epoch}:${range}`,
+      key: chainKey(GIVEN_CHAIN, range),
+      time: instant((epoch + 1) * CLOCK.slotsPerEpoch - 1),
+      data: {
+        header: { chain: GIVEN_CHAIN, clock: CLOCK, epoch, range },
+        columns: {
+          validatorIndex: Uint32Array.from({ length: rows }, (_, i) => from + i),
+          sourceGwei: BigInt64Array.from(own, (gwei, i) => gwei + (from + i === 1 ? extraGwei : 0n)),
+          targetGwei: BigInt64Array.from(own),
+          headGwei: BigInt64Array.from(own),
+          inactivityGwei: new BigInt64Array(rows).fill(epoch > 3 ? -5n : 0n),
+          balanceGwei: BigInt64Array.from(balances.slice(from, to)),
+          effectiveBalanceEth: new Uint32Array(rows).fill(32),
+          status: new Uint8Array(rows).fill(active),
+          slashed: new Uint8Array(rows),
+          activationEpoch: new BigUint64Array(rows),
+          exitEpoch: new BigUint64Array(rows).fill(FAR),
+          withdrawableEpoch: new BigUint64Array(rows).fill(FAR),
+        },
       },
-    },
+    })
   })
 }
 
@@ -291,15 +305,18 @@ interface EpochContent {
   readonly slashings: Slashing[]
   readonly deposits: CreditedDeposit[]
   readonly sync: readonly { readonly offset: number; readonly validator: number; readonly gwei: bigint }[]
+  readonly beginsDay: boolean
 }
 
-function blocksEvent(epoch: number, { sync, ...lists }: EpochContent): EncodedEvent {
+function blocksEvent(epoch: number, { sync, beginsDay, ...lists }: EpochContent): EncodedEvent {
+  const kinds: readonly EpochPart['kind'][] = beginsDay ? ['validators', 'day_balances'] : ['validators']
+  const parts = kinds.flatMap((kind) => RANGES.map(({ range, from, to }) => ({ kind, range, rows: to - from })))
   return encodeEvent(epochBlocks, {
-    id: `beacon.epoch-blocks:${epoch}`,
-    key: BEACON_EPOCHS_KEY,
+    id: `beacon.epoch-blocks:${GIVEN_CHAIN}:${epoch}`,
+    key: chainKey(GIVEN_CHAIN),
     time: instant((epoch + 1) * CLOCK.slotsPerEpoch - 1),
     data: {
-      header: { clock: CLOCK, network: 'mainnet', epoch, ...lists },
+      header: { chain: GIVEN_CHAIN, clock: CLOCK, epoch, parts, ...lists },
       columns: {
         slotOffset: Uint8Array.from(sync, (s) => s.offset),
         validatorIndex: Uint32Array.from(sync, (s) => s.validator),

@@ -1,23 +1,31 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { openSqliteEventLog } from '../../infra/event-log/sqlite.ts'
 import { openExecutionSource } from '../../infra/execution/source.ts'
 import type { ExecutionBlock } from '../../infra/ports/execution-source.ts'
+import { migrate, readMigrations } from '../../infra/warehouse/migrate.ts'
+import { openWarehouse } from '../../infra/warehouse/open.ts'
 import { executionBlockEvents } from '../../ingest/execution/block-events.ts'
-import { logPartRows } from '../../processors/nft/log-parts.ts'
-import { executionRows } from '../../processors/rewards/execution.ts'
+import { project } from '../../processors/loop/consume.ts'
+import { PROJECTORS } from '../../processors/projections.ts'
 import { chainKey } from '../../schemas/chains.ts'
 import { bytesOf, type Hex, hexOf } from '../../schemas/eth/hex.ts'
 import { KEPT_EVENTS } from '../../schemas/eth/kept-logs.ts'
 import { type ReceiptLog, receiptsRoot } from '../../schemas/eth/receipts.ts'
-import { DEFAULT_TOPIC_EVENT_BYTES_MAX, decodeEvent, type EncodedEvent } from '../../schemas/events/codec.ts'
+import { DEFAULT_TOPIC_EVENT_BYTES_MAX, decodeEvent } from '../../schemas/events/codec.ts'
 import { bytesOfRow } from '../../schemas/events/columns.ts'
 import { joinLogs } from '../../schemas/events/execution-log-parts.ts'
 import { executionLogs, logBucket } from '../../schemas/events/execution-logs.ts'
 import { NO_LOGS } from './execution-columns.ts'
+import { projecting } from './projecting.ts'
 import { randomBytes } from './random-bytes.ts'
 import { silentLog } from './silent-log.ts'
 import { openSyntheticNode } from './synthetic-node.ts'
 
 const TEST_MS = 60_000
+const never = new AbortController().signal
 const CHAIN = 'hoodi'
 const TIME = '2026-01-01T00:00:00.000Z'
 const TRANSFER = KEPT_EVENTS[0].topic
@@ -104,20 +112,36 @@ async function read(given: readonly GivenTransaction[]): Promise<ExecutionBlock>
   return block
 }
 
-const stored = (event: EncodedEvent, offset = 0) => ({ event, position: { partition: 0, offset: BigInt(offset) } })
+type Row = Readonly<Record<string, unknown>>
 
 /** Makes events of a block, and of the events what the tables and the readers of logs get. */
-function passThroughLog(block: ExecutionBlock) {
+async function passThroughLog(block: ExecutionBlock) {
   const { blocks, logs } = executionBlockEvents(CHAIN, block, TIME)
   for (const { id, data } of [...blocks, ...logs]) expect(data.length, id).toBeLessThan(MESSAGE_BYTES_MAX - 4_000)
   const parts = logs.map((event) => decodeEvent(executionLogs, event))
-  const [row] = blocks.flatMap((event) => executionRows(stored(event)))
-  const partRows = logs.flatMap((event, i) => logPartRows(stored(event, i))).map(({ columns }) => columns)
-  const sum = (column: string) => partRows.reduce((total, columns) => total + Number(columns[column]?.[0]), 0)
   expect(joinLogs(parts.toReversed())).toEqual(parts.length === 0 ? undefined : block.logs)
-  expect(sum('logs')).toBe(block.logs.logIndex.length)
-  expect(partRows.map(({ part }) => Number(part?.[0]))).toEqual(logs.map((_, i) => i))
-  return { blocks, logs, parts, row: row?.columns, partRows }
+  const directory = mkdtempSync(join(tmpdir(), 'epochline-large-'))
+  await using ending = new AsyncDisposableStack()
+  ending.defer(() => rmSync(directory, { recursive: true }))
+  const eventLog = ending.use(await openSqliteEventLog({ file: join(directory, 'log.sqlite') }))
+  const warehouse = ending.use(await openWarehouse({ directory: join(directory, 'warehouse') }))
+  await migrate(warehouse, await readMigrations())
+  const ports = await projecting(eventLog, warehouse)
+  for (const [topic, events] of [
+    ['execution.blocks', blocks],
+    ['execution.logs', logs],
+  ] as const) {
+    await eventLog.append(topic, events)
+    const projector = PROJECTORS.find((one) => one.topic === topic)
+    if (projector === undefined) throw new Error(`no projector of ${topic}`)
+    await project(ports, projector, await Array.fromAsync(eventLog.read({ topic, signal: never })))
+  }
+  const [row] = await warehouse.query<Row>('SELECT * FROM execution_blocks FINAL')
+  const partRows = await warehouse.query<Row>('SELECT * FROM execution_log_parts FINAL ORDER BY part')
+  expect(partRows.reduce((total, { logs: count }) => total + Number(count), 0)).toBe(block.logs.logIndex.length)
+  expect(partRows.map(({ part }) => part)).toEqual(logs.map((_, i) => i))
+  expect(row).toMatchObject({ chain: CHAIN, block_hash: BLOCK_HASH, log_parts: logs.length })
+  return { blocks, logs, parts, row, partRows }
 }
 
 test(
@@ -128,18 +152,14 @@ test(
     }))
     const block = await read(given)
     expect(block.logs.logIndex).toHaveLength(10_024)
-    const { row, partRows, logs } = passThroughLog(block)
-    expect(row).toMatchObject({
-      block_hash: [BLOCK_HASH],
-      transactions: Uint32Array.of(179),
-      priority_fees_wei: [179n * 21_000n * 2n],
-    })
+    const { row, partRows, logs } = await passThroughLog(block)
+    expect(row).toMatchObject({ transactions: 179, priority_fees_wei: String(179n * 21_000n * 2n) })
     expect(partRows[0]).toMatchObject({
-      chain: [CHAIN],
-      block_number: BigUint64Array.of(100n),
-      block_hash: [BLOCK_HASH],
-      parts: Uint16Array.of(logs.length),
-      version: BigUint64Array.of(1n),
+      chain: CHAIN,
+      block_number: '100',
+      block_hash: BLOCK_HASH,
+      parts: logs.length,
+      version: '1',
     })
   },
   TEST_MS,
@@ -152,7 +172,7 @@ test(
     const logs = Array.from({ length: GAS_LIMIT / LOG4_GAS }, (_, i) => transfer(i, contract))
     const block = await read([{ logs }])
     expect(block.logs.logIndex).toHaveLength(32_000)
-    const { logs: events } = passThroughLog(block)
+    const { logs: events } = await passThroughLog(block)
     expect(new Set(events.map(({ key }) => key))).toEqual(new Set([chainKey(CHAIN, logBucket(contract))]))
     expect(events.length).toBeGreaterThan(1)
   },
@@ -165,7 +185,7 @@ test(
     const contract = randomBytes(20, 5)
     const large = { ...transfer(2, contract), data: hexOf(randomBytes(3_700_000, 6)) }
     const block = await read([{ logs: [transfer(1, contract), large, transfer(3, contract)] }])
-    const { parts } = passThroughLog(block)
+    const { parts } = await passThroughLog(block)
     expect(parts.map(({ columns }) => [...columns.logIndex])).toEqual([[0], [1], [1], [1], [1, 2]])
     expect(parts.map(({ columns }) => columns.dataTotal[0])).toEqual([0, ...Array(4).fill(3_700_000)])
     expect(joinLogs(parts.slice(0, -1))).toBeUndefined()
@@ -178,9 +198,9 @@ test(
   async () => {
     const priceWei = 2n ** 64n + BASE_FEE_WEI + 1n
     const block = await read(Array.from({ length: 5_000 }, () => ({ priceWei })))
-    const { row, logs } = passThroughLog(block)
+    const { row, logs } = await passThroughLog(block)
     expect(logs).toEqual([])
-    expect(row).toMatchObject({ priority_fees_wei: [5_000n * 21_000n * (2n ** 64n + 1n)] })
+    expect(row).toMatchObject({ priority_fees_wei: String(5_000n * 21_000n * (2n ** 64n + 1n)) })
   },
   TEST_MS,
 )

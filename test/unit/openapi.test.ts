@@ -1,33 +1,70 @@
 import { readFile } from 'node:fs/promises'
 import { Compile } from 'typebox/compile'
 import { expect, test } from 'vitest'
-import { buildOpenApi } from '../../api/http/openapi-document.ts'
-import { OPERATIONS } from '../../api/operations.ts'
+import { buildOpenApi } from '../../api/http/openapi.ts'
+import { REWARDS_OPERATIONS } from '../../api/rewards/plugin.ts'
+import { VALIDATORS_OPERATIONS } from '../../api/validators/plugin.ts'
+import { RESULTS } from '../../schemas/routes/envelope.ts'
 import { PREFIX } from '../../schemas/routes/route.ts'
+
+interface DocumentedOperation {
+  readonly operationId: string
+  readonly description?: string
+  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly required: boolean }[]
+  readonly requestBody?: { readonly required: boolean }
+  readonly responses: Readonly<Record<string, { readonly content: Record<string, Media> }>>
+}
+
+interface Media {
+  readonly schema: unknown
+  readonly example?: unknown
+  readonly examples?: Readonly<Record<string, { readonly value: { readonly code: string } }>>
+}
+
+const OPERATIONS = [...REWARDS_OPERATIONS, ...VALIDATORS_OPERATIONS]
+const document: unknown = JSON.parse(JSON.stringify(await buildOpenApi()))
+const { paths } = document as { paths: Record<string, Record<string, DocumentedOperation>> }
+const documented = Object.values(paths).flatMap((methods) => Object.values(methods))
 
 test('the committed document is the one that the routes define: run `npm run openapi` after a change', async () => {
   const committed: unknown = JSON.parse(await readFile(new URL('../../openapi.json', import.meta.url), 'utf8'))
-  expect(JSON.parse(JSON.stringify(buildOpenApi()))).toEqual(committed)
+  expect(document).toEqual(committed)
 })
 
-test('documents every path of every route with a distinct operation id', () => {
-  const paths = buildOpenApi().paths as Record<string, Record<string, { operationId: string }>>
-  for (const { route } of OPERATIONS) {
-    for (const path of route.paths) expect(paths[`${PREFIX}${path}`], path).toHaveProperty(route.method.toLowerCase())
-  }
-  const ids = Object.values(paths).flatMap((methods) => Object.values(methods).map((method) => method.operationId))
-  expect(new Set(ids).size).toBe(ids.length)
-})
-
-test('asks for nothing that has a default', () => {
-  const paths = buildOpenApi().paths as Record<
-    string,
-    Record<string, { parameters?: { in: string; required: boolean }[] }>
-  >
-  const parameters = Object.values(paths).flatMap((methods) =>
-    Object.values(methods).flatMap((m) => m.parameters ?? []),
+test('documents every path of every route, the probes, and nothing else, with distinct operation ids', () => {
+  const expected = OPERATIONS.flatMap(({ route }) =>
+    route.paths.map((path) => `${route.method.toLowerCase()} ${PREFIX}${path}`),
   )
-  expect(parameters.filter((parameter) => parameter.in === 'query' && parameter.required)).toEqual([])
+  const found = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method} ${path}`),
+  )
+  expect(found.sort()).toEqual(['get /health', 'get /ready', ...expected].sort())
+  expect(new Set(documented.map(({ operationId }) => operationId)).size).toBe(documented.length)
+})
+
+test('gives the example of each route, and one of each refusal under its status', () => {
+  for (const { route } of OPERATIONS) {
+    for (const path of route.paths) {
+      const responses = paths[`${PREFIX}${path}`]?.[route.method.toLowerCase()]?.responses ?? {}
+      expect(responses['200']?.content['application/json']?.example, path).toEqual(route.example)
+      for (const code of [...route.refusals, '401', '404', '500'] as const) {
+        const media = responses[String(RESULTS[code].httpStatus)]?.content['application/json']
+        expect(media?.schema, path).toEqual({ $ref: '#/components/schemas/ErrorEnvelope' })
+        expect(media?.examples?.[code]?.value, path).toEqual({ code, msg: RESULTS[code].text, data: null })
+      }
+    }
+  }
+  expect(document).toHaveProperty(['components', 'schemas', 'ErrorEnvelope', 'properties', 'code'])
+})
+
+test('asks for what stands in the path, and for nothing that has a default', () => {
+  for (const { operationId, parameters = [] } of documented.filter(({ parameters }) => parameters !== undefined)) {
+    const required = parameters.filter((parameter) => parameter.required).map(({ name }) => name)
+    expect(required.sort(), operationId).toEqual(['network', 'protocol', 'token'])
+  }
+  expect(documented.flatMap(({ requestBody }) => (requestBody === undefined ? [] : [requestBody.required]))).toEqual([
+    false,
+  ])
 })
 
 test('every example has the shape of its route', () => {

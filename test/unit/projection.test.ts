@@ -8,23 +8,13 @@ import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { migrate, readMigrations } from '../../infra/warehouse/migrate.ts'
 import { openWarehouse } from '../../infra/warehouse/open.ts'
 import { project } from '../../processors/loop/consume.ts'
-import { rebuild } from '../../processors/loop/rebuild.ts'
-import { projectors } from '../../processors/projections.ts'
-import { proveDays, proveEpochs } from '../../processors/verify/verify.ts'
+import { PROJECTORS } from '../../processors/projections.ts'
+import { proveDays } from '../../processors/verify/prove-days.ts'
+import { proveEpochs } from '../../processors/verify/prove-epochs.ts'
 import type { EncodedEvent, Topic } from '../../schemas/events/codec.ts'
-import { PROJECTIONS } from '../../schemas/tables/tables.ts'
-import { type GivenChain, givenChain } from './given-chain.ts'
-import { silentLog } from './silent-log.ts'
-
-/** Everything that a table says, versions included unless positions differ between the runs that are compared. */
-async function dump(warehouse: Warehouse, { versions }: { versions: boolean }): Promise<Record<string, unknown[]>> {
-  const tables: Record<string, unknown[]> = {}
-  for (const [table, key] of Object.entries(PROJECTIONS)) {
-    const columns = versions ? '*' : '* EXCEPT (version)'
-    tables[table] = await warehouse.query(`SELECT ${columns} FROM ${table} FINAL ORDER BY ${key.join(', ')}`)
-  }
-  return tables
-}
+import { PROJECTIONS } from '../../schemas/tables/projections.ts'
+import { GIVEN_CHAIN, type GivenChain, givenChain } from './given-chain.ts'
+import { dumpTables as dump, projecting, rebuildFrom } from './projecting.ts'
 
 describe('the projection of a log', () => {
   const directory = mkdtempSync(join(tmpdir(), 'epochline-projection-'))
@@ -33,7 +23,7 @@ describe('the projection of a log', () => {
   let warehouse: Warehouse
   let first: Record<string, unknown[]>
 
-  const ports = () => ({ eventLog, warehouse, log: silentLog })
+  let ports: Awaited<ReturnType<typeof projecting>>
   const never = new AbortController().signal
 
   beforeAll(async () => {
@@ -41,7 +31,8 @@ describe('the projection of a log', () => {
     warehouse = await openWarehouse({ directory: join(directory, 'warehouse') })
     await migrate(warehouse, await readMigrations())
     for (const [topic, events] of chain.events) await eventLog.append(topic, events)
-    await rebuild(ports(), () => {}, never)
+    ports = await projecting(eventLog, warehouse)
+    await rebuildFrom(eventLog, warehouse)
     first = await dump(warehouse, { versions: true })
   })
 
@@ -72,18 +63,19 @@ describe('the projection of a log', () => {
     expect([...rates].sort()).toEqual(['0.1', '0.25'])
   })
 
-  it('is equal row for row after a rebuild, and after another', async () => {
+  it('is equal row for row after a rebuild, and after another', { timeout: 60_000 }, async () => {
     for (const _ of [1, 2]) {
-      await rebuild(ports(), () => {}, never)
+      await rebuildFrom(eventLog, warehouse)
       expect(await dump(warehouse, { versions: true })).toEqual(first)
     }
   })
 
   it('does not change when every batch is delivered twice', async () => {
-    for (const projector of projectors(warehouse)) {
+    for (const projector of PROJECTORS) {
       const all = await Array.fromAsync(eventLog.read({ topic: projector.topic, signal: never }))
-      await project(ports(), projector, all)
-      await project(ports(), projector, all)
+      await project(ports, projector, all)
+      await project(ports, projector, all)
+      await ports.wanted.make()
     }
     expect(await dump(warehouse, { versions: true })).toEqual(first)
   })
@@ -92,10 +84,11 @@ describe('the projection of a log', () => {
     timeout: 60_000,
   }, async () => {
     await emptyTables(warehouse)
-    for (const projector of [...projectors(warehouse)].reverse()) {
+    for (const projector of [...PROJECTORS].reverse()) {
       for await (const stored of eventLog.read({ topic: projector.topic, signal: never })) {
-        await project(ports(), projector, [stored])
+        await project(ports, projector, [stored])
       }
+      await ports.wanted.make()
     }
     expect(await dump(warehouse, { versions: true })).toEqual(first)
   })
@@ -106,21 +99,22 @@ describe('the projection of a log', () => {
       await twice.append(topic, events)
       await twice.append(topic, events)
     }
-    await rebuild({ ...ports(), eventLog: twice }, () => {}, never)
+    await rebuildFrom(twice, warehouse)
     expect(await dump(warehouse, { versions: false })).toEqual(withoutVersions(first))
   })
 
   it('sees a wrong gwei: the day’s residual and the epoch are named', async () => {
     const [event] = chain.events.get('beacon.epochs')?.filter((e) => e.id === chain.tampered.id) ?? []
     expect(event).toBeDefined()
-    const projector = projectors(warehouse).find((p) => p.topic === 'beacon.epochs')
+    const projector = PROJECTORS.find((p) => p.topic === 'beacon.epochs')
     const stored: StoredEvent = { position: { partition: 0, offset: 1_000_000n }, event: chain.tampered }
     if (projector === undefined) throw new Error('no projector of the finalized stream')
-    await project(ports(), projector, [stored])
+    await project(ports, projector, [stored])
+    await ports.wanted.make()
     const proofs = (await Array.fromAsync(proveDays(warehouse))).flat().filter((proof) => proof.residual !== '0')
     expect(proofs.map((proof) => proof.residual)).toEqual(['-1'])
     expect((await proveEpochs(warehouse)).examples).toEqual([
-      { epoch: chain.tamperedEpoch, validator_index: proofs[0]?.validator_index, residual: '-1' },
+      { chain: GIVEN_CHAIN, epoch: chain.tamperedEpoch, validator_index: proofs[0]?.validator_index, residual: '-1' },
     ])
   })
 
@@ -131,7 +125,7 @@ describe('the projection of a log', () => {
       version: 99,
     }
     await eventLog.append('beacon.epochs' satisfies Topic, [broken])
-    await rebuild(ports(), () => {}, never)
+    await rebuildFrom(eventLog, warehouse)
     const { dead_letters: letters, ...rest } = await dump(warehouse, { versions: true })
     expect(letters).toMatchObject([
       { event_id: 'broken', consumer_group: 'finalized', reason: expect.stringMatching(/v99/) },

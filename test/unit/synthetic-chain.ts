@@ -1,11 +1,14 @@
-import type { BeaconBlock, BeaconChain, BeaconSource } from '../../infra/ports/beacon-source.ts'
-import type { BlockReference, ExecutionBlock, ExecutionSource } from '../../infra/ports/execution-source.ts'
+import type { BeaconBlock, BeaconChain, BeaconHead, BeaconSource, ChainNews } from '../../infra/ports/beacon-source.ts'
+import type { ExecutionSource } from '../../infra/ports/execution-source.ts'
 import { AppError } from '../../schemas/errors.ts'
-import { NO_LOGS, transactionColumns } from './execution-columns.ts'
+import { emptyBlock } from './synthetic-execution-chain.ts'
 
 export const SLOTS_PER_EPOCH = 4
 const FAR = 2n ** 64n - 1n
 const GWEI_32_ETH = 32_000_000_000n
+/** Validator 1 has two seats. */
+const COMMITTEE = [1, 1, 6, 7]
+const SEAT_GWEI = 2n
 
 const hash = (text: string) => `0x${Buffer.from(text).toString('hex').padStart(64, '0').slice(-64)}`
 
@@ -27,22 +30,19 @@ export function pubkeyOf(index: number): string {
   return `0x${index.toString(16).padStart(96, '0')}`
 }
 
-function emptyBlock(reference: BlockReference): ExecutionBlock {
-  const coinbase = `0x${'00'.repeat(20)}`
-  return {
-    header: { ...reference, timestampSec: 1, coinbase, extraData: '0x', baseFeePerGasWei: '7', gasUsed: 0 },
-    columns: transactionColumns([]),
-    logs: NO_LOGS,
-  }
-}
+/** The beacon chain tells what is canonical: its execution node is asked for blocks by hash alone. */
+const unasked = (what: string): Promise<never> => Promise.reject(new Error(`nobody asks this node for its ${what}`))
 
 const lagging = (what: string) => new AppError('node_lagging', `the node does not have ${what}`, { retryable: true })
 
 /**
  * A chain of named blocks at the ports, without HTTP: the test builds branches, moves the head and finality, and makes
- * questions fail. Validator i has a balance of 32 ETH and i gwei; every attestation reward is 5, 3, 1 and 0 gwei.
+ * questions fail. Validator i has a balance of 32 ETH and i gwei; every attestation reward is 5, 3, 1 and 0 gwei, and a seat of
+ * the sync committee is worth 2.
  */
 export class SyntheticChain {
+  /** Who of the committee's four seats has signed the blocks that are added from now on. */
+  syncBits: Uint8Array = Uint8Array.of(0b1111)
   readonly #blocks = new Map<string, BeaconBlock>()
   #head = this.#put('genesis', 0, hash('before'))
   finalizedEpoch = 0
@@ -52,8 +52,10 @@ export class SyntheticChain {
   readonly withoutReward = new Set<number>()
   /** Called before each answer: throws to make the question fail. */
   before: (question: string) => void = () => {}
-  /** Resolves the wait of `watch`. */
-  #news: ((what: 'head' | 'finality') => void)[] = []
+  /** Whether the event stream tells of new heads. */
+  isAnnouncing = true
+  /** Those who watch. */
+  #news: ((news: ChainNews) => void)[] = []
 
   #put(name: string, slot: number, parentRoot: string): BeaconBlock {
     const block: BeaconBlock = {
@@ -65,16 +67,21 @@ export class SyntheticChain {
       executionBlockNumber: slot,
       feeRecipient: `0x${'0f'.repeat(20)}`,
       withdrawals: [],
+      syncBits: this.syncBits,
       accusedIndices: [],
     }
     this.#blocks.set(block.root, block)
     return block
   }
 
+  get head(): BeaconHead {
+    return { slot: this.#head.slot, root: this.#head.root }
+  }
+
   /** Adds a block on top of a named one and makes it the head. */
   extend(name: string, slot: number, parent: string): void {
     this.#head = this.#put(name, slot, hash(parent))
-    this.announce()
+    if (this.isAnnouncing) this.announce()
   }
 
   /** Adds blocks named by their slots, for every slot of the range, on top of a named block. */
@@ -84,9 +91,19 @@ export class SyntheticChain {
 
   announce(): void {
     for (const tell of this.#news) {
-      tell('head')
-      tell('finality')
+      tell({ kind: 'head', ...this.head })
+      tell({ kind: 'finalized', ...this.#finalized() })
     }
+  }
+
+  /** The stream was away: some of what it would have told is lost. */
+  announceGap(): void {
+    for (const tell of this.#news) tell({ kind: 'gap' })
+  }
+
+  #finalized() {
+    const last = this.#canonical().find((block) => block.slot <= this.finalizedEpoch * SLOTS_PER_EPOCH)
+    return { epoch: this.finalizedEpoch, root: last?.root ?? '' }
   }
 
   #canonical(): readonly BeaconBlock[] {
@@ -108,32 +125,21 @@ export class SyntheticChain {
     })
   }
 
-  #reference(block: BeaconBlock): BlockReference {
-    const parentHash = this.#blocks.get(block.parentRoot)?.executionBlockHash ?? hash('parent')
-    return { number: block.executionBlockNumber, hash: block.executionBlockHash, parentHash }
-  }
-
   readonly execution: ExecutionSource = {
     chainId: async () => 7,
-    head: async () => this.#reference(this.#head),
-    finalized: async () => undefined,
-    blockByNumber: async (number) => {
-      const found = this.#canonical().find((block) => block.executionBlockNumber === number)
-      return found === undefined ? undefined : emptyBlock(this.#reference(found))
-    },
+    head: () => unasked('head'),
+    finalized: () => unasked('finality'),
+    blockByNumber: () => unasked('blocks by number'),
     blockByHash: (asked) =>
       this.#answer(`execution ${asked}`, () => emptyBlock({ number: 1, hash: asked, parentHash: hash('parent') })),
+    status: () => [],
     [Symbol.asyncDispose]: async () => {},
   }
 
   readonly beacon: BeaconSource = {
     chain: async () => syntheticChain,
-    head: () => this.#answer('head', () => ({ slot: this.#head.slot, root: this.#head.root })),
-    finalized: () =>
-      this.#answer('finalized', () => {
-        const last = this.#canonical().find((block) => block.slot <= this.finalizedEpoch * SLOTS_PER_EPOCH)
-        return { epoch: this.finalizedEpoch, root: last?.root ?? '' }
-      }),
+    head: () => this.#answer('head', () => this.head),
+    finalized: () => this.#answer('finalized', () => this.#finalized()),
     blockAt: (slot) =>
       this.#answer(`block ${slot}`, () => {
         if (slot >= this.#head.slot && slot !== this.#head.slot) throw lagging(`slot ${slot}`)
@@ -186,11 +192,17 @@ export class SyntheticChain {
         attesterSlashingsGwei: 0n,
       })),
     syncRewards: (root, set) =>
-      this.#answer(`sync ${root}`, () => ({
-        validatorIndex: Uint32Array.from(set),
-        syncGwei: BigInt64Array.from(set, () => 2n),
-      })),
-    syncCommittee: (epoch) => this.#answer(`committee ${epoch}`, () => Uint32Array.of(1, 1, 6, 7)),
+      this.#answer(`sync ${root}`, () => {
+        const bits = this.#blocks.get(root)?.syncBits[0] ?? 0
+        const seatGwei = (seat: number) => ((bits & (1 << seat)) === 0 ? -SEAT_GWEI : SEAT_GWEI)
+        return {
+          validatorIndex: Uint32Array.from(set),
+          syncGwei: BigInt64Array.from(set, (index) => {
+            return COMMITTEE.reduce((sum, member, seat) => sum + (member === index ? seatGwei(seat) : 0n), 0n)
+          }),
+        }
+      }),
+    syncCommittee: (epoch) => this.#answer(`committee ${epoch}`, () => Uint32Array.from(COMMITTEE)),
     watch: (onNews, signal) => {
       this.#news.push(onNews)
       return new Promise((resolve) => {
@@ -198,6 +210,7 @@ export class SyntheticChain {
         signal.addEventListener('abort', () => resolve())
       })
     },
+    status: () => [],
     [Symbol.asyncDispose]: async () => {},
   }
 }

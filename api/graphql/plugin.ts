@@ -1,0 +1,124 @@
+import { readFile } from 'node:fs/promises'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+// graphql comes in two builds, and values of one are foreign to the other: this is the one that graphql-yoga loads.
+import { type ExecutionResult, GraphQLError, parse } from 'graphql/index.js'
+import { createSchema, createYoga, type Plugin } from 'graphql-yoga'
+import type { Log } from '../../infra/ports/log.ts'
+import { RESULTS } from '../../schemas/routes/envelope.ts'
+import { envelopeErrors } from '../http/answer.ts'
+import type { ApiParts } from '../http/api-parts.ts'
+import { acceptTextOfAnyType } from '../http/body-rules.ts'
+import { chainOf, chainPath, requireChainAndAccount } from '../http/chain-path.ts'
+import { UNDOCUMENTED } from '../http/document.ts'
+import { createContext, type GraphqlContext } from './context.ts'
+import { costRefusal, measureCost } from './cost.ts'
+import { refusalError, resolvers } from './resolvers.ts'
+
+/** Words and marks of one document; a query of every field has about 200. */
+const TOKENS_MAX = 5_000
+const SDL = new URL('../../schemas/schema.graphql', import.meta.url)
+/** The library sees this address instead of the one with the token. */
+const INNER_URL = 'http://localhost/graphql'
+
+/**
+ * The account's GraphQL on one chain at GET and POST behind the token: one operation per request, bounded before it runs. All
+ * that it tells is of validators, so a chain without them has none.
+ */
+export async function graphqlPlugin(app: FastifyInstance, parts: ApiParts): Promise<void> {
+  const { warehouse, log, now } = parts
+  app.setErrorHandler(envelopeErrors(log))
+  acceptTextOfAnyType(app)
+  requireChainAndAccount(app, { ...parts, serves: (chain) => chain.hasBeacon })
+  const schema = createSchema<GraphqlContext>({ typeDefs: await readFile(SDL, 'utf8'), resolvers })
+  const yoga = createYoga<GraphqlContext>({
+    schema,
+    plugins: [limitPlugin(), maskPlugin(log)],
+    graphqlEndpoint: '/graphql',
+    batching: false,
+    graphiql: false,
+    landingPage: false,
+    cors: false,
+    logging: false,
+    // What fails outside of fields: parsing, validation and the library itself.
+    maskedErrors: { maskError: (error) => maskError(error, { log }) },
+  })
+  app.route({
+    // A GET that is also registered for HEAD would run the query for nothing.
+    exposeHeadRoute: false,
+    method: ['GET', 'POST'],
+    url: chainPath('/graphql'),
+    schema: UNDOCUMENTED,
+    handler: async (request, reply) => {
+      const context = createContext({
+        warehouse,
+        chain: chainOf(request).names.name,
+        account: request.account,
+        nowMs: now(),
+        requestId: request.id,
+      })
+      const response = await yoga.fetch(`${INNER_URL}${searchText(request)}`, toInit(request), context)
+      const type = response.headers.get('content-type')
+      if (type !== null) reply.header('content-type', type)
+      return reply.status(response.status).send(await response.text())
+    },
+  })
+}
+
+function searchText(request: FastifyRequest): string {
+  const mark = request.url.indexOf('?')
+  return mark === -1 ? '' : request.url.slice(mark)
+}
+
+function toInit(request: FastifyRequest): RequestInit {
+  // Two media types of GraphQL over HTTP; streams and pages are not offered.
+  const wanted = request.headers.accept?.includes('application/graphql-response+json')
+  const accept = wanted === true ? 'application/graphql-response+json' : 'application/json'
+  if (request.method === 'GET') return { method: 'GET', headers: { accept } }
+  const body = typeof request.body === 'string' ? request.body : ''
+  return { method: 'POST', headers: { accept, 'content-type': 'application/json' }, body }
+}
+
+/** Refuses what is too large before it costs anything. */
+function limitPlugin(): Plugin<GraphqlContext> {
+  return {
+    onParse: ({ setParseFn }) =>
+      setParseFn((source, parseOptions) => parse(source, { ...parseOptions, maxTokens: TOKENS_MAX })),
+    onExecute: ({ args, setResultAndStopExecution }) => {
+      const cost = measureCost({
+        schema: args.schema,
+        document: args.document,
+        operationName: args.operationName ?? undefined,
+        variables: args.variableValues ?? {},
+        nowMs: args.contextValue.nowMs,
+      })
+      const refusal = cost === undefined ? undefined : costRefusal(cost)
+      if (refusal !== undefined) setResultAndStopExecution({ errors: [refusalError('400', refusal)] })
+    },
+  }
+}
+
+/** Failures that are ours are logged under the request's id and leave only their text. */
+function maskPlugin(log: Log): Plugin<GraphqlContext> {
+  return {
+    onExecute: ({ args }) => ({
+      onExecuteDone: ({ result, setResult }) => {
+        const { errors } = result as ExecutionResult
+        if (errors === undefined) return
+        const known = { log, requestId: args.contextValue.requestId }
+        setResult({ ...(result as ExecutionResult), errors: errors.map((error) => maskError(error, known)) })
+      },
+    }),
+  }
+}
+
+function maskError(
+  error: unknown,
+  { log, requestId }: { readonly log: Log; readonly requestId?: string },
+): GraphQLError {
+  const cause = error instanceof GraphQLError ? error.originalError : error
+  // Without another error below it is about the query; refusals of ours are thrown as GraphQLError.
+  if (error instanceof GraphQLError && (cause == null || cause instanceof GraphQLError)) return error
+  const path = error instanceof GraphQLError ? error.path : undefined
+  log.error({ requestId, path, err: cause }, 'graphql failed')
+  return new GraphQLError(RESULTS['500'].text, { path: path ?? null, extensions: { code: '500', requestId } })
+}

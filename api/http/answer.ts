@@ -1,0 +1,40 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Log } from '../../infra/ports/log.ts'
+import { formatMessage, RESULTS, type Refusal, refuse } from '../../schemas/routes/envelope.ts'
+import { BODY_BYTES_MAX } from './limits.ts'
+
+/** Carries a refusal through Fastify, whose validation knows nothing but errors. */
+export class RefusedRequest extends Error {
+  readonly refusal: Refusal
+
+  constructor(refusal: Refusal) {
+    super(refusal.detail)
+    this.refusal = refusal
+  }
+}
+
+export function sendRefusal(reply: FastifyReply, refusal: Refusal): FastifyReply {
+  const { httpStatus } = RESULTS[refusal.code]
+  return reply
+    .status(httpStatus)
+    .send({ code: refusal.code, msg: formatMessage(refusal.code, refusal.detail), data: null })
+}
+
+/**
+ * Answers in the envelope what was thrown: a request that cannot be read is the caller's, everything else is ours and stays
+ * in the log.
+ */
+export function envelopeErrors(log: Log) {
+  return (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    if (error instanceof RefusedRequest) return sendRefusal(reply, error.refusal)
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+      return sendRefusal(reply, refuse('400', `the body is larger than ${BODY_BYTES_MAX} bytes`))
+    }
+    if (code === 'FST_ERR_CTP_INVALID_CONTENT_LENGTH') {
+      return sendRefusal(reply, refuse('400', 'the body is not as long as Content-Length says'))
+    }
+    log.error({ requestId: request.id, route: request.routeOptions.url, err: error }, 'request failed')
+    return sendRefusal(reply, refuse('500'))
+  }
+}

@@ -1,0 +1,118 @@
+import { randomUUID } from 'node:crypto'
+import swagger from '@fastify/swagger'
+import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
+import type { Log } from '../../infra/ports/log.ts'
+import { formatMessage, refuse } from '../../schemas/routes/envelope.ts'
+import { FAMILIES, type Family } from '../families.ts'
+import { envelopeErrors, sendRefusal } from './answer.ts'
+import type { ApiParts } from './api-parts.ts'
+import { DOCUMENT_OPTIONS, ERROR_ENVELOPE, HEALTH_SCHEMA, READY_SCHEMA, UNDOCUMENTED } from './document.ts'
+import { toReadyAnswer } from './health.ts'
+import {
+  BODY_BYTES_MAX,
+  HANDLER_TIMEOUT_MS,
+  HEADER_BYTES_MAX,
+  KEEP_ALIVE_TIMEOUT_MS,
+  REQUEST_TIMEOUT_MS,
+  SEGMENT_CHARACTERS_MAX,
+  URL_CHARACTERS_MAX,
+} from './limits.ts'
+
+/** The whole API with its families, ready to listen or to be asked for its document. */
+export async function buildApp(parts: ApiParts, families: readonly Family[] = FAMILIES): Promise<FastifyInstance> {
+  const app = Fastify({
+    // Fastify's own lines hold the address, and with it the token.
+    logger: false,
+    genReqId: () => randomUUID(),
+    bodyLimit: BODY_BYTES_MAX,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    handlerTimeout: HANDLER_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    forceCloseConnections: 'idle',
+    // What arrives on an open connection while closing is still answered; the connection then closes.
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: SEGMENT_CHARACTERS_MAX },
+    frameworkErrors: (_error, request, reply) => {
+      reply.header('x-request-id', request.id)
+      sendRefusal(reply, refuse('404'))
+    },
+    clientErrorHandler: (_error, socket) => {
+      if (socket.writable) socket.end(RAW_BAD_REQUEST)
+    },
+    http: { maxHeaderSize: HEADER_BYTES_MAX },
+  })
+  addHooks(app, parts.log)
+  app.setErrorHandler(envelopeErrors(parts.log))
+  // A serializer made from a schema would leave out what the schema does not name, and nobody would see it.
+  app.setSerializerCompiler(() => (data) => JSON.stringify(data))
+  await app.register(swagger, DOCUMENT_OPTIONS)
+  app.addSchema(ERROR_ENVELOPE)
+  addOpenPaths(app, parts)
+  for (const family of families) await app.register(family, parts)
+  await app.ready()
+  return app
+}
+
+/** A request that HTTP's own parser refuses has no route and no reply object. */
+const RAW_BAD_REQUEST = (() => {
+  const body = JSON.stringify({ code: '400', msg: formatMessage('400', 'the request cannot be read'), data: null })
+  return [
+    'HTTP/1.1 400 Bad Request',
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'connection: close',
+    '',
+    body,
+  ].join('\r\n')
+})()
+
+function addHooks(app: FastifyInstance, log: Log): void {
+  app.decorateRequest('chain', undefined)
+  app.decorateRequest('account', '')
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id)
+    if (request.url.length > URL_CHARACTERS_MAX) {
+      return sendRefusal(reply, refuse('400', `the address is longer than ${URL_CHARACTERS_MAX} characters`))
+    }
+    // Here, before the body is read: what its type says means nothing where nobody wants it.
+    if (request.is404) return sendRefusal(reply, refuse('404'))
+  })
+  let closing = false
+  app.addHook('preClose', async () => {
+    closing = true
+  })
+  app.addHook('onSend', async (_request, reply) => {
+    // A client that keeps its connection would hold up the close until the keep-alive timeout.
+    if (closing) reply.header('connection', 'close')
+  })
+  app.addHook('onResponse', async (request, reply) => {
+    log.debug(
+      {
+        requestId: request.id,
+        method: request.method,
+        route: loggedRoute(request),
+        status: reply.statusCode,
+        durationMs: Math.round(reply.elapsedTime),
+        ...(request.chain === undefined ? {} : { chain: request.chain.names.name }),
+        ...(request.account === '' ? {} : { account: request.account }),
+      },
+      'request',
+    )
+  })
+}
+
+/** The pattern with the chain in it, never the address: that one holds the token. */
+function loggedRoute({ routeOptions, chain }: FastifyRequest): string {
+  const pattern = routeOptions.url ?? '(unknown path)'
+  if (chain === undefined) return pattern
+  return pattern.replace(':protocol', chain.names.protocol).replace(':network', chain.names.network)
+}
+
+function addOpenPaths(app: FastifyInstance, parts: ApiParts): void {
+  app.get('/openapi.json', { schema: UNDOCUMENTED }, async () => app.swagger())
+  app.get('/health', { schema: HEALTH_SCHEMA }, async () => ({ status: 'ok' }))
+  app.get('/ready', { schema: READY_SCHEMA }, async (_request, reply) => {
+    const answer = toReadyAnswer(await parts.health())
+    return reply.status(answer.status === 'ready' ? 200 : 503).send(answer)
+  })
+}

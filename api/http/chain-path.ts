@@ -1,0 +1,57 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
+import type { ChainNames } from '../../schemas/chains.ts'
+import { hashToken } from '../../schemas/events/accounts.ts'
+import { refuse } from '../../schemas/routes/envelope.ts'
+import { PREFIX } from '../../schemas/routes/route.ts'
+import { sendRefusal } from './answer.ts'
+import { selectAccountOfToken } from './select-accounts.ts'
+
+/** A chain that is served. */
+export interface ApiChain {
+  readonly names: ChainNames
+  /** Whether it has validators; an execution chain alone has none, and no paths that tell of them. */
+  readonly hasBeacon: boolean
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The chain of the path; undefined outside the paths of a chain. */
+    chain: ApiChain | undefined
+    /** The account behind the token; empty outside the token's paths. */
+    account: string
+  }
+}
+
+export interface ChainPathOptions {
+  readonly warehouse: WarehouseReader
+  /** Asked at each request: chains come and go while the API listens. */
+  readonly chains: () => readonly ApiChain[]
+  /** Whether the family has anything of a chain. */
+  readonly serves: (chain: ApiChain) => boolean
+}
+
+/** A path behind `/{protocol}/{network}/{token}`, as the router takes it. */
+export function chainPath(path: string): string {
+  return `${PREFIX.replaceAll(/\{(\w+)\}/g, ':$1')}${path}`
+}
+
+/** Adds what requests at paths of `chainPath` go through: the chain is found (404), then the account (401). */
+export function requireChainAndAccount(app: FastifyInstance, { warehouse, chains, serves }: ChainPathOptions): void {
+  // Before the body is read: an unknown token learns nothing and costs little.
+  app.addHook('onRequest', async (request: FastifyRequest, reply: FastifyReply) => {
+    const { protocol, network, token } = request.params as { protocol: string; network: string; token: string }
+    const chain = chains().find(({ names }) => names.protocol === protocol && names.network === network)
+    if (chain === undefined || !serves(chain)) return sendRefusal(reply, refuse('404'))
+    request.chain = chain
+    const account = await selectAccountOfToken(warehouse, hashToken(token))
+    if (account === undefined) return sendRefusal(reply, refuse('401'))
+    request.account = account
+  })
+}
+
+/** The chain that `requireChainAndAccount` has found for the request. */
+export function chainOf(request: FastifyRequest): ApiChain {
+  if (request.chain === undefined) throw new Error('The route is not behind requireChainAndAccount.')
+  return request.chain
+}

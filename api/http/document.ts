@@ -1,0 +1,113 @@
+import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger'
+import type { FastifySchema } from 'fastify'
+import type { TObject, TSchema } from 'typebox'
+import { ErrorEnvelope, formatMessage, RESULTS, type RefusalCode } from '../../schemas/routes/envelope.ts'
+import { HealthAnswer, ReadyAnswer } from '../../schemas/routes/probes.ts'
+import { type AnyRoute, PREFIX, PrefixParams } from '../../schemas/routes/route.ts'
+
+type Json = { readonly [member: string]: unknown }
+
+const JSON_TYPE = 'application/json'
+
+/** The envelope of refusals by name, so that the document has it once. */
+export const ERROR_ENVELOPE = { ...ErrorEnvelope, $id: 'ErrorEnvelope' }
+
+/** How @fastify/swagger writes the document: from the schemas of the routes, each of them by `documentRoute`. */
+export const DOCUMENT_OPTIONS: FastifyDynamicSwaggerOptions = {
+  openapi: {
+    openapi: '3.1.0',
+    info: {
+      title: 'epochline',
+      version: 'v1',
+      description:
+        'Rewards and state of the validators of the account behind an access token. Amounts are exact decimal text, dates are ' +
+        'UTC+8. Unknown query parameters and body members are ignored. The same account answers GraphQL at ' +
+        `\`${PREFIX}/graphql\`. A chain without validators has none of these paths.`,
+    },
+  },
+  // OpenAPI 3.1 has `const`.
+  convertConstToEnum: false,
+  refResolver: {
+    buildLocalReference: (json, _baseUri, _fragment, i) => (typeof json.$id === 'string' ? json.$id : `def-${i}`),
+  },
+  transformObject: (document) => {
+    if (!('openapiObject' in document)) return document.swaggerObject
+    const { openapiObject } = document
+    for (const path of Object.values(openapiObject.paths ?? {})) {
+      const body = path?.post?.requestBody
+      // The plugin calls every body required, and ours may be left out where each member may be.
+      if (body !== undefined && 'content' in body && mayBeLeftOut(body.content[JSON_TYPE]?.schema))
+        body.required = false
+    }
+    return openapiObject
+  },
+}
+
+function mayBeLeftOut(schema: object | undefined): boolean {
+  return schema !== undefined && !('required' in schema)
+}
+
+/** What Fastify validates requests of a route with, and documents it by, at one of its paths. */
+export function documentRoute(route: AnyRoute, position: number): FastifySchema {
+  return {
+    operationId: position === 0 ? route.id : `${route.id}Alias${position}`,
+    summary: route.summary,
+    description: position === 0 ? route.description : `The same as \`${route.paths[0]}\`.`,
+    params: PrefixParams,
+    // Lists are `k=1,2`; the style means nothing for other parameters.
+    querystring: { ...toInput(route.query), style: 'form', explode: false },
+    ...(route.body === undefined ? {} : { body: toInput(route.body) }),
+    response: {
+      '200': {
+        description: RESULTS['200'].text,
+        content: { [JSON_TYPE]: { schema: route.response, example: route.example } },
+      },
+      ...toRefusals([...route.refusals, '401', '404', '500']),
+    },
+  }
+}
+
+/** The schema as the caller sees it: what has a default may be left out. */
+function toInput({ required, ...schema }: TObject): Json {
+  const hasDefault = (name: string) => 'default' in (schema.properties[name] ?? {})
+  const asked = (required ?? []).filter((name) => !hasDefault(name))
+  return asked.length === 0 ? schema : { ...schema, required: asked }
+}
+
+/** Codes that share an HTTP status are examples of one response. */
+function toRefusals(codes: readonly RefusalCode[]): Json {
+  const byStatus = Object.groupBy(codes, (code) => String(RESULTS[code].httpStatus))
+  return Object.fromEntries(
+    Object.entries(byStatus).map(([status, group = []]) => [
+      status,
+      {
+        description: group.map((code) => `${code} ${RESULTS[code].text}`).join('; '),
+        content: {
+          [JSON_TYPE]: {
+            schema: { $ref: `${ERROR_ENVELOPE.$id}#` },
+            examples: Object.fromEntries(
+              group.map((code) => [code, { value: { code, msg: formatMessage(code), data: null } }]),
+            ),
+          },
+        },
+      },
+    ]),
+  )
+}
+
+const answerOf = (description: string, schema: TSchema) => ({ description, content: { [JSON_TYPE]: { schema } } })
+
+export const HEALTH_SCHEMA: FastifySchema = {
+  operationId: 'getHealth',
+  summary: 'The process answers',
+  response: { '200': answerOf('Alive', HealthAnswer) },
+}
+
+export const READY_SCHEMA: FastifySchema = {
+  operationId: 'getReady',
+  summary: 'How far the pipeline has come',
+  response: { '200': answerOf('Ready', ReadyAnswer), '503': answerOf('Not ready', ReadyAnswer) },
+}
+
+/** For routes that the document leaves out. */
+export const UNDOCUMENTED: FastifySchema = { hide: true }

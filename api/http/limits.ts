@@ -1,0 +1,12 @@
+/** The largest request names 1,000 public keys: about 100 kB. */
+export const BODY_BYTES_MAX = 1024 * 1024
+/** 1,000 validator indices as repeated keys. */
+export const URL_CHARACTERS_MAX = 32_768
+export const HEADER_BYTES_MAX = 65_536
+/** Of one segment of a path; the longest one is a token. */
+export const SEGMENT_CHARACTERS_MAX = 256
+/** Until the whole request has arrived. */
+export const REQUEST_TIMEOUT_MS = 30_000
+/** Until the answer is ready; also how long a close can take. */
+export const HANDLER_TIMEOUT_MS = 60_000
+export const KEEP_ALIVE_TIMEOUT_MS = 5_000

@@ -1,0 +1,19 @@
+import type { FastifyInstance } from 'fastify'
+import type { ApiParts } from '../http/api-parts.ts'
+import { requireChainAndAccount } from '../http/chain-path.ts'
+import { type Operation, serveOperations } from '../http/operation.ts'
+import { dailyRewardsOperation } from './daily-rewards.ts'
+import { settledRewardsOperation } from './settled-rewards.ts'
+import { totalRewardsOperation } from './total-rewards.ts'
+
+export const REWARDS_OPERATIONS: readonly Operation[] = [
+  dailyRewardsOperation,
+  totalRewardsOperation,
+  settledRewardsOperation,
+]
+
+/** What validators have earned, of chains that have validators. */
+export async function rewardsPlugin(app: FastifyInstance, parts: ApiParts): Promise<void> {
+  requireChainAndAccount(app, { ...parts, serves: (chain) => chain.hasBeacon })
+  serveOperations(app, REWARDS_OPERATIONS, parts)
+}

@@ -1,0 +1,15 @@
+import type { FastifyInstance } from 'fastify'
+import type { ApiParts } from '../http/api-parts.ts'
+import { acceptTextOfAnyType } from '../http/body-rules.ts'
+import { requireChainAndAccount } from '../http/chain-path.ts'
+import { type Operation, serveOperations } from '../http/operation.ts'
+import { validatorDetailsOperation } from './validator-details.ts'
+
+export const VALIDATORS_OPERATIONS: readonly Operation[] = [validatorDetailsOperation]
+
+/** What validators are, of chains that have validators. Bodies are JSON whatever their type says. */
+export async function validatorsPlugin(app: FastifyInstance, parts: ApiParts): Promise<void> {
+  acceptTextOfAnyType(app)
+  requireChainAndAccount(app, { ...parts, serves: (chain) => chain.hasBeacon })
+  serveOperations(app, VALIDATORS_OPERATIONS, parts)
+}

@@ -1,0 +1,64 @@
+import { selectChain } from '../infra/config/select-chain.ts'
+import type { Config } from '../infra/config/types.ts'
+import type { DevnetUrls } from '../infra/devnet/child.ts'
+import { openEventLog } from '../infra/open-ports.ts'
+import { openProgress } from '../infra/progress.ts'
+import { backfill, parseBackfillRange } from '../ingest/backfill/backfill.ts'
+import { openLogFacts } from '../processors/loop/log-facts.ts'
+import { AppError } from '../schemas/errors.ts'
+import { openChainNodes } from './chain-nodes.ts'
+import { nowSec, type Setting } from './setting.ts'
+
+/** Ingests finalized epochs of a chain's past for every validator that is tracked on it. */
+export async function runBackfill(
+  { config, log, signal }: Setting,
+  range: { readonly from: string; readonly to: string; readonly chain?: string },
+): Promise<void> {
+  const chain = selectChain(config, range.chain, 'beacon')
+  const { name } = chain.names
+  await using open = new AsyncDisposableStack()
+  const eventLog = open.use(await openEventLog(config, log))
+  const { beacon, execution } = open.use(await openChainNodes(chain, { devnet: devnetUrls(config), log }))
+  if (beacon === undefined) throw new Error('a chain with a beacon chain has beacon nodes')
+  const { unnamedChain } = await openLogFacts(eventLog, nowSec(), signal)
+  const epochs = parseBackfillRange(range, (await beacon.chain()).clock)
+  // Beside the live ingester, which writes other epochs: two backfills of one chain wait for each other.
+  const writer = open.use(await eventLog.lease(`backfill:${name}`, signal))
+  using progress = openProgress()
+  let isComplete = false
+  await backfill(
+    {
+      chain: name,
+      writer,
+      eventLog,
+      unnamedChain,
+      beacon,
+      execution,
+      log,
+      concurrency: config.concurrency,
+      onProgress({ done, total }) {
+        isComplete = done === total
+        progress.update('backfill', { done, total, note: 'epochs' })
+      },
+    },
+    epochs,
+    signal,
+  )
+  if (!isComplete) {
+    throw new AppError(
+      'usage',
+      'The backfill was interrupted: run it again with the same range, it goes on where it was.',
+    )
+  }
+}
+
+/** Where a devnet that somebody else runs listens. */
+function devnetUrls({ devnet }: Config): DevnetUrls | undefined {
+  if (devnet === undefined) return undefined
+  const urlOf = (port: number): string => `http://127.0.0.1:${port}`
+  return {
+    beaconUrl: urlOf(devnet.beaconPort),
+    executionUrl: urlOf(devnet.executionPort),
+    secondExecutionUrl: devnet.secondPort === undefined ? undefined : urlOf(devnet.secondPort),
+  }
+}

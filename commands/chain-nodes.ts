@@ -1,0 +1,58 @@
+import { openBeaconSource } from '../infra/beacon/source.ts'
+import type { ChainConfig } from '../infra/config/types.ts'
+import type { DevnetUrls } from '../infra/devnet/child.ts'
+import { openExecutionSource } from '../infra/execution/source.ts'
+import type { BeaconSource } from '../infra/ports/beacon-source.ts'
+import type { ExecutionSource } from '../infra/ports/execution-source.ts'
+import type { Log } from '../infra/ports/log.ts'
+import type { NodeStatus } from '../infra/ports/node-status.ts'
+import { AppError } from '../schemas/errors.ts'
+
+/** The nodes of one chain. Nothing is asked until somebody asks: nodes may be away. */
+export interface ChainNodes extends AsyncDisposable {
+  /** Absent on chains without a beacon chain. */
+  readonly beacon: BeaconSource | undefined
+  readonly execution: ExecutionSource
+  status(): readonly NodeStatus[]
+}
+
+/** Opens the nodes of a chain. Throws AppError `config` for an address that is none. */
+export async function openChainNodes(
+  chain: ChainConfig,
+  { devnet, log }: { readonly devnet: DevnetUrls | undefined; readonly log: Log },
+): Promise<ChainNodes> {
+  await using opening = new AsyncDisposableStack()
+  const { beaconUrls, executionUrls } = urlsOf(chain, devnet)
+  const execution = opening.use(await openExecutionSource({ urls: executionUrls, log }))
+  const beacon = beaconUrls === undefined ? undefined : opening.use(await openBeaconSource({ urls: beaconUrls, log }))
+  const open = opening.move()
+  return {
+    beacon,
+    execution,
+    status: () => [...(beacon?.status() ?? []), ...execution.status()],
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
+  }
+}
+
+interface ChainUrls {
+  readonly beaconUrls: readonly string[] | undefined
+  readonly executionUrls: readonly string[]
+}
+
+function urlsOf({ source, names }: ChainConfig, devnet: DevnetUrls | undefined): ChainUrls {
+  switch (source.kind) {
+    case 'beacon':
+      return source
+    case 'execution':
+      return { beaconUrls: undefined, executionUrls: source.executionUrls }
+    case 'devnet': {
+      if (devnet === undefined)
+        throw new AppError('usage', `The devnet, which ${names.name} is a chain of, does not run.`)
+      if (source.layer === 'ethereum') {
+        return { beaconUrls: [devnet.beaconUrl], executionUrls: [devnet.executionUrl] }
+      }
+      if (devnet.secondExecutionUrl === undefined) throw new AppError('usage', 'The devnet has no second chain.')
+      return { beaconUrls: undefined, executionUrls: [devnet.secondExecutionUrl] }
+    }
+  }
+}

@@ -1,0 +1,80 @@
+import { join } from 'node:path'
+import type { Config } from '../infra/config/types.ts'
+import { type DevnetMessage, type DevnetProcess, openDevnetProcess } from '../infra/devnet/child.ts'
+import { DEMO_VALIDATORS, demoAccountFacts } from '../infra/devnet/demo-account.ts'
+import { runDevnet } from '../infra/devnet/run.ts'
+import type { EventLog } from '../infra/ports/event-log.ts'
+import { openProgress, type Progress } from '../infra/progress.ts'
+import { AppError } from '../schemas/errors.ts'
+import type { Setting } from './setting.ts'
+
+const READ_TIMEOUT_MS = 60_000
+
+/** Starts the devnet as a child and gives its account to the log, once. */
+export async function startDevnet(eventLog: EventLog, config: Config, progress: Progress): Promise<DevnetProcess> {
+  const devnet = await openDevnetProcess({
+    mainFile: join(import.meta.dirname, '../main.ts'),
+    onProgress: (slot, targetSlot) => progress.update('devnet', { done: slot, total: targetSlot, note: 'slots' }),
+  })
+  try {
+    const chain = config.chains.find(({ source }) => source.kind === 'devnet' && source.layer === 'ethereum')
+    if (chain === undefined) throw new Error('the devnet has an Ethereum')
+    const facts = demoAccountFacts(chain.names.name, devnet.genesisTimeSec, DEMO_VALIDATORS)
+    const known = new Set<string>()
+    const signal = AbortSignal.timeout(READ_TIMEOUT_MS)
+    for await (const { event } of eventLog.read({ topic: 'accounts', signal })) known.add(event.id)
+    const missing = facts.filter((fact) => !known.has(fact.id))
+    if (missing.length > 0) await eventLog.append('accounts', missing)
+    return devnet
+  } catch (error) {
+    await devnet[Symbol.asyncDispose]()
+    throw error
+  }
+}
+
+/** `epochline devnet`: the devnet alone, or as the child of `all`, which it then tells about itself. */
+export async function runDevnetCommand({ config, signal }: Setting): Promise<void> {
+  const { devnet } = config
+  if (devnet === undefined) {
+    throw new AppError(
+      'usage',
+      'The configuration names real nodes (BEACON_URL, EXECUTION_URL or chains): leave them out to run the devnet.',
+    )
+  }
+  const parent = process.connected ? process : undefined
+  const orphaned = new AbortController()
+  parent?.on('disconnect', () => orphaned.abort())
+  const report = (message: DevnetMessage): void => {
+    if (parent?.connected === true) parent.send?.(message)
+  }
+  using progress = parent === undefined ? openProgress() : undefined
+  const running = runDevnet(
+    {
+      seed: devnet.seed,
+      beaconPort: devnet.beaconPort,
+      executionPort: devnet.executionPort,
+      second: devnet.secondPort === undefined ? undefined : { port: devnet.secondPort },
+      directory: join(config.dataDirectory, 'devnet'),
+      onProgress: ({ slot, targetSlot }) => {
+        report({ kind: 'progress', slot, targetSlot })
+        progress?.update('devnet', { done: slot, total: targetSlot, note: 'slots' })
+      },
+      onReady: ({ beaconUrl, executionUrl, secondExecutionUrl, genesisTimeSec }) => {
+        report({ kind: 'ready', beaconUrl, executionUrl, secondExecutionUrl, genesisTimeSec })
+        if (parent !== undefined) return
+        process.stdout.write(`Beacon API  ${beaconUrl}\nJSON-RPC    ${executionUrl}\n`)
+        if (secondExecutionUrl !== undefined) process.stdout.write(`JSON-RPC 2  ${secondExecutionUrl}\n`)
+      },
+    },
+    AbortSignal.any([signal, orphaned.signal]),
+  )
+  try {
+    await running
+  } catch (error) {
+    if (parent === undefined || !(error instanceof AppError)) throw error
+    report({ kind: 'failed', code: error.code, message: error.message }) // it is the parent's to say
+  } finally {
+    // The channel would keep this process alive; what has been told still arrives.
+    if (process.connected) process.disconnect?.()
+  }
+}

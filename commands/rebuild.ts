@@ -1,0 +1,44 @@
+import { openEventLog, openMigratedWarehouse } from '../infra/open-ports.ts'
+import { openProgress } from '../infra/progress.ts'
+import { finishExchange } from '../processors/loop/exchange.ts'
+import { openLogFacts } from '../processors/loop/log-facts.ts'
+import { rebuild } from '../processors/loop/rebuild.ts'
+import { PROJECTORS } from '../processors/projections.ts'
+import { AppError } from '../schemas/errors.ts'
+import { FAMILIES, type Family } from '../schemas/tables/projections.ts'
+import { nowSec, type Setting } from './setting.ts'
+
+/** Builds tables beside the live ones from the log and puts them in their place: all, or those of a chain or a family. */
+export async function runRebuild(
+  { config, log, signal }: Setting,
+  options: { readonly chain?: string; readonly family?: string },
+): Promise<void> {
+  const family = checkedFamily(options.family)
+  const { chain } = options
+  await using eventLog = await openEventLog(config, log)
+  await using warehouse = await openMigratedWarehouse(config)
+  await finishExchange(warehouse)
+  const facts = await openLogFacts(eventLog, nowSec(), signal)
+  using progress = openProgress()
+  const isDone = await rebuild(
+    {
+      eventLog,
+      warehouse,
+      log,
+      facts,
+      projectors: PROJECTORS,
+      scope: { chain, family },
+      now: Date.now,
+      onProgress: ({ topic, done, total }) => progress.update(topic, { done, total, note: 'events' }),
+    },
+    signal,
+  )
+  if (!isDone) throw new AppError('usage', 'The rebuild was interrupted: the tables are as they were.')
+}
+
+function checkedFamily(text: string | undefined): Family | undefined {
+  const names = Object.keys(FAMILIES) as Family[]
+  const found = names.find((name) => name === text)
+  if (text === undefined || found !== undefined) return found
+  throw new AppError('usage', `--family is not one of ${names.join(', ')}: ${JSON.stringify(text)}.`)
+}

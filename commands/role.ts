@@ -1,0 +1,60 @@
+import type { ChainConfig, Config } from '../infra/config/types.ts'
+import type { DevnetUrls } from '../infra/devnet/child.ts'
+import type { EventLog } from '../infra/ports/event-log.ts'
+import type { JobQueue } from '../infra/ports/job-queue.ts'
+import type { Log } from '../infra/ports/log.ts'
+import type { NodeStatus } from '../infra/ports/node-status.ts'
+import type { Warehouse } from '../infra/ports/warehouse.ts'
+import type { Progress } from '../infra/progress.ts'
+
+/** What a role may need; each is opened once for all roles of a process. */
+export interface Ports {
+  readonly eventLog: EventLog
+  readonly warehouse: Warehouse
+  readonly jobQueue: JobQueue
+}
+
+/** What runs beside the ports: shared by the roles of a process. */
+export interface Running {
+  readonly config: Config
+  readonly log: Log
+  readonly progress: Progress
+  /** The devnet of this process, if it has one. */
+  readonly devnet: DevnetUrls | undefined
+  /** The configured chains as they are now: they change while the program runs. */
+  readonly chains: ChainSet
+  /** State of the nodes that this process reads from, by chain. */
+  readonly nodes: Map<string, () => readonly NodeStatus[]>
+}
+
+/** A long-running part of the program: what it needs, and what it does until the signal aborts. */
+export interface Role {
+  readonly name: 'ingest' | 'process' | 'api'
+  readonly needs: readonly (keyof Ports)[]
+  run(ports: Ports, running: Running, signal: AbortSignal): Promise<void>
+}
+
+/** The chains of the configuration, and who wants to know when they change. */
+export class ChainSet {
+  #chains: readonly ChainConfig[]
+  readonly #listeners = new Set<() => void>()
+
+  constructor(chains: readonly ChainConfig[]) {
+    this.#chains = chains
+  }
+
+  get current(): readonly ChainConfig[] {
+    return this.#chains
+  }
+
+  replace(chains: readonly ChainConfig[]): void {
+    this.#chains = chains
+    for (const listener of this.#listeners) listener()
+  }
+
+  /** Calls the listener at each change, until the signal aborts. */
+  onChange(listener: () => void, signal: AbortSignal): void {
+    this.#listeners.add(listener)
+    signal.addEventListener('abort', () => this.#listeners.delete(listener), { once: true })
+  }
+}

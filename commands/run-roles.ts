@@ -1,0 +1,67 @@
+import { watchConfig } from '../infra/config/watch.ts'
+import { openEventLog, openJobQueue, openMigratedWarehouse } from '../infra/open-ports.ts'
+import type { EventLog } from '../infra/ports/event-log.ts'
+import type { JobQueue } from '../infra/ports/job-queue.ts'
+import type { Warehouse } from '../infra/ports/warehouse.ts'
+import { openProgress } from '../infra/progress.ts'
+import { untilAborted } from '../schemas/wait.ts'
+import { startDevnet } from './devnet.ts'
+import { allOrNone } from './ingest-role.ts'
+import { ChainSet, type Ports, type Role, type Running } from './role.ts'
+import type { Setting } from './setting.ts'
+
+/**
+ * Opens what the roles need and runs them until the signal aborts; the first that fails ends them all. Everything is open
+ * before anything starts, so a wrong setting leaves nothing half-started.
+ */
+export async function runRoles(setting: Setting, roles: readonly Role[]): Promise<void> {
+  const { config, log, signal } = setting
+  await using open = new AsyncDisposableStack()
+  const ports = await openPorts(setting, new Set(roles.flatMap(({ needs }) => needs)), open)
+  using progress = openProgress()
+  const isAlone = roles.length > 1 && config.devnet !== undefined
+  const devnet = isAlone ? open.use(await startDevnet(ports.eventLog, config, progress)) : undefined
+  const chains = new ChainSet(config.chains)
+  const running: Running = { config, log, progress, devnet, chains, nodes: new Map() }
+
+  const stop = new AbortController()
+  const ending = AbortSignal.any([signal, stop.signal])
+  const tasks = roles.map((role) => role.run(ports, running, ending))
+  tasks.push(
+    watchConfig({
+      current: config,
+      read: setting.readAgain,
+      onChange: (changed) => chains.replace(changed.chains),
+      log,
+      signal: ending,
+    }),
+  )
+  if (devnet !== undefined) tasks.push(Promise.race([devnet.ended, untilAborted(ending)]))
+  await allOrNone(tasks, stop)
+}
+
+/** Opens the ports that are needed; asking for another one is a mistake of a role. */
+async function openPorts(
+  { config, log }: Setting,
+  needs: ReadonlySet<keyof Ports>,
+  open: AsyncDisposableStack,
+): Promise<Ports> {
+  const eventLog = needs.has('eventLog') ? open.use(await openEventLog(config, log)) : undefined
+  const warehouse = needs.has('warehouse') ? open.use(await openMigratedWarehouse(config)) : undefined
+  const jobQueue = needs.has('jobQueue') ? open.use(await openJobQueue(config, log)) : undefined
+  const needed = <Port>(port: Port | undefined, name: string): Port => {
+    if (port === undefined) throw new Error(`a role uses ${name} and does not say that it needs it`)
+    return port
+  }
+  return {
+    get eventLog(): EventLog {
+      return needed(eventLog, 'eventLog')
+    },
+    get warehouse(): Warehouse {
+      return needed(warehouse, 'warehouse')
+    },
+    get jobQueue(): JobQueue {
+      return needed(jobQueue, 'jobQueue')
+    },
+  }
+}

@@ -1,0 +1,123 @@
+import type { ChainNode, NodeGroup, NodeRequest } from '../nodes/nodes.ts'
+import type {
+  AttestationRewards,
+  Balances,
+  SyncRewards,
+  ValidatorSet,
+  ValidatorStates,
+} from '../ports/beacon-source.ts'
+import { missing, pathOf } from './route.ts'
+import { BEACON } from './routes.ts'
+import { type Scan, scanAttestationRewards, scanBalances, scanSyncRewards, scanValidators } from './tables.ts'
+import { IDS_PER_REQUEST_MAX, idsPerRequest, isAllCheaper, ROW_BYTES, ValidatorSets } from './validator-ids.ts'
+
+/** The registry's size is looked for by asking which of these many evenly spaced indices exist. */
+const SIZE_PROBES = 64
+const INDEX_LIMIT = 2 ** 30
+/** A sync committee has 512 seats: beyond some hundreds of ids its whole answer is smaller than the question. */
+const SYNC_IDS_MAX = 256
+/** The ids that ask for everybody. */
+const ALL = '[]'
+
+interface TableQuestion<Table> {
+  /** The state after this slot knows how large the registry is. */
+  readonly slot: number
+  readonly what: string
+  readonly rowBytes: number
+  readonly request: (ids: string) => NodeRequest
+  readonly scan: Scan<Table>
+}
+
+/**
+ * Answers with a row per validator. A set is asked about in as many requests as its size needs, all at once where that is
+ * cheaper; no answer may be expected to be larger than `bodyBytesMax`. The bytes are scanned where a fault still leads to the
+ * next node.
+ */
+export class WideTables {
+  readonly #nodes: NodeGroup<ChainNode>
+  readonly #bodyBytesMax: number
+  readonly #sets = new ValidatorSets()
+  #registrySize: number | undefined
+
+  constructor(nodes: NodeGroup<ChainNode>, bodyBytesMax: number) {
+    this.#nodes = nodes
+    this.#bodyBytesMax = bodyBytesMax
+  }
+
+  validators(slot: number, set: ValidatorSet): Promise<ValidatorStates> {
+    const path = pathOf(BEACON.postStateValidators, { stateId: slot })
+    const request = (ids: string) => post(path, ids === ALL ? '{}' : `{"ids":${ids}}`)
+    const what = `the state of slot ${slot}`
+    return this.#table(set, { slot, what, rowBytes: ROW_BYTES.validators, request, scan: scanValidators })
+  }
+
+  balances(slot: number, set: ValidatorSet): Promise<Balances> {
+    const path = pathOf(BEACON.postStateValidatorBalances, { stateId: slot })
+    const request = (ids: string) => post(path, ids)
+    const what = `the state of slot ${slot}`
+    return this.#table(set, { slot, what, rowBytes: ROW_BYTES.balances, request, scan: scanBalances })
+  }
+
+  /** `slot`: a slot of the epoch after, by whose state the registry holds everybody who has a reward. */
+  attestationRewards(epoch: number, slot: number, set: ValidatorSet): Promise<AttestationRewards> {
+    const path = pathOf(BEACON.getAttestationsRewards, { epoch })
+    const request = (ids: string) => post(path, ids)
+    const what = `attestation rewards of epoch ${epoch}`
+    return this.#table(set, {
+      slot,
+      what,
+      rowBytes: ROW_BYTES.attestationRewards,
+      request,
+      scan: scanAttestationRewards,
+    })
+  }
+
+  /** Many members of a committee or none: the answer has at most a row per seat, so all are asked for when there are many ids. */
+  syncRewards(blockRoot: string, set: ValidatorSet): Promise<SyncRewards> {
+    const [ids = ALL] = set.length <= SYNC_IDS_MAX ? this.#sets.chunks(set, SYNC_IDS_MAX) : [ALL]
+    const request = post(pathOf(BEACON.getSyncCommitteeRewards, { blockId: blockRoot }), ids)
+    const options = { wanted: this.#sets.wanted(set), rowsHint: set.length }
+    return this.#nodes.ask(async (node) => {
+      const answer = (await node.request(request)) ?? missing(node, `sync rewards of block ${blockRoot}`)
+      return scanSyncRewards([answer.body], options)
+    })
+  }
+
+  async #table<Table>(set: ValidatorSet, question: TableQuestion<Table>): Promise<Table> {
+    const { what, rowBytes, request, scan } = question
+    const chunks = (await this.#isAllCheaper(set, question))
+      ? [ALL]
+      : this.#sets.chunks(set, idsPerRequest(rowBytes, this.#bodyBytesMax))
+    const options = { wanted: this.#sets.wanted(set), rowsHint: set.length + 1 }
+    return this.#nodes.ask(async (node) => {
+      const bodies: Uint8Array[] = []
+      for (const ids of chunks) bodies.push(((await node.request(request(ids))) ?? missing(node, what)).body)
+      return scan(bodies, options)
+    })
+  }
+
+  async #isAllCheaper(set: ValidatorSet, { slot, rowBytes }: TableQuestion<unknown>): Promise<boolean> {
+    if (set.length <= IDS_PER_REQUEST_MAX) return false
+    const registrySize = await this.#sizeOfRegistry(slot)
+    return isAllCheaper(set, { registrySize, rowBytes, bodyBytesMax: this.#bodyBytesMax })
+  }
+
+  /** How many validators there are, found once by bisection: it only decides how to ask. */
+  async #sizeOfRegistry(slot: number): Promise<number> {
+    let low = 0
+    let high = INDEX_LIMIT
+    while (this.#registrySize === undefined) {
+      const step = Math.ceil((high - low) / SIZE_PROBES)
+      const probes = Uint32Array.from({ length: Math.ceil((high - low) / step) }, (_, i) => low + i * step)
+      const found = (await this.balances(slot, probes)).validatorIndex.at(-1)
+      if (found === undefined) this.#registrySize = low
+      else [low, high] = [found, Math.min(high, found + step)]
+      if (step === 1) this.#registrySize = low + 1
+    }
+    return this.#registrySize
+  }
+}
+
+function post(path: string, body: string): NodeRequest {
+  return { method: 'POST', path, accept: 'application/json', body }
+}

@@ -1,0 +1,13 @@
+import type { ErrorCode } from '../../schemas/errors.ts'
+
+/** What is known of a node from the questions that it was asked: for those who watch over the program. */
+export interface NodeStatus {
+  /** "beacon node 1": never an address. */
+  readonly name: string
+  /** `unknown` until it was asked; `away` from the question that it failed in all tries until it answers one. */
+  readonly state: 'unknown' | 'up' | 'away'
+  /** Unix time of the last change of state, ms. */
+  readonly since?: number
+  /** Why it is away. */
+  readonly fault?: ErrorCode
+}

@@ -1,0 +1,149 @@
+import type {
+  BeaconBlock,
+  BeaconChain,
+  BeaconHead,
+  BeaconSource,
+  FinalizedCheckpoint,
+} from '../../infra/ports/beacon-source.ts'
+import type { ExecutionSource } from '../../infra/ports/execution-source.ts'
+import { firstSlotOfEpoch } from '../../schemas/eth/time.ts'
+import type { LoggedBlock } from '../../schemas/events/cursor.ts'
+import {
+  type BlockRef,
+  type FinalPoint,
+  type HeadBlock,
+  type HeadChain,
+  type HeadEvents,
+  NO_HEAD_EVENTS,
+} from '../head/head-chain.ts'
+import { type FollowHeadOptions, followHead } from '../head/head-follower.ts'
+import { Latest } from '../latest.ts'
+import {
+  beaconBlockEvents,
+  beaconRevertEvents,
+  hasExecutionBlock,
+  missedSlotEvents,
+  type NamedChain,
+  timeOfSlot,
+} from './block-events.ts'
+import { latestFinality } from './finality.ts'
+
+/** A slot may be missed; when a second one passes without news, the event stream counts as silent. */
+const SILENT_SLOTS = 2
+
+export interface FollowBeaconHeadOptions extends FollowHeadOptions {
+  readonly beacon: BeaconSource
+  readonly execution: ExecutionSource
+  /** Where a log without a cursor begins; by default at the finalized epoch. */
+  readonly startEpoch?: number | undefined
+  /** How often the head is asked for while the node's event stream is silent; a slot. */
+  readonly pollMs?: number
+  /** Unix milliseconds. */
+  readonly now?: () => number
+}
+
+/**
+ * Follows a beacon chain as its head shows it: `beacon.blocks`, `execution.blocks` and `execution.logs`, with reverts on reorgs.
+ * Goes on where the log stops. Resolves when the signal aborts; throws AppError `config` when the log tells of another chain
+ * of this name, `lease_lost` when another process writes.
+ */
+export function followBeaconHead(options: FollowBeaconHeadOptions, signal: AbortSignal): Promise<void> {
+  const open = async (): Promise<HeadChain> => new BeaconHeadChain(options, await options.beacon.chain())
+  return followHead(open, options, signal)
+}
+
+class BeaconHeadChain implements HeadChain {
+  readonly #options: FollowBeaconHeadOptions
+  readonly #chain: NamedChain
+  readonly #checkpoint: Latest<FinalizedCheckpoint>
+  readonly name: string
+  readonly identity: string
+  readonly head: Latest<BlockRef>
+
+  constructor(options: FollowBeaconHeadOptions, { clock, genesisValidatorsRoot }: BeaconChain) {
+    const { beacon, chain: name, now = Date.now } = options
+    const slotMs = clock.secondsPerSlot * 1_000
+    const pollMs = options.pollMs ?? slotMs
+    this.#options = options
+    this.#chain = { name, clock }
+    this.#checkpoint = latestFinality(beacon, clock, { now })
+    this.name = name
+    this.identity = genesisValidatorsRoot
+    this.head = new Latest({
+      ask: async () => toRef(await beacon.head()),
+      freshUntilMs: ({ sinceMs, announced }) => sinceMs + (announced ? SILENT_SLOTS * slotMs : pollMs),
+      now,
+    })
+  }
+
+  async final(): Promise<FinalPoint> {
+    const { epoch, root } = await this.#checkpoint.get()
+    return { height: firstSlotOfEpoch(this.#chain.clock, epoch), id: root }
+  }
+
+  async startHeight(): Promise<number> {
+    const epoch = this.#options.startEpoch ?? (await this.#checkpoint.get()).epoch
+    // The genesis block was not proposed by anybody and pays nobody: the chain of events begins after it.
+    return Math.max(1, firstSlotOfEpoch(this.#chain.clock, epoch))
+  }
+
+  async blockAt(slot: number): Promise<HeadBlock | undefined> {
+    const block = await this.#options.beacon.blockAt(slot)
+    return block === undefined ? undefined : this.#toHeadBlock(block)
+  }
+
+  async blockById(root: string): Promise<HeadBlock> {
+    return this.#toHeadBlock(await this.#options.beacon.blockByRoot(root))
+  }
+
+  skipped(from: number, end: number): HeadEvents {
+    return missedSlotEvents(this.#chain, from, end)
+  }
+
+  reverts(blocks: readonly LoggedBlock[]): HeadEvents {
+    return beaconRevertEvents(this.#chain, blocks)
+  }
+
+  /** The finalized epochs are a stream of their own. */
+  finality(): HeadEvents {
+    return NO_HEAD_EVENTS
+  }
+
+  timeOf({ height }: LoggedBlock): string {
+    return timeOfSlot(this.#chain, height)
+  }
+
+  watch(onNews: () => void, signal: AbortSignal): Promise<void> {
+    return this.#options.beacon.watch((news) => {
+      switch (news.kind) {
+        case 'head':
+          this.head.update(toRef(news))
+          break
+        case 'finalized':
+          this.#checkpoint.update({ epoch: news.epoch, root: news.root })
+          break
+        case 'gap':
+          this.head.invalidate()
+          this.#checkpoint.invalidate()
+      }
+      onNews()
+    }, signal)
+  }
+
+  #toHeadBlock(block: BeaconBlock): HeadBlock {
+    const { slot, root, parentRoot, executionBlockHash, executionBlockNumber } = block
+    return {
+      parentId: parentRoot,
+      logged: { height: slot, id: root, executionBlockHash, executionBlockNumber },
+      events: async () => {
+        const { execution } = this.#options
+        const payload = hasExecutionBlock(block) ? await execution.blockByHash(executionBlockHash) : undefined
+        return beaconBlockEvents(this.#chain, block, payload)
+      },
+    }
+  }
+}
+
+function toRef({ slot, root }: BeaconHead): BlockRef {
+  return { height: slot, id: root }
+}

@@ -1,0 +1,32 @@
+import type { EventLog, StoredEvent } from '../infra/ports/event-log.ts'
+import { chainOfKey } from '../schemas/chains.ts'
+import { decodeEvent, type Topic } from '../schemas/events/codec.ts'
+import { chainRemoved } from '../schemas/events/log-facts.ts'
+
+export interface OwnEventsOptions {
+  readonly eventLog: EventLog
+  /** The chain whose events are wanted. */
+  readonly chain: string
+  /** The chain of events from before events named theirs. */
+  readonly unnamedChain: string
+  /** A topic whose events' keys begin with their chain. */
+  readonly topic: Topic
+  readonly signal: AbortSignal
+}
+
+/** The events of one chain in a topic, without those from before the chain was removed, if it ever was. */
+export async function* ownEvents(options: OwnEventsOptions): AsyncGenerator<StoredEvent> {
+  const { eventLog, chain, unnamedChain, topic, signal } = options
+  let before: Readonly<Record<string, string>> = {}
+  for await (const { event } of eventLog.read({ topic: 'log', signal })) {
+    if (event.type !== chainRemoved.name) continue
+    const removed = decodeEvent(chainRemoved, event)
+    if (removed.chain === chain) before = removed.before[topic] ?? {}
+  }
+  for await (const stored of eventLog.read({ topic, signal })) {
+    const { event, position } = stored
+    // Version 1 of every such event had a constant key, the same for whatever the chain was.
+    const isOwn = (event.version === 1 ? unnamedChain : chainOfKey(event.key)) === chain
+    if (isOwn && position.offset >= BigInt(before[String(position.partition)] ?? 0)) yield stored
+  }
+}

@@ -1,0 +1,164 @@
+import type { JobQueue } from '../infra/ports/job-queue.ts'
+import type { Warehouse } from '../infra/ports/warehouse.ts'
+import {
+  type ChainClock,
+  dayOfInstant,
+  dayOfSlot,
+  firstSlotOfDay,
+  firstSlotOfEpoch,
+  formatDay,
+  lastSlotOfEpoch,
+} from '../schemas/eth/time.ts'
+import { type DeriveDayInput, deriveDay, type SettleAccountInput, settleAccount } from '../schemas/jobs.ts'
+import { dropChain } from './loop/drop-chain.ts'
+import type { Touched } from './loop/rows.ts'
+import { completeEpochs } from './rewards/complete-epochs.ts'
+import { chainClock, chainClocks, closeDay, daySpan } from './rewards/days.ts'
+import { settleBlocks } from './settlements/settle.ts'
+
+/** Batches that touch one day come in quick succession while the log catches up: the day's work waits for the dust to settle. */
+const DERIVE_DELAY_MS = 300
+const WORKERS_PER_JOB = 1
+
+/** Work that rows of several events ask for. */
+export interface Wanted {
+  day(input: DeriveDayInput): Promise<void>
+  account(input: SettleAccountInput): Promise<void>
+}
+
+/** Asks the job queue, which does each thing once however often it is asked for meanwhile. */
+export function wantedByJobs(queue: JobQueue): Wanted {
+  return {
+    day: (input) => queue.request(deriveDay.name, deriveDay.idOf(input), input, { delayMs: DERIVE_DELAY_MS }),
+    account: (input) =>
+      queue.request(settleAccount.name, settleAccount.idOf(input), input, { delayMs: DERIVE_DELAY_MS }),
+  }
+}
+
+/** Finds out what a batch's rows complete, and wants it done. */
+export class Derivation {
+  readonly #warehouse: Warehouse
+  readonly #wanted: Wanted
+  /** Clocks never change. */
+  readonly #clocks = new Map<string, ChainClock>()
+
+  constructor(warehouse: Warehouse, wanted: Wanted) {
+    this.#warehouse = warehouse
+    this.#wanted = wanted
+  }
+
+  readonly derive = async (touched: readonly Touched[]): Promise<void> => {
+    const epochs = new Map<string, Set<number>>()
+    const days = new Map<string, Set<number>>()
+    const accounts = new Set<string>()
+    for (const touch of touched) {
+      if (touch.kind === 'epoch') setOf(epochs, touch.chain).add(touch.epoch)
+      else if (touch.kind === 'execution block') setOf(days, touch.chain).add(dayOfInstant(touch.unixSec))
+      else if (touch.kind === 'account') accounts.add(touch.account)
+      else if (touch.kind === 'validators') for (const account of await this.#accountsOf(touch)) accounts.add(account)
+      else await dropChain(this.#warehouse, touch)
+    }
+    for (const [chain, some] of epochs)
+      for (const day of await this.#daysOf(chain, [...some])) setOf(days, chain).add(day)
+    for (const [chain, some] of days) {
+      // Without a clock there is no finalized epoch yet, or never will be: nothing to settle or close.
+      if ((await this.#clock(chain)) === undefined) continue
+      for (const day of some) await this.#wanted.day({ chain, day })
+    }
+    for (const account of accounts) await this.#wanted.account({ account })
+  }
+
+  /** Days that complete epochs may close: those that the epoch lies in, and the one that its first balances end. */
+  async #daysOf(chain: string, epochs: readonly number[]): Promise<ReadonlySet<number>> {
+    const complete = await completeEpochs(this.#warehouse, chain, epochs)
+    const clock = complete.length === 0 ? undefined : await this.#clock(chain)
+    if (clock === undefined) return new Set()
+    return new Set(
+      complete.flatMap((epoch) => {
+        const first = firstSlotOfEpoch(clock, epoch)
+        return [first - 1, first, lastSlotOfEpoch(clock, epoch)].map((slot) => dayOfSlot(clock, slot))
+      }),
+    )
+  }
+
+  async #accountsOf({ chain, pubkeys }: Extract<Touched, { kind: 'validators' }>): Promise<readonly string[]> {
+    const rows = await this.#warehouse.query<{ account: string }>(
+      `SELECT DISTINCT account FROM account_validators
+       WHERE chain = {chain:String} AND pubkey IN {pubkeys:Array(String)}`,
+      { chain, pubkeys },
+    )
+    return rows.map(({ account }) => account)
+  }
+
+  async #clock(chain: string): Promise<ChainClock | undefined> {
+    const known = this.#clocks.get(chain)
+    if (known !== undefined) return known
+    const clock = await chainClock(this.#warehouse, chain)
+    if (clock !== undefined) this.#clocks.set(chain, clock)
+    return clock
+  }
+}
+
+function setOf<Key, Value>(sets: Map<Key, Set<Value>>, key: Key): Set<Value> {
+  const known = sets.get(key)
+  if (known !== undefined) return known
+  const made = new Set<Value>()
+  sets.set(key, made)
+  return made
+}
+
+/** Settles the finalized blocks of a day, and closes the day once all of it is there. */
+export async function runDeriveDay(warehouse: Warehouse, { chain, day }: DeriveDayInput): Promise<void> {
+  const clock = await chainClock(warehouse, chain)
+  if (clock === undefined) return
+  const [from, to] = [firstSlotOfDay(clock, day), firstSlotOfDay(clock, day + 1) - 1]
+  await settleBlocks(warehouse, { by: 'slots', chain, from, to })
+  const span = daySpan(clock, day)
+  if (span !== undefined) await closeDay(warehouse, chain, span)
+}
+
+/** Settles all blocks of an account. */
+export async function runSettleAccount(warehouse: Warehouse, { account }: SettleAccountInput): Promise<void> {
+  await settleBlocks(warehouse, { by: 'account', account })
+}
+
+/**
+ * Asks for everything that may be left to do: a queue may have lost what it was asked for. Days that are open although epochs of
+ * them are complete, and every account's settlements.
+ */
+export async function wantOpenWork(warehouse: Warehouse, wanted: Wanted): Promise<void> {
+  const clocks = await chainClocks(warehouse)
+  for (const [chain, clock] of clocks) {
+    const slots = await warehouse.query<{ first_slot: string; last_slot: string }>(
+      'SELECT first_slot, last_slot FROM epochs FINAL WHERE chain = {chain:String}',
+      { chain },
+    )
+    const closed = await warehouse.query<{ day: string }>(
+      'SELECT day FROM closed_days FINAL WHERE chain = {chain:String}',
+      { chain },
+    )
+    const isClosed = new Set(closed.map(({ day }) => day))
+    const days = new Set(
+      slots.flatMap((row) => [row.first_slot, row.last_slot].map((slot) => dayOfSlot(clock, Number(slot)))),
+    )
+    for (const day of days) if (!isClosed.has(formatDay(day))) await wanted.day({ chain, day })
+  }
+  const accounts = await warehouse.query<{ account: string }>('SELECT DISTINCT account FROM account_validators')
+  for (const { account } of accounts) await wanted.account({ account })
+}
+
+/** Jobs that make figures of several events. */
+export const DERIVING_JOBS = [deriveDay.name, settleAccount.name] as const
+
+/** Works off what was asked for until the signal aborts; resolves after the running jobs. */
+export async function workDerivations(
+  { warehouse, jobQueue }: { readonly warehouse: Warehouse; readonly jobQueue: JobQueue },
+  signal: AbortSignal,
+): Promise<void> {
+  const work = (name: string, handle: (input: unknown) => Promise<void>) =>
+    jobQueue.work({ name, concurrency: WORKERS_PER_JOB, signal, handle: ({ input }) => handle(input) })
+  await Promise.all([
+    work(deriveDay.name, (input) => runDeriveDay(warehouse, input as DeriveDayInput)),
+    work(settleAccount.name, (input) => runSettleAccount(warehouse, input as SettleAccountInput)),
+  ])
+}

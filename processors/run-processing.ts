@@ -1,0 +1,55 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { EventLog } from '../infra/ports/event-log.ts'
+import type { JobQueue } from '../infra/ports/job-queue.ts'
+import type { Log } from '../infra/ports/log.ts'
+import type { Warehouse } from '../infra/ports/warehouse.ts'
+import { DERIVING_JOBS, Derivation, wantedByJobs, wantOpenWork, workDerivations } from './derive.ts'
+import { prepareFilling } from './loop/fill.ts'
+import { LogFactsReader } from './loop/log-facts.ts'
+import { PROJECTORS, runProjections } from './projections.ts'
+
+/** What was asked for by the last batches is done before the process ends, unless that takes longer: then the next start does it. */
+const DRAIN_MAX_MS = 5_000
+const DRAIN_LOOK_MS = 50
+
+export interface Processing {
+  readonly eventLog: EventLog
+  readonly warehouse: Warehouse
+  readonly jobQueue: JobQueue
+  readonly log: Log
+  /** Unix seconds. */
+  readonly now: () => number
+}
+
+/**
+ * Turns the log into tables until the signal aborts: projections, and the jobs that make figures of several events. Any number
+ * of processes may do so side by side. Throws AppError `config` for a warehouse that was filled from another log.
+ */
+export async function runProcessing(ports: Processing, signal: AbortSignal): Promise<void> {
+  const { eventLog, warehouse, jobQueue, now } = ports
+  const facts = await LogFactsReader.open(eventLog, now(), signal)
+  await prepareFilling({ eventLog, warehouse, facts: await facts.current() }, PROJECTORS, now())
+  const wanted = wantedByJobs(jobQueue)
+  await wantOpenWork(warehouse, wanted)
+  const { derive } = new Derivation(warehouse, wanted)
+  const idle = new AbortController()
+  const ended = new AbortController()
+  const working = workDerivations({ warehouse, jobQueue }, idle.signal)
+  working.catch(() => ended.abort()) // awaited below
+  try {
+    await runProjections({ ...ports, facts: facts.current, derive }, AbortSignal.any([signal, ended.signal]))
+    if (!ended.signal.aborted) await drain(jobQueue)
+  } finally {
+    idle.abort()
+    await working
+  }
+}
+
+async function drain(jobQueue: JobQueue): Promise<void> {
+  const deadline = performance.now() + DRAIN_MAX_MS
+  while (performance.now() < deadline) {
+    const pending = await Promise.all(DERIVING_JOBS.map((name) => jobQueue.pending(name)))
+    if (pending.every((jobs) => jobs === 0)) return
+    await sleep(DRAIN_LOOK_MS)
+  }
+}

@@ -1,0 +1,30 @@
+/** Sort keys: the columns that tell one row from another. */
+export const EXECUTION_TABLES = {
+  execution_blocks: ['chain', 'block_hash'],
+  execution_finality: ['chain'],
+  execution_log_parts: ['chain', 'block_hash', 'part'],
+} as const
+
+/** How the execution revenue of a block was found (`execution_blocks.revenue_class`, `settlements.revenue_class`). */
+export type RevenueClass = 'local' | 'builder_payment' | 'unexplained'
+
+// Rows as queries return them: 64-bit and wider integers are decimal text.
+
+/** A row of `execution_blocks`. */
+export interface ExecutionBlockRow {
+  readonly chain: string
+  readonly block_hash: string
+  readonly block_number: string
+  readonly time: string
+  readonly coinbase: string
+  readonly transactions: number
+  readonly base_fee_per_gas_wei: string
+  readonly priority_fees_wei: string
+  readonly revenue_class: RevenueClass
+  readonly revenue_wei: string
+  readonly claimed_wei: string
+  readonly recipient: string
+  readonly log_parts: number
+  readonly version: string
+  readonly is_deleted: number
+}

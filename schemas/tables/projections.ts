@@ -1,0 +1,36 @@
+import { EXECUTION_TABLES } from './execution.ts'
+import { REWARD_TABLES } from './rewards.ts'
+import { SETTLEMENT_TABLES } from './settlements.ts'
+
+/** A part of the warehouse that can be rebuilt alone: its tables, with the columns of their sort keys. */
+export const FAMILIES = {
+  rewards: REWARD_TABLES,
+  execution: EXECUTION_TABLES,
+  settlements: SETTLEMENT_TABLES,
+  validators: { validators: ['chain', 'validator_index'] },
+  head: { beacon_blocks: ['chain', 'slot', 'block_root'] },
+  accounts: {
+    access_tokens: ['token_hash'],
+    account_validators: ['account', 'chain', 'pubkey'],
+    fee_rates: ['account', 'effective_from'],
+  },
+  loop: { dead_letters: ['chain', 'consumer_group', 'topic', 'event_id'] },
+} as const
+
+export type Family = keyof typeof FAMILIES
+
+/** Every table that is a projection of the log: what a rebuild fills again, with the columns that tell one row from another. */
+export const PROJECTIONS = {
+  ...FAMILIES.rewards,
+  ...FAMILIES.execution,
+  ...FAMILIES.settlements,
+  ...FAMILIES.validators,
+  ...FAMILIES.head,
+  ...FAMILIES.accounts,
+  ...FAMILIES.loop,
+} as const satisfies Record<string, readonly string[]>
+
+export type Projection = keyof typeof PROJECTIONS
+
+/** Tables whose rows belong to an account and not to a chain. */
+export const CHAINLESS_PROJECTIONS: ReadonlySet<Projection> = new Set<Projection>(['access_tokens', 'fee_rates'])

@@ -1,0 +1,64 @@
+/**
+ * Income and flows of validators by UTC+8 day, summed from the detail: one row per validator and day of which a transition is
+ * known. It is the one place where a day's figure is made: closing a day stores it, `verify` compares it with what is stored, and
+ * totals sum it over the days that are not closed yet.
+ *
+ * Parameters: `chain` String, `days` Array(Date), and the epochs and slots that the days lie in, `first_transition` and
+ * `last_transition` UInt32, `first_slot` and `last_slot` UInt64, inclusive. `validators` is a subquery of indices, if not all
+ * are wanted; `epochs` a subquery of epochs, where some in between do not count (a closed day has all of its own, an open one
+ * may have gaps). A day is told by the columns `day` of the detail: the epoch's first slot for what its transition
+ * credits, the slot of a block for the rest.
+ */
+export function validatorDaysSql(validators?: string, epochs?: string): string {
+  const counted = epochs === undefined ? '' : `AND epoch IN (${epochs})`
+  const mine = (column: string): string => (validators === undefined ? '' : `AND ${column} IN (${validators})`)
+  return `
+  SELECT
+    e.day AS day, e.validator_index AS validator_index,
+    e.source AS source, e.target AS target, e.head AS head, e.inactivity AS inactivity,
+    l.sync AS sync, l.proposer AS proposer, l.slashing_penalty AS slashing_penalty,
+    e.source + e.target + e.head + e.inactivity + l.sync + l.proposer + l.slashing_penalty AS cl_reward,
+    l.deposits AS deposits, l.withdrawals AS withdrawals, l.returned AS returned,
+    x.revenue AS revenue, x.blocks AS blocks,
+    e.first_epoch AS first_epoch, e.epochs AS epochs, l.first_deposit_epoch AS first_deposit_epoch,
+    e.versions + l.versions + x.versions AS versions
+  FROM (
+    SELECT
+      day, validator_index, sum(source_gwei) AS source, sum(target_gwei) AS target, sum(head_gwei) AS head,
+      sum(inactivity_gwei) AS inactivity, min(epoch) AS first_epoch, count() AS epochs, sum(version) AS versions
+    FROM validator_epochs FINAL
+    WHERE chain = {chain:String} AND epoch BETWEEN {first_transition:UInt32} AND {last_transition:UInt32}
+      AND has({days:Array(Date)}, day) ${counted} ${mine('validator_index')}
+    GROUP BY day, validator_index
+  ) AS e
+  LEFT JOIN (
+    SELECT
+      day, validator_index,
+      sumIf(amount_gwei, kind = 'sync') AS sync, sumIf(amount_gwei, kind = 'proposer') AS proposer,
+      sumIf(amount_gwei, kind = 'slashing_penalty') AS slashing_penalty,
+      sumIf(amount_gwei, kind = 'deposit') AS deposits, sumIf(amount_gwei, kind = 'withdrawal') AS withdrawals,
+      sumIf(amount_gwei, kind = 'returned_from_queue') AS returned,
+      minIf(epoch, kind = 'deposit') AS first_deposit_epoch, sum(version) AS versions
+    FROM ledger_entries FINAL
+    WHERE chain = {chain:String} AND slot BETWEEN {first_slot:UInt64} AND {last_slot:UInt64}
+      AND has({days:Array(Date)}, day) ${counted} ${mine('validator_index')}
+    GROUP BY day, validator_index
+  ) AS l ON l.day = e.day AND l.validator_index = e.validator_index
+  LEFT JOIN (
+    SELECT f.day AS day, f.proposer_index AS validator_index, sum(t.revenue_wei) AS revenue, toUInt32(count()) AS blocks,
+      sum(f.version + t.version) AS versions
+    FROM (
+      SELECT day, proposer_index, execution_block_hash, version FROM finalized_blocks FINAL
+      WHERE chain = {chain:String} AND slot BETWEEN {first_slot:UInt64} AND {last_slot:UInt64}
+        AND has({days:Array(Date)}, day) ${counted} ${mine('proposer_index')}
+    ) AS f
+    LEFT JOIN (
+      SELECT block_hash, revenue_wei, version FROM execution_blocks FINAL
+      WHERE chain = {chain:String} AND block_hash IN (
+        SELECT execution_block_hash FROM finalized_blocks
+        WHERE chain = {chain:String} AND slot BETWEEN {first_slot:UInt64} AND {last_slot:UInt64} ${mine('proposer_index')}
+      )
+    ) AS t ON t.block_hash = f.execution_block_hash
+    GROUP BY f.day, f.proposer_index
+  ) AS x ON x.day = e.day AND x.validator_index = e.validator_index`
+}

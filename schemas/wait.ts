@@ -1,0 +1,33 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+// The one way to wait. It lies here because every room waits, and rooms share nothing but schemas.
+
+/** Resolves after the time, or at once when the signal aborts: a loop that waits looks at its signal anyway. */
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await delay(ms, undefined, { signal })
+  } catch (error) {
+    if (!signal.aborted) throw error
+  }
+}
+
+/** Resolves when the signal aborts, at once if it already has. */
+export function untilAborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve()
+  const { promise, resolve } = Promise.withResolvers<void>()
+  signal.addEventListener('abort', () => resolve(), { once: true })
+  return promise
+}
+
+/** Resolves or rejects as the promise does, or resolves at once when the signal aborts. */
+export async function settledOrAborted(promise: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  const aborted = Promise.withResolvers<void>()
+  const onAbort = () => aborted.resolve()
+  signal.addEventListener('abort', onAbort)
+  if (signal.aborted) onAbort()
+  try {
+    await Promise.race([promise, aborted.promise])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}

@@ -1,0 +1,197 @@
+import { ssz } from '@lodestar/types'
+
+// What the synthetic beacon node knows: a chain of blocks, a registry of any size, and the rewards that follow from both.
+
+export const SLOTS_PER_EPOCH = 32
+const COMMITTEE_SEATS = 512
+/** Gwei per seat and block; about what 34 million staked ether make. */
+const SEAT_REWARD_GWEI = 22_500
+/** Seats that sign, as on a good day of mainnet. */
+const PARTICIPATION = 0.97
+/** About the size of a block of mainnet. */
+const ATTESTATIONS_PER_BLOCK = 8
+const TRANSACTIONS_PER_BLOCK = 150
+const TRANSACTION_BYTES = 300
+const FAR = '18446744073709551615'
+
+const PUBKEY_PREFIX = `0x${'b0'.repeat(44)}`
+const ROOT = `0x${'5a'.repeat(32)}`
+
+/** Public keys of the synthetic registry: the last four bytes are the index. */
+export function pubkeyOf(index: number): string {
+  return PUBKEY_PREFIX + index.toString(16).padStart(8, '0')
+}
+
+export function indexOf(pubkey: string): number {
+  return Number.parseInt(pubkey.slice(-8), 16)
+}
+
+export interface Block {
+  readonly slot: number
+  readonly bytes: Uint8Array
+  readonly root: string
+  readonly parentRoot: string
+  readonly executionBlockHash: string
+  readonly syncBits: Uint8Array
+}
+
+function toHex(bytes: Uint8Array): string {
+  return `0x${Buffer.from(bytes).toString('hex')}`
+}
+
+/** A repeatable number in [0, 1) for a validator and a variant, without a pattern that would compress (murmur3's finalizer). */
+function noise(index: number, variant: number): number {
+  let mixed = Math.imul(index + 1, 0x9e3779b1) ^ Math.imul(variant + 1, 0x85ebca77)
+  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b)
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35)
+  return ((mixed ^ (mixed >>> 16)) >>> 0) / 2 ** 32
+}
+
+export function makeChain(slots: number, registry: number): readonly Block[] {
+  const chain: Block[] = []
+  let parentRoot: Uint8Array = new Uint8Array(32)
+  for (let slot = 0; slot < slots; slot++) {
+    const block = ssz.fulu.SignedBeaconBlock.defaultValue()
+    const { message } = block
+    const { body } = message
+    message.slot = slot
+    message.proposerIndex = Math.floor(noise(slot, 200) * registry)
+    message.parentRoot = parentRoot
+    body.executionPayload.blockNumber = slot
+    body.executionPayload.blockHash = new Uint8Array(32).fill(0xee)
+    new DataView(body.executionPayload.blockHash.buffer).setUint32(28, slot)
+    body.attestations = Array.from({ length: ATTESTATIONS_PER_BLOCK }, () => ssz.electra.Attestation.defaultValue())
+    body.executionPayload.transactions = Array.from({ length: TRANSACTIONS_PER_BLOCK }, (_, i) =>
+      new Uint8Array(TRANSACTION_BYTES).fill(i),
+    )
+    const { syncCommitteeBits } = body.syncAggregate
+    for (let seat = 0; seat < COMMITTEE_SEATS; seat++) {
+      if (noise(seat, slot + 1_000) < PARTICIPATION) syncCommitteeBits.set(seat, true)
+    }
+    const root = ssz.fulu.BeaconBlock.hashTreeRoot(message)
+    chain.push({
+      slot,
+      bytes: ssz.fulu.SignedBeaconBlock.serialize(block),
+      root: toHex(root),
+      parentRoot: toHex(parentRoot),
+      executionBlockHash: toHex(body.executionPayload.blockHash),
+      syncBits: syncCommitteeBits.uint8Array,
+    })
+    parentRoot = root
+  }
+  return chain
+}
+
+/** A member of the registry per seat, evenly spread; small registries have several seats for each. */
+export function makeCommittee(registry: number): readonly number[] {
+  return Array.from({ length: COMMITTEE_SEATS }, (_, seat) => Math.floor((seat * registry) / COMMITTEE_SEATS))
+}
+
+export function syncRewardRows(committee: readonly number[], { syncBits }: Block) {
+  const rewards = new Map<number, number>()
+  committee.forEach((member, seat) => {
+    const hasSigned = ((syncBits[seat >> 3] as number) & (1 << (seat & 7))) !== 0
+    rewards.set(member, (rewards.get(member) ?? 0) + (hasSigned ? SEAT_REWARD_GWEI : -SEAT_REWARD_GWEI))
+  })
+  return [...rewards].map(([index, reward]) => ({ validator_index: String(index), reward: String(reward) }))
+}
+
+/** Everybody is active, also in the first epoch. */
+export function validatorRow(index: number, variant: number): string {
+  const balance = 32_000_000_000 + Math.floor(noise(index, variant) * 20_000_000)
+  const credentials = `0x010000000000000000000000${index.toString(16).padStart(40, '0')}`
+  return `{"index":"${index}","balance":"${balance}","status":"active_ongoing","validator":{"pubkey":"${pubkeyOf(index)}","withdrawal_credentials":"${credentials}","effective_balance":"32000000000","slashed":false,"activation_eligibility_epoch":"0","activation_epoch":"0","exit_epoch":"${FAR}","withdrawable_epoch":"${FAR}"}}`
+}
+
+/** One in fifty misses its attestation, one in twenty the head: as on a good day of mainnet. */
+export function attestationRow(index: number, variant: number): string {
+  const luck = noise(index, variant + 100)
+  const missed = luck < 0.02
+  const head = missed || luck < 0.07 ? 0 : 2_650 + variant
+  return `{"validator_index":"${index}","head":"${head}","target":"${missed ? -4_900 : 4_880 + variant}","source":"${missed ? -2_640 : 2_630 + variant}","inclusion_delay":"0","inactivity":"0"}`
+}
+
+export function balanceRow(index: number): string {
+  return `{"index":"${index}","balance":"32000000000"}`
+}
+
+export function headerData({ slot, root, parentRoot }: Block) {
+  const roots = { parent_root: parentRoot, state_root: ROOT, body_root: ROOT }
+  const message = { slot: String(slot), proposer_index: '0', ...roots }
+  return { root, canonical: true, header: { message, signature: `0x${'00'.repeat(96)}` } }
+}
+
+export function headEvent({ slot, root }: Block): string {
+  const duties = { previous_duty_dependent_root: ROOT, current_duty_dependent_root: ROOT }
+  const data = { slot: String(slot), block: root, state: ROOT, epoch_transition: false, ...duties }
+  return `event: head\ndata: ${JSON.stringify({ ...data, execution_optimistic: false })}\n\n`
+}
+
+export function finalizedEvent(epoch: number, root: string): string {
+  const data = { block: root, state: ROOT, epoch: String(epoch), execution_optimistic: false }
+  return `event: finalized_checkpoint\ndata: ${JSON.stringify(data)}\n\n`
+}
+
+export const PROPOSER_REWARD = {
+  proposer_index: '0',
+  total: '42540000',
+  attestations: '41000000',
+  sync_aggregate: '1540000',
+  proposer_slashings: '0',
+  attester_slashings: '0',
+}
+
+/** Noon of UTC+8: no day boundary within the measured epochs. */
+const GENESIS_TIME_SEC = 1_704_081_600
+const FORKS = ['ALTAIR', 'BELLATRIX', 'CAPELLA', 'DENEB', 'ELECTRA', 'FULU']
+
+/** Answers that never change, by path. */
+export const CHAIN_DATA: Readonly<Record<string, unknown>> = {
+  '/eth/v1/beacon/genesis': {
+    genesis_time: String(GENESIS_TIME_SEC),
+    genesis_validators_root: ROOT,
+    genesis_fork_version: '0x00000000',
+  },
+  '/eth/v1/config/spec': {
+    SECONDS_PER_SLOT: '12',
+    SLOTS_PER_EPOCH: String(SLOTS_PER_EPOCH),
+    DEPOSIT_CHAIN_ID: '1',
+    EPOCHS_PER_SYNC_COMMITTEE_PERIOD: '256',
+    MIN_SLASHING_PENALTY_QUOTIENT_ELECTRA: '4096',
+    ...Object.fromEntries(FORKS.map((fork) => [`${fork}_FORK_EPOCH`, '0'])),
+  },
+}
+
+const EMPTY_TRIE_ROOT = '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421'
+const EMPTY_LIST_HASH = '0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347'
+
+/** What JSON-RPC says of a block's execution block: an empty one. */
+export function rpcResult(method: string, block: Block | undefined): unknown {
+  if (method === 'eth_chainId') return '0x1'
+  if (block === undefined) return null
+  if (method === 'eth_getBlockReceipts') return []
+  return {
+    number: `0x${block.slot.toString(16)}`,
+    hash: block.executionBlockHash,
+    parentHash: ROOT,
+    timestamp: `0x${(GENESIS_TIME_SEC + block.slot * 12).toString(16)}`,
+    miner: `0x${'00'.repeat(20)}`,
+    extraData: '0x',
+    baseFeePerGas: '0x7',
+    gasLimit: '0x3938700',
+    gasUsed: '0x0',
+    difficulty: '0x0',
+    nonce: '0x0000000000000000',
+    mixHash: ROOT,
+    logsBloom: `0x${'00'.repeat(256)}`,
+    receiptsRoot: EMPTY_TRIE_ROOT,
+    transactionsRoot: EMPTY_TRIE_ROOT,
+    stateRoot: ROOT,
+    sha3Uncles: EMPTY_LIST_HASH,
+    size: '0x220',
+    transactions: [],
+    uncles: [],
+    withdrawals: [],
+    withdrawalsRoot: EMPTY_TRIE_ROOT,
+  }
+}

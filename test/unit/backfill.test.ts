@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest'
+import { backfill } from '../../ingest/backfill/backfill.ts'
+import { epochBlocks, epochValidators } from '../../schemas/events/beacon-epoch.ts'
+import { decodeEvent, type EncodedEvent, type Topic } from '../../schemas/events/codec.ts'
+import { eventLogOfEachTest } from './event-log-of-each-test.ts'
+import { BEACON_CHAIN, chainTo, eventsIn, followBeacon, ofChain, trackValidators, until } from './follow-synthetic.ts'
+import { SyntheticChain } from './synthetic-chain.ts'
+
+const never = new AbortController().signal
+const eventLog = eventLogOfEachTest()
+const otherLog = eventLogOfEachTest()
+
+const eventsOf = (topic: Topic) => eventsIn(eventLog(), topic)
+const track = (indices: readonly number[]) => trackValidators(eventLog(), indices, BEACON_CHAIN)
+
+const backfilled = (chain: SyntheticChain) => ({
+  ...ofChain(BEACON_CHAIN, eventLog()),
+  beacon: chain.beacon,
+  execution: chain.execution,
+})
+
+test('a backfill tells the epochs of its range with their blocks, in order', async () => {
+  await track([1])
+  const progress: number[] = []
+  const options = { ...backfilled(chainTo(40)), onProgress: ({ done }: { done: number }) => void progress.push(done) }
+  await backfill(options, { fromEpoch: 2, toEpoch: 4 }, never)
+  const ids = (await eventsOf('beacon.epochs')).map(({ id }) => id)
+  expect(ids).toEqual(
+    [2, 3, 4].flatMap((epoch) => [
+      `beacon.epoch-validators:mainnet:${epoch}:0`,
+      `beacon.epoch-blocks:mainnet:${epoch}`,
+    ]),
+  )
+  expect(await eventsOf('execution.blocks')).toHaveLength(12)
+  expect(await eventsOf('beacon.blocks')).toHaveLength(12)
+  expect(progress).toEqual([0, 1, 2, 3])
+})
+
+test('a backfill that was interrupted goes on where it was', async () => {
+  await track([1])
+  const stop = new AbortController()
+  const options = { ...backfilled(chainTo(40)), onProgress: ({ done }: { done: number }) => done === 1 && stop.abort() }
+  await backfill(options, { fromEpoch: 2, toEpoch: 4 }, stop.signal)
+  await backfill(backfilled(chainTo(40)), { fromEpoch: 2, toEpoch: 4 }, never)
+  const blocks = (await eventsOf('beacon.epochs')).filter(({ type }) => type === epochBlocks.name)
+  expect(blocks.map(({ id }) => id)).toEqual([2, 3, 4].map((epoch) => `beacon.epoch-blocks:mainnet:${epoch}`))
+})
+
+test('a backfill of the same range comes again for validators that were tracked since, and not for the same ones', async () => {
+  const range = { fromEpoch: 2, toEpoch: 4 }
+  const indicesOfLast = async () => {
+    const events = (await eventsOf('beacon.epochs')).filter(({ type }) => type === epochValidators.name)
+    return [...decodeEvent(epochValidators, events.at(-1) as EncodedEvent).columns.validatorIndex]
+  }
+  await track([1])
+  await backfill(backfilled(chainTo(40)), range, never)
+  const once = (await eventsOf('beacon.epochs')).length
+  await backfill(backfilled(chainTo(40)), range, never)
+  expect(await eventsOf('beacon.epochs')).toHaveLength(once)
+  await track([3])
+  await backfill(backfilled(chainTo(40)), range, never)
+  expect(await indicesOfLast()).toEqual([1, 3])
+})
+
+test('a backfill tells the blocks of its epochs as the head follower does', async () => {
+  const chain = new SyntheticChain()
+  chain.extendRange(1, 9, 'genesis')
+  chain.extendRange(12, 40, 'b9')
+  chain.finalizedEpoch = 8
+  await backfill(backfilled(chain), { fromEpoch: 2, toEpoch: 2 }, never)
+  const backfilledEvents = await eventsOf('beacon.blocks')
+  await followBeacon(otherLog(), chain, until(40), { startEpoch: 2 })
+  const followed = await eventsIn(otherLog(), 'beacon.blocks')
+  expect(backfilledEvents.map(({ id }) => id)).toEqual(followed.slice(0, 4).map(({ id }) => id))
+})
+
+test('a backfill past finality is refused with the last epoch that would do', async () => {
+  await expect(backfill(backfilled(chainTo(40)), { fromEpoch: 2, toEpoch: 8 }, never)).rejects.toThrow(
+    'epoch 8 is not final yet: the last final one is 7 (--to epoch:7).',
+  )
+})

@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openBeaconSource } from '../../infra/beacon/source.ts'
+import { toHex } from '../../infra/devnet/consensus/keys.ts'
+import type { Devnet } from '../../infra/devnet/open.ts'
+import type { BeaconSource, ChainNews } from '../../infra/ports/beacon-source.ts'
+import { finalizedBlocks } from '../../ingest/epochs/epoch-blocks.ts'
+import { syncColumns, trackedMembers } from '../../ingest/epochs/sync-rewards.ts'
+import { GENESIS_TIME_SEC, openShortDevnet } from './devnet-short-history.ts'
+import { silentLog } from './silent-log.ts'
+
+// The source against a whole node: what each codec reads is what the chain holds.
+
+const HEAD_SLOT = 140
+
+let devnet: Devnet
+let source: BeaconSource
+beforeAll(async () => {
+  devnet = await openShortDevnet()
+  await devnet.advanceTo(HEAD_SLOT)
+  source = await openBeaconSource({ urls: [devnet.beaconUrl], log: silentLog })
+})
+afterAll(async () => {
+  await source[Symbol.asyncDispose]()
+  await devnet[Symbol.asyncDispose]()
+})
+
+function record(slot: number) {
+  const found = devnet.history.slot(slot)
+  if (found === undefined) throw new Error(`no slot ${slot}`)
+  return found
+}
+
+test('the chain, its head and its finality are read', async () => {
+  const { clock } = await source.chain()
+  expect(clock).toEqual({ genesisTimeSec: GENESIS_TIME_SEC, secondsPerSlot: 12, slotsPerEpoch: 32 })
+  const { head, finality } = record(HEAD_SLOT)
+  expect(await source.head()).toEqual({ slot: head.slot, root: head.root })
+  expect(await source.finalized()).toEqual(finality.finalized)
+})
+
+test('a block is read with its sync bits, and an empty slot is none', async () => {
+  const { head, block } = record(63)
+  expect(await source.blockAt(64)).toBeUndefined()
+  const found = await source.blockAt(63)
+  expect(found).toMatchObject({ slot: 63, root: head.root, proposerIndex: block?.proposerIndex })
+  expect(found?.syncBits.some((byte) => byte !== 0)).toBe(true)
+})
+
+test('the committee, the queue of deposits and rewards are read', async () => {
+  expect(await source.syncCommittee(2)).toEqual(record(64).syncCommittee)
+  const deposits = record(6).pendingDeposits
+  expect((await source.pendingDeposits(6)).map(({ pubkey, amountGwei }) => [pubkey, amountGwei])).toEqual(
+    deposits.map(({ pubkey, amount }) => [toHex(pubkey), BigInt(amount)]),
+  )
+  const { head, block } = record(63)
+  expect(Object.values(await source.proposerReward(head.root)).reduce((sum, gwei) => sum + gwei, 0n)).toBe(
+    BigInt(Object.values(block?.rewards ?? {}).reduce((sum, gwei) => sum + gwei, 0)),
+  )
+})
+
+test('the sync rewards of an epoch are those that the chain has applied', async () => {
+  const epoch = 2
+  const indices = Uint32Array.of(3, 5, 12, 77)
+  const slots = Array.from({ length: 32 }, (_, i) => epoch * 32 + i)
+  const blocks = (await Promise.all(slots.map((slot) => source.blockAt(slot)))).filter((block) => block !== undefined)
+  const tracked = { pubkeys: new Set<string>(), indexOf: new Map<string, number>(), indices }
+  const input = { beacon: source, chain: await source.chain(), epoch, tracked }
+  const members = trackedMembers(await source.syncCommittee(epoch), new Set(indices))
+  const states = source.validators(epoch * 32 + 31, indices)
+  const rewarded = finalizedBlocks(input, blocks, (index) => indices.includes(index))
+  const columns = await syncColumns({ ...input, blocks, members, states, rewarded })
+  const rows = Array.from(columns.validatorIndex, (index, i) => [columns.slotOffset[i], index, columns.syncGwei[i]])
+  const applied = blocks.flatMap(({ slot }) => {
+    const rewards = record(slot).block?.syncRewards()
+    return Array.from(members.indices, (index) => [slot - epoch * 32, index, BigInt(rewards?.get(index) ?? 0)])
+  })
+  expect(rows).toEqual(applied)
+  expect(rows.length).toBeGreaterThan(32)
+})
+
+test('validators are identified by their keys', async () => {
+  const pubkey = toHex(record(64).registry[5]?.pubkey ?? new Uint8Array(0))
+  expect(await source.identify(64, [pubkey, `0x${'ab'.repeat(48)}`])).toMatchObject([{ index: 5, pubkey }])
+})
+
+test('the node announces its heads and its finality', async () => {
+  const stop = new AbortController()
+  const news: ChainNews[] = []
+  let advancing: Promise<void> | undefined
+  await source.watch((one) => {
+    news.push(one)
+    if (one.kind === 'gap') advancing = devnet.advanceTo(HEAD_SLOT + 30)
+    if (one.kind === 'finalized') stop.abort()
+  }, stop.signal)
+  await advancing
+  const heads = news.filter((one) => one.kind === 'head')
+  expect(heads.length).toBeGreaterThan(5)
+  for (const { slot, root } of heads) expect(record(slot).head.root).toBe(root)
+  expect(news.at(-1)).toEqual({ kind: 'finalized', ...(await source.finalized()) })
+})

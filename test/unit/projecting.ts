@@ -1,0 +1,85 @@
+import type { EventLog } from '../../infra/ports/event-log.ts'
+import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import { Derivation, runDeriveDay, runSettleAccount, type Wanted } from '../../processors/derive.ts'
+import type { Projecting } from '../../processors/loop/consume.ts'
+import { openLogFacts } from '../../processors/loop/log-facts.ts'
+import { type RebuildOptions, rebuild } from '../../processors/loop/rebuild.ts'
+import { PROJECTORS } from '../../processors/projections.ts'
+import { type DeriveDayInput, deriveDay, type SettleAccountInput, settleAccount } from '../../schemas/jobs.ts'
+import { PROJECTIONS } from '../../schemas/tables/projections.ts'
+import { silentLog } from './silent-log.ts'
+
+const never = new AbortController().signal
+
+/** Keeps what is wanted until somebody makes it: what the job queue is to the program. */
+export class WantedLater implements Wanted {
+  readonly #warehouse: Warehouse
+  readonly #days = new Map<string, DeriveDayInput>()
+  readonly #accounts = new Map<string, SettleAccountInput>()
+
+  constructor(warehouse: Warehouse) {
+    this.#warehouse = warehouse
+  }
+
+  async day(input: DeriveDayInput): Promise<void> {
+    this.#days.set(deriveDay.idOf(input), input)
+  }
+
+  async account(input: SettleAccountInput): Promise<void> {
+    this.#accounts.set(settleAccount.idOf(input), input)
+  }
+
+  async make(): Promise<void> {
+    const [days, accounts] = [[...this.#days.values()], [...this.#accounts.values()]]
+    this.#days.clear()
+    this.#accounts.clear()
+    for (const input of days) await runDeriveDay(this.#warehouse, input)
+    for (const input of accounts) await runSettleAccount(this.#warehouse, input)
+  }
+}
+
+/** What processors need; `wanted.make` makes the figures of several events that their batches have asked for. */
+export async function projecting(
+  eventLog: EventLog,
+  warehouse: Warehouse,
+): Promise<Projecting & { readonly wanted: WantedLater }> {
+  const facts = await openLogFacts(eventLog, 0, never)
+  const wanted = new WantedLater(warehouse)
+  const { derive } = new Derivation(warehouse, wanted)
+  return { eventLog, warehouse, log: silentLog, facts: async () => facts, derive, wanted }
+}
+
+/** Rebuilds the warehouse from the log: everything, unless a scope is named. */
+export async function rebuildFrom(
+  eventLog: EventLog,
+  warehouse: Warehouse,
+  scope: RebuildOptions['scope'] = {},
+  signal: AbortSignal = never,
+): Promise<boolean> {
+  return rebuild(
+    {
+      eventLog,
+      warehouse,
+      log: silentLog,
+      facts: await openLogFacts(eventLog, 0, never),
+      projectors: PROJECTORS,
+      scope,
+      now: () => 1_700_000_000_000,
+      onProgress: () => {},
+    },
+    signal,
+  )
+}
+
+/** Everything that the tables say, versions included unless positions differ between what is compared. */
+export async function dumpTables(
+  warehouse: Warehouse,
+  { versions }: { readonly versions: boolean } = { versions: true },
+): Promise<Record<string, unknown[]>> {
+  const tables: Record<string, unknown[]> = {}
+  for (const [table, key] of Object.entries(PROJECTIONS)) {
+    const columns = versions ? '*' : '* EXCEPT (version)'
+    tables[table] = await warehouse.query(`SELECT ${columns} FROM ${table} FINAL ORDER BY ${key.join(', ')}`)
+  }
+  return tables
+}
