@@ -1,6 +1,7 @@
 import { openEventLog, openMigratedWarehouse } from '../infra/open-ports.ts'
 import { openProgress } from '../infra/progress.ts'
 import { finishExchange } from '../processors/loop/exchange.ts'
+import { fillLease } from '../processors/loop/fill.ts'
 import { openLogFacts } from '../processors/loop/log-facts.ts'
 import { rebuild } from '../processors/loop/rebuild.ts'
 import { PROJECTORS } from '../processors/projections.ts'
@@ -16,7 +17,9 @@ export async function runRebuild(
   const family = checkedFamily(options.family)
   const { chain } = options
   await using eventLog = await openEventLog(config, log)
-  await using warehouse = await openMigratedWarehouse(config)
+  await using warehouse = await openMigratedWarehouse(config, log)
+  // Two rebuilds would build in one place; a process that begins to fill must not write where tables are being replaced.
+  await using alone = await eventLog.lease(fillLease(warehouse), signal)
   await finishExchange(warehouse)
   const facts = await openLogFacts(eventLog, nowSec(), signal)
   using progress = openProgress()
@@ -31,7 +34,7 @@ export async function runRebuild(
       now: Date.now,
       onProgress: ({ topic, done, total }) => progress.update(topic, { done, total, note: 'events' }),
     },
-    signal,
+    AbortSignal.any([signal, alone.lost]),
   )
   if (!isDone) throw new AppError('usage', 'The rebuild was interrupted: the tables are as they were.')
 }

@@ -47,7 +47,7 @@ async function openPorts(
   open: AsyncDisposableStack,
 ): Promise<Ports> {
   const eventLog = needs.has('eventLog') ? open.use(await openEventLog(config, log)) : undefined
-  const warehouse = needs.has('warehouse') ? open.use(await openMigratedWarehouse(config)) : undefined
+  const warehouse = needs.has('warehouse') ? open.use(await openMigratedWarehouse(config, log)) : undefined
   const jobQueue = needs.has('jobQueue') ? open.use(await openJobQueue(config, log)) : undefined
   const needed = <Port>(port: Port | undefined, name: string): Port => {
     if (port === undefined) throw new Error(`a role uses ${name} and does not say that it needs it`)

@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import type { Config } from './config/types.ts'
+import { AppError } from '../schemas/errors.ts'
+import type { Config, ServersMode } from './config/types.ts'
 import { openKafkaEventLog } from './event-log/kafka.ts'
 import { openSqliteEventLog } from './event-log/sqlite.ts'
 import { openBullmqJobQueue } from './job-queue/bullmq.ts'
@@ -9,12 +10,13 @@ import type { EventLog } from './ports/event-log.ts'
 import type { JobQueue } from './ports/job-queue.ts'
 import type { Log } from './ports/log.ts'
 import type { Warehouse } from './ports/warehouse.ts'
-import { migrate, readMigrations } from './warehouse/migrate.ts'
+import { type MigrateOptions, migrate, readMigrations } from './warehouse/migrate.ts'
 import { openWarehouse } from './warehouse/open.ts'
 
 // The only file that asks which mode it is.
 
-const REDIS_PREFIX = 'epochline'
+/** Migrations make tables and do not fill them: whoever takes longer hangs. */
+const MIGRATING_MAX_MS = 300_000
 
 type ModeConfig = Pick<Config, 'mode'>
 
@@ -23,18 +25,26 @@ export async function openEventLog({ mode }: ModeConfig, log: Log): Promise<Even
     await mkdir(dirname(mode.eventLogFile), { recursive: true })
     return openSqliteEventLog({ file: mode.eventLogFile })
   }
+  return openKafka(mode, log)
+}
+
+async function openKafka(mode: ServersMode, log: Log | undefined): Promise<EventLog> {
   return openKafkaEventLog({
     brokers: mode.kafkaBrokers,
     clientId: 'epochline',
     topicPrefix: mode.kafkaTopicPrefix,
     partitions: mode.kafkaPartitions,
     replicationFactor: mode.kafkaReplicationFactor,
-    log: ({ level, message }) => log[level]({ port: 'event log' }, message),
+    ...(log === undefined ? {} : { log: ({ level, message }) => log[level]({ port: 'event log' }, message) }),
   })
 }
 
-/** Opens the warehouse with every migration applied. */
-export async function openMigratedWarehouse({ mode }: ModeConfig): Promise<Warehouse> {
+/**
+ * Opens the warehouse with every migration applied. Of several processes that find some to apply, one does: an embedded
+ * warehouse belongs to one process anyway, and for a server's they take a lease of the event log.
+ * Throws AppError `warehouse` when another process does not get done with them.
+ */
+export async function openMigratedWarehouse({ mode }: ModeConfig, log?: Log): Promise<Warehouse> {
   const warehouse =
     mode.kind === 'embedded'
       ? await openWarehouse({ directory: mode.warehouseDirectory })
@@ -43,7 +53,9 @@ export async function openMigratedWarehouse({ mode }: ModeConfig): Promise<Wareh
           { database: mode.clickhouse.database },
         )
   try {
-    await migrate(warehouse, await readMigrations())
+    const options: MigrateOptions =
+      mode.kind === 'embedded' ? {} : { alone: (work) => migrateAlone(mode, warehouse.database, work, log) }
+    await migrate(warehouse, await readMigrations(), options)
     return warehouse
   } catch (error) {
     await warehouse[Symbol.asyncDispose]()
@@ -51,8 +63,39 @@ export async function openMigratedWarehouse({ mode }: ModeConfig): Promise<Wareh
   }
 }
 
+async function migrateAlone<Result>(
+  mode: ServersMode,
+  database: string,
+  work: (lost: AbortSignal) => Promise<Result>,
+  log?: Log,
+): Promise<Result> {
+  await using eventLog = await openKafka(mode, log)
+  const tooLong = AbortSignal.timeout(MIGRATING_MAX_MS)
+  try {
+    await using lease = await eventLog.lease(`migrate:${database}`, tooLong)
+    return await work(lease.lost)
+  } catch (error) {
+    if (!tooLong.aborted || error !== tooLong.reason) throw error
+    throw new AppError(
+      'warehouse',
+      'Another process has been migrating the warehouse for minutes: see what it reports.',
+      {
+        retryable: true,
+      },
+    )
+  }
+}
+
+/**
+ * Jobs are about the tables of one warehouse: two installations that share a Redis must not do each other's, so they are told
+ * apart as their tables are.
+ */
 export async function openJobQueue({ mode }: ModeConfig, log: Log): Promise<JobQueue> {
   return mode.kind === 'embedded'
     ? openSqliteJobQueue({ file: mode.jobsFile, log })
-    : openBullmqJobQueue({ redisUrl: mode.redisUrl, prefix: REDIS_PREFIX, log })
+    : openBullmqJobQueue({ redisUrl: mode.redisUrl, prefix: `epochline:${jobsOf(mode)}`, log })
+}
+
+function jobsOf({ kafkaTopicPrefix, clickhouse }: ServersMode): string {
+  return `${kafkaTopicPrefix}${clickhouse.database}`
 }

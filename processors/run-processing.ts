@@ -28,7 +28,7 @@ export interface Processing {
 export async function runProcessing(ports: Processing, signal: AbortSignal): Promise<void> {
   const { eventLog, warehouse, jobQueue, now } = ports
   const facts = await LogFactsReader.open(eventLog, now(), signal)
-  await prepareFilling({ eventLog, warehouse, facts: await facts.current() }, PROJECTORS, now())
+  await prepareFilling({ eventLog, warehouse, facts: await facts.current(), projectors: PROJECTORS }, now(), signal)
   const wanted = wantedByJobs(jobQueue)
   await wantOpenWork(warehouse, wanted)
   const { derive } = new Derivation(warehouse, wanted)

@@ -19,6 +19,14 @@ export interface MigrateResult {
   readonly skipped: readonly string[]
 }
 
+export interface MigrateOptions {
+  /**
+   * Runs the work while no other process migrates these tables; `lost` aborts when that is no longer sure. Without it, the
+   * warehouse is this process's alone.
+   */
+  readonly alone?: <Result>(work: (lost: AbortSignal) => Promise<Result>) => Promise<Result>
+}
+
 const FILE_NAME = /^(\d{4}_[a-z0-9_]+)\.sql$/
 
 const APPLIED_TABLE = `
@@ -37,26 +45,49 @@ export async function readMigrations(folder = join(import.meta.dirname, 'migrati
 
 /**
  * Brings the tables up to the migrations. There is no dirty flag: one that was interrupted was not recorded and runs again,
- * which is why its statements are of the kind CREATE … IF NOT EXISTS.
+ * which is why its statements may be repeated. One at a time, however: a migration that drops tables of an earlier shape,
+ * begun by two processes, would drop those that the faster one has made and filled.
  * Throws AppError `usage` when the text of an applied migration has changed, before anything runs.
  */
-export async function migrate(warehouse: Warehouse, migrations: readonly Migration[]): Promise<MigrateResult> {
+export async function migrate(
+  warehouse: Warehouse,
+  migrations: readonly Migration[],
+  { alone = (work) => work(NEVER) }: MigrateOptions = {},
+): Promise<MigrateResult> {
   await warehouse.command(APPLIED_TABLE)
+  const isUpToDate = (await pendingOf(warehouse, migrations)).length === 0
+  const applied = isUpToDate ? [] : await alone((lost) => applyPending(warehouse, migrations, lost))
+  return { applied, skipped: migrations.map(({ name }) => name).filter((name) => !applied.includes(name)) }
+}
+
+const NEVER = new AbortController().signal
+
+async function pendingOf(warehouse: Warehouse, migrations: readonly Migration[]): Promise<readonly Migration[]> {
   const rows = await warehouse.query<{ name: string; sha256: string }>(
     'SELECT name, sha256 FROM schema_migrations FINAL ORDER BY name',
   )
   const recorded = new Map(rows.map((row) => [row.name, row.sha256]))
-  const pending = migrations.filter((migration) => !isApplied(migration, recorded))
+  return migrations.filter((migration) => !isApplied(migration, recorded))
+}
+
+async function applyPending(
+  warehouse: Warehouse,
+  migrations: readonly Migration[],
+  lost: AbortSignal,
+): Promise<readonly string[]> {
+  const pending = await pendingOf(warehouse, migrations) // another process may have applied them while this one waited
   for (const migration of pending) {
-    for (const statement of splitStatements(migration.text)) await warehouse.command(statement)
+    for (const statement of splitStatements(migration.text)) {
+      lost.throwIfAborted()
+      await warehouse.command(statement)
+    }
     await warehouse.insert('schema_migrations', {
       name: [migration.name],
       sha256: [sha256(migration.text)],
       applied_at: Uint32Array.of(Math.floor(Date.now() / 1000)),
     })
   }
-  const applied = pending.map(({ name }) => name)
-  return { applied, skipped: migrations.map(({ name }) => name).filter((name) => !applied.includes(name)) }
+  return pending.map(({ name }) => name)
 }
 
 function isApplied(migration: Migration, recorded: ReadonlyMap<string, string>): boolean {

@@ -25,6 +25,11 @@ export async function exchangeTables(warehouse: Warehouse, exchange: Exchange, s
   await note(warehouse, exchange, startedMs, true)
 }
 
+/** Whether an exchange runs or was interrupted. */
+export async function isExchanging(warehouse: Warehouse): Promise<boolean> {
+  return (await warehouse.query('SELECT 1 FROM rebuild_exchanges FINAL LIMIT 1')).length > 0
+}
+
 /** Finishes an exchange that was interrupted. */
 export async function finishExchange(warehouse: Warehouse): Promise<void> {
   const [row] = await warehouse.query<{ started_ms: string; tables: string; chain: string }>(

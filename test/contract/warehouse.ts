@@ -321,5 +321,37 @@ export function warehouseContract(name: string, open: () => Promise<Warehouse>):
       expect(changed).toMatchObject({ code: 'usage' })
       expect(changed.message).toMatch(/^Migration 0001_a was applied to this warehouse with another text/)
     })
+
+    test('keeps what the faster of two processes has filled, when both find a migration that drops tables', async () => {
+      const remake = {
+        name: '0003_c',
+        text: 'DROP TABLE IF EXISTS m_c;\nCREATE TABLE IF NOT EXISTS m_c (a UInt8) ENGINE = MergeTree ORDER BY a;\n',
+      }
+      const turn = Promise.withResolvers<void>()
+      const found = Promise.withResolvers<void>()
+      const slower = migrate(warehouse, [remake], {
+        alone: async (work) => {
+          found.resolve()
+          await turn.promise
+          return work(new AbortController().signal)
+        },
+      })
+      await found.promise
+      expect(await migrate(warehouse, [remake])).toEqual({ applied: ['0003_c'], skipped: [] })
+      await warehouse.insert('m_c', { a: Uint8Array.of(7) })
+      turn.resolve()
+      expect(await slower).toEqual({ applied: [], skipped: ['0003_c'] })
+      expect(await warehouse.query('SELECT a FROM m_c')).toEqual([{ a: 7 }])
+    })
+
+    test('applies no statement more once the right to migrate is lost', async () => {
+      const lost = new AbortController()
+      lost.abort(new AppError('lease_lost', 'another process migrates'))
+      const made = { name: '0004_d', text: 'CREATE TABLE IF NOT EXISTS m_d (a UInt8) ENGINE = MergeTree ORDER BY a;\n' }
+      expect(await failure(migrate(warehouse, [made], { alone: (work) => work(lost.signal) }))).toMatchObject({
+        code: 'lease_lost',
+      })
+      expect(await warehouse.query("SELECT name FROM system.tables WHERE name = 'm_d'")).toEqual([])
+    })
   })
 }
