@@ -5,9 +5,11 @@ import { openDevnet } from '../../infra/devnet/open.ts'
 /** A UTC+8 day boundary comes after 303 slots, the next one 7,200 slots later; the dates are arbitrary but fixed. */
 export const GENESIS_TIME_SEC = Date.UTC(2026, 0, 10, 16) / 1000 + 11 - 303 * 12
 
-export type Command =
+/** `id` comes back with the answer: the chains may be told to go on side by side. */
+export type Command = { readonly id: number } & (
   | { readonly kind: 'advanceTo'; readonly slot: number }
   | { readonly kind: 'advanceSecondTo'; readonly number: number }
+)
 export type Reply =
   | {
       readonly kind: 'ready'
@@ -15,7 +17,7 @@ export type Reply =
       readonly executionUrl: string
       readonly secondExecutionUrl: string
     }
-  | { readonly kind: 'advanced'; readonly headSlot: number }
+  | { readonly kind: 'advanced'; readonly id: number }
 
 const devnet = await openDevnet({
   seed: 'e2e',
@@ -31,7 +33,7 @@ const reply = (message: Reply): void => {
 process.on('message', async (command: Command) => {
   if (command.kind === 'advanceTo') await devnet.advanceTo(command.slot)
   else await devnet.advanceSecondTo(command.number)
-  reply({ kind: 'advanced', headSlot: devnet.headSlot })
+  reply({ kind: 'advanced', id: command.id })
 })
 process.on('disconnect', async () => {
   await devnet[Symbol.asyncDispose]()

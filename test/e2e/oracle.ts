@@ -48,18 +48,20 @@ async function beaconData<Data>(node: OracleNode, path: string): Promise<Data> {
   return answer.data as Data
 }
 
-async function rpc(node: OracleNode, method: string, params: readonly unknown[]): Promise<Json> {
-  const response = await fetch(node.executionUrl, {
+/** Result of a JSON-RPC call; none is an error. */
+export async function rpc<Result = Json>(url: string, method: string, params: readonly unknown[]): Promise<Result> {
+  const response = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
   })
-  const { result } = (await response.json()) as { result?: Json | null }
+  const { result } = (await response.json()) as { result?: Result | null }
   if (result === undefined || result === null) throw new Error(`${method} has no result`)
   return result
 }
 
-async function inParallel<In, Out>(items: readonly In[], work: (item: In) => Promise<Out>): Promise<Out[]> {
+/** Does the work for all items, a few at a time; results in order. */
+export async function inParallel<In, Out>(items: readonly In[], work: (item: In) => Promise<Out>): Promise<Out[]> {
   const results = new Array<Out>(items.length)
   let next = 0
   const worker = async (): Promise<void> => {
@@ -176,9 +178,11 @@ interface TransactionJson {
 /** What each block paid its proposer, from the block's transactions and their receipts. */
 export async function revenues(node: OracleNode, blocks: readonly OracleBlock[]): Promise<OracleRevenue[]> {
   return inParallel(blocks, async ({ slot, proposerIndex, blockNumber, blockHash }) => {
-    const block = await rpc(node, 'eth_getBlockByHash', [blockHash, true])
+    const block = await rpc(node.executionUrl, 'eth_getBlockByHash', [blockHash, true])
     const transactions = block.transactions as readonly TransactionJson[]
-    const receipts = await Promise.all(transactions.map(({ hash }) => rpc(node, 'eth_getTransactionReceipt', [hash])))
+    const receipts = await Promise.all(
+      transactions.map(({ hash }) => rpc(node.executionUrl, 'eth_getTransactionReceipt', [hash])),
+    )
     const baseFee = BigInt(block.baseFeePerGas as string)
     const tips = receipts.reduce(
       (sum, receipt) =>

@@ -1,3 +1,3 @@
 import { pipelineSuite } from './pipeline.ts'
 
-pipelineSuite('embedded', () => ({}))
+pipelineSuite({ mode: 'embedded', modeOf: () => ({}), deaths: 'on the way' })

@@ -20,22 +20,27 @@ export interface DevnetChild extends AsyncDisposable {
 /** The devnet of the e2e suites, in a process of its own. */
 export async function startDevnetChild(): Promise<DevnetChild> {
   const child = fork(join(import.meta.dirname, 'devnet-process.ts'), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
-  const replies = async (): Promise<Reply> => {
-    const [message] = await Promise.race([
-      once(child, 'message'),
-      once(child, 'exit').then(([code]) => {
-        throw new Error(`the devnet's process ended with ${code}`)
-      }),
-    ])
-    return message as Reply
+  const waiting = new Map<number, () => void>()
+  const ready = Promise.withResolvers<Extract<Reply, { kind: 'ready' }>>()
+  const ended = once(child, 'exit').then(([code]) => {
+    throw new Error(`the devnet's process ended with ${code}`)
+  })
+  ended.catch(() => undefined) // whoever waits for an answer hears of it
+  child.on('message', (message) => {
+    const told = message as Reply
+    if (told.kind === 'ready') ready.resolve(told)
+    else waiting.get(told.id)?.()
+  })
+  let commands = 0
+  const command = async (message: DistributiveOmit<Command, 'id'>): Promise<void> => {
+    const id = commands++
+    const { promise, resolve } = Promise.withResolvers<void>()
+    waiting.set(id, resolve)
+    child.send({ ...message, id })
+    await Promise.race([promise, ended])
+    waiting.delete(id)
   }
-  const ready = await replies()
-  if (ready.kind !== 'ready') throw new Error(`unexpected reply ${ready.kind}`)
-  const command = async (message: Command): Promise<void> => {
-    child.send(message)
-    await replies()
-  }
-  const { beaconUrl, executionUrl, secondExecutionUrl } = ready
+  const { beaconUrl, executionUrl, secondExecutionUrl } = await Promise.race([ready.promise, ended])
   return {
     beaconUrl,
     executionUrl,
@@ -50,6 +55,8 @@ export async function startDevnetChild(): Promise<DevnetChild> {
     },
   }
 }
+
+type DistributiveOmit<Union, Name extends PropertyKey> = Union extends unknown ? Omit<Union, Name> : never
 
 export type Environment = Readonly<Record<string, string>>
 
@@ -73,6 +80,8 @@ export interface Running extends AsyncDisposable {
   stop(): Promise<number>
   /** SIGKILL: nothing is cleaned up. */
   kill(): Promise<void>
+  /** SIGSTOP puts it to sleep, SIGCONT wakes it. */
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void
 }
 
 /** Starts the program with its API on a free port; resolves when it has announced itself, if it does. */
@@ -110,6 +119,9 @@ export async function startProgram(
     async kill() {
       await end(child, 'SIGKILL', exited)
     },
+    signal(signal) {
+      child.kill(signal)
+    },
     async [Symbol.asyncDispose]() {
       await end(child, 'SIGKILL', exited)
     },
@@ -132,7 +144,8 @@ function cleanEnvironment(): NodeJS.ProcessEnv {
   return { PATH, HOME, TMPDIR, LOG_LEVEL: 'warn' }
 }
 
-async function freePort(): Promise<number> {
+/** A port at which nobody listened just now. */
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const address = server.address()

@@ -1,0 +1,23 @@
+import { renameSync, writeFileSync } from 'node:fs'
+
+/** A chain as the configuration file has it. */
+export interface WrittenChain {
+  readonly beacon?: { readonly urls: readonly string[] }
+  readonly execution: { readonly urls: readonly string[] }
+  readonly start?: { readonly epoch: number } | { readonly block: number }
+  readonly paused?: boolean
+}
+
+export function ethereumChain({ beaconUrl, executionUrl }: { beaconUrl: string; executionUrl: string }): WrittenChain {
+  return { beacon: { urls: [beaconUrl] }, execution: { urls: [executionUrl] }, start: { epoch: 0 } }
+}
+
+export function executionChain(url: string): WrittenChain {
+  return { execution: { urls: [url] }, start: { block: 0 } }
+}
+
+/** Puts a configuration with these chains in the file's place; JSON is YAML. */
+export function writeChains(file: string, chains: Readonly<Record<string, WrittenChain>>): void {
+  writeFileSync(`${file}.next`, JSON.stringify({ chains }, undefined, 2))
+  renameSync(`${file}.next`, file)
+}
