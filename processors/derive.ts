@@ -1,4 +1,5 @@
 import type { JobQueue } from '../infra/ports/job-queue.ts'
+import type { Log } from '../infra/ports/log.ts'
 import type { Warehouse } from '../infra/ports/warehouse.ts'
 import {
   type ChainClock,
@@ -27,9 +28,12 @@ export interface Wanted {
 }
 
 /** Asks the job queue, which does each thing once however often it is asked for meanwhile. */
-export function wantedByJobs(queue: JobQueue): Wanted {
+export function wantedByJobs(queue: JobQueue, log: Log): Wanted {
   return {
-    day: (input) => queue.request(deriveDay.name, deriveDay.idOf(input), input, { delayMs: DERIVE_DELAY_MS }),
+    day: (input) => {
+      log.debug(input, 'day wanted')
+      return queue.request(deriveDay.name, deriveDay.idOf(input), input, { delayMs: DERIVE_DELAY_MS })
+    },
     account: (input) =>
       queue.request(settleAccount.name, settleAccount.idOf(input), input, { delayMs: DERIVE_DELAY_MS }),
   }
@@ -107,14 +111,14 @@ function setOf<Key, Value>(sets: Map<Key, Set<Value>>, key: Key): Set<Value> {
   return made
 }
 
-/** Settles the finalized blocks of a day, and closes the day once all of it is there. */
-export async function runDeriveDay(warehouse: Warehouse, { chain, day }: DeriveDayInput): Promise<void> {
+/** Settles the finalized blocks of a day, and closes the day once all of it is there: false while it stays open. */
+export async function runDeriveDay(warehouse: Warehouse, { chain, day }: DeriveDayInput): Promise<boolean> {
   const clock = await chainClock(warehouse, chain)
-  if (clock === undefined) return
+  if (clock === undefined) return false
   const [from, to] = [firstSlotOfDay(clock, day), firstSlotOfDay(clock, day + 1) - 1]
   await settleBlocks(warehouse, { by: 'slots', chain, from, to })
   const span = daySpan(clock, day)
-  if (span !== undefined) await closeDay(warehouse, chain, span)
+  return span !== undefined && (await closeDay(warehouse, chain, span))
 }
 
 /** Settles all blocks of an account. */
@@ -150,15 +154,54 @@ export async function wantOpenWork(warehouse: Warehouse, wanted: Wanted): Promis
 /** Jobs that make figures of several events. */
 export const DERIVING_JOBS = [deriveDay.name, settleAccount.name] as const
 
-/** Works off what was asked for until the signal aborts; resolves after the running jobs. */
-export async function workDerivations(
-  { warehouse, jobQueue }: { readonly warehouse: Warehouse; readonly jobQueue: JobQueue },
-  signal: AbortSignal,
-): Promise<void> {
-  const work = (name: string, handle: (input: unknown) => Promise<void>) =>
-    jobQueue.work({ name, concurrency: WORKERS_PER_JOB, signal, handle: ({ input }) => handle(input) })
-  await Promise.all([
-    work(deriveDay.name, (input) => runDeriveDay(warehouse, input as DeriveDayInput)),
-    work(settleAccount.name, (input) => runSettleAccount(warehouse, input as SettleAccountInput)),
-  ])
+export interface Working {
+  readonly warehouse: Warehouse
+  readonly jobQueue: JobQueue
+  readonly log: Log
+}
+
+/** The work of this process on what was asked for, by whichever process. */
+export class DerivationWork {
+  readonly #ports: Working
+  #running = 0
+  #lastEndedMs = Number.NEGATIVE_INFINITY
+
+  constructor(ports: Working) {
+    this.#ports = ports
+  }
+
+  /** Milliseconds since a job of this process has ended; 0 while one runs, infinite before the first. */
+  idleMs(): number {
+    return this.#running > 0 ? 0 : performance.now() - this.#lastEndedMs
+  }
+
+  /** Works until the signal aborts; resolves after the running jobs. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { warehouse, log } = this.#ports
+    const day = async (input: DeriveDayInput): Promise<void> => {
+      const isClosed = await runDeriveDay(warehouse, input)
+      log.debug({ ...input, isClosed }, 'day derived')
+    }
+    await Promise.all([
+      this.#work(deriveDay.name, (input) => day(input as DeriveDayInput), signal),
+      this.#work(settleAccount.name, (input) => runSettleAccount(warehouse, input as SettleAccountInput), signal),
+    ])
+  }
+
+  async #work(name: string, handle: (input: unknown) => Promise<void>, signal: AbortSignal): Promise<void> {
+    await this.#ports.jobQueue.work({
+      name,
+      concurrency: WORKERS_PER_JOB,
+      signal,
+      handle: async ({ input }) => {
+        this.#running++
+        try {
+          await handle(input)
+        } finally {
+          this.#running--
+          this.#lastEndedMs = performance.now()
+        }
+      },
+    })
+  }
 }

@@ -3,13 +3,15 @@ import type { EventLog } from '../infra/ports/event-log.ts'
 import type { JobQueue } from '../infra/ports/job-queue.ts'
 import type { Log } from '../infra/ports/log.ts'
 import type { Warehouse } from '../infra/ports/warehouse.ts'
-import { DERIVING_JOBS, Derivation, wantedByJobs, wantOpenWork, workDerivations } from './derive.ts'
+import { DERIVING_JOBS, Derivation, DerivationWork, wantedByJobs, wantOpenWork } from './derive.ts'
 import { prepareFilling } from './loop/fill.ts'
 import { LogFactsReader } from './loop/log-facts.ts'
 import { PROJECTORS, runProjections } from './projections.ts'
 
 /** What was asked for by the last batches is done before the process ends, unless that takes longer: then the next start does it. */
 const DRAIN_MAX_MS = 5_000
+/** A job asked for begins a fraction of a second later: what this process has not begun by then is another's, or rests. */
+const DRAIN_IDLE_MS = 1_000
 const DRAIN_LOOK_MS = 50
 
 export interface Processing {
@@ -29,27 +31,30 @@ export async function runProcessing(ports: Processing, signal: AbortSignal): Pro
   const { eventLog, warehouse, jobQueue, now } = ports
   const facts = await LogFactsReader.open(eventLog, now(), signal)
   await prepareFilling({ eventLog, warehouse, facts: await facts.current(), projectors: PROJECTORS }, now(), signal)
-  const wanted = wantedByJobs(jobQueue)
+  const wanted = wantedByJobs(jobQueue, ports.log)
   await wantOpenWork(warehouse, wanted)
   const { derive } = new Derivation(warehouse, wanted)
   const idle = new AbortController()
   const ended = new AbortController()
-  const working = workDerivations({ warehouse, jobQueue }, idle.signal)
+  const work = new DerivationWork(ports)
+  const working = work.run(idle.signal)
   working.catch(() => ended.abort()) // awaited below
   try {
     await runProjections({ ...ports, facts: facts.current, derive }, AbortSignal.any([signal, ended.signal]))
-    if (!ended.signal.aborted) await drain(jobQueue)
+    if (!ended.signal.aborted) await drain(jobQueue, work)
   } finally {
     idle.abort()
     await working
   }
 }
 
-async function drain(jobQueue: JobQueue): Promise<void> {
-  const deadline = performance.now() + DRAIN_MAX_MS
-  while (performance.now() < deadline) {
+/** Waits for what was asked for as long as this process does some of it: others may go on, and end what is left. */
+async function drain(jobQueue: JobQueue, work: DerivationWork): Promise<void> {
+  const begin = performance.now()
+  while (performance.now() - begin < DRAIN_MAX_MS) {
     const pending = await Promise.all(DERIVING_JOBS.map((name) => jobQueue.pending(name)))
     if (pending.every((jobs) => jobs === 0)) return
+    if (Math.min(work.idleMs(), performance.now() - begin) > DRAIN_IDLE_MS) return
     await sleep(DRAIN_LOOK_MS)
   }
 }

@@ -7,14 +7,21 @@ import { isKafkaError, toAppError } from './kafka-errors.ts'
 import { toStoredEvent } from './kafka-messages.ts'
 import { MESSAGE_BYTES_MAX } from './kafka-topics.ts'
 
-/** A member that is silent for this long is taken for dead and its partitions go to another. */
-const SESSION_TIMEOUT_MS = 30_000
-const HEARTBEAT_MS = 3_000
+/**
+ * A member that is silent for this long is taken for dead and its partitions go to another: so long they stand still when a
+ * process is killed. A member is heard between two fetches and, by a timer, while a handler runs, also while its group is
+ * being divided; four beats in a row have to be lost, or the process be stopped for that long. One that was wrongly taken for
+ * dead joins again, and what it had not committed comes a second time.
+ */
+const SESSION_TIMEOUT_MS = 10_000
+const HEARTBEAT_MS = 2_500
 /** A handler may take this long while the group is being divided anew; after it, its batch also goes to another member. */
 const REBALANCE_TIMEOUT_MS = 120_000
 /** An idle fetch is held open by the broker for this long; stopping has to wait for it. */
 const FETCH_WAIT_MS = 500
 const FETCH_BYTES_MAX = 2 * MESSAGE_BYTES_MAX
+/** A fetch that may linger is answered when this much is there, of all partitions together: more makes no better batches. */
+const LINGER_BYTES = 256 * 1024
 /** Pause before joining the group again after Kafka has failed; doubles while it goes on failing. */
 const REJOIN_FIRST_MS = 200
 const REJOIN_MAX_MS = 5_000
@@ -41,6 +48,8 @@ export interface KafkaRun {
   readonly topic: string
   readonly groupId: string
   readonly signal: AbortSignal
+  /** How long the broker may keep a small answer back for more to come, ms. */
+  readonly lingerMs?: number
   /** Where a member without committed offsets begins; asked each time that one joins. Not named = at the beginning. */
   startAt?(): Offsets
   /** Told of every failure that is waited out. */
@@ -106,7 +115,7 @@ async function runMember(run: KafkaRun): Promise<void> {
   }
   const onAbort = () => end()
   run.signal.addEventListener('abort', onAbort)
-  const consumer = openConsumer(run.kafka, run.groupId)
+  const consumer = openConsumer(run)
   consumer.on(consumer.events.CRASH, ({ payload }) => end({ error: toAppError(payload.error, 'consume') }))
   consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
     if (payload.batchSize === 0) handle(skippedBatch(consumer, payload)).catch((error) => end({ error }))
@@ -140,13 +149,13 @@ async function runMember(run: KafkaRun): Promise<void> {
   }
 }
 
-function openConsumer(kafka: Kafka, groupId: string): Consumer {
+function openConsumer({ kafka, groupId, lingerMs = 0 }: KafkaRun): Consumer {
   return kafka.consumer({
     groupId,
     sessionTimeout: SESSION_TIMEOUT_MS,
     rebalanceTimeout: REBALANCE_TIMEOUT_MS,
     heartbeatInterval: HEARTBEAT_MS,
-    maxWaitTimeInMs: FETCH_WAIT_MS,
+    ...(lingerMs > 0 ? { maxWaitTimeInMs: lingerMs, minBytes: LINGER_BYTES } : { maxWaitTimeInMs: FETCH_WAIT_MS }),
     maxBytesPerPartition: MESSAGE_BYTES_MAX,
     maxBytes: FETCH_BYTES_MAX,
     allowAutoTopicCreation: false,

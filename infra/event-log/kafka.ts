@@ -136,8 +136,10 @@ class KafkaEventLog implements EventLog {
     }
   }
 
-  async #consume({ topic, group, maxBatch, handle }: ConsumeOptions, signal: AbortSignal): Promise<void> {
+  async #consume(options: ConsumeOptions, signal: AbortSignal): Promise<void> {
+    const { topic, group, maxBatch, lingerMs = 0, handle } = options
     await runKafkaConsumer({
+      lingerMs,
       kafka: this.#wiring.newClient(),
       topic: this.#topic(topic).name,
       groupId: this.#groupId(topic, group),

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { AppError } from '../../schemas/errors.ts'
 import type { EncodedEvent, Topic } from '../../schemas/events/codec.ts'
 import { COMPACTED_TOPICS, type Position } from '../../schemas/events/envelope.ts'
-import { settledOrAborted } from '../../schemas/wait.ts'
+import { pause, settledOrAborted } from '../../schemas/wait.ts'
 import type { ConsumeOptions, EventLog, Lease, Offsets, ReadOptions, StoredEvent } from '../ports/event-log.ts'
 import { inTransaction, openSqliteFile, withSqliteErrors } from '../sqlite-file.ts'
 import { WakeUps } from '../wake-ups.ts'
@@ -182,7 +182,8 @@ class SqliteEventLog implements EventLog {
     }
   }
 
-  async #consumeAlone({ topic, group, maxBatch, handle }: ConsumeOptions, signal: AbortSignal): Promise<void> {
+  async #consumeAlone(options: ConsumeOptions, signal: AbortSignal): Promise<void> {
+    const { topic, group, maxBatch, lingerMs = 0, handle } = options
     while (!signal.aborted) {
       const from = this.#startOffset(topic, group)
       const batch = this.#page(topic, from, Number.MAX_SAFE_INTEGER, maxBatch)
@@ -194,8 +195,9 @@ class SqliteEventLog implements EventLog {
       await handle(batch)
       // A group that was set back meanwhile is no longer at `from`: then nothing is acknowledged and it starts over.
       this.#write(() => this.#sql.advance.run(Number(last.position.offset) + 1, topic, group, from))
+      if (lingerMs > 0 && last.position.offset >= BigInt(this.#lastOffset(topic))) await pause(lingerMs, signal)
       // Handlers that never leave the microtask queue must not keep timers and sockets of the process waiting.
-      await nextTurn()
+      else await nextTurn()
     }
   }
 

@@ -15,6 +15,11 @@ export interface ConsumeOptions {
   /** Consumers with one group share the topic's events and its progress. */
   readonly group: string
   readonly maxBatch: number
+  /**
+   * Milliseconds that events may wait for others to come in one batch with them, once the log holds nothing more; 0 without it.
+   * What is there already never waits.
+   */
+  readonly lingerMs?: number
   /** Ends the consumption; `consume` then resolves after the running batch. */
   readonly signal: AbortSignal
   /** Resolves = the batch is done and will not come again; rejects = `consume` rejects and the batch comes again later. */

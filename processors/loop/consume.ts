@@ -13,7 +13,7 @@ import { joinRows, type Projected, type TableRows, type Touched } from './rows.t
 
 /** One insert per table and batch: large enough for ClickHouse, small enough for memory. */
 export const BATCH_EVENTS_MAX = 64
-/** After a batch that was not full: events that come meanwhile share one insert, which costs the same for one row as for many. */
+/** At the log's end: events that come meanwhile share one insert, which costs the same for one row as for many. */
 const LINGER_MS = 500
 const RETRY_FIRST_MS = 250
 const RETRY_MAX_MS = 15_000
@@ -57,11 +57,12 @@ export async function consume(ports: Projecting, projector: Projector, signal: A
         topic: projector.topic,
         group: projector.group,
         maxBatch: BATCH_EVENTS_MAX,
+        lingerMs: LINGER_MS,
         signal,
         handle: async (batch) => {
           await project(ports, projector, batch)
+          ports.log.debug({ group: projector.group, events: batch.length }, 'batch processed')
           retryMs = RETRY_FIRST_MS
-          if (batch.length < BATCH_EVENTS_MAX) await pause(LINGER_MS, signal)
         },
       })
     } catch (error) {
