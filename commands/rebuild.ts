@@ -1,7 +1,6 @@
 import { openEventLog, openMigratedWarehouse } from '../infra/open-ports.ts'
 import { openProgress } from '../infra/progress.ts'
-import { finishExchange } from '../processors/loop/exchange.ts'
-import { fillLease } from '../processors/loop/fill.ts'
+import { fillLease } from '../processors/loop/filled-from.ts'
 import { openLogFacts } from '../processors/loop/log-facts.ts'
 import { rebuild } from '../processors/loop/rebuild.ts'
 import { PROJECTORS } from '../processors/projections.ts'
@@ -20,7 +19,6 @@ export async function runRebuild(
   await using warehouse = await openMigratedWarehouse(config, log)
   // Two rebuilds would build in one place; a process that begins to fill must not write where tables are being replaced.
   await using alone = await eventLog.lease(fillLease(warehouse), signal)
-  await finishExchange(warehouse)
   const facts = await openLogFacts(eventLog, nowSec(), signal)
   using progress = openProgress()
   const isDone = await rebuild(

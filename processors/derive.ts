@@ -11,7 +11,7 @@ import {
   lastSlotOfEpoch,
 } from '../schemas/eth/time.ts'
 import { type DeriveDayInput, deriveDay, type SettleAccountInput, settleAccount } from '../schemas/jobs.ts'
-import { dropChain } from './loop/drop-chain.ts'
+import { dropPartitions } from './loop/partitions.ts'
 import type { Touched } from './loop/rows.ts'
 import { completeEpochs } from './rewards/complete-epochs.ts'
 import { chainClock, chainClocks, closeDay, daySpan } from './rewards/days.ts'
@@ -39,28 +39,36 @@ export function wantedByJobs(queue: JobQueue, log: Log): Wanted {
   }
 }
 
+/** Public keys of one question: each has 98 characters, and a question has to fit into memory many times over. */
+const PUBKEYS_PER_QUESTION_MAX = 10_000
+
 /** Finds out what a batch's rows complete, and wants it done. */
 export class Derivation {
   readonly #warehouse: Warehouse
   readonly #wanted: Wanted
-  /** Clocks never change. */
-  readonly #clocks = new Map<string, ChainClock>()
+  /** They stay the same for as long as a chain is there. */
+  #clocks = new Map<string, ChainClock>()
 
   constructor(warehouse: Warehouse, wanted: Wanted) {
     this.#warehouse = warehouse
     this.#wanted = wanted
   }
 
+  /** A chain was removed: one of its name may have another clock. */
+  forgetClocks(): void {
+    this.#clocks = new Map()
+  }
+
   readonly derive = async (touched: readonly Touched[]): Promise<void> => {
     const epochs = new Map<string, Set<number>>()
     const days = new Map<string, Set<number>>()
+    const pubkeys = new Map<string, Set<string>>()
     const accounts = new Set<string>()
     for (const touch of touched) {
       if (touch.kind === 'epoch') setOf(epochs, touch.chain).add(touch.epoch)
       else if (touch.kind === 'execution block') setOf(days, touch.chain).add(dayOfInstant(touch.unixSec))
       else if (touch.kind === 'account') accounts.add(touch.account)
-      else if (touch.kind === 'validators') for (const account of await this.#accountsOf(touch)) accounts.add(account)
-      else await dropChain(this.#warehouse, touch)
+      else for (const pubkey of touch.pubkeys) setOf(pubkeys, touch.chain).add(pubkey)
     }
     for (const [chain, some] of epochs)
       for (const day of await this.#daysOf(chain, [...some])) setOf(days, chain).add(day)
@@ -69,14 +77,21 @@ export class Derivation {
       if ((await this.#clock(chain)) === undefined) continue
       for (const day of some) await this.#wanted.day({ chain, day })
     }
+    for (const [chain, some] of pubkeys)
+      for (const account of await this.#accountsOf(chain, [...some])) accounts.add(account)
     for (const account of accounts) await this.#wanted.account({ account })
   }
 
   /** Days that complete epochs may close: those that the epoch lies in, and the one that its first balances end. */
   async #daysOf(chain: string, epochs: readonly number[]): Promise<ReadonlySet<number>> {
     const complete = await completeEpochs(this.#warehouse, chain, epochs)
-    const clock = complete.length === 0 ? undefined : await this.#clock(chain)
-    if (clock === undefined) return new Set()
+    if (complete.length === 0) return new Set()
+    const clock = await this.#clock(chain)
+    if (clock === undefined) {
+      // The chain was removed while they were written.
+      await dropPartitions(this.#warehouse, ['epochs'], chain)
+      return new Set()
+    }
     return new Set(
       complete.flatMap((epoch) => {
         const first = firstSlotOfEpoch(clock, epoch)
@@ -85,20 +100,26 @@ export class Derivation {
     )
   }
 
-  async #accountsOf({ chain, pubkeys }: Extract<Touched, { kind: 'validators' }>): Promise<readonly string[]> {
-    const rows = await this.#warehouse.query<{ account: string }>(
-      `SELECT DISTINCT account FROM account_validators
-       WHERE chain = {chain:String} AND pubkey IN {pubkeys:Array(String)}`,
-      { chain, pubkeys },
-    )
-    return rows.map(({ account }) => account)
+  async #accountsOf(chain: string, pubkeys: readonly string[]): Promise<readonly string[]> {
+    const accounts = new Set<string>()
+    for (let from = 0; from < pubkeys.length; from += PUBKEYS_PER_QUESTION_MAX) {
+      const rows = await this.#warehouse.query<{ account: string }>(
+        `SELECT DISTINCT account FROM account_validators
+         WHERE chain = {chain:String} AND pubkey IN {pubkeys:Array(String)}`,
+        { chain, pubkeys: pubkeys.slice(from, from + PUBKEYS_PER_QUESTION_MAX) },
+      )
+      for (const { account } of rows) accounts.add(account)
+    }
+    return [...accounts]
   }
 
   async #clock(chain: string): Promise<ChainClock | undefined> {
-    const known = this.#clocks.get(chain)
+    const clocks = this.#clocks
+    const known = clocks.get(chain)
     if (known !== undefined) return known
     const clock = await chainClock(this.#warehouse, chain)
-    if (clock !== undefined) this.#clocks.set(chain, clock)
+    // Into the map that the question began with: it may have been forgotten meanwhile.
+    if (clock !== undefined) clocks.set(chain, clock)
     return clock
   }
 }
@@ -114,41 +135,74 @@ function setOf<Key, Value>(sets: Map<Key, Set<Value>>, key: Key): Set<Value> {
 /** Settles the finalized blocks of a day, and closes the day once all of it is there: false while it stays open. */
 export async function runDeriveDay(warehouse: Warehouse, { chain, day }: DeriveDayInput): Promise<boolean> {
   const clock = await chainClock(warehouse, chain)
-  if (clock === undefined) return false
-  const [from, to] = [firstSlotOfDay(clock, day), firstSlotOfDay(clock, day + 1) - 1]
-  await settleBlocks(warehouse, { by: 'slots', chain, from, to })
-  const span = daySpan(clock, day)
-  return span !== undefined && (await closeDay(warehouse, chain, span))
+  if (clock !== undefined) {
+    const [from, to] = [firstSlotOfDay(clock, day), firstSlotOfDay(clock, day + 1) - 1]
+    await settleBlocks(warehouse, { by: 'slots', chain, from, to })
+    const span = daySpan(clock, day)
+    const isClosed = span !== undefined && (await closeDay(warehouse, chain, span))
+    if ((await chainClock(warehouse, chain)) !== undefined) return isClosed
+  }
+  // The chain was removed: what was derived from its rows while they were dropped goes too.
+  await dropPartitions(warehouse, DERIVED_TABLES, chain)
+  return false
 }
 
 /** Settles all blocks of an account. */
 export async function runSettleAccount(warehouse: Warehouse, { account }: SettleAccountInput): Promise<void> {
   await settleBlocks(warehouse, { by: 'account', account })
+  const removed = await warehouse.query<{ chain: string }>(
+    'SELECT DISTINCT chain FROM settlements WHERE chain NOT IN (SELECT chain FROM chains)',
+  )
+  for (const { chain } of removed) await dropPartitions(warehouse, ['settlements'], chain)
 }
+
+/** Rows of them are made of rows of other tables, of chains that have a clock. */
+const DERIVED_TABLES = ['epochs', 'daily_rewards', 'closed_days', 'settlements'] as const
 
 /**
  * Asks for everything that may be left to do: a queue may have lost what it was asked for. Days that are open although epochs of
  * them are complete, and every account's settlements.
  */
 export async function wantOpenWork(warehouse: Warehouse, wanted: Wanted): Promise<void> {
-  const clocks = await chainClocks(warehouse)
-  for (const [chain, clock] of clocks) {
-    const slots = await warehouse.query<{ first_slot: string; last_slot: string }>(
-      'SELECT first_slot, last_slot FROM epochs FINAL WHERE chain = {chain:String}',
-      { chain },
-    )
+  for (const [chain, clock] of await chainClocks(warehouse)) {
     const closed = await warehouse.query<{ day: string }>(
       'SELECT day FROM closed_days FINAL WHERE chain = {chain:String}',
       { chain },
     )
     const isClosed = new Set(closed.map(({ day }) => day))
-    const days = new Set(
-      slots.flatMap((row) => [row.first_slot, row.last_slot].map((slot) => dayOfSlot(clock, Number(slot)))),
-    )
-    for (const day of days) if (!isClosed.has(formatDay(day))) await wanted.day({ chain, day })
+    for (const day of await daysOfEpochs(warehouse, chain, clock)) {
+      if (!isClosed.has(formatDay(day))) await wanted.day({ chain, day })
+    }
   }
-  const accounts = await warehouse.query<{ account: string }>('SELECT DISTINCT account FROM account_validators')
-  for (const { account } of accounts) await wanted.account({ account })
+  for (const account of await everyAccount(warehouse)) await wanted.account({ account })
+}
+
+/** Makes every figure of several events again, of one chain if it is given. */
+export async function deriveEverything(warehouse: Warehouse, chain?: string): Promise<void> {
+  for (const [name, clock] of await chainClocks(warehouse)) {
+    if (chain !== undefined && name !== chain) continue
+    for (const day of await daysOfEpochs(warehouse, name, clock)) await runDeriveDay(warehouse, { chain: name, day })
+  }
+  await settleEverybody(warehouse)
+}
+
+/** Settles all blocks of all accounts. */
+export async function settleEverybody(warehouse: Warehouse): Promise<void> {
+  for (const account of await everyAccount(warehouse)) await runSettleAccount(warehouse, { account })
+}
+
+/** Days that a chain's complete epochs lie in. */
+async function daysOfEpochs(warehouse: Warehouse, chain: string, clock: ChainClock): Promise<ReadonlySet<number>> {
+  const slots = await warehouse.query<{ first_slot: string; last_slot: string }>(
+    'SELECT first_slot, last_slot FROM epochs FINAL WHERE chain = {chain:String}',
+    { chain },
+  )
+  return new Set(slots.flatMap((row) => [row.first_slot, row.last_slot].map((slot) => dayOfSlot(clock, Number(slot)))))
+}
+
+async function everyAccount(warehouse: Warehouse): Promise<readonly string[]> {
+  const rows = await warehouse.query<{ account: string }>('SELECT DISTINCT account FROM account_validators')
+  return rows.map(({ account }) => account)
 }
 
 /** Jobs that make figures of several events. */
@@ -183,8 +237,8 @@ export class DerivationWork {
       log.debug({ ...input, isClosed }, 'day derived')
     }
     await Promise.all([
-      this.#work(deriveDay.name, (input) => day(input as DeriveDayInput), signal),
-      this.#work(settleAccount.name, (input) => runSettleAccount(warehouse, input as SettleAccountInput), signal),
+      this.#work(deriveDay.name, (input) => day(deriveDay.parse(input)), signal),
+      this.#work(settleAccount.name, (input) => runSettleAccount(warehouse, settleAccount.parse(input)), signal),
     ])
   }
 

@@ -55,8 +55,9 @@ export async function runProjections(ports: Projecting, signal: AbortSignal): Pr
   for (const loop of ended) if (loop.status === 'rejected') throw loop.reason
 }
 
+/** Facts about the log make no rows; that this group reads them makes a process see a removal at once. */
 function projectLogFact({ event }: StoredEvent): Projected {
-  if (event.type === logMade.name) return { rows: [] }
-  const { chain } = decodeEvent(chainRemoved, event)
-  return { rows: [], touched: { kind: 'chain removed', chain, removalId: event.id } }
+  if (event.type === logMade.name) decodeEvent(logMade, event)
+  else decodeEvent(chainRemoved, event)
+  return { rows: [] }
 }

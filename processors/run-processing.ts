@@ -4,8 +4,9 @@ import type { JobQueue } from '../infra/ports/job-queue.ts'
 import type { Log } from '../infra/ports/log.ts'
 import type { Warehouse } from '../infra/ports/warehouse.ts'
 import { DERIVING_JOBS, Derivation, DerivationWork, wantedByJobs, wantOpenWork } from './derive.ts'
-import { prepareFilling } from './loop/fill.ts'
-import { LogFactsReader } from './loop/log-facts.ts'
+import { dropRemoved } from './loop/drop-chains.ts'
+import { LogFactsReader, openLogFacts } from './loop/log-facts.ts'
+import { prepareFilling } from './loop/prepare-filling.ts'
 import { PROJECTORS, runProjections } from './projections.ts'
 
 /** What was asked for by the last batches is done before the process ends, unless that takes longer: then the next start does it. */
@@ -29,18 +30,28 @@ export interface Processing {
  */
 export async function runProcessing(ports: Processing, signal: AbortSignal): Promise<void> {
   const { eventLog, warehouse, jobQueue, now } = ports
-  const facts = await LogFactsReader.open(eventLog, now(), signal)
-  await prepareFilling({ eventLog, warehouse, facts: await facts.current(), projectors: PROJECTORS }, now(), signal)
   const wanted = wantedByJobs(jobQueue, ports.log)
+  const derivation = new Derivation(warehouse, wanted)
+  const facts = await openLogFacts(eventLog, now(), signal)
+  await prepareFilling({ ...ports, facts, projectors: PROJECTORS }, now(), signal)
+  const reader = await LogFactsReader.open({
+    eventLog,
+    now: now(),
+    signal,
+    onRemovals: async (removals) => {
+      await dropRemoved(ports, removals, signal)
+      derivation.forgetClocks()
+    },
+  })
   await wantOpenWork(warehouse, wanted)
-  const { derive } = new Derivation(warehouse, wanted)
+  const { derive } = derivation
   const idle = new AbortController()
   const ended = new AbortController()
   const work = new DerivationWork(ports)
   const working = work.run(idle.signal)
   working.catch(() => ended.abort()) // awaited below
   try {
-    await runProjections({ ...ports, facts: facts.current, derive }, AbortSignal.any([signal, ended.signal]))
+    await runProjections({ ...ports, facts: reader, derive }, AbortSignal.any([signal, ended.signal]))
     if (!ended.signal.aborted) await drain(jobQueue, work)
   } finally {
     idle.abort()

@@ -8,8 +8,9 @@ import { deadLetter } from '../../schemas/events/dead-letter.ts'
 import { CHAINLESS_TOPICS } from '../../schemas/events/envelope.ts'
 import type { Projection } from '../../schemas/tables/projections.ts'
 import { pause } from '../../schemas/wait.ts'
-import { type LogFacts, stillCounts } from './log-facts.ts'
-import { joinRows, type Projected, type TableRows, type Touched } from './rows.ts'
+import { type LateRows, takeBack } from './drop-chains.ts'
+import { type FactsSource, type LogFacts, stillCounts } from './log-facts.ts'
+import { joinRows, type Projected, type Touched, versionOf } from './rows.ts'
 
 /** One insert per table and batch: large enough for ClickHouse, small enough for memory. */
 export const BATCH_EVENTS_MAX = 64
@@ -35,8 +36,8 @@ export interface Projecting {
   readonly eventLog: EventLog
   readonly warehouse: Warehouse
   readonly log: Log
-  /** The log's facts as they are now. */
-  readonly facts: () => Promise<LogFacts>
+  /** The log's facts. Of a chain that they tell to be removed, the rows are dropped already. */
+  readonly facts: FactsSource
   /** Hears what the rows of a batch touch, before the batch is acknowledged: figures that are made of several events. */
   readonly derive: (touched: readonly Touched[]) => Promise<void>
   /** Ids of dead letters that a replay need not write again. */
@@ -66,6 +67,7 @@ export async function consume(ports: Projecting, projector: Projector, signal: A
         },
       })
     } catch (error) {
+      if (signal.aborted && error === signal.reason) return // it waited for a lease
       if (!(error instanceof AppError && error.retryable)) throw error
       const { code, message: reason } = error
       ports.log.warn({ group: projector.group, code, reason, retryMs }, 'batch will be tried again')
@@ -75,32 +77,69 @@ export async function consume(ports: Projecting, projector: Projector, signal: A
   }
 }
 
-/** Processes one batch: all rows are in the warehouse, and what they touch is asked for, when it resolves. */
+/**
+ * Processes one batch: all rows are in the warehouse, and what they touch is asked for, when it resolves.
+ *
+ * The facts are asked for once, behind the inserts. Were they newer than what the batch began with, a chain was removed and
+ * dropped while its rows were on their way: those are taken back, and those of a chain that was added again are written anew.
+ * So it does not matter how old the facts are that a batch begins with, and it costs one question that log adapters answer
+ * quickly, shared by the groups that ask at the same time.
+ */
 export async function project(ports: Projecting, projector: Projector, batch: readonly StoredEvent[]): Promise<void> {
-  const facts = await ports.facts()
-  const rows: TableRows[] = []
-  const touched: Touched[] = []
+  const isAside = new Set<StoredEvent>()
+  let facts = ports.facts.known
+  for (;;) {
+    const made = await makeRows(ports, projector, { batch, facts, isAside })
+    const rows = made.flatMap(({ projected }) => projected.rows)
+    for (const { table, columns } of joinRows(rows, projector.lastTable)) await ports.warehouse.insert(table, columns)
+    const now = await ports.facts.current()
+    if (now === facts) {
+      await ports.derive(made.flatMap(({ projected: { touched } }) => (touched === undefined ? [] : [touched])))
+      return
+    }
+    await takeBack(ports.warehouse, lateRows(projector.topic, made, now))
+    facts = now
+  }
+}
+
+interface Made {
+  readonly stored: StoredEvent
+  readonly projected: Projected
+}
+
+interface Making {
+  readonly batch: readonly StoredEvent[]
+  readonly facts: LogFacts
+  /** Events that were set aside by an earlier pass over the batch. */
+  readonly isAside: Set<StoredEvent>
+}
+
+async function makeRows(
+  ports: Projecting,
+  projector: Projector,
+  { batch, facts, isAside }: Making,
+): Promise<readonly Made[]> {
+  const made: Made[] = []
   for (const stored of batch) {
-    if (!stillCounts(projector.topic, stored, facts)) continue
+    if (isAside.has(stored) || !stillCounts(projector.topic, stored, facts)) continue
     try {
-      const projected = projector.project(stored, facts.unnamedChain)
-      rows.push(...projected.rows)
-      if (projected.touched !== undefined) touched.push(projected.touched)
+      made.push({ stored, projected: projector.project(stored, facts.unnamedChain) })
     } catch (error) {
       if (!(error instanceof AppError && error.code === 'undecodable')) throw error
       ports.log.error({ group: projector.group, event: stored.event.id, reason: error.message }, 'event set aside')
       await setAside(ports, projector, { stored, reason: error.message, unnamedChain: facts.unnamedChain })
+      isAside.add(stored)
     }
   }
-  for (const { table, columns } of joinRows(rows, projector.lastTable)) await ports.warehouse.insert(table, columns)
-  await ports.derive([...touched, ...removedSince(facts, await ports.facts())])
+  return made
 }
 
-/** Chains that were removed while the batch was on its way: its rows of them came behind the removal. */
-function removedSince(before: LogFacts, after: LogFacts): readonly Touched[] {
-  if (after === before) return []
-  return [...after.removed].flatMap(([chain, { removalId }]) =>
-    before.removed.get(chain)?.removalId === removalId ? [] : [{ kind: 'chain removed', chain, removalId } as const],
+/** Rows of events that no longer count. */
+function lateRows(topic: Topic, made: readonly Made[], facts: LogFacts): readonly LateRows[] {
+  return made.flatMap(({ stored, projected: { rows } }) =>
+    stillCounts(topic, stored, facts)
+      ? []
+      : [{ chain: chainOfEvent(stored.event, facts.unnamedChain), version: versionOf(stored.position), rows }],
   )
 }
 

@@ -73,32 +73,85 @@ export function stillCounts(topic: Topic, { event, position }: StoredEvent, fact
   return before === undefined || position.offset >= BigInt(before)
 }
 
-/** Follows the facts of a log: `current` reads what was added since, and gives the same object as long as nothing was. */
-export class LogFactsReader {
-  readonly #eventLog: EventLog
-  #facts: LogFacts
+/** Where the facts of a log are asked for. */
+export interface FactsSource {
+  /** As they were when they were last read: good enough to begin a batch with. */
+  readonly known: LogFacts
+  /** As they are now: another object than `known` was when something was added. */
+  current(): Promise<LogFacts>
+}
+
+export interface FollowedFacts {
+  readonly eventLog: EventLog
+  /** Unix seconds. */
+  readonly now: number
+  readonly signal: AbortSignal
+  /** Called with facts that hold removals, at the start and at each new one, before anybody else sees them. */
+  readonly onRemovals?: (facts: LogFacts) => Promise<void>
+}
+
+/** Follows the facts of a log. */
+export class LogFactsReader implements FactsSource {
+  readonly #options: FollowedFacts
+  #known: LogFacts
+  /** End of the topic at which they were read. */
   #end: string
+  #reading: Promise<unknown> = Promise.resolve()
+  #next: Promise<LogFacts> | undefined
 
-  private constructor(eventLog: EventLog, facts: LogFacts, end: string) {
-    this.#eventLog = eventLog
-    this.#facts = facts
+  private constructor(options: FollowedFacts, facts: LogFacts, end: string) {
+    this.#options = options
+    this.#known = facts
     this.#end = end
   }
 
-  static async open(eventLog: EventLog, now: number, signal: AbortSignal): Promise<LogFactsReader> {
+  static async open(options: FollowedFacts): Promise<LogFactsReader> {
+    const { eventLog, now, signal, onRemovals } = options
+    await openLogFacts(eventLog, now, signal)
+    // The end first: what comes after it is read again, not missed.
+    const end = await endOf(eventLog)
     const facts = await openLogFacts(eventLog, now, signal)
-    // Read before the end is asked for: what comes in between is read again, not missed.
-    return new LogFactsReader(eventLog, facts, '')
+    if (facts.removed.size > 0) await onRemovals?.(facts)
+    return new LogFactsReader(options, facts, end)
   }
 
-  readonly current = async (): Promise<LogFacts> => {
-    const end = String([...(await this.#eventLog.ends('log'))])
-    if (end === this.#end) return this.#facts
-    const facts = await readLogFacts(this.#eventLog, NEVER)
-    if (facts !== undefined && facts.removed.size + this.#facts.removed.size > 0) this.#facts = facts
+  get known(): LogFacts {
+    return this.#known
+  }
+
+  /** Callers that come while a reading runs share the next one, which begins after their call. */
+  current(): Promise<LogFacts> {
+    if (this.#next !== undefined) return this.#next
+    const next = this.#reading.then(() => {
+      this.#next = undefined
+      return this.#read()
+    })
+    this.#reading = next.catch(() => {})
+    this.#next = next
+    return next
+  }
+
+  async #read(): Promise<LogFacts> {
+    const { eventLog, signal, onRemovals } = this.#options
+    const end = await endOf(eventLog)
+    if (end === this.#end) return this.#known
+    const facts = await readLogFacts(eventLog, signal)
+    if (facts === undefined) throw new Error('the log has lost its identity')
+    if (!sameRemovals(facts, this.#known)) {
+      await onRemovals?.(facts)
+      this.#known = facts
+    }
     this.#end = end
-    return this.#facts
+    return this.#known
   }
 }
 
-const NEVER = new AbortController().signal
+async function endOf(eventLog: EventLog): Promise<string> {
+  return [...(await eventLog.ends('log'))].map(([partition, end]) => `${partition}:${end}`).join()
+}
+
+/** Whether the same chains were removed, at the same places: it is all that facts of one log can differ in. */
+export function sameRemovals(a: LogFacts, b: LogFacts): boolean {
+  if (a.removed.size !== b.removed.size) return false
+  return [...a.removed].every(([chain, { removalId }]) => b.removed.get(chain)?.removalId === removalId)
+}

@@ -15,7 +15,6 @@ export type Touched =
   | { readonly kind: 'execution block'; readonly chain: string; readonly unixSec: number }
   | { readonly kind: 'account'; readonly account: string }
   | { readonly kind: 'validators'; readonly chain: string; readonly pubkeys: readonly string[] }
-  | { readonly kind: 'chain removed'; readonly chain: string; readonly removalId: string }
 
 /** What one event becomes. */
 export interface Projected {

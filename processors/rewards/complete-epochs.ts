@@ -1,6 +1,8 @@
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 
 // An epoch is complete when its blocks event is there and so is every part that the event names, with the rows that it names.
+// Of several blocks events the newest tells how many; of several events of one part the one with the most rows counts, since
+// the rows of all of them are there.
 const COMPLETE_SQL = `
 INSERT INTO epochs (chain, epoch, first_slot, last_slot, blocks, version)
 SELECT
@@ -12,7 +14,7 @@ FROM (
     countIf(kind = 'blocks' AND is_present) AS told, countIf(NOT is_present OR present < expected) AS missing
   FROM (
     SELECT
-      epoch, kind, range, countIf(is_expected = 0) > 0 AS is_present, maxIf(rows, is_expected = 1) AS expected,
+      epoch, kind, range, countIf(is_expected = 0) > 0 AS is_present, argMaxIf(rows, version, is_expected = 1) AS expected,
       maxIf(rows, is_expected = 0) AS present, maxIf(version, is_expected = 0) AS present_version
     FROM epoch_parts FINAL
     WHERE chain = {chain:String} AND has({epochs:Array(UInt32)}, epoch)

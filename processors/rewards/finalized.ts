@@ -147,7 +147,8 @@ function epochBlockRows(data: EpochBlocksData, version: bigint): readonly TableR
   }
   const expected = header.parts.map((part): Part => ({ chain, epoch, ...part, version, isExpected: true }))
   const own: Part = { chain, epoch, kind: 'blocks', range: 0, rows: blocks.length, version }
-  return [finalizedBlockRows(header, version), ledgerRows(data, version), clockRow, partRows([...expected, own])]
+  // The clock first: what is derived of a chain without one belongs to a removed chain.
+  return [clockRow, finalizedBlockRows(header, version), ledgerRows(data, version), partRows([...expected, own])]
 }
 
 function finalizedBlockRows({ chain, clock, epoch, blocks }: EpochBlocksHeader, version: bigint): TableRows {
@@ -172,6 +173,7 @@ function finalizedBlockRows({ chain, clock, epoch, blocks }: EpochBlocksHeader, 
     },
   }
 }
+
 interface LedgerEntry {
   readonly slot: number
   readonly validatorIndex: number

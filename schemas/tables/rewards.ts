@@ -2,7 +2,7 @@
 export const REWARD_TABLES = {
   chains: ['chain'],
   finalized_blocks: ['chain', 'slot'],
-  epoch_parts: ['chain', 'epoch', 'kind', 'range', 'is_expected'],
+  epoch_parts: ['chain', 'epoch', 'kind', 'range', 'is_expected', 'rows'],
   epochs: ['chain', 'epoch'],
   validator_epochs: ['chain', 'epoch', 'validator_index'],
   ledger_entries: ['chain', 'slot', 'validator_index', 'kind', 'reference'],

@@ -46,7 +46,7 @@ export async function projecting(
   const facts = await openLogFacts(eventLog, 0, never)
   const wanted = new WantedLater(warehouse)
   const { derive } = new Derivation(warehouse, wanted)
-  return { eventLog, warehouse, log: silentLog, facts: async () => facts, derive, wanted }
+  return { eventLog, warehouse, log: silentLog, facts: { known: facts, current: async () => facts }, derive, wanted }
 }
 
 /** Rebuilds the warehouse from the log: everything, unless a scope is named. */

@@ -134,6 +134,7 @@ ORDER BY (chain, slot);
 
 -- The events that a finalized epoch consists of, `kind` validators or day_balances (by range) or blocks: those that the blocks
 -- event names (is_expected), and those whose rows are in the warehouse. An epoch is complete when none is missing or too short.
+-- `rows` is part of the key: a part that was made again for fewer validators does not hide the rows that are there.
 CREATE TABLE IF NOT EXISTS epoch_parts
 (
     chain LowCardinality(String),
@@ -146,7 +147,7 @@ CREATE TABLE IF NOT EXISTS epoch_parts
 )
 ENGINE = ReplacingMergeTree(version)
 PARTITION BY chain
-ORDER BY (chain, epoch, kind, range, is_expected);
+ORDER BY (chain, epoch, kind, range, is_expected, rows);
 
 -- Finalized epochs of which everything is in the warehouse: derived from `epoch_parts`, once all parts are there.
 CREATE TABLE IF NOT EXISTS epochs
@@ -374,9 +375,9 @@ ORDER BY removal_id;
 CREATE TABLE IF NOT EXISTS rebuild_exchanges
 (
     started DateTime64(3, 'UTC'),
-    -- Names, with a space between.
-    tables String,
     chain String,
+    -- Tables, and up to where the log is in them: processors/loop/exchange.ts.
+    content String,
     version UInt64,
     is_deleted UInt8
 )

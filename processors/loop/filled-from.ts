@@ -1,8 +1,5 @@
-import type { EventLog } from '../../infra/ports/event-log.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { AppError } from '../../schemas/errors.ts'
-import type { Projector } from './consume.ts'
-import { finishExchange, isExchanging } from './exchange.ts'
 import type { LogFacts } from './log-facts.ts'
 
 /** The name of the right to fill an empty warehouse, and to put other tables in the place of the live ones. */
@@ -10,14 +7,14 @@ export function fillLease(warehouse: Warehouse): string {
   return `fill:${warehouse.database}`
 }
 
-interface Filled {
+export interface Filled {
   readonly logId: string
   /** Unix seconds. */
   readonly since: number
 }
 
 /** The log that a warehouse was filled from, last if it was rebuilt from another; undefined for an empty one. */
-async function filledFrom(warehouse: Warehouse): Promise<Filled | undefined> {
+export async function filledFrom(warehouse: Warehouse): Promise<Filled | undefined> {
   const [row] = await warehouse.query<{ log_id: string; since_sec: number }>(
     'SELECT log_id, toUnixTimestamp(since) AS since_sec FROM filled_from ORDER BY since DESC LIMIT 1',
   )
@@ -33,35 +30,6 @@ export async function refuseOtherLog(warehouse: Warehouse, facts: LogFacts): Pro
     'The warehouse was filled from another event log than this one: name the warehouse that belongs to this log ' +
       '(EPOCHLINE_DATA, or CLICKHOUSE_DATABASE), or run `epochline rebuild` to fill this one from this log.',
   )
-}
-
-interface Filling {
-  readonly eventLog: EventLog
-  readonly warehouse: Warehouse
-  readonly facts: LogFacts
-  readonly projectors: readonly Projector[]
-}
-
-/**
- * Makes a warehouse ready to be filled from a log: an empty one is filled from the log's beginning, whatever earlier tables the
- * groups had filled; an exchange that was interrupted is finished first. Of several processes that find something to do one
- * does it, before any of them fills tables: rows that were written meanwhile would be lost. Throws AppError `config` for the
- * warehouse of another log; rejects with the signal's reason when it aborts. `now` is Unix seconds.
- */
-export async function prepareFilling(filling: Filling, now: number, signal: AbortSignal): Promise<void> {
-  const { eventLog, warehouse, facts } = filling
-  await refuseOtherLog(warehouse, facts)
-  if (await isReady(warehouse)) return
-  await using _alone = await eventLog.lease(fillLease(warehouse), signal)
-  await finishExchange(warehouse)
-  await refuseOtherLog(warehouse, facts)
-  if (await isReady(warehouse)) return
-  for (const { topic, group } of filling.projectors) await eventLog.rewind(topic, group)
-  await markFilled(warehouse, facts, now)
-}
-
-async function isReady(warehouse: Warehouse): Promise<boolean> {
-  return (await filledFrom(warehouse)) !== undefined && !(await isExchanging(warehouse))
 }
 
 /**

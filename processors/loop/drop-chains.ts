@@ -1,0 +1,91 @@
+import type { EventLog } from '../../infra/ports/event-log.ts'
+import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import { FAMILIES, type Projection } from '../../schemas/tables/projections.ts'
+import type { LogFacts } from './log-facts.ts'
+import { dropPartitions } from './partitions.ts'
+import type { TableRows } from './rows.ts'
+
+/**
+ * Tables that a removed chain's rows are dropped from: those filled from its own topics, and what is derived from them. What
+ * operators said of its validators stays, as do dead letters: those events still count, and a rebuild would bring them back.
+ */
+export const TABLES_OF_CHAINS = [
+  ...tablesOf('rewards'),
+  ...tablesOf('execution'),
+  ...tablesOf('settlements'),
+  ...tablesOf('validators'),
+  ...tablesOf('head'),
+]
+
+function tablesOf(family: keyof typeof FAMILIES): readonly Projection[] {
+  return Object.keys(FAMILIES[family]) as Projection[]
+}
+
+/** The name of the right to drop removed chains, which nobody may do while tables are exchanged. */
+export function dropLease(warehouse: Warehouse): string {
+  return `drop:${warehouse.database}`
+}
+
+interface Dropping {
+  readonly eventLog: EventLog
+  readonly warehouse: Warehouse
+}
+
+/**
+ * Drops the rows of the chains that were removed, once for each removal: rows of a chain that was added again stay. Whoever has
+ * these facts waits here before it inserts another row, so that nothing of such a chain is inserted before the drop. Rejects
+ * with the signal's reason when it aborts.
+ */
+export async function dropRemoved(
+  { eventLog, warehouse }: Dropping,
+  facts: LogFacts,
+  signal: AbortSignal,
+): Promise<void> {
+  if ((await notDropped(warehouse, facts)).length === 0) return
+  // Of two processes that see a removal the slower one would drop what the faster one has inserted since.
+  await using _alone = await eventLog.lease(dropLease(warehouse), signal)
+  for (const [chain, { removalId }] of await notDropped(warehouse, facts)) {
+    await dropPartitions(warehouse, TABLES_OF_CHAINS, chain)
+    await warehouse.insert('dropped_chains', { removal_id: [removalId] })
+  }
+}
+
+async function notDropped(warehouse: Warehouse, { removed }: LogFacts) {
+  if (removed.size === 0) return []
+  const ids = [...removed.values()].map(({ removalId }) => removalId)
+  const rows = await warehouse.query<{ removal_id: string }>(
+    'SELECT removal_id FROM dropped_chains WHERE has({ids:Array(String)}, removal_id)',
+    { ids },
+  )
+  const dropped = new Set(rows.map((row) => row.removal_id))
+  return [...removed].filter(([, { removalId }]) => !dropped.has(removalId))
+}
+
+/** Rows of one event, and the chain that was removed before they came. */
+export interface LateRows {
+  readonly chain: string
+  readonly version: bigint
+  readonly rows: readonly TableRows[]
+}
+
+/**
+ * Deletes rows that were inserted after their chain had been dropped. A chain that was added again meanwhile may have rows of
+ * the same version from another partition of the topic, in the seconds that a batch takes; they come again with a rebuild.
+ */
+export async function takeBack(warehouse: Warehouse, late: readonly LateRows[]): Promise<void> {
+  const versions = new Map<Projection, Map<string, bigint[]>>()
+  for (const { chain, version, rows } of late) {
+    for (const { table } of rows) {
+      const ofTable = versions.get(table) ?? new Map<string, bigint[]>()
+      versions.set(table, ofTable.set(chain, [...(ofTable.get(chain) ?? []), version]))
+    }
+  }
+  for (const [table, ofTable] of versions) {
+    for (const [chain, some] of ofTable) {
+      await warehouse.command(
+        `DELETE FROM ${table} WHERE chain = {chain:String} AND has({versions:Array(UInt64)}, version)`,
+        { chain, versions: some },
+      )
+    }
+  }
+}

@@ -1,0 +1,146 @@
+import pRetry from 'p-retry'
+import type { EventLog, Offsets, StoredEvent } from '../../infra/ports/event-log.ts'
+import type { Log } from '../../infra/ports/log.ts'
+import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import { AppError } from '../../schemas/errors.ts'
+import { chainOfEvent } from '../../schemas/events/chain-of-event.ts'
+import type { Topic } from '../../schemas/events/codec.ts'
+import { CHAINLESS_TOPICS } from '../../schemas/events/envelope.ts'
+import { type DeriveDayInput, deriveDay, type SettleAccountInput } from '../../schemas/jobs.ts'
+import type { Projection } from '../../schemas/tables/projections.ts'
+import { Derivation, runDeriveDay, runSettleAccount, type Wanted } from '../derive.ts'
+import { BATCH_EVENTS_MAX, type Projecting, type Projector, project } from './consume.ts'
+import type { LogFacts } from './log-facts.ts'
+
+const NEVER = new AbortController().signal
+/** Events of one batch are in memory three times: as bytes, as columns, and as rows. One event always fits. */
+const BATCH_BYTES_MAX = 16 << 20
+/** About two minutes in all: what takes longer ends the rebuild, and the live tables stay as they are. */
+const RETRIES = {
+  retries: 10,
+  minTimeout: 250,
+  maxTimeout: 15_000,
+  shouldRetry: ({ error }: { readonly error: Error }) => error instanceof AppError && error.retryable,
+} as const
+
+export interface ReadProgress {
+  readonly topic: Topic
+  readonly done: number
+  readonly total: number
+}
+
+export interface LogReaderOptions {
+  readonly eventLog: EventLog
+  readonly log: Log
+  /** They do not change for this reader: whoever uses it finds out whether they have. */
+  readonly facts: LogFacts
+  readonly projectors: readonly Projector[]
+  /** Only topics that fill one of these are read. */
+  readonly tables: readonly Projection[]
+  /** Only events of this chain, and those of no chain. */
+  readonly chain?: string | undefined
+  /** Where reading begins; at the beginning where it says nothing. */
+  readonly from?: ReadonlyMap<Topic, Offsets>
+  readonly onProgress?: (progress: ReadProgress) => void
+}
+
+/** Fills tables from the log without a group of its own: each reading goes on where the one before has ended. */
+export class LogReader {
+  readonly #options: LogReaderOptions
+  readonly #readUntil: Map<Topic, Offsets>
+  /** Dead letters that need not be written again. */
+  readonly #setAside = new Set<string>()
+  readonly #wanted = new WantedAtOnce()
+
+  constructor(options: LogReaderOptions) {
+    this.#options = options
+    this.#readUntil = new Map(options.from)
+  }
+
+  /** By topic, up to where it was read; later topics of an aborted reading are missing. */
+  get readUntil(): ReadonlyMap<Topic, Offsets> {
+    return this.#readUntil
+  }
+
+  /** Projects what was appended since the last reading, then makes what is derived from it. Stops early when the signal aborts. */
+  async into(warehouse: Warehouse, signal: AbortSignal): Promise<void> {
+    const { eventLog, log, facts, projectors, tables } = this.#options
+    const { derive } = new Derivation(warehouse, this.#wanted)
+    const ports: Projecting = {
+      eventLog,
+      log,
+      warehouse,
+      facts: { known: facts, current: async () => facts },
+      derive,
+      setAsideBefore: this.#setAside,
+    }
+    // What was set aside has to be known before it would be again.
+    await this.#read(
+      ports,
+      'dead-letters',
+      projectors.find(({ topic }) => topic === 'dead-letters'),
+      signal,
+    )
+    for (const projector of projectors) {
+      if (projector.topic === 'dead-letters' || !projector.tables.some((table) => tables.includes(table))) continue
+      await this.#read(ports, projector.topic, projector, signal)
+    }
+    if (!signal.aborted) await this.#wanted.make(warehouse)
+  }
+
+  async #read(ports: Projecting, topic: Topic, filling: Projector | undefined, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return
+    const { eventLog, tables, onProgress } = this.#options
+    const projector = filling?.tables.some((table) => tables.includes(table)) === true ? filling : undefined
+    const from = this.#readUntil.get(topic) ?? new Map()
+    const ends = await eventLog.ends(topic)
+    const total = [...ends].reduce((sum, [partition, end]) => sum + Number(end - (from.get(partition) ?? 0n)), 0)
+    let done = 0
+    let bytes = 0
+    let batch: StoredEvent[] = []
+    const flush = async () => {
+      if (projector !== undefined && batch.length > 0) await pRetry(() => project(ports, projector, batch), RETRIES)
+      done += batch.length
+      onProgress?.({ topic, done: Math.min(done, total), total })
+      batch = []
+      bytes = 0
+    }
+    for await (const stored of eventLog.read({ topic, signal: NEVER, from })) {
+      if (signal.aborted) return
+      if (topic === 'dead-letters') this.#setAside.add(stored.event.id)
+      if (!this.#isMeant(topic, stored)) continue
+      const size = stored.event.data.length
+      if (batch.length === BATCH_EVENTS_MAX || bytes + size > BATCH_BYTES_MAX) await flush()
+      batch.push(stored)
+      bytes += size
+    }
+    await flush()
+    this.#readUntil.set(topic, ends)
+  }
+
+  #isMeant(topic: Topic, { event }: StoredEvent): boolean {
+    const { chain, facts } = this.#options
+    return chain === undefined || CHAINLESS_TOPICS.has(topic) || chainOfEvent(event, facts.unnamedChain) === chain
+  }
+}
+
+/** Keeps what is wanted, to be made once after many batches. */
+class WantedAtOnce implements Wanted {
+  readonly #days = new Map<string, DeriveDayInput>()
+  readonly #accounts = new Set<string>()
+
+  async day(input: DeriveDayInput): Promise<void> {
+    this.#days.set(deriveDay.idOf(input), input)
+  }
+
+  async account({ account }: SettleAccountInput): Promise<void> {
+    this.#accounts.add(account)
+  }
+
+  async make(warehouse: Warehouse): Promise<void> {
+    for (const input of this.#days.values()) await runDeriveDay(warehouse, input)
+    for (const account of this.#accounts) await runSettleAccount(warehouse, { account })
+    this.#days.clear()
+    this.#accounts.clear()
+  }
+}
