@@ -45,6 +45,7 @@ export interface TestConsumer {
   readonly group: string
   readonly topic?: Topic
   readonly maxBatch?: number
+  readonly lingerMs?: number
   readonly onBatch?: (batch: readonly StoredEvent[]) => void
 }
 
@@ -52,8 +53,9 @@ export function consumeOptions({
   group,
   topic = TOPIC,
   maxBatch = 100,
+  lingerMs = 0,
 }: TestConsumer): Omit<ConsumeOptions, 'signal' | 'handle'> {
-  return { topic, group, maxBatch }
+  return { topic, group, maxBatch, lingerMs }
 }
 
 /** Consumes in the background; `received(n)` resolves when n events have come. */

@@ -148,6 +148,25 @@ export function eventLogContract(name: string, newPlace: () => Promise<TestPlace
         expect(Math.max(...sizes)).toBeLessThanOrEqual(10)
       })
 
+      test('lets events wait for company at the end of the log, and not those of a backlog', async () => {
+        const log = await openLog()
+        const lingerMs = 1_000
+        const backlog = Array.from({ length: 100 }, (_, i) => event(`${i}`, `k${i % 10}`))
+        await log.append(TOPIC, backlog)
+        const sizes: number[] = []
+        const begin = performance.now()
+        const onBatch = (batch: readonly unknown[]) => sizes.push(batch.length)
+        const consumer = startConsumer(log, { group: 'g', maxBatch: 5, lingerMs, onBatch })
+        await consumer.received(backlog.length)
+        expect(performance.now() - begin).toBeLessThan((backlog.length / 5 - 5) * lingerMs)
+        await lagGone(log, 'g')
+        sizes.length = 0
+        for (let i = 0; i < 5; i++) await log.append(TOPIC, [event(`late ${i}`, 'k')])
+        await consumer.received(backlog.length + 5)
+        await consumer.stop()
+        expect(sizes.length).toBeLessThan(5)
+      })
+
       test('delivers what is appended while it is waiting', async () => {
         const log = await openLog()
         const consumer = startConsumer(log, { group: 'g' })
