@@ -1,19 +1,9 @@
-// The command line: the configuration is read once, here; commands/ opens the ports and wires the rooms.
+// The command line: the configuration is read once, here; commands/ opens the ports and wires the rooms. A command is loaded when
+// it is called: all of them together take seconds to load, and most need little.
 
 import { Command, CommanderError, Option } from 'commander'
 import { pino } from 'pino'
-import { createToken, revokeToken, setFeeRate, trackValidators } from './commands/admin.ts'
-import { apiRole } from './commands/api-role.ts'
-import { runBackfill } from './commands/backfill.ts'
-import { removeChain } from './commands/chain.ts'
-import { checkConfig, showConfig } from './commands/config.ts'
-import { runDevnetCommand } from './commands/devnet.ts'
-import { ingestRole } from './commands/ingest-role.ts'
-import { processRole } from './commands/process-role.ts'
-import { runRebuild } from './commands/rebuild.ts'
-import { runRoles } from './commands/run-roles.ts'
 import type { Setting } from './commands/setting.ts'
-import { runVerify } from './commands/verify.ts'
 import { readConfig } from './infra/config/config.ts'
 import { prepareDataDirectory } from './infra/data-directory.ts'
 import packageJson from './package.json' with { type: 'json' }
@@ -39,30 +29,32 @@ const program = new Command('epochline')
 program
   .command('all', { isDefault: false })
   .description('everything in this process; without BEACON_URL on the built-in devnet')
-  .action(() => run((setting) => runRoles(setting, [ingestRole, processRole, apiRole])))
+  .action(() => run((setting) => runRolesOf(setting, ['ingest', 'process', 'api'])))
 program
   .command('ingest')
   .description('chain -> event log')
-  .action(() => run((setting) => runRoles(setting, [ingestRole])))
+  .action(() => run((setting) => runRolesOf(setting, ['ingest'])))
 program
   .command('process')
   .description('event log -> warehouse')
-  .action(() => run((setting) => runRoles(setting, [processRole])))
+  .action(() => run((setting) => runRolesOf(setting, ['process'])))
 program
   .command('api')
   .description('serve REST and GraphQL from the warehouse')
-  .action(() => run((setting) => runRoles(setting, [apiRole])))
+  .action(() => run((setting) => runRolesOf(setting, ['api'])))
 program
   .command('devnet')
   .description('run the built-in Ethereum devnet alone: Beacon API and JSON-RPC on loopback')
-  .action(() => run(runDevnetCommand))
+  .action(() => run(async (setting) => (await import('./commands/devnet.ts')).runDevnetCommand(setting)))
 program
   .command('backfill')
   .description('ingest finalized epochs of the past for all tracked validators; resumes where it was interrupted')
   .requiredOption('--from <start>', 'first slot:N, epoch:N or YYYY-MM-DD (UTC+8)')
   .requiredOption('--to <end>', 'last slot:N, epoch:N or YYYY-MM-DD (UTC+8), inclusive')
   .addOption(chainOption())
-  .action((range: { from: string; to: string; chain?: string }) => run((setting) => runBackfill(setting, range)))
+  .action((range: { from: string; to: string; chain?: string }) =>
+    run(async (setting) => (await import('./commands/backfill.ts')).runBackfill(setting, range)),
+  )
 program
   .command('rebuild')
   .description('build the tables anew from the event log, beside the live ones, and put them in their place')
@@ -71,24 +63,28 @@ program
     '--family <name>',
     'only the tables of this family: rewards, execution, settlements, validators, head, accounts',
   )
-  .action((options: { chain?: string; family?: string }) => run((setting) => runRebuild(setting, options)))
+  .action((options: { chain?: string; family?: string }) =>
+    run(async (setting) => (await import('./commands/rebuild.ts')).runRebuild(setting, options)),
+  )
 program
   .command('verify')
   .description(
     'prove every tracked validator and day: rewards + flows = balance change; exits with 1 on any difference',
   )
   .option('--quiet', 'print differences and totals only', false)
-  .action((options: { quiet: boolean }) => run((setting) => runVerify(setting, options)))
+  .action((options: { quiet: boolean }) =>
+    run(async (setting) => (await import('./commands/verify.ts')).runVerify(setting, options)),
+  )
 
 const config = program.command('config').description('the configuration: epochline.yaml and the environment')
 config
   .command('check')
   .description('read everything and look every reference up; prints each mistake by its place, and exits with 2 then')
-  .action(() => report(() => print(checkConfig(process.env))))
+  .action(() => report(async () => print((await import('./commands/config.ts')).checkConfig(process.env))))
 config
   .command('show')
   .description('print every setting that is in force and where it comes from; secrets are blanked')
-  .action(() => report(() => print(showConfig(process.env))))
+  .action(() => report(async () => print((await import('./commands/config.ts')).showConfig(process.env))))
 
 program
   .command('chain')
@@ -96,7 +92,7 @@ program
   .command('remove')
   .description('take back everything that was ingested of a chain that is paused or no longer configured')
   .argument('<name>', 'name of the chain, e.g. scroll_mainnet')
-  .action((name: string) => run((setting) => removeChain(setting, name)))
+  .action((name: string) => run(async (setting) => (await import('./commands/chain.ts')).removeChain(setting, name)))
 
 const admin = program.command('admin').description('accounts: tokens, validators, fee rates')
 const account = () => new Option('--account <name>', 'account name: a-z, 0-9, - and _').makeOptionMandatory()
@@ -105,11 +101,13 @@ token
   .command('create')
   .description('create an access token and print it, once')
   .addOption(account())
-  .action((options: { account: string }) => run((setting) => createToken(setting, options.account)))
+  .action((options: { account: string }) =>
+    run(async (setting) => (await import('./commands/admin.ts')).createToken(setting, options.account)),
+  )
 token
   .command('revoke')
   .description('revoke the access token that is read from standard input')
-  .action(() => run(revokeToken))
+  .action(() => run(async (setting) => (await import('./commands/admin.ts')).revokeToken(setting)))
 admin
   .command('validators')
   .description('validators of an account')
@@ -119,7 +117,7 @@ admin
   .addOption(chainOption())
   .argument('[pubkeys...]', '0x-prefixed BLS public keys')
   .action((pubkeys: string[], options: { account: string; chain?: string }) =>
-    run((setting) => trackValidators(setting, options, pubkeys)),
+    run(async (setting) => (await import('./commands/admin.ts')).trackValidators(setting, options, pubkeys)),
   )
 admin
   .command('fee-rate')
@@ -129,7 +127,20 @@ admin
   .addOption(account())
   .requiredOption('--rate <fraction>', 'decimal fraction from 0 to 1, e.g. 0.1')
   .option('--from <day>', 'first day that it applies to, YYYY-MM-DD (UTC+8); default: today')
-  .action((options: { account: string; rate: string; from?: string }) => run((setting) => setFeeRate(setting, options)))
+  .action((options: { account: string; rate: string; from?: string }) =>
+    run(async (setting) => (await import('./commands/admin.ts')).setFeeRate(setting, options)),
+  )
+
+const ROLES = {
+  ingest: async () => (await import('./commands/ingest-role.ts')).ingestRole,
+  process: async () => (await import('./commands/process-role.ts')).processRole,
+  api: async () => (await import('./commands/api-role.ts')).apiRole,
+}
+
+async function runRolesOf(setting: Setting, names: readonly (keyof typeof ROLES)[]): Promise<void> {
+  const { runRoles } = await import('./commands/run-roles.ts')
+  await runRoles(setting, await Promise.all(names.map((name) => ROLES[name]())))
+}
 
 function print(text: string): void {
   process.stdout.write(text)

@@ -2,9 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { AppError } from '../schemas/errors.ts'
 import type { Config, ServersMode } from './config/types.ts'
-import { openKafkaEventLog } from './event-log/kafka.ts'
 import { openSqliteEventLog } from './event-log/sqlite.ts'
-import { openBullmqJobQueue } from './job-queue/bullmq.ts'
 import { openSqliteJobQueue } from './job-queue/sqlite.ts'
 import type { EventLog } from './ports/event-log.ts'
 import type { JobQueue } from './ports/job-queue.ts'
@@ -13,7 +11,7 @@ import type { Warehouse } from './ports/warehouse.ts'
 import { type MigrateOptions, migrate, readMigrations } from './warehouse/migrate.ts'
 import { openWarehouse } from './warehouse/open.ts'
 
-// The only file that asks which mode it is.
+// The only file that asks which mode it is. Clients of servers are loaded where there are servers.
 
 /** Migrations make tables and do not fill them: whoever takes longer hangs. */
 const MIGRATING_MAX_MS = 300_000
@@ -29,6 +27,7 @@ export async function openEventLog({ mode }: ModeConfig, log: Log): Promise<Even
 }
 
 async function openKafka(mode: ServersMode, log: Log | undefined): Promise<EventLog> {
+  const { openKafkaEventLog } = await import('./event-log/kafka.ts')
   return openKafkaEventLog({
     brokers: mode.kafkaBrokers,
     clientId: 'epochline',
@@ -91,9 +90,9 @@ async function migrateAlone<Result>(
  * apart as their tables are.
  */
 export async function openJobQueue({ mode }: ModeConfig, log: Log): Promise<JobQueue> {
-  return mode.kind === 'embedded'
-    ? openSqliteJobQueue({ file: mode.jobsFile, log })
-    : openBullmqJobQueue({ redisUrl: mode.redisUrl, prefix: `epochline:${jobsOf(mode)}`, log })
+  if (mode.kind === 'embedded') return openSqliteJobQueue({ file: mode.jobsFile, log })
+  const { openBullmqJobQueue } = await import('./job-queue/bullmq.ts')
+  return openBullmqJobQueue({ redisUrl: mode.redisUrl, prefix: `epochline:${jobsOf(mode)}`, log })
 }
 
 function jobsOf({ kafkaTopicPrefix, clickhouse }: ServersMode): string {
