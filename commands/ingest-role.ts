@@ -86,6 +86,7 @@ async function ingestChain(chain: ChainConfig, ingesting: Ingesting, signal: Abo
   running.nodes.set(name, () => nodes.status())
   try {
     while (!signal.aborted) {
+      running.log.debug({ chain: name }, 'waits for the chain')
       const lease = await eventLog.lease(ingestLease(name), signal).catch((error: unknown) => {
         if (signal.aborted) return undefined
         throw error

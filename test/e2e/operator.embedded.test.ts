@@ -1,13 +1,14 @@
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { runCommand } from './processes.ts'
+import { eventually, runCommand, startProgram } from './processes.ts'
 
 const USAGE = 2
+const START_TIMEOUT_MS = 60_000
 
 let directory: string
 let taken: Server
@@ -31,25 +32,31 @@ const fresh = () => ({
   PORT: '0',
   DEVNET_BEACON_PORT: '0',
   DEVNET_EXECUTION_PORT: '0',
+  DEVNET_SECOND_PORT: '0',
   LOG_LEVEL: 'silent',
 })
 
 /** Ends by itself with the exit code for wrong use, and with one line that matches. */
 async function refuses(args: readonly string[], env: Record<string, string>, sentence: RegExp, input = '') {
   const { code, stderr } = await runCommand(args, { ...fresh(), ...env }, input)
-  const lines = stderr.split('\n').filter((line) => line !== '' && !/^(devnet|blocks|epochs|process) /.test(line))
+  const lines = stderr
+    .split('\n')
+    .filter((line) => line !== '' && !/^(devnet|process|(\S+ )?(blocks|epochs)) /.test(line))
   expect({ lines, code }).toEqual({ lines: [expect.stringMatching(sentence)], code: USAGE })
 }
 
 describe('the program ends with one sentence, and leaves nothing running,', () => {
-  it.each(['PORT', 'DEVNET_BEACON_PORT', 'DEVNET_EXECUTION_PORT'])('when the port of %s is taken', async (name) => {
-    await refuses(['all'], { [name]: takenPort() }, new RegExp(name))
-  })
+  it.each(['PORT', 'DEVNET_BEACON_PORT', 'DEVNET_EXECUTION_PORT', 'DEVNET_SECOND_PORT'])(
+    'when the port of %s is taken',
+    async (name) => {
+      await refuses(['all'], { [name]: takenPort() }, new RegExp(name))
+    },
+  )
 
   it('when its data folder cannot be one', async () => {
     const file = join(directory, 'file')
     writeFileSync(file, '')
-    await refuses(['all'], { EPOCHLINE_DATA: join(file, 'data') }, /EPOCHLINE_DATA .*e\.g\. EPOCHLINE_DATA=/)
+    await refuses(['all'], { EPOCHLINE_DATA: join(file, 'data') }, /EPOCHLINE_DATA, .*e\.g\. EPOCHLINE_DATA=/)
   })
 
   it('when HOST is no address of this machine', async () => {
@@ -57,14 +64,73 @@ describe('the program ends with one sentence, and leaves nothing running,', () =
     await refuses(['api'], { ...node, HOST: '192.0.2.1' }, /HOST .*e\.g\. HOST=127\.0\.0\.1/)
   })
 
-  it('when no beacon node answers, without its address', async () => {
-    const env = { BEACON_URL: 'http://user:secret@127.0.0.1:9/key', EXECUTION_URL: 'http://127.0.0.1:9/key' }
-    await refuses(['all'], env, /^(?!.*(secret|key)).*BEACON_URL .*ECONNREFUSED/)
+  it('when another devnet runs in its data folder', async () => {
+    const env = fresh()
+    await using devnet = await startProgram(['devnet'], env, { announces: false })
+    await eventually('the devnet', async () => devnet.output().includes('JSON-RPC 2') || undefined, START_TIMEOUT_MS)
+    await refuses(
+      ['devnet'],
+      env,
+      /^epochline: The devnet in this data folder is in use by process \d+: .*EPOCHLINE_DATA=/,
+    )
+    await refuses(
+      ['all'],
+      env,
+      /^epochline: The devnet in this data folder is in use by process \d+: .*EPOCHLINE_DATA=/,
+    )
   })
 
-  it('when the beacon node is some web server', async () => {
-    const url = `http://127.0.0.1:${takenPort()}`
-    await refuses(['all'], { BEACON_URL: url, EXECUTION_URL: url }, /BEACON_URL .*not whole JSON/)
+  it('when its warehouse was filled from another log, which only a rebuild takes up', async () => {
+    const env = fresh()
+    const other = fresh()
+    for (const one of [env, other]) expect((await runCommand(['rebuild'], one)).code).toBe(0)
+    for (const name of readdirSync(env.EPOCHLINE_DATA).filter((file) => file.startsWith('event-log.sqlite'))) {
+      rmSync(join(env.EPOCHLINE_DATA, name))
+    }
+    cpSync(join(other.EPOCHLINE_DATA, 'event-log.sqlite'), join(env.EPOCHLINE_DATA, 'event-log.sqlite'))
+    const sentence =
+      /^epochline: The warehouse was filled from another event log .*CLICKHOUSE_DATABASE.*epochline rebuild/
+    await refuses(['process'], env, sentence)
+    await refuses(['api'], env, sentence)
+    expect((await runCommand(['rebuild'], env)).code).toBe(0)
+    await using process = await startProgram(['api'], env)
+    expect(await process.stop()).toBe(0)
+  })
+})
+
+describe('the program starts and serves without a node, says so, and gives no address away,', () => {
+  it.each([
+    { when: 'when no node answers', address: () => '127.0.0.1:9', fault: 'node_unreachable' },
+    { when: 'when the nodes are some web server', address: () => `127.0.0.1:${takenPort()}`, fault: 'node_malformed' },
+  ])('$when', async ({ address, fault }) => {
+    const url = `http://user:secret@${address()}/key`
+    const env = { ...fresh(), BEACON_URL: url, EXECUTION_URL: url, LOG_LEVEL: 'debug' }
+    await using program = await startProgram(['all'], env)
+    const ready = async () => {
+      const response = await fetch(`${program.url}/ready`)
+      return { status: response.status, text: await response.text() }
+    }
+    const { status, text } = await eventually(
+      'the word that a node is away',
+      async () => {
+        const answer = await ready()
+        return answer.text.includes('"away"') ? answer : undefined
+      },
+      START_TIMEOUT_MS,
+    )
+    expect(status).toBe(503)
+    expect(JSON.parse(text)).toMatchObject({
+      status: 'not_ready',
+      head_slot: null,
+      nodes: { 'mainnet beacon node 1': { state: 'away', fault } },
+      checks: { nodes_answer: false },
+    })
+    expect((await fetch(`${program.url}/ethereum/mainnet/nobody/api/v1/validator/total-rewards`)).status).toBe(401)
+    expect(await program.stop(), program.output()).toBe(0)
+    for (const told of [text, program.output()]) {
+      expect(told).not.toMatch(/secret|\/key/)
+      expect(told).not.toContain(address())
+    }
   })
 })
 

@@ -1,0 +1,3 @@
+import { chainsSuite } from './chains.ts'
+
+chainsSuite('embedded', () => ({}))

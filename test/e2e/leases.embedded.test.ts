@@ -1,0 +1,3 @@
+import { leasesSuite } from './leases.ts'
+
+leasesSuite({ mode: 'embedded', modeOf: () => ({}), succeedsSleepers: false })
