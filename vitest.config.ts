@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config'
 
 /** Tests that need a server are named *.servers.test.ts and live beside the others. */
 const SERVER_TESTS = 'test/**/*.servers.test.ts'
-const UNIT_TIMEOUT_MS = 10_000
+const UNIT_TIMEOUT_MS = 20_000
 const CONTRACT_TIMEOUT_MS = 30_000
 /** A test of the whole program starts a devnet and waits for days of history. */
 const E2E_TIMEOUT_MS = 600_000
@@ -17,7 +17,13 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: UNIT_TIMEOUT_MS },
+        test: {
+          name: 'unit',
+          include: ['test/unit/**/*.test.ts'],
+          testTimeout: UNIT_TIMEOUT_MS,
+          // Some start a devnet or an engine first.
+          hookTimeout: CONTRACT_TIMEOUT_MS,
+        },
       },
       {
         extends: true,
