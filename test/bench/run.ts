@@ -1,11 +1,13 @@
 import { benchDevnet } from './devnet.ts'
 import { benchIngest } from './ingest.ts'
+import { benchScale } from './scale.ts'
 import { benchStart } from './start.ts'
 
 /** `npm run bench <name>`: measures on this machine, prints each figure beside its limit, exits with 1 beyond one. */
 const BENCHES: Readonly<Record<string, () => Promise<boolean>>> = {
   devnet: benchDevnet,
   ingest: benchIngest,
+  scale: benchScale,
   start: benchStart,
 }
 

@@ -13,7 +13,7 @@ import type { EncodedEvent } from '../../schemas/events/codec.ts'
 import { withServer } from '../contract/test-servers.ts'
 import { dumpTables } from '../unit/projecting.ts'
 import { silentLog } from '../unit/silent-log.ts'
-import { eventsPerDay, type LogSize, syntheticLog, wholeDays } from '../unit/synthetic-log.ts'
+import { eventsPerDay, type LogChunk, type LogSize, syntheticLog, wholeDays } from '../unit/synthetic-log.ts'
 import { type Environment, eventually, type Running, runCommand, startProgram } from './processes.ts'
 
 const PROCESSES = 3
@@ -162,11 +162,7 @@ const undecodable: EncodedEvent = {
 }
 
 /** Appends as an ingester does: with a lease, in transactions. */
-async function append(
-  eventLog: EventLog,
-  chunks: Iterable<ReturnType<typeof syntheticLog> extends Generator<infer Chunk> ? Chunk : never>,
-  pauseMs = 0,
-): Promise<void> {
+async function append(eventLog: EventLog, chunks: Iterable<LogChunk>, pauseMs = 0): Promise<void> {
   await using lease = await eventLog.lease('ingest:synthetic', never)
   for (const { topic, events } of chunks) {
     if (events.length > 0) await lease.append(topic, events)

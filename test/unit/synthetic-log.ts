@@ -1,5 +1,6 @@
 import { executionBlockEvents } from '../../ingest/execution/block-events.ts'
 import { chainKey } from '../../schemas/chains.ts'
+import { bytesOf } from '../../schemas/eth/hex.ts'
 import {
   type ChainClock,
   DAY_SEC,
@@ -25,7 +26,6 @@ import { type EncodedEvent, encodeEvent, type Topic } from '../../schemas/events
 import type { LogColumns } from '../../schemas/events/execution-logs.ts'
 import { validatorsIdentified } from '../../schemas/events/validators.ts'
 import { transactionColumns } from './execution-columns.ts'
-import { randomBytes } from './random-bytes.ts'
 
 /** How large a made-up log is; every chain is as large as the others. */
 export interface LogSize {
@@ -243,7 +243,7 @@ class SyntheticChain {
         hash: hashOf(this.#chain, '0f', slot * 10_000 + i),
       })),
     )
-    return executionBlockEvents(this.#chain, { header, columns, logs: logsOf(this.#size.logs, slot) }, instant(slot))
+    return executionBlockEvents(this.#chain, { header, columns, logs: logsOf(this.#size.logs) }, instant(slot))
   }
 
   #dayBalances(epoch: number, day: number): readonly EncodedEvent[] {
@@ -324,14 +324,15 @@ function indices(from: number, to: number): Uint32Array<ArrayBuffer> {
   return Uint32Array.from({ length: to - from }, (_, i) => from + i)
 }
 
-/** Transfers of contracts that differ in their bucket. */
-function logsOf(count: number, slot: number): LogColumns {
-  const bytes = randomBytes(count * 20, slot)
+/** Transfers of a few contracts, each in a bucket of its own. */
+function logsOf(count: number): LogColumns {
+  const contracts = ['a0', 'a1', 'a2'].map((kind) => bytesOf(address(kind)))
+  const addresses = Array.from({ length: count }, (_, i) => contracts[i % contracts.length] as Uint8Array)
   return {
     logIndex: indices(0, count),
     transactionIndex: new Uint32Array(count),
     transactionHash: new Uint8Array(count * 32),
-    address: bytes,
+    address: new Uint8Array(Buffer.concat(addresses)),
     topics: Array.from({ length: count }, () => new Uint8Array(96)),
     data: Array.from({ length: count }, () => new Uint8Array(32)),
   }
