@@ -1,7 +1,7 @@
 import type { EventLog } from '../../infra/ports/event-log.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { Derivation, runDeriveDay, runSettleAccount, type Wanted } from '../../processors/derive.ts'
-import type { Projecting } from '../../processors/loop/consume.ts'
+import { BATCH_EVENTS_MAX, type Projecting, project } from '../../processors/loop/consume.ts'
 import { openLogFacts } from '../../processors/loop/log-facts.ts'
 import { type RebuildOptions, rebuild } from '../../processors/loop/rebuild.ts'
 import { PROJECTORS } from '../../processors/projections.ts'
@@ -49,6 +49,17 @@ export async function projecting(
   return { eventLog, warehouse, log: silentLog, facts: { known: facts, current: async () => facts }, derive, wanted }
 }
 
+/** Projects what every topic holds, as processors do when they begin anew, and makes what is wanted. */
+export async function projectEverything(ports: Awaited<ReturnType<typeof projecting>>): Promise<void> {
+  for (const projector of PROJECTORS) {
+    const stored = await Array.fromAsync(ports.eventLog.read({ topic: projector.topic, signal: never }))
+    for (let at = 0; at < stored.length; at += BATCH_EVENTS_MAX) {
+      await project(ports, projector, stored.slice(at, at + BATCH_EVENTS_MAX))
+    }
+  }
+  await ports.wanted.make()
+}
+
 /** Rebuilds the warehouse from the log: everything, unless a scope is named. */
 export async function rebuildFrom(
   eventLog: EventLog,
@@ -82,4 +93,15 @@ export async function dumpTables(
     tables[table] = await warehouse.query(`SELECT ${columns} FROM ${table} FINAL ORDER BY ${key.join(', ')}`)
   }
   return tables
+}
+
+/** The rows of one chain, in the tables that have any of it; versions left out, since positions differ from log to log. */
+export async function dumpChain(warehouse: Warehouse, chain: string): Promise<Record<string, unknown[]>> {
+  const tables = await dumpTables(warehouse, { versions: false })
+  const isOfChain = (row: unknown): boolean => (row as { chain?: unknown }).chain === chain
+  const own = Object.entries(tables).map(([table, rows]) => [
+    table,
+    rows.filter(isOfChain).map((row) => ({ ...(row as object), chain: '' })),
+  ])
+  return Object.fromEntries(own.filter(([, rows]) => (rows as unknown[]).length > 0))
 }

@@ -1,0 +1,254 @@
+import { describe, expect, it } from 'vitest'
+import type { EventLog, ReadOptions } from '../../infra/ports/event-log.ts'
+import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import { type Projecting, project } from '../../processors/loop/consume.ts'
+import { openExchange } from '../../processors/loop/exchange.ts'
+import { openLogFacts } from '../../processors/loop/log-facts.ts'
+import { prepareFilling } from '../../processors/loop/prepare-filling.ts'
+import { PROJECTORS } from '../../processors/projections.ts'
+import { AppError } from '../../schemas/errors.ts'
+import type { EncodedEvent, Topic } from '../../schemas/events/codec.ts'
+import { encodeEvent } from '../../schemas/events/codec.ts'
+import { chainRemoved, LOG_FACTS_KEY } from '../../schemas/events/log-facts.ts'
+import { givenChain } from './given-chain.ts'
+import { dumpTables, projectEverything, projecting, rebuildFrom } from './projecting.ts'
+import { silentLog } from './silent-log.ts'
+import { storesOfFile } from './warehouse-of-file.ts'
+
+const TEST_MS = 60_000
+const never = new AbortController().signal
+const { events } = givenChain()
+const stores = storesOfFile()
+
+/** The log so far, and what comes later: the last epochs, and blocks that their days wait for. */
+const LATER: ReadonlyMap<Topic, number> = new Map<Topic, number>([
+  ['beacon.epochs', 12],
+  ['execution.blocks', 20],
+])
+const part = (which: 'first' | 'later'): ReadonlyMap<Topic, readonly EncodedEvent[]> =>
+  new Map(
+    [...events].map(([topic, list]) => {
+      const at = list.length - (LATER.get(topic) ?? 0)
+      return [topic, which === 'first' ? list.slice(0, at) : list.slice(at)]
+    }),
+  )
+
+async function append(eventLog: EventLog, list: ReadonlyMap<Topic, readonly EncodedEvent[]>): Promise<void> {
+  for (const [topic, some] of list) await eventLog.append(topic, some)
+}
+
+/** Spoils every figure, so that tables that were replaced can be told from those that were not. */
+async function spoil(warehouse: Warehouse): Promise<void> {
+  await warehouse.command(
+    'INSERT INTO daily_rewards SELECT * REPLACE (cl_reward_gwei + 1 AS cl_reward_gwei) FROM daily_rewards FINAL',
+  )
+  await warehouse.command(
+    'INSERT INTO execution_blocks SELECT * REPLACE (revenue_wei + 1 AS revenue_wei) FROM execution_blocks FINAL',
+  )
+  await warehouse.command(
+    'INSERT INTO settlements SELECT * REPLACE (revenue_wei + 1 AS revenue_wei) FROM settlements FINAL',
+  )
+}
+
+/** The warehouse, with something before each of its commands; what is beside it goes through the same. */
+function beforeCommands(warehouse: Warehouse, before: (sql: string, database: string) => Promise<void>): Warehouse {
+  const wrap = (one: Warehouse): Warehouse => ({
+    database: one.database,
+    beside: async (database) => wrap(await one.beside(database)),
+    query: (sql, params) => one.query(sql, params),
+    insert: (table, columns) => one.insert(table, columns),
+    async command(sql, params) {
+      await before(sql, one.database)
+      await one.command(sql, params)
+    },
+    [Symbol.asyncDispose]: () => (one === warehouse ? Promise.resolve() : one[Symbol.asyncDispose]()),
+  })
+  return wrap(warehouse)
+}
+
+/** The log, with something before each of its readings. */
+function beforeReads(eventLog: EventLog, before: (options: ReadOptions) => Promise<void>): EventLog {
+  return new Proxy(eventLog, {
+    get(target, name) {
+      if (name === 'read') {
+        return async function* (options: ReadOptions) {
+          await before(options)
+          yield* target.read(options)
+        }
+      }
+      const found: unknown = Reflect.get(target, name, target)
+      return typeof found === 'function' ? found.bind(target) : found
+    },
+  })
+}
+
+/** Processors as far as they have come: each call takes what was appended since. */
+function processors(ports: Projecting) {
+  const at = new Map<string, bigint>()
+  return async (): Promise<void> => {
+    for (const projector of PROJECTORS) {
+      const from = new Map([[0, at.get(projector.topic) ?? 0n]])
+      const list = await Array.fromAsync(ports.eventLog.read({ topic: projector.topic, signal: never, from }))
+      if (list.length > 0) await project(ports, projector, list)
+      at.set(projector.topic, (from.get(0) ?? 0n) + BigInt(list.length))
+    }
+  }
+}
+
+async function expected(): Promise<Record<string, unknown[]>> {
+  const { warehouse, openLog, empty } = stores()
+  await empty()
+  await using eventLog = await openLog(part('first'))
+  await append(eventLog, part('later'))
+  await projectEverything(await projecting(eventLog, warehouse))
+  const tables = await dumpTables(warehouse)
+  await empty()
+  return tables
+}
+
+describe('a rebuild that is interrupted', () => {
+  it('while the log is read leaves the old tables, and nothing beside them', { timeout: TEST_MS }, async () => {
+    const { warehouse, openLog, empty } = stores()
+    await empty()
+    await using eventLog = await openLog(events)
+    await projectEverything(await projecting(eventLog, warehouse))
+    await spoil(warehouse)
+    const before = await dumpTables(warehouse)
+    const stop = new AbortController()
+    const stopping = beforeReads(eventLog, async ({ topic }) => {
+      if (topic === 'beacon.epochs') stop.abort()
+    })
+    expect(await rebuildFrom(stopping, warehouse, {}, stop.signal)).toBe(false)
+    expect(await dumpTables(warehouse)).toEqual(before)
+    expect(await openExchange(warehouse)).toBeUndefined()
+    expect(await warehouse.query("SELECT name FROM system.databases WHERE name LIKE '%_rebuild'")).toEqual([])
+  })
+
+  it('in the middle of the exchange ends in the new tables when a process starts, with what was added meanwhile', {
+    timeout: TEST_MS,
+  }, async () => {
+    const right = await expected()
+    const { warehouse, openLog } = stores()
+    await using eventLog = await openLog(part('first'))
+    const ports = await projecting(eventLog, warehouse)
+    const proceed = processors(ports)
+    await proceed()
+    await ports.wanted.make()
+    await spoil(warehouse)
+    let replaced = 0
+    const dying = beforeCommands(warehouse, async (sql) => {
+      if (!sql.includes('REPLACE PARTITION')) return
+      if (replaced++ === 0) {
+        // Processors are at work, behind what the rebuild has read.
+        await append(eventLog, part('later'))
+        await proceed()
+      }
+      if (replaced > 9) throw new AppError('warehouse', 'killed')
+    })
+    await expect(rebuildFrom(eventLog, dying)).rejects.toThrow('killed')
+    expect(await dumpTables(warehouse)).not.toEqual(right)
+    const facts = await openLogFacts(eventLog, 0, never)
+    await prepareFilling({ eventLog, warehouse, log: silentLog, facts, projectors: PROJECTORS }, 1, never)
+    expect(await dumpTables(warehouse)).toEqual(right)
+    expect(await openExchange(warehouse)).toBeUndefined()
+    expect(await warehouse.query("SELECT name FROM system.databases WHERE name LIKE '%_rebuild'")).toEqual([])
+  })
+
+  it('by another log in the middle of the exchange is not finished with this one', { timeout: TEST_MS }, async () => {
+    const { warehouse, openLog, empty } = stores()
+    await empty()
+    await using other = await openLog(events)
+    const dying = beforeCommands(warehouse, async (sql) => {
+      if (sql.includes('REPLACE PARTITION')) throw new AppError('warehouse', 'killed')
+    })
+    await expect(rebuildFrom(other, dying)).rejects.toThrow('killed')
+    await using eventLog = await openLog(events)
+    const facts = await openLogFacts(eventLog, 0, never)
+    const filling = { eventLog, warehouse, log: silentLog, facts, projectors: PROJECTORS }
+    await expect(prepareFilling(filling, 1, never)).rejects.toMatchObject({
+      code: 'config',
+      message: expect.stringContaining('from another event log was interrupted'),
+    })
+  })
+})
+
+describe('a rebuild while processors go on', () => {
+  it('lets readers see the old figures until the exchange, and loses nothing that is added meanwhile', {
+    timeout: TEST_MS,
+  }, async () => {
+    const right = await expected()
+    const { warehouse, openLog } = stores()
+    await using eventLog = await openLog(part('first'))
+    const ports = await projecting(eventLog, warehouse)
+    const proceed = processors(ports)
+    await proceed()
+    await ports.wanted.make()
+    await spoil(warehouse)
+    const figures = () => warehouse.query("SELECT * FROM daily_rewards FINAL WHERE day < '2026-01-03' ORDER BY ALL")
+    const old = await figures()
+    expect(old.length).toBeGreaterThan(0)
+    const later = [...part('later')].flatMap(([topic, list]) => list.map((event) => [topic, event] as const))
+    let looks = 0
+    /** A few more events, processed at once, as processors do; readers look. */
+    const goOn = async (isExchanging: boolean): Promise<void> => {
+      if (isExchanging && later.length === 0) return
+      for (const [topic, event] of later.splice(0, 4)) await eventLog.append(topic, [event])
+      await proceed()
+      if (!isExchanging) {
+        looks++
+        expect(await figures()).toEqual(old)
+      }
+    }
+    const busy = beforeCommands(warehouse, async (sql, database) => {
+      if (sql.includes('REPLACE PARTITION')) await goOn(true)
+      if (/^\s*INSERT/.test(sql) && database !== warehouse.database && looks < 5) await goOn(false)
+    })
+    expect(await rebuildFrom(eventLog, busy)).toBe(true)
+    expect(looks).toBe(5)
+    expect(later).toEqual([])
+    await ports.wanted.make()
+    expect(await dumpTables(warehouse)).toEqual(right)
+  })
+
+  it('reads each topic once from its beginning, and then from where it had ended', { timeout: TEST_MS }, async () => {
+    const { warehouse, openLog, empty } = stores()
+    await empty()
+    await using eventLog = await openLog(events)
+    await openLogFacts(eventLog, 0, never)
+    const readings: ReadOptions[] = []
+    await rebuildFrom(
+      beforeReads(eventLog, async (options) => void readings.push(options)),
+      warehouse,
+    )
+    const ofEvents = readings.filter(({ topic }) => events.has(topic))
+    const fromBeginning = ofEvents.filter(({ from }) => (from?.get(0) ?? 0n) === 0n)
+    expect(fromBeginning.map(({ topic }) => topic).toSorted()).toEqual([...events.keys()].toSorted())
+    for (const { topic, from } of ofEvents.filter((reading) => !fromBeginning.includes(reading))) {
+      expect(from, topic).toEqual(await eventLog.ends(topic))
+    }
+  })
+
+  it('is refused when a chain was removed meanwhile, and leaves the old tables', { timeout: TEST_MS }, async () => {
+    const { warehouse, openLog, empty } = stores()
+    await empty()
+    await using eventLog = await openLog(events)
+    await rebuildFrom(eventLog, warehouse)
+    await spoil(warehouse)
+    const before = await dumpTables(warehouse)
+    let isRemoved = false
+    const removing = beforeReads(eventLog, async ({ topic }) => {
+      if (topic !== 'beacon.epochs' || isRemoved) return
+      isRemoved = true
+      await eventLog.append('log', [
+        encodeEvent(chainRemoved, {
+          id: 'log.chain-removed:mainnet:1',
+          key: LOG_FACTS_KEY,
+          time: '2026-02-01T00:00:00.000Z',
+          data: { chain: 'mainnet', before: { 'beacon.epochs': { 0: '1000' } } },
+        }),
+      ])
+    })
+    await expect(rebuildFrom(removing, warehouse)).rejects.toMatchObject({ code: 'usage' })
+    expect(await dumpTables(warehouse)).toEqual(before)
+  })
+})
