@@ -41,7 +41,6 @@ export default defineConfig({
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
           exclude: [SERVER_TESTS],
-          maxWorkers: 1,
           // After the others: they would share the two cores with a devnet in time-lapse.
           sequence: { groupOrder: 1 },
           testTimeout: E2E_TIMEOUT_MS,

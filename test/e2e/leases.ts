@@ -9,6 +9,7 @@ import { executionBlockReverted } from '../../schemas/events/execution-block.ts'
 import { executionFinalized } from '../../schemas/events/execution-finality.ts'
 import { ethereumChain, executionChain, writeChains } from './configuration.ts'
 import { executionBlocksOf, finalBlockOf } from './execution-oracle.ts'
+import { finalEpochOf, type OracleNode } from './oracle.ts'
 import {
   type DevnetChild,
   type Environment,
@@ -170,7 +171,7 @@ export function leasesSuite({ mode, modeOf, succeedsSleepers }: LeasesOptions): 
       await Promise.all([
         ...[env, other].map((where) => ingested(AT_END, where)),
         ...[log, otherLog].map((one) => untilFinal(one, devnet.secondExecutionUrl)),
-        ...[env, other].map((where) => untilEpochs(where, devnet.beaconUrl)),
+        ...[env, other].map((where) => untilEpochs(where, devnet)),
       ])
       for (const ingester of ingesters) await ingester.kill()
       await Promise.all([env, other].map(processed))
@@ -202,12 +203,11 @@ async function untilFinal(log: EventLog, url: string): Promise<void> {
   )
 }
 
-async function untilEpochs(env: Environment, beaconUrl: string): Promise<void> {
-  const response = await fetch(`${beaconUrl}/eth/v1/beacon/states/head/finality_checkpoints`)
-  const { data } = (await response.json()) as { data: { finalized: { epoch: string } } }
+async function untilEpochs(env: Environment, node: OracleNode): Promise<void> {
+  const next = (await finalEpochOf(node)) + 1
   await eventually(
     'the final epochs',
-    async () => (await cursorOf(env, 'mainnet', 'epochs')) === Number(data.finalized.epoch) || undefined,
+    async () => (await cursorOf(env, 'mainnet', 'epochs')) === next || undefined,
     STEP_TIMEOUT_MS,
   )
 }

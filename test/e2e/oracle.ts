@@ -205,6 +205,13 @@ export async function revenues(node: OracleNode, blocks: readonly OracleBlock[])
   })
 }
 
+/** The newest epoch of which every slot is final. */
+export async function finalEpochOf(node: OracleNode): Promise<number> {
+  const response = await fetch(`${node.beaconUrl}/eth/v1/beacon/states/head/finality_checkpoints`)
+  const { data } = (await response.json()) as { data: { finalized: { epoch: string } } }
+  return Number(data.finalized.epoch) - 1
+}
+
 /** Decimal ETH text of an integer amount. */
 export function eth(amount: bigint, decimals: 9 | 18): string {
   const sign = amount < 0n ? '-' : ''

@@ -2,15 +2,17 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { pubkeyOf, toHex } from '../../infra/devnet/consensus/keys.ts'
 import { decodeEvent } from '../../schemas/events/codec.ts'
 import { executionBlockReverted } from '../../schemas/events/execution-block.ts'
+import { createAccount, TRACKED } from './account.ts'
 import { ethereumChain, executionChain, writeChains } from './configuration.ts'
 import { executionBlocksOf, finalBlockOf } from './execution-oracle.ts'
+import { expectCanonicalBlocks, expectExecutionChain, expectOnlyIn } from './expect-blocks.ts'
 import {
   blocksOf,
   clRewards,
   eth,
+  finalEpochOf,
   indicesAt,
   type OracleBlock,
   type OracleNode,
@@ -22,6 +24,7 @@ import {
   type DevnetChild,
   type Environment,
   eventually,
+  killWhile,
   type Running,
   runCommand,
   startDevnetChild,
@@ -38,10 +41,9 @@ import {
   lagOf,
   ofAnyLog,
   openLog,
-  openTables,
-  type Row,
   type Tables,
 } from './stores.ts'
+import { isWrong, writeWrongRows, wrongRowsIn } from './wrong-rows.ts'
 
 /** First complete UTC+8 day of the devnet with its fixed genesis: slots 303 to 7502. */
 const DAY = '2026-01-11'
@@ -58,8 +60,6 @@ const SECOND_REORG_DEPTH = 3
 const SECOND_LAST_BLOCK = 300
 const SECOND = 'scroll_mainnet'
 
-/** 61 of the genesis validators, some with incidents, and those that the day's deposits bring in. */
-const TRACKED = [...Array.from({ length: 61 }, (_, number) => number), 256, 257, 258].map((n) => toHex(pubkeyOf(n)))
 const FEE_RATE = { numerator: 1n, denominator: 10n }
 const PAGE = 1000
 
@@ -106,6 +106,7 @@ export function pipelineSuite({ mode, modeOf, deaths }: PipelineOptions): void {
       writeChains(file, { mainnet: ethereumChain(devnet), [SECOND]: executionChain(devnet.secondExecutionUrl) })
       return { ...modeOf(name), EPOCHLINE_DATA: join(directory, name), EPOCHLINE_CONFIG: file }
     }
+    const second = () => ({ chain: SECOND, url: devnet.secondExecutionUrl, last: SECOND_LAST_BLOCK })
     const mine = (index: number): boolean => trackedIndices().has(index)
     const trackedIndices = (): ReadonlySet<number> => new Set(TRACKED.flatMap((pubkey) => indices.get(pubkey) ?? []))
     const apiOf = async (chain: string, path: string): Promise<Answer> => {
@@ -329,71 +330,21 @@ export function pipelineSuite({ mode, modeOf, deaths }: PipelineOptions): void {
     it('holds the canonical blocks of both chains once, each chain’s by its own name', async () => {
       tables = await dump(env)
       expect(tables.daily_rewards).toHaveLength(trackedIndices().size)
-      const hashesOf = (chain: string) =>
-        tables.execution_blocks.filter((row) => row.chain === chain).map((row) => String(row.block_hash))
-      const head = await blocksOf(node, 1, LAST_SLOT)
-      expect(hashesOf('mainnet')).toEqual(head.map(({ blockHash }) => blockHash).sort())
-      expect(tables.beacon_blocks.map((row) => [row.chain, row.slot, row.execution_block_hash])).toEqual(
-        head.map(({ slot, blockHash }) => ['mainnet', String(slot), blockHash]),
-      )
-      const second = await executionBlocksOf(devnet.secondExecutionUrl, 1, SECOND_LAST_BLOCK)
-      expect(hashesOf(SECOND)).toEqual(second.map(({ hash }) => hash).sort())
-      expect(tables.execution_blocks).toHaveLength(head.length + second.length)
+      await expectCanonicalBlocks(tables, { chain: 'mainnet', blocks: await blocksOf(node, 1, LAST_SLOT) }, second())
     })
 
-    it('holds the second chain’s blocks as its node has them, with all their logs, and how far they are final', async () => {
-      const url = devnet.secondExecutionUrl
-      const rows = new Map(tables.execution_blocks.map((row) => [row.block_hash, row]))
-      const parts = Map.groupBy(
-        tables.execution_log_parts.filter(({ chain }) => chain === SECOND),
-        (row) => row.block_hash,
-      )
-      const second = await executionBlocksOf(url, 1, SECOND_LAST_BLOCK)
-      for (const block of second) {
-        const row = rows.get(block.hash)
-        expect(row, `block ${block.number}`).toMatchObject({
-          chain: SECOND,
-          block_number: String(block.number),
-          time: new Date(block.unixSec * 1000).toISOString().slice(0, 19).replace('T', ' '),
-          coinbase: block.coinbase,
-          transactions: block.transactions,
-          base_fee_per_gas_wei: String(block.baseFeeWei),
-          priority_fees_wei: String(block.tipsWei),
-        })
-        const ofBlock = parts.get(block.hash) ?? []
-        expect(
-          ofBlock.map(({ part }) => part),
-          `block ${block.number}`,
-        ).toEqual(Array.from({ length: Number(row?.log_parts) }, (_, part) => part))
-        expect(
-          ofBlock.reduce((sum, { logs }) => sum + Number(logs), 0),
-          `block ${block.number}`,
-        ).toBe(block.tokenLogs)
-      }
-      expect(sum(second.map(({ tokenLogs }) => BigInt(tokenLogs))) > BigInt(SECOND_LAST_BLOCK)).toBe(true)
-      const final = await finalBlockOf(url)
-      const finalHash = second.find(({ number }) => number === final)?.hash
-      expect(tables.execution_finality).toEqual([
-        expect.objectContaining({ chain: SECOND, block_number: String(final), block_hash: finalHash }),
-      ])
-    })
+    it('holds the second chain’s blocks as its node has them, with all their logs, and how far they are final', () =>
+      expectExecutionChain(tables, second()))
 
-    it('has nothing of the second chain in tables of validators and their rewards', async () => {
-      const mixed = ['execution_blocks', 'execution_log_parts', 'execution_finality', 'access_tokens', 'fee_rates']
-      for (const [table, rows] of Object.entries(tables).filter(([name]) => !mixed.includes(name))) {
-        expect(
-          rows.filter(({ chain }) => chain !== 'mainnet'),
-          table,
-        ).toEqual([])
-      }
-    })
+    it('has nothing of the second chain in tables of validators and their rewards', () =>
+      expectOnlyIn(tables, 'mainnet'))
 
     it.each([
       { what: 'one chain', options: ['--chain', SECOND], left: ['closed_days mainnet', 'execution_finality mainnet'] },
       { what: 'one family', options: ['--family', 'rewards'], left: ['execution_finality mainnet'] },
       { what: 'everything', options: [], left: [] },
     ])('rebuilds $what, row for row, and leaves the rest as it is', async ({ options, left }) => {
-      if (left.length === 2) await writeWrongRows(env)
+      if (left.length === 2) await writeWrongRows(env, ['mainnet', SECOND])
       const { code, stderr } = await runCommand(['rebuild', ...options], env)
       expect(code, stderr).toBe(0)
       const rebuilt = await dump(env)
@@ -412,16 +363,18 @@ export function pipelineSuite({ mode, modeOf, deaths }: PipelineOptions): void {
         const lastEpoch = await finalEpochOf(node)
         const headOf = async (chain: string) => (await cursorOf(other, chain, 'head')) ?? 0
         const epochs = async () => (await cursorOf(other, 'mainnet', 'epochs')) ?? 0
-        await killWhile(['ingest'], other, async () => (await headOf(SECOND)) > SECOND_REORG_BLOCK)
-        await killWhile(['ingest'], other, async () => (await epochs()) > lastEpoch / 3)
-        await killWhile(['ingest'], other, async () => {
+        const kill = (role: string, until: () => Promise<boolean>) =>
+          killWhile([role], other, until, HISTORY_TIMEOUT_MS)
+        await kill('ingest', async () => (await headOf(SECOND)) > SECOND_REORG_BLOCK)
+        await kill('ingest', async () => (await epochs()) > lastEpoch / 3)
+        await kill('ingest', async () => {
           const isThere = (await epochs()) > lastEpoch && (await headOf('mainnet')) > LAST_SLOT
           return isThere && (await headOf(SECOND)) > SECOND_LAST_BLOCK
         })
         const total = await lagOf(other)
-        await killWhile(['process'], other, async () => (await lagOf(other)) < (total * 2n) / 3n)
+        await kill('process', async () => (await lagOf(other)) < (total * 2n) / 3n)
         expect(await lagOf(other)).toBeGreaterThan(0n)
-        await killWhile(['process'], other, () => isProcessed(other))
+        await kill('process', () => isProcessed(other))
         expectEqualTables(ofAnyLog(await dump(other)), ofAnyLog(tables))
       },
     )
@@ -479,69 +432,4 @@ function totalOf(
     total_reward: eth(clGwei * 10n ** 9n + elWei, 18),
     cl_balance: eth(balanceGwei, 9),
   }
-}
-
-async function createAccount(env: Environment): Promise<string> {
-  const account = ['--account', 'acme']
-  const created = await runCommand(['admin', 'token', 'create', ...account], env)
-  expect(created.code, created.stderr).toBe(0)
-  const tracked = await runCommand(['admin', 'validators', 'track', ...account], env, TRACKED.join('\n'))
-  expect(tracked.code, tracked.stderr).toBe(0)
-  const rate = await runCommand(['admin', 'fee-rate', 'set', ...account, '--rate', '0.1', '--from', '2026-01-01'], env)
-  expect(rate.code, rate.stderr).toBe(0)
-  return created.stdout.trim()
-}
-
-/** The newest epoch of which every slot is final. */
-async function finalEpochOf(node: OracleNode): Promise<number> {
-  const response = await fetch(`${node.beaconUrl}/eth/v1/beacon/states/head/finality_checkpoints`)
-  const { data } = (await response.json()) as { data: { finalized: { epoch: string } } }
-  return Number(data.finalized.epoch) - 1
-}
-
-/** A validator's day, and a final block, that no event tells of: a rebuild of what they lie in leaves nothing of them. */
-const WRONG_VERSION = 10n ** 15n
-
-async function writeWrongRows(env: Environment): Promise<void> {
-  await using warehouse = await openTables(env)
-  const version = BigUint64Array.of(WRONG_VERSION)
-  for (const chain of ['mainnet', SECOND]) {
-    const [number, hash] = [BigUint64Array.of(1n), [`0x${'ff'.repeat(32)}`]]
-    await warehouse.insert('execution_finality', { chain: [chain], block_number: number, block_hash: hash, version })
-  }
-  const slots = BigUint64Array.of(1n)
-  const none = Uint32Array.of(0)
-  await warehouse.insert('closed_days', {
-    chain: ['mainnet'],
-    day: Uint16Array.of(1),
-    first_slot: slots,
-    last_slot: slots,
-    validators: none,
-    validators_unexplained: none,
-    validators_incomplete: none,
-    version,
-  })
-}
-
-function isWrong({ version }: Row): boolean {
-  return version === String(WRONG_VERSION)
-}
-
-function wrongRowsIn(tables: Tables): readonly string[] {
-  return Object.entries(tables)
-    .flatMap(([table, rows]) => rows.filter(isWrong).map(({ chain }) => `${table} ${chain}`))
-    .sort()
-}
-
-/** Runs a role until the condition holds, then kills it without warning. */
-async function killWhile(args: readonly string[], env: Environment, until: () => Promise<boolean>): Promise<void> {
-  await using role = await startProgram(args, env, { announces: false })
-  await eventually(
-    `the moment to kill ${args.join(' ')}`,
-    async () => ((await until()) ? true : undefined),
-    HISTORY_TIMEOUT_MS,
-  ).catch((error: unknown) => {
-    throw new Error(role.output(), { cause: error })
-  })
-  await role.kill()
 }

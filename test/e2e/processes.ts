@@ -169,3 +169,21 @@ export async function eventually<Answer>(
     await new Promise((resolve) => setTimeout(resolve, 200))
   }
 }
+
+/** Runs a role until the condition holds, then kills it without warning. */
+export async function killWhile(
+  args: readonly string[],
+  env: Environment,
+  until: () => Promise<boolean>,
+  timeoutMs: number,
+): Promise<void> {
+  await using role = await startProgram(args, env, { announces: false })
+  await eventually(
+    `the moment to kill ${args.join(' ')}`,
+    async () => ((await until()) ? true : undefined),
+    timeoutMs,
+  ).catch((error: unknown) => {
+    throw new Error(role.output(), { cause: error })
+  })
+  await role.kill()
+}

@@ -1,0 +1,20 @@
+import { expect } from 'vitest'
+import { pubkeyOf, toHex } from '../../infra/devnet/consensus/keys.ts'
+import { type Environment, runCommand } from './processes.ts'
+
+/** 61 of the genesis validators, some with incidents, and those that the day's deposits bring in. */
+export const TRACKED = [...Array.from({ length: 61 }, (_, number) => number), 256, 257, 258].map((n) =>
+  toHex(pubkeyOf(n)),
+)
+
+/** An account that tracks them, with its fee rate; resolves with its token. */
+export async function createAccount(env: Environment): Promise<string> {
+  const account = ['--account', 'acme']
+  const created = await runCommand(['admin', 'token', 'create', ...account], env)
+  expect(created.code, created.stderr).toBe(0)
+  const tracked = await runCommand(['admin', 'validators', 'track', ...account], env, TRACKED.join('\n'))
+  expect(tracked.code, tracked.stderr).toBe(0)
+  const rate = await runCommand(['admin', 'fee-rate', 'set', ...account, '--rate', '0.1', '--from', '2026-01-01'], env)
+  expect(rate.code, rate.stderr).toBe(0)
+  return created.stdout.trim()
+}
