@@ -94,7 +94,7 @@ async function measure(processes: number, backlog: readonly LogChunk[], env: Env
     const pending = await Promise.all(DERIVING_JOBS.map((name) => jobQueue.pending(name)))
     return pending.reduce((sum, one) => sum + one, 0)
   }
-  await (await openMigratedWarehouse(config))[Symbol.asyncDispose]()
+  await (await openMigratedWarehouse(config, silentLog))[Symbol.asyncDispose]()
   const events = await lag()
   await using running = new AsyncDisposableStack()
   const start = performance.now()

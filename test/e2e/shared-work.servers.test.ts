@@ -34,6 +34,7 @@ const ALIVE_MS = { min: 1_500, max: 4_500 }
 const DEAD_MS = { min: 0, max: 1_500 }
 /** Share of the log that lies there at the start; the rest comes while processes come and go. */
 const BACKLOG_SHARE = 0.5
+const WORKING_TIMEOUT_MS = 60_000
 const CATCH_UP_TIMEOUT_MS = 240_000
 const never = new AbortController().signal
 
@@ -182,11 +183,19 @@ async function killAtRandom(running: Running[], env: Environment, onEnd: (ended:
     await sleep(between(ALIVE_MS))
     const at = Math.floor(random() * running.length)
     const victim = running[at] as Running
+    // On a busy machine it may not have begun yet: every second kill meets somebody who works.
+    if (kill % 2 === 0) {
+      await eventually('its first batch', async () => isWorking(victim) || undefined, WORKING_TIMEOUT_MS)
+    }
     await victim.kill()
     onEnd(victim)
     await sleep(between(DEAD_MS))
     running[at] = await start(env)
   }
+}
+
+function isWorking(one: Running): boolean {
+  return one.output().includes('"msg":"batch processed"')
 }
 
 /** Mulberry32. */
