@@ -18,7 +18,8 @@ export function renamed(events: ReadonlyMap<Topic, readonly EncodedEvent[]>, cha
   )
 }
 
-function renameOne(event: EncodedEvent, chain: string): EncodedEvent {
+/** The same event of another chain. */
+export function renameOne(event: EncodedEvent, chain: string): EncodedEvent {
   const named = (data: Uint8Array): EncodedEvent => ({
     ...event,
     id: `${event.id}:${chain}`,

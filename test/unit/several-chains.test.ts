@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { EventLog } from '../../infra/ports/event-log.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import { deriveEverything } from '../../processors/derive.ts'
 import { findDayGaps } from '../../processors/verify/day-gaps.ts'
 import { proveDays } from '../../processors/verify/prove-days.ts'
 import { proveEpochs } from '../../processors/verify/prove-epochs.ts'
@@ -116,6 +117,7 @@ describe('a rebuild of a part', () => {
     async (family, wrong) => {
       const { warehouse } = stores()
       await warehouse.command(wrong)
+      if (family === 'execution') await deriveEverything(warehouse)
       expect(await dumpChain(warehouse, 'hoodi')).not.toEqual(right[1])
       const scope = { family: family as Family, ...(family === 'execution' ? {} : { chain: 'hoodi' }) }
       await rebuildFrom(eventLog, warehouse, scope)
