@@ -62,9 +62,12 @@ export function jsonEvent<Name extends string, Schema extends TSchema>(
   schema: Schema,
   older: Readonly<Record<number, Upcast<Static<Schema>>>> = {},
 ): EventType<Name, Static<Schema>> {
+  const shape = Compile(schema)
   return {
     ...identity,
     encode(data) {
+      // What no reader would take must not get into the log.
+      if (!shape.Check(data)) throw new AppError('event_log', `the data of ${identity.name} does not have its shape`)
       const bytes = textEncoder.encode(JSON.stringify(data))
       refuseAbove(EVENT_BYTES_MAX, bytes.length, identity.name)
       return bytes

@@ -86,6 +86,6 @@ it('counts an epoch as complete exactly when all its parts are there, in whateve
         expect(await epochsOf(chain)).toEqual(there.size === parts.length ? [EPOCH] : [])
       }
     }),
-    { numRuns: 60 },
+    { numRuns: 15 },
   )
 })
