@@ -30,8 +30,8 @@ export async function startKafka(options: {
     ...java,
     'kafka.tools.StorageTool',
     'format',
-    '--cluster-id',
-    randomBytes(16).toString('base64url'),
+    // One word: as two, an id that begins with a dash would be read as an option.
+    `--cluster-id=${randomBytes(16).toString('base64url')}`,
     '--config',
     propertiesFile,
   ])
