@@ -39,8 +39,11 @@ export function wantedByJobs(queue: JobQueue, log: Log): Wanted {
   }
 }
 
-/** Public keys of one question: each has 98 characters, and a question has to fit into memory many times over. */
-const PUBKEYS_PER_QUESTION_MAX = 10_000
+/**
+ * Public keys of one question, each of 98 characters: a server takes 128 KiB in one parameter (http_max_field_value_size), and the
+ * engine in this process needs ten seconds for one above a megabyte.
+ */
+const PUBKEYS_PER_QUESTION_MAX = 1_000
 
 /** Finds out what a batch's rows complete, and wants it done. */
 export class Derivation {

@@ -1,20 +1,14 @@
-import { setHasher } from '@chainsafe/persistent-merkle-tree'
-import { hasher } from '@chainsafe/persistent-merkle-tree/hasher/hashtree'
 import { BitVectorType } from '@chainsafe/ssz'
 import { activePreset } from '@lodestar/params'
 import { ArrayOf, type SignedBeaconBlock, ssz } from '@lodestar/types'
 import { AppError } from '../../schemas/errors.ts'
 import { parseJson } from '../nodes/json.ts'
 import type { BeaconBlock } from '../ports/beacon-source.ts'
+import { blockRoot, FORKS } from './block-root.ts'
 import { documented, jsonAt, readJson } from './route.ts'
-
-// The native hasher makes the root of a full mainnet block in 2 ms instead of 12.
-setHasher(hasher)
 
 const ZERO_HASH = `0x${'00'.repeat(32)}`
 const ZERO_ADDRESS = `0x${'00'.repeat(20)}`
-/** Forks whose blocks carry their payload; later ones need rules of their own. */
-const FORKS = ['phase0', 'altair', 'bellatrix', 'capella', 'deneb', 'electra', 'fulu'] as const
 
 /**
  * Whether the node's preset is that of our SSZ types. If not, blocks are read as JSON and their roots asked for: the types
@@ -28,7 +22,7 @@ export function presetMatches(spec: Readonly<Record<string, string>>): boolean {
 export function toBeaconBlock(version: string, { message }: SignedBeaconBlock): BeaconBlock {
   const fork = FORKS.find((known) => known === version)
   if (fork === undefined) throw new AppError('node_inconsistent', `blocks of the fork ${version} are not supported`)
-  return { ...partsOf(message), root: toHex(ssz[fork].BeaconBlock.hashTreeRoot(message as never)) }
+  return { ...partsOf(message), root: toHex(blockRoot(fork, message)) }
 }
 
 /** What is read of a block of any fork and preset. */

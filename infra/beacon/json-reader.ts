@@ -5,14 +5,14 @@ const DEPTH_MAX = 32
 /** Digits of 2^64 - 1 and some leading zeros. */
 const DIGITS_MAX = 32
 /** Numbers of this many digits are exact in a double. */
-const EXACT_DIGITS = 15
+export const EXACT_DIGITS = 15
 export const TWO_32 = 0x1_0000_0000
 
 export const QUOTE = 0x22
-const BACKSLASH = 0x5c
+export const BACKSLASH = 0x5c
 const COMMA = 0x2c
 export const COLON = 0x3a
-const MINUS = 0x2d
+export const MINUS = 0x2d
 export const OPEN_OBJECT = 0x7b
 export const CLOSE_OBJECT = 0x7d
 export const OPEN_ARRAY = 0x5b
@@ -31,6 +31,7 @@ const NULL = Buffer.from('null')
  */
 export class JsonReader {
   readonly bytes: Uint8Array
+  readonly view: DataView
   at = 0
   /** The halves of the integer read last. */
   hi = 0
@@ -38,6 +39,7 @@ export class JsonReader {
 
   constructor(bytes: Uint8Array) {
     this.bytes = bytes
+    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   }
 
   space(): void {

@@ -1,23 +1,27 @@
 import { AppError } from '../../schemas/errors.ts'
+import {
+  allocate,
+  type ColumnArrays,
+  type ColumnSlot,
+  GWEI_PER_ETH,
+  halvesOf,
+  KIND_BOOL,
+  KIND_ETH,
+  KIND_I64,
+  KIND_U32,
+  KIND_U64,
+  KINDS,
+  orderOf,
+  pick,
+} from './columns.ts'
 import { CLOSE_ARRAY, CLOSE_OBJECT, COLON, JsonReader, OPEN_ARRAY, OPEN_OBJECT, QUOTE, TWO_32 } from './json-reader.ts'
+import { type ReadValue, RowLayout } from './row-layout.ts'
 
 /**
  * Bodies with a row per validator are scanned byte by byte into typed arrays: no object and no string per validator. The
  * scanner takes keys in any order, whitespace, unknown keys, and numbers quoted or not; it refuses everything that is cut
  * off, of another shape, or out of its column's range.
  */
-
-/** The array that a field of a type is stored in. */
-interface ColumnArrays {
-  readonly u32: Uint32Array<ArrayBuffer>
-  readonly u64: BigUint64Array<ArrayBuffer>
-  readonly i64: BigInt64Array<ArrayBuffer>
-  /** Gwei that must be whole units of 1e9, stored as that number. */
-  readonly 'eth-u32': Uint32Array<ArrayBuffer>
-  readonly 'bool-u8': Uint8Array<ArrayBuffer>
-  /** Text of a fixed list, stored as its position. */
-  readonly 'one-of-u8': Uint8Array<ArrayBuffer>
-}
 
 /** Where a column comes from: a key of the row, or of an object that the row has under `in`. All must be there. */
 export interface Field {
@@ -41,32 +45,19 @@ export type ScannedColumns<Fields extends FieldTable> = {
   readonly [Name in keyof Fields]: ColumnArrays[Fields[Name]['type']]
 }
 
-type ScannedColumn = ColumnArrays[keyof ColumnArrays]
-
 const FIELDS_MAX = 30
 const INDEX = 'validatorIndex'
-const GWEI_PER_ETH = 1_000_000_000
+const CAPACITY_MIN = 64
 /** An integer whose upper half is below this is exact in a double. */
 const EXACT_HI = 2 ** 21
-/** Rows that can be sorted at once: their number and the index share the 53 bits of a double. */
-const SORT_ROWS_MAX = 2 ** 24
-const SORT_INDEX_MAX = 2 ** 29
-const CAPACITY_MIN = 64
-
-const KIND_U32 = 0
-const KIND_U64 = 1
-const KIND_I64 = 2
-const KIND_ETH = 3
-const KIND_BOOL = 4
-const KIND_ONE_OF = 5
-const KIND_NESTED = 6
+const NO_COLUMN = -1
 
 const latin1 = (text: string): Uint8Array => Buffer.from(text, 'latin1')
+
 /** A key of an object as it is looked for in the bytes. */
 interface CompiledKey {
   readonly text: string
   readonly bytes: Uint8Array
-  readonly kind: number
   readonly column: number
   readonly nested: CompiledObject | undefined
   readonly texts: readonly Uint8Array[]
@@ -78,37 +69,6 @@ interface CompiledObject {
   readonly complete: number
 }
 
-interface ColumnSlot {
-  readonly name: string
-  readonly kind: number
-  array: ScannedColumn
-  /** The 64-bit columns are written as two halves: a bigint per value would cost more than the rest of the scan. */
-  halves: Uint32Array
-}
-
-const KINDS: Readonly<Record<keyof ColumnArrays, number>> = {
-  u32: KIND_U32,
-  u64: KIND_U64,
-  i64: KIND_I64,
-  'eth-u32': KIND_ETH,
-  'bool-u8': KIND_BOOL,
-  'one-of-u8': KIND_ONE_OF,
-}
-
-function allocate(kind: number, rows: number): ScannedColumn {
-  if (kind === KIND_U64) return new BigUint64Array(rows)
-  if (kind === KIND_I64) return new BigInt64Array(rows)
-  if (kind === KIND_BOOL || kind === KIND_ONE_OF) return new Uint8Array(rows)
-  return new Uint32Array(rows)
-}
-
-const NO_HALVES = new Uint32Array(0)
-
-function halvesOf(array: ScannedColumn): Uint32Array {
-  const wide = array instanceof BigInt64Array || array instanceof BigUint64Array
-  return wide ? new Uint32Array(array.buffer, array.byteOffset, array.length * 2) : NO_HALVES
-}
-
 /** Collects the rows of one or more bodies. `scan` throws AppError `node_malformed`; the table is then no longer usable. */
 export class TableScanner<Fields extends FieldTable> {
   readonly #path: readonly string[]
@@ -118,6 +78,9 @@ export class TableScanner<Fields extends FieldTable> {
   readonly #wanted: Uint8Array | undefined
   #capacity: number
   #rows = 0
+  /** How the row lay that was read key by key last. */
+  #layout: RowLayout | undefined
+  readonly #values: ReadValue[] = []
   #json = new JsonReader(new Uint8Array(0))
 
   /** `wanted` holds a 1 at each index whose row is kept; without it all are kept. */
@@ -141,12 +104,12 @@ export class TableScanner<Fields extends FieldTable> {
       const array = allocate(kind, this.#capacity)
       this.#slots.push({ name, kind, array, halves: halvesOf(array) })
       const column = this.#slots.length - 1
-      return { text: key, bytes: latin1(key), kind, column, nested: undefined, texts: texts.map(latin1) }
+      return { text: key, bytes: latin1(key), column, nested: undefined, texts: texts.map(latin1) }
     })
     for (const text of new Set(fields.flatMap(([, field]) => field.in ?? []))) {
       const inner = fields.filter(([, field]) => field.in === text)
       const nested = this.#compile(inner.map(([name, { in: _, ...field }]) => [name, field]))
-      keys.push({ text, bytes: latin1(text), kind: KIND_NESTED, column: -1, nested, texts: [] })
+      keys.push({ text, bytes: latin1(text), column: NO_COLUMN, nested, texts: [] })
     }
     if (keys.length > FIELDS_MAX) throw new Error(`a row has at most ${FIELDS_MAX} keys`)
     return { keys, complete: 2 ** keys.length - 1 }
@@ -224,9 +187,18 @@ export class TableScanner<Fields extends FieldTable> {
     }
     do {
       if (this.#rows === this.#capacity) this.#grow()
-      this.#object(this.#row)
+      this.#takeRow()
       if (this.#wanted === undefined || this.#wanted[this.#indexSlot.array[this.#rows] as number] === 1) this.#rows++
     } while (this.#json.another(CLOSE_ARRAY))
+  }
+
+  #takeRow(): void {
+    this.#json.space()
+    if (this.#layout?.read(this.#json, this.#rows) === true) return
+    const start = this.#json.at
+    this.#values.length = 0
+    this.#object(this.#row)
+    this.#layout = new RowLayout(this.#json.bytes, { start, end: this.#json.at }, this.#values)
   }
 
   #object(shape: CompiledObject): void {
@@ -239,15 +211,24 @@ export class TableScanner<Fields extends FieldTable> {
       const found = this.#findKey(shape, expected)
       this.#json.expect(COLON)
       this.#json.space()
+      const start = this.#json.at
       if (found === -1) {
         this.#json.skipValue(0)
+        this.#values.push({ start, end: this.#json.at })
         continue
       }
       const bit = 1 << found
       if ((seen & bit) !== 0) this.#json.fail(`a row has ${shape.keys[found]?.text} twice`)
       seen |= bit
       expected = found + 1
-      this.#value(shape.keys[found] as CompiledKey)
+      const key = shape.keys[found] as CompiledKey
+      if (key.nested !== undefined) {
+        this.#object(key.nested)
+        continue
+      }
+      const slot = this.#slots[key.column] as ColumnSlot
+      this.#value(key, slot)
+      this.#values.push({ start, end: this.#json.at, slot, texts: key.texts })
     } while (this.#json.another(CLOSE_OBJECT))
     if (seen !== shape.complete) {
       this.#json.fail(`a row has no ${shape.keys.find((_, i) => (seen & (1 << i)) === 0)?.text}`)
@@ -278,14 +259,9 @@ export class TableScanner<Fields extends FieldTable> {
     return shape.keys.findIndex((key) => key.text === text)
   }
 
-  #value(key: CompiledKey): void {
-    if (key.nested !== undefined) {
-      this.#object(key.nested)
-      return
-    }
-    const slot = this.#slots[key.column] as ColumnSlot
+  #value(key: CompiledKey, slot: ColumnSlot): void {
     const row = this.#rows
-    switch (key.kind) {
+    switch (slot.kind) {
       case KIND_U32:
         this.#json.integer(false)
         if (this.#json.hi !== 0) this.#json.fail(`${key.text} is too large`)
@@ -339,24 +315,4 @@ export class TableScanner<Fields extends FieldTable> {
       slot.halves = halvesOf(larger)
     }
   }
-}
-
-/** Positions of the rows by ascending index; stable, so repeats keep their order. */
-function orderOf(index: Uint32Array, rows: number): Uint32Array {
-  const keys = new Float64Array(rows)
-  for (let i = 0; i < rows; i++) {
-    const value = index[i] as number
-    if (rows > SORT_ROWS_MAX || value >= SORT_INDEX_MAX) {
-      throw new AppError('node_malformed', 'the answer has more rows than any registry')
-    }
-    keys[i] = value * SORT_ROWS_MAX + i
-  }
-  keys.sort()
-  return Uint32Array.from(keys, (key) => key % SORT_ROWS_MAX)
-}
-
-function pick(slot: ColumnSlot, order: Uint32Array): ScannedColumn {
-  const picked = allocate(slot.kind, order.length)
-  for (let i = 0; i < order.length; i++) picked[i] = slot.array[order[i] as number] as never
-  return picked
 }

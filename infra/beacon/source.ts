@@ -1,255 +1,158 @@
-import { ChainNode, DEFAULT_LIMITS, NodeGroup, type NodeLimits } from '../nodes/nodes.ts'
-import type {
-  AttestationRewards,
-  Balances,
-  BeaconBlock,
-  BeaconChain,
-  BeaconHead,
-  BeaconSource,
-  ChainNews,
-  FinalizedCheckpoint,
-  PendingDeposit,
-  ProposerReward,
-  SyncRewards,
-  ValidatorIdentity,
-  ValidatorSet,
-  ValidatorStates,
-} from '../ports/beacon-source.ts'
+import { Worker } from 'node:worker_threads'
+import { AppError } from '../../schemas/errors.ts'
+import { parseNodeUrl } from '../nodes/nodes.ts'
+import type { BeaconSource, ChainNews, ValidatorSet } from '../ports/beacon-source.ts'
 import type { Log } from '../ports/log.ts'
 import type { NodeStatus } from '../ports/node-status.ts'
-import { decodeForeignBlock, presetMatches, toBeaconBlock, toHex } from './block.ts'
-import { BlockCache } from './block-cache.ts'
-import { askChain, specNumber } from './chain.ts'
-import { watchEvents } from './event-stream.ts'
-import { askRoute, missing, pathOf, required } from './route.ts'
-import { BEACON, NODE } from './routes.ts'
-import { IDS_PER_REQUEST_MAX } from './validator-ids.ts'
-import { WideTables } from './wide-tables.ts'
+import { type HttpBeaconSourceOptions, nodeName } from './http-source.ts'
+import type { FromThread, KeptSet, Question, ThreadStart, ToThread } from './thread-messages.ts'
 
-export interface BeaconSourceOptions {
-  /** The main node, then its fallbacks. */
-  readonly urls: readonly string[]
-  readonly log: Log
-  readonly limits?: Partial<NodeLimits>
-}
+export type BeaconSourceOptions = Omit<HttpBeaconSourceOptions, 'onStatus'>
+
+/** Sets of validators that the thread keeps: those of the chain's head, of epochs read side by side, and a few small ones. */
+const KEPT_SETS_MAX = 8
 
 /**
  * Opens the standard Beacon API of one or more nodes; asks them nothing. Throws AppError `config` for an address that is none.
- * A node of another chain than the first that answered is `node_inconsistent` at its first question.
+ *
+ * Answers are received and read in a thread of their own: a registry of a million validators is half a gigabyte of JSON, and
+ * whoever else lives in this process - the API, the processors - would stand still for seconds at every epoch.
  */
 export async function openBeaconSource(options: BeaconSourceOptions): Promise<BeaconSource> {
-  const limits = { ...DEFAULT_LIMITS, ...options.limits }
-  const nodes = options.urls.map((url, i) => new ChainNode(`beacon node ${i + 1}`, url, limits))
-  return new HttpBeaconSource(nodes, limits, options.log)
+  options.urls.forEach((url, i) => {
+    parseNodeUrl(nodeName(i), url)
+  })
+  return new ThreadedBeaconSource(options)
 }
 
-class HttpBeaconSource implements BeaconSource {
-  readonly #nodes: NodeGroup<ChainNode>
-  readonly #tables: WideTables
+interface Waiting {
+  readonly resolve: (value: never) => void
+  readonly reject: (error: unknown) => void
+  readonly onNews?: (news: ChainNews) => void
+}
+
+class ThreadedBeaconSource implements BeaconSource {
+  readonly #thread: Worker
+  readonly #exited: Promise<void>
   readonly #log: Log
-  readonly #blocks = new BlockCache()
-  #chain: BeaconChain | undefined
-  #finalizedSlot = 0
-  /** Blocks that are being fetched, by id: two askers share one download. */
-  readonly #fetching = new Map<string, Promise<BeaconBlock | undefined>>()
+  readonly #waiting = new Map<number, Waiting>()
+  /** Numbers of the sets that the thread keeps, the one used last at the end. */
+  readonly #kept = new Map<ValidatorSet, number>()
+  #status: readonly NodeStatus[]
+  /** Why nobody answers any more. */
+  #ended: { readonly reason: unknown } | undefined
+  #asked = 0
+  #sets = 0
 
-  constructor(nodes: readonly ChainNode[], limits: NodeLimits, log: Log) {
-    const identify = async (node: ChainNode) => {
-      const chain = await askChain(node)
-      this.#chain ??= chain
-      return `genesis validators root ${chain.genesisValidatorsRoot}, deposit chain ${chain.depositChainId}`
-    }
-    this.#nodes = new NodeGroup({ nodes, limits, log, identify })
-    this.#tables = new WideTables(this.#nodes, limits.bodyBytesMax)
+  constructor({ urls, limits = {}, log }: BeaconSourceOptions) {
+    const start: ThreadStart = { urls, limits }
     this.#log = log
+    this.#status = urls.map((_, i) => ({ name: nodeName(i), state: 'unknown' }))
+    this.#thread = new Worker(new URL('./source-thread.ts', import.meta.url), { workerData: start })
+    this.#thread.on('message', (message: FromThread) => this.#hear(message))
+    this.#exited = new Promise((resolve) => this.#thread.once('exit', () => resolve()))
+    this.#thread.on('error', (error) => this.#end(error))
+    this.#thread.on('exit', () => this.#end(new AppError('usage', 'The beacon source is closed.')))
   }
 
-  async chain(): Promise<BeaconChain> {
-    this.#chain ??= await this.#nodes.ask(async (node) => this.#chain ?? askChain(node))
-    return this.#chain
-  }
+  readonly chain = () => this.#ask('chain')
+  readonly head = () => this.#ask('head')
+  readonly finalized = () => this.#ask('finalized')
+  readonly blockAt = (slot: number) => this.#ask('blockAt', slot)
+  readonly blockByRoot = (root: string) => this.#ask('blockByRoot', root)
+  readonly validators = (slot: number, set: ValidatorSet) => this.#ask('validators', slot, set)
+  readonly balances = (slot: number, set: ValidatorSet) => this.#ask('balances', slot, set)
+  readonly identify = (slot: number, pubkeys: readonly string[]) => this.#ask('identify', slot, pubkeys)
+  readonly pendingDeposits = (slot: number) => this.#ask('pendingDeposits', slot)
+  readonly attestationRewards = (epoch: number, set: ValidatorSet) => this.#ask('attestationRewards', epoch, set)
+  readonly proposerReward = (blockRoot: string) => this.#ask('proposerReward', blockRoot)
+  readonly syncRewards = (blockRoot: string, set: ValidatorSet) => this.#ask('syncRewards', blockRoot, set)
+  readonly syncCommittee = (epoch: number) => this.#ask('syncCommittee', epoch)
 
-  head(): Promise<BeaconHead> {
-    return this.#nodes.ask(async (node) => {
-      const { data } = await required(node, BEACON.getBlockHeader, { blockId: 'head' }, { what: 'a head' })
-      return { slot: data.header.message.slot, root: toHex(data.root) }
-    })
-  }
-
-  async finalized(): Promise<FinalizedCheckpoint> {
-    const { slotsPerEpoch } = (await this.chain()).clock
-    const { finalized } = await this.#nodes.ask(async (node) => {
-      const answer = await required(node, BEACON.getStateFinalityCheckpoints, { stateId: 'head' }, { what: 'finality' })
-      return answer.data
-    })
-    return this.#noteFinal({ epoch: finalized.epoch, root: toHex(finalized.root) }, slotsPerEpoch)
-  }
-
-  #noteFinal<Checkpoint extends FinalizedCheckpoint>(checkpoint: Checkpoint, slotsPerEpoch: number): Checkpoint {
-    this.#finalizedSlot = Math.max(this.#finalizedSlot, checkpoint.epoch * slotsPerEpoch)
-    this.#blocks.markFinal(checkpoint.root)
-    return checkpoint
-  }
-
-  async blockAt(slot: number): Promise<BeaconBlock | undefined> {
-    const final = slot <= this.#finalizedSlot
-    const known = final ? this.#blocks.atFinalSlot(slot) : undefined
-    if (known !== undefined) return known ?? undefined
-    const block = await this.#fetchBlock(
-      slot,
-      (found) => found.slot === slot,
-      (node) => this.#isEmptySlot(node, slot),
-    )
-    if (block !== undefined && final) this.#blocks.putFinal(block)
-    return block
-  }
-
-  async blockByRoot(root: string): Promise<BeaconBlock> {
-    const known = this.#blocks.get(root)
-    if (known !== undefined) return known
-    const isAsked = (found: BeaconBlock) => found.root === root
-    const block = await this.#fetchBlock(root, isAsked, async () => false)
-    if (block === undefined) throw new Error('a block by root is there or the question has failed')
-    return block
-  }
-
-  async #fetchBlock(
-    blockId: string | number,
-    isAsked: (block: BeaconBlock) => boolean,
-    isEmpty: (node: ChainNode) => Promise<boolean>,
-  ): Promise<BeaconBlock | undefined> {
-    const id = String(blockId)
-    const running = this.#fetching.get(id)
-    if (running !== undefined) return running
-    const fetched = this.#nodes.ask(async (node) => {
-      const block = await this.#askBlock(node, id)
-      if (block === undefined) {
-        if (await isEmpty(node)) return undefined
-        return missing(node, `block ${id}`)
-      }
-      if (isAsked(block)) return block
-      throw node.fault('node_inconsistent', `answered block ${id} with ${block.root} of slot ${block.slot}`)
-    })
-    this.#fetching.set(id, fetched)
+  async watch(onNews: (news: ChainNews) => void, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return
+    const id = this.#asked++
+    const unwatch = () => this.#tell({ kind: 'unwatch', id })
+    signal.addEventListener('abort', unwatch, { once: true })
     try {
-      const block = await fetched
-      if (block !== undefined) this.#blocks.put(block)
-      return block
-    } finally {
-      this.#fetching.delete(id)
-    }
-  }
-
-  async #askBlock(node: ChainNode, blockId: string): Promise<BeaconBlock | undefined> {
-    const { spec } = await this.chain()
-    if (!presetMatches(spec)) return askForeignBlock(node, blockId, specNumber(spec, 'SYNC_COMMITTEE_SIZE'))
-    const answer = await askRoute(node, BEACON.getBlockV2, { blockId }, { what: `block ${blockId}`, ssz: true })
-    return answer === undefined ? undefined : toBeaconBlock(answer.meta.version, answer.data)
-  }
-
-  /**
-   * A 404 tells of an empty slot only if the node's head is past the slot. While it is syncing another node is asked first;
-   * where there is none, a block that the node lacks for another reason is found out by whoever asked: the next block's
-   * parent root does not continue the block before.
-   */
-  async #isEmptySlot(node: ChainNode, slot: number): Promise<boolean> {
-    const { data } = await required(node, NODE.getSyncingStatus, undefined, { what: 'its sync status' })
-    return data.headSlot > slot && (!data.isSyncing || this.#nodes.nodes.length === 1)
-  }
-
-  validators(slot: number, set: ValidatorSet): Promise<ValidatorStates> {
-    return this.#tables.validators(slot, set)
-  }
-
-  balances(slot: number, set: ValidatorSet): Promise<Balances> {
-    return this.#tables.balances(slot, set)
-  }
-
-  async attestationRewards(epoch: number, set: ValidatorSet): Promise<AttestationRewards> {
-    const { slotsPerEpoch } = (await this.chain()).clock
-    return this.#tables.attestationRewards(epoch, (epoch + 1) * slotsPerEpoch, set)
-  }
-
-  syncRewards(blockRoot: string, set: ValidatorSet): Promise<SyncRewards> {
-    return this.#tables.syncRewards(blockRoot, set)
-  }
-
-  async identify(slot: number, pubkeys: readonly string[]): Promise<readonly ValidatorIdentity[]> {
-    const found: ValidatorIdentity[] = []
-    for (let from = 0; from < pubkeys.length; from += IDS_PER_REQUEST_MAX) {
-      const validatorIds = pubkeys.slice(from, from + IDS_PER_REQUEST_MAX)
-      const asked = new Set(validatorIds)
-      const rows = await this.#nodes.ask(async (node) => {
-        const args = { stateId: slot, validatorIds }
-        return (await required(node, BEACON.postStateValidators, args, { what: `the state of slot ${slot}` })).data
+      await this.#wait(id, { kind: 'watch', id }, (news) => {
+        if (!signal.aborted) onNews(news) // it may have been on its way
       })
-      for (const { index, validator } of rows) {
-        const pubkey = toHex(validator.pubkey)
-        const withdrawalCredentials = toHex(validator.withdrawalCredentials)
-        if (asked.has(pubkey)) found.push({ index, pubkey, withdrawalCredentials })
-      }
+    } finally {
+      signal.removeEventListener('abort', unwatch)
     }
-    return found.sort((a, b) => a.index - b.index)
-  }
-
-  async pendingDeposits(slot: number): Promise<readonly PendingDeposit[]> {
-    const { data } = await this.#nodes.ask((node) => {
-      const options = { what: `the state of slot ${slot}`, ssz: true }
-      return required(node, BEACON.getPendingDeposits, { stateId: slot }, options)
-    })
-    return data.map((deposit) => ({
-      pubkey: toHex(deposit.pubkey),
-      withdrawalCredentials: toHex(deposit.withdrawalCredentials),
-      amountGwei: BigInt(deposit.amount),
-      signature: toHex(deposit.signature),
-      slot: deposit.slot,
-    }))
-  }
-
-  async proposerReward(blockRoot: string): Promise<ProposerReward> {
-    const { data } = await this.#nodes.ask((node) => {
-      return required(node, BEACON.getBlockRewards, { blockId: blockRoot }, { what: `rewards of block ${blockRoot}` })
-    })
-    return {
-      attestationsGwei: BigInt(data.attestations),
-      syncAggregateGwei: BigInt(data.syncAggregate),
-      proposerSlashingsGwei: BigInt(data.proposerSlashings),
-      attesterSlashingsGwei: BigInt(data.attesterSlashings),
-    }
-  }
-
-  async syncCommittee(epoch: number): Promise<Uint32Array> {
-    const stateId = epoch * (await this.chain()).clock.slotsPerEpoch
-    const { data } = await this.#nodes.ask((node) => {
-      return required(node, BEACON.getEpochSyncCommittees, { stateId, epoch }, { what: `the state of slot ${stateId}` })
-    })
-    return Uint32Array.from(data.validators)
-  }
-
-  watch(onNews: (news: ChainNews) => void, signal: AbortSignal): Promise<void> {
-    const heard = (news: ChainNews): void => {
-      // Without the chain's clock nothing is known to be final yet.
-      if (news.kind === 'finalized' && this.#chain !== undefined) this.#noteFinal(news, this.#chain.clock.slotsPerEpoch)
-      onNews(news)
-    }
-    return watchEvents({ nodes: this.#nodes, log: this.#log, onNews: heard, signal })
   }
 
   status(): readonly NodeStatus[] {
-    return this.#nodes.status()
+    return this.#status
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.#nodes[Symbol.asyncDispose]()
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#tell({ kind: 'close' })
+    await this.#exited
   }
-}
 
-/** A block whose root cannot be computed here, with the root that the node says. */
-async function askForeignBlock(node: ChainNode, blockId: string, seats: number): Promise<BeaconBlock | undefined> {
-  const path = pathOf(BEACON.getBlockV2, { blockId })
-  const answer = await node.request({ method: 'GET', path, accept: 'application/json' })
-  if (answer === undefined) return undefined
-  const block = decodeForeignBlock(answer.body, seats)
-  const { data } = await required(node, BEACON.getBlockRoot, { blockId }, { what: `the root of block ${blockId}` })
-  return { ...block, root: toHex(data.root) }
+  #ask<Name extends Question>(question: Name, ...args: Parameters<BeaconSource[Name]>): ReturnType<BeaconSource[Name]> {
+    const id = this.#asked++
+    const sent = args.map((value) => (value instanceof Uint32Array ? this.#keep(value) : value))
+    return this.#wait(id, { kind: 'ask', id, question, args: sent }) as ReturnType<BeaconSource[Name]>
+  }
+
+  /** The same array is sent once; the thread keeps what it makes of it. */
+  #keep(validators: ValidatorSet): KeptSet {
+    const set = this.#kept.get(validators) ?? this.#sets++
+    if (!this.#kept.delete(validators)) this.#tell({ kind: 'keep', set, validators })
+    this.#kept.set(validators, set)
+    const [oldest] = this.#kept
+    if (this.#kept.size > KEPT_SETS_MAX && oldest !== undefined) {
+      this.#kept.delete(oldest[0])
+      this.#tell({ kind: 'forget', set: oldest[1] })
+    }
+    return { set }
+  }
+
+  #wait(id: number, message: ToThread, onNews?: (news: ChainNews) => void): Promise<unknown> {
+    if (this.#ended !== undefined) return Promise.reject(this.#ended.reason)
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>()
+    this.#waiting.set(id, { resolve, reject, ...(onNews === undefined ? {} : { onNews }) })
+    this.#tell(message)
+    return promise
+  }
+
+  #tell(message: ToThread): void {
+    this.#thread.postMessage(message)
+  }
+
+  #hear(message: FromThread): void {
+    switch (message.kind) {
+      case 'answer':
+        this.#take(message.id)?.resolve(message.value as never)
+        return
+      case 'failed': {
+        const { id, fault, error } = message
+        this.#take(id)?.reject(fault === undefined ? error : new AppError(fault.code, fault.message, fault))
+        return
+      }
+      case 'news':
+        this.#waiting.get(message.id)?.onNews?.(message.news)
+        return
+      case 'status':
+        this.#status = message.status
+        return
+      case 'log':
+        this.#log[message.level](message.fields, message.message)
+    }
+  }
+
+  #take(id: number): Waiting | undefined {
+    const waiting = this.#waiting.get(id)
+    this.#waiting.delete(id)
+    return waiting
+  }
+
+  #end(reason: unknown): void {
+    this.#ended ??= { reason }
+    for (const { reject } of this.#waiting.values()) reject(reason)
+    this.#waiting.clear()
+  }
 }

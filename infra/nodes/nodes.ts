@@ -208,6 +208,7 @@ export class NodeGroup<Node extends Askable> implements AsyncDisposable {
   readonly #limits: NodeLimits
   readonly #log: Log
   readonly #identify: (node: Node) => Promise<string>
+  readonly #onStatus: ((status: readonly NodeStatus[]) => void) | undefined
   #identity: string | undefined
 
   constructor(options: {
@@ -216,6 +217,8 @@ export class NodeGroup<Node extends Askable> implements AsyncDisposable {
     readonly log: Log
     /** Text that is equal for all nodes of one chain. */
     readonly identify: (node: Node) => Promise<string>
+    /** Hears how the nodes are whenever that has changed. */
+    readonly onStatus?: ((status: readonly NodeStatus[]) => void) | undefined
   }) {
     this.#members = options.nodes.map((node) => {
       return { node, restsUntilMs: 0, identified: undefined, status: { name: node.name, state: 'unknown' } }
@@ -223,6 +226,7 @@ export class NodeGroup<Node extends Askable> implements AsyncDisposable {
     this.#limits = options.limits
     this.#log = options.log
     this.#identify = options.identify
+    this.#onStatus = options.onStatus
   }
 
   get nodes(): readonly Node[] {
@@ -240,21 +244,29 @@ export class NodeGroup<Node extends Askable> implements AsyncDisposable {
     for (const member of this.#inOrder()) {
       try {
         const answer = await this.#askOne(member, question)
-        noteState(member, 'up')
+        this.#noteState(member, 'up')
         return answer
       } catch (error) {
         if (!isNodeFault(error)) throw error
         last = named(member.node.name, error)
         // Being behind is no reason to be passed over for everything else: the node is there.
-        if (error.code === 'node_lagging') noteState(member, 'up')
+        if (error.code === 'node_lagging') this.#noteState(member, 'up')
         else {
           member.restsUntilMs = Date.now() + this.#limits.restMs
-          noteState(member, 'away', error.code)
+          this.#noteState(member, 'away', error.code)
         }
         if (this.#members.length > 1) this.#log.warn({ code: error.code }, `${last.message}; asking another node`)
       }
     }
     throw last ?? new AppError('config', 'no node is configured')
+  }
+
+  #noteState(member: Member<Node>, state: 'up' | 'away', fault?: ErrorCode): void {
+    const { status } = member
+    if (status.state === state && status.fault === fault) return
+    const since = status.state === state ? (status.since ?? Date.now()) : Date.now()
+    member.status = { name: status.name, state, since, ...(fault === undefined ? {} : { fault }) }
+    this.#onStatus?.(this.status())
   }
 
   #inOrder(): readonly Member<Node>[] {
@@ -310,13 +322,6 @@ export class NodeGroup<Node extends Askable> implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.#members.map(({ node }) => node[Symbol.asyncDispose]()))
   }
-}
-
-function noteState(member: Member<Askable>, state: 'up' | 'away', fault?: ErrorCode): void {
-  const { status } = member
-  if (status.state === state && status.fault === fault) return
-  const since = status.state === state ? (status.since ?? Date.now()) : Date.now()
-  member.status = { name: status.name, state, since, ...(fault === undefined ? {} : { fault }) }
 }
 
 /** What reads an answer does not know whose it is. */

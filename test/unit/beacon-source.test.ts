@@ -1,57 +1,28 @@
 import { ssz } from '@lodestar/types'
 import { expect, test } from 'vitest'
-import { openBeaconSource } from '../../infra/beacon/source.ts'
-import type { NodeLimits } from '../../infra/nodes/nodes.ts'
-import type { BeaconSource, ChainNews } from '../../infra/ports/beacon-source.ts'
+import { openHttpBeaconSource } from '../../infra/beacon/http-source.ts'
+import type { BeaconSource } from '../../infra/ports/beacon-source.ts'
 import type { Log } from '../../infra/ports/log.ts'
 import { silentLog } from './silent-log.ts'
-import { type NodeReply, type NodeRequestSeen, openSyntheticNode, type SyntheticNode } from './synthetic-node.ts'
-
-const GENESIS_ROOT = `0x${'11'.repeat(32)}`
-const FAST: Partial<NodeLimits> = { retryDelayMs: 1, headersTimeoutMs: 300, bodyTimeoutMs: 300, restMs: 60_000 }
-
-type Answers = (path: string, request: NodeRequestSeen) => NodeReply | undefined
-
-function chainAnswers(path: string, genesisRoot: string): NodeReply {
-  if (path === '/eth/v1/beacon/genesis') {
-    const genesis_fork_version = '0x00000000'
-    return { json: { data: { genesis_time: '1000', genesis_validators_root: genesisRoot, genesis_fork_version } } }
-  }
-  if (path === '/eth/v1/config/spec') {
-    return {
-      json: { data: { SECONDS_PER_SLOT: '12', SLOTS_PER_EPOCH: '32', DEPOSIT_CHAIN_ID: '7', BLOB_SCHEDULE: [] } },
-    }
-  }
-  if (path === '/eth/v1/node/syncing') return syncingAnswer(false)
-  return { status: 404, json: { code: 404, message: 'not found' } }
-}
-
-function syncingAnswer(isSyncing: boolean): NodeReply {
-  const data = { head_slot: '1000', sync_distance: '0', is_optimistic: false, el_offline: false }
-  return { json: { data: { ...data, is_syncing: isSyncing } } }
-}
-
-function openNode(answers: Answers = () => undefined, genesisRoot = GENESIS_ROOT): Promise<SyntheticNode> {
-  return openSyntheticNode((request) => {
-    const path = request.path.replace(/^\/base/, '').replace(/[?&]key=hidden$/, '')
-    return answers(path, request) ?? chainAnswers(path, genesisRoot)
-  })
-}
+import {
+  type Answers,
+  FAST,
+  finalizedEvent,
+  GENESIS_ROOT,
+  headEvent,
+  headerAnswer,
+  headerJson,
+  newsOf,
+  onHead,
+  openNode,
+  openStreams,
+  syncingAnswer,
+} from './synthetic-beacon.ts'
+import type { NodeReply, SyntheticNode } from './synthetic-node.ts'
 
 function openSource(nodes: readonly SyntheticNode[], log: Log = silentLog): Promise<BeaconSource> {
-  return openBeaconSource({ urls: nodes.map(({ url }) => url), log, limits: FAST })
+  return openHttpBeaconSource({ urls: nodes.map(({ url }) => url), log, limits: FAST })
 }
-
-const headerJson = (changes: Readonly<Record<string, unknown>> = {}) => {
-  const roots = { parent_root: GENESIS_ROOT, state_root: GENESIS_ROOT, body_root: GENESIS_ROOT }
-  const message = { slot: '99', proposer_index: '1', ...roots, ...changes }
-  return { data: { root: GENESIS_ROOT, canonical: true, header: { message, signature: `0x${'00'.repeat(96)}` } } }
-}
-const headerAnswer: NodeReply = { json: headerJson() }
-const onHead =
-  (reply: NodeReply): Answers =>
-  (path) =>
-    path === '/eth/v1/beacon/headers/head' ? reply : undefined
 
 test('the chain is what the node says it is', async () => {
   await using node = await openNode()
@@ -135,7 +106,7 @@ test('opening asks nothing: what is known of a node comes from questions', async
 })
 
 test('an address that is none is refused at once', async () => {
-  await expect(openBeaconSource({ urls: ['localhost:5052'], log: silentLog })).rejects.toThrow(
+  await expect(openHttpBeaconSource({ urls: ['localhost:5052'], log: silentLog })).rejects.toThrow(
     expect.objectContaining({ code: 'config', message: expect.not.stringContaining('localhost') }),
   )
 })
@@ -328,51 +299,13 @@ test('no question is about more than an answer may hold', async () => {
     return { json: { data: rows.filter((index) => index < size).map(balanceRow) } }
   })
   const limits = { ...FAST, bodyBytesMax }
-  await using source = await openBeaconSource({ urls: [node.url], log: silentLog, limits })
+  await using source = await openHttpBeaconSource({ urls: [node.url], log: silentLog, limits })
   const set = Uint32Array.from({ length: 15_000 }, (_, i) => i)
   expect((await source.balances(32, set)).validatorIndex).toEqual(set)
   const asked = node.seen.filter(({ path }) => path.includes('balances')).map(({ body }) => JSON.parse(body).length)
   expect(asked).not.toContain(0)
   expect(asked.filter((ids) => ids > 64)).toEqual([6_250, 6_250, 2_500])
 })
-
-const eventText = (event: string, data: object) => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
-const headEvent = (slot: number, block: string) =>
-  eventText('head', {
-    slot: String(slot),
-    block,
-    state: GENESIS_ROOT,
-    epoch_transition: false,
-    previous_duty_dependent_root: GENESIS_ROOT,
-    current_duty_dependent_root: GENESIS_ROOT,
-    execution_optimistic: false,
-  })
-const finalizedEvent = (epoch: number, block: string) =>
-  eventText('finalized_checkpoint', { block, state: GENESIS_ROOT, epoch: String(epoch), execution_optimistic: false })
-
-/** A node whose nth event stream says the nth text; all but the last then end. */
-function openStreams(texts: readonly string[]) {
-  let streams = 0
-  return openSyntheticNode(({ path }, response) => {
-    if (!path.startsWith('/base/eth/v1/events')) {
-      return chainAnswers(path.replace('/base', '').split('?')[0] ?? '', GENESIS_ROOT)
-    }
-    response.writeHead(200, { 'content-type': 'text/event-stream' })
-    response.write(texts[streams++] ?? '')
-    if (streams < texts.length) response.end()
-    return undefined
-  })
-}
-
-async function newsOf(source: BeaconSource, count: number): Promise<readonly ChainNews[]> {
-  const stop = new AbortController()
-  const news: ChainNews[] = []
-  await source.watch((one) => {
-    news.push(one)
-    if (news.length === count) stop.abort()
-  }, stop.signal)
-  return news
-}
 
 test('news say which block is the head and which is final; a stream that is opened again begins with a gap', async () => {
   const upper = `0x${'AB'.repeat(32)}`

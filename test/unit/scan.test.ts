@@ -150,6 +150,67 @@ test.each([
   expect(() => scanValidators([bytes(text)], everything)).toThrow(expect.objectContaining({ code: 'node_malformed' }))
 })
 
+// Rows that lie like the row before are read another way than those that do not: both must say the same of every row.
+const aLittleWrong = fc.record({
+  row: fc.nat(2),
+  at: fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }),
+  byte: fc.constantFrom(...'"\\,:{}[] 0159-ftx\u00ff'),
+  kind: fc.constantFrom('replace', 'insert', 'remove'),
+})
+
+type Damage = typeof aLittleWrong extends fc.Arbitrary<infer Value> ? Value : never
+
+function damaged(rows: readonly string[], { row, at, byte, kind }: Damage): readonly string[] {
+  return rows.map((text, i) => {
+    if (i !== row) return text
+    const place = Math.floor(at * text.length)
+    return text.slice(0, place) + (kind === 'remove' ? '' : byte) + text.slice(kind === 'insert' ? place : place + 1)
+  })
+}
+
+const validatorRow = fc
+  .record({
+    index: fc.integer({ min: 0, max: INDEX_MAX }),
+    balance: fc.bigInt({ min: 0n, max: 2n ** 63n - 1n }),
+    status: fc.constantFrom(...VALIDATOR_STATUSES),
+    effective: fc.integer({ min: 0, max: 2_048 }),
+    slashed: fc.boolean(),
+    epochs: fc.tuple(
+      ...Array.from({ length: 3 }, () => fc.oneof(fc.bigInt({ min: 0n, max: U64_MAX }), fc.constant(U64_MAX))),
+    ),
+  })
+  .map(({ index, balance, status, effective, slashed, epochs: [activation, exit, withdrawable] }) => {
+    const inner = { ...validator, effective_balance: `"${effective}000000000"`, slashed: String(slashed) }
+    const epochs = {
+      activation_epoch: `"${activation}"`,
+      exit_epoch: `"${exit}"`,
+      withdrawable_epoch: `"${withdrawable}"`,
+    }
+    const members = Object.entries({ ...inner, ...epochs }).map(([key, value]) => `"${key}":${value}`)
+    return `{"index":"${index}","balance":"${balance}","status":"${status}","validator":{${members.join(',')}}}`
+  })
+
+function outcome(rows: readonly string[]): unknown {
+  try {
+    return scanValidators([bytes(`{"data":[${rows.join(',')}]}`)], everything)
+  } catch (error) {
+    if (error instanceof AppError) return error.code
+    throw error
+  }
+}
+
+test('a row that lies like the one before is read like any other', () => {
+  fc.assert(
+    fc.property(fc.array(validatorRow, { minLength: 3, maxLength: 3 }), fc.option(aLittleWrong), (rows, wrong) => {
+      const alike = wrong === null ? rows : damaged(rows, wrong)
+      // Other white space in every row: none lies like another.
+      const unlike = alike.map((text, i) => text.replace('"index"', `${' '.repeat(i)}"index"`))
+      expect(outcome(alike)).toEqual(outcome(unlike))
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
 test('a key that is written with escapes is the same key', () => {
   const text = validatorText({}).replace('"slashed"', '"sl\\u0061shed"')
   expect(scanValidators([bytes(text)], everything).slashed).toEqual(Uint8Array.of(0))

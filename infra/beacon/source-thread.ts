@@ -1,0 +1,94 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { AppError } from '../../schemas/errors.ts'
+import type { BeaconSource } from '../ports/beacon-source.ts'
+import type { Log } from '../ports/log.ts'
+import { openHttpBeaconSource } from './http-source.ts'
+import type { FromThread, KeptSet, Question, ThreadStart, ToThread } from './thread-messages.ts'
+
+// The thread that infra/beacon/source.ts starts: it asks the nodes and reads their answers.
+
+/** Their columns are made for the asker alone, so they go over without a copy. */
+const WIDE: ReadonlySet<Question> = new Set(['validators', 'balances', 'attestationRewards', 'syncRewards'])
+
+const port = parentPort
+if (port === null) throw new Error('this file is the start of a thread')
+const start = workerData as ThreadStart
+
+function tell(message: FromThread, transfer: readonly ArrayBuffer[] = []): void {
+  port?.postMessage(message, transfer)
+}
+
+const tellLog = (level: keyof Log) => (fields: object, message: string) => tell({ kind: 'log', level, fields, message })
+const log: Log = { debug: tellLog('debug'), info: tellLog('info'), warn: tellLog('warn'), error: tellLog('error') }
+
+const source = await openHttpBeaconSource({ ...start, log, onStatus: (status) => tell({ kind: 'status', status }) })
+const sets = new Map<number, Uint32Array>()
+const watches = new Map<number, AbortController>()
+
+port.on('message', (message: ToThread) => {
+  switch (message.kind) {
+    case 'ask':
+      void answer(message.id, () => ask(source, message.question, message.args), WIDE.has(message.question))
+      return
+    case 'keep':
+      sets.set(message.set, message.validators)
+      return
+    case 'forget':
+      sets.delete(message.set)
+      return
+    case 'watch':
+      void answer(message.id, () => watch(message.id), false)
+      return
+    case 'unwatch':
+      watches.get(message.id)?.abort()
+      return
+    case 'close':
+      for (const stop of watches.values()) stop.abort()
+      void close()
+  }
+})
+
+async function close(): Promise<void> {
+  await source[Symbol.asyncDispose]()
+  port?.close()
+}
+
+/** The arguments came from a method of the same name. */
+function ask(asked: BeaconSource, question: Question, args: readonly unknown[]): Promise<unknown> {
+  const method = asked[question] as (...values: readonly unknown[]) => Promise<unknown>
+  return method.apply(
+    asked,
+    args.map((value) => (isKeptSet(value) ? sets.get(value.set) : value)),
+  )
+}
+
+function isKeptSet(value: unknown): value is KeptSet {
+  return typeof value === 'object' && value !== null && 'set' in value
+}
+
+async function watch(id: number): Promise<void> {
+  const stop = new AbortController()
+  watches.set(id, stop)
+  try {
+    await source.watch((news) => tell({ kind: 'news', id, news }), stop.signal)
+  } finally {
+    watches.delete(id)
+  }
+}
+
+async function answer(id: number, work: () => Promise<unknown>, isWide: boolean): Promise<void> {
+  try {
+    const value = await work()
+    tell({ kind: 'answer', id, value }, isWide ? buffersOf(value as object) : [])
+  } catch (error) {
+    if (!(error instanceof AppError)) tell({ kind: 'failed', id, error })
+    else {
+      const { code, message, retryable } = error
+      tell({ kind: 'failed', id, fault: { code, message, retryable } })
+    }
+  }
+}
+
+function buffersOf(columns: object): readonly ArrayBuffer[] {
+  return [...new Set(Object.values(columns).map(({ buffer }: { buffer: ArrayBuffer }) => buffer))]
+}
