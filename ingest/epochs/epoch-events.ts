@@ -25,7 +25,7 @@ import {
   trackedSlashings,
   trackedWithdrawals,
 } from './epoch-blocks.ts'
-import { checkRegistryRows, joinRewards, rangesOf, sliceColumns } from './registry-rows.ts'
+import { checkRegistryRows, isAmong, joinRewards, rangesOf, sliceColumns } from './registry-rows.ts'
 import { forkEpoch } from './spec.ts'
 import { syncColumns, type TrackedMembers } from './sync-rewards.ts'
 
@@ -196,8 +196,7 @@ async function blocksData(
   states: Promise<ValidatorStates>,
 ): Promise<EpochBlocksData> {
   const { chain, chainName, epoch, tracked } = request
-  const trackedIndices = new Set(tracked.indices)
-  const isTracked = (index: number) => trackedIndices.has(index)
+  const isTracked = (index: number) => isAmong(tracked.indices, index)
   const members = await request.members(epoch, tracked.indices)
   const rewarding = finalizedBlocks(request, blocks, isTracked)
   const [rewarded, columns, slashings, deposits] = await Promise.all([

@@ -22,6 +22,18 @@ export function rangesOf(validatorIndex: Uint32Array): readonly RangeRows[] {
   return ranges
 }
 
+/** Whether the index is one of the set's. */
+export function isAmong(set: ValidatorSet, index: number): boolean {
+  let low = 0
+  let high = set.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((set[middle] as number) < index) low = middle + 1
+    else high = middle
+  }
+  return set[low] === index
+}
+
 /**
  * Who is in the registry stays in it, and indices are given in order: rows may only be missing at the end of the set, for
  * validators that joined later. Throws AppError `node_malformed` for any other gap.

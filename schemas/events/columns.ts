@@ -38,6 +38,8 @@ const variableBytes: ColumnCodec<readonly Uint8Array[]> = {
   unpack: (from, rows) => Array.from(lengths.unpack(from, rows), (length) => new Uint8Array(from.copy(length))),
 }
 
+/** The highest number of 32 bits. */
+const WORD_MAX = 0xffff_ffff
 const UINT256_WORDS = 4
 const WORD_BITS = 64n
 const UINT256_END = 1n << 256n
@@ -152,19 +154,39 @@ function bytesOfArray(column: NumberArray): Uint8Array {
 /** Differences wrap at the column's width, as do the sums that undo them. */
 function deltaOf(column: NumberArray): NumberArray {
   const delta = column.slice()
-  if (delta instanceof BigInt64Array || delta instanceof BigUint64Array) {
-    for (let i = delta.length - 1; i > 0; i--) delta[i] = (delta[i] as bigint) - (delta[i - 1] as bigint)
-  } else {
-    for (let i = delta.length - 1; i > 0; i--) delta[i] = (delta[i] as number) - (delta[i - 1] as number)
-  }
+  if (isWide(delta)) deltaOfWide(wordsOf(delta))
+  else for (let i = delta.length - 1; i > 0; i--) delta[i] = (delta[i] as number) - (delta[i - 1] as number)
   return delta
 }
 
 function undoDelta<Values extends NumberArray>(column: Values): Values {
-  if (column instanceof BigInt64Array || column instanceof BigUint64Array) {
-    for (let i = 1; i < column.length; i++) column[i] = (column[i] as bigint) + (column[i - 1] as bigint)
-  } else {
-    for (let i = 1; i < column.length; i++) column[i] = (column[i] as number) + (column[i - 1] as number)
-  }
+  if (isWide(column)) undoDeltaOfWide(wordsOf(column))
+  else for (let i = 1; i < column.length; i++) column[i] = (column[i] as number) + (column[i - 1] as number)
   return column
+}
+
+function isWide(column: NumberArray): column is BigInt64Array | BigUint64Array {
+  return column instanceof BigInt64Array || column instanceof BigUint64Array
+}
+
+// Numbers of 64 bits are calculated with in halves, the lower one first: a bigint for each would cost more than all the rest.
+
+function wordsOf(column: BigInt64Array | BigUint64Array): Uint32Array {
+  return new Uint32Array(column.buffer, column.byteOffset, 2 * column.length)
+}
+
+function deltaOfWide(words: Uint32Array): void {
+  for (let i = words.length - 2; i > 0; i -= 2) {
+    const low = (words[i] as number) - (words[i - 2] as number)
+    words[i] = low
+    words[i + 1] = (words[i + 1] as number) - (words[i - 1] as number) - (low < 0 ? 1 : 0)
+  }
+}
+
+function undoDeltaOfWide(words: Uint32Array): void {
+  for (let i = 2; i < words.length; i += 2) {
+    const low = (words[i] as number) + (words[i - 2] as number)
+    words[i] = low
+    words[i + 1] = (words[i + 1] as number) + (words[i - 1] as number) + (low > WORD_MAX ? 1 : 0)
+  }
 }
