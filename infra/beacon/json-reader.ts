@@ -26,19 +26,22 @@ const FALSE = Buffer.from('false')
 const NULL = Buffer.from('null')
 
 /**
- * Walks over the bytes of one JSON document. Every method starts at `at` and leaves it after what it has taken; what is not
+ * Walks over the bytes of a JSON document. Every method starts at `at` and leaves it after what it has taken; what is not
  * there, the end of the bytes included, is an AppError `node_malformed`.
  */
 export class JsonReader {
   readonly bytes: Uint8Array
   readonly view: DataView
   at = 0
+  readonly #before: number
   /** The halves of the integer read last. */
   hi = 0
   lo = 0
 
-  constructor(bytes: Uint8Array) {
+  /** `before`: bytes of the document that came before these, for messages. */
+  constructor(bytes: Uint8Array, before = 0) {
     this.bytes = bytes
+    this.#before = before
     this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   }
 
@@ -218,7 +221,7 @@ export class JsonReader {
 
   fail(what: string): never {
     const cut = this.at >= this.bytes.length
-    const where = cut ? 'it ends too early' : `at byte ${this.at} of ${this.bytes.length}`
+    const where = cut ? 'it ends too early' : `at byte ${this.#before + this.at}`
     throw new AppError('node_malformed', `the answer cannot be read: ${what}, ${where}`, { retryable: true })
   }
 }

@@ -18,9 +18,9 @@ import { CLOSE_ARRAY, CLOSE_OBJECT, COLON, JsonReader, OPEN_ARRAY, OPEN_OBJECT, 
 import { type ReadValue, RowLayout } from './row-layout.ts'
 
 /**
- * Bodies with a row per validator are scanned byte by byte into typed arrays: no object and no string per validator. The
- * scanner takes keys in any order, whitespace, unknown keys, and numbers quoted or not; it refuses everything that is cut
- * off, of another shape, or out of its column's range.
+ * Bodies with a row per validator are scanned byte by byte into typed arrays, while they arrive: no object and no string per
+ * validator, and never the whole of a body. The scanner takes keys in any order, whitespace, unknown keys, and numbers quoted or
+ * not; it refuses everything that is cut off, of another shape, or out of its column's range.
  */
 
 /** Where a column comes from: a key of the row, or of an object that the row has under `in`. All must be there. */
@@ -51,6 +51,9 @@ const CAPACITY_MIN = 64
 /** An integer whose upper half is below this is exact in a double. */
 const EXACT_HI = 2 ** 21
 const NO_COLUMN = -1
+/** A row is read when so many bytes are there, or the end: no row of a node is longer, so that it is not read in vain. */
+const ROW_BYTES_USUAL = 4_096
+const HELD_BYTES_MIN = 128 * 1024
 
 const latin1 = (text: string): Uint8Array => Buffer.from(text, 'latin1')
 
@@ -69,7 +72,10 @@ interface CompiledObject {
   readonly complete: number
 }
 
-/** Collects the rows of one or more bodies. `scan` throws AppError `node_malformed`; the table is then no longer usable. */
+/**
+ * Collects the rows of one or more bodies, each handed over in pieces of any size. `push` and `end` throw AppError
+ * `node_malformed`; the table is then no longer usable.
+ */
 export class TableScanner<Fields extends FieldTable> {
   readonly #path: readonly string[]
   readonly #row: CompiledObject
@@ -81,7 +87,18 @@ export class TableScanner<Fields extends FieldTable> {
   /** How the row lay that was read key by key last. */
   #layout: RowLayout | undefined
   readonly #values: ReadValue[] = []
+  /** Which part of the body comes next. */
+  #part: 'head' | 'first row' | 'row' | 'tail' = 'head'
+  /** What has come and is not read yet. */
+  #held = new Uint8Array(HELD_BYTES_MIN)
+  #heldBytes = 0
+  /** Bytes of the body that are read. */
+  #passed = 0
+  /** What failed for want of bytes is tried again when so many are held. */
+  #enough = 0
   #json = new JsonReader(new Uint8Array(0))
+  /** Where what is being read begins. */
+  #start = 0
 
   /** `wanted` holds a 1 at each index whose row is kept; without it all are kept. */
   constructor(
@@ -115,13 +132,19 @@ export class TableScanner<Fields extends FieldTable> {
     return { keys, complete: 2 ** keys.length - 1 }
   }
 
-  /** Adds the rows of one whole JSON document. */
-  scan(bytes: Uint8Array): void {
-    this.#json = new JsonReader(bytes)
-    this.#document(0, 0)
-    this.#json.space()
-    if (this.#json.at !== bytes.length) this.#json.fail('something follows the document')
-    this.#json = new JsonReader(new Uint8Array(0)) // lets go of the body
+  /** Takes the next piece of a body, which is not kept. */
+  push(piece: Uint8Array): void {
+    this.#hold(piece)
+    if (this.#heldBytes >= this.#enough) this.#read(false)
+  }
+
+  /** Ends a body: it must have been one whole JSON document. */
+  end(): void {
+    this.#read(true)
+    this.#part = 'head'
+    this.#heldBytes = 0
+    this.#passed = 0
+    this.#enough = 0
   }
 
   /** The columns by name, rows by ascending index; two rows of one index are malformed. */
@@ -155,41 +178,92 @@ export class TableScanner<Fields extends FieldTable> {
     return columns as ScannedColumns<Fields> // the slots were made from the same fields
   }
 
-  /** The object at this depth of the path; deeper ones are read by recursion, everything else is passed over. */
-  #document(depth: number, found: number): number {
-    if (depth === this.#path.length) {
-      this.#table()
-      return found + 1
+  #hold(piece: Uint8Array): void {
+    const bytes = this.#heldBytes + piece.length
+    if (bytes > this.#held.length) {
+      const larger = new Uint8Array(2 * bytes)
+      larger.set(this.#held.subarray(0, this.#heldBytes))
+      this.#held = larger
     }
-    this.#json.expect(OPEN_OBJECT)
-    const wanted = this.#path[depth] as string
-    let hits = found
-    this.#json.space()
-    if (this.#json.bytes[this.#json.at] === CLOSE_OBJECT) this.#json.fail(`no ${wanted}`)
-    for (;;) {
-      const key = this.#json.keyText()
-      this.#json.expect(COLON)
-      this.#json.space()
-      if (key === wanted) hits = this.#document(depth + 1, hits)
-      else this.#json.skipValue(0)
-      if (!this.#json.another(CLOSE_OBJECT)) break
-    }
-    if (hits !== 1) this.#json.fail(hits === 0 ? `no ${wanted}` : `${wanted} is there ${hits} times`)
-    return hits
+    this.#held.set(piece, this.#heldBytes)
+    this.#heldBytes = bytes
   }
 
-  #table(): void {
-    this.#json.expect(OPEN_ARRAY)
-    this.#json.space()
-    if (this.#json.bytes[this.#json.at] === CLOSE_ARRAY) {
-      this.#json.at++
-      return
+  /** Reads what can be read of what is held; all of it at the end. */
+  #read(isEnd: boolean): void {
+    this.#json = new JsonReader(this.#held.subarray(0, this.#heldBytes), this.#passed)
+    this.#start = 0
+    try {
+      if (this.#part === 'head') this.#readHead()
+      if (this.#part === 'first row') this.#readFirst(isEnd)
+      if (this.#part === 'row') this.#readRows(isEnd)
+      if (isEnd) this.#readTail()
+      this.#enough = 0
+    } catch (error) {
+      if (isEnd || !(error instanceof AppError)) throw error
+      // It may be that the rest has only not come yet. Twice as much: what fails again and again is read a few times in all.
+      this.#json.at = this.#start
+      this.#enough = 2 * (this.#heldBytes - this.#start)
     }
-    do {
+    const { at } = this.#json
+    this.#held.copyWithin(0, at, this.#heldBytes)
+    this.#heldBytes -= at
+    this.#passed += at
+  }
+
+  /** Everything before the rows. */
+  #readHead(): void {
+    for (const wanted of this.#path) {
+      this.#json.expect(OPEN_OBJECT)
+      this.#json.space()
+      if (this.#json.bytes[this.#json.at] === CLOSE_OBJECT) this.#json.fail(`no ${wanted}`)
+      for (;;) {
+        const key = this.#json.keyText()
+        this.#json.expect(COLON)
+        this.#json.space()
+        if (key === wanted) break
+        this.#json.skipValue(0)
+        if (!this.#json.another(CLOSE_OBJECT)) this.#json.fail(`no ${wanted}`)
+      }
+    }
+    this.#json.expect(OPEN_ARRAY)
+    this.#part = 'first row'
+  }
+
+  #readFirst(isEnd: boolean): void {
+    this.#start = this.#json.at
+    this.#json.space()
+    if (!isEnd && this.#json.at === this.#heldBytes) return
+    const isEmpty = this.#json.bytes[this.#json.at] === CLOSE_ARRAY
+    if (isEmpty) this.#json.at++
+    this.#part = isEmpty ? 'tail' : 'row'
+  }
+
+  #readRows(isEnd: boolean): void {
+    while (isEnd || this.#heldBytes - this.#json.at >= ROW_BYTES_USUAL) {
+      this.#start = this.#json.at
       if (this.#rows === this.#capacity) this.#grow()
       this.#takeRow()
+      const isLast = !this.#json.another(CLOSE_ARRAY)
       if (this.#wanted === undefined || this.#wanted[this.#indexSlot.array[this.#rows] as number] === 1) this.#rows++
-    } while (this.#json.another(CLOSE_ARRAY))
+      if (!isLast) continue
+      this.#part = 'tail'
+      return
+    }
+  }
+
+  /** What follows the rows: the other members of the objects that they lie in. */
+  #readTail(): void {
+    for (const wanted of this.#path.toReversed()) {
+      while (this.#json.another(CLOSE_OBJECT)) {
+        if (this.#json.keyText() === wanted) this.#json.fail(`${wanted} is there twice`)
+        this.#json.expect(COLON)
+        this.#json.space()
+        this.#json.skipValue(0)
+      }
+    }
+    this.#json.space()
+    if (this.#json.at !== this.#heldBytes) this.#json.fail('something follows the document')
   }
 
   #takeRow(): void {

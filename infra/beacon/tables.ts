@@ -10,8 +10,16 @@ export interface ScanOptions {
   readonly rowsHint: number
 }
 
-/** Scans bodies of one kind, one after the other, into columns. Throws AppError `node_malformed`. */
-export type Scan<Table> = (bodies: readonly Uint8Array[], options: ScanOptions) => Table
+/** Bodies of one kind on their way into columns; every method throws AppError `node_malformed`. */
+export interface OpenTable<Table> {
+  /** Takes the next piece of a body. */
+  push(piece: Uint8Array): void
+  /** Ends a body; another may follow. */
+  end(): void
+  columns(): Table
+}
+
+export type Scan<Table> = (options: ScanOptions) => OpenTable<Table>
 
 const VALIDATORS = {
   path: ['data'],
@@ -49,18 +57,11 @@ const SYNC_REWARDS = {
   fields: { validatorIndex: { key: 'validator_index', type: 'u32' }, syncGwei: { key: 'reward', type: 'i64' } },
 } as const
 
-function scanAll<Fields extends FieldTable>(
-  shape: TableShape<Fields>,
-  bodies: readonly Uint8Array[],
-  options: ScanOptions,
-): TableScanner<Fields> {
-  const scanner = new TableScanner(shape, options)
-  for (const body of bodies) scanner.scan(body)
-  return scanner
-}
-
 function scanOf<Fields extends FieldTable>(shape: TableShape<Fields>): Scan<ScannedColumns<Fields>> {
-  return (bodies, options) => scanAll(shape, bodies, options).sorted()
+  return (options) => {
+    const scanner = new TableScanner(shape, options)
+    return { push: (piece) => scanner.push(piece), end: () => scanner.end(), columns: () => scanner.sorted() }
+  }
 }
 
 /** Bodies of `POST states/{id}/validators`. */
@@ -73,8 +74,17 @@ export const scanBalances: Scan<Balances> = scanOf(BALANCES)
 export const scanAttestationRewards: Scan<AttestationRewards> = scanOf(ATTESTATION_REWARDS)
 
 /** Bodies of `POST rewards/sync_committee/{id}`: some nodes write a row per seat, some one per validator; ours are summed. */
-export const scanSyncRewards: Scan<SyncRewards> = (bodies, options) => {
-  const { validatorIndex, syncGwei } = scanAll(SYNC_REWARDS, bodies, options).sortedWithRepeats()
+export const scanSyncRewards: Scan<SyncRewards> = (options) => {
+  const scanner = new TableScanner(SYNC_REWARDS, options)
+  return {
+    push: (piece) => scanner.push(piece),
+    end: () => scanner.end(),
+    columns: () => summed(scanner.sortedWithRepeats()),
+  }
+}
+
+/** One row for each index of rows that lie beside each other. */
+function summed({ validatorIndex, syncGwei }: SyncRewards): SyncRewards {
   let last = -1
   for (let i = 0; i < validatorIndex.length; i++) {
     if (last >= 0 && validatorIndex[last] === validatorIndex[i]) {

@@ -8,7 +8,14 @@ import type {
 } from '../ports/beacon-source.ts'
 import { missing, pathOf } from './route.ts'
 import { BEACON } from './routes.ts'
-import { type Scan, scanAttestationRewards, scanBalances, scanSyncRewards, scanValidators } from './tables.ts'
+import {
+  type OpenTable,
+  type Scan,
+  scanAttestationRewards,
+  scanBalances,
+  scanSyncRewards,
+  scanValidators,
+} from './tables.ts'
 import { IDS_PER_REQUEST_MAX, idsPerRequest, isAllCheaper, ROW_BYTES, ValidatorSets } from './validator-ids.ts'
 
 /** The registry's size is looked for by asking which of these many evenly spaced indices exist. */
@@ -76,11 +83,8 @@ export class WideTables {
   syncRewards(blockRoot: string, set: ValidatorSet): Promise<SyncRewards> {
     const [ids = ALL] = set.length <= SYNC_IDS_MAX ? this.#sets.chunks(set, SYNC_IDS_MAX) : [ALL]
     const request = post(pathOf(BEACON.getSyncCommitteeRewards, { blockId: blockRoot }), ids)
-    const options = { wanted: this.#sets.wanted(set), rowsHint: set.length }
-    return this.#nodes.ask(async (node) => {
-      const answer = (await node.request(request)) ?? missing(node, `sync rewards of block ${blockRoot}`)
-      return scanSyncRewards([answer.body], options)
-    })
+    const open = () => scanSyncRewards({ wanted: this.#sets.wanted(set), rowsHint: set.length })
+    return this.#nodes.ask((node) => readTable(node, `sync rewards of block ${blockRoot}`, [request], open()))
   }
 
   async #table<Table>(set: ValidatorSet, question: TableQuestion<Table>): Promise<Table> {
@@ -88,12 +92,8 @@ export class WideTables {
     const chunks = (await this.#isAllCheaper(set, question))
       ? [ALL]
       : this.#sets.chunks(set, idsPerRequest(rowBytes, this.#bodyBytesMax))
-    const options = { wanted: this.#sets.wanted(set), rowsHint: set.length + 1 }
-    return this.#nodes.ask(async (node) => {
-      const bodies: Uint8Array[] = []
-      for (const ids of chunks) bodies.push(((await node.request(request(ids))) ?? missing(node, what)).body)
-      return scan(bodies, options)
-    })
+    const open = () => scan({ wanted: this.#sets.wanted(set), rowsHint: set.length + 1 })
+    return this.#nodes.ask((node) => readTable(node, what, chunks.map(request), open()))
   }
 
   async #isAllCheaper(set: ValidatorSet, { slot, rowBytes }: TableQuestion<unknown>): Promise<boolean> {
@@ -116,6 +116,20 @@ export class WideTables {
     }
     return this.#registrySize
   }
+}
+
+/** Asks one after the other, and reads the answers while they arrive. */
+async function readTable<Table>(
+  node: ChainNode,
+  what: string,
+  requests: readonly NodeRequest[],
+  table: OpenTable<Table>,
+): Promise<Table> {
+  for (const request of requests) {
+    if (!(await node.read(request, (piece) => table.push(piece)))) missing(node, what)
+    table.end()
+  }
+  return table.columns()
 }
 
 function post(path: string, body: string): NodeRequest {

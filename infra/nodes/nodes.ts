@@ -80,16 +80,49 @@ export class ChainNode implements AsyncDisposable {
     throw this.#statusFault(statusCode, request, body)
   }
 
-  async #send(request: NodeRequest) {
+  /**
+   * Hands the body of a 2xx to `take` while it arrives; false for 404. Throws AppError, and what `take` throws; after a throw the
+   * body is not whole.
+   */
+  async read(request: NodeRequest, take: (piece: Uint8Array) => void): Promise<boolean> {
+    const { statusCode, body } = await this.#answered(() => this.#ask(request))
+    if (statusCode >= 200 && statusCode < 300) {
+      const pieces = body[Symbol.asyncIterator]()
+      try {
+        for (;;) {
+          const { done, value } = await this.#answered(() => pieces.next())
+          if (done === true) return true
+          take(value)
+        }
+      } finally {
+        body.destroy()
+      }
+    }
+    const bytes = await this.#answered(() => body.arrayBuffer())
+    if (statusCode === 404) return false
+    throw this.#statusFault(statusCode, request, new Uint8Array(bytes))
+  }
+
+  #ask(request: NodeRequest) {
+    return this.#pool.request({
+      method: request.method,
+      path: this.#fullPath(request.path),
+      headers: this.#headers(request),
+      body: request.body ?? null,
+    })
+  }
+
+  #send(request: NodeRequest) {
+    return this.#answered(async () => {
+      const { statusCode, headers, body } = await this.#ask(request)
+      return { statusCode, headers, body: new Uint8Array(await body.arrayBuffer()) }
+    })
+  }
+
+  /** What goes wrong on the way is told as one fault. */
+  async #answered<Result>(work: () => Promise<Result>): Promise<Result> {
     try {
-      const answer = await this.#pool.request({
-        method: request.method,
-        path: this.#fullPath(request.path),
-        headers: this.#headers(request),
-        body: request.body ?? null,
-      })
-      const body = new Uint8Array(await answer.body.arrayBuffer())
-      return { statusCode: answer.statusCode, headers: answer.headers, body }
+      return await work()
     } catch (error) {
       throw this.fault('node_unreachable', `did not answer (${reasonOf(error)})`)
     }

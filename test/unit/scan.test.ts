@@ -1,11 +1,27 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { scanAttestationRewards, scanSyncRewards, scanValidators } from '../../infra/beacon/tables.ts'
+import { type Scan, scanAttestationRewards, scanSyncRewards, scanValidators } from '../../infra/beacon/tables.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { VALIDATOR_STATUSES } from '../../schemas/events/beacon-epoch.ts'
 
 const INDEX_MAX = 5_000
 const everything = { wanted: new Uint8Array(INDEX_MAX + 1).fill(1), rowsHint: 4 }
+
+/** Scans whole bodies, or pieces of as many bytes. */
+function read<Table>(
+  scan: Scan<Table>,
+  bodies: readonly Uint8Array[],
+  options = everything,
+  pieceBytes = Number.MAX_SAFE_INTEGER,
+): Table {
+  const table = scan(options)
+  for (const body of bodies) {
+    for (let from = 0; from < body.length; from += pieceBytes) table.push(body.subarray(from, from + pieceBytes))
+    table.end()
+  }
+  return table.columns()
+}
+
 const bytes = (text: string) => new TextEncoder().encode(text)
 const U64_MAX = 2n ** 64n - 1n
 
@@ -61,7 +77,7 @@ const rewardsBody = fc
 test('a rewards body reads as JSON.parse reads it, whatever its whitespace, key order, extra keys and quotes', () => {
   fc.assert(
     fc.property(rewardsBody, ({ rows, text }) => {
-      const columns = scanAttestationRewards([bytes(text)], everything)
+      const columns = read(scanAttestationRewards, [bytes(text)])
       const sorted = rows.toSorted((a, b) => a.validator_index - b.validator_index)
       expect(Array.from(columns.validatorIndex)).toEqual(sorted.map((row) => row.validator_index))
       expect(Array.from(columns.headGwei)).toEqual(sorted.map((row) => row.head))
@@ -87,7 +103,7 @@ test('a rewards body that is cut at any byte is malformed', () => {
     fc.property(rewardsBody, ({ text }) => {
       const whole = bytes(text)
       const accepted = Array.from({ length: whole.length }, (_, length) => length).filter((length) => {
-        return faultOf(() => scanAttestationRewards([whole.subarray(0, length)], everything)) !== 'node_malformed'
+        return faultOf(() => read(scanAttestationRewards, [whole.subarray(0, length)])) !== 'node_malformed'
       })
       expect(accepted).toEqual([])
     }),
@@ -114,7 +130,7 @@ function validatorText(changes: Readonly<Record<string, string>>, index = '"7"',
 }
 
 test('states keep 64-bit epochs, whole effective balances and statuses by their code', () => {
-  const columns = scanValidators([bytes(validatorText({ slashed: 'true', exit_epoch: '"194048"' }))], everything)
+  const columns = read(scanValidators, [bytes(validatorText({ slashed: 'true', exit_epoch: '"194048"' }))])
   expect(columns).toEqual({
     validatorIndex: Uint32Array.of(7),
     balanceGwei: BigInt64Array.of(32_000_000_001n),
@@ -147,7 +163,7 @@ test.each([
   ['an empty body', ''],
   ['a comma too many', '{"data":[],}'],
 ])('%s is malformed', (_, text) => {
-  expect(() => scanValidators([bytes(text)], everything)).toThrow(expect.objectContaining({ code: 'node_malformed' }))
+  expect(() => read(scanValidators, [bytes(text)])).toThrow(expect.objectContaining({ code: 'node_malformed' }))
 })
 
 // Rows that lie like the row before are read another way than those that do not: both must say the same of every row.
@@ -191,8 +207,12 @@ const validatorRow = fc
   })
 
 function outcome(rows: readonly string[]): unknown {
+  return outcomeOf(() => read(scanValidators, [bytes(`{"data":[${rows.join(',')}]}`)]))
+}
+
+function outcomeOf(work: () => unknown): unknown {
   try {
-    return scanValidators([bytes(`{"data":[${rows.join(',')}]}`)], everything)
+    return work()
   } catch (error) {
     if (error instanceof AppError) return error.code
     throw error
@@ -211,16 +231,39 @@ test('a row that lies like the one before is read like any other', () => {
   )
 })
 
+test('a body reads the same in pieces of any size, whole or not', () => {
+  const row = (index: number) => `{"validator_index":"${index}","head":"1","target":"-2","source":"3","inactivity":"0"}`
+  // Heads, tails and rows longer than a piece, and longer than what is held at once.
+  const long = fc.constantFrom(0, 10, 5_000, 70_000)
+  const body = fc.tuple(long, long, long, fc.nat(60)).map(([head, tail, gap, rows]) => {
+    const all = Array.from({ length: rows }, (_, i) => (i % 7 === 3 ? ' '.repeat(gap) : '') + row(i))
+    const ideal = `"ideal_rewards":[${Array.from({ length: head / 5 }, () => '{"a":1}').join(',')}]`
+    return `{"x":"${'y'.repeat(tail)}","data":{${ideal},"total_rewards":[${all.join(',')}],"z":"${'y'.repeat(tail)}"}}`
+  })
+  const damage = fc.option(
+    fc.tuple(fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }), fc.constantFrom('', '"', '}', ',')),
+  )
+  fc.assert(
+    fc.property(body, fc.integer({ min: 1, max: 100_000 }), damage, (text, pieceBytes, wrong) => {
+      const at = wrong === null ? 0 : Math.floor(wrong[0] * text.length)
+      const sent = bytes(wrong === null ? text : text.slice(0, at) + wrong[1] + text.slice(at + 1))
+      const scanned = (size?: number) => outcomeOf(() => read(scanAttestationRewards, [sent], everything, size))
+      expect(scanned(pieceBytes)).toEqual(scanned())
+    }),
+    { numRuns: 300 },
+  )
+})
+
 test('a key that is written with escapes is the same key', () => {
   const text = validatorText({}).replace('"slashed"', '"sl\\u0061shed"')
-  expect(scanValidators([bytes(text)], everything).slashed).toEqual(Uint8Array.of(0))
+  expect(read(scanValidators, [bytes(text)]).slashed).toEqual(Uint8Array.of(0))
 })
 
 test('rows of validators that were not asked for are passed over', () => {
   const row = (index: number) => `{"validator_index":"${index}","reward":"${index * 10}"}`
   const body = bytes(`{"data":[${[9, 3, 5_500, 4].map(row).join(',')}]}`)
   const wanted = Uint8Array.of(0, 0, 0, 1, 0, 0, 0, 0, 0, 1)
-  const { validatorIndex, syncGwei } = scanSyncRewards([body], { wanted, rowsHint: 2 })
+  const { validatorIndex, syncGwei } = read(scanSyncRewards, [body], { wanted, rowsHint: 2 })
   expect(Array.from(validatorIndex)).toEqual([3, 9])
   expect(Array.from(syncGwei)).toEqual([30n, 90n])
 })
@@ -229,7 +272,7 @@ test('rewards of several seats are summed', () => {
   const body = bytes(
     '{"data":[{"validator_index":"5","reward":"-7"},{"validator_index":"2","reward":1},{"validator_index":"5","reward":"9"}]}',
   )
-  const { validatorIndex, syncGwei } = scanSyncRewards([body], everything)
+  const { validatorIndex, syncGwei } = read(scanSyncRewards, [body])
   expect(Array.from(validatorIndex)).toEqual([2, 5])
   expect(Array.from(syncGwei)).toEqual([1n, 2n])
 })
@@ -237,11 +280,11 @@ test('rewards of several seats are summed', () => {
 test('two rows of one validator are malformed where there can be only one', () => {
   const row = '{"validator_index":"5","head":"1","target":"1","source":"1","inactivity":"0"}'
   const body = bytes(`{"data":{"total_rewards":[${row},${row}]}}`)
-  expect(() => scanAttestationRewards([body], everything)).toThrow('two rows for validator 5')
+  expect(() => read(scanAttestationRewards, [body])).toThrow('two rows for validator 5')
 })
 
 test('the parts of a question that was asked in pieces become one table', () => {
   const body = (index: number) => bytes(`{"data":[{"validator_index":"${index}","reward":"1"}]}`)
-  const { validatorIndex } = scanSyncRewards([body(8), body(2), body(5)], everything)
+  const { validatorIndex } = read(scanSyncRewards, [body(8), body(2), body(5)])
   expect(Array.from(validatorIndex)).toEqual([2, 5, 8])
 })
