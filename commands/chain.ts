@@ -1,14 +1,12 @@
 import { chainByName } from '../infra/config/select-chain.ts'
 import { openEventLog } from '../infra/open-ports.ts'
-import type { EventLog } from '../infra/ports/event-log.ts'
-import { readLogFacts } from '../processors/loop/log-facts.ts'
 import { CHAIN_NAME_PATTERN } from '../schemas/chains.ts'
 import { AppError } from '../schemas/errors.ts'
 import { formatInstant } from '../schemas/eth/time.ts'
-import { chainOfEvent } from '../schemas/events/chain-of-event.ts'
-import { encodeEvent, UNNAMED_CHAIN } from '../schemas/events/codec.ts'
+import { encodeEvent } from '../schemas/events/codec.ts'
 import { CHAINLESS_TOPICS, TOPICS } from '../schemas/events/envelope.ts'
 import { chainRemoved, LOG_FACTS_KEY } from '../schemas/events/log-facts.ts'
+import { refuseChainOutsideLog } from './chain-in-log.ts'
 import { ingestLease } from './ingest-role.ts'
 import { nowSec, type Setting } from './setting.ts'
 
@@ -30,9 +28,7 @@ export async function removeChain({ config, log, signal }: Setting, chain: strin
     )
   }
   await using eventLog = await openEventLog(config, log)
-  if (!(await isInLog(eventLog, chain, signal))) {
-    throw new AppError('usage', `Nothing of ${chain} was ever ingested into this log; nothing was removed.`)
-  }
+  await refuseChainOutsideLog(eventLog, chain, 'nothing was removed', signal)
   await using _writer = await eventLog.lease(ingestLease(chain), signal)
   const before: Record<string, Record<string, string>> = {}
   for (const topic of TOPICS.filter((one) => !CHAINLESS_TOPICS.has(one))) {
@@ -49,13 +45,4 @@ export async function removeChain({ config, log, signal }: Setting, chain: strin
     }),
   ])
   process.stdout.write(`${chain} was removed: its tables are emptied by the next process that reads the log.\n`)
-}
-
-/** Whether an ingester of the chain has left a cursor. */
-async function isInLog(eventLog: EventLog, chain: string, signal: AbortSignal): Promise<boolean> {
-  const unnamedChain = (await readLogFacts(eventLog, signal))?.unnamedChain ?? UNNAMED_CHAIN
-  for await (const { event } of eventLog.read({ topic: 'ingest.cursors', signal })) {
-    if (chainOfEvent(event, unnamedChain) === chain) return true
-  }
-  return false
 }

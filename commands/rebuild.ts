@@ -6,6 +6,7 @@ import { rebuild } from '../processors/loop/rebuild.ts'
 import { PROJECTORS } from '../processors/projections.ts'
 import { AppError } from '../schemas/errors.ts'
 import { FAMILIES, type Family } from '../schemas/tables/projections.ts'
+import { refuseChainOutsideLog } from './chain-in-log.ts'
 import { nowSec, type Setting } from './setting.ts'
 
 /** Builds tables beside the live ones from the log and puts them in their place: all, or those of a chain or a family. */
@@ -16,6 +17,7 @@ export async function runRebuild(
   const family = checkedFamily(options.family)
   const { chain } = options
   await using eventLog = await openEventLog(config, log)
+  if (chain !== undefined) await refuseChainOutsideLog(eventLog, chain, 'nothing was rebuilt', signal)
   await using warehouse = await openMigratedWarehouse(config, log)
   // Two rebuilds would build in one place; a process that begins to fill must not write where tables are being replaced.
   await using alone = await eventLog.lease(fillLease(warehouse), signal)

@@ -147,6 +147,11 @@ describe('a command', () => {
   it('that tracks a key which is none tracks nothing', () =>
     refuses(['admin', 'validators', 'track', '--account', 'acme'], {}, /nothing was tracked/, '0x12'))
 
+  it.each([
+    ['rebuilds', ['rebuild', '--chain', 'nonesuch'], /nothing was rebuilt/],
+    ['removes', ['chain', 'remove', 'nonesuch'], /nothing was removed/],
+  ])('that %s a chain which never was does nothing', (_, args, sentence) => refuses(args, {}, sentence))
+
   it('verifies a log without events', async () => {
     const { code, stdout } = await runCommand(['verify'], fresh())
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^0 days, 0 validator-days, 0 wrong/) })
