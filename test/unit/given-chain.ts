@@ -31,6 +31,7 @@ export interface GivenChain {
   readonly events: ReadonlyMap<Topic, readonly EncodedEvent[]>
   readonly wholeDays: readonly string[]
   readonly validators: number
+  readonly epochs: number
   readonly dailySums: readonly { readonly day: string; readonly cl: string; readonly el: string }[]
   readonly settledBlocks: number
   /** A validators event of a whole day with one gwei too much in one reward. */
@@ -144,6 +145,7 @@ export function givenChain(): GivenChain {
     wholeDays,
     validators: VALIDATORS,
     dailySums: wholeDays.map((day) => ({ day, cl: `${clByDay.get(day) ?? 0n}`, el: `${elByDay.get(day) ?? 0n}` })),
+    epochs: EPOCHS,
     settledBlocks,
     tampered,
     tamperedEpoch: TAMPERED_EPOCH,
