@@ -88,7 +88,8 @@ async function build({ warehouse, scope }: RebuildOptions, reader: LogReader, si
   await using beside = await warehouse.beside(databaseBeside(warehouse))
   await makeTables(warehouse, beside, scope)
   await reader.into(beside, signal)
-  if (scope.family === 'settlements') await settleEverybody(beside) // no event of their own tells them
+  // No event of their own tells them, and events of one family alone tell some of them.
+  if (scope.family !== undefined && tablesOf(scope.family).includes('settlements')) await settleEverybody(beside)
   await reader.into(beside, signal) // what came while the first reading took its time
 }
 
@@ -143,8 +144,14 @@ function isWhole({ chain, family }: Scope): boolean {
   return chain === undefined && family === undefined
 }
 
+/**
+ * A family's own tables, and the settlements that are made of them: made anew beside, since those that no longer follow from
+ * anything are rows that nothing replaces.
+ */
 function tablesOf(family: Family | undefined): readonly Projection[] {
-  return Object.keys(family === undefined ? PROJECTIONS : FAMILIES[family]) as Projection[]
+  if (family === undefined) return Object.keys(PROJECTIONS) as Projection[]
+  const settled = ALONE.has(family) ? {} : FAMILIES.settlements
+  return Object.keys({ ...FAMILIES[family], ...settled }) as Projection[]
 }
 
 async function dropBeside(warehouse: Warehouse): Promise<void> {
