@@ -5,6 +5,7 @@ export type ErrorCode =
   | 'node_unreachable' // timeouts, refused connections, 5xx: try again, perhaps elsewhere
   | 'node_lagging' // the node does not have it yet (or no longer): try again later or elsewhere
   | 'node_malformed' // the answer is truncated or not of the documented shape: try again, then elsewhere
+  | 'node_refused' // HTTP 4xx to a question that is well-formed: another node may answer it, this one will not
   | 'node_inconsistent' // the answer contradicts what commits to it (receipts root, chain id): another node or nobody
   | 'undecodable' // an event of the log cannot be decoded or processed: dead letter
   | 'warehouse'
@@ -33,6 +34,7 @@ const NODE_FAULTS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'node_unreachable',
   'node_lagging',
   'node_malformed',
+  'node_refused',
   'node_inconsistent',
 ])
 

@@ -29,6 +29,7 @@ const VALIDATORS = {
     status: { key: 'status', type: 'one-of-u8', texts: VALIDATOR_STATUSES },
     effectiveBalanceEth: { key: 'effective_balance', in: 'validator', type: 'eth-u32' },
     slashed: { key: 'slashed', in: 'validator', type: 'bool-u8' },
+    activationEligibilityEpoch: { key: 'activation_eligibility_epoch', in: 'validator', type: 'u64' },
     activationEpoch: { key: 'activation_epoch', in: 'validator', type: 'u64' },
     exitEpoch: { key: 'exit_epoch', in: 'validator', type: 'u64' },
     withdrawableEpoch: { key: 'withdrawable_epoch', in: 'validator', type: 'u64' },

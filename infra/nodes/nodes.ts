@@ -186,7 +186,7 @@ export class ChainNode implements AsyncDisposable {
     }
     // Asking the same again will not help; another node may know better.
     const text = Buffer.from(body.subarray(0, 200)).toString('utf8').replace(/\s+/g, ' ')
-    return new AppError('node_malformed', `${this.name} refused ${what}: HTTP ${status} ${withoutUrls(text)}`)
+    return new AppError('node_refused', `${this.name} refused ${what}: HTTP ${status} ${withoutUrls(text)}`)
   }
 
   fault(code: ErrorCode, what: string): AppError {

@@ -60,6 +60,7 @@ export const STATE_LAYOUT = {
   effectiveBalanceEth: 'u32',
   status: 'u8',
   slashed: 'u8',
+  activationEligibilityEpoch: 'u64',
   activationEpoch: 'u64',
   exitEpoch: 'u64',
   withdrawableEpoch: 'u64',

@@ -1,4 +1,10 @@
-import type { AttestationRewards, Balances, BeaconBlock, ValidatorStates } from '../../infra/ports/beacon-source.ts'
+import type {
+  AttestationRewards,
+  Balances,
+  BeaconBlock,
+  ValidatorSet,
+  ValidatorStates,
+} from '../../infra/ports/beacon-source.ts'
 import { chainKey } from '../../schemas/chains.ts'
 import { AppError } from '../../schemas/errors.ts'
 import {
@@ -18,6 +24,7 @@ import {
   epochValidators,
 } from '../../schemas/events/beacon-epoch.ts'
 import { type EncodedEvent, encodeEvent } from '../../schemas/events/codec.ts'
+import type { DutySets } from './duty-sets.ts'
 import {
   creditedDeposits,
   type EpochInput,
@@ -44,6 +51,7 @@ export interface EpochRequest extends EpochInput {
   /** The finalized checkpoint; its epoch is later than the one that is asked for. */
   readonly checkpoint: { readonly epoch: number; readonly root: string }
   readonly members: (epoch: number, indices: Uint32Array) => Promise<TrackedMembers>
+  readonly duties: DutySets
 }
 
 /**
@@ -51,16 +59,15 @@ export interface EpochRequest extends EpochInput {
  * asking again gives the same events. Throws AppErrors of node faults, and `usage` for epochs before Altair.
  */
 export async function buildEpoch(request: EpochRequest): Promise<BuiltEpoch> {
-  const { beacon, chain, epoch, tracked, checkpoint } = request
+  const { epoch, tracked, checkpoint } = request
   refusePhase0(request)
   const dutyEpoch = epoch - ATTESTATION_CREDIT_DELAY_EPOCHS
-  const { indices } = tracked
-  const some = indices.length > 0
-  const states = some ? beacon.validators(lastSlotOfEpoch(chain.clock, epoch), indices) : Promise.resolve(NO_STATES)
+  const some = tracked.indices.length > 0
+  const states = some ? statesOf(request) : Promise.resolve(NO_STATES)
   states.catch(() => {}) // awaited below, after other questions
   const [blocks, rewards, days, endRoot] = await Promise.all([
     blocksOf(request),
-    some && dutyEpoch >= 0 ? beacon.attestationRewards(dutyEpoch, indices) : undefined,
+    some && dutyEpoch >= 0 ? rewardsOf(request, states, dutyEpoch) : undefined,
     some ? dayEvents(request) : [],
     rootAfter(request, checkpoint),
   ])
@@ -85,6 +92,7 @@ const NO_STATES: ValidatorStates = {
   effectiveBalanceEth: new Uint32Array(0),
   status: new Uint8Array(0),
   slashed: new Uint8Array(0),
+  activationEligibilityEpoch: new BigUint64Array(0),
   activationEpoch: new BigUint64Array(0),
   exitEpoch: new BigUint64Array(0),
   withdrawableEpoch: new BigUint64Array(0),
@@ -103,6 +111,37 @@ function refusePhase0({ chain, epoch }: EpochRequest): void {
 
 function timeOf({ chain, epoch }: EpochRequest): string {
   return formatInstant(slotTimeSec(chain.clock, lastSlotOfEpoch(chain.clock, epoch)))
+}
+
+/** The tracked validators after the epoch, all of those who were there. */
+async function statesOf(request: EpochRequest): Promise<ValidatorStates> {
+  const { beacon, chain, epoch, tracked } = request
+  const slot = lastSlotOfEpoch(chain.clock, epoch)
+  const states = await beacon.validators(slot, tracked.indices)
+  await checkRows(request, states, `validators of epoch ${epoch}`, slot)
+  return states
+}
+
+async function checkRows(
+  { beacon, chain, tracked, checkpoint }: EpochRequest,
+  rows: ValidatorStates | Balances,
+  what: string,
+  slot: number,
+): Promise<void> {
+  const { clock } = chain
+  // Tracked validators were identified by then.
+  const later = (missing: ValidatorSet) => beacon.validators(firstSlotOfEpoch(clock, checkpoint.epoch), missing)
+  await checkRegistryRows(rows, tracked.indices, { what, slot, clock, later })
+}
+
+async function rewardsOf(
+  { beacon, tracked, duties }: EpochRequest,
+  states: Promise<ValidatorStates>,
+  dutyEpoch: number,
+): Promise<AttestationRewards | undefined> {
+  const { indices } = tracked
+  const active = duties.known(indices, dutyEpoch) ?? duties.of(indices, await states, dutyEpoch)
+  return active.length === 0 ? undefined : beacon.attestationRewards(dutyEpoch, active)
 }
 
 /** The epoch's blocks in order of slots. The genesis block is not one: nobody proposed it. */
@@ -142,8 +181,7 @@ function validatorEvents(
   rewards: AttestationRewards | undefined,
   dutyEpoch: number,
 ): readonly PartEvent[] {
-  const { chain, chainName, epoch, tracked } = request
-  checkRegistryRows(states, tracked.indices, `validators of epoch ${epoch}`)
+  const { chain, chainName, epoch } = request
   const columns = joinRewards(states, rewards, dutyEpoch)
   return rangesOf(columns.validatorIndex).map(({ range, from, to }) => ({
     part: { kind: 'validators', range, rows: to - from },
@@ -171,7 +209,7 @@ async function dayEvents(request: EpochRequest): Promise<readonly PartEvent[]> {
     if (dayStart < firstSlot || dayStart === 0) continue
     const slot = dayStart - 1
     const balances: Balances = await beacon.balances(slot, tracked.indices)
-    checkRegistryRows(balances, tracked.indices, `balances of slot ${slot}`)
+    await checkRows(request, balances, `balances of slot ${slot}`, slot)
     for (const { range, from, to } of rangesOf(balances.validatorIndex)) {
       events.push({
         part: { kind: 'day_balances', range, rows: to - from },

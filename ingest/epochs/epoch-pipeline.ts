@@ -2,6 +2,7 @@ import type { BeaconChain, BeaconSource, FinalizedCheckpoint } from '../../infra
 import { AppError } from '../../schemas/errors.ts'
 import { firstSlotOfEpoch } from '../../schemas/eth/time.ts'
 import { inOrder } from '../in-order.ts'
+import { DutySets } from './duty-sets.ts'
 import { type BuiltEpoch, buildEpoch } from './epoch-events.ts'
 import { forkEpoch, specNumber } from './spec.ts'
 import { type TrackedMembers, trackedMembers } from './sync-rewards.ts'
@@ -25,6 +26,7 @@ export interface EpochPipelineOptions {
 export class EpochPipeline {
   readonly #options: EpochPipelineOptions
   readonly #committees = new Map<number, Promise<Uint32Array>>()
+  readonly #duties = new DutySets()
   readonly #members = new Map<number, { readonly of: Uint32Array; readonly members: TrackedMembers }>()
 
   constructor(options: EpochPipelineOptions) {
@@ -50,7 +52,8 @@ export class EpochPipeline {
     const { from, to, checkpoint } = range
     const tracked = await this.#options.tracked.refresh(firstSlotOfEpoch(chain.clock, checkpoint.epoch), signal)
     const members = (epoch: number, indices: Uint32Array) => this.#membersOf(epoch, indices)
-    const build = (epoch: number) => buildEpoch({ beacon, chain, chainName, epoch, tracked, checkpoint, members })
+    const shared = { beacon, chain, chainName, tracked, checkpoint, members, duties: this.#duties }
+    const build = (epoch: number) => buildEpoch({ ...shared, epoch })
     let endRoot = range.after
     for await (const built of inOrder({ from, to, concurrency: this.#concurrency(tracked) }, build)) {
       if (signal.aborted) return

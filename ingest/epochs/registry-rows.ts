@@ -1,5 +1,6 @@
 import type { AttestationRewards, Balances, ValidatorSet, ValidatorStates } from '../../infra/ports/beacon-source.ts'
 import { AppError } from '../../schemas/errors.ts'
+import { type ChainClock, epochOf } from '../../schemas/eth/time.ts'
 import { type EpochValidatorsColumns, RANGE_VALIDATORS } from '../../schemas/events/beacon-epoch.ts'
 
 /** A stretch of rows whose validators share a range. */
@@ -34,18 +35,36 @@ export function isAmong(set: ValidatorSet, index: number): boolean {
   return set[low] === index
 }
 
+/** An answer about the validators of a set in the state after a slot, as it has to be checked. */
+export interface RegistryAnswer {
+  readonly what: string
+  readonly slot: number
+  readonly clock: ChainClock
+  /** Rows of a state in which every validator of the set is. */
+  readonly later: (validators: ValidatorSet) => Promise<ValidatorStates>
+}
+
 /**
- * Who is in the registry stays in it, and indices are given in order: rows may only be missing at the end of the set, for
- * validators that joined later. Throws AppError `node_malformed` for any other gap.
+ * Makes sure that an answer has a row of everybody who must be in its state. Who is in the registry stays in it, and indices are
+ * given in order: rows may only be missing at the end of the set, for validators that joined later. When they did is asked of a
+ * later state: who was there long enough to be noted as eligible at the end of an epoch (consensus-specs,
+ * process_registry_updates) was there in that epoch. Throws AppError `node_malformed` for any other gap.
  */
-export function checkRegistryRows(
+export async function checkRegistryRows(
   { validatorIndex }: ValidatorStates | Balances,
   asked: ValidatorSet,
-  what: string,
-): void {
-  for (let i = 0; i < validatorIndex.length; i++) {
-    if (validatorIndex[i] !== asked[i]) throw missingRow(what, asked[i] as number)
-  }
+  { what, slot, clock, later }: RegistryAnswer,
+): Promise<void> {
+  const rows = validatorIndex.length
+  for (let i = 0; i < rows; i++) if (validatorIndex[i] !== asked[i]) throw missingRow(what, asked[i] as number)
+  if (rows === asked.length) return
+  const missing = asked.slice(rows)
+  const states = await later(missing)
+  const wasEligible = BigInt(epochOf(clock, slot + 1))
+  missing.forEach((index, i) => {
+    if (states.validatorIndex[i] !== index) throw missingRow('validators of the finalized state', index)
+    if ((states.activationEligibilityEpoch[i] as bigint) <= wasEligible) throw missingRow(what, index)
+  })
 }
 
 export function missingRow(what: string, index: number): AppError {

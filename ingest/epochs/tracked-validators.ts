@@ -103,10 +103,13 @@ export class TrackedValidators {
   }
 
   async #identify(slot: number): Promise<void> {
-    const unknown = [...this.#pubkeys].filter((pubkey) => !this.#indexOf.has(pubkey))
-    const found = unknown.length === 0 ? [] : await this.#options.beacon.identify(slot, unknown)
-    await this.#announce(found, slot)
-    for (const { pubkey, index } of found) this.#indexOf.set(pubkey, index)
+    // Nothing commits to a key's absence: who is not found is asked about once more, so that one short answer does no harm.
+    for (let asked = 0; asked < 2; asked++) {
+      const unknown = [...this.#pubkeys].filter((pubkey) => !this.#indexOf.has(pubkey))
+      const found = unknown.length === 0 ? [] : await this.#options.beacon.identify(slot, unknown)
+      await this.#announce(found, slot)
+      for (const { pubkey, index } of found) this.#indexOf.set(pubkey, index)
+    }
     this.#identifiedUpTo = slot
   }
 

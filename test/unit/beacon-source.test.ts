@@ -47,7 +47,7 @@ test.each<[string, NodeReply, string]>([
   ['a number below zero', { json: headerJson({ slot: '-0' }) }, 'node_malformed'],
   ['a number beyond 2^53', { json: headerJson({ slot: '9007199254740993' }) }, 'node_malformed'],
   ['a hash with another letter', { json: headerJson({ parent_root: `0xg${'1'.repeat(63)}` }) }, 'node_malformed'],
-  ['a refused request', { status: 400, json: {} }, 'node_malformed'],
+  ['a refused request', { status: 400, json: {} }, 'node_refused'],
 ])('%s is told apart', async (_, reply, code) => {
   await using node = await openNode(onHead(reply))
   await using source = await openSource([node])

@@ -137,6 +137,7 @@ test('states keep 64-bit epochs, whole effective balances and statuses by their 
     effectiveBalanceEth: Uint32Array.of(32),
     status: Uint8Array.of(VALIDATOR_STATUSES.indexOf('active_ongoing')),
     slashed: Uint8Array.of(1),
+    activationEligibilityEpoch: BigUint64Array.of(0n),
     activationEpoch: BigUint64Array.of(0n),
     exitEpoch: BigUint64Array.of(194_048n),
     withdrawableEpoch: BigUint64Array.of(U64_MAX),

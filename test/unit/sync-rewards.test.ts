@@ -93,6 +93,7 @@ function statesOf({ balances }: Epoch): ValidatorStates {
     effectiveBalanceEth: new Uint32Array(rows),
     status: new Uint8Array(rows),
     slashed: new Uint8Array(rows),
+    activationEligibilityEpoch: new BigUint64Array(0),
     activationEpoch: new BigUint64Array(rows),
     exitEpoch: new BigUint64Array(rows),
     withdrawableEpoch: new BigUint64Array(rows),

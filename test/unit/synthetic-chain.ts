@@ -9,6 +9,9 @@ const GWEI_32_ETH = 32_000_000_000n
 /** Validator 1 has two seats. */
 const COMMITTEE = [1, 1, 6, 7]
 const SEAT_GWEI = 2n
+/** A validator that joins with an epoch is noted as eligible at the end of it (process_registry_updates). */
+const ELIGIBLE_AFTER_EPOCHS = 1
+const ACTIVE_AFTER_EPOCHS = 4
 
 const hash = (text: string) => `0x${Buffer.from(text).toString('hex').padStart(64, '0').slice(-64)}`
 
@@ -48,10 +51,17 @@ export class SyntheticChain {
   finalizedEpoch = 0
   /** Validators in the registry. */
   registry = 8
+  /** Epochs that validators have joined the registry with; the others were there from genesis. */
+  readonly joinEpochs = new Map<number, number>()
+  /** Changes what the node answers to a question about many validators. */
+  change: <Rows extends { readonly validatorIndex: Uint32Array }>(question: string, rows: Rows) => Rows = (_, rows) =>
+    rows
   /** Validators for which attestation rewards are left out. */
   readonly withoutReward = new Set<number>()
   /** Called before each answer: throws to make the question fail. */
   before: (question: string) => void = () => {}
+  /** Finds nobody by their keys. */
+  isForgetful = false
   /** Whether the event stream tells of new heads. */
   isAnnouncing = true
   /** Those who watch. */
@@ -87,6 +97,10 @@ export class SyntheticChain {
   /** Adds blocks named by their slots, for every slot of the range, on top of a named block. */
   extendRange(from: number, to: number, parent: string): void {
     for (let slot = from; slot <= to; slot++) this.extend(`b${slot}`, slot, slot === from ? parent : `b${slot - 1}`)
+  }
+
+  #isIn(index: number, slot: number): boolean {
+    return index < this.registry && (this.joinEpochs.get(index) ?? 0) * SLOTS_PER_EPOCH <= slot
   }
 
   announce(): void {
@@ -153,33 +167,42 @@ export class SyntheticChain {
       }),
     validators: (slot, set) =>
       this.#answer(`validators ${slot}`, () => {
-        const validatorIndex = set.filter((index) => index < this.registry)
+        const validatorIndex = set.filter((index) => this.#isIn(index, slot))
         const all = <Value>(value: Value) => Array.from(validatorIndex, () => value)
-        return {
+        const sinceJoin = (epochs: number) =>
+          BigUint64Array.from(validatorIndex, (index) => {
+            const joined = this.joinEpochs.get(index)
+            return joined === undefined ? 0n : BigInt(joined + epochs)
+          })
+        return this.change(`validators ${slot}`, {
           validatorIndex,
           balanceGwei: BigInt64Array.from(validatorIndex, (index) => GWEI_32_ETH + BigInt(index)),
           effectiveBalanceEth: Uint32Array.from(all(32)),
           status: Uint8Array.from(all(2)),
           slashed: Uint8Array.from(all(0)),
-          activationEpoch: BigUint64Array.from(all(0n)),
+          activationEligibilityEpoch: sinceJoin(ELIGIBLE_AFTER_EPOCHS),
+          activationEpoch: sinceJoin(ACTIVE_AFTER_EPOCHS),
           exitEpoch: BigUint64Array.from(all(FAR)),
           withdrawableEpoch: BigUint64Array.from(all(FAR)),
-        }
+        })
       }),
     balances: (slot, set) =>
-      this.#answer(`balances ${slot}`, () => ({
-        validatorIndex: Uint32Array.from(set),
-        balanceGwei: BigInt64Array.from(set, (index) => GWEI_32_ETH + BigInt(index)),
-      })),
+      this.#answer(`balances ${slot}`, () => {
+        const validatorIndex = set.filter((index) => this.#isIn(index, slot))
+        const balanceGwei = BigInt64Array.from(validatorIndex, (index) => GWEI_32_ETH + BigInt(index))
+        return this.change(`balances ${slot}`, { validatorIndex, balanceGwei })
+      }),
     identify: (slot, pubkeys) =>
       this.#answer(`identify ${slot}`, () =>
-        Array.from({ length: this.registry }, (_, index) => index)
-          .filter((index) => pubkeys.includes(pubkeyOf(index)))
+        Array.from({ length: this.isForgetful ? 0 : this.registry }, (_, index) => index)
+          .filter((index) => this.#isIn(index, slot) && pubkeys.includes(pubkeyOf(index)))
           .map((index) => ({ index, pubkey: pubkeyOf(index), withdrawalCredentials: hash(`wc${index}`) })),
       ),
     pendingDeposits: () => this.#answer('pending deposits', () => []),
     attestationRewards: (epoch, set) =>
       this.#answer(`attestations ${epoch}`, () => {
+        const unknown = set.find((index) => !this.#isIn(index, (epoch + 1) * SLOTS_PER_EPOCH - 1))
+        if (unknown !== undefined) throw new AppError('node_refused', `validator index ${unknown} is too large`)
         const validatorIndex = set.filter((index) => !this.withoutReward.has(index))
         const all = (value: bigint) => BigInt64Array.from(validatorIndex, () => value)
         return { validatorIndex, targetGwei: all(5n), sourceGwei: all(3n), headGwei: all(1n), inactivityGwei: all(0n) }
