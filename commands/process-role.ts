@@ -1,4 +1,4 @@
-import { measureHealth } from '../processors/loop/measure-health.ts'
+import { measureLag } from '../processors/loop/measure-health.ts'
 import { PROJECTORS } from '../processors/projections.ts'
 import { runProcessing } from '../processors/run-processing.ts'
 import { pause } from '../schemas/wait.ts'
@@ -24,10 +24,10 @@ export const processRole: Role = {
 
 /** One line for the processors, and a sentence for every day that closes. */
 async function showProcessing(ports: Ports, { progress }: Running, ending: AbortSignal): Promise<void> {
-  const { warehouse } = ports
+  const { eventLog, warehouse } = ports
   const told = new Set<string>()
   while (!ending.aborted) {
-    const { lag } = await measureHealth({ ...ports, projectors: PROJECTORS }, [], nowSec())
+    const lag = await measureLag(eventLog, PROJECTORS)
     const events = Object.values(lag).reduce((sum, one) => sum + one, 0)
     const behind = lag.finalized ?? 0
     const [row] = await warehouse.query<{ epochs: string }>('SELECT count() AS epochs FROM epochs FINAL')

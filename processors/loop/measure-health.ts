@@ -42,6 +42,15 @@ export interface WatchedChain {
   readonly hasBeacon: boolean
 }
 
+/** Events that each projection has not processed yet, by its group. */
+export async function measureLag(
+  eventLog: EventLog,
+  projectors: readonly Projector[],
+): Promise<Readonly<Record<string, number>>> {
+  const lags = await Promise.all(projectors.map(({ topic, group }) => eventLog.lag(topic, group)))
+  return Object.fromEntries(projectors.map(({ group }, i) => [group, Number(lags[i])]))
+}
+
 /** Where the projections stand, against the log and against each chain's clock. `nowSec` is Unix seconds. */
 export async function measureHealth(
   ports: { readonly eventLog: EventLog; readonly warehouse: Warehouse; readonly projectors: readonly Projector[] },
@@ -49,7 +58,7 @@ export async function measureHealth(
   nowSec: number,
 ): Promise<MeasuredHealth> {
   const { eventLog, warehouse, projectors } = ports
-  const lags = await Promise.all(projectors.map(({ topic, group }) => eventLog.lag(topic, group)))
+  const lag = await measureLag(eventLog, projectors)
   const clocks = await chainClocks(warehouse)
   const beacon = await newestOfBeaconChains(warehouse)
   const execution = await newestOfExecutionChains(
@@ -78,7 +87,7 @@ export async function measureHealth(
   }
   return {
     chains: Object.fromEntries(chains.map((chain) => [chain.name, healthOf(chain)])),
-    lag: Object.fromEntries(projectors.map(({ group }, i) => [group, Number(lags[i])])),
+    lag,
   }
 }
 
