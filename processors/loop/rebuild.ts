@@ -170,6 +170,7 @@ async function makeTables(warehouse: Warehouse, beside: Warehouse, { chain, fami
   const rebuilt = tablesOf(family)
   for (const table of Object.keys(PROJECTIONS) as Projection[]) {
     await beside.command(`CREATE TABLE ${table} AS ${warehouse.database}.${table}`)
+    if (rebuilt.includes(table) && chain === undefined) continue
     const empty = new Set(rebuilt.includes(table) ? await partitionsOf(warehouse, table, chain) : [])
     for (const id of await partitionsOf(warehouse, table)) {
       if (empty.has(id)) continue
