@@ -1,4 +1,5 @@
 import { statfsSync } from 'node:fs'
+import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 
 /** Tests that need a server are named *.servers.test.ts and live beside the others. */
@@ -48,6 +49,8 @@ export default defineConfig({
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
           exclude: [SERVER_TESTS],
+          // The program is started dozens of times, and loading its code was a fifth of that work.
+          env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/epochline') },
           // After the others: they would share the two cores with a devnet in time-lapse.
           sequence: { groupOrder: 1 },
           testTimeout: E2E_TIMEOUT_MS,

@@ -140,8 +140,8 @@ async function end(child: ChildProcess, signal: NodeJS.Signals, exited: Promise<
 
 /** The machine's environment without settings that would reach the program. */
 function cleanEnvironment(): NodeJS.ProcessEnv {
-  const { PATH, HOME, TMPDIR } = process.env
-  return { PATH, HOME, TMPDIR, LOG_LEVEL: 'warn' }
+  const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } = process.env
+  return { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE, LOG_LEVEL: 'warn' }
 }
 
 /** A port at which nobody listened just now. */
