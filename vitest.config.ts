@@ -15,7 +15,7 @@ const MEMORY_BYTES_MIN = 512 * 1024 ** 2
 
 export default defineConfig({
   test: {
-    // Stores write as durably as ever; but waiting for a disk is a third of the suite, and no test pulls a plug.
+    // Stores write as durably as ever; but a test that inserts much waits for the disk a third of its time, and none pulls a plug.
     env: hasMemoryFolder() && process.env.TMPDIR === undefined ? { TMPDIR: MEMORY_FOLDER } : {},
     // Processes, not threads: the embedded ClickHouse allows one data directory per process.
     pool: 'forks',
