@@ -29,8 +29,6 @@ export const KIND_ONE_OF = 5
 export const KIND_SKIPPED = 6
 export const KIND_SKIPPED_TEXT = 7
 
-export const GWEI_PER_ETH = 1_000_000_000
-
 /** A column while rows are added to it. */
 export interface ColumnSlot {
   readonly name: string

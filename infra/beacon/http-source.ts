@@ -21,36 +21,23 @@ import { decodeForeignBlock, presetMatches, toBeaconBlock, toHex } from './block
 import { BlockCache } from './block-cache.ts'
 import { askChain, specNumber } from './chain.ts'
 import { watchEvents } from './event-stream.ts'
+import { nodeName, type WatchedBeaconSourceOptions } from './options.ts'
 import { askRoute, missing, pathOf, required } from './route.ts'
 import { BEACON, NODE } from './routes.ts'
 import { IDS_PER_REQUEST_MAX } from './validator-ids.ts'
 import { WideTables } from './wide-tables.ts'
 
-export interface HttpBeaconSourceOptions {
-  /** The main node, then its fallbacks. */
-  readonly urls: readonly string[]
-  readonly log: Log
-  readonly limits?: Partial<NodeLimits>
-  /** Hears how the nodes are whenever that has changed. */
-  readonly onStatus?: (status: readonly NodeStatus[]) => void
-}
-
 /**
  * Opens the standard Beacon API of one or more nodes; asks them nothing. Throws AppError `config` for an address that is none.
  * A node of another chain than the first that answered is `node_inconsistent` at its first question.
  */
-export async function openHttpBeaconSource(options: HttpBeaconSourceOptions): Promise<BeaconSource> {
+export async function openHttpBeaconSource(options: WatchedBeaconSourceOptions): Promise<BeaconSource> {
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
   const nodes = options.urls.map((url, i) => new ChainNode(nodeName(i), url, limits))
   return new HttpBeaconSource({ ...options, nodes, limits })
 }
 
-/** What the node of this place in the list is called, in messages and in its status. */
-export function nodeName(place: number): string {
-  return `beacon node ${place + 1}`
-}
-
-interface Opening extends HttpBeaconSourceOptions {
+interface Opening extends WatchedBeaconSourceOptions {
   readonly nodes: readonly ChainNode[]
   readonly limits: NodeLimits
 }

@@ -1,6 +1,6 @@
+import { GWEI_PER_ETH } from '../../schemas/eth/units.ts'
 import {
   type ColumnSlot,
-  GWEI_PER_ETH,
   KIND_BOOL,
   KIND_ETH,
   KIND_I64,
@@ -8,6 +8,7 @@ import {
   KIND_SKIPPED,
   KIND_SKIPPED_TEXT,
   KIND_U32,
+  KIND_U64,
 } from './columns.ts'
 import { BACKSLASH, EXACT_DIGITS, type JsonReader, MINUS, QUOTE, TWO_32 } from './json-reader.ts'
 
@@ -55,7 +56,15 @@ interface Step {
   readonly texts: readonly Uint8Array[]
   /** Position in `texts` of the value met last: most rows have the same one. */
   lastText: number
+  /** The literal and the value met last, and the row that has it: some values hardly ever change from row to row. */
+  repeat: { readonly bytes: Literal; readonly row: number } | undefined
+  /** How often it did not change, less how often it did. */
+  repeats: number
 }
+
+const REPEATS_MAX = 64
+/** A step whose value changes more often is not looked at that way any more. */
+const REPEATS_MIN = -16
 
 /**
  * How the bytes of one row lie. Nodes write all rows of an answer alike: the same keys in the same order with the same
@@ -76,7 +85,8 @@ export class RowLayout {
       const literal = new Literal(bytes.slice(at, start + quote))
       at = end - quote
       const kind = slot?.kind ?? (quote === 1 ? KIND_SKIPPED_TEXT : KIND_SKIPPED)
-      return { literal, kind, slot, texts, lastText: 0 }
+      const repeats = REPEATING.has(kind) ? 0 : REPEATS_MIN
+      return { literal, kind, slot, texts, lastText: 0, repeat: undefined, repeats }
     })
     this.#tail = new Literal(bytes.slice(at, row.end))
   }
@@ -88,14 +98,39 @@ export class RowLayout {
   read(json: JsonReader, row: number): boolean {
     const start = json.at
     for (const step of this.#steps) {
-      if (step.literal.take(json) && readValue(json, step, row)) continue
-      json.at = start
-      return false
+      if (step.repeat?.bytes.take(json) === true) {
+        copyValue(step.slot as ColumnSlot, step.repeat.row, row)
+        if (step.repeats < REPEATS_MAX) step.repeats++
+        continue
+      }
+      const { at } = json
+      if (!step.literal.take(json) || !readValue(json, step, row)) {
+        json.at = start
+        return false
+      }
+      if (step.repeats > REPEATS_MIN) noteValue(json, step, at, row)
     }
     if (this.#tail.take(json)) return true
     json.at = start
     return false
   }
+}
+
+/** Numbers that are the same for most validators, and texts of a list. */
+const REPEATING: ReadonlySet<number> = new Set([KIND_U64, KIND_ETH, KIND_BOOL, KIND_ONE_OF])
+
+function noteValue(json: JsonReader, step: Step, from: number, row: number): void {
+  step.repeats--
+  const isWorthIt = step.repeats > REPEATS_MIN
+  // Whatever is longer than the value does not go on with what stands after it: then the row is read key by key.
+  step.repeat = isWorthIt ? { bytes: new Literal(json.bytes.slice(from, json.at)), row } : undefined
+}
+
+function copyValue({ kind, array, halves }: ColumnSlot, from: number, to: number): void {
+  if (kind === KIND_U64) {
+    halves[2 * to] = halves[2 * from] as number
+    halves[2 * to + 1] = halves[2 * from + 1] as number
+  } else array[to] = array[from] as never
 }
 
 function readValue(json: JsonReader, step: Step, row: number): boolean {

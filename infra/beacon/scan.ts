@@ -1,9 +1,9 @@
 import { AppError } from '../../schemas/errors.ts'
+import { GWEI_PER_ETH } from '../../schemas/eth/units.ts'
 import {
   allocate,
   type ColumnArrays,
   type ColumnSlot,
-  GWEI_PER_ETH,
   halvesOf,
   KIND_BOOL,
   KIND_ETH,

@@ -4,10 +4,8 @@ import { parseNodeUrl } from '../nodes/nodes.ts'
 import type { BeaconSource, ChainNews, ValidatorSet } from '../ports/beacon-source.ts'
 import type { Log } from '../ports/log.ts'
 import type { NodeStatus } from '../ports/node-status.ts'
-import { type HttpBeaconSourceOptions, nodeName } from './http-source.ts'
+import { type BeaconSourceOptions, nodeName } from './options.ts'
 import type { FromThread, KeptSet, Question, ThreadStart, ToThread } from './thread-messages.ts'
-
-export type BeaconSourceOptions = Omit<HttpBeaconSourceOptions, 'onStatus'>
 
 /** Sets of validators that the thread keeps: those of the chain's head, of epochs read side by side, and a few small ones. */
 const KEPT_SETS_MAX = 8

@@ -82,6 +82,7 @@ export function joinRewards(
 ): EpochValidatorsColumns {
   const { validatorIndex, activationEpoch, exitEpoch } = states
   const rows = validatorIndex.length
+  if (rewards !== undefined && isSame(validatorIndex, rewards.validatorIndex)) return { ...states, ...rewards }
   const joined = {
     sourceGwei: new BigInt64Array(rows),
     targetGwei: new BigInt64Array(rows),
@@ -103,6 +104,12 @@ export function joinRewards(
     }
   }
   return { ...states, ...joined }
+}
+
+function isSame(some: Uint32Array, others: Uint32Array): boolean {
+  if (some.length !== others.length) return false
+  for (let i = 0; i < some.length; i++) if (some[i] !== others[i]) return false
+  return true
 }
 
 /** The rows from … to of every column. */

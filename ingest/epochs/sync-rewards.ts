@@ -69,7 +69,8 @@ export async function syncColumns(input: SyncInput): Promise<EpochBlocksColumns>
 
 /** By member: seats that signed less seats that did not. */
 function netSeats({ slot, syncBits }: BeaconBlock, { indices, seats }: TrackedMembers): readonly number[] {
-  return Array.from(indices, (index) => {
+  const nets: number[] = []
+  for (const index of indices) {
     let net = 0
     for (const seat of seats.get(index) ?? []) {
       const byte = syncBits[seat >> 3]
@@ -81,8 +82,9 @@ function netSeats({ slot, syncBits }: BeaconBlock, { indices, seats }: TrackedMe
       }
       net += (byte & (1 << (seat & 7))) === 0 ? -1 : 1
     }
-    return net
-  })
+    nets.push(net)
+  }
+  return nets
 }
 
 /**
@@ -141,10 +143,11 @@ function participantReward(rows: SyncRewards, { indices }: TrackedMembers, net: 
 }
 
 function computed({ indices }: TrackedMembers, net: readonly number[], rewardGwei: bigint): SyncRewards {
-  return {
-    validatorIndex: Uint32Array.from(indices),
-    syncGwei: BigInt64Array.from(net, (seats) => BigInt(seats) * rewardGwei),
-  }
+  const syncGwei = new BigInt64Array(net.length)
+  net.forEach((seats, i) => {
+    syncGwei[i] = BigInt(seats) * rewardGwei
+  })
+  return { validatorIndex: indices, syncGwei }
 }
 
 /**

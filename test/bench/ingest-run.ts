@@ -17,8 +17,8 @@ import { followEpochs } from '../../ingest/epochs/epoch-follower.ts'
 import { runProcessing } from '../../processors/run-processing.ts'
 import { ACCOUNTS_KEY, TRACKED_PER_EVENT_MAX, validatorsTracked } from '../../schemas/events/accounts.ts'
 import { encodeEvent } from '../../schemas/events/codec.ts'
-import { pubkeyOf, SLOTS_PER_EPOCH } from './synthetic-answers.ts'
 import type { ChainPlace, Kind, TrafficByKind } from './synthetic-beacon-node.ts'
+import { pubkeyOf, SLOTS_PER_EPOCH } from './synthetic-registry.ts'
 
 /** What is measured: so many tracked validators of a registry, over so many epochs, with the head or without. */
 export interface IngestSize {

@@ -1,8 +1,8 @@
 import { ssz } from '@lodestar/types'
+import { pubkeyOf, SLOTS_PER_EPOCH } from './synthetic-registry.ts'
 
 // What the synthetic beacon node knows: a chain of blocks, a registry of any size, and the rewards that follow from both.
 
-export const SLOTS_PER_EPOCH = 32
 const COMMITTEE_SEATS = 512
 /** Gwei per seat and block; about what 34 million staked ether make. */
 const SEAT_REWARD_GWEI = 22_500
@@ -14,17 +14,7 @@ const TRANSACTIONS_PER_BLOCK = 150
 const TRANSACTION_BYTES = 300
 const FAR = '18446744073709551615'
 
-const PUBKEY_PREFIX = `0x${'b0'.repeat(44)}`
 const ROOT = `0x${'5a'.repeat(32)}`
-
-/** Public keys of the synthetic registry: the last four bytes are the index. */
-export function pubkeyOf(index: number): string {
-  return PUBKEY_PREFIX + index.toString(16).padStart(8, '0')
-}
-
-export function indexOf(pubkey: string): number {
-  return Number.parseInt(pubkey.slice(-8), 16)
-}
 
 export interface Block {
   readonly slot: number

@@ -7,15 +7,14 @@ import {
   finalizedEvent,
   headEvent,
   headerData,
-  indexOf,
   makeChain,
   makeCommittee,
   PROPOSER_REWARD,
   rpcResult,
-  SLOTS_PER_EPOCH,
   syncRewardRows,
   validatorRow,
 } from './synthetic-answers.ts'
+import { indexOf, SLOTS_PER_EPOCH } from './synthetic-registry.ts'
 
 // A beacon node and an execution node with a registry of any size, for measurements, in a process of their own. It is told
 // over its channel where the head and finality are, announces that on its event stream, and counts what it is asked.

@@ -16,6 +16,7 @@ import {
   getNextSyncCommittee,
 } from '@lodestar/state-transition'
 import { type phase0, ssz } from '@lodestar/types'
+import { GWEI_PER_ETH } from '../../../schemas/eth/units.ts'
 import type { ExecutionEngine } from '../engine.ts'
 import { createDevnetConfig, type NetworkFacts } from './chain-config.ts'
 import { pubkeyOf, withdrawalAddressOf, withdrawalCredentialsFor } from './keys.ts'
@@ -25,8 +26,6 @@ import { seededBytes } from './random.ts'
 const COMPOUNDING_EVERY = 16
 /** Every n-th genesis validator starts above 32 ETH, so that partial withdrawals begin with the first block. */
 const ABOVE_MAXIMUM_EVERY = 5
-
-const GWEI_PER_ETH = 1_000_000_000
 
 interface GenesisValidator {
   readonly validator: phase0.Validator
