@@ -52,7 +52,7 @@ export interface DevnetOptions {
   /** 0 takes a free one. */
   readonly beaconPort?: number
   readonly executionPort?: number
-  /** `follow` produces everything up to `now` and then a slot every 12 s; `manual` produces what `advanceTo` asks for. */
+  /** `follow` produces everything up to `now` and then a slot when its time has come; `manual` produces what `advanceTo` asks for. */
   readonly clock?: 'follow' | 'manual'
   /** Unix seconds. */
   readonly now?: () => number
@@ -144,8 +144,9 @@ export async function openDevnet(options: DevnetOptions = {}): Promise<Devnet> {
   const setup = { seed, genesisTimeSec, validators, host, port: executionPort, directory }
   const engine = opening.use(await (options.openEngine ?? openAnvilEngine)(setup))
   const { chainId, depositContractAddress } = engine
-  const { shardCommitteePeriodEpochs } = scenario
-  const facts = { genesisTimeSec, chainId, depositContractAddress, validators, shardCommitteePeriodEpochs }
+  const { shardCommitteePeriodEpochs, secondsPerSlot } = scenario
+  const network = { genesisTimeSec, chainId, depositContractAddress, validators }
+  const facts = { ...network, shardCommitteePeriodEpochs, secondsPerSlot }
   const genesis = createGenesis({ seed, facts, engine })
   const immutable = { config: genesis.config, pubkeyCache: genesis.state.epochCtx.pubkeyCache }
   const events = createChainEvents()

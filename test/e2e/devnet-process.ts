@@ -1,9 +1,24 @@
 // Child process of the e2e suites: a devnet on the manual clock with a fixed genesis, so every run sees the same chain.
 
 import { openDevnet } from '../../infra/devnet/open.ts'
+import { defaultScenario, type Scenario } from '../../infra/devnet/scenario.ts'
 
-/** A UTC+8 day boundary comes after 303 slots, the next one 7,200 slots later; the dates are arbitrary but fixed. */
-export const GENESIS_TIME_SEC = Date.UTC(2026, 0, 10, 16) / 1000 + 11 - 303 * 12
+/** Twice mainnet's: a day of half as many slots has everything that a day can have. */
+const SECONDS_PER_SLOT = 24
+/** A UTC+8 day boundary comes after 303 slots, the next one 3,600 slots later; the dates are arbitrary but fixed. */
+const GENESIS_TIME_SEC = Date.UTC(2026, 0, 10, 16) / 1000 + 11 - 303 * SECONDS_PER_SLOT
+
+/** What happens in the default history's first two days, within one short day. */
+const SCENARIO: Scenario = {
+  ...defaultScenario,
+  version: 'e2e',
+  secondsPerSlot: SECONDS_PER_SLOT,
+  shardCommitteePeriodEpochs: 64,
+  incidents: defaultScenario.incidents.map((incident) => {
+    if (incident.kind === 'attester_slashing') return { ...incident, slot: 2_600 }
+    return incident.kind === 'voluntary_exit' ? { ...incident, slot: 2_900 } : incident
+  }),
+}
 
 /** `id` comes back with the answer: the chains may be told to go on side by side. */
 export type Command = { readonly id: number } & (
@@ -22,6 +37,7 @@ export type Reply =
 const devnet = await openDevnet({
   seed: 'e2e',
   genesisTimeSec: GENESIS_TIME_SEC,
+  scenario: SCENARIO,
   beaconPort: 0,
   executionPort: 0,
   second: { port: 0, genesisTimeSec: GENESIS_TIME_SEC },

@@ -19,6 +19,7 @@ export interface NetworkFacts {
   readonly depositContractAddress: Hex
   readonly validators: number
   readonly shardCommitteePeriodEpochs?: number | undefined
+  readonly secondsPerSlot?: number | undefined
 }
 
 /** GENESIS_FORK_VERSION is fork number 0, Fulu is number 6. */
@@ -30,9 +31,12 @@ function forkVersion(forkNumber: number): Uint8Array {
 
 /** Mainnet's configuration with all forks up to Fulu at genesis and the devnet's own versions, chain and contract. */
 function toChainConfig(facts: NetworkFacts): ChainConfig {
+  const { secondsPerSlot = mainnetChainConfig.SECONDS_PER_SLOT } = facts
   return {
     ...mainnetChainConfig,
     CONFIG_NAME,
+    SECONDS_PER_SLOT: secondsPerSlot,
+    SLOT_DURATION_MS: secondsPerSlot * 1000,
     TERMINAL_TOTAL_DIFFICULTY: 0n,
     MIN_GENESIS_ACTIVE_VALIDATOR_COUNT: facts.validators,
     MIN_GENESIS_TIME: facts.genesisTimeSec,
