@@ -32,6 +32,7 @@ import {
   trackedSlashings,
   trackedWithdrawals,
 } from './epoch-blocks.ts'
+import type { Joiners } from './joiners.ts'
 import { checkRegistryRows, isAmong, joinRewards, rangesOf, sliceColumns } from './registry-rows.ts'
 import { forkEpoch } from './spec.ts'
 import { syncColumns, type TrackedMembers } from './sync-rewards.ts'
@@ -52,6 +53,7 @@ export interface EpochRequest extends EpochInput {
   readonly checkpoint: { readonly epoch: number; readonly root: string }
   readonly members: (epoch: number, indices: Uint32Array) => Promise<TrackedMembers>
   readonly duties: DutySets
+  readonly joiners: Joiners
 }
 
 /**
@@ -123,15 +125,16 @@ async function statesOf(request: EpochRequest): Promise<ValidatorStates> {
 }
 
 async function checkRows(
-  { beacon, chain, tracked, checkpoint }: EpochRequest,
+  { beacon, chain, tracked, checkpoint, joiners }: EpochRequest,
   rows: ValidatorStates | Balances,
   what: string,
   slot: number,
 ): Promise<void> {
   const { clock } = chain
   // Tracked validators were identified by then.
-  const later = (missing: ValidatorSet) => beacon.validators(firstSlotOfEpoch(clock, checkpoint.epoch), missing)
-  await checkRegistryRows(rows, tracked.indices, { what, slot, clock, later })
+  const ask = (missing: ValidatorSet) => beacon.validators(firstSlotOfEpoch(clock, checkpoint.epoch), missing)
+  const eligibleSince = (from: number) => joiners.eligibleSince(tracked.indices, from, ask)
+  await checkRegistryRows(rows, tracked.indices, { what, slot, clock, eligibleSince })
 }
 
 async function rewardsOf(

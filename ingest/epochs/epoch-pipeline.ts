@@ -4,6 +4,7 @@ import { firstSlotOfEpoch } from '../../schemas/eth/time.ts'
 import { inOrder } from '../in-order.ts'
 import { DutySets } from './duty-sets.ts'
 import { type BuiltEpoch, buildEpoch } from './epoch-events.ts'
+import { Joiners } from './joiners.ts'
 import { forkEpoch, specNumber } from './spec.ts'
 import { type TrackedMembers, trackedMembers } from './sync-rewards.ts'
 import type { TrackedSet, TrackedValidators } from './tracked-validators.ts'
@@ -27,6 +28,7 @@ export class EpochPipeline {
   readonly #options: EpochPipelineOptions
   readonly #committees = new Map<number, Promise<Uint32Array>>()
   readonly #duties = new DutySets()
+  readonly #joiners = new Joiners()
   readonly #members = new Map<number, { readonly of: Uint32Array; readonly members: TrackedMembers }>()
 
   constructor(options: EpochPipelineOptions) {
@@ -52,7 +54,16 @@ export class EpochPipeline {
     const { from, to, checkpoint } = range
     const tracked = await this.#options.tracked.refresh(firstSlotOfEpoch(chain.clock, checkpoint.epoch), signal)
     const members = (epoch: number, indices: Uint32Array) => this.#membersOf(epoch, indices)
-    const shared = { beacon, chain, chainName, tracked, checkpoint, members, duties: this.#duties }
+    const shared = {
+      beacon,
+      chain,
+      chainName,
+      tracked,
+      checkpoint,
+      members,
+      duties: this.#duties,
+      joiners: this.#joiners,
+    }
     const build = (epoch: number) => buildEpoch({ ...shared, epoch })
     let endRoot = range.after
     for await (const built of inOrder({ from, to, concurrency: this.#concurrency(tracked) }, build)) {

@@ -40,8 +40,8 @@ export interface RegistryAnswer {
   readonly what: string
   readonly slot: number
   readonly clock: ChainClock
-  /** Rows of a state in which every validator of the set is. */
-  readonly later: (validators: ValidatorSet) => Promise<ValidatorStates>
+  /** Since which epochs the set's validators from a position on are eligible, as a later state has it. */
+  readonly eligibleSince: (from: number) => Promise<BigUint64Array>
 }
 
 /**
@@ -53,18 +53,15 @@ export interface RegistryAnswer {
 export async function checkRegistryRows(
   { validatorIndex }: ValidatorStates | Balances,
   asked: ValidatorSet,
-  { what, slot, clock, later }: RegistryAnswer,
+  { what, slot, clock, eligibleSince }: RegistryAnswer,
 ): Promise<void> {
   const rows = validatorIndex.length
   for (let i = 0; i < rows; i++) if (validatorIndex[i] !== asked[i]) throw missingRow(what, asked[i] as number)
   if (rows === asked.length) return
-  const missing = asked.slice(rows)
-  const states = await later(missing)
-  const wasEligible = BigInt(epochOf(clock, slot + 1))
-  missing.forEach((index, i) => {
-    if (states.validatorIndex[i] !== index) throw missingRow('validators of the finalized state', index)
-    if ((states.activationEligibilityEpoch[i] as bigint) <= wasEligible) throw missingRow(what, index)
-  })
+  const epochs = await eligibleSince(rows)
+  const then = BigInt(epochOf(clock, slot + 1))
+  const wrong = epochs.findIndex((epoch) => epoch <= then)
+  if (wrong !== -1) throw missingRow(what, asked[rows + wrong] as number)
 }
 
 export function missingRow(what: string, index: number): AppError {

@@ -109,6 +109,8 @@ test('a validator that joins is told from its first epoch on, although the node 
   const chain = chainWithDay()
   const [joins, active] = [DAY_EPOCH, DAY_EPOCH + 4]
   chain.joinEpochs.set(5, joins)
+  const askedLater: string[] = []
+  chain.before = (question) => void (question === `validators ${277 * 4}` && askedLater.push(question))
   const events = (await follow(chain, { to: active + 3 })).filter(({ type }) => type === epochValidators.name)
   const rows = events.map((event) => {
     const { header, columns } = decodeEvent(epochValidators, event)
@@ -121,4 +123,5 @@ test('a validator that joins is told from its first epoch on, although the node 
     ...[0, 1, 2, 3, 4, 5].map((epochs) => [joins + epochs, 0n]),
     [active + 2, 5n],
   ])
+  expect(askedLater).toHaveLength(1) // of the two epochs without it, the day's balances and the state before
 })
