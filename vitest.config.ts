@@ -36,7 +36,8 @@ export default defineConfig({
     env: hasMemoryFolder() && process.env.TMPDIR === undefined ? { TMPDIR: MEMORY_FOLDER } : {},
     // Processes, not threads: the embedded ClickHouse allows one data directory per process.
     pool: 'forks',
-    maxWorkers: 2,
+    // One more than the cores that they are measured on: many a test waits for a lease, a queue or another process.
+    maxWorkers: 3,
     // kafkajs asks for timers in the past, and Node says so in every process.
     execArgv: ['--disable-warning=TimeoutNegativeWarning'],
     projects: [
