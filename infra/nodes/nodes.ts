@@ -74,49 +74,45 @@ export class ChainNode implements AsyncDisposable {
 
   /** The answer of a 2xx, or undefined for 404: only the caller knows what a missing thing means. Throws AppError. */
   async request(request: NodeRequest): Promise<NodeAnswer | undefined> {
-    const { statusCode, headers, body } = await this.#send(request)
-    if (statusCode >= 200 && statusCode < 300) return { headers, body }
-    if (statusCode === 404) return undefined
-    throw this.#statusFault(statusCode, request, body)
+    const begun = await this.#begin(request)
+    if (begun === undefined) return undefined
+    const { headers, body } = begun
+    return { headers, body: new Uint8Array(await this.#answered(() => body.arrayBuffer())) }
   }
 
   /**
-   * Hands the body of a 2xx to `take` while it arrives; false for 404. Throws AppError, and what `take` throws; after a throw the
-   * body is not whole.
+   * As `request`, handing the body to `take` while it arrives; false for 404. Throws AppError, and what `take` throws; after a throw
+   * the body is not whole.
    */
   async read(request: NodeRequest, take: (piece: Uint8Array) => void): Promise<boolean> {
-    const { statusCode, body } = await this.#answered(() => this.#ask(request))
-    if (statusCode >= 200 && statusCode < 300) {
-      const pieces = body[Symbol.asyncIterator]()
-      try {
-        for (;;) {
-          const { done, value } = await this.#answered(() => pieces.next())
-          if (done === true) return true
-          take(value)
-        }
-      } finally {
-        body.destroy()
+    const begun = await this.#begin(request)
+    if (begun === undefined) return false
+    const pieces = begun.body[Symbol.asyncIterator]()
+    try {
+      for (;;) {
+        const { done, value } = await this.#answered(() => pieces.next())
+        if (done === true) return true
+        take(value)
       }
+    } finally {
+      begun.body.destroy()
     }
-    const bytes = await this.#answered(() => body.arrayBuffer())
-    if (statusCode === 404) return false
-    throw this.#statusFault(statusCode, request, new Uint8Array(bytes))
   }
 
-  #ask(request: NodeRequest) {
-    return this.#pool.request({
-      method: request.method,
-      path: this.#fullPath(request.path),
-      headers: this.#headers(request),
-      body: request.body ?? null,
-    })
-  }
-
-  #send(request: NodeRequest) {
-    return this.#answered(async () => {
-      const { statusCode, headers, body } = await this.#ask(request)
-      return { statusCode, headers, body: new Uint8Array(await body.arrayBuffer()) }
-    })
+  /** A 2xx whose body has not been read yet; undefined for 404. */
+  async #begin(request: NodeRequest) {
+    const { statusCode, headers, body } = await this.#answered(() =>
+      this.#pool.request({
+        method: request.method,
+        path: this.#fullPath(request.path),
+        headers: this.#headers(request),
+        body: request.body ?? null,
+      }),
+    )
+    if (statusCode >= 200 && statusCode < 300) return { headers, body }
+    const text = await this.#answered(() => body.arrayBuffer()) // read, so that the connection can serve the next question
+    if (statusCode === 404) return undefined
+    throw this.#statusFault(statusCode, request, new Uint8Array(text))
   }
 
   /** What goes wrong on the way is told as one fault. */

@@ -110,7 +110,7 @@ export type ChainNews =
  * What ingest needs of a beacon node, nothing more. Any node with the standard Beacon API serves.
  *
  * Guarantees: an answer is whole and of the documented shape, or the call throws an AppError that tells node faults apart
- * (node_unreachable, node_lagging, node_malformed, node_inconsistent); transient faults were already retried, on the
+ * (node_unreachable, node_lagging, node_malformed, node_refused, node_inconsistent); transient faults were already retried, on the
  * fallbacks too. An empty slot is a value (`undefined`), never an error, and never guessed from a lagging node's 404.
  * Rows are by ascending index and of the validators asked for only; of those that the answer does not know there is no row.
  * Not the implementer's job: deciding whether a missing row is right; waiting for a node that is down for long.

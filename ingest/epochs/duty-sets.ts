@@ -5,7 +5,7 @@ import type { ValidatorSet, ValidatorStates } from '../../infra/ports/beacon-sou
  * whole question for one index that was not in the registry then.
  */
 export class DutySets {
-  /** The set that everything else is known of. */
+  /** The set that `#allFrom` tells of. */
   #of: ValidatorSet = new Uint32Array(0)
   /** The epoch from which on all of the set are active; Infinity while that is not known. */
   #allFrom = Number.POSITIVE_INFINITY

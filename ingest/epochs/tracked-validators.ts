@@ -9,6 +9,9 @@ import { timeOfSlot } from '../beacon-head/block-events.ts'
 import type { ChainLog } from '../cursor.ts'
 import { ownEvents } from '../own-events.ts'
 
+/** Nothing commits to a key's absence from the registry: who is not found is asked about again, so that one short answer does no harm. */
+const IDENTIFYING_QUESTIONS = 2
+
 /** The tracked validators of one moment. The arrays are the same objects as long as the set is the same. */
 export interface TrackedSet {
   /** Public keys, known to the registry or not. */
@@ -103,8 +106,7 @@ export class TrackedValidators {
   }
 
   async #identify(slot: number): Promise<void> {
-    // Nothing commits to a key's absence: who is not found is asked about once more, so that one short answer does no harm.
-    for (let asked = 0; asked < 2; asked++) {
+    for (let asked = 0; asked < IDENTIFYING_QUESTIONS; asked++) {
       const unknown = [...this.#pubkeys].filter((pubkey) => !this.#indexOf.has(pubkey))
       const found = unknown.length === 0 ? [] : await this.#options.beacon.identify(slot, unknown)
       await this.#announce(found, slot)

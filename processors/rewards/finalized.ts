@@ -1,7 +1,7 @@
 import type { StoredEvent } from '../../infra/ports/event-log.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { type ChainClock, dayOfSlot, firstSlotOfEpoch } from '../../schemas/eth/time.ts'
-import { gweiOf } from '../../schemas/eth/units.ts'
+import { GWEI_PER_ETH } from '../../schemas/eth/units.ts'
 import {
   type DayBalancesData,
   dayBalances,
@@ -91,6 +91,10 @@ function partRows(parts: readonly Part[]): TableRows {
 
 function validatorEpochRows({ header, columns }: EpochValidatorsData, version: bigint): TableRows {
   const rows = columns.validatorIndex.length
+  const effectiveBalanceGwei = new BigInt64Array(rows)
+  for (let i = 0; i < rows; i++) {
+    effectiveBalanceGwei[i] = BigInt(columns.effectiveBalanceEth[i] as number) * BigInt(GWEI_PER_ETH)
+  }
   return {
     table: 'validator_epochs',
     columns: {
@@ -103,7 +107,7 @@ function validatorEpochRows({ header, columns }: EpochValidatorsData, version: b
       head_gwei: columns.headGwei,
       inactivity_gwei: columns.inactivityGwei,
       balance_gwei: columns.balanceGwei,
-      effective_balance_gwei: gweiOf(columns.effectiveBalanceEth),
+      effective_balance_gwei: effectiveBalanceGwei,
       status: columns.status,
       slashed: columns.slashed,
       activation_epoch: columns.activationEpoch,

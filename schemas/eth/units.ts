@@ -50,17 +50,3 @@ export function parseRate(text: string): Rate | undefined {
   const numerator = BigInt(`${match[1]}${fraction}`)
   return numerator > denominator ? undefined : { numerator, denominator }
 }
-
-/** A column of whole ether in gwei; in halves, the lower one first, since a bigint for each would cost more than the rest of a row. */
-export function gweiOf(ether: Uint32Array): BigInt64Array {
-  const gwei = new BigInt64Array(ether.length)
-  const halves = new Uint32Array(gwei.buffer)
-  for (let i = 0; i < ether.length; i++) {
-    const whole = ether[i] as number
-    const low = Math.imul(whole, GWEI_PER_ETH) >>> 0
-    halves[2 * i] = low
-    // The product may have lost its last bits, which the lower half has: what is left is a whole number again.
-    halves[2 * i + 1] = Math.round((whole * GWEI_PER_ETH - low) / 2 ** 32)
-  }
-  return gwei
-}

@@ -106,6 +106,19 @@ async function expected(): Promise<Record<string, unknown[]>> {
   return tables
 }
 
+/** Processors that have done the first part of the log, into tables that a rebuild has to mend; and what all of it becomes. */
+async function spoiledFirstPart() {
+  const right = await expected()
+  const { warehouse, openLog } = stores()
+  const eventLog = await openLog(part('first'))
+  const ports = await projecting(eventLog, warehouse)
+  const proceed = processors(ports)
+  await proceed()
+  await ports.wanted.make()
+  await spoil(warehouse)
+  return { right, warehouse, eventLog, ports, proceed }
+}
+
 describe('a rebuild that is interrupted', () => {
   it('while the log is read leaves the old tables, and nothing beside them', { timeout: TEST_MS }, async () => {
     const { warehouse, openLog, empty } = stores()
@@ -127,14 +140,8 @@ describe('a rebuild that is interrupted', () => {
   it('in the middle of the exchange ends in the new tables when a process starts, with what was added meanwhile', {
     timeout: TEST_MS,
   }, async () => {
-    const right = await expected()
-    const { warehouse, openLog } = stores()
-    await using eventLog = await openLog(part('first'))
-    const ports = await projecting(eventLog, warehouse)
-    const proceed = processors(ports)
-    await proceed()
-    await ports.wanted.make()
-    await spoil(warehouse)
+    const { right, warehouse, eventLog, proceed } = await spoiledFirstPart()
+    await using _closing = eventLog
     let replaced = 0
     const dying = beforeCommands(warehouse, async (sql) => {
       if (!sql.includes('REPLACE PARTITION')) return
@@ -176,14 +183,8 @@ describe('a rebuild while processors go on', () => {
   it('lets readers see the old figures until the exchange, and loses nothing that is added meanwhile', {
     timeout: TEST_MS,
   }, async () => {
-    const right = await expected()
-    const { warehouse, openLog } = stores()
-    await using eventLog = await openLog(part('first'))
-    const ports = await projecting(eventLog, warehouse)
-    const proceed = processors(ports)
-    await proceed()
-    await ports.wanted.make()
-    await spoil(warehouse)
+    const { right, warehouse, eventLog, ports, proceed } = await spoiledFirstPart()
+    await using _closing = eventLog
     const figures = () => warehouse.query("SELECT * FROM daily_rewards FINAL WHERE day < '2026-01-03' ORDER BY ALL")
     const old = await figures()
     expect(old.length).toBeGreaterThan(0)

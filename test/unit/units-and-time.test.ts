@@ -9,7 +9,7 @@ import {
   slotAt,
   slotTimeSec,
 } from '../../schemas/eth/time.ts'
-import { formatEthFromGwei, formatEthFromWei, gweiOf, parseRate } from '../../schemas/eth/units.ts'
+import { formatEthFromGwei, formatEthFromWei, parseRate } from '../../schemas/eth/units.ts'
 
 const mainnet = { genesisTimeSec: 1_606_824_023, secondsPerSlot: 12, slotsPerEpoch: 32 }
 
@@ -103,15 +103,4 @@ describe('the UTC+8 calendar', () => {
   it('shows block times in UTC+8', () => {
     expect(formatLocalTime(1_606_824_023)).toBe('2020-12-01 20:00:23')
   })
-})
-
-it('makes gwei of whole ether, exactly', () => {
-  fc.assert(
-    fc.property(fc.uint32Array(), (ether) => {
-      expect(gweiOf(ether)).toEqual(BigInt64Array.from(ether, (whole) => BigInt(whole) * 1_000_000_000n))
-    }),
-  )
-  expect(gweiOf(Uint32Array.of(32, 2_048, 2 ** 32 - 1))).toEqual(
-    BigInt64Array.of(32_000_000_000n, 2_048_000_000_000n, 4_294_967_295_000_000_000n),
-  )
 })
