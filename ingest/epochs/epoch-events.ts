@@ -1,10 +1,4 @@
-import type {
-  AttestationRewards,
-  Balances,
-  BeaconBlock,
-  ValidatorSet,
-  ValidatorStates,
-} from '../../infra/ports/beacon-source.ts'
+import type { AttestationRewards, Balances, BeaconBlock, ValidatorStates } from '../../infra/ports/beacon-source.ts'
 import { chainKey } from '../../schemas/chains.ts'
 import { AppError } from '../../schemas/errors.ts'
 import {
@@ -125,16 +119,13 @@ async function statesOf(request: EpochRequest): Promise<ValidatorStates> {
 }
 
 async function checkRows(
-  { beacon, chain, tracked, checkpoint, joiners }: EpochRequest,
+  { chain, tracked, joiners }: EpochRequest,
   rows: ValidatorStates | Balances,
   what: string,
   slot: number,
 ): Promise<void> {
-  const { clock } = chain
-  // Tracked validators were identified by then.
-  const ask = (missing: ValidatorSet) => beacon.validators(firstSlotOfEpoch(clock, checkpoint.epoch), missing)
-  const eligibleSince = (from: number) => joiners.eligibleSince(tracked.indices, from, ask)
-  await checkRegistryRows(rows, tracked.indices, { what, slot, clock, eligibleSince })
+  const eligibleSince = (from: number) => joiners.eligibleSince(from)
+  await checkRegistryRows(rows, tracked.indices, { what, slot, clock: chain.clock, eligibleSince })
 }
 
 async function rewardsOf(

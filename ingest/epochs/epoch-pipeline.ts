@@ -28,7 +28,6 @@ export class EpochPipeline {
   readonly #options: EpochPipelineOptions
   readonly #committees = new Map<number, Promise<Uint32Array>>()
   readonly #duties = new DutySets()
-  readonly #joiners = new Joiners()
   readonly #members = new Map<number, { readonly of: Uint32Array; readonly members: TrackedMembers }>()
 
   constructor(options: EpochPipelineOptions) {
@@ -52,18 +51,12 @@ export class EpochPipeline {
   ): Promise<void> {
     const { beacon, chain, chainName } = this.#options
     const { from, to, checkpoint } = range
-    const tracked = await this.#options.tracked.refresh(firstSlotOfEpoch(chain.clock, checkpoint.epoch), signal)
+    const finalSlot = firstSlotOfEpoch(chain.clock, checkpoint.epoch)
+    const tracked = await this.#options.tracked.refresh(finalSlot, signal)
     const members = (epoch: number, indices: Uint32Array) => this.#membersOf(epoch, indices)
-    const shared = {
-      beacon,
-      chain,
-      chainName,
-      tracked,
-      checkpoint,
-      members,
-      duties: this.#duties,
-      joiners: this.#joiners,
-    }
+    // Tracked validators are identified by the checkpoint's state, so all of them are in it.
+    const joiners = new Joiners(tracked.indices, (indices) => beacon.validators(finalSlot, indices))
+    const shared = { beacon, chain, chainName, tracked, checkpoint, members, duties: this.#duties, joiners }
     const build = (epoch: number) => buildEpoch({ ...shared, epoch })
     let endRoot = range.after
     for await (const built of inOrder({ from, to, concurrency: this.#concurrency(tracked) }, build)) {

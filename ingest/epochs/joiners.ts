@@ -2,19 +2,28 @@ import type { ValidatorSet, ValidatorStates } from '../../infra/ports/beacon-sou
 import { missingRow } from './registry-rows.ts'
 
 /**
- * When tracked validators joined the registry, as a later state tells it of those who are missing in earlier ones. Epochs that are
- * read one after the other miss fewer and fewer: what was asked for the first of them serves them all.
+ * When the last of the tracked validators joined the registry, as the state of one checkpoint tells it of those who are missing in
+ * earlier ones. Epochs that are read one after the other miss fewer and fewer: what was asked for the first of them serves them
+ * all. It serves no later checkpoint: who is not eligible by one may be by the next.
  */
 export class Joiners {
-  #asked: { readonly of: ValidatorSet; readonly from: number; readonly since: Promise<BigUint64Array> } | undefined
+  readonly #validators: ValidatorSet
+  readonly #ask: (joiners: ValidatorSet) => Promise<ValidatorStates>
+  #asked: { readonly from: number; readonly since: Promise<BigUint64Array> } | undefined
+
+  /** `ask` answers with rows of the checkpoint's state, in which all of the validators are. */
+  constructor(validators: ValidatorSet, ask: (joiners: ValidatorSet) => Promise<ValidatorStates>) {
+    this.#validators = validators
+    this.#ask = ask
+  }
 
   /**
-   * Epochs of eligibility of the set's validators from a position on. `ask` answers with the rows of a state in which all of them
-   * are; throws AppError `node_malformed` when they are not.
+   * Epochs of eligibility of the validators from a position on. Throws AppError `node_malformed` when one of them is not in the
+   * state.
    */
-  async eligibleSince(validators: ValidatorSet, from: number, ask: Ask): Promise<BigUint64Array> {
-    if (this.#asked?.of !== validators || from < this.#asked.from) {
-      const asked = { of: validators, from, since: eligibilityOf(validators.slice(from), ask) }
+  async eligibleSince(from: number): Promise<BigUint64Array> {
+    if (this.#asked === undefined || from < this.#asked.from) {
+      const asked = { from, since: this.#eligibility(this.#validators.slice(from)) }
       this.#asked = asked
       // Who waits for it now learns of the failure; the next one asks again.
       asked.since.catch(() => {
@@ -24,13 +33,11 @@ export class Joiners {
     const { from: first, since } = this.#asked
     return (await since).subarray(from - first)
   }
-}
 
-type Ask = (joiners: ValidatorSet) => Promise<ValidatorStates>
-
-async function eligibilityOf(joiners: ValidatorSet, ask: Ask): Promise<BigUint64Array> {
-  const { validatorIndex, activationEligibilityEpoch } = await ask(joiners)
-  const lost = joiners.find((index, i) => validatorIndex[i] !== index)
-  if (lost !== undefined) throw missingRow('validators of the finalized state', lost)
-  return activationEligibilityEpoch
+  async #eligibility(joiners: ValidatorSet): Promise<BigUint64Array> {
+    const { validatorIndex, activationEligibilityEpoch } = await this.#ask(joiners)
+    const lost = joiners.find((index, i) => validatorIndex[i] !== index)
+    if (lost !== undefined) throw missingRow('validators of the finalized state', lost)
+    return activationEligibilityEpoch
+  }
 }

@@ -125,3 +125,38 @@ test('a validator that joins is told from its first epoch on, although the node 
   ])
   expect(askedLater).toHaveLength(1) // of the two epochs without it, the day's balances and the state before
 })
+
+test('what was told of a joiner before it was eligible does not excuse its absence later', async () => {
+  const chain = chainWithDay()
+  const joins = DAY_EPOCH
+  chain.joinEpochs.set(5, joins)
+  // The checkpoint is the very state that it joins with, which does not note it as eligible yet.
+  chain.finalizedEpoch = joins
+  const changed = new Set<string>()
+  chain.change = (question, rows) => {
+    const [kind, slot] = question.split(' ')
+    if (question === `validators ${4 * joins}` && 'activationEligibilityEpoch' in rows) {
+      return { ...rows, activationEligibilityEpoch: BigUint64Array.from(rows.validatorIndex, () => 2n ** 64n - 1n) }
+    }
+    if (kind !== 'validators' || Number(slot) !== 4 * (joins + 3) - 1 || changed.has(question)) return rows
+    changed.add(question)
+    return cut(rows, 2)
+  }
+  await trackValidators(eventLog(), TRACKED, BEACON_CHAIN)
+  const stop = new AbortController()
+  const onProgress = ({ nextEpoch }: { readonly nextEpoch: number }) => {
+    if (nextEpoch === joins) {
+      chain.finalizedEpoch = joins + 6
+      chain.announce()
+    }
+    if (nextEpoch === joins + 5) stop.abort()
+  }
+  const shared = { ...ofChain(BEACON_CHAIN, eventLog()), pollMs: 5 }
+  await followEpochs({ ...shared, beacon: chain.beacon, startEpoch: joins - 2, onProgress }, stop.signal)
+  const events = (await eventsIn(eventLog(), 'beacon.epochs')).filter(({ type }) => type === epochValidators.name)
+  expect(changed.size).toBe(1)
+  const told = events.map((event) => decodeEvent(epochValidators, event)).slice(0, 7)
+  expect(told.map(({ header, columns }) => [header.epoch, columns.validatorIndex.includes(5)])).toEqual(
+    Array.from({ length: 7 }, (_, i) => [joins - 2 + i, i >= 2]),
+  )
+})
