@@ -1,4 +1,5 @@
 import { GraphQLError } from 'graphql/index.js'
+import { checksumAddress } from '../../schemas/eth/hex.ts'
 import { formatEthFromGwei, formatEthFromWei, toWei } from '../../schemas/eth/units.ts'
 import { formatMessage, type RefusalCode } from '../../schemas/routes/envelope.ts'
 import { LIMIT_MAX, LISTED_VALIDATORS_MAX } from '../../schemas/routes/fields.ts'
@@ -128,7 +129,7 @@ export const resolvers = {
     blockRoot: (row: ProposalRow) => row.block_root,
     blockNumber: (row: ProposalRow) => Number(row.execution_block_number),
     blockHash: (row: ProposalRow) => row.execution_block_hash,
-    feeRecipient: (row: ProposalRow) => row.fee_recipient,
+    feeRecipient: (row: ProposalRow) => checksumAddress(row.fee_recipient),
     // What is not known is not zero.
     attestations: (row: ProposalRow) => (row.has_rewards === 1 ? gwei(row.attestations_gwei) : null),
     syncAggregate: (row: ProposalRow) => (row.has_rewards === 1 ? gwei(row.sync_aggregate_gwei) : null),
@@ -137,7 +138,7 @@ export const resolvers = {
     revenue: (row: ProposalRow) => (row.revenue_class === '' ? null : wei(row.revenue_wei)),
     claimed: (row: ProposalRow) => (row.revenue_class === '' ? null : wei(row.claimed_wei)),
     revenueClass: (row: ProposalRow) => (row.revenue_class === '' ? null : row.revenue_class),
-    revenueRecipient: (row: ProposalRow) => (row.revenue_class === '' ? null : row.recipient),
+    revenueRecipient: (row: ProposalRow) => (row.revenue_class === '' ? null : checksumAddress(row.recipient)),
   },
 }
 

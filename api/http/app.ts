@@ -31,7 +31,7 @@ export async function buildApp(parts: ApiParts, families: readonly Family[] = FA
     forceCloseConnections: 'idle',
     // What arrives on an open connection while closing is still answered; the connection then closes.
     return503OnClosing: false,
-    routerOptions: { maxParamLength: SEGMENT_CHARACTERS_MAX },
+    routerOptions: { maxParamLength: SEGMENT_CHARACTERS_MAX, ignoreTrailingSlash: true },
     frameworkErrors: (_error, request, reply) => {
       reply.header('x-request-id', request.id)
       sendRefusal(reply, refuse('404'))

@@ -21,7 +21,7 @@ export const DOCUMENT_OPTIONS: FastifyDynamicSwaggerOptions = {
       version: 'v1',
       description:
         'Rewards and state of the validators of the account behind an access token. Amounts are exact decimal text, dates are ' +
-        'UTC+8. Unknown query parameters and body members are ignored. The same account answers GraphQL at ' +
+        'UTC+8. Unknown query parameters and body members are ignored; null, an empty text and an empty parameter are absent ones. The same account answers GraphQL at ' +
         `\`${PREFIX}/graphql\`. A chain without validators has none of these paths.`,
     },
   },

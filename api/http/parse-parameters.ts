@@ -14,6 +14,8 @@ type PropertyCheck = (value: unknown) => Refusal | undefined
 
 /** Integers are plain decimal text: no sign, blank, exponent or leading zero. */
 const DECIMAL = /^(0|[1-9][0-9]{0,15})$/
+/** What follows an array's name in the key of one element. */
+const ELEMENT = /^\[[0-9]*\]$/
 /** Beyond this text is not repeated in a message. */
 const DETAIL_CHARACTERS_MAX = 200
 
@@ -40,22 +42,32 @@ function toValidator<Input>(parse: Parse<Input>) {
 
 /**
  * Builds the parser of a query string from the route's definition. A scalar that is given twice is refused; arrays are
- * `k=1,2`, repeated keys, or `k[]=1`; unknown parameters are ignored.
+ * `k=1,2`, `k=[1,2]`, repeated keys, `k[]=1` or `k[0]=1`. Unknown parameters are ignored, but not those that begin with a known
+ * name: they were meant, and a filter that is not understood must not answer for everything.
  */
 function queryParser(schema: TObject): Parse<QueryTexts> {
   const properties = Object.entries<TSchema>(schema.properties)
   const checks = new Map(properties.map(([name, property]) => [name, propertyCheck(name, property)]))
+  const nameOf = keyReader(properties)
   return (query) => {
+    const given = new Map<string, string[]>()
+    for (const [key, value] of Object.entries(query)) {
+      const name = nameOf(key)
+      if (name === null) return refuse('400', `${key.slice(0, DETAIL_CHARACTERS_MAX)} is not understood`)
+      if (name === undefined) continue
+      const texts = (typeof value === 'string' ? [value] : value).filter((text) => !isAbsent(text))
+      given.set(name, [...(given.get(name) ?? []), ...texts])
+    }
     const value: Record<string, unknown> = {}
     for (const [name, property] of properties) {
-      const isArray = 'type' in property && property.type === 'array'
-      const texts = isArray ? [...textsOf(query, name), ...textsOf(query, `${name}[]`)] : textsOf(query, name)
-      if (texts.length === 0) {
+      const texts = given.get(name) ?? []
+      const [first] = texts
+      if (first === undefined) {
         if ('default' in property) value[name] = property.default
         continue
       }
-      if (!isArray && texts.length > 1) return refuse('400', `${name} is given more than once`)
-      const read = isArray ? readArray(texts, property) : readScalar(texts[0] ?? '', property)
+      if (!isArray(property) && texts.length > 1) return refuse('400', `${name} is given more than once`)
+      const read = isArray(property) ? readArray(texts, property) : readScalar(first, property)
       const refusal = checks.get(name)?.(read)
       if (refusal !== undefined) return refusal
       value[name] = read
@@ -64,13 +76,31 @@ function queryParser(schema: TObject): Parse<QueryTexts> {
   }
 }
 
-function textsOf(query: QueryTexts, name: string): readonly string[] {
-  const found = Object.hasOwn(query, name) ? query[name] : undefined
-  if (found === undefined) return []
-  return typeof found === 'string' ? [found] : found
+/** Finds the parameter that a key means: undefined where it means none of ours, null where it cannot be told. */
+function keyReader(properties: readonly (readonly [string, TSchema])[]) {
+  const known = new Map(properties)
+  return (key: string): string | undefined | null => {
+    if (known.has(key)) return key
+    const begun = properties.find(([name]) => key.startsWith(name))
+    if (begun === undefined) return undefined
+    const [name, property] = begun
+    return isArray(property) && ELEMENT.test(key.slice(name.length)) ? name : null
+  }
 }
 
-/** Builds the parser of a JSON body from the route's definition; null (no body) or blank text means `{}`. */
+function isArray(property: TSchema): boolean {
+  return 'type' in property && property.type === 'array'
+}
+
+/** What typed clients send for a value that was not set. */
+function isAbsent(value: unknown): boolean {
+  return value === null || (typeof value === 'string' && ['', 'null'].includes(value.trim()))
+}
+
+/**
+ * Builds the parser of a JSON body from the route's definition; no body, blank text and `null` mean `{}`, and a member that is
+ * null or empty text is one that was left out.
+ */
 function bodyParser(schema: TObject): Parse<string | null> {
   const properties = Object.entries<TSchema>(schema.properties)
   const checks = new Map(properties.map(([name, property]) => [name, propertyCheck(name, property)]))
@@ -79,7 +109,7 @@ function bodyParser(schema: TObject): Parse<string | null> {
     if (json === undefined) return refuse('400', 'the body is not a JSON object')
     const value: Record<string, unknown> = {}
     for (const [name, property] of properties) {
-      if (!Object.hasOwn(json, name)) {
+      if (!Object.hasOwn(json, name) || isAbsent(json[name])) {
         if ('default' in property) value[name] = property.default
         else if (schema.required?.includes(name)) return refuse('400', `${name} is missing`)
         continue
@@ -96,7 +126,8 @@ function parseJson(text: string | null): Record<string, unknown> | undefined {
   if (text === null || text.trim() === '') return {}
   try {
     const json: unknown = JSON.parse(text)
-    return typeof json === 'object' && json !== null && !Array.isArray(json) ? { ...json } : undefined
+    if (json === null) return {}
+    return typeof json === 'object' && !Array.isArray(json) ? { ...json } : undefined
   } catch (error) {
     if (error instanceof SyntaxError) return undefined
     throw error
@@ -122,6 +153,16 @@ function readScalar(text: string, property: TSchema): unknown {
 }
 
 function readArray(texts: readonly string[], property: TSchema): unknown[] {
-  const items = 'items' in property ? (property.items as TSchema) : {}
-  return texts.filter((text) => text !== '').flatMap((text) => text.split(',').map((item) => readScalar(item, items)))
+  const itemSchema = 'items' in property ? (property.items as TSchema) : {}
+  return texts
+    .flatMap((text) => itemsOf(text))
+    .map((item) => (typeof item === 'string' ? readScalar(item, itemSchema) : item))
+}
+
+/** The items of `1, 2` or `[1, 2]`; of text that is neither, the text. */
+function itemsOf(text: string): readonly unknown[] {
+  const trimmed = text.trim()
+  if (!trimmed.startsWith('[')) return trimmed.split(',').map((item) => item.trim())
+  const json = parseJson(`{"items":${trimmed}}`)?.items
+  return Array.isArray(json) ? json : [trimmed]
 }

@@ -6,7 +6,7 @@ import { selectHorizon } from './horizon.ts'
 import { type AccountDayRow, selectAccountDays } from './select-rewards.ts'
 
 export const dailyRewardsOperation = operation(dailyRewards, async ({ query }, scope) => {
-  const window = dayWindow(scope.nowMs, query, 'yesterday')
+  const window = dayWindow(scope.nowMs, query, 'yesterday', 'any')
   if (window.status === 'refused') return window
   const { warehouse, chain, account } = scope
   const horizon = await selectHorizon(warehouse, chain)

@@ -1,8 +1,10 @@
 import { DAY_OFFSET_SEC, DAY_SEC, type DayNumber, dayOfInstant, parseDay } from '../../schemas/eth/time.ts'
 import { type Refusal, refuse } from '../../schemas/routes/envelope.ts'
 
-/** The specification's "about one month". */
+/** The specification's "about one month" of settled rewards. */
 export const WINDOW_DAYS_MAX = 31
+/** The warehouse's dates begin in 1970, and no chain is older. */
+const FIRST_DAY: DayNumber = 0
 
 /** Days `[from, to)` in UTC+8; empty when they are equal. */
 export interface DayWindow {
@@ -22,9 +24,15 @@ export type WindowDefault = 'yesterday' | 'month'
 /**
  * The UTC+8 days that a query asks for at the instant `nowMs` (Unix milliseconds).
  * With only a start, `yesterday` ends before today and `month` with today; with only an end, `yesterday` is the one day before
- * it and `month` the 31 days before it. The length that counts for 4003 is that from the start to the end as asked, or to today.
+ * it and `month` the 31 days before it. The length that counts for 4003, if it has a maximum, is that from the start to the end as
+ * asked, or to today.
  */
-export function dayWindow(nowMs: number, query: DateQuery, whenAbsent: WindowDefault): DayWindow | Refusal {
+export function dayWindow(
+  nowMs: number,
+  query: DateQuery,
+  whenAbsent: WindowDefault,
+  daysMax: number | 'any' = WINDOW_DAYS_MAX,
+): DayWindow | Refusal {
   const today = dayOfInstant(nowMs / 1000)
   const start = query.start_date === undefined ? undefined : parseDay(query.start_date)
   const end = query.end_date === undefined ? undefined : parseDay(query.end_date)
@@ -36,11 +44,16 @@ export function dayWindow(nowMs: number, query: DateQuery, whenAbsent: WindowDef
   if (start !== undefined) {
     const asked = end ?? today
     if (start > asked) return refuse('400', 'start_date is after end_date')
-    if (asked - start > WINDOW_DAYS_MAX) return refuse('4003', `start_date to end_date is ${asked - start} days`)
-    return { status: 'window', from: start, to: end ?? defaultEnd(today, whenAbsent) }
+    if (daysMax !== 'any' && asked - start > daysMax)
+      return refuse('4003', `start_date to end_date is ${asked - start} days`)
+    return windowOf(start, end ?? defaultEnd(today, whenAbsent))
   }
   const to = end ?? defaultEnd(today, whenAbsent)
-  return { status: 'window', from: to - (whenAbsent === 'yesterday' ? 1 : WINDOW_DAYS_MAX), to }
+  return windowOf(to - (whenAbsent === 'yesterday' ? 1 : WINDOW_DAYS_MAX), to)
+}
+
+function windowOf(from: DayNumber, to: DayNumber): DayWindow {
+  return { status: 'window', from: Math.max(from, FIRST_DAY), to: Math.max(to, FIRST_DAY) }
 }
 
 /** Days before today are whole; settlements of today exist already. */

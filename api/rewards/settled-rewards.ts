@@ -1,3 +1,4 @@
+import { checksumAddress } from '../../schemas/eth/hex.ts'
 import { formatLocalTime } from '../../schemas/eth/time.ts'
 import { formatEthFromWei } from '../../schemas/eth/units.ts'
 import { type SettledReward, settledRewards } from '../../schemas/routes/rewards/settled-rewards.ts'
@@ -34,7 +35,7 @@ function toSettledReward(row: TimedSettlementRow): SettledReward {
     id: blockNumber,
     pubkey: row.pubkey,
     validator_index: row.validator_index,
-    fee_address: row.fee_address,
+    fee_address: checksumAddress(row.fee_address),
     el_reward: formatEthFromWei(BigInt(row.revenue_wei)),
     fee_rate: row.fee_rate,
     user_reward: formatEthFromWei(BigInt(row.user_reward_wei)),

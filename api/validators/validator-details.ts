@@ -1,3 +1,4 @@
+import { checksumAddress } from '../../schemas/eth/hex.ts'
 import { type ChainClock, firstSlotOfEpoch, formatInstant, slotTimeSec } from '../../schemas/eth/time.ts'
 import { type ValidatorDetail, validatorDetails } from '../../schemas/routes/validators/validator-details.ts'
 import { answerPage, operation, pageOffset } from '../http/operation.ts'
@@ -32,7 +33,7 @@ export const validatorDetailsOperation = operation(validatorDetails, async ({ bo
     toDetail(row, {
       network,
       clock: horizon.clock,
-      feeRecipient: recipients.get(row.validator_index) ?? '',
+      feeRecipient: recipients.get(row.validator_index),
     }),
   )
   return answerPage(data, { page: body.page, limit: body.limit, total })
@@ -40,16 +41,16 @@ export const validatorDetailsOperation = operation(validatorDetails, async ({ bo
 
 function toDetail(
   row: ValidatorStateRow,
-  around: { readonly network: string; readonly clock: ChainClock; readonly feeRecipient: string },
+  around: { readonly network: string; readonly clock: ChainClock; readonly feeRecipient: string | undefined },
 ): ValidatorDetail {
   const { network, clock, feeRecipient } = around
   const address = ADDRESS_CREDENTIALS.exec(row.withdrawal_credentials)?.[1]
   return {
     network,
     pubkey: row.pubkey,
-    withdrawal_address: address === undefined ? '' : `0x${address}`,
+    withdrawal_address: address === undefined ? '' : checksumAddress(`0x${address}`),
     withdrawal_credentials: row.withdrawal_credentials,
-    fee_recipient_address: feeRecipient,
+    fee_recipient_address: feeRecipient === undefined ? '' : checksumAddress(feeRecipient),
     // The depositor is known of validators that are created here; these were only tracked.
     deposit_from_address: '',
     status: toStatus(row.status),
@@ -67,11 +68,11 @@ function toDetail(
   }
 }
 
-/** Start of an epoch given as text; empty when it is not set. */
-function instantOfEpoch(clock: ChainClock, epochText: string): string {
-  if (BigInt(epochText) === EPOCH_NOT_SET) return ''
+/** Start of an epoch given as text; null when it is not set. */
+function instantOfEpoch(clock: ChainClock, epochText: string): string | null {
+  if (BigInt(epochText) === EPOCH_NOT_SET) return null
   const instantSec = slotTimeSec(clock, firstSlotOfEpoch(clock, Number(epochText)))
-  return instantSec > INSTANT_SEC_MAX ? '' : formatInstant(instantSec)
+  return instantSec > INSTANT_SEC_MAX ? null : formatInstant(instantSec)
 }
 
 function normalisePubkey(text: string): string {

@@ -1,3 +1,5 @@
+import { getAddress } from 'viem'
+
 export type Hex = `0x${string}`
 
 // viem's conversions go digit by digit in JavaScript; logs come by the megabyte, so these leave it to Buffer. Both take
@@ -12,4 +14,9 @@ export function bytesOf(hex: string): Uint8Array {
 /** Lower-case hex text with 0x. */
 export function hexOf(bytes: Uint8Array): Hex {
   return `0x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')}`
+}
+
+/** An address, lower-case hex as it is stored, with the checksum of EIP-55 as it is answered. */
+export function checksumAddress(stored: string): string {
+  return getAddress(stored)
 }

@@ -32,13 +32,16 @@ export const StartDate = Type.String({
 })
 export const EndDate = Type.String({
   ...dateOptions,
-  description: 'Day after the last one, UTC+8, `YYYY-MM-DD`, not after today; at most 31 days after `start_date`.',
+  description: 'Day after the last one, UTC+8, `YYYY-MM-DD`, not after today.',
   examples: ['2023-07-02'],
 })
 
 export const ValidatorIndex = Type.Integer({ minimum: 0, maximum: VALIDATOR_INDEX_MAX })
 export const PubkeyText = Type.String({ pattern: '^0x[0-9a-f]{96}$', description: '48 bytes, lower-case hex.' })
-export const AddressText = Type.String({ pattern: '^0x[0-9a-f]{40}$', description: '20 bytes, lower-case hex.' })
+export const AddressText = Type.String({
+  pattern: '^0x[0-9a-fA-F]{40}$',
+  description: '20 bytes, hex with the EIP-55 checksum.',
+})
 export const EthText = Type.String({
   pattern: '^-?(0|[1-9][0-9]*)(\\.[0-9]*[1-9])?$',
   description: 'Exact amount in ETH as decimal text without trailing zeros; negative for a loss.',
@@ -47,8 +50,7 @@ export const EpochText = Type.String({
   pattern: '^[0-9]{1,20}$',
   description: 'Epoch as decimal text; 18446744073709551615 means not set.',
 })
-/** Instants that are not known are empty text. */
-export const InstantText = Type.String({
-  pattern: '^(\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z)?$',
-  description: 'ISO 8601 instant in UTC with milliseconds, or empty.',
+/** Null where it is not known: a client that reads dates takes that, and no empty text. */
+export const Instant = Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
+  description: 'ISO 8601 instant in UTC with milliseconds, or null.',
 })

@@ -1,5 +1,4 @@
 import { type Static, Type } from 'typebox'
-import { InstantText } from './fields.ts'
 
 /** Answer of GET /health: the process lives and answers. */
 export const HealthAnswer = Type.Object({ status: Type.Literal('ok') }, { additionalProperties: false })
@@ -33,7 +32,7 @@ const ChainReady = Type.Union([
 const NodeReady = Type.Object(
   {
     state: Type.String({ description: 'One word, for example `answering` or `away`.' }),
-    since: Type.Optional(InstantText),
+    since: Type.Optional(Type.String({ format: 'date-time' })),
     fault: Type.Optional(Type.String({ description: 'What is wrong, in one sentence that names no address.' })),
   },
   { additionalProperties: false },

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { checksumAddress } from '../../schemas/eth/hex.ts'
 import {
   type ApiFixture,
   addressOf,
@@ -103,8 +104,8 @@ test('answers settlements and details of the chain in the path', async () => {
   expect(body.data.map((item: { pubkey: string }) => item.pubkey)).toEqual([30, 10].map(pubkeyOf))
   expect(body.data[1]).toMatchObject({
     network: 'hoodi',
-    withdrawal_address: addressOf(99),
-    fee_recipient_address: addressOf(77),
+    withdrawal_address: checksumAddress(addressOf(99)),
+    fee_recipient_address: checksumAddress(addressOf(77)),
     status_estimates: { estimated_active_at: '2026-11-17T16:05:36.000Z' },
   })
 })

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { checksumAddress } from '../../schemas/eth/hex.ts'
 import {
   type ApiFixture,
   addressOf,
@@ -57,7 +58,7 @@ describe('answers', () => {
           blockHash: hashOf(14_375),
           attestations: { gwei: '1' },
           revenue: { wei: '3000000000000001', eth: '0.003000000000000001' },
-          revenueRecipient: addressOf(14_375),
+          revenueRecipient: checksumAddress(addressOf(14_375)),
         },
       ],
     })

@@ -1,5 +1,6 @@
 import { Compile } from 'typebox/compile'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { checksumAddress } from '../../schemas/eth/hex.ts'
 import { ErrorEnvelope, RESULTS } from '../../schemas/routes/envelope.ts'
 import { ReadyAnswer } from '../../schemas/routes/probes.ts'
 import {
@@ -112,6 +113,14 @@ describe('daily rewards', () => {
     }
   })
 
+  test('takes a range of any length', async () => {
+    for (const start of ['2026-01-01', '2015-07-30', '1969-12-31', '0001-01-01']) {
+      const { status, body } = await ask(`${DAILY}?start_date=${start}&limit=1000`)
+      expect(status, start).toBe(200)
+      expect(body.data.reward.at(-1).date, start).toBe('2026-11-19')
+    }
+  })
+
   test('leaves out a day without rows of the account', async () => {
     expect((await ask(`${DAILY}?start_date=2026-11-18`, { token: 'token-of-other' })).body.data.reward).toHaveLength(1)
     expect((await ask(`${DAILY}?start_date=2026-11-18`, { token: 'token-of-empty' })).body.data.reward).toEqual([])
@@ -216,7 +225,7 @@ describe('settled rewards', () => {
           id: 400,
           pubkey: pubkeyOf(12),
           validator_index: 12,
-          fee_address: addressOf(400),
+          fee_address: checksumAddress(addressOf(400)),
           el_reward: '0.0197237331857824',
           fee_rate: '0.3',
           user_reward: '0.01380661323004768',
@@ -240,7 +249,12 @@ describe('settled rewards', () => {
     ['validator_indexes=10&validator_indexes=11', [300, 200]],
     ['validator_indexes[]=11&validator_indexes%5B%5D=12', [400, 300]],
     ['validator_indexes=20', []],
+    ['validator_indexes[0]=11&validator_indexes%5B1%5D=12', [400, 300]],
+    ['validator_indexes=[11,12]', [400, 300]],
+    ['validator_indexes=%5B%2211%22,%2012%5D', [400, 300]],
+    ['validator_indexes=11,+12', [400, 300]],
     ['validator_indexes=', [400, 300, 200]],
+    ['validator_indexes=null&start_date=&page=', [400, 300, 200]],
   ])('filters by %s', async (query, ids) => {
     const { body } = await ask(`${SETTLED}?${query}`)
     expect(body.data.rewards.map((item: { id: number }) => item.id)).toEqual(ids)
@@ -256,9 +270,9 @@ describe('validator details', () => {
     expect(body.data[2]).toEqual({
       network: 'mainnet',
       pubkey: pubkeyOf(10),
-      withdrawal_address: addressOf(10),
+      withdrawal_address: checksumAddress(addressOf(10)),
       withdrawal_credentials: `0x01${'00'.repeat(11)}${addressOf(10).slice(2)}`,
-      fee_recipient_address: addressOf(14_465),
+      fee_recipient_address: checksumAddress(addressOf(14_465)),
       deposit_from_address: '',
       status: 'active_ongoing',
       slashed: false,
@@ -267,8 +281,8 @@ describe('validator details', () => {
       withdrawable_epoch: FAR,
       status_estimates: {
         estimated_active_at: '2026-11-17T16:22:24.000Z',
-        estimated_exit_at: '',
-        estimated_withdrawal_at: '',
+        estimated_exit_at: null,
+        estimated_withdrawal_at: null,
       },
       is_need_exit: false,
       is_post_exit: false,
@@ -298,9 +312,11 @@ describe('validator details', () => {
   })
 
   test.each([
-    [{ pubkeys: [pubkeyOf(10).toUpperCase().replace('0X', '0x'), pubkeyOf(11).slice(2)] }, [11, 10]],
+    [{ pubkeys: [pubkeyOf(10).toUpperCase(), pubkeyOf(11).slice(2)] }, [11, 10]],
     [{ pubkeys: [pubkeyOf(20), pubkeyOf(13)] }, []],
-    [{ pubkeys: [], withdrawal_address: addressOf(10).toUpperCase().replace('0X', '0x') }, [10]],
+    [{ pubkeys: [], withdrawal_address: addressOf(10).toUpperCase() }, [10]],
+    [{ pubkeys: null, withdrawal_address: '', page: null, limit: null }, [12, 11, 10]],
+    ['null', [12, 11, 10]],
     [{ withdrawal_address: addressOf(20) }, []],
     [{ page: 2, limit: 2, unknown: true }, [10]],
   ])('filters by %j', async (filter, indices) => {
@@ -313,21 +329,24 @@ describe('refusals', () => {
   test.each([
     ['4001', `${DAILY}?start_date=2026-2-1`, 'start_date'],
     ['4001', `${DAILY}?end_date=2026-02-30`, 'end_date'],
-    ['4001', `${SETTLED}?start_date=`, 'start_date'],
     ['4002', `${DAILY}?start_date=2026-11-21`, 'start_date'],
     ['4002', `${SETTLED}?end_date=2026-11-21`, 'end_date'],
-    ['4003', `${DAILY}?start_date=2026-10-19`, 'days'],
+    ['4003', `${SETTLED}?start_date=2026-10-19`, 'days'],
     ['4003', `${SETTLED}?start_date=2026-01-01&end_date=2026-03-01`, 'days'],
     ['400', `${DAILY}?start_date=2026-11-19&end_date=2026-11-18`, 'start_date'],
     ['400', `${DAILY}?page=0`, 'page'],
     ['400', `${DAILY}?page=-1`, 'page'],
     ['400', `${DAILY}?page=1.0`, 'page'],
-    ['400', `${DAILY}?page=`, 'page'],
+    ['400', `${DAILY}?page_size=5`, 'page_size'],
     ['400', `${DAILY}?page=1&page=2`, 'page'],
     ['400', `${TOTAL}?limit=1001`, 'limit'],
     ['400', `${TOTAL}?limit=1e2`, 'limit'],
     ['400', `${TOTAL}?page=99999999999999999999`, 'page'],
     ['400', `${SETTLED}?validator_indexes=1,x`, 'validator_indexes'],
+    ['400', `${SETTLED}?validator_indexes[0][1]=10`, 'validator_indexes[0][1]'],
+    ['400', `${SETTLED}?validator_indexes.0=10`, 'validator_indexes.0'],
+    ['400', `${SETTLED}?validator_indexes=[10`, 'validator_indexes/0'],
+    ['400', `${SETTLED}?validator_indexes=[10,null]`, 'validator_indexes/1'],
     ['400', `${SETTLED}?validator_indexes=-1`, 'validator_indexes'],
     ['400', `${SETTLED}?validator_indexes=4294967296`, 'validator_indexes'],
   ] as const)('answers %s for GET %s', async (code, path, names) => {
@@ -341,11 +360,10 @@ describe('refusals', () => {
   test.each([
     ['{"pubkeys": [', 'body'],
     ['[]', 'body'],
-    ['null', 'body'],
     [{ pubkeys: 'all' }, 'pubkeys'],
     [{ pubkeys: ['0x12'] }, 'pubkeys'],
     [{ pubkeys: Array.from({ length: 1001 }, () => pubkeyOf(1)) }, 'pubkeys'],
-    [{ withdrawal_address: '' }, 'withdrawal_address'],
+    [{ withdrawal_address: '0x' }, 'withdrawal_address'],
     [{ page: '1' }, 'page'],
     [{ limit: 1001 }, 'limit'],
     [{ limit: 1.5 }, 'limit'],
@@ -382,6 +400,14 @@ describe('refusals', () => {
       const response = await fetch(`${url}${path}`, { method })
       expect(response.status, path).toBe(404)
       expect(await response.json(), path).toEqual({ code: '404', msg: 'Path Not Found', data: null })
+    }
+  })
+
+  test('answers a path with a slash at its end like the path', async () => {
+    for (const path of [DAILY, TOTAL]) {
+      const { body } = await ask(path)
+      const response = await fetch(`${fixture.base}${path}/`)
+      expect(await response.json(), path).toEqual(body)
     }
   })
 

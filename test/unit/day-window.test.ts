@@ -56,6 +56,12 @@ describe('settlements', () => {
   })
 })
 
+test('a window of any length begins in 1970 at the earliest', () => {
+  const window = dayWindow(NOW_MS, { start_date: '1900-01-01' }, 'yesterday', 'any')
+  expect(window).toMatchObject({ status: 'window', from: 0 })
+  expect(dayWindow(NOW_MS, { end_date: '1900-01-01' }, 'yesterday', 'any')).toMatchObject({ from: 0, to: 0 })
+})
+
 test('a day begins at 16:00 UTC of the date before', () => {
   const window = dayWindow(NOW_MS, {}, 'yesterday')
   const from = window.status === 'window' ? window.from : Number.NaN

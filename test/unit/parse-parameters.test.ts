@@ -31,7 +31,15 @@ describe('a query string', () => {
     ['page=7&other=x', { page: 7, list: [] }],
     ['list=1,2&list=3', { page: 1, list: [1, 2, 3] }],
     ['list[]=1&list%5B%5D=2', { page: 1, list: [1, 2] }],
+    ['list[1]=2&list[0]=1', { page: 1, list: [2, 1] }],
+    ['list=[1,2]', { page: 1, list: [1, 2] }],
+    ['list=["1", 2]', { page: 1, list: [1, 2] }],
+    ['list=%5B%5D', { page: 1, list: [] }],
+    ['list=1,%202&list=+3+', { page: 1, list: [1, 2, 3] }],
     ['list=', { page: 1, list: [] }],
+    ['page=&day=&list=null', { page: 1, list: [] }],
+    ['page=null&day=null', { page: 1, list: [] }],
+    ['page=&page=2', { page: 2, list: [] }],
     ['day=2026-11-20', { page: 1, day: '2026-11-20', list: [] }],
     ['__proto__=1&constructor=2', { page: 1, list: [] }],
   ])('%j is %j', async (text, value) => {
@@ -45,6 +53,13 @@ describe('a query string', () => {
     ['page=%201', '400', 'page'],
     ['page=1&page=1', '400', 'page is given more than once'],
     ['list=1,,2', '400', 'list/1'],
+    ['list=[1,[2]]', '400', 'list/1'],
+    ['list=[1,2', '400', 'list/0'],
+    ['list=[1.5]', '400', 'list/0'],
+    ['list[a]=1', '400', 'list[a] is not understood'],
+    ['list[0][0]=1', '400', 'list[0][0] is not understood'],
+    ['listed=1', '400', 'listed is not understood'],
+    ['page[]=1', '400', 'page[] is not understood'],
     ['list=1,2,3,4', '400', 'list'],
     ['day=2026-02-30', '4001', 'day must match format "date"'],
     ['day=2026-11-20&day=2026-11-20', '400', 'day'],
@@ -59,16 +74,16 @@ describe('a body', () => {
   const parse = async (body: string | undefined) =>
     (await app.inject({ method: 'POST', url: '/', ...(body === undefined ? {} : { body }) })).json()
 
-  test.each([undefined, '', ' \n', '{}'])('%j means no parameters', async (text) => {
-    expect(await parse(text)).toEqual({ status: 'parsed', value: { page: 1, list: [] } })
-  })
-
-  test.each(['{', '[]', '1', 'null', '{"page":"1"}', '{"page":null}', '{"list":[1.5]}'])(
-    '%j is refused',
+  test.each([undefined, '', ' \n', '{}', 'null', '{"page":null,"list":null}', '{"day":"","list":""}'])(
+    '%j means no parameters',
     async (text) => {
-      expect(await parse(text)).toMatchObject({ status: 'refused', code: '400' })
+      expect(await parse(text)).toEqual({ status: 'parsed', value: { page: 1, list: [] } })
     },
   )
+
+  test.each(['{', '[]', '1', '{"page":"1"}', '{"list":[null]}', '{"list":[1.5]}'])('%j is refused', async (text) => {
+    expect(await parse(text)).toMatchObject({ status: 'refused', code: '400' })
+  })
 
   test('takes no members from the prototype', async () => {
     expect(await parse('{"__proto__":{"page":5}}')).toEqual({ status: 'parsed', value: { page: 1, list: [] } })

@@ -27,7 +27,7 @@ export const dailyRewards = defineRoute({
   description:
     'One item per closed UTC+8 day of `[start_date, end_date)`, by ascending date, summed over the account’s validators. ' +
     'A day is closed when all its epochs are finalized and processed; other days are left out. Without dates: yesterday. ' +
-    'Only `start_date`: through yesterday. Only `end_date`: the day before it.',
+    'Only `start_date`: through yesterday. Only `end_date`: the day before it. A range may be of any length.',
   query: Type.Object({
     start_date: Type.Optional(StartDate),
     end_date: Type.Optional(EndDate),
@@ -35,7 +35,7 @@ export const dailyRewards = defineRoute({
     limit: Limit,
   }),
   response: pagedEnvelopeOf(Type.Object({ reward: Type.Array(DailyReward) }, { additionalProperties: false })),
-  refusals: ['400', '4001', '4002', '4003'],
+  refusals: ['400', '4001', '4002'],
   example: {
     code: '200',
     msg: 'Success',

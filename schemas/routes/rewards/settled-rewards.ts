@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { checksumAddress } from '../../eth/hex.ts'
 import { pagedEnvelopeOf } from '../envelope.ts'
 import {
   AddressText,
@@ -41,7 +42,7 @@ export const settledRewards = defineRoute({
   description:
     'One record per finalized block of the account’s validators whose time lies in the UTC+8 days `[start_date, end_date)`, ' +
     'newest first. The sums cover the whole filter, not the page. Without dates: the last 31 days, today included. ' +
-    'Only `start_date`: through today. Only `end_date`: the 31 days before it.',
+    'Only `start_date`: through today. Only `end_date`: the 31 days before it. A range has at most 31 days.',
   query: Type.Object({
     start_date: Type.Optional(StartDate),
     end_date: Type.Optional(EndDate),
@@ -49,8 +50,8 @@ export const settledRewards = defineRoute({
       default: [],
       maxItems: LISTED_VALIDATORS_MAX,
       description:
-        'Only these validators; empty means all of the account. `validator_indexes=1,2`, repeated keys and ' +
-        '`validator_indexes[]=1` are understood.',
+        'Only these validators; empty means all of the account. `validator_indexes=1,2`, `=[1,2]`, repeated keys, ' +
+        '`validator_indexes[]=1` and `validator_indexes[0]=1` are understood.',
     }),
     page: Page,
     limit: Limit,
@@ -71,7 +72,7 @@ export const settledRewards = defineRoute({
           id: 17600000,
           pubkey: `0x${'a1'.repeat(48)}`,
           validator_index: 21,
-          fee_address: `0x${'fe'.repeat(20)}`,
+          fee_address: checksumAddress(`0x${'fe'.repeat(20)}`),
           el_reward: '0.0197237331857824',
           fee_rate: '0.3',
           user_reward: '0.01380661323004768',

@@ -1,11 +1,15 @@
 import { type Static, Type } from 'typebox'
+import { checksumAddress } from '../../eth/hex.ts'
 import { VALIDATOR_STATUSES } from '../../events/beacon-epoch.ts'
 import { pagedEnvelopeOf } from '../envelope.ts'
-import { EpochText, InstantText, LISTED_VALIDATORS_MAX, Limit, Page, PubkeyText } from '../fields.ts'
+import { EpochText, Instant, LISTED_VALIDATORS_MAX, Limit, Page, PubkeyText } from '../fields.ts'
 import { defineRoute, NoParameters } from '../route.ts'
 
 /** Addresses that are not known are empty text. */
-const KnownAddress = Type.String({ pattern: '^(0x[0-9a-f]{40})?$', description: '20 bytes, lower-case hex, or empty.' })
+const KnownAddress = Type.String({
+  pattern: '^(0x[0-9a-fA-F]{40})?$',
+  description: '20 bytes, hex with the EIP-55 checksum, or empty.',
+})
 
 const ValidatorDetail = Type.Object(
   {
@@ -22,9 +26,9 @@ const ValidatorDetail = Type.Object(
     withdrawable_epoch: EpochText,
     status_estimates: Type.Object(
       {
-        estimated_active_at: InstantText,
-        estimated_exit_at: InstantText,
-        estimated_withdrawal_at: InstantText,
+        estimated_active_at: Instant,
+        estimated_exit_at: Instant,
+        estimated_withdrawal_at: Instant,
       },
       { additionalProperties: false },
     ),
@@ -43,15 +47,18 @@ export const validatorDetails = defineRoute({
   description:
     'State at the newest complete finalized epoch, newest validators first. Public keys that the account does not have, or ' +
     'that the registry does not know yet, are left out. `fee_recipient_address` is that of the last finalized block. ' +
-    'The estimates are exact once the chain has fixed the epoch, and empty before. An empty body means all validators.',
+    'The estimates are exact once the chain has fixed the epoch, and null before. An empty body means all validators.',
   query: NoParameters,
   body: Type.Object({
     pubkeys: Type.Array(
-      Type.String({ pattern: '^(0x)?[0-9a-fA-F]{96}$', description: '48 bytes, hex in any case, with or without 0x.' }),
+      Type.String({
+        pattern: '^(0[xX])?[0-9a-fA-F]{96}$',
+        description: '48 bytes, hex in any case, with or without 0x.',
+      }),
       { default: [], maxItems: LISTED_VALIDATORS_MAX, description: 'Only these validators; empty means all.' },
     ),
     withdrawal_address: Type.Optional(
-      Type.String({ pattern: '^0x[0-9a-fA-F]{40}$', description: 'Only validators that withdraw to this address.' }),
+      Type.String({ pattern: '^0[xX][0-9a-fA-F]{40}$', description: 'Only validators that withdraw to this address.' }),
     ),
     page: Page,
     limit: Limit,
@@ -65,9 +72,9 @@ export const validatorDetails = defineRoute({
       {
         network: 'mainnet',
         pubkey: `0x${'a1'.repeat(48)}`,
-        withdrawal_address: `0x${'ad'.repeat(20)}`,
+        withdrawal_address: checksumAddress(`0x${'ad'.repeat(20)}`),
         withdrawal_credentials: `0x01${'00'.repeat(11)}${'ad'.repeat(20)}`,
-        fee_recipient_address: `0x${'fe'.repeat(20)}`,
+        fee_recipient_address: checksumAddress(`0x${'fe'.repeat(20)}`),
         deposit_from_address: '',
         status: 'active_ongoing',
         slashed: false,
@@ -76,8 +83,8 @@ export const validatorDetails = defineRoute({
         withdrawable_epoch: '18446744073709551615',
         status_estimates: {
           estimated_active_at: '2023-06-27T02:40:23.000Z',
-          estimated_exit_at: '',
-          estimated_withdrawal_at: '',
+          estimated_exit_at: null,
+          estimated_withdrawal_at: null,
         },
         is_need_exit: false,
         is_post_exit: false,
