@@ -18,7 +18,7 @@ export async function runBackfill(
   const { name } = chain.names
   await using open = new AsyncDisposableStack()
   const eventLog = open.use(await openEventLog(config, log))
-  const { beacon, execution } = open.use(await openChainNodes(chain, { devnet: devnetUrls(config), log }))
+  const { beacon, execution } = open.use(await openChainNodes(chain, { devnet: devnetUrls(config), log }, signal))
   if (beacon === undefined) throw new Error('a chain with a beacon chain has beacon nodes')
   const { unnamedChain } = await openLogFacts(eventLog, nowSec(), signal)
   const epochs = parseBackfillRange(range, (await beacon.chain()).clock)

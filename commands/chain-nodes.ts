@@ -16,21 +16,34 @@ export interface ChainNodes extends AsyncDisposable {
   status(): readonly NodeStatus[]
 }
 
-/** Opens the nodes of a chain. Throws AppError `config` for an address that is none. */
+/**
+ * Opens the nodes of a chain; the signal closes them, which ends the questions that are being asked: a node may take minutes to
+ * answer, and who wants to stop should not wait for it. Throws AppError `config` for an address that is none.
+ */
 export async function openChainNodes(
   chain: ChainConfig,
   { devnet, log }: { readonly devnet: DevnetUrls | undefined; readonly log: Log },
+  signal: AbortSignal,
 ): Promise<ChainNodes> {
   await using opening = new AsyncDisposableStack()
   const { beaconUrls, executionUrls } = urlsOf(chain, devnet)
   const execution = opening.use(await openExecutionSource({ urls: executionUrls, log }))
   const beacon = beaconUrls === undefined ? undefined : opening.use(await openBeaconSource({ urls: beaconUrls, log }))
   const open = opening.move()
+  let closed: Promise<void> | undefined
+  const close = (): Promise<void> => {
+    closed ??= open.disposeAsync()
+    return closed
+  }
+  const onAbort = (): void => void close().catch(() => undefined) // whoever disposes of the nodes hears of it
+  signal.addEventListener('abort', onAbort, { once: true })
+  open.defer(() => signal.removeEventListener('abort', onAbort))
+  if (signal.aborted) onAbort()
   return {
     beacon,
     execution,
     status: () => [...(beacon?.status() ?? []), ...execution.status()],
-    [Symbol.asyncDispose]: () => open.disposeAsync(),
+    [Symbol.asyncDispose]: close,
   }
 }
 

@@ -82,7 +82,7 @@ interface Ingesting {
 async function ingestChain(chain: ChainConfig, ingesting: Ingesting, signal: AbortSignal): Promise<void> {
   const { eventLog, running } = ingesting
   const { name } = chain.names
-  await using nodes = await openChainNodes(chain, running)
+  await using nodes = await openChainNodes(chain, running, signal)
   running.nodes.set(name, () => nodes.status())
   try {
     while (!signal.aborted) {

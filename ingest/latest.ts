@@ -2,6 +2,8 @@ export interface LatestOptions<Value> {
   readonly ask: () => Promise<Value>
   /** Unix milliseconds from which a value is asked for again. `announced`: it came by itself, and so may the next one. */
   readonly freshUntilMs: (since: { readonly sinceMs: number; readonly announced: boolean }) => number
+  /** How far a value is. A stream that announces nothing further than before counts as silent, however much it talks. */
+  readonly heightOf: (value: Value) => number
   /** Unix milliseconds. */
   readonly now: () => number
 }
@@ -11,6 +13,7 @@ export class Latest<Value> {
   readonly #options: LatestOptions<Value>
   #value: Value | undefined
   #freshUntilMs = 0
+  #highest = Number.NEGATIVE_INFINITY
   #changes = 0
   #asking: Promise<Value> | undefined
 
@@ -54,6 +57,9 @@ export class Latest<Value> {
   #set(value: Value, announced: boolean): void {
     this.#changes++
     this.#value = value
-    this.#freshUntilMs = this.#options.freshUntilMs({ sinceMs: this.#options.now(), announced })
+    const { heightOf, freshUntilMs, now } = this.#options
+    const height = heightOf(value)
+    if (!announced || height > this.#highest) this.#freshUntilMs = freshUntilMs({ sinceMs: now(), announced })
+    this.#highest = Math.max(this.#highest, height)
   }
 }

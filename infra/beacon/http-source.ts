@@ -1,4 +1,5 @@
-import { ChainNode, DEFAULT_LIMITS, NodeGroup, type NodeLimits } from '../nodes/nodes.ts'
+import { NodeGroup } from '../nodes/node-group.ts'
+import { ChainNode, DEFAULT_LIMITS, type NodeLimits } from '../nodes/nodes.ts'
 import type {
   AttestationRewards,
   Balances,
@@ -64,12 +65,12 @@ class HttpBeaconSource implements BeaconSource {
   }
 
   async chain(): Promise<BeaconChain> {
-    this.#chain ??= await this.#nodes.ask(async (node) => this.#chain ?? askChain(node))
+    this.#chain ??= await this.#nodes.ask('chain', async (node) => this.#chain ?? askChain(node))
     return this.#chain
   }
 
   head(): Promise<BeaconHead> {
-    return this.#nodes.ask(async (node) => {
+    return this.#nodes.ask('head', async (node) => {
       const { data } = await required(node, BEACON.getBlockHeader, { blockId: 'head' }, { what: 'a head' })
       return { slot: data.header.message.slot, root: toHex(data.root) }
     })
@@ -77,7 +78,7 @@ class HttpBeaconSource implements BeaconSource {
 
   async finalized(): Promise<FinalizedCheckpoint> {
     const { slotsPerEpoch } = (await this.chain()).clock
-    const { finalized } = await this.#nodes.ask(async (node) => {
+    const { finalized } = await this.#nodes.ask('finality', async (node) => {
       const answer = await required(node, BEACON.getStateFinalityCheckpoints, { stateId: 'head' }, { what: 'finality' })
       return answer.data
     })
@@ -120,7 +121,7 @@ class HttpBeaconSource implements BeaconSource {
     const id = String(blockId)
     const running = this.#fetching.get(id)
     if (running !== undefined) return running
-    const fetched = this.#nodes.ask(async (node) => {
+    const fetched = this.#nodes.ask('blocks', async (node) => {
       const block = await this.#askBlock(node, id)
       if (block === undefined) {
         if (await isEmpty(node)) return undefined
@@ -178,7 +179,7 @@ class HttpBeaconSource implements BeaconSource {
     for (let from = 0; from < pubkeys.length; from += IDS_PER_REQUEST_MAX) {
       const validatorIds = pubkeys.slice(from, from + IDS_PER_REQUEST_MAX)
       const asked = new Set(validatorIds)
-      const rows = await this.#nodes.ask(async (node) => {
+      const rows = await this.#nodes.ask('identities', async (node) => {
         const args = { stateId: slot, validatorIds }
         return (await required(node, BEACON.postStateValidators, args, { what: `the state of slot ${slot}` })).data
       })
@@ -192,7 +193,7 @@ class HttpBeaconSource implements BeaconSource {
   }
 
   async pendingDeposits(slot: number): Promise<readonly PendingDeposit[]> {
-    const { data } = await this.#nodes.ask((node) => {
+    const { data } = await this.#nodes.ask('pending deposits', (node) => {
       const options = { what: `the state of slot ${slot}`, ssz: true }
       return required(node, BEACON.getPendingDeposits, { stateId: slot }, options)
     })
@@ -206,7 +207,7 @@ class HttpBeaconSource implements BeaconSource {
   }
 
   async proposerReward(blockRoot: string): Promise<ProposerReward> {
-    const { data } = await this.#nodes.ask((node) => {
+    const { data } = await this.#nodes.ask('proposer rewards', (node) => {
       return required(node, BEACON.getBlockRewards, { blockId: blockRoot }, { what: `rewards of block ${blockRoot}` })
     })
     return {
@@ -219,7 +220,7 @@ class HttpBeaconSource implements BeaconSource {
 
   async syncCommittee(epoch: number): Promise<Uint32Array> {
     const stateId = epoch * (await this.chain()).clock.slotsPerEpoch
-    const { data } = await this.#nodes.ask((node) => {
+    const { data } = await this.#nodes.ask('sync committees', (node) => {
       return required(node, BEACON.getEpochSyncCommittees, { stateId, epoch }, { what: `the state of slot ${stateId}` })
     })
     return Uint32Array.from(data.validators)

@@ -50,7 +50,7 @@ class ThreadedBeaconSource implements BeaconSource {
     this.#thread.on('message', (message: FromThread) => this.#hear(message))
     this.#exited = new Promise((resolve) => this.#thread.once('exit', () => resolve()))
     this.#thread.on('error', (error) => this.#end(error))
-    this.#thread.on('exit', () => this.#end(new AppError('usage', 'The beacon source is closed.')))
+    this.#thread.on('exit', () => this.#end(closed()))
   }
 
   readonly chain = () => this.#ask('chain')
@@ -76,6 +76,8 @@ class ThreadedBeaconSource implements BeaconSource {
       await this.#wait(id, { kind: 'watch', id }, (news) => {
         if (!signal.aborted) onNews(news) // it may have been on its way
       })
+    } catch (error) {
+      if (!signal.aborted) throw error // what ends the watching may have closed the source too
     } finally {
       signal.removeEventListener('abort', unwatch)
     }
@@ -85,7 +87,9 @@ class ThreadedBeaconSource implements BeaconSource {
     return this.#status
   }
 
+  /** Ends the questions that are being asked. */
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#end(closed())
     this.#tell({ kind: 'close' })
     await this.#exited
   }
@@ -153,4 +157,8 @@ class ThreadedBeaconSource implements BeaconSource {
     for (const { reject } of this.#waiting.values()) reject(reason)
     this.#waiting.clear()
   }
+}
+
+function closed(): AppError {
+  return new AppError('usage', 'The beacon source is closed.')
 }

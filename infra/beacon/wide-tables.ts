@@ -1,4 +1,5 @@
-import type { ChainNode, NodeGroup, NodeRequest } from '../nodes/nodes.ts'
+import type { NodeGroup } from '../nodes/node-group.ts'
+import type { ChainNode, NodeRequest } from '../nodes/nodes.ts'
 import type {
   AttestationRewards,
   Balances,
@@ -29,6 +30,7 @@ const ALL = '[]'
 interface TableQuestion<Table> {
   /** The state after this slot knows how large the registry is. */
   readonly slot: number
+  readonly kind: string
   readonly what: string
   readonly rowBytes: number
   readonly request: (ids: string) => NodeRequest
@@ -55,14 +57,21 @@ export class WideTables {
     const path = pathOf(BEACON.postStateValidators, { stateId: slot })
     const request = (ids: string) => post(path, ids === ALL ? '{}' : `{"ids":${ids}}`)
     const what = `the state of slot ${slot}`
-    return this.#table(set, { slot, what, rowBytes: ROW_BYTES.validators, request, scan: scanValidators })
+    return this.#table(set, {
+      slot,
+      kind: 'states',
+      what,
+      rowBytes: ROW_BYTES.validators,
+      request,
+      scan: scanValidators,
+    })
   }
 
   balances(slot: number, set: ValidatorSet): Promise<Balances> {
     const path = pathOf(BEACON.postStateValidatorBalances, { stateId: slot })
     const request = (ids: string) => post(path, ids)
     const what = `the state of slot ${slot}`
-    return this.#table(set, { slot, what, rowBytes: ROW_BYTES.balances, request, scan: scanBalances })
+    return this.#table(set, { slot, kind: 'balances', what, rowBytes: ROW_BYTES.balances, request, scan: scanBalances })
   }
 
   /** `slot`: a slot of the epoch after, by whose state the registry holds everybody who has a reward. */
@@ -72,6 +81,7 @@ export class WideTables {
     const what = `attestation rewards of epoch ${epoch}`
     return this.#table(set, {
       slot,
+      kind: 'attestation rewards',
       what,
       rowBytes: ROW_BYTES.attestationRewards,
       request,
@@ -84,16 +94,18 @@ export class WideTables {
     const [ids = ALL] = set.length <= SYNC_IDS_MAX ? this.#sets.chunks(set, SYNC_IDS_MAX) : [ALL]
     const request = post(pathOf(BEACON.getSyncCommitteeRewards, { blockId: blockRoot }), ids)
     const open = () => scanSyncRewards({ wanted: this.#sets.wanted(set), rowsHint: set.length })
-    return this.#nodes.ask((node) => readTable(node, `sync rewards of block ${blockRoot}`, [request], open()))
+    return this.#nodes.ask('sync rewards', (node) =>
+      readTable(node, `sync rewards of block ${blockRoot}`, [request], open()),
+    )
   }
 
   async #table<Table>(set: ValidatorSet, question: TableQuestion<Table>): Promise<Table> {
-    const { what, rowBytes, request, scan } = question
+    const { kind, what, rowBytes, request, scan } = question
     const chunks = (await this.#isAllCheaper(set, question))
       ? [ALL]
       : this.#sets.chunks(set, idsPerRequest(rowBytes, this.#bodyBytesMax))
     const open = () => scan({ wanted: this.#sets.wanted(set), rowsHint: set.length + 1 })
-    return this.#nodes.ask((node) => readTable(node, what, chunks.map(request), open()))
+    return this.#nodes.ask(kind, (node) => readTable(node, what, chunks.map(request), open()))
   }
 
   async #isAllCheaper(set: ValidatorSet, { slot, rowBytes }: TableQuestion<unknown>): Promise<boolean> {

@@ -5,7 +5,8 @@ import {
   numberToHex,
   TransactionReceiptNotFoundError,
 } from 'viem'
-import { type Askable, ChainNode, DEFAULT_LIMITS, NodeGroup, type NodeLimits } from '../nodes/nodes.ts'
+import { type Askable, NodeGroup } from '../nodes/node-group.ts'
+import { ChainNode, DEFAULT_LIMITS, type NodeLimits } from '../nodes/nodes.ts'
 import type { BlockReference, ExecutionBlock, ExecutionSource } from '../ports/execution-source.ts'
 import type { Log } from '../ports/log.ts'
 import { type NodeBlock, type NodeReceipt, toExecutionBlock } from './block.ts'
@@ -39,13 +40,13 @@ export async function openExecutionSource(options: ExecutionSourceOptions): Prom
   let chainId: number | undefined
   return {
     chainId: async () => {
-      chainId ??= await group.ask((node) => node.chainId())
+      chainId ??= await group.ask('chain', (node) => node.chainId())
       return chainId
     },
-    head: () => group.ask((node) => node.head()),
-    finalized: () => group.ask((node) => node.finalized()),
-    blockByNumber: (number) => group.ask((node) => node.blockByNumber(number)),
-    blockByHash: (hash) => group.ask((node) => node.blockByHash(hash)),
+    head: () => group.ask('head', (node) => node.head()),
+    finalized: () => group.ask('finality', (node) => node.finalized()),
+    blockByNumber: (number) => group.ask('blocks', (node) => node.blockByNumber(number)),
+    blockByHash: (hash) => group.ask('blocks', (node) => node.blockByHash(hash)),
     status: () => group.status(),
     [Symbol.asyncDispose]: () => group[Symbol.asyncDispose](),
   }
@@ -66,6 +67,10 @@ class ExecutionNode implements Askable {
 
   get name(): string {
     return this.#node.name
+  }
+
+  get welcomeFromMs(): number {
+    return this.#node.welcomeFromMs
   }
 
   async chainId(): Promise<number> {

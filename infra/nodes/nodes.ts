@@ -1,9 +1,6 @@
-import { setTimeout as wait } from 'node:timers/promises'
-import pRetry from 'p-retry'
-import { Pool } from 'undici'
-import { AppError, type ErrorCode, isNodeFault } from '../../schemas/errors.ts'
-import type { Log } from '../ports/log.ts'
-import type { NodeStatus } from '../ports/node-status.ts'
+import { type Dispatcher, Pool } from 'undici'
+import { AppError, type ErrorCode } from '../../schemas/errors.ts'
+import { retryAfterMs } from './retry-after.ts'
 
 /** What a node is allowed: each has a name in messages ("beacon node 2"), never its address. */
 export interface NodeLimits {
@@ -12,12 +9,19 @@ export interface NodeLimits {
   readonly headersTimeoutMs: number
   /** Between two pieces of an answer. */
   readonly bodyTimeoutMs: number
+  /** What a whole answer may take whatever its size; more, as its bytes take at the slowest pace that is borne. */
+  readonly bodyFloorMs: number
+  readonly bodyBytesPerSecMin: number
   readonly bodyBytesMax: number
   readonly connections: number
   /** Tries of one question on one node before the next node is asked. */
   readonly attemptsPerNode: number
   /** Wait before the second try; doubles with each further one. */
   readonly retryDelayMs: number
+  /** A try that took longer is the last one on this node: what passes within moments does not take so long. */
+  readonly retryWithinMs: number
+  /** The longest pause that a node gets when it asks for one (Retry-After). */
+  readonly retryAfterMaxMs: number
   /** How long a node that has failed all tries is asked only after the others. */
   readonly restMs: number
 }
@@ -26,10 +30,14 @@ export const DEFAULT_LIMITS: NodeLimits = {
   connectTimeoutMs: 5_000,
   headersTimeoutMs: 60_000,
   bodyTimeoutMs: 30_000,
+  bodyFloorMs: 60_000,
+  bodyBytesPerSecMin: 128 * 1024, // 1 Mbit/s: the half gigabyte below gets an hour, a byte now and then a minute
   bodyBytesMax: 1 << 30, // the registry of a million validators is 0.5 GB of JSON
   connections: 16,
   attemptsPerNode: 3,
   retryDelayMs: 200,
+  retryWithinMs: 10_000,
+  retryAfterMaxMs: 60_000,
   restMs: 10_000,
 }
 
@@ -47,6 +55,8 @@ export interface NodeAnswer {
   readonly body: Uint8Array
 }
 
+type Body = Dispatcher.ResponseData['body']
+
 /** One node: an HTTP address with a pool of kept-alive connections. */
 export class ChainNode implements AsyncDisposable {
   readonly name: string
@@ -55,9 +65,12 @@ export class ChainNode implements AsyncDisposable {
   /** Some providers take their key as a query. */
   readonly #query: string
   readonly #authorization: string | undefined
+  readonly #limits: NodeLimits
+  #welcomeFromMs = 0
 
   constructor(name: string, url: string, limits: NodeLimits) {
     this.name = name
+    this.#limits = limits
     const address = parseNodeUrl(name, url)
     this.#basePath = address.pathname.replace(/\/+$/, '')
     this.#query = address.search.slice(1)
@@ -72,12 +85,16 @@ export class ChainNode implements AsyncDisposable {
     })
   }
 
+  /** Time by `performance.now()` before which the node does not want to be asked again. */
+  get welcomeFromMs(): number {
+    return this.#welcomeFromMs
+  }
+
   /** The answer of a 2xx, or undefined for 404: only the caller knows what a missing thing means. Throws AppError. */
   async request(request: NodeRequest): Promise<NodeAnswer | undefined> {
     const begun = await this.#begin(request)
     if (begun === undefined) return undefined
-    const { headers, body } = begun
-    return { headers, body: new Uint8Array(await this.#answered(() => body.arrayBuffer())) }
+    return { headers: begun.headers, body: await this.#whole(begun.body) }
   }
 
   /**
@@ -86,17 +103,8 @@ export class ChainNode implements AsyncDisposable {
    */
   async read(request: NodeRequest, take: (piece: Uint8Array) => void): Promise<boolean> {
     const begun = await this.#begin(request)
-    if (begun === undefined) return false
-    const pieces = begun.body[Symbol.asyncIterator]()
-    try {
-      for (;;) {
-        const { done, value } = await this.#answered(() => pieces.next())
-        if (done === true) return true
-        take(value)
-      }
-    } finally {
-      begun.body.destroy()
-    }
+    if (begun !== undefined) await this.#take(begun.body, take)
+    return begun !== undefined
   }
 
   /** A 2xx whose body has not been read yet; undefined for 404. */
@@ -110,9 +118,45 @@ export class ChainNode implements AsyncDisposable {
       }),
     )
     if (statusCode >= 200 && statusCode < 300) return { headers, body }
-    const text = await this.#answered(() => body.arrayBuffer()) // read, so that the connection can serve the next question
+    if (statusCode === 429 || statusCode === 503) this.#noteWish(headers['retry-after'])
+    const text = await this.#whole(body) // read, so that the connection can serve the next question
     if (statusCode === 404) return undefined
-    throw this.#statusFault(statusCode, request, new Uint8Array(text))
+    throw this.#statusFault(statusCode, request, text)
+  }
+
+  #noteWish(retryAfter: string | string[] | undefined): void {
+    const pauseMs = Math.min(retryAfterMs(String(retryAfter), Date.now()), this.#limits.retryAfterMaxMs)
+    this.#welcomeFromMs = Math.max(this.#welcomeFromMs, performance.now() + pauseMs)
+  }
+
+  async #whole(body: Body): Promise<Uint8Array> {
+    const pieces: Uint8Array[] = []
+    await this.#take(body, (piece) => void pieces.push(piece))
+    return Buffer.concat(pieces)
+  }
+
+  async #take(body: Body, take: (piece: Uint8Array) => void): Promise<void> {
+    const pieces: AsyncIterator<Uint8Array> = body[Symbol.asyncIterator]()
+    const begunMs = performance.now()
+    let bytes = 0
+    try {
+      for (;;) {
+        const { done, value } = await this.#answered(() => pieces.next())
+        if (done === true) return
+        bytes += value.length
+        this.#refuseTrickle(bytes, performance.now() - begunMs)
+        take(value)
+      }
+    } finally {
+      body.destroy()
+    }
+  }
+
+  /** Looked at with every piece: how long the next one may take, the pool watches. */
+  #refuseTrickle(bytes: number, tookMs: number): void {
+    const { bodyFloorMs, bodyBytesPerSecMin } = this.#limits
+    if (tookMs <= bodyFloorMs + (bytes / bodyBytesPerSecMin) * 1_000) return
+    throw this.fault('node_unreachable', `answers too slowly (${bytes} bytes in ${Math.round(tookMs / 1_000)} s)`)
   }
 
   /** What goes wrong on the way is told as one fault. */
@@ -212,149 +256,4 @@ export function reasonOf(error: unknown): string {
 
 export function withoutUrls(text: string): string {
   return text.replace(/[a-z]+:\/\/\S+/gi, '(address)')
-}
-
-/** A node that a group asks; its name is the one in messages. */
-export interface Askable extends AsyncDisposable {
-  readonly name: string
-}
-
-interface Member<Node> {
-  readonly node: Node
-  restsUntilMs: number
-  /** Resolves when the node is known to be on the group's chain; undefined while nobody has asked. */
-  identified: Promise<void> | undefined
-  status: NodeStatus
-}
-
-/**
- * The main node and its fallbacks. A question is tried on the main node with growing waits, then on the next one. A node that
- * failed rests: others are asked first for a while, so that a dead main node does not cost its timeout on every question.
- * Nothing is asked before the first question; which chain a node is on is found out when it answers for the first time.
- */
-export class NodeGroup<Node extends Askable> implements AsyncDisposable {
-  readonly #members: readonly Member<Node>[]
-  readonly #limits: NodeLimits
-  readonly #log: Log
-  readonly #identify: (node: Node) => Promise<string>
-  readonly #onStatus: ((status: readonly NodeStatus[]) => void) | undefined
-  #identity: string | undefined
-
-  constructor(options: {
-    readonly nodes: readonly Node[]
-    readonly limits: NodeLimits
-    readonly log: Log
-    /** Text that is equal for all nodes of one chain. */
-    readonly identify: (node: Node) => Promise<string>
-    /** Hears how the nodes are whenever that has changed. */
-    readonly onStatus?: ((status: readonly NodeStatus[]) => void) | undefined
-  }) {
-    this.#members = options.nodes.map((node) => {
-      return { node, restsUntilMs: 0, identified: undefined, status: { name: node.name, state: 'unknown' } }
-    })
-    this.#limits = options.limits
-    this.#log = options.log
-    this.#identify = options.identify
-    this.#onStatus = options.onStatus
-  }
-
-  get nodes(): readonly Node[] {
-    return this.#members.map(({ node }) => node)
-  }
-
-  /** What is known of each node from the questions so far; asks nothing. */
-  status(): readonly NodeStatus[] {
-    return this.#members.map(({ status }) => status)
-  }
-
-  /** Asks in turn until one answers. The question throws AppErrors of a node fault; others end it at once. */
-  async ask<Answer>(question: (node: Node) => Promise<Answer>): Promise<Answer> {
-    let last: AppError | undefined
-    for (const member of this.#inOrder()) {
-      try {
-        const answer = await this.#askOne(member, question)
-        this.#noteState(member, 'up')
-        return answer
-      } catch (error) {
-        if (!isNodeFault(error)) throw error
-        last = named(member.node.name, error)
-        // Being behind is no reason to be passed over for everything else: the node is there.
-        if (error.code === 'node_lagging') this.#noteState(member, 'up')
-        else {
-          member.restsUntilMs = Date.now() + this.#limits.restMs
-          this.#noteState(member, 'away', error.code)
-        }
-        if (this.#members.length > 1) this.#log.warn({ code: error.code }, `${last.message}; asking another node`)
-      }
-    }
-    throw last ?? new AppError('config', 'no node is configured')
-  }
-
-  #noteState(member: Member<Node>, state: 'up' | 'away', fault?: ErrorCode): void {
-    const { status } = member
-    if (status.state === state && status.fault === fault) return
-    const since = status.state === state ? (status.since ?? Date.now()) : Date.now()
-    member.status = { name: status.name, state, since, ...(fault === undefined ? {} : { fault }) }
-    this.#onStatus?.(this.status())
-  }
-
-  #inOrder(): readonly Member<Node>[] {
-    if (this.#members.length === 1) return this.#members
-    const now = Date.now()
-    const ready = this.#members.filter((member) => member.restsUntilMs <= now)
-    return [...ready, ...this.#members.filter((member) => member.restsUntilMs > now)]
-  }
-
-  /** The first try goes without ceremony: hundreds of questions a second succeed at once. */
-  async #askOne<Answer>(member: Member<Node>, question: (node: Node) => Promise<Answer>): Promise<Answer> {
-    const attempt = async () => {
-      await this.#identified(member)
-      return question(member.node)
-    }
-    try {
-      return await attempt()
-    } catch (error) {
-      if (!isNodeFault(error) || !error.retryable || this.#limits.attemptsPerNode < 2) throw error
-    }
-    await wait(this.#limits.retryDelayMs)
-    return pRetry(attempt, {
-      retries: this.#limits.attemptsPerNode - 2,
-      minTimeout: this.#limits.retryDelayMs * 2,
-      factor: 2,
-      randomize: true,
-      shouldRetry: ({ error }) => isNodeFault(error) && error.retryable,
-    })
-  }
-
-  /** Resolves when the node is on the group's chain; throws `node_inconsistent` when it is on another one. */
-  async check(node: Node): Promise<void> {
-    const member = this.#members.find((one) => one.node === node)
-    if (member !== undefined) await this.#identified(member)
-  }
-
-  /** Questions that come while the node is being identified wait for that one answer. */
-  #identified(member: Member<Node>): Promise<void> {
-    member.identified ??= this.#learnChain(member.node).catch((error: unknown) => {
-      member.identified = undefined
-      throw error
-    })
-    return member.identified
-  }
-
-  async #learnChain(node: Node): Promise<void> {
-    const identity = await this.#identify(node)
-    this.#identity ??= identity
-    if (identity === this.#identity) return
-    throw new AppError('node_inconsistent', `${node.name} is on another chain (${identity}) than ${this.#identity}`)
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all(this.#members.map(({ node }) => node[Symbol.asyncDispose]()))
-  }
-}
-
-/** What reads an answer does not know whose it is. */
-function named(name: string, error: AppError): AppError {
-  if (error.message.startsWith(name)) return error
-  return new AppError(error.code, `${name}: ${error.message}`, { retryable: error.retryable, cause: error.cause })
 }

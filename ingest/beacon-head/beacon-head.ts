@@ -71,6 +71,7 @@ class BeaconHeadChain implements HeadChain {
     this.identity = genesisValidatorsRoot
     this.head = new Latest({
       ask: async () => toRef(await beacon.head()),
+      heightOf: ({ height }) => height,
       freshUntilMs: ({ sinceMs, announced }) => sinceMs + (announced ? SILENT_SLOTS * slotMs : pollMs),
       now,
     })

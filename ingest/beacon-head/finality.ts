@@ -18,6 +18,7 @@ export function latestFinality(
   const epochMs = clock.slotsPerEpoch * clock.secondsPerSlot * 1_000
   return new Latest({
     ask: () => beacon.finalized(),
+    heightOf: ({ epoch }) => epoch,
     freshUntilMs: ({ sinceMs, announced }) => {
       if (pollMs !== undefined) return sinceMs + pollMs
       return announced ? sinceMs + SILENT_EPOCHS * epochMs : Math.min(nextLookMs(clock, sinceMs), sinceMs + epochMs)

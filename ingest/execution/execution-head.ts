@@ -78,11 +78,13 @@ class ExecutionHeadChain implements HeadChain {
     this.identity = identity
     this.head = new Latest({
       ask: async () => toRef(await execution.head()),
+      heightOf: ({ height }) => height,
       freshUntilMs: ({ sinceMs }) => sinceMs + pollMs,
       now,
     })
     this.#tagged = new Latest({
       ask: async () => (await execution.finalized()) ?? null,
+      heightOf: (block) => block?.number ?? 0,
       freshUntilMs: ({ sinceMs }) => sinceMs + finalityPollMs,
       now,
     })

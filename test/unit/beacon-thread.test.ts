@@ -26,7 +26,7 @@ test('the log is told what the thread has to say', async () => {
   const log = { ...silentLog, warn: (_: object, message: string) => void warnings.push(message) }
   await using source = await openBeaconSource({ urls: [broken.url, sound.url], log, limits: FAST })
   expect(await source.head()).toMatchObject({ slot: 99 })
-  expect(warnings).toEqual([expect.stringMatching(/^beacon node 1 .*; asking another node$/)])
+  expect(warnings).toEqual([expect.stringMatching(/^beacon node 1 is lost: did not answer /)])
   expect(source.status()).toMatchObject([{ state: 'away' }, { state: 'up' }])
 })
 

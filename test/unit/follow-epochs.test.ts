@@ -194,13 +194,13 @@ test('a chain that does not continue the log is waited out, and nothing of it is
   for (let slot = 1; slot <= 40; slot++) other.extend(`o${slot}`, slot, slot === 1 ? 'genesis' : `o${slot - 1}`)
   other.finalizedEpoch = 8
   const stop = new AbortController()
-  const warnings: string[] = []
-  const warn = (_: object, message: string): void => {
-    if (warnings.push(message) === 3) stop.abort()
+  const waits: string[] = []
+  const note = (_: object, message: string): void => {
+    if (waits.push(message) === 3) stop.abort()
   }
   const options = { ...ofChain(BEACON_CHAIN, eventLog()), beacon: other.beacon }
-  await followEpochs({ ...options, log: { ...silentLog, warn } }, stop.signal)
-  expect(warnings[0]).toContain(`epoch ${next} does not continue the epoch before it`)
+  await followEpochs({ ...options, log: { ...silentLog, warn: note, debug: note } }, stop.signal)
+  expect(waits[0]).toContain(`epoch ${next} does not continue the epoch before it`)
   expect(await eventsOf('beacon.epochs')).toEqual(taken)
 })
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { latestFinality } from '../../ingest/beacon-head/finality.ts'
 import { followEpochs } from '../../ingest/epochs/epoch-follower.ts'
+import { Latest } from '../../ingest/latest.ts'
 import { eventLogOfEachTest } from './event-log-of-each-test.ts'
 import { BEACON_CHAIN, chainTo, followBeacon, ofChain, trackValidators } from './follow-synthetic.ts'
 import { SyntheticChain, syntheticChain } from './synthetic-chain.ts'
@@ -118,4 +119,21 @@ test('where the stream is silent, finality is asked for in the second slot of ea
     fresh.push(finality.freshForMs / 1_000 / secondsPerSlot)
   }
   expect(fresh).toEqual([1, 4, 3, 4, 1])
+})
+
+test('a stream that announces nothing newer counts as silent, however often it talks', async () => {
+  const clock = { nowMs: 0 }
+  const latest = new Latest({
+    ask: async () => 5,
+    heightOf: (height) => height,
+    freshUntilMs: ({ sinceMs }) => sinceMs + 24_000,
+    now: () => clock.nowMs,
+  })
+  latest.update(4)
+  clock.nowMs = 20_000
+  latest.update(4)
+  latest.update(3)
+  expect(latest.freshForMs).toBe(4_000)
+  clock.nowMs = 24_000
+  expect(await latest.get()).toBe(5)
 })

@@ -81,16 +81,16 @@ test('a node that always leaves somebody out stops the epochs, and says whom', a
   chain.change = (question, rows) => (question.startsWith('validators') ? cut(rows, 2) : rows)
   await trackValidators(eventLog(), TRACKED, BEACON_CHAIN)
   const stop = new AbortController()
-  const warnings: string[] = []
+  const waits: string[] = []
   const shared = ofChain(BEACON_CHAIN, eventLog())
-  const warn = (_: object, message: string): void => {
-    if (warnings.push(message) === 3) stop.abort()
+  const note = (_: object, message: string): void => {
+    if (waits.push(message) === 3) stop.abort()
   }
   await followEpochs(
-    { ...shared, log: { ...shared.log, warn }, beacon: chain.beacon, startEpoch: DAY_EPOCH },
+    { ...shared, log: { ...shared.log, warn: note, debug: note }, beacon: chain.beacon, startEpoch: DAY_EPOCH },
     stop.signal,
   )
-  expect(warnings[0]).toContain('validators of epoch 266 lack validator 5')
+  expect(waits[0]).toContain('validators of epoch 266 lack validator 5')
   expect(await eventsIn(eventLog(), 'beacon.epochs')).toEqual([])
 })
 

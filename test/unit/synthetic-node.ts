@@ -1,10 +1,23 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 
-/** What a node answers to one request; `cut` ends the connection after the body's first half, `hang` never answers. */
+const PIECE_EVERY_MS = 20
+
+type Headers = Readonly<Record<string, string>>
+
+/**
+ * What a node answers to one request; `cut` ends the connection after the body's first half, `pieceBytes` sends it in pieces of so
+ * many bytes, 20 ms apart, `hang` never answers.
+ */
 export type NodeReply =
-  | { readonly status?: number; readonly json: unknown; readonly cut?: boolean }
-  | { readonly status?: number; readonly body: Uint8Array; readonly headers?: Readonly<Record<string, string>> }
+  | {
+      readonly status?: number
+      readonly json: unknown
+      readonly headers?: Headers
+      readonly cut?: boolean
+      readonly pieceBytes?: number
+    }
+  | { readonly status?: number; readonly body: Uint8Array; readonly headers?: Headers }
   | { readonly hang: true }
   | { readonly reset: true }
 
@@ -61,6 +74,17 @@ function send(response: ServerResponse, reply: NodeReply): void {
     return
   }
   const text = JSON.stringify(reply.json)
-  response.writeHead(reply.status ?? 200, { 'content-type': 'application/json' })
-  response.end(reply.cut === true ? text.slice(0, text.length / 2) : text)
+  response.writeHead(reply.status ?? 200, { 'content-type': 'application/json', ...reply.headers })
+  if (reply.pieceBytes !== undefined) sendPieces(response, text, reply.pieceBytes)
+  else response.end(reply.cut === true ? text.slice(0, text.length / 2) : text)
+}
+
+function sendPieces(response: ServerResponse, text: string, pieceBytes: number): void {
+  let sent = 0
+  const timer = setInterval(() => {
+    response.write(text.slice(sent, sent + pieceBytes))
+    sent += pieceBytes
+    if (sent >= text.length) response.end()
+  }, PIECE_EVERY_MS)
+  response.on('close', () => clearInterval(timer))
 }
