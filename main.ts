@@ -6,13 +6,17 @@ import { pino } from 'pino'
 import type { Setting } from './commands/setting.ts'
 import { readConfig } from './infra/config/config.ts'
 import { prepareDataDirectory } from './infra/data-directory.ts'
+import { openScreen } from './infra/screen.ts'
 import packageJson from './package.json' with { type: 'json' }
 import { AppError } from './schemas/errors.ts'
+import { isAbortOf } from './schemas/wait.ts'
 
 const EXIT_FAILED = 1
 const EXIT_USAGE = 2
 /** One Ctrl-C reaches us from the terminal and again from npm or the parent process that passes it on. */
 const SAME_SIGNAL_MS = 1_000
+
+const screen = openScreen()
 
 /** Of commands that work on one chain. */
 const chainOption = () => new Option('--chain <name>', 'chain to work on; default: the only one with a beacon chain')
@@ -80,11 +84,11 @@ const config = program.command('config').description('the configuration: epochli
 config
   .command('check')
   .description('read everything and look every reference up; prints each mistake by its place, and exits with 2 then')
-  .action(() => report(async () => print((await import('./commands/config.ts')).checkConfig(process.env))))
+  .action(() => report(async () => screen.print((await import('./commands/config.ts')).checkConfig(process.env))))
 config
   .command('show')
   .description('print every setting that is in force and where it comes from; secrets are blanked')
-  .action(() => report(async () => print((await import('./commands/config.ts')).showConfig(process.env))))
+  .action(() => report(async () => screen.print((await import('./commands/config.ts')).showConfig(process.env))))
 
 program
   .command('chain')
@@ -142,15 +146,16 @@ async function runRolesOf(setting: Setting, names: readonly (keyof typeof ROLES)
   await runRoles(setting, await Promise.all(names.map((name) => ROLES[name]())))
 }
 
-function print(text: string): void {
-  process.stdout.write(text)
-}
-
 /** Does something and reports how it ended; an AppError is sentences, anything else a crash with its stack. */
-async function report(action: () => Promise<void> | void): Promise<void> {
+async function report(action: () => Promise<void> | void, signal?: AbortSignal): Promise<void> {
   try {
     await action()
   } catch (error) {
+    if (signal !== undefined && isAbortOf(signal, error)) {
+      process.stderr.write('epochline: Interrupted before it was done.\n')
+      process.exitCode = EXIT_FAILED
+      return
+    }
     if (!(error instanceof AppError)) throw error
     for (const sentence of error.message.split('\n')) process.stderr.write(`epochline: ${sentence}\n`)
     process.exitCode = error.code === 'config' || error.code === 'usage' ? EXIT_USAGE : EXIT_FAILED
@@ -172,12 +177,12 @@ async function run(command: (setting: Setting) => Promise<void>): Promise<void> 
   try {
     await report(async () => {
       const config = readConfig(process.env)
-      const log = pino({ name: 'epochline', level: config.logLevel }, pino.destination({ fd: 2, sync: true }))
+      const log = pino({ name: 'epochline', level: config.logLevel }, screen.log)
       if (config.mode.kind === 'embedded' || config.devnet !== undefined) {
         await prepareDataDirectory(config.dataDirectory)
       }
-      await command({ config, log, readAgain: () => readConfig(process.env), signal: stop.signal })
-    })
+      await command({ config, log, screen, readAgain: () => readConfig(process.env), signal: stop.signal })
+    }, stop.signal)
   } finally {
     process.off('SIGINT', onSignal)
     process.off('SIGTERM', onSignal)

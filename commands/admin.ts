@@ -32,7 +32,7 @@ export async function createToken(setting: Setting, account: string): Promise<vo
       data: { account: checkedAccount(account), tokenHash },
     }),
   ])
-  process.stdout.write(`${token}\n`)
+  setting.screen.print(`${token}\n`)
 }
 
 /** Revokes the token on standard input: arguments can be read by every process of the machine. */
@@ -92,7 +92,7 @@ export async function trackValidators(
     }
     return events
   })
-  process.stdout.write(
+  setting.screen.print(
     `${pubkeys.length} validators of ${chain} are tracked for ${account} from the next finalized epoch on; backfill brings what was before.\n`,
   )
 }

@@ -1,6 +1,6 @@
 import type { Health } from '../api/http/health.ts'
 import { openApi } from '../api/http/server.ts'
-import { chainKind } from '../infra/config/select-chain.ts'
+import { hasBeacon } from '../infra/config/select-chain.ts'
 import { DEMO_TOKEN } from '../infra/devnet/demo-account.ts'
 import { refuseOtherLog } from '../processors/loop/filled-from.ts'
 import { readLogFacts } from '../processors/loop/log-facts.ts'
@@ -33,10 +33,6 @@ export const apiRole: Role = {
   },
 }
 
-function hasBeacon(chain: Parameters<typeof chainKind>[0]): boolean {
-  return chainKind(chain) === 'beacon'
-}
-
 async function healthOf(ports: Ports, running: Running): Promise<Health> {
   const chains = running.chains.current.map((chain) => ({ name: chain.names.name, hasBeacon: hasBeacon(chain) }))
   const measured = await measureHealth({ ...ports, projectors: PROJECTORS }, chains, nowSec())
@@ -54,7 +50,7 @@ async function healthOf(ports: Ports, running: Running): Promise<Health> {
 }
 
 /** The first lines that a person sees: where to ask what. */
-function announce({ config, chains, devnet }: Running, url: string): void {
+function announce({ config, chains, devnet, screen }: Running, url: string): void {
   const { mode, dataDirectory } = config
   const [first] = chains.current
   const token = devnet === undefined ? '<token>' : DEMO_TOKEN
@@ -74,5 +70,5 @@ function announce({ config, chains, devnet }: Running, url: string): void {
           `Token       ${DEMO_TOKEN} (this devnet only)`,
         ]),
   ]
-  process.stdout.write(`${lines.join('\n')}\n`)
+  screen.print(`${lines.join('\n')}\n`)
 }

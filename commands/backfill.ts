@@ -2,7 +2,6 @@ import { selectChain } from '../infra/config/select-chain.ts'
 import type { Config } from '../infra/config/types.ts'
 import type { DevnetUrls } from '../infra/devnet/child.ts'
 import { openEventLog } from '../infra/open-ports.ts'
-import { openProgress } from '../infra/progress.ts'
 import { backfill, parseBackfillRange } from '../ingest/backfill/backfill.ts'
 import { openLogFacts } from '../processors/loop/log-facts.ts'
 import { AppError } from '../schemas/errors.ts'
@@ -11,7 +10,7 @@ import { nowSec, type Setting } from './setting.ts'
 
 /** Ingests finalized epochs of a chain's past for every validator that is tracked on it. */
 export async function runBackfill(
-  { config, log, signal }: Setting,
+  { config, log, screen, signal }: Setting,
   range: { readonly from: string; readonly to: string; readonly chain?: string },
 ): Promise<void> {
   const chain = selectChain(config, range.chain, 'beacon')
@@ -24,7 +23,7 @@ export async function runBackfill(
   const epochs = parseBackfillRange(range, (await beacon.chain()).clock)
   // Beside the live ingester, which writes other epochs: two backfills of one chain wait for each other.
   const writer = open.use(await eventLog.lease(`backfill:${name}`, signal))
-  using progress = openProgress()
+  using progress = screen.openProgress()
   let isComplete = false
   await backfill(
     {

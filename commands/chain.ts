@@ -14,7 +14,7 @@ import { nowSec, type Setting } from './setting.ts'
  * Takes a chain out of the log's meaning: its events so far no longer count, processors drop its rows, and if it is added again
  * it begins anew. Waits for its ingester to end; other chains are not touched.
  */
-export async function removeChain({ config, log, signal }: Setting, chain: string): Promise<void> {
+export async function removeChain({ config, log, screen, signal }: Setting, chain: string): Promise<void> {
   if (!new RegExp(CHAIN_NAME_PATTERN).test(chain)) {
     throw new AppError(
       'usage',
@@ -44,5 +44,5 @@ export async function removeChain({ config, log, signal }: Setting, chain: strin
       data: { chain, before },
     }),
   ])
-  process.stdout.write(`${chain} was removed: its tables are emptied by the next process that reads the log.\n`)
+  screen.print(`${chain} was removed: its tables are emptied by the next process that reads the log.\n`)
 }

@@ -1,20 +1,30 @@
 import { join } from 'node:path'
-import type { Config } from '../infra/config/types.ts'
 import { type DevnetMessage, type DevnetProcess, openDevnetProcess } from '../infra/devnet/child.ts'
 import { DEMO_VALIDATORS, demoAccountFacts } from '../infra/devnet/demo-account.ts'
 import { runDevnet } from '../infra/devnet/run.ts'
 import type { EventLog } from '../infra/ports/event-log.ts'
-import { openProgress, type Progress } from '../infra/progress.ts'
+import type { Progress } from '../infra/progress.ts'
 import { AppError } from '../schemas/errors.ts'
 import type { Setting } from './setting.ts'
 
 const READ_TIMEOUT_MS = 60_000
 
 /** Starts the devnet as a child and gives its account to the log, once. */
-export async function startDevnet(eventLog: EventLog, config: Config, progress: Progress): Promise<DevnetProcess> {
+export async function startDevnet(
+  eventLog: EventLog,
+  { config, log, screen }: Pick<Setting, 'config' | 'log' | 'screen'>,
+  progress: Progress,
+): Promise<DevnetProcess> {
+  let isReady = false
   const devnet = await openDevnetProcess({
     mainFile: join(import.meta.dirname, '../main.ts'),
-    onProgress: (slot, targetSlot) => progress.update('devnet', { done: slot, total: targetSlot, note: 'slots' }),
+    onProgress: (slot, targetSlot) => {
+      progress.update('devnet', { done: slot, total: targetSlot, note: 'slots' })
+      if (isReady || slot < targetSlot) return
+      isReady = true
+      log.info({ slot }, `the devnet is ready: it has its history of ${slot} slots, and goes on in real time`)
+    },
+    onLogLine: screen.log.write,
   })
   try {
     const chain = config.chains.find(({ source }) => source.kind === 'devnet' && source.layer === 'ethereum')
@@ -33,7 +43,7 @@ export async function startDevnet(eventLog: EventLog, config: Config, progress: 
 }
 
 /** `epochline devnet`: the devnet alone, or as the child of `all`, which it then tells about itself. */
-export async function runDevnetCommand({ config, signal }: Setting): Promise<void> {
+export async function runDevnetCommand({ config, screen, signal }: Setting): Promise<void> {
   const { devnet } = config
   if (devnet === undefined) {
     throw new AppError(
@@ -47,7 +57,7 @@ export async function runDevnetCommand({ config, signal }: Setting): Promise<voi
   const report = (message: DevnetMessage): void => {
     if (parent?.connected === true) parent.send?.(message)
   }
-  using progress = parent === undefined ? openProgress() : undefined
+  using progress = parent === undefined ? screen.openProgress() : undefined
   const running = runDevnet(
     {
       seed: devnet.seed,
@@ -62,8 +72,8 @@ export async function runDevnetCommand({ config, signal }: Setting): Promise<voi
       onReady: ({ beaconUrl, executionUrl, secondExecutionUrl, genesisTimeSec }) => {
         report({ kind: 'ready', beaconUrl, executionUrl, secondExecutionUrl, genesisTimeSec })
         if (parent !== undefined) return
-        process.stdout.write(`Beacon API  ${beaconUrl}\nJSON-RPC    ${executionUrl}\n`)
-        if (secondExecutionUrl !== undefined) process.stdout.write(`JSON-RPC 2  ${secondExecutionUrl}\n`)
+        screen.print(`Beacon API  ${beaconUrl}\nJSON-RPC    ${executionUrl}\n`)
+        if (secondExecutionUrl !== undefined) screen.print(`JSON-RPC 2  ${secondExecutionUrl}\n`)
       },
     },
     AbortSignal.any([signal, orphaned.signal]),

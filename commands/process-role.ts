@@ -1,4 +1,5 @@
-import { measureLag } from '../processors/loop/measure-health.ts'
+import { hasBeacon } from '../infra/config/select-chain.ts'
+import { measureHealth } from '../processors/loop/measure-health.ts'
 import { PROJECTORS } from '../processors/projections.ts'
 import { runProcessing } from '../processors/run-processing.ts'
 import { pause } from '../schemas/wait.ts'
@@ -22,30 +23,25 @@ export const processRole: Role = {
   },
 }
 
-/** One line for the processors, and a sentence for every day that closes. */
-async function showProcessing(ports: Ports, { progress }: Running, ending: AbortSignal): Promise<void> {
+/** One line for the processors, and a sentence whenever a chain has been caught up with, or no longer. */
+async function showProcessing(ports: Ports, running: Running, ending: AbortSignal): Promise<void> {
   const { eventLog, warehouse } = ports
-  const told = new Set<string>()
+  const { progress, chains, log } = running
+  const caughtUp = new Map<string, boolean>()
   while (!ending.aborted) {
-    const lag = await measureLag(eventLog, PROJECTORS)
-    const events = Object.values(lag).reduce((sum, one) => sum + one, 0)
-    const behind = lag.finalized ?? 0
+    const watched = chains.current.map((chain) => ({ name: chain.names.name, hasBeacon: hasBeacon(chain) }))
+    const health = await measureHealth({ eventLog, warehouse, projectors: PROJECTORS }, watched, nowSec())
+    const events = Object.values(health.lag).reduce((sum, one) => sum + one, 0)
+    const behind = health.lag.finalized ?? 0
     const [row] = await warehouse.query<{ epochs: string }>('SELECT count() AS epochs FROM epochs FINAL')
     const done = Number(row?.epochs ?? 0)
     progress.update('process', { done, total: done + (behind > 0 ? 1 : 0), note: `epochs, lag ${events} events` })
-    const days = await warehouse.query<{
-      chain: string
-      day: string
-      validators: number
-      validators_unexplained: number
-    }>('SELECT chain, day, validators, validators_unexplained FROM closed_days FINAL ORDER BY day, chain')
-    for (const { chain, day, validators, validators_unexplained: unexplained } of days) {
-      const id = `${chain} ${day}`
-      if (told.has(id)) continue
-      told.add(id)
-      process.stdout.write(
-        `day ${day}    closed on ${chain}: ${validators} validators, ${unexplained} with unexplained balance changes\n`,
-      )
+    for (const [chain, { checks }] of Object.entries(health.chains)) {
+      const isCaughtUp = Object.values(checks).every((holds) => holds)
+      if (isCaughtUp === (caughtUp.get(chain) ?? false)) continue
+      caughtUp.set(chain, isCaughtUp)
+      if (isCaughtUp) log.info({ chain }, 'caught up: what is served is as new as the chain')
+      else log.warn({ chain, ...checks }, 'fell behind the chain: /ready says where')
     }
     await pause(STATUS_INTERVAL_MS, ending)
   }

@@ -1,5 +1,4 @@
 import { openEventLog, openMigratedWarehouse } from '../infra/open-ports.ts'
-import { openProgress } from '../infra/progress.ts'
 import { fillLease } from '../processors/loop/filled-from.ts'
 import { openLogFacts } from '../processors/loop/log-facts.ts'
 import { rebuild } from '../processors/loop/rebuild.ts'
@@ -11,7 +10,7 @@ import { nowSec, type Setting } from './setting.ts'
 
 /** Builds tables beside the live ones from the log and puts them in their place: all, or those of a chain or a family. */
 export async function runRebuild(
-  { config, log, signal }: Setting,
+  { config, log, screen, signal }: Setting,
   options: { readonly chain?: string; readonly family?: string },
 ): Promise<void> {
   const family = checkedFamily(options.family)
@@ -22,7 +21,7 @@ export async function runRebuild(
   // Two rebuilds would build in one place; a process that begins to fill must not write where tables are being replaced.
   await using alone = await eventLog.lease(fillLease(warehouse), signal)
   const facts = await openLogFacts(eventLog, nowSec(), signal)
-  using progress = openProgress()
+  using progress = screen.openProgress()
   const isDone = await rebuild(
     {
       eventLog,

@@ -6,6 +6,7 @@ import type { Log } from '../infra/ports/log.ts'
 import type { NodeStatus } from '../infra/ports/node-status.ts'
 import type { Warehouse } from '../infra/ports/warehouse.ts'
 import type { Progress } from '../infra/progress.ts'
+import type { Screen } from '../infra/screen.ts'
 
 /** What a role may need; each is opened once for all roles of a process. */
 export interface Ports {
@@ -18,6 +19,7 @@ export interface Ports {
 export interface Running {
   readonly config: Config
   readonly log: Log
+  readonly screen: Screen
   readonly progress: Progress
   /** The devnet of this process, if it has one. */
   readonly devnet: DevnetUrls | undefined

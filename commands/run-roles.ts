@@ -3,8 +3,7 @@ import { openEventLog, openJobQueue, openMigratedWarehouse } from '../infra/open
 import type { EventLog } from '../infra/ports/event-log.ts'
 import type { JobQueue } from '../infra/ports/job-queue.ts'
 import type { Warehouse } from '../infra/ports/warehouse.ts'
-import { openProgress } from '../infra/progress.ts'
-import { untilAborted } from '../schemas/wait.ts'
+import { isAbortOf, untilAborted } from '../schemas/wait.ts'
 import { startDevnet } from './devnet.ts'
 import { allOrNone } from './ingest-role.ts'
 import { ChainSet, type Ports, type Role, type Running } from './role.ts'
@@ -15,14 +14,15 @@ import type { Setting } from './setting.ts'
  * before anything starts, so a wrong setting leaves nothing half-started.
  */
 export async function runRoles(setting: Setting, roles: readonly Role[]): Promise<void> {
-  const { config, log, signal } = setting
+  const { config, log, screen, signal } = setting
   await using open = new AsyncDisposableStack()
   const ports = await openPorts(setting, new Set(roles.flatMap(({ needs }) => needs)), open)
-  using progress = openProgress()
+  using progress = screen.openProgress()
+  log.info({ mode: config.mode.kind }, `started: ${roles.map(({ name }) => name).join(', ')}`)
   const isAlone = roles.length > 1 && config.devnet !== undefined
-  const devnet = isAlone ? open.use(await startDevnet(ports.eventLog, config, progress)) : undefined
+  const devnet = isAlone ? open.use(await startDevnet(ports.eventLog, setting, progress)) : undefined
   const chains = new ChainSet(config.chains)
-  const running: Running = { config, log, progress, devnet, chains, nodes: new Map() }
+  const running: Running = { config, log, screen, progress, devnet, chains, nodes: new Map() }
 
   const stop = new AbortController()
   const ending = AbortSignal.any([signal, stop.signal])
@@ -37,7 +37,12 @@ export async function runRoles(setting: Setting, roles: readonly Role[]): Promis
     }),
   )
   if (devnet !== undefined) tasks.push(Promise.race([devnet.ended, untilAborted(ending)]))
-  await allOrNone(tasks, stop)
+  try {
+    await allOrNone(tasks, stop)
+  } catch (error) {
+    // A role that was still reading something when it was stopped.
+    if (!isAbortOf(signal, error)) throw error
+  }
 }
 
 /** Opens the ports that are needed; asking for another one is a mistake of a role. */

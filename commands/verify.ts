@@ -7,10 +7,13 @@ import { AppError } from '../schemas/errors.ts'
 import type { Setting } from './setting.ts'
 
 /** Prints the proof of every tracked validator and day; throws when a figure does not hold. Gaps are told, and are no fault. */
-export async function runVerify({ config, log }: Setting, { quiet }: { readonly quiet: boolean }): Promise<void> {
+export async function runVerify(
+  { config, log, screen }: Setting,
+  { quiet }: { readonly quiet: boolean },
+): Promise<void> {
   await using warehouse = await openMigratedWarehouse(config, log)
   const print = (line: string): void => {
-    process.stdout.write(`${line}\n`)
+    screen.print(`${line}\n`)
   }
   let days = 0
   let proofs = 0

@@ -13,6 +13,7 @@ import {
 import { type DeriveDayInput, deriveDay, type SettleAccountInput, settleAccount } from '../schemas/jobs.ts'
 import { dropPartitions } from './loop/partitions.ts'
 import type { Touched } from './loop/rows.ts'
+import { formatClosedDay, readClosedDay } from './rewards/closed-day.ts'
 import { completeEpochs } from './rewards/complete-epochs.ts'
 import { chainClock, chainClocks, closeDay, daySpan } from './rewards/days.ts'
 import { settleBlocks } from './settlements/settle.ts'
@@ -236,8 +237,13 @@ export class DerivationWork {
   async run(signal: AbortSignal): Promise<void> {
     const { warehouse, log } = this.#ports
     const day = async (input: DeriveDayInput): Promise<void> => {
+      const before = await readClosedDay(warehouse, input)
       const isClosed = await runDeriveDay(warehouse, input)
       log.debug({ ...input, isClosed }, 'day derived')
+      const closed = isClosed ? await readClosedDay(warehouse, input) : undefined
+      // Each batch that touches a closed day closes it again: that is no news.
+      if (closed === undefined || closed.validators === before?.validators) return
+      log.info(closed, formatClosedDay(closed))
     }
     await Promise.all([
       this.#work(deriveDay.name, (input) => day(deriveDay.parse(input)), signal),

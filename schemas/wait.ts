@@ -31,3 +31,9 @@ export async function settledOrAborted(promise: Promise<unknown>, signal: AbortS
     signal.removeEventListener('abort', onAbort)
   }
 }
+
+/** Whether the error only says that the signal has aborted: what was under way ended because it was asked to. */
+export function isAbortOf(signal: AbortSignal, error: unknown): boolean {
+  if (!signal.aborted) return false
+  return error === signal.reason || (error instanceof Error && error.name === 'AbortError')
+}

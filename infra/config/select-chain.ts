@@ -11,6 +11,10 @@ export function chainKind({ source }: ChainConfig): ChainKind {
   return source.kind
 }
 
+export function hasBeacon(chain: ChainConfig): boolean {
+  return chainKind(chain) === 'beacon'
+}
+
 /** The chain of the API's paths `/{protocol}/{network}/…`. */
 export function chainByPath({ chains }: Chains, protocol: string, network: string): ChainConfig | undefined {
   return chains.find(({ names }) => names.protocol === protocol && names.network === network)

@@ -1,5 +1,6 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { createInterface } from 'node:readline'
 import { AppError, type ErrorCode } from '../../schemas/errors.ts'
 
 /** What the devnet's process tells the one that started it. */
@@ -40,8 +41,12 @@ const STOP_TIMEOUT_MS = 5_000
 export async function openDevnetProcess(options: {
   readonly mainFile: string
   readonly onProgress: (slot: number, targetSlot: number) => void
+  /** Whole lines of its log. */
+  readonly onLogLine: (line: string) => void
 }): Promise<DevnetProcess> {
-  const child = fork(options.mainFile, ['devnet'], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+  const child = fork(options.mainFile, ['devnet'], { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] })
+  // Written to our terminal by itself, it would destroy what we draw there.
+  if (child.stderr !== null) createInterface(child.stderr).on('line', (line) => options.onLogLine(`${line}\n`))
   const exited = once(child, 'exit')
   const disconnected = once(child, 'disconnect')
   let stopping = false

@@ -178,7 +178,8 @@ function writeEngineConfig(options: EngineOptions): string {
   writeFileSync(
     file,
     `<clickhouse>
-  <logger><level>none</level></logger>
+  <!-- The level alone is for a log file: with a terminal on standard input the engine writes everything to the console. -->
+  <logger><level>none</level><console>0</console></logger>
   <max_server_memory_usage>${options.memoryBytesMax}</max_server_memory_usage>
   <mark_cache_size>${MARK_CACHE_BYTES}</mark_cache_size>
   <index_mark_cache_size>${MARK_CACHE_BYTES / 4}</index_mark_cache_size>

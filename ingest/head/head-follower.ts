@@ -22,6 +22,8 @@ const CATCH_UP_HEIGHTS_MAX = 1_024
 const STEP_HEIGHTS_MAX = 256
 /** Slots of a chain in time-lapse come faster than rounds pay: several are taken together. */
 const ROUND_PAUSE_MS = 30
+/** Reorgs that nobody needs to hear of: chains have them every day. */
+const USUAL_DEPTH_MAX = 3
 
 export interface FollowHeadOptions extends ChainLog {
   readonly log: Log
@@ -165,7 +167,10 @@ class HeadFollower {
     let reverted = this.#log.tip === undefined ? [] : this.#log.after(first.parentId)
     if (reverted.length > 0) {
       const { chain, log } = this.#options
-      log.info({ chain, depth: reverted.length, height: reverted[0]?.height }, 'the chain was reorganised')
+      const fields = { chain, depth: reverted.length, height: reverted[0]?.height }
+      if (reverted.length > USUAL_DEPTH_MAX)
+        log.warn(fields, `the chain was reorganised, ${reverted.length} blocks deep`)
+      else log.debug(fields, 'the chain was reorganised')
     }
     const blocks = inOrder({ from: 0, to: way.length - 1, concurrency: this.#concurrency }, (i) =>
       readBlock(way[i] as HeadBlock),

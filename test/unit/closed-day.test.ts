@@ -1,0 +1,59 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { openSqliteJobQueue } from '../../infra/job-queue/sqlite.ts'
+import { Derivation, DerivationWork } from '../../processors/derive.ts'
+import { parseDay } from '../../schemas/eth/time.ts'
+import { deriveDay } from '../../schemas/jobs.ts'
+import { givenChain } from './given-chain.ts'
+import { projectEverything, projecting } from './projecting.ts'
+import { silentLog } from './silent-log.ts'
+import { storesOfFile } from './warehouse-of-file.ts'
+
+const TEST_MS = 60_000
+const given = givenChain()
+const stores = storesOfFile()
+
+it('tells a day with its sums when it closes, and no second time', { timeout: TEST_MS }, async () => {
+  const { warehouse, openLog, empty } = stores()
+  await empty()
+  await using eventLog = await openLog(given.events)
+  const nobody = { day: async () => {}, account: async () => {} }
+  await projectEverything({
+    ...(await projecting(eventLog, warehouse)),
+    derive: new Derivation(warehouse, nobody).derive,
+  })
+
+  const directory = mkdtempSync(join(tmpdir(), 'closed-day-'))
+  const told: { fields: object; message: string }[] = []
+  const log = { ...silentLog, info: (fields: object, message: string) => void told.push({ fields, message }) }
+  {
+    await using jobQueue = await openSqliteJobQueue({ file: join(directory, 'jobs.sqlite'), log })
+    const wholeDay = given.wholeDays.at(-1) ?? ''
+    const input = { chain: 'mainnet', day: parseDay(wholeDay) ?? 0 }
+    const open = { chain: 'mainnet', day: input.day + 1 }
+    const stop = new AbortController()
+    const working = new DerivationWork({ warehouse, jobQueue, log }).run(stop.signal)
+    for (const job of [open, input, input]) {
+      await jobQueue.request(deriveDay.name, deriveDay.idOf(job), job)
+      await expect.poll(() => jobQueue.pending(deriveDay.name), { timeout: TEST_MS }).toBe(0)
+    }
+    stop.abort()
+    await working
+    const [sums] = await warehouse.query<{ validators: number; cl: string; el: string }>(
+      `SELECT toUInt32(count()) AS validators, sum(cl_reward_gwei) AS cl, toString(sum(el_reward_wei)) AS el FROM daily_rewards FINAL
+       WHERE chain = 'mainnet' AND day = {day:Date} AND is_whole = 1`,
+      { day: wholeDay },
+    )
+    const { validators = 0, cl = '', el = '' } = sums ?? {}
+    expect(validators).toBeGreaterThan(0)
+    expect(told).toHaveLength(1)
+    expect(told[0]?.fields).toMatchObject({ chain: 'mainnet', day: wholeDay, validators })
+    expect(told[0]?.message).toContain(`day ${wholeDay} closed: ${validators} validators earned `)
+    const amounts = [...(told[0]?.message ?? '').matchAll(/(-?[\d.]+) ETH/g)].map(([, amount]) => Number(amount))
+    expect(amounts[0]).toBeCloseTo(Number(cl) / 1e9, 9)
+    expect(amounts[1]).toBeCloseTo(Number(el) / 1e18, 9)
+  }
+  rmSync(directory, { recursive: true })
+})
