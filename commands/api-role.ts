@@ -16,7 +16,7 @@ export const apiRole: Role = {
   needs: ['eventLog', 'warehouse'],
   async run(ports, running, signal) {
     const { warehouse, eventLog } = ports
-    const { host, port } = running.config
+    const { host, port, corsOrigins } = running.config
     const facts = await readLogFacts(eventLog, signal)
     if (facts !== undefined) await refuseOtherLog(warehouse, facts)
     await using api = await openApi({
@@ -24,6 +24,7 @@ export const apiRole: Role = {
       chains: () => running.chains.current.map((chain) => ({ names: chain.names, hasBeacon: hasBeacon(chain) })),
       host,
       port,
+      corsOrigins,
       log: running.log,
       now: Date.now,
       health: () => healthOf(ports, running),

@@ -55,6 +55,8 @@ const LIVES_IN: Readonly<Record<string, readonly string[]>> = {
   '@lodestar': ['infra/beacon', 'infra/devnet'],
   '@lodestar/state-transition': ['infra/devnet'],
   'graphql-yoga': ['api/graphql'],
+  '@graphql-yoga': ['api/graphql'],
+  '@fastify': ['api/http'],
   dataloader: ['api/graphql'],
 }
 

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest, RouteHandlerMethod } from 'fastify'
 // graphql comes in two builds, and values of one are foreign to the other: this is the one that graphql-yoga loads.
 import { type ExecutionResult, GraphQLError, parse } from 'graphql/index.js'
 import { createSchema, createYoga, type Plugin } from 'graphql-yoga'
@@ -9,14 +9,23 @@ import { envelopeErrors } from '../http/answer.ts'
 import type { ApiParts } from '../http/api-parts.ts'
 import { acceptTextOfAnyType } from '../http/body-rules.ts'
 import { chainOf, chainPath, requireChainAndAccount } from '../http/chain-path.ts'
-import { UNDOCUMENTED } from '../http/document.ts'
+import { COMPRESSION } from '../http/compression.ts'
 import { createContext, type GraphqlContext } from './context.ts'
 import { costRefusal, measureCost } from './cost.ts'
+import { GRAPHQL_SCHEMAS } from './document.ts'
 import { refusalError, resolvers } from './resolvers.ts'
 
 /** Words and marks of one document; a query of every field has about 200. */
 const TOKENS_MAX = 5_000
 const SDL = new URL('../../schemas/schema.graphql', import.meta.url)
+/** What GraphiQL begins with. */
+const FIRST_QUERY = `# The account's validators on this chain; dates are UTC+8 days.
+{
+  newestEpoch
+  days { date consensusReward { eth } executionReward { eth } validatorsCount }
+  validators(first: 10) { totalCount nodes { index status balance { eth } } }
+}
+`
 /** The library sees this address instead of the one with the token. */
 const INNER_URL = 'http://localhost/graphql'
 
@@ -42,26 +51,45 @@ export async function graphqlPlugin(app: FastifyInstance, parts: ApiParts): Prom
     // What fails outside of fields: parsing, validation and the library itself.
     maskedErrors: { maskError: (error) => maskError(error, { log }) },
   })
-  app.route({
-    // A GET that is also registered for HEAD would run the query for nothing.
-    exposeHeadRoute: false,
-    method: ['GET', 'POST'],
-    url: chainPath('/graphql'),
-    schema: UNDOCUMENTED,
-    handler: async (request, reply) => {
-      const context = createContext({
-        warehouse,
-        chain: chainOf(request).names.name,
-        account: request.account,
-        nowMs: now(),
-        requestId: request.id,
-      })
-      const response = await yoga.fetch(`${INNER_URL}${searchText(request)}`, toInit(request), context)
-      const type = response.headers.get('content-type')
-      if (type !== null) reply.header('content-type', type)
-      return reply.status(response.status).send(await response.text())
-    },
-  })
+  // The library reads and checks what it is asked; the schemas of the routes are for the document.
+  app.setValidatorCompiler(() => () => true)
+  const answer: RouteHandlerMethod = async (request, reply) => {
+    if (wantsPage(request)) return reply.type('text/html; charset=utf-8').send(await graphiqlPage())
+    const context = createContext({
+      warehouse,
+      chain: chainOf(request).names.name,
+      account: request.account,
+      nowMs: now(),
+      requestId: request.id,
+    })
+    const response = await yoga.fetch(`${INNER_URL}${searchText(request)}`, toInit(request), context)
+    const type = response.headers.get('content-type')
+    if (type !== null) reply.header('content-type', type)
+    return reply.status(response.status).send(await response.text())
+  }
+  for (const method of ['GET', 'POST'] as const) {
+    app.route({
+      // A GET that is also registered for HEAD would run the query for nothing.
+      exposeHeadRoute: false,
+      method,
+      url: chainPath('/graphql'),
+      schema: GRAPHQL_SCHEMAS[method],
+      compress: COMPRESSION,
+      handler: answer,
+    })
+  }
+}
+
+/** A browser that opens the address, rather than a program that asks there. */
+function wantsPage({ method, headers, query }: FastifyRequest): boolean {
+  const asked = typeof query === 'object' && query !== null && 'query' in query
+  return method === 'GET' && !asked && headers.accept?.includes('text/html') === true
+}
+
+/** GraphiQL with everything in it: nine megabytes, so it is read when the first person comes. */
+async function graphiqlPage(): Promise<string> {
+  const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql')
+  return renderGraphiQL({ title: 'epochline', defaultQuery: FIRST_QUERY })
 }
 
 function searchText(request: FastifyRequest): string {

@@ -8,6 +8,8 @@ export interface ApiParts {
   readonly warehouse: WarehouseReader
   /** The chains that are served now: asked at each request, for they may be added and removed meanwhile. */
   readonly chains: () => readonly ApiChain[]
+  /** Origins of pages that may ask from a browser, `*` for all; without them none may. */
+  readonly corsOrigins?: readonly string[]
   readonly log: Log
   /** Unix milliseconds. */
   readonly now: () => number

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import compress from '@fastify/compress'
+import cors from '@fastify/cors'
 import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import type { Log } from '../../infra/ports/log.ts'
@@ -6,6 +8,7 @@ import { formatMessage, refuse } from '../../schemas/routes/envelope.ts'
 import { FAMILIES, type Family } from '../families.ts'
 import { envelopeErrors, sendRefusal } from './answer.ts'
 import type { ApiParts } from './api-parts.ts'
+import { COMPRESSION } from './compression.ts'
 import { DOCUMENT_OPTIONS, ERROR_ENVELOPE, HEALTH_SCHEMA, READY_SCHEMA, UNDOCUMENTED } from './document.ts'
 import { toReadyAnswer } from './health.ts'
 import {
@@ -13,6 +16,7 @@ import {
   HANDLER_TIMEOUT_MS,
   HEADER_BYTES_MAX,
   KEEP_ALIVE_TIMEOUT_MS,
+  PREFLIGHT_AGE_SEC,
   REQUEST_TIMEOUT_MS,
   SEGMENT_CHARACTERS_MAX,
   URL_CHARACTERS_MAX,
@@ -39,9 +43,14 @@ export async function buildApp(parts: ApiParts, families: readonly Family[] = FA
     clientErrorHandler: (_error, socket) => {
       if (socket.writable) socket.end(RAW_BAD_REQUEST)
     },
-    http: { maxHeaderSize: HEADER_BYTES_MAX },
+    // What Node's own check would answer has no envelope: the hook below checks it.
+    http: { maxHeaderSize: HEADER_BYTES_MAX, requireHostHeader: false },
   })
+  // Node's own answer has no body.
+  app.server.on('checkExpectation', (_request, response) => response.socket?.end(RAW_BAD_REQUEST))
   addHooks(app, parts.log)
+  await addBrowserRules(app, parts.corsOrigins ?? [])
+  await app.register(compress, { global: false })
   app.setErrorHandler(envelopeErrors(parts.log))
   // A serializer made from a schema would leave out what the schema does not name, and nobody would see it.
   app.setSerializerCompiler(() => (data) => JSON.stringify(data))
@@ -74,6 +83,9 @@ function addHooks(app: FastifyInstance, log: Log): void {
     if (request.url.length > URL_CHARACTERS_MAX) {
       return sendRefusal(reply, refuse('400', `the address is longer than ${URL_CHARACTERS_MAX} characters`))
     }
+    if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
+      return sendRefusal(reply, refuse('400', 'the request has no Host header'))
+    }
     // Here, before the body is read: what its type says means nothing where nobody wants it.
     if (request.is404) return sendRefusal(reply, refuse('404'))
   })
@@ -101,6 +113,18 @@ function addHooks(app: FastifyInstance, log: Log): void {
   })
 }
 
+/** Which pages may ask, and what a browser asks before it does; nothing without origins. */
+async function addBrowserRules(app: FastifyInstance, origins: readonly string[]): Promise<void> {
+  if (origins.length === 0) return
+  await app.register(cors, {
+    origin: [...origins],
+    methods: ['GET', 'HEAD', 'POST'],
+    exposedHeaders: ['x-request-id'],
+    maxAge: PREFLIGHT_AGE_SEC,
+    strictPreflight: false,
+  })
+}
+
 /** The pattern with the chain in it, never the address: that one holds the token. */
 function loggedRoute({ routeOptions, chain }: FastifyRequest): string {
   const pattern = routeOptions.url ?? '(unknown path)'
@@ -109,7 +133,7 @@ function loggedRoute({ routeOptions, chain }: FastifyRequest): string {
 }
 
 function addOpenPaths(app: FastifyInstance, parts: ApiParts): void {
-  app.get('/openapi.json', { schema: UNDOCUMENTED }, async () => app.swagger())
+  app.get('/openapi.json', { schema: UNDOCUMENTED, compress: COMPRESSION }, async () => app.swagger())
   app.get('/health', { schema: HEALTH_SCHEMA }, async () => ({ status: 'ok' }))
   app.get('/ready', { schema: READY_SCHEMA }, async (_request, reply) => {
     const answer = toReadyAnswer(await parts.health())

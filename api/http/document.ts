@@ -23,7 +23,11 @@ export const DOCUMENT_OPTIONS: FastifyDynamicSwaggerOptions = {
         'Rewards and state of the validators of the account behind an access token. Amounts are exact decimal text, dates are ' +
         'UTC+8. Unknown query parameters and body members are ignored; null, an empty text and an empty parameter are absent ones. The same account answers GraphQL at ' +
         `\`${PREFIX}/graphql\`. A chain without validators has none of these paths.`,
+      license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
     },
+    servers: [{ url: 'http://127.0.0.1:8080', description: 'Where the program listens unless it is told otherwise.' }],
+    // The token in the path authenticates; there is no scheme beside it.
+    security: [],
   },
   // OpenAPI 3.1 has `const`.
   convertConstToEnum: false,
@@ -75,7 +79,7 @@ function toInput({ required, ...schema }: TObject): Json {
 }
 
 /** Codes that share an HTTP status are examples of one response. */
-function toRefusals(codes: readonly RefusalCode[]): Json {
+export function toRefusals(codes: readonly RefusalCode[]): Json {
   const byStatus = Object.groupBy(codes, (code) => String(RESULTS[code].httpStatus))
   return Object.fromEntries(
     Object.entries(byStatus).map(([status, group = []]) => [
@@ -100,13 +104,17 @@ const answerOf = (description: string, schema: TSchema) => ({ description, conte
 export const HEALTH_SCHEMA: FastifySchema = {
   operationId: 'getHealth',
   summary: 'The process answers',
-  response: { '200': answerOf('Alive', HealthAnswer) },
+  response: { '200': answerOf('Alive', HealthAnswer), ...toRefusals(['400']) },
 }
 
 export const READY_SCHEMA: FastifySchema = {
   operationId: 'getReady',
   summary: 'How far the pipeline has come',
-  response: { '200': answerOf('Ready', ReadyAnswer), '503': answerOf('Not ready', ReadyAnswer) },
+  response: {
+    '200': answerOf('Ready', ReadyAnswer),
+    '503': answerOf('Not ready', ReadyAnswer),
+    ...toRefusals(['400']),
+  },
 }
 
 /** For routes that the document leaves out. */

@@ -10,3 +10,5 @@ export const REQUEST_TIMEOUT_MS = 30_000
 /** Until the answer is ready; also how long a close can take. */
 export const HANDLER_TIMEOUT_MS = 60_000
 export const KEEP_ALIVE_TIMEOUT_MS = 5_000
+/** How long a browser may remember what pages may do: rules change with a restart only. */
+export const PREFLIGHT_AGE_SEC = 600

@@ -6,6 +6,7 @@ import type { AnyRoute, Route } from '../../schemas/routes/route.ts'
 import { envelopeErrors, sendRefusal } from './answer.ts'
 import type { ApiParts } from './api-parts.ts'
 import { chainOf, chainPath } from './chain-path.ts'
+import { COMPRESSION } from './compression.ts'
 import { documentRoute } from './document.ts'
 import { compileParameters } from './parse-parameters.ts'
 
@@ -61,6 +62,7 @@ export function serveOperations(app: FastifyInstance, operations: readonly Opera
         method: route.method,
         url: chainPath(path),
         schema: documentRoute(route, position),
+        compress: COMPRESSION,
         handler: async (request, reply) => {
           const { names } = chainOf(request)
           const result = await handle(

@@ -4,7 +4,7 @@ import { type Environment, given } from './environment.ts'
 import { toConfigError } from './mistakes.ts'
 import { readMode } from './mode.ts'
 import { readConfigFile } from './read-file.ts'
-import { Concurrency, Folder, Host, LogLevel, Port } from './rules.ts'
+import { Concurrency, Folder, Host, LogLevel, Origin, Port } from './rules.ts'
 import { SettingReader, type ShownSetting } from './setting-reader.ts'
 import type { Config } from './types.ts'
 
@@ -40,6 +40,12 @@ export function loadConfig(env: Environment): { readonly config: Config; readonl
     logLevel: reader.setting(LogLevel, { path: ['log_level'], variable: 'LOG_LEVEL', inFile: file.log_level }, 'info'),
     host: reader.setting(Host, { path: ['http', 'host'], variable: 'HOST', inFile: file.http?.host }, '127.0.0.1'),
     port: reader.setting(Port, { path: ['http', 'port'], variable: 'PORT', inFile: file.http?.port }, PORT_DEFAULT),
+    corsOrigins:
+      reader.list(Origin, {
+        path: ['http', 'cors_origins'],
+        variable: 'CORS_ORIGINS',
+        inFile: file.http?.cors_origins,
+      }) ?? [],
     concurrency: reader.setting(
       Concurrency,
       { path: ['ingest', 'concurrency'], variable: 'INGEST_CONCURRENCY', inFile: file.ingest?.concurrency },

@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import { Check } from 'typebox/value'
 import { given } from './environment.ts'
 import { CLICKHOUSE_URL, REDIS_URL } from './references.ts'
 import {
@@ -84,16 +83,8 @@ function readServers(reader: SettingReader, servers: Servers): ServersMode {
 
 function readBrokers(reader: SettingReader, inFile: readonly string[] | undefined): readonly string[] {
   const path = ['servers', 'kafka', 'brokers']
-  const inVariable = reader.variableList('KAFKA_BROKERS', Broker.example)
-  if (inVariable?.some((broker) => !Check(Broker, broker))) {
-    reader.refuse(
-      `KAFKA_BROKERS is not a comma-separated list of ${Broker.expected}, e.g. KAFKA_BROKERS=${Broker.example}.`,
-    )
-  }
-  const brokers = inVariable ?? inFile
+  const brokers = reader.list(Broker, { path, variable: 'KAFKA_BROKERS', inFile })
   if (brokers === undefined) refuseMissing(reader, 'KAFKA_BROKERS', path)
-  const origin = inVariable === undefined ? undefined : 'KAFKA_BROKERS'
-  for (const [index, broker] of (brokers ?? []).entries()) reader.show([...path, index], broker, origin)
   return brokers ?? []
 }
 

@@ -46,6 +46,11 @@ const PARTITIONS_MAX = 256
 const FINALITY_DEPTH_MAX = 100_000
 
 export const Host = text('an address to listen on', '127.0.0.1')
+export const Origin = matching(
+  '^(\\*|https?://[^\\s/,]+)$',
+  'the origin of a page (scheme, host and port), or *',
+  'https://dashboard.example',
+)
 export const Port = integer(0, PORT_MAX, 8080)
 export const Folder = text('the path of a folder', './data')
 export const LogLevel = rule(Type.Enum(LOG_LEVELS), `one of ${LOG_LEVELS.join(', ')}`, 'info')
@@ -104,7 +109,11 @@ const Chain = section({
 export const ConfigFile = section({
   data: Folder,
   log_level: LogLevel,
-  http: section({ host: Host, port: Port }),
+  http: section({
+    host: Host,
+    port: Port,
+    cors_origins: rule(Type.Array(Origin), 'a list of origins', `[${Origin.example}]`),
+  }),
   servers: section({
     kafka: section({
       brokers: rule(Type.Array(Broker, { minItems: 1 }), 'a list of host:port', '[127.0.0.1:9092]'),

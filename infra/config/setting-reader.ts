@@ -112,6 +112,20 @@ export class SettingReader {
     return parts
   }
 
+  /** A list of texts, of the comma-separated variable or of the file; undefined where neither has it. */
+  list(rule: Rule, place: Place<readonly string[]>): readonly string[] | undefined {
+    const { variable, path, inFile } = place
+    const inVariable = this.variableList(variable, String(rule.example))
+    if (inVariable?.some((entry) => !Check(rule, entry))) {
+      this.refuse(`${variable} is not a comma-separated list of ${rule.expected}, e.g. ${variable}=${rule.example}.`)
+    }
+    const entries = inVariable ?? inFile
+    for (const [index, entry] of (entries ?? []).entries()) {
+      this.show([...path, index], entry, inVariable === undefined ? FILE : variable)
+    }
+    return entries
+  }
+
   /** The URLs of a comma-separated variable. The value is not repeated in the message: it may hold a password or a key. */
   variableUrls(name: string, rule: UrlRule): readonly string[] | undefined {
     const urls = this.variableList(name, rule.example)

@@ -55,6 +55,8 @@ export interface DevnetConfig {
 export interface Config {
   readonly host: string
   readonly port: number
+  /** Pages that may ask the API from a browser; `*` are all. */
+  readonly corsOrigins: readonly string[]
   readonly dataDirectory: string
   readonly logLevel: string
   readonly mode: EmbeddedMode | ServersMode

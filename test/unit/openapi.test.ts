@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { Compile } from 'typebox/compile'
 import { expect, test } from 'vitest'
 import { buildOpenApi } from '../../api/http/openapi.ts'
@@ -38,8 +39,15 @@ test('documents every path of every route, the probes, and nothing else, with di
   const found = Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method} ${path}`),
   )
-  expect(found.sort()).toEqual(['get /health', 'get /ready', ...expected].sort())
+  const others = ['get /health', 'get /ready', `get ${PREFIX}/graphql`, `post ${PREFIX}/graphql`]
+  expect(found.sort()).toEqual([...others, ...expected].sort())
   expect(new Set(documented.map(({ operationId }) => operationId)).size).toBe(documented.length)
+})
+
+test('satisfies a strict linter', async () => {
+  const config = await createConfig({ extends: ['recommended-strict'] })
+  const problems = await lintFromString({ source: JSON.stringify(document), absoluteRef: 'openapi.json', config })
+  expect(problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer])).toEqual([])
 })
 
 test('gives the example of each route, and one of each refusal under its status', () => {
@@ -62,9 +70,10 @@ test('asks for what stands in the path, and for nothing that has a default', () 
     const required = parameters.filter((parameter) => parameter.required).map(({ name }) => name)
     expect(required.sort(), operationId).toEqual(['network', 'protocol', 'token'])
   }
-  expect(documented.flatMap(({ requestBody }) => (requestBody === undefined ? [] : [requestBody.required]))).toEqual([
-    false,
-  ])
+  const bodies = documented.flatMap(({ operationId, requestBody }) =>
+    requestBody === undefined ? [] : [[operationId, requestBody.required]],
+  )
+  expect(Object.fromEntries(bodies)).toEqual({ getValidatorDetails: false, postGraphql: true })
 })
 
 test('every example has the shape of its route', () => {
