@@ -40,6 +40,7 @@ export class Cursor {
     let found: { readonly stored: StoredEvent; readonly data: CursorData } | undefined
     for await (const stored of ownEvents({ ...this.#options, topic: 'ingest.cursors', signal })) {
       const { event } = stored
+      if (event.type !== ingestCursor.name) continue
       const data = decodeEvent(ingestCursor, event, unnamedChain)
       this.#refuseOtherChain(data)
       const isOurs = event.key === (event.version === 1 ? name : chainKey(chain, name))

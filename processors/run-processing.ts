@@ -4,6 +4,7 @@ import type { JobQueue } from '../infra/ports/job-queue.ts'
 import type { Log } from '../infra/ports/log.ts'
 import type { Warehouse } from '../infra/ports/warehouse.ts'
 import { DERIVING_JOBS, Derivation, DerivationWork, wantedByJobs, wantOpenWork } from './derive.ts'
+import { DeadLetters } from './loop/dead-letters.ts'
 import { dropRemoved } from './loop/drop-chains.ts'
 import { LogFactsReader, openLogFacts } from './loop/log-facts.ts'
 import { prepareFilling } from './loop/prepare-filling.ts'
@@ -51,7 +52,8 @@ export async function runProcessing(ports: Processing, signal: AbortSignal): Pro
   const working = work.run(idle.signal)
   working.catch(() => ended.abort()) // awaited below
   try {
-    await runProjections({ ...ports, facts: reader, derive }, AbortSignal.any([signal, ended.signal]))
+    const deadLetters = await DeadLetters.open(eventLog)
+    await runProjections({ ...ports, facts: reader, derive, deadLetters }, AbortSignal.any([signal, ended.signal]))
     if (!ended.signal.aborted) await drain(jobQueue, work)
   } finally {
     idle.abort()

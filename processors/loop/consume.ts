@@ -3,11 +3,10 @@ import type { Log } from '../../infra/ports/log.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { chainOfEvent } from '../../schemas/events/chain-of-event.ts'
-import { encodeEvent, type Topic } from '../../schemas/events/codec.ts'
-import { deadLetter } from '../../schemas/events/dead-letter.ts'
-import { CHAINLESS_TOPICS } from '../../schemas/events/envelope.ts'
+import type { Topic } from '../../schemas/events/codec.ts'
 import type { Projection } from '../../schemas/tables/projections.ts'
 import { pause } from '../../schemas/wait.ts'
+import { type DeadLetters, refuseNoEnvelope } from './dead-letters.ts'
 import { type LateRows, takeBack } from './drop-chains.ts'
 import { type FactsSource, type LogFacts, stillCounts } from './log-facts.ts'
 import { joinRows, type Projected, type Touched, versionOf } from './rows.ts'
@@ -40,8 +39,8 @@ export interface Projecting {
   readonly facts: FactsSource
   /** Hears what the rows of a batch touch, before the batch is acknowledged: figures that are made of several events. */
   readonly derive: (touched: readonly Touched[]) => Promise<void>
-  /** Ids of dead letters that a replay need not write again. */
-  readonly setAsideBefore?: ReadonlySet<string>
+  /** Where events go that cannot be processed. */
+  readonly deadLetters: DeadLetters
 }
 
 /**
@@ -94,6 +93,11 @@ export async function project(ports: Projecting, projector: Projector, batch: re
     for (const { table, columns } of joinRows(rows, projector.lastTable)) await ports.warehouse.insert(table, columns)
     const now = await ports.facts.current()
     if (now === facts) {
+      await ports.deadLetters.resolve(
+        projector.group,
+        projector.topic,
+        made.map(({ stored }) => stored),
+      )
       await ports.derive(made.flatMap(({ projected: { touched } }) => (touched === undefined ? [] : [touched])))
       return
     }
@@ -123,11 +127,13 @@ async function makeRows(
   for (const stored of batch) {
     if (isAside.has(stored) || !stillCounts(projector.topic, stored, facts)) continue
     try {
+      refuseNoEnvelope(stored.event)
       made.push({ stored, projected: projector.project(stored, facts.unnamedChain) })
     } catch (error) {
       if (!(error instanceof AppError && error.code === 'undecodable')) throw error
       ports.log.error({ group: projector.group, event: stored.event.id, reason: error.message }, 'event set aside')
-      await setAside(ports, projector, { stored, reason: error.message, unnamedChain: facts.unnamedChain })
+      const { group, topic } = projector
+      await ports.deadLetters.add({ group, topic, stored, reason: error.message, unnamedChain: facts.unnamedChain })
       isAside.add(stored)
     }
   }
@@ -141,38 +147,4 @@ function lateRows(topic: Topic, made: readonly Made[], facts: LogFacts): readonl
       ? []
       : [{ chain: chainOfEvent(stored.event, facts.unnamedChain), version: versionOf(stored.position), rows }],
   )
-}
-
-interface Unprocessable {
-  readonly stored: StoredEvent
-  readonly reason: string
-  readonly unnamedChain: string
-}
-
-async function setAside(
-  ports: Projecting,
-  projector: Projector,
-  { stored: { event, position }, reason, unnamedChain }: Unprocessable,
-): Promise<void> {
-  const id = `dead-letter:${projector.group}:${projector.topic}:${position.partition}:${position.offset}`
-  if (ports.setAsideBefore?.has(id) === true) return
-  await ports.eventLog.append('dead-letters', [
-    encodeEvent(deadLetter, {
-      id,
-      key: projector.topic,
-      time: event.time,
-      data: {
-        chain: CHAINLESS_TOPICS.has(projector.topic) ? '' : chainOfEvent(event, unnamedChain),
-        topic: projector.topic,
-        partition: position.partition,
-        offset: position.offset.toString(),
-        group: projector.group,
-        eventId: event.id,
-        eventType: event.type,
-        eventVersion: event.version,
-        eventTime: event.time,
-        reason,
-      },
-    }),
-  ])
 }

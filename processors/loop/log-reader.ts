@@ -10,6 +10,7 @@ import { type DeriveDayInput, deriveDay, type SettleAccountInput } from '../../s
 import type { Projection } from '../../schemas/tables/projections.ts'
 import { Derivation, runDeriveDay, runSettleAccount, type Wanted } from '../derive.ts'
 import { type Projecting, type Projector, project } from './consume.ts'
+import { DeadLetters } from './dead-letters.ts'
 import type { LogFacts } from './log-facts.ts'
 
 const NEVER = new AbortController().signal
@@ -50,8 +51,6 @@ export interface LogReaderOptions {
 export class LogReader {
   readonly #options: LogReaderOptions
   readonly #readUntil: Map<Topic, Offsets>
-  /** Dead letters that need not be written again. */
-  readonly #setAside = new Set<string>()
   readonly #wanted = new WantedAtOnce()
 
   constructor(options: LogReaderOptions) {
@@ -74,26 +73,21 @@ export class LogReader {
       warehouse,
       facts: { known: facts, current: async () => facts },
       derive,
-      setAsideBefore: this.#setAside,
+      // What was set aside before is not set aside again.
+      deadLetters: await DeadLetters.open(eventLog),
     }
-    // What was set aside has to be known before it would be again.
-    await this.#read(
-      ports,
-      'dead-letters',
-      projectors.find(({ topic }) => topic === 'dead-letters'),
-      signal,
-    )
-    for (const projector of projectors) {
-      if (projector.topic === 'dead-letters' || !projector.tables.some((table) => tables.includes(table))) continue
-      await this.#read(ports, projector.topic, projector, signal)
+    // Dead letters come last: the others may set events aside, or process what was set aside.
+    const isLast = ({ topic }: Projector): number => (topic === 'dead-letters' ? 1 : 0)
+    for (const projector of projectors.toSorted((a, b) => isLast(a) - isLast(b))) {
+      if (projector.tables.some((table) => tables.includes(table))) await this.#read(ports, projector, signal)
     }
     if (!signal.aborted) await this.#wanted.make(warehouse)
   }
 
-  async #read(ports: Projecting, topic: Topic, filling: Projector | undefined, signal: AbortSignal): Promise<void> {
+  async #read(ports: Projecting, projector: Projector, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return
-    const { eventLog, tables, onProgress } = this.#options
-    const projector = filling?.tables.some((table) => tables.includes(table)) === true ? filling : undefined
+    const { eventLog, onProgress } = this.#options
+    const { topic } = projector
     const from = this.#readUntil.get(topic) ?? new Map()
     const ends = await eventLog.ends(topic)
     const total = [...ends].reduce((sum, [partition, end]) => sum + Number(end - (from.get(partition) ?? 0n)), 0)
@@ -101,7 +95,7 @@ export class LogReader {
     let bytes = 0
     let batch: StoredEvent[] = []
     const flush = async () => {
-      if (projector !== undefined && batch.length > 0) await pRetry(() => project(ports, projector, batch), RETRIES)
+      if (batch.length > 0) await pRetry(() => project(ports, projector, batch), RETRIES)
       done += batch.length
       onProgress?.({ topic, done: Math.min(done, total), total })
       batch = []
@@ -109,7 +103,6 @@ export class LogReader {
     }
     for await (const stored of eventLog.read({ topic, signal: NEVER, from })) {
       if (signal.aborted) return
-      if (topic === 'dead-letters') this.#setAside.add(stored.event.id)
       if (!this.#isMeant(topic, stored)) continue
       const size = stored.event.data.length
       if (batch.length === BATCH_EVENTS_MAX || bytes + size > BATCH_BYTES_MAX) await flush()

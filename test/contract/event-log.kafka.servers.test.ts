@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { eventLogContract } from './event-log.ts'
+import { kafkaForeignMessages } from './event-log-kafka-foreign.ts'
 import { kafkaTransactions } from './event-log-kafka-transactions.ts'
 import { leaseContract } from './event-log-lease.ts'
 import { withServer } from './test-servers.ts'
@@ -16,4 +17,5 @@ withServer('kafka', (broker) => {
   eventLogContract('Kafka', newPlace)
   leaseContract('Kafka', newPlace, { replacesStoppedHolder: true })
   kafkaTransactions(newPlace)
+  kafkaForeignMessages(newPlace)
 })

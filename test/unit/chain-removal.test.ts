@@ -3,6 +3,7 @@ import type { EventLog } from '../../infra/ports/event-log.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { Derivation, runDeriveDay } from '../../processors/derive.ts'
 import { type Projecting, type Projector, project } from '../../processors/loop/consume.ts'
+import { DeadLetters } from '../../processors/loop/dead-letters.ts'
 import { dropRemoved, TABLES_OF_CHAINS } from '../../processors/loop/drop-chains.ts'
 import { LogFactsReader, openLogFacts } from '../../processors/loop/log-facts.ts'
 import { PROJECTORS } from '../../processors/projections.ts'
@@ -56,7 +57,8 @@ async function openProcess(
     derivation.forgetClocks()
   }
   const facts = await LogFactsReader.open({ eventLog, now: 0, signal: never, onRemovals })
-  return { eventLog, warehouse, log: silentLog, facts, derive: derivation.derive, wanted }
+  const deadLetters = await DeadLetters.open(eventLog)
+  return { eventLog, warehouse, log: silentLog, facts, derive: derivation.derive, deadLetters, wanted }
 }
 
 async function rowsOf(warehouse: Warehouse, chain: string): Promise<Readonly<Record<string, unknown[]>>> {

@@ -2,6 +2,7 @@ import type { EventLog } from '../../infra/ports/event-log.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { Derivation, runDeriveDay, runSettleAccount, type Wanted } from '../../processors/derive.ts'
 import { BATCH_EVENTS_MAX, type Projecting, project } from '../../processors/loop/consume.ts'
+import { DeadLetters } from '../../processors/loop/dead-letters.ts'
 import { openLogFacts } from '../../processors/loop/log-facts.ts'
 import { type RebuildOptions, rebuild } from '../../processors/loop/rebuild.ts'
 import { PROJECTORS } from '../../processors/projections.ts'
@@ -46,7 +47,9 @@ export async function projecting(
   const facts = await openLogFacts(eventLog, 0, never)
   const wanted = new WantedLater(warehouse)
   const { derive } = new Derivation(warehouse, wanted)
-  return { eventLog, warehouse, log: silentLog, facts: { known: facts, current: async () => facts }, derive, wanted }
+  const deadLetters = await DeadLetters.open(eventLog)
+  const source = { known: facts, current: async () => facts }
+  return { eventLog, warehouse, log: silentLog, facts: source, derive, deadLetters, wanted }
 }
 
 /** Projects what every topic holds, as processors do when they begin anew, and makes what is wanted. */
