@@ -27,7 +27,9 @@ export async function openChainNodes(
 ): Promise<ChainNodes> {
   await using opening = new AsyncDisposableStack()
   const { beaconUrls, executionUrls } = urlsOf(chain, devnet)
-  const execution = opening.use(await openExecutionSource({ urls: executionUrls, log }))
+  // A beacon chain's blocks commit to execution blocks of the specification; a layer may have formats of its own.
+  const binding = beaconUrls === undefined ? 'layer' : 'ethereum'
+  const execution = opening.use(await openExecutionSource({ urls: executionUrls, log, binding }))
   const beacon = beaconUrls === undefined ? undefined : opening.use(await openBeaconSource({ urls: beaconUrls, log }))
   const open = opening.move()
   let closed: Promise<void> | undefined

@@ -1,40 +1,31 @@
-import type { Block, Transaction, TransactionReceipt } from 'viem'
 import { AppError } from '../../schemas/errors.ts'
-import { bytesOf, type Hex, hexOf } from '../../schemas/eth/hex.ts'
+import { bytesOf, hexOf } from '../../schemas/eth/hex.ts'
 import { isKeptLog } from '../../schemas/eth/kept-logs.ts'
 import { type CommittedReceipt, receiptsRoot } from '../../schemas/eth/receipts.ts'
+import { isKnownType, transactionType } from '../../schemas/eth/signed-transaction.ts'
 import { ADDRESS_BYTES, HASH_BYTES, type TransactionColumns } from '../../schemas/events/execution-block.ts'
 import type { LogColumns } from '../../schemas/events/execution-logs.ts'
 import type { ExecutionBlock } from '../ports/execution-source.ts'
+import { type Binding, inconsistent, isBound } from './binding.ts'
 import { malformed } from './json-rpc.ts'
+import type { NodeBlock, NodeReceipt, NodeTransaction } from './result-shapes.ts'
 
-/** A block with its transactions, and a receipt, as viem formats what passed the checks of shape. */
-export type NodeBlock = Block<bigint, true, 'latest'>
-export type NodeReceipt = Omit<TransactionReceipt, 'status' | 'effectiveGasPrice'> & {
-  readonly status: TransactionReceipt['status'] | null
-  readonly effectiveGasPrice: bigint | null
-  readonly depositNonce?: Hex | null
-  readonly depositReceiptVersion?: Hex | null
-}
-type StatedReceipt = NodeReceipt & { readonly status: TransactionReceipt['status'] }
 interface Executed {
-  readonly transaction: Transaction<bigint, number, false>
-  readonly receipt: StatedReceipt
+  readonly transaction: NodeTransaction
+  readonly receipt: NodeReceipt
 }
 
 /** Type of the first transaction whose price is a maximum and a tip (EIP-1559); those above it have the same fields. */
 const DYNAMIC_FEE_TYPE = 2
-/** Types whose fields we know: legacy, EIP-2930, EIP-1559, EIP-4844, EIP-7702. */
-const TYPE_MAX = 4
-
-const inconsistent = (what: string): AppError => new AppError('node_inconsistent', what, { retryable: true })
+const SUCCEEDED = '0x1'
 
 /**
- * Reduces a block and its receipts to what rewards and NFTs need. Throws AppError: `node_inconsistent` when the receipts do
- * not belong to the block (other transactions, another receipts root, a gas use or price that contradicts what commits to
- * it), `node_malformed` when they lack what a figure needs, `usage` for a block of before Byzantium.
+ * Reduces a block and its receipts to what rewards and NFTs need. Throws AppError: `node_inconsistent` when block, transactions and
+ * receipts do not belong together (see `isBound`; other transactions, another receipts root, a price that contradicts its
+ * transaction), `node_malformed` when they lack what a figure needs, `usage` for a block of before Byzantium.
  */
-export function toExecutionBlock(block: NodeBlock, receipts: readonly NodeReceipt[]): ExecutionBlock {
+export function toExecutionBlock(block: NodeBlock, receipts: readonly NodeReceipt[], binding: Binding): ExecutionBlock {
+  const matchesHash = isBound(block, binding)
   const executed = pair(block, receipts)
   const root = hexOf(receiptsRoot(executed.map(toCommitted)))
   if (root !== block.receiptsRoot.toLowerCase()) {
@@ -48,12 +39,17 @@ export function toExecutionBlock(block: NodeBlock, receipts: readonly NodeReceip
       timestampSec: Number(block.timestamp),
       coinbase: block.miner.toLowerCase(),
       extraData: block.extraData.toLowerCase(),
-      baseFeePerGasWei: (block.baseFeePerGas ?? 0n).toString(),
+      baseFeePerGasWei: baseFeeWei(block).toString(),
       gasUsed: Number(block.gasUsed),
     },
+    matchesHash,
     columns: transactionColumns(block, executed),
     logs: keptLogs(executed),
   }
+}
+
+function baseFeeWei({ baseFeePerGas }: NodeBlock): bigint {
+  return BigInt(baseFeePerGas ?? '0x0')
 }
 
 /** Each transaction with its receipt. */
@@ -67,22 +63,23 @@ function pair(block: NodeBlock, receipts: readonly NodeReceipt[]): readonly Exec
     if (receipt?.transactionHash.toLowerCase() !== transaction.hash.toLowerCase()) {
       throw inconsistent(`receipt ${i} of block ${block.hash} belongs to another transaction`)
     }
-    const { status } = receipt
-    if (status !== null) return { transaction, receipt: { ...receipt, status } }
+    if (typeof receipt.status === 'string') return { transaction, receipt }
     throw new AppError(
       'usage',
-      `block ${block.number} is of before Byzantium: its receipts do not tell which transactions failed; start at a later block.`,
+      `block ${Number(block.number)} is of before Byzantium: its receipts do not tell which transactions failed; start at a later block.`,
     )
   })
 }
 
-function typeOf({ typeHex }: Executed['transaction']): number {
-  return Number(typeHex ?? 0)
-}
-
 function toCommitted({ transaction, receipt }: Executed): CommittedReceipt {
-  const { status, cumulativeGasUsed, logs, logsBloom, depositNonce, depositReceiptVersion } = receipt
-  const committed = { type: typeOf(transaction), status, cumulativeGasUsed, logs, logsBloom }
+  const { cumulativeGasUsed, logs, logsBloom, depositNonce, depositReceiptVersion } = receipt
+  const committed = {
+    type: transactionType(transaction),
+    status: receipt.status === SUCCEEDED ? 'success' : 'reverted',
+    cumulativeGasUsed: BigInt(cumulativeGasUsed),
+    logs,
+    logsBloom,
+  } as const
   if (typeof depositNonce !== 'string' || typeof depositReceiptVersion !== 'string') return committed
   return { ...committed, deposit: { nonce: BigInt(depositNonce), version: BigInt(depositReceiptVersion) } }
 }
@@ -102,17 +99,17 @@ function transactionColumns(block: NodeBlock, executed: readonly Executed[]): Tr
   }
   let gasBefore = 0n
   executed.forEach(({ transaction, receipt }, i) => {
-    const { cumulativeGasUsed, status } = receipt
-    columns.type[i] = typeOf(transaction)
-    columns.succeeded[i] = status === 'success' ? 1 : 0
+    const cumulativeGasUsed = BigInt(receipt.cumulativeGasUsed)
+    columns.type[i] = transactionType(transaction)
+    columns.succeeded[i] = receipt.status === SUCCEEDED ? 1 : 0
     // The receipts root commits to the sum only, so that is what the parts are taken from.
     columns.gasUsed[i] = cumulativeGasUsed - gasBefore
     gasBefore = cumulativeGasUsed
     columns.effectiveGasPriceWei.push(checkedPrice(block, transaction, receipt))
     columns.sender.set(bytesOf(transaction.from), i * ADDRESS_BYTES)
     columns.recipient.set(recipientOf(transaction, receipt), i * ADDRESS_BYTES)
-    columns.isCreation[i] = transaction.to === null ? 1 : 0
-    columns.valueWei.push(transaction.value)
+    columns.isCreation[i] = isCreation(transaction) ? 1 : 0
+    columns.valueWei.push(BigInt(transaction.value))
     columns.hash.set(bytesOf(transaction.hash), i * HASH_BYTES)
   })
   return columns
@@ -120,10 +117,14 @@ function transactionColumns(block: NodeBlock, executed: readonly Executed[]): Tr
 
 const NOBODY = new Uint8Array(ADDRESS_BYTES)
 
-function recipientOf(transaction: Executed['transaction'], receipt: StatedReceipt): Uint8Array {
-  if (transaction.to !== null) return bytesOf(transaction.to)
+function isCreation({ to }: NodeTransaction): boolean {
+  return typeof to !== 'string'
+}
+
+function recipientOf(transaction: NodeTransaction, receipt: NodeReceipt): Uint8Array {
+  if (typeof transaction.to === 'string') return bytesOf(transaction.to)
   // Nodes differ in whether they tell the address of a contract that was not created.
-  if (receipt.status === 'reverted') return NOBODY
+  if (receipt.status !== SUCCEEDED) return NOBODY
   if (typeof receipt.contractAddress === 'string') return bytesOf(receipt.contractAddress)
   throw malformed(`the receipt of ${transaction.hash} lacks the contract that it created`)
 }
@@ -132,22 +133,25 @@ function recipientOf(transaction: Executed['transaction'], receipt: StatedReceip
  * The price that the receipt tells, which no root commits to: it must be what the transaction and the base fee make
  * (EIP-1559: min(maxFeePerGas, baseFeePerGas + maxPriorityFeePerGas)). Types of other layers are believed.
  */
-function checkedPrice(block: NodeBlock, transaction: Executed['transaction'], receipt: StatedReceipt): bigint {
+function checkedPrice(block: NodeBlock, transaction: NodeTransaction, receipt: NodeReceipt): bigint {
+  const type = transactionType(transaction)
   const told = receipt.effectiveGasPrice
-  const type = typeOf(transaction)
-  const { gasPrice, maxFeePerGas, maxPriorityFeePerGas } = transaction
-  let expected: bigint | undefined
-  if (type < DYNAMIC_FEE_TYPE) expected = gasPrice
-  else if (maxFeePerGas !== undefined && maxPriorityFeePerGas !== undefined) {
-    const offered = (block.baseFeePerGas ?? 0n) + maxPriorityFeePerGas
-    expected = offered < maxFeePerGas ? offered : maxFeePerGas
-  }
-  const price = told ?? expected
+  const expected = expectedPrice(block, transaction, type)
+  const price = typeof told === 'string' ? BigInt(told) : expected
   if (price === undefined) throw malformed(`the receipt of ${transaction.hash} lacks its gas price`)
-  if (type <= TYPE_MAX && price !== expected) {
+  if (isKnownType(type) && price !== expected) {
     throw inconsistent(`the gas price of ${transaction.hash} contradicts its transaction`)
   }
   return price
+}
+
+function expectedPrice(block: NodeBlock, transaction: NodeTransaction, type: number): bigint | undefined {
+  const { gasPrice, maxFeePerGas, maxPriorityFeePerGas } = transaction
+  if (type < DYNAMIC_FEE_TYPE) return typeof gasPrice === 'string' ? BigInt(gasPrice) : undefined
+  if (typeof maxFeePerGas !== 'string' || typeof maxPriorityFeePerGas !== 'string') return undefined
+  const offered = baseFeeWei(block) + BigInt(maxPriorityFeePerGas)
+  const limit = BigInt(maxFeePerGas)
+  return offered < limit ? offered : limit
 }
 
 /** Logs are counted, because no root commits to the index that a node tells. */

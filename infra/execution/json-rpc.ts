@@ -1,49 +1,25 @@
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
-import {
-  createPublicClient,
-  custom,
-  type Hash,
-  type Hex,
-  type PublicRpcSchema,
-  type RpcTransactionReceipt,
-  rpcSchema,
-} from 'viem'
 import { AppError } from '../../schemas/errors.ts'
 import { type ChainNode, withoutUrls } from '../nodes/nodes.ts'
-import { checkResult } from './result-shapes.ts'
+import type { Question } from './result-shapes.ts'
 
-/** Methods that viem has no action for. */
-type OwnSchema = [
-  {
-    Method: 'eth_getBlockReceipts'
-    Parameters: [block: Hash | Hex]
-    ReturnType: readonly RpcTransactionReceipt[] | null
-  },
-]
+/** Asks one question of a node. */
+export type AskNode = <Result>(question: Question<Result>) => Promise<Result>
 
 /**
- * viem's client for one question to a node. Calls that are made at once go as one JSON-RPC batch; every result is checked
- * before viem reads it, because its formatters take a missing or malformed field for a null. It neither retries nor waits:
- * the node group does. Errors have to go through `toFault`.
+ * A client for what is asked of a node at once: questions of one turn go as one JSON-RPC batch, and every result is checked. It
+ * neither retries nor waits: the node group does. Errors have to go through `toFault`.
  */
-export function openClient(node: ChainNode) {
+export function openBatch(node: ChainNode): AskNode {
   const batch = new Batch(node)
-  return createPublicClient({
-    transport: custom({ request: (call: RpcCall) => batch.ask(call) }, { retryCount: 0 }),
-    rpcSchema: rpcSchema<[...PublicRpcSchema, ...OwnSchema]>(),
-  })
-}
-export type RpcClient = ReturnType<typeof openClient>
-
-interface RpcCall {
-  readonly method: string
-  readonly params?: readonly unknown[]
+  return (question) => batch.ask(question)
 }
 
 interface Waiting {
-  readonly call: RpcCall
-  readonly answered: PromiseWithResolvers<unknown>
+  readonly question: Pick<Question<unknown>, 'method' | 'params'>
+  settle(answer: Answer | undefined): void
+  reject(error: unknown): void
 }
 
 /** What a node answers instead of a result. */
@@ -66,27 +42,34 @@ class Batch {
     this.#node = node
   }
 
-  ask(call: RpcCall): Promise<unknown> {
+  ask<Result>(question: Question<Result>): Promise<Result> {
     if (this.#waiting.length === 0) queueMicrotask(() => this.#send())
-    const answered = Promise.withResolvers<unknown>()
-    this.#waiting.push({ call, answered })
-    return answered.promise
+    const { promise, resolve, reject } = Promise.withResolvers<Result>()
+    const settle = (answer: Answer | undefined): void => {
+      try {
+        resolve(question.parse(resultOf(answer)))
+      } catch (error) {
+        reject(error)
+      }
+    }
+    this.#waiting.push({ question, settle, reject })
+    return promise
   }
 
   async #send(): Promise<void> {
     const waiting = this.#waiting
     this.#waiting = []
     try {
-      const answers = await this.#exchange(waiting.map(({ call }) => call))
-      for (const [id, { call, answered }] of waiting.entries()) settle(answered, call, answers.get(id))
+      const answers = await this.#exchange(waiting)
+      for (const [id, { settle }] of waiting.entries()) settle(answers.get(id))
     } catch (error) {
-      for (const { answered } of waiting) answered.reject(error)
+      for (const { reject } of waiting) reject(error)
     }
   }
 
   /** The answers by the ids of their questions, which are their positions. */
-  async #exchange(calls: readonly RpcCall[]): Promise<ReadonlyMap<number, Answer>> {
-    const questions = calls.map(({ method, params = [] }, id) => ({ jsonrpc: '2.0', id, method, params }))
+  async #exchange(waiting: readonly Waiting[]): Promise<ReadonlyMap<number, Answer>> {
+    const questions = waiting.map(({ question: { method, params } }, id) => ({ jsonrpc: '2.0', id, method, params }))
     const body = JSON.stringify(questions.length === 1 ? questions[0] : questions)
     const answer = await this.#node.request({ method: 'POST', path: '', accept: 'application/json', body })
     if (answer === undefined) throw this.#node.fault('node_unreachable', 'answered HTTP 404')
@@ -126,17 +109,12 @@ function parseJson(body: Uint8Array): unknown {
   }
 }
 
-function settle(answered: Waiting['answered'], call: RpcCall, answer: Answer | undefined): void {
-  try {
-    if (answer === undefined) throw malformed('the JSON-RPC answer lacks a part of the batch')
-    const { error, result } = answer
-    if (error) throw new JsonRpcError(error.code, error.message)
-    if (result === undefined) throw malformed('the JSON-RPC answer has neither result nor error')
-    checkResult(call.method, call.params ?? [], result)
-    answered.resolve(result)
-  } catch (error) {
-    answered.reject(error)
-  }
+function resultOf(answer: Answer | undefined): unknown {
+  if (answer === undefined) throw malformed('the JSON-RPC answer lacks a part of the batch')
+  const { error, result } = answer
+  if (error) throw new JsonRpcError(error.code, error.message)
+  if (result === undefined) throw malformed('the JSON-RPC answer has neither result nor error')
+  return result
 }
 
 export function malformed(what: string): AppError {
@@ -147,27 +125,11 @@ const LIMIT_EXCEEDED = -32_005
 /** Characters of a node's own words in an error. */
 const MESSAGE_CHARACTERS_MAX = 200
 
-/** The node's own error in an error of viem, which wraps it and would tell requests and addresses. */
-export function jsonRpcErrorOf(error: unknown): JsonRpcError | undefined {
-  return causeOf(error, (cause): cause is JsonRpcError => cause instanceof JsonRpcError)
-}
-
-/** An error of viem's client as the fault of the node that it tells of; no request, address or text of viem gets out. */
-export function toFault(node: ChainNode, error: unknown): AppError {
-  const fault = causeOf(error, (cause): cause is AppError => cause instanceof AppError)
-  if (fault !== undefined) return fault
-  const failure = jsonRpcErrorOf(error)
-  if (failure === undefined) return malformed('the JSON-RPC answer has a field that cannot be read')
-  const text = withoutUrls(failure.message.slice(0, MESSAGE_CHARACTERS_MAX))
+/** A node's own error as the fault of that node; everything else stays what it is. */
+export function toFault(node: ChainNode, error: unknown): unknown {
+  if (!(error instanceof JsonRpcError)) return error
+  const text = withoutUrls(error.message.slice(0, MESSAGE_CHARACTERS_MAX))
   // Nodes tell of blocks that they do not have yet in their own words and numbers: all of it may pass.
-  const code = failure.code === LIMIT_EXCEEDED ? 'node_unreachable' : 'node_lagging'
-  return node.fault(code, `answered with JSON-RPC error ${failure.code}: ${text}`)
-}
-
-function causeOf<Wanted extends Error>(
-  error: unknown,
-  isWanted: (error: Error) => error is Wanted,
-): Wanted | undefined {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) if (isWanted(cause)) return cause
-  return undefined
+  const code = error.code === LIMIT_EXCEEDED ? 'node_unreachable' : 'node_lagging'
+  return node.fault(code, `answered with JSON-RPC error ${error.code}: ${text}`)
 }

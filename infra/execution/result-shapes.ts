@@ -1,4 +1,4 @@
-import { type TSchema, Type } from 'typebox'
+import { type Static, type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { AppError } from '../../schemas/errors.ts'
 
@@ -13,35 +13,75 @@ const Gas = Type.String({ pattern: '^0x[0-9a-fA-F]{1,16}$' })
 const TransactionType = Type.String({ pattern: '^0x[0-9a-fA-F]{1,2}$' })
 const Hash = Type.String({ pattern: '^0x[0-9a-fA-F]{64}$' })
 const Address = Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' })
+/** Of a proof of work, whose field stayed. */
+const Nonce = Type.String({ pattern: '^0x[0-9a-fA-F]{16}$' })
 const Bloom = Type.String({ pattern: '^0x[0-9a-fA-F]{512}$' })
 /** Its digits are checked by `isHexBytes`: a pattern would go back and forth over megabytes of them. */
 const Bytes = Type.String()
 const orNull = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
 const optional = <Schema extends TSchema>(schema: Schema) => Type.Optional(orNull(schema))
 
+const AccessList = Type.Array(Type.Object({ address: Address, storageKeys: Type.Array(Hash) }))
+/** EIP-7702: any of its numbers may be as large as the sender likes. */
+const Authorizations = Type.Array(
+  Type.Object({ chainId: Quantity, address: Address, nonce: Quantity, yParity: Quantity, r: Quantity, s: Quantity }),
+)
+
+/** All that the hash of a transaction is taken of. Types of other layers have some of it, and fields of their own. */
 const Transaction = Type.Object({
   hash: Hash,
   from: Address,
   to: optional(Address),
   value: Quantity,
   type: Type.Optional(TransactionType),
+  chainId: optional(Quantity),
+  nonce: optional(Quantity),
+  gas: optional(Quantity),
   gasPrice: optional(Quantity),
   maxFeePerGas: optional(Quantity),
   maxPriorityFeePerGas: optional(Quantity),
+  maxFeePerBlobGas: optional(Quantity),
+  input: optional(Bytes),
+  accessList: optional(AccessList),
+  blobVersionedHashes: optional(Type.Array(Hash)),
+  authorizationList: optional(Authorizations),
+  v: optional(Quantity),
+  r: optional(Quantity),
+  s: optional(Quantity),
+  yParity: optional(Quantity),
 })
 
 const reference = { number: SmallQuantity, hash: Hash, parentHash: Hash }
+const Reference = Type.Object(reference)
+export type NodeReference = Static<typeof Reference>
 
+/** All that the block hash is taken of, and the transactions. */
 const Block = Type.Object({
   ...reference,
-  timestamp: SmallQuantity,
+  sha3Uncles: Hash,
   miner: Address,
-  extraData: Bytes,
-  baseFeePerGas: optional(Quantity),
-  gasUsed: SmallQuantity,
+  stateRoot: Hash,
+  transactionsRoot: Hash,
   receiptsRoot: Hash,
+  logsBloom: Bloom,
+  difficulty: Quantity,
+  gasLimit: Quantity,
+  gasUsed: SmallQuantity,
+  timestamp: SmallQuantity,
+  extraData: Bytes,
+  mixHash: Hash,
+  nonce: Nonce,
+  baseFeePerGas: optional(Quantity),
+  withdrawalsRoot: optional(Hash),
+  blobGasUsed: optional(Quantity),
+  excessBlobGas: optional(Quantity),
+  parentBeaconBlockRoot: optional(Hash),
+  requestsHash: optional(Hash),
   transactions: Type.Array(Transaction),
 })
+/** A block with its transactions, as it comes over JSON-RPC. */
+export type NodeBlock = Static<typeof Block>
+export type NodeTransaction = Static<typeof Transaction>
 
 const TOPICS_MAX = 4
 
@@ -60,38 +100,76 @@ const Receipt = Type.Object({
   depositNonce: optional(Gas),
   depositReceiptVersion: optional(Gas),
 })
-type Receipt = Type.Static<typeof Receipt>
+export type NodeReceipt = Static<typeof Receipt>
 
 const isChainId = Compile(SmallQuantity)
-const isReference = Compile(orNull(Type.Object(reference)))
+const isReference = Compile(orNull(Reference))
 const isBlock = Compile(orNull(Block))
 const isReceipt = Compile(orNull(Receipt))
 const isReceipts = Compile(orNull(Type.Array(Receipt)))
 
-/** Throws AppError `node_malformed` when the result of a method is not of its shape; null stands for what the node does not have. */
-export function checkResult(method: string, params: readonly unknown[], result: unknown): void {
-  if (isOfShape(method, params, result)) return
-  throw new AppError('node_malformed', `the result of ${method} is not of the documented shape`, { retryable: true })
+/** A call whose result is of a known shape. */
+export interface Question<Result> {
+  readonly method: string
+  readonly params: readonly unknown[]
+  /** Throws AppError `node_malformed` for a result of another shape. */
+  parse(result: unknown): Result
 }
 
-function isOfShape(method: string, params: readonly unknown[], result: unknown): boolean {
-  switch (method) {
-    case 'eth_chainId':
-      return isChainId.Check(result)
-    case 'eth_getBlockByHash':
-    case 'eth_getBlockByNumber':
-      if (params[1] !== true) return isReference.Check(result)
-      return isBlock.Check(result) && isHexBytes(result?.extraData ?? '0x')
-    case 'eth_getTransactionReceipt':
-      return isReceipt.Check(result) && (result === null || hasHexLogs(result))
-    case 'eth_getBlockReceipts':
-      return isReceipts.Check(result) && (result === null || result.every(hasHexLogs))
-    default:
-      return false
+type IsOfShape<Result> = (result: unknown) => result is Result
+
+function question<Result>(method: string, params: readonly unknown[], isOfShape: IsOfShape<Result>): Question<Result> {
+  return {
+    method,
+    params,
+    parse(result) {
+      if (isOfShape(result)) return result
+      throw new AppError('node_malformed', `the result of ${method} is not of the documented shape`, {
+        retryable: true,
+      })
+    },
   }
 }
 
-function hasHexLogs({ logs }: Receipt): boolean {
+export const chainIdQuestion: Question<string> = question('eth_chainId', [], (result) => isChainId.Check(result))
+
+/** What names the block of a tag; null where the node has none. */
+export function referenceQuestion(tag: 'latest' | 'finalized'): Question<NodeReference | null> {
+  return question('eth_getBlockByNumber', [tag, false], (result) => isReference.Check(result))
+}
+
+/** Which block, by a hash or by a number as a quantity. */
+export interface BlockName {
+  readonly by: 'Hash' | 'Number'
+  readonly id: string
+}
+
+/** A block with its transactions; null where the node has none. */
+export function blockQuestion({ by, id }: BlockName): Question<NodeBlock | null> {
+  return question(`eth_getBlockBy${by}`, [id, true], (result): result is NodeBlock | null => {
+    return isBlock.Check(result) && (result === null || hasHexInput(result))
+  })
+}
+
+/** The receipts of a block; null where the node has none. */
+export function receiptsQuestion({ id }: BlockName): Question<NodeReceipt[] | null> {
+  return question('eth_getBlockReceipts', [id], (result): result is NodeReceipt[] | null => {
+    return isReceipts.Check(result) && (result === null || result.every(hasHexLogs))
+  })
+}
+
+/** The receipt of one transaction; null where the node has none. */
+export function receiptQuestion(transactionHash: string): Question<NodeReceipt | null> {
+  return question('eth_getTransactionReceipt', [transactionHash], (result): result is NodeReceipt | null => {
+    return isReceipt.Check(result) && (result === null || hasHexLogs(result))
+  })
+}
+
+function hasHexInput({ extraData, transactions }: NodeBlock): boolean {
+  return isHexBytes(extraData) && transactions.every(({ input }) => isHexBytes(input ?? '0x'))
+}
+
+function hasHexLogs({ logs }: NodeReceipt): boolean {
   return logs.every(({ data }) => isHexBytes(data))
 }
 

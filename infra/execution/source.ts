@@ -1,23 +1,28 @@
-import {
-  BlockNotFoundError,
-  formatTransactionReceipt,
-  type Hash,
-  numberToHex,
-  TransactionReceiptNotFoundError,
-} from 'viem'
 import { type Askable, NodeGroup } from '../nodes/node-group.ts'
 import { ChainNode, DEFAULT_LIMITS, type NodeLimits } from '../nodes/nodes.ts'
 import type { BlockReference, ExecutionBlock, ExecutionSource } from '../ports/execution-source.ts'
 import type { Log } from '../ports/log.ts'
-import { type NodeBlock, type NodeReceipt, toExecutionBlock } from './block.ts'
-import { jsonRpcErrorOf, openClient, type RpcClient, toFault } from './json-rpc.ts'
+import type { Binding } from './binding.ts'
+import { toExecutionBlock } from './block.ts'
+import { type AskNode, JsonRpcError, openBatch, toFault } from './json-rpc.ts'
+import {
+  type BlockName,
+  blockQuestion,
+  chainIdQuestion,
+  type NodeBlock,
+  type NodeReceipt,
+  type NodeReference,
+  receiptQuestion,
+  receiptsQuestion,
+  referenceQuestion,
+} from './result-shapes.ts'
 
 /** Receipts asked for one by one go in batches of this many: below the limits of public providers. */
 const RECEIPTS_PER_BATCH = 100
 
-const METHOD_NOT_FOUND = -32_601
+/** Method not found, method not supported. */
+const METHOD_MISSING: ReadonlySet<number> = new Set([-32_601, -32_004])
 const INVALID_PARAMS = -32_602
-const METHOD_NOT_SUPPORTED = -32_004
 const UNKNOWN_BLOCK = -39_001
 const SERVER_ERROR = -32_000
 
@@ -25,6 +30,8 @@ export interface ExecutionSourceOptions {
   /** The main node, then its fallbacks. */
   readonly urls: readonly string[]
   readonly log: Log
+  /** Whether a block that its hash does not commit to as Ethereum's does is refused. */
+  readonly binding: Binding
   readonly limits?: Partial<NodeLimits>
 }
 
@@ -34,7 +41,9 @@ export interface ExecutionSourceOptions {
  */
 export async function openExecutionSource(options: ExecutionSourceOptions): Promise<ExecutionSource> {
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
-  const nodes = options.urls.map((url, i) => new ExecutionNode(`execution node ${i + 1}`, url, limits))
+  const nodes = options.urls.map((url, i) => {
+    return new ExecutionNode(new ChainNode(`execution node ${i + 1}`, url, limits), options.binding)
+  })
   const identify = async (node: ExecutionNode) => `chain ${await node.chainId()}`
   const group = new NodeGroup({ nodes, limits, log: options.log, identify })
   let chainId: number | undefined
@@ -53,16 +62,18 @@ export async function openExecutionSource(options: ExecutionSourceOptions): Prom
 }
 
 /**
- * One execution node. viem's actions run over the pooled HTTP client that the beacon nodes use, so faults are told apart and
- * retried in one place, and no error carries an address.
+ * One execution node, over the pooled HTTP client that the beacon nodes use: faults are told apart and retried in one place, and no
+ * error carries an address.
  */
 class ExecutionNode implements Askable {
   readonly #node: ChainNode
+  readonly #binding: Binding
   /** False once the node has said that it does not know eth_getBlockReceipts. */
   #hasBlockReceipts = true
 
-  constructor(name: string, url: string, limits: NodeLimits) {
-    this.#node = new ChainNode(name, url, limits)
+  constructor(node: ChainNode, binding: Binding) {
+    this.#node = node
+    this.#binding = binding
   }
 
   get name(): string {
@@ -74,63 +85,53 @@ class ExecutionNode implements Askable {
   }
 
   async chainId(): Promise<number> {
-    try {
-      return await openClient(this.#node).getChainId()
-    } catch (error) {
-      throw toFault(this.#node, error)
-    }
+    return Number(await this.#answered(openBatch(this.#node)(chainIdQuestion)))
   }
 
   async head(): Promise<BlockReference> {
-    const block = await this.#found(openClient(this.#node).getBlock({ blockTag: 'latest' }))
-    if (block === undefined) throw this.#node.fault('node_lagging', 'has no block yet')
+    const block = await this.#answered(openBatch(this.#node)(referenceQuestion('latest')))
+    if (block === null) throw this.#node.fault('node_lagging', 'has no block yet')
     return toReference(block)
   }
 
   async finalized(): Promise<BlockReference | undefined> {
-    const asked = openClient(this.#node).getBlock({ blockTag: 'finalized' })
-    const block = await this.#found(asked.catch(undefinedWithoutFinality))
-    return block === undefined ? undefined : toReference(block)
+    const asked = openBatch(this.#node)(referenceQuestion('finalized'))
+    const block = await this.#answered(asked.catch(nullWithoutFinality))
+    return block === null ? undefined : toReference(block)
   }
 
-  async blockByHash(asked: string): Promise<ExecutionBlock> {
-    const hash: Hash = `0x${asked.slice(2)}`
-    const block = await this.#wholeBlock(hash, { blockHash: hash }, (found) => found.hash.toLowerCase() === asked)
-    if (block === undefined) throw this.#node.fault('node_lagging', `does not have block ${asked}`)
+  async blockByHash(hash: string): Promise<ExecutionBlock> {
+    const block = await this.#wholeBlock({ by: 'Hash', id: hash }, (found) => found.hash.toLowerCase() === hash)
+    if (block === undefined) throw this.#node.fault('node_lagging', `does not have block ${hash}`)
     return block
   }
 
   blockByNumber(number: number): Promise<ExecutionBlock | undefined> {
-    const asked = BigInt(number)
-    return this.#wholeBlock(numberToHex(asked), { blockNumber: asked }, (found) => found.number === asked)
+    const name = { by: 'Number', id: `0x${number.toString(16)}` } as const
+    return this.#wholeBlock(name, (found) => Number(found.number) === number)
   }
 
-  /** A block with all its receipts, asked for at once and checked against its receipts root. */
-  async #wholeBlock(
-    id: Hash,
-    which: { readonly blockHash: Hash } | { readonly blockNumber: bigint },
-    isAsked: (block: NodeBlock) => boolean,
-  ): Promise<ExecutionBlock | undefined> {
-    const client = openClient(this.#node)
-    const blockAsked = this.#found(client.getBlock({ ...which, includeTransactions: true }))
-    const receiptsAsked = this.#hasBlockReceipts ? this.#blockReceipts(client, id) : undefined
+  /** A block with all its receipts, asked for at once and checked against what commits to them. */
+  async #wholeBlock(name: BlockName, isAsked: (block: NodeBlock) => boolean): Promise<ExecutionBlock | undefined> {
+    const ask = openBatch(this.#node)
+    const blockAsked = this.#answered(ask(blockQuestion(name)))
+    const receiptsAsked = this.#hasBlockReceipts ? this.#blockReceipts(ask, name) : undefined
     receiptsAsked?.catch(() => undefined) // it is awaited below, where there is a block
     const block = await blockAsked
-    if (block === undefined) return undefined
-    if (!isAsked(block)) throw this.#node.fault('node_inconsistent', `answered block ${id} with ${block.hash}`)
+    if (block === null) return undefined
+    if (!isAsked(block)) throw this.#node.fault('node_inconsistent', `answered block ${name.id} with ${block.hash}`)
     const receipts = (await receiptsAsked) ?? (await this.#receiptsOneByOne(block))
-    return toExecutionBlock(block, receipts)
+    return toExecutionBlock(block, receipts, this.#binding)
   }
 
   /** The receipts of a block, or undefined where the node does not know the method. */
-  async #blockReceipts(client: RpcClient, id: Hash): Promise<readonly NodeReceipt[] | undefined> {
+  async #blockReceipts(ask: AskNode, name: BlockName): Promise<readonly NodeReceipt[] | undefined> {
     try {
-      const receipts = await client.request({ method: 'eth_getBlockReceipts', params: [id] })
-      if (receipts === null) throw this.#node.fault('node_lagging', `does not have the receipts of block ${id}`)
-      return receipts.map((receipt) => formatTransactionReceipt(receipt))
+      const receipts = await ask(receiptsQuestion(name))
+      if (receipts === null) throw this.#node.fault('node_lagging', `does not have the receipts of block ${name.id}`)
+      return receipts
     } catch (error) {
-      const code = jsonRpcErrorOf(error)?.code
-      if (code !== METHOD_NOT_FOUND && code !== METHOD_NOT_SUPPORTED) throw toFault(this.#node, error)
+      if (!(error instanceof JsonRpcError) || !METHOD_MISSING.has(error.code)) throw toFault(this.#node, error)
       this.#hasBlockReceipts = false
       return undefined
     }
@@ -139,22 +140,21 @@ class ExecutionNode implements Askable {
   async #receiptsOneByOne({ hash, transactions }: NodeBlock): Promise<readonly NodeReceipt[]> {
     const receipts: NodeReceipt[] = []
     for (let from = 0; from < transactions.length; from += RECEIPTS_PER_BATCH) {
-      const client = openClient(this.#node)
+      const ask = openBatch(this.#node)
       const part = transactions.slice(from, from + RECEIPTS_PER_BATCH)
-      const asked = Promise.all(part.map((transaction) => client.getTransactionReceipt({ hash: transaction.hash })))
-      const found = await this.#found(asked)
-      if (found === undefined) throw this.#node.fault('node_lagging', `lacks a receipt of block ${hash}`)
-      receipts.push(...found)
+      const found = await this.#answered(Promise.all(part.map((transaction) => ask(receiptQuestion(transaction.hash)))))
+      for (const receipt of found) {
+        if (receipt === null) throw this.#node.fault('node_lagging', `lacks a receipt of block ${hash}`)
+        receipts.push(receipt)
+      }
     }
     return receipts
   }
 
-  /** What viem answers, undefined where it tells that the node has none. */
-  async #found<Answer>(asked: Promise<Answer>): Promise<Answer | undefined> {
+  async #answered<Answer>(asked: Promise<Answer>): Promise<Answer> {
     try {
       return await asked
     } catch (error) {
-      if (error instanceof BlockNotFoundError || error instanceof TransactionReceiptNotFoundError) return undefined
       throw toFault(this.#node, error)
     }
   }
@@ -164,20 +164,16 @@ class ExecutionNode implements Askable {
   }
 }
 
-function toReference(block: {
-  readonly number: bigint
-  readonly hash: Hash
-  readonly parentHash: Hash
-}): BlockReference {
-  const { number, hash, parentHash } = block
+function toReference({ number, hash, parentHash }: NodeReference): BlockReference {
   return { number: Number(number), hash: hash.toLowerCase(), parentHash: parentHash.toLowerCase() }
 }
 
 /** Nodes of chains without finality refuse the tag or do not find its block; anything else may pass and must not look like it. */
-function undefinedWithoutFinality(error: unknown): undefined {
-  const { code, message } = jsonRpcErrorOf(error) ?? {}
-  if (code === INVALID_PARAMS || code === UNKNOWN_BLOCK) return undefined
-  if (code === SERVER_ERROR && /not found|unknown|unsupported|not supported|invalid/i.test(message ?? ''))
-    return undefined
+function nullWithoutFinality(error: unknown): null {
+  if (error instanceof JsonRpcError) {
+    const { code, message } = error
+    if (code === INVALID_PARAMS || code === UNKNOWN_BLOCK) return null
+    if (code === SERVER_ERROR && /not found|unknown|unsupported|not supported|invalid/i.test(message)) return null
+  }
   throw error
 }

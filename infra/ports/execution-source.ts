@@ -12,6 +12,8 @@ export interface BlockReference {
 /** A block with what the log keeps of it. */
 export interface ExecutionBlock {
   readonly header: ExecutionHeaderFields
+  /** Header and transactions are those that the block's hash commits to; false where a layer's own formats leave that open. */
+  readonly matchesHash: boolean
   /** One row per transaction, in order. */
   readonly columns: TransactionColumns
   /** The logs of `KEPT_EVENTS` and `KEPT_CONTRACTS`, in order. */
@@ -21,8 +23,9 @@ export interface ExecutionBlock {
 /**
  * What ingest needs of an execution node, nothing more.
  *
- * Guarantees: a block comes with all its receipts, which agree with the header's receipts root; otherwise an AppError as for
- * BeaconSource, and `usage` for a block of before Byzantium, whose receipts do not tell what failed. Transient faults were
+ * Guarantees: a block comes with all its receipts, which agree with the header's receipts root. On a chain with a beacon chain its
+ * header and transactions are those that its hash commits to, and who sent the last transaction is proven by its signature; on
+ * others `matchesHash` says whether. Otherwise an AppError as for BeaconSource, and `usage` for a block of before Byzantium, whose receipts do not tell what failed. Transient faults were
  * already retried, on the fallbacks too.
  * Not promised: that two answers are of one chain (a reorg may lie between them): parent hashes have to be compared.
  */

@@ -1,11 +1,11 @@
 import { keccak256 } from 'viem'
-import { bytesOf, type Hex } from './hex.ts'
+import { bytesOf } from './hex.ts'
 import { encodeRlp, orderedTrieRoot, type RlpItem, rlpInteger } from './trie.ts'
 
 export interface ReceiptLog {
-  readonly address: Hex
-  readonly topics: readonly Hex[]
-  readonly data: Hex
+  readonly address: string
+  readonly topics: readonly string[]
+  readonly data: string
 }
 
 /** The part of a transaction's receipt that the receipts root commits to. */
@@ -16,7 +16,7 @@ export interface CommittedReceipt {
   readonly cumulativeGasUsed: bigint
   readonly logs: readonly ReceiptLog[]
   /** Computed from the logs when absent. */
-  readonly logsBloom?: Hex
+  readonly logsBloom?: string
   /** Nonce and version of a deposit of the OP stack, which its receipts commit to since Canyon (optimism specs, deposits.md). */
   readonly deposit?: { readonly nonce: bigint; readonly version: bigint }
 }
@@ -52,7 +52,7 @@ export function logsBloomOf(logs: readonly ReceiptLog[]): Uint8Array {
 }
 
 /** A test for one address or topic against blooms: false is certain, true is a reason to look. */
-export function bloomTester(item: Hex): (bloom: Uint8Array) => boolean {
+export function bloomTester(item: string): (bloom: Uint8Array) => boolean {
   const positions = bloomBits(bytesOf(item)).map(bloomPosition)
   return (bloom) => positions.every(({ index, mask }) => ((bloom[index] ?? 0) & mask) !== 0)
 }

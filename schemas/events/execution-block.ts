@@ -26,6 +26,8 @@ const ExecutionBlockHeader = Type.Object({
   ...BlockFields,
   /** How many events of `execution.logs` hold the block's logs: the logs are complete when that many are there. */
   logParts: UInt,
+  /** Whether header and transactions are those that the hash commits to; absent where nobody checked, in logs of earlier releases. */
+  matchesHash: Type.Optional(Type.Boolean()),
 })
 export type ExecutionBlockHeader = Static<typeof ExecutionBlockHeader>
 
@@ -35,6 +37,7 @@ export const EXECUTION_BLOCK_LAYOUT = {
   succeeded: 'u8',
   gasUsed: 'u64',
   effectiveGasPriceWei: 'u256',
+  /** Of the last transaction, who signed it; of the others, who the node says did: no figure may depend on them. */
   sender: 'bytes20',
   /** Whom the transaction is for; of a creation the new contract, zeros where it failed. */
   recipient: 'bytes20',

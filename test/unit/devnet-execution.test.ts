@@ -15,9 +15,11 @@ import { nextBaseFeeWei } from '../../infra/devnet/execution/base-fee.ts'
 import { type DevnetExecution, type ExecutionOptions, openExecutionEngine } from '../../infra/devnet/execution/open.ts'
 import { planBlock, planSlot } from '../../infra/devnet/execution/scenario.ts'
 import { FIRST_BUILDER, INITIAL_STATE } from '../../infra/devnet/execution/scenario-state.ts'
+import { openExecutionSource } from '../../infra/execution/source.ts'
 import { receiptsRoot } from '../../schemas/eth/receipts.ts'
 import { encodeRlp, orderedTrieRoot, rlpInteger } from '../../schemas/eth/trie.ts'
 import { headerHash, type RpcBlock, type RpcReceipt, toCommitted } from './devnet-json-rpc.ts'
+import { silentLog } from './silent-log.ts'
 
 const GENESIS_TIME_SEC = 1_700_000_000
 const SEED = 'test'
@@ -122,6 +124,14 @@ describe('a chain of the default scenario', () => {
         ]),
       )
       expect(toHex(orderedTrieRoot(withdrawals))).toBe(block.withdrawalsRoot)
+    }
+  })
+
+  it('has blocks that a reader of nodes finds to be what their hashes commit to', async () => {
+    await using source = await openExecutionSource({ urls: [engine.url], log: silentLog, binding: 'ethereum' })
+    for (const { payload } of built) {
+      const block = await source.blockByHash(toHex(payload.blockHash))
+      expect(block.matchesHash, `block ${payload.blockNumber}`).toBe(true)
     }
   })
 

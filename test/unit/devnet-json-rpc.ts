@@ -1,6 +1,6 @@
 import { keccak256, toBytes } from 'viem'
 import type { Hex } from '../../infra/devnet/engine.ts'
-import type { RpcTransaction } from '../../infra/devnet/execution/raw-transaction.ts'
+import type { MinedTransaction } from '../../infra/devnet/execution/sealed-block.ts'
 import type { CommittedReceipt } from '../../schemas/eth/receipts.ts'
 import { encodeRlp, rlpInteger } from '../../schemas/eth/trie.ts'
 
@@ -10,7 +10,7 @@ export interface RpcBlock {
   readonly number: Hex
   readonly miner: Hex
   readonly extraData: Hex
-  readonly transactions: readonly (RpcTransaction & { readonly blockHash: Hex })[]
+  readonly transactions: readonly (MinedTransaction & { readonly blockHash: Hex })[]
 }
 
 export interface RpcReceipt {
@@ -27,20 +27,20 @@ export interface RpcReceipt {
   }[]
 }
 
-/** The header's fields in RLP order, from the JSON alone. */
-export function headerHash(block: RpcBlock): Hex {
+/** The header's fields in RLP order, from the JSON alone; those of later forks where they are. */
+export function headerHash(block: Readonly<Record<string, unknown>>): Hex {
   const data = ['parentHash', 'sha3Uncles', 'miner', 'stateRoot', 'transactionsRoot', 'receiptsRoot', 'logsBloom']
-  const field = (name: string) => toBytes(block[name] as Hex)
-  const quantity = (name: string) => rlpInteger(BigInt(block[name] as Hex))
+  const field = (name: string) => (typeof block[name] === 'string' ? [toBytes(block[name] as Hex)] : [])
+  const quantity = (name: string) => (typeof block[name] === 'string' ? [rlpInteger(BigInt(block[name] as Hex))] : [])
   return keccak256(
     encodeRlp([
-      ...data.map(field),
-      ...['difficulty', 'number', 'gasLimit', 'gasUsed', 'timestamp'].map(quantity),
-      ...['extraData', 'mixHash', 'nonce'].map(field),
-      quantity('baseFeePerGas'),
-      field('withdrawalsRoot'),
-      ...['blobGasUsed', 'excessBlobGas'].map(quantity),
-      ...['parentBeaconBlockRoot', 'requestsHash'].map(field),
+      ...data.flatMap(field),
+      ...['difficulty', 'number', 'gasLimit', 'gasUsed', 'timestamp'].flatMap(quantity),
+      ...['extraData', 'mixHash', 'nonce'].flatMap(field),
+      ...quantity('baseFeePerGas'),
+      ...field('withdrawalsRoot'),
+      ...['blobGasUsed', 'excessBlobGas'].flatMap(quantity),
+      ...['parentBeaconBlockRoot', 'requestsHash'].flatMap(field),
     ]),
   )
 }

@@ -1,9 +1,13 @@
+import { keccak256 } from 'viem'
 import { expect, test } from 'vitest'
+import type { Binding } from '../../infra/execution/binding.ts'
 import { openExecutionSource } from '../../infra/execution/source.ts'
 import type { ExecutionSource } from '../../infra/ports/execution-source.ts'
 import { bytesOf, hexOf } from '../../schemas/eth/hex.ts'
 import { type CommittedReceipt, receiptsRoot } from '../../schemas/eth/receipts.ts'
+import { encodeTransaction } from '../../schemas/eth/signed-transaction.ts'
 import { coinbaseTransfers } from '../../schemas/events/execution-block.ts'
+import { accountOf, addressOf, NO_BLOOM, type RpcTransaction, sealed, signedTransaction } from './given-rpc-block.ts'
 import { silentLog } from './silent-log.ts'
 import { openSyntheticNode, type SyntheticNode } from './synthetic-node.ts'
 
@@ -12,25 +16,28 @@ const ERC20_DATA = `0x${'0'.repeat(63)}1` as const
 const hash = (digit: string) => `0x${digit.repeat(64)}` as const
 const address = (digit: string) => `0x${digit.repeat(40)}` as const
 const quantity = (value: number | bigint) => `0x${value.toString(16)}`
-const BUILDER = address('b')
-const BLOOM = `0x${'00'.repeat(256)}` as const
+const [USER, BUILDER_ACCOUNT] = [accountOf('a'), accountOf('b')]
+const [SENDER, BUILDER] = [addressOf(USER), addressOf(BUILDER_ACCOUNT)]
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef' as const
 const TRANSFER_SINGLE = '0xc3d58168c5ae7397731d063d5bbf3d657854427343f4c083240f7aacaa2d0f62' as const
 
+const payment = { type: 'legacy', to: address('d'), value: 10n ** 18n, gas: 21_000n, gasPrice: 7n, chainId: 7 } as const
 const transactions = [
-  { hash: hash('1'), from: address('a'), to: address('c'), value: '0x0', type: '0x0', gasPrice: quantity(12) },
-  {
-    hash: hash('2'),
-    from: address('a'),
-    to: null,
-    value: '0x5',
-    type: '0x2',
-    gasPrice: quantity(9),
-    maxFeePerGas: quantity(20),
-    maxPriorityFeePerGas: quantity(2),
-  },
-  { hash: hash('3'), from: BUILDER, to: address('d'), value: quantity(10n ** 18n), type: '0x0', gasPrice: quantity(7) },
-]
+  await signedTransaction(USER, { type: 'legacy', to: address('c'), gas: 60_000n, gasPrice: 12n }),
+  await signedTransaction(USER, {
+    type: 'eip1559',
+    nonce: 1,
+    value: 5n,
+    data: '0x00',
+    gas: 21_000n,
+    maxFeePerGas: 20n,
+    maxPriorityFeePerGas: 2n,
+    chainId: 7,
+  }),
+  await signedTransaction(BUILDER_ACCOUNT, payment),
+] as const
+const hashes = transactions.map((transaction) => transaction.hash)
+const [FIRST, SECOND, LAST] = hashes as [string, string, string]
 
 const log = (logIndex: number, topics: readonly `0x${string}`[], data: `0x${string}` = '0x') => ({
   address: address('e'),
@@ -41,13 +48,13 @@ const log = (logIndex: number, topics: readonly `0x${string}`[], data: `0x${stri
 
 const receipts = [
   {
-    transactionHash: hash('1'),
+    transactionHash: FIRST,
     type: '0x0',
     status: '0x1',
     cumulativeGasUsed: quantity(50_000),
     gasUsed: quantity(50_000),
     effectiveGasPrice: quantity(12),
-    logsBloom: BLOOM,
+    logsBloom: NO_BLOOM,
     logs: [
       log(0, [hash('f')]),
       log(1, [TRANSFER, hash('a'), hash('c')], ERC20_DATA),
@@ -56,23 +63,23 @@ const receipts = [
     ],
   },
   {
-    transactionHash: hash('2'),
+    transactionHash: SECOND,
     type: '0x2',
     status: '0x0',
     cumulativeGasUsed: quantity(71_000),
     gasUsed: quantity(21_000),
     effectiveGasPrice: quantity(9),
-    logsBloom: BLOOM,
+    logsBloom: NO_BLOOM,
     logs: [],
   },
   {
-    transactionHash: hash('3'),
+    transactionHash: LAST,
     type: '0x0',
     status: '0x1',
     cumulativeGasUsed: quantity(92_000),
     gasUsed: quantity(21_000),
     effectiveGasPrice: quantity(7),
-    logsBloom: BLOOM,
+    logsBloom: NO_BLOOM,
     logs: [],
   },
 ]
@@ -85,15 +92,14 @@ function rootOf(list: readonly Receipt[], deposit?: CommittedReceipt['deposit'])
     status: receipt.status === '0x1' ? ('success' as const) : ('reverted' as const),
     cumulativeGasUsed: BigInt(receipt.cumulativeGasUsed),
     logs: receipt.logs,
-    logsBloom: BLOOM,
+    logsBloom: NO_BLOOM,
     ...(deposit === undefined ? {} : { deposit }),
   }))
   return hexOf(receiptsRoot(committed))
 }
 
-const block = {
+const block = sealed({
   number: quantity(100),
-  hash: hash('9'),
   parentHash: hash('8'),
   timestamp: quantity(1_700_000_000),
   miner: BUILDER.toUpperCase().replace('0X', '0x'),
@@ -102,7 +108,7 @@ const block = {
   gasUsed: quantity(92_000),
   receiptsRoot: rootOf(receipts),
   transactions,
-}
+})
 
 interface Call {
   readonly id: number
@@ -141,20 +147,25 @@ function openNode(results: Results): Promise<SyntheticNode> {
   })
 }
 
-async function ask<Answer>(results: Results, question: (source: ExecutionSource) => Promise<Answer>): Promise<Answer> {
+async function ask<Answer>(
+  results: Results,
+  question: (source: ExecutionSource) => Promise<Answer>,
+  binding: Binding = 'ethereum',
+): Promise<Answer> {
   await using node = await openNode(results)
-  await using source = await openExecutionSource({ urls: [node.url], log: silentLog, limits: LIMITS })
+  await using source = await openExecutionSource({ urls: [node.url], log: silentLog, binding, limits: LIMITS })
   return await question(source)
 }
 
-const askBlock = (results: Results) => ask(results, (source) => source.blockByHash(hash('9')))
+const askBlock = (results: Results, asked: string = block.hash) => ask(results, (source) => source.blockByHash(asked))
 
 test('a block is reduced to its header, its transactions and the logs that are kept', async () => {
   const found = await askBlock(whole)
-  const { header, columns, logs } = found
+  const { header, columns, logs, matchesHash } = found
+  expect(matchesHash).toBe(true)
   expect(header).toEqual({
     number: 100,
-    hash: hash('9'),
+    hash: block.hash,
     parentHash: hash('8'),
     timestampSec: 1_700_000_000,
     coinbase: BUILDER,
@@ -167,16 +178,16 @@ test('a block is reduced to its header, its transactions and the logs that are k
     succeeded: Uint8Array.of(1, 0, 1),
     gasUsed: BigUint64Array.of(50_000n, 21_000n, 21_000n),
     effectiveGasPriceWei: [12n, 9n, 7n],
-    sender: bytesOf(`0x${'a'.repeat(80)}${'b'.repeat(40)}`),
+    sender: bytesOf(`0x${[SENDER, SENDER, BUILDER].join('').replaceAll('0x', '')}`),
     recipient: bytesOf(`0x${'c'.repeat(40)}${'0'.repeat(40)}${'d'.repeat(40)}`),
     isCreation: Uint8Array.of(0, 1, 0),
     valueWei: [0n, 5n, 10n ** 18n],
-    hash: bytesOf(`0x${'1'.repeat(64)}${'2'.repeat(64)}${'3'.repeat(64)}`),
+    hash: bytesOf(`0x${hashes.join('').replaceAll('0x', '')}`),
   })
   expect(coinbaseTransfers({ header: { chain: 'mainnet', ...header, logParts: 0 }, columns })).toEqual([
     {
       transactionIndex: 2,
-      transactionHash: hash('3'),
+      transactionHash: LAST,
       to: address('d'),
       valueWei: String(10n ** 18n),
       succeeded: true,
@@ -185,7 +196,7 @@ test('a block is reduced to its header, its transactions and the logs that are k
   expect(logs).toEqual({
     logIndex: Uint32Array.of(1, 2, 3),
     transactionIndex: Uint32Array.of(0, 0, 0),
-    transactionHash: bytesOf(`0x${'1'.repeat(192)}`),
+    transactionHash: bytesOf(`0x${FIRST.slice(2).repeat(3)}`),
     address: bytesOf(`0x${'e'.repeat(120)}`),
     topics: [
       bytesOf(`${TRANSFER}${'a'.repeat(64)}${'c'.repeat(64)}`),
@@ -198,10 +209,15 @@ test('a block is reduced to its header, its transactions and the logs that are k
 
 test('a block comes with its receipts in one request, by its number as by its hash', async () => {
   await using node = await openNode(whole)
-  await using source = await openExecutionSource({ urls: [node.url], log: silentLog, limits: LIMITS })
+  await using source = await openExecutionSource({
+    urls: [node.url],
+    log: silentLog,
+    binding: 'ethereum',
+    limits: LIMITS,
+  })
   await source.chainId() // what a node is asked at its first use
   const before = node.seen.length
-  const byHash = await source.blockByHash(hash('9'))
+  const byHash = await source.blockByHash(block.hash)
   expect(node.seen).toHaveLength(before + 1)
   expect(await source.blockByNumber(100)).toEqual(byHash)
   expect(node.seen).toHaveLength(before + 2)
@@ -244,57 +260,72 @@ test('a node that is too busy to tell the final block is not one without finalit
   )
 })
 
-/** A block of one transaction. */
+/** A block of one transaction, and how to ask for it. */
 function blockWith(
-  transaction: object,
+  transaction: RpcTransaction | Readonly<Record<string, unknown> & { readonly hash: string; readonly value: string }>,
   receipt: Readonly<Record<string, unknown>>,
   options: { readonly block?: object; readonly deposit?: CommittedReceipt['deposit'] } = {},
-): Results {
-  const only: Receipt = { ...(receipts[2] as Receipt), ...receipt }
-  const one = {
-    ...block,
-    receiptsRoot: rootOf([only], options.deposit),
-    transactions: [{ ...transactions[2], ...transaction }],
-    ...options.block,
-  }
-  return { ...whole, eth_getBlockByHash: () => one, eth_getBlockReceipts: () => [only] }
+) {
+  const only: Receipt = { ...(receipts[2] as Receipt), transactionHash: transaction.hash, ...receipt }
+  const transactions = [transaction]
+  const one = sealed({ ...block, receiptsRoot: rootOf([only], options.deposit), transactions, ...options.block })
+  const results: Results = { ...whole, eth_getBlockByHash: () => one, eth_getBlockReceipts: () => [only] }
+  return { results, hash: one.hash }
 }
 
+const askOnly = ({ results, hash }: ReturnType<typeof blockWith>, binding?: Binding) =>
+  ask(results, (source) => source.blockByHash(hash), binding)
+
 test('a contract that was created is the recipient of its creation', async () => {
-  const created = blockWith({ to: null }, { contractAddress: address('F') })
-  const { columns } = await askBlock(created)
+  const creation = await signedTransaction(BUILDER_ACCOUNT, { ...payment, to: null, data: '0x00' })
+  const { columns } = await askOnly(blockWith(creation, { contractAddress: address('F') }))
   expect(columns).toMatchObject({ recipient: bytesOf(address('f')), isCreation: Uint8Array.of(1) })
-  await expect(askBlock(blockWith({ to: null }, {}))).rejects.toThrow(
+  await expect(askOnly(blockWith(creation, {}))).rejects.toThrow(
     expect.objectContaining({ code: 'node_malformed', message: expect.stringContaining('created') }),
   )
 })
 
 test('amounts and prices above 2^64 are those that the node tells', async () => {
   const large = 2n ** 64n + 5n
-  const { columns } = await askBlock(
-    blockWith({ value: quantity(2n ** 256n - 1n), gasPrice: quantity(large) }, { effectiveGasPrice: quantity(large) }),
-  )
+  const costly = await signedTransaction(BUILDER_ACCOUNT, { ...payment, value: 2n ** 256n - 1n, gasPrice: large })
+  const { columns } = await askOnly(blockWith(costly, { effectiveGasPrice: quantity(large) }))
   expect(columns).toMatchObject({ valueWei: [2n ** 256n - 1n], effectiveGasPriceWei: [large] })
 })
 
-test('a deposit of the OP stack passes with the price that its receipt says', async () => {
-  const deposit = { gasPrice: undefined, type: '0x7e', sourceHash: hash('5'), mint: '0x1' }
+const DEPOSIT = {
+  hash: hash('5'),
+  type: '0x7e',
+  from: SENDER,
+  to: SENDER,
+  value: '0x1',
+  gas: '0x5208',
+  input: '0x',
+  sourceHash: hash('6'),
+  mint: '0x1',
+}
+
+test('a deposit of the OP stack passes with the price that its receipt says, on a chain that may have it', async () => {
   const told = { type: '0x7e', effectiveGasPrice: '0x0', depositNonce: '0x1f', depositReceiptVersion: '0x1' }
-  const committed = { nonce: 31n, version: 1n }
-  const { columns } = await askBlock(blockWith(deposit, told, { deposit: committed }))
+  const deposited = blockWith(DEPOSIT, told, { deposit: { nonce: 31n, version: 1n } })
+  const { columns, matchesHash } = await askOnly(deposited, 'layer')
   expect(columns).toMatchObject({ type: Uint8Array.of(0x7e), effectiveGasPriceWei: [0n] })
+  expect(matchesHash).toBe(false)
+  await expect(askOnly(deposited)).rejects.toThrow(
+    expect.objectContaining({ code: 'node_inconsistent', message: expect.stringContaining('type 0x7e') }),
+  )
 })
 
 test('a chain without a base fee, whose receipts do not tell the price, has that of the transaction', async () => {
-  const older = blockWith({}, { effectiveGasPrice: undefined }, { block: { baseFeePerGas: undefined } })
-  const { header, columns } = await askBlock(older)
+  const transaction = await signedTransaction(BUILDER_ACCOUNT, payment)
+  const older = blockWith(transaction, { effectiveGasPrice: undefined }, { block: { baseFeePerGas: undefined } })
+  const { header, columns } = await askOnly(older)
   expect(header.baseFeePerGasWei).toBe('0')
   expect(columns.effectiveGasPriceWei).toEqual([7n])
 })
 
 test('a price that nothing tells is asked for in vain', async () => {
-  const results = blockWith({ type: '0x7e', gasPrice: undefined }, { type: '0x7e', effectiveGasPrice: undefined })
-  await expect(askBlock(results)).rejects.toThrow(
+  const priceless = blockWith(DEPOSIT, { type: '0x7e', effectiveGasPrice: undefined })
+  await expect(askOnly(priceless, 'layer')).rejects.toThrow(
     expect.objectContaining({ code: 'node_malformed', message: expect.stringContaining('gas price') }),
   )
 })
@@ -317,14 +348,36 @@ test('a node without eth_getBlockReceipts is asked for each receipt, and not aga
       receipts.find(({ transactionHash }) => transactionHash === asked),
   }
   await using node = await openNode(single)
-  await using source = await openExecutionSource({ urls: [node.url], log: silentLog, limits: LIMITS })
-  const first = await source.blockByHash(hash('9'))
-  expect(await source.blockByHash(hash('9'))).toEqual(first)
+  await using source = await openExecutionSource({
+    urls: [node.url],
+    log: silentLog,
+    binding: 'ethereum',
+    limits: LIMITS,
+  })
+  const first = await source.blockByHash(block.hash)
+  expect(await source.blockByHash(block.hash)).toEqual(first)
   expect(first).toEqual(await askBlock(whole))
   expect(node.seen.filter(({ body }) => body.includes('eth_getBlockReceipts'))).toHaveLength(1)
 })
 
 const changed = (change: Partial<(typeof receipts)[number]>) => [{ ...receipts[0], ...change }, ...receipts.slice(1)]
+
+const changedHeader = (change: object): Results => ({ eth_getBlockByHash: () => ({ ...block, ...change }) })
+
+function changedTransaction(index: number, change: object): Results {
+  const others = transactions.map((transaction, i) => (i === index ? { ...transaction, ...change } : transaction))
+  return { eth_getBlockByHash: () => ({ ...block, transactions: others }) }
+}
+
+/** A changed first transaction whose own hash, and its receipt's, fit it. */
+function changedWithHash(change: object): Results {
+  const other = { ...transactions[0], ...change }
+  const transactionHash = keccak256(encodeTransaction(other))
+  return {
+    ...changedTransaction(0, { ...change, hash: transactionHash }),
+    eth_getBlockReceipts: () => changed({ transactionHash }),
+  }
+}
 
 test.each<[string, Results, string, string]>([
   ['receipts of another root', { eth_getBlockReceipts: () => changed({ status: '0x0' }) }, 'node_inconsistent', 'root'],
@@ -341,6 +394,29 @@ test.each<[string, Results, string, string]>([
     'node_inconsistent',
     'price',
   ],
+  ['another value', changedTransaction(0, { value: '0x1' }), 'node_inconsistent', 'hash'],
+  ['another value, and the hash of it', changedWithHash({ value: '0x1' }), 'node_inconsistent', 'transactions root'],
+  ['another sender of the last transaction', changedTransaction(2, { from: SENDER }), 'node_inconsistent', 'signed'],
+  [
+    'another price and the receipt that fits it',
+    {
+      ...changedTransaction(0, { gasPrice: '0x63' }),
+      eth_getBlockReceipts: () => changed({ effectiveGasPrice: '0x63' }),
+    },
+    'node_inconsistent',
+    'hash',
+  ],
+  [
+    'a transaction less',
+    { eth_getBlockByHash: () => ({ ...block, transactions: transactions.slice(1) }) },
+    'node_inconsistent',
+    'root',
+  ],
+  ['another coinbase', changedHeader({ miner: SENDER }), 'node_inconsistent', 'header'],
+  ['other extra data', changedHeader({ extraData: '0x01' }), 'node_inconsistent', 'header'],
+  ['another base fee', changedHeader({ baseFeePerGas: '0x5' }), 'node_inconsistent', 'header'],
+  ['another time', changedHeader({ timestamp: '0x1' }), 'node_inconsistent', 'header'],
+  ['another parent', changedHeader({ parentHash: hash('1') }), 'node_inconsistent', 'header'],
   ['another block', { eth_getBlockByHash: () => ({ ...block, hash: hash('7') }) }, 'node_inconsistent', 'answered'],
   ['a block that the node does not have', { eth_getBlockByHash: () => null }, 'node_lagging', 'does not have'],
   ['receipts that the node does not have', { eth_getBlockReceipts: () => null }, 'node_lagging', 'receipts'],
@@ -355,17 +431,17 @@ test('a fallback of another chain is not taken for an answer', async () => {
   await using main = await openNode({ ...whole, eth_getBlockReceipts: () => changed({ status: '0x0' }) })
   await using other = await openNode({ ...whole, eth_chainId: () => '0x8' })
   const urls = [main.url, other.url]
-  await using source = await openExecutionSource({ urls, log: silentLog, limits: LIMITS })
+  await using source = await openExecutionSource({ urls, log: silentLog, binding: 'ethereum', limits: LIMITS })
   await source.chainId()
-  await expect(source.blockByHash(hash('9'))).rejects.toThrow('execution node 2 is on another chain')
+  await expect(source.blockByHash(block.hash)).rejects.toThrow('execution node 2 is on another chain')
 })
 
 test('a fallback with right receipts serves when those of the main node are wrong', async () => {
   await using main = await openNode({ ...whole, eth_getBlockReceipts: () => changed({ status: '0x0' }) })
   await using fallback = await openNode(whole)
   const urls = [main.url, fallback.url]
-  await using source = await openExecutionSource({ urls, log: silentLog, limits: LIMITS })
-  expect((await source.blockByHash(hash('9'))).columns.succeeded[0]).toBe(1)
+  await using source = await openExecutionSource({ urls, log: silentLog, binding: 'ethereum', limits: LIMITS })
+  expect((await source.blockByHash(block.hash)).columns.succeeded[0]).toBe(1)
 })
 
 const without = (value: object, field: string) => Object.fromEntries(Object.entries(value).filter(([k]) => k !== field))
@@ -377,9 +453,21 @@ const firstLog = (change: object) =>
   withFirst(receipts, (receipt) => ({ ...receipt, logs: withFirst(receipt.logs, (l) => ({ ...l, ...change })) }))
 
 test.each<[string, Results]>([
-  ...['number', 'hash', 'parentHash', 'timestamp', 'miner', 'extraData', 'gasUsed', 'receiptsRoot', 'transactions'].map(
-    (field): [string, Results] => [`a block without ${field}`, { eth_getBlockByHash: () => without(block, field) }],
-  ),
+  ...[
+    'number',
+    'hash',
+    'parentHash',
+    'timestamp',
+    'miner',
+    'extraData',
+    'gasUsed',
+    'receiptsRoot',
+    'mixHash',
+    'transactions',
+  ].map((field): [string, Results] => [
+    `a block without ${field}`,
+    { eth_getBlockByHash: () => without(block, field) },
+  ]),
   ...['hash', 'from', 'value'].map((field): [string, Results] => [
     `a transaction without ${field}`,
     { eth_getBlockByHash: () => ({ ...block, transactions: withFirst(transactions, (tx) => without(tx, field)) }) },
@@ -411,14 +499,19 @@ test.each<[string, Results]>([
   ['log data of half a byte', { eth_getBlockReceipts: () => firstLog({ data: '0x0' }) }],
   ['log data that is not hex', { eth_getBlockReceipts: () => firstLog({ data: '0xzz' }) }],
   ['five topics', { eth_getBlockReceipts: () => firstLog({ topics: Array(5).fill(hash('a')) }) }],
-  ['a field that only viem reads and cannot', { eth_getBlockByHash: () => ({ ...block, size: '0xzz' }) }],
+  ['input that is not hex', changedTransaction(0, { input: '0xzz' })],
 ])('%s is malformed, and never a figure', async (_, results) => {
   await expect(askBlock({ ...whole, ...results })).rejects.toThrow(expect.objectContaining({ code: 'node_malformed' }))
 })
 
 test('a null beside a result is no error', async () => {
   await using node = await openSyntheticNode(() => ({ json: { jsonrpc: '2.0', id: 0, result: '0x7', error: null } }))
-  await using source = await openExecutionSource({ urls: [node.url], log: silentLog, limits: LIMITS })
+  await using source = await openExecutionSource({
+    urls: [node.url],
+    log: silentLog,
+    binding: 'ethereum',
+    limits: LIMITS,
+  })
   expect(await source.chainId()).toBe(7)
 })
 
@@ -430,8 +523,13 @@ test('an error about the whole batch is that of every question, and tells no add
           json: { jsonrpc: '2.0', id: null, error: { code: -32_005, message: 'see https://example.org/limits?key=k' } },
         },
   )
-  await using source = await openExecutionSource({ urls: [node.url], log: silentLog, limits: LIMITS })
-  const error = await source.blockByHash(hash('9')).catch((reason: unknown) => reason)
+  await using source = await openExecutionSource({
+    urls: [node.url],
+    log: silentLog,
+    binding: 'ethereum',
+    limits: LIMITS,
+  })
+  const error = await source.blockByHash(block.hash).catch((reason: unknown) => reason)
   expect(error).toMatchObject({
     code: 'node_unreachable',
     message: 'execution node 1 answered with JSON-RPC error -32005: see (address)',

@@ -18,6 +18,7 @@ export function emptyBlock(reference: BlockReference): ExecutionBlock {
       baseFeePerGasWei: '7',
       gasUsed: 0,
     },
+    matchesHash: true,
     columns: transactionColumns([]),
     logs: NO_LOGS,
   }

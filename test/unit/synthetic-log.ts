@@ -243,7 +243,11 @@ class SyntheticChain {
         hash: hashOf(this.#chain, '0f', slot * 10_000 + i),
       })),
     )
-    return executionBlockEvents(this.#chain, { header, columns, logs: logsOf(this.#size.logs) }, instant(slot))
+    return executionBlockEvents(
+      this.#chain,
+      { header, columns, matchesHash: true, logs: logsOf(this.#size.logs) },
+      instant(slot),
+    )
   }
 
   #dayBalances(epoch: number, day: number): readonly EncodedEvent[] {

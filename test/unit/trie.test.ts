@@ -1,6 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { fromRlp, keccak256, toHex, toRlp } from 'viem'
+import { keccak256, toHex, toRlp } from 'viem'
 import { describe, expect, it } from 'vitest'
 import {
   bloomTester,
@@ -10,39 +8,7 @@ import {
   receiptsRoot,
 } from '../../schemas/eth/receipts.ts'
 import { encodeRlp, orderedTrieRoot, type RlpItem, rlpInteger } from '../../schemas/eth/trie.ts'
-
-const FIXTURES = process.env.EPOCHLINE_FIXTURES
-
-function bytesOf(value: RlpItem | undefined): Uint8Array {
-  if (!(value instanceof Uint8Array)) throw new Error('expected a byte string')
-  return value
-}
-
-function listOf(value: RlpItem | undefined): readonly RlpItem[] {
-  if (value === undefined || value instanceof Uint8Array) throw new Error('expected a list')
-  return value
-}
-
-function numberOf(value: RlpItem | undefined): bigint {
-  return BigInt(`0x0${Buffer.from(bytesOf(value)).toString('hex')}`)
-}
-
-interface MainnetBlock {
-  readonly header: readonly RlpItem[]
-  readonly body: readonly RlpItem[]
-  readonly receipts: readonly RlpItem[]
-}
-
-function readBlock(path: string): MainnetBlock {
-  const fields = Object.fromEntries(
-    [...readFileSync(path, 'utf8').matchAll(/^(\w+):\s*"?0x([0-9a-f]*)"?/gm)].map((match) => [
-      match[1],
-      match[2] ?? '',
-    ]),
-  )
-  const decode = (name: string) => listOf(fromRlp(Buffer.from(fields[name] ?? '', 'hex'), 'bytes'))
-  return { header: decode('header'), body: decode('body'), receipts: decode('receipts') }
-}
+import { bytesOf, listOf, MAINNET_BLOCKS, numberOf, readBlock } from './mainnet-blocks.ts'
 
 function toReceipt(value: RlpItem): CommittedReceipt {
   const [type, status, cumulativeGasUsed, logs] = listOf(value)
@@ -113,12 +79,9 @@ describe('logs bloom', () => {
   })
 })
 
-describe.skipIf(FIXTURES === undefined)('real mainnet blocks', () => {
-  const folder = join(FIXTURES ?? '', 'execution')
-  const files = FIXTURES === undefined ? [] : readdirSync(folder).filter((name) => name.endsWith('.yaml'))
-
-  it.each(files)('%s: transactions, receipts and withdrawals have the roots of the header', (file) => {
-    const { header, body, receipts } = readBlock(join(folder, file))
+describe.skipIf(MAINNET_BLOCKS.length === 0)('real mainnet blocks', () => {
+  it.each(MAINNET_BLOCKS)('%s: transactions, receipts and withdrawals have the roots of the header', (file) => {
+    const { header, body, receipts } = readBlock(file)
     const [transactions, , withdrawals] = body
     const encodedTransactions = listOf(transactions).map((tx) => (tx instanceof Uint8Array ? tx : encodeRlp(tx)))
     expect(toHex(orderedTrieRoot(encodedTransactions))).toBe(toHex(bytesOf(header[4])))
@@ -129,7 +92,7 @@ describe.skipIf(FIXTURES === undefined)('real mainnet blocks', () => {
   })
 
   it('has a different root when one receipt has another status', () => {
-    const { header, receipts } = readBlock(join(folder, files[0] ?? ''))
+    const { header, receipts } = readBlock(MAINNET_BLOCKS[0] ?? '')
     const [first, ...rest] = receipts.map(toReceipt)
     if (first === undefined) throw new Error('expected a receipt')
     const changed: CommittedReceipt = { ...first, status: first.status === 'success' ? 'reverted' : 'success' }

@@ -1,6 +1,6 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
+import { bytesOf } from '../../../schemas/eth/hex.ts'
 import type { Hex } from '../engine.ts'
-import { bytesOf } from './raw-transaction.ts'
 
 /** JSON texts of a block, ready to be put into an answer. */
 export interface BlockTexts {

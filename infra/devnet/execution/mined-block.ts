@@ -1,12 +1,11 @@
 import type { ReceiptLog } from '../../../schemas/eth/receipts.ts'
 import type { Hex } from '../engine.ts'
 import type { NewBlock } from './block-store.ts'
-import type { RpcTransaction } from './raw-transaction.ts'
-import type { ExecutedBlock, SealedBlock } from './sealed-block.ts'
+import type { ExecutedBlock, MinedTransaction, SealedBlock } from './sealed-block.ts'
 
 /** A block as anvil tells it, with the fields of its transactions that no other node would show. */
 export interface MinedBlock extends ExecutedBlock {
-  readonly transactions: readonly (RpcTransaction & Readonly<Record<string, unknown>>)[]
+  readonly transactions: readonly (MinedTransaction & Readonly<Record<string, unknown>>)[]
 }
 
 export interface RpcReceipt {

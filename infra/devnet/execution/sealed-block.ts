@@ -1,8 +1,15 @@
 import type { deneb } from '@lodestar/types'
 import { keccak256 } from 'viem'
+import { type ExecutionHeader, encodeHeader } from '../../../schemas/eth/header.ts'
+import { bytesOf, hexOf } from '../../../schemas/eth/hex.ts'
+import { encodeTransaction, type SignedTransaction } from '../../../schemas/eth/signed-transaction.ts'
 import { encodeRlp, orderedTrieRoot, rlpInteger } from '../../../schemas/eth/trie.ts'
 import type { EngineWithdrawal, Hex } from '../engine.ts'
-import { bytesOf, encodeTransaction, hexOf, type RpcTransaction } from './raw-transaction.ts'
+
+export interface MinedTransaction extends SignedTransaction {
+  readonly hash: Hex
+  readonly from: Hex
+}
 
 /** The part of a block that comes out of execution: what anvil's block tells us. */
 export interface ExecutedBlock {
@@ -16,7 +23,7 @@ export interface ExecutedBlock {
   readonly baseFeePerGas: Hex
   readonly blobGasUsed: Hex
   readonly excessBlobGas: Hex
-  readonly transactions: readonly RpcTransaction[]
+  readonly transactions: readonly MinedTransaction[]
 }
 
 /** The part that the consensus side decides. */
@@ -53,39 +60,6 @@ function encodeWithdrawal(withdrawal: EngineWithdrawal): Uint8Array {
     rlpInteger(withdrawal.validatorIndex),
     bytesOf(withdrawal.address),
     rlpInteger(withdrawal.amountGwei),
-  ])
-}
-
-/** Header fields in the order of their RLP list: yellow paper, EIP-1559, 4895, 4844, 4788, 7685. */
-function encodeHeader(
-  executed: ExecutedBlock,
-  facts: SealFacts,
-  transactionsRoot: Hex,
-  withdrawalsRoot: Uint8Array,
-): Uint8Array {
-  const quantity = (value: Hex) => rlpInteger(BigInt(value))
-  return encodeRlp([
-    bytesOf(facts.parentHash),
-    bytesOf(EMPTY_UNCLES_HASH),
-    bytesOf(facts.coinbase),
-    bytesOf(executed.stateRoot),
-    bytesOf(transactionsRoot),
-    bytesOf(executed.receiptsRoot),
-    bytesOf(executed.logsBloom),
-    rlpInteger(0), // difficulty
-    quantity(executed.number),
-    quantity(executed.gasLimit),
-    quantity(executed.gasUsed),
-    rlpInteger(facts.timestampSec),
-    facts.extraData,
-    bytesOf(facts.prevRandao),
-    bytesOf(ZERO_NONCE),
-    quantity(executed.baseFeePerGas),
-    withdrawalsRoot,
-    quantity(executed.blobGasUsed),
-    quantity(executed.excessBlobGas),
-    bytesOf(facts.parentBeaconBlockRoot),
-    facts.requestsHash,
   ])
 }
 
@@ -127,13 +101,9 @@ export function sealBlock(executed: ExecutedBlock, facts: SealFacts): SealedBloc
   // anvil's root is over transactions with their blobs, which are no part of a block (EIP-4844).
   const hasBlobs = executed.blobGasUsed !== '0x0'
   const transactionsRoot = hasBlobs ? hexOf(orderedTrieRoot(rawTransactions)) : executed.transactionsRoot
-  const encodedHeader = encodeHeader(executed, facts, transactionsRoot, withdrawalsRoot)
-  const hashBytes = keccak256(encodedHeader, 'bytes')
-  const hash = hexOf(hashBytes)
   const bodyBytes = [...rawTransactions, ...encodedWithdrawals].reduce((sum, item) => sum + item.length, 0)
-  const header = {
+  const committed: ExecutionHeader = {
     number: executed.number,
-    hash,
     parentHash: facts.parentHash,
     sha3Uncles: EMPTY_UNCLES_HASH,
     miner: facts.coinbase,
@@ -154,6 +124,13 @@ export function sealBlock(executed: ExecutedBlock, facts: SealFacts): SealedBloc
     excessBlobGas: executed.excessBlobGas,
     parentBeaconBlockRoot: facts.parentBeaconBlockRoot,
     requestsHash: hexOf(facts.requestsHash),
+  }
+  const encodedHeader = encodeHeader(committed)
+  const hashBytes = keccak256(encodedHeader, 'bytes')
+  const hash = hexOf(hashBytes)
+  const header = {
+    ...committed,
+    hash,
     size: quantityHex(encodedHeader.length + bodyBytes),
     uncles: [],
     withdrawals: facts.withdrawals.map((withdrawal) => ({

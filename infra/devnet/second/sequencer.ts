@@ -1,6 +1,6 @@
+import { hexOf } from '../../../schemas/eth/hex.ts'
 import { seededBytes } from '../consensus/random.ts'
 import type { ExecutionEngine, Hex } from '../engine.ts'
-import { hexOf } from '../execution/raw-transaction.ts'
 import type { SlotProducer } from '../slot-runner.ts'
 import { REORG_DEPTH_MAX, reorgDepthAfter } from './reorgs.ts'
 import type { Schedule } from './schedule.ts'
