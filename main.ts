@@ -4,8 +4,9 @@
 import { Command, CommanderError, Option } from 'commander'
 import { pino } from 'pino'
 import type { Setting } from './commands/setting.ts'
-import { readConfig } from './infra/config/config.ts'
-import { prepareDataDirectory } from './infra/data-directory.ts'
+import { loadConfig } from './infra/config/config.ts'
+import type { ConfigSource, FlagName } from './infra/config/layers.ts'
+import { prepareDataDirectory, requireEventLog } from './infra/data-directory.ts'
 import { openScreen } from './infra/screen.ts'
 import packageJson from './package.json' with { type: 'json' }
 import { AppError } from './schemas/errors.ts'
@@ -16,6 +17,9 @@ const EXIT_USAGE = 2
 /** One Ctrl-C reaches us from the terminal and again from npm or the parent process that passes it on. */
 const SAME_SIGNAL_MS = 1_000
 
+/** Of commands that may begin a log; others on a folder without one were given a wrong folder. */
+const MAKES_LOG = { makesLog: true }
+
 const screen = openScreen()
 
 /** Of commands that work on one chain. */
@@ -25,19 +29,23 @@ const program = new Command('epochline')
   .exitOverride() // before the commands, which inherit it
   .description('Staking rewards that prove themselves: chain -> event log -> ClickHouse -> REST and GraphQL.')
   .version(packageJson.version)
+  .option('--port <number>', 'where the API listens; before PORT')
+  .option('--data <folder>', 'everything that is kept on disk; before EPOCHLINE_DATA')
+  .option('--config <file>', 'the configuration file; before EPOCHLINE_CONFIG')
+  .configureHelp({ showGlobalOptions: true })
   .addHelpText(
     'after',
-    '\nConfiguration comes from epochline.yaml and environment variables: see README.md. Without any, everything runs here, on a devnet.',
+    '\nConfiguration comes from these options, environment variables, .env and epochline.yaml: see README.md. Without any, everything runs here, on a devnet.',
   )
 
 program
   .command('all', { isDefault: false })
   .description('everything in this process; without BEACON_URL on the built-in devnet')
-  .action(() => run((setting) => runRolesOf(setting, ['ingest', 'process', 'api'])))
+  .action(() => run((setting) => runRolesOf(setting, ['ingest', 'process', 'api']), MAKES_LOG))
 program
   .command('ingest')
   .description('chain -> event log')
-  .action(() => run((setting) => runRolesOf(setting, ['ingest'])))
+  .action(() => run((setting) => runRolesOf(setting, ['ingest']), MAKES_LOG))
 program
   .command('process')
   .description('event log -> warehouse')
@@ -49,7 +57,7 @@ program
 program
   .command('devnet')
   .description('run the built-in Ethereum devnet alone: Beacon API and JSON-RPC on loopback')
-  .action(() => run(async (setting) => (await import('./commands/devnet.ts')).runDevnetCommand(setting)))
+  .action(() => run(async (setting) => (await import('./commands/devnet.ts')).runDevnetCommand(setting), MAKES_LOG))
 program
   .command('backfill')
   .description('ingest finalized epochs of the past for all tracked validators; resumes where it was interrupted')
@@ -84,11 +92,11 @@ const config = program.command('config').description('the configuration: epochli
 config
   .command('check')
   .description('read everything and look every reference up; prints each mistake by its place, and exits with 2 then')
-  .action(() => report(async () => screen.print((await import('./commands/config.ts')).checkConfig(process.env))))
+  .action(() => report(async () => screen.print((await import('./commands/config.ts')).checkConfig(configSource()))))
 config
   .command('show')
   .description('print every setting that is in force and where it comes from; secrets are blanked')
-  .action(() => report(async () => screen.print((await import('./commands/config.ts')).showConfig(process.env))))
+  .action(() => report(async () => screen.print((await import('./commands/config.ts')).showConfig(configSource()))))
 
 program
   .command('chain')
@@ -135,6 +143,11 @@ admin
     run(async (setting) => (await import('./commands/admin.ts')).setFeeRate(setting, options)),
   )
 
+/** Where all settings come from: the options were read with the command. */
+function configSource(): ConfigSource {
+  return { env: process.env, flags: program.opts<Partial<Record<FlagName, string>>>(), envFile: '.env' }
+}
+
 const ROLES = {
   ingest: async () => (await import('./commands/ingest-role.ts')).ingestRole,
   process: async () => (await import('./commands/process-role.ts')).processRole,
@@ -163,7 +176,7 @@ async function report(action: () => Promise<void> | void, signal?: AbortSignal):
 }
 
 /** Runs one command with what every command works with, and reports how it ended. */
-async function run(command: (setting: Setting) => Promise<void>): Promise<void> {
+async function run(command: (setting: Setting) => Promise<void>, { makesLog } = { makesLog: false }): Promise<void> {
   const stop = new AbortController()
   let stoppedAtMs = Number.POSITIVE_INFINITY
   const onSignal = (): void => {
@@ -176,12 +189,14 @@ async function run(command: (setting: Setting) => Promise<void>): Promise<void> 
   process.on('SIGTERM', onSignal)
   try {
     await report(async () => {
-      const config = readConfig(process.env)
+      const { config, notes } = loadConfig(configSource())
       const log = pino({ name: 'epochline', level: config.logLevel }, screen.log)
-      if (config.mode.kind === 'embedded' || config.devnet !== undefined) {
+      for (const note of notes) log.warn({}, note)
+      if (makesLog && (config.mode.kind === 'embedded' || config.devnet !== undefined)) {
         await prepareDataDirectory(config.dataDirectory)
       }
-      await command({ config, log, screen, readAgain: () => readConfig(process.env), signal: stop.signal })
+      if (!makesLog && config.mode.kind === 'embedded') requireEventLog(config.mode.eventLogFile)
+      await command({ config, log, screen, readAgain: () => loadConfig(configSource()).config, signal: stop.signal })
     }, stop.signal)
   } finally {
     process.off('SIGINT', onSignal)

@@ -18,6 +18,10 @@ export async function startDevnet(
   let isReady = false
   const devnet = await openDevnetProcess({
     mainFile: join(import.meta.dirname, '../main.ts'),
+    env: {
+      EPOCHLINE_DATA: config.dataDirectory,
+      ...(config.file.isThere ? { EPOCHLINE_CONFIG: config.file.path } : {}),
+    },
     onProgress: (slot, targetSlot) => {
       progress.update('devnet', { done: slot, total: targetSlot, note: 'slots' })
       if (isReady || slot < targetSlot) return

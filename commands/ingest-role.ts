@@ -1,8 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
+import { hasBeacon } from '../infra/config/select-chain.ts'
 import type { ChainConfig } from '../infra/config/types.ts'
 import type { EventLog, Lease } from '../infra/ports/event-log.ts'
 import { followBeaconHead } from '../ingest/beacon-head/beacon-head.ts'
 import { followEpochs } from '../ingest/epochs/epoch-follower.ts'
+import { firstEpoch } from '../ingest/epochs/first-epoch.ts'
 import { followExecutionHead } from '../ingest/execution/execution-head.ts'
 import { openLogFacts } from '../processors/loop/log-facts.ts'
 import { AppError } from '../schemas/errors.ts'
@@ -95,6 +97,7 @@ async function ingestChain(chain: ChainConfig, ingesting: Ingesting, signal: Abo
       try {
         await using held = lease
         running.log.debug({ chain: name }, 'holds the chain')
+        await tellOtherStart(chain, ingesting, signal)
         await follow(chain, { ...ingesting, nodes, lease: held }, AbortSignal.any([signal, held.lost]))
       } catch (error) {
         if (!(error instanceof AppError && error.code === 'lease_lost')) throw error
@@ -107,6 +110,22 @@ async function ingestChain(chain: ChainConfig, ingesting: Ingesting, signal: Abo
   } finally {
     running.nodes.delete(name)
   }
+}
+
+/** A start counts for a new log only: one that was changed afterwards, and does nothing, is told. */
+async function tellOtherStart(chain: ChainConfig, ingesting: Ingesting, signal: AbortSignal): Promise<void> {
+  const { start, names } = chain
+  if (start === undefined || !hasBeacon(chain)) return
+  const first = await firstEpoch({ ...ingesting, chain: names.name, signal })
+  if (first === undefined || first === start) return
+  const wayOut =
+    start < first
+      ? `backfill --from epoch:${start} --to epoch:${first - 1} brings what was before`
+      : 'for a later start take another data folder, or remove the chain (chain remove)'
+  ingesting.running.log.warn(
+    { chain: names.name, configured: start, first },
+    `START_EPOCH, or start in the configuration, is ${start} and does nothing: the log begins with epoch ${first}; ${wayOut}`,
+  )
 }
 
 /** Follows head and finality side by side; the first that fails ends both. */

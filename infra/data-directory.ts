@@ -1,7 +1,8 @@
-import { constants } from 'node:fs'
+import { constants, existsSync, readdirSync } from 'node:fs'
 import { access, mkdir, stat } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { AppError } from '../schemas/errors.ts'
+import { nearestName } from './config/mistakes.ts'
 
 /**
  * Makes the data folder, with those above it, and sees that it can be written to. Throws AppError `config` that names
@@ -15,9 +16,31 @@ export async function prepareDataDirectory(directory: string): Promise<void> {
     if (!(cause instanceof Error && 'code' in cause)) throw cause
     throw new AppError(
       'config',
-      `EPOCHLINE_DATA, or data in the configuration file, is not a folder that can be written to (${cause.code}): ${JSON.stringify(directory)}; e.g. EPOCHLINE_DATA=./data.`,
+      `EPOCHLINE_DATA, --data or data in the configuration file, is not a folder that can be written to (${cause.code}): ${JSON.stringify(directory)}; e.g. EPOCHLINE_DATA=./data.`,
       { cause },
     )
+  }
+}
+
+/** Throws AppError `usage` when there is no event log, naming a folder beside this one that has one and is named alike. */
+export function requireEventLog(file: string): void {
+  if (existsSync(file)) return
+  const folder = dirname(file)
+  const parent = dirname(resolve(folder))
+  const meant = nearestName(basename(folder), foldersWith(basename(file), parent))
+  const hint = meant === undefined ? '' : ` Did you mean ${join(dirname(folder), meant)}?`
+  throw new AppError(
+    'usage',
+    `There is no event log in ${JSON.stringify(folder)}: only all and ingest begin one; another folder is named by --data or EPOCHLINE_DATA.${hint}`,
+  )
+}
+
+function foldersWith(file: string, parent: string): readonly string[] {
+  try {
+    const entries = readdirSync(parent, { withFileTypes: true })
+    return entries.map(({ name }) => name).filter((name) => existsSync(join(parent, name, file)))
+  } catch {
+    return [] // the folder above is not there, or not for us
   }
 }
 

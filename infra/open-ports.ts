@@ -1,5 +1,3 @@
-import { mkdir } from 'node:fs/promises'
-import { dirname } from 'node:path'
 import { AppError } from '../schemas/errors.ts'
 import type { Config, ServersMode } from './config/types.ts'
 import { openSqliteEventLog } from './event-log/sqlite.ts'
@@ -20,7 +18,6 @@ type ModeConfig = Pick<Config, 'mode'>
 
 export async function openEventLog({ mode }: ModeConfig, log: Log): Promise<EventLog> {
   if (mode.kind === 'embedded') {
-    await mkdir(dirname(mode.eventLogFile), { recursive: true })
     return openSqliteEventLog({ file: mode.eventLogFile })
   }
   return openKafka(mode, log)

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { readChains } from './chains.ts'
 import { type Environment, given } from './environment.ts'
+import { type ConfigSource, layerVariables } from './layers.ts'
 import { toConfigError } from './mistakes.ts'
 import { readMode } from './mode.ts'
 import { readConfigFile } from './read-file.ts'
@@ -19,17 +20,30 @@ const CONCURRENCY_DEFAULT_MAX = 8
  * no line holds the value of a URL, of a reference, or of anything in the file.
  */
 export function readConfig(env: Environment): Config {
-  return loadConfig(env).config
+  return loadConfig({ env }).config
 }
 
-/** The configuration, and where each setting comes from. Throws as `readConfig`. */
-export function loadConfig(env: Environment): { readonly config: Config; readonly shown: readonly ShownSetting[] } {
+export interface LoadedConfig {
+  readonly config: Config
+  /** Every setting, with where it comes from. */
+  readonly shown: readonly ShownSetting[]
+  /** Sentences about what is no mistake, but most likely not what was meant. */
+  readonly notes: readonly string[]
+}
+
+/** The configuration from all its places: the options before the environment, a file of variables, the file. Throws as `readConfig`. */
+export function loadConfig(source: ConfigSource): LoadedConfig {
+  const layers = layerVariables(source)
+  const { env } = layers
   const asked = given(env, 'EPOCHLINE_CONFIG')
   const path = asked ?? FILE_DEFAULT
-  const reading = readConfigFile(path, asked !== undefined)
+  const reading = readConfigFile(
+    path,
+    asked === undefined ? undefined : (layers.givenAs.get('EPOCHLINE_CONFIG') ?? 'EPOCHLINE_CONFIG'),
+  )
   const { settings: file, isThere } = reading
   if (file === undefined) throw toConfigError(path, reading.mistakes)
-  const reader = new SettingReader(env, reading)
+  const reader = new SettingReader(layers, reading)
   const dataDirectory = reader.setting(
     Folder,
     { path: ['data'], variable: 'EPOCHLINE_DATA', inFile: file.data },
@@ -56,5 +70,5 @@ export function loadConfig(env: Environment): { readonly config: Config; readonl
     file: { path, isThere },
   }
   if (reader.mistakes.length > 0) throw toConfigError(path, reader.mistakes)
-  return { config, shown: reader.shown }
+  return { config, shown: reader.shown, notes: layers.notes }
 }

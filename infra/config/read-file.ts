@@ -25,18 +25,19 @@ const UNREADABLE = { ...NOTHING, settings: undefined, isThere: true }
 
 /**
  * Reads the configuration file and checks its shape: no value in it is looked up. A file that is not there is an empty
- * one unless it is required by the variable that names it.
+ * one unless it was asked for: `askedBy` is the variable or option that names it.
  */
-export function readConfigFile(path: string, isRequired: boolean): FileReading {
+export function readConfigFile(path: string, askedBy: string | undefined): FileReading {
   let text: string
   try {
     text = readFileSync(path, 'utf8')
   } catch (cause) {
     if (!(cause instanceof Error && 'code' in cause)) throw cause
-    if (cause.code === 'ENOENT' && !isRequired) return NOTHING
-    const sentence = isRequired
-      ? `EPOCHLINE_CONFIG is not a file that can be read (${cause.code}): ${JSON.stringify(path)}; e.g. EPOCHLINE_CONFIG=./epochline.yaml.`
-      : `${path} cannot be read (${cause.code}).`
+    if (cause.code === 'ENOENT' && askedBy === undefined) return NOTHING
+    const sentence =
+      askedBy !== undefined
+        ? `${askedBy} is not a file that can be read (${cause.code}): ${JSON.stringify(path)}; e.g. EPOCHLINE_CONFIG=./epochline.yaml.`
+        : `${path} cannot be read (${cause.code}).`
     return { ...UNREADABLE, mistakes: [{ sentence }] }
   }
   if (text.length > FILE_BYTES_MAX) {

@@ -1,6 +1,7 @@
 import type { Static, TSchema } from 'typebox'
 import { Check } from 'typebox/value'
 import { type Environment, given, quote, splitList } from './environment.ts'
+import type { Layers } from './layers.ts'
 import { isMistaken, type Mistake, type Path } from './mistakes.ts'
 import type { FileReading } from './read-file.ts'
 import {
@@ -42,13 +43,15 @@ interface Place<Value> {
 export class SettingReader {
   readonly env: Environment
   readonly shown: ShownSetting[] = []
+  readonly #givenAs: Layers['givenAs']
   readonly #file: FileReading
   readonly #mistakes: Mistake[]
 
-  constructor(env: Environment, file: FileReading) {
+  constructor({ env, givenAs, mistakes }: Layers, file: FileReading) {
     this.env = env
+    this.#givenAs = givenAs
     this.#file = file
-    this.#mistakes = [...file.mistakes]
+    this.#mistakes = [...mistakes, ...file.mistakes]
   }
 
   get mistakes(): readonly Mistake[] {
@@ -73,7 +76,7 @@ export class SettingReader {
   }
 
   show(path: Path, value: ShownSetting['value'], origin = FILE): void {
-    this.shown.push({ path, value, origin })
+    this.shown.push({ path, value, origin: this.#givenAs.get(origin) ?? origin })
   }
 
   setting<Schema extends TSchema, Value extends Static<Schema> & ShownSetting['value']>(
@@ -99,7 +102,9 @@ export class SettingReader {
     const isInteger = 'type' in rule && rule.type === 'integer'
     const value: unknown = isInteger && /^\d+$/.test(text) ? Number(text) : text
     if (fits<Schema, Value>(rule, value)) return value
-    this.refuse(`${name} is not ${rule.expected}: ${quote(text)}; e.g. ${name}=${example}.`)
+    const as = this.#givenAs.get(name) ?? name
+    const assigned = as.startsWith('--') ? `${as} ${example}` : `${name}=${example}`
+    this.refuse(`${as} is not ${rule.expected}: ${quote(text)}; e.g. ${assigned}.`)
     return undefined
   }
 

@@ -40,11 +40,16 @@ const STOP_TIMEOUT_MS = 5_000
  */
 export async function openDevnetProcess(options: {
   readonly mainFile: string
+  /** Variables that it gets besides those of this process: what options have said. */
+  readonly env: Readonly<Record<string, string>>
   readonly onProgress: (slot: number, targetSlot: number) => void
   /** Whole lines of its log. */
   readonly onLogLine: (line: string) => void
 }): Promise<DevnetProcess> {
-  const child = fork(options.mainFile, ['devnet'], { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] })
+  const child = fork(options.mainFile, ['devnet'], {
+    env: { ...process.env, ...options.env },
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  })
   // Written to our terminal by itself, it would destroy what we draw there.
   if (child.stderr !== null) createInterface(child.stderr).on('line', (line) => options.onLogLine(`${line}\n`))
   const exited = once(child, 'exit')

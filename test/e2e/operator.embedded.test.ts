@@ -1,11 +1,13 @@
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { givenChain } from '../unit/given-chain.ts'
 import { eventually, runCommand, startProgram } from './processes.ts'
+import { openLog } from './stores.ts'
 
 const USAGE = 2
 const START_TIMEOUT_MS = 60_000
@@ -36,9 +38,16 @@ const fresh = () => ({
   LOG_LEVEL: 'silent',
 })
 
+/** The same with an event log in the folder, as a first start leaves it. */
+async function withLog() {
+  const env = fresh()
+  await using _log = await openLog(env)
+  return env
+}
+
 /** Ends by itself with the exit code for wrong use, and with one line that matches. */
 async function refuses(args: readonly string[], env: Record<string, string>, sentence: RegExp, input = '') {
-  const { code, stderr } = await runCommand(args, { ...fresh(), ...env }, input)
+  const { code, stderr } = await runCommand(args, { ...(await withLog()), ...env }, input)
   const lines = stderr
     .split('\n')
     .filter((line) => line !== '' && !/^(devnet|process|(\S+ )?(blocks|epochs)) /.test(line))
@@ -83,11 +92,12 @@ describe('the program ends with one sentence, and leaves nothing running,', () =
   })
 
   it('when its warehouse was filled from another log, which only a rebuild takes up', async () => {
-    const env = fresh()
+    const env = await withLog()
     expect((await runCommand(['rebuild'], env)).code).toBe(0)
     for (const name of readdirSync(env.EPOCHLINE_DATA).filter((file) => file.startsWith('event-log.sqlite'))) {
       rmSync(join(env.EPOCHLINE_DATA, name))
     }
+    await (await openLog(env))[Symbol.asyncDispose]()
     const sentence =
       /^epochline: The warehouse was filled from another event log .*CLICKHOUSE_DATABASE.*epochline rebuild/
     await refuses(['process'], env, sentence)
@@ -134,6 +144,30 @@ describe('the program starts and serves without a node, says so, and gives no ad
   })
 })
 
+describe('the program tells, and goes on,', () => {
+  it.each([
+    {
+      what: 'a start that the log did not begin with',
+      env: { START_EPOCH: '7' },
+      told: /the log begins with epoch 0;/,
+    },
+    { what: 'a variable that is no setting', env: { EPOCHLINE_DATE: 'x' }, told: /did you mean EPOCHLINE_DATA\?/ },
+  ])('$what', async ({ env: given, told }) => {
+    const node = { BEACON_URL: 'http://127.0.0.1:9', EXECUTION_URL: 'http://127.0.0.1:9' }
+    const env = { ...(await withLog()), ...node, LOG_LEVEL: 'warn' }
+    {
+      await using eventLog = await openLog(env)
+      await eventLog.append('beacon.epochs', givenChain().events.get('beacon.epochs') ?? [])
+    }
+    await using usual = await startProgram(['ingest'], { ...env, START_EPOCH: '0' }, { announces: false })
+    await using program = await startProgram(['ingest'], { ...env, ...given, PORT: '0' }, { announces: false })
+    await usual.stop()
+    await eventually(told.source, async () => told.test(program.output()) || undefined, START_TIMEOUT_MS)
+    expect(await program.stop(), program.output()).toBe(0)
+    expect(usual.output()).not.toMatch(told)
+  })
+})
+
 describe('a command', () => {
   it.each<[string, string[]]>([
     ['an unknown name', ['foo']],
@@ -152,8 +186,20 @@ describe('a command', () => {
     ['removes', ['chain', 'remove', 'nonesuch'], /nothing was removed/],
   ])('that %s a chain which never was does nothing', (_, args, sentence) => refuses(args, {}, sentence))
 
+  it.each([
+    ['verify'],
+    ['process'],
+    ['admin', 'token', 'create', '--account', 'acme'],
+    ['backfill', '--from=1', '--to=2'],
+  ])('that is given a mistyped data folder makes none: %s', async (...args) => {
+    const { EPOCHLINE_DATA, ...env } = await withLog()
+    const mistyped = `${EPOCHLINE_DATA}x`
+    await refuses([...args, '--data', mistyped], env, /no event log in .*Did you mean \S+\/data-\w+\?$/)
+    expect(existsSync(mistyped)).toBe(false)
+  })
+
   it('verifies a log without events', async () => {
-    const { code, stdout } = await runCommand(['verify'], fresh())
+    const { code, stdout } = await runCommand(['verify'], await withLog())
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^0 days, 0 validator-days, 0 wrong/) })
   })
 })

@@ -135,6 +135,7 @@ export function pipelineSuite({ mode, modeOf, deaths }: PipelineOptions): void {
       devnet = await startDevnetChild()
       node = devnet
       env = environmentOf('first')
+      await (await openLog(env))[Symbol.asyncDispose]() // an account is for a log that is there
       token = await createAccount(env)
       program = await startProgram(['all'], env)
       await Promise.all([devnet.advanceTo(ORPHANED_SLOT), devnet.advanceSecondTo(SECOND_REORG_BLOCK)])

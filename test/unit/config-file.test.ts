@@ -298,9 +298,11 @@ chains:
 describe('what `config` prints', () => {
   it('is where each value comes from, without a secret', () => {
     const text = showConfig({
-      ...EXAMPLE_ENVIRONMENT,
-      PORT: '8081',
-      CLICKHOUSE_URL: 'http://hunter2:hunter2@127.0.0.1:8123/hunter2?a=hunter2',
+      env: {
+        ...EXAMPLE_ENVIRONMENT,
+        PORT: '8081',
+        CLICKHOUSE_URL: 'http://hunter2:hunter2@127.0.0.1:8123/hunter2?a=hunter2',
+      },
     })
     expect(text).not.toContain('hunter2')
     expect(text).toContain('port: 8081 # PORT')
@@ -317,12 +319,12 @@ describe('what `config` prints', () => {
       EXECUTION_URL: 'http://a:2',
       START_EPOCH: '3',
     }
-    const again = readConfig(fileOf(showConfig(env)))
-    expect({ ...again, file: undefined }).toEqual({ ...loadConfig(env).config, file: undefined })
+    const again = readConfig(fileOf(showConfig({ env })))
+    expect({ ...again, file: undefined }).toEqual({ ...loadConfig({ env }).config, file: undefined })
   })
 
   it('tells the devnet of a check', () => {
-    expect(checkConfig({ EPOCHLINE_CONFIG: '/dev/null' })).toBe(
+    expect(checkConfig({ env: { EPOCHLINE_CONFIG: '/dev/null' } })).toBe(
       'The configuration is right.\nfile: /dev/null\nmode: embedded\n' +
         'chains of the devnet: mainnet (ethereum/mainnet, beacon); scroll_mainnet (scroll/mainnet, execution)\n',
     )
