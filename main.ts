@@ -3,6 +3,7 @@
 
 import { Command, CommanderError, Option } from 'commander'
 import { pino } from 'pino'
+import { addAdminCommands } from './commands/admin/admin.ts'
 import type { Setting } from './commands/setting.ts'
 import { loadConfig } from './infra/config/config.ts'
 import type { ConfigSource, FlagName } from './infra/config/layers.ts'
@@ -106,42 +107,7 @@ program
   .argument('<name>', 'name of the chain, e.g. scroll_mainnet')
   .action((name: string) => run(async (setting) => (await import('./commands/chain.ts')).removeChain(setting, name)))
 
-const admin = program.command('admin').description('accounts: tokens, validators, fee rates')
-const account = () => new Option('--account <name>', 'account name: a-z, 0-9, - and _').makeOptionMandatory()
-const token = admin.command('token').description('access tokens')
-token
-  .command('create')
-  .description('create an access token and print it, once')
-  .addOption(account())
-  .action((options: { account: string }) =>
-    run(async (setting) => (await import('./commands/admin.ts')).createToken(setting, options.account)),
-  )
-token
-  .command('revoke')
-  .description('revoke the access token that is read from standard input')
-  .action(() => run(async (setting) => (await import('./commands/admin.ts')).revokeToken(setting)))
-admin
-  .command('validators')
-  .description('validators of an account')
-  .command('track')
-  .description('count validators for an account; public keys as arguments, or one per line on standard input')
-  .addOption(account())
-  .addOption(chainOption())
-  .argument('[pubkeys...]', '0x-prefixed BLS public keys')
-  .action((pubkeys: string[], options: { account: string; chain?: string }) =>
-    run(async (setting) => (await import('./commands/admin.ts')).trackValidators(setting, options, pubkeys)),
-  )
-admin
-  .command('fee-rate')
-  .description('fee rates of an account')
-  .command('set')
-  .description('set the share of execution rewards that the service keeps')
-  .addOption(account())
-  .requiredOption('--rate <fraction>', 'decimal fraction from 0 to 1, e.g. 0.1')
-  .option('--from <day>', 'first day that it applies to, YYYY-MM-DD (UTC+8); default: today')
-  .action((options: { account: string; rate: string; from?: string }) =>
-    run(async (setting) => (await import('./commands/admin.ts')).setFeeRate(setting, options)),
-  )
+addAdminCommands(program, { run, chainOption })
 
 /** Where all settings come from: the options were read with the command. */
 function configSource(): ConfigSource {

@@ -68,14 +68,14 @@ export function createContext(request: Request): GraphqlContext {
 type Horizons = GraphqlContext['horizon']
 
 /** One statement per distinct window: siblings have one and the same. */
-async function loadDays({ warehouse, chain }: Request, keys: readonly DaysKey[]): Promise<DailyRewardRow[][]> {
+async function loadDays({ warehouse, chain, account }: Request, keys: readonly DaysKey[]): Promise<DailyRewardRow[][]> {
   const windows = Map.groupBy(keys, (key) => `${key.from}/${key.to}`)
   const found = new Map<string, DailyRewardRow[]>()
   for (const [window, members] of windows) {
     const [first] = members
     if (first === undefined) continue
     const indices = distinct(members.map((key) => key.index))
-    const rows = await selectValidatorDays(warehouse, { chain, indices, from: first.from, to: first.to })
+    const rows = await selectValidatorDays(warehouse, { chain, account, indices, from: first.from, to: first.to })
     for (const [index, own] of Map.groupBy(rows, (row) => row.validator_index)) found.set(`${index}/${window}`, own)
   }
   return keys.map((key) => found.get(`${key.index}/${key.from}/${key.to}`) ?? [])

@@ -5,6 +5,7 @@ import { formatMessage, type RefusalCode } from '../../schemas/routes/envelope.t
 import { LIMIT_MAX, LISTED_VALIDATORS_MAX } from '../../schemas/routes/fields.ts'
 import type { DailyRewardRow, ValidatorEpochRow } from '../../schemas/tables/rewards.ts'
 import { type DayWindow, dayWindow } from '../rewards/day-window.ts'
+import { dayOfHorizon } from '../rewards/horizon.ts'
 import { type AccountDayRow, selectAccountDays } from '../rewards/select-rewards.ts'
 import type { ProposalRow } from '../rewards/select-validator-days.ts'
 import {
@@ -157,6 +158,8 @@ async function loadConnection(args: PageArguments, context: GraphqlContext): Pro
     chain: context.chain,
     account: context.account,
     epoch: horizon.epoch,
+    today: dayOfHorizon(horizon),
+    former: true,
     pubkeys: pubkeys.map((text) => (text.startsWith('0x') ? text : `0x${text}`)),
     credentials: [],
   }

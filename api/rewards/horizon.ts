@@ -1,5 +1,5 @@
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
-import type { ChainClock } from '../../schemas/eth/time.ts'
+import { type ChainClock, dayOfSlot, formatDay, lastSlotOfEpoch } from '../../schemas/eth/time.ts'
 
 /**
  * How far a chain's figures reach: everything up to `epoch` is complete, and of that everything but the open days has been
@@ -70,4 +70,9 @@ export async function selectHorizon(warehouse: WarehouseReader, chain: string): 
     openEpochs: row.open_epochs,
     openSlots: { first: Number(row.open_first), last: Number(row.open_last) },
   }
+}
+
+/** The day that the chain's figures have come to, `YYYY-MM-DD`: what an account has, it has on this day. */
+export function dayOfHorizon({ clock, epoch }: Horizon): string {
+  return formatDay(dayOfSlot(clock, lastSlotOfEpoch(clock, epoch)))
 }

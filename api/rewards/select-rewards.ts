@@ -2,8 +2,8 @@ import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { type DayNumber, formatDay } from '../../schemas/eth/time.ts'
 import { VALIDATOR_STATUSES } from '../../schemas/events/beacon-epoch.ts'
 import { validatorDaysSql } from '../../schemas/tables/validator-days.ts'
-import { ACCOUNT_INDICES } from '../http/select-accounts.ts'
-import type { Horizon } from './horizon.ts'
+import { ACCOUNT_VALIDATORS, SEEN_DAYS } from '../http/select-accounts.ts'
+import { dayOfHorizon, type Horizon } from './horizon.ts'
 
 export interface AccountDayRow {
   readonly day: string
@@ -24,16 +24,19 @@ export interface AccountDaysQuery {
   readonly to: DayNumber
 }
 
-/** The account's closed days of `[from, to)`, ascending; days without a whole row of its validators are left out. */
+/**
+ * The account's closed days of `[from, to)`, ascending: each sums the validators that it sees on that day. Days without a whole
+ * row of any are left out.
+ */
 export function selectAccountDays(warehouse: WarehouseReader, query: AccountDaysQuery): Promise<AccountDayRow[]> {
   const { account, horizon, from, to } = query
   return warehouse.query<AccountDayRow>(
     `WITH
-       mine AS (${ACCOUNT_INDICES}),
+       mine AS (${ACCOUNT_VALIDATORS}),
        activations AS
        (
          SELECT validator_index, activation_epoch FROM validator_epochs FINAL
-         WHERE chain = {chain:String} AND epoch = {epoch:UInt32} AND validator_index IN mine
+         WHERE chain = {chain:String} AND epoch = {epoch:UInt32} AND validator_index IN (SELECT validator_index FROM mine)
        ),
        days AS
        (
@@ -43,8 +46,14 @@ export function selectAccountDays(warehouse: WarehouseReader, query: AccountDays
        ),
        expected AS
        (
-         SELECT days.day AS day, countIf(activations.activation_epoch <= days.last_epoch) AS validators
-         FROM days CROSS JOIN activations GROUP BY days.day
+         SELECT days.day AS day, countIf(validators.activation_epoch <= days.last_epoch) AS validators
+         FROM days CROSS JOIN
+         (
+           SELECT mine.from_day AS from_day, mine.to_day AS to_day, activations.activation_epoch AS activation_epoch
+           FROM mine INNER JOIN activations ON activations.validator_index = mine.validator_index
+         ) AS validators
+         WHERE validators.from_day <= days.day AND days.day < validators.to_day
+         GROUP BY days.day
        ),
        sums AS
        (
@@ -59,11 +68,13 @@ export function selectAccountDays(warehouse: WarehouseReader, query: AccountDays
          (
            SELECT * FROM daily_rewards FINAL
            WHERE chain = {chain:String} AND day >= {from:Date} AND day < {to:Date} AND is_whole = 1
-             AND validator_index IN mine
+             AND validator_index IN (SELECT validator_index FROM mine)
          ) AS rewards
+         INNER JOIN mine ON mine.validator_index = rewards.validator_index
          INNER JOIN days ON days.day = rewards.day
          LEFT JOIN (SELECT *, 1 AS known FROM activations) AS activations
            ON activations.validator_index = rewards.validator_index
+         WHERE mine.from_day <= rewards.day AND rewards.day < mine.to_day
          GROUP BY rewards.day
        )
      SELECT
@@ -93,13 +104,15 @@ export interface ValidatorTotalRow {
 }
 
 export interface AccountTotalsRow {
-  /** Tracked validators, in the registry or not. */
+  /** Validators that the account has on the horizon's day, in the registry or not. */
   readonly tracked: string
-  /** Validators with a state at the horizon: the items of all pages. */
+  /** Validators that it has or had, with a state at the horizon: the items of all pages. */
   readonly present: string
+  /** Of those that it has on the horizon's day. */
   readonly active: string
   readonly el_reward_wei: string
   readonly cl_reward_gwei: string
+  /** Of those that it has on the horizon's day. */
   readonly balance_gwei: string
   readonly page: readonly ValidatorTotalRow[]
 }
@@ -108,59 +121,70 @@ export interface AccountTotalsRow {
 const OPEN_DAYS = validatorDaysSql('SELECT validator_index FROM mine', 'SELECT arrayJoin({openEpochs:Array(UInt32)})')
 
 // Closed days come from their rows (whole or not), open days from the detail, never both: the list of open days decides.
-// The page is cut inside the statement, so that the sums over all validators and their page come from one pass.
+// A validator's income counts on the days on which the account sees it. The page is cut inside the statement, so that the sums
+// over all validators and their page come from one pass.
 const ACCOUNT_TOTALS = `
   WITH
-    mine AS (${ACCOUNT_INDICES}),
+    mine AS (${ACCOUNT_VALIDATORS}),
     income AS
     (
       SELECT validator_index, sum(cl) AS cl_reward_gwei, sum(el) AS el_reward_wei
       FROM
       (
-        SELECT validator_index, sum(cl_reward_gwei) AS cl, sum(el_reward_wei) AS el
-        FROM daily_rewards FINAL
-        WHERE chain = {chain:String}
-          AND day IN (SELECT day FROM closed_days WHERE chain = {chain:String})
-          AND NOT has({days:Array(Date)}, day)
-          AND validator_index IN mine
-        GROUP BY validator_index
+        SELECT rewards.validator_index AS validator_index, sum(rewards.cl_reward_gwei) AS cl, sum(rewards.el_reward_wei) AS el
+        FROM
+        (
+          SELECT day, validator_index, cl_reward_gwei, el_reward_wei FROM daily_rewards FINAL
+          WHERE chain = {chain:String}
+            AND day IN (SELECT day FROM closed_days WHERE chain = {chain:String})
+            AND NOT has({days:Array(Date)}, day)
+            AND validator_index IN (SELECT validator_index FROM mine)
+        ) AS rewards
+        INNER JOIN mine ON mine.validator_index = rewards.validator_index
+        WHERE mine.from_day <= rewards.day AND rewards.day < mine.to_day
+        GROUP BY rewards.validator_index
         UNION ALL
-        SELECT validator_index, sum(cl_reward) AS cl, sum(revenue) AS el
+        SELECT open_days.validator_index AS validator_index, sum(open_days.cl_reward) AS cl, sum(open_days.revenue) AS el
         FROM (${OPEN_DAYS}) AS open_days
-        GROUP BY validator_index
+        INNER JOIN mine ON mine.validator_index = open_days.validator_index
+        WHERE mine.from_day <= open_days.day AND open_days.day < mine.to_day
+        GROUP BY open_days.validator_index
       )
       GROUP BY validator_index
+    ),
+    names AS
+    (
+      SELECT validator_index, any(pubkey) AS pubkey, max({today:Date} < to_day) AS is_present
+      FROM mine WHERE from_day <= {today:Date} GROUP BY validator_index
     ),
     items AS
     (
       SELECT
         names.validator_index AS validator_index,
         names.pubkey AS pubkey,
+        names.is_present AS is_present,
         income.el_reward_wei AS el_reward_wei,
         income.cl_reward_gwei AS cl_reward_gwei,
         state.balance_gwei AS balance_gwei,
         state.effective_balance_gwei AS effective_balance_gwei,
         state.status AS status
-      FROM
-      (
-        SELECT validator_index, pubkey FROM validators FINAL WHERE chain = {chain:String} AND validator_index IN mine
-      ) AS names
+      FROM names
       INNER JOIN
       (
         SELECT validator_index, balance_gwei, effective_balance_gwei, status
         FROM validator_epochs FINAL
-        WHERE chain = {chain:String} AND epoch = {epoch:UInt32} AND validator_index IN mine
+        WHERE chain = {chain:String} AND epoch = {epoch:UInt32} AND validator_index IN (SELECT validator_index FROM mine)
       ) AS state ON state.validator_index = names.validator_index
       LEFT JOIN income ON income.validator_index = names.validator_index
       ORDER BY validator_index
     )
   SELECT
-    (SELECT count() FROM account_validators FINAL WHERE account = {account:String} AND chain = {chain:String}) AS tracked,
+    (SELECT count() FROM (${SEEN_DAYS}) WHERE from_day <= {today:Date} AND {today:Date} < to_day) AS tracked,
     count() AS present,
-    countIf(status IN {activeStatuses:Array(UInt8)}) AS active,
+    countIf(items.is_present = 1 AND status IN {activeStatuses:Array(UInt8)}) AS active,
     sum(items.el_reward_wei) AS el_reward_wei,
     sum(items.cl_reward_gwei) AS cl_reward_gwei,
-    sum(items.balance_gwei) AS balance_gwei,
+    sumIf(items.balance_gwei, items.is_present = 1) AS balance_gwei,
     arraySlice(
       arraySort(item -> item.1, groupArray(CAST(
         (validator_index, pubkey, items.el_reward_wei, items.cl_reward_gwei, items.balance_gwei,
@@ -187,6 +211,7 @@ export async function selectAccountTotals(
     chain: horizon.chain,
     account,
     epoch: horizon.epoch,
+    today: dayOfHorizon(horizon),
     days: horizon.openDays,
     openEpochs: horizon.openEpochs,
     first_transition: horizon.openEpochs[0] ?? 0,
@@ -200,14 +225,14 @@ export async function selectAccountTotals(
   return row
 }
 
-/** Validators of the account on the chain, in the registry or not. */
+/** Validators that the account has on a day, in the registry or not. */
 export async function countTracked(
   warehouse: WarehouseReader,
-  of: { readonly account: string; readonly chain: string },
+  of: { readonly account: string; readonly chain: string; readonly day: DayNumber },
 ): Promise<number> {
   const [row] = await warehouse.query<{ tracked: string }>(
-    `SELECT count() AS tracked FROM account_validators FINAL WHERE account = {account:String} AND chain = {chain:String}`,
-    { account: of.account, chain: of.chain },
+    `SELECT count() AS tracked FROM (${SEEN_DAYS}) WHERE from_day <= {today:Date} AND {today:Date} < to_day`,
+    { account: of.account, chain: of.chain, today: formatDay(of.day) },
   )
   return Number(row?.tracked ?? 0)
 }

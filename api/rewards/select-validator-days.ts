@@ -2,25 +2,37 @@ import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { type DayNumber, formatDay } from '../../schemas/eth/time.ts'
 import type { ExecutionBlockRow } from '../../schemas/tables/execution.ts'
 import type { DailyRewardRow, FinalizedBlockRow, ValidatorEpochRow } from '../../schemas/tables/rewards.ts'
+import { ACCOUNT_VALIDATORS } from '../http/select-accounts.ts'
 
-/** Closed days of `[from, to)` of several validators, by validator and date; days that are not whole are left out. */
+/**
+ * Closed days of `[from, to)` of several validators, by validator and date: those on which the account sees the validator. Days
+ * that are not whole are left out.
+ */
 export function selectValidatorDays(
   warehouse: WarehouseReader,
   query: {
     readonly chain: string
+    readonly account: string
     readonly indices: readonly number[]
     readonly from: DayNumber
     readonly to: DayNumber
   },
 ): Promise<DailyRewardRow[]> {
+  const { chain, account, indices } = query
   return warehouse.query<DailyRewardRow>(
-    `SELECT * FROM daily_rewards FINAL
-     WHERE chain = {chain:String} AND day >= {from:Date} AND day < {to:Date}
-       AND is_whole = 1
-       AND day IN (SELECT day FROM closed_days WHERE chain = {chain:String})
-       AND validator_index IN {indices:Array(UInt32)}
+    `SELECT rewards.*
+     FROM
+     (
+       SELECT * FROM daily_rewards FINAL
+       WHERE chain = {chain:String} AND day >= {from:Date} AND day < {to:Date}
+         AND is_whole = 1
+         AND day IN (SELECT day FROM closed_days WHERE chain = {chain:String})
+         AND validator_index IN {indices:Array(UInt32)}
+     ) AS rewards
+     INNER JOIN (${ACCOUNT_VALIDATORS}) AS mine ON mine.validator_index = rewards.validator_index
+     WHERE mine.from_day <= rewards.day AND rewards.day < mine.to_day
      ORDER BY validator_index, day`,
-    { chain: query.chain, indices: query.indices, from: formatDay(query.from), to: formatDay(query.to) },
+    { chain, account, indices, from: formatDay(query.from), to: formatDay(query.to) },
   )
 }
 

@@ -1,3 +1,4 @@
+import { dayOfInstant } from '../../schemas/eth/time.ts'
 import { formatEthFromGwei, formatEthFromWei, toWei } from '../../schemas/eth/units.ts'
 import { totalRewards, type ValidatorTotal } from '../../schemas/routes/rewards/total-rewards.ts'
 import { answerPage, operation, pageOffset, type RequestScope } from '../http/operation.ts'
@@ -25,7 +26,8 @@ export const totalRewardsOperation = operation(totalRewards, async ({ query }, s
 
 /** Before the first complete epoch there are validators, but no figures. */
 async function emptyTotals(scope: RequestScope): Promise<AccountTotalsRow> {
-  const tracked = await countTracked(scope.warehouse, scope)
+  const { warehouse, chain, account, nowMs } = scope
+  const tracked = await countTracked(warehouse, { chain, account, day: dayOfInstant(nowMs / 1000) })
   const none = { present: '0', active: '0', el_reward_wei: '0', cl_reward_gwei: '0', balance_gwei: '0', page: [] }
   return { tracked: String(tracked), ...none }
 }

@@ -1,4 +1,5 @@
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
+import { SEEN_DAYS } from '../http/select-accounts.ts'
 
 export interface ValidatorStateRow {
   readonly validator_index: number
@@ -18,6 +19,10 @@ export interface ValidatorFilter {
   readonly account: string
   /** The epoch whose state is asked for. */
   readonly epoch: number
+  /** The day that it ends in, `YYYY-MM-DD`: validators that the account has on it. */
+  readonly today: string
+  /** Whether validators that the account had before count as well. */
+  readonly former: boolean
   /** Lower-case with 0x; empty means all. */
   readonly pubkeys: readonly string[]
   /** Lower-case with 0x; empty means all. Matches credentials that pay to it. */
@@ -30,7 +35,7 @@ const OWN = `
     SELECT validator_index, pubkey, withdrawal_credentials FROM validators FINAL
     WHERE chain = {chain:String}
       AND pubkey IN
-        (SELECT pubkey FROM account_validators FINAL WHERE account = {account:String} AND chain = {chain:String})
+        (SELECT pubkey FROM (${SEEN_DAYS}) WHERE from_day <= {today:Date} AND ({former:Bool} OR {today:Date} < to_day))
       AND (empty({pubkeys:Array(String)}) OR has({pubkeys:Array(String)}, toString(pubkey)))
       AND (empty({credentials:Array(String)}) OR has({credentials:Array(String)}, toString(withdrawal_credentials)))
   ) AS names

@@ -2,7 +2,7 @@ import { checksumAddress } from '../../schemas/eth/hex.ts'
 import { type ChainClock, firstSlotOfEpoch, formatInstant, slotTimeSec } from '../../schemas/eth/time.ts'
 import { type ValidatorDetail, validatorDetails } from '../../schemas/routes/validators/validator-details.ts'
 import { answerPage, operation, pageOffset } from '../http/operation.ts'
-import { selectHorizon } from '../rewards/horizon.ts'
+import { dayOfHorizon, selectHorizon } from '../rewards/horizon.ts'
 import { countValidators, selectFeeRecipients, selectValidators, type ValidatorStateRow } from './select-validators.ts'
 import { toStatus } from './validator-status.ts'
 
@@ -21,6 +21,8 @@ export const validatorDetailsOperation = operation(validatorDetails, async ({ bo
     chain,
     account,
     epoch: horizon.epoch,
+    today: dayOfHorizon(horizon),
+    former: false,
     pubkeys: body.pubkeys.map(normalisePubkey),
     credentials: body.withdrawal_address === undefined ? [] : credentialsOf(body.withdrawal_address),
   }

@@ -2,9 +2,9 @@ import type { BeaconSource, ValidatorIdentity } from '../../infra/ports/beacon-s
 import type { Offsets } from '../../infra/ports/event-log.ts'
 import { chainKey } from '../../schemas/chains.ts'
 import { type ChainClock, epochOf } from '../../schemas/eth/time.ts'
-import { validatorsTracked } from '../../schemas/events/accounts.ts'
 import { decodeEvent, encodeEvent } from '../../schemas/events/codec.ts'
 import { IDENTIFIED_PER_EVENT_MAX, validatorsIdentified } from '../../schemas/events/validators.ts'
+import { ownershipFact } from '../../schemas/ownership.ts'
 import { timeOfSlot } from '../beacon-head/block-events.ts'
 import type { ChainLog } from '../cursor.ts'
 import { ownEvents } from '../own-events.ts'
@@ -27,8 +27,9 @@ export interface TrackedValidatorsOptions extends ChainLog {
 }
 
 /**
- * Which validators of a chain the accounts track, and what the registry calls them. Follows the `accounts` topic; announces
- * validators that it has found in the registry as `validator.identified`, once per log.
+ * Which validators of a chain the accounts track, have tracked or watch, and what the registry calls them: one that is nobody's
+ * any more is followed all the same, since a correction may give it to somebody for days that have passed. Follows the
+ * `accounts` topic; announces validators that it has found in the registry as `validator.identified`, once per log.
  */
 export class TrackedValidators {
   readonly #options: TrackedValidatorsOptions
@@ -88,9 +89,8 @@ export class TrackedValidators {
     const before = this.#pubkeys.size
     for await (const { position, event } of eventLog.read({ topic: 'accounts', from: this.#next, signal })) {
       this.#next.set(position.partition, position.offset + 1n)
-      if (event.type !== validatorsTracked.name) continue
-      const data = decodeEvent(validatorsTracked, event, unnamedChain)
-      if (data.chain === chain) for (const pubkey of data.pubkeys) this.#pubkeys.add(pubkey)
+      const fact = ownershipFact(event, unnamedChain)
+      if (fact?.chain === chain) for (const pubkey of fact.pubkeys) this.#pubkeys.add(pubkey)
     }
     // The end may lie behind the newest event by what a log writes for itself.
     for (const [partition, end] of ends) if (end > this.#nextOf(partition)) this.#next.set(partition, end)

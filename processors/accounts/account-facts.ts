@@ -1,7 +1,8 @@
 import type { StoredEvent } from '../../infra/ports/event-log.ts'
 import { AppError } from '../../schemas/errors.ts'
-import { feeRateSet, tokenCreated, tokenRevoked, validatorsTracked } from '../../schemas/events/accounts.ts'
+import { feeRateSet, tokenCreated, tokenRevoked } from '../../schemas/events/accounts.ts'
 import { decodeEvent } from '../../schemas/events/codec.ts'
+import { NOBODY, type OwnershipFact, ownershipFact } from '../../schemas/ownership.ts'
 import { constantColumn, type Projected, type TableRows, textColumn, versionOf } from '../loop/rows.ts'
 
 /** What one event of `accounts` becomes. */
@@ -16,16 +17,6 @@ export function projectAccountFact(stored: StoredEvent, unnamedChain: string): P
       const { tokenHash } = decodeEvent(tokenRevoked, stored.event)
       return { rows: [tokenRow(tokenHash, '', version, true)] }
     }
-    case validatorsTracked.name: {
-      const { chain, account, pubkeys } = decodeEvent(validatorsTracked, stored.event, unnamedChain)
-      const columns = {
-        account: textColumn(pubkeys.length, account),
-        chain: textColumn(pubkeys.length, chain),
-        pubkey: pubkeys,
-        version: constantColumn(pubkeys.length, version),
-      }
-      return { rows: [{ table: 'account_validators', columns }], touched: { kind: 'account', account } }
-    }
     case feeRateSet.name: {
       const { account, rate, effectiveFrom } = decodeEvent(feeRateSet, stored.event)
       const columns = {
@@ -36,8 +27,34 @@ export function projectAccountFact(stored: StoredEvent, unnamedChain: string): P
       }
       return { rows: [{ table: 'fee_rates', columns }], touched: { kind: 'account', account } }
     }
-    default:
+    default: {
+      const fact = ownershipFact(stored.event, unnamedChain)
+      if (fact !== undefined) return projectOwnership(fact, version)
       throw new AppError('undecodable', `unknown event type ${stored.event.type} among the account facts`)
+    }
+  }
+}
+
+/** A row each, whatever else is said of the validators: which row counts on a day is told by the days alone. */
+function projectOwnership(fact: OwnershipFact, version: bigint): Projected {
+  const { chain, pubkeys } = fact
+  const account = fact.kind === 'owner' ? fact.point.account : fact.account
+  const named = {
+    account: textColumn(pubkeys.length, account),
+    chain: textColumn(pubkeys.length, chain),
+    pubkey: pubkeys,
+    version: constantColumn(pubkeys.length, version),
+  }
+  if (fact.kind === 'watcher') {
+    const columns = { ...named, is_deleted: new Uint8Array(pubkeys.length).fill(fact.isWatching ? 0 : 1) }
+    return { rows: [{ table: 'watched_validators', columns }] }
+  }
+  const points = { ...named, from_day: new Uint16Array(pubkeys.length).fill(fact.point.fromDay) }
+  const claims: readonly TableRows[] = account === NOBODY ? [] : [{ table: 'account_validators', columns: named }]
+  // Whoever had them before is settled again as well.
+  return {
+    rows: [{ table: 'validator_owners', columns: points }, ...claims],
+    touched: { kind: 'validators', chain, pubkeys },
   }
 }
 

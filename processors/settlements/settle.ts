@@ -21,6 +21,7 @@ interface CandidateRow {
   readonly revenue_class: string
   readonly revenue_wei: string
   readonly reverted: number
+  readonly is_owner: number
   readonly versions: string
 }
 
@@ -38,20 +39,26 @@ function scopeSql(scope: SettlementScope): { blocks: string; accounts: string; p
   }
 }
 
-// A reverted execution block is read as well, which FINAL would hide: it takes back what it had settled.
+// Every account that was ever made the owner of a validator is a candidate for all blocks of it: what does not follow any more
+// is taken back. A reverted execution block is read as well, which FINAL would hide, for the same reason. The points of a
+// validator all count in the version: a newer fact about any of them makes newer rows.
 const candidatesSql = (blocks: string, accounts: string): string => `
 WITH proposers AS (
   SELECT v.chain AS chain, v.validator_index AS validator_index, v.pubkey AS pubkey, a.account AS account,
-    v.version + a.version AS versions
+    o.points AS points, v.version + o.versions AS versions
   FROM validators AS v FINAL
   INNER JOIN account_validators AS a FINAL ON a.chain = v.chain AND a.pubkey = v.pubkey
+  INNER JOIN (
+    SELECT chain, pubkey, arraySort(groupArray((from_day, toString(account)))) AS points, sum(version) AS versions
+    FROM validator_owners FINAL GROUP BY chain, pubkey
+  ) AS o ON o.chain = v.chain AND o.pubkey = v.pubkey
   WHERE ${accounts}
 )
 SELECT
   p.chain AS chain, p.account AS account, f.slot AS slot, f.execution_block_number AS block_number,
   f.proposer_index AS validator_index, p.pubkey AS pubkey, toUnixTimestamp(t.newest.1) AS time_sec,
   t.newest.2 AS fee_address, t.newest.3 AS revenue_class, t.newest.4 AS revenue_wei, t.newest.5 AS reverted,
-  f.version + t.newest.6 + p.versions AS versions
+  arrayLast(point -> point.1 <= f.day, p.points).2 = p.account AS is_owner, f.version + t.newest.6 + p.versions AS versions
 FROM finalized_blocks AS f FINAL
 INNER JOIN proposers AS p ON p.chain = f.chain AND p.validator_index = f.proposer_index
 INNER JOIN (
@@ -70,10 +77,11 @@ ORDER BY chain, account, slot
 LIMIT {rows_max:UInt32}`
 
 /**
- * Settles the finalized blocks of the scope whose execution revenue is proven: one row per account and block, the fee at
- * the rate in force when the block was produced. Rows are a function of the facts and replace themselves: a later fee rate
- * or account fact gives them newer versions. Unexplained revenue is never paid out: its row is a deleted one, which takes
- * back what an earlier reading of the block had settled.
+ * Settles the finalized blocks of the scope whose execution revenue is proven: one row per block, of the account that had the
+ * proposer on the block's day, the fee at the rate in force when the block was produced. Rows are a function of the facts and
+ * replace themselves: a later fee rate or account fact gives them newer versions. Unexplained revenue is never paid out, nor
+ * anything to an account that did not have the proposer on that day: its row is a deleted one, which takes back what earlier
+ * facts had settled.
  */
 export async function settleBlocks(
   warehouse: Warehouse,
@@ -105,7 +113,7 @@ async function insertSettlements(
     const isProven = row.reverted === 0 && row.revenue_class !== 'unexplained'
     return {
       rate,
-      isProven,
+      isDue: isProven && row.is_owner === 1,
       versions: BigInt(row.versions) + versions,
       ...splitRevenue(BigInt(row.revenue_wei), knownRate(rate)),
     }
@@ -125,7 +133,7 @@ async function insertSettlements(
     service_fee_wei: settled.map((s) => s.serviceFeeWei),
     user_reward_wei: settled.map((s) => s.userRewardWei),
     version: BigUint64Array.from(settled, (s) => s.versions),
-    is_deleted: Uint8Array.from(settled, (s) => (s.isProven ? 0 : 1)),
+    is_deleted: Uint8Array.from(settled, (s) => (s.isDue ? 0 : 1)),
   })
 }
 

@@ -19,7 +19,24 @@ export interface SettlementProof {
 /** Rates have at most 18 decimal places: times this they are integers. */
 const RATE_UNIT = "toUInt256('1000000000000000000')"
 
-// From the accounts to the blocks, where settling goes from the blocks to the accounts.
+// From the owners to the blocks, where settling goes from the blocks to the accounts that may have had the proposer.
+const PROVEN_SQL = `
+  SELECT o.chain AS chain, toString(o.account) AS account, o.slot AS slot, t.revenue_wei AS revenue_wei
+  FROM (
+    SELECT b.chain AS chain, b.slot AS slot, b.execution_block_hash AS execution_block_hash, points.account AS account
+    FROM (
+      SELECT f.chain AS chain, f.slot AS slot, f.day AS day, f.execution_block_hash AS execution_block_hash, v.pubkey AS pubkey
+      FROM (SELECT chain, slot, day, proposer_index, execution_block_hash FROM finalized_blocks FINAL) AS f
+      INNER JOIN (SELECT chain, pubkey, validator_index FROM validators FINAL) AS v
+        ON v.chain = f.chain AND v.validator_index = f.proposer_index
+    ) AS b
+    ASOF LEFT JOIN (SELECT chain, pubkey, from_day, account FROM validator_owners FINAL) AS points
+      ON points.chain = b.chain AND points.pubkey = b.pubkey AND points.from_day <= b.day
+  ) AS o
+  INNER JOIN (
+    SELECT chain, block_hash, revenue_wei FROM execution_blocks FINAL WHERE revenue_class != 'unexplained'
+  ) AS t ON t.chain = o.chain AND t.block_hash = o.execution_block_hash`
+
 const SETTLEMENTS_SQL = `
 SELECT
   if(p.account = '', s.chain, p.chain) AS chain, if(p.account = '', s.account, p.account) AS account, if(p.account = '', s.slot, p.slot) AS slot,
@@ -31,20 +48,10 @@ SELECT
     s.service_fee_wei != intDiv(s.revenue_wei * toUInt256(toDecimal256(s.fee_rate, 18) * ${RATE_UNIT}), ${RATE_UNIT}),
       'the fee is not the revenue times the rate, rounded down',
     '') AS reason
-FROM (
-  SELECT a.chain AS chain, a.account AS account, f.slot AS slot, t.revenue_wei AS revenue_wei
-  FROM (SELECT account, chain, pubkey FROM account_validators FINAL) AS a
-  INNER JOIN (SELECT chain, pubkey, validator_index FROM validators FINAL) AS v
-    ON v.chain = a.chain AND v.pubkey = a.pubkey
-  INNER JOIN (SELECT chain, slot, proposer_index, execution_block_hash FROM finalized_blocks FINAL) AS f
-    ON f.chain = v.chain AND f.proposer_index = v.validator_index
-  INNER JOIN (
-    SELECT chain, block_hash, revenue_wei FROM execution_blocks FINAL WHERE revenue_class != 'unexplained'
-  ) AS t ON t.chain = f.chain AND t.block_hash = f.execution_block_hash
-) AS p
+FROM (SELECT * FROM (${PROVEN_SQL}) WHERE account != '') AS p
 FULL JOIN (SELECT * FROM settlements FINAL) AS s ON s.chain = p.chain AND s.account = p.account AND s.slot = p.slot`
 
-/** Checks that every proven block of every account is settled once, whole, and nothing else is. */
+/** Checks that every proven block is settled once, whole, for the account that had its proposer that day, and nothing else is. */
 export async function proveSettlements(warehouse: Warehouse): Promise<SettlementProof> {
   const [counts] = await warehouse.query<{ checked: string; wrong: string }>(
     `SELECT count() AS checked, countIf(reason != '') AS wrong FROM (${SETTLEMENTS_SQL})`,
@@ -57,4 +64,35 @@ export async function proveSettlements(warehouse: Warehouse): Promise<Settlement
           `SELECT * FROM (${SETTLEMENTS_SQL}) WHERE reason != '' ORDER BY chain, account, slot LIMIT ${EXAMPLES_MAX}`,
         )
   return { checked: Number(counts?.checked ?? 0), wrong, examples }
+}
+
+/** What a chain's blocks of known validators have proven, and to whom it was settled; all amounts in wei as decimal text. */
+export interface RevenueProof {
+  readonly chain: string
+  readonly proven_wei: string
+  readonly settled_wei: string
+  /** Of validators that nobody had on the day. */
+  readonly nobodys_wei: string
+  /** Blocks that were settled for more than they have proven, or for more than one account. */
+  readonly blocks_oversettled: string
+}
+
+const REVENUE_SQL = `
+SELECT
+  chain, sum(proven) AS proven_wei, sum(settled) AS settled_wei, sumIf(proven, owner = '') AS nobodys_wei,
+  countIf(settled > proven OR accounts > 1) AS blocks_oversettled
+FROM (
+  SELECT
+    if(s.accounts = 0, p.chain, s.chain) AS chain, p.account AS owner, p.revenue_wei AS proven, s.revenue_wei AS settled,
+    s.accounts AS accounts
+  FROM (${PROVEN_SQL}) AS p
+  FULL JOIN (
+    SELECT chain, slot, sum(revenue_wei) AS revenue_wei, count() AS accounts FROM settlements FINAL GROUP BY chain, slot
+  ) AS s ON s.chain = p.chain AND s.slot = p.slot
+)
+GROUP BY chain ORDER BY chain`
+
+/** Proves of each chain that every wei of proven revenue was settled for at most one account. */
+export function proveRevenue(warehouse: Warehouse): Promise<readonly RevenueProof[]> {
+  return warehouse.query<RevenueProof>(REVENUE_SQL)
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type Static, Type } from 'typebox'
 import { jsonEvent, olderJson } from './codec.ts'
-import { Chain, Instant, Pubkey } from './fields.ts'
+import { Chain, Day, Instant, Pubkey } from './fields.ts'
 
 /** All account facts share one key: a token is created before it is revoked, and of two accounts that name a validator one was first. */
 export const ACCOUNTS_KEY = 'accounts'
@@ -21,7 +21,14 @@ export function hashToken(token: string): string {
 const TokenCreated = Type.Object({ account: Account, tokenHash: TokenHash })
 const TokenRevoked = Type.Object({ tokenHash: TokenHash })
 const TrackedFields = { account: Account, pubkeys: Type.Array(Pubkey) }
-const ValidatorsTracked = Type.Object({ chain: Chain, ...TrackedFields })
+const OfChain = Type.Object({ chain: Chain, ...TrackedFields })
+const ValidatorsTracked = Type.Object({
+  chain: Chain,
+  ...TrackedFields,
+  /** First UTC+8 day; absent: the start of all history. */
+  from: Type.Optional(Day),
+})
+const ValidatorsUntracked = Type.Object({ chain: Chain, pubkeys: Type.Array(Pubkey), from: Day })
 const FeeRateSet = Type.Object({
   account: Account,
   /** Exact decimal fraction between 0 and 1: the service's share of execution rewards. */
@@ -31,6 +38,8 @@ const FeeRateSet = Type.Object({
 export type TokenCreated = Static<typeof TokenCreated>
 export type TokenRevoked = Static<typeof TokenRevoked>
 export type ValidatorsTracked = Static<typeof ValidatorsTracked>
+export type ValidatorsUntracked = Static<typeof ValidatorsUntracked>
+export type ValidatorsWatched = Static<typeof OfChain>
 export type FeeRateSet = Static<typeof FeeRateSet>
 
 /** An access token of an account; id `account.token-created:<token hash>`. */
@@ -39,11 +48,36 @@ export const tokenCreated = jsonEvent({ name: 'account.token-created', version: 
 /** The token stops working, for good; id `account.token-revoked:<token hash>`. */
 export const tokenRevoked = jsonEvent({ name: 'account.token-revoked', version: 1, topic: 'accounts' }, TokenRevoked)
 
-/** Validators of a chain counted for the account from now on; id `account.validators-tracked:<chain>:<account>:<first pubkey>:<count>`. */
+/**
+ * From a day on, validators of a chain are the account's, and nobody else's: until the next day that a fact names for them. Of
+ * facts about one day the newest counts. Id `account.validators-tracked:<chain>:<account>:<first pubkey>:<count>[:<from>]`.
+ */
 export const validatorsTracked = jsonEvent(
-  { name: 'account.validators-tracked', version: 2, topic: 'accounts' },
+  { name: 'account.validators-tracked', version: 3, topic: 'accounts' },
   ValidatorsTracked,
-  { 1: olderJson(Type.Object(TrackedFields), (data, chain) => ({ chain, ...data })) },
+  {
+    1: olderJson(Type.Object(TrackedFields), (data, chain) => ({ chain, ...data })),
+    // It paid every account that named a key.
+    2: olderJson(OfChain, (data) => data),
+  },
+)
+
+/** From a day on, validators of a chain are nobody's; id `account.validators-untracked:<chain>:<first pubkey>:<count>:<from>`. */
+export const validatorsUntracked = jsonEvent(
+  { name: 'account.validators-untracked', version: 1, topic: 'accounts' },
+  ValidatorsUntracked,
+)
+
+/** The account sees figures of validators, whosever they are; id `account.validators-watched:<chain>:<account>:<first pubkey>:<count>`. */
+export const validatorsWatched = jsonEvent(
+  { name: 'account.validators-watched', version: 1, topic: 'accounts' },
+  OfChain,
+)
+
+/** The account no longer watches validators; id `account.validators-unwatched:<chain>:<account>:<first pubkey>:<count>`. */
+export const validatorsUnwatched = jsonEvent(
+  { name: 'account.validators-unwatched', version: 1, topic: 'accounts' },
+  OfChain,
 )
 
 /** The fee rate of blocks from an instant on; id `account.fee-rate-set:<account>:<effectiveFrom>`. */

@@ -15,6 +15,8 @@ export const Bytes = Type.String({ pattern: '^0x([0-9a-f]{2})*$' })
 export const IntegerText = Type.String({ pattern: '^-?[0-9]+$' })
 /** ISO 8601 UTC with milliseconds. */
 export const Instant = Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$' })
+/** UTC+8 day, `YYYY-MM-DD`. */
+export const Day = Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$' })
 /** Name of a chain: schemas/chains.ts. */
 export const Chain = Type.String({ pattern: CHAIN_NAME_PATTERN })
 

@@ -1,3 +1,4 @@
+import { ACCOUNT_TABLES } from './accounts.ts'
 import { EXECUTION_TABLES } from './execution.ts'
 import { REWARD_TABLES } from './rewards.ts'
 import { SETTLEMENT_TABLES } from './settlements.ts'
@@ -9,11 +10,7 @@ export const FAMILIES = {
   settlements: SETTLEMENT_TABLES,
   validators: { validators: ['chain', 'validator_index'] },
   head: { beacon_blocks: ['chain', 'slot', 'block_root'] },
-  accounts: {
-    access_tokens: ['token_hash'],
-    account_validators: ['account', 'chain', 'pubkey'],
-    fee_rates: ['account', 'effective_from'],
-  },
+  accounts: ACCOUNT_TABLES,
   loop: { dead_letters: ['chain', 'consumer_group', 'topic', 'event_id'] },
 } as const
 

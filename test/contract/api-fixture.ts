@@ -57,6 +57,30 @@ export async function insertRows(warehouse: Warehouse, table: Projection, rows: 
   await warehouse.command(`INSERT INTO ${table} (${names.join(', ')}) VALUES ${tuples.join(', ')}`)
 }
 
+interface OwnerRow {
+  readonly chain?: string
+  readonly account: string
+  readonly pubkey: string
+  /** `YYYY-MM-DD`; absent: the start of all history. */
+  readonly from?: string
+  readonly version?: number
+}
+
+/** Makes accounts the owners of validators, as facts of the log do. */
+export async function insertOwners(warehouse: Warehouse, owners: readonly OwnerRow[]): Promise<void> {
+  const named = owners.map(({ from = '1970-01-01', chain = MAINNET.names.name, version = 1, account, pubkey }) => ({
+    from,
+    row: { chain, account, pubkey, version },
+  }))
+  await insertRows(
+    warehouse,
+    'validator_owners',
+    named.map(({ from, row }) => ({ ...row, from_day: from })),
+  )
+  const claims = named.map(({ row }) => row).filter(({ account }) => account !== '')
+  await insertRows(warehouse, 'account_validators', claims)
+}
+
 export function dailyRow(day: string, validator_index: number, clGwei: bigint, elWei: bigint, version = 1) {
   return { day, validator_index, cl_reward_gwei: clGwei, el_reward_wei: elWei, source_gwei: clGwei, version }
 }
@@ -94,9 +118,9 @@ async function fillAccounts(warehouse: Warehouse): Promise<void> {
   await insertRows(warehouse, 'access_tokens', [
     { token_hash: hashToken('revoked'), account: 'demo', version: 5, is_deleted: 1 },
   ])
-  await insertRows(warehouse, 'account_validators', [
-    ...[10, 11, 12, 13].map((index) => ({ account: 'demo', pubkey: pubkeyOf(index), version: 1 })),
-    { account: 'other', pubkey: pubkeyOf(20), version: 1 },
+  await insertOwners(warehouse, [
+    ...[10, 11, 12, 13].map((index) => ({ account: 'demo', pubkey: pubkeyOf(index) })),
+    { account: 'other', pubkey: pubkeyOf(20) },
   ])
   await insertRows(
     warehouse,
@@ -260,9 +284,10 @@ async function fillHoodi(warehouse: Warehouse): Promise<void> {
       table,
       rows.map((row) => ({ chain: HOODI.names.name, ...row })),
     )
-  await insert('account_validators', [
-    ...[10, 30, 20].map((index) => ({ account: 'demo', pubkey: pubkeyOf(index), version: 1 })),
-    { account: 'other', pubkey: pubkeyOf(11), version: 1 },
+  const chain = HOODI.names.name
+  await insertOwners(warehouse, [
+    ...[10, 30, 20].map((index) => ({ chain, account: 'demo', pubkey: pubkeyOf(index) })),
+    { chain, account: 'other', pubkey: pubkeyOf(11) },
   ])
   await insert(
     'validators',

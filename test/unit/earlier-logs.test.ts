@@ -66,6 +66,8 @@ describe.each(['given-chain', 'devnet'])('a log of release 0.1 (%s)', (name) => 
       'epoch_parts',
       'execution_finality',
       'execution_log_parts',
+      'validator_owners',
+      'watched_validators',
     ])
   })
 

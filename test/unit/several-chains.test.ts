@@ -26,7 +26,7 @@ const WRONG: Readonly<Partial<Record<Family, string>>> = {
   settlements: `INSERT INTO settlements SELECT * REPLACE (service_fee_wei + 1 AS service_fee_wei) FROM settlements FINAL WHERE chain = 'hoodi'`,
   validators: `INSERT INTO validators SELECT * REPLACE (validator_index + 1 AS validator_index) FROM validators FINAL WHERE chain = 'hoodi' AND validator_index = 4`,
   head: `ALTER TABLE beacon_blocks DELETE WHERE chain = 'hoodi' SETTINGS mutations_sync = 1`,
-  accounts: `INSERT INTO account_validators SELECT 'other', chain, pubkey, version FROM account_validators FINAL WHERE chain = 'hoodi'`,
+  accounts: `INSERT INTO validator_owners SELECT chain, pubkey, from_day, 'other', version + 1 FROM validator_owners FINAL WHERE chain = 'hoodi'`,
 }
 
 /** A row of this chain, or of none. */

@@ -25,7 +25,7 @@ export const dailyRewards = defineRoute({
   paths: ['/api/v1/validator/daily-rewards', '/api/v1/validator/daliy-rewards'],
   summary: 'Income of the validators by day',
   description:
-    'One item per closed UTC+8 day of `[start_date, end_date)`, by ascending date, summed over the account’s validators. ' +
+    'One item per closed UTC+8 day of `[start_date, end_date)`, by ascending date, summed over the validators that the account has on that day. ' +
     'A day is closed when all its epochs are finalized and processed; other days are left out. Without dates: yesterday. ' +
     'Only `start_date`: through yesterday. Only `end_date`: the day before it. A range may be of any length.',
   query: Type.Object({

@@ -26,8 +26,9 @@ export const totalRewards = defineRoute({
   summary: 'Cumulative income and balance of each validator',
   description:
     'Figures up to the newest complete finalized epoch. Items by ascending validator index; the aggregates cover all ' +
-    'validators of the account, not the page. A validator that is not in the registry yet counts in ' +
-    '`validators_total_count` and has no item.',
+    'validators of the account, not the page. Income counts on the UTC+8 days on which the account has the validator. One that ' +
+    'it had before keeps its item, with the chain’s balance and status of it, and counts in `validators_total_rewards` alone. ' +
+    'A validator that is not in the registry yet counts in `validators_total_count` and has no item.',
   query: Type.Object({ page: Page, limit: Limit }),
   response: pagedEnvelopeOf(
     Type.Object(

@@ -1,0 +1,88 @@
+import { type Command, Option } from 'commander'
+import type { Setting } from '../setting.ts'
+
+/** What the command line gives to commands: how one is run, and the option that names a chain. */
+interface CommandLine {
+  readonly run: (command: (setting: Setting) => Promise<void>) => Promise<void>
+  readonly chainOption: () => Option
+}
+
+/** Adds `admin` and what is below it. As everywhere, a command is loaded when it is called. */
+export function addAdminCommands(program: Command, line: CommandLine): void {
+  const admin = program.command('admin').description('accounts: tokens, validators, fee rates')
+  addTokenCommands(admin, line)
+  addValidatorCommands(admin, line)
+  addFeeRateCommands(admin, line)
+}
+
+const account = () => new Option('--account <name>', 'account name: a-z, 0-9, - and _').makeOptionMandatory()
+
+function addTokenCommands(admin: Command, { run }: CommandLine): void {
+  const token = admin.command('token').description('access tokens')
+  token
+    .command('create')
+    .description('create an access token and print it, once')
+    .addOption(account())
+    .action((options: { account: string }) =>
+      run(async (setting) => (await import('./tokens.ts')).createToken(setting, options.account)),
+    )
+  token
+    .command('revoke')
+    .description('revoke the access token that is read from standard input')
+    .action(() => run(async (setting) => (await import('./tokens.ts')).revokeToken(setting)))
+}
+
+const PUBKEYS = ['[pubkeys...]', '0x-prefixed BLS public keys; without any, one per line on standard input'] as const
+const WATCH = 'only figures of all days, whosever the validators are; no settlements'
+
+function addValidatorCommands(admin: Command, { run, chainOption }: CommandLine): void {
+  const validators = admin.command('validators').description('whose validators are when')
+  type Options = { account: string; chain?: string; at?: string; watch?: boolean }
+  validators
+    .command('track')
+    .description('make an account the owner of validators: their days and settlements are its own')
+    .addOption(account())
+    .addOption(chainOption())
+    .option('--at <day>', 'first day, YYYY-MM-DD (UTC+8); default: all of history, of keys that nobody has had')
+    .option('--watch', WATCH)
+    .argument(...PUBKEYS)
+    .action((pubkeys: string[], options: Options) =>
+      run(async (setting) => (await import('./validators.ts')).trackValidators(setting, options, pubkeys)),
+    )
+  validators
+    .command('untrack')
+    .description('make validators nobody’s from a day on; the account keeps what it had before')
+    .addOption(account())
+    .addOption(chainOption())
+    .option('--at <day>', 'first day on which they are nobody’s, YYYY-MM-DD (UTC+8)')
+    .option('--watch', 'the account no longer watches them')
+    .argument(...PUBKEYS)
+    .action((pubkeys: string[], options: Options) =>
+      run(async (setting) => (await import('./validators.ts')).untrackValidators(setting, options, pubkeys)),
+    )
+  validators
+    .command('move')
+    .description('give validators of one account to another from a day on')
+    .requiredOption('--from <name>', 'the account that has them on that day')
+    .requiredOption('--to <name>', 'the account that has them from that day on')
+    .requiredOption('--at <day>', 'first day of the new owner, YYYY-MM-DD (UTC+8)')
+    .addOption(chainOption())
+    .argument(...PUBKEYS)
+    .action((pubkeys: string[], options: { from: string; to: string; at: string; chain?: string }) =>
+      run(async (setting) => (await import('./validators.ts')).moveValidators(setting, options, pubkeys)),
+    )
+}
+
+function addFeeRateCommands(admin: Command, { run }: CommandLine): void {
+  admin
+    .command('fee-rate')
+    .description('fee rates of an account')
+    .command('set')
+    .description('set the share of execution rewards that the service keeps')
+    .addOption(account())
+    .requiredOption('--rate <fraction>', 'decimal fraction from 0 to 1, e.g. 0.1')
+    .option('--from <day>', 'first day that it applies to, YYYY-MM-DD (UTC+8); default: today')
+    .action((options: { account: string; rate: string; from?: string }) =>
+      run(async (setting) => (await import('./fee-rates.ts')).setFeeRate(setting, options)),
+    )
+}

@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { hashToken } from '../../schemas/events/accounts.ts'
+import { type ApiFixture, insertOwners, insertRows, openApiFixture, pubkeyOf, TOKEN } from './api-fixture.ts'
+
+// Validator 11 was moved from `demo` to `buyer` on 2026-11-19, 12 is nobody's since that day, and `auditor` watches 10 and 11.
+
+let fixture: ApiFixture
+
+beforeAll(async () => {
+  fixture = await openApiFixture()
+  const { warehouse } = fixture
+  await insertOwners(warehouse, [
+    { account: 'buyer', pubkey: pubkeyOf(11), from: '2026-11-19' },
+    { account: '', pubkey: pubkeyOf(12), from: '2026-11-19' },
+    { account: 'buyer', pubkey: pubkeyOf(10), from: '2026-12-01' }, // not yet
+  ])
+  await insertRows(
+    warehouse,
+    'watched_validators',
+    [10, 11].map((index) => ({ account: 'auditor', pubkey: pubkeyOf(index), version: 1, is_deleted: 0 })),
+  )
+  await insertRows(
+    warehouse,
+    'access_tokens',
+    ['buyer', 'auditor'].map((account) => ({ token_hash: hashToken(account), account, version: 9, is_deleted: 0 })),
+  )
+}, 60_000)
+afterAll(() => fixture[Symbol.asyncDispose]())
+
+const base = (token: string) => `${fixture.api.url}/ethereum/mainnet/${token}`
+
+async function ask(token: string, path: string, body?: object) {
+  const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
+  return (await (await fetch(`${base(token)}${path}`, init)).json()).data
+}
+
+const ALL_DAYS = '/api/v1/validator/daily-rewards?start_date=2026-11-18&end_date=2026-11-20'
+const days = async (token: string) =>
+  (await ask(token, ALL_DAYS)).reward.map((day: { date: string; cl_reward: string }) => [day.date, day.cl_reward])
+const totals = (token: string) => ask(token, '/api/v1/validator/total-rewards')
+const detailed = async (token: string) =>
+  (await ask(token, '/api/v1/validator/details', {})).map(({ pubkey }: { pubkey: string }) => pubkey)
+
+describe('a validator counts for an account inside its days only', () => {
+  test('in the sums of days', async () => {
+    expect(await days(TOKEN)).toEqual([
+      ['2026-11-18', '0.000000049'], // 100 - 50 - 1
+      ['2026-11-19', '-0.000002'], // neither 11 nor 12
+    ])
+    expect(await days('buyer')).toEqual([['2026-11-19', '0.0000005']])
+  })
+
+  test('in the totals, which keep what a former validator has earned, and count only those that the account has', async () => {
+    const clOf = ({
+      validator_details: items,
+    }: {
+      validator_details: { validator_index: number; cl_total_reward: string }[]
+    }) => Object.fromEntries(items.map((item) => [item.validator_index, item.cl_total_reward]))
+    const demo = await totals(TOKEN)
+    expect(clOf(demo)).toMatchObject({ 11: '-0.00000005', 12: '-0.000000001' })
+    expect(demo).toMatchObject({
+      validators_active_count: 1,
+      validators_total_count: 2, // 10, and 13, which the registry does not know
+      validators_total_cl_balance: '32.00000001',
+    })
+    const buyer = await totals('buyer')
+    expect(clOf(buyer)).toEqual({ 11: '0.00000047' }) // 500 of the closed day, two epochs of -15 of the open one
+    expect(buyer).toMatchObject({ validators_total_count: 1, validators_total_cl_balance: '32.000000011' })
+  })
+
+  test('in the details, which are of those that the account has', async () => {
+    expect(await detailed(TOKEN)).toEqual([pubkeyOf(10)])
+    expect(await detailed('buyer')).toEqual([pubkeyOf(11)])
+  })
+
+  test('in GraphQL, where a former validator keeps its days', async () => {
+    const query = `{ days(from: "2026-11-18", to: "2026-11-20") { date validatorsCount validatorsMissingCount }
+      validators { totalCount nodes { index days(from: "2026-11-18", to: "2026-11-20") { date } } } }`
+    const nodes = (...of: readonly [number, ...string[]][]) =>
+      of.map(([index, ...dates]) => ({ index, days: dates.map((date) => ({ date })) }))
+    expect(await ask(TOKEN, '/graphql', { query })).toEqual({
+      days: [
+        { date: '2026-11-18', validatorsCount: 3, validatorsMissingCount: 0 },
+        { date: '2026-11-19', validatorsCount: 1, validatorsMissingCount: 0 },
+      ],
+      validators: {
+        totalCount: 3,
+        nodes: nodes([10, '2026-11-18', '2026-11-19'], [11, '2026-11-18'], [12, '2026-11-18']),
+      },
+    })
+    expect(await ask('buyer', '/graphql', { query })).toEqual({
+      days: [{ date: '2026-11-19', validatorsCount: 1, validatorsMissingCount: 0 }],
+      validators: { totalCount: 1, nodes: nodes([11, '2026-11-19']) },
+    })
+  })
+})
+
+test('a watcher sees all days of a validator, whosever it is, and no settlements', async () => {
+  expect(await days('auditor')).toEqual([
+    ['2026-11-18', '0.00000005'],
+    ['2026-11-19', '-0.0000015'],
+  ])
+  expect(await totals('auditor')).toMatchObject({
+    validators_total_count: 2,
+    validators_total_cl_balance: '64.000000021',
+  })
+  expect(await detailed('auditor')).toEqual([pubkeyOf(11), pubkeyOf(10)])
+  const settled = await ask('auditor', '/api/v1/cloud/validator/el/settle/rewards')
+  expect(settled).toEqual({ rewards: [], sum_reward: '0', sum_service_fee: '0' })
+})

@@ -1,0 +1,175 @@
+import fc from 'fast-check'
+import { beforeAll, describe, expect, it } from 'vitest'
+import type { EventLog, StoredEvent } from '../../infra/ports/event-log.ts'
+import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import { type Projector, project } from '../../processors/loop/consume.ts'
+import { PROJECTORS } from '../../processors/projections.ts'
+import { proveRevenue, proveSettlements } from '../../processors/verify/prove-settlements.ts'
+import { parseDay } from '../../schemas/eth/time.ts'
+import type { EncodedEvent, Topic } from '../../schemas/events/codec.ts'
+import { FAMILIES } from '../../schemas/tables/projections.ts'
+import { rated, tracked, trackedBefore, untracked, watched } from './account-facts.ts'
+import { givenChain } from './given-chain.ts'
+import { dumpTables, projectEverything, projecting, rebuildFrom } from './projecting.ts'
+import { storesOfFile } from './warehouse-of-file.ts'
+
+const TEST_MS = 120_000
+/** Each run settles some ten times. */
+const RUNS = 8
+const never = new AbortController().signal
+const chain = givenChain()
+const stores = storesOfFile()
+const [firstDay = '', secondDay = '', thirdDay = ''] = chain.wholeDays
+const keys = Array.from(
+  { length: chain.validators },
+  (_, index) => `0x${'ab'.repeat(44)}${String(index).padStart(8, '0')}`,
+)
+let warehouse: Warehouse
+
+interface Settled {
+  readonly account: string
+  readonly day: string
+  readonly slots: string
+}
+
+/** Whose blocks were settled on which days; of the validators with these keys. */
+function settled(pubkeys: readonly string[]): Promise<Settled[]> {
+  return warehouse.query<Settled>(
+    `SELECT account, toString(toDate(time + 28800)) AS day, count() AS slots FROM settlements FINAL
+     WHERE has({pubkeys:Array(String)}, toString(pubkey)) GROUP BY account, day ORDER BY day, account`,
+    { pubkeys },
+  )
+}
+
+const withAccounts = (facts: readonly EncodedEvent[]): ReadonlyMap<Topic, readonly EncodedEvent[]> =>
+  new Map([...chain.events, ['accounts', facts]])
+
+async function projectAll(eventLog: EventLog): Promise<void> {
+  await projectEverything(await projecting(eventLog, warehouse))
+}
+
+beforeAll(() => {
+  warehouse = stores().warehouse
+})
+
+describe('a block is settled', () => {
+  it('for the account that has its proposer on the block’s day, and a move takes back what it had been', {
+    timeout: TEST_MS,
+  }, async () => {
+    const { openLog, empty } = stores()
+    await empty()
+    await using eventLog = await openLog(withAccounts([tracked('a', keys), rated('b', '0.5', 0)]))
+    await projectAll(eventLog)
+    const before = await settled(keys)
+    expect(new Set(before.map(({ account }) => account))).toEqual(new Set(['a']))
+
+    await eventLog.append('accounts', [tracked('b', keys, secondDay), untracked(keys, thirdDay)])
+    await projectAll(eventLog)
+    const expected = before
+      .filter(({ day }) => day < thirdDay)
+      .map((row) => (row.day < secondDay ? row : { ...row, account: 'b' }))
+    expect(await settled(keys)).toEqual(expected)
+    expect(await warehouse.query(`SELECT DISTINCT fee_rate FROM settlements FINAL WHERE account = 'b'`)).toEqual([
+      { fee_rate: '0.5' },
+    ])
+    expect(await proveSettlements(warehouse)).toMatchObject({ wrong: 0 })
+
+    // A correction of the same day, by a newer fact.
+    await eventLog.append('accounts', [tracked('a', keys, secondDay), tracked('a', keys, thirdDay)])
+    await projectAll(eventLog)
+    expect(await settled(keys)).toEqual(before)
+  })
+
+  it('for the one that was named last where a log of an earlier release had paid two', {
+    timeout: TEST_MS,
+  }, async () => {
+    const { openLog, empty } = stores()
+    await empty()
+    const [disputed = '', ...rest] = keys
+    await using eventLog = await openLog(withAccounts([trackedBefore('a', keys), trackedBefore('b', [disputed])]))
+    await projectAll(eventLog)
+    const accountsOf = async (pubkeys: readonly string[]) =>
+      new Set((await settled(pubkeys)).map(({ account }) => account))
+    expect(await accountsOf([disputed])).toEqual(new Set(['b']))
+    expect(await accountsOf(rest)).toEqual(new Set(['a']))
+    expect(await proveRevenue(warehouse)).toMatchObject([{ nobodys_wei: '0', blocks_oversettled: '0' }])
+  })
+
+  it('for nobody who only watches', { timeout: TEST_MS }, async () => {
+    const { openLog, empty } = stores()
+    await empty()
+    await using eventLog = await openLog(withAccounts([watched('a', keys)]))
+    await projectAll(eventLog)
+    expect(await settled(keys)).toEqual([])
+    const [proof] = await proveRevenue(warehouse)
+    expect(proof).toMatchObject({ settled_wei: '0', blocks_oversettled: '0' })
+    expect(proof?.nobodys_wei).toBe(proof?.proven_wei)
+    expect(BigInt(proof?.proven_wei ?? 0)).toBeGreaterThan(0n)
+  })
+
+  it('for one account at most, and the proof names a block that was for two', { timeout: TEST_MS }, async () => {
+    const { openLog, empty } = stores()
+    await empty()
+    await using eventLog = await openLog(withAccounts([tracked('a', keys)]))
+    await projectAll(eventLog)
+    await warehouse.command(
+      `INSERT INTO settlements SELECT * REPLACE ('b' AS account) FROM settlements FINAL ORDER BY slot LIMIT 1`,
+    )
+    expect(await proveRevenue(warehouse)).toMatchObject([{ blocks_oversettled: '1' }])
+    expect(await proveSettlements(warehouse)).toMatchObject({
+      wrong: 1,
+      examples: [{ account: 'b', reason: 'settled without proven revenue' }],
+    })
+  })
+})
+
+const account = fc.constantFrom('a', 'b', 'c')
+const someKeys = fc.subarray(keys, { minLength: 1 })
+const day = fc.constantFrom(firstDay, secondDay, thirdDay)
+const fact = fc.oneof(
+  fc.tuple(account, someKeys, fc.option(day, { nil: undefined })).map((args) => tracked(...args)),
+  fc.tuple(someKeys, day).map((args) => untracked(...args)),
+  fc.tuple(account, someKeys).map((args) => watched(...args)),
+  fc
+    .tuple(account, fc.constantFrom('0.1', '0.25', '1'), day)
+    .map(([who, rate, from]) => rated(who, rate, parseDay(from) ?? 0)),
+)
+
+describe('any facts about accounts', () => {
+  it('end in the tables of a rebuild however they are delivered, and in no wei that was settled twice', {
+    timeout: TEST_MS,
+  }, async () => {
+    const { openLog, empty } = stores()
+    const facts = fc.array(fact, { minLength: 1, maxLength: 8 })
+    /** Of each delivery: which fact, and whether what is wanted is made behind it. */
+    const deliveries = fc.array(fc.tuple(fc.nat(), fc.boolean()), { maxLength: 12 })
+    await fc.assert(
+      fc.asyncProperty(facts, deliveries, async (some, disorder) => {
+        await empty()
+        await using eventLog = await openLog(withAccounts(some))
+        await rebuildFrom(eventLog, warehouse)
+        const expected = await dumpTables(warehouse)
+
+        for (const table of Object.keys({ ...FAMILIES.accounts, ...FAMILIES.settlements })) {
+          await warehouse.command(`TRUNCATE TABLE ${table}`)
+        }
+        const projector = PROJECTORS.find(({ topic }) => topic === 'accounts') as Projector
+        const stored = await Array.fromAsync(eventLog.read({ topic: 'accounts', signal: never }))
+        const ports = await projecting(eventLog, warehouse)
+        for (const [number, makes] of disorder) {
+          await project(ports, projector, [stored[number % stored.length] as StoredEvent])
+          if (makes) await ports.wanted.make()
+        }
+        for (const one of stored) await project(ports, projector, [one])
+        await ports.wanted.make()
+        expect(await dumpTables(warehouse)).toEqual(expected)
+        expect(await proveSettlements(warehouse)).toMatchObject({ wrong: 0 })
+        for (const proof of await proveRevenue(warehouse)) {
+          expect(proof.blocks_oversettled).toBe('0')
+          expect(BigInt(proof.settled_wei) + BigInt(proof.nobodys_wei)).toBe(BigInt(proof.proven_wei))
+        }
+      }),
+      { numRuns: RUNS, seed: 7 },
+    )
+  })
+})
