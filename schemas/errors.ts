@@ -9,6 +9,7 @@ export type ErrorCode =
   | 'node_inconsistent' // the answer contradicts what commits to it (receipts root, chain id): another node or nobody
   | 'undecodable' // an event of the log cannot be decoded or processed: dead letter
   | 'warehouse'
+  | 'query_limit' // a question would take more of the warehouse than it was allowed: ask for less at a time
   | 'event_log'
   | 'lease_lost' // another may be writing what this lease stood for: get the lease again, read what the log says, then go on
   | 'job_queue'

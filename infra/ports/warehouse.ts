@@ -16,17 +16,27 @@ export type QueryParams = Readonly<
   Record<string, string | number | bigint | boolean | readonly (string | number | bigint)[]>
 >
 
+/** What one question may take, and who waits for it. */
+export interface QueryLimits {
+  /** Ends the statement, waiting or running, when it aborts; the query then rejects with the signal's reason. */
+  readonly signal?: AbortSignal
+  /** Beyond one of these the query rejects with AppError `query_limit`. The time is that of the statement alone. */
+  readonly timeMsMax?: number
+  readonly rowsReadMax?: number
+}
+
 /** What answers need of the warehouse. */
 export interface WarehouseReader {
   /** All rows of a SELECT with `{name:Type}` parameters; at most `rowsMax` of the adapter, beyond that it throws. */
-  query<Row>(sql: string, params?: QueryParams): Promise<Row[]>
+  query<Row>(sql: string, params?: QueryParams, limits?: QueryLimits): Promise<Row[]>
 }
 
 /**
  * The projection of the log that is asked questions: ClickHouse, in-process or over HTTP.
  *
  * Guarantees: when `insert` resolves, every later `query` sees the rows; parameters are bound by the server, never pasted
- * into the text; 64-bit and wider integers come back as decimal strings.
+ * into the text; 64-bit and wider integers come back as decimal strings; a long query keeps neither inserts nor a few other
+ * queries waiting.
  * Not promised: transactions over several inserts, uniqueness (tables keep the newest version of a key: read with FINAL).
  */
 export interface Warehouse extends WarehouseReader, AsyncDisposable {

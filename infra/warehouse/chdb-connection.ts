@@ -2,15 +2,12 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Readable } from 'node:stream'
-import type { ClickHouseClientConfigOptions } from '@clickhouse/client'
 import { drainPending, Session } from 'chdb'
-import { createChdbConnection } from 'chdb/connection'
 import { AppError } from '../../schemas/errors.ts'
 import { lockDirectory } from '../directory-lock.ts'
-import { hasSeveralStatements } from './statements.ts'
-
-/** What `createClient({ connection })` takes: the client does not export the type's name. */
-export type ClientConnection = NonNullable<ClickHouseClientConfigOptions['connection']>
+import { poolThreads } from '../thread-pool.ts'
+import { createLane } from './lane.ts'
+import { type ClientConnection, openStatementPool } from './statement-pool.ts'
 
 export interface EngineOptions {
   readonly directory: string
@@ -22,6 +19,13 @@ export interface EngineOptions {
 /** Parts of one table: merging falls behind when every insert of a time-lapse makes one. The default is 3000. */
 const PARTS_TO_THROW = 10_000
 const MARK_CACHE_BYTES = 64 * 1024 * 1024
+/** More would only share the same cores; with fewer, long questions of one account would hold up everybody's. */
+const QUERIES_MAX = 4
+const QUERIES_MIN = 2
+/** An insert, a command, the end of a query, and a file. */
+const OTHER_THREADS = 4
+/** A statement with its parameters: 20,000 public keys in one list are 2 MB. */
+const STATEMENT_BYTES_MAX = 64 * 1024 * 1024
 
 /** ClickHouse inside this process. */
 export interface ChdbEngine extends AsyncDisposable {
@@ -30,9 +34,9 @@ export interface ChdbEngine extends AsyncDisposable {
 }
 
 /**
- * Starts the engine. One of its connections runs one statement at a time, so each database has three: inserts, commands and
- * queries do not wait for each other. Each has a queue here because a waiting statement would block one of Node's four pool
- * threads. Its connections are closed before it is disposed.
+ * Starts the engine. Its connections run side by side, each one statement at a time: every database has one for inserts, one for
+ * commands and a few for queries. What waits for one of them waits here, because in the engine it would block a thread of Node's
+ * pool. Its connections are closed before it is disposed.
  * Throws AppError `usage` when the directory, or the engine of this process, is taken.
  */
 export async function openChdbEngine(options: EngineOptions): Promise<ChdbEngine> {
@@ -50,6 +54,10 @@ export async function openChdbEngine(options: EngineOptions): Promise<ChdbEngine
       lock[Symbol.dispose]()
     },
   }
+}
+
+function queriesAtOnce(): number {
+  return Math.max(QUERIES_MIN, Math.min(QUERIES_MAX, poolThreads() - OTHER_THREADS))
 }
 
 interface Connecting {
@@ -73,18 +81,18 @@ async function connect({ options, path, configFile, database, number }: Connecti
     throw error
   }
   const runInsert = createLane()
-  const commands = await openStatementConnection(path, start)
-  const queries = await openStatementConnection(path, start)
+  const commands = await openStatementPool(path, start, 1)
+  const queries = await openStatementPool(path, start, queriesAtOnce())
   const file = resolve(options.directory, `insert-${number}.bytes`)
 
   return {
     ping: () => commands.run({ query: 'SELECT 1' }, (connection) => connection.ping({ select: true })),
-    query: (params) => queries.run(params, (connection, once) => connection.query(once)),
-    command: (params) => commands.run(params, (connection, once) => connection.command(once)),
-    insert: (params) => commands.run(params, (connection, once) => connection.insert(once)),
+    query: (params) => queries.run(params, (connection, bound) => connection.query(bound)),
+    command: (params) => commands.run(params, (connection, bound) => connection.command(bound)),
+    insert: (params) => commands.run(params, (connection, bound) => connection.insert(bound)),
     exec: (params) => {
       const body = params.values
-      if (body === undefined) return commands.run(params, (connection, once) => connection.exec(once))
+      if (body === undefined) return commands.run(params, (connection, bound) => connection.exec(bound))
       return runInsert(async () => {
         await insertBytes(inserts, params.query, { body, file })
         return { stream: Readable.from([]), query_id: '', response_headers: {}, http_status_code: 200 }
@@ -99,64 +107,14 @@ async function connect({ options, path, configFile, database, number }: Connecti
   }
 }
 
-interface StatementConnection {
-  /** Runs one statement after those before it; `once` are the parameters without settings that are set already. */
-  run<Params extends { query: string; clickhouse_settings?: object }, Result>(
-    params: Params,
-    call: (connection: ClientConnection, once: Params) => Promise<Result>,
-  ): Promise<Result>
-  close(): Promise<void>
-}
-
-async function openStatementConnection(path: string, start: readonly string[]): Promise<StatementConnection> {
-  const lane = createLane()
-  let connection = await open()
-  // Settings stay with an engine connection, and setting them again costs as much as a small query.
-  let settings = ''
-  let closed = false
-
-  async function open(): Promise<ClientConnection> {
-    // The two packages declare the same contract twice, one with and one without exact optional properties.
-    const opened = createChdbConnection({ path }) as unknown as ClientConnection
-    for (const query of start) await opened.command({ query })
-    return opened
-  }
-
-  return {
-    run: (params, call) =>
-      lane(async () => {
-        if (closed) throw new AppError('usage', 'The warehouse is closed.')
-        if (hasSeveralStatements(params.query)) {
-          throw new Error('Code: 62. DB::Exception: Syntax error (Multi-statements are not allowed). (SYNTAX_ERROR)')
-        }
-        const wanted = JSON.stringify(params.clickhouse_settings ?? {})
-        try {
-          const once = wanted === settings ? { ...params, clickhouse_settings: {} } : params
-          const result = await call(connection, once)
-          settings = wanted
-          return result
-        } catch (error) {
-          // What a failed statement had produced so far would be handed out in front of the next one's result.
-          const failed = connection
-          connection = await open()
-          settings = ''
-          await failed.close()
-          throw error
-        }
-      }),
-    close: () =>
-      lane(async () => {
-        closed = true
-        await connection.close()
-      }),
-  }
-}
-
 /** What every engine connection is told first. A server has such limits in its user's profile. */
 function startStatements({ memoryBytesMax, threads }: EngineOptions, database: string): string[] {
   const memoryBytes = Math.floor(memoryBytesMax / 2)
   // Without implicit_select the engine refuses what a server refuses: `1 + 1` is no statement.
-  return [`USE ${database}`, `SET max_threads = ${threads}, max_memory_usage = ${memoryBytes}, implicit_select = 0`]
+  return [
+    `USE ${database}`,
+    `SET max_threads = ${threads}, max_memory_usage = ${memoryBytes}, max_query_size = ${STATEMENT_BYTES_MAX}, implicit_select = 0`,
+  ]
 }
 
 function openSession(path: string, configFile: string): Session {
@@ -216,15 +174,5 @@ async function insertBytes(session: Session, statement: string, source: { body: 
     await session.queryAsync(statement.replace(format, (end) => ` FROM INFILE '${literal}'${end}`))
   } finally {
     await rm(source.file, { force: true })
-  }
-}
-
-/** Runs tasks one after the other, in the order of the calls; a task's failure is its caller's alone. */
-function createLane(): <T>(task: () => Promise<T>) => Promise<T> {
-  let tail: Promise<unknown> = Promise.resolve()
-  return (task) => {
-    const result = tail.then(task)
-    tail = result.catch(() => {})
-    return result
   }
 }

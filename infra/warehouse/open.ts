@@ -2,10 +2,10 @@ import { availableParallelism, totalmem } from 'node:os'
 import { Readable } from 'node:stream'
 import { type ClickHouseClient, ClickHouseLogLevel, createClient } from '@clickhouse/client'
 import { AppError } from '../../schemas/errors.ts'
-import type { InsertColumns, QueryParams, Warehouse } from '../ports/warehouse.ts'
+import type { InsertColumns, QueryLimits, QueryParams, Warehouse } from '../ports/warehouse.ts'
 import { openChdbEngine } from './chdb-connection.ts'
 import { blockRows, encodeNativeBlock, sliceColumns } from './native.ts'
-import { toWarehouseError } from './warehouse-error.ts'
+import { toQueryError, toWarehouseError } from './warehouse-error.ts'
 
 /** A ClickHouse server, single or the entry of a cluster. */
 export interface WarehouseServer {
@@ -115,7 +115,8 @@ function openServer(location: WarehouseServer): Engine {
       ...(location.user === undefined ? {} : { username: location.user }),
       ...(location.password === undefined ? {} : { password: location.password }),
       ...(location.tls === undefined ? {} : { tls: toTlsOptions(location.tls) }),
-      clickhouse_settings: SETTINGS,
+      // An abandoned request ends its statement.
+      clickhouse_settings: { ...SETTINGS, cancel_http_readonly_queries_on_client_close: 1 },
       compression: { request: { codec: 'gzip', level: 1 }, response: true },
       request_timeout: REQUEST_TIMEOUT_MS,
       max_open_connections: CONNECTIONS_MAX,
@@ -176,17 +177,29 @@ function createWarehouse(
     return types
   }
 
-  async function select<Row>(query: string, params: QueryParams): Promise<Row[]> {
+  async function select<Row>(query: string, params: QueryParams, limits: QueryLimits = {}): Promise<Row[]> {
+    const { signal, timeMsMax = 0, rowsReadMax = 0 } = limits
+    signal?.throwIfAborted()
     try {
       const result = await client.query({
         query,
         format: 'JSONEachRow',
         query_params: toClientParams(params),
-        clickhouse_settings: { max_result_rows: String(rowsMax), result_overflow_mode: 'throw' },
+        clickhouse_settings: {
+          max_result_rows: String(rowsMax),
+          result_overflow_mode: 'throw',
+          // 0 is no limit; in seconds.
+          max_execution_time: timeMsMax / 1000,
+          max_rows_to_read: String(rowsReadMax),
+        },
+        ...(signal === undefined ? {} : { abort_signal: signal }),
       })
-      return await result.json<Row>()
+      const rows = await result.json<Row>()
+      signal?.throwIfAborted()
+      return rows
     } catch (error) {
-      throw toWarehouseError(error)
+      signal?.throwIfAborted()
+      throw timeMsMax + rowsReadMax > 0 ? toQueryError(error) : toWarehouseError(error)
     }
   }
 
@@ -222,7 +235,7 @@ function createWarehouse(
         await insertBlock(table, names, encodeNativeBlock(block, types))
       }
     },
-    query: (sql, params = {}) => select(sql, params),
+    query: (sql, params = {}, limits = {}) => select(sql, params, limits),
     async command(sql, params = {}) {
       if (!/^\s*INSERT\b/i.test(sql)) typesOfTable.clear()
       try {

@@ -11,7 +11,11 @@ export function splitStatements(text: string): string[] {
 
 /** True when something other than blanks and comments follows a `;` outside of quotes. */
 export function hasSeveralStatements(text: string): boolean {
-  if (!text.includes(';')) return false
+  return text.includes(';') && /;\s*\S/.test(withoutQuotes(text))
+}
+
+/** The text with a blank for everything in quotes and comments. */
+export function withoutQuotes(text: string): string {
   const quotesAndComments = /'(?:\\.|''|[^'\\])*'|"(?:\\.|[^"\\])*"|`(?:\\.|[^`\\])*`|--[^\n]*|\/\*.*?\*\//gs
-  return /;\s*\S/.test(text.replace(quotesAndComments, ' '))
+  return text.replace(quotesAndComments, ' ')
 }

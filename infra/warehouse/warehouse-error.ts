@@ -21,6 +21,18 @@ const RETRYABLE_CODES = new Set([
   '999', // KEEPER_EXCEPTION
 ])
 
+/** What ClickHouse refuses when a limit of the question itself is reached. */
+const LIMIT_CODES: Readonly<Record<string, string>> = {
+  '158': 'The question reads more rows than one may.', // TOO_MANY_ROWS
+  '159': 'The question takes longer than one may.', // TIMEOUT_EXCEEDED
+}
+
+/** As `toWarehouseError`, of a query with limits: reaching one of them is AppError `query_limit`. */
+export function toQueryError(error: unknown): AppError {
+  const sentence = LIMIT_CODES[toRefusal(error)?.code ?? '']
+  return sentence === undefined ? toWarehouseError(error) : new AppError('query_limit', sentence)
+}
+
 const SENTENCE_CHARACTERS_MAX = 300
 
 /**

@@ -29,6 +29,17 @@ export class Report {
     this.#line(name, value, limit.digits, limit.unit, `limit ${limit.max}${fits ? '' : '  EXCEEDED'}`)
   }
 
+  /** A figure that must not be below its limit. */
+  atLeast(
+    name: string,
+    value: number,
+    limit: { readonly digits: number; readonly unit: string; readonly min: number },
+  ): void {
+    const fits = value >= limit.min
+    this.#within &&= fits
+    this.#line(name, value, limit.digits, limit.unit, `limit ${limit.min} at least${fits ? '' : '  MISSED'}`)
+  }
+
   #line(name: string, value: number, digits: number, unit: string, rest: string): void {
     const figure = value.toFixed(digits).padStart(FIGURE_CHARACTERS)
     process.stdout.write(`${`  ${name.padEnd(NAME_CHARACTERS)}${figure} ${unit.padEnd(6)} ${rest}`.trimEnd()}\n`)

@@ -1,3 +1,4 @@
+import { benchApi } from './api.ts'
 import { benchDevnet } from './devnet.ts'
 import { benchIngest } from './ingest.ts'
 import { benchScale } from './scale.ts'
@@ -5,6 +6,7 @@ import { benchStart } from './start.ts'
 
 /** `npm run bench <name>`: measures on this machine, prints each figure beside its limit, exits with 1 beyond one. */
 const BENCHES: Readonly<Record<string, () => Promise<boolean>>> = {
+  api: benchApi,
   devnet: benchDevnet,
   ingest: benchIngest,
   scale: benchScale,

@@ -4,7 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { openWarehouse } from '../../infra/warehouse/open.ts'
 import { CONTRACT_ROWS_MAX, warehouseContract } from './warehouse.ts'
 
@@ -85,5 +86,61 @@ describe('the directory of a warehouse in this process', () => {
     await warehouse.query('SELECT sleep(1)')
     clearInterval(timer)
     expect(ticks).toBeGreaterThan(20)
+  })
+})
+
+describe('statements in this process', () => {
+  const ENDLESS = 'SELECT sum(cityHash64(number)) AS s FROM numbers(1000000000000)'
+  let warehouse: Warehouse
+  beforeAll(async () => {
+    warehouse = await openWarehouse({ directory: join(folder, 'lanes') })
+  })
+  afterAll(() => warehouse[Symbol.asyncDispose]())
+
+  /** Runs endless queries until the work is done; they must end then. */
+  async function besideEndless(count: number, work: () => Promise<void>): Promise<void> {
+    const gone = new AbortController()
+    const endless = Array.from({ length: count }, () =>
+      warehouse.query(ENDLESS, {}, { signal: gone.signal }).catch((reason: unknown) => reason),
+    )
+    try {
+      await work()
+    } finally {
+      gone.abort('enough')
+    }
+    expect(await Promise.all(endless)).toEqual(endless.map(() => 'enough'))
+  }
+
+  const runningStatements = () => warehouse.query('SELECT query FROM system.processes')
+
+  test('a query and an insert are done while another query runs', async () => {
+    await warehouse.command('CREATE TABLE beside (a UInt32) ENGINE = MergeTree ORDER BY a')
+    await besideEndless(1, async () => {
+      await warehouse.insert('beside', { a: Uint32Array.of(1, 2) })
+      expect(await warehouse.query('SELECT count() AS n FROM beside WHERE a = {a:UInt32}', { a: 2 })).toEqual([
+        { n: '1' },
+      ])
+    })
+  })
+
+  test('a query that nobody waits for is ended in the engine, waiting or running', async () => {
+    // More than run at once: those that wait leave the queue.
+    await besideEndless(12, () => Promise.resolve())
+    expect(await runningStatements()).toHaveLength(1)
+  })
+
+  test('queries with parameters at the same time get their own', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, (_, n) =>
+        warehouse.query<{ n: number; s: string }>('SELECT {n:UInt32} AS n, {s:String} AS s', { n, s: `text ${n}` }),
+      ),
+    )
+    expect(answers).toEqual(answers.map((_, n) => [{ n, s: `text ${n}` }]))
+  })
+
+  test('a parameter of an earlier query is not that of the next', async () => {
+    await warehouse.query('SELECT {once:String} AS once', { once: 'x' })
+    const again = Array.from({ length: 8 }, () => warehouse.query('SELECT {once:String} AS once'))
+    for (const { status } of await Promise.allSettled(again)) expect(status).toBe('rejected')
   })
 })

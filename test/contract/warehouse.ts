@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { InsertColumns, Warehouse } from '../../infra/ports/warehouse.ts'
+import type { InsertColumns, QueryLimits, Warehouse } from '../../infra/ports/warehouse.ts'
 import { migrate } from '../../infra/warehouse/migrate.ts'
 import { AppError } from '../../schemas/errors.ts'
 
@@ -274,6 +274,27 @@ export function warehouseContract(name: string, open: () => Promise<Warehouse>):
       expect(await warehouse.query(sql, { n: CONTRACT_ROWS_MAX })).toHaveLength(CONTRACT_ROWS_MAX)
       const error = await failure(warehouse.query(sql, { n: CONTRACT_ROWS_MAX * 3 }))
       expect(error.message).toMatch(/\(396\)/)
+    })
+
+    test('ends a query that reads more rows, or takes longer, than it may', async () => {
+      const table = await createTable('a UInt32')
+      await warehouse.insert(table, { a: Uint32Array.from({ length: 1_000 }, (_, n) => n) })
+      const read = (limits: QueryLimits) => warehouse.query(`SELECT sum(a) AS s FROM ${table}`, {}, limits)
+      expect(await failure(read({ rowsReadMax: 999 }))).toMatchObject({ code: 'query_limit', retryable: false })
+      expect(await read({ rowsReadMax: 1_000 })).toEqual([{ s: '499500' }])
+      const endless = 'SELECT sum(cityHash64(number)) AS s FROM numbers(1000000000000)'
+      expect(await failure(warehouse.query(endless, {}, { timeMsMax: 200 }))).toMatchObject({ code: 'query_limit' })
+      // The limits of one query are not those of the next.
+      expect(await read({})).toEqual([{ s: '499500' }])
+    }, 60_000)
+
+    test('stops waiting for a query with the reason of its signal', async () => {
+      const gone = new AbortController()
+      const running = warehouse.query('SELECT sleep(1)', {}, { signal: gone.signal })
+      gone.abort(new Error('the asker is gone'))
+      await expect(running).rejects.toBe(gone.signal.reason)
+      await expect(warehouse.query('SELECT 1', {}, { signal: gone.signal })).rejects.toBe(gone.signal.reason)
+      expect(await warehouse.query('SELECT 2 AS two')).toEqual([{ two: 2 }])
     })
 
     test('names the table or the column of an insert that does not fit', async () => {
