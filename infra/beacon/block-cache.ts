@@ -9,8 +9,10 @@ const BLOCKS_MAX = 1_024
  */
 export class BlockCache {
   readonly #byRoot = new Map<string, BeaconBlock>()
-  /** null: the slot is known to be empty. */
-  readonly #finalRootBySlot = new Map<number, string | null>()
+  /** By slot what was read last: it may be of any fork. */
+  readonly #rootBySlot = new Map<number, string>()
+  /** The chain that the newest checkpoint has, as far as its blocks are here; null: the slot is known to be empty. */
+  #finalRootBySlot = new Map<number, string | null>()
 
   get(root: string): BeaconBlock | undefined {
     return this.#byRoot.get(root)
@@ -19,6 +21,8 @@ export class BlockCache {
   put(block: BeaconBlock): void {
     this.#byRoot.set(block.root, block)
     dropOldest(this.#byRoot)
+    this.#rootBySlot.set(block.slot, block.root)
+    dropOldest(this.#rootBySlot)
   }
 
   /** The finalized block of a slot: null when the slot is empty, undefined when it is not known here. */
@@ -27,29 +31,33 @@ export class BlockCache {
     return typeof root === 'string' ? this.#byRoot.get(root) : root
   }
 
-  putFinal(block: BeaconBlock): void {
-    this.put(block)
-    this.#setFinal(block.slot, block.root)
+  /** The block of a slot that was read last, whatever chain it is of. */
+  lastAt(slot: number): BeaconBlock | undefined {
+    const root = this.#rootBySlot.get(slot)
+    return root === undefined ? undefined : this.#byRoot.get(root)
   }
 
-  /** Follows parent roots from the finalized block through the blocks at hand: what it meets is final, what it skips is empty. */
+  /**
+   * Follows parent roots from the finalized block through the blocks at hand: what it meets is final, what it skips is empty.
+   * What earlier checkpoints had is kept as far as it is of the same chain.
+   */
   markFinal(checkpointRoot: string): void {
+    const found: (readonly [number, string | null])[] = []
+    let kept = Number.NEGATIVE_INFINITY
     let child: BeaconBlock | undefined
     for (
       let block = this.#byRoot.get(checkpointRoot);
       block !== undefined;
-      block = this.#byRoot.get(block.parentRoot)
+      child = block, block = this.#byRoot.get(block.parentRoot)
     ) {
-      for (let slot = block.slot + 1; child !== undefined && slot < child.slot; slot++) this.#setFinal(slot, null)
-      if (this.#finalRootBySlot.get(block.slot) === block.root) return
-      this.#setFinal(block.slot, block.root)
-      child = block
+      for (let slot = (child?.slot ?? 0) - 1; slot > block.slot; slot--) found.push([slot, null])
+      found.push([block.slot, block.root])
+      if (this.#finalRootBySlot.get(block.slot) !== block.root) continue
+      kept = block.slot
+      break
     }
-  }
-
-  #setFinal(slot: number, root: string | null): void {
-    this.#finalRootBySlot.set(slot, root)
-    dropOldest(this.#finalRootBySlot)
+    const earlier = [...this.#finalRootBySlot].filter(([slot]) => slot < kept)
+    this.#finalRootBySlot = new Map([...earlier, ...found.reverse()].slice(-BLOCKS_MAX))
   }
 }
 

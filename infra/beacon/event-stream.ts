@@ -33,10 +33,11 @@ export async function watchEvents({ nodes, log, onNews, signal }: Watch): Promis
     onNews(news)
   }
   for (let turn = 0; !signal.aborted; turn++) {
-    const node = nodes.nodes[turn % nodes.nodes.length] as ChainNode
+    const place = turn % nodes.nodes.length
+    const node = nodes.nodes[place] as ChainNode
     try {
       await nodes.check(node) // the roots of another chain would be asked for in vain
-      await readStream(node, { onNews, heard, signal })
+      await readStream(node, { place, onNews, heard, signal })
       log.debug({}, `${node.name} closed its event stream`)
     } catch (error) {
       if (signal.aborted) return
@@ -52,13 +53,16 @@ export async function watchEvents({ nodes, log, onNews, signal }: Watch): Promis
   }
 }
 
-async function readStream(
-  node: ChainNode,
-  { onNews, heard, signal }: Pick<Watch, 'onNews' | 'signal'> & { readonly heard: (news: ChainNews) => void },
-): Promise<void> {
+interface Reading extends Pick<Watch, 'onNews' | 'signal'> {
+  /** Of the node among its group's. */
+  readonly place: number
+  readonly heard: (news: ChainNews) => void
+}
+
+async function readStream(node: ChainNode, { place, onNews, heard, signal }: Reading): Promise<void> {
   const parser = createParser({
     onEvent: ({ event, data }) => {
-      const news = toNews(event, data)
+      const news = toNews(event, data, place)
       if (news !== undefined) heard(news)
     },
   })
@@ -69,15 +73,19 @@ async function readStream(
   for await (const piece of pieces) parser.feed(decoder.decode(piece, { stream: true }))
 }
 
-function toNews(event: string | undefined, data: string): ChainNews | undefined {
+function toNews(event: string | undefined, data: string, toldBy: number): ChainNews | undefined {
   const what = `the event ${event}`
   if (event === EventType.head) {
     const { slot, block } = documented(what, () => readJson(EVENT_CODECS.head, parseText(what, data)))
     return { kind: 'head', slot, root: toRoot(what, block) }
   }
   if (event === EventType.finalizedCheckpoint) {
-    const { epoch, block } = documented(what, () => readJson(EVENT_CODECS.finalized_checkpoint, parseText(what, data)))
-    return { kind: 'finalized', epoch, root: toRoot(what, block) }
+    const { epoch, block, executionOptimistic } = documented(what, () => {
+      return readJson(EVENT_CODECS.finalized_checkpoint, parseText(what, data))
+    })
+    // A node whose execution node is behind believes what it could not verify.
+    if (executionOptimistic) return undefined
+    return { kind: 'finalized', epoch, root: toRoot(what, block), toldBy }
   }
   return undefined
 }

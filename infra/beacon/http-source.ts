@@ -1,32 +1,27 @@
 import { NodeGroup } from '../nodes/node-group.ts'
 import { ChainNode, DEFAULT_LIMITS, type NodeLimits } from '../nodes/nodes.ts'
 import type {
-  AttestationRewards,
-  Balances,
   BeaconBlock,
   BeaconChain,
   BeaconHead,
   BeaconSource,
   ChainNews,
+  FinalChain,
   FinalizedCheckpoint,
-  PendingDeposit,
-  ProposerReward,
-  SyncRewards,
-  ValidatorIdentity,
-  ValidatorSet,
-  ValidatorStates,
 } from '../ports/beacon-source.ts'
 import type { Log } from '../ports/log.ts'
 import type { NodeStatus } from '../ports/node-status.ts'
+import { refuseOptimistic } from './answer-flags.ts'
 import { decodeForeignBlock, presetMatches, toBeaconBlock, toHex } from './block.ts'
 import { BlockCache } from './block-cache.ts'
 import { askChain, specNumber } from './chain.ts'
+import { CheckpointHolders } from './checkpoint-holders.ts'
 import { watchEvents } from './event-stream.ts'
+import { HttpFinalChain } from './final-chain.ts'
 import { nodeName, type WatchedBeaconSourceOptions } from './options.ts'
 import { askRoute, missing, pathOf, required } from './route.ts'
 import { BEACON, NODE } from './routes.ts'
-import { IDS_PER_REQUEST_MAX } from './validator-ids.ts'
-import { WideTables } from './wide-tables.ts'
+import { type Ask, WideTables } from './wide-tables.ts'
 
 /**
  * Opens the standard Beacon API of one or more nodes; asks them nothing. Throws AppError `config` for an address that is none.
@@ -36,6 +31,18 @@ export async function openHttpBeaconSource(options: WatchedBeaconSourceOptions):
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
   const nodes = options.urls.map((url, i) => new ChainNode(nodeName(i), url, limits))
   return new HttpBeaconSource({ ...options, nodes, limits })
+}
+
+/** Checkpoints of which it is remembered who holds them: the newest, and those of epochs that are still being read. */
+const CHECKPOINTS_MAX = 4
+
+interface FetchBlock {
+  readonly ask: Ask
+  /** Who asks with the same key shares the answer; the block's id unless given. */
+  readonly key?: string
+  readonly isAsked: (block: BeaconBlock) => boolean
+  /** Whether a 404 of the node tells that there is no such block. */
+  readonly isEmpty: (node: ChainNode) => Promise<boolean>
 }
 
 interface Opening extends WatchedBeaconSourceOptions {
@@ -48,9 +55,10 @@ class HttpBeaconSource implements BeaconSource {
   readonly #tables: WideTables
   readonly #log: Log
   readonly #blocks = new BlockCache()
+  /** By the root of a checkpoint's block. */
+  readonly #holders = new Map<string, CheckpointHolders>()
   #chain: BeaconChain | undefined
-  #finalizedSlot = 0
-  /** Blocks that are being fetched, by id: two askers share one download. */
+  /** Blocks that are being fetched: two askers share one download. */
   readonly #fetching = new Map<string, Promise<BeaconBlock | undefined>>()
 
   constructor({ nodes, limits, log, onStatus }: Opening) {
@@ -60,9 +68,11 @@ class HttpBeaconSource implements BeaconSource {
       return `genesis validators root ${chain.genesisValidatorsRoot}, deposit chain ${chain.depositChainId}`
     }
     this.#nodes = new NodeGroup({ nodes, limits, log, identify, onStatus })
-    this.#tables = new WideTables(this.#nodes, limits.bodyBytesMax)
+    this.#tables = new WideTables(limits.bodyBytesMax)
     this.#log = log
   }
+
+  readonly #ask: Ask = (kind, question) => this.#nodes.ask(kind, question)
 
   async chain(): Promise<BeaconChain> {
     this.#chain ??= await this.#nodes.ask('chain', async (node) => this.#chain ?? askChain(node))
@@ -77,51 +87,77 @@ class HttpBeaconSource implements BeaconSource {
   }
 
   async finalized(): Promise<FinalizedCheckpoint> {
-    const { slotsPerEpoch } = (await this.chain()).clock
-    const { finalized } = await this.#nodes.ask('finality', async (node) => {
-      const answer = await required(node, BEACON.getStateFinalityCheckpoints, { stateId: 'head' }, { what: 'finality' })
-      return answer.data
+    return this.#nodes.ask('finality', async (node) => {
+      const what = 'finality'
+      const answer = await required(node, BEACON.getStateFinalityCheckpoints, { stateId: 'head' }, { what })
+      refuseOptimistic(node, what, answer.flags)
+      const { epoch, root } = answer.data.finalized
+      return this.#noteFinal({ epoch, root: toHex(root), toldBy: this.#nodes.nodes.indexOf(node) })
     })
-    return this.#noteFinal({ epoch: finalized.epoch, root: toHex(finalized.root) }, slotsPerEpoch)
   }
 
-  #noteFinal<Checkpoint extends FinalizedCheckpoint>(checkpoint: Checkpoint, slotsPerEpoch: number): Checkpoint {
-    this.#finalizedSlot = Math.max(this.#finalizedSlot, checkpoint.epoch * slotsPerEpoch)
+  #noteFinal<Checkpoint extends FinalizedCheckpoint>(checkpoint: Checkpoint): Checkpoint {
     this.#blocks.markFinal(checkpoint.root)
     return checkpoint
   }
 
   async blockAt(slot: number): Promise<BeaconBlock | undefined> {
-    const final = slot <= this.#finalizedSlot
-    const known = final ? this.#blocks.atFinalSlot(slot) : undefined
+    const known = this.#blocks.atFinalSlot(slot)
     if (known !== undefined) return known ?? undefined
-    const block = await this.#fetchBlock(
-      slot,
-      (found) => found.slot === slot,
-      (node) => this.#isEmptySlot(node, slot),
-    )
-    if (block !== undefined && final) this.#blocks.putFinal(block)
-    return block
+    return this.#fetchBlock(slot, {
+      ask: this.#ask,
+      isAsked: (found) => found.slot === slot,
+      isEmpty: (node) => this.#isEmptySlot(node, slot),
+    })
   }
 
   async blockByRoot(root: string): Promise<BeaconBlock> {
     const known = this.#blocks.get(root)
     if (known !== undefined) return known
     const isAsked = (found: BeaconBlock) => found.root === root
-    const block = await this.#fetchBlock(root, isAsked, async () => false)
+    const block = await this.#fetchBlock(root, { ask: this.#ask, isAsked, isEmpty: async () => false })
     if (block === undefined) throw new Error('a block by root is there or the question has failed')
     return block
   }
 
+  /** What was read of the slot last may be of another fork, which does no harm: a hint proves nothing. */
+  async #blockHint(slot: number, ask: Ask): Promise<BeaconBlock | undefined> {
+    const final = this.#blocks.atFinalSlot(slot)
+    if (final !== undefined) return final ?? undefined
+    const known = this.#blocks.lastAt(slot) ?? (await this.#fetching.get(String(slot)))
+    if (known !== undefined) return known
+    const isAsked = (found: BeaconBlock) => found.slot === slot
+    return this.#fetchBlock(slot, { ask, key: `hint ${slot}`, isAsked, isEmpty: async () => true })
+  }
+
+  finalChain({ root }: FinalizedCheckpoint): FinalChain {
+    return new HttpFinalChain({
+      nodes: this.#nodes,
+      holders: this.#holdersOf(root),
+      tables: this.#tables,
+      slotsPerEpoch: async () => (await this.chain()).clock.slotsPerEpoch,
+      blockHint: (slot, ask) => this.#blockHint(slot, ask),
+    })
+  }
+
+  #holdersOf(root: string): CheckpointHolders {
+    const known = this.#holders.get(root)
+    if (known !== undefined) return known
+    const holders = new CheckpointHolders(root, async () => (await this.blockByRoot(root)).slot)
+    this.#holders.set(root, holders)
+    const [oldest] = this.#holders.keys()
+    if (this.#holders.size > CHECKPOINTS_MAX && oldest !== undefined) this.#holders.delete(oldest)
+    return holders
+  }
+
   async #fetchBlock(
     blockId: string | number,
-    isAsked: (block: BeaconBlock) => boolean,
-    isEmpty: (node: ChainNode) => Promise<boolean>,
+    { ask, isAsked, isEmpty, key = String(blockId) }: FetchBlock,
   ): Promise<BeaconBlock | undefined> {
     const id = String(blockId)
-    const running = this.#fetching.get(id)
+    const running = this.#fetching.get(key)
     if (running !== undefined) return running
-    const fetched = this.#nodes.ask('blocks', async (node) => {
+    const fetched = ask('blocks', async (node) => {
       const block = await this.#askBlock(node, id)
       if (block === undefined) {
         if (await isEmpty(node)) return undefined
@@ -130,13 +166,13 @@ class HttpBeaconSource implements BeaconSource {
       if (isAsked(block)) return block
       throw node.fault('node_inconsistent', `answered block ${id} with ${block.root} of slot ${block.slot}`)
     })
-    this.#fetching.set(id, fetched)
+    this.#fetching.set(key, fetched)
     try {
       const block = await fetched
       if (block !== undefined) this.#blocks.put(block)
       return block
     } finally {
-      this.#fetching.delete(id)
+      this.#fetching.delete(key)
     }
   }
 
@@ -157,79 +193,9 @@ class HttpBeaconSource implements BeaconSource {
     return data.headSlot > slot && (!data.isSyncing || this.#nodes.nodes.length === 1)
   }
 
-  validators(slot: number, set: ValidatorSet): Promise<ValidatorStates> {
-    return this.#tables.validators(slot, set)
-  }
-
-  balances(slot: number, set: ValidatorSet): Promise<Balances> {
-    return this.#tables.balances(slot, set)
-  }
-
-  async attestationRewards(epoch: number, set: ValidatorSet): Promise<AttestationRewards> {
-    const { slotsPerEpoch } = (await this.chain()).clock
-    return this.#tables.attestationRewards(epoch, (epoch + 1) * slotsPerEpoch, set)
-  }
-
-  syncRewards(blockRoot: string, set: ValidatorSet): Promise<SyncRewards> {
-    return this.#tables.syncRewards(blockRoot, set)
-  }
-
-  async identify(slot: number, pubkeys: readonly string[]): Promise<readonly ValidatorIdentity[]> {
-    const found: ValidatorIdentity[] = []
-    for (let from = 0; from < pubkeys.length; from += IDS_PER_REQUEST_MAX) {
-      const validatorIds = pubkeys.slice(from, from + IDS_PER_REQUEST_MAX)
-      const asked = new Set(validatorIds)
-      const rows = await this.#nodes.ask('identities', async (node) => {
-        const args = { stateId: slot, validatorIds }
-        return (await required(node, BEACON.postStateValidators, args, { what: `the state of slot ${slot}` })).data
-      })
-      for (const { index, validator } of rows) {
-        const pubkey = toHex(validator.pubkey)
-        const withdrawalCredentials = toHex(validator.withdrawalCredentials)
-        if (asked.has(pubkey)) found.push({ index, pubkey, withdrawalCredentials })
-      }
-    }
-    return found.sort((a, b) => a.index - b.index)
-  }
-
-  async pendingDeposits(slot: number): Promise<readonly PendingDeposit[]> {
-    const { data } = await this.#nodes.ask('pending deposits', (node) => {
-      const options = { what: `the state of slot ${slot}`, ssz: true }
-      return required(node, BEACON.getPendingDeposits, { stateId: slot }, options)
-    })
-    return data.map((deposit) => ({
-      pubkey: toHex(deposit.pubkey),
-      withdrawalCredentials: toHex(deposit.withdrawalCredentials),
-      amountGwei: BigInt(deposit.amount),
-      signature: toHex(deposit.signature),
-      slot: deposit.slot,
-    }))
-  }
-
-  async proposerReward(blockRoot: string): Promise<ProposerReward> {
-    const { data } = await this.#nodes.ask('proposer rewards', (node) => {
-      return required(node, BEACON.getBlockRewards, { blockId: blockRoot }, { what: `rewards of block ${blockRoot}` })
-    })
-    return {
-      attestationsGwei: BigInt(data.attestations),
-      syncAggregateGwei: BigInt(data.syncAggregate),
-      proposerSlashingsGwei: BigInt(data.proposerSlashings),
-      attesterSlashingsGwei: BigInt(data.attesterSlashings),
-    }
-  }
-
-  async syncCommittee(epoch: number): Promise<Uint32Array> {
-    const stateId = epoch * (await this.chain()).clock.slotsPerEpoch
-    const { data } = await this.#nodes.ask('sync committees', (node) => {
-      return required(node, BEACON.getEpochSyncCommittees, { stateId, epoch }, { what: `the state of slot ${stateId}` })
-    })
-    return Uint32Array.from(data.validators)
-  }
-
   watch(onNews: (news: ChainNews) => void, signal: AbortSignal): Promise<void> {
     const heard = (news: ChainNews): void => {
-      // Without the chain's clock nothing is known to be final yet.
-      if (news.kind === 'finalized' && this.#chain !== undefined) this.#noteFinal(news, this.#chain.clock.slotsPerEpoch)
+      if (news.kind === 'finalized') this.#noteFinal(news)
       onNews(news)
     }
     return watchEvents({ nodes: this.#nodes, log: this.#log, onNews: heard, signal })

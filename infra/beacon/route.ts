@@ -1,6 +1,7 @@
 import { AppError } from '../../schemas/errors.ts'
 import { malformed, parseJson } from '../nodes/json.ts'
 import type { ChainNode, NodeAnswer, NodeRequest } from '../nodes/nodes.ts'
+import { type AnswerFlags, flagsOfHeaders, flagsOfJson } from './answer-flags.ts'
 
 const JSON_TYPE = 'application/json'
 /** SSZ is smaller and decodes faster; a node that has none answers in JSON. */
@@ -36,6 +37,7 @@ export interface Route<Args, Data, Meta> {
 export interface RouteAnswer<Data, Meta> {
   readonly data: Data
   readonly meta: Meta
+  readonly flags: AnswerFlags
 }
 
 export interface AskOptions {
@@ -98,7 +100,7 @@ export function isJson(headers: NodeAnswer['headers']): boolean {
   return String(headers['content-type'] ?? '').includes('json')
 }
 
-/** Nodes from before the flags were specified leave them out. */
+/** Nodes from before the flags were specified leave them out, and codecs want them: what was not said is in `AnswerFlags`. */
 const FLAGS_UNSAID = { execution_optimistic: false, finalized: false }
 
 function decodeAnswer<Args, Data, Meta>(
@@ -109,7 +111,7 @@ function decodeAnswer<Args, Data, Meta>(
   if (!isJson(headers)) {
     return documented(what, () => {
       const meta = resp.meta.fromHeaders(new AnswerHeaders(headers))
-      return { data: resp.data.deserialize(body, meta), meta }
+      return { data: resp.data.deserialize(body, meta), meta, flags: flagsOfHeaders(headers) }
     })
   }
   const json = parseJson(what, body)
@@ -119,7 +121,7 @@ function decodeAnswer<Args, Data, Meta>(
       { fromJson: (value) => resp.data.fromJson(value, meta), toJson: (value: Data) => resp.data.toJson(value, meta) },
       jsonAt(json, 'data'),
     )
-    return { data, meta }
+    return { data, meta, flags: flagsOfJson(json) }
   })
 }
 

@@ -1,5 +1,6 @@
 import { AppError } from '../../schemas/errors.ts'
 import { GWEI_PER_ETH } from '../../schemas/eth/units.ts'
+import { type AnswerFlags, FINALIZED_KEY, OPTIMISTIC_KEY } from './answer-flags.ts'
 import {
   allocate,
   type ColumnArrays,
@@ -87,6 +88,9 @@ export class TableScanner<Fields extends FieldTable> {
   /** How the row lay that was read key by key last. */
   #layout: RowLayout | undefined
   readonly #values: ReadValue[] = []
+  /** What the body being read says of itself. */
+  #finalized: boolean | undefined
+  #executionOptimistic: boolean | undefined
   /** Which part of the body comes next. */
   #part: 'head' | 'first row' | 'row' | 'tail' = 'head'
   /** What has come and is not read yet. */
@@ -138,13 +142,17 @@ export class TableScanner<Fields extends FieldTable> {
     if (this.#heldBytes >= this.#enough) this.#read(false)
   }
 
-  /** Ends a body: it must have been one whole JSON document. */
-  end(): void {
+  /** Ends a body: it must have been one whole JSON document. What it says of itself. */
+  end(): AnswerFlags {
     this.#read(true)
+    const flags = { finalized: this.#finalized, executionOptimistic: this.#executionOptimistic }
+    this.#finalized = undefined
+    this.#executionOptimistic = undefined
     this.#part = 'head'
     this.#heldBytes = 0
     this.#passed = 0
     this.#enough = 0
+    return flags
   }
 
   /** The columns by name, rows by ascending index; two rows of one index are malformed. */
@@ -213,7 +221,7 @@ export class TableScanner<Fields extends FieldTable> {
 
   /** Everything before the rows. */
   #readHead(): void {
-    for (const wanted of this.#path) {
+    this.#path.forEach((wanted, depth) => {
       this.#json.expect(OPEN_OBJECT)
       this.#json.space()
       if (this.#json.bytes[this.#json.at] === CLOSE_OBJECT) this.#json.fail(`no ${wanted}`)
@@ -222,10 +230,10 @@ export class TableScanner<Fields extends FieldTable> {
         this.#json.expect(COLON)
         this.#json.space()
         if (key === wanted) break
-        this.#json.skipValue(0)
+        this.#passMember(key, depth)
         if (!this.#json.another(CLOSE_OBJECT)) this.#json.fail(`no ${wanted}`)
       }
-    }
+    })
     this.#json.expect(OPEN_ARRAY)
     this.#part = 'first row'
   }
@@ -254,16 +262,24 @@ export class TableScanner<Fields extends FieldTable> {
 
   /** What follows the rows: the other members of the objects that they lie in. */
   #readTail(): void {
-    for (const wanted of this.#path.toReversed()) {
+    for (const [depth, wanted] of [...this.#path.entries()].reverse()) {
       while (this.#json.another(CLOSE_OBJECT)) {
-        if (this.#json.keyText() === wanted) this.#json.fail(`${wanted} is there twice`)
+        const key = this.#json.keyText()
+        if (key === wanted) this.#json.fail(`${wanted} is there twice`)
         this.#json.expect(COLON)
         this.#json.space()
-        this.#json.skipValue(0)
+        this.#passMember(key, depth)
       }
     }
     this.#json.space()
     if (this.#json.at !== this.#heldBytes) this.#json.fail('something follows the document')
+  }
+
+  /** The value of a member beside those that lead to the rows: passed over, but for what the document says of itself. */
+  #passMember(key: string, depth: number): void {
+    if (depth === 0 && key === FINALIZED_KEY) this.#finalized = this.#json.boolean()
+    else if (depth === 0 && key === OPTIMISTIC_KEY) this.#executionOptimistic = this.#json.boolean()
+    else this.#json.skipValue(0)
   }
 
   #takeRow(): void {

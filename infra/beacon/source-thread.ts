@@ -1,14 +1,13 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { AppError } from '../../schemas/errors.ts'
-import type { BeaconSource } from '../ports/beacon-source.ts'
 import type { Log } from '../ports/log.ts'
 import { openHttpBeaconSource } from './http-source.ts'
-import type { FromThread, KeptSet, Question, ThreadStart, ToThread } from './thread-messages.ts'
+import type { FinalQuestion, FromThread, KeptSet, ThreadStart, ToThread } from './thread-messages.ts'
 
 // The thread that infra/beacon/source.ts starts: it asks the nodes and reads their answers.
 
 /** Their columns are made for the asker alone, so they go over without a copy. */
-const WIDE: ReadonlySet<Question> = new Set(['validators', 'balances', 'attestationRewards', 'syncRewards'])
+const WIDE: ReadonlySet<FinalQuestion> = new Set(['validators', 'balances', 'attestationRewards', 'syncRewards'])
 
 const port = parentPort
 if (port === null) throw new Error('this file is the start of a thread')
@@ -28,8 +27,13 @@ const watches = new Map<number, AbortController>()
 port.on('message', (message: ToThread) => {
   switch (message.kind) {
     case 'ask':
-      void answer(message.id, () => ask(source, message.question, message.args), WIDE.has(message.question))
+      void answer(message.id, () => ask(source, message.question, message.args), false)
       return
+    case 'ask final': {
+      const { id, checkpoint, question, args } = message
+      void answer(id, () => ask(source.finalChain(checkpoint), question, args), WIDE.has(question))
+      return
+    }
     case 'keep':
       sets.set(message.set, message.validators)
       return
@@ -54,7 +58,7 @@ async function close(): Promise<void> {
 }
 
 /** The arguments came from a method of the same name. */
-function ask(asked: BeaconSource, question: Question, args: readonly unknown[]): Promise<unknown> {
+function ask<Asked extends object>(asked: Asked, question: keyof Asked, args: readonly unknown[]): Promise<unknown> {
   const method = asked[question] as (...values: readonly unknown[]) => Promise<unknown>
   return method.apply(
     asked,

@@ -1,11 +1,11 @@
 import { Worker } from 'node:worker_threads'
 import { AppError } from '../../schemas/errors.ts'
 import { parseNodeUrl } from '../nodes/nodes.ts'
-import type { BeaconSource, ChainNews, ValidatorSet } from '../ports/beacon-source.ts'
+import type { BeaconSource, ChainNews, FinalChain, FinalizedCheckpoint, ValidatorSet } from '../ports/beacon-source.ts'
 import type { Log } from '../ports/log.ts'
 import type { NodeStatus } from '../ports/node-status.ts'
 import { type BeaconSourceOptions, nodeName } from './options.ts'
-import type { FromThread, KeptSet, Question, ThreadStart, ToThread } from './thread-messages.ts'
+import type { FinalQuestion, FromThread, KeptSet, Question, ThreadStart, ToThread } from './thread-messages.ts'
 
 /** Sets of validators that the thread keeps: those of the chain's head, of epochs read side by side, and a few small ones. */
 const KEPT_SETS_MAX = 8
@@ -58,14 +58,28 @@ class ThreadedBeaconSource implements BeaconSource {
   readonly finalized = () => this.#ask('finalized')
   readonly blockAt = (slot: number) => this.#ask('blockAt', slot)
   readonly blockByRoot = (root: string) => this.#ask('blockByRoot', root)
-  readonly validators = (slot: number, set: ValidatorSet) => this.#ask('validators', slot, set)
-  readonly balances = (slot: number, set: ValidatorSet) => this.#ask('balances', slot, set)
-  readonly identify = (slot: number, pubkeys: readonly string[]) => this.#ask('identify', slot, pubkeys)
-  readonly pendingDeposits = (slot: number) => this.#ask('pendingDeposits', slot)
-  readonly attestationRewards = (epoch: number, set: ValidatorSet) => this.#ask('attestationRewards', epoch, set)
-  readonly proposerReward = (blockRoot: string) => this.#ask('proposerReward', blockRoot)
-  readonly syncRewards = (blockRoot: string, set: ValidatorSet) => this.#ask('syncRewards', blockRoot, set)
-  readonly syncCommittee = (epoch: number) => this.#ask('syncCommittee', epoch)
+
+  finalChain(checkpoint: FinalizedCheckpoint): FinalChain {
+    const ask = <Name extends FinalQuestion>(question: Name, ...args: Parameters<FinalChain[Name]>) => {
+      return this.#send(
+        (id, sent) => ({ kind: 'ask final', id, checkpoint, question, args: sent }),
+        args,
+      ) as ReturnType<FinalChain[Name]>
+    }
+    return {
+      blockHint: (slot) => ask('blockHint', slot),
+      rootAt: (slot) => ask('rootAt', slot),
+      validators: (slot, set) => ask('validators', slot, set),
+      balances: (slot, set) => ask('balances', slot, set),
+      identify: (slot, pubkeys) => ask('identify', slot, pubkeys),
+      pendingDeposits: (slot) => ask('pendingDeposits', slot),
+      attestationRewards: (epoch, set) => ask('attestationRewards', epoch, set),
+      proposerReward: (blockRoot) => ask('proposerReward', blockRoot),
+      syncRewards: (blockRoot, set) => ask('syncRewards', blockRoot, set),
+      syncCommittee: (epoch) => ask('syncCommittee', epoch),
+      confirm: () => ask('confirm'),
+    }
+  }
 
   async watch(onNews: (news: ChainNews) => void, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return
@@ -95,9 +109,13 @@ class ThreadedBeaconSource implements BeaconSource {
   }
 
   #ask<Name extends Question>(question: Name, ...args: Parameters<BeaconSource[Name]>): ReturnType<BeaconSource[Name]> {
+    return this.#send((id, sent) => ({ kind: 'ask', id, question, args: sent }), args) as ReturnType<BeaconSource[Name]>
+  }
+
+  #send(toMessage: (id: number, args: readonly unknown[]) => ToThread, args: readonly unknown[]): Promise<unknown> {
     const id = this.#asked++
     const sent = args.map((value) => (value instanceof Uint32Array ? this.#keep(value) : value))
-    return this.#wait(id, { kind: 'ask', id, question, args: sent }) as ReturnType<BeaconSource[Name]>
+    return this.#wait(id, toMessage(id, sent))
   }
 
   /** The same array is sent once; the thread keeps what it makes of it. */

@@ -1,5 +1,6 @@
 import { VALIDATOR_STATUSES } from '../../schemas/events/beacon-epoch.ts'
 import type { AttestationRewards, Balances, SyncRewards, ValidatorStates } from '../ports/beacon-source.ts'
+import type { AnswerFlags } from './answer-flags.ts'
 import { type FieldTable, type ScannedColumns, TableScanner, type TableShape } from './scan.ts'
 
 // Answers that have a row per validator (ethereum/beacon-APIs, apis/beacon/states and apis/beacon/rewards).
@@ -14,8 +15,8 @@ export interface ScanOptions {
 export interface OpenTable<Table> {
   /** Takes the next piece of a body. */
   push(piece: Uint8Array): void
-  /** Ends a body; another may follow. */
-  end(): void
+  /** Ends a body, and tells what it says of itself; another may follow. */
+  end(): AnswerFlags
   columns(): Table
 }
 

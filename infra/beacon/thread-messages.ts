@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../schemas/errors.ts'
 import type { NodeLimits } from '../nodes/nodes.ts'
-import type { BeaconSource, ChainNews } from '../ports/beacon-source.ts'
+import type { BeaconSource, ChainNews, FinalChain, FinalizedCheckpoint } from '../ports/beacon-source.ts'
 import type { Log } from '../ports/log.ts'
 import type { NodeStatus } from '../ports/node-status.ts'
 
@@ -13,7 +13,10 @@ export interface ThreadStart {
 }
 
 /** Methods of a source that are a question with one answer. */
-export type Question = Exclude<keyof BeaconSource, 'watch' | 'status' | typeof Symbol.asyncDispose>
+export type Question = Exclude<keyof BeaconSource, 'finalChain' | 'watch' | 'status' | typeof Symbol.asyncDispose>
+
+/** Questions about what is final by a checkpoint. */
+export type FinalQuestion = keyof FinalChain
 
 /** Stands in a question's arguments for a set of validators that the thread keeps. */
 export interface KeptSet {
@@ -22,6 +25,13 @@ export interface KeptSet {
 
 export type ToThread =
   | { readonly kind: 'ask'; readonly id: number; readonly question: Question; readonly args: readonly unknown[] }
+  | {
+      readonly kind: 'ask final'
+      readonly id: number
+      readonly checkpoint: FinalizedCheckpoint
+      readonly question: FinalQuestion
+      readonly args: readonly unknown[]
+    }
   /** A set of validators, kept until it is forgotten: questions name it by its number. */
   | { readonly kind: 'keep'; readonly set: number; readonly validators: Uint32Array }
   | { readonly kind: 'forget'; readonly set: number }

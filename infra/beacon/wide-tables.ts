@@ -1,4 +1,3 @@
-import type { NodeGroup } from '../nodes/node-group.ts'
 import type { ChainNode, NodeRequest } from '../nodes/nodes.ts'
 import type {
   AttestationRewards,
@@ -7,6 +6,7 @@ import type {
   ValidatorSet,
   ValidatorStates,
 } from '../ports/beacon-source.ts'
+import { refuseUnsettled } from './answer-flags.ts'
 import { missing, pathOf } from './route.ts'
 import { BEACON } from './routes.ts'
 import {
@@ -37,27 +37,34 @@ interface TableQuestion<Table> {
   readonly scan: Scan<Table>
 }
 
+interface DutyEpoch {
+  readonly epoch: number
+  /** A slot of the epoch after, by whose state the registry holds everybody who has a reward. */
+  readonly slot: number
+}
+
+/** Asks one of the nodes that may be asked, then the next; `kind` as `NodeGroup.ask` has it. */
+export type Ask = <Answer>(kind: string, question: (node: ChainNode) => Promise<Answer>) => Promise<Answer>
+
 /**
- * Answers with a row per validator. A set is asked about in as many requests as its size needs, all at once where that is
+ * Answers with a row per validator about what is final. A set is asked about in as many requests as its size needs, all at once where that is
  * cheaper; no answer may be expected to be larger than `bodyBytesMax`. The bytes are scanned where a fault still leads to the
  * next node.
  */
 export class WideTables {
-  readonly #nodes: NodeGroup<ChainNode>
   readonly #bodyBytesMax: number
   readonly #sets = new ValidatorSets()
   #registrySize: number | undefined
 
-  constructor(nodes: NodeGroup<ChainNode>, bodyBytesMax: number) {
-    this.#nodes = nodes
+  constructor(bodyBytesMax: number) {
     this.#bodyBytesMax = bodyBytesMax
   }
 
-  validators(slot: number, set: ValidatorSet): Promise<ValidatorStates> {
+  validators(ask: Ask, slot: number, set: ValidatorSet): Promise<ValidatorStates> {
     const path = pathOf(BEACON.postStateValidators, { stateId: slot })
     const request = (ids: string) => post(path, ids === ALL ? '{}' : `{"ids":${ids}}`)
     const what = `the state of slot ${slot}`
-    return this.#table(set, {
+    return this.#table(ask, set, {
       slot,
       kind: 'states',
       what,
@@ -67,19 +74,25 @@ export class WideTables {
     })
   }
 
-  balances(slot: number, set: ValidatorSet): Promise<Balances> {
+  balances(ask: Ask, slot: number, set: ValidatorSet): Promise<Balances> {
     const path = pathOf(BEACON.postStateValidatorBalances, { stateId: slot })
     const request = (ids: string) => post(path, ids)
     const what = `the state of slot ${slot}`
-    return this.#table(set, { slot, kind: 'balances', what, rowBytes: ROW_BYTES.balances, request, scan: scanBalances })
+    return this.#table(ask, set, {
+      slot,
+      kind: 'balances',
+      what,
+      rowBytes: ROW_BYTES.balances,
+      request,
+      scan: scanBalances,
+    })
   }
 
-  /** `slot`: a slot of the epoch after, by whose state the registry holds everybody who has a reward. */
-  attestationRewards(epoch: number, slot: number, set: ValidatorSet): Promise<AttestationRewards> {
+  attestationRewards(ask: Ask, { epoch, slot }: DutyEpoch, set: ValidatorSet): Promise<AttestationRewards> {
     const path = pathOf(BEACON.getAttestationsRewards, { epoch })
     const request = (ids: string) => post(path, ids)
     const what = `attestation rewards of epoch ${epoch}`
-    return this.#table(set, {
+    return this.#table(ask, set, {
       slot,
       kind: 'attestation rewards',
       what,
@@ -90,38 +103,36 @@ export class WideTables {
   }
 
   /** Many members of a committee or none: the answer has at most a row per seat, so all are asked for when there are many ids. */
-  syncRewards(blockRoot: string, set: ValidatorSet): Promise<SyncRewards> {
+  syncRewards(ask: Ask, blockRoot: string, set: ValidatorSet): Promise<SyncRewards> {
     const [ids = ALL] = set.length <= SYNC_IDS_MAX ? this.#sets.chunks(set, SYNC_IDS_MAX) : [ALL]
     const request = post(pathOf(BEACON.getSyncCommitteeRewards, { blockId: blockRoot }), ids)
     const open = () => scanSyncRewards({ wanted: this.#sets.wanted(set), rowsHint: set.length })
-    return this.#nodes.ask('sync rewards', (node) =>
-      readTable(node, `sync rewards of block ${blockRoot}`, [request], open()),
-    )
+    return ask('sync rewards', (node) => readTable(node, `sync rewards of block ${blockRoot}`, [request], open()))
   }
 
-  async #table<Table>(set: ValidatorSet, question: TableQuestion<Table>): Promise<Table> {
+  async #table<Table>(ask: Ask, set: ValidatorSet, question: TableQuestion<Table>): Promise<Table> {
     const { kind, what, rowBytes, request, scan } = question
-    const chunks = (await this.#isAllCheaper(set, question))
+    const chunks = (await this.#isAllCheaper(ask, set, question))
       ? [ALL]
       : this.#sets.chunks(set, idsPerRequest(rowBytes, this.#bodyBytesMax))
     const open = () => scan({ wanted: this.#sets.wanted(set), rowsHint: set.length + 1 })
-    return this.#nodes.ask(kind, (node) => readTable(node, what, chunks.map(request), open()))
+    return ask(kind, (node) => readTable(node, what, chunks.map(request), open()))
   }
 
-  async #isAllCheaper(set: ValidatorSet, { slot, rowBytes }: TableQuestion<unknown>): Promise<boolean> {
+  async #isAllCheaper(ask: Ask, set: ValidatorSet, { slot, rowBytes }: TableQuestion<unknown>): Promise<boolean> {
     if (set.length <= IDS_PER_REQUEST_MAX) return false
-    const registrySize = await this.#sizeOfRegistry(slot)
+    const registrySize = await this.#sizeOfRegistry(ask, slot)
     return isAllCheaper(set, { registrySize, rowBytes, bodyBytesMax: this.#bodyBytesMax })
   }
 
   /** How many validators there are, found once by bisection: it only decides how to ask. */
-  async #sizeOfRegistry(slot: number): Promise<number> {
+  async #sizeOfRegistry(ask: Ask, slot: number): Promise<number> {
     let low = 0
     let high = INDEX_LIMIT
     while (this.#registrySize === undefined) {
       const step = Math.ceil((high - low) / SIZE_PROBES)
       const probes = Uint32Array.from({ length: Math.ceil((high - low) / step) }, (_, i) => low + i * step)
-      const found = (await this.balances(slot, probes)).validatorIndex.at(-1)
+      const found = (await this.balances(ask, slot, probes)).validatorIndex.at(-1)
       if (found === undefined) this.#registrySize = low
       else [low, high] = [found, Math.min(high, found + step)]
       if (step === 1) this.#registrySize = low + 1
@@ -139,7 +150,7 @@ async function readTable<Table>(
 ): Promise<Table> {
   for (const request of requests) {
     if (!(await node.read(request, (piece) => table.push(piece)))) missing(node, what)
-    table.end()
+    refuseUnsettled(node, what, table.end())
   }
   return table.columns()
 }

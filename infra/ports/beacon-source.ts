@@ -22,6 +22,8 @@ export interface FinalizedCheckpoint {
   readonly epoch: number
   /** Root of the block at the epoch's first slot, or of the last block before it. */
   readonly root: string
+  /** Place of the node that told it, 0 for the main one: where two contradict each other, the earlier one's word counts. */
+  readonly toldBy: number
 }
 
 /** The parts of a beacon block that leave the source; hex is lower-case. */
@@ -107,6 +109,39 @@ export type ChainNews =
   | { readonly kind: 'gap' }
 
 /**
+ * The chain up to a finalized checkpoint, with its states and rewards.
+ *
+ * Guarantees, beside those of `BeaconSource`: only nodes are asked that hold the checkpoint's block as final at its slot, so that
+ * answers of several nodes are of one chain; what a node itself calls not final or optimistic is not an answer (node_lagging).
+ * Not promised: that a node stays on the chain while it is asked; `confirm` finds that out.
+ */
+export interface FinalChain {
+  /**
+   * A block of the slot that may be the final one, or undefined where the node has none: spares a walk by parent roots its
+   * waiting, and proves nothing.
+   */
+  blockHint(slot: number): Promise<BeaconBlock | undefined>
+  /** Root of the block of a slot; undefined where the node has none. */
+  rootAt(slot: number): Promise<string | undefined>
+  /** Registry rows of the state after this slot (an empty slot has a state too). */
+  validators(slot: number, validators: ValidatorSet): Promise<ValidatorStates>
+  balances(slot: number, validators: ValidatorSet): Promise<Balances>
+  /** Who these public keys are in the state after this slot; unknown ones are left out. */
+  identify(slot: number, pubkeys: readonly string[]): Promise<readonly ValidatorIdentity[]>
+  /** Deposits waiting after this slot, in the order of the queue; from Electra on. */
+  pendingDeposits(slot: number): Promise<readonly PendingDeposit[]>
+  /** Rewards for the duty epoch; available once the epoch after it has ended. */
+  attestationRewards(epoch: number, validators: ValidatorSet): Promise<AttestationRewards>
+  proposerReward(blockRoot: string): Promise<ProposerReward>
+  /** One row per validator, summed over its seats. */
+  syncRewards(blockRoot: string, validators: ValidatorSet): Promise<SyncRewards>
+  /** Indices of the sync committee that serves in an epoch, one per seat; from Altair on. */
+  syncCommittee(epoch: number): Promise<Uint32Array>
+  /** Resolves when every node that has answered so far still holds the checkpoint's block; throws AppError otherwise. */
+  confirm(): Promise<void>
+}
+
+/**
  * What ingest needs of a beacon node, nothing more. Any node with the standard Beacon API serves.
  *
  * Guarantees: an answer is whole and of the documented shape, or the call throws an AppError that tells node faults apart
@@ -126,20 +161,8 @@ export interface BeaconSource extends AsyncDisposable {
    */
   blockAt(slot: number): Promise<BeaconBlock | undefined>
   blockByRoot(root: string): Promise<BeaconBlock>
-  /** Registry rows of the state after this slot (an empty slot has a state too). */
-  validators(slot: number, validators: ValidatorSet): Promise<ValidatorStates>
-  balances(slot: number, validators: ValidatorSet): Promise<Balances>
-  /** Who these public keys are in the state after this slot; unknown ones are left out. */
-  identify(slot: number, pubkeys: readonly string[]): Promise<readonly ValidatorIdentity[]>
-  /** Deposits waiting after this slot, in the order of the queue; from Electra on. */
-  pendingDeposits(slot: number): Promise<readonly PendingDeposit[]>
-  /** Rewards for the duty epoch; available once the epoch after it has ended. */
-  attestationRewards(epoch: number, validators: ValidatorSet): Promise<AttestationRewards>
-  proposerReward(blockRoot: string): Promise<ProposerReward>
-  /** One row per validator, summed over its seats. */
-  syncRewards(blockRoot: string, validators: ValidatorSet): Promise<SyncRewards>
-  /** Indices of the sync committee that serves in an epoch, one per seat; from Altair on. */
-  syncCommittee(epoch: number): Promise<Uint32Array>
+  /** What is final by this checkpoint. */
+  finalChain(checkpoint: FinalizedCheckpoint): FinalChain
   /**
    * Calls `onNews` with every head and finalized checkpoint that a node announces, and with a gap whenever it has begun to
    * listen; reconnects by itself, until the signal aborts. News may be lost or come late: look on your own too.

@@ -105,7 +105,11 @@ async function openBackfill(options: BackfillOptions, range: EpochRange, signal:
   const checkpoint = await beacon.finalized()
   refuseUnfinal(toEpoch, checkpoint.epoch)
   const tracked = await TrackedValidators.open({ ...options, clock: chain.clock }, signal)
-  const { pubkeys } = await tracked.refresh(firstSlotOfEpoch(chain.clock, checkpoint.epoch), signal)
+  const { pubkeys } = await tracked.refresh(
+    beacon.finalChain(checkpoint),
+    firstSlotOfEpoch(chain.clock, checkpoint.epoch),
+    signal,
+  )
   const name = `backfill:${fromEpoch}:${toEpoch}:${digestOf(pubkeys)}`
   const cursor = new Cursor({ ...options, name, identity: chain.genesisValidatorsRoot })
   let next = (await cursor.read(signal))?.next ?? fromEpoch

@@ -121,7 +121,7 @@ class BeaconHeadChain implements HeadChain {
           this.head.update(toRef(news))
           break
         case 'finalized':
-          this.#checkpoint.update({ epoch: news.epoch, root: news.root })
+          this.#checkpoint.update(news)
           break
         case 'gap':
           this.head.invalidate()

@@ -1,4 +1,4 @@
-import type { BeaconBlock, BeaconChain, BeaconSource, ProposerReward } from '../../infra/ports/beacon-source.ts'
+import type { BeaconBlock, BeaconChain, FinalChain, ProposerReward } from '../../infra/ports/beacon-source.ts'
 import { firstSlotOfEpoch } from '../../schemas/eth/time.ts'
 import type { CreditedDeposit, FinalizedBlock, Slashing, Withdrawal } from '../../schemas/events/beacon-epoch.ts'
 import { creditedToNewValidator, type HandledDeposit, handledDeposits, toCreditedDeposit } from './credited-deposits.ts'
@@ -8,7 +8,8 @@ import type { TrackedSet } from './tracked-validators.ts'
 
 /** What an epoch's parts are made from. */
 export interface EpochInput {
-  readonly beacon: BeaconSource
+  /** What is final by the checkpoint of the run. */
+  readonly final: FinalChain
   readonly chain: BeaconChain
   readonly epoch: number
   readonly tracked: TrackedSet
@@ -24,14 +25,14 @@ const NOT_ASKED = {
 
 /** The epoch's blocks; what the proposer earned is asked for tracked proposers only, and unknown (null) of the others. */
 export async function finalizedBlocks(
-  { beacon }: EpochInput,
+  { final }: EpochInput,
   blocks: readonly BeaconBlock[],
   isTracked: (index: number) => boolean,
 ): Promise<readonly FinalizedBlock[]> {
   return Promise.all(
     blocks.map(async (block) => {
       const { slot, root, parentRoot, proposerIndex, executionBlockHash, executionBlockNumber, feeRecipient } = block
-      const reward = isTracked(proposerIndex) ? toText(await beacon.proposerReward(root)) : NOT_ASKED
+      const reward = isTracked(proposerIndex) ? toText(await final.proposerReward(root)) : NOT_ASKED
       const named = { slot, root, parentRoot, proposerIndex, executionBlockHash, executionBlockNumber, feeRecipient }
       return { ...named, ...reward }
     }),
@@ -60,7 +61,7 @@ export function trackedWithdrawals(
 
 /** Tracked validators that the blocks slashed: those of the accused whom the block's state change has marked. */
 export async function trackedSlashings(
-  { beacon, chain, epoch }: EpochInput,
+  { final, chain, epoch }: EpochInput,
   blocks: readonly BeaconBlock[],
   isTracked: (index: number) => boolean,
 ): Promise<Slashing[]> {
@@ -69,7 +70,7 @@ export async function trackedSlashings(
   for (const { slot, accusedIndices } of blocks) {
     const accused = Uint32Array.from(accusedIndices.filter(isTracked))
     if (accused.length === 0) continue
-    const [before, after] = await Promise.all([beacon.validators(slot - 1, accused), beacon.validators(slot, accused)])
+    const [before, after] = await Promise.all([final.validators(slot - 1, accused), final.validators(slot, accused)])
     accused.forEach((validatorIndex, i) => {
       if (after.validatorIndex[i] !== validatorIndex) throw missingRow(`validators after slot ${slot}`, validatorIndex)
       if (after.slashed[i] !== 1 || before.slashed[i] === 1) return
@@ -83,15 +84,15 @@ export async function trackedSlashings(
 
 /** Deposits to tracked validators that the transition into the epoch credited. */
 export async function creditedDeposits(
-  { beacon, chain, epoch, tracked }: EpochInput,
+  { final, chain, epoch, tracked }: EpochInput,
   blocks: readonly BeaconBlock[],
 ): Promise<CreditedDeposit[]> {
   // The queue exists since Electra; the upgrade itself credits nothing.
   if (epoch === 0 || epoch - 1 < forkEpoch(chain.spec, 'ELECTRA') || tracked.pubkeys.size === 0) return []
   const slot = firstSlotOfEpoch(chain.clock, epoch)
-  const queue = await beacon.pendingDeposits(slot - 1)
+  const queue = await final.pendingDeposits(slot - 1)
   if (!queue.some(({ pubkey }) => tracked.pubkeys.has(pubkey))) return []
-  const handled = handledDeposits(queue, await beacon.pendingDeposits(slot))
+  const handled = handledDeposits(queue, await final.pendingDeposits(slot))
   const byIndex = new Map<number, HandledDeposit[]>()
   for (const entry of handled) {
     const index = tracked.pubkeys.has(entry.deposit.pubkey) ? tracked.indexOf.get(entry.deposit.pubkey) : undefined
@@ -99,7 +100,7 @@ export async function creditedDeposits(
   }
   const indices = Uint32Array.from(byIndex.keys()).sort()
   if (indices.length === 0) return []
-  const [before, after] = await Promise.all([beacon.balances(slot - 1, indices), beacon.balances(slot, indices)])
+  const [before, after] = await Promise.all([final.balances(slot - 1, indices), final.balances(slot, indices)])
   return [...indices].flatMap((index, i) => {
     const entries = byIndex.get(index) ?? []
     if (before.validatorIndex[i] === index) return entries.map((entry) => toCreditedDeposit(entry, index, slot))

@@ -26,6 +26,7 @@ import {
   trackedSlashings,
   trackedWithdrawals,
 } from './epoch-blocks.ts'
+import type { FinalBlocks } from './final-walk.ts'
 import type { Joiners } from './joiners.ts'
 import { checkRegistryRows, isAmong, joinRewards, rangesOf, sliceColumns } from './registry-rows.ts'
 import { forkEpoch } from './spec.ts'
@@ -37,14 +38,16 @@ export interface BuiltEpoch {
   /** Appended at once; the blocks event names the others. */
   readonly events: readonly EncodedEvent[]
   readonly blocks: readonly BeaconBlock[]
-  /** Parent of the first final block after the epoch, or the finalized block itself: what the epoch must end with. */
+  /** Root of the newest final block up to the epoch's end: what the next epoch continues. */
   readonly endRoot: string
 }
 
 export interface EpochRequest extends EpochInput {
   readonly chainName: string
-  /** The finalized checkpoint; its epoch is later than the one that is asked for. */
-  readonly checkpoint: { readonly epoch: number; readonly root: string }
+  /** The epoch's blocks, as the walk back from the finalized block has found them. */
+  readonly walked: Promise<FinalBlocks>
+  /** Throws when what was answered so far may be of another chain. */
+  readonly confirm: () => Promise<void>
   readonly members: (epoch: number, indices: Uint32Array) => Promise<TrackedMembers>
   readonly duties: DutySets
   readonly joiners: Joiners
@@ -55,23 +58,22 @@ export interface EpochRequest extends EpochInput {
  * asking again gives the same events. Throws AppErrors of node faults, and `usage` for epochs before Altair.
  */
 export async function buildEpoch(request: EpochRequest): Promise<BuiltEpoch> {
-  const { epoch, tracked, checkpoint } = request
+  const { epoch, tracked } = request
   refusePhase0(request)
   const dutyEpoch = epoch - ATTESTATION_CREDIT_DELAY_EPOCHS
   const some = tracked.indices.length > 0
   const states = some ? statesOf(request) : Promise.resolve(NO_STATES)
   states.catch(() => {}) // awaited below, after other questions
-  const [blocks, rewards, days, endRoot] = await Promise.all([
-    blocksOf(request),
+  const [{ blocks, endRoot }, rewards, days] = await Promise.all([
+    request.walked,
     some && dutyEpoch >= 0 ? rewardsOf(request, states, dutyEpoch) : undefined,
     some ? dayEvents(request) : [],
-    rootAfter(request, checkpoint),
   ])
-  checkLinks(blocks, endRoot)
   const [validators, data] = await Promise.all([
     states.then((rows) => validatorEvents(request, rows, rewards, dutyEpoch)),
     blocksData(request, blocks, states),
   ])
+  await request.confirm()
   const parts = [...days, ...validators]
   return { epoch, events: [...parts.map(({ event }) => event), blocksEvent(request, data, parts)], blocks, endRoot }
 }
@@ -111,9 +113,9 @@ function timeOf({ chain, epoch }: EpochRequest): string {
 
 /** The tracked validators after the epoch, all of those who were there. */
 async function statesOf(request: EpochRequest): Promise<ValidatorStates> {
-  const { beacon, chain, epoch, tracked } = request
+  const { final, chain, epoch, tracked } = request
   const slot = lastSlotOfEpoch(chain.clock, epoch)
-  const states = await beacon.validators(slot, tracked.indices)
+  const states = await final.validators(slot, tracked.indices)
   await checkRows(request, states, `validators of epoch ${epoch}`, slot)
   return states
 }
@@ -129,44 +131,13 @@ async function checkRows(
 }
 
 async function rewardsOf(
-  { beacon, tracked, duties }: EpochRequest,
+  { final, tracked, duties }: EpochRequest,
   states: Promise<ValidatorStates>,
   dutyEpoch: number,
 ): Promise<AttestationRewards | undefined> {
   const { indices } = tracked
   const active = duties.known(indices, dutyEpoch) ?? duties.of(indices, await states, dutyEpoch)
-  return active.length === 0 ? undefined : beacon.attestationRewards(dutyEpoch, active)
-}
-
-/** The epoch's blocks in order of slots. The genesis block is not one: nobody proposed it. */
-async function blocksOf({ beacon, chain, epoch }: EpochRequest): Promise<readonly BeaconBlock[]> {
-  const first = Math.max(1, firstSlotOfEpoch(chain.clock, epoch))
-  const last = lastSlotOfEpoch(chain.clock, epoch)
-  const slots = Array.from({ length: last - first + 1 }, (_, i) => beacon.blockAt(first + i))
-  return (await Promise.all(slots)).filter((block) => block !== undefined)
-}
-
-async function rootAfter(
-  { beacon, chain, epoch }: EpochRequest,
-  checkpoint: EpochRequest['checkpoint'],
-): Promise<string> {
-  const finalSlot = firstSlotOfEpoch(chain.clock, checkpoint.epoch)
-  for (let slot = lastSlotOfEpoch(chain.clock, epoch) + 1; slot <= finalSlot; slot++) {
-    const block = await beacon.blockAt(slot)
-    if (block !== undefined) return block.parentRoot
-  }
-  return checkpoint.root
-}
-
-/** Parent roots tie the blocks to each other and to what comes after: what is missing between two was a missed slot. */
-function checkLinks(blocks: readonly BeaconBlock[], endRoot: string): void {
-  for (let i = 0; i < blocks.length; i++) {
-    const { root, slot } = blocks[i] as BeaconBlock
-    if ((blocks[i + 1]?.parentRoot ?? endRoot) === root) continue
-    throw new AppError('node_inconsistent', `the final chain does not continue after the block of slot ${slot}`, {
-      retryable: true,
-    })
-  }
+  return active.length === 0 ? undefined : final.attestationRewards(dutyEpoch, active)
 }
 
 function validatorEvents(
@@ -193,7 +164,7 @@ function validatorEvents(
 
 /** Balances that the UTC+8 days start with whose first slot lies in the epoch: post-state of the slot before. */
 async function dayEvents(request: EpochRequest): Promise<readonly PartEvent[]> {
-  const { beacon, chain, chainName, epoch, tracked } = request
+  const { final, chain, chainName, epoch, tracked } = request
   const { clock } = chain
   const firstSlot = firstSlotOfEpoch(clock, epoch)
   const events: PartEvent[] = []
@@ -202,7 +173,7 @@ async function dayEvents(request: EpochRequest): Promise<readonly PartEvent[]> {
     if (dayStart > lastSlotOfEpoch(clock, epoch)) return events
     if (dayStart < firstSlot || dayStart === 0) continue
     const slot = dayStart - 1
-    const balances: Balances = await beacon.balances(slot, tracked.indices)
+    const balances: Balances = await final.balances(slot, tracked.indices)
     await checkRows(request, balances, `balances of slot ${slot}`, slot)
     for (const { range, from, to } of rangesOf(balances.validatorIndex)) {
       events.push({

@@ -48,7 +48,7 @@ export async function followEpochs(options: FollowEpochsOptions, signal: AbortSi
   const either = AbortSignal.any([signal, stop.signal])
   const watching = options.beacon.watch((news) => {
     if (news.kind === 'head') return
-    if (news.kind === 'finalized') finality.update({ epoch: news.epoch, root: news.root })
+    if (news.kind === 'finalized') finality.update(news)
     else finality.invalidate()
     waker.wake()
   }, either)
@@ -91,7 +91,13 @@ async function openFollower(options: FollowEpochsOptions, signal: AbortSignal) {
         await cursor.write({ next, after }, timeOfSlot(named, lastSlotOfEpoch(chain.clock, built.epoch)))
         report()
       }
-      await pipeline.run({ from: next, to, checkpoint, after }, append, stop)
+      try {
+        await pipeline.run({ from: next, to, checkpoint, after }, append, stop)
+      } catch (error) {
+        // The next try must not begin with a checkpoint that no node vouches for any more.
+        finality.invalidate()
+        throw error
+      }
       return true
     },
   }

@@ -1,16 +1,20 @@
-import type { BeaconChain, BeaconSource, FinalizedCheckpoint } from '../../infra/ports/beacon-source.ts'
+import type { BeaconChain, BeaconSource, FinalChain, FinalizedCheckpoint } from '../../infra/ports/beacon-source.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { firstSlotOfEpoch } from '../../schemas/eth/time.ts'
 import { inOrder } from '../in-order.ts'
 import { DutySets } from './duty-sets.ts'
 import { type BuiltEpoch, buildEpoch } from './epoch-events.ts'
+import { FinalWalk } from './final-walk.ts'
 import { Joiners } from './joiners.ts'
 import { forkEpoch, specNumber } from './spec.ts'
 import { type TrackedMembers, trackedMembers } from './sync-rewards.ts'
+import { ToldCheckpoints } from './told-checkpoints.ts'
 import type { TrackedSet, TrackedValidators } from './tracked-validators.ts'
 
 /** Validator rows being read at once, over all epochs: 100,000 of them are about 50 MB of JSON. */
 const ROWS_AHEAD_MAX = 250_000
+/** Epochs of one walk back: the blocks of so many are in memory at once, about 10 MB of mainnet's. */
+const EPOCHS_PER_WALK = 64
 /** Sync committees remembered: the running period and its neighbours, when epochs are read side by side. */
 const COMMITTEES_MAX = 4
 
@@ -23,9 +27,25 @@ export interface EpochPipelineOptions {
   readonly concurrency: number
 }
 
+/** Epochs from … to, both before the checkpoint's. */
+interface EpochStretch {
+  readonly from: number
+  readonly to: number
+  readonly checkpoint: FinalizedCheckpoint
+  /** The block that the first must continue. */
+  readonly after?: string | undefined
+}
+
+interface Run extends EpochStretch {
+  readonly final: FinalChain
+  readonly tracked: TrackedSet
+  readonly finalSlot: number
+}
+
 /** Reads finalized epochs side by side and hands them out in order, tied to each other by parent roots. */
 export class EpochPipeline {
   readonly #options: EpochPipelineOptions
+  readonly #told = new ToldCheckpoints()
   readonly #committees = new Map<number, Promise<Uint32Array>>()
   readonly #duties = new DutySets()
   readonly #members = new Map<number, { readonly of: Uint32Array; readonly members: TrackedMembers }>()
@@ -35,41 +55,72 @@ export class EpochPipeline {
   }
 
   /**
-   * Epochs from … to, all before the checkpoint's, each handed to `append` in order. The first must continue the block `after`,
-   * where one is given. Tracked validators are those of the moment at which the run begins. Stops early when the signal
+   * Hands each epoch of the stretch to `append`, in order. Tracked validators are those of the moment at which the run begins. Stops early when the signal
    * aborts.
    */
-  async run(
-    range: {
-      readonly from: number
-      readonly to: number
-      readonly checkpoint: FinalizedCheckpoint
-      readonly after?: string | undefined
-    },
-    append: (built: BuiltEpoch) => Promise<void>,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { beacon, chain, chainName } = this.#options
+  async run(range: EpochStretch, append: (built: BuiltEpoch) => Promise<void>, signal: AbortSignal): Promise<void> {
+    const { chain } = this.#options
     const { from, to, checkpoint } = range
+    this.#told.note(checkpoint)
+    const final = this.#options.beacon.finalChain(checkpoint)
     const finalSlot = firstSlotOfEpoch(chain.clock, checkpoint.epoch)
-    const tracked = await this.#options.tracked.refresh(finalSlot, signal)
-    const members = (epoch: number, indices: Uint32Array) => this.#membersOf(epoch, indices)
-    // Tracked validators are identified by the checkpoint's state, so all of them are in it.
-    const joiners = new Joiners(tracked.indices, (indices) => beacon.validators(finalSlot, indices))
-    const shared = { beacon, chain, chainName, tracked, checkpoint, members, duties: this.#duties, joiners }
-    const build = (epoch: number) => buildEpoch({ ...shared, epoch })
+    const tracked = await this.#options.tracked.refresh(final, finalSlot, signal)
+    const ended = new AbortController()
+    const build = this.#builder({ ...range, final, tracked, finalSlot }, AbortSignal.any([signal, ended.signal]))
     let endRoot = range.after
-    for await (const built of inOrder({ from, to, concurrency: this.#concurrency(tracked) }, build)) {
-      if (signal.aborted) return
-      const parent = built.blocks[0]?.parentRoot ?? built.endRoot
-      if (endRoot !== undefined && parent !== endRoot) {
-        throw new AppError('node_inconsistent', `epoch ${built.epoch} does not continue the epoch before it`, {
-          retryable: true,
-        })
+    try {
+      for await (const built of inOrder({ from, to, concurrency: this.#concurrency(tracked) }, build)) {
+        if (signal.aborted) return
+        const parent = built.blocks[0]?.parentRoot ?? built.endRoot
+        if (endRoot !== undefined && parent !== endRoot) throw this.#brokenChain(built.epoch)
+        endRoot = built.endRoot
+        await append(built)
       }
-      endRoot = built.endRoot
-      await append(built)
+    } finally {
+      ended.abort()
     }
+  }
+
+  /** Makes epochs of a run; the walks over their blocks end with the signal. */
+  #builder({ from, to, after, checkpoint, final, tracked, finalSlot }: Run, signal: AbortSignal) {
+    const { beacon, chain, chainName } = this.#options
+    const members = (epoch: number, indices: Uint32Array) => this.#membersOf(final, epoch, indices)
+    // Tracked validators are identified by the checkpoint's state, so all of them are in it.
+    const joiners = new Joiners(tracked.indices, (indices) => final.validators(finalSlot, indices))
+    let doubt: unknown
+    // A node that was on another fork for a moment may have answered any of the epochs that are being read.
+    const confirm = async (): Promise<void> => {
+      await final.confirm().catch((error: unknown) => {
+        doubt ??= error
+        this.#committees.clear()
+      })
+      if (doubt !== undefined) throw doubt
+    }
+    const shared = { final, chain, chainName, tracked, members, duties: this.#duties, joiners, confirm }
+    let walk: FinalWalk | undefined
+    return (epoch: number): Promise<BuiltEpoch> => {
+      if (walk === undefined || (epoch - from) % EPOCHS_PER_WALK === 0) {
+        const stretch = { from: epoch, to: Math.min(to, epoch + EPOCHS_PER_WALK - 1) }
+        const known = {
+          beacon,
+          final,
+          told: this.#told,
+          clock: chain.clock,
+          checkpoint,
+          after: epoch === from ? after : undefined,
+        }
+        walk = new FinalWalk({ ...known, ...stretch }, signal)
+      }
+      return buildEpoch({ ...shared, epoch, walked: walk.blocksOf(epoch) })
+    }
+  }
+
+  #brokenChain(epoch: number): AppError {
+    const { chainName } = this.#options
+    const message =
+      `epoch ${epoch} of the final chain does not continue the epoch before it in the log: the beacon node is on another fork, ` +
+      `or the log holds epochs of one, which \`epochline repair --chain ${chainName}\` takes back`
+    return new AppError('node_inconsistent', message, { retryable: true })
   }
 
   #concurrency({ indices }: TrackedSet): number {
@@ -77,12 +128,12 @@ export class EpochPipeline {
     return Math.max(1, Math.min(this.#options.concurrency, fitting))
   }
 
-  async #membersOf(epoch: number, indices: Uint32Array): Promise<TrackedMembers> {
+  async #membersOf(final: FinalChain, epoch: number, indices: Uint32Array): Promise<TrackedMembers> {
     const { spec } = this.#options.chain
     if (indices.length === 0 || epoch < forkEpoch(spec, 'ALTAIR'))
       return { indices: new Uint32Array(0), seats: new Map() }
     const period = Math.floor(epoch / specNumber(spec, 'EPOCHS_PER_SYNC_COMMITTEE_PERIOD'))
-    const committee = await this.#committee(period, epoch)
+    const committee = await this.#committee(final, period, epoch)
     const known = this.#members.get(period)
     if (known?.of === indices) return known.members
     const members = trackedMembers(committee, new Set(indices))
@@ -90,10 +141,10 @@ export class EpochPipeline {
     return members
   }
 
-  async #committee(period: number, epoch: number): Promise<Uint32Array> {
+  async #committee(final: FinalChain, period: number, epoch: number): Promise<Uint32Array> {
     const known = this.#committees.get(period)
     if (known !== undefined) return known
-    const asked = this.#options.beacon.syncCommittee(epoch)
+    const asked = final.syncCommittee(epoch)
     keep(this.#committees, period, asked)
     // A question that failed is asked again by the next epoch; who awaits it now learns of the failure.
     asked.catch(() => this.#committees.delete(period))

@@ -46,7 +46,7 @@ interface SyncInput extends EpochInput {
  * Throws AppErrors of node faults; `node_malformed` when the rewards asked for do not follow from the bits.
  */
 export async function syncColumns(input: SyncInput): Promise<EpochBlocksColumns> {
-  const { beacon, blocks, members, states, rewarded } = input
+  const { final, blocks, members, states, rewarded } = input
   const nets = blocks.map((block) => netSeats(block, members))
   const telling = nets.findIndex((net) => net.some((seats) => seats !== 0))
   if (members.indices.length === 0) return toColumns(input, [])
@@ -56,7 +56,7 @@ export async function syncColumns(input: SyncInput): Promise<EpochBlocksColumns>
     telling === -1
       ? 0n
       : participantReward(
-          await beacon.syncRewards((blocks[telling] as BeaconBlock).root, members.indices),
+          await final.syncRewards((blocks[telling] as BeaconBlock).root, members.indices),
           members,
           nets[telling] as readonly number[],
         )
@@ -154,8 +154,8 @@ function computed({ indices }: TrackedMembers, net: readonly number[], rewardGwe
  * What the node says of every block. A member without a row is malformed, unless its reward can be zero: some nodes leave
  * those out. It can with several seats, which may cancel out, and with an empty balance, which cannot lose more.
  */
-async function rewardsOfEveryBlock({ beacon, blocks, members, states }: SyncInput): Promise<readonly SyncRewards[]> {
-  const rewards = await Promise.all(blocks.map((block) => beacon.syncRewards(block.root, members.indices)))
+async function rewardsOfEveryBlock({ final, blocks, members, states }: SyncInput): Promise<readonly SyncRewards[]> {
+  const rewards = await Promise.all(blocks.map((block) => final.syncRewards(block.root, members.indices)))
   const { validatorIndex, balanceGwei } = await states
   const empty = new Set(validatorIndex.filter((_, i) => balanceGwei[i] === 0n))
   for (const reward of rewards) {

@@ -1,4 +1,4 @@
-import type { BeaconSource, ValidatorIdentity } from '../../infra/ports/beacon-source.ts'
+import type { FinalChain, ValidatorIdentity } from '../../infra/ports/beacon-source.ts'
 import type { Offsets } from '../../infra/ports/event-log.ts'
 import { chainKey } from '../../schemas/chains.ts'
 import { type ChainClock, epochOf } from '../../schemas/eth/time.ts'
@@ -22,7 +22,6 @@ export interface TrackedSet {
 }
 
 export interface TrackedValidatorsOptions extends ChainLog {
-  readonly beacon: BeaconSource
   readonly clock: ChainClock
 }
 
@@ -57,10 +56,10 @@ export class TrackedValidators {
     return tracked
   }
 
-  /** The set as the accounts have it now, complete for the registry after `slot`, which must be final. */
-  async refresh(slot: number, signal: AbortSignal): Promise<TrackedSet> {
+  /** The set as the accounts have it now, complete for the registry after a slot of the final chain. */
+  async refresh(final: FinalChain, slot: number, signal: AbortSignal): Promise<TrackedSet> {
     const changed = await this.#readAccounts(signal)
-    if (changed || slot > this.#identifiedUpTo) await this.#identify(Math.max(slot, this.#identifiedUpTo))
+    if (changed || slot > this.#identifiedUpTo) await this.#identify(final, Math.max(slot, this.#identifiedUpTo))
     if (changed || this.#set.indices.length !== this.#identified()) this.#set = this.#snapshot()
     return this.#set
   }
@@ -105,10 +104,10 @@ export class TrackedValidators {
     return this.#next.get(partition) ?? 0n
   }
 
-  async #identify(slot: number): Promise<void> {
+  async #identify(final: FinalChain, slot: number): Promise<void> {
     for (let asked = 0; asked < IDENTIFYING_QUESTIONS; asked++) {
       const unknown = [...this.#pubkeys].filter((pubkey) => !this.#indexOf.has(pubkey))
-      const found = unknown.length === 0 ? [] : await this.#options.beacon.identify(slot, unknown)
+      const found = unknown.length === 0 ? [] : await final.identify(slot, unknown)
       await this.#announce(found, slot)
       for (const { pubkey, index } of found) this.#indexOf.set(pubkey, index)
     }

@@ -49,13 +49,18 @@ function noTraffic() {
 
 function kindOf(path: string): Kind {
   if (path === '/') return 'execution blocks'
-  if (path.includes('/beacon/blocks/')) return 'beacon blocks'
+  if (path.startsWith('/eth/v2/beacon/blocks/')) return 'beacon blocks'
   if (path.endsWith('/validators') || path.endsWith('/validator_balances')) return 'states of validators'
   if (path.includes('/rewards/attestations/')) return 'attestation rewards'
   if (path.includes('/rewards/blocks/')) return 'proposer rewards'
   if (path.includes('/rewards/sync_committee/')) return 'sync rewards'
   if (path.endsWith('/pending_deposits')) return 'pending deposits'
-  if (path.includes('/headers/') || path.endsWith('/finality_checkpoints') || path.endsWith('/node/syncing')) {
+  if (
+    path.endsWith('/root') ||
+    path.includes('/headers/') ||
+    path.endsWith('/finality_checkpoints') ||
+    path.endsWith('/node/syncing')
+  ) {
     return 'head and finality'
   }
   return 'once: chain, committee, event stream'
@@ -143,6 +148,7 @@ class SyntheticBeaconNode {
       return data({ previous_justified: finalized, current_justified: finalized, finalized })
     }
     if (path.startsWith('/eth/v2/beacon/blocks/')) return this.#block(id)?.bytes
+    if (path.endsWith('/root')) return data({ root: this.#block(path.split('/').at(-2) ?? '')?.root })
     if (path.endsWith('/pending_deposits')) return new Uint8Array(0)
     if (path.endsWith('/sync_committees')) {
       return data({ validators: this.#committee.map(String), validator_aggregates: [] })

@@ -6,6 +6,7 @@ import type { Log } from '../../infra/ports/log.ts'
 import { silentLog } from './silent-log.ts'
 import {
   type Answers,
+  CHECKPOINT,
   FAST,
   finalizedEvent,
   GENESIS_ROOT,
@@ -268,7 +269,7 @@ test('many ids are asked in pieces when they are a small part of the registry', 
   })
   await using source = await openSource([node])
   const set = Uint32Array.from({ length: 15_000 }, (_, i) => i * 2)
-  const { validatorIndex } = await source.balances(32, set)
+  const { validatorIndex } = await source.finalChain(CHECKPOINT).balances(32, set)
   expect(validatorIndex).toEqual(set)
   const asked = node.seen.filter(({ path, body }) => path.includes('balances') && body.length > 10_000)
   expect(asked.map(({ body }) => (JSON.parse(body) as string[]).length)).toEqual([10_000, 5_000])
@@ -284,7 +285,7 @@ test('all are asked for, and the others passed over, when they are a large part 
   })
   await using source = await openSource([node])
   const set = Uint32Array.from({ length: 12_000 }, (_, i) => i + 3)
-  const { validatorIndex } = await source.balances(32, set)
+  const { validatorIndex } = await source.finalChain(CHECKPOINT).balances(32, set)
   expect(validatorIndex).toEqual(set)
   expect(node.seen.at(-1)?.body).toBe('[]')
 })
@@ -301,7 +302,7 @@ test('no question is about more than an answer may hold', async () => {
   const limits = { ...FAST, bodyBytesMax }
   await using source = await openHttpBeaconSource({ urls: [node.url], log: silentLog, limits })
   const set = Uint32Array.from({ length: 15_000 }, (_, i) => i)
-  expect((await source.balances(32, set)).validatorIndex).toEqual(set)
+  expect((await source.finalChain(CHECKPOINT).balances(32, set)).validatorIndex).toEqual(set)
   const asked = node.seen.filter(({ path }) => path.includes('balances')).map(({ body }) => JSON.parse(body).length)
   expect(asked).not.toContain(0)
   expect(asked.filter((ids) => ids > 64)).toEqual([6_250, 6_250, 2_500])
@@ -315,7 +316,7 @@ test('news say which block is the head and which is final; a stream that is open
     { kind: 'gap' },
     { kind: 'head', slot: 99, root: upper.toLowerCase() },
     { kind: 'gap' },
-    { kind: 'finalized', epoch: 3, root: GENESIS_ROOT },
+    { kind: 'finalized', epoch: 3, root: GENESIS_ROOT, toldBy: 0 },
   ])
 })
 

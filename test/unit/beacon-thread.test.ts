@@ -2,7 +2,16 @@ import { expect, test } from 'vitest'
 import { openBeaconSource } from '../../infra/beacon/source.ts'
 import type { ChainNews } from '../../infra/ports/beacon-source.ts'
 import { silentLog } from './silent-log.ts'
-import { FAST, GENESIS_ROOT, headEvent, headerAnswer, onHead, openNode, openStreams } from './synthetic-beacon.ts'
+import {
+  CHECKPOINT,
+  FAST,
+  GENESIS_ROOT,
+  headEvent,
+  headerAnswer,
+  onHead,
+  openNode,
+  openStreams,
+} from './synthetic-beacon.ts'
 
 // What a source's thread must carry over besides answers; the answers themselves are the matter of devnet-beacon-source.
 
@@ -46,7 +55,7 @@ test('sets of validators are told apart, however many there are', async () => {
   const sets = Array.from({ length: 40 }, (_, i) => Uint32Array.of(i, i + 100))
   // Twice: the second time, most of them have been forgotten meanwhile.
   for (const some of [sets, sets]) {
-    const balances = await Promise.all(some.map((set) => source.balances(32, set)))
+    const balances = await Promise.all(some.map((set) => source.finalChain(CHECKPOINT).balances(32, set)))
     expect(balances.map(({ validatorIndex }) => validatorIndex)).toEqual(sets)
     expect(balances.map(({ balanceGwei }) => balanceGwei[1])).toEqual(sets.map((set) => BigInt(set[1] ?? 0) * 1_000n))
   }

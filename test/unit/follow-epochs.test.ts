@@ -200,7 +200,7 @@ test('a chain that does not continue the log is waited out, and nothing of it is
   }
   const options = { ...ofChain(BEACON_CHAIN, eventLog()), beacon: other.beacon }
   await followEpochs({ ...options, log: { ...silentLog, warn: note, debug: note } }, stop.signal)
-  expect(waits[0]).toContain(`epoch ${next} does not continue the epoch before it`)
+  expect(waits[0]).toContain(`epoch ${next} of the final chain does not continue the epoch before it in the log`)
   expect(await eventsOf('beacon.epochs')).toEqual(taken)
 })
 
@@ -255,12 +255,13 @@ test('account facts are read once each, and only when there are new ones', async
   const log = notingReads('accounts', begun)
   const { clock } = syntheticChain
   const { beacon } = chainTo(40)
-  const options = { ...ofChain(BEACON_CHAIN, eventLog()), eventLog: log, beacon, clock }
+  const options = { ...ofChain(BEACON_CHAIN, eventLog()), eventLog: log, clock }
+  const final = beacon.finalChain(await beacon.finalized())
   const tracked = await TrackedValidators.open(options, never)
-  expect([...(await tracked.refresh(4, never)).indices]).toEqual([1, 3])
-  await tracked.refresh(8, never)
+  expect([...(await tracked.refresh(final, 4, never)).indices]).toEqual([1, 3])
+  await tracked.refresh(final, 8, never)
   await track([5])
-  expect([...(await tracked.refresh(12, never)).indices]).toEqual([1, 3, 5])
+  expect([...(await tracked.refresh(final, 12, never)).indices]).toEqual([1, 3, 5])
   expect(begun).toEqual([0n, 2n])
 })
 
@@ -298,4 +299,26 @@ test('an outage is waited out, and the epoch is told once', async () => {
   await followTo(4, chain)
   const ids = (await eventsOf('beacon.epochs')).map(({ id }) => id)
   expect(new Set(ids).size).toBe(ids.length)
+})
+
+test('what is far behind finality is walked back in stretches, each from the block after it', async () => {
+  const chain = new SyntheticChain()
+  chain.extendRange(1, 255, 'genesis')
+  chain.extend('b257', 257, 'b255')
+  chain.extendRange(258, 300, 'b257')
+  chain.extend('orphan', 9, 'b8')
+  chain.extendRange(301, 302, 'b300')
+  chain.hints.set(9, 'orphan')
+  chain.hints.set(10, 'nothing')
+  chain.finalizedEpoch = 73
+  const asked: string[] = []
+  chain.before = (question) => void asked.push(question)
+  await followTo(66, chain)
+  const roots = (await eventsOf('beacon.epochs')).flatMap((event) =>
+    decodeEvent(epochBlocks, event).header.blocks.map(({ slot, root }) => [slot, root]),
+  )
+  const slots = Array.from({ length: 263 }, (_, i) => i + 1).filter((slot) => slot !== 256)
+  const rootOf = (slot: number) => `0x${Buffer.from(`b${slot}`).toString('hex').padStart(64, '0')}`
+  expect(roots.slice(0, slots.length)).toEqual(slots.map((slot) => [slot, rootOf(slot)]))
+  expect(asked.filter((question) => question.startsWith('root'))).toEqual(['root 256', 'root 257'])
 })

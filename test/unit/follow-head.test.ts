@@ -189,7 +189,7 @@ test('a final block that the head does not have is not believed, and nothing is 
     warnings.push(message)
     stop.abort()
   }
-  const other = { epoch: 1, root: `0x${'22'.repeat(32)}` }
+  const other = { epoch: 1, root: `0x${'22'.repeat(32)}`, toldBy: 0 }
   const beacon = { ...chain.beacon, finalized: () => Promise.resolve(other) }
   const options = { beacon, log: { ...silentLog, warn } }
   await followBeacon(eventLog(), chain, () => {}, options, stop.signal)

@@ -8,7 +8,7 @@ import { retryWithBackoff } from '../../ingest/retry.ts'
 import { chainNames } from '../../schemas/chains.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { silentLog } from './silent-log.ts'
-import { type Answers, FAST, headerAnswer, headerJson, onHead, openNode } from './synthetic-beacon.ts'
+import { type Answers, CHECKPOINT, FAST, headerAnswer, headerJson, onHead, openNode } from './synthetic-beacon.ts'
 import type { NodeReply, SyntheticNode } from './synthetic-node.ts'
 
 const HEAD = '/eth/v1/beacon/headers/head'
@@ -164,11 +164,11 @@ test('a node that answers for its head and hangs over its states counts as away 
   })
   const { lines, log } = openLines()
   await using source = await openSource([node], { retryWithinMs: 100 }, log)
-  await expect(source.balances(7, SET)).rejects.toMatchObject({ code: 'node_unreachable' })
+  await expect(source.finalChain(CHECKPOINT).balances(7, SET)).rejects.toMatchObject({ code: 'node_unreachable' })
   await source.head()
   expect(source.status()).toMatchObject([{ state: 'away', fault: 'node_unreachable' }])
   hangs = false
-  await source.balances(7, SET)
+  await source.finalChain(CHECKPOINT).balances(7, SET)
   expect(source.status()).toMatchObject([{ state: 'up' }])
   expect(lines).toHaveLength(2)
 })

@@ -107,8 +107,8 @@ async function read(
   change: (rows: SyncRewards) => SyncRewards = (rows) => rows,
 ) {
   const asked: string[] = []
-  const beacon = {
-    ...new SyntheticChain().beacon,
+  const final = {
+    ...new SyntheticChain().final,
     syncRewards: async (root: string, set: Uint32Array) => {
       asked.push(root)
       const rewards = epoch.rewards[Number(root) - 1]
@@ -117,7 +117,7 @@ async function read(
     },
   }
   const columns = await syncColumns({
-    beacon,
+    final,
     chain: syntheticChain,
     epoch: 0,
     tracked: { pubkeys: new Set(), indexOf: new Map(), indices: members.indices },

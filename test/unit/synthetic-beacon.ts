@@ -1,3 +1,4 @@
+import { ssz } from '@lodestar/types'
 import type { NodeLimits } from '../../infra/nodes/nodes.ts'
 import type { BeaconSource, ChainNews } from '../../infra/ports/beacon-source.ts'
 import { type NodeReply, type NodeRequestSeen, openSyntheticNode, type SyntheticNode } from './synthetic-node.ts'
@@ -6,6 +7,13 @@ import { type NodeReply, type NodeRequestSeen, openSyntheticNode, type Synthetic
 
 export const GENESIS_ROOT = `0x${'11'.repeat(32)}`
 export const FAST: Partial<NodeLimits> = { retryDelayMs: 1, headersTimeoutMs: 300, bodyTimeoutMs: 300, restMs: 60_000 }
+
+const finalBlock = ssz.fulu.SignedBeaconBlock.defaultValue()
+finalBlock.message.slot = 3_200
+const FINAL_ROOT = `0x${Buffer.from(ssz.fulu.BeaconBlock.hashTreeRoot(finalBlock.message)).toString('hex')}`
+/** A checkpoint whose block every such node holds, unless the test says otherwise. */
+export const CHECKPOINT = { epoch: 100, root: FINAL_ROOT, toldBy: 0 }
+export const FINAL_ROOT_PATH = `/eth/v1/beacon/blocks/${finalBlock.message.slot}/root`
 
 export type Answers = (path: string, request: NodeRequestSeen) => NodeReply | undefined
 
@@ -20,6 +28,11 @@ function chainAnswers(path: string, genesisRoot: string): NodeReply {
     }
   }
   if (path === '/eth/v1/node/syncing') return syncingAnswer(false)
+  if (path === FINAL_ROOT_PATH) return { json: { data: { root: FINAL_ROOT } } }
+  if (path === `/eth/v2/beacon/blocks/${FINAL_ROOT}`) {
+    const body = ssz.fulu.SignedBeaconBlock.serialize(finalBlock)
+    return { body, headers: { 'eth-consensus-version': 'fulu' } }
+  }
   return { status: 404, json: { code: 404, message: 'not found' } }
 }
 

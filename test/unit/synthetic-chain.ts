@@ -1,4 +1,11 @@
-import type { BeaconBlock, BeaconChain, BeaconHead, BeaconSource, ChainNews } from '../../infra/ports/beacon-source.ts'
+import type {
+  BeaconBlock,
+  BeaconChain,
+  BeaconHead,
+  BeaconSource,
+  ChainNews,
+  FinalChain,
+} from '../../infra/ports/beacon-source.ts'
 import type { ExecutionSource } from '../../infra/ports/execution-source.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { emptyBlock } from './synthetic-execution-chain.ts'
@@ -58,6 +65,8 @@ export class SyntheticChain {
     rows
   /** Validators for which attestation rewards are left out. */
   readonly withoutReward = new Set<number>()
+  /** Names of blocks that the node wrongly gives by their slot when it is asked for final ones; an unknown name is no block. */
+  readonly hints = new Map<number, string>()
   /** Called before each answer: throws to make the question fail. */
   before: (question: string) => void = () => {}
   /** Finds nobody by their keys. */
@@ -117,7 +126,7 @@ export class SyntheticChain {
 
   #finalized() {
     const last = this.#canonical().find((block) => block.slot <= this.finalizedEpoch * SLOTS_PER_EPOCH)
-    return { epoch: this.finalizedEpoch, root: last?.root ?? '' }
+    return { epoch: this.finalizedEpoch, root: last?.root ?? '', toldBy: 0 }
   }
 
   #canonical(): readonly BeaconBlock[] {
@@ -130,6 +139,15 @@ export class SyntheticChain {
       blocks.push(block)
     }
     return blocks
+  }
+
+  #at(slot: number): BeaconBlock | undefined {
+    return this.#canonical().find((block) => block.slot === slot)
+  }
+
+  #hinted(slot: number): BeaconBlock | undefined {
+    const name = this.hints.get(slot)
+    return name === undefined ? this.#at(slot) : this.#blocks.get(hash(name))
   }
 
   #answer<Answer>(question: string, answer: () => Answer): Promise<Answer> {
@@ -150,21 +168,10 @@ export class SyntheticChain {
     [Symbol.asyncDispose]: async () => {},
   }
 
-  readonly beacon: BeaconSource = {
-    chain: async () => syntheticChain,
-    head: () => this.#answer('head', () => this.head),
-    finalized: () => this.#answer('finalized', () => this.#finalized()),
-    blockAt: (slot) =>
-      this.#answer(`block ${slot}`, () => {
-        if (slot >= this.#head.slot && slot !== this.#head.slot) throw lagging(`slot ${slot}`)
-        return this.#canonical().find((block) => block.slot === slot)
-      }),
-    blockByRoot: (root) =>
-      this.#answer(`block ${root}`, () => {
-        const block = this.#blocks.get(root)
-        if (block === undefined) throw lagging(`block ${root}`)
-        return block
-      }),
+  /** What is final by any checkpoint: there is one node, on one chain at a time. */
+  readonly final: FinalChain = {
+    blockHint: (slot) => this.#answer(`hint ${slot}`, () => this.#hinted(slot)),
+    rootAt: (slot) => this.#answer(`root ${slot}`, () => this.#at(slot)?.root),
     validators: (slot, set) =>
       this.#answer(`validators ${slot}`, () => {
         const validatorIndex = set.filter((index) => this.#isIn(index, slot))
@@ -226,6 +233,25 @@ export class SyntheticChain {
         }
       }),
     syncCommittee: (epoch) => this.#answer(`committee ${epoch}`, () => Uint32Array.from(COMMITTEE)),
+    confirm: () => this.#answer('confirm', () => undefined),
+  }
+
+  readonly beacon: BeaconSource = {
+    chain: async () => syntheticChain,
+    head: () => this.#answer('head', () => this.head),
+    finalized: () => this.#answer('finalized', () => this.#finalized()),
+    blockAt: (slot) =>
+      this.#answer(`block ${slot}`, () => {
+        if (slot >= this.#head.slot && slot !== this.#head.slot) throw lagging(`slot ${slot}`)
+        return this.#at(slot)
+      }),
+    blockByRoot: (root) =>
+      this.#answer(`block ${root}`, () => {
+        const block = this.#blocks.get(root)
+        if (block === undefined) throw lagging(`block ${root}`)
+        return block
+      }),
+    finalChain: () => this.final,
     watch: (onNews, signal) => {
       this.#news.push(onNews)
       return new Promise((resolve) => {

@@ -1,0 +1,141 @@
+import type { NodeGroup } from '../nodes/node-group.ts'
+import type { ChainNode } from '../nodes/nodes.ts'
+import type {
+  AttestationRewards,
+  Balances,
+  BeaconBlock,
+  FinalChain,
+  PendingDeposit,
+  ProposerReward,
+  SyncRewards,
+  ValidatorIdentity,
+  ValidatorSet,
+  ValidatorStates,
+} from '../ports/beacon-source.ts'
+import { refuseUnsettled } from './answer-flags.ts'
+import { toHex } from './block.ts'
+import { askRootAt, type CheckpointHolders } from './checkpoint-holders.ts'
+import { type AskOptions, type Route, required } from './route.ts'
+import { BEACON } from './routes.ts'
+import { IDS_PER_REQUEST_MAX } from './validator-ids.ts'
+import type { Ask, WideTables } from './wide-tables.ts'
+
+export interface FinalChainParts {
+  readonly nodes: NodeGroup<ChainNode>
+  readonly holders: CheckpointHolders
+  readonly tables: WideTables
+  readonly slotsPerEpoch: () => Promise<number>
+  readonly blockHint: (slot: number, ask: Ask) => Promise<BeaconBlock | undefined>
+}
+
+/** What nodes that hold a checkpoint's block say of its chain. */
+export class HttpFinalChain implements FinalChain {
+  readonly #parts: FinalChainParts
+
+  constructor(parts: FinalChainParts) {
+    this.#parts = parts
+  }
+
+  /** Asks holders of the checkpoint's block. */
+  readonly #ask: Ask = async (kind, question) => {
+    const { nodes, holders } = this.#parts
+    await holders.slot() // a node that lacks the block is not the one that is asked for it
+    return nodes.ask(kind, async (node) => {
+      await holders.check(node)
+      return question(node)
+    })
+  }
+
+  #required<Args, Data, Meta>(
+    kind: string,
+    ...[route, args, options]: readonly [Route<Args, Data, Meta>, Args, AskOptions]
+  ): Promise<Data> {
+    return this.#ask(kind, async (node) => {
+      const { data, flags } = await required(node, route, args, options)
+      refuseUnsettled(node, options.what, flags)
+      return data
+    })
+  }
+
+  blockHint(slot: number): Promise<BeaconBlock | undefined> {
+    return this.#parts.blockHint(slot, this.#ask)
+  }
+
+  rootAt(slot: number): Promise<string | undefined> {
+    return this.#ask('block roots', (node) => askRootAt(node, slot))
+  }
+
+  validators(slot: number, set: ValidatorSet): Promise<ValidatorStates> {
+    return this.#parts.tables.validators(this.#ask, slot, set)
+  }
+
+  balances(slot: number, set: ValidatorSet): Promise<Balances> {
+    return this.#parts.tables.balances(this.#ask, slot, set)
+  }
+
+  async attestationRewards(epoch: number, set: ValidatorSet): Promise<AttestationRewards> {
+    const slot = (epoch + 1) * (await this.#parts.slotsPerEpoch())
+    return this.#parts.tables.attestationRewards(this.#ask, { epoch, slot }, set)
+  }
+
+  syncRewards(blockRoot: string, set: ValidatorSet): Promise<SyncRewards> {
+    return this.#parts.tables.syncRewards(this.#ask, blockRoot, set)
+  }
+
+  async identify(slot: number, pubkeys: readonly string[]): Promise<readonly ValidatorIdentity[]> {
+    const found: ValidatorIdentity[] = []
+    for (let from = 0; from < pubkeys.length; from += IDS_PER_REQUEST_MAX) {
+      const validatorIds = pubkeys.slice(from, from + IDS_PER_REQUEST_MAX)
+      const asked = new Set(validatorIds)
+      const args = { stateId: slot, validatorIds }
+      const rows = await this.#required('identities', BEACON.postStateValidators, args, {
+        what: `the state of slot ${slot}`,
+      })
+      for (const { index, validator } of rows) {
+        const pubkey = toHex(validator.pubkey)
+        const withdrawalCredentials = toHex(validator.withdrawalCredentials)
+        if (asked.has(pubkey)) found.push({ index, pubkey, withdrawalCredentials })
+      }
+    }
+    return found.sort((a, b) => a.index - b.index)
+  }
+
+  async pendingDeposits(slot: number): Promise<readonly PendingDeposit[]> {
+    const options = { what: `the state of slot ${slot}`, ssz: true }
+    const data = await this.#required('pending deposits', BEACON.getPendingDeposits, { stateId: slot }, options)
+    return data.map((deposit) => ({
+      pubkey: toHex(deposit.pubkey),
+      withdrawalCredentials: toHex(deposit.withdrawalCredentials),
+      amountGwei: BigInt(deposit.amount),
+      signature: toHex(deposit.signature),
+      slot: deposit.slot,
+    }))
+  }
+
+  async proposerReward(blockRoot: string): Promise<ProposerReward> {
+    const what = `rewards of block ${blockRoot}`
+    const data = await this.#required('proposer rewards', BEACON.getBlockRewards, { blockId: blockRoot }, { what })
+    return {
+      attestationsGwei: BigInt(data.attestations),
+      syncAggregateGwei: BigInt(data.syncAggregate),
+      proposerSlashingsGwei: BigInt(data.proposerSlashings),
+      attesterSlashingsGwei: BigInt(data.attesterSlashings),
+    }
+  }
+
+  async syncCommittee(epoch: number): Promise<Uint32Array> {
+    const stateId = epoch * (await this.#parts.slotsPerEpoch())
+    const what = `the state of slot ${stateId}`
+    const { validators } = await this.#required(
+      'sync committees',
+      BEACON.getEpochSyncCommittees,
+      { stateId, epoch },
+      { what },
+    )
+    return Uint32Array.from(validators)
+  }
+
+  confirm(): Promise<void> {
+    return this.#parts.holders.confirm()
+  }
+}
