@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { AppError } from '../schemas/errors.ts'
+import { withSqliteErrors } from './sqlite-file.ts'
 
 /**
  * Holds the lock of this file until it is disposed or the process ends, however it ends; undefined when it is held already,
@@ -11,17 +12,28 @@ import { AppError } from '../schemas/errors.ts'
  * stale and two processes cannot take one over at the same time.
  */
 export function tryLock(file: string): Disposable | undefined {
-  const database = new DatabaseSync(file)
+  return withSqliteErrors({ file, code: 'usage', withoutCopy: 'Without one, remove it: it holds nothing.' }, () => {
+    const database = new DatabaseSync(file)
+    try {
+      database.exec('PRAGMA busy_timeout = 0')
+      database.exec('BEGIN IMMEDIATE')
+    } catch (error) {
+      database.close()
+      if (error instanceof Error && /database is locked/.test(error.message)) return undefined
+      throw error
+    }
+    notePid(file)
+    return { [Symbol.dispose]: () => database.close() }
+  })
+}
+
+/** Who holds it is only for a message: on a full disk the lock holds all the same. */
+function notePid(file: string): void {
   try {
-    database.exec('PRAGMA busy_timeout = 0')
-    database.exec('BEGIN IMMEDIATE')
+    writeFileSync(pidFileOf(file), `${process.pid}\n`)
   } catch (error) {
-    database.close()
-    if (error instanceof Error && /database is locked/.test(error.message)) return undefined
-    throw error
+    if (!(error instanceof Error && 'code' in error)) throw error
   }
-  writeFileSync(pidFileOf(file), `${process.pid}\n`)
-  return { [Symbol.dispose]: () => database.close() }
 }
 
 /**

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { AppError, type ErrorCode } from '../schemas/errors.ts'
@@ -12,14 +12,26 @@ const WAL_BYTES_KEPT = 64 * 1024 * 1024
 
 const SQLITE_BUSY = 5
 const SQLITE_LOCKED = 6
+const SQLITE_READONLY = 8
 const SQLITE_IOERR = 10
+const SQLITE_CORRUPT = 11
 const SQLITE_FULL = 13
+const SQLITE_CANTOPEN = 14
+const SQLITE_NOTADB = 26
+/** With less than this SQLite cannot open a file: its shared memory alone takes as much. */
+const FREE_BYTES_MIN = 64 * 1024
 
-export interface SqliteFile {
-  /** Path; missing parent folders are made. */
+/** A database file, as errors speak of it. */
+export interface SqliteSubject {
+  /** Path; missing parent folders are made when it is opened. */
   readonly file: string
   /** Code of the errors thrown for this file. */
   readonly code: ErrorCode
+  /** A sentence: what to do when the file is damaged and there is no copy of it. */
+  readonly withoutCopy: string
+}
+
+export interface SqliteFile extends SqliteSubject {
   /** CREATE … IF NOT EXISTS statements. */
   readonly schema: string
   /** Kept in the file; opening a file that a newer program has written is refused. */
@@ -33,7 +45,7 @@ export interface SqliteFile {
  * Throws AppError: `config` when the file was written by a newer program, otherwise the file's own code.
  */
 export function openSqliteFile(options: SqliteFile): DatabaseSync {
-  return withSqliteErrors(options.code, () => {
+  return withSqliteErrors(options, () => {
     mkdirSync(dirname(options.file), { recursive: true })
     const db = new DatabaseSync(options.file, { timeout: BUSY_TIMEOUT_MS })
     try {
@@ -82,15 +94,53 @@ export function inTransaction<Result>(db: DatabaseSync, work: () => Result): Res
   }
 }
 
-/** Runs `work`; errors of SQLite become AppErrors of `code`, retryable when waiting or freeing disk space may help. */
-export function withSqliteErrors<Result>(code: ErrorCode, work: () => Result): Result {
+/**
+ * Runs `work`; errors of SQLite become AppErrors of the file's code that name the file and what to do, retryable when waiting or
+ * freeing disk space may help.
+ */
+export function withSqliteErrors<Result>(subject: SqliteSubject, work: () => Result): Result {
   try {
     return work()
   } catch (error) {
     if (!isSqliteError(error)) throw error
     const primary = error.errcode & 0xff // extended codes carry the primary one in the low byte
     const retryable = [SQLITE_BUSY, SQLITE_LOCKED, SQLITE_IOERR, SQLITE_FULL].includes(primary)
-    throw new AppError(code, `SQLite: ${error.errstr}`, { retryable, cause: error })
+    const sentence = sentenceOf(primary, error.errstr, subject)
+    throw new AppError(subject.code, sentence, { retryable, cause: error })
+  }
+}
+
+function sentenceOf(code: number, reason: string, { file, withoutCopy }: SqliteSubject): string {
+  switch (code) {
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return `${file} is damaged (${reason}): stop every process that uses it and put a copy in its place. ${withoutCopy}`
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return `${file} is being written by another process for too long (${reason}).`
+    case SQLITE_FULL:
+      return diskFull(file)
+    case SQLITE_IOERR:
+    case SQLITE_CANTOPEN:
+    case SQLITE_READONLY:
+      if (isDiskFull(file)) return diskFull(file)
+      return `${file} cannot be read or written (${reason}): see to its disk, its owner and its rights.`
+    default:
+      return `${file}: ${reason}`
+  }
+}
+
+function diskFull(file: string): string {
+  return `The disk that holds ${file} is full: free some space and start again; what has been written so far stays.`
+}
+
+/** SQLite says of a full disk in many ways that it is one, or only that something could not be written. */
+function isDiskFull(file: string): boolean {
+  try {
+    const { bavail, bsize } = statfsSync(dirname(file))
+    return bavail * bsize < FREE_BYTES_MIN
+  } catch {
+    return false // then the folder is the trouble
   }
 }
 

@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Counters, Taken } from '../ports/counters.ts'
-import { inTransaction, openSqliteFile, withSqliteErrors } from '../sqlite-file.ts'
+import { inTransaction, openSqliteFile, type SqliteSubject, withSqliteErrors } from '../sqlite-file.ts'
 
 /** Shorter windows are not saved: before a restart is over, they are. */
 const SAVED_WINDOW_MS_MIN = 60_000
@@ -17,6 +17,11 @@ const SCHEMA = `
   ) WITHOUT ROWID;
 `
 
+interface Store {
+  readonly db: DatabaseSync
+  readonly subject: SqliteSubject
+}
+
 interface Window {
   used: number
   readonly endsAt: number
@@ -28,27 +33,33 @@ interface Window {
  * gives nobody a second quota; the takes of one turn of the event loop share a transaction.
  */
 export async function openMemoryCounters(options: { readonly file?: string } = {}): Promise<Counters> {
-  if (options.file === undefined) return new MemoryCounters(undefined)
-  const db = openSqliteFile({
-    file: options.file,
+  const { file } = options
+  if (file === undefined) return new MemoryCounters(undefined)
+  const subject: SqliteSubject = {
+    file,
     code: 'counters',
+    withoutCopy: 'Without one, move it away: quotas that are half used begin anew.',
+  }
+  const db = openSqliteFile({
+    ...subject,
     schema: SCHEMA,
     schemaVersion: SCHEMA_VERSION,
     synchronous: 'NORMAL', // a power cut may give back the takes of the last seconds
   })
-  return new MemoryCounters(db)
+  return withSqliteErrors(subject, () => new MemoryCounters({ db, subject }))
 }
 
 class MemoryCounters implements Counters {
   readonly #windows = new Map<string, Window>()
-  readonly #db: DatabaseSync | undefined
+  readonly #store: Store | undefined
   readonly #save: StatementSync | undefined
   readonly #unsaved = new Set<string>()
   #saving: Promise<void> | undefined
   #takes = 0
 
-  constructor(db: DatabaseSync | undefined) {
-    this.#db = db
+  constructor(store: Store | undefined) {
+    const db = store?.db
+    this.#store = store
     this.#save = db?.prepare(
       'INSERT INTO windows (key, used, ends_at) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET used = excluded.used, ends_at = excluded.ends_at',
     )
@@ -69,7 +80,7 @@ class MemoryCounters implements Counters {
     window.used += cost
     this.#windows.set(key, window)
     const taken = { allowed: true, remaining: limit - window.used, resetMs: window.endsAt - now }
-    if (this.#db !== undefined && window.saved) await this.#saved(key)
+    if (this.#store !== undefined && window.saved) await this.#saved(key)
     return taken
   }
 
@@ -83,10 +94,10 @@ class MemoryCounters implements Counters {
     this.#saving = undefined
     const keys = [...this.#unsaved]
     this.#unsaved.clear()
-    const [db, save] = [this.#db, this.#save]
-    if (db === undefined || save === undefined) return
-    withSqliteErrors('counters', () =>
-      inTransaction(db, () => {
+    const [store, save] = [this.#store, this.#save]
+    if (store === undefined || save === undefined) return
+    withSqliteErrors(store.subject, () =>
+      inTransaction(store.db, () => {
         for (const key of keys) {
           const window = this.#windows.get(key)
           if (window !== undefined) save.run(key, window.used, window.endsAt)
@@ -97,11 +108,13 @@ class MemoryCounters implements Counters {
 
   #sweep(now: number): void {
     for (const [key, window] of this.#windows) if (window.endsAt <= now) this.#windows.delete(key)
-    withSqliteErrors('counters', () => this.#db?.prepare('DELETE FROM windows WHERE ends_at <= ?').run(now))
+    if (this.#store === undefined) return
+    const { db, subject } = this.#store
+    withSqliteErrors(subject, () => db.prepare('DELETE FROM windows WHERE ends_at <= ?').run(now))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#saving
-    if (this.#db?.isOpen) this.#db.close()
+    if (this.#store?.db.isOpen) this.#store.db.close()
   }
 }

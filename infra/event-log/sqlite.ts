@@ -5,7 +5,7 @@ import type { EncodedEvent, Topic } from '../../schemas/events/codec.ts'
 import { COMPACTED_TOPICS, type Position } from '../../schemas/events/envelope.ts'
 import { pause, settledOrAborted } from '../../schemas/wait.ts'
 import type { ConsumeOptions, EventLog, Lease, Offsets, ReadOptions, StoredEvent } from '../ports/event-log.ts'
-import { inTransaction, openSqliteFile, withSqliteErrors } from '../sqlite-file.ts'
+import { inTransaction, openSqliteFile, type SqliteSubject, withSqliteErrors } from '../sqlite-file.ts'
 import { WakeUps } from '../wake-ups.ts'
 import { waitForFileLease } from './file-lease.ts'
 
@@ -67,14 +67,19 @@ const SCHEMA = `
  * process lives, not even by one that is stopped for an hour, so nobody has to be fenced off: `lost` never aborts.
  */
 export async function openSqliteEventLog(options: { readonly file: string }): Promise<EventLog> {
-  const db = openSqliteFile({
+  const subject: SqliteSubject = {
     file: options.file,
     code: 'event_log',
+    withoutCopy:
+      'Without one, begin a new log in another folder (--data): the chain is read again, accounts have to be made again.',
+  }
+  const db = openSqliteFile({
+    ...subject,
     schema: SCHEMA,
     schemaVersion: SCHEMA_VERSION,
     synchronous: 'NORMAL',
   })
-  return new SqliteEventLog(db, options.file)
+  return withSqliteErrors(subject, () => new SqliteEventLog(db, subject))
 }
 
 type EventRow = {
@@ -114,7 +119,7 @@ function prepareStatements(db: DatabaseSync) {
 class SqliteEventLog implements EventLog {
   readonly #db: DatabaseSync
   readonly #sql: ReturnType<typeof prepareStatements>
-  readonly #file: string
+  readonly #subject: SqliteSubject
   readonly #appends = new WakeUps()
   readonly #leases = new Set<Lease>()
   readonly #releases = new WakeUps()
@@ -123,9 +128,9 @@ class SqliteEventLog implements EventLog {
   readonly #closing = new AbortController()
   #synchronous: 'NORMAL' | 'FULL' = 'NORMAL'
 
-  constructor(db: DatabaseSync, file: string) {
+  constructor(db: DatabaseSync, subject: SqliteSubject) {
     this.#db = db
-    this.#file = file
+    this.#subject = subject
     this.#sql = prepareStatements(db)
   }
 
@@ -137,7 +142,7 @@ class SqliteEventLog implements EventLog {
       }
     }
     if (events.length === 0) return []
-    const positions = withSqliteErrors('event_log', () => {
+    const positions = withSqliteErrors(this.#subject, () => {
       this.#setSynchronous(REFETCHABLE_TOPICS.has(topic) ? 'NORMAL' : 'FULL')
       return inTransaction(this.#db, () => this.#insert(topic, events))
     })
@@ -203,7 +208,7 @@ class SqliteEventLog implements EventLog {
 
   /** Progress is read from the file for each batch: that is one indexed row, and sees a rewind by another process. */
   #startOffset(topic: Topic, group: string): number {
-    return withSqliteErrors('event_log', () => {
+    return withSqliteErrors(this.#subject, () => {
       const row = this.#sql.progress.get(topic, group)
       if (row === undefined) this.#write(() => this.#sql.start.run(topic, group))
       return Number(row?.next_offset ?? 0)
@@ -212,14 +217,14 @@ class SqliteEventLog implements EventLog {
 
   /** Progress may be lost in a power cut: the batch then comes again, which is allowed. */
   #write(work: () => unknown): void {
-    withSqliteErrors('event_log', () => {
+    withSqliteErrors(this.#subject, () => {
       this.#setSynchronous('NORMAL')
       work()
     })
   }
 
   #page(topic: Topic, from: number, to: number, eventsMax: number): StoredEvent[] {
-    return withSqliteErrors('event_log', () => {
+    return withSqliteErrors(this.#subject, () => {
       const page: StoredEvent[] = []
       let bytes = 0
       for (const row of this.#sql.page.iterate(topic, from, to, eventsMax) as Iterable<EventRow>) {
@@ -243,11 +248,11 @@ class SqliteEventLog implements EventLog {
 
   /** -1 for a topic without events. */
   #lastOffset(topic: Topic): number {
-    return withSqliteErrors('event_log', () => Number(this.#sql.lastOffset.get(topic)?.last ?? -1))
+    return withSqliteErrors(this.#subject, () => Number(this.#sql.lastOffset.get(topic)?.last ?? -1))
   }
 
   #everything(topic: Topic, first: number, last: number): StoredEvent[] {
-    return withSqliteErrors('event_log', () =>
+    return withSqliteErrors(this.#subject, () =>
       (this.#sql.page.all(topic, first, last, Number.MAX_SAFE_INTEGER) as EventRow[]).map(toStoredEvent),
     )
   }
@@ -274,7 +279,7 @@ class SqliteEventLog implements EventLog {
   }
 
   async lag(topic: Topic, group: string): Promise<bigint> {
-    return withSqliteErrors('event_log', () => {
+    return withSqliteErrors(this.#subject, () => {
       const next = Number(this.#sql.progress.get(topic, group)?.next_offset ?? 0)
       if (COMPACTED_TOPICS.has(topic)) return BigInt(Number(this.#sql.count.get(topic, next)?.events))
       // Offsets of the other topics have no gaps, and counting a million events takes longer than subtracting.
@@ -292,7 +297,7 @@ class SqliteEventLog implements EventLog {
   async lease(name: string, signal: AbortSignal): Promise<Lease> {
     const held = await waitForFileLease({
       // A name may hold characters that not every file system allows.
-      file: `${this.#file}.${encodeURIComponent(name)}.lock`,
+      file: `${this.#subject.file}.${encodeURIComponent(name)}.lock`,
       name,
       signal: AbortSignal.any([signal, this.#closing.signal]),
       releases: this.#releases,

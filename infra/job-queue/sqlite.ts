@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { AppError } from '../../schemas/errors.ts'
 import type { AddedJob, JobQueue, JobState, WorkOptions } from '../ports/job-queue.ts'
-import { inTransaction, openSqliteFile, withSqliteErrors } from '../sqlite-file.ts'
+import { inTransaction, openSqliteFile, type SqliteSubject, withSqliteErrors } from '../sqlite-file.ts'
 import { WakeUps } from '../wake-ups.ts'
 import { JOB_LIMITS, type JobLimits, type JobQueueOptions, reasonOf } from './limits.ts'
 import { type Claim, JOBS_SCHEMA, SqliteJobs } from './sqlite-jobs.ts'
@@ -19,18 +19,23 @@ const SCHEMA_VERSION = 2
  */
 export async function openSqliteJobQueue(options: { readonly file: string } & JobQueueOptions): Promise<JobQueue> {
   const { file, log, ...limits } = options
-  const db = openSqliteFile({
+  const subject: SqliteSubject = {
     file,
     code: 'job_queue',
+    withoutCopy: 'Without one, move it away: what has to be done is asked for again at the next start.',
+  }
+  const db = openSqliteFile({
+    ...subject,
     schema: JOBS_SCHEMA + REQUESTS_SCHEMA,
     schemaVersion: SCHEMA_VERSION,
     synchronous: 'FULL', // an accepted job may be a validator's exit; jobs are rare, so the fsync does not matter
   })
-  return new SqliteJobQueue(db, { ...JOB_LIMITS, ...limits }, log)
+  return withSqliteErrors(subject, () => new SqliteJobQueue(db, subject, { ...limits, log }))
 }
 
 class SqliteJobQueue implements JobQueue {
   readonly #db: DatabaseSync
+  readonly #subject: SqliteSubject
   readonly #jobs: SqliteJobs
   readonly #requests: SqliteRequests
   readonly #limits: JobLimits
@@ -38,8 +43,10 @@ class SqliteJobQueue implements JobQueue {
   readonly #working = new Set<Promise<void>>()
   readonly #closing = new AbortController()
 
-  constructor(db: DatabaseSync, limits: JobLimits, log: JobQueueOptions['log']) {
+  constructor(db: DatabaseSync, subject: SqliteSubject, { log, ...given }: JobQueueOptions) {
+    const limits = { ...JOB_LIMITS, ...given }
     this.#db = db
+    this.#subject = subject
     this.#jobs = new SqliteJobs(db, limits)
     this.#requests = new SqliteRequests(db, limits, log)
     this.#limits = limits
@@ -140,7 +147,7 @@ class SqliteJobQueue implements JobQueue {
   }
 
   #do<Result>(work: () => Result): Result {
-    return withSqliteErrors('job_queue', work)
+    return withSqliteErrors(this.#subject, work)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

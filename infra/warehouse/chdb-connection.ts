@@ -40,10 +40,8 @@ export interface ChdbEngine extends AsyncDisposable {
  * Throws AppError `usage` when the directory, or the engine of this process, is taken.
  */
 export async function openChdbEngine(options: EngineOptions): Promise<ChdbEngine> {
-  mkdirSync(options.directory, { recursive: true })
-  const lock = lockDirectory(options.directory)
   const path = join(options.directory, 'store')
-  const configFile = writeEngineConfig(options)
+  const { lock, configFile } = prepareDirectory(options)
   // A closed engine of this process needs until here to let go of its directory.
   await drainPending()
   let connections = 0
@@ -58,6 +56,21 @@ export async function openChdbEngine(options: EngineOptions): Promise<ChdbEngine
 
 function queriesAtOnce(): number {
   return Math.max(QUERIES_MIN, Math.min(QUERIES_MAX, poolThreads() - OTHER_THREADS))
+}
+
+function prepareDirectory(options: EngineOptions): { lock: Disposable; configFile: string } {
+  try {
+    mkdirSync(options.directory, { recursive: true })
+    return { lock: lockDirectory(options.directory), configFile: writeEngineConfig(options) }
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error) || error instanceof AppError) throw error
+    const full =
+      error.code === 'ENOSPC' ? 'its disk is full: free some space' : 'see to its disk, its owner and its rights'
+    throw new AppError(
+      'warehouse',
+      `The warehouse folder ${options.directory} cannot be written to (${error.code}): ${full}.`,
+    )
+  }
 }
 
 interface Connecting {
@@ -123,8 +136,8 @@ function openSession(path: string, configFile: string): Session {
   } catch (error) {
     throw new AppError(
       'usage',
-      'The in-process ClickHouse could not be opened: one process holds one warehouse directory at a time; close the ' +
-        'open one first, or check that the directory is complete and writable.',
+      `The in-process ClickHouse could not open ${path}: one process holds one warehouse folder at a time. If none does, it is ` +
+        'damaged, or its disk is full: move the warehouse folder away, and the next start fills a new one from the event log.',
       { cause: error },
     )
   }

@@ -34,6 +34,8 @@ export function toQueryError(error: unknown): AppError {
 }
 
 const SENTENCE_CHARACTERS_MAX = 300
+/** As the operating system says it, in whatever error of the engine. */
+const DISK_FULL = /No space left on device|\bENOSPC\b|\(NOT_ENOUGH_SPACE\)/
 
 /**
  * The one mapping of everything that the client throws to AppError `warehouse`: ClickHouse's code and first sentence, or the
@@ -41,6 +43,11 @@ const SENTENCE_CHARACTERS_MAX = 300
  */
 export function toWarehouseError(error: unknown): AppError {
   if (error instanceof AppError) return error
+  if (error instanceof Error && DISK_FULL.test(error.message)) {
+    const sentence =
+      'The disk that holds the warehouse is full: free some space; what could not be written is tried again.'
+    return new AppError('warehouse', sentence, { retryable: true })
+  }
   const refusal = toRefusal(error)
   if (refusal !== undefined) {
     const retryable = RETRYABLE_CODES.has(refusal.code)
