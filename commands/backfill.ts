@@ -2,7 +2,7 @@ import { selectChain } from '../infra/config/select-chain.ts'
 import type { Config } from '../infra/config/types.ts'
 import type { DevnetUrls } from '../infra/devnet/child.ts'
 import { openEventLog } from '../infra/open-ports.ts'
-import { backfill, parseBackfillRange } from '../ingest/backfill/backfill.ts'
+import { backfill, parseBackfillRange, refuseEndBeforeStart } from '../ingest/backfill/backfill.ts'
 import { openLogFacts } from '../processors/loop/log-facts.ts'
 import { AppError } from '../schemas/errors.ts'
 import { openChainNodes } from './chain-nodes.ts'
@@ -13,6 +13,7 @@ export async function runBackfill(
   { config, log, screen, signal }: Setting,
   range: { readonly from: string; readonly to: string; readonly chain?: string },
 ): Promise<void> {
+  refuseEndBeforeStart(range) // before a node is asked for its clock
   const chain = selectChain(config, range.chain, 'beacon')
   const { name } = chain.names
   await using open = new AsyncDisposableStack()
@@ -24,8 +25,8 @@ export async function runBackfill(
   // Beside the live ingester, which writes other epochs: two backfills of one chain wait for each other.
   const writer = open.use(await eventLog.lease(`backfill:${name}`, signal))
   using progress = screen.openProgress()
-  let isComplete = false
-  await backfill(
+  const startMs = performance.now()
+  const done = await backfill(
     {
       chain: name,
       writer,
@@ -35,20 +36,22 @@ export async function runBackfill(
       execution,
       log,
       concurrency: config.concurrency,
-      onProgress({ done, total }) {
-        isComplete = done === total
-        progress.update('backfill', { done, total, note: 'epochs' })
-      },
+      onProgress: (epochs) => progress.update('backfill', { ...epochs, note: 'epochs' }),
     },
     epochs,
     signal,
   )
-  if (!isComplete) {
+  if (done === undefined) {
     throw new AppError(
       'usage',
       'The backfill was interrupted: run it again with the same range, it goes on where it was.',
     )
   }
+  const seconds = Math.round((performance.now() - startMs) / 1_000)
+  screen.print(
+    `${name}, epochs ${epochs.fromEpoch} to ${epochs.toEpoch}: ${done.ingested} ingested for ${done.validators} validators, ` +
+      `${done.skipped} were in the log already; ${seconds} s.\n`,
+  )
 }
 
 /** Where a devnet that somebody else runs listens. */

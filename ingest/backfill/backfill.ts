@@ -26,6 +26,7 @@ import { TrackedValidators } from '../epochs/tracked-validators.ts'
 import { HEAD_TOPICS, type HeadEvents, joinHeadEvents } from '../head/head-chain.ts'
 import { inOrder } from '../in-order.ts'
 import { retryWithBackoff } from '../retry.ts'
+import { presentEpochs } from './present-epochs.ts'
 
 const DIGEST_CHARACTERS = 16
 /** Execution blocks that are read at once. */
@@ -46,6 +47,7 @@ export function parseBackfillRange(
   range: { readonly from: string; readonly to: string },
   clock: ChainClock,
 ): EpochRange {
+  refuseEndBeforeStart(range)
   const fromEpoch = parseEnd('--from', range.from, clock).first
   const toEpoch = parseEnd('--to', range.to, clock).last
   if (fromEpoch <= toEpoch) return { fromEpoch, toEpoch }
@@ -55,23 +57,35 @@ export function parseBackfillRange(
   )
 }
 
+/** As far as it can be told without a clock: of two dates, two epochs or two slots. Throws AppError `usage`. */
+export function refuseEndBeforeStart(range: { readonly from: string; readonly to: string }): void {
+  const [from, to] = [placeOf('--from', range.from), placeOf('--to', range.to)]
+  if (from.unit !== to.unit || from.number <= to.number) return
+  throw new AppError('usage', `--from ${range.from} lies after --to ${range.to}: exchange them.`)
+}
+
+type Place = { readonly unit: 'slot' | 'epoch' | 'day'; readonly number: number }
+
+function placeOf(option: string, text: string): Place {
+  const [, unit, digits] = /^(slot|epoch):(\d{1,15})$/.exec(text) ?? []
+  if (unit === 'slot' || unit === 'epoch') return { unit, number: Number(digits) }
+  const day = parseDay(text)
+  if (day !== undefined) return { unit: 'day', number: day }
+  throw new AppError(
+    'usage',
+    `${option} is not a slot, an epoch or a date: ${JSON.stringify(text)}; e.g. ${option} epoch:1000, ${option} slot:32000 or ${option} 2026-01-31.`,
+  )
+}
+
 function parseEnd(option: string, text: string, clock: ChainClock): { readonly first: number; readonly last: number } {
-  const numbered = /^(slot|epoch):(\d{1,15})$/.exec(text)
-  if (numbered !== null) {
-    const number = Number(numbered[2])
-    const epoch = numbered[1] === 'slot' ? epochOf(clock, number) : number
+  const { unit, number } = placeOf(option, text)
+  if (unit !== 'day') {
+    const epoch = unit === 'slot' ? epochOf(clock, number) : number
     return { first: epoch, last: epoch }
   }
-  const day = parseDay(text)
-  if (day === undefined) {
-    throw new AppError(
-      'usage',
-      `${option} is not a slot, an epoch or a date: ${JSON.stringify(text)}; e.g. ${option} epoch:1000, ${option} slot:32000 or ${option} 2026-01-31.`,
-    )
-  }
-  const nextDaySlot = firstSlotOfDay(clock, day + 1)
+  const nextDaySlot = firstSlotOfDay(clock, number + 1)
   if (nextDaySlot === 0) throw new AppError('usage', `${option} ${text} lies before the chain's first day.`)
-  return { first: epochOf(clock, firstSlotOfDay(clock, day)), last: epochOf(clock, nextDaySlot) }
+  return { first: epochOf(clock, firstSlotOfDay(clock, number)), last: epochOf(clock, nextDaySlot) }
 }
 
 export interface BackfillOptions extends ChainLog {
@@ -82,19 +96,63 @@ export interface BackfillOptions extends ChainLog {
   /** Epochs of the range that are in the log. */
   readonly onProgress?: (progress: { readonly done: number; readonly total: number }) => void
   readonly outageWaitMs?: number
+  /** How long nodes may say that they do not have something final before that is believed. */
+  readonly goneAfterMs?: number
+}
+
+/** A node that was just started, or changes over, may not have for a moment what it has: longer than that it does not. */
+const GONE_AFTER_MS = 30_000
+
+/** What a backfill has done. */
+export interface Backfilled {
+  /** Epochs that were read from the node and are in the log now. */
+  readonly ingested: number
+  /** Epochs that were in the log for all tracked validators before. */
+  readonly skipped: number
+  readonly validators: number
 }
 
 /**
- * Ingests finalized epochs of the past with their blocks, for all validators that are tracked now; goes on where an earlier
- * run of the same range for the same validators was interrupted. Resolves when the range is in the log or the signal
- * aborts. Throws AppError `usage` for a range that is not final, or lies before Altair, `config` when the log tells of another
- * chain of this name, `lease_lost` when another process writes.
+ * Ingests those finalized epochs of a range, with their blocks, that the log does not have for all validators that are tracked
+ * now. Resolves when the range is in the log, or with undefined when the signal aborts. Throws AppError `usage` for a range that
+ * is not final, or lies before Altair, or of which no node has the states, `config` when the log tells of another chain of this
+ * name, `lease_lost` when another process writes.
  */
-export async function backfill(options: BackfillOptions, range: EpochRange, signal: AbortSignal): Promise<void> {
+export async function backfill(
+  options: BackfillOptions,
+  range: EpochRange,
+  signal: AbortSignal,
+): Promise<Backfilled | undefined> {
   const what = `the backfill of ${options.chain}`
   const retry = { log: options.log, signal, what, firstMs: options.outageWaitMs }
-  const run = await retryWithBackoff(retry, () => openBackfill(options, range, signal))
-  if (run !== undefined) await retryWithBackoff(retry, run)
+  const opened = await retryWithBackoff(retry, () => openBackfill(options, range, signal))
+  if (opened === undefined) return undefined
+  const { run, done } = opened
+  await retryWithBackoff(retry, refuseWhatIsGone(run, { done, goneAfterMs: options.goneAfterMs ?? GONE_AFTER_MS }))
+  return signal.aborted ? undefined : done()
+}
+
+/** What is final is not still to come: nodes that keep saying that they do not have it no longer have it. */
+function refuseWhatIsGone(
+  run: () => Promise<void>,
+  { done, goneAfterMs }: { readonly done: () => Backfilled; readonly goneAfterMs: number },
+): () => Promise<void> {
+  let missing: { readonly sinceMs: number; readonly ingested: number } | undefined
+  return async () => {
+    try {
+      await run()
+    } catch (error) {
+      if (!(error instanceof AppError && error.code === 'node_lagging')) throw error
+      const { ingested } = done()
+      if (missing?.ingested !== ingested) missing = { sinceMs: performance.now(), ingested }
+      if (performance.now() - missing.sinceMs < goneAfterMs) throw error
+      throw new AppError(
+        'usage',
+        `The states of this range are gone: ${error.message}. A backfill needs an archive node, one that keeps all states; ${ingested} epochs were ingested, and with such a node the same command goes on behind them.`,
+        { cause: error },
+      )
+    }
+  }
 }
 
 async function openBackfill(options: BackfillOptions, range: EpochRange, signal: AbortSignal) {
@@ -105,7 +163,7 @@ async function openBackfill(options: BackfillOptions, range: EpochRange, signal:
   const checkpoint = await beacon.finalized()
   refuseUnfinal(toEpoch, checkpoint.epoch)
   const tracked = await TrackedValidators.open({ ...options, clock: chain.clock }, signal)
-  const { pubkeys } = await tracked.refresh(
+  const { pubkeys, indices } = await tracked.refresh(
     beacon.finalChain(checkpoint),
     firstSlotOfEpoch(chain.clock, checkpoint.epoch),
     signal,
@@ -113,20 +171,44 @@ async function openBackfill(options: BackfillOptions, range: EpochRange, signal:
   const name = `backfill:${fromEpoch}:${toEpoch}:${digestOf(pubkeys)}`
   const cursor = new Cursor({ ...options, name, identity: chain.genesisValidatorsRoot })
   let next = (await cursor.read(signal))?.next ?? fromEpoch
+  const present = await presentEpochs({ ...options, signal }, range, indices)
+  const isMissing = (epoch: number): boolean => epoch >= next && !present.has(epoch)
+  const missing = Array.from({ length: toEpoch - fromEpoch + 1 }, (_, i) => fromEpoch + i).filter(isMissing)
+  let ingested = 0
   const pipeline = new EpochPipeline({ beacon, chain, chainName: options.chain, tracked, concurrency })
-  const report = () => onProgress?.({ done: next - fromEpoch, total: toEpoch - fromEpoch + 1 })
+  const total = toEpoch - fromEpoch + 1
+  const skipped = total - missing.length
+  const report = () => onProgress?.({ done: skipped + ingested, total })
   const append = async (built: BuiltEpoch) => {
     const blocks = await eventsOfBlocks(options, named, built)
     for (const topic of HEAD_TOPICS) if (blocks[topic].length > 0) await writer.append(topic, blocks[topic])
     await writer.append('beacon.epochs', built.events)
     next = built.epoch + 1
+    ingested++
     await cursor.write({ next }, timeOfSlot(named, lastSlotOfEpoch(chain.clock, built.epoch)))
     report()
   }
-  return async () => {
-    report()
-    await pipeline.run({ from: next, to: toEpoch, checkpoint }, append, signal)
+  return {
+    done: (): Backfilled => ({ ingested, skipped, validators: pubkeys.size }),
+    async run(): Promise<void> {
+      report()
+      for (const { from, to } of stretchesOf(missing.slice(ingested))) {
+        await pipeline.run({ from, to, checkpoint }, append, signal)
+        if (signal.aborted) return
+      }
+    },
   }
+}
+
+/** Ascending numbers as ranges without gaps. */
+function stretchesOf(numbers: readonly number[]): readonly { readonly from: number; readonly to: number }[] {
+  const stretches: { readonly from: number; to: number }[] = []
+  for (const number of numbers) {
+    const last = stretches.at(-1)
+    if (last?.to === number - 1) last.to = number
+    else stretches.push({ from: number, to: number })
+  }
+  return stretches
 }
 
 function refuseUnfinal(toEpoch: number, finalizedEpoch: number): void {

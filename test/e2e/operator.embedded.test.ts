@@ -181,6 +181,13 @@ describe('a command', () => {
   it('that tracks a key which is none tracks nothing', () =>
     refuses(['admin', 'validators', 'track', '--account', 'acme'], {}, /nothing was tracked/, '0x12'))
 
+  it('that backfills with the end before the start is refused, whether a node answers or not', () =>
+    refuses(
+      ['backfill', '--from', '2026-11-19', '--to', '2026-11-01'],
+      { BEACON_URL: 'http://127.0.0.1:9', EXECUTION_URL: 'http://127.0.0.1:9' },
+      /--from 2026-11-19 lies after --to 2026-11-01: exchange them/,
+    ))
+
   it.each([
     ['rebuilds', ['rebuild', '--chain', 'nonesuch'], /nothing was rebuilt/],
     ['removes', ['chain', 'remove', 'nonesuch'], /nothing was removed/],

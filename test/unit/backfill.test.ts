@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
+import type { BeaconSource } from '../../infra/ports/beacon-source.ts'
 import { backfill } from '../../ingest/backfill/backfill.ts'
+import { AppError } from '../../schemas/errors.ts'
 import { epochBlocks, epochValidators } from '../../schemas/events/beacon-epoch.ts'
 import { decodeEvent, type EncodedEvent, type Topic } from '../../schemas/events/codec.ts'
 import { eventLogOfEachTest } from './event-log-of-each-test.ts'
@@ -77,5 +79,33 @@ test('a backfill tells the blocks of its epochs as the head follower does', asyn
 test('a backfill past finality is refused with the last epoch that would do', async () => {
   await expect(backfill(backfilled(chainTo(40)), { fromEpoch: 2, toEpoch: 8 }, never)).rejects.toThrow(
     'epoch 8 is not final yet: the last final one is 7 (--to epoch:7).',
+  )
+})
+
+test('a backfill asks only for what the log lacks, whoever brought the rest', async () => {
+  await track([1])
+  const chain = chainTo(40)
+  await backfill(backfilled(chain), { fromEpoch: 3, toEpoch: 4 }, never)
+  await expect(backfill(backfilled(chain), { fromEpoch: 2, toEpoch: 6 }, never)).resolves.toEqual({
+    ingested: 3,
+    skipped: 2,
+    validators: 1,
+  })
+  const blocks = (await eventsOf('beacon.epochs')).filter(({ type }) => type === epochBlocks.name)
+  expect(blocks.map(({ id }) => Number(id.split(':').at(-1)))).toEqual([3, 4, 2, 5, 6])
+  await track([3])
+  const again = await backfill(backfilled(chain), { fromEpoch: 4, toEpoch: 5 }, never)
+  expect(again).toMatchObject({ ingested: 2, skipped: 0, validators: 2 })
+})
+
+test('a backfill of states that no node has any more ends, and says what kind of node it needs', async () => {
+  await track([1])
+  const chain = chainTo(40)
+  const gone = () => Promise.reject(new AppError('node_lagging', 'node 1 does not have the validators of slot 8'))
+  const finalChain: BeaconSource['finalChain'] = (at) => ({ ...chain.beacon.finalChain(at), validators: gone })
+  const beacon = { ...chain.beacon, finalChain }
+  const options = { ...backfilled(chain), beacon, outageWaitMs: 1, goneAfterMs: 20 }
+  await expect(backfill(options, { fromEpoch: 2, toEpoch: 4 }, never)).rejects.toThrow(
+    expect.objectContaining({ code: 'usage', message: expect.stringMatching(/slot 8\..*archive node.* 0 epochs/) }),
   )
 })
