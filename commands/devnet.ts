@@ -47,7 +47,7 @@ export async function startDevnet(
 }
 
 /** `epochline devnet`: the devnet alone, or as the child of `all`, which it then tells about itself. */
-export async function runDevnetCommand({ config, screen, signal }: Setting): Promise<void> {
+export async function runDevnetCommand({ config, log, screen, signal }: Setting): Promise<void> {
   const { devnet } = config
   if (devnet === undefined) {
     throw new AppError(
@@ -69,6 +69,8 @@ export async function runDevnetCommand({ config, screen, signal }: Setting): Pro
       executionPort: devnet.executionPort,
       second: devnet.secondPort === undefined ? undefined : { port: devnet.secondPort },
       directory: join(config.dataDirectory, 'devnet'),
+      onStartAnew: (reason) =>
+        log.warn({ reason }, 'what the devnet kept on disk is of no use: it makes its history again'),
       onProgress: ({ slot, targetSlot }) => {
         report({ kind: 'progress', slot, targetSlot })
         progress?.update('devnet', { done: slot, total: targetSlot, note: 'slots' })

@@ -110,6 +110,12 @@ export function withSqliteErrors<Result>(subject: SqliteSubject, work: () => Res
   }
 }
 
+/** Whether the file's bytes are not those of a database, rather than out of reach. */
+export function isDamage(error: unknown): boolean {
+  const found = error instanceof AppError ? error.cause : error
+  return isSqliteError(found) && [SQLITE_CORRUPT, SQLITE_NOTADB].includes(found.errcode & 0xff)
+}
+
 function sentenceOf(code: number, reason: string, { file, withoutCopy }: SqliteSubject): string {
   switch (code) {
     case SQLITE_CORRUPT:

@@ -31,7 +31,7 @@ export interface DevnetProcess extends DevnetUrls, AsyncDisposable {
   readonly ended: Promise<never>
 }
 
-/** A devnet that does not stop by itself in this time is killed; its chain is regenerated at the next start anyway. */
+/** A devnet that does not stop by itself in this time is killed: its chain goes on from the newest checkpoint anyway. */
 const STOP_TIMEOUT_MS = 5_000
 
 /**

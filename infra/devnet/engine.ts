@@ -1,4 +1,5 @@
 import type { deneb, electra } from '@lodestar/types'
+import type { Write } from './archive/archive.ts'
 
 export type Hex = `0x${string}`
 
@@ -44,7 +45,14 @@ export interface ExecutionEngine extends AsyncDisposable {
   readonly genesisHash: Hex
   /** The genesis block as a payload header: fields of latest_execution_payload_header of the genesis state. */
   readonly genesisPayload: deneb.ExecutionPayload
+  /** Of the block that the next one is built on. */
+  readonly headHash: Hex
   build(request: PayloadRequest): Promise<BuiltPayload>
   /** Makes the block with this hash the head again (state and pending transactions included); at most 4 blocks back. */
   rollbackTo(blockHash: Hex): Promise<void>
+  /**
+   * Prepares what a restart needs to go on from the head, for the archive that the engine was opened with. Nothing rolls back below
+   * this head any more.
+   */
+  checkpoint?(): Promise<Write>
 }

@@ -2,45 +2,35 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type ChainClock, slotAt, slotTimeSec } from '../../schemas/eth/time.ts'
 import { lockDirectory } from '../directory-lock.ts'
+import { openArchive } from './archive/archive.ts'
 import { openBeaconApi } from './beacon-api/open-beacon-api.ts'
+import { PAST_SCHEMA, STATE_INTERVAL_SLOTS } from './consensus/archived-past.ts'
 import { Chain } from './consensus/chain.ts'
 import { devnetClock } from './consensus/chain-config.ts'
 import { createChainEvents } from './consensus/chain-event.ts'
 import { ExitPool } from './consensus/exit-pool.ts'
-import { createGenesis } from './consensus/genesis.ts'
 import { useNativeHasher } from './consensus/hasher.ts'
 import type { History } from './consensus/history.ts'
 import { depositDataFor, feeRecipientOf } from './consensus/keys.ts'
 import { stateAt } from './consensus/regenerate.ts'
-import type { ExecutionEngine, Hex } from './engine.ts'
+import type { Hex } from './engine.ts'
+import { BLOCKS_SCHEMA } from './execution/archived-blocks.ts'
 import { openExecutionEngine } from './execution/open.ts'
 import { defaultDeposits } from './execution/scenario.ts'
 import { devnetGenesisTime } from './genesis-time.ts'
 import { claimIdentity, readIdentity } from './identity.ts'
 import { openJournal } from './journal.ts'
+import { archived, type EngineSetup, type ListeningEngine, type OpenEngine, openLayersOrAnew } from './layers.ts'
 import { defaultScenario, type Scenario } from './scenario.ts'
 import { openSecondChain, type SecondChainOptions } from './second/open.ts'
 import { type DevnetProgress, followClock, SlotRunner } from './slot-runner.ts'
 
 const IDENTITY_FILE = 'devnet.json'
+const ARCHIVE_FILE = 'devnet.sqlite'
 const TRANSACTIONS_FILE = 'devnet-transactions.jsonl'
 
 /** The fee recipient of this validator is a contract that refuses plain transfers. */
 const CONTRACT_RECIPIENT_VALIDATOR = 30
-
-/** What the consensus side tells the execution side about the network. */
-export interface EngineSetup {
-  readonly seed: string
-  readonly genesisTimeSec: number
-  /** Number of genesis validators: deposits for new ones use the numbers from here on. */
-  readonly validators: number
-  readonly host: string
-  readonly port: number
-  readonly directory: string | undefined
-}
-
-/** An engine whose JSON-RPC listens somewhere. */
-export type ListeningEngine = ExecutionEngine & { readonly url: string }
 
 export interface DevnetOptions {
   /** Everything random comes from it. */
@@ -59,12 +49,16 @@ export interface DevnetOptions {
   readonly scenario?: Scenario
   /** A chain of execution blocks alone beside the Ethereum, by the same clock; none unless given. */
   readonly second?: SecondChainOptions | undefined
-  /** Where identity and outside inputs are kept, so that a restart makes the same chain again and goes on. */
+  /** Where the chain is kept, with its identity and what came from outside, so that a restart goes on with the same chain. */
   readonly directory?: string
+  /** Slots from one checkpoint to the next, a multiple of an epoch's; `STATE_INTERVAL_SLOTS` unless given. */
+  readonly checkpointSlots?: number
+  /** Told when what the directory holds is of no use, and the chain is made again from its beginning. */
+  readonly onStartAnew?: (reason: string) => void
   readonly signal?: AbortSignal
   /** Once a second while slots are produced, and when the target is reached. */
   readonly onProgress?: (progress: DevnetProgress) => void
-  readonly openEngine?: (setup: EngineSetup) => Promise<ListeningEngine>
+  readonly openEngine?: OpenEngine
 }
 
 export interface Devnet extends AsyncDisposable {
@@ -107,7 +101,7 @@ function identityOf(options: DevnetOptions, now: () => number, scenario: Scenari
 }
 
 function openAnvilEngine(setup: EngineSetup): Promise<ListeningEngine> {
-  const { seed, genesisTimeSec, validators, host, port, directory } = setup
+  const { seed, genesisTimeSec, validators, host, port, directory, archive } = setup
   return openExecutionEngine({
     seed,
     genesisTimeSec,
@@ -116,6 +110,7 @@ function openAnvilEngine(setup: EngineSetup): Promise<ListeningEngine> {
     depositsFor: depositDataFor,
     deposits: defaultDeposits(validators),
     contractRecipients: [feeRecipientOf(CONTRACT_RECIPIENT_VALIDATOR)],
+    archive,
     ...(directory === undefined ? {} : { journalFile: join(directory, TRANSACTIONS_FILE) }),
   })
 }
@@ -134,6 +129,7 @@ function holdDirectory(directory: string): Disposable {
 export async function openDevnet(options: DevnetOptions = {}): Promise<Devnet> {
   useNativeHasher()
   const { host = '127.0.0.1', beaconPort = 5052, executionPort = 8545, directory, scenario = defaultScenario } = options
+  const { openEngine = openAnvilEngine, onStartAnew = () => {}, checkpointSlots = STATE_INTERVAL_SLOTS } = options
   const now = options.now ?? (() => Date.now() / 1000)
   const controller = new AbortController()
   const signal = AbortSignal.any([controller.signal, ...(options.signal === undefined ? [] : [options.signal])])
@@ -141,17 +137,19 @@ export async function openDevnet(options: DevnetOptions = {}): Promise<Devnet> {
   await using opening = new AsyncDisposableStack()
   if (directory !== undefined) opening.use(holdDirectory(directory))
   const { seed, genesisTimeSec, validators } = identityOf(options, now, scenario)
-  const setup = { seed, genesisTimeSec, validators, host, port: executionPort, directory }
-  const engine = opening.use(await (options.openEngine ?? openAnvilEngine)(setup))
+  const archive =
+    directory === undefined
+      ? undefined
+      : opening.use(openArchive(join(directory, ARCHIVE_FILE), PAST_SCHEMA + BLOCKS_SCHEMA, onStartAnew))
+  const setup = { seed, genesisTimeSec, validators, host, port: executionPort, directory, archive }
+  const layers = await openLayersOrAnew(setup, { scenario, openEngine, checkpointSlots, onStartAnew })
+  const { genesis, past, restart } = layers
+  const engine = opening.use(layers.engine)
   const { chainId, depositContractAddress } = engine
-  const { shardCommitteePeriodEpochs, secondsPerSlot } = scenario
-  const network = { genesisTimeSec, chainId, depositContractAddress, validators }
-  const facts = { ...network, shardCommitteePeriodEpochs, secondsPerSlot }
-  const genesis = createGenesis({ seed, facts, engine })
   const immutable = { config: genesis.config, pubkeyCache: genesis.state.epochCtx.pubkeyCache }
   const events = createChainEvents()
   const exits = new ExitPool(openJournal(directory))
-  const chain = new Chain({ seed, scenario, genesis, engine, events, exits })
+  const chain = new Chain({ seed, scenario, genesis, engine, events, exits, restart, past })
   const { history } = chain
   const clock = devnetClock(genesis.config, genesisTimeSec)
   const following = options.clock !== 'manual'
@@ -168,13 +166,19 @@ export async function openDevnet(options: DevnetOptions = {}): Promise<Devnet> {
     targetSlot: () => (following ? slotAt(clock, now()) : history.headSlot),
   }
   const api = opening.use(await openBeaconApi(context, { host, port: beaconPort }))
-  const runner = new SlotRunner(chain, signal, options.onProgress)
+  const producer =
+    archive === undefined || past === undefined
+      ? chain
+      : archived({ archive, past, chain, engine, checkpointSlots, targetSlot: context.targetSlot }, restart)
+  const runner = new SlotRunner(producer, signal, options.onProgress)
   opening.defer(() => runner.idle())
   const mode = following ? 'follow' : 'manual'
   const second =
     options.second === undefined
       ? undefined
-      : opening.use(await openSecondChain({ ...options.second, seed, host, directory, clock: mode, now, signal }))
+      : opening.use(
+          await openSecondChain({ ...options.second, seed, host, directory, clock: mode, now, signal, onStartAnew }),
+        )
   opening.defer(() => controller.abort())
   const slots = {
     slotAt: (unixSec: number) => slotAt(clock, unixSec),

@@ -204,6 +204,26 @@ describe('a second chain that was stopped for a day', () => {
   })
 })
 
+describe('a second chain that is opened again', () => {
+  it('goes on from its newest checkpoint, and is the chain that it was', { timeout: 30_000 }, async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'devnet-'))
+    const head = 150
+    try {
+      const before = await (async () => {
+        await using chain = await openChain({ directory })
+        await chain.advanceTo(head)
+        return await hashes(chain.url, 0, head)
+      })()
+      await using again = await openChain({ directory })
+      expect(again.headNumber).toBe(140)
+      await again.advanceTo(head)
+      expect(await hashes(again.url, 0, head)).toEqual(before)
+    } finally {
+      await rm(directory, { recursive: true })
+    }
+  })
+})
+
 describe('the schedule of the second chain', () => {
   const START_SEC = 1_900_000_000
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { type deneb, type electra, ssz } from '@lodestar/types'
 import { depositDataFor, fromHex, toHex, withdrawalAddressOf } from '../../infra/devnet/consensus/keys.ts'
 import type { Hex, PayloadRequest } from '../../infra/devnet/engine.ts'
-import type { ListeningEngine } from '../../infra/devnet/open.ts'
+import type { ListeningEngine } from '../../infra/devnet/layers.ts'
 
 export interface SyntheticEngineOptions {
   readonly genesisTimeSec: number
@@ -33,8 +33,11 @@ export async function openSyntheticEngine(options: SyntheticEngineOptions): Prom
     url: 'http://127.0.0.1:1',
     chainId: 31_337,
     depositContractAddress: `0x${'42'.repeat(20)}`,
-    genesisHash: head,
+    genesisHash: toHex(genesisPayload.blockHash),
     genesisPayload,
+    get headHash() {
+      return head
+    },
     async build(request) {
       if (request.parentHash !== head) throw new Error(`parent ${request.parentHash} is not the head ${head}`)
       const blockHash = hashOf(request)

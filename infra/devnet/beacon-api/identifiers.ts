@@ -31,7 +31,7 @@ export function findBlock(history: History, blockId: string): BlockRecord {
   if (blockId === 'justified') return checkpointBlock(history, finality.currentJustified.root)
   const known = ROOT.test(blockId)
     ? history.blockByRoot(blockId.toLowerCase() as Hex)
-    : history.slot(parseNumber('block_id', blockId))?.block
+    : history.block(parseNumber('block_id', blockId))
   if (known === undefined) throw new BeaconApiError(404, 'Block not found')
   return known
 }

@@ -16,14 +16,14 @@ import type { BlockRecord, ProposerRewards } from './history.ts'
 import { type Operations, slashingReward } from './incidents.ts'
 import { feeRecipientOf, toHex } from './keys.ts'
 import type { Signer } from './signer.ts'
-import { syncRewardsOf } from './sync-rewards.ts'
+import { syncRewardsOf, syncWorthOf } from './sync-rewards.ts'
 
 const GRAFFITI = new Uint8Array(32)
 GRAFFITI.set(new TextEncoder().encode('epochline devnet'))
 
 const EMPTY_SIGNATURE = new Uint8Array(96)
 /** SSZ of a SignedBeaconBlock begins with the four bytes of the message's offset; the signature follows. */
-const SIGNATURE_OFFSET = 4
+export const SIGNATURE_OFFSET = 4
 
 const PROCESS_OPTIONS = {
   verifySignatures: false,
@@ -125,9 +125,10 @@ export function produceBlock(state: CachedBeaconStateFulu, parts: BlockParts, si
   }
   const slashings = slashingRewards(state, parts.operations)
   const { syncParticipantReward, currentSyncCommitteeIndexed } = state.epochCtx
-  const syncRewards = syncRewardsOf({
-    bits: message.body.syncAggregate.syncCommitteeBits,
-    committee: currentSyncCommitteeIndexed.validatorIndices,
+  const committee = currentSyncCommitteeIndexed.validatorIndices
+  const bits = message.body.syncAggregate.syncCommitteeBits
+  const syncWorth = syncWorthOf({
+    committee,
     rewardGwei: syncParticipantReward,
     balances: state.balances,
     withdrawals: message.body.executionPayload.withdrawals,
@@ -154,7 +155,8 @@ export function produceBlock(state: CachedBeaconStateFulu, parts: BlockParts, si
     ...signedLater(bytes, () => signer.block(slot, proposerIndex, root)),
     executionHash: toHex(parts.built.payload.blockHash),
     rewards,
-    syncRewards,
+    syncWorth,
+    syncRewards: () => syncRewardsOf(syncWorth, committee, bits),
   }
 }
 

@@ -9,7 +9,7 @@ import { payloadRequest, produceBlock } from './block.ts'
 import type { ChainEvents } from './chain-event.ts'
 import { createDuties, type Duties } from './duties.ts'
 import type { Genesis } from './genesis.ts'
-import { type BlockRecord, History, type SlotRecord } from './history.ts'
+import { type BlockRecord, History, type Past, type SlotRecord } from './history.ts'
 import { IncidentQueue, noOperations, type Operations } from './incidents.ts'
 import { fromHex, toHex } from './keys.ts'
 import { createSigner, type Signer } from './signer.ts'
@@ -29,6 +29,26 @@ export interface ChainOptions {
   readonly engine: ExecutionEngine
   readonly events: ChainEvents
   readonly exits: ExitPool
+  /** Where the chain goes on; at genesis unless given. */
+  readonly restart?: Restart | undefined
+  /** Where readers find what is no longer in memory. */
+  readonly past?: Past | undefined
+}
+
+/** What the next slot depends on besides the state and its block. Plain data. */
+export interface ChainCheckpoint {
+  readonly slot: number
+  readonly pool: VotePool
+  readonly incidents: readonly Incident[]
+  readonly reorgs: readonly Reorg[]
+  readonly finalizedEpochAnnounced: number
+}
+
+export interface Restart {
+  readonly checkpoint: ChainCheckpoint
+  /** The state at the checkpoint's slot, and the block that it follows. */
+  readonly state: CachedBeaconStateFulu
+  readonly head: BlockRecord
 }
 
 type Reorg = Extract<Incident, { kind: 'reorg' }>
@@ -44,7 +64,7 @@ interface ForkPoint {
 
 /** Produces one slot after the other: a block on both layers, or none. One call at a time. */
 export class Chain {
-  readonly history = new History()
+  readonly history: History
   readonly config: BeaconConfig
   readonly #engine: ExecutionEngine
   readonly #events: ChainEvents
@@ -55,12 +75,12 @@ export class Chain {
   /** The state of the head that readers see, and the one that the next slot builds on; they differ within a reorg only. */
   #headState: CachedBeaconStateFulu
   #tip: CachedBeaconStateFulu
-  #pool: VotePool = emptyVotePool
+  #pool: VotePool
   #executionHash: Hex
   #fork: ForkPoint | undefined
   #orphanVotes: VotePool = emptyVotePool
   #reorgs: Reorg[]
-  #finalizedEpochAnnounced = 0
+  #finalizedEpochAnnounced: number
 
   constructor(options: ChainOptions) {
     const { genesis, seed, scenario, engine } = options
@@ -70,13 +90,19 @@ export class Chain {
     this.#exits = options.exits
     this.#duties = createDuties(seed, scenario)
     this.#signer = createSigner(seed, genesis.config)
-    this.#incidents = new IncidentQueue(seed, scenario, this.#signer)
-    this.#reorgs = scenario.incidents.filter((incident): incident is Reorg => incident.kind === 'reorg')
-    this.#headState = genesis.state
-    this.#tip = genesis.state
-    this.#executionHash = engine.genesisHash
-    this.history.append(slotRecordOf(genesis.state, genesisRecord(genesis, engine.genesisHash), undefined))
-    this.#vote()
+    const { restart } = options
+    const { state, checkpoint } = restart ?? { state: genesis.state, checkpoint: genesisCheckpoint(scenario) }
+    this.#incidents = new IncidentQueue(seed, checkpoint.incidents, this.#signer)
+    this.#reorgs = [...checkpoint.reorgs]
+    this.#finalizedEpochAnnounced = checkpoint.finalizedEpochAnnounced
+    this.#pool = checkpoint.pool
+    this.#headState = state
+    this.#tip = state
+    const genesisBlock = genesisRecord(genesis, engine.genesisHash)
+    const head = restart?.head ?? genesisBlock
+    this.#executionHash = head.executionHash
+    this.history = new History(genesisBlock, slotRecordOf(state, head), options.past)
+    if (restart === undefined) this.#vote()
   }
 
   get headSlot(): number {
@@ -110,6 +136,18 @@ export class Chain {
     this.#append(state, block)
     this.#vote()
     if (block !== undefined) this.#announce(block, parent, replaces === undefined ? undefined : before)
+  }
+
+  /** What a restart at the head goes on from; undefined while blocks are there that will be orphaned. */
+  checkpoint(): ChainCheckpoint | undefined {
+    if (this.#fork !== undefined) return undefined
+    return {
+      slot: this.headSlot,
+      pool: this.#pool,
+      incidents: this.#incidents.waiting,
+      reorgs: this.#reorgs,
+      finalizedEpochAnnounced: this.#finalizedEpochAnnounced,
+    }
   }
 
   /** A copy of the tip moved to the slot; an epoch's end on the way gives the attestation rewards of the epoch before. */
@@ -159,7 +197,8 @@ export class Chain {
   }
 
   #append(state: CachedBeaconStateFulu, block: BlockRecord | undefined): void {
-    this.history.append(slotRecordOf(state, block, { record: this.history.head, state: this.#headState }))
+    const record = this.history.head
+    this.history.append(slotRecordOf(state, block ?? record.head, { record, state: this.#headState }))
     this.#headState = state
     this.#tip = state
   }
@@ -250,6 +289,11 @@ export class Chain {
   }
 }
 
+function genesisCheckpoint({ incidents }: Scenario): ChainCheckpoint {
+  const reorgs = incidents.filter((incident): incident is Reorg => incident.kind === 'reorg')
+  return { slot: 0, pool: emptyVotePool, incidents, reorgs, finalizedEpochAnnounced: 0 }
+}
+
 function genesisRecord(genesis: Genesis, executionHash: Hex): BlockRecord {
   const header = genesis.state.latestBlockHeader
   return {
@@ -263,6 +307,7 @@ function genesisRecord(genesis: Genesis, executionHash: Hex): BlockRecord {
     bytes: () => genesis.blockBytes,
     executionHash,
     rewards: { attestations: 0, syncAggregate: 0, proposerSlashings: 0, attesterSlashings: 0 },
+    syncWorth: { seatGwei: 0, scarce: new Map() },
     syncRewards: () => new Map(),
   }
 }

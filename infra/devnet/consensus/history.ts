@@ -1,7 +1,9 @@
 import type { Node } from '@chainsafe/persistent-merkle-tree'
+import { SLOTS_PER_EPOCH } from '@lodestar/params'
 import type { electra, phase0 } from '@lodestar/types'
 import type { Hex } from '../engine.ts'
 import type { AttestationRewards } from './attestation-rewards.ts'
+import type { SyncWorth } from './sync-rewards.ts'
 
 export interface Checkpoint {
   readonly epoch: number
@@ -38,6 +40,8 @@ export interface BlockRecord {
   bytes(): Uint8Array
   readonly executionHash: Hex
   readonly rewards: ProposerRewards
+  readonly syncWorth: SyncWorth
+  /** Computed when asked for. */
   syncRewards(): SyncRewards
 }
 
@@ -64,59 +68,84 @@ export interface SlotRecord {
   readonly tree: Node | undefined
 }
 
-/** All that the chain did, in memory. Slots without gap from 0 to the head; orphaned blocks stay readable by root. */
+/** What the chain did before the slots that are in memory; see History for what the answers mean. */
+export interface Past {
+  slot(slot: number): SlotRecord | undefined
+  block(slot: number): BlockRecord | undefined
+  blockByRoot(root: Hex): BlockRecord | undefined
+  blocksOfSlot(slot: number): readonly BlockRecord[]
+  slotOfState(stateRoot: Hex): number | undefined
+  attestationRewards(epoch: number): AttestationRewards | undefined
+}
+
+/**
+ * All that the chain did: slots without gap from 0 to the head; orphaned blocks stay readable by root. The newest slots are in
+ * memory, those before them are asked of the past.
+ */
 export class History {
-  readonly #slots: SlotRecord[] = []
+  readonly genesisBlock: BlockRecord
+  readonly #past: Past | undefined
+  /** Slot of the first record in memory. */
+  #first: number
+  readonly #slots: SlotRecord[]
   readonly #blocks = new Map<Hex, BlockRecord>()
   readonly #slotByStateRoot = new Map<Hex, number>()
   readonly #attestationRewards = new Map<number, AttestationRewards>()
   readonly #blocksBySlot = new Map<number, BlockRecord[]>()
 
+  /** Begins at the record of slot 0, or of a slot that the past knows too. */
+  constructor(genesisBlock: BlockRecord, first: SlotRecord, past?: Past) {
+    this.genesisBlock = genesisBlock
+    this.#past = past
+    this.#first = first.slot
+    this.#slots = []
+    this.append(first)
+  }
+
   get headSlot(): number {
-    return this.#slots.length - 1
+    return this.#first + this.#slots.length - 1
   }
 
   get head(): SlotRecord {
     return this.#slots[this.#slots.length - 1] as SlotRecord
   }
 
-  get genesisBlock(): BlockRecord {
-    return (this.#slots[0] as SlotRecord).head
+  slot(slot: number): SlotRecord | undefined {
+    return slot < this.#first ? this.#past?.slot(slot) : this.#slots[slot - this.#first]
   }
 
-  slot(slot: number): SlotRecord | undefined {
-    return this.#slots[slot]
+  /** The canonical block of a slot: for the past much cheaper than the slot's record. */
+  block(slot: number): BlockRecord | undefined {
+    return slot < this.#first ? this.#past?.block(slot) : this.#slots[slot - this.#first]?.block
   }
 
   /** Canonical or orphaned. */
   blockByRoot(root: Hex): BlockRecord | undefined {
-    return this.#blocks.get(root)
+    return this.#blocks.get(root) ?? this.#past?.blockByRoot(root)
   }
 
   /** The blocks seen for a slot: the canonical one, orphaned ones. */
   blocksOfSlot(slot: number): readonly BlockRecord[] {
-    return this.#blocksBySlot.get(slot) ?? []
+    return (slot < this.#first ? this.#past?.blocksOfSlot(slot) : this.#blocksBySlot.get(slot)) ?? []
   }
 
   isCanonical(block: BlockRecord): boolean {
-    return this.#slots[block.slot]?.block === block
+    return this.block(block.slot)?.root === block.root
   }
 
   slotOfState(stateRoot: Hex): number | undefined {
-    return this.#slotByStateRoot.get(stateRoot)
+    return this.#slotByStateRoot.get(stateRoot) ?? this.#past?.slotOfState(stateRoot)
   }
 
   attestationRewards(epoch: number): AttestationRewards | undefined {
-    return this.#attestationRewards.get(epoch)
+    return this.#attestationRewards.get(epoch) ?? this.#past?.attestationRewards(epoch)
   }
 
   append(record: SlotRecord): void {
-    if (record.slot !== this.#slots.length) throw new Error(`slot ${record.slot} after ${this.#slots.length - 1}`)
+    if (record.slot !== this.headSlot + 1) throw new Error(`slot ${record.slot} after ${this.headSlot}`)
     this.#slots.push(record)
     this.#slotByStateRoot.set(record.stateRoot, record.slot)
-    if (record.block === undefined) return
-    this.#blocks.set(record.block.root, record.block)
-    this.#blocksBySlot.set(record.slot, [...this.blocksOfSlot(record.slot), record.block])
+    if (record.block !== undefined) this.#addBlock(record.block)
   }
 
   addAttestationRewards(rewards: AttestationRewards): void {
@@ -125,6 +154,23 @@ export class History {
 
   /** Forgets the slots after this one, as a reorg does; their blocks stay. */
   revertTo(slot: number): void {
-    for (const record of this.#slots.splice(slot + 1)) this.#slotByStateRoot.delete(record.stateRoot)
+    for (const record of this.#slots.splice(slot + 1 - this.#first)) this.#slotByStateRoot.delete(record.stateRoot)
+  }
+
+  /** Leaves the slots before this one to the past, which must know them. */
+  leaveToPast(slot: number): void {
+    for (const record of this.#slots.splice(0, Math.max(0, slot - this.#first))) {
+      this.#slotByStateRoot.delete(record.stateRoot)
+      for (const block of this.#blocksBySlot.get(record.slot) ?? []) this.#blocks.delete(block.root)
+      this.#blocksBySlot.delete(record.slot)
+      this.#first = record.slot + 1
+    }
+    const firstEpoch = Math.floor(this.#first / SLOTS_PER_EPOCH)
+    for (const epoch of this.#attestationRewards.keys()) if (epoch < firstEpoch) this.#attestationRewards.delete(epoch)
+  }
+
+  #addBlock(block: BlockRecord): void {
+    this.#blocks.set(block.root, block)
+    this.#blocksBySlot.set(block.slot, [...(this.#blocksBySlot.get(block.slot) ?? []), block])
   }
 }

@@ -6,7 +6,7 @@ import {
   VoluntaryExitValidity,
 } from '@lodestar/state-transition'
 import type { electra, phase0 } from '@lodestar/types'
-import type { Incident, Scenario } from '../scenario.ts'
+import type { Incident } from '../scenario.ts'
 import { seededBytes } from './random.ts'
 import type { Signer } from './signer.ts'
 
@@ -70,10 +70,15 @@ export class IncidentQueue {
   readonly #signer: Signer
   #waiting: Incident[]
 
-  constructor(seed: string, scenario: Scenario, signer: Signer) {
+  /** `waiting`: those of the scenario that are still to be played. */
+  constructor(seed: string, waiting: readonly Incident[], signer: Signer) {
     this.#seed = seed
     this.#signer = signer
-    this.#waiting = [...scenario.incidents]
+    this.#waiting = [...waiting]
+  }
+
+  get waiting(): readonly Incident[] {
+    return this.#waiting
   }
 
   /** The operations for a block of the state's slot; what is given is not given again. */

@@ -8,7 +8,7 @@ import {
 } from '@lodestar/state-transition'
 import { ssz } from '@lodestar/types'
 import { replayBlock } from './block.ts'
-import type { History, SlotRecord } from './history.ts'
+import type { BlockRecord, History, SlotRecord } from './history.ts'
 
 /**
  * The whole state as of a slot of the canonical chain (which must exist): the tree kept for the epoch's first slot, and the blocks
@@ -24,10 +24,17 @@ export function stateAt(
   if (tree === undefined) throw new Error(`no state is kept for slot ${first}`)
   const view = ssz.fulu.BeaconState.getViewDU(tree)
   let state = createCachedBeaconState(view, immutable, { skipSyncPubkeys: true }) as CachedBeaconStateFulu
-  for (let s = first + 1; s <= slot; s++) {
-    state = processSlots(state, s) as CachedBeaconStateFulu
-    const block = history.slot(s)?.block
-    if (block !== undefined) replayBlock(state, block.bytes())
-  }
+  for (let s = first + 1; s <= slot; s++) state = replaySlot(state, s, history.block(s))
+  return state
+}
+
+/** The state after a slot that the chain has played before, from the one before it. */
+export function replaySlot(
+  before: CachedBeaconStateFulu,
+  slot: number,
+  block: BlockRecord | undefined,
+): CachedBeaconStateFulu {
+  const state = processSlots(before, slot) as CachedBeaconStateFulu
+  if (block !== undefined) replayBlock(state, block.bytes())
   return state
 }

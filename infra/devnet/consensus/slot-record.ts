@@ -45,18 +45,19 @@ function finalityOf(state: CachedBeaconStateFulu, before: FinalityCheckpoints | 
   return unchanged ? before : next
 }
 
+/** The slot before, whose record the next one shares what it can with. */
+interface SlotBefore {
+  readonly record: SlotRecord
+  readonly state: CachedBeaconStateFulu
+}
+
 /**
- * The record of the slot that a committed state stands at. What did not change since the slot before is taken from its record:
- * tree nodes are immutable, so the same node means the same content.
+ * The record of the slot that a committed state stands at: of `head`'s slot, or of one after it without a block. What did not change
+ * since the slot before is taken from its record: tree nodes are immutable, so the same node means the same content.
  */
-export function slotRecordOf(
-  state: CachedBeaconStateFulu,
-  block: BlockRecord | undefined,
-  before: { readonly record: SlotRecord; readonly state: CachedBeaconStateFulu } | undefined,
-): SlotRecord {
+export function slotRecordOf(state: CachedBeaconStateFulu, head: BlockRecord, before?: SlotBefore): SlotRecord {
   const last = before?.record
-  const head = block ?? last?.head
-  if (head === undefined) throw new Error('the first slot record needs the genesis block')
+  const block = head.slot === state.slot ? head : undefined
   const old = before?.state
   const stateRoot = block?.stateRoot ?? toHex(state.hashTreeRoot())
   return {

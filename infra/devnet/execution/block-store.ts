@@ -1,14 +1,8 @@
-import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import { bytesOf } from '../../../schemas/eth/hex.ts'
+import type { Write } from '../archive/archive.ts'
 import type { Hex } from '../engine.ts'
-
-/** JSON texts of a block, ready to be put into an answer. */
-export interface BlockTexts {
-  /** The block's JSON object without `transactions` and without its closing brace. */
-  readonly header: string
-  readonly transactions: readonly string[]
-  readonly receipts: readonly string[]
-}
+import type { ArchivedBlocks } from './archived-blocks.ts'
+import { type BlockTexts, packTexts, unpackTexts } from './block-texts.ts'
 
 export interface StoredBlock {
   readonly number: number
@@ -39,15 +33,15 @@ export interface BlockStore {
   byHash(hash: string): StoredBlock | undefined
   /** In the canonical chain only. */
   locate(transactionHash: string): { readonly block: StoredBlock; readonly index: number } | undefined
+  /**
+   * Prepares everything up to the head for the archive; once that is written, the store reads old blocks from there. None of these
+   * blocks may be unwound later.
+   */
+  checkpoint(): Promise<Write>
 }
 
-const EMPTY_BLOOM = `"logsBloom":"0x${'00'.repeat(256)}"`
-const EMPTY_BLOOM_MARK = '"logsBloom":0'
-const FIELD_SEPARATOR = '\n' // JSON.stringify never writes one
 /** Blocks below the head that stay as text, because readers follow the head. */
 const UNPACKED_BLOCKS = 64
-// Small windows: a block takes about 0.02 ms and becomes a quarter.
-const PACKING = { level: 1, memLevel: 6, windowBits: 13 } as const
 
 /** A block that turns from text to compressed bytes when it is old: about 1 kB per block instead of 8. */
 class Entry implements StoredBlock {
@@ -74,12 +68,15 @@ class Entry implements StoredBlock {
   async texts(): Promise<BlockTexts> {
     return this.#content.kind === 'texts'
       ? this.#content.texts
-      : unpack(this.#content.bytes, this.transactionHashes.length)
+      : unpackTexts(this.#content.bytes, this.transactionHashes.length)
+  }
+
+  async packed(): Promise<Uint8Array> {
+    return this.#content.kind === 'packed' ? this.#content.bytes : packTexts(await this.#content.texts)
   }
 
   async pack(): Promise<void> {
-    if (this.#content.kind === 'packed') return
-    this.#content = { kind: 'packed', bytes: pack(await this.#content.texts) }
+    this.#content = { kind: 'packed', bytes: await this.packed() }
   }
 }
 
@@ -90,27 +87,21 @@ async function toTexts(block: NewBlock): Promise<BlockTexts> {
   return { header, transactions, receipts }
 }
 
-function pack(texts: BlockTexts): Uint8Array {
-  const joined = [texts.header, ...texts.transactions, ...texts.receipts].join(FIELD_SEPARATOR)
-  // A copy, because zlib's answer is a piece of a much larger buffer that would stay with it.
-  return new Uint8Array(deflateRawSync(joined.replaceAll(EMPTY_BLOOM, EMPTY_BLOOM_MARK), PACKING))
-}
-
-function unpack(bytes: Uint8Array, transactionCount: number): BlockTexts {
-  const joined = inflateRawSync(bytes).toString('latin1').replaceAll(EMPTY_BLOOM_MARK, EMPTY_BLOOM)
-  const [header = '', ...rest] = joined.split(FIELD_SEPARATOR)
-  return { header, transactions: rest.slice(0, transactionCount), receipts: rest.slice(transactionCount) }
-}
-
-/** The chain of sealed blocks, in memory, from genesis on. */
-export function openBlockStore(genesis: NewBlock): BlockStore {
+/**
+ * The chain of sealed blocks from genesis on, in memory; with an archive, only the blocks since its newest checkpoint are, and the
+ * chain begins where it ends.
+ */
+export function openBlockStore(genesis: NewBlock, archived?: ArchivedBlocks): BlockStore {
   const byHash = new Map<string, Entry>()
+  /** Blocks after those that are archived. */
   const canonical: Entry[] = []
   const locations = new Map<string, { readonly block: Entry; readonly index: number }>()
+  /** Number of the first block that is not archived. */
+  let first = (archived?.head()?.number ?? -1) + 1
 
   function append(block: NewBlock): void {
-    if (block.number !== canonical.length)
-      throw new Error(`block ${block.number} cannot follow ${canonical.length - 1}`)
+    if (block.number !== first + canonical.length)
+      throw new Error(`block ${block.number} cannot follow ${first + canonical.length - 1}`)
     const entry = new Entry(block)
     byHash.set(entry.hash, entry)
     canonical.push(entry)
@@ -120,24 +111,50 @@ export function openBlockStore(genesis: NewBlock): BlockStore {
     void canonical[canonical.length - 1 - UNPACKED_BLOCKS]?.pack()
   }
 
-  append(genesis)
+  function unwindTo(hash: Hex): void {
+    const number = byHash.get(hash)?.number ?? archived?.byHash(hash)?.number
+    if (number === undefined || number < first - 1 || byNumber(number)?.hash !== hash)
+      throw new Error('only a canonical block can be head')
+    for (const orphan of canonical.splice(number + 1 - first)) {
+      for (const transaction of orphan.transactionHashes) locations.delete(transaction)
+    }
+  }
+
+  function byNumber(number: number): StoredBlock | undefined {
+    return number < first ? archived?.byNumber(number) : canonical[number - first]
+  }
+
+  async function checkpoint(): Promise<Write> {
+    if (archived === undefined) throw new Error('this store has no archive')
+    const entries = [...byHash.values()]
+    const packed = await Promise.all(entries.map(async (entry) => ({ entry, bytes: await entry.packed() })))
+    return () => {
+      for (const { entry, bytes } of packed) {
+        archived.add({ ...toParts(entry), isCanonical: canonical[entry.number - first] === entry, packed: bytes })
+      }
+      first += canonical.length
+      canonical.length = 0
+      byHash.clear()
+      locations.clear()
+    }
+  }
+
+  if (first === 0) append(genesis)
   return {
     append,
-    unwindTo(hash) {
-      const target = byHash.get(hash)
-      if (target === undefined || canonical[target.number] !== target)
-        throw new Error('only a canonical block can be head')
-      for (const orphan of canonical.splice(target.number + 1)) {
-        for (const transaction of orphan.transactionHashes) locations.delete(transaction)
-      }
-    },
+    unwindTo,
+    checkpoint,
     get head() {
-      const head = canonical[canonical.length - 1]
+      const head = canonical[canonical.length - 1] ?? archived?.head()
       if (head === undefined) throw new Error('the chain has a genesis block')
       return head
     },
-    byNumber: (number) => canonical[number],
-    byHash: (hash) => byHash.get(hash),
-    locate: (transactionHash) => locations.get(transactionHash),
+    byNumber,
+    byHash: (hash) => byHash.get(hash) ?? archived?.byHash(hash),
+    locate: (transactionHash) => locations.get(transactionHash) ?? archived?.locate(transactionHash),
   }
+}
+
+function toParts({ number, hash, transactionHashes, logsBloom }: Entry) {
+  return { number, hash, transactionHashes, logsBloom }
 }

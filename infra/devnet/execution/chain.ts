@@ -8,12 +8,13 @@ import { createExclusive } from './exclusive.ts'
 import { DEPOSIT_CONTRACT_ADDRESS } from './genesis.ts'
 import { type Call, type CallResult, expectOk, type JsonRpc } from './json-rpc.ts'
 import { type MinedBlock, type RpcReceipt, toNewBlock } from './mined-block.ts'
-import type { Pool } from './pool.ts'
+import type { Pool, WaitingTransaction } from './pool.ts'
 import { depositRequests, requestsHashOf } from './requests.ts'
 import { type BlockPlan, planBlock, SEQUENCER_PLAN } from './scenario.ts'
 import { FIRST_BUILDER, type ScenarioSetup, type ScenarioState } from './scenario-state.ts'
 import { paymentFields } from './scenario-transactions.ts'
 import { sealBlock } from './sealed-block.ts'
+import { dumpState } from './state-dump.ts'
 
 /** A block that the chain may return to, with everything that the next one depends on. */
 export interface Head {
@@ -24,6 +25,17 @@ export interface Head {
   readonly nextBaseFeeWei: bigint
   /** Nonces and owners when this block's transactions are in. */
   readonly scenario: ScenarioState
+}
+
+/** What the next block depends on besides anvil's own state. Plain data. */
+export interface ExecutionCheckpoint {
+  readonly head: Head
+  /** See ExecutionChain.#step. */
+  readonly step: number
+  /** Outside transactions from before the head. */
+  readonly waiting: readonly WaitingTransaction[]
+  /** anvil's state at the head, for `loadState`. */
+  readonly state: string
 }
 
 interface Parts {
@@ -48,22 +60,37 @@ export class ExecutionChain {
   /** The head last, and the blocks that a rollback may return to. */
   readonly #heads: Head[]
   /** Blocks built and rollbacks done: the journal's clock. */
-  #step = 0
+  #step: number
   /** The state when what waits in the pool is in a block. */
   #nextScenario: ScenarioState
   #settled: Promise<unknown> = Promise.resolve()
 
-  private constructor(parts: Parts, genesis: Head) {
+  private constructor(parts: Parts, head: Head, step: number) {
     this.#parts = parts
-    this.#heads = [genesis]
-    this.#nextScenario = genesis.scenario
+    this.#heads = [head]
+    this.#step = step
+    this.#nextScenario = head.scenario
   }
 
-  static async open(parts: Parts, genesis: Head): Promise<ExecutionChain> {
-    const chain = new ExecutionChain(parts, genesis)
-    await chain.#fillPool(genesis, [])
-    await parts.pool.replay(chain.#step)
+  /** Goes on from a head, whose state anvil has; `waiting` came before the head and is in no block. */
+  static async open(
+    parts: Parts,
+    { head, step, waiting }: Pick<ExecutionCheckpoint, 'head' | 'step' | 'waiting'>,
+  ): Promise<ExecutionChain> {
+    const chain = new ExecutionChain(parts, head, step)
+    await parts.pool.restore(waiting)
+    await chain.#fillPool(head, [])
+    await parts.pool.replay(step)
     return chain
+  }
+
+  checkpoint(): Promise<ExecutionCheckpoint> {
+    return this.#exclusive(async () => {
+      await this.#settled
+      const step = this.#step
+      const state = await dumpState(this.#parts.anvil)
+      return { head: this.#head(), step, waiting: this.#parts.pool.waitingBefore(step), state }
+    })
   }
 
   /** Resolves when anvil's state is the head's. */

@@ -184,7 +184,7 @@ function toAnvilParams(store: BlockStore, lookup: BlockLookup, params: readonly 
     const blockHash = (param as { blockHash?: unknown } | null)?.blockHash
     if (typeof blockHash !== 'string') return param
     const block = store.byHash(blockHash.toLowerCase())
-    if (block === undefined || store.byNumber(block.number) !== block) {
+    if (block === undefined || store.byNumber(block.number)?.hash !== block.hash) {
       throw new RpcFault(SERVER_ERROR, 'header not found or not canonical')
     }
     return quantity(block.number)

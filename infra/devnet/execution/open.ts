@@ -1,9 +1,11 @@
 import { AppError } from '../../../schemas/errors.ts'
+import { type Archive, restoring } from '../archive/archive.ts'
 import type { ExecutionEngine, Hex } from '../engine.ts'
 import { type Anvil, openAnvil } from './anvil-process.ts'
+import { type ArchivedBlocks, openArchivedBlocks } from './archived-blocks.ts'
 import type { Finality } from './block-lookup.ts'
 import { openBlockStore } from './block-store.ts'
-import { ExecutionChain, type Head } from './chain.ts'
+import { ExecutionChain, type ExecutionCheckpoint, type Head } from './chain.ts'
 import { openFront } from './front.ts'
 import {
   BASE_FEE_WEI_MIN,
@@ -30,6 +32,7 @@ import {
 } from './scenario-state.ts'
 import { refusedBlobTransaction } from './scenario-transactions.ts'
 import { type SealedBlock, sealBlock } from './sealed-block.ts'
+import { loadState } from './state-dump.ts'
 
 export interface ExecutionOptions {
   /** The same seed, genesis time and sequence of calls give the same block hashes. */
@@ -54,6 +57,8 @@ export interface ExecutionOptions {
   readonly portSetting?: string
   /** JSONL of the transactions that others sent, so that a restart makes the same chain again. */
   readonly journalFile?: string
+  /** With BLOCKS_SCHEMA: what the chain goes on from, and where old blocks are. Throws ArchiveUnusable for one that does not fit. */
+  readonly archive?: Archive | undefined
   /** Aborting it closes the engine. */
   readonly signal?: AbortSignal
 }
@@ -67,6 +72,8 @@ export interface DevnetExecution extends ExecutionEngine {
 const ETHEREUM_FINALITY: Finality = { kind: 'tags', finalizedBlocks: 96, safeBlocks: 32 }
 const MAINNET_CHAIN_ID = 1
 const CHAIN_ID_MAX = 2 ** 31 - 1
+/** Of the archive's checkpoint. */
+const CHECKPOINT_PART = 'execution'
 const ZERO_HASH: Hex = `0x${'00'.repeat(32)}`
 const ZERO_ADDRESS: Hex = `0x${'00'.repeat(20)}`
 
@@ -98,9 +105,13 @@ export async function openExecutionEngine(options: ExecutionOptions): Promise<De
   const journal = options.journalFile === undefined ? emptyJournal : openJournal(options.journalFile)
   const pool = createPool(anvil.rpc, setup, chainId, journal)
   const genesis = await sealGenesis(anvil.rpc, options.genesisTimeSec)
-  const store = openBlockStore(toNewBlock(genesis.sealed, genesis.executed, Promise.resolve([])))
+  const { archive } = options
+  const archived = archive === undefined ? undefined : openArchivedBlocks(archive)
+  const checkpoint = await restoring(() => restore(anvil.rpc, genesis.sealed.hash, archive, archived))
+  const store = openBlockStore(toNewBlock(genesis.sealed, genesis.executed, Promise.resolve([])), archived)
   const parts = { anvil: anvil.rpc, pool, setup, store }
-  const chain = await ExecutionChain.open(parts, toGenesisHead(genesis.sealed, options))
+  const beginning = { head: toGenesisHead(genesis.sealed, options), step: 0, waiting: [] }
+  const chain = await ExecutionChain.open(parts, checkpoint ?? beginning)
   const { host = '127.0.0.1', port = 0, finality = ETHEREUM_FINALITY, portSetting = 'DEVNET_EXECUTION_PORT' } = options
   const front = stack.use(
     await openFront({
@@ -128,10 +139,38 @@ export async function openExecutionEngine(options: ExecutionOptions): Promise<De
     depositContractAddress: DEPOSIT_CONTRACT_ADDRESS,
     genesisHash: genesis.sealed.hash,
     genesisPayload: genesis.sealed.payload,
+    get headHash() {
+      return store.head.hash
+    },
     build: (request) => chain.build(request),
     rollbackTo: (blockHash) => chain.rollbackTo(blockHash),
+    async checkpoint() {
+      if (archive === undefined) throw new Error('this engine has no archive')
+      const state = await chain.checkpoint()
+      const writeBlocks = await store.checkpoint()
+      return () => {
+        archive.setPart(CHECKPOINT_PART, state)
+        writeBlocks()
+      }
+    },
     [Symbol.asyncDispose]: close,
   }
+}
+
+/** Puts a new anvil where the archive's checkpoint was; undefined when there is none. */
+async function restore(
+  anvil: JsonRpc,
+  genesisHash: Hex,
+  archive: Archive | undefined,
+  archived: ArchivedBlocks | undefined,
+): Promise<ExecutionCheckpoint | undefined> {
+  const checkpoint = archive?.part(CHECKPOINT_PART) as ExecutionCheckpoint | undefined
+  if (checkpoint === undefined) return undefined
+  if (archived?.byNumber(0)?.hash !== genesisHash) throw new Error('its execution chain has another genesis')
+  if (archived.head()?.hash !== checkpoint.head.hash)
+    throw new Error('its newest execution block is not the checkpoint')
+  await loadState(anvil, checkpoint.state)
+  return checkpoint
 }
 
 async function startAnvil(options: ExecutionOptions, chainId: number): Promise<Anvil> {

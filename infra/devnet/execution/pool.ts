@@ -9,8 +9,13 @@ import type { PlannedTransaction, ScenarioSetup, ScenarioState } from './scenari
 /** A transaction that somebody sent us, kept until no rollback can take it out of the chain again. */
 interface OutsideTransaction {
   readonly raw: Hex
+  /** When it came, by the journal's clock. */
+  readonly step: number
   includedIn: number | undefined
 }
+
+/** A transaction from outside that no block contains yet. */
+export type WaitingTransaction = Readonly<{ raw: Hex; step: number }>
 
 export interface Pool {
   /** The calls that bring in a slot's own transactions, and the state when they are in a block. */
@@ -23,6 +28,10 @@ export interface Pool {
   /** Brings in what came after this step in an earlier run. */
   replay(step: number): Promise<void>
   markIncluded(number: number, hashes: readonly Hex[]): void
+  /** Outside transactions that came before this step and wait for a block, in their order. */
+  waitingBefore(step: number): readonly WaitingTransaction[]
+  /** Brings them in again, into an empty pool. */
+  restore(waiting: readonly WaitingTransaction[]): Promise<void>
   /** After the pool was emptied and blocks above `number` are gone: outside transactions come back in their order. */
   restoreAbove(number: number): Promise<void>
 }
@@ -44,14 +53,18 @@ async function toCall(setup: ScenarioSetup, chainId: number, planned: PlannedTra
   return ['eth_sendTransaction', [{ ...fields, authorizationList: [{ address, r, s, ...hexNumbers }] }]]
 }
 
+function toWaiting({ raw, step }: OutsideTransaction): WaitingTransaction {
+  return { raw, step }
+}
+
 /** Where transactions wait for the next block: anvil's pool, and our memory of what came from outside. */
 export function createPool(anvil: JsonRpc, setup: ScenarioSetup, chainId: number, journal: Journal): Pool {
   const outside = new Map<string, OutsideTransaction>()
 
-  async function send(raw: Hex): Promise<CallResult> {
+  async function send(raw: Hex, step: number): Promise<CallResult> {
     const [outcome] = await anvil.batch([['eth_sendRawTransaction', [raw]]])
     if (outcome === undefined) throw new Error('anvil answered a batch of one with nothing')
-    if (outcome.status === 'ok') outside.set(String(outcome.result), { raw, includedIn: undefined })
+    if (outcome.status === 'ok') outside.set(String(outcome.result), { raw, step, includedIn: undefined })
     return outcome
   }
 
@@ -62,12 +75,18 @@ export function createPool(anvil: JsonRpc, setup: ScenarioSetup, chainId: number
       return { calls, state: plan.state }
     },
     async submit(raw, step, slot) {
-      const outcome = await send(raw)
+      const outcome = await send(raw, step)
       if (outcome.status === 'ok') journal.append({ step, slot, raw })
       return outcome
     },
     async replay(step) {
-      for (const { raw } of journal.recorded(step)) expectOk(['eth_sendRawTransaction', [raw]], await send(raw))
+      for (const { raw } of journal.recorded(step)) expectOk(['eth_sendRawTransaction', [raw]], await send(raw, step))
+    },
+    waitingBefore: (step) =>
+      [...outside.values()].filter((each) => each.includedIn === undefined && each.step < step).map(toWaiting),
+    async restore(waiting) {
+      // A refusal is a fact about the chain as it is now, as in restoreAbove.
+      for (const { raw, step } of waiting) await send(raw, step)
     },
     markIncluded(number, hashes) {
       if (outside.size === 0) return
@@ -81,10 +100,10 @@ export function createPool(anvil: JsonRpc, setup: ScenarioSetup, chainId: number
     },
     async restoreAbove(number) {
       const waiting = [...outside].filter(([, { includedIn }]) => includedIn === undefined || includedIn > number)
-      for (const [hash, { raw }] of waiting) {
+      for (const [hash, { raw, step }] of waiting) {
         outside.delete(hash)
         // A refusal here is a fact about the new chain, as for any transaction that an orphaned block made possible.
-        await send(raw)
+        await send(raw, step)
       }
     },
   }

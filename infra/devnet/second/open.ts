@@ -1,11 +1,15 @@
 import { join } from 'node:path'
+import { type Archive, ArchiveUnusable, openArchive } from '../archive/archive.ts'
+import { archiving } from '../archive/archiving.ts'
 import { depositDataFor } from '../consensus/keys.ts'
+import type { ExecutionEngine } from '../engine.ts'
+import { BLOCKS_SCHEMA } from '../execution/archived-blocks.ts'
 import type { Finality } from '../execution/block-lookup.ts'
 import { openExecutionEngine } from '../execution/open.ts'
 import { claimIdentity, readIdentity } from '../identity.ts'
-import { followClock, SlotRunner } from '../slot-runner.ts'
+import { followClock, type SlotProducer, SlotRunner } from '../slot-runner.ts'
 import { openSchedule } from './schedule.ts'
-import { Sequencer } from './sequencer.ts'
+import { Sequencer, type SequencerCheckpoint } from './sequencer.ts'
 
 export interface SecondChainOptions {
   /** 0 takes a free one; `SECOND_PORT` unless given. */
@@ -28,6 +32,8 @@ export interface SecondChainSetup extends SecondChainOptions {
   /** Unix seconds. */
   readonly now: () => number
   readonly signal: AbortSignal
+  /** As the devnet's. */
+  readonly onStartAnew?: (reason: string) => void
 }
 
 /** A chain of execution blocks alone. */
@@ -53,6 +59,13 @@ const SCENARIO_VERSION = 'rollup-1'
 /** The tags are this many blocks behind the head: deeper than any reorg, and soon reached in a test. */
 const FINALITY: Finality = { kind: 'tags', finalizedBlocks: 32, safeBlocks: 16 }
 
+/** Ten minutes at three seconds a block; far from where reorgs are (reorgs.ts: blocks 40, 440 …). */
+const CHECKPOINT_INTERVAL_BLOCKS = 200
+const CHECKPOINT_OFFSET_BLOCKS = 140
+
+const CHECKPOINT_PART = 'sequencer'
+
+const ARCHIVE_FILE = 'second.sqlite'
 const IDENTITY_FILE = 'second.json'
 const SCHEDULE_FILE = 'second-schedule.jsonl'
 const TRANSACTIONS_FILE = 'second-transactions.jsonl'
@@ -78,22 +91,30 @@ function identityOf(setup: SecondChainSetup): SecondIdentity {
  * a reader who leaves out the chain mixes up the two. Throws AppError `config` for a directory of another chain or a taken port.
  */
 export async function openSecondChain(setup: SecondChainSetup): Promise<SecondChain> {
-  const { host, port = SECOND_PORT, directory, now } = setup
+  const { host, port = SECOND_PORT, directory, now, onStartAnew = () => {} } = setup
   const { genesisTimeSec, blockTimeSec } = identityOf(setup)
   const seed = `${setup.seed} second` // other transactions than on the Ethereum
-  const engine = await openExecutionEngine({
-    seed,
-    genesisTimeSec,
-    host,
-    port,
-    portSetting: 'DEVNET_SECOND_PORT',
-    chainId: SECOND_CHAIN_ID,
-    profile: 'rollup',
-    finality: setup.finalityTags === false ? { kind: 'none' } : FINALITY,
-    depositsFor: depositDataFor,
-    deposits: [],
-    ...(directory === undefined ? {} : { journalFile: join(directory, TRANSACTIONS_FILE) }),
-  })
+  await using opening = new AsyncDisposableStack()
+  const archive =
+    directory === undefined
+      ? undefined
+      : opening.use(openArchive(join(directory, ARCHIVE_FILE), BLOCKS_SCHEMA, onStartAnew))
+  const open = () =>
+    openExecutionEngine({
+      seed,
+      genesisTimeSec,
+      host,
+      port,
+      portSetting: 'DEVNET_SECOND_PORT',
+      chainId: SECOND_CHAIN_ID,
+      profile: 'rollup',
+      finality: setup.finalityTags === false ? { kind: 'none' } : FINALITY,
+      depositsFor: depositDataFor,
+      deposits: [],
+      archive,
+      ...(directory === undefined ? {} : { journalFile: join(directory, TRANSACTIONS_FILE) }),
+    })
+  const engine = opening.use(await openOrAnew(open, archive, onStartAnew))
   const controller = new AbortController()
   const signal = AbortSignal.any([controller.signal, setup.signal])
   const following = setup.clock === 'follow'
@@ -103,11 +124,17 @@ export async function openSecondChain(setup: SecondChainSetup): Promise<SecondCh
     path: directory === undefined ? undefined : join(directory, SCHEDULE_FILE),
     nowSec: following ? now() : undefined,
   })
-  const sequencer = new Sequencer({ seed, engine, schedule })
-  const runner = new SlotRunner(sequencer, signal, undefined)
+  const checkpoint = archive?.part(CHECKPOINT_PART) as SequencerCheckpoint | undefined
+  const sequencer = new Sequencer({ seed, engine, schedule, checkpoint })
+  const targetNumber = () => (following ? schedule.numberAt(now()) : sequencer.headSlot)
+  const producer = archive === undefined ? sequencer : archived({ archive, sequencer, engine, targetNumber })
+  const runner = new SlotRunner(producer, signal, undefined)
   const slots = { slotAt: schedule.numberAt, slotTimeSec: schedule.timeSec } // no slot is ever without a block
   const finished = following ? followClock({ runner, ...slots, now, signal }) : Promise.resolve()
   finished.catch(() => {}) // its failure belongs to whoever awaits it
+  opening.defer(() => runner.idle())
+  opening.defer(() => controller.abort())
+  const all = opening.move()
   return {
     chainId: SECOND_CHAIN_ID,
     url: engine.url,
@@ -116,10 +143,45 @@ export async function openSecondChain(setup: SecondChainSetup): Promise<SecondCh
       return sequencer.headSlot
     },
     advanceTo: (number) => runner.advanceTo(number),
-    async [Symbol.asyncDispose]() {
-      controller.abort()
-      await runner.idle()
-      await engine[Symbol.asyncDispose]()
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  }
+}
+
+/** An archive that is of no use is emptied, and the chain begins anew. */
+async function openOrAnew<Engine>(
+  open: () => Promise<Engine>,
+  archive: Archive | undefined,
+  onStartAnew: (reason: string) => void,
+): Promise<Engine> {
+  try {
+    return await open()
+  } catch (error) {
+    if (!(error instanceof ArchiveUnusable)) throw error
+    onStartAnew(error.message)
+    archive?.clear()
+    return open()
+  }
+}
+
+interface ArchivedSequencer {
+  readonly archive: Archive
+  readonly sequencer: Sequencer
+  readonly engine: ExecutionEngine
+  readonly targetNumber: () => number
+}
+
+/** The sequencer, with a checkpoint now and then, where no reorg will reach below it. */
+function archived({ archive, sequencer, engine, targetNumber }: ArchivedSequencer): SlotProducer {
+  const chain = {
+    archive,
+    chain: sequencer,
+    targetSlot: targetNumber,
+    isCheckpoint: (number: number) => number % CHECKPOINT_INTERVAL_BLOCKS === CHECKPOINT_OFFSET_BLOCKS,
+    async prepare() {
+      const writeEngine = await engine.checkpoint?.()
+      const checkpoint = sequencer.checkpoint()
+      return writeEngine === undefined ? undefined : [writeEngine, () => archive.setPart(CHECKPOINT_PART, checkpoint)]
     },
   }
+  return archiving(chain, sequencer.headSlot === 0 ? -1 : sequencer.headSlot)
 }

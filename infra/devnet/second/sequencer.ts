@@ -10,6 +10,14 @@ export interface SequencerOptions {
   readonly engine: ExecutionEngine
   /** A block has its number's time on every branch. */
   readonly schedule: Schedule
+  /** Where the chain goes on; at genesis unless given. */
+  readonly checkpoint?: SequencerCheckpoint | undefined
+}
+
+/** What the next block depends on besides the engine. Plain data. */
+export interface SequencerCheckpoint {
+  readonly headNumber: number
+  readonly attempt: number
 }
 
 const ADDRESS_BYTES = 20
@@ -22,16 +30,24 @@ const ZERO_HASH: Hex = `0x${'00'.repeat(32)}`
 export class Sequencer implements SlotProducer {
   readonly #options: SequencerOptions
   readonly #coinbase: Hex
-  #headNumber = 0
+  #headNumber: number
   /** Hashes from the head back to where the deepest reorg returns to, the head's last. */
   readonly #hashes: Hex[]
   /** Blocks made so far, orphans included: no two have the same, so a replacement differs from what it replaces. */
-  #attempt = 0
+  #attempt: number
 
   constructor(options: SequencerOptions) {
     this.#options = options
     this.#coinbase = hexOf(seededBytes(options.seed, 'sequencer').subarray(0, ADDRESS_BYTES))
-    this.#hashes = [options.engine.genesisHash]
+    const { engine, checkpoint } = options
+    this.#headNumber = checkpoint?.headNumber ?? 0
+    this.#attempt = checkpoint?.attempt ?? 0
+    this.#hashes = [engine.headHash]
+  }
+
+  /** What a restart at the head goes on from. */
+  checkpoint(): SequencerCheckpoint {
+    return { headNumber: this.#headNumber, attempt: this.#attempt }
   }
 
   get headSlot(): number {
