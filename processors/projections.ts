@@ -16,7 +16,14 @@ export const PROJECTORS: readonly Projector[] = [
   {
     group: 'accounts',
     topic: 'accounts',
-    tables: ['access_tokens', 'account_validators', 'validator_owners', 'watched_validators', 'fee_rates'],
+    tables: [
+      'access_tokens',
+      'account_validators',
+      'validator_owners',
+      'watched_validators',
+      'fee_rates',
+      'settlement_corrections',
+    ],
     project: projectAccountFact,
   },
   { group: 'validators', topic: 'validators', tables: ['validators'], project: projectIdentities },

@@ -1,4 +1,12 @@
-import { feeRateSet, tokenCreated, tokenRevoked } from './events/accounts.ts'
+import { type DayNumber, parseDay } from './eth/time.ts'
+import {
+  feeRateSet,
+  type SettlementCorrected,
+  settlementCorrected,
+  settlementsLocked,
+  tokenCreated,
+  tokenRevoked,
+} from './events/accounts.ts'
 import { decodeEvent, type EncodedEvent } from './events/codec.ts'
 import { Ownership, ownershipFact } from './ownership.ts'
 
@@ -18,11 +26,20 @@ export interface TokenFact {
   readonly revokedAt?: string
 }
 
+export interface LockFact {
+  readonly account: string
+  /** Last locked day. */
+  readonly through: DayNumber
+  readonly saidAt: string
+}
+
 /** What operators have said of accounts: the events of the topic `accounts`, in the order of the log. */
 export class AccountBook {
   readonly ownership = new Ownership()
   readonly #rates: RateFact[] = []
   readonly #tokens = new Map<string, TokenFact>()
+  readonly #locks: LockFact[] = []
+  readonly #corrections: SettlementCorrected[] = []
 
   /** Throws AppError `undecodable` for an event that is not what its type says; events of unknown types are passed over. */
   add(event: EncodedEvent, unnamedChain?: string): void {
@@ -43,6 +60,14 @@ export class AccountBook {
         this.#rates.push({ account, rate, effectiveFromSec, saidAt: event.time })
         return
       }
+      case settlementsLocked.name: {
+        const { account, through } = decodeEvent(settlementsLocked, event)
+        this.#locks.push({ account, through: parseDay(through) ?? 0, saidAt: event.time })
+        return
+      }
+      case settlementCorrected.name:
+        this.#corrections.push(decodeEvent(settlementCorrected, event))
+        return
       default: {
         const fact = ownershipFact(event, unnamedChain)
         if (fact !== undefined) this.ownership.add(fact)
@@ -54,12 +79,39 @@ export class AccountBook {
   accounts(): readonly string[] {
     const tokens = [...this.#tokens.values()].map(({ account }) => account)
     const rates = this.#rates.map(({ account }) => account)
-    return [...new Set([...tokens, ...rates, ...this.ownership.accounts().keys()])].sort()
+    return [...new Set([...tokens, ...rates, ...this.ownership.accounts()])].sort()
   }
 
   /** In the order in which they were said: of two for one instant the later one counts. */
   ratesOf(account: string): readonly RateFact[] {
     return this.#rates.filter((fact) => fact.account === account)
+  }
+
+  /** Of facts for one instant the one that counts, by the instant. */
+  ratesInForce(account: string): readonly RateFact[] {
+    const byInstant = new Map(this.ratesOf(account).map((fact) => [fact.effectiveFromSec, fact]))
+    return [...byInstant.values()].sort((a, b) => a.effectiveFromSec - b.effectiveFromSec)
+  }
+
+  /** When the account's next rate begins behind an instant; both Unix seconds. Undefined where none does. */
+  nextRateSec(account: string, afterSec: number): number | undefined {
+    return this.ratesInForce(account).find(({ effectiveFromSec }) => effectiveFromSec > afterSec)?.effectiveFromSec
+  }
+
+  /** Last day of the account's settlements that nothing may change; undefined where none is locked. */
+  lockedThrough(account: string): DayNumber | undefined {
+    const days = this.#locks.filter((lock) => lock.account === account).map(({ through }) => through)
+    return days.length === 0 ? undefined : Math.max(...days)
+  }
+
+  /** In the order in which they were said. */
+  locks(): readonly LockFact[] {
+    return this.#locks
+  }
+
+  /** In the order in which they were said, which is that of their numbers. */
+  corrections(): readonly SettlementCorrected[] {
+    return this.#corrections
   }
 
   tokens(): ReadonlyMap<string, TokenFact> {

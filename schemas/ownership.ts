@@ -150,9 +150,19 @@ export class Ownership {
     return seen
   }
 
-  /** Accounts that any fact has named, with the chains that they have or had validators of. */
-  accounts(): ReadonlyMap<string, readonly string[]> {
-    return new Map([...this.#byAccount].map(([account, chains]) => [account, [...chains.keys()]]))
+  /** Accounts that any fact has named. */
+  accounts(): readonly string[] {
+    return [...this.#byAccount.keys()]
+  }
+
+  /** Keys that the account has or had, or watches, by chain. */
+  keysOf(account: string): ReadonlyMap<string, ReadonlySet<string>> {
+    return this.#byAccount.get(account) ?? new Map()
+  }
+
+  /** Whether several accounts named the key in a release that paid each of them, and no fact has decided since. */
+  isUndecided(chain: string, pubkey: string): boolean {
+    return this.#of(chain, pubkey).undecided.size > 1
   }
 
   /** Keys that several accounts named in a release that paid each of them, and that nobody has decided on since. */

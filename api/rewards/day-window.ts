@@ -1,4 +1,4 @@
-import { DAY_OFFSET_SEC, DAY_SEC, type DayNumber, dayOfInstant, parseDay } from '../../schemas/eth/time.ts'
+import { type DayNumber, dayOfInstant, parseDay } from '../../schemas/eth/time.ts'
 import { type Refusal, refuse } from '../../schemas/routes/envelope.ts'
 
 /** The specification's "about one month" of settled rewards. */
@@ -59,10 +59,4 @@ function windowOf(from: DayNumber, to: DayNumber): DayWindow {
 /** Days before today are whole; settlements of today exist already. */
 function defaultEnd(today: DayNumber, whenAbsent: WindowDefault): DayNumber {
   return whenAbsent === 'yesterday' ? today : today + 1
-}
-
-/** First instant of a UTC+8 day in Unix seconds. */
-export function dayStartSec(day: DayNumber): number {
-  // dayOfInstant's inverse: the day begins in UTC+8, eight hours before the UTC day of the same date.
-  return day * DAY_SEC - DAY_OFFSET_SEC
 }

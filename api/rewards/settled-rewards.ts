@@ -1,10 +1,10 @@
 import { checksumAddress } from '../../schemas/eth/hex.ts'
-import { formatLocalTime } from '../../schemas/eth/time.ts'
+import { dayStartSec, formatLocalTime } from '../../schemas/eth/time.ts'
 import { formatEthFromWei } from '../../schemas/eth/units.ts'
 import { type SettledReward, settledRewards } from '../../schemas/routes/rewards/settled-rewards.ts'
 import { answerPage, operation, pageOffset } from '../http/operation.ts'
-import { dayStartSec, dayWindow } from './day-window.ts'
-import { selectSettlements, sumSettlements, type TimedSettlementRow } from './select-settlements.ts'
+import { dayWindow } from './day-window.ts'
+import { type SettlementRecord, selectSettlements, sumSettlements } from './select-settlements.ts'
 
 export const settledRewardsOperation = operation(settledRewards, async ({ query }, scope) => {
   const window = dayWindow(scope.nowMs, query, 'month')
@@ -28,11 +28,10 @@ export const settledRewardsOperation = operation(settledRewards, async ({ query 
   return answerPage(data, { page: query.page, limit: query.limit, total: Number(sums.records) })
 })
 
-function toSettledReward(row: TimedSettlementRow): SettledReward {
-  // A finalized block number belongs to one validator, so it identifies the record.
-  const blockNumber = Number(row.block_number)
+function toSettledReward(row: SettlementRecord): SettledReward {
   return {
-    id: blockNumber,
+    id: Number(row.id),
+    kind: row.kind,
     pubkey: row.pubkey,
     validator_index: row.validator_index,
     fee_address: checksumAddress(row.fee_address),
@@ -41,6 +40,6 @@ function toSettledReward(row: TimedSettlementRow): SettledReward {
     user_reward: formatEthFromWei(BigInt(row.user_reward_wei)),
     service_fee: formatEthFromWei(BigInt(row.service_fee_wei)),
     reward_time: formatLocalTime(row.time_sec),
-    block_number: blockNumber,
+    block_number: Number(row.block_number),
   }
 }

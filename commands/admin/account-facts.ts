@@ -3,7 +3,7 @@ import type { EventLog } from '../../infra/ports/event-log.ts'
 import { readLogFacts } from '../../processors/loop/log-facts.ts'
 import { AccountBook } from '../../schemas/account-book.ts'
 import { AppError } from '../../schemas/errors.ts'
-import { DAY_OFFSET_SEC, DAY_SEC, type DayNumber, formatInstant, parseDay } from '../../schemas/eth/time.ts'
+import { type DayNumber, formatInstant, parseDay } from '../../schemas/eth/time.ts'
 import { ACCOUNT_PATTERN, ACCOUNTS_KEY } from '../../schemas/events/accounts.ts'
 import type { EncodedEvent } from '../../schemas/events/codec.ts'
 import { END_OF_DAYS, FIRST_DAY } from '../../schemas/ownership.ts'
@@ -32,12 +32,12 @@ export interface Decided {
  */
 export async function addAccountFacts(
   { config, log, screen, signal }: Setting,
-  decide: (book: AccountBook, envelope: FactEnvelope) => Decided | Promise<Decided>,
+  decide: (book: AccountBook, envelope: FactEnvelope, eventLog: EventLog) => Decided | Promise<Decided>,
 ): Promise<void> {
   await using eventLog = await openEventLog(config, log)
   await using turn = await eventLog.lease(ACCOUNTS_LEASE, signal)
   const envelope = { key: ACCOUNTS_KEY, time: formatInstant(Math.floor(nowSec())) }
-  const { facts, said } = await decide(await readBook(eventLog, signal), envelope)
+  const { facts, said } = await decide(await readBook(eventLog, signal), envelope, eventLog)
   if (facts.length > 0) await turn.append('accounts', facts)
   if (said !== undefined) screen.print(said)
 }
@@ -48,8 +48,7 @@ export async function readAccountBook({ config, log, signal }: Setting): Promise
   return await readBook(eventLog, signal) // before the log is closed
 }
 
-/** What the log has of it. */
-export async function readBook(eventLog: EventLog, signal: AbortSignal): Promise<AccountBook> {
+async function readBook(eventLog: EventLog, signal: AbortSignal): Promise<AccountBook> {
   const unnamedChain = (await readLogFacts(eventLog, signal))?.unnamedChain
   const book = new AccountBook()
   for await (const { event } of eventLog.read({ topic: 'accounts', signal })) book.add(event, unnamedChain)
@@ -75,7 +74,8 @@ export function checkedDay(text: string, option: string): DayNumber {
   )
 }
 
-/** The instant at which a UTC+8 day begins. */
-export function instantOfDay(day: DayNumber): string {
-  return formatInstant(day * DAY_SEC - DAY_OFFSET_SEC)
+/** Throws AppError `usage` for an account that no fact has named: most likely the name is mistyped. */
+export function knownAccount(book: AccountBook, account: string): string {
+  if (book.accounts().includes(account)) return account
+  throw new AppError('usage', `There is no account ${account} in this log; nothing was changed.`)
 }

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander'
 import type { Setting } from '../setting.ts'
+import type { correctSettlement } from './settlements.ts'
 
 /** What the command line gives to commands: how one is run, and the option that names a chain. */
 interface CommandLine {
@@ -9,12 +10,14 @@ interface CommandLine {
 
 /** Adds `admin` and what is below it. As everywhere, a command is loaded when it is called. */
 export function addAdminCommands(program: Command, line: CommandLine): void {
-  const admin = program.command('admin').description('accounts: tokens, validators, fee rates')
+  const admin = program.command('admin').description('accounts: tokens, validators, fee rates, settlements')
   addTokenCommands(admin, line)
   addValidatorCommands(admin, line)
   addFeeRateCommands(admin, line)
+  addSettlementCommands(admin, line)
 }
 
+const yes = () => new Option('--yes', 'change settlements that were served already, once it was said how many')
 const account = () => new Option('--account <name>', 'account name: a-z, 0-9, - and _').makeOptionMandatory()
 
 function addTokenCommands(admin: Command, { run }: CommandLine): void {
@@ -37,7 +40,7 @@ const WATCH = 'only figures of all days, whosever the validators are; no settlem
 
 function addValidatorCommands(admin: Command, { run, chainOption }: CommandLine): void {
   const validators = admin.command('validators').description('whose validators are when')
-  type Options = { account: string; chain?: string; at?: string; watch?: boolean }
+  type Options = { account: string; chain?: string; at?: string; watch?: boolean; yes?: boolean }
   validators
     .command('track')
     .description('make an account the owner of validators: their days and settlements are its own')
@@ -45,6 +48,7 @@ function addValidatorCommands(admin: Command, { run, chainOption }: CommandLine)
     .addOption(chainOption())
     .option('--at <day>', 'first day, YYYY-MM-DD (UTC+8); default: all of history, of keys that nobody has had')
     .option('--watch', WATCH)
+    .addOption(yes())
     .argument(...PUBKEYS)
     .action((pubkeys: string[], options: Options) =>
       run(async (setting) => (await import('./validators.ts')).trackValidators(setting, options, pubkeys)),
@@ -56,6 +60,7 @@ function addValidatorCommands(admin: Command, { run, chainOption }: CommandLine)
     .addOption(chainOption())
     .option('--at <day>', 'first day on which they are nobody’s, YYYY-MM-DD (UTC+8)')
     .option('--watch', 'the account no longer watches them')
+    .addOption(yes())
     .argument(...PUBKEYS)
     .action((pubkeys: string[], options: Options) =>
       run(async (setting) => (await import('./validators.ts')).untrackValidators(setting, options, pubkeys)),
@@ -67,22 +72,63 @@ function addValidatorCommands(admin: Command, { run, chainOption }: CommandLine)
     .requiredOption('--to <name>', 'the account that has them from that day on')
     .requiredOption('--at <day>', 'first day of the new owner, YYYY-MM-DD (UTC+8)')
     .addOption(chainOption())
+    .addOption(yes())
     .argument(...PUBKEYS)
-    .action((pubkeys: string[], options: { from: string; to: string; at: string; chain?: string }) =>
+    .action((pubkeys: string[], options: { from: string; to: string; at: string; chain?: string; yes?: boolean }) =>
       run(async (setting) => (await import('./validators.ts')).moveValidators(setting, options, pubkeys)),
     )
 }
 
 function addFeeRateCommands(admin: Command, { run }: CommandLine): void {
-  admin
-    .command('fee-rate')
-    .description('fee rates of an account')
+  const feeRate = admin.command('fee-rate').description('fee rates of an account')
+  feeRate
     .command('set')
     .description('set the share of execution rewards that the service keeps')
     .addOption(account())
     .requiredOption('--rate <fraction>', 'decimal fraction from 0 to 1, e.g. 0.1')
     .option('--from <day>', 'first day that it applies to, YYYY-MM-DD (UTC+8); default: today')
-    .action((options: { account: string; rate: string; from?: string }) =>
+    .addOption(yes())
+    .action((options: { account: string; rate: string; from?: string; yes?: boolean }) =>
       run(async (setting) => (await import('./fee-rates.ts')).setFeeRate(setting, options)),
+    )
+  feeRate
+    .command('list')
+    .description('print every rate that was set, with when it begins and when it was said')
+    .addOption(account())
+    .action((options: { account: string }) =>
+      run(async (setting) => (await import('./fee-rates.ts')).listFeeRates(setting, options)),
+    )
+}
+
+function addSettlementCommands(admin: Command, { run, chainOption }: CommandLine): void {
+  const settlements = admin.command('settlements').description('settled periods of an account')
+  settlements
+    .command('lock')
+    .description('let nothing change the account’s settlements of the days up to one; there is no way back')
+    .addOption(account())
+    .requiredOption('--through <day>', 'last locked day, YYYY-MM-DD (UTC+8); it has to be over')
+    .action((options: { account: string; through: string }) =>
+      run(async (setting) => (await import('./settlements.ts')).lockSettlements(setting, options)),
+    )
+  settlements
+    .command('correct')
+    .description(
+      'write a settlement record of today with signed amounts, for what locked ones of a validator have wrong',
+    )
+    .addOption(account())
+    .addOption(chainOption())
+    .option('--user-reward <eth>', 'what the user’s share lacks, or has too much: --user-reward=-0.25', '0')
+    .option('--service-fee <eth>', 'likewise of the service’s share', '0')
+    .requiredOption('--reason <text>', 'why, for whoever reads the list')
+    .argument('<pubkey>', 'the validator that it is about')
+    .action((pubkey: string, options: Parameters<typeof correctSettlement>[1]) =>
+      run(async (setting) => (await import('./settlements.ts')).correctSettlement(setting, options, pubkey)),
+    )
+  settlements
+    .command('list')
+    .description('print locks and corrections')
+    .option('--account <name>', 'only of this account')
+    .action((options: { account?: string }) =>
+      run(async (setting) => (await import('./settlements.ts')).listSettlementFacts(setting, options)),
     )
 }

@@ -1,32 +1,67 @@
+import type { EventLog } from '../../infra/ports/event-log.ts'
+import type { AccountBook } from '../../schemas/account-book.ts'
 import { AppError } from '../../schemas/errors.ts'
-import { dayOfInstant } from '../../schemas/eth/time.ts'
+import { dayOfInstant, dayStartSec, formatInstant, formatLocalTime } from '../../schemas/eth/time.ts'
 import { parseRate } from '../../schemas/eth/units.ts'
 import { feeRateSet } from '../../schemas/events/accounts.ts'
 import { encodeEvent } from '../../schemas/events/codec.ts'
+import type { SettlementChange } from '../../schemas/settlement-change.ts'
 import { nowSec, type Setting } from '../setting.ts'
-import { addAccountFacts, checkedAccount, checkedDay, instantOfDay } from './account-facts.ts'
+import { addAccountFacts, checkedAccount, checkedDay, knownAccount, readAccountBook } from './account-facts.ts'
+import { identifiedOn } from './identified.ts'
+import { guardBy } from './settlement-guard.ts'
 
 /** Sets the account's fee rate from the start of a UTC+8 day on. */
 export async function setFeeRate(
   setting: Setting,
-  options: { readonly account: string; readonly rate: string; readonly from?: string },
+  options: { readonly account: string; readonly rate: string; readonly from?: string; readonly yes?: boolean },
 ): Promise<void> {
   const account = checkedAccount(options.account)
-  if (parseRate(options.rate) === undefined) {
+  const { rate, yes = false } = options
+  if (parseRate(rate) === undefined) {
     throw new AppError(
       'usage',
-      `--rate is not a decimal fraction from 0 to 1: ${JSON.stringify(options.rate)}; e.g. --rate 0.1.`,
+      `--rate is not a decimal fraction from 0 to 1: ${JSON.stringify(rate)}; e.g. --rate 0.1.`,
     )
   }
   const day = options.from === undefined ? dayOfInstant(nowSec()) : checkedDay(options.from, '--from')
-  const effectiveFrom = instantOfDay(day)
-  await addAccountFacts(setting, (_, envelope) => ({
-    facts: [
-      encodeEvent(feeRateSet, {
-        ...envelope,
-        id: `account.fee-rate-set:${account}:${effectiveFrom}`,
-        data: { account, rate: options.rate, effectiveFrom },
-      }),
-    ],
-  }))
+  const fromSec = dayStartSec(day)
+  const effectiveFrom = formatInstant(fromSec)
+  await addAccountFacts(setting, async (book, envelope, eventLog) => {
+    const changes = await rateChanges(book, { eventLog, signal: setting.signal }, { account, rate, fromSec })
+    const id = `account.fee-rate-set:${account}:${effectiveFrom}`
+    return {
+      said: await guardBy(setting, { book, changes, yes }),
+      facts: [encodeEvent(feeRateSet, { ...envelope, id, data: { account, rate, effectiveFrom } })],
+    }
+  })
+}
+
+/** Nothing was settled of an account that the log knows no validator of. */
+async function rateChanges(
+  book: AccountBook,
+  { eventLog, signal }: { readonly eventLog: EventLog; readonly signal: AbortSignal },
+  { account, rate, fromSec }: { readonly account: string; readonly rate: string; readonly fromSec: number },
+): Promise<readonly SettlementChange[]> {
+  for (const [chain, pubkeys] of book.ownership.keysOf(account)) {
+    const known = await identifiedOn(eventLog, chain, signal)
+    if (![...pubkeys].some((pubkey) => known.has(pubkey))) continue
+    const toSec = book.nextRateSec(account, fromSec) ?? Number.MAX_SAFE_INTEGER
+    return [{ kind: 'rate', account, rate, fromSec: Math.max(0, fromSec), toSec }]
+  }
+  return []
+}
+
+/** Prints every rate that was said of an account, by the instant at which it begins: of two for one instant the later one counts. */
+export async function listFeeRates(setting: Setting, options: { readonly account: string }): Promise<void> {
+  const book = await readAccountBook(setting)
+  const rates = book.ratesOf(knownAccount(book, checkedAccount(options.account)))
+  const inForce = new Set(book.ratesInForce(options.account))
+  const lines = rates
+    .toSorted((a, b) => a.effectiveFromSec - b.effectiveFromSec)
+    .map((fact) => {
+      const note = inForce.has(fact) ? '' : '  (replaced)'
+      return `${formatLocalTime(fact.effectiveFromSec)} UTC+8  ${fact.rate}  said ${fact.saidAt}${note}\n`
+    })
+  setting.screen.print(lines.length === 0 ? 'No rate was set: it is 0.\n' : lines.join(''))
 }

@@ -38,8 +38,8 @@ export function trackedAnew(ownership: Ownership, { chain, pubkeys }: KeysOfChai
 }
 
 /**
- * The keys that the account comes to own from a day on; those that it owns on that day already are left out. Throws AppError
- * `usage` where another account has it on that day.
+ * The keys that the account comes to own from a day on; those that it owns on that day already are left out, unless nobody has
+ * decided on them yet. Throws AppError `usage` where another account has it on that day.
  */
 export function takeDay(
   ownership: Ownership,
@@ -54,7 +54,9 @@ export function takeDay(
       `move it (admin validators move --from ${owned.account} --to ${account} --at ${formatDay(day)}), or only --watch it`
     )
   })
-  return pubkeys.filter((pubkey) => ownership.ownerOn(chain, pubkey, day) !== account)
+  return pubkeys.filter(
+    (pubkey) => ownership.ownerOn(chain, pubkey, day) !== account || ownership.isUndecided(chain, pubkey),
+  )
 }
 
 /** The keys as they are, if the account owns all of them on the day. Throws AppError `usage` otherwise. */

@@ -1,5 +1,6 @@
 import { text } from 'node:stream/consumers'
 import { selectChain } from '../../infra/config/select-chain.ts'
+import type { AccountBook } from '../../schemas/account-book.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { type DayNumber, formatDay } from '../../schemas/eth/time.ts'
 import {
@@ -11,10 +12,12 @@ import {
   validatorsWatched,
 } from '../../schemas/events/accounts.ts'
 import { type EncodedEvent, encodeEvent } from '../../schemas/events/codec.ts'
-import { NOBODY, type Ownership } from '../../schemas/ownership.ts'
+import { FIRST_DAY, NOBODY, type Ownership } from '../../schemas/ownership.ts'
 import type { Setting } from '../setting.ts'
 import { addAccountFacts, checkedAccount, checkedDay, type FactEnvelope } from './account-facts.ts'
+import { ownerChanges } from './owner-changes.ts'
 import { giveUpDay, type KeysOfChain, takeDay, trackedAnew } from './ownership-rules.ts'
+import { guardBy } from './settlement-guard.ts'
 
 const PUBKEY = /^0x[0-9a-f]{96}$/
 
@@ -29,39 +32,58 @@ interface Named {
  */
 export async function trackValidators(
   setting: Setting,
-  options: Named & { readonly at?: string; readonly watch?: boolean },
+  options: Named & { readonly at?: string; readonly watch?: boolean; readonly yes?: boolean },
   args: readonly string[],
 ): Promise<void> {
   const account = checkedAccount(options.account)
   const of = await keysOf(setting, options.chain, args)
   if (options.watch === true) return watchValidators(setting, { account, at: options.at, isWatching: true }, of)
-  const day = options.at === undefined ? undefined : checkedDay(options.at, '--at')
-  await addAccountFacts(setting, ({ ownership }, envelope) => {
-    const pubkeys = day === undefined ? trackedAnew(ownership, of, account) : takeDay(ownership, of, { account, day })
+  const asked = options.at === undefined ? undefined : checkedDay(options.at, '--at')
+  await addAccountFacts(setting, async (book, envelope, eventLog) => {
+    const { ownership } = book
+    const pubkeys =
+      asked === undefined ? trackedAnew(ownership, of, account) : takeDay(ownership, of, { account, day: asked })
+    const day = asked ?? firstOpenDay(book, account)
     const taken = { ...of, pubkeys }
+    const since = day ?? FIRST_DAY
+    const gained = pubkeys.filter((pubkey) => ownership.ownerOn(of.chain, pubkey, since) !== account)
+    const log = { eventLog, signal: setting.signal }
+    const change = { day: since, from: NOBODY, to: account }
+    const changes = await ownerChanges(book, log, { ...of, pubkeys: gained }, change)
     const already = of.pubkeys.length - pubkeys.length
     return {
       facts: tracking(envelope, taken, { account, day }),
       said:
+        (await guardBy(setting, { book, changes, yes: options.yes === true })) +
         `${pubkeys.length} validators of ${of.chain} are tracked for ${account} ${sinceText(day)}${alreadyText(already)}: ` +
         `followed from the next finalized epoch on; backfill brings what was before.\n${laterText(ownership, taken, day)}`,
     }
   })
 }
 
+/** Locked days stay as they are: without a day of its own, a key begins behind them. */
+function firstOpenDay(book: AccountBook, account: string): DayNumber | undefined {
+  const locked = book.lockedThrough(account)
+  return locked === undefined ? undefined : locked + 1
+}
+
 /** Ends the account's days with validators: from a UTC+8 day on they are nobody's. With `watch` it no longer sees them. */
 export async function untrackValidators(
   setting: Setting,
-  options: Named & { readonly at?: string; readonly watch?: boolean },
+  options: Named & { readonly at?: string; readonly watch?: boolean; readonly yes?: boolean },
   args: readonly string[],
 ): Promise<void> {
   const account = checkedAccount(options.account)
   const of = await keysOf(setting, options.chain, args)
   if (options.watch === true) return watchValidators(setting, { account, at: options.at, isWatching: false }, of)
   const day = checkedDay(requiredAt(options.at), '--at')
-  await addAccountFacts(setting, ({ ownership }, envelope) => {
+  await addAccountFacts(setting, async (book, envelope, eventLog) => {
+    const { ownership } = book
     const { chain, pubkeys } = giveUpDay(ownership, of, { account, day })
     const from = formatDay(day)
+    const log = { eventLog, signal: setting.signal }
+    const changes = await ownerChanges(book, log, of, { day, from: account, to: NOBODY })
+    const guarded = await guardBy(setting, { book, changes, yes: options.yes === true })
     const facts = inParts(pubkeys, (part) =>
       encodeEvent(validatorsUntracked, {
         ...envelope,
@@ -70,14 +92,20 @@ export async function untrackValidators(
       }),
     )
     const said = `${pubkeys.length} validators of ${chain} are nobody's from ${from} on; ${account} keeps what it had before.\n`
-    return { facts, said: said + laterText(ownership, of, day) }
+    return { facts, said: guarded + said + laterText(ownership, of, day) }
   })
 }
 
 /** Gives validators of one account to another, from a UTC+8 day on. */
 export async function moveValidators(
   setting: Setting,
-  options: { readonly from: string; readonly to: string; readonly at: string; readonly chain?: string },
+  options: {
+    readonly from: string
+    readonly to: string
+    readonly at: string
+    readonly chain?: string
+    readonly yes?: boolean
+  },
   args: readonly string[],
 ): Promise<void> {
   const from = checkedAccount(options.from, '--from')
@@ -85,10 +113,14 @@ export async function moveValidators(
   const day = checkedDay(options.at, '--at')
   if (from === to) throw new AppError('usage', `--from and --to are one account, ${from}: nothing was moved.`)
   const of = await keysOf(setting, options.chain, args)
-  await addAccountFacts(setting, ({ ownership }, envelope) => {
+  await addAccountFacts(setting, async (book, envelope, eventLog) => {
+    const { ownership } = book
     giveUpDay(ownership, of, { account: from, day })
+    const log = { eventLog, signal: setting.signal }
+    const changes = await ownerChanges(book, log, of, { day, from, to })
+    const guarded = await guardBy(setting, { book, changes, yes: options.yes === true })
     const said = `${of.pubkeys.length} validators of ${of.chain} are ${to}'s from ${formatDay(day)} on; ${from} keeps what it had before.\n`
-    return { facts: tracking(envelope, of, { account: to, day }), said: said + laterText(ownership, of, day) }
+    return { facts: tracking(envelope, of, { account: to, day }), said: guarded + said + laterText(ownership, of, day) }
   })
 }
 

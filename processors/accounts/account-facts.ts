@@ -1,6 +1,12 @@
 import type { StoredEvent } from '../../infra/ports/event-log.ts'
 import { AppError } from '../../schemas/errors.ts'
-import { feeRateSet, tokenCreated, tokenRevoked } from '../../schemas/events/accounts.ts'
+import {
+  feeRateSet,
+  settlementCorrected,
+  settlementsLocked,
+  tokenCreated,
+  tokenRevoked,
+} from '../../schemas/events/accounts.ts'
 import { decodeEvent } from '../../schemas/events/codec.ts'
 import { NOBODY, type OwnershipFact, ownershipFact } from '../../schemas/ownership.ts'
 import { constantColumn, type Projected, type TableRows, textColumn, versionOf } from '../loop/rows.ts'
@@ -27,6 +33,26 @@ export function projectAccountFact(stored: StoredEvent, unnamedChain: string): P
       }
       return { rows: [{ table: 'fee_rates', columns }], touched: { kind: 'account', account } }
     }
+    case settlementCorrected.name: {
+      const correction = decodeEvent(settlementCorrected, stored.event)
+      const columns = {
+        chain: [correction.chain],
+        account: [correction.account],
+        number: Uint32Array.of(correction.number),
+        time: Uint32Array.of(storedSec(Date.parse(correction.at) / 1000)),
+        pubkey: [correction.pubkey],
+        validator_index: Uint32Array.of(correction.validatorIndex),
+        user_reward_wei: [BigInt(correction.userRewardWei)],
+        service_fee_wei: [BigInt(correction.serviceFeeWei)],
+        reason: [correction.reason],
+        version: BigUint64Array.of(version),
+      }
+      return { rows: [{ table: 'settlement_corrections', columns }] }
+    }
+    case settlementsLocked.name:
+      // It binds whoever adds facts, and no row.
+      decodeEvent(settlementsLocked, stored.event)
+      return { rows: [] }
     default: {
       const fact = ownershipFact(stored.event, unnamedChain)
       if (fact !== undefined) return projectOwnership(fact, version)

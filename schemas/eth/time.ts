@@ -42,6 +42,11 @@ export function dayOfInstant(unixSec: number): DayNumber {
   return Math.floor((unixSec + DAY_OFFSET_SEC) / DAY_SEC)
 }
 
+/** First instant of a UTC+8 day in Unix seconds: eight hours before the UTC day of the same date begins. */
+export function dayStartSec(day: DayNumber): number {
+  return day * DAY_SEC - DAY_OFFSET_SEC
+}
+
 /** The UTC+8 day of a slot: the day of its start. */
 export function dayOfSlot(clock: ChainClock, slot: number): DayNumber {
   return dayOfInstant(slotTimeSec(clock, slot))
@@ -49,7 +54,7 @@ export function dayOfSlot(clock: ChainClock, slot: number): DayNumber {
 
 /** First slot whose start lies in the day, or 0 when the chain began during it. */
 export function firstSlotOfDay(clock: ChainClock, day: DayNumber): number {
-  return Math.max(0, Math.ceil((day * DAY_SEC - DAY_OFFSET_SEC - clock.genesisTimeSec) / clock.secondsPerSlot))
+  return Math.max(0, Math.ceil((dayStartSec(day) - clock.genesisTimeSec) / clock.secondsPerSlot))
 }
 
 /** "2026-11-20" for a day number. */

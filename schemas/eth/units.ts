@@ -32,6 +32,18 @@ export function toWei(gwei: Gwei): Wei {
   return gwei * WEI_PER_GWEI
 }
 
+/** Highest power of ten before the point that is read as an amount: all ether has nine. */
+const ETH_DIGITS_MAX = 12
+
+/** Parses decimal ETH text with a sign and up to 18 places ("-1.5") as wei, exactly; undefined when it is not that. */
+export function parseEth(text: string): Wei | undefined {
+  const match = /^([+-]?)(\d+)(?:\.(\d{1,18}))?$/.exec(text)
+  const [, sign = '', whole = '', fraction = ''] = match ?? []
+  if (match === null || whole.length > ETH_DIGITS_MAX) return undefined
+  const wei = BigInt(whole + fraction.padEnd(WEI_DECIMALS, '0'))
+  return sign === '-' ? -wei : wei
+}
+
 /** An exact share between 0 and 1, as a fraction of integers; never a float. */
 export interface Rate {
   readonly numerator: bigint

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type Static, Type } from 'typebox'
 import { jsonEvent, olderJson } from './codec.ts'
-import { Chain, Day, Instant, Pubkey } from './fields.ts'
+import { Chain, Day, Instant, IntegerText, Pubkey, UInt } from './fields.ts'
 
 /** All account facts share one key: a token is created before it is revoked, and of two accounts that name a validator one was first. */
 export const ACCOUNTS_KEY = 'accounts'
@@ -35,6 +35,28 @@ const FeeRateSet = Type.Object({
   rate: Type.String({ pattern: '^(0(\\.\\d{1,18})?|1(\\.0{1,18})?)$' }),
   effectiveFrom: Instant,
 })
+const SettlementsLocked = Type.Object({
+  account: Account,
+  /** Last UTC+8 day of which no settlement may be changed by what is said later. */
+  through: Day,
+})
+/** Characters of the reason that a correction has. */
+export const REASON_MAX = 200
+const SettlementCorrected = Type.Object({
+  chain: Chain,
+  account: Account,
+  /** Counts the corrections of a log, from 1: what the record's id is made of. */
+  number: Type.Integer({ minimum: 1, maximum: 2 ** 32 - 1 }),
+  pubkey: Pubkey,
+  validatorIndex: UInt,
+  at: Instant,
+  /** Signed, wei. */
+  userRewardWei: IntegerText,
+  serviceFeeWei: IntegerText,
+  reason: Type.String({ minLength: 1, maxLength: REASON_MAX }),
+})
+export type SettlementsLocked = Static<typeof SettlementsLocked>
+export type SettlementCorrected = Static<typeof SettlementCorrected>
 export type TokenCreated = Static<typeof TokenCreated>
 export type TokenRevoked = Static<typeof TokenRevoked>
 export type ValidatorsTracked = Static<typeof ValidatorsTracked>
@@ -82,3 +104,15 @@ export const validatorsUnwatched = jsonEvent(
 
 /** The fee rate of blocks from an instant on; id `account.fee-rate-set:<account>:<effectiveFrom>`. */
 export const feeRateSet = jsonEvent({ name: 'account.fee-rate-set', version: 1, topic: 'accounts' }, FeeRateSet)
+
+/** Days of the account that no later fact may touch; they only grow. Id `account.settlements-locked:<account>:<through>`. */
+export const settlementsLocked = jsonEvent(
+  { name: 'account.settlements-locked', version: 1, topic: 'accounts' },
+  SettlementsLocked,
+)
+
+/** A settlement record of its own beside those of blocks, for what locked ones lack or have too much; id `account.settlement-corrected:<number>`. */
+export const settlementCorrected = jsonEvent(
+  { name: 'account.settlement-corrected', version: 1, topic: 'accounts' },
+  SettlementCorrected,
+)

@@ -38,14 +38,20 @@ export const EndDate = Type.String({
 
 export const ValidatorIndex = Type.Integer({ minimum: 0, maximum: VALIDATOR_INDEX_MAX })
 export const PubkeyText = Type.String({ pattern: '^0x[0-9a-f]{96}$', description: '48 bytes, lower-case hex.' })
-export const AddressText = Type.String({
-  pattern: '^0x[0-9a-fA-F]{40}$',
-  description: '20 bytes, hex with the EIP-55 checksum.',
-})
-export const EthText = Type.String({
-  pattern: '^-?(0|[1-9][0-9]*)(\\.[0-9]*[1-9])?$',
-  description: 'Exact amount in ETH as decimal text without trailing zeros; negative for a loss.',
-})
+/** `meaning` is a sentence of whose address it is. */
+export function addressText(meaning: string) {
+  return Type.String({
+    pattern: '^0x[0-9a-fA-F]{40}$',
+    description: `${meaning} 20 bytes, hex with the EIP-55 checksum.`,
+  })
+}
+/** An exact amount; `meaning` is a sentence of what it is an amount of. */
+export function ethText(meaning: string) {
+  return Type.String({
+    pattern: '^-?(0|[1-9][0-9]*)(\\.[0-9]*[1-9])?$',
+    description: `${meaning} Exact ETH as decimal text without trailing zeros.`,
+  })
+}
 export const EpochText = Type.String({
   pattern: '^[0-9]{1,20}$',
   description: 'Epoch as decimal text; 18446744073709551615 means not set.',

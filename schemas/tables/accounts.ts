@@ -5,6 +5,7 @@ export const ACCOUNT_TABLES = {
   validator_owners: ['chain', 'pubkey', 'from_day'],
   watched_validators: ['account', 'chain', 'pubkey'],
   fee_rates: ['account', 'effective_from'],
+  settlement_corrections: ['chain', 'account', 'number'],
 } as const
 
 /**

@@ -108,3 +108,44 @@ test('a watcher sees all days of a validator, whosever it is, and no settlements
   const settled = await ask('auditor', '/api/v1/cloud/validator/el/settle/rewards')
   expect(settled).toEqual({ rewards: [], sum_reward: '0', sum_service_fee: '0' })
 })
+
+describe('a correction', () => {
+  const SETTLED = '/api/v1/cloud/validator/el/settle/rewards'
+
+  test('is a record of its own among the settled ones, with signed amounts that the sums count', async () => {
+    const before = await ask(TOKEN, SETTLED)
+    const correction = { account: 'demo', validator_index: 12, pubkey: pubkeyOf(12), reason: 'x', version: 1 }
+    await insertRows(fixture.warehouse, 'settlement_corrections', [
+      {
+        ...correction,
+        number: 7,
+        time: '2026-11-20 03:30:00',
+        user_reward_wei: -1_500_000_000_000_000n,
+        service_fee_wei: 500_000_000_000_000n,
+      },
+      { ...correction, number: 6, time: '2026-10-01 00:00:00', user_reward_wei: 1n, service_fee_wei: 0n }, // before the window
+    ])
+    const after = await ask(TOKEN, SETTLED)
+    expect(after.rewards).toEqual([
+      {
+        id: 4_503_599_627_370_503,
+        kind: 'correction',
+        pubkey: pubkeyOf(12),
+        validator_index: 12,
+        fee_address: `0x${'0'.repeat(40)}`,
+        el_reward: '-0.001',
+        fee_rate: '0',
+        user_reward: '-0.0015',
+        service_fee: '0.0005',
+        reward_time: '2026-11-20 11:30:00',
+        block_number: 0,
+      },
+      ...before.rewards,
+    ])
+    expect(Number(after.sum_reward) - Number(before.sum_reward)).toBeCloseTo(-0.0015, 12)
+    expect(Number(after.sum_service_fee) - Number(before.sum_service_fee)).toBeCloseTo(0.0005, 12)
+    const filtered = async (index: number) => (await ask(TOKEN, `${SETTLED}?validator_indexes=${index}`)).rewards.length
+    expect(await filtered(12)).toBe(2)
+    expect(await filtered(10)).toBe(1)
+  })
+})

@@ -223,6 +223,7 @@ describe('settled rewards', () => {
       rewards: [
         {
           id: 400,
+          kind: 'block',
           pubkey: pubkeyOf(12),
           validator_index: 12,
           fee_address: checksumAddress(addressOf(400)),

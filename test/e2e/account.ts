@@ -14,7 +14,10 @@ export async function createAccount(env: Environment): Promise<string> {
   expect(created.code, created.stderr).toBe(0)
   const tracked = await runCommand(['admin', 'validators', 'track', ...account], env, TRACKED.join('\n'))
   expect(tracked.code, tracked.stderr).toBe(0)
-  const rate = await runCommand(['admin', 'fee-rate', 'set', ...account, '--rate', '0.1', '--from', '2026-01-01'], env)
+  const rate = await runCommand(
+    ['admin', 'fee-rate', 'set', ...account, '--rate', '0.1', '--from', '2026-01-01', '--yes'],
+    env,
+  )
   expect(rate.code, rate.stderr).toBe(0)
   return created.stdout.trim()
 }

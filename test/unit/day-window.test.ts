@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { dayStartSec, dayWindow } from '../../api/rewards/day-window.ts'
-import { formatDay } from '../../schemas/eth/time.ts'
+import { dayWindow } from '../../api/rewards/day-window.ts'
+import { dayStartSec, formatDay } from '../../schemas/eth/time.ts'
 
 /** 2026-11-20 00:00:00 in UTC+8: still the 19th in UTC. */
 const NOW_MS = Date.parse('2026-11-19T16:00:00Z')

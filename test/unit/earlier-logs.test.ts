@@ -68,6 +68,7 @@ describe.each(['given-chain', 'devnet'])('a log of release 0.1 (%s)', (name) => 
       'execution_log_parts',
       'validator_owners',
       'watched_validators',
+      'settlement_corrections',
     ])
   })
 

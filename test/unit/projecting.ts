@@ -1,7 +1,7 @@
 import type { EventLog } from '../../infra/ports/event-log.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { Derivation, runDeriveDay, runSettleAccount, type Wanted } from '../../processors/derive.ts'
-import { BATCH_EVENTS_MAX, type Projecting, project } from '../../processors/loop/consume.ts'
+import { BATCH_EVENTS_MAX, type Projecting, type Projector, project } from '../../processors/loop/consume.ts'
 import { DeadLetters } from '../../processors/loop/dead-letters.ts'
 import { openLogFacts } from '../../processors/loop/log-facts.ts'
 import { type RebuildOptions, rebuild } from '../../processors/loop/rebuild.ts'
@@ -53,8 +53,11 @@ export async function projecting(
 }
 
 /** Projects what every topic holds, as processors do when they begin anew, and makes what is wanted. */
-export async function projectEverything(ports: Awaited<ReturnType<typeof projecting>>): Promise<void> {
-  for (const projector of PROJECTORS) {
+export async function projectEverything(
+  ports: Awaited<ReturnType<typeof projecting>>,
+  projectors: readonly Projector[] = PROJECTORS,
+): Promise<void> {
+  for (const projector of projectors) {
     const stored = await Array.fromAsync(ports.eventLog.read({ topic: projector.topic, signal: never }))
     for (let at = 0; at < stored.length; at += BATCH_EVENTS_MAX) {
       await project(ports, projector, stored.slice(at, at + BATCH_EVENTS_MAX))

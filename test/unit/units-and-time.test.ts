@@ -9,7 +9,7 @@ import {
   slotAt,
   slotTimeSec,
 } from '../../schemas/eth/time.ts'
-import { formatEthFromGwei, formatEthFromWei, parseRate } from '../../schemas/eth/units.ts'
+import { formatEthFromGwei, formatEthFromWei, parseEth, parseRate } from '../../schemas/eth/units.ts'
 
 const mainnet = { genesisTimeSec: 1_606_824_023, secondsPerSlot: 12, slotsPerEpoch: 32 }
 
@@ -104,3 +104,19 @@ describe('the UTC+8 calendar', () => {
     expect(formatLocalTime(1_606_824_023)).toBe('2020-12-01 20:00:23')
   })
 })
+
+it.each([
+  ['-1.5', -1_500_000_000_000_000_000n],
+  ['+0.000000000000000001', 1n],
+  ['0', 0n],
+  ['123456789', 123_456_789n * 10n ** 18n],
+])('reads %s ETH to the wei', (text, wei) => {
+  expect(parseEth(text)).toBe(wei)
+})
+
+it.each(['', '1.', '.5', '1e18', '0x1', '--1', ' 1', '0.0000000000000000001', '1234567890123'])(
+  'reads %j as no amount',
+  (text) => {
+    expect(parseEth(text)).toBeUndefined()
+  },
+)

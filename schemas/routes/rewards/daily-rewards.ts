@@ -1,17 +1,22 @@
 import { type Static, Type } from 'typebox'
 import { pagedEnvelopeOf } from '../envelope.ts'
-import { EndDate, EthText, Limit, Page, StartDate } from '../fields.ts'
+import { EndDate, ethText, Limit, Page, StartDate } from '../fields.ts'
 import { defineRoute } from '../route.ts'
 
 const DailyReward = Type.Object(
   {
     date: Type.String({ format: 'date', description: 'UTC+8 day.' }),
-    el_reward: EthText,
-    cl_reward: EthText,
-    total_reward: EthText,
+    el_reward: ethText(
+      'What the blocks of the day provably paid, tips or a builder’s payment, before any fee: settlements are computed separately.',
+    ),
+    cl_reward: ethText(
+      'What the consensus layer credited on the day, penalties and slashings subtracted; negative for a loss. Deposits and withdrawals are no income.',
+    ),
+    total_reward: ethText('`el_reward` and `cl_reward` together.'),
     validators_active_count: Type.Integer({
       minimum: 0,
-      description: 'Validators whose income of the day, execution and consensus together, is above zero.',
+      description:
+        'Validators whose income of the day, execution and consensus together, is above zero: not those with an active status.',
     }),
   },
   { additionalProperties: false },

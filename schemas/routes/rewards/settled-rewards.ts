@@ -2,9 +2,9 @@ import { type Static, Type } from 'typebox'
 import { checksumAddress } from '../../eth/hex.ts'
 import { pagedEnvelopeOf } from '../envelope.ts'
 import {
-  AddressText,
+  addressText,
   EndDate,
-  EthText,
+  ethText,
   LISTED_VALIDATORS_MAX,
   Limit,
   Page,
@@ -14,21 +14,39 @@ import {
 } from '../fields.ts'
 import { defineRoute } from '../route.ts'
 
+/** Ids of corrections begin behind it: above every block height, and exact in a double. */
+export const CORRECTION_IDS_BEHIND = 2 ** 52
+
 const SettledReward = Type.Object(
   {
-    id: Type.Integer({ minimum: 0, description: 'Record id: the block height, which no other record has.' }),
+    id: Type.Integer({
+      minimum: 0,
+      description: `Record id, which no other record has and which stays: the block height; of a correction ${CORRECTION_IDS_BEHIND} and its number.`,
+    }),
+    kind: Type.Enum(['block', 'correction'], {
+      description:
+        'What the record settles: the revenue of a block, or what records of locked days lack or have too much.',
+    }),
     pubkey: PubkeyText,
     validator_index: ValidatorIndex,
-    fee_address: AddressText,
-    el_reward: EthText,
-    fee_rate: Type.String({ pattern: '^[01](\\.\\d+)?$', description: 'Share of the service, decimal fraction.' }),
-    user_reward: EthText,
-    service_fee: EthText,
+    fee_address: addressText('Who got the block’s revenue; of a correction the zero address.'),
+    el_reward: ethText(
+      'What the block provably paid; of a correction its two amounts together, which may be negative.',
+    ),
+    fee_rate: Type.String({
+      pattern: '^[01](\\.\\d+)?$',
+      description:
+        'The service’s share of `el_reward`, decimal fraction, as it was in force when the block was produced; 0 of a correction.',
+    }),
+    user_reward: ethText('The user’s share: `el_reward` less `service_fee`. Negative where a correction takes back.'),
+    service_fee: ethText(
+      'The service’s share: `el_reward` times `fee_rate`, rounded down to the wei. Signed in a correction.',
+    ),
     reward_time: Type.String({
       pattern: '^\\d{4}-\\d{2}-\\d{2} \\d{2}:\\d{2}:\\d{2}$',
-      description: 'Time of the block, UTC+8.',
+      description: 'Time of the block, or of the correction, UTC+8.',
     }),
-    block_number: Type.Integer({ minimum: 0 }),
+    block_number: Type.Integer({ minimum: 0, description: 'Height of the block; 0 of a correction.' }),
   },
   { additionalProperties: false },
 )
@@ -40,8 +58,9 @@ export const settledRewards = defineRoute({
   paths: ['/api/v1/cloud/validator/el/settle/rewards'],
   summary: 'Settled execution-layer rewards',
   description:
-    'One record per finalized block of the account’s validators whose time lies in the UTC+8 days `[start_date, end_date)`, ' +
-    'newest first. The sums cover the whole filter, not the page. Without dates: the last 31 days, today included. ' +
+    'One record per finalized block of a validator that was the account’s on the block’s day, and per correction, whose time ' +
+    'lies in the UTC+8 days `[start_date, end_date)`, newest first. Locked days never change: what they lack or have too much is ' +
+    'a correction of the day on which it was found. The sums cover the whole filter, not the page. Without dates: the last 31 days, today included. ' +
     'Only `start_date`: through today. Only `end_date`: the 31 days before it. A range has at most 31 days.',
   query: Type.Object({
     start_date: Type.Optional(StartDate),
@@ -58,7 +77,11 @@ export const settledRewards = defineRoute({
   }),
   response: pagedEnvelopeOf(
     Type.Object(
-      { rewards: Type.Array(SettledReward), sum_reward: EthText, sum_service_fee: EthText },
+      {
+        rewards: Type.Array(SettledReward),
+        sum_reward: ethText('Sum of `user_reward`: the users’ share, fees subtracted, corrections included.'),
+        sum_service_fee: ethText('Sum of `service_fee`, corrections included.'),
+      },
       { additionalProperties: false },
     ),
   ),
@@ -70,6 +93,7 @@ export const settledRewards = defineRoute({
       rewards: [
         {
           id: 17600000,
+          kind: 'block',
           pubkey: `0x${'a1'.repeat(48)}`,
           validator_index: 21,
           fee_address: checksumAddress(`0x${'fe'.repeat(20)}`),

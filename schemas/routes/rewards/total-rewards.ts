@@ -1,18 +1,20 @@
 import { type Static, Type } from 'typebox'
 import { VALIDATOR_STATUSES } from '../../events/beacon-epoch.ts'
 import { pagedEnvelopeOf } from '../envelope.ts'
-import { EthText, Limit, Page, PubkeyText, ValidatorIndex } from '../fields.ts'
+import { ethText, Limit, Page, PubkeyText, ValidatorIndex } from '../fields.ts'
 import { defineRoute } from '../route.ts'
 
 const ValidatorTotal = Type.Object(
   {
     validator_index: ValidatorIndex,
     pubkey: PubkeyText,
-    el_total_reward: EthText,
-    cl_total_reward: EthText,
-    total_reward: EthText,
-    cl_balance: EthText,
-    effective_balance: EthText,
+    el_total_reward: ethText('What its blocks provably paid on the account’s days, before any fee.'),
+    cl_total_reward: ethText(
+      'What the consensus layer credited on the account’s days, penalties subtracted; negative for a loss.',
+    ),
+    total_reward: ethText('`el_total_reward` and `cl_total_reward` together.'),
+    cl_balance: ethText('Balance on the consensus layer at the newest complete epoch, deposits included.'),
+    effective_balance: ethText('Effective balance at the newest complete epoch, which rewards are in proportion to.'),
     status: Type.Enum([...VALIDATOR_STATUSES]),
   },
   { additionalProperties: false },
@@ -34,10 +36,14 @@ export const totalRewards = defineRoute({
     Type.Object(
       {
         validator_details: Type.Array(ValidatorTotal),
-        validators_active_count: Type.Integer({ minimum: 0, description: 'Validators with an active status.' }),
-        validators_total_count: Type.Integer({ minimum: 0 }),
-        validators_total_rewards: EthText,
-        validators_total_cl_balance: EthText,
+        validators_active_count: Type.Integer({
+          minimum: 0,
+          description:
+            'Validators that the account has and whose status is an active one (`active_*`), whatever they earn.',
+        }),
+        validators_total_count: Type.Integer({ minimum: 0, description: 'Validators that the account has.' }),
+        validators_total_rewards: ethText('Sum of `total_reward` over all items of all pages.'),
+        validators_total_cl_balance: ethText('Sum of `cl_balance` over the validators that the account has.'),
       },
       { additionalProperties: false },
     ),

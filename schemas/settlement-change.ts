@@ -1,0 +1,46 @@
+import { type Static, Type } from 'typebox'
+import { Chain, Pubkey, UInt } from './events/fields.ts'
+
+/** Keys of one change: a question about it stays below what a socket of commands takes. */
+export const KEYS_PER_CHANGE_MAX = 500
+
+const Account = Type.String()
+/**
+ * What a fact would change of settlements. A rate: of the account, from an instant up to the next rate. An owner: of validators that
+ * have one owner, or none, in all of these days, which end before the next fact about them. Accounts are empty for nobody.
+ */
+export const SettlementChange = Type.Union([
+  Type.Object({
+    kind: Type.Literal('rate'),
+    account: Account,
+    /** Unix seconds, `[fromSec, toSec)`. */
+    fromSec: UInt,
+    toSec: UInt,
+    rate: Type.String(),
+  }),
+  Type.Object({
+    kind: Type.Literal('owner'),
+    chain: Chain,
+    pubkeys: Type.Array(Pubkey, { maxItems: KEYS_PER_CHANGE_MAX }),
+    /** UTC+8 days, `[fromDay, toDay)`. */
+    fromDay: UInt,
+    toDay: UInt,
+    from: Account,
+    to: Account,
+    /** The rates of the new owner, each from an instant on, Unix seconds. */
+    rates: Type.Array(Type.Object({ fromSec: Type.Integer(), rate: Type.String() })),
+  }),
+])
+export type SettlementChange = Static<typeof SettlementChange>
+
+const IntegerText = Type.String({ pattern: '^-?[0-9]+$' })
+/** What a change does to the settlements of one account and validator: rows that come, go or differ, and by how much in wei. */
+export const ChangedSettlements = Type.Object({
+  account: Account,
+  chain: Chain,
+  pubkey: Pubkey,
+  rows: IntegerText,
+  user_wei: IntegerText,
+  fee_wei: IntegerText,
+})
+export type ChangedSettlements = Static<typeof ChangedSettlements>

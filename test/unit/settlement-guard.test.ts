@@ -1,0 +1,227 @@
+import { existsSync } from 'node:fs'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { readAccountBook } from '../../commands/admin/account-facts.ts'
+import { listFeeRates, setFeeRate } from '../../commands/admin/fee-rates.ts'
+import { correctSettlement, listSettlementFacts, lockSettlements } from '../../commands/admin/settlements.ts'
+import { moveValidators, trackValidators, untrackValidators } from '../../commands/admin/validators.ts'
+import type { EmbeddedMode } from '../../infra/config/types.ts'
+import { openEventLog, openMigratedWarehouse } from '../../infra/open-ports.ts'
+import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import { PROJECTORS } from '../../processors/projections.ts'
+import type { EncodedEvent } from '../../schemas/events/codec.ts'
+import { tracked } from './account-facts.ts'
+import { givenChain } from './given-chain.ts'
+import { projectEverything, projecting } from './projecting.ts'
+import { settingsOfFile, type TestSetting } from './setting-of-file.ts'
+
+// Commands on a log of a chain, with the tables that processors have made of it: opened and closed in between, as by processes.
+
+const TEST_MS = 120_000
+const chain = givenChain()
+const keys = Array.from({ length: chain.validators }, (_, i) => `0x${'ab'.repeat(44)}${String(i).padStart(8, '0')}`)
+const [firstDay = '', secondDay = '', thirdDay = ''] = chain.wholeDays
+const settings = settingsOfFile()
+
+interface Sums {
+  readonly account: string
+  readonly rows: string
+  readonly user: string
+  readonly fee: string
+}
+
+/** Makes a log of the chain with these account facts. */
+async function given(facts: readonly EncodedEvent[]): Promise<TestSetting> {
+  const setting = settings()
+  await using eventLog = await openEventLog(setting.config, setting.log)
+  for (const [topic, events] of chain.events) await eventLog.append(topic, topic === 'accounts' ? facts : events)
+  return setting
+}
+
+/** What processors make of the log now, of which only account facts are new after the first time, and what `ask` reads of it. */
+async function processed<Answer>(
+  setting: TestSetting,
+  ask: (warehouse: Warehouse) => Promise<Answer>,
+): Promise<Answer> {
+  const isFirst = !existsSync((setting.config.mode as EmbeddedMode).warehouseDirectory)
+  await using eventLog = await openEventLog(setting.config, setting.log)
+  await using warehouse = await openMigratedWarehouse(setting.config)
+  const ports = await projecting(eventLog, warehouse)
+  await projectEverything(ports, isFirst ? PROJECTORS : PROJECTORS.filter(({ topic }) => topic === 'accounts'))
+  return await ask(warehouse)
+}
+
+/** Settled sums of each account from a day on. */
+const sumsSince = (setting: TestSetting, day: string) =>
+  processed(setting, (warehouse) =>
+    warehouse.query<Sums>(
+      `SELECT account, count() AS rows, sum(user_reward_wei) AS user, sum(service_fee_wei) AS fee FROM settlements FINAL
+       WHERE toDate(time + 28800) >= {day:Date} GROUP BY account ORDER BY account`,
+      { day },
+    ),
+  )
+
+async function refusal(doing: Promise<void>): Promise<string> {
+  const [ended] = await Promise.allSettled([doing])
+  if (ended.status === 'fulfilled') throw new Error('it was not refused')
+  expect(ended.reason).toMatchObject({ code: 'usage' })
+  return ended.reason.message
+}
+
+/** What a sentence says of an account. */
+function told(text: string, account: string) {
+  const [, rows, user, fee] =
+    new RegExp(`${account}: (\\d+) settlement rows .* user's share by ([+-]?\\d+) wei .* fee by ([+-]?\\d+) wei`).exec(
+      text,
+    ) ?? []
+  return { rows, user: BigInt(user ?? 0), fee: BigInt(fee ?? 0) }
+}
+
+const of = (sums: readonly Sums[], name: string) => {
+  const found = sums.find(({ account }) => account === name)
+  return { rows: found?.rows ?? '0', user: BigInt(found?.user ?? 0), fee: BigInt(found?.fee ?? 0) }
+}
+
+describe('a change of what was settled', () => {
+  it('is told by rows and wei and needs --yes, and what was told is what changes', { timeout: TEST_MS }, async () => {
+    const setting = await given([tracked('a', keys)])
+    const before = of(await sumsSince(setting, secondDay), 'a')
+
+    const rate = { account: 'a', rate: '0.3', from: secondDay }
+    const asked = await refusal(setFeeRate(setting, rate))
+    expect(asked).toMatch(/Say --yes to change that; nothing was changed\.$/)
+    expect(of(await sumsSince(setting, secondDay), 'a')).toEqual(before)
+    await setFeeRate(setting, { ...rate, yes: true })
+    const said = setting.printed()
+    expect(asked).toContain(said.trim())
+    const rated = of(await sumsSince(setting, secondDay), 'a')
+    expect(told(said, 'a')).toEqual({ rows: before.rows, user: rated.user - before.user, fee: rated.fee - before.fee })
+    // Said again it changes nothing.
+    await setFeeRate(setting, rate)
+    expect(setting.printed()).toBe('')
+
+    await setFeeRate(setting, { account: 'b', rate: '0.75', from: firstDay })
+    const move = { from: 'a', to: 'b', at: thirdDay }
+    const asking = await refusal(moveValidators(setting, move, keys.slice(0, 3)))
+    await moveValidators(setting, { ...move, yes: true }, keys.slice(0, 3))
+    setting.printed()
+    const moved = await sumsSince(setting, secondDay)
+    const gained = of(moved, 'b')
+    expect(gained.fee).toBeGreaterThan(0n)
+    expect(told(asking, 'b')).toEqual(gained)
+    expect(told(asking, 'a')).toEqual({
+      rows: gained.rows,
+      user: of(moved, 'a').user - rated.user,
+      fee: of(moved, 'a').fee - rated.fee,
+    })
+    // What has not begun changes nothing that was settled.
+    await untrackValidators(setting, { account: 'b', at: '2149-01-01' }, keys.slice(0, 1))
+    expect(setting.printed()).not.toContain('settlement rows')
+  })
+
+  it('that cannot be counted needs --yes', { timeout: TEST_MS }, async () => {
+    const setting = await given([tracked('a', keys)]) // and no processor has run
+    const rate = { account: 'a', rate: '0.3', from: firstDay }
+    expect(await refusal(setFeeRate(setting, rate))).toMatch(/cannot be counted now/)
+    await setFeeRate(setting, { ...rate, yes: true })
+    expect(setting.printed()).toMatch(/could not be counted/)
+  })
+})
+
+describe('locked days', () => {
+  let setting: TestSetting
+  let before: readonly Sums[]
+  beforeAll(async () => {
+    setting = await given([tracked('a', keys)])
+    before = await sumsSince(setting, firstDay)
+    await lockSettlements(setting, { account: 'a', through: secondDay })
+    expect(setting.printed()).toContain(`locked through ${secondDay}`)
+  }, TEST_MS)
+
+  it('are changed by no rate and no owner, whatever was said, and the way to correct them is told', {
+    timeout: TEST_MS,
+  }, async () => {
+    const yes = true
+    const refused = [
+      await refusal(setFeeRate(setting, { account: 'a', rate: '0.3', from: secondDay, yes })),
+      await refusal(moveValidators(setting, { from: 'a', to: 'b', at: firstDay, yes }, keys)),
+      await refusal(untrackValidators(setting, { account: 'a', at: secondDay, yes }, keys)),
+    ]
+    for (const sentence of refused) {
+      expect(sentence).toContain(`The settlements of a are locked through ${secondDay}`)
+      expect(sentence).toMatch(
+        /admin settlements correct --account a --chain mainnet --user-reward=-0\.\d+ --service-fee=/,
+      )
+    }
+    expect(await sumsSince(setting, firstDay)).toEqual(before)
+  })
+
+  it('end where others may change, and a key that is tracked without a day begins there', {
+    timeout: TEST_MS,
+  }, async () => {
+    await setFeeRate(setting, { account: 'a', rate: '0.3', from: thirdDay, yes: true })
+    setting.printed()
+    const fresh = `0x${'cd'.repeat(48)}`
+    await trackValidators(setting, { account: 'a' }, [fresh])
+    expect(setting.printed()).toContain(`tracked for a from ${thirdDay} on`)
+    expect((await readAccountBook(setting)).ownership.ownersOf('mainnet', fresh)).toMatchObject([{ account: 'a' }])
+  })
+
+  it('only grow, have ended, and are of an account that there is', { timeout: TEST_MS }, async () => {
+    expect(await refusal(lockSettlements(setting, { account: 'a', through: firstDay }))).toMatch(
+      /locked through .* already/,
+    )
+    expect(await refusal(lockSettlements(setting, { account: 'a', through: '2149-01-01' }))).toMatch(/has not ended/)
+    expect(await refusal(lockSettlements(setting, { account: 'aa', through: thirdDay }))).toMatch(/no account aa/)
+  })
+
+  it('are corrected by records of their own, which are listed', { timeout: TEST_MS }, async () => {
+    const [key = ''] = keys
+    const correction = { account: 'a', userReward: '-0.25', serviceFee: '0.1', reason: 'rate of March' }
+    await correctSettlement(setting, correction, key)
+    expect(setting.printed()).toMatch(/^Correction 4503599627370497: user share -0\.25 ETH, service fee 0\.1 ETH for a/)
+    const records = await processed(setting, (warehouse) =>
+      warehouse.query(
+        'SELECT account, number, validator_index, user_reward_wei, service_fee_wei, reason FROM settlement_corrections FINAL',
+      ),
+    )
+    expect(records).toEqual([
+      {
+        account: 'a',
+        number: 1,
+        validator_index: 0,
+        user_reward_wei: '-250000000000000000',
+        service_fee_wei: '100000000000000000',
+        reason: 'rate of March',
+      },
+    ])
+    const wrong = { ...correction, userReward: '1e18' }
+    expect(await refusal(correctSettlement(setting, wrong, key))).toMatch(/--user-reward is not an amount of ETH/)
+    expect(await refusal(correctSettlement(setting, correction, `0x${'ee'.repeat(48)}`))).toMatch(
+      /never had a validator/,
+    )
+    await listSettlementFacts(setting, {})
+    expect(setting.printed()).toMatch(
+      new RegExp(`^a  locked through ${secondDay}  said .*\\na  correction 4503599627370497 .* rate of March\\n$`),
+    )
+  })
+})
+
+it('lists every rate that was said, by the day on which it begins', async () => {
+  const setting = settings()
+  await setFeeRate(setting, { account: 'a', rate: '0.2', from: '2026-03-01' })
+  await setFeeRate(setting, { account: 'a', rate: '0.1', from: '2026-01-01' })
+  await setFeeRate(setting, { account: 'a', rate: '0.25', from: '2026-03-01' })
+  await listFeeRates(setting, { account: 'a' })
+  expect(
+    setting
+      .printed()
+      .trim()
+      .split('\n')
+      .map((line) => line.replace(/said \S+/, 'said')),
+  ).toEqual([
+    '2026-01-01 00:00:00 UTC+8  0.1  said',
+    '2026-03-01 00:00:00 UTC+8  0.2  said  (replaced)',
+    '2026-03-01 00:00:00 UTC+8  0.25  said',
+  ])
+  expect(await refusal(listFeeRates(setting, { account: 'b' }))).toMatch(/no account b/)
+})
