@@ -85,10 +85,11 @@ program
 program
   .command('verify')
   .description(
-    'prove every tracked validator and day: rewards + flows = balance change; exits with 1 on any difference',
+    'prove every tracked validator and day: rewards + flows = balance change, and that the tables have what the log has; exits with 1 on any difference',
   )
   .option('--quiet', 'print differences and totals only', false)
-  .action((options: { quiet: boolean }) =>
+  .option('--chain <name>', 'only figures of this chain')
+  .action((options: { quiet: boolean; chain?: string }) =>
     run(async (setting) => (await import('./commands/verify.ts')).runVerify(setting, options)),
   )
 

@@ -7,7 +7,11 @@ import { isAbortOf, untilAborted } from '../schemas/wait.ts'
 import { startDevnet } from './devnet.ts'
 import { allOrNone } from './ingest-role.ts'
 import { ChainSet, type Ports, type Role, type Running } from './role.ts'
+import { answerCommands } from './running-program.ts'
 import type { Setting } from './setting.ts'
+
+/** What the answers to commands need beside the warehouse. */
+const ASKED_FOR: ReadonlySet<keyof Ports> = new Set<keyof Ports>(['eventLog', 'jobQueue'])
 
 /**
  * Opens what the roles need and runs them until the signal aborts; the first that fails ends them all. Everything is open
@@ -16,13 +20,17 @@ import type { Setting } from './setting.ts'
 export async function runRoles(setting: Setting, roles: readonly Role[]): Promise<void> {
   const { config, log, screen, signal } = setting
   await using open = new AsyncDisposableStack()
-  const ports = await openPorts(setting, new Set(roles.flatMap(({ needs }) => needs)), open)
+  const needs = new Set(roles.flatMap((role) => role.needs))
+  // One process has the embedded engine: commands that need it ask this one.
+  const isAsked = config.mode.kind === 'embedded' && needs.has('warehouse')
+  const ports = await openPorts(setting, isAsked ? needs.union(ASKED_FOR) : needs, open)
   using progress = screen.openProgress()
   log.info({ mode: config.mode.kind }, `started: ${roles.map(({ name }) => name).join(', ')}`)
   const isAlone = roles.length > 1 && config.devnet !== undefined
   const devnet = isAlone ? open.use(await startDevnet(ports.eventLog, setting, progress)) : undefined
   const chains = new ChainSet(config.chains)
   const running: Running = { config, log, screen, progress, devnet, chains, nodes: new Map() }
+  if (isAsked) open.use(await answerCommands(ports, running))
 
   const stop = new AbortController()
   const ending = AbortSignal.any([signal, stop.signal])

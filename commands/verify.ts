@@ -1,76 +1,53 @@
-import { openMigratedWarehouse } from '../infra/open-ports.ts'
-import { findDayGaps } from '../processors/verify/day-gaps.ts'
-import { type DayProof, proveDays } from '../processors/verify/prove-days.ts'
-import { proveEpochs } from '../processors/verify/prove-epochs.ts'
-import { proveRevenue, proveSettlements } from '../processors/verify/prove-settlements.ts'
+import { openEventLog, openJobQueue, openMigratedWarehouse } from '../infra/open-ports.ts'
+import { type Verifying, verifyTables } from '../processors/verify/verify.ts'
 import { AppError } from '../schemas/errors.ts'
-import { readAccountBook } from './admin/account-facts.ts'
+import { readBook } from './admin/account-facts.ts'
+import { refuseChainOutsideLog } from './chain-in-log.ts'
+import type { Ports } from './role.ts'
+import { askRunning } from './running-program.ts'
 import type { Setting } from './setting.ts'
 
-/** Prints the proof of every tracked validator and day; throws when a figure does not hold. Gaps are told, and are no fault. */
-export async function runVerify(setting: Setting, { quiet }: { readonly quiet: boolean }): Promise<void> {
-  const { config, log, screen } = setting
-  await using warehouse = await openMigratedWarehouse(config, log)
-  const print = (line: string): void => {
-    screen.print(`${line}\n`)
-  }
-  let days = 0
-  let proofs = 0
-  let wrong = 0
-  for await (const day of proveDays(warehouse)) {
-    days++
-    for (const proof of day) {
-      proofs++
-      const holds = proof.residual === '0' && proof.stored_agrees === 1
-      if (!holds) wrong++
-      if (!quiet || !holds) print(formatProof(proof, holds))
-    }
-  }
-  const epochs = await proveEpochs(warehouse)
-  for (const { chain, epoch, validator_index, residual } of epochs.examples) {
-    print(`${chain} epoch ${epoch} validator ${validator_index}: ${residual} gwei unexplained`)
-  }
-  const settlements = await proveSettlements(warehouse)
-  for (const { chain, account, slot, reason } of settlements.examples) {
-    print(`${chain} account ${account} slot ${slot}: ${reason}`)
-  }
-  const revenue = await proveRevenue(warehouse)
-  for (const { chain, proven_wei, settled_wei, nobodys_wei, blocks_oversettled } of revenue) {
-    const oversettled = blocks_oversettled === '0' ? 'each to one account' : `${blocks_oversettled} blocks OVERSETTLED`
-    print(`${chain} revenue: ${proven_wei} wei proven, ${settled_wei} settled, ${oversettled}, ${nobodys_wei} nobody's`)
-  }
-  for (const { chain, pubkey, accounts } of (await readAccountBook(setting)).ownership.undecided()) {
-    print(
-      `${chain} validator ${pubkey}: an earlier release paid ${accounts.join(' and ')}, now ${accounts.at(-1)} alone: say whose it is (admin validators move, or track --at 1970-01-01)`,
-    )
-  }
-  for (const { chain, day, closed, validators_missing: missing } of await findDayGaps(warehouse)) {
-    const lacks = `lacks ${missing} tracked validators: backfill it to have them`
-    print(`${chain} ${day} ${closed === 1 ? lacks : 'is not closed'}`)
-  }
-  print(
-    `${days} days, ${proofs} validator-days, ${wrong} wrong; ${epochs.checked} validator-epochs, ${epochs.unexplained} unexplained; ` +
-      `${settlements.checked} settlements, ${settlements.wrong} wrong`,
-  )
-  const oversettled = revenue.some(({ blocks_oversettled }) => blocks_oversettled !== '0')
-  if (wrong + epochs.unexplained + settlements.wrong > 0 || oversettled) {
-    throw new AppError('warehouse', 'Not every figure holds: see the lines above.')
-  }
+export interface VerifyOptions {
+  readonly quiet: boolean
+  readonly chain?: string
 }
 
-function formatProof(proof: DayProof, holds: boolean): string {
-  const change = BigInt(proof.balance_end) - BigInt(proof.balance_start)
-  const flows = [
-    `rewards ${proof.rewards}`,
-    `deposits ${proof.deposits}`,
-    `withdrawals ${proof.withdrawals}`,
-    `returned ${proof.returned}`,
-  ]
-  const verdict = holds
-    ? 'ok'
-    : proof.residual === '0'
-      ? 'WRONG: the stored row is missing or differs from its detail'
-      : `WRONG by ${proof.residual}`
-  const who = `${proof.chain} ${proof.day} validator ${proof.validator_index}`
-  return `${who}: ${flows.join(' + ')} = ${change} gwei  ${verdict}`
+/**
+ * Prints the proof of every tracked validator and day, and what the log has and the tables have not. Throws when a figure does not
+ * hold or something is missing; gaps that were never ingested are told, and are no fault. The program may run meanwhile.
+ */
+export async function runVerify({ config, log, screen, signal }: Setting, options: VerifyOptions): Promise<void> {
+  const print = (line: string): void => screen.print(`${line}\n`)
+  if (await askRunning(config, { command: 'verify', ...options }, { print, signal })) return
+  await using eventLog = await openEventLog(config, log)
+  await using warehouse = await openMigratedWarehouse(config, log)
+  await using jobQueue = await openJobQueue(config, log)
+  // Processes of servers do not know of each other.
+  const mayBeProcessed = config.mode.kind === 'servers'
+  const ports = { eventLog, warehouse, jobQueue }
+  await verdictOf(ports, { ...options, mayBeProcessed, print: async (line) => print(line), signal })
+}
+
+/** Verifies, and throws AppError when something does not hold: what and where was printed. */
+export async function verdictOf(
+  ports: Ports,
+  options: VerifyOptions & Pick<Verifying, 'mayBeProcessed' | 'print' | 'signal'>,
+): Promise<void> {
+  const { chain, signal } = options
+  if (chain !== undefined) await refuseChainOutsideLog(ports.eventLog, chain, 'nothing was verified', signal)
+  const undecided = (await readBook(ports.eventLog, signal)).ownership.undecided()
+  const notes = undecided
+    .filter((one) => chain === undefined || one.chain === chain)
+    .map(
+      ({ chain: name, pubkey, accounts }) =>
+        `${name} validator ${pubkey}: an earlier release paid ${accounts.join(' and ')}, now ${accounts.at(-1)} alone: say whose it is (admin validators move, or track --at 1970-01-01)`,
+    )
+  const { wrong, missing, nothingProven } = await verifyTables({ ...ports, ...options, notes })
+  const faults = [
+    ...(wrong > 0 ? ['Not every figure holds'] : []),
+    ...(missing > 0 ? ['the tables lack what the log has'] : []),
+    ...(nothingProven && wrong + missing === 0 ? ['nothing was proven'] : []),
+  ].join(', and ')
+  if (faults === '') return
+  throw new AppError('warehouse', `${faults.charAt(0).toUpperCase()}${faults.slice(1)}: see the lines above.`)
 }

@@ -1,6 +1,7 @@
 import type { EventLog, EventWriter, StoredEvent } from '../infra/ports/event-log.ts'
 import { chainKey } from '../schemas/chains.ts'
 import { AppError } from '../schemas/errors.ts'
+import { differenceOf, withGenesisBlock } from '../schemas/eth/chain-identity.ts'
 import { decodeEvent, encodeEvent } from '../schemas/events/codec.ts'
 import { type CursorData, ingestCursor } from '../schemas/events/cursor.ts'
 import { ownEvents } from './own-events.ts'
@@ -26,9 +27,11 @@ export interface CursorOptions extends ChainLog {
 /** One ingester's place in its chain, kept in the log. */
 export class Cursor {
   readonly #options: CursorOptions
+  #identity: string
 
   constructor(options: CursorOptions) {
     this.#options = options
+    this.#identity = options.identity
   }
 
   /**
@@ -42,33 +45,39 @@ export class Cursor {
       const { event } = stored
       if (event.type !== ingestCursor.name) continue
       const data = decodeEvent(ingestCursor, event, unnamedChain)
-      this.#refuseOtherChain(data)
+      this.#refuseOtherChain(data, event.time)
       const isOurs = event.key === (event.version === 1 ? name : chainKey(chain, name))
       if (isOurs && (found === undefined || isNewer(stored, found.stored))) found = { stored, data }
     }
     return found?.data
   }
 
-  #refuseOtherChain({ identity }: CursorData): void {
-    const { chain, identity: ours } = this.#options
-    if (identity === undefined || isSameChain(identity, ours)) return
+  /** Cursors of earlier releases name less of their chain: what they do not name does not contradict. */
+  #refuseOtherChain({ identity }: CursorData, time: string): void {
+    if (identity === undefined) return
+    const { chain } = this.#options
+    const found = differenceOf(identity, this.#identity, Date.parse(time) / 1_000)
+    if (found === undefined) {
+      this.#identity = withGenesisBlock(this.#identity, identity)
+      return
+    }
     throw new AppError(
       'config',
-      `the event log tells of another chain by the name of ${chain} (${nameOf(identity)}) than the node (${nameOf(ours)}): ` +
-        "use that chain's node, or another data folder (EPOCHLINE_DATA=./data-2)",
+      `the event log tells of another chain by the name of ${chain} than the node: its ${found.what} is ${found.first}, the node's is ` +
+        `${found.second}; use that chain's node, or another data folder (EPOCHLINE_DATA=./data-2)`,
     )
   }
 
   /** Append it after the events that it stands for. `time` is chain time, ISO 8601. */
   async write(data: Omit<CursorData, 'chain' | 'identity'>, time: string): Promise<void> {
-    const { chain, name, identity, writer } = this.#options
+    const { chain, name, writer } = this.#options
     const key = chainKey(chain, name)
     await writer.append('ingest.cursors', [
       encodeEvent(ingestCursor, {
         id: `ingest.cursor:${key}:${data.next}`,
         key,
         time,
-        data: { chain, identity, ...data },
+        data: { chain, identity: this.#identity, ...data },
       }),
     ])
   }
@@ -78,25 +87,4 @@ export class Cursor {
 function isNewer(stored: StoredEvent, than: StoredEvent): boolean {
   if (stored.position.partition === than.position.partition) return stored.position.offset > than.position.offset
   return stored.event.version > than.event.version
-}
-
-const EXECUTION_IDENTITY = /^eip155:(\d+)(?::(0x[0-9a-f]{64}))?$/
-
-/** Identity of a chain without a beacon chain; the hash of block 0 is left out where the node no longer has it. */
-export function executionIdentity(chainId: number, genesisHash: string | undefined): string {
-  return genesisHash === undefined ? `eip155:${chainId}` : `eip155:${chainId}:${genesisHash}`
-}
-
-/** A hash of block 0 that one of the two lacks cannot contradict the other's: the chain ids decide then. */
-function isSameChain(a: string, b: string): boolean {
-  const [ofA, ofB] = [EXECUTION_IDENTITY.exec(a), EXECUTION_IDENTITY.exec(b)]
-  if (ofA === null || ofB === null) return a === b
-  return ofA[1] === ofB[1] && (ofA[2] === undefined || ofB[2] === undefined || ofA[2] === ofB[2])
-}
-
-function nameOf(identity: string): string {
-  const execution = EXECUTION_IDENTITY.exec(identity)
-  if (execution === null) return `genesis validators root ${identity}`
-  const [, chainId, genesisHash] = execution
-  return genesisHash === undefined ? `chain id ${chainId}` : `chain id ${chainId}, genesis ${genesisHash}`
 }

@@ -3,6 +3,7 @@ import type { Log } from '../infra/ports/log.ts'
 import type { Warehouse } from '../infra/ports/warehouse.ts'
 import {
   type ChainClock,
+  type DayNumber,
   dayOfInstant,
   dayOfSlot,
   firstSlotOfDay,
@@ -128,7 +129,8 @@ export class Derivation {
   }
 }
 
-function setOf<Key, Value>(sets: Map<Key, Set<Value>>, key: Key): Set<Value> {
+/** The set of a key, made when it is missing. */
+export function setOf<Key, Value>(sets: Map<Key, Set<Value>>, key: Key): Set<Value> {
   const known = sets.get(key)
   if (known !== undefined) return known
   const made = new Set<Value>()
@@ -169,16 +171,19 @@ const DERIVED_TABLES = ['epochs', 'daily_rewards', 'closed_days', 'settlements']
  */
 export async function wantOpenWork(warehouse: Warehouse, wanted: Wanted): Promise<void> {
   for (const [chain, clock] of await chainClocks(warehouse)) {
-    const closed = await warehouse.query<{ day: string }>(
-      'SELECT day FROM closed_days FINAL WHERE chain = {chain:String}',
-      { chain },
-    )
-    const isClosed = new Set(closed.map(({ day }) => day))
-    for (const day of await daysOfEpochs(warehouse, chain, clock)) {
-      if (!isClosed.has(formatDay(day))) await wanted.day({ chain, day })
-    }
+    for (const day of await openDays(warehouse, chain, clock)) await wanted.day({ chain, day })
   }
   for (const account of await everyAccount(warehouse)) await wanted.account({ account })
+}
+
+/** Days that are open although epochs of them are complete. */
+export async function openDays(warehouse: Warehouse, chain: string, clock: ChainClock): Promise<readonly DayNumber[]> {
+  const closed = await warehouse.query<{ day: string }>(
+    'SELECT day FROM closed_days FINAL WHERE chain = {chain:String}',
+    { chain },
+  )
+  const isClosed = new Set(closed.map(({ day }) => day))
+  return [...(await daysOfEpochs(warehouse, chain, clock))].filter((day) => !isClosed.has(formatDay(day)))
 }
 
 /** Makes every figure of several events again, of one chain if it is given. */

@@ -1,19 +1,22 @@
 /** What a caller may do about a failure; everything that fits none of these crashes the process. */
-export type ErrorCode =
-  | 'config' // a setting is wrong: the message names it, what is wrong, and an example
-  | 'usage' // the operator asked for something that cannot be done now; the message says what to do
-  | 'node_unreachable' // timeouts, refused connections, 5xx: try again, perhaps elsewhere
-  | 'node_lagging' // the node does not have it yet (or no longer): try again later or elsewhere
-  | 'node_malformed' // the answer is truncated or not of the documented shape: try again, then elsewhere
-  | 'node_refused' // HTTP 4xx to a question that is well-formed: another node may answer it, this one will not
-  | 'node_inconsistent' // the answer contradicts what commits to it (receipts root, chain id): another node or nobody
-  | 'undecodable' // an event of the log cannot be decoded or processed: dead letter
-  | 'warehouse'
-  | 'query_limit' // a question would take more of the warehouse than it was allowed: ask for less at a time
-  | 'event_log'
-  | 'lease_lost' // another may be writing what this lease stood for: get the lease again, read what the log says, then go on
-  | 'job_queue'
-  | 'counters'
+export const ERROR_CODES = [
+  'config', // a setting is wrong: the message names it, what is wrong, and an example
+  'usage', // the operator asked for something that cannot be done now; the message says what to do
+  'node_unreachable', // timeouts, refused connections, 5xx: try again, perhaps elsewhere
+  'node_lagging', // the node does not have it yet (or no longer): try again later or elsewhere
+  'node_malformed', // the answer is truncated or not of the documented shape: try again, then elsewhere
+  'node_refused', // HTTP 4xx to a question that is well-formed: another node may answer it, this one will not
+  'node_inconsistent', // the answer contradicts what commits to it (receipts root, chain id): another node or nobody
+  'undecodable', // an event of the log cannot be decoded or processed: dead letter
+  'warehouse',
+  'query_limit', // a question would take more of the warehouse than it was allowed: ask for less at a time
+  'event_log',
+  'lease_lost', // another may be writing what this lease stood for: get the lease again, read what the log says, then go on
+  'job_queue',
+  'counters',
+] as const
+
+export type ErrorCode = (typeof ERROR_CODES)[number]
 
 /**
  * The one error class: a failure that somebody can act on. `retryable` tells whether the same call may succeed later.

@@ -48,7 +48,8 @@ export async function readAccountBook({ config, log, signal }: Setting): Promise
   return await readBook(eventLog, signal) // before the log is closed
 }
 
-async function readBook(eventLog: EventLog, signal: AbortSignal): Promise<AccountBook> {
+/** What the log has of it. */
+export async function readBook(eventLog: EventLog, signal: AbortSignal): Promise<AccountBook> {
   const unnamedChain = (await readLogFacts(eventLog, signal))?.unnamedChain
   const book = new AccountBook()
   for await (const { event } of eventLog.read({ topic: 'accounts', signal })) book.add(event, unnamedChain)

@@ -1,15 +1,18 @@
+import { AppError } from '../../schemas/errors.ts'
+import type { ScheduledFork } from '../../schemas/eth/chain-identity.ts'
 import { malformed } from '../nodes/json.ts'
 import type { ChainNode } from '../nodes/nodes.ts'
 import type { BeaconChain } from '../ports/beacon-source.ts'
 import { toHex } from './block.ts'
-import { required } from './route.ts'
+import { askRoute, required } from './route.ts'
 import { BEACON, CONFIG } from './routes.ts'
 
 /** What a node says of its chain. Throws AppError of a node fault. */
 export async function askChain(node: ChainNode): Promise<BeaconChain> {
-  const [genesis, configuration] = await Promise.all([
+  const [genesis, configuration, genesisBlockRoot] = await Promise.all([
     required(node, BEACON.getGenesis, undefined, { what: 'the genesis' }),
     required(node, CONFIG.getSpec, undefined, { what: 'its configuration' }),
+    askGenesisBlockRoot(node),
   ])
   const values: Readonly<Record<string, unknown>> = configuration.data
   const spec = Object.fromEntries(
@@ -23,10 +26,33 @@ export async function askChain(node: ChainNode): Promise<BeaconChain> {
       slotsPerEpoch: specNumber(spec, 'SLOTS_PER_EPOCH'),
     },
     genesisValidatorsRoot: toHex(genesis.data.genesisValidatorsRoot),
+    genesisBlockRoot,
+    forks: [{ version: toHex(genesis.data.genesisForkVersion), epoch: 0 }, ...scheduledForks(spec)],
     depositChainId: specNumber(spec, 'DEPOSIT_CHAIN_ID'),
     depositContractAddress: (spec.DEPOSIT_CONTRACT_ADDRESS ?? '').toLowerCase(),
     spec,
   }
+}
+
+/** Nodes that began with a later state may not have the genesis block; some refuse the question then. */
+async function askGenesisBlockRoot(node: ChainNode): Promise<string | undefined> {
+  try {
+    const answer = await askRoute(node, BEACON.getBlockRoot, { blockId: 'genesis' }, { what: 'the genesis block' })
+    return answer === undefined ? undefined : toHex(answer.data.root)
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'node_refused') return undefined
+    throw error
+  }
+}
+
+/** A fork that is not planned has the epoch 2^64 - 1. */
+function scheduledForks(spec: Readonly<Record<string, string>>): readonly ScheduledFork[] {
+  const forks = Object.entries(spec).flatMap(([name, value]) => {
+    const version = /_FORK_EPOCH$/.test(name) ? spec[name.replace(/_EPOCH$/, '_VERSION')] : undefined
+    const epoch = Number(value)
+    return version === undefined || !Number.isSafeInteger(epoch) ? [] : [{ version: version.toLowerCase(), epoch }]
+  })
+  return forks.sort((a, b) => a.epoch - b.epoch || (a.version < b.version ? -1 : 1))
 }
 
 /** A number of the configuration; throws AppError `node_malformed`. */

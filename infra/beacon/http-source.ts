@@ -1,3 +1,5 @@
+import { AppError } from '../../schemas/errors.ts'
+import { differenceOf, formatBeaconIdentity } from '../../schemas/eth/chain-identity.ts'
 import { NodeGroup } from '../nodes/node-group.ts'
 import { ChainNode, DEFAULT_LIMITS, type NodeLimits } from '../nodes/nodes.ts'
 import type {
@@ -65,7 +67,8 @@ class HttpBeaconSource implements BeaconSource {
     const identify = async (node: ChainNode) => {
       const chain = await askChain(node)
       this.#chain ??= chain
-      return `genesis validators root ${chain.genesisValidatorsRoot}, deposit chain ${chain.depositChainId}`
+      refuseOtherChain(node, chain, this.#chain)
+      return `deposit chain ${chain.depositChainId}`
     }
     this.#nodes = new NodeGroup({ nodes, limits, log, identify, onStatus })
     this.#tables = new WideTables(limits.bodyBytesMax)
@@ -208,6 +211,14 @@ class HttpBeaconSource implements BeaconSource {
   [Symbol.asyncDispose](): Promise<void> {
     return this.#nodes[Symbol.asyncDispose]()
   }
+}
+
+/** Nodes may lack the genesis block, and plan different forks: what both know must agree. */
+function refuseOtherChain(node: ChainNode, chain: BeaconChain, first: BeaconChain): void {
+  const found = differenceOf(formatBeaconIdentity(first), formatBeaconIdentity(chain), Date.now() / 1_000)
+  if (found === undefined) return
+  const { what, first: expected, second } = found
+  throw new AppError('node_inconsistent', `${node.name} is on another chain: its ${what} is ${second}, not ${expected}`)
 }
 
 /** A block whose root cannot be computed here, with the root that the node says. */

@@ -167,7 +167,10 @@ class KafkaEventLog implements EventLog {
     return this.#readTo(ends, { topic, signal: AbortSignal.any([signal, this.#closing.signal]), from })
   }
 
-  async *#readTo(asked: Promise<Offsets>, { topic, signal, from }: Required<ReadOptions>): AsyncGenerator<StoredEvent> {
+  async *#readTo(
+    asked: Promise<Offsets>,
+    { topic, signal, from }: Required<Omit<ReadOptions, 'envelopesOnly'>>,
+  ): AsyncGenerator<StoredEvent> {
     const ends = await asked
     if ([...ends].every(([partition, end]) => (from.get(partition) ?? 0n) >= end)) return
     const { kafka, topicPrefix } = this.#wiring

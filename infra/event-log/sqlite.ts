@@ -92,6 +92,14 @@ type EventRow = {
   readonly data: Uint8Array
 }
 
+interface PageRange {
+  readonly topic: Topic
+  /** Offsets, inclusive. */
+  readonly from: number
+  readonly to: number
+  readonly eventsMax: number
+}
+
 function prepareStatements(db: DatabaseSync) {
   return {
     lastOffset: db.prepare('SELECT max(offset) AS last FROM events WHERE topic = ?'),
@@ -107,6 +115,10 @@ function prepareStatements(db: DatabaseSync) {
     ),
     page: db.prepare(
       'SELECT offset, id, type, version, key, time, data FROM events WHERE topic = ? AND offset >= ? AND offset <= ? ORDER BY offset LIMIT ?',
+    ),
+    // The data comes last in a row: what is not asked for is not read from the file.
+    envelopes: db.prepare(
+      "SELECT offset, id, type, version, key, time, x'' AS data FROM events WHERE topic = ? AND offset >= ? AND offset <= ? ORDER BY offset LIMIT ?",
     ),
     progress: db.prepare('SELECT next_offset FROM groups WHERE topic = ? AND name = ?'),
     start: db.prepare('INSERT INTO groups (topic, name, next_offset) VALUES (?, ?, 0) ON CONFLICT DO NOTHING'),
@@ -191,7 +203,7 @@ class SqliteEventLog implements EventLog {
     const { topic, group, maxBatch, lingerMs = 0, handle } = options
     while (!signal.aborted) {
       const from = this.#startOffset(topic, group)
-      const batch = this.#page(topic, from, Number.MAX_SAFE_INTEGER, maxBatch)
+      const batch = this.#page(this.#sql.page, { topic, from, to: Number.MAX_SAFE_INTEGER, eventsMax: maxBatch })
       const last = batch.at(-1)
       if (last === undefined) {
         await this.#appends.wait(topic, POLL_MS, signal)
@@ -223,11 +235,11 @@ class SqliteEventLog implements EventLog {
     })
   }
 
-  #page(topic: Topic, from: number, to: number, eventsMax: number): StoredEvent[] {
+  #page(statement: StatementSync, { topic, from, to, eventsMax }: PageRange): StoredEvent[] {
     return withSqliteErrors(this.#subject, () => {
       const page: StoredEvent[] = []
       let bytes = 0
-      for (const row of this.#sql.page.iterate(topic, from, to, eventsMax) as Iterable<EventRow>) {
+      for (const row of statement.iterate(topic, from, to, eventsMax) as Iterable<EventRow>) {
         bytes += row.data.byteLength
         if (page.length > 0 && bytes > BATCH_BYTES_MAX) break
         page.push(toStoredEvent(row))
@@ -243,7 +255,8 @@ class SqliteEventLog implements EventLog {
     const last = this.#lastOffset(topic)
     // A compacted topic is small and is taken at once: between two pages an append could drop an event not yet reached.
     if (COMPACTED_TOPICS.has(topic)) return fromSnapshot(this.#everything(topic, first, last), signal)
-    return this.#pages(topic, first, last, signal)
+    const statement = options.envelopesOnly === true ? this.#sql.envelopes : this.#sql.page
+    return this.#pages(statement, { topic, from: first, to: last, eventsMax: READ_PAGE_EVENTS }, signal)
   }
 
   /** -1 for a topic without events. */
@@ -257,11 +270,11 @@ class SqliteEventLog implements EventLog {
     )
   }
 
-  async *#pages(topic: Topic, first: number, last: number, signal: AbortSignal): AsyncGenerator<StoredEvent> {
-    let next = first
-    while (next <= last) {
+  async *#pages(statement: StatementSync, range: PageRange, signal: AbortSignal): AsyncGenerator<StoredEvent> {
+    let next = range.from
+    while (next <= range.to) {
       signal.throwIfAborted()
-      const page = this.#page(topic, next, last, READ_PAGE_EVENTS)
+      const page = this.#page(statement, { ...range, from: next })
       const end = page.at(-1)
       if (end === undefined) return
       for (const stored of page) {

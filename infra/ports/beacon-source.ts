@@ -1,3 +1,4 @@
+import type { ScheduledFork } from '../../schemas/eth/chain-identity.ts'
 import type { ChainClock } from '../../schemas/eth/time.ts'
 import type { ColumnsOf } from '../../schemas/events/codec.ts'
 import type { NodeStatus } from './node-status.ts'
@@ -6,6 +7,10 @@ import type { NodeStatus } from './node-status.ts'
 export interface BeaconChain {
   readonly clock: ChainClock
   readonly genesisValidatorsRoot: string
+  /** Root of the block of slot 0; undefined where the node does not have it. */
+  readonly genesisBlockRoot: string | undefined
+  /** Forks that are scheduled, by epoch; the first is that of the genesis. */
+  readonly forks: readonly ScheduledFork[]
   readonly depositChainId: number
   readonly depositContractAddress: string
   /** Parameters of /eth/v1/config/spec by name, as text: preset values, fork epochs and versions. */

@@ -31,6 +31,8 @@ export interface ReadOptions {
   readonly signal: AbortSignal
   /** Where each partition is read from; without it, everything is read. */
   readonly from?: Offsets
+  /** For who only wants to know what is there: the log may leave the data of the events empty, and need not read it. */
+  readonly envelopesOnly?: boolean
 }
 
 export interface EventWriter {

@@ -3,6 +3,7 @@ import type { BeaconBlock, BeaconSource } from '../../infra/ports/beacon-source.
 import type { ExecutionSource } from '../../infra/ports/execution-source.ts'
 import type { Log } from '../../infra/ports/log.ts'
 import { AppError } from '../../schemas/errors.ts'
+import { formatBeaconIdentity } from '../../schemas/eth/chain-identity.ts'
 import {
   type ChainClock,
   epochOf,
@@ -26,6 +27,7 @@ import { TrackedValidators } from '../epochs/tracked-validators.ts'
 import { HEAD_TOPICS, type HeadEvents, joinHeadEvents } from '../head/head-chain.ts'
 import { inOrder } from '../in-order.ts'
 import { retryWithBackoff } from '../retry.ts'
+import { refuseOtherExecution, refuseOtherNetwork } from '../right-nodes.ts'
 import { presentEpochs } from './present-epochs.ts'
 
 const DIGEST_CHARACTERS = 16
@@ -159,6 +161,8 @@ async function openBackfill(options: BackfillOptions, range: EpochRange, signal:
   const { beacon, writer, onProgress, concurrency = EPOCHS_AHEAD } = options
   const { fromEpoch, toEpoch } = range
   const chain = await beacon.chain()
+  refuseOtherNetwork(options.chain, chain)
+  await refuseOtherExecution(options.chain, chain, options.execution)
   const named = { name: options.chain, clock: chain.clock }
   const checkpoint = await beacon.finalized()
   refuseUnfinal(toEpoch, checkpoint.epoch)
@@ -169,7 +173,7 @@ async function openBackfill(options: BackfillOptions, range: EpochRange, signal:
     signal,
   )
   const name = `backfill:${fromEpoch}:${toEpoch}:${digestOf(pubkeys)}`
-  const cursor = new Cursor({ ...options, name, identity: chain.genesisValidatorsRoot })
+  const cursor = new Cursor({ ...options, name, identity: formatBeaconIdentity(chain) })
   let next = (await cursor.read(signal))?.next ?? fromEpoch
   const present = await presentEpochs({ ...options, signal }, range, indices)
   const isMissing = (epoch: number): boolean => epoch >= next && !present.has(epoch)

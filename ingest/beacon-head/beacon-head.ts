@@ -6,6 +6,7 @@ import type {
   FinalizedCheckpoint,
 } from '../../infra/ports/beacon-source.ts'
 import type { ExecutionSource } from '../../infra/ports/execution-source.ts'
+import { formatBeaconIdentity } from '../../schemas/eth/chain-identity.ts'
 import { firstSlotOfEpoch } from '../../schemas/eth/time.ts'
 import type { LoggedBlock } from '../../schemas/events/cursor.ts'
 import {
@@ -18,6 +19,7 @@ import {
 } from '../head/head-chain.ts'
 import { type FollowHeadOptions, followHead } from '../head/head-follower.ts'
 import { Latest } from '../latest.ts'
+import { refuseOtherExecution, refuseOtherNetwork } from '../right-nodes.ts'
 import {
   beaconBlockEvents,
   beaconRevertEvents,
@@ -48,7 +50,12 @@ export interface FollowBeaconHeadOptions extends FollowHeadOptions {
  * of this name, `lease_lost` when another process writes.
  */
 export function followBeaconHead(options: FollowBeaconHeadOptions, signal: AbortSignal): Promise<void> {
-  const open = async (): Promise<HeadChain> => new BeaconHeadChain(options, await options.beacon.chain())
+  const open = async (): Promise<HeadChain> => {
+    const chain = await options.beacon.chain()
+    refuseOtherNetwork(options.chain, chain)
+    await refuseOtherExecution(options.chain, chain, options.execution)
+    return new BeaconHeadChain(options, chain)
+  }
   return followHead(open, options, signal)
 }
 
@@ -60,7 +67,8 @@ class BeaconHeadChain implements HeadChain {
   readonly identity: string
   readonly head: Latest<BlockRef>
 
-  constructor(options: FollowBeaconHeadOptions, { clock, genesisValidatorsRoot }: BeaconChain) {
+  constructor(options: FollowBeaconHeadOptions, chain: BeaconChain) {
+    const { clock } = chain
     const { beacon, chain: name, now = Date.now } = options
     const slotMs = clock.secondsPerSlot * 1_000
     const pollMs = options.pollMs ?? slotMs
@@ -68,7 +76,7 @@ class BeaconHeadChain implements HeadChain {
     this.#chain = { name, clock }
     this.#checkpoint = latestFinality(beacon, clock, { now })
     this.name = name
-    this.identity = genesisValidatorsRoot
+    this.identity = formatBeaconIdentity(chain)
     this.head = new Latest({
       ask: async () => toRef(await beacon.head()),
       heightOf: ({ height }) => height,

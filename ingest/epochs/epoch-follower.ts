@@ -1,10 +1,12 @@
 import type { BeaconSource } from '../../infra/ports/beacon-source.ts'
 import type { Log } from '../../infra/ports/log.ts'
+import { formatBeaconIdentity } from '../../schemas/eth/chain-identity.ts'
 import { lastSlotOfEpoch } from '../../schemas/eth/time.ts'
 import { timeOfSlot } from '../beacon-head/block-events.ts'
 import { latestFinality } from '../beacon-head/finality.ts'
 import { type ChainLog, Cursor } from '../cursor.ts'
 import { retryWithBackoff, Waker } from '../retry.ts'
+import { refuseOtherNetwork } from '../right-nodes.ts'
 import type { BuiltEpoch } from './epoch-events.ts'
 import { EpochPipeline } from './epoch-pipeline.ts'
 import { TrackedValidators } from './tracked-validators.ts'
@@ -67,8 +69,9 @@ export async function followEpochs(options: FollowEpochsOptions, signal: AbortSi
 async function openFollower(options: FollowEpochsOptions, signal: AbortSignal) {
   const { beacon, writer, onProgress, concurrency = EPOCHS_AHEAD, now = Date.now } = options
   const chain = await beacon.chain()
+  refuseOtherNetwork(options.chain, chain)
   const named = { name: options.chain, clock: chain.clock }
-  const cursor = new Cursor({ ...options, name: EPOCHS_CURSOR, identity: chain.genesisValidatorsRoot })
+  const cursor = new Cursor({ ...options, name: EPOCHS_CURSOR, identity: formatBeaconIdentity(chain) })
   const finality = latestFinality(beacon, chain.clock, { now, pollMs: options.pollMs })
   const known = await cursor.read(signal)
   let next = known?.next ?? options.startEpoch ?? (await finality.get()).epoch

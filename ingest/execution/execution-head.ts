@@ -1,11 +1,11 @@
 import type { BlockReference, ExecutionBlock, ExecutionSource } from '../../infra/ports/execution-source.ts'
 import { chainKey } from '../../schemas/chains.ts'
 import { AppError } from '../../schemas/errors.ts'
+import { formatExecutionIdentity } from '../../schemas/eth/chain-identity.ts'
 import { formatInstant } from '../../schemas/eth/time.ts'
 import { encodeEvent } from '../../schemas/events/codec.ts'
 import type { LoggedBlock } from '../../schemas/events/cursor.ts'
 import { executionFinalized } from '../../schemas/events/execution-finality.ts'
-import { executionIdentity } from '../cursor.ts'
 import {
   type BlockRef,
   type FinalPoint,
@@ -48,7 +48,7 @@ export function followExecutionHead(options: FollowExecutionHeadOptions, signal:
   const open = async (): Promise<HeadChain> => {
     const { execution } = options
     const [chainId, genesisHash] = await Promise.all([execution.chainId(), genesisHashOf(execution)])
-    return new ExecutionHeadChain(options, executionIdentity(chainId, genesisHash))
+    return new ExecutionHeadChain(options, formatExecutionIdentity({ chainId, genesisHash }))
   }
   return followHead(open, options, signal)
 }

@@ -61,7 +61,7 @@ SELECT
     ) AS missing`
 
 /** Before the merge, blocks have a payload of zeros: there is no execution block to wait for. */
-const NO_EXECUTION_BLOCK = `0x${'00'.repeat(32)}`
+export const NO_EXECUTION_BLOCK = `0x${'00'.repeat(32)}`
 
 // Only of proposers whose detail has no gap: for others the day is not whole anyway, and a block that nobody brings must not
 // keep it open for all.
@@ -143,6 +143,18 @@ export function dayParams(chain: string, span: DaySpan): QueryParams {
   }
 }
 
+/** What a day lacks: epochs, and execution blocks of its tracked proposers. Without any it can be closed. */
+export async function missingOfDay(
+  warehouse: Warehouse,
+  chain: string,
+  span: DaySpan,
+): Promise<{ readonly epochs: number; readonly blocks: number }> {
+  const params = { ...dayParams(chain, span), no_execution_block: NO_EXECUTION_BLOCK }
+  const [epochs] = await warehouse.query<{ missing: string }>(EPOCHS_MISSING_SQL, params)
+  const [blocks] = await warehouse.query<{ missing: string }>(BLOCKS_MISSING_SQL, params)
+  return { epochs: Number(epochs?.missing ?? 0), blocks: Number(blocks?.missing ?? 0) }
+}
+
 /**
  * Computes and stores the rows of a day once everything of it is in the warehouse; false while something is missing.
  * Closing a day again writes equal rows: they are a function of the detail, and so are their versions (the sum of the
@@ -150,10 +162,8 @@ export function dayParams(chain: string, span: DaySpan): QueryParams {
  */
 export async function closeDay(warehouse: Warehouse, chain: string, span: DaySpan): Promise<boolean> {
   const params = dayParams(chain, span)
-  for (const sql of [EPOCHS_MISSING_SQL, BLOCKS_MISSING_SQL]) {
-    const [row] = await warehouse.query<{ missing: string }>(sql, { ...params, no_execution_block: NO_EXECUTION_BLOCK })
-    if (row?.missing !== '0') return false
-  }
+  const missing = await missingOfDay(warehouse, chain, span)
+  if (missing.epochs + missing.blocks > 0) return false
   await warehouse.command(DAILY_SQL, params)
   await warehouse.command(CLOSED_SQL, params)
   return true

@@ -2,6 +2,7 @@ import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { parseDay } from '../../schemas/eth/time.ts'
 import { validatorDaysSql } from '../../schemas/tables/validator-days.ts'
 import { chainClocks, dayParams, daySpan } from '../rewards/days.ts'
+import { PROVE_ALL, type Proving } from './proving.ts'
 
 /** One validator and day, recomputed from the detail; all amounts in gwei as decimal text. */
 export interface DayProof {
@@ -19,6 +20,25 @@ export interface DayProof {
   /** Whether there is a stored row of daily_rewards, and it says the same, execution revenue included. */
   readonly stored_agrees: number
 }
+
+export function isProven({ residual, stored_agrees: agrees }: DayProof): boolean {
+  return residual === '0' && agrees === 1
+}
+
+/** Validators of one statement: what it returns is in memory, about 300 bytes each. */
+const VALIDATORS_PER_STATEMENT = 20_000
+
+const VALIDATORS_OF_DAY_SQL = `
+  SELECT validator_index FROM validator_epochs
+  WHERE chain = {chain:String} AND epoch BETWEEN {first_transition:UInt32} AND {last_transition:UInt32}
+    AND validator_index BETWEEN {first_validator:UInt32} AND {last_validator:UInt32}`
+
+const INDICES_SQL = `
+SELECT arraySort(groupUniqArray(validator_index)) AS indices FROM (
+  SELECT validator_index FROM validator_epochs
+  WHERE chain = {chain:String} AND epoch BETWEEN {first_transition:UInt32} AND {last_transition:UInt32}
+  UNION ALL SELECT validator_index FROM daily_rewards WHERE chain = {chain:String} AND day = {day:Date}
+)`
 
 // The detail is summed again and compared with the stored row and with the balances. A validator of which all transitions and
 // both balances of a day are known must have a whole row.
@@ -46,9 +66,11 @@ FROM (
     r.blocks AS stored_blocks, r.deposits_gwei AS deposits_gwei, r.withdrawals_gwei AS withdrawals_gwei,
     r.returned_from_queue_gwei AS returned_from_queue_gwei, r.balance_start_gwei AS balance_start_gwei,
     r.balance_end_gwei AS balance_end_gwei, r.residual_gwei AS residual_gwei
-  FROM (${validatorDaysSql()}) AS d
+  FROM (${validatorDaysSql(VALIDATORS_OF_DAY_SQL)}) AS d
   FULL JOIN (
-    SELECT * FROM daily_rewards FINAL WHERE chain = {chain:String} AND day = {day:Date} AND is_whole = 1
+    SELECT * FROM daily_rewards FINAL
+    WHERE chain = {chain:String} AND day = {day:Date} AND is_whole = 1
+      AND validator_index BETWEEN {first_validator:UInt32} AND {last_validator:UInt32}
   ) AS r ON r.validator_index = d.validator_index
 ) AS j
 LEFT JOIN (
@@ -63,17 +85,36 @@ WHERE j.is_whole = 1
   OR (s.known = 1 AND b.known = 1 AND j.epochs = {last_transition:UInt32} - {first_transition:UInt32} + 1)
 ORDER BY validator_index`
 
-/** Proves every closed day of every tracked validator again from the detail, one day after the other, oldest first. */
-export async function* proveDays(warehouse: Warehouse): AsyncGenerator<readonly DayProof[]> {
+/**
+ * Proves every closed day of every tracked validator again from the detail, one day after the other, oldest first, some
+ * validators at a time; of one chain if it is given.
+ */
+export async function* proveDays(
+  warehouse: Warehouse,
+  { chain, again }: Proving = PROVE_ALL,
+  validatorsMax = VALIDATORS_PER_STATEMENT,
+): AsyncGenerator<readonly DayProof[]> {
   const clocks = await chainClocks(warehouse)
   const days = await warehouse.query<{ chain: string; day: string }>(
-    'SELECT chain, day FROM closed_days FINAL ORDER BY chain, day',
+    "SELECT chain, day FROM closed_days FINAL WHERE {chain:String} IN ('', chain) ORDER BY chain, day",
+    { chain },
   )
-  for (const { chain, day } of days) {
-    const clock = clocks.get(chain)
+  for (const { chain: name, day } of days) {
+    const clock = clocks.get(name)
     const number = parseDay(day)
     const span = number === undefined || clock === undefined ? undefined : daySpan(clock, number)
-    if (span === undefined) throw new Error(`closed day ${day} is not a day of ${chain}`)
-    yield await warehouse.query<DayProof>(DAY_PROOF_SQL, dayParams(chain, span))
+    if (span === undefined) throw new Error(`closed day ${day} is not a day of ${name}`)
+    const params = dayParams(name, span)
+    const [row] = await warehouse.query<{ indices: readonly number[] }>(INDICES_SQL, params)
+    const indices = row?.indices ?? []
+    for (let from = 0; from < indices.length; from += validatorsMax) {
+      const last = indices[Math.min(from + validatorsMax, indices.length) - 1]
+      const range = { ...params, first_validator: indices[from] ?? 0, last_validator: last ?? 0 }
+      let proofs = await warehouse.query<DayProof>(DAY_PROOF_SQL, range)
+      while (!proofs.every(isProven) && (await again())) {
+        proofs = await warehouse.query<DayProof>(DAY_PROOF_SQL, range)
+      }
+      yield proofs
+    }
   }
 }

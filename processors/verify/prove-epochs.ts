@@ -1,4 +1,5 @@
-import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import type { QueryParams, Warehouse } from '../../infra/ports/warehouse.ts'
+import { PROVE_ALL, type Proving } from './proving.ts'
 
 /** An epoch in which a validator's balance change is not explained: narrows a wrong day down to one transition or block. */
 export interface EpochResidual {
@@ -16,7 +17,10 @@ export interface EpochProof {
 }
 
 const EXAMPLES_MAX = 20
+/** Rows of one statement: its windows and joins hold them in memory, about 100 bytes each. */
+const ROWS_PER_STATEMENT = 2_000_000
 
+// The epoch before the range is read, too: each epoch is compared with the one before it.
 const EPOCH_RESIDUALS_SQL = `
 SELECT chain, epoch, validator_index, residual
 FROM (
@@ -30,19 +34,61 @@ FROM (
       -- Not 0: a first row of epoch 1 has no epoch before it.
       lagInFrame(epoch, 1, 4294967295) OVER w AS epoch_before
     FROM validator_epochs FINAL
+    WHERE chain = {chain:String} AND epoch + 1 >= {first:UInt32} AND epoch <= {last:UInt32}
     WINDOW w AS (PARTITION BY chain, validator_index ORDER BY epoch ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)
   ) AS e
   LEFT JOIN (
     SELECT chain, epoch, validator_index, sum(amount_gwei) AS amount FROM ledger_entries FINAL
+    WHERE chain = {chain:String} AND epoch BETWEEN {first:UInt32} AND {last:UInt32}
     GROUP BY chain, epoch, validator_index
   ) AS l ON l.chain = e.chain AND l.epoch = e.epoch AND l.validator_index = e.validator_index
-  WHERE e.epoch_before + 1 = e.epoch
+  WHERE e.epoch_before + 1 = e.epoch AND e.epoch >= {first:UInt32}
 )`
 
-/** Checks every pair of neighbouring epochs of every tracked validator, closed days or not. */
-export async function proveEpochs(warehouse: Warehouse): Promise<EpochProof> {
+interface ChainEpochs {
+  readonly chain: string
+  readonly first: number
+  readonly last: number
+  /** Validators of the epoch that has the most. */
+  readonly validators: string
+}
+
+const CHAIN_EPOCHS_SQL = `
+SELECT chain, min(epoch) AS first, max(epoch) AS last, max(rows) AS validators
+FROM (SELECT chain, epoch, count() AS rows FROM validator_epochs WHERE {chain:String} IN ('', chain) GROUP BY chain, epoch)
+GROUP BY chain ORDER BY chain`
+
+/**
+ * Checks every pair of neighbouring epochs of every tracked validator, closed days or not; of one chain if it is given. Some
+ * epochs at a time, as many as fit `rowsMax`.
+ */
+export async function proveEpochs(
+  warehouse: Warehouse,
+  { chain, again }: Proving = PROVE_ALL,
+  rowsMax = ROWS_PER_STATEMENT,
+): Promise<EpochProof> {
+  let checked = 0
+  let unexplained = 0
+  const examples: EpochResidual[] = []
+  const chains = await warehouse.query<ChainEpochs>(CHAIN_EPOCHS_SQL, { chain })
+  for (const { chain: name, first: from, last: to, validators } of chains) {
+    const step = Math.max(1, Math.floor(rowsMax / Number(validators)))
+    for (let first = from; first <= to; first += step) {
+      const params = { chain: name, first, last: Math.min(to, first + step - 1) }
+      let part = await proveRange(warehouse, params)
+      while (part.unexplained > 0 && (await again())) part = await proveRange(warehouse, params)
+      checked += part.checked
+      unexplained += part.unexplained
+      examples.push(...part.examples.slice(0, EXAMPLES_MAX - examples.length))
+    }
+  }
+  return { checked, unexplained, examples }
+}
+
+async function proveRange(warehouse: Warehouse, params: QueryParams): Promise<EpochProof> {
   const [counts] = await warehouse.query<{ checked: string; unexplained: string }>(
     `SELECT count() AS checked, countIf(residual != 0) AS unexplained FROM (${EPOCH_RESIDUALS_SQL})`,
+    params,
   )
   const unexplained = Number(counts?.unexplained ?? 0)
   const examples =
@@ -50,6 +96,7 @@ export async function proveEpochs(warehouse: Warehouse): Promise<EpochProof> {
       ? []
       : await warehouse.query<EpochResidual>(
           `SELECT * FROM (${EPOCH_RESIDUALS_SQL}) WHERE residual != 0 ORDER BY chain, epoch, validator_index LIMIT ${EXAMPLES_MAX}`,
+          params,
         )
   return { checked: Number(counts?.checked ?? 0), unexplained, examples }
 }

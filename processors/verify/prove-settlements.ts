@@ -1,4 +1,5 @@
-import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import type { QueryParams, Warehouse } from '../../infra/ports/warehouse.ts'
+import { PROVE_ALL, type Proving } from './proving.ts'
 
 const EXAMPLES_MAX = 20
 
@@ -19,6 +20,11 @@ export interface SettlementProof {
 /** Rates have at most 18 decimal places: times this they are integers. */
 const RATE_UNIT = "toUInt256('1000000000000000000')"
 
+/** Slots of one statement, a month of mainnet: its joins are in memory. */
+const SLOTS_PER_STATEMENT = 216_000
+
+const IN_RANGE = 'chain = {chain:String} AND slot BETWEEN {first:UInt64} AND {last:UInt64}'
+
 // From the owners to the blocks, where settling goes from the blocks to the accounts that may have had the proposer.
 const PROVEN_SQL = `
   SELECT o.chain AS chain, toString(o.account) AS account, o.slot AS slot, t.revenue_wei AS revenue_wei
@@ -26,15 +32,21 @@ const PROVEN_SQL = `
     SELECT b.chain AS chain, b.slot AS slot, b.execution_block_hash AS execution_block_hash, points.account AS account
     FROM (
       SELECT f.chain AS chain, f.slot AS slot, f.day AS day, f.execution_block_hash AS execution_block_hash, v.pubkey AS pubkey
-      FROM (SELECT chain, slot, day, proposer_index, execution_block_hash FROM finalized_blocks FINAL) AS f
-      INNER JOIN (SELECT chain, pubkey, validator_index FROM validators FINAL) AS v
+      FROM (
+        SELECT chain, slot, day, proposer_index, execution_block_hash FROM finalized_blocks FINAL WHERE ${IN_RANGE}
+      ) AS f
+      INNER JOIN (SELECT chain, pubkey, validator_index FROM validators FINAL WHERE chain = {chain:String}) AS v
         ON v.chain = f.chain AND v.validator_index = f.proposer_index
     ) AS b
-    ASOF LEFT JOIN (SELECT chain, pubkey, from_day, account FROM validator_owners FINAL) AS points
+    ASOF LEFT JOIN (
+      SELECT chain, pubkey, from_day, account FROM validator_owners FINAL WHERE chain = {chain:String}
+    ) AS points
       ON points.chain = b.chain AND points.pubkey = b.pubkey AND points.from_day <= b.day
   ) AS o
   INNER JOIN (
-    SELECT chain, block_hash, revenue_wei FROM execution_blocks FINAL WHERE revenue_class != 'unexplained'
+    SELECT chain, block_hash, revenue_wei FROM execution_blocks FINAL
+    WHERE chain = {chain:String} AND revenue_class != 'unexplained'
+      AND block_hash IN (SELECT execution_block_hash FROM finalized_blocks WHERE ${IN_RANGE})
   ) AS t ON t.chain = o.chain AND t.block_hash = o.execution_block_hash`
 
 const SETTLEMENTS_SQL = `
@@ -49,12 +61,33 @@ SELECT
       'the fee is not the revenue times the rate, rounded down',
     '') AS reason
 FROM (SELECT * FROM (${PROVEN_SQL}) WHERE account != '') AS p
-FULL JOIN (SELECT * FROM settlements FINAL) AS s ON s.chain = p.chain AND s.account = p.account AND s.slot = p.slot`
+FULL JOIN (SELECT * FROM settlements FINAL WHERE ${IN_RANGE}) AS s ON s.chain = p.chain AND s.account = p.account AND s.slot = p.slot`
 
-/** Checks that every proven block is settled once, whole, for the account that had its proposer that day, and nothing else is. */
-export async function proveSettlements(warehouse: Warehouse): Promise<SettlementProof> {
+/**
+ * Checks that every proven block is settled once, whole, for the account that had its proposer that day, and nothing else is; some
+ * slots at a time.
+ */
+export async function proveSettlements(
+  warehouse: Warehouse,
+  { chain, again }: Proving = PROVE_ALL,
+  slotsMax = SLOTS_PER_STATEMENT,
+): Promise<SettlementProof> {
+  let [checked, wrong] = [0, 0]
+  const examples: SettlementFault[] = []
+  for (const range of await slotRanges(warehouse, chain, slotsMax)) {
+    let part = await proveRange(warehouse, range)
+    while (part.wrong > 0 && (await again())) part = await proveRange(warehouse, range)
+    checked += part.checked
+    wrong += part.wrong
+    examples.push(...part.examples.slice(0, EXAMPLES_MAX - examples.length))
+  }
+  return { checked, wrong, examples }
+}
+
+async function proveRange(warehouse: Warehouse, range: QueryParams): Promise<SettlementProof> {
   const [counts] = await warehouse.query<{ checked: string; wrong: string }>(
     `SELECT count() AS checked, countIf(reason != '') AS wrong FROM (${SETTLEMENTS_SQL})`,
+    range,
   )
   const wrong = Number(counts?.wrong ?? 0)
   const examples =
@@ -62,8 +95,36 @@ export async function proveSettlements(warehouse: Warehouse): Promise<Settlement
       ? []
       : await warehouse.query<SettlementFault>(
           `SELECT * FROM (${SETTLEMENTS_SQL}) WHERE reason != '' ORDER BY chain, account, slot LIMIT ${EXAMPLES_MAX}`,
+          range,
         )
   return { checked: Number(counts?.checked ?? 0), wrong, examples }
+}
+
+const SLOTS_SQL = `
+SELECT chain, min(slot) AS first, max(slot) AS last FROM (
+  SELECT chain, slot FROM finalized_blocks WHERE {chain:String} IN ('', chain)
+  UNION ALL SELECT chain, slot FROM settlements WHERE {chain:String} IN ('', chain)
+) GROUP BY chain ORDER BY chain`
+
+interface SlotRange {
+  readonly chain: string
+  readonly first: number
+  readonly last: number
+}
+
+async function slotRanges(
+  warehouse: Warehouse,
+  chain: string,
+  slotsMax: number,
+): Promise<readonly (SlotRange & QueryParams)[]> {
+  const spans = await warehouse.query<{ chain: string; first: string; last: string }>(SLOTS_SQL, { chain })
+  return spans.flatMap((span) => {
+    const [first, last] = [Number(span.first), Number(span.last)]
+    return Array.from({ length: Math.ceil((last - first + 1) / slotsMax) }, (_, i) => {
+      const from = first + i * slotsMax
+      return { chain: span.chain, first: from, last: Math.min(last, from + slotsMax - 1) }
+    })
+  })
 }
 
 /** What a chain's blocks of known validators have proven, and to whom it was settled; all amounts in wei as decimal text. */
@@ -87,12 +148,37 @@ FROM (
     s.accounts AS accounts
   FROM (${PROVEN_SQL}) AS p
   FULL JOIN (
-    SELECT chain, slot, sum(revenue_wei) AS revenue_wei, count() AS accounts FROM settlements FINAL GROUP BY chain, slot
+    SELECT chain, slot, sum(revenue_wei) AS revenue_wei, count() AS accounts FROM settlements FINAL WHERE ${IN_RANGE}
+    GROUP BY chain, slot
   ) AS s ON s.chain = p.chain AND s.slot = p.slot
 )
 GROUP BY chain ORDER BY chain`
 
-/** Proves of each chain that every wei of proven revenue was settled for at most one account. */
-export function proveRevenue(warehouse: Warehouse): Promise<readonly RevenueProof[]> {
-  return warehouse.query<RevenueProof>(REVENUE_SQL)
+/** Proves of each chain that every wei of proven revenue was settled for at most one account; some slots at a time. */
+export async function proveRevenue(
+  warehouse: Warehouse,
+  { chain, again }: Proving = PROVE_ALL,
+  slotsMax = SLOTS_PER_STATEMENT,
+): Promise<readonly RevenueProof[]> {
+  const ofChain = new Map<string, RevenueProof>()
+  for (const range of await slotRanges(warehouse, chain, slotsMax)) {
+    let [part] = await warehouse.query<RevenueProof>(REVENUE_SQL, range)
+    while (part !== undefined && part.blocks_oversettled !== '0' && (await again())) {
+      ;[part] = await warehouse.query<RevenueProof>(REVENUE_SQL, range)
+    }
+    if (part !== undefined) ofChain.set(range.chain, sumOf(ofChain.get(range.chain), part))
+  }
+  return [...ofChain.values()]
+}
+
+function sumOf(before: RevenueProof | undefined, part: RevenueProof): RevenueProof {
+  if (before === undefined) return part
+  const sum = (name: Exclude<keyof RevenueProof, 'chain'>): string => String(BigInt(before[name]) + BigInt(part[name]))
+  return {
+    chain: part.chain,
+    proven_wei: sum('proven_wei'),
+    settled_wei: sum('settled_wei'),
+    nobodys_wei: sum('nobodys_wei'),
+    blocks_oversettled: sum('blocks_oversettled'),
+  }
 }

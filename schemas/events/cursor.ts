@@ -17,7 +17,7 @@ export type LoggedBlock = Static<typeof LoggedBlock>
 
 const CursorData = Type.Object({
   chain: Chain,
-  /** What the node's chain is told by: its genesis validators root, or `eip155:<chain id>:<genesis hash>`. Another one is refused. */
+  /** What the node's chain is told by (schemas/eth/chain-identity.ts); another one is refused. */
   identity: Type.Optional(Type.String()),
   /** First slot, block number or epoch that has not been ingested. */
   next: UInt,

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { givenChain } from '../unit/given-chain.ts'
 import { eventually, runCommand, startProgram } from './processes.ts'
-import { openLog } from './stores.ts'
+import { isProcessed, openLog } from './stores.ts'
 
 const USAGE = 2
 const START_TIMEOUT_MS = 60_000
@@ -207,6 +207,45 @@ describe('a command', () => {
 
   it('verifies a log without events', async () => {
     const { code, stdout } = await runCommand(['verify'], await withLog())
-    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^0 days, 0 validator-days, 0 wrong/) })
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(/^Nothing to prove: .*\n0 days, 0 validator-days, 0 wrong/),
+    })
+  })
+})
+
+describe('the proof', () => {
+  const NODES = { BEACON_URL: 'http://127.0.0.1:9', EXECUTION_URL: 'http://127.0.0.1:9' }
+  const verify = (env: Record<string, string>, ...options: string[]) => runCommand(['verify', ...options], env)
+
+  it('is the same while the program runs and when it does not, and fails when the tables were deleted', async () => {
+    const env = { ...fresh(), ...NODES }
+    const { events } = givenChain()
+    await using eventLog = await openLog(env)
+    for (const [topic, list] of events) await eventLog.append(topic, list)
+
+    const before = await verify(env)
+    expect(before.code).toBe(1)
+    expect(before.stdout).toMatch(/^MISSING The tables were never filled .*\n(MISSING .*\n)+Nothing was proven/)
+    expect(before.stderr).toBe('epochline: The tables lack what the log has: see the lines above.\n')
+
+    await using program = await startProgram(['all'], env)
+    await eventually('all events in the tables', async () => (await isProcessed(env)) || undefined, START_TIMEOUT_MS)
+    const during = await verify(env)
+    expect(during).toMatchObject({ code: 0, stderr: '' })
+    expect(during.stdout).toMatch(/ ok\nmainnet revenue: .*\n\d days, \d+ validator-days, 0 wrong; /)
+    expect(await verify(env, '--chain', 'nonesuch')).toMatchObject({ code: USAGE })
+    expect(await program.stop(), program.output()).toBe(0)
+    expect(await verify(env)).toEqual(during)
+
+    rmSync(join(env.EPOCHLINE_DATA, 'warehouse'), { recursive: true })
+    const deleted = await verify(env)
+    expect(deleted).toMatchObject({ code: 1, stderr: expect.stringMatching(/lack what the log has/) })
+    expect(deleted.stdout).toMatch(/MISSING mainnet: 24 finalized epochs are in the log/)
+
+    await using again = await startProgram(['all'], env)
+    const refilled = await verify(env)
+    expect(refilled).toEqual(during)
+    expect(await again.stop()).toBe(0)
   })
 })

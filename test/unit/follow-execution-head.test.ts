@@ -248,7 +248,10 @@ test('the cursor names the chain by its id and the hash of its genesis, and anot
   expect(await identities()).toEqual([`eip155:534352:${hashOf('genesis')}`])
   chain.chainId = 1
   await expect(followTo(3, chain)).rejects.toThrow(
-    expect.objectContaining({ code: 'config', message: expect.stringContaining('chain id 1, genesis') }),
+    expect.objectContaining({
+      code: 'config',
+      message: expect.stringContaining("chain id is 534352, the node's is 1"),
+    }),
   )
 })
 

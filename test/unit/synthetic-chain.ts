@@ -25,6 +25,8 @@ const hash = (text: string) => `0x${Buffer.from(text).toString('hex').padStart(6
 export const syntheticChain: BeaconChain = {
   clock: { genesisTimeSec: 1_600_000_000, secondsPerSlot: 12, slotsPerEpoch: SLOTS_PER_EPOCH },
   genesisValidatorsRoot: hash('genesis'),
+  genesisBlockRoot: hash('genesis'),
+  forks: [{ version: '0x00000000', epoch: 0 }],
   depositChainId: 7,
   depositContractAddress: `0x${'00'.repeat(20)}`,
   spec: {

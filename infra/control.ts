@@ -1,0 +1,200 @@
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { chmod, mkdir, rm, stat } from 'node:fs/promises'
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { Type } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { AppError, ERROR_CODES } from '../schemas/errors.ts'
+
+// How a command asks the program that holds the data folder: a Unix-domain socket that only its owner can open. One question, a JSON
+// line; then lines of the answer, and a last one that says how it ended.
+
+/** Of a socket's address: 108 bytes on Linux, 104 elsewhere, with the zero at its end. */
+const PATH_BYTES_MAX = 103
+const QUESTION_BYTES_MAX = 64 * 1024
+/** The folder is what keeps others out from the first moment: the socket gets its own rights only after it is there. */
+const OWNER_ONLY_FOLDER = 0o700
+const OWNER_ONLY = 0o600
+
+const isReply = Compile(
+  Type.Union([
+    Type.Object({ line: Type.String() }),
+    Type.Object({
+      end: Type.Object({
+        error: Type.Optional(Type.Object({ code: Type.Enum([...ERROR_CODES]), message: Type.String() })),
+      }),
+    }),
+  ]),
+)
+
+/** Answers one question, line by line; throws AppError for what cannot be answered, which reaches who has asked. */
+export type Answerer = (question: unknown, print: (line: string) => Promise<void>, signal: AbortSignal) => Promise<void>
+
+/** Where the program of a data folder listens. A folder with a very long name has its socket among the temporary files. */
+function socketPath(dataDirectory: string): string {
+  const path = join(resolve(dataDirectory), 'control', 'socket')
+  if (Buffer.byteLength(path) <= PATH_BYTES_MAX) return path
+  const name = createHash('sha256').update(resolve(dataDirectory)).digest('hex').slice(0, 16)
+  return join(tmpdir(), `epochline-${name}`, 'socket')
+}
+
+/**
+ * Listens for questions until disposed, which ends those that are being answered. To be called by the process that holds the data
+ * folder: a socket that a dead one has left is replaced.
+ */
+export async function serveControl(dataDirectory: string, answer: Answerer): Promise<AsyncDisposable> {
+  const path = socketPath(dataDirectory)
+  await makeOwnFolder(dirname(path))
+  await rm(path, { force: true })
+  const ending = new AbortController()
+  const running = new Set<Promise<void>>()
+  const server = createServer((socket) => {
+    const run = serve(socket, answer, ending.signal).finally(() => running.delete(run))
+    running.add(run)
+  })
+  await listen(server, path)
+  await chmod(path, OWNER_ONLY)
+  return {
+    async [Symbol.asyncDispose]() {
+      server.close()
+      ending.abort()
+      await Promise.all(running)
+      await rm(path, { force: true })
+    },
+  }
+}
+
+async function makeOwnFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: OWNER_ONLY_FOLDER })
+  const { uid } = await stat(folder)
+  if (uid === process.getuid?.()) return await chmod(folder, OWNER_ONLY_FOLDER)
+  throw new AppError(
+    'config',
+    'The folder for the socket of commands belongs to another user: name another data folder.',
+  )
+}
+
+async function listen(server: Server, path: string): Promise<void> {
+  server.listen(path)
+  try {
+    await once(server, 'listening')
+  } catch (cause) {
+    throw new AppError('config', 'The data folder cannot hold a socket, through which commands ask the program.', {
+      cause,
+    })
+  }
+}
+
+async function serve(socket: Socket, answer: Answerer, ending: AbortSignal): Promise<void> {
+  const gone = new AbortController()
+  socket.on('close', () => gone.abort())
+  socket.on('error', () => gone.abort()) // who asked is gone: nobody is left to be told
+  const signal = AbortSignal.any([gone.signal, ending])
+  try {
+    await send(socket, { end: await outcomeOf(socket, answer, signal) }, signal)
+  } finally {
+    socket.end()
+  }
+}
+
+async function outcomeOf(socket: Socket, answer: Answerer, signal: AbortSignal) {
+  try {
+    const question = await readQuestion(socket, signal)
+    await answer(question, (line) => send(socket, { line }, signal), signal)
+    return {}
+  } catch (error) {
+    if (error instanceof AppError) return { error: { code: error.code, message: error.message } }
+    if (!signal.aborted) throw error
+    return { error: { code: 'usage', message: 'The program is being stopped: ask again.' } }
+  }
+}
+
+async function readQuestion(socket: Socket, signal: AbortSignal): Promise<unknown> {
+  let text = ''
+  for await (const [piece] of streamOf(socket, signal)) {
+    text += String(piece)
+    if (text.includes('\n')) return parseLine(text.slice(0, text.indexOf('\n')))
+    if (text.length > QUESTION_BYTES_MAX) break
+  }
+  throw new AppError('usage', 'The question is not one JSON line.')
+}
+
+async function* streamOf(socket: Socket, signal: AbortSignal): AsyncGenerator<unknown[]> {
+  for (;;) yield await once(socket, 'data', { signal })
+}
+
+function parseLine(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new AppError('usage', 'The question is not one JSON line.', { cause })
+  }
+}
+
+/** Resolves when there is room for the next one, so that a slow reader does not fill the memory. */
+async function send(socket: Socket, reply: object, signal: AbortSignal): Promise<void> {
+  if (socket.destroyed || socket.write(`${JSON.stringify(reply)}\n`)) return
+  await once(socket, 'drain', { signal })
+}
+
+/**
+ * Asks the program that holds the data folder, and hands out the lines of its answer. False when none listens. Throws the AppError
+ * that it answered with; rejects with the signal's reason when it aborts.
+ */
+export async function askControl(
+  dataDirectory: string,
+  question: unknown,
+  options: { readonly print: (line: string) => void; readonly signal: AbortSignal },
+): Promise<boolean> {
+  const socket = await connectTo(socketPath(dataDirectory))
+  if (socket === undefined) return false
+  const stop = (): void => void socket.destroy()
+  options.signal.addEventListener('abort', stop)
+  try {
+    socket.write(`${JSON.stringify(question)}\n`)
+    for await (const text of linesOf(socket)) {
+      const reply: unknown = JSON.parse(text)
+      if (!isReply.Check(reply)) break
+      if ('line' in reply) options.print(reply.line)
+      else if (reply.end.error === undefined) return true
+      else throw new AppError(reply.end.error.code, reply.end.error.message)
+    }
+    options.signal.throwIfAborted()
+    throw new AppError('usage', 'The program ended before it had answered: ask again.')
+  } finally {
+    options.signal.removeEventListener('abort', stop)
+    socket.destroy()
+  }
+}
+
+/** Ends with the connection, however that ends: what is missing then, the reader sees. */
+async function* linesOf(socket: Socket): AsyncGenerator<string> {
+  socket.setEncoding('utf8')
+  let rest = ''
+  try {
+    for await (const piece of socket) {
+      const lines = `${rest}${String(piece)}`.split('\n')
+      rest = lines.pop() ?? ''
+      yield* lines
+    }
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error)) throw error
+  }
+}
+
+/** Undefined when there is no socket, or nobody behind it. */
+async function connectTo(path: string): Promise<Socket | undefined> {
+  const socket = connect(path)
+  try {
+    await once(socket, 'connect')
+    return socket
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (code === 'ENOENT' || code === 'ECONNREFUSED' || code === 'ENOTDIR') return undefined
+    throw new AppError('usage', `The program that holds this data folder cannot be asked (${String(code)}).`, {
+      cause: error,
+    })
+  }
+}

@@ -1,0 +1,143 @@
+import type { EventLog } from '../../infra/ports/event-log.ts'
+import type { JobQueue } from '../../infra/ports/job-queue.ts'
+import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import { findDayGaps } from './day-gaps.ts'
+import { findMissing, type Missing } from './find-missing.ts'
+import { type DayProof, isProven, proveDays } from './prove-days.ts'
+import { proveEpochs } from './prove-epochs.ts'
+import { proveRevenue, proveSettlements } from './prove-settlements.ts'
+import type { Proving } from './proving.ts'
+import { untilProcessed } from './until-processed.ts'
+
+/** A statement may see half of what is being written: what looks wrong while processors work is looked at again, so often in all. */
+const REPETITIONS_MAX = 5
+
+export interface Verifying {
+  readonly eventLog: EventLog
+  readonly warehouse: Warehouse
+  readonly jobQueue: Pick<JobQueue, 'pending'>
+  /** Only what concerns this chain, or none. */
+  readonly chain?: string | undefined
+  readonly signal: AbortSignal
+  /** What else is told, and fails nothing. */
+  readonly notes: readonly string[]
+  /** Leaves out what holds. */
+  readonly quiet: boolean
+  /** Whether processors may be at work: then what the log holds now is waited for. */
+  readonly mayBeProcessed: boolean
+  /** Takes one line of the answer; the next one waits until it is taken. */
+  readonly print: (line: string) => Promise<void>
+}
+
+/** What a verification has found: nothing where every figure holds and the tables have all that the log has. */
+export interface Verdict {
+  /** Figures that do not hold. */
+  readonly wrong: number
+  /** Things that the log has and the tables have not. */
+  readonly missing: number
+  /** The log has epochs, and not one figure could be proven. */
+  readonly nothingProven: boolean
+}
+
+/**
+ * Proves every figure of the tables again, and compares the tables with the log. Everything is told line by line: what holds
+ * unless `quiet`, what does not hold, what is missing and what to do, and at the end how much was proven. Memory and the length
+ * of one statement do not grow with the history.
+ */
+export async function verifyTables(verifying: Verifying): Promise<Verdict> {
+  const { print, signal } = verifying
+  const processed = () => untilProcessed(verifying, { wait: verifying.mayBeProcessed, signal })
+  let repetitions = verifying.mayBeProcessed ? REPETITIONS_MAX : 0
+  const proving: Proving = {
+    chain: verifying.chain ?? '',
+    async again() {
+      signal.throwIfAborted()
+      if (repetitions-- <= 0) return false
+      await processed()
+      return true
+    },
+  }
+  const unprocessed = await processed()
+  signal.throwIfAborted()
+  const comparison = await findMissing({ ...verifying, ...proving, unprocessed })
+  const { days, proofs, wrong, epochs, settlements, oversettled } = await proveFigures(verifying, proving)
+  for (const note of [...verifying.notes, ...comparison.notes]) await print(`${note}.`)
+  for (const one of comparison.missing) await print(formatMissing(one))
+  const proven = proofs + epochs.checked + settlements.checked
+  if (proven === 0) await print(nothing(comparison.epochsInLog))
+  await print(
+    `${days} days, ${proofs} validator-days, ${wrong} wrong; ${epochs.checked} validator-epochs, ${epochs.unexplained} unexplained; ` +
+      `${settlements.checked} settlements, ${settlements.wrong} wrong`,
+  )
+  return {
+    wrong: wrong + epochs.unexplained + settlements.wrong + oversettled,
+    missing: comparison.missing.length,
+    nothingProven: proven === 0 && comparison.epochsInLog > 0,
+  }
+}
+
+/** Tells of each figure that does not hold, and of those that do unless `quiet`. */
+async function proveFigures({ warehouse, quiet, print, signal }: Verifying, proving: Proving) {
+  const days = new Set<string>()
+  let proofs = 0
+  let wrong = 0
+  for await (const some of proveDays(warehouse, proving)) {
+    signal.throwIfAborted()
+    for (const proof of some) {
+      days.add(`${proof.chain} ${proof.day}`)
+      proofs++
+      const holds = isProven(proof)
+      if (!holds) wrong++
+      if (!quiet || !holds) await print(formatProof(proof, holds))
+    }
+  }
+  const epochs = await proveEpochs(warehouse, proving)
+  for (const { chain: name, epoch, validator_index, residual } of epochs.examples) {
+    await print(`${name} epoch ${epoch} validator ${validator_index}: ${residual} gwei unexplained`)
+  }
+  signal.throwIfAborted()
+  const settlements = await proveSettlements(warehouse, proving)
+  for (const { chain: name, account, slot, reason } of settlements.examples) {
+    await print(`${name} account ${account} slot ${slot}: ${reason}`)
+  }
+  const revenue = await proveRevenue(warehouse, proving)
+  for (const { chain: name, proven_wei, settled_wei, nobodys_wei, blocks_oversettled: over } of revenue) {
+    const settledOnce = over === '0' ? 'each to one account' : `${over} blocks OVERSETTLED`
+    await print(
+      `${name} revenue: ${proven_wei} wei proven, ${settled_wei} settled, ${settledOnce}, ${nobodys_wei} nobody's`,
+    )
+  }
+  for (const { chain: name, day, closed, validators_missing: lacking } of await findDayGaps(warehouse, proving.chain)) {
+    const lacks = `lacks ${lacking} tracked validators: backfill it to have them`
+    await print(`${name} ${day} ${closed === 1 ? lacks : 'is not closed'}`)
+  }
+  const oversettled = revenue.reduce((sum, { blocks_oversettled: over }) => sum + Number(over), 0)
+  return { days: days.size, proofs, wrong, epochs, settlements, oversettled }
+}
+
+function nothing(epochsInLog: number): string {
+  if (epochsInLog === 0) return 'Nothing to prove: the log has no finalized epoch.'
+  return `Nothing was proven, although the log has ${epochsInLog} finalized epochs: no validator is tracked, or see above what is missing.`
+}
+
+function formatMissing({ chain, what, examples, remedy }: Missing): string {
+  const named = chain === '' ? what : `${chain}: ${what}`
+  return `MISSING ${named}${examples.length === 0 ? '' : `: ${examples.join(', ')}`}. ${remedy}`
+}
+
+function formatProof(proof: DayProof, holds: boolean): string {
+  const change = BigInt(proof.balance_end) - BigInt(proof.balance_start)
+  const flows = [
+    `rewards ${proof.rewards}`,
+    `deposits ${proof.deposits}`,
+    `withdrawals ${proof.withdrawals}`,
+    `returned ${proof.returned}`,
+  ]
+  const verdict = holds
+    ? 'ok'
+    : proof.residual === '0'
+      ? 'WRONG: the stored row is missing or differs from its detail'
+      : `WRONG by ${proof.residual}`
+  const who = `${proof.chain} ${proof.day} validator ${proof.validator_index}`
+  return `${who}: ${flows.join(' + ')} = ${change} gwei  ${verdict}`
+}

@@ -1,0 +1,110 @@
+import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { type Answerer, askControl, serveControl } from '../../infra/control.ts'
+import { AppError } from '../../schemas/errors.ts'
+import { untilAborted } from '../../schemas/wait.ts'
+
+const never = new AbortController().signal
+let folder = ''
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'epochline-control-'))
+})
+afterEach(() => {
+  rmSync(folder, { recursive: true })
+})
+
+async function ask(question: unknown, signal = never, place = folder) {
+  const lines: string[] = []
+  const isAnswered = await askControl(place, question, { print: (line) => lines.push(line), signal })
+  return { isAnswered, lines }
+}
+
+const repeat: Answerer = async (question, print) => {
+  for (const line of question as string[]) await print(line)
+}
+
+it('hands the lines of an answer to who asked, in order, however many', async () => {
+  await using _server = await serveControl(folder, repeat)
+  const lines = Array.from({ length: 2_000 }, (_, i) => `line ${i} ${'é'.repeat(50)}`)
+  expect(await ask(lines.slice(0, 300))).toEqual({ isAnswered: true, lines: lines.slice(0, 300) })
+  const many: Answerer = async (_, print) => {
+    for (const line of lines) await print(line)
+  }
+  const other = join(folder, 'other')
+  await using _other = await serveControl(other, many)
+  const answers = await Promise.all([ask({}, never, other), ask({}, never, other)])
+  for (const answer of answers) expect(answer).toEqual({ isAnswered: true, lines })
+})
+
+it('fails who asked with the error of the answer, after its lines', async () => {
+  const lines: string[] = []
+  await using _server = await serveControl(folder, async (_, print) => {
+    await print('before')
+    throw new AppError('warehouse', 'Not every figure holds.')
+  })
+  const asked = askControl(folder, {}, { print: (line) => lines.push(line), signal: never })
+  await expect(asked).rejects.toMatchObject({ code: 'warehouse', message: 'Not every figure holds.' })
+  expect(lines).toEqual(['before'])
+})
+
+it('is nobody where no program listens, or one has died there', async () => {
+  expect(await ask({})).toEqual({ isAnswered: false, lines: [] })
+  mkdirSync(join(folder, 'control'))
+  const dead = createServer().listen(join(folder, 'control', 'socket'))
+  await new Promise((resolve) => dead.on('listening', resolve))
+  Object.assign(dead, { _handle: undefined }) // its socket file stays, as after kill -9
+  await using _server = await serveControl(folder, repeat)
+  expect(await ask(['here'])).toEqual({ isAnswered: true, lines: ['here'] })
+})
+
+it('lets nobody but its owner in', async () => {
+  await using _server = await serveControl(folder, repeat)
+  const modeOf = (path: string) => statSync(path).mode & 0o777
+  expect([modeOf(join(folder, 'control')), modeOf(join(folder, 'control', 'socket'))]).toEqual([0o700, 0o600])
+})
+
+it('serves a folder whose name is too long for a socket', async () => {
+  const long = join(folder, 'a'.repeat(60), 'b'.repeat(60))
+  await using _server = await serveControl(long, repeat)
+  expect(await ask(['here'], never, long)).toEqual({ isAnswered: true, lines: ['here'] })
+  expect((await ask(['here'])).isAnswered).toBe(false)
+})
+
+it('stops the answer when who asked has gone, and when the program ends', async () => {
+  const stopped: string[] = []
+  const begun = Promise.withResolvers<void>()
+  const wait: Answerer = async (question, _print, signal) => {
+    begun.resolve()
+    await untilAborted(signal)
+    stopped.push(String(question))
+    signal.throwIfAborted()
+  }
+  const server = await serveControl(folder, wait)
+  const stop = new AbortController()
+  const gone = ask('gone', stop.signal)
+  await begun.promise
+  stop.abort()
+  await expect(gone).rejects.toBe(stop.signal.reason)
+  while (stopped.length === 0) await new Promise(setImmediate)
+  const left = ask('left')
+  left.catch(() => {})
+  await new Promise<void>((resolve) => {
+    const socket = connect(join(folder, 'control', 'socket'), resolve)
+    socket.on('error', () => {})
+  })
+  await server[Symbol.asyncDispose]()
+  await expect(left).rejects.toMatchObject({ code: 'usage' })
+})
+
+it.each(['no json\n', '{"never": "ends"'])('refuses a question that is none (%j)', async (text) => {
+  await using _server = await serveControl(folder, repeat)
+  const socket = connect(join(folder, 'control', 'socket'))
+  socket.write(text.endsWith('\n') ? text : text + 'x'.repeat(70_000))
+  let answer = ''
+  for await (const piece of socket) answer += String(piece)
+  expect(JSON.parse(answer)).toMatchObject({ end: { error: { code: 'usage' } } })
+})

@@ -1,0 +1,289 @@
+import { describe, expect, it } from 'vitest'
+import type { EventLog } from '../../infra/ports/event-log.ts'
+import { consume, project } from '../../processors/loop/consume.ts'
+import { openLogFacts } from '../../processors/loop/log-facts.ts'
+import { prepareFilling } from '../../processors/loop/prepare-filling.ts'
+import { PROJECTORS } from '../../processors/projections.ts'
+import { proveDays } from '../../processors/verify/prove-days.ts'
+import { proveEpochs } from '../../processors/verify/prove-epochs.ts'
+import { proveRevenue, proveSettlements } from '../../processors/verify/prove-settlements.ts'
+import { PROVE_ALL } from '../../processors/verify/proving.ts'
+import { type Verifying, verifyTables } from '../../processors/verify/verify.ts'
+import type { EncodedEvent, Topic } from '../../schemas/events/codec.ts'
+import { lagGone } from '../contract/event-log-helpers.ts'
+import { givenChain } from './given-chain.ts'
+import { projecting } from './projecting.ts'
+import { inTurns, renamed } from './renamed-chain.ts'
+import { silentLog } from './silent-log.ts'
+import { storesOfFile } from './warehouse-of-file.ts'
+
+type Events = ReadonlyMap<Topic, readonly EncodedEvent[]>
+
+const TEST_MS = 120_000
+const never = new AbortController().signal
+const stores = storesOfFile()
+const given = givenChain()
+
+const withTopic = (topic: Topic, change: (list: readonly EncodedEvent[]) => readonly EncodedEvent[]): Events =>
+  new Map([...given.events, [topic, change(given.events.get(topic) ?? [])]])
+
+/** A queue in which nothing waits. */
+const idleQueue = { pending: async () => 0 }
+
+/** Groups read the log to its end, as processors do, in a warehouse that was prepared for it. */
+async function process(eventLog: EventLog, groups = PROJECTORS.map(({ group }) => group)): Promise<void> {
+  const { warehouse } = stores()
+  const facts = await openLogFacts(eventLog, 0, never)
+  await prepareFilling({ eventLog, warehouse, log: silentLog, facts, projectors: PROJECTORS }, 1, never)
+  const ports = await projecting(eventLog, warehouse)
+  for (const projector of PROJECTORS.filter(({ group }) => groups.includes(group))) {
+    const stop = new AbortController()
+    const running = consume(ports, projector, stop.signal)
+    await Promise.race([running, lagGone(eventLog, projector.group, projector.topic)])
+    stop.abort()
+    await running
+  }
+  await ports.wanted.make()
+}
+
+async function filled(events: Events): Promise<EventLog> {
+  const { openLog, empty } = stores()
+  await empty()
+  const eventLog = await openLog(events)
+  await process(eventLog)
+  return eventLog
+}
+
+async function verify(eventLog: EventLog, options: Partial<Verifying> = {}) {
+  const lines: string[] = []
+  const verdict = await verifyTables({
+    eventLog,
+    warehouse: stores().warehouse,
+    jobQueue: idleQueue,
+    signal: never,
+    notes: [],
+    quiet: true,
+    mayBeProcessed: false,
+    print: async (line) => void lines.push(line),
+    ...options,
+  })
+  const last = lines.pop() ?? ''
+  return { ...verdict, lines: lines.filter((line) => !/ revenue: /.test(line)), last }
+}
+
+const GOOD = { wrong: 0, missing: 0, nothingProven: false, lines: [] }
+
+describe('a verification', () => {
+  it('finds nothing in tables that have all of the log, and names what it proved', { timeout: TEST_MS }, async () => {
+    await using eventLog = await filled(given.events)
+    const result = await verify(eventLog)
+    expect(result).toMatchObject(GOOD)
+    const proofs = given.wholeDays.length * given.validators
+    expect(result.last).toMatch(new RegExp(`^${given.wholeDays.length} days, ${proofs} validator-days, 0 wrong;`))
+    expect((await verify(eventLog, { quiet: false })).lines).toHaveLength(proofs)
+  })
+
+  it('of a deleted warehouse fails, and says how to fill it', { timeout: TEST_MS }, async () => {
+    await using eventLog = await filled(given.events)
+    await stores().empty()
+    const result = await verify(eventLog)
+    expect(result).toMatchObject({ wrong: 0, missing: 2, nothingProven: true })
+    expect(result.lines).toEqual([
+      expect.stringMatching(/^MISSING The tables were never filled from this log\. .*epochline rebuild/),
+      expect.stringMatching(
+        /^MISSING mainnet: 24 finalized epochs are in the log .*: epoch 0, epoch 1, .*rebuild --chain mainnet/,
+      ),
+      expect.stringMatching(/^Nothing was proven, although the log has 24 finalized epochs/),
+    ])
+  })
+
+  it('of a log that no processor has read fails on each group', { timeout: TEST_MS }, async () => {
+    const { openLog, empty } = stores()
+    await empty()
+    await using eventLog = await openLog(given.events)
+    const { missing, lines } = await verify(eventLog)
+    expect(missing).toBeGreaterThan(5)
+    for (const [topic, list] of given.events) {
+      expect(lines.join('\n')).toContain(`MISSING ${list.length} events of ${topic} are not processed`)
+    }
+  })
+
+  it('of a log that began just now has nothing to prove, and says so', { timeout: TEST_MS }, async () => {
+    await using eventLog = await filled(new Map())
+    expect(await verify(eventLog)).toMatchObject({
+      ...GOOD,
+      lines: ['Nothing to prove: the log has no finalized epoch.'],
+    })
+  })
+
+  it('of a chain of which nobody tracks a validator does not succeed', { timeout: TEST_MS }, async () => {
+    const epochs = (given.events.get('beacon.epochs') ?? []).slice(0, 3)
+    await using eventLog = await filled(new Map([['beacon.epochs', epochs]]))
+    await stores().warehouse.command('TRUNCATE TABLE validator_epochs')
+    expect(await verify(eventLog)).toMatchObject({ wrong: 0, missing: 0, nothingProven: true })
+  })
+
+  it.each([
+    ['execution blocks', 'execution', /^MISSING \d+ events of execution\.blocks are not processed/],
+    ['dead letters', 'dead-letters', /^MISSING 1 events of dead-letters are not processed/],
+    ['accounts', 'accounts', /^MISSING \d+ events of accounts are not processed/],
+  ])('fails while %s wait', { timeout: TEST_MS }, async (_, waiting, sentence) => {
+    const { openLog, empty } = stores()
+    await empty()
+    const [first, ...rest] = given.events.get('beacon.blocks') ?? []
+    const broken = { ...(first as EncodedEvent), version: 99 }
+    await using eventLog = await openLog(new Map([...given.events, ['beacon.blocks', [broken, ...rest]]]))
+    await process(
+      eventLog,
+      PROJECTORS.map(({ group }) => group).filter((group) => group !== waiting),
+    )
+    expect((await verify(eventLog)).lines).toContainEqual(expect.stringMatching(sentence))
+  })
+
+  it('fails while a job waits', { timeout: TEST_MS }, async () => {
+    await using eventLog = await filled(given.events)
+    const jobQueue = { pending: async (name: string) => (name === 'derive-day' ? 2 : 0) }
+    expect(await verify(eventLog, { jobQueue })).toMatchObject({
+      missing: 1,
+      lines: [expect.stringMatching(/^MISSING 2 jobs derive-day are not done\. /)],
+    })
+  })
+
+  it.each<[Topic, number]>([
+    ['beacon.epochs', 1], // an epoch of the chain's first day, which is never closed
+    ['beacon.epochs', 40],
+    ['execution.blocks', 30],
+    ['validators', 0],
+    ['accounts', 1],
+  ])('fails on a dead letter of %s (event %i), and says what to do', { timeout: TEST_MS }, async (topic, at) => {
+    const unreadable = { data: new Uint8Array([1]) }
+    await using eventLog = await filled(
+      withTopic(topic, (list) => list.map((event, i) => (i === at ? { ...event, ...unreadable } : event))),
+    )
+    const { id } = given.events.get(topic)?.[at] ?? { id: '' }
+    const { missing, lines } = await verify(eventLog)
+    expect(missing).toBeGreaterThan(0)
+    const [line = ''] = lines.filter((one) => one.includes(`An event of ${topic} could not be processed`))
+    expect(line).toContain(id)
+    expect(line).toMatch(/epochline (rebuild|backfill --chain mainnet --from 202\d-\d\d-\d\d|admin)/)
+  })
+
+  it('is content once a later event of the same id was processed', { timeout: TEST_MS }, async () => {
+    const [first] = (given.events.get('beacon.epochs') ?? []) as [EncodedEvent]
+    await using eventLog = await filled(
+      withTopic('beacon.epochs', (list) => list.map((e, i) => (i === 0 ? { ...e, data: new Uint8Array([1]) } : e))),
+    )
+    expect((await verify(eventLog)).missing).toBeGreaterThan(0)
+    await eventLog.append('beacon.epochs', [first])
+    await process(eventLog)
+    await process(eventLog)
+    expect(await verify(eventLog)).toMatchObject(GOOD)
+  })
+
+  it('tells of messages of somebody else, which fail nothing', { timeout: TEST_MS }, async () => {
+    await using eventLog = await filled(given.events)
+    await eventLog.append('validators', [{ id: '', type: '', version: 0, key: '', time: '', data: new Uint8Array() }])
+    await process(eventLog)
+    expect(await verify(eventLog)).toMatchObject({
+      ...GOOD,
+      lines: ['1 messages in validators are none of this program: nothing needs them.'],
+    })
+  })
+
+  it('fails on rows that were lost: epochs, execution blocks of tracked proposers, days', {
+    timeout: TEST_MS,
+  }, async () => {
+    const { warehouse } = stores()
+    await using eventLog = await filled(given.events)
+    const drop = (table: string, where: string) =>
+      warehouse.command(`ALTER TABLE ${table} DELETE WHERE ${where} SETTINGS mutations_sync = 1`)
+    await drop('epochs', 'epoch IN (1, 2)')
+    await drop('execution_blocks', 'block_number = 1')
+    await drop('closed_days', `day = '${given.wholeDays.at(-1)}'`)
+    const { lines } = await verify(eventLog)
+    expect(lines.filter((line) => line.startsWith('MISSING'))).toEqual([
+      expect.stringMatching(/^MISSING mainnet: 2 finalized epochs .*: epoch 1, epoch 2\. /),
+      expect.stringMatching(/^MISSING mainnet: 1 execution blocks of tracked proposers .*: slot 1\. /),
+      expect.stringMatching(/^MISSING mainnet: 1 days have everything and are not closed: /),
+    ])
+  })
+
+  it('does not miss what was never ingested', { timeout: TEST_MS }, async () => {
+    await using eventLog = await filled(withTopic('execution.blocks', (list) => list.slice(20)))
+    const { missing } = await verify(eventLog)
+    expect(missing).toBe(0)
+  })
+
+  it('refuses the tables of another log', { timeout: TEST_MS }, async () => {
+    await using eventLog = await filled(given.events)
+    await using other = await stores().openLog()
+    await openLogFacts(other, 0, never)
+    expect((await verify(other)).lines).toContainEqual(expect.stringMatching(/filled from another event log.*rebuild/))
+    expect((await verify(eventLog)).missing).toBe(0)
+  })
+
+  it('of one chain tells nothing of another', { timeout: TEST_MS }, async () => {
+    await using eventLog = await filled(inTurns(given.events, renamed(given.events, 'hoodi')))
+    await stores().warehouse.command(
+      "ALTER TABLE epochs DELETE WHERE chain = 'hoodi' AND epoch = 3 SETTINGS mutations_sync = 1",
+    )
+    expect(await verify(eventLog, { chain: 'mainnet' })).toMatchObject(GOOD)
+    expect((await verify(eventLog, { chain: 'hoodi' })).missing).toBe(1)
+    const both = await verify(eventLog)
+    expect(both).toMatchObject({ wrong: 0, missing: 1 })
+    expect(both.last).toMatch(new RegExp(`^${2 * given.wholeDays.length} days, `))
+  })
+
+  it('waits for what is being processed, and does not wait for what was appended since', {
+    timeout: TEST_MS,
+  }, async () => {
+    const { openLog, empty } = stores()
+    await empty()
+    await using eventLog = await openLog(given.events)
+    let looks = 0
+    const jobQueue = {
+      async pending() {
+        if (looks++ === 0) await process(eventLog)
+        if (looks === 3) await eventLog.append('validators', given.events.get('validators') ?? [])
+        return 0
+      },
+    }
+    expect(await verify(eventLog, { jobQueue, mayBeProcessed: true })).toMatchObject(GOOD)
+  })
+
+  it('looks again at what is wrong while processors write', { timeout: TEST_MS }, async () => {
+    const { warehouse } = stores()
+    await using eventLog = await filled(given.events)
+    const projector = PROJECTORS.find(({ topic }) => topic === 'beacon.epochs')
+    if (projector === undefined) throw new Error('nobody projects epochs')
+    const ports = await projecting(eventLog, warehouse)
+    await project(ports, projector, [{ position: { partition: 0, offset: 1_000_000n }, event: given.tampered }])
+    let looks = 0
+    const jobQueue = {
+      async pending() {
+        if (++looks !== 3) return 0 // once more, because of what looked wrong
+        const right = given.events.get('beacon.epochs')?.find(({ id }) => id === given.tampered.id) as EncodedEvent
+        await project(ports, projector, [{ position: { partition: 0, offset: 2_000_000n }, event: right }])
+        return 0
+      },
+    }
+    expect(await verify(eventLog)).toMatchObject({ missing: 0 })
+    expect((await verify(eventLog)).wrong).toBeGreaterThan(0)
+    looks = 0
+    expect(await verify(eventLog, { jobQueue, mayBeProcessed: true })).toMatchObject({ wrong: 0 })
+  })
+
+  it('proves the same in small statements as in large ones', { timeout: TEST_MS }, async () => {
+    const { warehouse } = stores()
+    await using _eventLog = await filled(given.events)
+    const days = (await Array.fromAsync(proveDays(warehouse))).flat()
+    expect((await Array.fromAsync(proveDays(warehouse, PROVE_ALL, 2))).flat()).toEqual(days)
+    const whole = await proveEpochs(warehouse)
+    expect(whole.checked).toBe((given.epochs - 1) * given.validators)
+    const [settled, revenue] = [await proveSettlements(warehouse), await proveRevenue(warehouse)]
+    expect(settled.checked).toBe(given.settledBlocks)
+    expect(await proveSettlements(warehouse, PROVE_ALL, 7)).toEqual(settled)
+    expect(await proveRevenue(warehouse, PROVE_ALL, 7)).toEqual(revenue)
+    for (const rowsMax of [1, 12, 60]) expect(await proveEpochs(warehouse, PROVE_ALL, rowsMax)).toEqual(whole)
+  })
+})
