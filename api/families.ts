@@ -1,6 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { graphqlPlugin } from './graphql/plugin.ts'
-import type { ApiParts } from './http/api-parts.ts'
+import type { SharedParts } from './http/api-parts.ts'
 import { rewardsPlugin } from './rewards/plugin.ts'
 import { validatorsPlugin } from './validators/plugin.ts'
 
@@ -8,6 +8,6 @@ import { validatorsPlugin } from './validators/plugin.ts'
  * What stands behind the listener for one kind of questions, as an encapsulated plugin: its path forms, body rules, error bodies
  * and limits are its own, and no other family feels them.
  */
-export type Family = FastifyPluginAsync<ApiParts>
+export type Family = FastifyPluginAsync<SharedParts>
 
 export const FAMILIES: readonly Family[] = [rewardsPlugin, validatorsPlugin, graphqlPlugin]

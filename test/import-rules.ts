@@ -58,6 +58,7 @@ const LIVES_IN: Readonly<Record<string, readonly string[]>> = {
   '@graphql-yoga': ['api/graphql'],
   '@fastify': ['api/http'],
   dataloader: ['api/graphql'],
+  'lru-cache': ['api/http'],
 }
 
 /** Schemas are pure: of Node they use what only computes, and time's passing, for the one way to wait that all rooms share. */

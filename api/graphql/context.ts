@@ -2,13 +2,31 @@ import DataLoader from 'dataloader'
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { type DayNumber, epochOf, firstSlotOfDay, parseDay } from '../../schemas/eth/time.ts'
 import type { DailyRewardRow, ValidatorEpochRow } from '../../schemas/tables/rewards.ts'
-import { type Horizon, selectHorizon } from '../rewards/horizon.ts'
+import type { Standing } from '../http/standings.ts'
+import { type Horizon, horizonOf } from '../rewards/horizon.ts'
+import { type AccountDayRow, selectAccountDays } from '../rewards/select-rewards.ts'
 import {
   type ProposalRow,
   selectProposals,
   selectValidatorDays,
   selectValidatorEpochs,
 } from '../rewards/select-validator-days.ts'
+import {
+  countValidators,
+  selectValidatorsAfter,
+  type ValidatorFilter,
+  type ValidatorStateRow,
+} from '../validators/select-validators.ts'
+
+export interface PageKey {
+  readonly filter: ValidatorFilter
+  readonly page: { readonly after: number; readonly limit: number }
+}
+
+export interface WindowKey {
+  readonly from: DayNumber
+  readonly to: DayNumber
+}
 
 export interface DaysKey {
   readonly index: number
@@ -27,35 +45,44 @@ export interface EpochKey {
   readonly epoch: number
 }
 
-/** What the resolvers of one request share; the loaders ask once per level, and forget with the request. */
+/**
+ * What the resolvers of one request share; the loaders ask once per level, or once for equal arguments, and forget with the
+ * request.
+ */
 export interface GraphqlContext {
   readonly warehouse: WarehouseReader
   readonly chain: string
   readonly account: string
   readonly nowMs: number
   readonly requestId: string
+  readonly standing: Standing
   readonly horizon: () => Promise<Horizon | undefined>
+  readonly validatorPage: DataLoader<PageKey, ValidatorStateRow[], string>
+  readonly validatorCount: DataLoader<ValidatorFilter, number, string>
+  readonly accountDays: DataLoader<WindowKey, AccountDayRow[], string>
   readonly days: DataLoader<DaysKey, DailyRewardRow[], string>
   readonly epochs: DataLoader<DayKey, ValidatorEpochRow[], string>
   readonly blocksOfDay: DataLoader<DayKey, ProposalRow[], string>
   readonly blocksOfEpoch: DataLoader<EpochKey, ProposalRow[], string>
 }
 
-type Request = Pick<GraphqlContext, 'warehouse' | 'chain' | 'account' | 'nowMs' | 'requestId'>
+type Request = Pick<GraphqlContext, 'warehouse' | 'chain' | 'account' | 'nowMs' | 'requestId' | 'standing'>
 
 const dayKey = (key: DayKey) => `${key.index}/${key.day}`
 const epochKey = (key: EpochKey) => `${key.index}/${key.epoch}`
 
 export function createContext(request: Request): GraphqlContext {
-  const { warehouse, chain } = request
-  let asked: Promise<Horizon | undefined> | undefined
-  const horizon = () => {
-    asked ??= selectHorizon(warehouse, chain)
-    return asked
-  }
+  const { warehouse, account, standing } = request
+  const horizon = () => horizonOf(standing)
   return {
     ...request,
     horizon,
+    validatorPage: oncePerKey(({ filter, page }) => selectValidatorsAfter(warehouse, filter, page)),
+    validatorCount: oncePerKey((filter) => countValidators(warehouse, filter)),
+    accountDays: oncePerKey(async ({ from, to }) => {
+      const known = await horizon()
+      return known === undefined ? [] : selectAccountDays(warehouse, { account, horizon: known, from, to })
+    }),
     days: new DataLoader((keys) => loadDays(request, keys), {
       cacheKeyFn: (key) => `${key.index}/${key.from}/${key.to}`,
     }),
@@ -63,6 +90,14 @@ export function createContext(request: Request): GraphqlContext {
     blocksOfDay: new DataLoader((keys) => loadBlocksOfDays(warehouse, horizon, keys), { cacheKeyFn: dayKey }),
     blocksOfEpoch: new DataLoader((keys) => loadBlocksOfEpochs(warehouse, horizon, keys), { cacheKeyFn: epochKey }),
   }
+}
+
+/** A statement for each distinct key, which all fields with equal arguments share. */
+function oncePerKey<Key, Value>(load: (key: Key) => Promise<Value>): DataLoader<Key, Value, string> {
+  return new DataLoader((keys) => Promise.all(keys.map(load)), {
+    batch: false,
+    cacheKeyFn: (key) => JSON.stringify(key),
+  })
 }
 
 type Horizons = GraphqlContext['horizon']

@@ -15,7 +15,11 @@ import { dayWindow } from '../rewards/day-window.ts'
 
 /** Fields that an answer may hold: about a second of work. */
 export const COST_MAX = 500_000
+/** Validators of a page whose query does not say how many. */
+export const FIRST_DEFAULT = 10
 export const DEPTH_MAX = 8
+/** Statements that a query may take: equal fields with equal arguments share theirs. */
+export const STATEMENTS_MAX = 20
 /** Mainnet: 7,200 slots of 12 seconds, 32 to an epoch. */
 const EPOCHS_PER_DAY = 225
 /** Above what a mainnet validator proposes in a day (7,200 blocks among a million), for small networks. */
@@ -24,15 +28,21 @@ const BLOCKS_PER_DAY_ESTIMATE = 10
 export interface Cost {
   readonly cost: number
   readonly depth: number
+  readonly statements: number
 }
+
+type Part = Omit<Cost, 'statements'>
 
 interface Measurement {
   readonly schema: GraphQLSchema
   readonly variables: Readonly<Record<string, unknown>>
   readonly nowMs: number
+  readonly validators: number
   readonly fragments: ReadonlyMap<string, { readonly type: string; readonly selection: SelectionSetNode }>
   /** A fragment is measured once, however often it is spread. */
-  readonly measured: Map<string, Cost>
+  readonly measured: Map<string, Part>
+  /** Statements that fields take, by name and arguments: equal ones share theirs. */
+  readonly asked: Map<string, number>
 }
 
 export interface CostInput {
@@ -42,15 +52,18 @@ export interface CostInput {
   readonly operationName: string | undefined
   readonly variables: Readonly<Record<string, unknown>>
   readonly nowMs: number
+  /** That the account has on the chain: lists of them are no longer. */
+  readonly validators: number
 }
 
 /**
- * Fields that the answer of an operation may hold, and how deep they are nested: lists count as long as their arguments allow.
+ * Fields that the answer of an operation may hold, how deep they are nested, and the statements that they take: lists count as
+ * long as their arguments and the account allow.
  * Introspection is free here, the validation rules bound it. Undefined when the operation or its variables are wrong, which
  * the execution will report.
  */
 export function measureCost(input: CostInput): Cost | undefined {
-  const { schema, document, operationName, variables, nowMs } = input
+  const { schema, document, operationName, variables, nowMs, validators } = input
   const operation = getOperationAST(document, operationName)
   const root = operation == null ? undefined : schema.getRootType(operation.operation)
   if (operation == null || root == null) return undefined
@@ -63,15 +76,20 @@ export function measureCost(input: CostInput): Cost | undefined {
         : [],
     ),
   )
-  const measurement = { schema, variables: values.coerced, nowMs, fragments, measured: new Map() }
-  return measureSelection(measurement, root, operation.selectionSet)
+  const asked = new Map<string, number>()
+  const measured = new Map<string, Part>()
+  const measurement = { schema, variables: values.coerced, nowMs, validators, fragments, measured, asked }
+  return {
+    ...measureSelection(measurement, root, operation.selectionSet),
+    statements: asked.values().reduce((sum, some) => sum + some, 0),
+  }
 }
 
-function measureSelection(measurement: Measurement, type: GraphQLObjectType, selection: SelectionSetNode): Cost {
+function measureSelection(measurement: Measurement, type: GraphQLObjectType, selection: SelectionSetNode): Part {
   let cost = 0
   let depth = 0
   for (const node of selection.selections) {
-    let part: Cost
+    let part: Part
     if (node.kind === Kind.FIELD) part = measureField(measurement, type, node)
     else if (node.kind === Kind.INLINE_FRAGMENT) part = measureSelection(measurement, type, node.selectionSet)
     else part = measureFragment(measurement, node.name.value)
@@ -81,7 +99,7 @@ function measureSelection(measurement: Measurement, type: GraphQLObjectType, sel
   return { cost, depth }
 }
 
-function measureFragment(measurement: Measurement, name: string): Cost {
+function measureFragment(measurement: Measurement, name: string): Part {
   const known = measurement.measured.get(name)
   if (known !== undefined) return known
   const fragment = measurement.fragments.get(name)
@@ -94,29 +112,38 @@ function measureFragment(measurement: Measurement, name: string): Cost {
   return cost
 }
 
-function measureField(measurement: Measurement, parent: GraphQLObjectType, node: FieldNode): Cost {
+function measureField(measurement: Measurement, parent: GraphQLObjectType, node: FieldNode): Part {
   const field = parent.getFields()[node.name.value]
   if (field === undefined) return { cost: 0, depth: 0 }
   const type = getNamedType(field.type)
+  const name = `${parent.name}.${field.name}`
+  const args = getArgumentValues(field, node, measurement.variables)
+  const statements = STATEMENTS_OF[name]
+  if (statements !== undefined) measurement.asked.set(`${name} ${JSON.stringify(args)}`, statements)
   if (!isObjectType(type) || node.selectionSet === undefined) return { cost: 1, depth: 1 }
   const inner = measureSelection(measurement, type, node.selectionSet)
-  const length = listLength(
-    `${parent.name}.${field.name}`,
-    getArgumentValues(field, node, measurement.variables),
-    measurement,
-  )
+  const length = listLength(name, args, measurement)
   return { cost: 1 + length * inner.cost, depth: 1 + inner.depth }
+}
+
+const STATEMENTS_OF: Readonly<Record<string, number>> = {
+  'Query.validators': 2, // a page, and how many there are
+  'Query.days': 1,
+  'Validator.days': 1,
+  'ValidatorDay.epochs': 1,
+  'ValidatorDay.blocks': 1,
+  'ValidatorEpoch.blocks': 1,
 }
 
 /** How many objects stand below one value of the field. */
 function listLength(
   field: string,
   args: Readonly<Record<string, unknown>>,
-  { nowMs }: Pick<Measurement, 'nowMs'>,
+  { nowMs, validators }: Pick<Measurement, 'nowMs' | 'validators'>,
 ): number {
   switch (field) {
     case 'Query.validators':
-      return typeof args.first === 'number' ? Math.max(1, args.first) : 1
+      return Math.max(1, Math.min(typeof args.first === 'number' ? args.first : FIRST_DEFAULT, validators))
     case 'Query.days':
     case 'Validator.days': {
       const window = dayWindow(nowMs, { start_date: toText(args.from), end_date: toText(args.to) }, 'yesterday')
@@ -136,7 +163,10 @@ function toText(value: unknown): string | undefined {
 }
 
 /** The sentence for a query that is too large, with what was computed, or undefined when it may run. */
-export function costRefusal({ cost, depth }: Cost): string | undefined {
+export function costRefusal({ cost, depth, statements }: Cost): string | undefined {
+  if (statements > STATEMENTS_MAX) {
+    return `the query takes ${statements} statements, the limit is ${STATEMENTS_MAX}: equal fields with equal arguments share one`
+  }
   if (depth > DEPTH_MAX) return `the query is ${depth} levels deep, the limit is ${DEPTH_MAX}`
   if (cost > COST_MAX) return `the query costs ${cost} fields, the limit is ${COST_MAX}`
   return undefined

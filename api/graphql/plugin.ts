@@ -4,12 +4,16 @@ import type { FastifyInstance, FastifyRequest, RouteHandlerMethod } from 'fastif
 import { type ExecutionResult, GraphQLError, parse } from 'graphql/index.js'
 import { createSchema, createYoga, type Plugin } from 'graphql-yoga'
 import type { Log } from '../../infra/ports/log.ts'
-import { RESULTS } from '../../schemas/routes/envelope.ts'
-import { envelopeErrors } from '../http/answer.ts'
-import type { ApiParts } from '../http/api-parts.ts'
+import { dayOfInstant } from '../../schemas/eth/time.ts'
+import { formatMessage, RESULTS } from '../../schemas/routes/envelope.ts'
+import { envelopeErrors, sendAnswer, TOO_MUCH } from '../http/answer.ts'
+import type { SentAnswer } from '../http/answers.ts'
+import type { SharedParts } from '../http/api-parts.ts'
 import { acceptTextOfAnyType } from '../http/body-rules.ts'
-import { chainOf, chainPath, requireChainAndAccount } from '../http/chain-path.ts'
+import { openBudget } from '../http/budget.ts'
+import { chainOf, chainPath, requireChainAndAccount, standingOf } from '../http/chain-path.ts'
 import { COMPRESSION } from '../http/compression.ts'
+import { AskerGone, goneSignal } from '../http/gone.ts'
 import { createContext, type GraphqlContext } from './context.ts'
 import { costRefusal, measureCost } from './cost.ts'
 import { GRAPHQL_SCHEMAS } from './document.ts'
@@ -33,8 +37,8 @@ const INNER_URL = 'http://localhost/graphql'
  * The account's GraphQL on one chain at GET and POST behind the token: one operation per request, bounded before it runs. All
  * that it tells is of validators, so a chain without them has none.
  */
-export async function graphqlPlugin(app: FastifyInstance, parts: ApiParts): Promise<void> {
-  const { warehouse, log, now } = parts
+export async function graphqlPlugin(app: FastifyInstance, parts: SharedParts): Promise<void> {
+  const { log, now } = parts
   app.setErrorHandler(envelopeErrors(log))
   acceptTextOfAnyType(app)
   requireChainAndAccount(app, { ...parts, serves: (chain) => chain.hasBeacon })
@@ -49,23 +53,28 @@ export async function graphqlPlugin(app: FastifyInstance, parts: ApiParts): Prom
     cors: false,
     logging: false,
     // What fails outside of fields: parsing, validation and the library itself.
-    maskedErrors: { maskError: (error) => maskError(error, { log }) },
+    maskedErrors: { maskError: (error) => requestFault(error) ?? maskError(error, { log }) },
   })
   // The library reads and checks what it is asked; the schemas of the routes are for the document.
   app.setValidatorCompiler(() => () => true)
   const answer: RouteHandlerMethod = async (request, reply) => {
     if (wantsPage(request)) return reply.type('text/html; charset=utf-8').send(await graphiqlPage())
-    const context = createContext({
-      warehouse,
-      chain: chainOf(request).names.name,
-      account: request.account,
-      nowMs: now(),
-      requestId: request.id,
+    const { account } = request
+    const chain = chainOf(request).names.name
+    const standing = standingOf(request)
+    const nowMs = now()
+    const init = toInit(request)
+    // Questions without dates mean other days tomorrow.
+    const key = JSON.stringify(['graphql', chain, account, dayOfInstant(nowMs / 1_000), searchText(request), init])
+    const kept = parts.answers.kept(key, standing.position)
+    if (kept !== undefined) return sendAnswer(reply, kept)
+    const question = { key, position: standing.position, signal: goneSignal(reply) }
+    const made = await parts.answers.of(question, async (signal) => {
+      const warehouse = openBudget({ ...parts, account, signal })
+      const context = createContext({ warehouse, chain, account, nowMs, requestId: request.id, standing })
+      return toSentAnswer(await yoga.fetch(`${INNER_URL}${searchText(request)}`, init, context))
     })
-    const response = await yoga.fetch(`${INNER_URL}${searchText(request)}`, toInit(request), context)
-    const type = response.headers.get('content-type')
-    if (type !== null) reply.header('content-type', type)
-    return reply.status(response.status).send(await response.text())
+    return sendAnswer(reply, made)
   }
   for (const method of ['GET', 'POST'] as const) {
     app.route({
@@ -97,7 +106,37 @@ function searchText(request: FastifyRequest): string {
   return mark === -1 ? '' : request.url.slice(mark)
 }
 
-function toInit(request: FastifyRequest): RequestInit {
+async function toSentAnswer(response: Response): Promise<SentAnswer> {
+  const body = Buffer.from(await response.arrayBuffer())
+  return {
+    httpStatus: httpStatusOf(response.status, body),
+    type: response.headers.get('content-type') ?? 'application/json; charset=utf-8',
+    body,
+    // A field may have failed for the moment only. Text of the query's own that looks alike is only answered anew.
+    isKept: response.ok && !body.includes('"errors":'),
+  }
+}
+
+const ERRORS_FIRST = '{"errors":'
+
+/** The library answers 200 for most of what is wrong with a query: without data it is the caller's 400, or a failure of ours. */
+function httpStatusOf(status: number, body: Buffer): number {
+  if (status !== 200 || !body.subarray(0, ERRORS_FIRST.length).equals(Buffer.from(ERRORS_FIRST))) return status
+  const { data, errors } = JSON.parse(body.toString()) as {
+    readonly data?: object | null
+    readonly errors: readonly { readonly extensions?: { readonly code?: string } }[]
+  }
+  if (data != null) return status
+  return errors.some(({ extensions }) => extensions?.code === '500') ? 500 : 400
+}
+
+interface Init {
+  readonly method: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string
+}
+
+function toInit(request: FastifyRequest): Init {
   // Two media types of GraphQL over HTTP; streams and pages are not offered.
   const wanted = request.headers.accept?.includes('application/graphql-response+json')
   const accept = wanted === true ? 'application/graphql-response+json' : 'application/json'
@@ -118,6 +157,7 @@ function limitPlugin(): Plugin<GraphqlContext> {
         operationName: args.operationName ?? undefined,
         variables: args.variableValues ?? {},
         nowMs: args.contextValue.nowMs,
+        validators: args.contextValue.standing.validatorsOf(args.contextValue.account),
       })
       const refusal = cost === undefined ? undefined : costRefusal(cost)
       if (refusal !== undefined) setResultAndStopExecution({ errors: [refusalError('400', refusal)] })
@@ -139,6 +179,15 @@ function maskPlugin(log: Log): Plugin<GraphqlContext> {
   }
 }
 
+/** What reading, parsing and checking a query throws where the library expects no failure; undefined for failures of ours. */
+function requestFault(error: unknown): GraphQLError | undefined {
+  const cause = error instanceof GraphQLError ? error.originalError : error
+  if (cause instanceof SyntaxError) return refusalError('400', 'variables and extensions are JSON objects')
+  // The call stack's end.
+  if (cause instanceof RangeError) return refusalError('400', 'the query is nested too deeply')
+  return undefined
+}
+
 function maskError(
   error: unknown,
   { log, requestId }: { readonly log: Log; readonly requestId?: string },
@@ -147,6 +196,10 @@ function maskError(
   // Without another error below it is about the query; refusals of ours are thrown as GraphQLError.
   if (error instanceof GraphQLError && (cause == null || cause instanceof GraphQLError)) return error
   const path = error instanceof GraphQLError ? error.path : undefined
+  if (cause instanceof Error && 'code' in cause && cause.code === 'query_limit') {
+    return new GraphQLError(formatMessage('400', TOO_MUCH), { path: path ?? null, extensions: { code: '400' } })
+  }
+  if (cause instanceof AskerGone) return new GraphQLError(cause.message, { path: path ?? null })
   log.error({ requestId, path, err: cause }, 'graphql failed')
   return new GraphQLError(RESULTS['500'].text, { path: path ?? null, extensions: { code: '500', requestId } })
 }

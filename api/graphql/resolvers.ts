@@ -6,16 +6,12 @@ import { LIMIT_MAX, LISTED_VALIDATORS_MAX } from '../../schemas/routes/fields.ts
 import type { DailyRewardRow, ValidatorEpochRow } from '../../schemas/tables/rewards.ts'
 import { type DayWindow, dayWindow } from '../rewards/day-window.ts'
 import { dayOfHorizon } from '../rewards/horizon.ts'
-import { type AccountDayRow, selectAccountDays } from '../rewards/select-rewards.ts'
+import type { AccountDayRow } from '../rewards/select-rewards.ts'
 import type { ProposalRow } from '../rewards/select-validator-days.ts'
-import {
-  countValidators,
-  selectValidatorsAfter,
-  type ValidatorFilter,
-  type ValidatorStateRow,
-} from '../validators/select-validators.ts'
+import type { ValidatorFilter, ValidatorStateRow } from '../validators/select-validators.ts'
 import { toStatus } from '../validators/validator-status.ts'
 import type { GraphqlContext } from './context.ts'
+import { FIRST_DEFAULT } from './cost.ts'
 
 interface WindowArguments {
   readonly from?: string | null
@@ -33,7 +29,6 @@ export function refusalError(code: RefusalCode, detail?: string): GraphQLError {
   return new GraphQLError(formatMessage(code, detail), { extensions: { code } })
 }
 
-const FIRST_DEFAULT = 10
 const PUBKEY = /^(0x)?[0-9a-f]{96}$/
 const CURSOR = /^[0-9]{1,10}$/
 
@@ -50,16 +45,14 @@ export const resolvers = {
   Query: {
     newestEpoch: async (_: unknown, __: unknown, context: GraphqlContext) => (await context.horizon())?.epoch ?? null,
     validators: (_: unknown, args: PageArguments, context: GraphqlContext) => loadConnection(args, context),
-    days: async (_: unknown, args: WindowArguments, context: GraphqlContext) => {
+    days: (_: unknown, args: WindowArguments, context: GraphqlContext) => {
       const { from, to } = windowOf(args, context)
-      const horizon = await context.horizon()
-      if (horizon === undefined) return []
-      return selectAccountDays(context.warehouse, { account: context.account, horizon, from, to })
+      return context.accountDays.load({ from, to })
     },
   },
   ValidatorConnection: {
     totalCount: ({ filter }: Connection, _: unknown, context: GraphqlContext) =>
-      filter === undefined ? 0 : countValidators(context.warehouse, filter),
+      filter === undefined ? 0 : context.validatorCount.load(filter),
     pageInfo: ({ nodes, hasNextPage }: Connection) => ({
       hasNextPage,
       endCursor: nodes.at(-1)?.validator_index.toString() ?? null,
@@ -165,7 +158,7 @@ async function loadConnection(args: PageArguments, context: GraphqlContext): Pro
   }
   // One more than asked tells whether there is a next page.
   const page = { after: after === undefined ? -1 : Number(after), limit: first + 1 }
-  const rows = await selectValidatorsAfter(context.warehouse, filter, page)
+  const rows = await context.validatorPage.load({ filter, page })
   return { filter, nodes: rows.slice(0, first), hasNextPage: rows.length > first }
 }
 

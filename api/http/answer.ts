@@ -1,7 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Log } from '../../infra/ports/log.ts'
 import { formatMessage, RESULTS, type Refusal, refuse } from '../../schemas/routes/envelope.ts'
+import type { SentAnswer } from './answers.ts'
+import { AskerGone } from './gone.ts'
 import { BODY_BYTES_MAX } from './limits.ts'
+
+/** What is answered to a question that takes more of the warehouse than one may. */
+export const TOO_MUCH = 'the question takes more time or rows than one may: ask for fewer days or validators at a time'
 
 /** Carries a refusal through Fastify, whose validation knows nothing but errors. */
 export class RefusedRequest extends Error {
@@ -11,6 +16,10 @@ export class RefusedRequest extends Error {
     super(refusal.detail)
     this.refusal = refusal
   }
+}
+
+export function sendAnswer(reply: FastifyReply, { httpStatus, type, body }: SentAnswer): FastifyReply {
+  return reply.status(httpStatus).header('content-type', type).send(body)
 }
 
 export function sendRefusal(reply: FastifyReply, refusal: Refusal): FastifyReply {
@@ -27,7 +36,10 @@ export function sendRefusal(reply: FastifyReply, refusal: Refusal): FastifyReply
 export function envelopeErrors(log: Log) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     if (error instanceof RefusedRequest) return sendRefusal(reply, error.refusal)
+    // Nobody is there to read it.
+    if (error instanceof AskerGone) return sendRefusal(reply, refuse('400', error.message))
     const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (code === 'query_limit') return sendRefusal(reply, refuse('400', TOO_MUCH))
     if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
       return sendRefusal(reply, refuse('400', `the body is larger than ${BODY_BYTES_MAX} bytes`))
     }

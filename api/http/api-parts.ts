@@ -1,9 +1,12 @@
 import type { Log } from '../../infra/ports/log.ts'
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
+import type { Answers } from './answers.ts'
 import type { ApiChain } from './chain-path.ts'
 import type { Health } from './health.ts'
+import type { Standings } from './standings.ts'
+import type { StatementQueue } from './statement-queue.ts'
 
-/** What the API is made from; every family's plugin gets it. */
+/** What the API is made from. */
 export interface ApiParts {
   readonly warehouse: WarehouseReader
   /** The chains that are served now: asked at each request, for they may be added and removed meanwhile. */
@@ -14,4 +17,13 @@ export interface ApiParts {
   /** Unix milliseconds. */
   readonly now: () => number
   readonly health: () => Promise<Health>
+  /** How old what is known of the tables may be; tests that change them want 0. */
+  readonly standingAgeMsMax?: number
+}
+
+/** What every family's plugin gets: the parts, and what the requests of all families share. */
+export interface SharedParts extends ApiParts {
+  readonly standings: Standings
+  readonly answers: Answers
+  readonly queue: StatementQueue
 }

@@ -7,6 +7,7 @@ import type { Log } from '../../infra/ports/log.ts'
 import { formatMessage, refuse } from '../../schemas/routes/envelope.ts'
 import { FAMILIES, type Family } from '../families.ts'
 import { envelopeErrors, sendRefusal } from './answer.ts'
+import { Answers } from './answers.ts'
 import type { ApiParts } from './api-parts.ts'
 import { COMPRESSION } from './compression.ts'
 import { DOCUMENT_OPTIONS, ERROR_ENVELOPE, HEALTH_SCHEMA, READY_SCHEMA, UNDOCUMENTED } from './document.ts'
@@ -21,6 +22,8 @@ import {
   SEGMENT_CHARACTERS_MAX,
   URL_CHARACTERS_MAX,
 } from './limits.ts'
+import { Standings } from './standings.ts'
+import { StatementQueue } from './statement-queue.ts'
 
 /** The whole API with its families, ready to listen or to be asked for its document. */
 export async function buildApp(parts: ApiParts, families: readonly Family[] = FAMILIES): Promise<FastifyInstance> {
@@ -57,7 +60,13 @@ export async function buildApp(parts: ApiParts, families: readonly Family[] = FA
   await app.register(swagger, DOCUMENT_OPTIONS)
   app.addSchema(ERROR_ENVELOPE)
   addOpenPaths(app, parts)
-  for (const family of families) await app.register(family, parts)
+  const shared = {
+    ...parts,
+    standings: new Standings(parts.warehouse, parts.standingAgeMsMax),
+    answers: new Answers(),
+    queue: new StatementQueue(),
+  }
+  for (const family of families) await app.register(family, shared)
   await app.ready()
   return app
 }
@@ -78,6 +87,7 @@ const RAW_BAD_REQUEST = (() => {
 function addHooks(app: FastifyInstance, log: Log): void {
   app.decorateRequest('chain', undefined)
   app.decorateRequest('account', '')
+  app.decorateRequest('standing', undefined)
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
     if (request.url.length > URL_CHARACTERS_MAX) {

@@ -1,11 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import type { ChainNames } from '../../schemas/chains.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
 import { refuse } from '../../schemas/routes/envelope.ts'
 import { PREFIX } from '../../schemas/routes/route.ts'
 import { sendRefusal } from './answer.ts'
-import { selectAccountOfToken } from './select-accounts.ts'
+import type { Standing, Standings } from './standings.ts'
 
 /** A chain that is served. */
 export interface ApiChain {
@@ -20,11 +19,13 @@ declare module 'fastify' {
     chain: ApiChain | undefined
     /** The account behind the token; empty outside the token's paths. */
     account: string
+    /** How the chain's tables stood when the request came; undefined outside the token's paths. */
+    standing: Standing | undefined
   }
 }
 
 export interface ChainPathOptions {
-  readonly warehouse: WarehouseReader
+  readonly standings: Standings
   /** Asked at each request: chains come and go while the API listens. */
   readonly chains: () => readonly ApiChain[]
   /** Whether the family has anything of a chain. */
@@ -37,16 +38,18 @@ export function chainPath(path: string): string {
 }
 
 /** Adds what requests at paths of `chainPath` go through: the chain is found (404), then the account (401). */
-export function requireChainAndAccount(app: FastifyInstance, { warehouse, chains, serves }: ChainPathOptions): void {
+export function requireChainAndAccount(app: FastifyInstance, { standings, chains, serves }: ChainPathOptions): void {
   // Before the body is read: an unknown token learns nothing and costs little.
   app.addHook('onRequest', async (request: FastifyRequest, reply: FastifyReply) => {
     const { protocol, network, token } = request.params as { protocol: string; network: string; token: string }
     const chain = chains().find(({ names }) => names.protocol === protocol && names.network === network)
     if (chain === undefined || !serves(chain)) return sendRefusal(reply, refuse('404'))
     request.chain = chain
-    const account = await selectAccountOfToken(warehouse, hashToken(token))
+    const standing = await standings.of(chain.names.name)
+    const account = standing.accountOf(hashToken(token))
     if (account === undefined) return sendRefusal(reply, refuse('401'))
     request.account = account
+    request.standing = standing
   })
 }
 
@@ -54,4 +57,10 @@ export function requireChainAndAccount(app: FastifyInstance, { warehouse, chains
 export function chainOf(request: FastifyRequest): ApiChain {
   if (request.chain === undefined) throw new Error('The route is not behind requireChainAndAccount.')
   return request.chain
+}
+
+/** How the chain's tables stood when the request came behind `requireChainAndAccount`. */
+export function standingOf(request: FastifyRequest): Standing {
+  if (request.standing === undefined) throw new Error('The route is not behind requireChainAndAccount.')
+  return request.standing
 }

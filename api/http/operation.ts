@@ -1,14 +1,18 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Static, TObject, TSchema } from 'typebox'
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
+import { dayOfInstant } from '../../schemas/eth/time.ts'
 import { type Pagination, RESULTS, type Refusal } from '../../schemas/routes/envelope.ts'
 import type { AnyRoute, Route } from '../../schemas/routes/route.ts'
-import { envelopeErrors, sendRefusal } from './answer.ts'
-import type { ApiParts } from './api-parts.ts'
-import { chainOf, chainPath } from './chain-path.ts'
+import { envelopeErrors, RefusedRequest, sendAnswer } from './answer.ts'
+import type { SharedParts } from './api-parts.ts'
+import { openBudget } from './budget.ts'
+import { chainOf, chainPath, standingOf } from './chain-path.ts'
 import { COMPRESSION } from './compression.ts'
 import { documentRoute } from './document.ts'
+import { goneSignal } from './gone.ts'
 import { compileParameters } from './parse-parameters.ts'
+import type { Standing } from './standings.ts'
 
 /** What a handler knows beside its parameters. */
 export interface RequestScope {
@@ -20,6 +24,7 @@ export interface RequestScope {
   /** The account behind the request's token. */
   readonly account: string
   readonly nowMs: number
+  readonly standing: Standing
 }
 
 export interface Answer<Envelope> {
@@ -53,7 +58,7 @@ export function operation<Query extends TObject, Body extends TObject, Response 
  * Serves the operations of a family at their paths behind the token, within the family's plugin: parameters are validated
  * before a handler runs, refusals and failures are answered in the envelope, and the OpenAPI document has them.
  */
-export function serveOperations(app: FastifyInstance, operations: readonly Operation[], parts: ApiParts): void {
+export function serveOperations(app: FastifyInstance, operations: readonly Operation[], parts: SharedParts): void {
   app.setErrorHandler(envelopeErrors(parts.log))
   app.setValidatorCompiler<TObject>(compileParameters)
   for (const { route, handle } of operations) {
@@ -63,23 +68,37 @@ export function serveOperations(app: FastifyInstance, operations: readonly Opera
         url: chainPath(path),
         schema: documentRoute(route, position),
         compress: COMPRESSION,
-        handler: async (request, reply) => {
-          const { names } = chainOf(request)
-          const result = await handle(
-            { query: request.query, body: request.body },
-            {
-              warehouse: parts.warehouse,
-              chain: names.name,
-              network: names.network,
-              account: request.account,
-              nowMs: parts.now(),
-            },
-          )
-          return result.status === 'refused' ? sendRefusal(reply, result) : reply.send(result.envelope)
-        },
+        handler: (request, reply) => answerKept(request, reply, { route, handle }, parts),
       })
     }
   }
+}
+
+/** Answers as before where nothing has changed since, and otherwise by the operation's handler. */
+async function answerKept(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { route, handle }: Operation,
+  parts: SharedParts,
+): Promise<FastifyReply> {
+  const { query, body, account } = request
+  const { names } = chainOf(request)
+  const standing = standingOf(request)
+  const nowMs = parts.now()
+  // Questions without dates mean other days tomorrow.
+  const key = JSON.stringify([route.id, names.name, account, dayOfInstant(nowMs / 1_000), query, body])
+  const kept = parts.answers.kept(key, standing.position)
+  if (kept !== undefined) return sendAnswer(reply, kept)
+  const question = { key, position: standing.position, signal: goneSignal(reply) }
+  const answer = await parts.answers.of(question, async (signal) => {
+    const warehouse = openBudget({ ...parts, account, signal })
+    const scope = { warehouse, chain: names.name, network: names.network, account, nowMs, standing }
+    const result = await handle({ query, body }, scope)
+    if (result.status === 'refused') throw new RefusedRequest(result)
+    const text = JSON.stringify(result.envelope)
+    return { httpStatus: 200, type: 'application/json; charset=utf-8', body: Buffer.from(text), isKept: true }
+  })
+  return sendAnswer(reply, answer)
 }
 
 /** The envelope of a page of a list. */

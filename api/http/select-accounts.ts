@@ -1,16 +1,5 @@
-import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { END_OF_DAYS, FIRST_DAY } from '../../schemas/ownership.ts'
 import { ownedDaysSql } from '../../schemas/tables/accounts.ts'
-
-/** The account of an access token that was created and not revoked; the warehouse knows only the token's hash. */
-export async function selectAccountOfToken(warehouse: WarehouseReader, tokenHash: string): Promise<string | undefined> {
-  const [row] = await warehouse.query<{ account: string }>(
-    // FINAL leaves out what was deleted: a revoked token.
-    'SELECT account FROM access_tokens FINAL WHERE token_hash = {tokenHash:String}',
-    { tokenHash },
-  )
-  return row?.account
-}
 
 /**
  * Keys of validators with the days `[from_day, to_day)` on which the account sees them: those on which it is their owner, and all

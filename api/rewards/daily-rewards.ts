@@ -2,14 +2,14 @@ import { formatEthFromGwei, formatEthFromWei, toWei } from '../../schemas/eth/un
 import { type DailyReward, dailyRewards } from '../../schemas/routes/rewards/daily-rewards.ts'
 import { answerPage, operation, pageOffset } from '../http/operation.ts'
 import { dayWindow } from './day-window.ts'
-import { selectHorizon } from './horizon.ts'
+import { horizonOf } from './horizon.ts'
 import { type AccountDayRow, selectAccountDays } from './select-rewards.ts'
 
 export const dailyRewardsOperation = operation(dailyRewards, async ({ query }, scope) => {
   const window = dayWindow(scope.nowMs, query, 'yesterday', 'any')
   if (window.status === 'refused') return window
-  const { warehouse, chain, account } = scope
-  const horizon = await selectHorizon(warehouse, chain)
+  const { warehouse, account } = scope
+  const horizon = await horizonOf(scope.standing)
   const { from, to } = window
   const days = horizon === undefined ? [] : await selectAccountDays(warehouse, { account, horizon, from, to })
   const offset = pageOffset(query)

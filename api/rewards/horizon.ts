@@ -1,5 +1,6 @@
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { type ChainClock, dayOfSlot, formatDay, lastSlotOfEpoch } from '../../schemas/eth/time.ts'
+import type { Standing } from '../http/standings.ts'
 
 /**
  * How far a chain's figures reach: everything up to `epoch` is complete, and of that everything but the open days has been
@@ -54,7 +55,22 @@ const HORIZON = `
     ) AS clock
   )`
 
-/** The one reader of a chain's clock and newest epoch. Undefined while no epoch of the chain is complete. */
+const horizons = new WeakMap<Standing, Promise<Horizon | undefined>>()
+
+/**
+ * The horizon of the chain as its tables stand, read once for all requests that come while nothing changes. Undefined while no
+ * epoch of the chain is complete.
+ */
+export function horizonOf(standing: Standing): Promise<Horizon | undefined> {
+  const known = horizons.get(standing)
+  if (known !== undefined) return known
+  const horizon = selectHorizon(standing.warehouse, standing.chain)
+  horizons.set(standing, horizon)
+  horizon.catch(() => horizons.delete(standing))
+  return horizon
+}
+
+/** The one reader of a chain's clock and newest epoch. */
 export async function selectHorizon(warehouse: WarehouseReader, chain: string): Promise<Horizon | undefined> {
   const [row] = await warehouse.query<HorizonRow>(HORIZON, { chain })
   if (row === undefined || row.epochs === '0') return undefined

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { ApiParts } from '../http/api-parts.ts'
+import type { SharedParts } from '../http/api-parts.ts'
 import { requireChainAndAccount } from '../http/chain-path.ts'
 import { type Operation, serveOperations } from '../http/operation.ts'
 import { dailyRewardsOperation } from './daily-rewards.ts'
@@ -13,7 +13,7 @@ export const REWARDS_OPERATIONS: readonly Operation[] = [
 ]
 
 /** What validators have earned, of chains that have validators. */
-export async function rewardsPlugin(app: FastifyInstance, parts: ApiParts): Promise<void> {
+export async function rewardsPlugin(app: FastifyInstance, parts: SharedParts): Promise<void> {
   requireChainAndAccount(app, { ...parts, serves: (chain) => chain.hasBeacon })
   serveOperations(app, REWARDS_OPERATIONS, parts)
 }

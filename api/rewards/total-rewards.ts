@@ -3,12 +3,12 @@ import { formatEthFromGwei, formatEthFromWei, toWei } from '../../schemas/eth/un
 import { totalRewards, type ValidatorTotal } from '../../schemas/routes/rewards/total-rewards.ts'
 import { answerPage, operation, pageOffset, type RequestScope } from '../http/operation.ts'
 import { toStatus } from '../validators/validator-status.ts'
-import { selectHorizon } from './horizon.ts'
+import { horizonOf } from './horizon.ts'
 import { type AccountTotalsRow, countTracked, selectAccountTotals, type ValidatorTotalRow } from './select-rewards.ts'
 
 export const totalRewardsOperation = operation(totalRewards, async ({ query }, scope) => {
-  const { warehouse, chain, account } = scope
-  const horizon = await selectHorizon(warehouse, chain)
+  const { warehouse, account } = scope
+  const horizon = await horizonOf(scope.standing)
   const totals =
     horizon === undefined
       ? undefined

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { ApiParts } from '../http/api-parts.ts'
+import type { SharedParts } from '../http/api-parts.ts'
 import { acceptTextOfAnyType } from '../http/body-rules.ts'
 import { requireChainAndAccount } from '../http/chain-path.ts'
 import { type Operation, serveOperations } from '../http/operation.ts'
@@ -8,7 +8,7 @@ import { validatorDetailsOperation } from './validator-details.ts'
 export const VALIDATORS_OPERATIONS: readonly Operation[] = [validatorDetailsOperation]
 
 /** What validators are, of chains that have validators. Bodies are JSON whatever their type says. */
-export async function validatorsPlugin(app: FastifyInstance, parts: ApiParts): Promise<void> {
+export async function validatorsPlugin(app: FastifyInstance, parts: SharedParts): Promise<void> {
   acceptTextOfAnyType(app)
   requireChainAndAccount(app, { ...parts, serves: (chain) => chain.hasBeacon })
   serveOperations(app, VALIDATORS_OPERATIONS, parts)

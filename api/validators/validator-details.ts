@@ -2,7 +2,7 @@ import { checksumAddress } from '../../schemas/eth/hex.ts'
 import { type ChainClock, firstSlotOfEpoch, formatInstant, slotTimeSec } from '../../schemas/eth/time.ts'
 import { type ValidatorDetail, validatorDetails } from '../../schemas/routes/validators/validator-details.ts'
 import { answerPage, operation, pageOffset } from '../http/operation.ts'
-import { dayOfHorizon, selectHorizon } from '../rewards/horizon.ts'
+import { dayOfHorizon, horizonOf } from '../rewards/horizon.ts'
 import { countValidators, selectFeeRecipients, selectValidators, type ValidatorStateRow } from './select-validators.ts'
 import { toStatus } from './validator-status.ts'
 
@@ -15,7 +15,7 @@ const ADDRESS_CREDENTIALS = /^0x0[12]0{22}([0-9a-f]{40})$/
 
 export const validatorDetailsOperation = operation(validatorDetails, async ({ body }, scope) => {
   const { warehouse, chain, network, account } = scope
-  const horizon = await selectHorizon(warehouse, chain)
+  const horizon = await horizonOf(scope.standing)
   if (horizon === undefined) return answerPage([], { page: body.page, limit: body.limit, total: 0 })
   const filter = {
     chain,

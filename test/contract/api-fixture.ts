@@ -8,7 +8,7 @@ import type { Operation } from '../../api/http/operation.ts'
 import { type Api, openApi } from '../../api/http/server.ts'
 import { REWARDS_OPERATIONS } from '../../api/rewards/plugin.ts'
 import { VALIDATORS_OPERATIONS } from '../../api/validators/plugin.ts'
-import type { QueryParams, Warehouse, WarehouseReader } from '../../infra/ports/warehouse.ts'
+import type { QueryLimits, QueryParams, Warehouse, WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { migrate, readMigrations } from '../../infra/warehouse/migrate.ts'
 import { openWarehouse } from '../../infra/warehouse/open.ts'
 import { chainNames } from '../../schemas/chains.ts'
@@ -396,7 +396,7 @@ export interface ApiFixture extends AsyncDisposable {
   /** What is served; mainnet, hoodi and scroll at first. */
   chains: readonly ApiChain[]
   /** Runs before each statement of the API. */
-  beforeStatement: (sql: string) => Promise<void>
+  beforeStatement: (sql: string, limits?: QueryLimits) => Promise<void>
 }
 
 /** The API over an in-process ClickHouse in its own directory, with the rows above. */
@@ -410,10 +410,10 @@ export async function openApiFixture(): Promise<ApiFixture> {
   await fillHoodi(warehouse)
   const statements: string[] = []
   const counted: WarehouseReader = {
-    async query<Row>(sql: string, params?: QueryParams) {
-      await fixture.beforeStatement(sql)
+    async query<Row>(sql: string, params?: QueryParams, limits?: QueryLimits) {
+      await fixture.beforeStatement(sql, limits)
       statements.push(sql)
-      return warehouse.query<Row>(sql, params)
+      return warehouse.query<Row>(sql, params, limits)
     },
   }
   const lines: string[] = []
@@ -430,7 +430,7 @@ export async function openApiFixture(): Promise<ApiFixture> {
     checks: { ingest: true },
   }
   const chains: readonly ApiChain[] = [MAINNET, HOODI, SCROLL]
-  const fixture = { beforeStatement: (_sql: string) => Promise.resolve(), health, chains }
+  const fixture = { beforeStatement: (_sql: string, _limits?: QueryLimits) => Promise.resolve(), health, chains }
   const api = await openApi({
     warehouse: counted,
     chains: () => fixture.chains,
@@ -438,6 +438,7 @@ export async function openApiFixture(): Promise<ApiFixture> {
     port: 0,
     log: pino({ level: 'debug' }, { write: (line: string) => lines.push(line) }),
     now: () => NOW_MS,
+    standingAgeMsMax: 0,
     health: () => Promise.resolve(fixture.health),
   })
   return Object.assign(fixture, {

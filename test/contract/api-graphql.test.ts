@@ -71,9 +71,10 @@ describe('answers', () => {
       expect((await ask(LEVELS, variables)).errors).toBeUndefined()
       return fixture.statements.length - before
     }
+    await ask('{ newestEpoch }') // reads the horizon
     const one = await count({ first: 1, from: '2026-11-19', to: '2026-11-20' })
-    // token, horizon, validators, total, days, epochs, blocks of days, blocks of epochs
-    expect(one).toBe(8)
+    // how the tables stand, validators, total, days, epochs, blocks of days, blocks of epochs
+    expect(one).toBe(7)
     expect(await count({ first: 50, from: '2026-11-18', to: '2026-11-20' })).toBe(one)
   })
 
@@ -119,10 +120,13 @@ describe('answers', () => {
 describe('refusals', () => {
   test('refuses a query that costs too much, with its cost and the limit, before it runs', async () => {
     const before = fixture.statements.length
-    const { data, errors } = await ask(LEVELS, { first: 1000, from: '2026-11-01', to: '2026-11-20' })
+    const days =
+      'nodes { days(from: "2026-10-21", to: "2026-11-20") { epochs { source { gwei eth } target { gwei eth } } } }'
+    const aliases = ['a', 'b', 'c', 'd'].map((alias) => `${alias}: validators(first: 1000) { ${days} }`)
+    const { data, errors } = await ask(`{ ${aliases.join(' ')} }`)
     expect(data).toBeUndefined()
     expect(errors[0].message).toMatch(/^Param error: the query costs \d+ fields, the limit is 500000$/)
-    expect(fixture.statements.length - before).toBe(1) // the token
+    expect(fixture.statements.length - before).toBe(1) // how the tables stand
   })
 
   test.each([
@@ -152,6 +156,54 @@ describe('refusals', () => {
     expect((await post({ query: 'mutation { x }' })).errors).toBeDefined()
     expect((await post('nonsense')).errors).toBeDefined()
   })
+
+  test('equal fields share a statement, and too many different ones are refused before any runs', async () => {
+    const before = fixture.statements.length
+    const same = Array.from({ length: 300 }, (_, n) => `a${n}: days(from: "2026-11-18") { date }`)
+    const { data } = await ask(`{ ${same.join(' ')} }`)
+    expect(Object.keys(data)).toHaveLength(300)
+    expect(fixture.statements.length - before).toBe(2) // how the tables stand, and the days
+    const different = Array.from({ length: 300 }, (_, n) => `a${n}: validators(first: ${n + 1}) { totalCount }`)
+    const { errors } = await ask(`{ ${different.join(' ')} }`)
+    expect(errors[0].message).toMatch(/takes 600 statements, the limit is 20/)
+    expect(fixture.statements.length - before).toBe(3)
+  })
+
+  const NESTED = `${'['.repeat(2_000)}${']'.repeat(2_000)}`
+  test.each([
+    ['a body that is no JSON', '{"query":', ''],
+    ['no body', '', ''],
+    ['a body that is no object', '5', ''],
+    ['no query', '{}', ''],
+    ['a query that is no text', '{"query":5}', ''],
+    ['a syntax error', '{"query":"{ a"}', ''],
+    ['an unknown field', '{"query":"{ foo }"}', ''],
+    ['variables that are a list', '{"query":"{ newestEpoch }","variables":[1]}', ''],
+    [
+      'a variable of the wrong type',
+      '{"query":"query($n:Int){validators(first:$n){totalCount}}","variables":{"n":"x"}}',
+      '',
+    ],
+    ['an operation that is not there', '{"query":"query A { newestEpoch }","operationName":"B"}', ''],
+    ['a mutation', '{"query":"mutation { newestEpoch }"}', ''],
+    ['lists in lists in lists', JSON.stringify({ query: `{ validators(pubkeys: ${NESTED}) { totalCount } }` }), ''],
+    ['a form', 'query=%7BnewestEpoch%7D', 'application/x-www-form-urlencoded'],
+  ])('refuses %s with 400, and logs no failure', async (_what, body, type) => {
+    const logged = fixture.logged().length
+    const headers = { 'content-type': type === '' ? 'application/json' : type }
+    const response = await fetch(`${fixture.base}/graphql`, { method: 'POST', body, headers })
+    expect(response.status).toBe(400)
+    expect(fixture.logged().slice(logged)).not.toContain('"level":50')
+  })
+
+  test.each(['?query={newestEpoch}&variables=x', '?query={newestEpoch}&extensions=x', '?query=%7B', ''])(
+    'refuses GET with %s by 400, and logs no failure',
+    async (search) => {
+      const logged = fixture.logged().length
+      expect((await fetch(`${fixture.base}/graphql${search}`)).status).toBe(400)
+      expect(fixture.logged().slice(logged)).not.toContain('"level":50')
+    },
+  )
 
   test('answers 401 in the envelope for an unknown token', async () => {
     const response = await fetch(`${fixture.base.replace(TOKEN, 'unknown')}/graphql`, { method: 'POST', body: '{}' })

@@ -4,12 +4,17 @@ import { openApi } from '../../api/http/server.ts'
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { chainNames } from '../../schemas/chains.ts'
 import { AppError } from '../../schemas/errors.ts'
+import { hashToken } from '../../schemas/events/accounts.ts'
 
-/** A warehouse that knows one token and answers everything else with no rows when `rows` resolves. */
+/** A warehouse that knows one token, `token`, and answers everything but account facts with no rows when `rows` resolves. */
 function slowWarehouse(rows: Promise<never[]>, asked: () => void): WarehouseReader {
   return {
     query<Row>(sql: string) {
-      if (sql.includes('access_tokens')) return Promise.resolve([{ account: 'demo' }] as Row[])
+      if (sql.includes('AS figures')) return Promise.resolve([{ accounts: '1', figures: '1' }] as Row[])
+      if (sql.includes('access_tokens')) {
+        return Promise.resolve([{ token_hash: hashToken('token'), account: 'demo' }] as Row[])
+      }
+      if (sql.includes('account_validators')) return Promise.resolve([])
       asked()
       return rows
     },

@@ -7,7 +7,7 @@ const schema = buildSchema(await readFile(new URL('../../schemas/schema.graphql'
 const nowMs = Date.parse('2026-11-20T04:00:00Z')
 
 function measure(query: string, variables: Record<string, unknown> = {}) {
-  return measureCost({ schema, document: parse(query), operationName: undefined, variables, nowMs })
+  return measureCost({ schema, document: parse(query), operationName: undefined, variables, nowMs, validators: 1_000 })
 }
 
 test.each([
@@ -24,7 +24,26 @@ test.each([
   ['{ __schema { types { fields { type { ofType { ofType { name } } } } } } }', 0, 0],
   ['{ validators(first: 2) { nodes { days { epochs { epoch } } } } }', 1 + 2 * (1 + (1 + (1 + 225))), 5],
 ])('%s costs %i fields and is %i deep', (query, cost, depth) => {
-  expect(measure(query)).toEqual({ cost, depth })
+  expect(measure(query)).toMatchObject({ cost, depth })
+})
+
+test.each([
+  // Of 1,000 validators: the default of 10, and not more than there are.
+  ['{ validators(first: null) { nodes { index } } }', 1_000, 21],
+  ['{ validators(first: 1000) { nodes { index } } }', 3, 7],
+  ['{ validators { nodes { index } } }', 0, 3],
+] as const)('%s of an account of %i validators costs %i fields', (query, validators, cost) => {
+  const input = { schema, document: parse(query), operationName: undefined, variables: {}, nowMs, validators }
+  expect(measureCost(input)?.cost).toBe(cost)
+})
+
+test.each([
+  ['{ newestEpoch }', 0],
+  ['{ a: days { date } b: days { date } }', 1],
+  ['{ a: days { date } b: days(from: "2026-11-18") { date } }', 2],
+  ['{ validators { totalCount nodes { days { epochs { blocks { slot } } blocks { slot } } } } }', 6],
+] as const)('%s takes %i statements', (query, statements) => {
+  expect(measure(query)?.statements).toBe(statements)
 })
 
 test('reads variables, and their defaults', () => {
@@ -44,9 +63,12 @@ test('measures fragments that spread each other twofold in time that grows with 
 })
 
 test('says what was computed and what the limit is', () => {
-  expect(costRefusal({ cost: COST_MAX, depth: DEPTH_MAX })).toBeUndefined()
-  expect(costRefusal({ cost: COST_MAX + 1, depth: 1 })).toContain(`${COST_MAX + 1} fields, the limit is ${COST_MAX}`)
-  expect(costRefusal({ cost: 1, depth: DEPTH_MAX + 1 })).toContain(
+  expect(costRefusal({ cost: COST_MAX, depth: DEPTH_MAX, statements: 1 })).toBeUndefined()
+  expect(costRefusal({ cost: 1, depth: 1, statements: 21 })).toContain('takes 21 statements, the limit is 20')
+  expect(costRefusal({ cost: COST_MAX + 1, depth: 1, statements: 1 })).toContain(
+    `${COST_MAX + 1} fields, the limit is ${COST_MAX}`,
+  )
+  expect(costRefusal({ cost: 1, depth: DEPTH_MAX + 1, statements: 1 })).toContain(
     `${DEPTH_MAX + 1} levels deep, the limit is ${DEPTH_MAX}`,
   )
 })

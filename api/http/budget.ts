@@ -1,0 +1,44 @@
+import type { QueryParams, WarehouseReader } from '../../infra/ports/warehouse.ts'
+import { AppError } from '../../schemas/errors.ts'
+import type { StatementQueue } from './statement-queue.ts'
+
+/** Of one request; the deepest GraphQL query with a handful of windows has about twenty. */
+export const STATEMENTS_MAX = 40
+/** That the statements of one request run, together. */
+export const STATEMENT_MS_MAX = 15_000
+/** That one statement reads: totals of 1,000 validators over years are a few million. */
+export const ROWS_READ_MAX = 200_000_000
+
+export interface Budgeted {
+  readonly warehouse: WarehouseReader
+  readonly queue: StatementQueue
+  readonly account: string
+  /** Ends the request's statements. */
+  readonly signal: AbortSignal
+}
+
+/**
+ * The warehouse for one request: its statements wait for their account's turn, and end with the request. Beyond the request's
+ * budget they reject with AppError `query_limit`.
+ */
+export function openBudget({ warehouse, queue, account, signal }: Budgeted): WarehouseReader {
+  let statements = 0
+  let spentMs = 0
+  return {
+    async query<Row>(sql: string, params?: QueryParams): Promise<Row[]> {
+      if (++statements > STATEMENTS_MAX) {
+        throw new AppError('query_limit', `The question takes more than ${STATEMENTS_MAX} statements.`)
+      }
+      return queue.run(account, signal, async () => {
+        const leftMs = STATEMENT_MS_MAX - spentMs
+        if (leftMs <= 0) throw new AppError('query_limit', 'The question takes longer than one may.')
+        const startMs = performance.now()
+        try {
+          return await warehouse.query<Row>(sql, params, { signal, timeMsMax: leftMs, rowsReadMax: ROWS_READ_MAX })
+        } finally {
+          spentMs += performance.now() - startMs
+        }
+      })
+    },
+  }
+}

@@ -1,0 +1,139 @@
+import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
+
+/**
+ * What a chain's answers depend on, as it stood when it was looked at: the position of the tables, and who has which token. It
+ * stays one object for as long as nothing has changed.
+ */
+export interface Standing {
+  readonly chain: string
+  /** Differs when anything has changed that an answer is made of: newest epochs, closed days, settlements, account facts. */
+  readonly position: string
+  /** The account of an access token that was created and not revoked. */
+  accountOf(tokenHash: string): string | undefined
+  /** How many validators of the chain an account has, had or watches: no list of its validators is longer. */
+  validatorsOf(account: string): number
+  /** For what all requests share: no request's budget, and not ended with one. */
+  readonly warehouse: WarehouseReader
+}
+
+/** So long a look is good for: a revoked token works no longer than this after the processors know of it. */
+export const STANDING_AGE_MS_MAX = 500
+
+interface PositionRow {
+  readonly accounts: string
+  readonly figures: string
+}
+
+// Counts and sums over the versions of all rows that are there, superseded ones too: no merging of rows is needed to see that
+// some have come or gone. Rows are written before what tells of them here: the rows of a day before the day is closed, those of
+// an epoch before the epoch is complete. A rebuild may write other rows with equal versions, so its exchanges count as well.
+const sumOf = (table: string, columns: string, where = '1'): string =>
+  `(SELECT (count(), sum(cityHash64(${columns}))) FROM ${table} WHERE ${where})`
+const ofChain = 'chain = {chain:String}'
+const POSITION = `
+  SELECT
+    toString((
+      ${sumOf('access_tokens', 'version, is_deleted')},
+      ${sumOf('account_validators', 'version')},
+      ${sumOf('validator_owners', 'version')},
+      ${sumOf('watched_validators', 'version, is_deleted')}
+    )) AS accounts,
+    toString((
+      ${sumOf('chains', 'version', ofChain)},
+      ${sumOf('validators', 'version', ofChain)},
+      ${sumOf('epochs', 'epoch, version', ofChain)},
+      ${sumOf('epoch_parts', 'epoch, version', ofChain)},
+      ${sumOf('closed_days', 'day, version', ofChain)},
+      ${sumOf('settlements', 'slot, version, is_deleted', ofChain)},
+      ${sumOf('dead_letters', 'version, is_resolved')},
+      ${sumOf('rebuild_exchanges', 'started, version')}
+    )) AS figures`
+
+interface Look {
+  readonly standing: Promise<Standing>
+  /** As `performance.now()` tells it. */
+  readonly atMs: number
+}
+
+/** Looks at the tables when somebody asks, all askers together at most every so many milliseconds. */
+export class Standings {
+  readonly #warehouse: WarehouseReader
+  readonly #ageMsMax: number
+  readonly #looks = new Map<string, Look>()
+  #facts: { readonly accounts: string; readonly facts: Promise<AccountFacts> } | undefined
+
+  constructor(warehouse: WarehouseReader, ageMsMax: number = STANDING_AGE_MS_MAX) {
+    this.#warehouse = warehouse
+    this.#ageMsMax = ageMsMax
+  }
+
+  of(chain: string): Promise<Standing> {
+    const last = this.#looks.get(chain)
+    const nowMs = performance.now()
+    if (last !== undefined && nowMs - last.atMs < this.#ageMsMax) return last.standing
+    const standing = this.#look(chain, last?.standing)
+    this.#looks.set(chain, { standing, atMs: nowMs })
+    // A failed look is its askers'; the next asker looks again.
+    standing.catch(() => {
+      if (this.#looks.get(chain)?.standing === standing) this.#looks.delete(chain)
+    })
+    return standing
+  }
+
+  async #look(chain: string, before: Promise<Standing> | undefined): Promise<Standing> {
+    const [row] = await this.#warehouse.query<PositionRow>(POSITION, { chain })
+    const { accounts, figures } = row ?? { accounts: '', figures: '' }
+    const position = `${accounts} ${figures}`
+    const known = await before?.catch(() => undefined)
+    if (known?.position === position) return known
+    const { tokens, validators } = await this.#factsAt(accounts)
+    return {
+      chain,
+      position,
+      accountOf: (hash) => tokens.get(hash),
+      validatorsOf: (account) => validators.get(account)?.get(chain) ?? 0,
+      warehouse: this.#warehouse,
+    }
+  }
+
+  #factsAt(accounts: string): Promise<AccountFacts> {
+    if (this.#facts?.accounts !== accounts) {
+      const facts = selectAccountFacts(this.#warehouse)
+      const loaded = { accounts, facts }
+      this.#facts = loaded
+      facts.catch(() => {
+        if (this.#facts === loaded) this.#facts = undefined
+      })
+    }
+    return this.#facts.facts
+  }
+}
+
+/** What is kept in memory of all accounts. */
+interface AccountFacts {
+  /** Accounts by hash of their tokens: the warehouse knows only the hashes. */
+  readonly tokens: ReadonlyMap<string, string>
+  /** Numbers of validators by account and chain. */
+  readonly validators: ReadonlyMap<string, ReadonlyMap<string, number>>
+}
+
+async function selectAccountFacts(warehouse: WarehouseReader): Promise<AccountFacts> {
+  const tokens = await warehouse.query<{ token_hash: string; account: string }>(
+    // FINAL leaves out what was deleted: a revoked token.
+    'SELECT token_hash, account FROM access_tokens FINAL',
+  )
+  const counts = await warehouse.query<{ account: string; chain: string; validators: string }>(
+    `SELECT account, chain, uniqExact(pubkey) AS validators FROM
+     (
+       SELECT toString(account) AS account, chain, pubkey FROM account_validators
+       UNION ALL SELECT account, chain, pubkey FROM watched_validators
+     )
+     GROUP BY account, chain`,
+  )
+  const validators = new Map<string, Map<string, number>>()
+  for (const row of counts) {
+    const chains = validators.get(row.account) ?? new Map<string, number>()
+    validators.set(row.account, chains.set(row.chain, Number(row.validators)))
+  }
+  return { tokens: new Map(tokens.map((row) => [row.token_hash, row.account])), validators }
+}

@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest'
+import { Answers, type SentAnswer } from '../../api/http/answers.ts'
+
+const answerOf = (text: string, isKept = true): SentAnswer => ({
+  httpStatus: 200,
+  type: 'text/plain',
+  body: Buffer.from(text),
+  isKept,
+})
+
+function question(position: string, gone = new AbortController()) {
+  return { key: 'question', position, signal: gone.signal }
+}
+
+test('an answer is kept until the tables stand otherwise', async () => {
+  const answers = new Answers()
+  const first = await answers.of(question('1'), () => Promise.resolve(answerOf('one')))
+  expect(answers.kept('question', '1')).toBe(first)
+  expect(answers.kept('question', '2')).toBeUndefined()
+  expect(answers.kept('another', '1')).toBeUndefined()
+})
+
+test('a failure, and an answer that says so, are not kept', async () => {
+  const answers = new Answers()
+  await answers.of(question('1'), () => Promise.resolve(answerOf('failed', false)))
+  expect(answers.kept('question', '1')).toBeUndefined()
+  await expect(answers.of(question('1'), () => Promise.reject(new Error('no')))).rejects.toThrow('no')
+  const again = await answers.of(question('1'), () => Promise.resolve(answerOf('yes')))
+  expect(again.body.toString()).toBe('yes')
+})
+
+test('equal questions at one time are asked once, and end when all askers are gone', async () => {
+  const answers = new Answers()
+  const signals: AbortSignal[] = []
+  const ask = (signal: AbortSignal): Promise<SentAnswer> => {
+    signals.push(signal)
+    return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+  }
+  const [one, other] = [new AbortController(), new AbortController()]
+  const asked = [answers.of(question('1', one), ask), answers.of(question('1', other), ask)]
+  one.abort(new Error('one is gone'))
+  await expect(asked[0]).rejects.toThrow('one is gone')
+  expect(signals.map((signal) => signal.aborted)).toEqual([false])
+  other.abort(new Error('other is gone'))
+  await expect(asked[1]).rejects.toThrow('other is gone')
+  expect(signals.map((signal) => signal.aborted)).toEqual([true])
+  // The next asker is not given what was ended.
+  const next = await answers.of(question('1'), () => Promise.resolve(answerOf('next')))
+  expect(next.body.toString()).toBe('next')
+})

@@ -1,0 +1,88 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { openBudget, STATEMENTS_MAX } from '../../api/http/budget.ts'
+import { STATEMENTS_AT_ONCE, STATEMENTS_OF_ACCOUNT, StatementQueue } from '../../api/http/statement-queue.ts'
+import type { QueryLimits, WarehouseReader } from '../../infra/ports/warehouse.ts'
+
+const STAYS = new AbortController().signal
+
+/** Tasks that begin when the queue lets them and end when they are told. */
+class Tasks {
+  readonly queue = new StatementQueue()
+  readonly begun: string[] = []
+  readonly #ends = new Map<string, () => void>()
+
+  run(account: string, name: string, signal = STAYS): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#ends.set(name, resolve)
+    return this.queue.run(account, signal, () => {
+      this.begun.push(name)
+      return promise
+    })
+  }
+
+  async end(name: string): Promise<void> {
+    this.#ends.get(name)?.()
+    await turn()
+  }
+}
+
+test('an account that asks much has its share, and others begin beside it', async () => {
+  const tasks = new Tasks()
+  for (let n = 0; n < 700; n++) void tasks.run('greedy', `greedy ${n}`)
+  await turn()
+  expect(tasks.begun).toEqual(Array.from({ length: STATEMENTS_OF_ACCOUNT }, (_, n) => `greedy ${n}`))
+  void tasks.run('light', 'light')
+  await turn()
+  expect(tasks.begun).toHaveLength(STATEMENTS_AT_ONCE)
+  expect(tasks.begun).toContain('light')
+})
+
+test('accounts take turns when more wait than can run', async () => {
+  const tasks = new Tasks()
+  for (const account of ['a', 'b', 'c']) for (const n of [1, 2, 3]) void tasks.run(account, `${account}${n}`)
+  await turn()
+  expect(tasks.begun).toEqual(['a1', 'a2', 'b1'])
+  for (const name of ['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'c2', 'b3', 'c3']) await tasks.end(name)
+  // Who has nothing running comes before who has.
+  expect(tasks.begun).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'c2', 'b3', 'c3'])
+})
+
+test('what is abandoned while it waits never begins, and holds up nobody', async () => {
+  const tasks = new Tasks()
+  const running = [tasks.run('a', 'a1'), tasks.run('a', 'a2')]
+  const gone = new AbortController()
+  const abandoned = tasks.run('a', 'a3', gone.signal)
+  const last = tasks.run('a', 'a4')
+  gone.abort(new Error('gone'))
+  await expect(abandoned).rejects.toBe(gone.signal.reason)
+  await tasks.end('a1')
+  await tasks.end('a2')
+  await tasks.end('a4')
+  await Promise.all([...running, last])
+  expect(tasks.begun).toEqual(['a1', 'a2', 'a4'])
+})
+
+test('a failed task lets the next one begin', async () => {
+  const queue = new StatementQueue()
+  const fail = () => Promise.reject(new Error('failed'))
+  for (let n = 0; n < 10; n++) await expect(queue.run('a', STAYS, fail)).rejects.toThrow('failed')
+  expect(await queue.run('a', STAYS, () => Promise.resolve('ran'))).toBe('ran')
+})
+
+test('a request that takes more statements than one may is refused the next one', async () => {
+  const given: (QueryLimits | undefined)[] = []
+  const warehouse: WarehouseReader = {
+    query(_sql, _params, limits) {
+      given.push(limits)
+      return Promise.resolve([])
+    },
+  }
+  const budget = openBudget({ warehouse, queue: new StatementQueue(), account: 'a', signal: STAYS })
+  for (let n = 0; n < STATEMENTS_MAX; n++) await budget.query('SELECT 1')
+  await expect(budget.query('SELECT 1')).rejects.toMatchObject({ code: 'query_limit' })
+  expect(given).toHaveLength(STATEMENTS_MAX)
+  // Each gets what is left of the request's time, and ends with it.
+  expect(given[0]?.timeMsMax).toBeGreaterThan(given.at(-1)?.timeMsMax ?? Number.POSITIVE_INFINITY)
+  expect(given[0]?.signal).toBe(STAYS)
+})
