@@ -2,7 +2,9 @@ import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import type { Config } from '../infra/config/types.ts'
 import { askControl, serveControl } from '../infra/control.ts'
+import { countChange } from '../processors/settlements/count-change.ts'
 import { AppError } from '../schemas/errors.ts'
+import { SettlementChange } from '../schemas/settlement-change.ts'
 import type { Ports, Running } from './role.ts'
 import { verdictOf } from './verify.ts'
 
@@ -13,8 +15,12 @@ const VerifyQuestion = Type.Object({
 })
 const isVerify = Compile(VerifyQuestion)
 
+/** Answered with a JSON line for each account and validator whose settlements would change. */
+const CountQuestion = Type.Object({ command: Type.Literal('count'), change: SettlementChange })
+const isCount = Compile(CountQuestion)
+
 /** What commands ask the program that holds the data folder: one process has the embedded engine. */
-export type Question = Type.Static<typeof VerifyQuestion>
+export type Question = Type.Static<typeof VerifyQuestion> | Type.Static<typeof CountQuestion>
 
 /** Asks the program that holds the data folder of the configuration, if one does: false when none does, or needs not to. */
 export async function askRunning(
@@ -26,9 +32,13 @@ export async function askRunning(
 }
 
 /** Answers what commands ask, until disposed. */
-export function answerCommands(ports: Ports, running: Running): Promise<AsyncDisposable> {
+export function answerCommands(ports: Ports, running: Pick<Running, 'config'>): Promise<AsyncDisposable> {
   return serveControl(running.config.dataDirectory, async (question, print, signal) => {
     if (isVerify.Check(question)) return await verdictOf(ports, { ...question, mayBeProcessed: true, print, signal })
+    if (isCount.Check(question)) {
+      for (const row of await countChange(ports.warehouse, question.change)) await print(JSON.stringify(row))
+      return
+    }
     throw new AppError('usage', 'The program that holds this data folder is of another release: stop it first.')
   })
 }

@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox'
 import { Chain, Pubkey, UInt } from './events/fields.ts'
 
-/** Keys of one change: a question about it stays below what a socket of commands takes. */
-export const KEYS_PER_CHANGE_MAX = 500
+/** Keys of one change, each of 101 characters: a question about it stays below the 64 KiB that a socket of commands takes. */
+export const KEYS_PER_CHANGE_MAX = 400
 
 const Account = Type.String()
 /**

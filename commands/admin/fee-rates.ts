@@ -30,10 +30,8 @@ export async function setFeeRate(
   await addAccountFacts(setting, async (book, envelope, eventLog) => {
     const changes = await rateChanges(book, { eventLog, signal: setting.signal }, { account, rate, fromSec })
     const id = `account.fee-rate-set:${account}:${effectiveFrom}`
-    return {
-      said: await guardBy(setting, { book, changes, yes }),
-      facts: [encodeEvent(feeRateSet, { ...envelope, id, data: { account, rate, effectiveFrom } })],
-    }
+    await guardBy(setting, { book, changes, yes })
+    return { facts: [encodeEvent(feeRateSet, { ...envelope, id, data: { account, rate, effectiveFrom } })] }
   })
 }
 

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { Compile } from 'typebox/compile'
 import { openMigratedWarehouse } from '../../infra/open-ports.ts'
 import { countChange } from '../../processors/settlements/count-change.ts'
 import type { AccountBook } from '../../schemas/account-book.ts'
@@ -6,7 +7,8 @@ import { AppError } from '../../schemas/errors.ts'
 import { type DayNumber, dayOfInstant, dayStartSec, formatDay } from '../../schemas/eth/time.ts'
 import { formatEthFromWei } from '../../schemas/eth/units.ts'
 import { NOBODY } from '../../schemas/ownership.ts'
-import type { ChangedSettlements, SettlementChange } from '../../schemas/settlement-change.ts'
+import { ChangedSettlements, type SettlementChange } from '../../schemas/settlement-change.ts'
+import { askRunning } from '../running-program.ts'
 import { nowSec, type Setting } from '../setting.ts'
 
 /** Validators that a sentence about locked days names, each with the command that corrects it. */
@@ -121,13 +123,18 @@ function signed(wei: bigint): string {
   return wei > 0n ? `+${wei}` : `${wei}`
 }
 
-/** Counts in the warehouse, unless another process of this machine has it or there is none: then nothing is known. */
-export function countingOf({ config, log }: Pick<Setting, 'config' | 'log'>): Counting & AsyncDisposable {
+const isCounted = Compile(ChangedSettlements)
+
+/** Counts in the warehouse, or asks the program that has it; where it cannot be asked, or there is none, nothing is known. */
+function countingOf({ config, log, signal }: Setting): Counting & AsyncDisposable {
   const open = new AsyncDisposableStack()
   let opened: ReturnType<typeof openMigratedWarehouse> | undefined
   const count: Counting = async (change) => {
-    if (config.mode.kind === 'embedded' && !existsSync(config.mode.warehouseDirectory)) return undefined
     try {
+      const lines: string[] = []
+      const asking = { print: (line: string) => void lines.push(line), signal }
+      if (await askRunning(config, { command: 'count', change }, asking)) return lines.map(toCounted)
+      if (config.mode.kind === 'embedded' && !existsSync(config.mode.warehouseDirectory)) return undefined
       opened ??= openMigratedWarehouse(config, log).then((warehouse) => open.use(warehouse))
       return await countChange(await opened, change)
     } catch (error) {
@@ -138,8 +145,15 @@ export function countingOf({ config, log }: Pick<Setting, 'config' | 'log'>): Co
   return Object.assign(count, { [Symbol.asyncDispose]: () => open.disposeAsync() })
 }
 
-/** Guards with what the setting has: its clock and its warehouse. */
-export async function guardBy(setting: Setting, guarded: Pick<Guarded, 'book' | 'changes' | 'yes'>): Promise<string> {
+function toCounted(line: string): ChangedSettlements {
+  const row: unknown = JSON.parse(line)
+  if (isCounted.Check(row)) return row
+  throw new AppError('usage', 'The program that holds this data folder is of another release.')
+}
+
+/** Guards with what the setting has, its clock and its warehouse, and prints what is to be said before the change is made. */
+export async function guardBy(setting: Setting, guarded: Pick<Guarded, 'book' | 'changes' | 'yes'>): Promise<void> {
   await using count = countingOf(setting)
-  return await guardSettled({ ...guarded, count, now: nowSec() }) // before the warehouse is closed
+  const said = await guardSettled({ ...guarded, count, now: nowSec() })
+  if (said !== '') setting.screen.print(said)
 }

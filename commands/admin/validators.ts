@@ -50,11 +50,11 @@ export async function trackValidators(
     const log = { eventLog, signal: setting.signal }
     const change = { day: since, from: NOBODY, to: account }
     const changes = await ownerChanges(book, log, { ...of, pubkeys: gained }, change)
+    await guardBy(setting, { book, changes, yes: options.yes === true })
     const already = of.pubkeys.length - pubkeys.length
     return {
       facts: tracking(envelope, taken, { account, day }),
       said:
-        (await guardBy(setting, { book, changes, yes: options.yes === true })) +
         `${pubkeys.length} validators of ${of.chain} are tracked for ${account} ${sinceText(day)}${alreadyText(already)}: ` +
         `followed from the next finalized epoch on; backfill brings what was before.\n${laterText(ownership, taken, day)}`,
     }
@@ -83,7 +83,7 @@ export async function untrackValidators(
     const from = formatDay(day)
     const log = { eventLog, signal: setting.signal }
     const changes = await ownerChanges(book, log, of, { day, from: account, to: NOBODY })
-    const guarded = await guardBy(setting, { book, changes, yes: options.yes === true })
+    await guardBy(setting, { book, changes, yes: options.yes === true })
     const facts = inParts(pubkeys, (part) =>
       encodeEvent(validatorsUntracked, {
         ...envelope,
@@ -92,7 +92,7 @@ export async function untrackValidators(
       }),
     )
     const said = `${pubkeys.length} validators of ${chain} are nobody's from ${from} on; ${account} keeps what it had before.\n`
-    return { facts, said: guarded + said + laterText(ownership, of, day) }
+    return { facts, said: said + laterText(ownership, of, day) }
   })
 }
 
@@ -118,9 +118,9 @@ export async function moveValidators(
     giveUpDay(ownership, of, { account: from, day })
     const log = { eventLog, signal: setting.signal }
     const changes = await ownerChanges(book, log, of, { day, from, to })
-    const guarded = await guardBy(setting, { book, changes, yes: options.yes === true })
+    await guardBy(setting, { book, changes, yes: options.yes === true })
     const said = `${of.pubkeys.length} validators of ${of.chain} are ${to}'s from ${formatDay(day)} on; ${from} keeps what it had before.\n`
-    return { facts: tracking(envelope, of, { account: to, day }), said: guarded + said + laterText(ownership, of, day) }
+    return { facts: tracking(envelope, of, { account: to, day }), said: said + laterText(ownership, of, day) }
   })
 }
 

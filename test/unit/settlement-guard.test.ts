@@ -4,8 +4,9 @@ import { readAccountBook } from '../../commands/admin/account-facts.ts'
 import { listFeeRates, setFeeRate } from '../../commands/admin/fee-rates.ts'
 import { correctSettlement, listSettlementFacts, lockSettlements } from '../../commands/admin/settlements.ts'
 import { moveValidators, trackValidators, untrackValidators } from '../../commands/admin/validators.ts'
+import { answerCommands } from '../../commands/running-program.ts'
 import type { EmbeddedMode } from '../../infra/config/types.ts'
-import { openEventLog, openMigratedWarehouse } from '../../infra/open-ports.ts'
+import { openEventLog, openJobQueue, openMigratedWarehouse } from '../../infra/open-ports.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { PROJECTORS } from '../../processors/projections.ts'
 import type { EncodedEvent } from '../../schemas/events/codec.ts'
@@ -116,6 +117,19 @@ describe('a change of what was settled', () => {
     // What has not begun changes nothing that was settled.
     await untrackValidators(setting, { account: 'b', at: '2149-01-01' }, keys.slice(0, 1))
     expect(setting.printed()).not.toContain('settlement rows')
+  })
+
+  it('is counted by the program that has the warehouse, while it runs', { timeout: TEST_MS }, async () => {
+    const setting = await given([tracked('a', keys)])
+    const { rows } = of(await sumsSince(setting, secondDay), 'a')
+    await using eventLog = await openEventLog(setting.config, setting.log)
+    await using warehouse = await openMigratedWarehouse(setting.config)
+    await using jobQueue = await openJobQueue(setting.config, setting.log)
+    await using _program = await answerCommands({ eventLog, warehouse, jobQueue }, setting)
+    const asked = await refusal(setFeeRate(setting, { account: 'a', rate: '0.3', from: secondDay }))
+    expect(told(asked, 'a').rows).toBe(rows)
+    const moved = await refusal(moveValidators(setting, { from: 'a', to: 'b', at: secondDay }, keys))
+    expect(told(moved, 'b').rows).toBe(rows)
   })
 
   it('that cannot be counted needs --yes', { timeout: TEST_MS }, async () => {
