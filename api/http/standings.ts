@@ -45,6 +45,7 @@ const POSITION = `
       ${sumOf('epoch_parts', 'epoch, version', ofChain)},
       ${sumOf('closed_days', 'day, version', ofChain)},
       ${sumOf('settlements', 'slot, version, is_deleted', ofChain)},
+      ${sumOf('settlement_corrections', 'number, version', ofChain)},
       ${sumOf('dead_letters', 'version, is_resolved')},
       ${sumOf('rebuild_exchanges', 'started, version')}
     )) AS figures`
