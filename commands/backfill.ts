@@ -1,11 +1,9 @@
 import { selectChain } from '../infra/config/select-chain.ts'
-import type { Config } from '../infra/config/types.ts'
-import type { DevnetUrls } from '../infra/devnet/child.ts'
 import { openEventLog } from '../infra/open-ports.ts'
 import { backfill, parseBackfillRange, refuseEndBeforeStart } from '../ingest/backfill/backfill.ts'
 import { openLogFacts } from '../processors/loop/log-facts.ts'
 import { AppError } from '../schemas/errors.ts'
-import { openChainNodes } from './chain-nodes.ts'
+import { devnetUrls, openChainNodes } from './chain-nodes.ts'
 import { nowSec, type Setting } from './setting.ts'
 
 /** Ingests finalized epochs of a chain's past for every validator that is tracked on it. */
@@ -52,15 +50,4 @@ export async function runBackfill(
     `${name}, epochs ${epochs.fromEpoch} to ${epochs.toEpoch}: ${done.ingested} ingested for ${done.validators} validators, ` +
       `${done.skipped} were in the log already; ${seconds} s.\n`,
   )
-}
-
-/** Where a devnet that somebody else runs listens. */
-function devnetUrls({ devnet }: Config): DevnetUrls | undefined {
-  if (devnet === undefined) return undefined
-  const urlOf = (port: number): string => `http://127.0.0.1:${port}`
-  return {
-    beaconUrl: urlOf(devnet.beaconPort),
-    executionUrl: urlOf(devnet.executionPort),
-    secondExecutionUrl: devnet.secondPort === undefined ? undefined : urlOf(devnet.secondPort),
-  }
 }

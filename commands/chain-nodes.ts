@@ -1,5 +1,5 @@
 import { openBeaconSource } from '../infra/beacon/source.ts'
-import type { ChainConfig } from '../infra/config/types.ts'
+import type { ChainConfig, Config } from '../infra/config/types.ts'
 import type { DevnetUrls } from '../infra/devnet/child.ts'
 import { openExecutionSource } from '../infra/execution/source.ts'
 import type { BeaconSource } from '../infra/ports/beacon-source.ts'
@@ -69,5 +69,16 @@ function urlsOf({ source, names }: ChainConfig, devnet: DevnetUrls | undefined):
       if (devnet.secondExecutionUrl === undefined) throw new AppError('usage', 'The devnet has no second chain.')
       return { beaconUrls: undefined, executionUrls: [devnet.secondExecutionUrl] }
     }
+  }
+}
+
+/** Where a devnet that somebody else runs listens. */
+export function devnetUrls({ devnet }: Config): DevnetUrls | undefined {
+  if (devnet === undefined) return undefined
+  const urlOf = (port: number): string => `http://127.0.0.1:${port}`
+  return {
+    beaconUrl: urlOf(devnet.beaconPort),
+    executionUrl: urlOf(devnet.executionPort),
+    secondExecutionUrl: devnet.secondPort === undefined ? undefined : urlOf(devnet.secondPort),
   }
 }

@@ -74,9 +74,3 @@ export function checkedDay(text: string, option: string): DayNumber {
     `${option} is not a date YYYY-MM-DD from 1970 to 2149: ${JSON.stringify(text)}; e.g. ${option} 2026-01-31.`,
   )
 }
-
-/** Throws AppError `usage` for an account that no fact has named: most likely the name is mistyped. */
-export function knownAccount(book: AccountBook, account: string): string {
-  if (book.accounts().includes(account)) return account
-  throw new AppError('usage', `There is no account ${account} in this log; nothing was changed.`)
-}

@@ -11,6 +11,7 @@ interface CommandLine {
 /** Adds `admin` and what is below it. As everywhere, a command is loaded when it is called. */
 export function addAdminCommands(program: Command, line: CommandLine): void {
   const admin = program.command('admin').description('accounts: tokens, validators, fee rates, settlements')
+  addAccountCommands(admin, line)
   addTokenCommands(admin, line)
   addValidatorCommands(admin, line)
   addFeeRateCommands(admin, line)
@@ -20,14 +21,37 @@ export function addAdminCommands(program: Command, line: CommandLine): void {
 const yes = () => new Option('--yes', 'change settlements that were served already, once it was said how many')
 const account = () => new Option('--account <name>', 'account name: a-z, 0-9, - and _').makeOptionMandatory()
 
+function addAccountCommands(admin: Command, { run }: CommandLine): void {
+  const accounts = admin.command('account').description('what operators have said of accounts')
+  accounts
+    .command('list')
+    .description('a line for each account: validators, fee rate, tokens')
+    .action(() => run(async (setting) => (await import('./accounts.ts')).listAccounts(setting)))
+  accounts
+    .command('show')
+    .description('tokens, fee rates and validators of one account')
+    .argument('<name>', 'name of the account')
+    .action((name: string) => run(async (setting) => (await import('./accounts.ts')).showAccount(setting, name)))
+}
+
 function addTokenCommands(admin: Command, { run }: CommandLine): void {
   const token = admin.command('token').description('access tokens')
   token
     .command('create')
     .description('create an access token and print it, once')
     .addOption(account())
-    .action((options: { account: string }) =>
-      run(async (setting) => (await import('./tokens.ts')).createToken(setting, options.account)),
+    .option('--new', 'make the account with this token; without it the account has to be there', false)
+    .action((options: { account: string; new: boolean }) =>
+      run(async (setting) =>
+        (await import('./tokens.ts')).createToken(setting, { account: options.account, isNew: options.new }),
+      ),
+    )
+  token
+    .command('list')
+    .description('tokens by the beginning of their hash, with when they were created and revoked')
+    .option('--account <name>', 'only tokens of this account')
+    .action((options: { account?: string }) =>
+      run(async (setting) => (await import('./tokens.ts')).listTokens(setting, options.account)),
     )
   token
     .command('revoke')
@@ -35,7 +59,10 @@ function addTokenCommands(admin: Command, { run }: CommandLine): void {
     .action(() => run(async (setting) => (await import('./tokens.ts')).revokeToken(setting)))
 }
 
-const PUBKEYS = ['[pubkeys...]', '0x-prefixed BLS public keys; without any, one per line on standard input'] as const
+const PUBKEYS = [
+  '[pubkeys...]',
+  'BLS public keys; without any, one per line on standard input: with comments (#) and other columns',
+] as const
 const WATCH = 'only figures of all days, whosever the validators are; no settlements'
 
 function addValidatorCommands(admin: Command, { run, chainOption }: CommandLine): void {

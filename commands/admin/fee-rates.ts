@@ -7,8 +7,9 @@ import { feeRateSet } from '../../schemas/events/accounts.ts'
 import { encodeEvent } from '../../schemas/events/codec.ts'
 import type { SettlementChange } from '../../schemas/settlement-change.ts'
 import { nowSec, type Setting } from '../setting.ts'
-import { addAccountFacts, checkedAccount, checkedDay, knownAccount, readAccountBook } from './account-facts.ts'
+import { addAccountFacts, checkedAccount, checkedDay, readAccountBook } from './account-facts.ts'
 import { identifiedOn } from './identified.ts'
+import { knownAccount } from './known-account.ts'
 import { guardBy } from './settlement-guard.ts'
 
 /** Sets the account's fee rate from the start of a UTC+8 day on. */
@@ -28,6 +29,7 @@ export async function setFeeRate(
   const fromSec = dayStartSec(day)
   const effectiveFrom = formatInstant(fromSec)
   await addAccountFacts(setting, async (book, envelope, eventLog) => {
+    knownAccount(book, account)
     const changes = await rateChanges(book, { eventLog, signal: setting.signal }, { account, rate, fromSec })
     const id = `account.fee-rate-set:${account}:${effectiveFrom}`
     await guardBy(setting, { book, changes, yes })

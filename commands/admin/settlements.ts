@@ -6,8 +6,9 @@ import { REASON_MAX, settlementCorrected, settlementsLocked } from '../../schema
 import { encodeEvent } from '../../schemas/events/codec.ts'
 import { CORRECTION_IDS_BEHIND } from '../../schemas/routes/rewards/settled-rewards.ts'
 import { nowSec, type Setting } from '../setting.ts'
-import { addAccountFacts, checkedAccount, checkedDay, knownAccount, readAccountBook } from './account-facts.ts'
+import { addAccountFacts, checkedAccount, checkedDay, readAccountBook } from './account-facts.ts'
 import { identifiedOn } from './identified.ts'
+import { knownAccount } from './known-account.ts'
 
 /** Locks the account's settlements of all days up to one: no later fact may change them. There is no way back. */
 export async function lockSettlements(

@@ -1,5 +1,3 @@
-import { text } from 'node:stream/consumers'
-import { selectChain } from '../../infra/config/select-chain.ts'
 import type { AccountBook } from '../../schemas/account-book.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { type DayNumber, formatDay } from '../../schemas/eth/time.ts'
@@ -15,11 +13,12 @@ import { type EncodedEvent, encodeEvent } from '../../schemas/events/codec.ts'
 import { FIRST_DAY, NOBODY, type Ownership } from '../../schemas/ownership.ts'
 import type { Setting } from '../setting.ts'
 import { addAccountFacts, checkedAccount, checkedDay, type FactEnvelope } from './account-facts.ts'
+import { knownAccount } from './known-account.ts'
 import { ownerChanges } from './owner-changes.ts'
 import { giveUpDay, type KeysOfChain, takeDay, trackedAnew } from './ownership-rules.ts'
+import { readKeys } from './public-keys.ts'
 import { guardBy } from './settlement-guard.ts'
-
-const PUBKEY = /^0x[0-9a-f]{96}$/
+import { tellStrangers } from './stranger-keys.ts'
 
 interface Named {
   readonly account: string
@@ -36,10 +35,11 @@ export async function trackValidators(
   args: readonly string[],
 ): Promise<void> {
   const account = checkedAccount(options.account)
-  const of = await keysOf(setting, options.chain, args)
+  const of = await readKeys(setting, options.chain, args)
   if (options.watch === true) return watchValidators(setting, { account, at: options.at, isWatching: true }, of)
   const asked = options.at === undefined ? undefined : checkedDay(options.at, '--at')
   await addAccountFacts(setting, async (book, envelope, eventLog) => {
+    knownAccount(book, account)
     const { ownership } = book
     const pubkeys =
       asked === undefined ? trackedAnew(ownership, of, account) : takeDay(ownership, of, { account, day: asked })
@@ -59,6 +59,7 @@ export async function trackValidators(
         `followed from the next finalized epoch on; backfill brings what was before.\n${laterText(ownership, taken, day)}`,
     }
   })
+  await tellStrangers(setting, of)
 }
 
 /** Locked days stay as they are: without a day of its own, a key begins behind them. */
@@ -74,10 +75,11 @@ export async function untrackValidators(
   args: readonly string[],
 ): Promise<void> {
   const account = checkedAccount(options.account)
-  const of = await keysOf(setting, options.chain, args)
+  const of = await readKeys(setting, options.chain, args)
   if (options.watch === true) return watchValidators(setting, { account, at: options.at, isWatching: false }, of)
   const day = checkedDay(requiredAt(options.at), '--at')
   await addAccountFacts(setting, async (book, envelope, eventLog) => {
+    knownAccount(book, account)
     const { ownership } = book
     const { chain, pubkeys } = giveUpDay(ownership, of, { account, day })
     const from = formatDay(day)
@@ -112,8 +114,9 @@ export async function moveValidators(
   const to = checkedAccount(options.to, '--to')
   const day = checkedDay(options.at, '--at')
   if (from === to) throw new AppError('usage', `--from and --to are one account, ${from}: nothing was moved.`)
-  const of = await keysOf(setting, options.chain, args)
+  const of = await readKeys(setting, options.chain, args)
   await addAccountFacts(setting, async (book, envelope, eventLog) => {
+    for (const name of [from, to]) knownAccount(book, name)
     const { ownership } = book
     giveUpDay(ownership, of, { account: from, day })
     const log = { eventLog, signal: setting.signal }
@@ -132,7 +135,9 @@ async function watchValidators(
   const { account, at, isWatching } = watcher
   if (at !== undefined)
     throw new AppError('usage', 'Who watches a validator sees all of its days: leave --at out, or --watch.')
-  await addAccountFacts(setting, ({ ownership }, envelope) => {
+  await addAccountFacts(setting, (book, envelope) => {
+    knownAccount(book, account)
+    const { ownership } = book
     const changed = pubkeys.filter((pubkey) => ownership.isWatching(account, chain, pubkey) !== isWatching)
     const type = isWatching ? validatorsWatched : validatorsUnwatched
     const facts = inParts(changed, (part) => {
@@ -190,21 +195,4 @@ function laterText(ownership: Ownership, { chain, pubkeys }: KeysOfChain, day: D
 function requiredAt(at: string | undefined): string {
   if (at !== undefined) return at
   throw new AppError('usage', 'Say from which UTC+8 day on: --at YYYY-MM-DD; nothing was changed.')
-}
-
-/** The chain that is meant, and the public keys of the arguments or of standard input, each once. */
-async function keysOf(setting: Setting, chainName: string | undefined, args: readonly string[]): Promise<KeysOfChain> {
-  const chain = selectChain(setting.config, chainName, 'beacon').names.name
-  const given = args.length > 0 ? args : (await text(process.stdin)).split(/\s+/).filter((word) => word !== '')
-  if (given.length === 0)
-    throw new AppError('usage', 'No public keys: name them as arguments or one per line on standard input.')
-  const pubkeys = [...new Set(given.map((key) => key.toLowerCase()))]
-  const wrong = pubkeys.find((key) => !PUBKEY.test(key))
-  if (wrong !== undefined) {
-    throw new AppError(
-      'usage',
-      `${JSON.stringify(wrong.slice(0, 20))} is not a BLS public key: 0x and 96 hex digits; nothing was tracked.`,
-    )
-  }
-  return { chain, pubkeys }
 }

@@ -10,7 +10,7 @@ export const TRACKED = [...Array.from({ length: 61 }, (_, number) => number), 25
 /** An account that tracks them, with its fee rate; resolves with its token. */
 export async function createAccount(env: Environment): Promise<string> {
   const account = ['--account', 'acme']
-  const created = await runCommand(['admin', 'token', 'create', ...account], env)
+  const created = await runCommand(['admin', 'token', 'create', ...account, '--new'], env)
   expect(created.code, created.stderr).toBe(0)
   const tracked = await runCommand(['admin', 'validators', 'track', ...account], env, TRACKED.join('\n'))
   expect(tracked.code, tracked.stderr).toBe(0)

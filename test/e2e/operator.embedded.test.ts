@@ -5,11 +5,13 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { pubkeyOf, toHex } from '../../infra/devnet/consensus/keys.ts'
 import { givenChain } from '../unit/given-chain.ts'
 import { eventually, runCommand, startProgram } from './processes.ts'
 import { isProcessed, openLog } from './stores.ts'
 
 const USAGE = 2
+const KEY = toHex(pubkeyOf(0))
 const START_TIMEOUT_MS = 60_000
 
 let directory: string
@@ -179,7 +181,12 @@ describe('a command', () => {
     refuses(['admin', 'token', 'revoke'], {}, /nothing was revoked/, 'nope'))
 
   it('that tracks a key which is none tracks nothing', () =>
-    refuses(['admin', 'validators', 'track', '--account', 'acme'], {}, /nothing was tracked/, '0x12'))
+    refuses(
+      ['admin', 'validators', 'track', '--account', 'acme'],
+      {},
+      /^epochline: line 1: "0x12" is not .*nothing was changed/,
+      '0x12',
+    ))
 
   it('that backfills with the end before the start is refused, whether a node answers or not', () =>
     refuses(
@@ -203,6 +210,48 @@ describe('a command', () => {
     const mistyped = `${EPOCHLINE_DATA}x`
     await refuses([...args, '--data', mistyped], env, /no event log in .*Did you mean \S+\/data-\w+\?$/)
     expect(existsSync(mistyped)).toBe(false)
+  })
+
+  it('makes an account when it is told to, and takes no other name for one', async () => {
+    const env = { ...(await withLog()), BEACON_URL: 'http://127.0.0.1:9', EXECUTION_URL: 'http://127.0.0.1:9' }
+    const [create, list] = [
+      ['admin', 'token', 'create'],
+      ['admin', 'token', 'list'],
+    ]
+    await refuses(
+      [...create, '--account', 'acme'],
+      env,
+      /no account acme: nothing was changed\. .* --account acme --new\.$/,
+    )
+    const { code, stdout: token } = await runCommand([...create, '--account', 'acme', '--new'], env)
+    expect(code).toBe(0)
+    await refuses([...create, '--account', 'acme', '--new'], env, /is there already: leave --new out/)
+    for (const args of [
+      [...create, '--account', 'amce'],
+      ['admin', 'fee-rate', 'set', '--account', 'amce', '--rate', '0.1'],
+      ['admin', 'validators', 'track', '--account', 'amce', KEY],
+      ['admin', 'validators', 'untrack', '--account', 'amce', '--at', '2026-01-01', KEY],
+      ['admin', 'validators', 'move', '--from', 'acme', '--to', 'amce', '--at', '2026-01-01', KEY],
+      ['admin', 'account', 'show', 'amce'],
+      [...list, '--account', 'amce'],
+    ])
+      await refuses(args, env, /There is no account amce: .*Did you mean acme\?/)
+    const tracked = await runCommand(
+      ['admin', 'validators', 'track', '--account', 'acme'],
+      env,
+      `# mine\n${KEY.slice(2)},one\n`,
+    )
+    expect(tracked).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^1 validators .*\nnote: no node of mainnet could be asked/s),
+    })
+    const tokens = await runCommand(list, env)
+    expect(tokens.stdout).toMatch(/^sha256 [0-9a-f]{12}… {2}acme {2}created 20\S+Z\n$/)
+    expect(tokens.stdout).not.toContain(token.trim())
+    const accounts = await runCommand(['admin', 'account', 'list'], env)
+    expect(accounts.stdout).toBe('acme  1 validators of mainnet; fee rate none; 1 tokens\n')
+    const shown = await runCommand(['admin', 'account', 'show', 'acme'], env)
+    expect(shown.stdout).toContain(`validators of mainnet: 1, and 0 watched\n  ${KEY} all history\n`)
   })
 
   it('verifies a log without events', async () => {

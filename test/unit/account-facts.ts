@@ -3,6 +3,8 @@ import { formatDay } from '../../schemas/eth/time.ts'
 import {
   ACCOUNTS_KEY,
   feeRateSet,
+  hashToken,
+  tokenCreated,
   validatorsTracked,
   validatorsUntracked,
   validatorsUnwatched,
@@ -14,6 +16,11 @@ import { type EncodedEvent, encodeEvent } from '../../schemas/events/codec.ts'
 
 const chain = 'mainnet'
 const envelope = { id: 'fact', key: ACCOUNTS_KEY, time: '2026-01-01T00:00:00.000Z' }
+
+/** The first token of an account, with which it begins. */
+export function created(account: string): EncodedEvent {
+  return encodeEvent(tokenCreated, { ...envelope, data: { account, tokenHash: hashToken(account) } })
+}
 
 /** `from` is `YYYY-MM-DD`; without it, from the start of all history. */
 export function tracked(account: string, pubkeys: readonly string[], from?: string): EncodedEvent {

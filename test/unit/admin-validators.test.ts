@@ -4,12 +4,20 @@ import { moveValidators, trackValidators, untrackValidators } from '../../comman
 import { openEventLog } from '../../infra/open-ports.ts'
 import { parseDay } from '../../schemas/eth/time.ts'
 import type { EncodedEvent } from '../../schemas/events/codec.ts'
-import { trackedBefore } from './account-facts.ts'
+import { created, trackedBefore } from './account-facts.ts'
+import { givenKey } from './given-chain.ts'
 import { settingsOfFile, type TestSetting } from './setting-of-file.ts'
 
-const KEY = `0x${'ab'.repeat(48)}`
-const OTHER_KEY = `0x${'cd'.repeat(48)}`
+const KEY = givenKey(0)
+const OTHER_KEY = givenKey(1)
 const settings = settingsOfFile()
+
+/** A log with three accounts. */
+async function withAccounts(): Promise<TestSetting> {
+  const setting = settings()
+  await append(setting, ['a', 'b', 'c'].map(created))
+  return setting
+}
 
 /** Who has the key on which days, `2026-03-01 a`. */
 async function owners(setting: TestSetting, pubkey = KEY): Promise<string[]> {
@@ -28,7 +36,7 @@ async function append(setting: TestSetting, events: readonly EncodedEvent[]): Pr
 
 describe('track', () => {
   it('makes an account the owner since the start of all history, once', async () => {
-    const setting = settings()
+    const setting = await withAccounts()
     await trackValidators(setting, { account: 'a' }, [KEY])
     expect(setting.printed()).toMatch(/^1 validators of mainnet are tracked for a from the start of all history on:/)
     await trackValidators(setting, { account: 'a' }, [KEY, OTHER_KEY])
@@ -38,12 +46,14 @@ describe('track', () => {
   })
 
   it('is refused for a key that somebody else has, and names the account and the day', async () => {
-    const setting = settings()
+    const setting = await withAccounts()
     await trackValidators(setting, { account: 'a', at: '2026-03-01' }, [KEY])
     for (const at of [{}, { at: '2026-05-01' }]) {
       await expect(trackValidators(setting, { account: 'b', ...at }, [OTHER_KEY, KEY])).rejects.toMatchObject({
         code: 'usage',
-        message: expect.stringMatching(/^0x(ab){48} is tracked for a from 2026-03-01 on: .*\nNothing was changed\.$/),
+        message: expect.stringMatching(
+          new RegExp(`^${KEY} is tracked for a from 2026-03-01 on: .*\\nNothing was changed\\.$`),
+        ),
       })
     }
     expect(await owners(setting)).toEqual([`${MARCH} a ${END}`])
@@ -51,7 +61,7 @@ describe('track', () => {
   })
 
   it('may name a day on which nobody has it, and says until when', async () => {
-    const setting = settings()
+    const setting = await withAccounts()
     await trackValidators(setting, { account: 'a', at: '2026-05-01' }, [KEY])
     setting.printed()
     await trackValidators(setting, { account: 'b', at: '2026-03-01' }, [KEY])
@@ -60,7 +70,7 @@ describe('track', () => {
   })
 
   it('of two operators at once lets one through, and tells the other whose it is', async () => {
-    const setting = settings()
+    const setting = await withAccounts()
     const ended = await Promise.allSettled(
       ['a', 'b', 'c'].map((account) => trackValidators(setting, { account }, [KEY])),
     )
@@ -73,7 +83,7 @@ describe('track', () => {
   })
 
   it('with --watch gives the view to any account, and takes no day', async () => {
-    const setting = settings()
+    const setting = await withAccounts()
     await trackValidators(setting, { account: 'a' }, [KEY])
     await trackValidators(setting, { account: 'b', watch: true }, [KEY])
     const { ownership } = await readAccountBook(setting)
@@ -88,7 +98,7 @@ describe('track', () => {
 
 describe('untrack and move', () => {
   it('end the days of the account that has the key, which keeps those before', async () => {
-    const setting = settings()
+    const setting = await withAccounts()
     await trackValidators(setting, { account: 'a' }, [KEY])
     await moveValidators(setting, { from: 'a', to: 'b', at: '2026-03-01' }, [KEY])
     await untrackValidators(setting, { account: 'b', at: '2026-05-01' }, [KEY])
@@ -98,7 +108,7 @@ describe('untrack and move', () => {
   })
 
   it('are refused for another account, for a key that is nobody’s, without a day and with a wrong one', async () => {
-    const setting = settings()
+    const setting = await withAccounts()
     await trackValidators(setting, { account: 'a', at: '2026-03-01' }, [KEY])
     const refused = async (doing: Promise<void>, sentence: RegExp) =>
       expect(doing).rejects.toMatchObject({ code: 'usage', message: expect.stringMatching(sentence) })

@@ -1,3 +1,4 @@
+import { pubkeyOf, toHex } from '../../infra/devnet/consensus/keys.ts'
 import { chainKey } from '../../schemas/chains.ts'
 import {
   type ChainClock,
@@ -54,7 +55,8 @@ const FAR = 2n ** 64n - 1n
 const TAMPERED_EPOCH = 10
 
 const hash = (kind: string, number: number): string => `0x${kind.repeat(16)}${number.toString(16).padStart(32, '0')}`
-const pubkeyOf = (index: number): string => `0x${'ab'.repeat(44)}${index.toString(16).padStart(8, '0')}`
+/** Points of the curve: commands take no others. */
+export const givenKey = (index: number): string => toHex(pubkeyOf(index))
 const address = (kind: string): string => `0x${kind.repeat(20)}`
 const instant = (slot: number): string => formatInstant(slotTimeSec(CLOCK, slot))
 
@@ -160,7 +162,7 @@ function accountEvents(): readonly EncodedEvent[] {
       id: `account.fee-rate-set:a:${slot}`,
       data: { account: 'a', rate: text, effectiveFrom: instant(slot) },
     })
-  const pubkeys = Array.from({ length: VALIDATORS }, (_, index) => pubkeyOf(index))
+  const pubkeys = Array.from({ length: VALIDATORS }, (_, index) => givenKey(index))
   return [
     encodeEvent(tokenCreated, { ...fact, id: 'token', data: { account: 'a', tokenHash: hashToken('secret') } }),
     encodeEvent(validatorsTracked, { ...fact, id: 'tracked', data: { chain: GIVEN_CHAIN, account: 'a', pubkeys } }),
@@ -172,7 +174,7 @@ function accountEvents(): readonly EncodedEvent[] {
 function identities(): EncodedEvent {
   const validators = Array.from({ length: VALIDATORS }, (_, index) => ({
     index,
-    pubkey: pubkeyOf(index),
+    pubkey: givenKey(index),
     withdrawalCredentials: `0x01${'00'.repeat(11)}${'cc'.repeat(20)}`,
   }))
   return encodeEvent(validatorsIdentified, {

@@ -9,7 +9,7 @@ import { parseDay } from '../../schemas/eth/time.ts'
 import type { EncodedEvent, Topic } from '../../schemas/events/codec.ts'
 import { FAMILIES } from '../../schemas/tables/projections.ts'
 import { rated, tracked, trackedBefore, untracked, watched } from './account-facts.ts'
-import { givenChain } from './given-chain.ts'
+import { givenChain, givenKey } from './given-chain.ts'
 import { dumpTables, projectEverything, projecting, rebuildFrom } from './projecting.ts'
 import { storesOfFile } from './warehouse-of-file.ts'
 
@@ -20,10 +20,7 @@ const never = new AbortController().signal
 const chain = givenChain()
 const stores = storesOfFile()
 const [firstDay = '', secondDay = '', thirdDay = ''] = chain.wholeDays
-const keys = Array.from(
-  { length: chain.validators },
-  (_, index) => `0x${'ab'.repeat(44)}${String(index).padStart(8, '0')}`,
-)
+const keys = Array.from({ length: chain.validators }, (_, index) => givenKey(index))
 let warehouse: Warehouse
 
 interface Settled {

@@ -10,8 +10,8 @@ import { openEventLog, openJobQueue, openMigratedWarehouse } from '../../infra/o
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { PROJECTORS } from '../../processors/projections.ts'
 import type { EncodedEvent } from '../../schemas/events/codec.ts'
-import { tracked } from './account-facts.ts'
-import { givenChain } from './given-chain.ts'
+import { created, tracked } from './account-facts.ts'
+import { givenChain, givenKey } from './given-chain.ts'
 import { projectEverything, projecting } from './projecting.ts'
 import { settingsOfFile, type TestSetting } from './setting-of-file.ts'
 
@@ -19,7 +19,7 @@ import { settingsOfFile, type TestSetting } from './setting-of-file.ts'
 
 const TEST_MS = 120_000
 const chain = givenChain()
-const keys = Array.from({ length: chain.validators }, (_, i) => `0x${'ab'.repeat(44)}${String(i).padStart(8, '0')}`)
+const keys = Array.from({ length: chain.validators }, (_, index) => givenKey(index))
 const [firstDay = '', secondDay = '', thirdDay = ''] = chain.wholeDays
 const settings = settingsOfFile()
 
@@ -34,7 +34,8 @@ interface Sums {
 async function given(facts: readonly EncodedEvent[]): Promise<TestSetting> {
   const setting = settings()
   await using eventLog = await openEventLog(setting.config, setting.log)
-  for (const [topic, events] of chain.events) await eventLog.append(topic, topic === 'accounts' ? facts : events)
+  for (const [topic, events] of chain.events)
+    await eventLog.append(topic, topic === 'accounts' ? [created('a'), created('b'), ...facts] : events)
   return setting
 }
 
@@ -174,7 +175,7 @@ describe('locked days', () => {
   }, async () => {
     await setFeeRate(setting, { account: 'a', rate: '0.3', from: thirdDay, yes: true })
     setting.printed()
-    const fresh = `0x${'cd'.repeat(48)}`
+    const fresh = givenKey(chain.validators)
     await trackValidators(setting, { account: 'a' }, [fresh])
     expect(setting.printed()).toContain(`tracked for a from ${thirdDay} on`)
     expect((await readAccountBook(setting)).ownership.ownersOf('mainnet', fresh)).toMatchObject([{ account: 'a' }])
@@ -221,7 +222,7 @@ describe('locked days', () => {
 })
 
 it('lists every rate that was said, by the day on which it begins', async () => {
-  const setting = settings()
+  const setting = await given([])
   await setFeeRate(setting, { account: 'a', rate: '0.2', from: '2026-03-01' })
   await setFeeRate(setting, { account: 'a', rate: '0.1', from: '2026-01-01' })
   await setFeeRate(setting, { account: 'a', rate: '0.25', from: '2026-03-01' })
@@ -237,5 +238,5 @@ it('lists every rate that was said, by the day on which it begins', async () => 
     '2026-03-01 00:00:00 UTC+8  0.2  said  (replaced)',
     '2026-03-01 00:00:00 UTC+8  0.25  said',
   ])
-  expect(await refusal(listFeeRates(setting, { account: 'b' }))).toMatch(/no account b/)
+  expect(await refusal(listFeeRates(setting, { account: 'nobody' }))).toMatch(/no account nobody/)
 })
