@@ -68,13 +68,19 @@ export class Derivation {
     const epochs = new Map<string, Set<number>>()
     const days = new Map<string, Set<number>>()
     const pubkeys = new Map<string, Set<string>>()
+    const proposers = new Map<string, Set<string>>()
     const accounts = new Set<string>()
     for (const touch of touched) {
       if (touch.kind === 'epoch') setOf(epochs, touch.chain).add(touch.epoch)
       else if (touch.kind === 'execution block') setOf(days, touch.chain).add(dayOfInstant(touch.unixSec))
       else if (touch.kind === 'account') accounts.add(touch.account)
-      else for (const pubkey of touch.pubkeys) setOf(pubkeys, touch.chain).add(pubkey)
+      else {
+        const sets = touch.kind === 'proposers' ? [pubkeys, proposers] : [pubkeys]
+        for (const set of sets) for (const pubkey of touch.pubkeys) setOf(set, touch.chain).add(pubkey)
+      }
     }
+    for (const [chain, some] of proposers)
+      for (const day of await this.#daysOfProposers(chain, [...some])) setOf(days, chain).add(day)
     for (const [chain, some] of epochs)
       for (const day of await this.#daysOf(chain, [...some])) setOf(days, chain).add(day)
     for (const [chain, some] of days) {
@@ -103,6 +109,24 @@ export class Derivation {
         return [first - 1, first, lastSlotOfEpoch(clock, epoch)].map((slot) => dayOfSlot(clock, slot))
       }),
     )
+  }
+
+  /** Days in which these validators proposed: what their blocks paid them depends on which addresses are theirs. */
+  async #daysOfProposers(chain: string, pubkeys: readonly string[]): Promise<ReadonlySet<number>> {
+    const clock = await this.#clock(chain)
+    const days = new Set<number>()
+    for (let from = 0; clock !== undefined && from < pubkeys.length; from += PUBKEYS_PER_QUESTION_MAX) {
+      const rows = await this.#warehouse.query<{ slot: string }>(
+        `SELECT min(slot) AS slot FROM finalized_blocks
+         WHERE chain = {chain:String} AND proposer_index IN (
+           SELECT validator_index FROM validators WHERE chain = {chain:String} AND pubkey IN {pubkeys:Array(String)}
+         )
+         GROUP BY day`,
+        { chain, pubkeys: pubkeys.slice(from, from + PUBKEYS_PER_QUESTION_MAX) },
+      )
+      for (const { slot } of rows) days.add(dayOfSlot(clock, Number(slot)))
+    }
+    return days
   }
 
   async #accountsOf(chain: string, pubkeys: readonly string[]): Promise<readonly string[]> {

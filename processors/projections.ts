@@ -23,6 +23,7 @@ export const PROJECTORS: readonly Projector[] = [
       'watched_validators',
       'fee_rates',
       'settlement_corrections',
+      'fee_recipients',
     ],
     project: projectAccountFact,
   },

@@ -41,6 +41,7 @@ const POSITION = `
     toString((
       ${sumOf('chains', 'version', ofChain)},
       ${sumOf('validators', 'version', ofChain)},
+      ${sumOf('fee_recipients', 'version', ofChain)},
       ${sumOf('epochs', 'epoch, version', ofChain)},
       ${sumOf('epoch_parts', 'epoch, version', ofChain)},
       ${sumOf('closed_days', 'day, version', ofChain)},

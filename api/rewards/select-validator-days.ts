@@ -1,6 +1,7 @@
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { type DayNumber, formatDay } from '../../schemas/eth/time.ts'
-import type { ExecutionBlockRow } from '../../schemas/tables/execution.ts'
+import { blockRevenuesSql } from '../../schemas/tables/block-revenues.ts'
+import type { RevenueClass } from '../../schemas/tables/execution.ts'
 import type { DailyRewardRow, FinalizedBlockRow, ValidatorEpochRow } from '../../schemas/tables/rewards.ts'
 import { ACCOUNT_VALIDATORS } from '../http/select-accounts.ts'
 
@@ -63,7 +64,7 @@ export function selectValidatorEpochs(
 export interface ProposalRow extends FinalizedBlockRow {
   readonly revenue_wei: string
   readonly claimed_wei: string
-  readonly revenue_class: ExecutionBlockRow['revenue_class'] | ''
+  readonly revenue_class: RevenueClass | ''
   readonly recipient: string
 }
 
@@ -80,17 +81,13 @@ export function selectProposals(
   const own = `chain = {chain:String} AND slot >= {fromSlot:UInt64} AND slot < {toSlot:UInt64}
     AND proposer_index IN {indices:Array(UInt32)}`
   return warehouse.query<ProposalRow>(
-    `SELECT proposals.*, blocks.revenue_wei AS revenue_wei, blocks.claimed_wei AS claimed_wei,
-            toString(blocks.revenue_class) AS revenue_class,
-            blocks.recipient_text AS recipient
+    `SELECT proposals.*, revenues.revenue_wei AS revenue_wei, revenues.claimed_wei AS claimed_wei,
+            revenues.revenue_class AS revenue_class, revenues.recipient AS recipient
      FROM (SELECT * FROM finalized_blocks FINAL WHERE ${own}) AS proposals
-     LEFT JOIN
-     (
-       SELECT block_hash, revenue_wei, claimed_wei, revenue_class, toString(recipient) AS recipient_text
-       FROM execution_blocks FINAL
-       WHERE chain = {chain:String}
-         AND block_hash IN (SELECT execution_block_hash FROM finalized_blocks WHERE ${own})
-     ) AS blocks ON proposals.execution_block_hash = blocks.block_hash
+     LEFT JOIN (
+       ${blockRevenuesSql(`f.chain = {chain:String} AND f.proposer_index IN {indices:Array(UInt32)}
+         AND f.day IN (SELECT day FROM finalized_blocks WHERE ${own})`)}
+     ) AS revenues ON revenues.slot = proposals.slot
      ORDER BY slot`,
     { ...range },
   )

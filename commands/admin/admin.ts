@@ -65,8 +65,10 @@ const PUBKEYS = [
 ] as const
 const WATCH = 'only figures of all days, whosever the validators are; no settlements'
 
-function addValidatorCommands(admin: Command, { run, chainOption }: CommandLine): void {
-  const validators = admin.command('validators').description('whose validators are when')
+function addValidatorCommands(admin: Command, line: CommandLine): void {
+  const { run, chainOption } = line
+  const validators = admin.command('validators').description('whose validators are when, and where they are paid')
+  addFeeRecipientCommand(validators, line)
   type Options = { account: string; chain?: string; at?: string; watch?: boolean; yes?: boolean }
   validators
     .command('track')
@@ -103,6 +105,19 @@ function addValidatorCommands(admin: Command, { run, chainOption }: CommandLine)
     .argument(...PUBKEYS)
     .action((pubkeys: string[], options: { from: string; to: string; at: string; chain?: string; yes?: boolean }) =>
       run(async (setting) => (await import('./validators.ts')).moveValidators(setting, options, pubkeys)),
+    )
+}
+
+function addFeeRecipientCommand(validators: Command, { run, chainOption }: CommandLine): void {
+  validators
+    .command('fee-recipient')
+    .description('say at which address validators are paid for blocks: payments to it count, and what it sends is none')
+    .requiredOption('--recipient <address>', 'the address, 0x and 40 hex digits')
+    .option('--take-back', 'it is not theirs')
+    .addOption(chainOption())
+    .argument(...PUBKEYS)
+    .action((pubkeys: string[], options: { recipient: string; takeBack?: boolean; chain?: string }) =>
+      run(async (setting) => (await import('./fee-recipients.ts')).tellFeeRecipient(setting, options, pubkeys)),
     )
 }
 

@@ -1,7 +1,8 @@
 import { formatInstant } from '../../schemas/eth/time.ts'
 import { ACCOUNTS_KEY, feeRateSet, hashToken, tokenCreated, validatorsTracked } from '../../schemas/events/accounts.ts'
 import { type EncodedEvent, encodeEvent } from '../../schemas/events/codec.ts'
-import { pubkeyOf, toHex } from './consensus/keys.ts'
+import { feeRecipientsTold } from '../../schemas/events/fee-recipients.ts'
+import { feeRecipientOf, pubkeyOf, toHex } from './consensus/keys.ts'
 
 /** The access token of the devnet's account. It exists on the devnet only. */
 export const DEMO_TOKEN = 'demo'
@@ -11,7 +12,7 @@ export const DEMO_FEE_RATE = '0.1'
 /** Genesis validators, some of them with incidents in the default scenario, and the ones that its deposits bring in. */
 export const DEMO_VALIDATORS: readonly number[] = [...Array.from({ length: 61 }, (_, number) => number), 256, 257, 258]
 
-/** Facts that give the devnet's account its token, validators and fee rate; appending them again changes nothing. */
+/** Facts that give the devnet's account its token, validators, their fee recipients and its fee rate; appending them again changes nothing. */
 export function demoAccountFacts(
   chain: string,
   genesisTimeSec: number,
@@ -31,6 +32,18 @@ export function demoAccountFacts(
       ...fact,
       id: `account.validators-tracked:${chain}:${DEMO_ACCOUNT}:${pubkeys[0]}:${pubkeys.length}`,
       data: { chain, account: DEMO_ACCOUNT, pubkeys },
+    }),
+    encodeEvent(feeRecipientsTold, {
+      ...fact,
+      id: `validator.fee-recipients-told:${chain}:${pubkeys[0]}:${pubkeys.length}:${time}`,
+      data: {
+        chain,
+        recipients: validatorNumbers.map((number) => ({
+          pubkey: toHex(pubkeyOf(number)),
+          address: feeRecipientOf(number),
+        })),
+        isOwn: true,
+      },
     }),
     encodeEvent(tokenCreated, {
       ...fact,

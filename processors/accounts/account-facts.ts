@@ -8,8 +8,10 @@ import {
   tokenRevoked,
 } from '../../schemas/events/accounts.ts'
 import { decodeEvent } from '../../schemas/events/codec.ts'
+import { feeRecipientsTold } from '../../schemas/events/fee-recipients.ts'
 import { NOBODY, type OwnershipFact, ownershipFact } from '../../schemas/ownership.ts'
 import { constantColumn, type Projected, type TableRows, textColumn, versionOf } from '../loop/rows.ts'
+import { projectFeeRecipients } from './fee-recipients.ts'
 
 /** What one event of `accounts` becomes. */
 export function projectAccountFact(stored: StoredEvent, unnamedChain: string): Projected {
@@ -53,6 +55,8 @@ export function projectAccountFact(stored: StoredEvent, unnamedChain: string): P
       // It binds whoever adds facts, and no row.
       decodeEvent(settlementsLocked, stored.event)
       return { rows: [] }
+    case feeRecipientsTold.name:
+      return projectFeeRecipients(decodeEvent(feeRecipientsTold, stored.event), version)
     default: {
       const fact = ownershipFact(stored.event, unnamedChain)
       if (fact !== undefined) return projectOwnership(fact, version)

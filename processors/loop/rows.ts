@@ -14,7 +14,10 @@ export type Touched =
   /** An execution block, or its revert: what its day pays may change. */
   | { readonly kind: 'execution block'; readonly chain: string; readonly unixSec: number }
   | { readonly kind: 'account'; readonly account: string }
+  /** Whose validators are: accounts that have or had them are settled again. */
   | { readonly kind: 'validators'; readonly chain: string; readonly pubkeys: readonly string[] }
+  /** Who validators are, and which addresses are theirs: what their blocks paid may change besides. */
+  | { readonly kind: 'proposers'; readonly chain: string; readonly pubkeys: readonly string[] }
 
 /** What one event becomes. */
 export interface Projected {

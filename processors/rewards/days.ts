@@ -96,17 +96,18 @@ WHERE execution_block_hash NOT IN (
 const DAILY_SQL = `
 INSERT INTO daily_rewards
   (chain, day, validator_index, is_whole, source_gwei, target_gwei, head_gwei, inactivity_gwei, sync_gwei, proposer_gwei,
-   slashing_penalty_gwei, cl_reward_gwei, el_reward_wei, blocks, deposits_gwei, withdrawals_gwei, returned_from_queue_gwei,
+   slashing_penalty_gwei, cl_reward_gwei, el_reward_wei, blocks, blocks_unexplained, unexplained_wei, deposits_gwei, withdrawals_gwei, returned_from_queue_gwei,
    balance_start_gwei, balance_end_gwei, residual_gwei, version)
 SELECT
   {chain:String}, d.day, d.validator_index,
   b.known = 1 AND d.epochs = {last_transition:UInt32} - d.first_epoch + 1
     AND ((s.known = 1 AND d.first_epoch = {first_transition:UInt32})
-      OR (s.known = 0 AND d.deposits > 0 AND d.first_deposit_epoch = d.first_epoch AND unexplained = 0)) AS whole,
+      OR (s.known = 0 AND d.deposits > 0 AND d.first_deposit_epoch = d.first_epoch AND not_explained = 0)) AS whole,
   d.source, d.target, d.head, d.inactivity, d.sync, d.proposer, d.slashing_penalty, d.cl_reward, d.revenue, d.blocks,
+  d.blocks_unexplained, d.unexplained,
   d.deposits, d.withdrawals, d.returned,
   whole * s.balance, whole * b.balance,
-  whole * ((b.balance - s.balance) - (d.cl_reward + d.deposits + d.withdrawals + d.returned) AS unexplained),
+  whole * ((b.balance - s.balance) - (d.cl_reward + d.deposits + d.withdrawals + d.returned) AS not_explained),
   d.versions + s.version + b.version
 FROM (${validatorDaysSql()}) AS d
 LEFT JOIN (

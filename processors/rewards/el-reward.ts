@@ -1,6 +1,5 @@
 import type { Wei } from '../../schemas/eth/units.ts'
-import { coinbaseTransfers, type ExecutionBlockData } from '../../schemas/events/execution-block.ts'
-import type { RevenueClass } from '../../schemas/tables/execution.ts'
+import { type ExecutionBlockData, lastCoinbaseTransfer } from '../../schemas/events/execution-block.ts'
 
 /**
  * Priority fees of a block, in wei: the sum over all receipts, failed transactions included, of
@@ -17,28 +16,20 @@ export function priorityFeesWei({ header, columns }: ExecutionBlockData): Wei {
   return total
 }
 
-export interface ExecutionRevenue {
-  readonly class: RevenueClass
-  /** What the recipient provably received. */
-  readonly revenueWei: Wei
-  /** What the block claims to have paid. */
-  readonly claimedWei: Wei
+/** A payment that a block seems to make to its proposer. */
+export interface PaymentEvidence {
   readonly recipient: string
+  readonly valueWei: Wei
+  readonly succeeded: boolean
 }
 
 /**
- * Whom a block paid for being proposed, and how much. A builder keeps the tips and pays the proposer in the block's last
- * transaction, so tips and payment are never added. A payment that failed proves nothing: its value is kept as a claim.
+ * What the block's coinbase sent somebody else in the last transaction, which is how a builder, who keeps the tips, pays the
+ * proposer. Whether it is that, or a transfer of the proposer's own, is told by whom the proposer is known to be: `blockRevenuesSql`.
  */
-export function executionRevenue(block: ExecutionBlockData, tipsWei: Wei): ExecutionRevenue {
-  const { header, columns } = block
-  const lastIndex = columns.gasUsed.length - 1
-  const last = coinbaseTransfers(block).findLast((transfer) => transfer.transactionIndex === lastIndex)
-  const valueWei = last === undefined ? 0n : BigInt(last.valueWei)
-  if (last === undefined || last.to === null || last.to === header.coinbase || valueWei === 0n) {
-    return { class: 'local', revenueWei: tipsWei, claimedWei: tipsWei, recipient: header.coinbase }
-  }
-  return last.succeeded
-    ? { class: 'builder_payment', revenueWei: valueWei, claimedWei: valueWei, recipient: last.to }
-    : { class: 'unexplained', revenueWei: 0n, claimedWei: valueWei, recipient: last.to }
+export function paymentEvidence(block: ExecutionBlockData): PaymentEvidence | undefined {
+  const last = lastCoinbaseTransfer(block)
+  if (last === undefined || last.to === null || last.to === block.header.coinbase) return undefined
+  const valueWei = BigInt(last.valueWei)
+  return valueWei === 0n ? undefined : { recipient: last.to, valueWei, succeeded: last.succeeded }
 }

@@ -5,7 +5,7 @@ import { decodeEvent } from '../../schemas/events/codec.ts'
 import { executionBlock, executionBlockReverted } from '../../schemas/events/execution-block.ts'
 import { executionFinalized } from '../../schemas/events/execution-finality.ts'
 import { type Projected, type TableRows, versionOf } from '../loop/rows.ts'
-import { executionRevenue, priorityFeesWei } from './el-reward.ts'
+import { paymentEvidence, priorityFeesWei } from './el-reward.ts'
 
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`
 /** Of blocks from before logs had events of their own, and of reverted ones. */
@@ -18,8 +18,7 @@ function executionRows(stored: StoredEvent, chain: string): readonly TableRows[]
     case executionBlock.name: {
       const block = decodeEvent(executionBlock, stored.event, chain)
       const { header, columns } = block
-      const tipsWei = priorityFeesWei(block)
-      const revenue = executionRevenue(block, tipsWei)
+      const payment = paymentEvidence(block)
       return [
         {
           table: 'execution_blocks',
@@ -31,12 +30,12 @@ function executionRows(stored: StoredEvent, chain: string): readonly TableRows[]
             coinbase: [header.coinbase],
             transactions: Uint32Array.of(columns.gasUsed.length),
             base_fee_per_gas_wei: [BigInt(header.baseFeePerGasWei)],
-            priority_fees_wei: [tipsWei],
-            revenue_class: [revenue.class],
-            revenue_wei: [revenue.revenueWei],
-            claimed_wei: [revenue.claimedWei],
-            recipient: [revenue.recipient],
+            priority_fees_wei: [priorityFeesWei(block)],
+            payment_recipient: [payment?.recipient ?? ''],
+            payment_wei: [payment?.valueWei ?? 0n],
+            payment_succeeded: Uint8Array.of(payment?.succeeded === true ? 1 : 0),
             log_parts: Int32Array.of(header.logParts ?? LOG_PARTS_UNKNOWN),
+            matches_hash: Uint8Array.of(block.earlier === undefined && block.header.matchesHash === true ? 1 : 0),
             version: BigUint64Array.of(version),
             is_deleted: Uint8Array.of(0),
           },
@@ -57,11 +56,11 @@ function executionRows(stored: StoredEvent, chain: string): readonly TableRows[]
             transactions: Uint32Array.of(0),
             base_fee_per_gas_wei: [0n],
             priority_fees_wei: [0n],
-            revenue_class: ['unexplained'],
-            revenue_wei: [0n],
-            claimed_wei: [0n],
-            recipient: [ZERO_ADDRESS],
+            payment_recipient: [''],
+            payment_wei: [0n],
+            payment_succeeded: Uint8Array.of(0),
             log_parts: Int32Array.of(LOG_PARTS_UNKNOWN),
+            matches_hash: Uint8Array.of(0),
             version: BigUint64Array.of(version),
             is_deleted: Uint8Array.of(1),
           },

@@ -2,6 +2,7 @@ import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { dayStartSec, formatDay } from '../../schemas/eth/time.ts'
 import { NOBODY } from '../../schemas/ownership.ts'
 import type { ChangedSettlements, SettlementChange } from '../../schemas/settlement-change.ts'
+import { blockRevenuesSql, PROVEN_CLASSES } from '../../schemas/tables/block-revenues.ts'
 import { RATE_UNSET } from './settlement.ts'
 
 /** DateTime ends with it: no settlement is later. */
@@ -41,17 +42,13 @@ FROM (
     SELECT {to:String} AS account, toString(v.pubkey) AS pubkey, t.revenue_wei AS revenue_wei,
       toInt64(toUnixTimestamp(t.time)) AS time_sec
     FROM (
-      SELECT proposer_index, execution_block_hash FROM finalized_blocks FINAL
-      WHERE chain = {chain:String} AND day >= {fromDate:Date} AND day < {toDate:Date}
-    ) AS f
+      ${blockRevenuesSql('f.chain = {chain:String} AND f.day >= {fromDate:Date} AND f.day < {toDate:Date}')}
+    ) AS t
     INNER JOIN (
       SELECT validator_index, pubkey FROM validators FINAL
       WHERE chain = {chain:String} AND pubkey IN {pubkeys:Array(String)}
-    ) AS v ON v.validator_index = f.proposer_index
-    INNER JOIN (
-      SELECT block_hash, time, revenue_wei FROM execution_blocks FINAL
-      WHERE chain = {chain:String} AND revenue_class != 'unexplained'
-    ) AS t ON t.block_hash = f.execution_block_hash
+    ) AS v ON v.validator_index = t.proposer_index
+    WHERE t.revenue_class IN ('${PROVEN_CLASSES.join("', '")}')
   ) AS b
   ASOF LEFT JOIN (
     SELECT {to:String} AS account, pair.1 AS from_sec, pair.2 AS rate

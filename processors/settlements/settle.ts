@@ -1,4 +1,6 @@
 import type { QueryParams, Warehouse } from '../../infra/ports/warehouse.ts'
+import { blockRevenuesSql, PROVEN_CLASSES } from '../../schemas/tables/block-revenues.ts'
+import type { RevenueClass } from '../../schemas/tables/execution.ts'
 import { type FeeRate, knownRate, rateAt, splitRevenue } from './settlement.ts'
 
 /** Rows of one read and insert: an account's whole history may be more than one result can hold. */
@@ -18,9 +20,8 @@ interface CandidateRow {
   readonly pubkey: string
   readonly time_sec: number
   readonly fee_address: string
-  readonly revenue_class: string
+  readonly revenue_class: RevenueClass | ''
   readonly revenue_wei: string
-  readonly reverted: number
   readonly is_owner: number
   readonly versions: string
 }
@@ -40,7 +41,7 @@ function scopeSql(scope: SettlementScope): { blocks: string; accounts: string; p
 }
 
 // Every account that was ever made the owner of a validator is a candidate for all blocks of it: what does not follow any more
-// is taken back. A reverted execution block is read as well, which FINAL would hide, for the same reason. The points of a
+// is taken back. A reverted execution block is read as well for the same reason. The points of a
 // validator all count in the version: a newer fact about any of them makes newer rows.
 const candidatesSql = (blocks: string, accounts: string): string => `
 WITH proposers AS (
@@ -55,24 +56,14 @@ WITH proposers AS (
   WHERE ${accounts}
 )
 SELECT
-  p.chain AS chain, p.account AS account, f.slot AS slot, f.execution_block_number AS block_number,
-  f.proposer_index AS validator_index, p.pubkey AS pubkey, toUnixTimestamp(t.newest.1) AS time_sec,
-  t.newest.2 AS fee_address, t.newest.3 AS revenue_class, t.newest.4 AS revenue_wei, t.newest.5 AS reverted,
-  arrayLast(point -> point.1 <= f.day, p.points).2 = p.account AS is_owner, f.version + t.newest.6 + p.versions AS versions
-FROM finalized_blocks AS f FINAL
-INNER JOIN proposers AS p ON p.chain = f.chain AND p.validator_index = f.proposer_index
-INNER JOIN (
-  SELECT
-    chain, block_hash,
-    argMax((time, toString(recipient), toString(revenue_class), revenue_wei, is_deleted, version), version) AS newest
-  FROM execution_blocks
-  WHERE (chain, block_hash) IN (
-    SELECT f.chain, f.execution_block_hash FROM finalized_blocks AS f
-    WHERE ${blocks} AND (f.chain, f.proposer_index) IN (SELECT chain, validator_index FROM proposers)
-  )
-  GROUP BY chain, block_hash
-) AS t ON t.chain = f.chain AND t.block_hash = f.execution_block_hash
-WHERE ${blocks} AND (p.chain, p.account, f.slot) > ({after_chain:String}, {after_account:String}, {after_slot:Int64})
+  p.chain AS chain, p.account AS account, b.slot AS slot, b.block_number AS block_number,
+  b.proposer_index AS validator_index, p.pubkey AS pubkey, toUnixTimestamp(b.time) AS time_sec,
+  b.recipient AS fee_address, b.revenue_class AS revenue_class, b.revenue_wei AS revenue_wei,
+  arrayLast(point -> point.1 <= b.day, p.points).2 = p.account AS is_owner, b.version + p.versions AS versions
+FROM (${blockRevenuesSql(`${blocks} AND (f.chain, f.proposer_index) IN (SELECT chain, validator_index FROM proposers)`)}) AS b
+INNER JOIN proposers AS p ON p.chain = b.chain AND p.validator_index = b.proposer_index
+WHERE (b.revenue_class != '' OR b.is_reverted = 1)
+  AND (p.chain, p.account, b.slot) > ({after_chain:String}, {after_account:String}, {after_slot:Int64})
 ORDER BY chain, account, slot
 LIMIT {rows_max:UInt32}`
 
@@ -110,7 +101,7 @@ async function insertSettlements(
 ): Promise<void> {
   const settled = rows.map((row) => {
     const { rate, versions } = rateAt(rates.get(row.account) ?? [], row.time_sec)
-    const isProven = row.reverted === 0 && row.revenue_class !== 'unexplained'
+    const isProven = row.revenue_class !== '' && PROVEN_CLASSES.includes(row.revenue_class)
     return {
       rate,
       isDue: isProven && row.is_owner === 1,

@@ -14,5 +14,5 @@ export function projectIdentities(stored: StoredEvent, unnamedChain: string): Pr
     withdrawal_credentials: validators.map((v) => v.withdrawalCredentials),
     version: constantColumn(validators.length, versionOf(stored.position)),
   }
-  return { rows: [{ table: 'validators', columns }], touched: { kind: 'validators', chain, pubkeys } }
+  return { rows: [{ table: 'validators', columns }], touched: { kind: 'proposers', chain, pubkeys } }
 }

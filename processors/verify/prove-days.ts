@@ -52,6 +52,7 @@ SELECT
     AND j.cl_reward_gwei = j.source_gwei + j.target_gwei + j.head_gwei + j.inactivity_gwei + j.sync_gwei + j.proposer_gwei
       + j.slashing_penalty_gwei
     AND j.el_reward_wei = j.revenue AND j.stored_blocks = j.blocks
+    AND j.blocks_unexplained = j.unexplained_blocks AND j.unexplained_wei = j.unexplained
     AND j.deposits_gwei = j.deposits AND j.withdrawals_gwei = j.withdrawals
     AND j.returned_from_queue_gwei = j.returned AND j.balance_start_gwei = s.balance AND j.balance_end_gwei = b.balance
     AND j.residual_gwei = residual AS stored_agrees
@@ -60,6 +61,8 @@ FROM (
     if(d.epochs = 0, r.validator_index, d.validator_index) AS validator_index,
     d.epochs AS epochs, d.first_epoch AS first_epoch, d.cl_reward AS cl_reward, d.deposits AS deposits,
     d.withdrawals AS withdrawals, d.returned AS returned, d.revenue AS revenue, d.blocks AS blocks,
+    d.blocks_unexplained AS unexplained_blocks, d.unexplained AS unexplained, r.blocks_unexplained AS blocks_unexplained,
+    r.unexplained_wei AS unexplained_wei,
     r.is_whole AS is_whole, r.cl_reward_gwei AS cl_reward_gwei, r.source_gwei AS source_gwei, r.target_gwei AS target_gwei,
     r.head_gwei AS head_gwei, r.inactivity_gwei AS inactivity_gwei, r.sync_gwei AS sync_gwei,
     r.proposer_gwei AS proposer_gwei, r.slashing_penalty_gwei AS slashing_penalty_gwei, r.el_reward_wei AS el_reward_wei,

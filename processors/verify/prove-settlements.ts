@@ -1,4 +1,5 @@
 import type { QueryParams, Warehouse } from '../../infra/ports/warehouse.ts'
+import { blockRevenuesSql, PROVEN_CLASSES } from '../../schemas/tables/block-revenues.ts'
 import { PROVE_ALL, type Proving } from './proving.ts'
 
 const EXAMPLES_MAX = 20
@@ -25,29 +26,24 @@ const SLOTS_PER_STATEMENT = 216_000
 
 const IN_RANGE = 'chain = {chain:String} AND slot BETWEEN {first:UInt64} AND {last:UInt64}'
 
+/** Whole days, of which a block's class is made: a range begins and ends within some. */
+const OF_DAYS = `f.chain = {chain:String} AND f.day IN (SELECT day FROM finalized_blocks WHERE ${IN_RANGE})`
+
 // From the owners to the blocks, where settling goes from the blocks to the accounts that may have had the proposer.
 const PROVEN_SQL = `
-  SELECT o.chain AS chain, toString(o.account) AS account, o.slot AS slot, t.revenue_wei AS revenue_wei
+  SELECT b.chain AS chain, toString(points.account) AS account, b.slot AS slot, b.revenue_wei AS revenue_wei
   FROM (
-    SELECT b.chain AS chain, b.slot AS slot, b.execution_block_hash AS execution_block_hash, points.account AS account
+    SELECT f.chain AS chain, f.slot AS slot, f.day AS day, f.revenue_wei AS revenue_wei, v.pubkey AS pubkey
     FROM (
-      SELECT f.chain AS chain, f.slot AS slot, f.day AS day, f.execution_block_hash AS execution_block_hash, v.pubkey AS pubkey
-      FROM (
-        SELECT chain, slot, day, proposer_index, execution_block_hash FROM finalized_blocks FINAL WHERE ${IN_RANGE}
-      ) AS f
-      INNER JOIN (SELECT chain, pubkey, validator_index FROM validators FINAL WHERE chain = {chain:String}) AS v
-        ON v.chain = f.chain AND v.validator_index = f.proposer_index
-    ) AS b
-    ASOF LEFT JOIN (
-      SELECT chain, pubkey, from_day, account FROM validator_owners FINAL WHERE chain = {chain:String}
-    ) AS points
-      ON points.chain = b.chain AND points.pubkey = b.pubkey AND points.from_day <= b.day
-  ) AS o
-  INNER JOIN (
-    SELECT chain, block_hash, revenue_wei FROM execution_blocks FINAL
-    WHERE chain = {chain:String} AND revenue_class != 'unexplained'
-      AND block_hash IN (SELECT execution_block_hash FROM finalized_blocks WHERE ${IN_RANGE})
-  ) AS t ON t.chain = o.chain AND t.block_hash = o.execution_block_hash`
+      SELECT chain, slot, day, proposer_index, revenue_wei FROM (${blockRevenuesSql(OF_DAYS)})
+      WHERE slot BETWEEN {first:UInt64} AND {last:UInt64} AND revenue_class IN ('${PROVEN_CLASSES.join("', '")}')
+    ) AS f
+    INNER JOIN (SELECT chain, pubkey, validator_index FROM validators FINAL WHERE chain = {chain:String}) AS v
+      ON v.chain = f.chain AND v.validator_index = f.proposer_index
+  ) AS b
+  ASOF LEFT JOIN (
+    SELECT chain, pubkey, from_day, account FROM validator_owners FINAL WHERE chain = {chain:String}
+  ) AS points ON points.chain = b.chain AND points.pubkey = b.pubkey AND points.from_day <= b.day`
 
 const SETTLEMENTS_SQL = `
 SELECT

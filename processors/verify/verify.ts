@@ -7,6 +7,7 @@ import { type DayProof, isProven, proveDays } from './prove-days.ts'
 import { proveEpochs } from './prove-epochs.ts'
 import { proveRevenue, proveSettlements } from './prove-settlements.ts'
 import type { Proving } from './proving.ts'
+import { findUnexplainedRevenue } from './unexplained-revenue.ts'
 import { untilProcessed } from './until-processed.ts'
 
 /** A statement may see half of what is being written: what looks wrong while processors work is looked at again, so often in all. */
@@ -110,6 +111,12 @@ async function proveFigures({ warehouse, quiet, print, signal }: Verifying, prov
   for (const { chain: name, day, closed, validators_missing: lacking } of await findDayGaps(warehouse, proving.chain)) {
     const lacks = `lacks ${lacking} tracked validators: backfill it to have them`
     await print(`${name} ${day} ${closed === 1 ? lacks : 'is not closed'}`)
+  }
+  for (const { chain: name, blocks, claimed_wei, ...span } of await findUnexplainedRevenue(warehouse, proving.chain)) {
+    await print(
+      `${name} ${span.first_day} to ${span.last_day}: ${blocks} blocks claim ${claimed_wei} wei that is not proven, and in no ` +
+        'figure; admin validators fee-recipient says at which address validators are paid',
+    )
   }
   const oversettled = revenue.reduce((sum, { blocks_oversettled: over }) => sum + Number(over), 0)
   return { days: days.size, proofs, wrong, epochs, settlements, oversettled }

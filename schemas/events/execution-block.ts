@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { bytesOf, hexOf } from '../eth/hex.ts'
+import { hexOf } from '../eth/hex.ts'
 import { type ColumnsOf, type EventType, jsonEvent, olderJson, olderPacked, type Packed, packedEvent } from './codec.ts'
 import { bytesOfRow } from './columns.ts'
 import { Address, Bytes, Chain, Hash, IntegerText, UInt } from './fields.ts'
@@ -99,24 +99,26 @@ function fromV1({ header, columns }: Packed<HeaderV1, typeof LAYOUT_V1>, chain: 
   }
 }
 
-/** The block's value transfers by its coinbase, in order. */
-export function coinbaseTransfers(block: ExecutionBlockData): readonly CoinbaseTransfer[] {
-  if (block.earlier !== undefined) return block.earlier.coinbaseTransfers
+/**
+ * What the block's coinbase sent in its last transaction, if that has a value: who sent it is proven by its signature, who sent
+ * those before it is not.
+ */
+export function lastCoinbaseTransfer(block: ExecutionBlockData): CoinbaseTransfer | undefined {
+  const last = block.columns.gasUsed.length - 1
+  if (block.earlier !== undefined) {
+    return block.earlier.coinbaseTransfers.find(({ transactionIndex }) => transactionIndex === last)
+  }
   const { columns } = block
-  const coinbase = bytesOf(block.header.coinbase)
-  const transfers: CoinbaseTransfer[] = []
-  columns.valueWei.forEach((valueWei, i) => {
-    const sender = bytesOfRow(columns.sender, i, ADDRESS_BYTES)
-    if (valueWei === 0n || Buffer.compare(sender, coinbase) !== 0) return
-    transfers.push({
-      transactionIndex: i,
-      transactionHash: hexOf(bytesOfRow(columns.hash, i, HASH_BYTES)),
-      to: columns.isCreation[i] === 1 ? null : hexOf(bytesOfRow(columns.recipient, i, ADDRESS_BYTES)),
-      valueWei: valueWei.toString(),
-      succeeded: columns.succeeded[i] === 1,
-    })
-  })
-  return transfers
+  const valueWei = columns.valueWei[last]
+  if (valueWei === undefined || valueWei === 0n) return undefined
+  if (hexOf(bytesOfRow(columns.sender, last, ADDRESS_BYTES)) !== block.header.coinbase) return undefined
+  return {
+    transactionIndex: last,
+    transactionHash: hexOf(bytesOfRow(columns.hash, last, HASH_BYTES)),
+    to: columns.isCreation[last] === 1 ? null : hexOf(bytesOfRow(columns.recipient, last, ADDRESS_BYTES)),
+    valueWei: valueWei.toString(),
+    succeeded: columns.succeeded[last] === 1,
+  }
 }
 
 /**

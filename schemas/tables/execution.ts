@@ -5,7 +5,7 @@ export const EXECUTION_TABLES = {
   execution_log_parts: ['chain', 'block_hash', 'part'],
 } as const
 
-/** How the execution revenue of a block was found (`execution_blocks.revenue_class`, `settlements.revenue_class`). */
+/** How the execution revenue of a finalized block was found: `blockRevenuesSql`, `settlements.revenue_class`. */
 export type RevenueClass = 'local' | 'builder_payment' | 'unexplained'
 
 // Rows as queries return them: 64-bit and wider integers are decimal text.
@@ -20,11 +20,11 @@ export interface ExecutionBlockRow {
   readonly transactions: number
   readonly base_fee_per_gas_wei: string
   readonly priority_fees_wei: string
-  readonly revenue_class: RevenueClass
-  readonly revenue_wei: string
-  readonly claimed_wei: string
-  readonly recipient: string
+  readonly payment_recipient: string
+  readonly payment_wei: string
+  readonly payment_succeeded: number
   readonly log_parts: number
+  readonly matches_hash: number
   readonly version: string
   readonly is_deleted: number
 }

@@ -32,6 +32,8 @@ export interface DailyRewardRow {
   readonly cl_reward_gwei: string
   readonly el_reward_wei: string
   readonly blocks: number
+  readonly blocks_unexplained: number
+  readonly unexplained_wei: string
   readonly deposits_gwei: string
   readonly withdrawals_gwei: string
   readonly returned_from_queue_gwei: string

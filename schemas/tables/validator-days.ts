@@ -1,3 +1,5 @@
+import { blockRevenuesSql } from './block-revenues.ts'
+
 /**
  * Income and flows of validators by UTC+8 day, summed from the detail: one row per validator and day of which a transition is
  * known. It is the one place where a day's figure is made: closing a day stores it, `verify` compares it with what is stored, and
@@ -19,7 +21,7 @@ export function validatorDaysSql(validators?: string, epochs?: string): string {
     l.sync AS sync, l.proposer AS proposer, l.slashing_penalty AS slashing_penalty,
     e.source + e.target + e.head + e.inactivity + l.sync + l.proposer + l.slashing_penalty AS cl_reward,
     l.deposits AS deposits, l.withdrawals AS withdrawals, l.returned AS returned,
-    x.revenue AS revenue, x.blocks AS blocks,
+    x.revenue AS revenue, x.blocks AS blocks, x.blocks_unexplained AS blocks_unexplained, x.unexplained AS unexplained,
     e.first_epoch AS first_epoch, e.epochs AS epochs, l.first_deposit_epoch AS first_deposit_epoch,
     e.versions + l.versions + x.versions AS versions
   FROM (
@@ -45,20 +47,13 @@ export function validatorDaysSql(validators?: string, epochs?: string): string {
     GROUP BY day, validator_index
   ) AS l ON l.day = e.day AND l.validator_index = e.validator_index
   LEFT JOIN (
-    SELECT f.day AS day, f.proposer_index AS validator_index, sum(t.revenue_wei) AS revenue, toUInt32(count()) AS blocks,
-      sum(f.version + t.version) AS versions
-    FROM (
-      SELECT day, proposer_index, execution_block_hash, version FROM finalized_blocks FINAL
-      WHERE chain = {chain:String} AND slot BETWEEN {first_slot:UInt64} AND {last_slot:UInt64}
-        AND has({days:Array(Date)}, day) ${counted} ${mine('proposer_index')}
-    ) AS f
-    LEFT JOIN (
-      SELECT block_hash, revenue_wei, version FROM execution_blocks FINAL
-      WHERE chain = {chain:String} AND block_hash IN (
-        SELECT execution_block_hash FROM finalized_blocks
-        WHERE chain = {chain:String} AND slot BETWEEN {first_slot:UInt64} AND {last_slot:UInt64} ${mine('proposer_index')}
-      )
-    ) AS t ON t.block_hash = f.execution_block_hash
-    GROUP BY f.day, f.proposer_index
+    SELECT
+      day, proposer_index AS validator_index, sum(revenue_wei) AS revenue, toUInt32(count()) AS blocks,
+      toUInt32(countIf(revenue_class = 'unexplained')) AS blocks_unexplained,
+      sumIf(claimed_wei, revenue_class = 'unexplained') AS unexplained, sum(version) AS versions
+    FROM (${blockRevenuesSql(`f.chain = {chain:String} AND f.slot BETWEEN {first_slot:UInt64} AND {last_slot:UInt64}
+      AND has({days:Array(Date)}, f.day) ${mine('f.proposer_index')}`)})
+    WHERE 1 ${counted}
+    GROUP BY day, proposer_index
   ) AS x ON x.day = e.day AND x.validator_index = e.validator_index`
 }

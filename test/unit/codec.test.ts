@@ -12,7 +12,7 @@ import {
   HEADER_BYTES_MAX,
   packedEvent,
 } from '../../schemas/events/codec.ts'
-import { coinbaseTransfers, executionBlock, executionBlockReverted } from '../../schemas/events/execution-block.ts'
+import { executionBlock, executionBlockReverted, lastCoinbaseTransfer } from '../../schemas/events/execution-block.ts'
 import { randomBytes } from './random-bytes.ts'
 
 const codec = packedEvent({ name: 'test', version: 1, topic: 'beacon.epochs' }, Type.Object({ name: Type.String() }), {
@@ -222,7 +222,7 @@ describe('execution blocks of version 1', () => {
       },
       earlier: { coinbaseTransfers: [transfer], transferLogs: [log] },
     })
-    expect(coinbaseTransfers(block)).toEqual([transfer])
+    expect(lastCoinbaseTransfer(block)).toEqual(transfer)
   })
 
   it('are reverted by events of version 1', () => {

@@ -6,13 +6,20 @@ import { pubkeyOf } from './synthetic-chain.ts'
 /** What a server takes in one parameter unless it is told otherwise (http_max_field_value_size). */
 const PARAMETER_BYTES_MAX = 128 * 1024
 
-it('asks for the accounts of many public keys in questions that a server takes', async () => {
+it('asks for the accounts and the days of many public keys in questions that a server takes', async () => {
   const pubkeys = Array.from({ length: 12_345 }, (_, index) => pubkeyOf(index))
   const asked: string[] = []
+  const askedOfDays: string[] = []
   const warehouse: Pick<Warehouse, 'query'> = {
-    async query<Row>(_: string, { pubkeys: some = [] }: QueryParams = {}) {
+    async query<Row>(sql: string, { pubkeys: some = [] }: QueryParams = {}) {
       expect(JSON.stringify(some).length).toBeLessThan(PARAMETER_BYTES_MAX)
+      if (sql.includes('finalized_blocks')) {
+        askedOfDays.push(...(some as string[]))
+        return []
+      }
       asked.push(...(some as string[]))
+      if ((some as string[]).length === 0)
+        return [{ genesis_time_sec: '0', seconds_per_slot: 12, slots_per_epoch: 32 }] as Row[]
       return [{ account: `of ${asked.length}` }] as Row[]
     },
   }
@@ -21,7 +28,8 @@ it('asks for the accounts of many public keys in questions that a server takes',
     day: async () => {},
     account: async ({ account }: { account: string }) => void accounts.push(account),
   }
-  await new Derivation(warehouse as Warehouse, wanted).derive([{ kind: 'validators', chain: 'mainnet', pubkeys }])
+  await new Derivation(warehouse as Warehouse, wanted).derive([{ kind: 'proposers', chain: 'mainnet', pubkeys }])
   expect(asked).toEqual(pubkeys)
+  expect(askedOfDays).toEqual(pubkeys)
   expect(accounts.at(-1)).toBe('of 12345')
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { executionRevenue, priorityFeesWei } from '../../processors/rewards/el-reward.ts'
+import { paymentEvidence, priorityFeesWei } from '../../processors/rewards/el-reward.ts'
 import { initialSlashingPenalty } from '../../processors/rewards/slashing.ts'
 import { rateAt, splitRevenue } from '../../processors/settlements/settlement.ts'
 import type { ExecutionBlockData, WholeExecutionBlock } from '../../schemas/events/execution-block.ts'
@@ -8,7 +8,6 @@ import { type GivenTransaction, transactionColumns } from './execution-columns.t
 
 const BUILDER = `0x${'b1'.repeat(20)}`
 const PROPOSER = `0x${'a1'.repeat(20)}`
-const TIPS_WEI = 5_000n
 
 const header = (coinbase = BUILDER): WholeExecutionBlock['header'] => ({
   chain: 'mainnet',
@@ -75,35 +74,17 @@ describe('tips', () => {
   })
 })
 
-describe('execution revenue', () => {
-  it('pays the proposer the value of the builder’s last transaction, never the tips as well', () => {
-    expect(executionRevenue(blockOf([PAYMENT]), TIPS_WEI)).toEqual({
-      class: 'builder_payment',
-      revenueWei: 9_000n,
-      claimedWei: 9_000n,
-      recipient: PROPOSER,
-    })
+describe('evidence of a payment', () => {
+  it('is what the coinbase sent somebody in the last transaction', () => {
+    expect(paymentEvidence(blockOf([PAYMENT]))).toEqual({ recipient: PROPOSER, valueWei: 9_000n, succeeded: true })
   })
 
-  it('leaves the tips to the coinbase of a block without a payment', () => {
-    expect(executionRevenue(blockOf([], PROPOSER), TIPS_WEI)).toEqual({
-      class: 'local',
-      revenueWei: TIPS_WEI,
-      claimedWei: TIPS_WEI,
-      recipient: PROPOSER,
-    })
+  it.each([1n, 2n ** 64n + 1n])('of %s wei is taken for what it is', (valueWei) => {
+    expect(paymentEvidence(blockOf([{ ...PAYMENT, valueWei }]))?.valueWei).toBe(valueWei)
   })
 
-  it.each([1n, 2n ** 64n + 1n])('takes a payment of %s wei for what it is', (valueWei) => {
-    expect(executionRevenue(blockOf([{ ...PAYMENT, valueWei }]), TIPS_WEI).revenueWei).toBe(valueWei)
-  })
-
-  it('counts nothing for a payment that failed, and keeps what it claimed', () => {
-    expect(executionRevenue(blockOf([{ ...PAYMENT, succeeded: false }]), TIPS_WEI)).toMatchObject({
-      class: 'unexplained',
-      revenueWei: 0n,
-      claimedWei: 9_000n,
-    })
+  it('says whether it failed', () => {
+    expect(paymentEvidence(blockOf([{ ...PAYMENT, succeeded: false }]))).toMatchObject({ succeeded: false })
   })
 
   it.each([
@@ -111,8 +92,13 @@ describe('execution revenue', () => {
     ['goes to the coinbase itself', [{ ...PAYMENT, recipient: BUILDER }]],
     ['creates a contract', [{ ...PAYMENT, recipient: null }]],
     ['has no value', [{ ...PAYMENT, valueWei: 0n }]],
-  ])('is local when the coinbase’s transfer %s', (_, last) => {
-    expect(executionRevenue(blockOf(last), TIPS_WEI)).toMatchObject({ class: 'local', revenueWei: TIPS_WEI })
+    ['is somebody else’s', [{ ...PAYMENT, sender: PROPOSER }]],
+  ])('is none when the transfer %s', (_, last) => {
+    expect(paymentEvidence(blockOf(last))).toBeUndefined()
+  })
+
+  it('is none in an empty block', () => {
+    expect(paymentEvidence({ header: header(), columns: transactionColumns([]) })).toBeUndefined()
   })
 
   it('is found in a block of version 1 by the transfers that it names', () => {
@@ -124,8 +110,8 @@ describe('execution revenue', () => {
       columns: { type, succeeded, gasUsed, effectiveGasPriceWei },
       earlier: { coinbaseTransfers: [{ ...transfer, transactionIndex, valueWei: '9000' }], transferLogs: [] },
     })
-    expect(executionRevenue(earlier(2), TIPS_WEI)).toMatchObject({ class: 'builder_payment', revenueWei: 9_000n })
-    expect(executionRevenue(earlier(1), TIPS_WEI)).toMatchObject({ class: 'local', revenueWei: TIPS_WEI })
+    expect(paymentEvidence(earlier(2))).toEqual({ recipient: PROPOSER, valueWei: 9_000n, succeeded: true })
+    expect(paymentEvidence(earlier(1))).toBeUndefined()
   })
 })
 

@@ -6,7 +6,7 @@ import type { ExecutionSource } from '../../infra/ports/execution-source.ts'
 import { bytesOf, hexOf } from '../../schemas/eth/hex.ts'
 import { type CommittedReceipt, receiptsRoot } from '../../schemas/eth/receipts.ts'
 import { encodeTransaction } from '../../schemas/eth/signed-transaction.ts'
-import { coinbaseTransfers } from '../../schemas/events/execution-block.ts'
+import { lastCoinbaseTransfer } from '../../schemas/events/execution-block.ts'
 import { accountOf, addressOf, NO_BLOOM, type RpcTransaction, sealed, signedTransaction } from './given-rpc-block.ts'
 import { silentLog } from './silent-log.ts'
 import { openSyntheticNode, type SyntheticNode } from './synthetic-node.ts'
@@ -184,15 +184,13 @@ test('a block is reduced to its header, its transactions and the logs that are k
     valueWei: [0n, 5n, 10n ** 18n],
     hash: bytesOf(`0x${hashes.join('').replaceAll('0x', '')}`),
   })
-  expect(coinbaseTransfers({ header: { chain: 'mainnet', ...header, logParts: 0 }, columns })).toEqual([
-    {
-      transactionIndex: 2,
-      transactionHash: LAST,
-      to: address('d'),
-      valueWei: String(10n ** 18n),
-      succeeded: true,
-    },
-  ])
+  expect(lastCoinbaseTransfer({ header: { chain: 'mainnet', ...header, logParts: 0 }, columns })).toEqual({
+    transactionIndex: 2,
+    transactionHash: LAST,
+    to: address('d'),
+    valueWei: String(10n ** 18n),
+    succeeded: true,
+  })
   expect(logs).toEqual({
     logIndex: Uint32Array.of(1, 2, 3),
     transactionIndex: Uint32Array.of(0, 0, 0),

@@ -24,6 +24,7 @@ import {
 } from '../../schemas/events/beacon-epoch.ts'
 import { type EncodedEvent, encodeEvent, type Topic } from '../../schemas/events/codec.ts'
 import { executionBlock } from '../../schemas/events/execution-block.ts'
+import { feeRecipientsTold } from '../../schemas/events/fee-recipients.ts'
 import { validatorsIdentified } from '../../schemas/events/validators.ts'
 import { transactionColumns } from './execution-columns.ts'
 
@@ -166,6 +167,15 @@ function accountEvents(): readonly EncodedEvent[] {
   return [
     encodeEvent(tokenCreated, { ...fact, id: 'token', data: { account: 'a', tokenHash: hashToken('secret') } }),
     encodeEvent(validatorsTracked, { ...fact, id: 'tracked', data: { chain: GIVEN_CHAIN, account: 'a', pubkeys } }),
+    encodeEvent(feeRecipientsTold, {
+      ...fact,
+      id: 'fee-recipients',
+      data: {
+        chain: GIVEN_CHAIN,
+        recipients: pubkeys.map((pubkey) => ({ pubkey, address: address('fe') })),
+        isOwn: true,
+      },
+    }),
     rate('0.25', 40),
     rate('0.1', 0),
   ]

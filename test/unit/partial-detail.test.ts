@@ -17,11 +17,13 @@ import { findDayGaps } from '../../processors/verify/day-gaps.ts'
 import { proveDays } from '../../processors/verify/prove-days.ts'
 import { proveEpochs } from '../../processors/verify/prove-epochs.ts'
 import { proveSettlements } from '../../processors/verify/prove-settlements.ts'
+import { findUnexplainedRevenue } from '../../processors/verify/unexplained-revenue.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { parseDay } from '../../schemas/eth/time.ts'
 import { ACCOUNTS_KEY, feeRateSet } from '../../schemas/events/accounts.ts'
 import { decodeEvent, type EncodedEvent, encodeEvent, type Topic } from '../../schemas/events/codec.ts'
-import { coinbaseTransfers, executionBlock } from '../../schemas/events/execution-block.ts'
+import { executionBlock, lastCoinbaseTransfer } from '../../schemas/events/execution-block.ts'
+import { feeRecipientsTold } from '../../schemas/events/fee-recipients.ts'
 import { PROJECTIONS } from '../../schemas/tables/projections.ts'
 import { epochOfEvent, keepValidators, withFailedPayment, withoutExecutionBlocks } from './changed-events.ts'
 import { givenChain } from './given-chain.ts'
@@ -153,7 +155,7 @@ describe('validators that are tracked late', () => {
 
 describe('a settlement', () => {
   const blocks = chain.events.get('execution.blocks') ?? []
-  const builders = blocks.filter((event) => coinbaseTransfers(decodeEvent(executionBlock, event)).length > 0)
+  const builders = blocks.filter((event) => lastCoinbaseTransfer(decodeEvent(executionBlock, event)) !== undefined)
   const settled = () => warehouse.query<Row>('SELECT * EXCEPT (version) FROM settlements FINAL ORDER BY slot')
 
   const reverted = (event: EncodedEvent): EncodedEvent => {
@@ -182,6 +184,41 @@ describe('a settlement', () => {
     await project(ports, projector, stored.slice(blocks.length + changed.length))
     await ports.wanted.make()
     expect(await settled()).toEqual(before)
+  })
+
+  it('comes, and its day’s revenue with it, when the operator tells whom the proposer is paid at', {
+    timeout: TEST_MS,
+  }, async () => {
+    const facts = chain.events.get('accounts') ?? []
+    const isTold = ({ type }: EncodedEvent) => type === feeRecipientsTold.name
+    const told = facts.filter(isTold)
+    await using eventLog = await openLog(
+      new Map([...chain.events, ['accounts', [...facts.filter((fact) => !isTold(fact)), ...told]]]),
+    )
+    await rebuildFrom(eventLog, warehouse)
+    const whole = await dump()
+    const builderSlots = builders.map((event) => decodeEvent(executionBlock, event).header.number)
+    await using untold = await openLog(new Map([...chain.events, ['accounts', facts.filter((fact) => !isTold(fact))]]))
+    await rebuildFrom(untold, warehouse)
+    const before = (await settled()).map(({ slot }) => Number(slot))
+    // Odd validators propose builders' blocks only, so nothing shows whom they are paid at.
+    expect(before.filter((slot) => builderSlots.includes(slot))).toEqual([])
+    const [unexplained] = await findUnexplainedRevenue(warehouse)
+    const closed = await warehouse.query<{ slot: string }>(
+      'SELECT slot FROM finalized_blocks FINAL WHERE proposer_index < 5 AND day IN (SELECT day FROM closed_days)',
+    )
+    const own = closed.map(({ slot }) => Number(slot)).filter((slot) => builderSlots.includes(slot))
+    const claimed = own.reduce((sum, slot) => sum + 10n ** 15n + BigInt(slot), 0n)
+    expect(unexplained).toMatchObject({ chain: 'mainnet', blocks: `${own.length}`, claimed_wei: `${claimed}` })
+    expect(own.length).toBeGreaterThan(0)
+    const projector = PROJECTORS.find(({ topic }) => topic === 'accounts')
+    if (projector === undefined) throw new Error('no projector of accounts')
+    const ports = await projecting(eventLog, warehouse)
+    const stored = await Array.fromAsync(eventLog.read({ topic: 'accounts', signal: never }))
+    await project(ports, projector, stored.slice(-told.length))
+    await ports.wanted.make()
+    expect(await dump()).toEqual(whole)
+    expect(await findUnexplainedRevenue(warehouse)).toEqual([])
   })
 
   it('is proven: one that is missing, one that pays nothing proven and one with a wrong fee are named', {

@@ -43,7 +43,7 @@ async function spoil(warehouse: Warehouse): Promise<void> {
     'INSERT INTO daily_rewards SELECT * REPLACE (cl_reward_gwei + 1 AS cl_reward_gwei) FROM daily_rewards FINAL',
   )
   await warehouse.command(
-    'INSERT INTO execution_blocks SELECT * REPLACE (revenue_wei + 1 AS revenue_wei) FROM execution_blocks FINAL',
+    'INSERT INTO execution_blocks SELECT * REPLACE (priority_fees_wei + 1 AS priority_fees_wei) FROM execution_blocks FINAL',
   )
   await warehouse.command(
     'INSERT INTO settlements SELECT * REPLACE (revenue_wei + 1 AS revenue_wei) FROM settlements FINAL',

@@ -22,7 +22,7 @@ const stores = storesOfFile()
 /** What the family's own rebuild has to mend; what is derived from it follows. */
 const WRONG: Readonly<Partial<Record<Family, string>>> = {
   rewards: `INSERT INTO validator_epochs SELECT * REPLACE (source_gwei + 1 AS source_gwei, version + 1 AS version) FROM validator_epochs FINAL WHERE chain = 'hoodi'`,
-  execution: `INSERT INTO execution_blocks SELECT * REPLACE (revenue_wei + 1 AS revenue_wei) FROM execution_blocks FINAL WHERE chain = 'hoodi'`,
+  execution: `INSERT INTO execution_blocks SELECT * REPLACE (priority_fees_wei + 1 AS priority_fees_wei) FROM execution_blocks FINAL WHERE chain = 'hoodi'`,
   settlements: `INSERT INTO settlements SELECT * REPLACE (service_fee_wei + 1 AS service_fee_wei) FROM settlements FINAL WHERE chain = 'hoodi'`,
   validators: `INSERT INTO validators SELECT * REPLACE (validator_index + 1 AS validator_index) FROM validators FINAL WHERE chain = 'hoodi' AND validator_index = 4`,
   head: `ALTER TABLE beacon_blocks DELETE WHERE chain = 'hoodi' SETTINGS mutations_sync = 1`,

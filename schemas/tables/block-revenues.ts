@@ -1,0 +1,85 @@
+import type { RevenueClass } from './execution.ts'
+
+/** Classes of revenue that counts: what is `unexplained` is a claim. */
+export const PROVEN_CLASSES: readonly RevenueClass[] = ['local', 'builder_payment']
+
+/**
+ * What finalized blocks paid their proposers: one row per block. It is the one place where a revenue's class is made: days,
+ * settlements, their proofs and the API read it from here (docs/decisions/0007-execution-revenue.md).
+ *
+ * A block's evidence is what its coinbase sent in the last transaction. Whether that is a builder's payment follows from whom the
+ * proposer is known to be: its own addresses are those that the operator told, and its withdrawal address; where nothing was
+ * told, those that were coinbase of its blocks of the same day without such a transfer are taken for its own, unless payer and
+ * payee both were. By days, because a closed day must not change with blocks of another one.
+ *
+ * `blocks` is a condition on the columns of `finalized_blocks AS f` that takes in a proposer's blocks of a day all or none.
+ * Versions are sums over all that a class may follow from, whether it does or not: so they only grow.
+ * The class is empty, and the amounts are 0, where the execution block is not known; `is_reverted` says that it was taken back.
+ */
+export function blockRevenuesSql(blocks: string): string {
+  return `
+  SELECT
+    chain, slot, epoch, day, proposer_index, block_number, block_hash, time, is_reverted,
+    multiIf(
+      NOT is_known, '',
+      payment_recipient = '' OR payer_rank = ${RANK_CERTAIN} OR payer_rank > payee_rank, 'local',
+      payee_rank > payer_rank AND payment_succeeded = 1, 'builder_payment',
+      'unexplained') AS revenue_class,
+    multiIf(revenue_class = 'local', priority_fees_wei, revenue_class = 'builder_payment', payment_wei, toUInt256(0)) AS revenue_wei,
+    if(revenue_class = 'local', priority_fees_wei, payment_wei) AS claimed_wei,
+    if(revenue_class IN ('local', ''), coinbase, payment_recipient) AS recipient,
+    version
+  FROM (
+    SELECT
+      * EXCEPT (seen, told, withdrawal_address, block_version, proposer_version, day_version),
+      ${rankOf('coinbase')} AS payer_rank, ${rankOf('payment_recipient')} AS payee_rank,
+      block_version + proposer_version + day_version AS version
+    FROM (
+      SELECT
+        f.chain AS chain, f.slot AS slot, f.epoch AS epoch, f.day AS day, f.proposer_index AS proposer_index,
+        f.execution_block_number AS block_number, f.execution_block_hash AS block_hash,
+        t.newest.1 AS time, t.newest.2 AS coinbase, t.newest.3 AS priority_fees_wei, t.newest.4 AS payment_recipient,
+        t.newest.5 AS payment_wei, t.newest.6 AS payment_succeeded, t.newest.7 AS is_reverted,
+        t.block_hash != '' AND t.newest.7 = 0 AS is_known,
+        groupArrayIf(t.newest.2, t.block_hash != '' AND t.newest.7 = 0 AND t.newest.4 = '') OVER proposals AS seen,
+        f.version + t.newest_version AS block_version, sum(f.version + t.newest_version) OVER proposals AS day_version,
+        k.told AS told, k.withdrawal_address AS withdrawal_address, k.version AS proposer_version
+      FROM finalized_blocks AS f FINAL
+      LEFT JOIN (
+        SELECT
+          chain, toString(block_hash) AS block_hash, max(version) AS newest_version,
+          argMax(
+            (time, toString(coinbase), priority_fees_wei, payment_recipient, payment_wei, payment_succeeded, is_deleted), version
+          ) AS newest
+        FROM execution_blocks
+        WHERE (chain, block_hash) IN (SELECT f.chain, f.execution_block_hash FROM finalized_blocks AS f WHERE ${blocks})
+        GROUP BY chain, block_hash
+      ) AS t ON t.chain = f.chain AND t.block_hash = f.execution_block_hash
+      LEFT JOIN (${KNOWN_RECIPIENTS}) AS k ON k.chain = f.chain AND k.validator_index = f.proposer_index
+      WHERE ${blocks}
+      WINDOW proposals AS (PARTITION BY f.chain, f.proposer_index, f.day)
+    )
+  )`
+}
+
+/** How sure it is that an address is the proposer's own: told or its withdrawal address, taken for it, unknown. */
+const RANK_CERTAIN = 2
+
+function rankOf(address: string): string {
+  return `multiIf(
+        has(told, ${address}) OR ${address} = withdrawal_address, ${RANK_CERTAIN}, empty(told) AND has(seen, ${address}), 1, 0)`
+}
+
+/** Withdrawal credentials that name an address: 0x01 and 0x02, eleven zero bytes, the address. */
+const WITHDRAWAL_ADDRESS = `if(
+      substring(v.withdrawal_credentials, 1, 4) IN ('0x01', '0x02'), concat('0x', substring(v.withdrawal_credentials, 27)), '')`
+
+/** Addresses that are known to be a validator's own. What was taken back counts in the version: it grows with every fact. */
+const KNOWN_RECIPIENTS = `
+        SELECT
+          v.chain AS chain, v.validator_index AS validator_index,
+          groupArrayIf(toString(r.fee_recipient), r.is_own = 1) AS told, any(${WITHDRAWAL_ADDRESS}) AS withdrawal_address,
+          any(v.version) + sum(r.version) AS version
+        FROM validators AS v FINAL
+        LEFT JOIN fee_recipients AS r FINAL ON r.chain = v.chain AND r.pubkey = v.pubkey
+        GROUP BY chain, validator_index`
