@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { EventLog, StoredEvent } from '../../infra/ports/event-log.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import { migrate, readMigrations } from '../../infra/warehouse/migrate.ts'
 import { type Projector, project } from '../../processors/loop/consume.ts'
 import { PROJECTORS } from '../../processors/projections.ts'
 import { proveRevenue, proveSettlements } from '../../processors/verify/prove-settlements.ts'
@@ -15,7 +16,7 @@ import { storesOfFile } from './warehouse-of-file.ts'
 
 const TEST_MS = 120_000
 /** Each run settles some ten times. */
-const RUNS = 8
+const RUNS = 6
 const never = new AbortController().signal
 const chain = givenChain()
 const stores = storesOfFile()
@@ -60,6 +61,9 @@ describe('a block is settled', () => {
     const before = await settled(keys)
     expect(new Set(before.map(({ account }) => account))).toEqual(new Set(['a']))
 
+    await warehouse.command('CREATE TABLE late_settlements AS settlements')
+    await warehouse.command('INSERT INTO late_settlements SELECT * FROM settlements FINAL')
+
     await eventLog.append('accounts', [tracked('b', keys, secondDay), untracked(keys, thirdDay)])
     await projectAll(eventLog)
     const expected = before
@@ -70,6 +74,11 @@ describe('a block is settled', () => {
       { fee_rate: '0.5' },
     ])
     expect(await proveSettlements(warehouse)).toMatchObject({ wrong: 0 })
+
+    // A job that had read the older facts, and writes last.
+    await warehouse.command('INSERT INTO settlements SELECT * FROM late_settlements')
+    await warehouse.command('DROP TABLE late_settlements')
+    expect(await settled(keys)).toEqual(expected)
 
     // A correction of the same day, by a newer fact.
     await eventLog.append('accounts', [tracked('a', keys, secondDay), tracked('a', keys, thirdDay)])
@@ -131,6 +140,33 @@ const fact = fc.oneof(
     .tuple(account, fc.constantFrom('0.1', '0.25', '1'), day)
     .map(([who, rate, from]) => rated(who, rate, parseDay(from) ?? 0)),
 )
+
+it('are known to tables that an earlier release has filled, without reading the log again', {
+  timeout: TEST_MS,
+}, async () => {
+  const { openLog, empty } = stores()
+  await empty()
+  const [disputed = '', ...rest] = keys
+  const facts = [trackedBefore('a', keys), trackedBefore('b', [disputed]), trackedBefore('c', rest.slice(0, 1))]
+  await using eventLog = await openLog(withAccounts(facts))
+  await projectAll(eventLog)
+  const owners = 'SELECT * FROM validator_owners FINAL ORDER BY pubkey'
+  const expected = await warehouse.query(owners)
+
+  const migrations = await readMigrations()
+  await using older = await warehouse.beside('older')
+  await migrate(
+    older,
+    migrations.slice(
+      0,
+      migrations.findIndex(({ name }) => name.endsWith('_owners')),
+    ),
+  )
+  await older.command(`INSERT INTO account_validators SELECT * FROM ${warehouse.database}.account_validators FINAL`)
+  await migrate(older, migrations)
+  expect(await older.query(owners)).toEqual(expected)
+  expect(expected).toHaveLength(keys.length)
+})
 
 describe('any facts about accounts', () => {
   it('end in the tables of a rebuild however they are delivered, and in no wei that was settled twice', {
