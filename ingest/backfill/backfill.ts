@@ -28,7 +28,7 @@ import { HEAD_TOPICS, type HeadEvents, joinHeadEvents } from '../head/head-chain
 import { inOrder } from '../in-order.ts'
 import { retryWithBackoff } from '../retry.ts'
 import { refuseOtherExecution, refuseOtherNetwork } from '../right-nodes.ts'
-import { presentEpochs } from './present-epochs.ts'
+import { loggedEpochs } from './logged-epochs.ts'
 
 const DIGEST_CHARACTERS = 16
 /** Execution blocks that are read at once. */
@@ -175,8 +175,8 @@ async function openBackfill(options: BackfillOptions, range: EpochRange, signal:
   const name = `backfill:${fromEpoch}:${toEpoch}:${digestOf(pubkeys)}`
   const cursor = new Cursor({ ...options, name, identity: formatBeaconIdentity(chain) })
   let next = (await cursor.read(signal))?.next ?? fromEpoch
-  const present = await presentEpochs({ ...options, signal }, range, indices)
-  const isMissing = (epoch: number): boolean => epoch >= next && !present.has(epoch)
+  const { present, unreadable } = await loggedEpochs({ ...options, clock: chain.clock, signal }, range, indices)
+  const isMissing = (epoch: number): boolean => unreadable.has(epoch) || (epoch >= next && !present.has(epoch))
   const missing = Array.from({ length: toEpoch - fromEpoch + 1 }, (_, i) => fromEpoch + i).filter(isMissing)
   let ingested = 0
   const pipeline = new EpochPipeline({ beacon, chain, chainName: options.chain, tracked, concurrency })

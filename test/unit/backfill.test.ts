@@ -1,12 +1,14 @@
 import { expect, test } from 'vitest'
 import type { BeaconSource } from '../../infra/ports/beacon-source.ts'
 import { backfill } from '../../ingest/backfill/backfill.ts'
+import { timeOfSlot } from '../../ingest/beacon-head/block-events.ts'
+import { DeadLetters } from '../../processors/loop/dead-letters.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { epochBlocks, epochValidators } from '../../schemas/events/beacon-epoch.ts'
 import { decodeEvent, type EncodedEvent, type Topic } from '../../schemas/events/codec.ts'
 import { eventLogOfEachTest } from './event-log-of-each-test.ts'
 import { BEACON_CHAIN, chainTo, eventsIn, followBeacon, ofChain, trackValidators, until } from './follow-synthetic.ts'
-import { SyntheticChain } from './synthetic-chain.ts'
+import { SyntheticChain, syntheticChain } from './synthetic-chain.ts'
 
 const never = new AbortController().signal
 const eventLog = eventLogOfEachTest()
@@ -96,6 +98,49 @@ test('a backfill asks only for what the log lacks, whoever brought the rest', as
   await track([3])
   const again = await backfill(backfilled(chain), { fromEpoch: 4, toEpoch: 5 }, never)
   expect(again).toMatchObject({ ingested: 2, skipped: 0, validators: 2 })
+})
+
+test('a backfill tells again what could not be processed, until it could be', async () => {
+  await track([1])
+  const chain = chainTo(40)
+  const range = { fromEpoch: 2, toEpoch: 6 }
+  await backfill(backfilled(chain), range, never)
+  const stored = async (topic: Topic, at: (event: EncodedEvent) => boolean) => {
+    const all = await Array.fromAsync(eventLog().read({ topic, signal: never }))
+    const found = all.find(({ event }) => at(event))
+    if (found === undefined) throw new Error(`no such event in ${topic}`)
+    return found
+  }
+  const letters = await DeadLetters.open(eventLog())
+  const epoch = await stored('beacon.epochs', ({ id }) => id === 'beacon.epoch-validators:mainnet:3:0')
+  const block = await stored(
+    'execution.blocks',
+    ({ time }) => time === timeOfSlot({ name: BEACON_CHAIN, clock: syntheticChain.clock }, 5 * 4 + 1),
+  )
+  const reason = 'found v99'
+  await letters.add({ group: 'finalized', topic: 'beacon.epochs', stored: epoch, reason, unnamedChain: '' })
+  await letters.add({ group: 'execution', topic: 'execution.blocks', stored: block, reason, unnamedChain: '' })
+  expect(await backfill(backfilled(chain), range, never)).toMatchObject({ ingested: 2, skipped: 3 })
+  const again = (await eventsOf('beacon.epochs')).filter(({ type }) => type === epochBlocks.name).slice(-2)
+  expect(again.map(({ id }) => id)).toEqual(['beacon.epoch-blocks:mainnet:3', 'beacon.epoch-blocks:mainnet:5'])
+  await letters.resolve('finalized', 'beacon.epochs', [epoch])
+  await letters.resolve('execution', 'execution.blocks', [block])
+  expect(await backfill(backfilled(chain), range, never)).toMatchObject({ ingested: 0, skipped: 5 })
+})
+
+test('a backfill tells again what cannot be read', async () => {
+  await track([1])
+  const chain = chainTo(40)
+  const range = { fromEpoch: 2, toEpoch: 6 }
+  await backfill(backfilled(chain), range, never)
+  const events = await eventsOf('beacon.epochs')
+  const broken = events.filter(({ id }) => id === 'beacon.epoch-validators:mainnet:4:0')
+  await eventLog().append(
+    'beacon.epochs',
+    broken.map((event) => ({ ...event, data: new Uint8Array([1]) })),
+  )
+  expect(await backfill(backfilled(chain), range, never)).toMatchObject({ ingested: 1, skipped: 4 })
+  expect(await backfill(backfilled(chain), range, never)).toMatchObject({ ingested: 0, skipped: 5 })
 })
 
 test('a backfill of states that no node has any more ends, and says what kind of node it needs', async () => {

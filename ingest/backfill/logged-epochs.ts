@@ -1,0 +1,121 @@
+import { AppError } from '../../schemas/errors.ts'
+import { type ChainClock, epochOf, slotAt } from '../../schemas/eth/time.ts'
+import { dayBalances, type EpochPart, epochBlocks, epochValidators } from '../../schemas/events/beacon-epoch.ts'
+import { decodeEvent, type EncodedEvent } from '../../schemas/events/codec.ts'
+import { deadLetter, deadLetterResolved } from '../../schemas/events/dead-letter.ts'
+import { type OwnEventsOptions, ownEvents } from '../own-events.ts'
+import type { EpochRange } from './backfill.ts'
+
+/** Events of before parts were counted do not say what belongs to them: their epochs are asked for again. */
+const COUNTED_SINCE_VERSION = 2
+
+/** What the log has of a range of epochs. */
+export interface LoggedEpochs {
+  /**
+   * Those of which it has everything for all validators that are wanted. One that has no row of a validator because it had not
+   * joined by then looks like one that lacks it, and is not among them.
+   */
+  readonly present: ReadonlySet<number>
+  /** Those of which an event, or one of their execution blocks, could not be processed: it has to be told again. */
+  readonly unreadable: ReadonlySet<number>
+}
+
+export interface LoggedEpochsOptions extends Omit<OwnEventsOptions, 'topic'> {
+  readonly clock: ChainClock
+}
+
+/** What the log has of the epochs of a range, for all of these validators. */
+export async function loggedEpochs(
+  options: LoggedEpochsOptions,
+  range: EpochRange,
+  indices: Uint32Array,
+): Promise<LoggedEpochs> {
+  const { unnamedChain } = options
+  const setAside = await epochsSetAside(options)
+  /** Epochs of events that cannot be read here, by id. */
+  const unreadable = new Map<string, number>()
+  const wanted = new Set(indices)
+  const partsOf = new Map<number, readonly EpochPart[]>()
+  /** Validators that are wanted and have a row, by epoch and part. */
+  const found = new Map<string, number>()
+  const note = (part: string, rows: Uint32Array): void => {
+    const ours = rows.filter((index) => wanted.has(index)).length
+    found.set(part, Math.max(ours, found.get(part) ?? 0))
+  }
+  for await (const { event } of ownEvents({ ...options, topic: 'beacon.epochs' })) {
+    if (event.version < COUNTED_SINCE_VERSION || !mayBeIn(event.id, event.type, range)) continue
+    if (!isReadable(event, unnamedChain)) {
+      unreadable.set(event.id, epochOfEvent(event, options.clock))
+      continue
+    }
+    unreadable.delete(event.id) // told again
+    if (event.type === epochBlocks.name) {
+      const { header } = decodeEvent(epochBlocks, event, unnamedChain)
+      partsOf.set(header.epoch, header.parts)
+    } else if (event.type === epochValidators.name) {
+      const { header, columns } = decodeEvent(epochValidators, event, unnamedChain)
+      note(`${header.epoch} validators ${header.range}`, columns.validatorIndex)
+    } else if (event.type === dayBalances.name) {
+      const { header, columns } = decodeEvent(dayBalances, event, unnamedChain)
+      note(`${header.epoch} day_balances ${header.range}`, columns.validatorIndex)
+    }
+  }
+  const isPresent = ([epoch, parts]: [number, readonly EpochPart[]]): boolean => {
+    const kinds = new Set<EpochPart['kind']>(['validators', ...parts.map(({ kind }) => kind)])
+    return [...kinds].every((kind) => {
+      const ranges = parts.filter((part) => part.kind === kind)
+      const rows = ranges.reduce((sum, part) => sum + (found.get(`${epoch} ${kind} ${part.range}`) ?? 0), 0)
+      return rows === wanted.size
+    })
+  }
+  const present = new Set([...partsOf].filter(isPresent).map(([epoch]) => epoch))
+  return { present, unreadable: new Set([...setAside, ...unreadable.values()]) }
+}
+
+/** Epochs of events that processors have set aside, and that nobody has told again since. */
+async function epochsSetAside({ eventLog, chain, clock, signal }: LoggedEpochsOptions): Promise<Set<number>> {
+  const open = new Map<string, number>()
+  for await (const { event } of eventLog.read({ topic: 'dead-letters', signal })) {
+    if (event.type === deadLetterResolved.name) {
+      const { topic, eventId } = decodeEvent(deadLetterResolved, event)
+      open.delete(`${topic} ${eventId}`)
+    } else if (event.type === deadLetter.name) {
+      const letter = decodeEvent(deadLetter, event)
+      const { topic, eventId: id, eventType: type, eventTime: time } = letter
+      const isNeeded = topic === 'beacon.epochs' || topic === 'execution.blocks'
+      if (isNeeded && letter.chain === chain) open.set(`${topic} ${id}`, epochOfEvent({ id, type, time }, clock))
+    }
+  }
+  return new Set(open.values())
+}
+
+function isReadable(event: EncodedEvent, unnamedChain: string): boolean {
+  try {
+    if (event.type === epochBlocks.name) decodeEvent(epochBlocks, event, unnamedChain)
+    else if (event.type === epochValidators.name) decodeEvent(epochValidators, event, unnamedChain)
+    else if (event.type === dayBalances.name) decodeEvent(dayBalances, event, unnamedChain)
+    return true
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'undecodable') return false
+    throw error
+  }
+}
+
+/** The epoch that an event is about, by its name and time: its data cannot be read. */
+function epochOfEvent({ id, type, time }: Pick<EncodedEvent, 'id' | 'type' | 'time'>, clock: ChainClock): number {
+  const slot = slotAt(clock, Date.parse(time) / 1000)
+  if (type === dayBalances.name) return epochOf(clock, slot + 1) // of the slot before the day
+  const numbered = type === epochBlocks.name || type === epochValidators.name ? numbersOf(id)[0] : undefined
+  return numbered ?? epochOf(clock, slot)
+}
+
+/** Ids end with the epoch, or with the epoch and the range; those of balances tell a day, and are few. */
+function mayBeIn(id: string, type: string, { fromEpoch, toEpoch }: EpochRange): boolean {
+  if (type === dayBalances.name) return true
+  const [epoch = Number.NaN] = numbersOf(id)
+  return epoch >= fromEpoch && epoch <= toEpoch
+}
+
+function numbersOf(id: string): readonly number[] {
+  return id.split(':').slice(2).map(Number)
+}
