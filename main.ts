@@ -93,6 +93,14 @@ program
     run(async (setting) => (await import('./commands/verify.ts')).runVerify(setting, options)),
   )
 
+program
+  .command('status')
+  .description('where everything stands: chains and their lag, closed days and gaps, jobs, nodes, dead letters')
+  .option('--json', 'print one JSON value', false)
+  .action((options: { json: boolean }) =>
+    run(async (setting) => (await import('./commands/status.ts')).runStatus(setting, options)),
+  )
+
 const config = program.command('config').description('the configuration: epochline.yaml and the environment')
 config
   .command('check')

@@ -1,12 +1,11 @@
-import type { Health } from '../api/http/health.ts'
 import { openApi } from '../api/http/server.ts'
 import { hasBeacon } from '../infra/config/select-chain.ts'
 import { DEMO_TOKEN } from '../infra/devnet/demo-account.ts'
-import { refuseOtherLog } from '../processors/loop/filled-from.ts'
+import { filledFrom, refuseOtherLog, tablesNotFilled } from '../processors/loop/filled-from.ts'
+import { LagWatch } from '../processors/loop/lag-watch.ts'
 import { readLogFacts } from '../processors/loop/log-facts.ts'
-import { measureHealth } from '../processors/loop/measure-health.ts'
-import { PROJECTORS } from '../processors/projections.ts'
 import { untilAborted } from '../schemas/wait.ts'
+import { healthOf } from './health.ts'
 import type { Ports, Role, Running } from './role.ts'
 import { nowSec } from './setting.ts'
 
@@ -19,6 +18,7 @@ export const apiRole: Role = {
     const { host, port, corsOrigins } = running.config
     const facts = await readLogFacts(eventLog, signal)
     if (facts !== undefined) await refuseOtherLog(warehouse, facts)
+    const lagWatch = new LagWatch()
     await using api = await openApi({
       warehouse,
       chains: () => running.chains.current.map((chain) => ({ names: chain.names, hasBeacon: hasBeacon(chain) })),
@@ -27,26 +27,30 @@ export const apiRole: Role = {
       corsOrigins,
       log: running.log,
       now: Date.now,
-      health: () => healthOf(ports, running),
+      health: () => healthOf(ports, running, { lagWatch, nowSec: nowSec() }),
+      accountsKnown: accountsKnown(ports),
     })
     announce(running, api.url)
     await untilAborted(signal)
   },
 }
 
-async function healthOf(ports: Ports, running: Running): Promise<Health> {
-  const chains = running.chains.current.map((chain) => ({ name: chain.names.name, hasBeacon: hasBeacon(chain) }))
-  const measured = await measureHealth({ ...ports, projectors: PROJECTORS }, chains, nowSec())
-  const nodes = [...running.nodes].flatMap(([chain, status]) =>
-    status().map(({ name, state, since, fault }) => {
-      const sinceSec = since === undefined ? {} : { sinceSec: since / 1000 }
-      return [`${chain} ${name}`, { state, ...sinceSec, ...(fault === undefined ? {} : { fault }) }] as const
-    }),
-  )
-  return {
-    ...measured,
-    ...(nodes.length === 0 ? {} : { nodes: Object.fromEntries(nodes) }),
-    checks: nodes.length === 0 ? {} : { nodes_answer: nodes.every(([, { state }]) => state !== 'away') },
+/** Facts are asked for at most this often: whoever tries many tokens asks as often. */
+const ACCOUNTS_KNOWN_MS = 1_000
+
+/** Whether every account fact of the log is in the tables. */
+function accountsKnown({ eventLog, warehouse }: Pick<Ports, 'eventLog' | 'warehouse'>): () => Promise<boolean> {
+  let asked: { readonly atMs: number; readonly answer: Promise<boolean> } | undefined
+  const ask = async (): Promise<boolean> => {
+    const filled = await filledFrom(warehouse)
+    if (filled === undefined || (await tablesNotFilled(warehouse, filled)).length > 0) return false
+    return (await eventLog.lag('accounts', 'accounts')) === 0n
+  }
+  return () => {
+    if (asked === undefined || performance.now() - asked.atMs > ACCOUNTS_KNOWN_MS) {
+      asked = { atMs: performance.now(), answer: ask() }
+    }
+    return asked.answer
   }
 }
 

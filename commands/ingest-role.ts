@@ -109,6 +109,7 @@ async function ingestChain(chain: ChainConfig, ingesting: Ingesting, signal: Abo
     }
   } finally {
     running.nodes.delete(name)
+    running.nodeHeads.delete(name)
   }
 }
 
@@ -144,8 +145,10 @@ async function follow(
   const headOptions = {
     ...shared,
     execution: nodes.execution,
-    onProgress: ({ height, headHeight }: { readonly height: number; readonly headHeight: number }) =>
-      progress.update(label('blocks'), { done: height, total: headHeight, note: `lag ${headHeight - height}` }),
+    onProgress: ({ height, headHeight }: { readonly height: number; readonly headHeight: number }) => {
+      running.nodeHeads.set(name, headHeight)
+      progress.update(label('blocks'), { done: height, total: headHeight, note: `lag ${headHeight - height}` })
+    },
   }
   const { beacon } = nodes
   const followers =

@@ -1,8 +1,8 @@
-import { hasBeacon } from '../infra/config/select-chain.ts'
 import { measureHealth } from '../processors/loop/measure-health.ts'
 import { PROJECTORS } from '../processors/projections.ts'
 import { runProcessing } from '../processors/run-processing.ts'
 import { pause } from '../schemas/wait.ts'
+import { watchedChains } from './health.ts'
 import { allOrNone } from './ingest-role.ts'
 import type { Ports, Role, Running } from './role.ts'
 import { nowSec } from './setting.ts'
@@ -26,11 +26,14 @@ export const processRole: Role = {
 /** One line for the processors, and a sentence whenever a chain has been caught up with, or no longer. */
 async function showProcessing(ports: Ports, running: Running, ending: AbortSignal): Promise<void> {
   const { eventLog, warehouse } = ports
-  const { progress, chains, log } = running
+  const { progress, log } = running
   const caughtUp = new Map<string, boolean>()
   while (!ending.aborted) {
-    const watched = chains.current.map((chain) => ({ name: chain.names.name, hasBeacon: hasBeacon(chain) }))
-    const health = await measureHealth({ eventLog, warehouse, projectors: PROJECTORS }, watched, nowSec())
+    const health = await measureHealth(
+      { eventLog, warehouse, projectors: PROJECTORS },
+      watchedChains(running).filter(({ paused }) => paused !== true),
+      nowSec(),
+    )
     const events = Object.values(health.lag).reduce((sum, one) => sum + one, 0)
     const behind = health.lag.finalized ?? 0
     const [row] = await warehouse.query<{ epochs: string }>('SELECT count() AS epochs FROM epochs FINAL')

@@ -27,6 +27,8 @@ export interface Running {
   readonly chains: ChainSet
   /** State of the nodes that this process reads from, by chain. */
   readonly nodes: Map<string, () => readonly NodeStatus[]>
+  /** Newest slot or block number of the nodes of each chain that this process follows. */
+  readonly nodeHeads: Map<string, number>
 }
 
 /** A long-running part of the program: what it needs, and what it does until the signal aborts. */

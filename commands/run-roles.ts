@@ -29,7 +29,7 @@ export async function runRoles(setting: Setting, roles: readonly Role[]): Promis
   const isAlone = roles.length > 1 && config.devnet !== undefined
   const devnet = isAlone ? open.use(await startDevnet(ports.eventLog, setting, progress)) : undefined
   const chains = new ChainSet(config.chains)
-  const running: Running = { config, log, screen, progress, devnet, chains, nodes: new Map() }
+  const running: Running = { config, log, screen, progress, devnet, chains, nodes: new Map(), nodeHeads: new Map() }
   if (isAsked) open.use(await answerCommands(ports, running))
 
   const stop = new AbortController()

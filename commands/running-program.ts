@@ -6,6 +6,7 @@ import { countChange } from '../processors/settlements/count-change.ts'
 import { AppError } from '../schemas/errors.ts'
 import { SettlementChange } from '../schemas/settlement-change.ts'
 import type { Ports, Running } from './role.ts'
+import { readStatus } from './status.ts'
 import { verdictOf } from './verify.ts'
 
 const VerifyQuestion = Type.Object({
@@ -13,14 +14,19 @@ const VerifyQuestion = Type.Object({
   quiet: Type.Boolean(),
   chain: Type.Optional(Type.String()),
 })
+const StatusQuestion = Type.Object({ command: Type.Literal('status') })
 const isVerify = Compile(VerifyQuestion)
+const isStatus = Compile(StatusQuestion)
 
 /** Answered with a JSON line for each account and validator whose settlements would change. */
 const CountQuestion = Type.Object({ command: Type.Literal('count'), change: SettlementChange })
 const isCount = Compile(CountQuestion)
 
 /** What commands ask the program that holds the data folder: one process has the embedded engine. */
-export type Question = Type.Static<typeof VerifyQuestion> | Type.Static<typeof CountQuestion>
+export type Question =
+  | Type.Static<typeof VerifyQuestion>
+  | Type.Static<typeof StatusQuestion>
+  | Type.Static<typeof CountQuestion>
 
 /** Asks the program that holds the data folder of the configuration, if one does: false when none does, or needs not to. */
 export async function askRunning(
@@ -32,13 +38,17 @@ export async function askRunning(
 }
 
 /** Answers what commands ask, until disposed. */
-export function answerCommands(ports: Ports, running: Pick<Running, 'config'>): Promise<AsyncDisposable> {
+export function answerCommands(
+  ports: Ports,
+  running: Pick<Running, 'config' | 'chains' | 'nodes' | 'nodeHeads'>,
+): Promise<AsyncDisposable> {
   return serveControl(running.config.dataDirectory, async (question, print, signal) => {
     if (isVerify.Check(question)) return await verdictOf(ports, { ...question, mayBeProcessed: true, print, signal })
     if (isCount.Check(question)) {
       for (const row of await countChange(ports.warehouse, question.change)) await print(JSON.stringify(row))
       return
     }
+    if (isStatus.Check(question)) return await print(JSON.stringify(await readStatus(ports, running, 'running')))
     throw new AppError('usage', 'The program that holds this data folder is of another release: stop it first.')
   })
 }

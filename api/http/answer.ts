@@ -22,8 +22,12 @@ export function sendAnswer(reply: FastifyReply, { httpStatus, type, body }: Sent
   return reply.status(httpStatus).header('content-type', type).send(body)
 }
 
+/** Tables that are being filled have their accounts within seconds. */
+const RETRY_AFTER_SEC = 5
+
 export function sendRefusal(reply: FastifyReply, refusal: Refusal): FastifyReply {
   const { httpStatus } = RESULTS[refusal.code]
+  if (refusal.code === '503') reply.header('retry-after', RETRY_AFTER_SEC)
   return reply
     .status(httpStatus)
     .send({ code: refusal.code, msg: formatMessage(refusal.code, refusal.detail), data: null })

@@ -17,6 +17,8 @@ export interface ApiParts {
   /** Unix milliseconds. */
   readonly now: () => number
   readonly health: () => Promise<Health>
+  /** Whether every account fact of the log is in the tables: before, a token that is not there may still be one. */
+  readonly accountsKnown: () => Promise<boolean>
   /** How old what is known of the tables may be; tests that change them want 0. */
   readonly standingAgeMsMax?: number
 }

@@ -28,6 +28,8 @@ export interface ChainPathOptions {
   readonly standings: Standings
   /** Asked at each request: chains come and go while the API listens. */
   readonly chains: () => readonly ApiChain[]
+  /** Whether a token that is not in the tables is none. */
+  readonly accountsKnown: () => Promise<boolean>
   /** Whether the family has anything of a chain. */
   readonly serves: (chain: ApiChain) => boolean
 }
@@ -37,8 +39,14 @@ export function chainPath(path: string): string {
   return `${PREFIX.replaceAll(/\{(\w+)\}/g, ':$1')}${path}`
 }
 
-/** Adds what requests at paths of `chainPath` go through: the chain is found (404), then the account (401). */
-export function requireChainAndAccount(app: FastifyInstance, { standings, chains, serves }: ChainPathOptions): void {
+/**
+ * Adds what requests at paths of `chainPath` go through: the chain is found (404), then the account (401, or 503 while the tables
+ * lack accounts).
+ */
+export function requireChainAndAccount(
+  app: FastifyInstance,
+  { standings, chains, serves, accountsKnown }: ChainPathOptions,
+): void {
   // Before the body is read: an unknown token learns nothing and costs little.
   app.addHook('onRequest', async (request: FastifyRequest, reply: FastifyReply) => {
     const { protocol, network, token } = request.params as { protocol: string; network: string; token: string }
@@ -47,7 +55,7 @@ export function requireChainAndAccount(app: FastifyInstance, { standings, chains
     request.chain = chain
     const standing = await standings.of(chain.names.name)
     const account = standing.accountOf(hashToken(token))
-    if (account === undefined) return sendRefusal(reply, refuse('401'))
+    if (account === undefined) return sendRefusal(reply, refuse((await accountsKnown()) ? '401' : '503'))
     request.account = account
     request.standing = standing
   })

@@ -4,22 +4,35 @@ import type { ReadyAnswer } from '../../schemas/routes/probes.ts'
 /** Named conditions (`has_data`, `follows_head`, …); the program is ready when all of all chains are true. */
 type Checks = Readonly<Record<string, boolean>>
 
-export interface BeaconChainHealth {
-  readonly kind: 'beacon'
-  /** Newest slot that the head follower has seen; undefined before the first one, or where no role follows the head. */
-  readonly headSlot: number | undefined
-  /** Newest finalized epoch of which everything is in the warehouse. */
-  readonly lastFinalizedEpoch: number | undefined
+interface Judged {
   readonly checks: Checks
+  /** A sentence for each condition that does not hold. */
+  readonly reasons: readonly string[]
 }
 
-export interface ExecutionChainHealth {
+export interface BeaconChainHealth extends Judged {
+  readonly kind: 'beacon'
+  /** Its nodes are not read, and nothing is asked of it. */
+  readonly paused: boolean
+  /** Newest slot that the head follower has seen; undefined before the first one, or where no role follows the head. */
+  readonly headSlot: number | undefined
+  /** How far the chain's clock is ahead of it. */
+  readonly headLag: { readonly slots: number; readonly seconds: number } | undefined
+  /** Newest finalized epoch of which everything is in the warehouse. */
+  readonly lastFinalizedEpoch: number | undefined
+  /** How far the chain's clock is ahead of its end. */
+  readonly finalityLag: { readonly epochs: number; readonly seconds: number } | undefined
+}
+
+export interface ExecutionChainHealth extends Judged {
   readonly kind: 'execution'
+  readonly paused: boolean
   /** Newest block that is in the warehouse. */
   readonly headBlock: number | undefined
+  /** Blocks behind the chain's node, where this process reads it, and the age of the newest block. */
+  readonly headLag: { readonly blocks: number | undefined; readonly seconds: number } | undefined
   /** Newest block that is final. */
   readonly finalizedBlock: number | undefined
-  readonly checks: Checks
 }
 
 export type ChainHealth = BeaconChainHealth | ExecutionChainHealth
@@ -35,15 +48,13 @@ export interface NodeHealth {
 }
 
 /** How far the program has come; measured by the roles that run, told to the API as a function. */
-export interface Health {
+export interface Health extends Judged {
   /** By name of the chain, in the order of the configuration. */
   readonly chains: Readonly<Record<string, ChainHealth>>
   /** By a name that holds no address; absent where the process reads from no node. */
   readonly nodes?: Readonly<Record<string, NodeHealth>>
   /** Events that each consumer group has not processed yet. */
   readonly lag: Readonly<Record<string, number>>
-  /** Conditions that belong to no chain. */
-  readonly checks: Checks
 }
 
 export function toReadyAnswer(health: Health): ReadyAnswer {
@@ -56,6 +67,8 @@ export function toReadyAnswer(health: Health): ReadyAnswer {
     chains: mapValues(health.chains, toChainReady),
     ...(health.nodes === undefined ? {} : { nodes: mapValues(health.nodes, toNodeReady) }),
     lag: { ...health.lag },
+    paused: Object.keys(health.chains).filter((name) => health.chains[name]?.paused === true),
+    reasons: [health, ...chains].flatMap(({ reasons }) => reasons),
     checks: { ...health.checks },
   }
 }
@@ -63,9 +76,23 @@ export function toReadyAnswer(health: Health): ReadyAnswer {
 function toChainReady(chain: ChainHealth): ReadyAnswer['chains'][string] {
   const checks = { ...chain.checks }
   if (chain.kind === 'execution') {
-    return { head_block: chain.headBlock ?? null, finalized_block: chain.finalizedBlock ?? null, checks }
+    return {
+      head_block: chain.headBlock ?? null,
+      head_lag_blocks: chain.headLag?.blocks ?? null,
+      head_lag_seconds: chain.headLag?.seconds ?? null,
+      finalized_block: chain.finalizedBlock ?? null,
+      checks,
+    }
   }
-  return { head_slot: chain.headSlot ?? null, last_finalized_epoch: chain.lastFinalizedEpoch ?? null, checks }
+  return {
+    head_slot: chain.headSlot ?? null,
+    head_lag_slots: chain.headLag?.slots ?? null,
+    head_lag_seconds: chain.headLag?.seconds ?? null,
+    last_finalized_epoch: chain.lastFinalizedEpoch ?? null,
+    finality_lag_epochs: chain.finalityLag?.epochs ?? null,
+    finality_lag_seconds: chain.finalityLag?.seconds ?? null,
+    checks,
+  }
 }
 
 function toNodeReady({ state, sinceSec, fault }: NodeHealth): NonNullable<ReadyAnswer['nodes']>[string] {

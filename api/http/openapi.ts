@@ -12,6 +12,7 @@ export async function buildOpenApi(): Promise<object> {
     log: pino({ level: 'silent' }),
     now: () => 0,
     health: unasked,
+    accountsKnown: unasked,
   })
   try {
     return app.swagger()

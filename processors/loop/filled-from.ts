@@ -1,5 +1,8 @@
+import { Type } from 'typebox'
+import { Compile } from 'typebox/compile'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { AppError } from '../../schemas/errors.ts'
+import { PROJECTIONS } from '../../schemas/tables/projections.ts'
 import type { LogFacts } from './log-facts.ts'
 
 /** The name of the right to fill an empty warehouse, and to put other tables in the place of the live ones. */
@@ -7,18 +10,44 @@ export function fillLease(warehouse: Warehouse): string {
   return `fill:${warehouse.database}`
 }
 
+/** Ids of tables by their names. */
+type TableIds = Readonly<Record<string, string>>
+
 export interface Filled {
   readonly logId: string
   /** Unix seconds. */
   readonly since: number
+  /** The tables that were there. None is noted of those that an earlier release has filled. */
+  readonly tables: TableIds
 }
+
+const isTableIds = Compile(Type.Record(Type.String(), Type.String()))
 
 /** The log that a warehouse was filled from, last if it was rebuilt from another; undefined for an empty one. */
 export async function filledFrom(warehouse: Warehouse): Promise<Filled | undefined> {
-  const [row] = await warehouse.query<{ log_id: string; since_sec: number }>(
-    'SELECT log_id, toUnixTimestamp(since) AS since_sec FROM filled_from ORDER BY since DESC LIMIT 1',
+  const [row] = await warehouse.query<{ log_id: string; since_sec: number; tables: string }>(
+    'SELECT log_id, toUnixTimestamp(since) AS since_sec, tables FROM filled_from ORDER BY since DESC LIMIT 1',
   )
-  return row === undefined ? undefined : { logId: row.log_id, since: row.since_sec }
+  if (row === undefined) return undefined
+  const tables: unknown = row.tables === '' ? {} : JSON.parse(row.tables)
+  if (!isTableIds.Check(tables))
+    throw new AppError('warehouse', 'The warehouse was filled by a newer release: use that one.')
+  return { logId: row.log_id, since: row.since_sec, tables }
+}
+
+/** Tables that are not those which were filled: made anew since, by a migration or after somebody has deleted them. */
+export async function tablesNotFilled(warehouse: Warehouse, filled: Filled): Promise<readonly string[]> {
+  const ids = await tableIds(warehouse)
+  return Object.keys(ids).filter((table) => ids[table] !== filled.tables[table])
+}
+
+async function tableIds(warehouse: Warehouse): Promise<TableIds> {
+  const rows = await warehouse.query<{ name: string; id: string }>(
+    `SELECT name, toString(uuid) AS id FROM system.tables
+     WHERE database = currentDatabase() AND name IN {names:Array(String)} ORDER BY name`,
+    { names: Object.keys(PROJECTIONS) },
+  )
+  return Object.fromEntries(rows.map(({ name, id }) => [name, id]))
 }
 
 /** Throws AppError `config` when the warehouse holds rows of another log than this. */
@@ -40,7 +69,12 @@ export async function markFilled(warehouse: Warehouse, facts: LogFacts, now: num
   const removals = [...facts.removed.values()].map(({ removalId }) => removalId)
   if (removals.length > 0) await warehouse.insert('dropped_chains', { removal_id: removals })
   const before = await filledFrom(warehouse)
-  if (before?.logId === facts.logId) return
+  const isNoted = before?.logId === facts.logId && (await tablesNotFilled(warehouse, before)).length === 0
+  if (isNoted) return
   const since = Math.max(Math.floor(now), (before?.since ?? 0) + 1)
-  await warehouse.insert('filled_from', { log_id: [facts.logId], since: Uint32Array.of(since) })
+  await warehouse.insert('filled_from', {
+    log_id: [facts.logId],
+    since: Uint32Array.of(since),
+    tables: [JSON.stringify(await tableIds(warehouse))],
+  })
 }

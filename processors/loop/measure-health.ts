@@ -1,30 +1,45 @@
 import type { EventLog } from '../../infra/ports/event-log.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
-import { epochOf, slotAt } from '../../schemas/eth/time.ts'
+import { type ChainClock, epochOf, firstSlotOfEpoch, slotAt, slotTimeSec } from '../../schemas/eth/time.ts'
+import type { Topic } from '../../schemas/events/codec.ts'
 import { chainClocks } from '../rewards/days.ts'
 import type { Projector } from './consume.ts'
+import { filledFrom, tablesNotFilled } from './filled-from.ts'
+import type { LagWatch } from './lag-watch.ts'
+
+/** Named conditions, each true where it holds, and a sentence for each that does not. */
+export interface Judged {
+  readonly checks: Readonly<Record<string, boolean>>
+  readonly reasons: readonly string[]
+}
 
 /** Where a chain with a beacon chain stands. */
-export interface BeaconChainHealth {
+export interface BeaconChainHealth extends Judged {
   readonly kind: 'beacon'
+  readonly paused: boolean
   /** Newest slot that the head shows. */
   readonly headSlot: number | undefined
+  /** How far the chain's clock is ahead of it. */
+  readonly headLag: { readonly slots: number; readonly seconds: number } | undefined
   /** Newest epoch of which everything is in the warehouse. */
   readonly lastFinalizedEpoch: number | undefined
-  readonly checks: Readonly<Record<string, boolean>>
+  /** How far the chain's clock is ahead of its end. */
+  readonly finalityLag: { readonly epochs: number; readonly seconds: number } | undefined
 }
 
 /** Where a chain without a beacon chain stands. */
-export interface ExecutionChainHealth {
+export interface ExecutionChainHealth extends Judged {
   readonly kind: 'execution'
+  readonly paused: boolean
   readonly headBlock: number | undefined
+  /** Blocks behind what the chain's node has, where this process follows it, and the age of the newest block. */
+  readonly headLag: { readonly blocks: number | undefined; readonly seconds: number } | undefined
   readonly finalizedBlock: number | undefined
-  readonly checks: Readonly<Record<string, boolean>>
 }
 
 export type ChainHealth = BeaconChainHealth | ExecutionChainHealth
 
-export interface MeasuredHealth {
+export interface MeasuredHealth extends Judged {
   readonly chains: Readonly<Record<string, ChainHealth>>
   readonly lag: Readonly<Record<string, number>>
 }
@@ -35,11 +50,31 @@ const HEAD_LAG_SLOTS_MAX = 10
 const FINALITY_LAG_EPOCHS_MAX = 5
 /** The newest block of an execution chain may be this old: block times differ from chain to chain. */
 const HEAD_AGE_SEC_MAX = 120
+/** The first epoch of a day has 129 events where the whole registry is tracked; more is a backlog. */
+const LAG_EVENTS_MAX = 140
+/** Fewer events may wait for so long: a batch takes seconds. */
+const LAG_SEC_MAX = 30
+/** Blocks that a reorg may have taken back since the newest one: finality is nearer than that. */
+const REVERTED_BLOCKS_MAX = 1_024
+/** Figures are made of these: what nobody can read of them is missing in some. */
+const TOPICS_OF_FIGURES: readonly Topic[] = ['beacon.epochs', 'execution.blocks', 'validators', 'accounts', 'log']
 
 /** The chains that health is asked of. */
 export interface WatchedChain {
   readonly name: string
   readonly hasBeacon: boolean
+  /** Its nodes are not read, so it is measured against nothing. */
+  readonly paused?: boolean
+  /** Newest block or slot of its node, where this process reads one. */
+  readonly nodeHead?: number | undefined
+}
+
+export interface Measured {
+  readonly eventLog: EventLog
+  readonly warehouse: Warehouse
+  readonly projectors: readonly Projector[]
+  /** Remembers since when events wait; without it only how many. */
+  readonly lagWatch?: LagWatch
 }
 
 /** Events that each projection has not processed yet, by its group. */
@@ -53,105 +88,224 @@ export async function measureLag(
 
 /** Where the projections stand, against the log and against each chain's clock. `nowSec` is Unix seconds. */
 export async function measureHealth(
-  ports: { readonly eventLog: EventLog; readonly warehouse: Warehouse; readonly projectors: readonly Projector[] },
+  measured: Measured,
   chains: readonly WatchedChain[],
   nowSec: number,
 ): Promise<MeasuredHealth> {
-  const { eventLog, warehouse, projectors } = ports
+  const { eventLog, warehouse, projectors } = measured
   const lag = await measureLag(eventLog, projectors)
   const clocks = await chainClocks(warehouse)
-  const beacon = await newestOfBeaconChains(warehouse)
-  const execution = await newestOfExecutionChains(
-    warehouse,
-    chains.filter((chain) => !chain.hasBeacon),
-  )
-  const healthOf = ({ name, hasBeacon }: WatchedChain): ChainHealth => {
-    if (!hasBeacon) return executionHealth(execution.get(name), nowSec)
-    const clock = clocks.get(name)
-    const { headSlot, lastFinalizedEpoch } = beacon.get(name) ?? {}
-    const wallSlot = clock === undefined ? undefined : slotAt(clock, nowSec)
-    return {
-      kind: 'beacon',
-      headSlot,
-      lastFinalizedEpoch,
-      checks: {
-        has_data: lastFinalizedEpoch !== undefined,
-        follows_head: wallSlot !== undefined && headSlot !== undefined && wallSlot - headSlot <= HEAD_LAG_SLOTS_MAX,
-        follows_finality:
-          clock !== undefined &&
-          wallSlot !== undefined &&
-          lastFinalizedEpoch !== undefined &&
-          epochOf(clock, wallSlot) - lastFinalizedEpoch <= FINALITY_LAG_EPOCHS_MAX,
-      },
-    }
+  const letters = await deadLettersByChain(warehouse)
+  const healthOf = async (chain: WatchedChain): Promise<ChainHealth> => {
+    const { paused = false } = chain
+    const health = chain.hasBeacon
+      ? await beaconHealth(warehouse, chain, { clock: clocks.get(chain.name), nowSec })
+      : await executionHealth(warehouse, chain, nowSec)
+    if (paused) return { ...health.state, paused, checks: {}, reasons: [] }
+    const judged = judge([...health.judgements, noDeadLetters(chain.name, letters.get(chain.name))])
+    return { ...health.state, paused, ...judged }
   }
+  const byName: Record<string, ChainHealth> = {}
+  for (const chain of chains) byName[chain.name] = await healthOf(chain)
   return {
-    chains: Object.fromEntries(chains.map((chain) => [chain.name, healthOf(chain)])),
+    chains: byName,
     lag,
+    ...judge([
+      await areFilled(warehouse),
+      ...(await keepsUp(measured, lag, nowSec)),
+      noDeadLetters('the log', letters.get('')),
+    ]),
   }
 }
 
-interface BeaconNewest {
-  readonly headSlot: number | undefined
-  readonly lastFinalizedEpoch: number | undefined
+/** One condition; of several with one name all have to hold. */
+interface Judgement {
+  readonly check: string
+  readonly holds: boolean
+  readonly reason: string
 }
 
-async function newestOfBeaconChains(warehouse: Warehouse): Promise<ReadonlyMap<string, BeaconNewest>> {
-  const epochs = await warehouse.query<{ chain: string; newest: number }>(
-    'SELECT chain, max(epoch) AS newest FROM epochs GROUP BY chain',
-  )
-  const heads = await warehouse.query<{ chain: string; newest: string }>(
-    'SELECT chain, max(slot) AS newest FROM beacon_blocks GROUP BY chain',
-  )
-  const epochOfChain = new Map(epochs.map(({ chain, newest }) => [chain, newest]))
-  const headOfChain = new Map(heads.map(({ chain, newest }) => [chain, Number(newest)]))
-  return new Map(
-    [...new Set([...epochOfChain.keys(), ...headOfChain.keys()])].map((chain) => [
-      chain,
-      { headSlot: headOfChain.get(chain), lastFinalizedEpoch: epochOfChain.get(chain) },
-    ]),
-  )
+function judge(judgements: readonly Judgement[]): Judged {
+  const checks: Record<string, boolean> = {}
+  for (const { check, holds } of judgements) checks[check] = holds && (checks[check] ?? true)
+  return { checks, reasons: judgements.filter(({ holds }) => !holds).map(({ reason }) => reason) }
 }
 
-interface ExecutionNewest {
-  readonly headBlock: number
-  readonly headTimeSec: number
-  readonly finalizedBlock: number | undefined
-}
-
-async function newestOfExecutionChains(
-  warehouse: Warehouse,
-  chains: readonly WatchedChain[],
-): Promise<ReadonlyMap<string, ExecutionNewest>> {
-  if (chains.length === 0) return new Map()
-  const names = chains.map(({ name }) => name)
-  const heads = await warehouse.query<{ chain: string; newest: string; time_sec: number }>(
-    `SELECT chain, max(block_number) AS newest, toUnixTimestamp(max(time)) AS time_sec FROM execution_blocks
-     WHERE chain IN {names:Array(String)} GROUP BY chain`,
-    { names },
-  )
-  const finalized = await warehouse.query<{ chain: string; block_number: string }>(
-    'SELECT chain, block_number FROM execution_finality FINAL WHERE chain IN {names:Array(String)}',
-    { names },
-  )
-  const finalOf = new Map(finalized.map((row) => [row.chain, Number(row.block_number)]))
-  return new Map(
-    heads.map((row) => [
-      row.chain,
-      { headBlock: Number(row.newest), headTimeSec: row.time_sec, finalizedBlock: finalOf.get(row.chain) },
-    ]),
-  )
-}
-
-function executionHealth(newest: ExecutionNewest | undefined, nowSec: number): ExecutionChainHealth {
+async function areFilled(warehouse: Warehouse): Promise<Judgement> {
+  const filled = await filledFrom(warehouse)
+  const empty = filled === undefined ? ['all tables'] : await tablesNotFilled(warehouse, filled)
   return {
-    kind: 'execution',
-    headBlock: newest?.headBlock,
-    finalizedBlock: newest?.finalizedBlock,
-    checks: {
-      has_data: newest !== undefined,
-      follows_head: newest !== undefined && nowSec - newest.headTimeSec <= HEAD_AGE_SEC_MAX,
-      follows_finality: newest?.finalizedBlock !== undefined,
-    },
+    check: 'tables_filled',
+    holds: empty.length === 0,
+    reason: `the log was never read into ${empty.join(', ')}: the program, or \`epochline process\`, does it when it starts`,
   }
+}
+
+/** Whether every group is at the log's end, but for what has just been appended. */
+async function keepsUp(
+  { eventLog, projectors, lagWatch }: Measured,
+  lag: Readonly<Record<string, number>>,
+  nowSec: number,
+): Promise<readonly Judgement[]> {
+  return Promise.all(
+    projectors.map(async ({ group, topic }): Promise<Judgement> => {
+      const events = lag[group] ?? 0
+      const sec = lagWatch === undefined ? 0 : await lagWatch.waitingSec({ eventLog, group, topic, events }, nowSec)
+      const since = sec > LAG_SEC_MAX ? ` for ${Math.round(sec)} s` : ''
+      return {
+        check: 'groups_keep_up',
+        holds: events <= LAG_EVENTS_MAX && sec <= LAG_SEC_MAX,
+        reason: `${events} events of ${topic} have waited${since} to be processed (group ${group})`,
+      }
+    }),
+  )
+}
+
+function noDeadLetters(of: string, letters: DeadLetterRow | undefined): Judgement {
+  return {
+    check: 'no_dead_letters',
+    holds: letters === undefined,
+    reason: `${letters?.letters} events of ${of} that figures need could not be processed, e.g. ${letters?.example}: \`epochline verify\` says what to do`,
+  }
+}
+
+interface DeadLetterRow {
+  readonly chain: string
+  readonly letters: string
+  readonly example: string
+}
+
+async function deadLettersByChain(warehouse: Warehouse): Promise<ReadonlyMap<string, DeadLetterRow>> {
+  const rows = await warehouse.query<DeadLetterRow>(
+    `SELECT chain, count() AS letters, min(event_id) AS example FROM dead_letters FINAL
+     WHERE is_resolved = 0 AND event_type != '' AND topic IN {topics:Array(String)} GROUP BY chain`,
+    { topics: TOPICS_OF_FIGURES },
+  )
+  return new Map(rows.map((row) => [row.chain, row]))
+}
+
+type State<Health> = Omit<Health, keyof Judged | 'paused'>
+
+async function beaconHealth(
+  warehouse: Warehouse,
+  { name }: WatchedChain,
+  { clock, nowSec }: { readonly clock: ChainClock | undefined; readonly nowSec: number },
+) {
+  const [newest] = await warehouse.query<{ epochs: string; epoch: number }>(
+    'SELECT count() AS epochs, max(epoch) AS epoch FROM epochs WHERE chain = {chain:String}',
+    { chain: name },
+  )
+  const lastFinalizedEpoch = newest === undefined || newest.epochs === '0' ? undefined : newest.epoch
+  const head = await newestBeaconBlock(warehouse, name)
+  const wallSlot = clock === undefined ? undefined : Math.max(0, slotAt(clock, nowSec))
+  const headLag =
+    clock === undefined || wallSlot === undefined || head === undefined
+      ? undefined
+      : { slots: Math.max(0, wallSlot - head.slot), seconds: since(slotTimeSec(clock, head.slot), nowSec) }
+  const finalityLag =
+    clock === undefined || wallSlot === undefined || lastFinalizedEpoch === undefined
+      ? undefined
+      : {
+          epochs: Math.max(0, epochOf(clock, wallSlot) - lastFinalizedEpoch),
+          seconds: since(slotTimeSec(clock, firstSlotOfEpoch(clock, lastFinalizedEpoch + 1)), nowSec),
+        }
+  const executionBlock = await newestExecutionBlock(warehouse, name)
+  const blocksBehind = Math.max(0, (head?.executionBlock ?? 0) - (executionBlock?.number ?? 0))
+  const state: State<BeaconChainHealth> = {
+    kind: 'beacon',
+    headSlot: head?.slot,
+    headLag,
+    lastFinalizedEpoch,
+    finalityLag,
+  }
+  const judgements: readonly Judgement[] = [
+    {
+      check: 'has_data',
+      holds: lastFinalizedEpoch !== undefined,
+      reason: `${name} has no finalized epoch in the tables yet`,
+    },
+    {
+      check: 'follows_head',
+      holds: headLag !== undefined && headLag.slots <= HEAD_LAG_SLOTS_MAX,
+      reason: `${name} is ${headLag?.slots ?? 'all'} slots behind its head`,
+    },
+    {
+      check: 'follows_finality',
+      holds: finalityLag !== undefined && finalityLag.epochs <= FINALITY_LAG_EPOCHS_MAX,
+      reason: `${name} is ${finalityLag?.epochs ?? 'all'} epochs behind, ${FINALITY_LAG_EPOCHS_MAX} are usual at most`,
+    },
+    {
+      check: 'follows_execution',
+      holds: blocksBehind <= HEAD_LAG_SLOTS_MAX,
+      reason: `${blocksBehind} execution blocks of ${name} that the head shows are not in the tables`,
+    },
+  ]
+  return { state, judgements }
+}
+
+/** Blocks that a reorg took back are no head. */
+async function newestBeaconBlock(
+  warehouse: Warehouse,
+  chain: string,
+): Promise<{ readonly slot: number; readonly executionBlock: number } | undefined> {
+  const [row] = await warehouse.query<{ blocks: string; newest: string; execution_block: string }>(
+    `SELECT count() AS blocks, max(slot) AS newest, argMax(execution_block_number, slot) AS execution_block
+     FROM beacon_blocks FINAL
+     WHERE chain = {chain:String} AND slot >= (
+       SELECT toUInt64(greatest(0, toInt64(max(slot)) - {window:Int64})) FROM beacon_blocks WHERE chain = {chain:String}
+     )`,
+    { chain, window: REVERTED_BLOCKS_MAX },
+  )
+  if (row === undefined || row.blocks === '0') return undefined
+  return { slot: Number(row.newest), executionBlock: Number(row.execution_block) }
+}
+
+async function newestExecutionBlock(
+  warehouse: Warehouse,
+  chain: string,
+): Promise<{ readonly number: number; readonly timeSec: number } | undefined> {
+  const [row] = await warehouse.query<{ blocks: string; newest: string; time_sec: number }>(
+    `SELECT count() AS blocks, max(block_number) AS newest, toUnixTimestamp(argMax(time, block_number)) AS time_sec
+     FROM execution_blocks FINAL
+     WHERE chain = {chain:String} AND block_number >= (
+       SELECT toUInt64(greatest(0, toInt64(max(block_number)) - {window:Int64}))
+       FROM execution_blocks WHERE chain = {chain:String}
+     )`,
+    { chain, window: REVERTED_BLOCKS_MAX },
+  )
+  if (row === undefined || row.blocks === '0') return undefined
+  return { number: Number(row.newest), timeSec: row.time_sec }
+}
+
+async function executionHealth(warehouse: Warehouse, { name, nodeHead }: WatchedChain, nowSec: number) {
+  const head = await newestExecutionBlock(warehouse, name)
+  const [final] = await warehouse.query<{ block_number: string }>(
+    'SELECT block_number FROM execution_finality FINAL WHERE chain = {chain:String}',
+    { chain: name },
+  )
+  const headLag = head && {
+    blocks: nodeHead === undefined ? undefined : Math.max(0, nodeHead - head.number),
+    seconds: since(head.timeSec, nowSec),
+  }
+  const state: State<ExecutionChainHealth> = {
+    kind: 'execution',
+    headBlock: head?.number,
+    headLag,
+    finalizedBlock: final === undefined ? undefined : Number(final.block_number),
+  }
+  const judgements: readonly Judgement[] = [
+    { check: 'has_data', holds: head !== undefined, reason: `${name} has no block in the tables yet` },
+    {
+      check: 'follows_head',
+      holds: headLag !== undefined && headLag.seconds <= HEAD_AGE_SEC_MAX,
+      reason: `the newest block of ${name} is ${headLag === undefined ? 'not there' : `${headLag.seconds} s old`}`,
+    },
+    { check: 'follows_finality', holds: final !== undefined, reason: `${name} has no final block yet` },
+  ]
+  return { state, judgements }
+}
+
+/** Whole seconds that an instant is past; 0 for one that is still to come. */
+function since(unixSec: number, nowSec: number): number {
+  return Math.max(0, Math.round(nowSec - unixSec))
 }

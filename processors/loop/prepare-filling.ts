@@ -3,7 +3,7 @@ import type { Log } from '../../infra/ports/log.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import type { Projector } from './consume.ts'
 import { openExchange } from './exchange.ts'
-import { filledFrom, fillLease, markFilled, refuseOtherLog } from './filled-from.ts'
+import { filledFrom, fillLease, markFilled, refuseOtherLog, tablesNotFilled } from './filled-from.ts'
 import type { LogFacts } from './log-facts.ts'
 import { finishRebuild } from './rebuild.ts'
 
@@ -17,7 +17,8 @@ export interface Filling {
 
 /**
  * Makes a warehouse ready to be filled from a log: an empty one is filled from the log's beginning, whatever earlier tables the
- * groups had filled; a rebuild that was interrupted while it put its tables in place is finished first. Of several processes
+ * groups had filled; tables that were made anew since are filled by their groups from the beginning; a rebuild that was
+ * interrupted while it put its tables in place is finished first. Of several processes
  * that find something to do one does it, before any of them fills tables: rows that were written meanwhile would be lost.
  * Throws AppError `config` for the warehouse of another log; rejects with the signal's reason when it aborts. `now` is Unix
  * seconds.
@@ -28,13 +29,33 @@ export async function prepareFilling(filling: Filling, now: number, signal: Abor
   await using _alone = await eventLog.lease(fillLease(warehouse), signal)
   await finishRebuild(filling, now, signal)
   if (await isReady(filling)) return
-  for (const { topic, group } of filling.projectors) await eventLog.rewind(topic, group)
+  const groups = await groupsToRewind(filling)
+  filling.log.warn(
+    { groups: groups.map(({ group }) => group) },
+    'the tables are empty or new: they are filled from the log',
+  )
+  for (const { topic, group } of groups) await eventLog.rewind(topic, group)
   await markFilled(warehouse, facts, now)
+}
+
+/** All groups for a warehouse that was never filled, otherwise those whose tables are new. */
+async function groupsToRewind({ warehouse, projectors }: Filling): Promise<readonly Projector[]> {
+  const filled = await filledFrom(warehouse)
+  if (filled === undefined) return projectors
+  const empty = await tablesNotFilled(warehouse, filled)
+  const isFilledBy = (table: string, { tables }: Projector): boolean => tables.some((one) => one === table)
+  // What no group fills is derived from what the finalized stream fills.
+  const isDerived = empty.some((table) => !projectors.some((projector) => isFilledBy(table, projector)))
+  return projectors.filter(
+    (projector) =>
+      (isDerived && projector.topic === 'beacon.epochs') || empty.some((table) => isFilledBy(table, projector)),
+  )
 }
 
 async function isReady({ warehouse, facts }: Filling): Promise<boolean> {
   // First: a rebuild from another log that was interrupted has made this one refuse its own log.
   if ((await openExchange(warehouse)) !== undefined) return false
   await refuseOtherLog(warehouse, facts)
-  return (await filledFrom(warehouse)) !== undefined
+  const filled = await filledFrom(warehouse)
+  return filled !== undefined && (await tablesNotFilled(warehouse, filled)).length === 0
 }

@@ -9,7 +9,7 @@ import { executionBlock, executionBlockReverted } from '../../schemas/events/exe
 import { openDays, setOf } from '../derive.ts'
 import { type DeadLetter, DeadLetters } from '../loop/dead-letters.ts'
 import { openExchange } from '../loop/exchange.ts'
-import { filledFrom } from '../loop/filled-from.ts'
+import { filledFrom, tablesNotFilled } from '../loop/filled-from.ts'
 import { type LogFacts, readLogFacts, stillCounts } from '../loop/log-facts.ts'
 import { chainClocks, daySpan, missingOfDay, NO_EXECUTION_BLOCK } from '../rewards/days.ts'
 import type { Unprocessed } from './until-processed.ts'
@@ -96,7 +96,13 @@ async function missingWhole(
     return whole('The tables were filled from another event log than this one', REBUILD)
   }
   const isEmptyLog = [...unprocessed.ends.values()].every((end) => end.size === 0)
-  if (filled !== undefined || isEmptyLog) return []
+  if (isEmptyLog) return []
+  if (filled !== undefined) {
+    const empty = await tablesNotFilled(warehouse, filled)
+    return empty.length === 0
+      ? []
+      : whole(`The log was never read into ${empty.join(', ')}`, `Start the program. ${REBUILD}`)
+  }
   return whole('The tables were never filled from this log', `Start the program, which fills them. ${REBUILD}`)
 }
 

@@ -7,6 +7,7 @@ export const RESULTS = {
   '401': { text: 'Authentication failed', httpStatus: 401 },
   '404': { text: 'Path Not Found', httpStatus: 404 },
   '500': { text: 'Server error', httpStatus: 500 },
+  '503': { text: 'Service not ready', httpStatus: 503 },
   '4001': { text: 'Date format is incorrect', httpStatus: 400 },
   '4002': { text: 'Date can not be greater than today', httpStatus: 400 },
   '4003': { text: 'Only support nearly 30 reward data', httpStatus: 400 },

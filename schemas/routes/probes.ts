@@ -4,7 +4,7 @@ import { type Static, Type } from 'typebox'
 export const HealthAnswer = Type.Object({ status: Type.Literal('ok') }, { additionalProperties: false })
 export type HealthAnswer = Static<typeof HealthAnswer>
 
-/** A slot, an epoch or a block number; null before the first one. */
+/** A slot, an epoch or a block number, or how many; null before the first one. */
 const reached = (description: string) => Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], { description })
 
 const Checks = Type.Record(Type.String(), Type.Boolean(), { description: 'Ready when all are true.' })
@@ -14,7 +14,11 @@ const ChainReady = Type.Union([
   Type.Object(
     {
       head_slot: reached('Newest slot that the head shows.'),
+      head_lag_slots: reached('Slots that the chain’s clock is ahead of it.'),
+      head_lag_seconds: reached('The same in seconds.'),
       last_finalized_epoch: reached('Newest finalized epoch of which everything is in the warehouse.'),
+      finality_lag_epochs: reached('Epochs that the chain’s clock is ahead of it; about two are never final.'),
+      finality_lag_seconds: reached('Seconds since its end.'),
       checks: Checks,
     },
     { additionalProperties: false },
@@ -22,6 +26,8 @@ const ChainReady = Type.Union([
   Type.Object(
     {
       head_block: reached('Newest block in the warehouse.'),
+      head_lag_blocks: reached('Blocks that its node has beyond it; null where this process does not read the node.'),
+      head_lag_seconds: reached('Age of the newest block.'),
       finalized_block: reached('Newest final block in the warehouse.'),
       checks: Checks,
     },
@@ -49,6 +55,8 @@ export const ReadyAnswer = Type.Object(
     lag: Type.Record(Type.String(), Type.Integer({ minimum: 0 }), {
       description: 'Events that each consumer group has not processed yet.',
     }),
+    paused: Type.Array(Type.String(), { description: 'Chains that are not followed: nothing is asked of them.' }),
+    reasons: Type.Array(Type.String(), { description: 'A sentence for each check that is false.' }),
     checks: Checks,
   },
   { additionalProperties: false },

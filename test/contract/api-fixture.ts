@@ -387,6 +387,8 @@ export interface ApiFixture extends AsyncDisposable {
   /** Everything that was logged. */
   readonly logged: () => string
   health: Health
+  /** Whether every account fact is in the tables. */
+  accountsKnown: boolean
   /** What is served; mainnet, hoodi and scroll at first. */
   chains: readonly ApiChain[]
   /** Runs before each statement of the API. */
@@ -415,16 +417,26 @@ export async function openApiFixture(): Promise<ApiFixture> {
     chains: {
       mainnet: {
         kind: 'beacon',
+        paused: false,
         headSlot: 14_500,
+        headLag: { slots: 1, seconds: 12 },
         lastFinalizedEpoch: NEWEST_EPOCH,
+        finalityLag: { epochs: 2, seconds: 768 },
         checks: { follows_head: true },
+        reasons: [],
       },
     },
-    lag: { rewards: 3 },
-    checks: { ingest: true },
+    lag: { finalized: 3 },
+    checks: { tables_filled: true },
+    reasons: [],
   }
   const chains: readonly ApiChain[] = [MAINNET, HOODI, SCROLL]
-  const fixture = { beforeStatement: (_sql: string, _limits?: QueryLimits) => Promise.resolve(), health, chains }
+  const fixture = {
+    beforeStatement: (_sql: string, _limits?: QueryLimits) => Promise.resolve(),
+    health,
+    accountsKnown: true,
+    chains,
+  }
   const api = await openApi({
     warehouse: counted,
     chains: () => fixture.chains,
@@ -434,6 +446,7 @@ export async function openApiFixture(): Promise<ApiFixture> {
     now: () => NOW_MS,
     standingAgeMsMax: 0,
     health: () => Promise.resolve(fixture.health),
+    accountsKnown: async () => fixture.accountsKnown,
   })
   return Object.assign(fixture, {
     api,

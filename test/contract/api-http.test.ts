@@ -22,6 +22,7 @@ beforeAll(async () => {
     log: pino({ level: 'silent' }),
     now: () => NOW_MS,
     health: () => Promise.resolve(fixture.health),
+    accountsKnown: async () => true,
   })
 })
 afterAll(async () => {

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Status } from '../../commands/status.ts'
 import { pubkeyOf, toHex } from '../../infra/devnet/consensus/keys.ts'
 import { givenChain } from '../unit/given-chain.ts'
 import { eventually, runCommand, startProgram } from './processes.ts'
@@ -284,8 +285,22 @@ describe('the proof', () => {
     expect(during).toMatchObject({ code: 0, stderr: '' })
     expect(during.stdout).toMatch(/ ok\nmainnet revenue: .*\n\d days, \d+ validator-days, 0 wrong; /)
     expect(await verify(env, '--chain', 'nonesuch')).toMatchObject({ code: USAGE })
+    const status = async () => JSON.parse((await runCommand(['status', '--json'], env)).stdout) as Status
+    const days = { closed: 3, first: '2026-01-02', newest: '2026-01-04', gaps: [] }
+    const known = { chains: { mainnet: { last_finalized_epoch: 23, days } }, lag: { finalized: 0 }, dead_letters: [] }
+    expect(await status()).toMatchObject({
+      ...known,
+      program: 'running',
+      status: 'not_ready', // its nodes are away
+      nodes: { 'mainnet beacon node 1': { state: 'away' } },
+      reasons: expect.arrayContaining([expect.stringMatching(/^mainnet beacon node 1 does not answer/)]),
+    })
     expect(await program.stop(), program.output()).toBe(0)
     expect(await verify(env)).toEqual(during)
+    expect(await status()).toMatchObject({ ...known, program: 'stopped' })
+    expect((await runCommand(['status'], env)).stdout).toMatch(
+      /^program +stopped\nstatus +not ready\n( .*\n)+mainnet +head slot 94, /,
+    )
 
     rmSync(join(env.EPOCHLINE_DATA, 'warehouse'), { recursive: true })
     const deleted = await verify(env)

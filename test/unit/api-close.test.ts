@@ -30,6 +30,7 @@ function options(warehouse: WarehouseReader) {
     log: pino({ level: 'silent' }),
     now: () => 0,
     health: () => Promise.reject(new Error('not asked')),
+    accountsKnown: async () => true,
   }
 }
 

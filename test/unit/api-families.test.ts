@@ -10,6 +10,7 @@ const parts = {
   log: pino({ level: 'silent' }),
   now: () => 0,
   health: unasked,
+  accountsKnown: unasked,
 }
 
 /** Takes bodies as streams, sees what the caller said of them, and has error bodies of its own. */

@@ -4,6 +4,7 @@ import { readAccountBook } from '../../commands/admin/account-facts.ts'
 import { listFeeRates, setFeeRate } from '../../commands/admin/fee-rates.ts'
 import { correctSettlement, listSettlementFacts, lockSettlements } from '../../commands/admin/settlements.ts'
 import { moveValidators, trackValidators, untrackValidators } from '../../commands/admin/validators.ts'
+import { ChainSet } from '../../commands/role.ts'
 import { answerCommands } from '../../commands/running-program.ts'
 import type { EmbeddedMode } from '../../infra/config/types.ts'
 import { openEventLog, openJobQueue, openMigratedWarehouse } from '../../infra/open-ports.ts'
@@ -126,7 +127,8 @@ describe('a change of what was settled', () => {
     await using eventLog = await openEventLog(setting.config, setting.log)
     await using warehouse = await openMigratedWarehouse(setting.config)
     await using jobQueue = await openJobQueue(setting.config, setting.log)
-    await using _program = await answerCommands({ eventLog, warehouse, jobQueue }, setting)
+    const running = { ...setting, chains: new ChainSet([]), nodes: new Map(), nodeHeads: new Map() }
+    await using _program = await answerCommands({ eventLog, warehouse, jobQueue }, running)
     const asked = await refusal(setFeeRate(setting, { account: 'a', rate: '0.3', from: secondDay }))
     expect(told(asked, 'a').rows).toBe(rows)
     const moved = await refusal(moveValidators(setting, { from: 'a', to: 'b', at: secondDay }, keys))

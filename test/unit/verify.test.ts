@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { EventLog } from '../../infra/ports/event-log.ts'
-import { consume, project } from '../../processors/loop/consume.ts'
+import { project } from '../../processors/loop/consume.ts'
 import { openLogFacts } from '../../processors/loop/log-facts.ts'
-import { prepareFilling } from '../../processors/loop/prepare-filling.ts'
 import { PROJECTORS } from '../../processors/projections.ts'
 import { proveDays } from '../../processors/verify/prove-days.ts'
 import { proveEpochs } from '../../processors/verify/prove-epochs.ts'
@@ -10,11 +9,10 @@ import { proveRevenue, proveSettlements } from '../../processors/verify/prove-se
 import { PROVE_ALL } from '../../processors/verify/proving.ts'
 import { type Verifying, verifyTables } from '../../processors/verify/verify.ts'
 import type { EncodedEvent, Topic } from '../../schemas/events/codec.ts'
-import { lagGone } from '../contract/event-log-helpers.ts'
 import { givenChain } from './given-chain.ts'
+import { processLog } from './processing.ts'
 import { projecting } from './projecting.ts'
 import { inTurns, renamed } from './renamed-chain.ts'
-import { silentLog } from './silent-log.ts'
 import { storesOfFile } from './warehouse-of-file.ts'
 
 type Events = ReadonlyMap<Topic, readonly EncodedEvent[]>
@@ -30,21 +28,7 @@ const withTopic = (topic: Topic, change: (list: readonly EncodedEvent[]) => read
 /** A queue in which nothing waits. */
 const idleQueue = { pending: async () => 0 }
 
-/** Groups read the log to its end, as processors do, in a warehouse that was prepared for it. */
-async function process(eventLog: EventLog, groups = PROJECTORS.map(({ group }) => group)): Promise<void> {
-  const { warehouse } = stores()
-  const facts = await openLogFacts(eventLog, 0, never)
-  await prepareFilling({ eventLog, warehouse, log: silentLog, facts, projectors: PROJECTORS }, 1, never)
-  const ports = await projecting(eventLog, warehouse)
-  for (const projector of PROJECTORS.filter(({ group }) => groups.includes(group))) {
-    const stop = new AbortController()
-    const running = consume(ports, projector, stop.signal)
-    await Promise.race([running, lagGone(eventLog, projector.group, projector.topic)])
-    stop.abort()
-    await running
-  }
-  await ports.wanted.make()
-}
+const process = (eventLog: EventLog, groups?: string[]) => processLog(eventLog, stores().warehouse, groups)
 
 async function filled(events: Events): Promise<EventLog> {
   const { openLog, empty } = stores()

@@ -1,0 +1,50 @@
+import type { Health } from '../api/http/health.ts'
+import { hasBeacon } from '../infra/config/select-chain.ts'
+import type { LagWatch } from '../processors/loop/lag-watch.ts'
+import { measureHealth, type WatchedChain } from '../processors/loop/measure-health.ts'
+import { PROJECTORS } from '../processors/projections.ts'
+import { formatInstant } from '../schemas/eth/time.ts'
+import type { Ports, Running } from './role.ts'
+
+/** The configured chains, as health is asked of them. */
+export function watchedChains({ chains, nodeHeads }: Pick<Running, 'chains' | 'nodeHeads'>): readonly WatchedChain[] {
+  return chains.current.map((chain) => ({
+    name: chain.names.name,
+    hasBeacon: hasBeacon(chain),
+    paused: chain.paused,
+    nodeHead: nodeHeads.get(chain.names.name),
+  }))
+}
+
+/** How far this process's chains have come, and how the nodes are that it reads from. `nowSec` is Unix seconds. */
+export async function healthOf(
+  ports: Pick<Ports, 'eventLog' | 'warehouse'>,
+  running: Pick<Running, 'chains' | 'nodes' | 'nodeHeads'>,
+  { lagWatch, nowSec }: { readonly lagWatch: LagWatch; readonly nowSec: number },
+): Promise<Health> {
+  const measured = await measureHealth(
+    { eventLog: ports.eventLog, warehouse: ports.warehouse, projectors: PROJECTORS, lagWatch },
+    watchedChains(running),
+    nowSec,
+  )
+  const nodes = [...running.nodes].flatMap(([chain, status]) =>
+    status().map(({ name, state, since, fault }) => {
+      const sinceSec = since === undefined ? {} : { sinceSec: since / 1000 }
+      return [`${chain} ${name}`, { state, ...sinceSec, ...(fault === undefined ? {} : { fault }) }] as const
+    }),
+  )
+  if (nodes.length === 0) return measured
+  const away = nodes.filter(([, { state }]) => state === 'away')
+  return {
+    ...measured,
+    nodes: Object.fromEntries(nodes),
+    checks: { ...measured.checks, nodes_answer: away.length === 0 },
+    reasons: [
+      ...measured.reasons,
+      ...away.map(([name, { sinceSec, fault = 'no answer' }]) => {
+        const since = sinceSec === undefined ? '' : ` since ${formatInstant(sinceSec)}`
+        return `${name} does not answer${since} (${fault})`
+      }),
+    ],
+  }
+}

@@ -1,0 +1,166 @@
+import { toReadyAnswer } from '../api/http/health.ts'
+import type { Config } from '../infra/config/types.ts'
+import { openEventLog, openJobQueue, openMigratedWarehouse } from '../infra/open-ports.ts'
+import { DERIVING_JOBS } from '../processors/derive.ts'
+import { DeadLetters } from '../processors/loop/dead-letters.ts'
+import { LagWatch } from '../processors/loop/lag-watch.ts'
+import { findDayGaps } from '../processors/verify/day-gaps.ts'
+import { NO_TYPE } from '../schemas/events/dead-letter.ts'
+import type { ReadyAnswer } from '../schemas/routes/probes.ts'
+import { healthOf } from './health.ts'
+import { ChainSet, type Ports, type Running } from './role.ts'
+import { askRunning } from './running-program.ts'
+import { nowSec, type Setting } from './setting.ts'
+
+/** Closed days of a chain with a beacon chain. */
+interface DaysStatus {
+  readonly closed: number
+  /** `YYYY-MM-DD`; null while none is closed. */
+  readonly first: string | null
+  readonly newest: string | null
+  /** Days between them that are not closed, or that lack validators. */
+  readonly gaps: readonly { readonly day: string; readonly why: string }[]
+}
+
+/** What `status --json` prints. */
+export interface Status extends Omit<ReadyAnswer, 'chains'> {
+  /** Whether the program that holds the data folder has answered; in servers mode nobody holds it. */
+  readonly program: 'running' | 'stopped' | 'servers'
+  readonly chains: Readonly<Record<string, ReadyAnswer['chains'][string] & { readonly days: DaysStatus }>>
+  /** Jobs that are to be done or being done. */
+  readonly jobs: Readonly<Record<string, number>>
+  readonly dead_letters: readonly {
+    readonly chain: string
+    readonly topic: string
+    readonly event_id: string
+    readonly reason: string
+  }[]
+}
+
+/** Prints where everything stands: for people, or as one JSON value. The program may run meanwhile. */
+export async function runStatus(setting: Setting, { json }: { readonly json: boolean }): Promise<void> {
+  const { config, log, screen, signal } = setting
+  const show = (status: Status): void =>
+    screen.print(json ? `${JSON.stringify(status, null, 2)}\n` : formatStatus(status))
+  const print = (line: string): void => show(JSON.parse(line) as Status)
+  if (await askRunning(config, { command: 'status' }, { print, signal })) return
+  await using eventLog = await openEventLog(config, log)
+  await using warehouse = await openMigratedWarehouse(config, log)
+  await using jobQueue = await openJobQueue(config, log)
+  const alone = { config, chains: new ChainSet(config.chains), nodes: new Map(), nodeHeads: new Map() }
+  const program = config.mode.kind === 'servers' ? 'servers' : 'stopped'
+  show(await readStatus({ eventLog, warehouse, jobQueue }, alone, program))
+}
+
+/** Where everything stands. */
+export async function readStatus(
+  ports: Ports,
+  running: Pick<Running, 'chains' | 'nodes' | 'nodeHeads'> & { readonly config: Config },
+  program: Status['program'],
+): Promise<Status> {
+  const { eventLog, warehouse, jobQueue } = ports
+  const ready = toReadyAnswer(await healthOf(ports, running, { lagWatch: new LagWatch(), nowSec: nowSec() }))
+  const days = await warehouse.query<{ chain: string; closed: string; first: string; newest: string }>(
+    'SELECT chain, count() AS closed, min(day) AS first, max(day) AS newest FROM closed_days FINAL GROUP BY chain',
+  )
+  const gaps = await findDayGaps(warehouse)
+  const daysOf = (chain: string): DaysStatus => {
+    const row = days.find((one) => one.chain === chain)
+    return {
+      closed: Number(row?.closed ?? 0),
+      first: row?.first ?? null,
+      newest: row?.newest ?? null,
+      gaps: gaps
+        .filter((gap) => gap.chain === chain)
+        .map(({ day, closed, validators_missing: lacking }) => ({
+          day,
+          why: closed === 1 ? `lacks ${lacking} tracked validators` : 'not closed',
+        })),
+    }
+  }
+  const jobs = await Promise.all(DERIVING_JOBS.map(async (name) => [name, await jobQueue.pending(name)] as const))
+  const letters = (await DeadLetters.open(eventLog)).unresolved.filter(({ eventType }) => eventType !== NO_TYPE)
+  return {
+    program,
+    ...ready,
+    chains: Object.fromEntries(
+      Object.entries(ready.chains).map(([name, chain]) => [name, { ...chain, days: daysOf(name) }]),
+    ),
+    jobs: Object.fromEntries(jobs),
+    dead_letters: letters.map(({ chain, topic, eventId, reason }) => ({ chain, topic, event_id: eventId, reason })),
+  }
+}
+
+/** Lists are cut for people; `--json` has all. */
+const SHOWN_MAX = 10
+
+/** The status for people: a name, and behind it lines about it. */
+export function formatStatus(status: Status): string {
+  const { program, reasons, chains, lag, jobs, nodes = {}, dead_letters: letters } = status
+  const sections: [string, readonly string[]][] = [
+    ['program', [program === 'servers' ? 'any number of processes, on servers' : program]],
+    ['status', [status.status === 'ready' ? 'ready' : 'not ready', ...reasons]],
+    ...Object.entries(chains).map(([name, chain]): [string, readonly string[]] => [
+      name,
+      [...(status.paused.includes(name) ? ['paused'] : []), ...chainLines(chain)],
+    ]),
+    ['waiting', [waiting(lag, 'event'), waiting(jobs, 'job')].filter((line) => line !== '')],
+    ['nodes', Object.entries(nodes).map(([name, node]) => `${name}: ${node.state}${since(node)}`)],
+    ['dead letters', letters.map(({ topic, event_id: id, reason }) => `${topic} ${id}: ${reason}`)],
+  ]
+  const width = Math.max(...sections.map(([name]) => name.length)) + 2
+  return sections.map(([name, lines]) => section(name.padEnd(width), lines)).join('')
+}
+
+function section(name: string, lines: readonly string[]): string {
+  const more = lines.length > SHOWN_MAX ? [`and ${lines.length - SHOWN_MAX} more`] : []
+  const shown = lines.length === 0 ? ['none'] : [...lines.slice(0, SHOWN_MAX), ...more]
+  return shown.map((line, i) => `${i === 0 ? name : ' '.repeat(name.length)}${line}\n`).join('')
+}
+
+function chainLines(chain: Status['chains'][string]): readonly string[] {
+  if ('head_block' in chain) {
+    const blocks = chain.head_lag_blocks === null ? '' : `${count(chain.head_lag_blocks, 'block')}, `
+    return [
+      `head block ${chain.head_block ?? 'none'}, ${blocks}${duration(chain.head_lag_seconds)} behind`,
+      `final block ${chain.finalized_block ?? 'none'}`,
+    ]
+  }
+  const { closed, first, newest, gaps } = chain.days
+  const shown = gaps.slice(0, SHOWN_MAX).map(({ day, why }) => `${day} ${why}`)
+  return [
+    `head slot ${chain.head_slot ?? 'none'}, ${count(chain.head_lag_slots, 'slot')}, ${duration(chain.head_lag_seconds)} behind`,
+    `final epoch ${chain.last_finalized_epoch ?? 'none'}, ${count(chain.finality_lag_epochs, 'epoch')}, ${duration(chain.finality_lag_seconds)} behind`,
+    closed === 0 ? 'no day is closed' : `${count(closed, 'day')} closed, ${first} to ${newest}`,
+    gaps.length === 0 ? 'no gaps' : `${count(gaps.length, 'gap')}: ${shown.join('; ')}`,
+  ]
+}
+
+function waiting(counts: Readonly<Record<string, number>>, what: string): string {
+  return Object.entries(counts)
+    .filter(([, some]) => some > 0)
+    .map(([name, some]) => `${count(some, what)} of ${name}`)
+    .join(', ')
+}
+
+function since({ since: instant, fault }: { readonly since?: string; readonly fault?: string }): string {
+  return `${instant === undefined ? '' : ` since ${instant}`}${fault === undefined ? '' : ` (${fault})`}`
+}
+
+function count(number: number | null, what: string): string {
+  if (number === null) return `an unknown number of ${what}s`
+  return `${number} ${what}${number === 1 ? '' : 's'}`
+}
+
+const MINUTE_SEC = 60
+const HOUR_SEC = 3_600
+const DAY_SEC = 86_400
+
+/** Seconds as people say them. */
+function duration(seconds: number | null): string {
+  if (seconds === null) return 'an unknown time'
+  if (seconds < 2 * MINUTE_SEC) return `${seconds} s`
+  if (seconds < 2 * HOUR_SEC) return `${Math.round(seconds / MINUTE_SEC)} min`
+  if (seconds < 2 * DAY_SEC) return `${Math.round(seconds / HOUR_SEC)} h`
+  return `${Math.round(seconds / DAY_SEC)} days`
+}

@@ -1,0 +1,268 @@
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { toReadyAnswer } from '../../api/http/health.ts'
+import { healthOf } from '../../commands/health.ts'
+import { ChainSet } from '../../commands/role.ts'
+import type { ChainConfig } from '../../infra/config/types.ts'
+import type { EventLog } from '../../infra/ports/event-log.ts'
+import type { NodeStatus } from '../../infra/ports/node-status.ts'
+import { LagWatch } from '../../processors/loop/lag-watch.ts'
+import { PROJECTORS } from '../../processors/projections.ts'
+import { chainNames } from '../../schemas/chains.ts'
+import type { EncodedEvent } from '../../schemas/events/codec.ts'
+import { givenChain } from './given-chain.ts'
+import { processLog } from './processing.ts'
+import { storesOfFile } from './warehouse-of-file.ts'
+
+const TEST_MS = 120_000
+const stores = storesOfFile()
+const given = givenChain()
+/** Of the given chain. */
+const [SLOT_SEC, EPOCH_SLOTS] = [3_600, 4]
+let eventLog: EventLog
+
+beforeEach(async () => {
+  const { openLog, empty } = stores()
+  await empty()
+  eventLog = await openLog(given.events)
+  await processLog(eventLog, stores().warehouse)
+}, TEST_MS)
+afterAll(() => eventLog[Symbol.asyncDispose]())
+
+const url = ['http://127.0.0.1:1']
+const MAINNET: ChainConfig = {
+  names: chainNames('ethereum', 'mainnet'),
+  source: { kind: 'beacon', beaconUrls: url, executionUrls: url },
+  paused: false,
+}
+/** The same rows as those of a chain that has no beacon chain. */
+const EXECUTION: ChainConfig = { ...MAINNET, source: { kind: 'execution', executionUrls: url } }
+
+interface Conditions {
+  readonly chain?: ChainConfig
+  readonly nodes?: readonly NodeStatus[]
+  readonly nodeHead?: number
+  readonly nowSec?: number
+  readonly lagWatch?: LagWatch
+}
+
+async function newest(): Promise<{ readonly slot: number; readonly block: number; readonly timeSec: number }> {
+  const [row] = await stores().warehouse.query<{ slot: string; block: string; sec: number }>(
+    `SELECT (SELECT max(slot) FROM beacon_blocks FINAL) AS slot, max(block_number) AS block,
+       toUnixTimestamp(argMax(time, block_number)) AS sec FROM execution_blocks FINAL`,
+  )
+  return { slot: Number(row?.slot), block: Number(row?.block), timeSec: row?.sec ?? 0 }
+}
+
+/** What `/ready` answers, at the time of the newest block unless another is named. */
+async function ready({ chain = MAINNET, nodes = [], nodeHead, nowSec, lagWatch = new LagWatch() }: Conditions = {}) {
+  const running = {
+    chains: new ChainSet([chain]),
+    nodes: new Map(nodes.length === 0 ? [] : [['mainnet', () => nodes]]),
+    nodeHeads: new Map(nodeHead === undefined ? [] : [['mainnet', nodeHead]]),
+  }
+  const { warehouse } = stores()
+  const at = nowSec ?? (await newest()).timeSec
+  return toReadyAnswer(await healthOf({ eventLog, warehouse }, running, { lagWatch, nowSec: at }))
+}
+
+const all = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, true]))
+const PROGRAM = ['tables_filled', 'groups_keep_up', 'no_dead_letters']
+const OF_BEACON = ['has_data', 'follows_head', 'follows_finality', 'follows_execution', 'no_dead_letters']
+const OF_EXECUTION = ['has_data', 'follows_head', 'follows_finality', 'no_dead_letters']
+
+const drop = (table: string, where: string) =>
+  stores().warehouse.command(`ALTER TABLE ${table} DELETE WHERE ${where} SETTINGS mutations_sync = 1`)
+
+async function finalizeExecution(): Promise<void> {
+  await stores().warehouse.insert('execution_finality', {
+    chain: ['mainnet'],
+    block_number: BigUint64Array.of(7n),
+    block_hash: [`0x${'0e'.repeat(32)}`],
+    version: BigUint64Array.of(1n),
+  })
+}
+
+async function append(topic: 'execution.blocks' | 'accounts' | 'beacon.epochs', count: number, change = {}) {
+  const [event] = given.events.get(topic) ?? []
+  await eventLog.append(topic, new Array<EncodedEvent>(count).fill({ ...(event as EncodedEvent), ...change }))
+}
+
+it('is ready when all of the log is in the tables, and tells the distance from the chain', {
+  timeout: TEST_MS,
+}, async () => {
+  const { slot, timeSec } = await newest()
+  const answer = await ready({ nowSec: timeSec + 2 * SLOT_SEC + 5 })
+  const endOfEpochSec = timeSec + (given.epochs * EPOCH_SLOTS - slot) * SLOT_SEC
+  expect(answer).toMatchObject({
+    status: 'ready',
+    head_slot: slot,
+    chains: {
+      mainnet: {
+        head_slot: slot,
+        head_lag_slots: 2,
+        head_lag_seconds: 2 * SLOT_SEC + 5,
+        last_finalized_epoch: given.epochs - 1,
+        finality_lag_seconds: timeSec + 2 * SLOT_SEC + 5 - endOfEpochSec,
+        checks: all(OF_BEACON),
+      },
+    },
+    paused: [],
+    reasons: [],
+    checks: all(PROGRAM),
+  })
+})
+
+it('is ready on a chain without a beacon chain, and tells blocks where the node’s are known', {
+  timeout: TEST_MS,
+}, async () => {
+  await finalizeExecution()
+  const { block, timeSec } = await newest()
+  const answer = await ready({ chain: EXECUTION, nodeHead: block + 3, nowSec: timeSec + 40 })
+  expect(answer).toMatchObject({ status: 'ready', checks: all(PROGRAM) })
+  expect(answer.chains.mainnet).toEqual({
+    head_block: block,
+    head_lag_blocks: 3,
+    head_lag_seconds: 40,
+    finalized_block: 7,
+    checks: all(OF_EXECUTION),
+  })
+  expect((await ready({ chain: EXECUTION })).chains.mainnet).toMatchObject({ head_lag_blocks: null })
+})
+
+describe('is not ready, and says why,', () => {
+  /** Exactly these checks fail. */
+  async function fails(conditions: Conditions, checks: readonly string[], reason: RegExp): Promise<void> {
+    const answer = await ready(conditions)
+    const failed = [answer.checks, ...Object.values(answer.chains).map((chain) => chain.checks)].flatMap((some) =>
+      Object.keys(some).filter((check) => some[check] === false),
+    )
+    expect(failed.toSorted()).toEqual(checks.toSorted())
+    expect(answer.status).toBe('not_ready')
+    expect(answer.reasons).toContainEqual(expect.stringMatching(reason))
+    expect(answer.reasons).toHaveLength(checks.length)
+  }
+
+  it('without a finalized epoch', { timeout: TEST_MS }, async () => {
+    await stores().warehouse.command('TRUNCATE TABLE epochs')
+    await fails({}, ['has_data', 'follows_finality'], /^mainnet has no finalized epoch/)
+  })
+
+  it('more than ten slots behind the head', { timeout: TEST_MS }, async () => {
+    const { timeSec } = await newest()
+    expect((await ready({ nowSec: timeSec + 10 * SLOT_SEC })).status).toBe('ready')
+    await fails({ nowSec: timeSec + 11 * SLOT_SEC }, ['follows_head'], /^mainnet is 11 slots behind its head$/)
+  })
+
+  it('too far behind finality', { timeout: TEST_MS }, async () => {
+    await drop('epochs', 'epoch > 17')
+    await fails({}, ['follows_finality'], /^mainnet is 6 epochs behind/)
+  })
+
+  it('with execution blocks missing that the head shows', { timeout: TEST_MS }, async () => {
+    const { block, timeSec } = await newest()
+    await drop('execution_blocks', `block_number > ${block - 11}`)
+    await fails({ nowSec: timeSec }, ['follows_execution'], /^\d+ execution blocks of mainnet that the head shows/)
+  })
+
+  it('with 150 execution blocks waiting', { timeout: TEST_MS }, async () => {
+    await append('execution.blocks', 150)
+    await fails({}, ['groups_keep_up'], /^150 events of execution\.blocks have waited to be processed/)
+  })
+
+  it('with one event that has waited for long', { timeout: TEST_MS }, async () => {
+    const { timeSec } = await newest()
+    const lagWatch = new LagWatch()
+    await append('accounts', 1)
+    expect((await ready({ lagWatch, nowSec: timeSec })).status).toBe('ready')
+    await append('accounts', 1)
+    expect((await ready({ lagWatch, nowSec: timeSec + 30 })).status).toBe('ready')
+    const reason = /^2 events of accounts have waited for 31 s to be processed/
+    await fails({ lagWatch, nowSec: timeSec + 31 }, ['groups_keep_up'], reason)
+    await processLog(eventLog, stores().warehouse)
+    await append('accounts', 1)
+    expect((await ready({ lagWatch, nowSec: timeSec + 32 })).status).toBe('ready')
+  })
+
+  it.each([
+    ['beacon.epochs', /^1 events of mainnet that figures need could not be processed, e\.g\. beacon\.epoch-validators/],
+    ['execution.blocks', /^1 events of mainnet .* e\.g\. execution\.block/],
+    ['accounts', /^1 events of the log that figures need .* verify` says what to do$/],
+  ] as const)('with a dead letter of %s', { timeout: TEST_MS }, async (topic, reason) => {
+    await append(topic, 1, { data: new Uint8Array([1]) })
+    await processLog(eventLog, stores().warehouse)
+    await fails({}, ['no_dead_letters'], reason)
+  })
+
+  it('when the tables were never filled from the log', { timeout: TEST_MS }, async () => {
+    await stores().warehouse.command('TRUNCATE TABLE filled_from')
+    await fails({}, ['tables_filled'], /^the log was never read into all tables/)
+  })
+
+  it('when a table was deleted and made anew, until it is filled again by the next start', {
+    timeout: TEST_MS,
+  }, async () => {
+    const { warehouse } = stores()
+    const tokens = () => warehouse.query('SELECT * FROM access_tokens FINAL')
+    const before = await tokens()
+    const [{ statement } = { statement: '' }] = await warehouse.query<{ statement: string }>(
+      "SELECT create_table_query AS statement FROM system.tables WHERE database = currentDatabase() AND name = 'access_tokens'",
+    )
+    await warehouse.command('DROP TABLE access_tokens SYNC')
+    await warehouse.command(statement.replace(/^CREATE TABLE \S+/, 'CREATE TABLE access_tokens'))
+    await fails({}, ['tables_filled'], /^the log was never read into access_tokens:/)
+    await processLog(eventLog, warehouse)
+    expect(await tokens()).toEqual(before)
+    expect((await ready()).status).toBe('ready')
+  })
+
+  it('when a node is away, which is named', { timeout: TEST_MS }, async () => {
+    const up: NodeStatus = { name: 'beacon node 1', state: 'up', since: 1 }
+    const away: NodeStatus = { name: 'execution node 1', state: 'away', since: 1_000, fault: 'node_unreachable' }
+    expect((await ready({ nodes: [up, { name: 'beacon node 2', state: 'unknown' }] })).status).toBe('ready')
+    const reason = /^mainnet execution node 1 does not answer since 1970-01-01T00:00:01\.000Z \(node_unreachable\)$/
+    await fails({ nodes: [up, away] }, ['nodes_answer'], reason)
+  })
+
+  it.each([
+    ['without a block', 'has_data', /^mainnet has no block/],
+    ['with an old block', 'follows_head', /^the newest block of mainnet is 121 s old$/],
+    ['without a final block', 'follows_finality', /^mainnet has no final block/],
+  ])('%s of a chain without a beacon chain', { timeout: TEST_MS }, async (_, check, reason) => {
+    const { timeSec } = await newest()
+    if (check !== 'follows_finality') await finalizeExecution()
+    if (check === 'has_data') await stores().warehouse.command('TRUNCATE TABLE execution_blocks')
+    const nowSec = timeSec + (check === 'follows_head' ? 121 : 120)
+    const checks = check === 'has_data' ? ['has_data', 'follows_head'] : [check]
+    await fails({ chain: EXECUTION, nowSec }, checks, reason)
+  })
+})
+
+it('asks nothing of a paused chain, and names it', { timeout: TEST_MS }, async () => {
+  await append('beacon.epochs', 1, { data: new Uint8Array([1]) })
+  await processLog(eventLog, stores().warehouse)
+  const paused = { ...MAINNET, paused: true }
+  const answer = await ready({ chain: paused, nowSec: (await newest()).timeSec + 100 * SLOT_SEC })
+  expect(answer).toMatchObject({ status: 'ready', paused: ['mainnet'], reasons: [] })
+  expect(answer.chains.mainnet).toMatchObject({ head_lag_slots: 100, checks: {} })
+})
+
+it('takes no block for the head that a reorg has taken back', { timeout: TEST_MS }, async () => {
+  const { warehouse } = stores()
+  await finalizeExecution()
+  const { slot, block, timeSec } = await newest()
+  const reverted = (table: string, column: string, to: number) =>
+    warehouse.command(
+      `INSERT INTO ${table} SELECT * REPLACE (${to} AS ${column}, 1 AS is_deleted, version + 1 AS version, concat('0x', repeat('9', 64)) AS block_${table === 'beacon_blocks' ? 'root' : 'hash'}) FROM ${table} FINAL WHERE ${column} = ${table === 'beacon_blocks' ? slot : block}`,
+    )
+  await reverted('beacon_blocks', 'slot', slot + 5)
+  await reverted('execution_blocks', 'block_number', block + 5)
+  expect((await ready({ nowSec: timeSec })).head_slot).toBe(slot)
+  expect((await ready({ chain: EXECUTION, nowSec: timeSec + 60 })).chains.mainnet).toMatchObject({
+    head_block: block,
+    head_lag_seconds: 60,
+  })
+})
+
+it('tells the lag of every group', { timeout: TEST_MS }, async () => {
+  expect(Object.keys((await ready()).lag).toSorted()).toEqual(PROJECTORS.map(({ group }) => group).toSorted())
+})

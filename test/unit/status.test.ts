@@ -1,0 +1,63 @@
+import { expect, it } from 'vitest'
+import { formatStatus, type Status } from '../../commands/status.ts'
+
+const days = { closed: 2, first: '2026-11-18', newest: '2026-11-20', gaps: [{ day: '2026-11-19', why: 'not closed' }] }
+const status: Status = {
+  program: 'running',
+  status: 'not_ready',
+  head_slot: 15_837,
+  last_finalized_epoch: 491,
+  chains: {
+    mainnet: {
+      head_slot: 15_837,
+      head_lag_slots: 1,
+      head_lag_seconds: 17,
+      last_finalized_epoch: 491,
+      finality_lag_epochs: 2,
+      finality_lag_seconds: 780,
+      checks: {},
+      days,
+    },
+    scroll_mainnet: {
+      head_block: 1_204,
+      head_lag_blocks: null,
+      head_lag_seconds: 7_300,
+      finalized_block: null,
+      checks: {},
+      days: { closed: 0, first: null, newest: null, gaps: [] },
+    },
+  },
+  nodes: { 'mainnet beacon node 1': { state: 'away', since: '2026-11-20T09:00:02.150Z', fault: 'node_unreachable' } },
+  lag: { finalized: 3, head: 0 },
+  paused: ['scroll_mainnet'],
+  reasons: ['mainnet beacon node 1 does not answer'],
+  checks: { nodes_answer: false },
+  jobs: { 'derive-day': 1, 'settle-account': 0 },
+  dead_letters: [{ chain: 'mainnet', topic: 'beacon.epochs', event_id: 'e', reason: 'found v99' }],
+}
+
+it('says in lines what a person wants to know, and leaves out what is not there', () => {
+  expect(formatStatus(status).split('\n')).toEqual([
+    'program         running',
+    'status          not ready',
+    '                mainnet beacon node 1 does not answer',
+    'mainnet         head slot 15837, 1 slot, 17 s behind',
+    '                final epoch 491, 2 epochs, 13 min behind',
+    '                2 days closed, 2026-11-18 to 2026-11-20',
+    '                1 gap: 2026-11-19 not closed',
+    'scroll_mainnet  paused',
+    '                head block 1204, 2 h behind',
+    '                final block none',
+    'waiting         3 events of finalized',
+    '                1 job of derive-day',
+    'nodes           mainnet beacon node 1: away since 2026-11-20T09:00:02.150Z (node_unreachable)',
+    'dead letters    beacon.epochs e: found v99',
+    '',
+  ])
+})
+
+it('cuts long lists', () => {
+  const letters = Array.from({ length: 12 }, (_, i) => ({ chain: '', topic: 't', event_id: `${i}`, reason: 'r' }))
+  const text = formatStatus({ ...status, dead_letters: letters })
+  expect(text).toMatch(/ t 9: r\n +and 2 more\n$/)
+})
