@@ -27,8 +27,8 @@ export const TERMINAL_COLUMNS = 80
 export const TERMINAL_ROWS = 50
 
 /** Runs a command of the shell in a pseudo-terminal that is standard input, output and error at once. */
-export function runInTerminal(command: string, env: NodeJS.ProcessEnv): TerminalRun {
-  const sized = `stty cols ${TERMINAL_COLUMNS} rows ${TERMINAL_ROWS} -echo; exec ${command}`
+export function runInTerminal(command: string, env: NodeJS.ProcessEnv, columns = TERMINAL_COLUMNS): TerminalRun {
+  const sized = `stty cols ${columns} rows ${TERMINAL_ROWS} -echo; exec ${command}`
   const child = spawn('script', ['-qec', sized, '/dev/null'], { env: { TERM: 'xterm', ...env, SHELL: '/bin/sh' } })
   let output = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -45,8 +45,8 @@ export function runInTerminal(command: string, env: NodeJS.ProcessEnv): Terminal
 const STEP = new RegExp(`${String.fromCharCode(27)}\\[(\\??[\\d;]*)([A-Za-z])|[\\s\\S]`, 'gu')
 
 /** What stands on the terminal in the end: its lines, those that have scrolled out at the top included. */
-export function shownBy(output: string): readonly string[] {
-  const terminal = new Terminal()
+export function shownBy(output: string, columns = TERMINAL_COLUMNS): readonly string[] {
+  const terminal = new Terminal(columns)
   for (const [whole, parameter = '', command] of output.matchAll(STEP)) {
     if (command === undefined) terminal.write(whole)
     else terminal.obey(command, parameter)
@@ -60,6 +60,11 @@ class Terminal {
   #row = 0
   #column = 0
   #wraps = true
+  readonly #columns: number
+
+  constructor(columns: number) {
+    this.#columns = columns
+  }
 
   get lines(): readonly string[] {
     return Array.from(this.#rows, (row) => (row ?? []).join('').trimEnd())
@@ -78,11 +83,11 @@ class Terminal {
   }
 
   #put(character: string): void {
-    if (this.#column === TERMINAL_COLUMNS && this.#wraps) {
+    if (this.#column === this.#columns && this.#wraps) {
       this.#row++
       this.#column = 0
     }
-    const at = Math.min(this.#column, TERMINAL_COLUMNS - 1)
+    const at = Math.min(this.#column, this.#columns - 1)
     const line = this.#line
     while (line.length < at) line.push(' ')
     line[at] = character
