@@ -2,26 +2,15 @@ import DataLoader from 'dataloader'
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { type DayNumber, epochOf, firstSlotOfDay, parseDay } from '../../schemas/eth/time.ts'
 import type { DailyRewardRow, ValidatorEpochRow } from '../../schemas/tables/rewards.ts'
-import type { Standing } from '../http/standings.ts'
+import { type AccountScope, seenValidators } from '../http/seen-validators.ts'
+import { type AccountDay, accountDays } from '../rewards/account-days.ts'
 import { type Horizon, horizonOf } from '../rewards/horizon.ts'
-import { type AccountDayRow, selectAccountDays } from '../rewards/select-rewards.ts'
 import {
   type ProposalRow,
   selectProposals,
   selectValidatorDays,
   selectValidatorEpochs,
 } from '../rewards/select-validator-days.ts'
-import {
-  countValidators,
-  selectValidatorsAfter,
-  type ValidatorFilter,
-  type ValidatorStateRow,
-} from '../validators/select-validators.ts'
-
-export interface PageKey {
-  readonly filter: ValidatorFilter
-  readonly page: { readonly after: number; readonly limit: number }
-}
 
 export interface WindowKey {
   readonly from: DayNumber
@@ -49,39 +38,33 @@ export interface EpochKey {
  * What the resolvers of one request share; the loaders ask once per level, or once for equal arguments, and forget with the
  * request.
  */
-export interface GraphqlContext {
+export interface GraphqlContext extends AccountScope {
   readonly warehouse: WarehouseReader
-  readonly chain: string
-  readonly account: string
   readonly nowMs: number
   readonly requestId: string
-  readonly standing: Standing
   readonly horizon: () => Promise<Horizon | undefined>
-  readonly validatorPage: DataLoader<PageKey, ValidatorStateRow[], string>
-  readonly validatorCount: DataLoader<ValidatorFilter, number, string>
-  readonly accountDays: DataLoader<WindowKey, AccountDayRow[], string>
+  readonly accountDays: DataLoader<WindowKey, readonly AccountDay[], string>
   readonly days: DataLoader<DaysKey, DailyRewardRow[], string>
   readonly epochs: DataLoader<DayKey, ValidatorEpochRow[], string>
   readonly blocksOfDay: DataLoader<DayKey, ProposalRow[], string>
   readonly blocksOfEpoch: DataLoader<EpochKey, ProposalRow[], string>
 }
 
-type Request = Pick<GraphqlContext, 'warehouse' | 'chain' | 'account' | 'nowMs' | 'requestId' | 'standing'>
+type Request = Pick<GraphqlContext, 'warehouse' | 'nowMs' | 'requestId' | keyof AccountScope>
 
 const dayKey = (key: DayKey) => `${key.index}/${key.day}`
 const epochKey = (key: EpochKey) => `${key.index}/${key.epoch}`
 
 export function createContext(request: Request): GraphqlContext {
-  const { warehouse, account, standing } = request
-  const horizon = () => horizonOf(standing)
+  const { warehouse } = request
+  const horizon = () => horizonOf(request.standing)
   return {
     ...request,
     horizon,
-    validatorPage: oncePerKey(({ filter, page }) => selectValidatorsAfter(warehouse, filter, page)),
-    validatorCount: oncePerKey((filter) => countValidators(warehouse, filter)),
-    accountDays: oncePerKey(async ({ from, to }) => {
-      const known = await horizon()
-      return known === undefined ? [] : selectAccountDays(warehouse, { account, horizon: known, from, to })
+    // Fields with equal arguments share their statement.
+    accountDays: new DataLoader((keys) => Promise.all(keys.map((window) => loadAccountDays(request, window))), {
+      batch: false,
+      cacheKeyFn: ({ from, to }) => `${from}/${to}`,
     }),
     days: new DataLoader((keys) => loadDays(request, keys), {
       cacheKeyFn: (key) => `${key.index}/${key.from}/${key.to}`,
@@ -92,25 +75,25 @@ export function createContext(request: Request): GraphqlContext {
   }
 }
 
-/** A statement for each distinct key, which all fields with equal arguments share. */
-function oncePerKey<Key, Value>(load: (key: Key) => Promise<Value>): DataLoader<Key, Value, string> {
-  return new DataLoader((keys) => Promise.all(keys.map(load)), {
-    batch: false,
-    cacheKeyFn: (key) => JSON.stringify(key),
-  })
+async function loadAccountDays(request: Request, window: WindowKey): Promise<readonly AccountDay[]> {
+  const horizon = await horizonOf(request.standing)
+  return horizon === undefined ? [] : accountDays(request, horizon, window)
 }
 
 type Horizons = GraphqlContext['horizon']
 
 /** One statement per distinct window: siblings have one and the same. */
-async function loadDays({ warehouse, chain, account }: Request, keys: readonly DaysKey[]): Promise<DailyRewardRow[][]> {
+async function loadDays(request: Request, keys: readonly DaysKey[]): Promise<DailyRewardRow[][]> {
+  const { registered } = await seenValidators(request)
+  const { chain } = request.standing
   const windows = Map.groupBy(keys, (key) => `${key.from}/${key.to}`)
   const found = new Map<string, DailyRewardRow[]>()
   for (const [window, members] of windows) {
     const [first] = members
     if (first === undefined) continue
-    const indices = distinct(members.map((key) => key.index))
-    const rows = await selectValidatorDays(warehouse, { chain, account, indices, from: first.from, to: first.to })
+    const indices = new Set(members.map((key) => key.index))
+    const validators = registered.filter(({ index }) => indices.has(index))
+    const rows = await selectValidatorDays(request.warehouse, { chain, validators, from: first.from, to: first.to })
     for (const [index, own] of Map.groupBy(rows, (row) => row.validator_index)) found.set(`${index}/${window}`, own)
   }
   return keys.map((key) => found.get(`${key.index}/${key.from}/${key.to}`) ?? [])

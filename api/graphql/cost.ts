@@ -127,7 +127,6 @@ function measureField(measurement: Measurement, parent: GraphQLObjectType, node:
 }
 
 const STATEMENTS_OF: Readonly<Record<string, number>> = {
-  'Query.validators': 2, // a page, and how many there are
   'Query.days': 1,
   'Validator.days': 1,
   'ValidatorDay.epochs': 1,

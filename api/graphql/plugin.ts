@@ -71,7 +71,8 @@ export async function graphqlPlugin(app: FastifyInstance, parts: SharedParts): P
     const question = { key, position: standing.position, signal: goneSignal(reply) }
     const made = await parts.answers.of(question, async (signal) => {
       const warehouse = openBudget({ ...parts, account, signal })
-      const context = createContext({ warehouse, chain, account, nowMs, requestId: request.id, standing })
+      const shared = openBudget({ ...parts, account })
+      const context = createContext({ warehouse, shared, account, nowMs, requestId: request.id, standing })
       return toSentAnswer(await yoga.fetch(`${INNER_URL}${searchText(request)}`, init, context))
     })
     return sendAnswer(reply, made)

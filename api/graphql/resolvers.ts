@@ -4,11 +4,10 @@ import { formatEthFromGwei, formatEthFromWei, toWei } from '../../schemas/eth/un
 import { formatMessage, type RefusalCode } from '../../schemas/routes/envelope.ts'
 import { LIMIT_MAX, LISTED_VALIDATORS_MAX } from '../../schemas/routes/fields.ts'
 import type { DailyRewardRow, ValidatorEpochRow } from '../../schemas/tables/rewards.ts'
+import type { AccountDay } from '../rewards/account-days.ts'
 import { type DayWindow, dayWindow } from '../rewards/day-window.ts'
-import { dayOfHorizon } from '../rewards/horizon.ts'
-import type { AccountDayRow } from '../rewards/select-rewards.ts'
 import type { ProposalRow } from '../rewards/select-validator-days.ts'
-import type { ValidatorFilter, ValidatorStateRow } from '../validators/select-validators.ts'
+import { type ListedValidator, listValidators } from '../validators/list-validators.ts'
 import { toStatus } from '../validators/validator-status.ts'
 import type { GraphqlContext } from './context.ts'
 import { FIRST_DEFAULT } from './cost.ts'
@@ -36,8 +35,8 @@ const gwei = (text: string) => ({ gwei: text, eth: formatEthFromGwei(BigInt(text
 const wei = (text: string) => ({ wei: text, eth: formatEthFromWei(BigInt(text)) })
 
 interface Connection {
-  readonly filter: ValidatorFilter | undefined
-  readonly nodes: readonly ValidatorStateRow[]
+  readonly totalCount: number
+  readonly nodes: readonly ListedValidator[]
   readonly hasNextPage: boolean
 }
 
@@ -51,36 +50,33 @@ export const resolvers = {
     },
   },
   ValidatorConnection: {
-    totalCount: ({ filter }: Connection, _: unknown, context: GraphqlContext) =>
-      filter === undefined ? 0 : context.validatorCount.load(filter),
     pageInfo: ({ nodes, hasNextPage }: Connection) => ({
       hasNextPage,
       endCursor: nodes.at(-1)?.validator_index.toString() ?? null,
     }),
   },
   Validator: {
-    index: (row: ValidatorStateRow) => row.validator_index,
-    withdrawalCredentials: (row: ValidatorStateRow) => row.withdrawal_credentials,
-    status: (row: ValidatorStateRow) => toStatus(row.status),
-    slashed: (row: ValidatorStateRow) => row.slashed === 1,
-    balance: (row: ValidatorStateRow) => gwei(row.balance_gwei),
-    effectiveBalance: (row: ValidatorStateRow) => gwei(row.effective_balance_gwei),
-    activationEpoch: (row: ValidatorStateRow) => row.activation_epoch,
-    exitEpoch: (row: ValidatorStateRow) => row.exit_epoch,
-    withdrawableEpoch: (row: ValidatorStateRow) => row.withdrawable_epoch,
-    days: (row: ValidatorStateRow, args: WindowArguments, context: GraphqlContext) => {
+    index: (row: ListedValidator) => row.validator_index,
+    withdrawalCredentials: (row: ListedValidator) => row.withdrawal_credentials,
+    status: (row: ListedValidator) => toStatus(row.status),
+    slashed: (row: ListedValidator) => row.slashed === 1,
+    balance: (row: ListedValidator) => gwei(row.balance_gwei),
+    effectiveBalance: (row: ListedValidator) => gwei(row.effective_balance_gwei),
+    activationEpoch: (row: ListedValidator) => row.activation_epoch,
+    exitEpoch: (row: ListedValidator) => row.exit_epoch,
+    withdrawableEpoch: (row: ListedValidator) => row.withdrawable_epoch,
+    days: (row: ListedValidator, args: WindowArguments, context: GraphqlContext) => {
       const { from, to } = windowOf(args, context)
       return context.days.load({ index: row.validator_index, from, to })
     },
   },
   AccountDay: {
-    date: (row: AccountDayRow) => row.day,
-    consensusReward: (row: AccountDayRow) => gwei(row.cl_reward_gwei),
-    executionReward: (row: AccountDayRow) => wei(row.el_reward_wei),
-    totalReward: totalReward,
-    validatorsCount: (row: AccountDayRow) => Number(row.validators),
-    validatorsActiveCount: (row: AccountDayRow) => Number(row.earning),
-    validatorsMissingCount: (row: AccountDayRow) => Number(row.missing),
+    consensusReward: (row: AccountDay) => gwei(row.clRewardGwei.toString()),
+    executionReward: (row: AccountDay) => wei(row.elRewardWei.toString()),
+    totalReward: (row: AccountDay) => totalReward(row),
+    validatorsCount: (row: AccountDay) => row.validators,
+    validatorsActiveCount: (row: AccountDay) => row.earning,
+    validatorsMissingCount: (row: AccountDay) => row.missing,
   },
   ValidatorDay: {
     date: (row: DailyRewardRow) => row.day,
@@ -93,7 +89,8 @@ export const resolvers = {
     slashingPenalty: (row: DailyRewardRow) => gwei(row.slashing_penalty_gwei),
     consensusReward: (row: DailyRewardRow) => gwei(row.cl_reward_gwei),
     executionReward: (row: DailyRewardRow) => wei(row.el_reward_wei),
-    totalReward: totalReward,
+    totalReward: (row: DailyRewardRow) =>
+      totalReward({ elRewardWei: BigInt(row.el_reward_wei), clRewardGwei: BigInt(row.cl_reward_gwei) }),
     deposits: (row: DailyRewardRow) => gwei(row.deposits_gwei),
     withdrawals: (row: DailyRewardRow) => gwei(row.withdrawals_gwei),
     returnedFromQueue: (row: DailyRewardRow) => gwei(row.returned_from_queue_gwei),
@@ -146,20 +143,14 @@ async function loadConnection(args: PageArguments, context: GraphqlContext): Pro
     throw refusalError('400', `pubkeys is not a list of at most ${LISTED_VALIDATORS_MAX} public keys`)
   }
   const horizon = await context.horizon()
-  if (horizon === undefined) return { filter: undefined, nodes: [], hasNextPage: false }
-  const filter = {
-    chain: context.chain,
-    account: context.account,
-    epoch: horizon.epoch,
-    today: dayOfHorizon(horizon),
+  if (horizon === undefined) return { totalCount: 0, nodes: [], hasNextPage: false }
+  const listed = await listValidators(context, horizon, {
     former: true,
     pubkeys: pubkeys.map((text) => (text.startsWith('0x') ? text : `0x${text}`)),
     credentials: [],
-  }
-  // One more than asked tells whether there is a next page.
-  const page = { after: after === undefined ? -1 : Number(after), limit: first + 1 }
-  const rows = await context.validatorPage.load({ filter, page })
-  return { filter, nodes: rows.slice(0, first), hasNextPage: rows.length > first }
+  })
+  const rest = after === undefined ? listed : listed.filter((row) => row.validator_index > Number(after))
+  return { totalCount: listed.length, nodes: rest.slice(0, first), hasNextPage: rest.length > first }
 }
 
 function windowOf(args: WindowArguments, context: GraphqlContext): DayWindow {
@@ -169,6 +160,6 @@ function windowOf(args: WindowArguments, context: GraphqlContext): DayWindow {
   return window
 }
 
-function totalReward(row: { readonly el_reward_wei: string; readonly cl_reward_gwei: string }) {
-  return wei((BigInt(row.el_reward_wei) + toWei(BigInt(row.cl_reward_gwei))).toString())
+function totalReward({ elRewardWei, clRewardGwei }: Pick<AccountDay, 'elRewardWei' | 'clRewardGwei'>) {
+  return wei((elRewardWei + toWei(clRewardGwei)).toString())
 }

@@ -13,15 +13,17 @@ export interface Budgeted {
   readonly warehouse: WarehouseReader
   readonly queue: StatementQueue
   readonly account: string
-  /** Ends the request's statements. */
-  readonly signal: AbortSignal
+  /** Ends the request's statements; absent for what others may wait for as well. */
+  readonly signal?: AbortSignal
 }
+
+const NEVER = new AbortController().signal
 
 /**
  * The warehouse for one request: its statements wait for their account's turn, and end with the request. Beyond the request's
  * budget they reject with AppError `query_limit`.
  */
-export function openBudget({ warehouse, queue, account, signal }: Budgeted): WarehouseReader {
+export function openBudget({ warehouse, queue, account, signal = NEVER }: Budgeted): WarehouseReader {
   let statements = 0
   let spentMs = 0
   return {

@@ -12,19 +12,16 @@ import { COMPRESSION } from './compression.ts'
 import { documentRoute } from './document.ts'
 import { goneSignal } from './gone.ts'
 import { compileParameters } from './parse-parameters.ts'
-import type { Standing } from './standings.ts'
+import type { AccountScope } from './seen-validators.ts'
 
 /** What a handler knows beside its parameters. */
-export interface RequestScope {
+export interface RequestScope extends AccountScope {
   readonly warehouse: WarehouseReader
   /** Name of the path's chain, as in the tables. */
   readonly chain: string
   /** The chain's network as the path spells it. */
   readonly network: string
-  /** The account behind the request's token. */
-  readonly account: string
   readonly nowMs: number
-  readonly standing: Standing
 }
 
 export interface Answer<Envelope> {
@@ -92,7 +89,8 @@ async function answerKept(
   const question = { key, position: standing.position, signal: goneSignal(reply) }
   const answer = await parts.answers.of(question, async (signal) => {
     const warehouse = openBudget({ ...parts, account, signal })
-    const scope = { warehouse, chain: names.name, network: names.network, account, nowMs, standing }
+    const shared = openBudget({ ...parts, account })
+    const scope = { warehouse, shared, chain: names.name, network: names.network, account, nowMs, standing }
     const result = await handle({ query, body }, scope)
     if (result.status === 'refused') throw new RefusedRequest(result)
     const text = JSON.stringify(result.envelope)

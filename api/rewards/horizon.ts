@@ -1,5 +1,6 @@
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
-import { type ChainClock, dayOfSlot, formatDay, lastSlotOfEpoch } from '../../schemas/eth/time.ts'
+import { type ChainClock, type DayNumber, dayOfSlot, lastSlotOfEpoch } from '../../schemas/eth/time.ts'
+import { StandingMemo } from '../http/standing-memo.ts'
 import type { Standing } from '../http/standings.ts'
 
 /**
@@ -10,6 +11,8 @@ export interface Horizon {
   readonly chain: string
   readonly epoch: number
   readonly clock: ChainClock
+  /** Ascending; a day is closed or open, never both. */
+  readonly closedDays: readonly ClosedDay[]
   /** Days of complete epochs that are not closed, `YYYY-MM-DD`. */
   readonly openDays: readonly string[]
   /** Complete epochs with a slot in an open day, ascending; after a backfill they may have gaps. */
@@ -18,7 +21,13 @@ export interface Horizon {
   readonly openSlots: { readonly first: number; readonly last: number }
 }
 
+export interface ClosedDay {
+  readonly day: DayNumber
+  readonly lastEpoch: number
+}
+
 interface HorizonRow {
+  readonly closed: readonly (readonly [day: number, lastSlot: string])[]
   readonly newest: number
   readonly epochs: string
   readonly open_days: readonly string[]
@@ -32,7 +41,12 @@ interface HorizonRow {
 
 // An epoch may begin in one day and end in the next, so both of its ends count.
 const HORIZON = `
+  WITH
+    (
+      SELECT arraySort(groupArray((toUInt16(day), last_slot))) FROM closed_days FINAL WHERE chain = {chain:String}
+    ) AS closed_days_with_ends
   SELECT
+    closed_days_with_ends AS closed,
     max(epoch) AS newest,
     count() AS epochs,
     arraySort(groupUniqArrayIf(day, is_open)) AS open_days,
@@ -47,7 +61,7 @@ const HORIZON = `
     SELECT
       epoch, first_slot, last_slot, genesis_time_sec, seconds_per_slot, slots_per_epoch,
       toDate(toDateTime(genesis_time_sec + arrayJoin([first_slot, last_slot]) * seconds_per_slot, 'UTC') + 28800) AS day,
-      day NOT IN (SELECT day FROM closed_days WHERE chain = {chain:String}) AS is_open
+      NOT has(closed_days_with_ends.1, toUInt16(day)) AS is_open
     FROM (SELECT epoch, first_slot, last_slot FROM epochs FINAL WHERE chain = {chain:String}) AS complete
     CROSS JOIN
     (
@@ -55,23 +69,15 @@ const HORIZON = `
     ) AS clock
   )`
 
-const horizons = new WeakMap<Standing, Promise<Horizon | undefined>>()
+const horizonMemo = new StandingMemo<Horizon | undefined>()
 
-/**
- * The horizon of the chain as its tables stand, read once for all requests that come while nothing changes. Undefined while no
- * epoch of the chain is complete.
- */
+/** The horizon of the chain as its tables stand; undefined while no epoch of the chain is complete. */
 export function horizonOf(standing: Standing): Promise<Horizon | undefined> {
-  const known = horizons.get(standing)
-  if (known !== undefined) return known
-  const horizon = selectHorizon(standing.warehouse, standing.chain)
-  horizons.set(standing, horizon)
-  horizon.catch(() => horizons.delete(standing))
-  return horizon
+  return horizonMemo.of(standing, '', () => selectHorizon(standing.warehouse, standing.chain))
 }
 
 /** The one reader of a chain's clock and newest epoch. */
-export async function selectHorizon(warehouse: WarehouseReader, chain: string): Promise<Horizon | undefined> {
+async function selectHorizon(warehouse: WarehouseReader, chain: string): Promise<Horizon | undefined> {
   const [row] = await warehouse.query<HorizonRow>(HORIZON, { chain })
   if (row === undefined || row.epochs === '0') return undefined
   return {
@@ -82,13 +88,17 @@ export async function selectHorizon(warehouse: WarehouseReader, chain: string): 
       secondsPerSlot: row.slot_sec,
       slotsPerEpoch: row.epoch_slots,
     },
+    closedDays: row.closed.map(([day, lastSlot]) => ({
+      day,
+      lastEpoch: Math.floor(Number(lastSlot) / row.epoch_slots),
+    })),
     openDays: row.open_days,
     openEpochs: row.open_epochs,
     openSlots: { first: Number(row.open_first), last: Number(row.open_last) },
   }
 }
 
-/** The day that the chain's figures have come to, `YYYY-MM-DD`: what an account has, it has on this day. */
-export function dayOfHorizon({ clock, epoch }: Horizon): string {
-  return formatDay(dayOfSlot(clock, lastSlotOfEpoch(clock, epoch)))
+/** The day that the chain's figures have come to: what an account has, it has on this day. */
+export function dayOfHorizon({ clock, epoch }: Horizon): DayNumber {
+  return dayOfSlot(clock, lastSlotOfEpoch(clock, epoch))
 }

@@ -3,7 +3,7 @@ import { type DayNumber, formatDay } from '../../schemas/eth/time.ts'
 import { blockRevenuesSql } from '../../schemas/tables/block-revenues.ts'
 import type { RevenueClass } from '../../schemas/tables/execution.ts'
 import type { DailyRewardRow, FinalizedBlockRow, ValidatorEpochRow } from '../../schemas/tables/rewards.ts'
-import { ACCOUNT_VALIDATORS } from '../http/select-accounts.ts'
+import { SEEN_RELATION, type SeenValidator, seenParams } from '../http/seen-validators.ts'
 
 /**
  * Closed days of `[from, to)` of several validators, by validator and date: those on which the account sees the validator. Days
@@ -13,13 +13,11 @@ export function selectValidatorDays(
   warehouse: WarehouseReader,
   query: {
     readonly chain: string
-    readonly account: string
-    readonly indices: readonly number[]
+    readonly validators: readonly SeenValidator[]
     readonly from: DayNumber
     readonly to: DayNumber
   },
 ): Promise<DailyRewardRow[]> {
-  const { chain, account, indices } = query
   return warehouse.query<DailyRewardRow>(
     `SELECT rewards.*
      FROM
@@ -30,10 +28,10 @@ export function selectValidatorDays(
          AND day IN (SELECT day FROM closed_days WHERE chain = {chain:String})
          AND validator_index IN {indices:Array(UInt32)}
      ) AS rewards
-     INNER JOIN (${ACCOUNT_VALIDATORS}) AS mine ON mine.validator_index = rewards.validator_index
-     WHERE mine.from_day <= rewards.day AND rewards.day < mine.to_day
+     INNER JOIN ${SEEN_RELATION} AS seen ON seen.validator_index = rewards.validator_index
+     WHERE seen.from_day <= toUInt16(rewards.day) AND toUInt16(rewards.day) < seen.to_day
      ORDER BY validator_index, day`,
-    { chain, account, indices, from: formatDay(query.from), to: formatDay(query.to) },
+    { chain: query.chain, from: formatDay(query.from), to: formatDay(query.to), ...seenParams(query.validators) },
   )
 }
 

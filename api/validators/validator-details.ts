@@ -2,8 +2,8 @@ import { checksumAddress } from '../../schemas/eth/hex.ts'
 import { type ChainClock, firstSlotOfEpoch, formatInstant, slotTimeSec } from '../../schemas/eth/time.ts'
 import { type ValidatorDetail, validatorDetails } from '../../schemas/routes/validators/validator-details.ts'
 import { answerPage, operation, pageOffset } from '../http/operation.ts'
-import { dayOfHorizon, horizonOf } from '../rewards/horizon.ts'
-import { countValidators, selectFeeRecipients, selectValidators, type ValidatorStateRow } from './select-validators.ts'
+import { horizonOf } from '../rewards/horizon.ts'
+import { feeRecipients, type ListedValidator, listValidators } from './list-validators.ts'
 import { toStatus } from './validator-status.ts'
 
 /** FAR_FUTURE_EPOCH of the consensus specifications: not set. */
@@ -14,35 +14,28 @@ const INSTANT_SEC_MAX = 253_402_300_799
 const ADDRESS_CREDENTIALS = /^0x0[12]0{22}([0-9a-f]{40})$/
 
 export const validatorDetailsOperation = operation(validatorDetails, async ({ body }, scope) => {
-  const { warehouse, chain, network, account } = scope
   const horizon = await horizonOf(scope.standing)
   if (horizon === undefined) return answerPage([], { page: body.page, limit: body.limit, total: 0 })
-  const filter = {
-    chain,
-    account,
-    epoch: horizon.epoch,
-    today: dayOfHorizon(horizon),
+  const listed = await listValidators(scope, horizon, {
     former: false,
     pubkeys: body.pubkeys.map(normalisePubkey),
     credentials: body.withdrawal_address === undefined ? [] : credentialsOf(body.withdrawal_address),
-  }
-  const [total, rows] = await Promise.all([
-    countValidators(warehouse, filter),
-    selectValidators(warehouse, filter, { offset: pageOffset(body), limit: body.limit }),
-  ])
-  const recipients = await selectFeeRecipients(warehouse, { chain, indices: rows.map((row) => row.validator_index) })
+  })
+  const offset = pageOffset(body)
+  const rows = listed.toReversed().slice(offset, offset + body.limit)
+  const recipients = await feeRecipients(scope)
   const data = rows.map((row) =>
     toDetail(row, {
-      network,
+      network: scope.network,
       clock: horizon.clock,
       feeRecipient: recipients.get(row.validator_index),
     }),
   )
-  return answerPage(data, { page: body.page, limit: body.limit, total })
+  return answerPage(data, { page: body.page, limit: body.limit, total: listed.length })
 })
 
 function toDetail(
-  row: ValidatorStateRow,
+  row: ListedValidator,
   around: { readonly network: string; readonly clock: ChainClock; readonly feeRecipient: string | undefined },
 ): ValidatorDetail {
   const { network, clock, feeRecipient } = around

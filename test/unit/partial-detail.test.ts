@@ -2,8 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { selectHorizon } from '../../api/rewards/horizon.ts'
-import { selectAccountDays, selectAccountTotals } from '../../api/rewards/select-rewards.ts'
+import { Standings } from '../../api/http/standings.ts'
+import { accountDays } from '../../api/rewards/account-days.ts'
+import { accountTotals } from '../../api/rewards/account-totals.ts'
+import { horizonOf } from '../../api/rewards/horizon.ts'
 import { openSqliteEventLog } from '../../infra/event-log/sqlite.ts'
 import type { EventLog, StoredEvent } from '../../infra/ports/event-log.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
@@ -81,17 +83,22 @@ const trackedFrom = (epochs: readonly number[]): readonly EncodedEvent[] =>
 
 const withEpochs = (events: readonly EncodedEvent[]): Events => new Map([...chain.events, ['beacon.epochs', events]])
 
-async function totals() {
-  const horizon = await selectHorizon(warehouse, 'mainnet')
+async function look() {
+  const standing = await new Standings(warehouse, 0).of('mainnet')
+  const horizon = await horizonOf(standing)
   if (horizon === undefined) throw new Error('no complete epoch')
-  return selectAccountTotals(warehouse, { account: 'a', horizon, offset: 0, limit: 10 })
+  return { scope: { standing, account: 'a', shared: warehouse }, horizon }
 }
 
-const accountDays = async () => {
-  const horizon = await selectHorizon(warehouse, 'mainnet')
-  if (horizon === undefined) throw new Error('no complete epoch')
+async function totals() {
+  const { scope, horizon } = await look()
+  return accountTotals(scope, horizon)
+}
+
+const wholeDays = async () => {
+  const { scope, horizon } = await look()
   const [first, last] = [chain.wholeDays[0], chain.wholeDays.at(-1)].map((day) => parseDay(day ?? '') ?? 0)
-  return selectAccountDays(warehouse, { account: 'a', horizon, from: first as number, to: (last as number) + 1 })
+  return accountDays(scope, horizon, { from: first as number, to: (last as number) + 1 })
 }
 
 describe('validators that are tracked late', () => {
@@ -112,9 +119,9 @@ describe('validators that are tracked late', () => {
       chain.wholeDays.filter((day) => missingOf(day) > 0).map((day) => [day, missingOf(day)]),
     )
     expect(gaps.length).toBeGreaterThan(0)
-    expect(
-      (await accountDays()).map(({ day, validators, missing }) => [day, Number(validators), Number(missing)]),
-    ).toEqual(chain.wholeDays.map((day) => [day, 5 - missingOf(day), missingOf(day)]))
+    expect((await wholeDays()).map(({ date, validators, missing }) => [date, validators, missing])).toEqual(
+      chain.wholeDays.map((day) => [day, 5 - missingOf(day), missingOf(day)]),
+    )
   })
 
   it('keep in the totals what is known of the day in which they were tracked, when it is closed', {

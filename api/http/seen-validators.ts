@@ -1,0 +1,125 @@
+import type { QueryParams, WarehouseReader } from '../../infra/ports/warehouse.ts'
+import type { DayNumber } from '../../schemas/eth/time.ts'
+import { END_OF_DAYS, FIRST_DAY, type Interval } from '../../schemas/ownership.ts'
+import { ownedDaysSql } from '../../schemas/tables/accounts.ts'
+import { StandingMemo } from './standing-memo.ts'
+import type { Standing } from './standings.ts'
+
+/** Whose figures are asked for, and how what is kept of them is made. */
+export interface AccountScope {
+  readonly standing: Standing
+  readonly account: string
+  /** Within the account's share, and not ended with the request that happens to ask first. */
+  readonly shared: WarehouseReader
+}
+
+/** A validator with the days on which an account sees it: those on which it is its owner, or all days where it watches. */
+export interface SeenValidator {
+  readonly index: number
+  readonly pubkey: string
+  readonly withdrawalCredentials: string
+  /** They do not overlap. */
+  readonly intervals: readonly Interval[]
+}
+
+export interface SeenValidators {
+  /** Those that the chain's registry knows, by ascending index. */
+  readonly registered: readonly SeenValidator[]
+  /** Days of those that it does not know. */
+  readonly unregistered: readonly Interval[]
+}
+
+interface SeenRow {
+  readonly pubkey: string
+  readonly from_day: number
+  readonly to_day: number
+  readonly is_registered: number
+  readonly validator_index: number
+  readonly withdrawal_credentials: string
+}
+
+/** A server takes 128 KiB in one parameter (http_max_field_value_size): so many indices fit, and so do their days. */
+export const VALIDATORS_PER_STATEMENT = 10_000
+
+// Days of one key never overlap.
+const SEEN = `
+  SELECT
+    seen.pubkey AS pubkey, toUInt16(seen.from_day) AS from_day, toUInt16(seen.to_day) AS to_day,
+    names.is_registered AS is_registered, names.validator_index AS validator_index,
+    toString(names.withdrawal_credentials) AS withdrawal_credentials
+  FROM
+  (
+    SELECT pubkey, from_day, to_day
+    FROM (${ownedDaysSql(`chain = {chain:String} AND pubkey IN
+      (SELECT pubkey FROM account_validators WHERE account = {account:String} AND chain = {chain:String})`)})
+    WHERE account = {account:String}
+      AND pubkey NOT IN (SELECT pubkey FROM watched_validators FINAL WHERE account = {account:String} AND chain = {chain:String})
+    UNION ALL
+    SELECT pubkey, toDate(${FIRST_DAY}) AS from_day, toDate(${END_OF_DAYS}) AS to_day FROM watched_validators FINAL
+    WHERE account = {account:String} AND chain = {chain:String}
+  ) AS seen
+  LEFT JOIN
+  (
+    SELECT pubkey, validator_index, withdrawal_credentials, 1 AS is_registered FROM validators FINAL WHERE chain = {chain:String}
+  ) AS names ON names.pubkey = seen.pubkey
+  ORDER BY validator_index, from_day`
+
+const seenMemo = new StandingMemo<SeenValidators>()
+
+/** The account's validators on the chain as they stand, those that it had before among them. */
+export function seenValidators({ standing, account, shared }: AccountScope): Promise<SeenValidators> {
+  return seenMemo.of(standing, account, async () => {
+    const rows = await shared.query<SeenRow>(SEEN, { chain: standing.chain, account })
+    const byKey = Map.groupBy(
+      rows.filter((row) => row.is_registered === 1),
+      (row) => row.pubkey,
+    )
+    return {
+      registered: [...byKey.values()].flatMap(toSeen),
+      unregistered: rows.filter((row) => row.is_registered === 0).map(toInterval),
+    }
+  })
+}
+
+function toSeen(rows: readonly SeenRow[]): SeenValidator[] {
+  return rows.slice(0, 1).map((row) => ({
+    index: row.validator_index,
+    pubkey: row.pubkey,
+    withdrawalCredentials: row.withdrawal_credentials,
+    intervals: rows.map(toInterval),
+  }))
+}
+
+function toInterval(row: SeenRow): Interval {
+  return { fromDay: row.from_day, toDay: row.to_day }
+}
+
+export function isIn({ fromDay, toDay }: Interval, day: DayNumber): boolean {
+  return fromDay <= day && day < toDay
+}
+
+/** Lists for one statement each. */
+export function inStatements<Item>(items: readonly Item[]): Item[][] {
+  const starts = Array.from({ length: Math.ceil(items.length / VALIDATORS_PER_STATEMENT) }, (_, i) => i)
+  return starts.map((i) => items.slice(i * VALIDATORS_PER_STATEMENT, (i + 1) * VALIDATORS_PER_STATEMENT))
+}
+
+/** Validators with their days as a relation, made of the parameters of `seenParams`: `validator_index`, `from_day`, `to_day`. */
+export const SEEN_RELATION = `
+  (
+    SELECT seen.1 AS validator_index, seen.2 AS from_day, seen.3 AS to_day
+    FROM
+    (
+      SELECT arrayJoin(arrayZip({seenIndices:Array(UInt32)}, {seenFrom:Array(UInt16)}, {seenTo:Array(UInt16)})) AS seen
+    )
+  )`
+
+export function seenParams(validators: readonly SeenValidator[]): QueryParams {
+  const days = validators.flatMap(({ index, intervals }) => intervals.map((interval) => ({ index, ...interval })))
+  return {
+    indices: validators.map(({ index }) => index),
+    seenIndices: days.map(({ index }) => index),
+    seenFrom: days.map(({ fromDay }) => fromDay),
+    seenTo: days.map(({ toDay }) => toDay),
+  }
+}

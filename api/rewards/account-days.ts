@@ -1,0 +1,173 @@
+import type { DayNumber } from '../../schemas/eth/time.ts'
+import {
+  type AccountScope,
+  inStatements,
+  SEEN_RELATION,
+  type SeenValidator,
+  seenParams,
+  seenValidators,
+} from '../http/seen-validators.ts'
+import { StandingMemo } from '../http/standing-memo.ts'
+import { type ValidatorState, validatorStates } from '../http/validator-states.ts'
+import type { ClosedDay, Horizon } from './horizon.ts'
+
+export interface AccountDay {
+  /** `YYYY-MM-DD`. */
+  readonly date: string
+  readonly day: DayNumber
+  readonly elRewardWei: bigint
+  readonly clRewardGwei: bigint
+  /** Validators whose income of the day is above zero. */
+  readonly earning: number
+  /** Validators that the sums are over. */
+  readonly validators: number
+  /** Validators that were activated by the end of the day and of which the whole day is not known: not in the sums. */
+  readonly missing: number
+}
+
+/** Rows of daily figures up to which all days of an account are read at once and kept: any range is then cut from them. */
+const HISTORY_ROWS_MAX = 500_000
+
+const daysMemo = new StandingMemo<readonly AccountDay[]>()
+
+/**
+ * The account's closed days of `[from, to)`, ascending: each sums the validators that it sees on that day. Days without a whole
+ * row of any are left out.
+ */
+export async function accountDays(
+  scope: AccountScope,
+  horizon: Horizon,
+  { from, to }: { readonly from: DayNumber; readonly to: DayNumber },
+): Promise<readonly AccountDay[]> {
+  const { registered } = await seenValidators(scope)
+  const isIn = ({ day }: { readonly day: DayNumber }): boolean => from <= day && day < to
+  if (registered.length * horizon.closedDays.length > HISTORY_ROWS_MAX) {
+    return selectDays(scope, horizon, horizon.closedDays.filter(isIn))
+  }
+  const all = await daysMemo.of(scope.standing, scope.account, () => selectDays(scope, horizon, horizon.closedDays))
+  return all.filter(isIn)
+}
+
+interface SumRow {
+  readonly date: string
+  readonly day: number
+  readonly el_reward_wei: string
+  readonly cl_reward_gwei: string
+  readonly earning: string
+  readonly validators: string
+  readonly activated: string
+}
+
+const SUMS = `
+  SELECT
+    rewards.day AS date,
+    toUInt16(rewards.day) AS day,
+    sum(rewards.el_reward_wei) AS el_reward_wei,
+    sum(rewards.cl_reward_gwei) AS cl_reward_gwei,
+    countIf(toInt256(rewards.el_reward_wei) + toInt256(rewards.cl_reward_gwei) * 1000000000 > 0) AS earning,
+    count() AS validators,
+    countIf(
+      transform(rewards.validator_index, {indices:Array(UInt32)}, {activations:Array(UInt64)}, {never:UInt64})
+        <= transform(toUInt16(rewards.day), {days:Array(UInt16)}, {lastEpochs:Array(UInt64)}, toUInt64(0))
+    ) AS activated
+  FROM
+  (
+    SELECT day, validator_index, el_reward_wei, cl_reward_gwei FROM daily_rewards FINAL
+    WHERE chain = {chain:String} AND day BETWEEN toDate({firstDay:UInt16}) AND toDate({lastDay:UInt16})
+      AND has({days:Array(UInt16)}, toUInt16(day))
+      AND is_whole = 1
+      AND validator_index IN {indices:Array(UInt32)}
+  ) AS rewards
+  INNER JOIN ${SEEN_RELATION} AS seen ON seen.validator_index = rewards.validator_index
+  WHERE seen.from_day <= toUInt16(rewards.day) AND toUInt16(rewards.day) < seen.to_day
+  GROUP BY rewards.day`
+
+/** FAR_FUTURE_EPOCH of the consensus specifications. */
+const NEVER = (1n << 64n) - 1n
+
+async function selectDays(scope: AccountScope, horizon: Horizon, days: readonly ClosedDay[]): Promise<AccountDay[]> {
+  const { registered } = await seenValidators(scope)
+  const [firstDay, lastDay] = [days[0]?.day, days.at(-1)?.day]
+  if (firstDay === undefined || lastDay === undefined || registered.length === 0) return []
+  const states = await validatorStates(scope, horizon.epoch)
+  const lastEpochs = days.map(({ lastEpoch }) => lastEpoch)
+  const window = {
+    chain: scope.standing.chain,
+    firstDay,
+    lastDay,
+    days: days.map(({ day }) => day),
+    lastEpochs,
+    never: NEVER,
+  }
+  const sums = new Map<DayNumber, AccountDay>()
+  for (const some of inStatements(registered)) {
+    const activations = some.map(({ index }) => activationOf(states.get(index)))
+    const rows = await scope.shared.query<SumRow>(SUMS, { ...window, ...seenParams(some), activations })
+    for (const row of rows) sums.set(row.day, addRow(sums.get(row.day), row))
+  }
+  const expected = expectedOf(registered, states, days)
+  return days.flatMap(({ day }, at) => {
+    const sum = sums.get(day)
+    return sum === undefined ? [] : [{ ...sum, missing: sum.missing + (expected[at] ?? 0) }]
+  })
+}
+
+/** Validators that have a row are not missing: those that were expected are added when all of them are counted. */
+function addRow(before: AccountDay | undefined, row: SumRow): AccountDay {
+  return {
+    date: row.date,
+    day: row.day,
+    elRewardWei: (before?.elRewardWei ?? 0n) + BigInt(row.el_reward_wei),
+    clRewardGwei: (before?.clRewardGwei ?? 0n) + BigInt(row.cl_reward_gwei),
+    earning: (before?.earning ?? 0) + Number(row.earning),
+    validators: (before?.validators ?? 0) + Number(row.validators),
+    missing: (before?.missing ?? 0) - Number(row.activated),
+  }
+}
+
+function activationOf(state: ValidatorState | undefined): bigint {
+  return state === undefined ? NEVER : BigInt(state.activation_epoch)
+}
+
+/** How many of the validators the account sees on each of the days, activated by its end. */
+function expectedOf(
+  validators: readonly SeenValidator[],
+  states: ReadonlyMap<number, ValidatorState>,
+  days: readonly ClosedDay[],
+): readonly number[] {
+  const changes = new Array<number>(days.length + 1).fill(0)
+  const change = (at: number, by: number): void => {
+    changes[at] = (changes[at] ?? 0) + by
+  }
+  for (const { index, intervals } of validators) {
+    const activation = activationOf(states.get(index))
+    const activated = firstAt(days, ({ lastEpoch }) => activation <= BigInt(lastEpoch))
+    for (const { fromDay, toDay } of intervals) {
+      const from = Math.max(
+        activated,
+        firstAt(days, ({ day }) => day >= fromDay),
+      )
+      const to = firstAt(days, ({ day }) => day >= toDay)
+      if (from >= to) continue
+      change(from, 1)
+      change(to, -1)
+    }
+  }
+  let count = 0
+  return days.map((_, at) => {
+    count += changes[at] ?? 0
+    return count
+  })
+}
+
+/** Position of the first day for which it holds, as it does for all after it; their number where it holds for none. */
+function firstAt(days: readonly ClosedDay[], holds: (day: ClosedDay) => boolean): number {
+  let [from, to] = [0, days.length]
+  while (from < to) {
+    const middle = (from + to) >> 1
+    const day = days[middle]
+    if (day !== undefined && holds(day)) to = middle
+    else from = middle + 1
+  }
+  return from
+}

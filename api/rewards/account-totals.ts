@@ -1,0 +1,136 @@
+import type { DayNumber } from '../../schemas/eth/time.ts'
+import { VALIDATOR_STATUSES } from '../../schemas/events/beacon-epoch.ts'
+import { validatorDaysSql } from '../../schemas/tables/validator-days.ts'
+import {
+  type AccountScope,
+  inStatements,
+  isIn,
+  SEEN_RELATION,
+  seenParams,
+  seenValidators,
+} from '../http/seen-validators.ts'
+import { StandingMemo } from '../http/standing-memo.ts'
+import { type ValidatorState, validatorStates } from '../http/validator-states.ts'
+import { dayOfHorizon, type Horizon } from './horizon.ts'
+
+interface Income {
+  readonly elRewardWei: bigint
+  readonly clRewardGwei: bigint
+}
+
+export interface ValidatorTotals extends Income {
+  readonly pubkey: string
+  readonly state: ValidatorState
+}
+
+export interface AccountTotals extends Income {
+  /** Validators that the account has on the horizon's day, in the registry or not. */
+  readonly tracked: number
+  /** Of those with a state at the horizon. */
+  readonly active: number
+  /** Of the same. */
+  readonly balanceGwei: bigint
+  /** Validators that it has or had, with a state at the horizon, by ascending index. */
+  readonly items: readonly ValidatorTotals[]
+}
+
+const ACTIVE = new Set(VALIDATOR_STATUSES.flatMap((status, code) => (status.startsWith('active_') ? [code] : [])))
+const NO_INCOME: Income = { elRewardWei: 0n, clRewardGwei: 0n }
+
+const totalsMemo = new StandingMemo<AccountTotals>()
+
+/** Cumulative income up to the horizon and the state at it: sums over the account and each of its validators. */
+export function accountTotals(scope: AccountScope, horizon: Horizon): Promise<AccountTotals> {
+  return totalsMemo.of(scope.standing, scope.account, async () => {
+    const { registered } = await seenValidators(scope)
+    const states = await validatorStates(scope, horizon.epoch)
+    const incomes = await selectIncomes(scope, horizon)
+    const today = dayOfHorizon(horizon)
+    const items: (ValidatorTotals & { readonly isPresent: boolean })[] = registered.flatMap((validator) => {
+      const state = states.get(validator.index)
+      if (state === undefined || !validator.intervals.some(({ fromDay }) => fromDay <= today)) return []
+      const isPresent = validator.intervals.some((days) => isIn(days, today))
+      return [{ ...(incomes.get(validator.index) ?? NO_INCOME), pubkey: validator.pubkey, state, isPresent }]
+    })
+    const present = items.filter(({ isPresent }) => isPresent)
+    return {
+      ...items.reduce(addIncome, NO_INCOME),
+      tracked: await countTracked(scope, today),
+      active: present.filter(({ state }) => ACTIVE.has(state.status)).length,
+      balanceGwei: present.reduce((sum, { state }) => sum + BigInt(state.balance_gwei), 0n),
+      items,
+    }
+  })
+}
+
+/** Validators that the account has on a day, in the registry or not. */
+export async function countTracked(scope: AccountScope, day: DayNumber): Promise<number> {
+  const { registered, unregistered } = await seenValidators(scope)
+  return [...registered.flatMap(({ intervals }) => intervals), ...unregistered].filter((days) => isIn(days, day)).length
+}
+
+function addIncome(one: Income, other: Income): Income {
+  return {
+    elRewardWei: one.elRewardWei + other.elRewardWei,
+    clRewardGwei: one.clRewardGwei + other.clRewardGwei,
+  }
+}
+
+interface IncomeRow {
+  readonly validator_index: number
+  readonly el_reward_wei: string
+  readonly cl_reward_gwei: string
+}
+
+const ON_ITS_DAYS = `seen.from_day <= toUInt16(income.day) AND toUInt16(income.day) < seen.to_day`
+
+const CLOSED_INCOME = `
+  SELECT income.validator_index AS validator_index, sum(income.el) AS el_reward_wei, sum(income.cl) AS cl_reward_gwei
+  FROM
+  (
+    SELECT day, validator_index, el_reward_wei AS el, cl_reward_gwei AS cl FROM daily_rewards FINAL
+    WHERE chain = {chain:String} AND has({closedDays:Array(UInt16)}, toUInt16(day)) AND validator_index IN {indices:Array(UInt32)}
+  ) AS income
+  INNER JOIN ${SEEN_RELATION} AS seen ON seen.validator_index = income.validator_index
+  WHERE ${ON_ITS_DAYS}
+  GROUP BY income.validator_index`
+
+// Rows of epochs between the open ones that are not complete must not count: their detail may be there in part.
+const OPEN_DAYS = validatorDaysSql(
+  'SELECT arrayJoin({indices:Array(UInt32)})',
+  'SELECT arrayJoin({openEpochs:Array(UInt32)})',
+)
+const OPEN_INCOME = `
+  SELECT income.validator_index AS validator_index, sum(income.revenue) AS el_reward_wei, sum(income.cl_reward) AS cl_reward_gwei
+  FROM (${OPEN_DAYS}) AS income
+  INNER JOIN ${SEEN_RELATION} AS seen ON seen.validator_index = income.validator_index
+  WHERE ${ON_ITS_DAYS}
+  GROUP BY income.validator_index`
+
+/**
+ * Closed days come from their rows (whole or not), open days from the detail, never both: the horizon tells which is which. A
+ * validator's income counts on the days on which the account sees it.
+ */
+async function selectIncomes(scope: AccountScope, horizon: Horizon): Promise<ReadonlyMap<number, Income>> {
+  const { registered } = await seenValidators(scope)
+  const closed = { closedDays: horizon.closedDays.map(({ day }) => day) }
+  const open = {
+    days: horizon.openDays,
+    openEpochs: horizon.openEpochs,
+    first_transition: horizon.openEpochs[0] ?? 0,
+    last_transition: horizon.openEpochs.at(-1) ?? 0,
+    first_slot: horizon.openSlots.first,
+    last_slot: horizon.openSlots.last,
+  }
+  const incomes = new Map<number, Income>()
+  for (const some of inStatements(registered)) {
+    const mine = { chain: horizon.chain, ...seenParams(some) }
+    for (const [sql, params] of [[CLOSED_INCOME, closed] as const, [OPEN_INCOME, open] as const]) {
+      for (const row of await scope.shared.query<IncomeRow>(sql, { ...mine, ...params })) {
+        const income = { elRewardWei: BigInt(row.el_reward_wei), clRewardGwei: BigInt(row.cl_reward_gwei) }
+        incomes.set(row.validator_index, addIncome(incomes.get(row.validator_index) ?? NO_INCOME, income))
+      }
+    }
+  }
+  return incomes
+}

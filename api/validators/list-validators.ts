@@ -1,0 +1,59 @@
+import { type AccountScope, inStatements, isIn, seenValidators } from '../http/seen-validators.ts'
+import { StandingMemo } from '../http/standing-memo.ts'
+import { type ValidatorState, validatorStates } from '../http/validator-states.ts'
+import { dayOfHorizon, type Horizon } from '../rewards/horizon.ts'
+
+export interface ListedValidator extends ValidatorState {
+  readonly pubkey: string
+  readonly withdrawal_credentials: string
+}
+
+export interface ValidatorFilter {
+  /** Whether validators that the account had before count as well. */
+  readonly former: boolean
+  /** Lower-case with 0x; empty means all. */
+  readonly pubkeys: readonly string[]
+  /** Lower-case with 0x; empty means all. Matches credentials that pay to it. */
+  readonly credentials: readonly string[]
+}
+
+/** The account's validators with a state at the horizon, by ascending index. */
+export async function listValidators(
+  scope: AccountScope,
+  horizon: Horizon,
+  { former, pubkeys, credentials }: ValidatorFilter,
+): Promise<readonly ListedValidator[]> {
+  const { registered } = await seenValidators(scope)
+  const states = await validatorStates(scope, horizon.epoch)
+  const today = dayOfHorizon(horizon)
+  const [wantedKeys, wantedCredentials] = [new Set(pubkeys), new Set(credentials)]
+  return registered.flatMap(({ index, pubkey, withdrawalCredentials, intervals }) => {
+    const state = states.get(index)
+    const isSeen = intervals.some((days) => (former ? days.fromDay <= today : isIn(days, today)))
+    const isWanted =
+      (wantedKeys.size === 0 || wantedKeys.has(pubkey)) &&
+      (wantedCredentials.size === 0 || wantedCredentials.has(withdrawalCredentials))
+    if (state === undefined || !isSeen || !isWanted) return []
+    return [{ ...state, pubkey, withdrawal_credentials: withdrawalCredentials }]
+  })
+}
+
+const recipientMemo = new StandingMemo<ReadonlyMap<number, string>>()
+
+/** Fee recipient of the last finalized block of each of the account's validators that has proposed one. */
+export function feeRecipients(scope: AccountScope): Promise<ReadonlyMap<number, string>> {
+  const { standing, account, shared } = scope
+  return recipientMemo.of(standing, account, async () => {
+    const { registered } = await seenValidators(scope)
+    const recipients = new Map<number, string>()
+    for (const some of inStatements(registered)) {
+      const rows = await shared.query<{ proposer_index: number; recipient: string }>(
+        `SELECT proposer_index, argMax(fee_recipient, slot) AS recipient FROM finalized_blocks FINAL
+         WHERE chain = {chain:String} AND proposer_index IN {indices:Array(UInt32)} GROUP BY proposer_index`,
+        { chain: standing.chain, indices: some.map(({ index }) => index) },
+      )
+      for (const row of rows) recipients.set(row.proposer_index, row.recipient)
+    }
+    return recipients
+  })
+}
