@@ -72,6 +72,15 @@ program
     run(async (setting) => (await import('./commands/backfill.ts')).runBackfill(setting, range)),
   )
 program
+  .command('repair')
+  .description('take back what the log has of a chain and the final chain has not; what was taken back is read again')
+  .option('--from-epoch <epoch>', 'read all epochs from this one on again; default: from the first that is not final')
+  .option('--yes', 'do it: served figures change', false)
+  .addOption(chainOption())
+  .action((options: { fromEpoch?: string; yes: boolean; chain?: string }) =>
+    run(async (setting) => (await import('./commands/repair.ts')).runRepair(setting, options)),
+  )
+program
   .command('rebuild')
   .description('build the tables anew from the event log, beside the live ones, and put them in their place')
   .option('--chain <name>', 'only the rows of this chain')

@@ -1,7 +1,7 @@
 import type { EventLog, StoredEvent } from '../infra/ports/event-log.ts'
 import { chainOfKey } from '../schemas/chains.ts'
 import { decodeEvent, type Topic } from '../schemas/events/codec.ts'
-import { chainRemoved } from '../schemas/events/log-facts.ts'
+import { chainRemoved, type EpochsRetracted, epochsRetracted, isRetracted } from '../schemas/events/log-facts.ts'
 
 export interface OwnEventsOptions {
   readonly eventLog: EventLog
@@ -14,19 +14,25 @@ export interface OwnEventsOptions {
   readonly signal: AbortSignal
 }
 
-/** The events of one chain in a topic, without those from before the chain was removed, if it ever was. */
+/** The events of one chain in a topic, without those from before the chain was removed, if it ever was, and those of retracted epochs. */
 export async function* ownEvents(options: OwnEventsOptions): AsyncGenerator<StoredEvent> {
   const { eventLog, chain, unnamedChain, topic, signal } = options
   let before: Readonly<Record<string, string>> = {}
+  const retractions: EpochsRetracted[] = []
   for await (const { event } of eventLog.read({ topic: 'log', signal })) {
-    if (event.type !== chainRemoved.name) continue
-    const removed = decodeEvent(chainRemoved, event)
-    if (removed.chain === chain) before = removed.before[topic] ?? {}
+    if (event.type === chainRemoved.name) {
+      const removed = decodeEvent(chainRemoved, event)
+      if (removed.chain === chain) before = removed.before[topic] ?? {}
+    } else if (event.type === epochsRetracted.name && topic === 'beacon.epochs') {
+      const retracted = decodeEvent(epochsRetracted, event)
+      if (retracted.chain === chain) retractions.push(retracted)
+    }
   }
   for await (const stored of eventLog.read({ topic, signal })) {
     const { event, position } = stored
     // Version 1 of every such event had a constant key, the same for whatever the chain was.
     const isOwn = (event.version === 1 ? unnamedChain : chainOfKey(event.key)) === chain
-    if (isOwn && position.offset >= BigInt(before[String(position.partition)] ?? 0)) yield stored
+    if (!isOwn || position.offset < BigInt(before[String(position.partition)] ?? 0)) continue
+    if (!retractions.some((retracted) => isRetracted(retracted, event, position))) yield stored
   }
 }

@@ -1,6 +1,6 @@
 import type { StoredEvent } from '../infra/ports/event-log.ts'
 import { decodeEvent } from '../schemas/events/codec.ts'
-import { chainRemoved, logMade } from '../schemas/events/log-facts.ts'
+import { chainRemoved, epochsRetracted, logMade } from '../schemas/events/log-facts.ts'
 import { projectAccountFact } from './accounts/account-facts.ts'
 import { projectHeadBlock } from './head/head-blocks.ts'
 import { consume, type Projecting, type Projector } from './loop/consume.ts'
@@ -66,6 +66,7 @@ export async function runProjections(ports: Projecting, signal: AbortSignal): Pr
 /** Facts about the log make no rows; that this group reads them makes a process see a removal at once. */
 function projectLogFact({ event }: StoredEvent): Projected {
   if (event.type === logMade.name) decodeEvent(logMade, event)
+  else if (event.type === epochsRetracted.name) decodeEvent(epochsRetracted, event)
   else decodeEvent(chainRemoved, event)
   return { rows: [] }
 }

@@ -8,7 +8,7 @@ import type { Projection } from '../../schemas/tables/projections.ts'
 import { pause } from '../../schemas/wait.ts'
 import { type DeadLetters, refuseNoEnvelope } from './dead-letters.ts'
 import { type LateRows, takeBack } from './drop-chains.ts'
-import { type FactsSource, type LogFacts, stillCounts } from './log-facts.ts'
+import { type FactsSource, isOfRemoved, type LogFacts, stillCounts } from './log-facts.ts'
 import { joinRows, type Projected, type Touched, versionOf } from './rows.ts'
 
 /** One insert per table and batch: large enough for ClickHouse, small enough for memory. */
@@ -142,9 +142,10 @@ async function makeRows(
 
 /** Rows of events that no longer count. */
 function lateRows(topic: Topic, made: readonly Made[], facts: LogFacts): readonly LateRows[] {
-  return made.flatMap(({ stored, projected: { rows } }) =>
-    stillCounts(topic, stored, facts)
-      ? []
-      : [{ chain: chainOfEvent(stored.event, facts.unnamedChain), version: versionOf(stored.position), rows }],
-  )
+  return made.flatMap(({ stored, projected: { rows } }) => {
+    if (stillCounts(topic, stored, facts)) return []
+    // A chain whose epochs were retracted keeps its clock.
+    const own = isOfRemoved(topic, stored, facts) ? rows : rows.filter(({ table }) => table !== 'chains')
+    return [{ chain: chainOfEvent(stored.event, facts.unnamedChain), version: versionOf(stored.position), rows: own }]
+  })
 }

@@ -1,7 +1,8 @@
 import type { EventLog } from '../../infra/ports/event-log.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import { formatDay } from '../../schemas/eth/time.ts'
 import { FAMILIES, type Projection } from '../../schemas/tables/projections.ts'
-import type { LogFacts } from './log-facts.ts'
+import { type LogFacts, takenBackBy } from './log-facts.ts'
 import { dropPartitions } from './partitions.ts'
 import type { TableRows } from './rows.ts'
 
@@ -32,33 +33,64 @@ interface Dropping {
 }
 
 /**
- * Drops the rows of the chains that were removed, once for each removal: rows of a chain that was added again stay. Whoever has
- * these facts waits here before it inserts another row, so that nothing of such a chain is inserted before the drop. Rejects
- * with the signal's reason when it aborts.
+ * Drops the rows of the chains that were removed and of the epochs that were retracted, once for each such fact: rows that came
+ * after it stay. Whoever has these facts waits here before it inserts another row, so that nothing of it is inserted before the
+ * drop. Rejects with the signal's reason when it aborts.
  */
 export async function dropRemoved(
   { eventLog, warehouse }: Dropping,
   facts: LogFacts,
   signal: AbortSignal,
 ): Promise<void> {
-  if ((await notDropped(warehouse, facts)).length === 0) return
+  if ((await notDropped(warehouse, facts)).size === 0) return
   // Of two processes that see a removal the slower one would drop what the faster one has inserted since.
   await using _alone = await eventLog.lease(dropLease(warehouse), signal)
-  for (const [chain, { removalId }] of await notDropped(warehouse, facts)) {
+  const left = await notDropped(warehouse, facts)
+  for (const [chain, { removalId }] of facts.removed) {
+    if (!left.has(removalId)) continue
     await dropPartitions(warehouse, TABLES_OF_CHAINS, chain)
     await warehouse.insert('dropped_chains', { removal_id: [removalId] })
   }
+  await dropRetracted(warehouse, facts)
 }
 
-async function notDropped(warehouse: Warehouse, { removed }: LogFacts) {
-  if (removed.size === 0) return []
-  const ids = [...removed.values()].map(({ removalId }) => removalId)
+/** To be called with the lease `dropLease`. */
+export async function dropRetracted(warehouse: Warehouse, facts: LogFacts): Promise<void> {
+  const left = await notDropped(warehouse, facts)
+  for (const [id, { chain, fromEpoch, fromSlot, fromDay }] of facts.retracted) {
+    if (!left.has(id)) continue
+    // The detail first: what is derived meanwhile is derived of less.
+    for (const [table, where] of RETRACTED_ROWS) {
+      const params = { chain, epoch: fromEpoch, slot: fromSlot, day: formatDay(fromDay) }
+      await warehouse.command(`DELETE FROM ${table} WHERE chain = {chain:String} AND ${where}`, params)
+    }
+    await warehouse.insert('dropped_chains', { removal_id: [id] })
+  }
+}
+
+/** Rows of retracted epochs, and what is derived from them; the days' figures rest on balances of the epoch after them. */
+const RETRACTED_ROWS = [
+  ['finalized_blocks', 'epoch >= {epoch:UInt32}'],
+  ['validator_epochs', 'epoch >= {epoch:UInt32}'],
+  ['ledger_entries', 'epoch >= {epoch:UInt32}'],
+  ['epoch_parts', 'epoch >= {epoch:UInt32}'],
+  ['epochs', 'epoch >= {epoch:UInt32}'],
+  ['day_balances', 'day > {day:Date}'],
+  ['daily_rewards', 'day >= {day:Date}'],
+  ['closed_days', 'day >= {day:Date}'],
+  ['settlements', 'slot >= {slot:UInt64}'],
+] as const satisfies readonly (readonly [Projection, string])[]
+
+/** Ids of the facts whose rows have not been dropped yet. */
+async function notDropped(warehouse: Warehouse, facts: LogFacts): Promise<ReadonlySet<string>> {
+  const ids = takenBackBy(facts)
+  if (ids.length === 0) return new Set()
   const rows = await warehouse.query<{ removal_id: string }>(
     'SELECT removal_id FROM dropped_chains WHERE has({ids:Array(String)}, removal_id)',
     { ids },
   )
   const dropped = new Set(rows.map((row) => row.removal_id))
-  return [...removed].filter(([, { removalId }]) => !dropped.has(removalId))
+  return new Set(ids.filter((id) => !dropped.has(id)))
 }
 
 /** Rows of one event, and the chain that was removed before they came. */

@@ -3,7 +3,7 @@ import { Compile } from 'typebox/compile'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { PROJECTIONS } from '../../schemas/tables/projections.ts'
-import type { LogFacts } from './log-facts.ts'
+import { type LogFacts, takenBackBy } from './log-facts.ts'
 
 /** The name of the right to fill an empty warehouse, and to put other tables in the place of the live ones. */
 export function fillLease(warehouse: Warehouse): string {
@@ -66,7 +66,7 @@ export async function refuseOtherLog(warehouse: Warehouse, facts: LogFacts): Pro
  * them there would be a moment in which the warehouse looks empty, and a process that starts would fill it anew.
  */
 export async function markFilled(warehouse: Warehouse, facts: LogFacts, now: number): Promise<void> {
-  const removals = [...facts.removed.values()].map(({ removalId }) => removalId)
+  const removals = takenBackBy(facts)
   if (removals.length > 0) await warehouse.insert('dropped_chains', { removal_id: removals })
   const before = await filledFrom(warehouse)
   const isNoted = before?.logId === facts.logId && (await tablesNotFilled(warehouse, before)).length === 0

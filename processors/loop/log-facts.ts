@@ -4,7 +4,15 @@ import { formatInstant } from '../../schemas/eth/time.ts'
 import { networkOfUnnamedLog } from '../../schemas/events/beacon-epoch.ts'
 import { chainOfEvent } from '../../schemas/events/chain-of-event.ts'
 import { decodeEvent, encodeEvent, type Topic, UNNAMED_CHAIN } from '../../schemas/events/codec.ts'
-import { type ChainRemoved, chainRemoved, LOG_FACTS_KEY, logMade } from '../../schemas/events/log-facts.ts'
+import {
+  type ChainRemoved,
+  chainRemoved,
+  type EpochsRetracted,
+  epochsRetracted,
+  isRetracted,
+  LOG_FACTS_KEY,
+  logMade,
+} from '../../schemas/events/log-facts.ts'
 
 /** What a log says of itself. */
 export interface LogFacts {
@@ -13,6 +21,13 @@ export interface LogFacts {
   readonly unnamedChain: string
   /** The newest removal of each chain that was ever removed. */
   readonly removed: ReadonlyMap<string, Removal>
+  /** Epochs that no longer count, by the ids of the facts. */
+  readonly retracted: ReadonlyMap<string, EpochsRetracted>
+}
+
+/** Ids of all facts by which events no longer count. */
+export function takenBackBy({ removed, retracted }: LogFacts): readonly string[] {
+  return [...[...removed.values()].map(({ removalId }) => removalId), ...retracted.keys()]
 }
 
 export interface Removal {
@@ -25,14 +40,16 @@ export interface Removal {
 export async function readLogFacts(eventLog: EventLog, signal: AbortSignal): Promise<LogFacts | undefined> {
   let made: { readonly logId: string; readonly unnamedChain: string } | undefined
   const removed = new Map<string, Removal>()
+  const retracted = new Map<string, EpochsRetracted>()
   for await (const { event } of eventLog.read({ topic: 'log', signal })) {
     if (event.type === logMade.name) made ??= decodeEvent(logMade, event)
     if (event.type === chainRemoved.name) {
       const { chain, before } = decodeEvent(chainRemoved, event)
       removed.set(chain, { removalId: event.id, before })
     }
+    if (event.type === epochsRetracted.name) retracted.set(event.id, decodeEvent(epochsRetracted, event))
   }
-  return made === undefined ? undefined : { ...made, removed }
+  return made === undefined ? undefined : { ...made, removed, retracted }
 }
 
 /**
@@ -67,10 +84,21 @@ async function chainBefore(eventLog: EventLog, signal: AbortSignal): Promise<str
   return undefined
 }
 
-/** Whether an event still counts: one of a chain that was removed behind it does not. */
-export function stillCounts(topic: Topic, { event, position }: StoredEvent, facts: LogFacts): boolean {
+/** Whether an event still counts: one of a chain that was removed behind it does not, nor does one of retracted epochs. */
+export function stillCounts(topic: Topic, stored: StoredEvent, facts: LogFacts): boolean {
+  return !isOfRemoved(topic, stored, facts) && !isOfRetracted(topic, stored, facts)
+}
+
+/** Whether the event is of a chain that was removed behind it. */
+export function isOfRemoved(topic: Topic, { event, position }: StoredEvent, facts: LogFacts): boolean {
   const before = facts.removed.get(chainOfEvent(event, facts.unnamedChain))?.before[topic]?.[String(position.partition)]
-  return before === undefined || position.offset >= BigInt(before)
+  return before !== undefined && position.offset < BigInt(before)
+}
+
+function isOfRetracted(topic: Topic, { event, position }: StoredEvent, { retracted, unnamedChain }: LogFacts): boolean {
+  if (topic !== 'beacon.epochs' || retracted.size === 0) return false
+  const chain = chainOfEvent(event, unnamedChain)
+  return [...retracted.values()].some((fact) => fact.chain === chain && isRetracted(fact, event, position))
 }
 
 /** Where the facts of a log are asked for. */
@@ -86,7 +114,7 @@ export interface FollowedFacts {
   /** Unix seconds. */
   readonly now: number
   readonly signal: AbortSignal
-  /** Called with facts that hold removals, at the start and at each new one, before anybody else sees them. */
+  /** Called with facts that take something back, at the start and at each new one, before anybody else sees them. */
   readonly onRemovals?: (facts: LogFacts) => Promise<void>
 }
 
@@ -111,7 +139,7 @@ export class LogFactsReader implements FactsSource {
     // The end first: what comes after it is read again, not missed.
     const end = await endOf(eventLog)
     const facts = await openLogFacts(eventLog, now, signal)
-    if (facts.removed.size > 0) await onRemovals?.(facts)
+    if (takenBackBy(facts).length > 0) await onRemovals?.(facts)
     return new LogFactsReader(options, facts, end)
   }
 
@@ -150,8 +178,7 @@ async function endOf(eventLog: EventLog): Promise<string> {
   return [...(await eventLog.ends('log'))].map(([partition, end]) => `${partition}:${end}`).join()
 }
 
-/** Whether the same chains were removed, at the same places: it is all that facts of one log can differ in. */
+/** Whether the same was taken back, at the same places: it is all that facts of one log can differ in. */
 export function sameRemovals(a: LogFacts, b: LogFacts): boolean {
-  if (a.removed.size !== b.removed.size) return false
-  return [...a.removed].every(([chain, { removalId }]) => b.removed.get(chain)?.removalId === removalId)
+  return takenBackBy(a).toSorted().join() === takenBackBy(b).toSorted().join()
 }

@@ -5,7 +5,7 @@ import { AppError } from '../../schemas/errors.ts'
 import { FAMILIES, type Family, PROJECTIONS, type Projection } from '../../schemas/tables/projections.ts'
 import { deriveEverything, settleEverybody } from '../derive.ts'
 import type { Projector } from './consume.ts'
-import { dropLease } from './drop-chains.ts'
+import { dropLease, dropRetracted } from './drop-chains.ts'
 import {
   databaseBeside,
   type Exchange,
@@ -15,7 +15,7 @@ import {
   replacePartitions,
 } from './exchange.ts'
 import { markFilled, refuseOtherLog } from './filled-from.ts'
-import { type LogFacts, readLogFacts, sameRemovals } from './log-facts.ts'
+import { type LogFacts, readLogFacts, sameRemovals, takenBackBy } from './log-facts.ts'
 import { LogReader, type ReadProgress } from './log-reader.ts'
 import { partitionsOf } from './partitions.ts'
 
@@ -75,7 +75,7 @@ export async function rebuild(options: RebuildOptions, signal: AbortSignal): Pro
     logId: facts.logId,
     tables: tablesOf(scope.family),
     readUntil: reader.readUntil,
-    removals: [...facts.removed.values()].map(({ removalId }) => removalId),
+    removals: takenBackBy(facts),
   }
   await noteExchange(warehouse, exchange)
   await replacePartitions(warehouse, exchange)
@@ -125,6 +125,8 @@ export async function finishRebuild(options: Rebuilding, now: number, signal: Ab
     exchange,
     passed.map(([chain]) => chain),
   )
+  // Of epochs that were retracted since, the rows that were built before it are in place now.
+  await dropRetracted(warehouse, facts)
   await complete(options, exchange, now)
 }
 
@@ -162,7 +164,10 @@ async function dropBeside(warehouse: Warehouse): Promise<void> {
 async function refuseNewRemovals({ eventLog, facts }: RebuildOptions): Promise<void> {
   const now = await readLogFacts(eventLog, NEVER)
   if (now !== undefined && sameRemovals(now, facts)) return
-  throw new AppError('usage', 'A chain was removed while the log was read: the tables are as they were; rebuild again.')
+  throw new AppError(
+    'usage',
+    'A chain was removed, or repaired, while the log was read: the tables are as they were; rebuild again.',
+  )
 }
 
 /** Empty tables beside the live ones, and what is not rebuilt but needed by what is derived: linked, not copied. */

@@ -74,7 +74,7 @@ export async function findMissing(comparing: Comparing): Promise<Comparison> {
     ...missingWork(comparing.unprocessed),
     ...letters.filter(({ eventType }) => eventType !== NO_TYPE).map(missingOfLetter),
   ]
-  const known = facts ?? { logId: '', unnamedChain: UNNAMED_CHAIN, removed: new Map() }
+  const known = facts ?? { logId: '', unnamedChain: UNNAMED_CHAIN, removed: new Map(), retracted: new Map() }
   const epochs = await missingEpochs(comparing, known)
   let closable = await closableDays(comparing)
   while (closable.length > 0 && (await comparing.again())) closable = await closableDays(comparing)

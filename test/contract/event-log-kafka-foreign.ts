@@ -22,7 +22,7 @@ export function kafkaForeignMessages(newPlace: () => Promise<{ readonly where: K
       const log = await openAt(place)
       await send(place.where, TOPIC, { ...message, value: 'hello' })
       await send(place.where, 'dead-letters', { ...message, value: 'hello' })
-      const facts = { logId: '', unnamedChain: 'mainnet', removed: new Map() }
+      const facts = { logId: '', unnamedChain: 'mainnet', removed: new Map(), retracted: new Map() }
       const stop = new AbortController()
       const running = PROJECTORS.filter(({ topic }) => topic === TOPIC || topic === 'dead-letters').map(
         async (projector) => {

@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { EventLog } from '../../infra/ports/event-log.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
-import { Derivation, runDeriveDay } from '../../processors/derive.ts'
-import { type Projecting, type Projector, project } from '../../processors/loop/consume.ts'
-import { DeadLetters } from '../../processors/loop/dead-letters.ts'
-import { dropRemoved, TABLES_OF_CHAINS } from '../../processors/loop/drop-chains.ts'
+import { runDeriveDay } from '../../processors/derive.ts'
+import { type Projector, project } from '../../processors/loop/consume.ts'
+import { TABLES_OF_CHAINS } from '../../processors/loop/drop-chains.ts'
 import { LogFactsReader, openLogFacts } from '../../processors/loop/log-facts.ts'
 import { PROJECTORS } from '../../processors/projections.ts'
 import { parseDay } from '../../schemas/eth/time.ts'
@@ -13,9 +12,8 @@ import { CHAINLESS_TOPICS, TOPICS } from '../../schemas/events/envelope.ts'
 import { chainRemoved, LOG_FACTS_KEY } from '../../schemas/events/log-facts.ts'
 import { FAMILIES } from '../../schemas/tables/projections.ts'
 import { givenChain } from './given-chain.ts'
-import { dumpChain, dumpTables, projectEverything, rebuildFrom, WantedLater } from './projecting.ts'
+import { dumpChain, dumpTables, openProcess, projectEverything, rebuildFrom } from './projecting.ts'
 import { inTurns, renamed } from './renamed-chain.ts'
-import { silentLog } from './silent-log.ts'
 import { storesOfFile } from './warehouse-of-file.ts'
 
 const TEST_MS = 60_000
@@ -44,22 +42,6 @@ async function remove(eventLog: EventLog, chain: string): Promise<void> {
 
 async function append(eventLog: EventLog, events: ReadonlyMap<Topic, readonly EncodedEvent[]>): Promise<void> {
   for (const [topic, list] of events) await eventLog.append(topic, list)
-}
-
-/** A process: what it needs to project, with facts that it follows. */
-async function openProcess(
-  eventLog: EventLog,
-  warehouse: Warehouse,
-): Promise<Projecting & { readonly wanted: WantedLater }> {
-  const wanted = new WantedLater(warehouse)
-  const derivation = new Derivation(warehouse, wanted)
-  const onRemovals: Parameters<typeof LogFactsReader.open>[0]['onRemovals'] = async (facts) => {
-    await dropRemoved({ eventLog, warehouse }, facts, never)
-    derivation.forgetClocks()
-  }
-  const facts = await LogFactsReader.open({ eventLog, now: 0, signal: never, onRemovals })
-  const deadLetters = await DeadLetters.open(eventLog)
-  return { eventLog, warehouse, log: silentLog, facts, derive: derivation.derive, deadLetters, wanted }
 }
 
 async function rowsOf(warehouse: Warehouse, chain: string): Promise<Readonly<Record<string, unknown[]>>> {

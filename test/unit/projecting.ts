@@ -3,7 +3,8 @@ import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { Derivation, runDeriveDay, runSettleAccount, type Wanted } from '../../processors/derive.ts'
 import { BATCH_EVENTS_MAX, type Projecting, type Projector, project } from '../../processors/loop/consume.ts'
 import { DeadLetters } from '../../processors/loop/dead-letters.ts'
-import { openLogFacts } from '../../processors/loop/log-facts.ts'
+import { dropRemoved } from '../../processors/loop/drop-chains.ts'
+import { LogFactsReader, openLogFacts } from '../../processors/loop/log-facts.ts'
 import { type RebuildOptions, rebuild } from '../../processors/loop/rebuild.ts'
 import { PROJECTORS } from '../../processors/projections.ts'
 import { type DeriveDayInput, deriveDay, type SettleAccountInput, settleAccount } from '../../schemas/jobs.ts'
@@ -50,6 +51,22 @@ export async function projecting(
   const deadLetters = await DeadLetters.open(eventLog)
   const source = { known: facts, current: async () => facts }
   return { eventLog, warehouse, log: silentLog, facts: source, derive, deadLetters, wanted }
+}
+
+/** A process: what it needs to project, with facts that it follows. */
+export async function openProcess(
+  eventLog: EventLog,
+  warehouse: Warehouse,
+): Promise<Projecting & { readonly wanted: WantedLater }> {
+  const wanted = new WantedLater(warehouse)
+  const derivation = new Derivation(warehouse, wanted)
+  const onRemovals: Parameters<typeof LogFactsReader.open>[0]['onRemovals'] = async (facts) => {
+    await dropRemoved({ eventLog, warehouse }, facts, never)
+    derivation.forgetClocks()
+  }
+  const facts = await LogFactsReader.open({ eventLog, now: 0, signal: never, onRemovals })
+  const deadLetters = await DeadLetters.open(eventLog)
+  return { eventLog, warehouse, log: silentLog, facts, derive: derivation.derive, deadLetters, wanted }
 }
 
 /** Projects what every topic holds, as processors do when they begin anew, and makes what is wanted. */

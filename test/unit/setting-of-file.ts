@@ -16,12 +16,12 @@ export interface TestSetting extends Setting {
 const NO_NODES = { BEACON_URL: 'http://127.0.0.1:9', EXECUTION_URL: 'http://127.0.0.1:9' }
 
 /** Makes what commands work with, each time with a data folder of its own; the folders go with the tests of the file. */
-export function settingsOfFile(): () => TestSetting {
+export function settingsOfFile(): (env?: Readonly<Record<string, string>>) => TestSetting {
   const directory = mkdtempSync(join(tmpdir(), 'epochline-settings-'))
   afterAll(() => rmSync(directory, { recursive: true }))
-  return () => {
+  return (env = {}) => {
     let text = ''
-    const config = readConfig({ ...NO_NODES, EPOCHLINE_DATA: mkdtempSync(join(directory, 'data-')) })
+    const config = readConfig({ ...NO_NODES, ...env, EPOCHLINE_DATA: mkdtempSync(join(directory, 'data-')) })
     return {
       config,
       log: silentLog,
