@@ -30,12 +30,22 @@ export async function prepareFilling(filling: Filling, now: number, signal: Abor
   await finishRebuild(filling, now, signal)
   if (await isReady(filling)) return
   const groups = await groupsToRewind(filling)
-  filling.log.warn(
-    { groups: groups.map(({ group }) => group) },
-    'the tables are empty or new: they are filled from the log',
-  )
+  const fields = { groups: groups.map(({ group }) => group) }
+  const message = 'the tables are empty or new: they are filled from the log'
+  // At the first start of all there is nothing to be surprised at.
+  if (await hasFilledBefore(eventLog, groups)) filling.log.warn(fields, message)
+  else filling.log.debug(fields, message)
   for (const { topic, group } of groups) await eventLog.rewind(topic, group)
   await markFilled(warehouse, facts, now)
+}
+
+/** Whether one of the groups has processed anything of this log, into tables that are no longer there. */
+async function hasFilledBefore(eventLog: EventLog, groups: readonly Projector[]): Promise<boolean> {
+  for (const { topic, group } of groups) {
+    const ends = [...(await eventLog.ends(topic)).values()].reduce((sum, end) => sum + end, 0n)
+    if ((await eventLog.lag(topic, group)) < ends) return true
+  }
+  return false
 }
 
 /** All groups for a warehouse that was never filled, otherwise those whose tables are new. */
