@@ -112,12 +112,12 @@ function addFeeRecipientCommand(validators: Command, { run, chainOption }: Comma
   validators
     .command('fee-recipient')
     .description('say at which address validators are paid for blocks: payments to it count, and what it sends is none')
-    .requiredOption('--recipient <address>', 'the address, 0x and 40 hex digits')
+    .option('--recipient <address>', 'the address, 0x and 40 hex digits; without it, beside each key on standard input')
     .option('--take-back', 'it is not theirs')
     .addOption(chainOption())
     .argument(...PUBKEYS)
-    .action((pubkeys: string[], options: { recipient: string; takeBack?: boolean; chain?: string }) =>
-      run(async (setting) => (await import('./fee-recipients.ts')).tellFeeRecipient(setting, options, pubkeys)),
+    .action((pubkeys: string[], options: { recipient?: string; takeBack?: boolean; chain?: string }) =>
+      run(async (setting) => (await import('./fee-recipients.ts')).tellFeeRecipients(setting, options, pubkeys)),
     )
 }
 

@@ -1,58 +1,103 @@
+import { text } from 'node:stream/consumers'
+import { selectChain } from '../../infra/config/select-chain.ts'
 import type { AccountBook } from '../../schemas/account-book.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { formatDay } from '../../schemas/eth/time.ts'
+import { TRACKED_PER_EVENT_MAX } from '../../schemas/events/accounts.ts'
 import { encodeEvent } from '../../schemas/events/codec.ts'
-import { feeRecipientsTold } from '../../schemas/events/fee-recipients.ts'
+import { type FeeRecipientsTold, feeRecipientsTold } from '../../schemas/events/fee-recipients.ts'
 import type { Setting } from '../setting.ts'
 import { addAccountFacts } from './account-facts.ts'
-import { readKeys } from './public-keys.ts'
-import { inParts } from './validators.ts'
+import { parseKeys, readKeys } from './public-keys.ts'
 
-const ADDRESS = /^0x[0-9a-f]{40}$/
+const ADDRESS = /^0x[0-9a-f]{40}$/i
+const BETWEEN_COLUMNS = /[\s,;"']+/
+
+type Recipient = FeeRecipientsTold['recipients'][number]
 
 /**
- * Says that validators are paid at an address, or takes it back: what their blocks paid is read again, of all history. Works while
- * the program runs.
+ * Says that validators are paid at an address, or takes it back: what their blocks paid is read again, of all history. Without
+ * `recipient`, standard input has the address of each validator beside its key. Works while the program runs.
  */
-export async function tellFeeRecipient(
+export async function tellFeeRecipients(
   setting: Setting,
-  options: { readonly recipient: string; readonly chain?: string; readonly takeBack?: boolean },
+  options: { readonly recipient?: string; readonly chain?: string; readonly takeBack?: boolean },
   args: readonly string[],
 ): Promise<void> {
-  const address = options.recipient.toLowerCase()
-  if (!ADDRESS.test(address)) {
+  const { chain, recipients } =
+    options.recipient === undefined
+      ? await readPairs(setting, options.chain, args)
+      : await oneForAll(setting, { ...options, recipient: options.recipient }, args)
+  const isOwn = options.takeBack !== true
+  await addAccountFacts(setting, (book, envelope) => {
+    for (const { pubkey } of recipients) refuseLocked(book, chain, pubkey)
+    const parts = Array.from({ length: Math.ceil(recipients.length / TRACKED_PER_EVENT_MAX) }, (_, part) =>
+      recipients.slice(part * TRACKED_PER_EVENT_MAX, (part + 1) * TRACKED_PER_EVENT_MAX),
+    )
+    return {
+      facts: parts.map((part) =>
+        encodeEvent(feeRecipientsTold, {
+          ...envelope,
+          id: `validator.fee-recipients-told:${chain}:${part[0]?.pubkey}:${part[0]?.address}:${part.length}:${envelope.time}`,
+          data: { chain, recipients: part, isOwn },
+        }),
+      ),
+      said: `${recipients.length} fee recipients of validators of ${chain} ${isOwn ? 'are known' : 'were taken back'}; their blocks are read again.\n`,
+    }
+  })
+}
+
+async function oneForAll(
+  setting: Setting,
+  options: { readonly recipient: string; readonly chain?: string },
+  args: readonly string[],
+): Promise<{ readonly chain: string; readonly recipients: Recipient[] }> {
+  if (!ADDRESS.test(options.recipient)) {
     throw new AppError(
       'usage',
       `--recipient is not an address, 0x and 40 hex digits: ${JSON.stringify(options.recipient.slice(0, 50))}.`,
     )
   }
+  const address = options.recipient.toLowerCase()
   const { chain, pubkeys } = await readKeys(setting, options.chain, args)
-  const isOwn = options.takeBack !== true
-  const verb = isOwn ? 'is a fee recipient' : 'is no longer a fee recipient'
-  await addAccountFacts(setting, (book, envelope) => ({
-    facts: inParts(notLocked(book, chain, pubkeys), (part) =>
-      encodeEvent(feeRecipientsTold, {
-        ...envelope,
-        id: `validator.fee-recipients-told:${chain}:${part[0]}:${address}:${part.length}:${envelope.time}`,
-        data: { chain, recipients: part.map((pubkey) => ({ pubkey, address })), isOwn },
-      }),
-    ),
-    said: `${address} ${verb} of ${pubkeys.length} validators of ${chain}; their blocks are read again.\n`,
-  }))
+  return { chain, recipients: pubkeys.map((pubkey) => ({ pubkey, address })) }
+}
+
+async function readPairs(
+  setting: Setting,
+  chainName: string | undefined,
+  args: readonly string[],
+): Promise<{ readonly chain: string; readonly recipients: Recipient[] }> {
+  const chain = selectChain(setting.config, chainName, 'beacon').names.name
+  if (args.length > 0)
+    throw new AppError('usage', 'Say where these validators are paid: --recipient 0x…; nothing was told.')
+  const recipients = (await text(process.stdin)).split('\n').flatMap((line, index) => {
+    const keys = parseKeys([line], 'line')
+    const address = line
+      .split(BETWEEN_COLUMNS)
+      .find((column) => ADDRESS.test(column))
+      ?.toLowerCase()
+    if (keys.length > 0 && address === undefined) {
+      throw new AppError(
+        'usage',
+        `line ${index + 1} has a public key and no address, 0x and 40 hex digits; nothing was told.`,
+      )
+    }
+    return keys.map((pubkey) => ({ pubkey, address: address ?? '' }))
+  })
+  if (recipients.length > 0) return { chain, recipients }
+  throw new AppError('usage', 'No lines with a public key and an address on standard input; nothing was told.')
 }
 
 /** Where a validator is paid holds for all of history: settlements that nothing may change must not follow from it anew. */
-function notLocked(book: AccountBook, chain: string, pubkeys: readonly string[]): readonly string[] {
-  for (const pubkey of pubkeys) {
-    for (const { account, fromDay } of book.ownership.ownersOf(chain, pubkey)) {
-      const through = book.lockedThrough(account)
-      if (through === undefined || fromDay > through) continue
-      throw new AppError(
-        'usage',
-        `The settlements of ${account} are locked through ${formatDay(through)}, and this might change those of ${pubkey}: ` +
-          'correct them by a record of today (admin settlements correct); nothing was told.',
-      )
-    }
+function refuseLocked(book: AccountBook, chain: string, pubkey: string): void {
+  for (const { account, fromDay } of book.ownership.ownersOf(chain, pubkey)) {
+    const through = book.lockedThrough(account)
+    if (through === undefined || fromDay > through) continue
+    throw new AppError(
+      'usage',
+      `The settlements of ${account} are locked through ${formatDay(through)}, and this might change those of ${pubkey}: ` +
+        'correct them by a record of today (admin settlements correct); nothing was told.',
+    )
   }
-  return pubkeys
 }

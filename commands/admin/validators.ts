@@ -164,11 +164,7 @@ function tracking(
   )
 }
 
-/** Events of so many public keys each that none is too large. */
-export function inParts(
-  pubkeys: readonly string[],
-  toEvent: (part: string[]) => EncodedEvent,
-): readonly EncodedEvent[] {
+function inParts(pubkeys: readonly string[], toEvent: (part: string[]) => EncodedEvent): readonly EncodedEvent[] {
   const events: EncodedEvent[] = []
   for (let at = 0; at < pubkeys.length; at += TRACKED_PER_EVENT_MAX) {
     events.push(toEvent(pubkeys.slice(at, at + TRACKED_PER_EVENT_MAX)))

@@ -30,7 +30,7 @@ const ARCHIVE_FILE = 'devnet.sqlite'
 const TRANSACTIONS_FILE = 'devnet-transactions.jsonl'
 
 /** The fee recipient of this validator is a contract that refuses plain transfers. */
-const CONTRACT_RECIPIENT_VALIDATOR = 30
+export const CONTRACT_RECIPIENT_VALIDATOR = 30
 
 export interface DevnetOptions {
   /** Everything random comes from it. */

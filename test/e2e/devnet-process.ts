@@ -2,6 +2,7 @@
 
 import { openDevnet } from '../../infra/devnet/open.ts'
 import { defaultScenario, type Scenario } from '../../infra/devnet/scenario.ts'
+import { E2E_SEED } from './planned-payments.ts'
 
 /** Twice mainnet's: a day of half as many slots has everything that a day can have. */
 const SECONDS_PER_SLOT = 24
@@ -35,7 +36,7 @@ export type Reply =
   | { readonly kind: 'advanced'; readonly id: number }
 
 const devnet = await openDevnet({
-  seed: 'e2e',
+  seed: E2E_SEED,
   genesisTimeSec: GENESIS_TIME_SEC,
   scenario: SCENARIO,
   beaconPort: 0,

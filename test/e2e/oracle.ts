@@ -168,41 +168,43 @@ export async function clRewards(
   return rewards
 }
 
-interface TransactionJson {
-  readonly hash: string
-  readonly from: string
-  readonly to: string | null
-  readonly value: string
-}
+/** What the devnet's scenario says of a slot, before there is a block: whether the proposer is paid, and whether that can work. */
+export type PlannedPayment =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'payment'; readonly valueWei: bigint; readonly succeeds: boolean }
 
-/** What each block paid its proposer, from the block's transactions and their receipts. */
-export async function revenues(node: OracleNode, blocks: readonly OracleBlock[]): Promise<OracleRevenue[]> {
-  return inParallel(blocks, async ({ slot, proposerIndex, blockNumber, blockHash }) => {
-    const block = await rpc(node.executionUrl, 'eth_getBlockByHash', [blockHash, true])
-    const transactions = block.transactions as readonly TransactionJson[]
-    const receipts = await Promise.all(
-      transactions.map(({ hash }) => rpc(node.executionUrl, 'eth_getTransactionReceipt', [hash])),
-    )
-    const baseFee = BigInt(block.baseFeePerGas as string)
-    const tips = receipts.reduce(
-      (sum, receipt) =>
-        sum + BigInt(receipt.gasUsed as string) * (BigInt(receipt.effectiveGasPrice as string) - baseFee),
-      0n,
-    )
-    const last = transactions.at(-1)
-    const pays =
-      last !== undefined &&
-      last.from === block.miner &&
-      last.to !== null &&
-      last.to !== block.miner &&
-      BigInt(last.value) > 0n
-    const succeeded = receipts.at(-1)?.status === '0x1'
+/**
+ * What each block paid its proposer: what the scenario planned for the slot, which looks at no transaction, and where it planned no
+ * payment the tips of the block's receipts.
+ */
+export async function revenues(
+  node: OracleNode,
+  blocks: readonly OracleBlock[],
+  planOf: (block: OracleBlock) => PlannedPayment,
+): Promise<OracleRevenue[]> {
+  return inParallel(blocks, async (block) => {
+    const { slot, proposerIndex, blockNumber } = block
     const identity = { slot, proposerIndex, blockNumber }
-    if (!pays) return { ...identity, revenueWei: tips, kind: 'tips' }
-    return succeeded
-      ? { ...identity, revenueWei: BigInt(last.value), kind: 'payment' }
+    const plan = planOf(block)
+    if (plan.kind === 'none') return { ...identity, revenueWei: await tipsOf(node, block), kind: 'tips' }
+    return plan.succeeds
+      ? { ...identity, revenueWei: plan.valueWei, kind: 'payment' }
       : { ...identity, revenueWei: 0n, kind: 'failed payment' }
   })
+}
+
+async function tipsOf(node: OracleNode, { blockHash }: OracleBlock): Promise<bigint> {
+  const block = await rpc(node.executionUrl, 'eth_getBlockByHash', [blockHash, false])
+  const receipts = await Promise.all(
+    (block.transactions as readonly string[]).map((hash) =>
+      rpc(node.executionUrl, 'eth_getTransactionReceipt', [hash]),
+    ),
+  )
+  const baseFee = BigInt(block.baseFeePerGas as string)
+  return receipts.reduce(
+    (sum, receipt) => sum + BigInt(receipt.gasUsed as string) * (BigInt(receipt.effectiveGasPrice as string) - baseFee),
+    0n,
+  )
 }
 
 /** The newest epoch of which every slot is final. */

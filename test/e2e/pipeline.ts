@@ -20,6 +20,7 @@ import {
   type OracleReward,
   revenues,
 } from './oracle.ts'
+import { plannedPayment } from './planned-payments.ts'
 import {
   type DevnetChild,
   type Environment,
@@ -176,6 +177,7 @@ export function pipelineSuite({ mode, modeOf, deaths }: PipelineOptions): void {
       paid = await revenues(
         node,
         blocks.filter(({ proposerIndex }) => mine(proposerIndex)),
+        plannedPayment,
       )
     })
 
@@ -240,6 +242,7 @@ export function pipelineSuite({ mode, modeOf, deaths }: PipelineOptions): void {
       const kinds = Map.groupBy(paid, ({ kind }) => kind)
       expect(kinds.get('tips')?.length).toBeGreaterThan(10)
       expect(kinds.get('payment')?.length).toBeGreaterThan(10)
+      expect(kinds.get('failed payment')?.length).toBeGreaterThan(0)
     })
 
     it('settles every proven block of the account once, newest first, fee and share summing to the revenue', async () => {
