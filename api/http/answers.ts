@@ -13,8 +13,6 @@ export interface SentAnswer {
 const BYTES_MAX = 64 * 1024 * 1024
 /** A page of 1,000 validators is 400 kB. */
 const ANSWER_BYTES_MAX = 4 * 1024 * 1024
-/** What no position tells, such as a block of an open day that was read late, is seen after so long. */
-const AGE_MS_MAX = 30_000
 
 interface Kept {
   readonly position: string
@@ -42,7 +40,6 @@ export class Answers {
   readonly #kept = new LRUCache<string, Kept>({
     maxSize: BYTES_MAX,
     maxEntrySize: ANSWER_BYTES_MAX,
-    ttl: AGE_MS_MAX,
     sizeCalculation: ({ position, answer }, key) => key.length + position.length + answer.body.length,
   })
   readonly #pending = new Map<string, Pending>()

@@ -62,7 +62,7 @@ export async function buildApp(parts: ApiParts, families: readonly Family[] = FA
   addOpenPaths(app, parts)
   const shared = {
     ...parts,
-    standings: new Standings(parts.warehouse, parts.standingAgeMsMax),
+    standings: new Standings(parts.warehouse, { ageMsMax: parts.standingAgeMsMax }),
     answers: new Answers(),
     queue: new StatementQueue(),
   }

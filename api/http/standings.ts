@@ -6,7 +6,10 @@ import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
  */
 export interface Standing {
   readonly chain: string
-  /** Differs when anything has changed that an answer is made of: newest epochs, closed days, settlements, account facts. */
+  /**
+   * Differs when anything has changed that an answer is made of: newest epochs, closed days, settlements, account facts; and
+   * now and then although nothing has.
+   */
   readonly position: string
   /** The account of an access token that was created and not revoked. */
   accountOf(tokenHash: string): string | undefined
@@ -18,6 +21,9 @@ export interface Standing {
 
 /** So long a look is good for: a revoked token works no longer than this after the processors know of it. */
 export const STANDING_AGE_MS_MAX = 500
+
+/** After so long what was made of the tables is made again: a block of an open day that was read late moves no position. */
+const STANDING_KEPT_MS_MAX = 30_000
 
 interface PositionRow {
   readonly accounts: string
@@ -47,12 +53,20 @@ const POSITION = `
       ${sumOf('closed_days', 'day, version', ofChain)},
       ${sumOf('settlements', 'slot, version, is_deleted', ofChain)},
       ${sumOf('settlement_corrections', 'number, version', ofChain)},
+      ${sumOf('fee_recipients', 'version', ofChain)},
       ${sumOf('dead_letters', 'version, is_resolved')},
       ${sumOf('rebuild_exchanges', 'started, version')}
     )) AS figures`
 
+interface MadeStanding extends Standing {
+  /** What the look has found. */
+  readonly tables: string
+  /** As `performance.now()` tells it. */
+  readonly madeMs: number
+}
+
 interface Look {
-  readonly standing: Promise<Standing>
+  readonly standing: Promise<MadeStanding>
   /** As `performance.now()` tells it. */
   readonly atMs: number
 }
@@ -61,12 +75,20 @@ interface Look {
 export class Standings {
   readonly #warehouse: WarehouseReader
   readonly #ageMsMax: number
+  readonly #keptMsMax: number
   readonly #looks = new Map<string, Look>()
   #facts: { readonly accounts: string; readonly facts: Promise<AccountFacts> } | undefined
 
-  constructor(warehouse: WarehouseReader, ageMsMax: number = STANDING_AGE_MS_MAX) {
+  constructor(
+    warehouse: WarehouseReader,
+    {
+      ageMsMax = STANDING_AGE_MS_MAX,
+      keptMsMax = STANDING_KEPT_MS_MAX,
+    }: { readonly ageMsMax?: number | undefined; readonly keptMsMax?: number } = {},
+  ) {
     this.#warehouse = warehouse
     this.#ageMsMax = ageMsMax
+    this.#keptMsMax = keptMsMax
   }
 
   of(chain: string): Promise<Standing> {
@@ -82,16 +104,19 @@ export class Standings {
     return standing
   }
 
-  async #look(chain: string, before: Promise<Standing> | undefined): Promise<Standing> {
+  async #look(chain: string, before: Promise<MadeStanding> | undefined): Promise<MadeStanding> {
     const [row] = await this.#warehouse.query<PositionRow>(POSITION, { chain })
     const { accounts, figures } = row ?? { accounts: '', figures: '' }
-    const position = `${accounts} ${figures}`
+    const tables = `${accounts} ${figures}`
     const known = await before?.catch(() => undefined)
-    if (known?.position === position) return known
+    const madeMs = performance.now()
+    if (known?.tables === tables && madeMs - known.madeMs < this.#keptMsMax) return known
     const { tokens, validators } = await this.#factsAt(accounts)
     return {
       chain,
-      position,
+      tables,
+      madeMs,
+      position: `${tables} ${madeMs}`,
       accountOf: (hash) => tokens.get(hash),
       validatorsOf: (account) => validators.get(account)?.get(chain) ?? 0,
       warehouse: this.#warehouse,

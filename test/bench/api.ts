@@ -20,6 +20,8 @@ const WARM_UP_REQUESTS = 20
 const FIRST_REQUESTS = 100
 const REPEATED_SECONDS = 3
 const START_MS = 60_000
+/** On a busy machine fifty at once wait for each other. */
+const ANSWER_SECONDS_MAX = 60
 
 /** A question in as many forms as are asked for; the server has answered none of them before. */
 interface Question {
@@ -149,6 +151,7 @@ async function ask(
   const options = {
     url: server.url,
     connections: load.clients,
+    timeout: ANSWER_SECONDS_MAX,
     ...('amount' in load ? { amount: load.amount } : { duration: load.seconds }),
     requests: [{ setupRequest: (request: Request) => ({ ...request, ...requests[next++ % requests.length] }) }],
   }

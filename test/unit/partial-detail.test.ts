@@ -84,7 +84,7 @@ const trackedFrom = (epochs: readonly number[]): readonly EncodedEvent[] =>
 const withEpochs = (events: readonly EncodedEvent[]): Events => new Map([...chain.events, ['beacon.epochs', events]])
 
 async function look() {
-  const standing = await new Standings(warehouse, 0).of('mainnet')
+  const standing = await new Standings(warehouse).of('mainnet')
   const horizon = await horizonOf(standing)
   if (horizon === undefined) throw new Error('no complete epoch')
   return { scope: { standing, account: 'a', shared: warehouse }, horizon }

@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest'
+import { Standings } from '../../api/http/standings.ts'
+import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
+
+/** Tables of one token, at a position that the test moves. */
+function tables() {
+  const state = { position: '1', looks: 0, account: 'demo' }
+  const warehouse: WarehouseReader = {
+    query<Row>(sql: string) {
+      const isLook = sql.includes('AS figures')
+      if (isLook) state.looks++
+      const rows = isLook
+        ? [{ accounts: state.position, figures: '' }]
+        : sql.includes('FROM access_tokens FINAL')
+          ? [{ token_hash: 'hash', account: state.account }]
+          : []
+      return Promise.resolve(rows as Row[])
+    },
+  }
+  return { state, warehouse }
+}
+
+test('all who ask at one time share a look, and the next look finds what has changed', async () => {
+  const { state, warehouse } = tables()
+  const patient = new Standings(warehouse, { ageMsMax: 3_600_000 })
+  const [one, other] = await Promise.all([patient.of('mainnet'), patient.of('mainnet')])
+  expect(other).toBe(one)
+  expect(await patient.of('mainnet')).toBe(one)
+  expect(state.looks).toBe(1)
+  const eager = new Standings(warehouse, { ageMsMax: 0 })
+  const before = await eager.of('mainnet')
+  expect(await eager.of('mainnet')).toBe(before)
+  Object.assign(state, { position: '2', account: 'other' })
+  const after = await eager.of('mainnet')
+  expect(after.position).not.toBe(before.position)
+  expect([before.accountOf('hash'), after.accountOf('hash')]).toEqual(['demo', 'other'])
+})
+
+test('what was made of the tables is made again after a while although nothing has moved', async () => {
+  const { warehouse } = tables()
+  const standings = new Standings(warehouse, { ageMsMax: 0, keptMsMax: 0 })
+  const before = await standings.of('mainnet')
+  expect((await standings.of('mainnet')).position).not.toBe(before.position)
+})
+
+test('a failed look is not kept', async () => {
+  const { warehouse } = tables()
+  let fails = true
+  const failing: WarehouseReader = {
+    query: (sql) => (fails ? Promise.reject(new Error('away')) : warehouse.query(sql)),
+  }
+  const standings = new Standings(failing, { ageMsMax: 3_600_000 })
+  await expect(standings.of('mainnet')).rejects.toThrow('away')
+  fails = false
+  expect((await standings.of('mainnet')).accountOf('hash')).toBe('demo')
+})
