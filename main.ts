@@ -76,8 +76,9 @@ program
   .description('take back what the log has of a chain and the final chain has not; what was taken back is read again')
   .option('--from-epoch <epoch>', 'read all epochs from this one on again; default: from the first that is not final')
   .option('--yes', 'do it: served figures change', false)
+  .option('--even-locked', 'settlements of locked days change too', false)
   .addOption(chainOption())
-  .action((options: { fromEpoch?: string; yes: boolean; chain?: string }) =>
+  .action((options: { fromEpoch?: string; yes: boolean; evenLocked: boolean; chain?: string }) =>
     run(async (setting) => (await import('./commands/repair.ts')).runRepair(setting, options)),
   )
 program

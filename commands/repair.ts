@@ -5,8 +5,10 @@ import type { Screen } from '../infra/screen.ts'
 import { type Damage, findDamage } from '../ingest/repair/find-damage.ts'
 import { firstDayOf, repair } from '../ingest/repair/repair.ts'
 import { openLogFacts } from '../processors/loop/log-facts.ts'
+import type { AccountBook } from '../schemas/account-book.ts'
 import { AppError } from '../schemas/errors.ts'
-import { formatDay } from '../schemas/eth/time.ts'
+import { dayOfSlot, firstSlotOfEpoch, formatDay } from '../schemas/eth/time.ts'
+import { readBook } from './admin/account-facts.ts'
 import { devnetUrls, openChainNodes } from './chain-nodes.ts'
 import { ingestLease } from './ingest-role.ts'
 import { nowSec, type Setting } from './setting.ts'
@@ -18,6 +20,8 @@ export interface RepairOptions {
   readonly chain?: string
   readonly fromEpoch?: string
   readonly yes: boolean
+  /** Changes settlements of locked days too. */
+  readonly evenLocked: boolean
 }
 
 /**
@@ -44,6 +48,7 @@ export async function runRepair(setting: Setting, options: RepairOptions): Promi
     )
   }
   for (const line of linesOf(name, damage)) screen.print(`${line}\n`)
+  if (damage.areEpochsWrong && !options.evenLocked) refuseLocked(await readBook(eventLog, signal), damage)
   if (!options.yes) throw new AppError('usage', 'Nothing was changed: run it again with --yes.')
   await repair({ chain: name, writer, eventLog, unnamedChain }, damage, nowSec(), signal)
   screen.print(`${name} was repaired: start the program, which reads again what was taken back.\n`)
@@ -52,6 +57,18 @@ export async function runRepair(setting: Setting, options: RepairOptions): Promi
 function parseEpoch(text: string | undefined): number | undefined {
   if (text === undefined || /^\d{1,15}$/.test(text)) return text === undefined ? undefined : Number(text)
   throw new AppError('usage', `--from-epoch is not an epoch: ${JSON.stringify(text)}; e.g. --from-epoch 1000.`)
+}
+
+/** Locked settlements are a promise, which only who has made it may break. */
+function refuseLocked(book: AccountBook, { chain, fromEpoch }: Damage): void {
+  const firstDay = dayOfSlot(chain.clock, firstSlotOfEpoch(chain.clock, fromEpoch))
+  const locked = book.locks().find(({ through }) => through >= firstDay)
+  if (locked === undefined) return
+  throw new AppError(
+    'usage',
+    `The settlements of ${locked.account} are locked through ${formatDay(locked.through)}, and those from ${formatDay(firstDay)} on would be ` +
+      'made again: with --even-locked they are; nothing was changed.',
+  )
 }
 
 /** What was found, and what taking it back means. */
