@@ -30,6 +30,7 @@ export class Latest<Value> {
   invalidate(): void {
     this.#changes++
     this.#value = undefined
+    this.#highest = Number.NEGATIVE_INFINITY
   }
 
   /** The value that was announced or answered last, while it is fresh; otherwise asks. */

@@ -25,6 +25,8 @@ export interface FinalChainParts {
   readonly holders: CheckpointHolders
   readonly tables: WideTables
   readonly slotsPerEpoch: () => Promise<number>
+  /** Of a sync committee. */
+  readonly seats: () => Promise<number>
   readonly blockHint: (slot: number, ask: Ask) => Promise<BeaconBlock | undefined>
 }
 
@@ -125,14 +127,15 @@ export class HttpFinalChain implements FinalChain {
 
   async syncCommittee(epoch: number): Promise<Uint32Array> {
     const stateId = epoch * (await this.#parts.slotsPerEpoch())
+    const seats = await this.#parts.seats()
     const what = `the state of slot ${stateId}`
-    const { validators } = await this.#required(
-      'sync committees',
-      BEACON.getEpochSyncCommittees,
-      { stateId, epoch },
-      { what },
-    )
-    return Uint32Array.from(validators)
+    return this.#ask('sync committees', async (node) => {
+      const { data, flags } = await required(node, BEACON.getEpochSyncCommittees, { stateId, epoch }, { what })
+      refuseUnsettled(node, what, flags)
+      // Whoever is left out would have no sync rewards, and nobody would ask for them.
+      if (data.validators.length === seats) return Uint32Array.from(data.validators)
+      throw node.fault('node_malformed', `told a sync committee of ${data.validators.length} seats instead of ${seats}`)
+    })
   }
 
   confirm(): Promise<void> {

@@ -139,6 +139,7 @@ class HttpBeaconSource implements BeaconSource {
       holders: this.#holdersOf(root),
       tables: this.#tables,
       slotsPerEpoch: async () => (await this.chain()).clock.slotsPerEpoch,
+      seats: async () => specNumber((await this.chain()).spec, 'SYNC_COMMITTEE_SIZE'),
       blockHint: (slot, ask) => this.#blockHint(slot, ask),
     })
   }

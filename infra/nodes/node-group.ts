@@ -174,6 +174,7 @@ export class NodeGroup<Node extends Askable> implements AsyncDisposable {
       } catch (error) {
         const isLast = attempt >= attemptsPerNode || performance.now() - askedMs > retryWithinMs
         if (isLast || !isNodeFault(error) || !error.retryable) throw error
+        this.#log.debug({ code: error.code, attempt }, `${named(member.node.name, error).message}: asked again`)
         // Another node may answer while this one has its pause.
         if (this.#members.length > 1 && member.node.welcomeFromMs > performance.now()) throw error
       }

@@ -80,7 +80,7 @@ class BeaconHeadChain implements HeadChain {
     this.head = new Latest({
       ask: async () => toRef(await beacon.head()),
       heightOf: ({ height }) => height,
-      freshUntilMs: ({ sinceMs, announced }) => sinceMs + (announced ? SILENT_SLOTS * slotMs : pollMs),
+      freshUntilMs: ({ sinceMs, announced }) => sinceMs + (announced ? SILENT_SLOTS * pollMs : pollMs),
       now,
     })
   }
@@ -122,6 +122,11 @@ class BeaconHeadChain implements HeadChain {
     return timeOfSlot(this.#chain, height)
   }
 
+  doubt(): void {
+    this.head.invalidate()
+    this.#checkpoint.invalidate()
+  }
+
   watch(onNews: () => void, signal: AbortSignal): Promise<void> {
     return this.#options.beacon.watch((news) => {
       switch (news.kind) {
@@ -132,8 +137,7 @@ class BeaconHeadChain implements HeadChain {
           this.#checkpoint.update(news)
           break
         case 'gap':
-          this.head.invalidate()
-          this.#checkpoint.invalidate()
+          this.doubt()
       }
       onNews()
     }, signal)

@@ -57,7 +57,14 @@ export async function followEpochs(options: FollowEpochsOptions, signal: AbortSi
   watching.catch(() => stop.abort()) // it is awaited below
   try {
     while (!either.aborted) {
-      const moved = await retryWithBackoff({ ...retry, signal: either }, () => follower.round(either))
+      const moved = await retryWithBackoff({ ...retry, signal: either }, async () => {
+        try {
+          return await follower.round(either)
+        } catch (error) {
+          finality.invalidate() // it may have been announced by mistake
+          throw error
+        }
+      })
       if (moved === false) await waker.wait(finality.freshForMs, either)
     }
   } finally {

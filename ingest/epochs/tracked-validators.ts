@@ -1,5 +1,6 @@
 import type { FinalChain, ValidatorIdentity } from '../../infra/ports/beacon-source.ts'
 import type { Offsets } from '../../infra/ports/event-log.ts'
+import type { Log } from '../../infra/ports/log.ts'
 import { chainKey } from '../../schemas/chains.ts'
 import { type ChainClock, epochOf } from '../../schemas/eth/time.ts'
 import { decodeEvent, encodeEvent } from '../../schemas/events/codec.ts'
@@ -22,6 +23,7 @@ export interface TrackedSet {
 }
 
 export interface TrackedValidatorsOptions extends ChainLog {
+  readonly log: Log
   readonly clock: ChainClock
 }
 
@@ -108,6 +110,13 @@ export class TrackedValidators {
     for (let asked = 0; asked < IDENTIFYING_QUESTIONS; asked++) {
       const unknown = [...this.#pubkeys].filter((pubkey) => !this.#indexOf.has(pubkey))
       const found = unknown.length === 0 ? [] : await final.identify(slot, unknown)
+      if (asked > 0 && found.length > 0) {
+        const { chain, log } = this.#options
+        log.warn(
+          { chain },
+          `a node did not know ${found.length} tracked validators that are in the registry: asked again`,
+        )
+      }
       await this.#announce(found, slot)
       for (const { pubkey, index } of found) this.#indexOf.set(pubkey, index)
     }

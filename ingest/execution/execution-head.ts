@@ -138,6 +138,11 @@ class ExecutionHeadChain implements HeadChain {
     return formatInstant(timestampSec)
   }
 
+  doubt(): void {
+    this.head.invalidate()
+    this.#tagged.invalidate()
+  }
+
   async watch(): Promise<void> {}
 
   #toHeadBlock(block: ExecutionBlock): HeadBlock {

@@ -64,6 +64,8 @@ export interface HeadChain {
   finality(block: LoggedBlock): HeadEvents
   /** Chain time of a block, ISO 8601. */
   timeOf(block: LoggedBlock): string
+  /** What was announced led nowhere: head and finality are asked for. */
+  doubt(): void
   /** Takes up what the node announces, and calls `onNews` then. Resolves when the signal aborts; at once where nodes announce nothing. */
   watch(onNews: () => void, signal: AbortSignal): Promise<void>
 }

@@ -58,13 +58,25 @@ export async function followHead(
   watching.catch(() => stop.abort()) // it is awaited below
   try {
     while (!either.aborted) {
-      const moved = await retryWithBackoff({ ...retry, signal: either }, () => follower.round(either))
+      const moved = await retryWithBackoff({ ...retry, signal: either }, () =>
+        doubting(chain, () => follower.round(either)),
+      )
       await pause(ROUND_PAUSE_MS, either)
       if (moved === false) await waker.wait(chain.head.freshForMs, either)
     }
   } finally {
     stop.abort()
     await watching
+  }
+}
+
+/** A head that nobody has may have been announced by mistake; without a doubt it would be tried until the next one. */
+async function doubting<Result>(chain: HeadChain, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    chain.doubt()
+    throw error
   }
 }
 
@@ -126,7 +138,7 @@ class HeadFollower {
     const flush = async () => {
       const [first, ...rest] = batch
       if (first === undefined) return
-      const joining = await this.#wayBack(first.parentId)
+      const joining = await (this.#log.tip === undefined ? this.#wayToStart(first) : this.#wayBack(first.parentId))
       const reverted = this.#log.tip === undefined ? [] : this.#log.after(joining.parentId)
       const [joined = first, ...others] = [...joining.blocks, first]
       await this.#log.replace(reverted, [joined, ...others, ...rest], true)
@@ -227,13 +239,26 @@ class HeadFollower {
   async #wayBack(parentId: string): Promise<{ readonly blocks: readonly ReadBlock[]; readonly parentId: string }> {
     const blocks: ReadBlock[] = []
     let parent = parentId
-    while (this.#log.tip !== undefined && this.#log.indexOf(parent) === -1) {
+    while (this.#log.indexOf(parent) === -1) {
       const block = await this.#chain.blockById(parent)
       if (block.logged.height <= this.#firstHeightOfWay()) throw brokenChain(block.logged)
       blocks.unshift(await readBlock(block))
       parent = block.parentId
     }
     return { blocks, parentId: parent }
+  }
+
+  /** Blocks before the first one of an empty log that a node denied: heights count as skipped only between a block and its child. */
+  async #wayToStart(first: ReadBlock): Promise<{ readonly blocks: readonly ReadBlock[]; readonly parentId: string }> {
+    const blocks: ReadBlock[] = []
+    let { parentId, logged } = first
+    while (logged.height > this.#log.next) {
+      const block = await this.#chain.blockById(parentId)
+      if (block.logged.height < this.#log.next) break
+      blocks.unshift(await readBlock(block))
+      ;({ parentId, logged } = block)
+    }
+    return { blocks, parentId }
   }
 }
 

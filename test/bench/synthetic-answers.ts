@@ -147,6 +147,7 @@ export const CHAIN_DATA: Readonly<Record<string, unknown>> = {
     SLOTS_PER_EPOCH: String(SLOTS_PER_EPOCH),
     DEPOSIT_CHAIN_ID: '1',
     EPOCHS_PER_SYNC_COMMITTEE_PERIOD: '256',
+    SYNC_COMMITTEE_SIZE: '512',
     MIN_SLASHING_PENALTY_QUOTIENT_ELECTRA: '4096',
     ...Object.fromEntries(FORKS.map((fork) => [`${fork}_FORK_EPOCH`, '0'])),
   },

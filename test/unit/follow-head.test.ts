@@ -173,6 +173,16 @@ test('a node that denies a block of its own chain is not believed', async () => 
   expect(await beaconBlocks()).toEqual(blocks(1, 40))
 })
 
+test('a node that denies the first blocks of a log is not believed either', async () => {
+  const chain = new SyntheticChain()
+  chain.extendRange(1, 40, 'genesis')
+  chain.finalizedEpoch = 9
+  const { beacon } = chain
+  const denying = { ...beacon, blockAt: async (slot: number) => (slot < 4 ? undefined : beacon.blockAt(slot)) }
+  await followTo(40, chain, { beacon: denying })
+  expect(await beaconBlocks()).toEqual(blocks(1, 40))
+})
+
 test('a head far away is gone to in steps, and the log is the same', async () => {
   const chain = new SyntheticChain()
   chain.extendRange(1, 700, 'genesis')
