@@ -9,6 +9,7 @@ const UNIT_TIMEOUT_MS = 20_000
 const CONTRACT_TIMEOUT_MS = 30_000
 /** A test of the whole program starts a devnet and waits for days of history. */
 const E2E_TIMEOUT_MS = 600_000
+const COMPILE_CACHE = join(import.meta.dirname, 'node_modules/.cache/epochline')
 /** Linux keeps files of this folder in memory. */
 const MEMORY_FOLDER = '/dev/shm'
 /** Several times what the files of two workers take; containers often have less. */
@@ -68,11 +69,22 @@ export default defineConfig({
           include: ['test/e2e/**/*.test.ts'],
           exclude: [SERVER_TESTS],
           // The program is started dozens of times, and loading its code was a fifth of that work.
-          env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/epochline') },
+          env: { NODE_COMPILE_CACHE: COMPILE_CACHE },
           // After the others: they would share the two cores with a devnet in time-lapse.
           sequence: { groupOrder: 1 },
           testTimeout: E2E_TIMEOUT_MS,
           hookTimeout: E2E_TIMEOUT_MS,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'faults',
+          include: ['test/faults/**/*.test.ts'],
+          env: { NODE_COMPILE_CACHE: COMPILE_CACHE },
+          testTimeout: UNIT_TIMEOUT_MS,
+          // Every fault is met before the first test.
+          hookTimeout: 2 * E2E_TIMEOUT_MS,
         },
       },
       {

@@ -76,8 +76,8 @@ export interface Running extends AsyncDisposable {
   readonly url: string
   /** All that it has printed so far. */
   output(): string
-  /** SIGTERM, as Ctrl-C would: resolves with the exit code. */
-  stop(): Promise<number>
+  /** SIGTERM, as Ctrl-C would: resolves with the exit code, -1 where it had to be killed after `timeoutMs`. */
+  stop(timeoutMs?: number): Promise<number>
   /** SIGKILL: nothing is cleaned up. */
   kill(): Promise<void>
   /** SIGSTOP puts it to sleep, SIGCONT wakes it. */
@@ -115,7 +115,7 @@ export async function startProgram(
   return {
     url: `http://127.0.0.1:${port}`,
     output: () => output,
-    stop: () => end(child, 'SIGTERM', exited),
+    stop: (timeoutMs) => end(child, 'SIGTERM', exited, timeoutMs),
     async kill() {
       await end(child, 'SIGKILL', exited)
     },
@@ -128,10 +128,15 @@ export async function startProgram(
   }
 }
 
-async function end(child: ChildProcess, signal: NodeJS.Signals, exited: Promise<unknown[]>): Promise<number> {
+async function end(
+  child: ChildProcess,
+  signal: NodeJS.Signals,
+  exited: Promise<unknown[]>,
+  timeoutMs = STOP_TIMEOUT_MS,
+): Promise<number> {
   if (child.exitCode === null && child.signalCode === null) {
     child.kill(signal)
-    const timeout = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS)
+    const timeout = setTimeout(() => child.kill('SIGKILL'), timeoutMs)
     await exited
     clearTimeout(timeout)
   }

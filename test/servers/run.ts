@@ -1,8 +1,7 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { runVitest } from '../run-vitest.ts'
 import type { MissingServer, TestServer } from './child-server.ts'
 import { startClickhouse } from './clickhouse.ts'
 import { dockerAnswers, startKafkaContainer, startRedisContainer } from './docker.ts'
@@ -18,7 +17,6 @@ import { startRedis } from './redis.ts'
  *     anything else is passed on to vitest
  */
 const ROOT = join(import.meta.dirname, '..', '..')
-const VITEST_FILE = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs')
 
 interface ServerKind {
   readonly name: string
@@ -48,7 +46,7 @@ async function main(args: readonly string[]): Promise<number> {
     environment[kind.variable] = server.address
     process.stdout.write(`${kind.name}: ${server.what}, ${server.address}\n`)
   }
-  return await runVitest(vitestArgs, environment)
+  return await runVitest('servers', vitestArgs, environment)
 }
 
 function serverKinds(directory: string, install: boolean): ServerKind[] {
@@ -77,23 +75,6 @@ async function find({ variable, local, container }: ServerKind): Promise<TestSer
   const found = await local()
   if ('missing' in found && container !== undefined && (await dockerAnswers())) return container()
   return found
-}
-
-/** Returns vitest's exit code. Ctrl-C reaches vitest as well; we wait for its end, so that the servers are stopped. */
-async function runVitest(args: readonly string[], environment: Readonly<Record<string, string>>): Promise<number> {
-  const vitest = spawn(process.execPath, [VITEST_FILE, 'run', '--project', 'servers', ...args], {
-    cwd: ROOT,
-    stdio: 'inherit',
-    env: { ...process.env, ...environment },
-  })
-  const waitForEnd = () => {}
-  const passOn = () => vitest.kill('SIGTERM')
-  process.on('SIGINT', waitForEnd)
-  process.on('SIGTERM', passOn)
-  const [exitCode] = await once(vitest, 'exit')
-  process.off('SIGINT', waitForEnd)
-  process.off('SIGTERM', passOn)
-  return typeof exitCode === 'number' ? exitCode : 1
 }
 
 process.exitCode = await main(process.argv.slice(2))
