@@ -11,20 +11,29 @@ export interface EngineWithdrawal {
   readonly amountGwei: bigint
 }
 
-/** What the consensus side asks of the execution side for one slot. */
-export interface PayloadRequest {
+/** What a block's transactions depend on besides its parent. */
+export interface BlockTurn {
   readonly slot: number
   /** Unix seconds of the slot's start; strictly greater than the parent's. */
   readonly timestampSec: number
+  /** Where the proposer wants its execution rewards; in a builder block the coinbase is the builder's instead. */
+  readonly feeRecipient: Hex
+}
+
+/** What the consensus side asks of the execution side for one slot. */
+export interface PayloadRequest extends BlockTurn {
   /** Hash of the payload to build on: the engine's current head. */
   readonly parentHash: Hex
   /** Root of the parent beacon block (EIP-4788), part of the header. */
   readonly parentBeaconBlockRoot: Hex
   readonly prevRandao: Hex
   readonly proposerIndex: number
-  /** Where the proposer wants its execution rewards; in a builder block the coinbase is the builder's instead. */
-  readonly feeRecipient: Hex
   readonly withdrawals: readonly EngineWithdrawal[]
+  /**
+   * The block that will most likely be asked for next, and soon: the engine may execute it while the consensus side is busy with this
+   * one. When another one comes, it takes that back.
+   */
+  readonly next?: BlockTurn | undefined
 }
 
 /** A sealed execution block in the beacon block's terms, with its EIP-7685 requests. */

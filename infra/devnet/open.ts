@@ -13,6 +13,7 @@ import { useNativeHasher } from './consensus/hasher.ts'
 import type { History } from './consensus/history.ts'
 import { depositDataFor, feeRecipientOf } from './consensus/keys.ts'
 import { stateAt } from './consensus/regenerate.ts'
+import { openThreadSigner } from './consensus/thread-signer.ts'
 import type { Hex } from './engine.ts'
 import { BLOCKS_SCHEMA } from './execution/archived-blocks.ts'
 import { openExecutionEngine } from './execution/open.ts'
@@ -145,11 +146,12 @@ export async function openDevnet(options: DevnetOptions = {}): Promise<Devnet> {
   const layers = await openLayersOrAnew(setup, { scenario, openEngine, checkpointSlots, onStartAnew })
   const { genesis, past, restart } = layers
   const engine = opening.use(layers.engine)
+  const thread = opening.use(openThreadSigner())
   const { chainId, depositContractAddress } = engine
   const immutable = { config: genesis.config, pubkeyCache: genesis.state.epochCtx.pubkeyCache }
   const events = createChainEvents()
   const exits = new ExitPool(openJournal(directory))
-  const chain = new Chain({ seed, scenario, genesis, engine, events, exits, restart, past })
+  const chain = new Chain({ seed, scenario, genesis, engine, events, exits, restart, past, thread })
   const { history } = chain
   const clock = devnetClock(genesis.config, genesisTimeSec)
   const following = options.clock !== 'manual'

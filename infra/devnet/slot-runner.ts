@@ -7,8 +7,8 @@ const PROGRESS_EVERY_MS = 1_000
 /** A chain that grows slot by slot. */
 export interface SlotProducer {
   readonly headSlot: number
-  /** One call at a time. */
-  produceSlot(): Promise<void>
+  /** The slot after the head slot. Those up to `aheadTo` will follow at once. One call at a time. */
+  produceSlot(aheadTo: number): Promise<void>
 }
 
 export interface DevnetProgress {
@@ -53,7 +53,7 @@ export class SlotRunner {
       this.#onProgress?.({ slot, targetSlot, slotsPerSecond })
     }
     while (chain.headSlot < targetSlot && !this.#signal.aborted) {
-      await chain.produceSlot()
+      await chain.produceSlot(targetSlot)
       const now = performance.now()
       if (now - reported.at >= PROGRESS_EVERY_MS) report(now)
       if (now - yieldedAt < YIELD_EVERY_MS) continue

@@ -18,11 +18,16 @@ export async function benchDevnet(): Promise<boolean> {
     seed: 'bench',
   })
   const start = performance.now()
+  const all = process.cpuUsage()
+  const own = process.threadCpuUsage()
   await devnet.advanceTo(DAY_SLOTS)
   const seconds = (performance.now() - start) / 1_000
+  const cpuSeconds = ({ user, system }: NodeJS.CpuUsage) => (user + system) / 1e6
   report.heading(`${DAY_SLOTS.toLocaleString('en')} slots, ${VALIDATORS} validators`)
   report.info('slots per second', DAY_SLOTS / seconds, 0)
   report.limited('seconds for a day', seconds, { digits: 1, unit: 's', max: DAY_SECONDS_MAX })
+  report.info('CPU seconds of the chain and its thread', cpuSeconds(process.threadCpuUsage(own)), 1, 's')
+  report.info('CPU seconds of this process, signing included', cpuSeconds(process.cpuUsage(all)), 1, 's')
   const peakRssMb = process.resourceUsage().maxRSS / 1_024
   report.limited('peak memory (RSS), without anvil', peakRssMb, { digits: 0, unit: 'MB', max: PEAK_RSS_MB_MAX })
   return report.within

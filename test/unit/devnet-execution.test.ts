@@ -315,6 +315,47 @@ describe('a rollback', () => {
   })
 })
 
+describe('a block that is executed ahead', () => {
+  const turn = (slot: number) => {
+    const { timestampSec, feeRecipient } = requestFor(slot, '0x')
+    return { slot, timestampSec, feeRecipient }
+  }
+
+  /** Slot 20 brings a rollback of two, and slots 5 and 12 have no block; `next` says what the engine is told of a slot's follower. */
+  async function run(next: (slot: number) => PayloadRequest['next'], options: Partial<ExecutionOptions> = {}) {
+    await using engine = await openEngine(options)
+    const hashes = [engine.genesisHash]
+    for (const slot of [1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22]) {
+      if (slot === 20) {
+        hashes.splice(-2)
+        await engine.rollbackTo(hashes.at(-1) ?? '0x')
+      }
+      if (slot === 15 && options.journalFile !== undefined && !existsSync(options.journalFile)) {
+        await rpc(engine, 'eth_sendRawTransaction', [await transferFrom(0, 7n)])
+      }
+      hashes.push(hashOf(await engine.build(requestFor(slot, hashes.at(-1) ?? '0x', { next: next(slot) }))))
+    }
+    const balances = ['latest', toHex(15)].map((at) => rpc<Hex>(engine, 'eth_getBalance', [recipientOf(1), at]))
+    return { hashes, balances: await Promise.all(balances) }
+  }
+
+  it('is the one that would have been made when it was asked for, and is taken back when it is not asked for', async () => {
+    const expected = await run(() => undefined)
+    expect(await run((slot) => turn(slot + 1))).toEqual(expected)
+    expect(await run((slot) => turn(slot % 3 === 0 ? slot + 2 : slot + 1))).toEqual(expected)
+  })
+
+  it('does not keep an outside transaction from the block that comes next, then and after a restart', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'epochline-journal-'))
+    const journalFile = (name: string) => ({ journalFile: join(folder, name) })
+    const expected = await run(() => undefined, journalFile('one'))
+    expect(expected).not.toEqual(await run(() => undefined))
+    expect(await run((slot) => turn(slot + 1), journalFile('other'))).toEqual(expected)
+    expect(await run((slot) => turn(slot + 1), journalFile('other'))).toEqual(expected)
+    await rm(folder, { recursive: true })
+  })
+})
+
 describe('a transaction from outside', () => {
   it('is in the next block, comes back after a rollback, and a restart makes the same chain from the journal', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'epochline-journal-'))

@@ -8,7 +8,7 @@ import type { SlotRecord } from '../../infra/devnet/consensus/history.ts'
 import type { Devnet } from '../../infra/devnet/open.ts'
 import { CHECKPOINT_SLOTS, openRestartDevnet } from './devnet-restart.ts'
 
-const TIMEOUT_MS = 120_000
+const TIMEOUT_MS = 240_000
 const STOPPED_AT = 4 * CHECKPOINT_SLOTS + 8
 const SLOTS = STOPPED_AT + 14
 

@@ -12,7 +12,7 @@ export interface SyntheticEngineOptions {
   readonly withdrawalRequests?: ReadonlyMap<number, electra.WithdrawalRequest>
 }
 
-function hashOf(request: PayloadRequest): Uint8Array {
+function hashOf({ next: _, ...request }: PayloadRequest): Uint8Array {
   const text = JSON.stringify(request, (_, value) => (typeof value === 'bigint' ? value.toString() : value))
   return new Uint8Array(createHash('sha256').update(text).digest())
 }

@@ -114,7 +114,7 @@ function openDatabase(file: string, schema: string, onUnusable: (reason: string)
   try {
     const db = open()
     const row = db.prepare('SELECT data FROM checkpoint WHERE name = ?').get(FORMAT_PART)
-    if (row === undefined || unpack(row.data as Uint8Array) === FORMAT) return db
+    if (row === undefined || isOfFormat(row.data as Uint8Array)) return db
     db.close()
     onUnusable('another version of the program wrote it')
   } catch (error) {
@@ -123,6 +123,14 @@ function openDatabase(file: string, schema: string, onUnusable: (reason: string)
   }
   removeFiles(file)
   return open()
+}
+
+function isOfFormat(bytes: Uint8Array): boolean {
+  try {
+    return unpack(bytes) === FORMAT
+  } catch {
+    return false
+  }
 }
 
 function subjectOf(file: string) {

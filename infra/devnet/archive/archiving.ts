@@ -30,8 +30,9 @@ export function archiving(options: Archiving, last: number): SlotProducer {
     get headSlot() {
       return chain.headSlot
     },
-    async produceSlot() {
-      await chain.produceSlot()
+    async produceSlot(aheadTo) {
+      const isNext = isDue(chain.headSlot + 1)
+      await chain.produceSlot(isNext ? chain.headSlot + 1 : aheadTo)
       const slot = chain.headSlot
       if (!isDue(slot)) return
       const writes = await options.prepare(last)

@@ -11,11 +11,11 @@ import {
 } from '@lodestar/state-transition'
 import { processBlock } from '@lodestar/state-transition/block'
 import { type altair, type electra, type fulu, ssz } from '@lodestar/types'
-import type { BuiltPayload, Hex, PayloadRequest } from '../engine.ts'
+import type { BlockTurn, BuiltPayload, Hex, PayloadRequest } from '../engine.ts'
 import type { BlockRecord, ProposerRewards } from './history.ts'
 import { type Operations, slashingReward } from './incidents.ts'
 import { feeRecipientOf, toHex } from './keys.ts'
-import type { Signer } from './signer.ts'
+import type { LaterSignature, Signer } from './signer.ts'
 import { syncRewardsOf, syncWorthOf } from './sync-rewards.ts'
 
 const GRAFFITI = new Uint8Array(32)
@@ -31,17 +31,27 @@ const PROCESS_OPTIONS = {
   dataAvailabilityStatus: DataAvailabilityStatus.Available,
 }
 
-/** What the execution side needs for the block of the state's slot. */
-export function payloadRequest(state: CachedBeaconStateFulu, parentHash: Hex, proposerIndex: number): PayloadRequest {
+/** A slot's turn as the execution side sees it. */
+export function blockTurn(state: CachedBeaconStateFulu, slot: number, proposerIndex: number): BlockTurn {
+  const timestampSec = computeTimeAtSlot(state.config, slot, state.genesisTime)
+  return { slot, timestampSec, feeRecipient: feeRecipientOf(proposerIndex) }
+}
+
+/** What the execution side needs for the block of the state's slot; `next` as in PayloadRequest. */
+export function payloadRequest(
+  state: CachedBeaconStateFulu,
+  parentHash: Hex,
+  next: BlockTurn | undefined,
+): PayloadRequest {
   const { expectedWithdrawals } = getExpectedWithdrawals(ForkSeq.fulu, state as unknown as CachedBeaconStateElectra)
+  const proposerIndex = state.epochCtx.getBeaconProposer(state.slot)
   return {
-    slot: state.slot,
-    timestampSec: computeTimeAtSlot(state.config, state.slot, state.genesisTime),
+    ...blockTurn(state, state.slot, proposerIndex),
     parentHash,
     parentBeaconBlockRoot: toHex(state.latestBlockHeader.hashTreeRoot()),
     prevRandao: toHex(getRandaoMix(state, state.epochCtx.epoch)),
     proposerIndex,
-    feeRecipient: feeRecipientOf(proposerIndex),
+    next,
     withdrawals: expectedWithdrawals.map((withdrawal) => ({
       index: withdrawal.index,
       validatorIndex: withdrawal.validatorIndex,
@@ -93,20 +103,14 @@ function slashingRewards(state: CachedBeaconStateFulu, operations: Operations) {
   }
 }
 
-/** The next block does not depend on this one's signature, so it is made while the execution side works. */
-function signedLater(bytes: Uint8Array, sign: () => Uint8Array): Pick<BlockRecord, 'signature' | 'bytes'> {
-  let made: Uint8Array | undefined
-  const signature = () => {
-    if (made === undefined) {
-      made = sign()
-      bytes.set(made, SIGNATURE_OFFSET)
-    }
-    return made
-  }
+/** The next block does not depend on this one's signature, so it is made beside it. */
+function signedLater(bytes: Uint8Array, sign: LaterSignature): Pick<BlockRecord, 'signature' | 'bytes'> {
+  let isSigned = false
   return {
-    signature,
+    signature: sign,
     bytes() {
-      signature()
+      if (!isSigned) bytes.set(sign(), SIGNATURE_OFFSET)
+      isSigned = true
       return bytes
     },
   }
@@ -152,7 +156,7 @@ export function produceBlock(state: CachedBeaconStateFulu, parts: BlockParts, si
     parentRoot: toHex(parentRoot),
     stateRoot: toHex(stateRoot),
     bodyRoot: toHex(bodyRoot),
-    ...signedLater(bytes, () => signer.block(slot, proposerIndex, root)),
+    ...signedLater(bytes, signer.block(slot, proposerIndex, root)),
     executionHash: toHex(parts.built.payload.blockHash),
     rewards,
     syncWorth,

@@ -2,10 +2,10 @@ import type { BeaconConfig } from '@lodestar/config'
 import { MAX_VOLUNTARY_EXITS, SLOTS_PER_EPOCH } from '@lodestar/params'
 import { type CachedBeaconStateFulu, processSlots } from '@lodestar/state-transition'
 import type { phase0 } from '@lodestar/types'
-import type { ExecutionEngine, Hex } from '../engine.ts'
+import type { BlockTurn, ExecutionEngine, Hex } from '../engine.ts'
 import type { Incident, Scenario } from '../scenario.ts'
 import { attestationRewards, type TransitionFacts } from './attestation-rewards.ts'
-import { payloadRequest, produceBlock } from './block.ts'
+import { blockTurn, payloadRequest, produceBlock } from './block.ts'
 import type { ChainEvents } from './chain-event.ts'
 import { createDuties, type Duties } from './duties.ts'
 import type { Genesis } from './genesis.ts'
@@ -14,6 +14,7 @@ import { IncidentQueue, noOperations, type Operations } from './incidents.ts'
 import { fromHex, toHex } from './keys.ts'
 import { createSigner, type Signer } from './signer.ts'
 import { slotRecordOf } from './slot-record.ts'
+import type { ThreadSigner } from './thread-signer.ts'
 import { castVotes, emptyVotePool, takeAttestations, type VotePool } from './vote-pool.ts'
 
 /** Exits that came from outside; the chain asks for them block by block. */
@@ -31,6 +32,8 @@ export interface ChainOptions {
   readonly exits: ExitPool
   /** Where the chain goes on; at genesis unless given. */
   readonly restart?: Restart | undefined
+  /** Signs blocks and reveals; without one the chain does. */
+  readonly thread?: ThreadSigner | undefined
   /** Where readers find what is no longer in memory. */
   readonly past?: Past | undefined
 }
@@ -50,6 +53,9 @@ export interface Restart {
   readonly state: CachedBeaconStateFulu
   readonly head: BlockRecord
 }
+
+/** Slots that are looked at for the next block; more are seldom missed in a row. */
+const TURNS_AHEAD_MAX = 4
 
 type Reorg = Extract<Incident, { kind: 'reorg' }>
 
@@ -89,7 +95,7 @@ export class Chain {
     this.#events = options.events
     this.#exits = options.exits
     this.#duties = createDuties(seed, scenario)
-    this.#signer = createSigner(seed, genesis.config)
+    this.#signer = createSigner(seed, genesis.config, options.thread)
     const { restart } = options
     const { state, checkpoint } = restart ?? { state: genesis.state, checkpoint: genesisCheckpoint(scenario) }
     this.#incidents = new IncidentQueue(seed, checkpoint.incidents, this.#signer)
@@ -103,6 +109,8 @@ export class Chain {
     this.#executionHash = head.executionHash
     this.history = new History(genesisBlock, slotRecordOf(state, head), options.past)
     if (restart === undefined) this.#vote()
+    this.#signer.prepareReveals(this.headSlot, state.epochCtx.proposers)
+    this.#prepareReveals(this.headSlot)
   }
 
   get headSlot(): number {
@@ -118,14 +126,14 @@ export class Chain {
    * Plays the slot after the head slot and announces what it brought. Readers see the old head until the new one is
    * complete, in a reorg too.
    */
-  async produceSlot(): Promise<void> {
+  async produceSlot(aheadTo: number): Promise<void> {
     const slot = this.history.headSlot + 1
     const fork = this.#fork
     if (fork === undefined) this.#beginReorg(slot)
     const replaces = fork !== undefined && slot === fork.firstSlot + fork.depth ? fork : undefined
     const emptied = replaces === undefined ? [] : await this.#stepBack(replaces)
     const state = this.#advance(slot)
-    const block = await this.#propose(state, replaces !== undefined)
+    const block = await this.#propose(state, replaces !== undefined, aheadTo)
     const before = this.history.head
     if (replaces !== undefined) {
       this.history.revertTo(replaces.firstSlot - 1)
@@ -135,6 +143,7 @@ export class Chain {
     const parent = this.history.head
     this.#append(state, block)
     this.#vote()
+    if (slot % SLOTS_PER_EPOCH === 0) this.#prepareReveals(slot)
     if (block !== undefined) this.#announce(block, parent, replaces === undefined ? undefined : before)
   }
 
@@ -167,25 +176,48 @@ export class Chain {
     return state
   }
 
-  async #propose(state: CachedBeaconStateFulu, afterReorg: boolean): Promise<BlockRecord | undefined> {
+  async #propose(state: CachedBeaconStateFulu, afterReorg: boolean, aheadTo: number): Promise<BlockRecord | undefined> {
     const { slot } = state
     const proposerIndex = state.epochCtx.getBeaconProposer(slot)
     if (state.validators.getReadonly(proposerIndex).slashed) return undefined
     const forced = this.#fork !== undefined || afterReorg
     if (!forced && !this.#duties.proposes(slot, proposerIndex)) return undefined
-    const building = this.#engine.build(payloadRequest(state, this.#executionHash, proposerIndex))
+    const building = this.#engine.build(payloadRequest(state, this.#executionHash, this.#nextTurn(state, aheadTo)))
     // While the execution side works, everything that does not need its block.
     const { attestations, pool } = takeAttestations(this.#pool, slot, (label) => this.#signer.aggregate(label))
     const participates = this.#duties.syncParticipation(slot, state.validators.length)
     const operations = this.#operations(state)
-    this.history.head.head.signature()
-    const randaoReveal = this.#signer.randaoReveal(slot, proposerIndex)
-    const built = await building
+    const revealing = this.#signer.randaoReveal(slot, proposerIndex)
+    const [built, randaoReveal] = await Promise.all([building, revealing, this.#signer.keepsUp()])
     const parts = { proposerIndex, built, operations, attestations, participates, randaoReveal }
     const block = produceBlock(state, parts, this.#signer)
     this.#pool = pool
     this.#executionHash = block.executionHash
     return block
+  }
+
+  /**
+   * The next slot that will have a block, as far as one can see now: a slashing or a reorg may change it. None before a rollback, and
+   * none beyond `aheadTo`, where outside transactions are still to come.
+   */
+  #nextTurn(state: CachedBeaconStateFulu, aheadTo: number): BlockTurn | undefined {
+    const fork = this.#fork
+    const { slot } = state
+    if (fork !== undefined && slot + 1 === fork.firstSlot + fork.depth) return undefined
+    const firstKnown = slot - (slot % SLOTS_PER_EPOCH)
+    for (let next = slot + 1; next <= Math.min(aheadTo, slot + TURNS_AHEAD_MAX); next++) {
+      const proposer = state.proposerLookahead.get(next - firstKnown) // EIP-7917: of this epoch and the next
+      const isSlashed = state.validators.getReadonly(proposer).slashed
+      if (!isSlashed && (fork !== undefined || this.#duties.proposes(next, proposer)))
+        return blockTurn(state, next, proposer)
+    }
+    return undefined
+  }
+
+  /** Those of the next epoch, whose proposers are known by now (EIP-7917). */
+  #prepareReveals(slot: number): void {
+    const proposers = this.#headState.proposerLookahead.getAll().slice(SLOTS_PER_EPOCH)
+    this.#signer.prepareReveals(slot + SLOTS_PER_EPOCH, proposers)
   }
 
   /** Blocks that will be orphaned contain none: what is played once must not be lost. */

@@ -4,23 +4,36 @@ import { computeSigningRoot } from '@lodestar/state-transition'
 import { type phase0, ssz } from '@lodestar/types'
 import { secretKeyOf } from './keys.ts'
 import { seededBytes, seededRandom } from './random.ts'
+import type { ThreadSigner } from './thread-signer.ts'
 
 /** Aggregates are drawn from this many ready-made points: summing the signatures of every committee would cost more than the chain. */
 const AGGREGATE_POINTS = 64
+
+/** Of this epoch and the next. */
+const REVEALS_KEPT = 2 * SLOTS_PER_EPOCH
 
 /**
  * The signatures of the devnet's blocks, made with the interop key of the validator's index. Randao reveals, blocks, slashed headers
  * and exits are really signed; aggregates of attestations and sync committees are valid curve points and no more.
  */
 export interface Signer {
-  randaoReveal(slot: number, proposer: number): Uint8Array
-  block(slot: number, proposer: number, blockRoot: Uint8Array): Uint8Array
+  /** The same for all slots of an epoch. */
+  randaoReveal(slot: number, proposer: number): Promise<Uint8Array>
+  /** Has the reveals of a slot's epoch made before they are asked for. */
+  prepareReveals(slot: number, proposers: readonly number[]): void
+  /** Resolves when the signatures that are being made are not too many. */
+  keepsUp(): Promise<unknown>
+  block(slot: number, proposer: number, blockRoot: Uint8Array): LaterSignature
   header(header: phase0.BeaconBlockHeaderBigint): Uint8Array
   voluntaryExit(exit: phase0.VoluntaryExit): Uint8Array
   aggregate(label: string): Uint8Array
 }
 
-export function createSigner(seed: string, config: BeaconConfig): Signer {
+/** A signature that is made beside the chain, or now when somebody wants it before. */
+export type LaterSignature = () => Uint8Array
+
+/** Without a thread everything is signed when it is asked for. */
+export function createSigner(seed: string, config: BeaconConfig, thread?: ThreadSigner): Signer {
   const keys = new Map<number, ReturnType<typeof secretKeyOf>>()
   const keyOf = (validator: number) => {
     const key = keys.get(validator) ?? secretKeyOf(validator)
@@ -32,19 +45,47 @@ export function createSigner(seed: string, config: BeaconConfig): Signer {
       .sign(seededBytes(seed, `aggregate point ${i}`))
       .toBytes(),
   )
+  const reveals = new Map<string, Promise<Uint8Array>>()
+
+  function later(validator: number, signingRoot: Uint8Array): LaterSignature {
+    let made: Uint8Array | undefined
+    const keep = (signature: Uint8Array) => {
+      made = signature
+    }
+    // When the thread fails, the next reveal does too; what it has not signed is signed here.
+    thread?.sign(validator, signingRoot).then(keep, () => undefined)
+    return () => {
+      made ??= keyOf(validator).sign(signingRoot).toBytes()
+      return made
+    }
+  }
+
+  function reveal(slot: number, proposer: number): Promise<Uint8Array> {
+    const epoch = Math.floor(slot / SLOTS_PER_EPOCH)
+    const key = `${epoch} ${proposer}`
+    const known = reveals.get(key)
+    if (known !== undefined) return known
+    const root = computeSigningRoot(ssz.Epoch, epoch, config.getDomain(slot, DOMAIN_RANDAO))
+    const made = thread?.sign(proposer, root) ?? Promise.resolve(keyOf(proposer).sign(root).toBytes())
+    made.catch(() => undefined) // its failure belongs to whoever asks for the reveal
+    reveals.set(key, made)
+    for (const oldest of reveals.keys()) {
+      if (reveals.size <= REVEALS_KEPT) break
+      reveals.delete(oldest)
+    }
+    return made
+  }
+
   return {
-    randaoReveal(slot, proposer) {
-      const domain = config.getDomain(slot, DOMAIN_RANDAO)
-      const epoch = Math.floor(slot / SLOTS_PER_EPOCH)
-      return keyOf(proposer)
-        .sign(computeSigningRoot(ssz.Epoch, epoch, domain))
-        .toBytes()
+    randaoReveal: reveal,
+    prepareReveals(slot, proposers) {
+      if (thread === undefined) return
+      for (const proposer of proposers) void reveal(slot, proposer)
     },
+    keepsUp: async () => thread?.keepsUp(),
     block(slot, proposer, blockRoot) {
       const domain = config.getDomain(slot, DOMAIN_BEACON_PROPOSER)
-      return keyOf(proposer)
-        .sign(computeSigningRoot(ssz.Root, blockRoot, domain))
-        .toBytes()
+      return later(proposer, computeSigningRoot(ssz.Root, blockRoot, domain))
     },
     header(header) {
       const domain = config.getDomain(Number(header.slot), DOMAIN_BEACON_PROPOSER)

@@ -1,18 +1,17 @@
 import type { deneb } from '@lodestar/types'
 import { bytesOf } from '../../../schemas/eth/hex.ts'
 import { bloomTester } from '../../../schemas/eth/receipts.ts'
-import type { BuiltPayload, EngineWithdrawal, Hex, PayloadRequest } from '../engine.ts'
+import type { BlockTurn, BuiltPayload, EngineWithdrawal, Hex, PayloadRequest } from '../engine.ts'
 import { nextBaseFeeWei } from './base-fee.ts'
 import type { BlockStore } from './block-store.ts'
 import { createExclusive } from './exclusive.ts'
 import { DEPOSIT_CONTRACT_ADDRESS } from './genesis.ts'
 import { type Call, type CallResult, expectOk, type JsonRpc } from './json-rpc.ts'
 import { type MinedBlock, type RpcReceipt, toNewBlock } from './mined-block.ts'
+import { type Mined, toMining } from './mining.ts'
 import type { Pool, WaitingTransaction } from './pool.ts'
 import { depositRequests, requestsHashOf } from './requests.ts'
-import { type BlockPlan, planBlock, SEQUENCER_PLAN } from './scenario.ts'
-import { FIRST_BUILDER, type ScenarioSetup, type ScenarioState } from './scenario-state.ts'
-import { paymentFields } from './scenario-transactions.ts'
+import type { ScenarioSetup, ScenarioState } from './scenario-state.ts'
 import { sealBlock } from './sealed-block.ts'
 import { dumpState } from './state-dump.ts'
 
@@ -63,6 +62,8 @@ export class ExecutionChain {
   #step: number
   /** The state when what waits in the pool is in a block. */
   #nextScenario: ScenarioState
+  /** The block after the head when anvil has mined it already; nobody sees it before it is asked for. */
+  #ahead: Mined | undefined
   #settled: Promise<unknown> = Promise.resolve()
 
   private constructor(parts: Parts, head: Head, step: number) {
@@ -87,13 +88,14 @@ export class ExecutionChain {
   checkpoint(): Promise<ExecutionCheckpoint> {
     return this.#exclusive(async () => {
       await this.#settled
+      await this.#dropAhead()
       const step = this.#step
       const state = await dumpState(this.#parts.anvil)
       return { head: this.#head(), step, waiting: this.#parts.pool.waitingBefore(step), state }
     })
   }
 
-  /** Resolves when anvil's state is the head's. */
+  /** Resolves when anvil has the head's state, by its number: a block may be mined ahead. */
   settled(): Promise<unknown> {
     return this.#settled
   }
@@ -115,6 +117,7 @@ export class ExecutionChain {
   submit(raw: Hex): Promise<CallResult> {
     return this.#exclusive(async () => {
       await this.#settled
+      await this.#dropAhead() // or it would come a block later than the journal says
       return this.#parts.pool.submit(raw, this.#step, this.#head().slot)
     })
   }
@@ -125,13 +128,18 @@ export class ExecutionChain {
     return head
   }
 
-  /** Brings in the transactions of the slot after `at` together with other calls; resolves with all results in order. */
-  async #fillPool(at: Head, first: readonly Call[]): Promise<readonly CallResult[]> {
+  /**
+   * Brings in the transactions of the slot after `at` together with other calls, and mines them when the block's turn is known;
+   * resolves with the other calls' results in order.
+   */
+  async #fillPool(at: Head, first: readonly Call[], turn?: BlockTurn): Promise<readonly CallResult[]> {
     const arrivals = await this.#parts.pool.arrivals(at.slot + 1, at.scenario)
     this.#nextScenario = arrivals.state
-    const calls = [...first, ...arrivals.calls]
-    const results = await this.#parts.anvil.batch(calls)
-    for (const [index, call] of calls.entries()) expectOk(call, results[index])
+    const mining = turn === undefined ? undefined : toMining(this.#parts.setup, turn, at, arrivals.state)
+    const waiting = [...first, ...arrivals.calls]
+    const results = await this.#parts.anvil.batch([...waiting, ...(mining?.calls ?? [])])
+    for (const [index, call] of waiting.entries()) expectOk(call, results[index])
+    this.#ahead = mining?.read(results.slice(waiting.length))
     return results
   }
 
@@ -140,10 +148,7 @@ export class ExecutionChain {
     const parent = this.#head()
     if (request.parentHash !== parent.hash) throw new Error(`the head is ${parent.hash}, not ${request.parentHash}`)
     if (request.timestampSec <= parent.timestampSec || request.slot <= parent.slot) throw new Error('time goes forward')
-    const { profile, seed } = this.#parts.setup
-    const plan = profile === 'rollup' ? SEQUENCER_PLAN : planBlock(seed, request.slot)
-    const coinbase = coinbaseOf(this.#parts.setup, plan, request)
-    const { executed, scenario } = await this.#mine(request, plan, coinbase)
+    const { plan, coinbase, executed, scenario } = (await this.#takeAhead(request)) ?? (await this.#mine(request))
     const deposits = await this.#depositsOf(executed)
     const sealed = sealBlock(executed, {
       parentHash: parent.hash,
@@ -167,35 +172,43 @@ export class ExecutionChain {
       ),
       scenario,
     }
-    const receipts = this.#advance(next, request.withdrawals, executed)
+    const receipts = this.#advance(next, request, executed)
     this.#settle(receipts)
     this.#parts.store.append(toNewBlock(sealed, executed, receipts))
     const requests = { deposits, withdrawals: [], consolidations: [] }
     return { payload: sealed.payload, requests, blobKzgCommitments: commitmentsOf(executed) }
   }
 
-  /** Mines what waits in the pool, and the builder's payment after it. */
-  async #mine(request: PayloadRequest, plan: BlockPlan, coinbase: Hex) {
-    const { anvil, setup } = this.#parts
-    const { payments, scenario } = planPayment(setup, plan, request, this.#nextScenario)
-    const parent = this.#head()
-    const calls: Call[] = [
-      ['anvil_setCoinbase', [coinbase]],
-      ['anvil_setNextBlockBaseFeePerGas', [`0x${parent.nextBaseFeeWei.toString(16)}`]],
-      ...payments,
-      ['evm_mine_detailed', [{ timestamp: request.timestampSec }]],
-    ]
-    const outcomes = await anvil.batch(calls)
-    const results = calls.map((call, index) => expectOk(call, outcomes[index]))
-    const [executed] = results[results.length - 1] as MinedBlock[]
-    if (executed === undefined || Number(executed.number) !== parent.number + 1) {
-      throw new Error('anvil mined another block than the one after the head')
+  /** Mines what waits in the pool. */
+  async #mine(turn: BlockTurn): Promise<Mined> {
+    const mining = toMining(this.#parts.setup, turn, this.#head(), this.#nextScenario)
+    return mining.read(await this.#parts.anvil.batch(mining.calls))
+  }
+
+  /** The block that was mined ahead when it is the one asked for; another one is taken back. */
+  async #takeAhead(turn: BlockTurn): Promise<Mined | undefined> {
+    const ahead = this.#ahead
+    if (ahead === undefined) return undefined
+    const { slot, timestampSec, feeRecipient } = ahead.turn
+    if (slot !== turn.slot || timestampSec !== turn.timestampSec || feeRecipient !== turn.feeRecipient) {
+      await this.#dropAhead()
+      return undefined
     }
-    const last = executed.transactions[executed.transactions.length - 1]
-    if (payments.length > 0 && last?.from !== coinbase) {
-      throw new Error("a builder's payment must be the last transaction of its block")
-    }
-    return { executed, scenario }
+    this.#ahead = undefined
+    return ahead
+  }
+
+  /** Makes anvil's state the head's again, with the same transactions waiting. */
+  async #dropAhead(): Promise<void> {
+    if (this.#ahead === undefined) return
+    this.#ahead = undefined
+    await this.#stepBack(1)
+    await this.#refillPool(this.#head())
+  }
+
+  async #stepBack(blocks: number): Promise<void> {
+    await this.#parts.anvil.call('anvil_dropAllTransactions', [])
+    await this.#parts.anvil.call('anvil_rollback', [blocks])
   }
 
   /** Receipts are asked for at once only where the bloom says that there may be a deposit. */
@@ -208,14 +221,11 @@ export class ExecutionChain {
 
   /**
    * Makes a mined block the head; resolves with its receipts when its withdrawals are credited and the next transactions
-   * wait. Withdrawals come after the block's transactions and before anvil keeps the block's state, which it does when it
-   * mines the next one: so balances at a block have them, while anvil's state root has them one block later.
+   * wait, or the block after it is mined ahead. Withdrawals come after the block's transactions and before anvil keeps the block's
+   * state, which it does when it mines the next one: so balances at a block have them, while anvil's state root has them one block
+   * later.
    */
-  async #advance(
-    next: Head,
-    withdrawals: readonly EngineWithdrawal[],
-    executed: MinedBlock,
-  ): Promise<readonly RpcReceipt[]> {
+  async #advance(next: Head, request: PayloadRequest, executed: MinedBlock): Promise<readonly RpcReceipt[]> {
     const { pool } = this.#parts
     const hashes = executed.transactions.map((transaction) => transaction.hash)
     this.#heads.push(next)
@@ -223,33 +233,34 @@ export class ExecutionChain {
     pool.markIncluded(next.number, hashes)
     this.#step++
     const receipts: Call = ['eth_getBlockReceipts', [executed.number]]
-    const credits = creditCalls(withdrawals)
-    const results = await this.#fillPool(next, hashes.length === 0 ? credits : [receipts, ...credits])
+    const credits = creditCalls(request.withdrawals)
+    // What came from outside in an earlier run has to be in the pool before the block after the head is mined.
+    const turn = pool.hasRecorded(this.#step) ? undefined : request.next
+    const results = await this.#fillPool(next, hashes.length === 0 ? credits : [receipts, ...credits], turn)
     await pool.replay(this.#step)
     return hashes.length === 0 ? [] : (expectOk(receipts, results[0]) as RpcReceipt[])
   }
 
   async #rollbackTo(blockHash: Hex): Promise<void> {
     await this.#settled
-    const { anvil, store } = this.#parts
+    const { store } = this.#parts
     const index = this.#heads.findIndex((candidate) => candidate.hash === blockHash)
     const target = this.#heads[index]
     if (target === undefined) throw new Error(`only the last ${ROLLBACK_BLOCKS_MAX} blocks can be rolled back to`)
     const depth = this.#head().number - target.number
     if (depth === 0) return
-    await anvil.call('anvil_dropAllTransactions', [])
-    await anvil.call('anvil_rollback', [depth])
+    await this.#stepBack(this.#ahead === undefined ? depth : depth + 1)
+    this.#ahead = undefined
     this.#heads.splice(index + 1)
     store.unwindTo(target.hash)
     this.#step++
-    await this.#settle(this.#refillPool(target))
+    await this.#settle(this.#refillPool(target).then(() => this.#parts.pool.replay(this.#step)))
   }
 
   /** The same transactions arrive again for the slot after the target, then those from outside in their order. */
   async #refillPool(target: Head): Promise<void> {
     await this.#fillPool(target, [])
     await this.#parts.pool.restoreAbove(target.number)
-    await this.#parts.pool.replay(this.#step)
   }
 
   /** What the next call waits for first. Its failure is that call's (and a reader's of the receipts), no crash until then. */
@@ -274,25 +285,4 @@ function creditCalls(withdrawals: readonly EngineWithdrawal[]): Call[] {
 
 function commitmentsOf(executed: MinedBlock): deneb.BlobKzgCommitments {
   return executed.transactions.flatMap((transaction) => ((transaction.commitments ?? []) as Hex[]).map(bytesOf))
-}
-
-/** In a builder's block the builder takes the fees, unless it lets the proposer have them directly. */
-function coinbaseOf(setup: ScenarioSetup, plan: BlockPlan, request: PayloadRequest): Hex {
-  if (plan.kind === 'local' || plan.payment.kind === 'none') return request.feeRecipient
-  const builder = setup.addresses[FIRST_BUILDER + plan.builder]
-  if (builder === undefined) throw new Error(`the scenario has no builder ${plan.builder}`)
-  return builder
-}
-
-/** The builder's payment to the proposer, to be sent after everything else so that it is mined last. */
-function planPayment(setup: ScenarioSetup, plan: BlockPlan, request: PayloadRequest, scenario: ScenarioState) {
-  if (plan.kind === 'local' || plan.payment.kind === 'none') return { payments: [], scenario }
-  const account = FIRST_BUILDER + plan.builder
-  const nonce = scenario.nonces[account] ?? 0
-  const fields = paymentFields(request.feeRecipient, plan.payment.valueWei)
-  const call: Call = [
-    'eth_sendTransaction',
-    [{ from: setup.addresses[account], nonce: `0x${nonce.toString(16)}`, ...fields }],
-  ]
-  return { payments: [call], scenario: { ...scenario, nonces: scenario.nonces.with(account, nonce + 1) } }
 }

@@ -25,7 +25,9 @@ export interface Pool {
   ): Promise<{ readonly calls: readonly Call[]; readonly state: ScenarioState }>
   /** Hands over an outside transaction and records it. */
   submit(raw: Hex, step: number, slot: number): Promise<CallResult>
-  /** Brings in what came after this step in an earlier run. */
+  /** Whether something came after this step in an earlier run. */
+  hasRecorded(step: number): boolean
+  /** Brings it in. */
   replay(step: number): Promise<void>
   markIncluded(number: number, hashes: readonly Hex[]): void
   /** Outside transactions that came before this step and wait for a block, in their order. */
@@ -79,6 +81,7 @@ export function createPool(anvil: JsonRpc, setup: ScenarioSetup, chainId: number
       if (outcome.status === 'ok') journal.append({ step, slot, raw })
       return outcome
     },
+    hasRecorded: (step) => journal.recorded(step).length > 0,
     async replay(step) {
       for (const { raw } of journal.recorded(step)) expectOk(['eth_sendRawTransaction', [raw]], await send(raw, step))
     },

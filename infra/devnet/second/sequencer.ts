@@ -1,6 +1,6 @@
 import { hexOf } from '../../../schemas/eth/hex.ts'
 import { seededBytes } from '../consensus/random.ts'
-import type { ExecutionEngine, Hex } from '../engine.ts'
+import type { BlockTurn, ExecutionEngine, Hex } from '../engine.ts'
 import type { SlotProducer } from '../slot-runner.ts'
 import { REORG_DEPTH_MAX, reorgDepthAfter } from './reorgs.ts'
 import type { Schedule } from './schedule.ts'
@@ -55,10 +55,10 @@ export class Sequencer implements SlotProducer {
   }
 
   /** The next block; when the head is to be orphaned, together with the blocks that replace those before it. */
-  async produceSlot(): Promise<void> {
+  async produceSlot(aheadTo: number): Promise<void> {
     const number = this.#headNumber + 1
     await this.#stepBack(reorgDepthAfter(this.#headNumber))
-    while (this.#headNumber < number) await this.#build()
+    while (this.#headNumber < number) await this.#build(aheadTo)
   }
 
   async #stepBack(depth: number): Promise<void> {
@@ -68,24 +68,27 @@ export class Sequencer implements SlotProducer {
     this.#headNumber -= depth
   }
 
-  async #build(): Promise<void> {
+  async #build(aheadTo: number): Promise<void> {
     const { seed, engine, schedule } = this.#options
     const number = this.#headNumber + 1
     const attempt = ++this.#attempt
     schedule.reserve(number)
     const { payload } = await engine.build({
-      slot: attempt,
-      timestampSec: schedule.timeSec(number),
+      ...this.#turn(number, attempt),
       parentHash: this.#headHash(),
       parentBeaconBlockRoot: ZERO_HASH, // there is no beacon chain
       prevRandao: hexOf(seededBytes(seed, `block ${attempt}`)),
       proposerIndex: 0,
-      feeRecipient: this.#coinbase,
       withdrawals: [],
+      next: number < aheadTo && reorgDepthAfter(number) === 0 ? this.#turn(number + 1, attempt + 1) : undefined,
     })
     this.#headNumber = number
     this.#hashes.push(hexOf(payload.blockHash))
     if (this.#hashes.length > REORG_DEPTH_MAX + 1) this.#hashes.shift()
+  }
+
+  #turn(number: number, attempt: number): BlockTurn {
+    return { slot: attempt, timestampSec: this.#options.schedule.timeSec(number), feeRecipient: this.#coinbase }
   }
 
   #headHash(): Hex {
