@@ -4,16 +4,18 @@ import { beaconBlock } from '../../schemas/events/beacon-block.ts'
 import { dayBalances, epochBlocks, epochValidators } from '../../schemas/events/beacon-epoch.ts'
 import { decodeEvent, type EncodedEvent, type EventType, type Topic } from '../../schemas/events/codec.ts'
 import { executionBlock } from '../../schemas/events/execution-block.ts'
+import { feeRecipientsTold } from '../../schemas/events/fee-recipients.ts'
 import { validatorsIdentified } from '../../schemas/events/validators.ts'
+
+/** Facts of the accounts that are about validators of one chain. */
+const OF_A_CHAIN: ReadonlySet<string> = new Set([validatorsTracked.name, feeRecipientsTold.name])
 
 /** The same events of another chain: data and key name it. Facts about accounts that name no chain are left out. */
 export function renamed(events: ReadonlyMap<Topic, readonly EncodedEvent[]>, chain: string): typeof events {
   return new Map(
     [...events].map(([topic, list]) => [
       topic,
-      list
-        .filter(({ type }) => topic !== 'accounts' || type === validatorsTracked.name)
-        .map((e) => renameOne(e, chain)),
+      list.filter(({ type }) => topic !== 'accounts' || OF_A_CHAIN.has(type)).map((e) => renameOne(e, chain)),
     ]),
   )
 }
@@ -23,7 +25,7 @@ export function renameOne(event: EncodedEvent, chain: string): EncodedEvent {
   const named = (data: Uint8Array): EncodedEvent => ({
     ...event,
     id: `${event.id}:${chain}`,
-    key: event.type === validatorsTracked.name ? event.key : keyOf(event.key, chain),
+    key: OF_A_CHAIN.has(event.type) ? event.key : keyOf(event.key, chain),
     data,
   })
   const json = <Data extends { chain: string }>(type: EventType<string, Data>): EncodedEvent =>
@@ -35,6 +37,8 @@ export function renameOne(event: EncodedEvent, chain: string): EncodedEvent {
   switch (event.type) {
     case validatorsTracked.name:
       return json(validatorsTracked)
+    case feeRecipientsTold.name:
+      return json(feeRecipientsTold)
     case validatorsIdentified.name:
       return json(validatorsIdentified)
     case beaconBlock.name:
