@@ -1,4 +1,4 @@
-import type { DayNumber } from '../../schemas/eth/time.ts'
+import { type DayNumber, formatDay } from '../../schemas/eth/time.ts'
 import {
   type AccountScope,
   inStatements,
@@ -34,10 +34,20 @@ const daysMemo = new StandingMemo<readonly AccountDay[]>()
  * The account's closed days of `[from, to)`, ascending: each sums the validators that it sees on that day. Days without a whole
  * row of any are left out.
  */
-export async function accountDays(
+export async function accountDays(scope: AccountScope, horizon: Horizon, days: Days): Promise<readonly AccountDay[]> {
+  return (await expectedDays(scope, horizon, days)).filter(({ validators }) => validators > 0)
+}
+
+interface Days {
+  readonly from: DayNumber
+  readonly to: DayNumber
+}
+
+/** The same with the closed days of which the account should have a row and has none. */
+export async function expectedDays(
   scope: AccountScope,
   horizon: Horizon,
-  { from, to }: { readonly from: DayNumber; readonly to: DayNumber },
+  { from, to }: Days,
 ): Promise<readonly AccountDay[]> {
   const { registered } = await seenValidators(scope)
   const isIn = ({ day }: { readonly day: DayNumber }): boolean => from <= day && day < to
@@ -107,9 +117,15 @@ async function selectDays(scope: AccountScope, horizon: Horizon, days: readonly 
   }
   const expected = expectedOf(registered, states, days)
   return days.flatMap(({ day }, at) => {
-    const sum = sums.get(day)
-    return sum === undefined ? [] : [{ ...sum, missing: sum.missing + (expected[at] ?? 0) }]
+    const [sum, wanted] = [sums.get(day), expected[at] ?? 0]
+    if (sum === undefined && wanted === 0) return []
+    const { missing, ...known } = sum ?? noneOf(day)
+    return [{ ...known, missing: missing + wanted }]
   })
+}
+
+function noneOf(day: DayNumber): AccountDay {
+  return { date: formatDay(day), day, elRewardWei: 0n, clRewardGwei: 0n, earning: 0, validators: 0, missing: 0 }
 }
 
 /** Validators that have a row are not missing: those that were expected are added when all of them are counted. */

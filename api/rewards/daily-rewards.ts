@@ -1,7 +1,8 @@
 import { formatEthFromGwei, formatEthFromWei, toWei } from '../../schemas/eth/units.ts'
 import { type DailyReward, dailyRewards } from '../../schemas/routes/rewards/daily-rewards.ts'
-import { answerPage, operation, pageOffset } from '../http/operation.ts'
-import { type AccountDay, accountDays } from './account-days.ts'
+import { operation, pageOffset } from '../http/operation.ts'
+import { type AccountDay, expectedDays } from './account-days.ts'
+import { answerFigures, completenessOf } from './completeness.ts'
 import { dayWindow } from './day-window.ts'
 import { horizonOf } from './horizon.ts'
 
@@ -9,10 +10,13 @@ export const dailyRewardsOperation = operation(dailyRewards, async ({ query }, s
   const window = dayWindow(scope.nowMs, query, 'yesterday', 'any')
   if (window.status === 'refused') return window
   const horizon = await horizonOf(scope.standing)
-  const days = horizon === undefined ? [] : await accountDays(scope, horizon, window)
+  const expected = horizon === undefined ? [] : await expectedDays(scope, horizon, window)
+  const days = expected.filter(({ validators }) => validators > 0)
+  const missing = new Map(expected.map((row) => [row.day, row.missing]))
   const offset = pageOffset(query)
   const reward = days.slice(offset, offset + query.limit).map(toDailyReward)
-  return answerPage({ reward }, { page: query.page, limit: query.limit, total: days.length })
+  const completeness = completenessOf(horizon, window, missing)
+  return answerFigures({ reward }, { page: query.page, limit: query.limit, total: days.length }, completeness)
 })
 
 function toDailyReward({ date, elRewardWei, clRewardGwei, earning }: AccountDay): DailyReward {

@@ -2,8 +2,10 @@ import { checksumAddress } from '../../schemas/eth/hex.ts'
 import { dayStartSec, formatLocalTime } from '../../schemas/eth/time.ts'
 import { formatEthFromWei } from '../../schemas/eth/units.ts'
 import { type SettledReward, settledRewards } from '../../schemas/routes/rewards/settled-rewards.ts'
-import { answerPage, operation, pageOffset } from '../http/operation.ts'
+import { operation, pageOffset } from '../http/operation.ts'
+import { answerFigures, completenessOf } from './completeness.ts'
 import { dayWindow } from './day-window.ts'
+import { horizonOf } from './horizon.ts'
 import { type SettlementRecord, selectSettlements, sumSettlements } from './select-settlements.ts'
 
 export const settledRewardsOperation = operation(settledRewards, async ({ query }, scope) => {
@@ -25,7 +27,8 @@ export const settledRewardsOperation = operation(settledRewards, async ({ query 
     sum_reward: formatEthFromWei(BigInt(sums.user_reward_wei)),
     sum_service_fee: formatEthFromWei(BigInt(sums.service_fee_wei)),
   }
-  return answerPage(data, { page: query.page, limit: query.limit, total: Number(sums.records) })
+  const completeness = completenessOf(await horizonOf(scope.standing), window)
+  return answerFigures(data, { page: query.page, limit: query.limit, total: Number(sums.records) }, completeness)
 })
 
 function toSettledReward(row: SettlementRecord): SettledReward {

@@ -1,9 +1,10 @@
 import { dayOfInstant } from '../../schemas/eth/time.ts'
 import { formatEthFromGwei, formatEthFromWei, toWei } from '../../schemas/eth/units.ts'
 import { totalRewards, type ValidatorTotal } from '../../schemas/routes/rewards/total-rewards.ts'
-import { answerPage, operation, pageOffset, type RequestScope } from '../http/operation.ts'
+import { operation, pageOffset, type RequestScope } from '../http/operation.ts'
 import { toStatus } from '../validators/validator-status.ts'
 import { type AccountTotals, accountTotals, countTracked, type ValidatorTotals } from './account-totals.ts'
+import { answerFigures, completenessOf, daysOfTotals } from './completeness.ts'
 import { horizonOf } from './horizon.ts'
 
 export const totalRewardsOperation = operation(totalRewards, async ({ query }, scope) => {
@@ -17,7 +18,8 @@ export const totalRewardsOperation = operation(totalRewards, async ({ query }, s
     validators_total_rewards: formatTotal(totals),
     validators_total_cl_balance: formatEthFromGwei(totals.balanceGwei),
   }
-  return answerPage(data, { page: query.page, limit: query.limit, total: totals.items.length })
+  const completeness = completenessOf(horizon, daysOfTotals(horizon))
+  return answerFigures(data, { page: query.page, limit: query.limit, total: totals.items.length }, completeness)
 })
 
 /** Before the first complete epoch there are validators, but no figures. */

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
-import { pagedEnvelopeOf } from '../envelope.ts'
 import { EndDate, ethText, Limit, Page, StartDate } from '../fields.ts'
 import { defineRoute } from '../route.ts'
+import { COMPLETE_EXAMPLE, figuresEnvelopeOf } from './completeness.ts'
 
 const DailyReward = Type.Object(
   {
@@ -39,7 +39,7 @@ export const dailyRewards = defineRoute({
     page: Page,
     limit: Limit,
   }),
-  response: pagedEnvelopeOf(Type.Object({ reward: Type.Array(DailyReward) }, { additionalProperties: false })),
+  response: figuresEnvelopeOf(Type.Object({ reward: Type.Array(DailyReward) }, { additionalProperties: false })),
   refusals: ['400', '4001', '4002'],
   example: {
     code: '200',
@@ -56,5 +56,6 @@ export const dailyRewards = defineRoute({
       ],
     },
     pagination: { page: 1, limit: 10, total: 1 },
+    completeness: COMPLETE_EXAMPLE,
   },
 })

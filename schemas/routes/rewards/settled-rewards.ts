@@ -1,6 +1,5 @@
 import { type Static, Type } from 'typebox'
 import { checksumAddress } from '../../eth/hex.ts'
-import { pagedEnvelopeOf } from '../envelope.ts'
 import {
   addressText,
   EndDate,
@@ -13,6 +12,7 @@ import {
   ValidatorIndex,
 } from '../fields.ts'
 import { defineRoute } from '../route.ts'
+import { COMPLETE_EXAMPLE, figuresEnvelopeOf } from './completeness.ts'
 
 /** Ids of corrections begin behind it: above every block height, and exact in a double. */
 export const CORRECTION_IDS_BEHIND = 2 ** 52
@@ -75,7 +75,7 @@ export const settledRewards = defineRoute({
     page: Page,
     limit: Limit,
   }),
-  response: pagedEnvelopeOf(
+  response: figuresEnvelopeOf(
     Type.Object(
       {
         rewards: Type.Array(SettledReward),
@@ -109,5 +109,6 @@ export const settledRewards = defineRoute({
       sum_service_fee: '0.00591711995573472',
     },
     pagination: { page: 1, limit: 10, total: 1 },
+    completeness: COMPLETE_EXAMPLE,
   },
 })

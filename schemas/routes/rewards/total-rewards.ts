@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox'
 import { VALIDATOR_STATUSES } from '../../events/beacon-epoch.ts'
-import { pagedEnvelopeOf } from '../envelope.ts'
 import { ethText, Limit, Page, PubkeyText, ValidatorIndex } from '../fields.ts'
 import { defineRoute } from '../route.ts'
+import { COMPLETE_EXAMPLE, figuresEnvelopeOf } from './completeness.ts'
 
 const ValidatorTotal = Type.Object(
   {
@@ -32,7 +32,7 @@ export const totalRewards = defineRoute({
     'it had before keeps its item, with the chain’s balance and status of it, and counts in `validators_total_rewards` alone. ' +
     'A validator that is not in the registry yet counts in `validators_total_count` and has no item.',
   query: Type.Object({ page: Page, limit: Limit }),
-  response: pagedEnvelopeOf(
+  response: figuresEnvelopeOf(
     Type.Object(
       {
         validator_details: Type.Array(ValidatorTotal),
@@ -71,5 +71,6 @@ export const totalRewards = defineRoute({
       validators_total_cl_balance: '32.002700123',
     },
     pagination: { page: 1, limit: 10, total: 1 },
+    completeness: COMPLETE_EXAMPLE,
   },
 })

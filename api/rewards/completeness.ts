@@ -1,0 +1,69 @@
+import { type DayNumber, epochOf, firstSlotOfDay, formatDay } from '../../schemas/eth/time.ts'
+import type { Pagination } from '../../schemas/routes/envelope.ts'
+import type { Completeness } from '../../schemas/routes/rewards/completeness.ts'
+import { answerPage } from '../http/operation.ts'
+import type { Horizon } from './horizon.ts'
+
+/** Days `[from, to)` in UTC+8. */
+interface Days {
+  readonly from: DayNumber
+  readonly to: DayNumber
+}
+
+/**
+ * What the figures of some days cover: days that are not final yet, and final days of which something is missing. `missing` says how
+ * many validators of the account a closed day lacks, where that is known.
+ */
+export function completenessOf(
+  horizon: Horizon | undefined,
+  { from, to }: Days,
+  missing: ReadonlyMap<DayNumber, number> = new Map(),
+): Completeness {
+  if (horizon === undefined) {
+    return {
+      state: 'not_final',
+      final_through: null,
+      not_final_from: from < to ? formatDay(from) : null,
+      incomplete: [],
+    }
+  }
+  const { clock, epoch, closedDays } = horizon
+  const closed = new Set(closedDays.map(({ day }) => day))
+  const incomplete: { start_date: string; end_date: string; validators_missing: number | null }[] = []
+  let notFinalFrom: string | null = null
+  for (let day = from; day < to; day++) {
+    const name = formatDay(day)
+    const nextSlot = firstSlotOfDay(clock, day + 1)
+    if (nextSlot === 0) continue // the chain began later
+    const lacking = closed.has(day) ? (missing.get(day) ?? 0) : null
+    if (lacking === 0) continue
+    if (lacking === null && epochOf(clock, nextSlot) > epoch) {
+      notFinalFrom = name
+      break
+    }
+    const last = incomplete.at(-1)
+    const next = formatDay(day + 1)
+    if (last?.end_date === name && last.validators_missing === lacking) last.end_date = next
+    else incomplete.push({ start_date: name, end_date: next, validators_missing: lacking })
+  }
+  const newest = closedDays.at(-1)
+  const isFinal = notFinalFrom === null && closedDays.length > 0
+  return {
+    state: incomplete.length > 0 ? 'incomplete' : isFinal ? 'complete' : 'not_final',
+    final_through: newest === undefined ? null : formatDay(newest.day),
+    not_final_from: notFinalFrom,
+    incomplete,
+  }
+}
+
+/** Days that totals are over: from the first closed one to the newest. */
+export function daysOfTotals(horizon: Horizon | undefined): Days {
+  const [first, last] = [horizon?.closedDays[0], horizon?.closedDays.at(-1)]
+  return first === undefined || last === undefined ? { from: 0, to: 0 } : { from: first.day, to: last.day + 1 }
+}
+
+/** The envelope of a page of figures with what they cover. */
+export function answerFigures<Data>(data: Data, pagination: Pagination, completeness: Completeness) {
+  const { status, envelope } = answerPage(data, pagination)
+  return { status, envelope: { ...envelope, completeness } } as const
+}

@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest'
+import { completenessOf, daysOfTotals } from '../../api/rewards/completeness.ts'
+import type { Horizon } from '../../api/rewards/horizon.ts'
+import { parseDay } from '../../schemas/eth/time.ts'
+
+/** Slots of an hour, four an epoch: a day is 24 slots, and day 2026-01-02 begins with slot 16 (UTC+8). */
+const clock = { genesisTimeSec: Date.parse('2026-01-01T00:00:00Z') / 1000, secondsPerSlot: 3_600, slotsPerEpoch: 4 }
+const closed = (...days: string[]) => days.map((day) => ({ day: parseDay(day) ?? 0, lastEpoch: 0 }))
+const horizon: Horizon = {
+  chain: 'mainnet',
+  clock,
+  /** Through slot 115: day 6 has begun with slot 112. */
+  epoch: 28,
+  closedDays: closed('2026-01-03', '2026-01-05'),
+  openDays: ['2026-01-02', '2026-01-04', '2026-01-06'],
+  openEpochs: [],
+  openSlots: { first: 0, last: 0 },
+}
+const days = (from: string, to: string) => ({ from: parseDay(from) ?? 0, to: parseDay(to) ?? 0 })
+
+describe('a client can tell apart', () => {
+  it('days that are all there, whether or not anything was earned', () => {
+    expect(completenessOf(horizon, days('2026-01-05', '2026-01-06'))).toEqual({
+      state: 'complete',
+      final_through: '2026-01-05',
+      not_final_from: null,
+      incomplete: [],
+    })
+  })
+
+  it('days that are still to come', () => {
+    expect(completenessOf(horizon, days('2026-01-05', '2026-01-09'))).toMatchObject({
+      state: 'not_final',
+      not_final_from: '2026-01-06',
+      incomplete: [],
+    })
+    expect(completenessOf(undefined, days('2026-01-05', '2026-01-09'))).toMatchObject({
+      state: 'not_final',
+      final_through: null,
+      not_final_from: '2026-01-05',
+    })
+  })
+
+  it('final days of which epochs, blocks or validators are missing, joined where they are alike', () => {
+    const missing = new Map([[parseDay('2026-01-05') ?? 0, 2]])
+    expect(completenessOf(horizon, days('2025-12-01', '2026-01-08'), missing)).toEqual({
+      state: 'incomplete',
+      final_through: '2026-01-05',
+      not_final_from: '2026-01-06',
+      incomplete: [
+        { start_date: '2026-01-01', end_date: '2026-01-03', validators_missing: null },
+        { start_date: '2026-01-04', end_date: '2026-01-05', validators_missing: null },
+        { start_date: '2026-01-05', end_date: '2026-01-06', validators_missing: 2 },
+      ],
+    })
+  })
+})
+
+it('is about the closed days where totals are asked for', () => {
+  expect(completenessOf(horizon, daysOfTotals(horizon))).toMatchObject({
+    state: 'incomplete',
+    incomplete: [{ start_date: '2026-01-04', end_date: '2026-01-05', validators_missing: null }],
+  })
+  const whole = { ...horizon, closedDays: closed('2026-01-03', '2026-01-04', '2026-01-05') }
+  expect(completenessOf(whole, daysOfTotals(whole)).state).toBe('complete')
+  expect(completenessOf(undefined, daysOfTotals(undefined)).state).toBe('not_final')
+})
