@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { pubkeyOf, toHex } from '../../infra/devnet/consensus/keys.ts'
+import { pubkeyOf, toHex, withdrawalAddressOf } from '../../infra/devnet/consensus/keys.ts'
 import { dayOfInstant, formatDay } from '../../schemas/eth/time.ts'
 import { NO_PSEUDO_TERMINAL, runInTerminal, shownBy } from '../pseudo-terminal.ts'
 import { commandsOf, withDates } from './readme-commands.ts'
@@ -19,9 +19,12 @@ const START_COLUMNS = 132
 const HISTORY_MAX_MS = 1_800_000
 const LOOK_MS = 500
 const LINE_CHARACTERS_MAX = 700
+/** Lines of an answer at its beginning and its end; those between are counted. */
+const LINES_MAX = { first: 4, last: 8 }
 const CTRL_C = '\x03'
 /** A validator of the devnet that its demo account does not have: stands for the key that the README cuts short. */
 const KEY = toHex(pubkeyOf(100))
+const ADDRESS = withdrawalAddressOf(100)
 
 /** What the terminal shows when the commands are given: by default that the devnet has its history, and all of it is served. */
 const awaited = process.argv[2] ?? ' mainnet: caught up'
@@ -59,7 +62,9 @@ try {
 
 /** Runs one command as it stands, but for its dates and the key that is cut short, and writes down what it shows. */
 async function record(asWritten: string): Promise<void> {
-  const command = withDates(asWritten.replace(/\s+# .*$/, ''), startedOn, today).replaceAll(/0x8f…/g, KEY)
+  const command = withDates(asWritten.replace(/\s+# .*$/, ''), startedOn, today)
+    .replaceAll('0x8f…', KEY)
+    .replaceAll('0x…', ADDRESS)
   const [api = ''] = commandsOf(readme, 'Ask it')
   const file = join(data, 'command.sh')
   writeFileSync(file, `${api}\n${command}\n`)
@@ -67,7 +72,7 @@ async function record(asWritten: string): Promise<void> {
   const code = await run.ended
   const lines = shownBy(run.output(), COMMAND_COLUMNS).filter(isShown)
   if (command.includes('token create')) secret = lines.at(-1)
-  blocks.push([`$ ${command}`, ...lines.map(cut), ...(code === 0 ? [] : [`(ended with ${code})`])].join('\n'))
+  blocks.push([`$ ${command}`, ...shorten(lines.map(cut)), ...(code === 0 ? [] : [`(ended with ${code})`])].join('\n'))
 }
 
 /** npm's words about its own configuration are of the machine that records. */
@@ -81,6 +86,13 @@ async function until(condition: () => boolean): Promise<void> {
     if (performance.now() > deadlineMs) throw new Error('the devnet did not get done with its history')
     await sleep(LOOK_MS)
   }
+}
+
+function shorten(lines: readonly string[]): readonly string[] {
+  const { first, last } = LINES_MAX
+  const between = lines.length - first - last
+  if (between <= 1) return lines
+  return [...lines.slice(0, first), `(… ${between} more lines)`, ...lines.slice(-last)]
 }
 
 function cut(line: string): string {
