@@ -18,7 +18,9 @@ const MEMORY_BYTES_MIN = 512 * 1024 ** 2
 /** The longest files of their groups, whose lengths nobody can tell from their sizes: begun last, one worker would wait for them. */
 const BEGUN_FIRST = [
   'e2e/pipeline.embedded.test.ts',
+  'e2e/operator.embedded.test.ts',
   'unit/partial-detail.test.ts',
+  'unit/verify.test.ts',
   'contract/job-queue.sqlite.test.ts',
 ]
 

@@ -74,7 +74,7 @@ export function wrongAnswers({ joiner }: TrueChain): readonly Fault[] {
       [
         {
           of: ofPendingDeposits,
-          times: 6,
+          times: OFTEN,
           reply: async (_, truth) => ({ ...(await truth()), body: new Uint8Array(0) }),
         },
       ],
