@@ -187,12 +187,16 @@ export class ChainNode implements AsyncDisposable {
     throw this.fault('node_unreachable', `has no event stream (HTTP ${answer.statusCode})`)
   }
 
-  async *#pieces(body: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
-    const pieces = body[Symbol.asyncIterator]()
-    for (;;) {
-      const { done, value } = await this.#streamed(signal, () => pieces.next())
-      if (done === true) return
-      yield value
+  async *#pieces(body: Body, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+    const pieces: AsyncIterator<Uint8Array> = body[Symbol.asyncIterator]()
+    try {
+      for (;;) {
+        const { done, value } = await this.#streamed(signal, () => pieces.next())
+        if (done === true) return
+        yield value
+      }
+    } finally {
+      body.destroy() // whoever stops in the middle would keep the connection for ever
     }
   }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { openChainNodes } from '../../commands/chain-nodes.ts'
 import { openHttpBeaconSource } from '../../infra/beacon/http-source.ts'
-import type { NodeLimits } from '../../infra/nodes/nodes.ts'
+import { ChainNode, DEFAULT_LIMITS, type NodeLimits } from '../../infra/nodes/nodes.ts'
 import { retryAfterMs } from '../../infra/nodes/retry-after.ts'
 import type { Log } from '../../infra/ports/log.ts'
 import { retryWithBackoff } from '../../ingest/retry.ts'
@@ -9,7 +9,7 @@ import { chainNames } from '../../schemas/chains.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { silentLog } from './silent-log.ts'
 import { type Answers, CHECKPOINT, FAST, headerAnswer, headerJson, onHead, openNode } from './synthetic-beacon.ts'
-import type { NodeReply, SyntheticNode } from './synthetic-node.ts'
+import { type NodeReply, openSyntheticNode, type SyntheticNode } from './synthetic-node.ts'
 
 const HEAD = '/eth/v1/beacon/headers/head'
 const BALANCES = '/eth/v1/beacon/states/7/validator_balances'
@@ -98,6 +98,20 @@ test('while a node has its pause, the others are asked at once', async () => {
   await using source = await openSource([main, fallback])
   for (let i = 0; i < 5; i++) expect(await source.head()).toMatchObject({ slot: 99 })
   expect(asked(main, HEAD)).toBe(1)
+})
+
+test('an event stream that is not read on gives its connection back', async () => {
+  const closed = Promise.withResolvers<void>()
+  await using streaming = await openSyntheticNode((_, response) => {
+    response.once('close', () => closed.resolve())
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write('event: head\n')
+    return undefined
+  })
+  await using node = new ChainNode('beacon node 1', streaming.url, DEFAULT_LIMITS)
+  const pieces = await node.stream('/eth/v1/events', 60_000, new AbortController().signal)
+  for await (const _ of pieces) break // as an event does that cannot be read
+  await closed.promise
 })
 
 test('closing ends the questions that are being asked', async () => {
