@@ -58,8 +58,7 @@ export class FinalWalk {
 
   async #run(signal: AbortSignal): Promise<void> {
     const { from, to, clock, checkpoint, told } = this.#options
-    let next = await this.#rootAfter(to)
-    let child = Number.POSITIVE_INFINITY
+    let { root: next, childSlot: child } = await this.#begin(to)
     for (let epoch = to; epoch >= from; epoch--) {
       signal.throwIfAborted()
       const blocks: BeaconBlock[] = []
@@ -119,15 +118,14 @@ export class FinalWalk {
     return new Map(blocks.flatMap((block) => (block === undefined ? [] : [[block.root, block]])))
   }
 
-  /** The block that the walk begins with. */
-  async #rootAfter(to: number): Promise<string> {
+  /** The block that the walk begins with, and the first slot that a child of it may have. */
+  async #begin(to: number): Promise<{ readonly root: string; readonly childSlot: number }> {
     const { final, clock, checkpoint } = this.#options
-    if (to + 1 >= checkpoint.epoch) return checkpoint.root
     for (let slot = firstSlotOfEpoch(clock, to + 1); epochOf(clock, slot) < checkpoint.epoch; slot++) {
       const root = await final.rootAt(slot)
-      if (root !== undefined) return root
+      if (root !== undefined) return { root, childSlot: slot + 1 }
     }
-    return checkpoint.root
+    return { root: checkpoint.root, childSlot: firstSlotOfEpoch(clock, checkpoint.epoch) + 1 }
   }
 }
 
