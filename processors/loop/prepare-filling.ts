@@ -2,6 +2,7 @@ import type { EventLog } from '../../infra/ports/event-log.ts'
 import type { Log } from '../../infra/ports/log.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import type { Projector } from './consume.ts'
+import { dropRemoved } from './drop-chains.ts'
 import { openExchange } from './exchange.ts'
 import { filledFrom, fillLease, markFilled, refuseOtherLog, tablesNotFilled } from './filled-from.ts'
 import type { LogFacts } from './log-facts.ts'
@@ -29,6 +30,8 @@ export async function prepareFilling(filling: Filling, now: number, signal: Abor
   await using _alone = await eventLog.lease(fillLease(warehouse), signal)
   await finishRebuild(filling, now, signal)
   if (await isReady(filling)) return
+  // Tables that are kept may have rows of what was removed since: afterwards it counts as dropped.
+  await dropRemoved(filling, facts, signal)
   const groups = await groupsToRewind(filling)
   const fields = { groups: groups.map(({ group }) => group) }
   const message = 'the tables are empty or new: they are filled from the log'

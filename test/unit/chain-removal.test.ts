@@ -5,6 +5,7 @@ import { runDeriveDay } from '../../processors/derive.ts'
 import { type Projector, project } from '../../processors/loop/consume.ts'
 import { TABLES_OF_CHAINS } from '../../processors/loop/drop-chains.ts'
 import { LogFactsReader, openLogFacts } from '../../processors/loop/log-facts.ts'
+import { prepareFilling } from '../../processors/loop/prepare-filling.ts'
 import { PROJECTORS } from '../../processors/projections.ts'
 import { parseDay } from '../../schemas/eth/time.ts'
 import { type EncodedEvent, encodeEvent, type Topic } from '../../schemas/events/codec.ts'
@@ -14,6 +15,7 @@ import { FAMILIES } from '../../schemas/tables/projections.ts'
 import { givenChain } from './given-chain.ts'
 import { dumpChain, dumpTables, openProcess, projectEverything, rebuildFrom } from './projecting.ts'
 import { inTurns, renamed } from './renamed-chain.ts'
+import { silentLog } from './silent-log.ts'
 import { storesOfFile } from './warehouse-of-file.ts'
 
 const TEST_MS = 60_000
@@ -77,6 +79,21 @@ describe('a chain that is removed', () => {
     const removed = await dumpTables(warehouse)
     await rebuildFrom(eventLog, warehouse)
     expect(await dumpTables(warehouse)).toEqual(removed)
+  })
+
+  it('leaves no rows where its removal is read at a start that has to fill tables anew', {
+    timeout: TEST_MS,
+  }, async () => {
+    const { warehouse, openLog, empty } = stores()
+    await empty()
+    await using eventLog = await openLog(both)
+    await projectEverything(await openProcess(eventLog, warehouse))
+    await remove(eventLog, 'hoodi')
+    await warehouse.command('TRUNCATE TABLE filled_from') // as a release does that has new columns
+    const facts = await openLogFacts(eventLog, 0, never)
+    await prepareFilling({ eventLog, warehouse, log: silentLog, facts, projectors: PROJECTORS }, 0, never)
+    await projectEverything(await openProcess(eventLog, warehouse))
+    expect(await rowsOf(warehouse, 'hoodi')).toEqual({})
   })
 
   it('keeps the rows that it has after it was added again, whoever reads its removal', {
