@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { Command, Reply } from './devnet-process.ts'
 
+/** As the scripts of package.json start the program: kafkajs asks for timers in the past, and Node says so. */
+const NODE_OPTIONS = ['--disable-warning=TimeoutNegativeWarning']
 const MAIN = join(import.meta.dirname, '../../main.ts')
 const STOP_TIMEOUT_MS = 20_000
 
@@ -66,7 +68,7 @@ export async function runCommand(
   env: Environment,
   input = '',
 ): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> {
-  const child = spawn(process.execPath, [MAIN, ...args], { env: { ...cleanEnvironment(), ...env } })
+  const child = spawn(process.execPath, [...NODE_OPTIONS, MAIN, ...args], { env: { ...cleanEnvironment(), ...env } })
   child.stdin.end(input)
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
   return { code: code as number, stdout, stderr }
@@ -91,7 +93,7 @@ export async function startProgram(
   { announces } = { announces: true },
 ): Promise<Running> {
   const port = await freePort()
-  const child = spawn(process.execPath, [MAIN, ...args], {
+  const child = spawn(process.execPath, [...NODE_OPTIONS, MAIN, ...args], {
     env: { ...cleanEnvironment(), ...env, PORT: String(port) },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
