@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import type { Config } from '../infra/config/types.ts'
-import { askControl, serveControl } from '../infra/control.ts'
+import { type Answerer, askControl, serveControl } from '../infra/control.ts'
 import { countChange } from '../processors/settlements/count-change.ts'
 import { AppError } from '../schemas/errors.ts'
 import { SettlementChange } from '../schemas/settlement-change.ts'
@@ -40,9 +40,9 @@ export async function askRunning(
 /** Answers what commands ask, until disposed. */
 export function answerCommands(
   ports: Ports,
-  running: Pick<Running, 'config' | 'chains' | 'nodes' | 'nodeHeads'>,
+  running: Pick<Running, 'config' | 'chains' | 'log' | 'nodes' | 'nodeHeads'>,
 ): Promise<AsyncDisposable> {
-  return serveControl(running.config.dataDirectory, async (question, print, signal) => {
+  const answer: Answerer = async (question, print, signal) => {
     if (isVerify.Check(question)) return await verdictOf(ports, { ...question, mayBeProcessed: true, print, signal })
     if (isCount.Check(question)) {
       for (const row of await countChange(ports.warehouse, question.change)) await print(JSON.stringify(row))
@@ -50,5 +50,6 @@ export function answerCommands(
     }
     if (isStatus.Check(question)) return await print(JSON.stringify(await readStatus(ports, running, 'running')))
     throw new AppError('usage', 'The program that holds this data folder is of another release: stop it first.')
-  })
+  }
+  return serveControl(running.config.dataDirectory, answer, running.log)
 }

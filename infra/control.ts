@@ -7,6 +7,7 @@ import { dirname, join, resolve } from 'node:path'
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { AppError, ERROR_CODES } from '../schemas/errors.ts'
+import type { Log } from './ports/log.ts'
 
 // How a command asks the program that holds the data folder: a Unix-domain socket that only its owner can open. One question, a JSON
 // line; then lines of the answer, and a last one that says how it ended.
@@ -44,14 +45,14 @@ function socketPath(dataDirectory: string): string {
  * Listens for questions until disposed, which ends those that are being answered. To be called by the process that holds the data
  * folder: a socket that a dead one has left is replaced.
  */
-export async function serveControl(dataDirectory: string, answer: Answerer): Promise<AsyncDisposable> {
+export async function serveControl(dataDirectory: string, answer: Answerer, log: Log): Promise<AsyncDisposable> {
   const path = socketPath(dataDirectory)
   await makeOwnFolder(dirname(path))
   await rm(path, { force: true })
   const ending = new AbortController()
   const running = new Set<Promise<void>>()
   const server = createServer((socket) => {
-    const run = serve(socket, answer, ending.signal).finally(() => running.delete(run))
+    const run = serve(socket, { answer, log, ending: ending.signal }).finally(() => running.delete(run))
     running.add(run)
   })
   await listen(server, path)
@@ -87,27 +88,35 @@ async function listen(server: Server, path: string): Promise<void> {
   }
 }
 
-async function serve(socket: Socket, answer: Answerer, ending: AbortSignal): Promise<void> {
+interface Serving {
+  readonly answer: Answerer
+  readonly log: Log
+  readonly ending: AbortSignal
+}
+
+/** Never rejects: nobody waits for it who could do anything about it. */
+async function serve(socket: Socket, { answer, log, ending }: Serving): Promise<void> {
   const gone = new AbortController()
   socket.on('close', () => gone.abort())
   socket.on('error', () => gone.abort()) // who asked is gone: nobody is left to be told
-  const signal = AbortSignal.any([gone.signal, ending])
-  try {
-    await send(socket, { end: await outcomeOf(socket, answer, signal) }, signal)
-  } finally {
-    socket.end()
-  }
+  const outcome = await outcomeOf(socket, { answer, log, signal: AbortSignal.any([gone.signal, ending]) })
+  if (!socket.destroyed) socket.end(`${JSON.stringify({ end: outcome })}\n`)
 }
 
-async function outcomeOf(socket: Socket, answer: Answerer, signal: AbortSignal) {
+interface Asked extends Omit<Serving, 'ending'> {
+  readonly signal: AbortSignal
+}
+
+async function outcomeOf(socket: Socket, { answer, log, signal }: Asked) {
   try {
     const question = await readQuestion(socket, signal)
     await answer(question, (line) => send(socket, { line }, signal), signal)
     return {}
   } catch (error) {
     if (error instanceof AppError) return { error: { code: error.code, message: error.message } }
-    if (!signal.aborted) throw error
-    return { error: { code: 'usage', message: 'The program is being stopped: ask again.' } }
+    if (signal.aborted) return { error: { code: 'usage', message: 'The program is being stopped: ask again.' } }
+    log.error({ err: error }, 'a command could not be answered')
+    return { error: { code: 'warehouse', message: 'The program could not answer: its log says why.' } }
   }
 }
 

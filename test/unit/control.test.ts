@@ -6,6 +6,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type Answerer, askControl, serveControl } from '../../infra/control.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { untilAborted } from '../../schemas/wait.ts'
+import { silentLog } from './silent-log.ts'
 
 const never = new AbortController().signal
 let folder = ''
@@ -28,27 +29,44 @@ const repeat: Answerer = async (question, print) => {
 }
 
 it('hands the lines of an answer to who asked, in order, however many', async () => {
-  await using _server = await serveControl(folder, repeat)
+  await using _server = await serveControl(folder, repeat, silentLog)
   const lines = Array.from({ length: 2_000 }, (_, i) => `line ${i} ${'é'.repeat(50)}`)
   expect(await ask(lines.slice(0, 300))).toEqual({ isAnswered: true, lines: lines.slice(0, 300) })
   const many: Answerer = async (_, print) => {
     for (const line of lines) await print(line)
   }
   const other = join(folder, 'other')
-  await using _other = await serveControl(other, many)
+  await using _other = await serveControl(other, many, silentLog)
   const answers = await Promise.all([ask({}, never, other), ask({}, never, other)])
   for (const answer of answers) expect(answer).toEqual({ isAnswered: true, lines })
 })
 
 it('fails who asked with the error of the answer, after its lines', async () => {
   const lines: string[] = []
-  await using _server = await serveControl(folder, async (_, print) => {
-    await print('before')
-    throw new AppError('warehouse', 'Not every figure holds.')
-  })
+  await using _server = await serveControl(
+    folder,
+    async (_, print) => {
+      await print('before')
+      throw new AppError('warehouse', 'Not every figure holds.')
+    },
+    silentLog,
+  )
   const asked = askControl(folder, {}, { print: (line) => lines.push(line), signal: never })
   await expect(asked).rejects.toMatchObject({ code: 'warehouse', message: 'Not every figure holds.' })
   expect(lines).toEqual(['before'])
+})
+
+it('goes on when an answer fails by a mistake of ours, which the log has and who asked is told of', async () => {
+  const logged: string[] = []
+  const log = { ...silentLog, error: (fields: object) => void logged.push(String(Reflect.get(fields, 'err'))) }
+  const failing: Answerer = async (question, print) => {
+    if (question === 'fail') throw new TypeError('no such thing')
+    await print('well')
+  }
+  await using _server = await serveControl(folder, failing, log)
+  await expect(ask('fail')).rejects.toThrow(/its log says why/)
+  expect(logged).toEqual(['TypeError: no such thing'])
+  expect(await ask('again')).toEqual({ isAnswered: true, lines: ['well'] })
 })
 
 it('is nobody where no program listens, or one has died there', async () => {
@@ -57,19 +75,19 @@ it('is nobody where no program listens, or one has died there', async () => {
   const dead = createServer().listen(join(folder, 'control', 'socket'))
   await new Promise((resolve) => dead.on('listening', resolve))
   Object.assign(dead, { _handle: undefined }) // its socket file stays, as after kill -9
-  await using _server = await serveControl(folder, repeat)
+  await using _server = await serveControl(folder, repeat, silentLog)
   expect(await ask(['here'])).toEqual({ isAnswered: true, lines: ['here'] })
 })
 
 it('lets nobody but its owner in', async () => {
-  await using _server = await serveControl(folder, repeat)
+  await using _server = await serveControl(folder, repeat, silentLog)
   const modeOf = (path: string) => statSync(path).mode & 0o777
   expect([modeOf(join(folder, 'control')), modeOf(join(folder, 'control', 'socket'))]).toEqual([0o700, 0o600])
 })
 
 it('serves a folder whose name is too long for a socket', async () => {
   const long = join(folder, 'a'.repeat(60), 'b'.repeat(60))
-  await using _server = await serveControl(long, repeat)
+  await using _server = await serveControl(long, repeat, silentLog)
   expect(await ask(['here'], never, long)).toEqual({ isAnswered: true, lines: ['here'] })
   expect((await ask(['here'])).isAnswered).toBe(false)
 })
@@ -83,7 +101,7 @@ it('stops the answer when who asked has gone, and when the program ends', async 
     stopped.push(String(question))
     signal.throwIfAborted()
   }
-  const server = await serveControl(folder, wait)
+  const server = await serveControl(folder, wait, silentLog)
   const stop = new AbortController()
   const gone = ask('gone', stop.signal)
   await begun.promise
@@ -101,7 +119,7 @@ it('stops the answer when who asked has gone, and when the program ends', async 
 })
 
 it.each(['no json\n', '{"never": "ends"'])('refuses a question that is none (%j)', async (text) => {
-  await using _server = await serveControl(folder, repeat)
+  await using _server = await serveControl(folder, repeat, silentLog)
   const socket = connect(join(folder, 'control', 'socket'))
   socket.write(text.endsWith('\n') ? text : text + 'x'.repeat(70_000))
   let answer = ''
