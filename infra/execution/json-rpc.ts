@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { AppError } from '../../schemas/errors.ts'
-import { type ChainNode, withoutUrls } from '../nodes/nodes.ts'
+import type { ChainNode } from '../nodes/nodes.ts'
 import type { Question } from './result-shapes.ts'
 
 /** Asks one question of a node. */
@@ -122,14 +122,11 @@ export function malformed(what: string): AppError {
 }
 
 const LIMIT_EXCEEDED = -32_005
-/** Characters of a node's own words in an error. */
-const MESSAGE_CHARACTERS_MAX = 200
 
 /** A node's own error as the fault of that node; everything else stays what it is. */
 export function toFault(node: ChainNode, error: unknown): unknown {
   if (!(error instanceof JsonRpcError)) return error
-  const text = withoutUrls(error.message.slice(0, MESSAGE_CHARACTERS_MAX))
   // Nodes tell of blocks that they do not have yet in their own words and numbers: all of it may pass.
   const code = error.code === LIMIT_EXCEEDED ? 'node_unreachable' : 'node_lagging'
-  return node.fault(code, `answered with JSON-RPC error ${error.code}: ${text}`)
+  return node.fault(code, `answered with JSON-RPC error ${error.code}: ${node.quote(error.message)}`)
 }

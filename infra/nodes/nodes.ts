@@ -1,3 +1,4 @@
+import querystring from 'node:querystring'
 import { type Dispatcher, Pool } from 'undici'
 import { AppError, type ErrorCode } from '../../schemas/errors.ts'
 import { retryAfterMs } from './retry-after.ts'
@@ -55,6 +56,10 @@ export interface NodeAnswer {
   readonly body: Uint8Array
 }
 
+/** Of a refusal that is looked at, and of it that is told. */
+const REFUSAL_BYTES_MAX = 4_096
+const QUOTE_CHARACTERS_MAX = 200
+
 type Body = Dispatcher.ResponseData['body']
 
 /** One node: an HTTP address with a pool of kept-alive connections. */
@@ -66,6 +71,8 @@ export class ChainNode implements AsyncDisposable {
   readonly #query: string
   readonly #authorization: string | undefined
   readonly #limits: NodeLimits
+  /** Parts of the address, longest first. */
+  readonly #secrets: readonly string[]
   #welcomeFromMs = 0
 
   constructor(name: string, url: string, limits: NodeLimits) {
@@ -76,6 +83,7 @@ export class ChainNode implements AsyncDisposable {
     this.#query = address.search.slice(1)
     const credentials = `${decodeURIComponent(address.username)}:${decodeURIComponent(address.password)}`
     this.#authorization = address.username === '' ? undefined : `Basic ${btoa(credentials)}`
+    this.#secrets = secretsOf(address)
     this.#pool = new Pool(address.origin, {
       connections: limits.connections,
       connectTimeout: limits.connectTimeoutMs,
@@ -229,8 +237,14 @@ export class ChainNode implements AsyncDisposable {
       return this.fault('node_unreachable', `answered HTTP ${status} on ${what}`)
     }
     // Asking the same again will not help; another node may know better.
-    const text = Buffer.from(body.subarray(0, 200)).toString('utf8').replace(/\s+/g, ' ')
-    return new AppError('node_refused', `${this.name} refused ${what}: HTTP ${status} ${withoutUrls(text)}`)
+    const text = Buffer.from(body.subarray(0, REFUSAL_BYTES_MAX)).toString('utf8')
+    return new AppError('node_refused', `${this.name} refused ${what}: HTTP ${status} ${this.quote(text)}`)
+  }
+
+  /** What the node says in its own words, cut short, without anything of its address: nodes repeat what they were asked. */
+  quote(text: string): string {
+    const hidden = this.#secrets.reduce((left, secret) => left.replaceAll(secret, '(hidden)'), withoutUrls(text))
+    return hidden.replace(/\s+/g, ' ').slice(0, QUOTE_CHARACTERS_MAX)
   }
 
   fault(code: ErrorCode, what: string): AppError {
@@ -258,6 +272,26 @@ export function reasonOf(error: unknown): string {
   return error.cause instanceof Error ? reasonOf(error.cause) : error.name
 }
 
-export function withoutUrls(text: string): string {
+/** Words as short as these name versions and protocols rather than owners. */
+const SECRET_CHARACTERS_MIN = 5
+
+function secretsOf(address: URL): readonly string[] {
+  const { host, hostname, username, password, pathname, search } = address
+  const parts = [
+    host,
+    hostname,
+    username,
+    password,
+    search.slice(1),
+    ...address.searchParams.values(),
+    ...pathname.split('/'),
+  ]
+  const spelled = parts.flatMap((part) => [part, querystring.unescape(part)])
+  return [...new Set(spelled)]
+    .filter(({ length }) => length >= SECRET_CHARACTERS_MIN)
+    .toSorted((a, b) => b.length - a.length)
+}
+
+function withoutUrls(text: string): string {
   return text.replace(/[a-z]+:\/\/\S+/gi, '(address)')
 }

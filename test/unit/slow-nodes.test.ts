@@ -114,6 +114,27 @@ test('an event stream that is not read on gives its connection back', async () =
   await closed.promise
 })
 
+test('what a node says in its own words holds nothing of its address', async () => {
+  const key = 'f00dfeedf00dfeed'
+  const echo = `Cannot GET /${'x'.repeat(170)}/v3/${key}/eth?apikey=sesame1234 for operator:hunter22 at HOST`
+  await using refusing = await openSyntheticNode(({ headers }) => {
+    return { status: 400, json: { message: echo.replace('HOST', String(headers.host)) } }
+  })
+  const { host } = new URL(refusing.url)
+  const limits = DEFAULT_LIMITS
+  await using node = new ChainNode('node 1', `http://operator:hunter22@${host}/v3/${key}?apikey=sesame1234`, limits)
+  await using odd = new ChainNode('node 2', `http://${host}/%zz/%E0%A4%A`, limits)
+  expect(odd.quote('GET /%E0%A4%A')).toBe('GET /(hidden)')
+  const failure = await node
+    .request({ method: 'GET', path: '/eth', accept: '*/*' })
+    .catch((error: Error) => error.message)
+  expect(failure).toContain('node 1 refused GET /eth: HTTP 400')
+  expect(node.quote(echo.replace('HOST', host))).toMatch(/^Cannot GET /)
+  for (const text of [failure, node.quote(echo.replace('HOST', host)), node.quote(`see http://${host}/${key}`)]) {
+    expect(text).not.toMatch(/f00d|sesame|operator|hunter|127\.0\.0\.1/)
+  }
+})
+
 test('closing ends the questions that are being asked', async () => {
   await using node = await openNode(onHead({ hang: true }))
   const source = await openSource([node], { headersTimeoutMs: 600_000 })
