@@ -10,7 +10,8 @@ export const PROVEN_CLASSES: readonly RevenueClass[] = ['local', 'builder_paymen
  * A block's evidence is what its coinbase sent in the last transaction. Whether that is a builder's payment follows from whom the
  * proposer is known to be: its own addresses are those that the operator told, and its withdrawal address; where nothing was
  * told, those that were coinbase of its blocks of the same day without such a transfer are taken for its own, unless payer and
- * payee both were. By days, because a closed day must not change with blocks of another one.
+ * payee both were. By days, because a closed day must not change with blocks of another one. A block without a transfer leaves the
+ * tips to its coinbase: where addresses were told and it is none of them, whether the proposer had them is unexplained.
  *
  * `blocks` is a condition on the columns of `finalized_blocks AS f` that takes in a proposer's blocks of a day all or none.
  * Versions are sums over all that a class may follow from, whether it does or not: so they only grow.
@@ -22,12 +23,12 @@ export function blockRevenuesSql(blocks: string): string {
     chain, slot, epoch, day, proposer_index, block_number, block_hash, time, is_reverted,
     multiIf(
       NOT is_known, '',
-      payment_recipient = '' OR payer_rank = ${RANK_CERTAIN} OR payer_rank > payee_rank, 'local',
+      payer_rank = ${RANK_CERTAIN} OR payer_rank > payee_rank, 'local',
       payee_rank > payer_rank AND payment_succeeded = 1, 'builder_payment',
       'unexplained') AS revenue_class,
     multiIf(revenue_class = 'local', priority_fees_wei, revenue_class = 'builder_payment', payment_wei, toUInt256(0)) AS revenue_wei,
-    if(revenue_class = 'local', priority_fees_wei, payment_wei) AS claimed_wei,
-    if(revenue_class IN ('local', ''), coinbase, payment_recipient) AS recipient,
+    if(revenue_class = 'local' OR payment_recipient = '', priority_fees_wei, payment_wei) AS claimed_wei,
+    if(revenue_class IN ('local', '') OR payment_recipient = '', coinbase, payment_recipient) AS recipient,
     version
   FROM (
     SELECT
@@ -62,12 +63,12 @@ export function blockRevenuesSql(blocks: string): string {
   )`
 }
 
-/** How sure it is that an address is the proposer's own: told or its withdrawal address, taken for it, unknown. */
+/** How sure it is that an address is the proposer's own: told or its withdrawal address, taken for it, unknown or none. */
 const RANK_CERTAIN = 2
 
 function rankOf(address: string): string {
   return `multiIf(
-        has(told, ${address}) OR ${address} = withdrawal_address, ${RANK_CERTAIN}, empty(told) AND has(seen, ${address}), 1, 0)`
+        ${address} = '', 0, has(told, ${address}) OR ${address} = withdrawal_address, ${RANK_CERTAIN}, empty(told) AND has(seen, ${address}), 1, 0)`
 }
 
 /** Withdrawal credentials that name an address: 0x01 and 0x02, eleven zero bytes, the address. */

@@ -13,6 +13,8 @@ const PUBKEY = `0x${'ab'.repeat(48)}`
 const address = (kind: string): string => `0x${kind.repeat(20)}`
 /** Whom the proposer is paid at, a builder, somebody, and the owner of the stake. */
 const [OWN, BUILDER, STRANGER, OWNER] = [address('a1'), address('b1'), address('c1'), address('d1')]
+/** What withdrawal credentials name. */
+const CREDITED = address('e1')
 const TIPS = 17_898_525n
 const PAYMENT = 42_175n
 
@@ -122,6 +124,9 @@ const tipsTo = (recipient: string) => {
 const paidTo = (recipient: string) => {
   return { revenue_class: 'builder_payment', revenue_wei: `${PAYMENT}`, claimed_wei: `${PAYMENT}`, recipient }
 }
+const tipsOf = (recipient: string) => {
+  return { revenue_class: 'unexplained', revenue_wei: '0', claimed_wei: `${TIPS}`, recipient }
+}
 const claimedFor = (recipient: string) => {
   return { revenue_class: 'unexplained', revenue_wei: '0', claimed_wei: `${PAYMENT}`, recipient }
 }
@@ -132,6 +137,12 @@ const payment: GivenBlock = { coinbase: BUILDER, to: OWN }
 describe('of a proposer whose fee recipient the operator told', () => {
   test.each<[string, GivenBlock, Omit<Row, 'version'>]>([
     ['a block without a transfer of its coinbase leaves the tips', { coinbase: OWN }, tipsTo(OWN)],
+    [
+      'a block without a transfer of a stranger’s coinbase is a claim of its tips',
+      { coinbase: BUILDER },
+      tipsOf(BUILDER),
+    ],
+    ['a block without a transfer of its withdrawal address leaves the tips', { coinbase: CREDITED }, tipsTo(CREDITED)],
     ['a transfer of its own is no payment', ownTransfer, tipsTo(OWN)],
     ['what somebody else pays it is the revenue', payment, paidTo(OWN)],
     ['a payment that failed is a claim', { ...payment, failed: true }, claimedFor(OWN)],
@@ -139,7 +150,7 @@ describe('of a proposer whose fee recipient the operator told', () => {
     ['a transfer between its own addresses is no payment', { coinbase: OWN, to: OWNER }, tipsTo(OWN)],
   ])('%s', async (_, block, expected) => {
     await given([block])
-    await identify()
+    await identify(`0x01${'00'.repeat(11)}${CREDITED.slice(2)}`)
     await tell([OWN, OWNER])
     expect(await first()).toEqual(expected)
   })
