@@ -31,7 +31,11 @@ function toFlag(value: unknown): boolean | undefined {
   return value === false || value === 'false' ? false : undefined
 }
 
-/** Throws AppError `node_lagging` for an answer about what must be final that the node says is not, or not verified. */
+/**
+ * Throws AppError `node_lagging` for an answer about a block which must be final that the node says is not, or not verified. To be
+ * asked of blocks only: of states, nodes say `finalized: false` whatever they are (Prysm up to August 2026, OffchainLabs/prysm
+ * 17401), and a holder of the checkpoint's block has final states up to it.
+ */
 export function refuseUnsettled(node: ChainNode, what: string, flags: AnswerFlags): void {
   if (flags.finalized === false) throw node.fault('node_lagging', `says that ${what} is not final yet`)
   refuseOptimistic(node, what, flags)

@@ -6,7 +6,8 @@ import type { NodeGroup } from '../nodes/node-group.ts'
 import type { ChainNode } from '../nodes/nodes.ts'
 import type { ChainNews } from '../ports/beacon-source.ts'
 import type { Log } from '../ports/log.ts'
-import { documented, readJson } from './route.ts'
+import { flagsOfJson } from './answer-flags.ts'
+import { documented, FLAGS_UNSAID, type JsonCodec, readJson } from './route.ts'
 import { EVENT_CODECS, EVENTS, EventType } from './routes.ts'
 
 /** Heads come every slot: a stream that is silent for so long is dead, whatever the connection says. */
@@ -76,22 +77,24 @@ async function readStream(node: ChainNode, { place, onNews, heard, signal }: Rea
 function toNews(event: string | undefined, data: string, toldBy: number): ChainNews | undefined {
   const what = `the event ${event}`
   if (event === EventType.head) {
-    const { slot, block } = documented(what, () => readJson(EVENT_CODECS.head, parseText(what, data)))
+    const { slot, block } = read(EVENT_CODECS.head, what, data).value
     return { kind: 'head', slot, root: toRoot(what, block) }
   }
   if (event === EventType.finalizedCheckpoint) {
-    const { epoch, block, executionOptimistic } = documented(what, () => {
-      return readJson(EVENT_CODECS.finalized_checkpoint, parseText(what, data))
-    })
+    const { value, flags } = read(EVENT_CODECS.finalized_checkpoint, what, data)
     // A node whose execution node is behind believes what it could not verify.
-    if (executionOptimistic) return undefined
-    return { kind: 'finalized', epoch, root: toRoot(what, block), toldBy }
+    if (flags.executionOptimistic === true) return undefined
+    // Some releases of Prysm do not say whether they have: their answer to the question does.
+    if (flags.executionOptimistic === undefined) return { kind: 'gap' }
+    return { kind: 'finalized', epoch: value.epoch, root: toRoot(what, value.block), toldBy }
   }
   return undefined
 }
 
-function parseText(what: string, data: string): unknown {
-  return parseJson(what, new TextEncoder().encode(data))
+function read<Value>(codec: JsonCodec<Value>, what: string, data: string) {
+  const json = parseJson(what, new TextEncoder().encode(data))
+  const value = documented(what, () => readJson(codec, { ...FLAGS_UNSAID, ...(json as object) }))
+  return { value, flags: flagsOfJson(json) }
 }
 
 function toRoot(what: string, text: string): string {

@@ -12,7 +12,7 @@ import type {
   ValidatorSet,
   ValidatorStates,
 } from '../ports/beacon-source.ts'
-import { refuseUnsettled } from './answer-flags.ts'
+import { refuseOptimistic } from './answer-flags.ts'
 import { toHex } from './block.ts'
 import { askRootAt, type CheckpointHolders } from './checkpoint-holders.ts'
 import { type AskOptions, type Route, required } from './route.ts'
@@ -54,7 +54,7 @@ export class HttpFinalChain implements FinalChain {
   ): Promise<Data> {
     return this.#ask(kind, async (node) => {
       const { data, flags } = await required(node, route, args, options)
-      refuseUnsettled(node, options.what, flags)
+      refuseOptimistic(node, options.what, flags)
       return data
     })
   }
@@ -131,7 +131,7 @@ export class HttpFinalChain implements FinalChain {
     const what = `the state of slot ${stateId}`
     return this.#ask('sync committees', async (node) => {
       const { data, flags } = await required(node, BEACON.getEpochSyncCommittees, { stateId, epoch }, { what })
-      refuseUnsettled(node, what, flags)
+      refuseOptimistic(node, what, flags)
       // Whoever is left out would have no sync rewards, and nobody would ask for them.
       if (data.validators.length === seats) return Uint32Array.from(data.validators)
       throw node.fault('node_malformed', `told a sync committee of ${data.validators.length} seats instead of ${seats}`)

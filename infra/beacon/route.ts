@@ -14,7 +14,7 @@ interface RequestParts {
 }
 
 /** Reads JSON into a value and writes it again: every type of @chainsafe/ssz. */
-interface JsonCodec<Value> {
+export interface JsonCodec<Value> {
   fromJson(json: unknown): Value
   toJson(value: Value): unknown
 }
@@ -101,7 +101,7 @@ export function isJson(headers: NodeAnswer['headers']): boolean {
 }
 
 /** Nodes from before the flags were specified leave them out, and codecs want them: what was not said is in `AnswerFlags`. */
-const FLAGS_UNSAID = { execution_optimistic: false, finalized: false }
+export const FLAGS_UNSAID = { execution_optimistic: false, finalized: false }
 
 function decodeAnswer<Args, Data, Meta>(
   { resp }: Route<Args, Data, Meta>,

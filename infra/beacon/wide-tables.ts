@@ -6,7 +6,7 @@ import type {
   ValidatorSet,
   ValidatorStates,
 } from '../ports/beacon-source.ts'
-import { refuseUnsettled } from './answer-flags.ts'
+import { refuseOptimistic } from './answer-flags.ts'
 import { missing, pathOf } from './route.ts'
 import { BEACON } from './routes.ts'
 import {
@@ -150,7 +150,7 @@ async function readTable<Table>(
 ): Promise<Table> {
   for (const request of requests) {
     if (!(await node.read(request, (piece) => table.push(piece)))) missing(node, what)
-    refuseUnsettled(node, what, table.end())
+    refuseOptimistic(node, what, table.end())
   }
   return table.columns()
 }

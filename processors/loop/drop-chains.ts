@@ -1,7 +1,7 @@
 import type { EventLog } from '../../infra/ports/event-log.ts'
-import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import type { InsertColumns, QueryParams, Warehouse } from '../../infra/ports/warehouse.ts'
 import { formatDay } from '../../schemas/eth/time.ts'
-import { FAMILIES, type Projection } from '../../schemas/tables/projections.ts'
+import { FAMILIES, PROJECTIONS, type Projection } from '../../schemas/tables/projections.ts'
 import { type LogFacts, takenBackBy } from './log-facts.ts'
 import { dropPartitions } from './partitions.ts'
 import type { TableRows } from './rows.ts'
@@ -101,23 +101,66 @@ export interface LateRows {
 }
 
 /**
- * Deletes rows that were inserted after their chain had been dropped. A chain that was added again meanwhile may have rows of
- * the same version from another partition of the topic, in the seconds that a batch takes; they come again with a rebuild.
+ * Deletes rows that were inserted after their chain had been dropped. A version alone does not name them: it is a place in one
+ * partition of a topic, and every partition has that place. Rows of one event lie within bounds of their sort key, and an event
+ * that has rows within the same bounds has the same key, so it is in the same partition and has another version.
  */
 export async function takeBack(warehouse: Warehouse, late: readonly LateRows[]): Promise<void> {
-  const versions = new Map<Projection, Map<string, bigint[]>>()
+  const places = new Map<Projection, Map<string, Place[]>>()
   for (const { chain, version, rows } of late) {
-    for (const { table } of rows) {
-      const ofTable = versions.get(table) ?? new Map<string, bigint[]>()
-      versions.set(table, ofTable.set(chain, [...(ofTable.get(chain) ?? []), version]))
+    for (const { table, columns } of rows) {
+      const ofTable = places.get(table) ?? new Map<string, Place[]>()
+      const bounds = boundsOf(PROJECTIONS[table], columns)
+      places.set(table, ofTable.set(chain, [...(ofTable.get(chain) ?? []), { version, bounds }]))
     }
   }
-  for (const [table, ofTable] of versions) {
+  for (const [table, ofTable] of places) {
     for (const [chain, some] of ofTable) {
+      const params: Record<string, QueryParams[string]> = { chain }
+      const conditions = some.map(({ version, bounds }, i) => {
+        const within = bounds.map(({ column, first, last }) => {
+          if (typeof first === 'bigint') return `toInt64(${column}) BETWEEN ${first} AND ${last}`
+          const [from, to] = [`${column}_${i}_first`, `${column}_${i}_last`]
+          Object.assign(params, { [from]: first, [to]: last })
+          return `toString(${column}) BETWEEN {${from}:String} AND {${to}:String}`
+        })
+        return `(${[`version = ${version}`, ...within].join(' AND ')})`
+      })
       await warehouse.command(
-        `DELETE FROM ${table} WHERE chain = {chain:String} AND has({versions:Array(UInt64)}, version)`,
-        { chain, versions: some },
+        `DELETE FROM ${table} WHERE chain = {chain:String} AND (${conditions.join(' OR ')})`,
+        params,
       )
     }
   }
+}
+
+/** Where the rows of one event lie in a table. */
+interface Place {
+  readonly version: bigint
+  readonly bounds: readonly Bound[]
+}
+
+/** The smallest and the largest value that the rows have in a column. */
+interface Bound {
+  readonly column: string
+  readonly first: string | bigint
+  readonly last: string | bigint
+}
+
+function boundsOf(sortKey: readonly string[], columns: InsertColumns): readonly Bound[] {
+  return sortKey.flatMap((column) => {
+    const values = columns[column]
+    if (column === 'chain' || values === undefined || values.length === 0) return []
+    let [first, last] = [toComparable(values[0]), toComparable(values[0])]
+    for (const value of values) {
+      const one = toComparable(value)
+      if (one < first) first = one
+      if (one > last) last = one
+    }
+    return [{ column, first, last }]
+  })
+}
+
+function toComparable(value: string | number | bigint | undefined): string | bigint {
+  return typeof value === 'string' ? value : BigInt(value ?? 0)
 }

@@ -320,6 +320,21 @@ test('news say which block is the head and which is final; a stream that is open
   ])
 })
 
+test('a checkpoint whose event does not say whether it is verified is a gap, so that it is asked for', async () => {
+  const silent = (event: string) => event.replace(/,?"execution_optimistic":(true|false)/, '')
+  const optimistic = finalizedEvent(4, GENESIS_ROOT).replace(
+    '"execution_optimistic":false',
+    '"execution_optimistic":true',
+  )
+  await using node = await openStreams([
+    silent(finalizedEvent(3, GENESIS_ROOT)) + silent(headEvent(99, GENESIS_ROOT)) + optimistic,
+    headEvent(100, GENESIS_ROOT),
+  ])
+  await using source = await openSource([node])
+  const news = await newsOf(source, 5)
+  expect(news.map((one) => (one.kind === 'head' ? one.slot : one.kind))).toEqual(['gap', 'gap', 99, 'gap', 100])
+})
+
 test('an event of another shape is not handed on', async () => {
   const wrong = headEvent(99, GENESIS_ROOT).replace('"99"', '"soon"')
   await using node = await openStreams([

@@ -157,29 +157,38 @@ test('a block that a node gives by its slot and that is not of the final chain i
   )
 })
 
-const FLAGGED = ['validators', 'validator_balances', 'rewards', 'pending_deposits', 'sync_committees', 'root'] as const
-const UNSETTLED = [
-  ['final: false', { execution_optimistic: false, finalized: false }],
-  ['optimistic', { execution_optimistic: true, finalized: true }],
-] as const
+const NOT_FINAL = { execution_optimistic: false, finalized: false }
+const OPTIMISTIC = { execution_optimistic: true, finalized: true }
+const FIGURES = ['validators', 'validator_balances', 'rewards', 'pending_deposits', 'sync_committees'] as const
 
-test.each(FLAGGED.flatMap((kind) => UNSETTLED.map(([what, flags]) => [kind, what, flags] as const)))(
-  'an answer (%s) that calls itself %s is not used',
-  async (kind, _, flags) => {
-    await trackValidators(eventLog(), [1, 2], BEACON_CHAIN)
-    const [main, fallback] = [new ForkedNode({ ...right, mark: 3 }, EPOCHS), new ForkedNode(right, EPOCHS)]
-    await using mainNode = await main.open()
-    await using fallbackNode = await fallback.open()
-    const says = { execution_optimistic: false, finalized: true }
-    main.flags = (of) => (of === kind ? flags : says)
-    main.hasFlagsLast = true
-    const lines: string[] = []
-    await follow({ nodes: [mainNode, fallbackNode], to: 3, onLine: (line) => void lines.push(line) })
-    expect(lines.join('\n')).toMatch(/beacon node 1 (says that .* is not final yet|has .* only optimistically)/)
-    const pathOf = kind === 'root' ? '/root' : kind
-    expect(fallback.asked.some((path) => path.includes(pathOf))).toBe(true)
-  },
-)
+test.each([
+  ['root', 'not final', NOT_FINAL] as const,
+  ...(['root', ...FIGURES] as const).map((kind) => [kind, 'optimistic', OPTIMISTIC] as const),
+])('an answer (%s) that calls itself %s is not used', async (kind, _, flags) => {
+  await trackValidators(eventLog(), [1, 2], BEACON_CHAIN)
+  const [main, fallback] = [new ForkedNode({ ...right, mark: 3 }, EPOCHS), new ForkedNode(right, EPOCHS)]
+  await using mainNode = await main.open()
+  await using fallbackNode = await fallback.open()
+  const says = { execution_optimistic: false, finalized: true }
+  main.flags = (of) => (of === kind ? flags : says)
+  main.hasFlagsLast = true
+  const lines: string[] = []
+  await follow({ nodes: [mainNode, fallbackNode], to: 3, onLine: (line) => void lines.push(line) })
+  expect(lines.join('\n')).toMatch(/beacon node 1 (says that .* is not final yet|has .* only optimistically)/)
+  const pathOf = kind === 'root' ? '/root' : kind
+  expect(fallback.asked.some((path) => path.includes(pathOf))).toBe(true)
+})
+
+test('states and rewards that call themselves not final are used: the block that the node holds proves them', async () => {
+  await trackValidators(eventLog(), [1, 2], BEACON_CHAIN)
+  const node = new ForkedNode(right, EPOCHS)
+  await using server = await node.open()
+  node.flags = (kind) => (kind === 'root' ? { ...NOT_FINAL, finalized: true } : NOT_FINAL)
+  const lines: string[] = []
+  await follow({ nodes: [server], to: 3, onLine: (line, stop) => (/waits/.test(line) ? stop() : undefined) })
+  expect(lines).toEqual([])
+  expect((await told()).slice(0, 2)).toEqual(epochsOf(right, 3))
+})
 
 test('answers that say nothing of themselves are used: not every node does', async () => {
   await trackValidators(eventLog(), [1, 2], BEACON_CHAIN)
