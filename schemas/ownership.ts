@@ -51,7 +51,7 @@ export function ownershipFact(event: EncodedEvent, unnamedChain?: string): Owner
   switch (event.type) {
     case validatorsTracked.name: {
       const { chain, account, pubkeys, from } = decodeEvent(validatorsTracked, event, unnamedChain)
-      const point = { fromDay: from === undefined ? FIRST_DAY : storedDay(from), account }
+      const point = { fromDay: storedDay(from), account }
       return { kind: 'owner', chain, pubkeys, point, isUndecided: event.version < DECIDED_SINCE_VERSION }
     }
     case validatorsUntracked.name: {
@@ -73,9 +73,13 @@ export function ownershipFact(event: EncodedEvent, unnamedChain?: string): Owner
   }
 }
 
-/** A day as tables hold it. A text that is no calendar date is the start of all history: no command writes one. */
-function storedDay(text: string): DayNumber {
-  return Math.min(Math.max(parseDay(text) ?? FIRST_DAY, FIRST_DAY), END_OF_DAYS - 1)
+/**
+ * The day of a fact as tables hold it, the start of all history where it names none. So it is for a text that is no calendar date: no
+ * command writes one.
+ */
+export function storedDay(text: string | undefined): DayNumber {
+  const day = text === undefined ? undefined : parseDay(text)
+  return Math.min(Math.max(day ?? FIRST_DAY, FIRST_DAY), END_OF_DAYS - 1)
 }
 
 interface OfValidator {

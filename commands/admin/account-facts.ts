@@ -3,7 +3,7 @@ import type { EventLog } from '../../infra/ports/event-log.ts'
 import { readLogFacts } from '../../processors/loop/log-facts.ts'
 import { AccountBook } from '../../schemas/account-book.ts'
 import { AppError } from '../../schemas/errors.ts'
-import { type DayNumber, formatInstant, parseDay } from '../../schemas/eth/time.ts'
+import { type DayNumber, formatDay, formatInstant, parseDay } from '../../schemas/eth/time.ts'
 import { ACCOUNT_PATTERN, ACCOUNTS_KEY } from '../../schemas/events/accounts.ts'
 import type { EncodedEvent } from '../../schemas/events/codec.ts'
 import { END_OF_DAYS, FIRST_DAY } from '../../schemas/ownership.ts'
@@ -73,4 +73,9 @@ export function checkedDay(text: string, option: string): DayNumber {
     'usage',
     `${option} is not a date YYYY-MM-DD from 1970 to 2149: ${JSON.stringify(text)}; e.g. ${option} 2026-01-31.`,
   )
+}
+
+/** From when on a fact holds; without a day for all of history. */
+export function sinceText(day: DayNumber | undefined): string {
+  return day === undefined ? 'from the start of all history on' : `from ${formatDay(day)} on`
 }

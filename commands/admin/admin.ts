@@ -114,9 +114,10 @@ function addFeeRecipientCommand(validators: Command, { run, chainOption }: Comma
     .description('say at which address validators are paid for blocks: payments to it count, and what it sends is none')
     .option('--recipient <address>', 'the address, 0x and 40 hex digits; without it, beside each key on standard input')
     .option('--take-back', 'it is not theirs')
+    .option('--from <day>', 'first day that it holds for, YYYY-MM-DD (UTC+8); default: all of history')
     .addOption(chainOption())
     .argument(...PUBKEYS)
-    .action((pubkeys: string[], options: { recipient?: string; takeBack?: boolean; chain?: string }) =>
+    .action((pubkeys: string[], options: { recipient?: string; takeBack?: boolean; from?: string; chain?: string }) =>
       run(async (setting) => (await import('./fee-recipients.ts')).tellFeeRecipients(setting, options, pubkeys)),
     )
 }

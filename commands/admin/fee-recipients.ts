@@ -2,12 +2,13 @@ import { text } from 'node:stream/consumers'
 import { selectChain } from '../../infra/config/select-chain.ts'
 import type { AccountBook } from '../../schemas/account-book.ts'
 import { AppError } from '../../schemas/errors.ts'
-import { formatDay } from '../../schemas/eth/time.ts'
+import { type DayNumber, formatDay } from '../../schemas/eth/time.ts'
 import { TRACKED_PER_EVENT_MAX } from '../../schemas/events/accounts.ts'
 import { encodeEvent } from '../../schemas/events/codec.ts'
 import { type FeeRecipientsTold, feeRecipientsTold } from '../../schemas/events/fee-recipients.ts'
+import { FIRST_DAY } from '../../schemas/ownership.ts'
 import type { Setting } from '../setting.ts'
-import { addAccountFacts } from './account-facts.ts'
+import { addAccountFacts, checkedDay, sinceText } from './account-facts.ts'
 import { parseKeys, readKeys } from './public-keys.ts'
 
 const ADDRESS = /^0x[0-9a-f]{40}$/i
@@ -16,33 +17,45 @@ const BETWEEN_COLUMNS = /[\s,;"']+/
 type Recipient = FeeRecipientsTold['recipients'][number]
 
 /**
- * Says that validators are paid at an address, or takes it back: what their blocks paid is read again, of all history. Without
- * `recipient`, standard input has the address of each validator beside its key. Works while the program runs.
+ * Says that validators are paid at an address from a UTC+8 day on, or takes it back: what their blocks of these days paid is read
+ * again. Without a day it holds for all of history; without `recipient`, standard input has the address of each validator beside its
+ * key. Works while the program runs.
  */
 export async function tellFeeRecipients(
   setting: Setting,
-  options: { readonly recipient?: string; readonly chain?: string; readonly takeBack?: boolean },
+  options: {
+    readonly recipient?: string
+    readonly chain?: string
+    readonly takeBack?: boolean
+    readonly from?: string
+  },
   args: readonly string[],
 ): Promise<void> {
+  const day = options.from === undefined ? undefined : checkedDay(options.from, '--from')
   const { chain, recipients } =
     options.recipient === undefined
       ? await readPairs(setting, options.chain, args)
       : await oneForAll(setting, { ...options, recipient: options.recipient }, args)
   const isOwn = options.takeBack !== true
   await addAccountFacts(setting, (book, envelope) => {
-    for (const { pubkey } of recipients) refuseLocked(book, chain, pubkey)
+    for (const { pubkey } of recipients) refuseLocked(book, { chain, pubkey }, day ?? FIRST_DAY)
     const parts = Array.from({ length: Math.ceil(recipients.length / TRACKED_PER_EVENT_MAX) }, (_, part) =>
       recipients.slice(part * TRACKED_PER_EVENT_MAX, (part + 1) * TRACKED_PER_EVENT_MAX),
     )
+    const from = day === undefined ? {} : { from: formatDay(day) }
+    const verb = isOwn ? 'are known' : 'were taken back'
     return {
       facts: parts.map((part) =>
         encodeEvent(feeRecipientsTold, {
           ...envelope,
-          id: `validator.fee-recipients-told:${chain}:${part[0]?.pubkey}:${part[0]?.address}:${part.length}:${envelope.time}`,
-          data: { chain, recipients: part, isOwn },
+          id: [
+            ...['validator.fee-recipients-told', chain, part[0]?.pubkey, part[0]?.address, part.length, envelope.time],
+            ...Object.values(from),
+          ].join(':'),
+          data: { chain, recipients: part, isOwn, ...from },
         }),
       ),
-      said: `${recipients.length} fee recipients of validators of ${chain} ${isOwn ? 'are known' : 'were taken back'}; their blocks are read again.\n`,
+      said: `${recipients.length} fee recipients of validators of ${chain} ${verb} ${sinceText(day)}; their blocks are read again.\n`,
     }
   })
 }
@@ -89,11 +102,15 @@ async function readPairs(
   throw new AppError('usage', 'No lines with a public key and an address on standard input; nothing was told.')
 }
 
-/** Where a validator is paid holds for all of history: settlements that nothing may change must not follow from it anew. */
-function refuseLocked(book: AccountBook, chain: string, pubkey: string): void {
-  for (const { account, fromDay } of book.ownership.ownersOf(chain, pubkey)) {
+/** Settlements that nothing may change must not follow from it anew. */
+function refuseLocked(
+  book: AccountBook,
+  { chain, pubkey }: { readonly chain: string; readonly pubkey: string },
+  from: DayNumber,
+): void {
+  for (const { account, fromDay, toDay } of book.ownership.ownersOf(chain, pubkey)) {
     const through = book.lockedThrough(account)
-    if (through === undefined || fromDay > through) continue
+    if (through === undefined || Math.max(from, fromDay) > through || toDay <= from) continue
     throw new AppError(
       'usage',
       `The settlements of ${account} are locked through ${formatDay(through)}, and this might change those of ${pubkey}: ` +

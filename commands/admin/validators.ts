@@ -12,7 +12,7 @@ import {
 import { type EncodedEvent, encodeEvent } from '../../schemas/events/codec.ts'
 import { FIRST_DAY, NOBODY, type Ownership } from '../../schemas/ownership.ts'
 import type { Setting } from '../setting.ts'
-import { addAccountFacts, checkedAccount, checkedDay, type FactEnvelope } from './account-facts.ts'
+import { addAccountFacts, checkedAccount, checkedDay, type FactEnvelope, sinceText } from './account-facts.ts'
 import { knownAccount } from './known-account.ts'
 import { ownerChanges } from './owner-changes.ts'
 import { giveUpDay, type KeysOfChain, takeDay, trackedAnew } from './ownership-rules.ts'
@@ -170,10 +170,6 @@ function inParts(pubkeys: readonly string[], toEvent: (part: string[]) => Encode
     events.push(toEvent(pubkeys.slice(at, at + TRACKED_PER_EVENT_MAX)))
   }
   return events
-}
-
-function sinceText(day: DayNumber | undefined): string {
-  return day === undefined ? 'from the start of all history on' : `from ${formatDay(day)} on`
 }
 
 function alreadyText(already: number): string {

@@ -1,13 +1,18 @@
 import type { FeeRecipientsTold } from '../../schemas/events/fee-recipients.ts'
+import { storedDay } from '../../schemas/ownership.ts'
 import { constantColumn, type Projected, textColumn } from '../loop/rows.ts'
 
-/** A row for each validator and address; what blocks of these validators paid may change with them. */
-export function projectFeeRecipients({ chain, recipients, isOwn }: FeeRecipientsTold, version: bigint): Projected {
+/** A point for each validator and address; what blocks of these validators paid may change with them. */
+export function projectFeeRecipients(
+  { chain, recipients, isOwn, from }: FeeRecipientsTold,
+  version: bigint,
+): Projected {
   const pubkeys = recipients.map(({ pubkey }) => pubkey)
   const columns = {
     chain: textColumn(recipients.length, chain),
     pubkey: pubkeys,
     fee_recipient: recipients.map(({ address }) => address),
+    from_day: new Uint16Array(recipients.length).fill(storedDay(from)),
     is_own: new Uint8Array(recipients.length).fill(isOwn ? 1 : 0),
     version: constantColumn(recipients.length, version),
   }

@@ -6,7 +6,7 @@ export const ACCOUNT_TABLES = {
   watched_validators: ['account', 'chain', 'pubkey'],
   fee_rates: ['account', 'effective_from'],
   settlement_corrections: ['chain', 'account', 'number'],
-  fee_recipients: ['chain', 'pubkey', 'fee_recipient'],
+  fee_recipients: ['chain', 'pubkey', 'fee_recipient', 'from_day'],
 } as const
 
 /**

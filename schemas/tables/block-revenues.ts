@@ -8,8 +8,8 @@ export const PROVEN_CLASSES: readonly RevenueClass[] = ['local', 'builder_paymen
  * settlements, their proofs and the API read it from here (docs/decisions/0007-execution-revenue.md).
  *
  * A block's evidence is what its coinbase sent in the last transaction. Whether that is a builder's payment follows from whom the
- * proposer is known to be: its own addresses are those that the operator told, and its withdrawal address; where nothing was
- * told, those that were coinbase of its blocks of the same day without such a transfer are taken for its own, unless payer and
+ * proposer is known to be: its own addresses are those that the operator told of the day, and its withdrawal address; where nothing
+ * was told, those that were coinbase of its blocks of the same day without such a transfer are taken for its own, unless payer and
  * payee both were. By days, because a closed day must not change with blocks of another one. A block without a transfer leaves the
  * tips to its coinbase: where addresses were told and it is none of them, whether the proposer had them is unexplained.
  *
@@ -44,7 +44,8 @@ export function blockRevenuesSql(blocks: string): string {
         t.block_hash != '' AND t.newest.7 = 0 AS is_known,
         groupArrayIf(t.newest.2, t.block_hash != '' AND t.newest.7 = 0 AND t.newest.4 = '') OVER proposals AS seen,
         f.version + t.newest_version AS block_version, sum(f.version + t.newest_version) OVER proposals AS day_version,
-        k.told AS told, k.withdrawal_address AS withdrawal_address, k.version AS proposer_version
+        arrayFilter(one -> arrayLast(point -> point.3 = one AND point.1 <= f.day, k.points).2 = 1, arrayDistinct(k.points.3)) AS told,
+        k.withdrawal_address AS withdrawal_address, k.version AS proposer_version
       FROM finalized_blocks AS f FINAL
       LEFT JOIN (
         SELECT
@@ -75,11 +76,15 @@ function rankOf(address: string): string {
 const WITHDRAWAL_ADDRESS = `if(
       substring(v.withdrawal_credentials, 1, 4) IN ('0x01', '0x02'), concat('0x', substring(v.withdrawal_credentials, 27)), '')`
 
-/** Addresses that are known to be a validator's own. What was taken back counts in the version: it grows with every fact. */
+/**
+ * Addresses that are known to be a validator's own: what was told of each from a day on, until the next day that was named for it.
+ * What was taken back counts in the version: it grows with every fact.
+ */
 const KNOWN_RECIPIENTS = `
         SELECT
           v.chain AS chain, v.validator_index AS validator_index,
-          groupArrayIf(toString(r.fee_recipient), r.is_own = 1) AS told, any(${WITHDRAWAL_ADDRESS}) AS withdrawal_address,
+          arraySort(groupArrayIf((r.from_day, r.is_own, toString(r.fee_recipient)), r.version > 0)) AS points,
+          any(${WITHDRAWAL_ADDRESS}) AS withdrawal_address,
           any(v.version) + sum(r.version) AS version
         FROM validators AS v FINAL
         LEFT JOIN fee_recipients AS r FINAL ON r.chain = v.chain AND r.pubkey = v.pubkey

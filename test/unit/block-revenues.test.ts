@@ -82,11 +82,19 @@ async function insertExecution(blocks: readonly GivenBlock[], version: bigint, i
   })
 }
 
-async function tell(recipients: readonly string[], version = 1n, isOwn = true): Promise<void> {
+interface Telling {
+  readonly version?: bigint
+  readonly isOwn?: boolean
+  readonly fromDay?: number
+}
+
+async function tell(recipients: readonly string[], telling: Telling = {}): Promise<void> {
+  const { version = 1n, isOwn = true, fromDay = 0 } = telling
   await warehouse.insert('fee_recipients', {
     chain: recipients.map(() => CHAIN),
     pubkey: recipients.map(() => PUBKEY),
     fee_recipient: [...recipients],
+    from_day: Uint16Array.from(recipients, () => fromDay),
     is_own: Uint8Array.from(recipients, () => (isOwn ? 1 : 0)),
     version: BigUint64Array.from(recipients, () => version),
   })
@@ -159,8 +167,33 @@ describe('of a proposer whose fee recipient the operator told', () => {
     await given([payment])
     await identify()
     await tell([OWN])
-    await tell([OWN], 2n, false)
+    await tell([OWN], { version: 2n, isOwn: false })
     expect(await first()).toEqual(claimedFor(OWN))
+  })
+
+  test('it holds from the day on that was named, until the day on which it was taken back', async () => {
+    const days = [99, 100, 101, 102]
+    await given(days.map((day) => ({ ...payment, day })))
+    await identify()
+    await tell([OWN], { fromDay: 100 })
+    await tell([STRANGER], { version: 2n })
+    await tell([OWN], { version: 3n, fromDay: 102, isOwn: false })
+    const classes = async () => (await revenues()).map(({ revenue_class }) => revenue_class)
+    expect(await classes()).toEqual(['unexplained', 'builder_payment', 'builder_payment', 'unexplained'])
+    await tell([OWN], { version: 4n, fromDay: 102 })
+    expect(await classes()).toEqual(['unexplained', 'builder_payment', 'builder_payment', 'builder_payment'])
+  })
+
+  test('on days before it was told its plain blocks show whose it is', async () => {
+    await given([payment, { coinbase: OWN }, { ...payment, day: 101 }, { coinbase: OWN, day: 101 }])
+    await identify()
+    await tell([STRANGER], { fromDay: 101 })
+    expect((await revenues()).map(({ revenue_class }) => revenue_class)).toEqual([
+      'builder_payment',
+      'local',
+      'unexplained',
+      'unexplained',
+    ])
   })
 
   test('what its other blocks show does not matter', async () => {
@@ -234,7 +267,9 @@ test('versions grow with every fact that a class may follow from, and with a rev
   versions.push(await version())
   await tell([OWN])
   versions.push(await version())
-  await tell([OWN], 2n, false)
+  await tell([OWN], { version: 2n, isOwn: false })
+  versions.push(await version())
+  await tell([OWN], { version: 3n, fromDay: 50 })
   versions.push(await version())
   await insertExecution(blocks.slice(0, 1), 5n, true)
   versions.push(await version())

@@ -13,6 +13,7 @@ import {
   packedEvent,
 } from '../../schemas/events/codec.ts'
 import { executionBlock, executionBlockReverted, lastCoinbaseTransfer } from '../../schemas/events/execution-block.ts'
+import { feeRecipientsTold } from '../../schemas/events/fee-recipients.ts'
 import { randomBytes } from './random-bytes.ts'
 
 const codec = packedEvent({ name: 'test', version: 1, topic: 'beacon.epochs' }, Type.Object({ name: Type.String() }), {
@@ -254,5 +255,17 @@ describe('events', () => {
     expect(() => decodeEvent(tokenCreated, { ...encoded, data: Buffer.from(text) })).toThrow(
       expect.objectContaining({ code: 'undecodable', retryable: false }),
     )
+  })
+
+  it('reads fee recipients as an earlier release told them: of all history', () => {
+    const told = {
+      chain: 'mainnet',
+      recipients: [{ pubkey: `0x${'ab'.repeat(48)}`, address: `0x${'cd'.repeat(20)}` }],
+      isOwn: true,
+    }
+    const { name: type } = feeRecipientsTold
+    const earlier = { id: 'told', key: 'accounts', time: '2026-01-01T00:00:00.000Z', type, version: 1 }
+    const event = { ...earlier, data: new TextEncoder().encode(JSON.stringify(told)) }
+    expect(decodeEvent(feeRecipientsTold, event)).toEqual(told)
   })
 })
