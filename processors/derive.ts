@@ -19,8 +19,11 @@ import { completeEpochs } from './rewards/complete-epochs.ts'
 import { chainClock, chainClocks, closeDay, daySpan } from './rewards/days.ts'
 import { settleBlocks } from './settlements/settle.ts'
 
-/** Batches that touch one day come in quick succession while the log catches up: the day's work waits for the dust to settle. */
-const DERIVE_DELAY_MS = 300
+/**
+ * Batches that touch one day come in quick succession while the log catches up, and a run costs a third of a second: there is one for
+ * all that comes in this time.
+ */
+const DERIVE_DELAY_MS = 1_500
 const WORKERS_PER_JOB = 1
 
 /** Work that rows of several events ask for. */

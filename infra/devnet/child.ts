@@ -1,5 +1,6 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { constants, setPriority } from 'node:os'
 import { createInterface } from 'node:readline'
 import { AppError, type ErrorCode } from '../../schemas/errors.ts'
 
@@ -35,8 +36,8 @@ export interface DevnetProcess extends DevnetUrls, AsyncDisposable {
 const STOP_TIMEOUT_MS = 5_000
 
 /**
- * Runs `main.ts devnet` as a child process, so that history is produced on its own core; resolves when its servers listen.
- * The child ends with us: it watches the channel between the two processes.
+ * Runs `main.ts devnet` as a child process of lower priority, so that history is produced on its own core; resolves when its
+ * servers listen. The child ends with us: it watches the channel between the two processes.
  */
 export async function openDevnetProcess(options: {
   readonly mainFile: string
@@ -50,6 +51,8 @@ export async function openDevnetProcess(options: {
     env: { ...process.env, ...options.env },
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   })
+  // History that is made faster than the program reads it only keeps the program from reading: its first day is served later.
+  if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL)
   // Written to our terminal by itself, it would destroy what we draw there.
   if (child.stderr !== null) createInterface(child.stderr).on('line', (line) => options.onLogLine(`${line}\n`))
   const exited = once(child, 'exit')

@@ -1,7 +1,7 @@
-import { keccak256 } from 'viem'
 import { AppError } from '../../schemas/errors.ts'
 import { headerHash } from '../../schemas/eth/header.ts'
 import { hexOf } from '../../schemas/eth/hex.ts'
+import { keccak256 } from '../../schemas/eth/keccak.ts'
 import { encodeTransaction, isKnownType, signerOf, transactionType } from '../../schemas/eth/signed-transaction.ts'
 import { orderedTrieRoot } from '../../schemas/eth/trie.ts'
 import type { NodeBlock, NodeTransaction } from './result-shapes.ts'
@@ -46,7 +46,7 @@ function uncheckedPart(block: NodeBlock): string | undefined {
 
 function checkedBytes(transaction: NodeTransaction): Uint8Array {
   const bytes = encodeTransaction(transaction)
-  if (keccak256(bytes) === transaction.hash.toLowerCase()) return bytes
+  if (hexOf(keccak256(bytes)) === transaction.hash.toLowerCase()) return bytes
   throw inconsistent(`transaction ${transaction.hash} does not have that hash`)
 }
 

@@ -1,5 +1,5 @@
-import { keccak256 } from 'viem'
 import { bytesOf, type Hex, hexOf } from './hex.ts'
+import { keccak256 } from './keccak.ts'
 import { encodeRlp, rlpInteger } from './trie.ts'
 
 /** An execution header as JSON-RPC shows it. The fields of later forks are absent, or null, before them. */
@@ -32,7 +32,7 @@ const integerField = (hex: string) => rlpInteger(BigInt(hex))
 
 /** The block hash. A fork with a field that is not in `ExecutionHeader` has other hashes. */
 export function headerHash(header: ExecutionHeader): Hex {
-  return hexOf(keccak256(encodeHeader(header), 'bytes'))
+  return hexOf(keccak256(encodeHeader(header)))
 }
 
 /**

@@ -1,5 +1,5 @@
-import { keccak256 } from 'viem'
 import { bytesOf } from './hex.ts'
+import { keccak256 } from './keccak.ts'
 import { encodeRlp, orderedTrieRoot, type RlpItem, rlpInteger } from './trie.ts'
 
 export interface ReceiptLog {
@@ -27,7 +27,7 @@ const BLOOM_HASH_PAIRS = 3
 
 /** The three bits of a 2,048-bit bloom that an address or a topic sets (yellow paper, section 4.3.1). */
 function bloomBits(item: Uint8Array): number[] {
-  const hash = keccak256(item, 'bytes')
+  const hash = keccak256(item)
   return Array.from({ length: BLOOM_HASH_PAIRS }, (_, pair) => {
     return (((hash[2 * pair] ?? 0) << 8) | (hash[2 * pair + 1] ?? 0)) % BLOOM_BITS
   })

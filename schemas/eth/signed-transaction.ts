@@ -1,6 +1,6 @@
 import { recover } from 'tiny-secp256k1'
-import { keccak256 } from 'viem'
 import { bytesOf, type Hex, hexOf } from './hex.ts'
+import { keccak256 } from './keccak.ts'
 import { encodeRlp, type RlpItem, rlpInteger } from './trie.ts'
 
 interface AccessListEntry {
@@ -136,9 +136,9 @@ export function signerOf(tx: SignedTransaction): Hex | undefined {
   const { bytes, recovery } = signedPart(tx)
   if (recovery !== 0 && recovery !== 1) return undefined
   try {
-    const publicKey = recover(keccak256(bytes, 'bytes'), signatureOf(tx), recovery)
+    const publicKey = recover(keccak256(bytes), signatureOf(tx), recovery)
     // The first byte says that both coordinates follow.
-    return publicKey === null ? undefined : hexOf(keccak256(publicKey.subarray(1), 'bytes').subarray(ADDRESS_FROM))
+    return publicKey === null ? undefined : hexOf(keccak256(publicKey.subarray(1)).subarray(ADDRESS_FROM))
   } catch {
     return undefined // r or s is not a number that a signature can have
   }

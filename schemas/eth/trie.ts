@@ -1,4 +1,5 @@
-import { keccak256, numberToBytes, toRlp } from 'viem'
+import { numberToBytes, toRlp } from 'viem'
+import { keccak256 } from './keccak.ts'
 
 /** A byte string or a list of them: everything that RLP can say (yellow paper, appendix B). */
 export type RlpItem = Uint8Array | readonly RlpItem[]
@@ -28,10 +29,10 @@ interface Entry {
  * they stand in the trie, 32 bytes come back; no values give the well-known empty root.
  */
 export function orderedTrieRoot(values: readonly Uint8Array[]): Uint8Array {
-  if (values.length === 0) return keccak256(encodeRlp(EMPTY_STRING), 'bytes')
+  if (values.length === 0) return keccak256(encodeRlp(EMPTY_STRING))
   const entries = values.map((value, index) => ({ path: toPath(encodeRlp(rlpInteger(index))), value }))
   entries.sort((a, b) => Buffer.compare(a.path, b.path))
-  return keccak256(encodeRlp(nodeOf(entries, 0)), 'bytes')
+  return keccak256(encodeRlp(nodeOf(entries, 0)))
 }
 
 function toPath(key: Uint8Array): Uint8Array {
@@ -85,5 +86,5 @@ function branchOf(entries: readonly Entry[], depth: number): RlpItem {
 /** A node stands in its parent by its hash, or as it is when its encoding is shorter than one. */
 function reference(node: RlpItem): RlpItem {
   const encoded = encodeRlp(node)
-  return encoded.length < HASH_BYTES ? node : keccak256(encoded, 'bytes')
+  return encoded.length < HASH_BYTES ? node : keccak256(encoded)
 }

@@ -1,7 +1,7 @@
 import type { deneb } from '@lodestar/types'
-import { keccak256 } from 'viem'
 import { type ExecutionHeader, encodeHeader } from '../../../schemas/eth/header.ts'
 import { bytesOf, hexOf } from '../../../schemas/eth/hex.ts'
+import { keccak256 } from '../../../schemas/eth/keccak.ts'
 import { encodeTransaction, type SignedTransaction } from '../../../schemas/eth/signed-transaction.ts'
 import { encodeRlp, orderedTrieRoot, rlpInteger } from '../../../schemas/eth/trie.ts'
 import type { EngineWithdrawal, Hex } from '../engine.ts'
@@ -126,7 +126,7 @@ export function sealBlock(executed: ExecutedBlock, facts: SealFacts): SealedBloc
     requestsHash: hexOf(facts.requestsHash),
   }
   const encodedHeader = encodeHeader(committed)
-  const hashBytes = keccak256(encodedHeader, 'bytes')
+  const hashBytes = keccak256(encodedHeader)
   const hash = hexOf(hashBytes)
   const header = {
     ...committed,
