@@ -1,6 +1,6 @@
 import { availableParallelism, totalmem } from 'node:os'
 import { Readable } from 'node:stream'
-import { type ClickHouseClient, ClickHouseLogLevel, createClient } from '@clickhouse/client'
+import { type ClickHouseClient, ClickHouseLogLevel, type ClickHouseSettings, createClient } from '@clickhouse/client'
 import { AppError } from '../../schemas/errors.ts'
 import type { InsertColumns, QueryLimits, QueryParams, Warehouse } from '../ports/warehouse.ts'
 import { openChdbEngine } from './chdb-connection.ts'
@@ -70,8 +70,16 @@ export async function openWarehouse(location: WarehouseLocation, limits: Warehou
   }
 }
 
+/**
+ * A server ends a statement whose client has gone only where the statement may change nothing: 2 forbids that, and still lets a
+ * query bring its own settings. It is for queries alone, inserts and commands go over the same client.
+ */
+const SERVER_QUERY_SETTINGS = { readonly: '2', cancel_http_readonly_queries_on_client_close: 1 } as const
+
 /** Where databases are: each gets a client of its own. */
 interface Engine extends AsyncDisposable {
+  /** Of every query, beside its limits. */
+  readonly querySettings: ClickHouseSettings
   connect(database: string): Promise<ClickHouseClient>
 }
 
@@ -94,6 +102,7 @@ async function openDirectory(location: WarehouseDirectory): Promise<Engine> {
     threads: location.threads ?? availableParallelism(),
   })
   return {
+    querySettings: {},
     connect: async (database) =>
       createClient({
         connection: await engine.connect(database),
@@ -115,8 +124,7 @@ function openServer(location: WarehouseServer): Engine {
       ...(location.user === undefined ? {} : { username: location.user }),
       ...(location.password === undefined ? {} : { password: location.password }),
       ...(location.tls === undefined ? {} : { tls: toTlsOptions(location.tls) }),
-      // An abandoned request ends its statement.
-      clickhouse_settings: { ...SETTINGS, cancel_http_readonly_queries_on_client_close: 1 },
+      clickhouse_settings: SETTINGS,
       compression: { request: { codec: 'gzip', level: 1 }, response: true },
       request_timeout: REQUEST_TIMEOUT_MS,
       max_open_connections: CONNECTIONS_MAX,
@@ -126,6 +134,7 @@ function openServer(location: WarehouseServer): Engine {
       log: { level: ClickHouseLogLevel.OFF },
     })
   return {
+    querySettings: SERVER_QUERY_SETTINGS,
     async connect(database) {
       const first = toClient('default')
       try {
@@ -186,6 +195,7 @@ function createWarehouse(
         format: 'JSONEachRow',
         query_params: toClientParams(params),
         clickhouse_settings: {
+          ...engine.querySettings,
           max_result_rows: String(rowsMax),
           result_overflow_mode: 'throw',
           // 0 is no limit; in seconds.

@@ -297,6 +297,21 @@ export function warehouseContract(name: string, open: () => Promise<Warehouse>):
       expect(await warehouse.query('SELECT 2 AS two')).toEqual([{ two: 2 }])
     })
 
+    test('ends a running query in ClickHouse when nobody waits for it any more', async () => {
+      const gone = new AbortController()
+      const endless = 'SELECT sum(cityHash64(number)) AS abandoned FROM numbers(1000000000000)'
+      const running = () =>
+        warehouse.query(
+          `SELECT elapsed FROM system.processes WHERE query LIKE '%AS abandoned%' AND query NOT LIKE '%system.processes%'`,
+        )
+      const abandoned = warehouse.query(endless, {}, { signal: gone.signal }).catch((reason: unknown) => reason)
+      while ((await running()).length === 0);
+      gone.abort('gone')
+      expect(await abandoned).toBe('gone')
+      while ((await running()).length > 0);
+      expect(await warehouse.query('SELECT 3 AS three')).toEqual([{ three: 3 }])
+    }, 60_000)
+
     test('names the table or the column of an insert that does not fit', async () => {
       const table = await createTable('a UInt8, d FixedString(2), e UInt256')
       const insert = (columns: InsertColumns) => failure(warehouse.insert(table, columns))

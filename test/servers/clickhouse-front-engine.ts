@@ -2,6 +2,7 @@ import { rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
 import { drainPending, Session } from 'chdb'
+import { pause } from '../../schemas/wait.ts'
 
 /** A failure as ClickHouse tells it: `Code: 60. DB::Exception: … (UNKNOWN_TABLE)`. */
 export class EngineError extends Error {
@@ -35,6 +36,10 @@ export interface Engine {
   run(text: string, format: string, params: Readonly<Record<string, string>>): Promise<Done>
   stream(text: string, format: string, params: Readonly<Record<string, string>>): AsyncIterable<Uint8Array>
   insert(text: string, values: Buffer): Promise<Done>
+  /** Ends what runs, until `ended` aborts. */
+  kill(ended: AbortSignal): Promise<void>
+  /** A question about what runs, answered beside it. */
+  look(text: string, format: string): Promise<Uint8Array>
   close(): Promise<void>
 }
 
@@ -63,8 +68,15 @@ interface NativeModule {
   StreamCancel(stream: unknown): void
 }
 
+/** What the engine's list of running statements has for those of requests. */
+const RUNNING = 'request'
+/** Between attempts to end a statement: it may not have begun. */
+const KILL_AGAIN_MS = 50
+
 export async function openEngine(directory: string): Promise<Engine> {
   const session = new Session(join(directory, 'front-store'))
+  await session.queryAsync(`SET log_comment = '${RUNNING}'`)
+  const watcher = new Session(join(directory, 'front-store'))
   const native = loadNative()
   const version = session.query('SELECT version()', 'TabSeparated').trim()
   let tail: Promise<unknown> = Promise.resolve()
@@ -133,8 +145,18 @@ export async function openEngine(directory: string): Promise<Engine> {
         await rm(file, { force: true })
       }
     },
+    async kill(ended) {
+      while (!ended.aborted) {
+        await watcher.queryAsync(`KILL QUERY WHERE Settings['log_comment'] = '${RUNNING}' ASYNC`).catch(() => {})
+        await pause(KILL_AGAIN_MS, ended)
+      }
+    },
+    async look(text, format) {
+      return (await native.QueryAsyncConnection(watcher.connection, text, format).catch(rethrow)).bytes
+    },
     async close() {
       await tail
+      watcher.close()
       session.close()
       await drainPending()
     },

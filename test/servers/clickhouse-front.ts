@@ -17,7 +17,8 @@ import { bodyOfInsert, httpStatus } from './clickhouse-front-text.ts'
  *
  *     node test/servers/clickhouse-front.ts --port 0 --directory /tmp/front [--user default] [--password '']
  *
- * Not there: sessions, roles, several requests at the same moment (they wait for each other).
+ * Not there: sessions, roles, several requests at the same moment (they wait for each other, but for those that look at
+ * `system.processes`).
  */
 
 /** URL parameters that are no settings of the engine. */
@@ -34,7 +35,13 @@ const NOT_SETTINGS = new Set([
   'send_progress_in_http_headers',
   'http_headers_progress_interval_ms',
   'session_id',
+  // The engine would never let go of it.
+  'readonly',
+  'cancel_http_readonly_queries_on_client_close',
 ])
+
+const READS = /^\s*(SELECT|WITH|SHOW|DESCRIBE|DESC|EXISTS|EXPLAIN)\b/i
+const WRITES = /^\s*(INSERT|CREATE|ALTER|DROP|TRUNCATE|RENAME|OPTIMIZE|KILL)\b/i
 
 const COMPRESSORS: Readonly<Record<string, () => NodeJS.ReadWriteStream>> = {
   gzip: () => zlib.createGzip({ level: 3 }),
@@ -107,7 +114,42 @@ async function handle(request: IncomingMessage, response: ServerResponse): Promi
   if (hasSeveralStatements(statement.text)) {
     throw new EngineError(62, 'Syntax error (Multi-statements are not allowed). (SYNTAX_ERROR)')
   }
-  await engine.exclusive(() => answer(statement, request, response))
+  const isReadonly = Number(statement.url.get('readonly') ?? '0') > 0
+  if (isReadonly && WRITES.test(statement.text)) {
+    throw new EngineError(164, 'Cannot execute query in readonly mode. (READONLY)')
+  }
+  if (statement.text.includes('FROM system.processes')) {
+    response.end(await engine.look(statement.text, formatOf(statement)))
+    return
+  }
+  const isCancelled = isReadonly && statement.url.get('cancel_http_readonly_queries_on_client_close') === '1'
+  await engine.exclusive(() => (isCancelled ? answerUntilGone : answer)(statement, request, response))
+}
+
+/** As a server does with the statement of a client that has closed its connection. */
+async function answerUntilGone(
+  statement: Statement,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  if (response.destroyed) return
+  const ended = new AbortController()
+  let killing: Promise<void> | undefined
+  const kill = (): void => {
+    killing = engine.kill(ended.signal)
+  }
+  response.once('close', kill)
+  try {
+    await answer(statement, request, response)
+  } finally {
+    response.off('close', kill)
+    ended.abort()
+    await killing
+  }
+}
+
+function formatOf({ url }: Statement): string {
+  return url.get('default_format') ?? 'TabSeparated'
 }
 
 function checkCredentials(request: IncomingMessage, url: URLSearchParams): void {
@@ -149,7 +191,7 @@ async function readStatement(request: IncomingMessage, url: URLSearchParams): Pr
 async function answer(statement: Statement, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { url } = statement
   const settings = [...url].filter(([name]) => !NOT_SETTINGS.has(name) && !name.startsWith('param_'))
-  const format = url.get('default_format') ?? 'TabSeparated'
+  const format = formatOf(statement)
   await engine.use(url.get('database') ?? 'default')
   try {
     for (const [name, value] of settings) await engine.set(name, value)
@@ -157,7 +199,7 @@ async function answer(statement: Statement, request: IncomingMessage, response: 
     if (statement.values !== undefined) {
       sendSummary(response, await engine.insert(statement.text, statement.values))
       response.end()
-    } else if (/^\s*(SELECT|WITH|SHOW|DESCRIBE|DESC|EXISTS|EXPLAIN)\b/i.test(statement.text)) {
+    } else if (READS.test(statement.text)) {
       const chunks = engine.stream(statement.text, format, statement.params)
       await sendChunks(response, url.get('wait_end_of_query') === '1' ? await collect(chunks) : chunks, compressed)
     } else {
