@@ -4,12 +4,20 @@
  */
 export const POOL_THREADS = 12
 const POOL_THREADS_DEFAULT = 4
+/** More Node does not start. */
+const POOL_THREADS_MAX = 1_024
 
-/** To be called before anything uses the pool; what the operator has set stays. */
-export function sizeThreadPool(): void {
-  process.env.UV_THREADPOOL_SIZE ??= String(POOL_THREADS)
+/** To be called before anything uses the pool; what the operator has set stays, unless it is no number of threads. */
+export function sizeThreadPool(environment: NodeJS.ProcessEnv = process.env): void {
+  if (threadsOf(environment) === undefined) environment.UV_THREADPOOL_SIZE = String(POOL_THREADS)
 }
 
-export function poolThreads(): number {
-  return Number(process.env.UV_THREADPOOL_SIZE ?? POOL_THREADS_DEFAULT)
+export function poolThreads(environment: NodeJS.ProcessEnv = process.env): number {
+  if (environment.UV_THREADPOOL_SIZE === undefined) return POOL_THREADS_DEFAULT
+  // Of text that is no number Node makes one thread.
+  return Math.min(threadsOf(environment) ?? 1, POOL_THREADS_MAX)
+}
+
+function threadsOf({ UV_THREADPOOL_SIZE: text = '' }: NodeJS.ProcessEnv): number | undefined {
+  return /^[0-9]+$/.test(text) && Number(text) > 0 ? Number(text) : undefined
 }

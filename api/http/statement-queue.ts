@@ -1,7 +1,9 @@
 /** Statements of all accounts that run at the same moment: one less than the embedded engine runs, which others need too. */
-export const STATEMENTS_AT_ONCE = 3
+export const STATEMENTS_AT_ONCE = 5
 /** Statements of one account among them: whatever it asks, somebody else's can run beside it. */
 export const STATEMENTS_OF_ACCOUNT = 2
+/** The last turns are for accounts that have no statement running: a few that ask much do not keep the next one waiting. */
+export const STATEMENTS_OF_NEWCOMERS = 2
 
 interface Waiting {
   readonly begin: () => void
@@ -65,12 +67,16 @@ export class StatementQueue {
     }
   }
 
+  #share(): number {
+    return this.#running < STATEMENTS_AT_ONCE - STATEMENTS_OF_NEWCOMERS ? STATEMENTS_OF_ACCOUNT : 1
+  }
+
   /** Of the accounts that may begin something the one with the fewest statements running. */
   #nextLine(): { account: string; line: Line; next: Waiting } | undefined {
     let best: { account: string; line: Line; next: Waiting } | undefined
     for (const [account, line] of this.#lines) {
       const [next] = line.waiting
-      if (next === undefined || line.running >= STATEMENTS_OF_ACCOUNT) continue
+      if (next === undefined || line.running >= this.#share()) continue
       if (best === undefined || line.running < best.line.running) best = { account, line, next }
     }
     return best

@@ -3,11 +3,12 @@ import { rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { drainPending, Session } from 'chdb'
+import { createChdbConnection } from 'chdb/connection'
 import { AppError } from '../../schemas/errors.ts'
 import { lockDirectory } from '../directory-lock.ts'
 import { poolThreads } from '../thread-pool.ts'
 import { createLane } from './lane.ts'
-import { type ClientConnection, openStatementPool } from './statement-pool.ts'
+import { type ClientConnection, openStatementPool, type StatementPool } from './statement-pool.ts'
 
 export interface EngineOptions {
   readonly directory: string
@@ -19,8 +20,8 @@ export interface EngineOptions {
 /** Parts of one table: merging falls behind when every insert of a time-lapse makes one. The default is 3000. */
 const PARTS_TO_THROW = 10_000
 const MARK_CACHE_BYTES = 64 * 1024 * 1024
-/** More would only share the same cores; with fewer, long questions of one account would hold up everybody's. */
-const QUERIES_MAX = 4
+/** More would only share the same cores; with fewer, long questions of a few accounts would hold up everybody's. */
+const QUERIES_MAX = 6
 const QUERIES_MIN = 2
 /** An insert, a command, the end of a query, and a file. */
 const OTHER_THREADS = 4
@@ -85,17 +86,21 @@ interface Connecting {
 async function connect({ options, path, configFile, database, number }: Connecting): Promise<ClientConnection> {
   const inserts = openSession(path, configFile)
   const start = startStatements(options, database)
+  const open = () => openStarted(path, start)
+  let commands: StatementPool | undefined
+  let queries: StatementPool
   try {
     await inserts.queryAsync(`CREATE DATABASE IF NOT EXISTS ${database}`)
     for (const statement of start) await inserts.queryAsync(statement)
+    commands = await openStatementPool(open, 1)
+    queries = await openStatementPool(open, queriesAtOnce())
   } catch (error) {
+    await commands?.close()
     inserts.close()
     await drainPending()
     throw error
   }
   const runInsert = createLane()
-  const commands = await openStatementPool(path, start, 1)
-  const queries = await openStatementPool(path, start, queriesAtOnce())
   const file = resolve(options.directory, `insert-${number}.bytes`)
 
   return {
@@ -128,6 +133,18 @@ function startStatements({ memoryBytesMax, threads }: EngineOptions, database: s
     `USE ${database}`,
     `SET max_threads = ${threads}, max_memory_usage = ${memoryBytes}, max_query_size = ${STATEMENT_BYTES_MAX}, implicit_select = 0`,
   ]
+}
+
+async function openStarted(path: string, start: readonly string[]): Promise<ClientConnection> {
+  // The two packages declare the same contract twice, one with and one without exact optional properties.
+  const connection = createChdbConnection({ path }) as unknown as ClientConnection
+  try {
+    for (const query of start) await connection.command({ query })
+    return connection
+  } catch (error) {
+    await connection.close()
+    throw error
+  }
 }
 
 function openSession(path: string, configFile: string): Session {

@@ -1,6 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { ClickHouseClientConfigOptions } from '@clickhouse/client'
-import { createChdbConnection } from 'chdb/connection'
 import { AppError } from '../../schemas/errors.ts'
 import type { QueryParams } from '../ports/warehouse.ts'
 import { createLane } from './lane.ts'
@@ -32,9 +31,11 @@ export interface StatementPool {
 /** Between attempts to end a statement: it may not have begun when it is told to. */
 const KILL_AGAIN_MS = 50
 
-/** So many connections to the engine of this process; each is told the `start` statements first. */
-export async function openStatementPool(path: string, start: readonly string[], size: number): Promise<StatementPool> {
-  const connections = await Promise.all(Array.from({ length: size }, () => openStatementConnection(path, start)))
+type OpenConnection = () => Promise<ClientConnection>
+
+/** So many connections of `open` to the engine of this process, and one more when the first statement has to be ended. */
+export async function openStatementPool(open: OpenConnection, size: number): Promise<StatementPool> {
+  const connections = await openAll(open, size)
   let killer: Promise<StatementConnection> | undefined
   const free = [...connections]
   const waiting = new Set<(connection: StatementConnection) => void>()
@@ -67,6 +68,16 @@ export async function openStatementPool(path: string, start: readonly string[], 
     }
   }
 
+  function openKiller(): Promise<StatementConnection> {
+    if (killer !== undefined) return killer
+    const opening = openStatementConnection(open)
+    killer = opening
+    opening.catch(() => {
+      if (killer === opening) killer = undefined
+    })
+    return opening
+  }
+
   async function runOn<Params extends Statement, Result>(
     params: Params,
     call: (connection: ClientConnection, bound: Params) => Promise<Result>,
@@ -80,8 +91,7 @@ export async function openStatementPool(path: string, start: readonly string[], 
     const ended = new AbortController()
     let killing: Promise<void> | undefined
     const kill = (): void => {
-      killer ??= openStatementConnection(path, start)
-      killing = endStatement(killer, connection.tag, ended.signal)
+      killing = endStatement(openKiller, connection.tag, ended.signal)
     }
     signal?.addEventListener('abort', kill, { once: true })
     try {
@@ -108,17 +118,30 @@ export async function openStatementPool(path: string, start: readonly string[], 
       closed = true
       await Promise.all(running)
       await Promise.all(connections.map((connection) => connection.close()))
-      await (await killer)?.close()
+      await (await killer?.catch(() => undefined))?.close()
     },
   }
 }
 
-/** Tells the engine to end what runs on a connection, until it has ended. */
-async function endStatement(by: Promise<StatementConnection>, tag: string, ended: AbortSignal): Promise<void> {
-  const killer = await by
+async function openAll(open: OpenConnection, size: number): Promise<readonly StatementConnection[]> {
+  const opened = await Promise.allSettled(Array.from({ length: size }, () => openStatementConnection(open)))
+  const connections = opened.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
+  const failed = opened.find((outcome) => outcome.status === 'rejected')
+  if (failed === undefined) return connections
+  await Promise.all(connections.map((connection) => connection.close()))
+  throw failed.reason
+}
+
+/** Tells the engine to end what runs on a connection, until it has ended. Never rejects: telling it is tried again. */
+async function endStatement(by: () => Promise<StatementConnection>, tag: string, ended: AbortSignal): Promise<void> {
   const query = `KILL QUERY WHERE Settings['log_comment'] = '${tag}' ASYNC`
   while (!ended.aborted) {
-    await killer.run({ query }, (connection, bound) => connection.command(bound)).catch(() => {})
+    try {
+      const killer = await by()
+      await killer.run({ query }, (connection, bound) => connection.command(bound))
+    } catch {
+      // The statement ends by itself at the latest.
+    }
     await wait(KILL_AGAIN_MS, undefined, { signal: ended }).catch(() => {})
   }
 }
@@ -132,24 +155,29 @@ interface StatementConnection {
 
 let connectionsOpened = 0
 
-async function openStatementConnection(path: string, start: readonly string[]): Promise<StatementConnection> {
+async function openStatementConnection(openConnection: OpenConnection): Promise<StatementConnection> {
   const tag = `connection ${++connectionsOpened}`
   const lane = createLane()
-  let connection = await open()
+  let connection: ClientConnection | undefined = await open()
   // Settings stay with an engine connection.
   let settings = ''
 
   async function open(): Promise<ClientConnection> {
-    // The two packages declare the same contract twice, one with and one without exact optional properties.
-    const opened = createChdbConnection({ path }) as unknown as ClientConnection
-    for (const query of [...start, `SET log_comment = '${tag}'`]) await opened.command({ query })
-    return opened
+    const opened = await openConnection()
+    try {
+      await opened.command({ query: `SET log_comment = '${tag}'` })
+      return opened
+    } catch (error) {
+      await opened.close()
+      throw error
+    }
   }
 
   return {
     tag,
     run: (params, call) =>
       lane(async () => {
+        connection ??= await open()
         const wanted = toAssignments({ ...params.clickhouse_settings }).join(', ')
         // The client passes on what the port's caller has given.
         const bound = toParameterAssignments(params.query, (params.query_params ?? {}) as QueryParams)
@@ -160,14 +188,15 @@ async function openStatementConnection(path: string, start: readonly string[]): 
           settings = wanted
           return result
         } catch (error) {
-          // What a failed statement had produced so far would be handed out in front of the next one's result.
+          // What a failed statement had produced so far would be handed out in front of the next one's result: that one gets
+          // another connection.
           const failed = connection
-          connection = await open()
+          connection = undefined
           settings = ''
           await failed.close()
           throw error
         }
       }),
-    close: () => lane(() => connection.close()),
+    close: () => lane(async () => connection?.close()),
   }
 }

@@ -34,18 +34,31 @@ test('an account that asks much has its share, and others begin beside it', asyn
   expect(tasks.begun).toEqual(Array.from({ length: STATEMENTS_OF_ACCOUNT }, (_, n) => `greedy ${n}`))
   void tasks.run('light', 'light')
   await turn()
-  expect(tasks.begun).toHaveLength(STATEMENTS_AT_ONCE)
   expect(tasks.begun).toContain('light')
+})
+
+test('accounts that ask much do not keep the next ones waiting', async () => {
+  const tasks = new Tasks()
+  for (const account of ['a', 'b', 'c']) for (const n of [1, 2, 3]) void tasks.run(account, `${account}${n}`)
+  await turn()
+  expect(tasks.begun).toEqual(['a1', 'a2', 'b1', 'c1'])
+  void tasks.run('d', 'd1')
+  await turn()
+  expect(tasks.begun).toHaveLength(STATEMENTS_AT_ONCE)
+  expect(tasks.begun).toContain('d1')
 })
 
 test('accounts take turns when more wait than can run', async () => {
   const tasks = new Tasks()
-  for (const account of ['a', 'b', 'c']) for (const n of [1, 2, 3]) void tasks.run(account, `${account}${n}`)
+  const accounts = ['a', 'b', 'c', 'd', 'e', 'f']
+  for (const account of accounts) for (const n of [1, 2]) void tasks.run(account, `${account}${n}`)
   await turn()
-  expect(tasks.begun).toEqual(['a1', 'a2', 'b1'])
-  for (const name of ['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'c2', 'b3', 'c3']) await tasks.end(name)
+  expect(tasks.begun).toEqual(['a1', 'a2', 'b1', 'c1', 'd1'])
   // Who has nothing running comes before who has.
-  expect(tasks.begun).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'c2', 'b3', 'c3'])
+  await tasks.end('a1')
+  expect(tasks.begun.at(-1)).toBe('e1')
+  for (let n = 0; n < tasks.begun.length; n++) await tasks.end(tasks.begun[n] ?? '')
+  expect(tasks.begun.toSorted()).toEqual(accounts.flatMap((account) => [`${account}1`, `${account}2`]))
 })
 
 test('what is abandoned while it waits never begins, and holds up nobody', async () => {
