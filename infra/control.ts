@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { chmod, mkdir, rm, stat } from 'node:fs/promises'
+import { chmod, lstat, mkdir, rm, rmdir } from 'node:fs/promises'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { AppError, ERROR_CODES } from '../schemas/errors.ts'
+import { settledOrAborted } from '../schemas/wait.ts'
 import type { Log } from './ports/log.ts'
 
 // How a command asks the program that holds the data folder: a Unix-domain socket that only its owner can open. One question, a JSON
@@ -18,6 +19,8 @@ const QUESTION_BYTES_MAX = 64 * 1024
 /** The folder is what keeps others out from the first moment: the socket gets its own rights only after it is there. */
 const OWNER_ONLY_FOLDER = 0o700
 const OWNER_ONLY = 0o600
+/** So long the last lines of an answer may take to be read when the program ends. */
+const LAST_LINES_MS_MAX = 1_000
 
 const isReply = Compile(
   Type.Union([
@@ -33,12 +36,21 @@ const isReply = Compile(
 /** Answers one question, line by line; throws AppError for what cannot be answered, which reaches who has asked. */
 export type Answerer = (question: unknown, print: (line: string) => Promise<void>, signal: AbortSignal) => Promise<void>
 
+interface Place {
+  readonly folder: string
+  readonly socket: string
+  /** Whether others can make files beside it. */
+  readonly isShared: boolean
+}
+
 /** Where the program of a data folder listens. A folder with a very long name has its socket among the temporary files. */
-function socketPath(dataDirectory: string): string {
-  const path = join(resolve(dataDirectory), 'control', 'socket')
-  if (Buffer.byteLength(path) <= PATH_BYTES_MAX) return path
+function placeOf(dataDirectory: string): Place {
+  const folder = join(resolve(dataDirectory), 'control')
+  const socket = join(folder, 'socket')
+  if (Buffer.byteLength(socket) <= PATH_BYTES_MAX) return { folder, socket, isShared: false }
   const name = createHash('sha256').update(resolve(dataDirectory)).digest('hex').slice(0, 16)
-  return join(tmpdir(), `epochline-${name}`, 'socket')
+  const shared = join(tmpdir(), `epochline-${name}`)
+  return { folder: shared, socket: join(shared, 'socket'), isShared: true }
 }
 
 /**
@@ -46,34 +58,57 @@ function socketPath(dataDirectory: string): string {
  * folder: a socket that a dead one has left is replaced.
  */
 export async function serveControl(dataDirectory: string, answer: Answerer, log: Log): Promise<AsyncDisposable> {
-  const path = socketPath(dataDirectory)
-  await makeOwnFolder(dirname(path))
-  await rm(path, { force: true })
+  const place = placeOf(dataDirectory)
+  await makeOwnFolder(place)
+  await rm(place.socket, { force: true })
   const ending = new AbortController()
   const running = new Set<Promise<void>>()
+  const sockets = new Set<Socket>()
   const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
     const run = serve(socket, { answer, log, ending: ending.signal }).finally(() => running.delete(run))
     running.add(run)
   })
-  await listen(server, path)
-  await chmod(path, OWNER_ONLY)
+  await listen(server, place.socket)
+  await chmod(place.socket, OWNER_ONLY)
   return {
     async [Symbol.asyncDispose]() {
-      server.close()
+      const closed = new Promise((resolve) => server.close(resolve))
       ending.abort()
       await Promise.all(running)
-      await rm(path, { force: true })
+      await settledOrAborted(closed, AbortSignal.timeout(LAST_LINES_MS_MAX))
+      // Who does not read them, a stopped command say, must not keep the program from ending.
+      for (const socket of sockets) socket.destroy()
+      await rm(place.socket, { force: true })
+      if (place.isShared) await rmdir(place.folder)
     },
   }
 }
 
-async function makeOwnFolder(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: OWNER_ONLY_FOLDER })
-  const { uid } = await stat(folder)
-  if (uid === process.getuid?.()) return await chmod(folder, OWNER_ONLY_FOLDER)
+async function makeOwnFolder(place: Place): Promise<void> {
+  try {
+    await mkdir(place.folder, { recursive: true, mode: OWNER_ONLY_FOLDER })
+  } catch (error) {
+    // Something that is no folder is judged below.
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+  }
+  await requireOwnFolder(place)
+  if (!place.isShared) await chmod(place.folder, OWNER_ONLY_FOLDER)
+}
+
+/**
+ * Throws AppError `config` for a folder that somebody else may have put there, or put something into: what is found under a name
+ * that everybody can use is not ours because it has this name. Rejects with ENOENT where there is none.
+ */
+async function requireOwnFolder({ folder, isShared }: Place): Promise<void> {
+  const found = await lstat(folder)
+  const isOwn = found.isDirectory() && found.uid === process.getuid?.()
+  if (isOwn && (!isShared || (found.mode & 0o777) === OWNER_ONLY_FOLDER)) return
   throw new AppError(
     'config',
-    'The folder for the socket of commands belongs to another user: name another data folder.',
+    `The folder for the socket of commands, ${folder}, is not one that only this user can use: remove it, or name another data ` +
+      'folder.',
   )
 }
 
@@ -157,7 +192,7 @@ export async function askControl(
   question: unknown,
   options: { readonly print: (line: string) => void; readonly signal: AbortSignal },
 ): Promise<boolean> {
-  const socket = await connectTo(socketPath(dataDirectory))
+  const socket = await connectTo(placeOf(dataDirectory))
   if (socket === undefined) return false
   const stop = (): void => void socket.destroy()
   options.signal.addEventListener('abort', stop)
@@ -194,12 +229,14 @@ async function* linesOf(socket: Socket): AsyncGenerator<string> {
 }
 
 /** Undefined when there is no socket, or nobody behind it. */
-async function connectTo(path: string): Promise<Socket | undefined> {
-  const socket = connect(path)
+async function connectTo(place: Place): Promise<Socket | undefined> {
   try {
+    await requireOwnFolder(place)
+    const socket = connect(place.socket)
     await once(socket, 'connect')
     return socket
   } catch (error) {
+    if (error instanceof AppError) throw error
     const code = error instanceof Error && 'code' in error ? error.code : undefined
     if (code === 'ENOENT' || code === 'ECONNREFUSED' || code === 'ENOTDIR') return undefined
     throw new AppError('usage', `The program that holds this data folder cannot be asked (${String(code)}).`, {

@@ -1,4 +1,6 @@
-import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -92,30 +94,77 @@ it('serves a folder whose name is too long for a socket', async () => {
   expect((await ask(['here'])).isAnswered).toBe(false)
 })
 
+/** Where the socket of a folder with a long name lies. */
+function sharedFolderOf(dataDirectory: string): string {
+  return join(tmpdir(), `epochline-${createHash('sha256').update(dataDirectory).digest('hex').slice(0, 16)}`)
+}
+
+it('leaves nothing among the temporary files when it ends', async () => {
+  const long = join(folder, 'a'.repeat(60), 'b'.repeat(60))
+  const server = await serveControl(long, repeat, silentLog)
+  expect(existsSync(sharedFolderOf(long))).toBe(true)
+  await server[Symbol.asyncDispose]()
+  expect(existsSync(sharedFolderOf(long))).toBe(false)
+})
+
+it.each([
+  ['that everybody can read', (place: string) => mkdirSync(place, { mode: 0o755 })],
+  ['that is a link to another one', (place: string) => symlinkSync(folder, place)],
+  ['that is a file', (place: string) => writeFileSync(place, '')],
+])('trusts no folder among the temporary files %s, neither to listen nor to ask', async (_, make) => {
+  const long = join(folder, 'c'.repeat(60), 'd'.repeat(60))
+  const place = sharedFolderOf(long)
+  make(place)
+  try {
+    const refusal = { code: 'config', message: expect.stringContaining('only this user can use') }
+    await expect(serveControl(long, repeat, silentLog)).rejects.toMatchObject(refusal)
+    await expect(ask({}, never, long)).rejects.toMatchObject(refusal)
+  } finally {
+    rmSync(place, { recursive: true })
+  }
+})
+
+it('ends although who asked reads nothing more', async () => {
+  const pipes = () => process.getActiveResourcesInfo().filter((name) => name === 'PipeWrap').length
+  const before = pipes()
+  const endless: Answerer = async (_, print) => {
+    for (;;) await print('x'.repeat(100_000))
+  }
+  const server = await serveControl(folder, endless, silentLog)
+  const stopped = connect(join(folder, 'control', 'socket'))
+  stopped.pause()
+  stopped.on('error', () => {})
+  stopped.write('{}\n')
+  await once(stopped, 'connect')
+  while (pipes() < before + 2) await new Promise(setImmediate)
+  await server[Symbol.asyncDispose]()
+  // The connection's end of ours.
+  expect(pipes()).toBeLessThanOrEqual(before + 1)
+  stopped.destroy()
+})
+
 it('stops the answer when who asked has gone, and when the program ends', async () => {
-  const stopped: string[] = []
-  const begun = Promise.withResolvers<void>()
+  const stopped: unknown[] = []
+  const begun = new Map(['gone', 'left'].map((name) => [name, Promise.withResolvers<void>()]))
   const wait: Answerer = async (question, _print, signal) => {
-    begun.resolve()
+    begun.get(String(question))?.resolve()
     await untilAborted(signal)
-    stopped.push(String(question))
+    stopped.push(question)
     signal.throwIfAborted()
   }
   const server = await serveControl(folder, wait, silentLog)
   const stop = new AbortController()
   const gone = ask('gone', stop.signal)
-  await begun.promise
+  await begun.get('gone')?.promise
   stop.abort()
   await expect(gone).rejects.toBe(stop.signal.reason)
   while (stopped.length === 0) await new Promise(setImmediate)
   const left = ask('left')
   left.catch(() => {})
-  await new Promise<void>((resolve) => {
-    const socket = connect(join(folder, 'control', 'socket'), resolve)
-    socket.on('error', () => {})
-  })
+  await begun.get('left')?.promise
   await server[Symbol.asyncDispose]()
   await expect(left).rejects.toMatchObject({ code: 'usage' })
+  expect(stopped).toEqual(['gone', 'left'])
 })
 
 it.each(['no json\n', '{"never": "ends"'])('refuses a question that is none (%j)', async (text) => {
