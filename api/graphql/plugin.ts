@@ -68,7 +68,7 @@ export async function graphqlPlugin(app: FastifyInstance, parts: SharedParts): P
     const key = JSON.stringify(['graphql', chain, account, dayOfInstant(nowMs / 1_000), searchText(request), init])
     const kept = parts.answers.kept(key, standing.position)
     if (kept !== undefined) return sendAnswer(reply, kept)
-    const question = { key, position: standing.position, signal: goneSignal(reply) }
+    const question = { key, position: standing.position, signal: goneSignal(request, reply) }
     const made = await parts.answers.of(question, async (signal) => {
       const warehouse = openBudget({ ...parts, account, signal })
       const shared = openBudget({ ...parts, account })

@@ -1,8 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Log } from '../../infra/ports/log.ts'
+import { AppError } from '../../schemas/errors.ts'
 import { formatMessage, RESULTS, type Refusal, refuse } from '../../schemas/routes/envelope.ts'
 import type { SentAnswer } from './answers.ts'
-import { AskerGone } from './gone.ts'
+import { AskerGone, isTimeout } from './gone.ts'
 import { BODY_BYTES_MAX } from './limits.ts'
 
 /** What is answered to a question that takes more of the warehouse than one may. */
@@ -22,7 +23,7 @@ export function sendAnswer(reply: FastifyReply, { httpStatus, type, body }: Sent
   return reply.status(httpStatus).header('content-type', type).send(body)
 }
 
-/** Tables that are being filled have their accounts within seconds. */
+/** Tables that are being filled have their accounts within seconds, and a warehouse that is away comes back as fast or not at all. */
 const RETRY_AFTER_SEC = 5
 
 export function sendRefusal(reply: FastifyReply, refusal: Refusal): FastifyReply {
@@ -50,7 +51,16 @@ export function envelopeErrors(log: Log) {
     if (code === 'FST_ERR_CTP_INVALID_CONTENT_LENGTH') {
       return sendRefusal(reply, refuse('400', 'the body is not as long as Content-Length says'))
     }
-    log.error({ requestId: request.id, route: request.routeOptions.url, err: error }, 'request failed')
+    const about = { requestId: request.id, route: request.routeOptions.url }
+    if (isTimeout(error)) {
+      log.warn(about, 'an answer was not ready in time')
+      return sendRefusal(reply, refuse('503', 'the answer was not ready in time'))
+    }
+    if (error instanceof AppError && error.retryable) {
+      log.warn({ ...about, reason: error.message }, 'the warehouse could not be asked')
+      return sendRefusal(reply, refuse('503', 'the tables cannot be read at the moment'))
+    }
+    log.error({ ...about, err: error }, 'request failed')
     return sendRefusal(reply, refuse('500'))
   }
 }

@@ -9,6 +9,8 @@ import { FAMILIES, type Family } from '../families.ts'
 import { envelopeErrors, sendRefusal } from './answer.ts'
 import { Answers } from './answers.ts'
 import type { ApiParts } from './api-parts.ts'
+import { boundedReader } from './bounded-reader.ts'
+import { STATEMENT_GIVEN_UP_MS } from './budget.ts'
 import { COMPRESSION } from './compression.ts'
 import { DOCUMENT_OPTIONS, ERROR_ENVELOPE, HEALTH_SCHEMA, READY_SCHEMA, UNDOCUMENTED } from './document.ts'
 import { toReadyAnswer } from './health.ts'
@@ -33,7 +35,7 @@ export async function buildApp(parts: ApiParts, families: readonly Family[] = FA
     genReqId: () => randomUUID(),
     bodyLimit: BODY_BYTES_MAX,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    handlerTimeout: HANDLER_TIMEOUT_MS,
+    handlerTimeout: parts.handlerTimeoutMs ?? HANDLER_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     forceCloseConnections: 'idle',
     // What arrives on an open connection while closing is still answered; the connection then closes.
@@ -62,6 +64,7 @@ export async function buildApp(parts: ApiParts, families: readonly Family[] = FA
   addOpenPaths(app, parts)
   const shared = {
     ...parts,
+    warehouse: boundedReader(parts.warehouse, STATEMENT_GIVEN_UP_MS),
     standings: new Standings(parts.warehouse, { ageMsMax: parts.standingAgeMsMax }),
     answers: new Answers(),
     queue: new StatementQueue(),

@@ -6,6 +6,8 @@ import type { StatementQueue } from './statement-queue.ts'
 export const STATEMENTS_MAX = 40
 /** That the statements of one request run, together. */
 export const STATEMENT_MS_MAX = 15_000
+/** After this nobody waits for one: the engine has been told to end it long before. */
+export const STATEMENT_GIVEN_UP_MS = STATEMENT_MS_MAX + 2_000
 /** That one statement reads: totals of 1,000 validators over years are a few million. */
 export const ROWS_READ_MAX = 200_000_000
 

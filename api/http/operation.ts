@@ -86,7 +86,7 @@ async function answerKept(
   const key = JSON.stringify([route.id, names.name, account, dayOfInstant(nowMs / 1_000), query, body])
   const kept = parts.answers.kept(key, standing.position)
   if (kept !== undefined) return sendAnswer(reply, kept)
-  const question = { key, position: standing.position, signal: goneSignal(reply) }
+  const question = { key, position: standing.position, signal: goneSignal(request, reply) }
   const answer = await parts.answers.of(question, async (signal) => {
     const warehouse = openBudget({ ...parts, account, signal })
     const shared = openBudget({ ...parts, account })

@@ -1,4 +1,5 @@
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
+import { boundedReader } from './bounded-reader.ts'
 
 /**
  * What a chain's answers depend on, as it stood when it was looked at: the position of the tables, and who has which token. It
@@ -24,6 +25,9 @@ export const STANDING_AGE_MS_MAX = 500
 
 /** After so long what was made of the tables is made again: a block of an open day that was read late moves no position. */
 const STANDING_KEPT_MS_MAX = 30_000
+
+/** A look takes milliseconds. One that takes this long is given up, and who asks next looks again. */
+export const LOOK_MS_MAX = 5_000
 
 interface PositionRow {
   readonly accounts: string
@@ -71,12 +75,20 @@ interface Look {
   readonly atMs: number
 }
 
+interface StandingsOptions {
+  readonly ageMsMax?: number | undefined
+  readonly keptMsMax?: number
+  readonly lookMsMax?: number
+}
+
 /** Looks at the tables when somebody asks, all askers together at most every so many milliseconds. */
 export class Standings {
   readonly #warehouse: WarehouseReader
   readonly #ageMsMax: number
   readonly #keptMsMax: number
   readonly #looks = new Map<string, Look>()
+  /** What the last look that has ended found, by chain. */
+  readonly #made = new Map<string, MadeStanding>()
   #facts: { readonly accounts: string; readonly facts: Promise<AccountFacts> } | undefined
 
   constructor(
@@ -84,9 +96,10 @@ export class Standings {
     {
       ageMsMax = STANDING_AGE_MS_MAX,
       keptMsMax = STANDING_KEPT_MS_MAX,
-    }: { readonly ageMsMax?: number | undefined; readonly keptMsMax?: number } = {},
+      lookMsMax = LOOK_MS_MAX,
+    }: StandingsOptions = {},
   ) {
-    this.#warehouse = warehouse
+    this.#warehouse = boundedReader(warehouse, lookMsMax)
     this.#ageMsMax = ageMsMax
     this.#keptMsMax = keptMsMax
   }
@@ -95,7 +108,7 @@ export class Standings {
     const last = this.#looks.get(chain)
     const nowMs = performance.now()
     if (last !== undefined && nowMs - last.atMs < this.#ageMsMax) return last.standing
-    const standing = this.#look(chain, last?.standing)
+    const standing = this.#look(chain)
     this.#looks.set(chain, { standing, atMs: nowMs })
     // A failed look is its askers'; the next asker looks again.
     standing.catch(() => {
@@ -104,23 +117,25 @@ export class Standings {
     return standing
   }
 
-  async #look(chain: string, before: Promise<MadeStanding> | undefined): Promise<MadeStanding> {
+  async #look(chain: string): Promise<MadeStanding> {
     const [row] = await this.#warehouse.query<PositionRow>(POSITION, { chain })
     const { accounts, figures } = row ?? { accounts: '', figures: '' }
     const tables = `${accounts} ${figures}`
-    const known = await before?.catch(() => undefined)
+    const known = this.#made.get(chain)
     const madeMs = performance.now()
     if (known?.tables === tables && madeMs - known.madeMs < this.#keptMsMax) return known
     const { tokens, validators } = await this.#factsAt(accounts)
-    return {
+    const made = {
       chain,
       tables,
       madeMs,
       position: `${tables} ${madeMs}`,
-      accountOf: (hash) => tokens.get(hash),
-      validatorsOf: (account) => validators.get(account)?.get(chain) ?? 0,
+      accountOf: (hash: string) => tokens.get(hash),
+      validatorsOf: (account: string) => validators.get(account)?.get(chain) ?? 0,
       warehouse: this.#warehouse,
     }
+    this.#made.set(chain, made)
+    return made
   }
 
   #factsAt(accounts: string): Promise<AccountFacts> {

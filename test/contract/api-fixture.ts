@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
+import type { ApiParts } from '../../api/http/api-parts.ts'
 import type { ApiChain } from '../../api/http/chain-path.ts'
 import type { Health } from '../../api/http/health.ts'
 import type { Operation } from '../../api/http/operation.ts'
@@ -387,6 +388,8 @@ export function moveTables(warehouse: Warehouse): Promise<void> {
 
 export interface ApiFixture extends AsyncDisposable {
   readonly api: Api
+  /** What it is made from, for another one over the same tables. */
+  readonly parts: ApiParts
   /** `api.url` with the prefix of the account. */
   readonly base: string
   readonly warehouse: Warehouse
@@ -445,19 +448,19 @@ export async function openApiFixture(): Promise<ApiFixture> {
     accountsKnown: true,
     chains,
   }
-  const api = await openApi({
+  const parts: ApiParts = {
     warehouse: counted,
     chains: () => fixture.chains,
-    host: '127.0.0.1',
-    port: 0,
     log: pino({ level: 'debug' }, { write: (line: string) => lines.push(line) }),
     now: () => NOW_MS,
     standingAgeMsMax: 0,
     health: () => Promise.resolve(fixture.health),
     accountsKnown: async () => fixture.accountsKnown,
-  })
+  }
+  const api = await openApi({ ...parts, host: '127.0.0.1', port: 0 })
   return Object.assign(fixture, {
     api,
+    parts,
     base: `${api.url}/ethereum/mainnet/${TOKEN}`,
     warehouse,
     statements,

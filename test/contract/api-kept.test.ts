@@ -1,6 +1,8 @@
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openApi } from '../../api/http/server.ts'
+import { AppError } from '../../schemas/errors.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
 import { type ApiFixture, insertRows, openApiFixture, pubkeyOf, TOKEN } from './api-fixture.ts'
 
@@ -96,7 +98,7 @@ test('ends the statements of a client that is gone, and answers others meanwhile
   const held = Promise.withResolvers<AbortSignal>()
   const released = Promise.withResolvers<void>()
   fixture.beforeStatement = async (sql, limits) => {
-    if (limits?.signal === undefined || !sql.includes('settlements')) return
+    if (limits?.signal === undefined || !sql.includes('FROM settlements FINAL')) return
     held.resolve(limits.signal)
     await released.promise
   }
@@ -115,6 +117,49 @@ test('ends the statements of a client that is gone, and answers others meanwhile
     released.resolve()
   }
   expect((await ask(`${SETTLED}?limit=3`)).status).toBe(200)
+  expect(fixture.logged()).not.toContain('"level":50')
+})
+
+test('ends the statements of a request that takes too long, and answers 503 without a failure in the log', async () => {
+  await using hurried = await openApi({ ...fixture.parts, handlerTimeoutMs: 200, host: '127.0.0.1', port: 0 })
+  const ended: Promise<unknown>[] = []
+  fixture.beforeStatement = async (sql, limits) => {
+    if (limits?.signal === undefined || !sql.includes('FROM settlements FINAL')) return
+    const end = once(limits.signal, 'abort')
+    ended.push(end)
+    await end
+  }
+  try {
+    const response = await fetch(`${hurried.url}/ethereum/mainnet/${TOKEN}${SETTLED}?limit=4`)
+    expect(response.status).toBe(503)
+    expect(response.headers.get('retry-after')).toBe('5')
+    expect(await response.json()).toEqual({
+      code: '503',
+      msg: expect.stringMatching(/^Service not ready: the answer was not ready in time/),
+      data: null,
+    })
+    expect(ended.length).toBeGreaterThan(0)
+    await Promise.all(ended)
+  } finally {
+    fixture.beforeStatement = () => Promise.resolve()
+  }
+  expect(fixture.logged()).not.toContain('"level":50')
+  expect((await ask(`${SETTLED}?limit=4`)).status).toBe(200)
+})
+
+test('answers 503 while the warehouse cannot be asked, and says why in the log without a stack', async () => {
+  fixture.beforeStatement = (sql) =>
+    sql.includes('FROM settlements FINAL')
+      ? Promise.reject(new AppError('warehouse', 'ClickHouse did not answer (ECONNREFUSED).', { retryable: true }))
+      : Promise.resolve()
+  try {
+    const away = await ask(`${SETTLED}?limit=5`)
+    expect(away.status).toBe(503)
+    expect(JSON.parse(away.text)).toMatchObject({ code: '503', data: null })
+  } finally {
+    fixture.beforeStatement = () => Promise.resolve()
+  }
+  expect(fixture.logged()).toContain('ECONNREFUSED')
   expect(fixture.logged()).not.toContain('"level":50')
 })
 

@@ -54,3 +54,35 @@ test('a failed look is not kept', async () => {
   fails = false
   expect((await standings.of('mainnet')).accountOf('hash')).toBe('demo')
 })
+
+test('a look that hangs fails its askers after a while, and holds up nobody after them', async () => {
+  const { warehouse } = tables()
+  const signals: (AbortSignal | undefined)[] = []
+  let hangs = true
+  const hanging: WarehouseReader = {
+    query(sql, params, limits) {
+      signals.push(limits?.signal)
+      return hangs ? new Promise(() => {}) : warehouse.query(sql, params, limits)
+    },
+  }
+  const standings = new Standings(hanging, { ageMsMax: 0, lookMsMax: 50 })
+  const first = standings.of('mainnet')
+  first.catch(() => {})
+  hangs = false
+  // Beside the hung one.
+  expect((await standings.of('mainnet')).accountOf('hash')).toBe('demo')
+  await expect(first).rejects.toMatchObject({ code: 'warehouse', retryable: true })
+  expect(signals[0]?.aborted).toBe(true)
+})
+
+test('accounts whose reading hangs are read again', async () => {
+  const { warehouse } = tables()
+  let hangs = true
+  const hanging: WarehouseReader = {
+    query: (sql) => (hangs && sql.includes('access_tokens FINAL') ? new Promise(() => {}) : warehouse.query(sql)),
+  }
+  const standings = new Standings(hanging, { ageMsMax: 0, lookMsMax: 50 })
+  await expect(standings.of('mainnet')).rejects.toMatchObject({ code: 'warehouse', retryable: true })
+  hangs = false
+  expect((await standings.of('mainnet')).accountOf('hash')).toBe('demo')
+})
