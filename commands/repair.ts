@@ -73,7 +73,7 @@ function refuseLocked(book: AccountBook, { chain, fromEpoch }: Damage): void {
 
 /** What was found, and what taking it back means. */
 function linesOf(name: string, damage: Damage): readonly string[] {
-  const { fromEpoch, toEpoch, orphaned, areEpochsWrong, headBlocks } = damage
+  const { fromEpoch, toEpoch, orphaned, lacking, areEpochsWrong, headBlocks } = damage
   const [first] = headBlocks
   const heads =
     first === undefined
@@ -82,9 +82,14 @@ function linesOf(name: string, damage: Damage): readonly string[] {
           `${name}: ${headBlocks.length} blocks from slot ${first.height} on are reverted, and the head is followed again from there.`,
         ]
   if (!areEpochsWrong) return heads
+  const gone =
+    lacking.length === 0
+      ? []
+      : [`${name}: ${lacking.length} epochs from ${lacking[0]} on were taken back before and never read again.`]
   const found = orphaned.length === 0 ? 'all are of' : `${orphaned.length} are not of`
   return [
     `${name}, epochs ${fromEpoch} to ${toEpoch} in the log: ${found} the final chain${orphaned[0] === undefined ? '' : `, the first is ${orphaned[0]}`}.`,
+    ...gone,
     `All epochs from ${fromEpoch} on no longer count and are read again, for which the beacon node needs their states.`,
     `Figures of the UTC+8 days from ${formatDay(firstDayOf(damage))} on, and settlements of these epochs, are served again when that is done.`,
     ...heads,

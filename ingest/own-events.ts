@@ -12,11 +12,13 @@ export interface OwnEventsOptions {
   /** A topic whose events' keys begin with their chain. */
   readonly topic: Topic
   readonly signal: AbortSignal
+  /** Hears of the events of retracted epochs, which are left out. */
+  readonly onRetracted?: (stored: StoredEvent) => void
 }
 
 /** The events of one chain in a topic, without those from before the chain was removed, if it ever was, and those of retracted epochs. */
 export async function* ownEvents(options: OwnEventsOptions): AsyncGenerator<StoredEvent> {
-  const { eventLog, chain, unnamedChain, topic, signal } = options
+  const { eventLog, chain, unnamedChain, topic, signal, onRetracted } = options
   let before: Readonly<Record<string, string>> = {}
   const retractions: EpochsRetracted[] = []
   for await (const { event } of eventLog.read({ topic: 'log', signal })) {
@@ -33,6 +35,7 @@ export async function* ownEvents(options: OwnEventsOptions): AsyncGenerator<Stor
     // Version 1 of every such event had a constant key, the same for whatever the chain was.
     const isOwn = (event.version === 1 ? unnamedChain : chainOfKey(event.key)) === chain
     if (!isOwn || position.offset < BigInt(before[String(position.partition)] ?? 0)) continue
-    if (!retractions.some((retracted) => isRetracted(retracted, event, position))) yield stored
+    if (retractions.some((retracted) => isRetracted(retracted, event, position))) onRetracted?.(stored)
+    else yield stored
   }
 }

@@ -9,7 +9,7 @@ export const HEAD_CURSOR = 'head'
  * Blocks kept for finding a reorg: a cursor that names them all stays below Kafka's 1 MiB. Without finality for longer than this
  * (14 hours of mainnet) deeper reorgs stop the follower.
  */
-const RECENT_BLOCKS_MAX = 4_096
+export const RECENT_BLOCKS_MAX = 4_096
 
 /** A block with its events. */
 export interface ReadBlock extends Pick<HeadBlock, 'logged' | 'parentId'> {

@@ -3,7 +3,6 @@ import { AppError } from '../../schemas/errors.ts'
 import { formatBeaconIdentity } from '../../schemas/eth/chain-identity.ts'
 import { epochOf } from '../../schemas/eth/time.ts'
 import { beaconBlock, beaconBlockReverted } from '../../schemas/events/beacon-block.ts'
-import { epochBlocks } from '../../schemas/events/beacon-epoch.ts'
 import { decodeEvent } from '../../schemas/events/codec.ts'
 import type { LoggedBlock } from '../../schemas/events/cursor.ts'
 import { type ChainLog, Cursor } from '../cursor.ts'
@@ -12,9 +11,10 @@ import { FinalWalk } from '../epochs/final-walk.ts'
 import { ToldCheckpoints } from '../epochs/told-checkpoints.ts'
 import { ownEvents } from '../own-events.ts'
 import { refuseOtherNetwork } from '../right-nodes.ts'
+import { isSame, type ToldBlocks, type ToldEpochs, toldBlocks, toldEpochs } from './told-epochs.ts'
 
-/** Epochs compared at once, going back; a stretch without a difference ends the search. */
-const EPOCHS_PER_STRETCH = 64
+/** Epochs of one walk over the node's blocks: as many as are in memory at once. */
+const EPOCHS_PER_WALK = 64
 
 export interface Comparing extends Omit<ChainLog, 'writer'> {
   readonly beacon: BeaconSource
@@ -26,10 +26,12 @@ export interface Damage {
   /** Finalized epochs of the log from this one on, up to the last that it has. */
   readonly fromEpoch: number
   readonly toEpoch: number
-  /** Whether they have to be read again: some are orphaned, or it was asked for. */
+  /** Whether they have to be read again: some are orphaned or lacking, or it was asked for. */
   readonly areEpochsWrong: boolean
-  /** Those of them of which an event tells of other blocks than the final chain has. */
+  /** Those of which an event tells of other blocks than the final chain has. */
   readonly orphaned: readonly number[]
+  /** Those that were taken back and that the ingester has passed without telling them again. */
+  readonly lacking: readonly number[]
   /** Root of the newest final block before them. */
   readonly after: string
   /** Blocks that stand in the log as the head's and have to be reverted, oldest first: from the first that is not final. */
@@ -39,9 +41,10 @@ export interface Damage {
 }
 
 /**
- * Compares the finalized epochs of a log, and the blocks that it took for the head's, with the chain that the walk back from the
- * finalized root reaches: as far back as they differ, or to `fromEpoch`. Throws AppErrors of node faults; `usage` when the
- * log holds no epochs, or more of them than are final by the node.
+ * Compares all finalized epochs of a log, or those from `fromEpoch` on, with the chain that the walk back from the finalized root
+ * reaches, and the blocks that it took for the head's with those of the last epochs. The node is asked for the newest epochs; what
+ * those before them tell has to be what the roots commit to, and where it is not the node is asked again. Throws AppErrors of
+ * node faults; `usage` when the log holds no epochs, or more of them than are final by the node.
  */
 export async function findDamage(
   options: Comparing,
@@ -52,46 +55,39 @@ export async function findDamage(
   const chain = await beacon.chain()
   refuseOtherNetwork(options.chain, chain)
   const checkpoint = await beacon.finalized()
-  const next = await nextEpoch(options, chain, signal)
+  const reached = await nextEpoch(options, chain, signal)
+  const epochs = await toldEpochs(options, signal)
+  // Behind an interruption the log may have epochs that its cursor has gone back before.
+  const told = [...epochs.told.keys()].sort((a, b) => a - b)
+  const next = Math.max(reached, (told.at(-1) ?? -1) + 1)
   refuseAhead(options.chain, next, checkpoint.epoch)
-  const logged = await loggedEpochs(options, signal)
-  const oldest = Math.min(...logged.keys())
+  const lacking = [...epochs.takenBack].filter((epoch) => epoch < reached).sort((a, b) => a - b)
+  const oldest = leastOf(told[0], lacking[0])
   const wanted = fromEpoch === undefined ? undefined : Math.max(oldest, fromEpoch)
-  if (logged.size === 0 || (wanted ?? oldest) >= next) {
-    const what = logged.size === 0 ? 'no finalized epochs' : `finalized epochs up to ${next - 1}`
+  if (told.length + lacking.length === 0 || (wanted ?? oldest) >= next) {
+    const what = told.length === 0 ? 'no finalized epochs' : `finalized epochs up to ${next - 1}`
     throw new AppError('usage', `The log has ${what} of ${options.chain}; nothing was changed.`)
   }
-  const walked: BeaconBlock[] = []
-  const orphaned: number[] = []
-  let after = checkpoint.root
-  let from = next
-  while (from > (wanted ?? oldest)) {
-    const to = from - 1
-    from = Math.max(wanted ?? oldest, from - EPOCHS_PER_STRETCH)
-    const before = orphaned.length
-    const walk = walkOver({ beacon, chain, checkpoint }, { from, to }, signal)
-    for (let epoch = to; epoch >= from; epoch--) {
-      const { blocks, endRoot } = await walk.blocksOf(epoch)
-      walked.unshift(...blocks)
-      after = blocks[0]?.parentRoot ?? endRoot
-      const roots = blocks.map(({ root }) => root).join()
-      if ([...(logged.get(epoch) ?? [])].some((told) => told !== roots)) orphaned.unshift(epoch)
-    }
-    if (wanted === undefined && orphaned.length === before) break
-  }
-  const first = wanted ?? orphaned[0] ?? from
-  const known = walked.filter(({ slot }) => epochOf(chain.clock, slot) >= first)
-  const headBlocks = await headDamage(options, known, signal)
+  const compared = await compare({ beacon, chain, checkpoint }, { ...epochs, lacking, wanted }, signal)
+  const { orphaned } = compared
+  const first = wanted ?? leastOf(orphaned[0], lacking[0])
+  const isWrong = first !== Number.POSITIVE_INFINITY
+  const headBlocks = await headDamage(options, compared, chain, signal)
   return {
     chain,
-    fromEpoch: first,
+    fromEpoch: isWrong ? first : oldest,
     toEpoch: next - 1,
-    areEpochsWrong: orphaned.length > 0 || fromEpoch !== undefined,
+    areEpochsWrong: isWrong,
     orphaned,
-    after: first === from ? after : (walked.findLast(({ slot }) => epochOf(chain.clock, slot) < first)?.root ?? after),
+    lacking,
+    after: compared.before.get(isWrong ? first : oldest) ?? checkpoint.root,
     headBlocks,
-    headAfter: await blockBefore(beacon, { walked, after, isFromGenesis: from === 0 }, headBlocks[0]),
+    headAfter: await blockBefore(beacon, { compared, chain, isFromGenesis: oldest === 0 }, headBlocks[0]),
   }
+}
+
+function leastOf(...numbers: readonly (number | undefined)[]): number {
+  return Math.min(...numbers.map((number) => number ?? Number.POSITIVE_INFINITY))
 }
 
 async function nextEpoch(options: Comparing, chain: BeaconChain, signal: AbortSignal): Promise<number> {
@@ -110,20 +106,77 @@ function refuseAhead(name: string, next: number, finalEpoch: number): void {
   )
 }
 
-/** The roots of the blocks that events of an epoch tell, of every event that counts: each has left rows. */
-async function loggedEpochs(options: Comparing, signal: AbortSignal): Promise<ReadonlyMap<number, Set<string>>> {
-  const epochs = new Map<number, Set<string>>()
-  for await (const { event } of ownEvents({ ...options, topic: 'beacon.epochs', signal })) {
-    if (event.type !== epochBlocks.name) continue
-    const { epoch, blocks } = decodeEvent(epochBlocks, event, options.unnamedChain).header
-    const told = epochs.get(epoch) ?? new Set()
-    epochs.set(epoch, told.add(blocks.map(({ root }) => root).join()))
+interface Node {
+  readonly beacon: BeaconSource
+  readonly chain: BeaconChain
+  readonly checkpoint: FinalizedCheckpoint
+}
+
+interface Compared {
+  readonly orphaned: readonly number[]
+  /** By epoch, the root of the newest final block before it. */
+  readonly before: ReadonlyMap<number, string>
+  /** The final blocks of the epochs that the node was asked for, as the head would have them in the log. */
+  readonly walked: ReadonlyMap<number, readonly LoggedBlock[]>
+}
+
+async function compare(
+  node: Node,
+  {
+    told,
+    lacking,
+    wanted = 0,
+  }: ToldEpochs & { readonly lacking: readonly number[]; readonly wanted: number | undefined },
+  signal: AbortSignal,
+): Promise<Compared> {
+  const epochs = [...new Set([...told.keys(), ...lacking, wanted])]
+    .filter((epoch) => epoch >= wanted && (epoch > 0 || told.has(0) || lacking.includes(0)))
+    .sort((a, b) => b - a)
+  const orphaned: number[] = []
+  const before = new Map<number, string>()
+  const walked = new Map<number, readonly LoggedBlock[]>()
+  /** Root of the newest final block up to the end of the next epoch of the list. */
+  let end: string | undefined
+  /** Epochs just passed that the log tells to be empty, which only the block before them can tell. */
+  let empty = 0
+  for (let at = 0; at < epochs.length; ) {
+    const epoch = epochs[at] as number
+    if (at > 0 && epochs[at - 1] !== epoch + 1) end = undefined
+    const parent = end === undefined ? undefined : linkedParent(told.get(epoch), end)
+    if (parent !== undefined) {
+      before.set(epoch, parent)
+      empty = parent === end ? empty + 1 : 0
+      end = parent
+      at++
+      continue
+    }
+    const to = end === undefined ? epoch : epoch + empty
+    let from = epoch
+    for (at++; at < epochs.length && epochs[at] === from - 1 && to - from < EPOCHS_PER_WALK - 1; at++) from--
+    const walk = walkOver(node, { from, to }, signal)
+    for (let one = to; one >= from; one--) {
+      const { blocks, endRoot } = await walk.blocksOf(one)
+      walked.set(one, blocks.map(toLogged))
+      end = blocks[0]?.parentRoot ?? endRoot
+      before.set(one, end)
+      const right = toldBlocks(blocks)
+      if ((told.get(one) ?? []).some((wrong) => !isSame(wrong, right))) orphaned.unshift(one)
+    }
+    empty = 0
   }
-  return epochs
+  return { orphaned: orphaned.sort((a, b) => a - b), before, walked }
+}
+
+/** What an epoch continues that ends with the given root, if all that the log tells of it does. */
+function linkedParent(told: readonly ToldBlocks[] | undefined, end: string): string | undefined {
+  const [one, ...others] = told ?? []
+  if (one === undefined || others.length > 0 || !one.isLinked) return undefined
+  if (one.count === 0) return end
+  return one.last === end ? one.parent : undefined
 }
 
 function walkOver(
-  { beacon, chain, checkpoint }: { beacon: BeaconSource; chain: BeaconChain; checkpoint: FinalizedCheckpoint },
+  { beacon, chain, checkpoint }: Node,
   stretch: { readonly from: number; readonly to: number },
   signal: AbortSignal,
 ): FinalWalk {
@@ -134,14 +187,18 @@ function walkOver(
   )
 }
 
-/** The standing blocks of the log from the first on that lies among the walked ones and is none of them. */
+function toLogged({ slot: height, root: id, executionBlockHash, executionBlockNumber }: BeaconBlock): LoggedBlock {
+  return { height, id, executionBlockHash, executionBlockNumber }
+}
+
+/** The standing blocks of the log from the first on that lies in an epoch that was walked over and is none of its blocks. */
 async function headDamage(
   options: Comparing,
-  walked: readonly BeaconBlock[],
+  { walked }: Compared,
+  { clock }: BeaconChain,
   signal: AbortSignal,
 ): Promise<readonly LoggedBlock[]> {
-  const [first, last] = [walked[0], walked.at(-1)]
-  if (first === undefined || last === undefined) return []
+  const oldest = Math.min(...walked.keys())
   const standing = new Map<string, LoggedBlock>()
   for await (const { event } of ownEvents({ ...options, topic: 'beacon.blocks', signal })) {
     if (event.type === beaconBlock.name) {
@@ -150,30 +207,31 @@ async function headDamage(
         event,
         options.unnamedChain,
       )
-      if (slot >= first.slot) standing.set(root, { height: slot, id: root, executionBlockHash, executionBlockNumber })
+      const logged = { height: slot, id: root, executionBlockHash, executionBlockNumber }
+      if (epochOf(clock, slot) >= oldest) standing.set(root, logged)
     } else if (event.type === beaconBlockReverted.name) {
       standing.delete(decodeEvent(beaconBlockReverted, event, options.unnamedChain).root)
     }
   }
-  const final = new Set(walked.map(({ root }) => root))
+  const final = new Set([...walked.values()].flatMap((blocks) => blocks.map(({ id }) => id)))
   const blocks = [...standing.values()].sort((a, b) => a.height - b.height)
-  const wrong = blocks.findIndex(({ height, id }) => height <= last.slot && !final.has(id))
+  const wrong = blocks.findIndex(({ height, id }) => walked.has(epochOf(clock, height)) && !final.has(id))
   return wrong === -1 ? [] : blocks.slice(wrong)
 }
 
+/** The newest final block before one of an epoch that was walked over. */
 async function blockBefore(
   beacon: BeaconSource,
-  {
-    walked,
-    after,
-    isFromGenesis,
-  }: { readonly walked: readonly BeaconBlock[]; readonly after: string; readonly isFromGenesis: boolean },
+  { compared, chain, isFromGenesis }: { compared: Compared; chain: BeaconChain; isFromGenesis: boolean },
   first: LoggedBlock | undefined,
 ): Promise<LoggedBlock | undefined> {
   if (first === undefined) return undefined
-  const walkedBefore = walked.findLast(({ slot }) => slot < first.height)
-  if (walkedBefore === undefined && isFromGenesis) return undefined // many nodes do not have the block of slot 0
-  const block = walkedBefore ?? (await beacon.blockByRoot(after))
-  const { slot: height, root: id, executionBlockHash, executionBlockNumber } = block
-  return { height, id, executionBlockHash, executionBlockNumber }
+  const { before, walked } = compared
+  const epoch = epochOf(chain.clock, first.height)
+  const inEpoch = walked.get(epoch)?.findLast(({ height }) => height < first.height)
+  if (inEpoch !== undefined) return inEpoch
+  const root = before.get(epoch)
+  // Many nodes do not have the block of slot 0.
+  if (root === undefined || (isFromGenesis && root === before.get(0))) return undefined
+  return toLogged(await beacon.blockByRoot(root))
 }

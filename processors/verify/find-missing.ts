@@ -10,7 +10,7 @@ import { openDays, setOf } from '../derive.ts'
 import { type DeadLetter, DeadLetters } from '../loop/dead-letters.ts'
 import { openExchange } from '../loop/exchange.ts'
 import { filledFrom, tablesNotFilled } from '../loop/filled-from.ts'
-import { type LogFacts, readLogFacts, stillCounts } from '../loop/log-facts.ts'
+import { isOfRemoved, type LogFacts, readLogFacts, stillCounts } from '../loop/log-facts.ts'
 import { chainClocks, daySpan, missingOfDay, NO_EXECUTION_BLOCK } from '../rewards/days.ts'
 import type { Unprocessed } from './until-processed.ts'
 
@@ -150,6 +150,8 @@ async function missingEpochs(
 ): Promise<{ readonly missing: readonly Missing[]; readonly inLog: number }> {
   const { warehouse, chain } = comparing
   const missing = new Map<string, Set<number>>()
+  /** In one partition a chain's epochs are told in their order: what comes behind a retraction tells again. */
+  const takenBack = new Map<string, Set<number>>()
   let inLog = 0
   let asked = new Map<string, Set<number>>()
   const ask = async (): Promise<void> => {
@@ -158,25 +160,43 @@ async function missingEpochs(
     }
     asked = new Map()
   }
-  for await (const event of namesIn(comparing, 'beacon.epochs', facts)) {
-    if (event.type !== epochBlocks.name) continue
+  const noteTakenBack = (event: EncodedEvent): void => {
+    const epoch = epochIn(event)
+    if (epoch !== undefined) setOf(takenBack, chainOfEvent(event, facts.unnamedChain)).add(epoch)
+  }
+  for await (const event of namesIn(comparing, 'beacon.epochs', facts, noteTakenBack)) {
     const name = chainOfEvent(event, facts.unnamedChain)
-    const epoch = Number(EPOCH_IN_ID.exec(event.id)?.[1])
-    if ((chain !== '' && chain !== name) || !Number.isSafeInteger(epoch)) continue
+    const epoch = epochIn(event)
+    if (epoch === undefined || (chain !== '' && chain !== name)) continue
+    takenBack.get(name)?.delete(epoch)
     inLog++
     const epochs = setOf(asked, name).add(epoch)
     if (epochs.size >= ASKED_AT_ONCE) await ask()
   }
   await ask()
-  return {
-    inLog,
-    missing: [...missing].map(([name, epochs]) => ({
-      chain: name,
-      what: `${epochs.size} finalized epochs are in the log and not whole in the tables`,
-      examples: examplesOf([...epochs].toSorted((a, b) => a - b).map((epoch) => `epoch ${epoch}`)),
-      remedy: `${START} If they stay missing, run \`epochline rebuild --chain ${name}\`.`,
-    })),
-  }
+  const notWhole = [...missing].map(([name, epochs]) => ({
+    chain: name,
+    what: `${epochs.size} finalized epochs are in the log and not whole in the tables`,
+    examples: examplesOfEpochs(epochs),
+    remedy: `${START} If they stay missing, run \`epochline rebuild --chain ${name}\`.`,
+  }))
+  const notAgain = [...takenBack].map(([name, epochs]) => ({
+    chain: name,
+    what: `${epochs.size} finalized epochs were taken back by a repair and have not been read again`,
+    examples: examplesOfEpochs(epochs),
+    remedy: `Start the program, which reads them. If they stay missing, run \`epochline repair --chain ${name}\`.`,
+  }))
+  return { inLog, missing: [...notWhole, ...notAgain.filter(({ examples }) => examples.length > 0)] }
+}
+
+/** The epoch whose blocks an event tells; undefined for other events. */
+function epochIn({ type, id }: EncodedEvent): number | undefined {
+  const epoch = type === epochBlocks.name ? Number(EPOCH_IN_ID.exec(id)?.[1]) : Number.NaN
+  return Number.isSafeInteger(epoch) ? epoch : undefined
+}
+
+function examplesOfEpochs(epochs: ReadonlySet<number>): readonly string[] {
+  return examplesOf([...epochs].toSorted((a, b) => a - b).map((epoch) => `epoch ${epoch}`))
 }
 
 /** The events of a topic at the moment that is looked at, those that count, without their data. */
@@ -184,11 +204,14 @@ async function* namesIn(
   { eventLog, unprocessed, signal }: Comparing,
   topic: Topic,
   facts: LogFacts,
+  onRetracted?: (event: EncodedEvent) => void,
 ): AsyncGenerator<EncodedEvent> {
   const ends = unprocessed.ends.get(topic)
   for await (const stored of eventLog.read({ topic, signal, envelopesOnly: true })) {
     const { partition, offset } = stored.position
-    if (offset < (ends?.get(partition) ?? 0n) && stillCounts(topic, stored, facts)) yield stored.event
+    if (offset >= (ends?.get(partition) ?? 0n)) continue
+    if (stillCounts(topic, stored, facts)) yield stored.event
+    else if (!isOfRemoved(topic, stored, facts)) onRetracted?.(stored.event)
   }
 }
 

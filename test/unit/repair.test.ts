@@ -1,10 +1,21 @@
 import { describe, expect, it } from 'vitest'
-import type { EventLog } from '../../infra/ports/event-log.ts'
+import type { EventLog, Offsets } from '../../infra/ports/event-log.ts'
+import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import { timeOfSlot } from '../../ingest/beacon-head/block-events.ts'
+import { Cursor } from '../../ingest/cursor.ts'
 import { followEpochs } from '../../ingest/epochs/epoch-follower.ts'
+import { HEAD_CURSOR } from '../../ingest/head/head-log.ts'
 import { type Damage, findDamage } from '../../ingest/repair/find-damage.ts'
 import { repair } from '../../ingest/repair/repair.ts'
+import { openLogFacts } from '../../processors/loop/log-facts.ts'
+import { findMissing } from '../../processors/verify/find-missing.ts'
 import { AppError } from '../../schemas/errors.ts'
-import { BEACON_CHAIN, followBeacon, ofChain, trackValidators, until } from './follow-synthetic.ts'
+import { formatBeaconIdentity } from '../../schemas/eth/chain-identity.ts'
+import { epochBlocks } from '../../schemas/events/beacon-epoch.ts'
+import { decodeEvent, encodeEvent, type Topic } from '../../schemas/events/codec.ts'
+import { TOPICS } from '../../schemas/events/envelope.ts'
+import { epochsRetracted } from '../../schemas/events/log-facts.ts'
+import { BEACON_CHAIN, eventsIn, followBeacon, ofChain, trackValidators, until } from './follow-synthetic.ts'
 import { failingAfter, standing, told } from './head-topics.ts'
 import { dumpTables, openProcess, projectEverything, rebuildFrom } from './projecting.ts'
 import { silentLog } from './silent-log.ts'
@@ -168,7 +179,114 @@ describe('a log with orphaned epochs', () => {
   })
 })
 
+/** What `verify` says of epochs that were taken back. */
+async function verifyLines(eventLog: EventLog, warehouse: Warehouse): Promise<readonly string[]> {
+  const unprocessed = await untilProcessed(eventLog)
+  const { missing } = await findMissing({
+    eventLog,
+    warehouse,
+    unprocessed,
+    chain: '',
+    again: async () => false,
+    signal: never,
+  })
+  return missing.map(({ what }) => what).filter((what) => what.includes('taken back'))
+}
+
+async function untilProcessed(eventLog: EventLog) {
+  const ends = new Map<Topic, Offsets>()
+  for (const topic of TOPICS) ends.set(topic, await eventLog.ends(topic))
+  return { ends, events: new Map<Topic, number>(), jobs: new Map<string, number>() }
+}
+
+describe('a repair that is killed between two appends', () => {
+  it('is found by the next one at once, and told by verify', { timeout: TEST_MS }, async () => {
+    const { warehouse, openLog, empty } = stores()
+    await empty()
+    const killed = new AppError('event_log', 'killed')
+    for (let appends = 0, isWhole = false; !isWhole; appends++) {
+      await using eventLog = await openLog()
+      await openLogFacts(eventLog, 0, never)
+      const chain = await orphaned(eventLog)
+      const writer = failingAfter(eventLog, appends, killed)
+      const broken = await look(eventLog, chain)
+      isWhole = await repair({ ...ofLog(eventLog, chain), writer }, broken, 0, never).then(
+        () => true,
+        (error) => error !== killed,
+      )
+      const isRetracted = (await eventsIn(eventLog, 'log')).some(({ type }) => type === epochsRetracted.name)
+      expect(await verifyLines(eventLog, warehouse)).toHaveLength(isRetracted ? 1 : 0)
+      const damage = await look(eventLog, chain)
+      expect(damage).toMatchObject({ areEpochsWrong: !isWhole })
+      if (!isWhole) {
+        expect(damage.fromEpoch).toBe(FORK_EPOCH)
+        await repair(ofLog(eventLog, chain), damage, 1, never)
+      }
+      await ingest(eventLog, chain)
+      expect(await verifyLines(eventLog, warehouse)).toEqual([])
+      await expect(look(eventLog, chain)).resolves.toMatchObject({ areEpochsWrong: false, headBlocks: [] })
+    }
+  })
+
+  it('reverts the blocks that the head was about to append, when it goes back', { timeout: TEST_MS }, async () => {
+    const { openLog } = stores()
+    await using eventLog = await openLog()
+    const chain = await orphaned(eventLog)
+    const named = { name: BEACON_CHAIN, clock: hourly.clock }
+    const ghost = { slot: HEAD_SLOT + 1, root: `0x${'ab'.repeat(32)}` }
+    const known = (await told(eventLog, 'ingest.cursors')).length
+    expect(known).toBeGreaterThan(0)
+    const cursor = new Cursor({ ...ofLog(eventLog, chain), name: HEAD_CURSOR, identity: formatBeaconIdentity(hourly) })
+    const data = await cursor.read(never)
+    if (data === undefined) throw new Error('the head has a cursor')
+    // It was killed behind the append of a block.
+    const block = { height: ghost.slot, id: ghost.root, executionBlockHash: ghost.root, executionBlockNumber: 9 }
+    await cursor.write({ ...data, unsettled: [block] }, timeOfSlot(named, ghost.slot))
+    await repair(ofLog(eventLog, chain), await look(eventLog, chain), 0, never)
+    const reverts = (await eventsIn(eventLog, 'beacon.blocks')).filter(({ id }) => id.includes('reverted'))
+    expect(reverts.map(({ id }) => id).some((id) => id.endsWith(ghost.root))).toBe(true)
+  })
+})
+
 describe('looking for damage', () => {
+  it('finds an orphaned epoch however many right ones lie behind it, and asks the node about few', {
+    timeout: TEST_MS,
+  }, async () => {
+    const { openLog } = stores()
+    await using eventLog = await openLog()
+    const chain = newChain()
+    onRight(chain)
+    chain.extendRange(HEAD_SLOT + 1, 800, `c${HEAD_SLOT}`)
+    chain.finalizedEpoch = 198
+    const stop = new AbortController()
+    const onProgress = ({ nextEpoch }: { readonly nextEpoch: number }) => nextEpoch >= 198 && stop.abort()
+    await followEpochs({ ...ofLog(eventLog, chain), startEpoch: 0, pollMs: 5, onProgress }, stop.signal)
+    await expect(look(eventLog, chain)).resolves.toMatchObject({ areEpochsWrong: false, fromEpoch: 0 })
+    const wrong = (await eventsIn(eventLog, 'beacon.epochs')).find(({ id }) => id === 'beacon.epoch-blocks:mainnet:20')
+    if (wrong === undefined) throw new Error('the log has epoch 20')
+    const { header, columns } = decodeEvent(epochBlocks, wrong)
+    const blocks = header.blocks.slice(1)
+    await eventLog.append('beacon.epochs', [
+      encodeEvent(epochBlocks, { ...wrong, data: { header: { ...header, blocks }, columns } }),
+    ])
+    const asked: number[] = []
+    const beacon = beaconOf(chain)
+    const noting = {
+      ...beacon,
+      finalChain: (...args: Parameters<typeof beacon.finalChain>) => {
+        const final = beacon.finalChain(...args)
+        const blockHint = (slot: number) => {
+          asked.push(slot)
+          return final.blockHint(slot)
+        }
+        return { ...final, blockHint }
+      },
+    }
+    const damage = await findDamage({ ...ofLog(eventLog, chain), beacon: noting }, undefined, never)
+    expect(damage).toMatchObject({ areEpochsWrong: true, fromEpoch: 20, orphaned: [20] })
+    expect(new Set(asked).size).toBeLessThan(400)
+  })
+
   it('finds none in a log of the final chain, and repairs it only where it is asked to', {
     timeout: TEST_MS,
   }, async () => {
