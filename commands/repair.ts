@@ -91,7 +91,7 @@ function linesOf(name: string, damage: Damage): readonly string[] {
     `${name}, epochs ${fromEpoch} to ${toEpoch} in the log: ${found} the final chain${orphaned[0] === undefined ? '' : `, the first is ${orphaned[0]}`}.`,
     ...gone,
     `All epochs from ${fromEpoch} on no longer count and are read again, for which the beacon node needs their states.`,
-    `Figures of the UTC+8 days from ${formatDay(firstDayOf(damage))} on, and settlements of these epochs, are served again when that is done.`,
+    `Figures of the UTC+8 days from ${formatDay(firstDayOf(damage))} on, and settlements of those days, are served again when that is done.`,
     ...heads,
   ]
 }

@@ -14,7 +14,6 @@ import {
 import { type DeriveDayInput, deriveDay, type SettleAccountInput, settleAccount } from '../schemas/jobs.ts'
 import { dropPartitions } from './loop/partitions.ts'
 import type { Touched } from './loop/rows.ts'
-import { formatClosedDay, readClosedDay } from './rewards/closed-day.ts'
 import { completeEpochs } from './rewards/complete-epochs.ts'
 import { chainClock, chainClocks, closeDay, daySpan } from './rewards/days.ts'
 import { settleBlocks } from './settlements/settle.ts'
@@ -24,7 +23,6 @@ import { settleBlocks } from './settlements/settle.ts'
  * all that comes in this time.
  */
 const DERIVE_DELAY_MS = 1_500
-const WORKERS_PER_JOB = 1
 
 /** Work that rows of several events ask for. */
 export interface Wanted {
@@ -243,60 +241,3 @@ async function everyAccount(warehouse: Warehouse): Promise<readonly string[]> {
 
 /** Jobs that make figures of several events. */
 export const DERIVING_JOBS = [deriveDay.name, settleAccount.name] as const
-
-export interface Working {
-  readonly warehouse: Warehouse
-  readonly jobQueue: JobQueue
-  readonly log: Log
-}
-
-/** The work of this process on what was asked for, by whichever process. */
-export class DerivationWork {
-  readonly #ports: Working
-  #running = 0
-  #lastEndedMs = Number.NEGATIVE_INFINITY
-
-  constructor(ports: Working) {
-    this.#ports = ports
-  }
-
-  /** Milliseconds since a job of this process has ended; 0 while one runs, infinite before the first. */
-  idleMs(): number {
-    return this.#running > 0 ? 0 : performance.now() - this.#lastEndedMs
-  }
-
-  /** Works until the signal aborts; resolves after the running jobs. */
-  async run(signal: AbortSignal): Promise<void> {
-    const { warehouse, log } = this.#ports
-    const day = async (input: DeriveDayInput): Promise<void> => {
-      const before = await readClosedDay(warehouse, input)
-      const isClosed = await runDeriveDay(warehouse, input)
-      log.debug({ ...input, isClosed }, 'day derived')
-      const closed = isClosed ? await readClosedDay(warehouse, input) : undefined
-      // Each batch that touches a closed day closes it again: that is no news.
-      if (closed === undefined || closed.validators === before?.validators) return
-      log.info(closed, formatClosedDay(closed))
-    }
-    await Promise.all([
-      this.#work(deriveDay.name, (input) => day(deriveDay.parse(input)), signal),
-      this.#work(settleAccount.name, (input) => runSettleAccount(warehouse, settleAccount.parse(input)), signal),
-    ])
-  }
-
-  async #work(name: string, handle: (input: unknown) => Promise<void>, signal: AbortSignal): Promise<void> {
-    await this.#ports.jobQueue.work({
-      name,
-      concurrency: WORKERS_PER_JOB,
-      signal,
-      handle: async ({ input }) => {
-        this.#running++
-        try {
-          await handle(input)
-        } finally {
-          this.#running--
-          this.#lastEndedMs = performance.now()
-        }
-      },
-    })
-  }
-}

@@ -3,7 +3,8 @@ import type { EventLog } from '../infra/ports/event-log.ts'
 import type { JobQueue } from '../infra/ports/job-queue.ts'
 import type { Log } from '../infra/ports/log.ts'
 import type { Warehouse } from '../infra/ports/warehouse.ts'
-import { DERIVING_JOBS, Derivation, DerivationWork, wantedByJobs, wantOpenWork } from './derive.ts'
+import { DerivationWork } from './derivation-work.ts'
+import { DERIVING_JOBS, Derivation, wantedByJobs, wantOpenWork } from './derive.ts'
 import { DeadLetters } from './loop/dead-letters.ts'
 import { dropRemoved } from './loop/drop-chains.ts'
 import { LogFactsReader, openLogFacts } from './loop/log-facts.ts'
@@ -48,7 +49,7 @@ export async function runProcessing(ports: Processing, signal: AbortSignal): Pro
   const { derive } = derivation
   const idle = new AbortController()
   const ended = new AbortController()
-  const work = new DerivationWork(ports)
+  const work = new DerivationWork({ ...ports, facts: reader })
   const working = work.run(idle.signal)
   working.catch(() => ended.abort()) // awaited below
   try {

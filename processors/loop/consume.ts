@@ -7,7 +7,7 @@ import type { Topic } from '../../schemas/events/codec.ts'
 import type { Projection } from '../../schemas/tables/projections.ts'
 import { pause } from '../../schemas/wait.ts'
 import { type DeadLetters, refuseNoEnvelope } from './dead-letters.ts'
-import { type LateRows, takeBack } from './drop-chains.ts'
+import { type LateRows, takeBack, takeBackEpochs } from './drop-chains.ts'
 import { type FactsSource, isOfRemoved, type LogFacts, stillCounts } from './log-facts.ts'
 import { joinRows, type Projected, type Touched, versionOf } from './rows.ts'
 
@@ -79,8 +79,9 @@ export async function consume(ports: Projecting, projector: Projector, signal: A
 /**
  * Processes one batch: all rows are in the warehouse, and what they touch is asked for, when it resolves.
  *
- * The facts are asked for once, behind the inserts. Were they newer than what the batch began with, a chain was removed and
- * dropped while its rows were on their way: those are taken back, and those of a chain that was added again are written anew.
+ * The facts are asked for once, behind the inserts and what is derived at once. Were they newer than what the batch began with, a
+ * chain was removed, or epochs were retracted, and dropped while their rows were on their way: those are taken back, with the note
+ * that their epochs are complete, which is made of what is there now; and those of a chain that was added again are written anew.
  * So it does not matter how old the facts are that a batch begins with, and it costs one question that log adapters answer
  * quickly, shared by the groups that ask at the same time.
  */
@@ -91,17 +92,17 @@ export async function project(ports: Projecting, projector: Projector, batch: re
     const made = await makeRows(ports, projector, { batch, facts, isAside })
     const rows = made.flatMap(({ projected }) => projected.rows)
     for (const { table, columns } of joinRows(rows, projector.lastTable)) await ports.warehouse.insert(table, columns)
+    await ports.derive(touchedBy(made))
     const now = await ports.facts.current()
     if (now === facts) {
-      await ports.deadLetters.resolve(
-        projector.group,
-        projector.topic,
-        made.map(({ stored }) => stored),
-      )
-      await ports.derive(made.flatMap(({ projected: { touched } }) => (touched === undefined ? [] : [touched])))
+      const processed = made.map(({ stored }) => stored)
+      await ports.deadLetters.resolve(projector.group, projector.topic, processed)
       return
     }
-    await takeBack(ports.warehouse, lateRows(projector.topic, made, now))
+    const late = made.filter(({ stored }) => !stillCounts(projector.topic, stored, now))
+    await takeBack(ports.warehouse, lateRows(projector.topic, late, now))
+    await takeBackEpochs(ports.warehouse, touchedBy(late))
+    await ports.derive(touchedBy(late))
     facts = now
   }
 }
@@ -140,12 +141,15 @@ async function makeRows(
   return made
 }
 
+function touchedBy(made: readonly Made[]): readonly Touched[] {
+  return made.flatMap(({ projected: { touched } }) => (touched === undefined ? [] : [touched]))
+}
+
 /** Rows of events that no longer count. */
-function lateRows(topic: Topic, made: readonly Made[], facts: LogFacts): readonly LateRows[] {
-  return made.flatMap(({ stored, projected: { rows } }) => {
-    if (stillCounts(topic, stored, facts)) return []
+function lateRows(topic: Topic, late: readonly Made[], facts: LogFacts): readonly LateRows[] {
+  return late.map(({ stored, projected: { rows } }) => {
     // A chain whose epochs were retracted keeps its clock.
     const own = isOfRemoved(topic, stored, facts) ? rows : rows.filter(({ table }) => table !== 'chains')
-    return [{ chain: chainOfEvent(stored.event, facts.unnamedChain), version: versionOf(stored.position), rows: own }]
+    return { chain: chainOfEvent(stored.event, facts.unnamedChain), version: versionOf(stored.position), rows: own }
   })
 }

@@ -1,10 +1,12 @@
 import type { EventLog } from '../../infra/ports/event-log.ts'
 import type { InsertColumns, QueryParams, Warehouse } from '../../infra/ports/warehouse.ts'
-import { formatDay } from '../../schemas/eth/time.ts'
+import { type ChainClock, type DayNumber, dayOfSlot, firstSlotOfDay, formatDay } from '../../schemas/eth/time.ts'
+import type { EpochsRetracted } from '../../schemas/events/log-facts.ts'
 import { FAMILIES, PROJECTIONS, type Projection } from '../../schemas/tables/projections.ts'
+import { chainClock } from '../rewards/days.ts'
 import { type LogFacts, takenBackBy } from './log-facts.ts'
 import { dropPartitions } from './partitions.ts'
-import type { TableRows } from './rows.ts'
+import type { TableRows, Touched } from './rows.ts'
 
 /**
  * Tables that a removed chain's rows are dropped from: those filled from its own topics, and what is derived from them. What
@@ -57,15 +59,25 @@ export async function dropRemoved(
 /** To be called with the lease `dropLease`. */
 export async function dropRetracted(warehouse: Warehouse, facts: LogFacts): Promise<void> {
   const left = await notDropped(warehouse, facts)
-  for (const [id, { chain, fromEpoch, fromSlot, fromDay }] of facts.retracted) {
+  for (const [id, retracted] of facts.retracted) {
     if (!left.has(id)) continue
+    const { chain, fromEpoch, fromDay } = retracted
+    const clock = await chainClock(warehouse, chain)
     // The detail first: what is derived meanwhile is derived of less.
     for (const [table, where] of RETRACTED_ROWS) {
-      const params = { chain, epoch: fromEpoch, slot: fromSlot, day: formatDay(fromDay) }
+      const params = { chain, epoch: fromEpoch, slot: firstSettled(retracted, clock), day: formatDay(fromDay) }
       await warehouse.command(`DELETE FROM ${table} WHERE chain = {chain:String} AND ${where}`, params)
     }
     await warehouse.insert('dropped_chains', { removal_id: [id] })
   }
+}
+
+/**
+ * The slot from which on settlements rest on retracted epochs: the first one of the day in which these begin, since the class and
+ * the version of a block's revenue follow from all of its proposer's blocks of a day. Nothing is settled of a chain without a clock.
+ */
+function firstSettled({ fromSlot }: EpochsRetracted, clock: ChainClock | undefined): number {
+  return clock === undefined ? fromSlot : firstSlotOfDay(clock, dayOfSlot(clock, fromSlot))
 }
 
 /** Rows of retracted epochs, and what is derived from them; the days' figures rest on balances of the epoch after them. */
@@ -80,6 +92,39 @@ const RETRACTED_ROWS = [
   ['closed_days', 'day >= {day:Date}'],
   ['settlements', 'slot >= {slot:UInt64}'],
 ] as const satisfies readonly (readonly [Projection, string])[]
+
+/** Deletes what was derived of a day, because some of it may follow from rows that were dropped before it was written. */
+export async function takeBackDay(
+  warehouse: Warehouse,
+  { chain, day }: { readonly chain: string; readonly day: DayNumber },
+): Promise<void> {
+  const clock = await chainClock(warehouse, chain)
+  if (clock === undefined) return // the chain was removed with all of it
+  const slots = { first: firstSlotOfDay(clock, day), behind: firstSlotOfDay(clock, day + 1) }
+  const params = { chain, day: formatDay(day), ...slots }
+  const ofChain = 'WHERE chain = {chain:String} AND'
+  for (const table of ['closed_days', 'daily_rewards'] satisfies readonly Projection[]) {
+    await warehouse.command(`DELETE FROM ${table} ${ofChain} day = {day:Date}`, params)
+  }
+  await warehouse.command(
+    `DELETE FROM settlements ${ofChain} slot >= {first:UInt64} AND slot < {behind:UInt64}`,
+    params,
+  )
+}
+
+/** Deletes an account's settlements that may follow from retracted epochs, for the same reason. */
+export async function takeBackSettlements(
+  warehouse: Warehouse,
+  retracted: EpochsRetracted,
+  account: string,
+): Promise<void> {
+  const { chain } = retracted
+  const slot = firstSettled(retracted, await chainClock(warehouse, chain))
+  await warehouse.command(
+    'DELETE FROM settlements WHERE chain = {chain:String} AND account = {account:String} AND slot >= {slot:UInt64}',
+    { chain, account, slot },
+  )
+}
 
 /** Ids of the facts whose rows have not been dropped yet. */
 async function notDropped(warehouse: Warehouse, facts: LogFacts): Promise<ReadonlySet<string>> {
@@ -163,4 +208,18 @@ function boundsOf(sortKey: readonly string[], columns: InsertColumns): readonly 
 
 function toComparable(value: string | number | bigint | undefined): string | bigint {
   return typeof value === 'string' ? value : BigInt(value ?? 0)
+}
+
+/** Deletes the notes that epochs are complete, which may have been made of rows that were dropped since. */
+export async function takeBackEpochs(warehouse: Warehouse, touched: readonly Touched[]): Promise<void> {
+  const epochs = Map.groupBy(
+    touched.filter((one) => one.kind === 'epoch'),
+    ({ chain }) => chain,
+  )
+  for (const [chain, some] of epochs) {
+    await warehouse.command('DELETE FROM epochs WHERE chain = {chain:String} AND has({epochs:Array(UInt32)}, epoch)', {
+      chain,
+      epochs: [...new Set(some.map(({ epoch }) => epoch))],
+    })
+  }
 }

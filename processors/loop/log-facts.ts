@@ -30,6 +30,11 @@ export function takenBackBy({ removed, retracted }: LogFacts): readonly string[]
   return [...[...removed.values()].map(({ removalId }) => removalId), ...retracted.keys()]
 }
 
+/** Epochs that were retracted between the first facts and the second, newer ones. */
+export function retractedSince(before: LogFacts, now: LogFacts): readonly EpochsRetracted[] {
+  return [...now.retracted].filter(([id]) => !before.retracted.has(id)).map(([, retracted]) => retracted)
+}
+
 export interface Removal {
   readonly removalId: string
   /** By topic and partition, the offset before which the chain's events no longer count. */

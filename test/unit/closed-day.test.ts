@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { openSqliteJobQueue } from '../../infra/job-queue/sqlite.ts'
-import { Derivation, DerivationWork } from '../../processors/derive.ts'
+import { DerivationWork } from '../../processors/derivation-work.ts'
+import { Derivation } from '../../processors/derive.ts'
 import { parseDay } from '../../schemas/eth/time.ts'
 import { deriveDay } from '../../schemas/jobs.ts'
 import { givenChain } from './given-chain.ts'
@@ -20,8 +21,9 @@ it('tells a day with its sums when it closes, and no second time', { timeout: TE
   await empty()
   await using eventLog = await openLog(given.events)
   const nobody = { day: async () => {}, account: async () => {} }
+  const ports = await projecting(eventLog, warehouse)
   await projectEverything({
-    ...(await projecting(eventLog, warehouse)),
+    ...ports,
     derive: new Derivation(warehouse, nobody).derive,
   })
 
@@ -34,7 +36,7 @@ it('tells a day with its sums when it closes, and no second time', { timeout: TE
     const input = { chain: 'mainnet', day: parseDay(wholeDay) ?? 0 }
     const open = { chain: 'mainnet', day: input.day + 1 }
     const stop = new AbortController()
-    const working = new DerivationWork({ warehouse, jobQueue, log }).run(stop.signal)
+    const working = new DerivationWork({ ...ports, jobQueue, log }).run(stop.signal)
     for (const job of [open, input, input]) {
       await jobQueue.request(deriveDay.name, deriveDay.idOf(job), job)
       await expect.poll(() => jobQueue.pending(deriveDay.name), { timeout: TEST_MS }).toBe(0)

@@ -54,7 +54,7 @@ test('repair says what it would take back, does it when it is told to, and has t
   await expect(run({})).rejects.toMatchObject(unasked)
   const plan = setting.printed()
   expect(plan).toContain('private, epochs 2 to 3 in the log: 2 are not of the final chain, the first is 2.')
-  expect(plan).toMatch(/Figures of the UTC\+8 days from \d{4}-\d\d-\d\d on, and settlements of these epochs/)
+  expect(plan).toMatch(/Figures of the UTC\+8 days from \d{4}-\d\d-\d\d on, and settlements of those days/)
   await lock(setting, '1970-01-02')
   const locked = { code: 'usage', message: expect.stringContaining('of acme are locked through 1970-01-02') }
   await expect(run({ yes: true })).rejects.toMatchObject(locked)

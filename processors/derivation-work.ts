@@ -1,0 +1,103 @@
+import type { JobQueue } from '../infra/ports/job-queue.ts'
+import type { Log } from '../infra/ports/log.ts'
+import type { Warehouse } from '../infra/ports/warehouse.ts'
+import { type DeriveDayInput, deriveDay, type SettleAccountInput, settleAccount } from '../schemas/jobs.ts'
+import { runDeriveDay, runSettleAccount } from './derive.ts'
+import { takeBackDay, takeBackSettlements } from './loop/drop-chains.ts'
+import { type FactsSource, retractedSince } from './loop/log-facts.ts'
+import { formatClosedDay, readClosedDay } from './rewards/closed-day.ts'
+
+const WORKERS_PER_JOB = 1
+
+export interface Working {
+  readonly warehouse: Warehouse
+  readonly jobQueue: JobQueue
+  readonly log: Log
+  /** The log's facts. Of epochs that they tell to be retracted, the rows are dropped already. */
+  readonly facts: FactsSource
+}
+
+/** The work of this process on what was asked for, by whichever process. */
+export class DerivationWork {
+  readonly #ports: Working
+  #running = 0
+  #lastEndedMs = Number.NEGATIVE_INFINITY
+
+  constructor(ports: Working) {
+    this.#ports = ports
+  }
+
+  /** Milliseconds since a job of this process has ended; 0 while one runs, infinite before the first. */
+  idleMs(): number {
+    return this.#running > 0 ? 0 : performance.now() - this.#lastEndedMs
+  }
+
+  /** Works until the signal aborts; resolves after the running jobs. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([
+      this.#work(deriveDay.name, (input) => this.#deriveDay(deriveDay.parse(input)), signal),
+      this.#work(settleAccount.name, (input) => settleUndisturbed(this.#ports, settleAccount.parse(input)), signal),
+    ])
+  }
+
+  async #deriveDay(input: DeriveDayInput): Promise<void> {
+    const { warehouse, log } = this.#ports
+    const before = await readClosedDay(warehouse, input)
+    const isClosed = await deriveUndisturbed(this.#ports, input)
+    log.debug({ ...input, isClosed }, 'day derived')
+    const closed = isClosed ? await readClosedDay(warehouse, input) : undefined
+    // Each batch that touches a closed day closes it again: that is no news.
+    if (closed === undefined || closed.validators === before?.validators) return
+    log.info(closed, formatClosedDay(closed))
+  }
+
+  async #work(name: string, handle: (input: unknown) => Promise<void>, signal: AbortSignal): Promise<void> {
+    await this.#ports.jobQueue.work({
+      name,
+      concurrency: WORKERS_PER_JOB,
+      signal,
+      handle: async ({ input }) => {
+        this.#running++
+        try {
+          await handle(input)
+        } finally {
+          this.#running--
+          this.#lastEndedMs = performance.now()
+        }
+      },
+    })
+  }
+}
+
+type Deriving = Pick<Working, 'warehouse' | 'facts'>
+
+// What a job has read may be dropped before it writes what follows from it. So the facts are asked for behind it, as they are
+// behind the inserts of a batch: were epochs retracted meanwhile, its rows are taken back and made anew. What is retracted
+// later than that is dropped later than its rows were written.
+
+/** `runDeriveDay`, of rows that still count when it is done. */
+export async function deriveUndisturbed({ warehouse, facts }: Deriving, input: DeriveDayInput): Promise<boolean> {
+  let known = await facts.current()
+  for (;;) {
+    const isClosed = await runDeriveDay(warehouse, input)
+    const now = await facts.current()
+    const isOfDay = ({ chain, fromDay }: { readonly chain: string; readonly fromDay: number }): boolean =>
+      chain === input.chain && fromDay <= input.day
+    if (!retractedSince(known, now).some(isOfDay)) return isClosed
+    await takeBackDay(warehouse, input)
+    known = now
+  }
+}
+
+/** `runSettleAccount`, of rows that still count when it is done. */
+export async function settleUndisturbed({ warehouse, facts }: Deriving, input: SettleAccountInput): Promise<void> {
+  let known = await facts.current()
+  for (;;) {
+    await runSettleAccount(warehouse, input)
+    const now = await facts.current()
+    const retracted = retractedSince(known, now)
+    if (retracted.length === 0) return
+    for (const one of retracted) await takeBackSettlements(warehouse, one, input.account)
+    known = now
+  }
+}
