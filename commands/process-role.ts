@@ -1,4 +1,4 @@
-import { measureHealth } from '../processors/loop/measure-health.ts'
+import { measureHealth, measureLag } from '../processors/loop/measure-health.ts'
 import { PROJECTORS } from '../processors/projections.ts'
 import { runProcessing } from '../processors/run-processing.ts'
 import { pause } from '../schemas/wait.ts'
@@ -7,7 +7,9 @@ import { allOrNone } from './ingest-role.ts'
 import type { Ports, Role, Running } from './role.ts'
 import { nowSec } from './setting.ts'
 
-const STATUS_INTERVAL_MS = 1_000
+const PROGRESS_INTERVAL_MS = 1_000
+/** A measurement is ten statements, a tenth of a second of work. */
+const HEALTH_INTERVAL_MS = 5_000
 
 /** Event log -> warehouse. As many processes as wanted share the work. */
 export const processRole: Role = {
@@ -25,20 +27,30 @@ export const processRole: Role = {
 
 /** One line for the processors, and a sentence whenever a chain has been caught up with, or no longer. */
 async function showProcessing(ports: Ports, running: Running, ending: AbortSignal): Promise<void> {
-  const { eventLog, warehouse } = ports
-  const { progress, log } = running
-  const caughtUp = new Map<string, boolean>()
+  await Promise.all([showProgress(ports, running, ending), tellOfChains(ports, running, ending)])
+}
+
+async function showProgress({ eventLog, warehouse }: Ports, { progress }: Running, ending: AbortSignal): Promise<void> {
   while (!ending.aborted) {
-    const health = await measureHealth(
-      { eventLog, warehouse, projectors: PROJECTORS },
-      watchedChains(running).filter(({ paused }) => paused !== true),
-      nowSec(),
-    )
-    const events = Object.values(health.lag).reduce((sum, one) => sum + one, 0)
-    const behind = health.lag.finalized ?? 0
+    const lag = await measureLag(eventLog, PROJECTORS)
+    const events = Object.values(lag).reduce((sum, one) => sum + one, 0)
+    const behind = lag.finalized ?? 0
     const [row] = await warehouse.query<{ epochs: string }>('SELECT count() AS epochs FROM epochs FINAL')
     const done = Number(row?.epochs ?? 0)
     progress.update('process', { done, total: done + (behind > 0 ? 1 : 0), note: `epochs, lag ${events} events` })
+    await pause(PROGRESS_INTERVAL_MS, ending)
+  }
+}
+
+async function tellOfChains(ports: Ports, running: Running, ending: AbortSignal): Promise<void> {
+  const { log } = running
+  const caughtUp = new Map<string, boolean>()
+  while (!ending.aborted) {
+    const health = await measureHealth(
+      { ...ports, projectors: PROJECTORS },
+      watchedChains(running).filter(({ paused }) => paused !== true),
+      nowSec(),
+    )
     for (const [chain, { checks }] of Object.entries(health.chains)) {
       const isCaughtUp = Object.values(checks).every((holds) => holds)
       if (isCaughtUp === (caughtUp.get(chain) ?? false)) continue
@@ -46,6 +58,6 @@ async function showProcessing(ports: Ports, running: Running, ending: AbortSigna
       if (isCaughtUp) log.info({ chain }, 'caught up: what is served is as new as the chain')
       else log.warn({ chain, ...checks }, 'fell behind the chain: /ready says where')
     }
-    await pause(STATUS_INTERVAL_MS, ending)
+    await pause(HEALTH_INTERVAL_MS, ending)
   }
 }
