@@ -97,7 +97,7 @@ const CLOSED_INCOME = `
 
 // Rows of epochs between the open ones that are not complete must not count: their detail may be there in part.
 const OPEN_DAYS = validatorDaysSql(
-  'SELECT arrayJoin({indices:Array(UInt32)})',
+  (index) => `${index} IN (SELECT arrayJoin({indices:Array(UInt32)}))`,
   'SELECT arrayJoin({openEpochs:Array(UInt32)})',
 )
 const OPEN_INCOME = `

@@ -92,32 +92,40 @@ WHERE execution_block_hash NOT IN (
 
 // A validator's day is whole when there is a row for every transition of the day and a balance to start from - or, for one
 // that joined the registry during the day, the deposit that brought it in, which must then explain its balance: a top-up of
-// a validator that was only tracked late looks alike. Whoever has a part of the detail has a row that says so.
+// a validator that was only tracked late looks alike. Whoever has a part of the detail has a row that says so. Each select uses
+// what the one below has named: the engine works out an expression again wherever its alias is used.
 const DAILY_SQL = `
 INSERT INTO daily_rewards
   (chain, day, validator_index, is_whole, source_gwei, target_gwei, head_gwei, inactivity_gwei, sync_gwei, proposer_gwei,
    slashing_penalty_gwei, cl_reward_gwei, el_reward_wei, blocks, blocks_unexplained, unexplained_wei, deposits_gwei, withdrawals_gwei, returned_from_queue_gwei,
    balance_start_gwei, balance_end_gwei, residual_gwei, version)
 SELECT
-  {chain:String}, d.day, d.validator_index,
-  b.known = 1 AND d.epochs = {last_transition:UInt32} - d.first_epoch + 1
-    AND ((s.known = 1 AND d.first_epoch = {first_transition:UInt32})
-      OR (s.known = 0 AND d.deposits > 0 AND d.first_deposit_epoch = d.first_epoch AND not_explained = 0)) AS whole,
-  d.source, d.target, d.head, d.inactivity, d.sync, d.proposer, d.slashing_penalty, d.cl_reward, d.revenue, d.blocks,
-  d.blocks_unexplained, d.unexplained,
-  d.deposits, d.withdrawals, d.returned,
-  whole * s.balance, whole * b.balance,
-  whole * ((b.balance - s.balance) - (d.cl_reward + d.deposits + d.withdrawals + d.returned) AS not_explained),
-  d.versions + s.version + b.version
-FROM (${validatorDaysSql()}) AS d
-LEFT JOIN (
-  SELECT validator_index, balance_gwei AS balance, version, 1 AS known FROM day_balances FINAL
-  WHERE chain = {chain:String} AND day = {day:Date}
-) AS s ON s.validator_index = d.validator_index
-LEFT JOIN (
-  SELECT validator_index, balance_gwei AS balance, version, 1 AS known FROM day_balances FINAL
-  WHERE chain = {chain:String} AND day = {day:Date} + 1
-) AS b ON b.validator_index = d.validator_index`
+  {chain:String}, day, validator_index, whole, source, target, head, inactivity, sync, proposer, slashing_penalty, cl_reward,
+  revenue, blocks, blocks_unexplained, unexplained, deposits, withdrawals, returned,
+  whole * balance_start, whole * balance_end, whole * not_explained, version
+FROM (
+  SELECT
+    * EXCEPT (first_epoch, epochs, first_deposit_epoch, is_start_known, is_end_known),
+    is_end_known AND epochs = {last_transition:UInt32} - first_epoch + 1
+      AND ((is_start_known AND first_epoch = {first_transition:UInt32})
+        OR (NOT is_start_known AND deposits > 0 AND first_deposit_epoch = first_epoch AND not_explained = 0)) AS whole
+  FROM (
+    SELECT
+      d.* EXCEPT (validator_index, versions), d.validator_index AS validator_index,
+      s.known = 1 AS is_start_known, b.known = 1 AS is_end_known, s.balance AS balance_start, b.balance AS balance_end,
+      (b.balance - s.balance) - (d.cl_reward + d.deposits + d.withdrawals + d.returned) AS not_explained,
+      d.versions + s.version + b.version AS version
+    FROM (${validatorDaysSql()}) AS d
+    LEFT JOIN (
+      SELECT validator_index, balance_gwei AS balance, version, 1 AS known FROM day_balances FINAL
+      WHERE chain = {chain:String} AND day = {day:Date}
+    ) AS s ON s.validator_index = d.validator_index
+    LEFT JOIN (
+      SELECT validator_index, balance_gwei AS balance, version, 1 AS known FROM day_balances FINAL
+      WHERE chain = {chain:String} AND day = {day:Date} + 1
+    ) AS b ON b.validator_index = d.validator_index
+  )
+)`
 
 const CLOSED_SQL = `
 INSERT INTO closed_days

@@ -44,7 +44,16 @@ function scopeSql(scope: SettlementScope): { blocks: string; accounts: string; p
 // is taken back. A reverted execution block is read as well for the same reason. The points of a
 // validator all count in the version: a newer fact about any of them makes newer rows.
 const candidatesSql = (blocks: string, accounts: string): string => `
-WITH proposers AS (
+SELECT
+  p.chain AS chain, p.account AS account, b.slot AS slot, b.block_number AS block_number,
+  b.proposer_index AS validator_index, p.pubkey AS pubkey, toUnixTimestamp(b.time) AS time_sec,
+  b.recipient AS fee_address, b.revenue_class AS revenue_class, b.revenue_wei AS revenue_wei,
+  arrayLast(point -> point.1 <= b.day, p.points).2 = p.account AS is_owner, b.version + p.versions AS versions
+FROM (${blockRevenuesSql(`${blocks} AND (f.chain, f.proposer_index) IN (
+  SELECT chain, validator_index FROM validators
+  WHERE (chain, pubkey) IN (SELECT a.chain, a.pubkey FROM account_validators AS a WHERE ${accounts})
+)`)}) AS b
+INNER JOIN (
   SELECT v.chain AS chain, v.validator_index AS validator_index, v.pubkey AS pubkey, a.account AS account,
     o.points AS points, v.version + o.versions AS versions
   FROM validators AS v FINAL
@@ -54,14 +63,7 @@ WITH proposers AS (
     FROM validator_owners FINAL GROUP BY chain, pubkey
   ) AS o ON o.chain = v.chain AND o.pubkey = v.pubkey
   WHERE ${accounts}
-)
-SELECT
-  p.chain AS chain, p.account AS account, b.slot AS slot, b.block_number AS block_number,
-  b.proposer_index AS validator_index, p.pubkey AS pubkey, toUnixTimestamp(b.time) AS time_sec,
-  b.recipient AS fee_address, b.revenue_class AS revenue_class, b.revenue_wei AS revenue_wei,
-  arrayLast(point -> point.1 <= b.day, p.points).2 = p.account AS is_owner, b.version + p.versions AS versions
-FROM (${blockRevenuesSql(`${blocks} AND (f.chain, f.proposer_index) IN (SELECT chain, validator_index FROM proposers)`)}) AS b
-INNER JOIN proposers AS p ON p.chain = b.chain AND p.validator_index = b.proposer_index
+) AS p ON p.chain = b.chain AND p.validator_index = b.proposer_index
 WHERE (b.revenue_class != '' OR b.is_reverted = 1)
   AND (p.chain, p.account, b.slot) > ({after_chain:String}, {after_account:String}, {after_slot:Int64})
 ORDER BY chain, account, slot

@@ -28,10 +28,7 @@ export function isProven({ residual, stored_agrees: agrees }: DayProof): boolean
 /** Validators of one statement: what it returns is in memory, about 300 bytes each. */
 const VALIDATORS_PER_STATEMENT = 20_000
 
-const VALIDATORS_OF_DAY_SQL = `
-  SELECT validator_index FROM validator_epochs
-  WHERE chain = {chain:String} AND epoch BETWEEN {first_transition:UInt32} AND {last_transition:UInt32}
-    AND validator_index BETWEEN {first_validator:UInt32} AND {last_validator:UInt32}`
+const inRange = (index: string): string => `${index} BETWEEN {first_validator:UInt32} AND {last_validator:UInt32}`
 
 const INDICES_SQL = `
 SELECT arraySort(groupUniqArray(validator_index)) AS indices FROM (
@@ -44,48 +41,49 @@ SELECT arraySort(groupUniqArray(validator_index)) AS indices FROM (
 // both balances of a day are known must have a whole row.
 const DAY_PROOF_SQL = `
 SELECT
-  {chain:String} AS chain, toString({day:Date}) AS day, j.validator_index AS validator_index, j.cl_reward AS rewards,
-  j.deposits AS deposits, j.withdrawals AS withdrawals, j.returned AS returned,
-  s.balance AS balance_start, b.balance AS balance_end,
-  (b.balance - s.balance) - (j.cl_reward + j.deposits + j.withdrawals + j.returned) AS residual,
-  j.is_whole = 1 AND j.cl_reward_gwei = j.cl_reward
-    AND j.cl_reward_gwei = j.source_gwei + j.target_gwei + j.head_gwei + j.inactivity_gwei + j.sync_gwei + j.proposer_gwei
-      + j.slashing_penalty_gwei
-    AND j.el_reward_wei = j.revenue AND j.stored_blocks = j.blocks
-    AND j.blocks_unexplained = j.unexplained_blocks AND j.unexplained_wei = j.unexplained
-    AND j.deposits_gwei = j.deposits AND j.withdrawals_gwei = j.withdrawals
-    AND j.returned_from_queue_gwei = j.returned AND j.balance_start_gwei = s.balance AND j.balance_end_gwei = b.balance
-    AND j.residual_gwei = residual AS stored_agrees
+  {chain:String} AS chain, toString({day:Date}) AS day, validator_index, rewards, deposits, withdrawals, returned,
+  balance_start, balance_end, residual,
+  is_whole = 1 AND stored = (
+    rewards, rewards, revenue, blocks, blocks_unexplained, unexplained, deposits, withdrawals, returned, balance_start, balance_end,
+    residual
+  ) AS stored_agrees
 FROM (
   SELECT
-    if(d.epochs = 0, r.validator_index, d.validator_index) AS validator_index,
-    d.epochs AS epochs, d.first_epoch AS first_epoch, d.cl_reward AS cl_reward, d.deposits AS deposits,
-    d.withdrawals AS withdrawals, d.returned AS returned, d.revenue AS revenue, d.blocks AS blocks,
-    d.blocks_unexplained AS unexplained_blocks, d.unexplained AS unexplained, r.blocks_unexplained AS blocks_unexplained,
-    r.unexplained_wei AS unexplained_wei,
-    r.is_whole AS is_whole, r.cl_reward_gwei AS cl_reward_gwei, r.source_gwei AS source_gwei, r.target_gwei AS target_gwei,
-    r.head_gwei AS head_gwei, r.inactivity_gwei AS inactivity_gwei, r.sync_gwei AS sync_gwei,
-    r.proposer_gwei AS proposer_gwei, r.slashing_penalty_gwei AS slashing_penalty_gwei, r.el_reward_wei AS el_reward_wei,
-    r.blocks AS stored_blocks, r.deposits_gwei AS deposits_gwei, r.withdrawals_gwei AS withdrawals_gwei,
-    r.returned_from_queue_gwei AS returned_from_queue_gwei, r.balance_start_gwei AS balance_start_gwei,
-    r.balance_end_gwei AS balance_end_gwei, r.residual_gwei AS residual_gwei
-  FROM (${validatorDaysSql(VALIDATORS_OF_DAY_SQL)}) AS d
-  FULL JOIN (
-    SELECT * FROM daily_rewards FINAL
-    WHERE chain = {chain:String} AND day = {day:Date} AND is_whole = 1
-      AND validator_index BETWEEN {first_validator:UInt32} AND {last_validator:UInt32}
-  ) AS r ON r.validator_index = d.validator_index
-) AS j
-LEFT JOIN (
-  SELECT validator_index, balance_gwei AS balance, 1 AS known FROM day_balances FINAL
-  WHERE chain = {chain:String} AND day = {day:Date}
-) AS s ON s.validator_index = j.validator_index
-LEFT JOIN (
-  SELECT validator_index, balance_gwei AS balance, 1 AS known FROM day_balances FINAL
-  WHERE chain = {chain:String} AND day = {day:Date} + 1
-) AS b ON b.validator_index = j.validator_index
-WHERE j.is_whole = 1
-  OR (s.known = 1 AND b.known = 1 AND j.epochs = {last_transition:UInt32} - {first_transition:UInt32} + 1)
+    j.validator_index AS validator_index, j.epochs AS epochs, j.rewards AS rewards, j.deposits AS deposits,
+    j.withdrawals AS withdrawals, j.returned AS returned, j.revenue AS revenue, j.blocks AS blocks,
+    j.blocks_unexplained AS blocks_unexplained, j.unexplained AS unexplained, j.is_whole AS is_whole, j.stored AS stored,
+    s.balance AS balance_start, b.balance AS balance_end, s.known = 1 AND b.known = 1 AS are_balances_known,
+    (b.balance - s.balance) - (j.rewards + j.deposits + j.withdrawals + j.returned) AS residual
+  FROM (
+    SELECT
+      if(d.epochs = 0, r.validator_index, d.validator_index) AS validator_index,
+      d.epochs AS epochs, d.cl_reward AS rewards, d.deposits AS deposits, d.withdrawals AS withdrawals, d.returned AS returned,
+      d.revenue AS revenue, d.blocks AS blocks, d.blocks_unexplained AS blocks_unexplained, d.unexplained AS unexplained,
+      r.is_whole AS is_whole, r.stored AS stored
+    FROM (${validatorDaysSql(inRange)}) AS d
+    FULL JOIN (
+      SELECT
+        validator_index, is_whole,
+        (
+          cl_reward_gwei,
+          source_gwei + target_gwei + head_gwei + inactivity_gwei + sync_gwei + proposer_gwei + slashing_penalty_gwei,
+          el_reward_wei, blocks, blocks_unexplained, unexplained_wei, deposits_gwei, withdrawals_gwei,
+          returned_from_queue_gwei, balance_start_gwei, balance_end_gwei, residual_gwei
+        ) AS stored
+      FROM daily_rewards FINAL
+      WHERE chain = {chain:String} AND day = {day:Date} AND is_whole = 1 AND ${inRange('validator_index')}
+    ) AS r ON r.validator_index = d.validator_index
+  ) AS j
+  LEFT JOIN (
+    SELECT validator_index, balance_gwei AS balance, 1 AS known FROM day_balances FINAL
+    WHERE chain = {chain:String} AND day = {day:Date}
+  ) AS s ON s.validator_index = j.validator_index
+  LEFT JOIN (
+    SELECT validator_index, balance_gwei AS balance, 1 AS known FROM day_balances FINAL
+    WHERE chain = {chain:String} AND day = {day:Date} + 1
+  ) AS b ON b.validator_index = j.validator_index
+)
+WHERE is_whole = 1 OR (are_balances_known AND epochs = {last_transition:UInt32} - {first_transition:UInt32} + 1)
 ORDER BY validator_index`
 
 /**

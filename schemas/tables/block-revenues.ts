@@ -18,48 +18,52 @@ export const PROVEN_CLASSES: readonly RevenueClass[] = ['local', 'builder_paymen
  * The class is empty, and the amounts are 0, where the execution block is not known; `is_reverted` says that it was taken back.
  */
 export function blockRevenuesSql(blocks: string): string {
+  // Each select uses what the one below has named: the engine works out an expression again wherever its alias is used.
   return `
   SELECT
-    chain, slot, epoch, day, proposer_index, block_number, block_hash, time, is_reverted,
-    multiIf(
-      NOT is_known, '',
-      payer_rank = ${RANK_CERTAIN} OR payer_rank > payee_rank, 'local',
-      payee_rank > payer_rank AND payment_succeeded = 1, 'builder_payment',
-      'unexplained') AS revenue_class,
+    chain, slot, epoch, day, proposer_index, block_number, block_hash, time, is_reverted, revenue_class,
     multiIf(revenue_class = 'local', priority_fees_wei, revenue_class = 'builder_payment', payment_wei, toUInt256(0)) AS revenue_wei,
     if(revenue_class = 'local' OR payment_recipient = '', priority_fees_wei, payment_wei) AS claimed_wei,
     if(revenue_class IN ('local', '') OR payment_recipient = '', coinbase, payment_recipient) AS recipient,
     version
   FROM (
     SELECT
-      * EXCEPT (seen, told, withdrawal_address, block_version, proposer_version, day_version),
-      ${rankOf('coinbase')} AS payer_rank, ${rankOf('payment_recipient')} AS payee_rank,
-      block_version + proposer_version + day_version AS version
+      * EXCEPT (is_known, payment_succeeded, payer_rank, payee_rank),
+      multiIf(
+        NOT is_known, '',
+        payer_rank = ${RANK_CERTAIN} OR payer_rank > payee_rank, 'local',
+        payee_rank > payer_rank AND payment_succeeded = 1, 'builder_payment',
+        'unexplained') AS revenue_class
     FROM (
       SELECT
-        f.chain AS chain, f.slot AS slot, f.epoch AS epoch, f.day AS day, f.proposer_index AS proposer_index,
-        f.execution_block_number AS block_number, f.execution_block_hash AS block_hash,
-        t.newest.1 AS time, t.newest.2 AS coinbase, t.newest.3 AS priority_fees_wei, t.newest.4 AS payment_recipient,
-        t.newest.5 AS payment_wei, t.newest.6 AS payment_succeeded, t.newest.7 AS is_reverted,
-        t.block_hash != '' AND t.newest.7 = 0 AS is_known,
-        groupArrayIf(t.newest.2, t.block_hash != '' AND t.newest.7 = 0 AND t.newest.4 = '') OVER proposals AS seen,
-        f.version + t.newest_version AS block_version, sum(f.version + t.newest_version) OVER proposals AS day_version,
-        arrayFilter(one -> arrayLast(point -> point.3 = one AND point.1 <= f.day, k.points).2 = 1, arrayDistinct(k.points.3)) AS told,
-        k.withdrawal_address AS withdrawal_address, k.version AS proposer_version
-      FROM finalized_blocks AS f FINAL
-      LEFT JOIN (
+        * EXCEPT (seen, told, withdrawal_address, block_version, proposer_version, day_version),
+        ${rankOf('coinbase')} AS payer_rank, ${rankOf('payment_recipient')} AS payee_rank,
+        block_version + proposer_version + day_version AS version
+      FROM (
         SELECT
-          chain, toString(block_hash) AS block_hash, max(version) AS newest_version,
-          argMax(
-            (time, toString(coinbase), priority_fees_wei, payment_recipient, payment_wei, payment_succeeded, is_deleted), version
-          ) AS newest
-        FROM execution_blocks
-        WHERE (chain, block_hash) IN (SELECT f.chain, f.execution_block_hash FROM finalized_blocks AS f WHERE ${blocks})
-        GROUP BY chain, block_hash
-      ) AS t ON t.chain = f.chain AND t.block_hash = f.execution_block_hash
-      LEFT JOIN (${KNOWN_RECIPIENTS}) AS k ON k.chain = f.chain AND k.validator_index = f.proposer_index
-      WHERE ${blocks}
-      WINDOW proposals AS (PARTITION BY f.chain, f.proposer_index, f.day)
+          f.chain AS chain, f.slot AS slot, f.epoch AS epoch, f.day AS day, f.proposer_index AS proposer_index,
+          f.execution_block_number AS block_number, f.execution_block_hash AS block_hash,
+          t.time AS time, t.coinbase AS coinbase, t.priority_fees_wei AS priority_fees_wei,
+          t.payment_recipient AS payment_recipient, t.payment_wei AS payment_wei, t.payment_succeeded AS payment_succeeded,
+          t.is_deleted AS is_reverted, t.block_hash != '' AND t.is_deleted = 0 AS is_known,
+          groupArrayIf(t.coinbase, t.block_hash != '' AND t.is_deleted = 0 AND t.payment_recipient = '') OVER proposals AS seen,
+          f.version + t.version AS block_version, sum(f.version + t.version) OVER proposals AS day_version,
+          arrayFilter(one -> arrayLast(point -> point.3 = one AND point.1 <= f.day, k.points).2 = 1, arrayDistinct(k.points.3)) AS told,
+          k.withdrawal_address AS withdrawal_address, k.version AS proposer_version
+        FROM finalized_blocks AS f FINAL
+        LEFT JOIN (
+          SELECT
+            chain, toString(block_hash) AS block_hash, time, toString(coinbase) AS coinbase, priority_fees_wei,
+            payment_recipient, payment_wei, payment_succeeded, is_deleted, version
+          FROM execution_blocks
+          WHERE (chain, block_hash) IN (SELECT f.chain, f.execution_block_hash FROM finalized_blocks AS f WHERE ${blocks})
+          ORDER BY version DESC
+          LIMIT 1 BY chain, block_hash
+        ) AS t ON t.chain = f.chain AND t.block_hash = f.execution_block_hash
+        LEFT JOIN (${KNOWN_RECIPIENTS}) AS k ON k.chain = f.chain AND k.validator_index = f.proposer_index
+        WHERE ${blocks}
+        WINDOW proposals AS (PARTITION BY f.chain, f.proposer_index, f.day)
+      )
     )
   )`
 }

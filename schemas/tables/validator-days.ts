@@ -6,14 +6,14 @@ import { blockRevenuesSql } from './block-revenues.ts'
  * totals sum it over the days that are not closed yet.
  *
  * Parameters: `chain` String, `days` Array(Date), and the epochs and slots that the days lie in, `first_transition` and
- * `last_transition` UInt32, `first_slot` and `last_slot` UInt64, inclusive. `validators` is a subquery of indices, if not all
- * are wanted; `epochs` a subquery of epochs, where some in between do not count (a closed day has all of its own, an open one
+ * `last_transition` UInt32, `first_slot` and `last_slot` UInt64, inclusive. `validators` makes a condition on a column of indices, if
+ * not all are wanted; `epochs` is a subquery of epochs, where some in between do not count (a closed day has all of its own, an open one
  * may have gaps). A day is told by the columns `day` of the detail: the epoch's first slot for what its transition
  * credits, the slot of a block for the rest.
  */
-export function validatorDaysSql(validators?: string, epochs?: string): string {
+export function validatorDaysSql(validators?: (index: string) => string, epochs?: string): string {
   const counted = epochs === undefined ? '' : `AND epoch IN (${epochs})`
-  const mine = (column: string): string => (validators === undefined ? '' : `AND ${column} IN (${validators})`)
+  const mine = (column: string): string => (validators === undefined ? '' : `AND ${validators(column)}`)
   return `
   SELECT
     e.day AS day, e.validator_index AS validator_index,
