@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { toReadyAnswer } from '../../api/http/health.ts'
 import { healthOf } from '../../commands/health.ts'
 import { ChainSet } from '../../commands/role.ts'
@@ -21,12 +21,14 @@ const [SLOT_SEC, EPOCH_SLOTS] = [3_600, 4]
 let eventLog: EventLog
 
 beforeEach(async () => {
-  const { openLog, empty } = stores()
-  await empty()
-  eventLog = await openLog(given.events)
-  await processLog(eventLog, stores().warehouse)
+  const { openLog, filled, warehouse } = stores()
+  eventLog = await filled('given', async () => {
+    const all = await openLog(given.events)
+    await processLog(all, warehouse)
+    return all
+  })
 }, TEST_MS)
-afterAll(() => eventLog[Symbol.asyncDispose]())
+afterEach(() => eventLog[Symbol.asyncDispose]())
 
 const url = ['http://127.0.0.1:1']
 const MAINNET: ChainConfig = {
@@ -207,12 +209,15 @@ describe('is not ready, and says why,', () => {
     const [{ statement } = { statement: '' }] = await warehouse.query<{ statement: string }>(
       "SELECT create_table_query AS statement FROM system.tables WHERE database = currentDatabase() AND name = 'access_tokens'",
     )
-    await warehouse.command('DROP TABLE access_tokens SYNC')
+    // Other tests are given copies of what was in the deleted table.
+    await warehouse.command('RENAME TABLE access_tokens TO deleted_tokens')
     await warehouse.command(statement.replace(/^CREATE TABLE \S+/, 'CREATE TABLE access_tokens'))
     await fails({}, ['tables_filled'], /^the log was never read into access_tokens:/)
     await processLog(eventLog, warehouse)
     expect(await tokens()).toEqual(before)
     expect((await ready()).status).toBe('ready')
+    await warehouse.command('DROP TABLE access_tokens SYNC')
+    await warehouse.command('RENAME TABLE deleted_tokens TO access_tokens')
   })
 
   it('when a node is away, which is named', { timeout: TEST_MS }, async () => {
