@@ -5,6 +5,11 @@ import type { ToldCheckpoints } from './told-checkpoints.ts'
 
 /** Epochs whose blocks are asked for by slot before the walk comes by: enough to keep a node's connections busy. */
 const EPOCHS_HINTED_AHEAD = 2
+/**
+ * Epochs without a block that are believed, on either side of where a walk begins: no public network had as many in a row. A node
+ * that has no block in more of them has none from so long ago.
+ */
+const EMPTY_EPOCHS_MAX = 8
 
 /** The final blocks of an epoch. */
 export interface FinalBlocks {
@@ -58,7 +63,7 @@ export class FinalWalk {
 
   async #run(signal: AbortSignal): Promise<void> {
     const { from, to, clock, checkpoint, told } = this.#options
-    let { root: next, childSlot: child } = await this.#begin(to)
+    let { root: next, childSlot: child } = await this.#begin(to, signal)
     for (let epoch = to; epoch >= from; epoch--) {
       signal.throwIfAborted()
       const blocks: BeaconBlock[] = []
@@ -119,13 +124,32 @@ export class FinalWalk {
   }
 
   /** The block that the walk begins with, and the first slot that a child of it may have. */
-  async #begin(to: number): Promise<{ readonly root: string; readonly childSlot: number }> {
+  async #begin(to: number, signal: AbortSignal): Promise<{ readonly root: string; readonly childSlot: number }> {
     const { final, clock, checkpoint } = this.#options
-    for (let slot = firstSlotOfEpoch(clock, to + 1); epochOf(clock, slot) < checkpoint.epoch; slot++) {
+    const first = firstSlotOfEpoch(clock, to + 1)
+    for (let slot = first; epochOf(clock, slot) < checkpoint.epoch; slot++) {
+      signal.throwIfAborted()
+      if (slot === firstSlotOfEpoch(clock, to + 1 + EMPTY_EPOCHS_MAX)) await this.#refuseNoHistory(first, slot, signal)
       const root = await final.rootAt(slot)
       if (root !== undefined) return { root, childSlot: slot + 1 }
     }
     return { root: checkpoint.root, childSlot: firstSlotOfEpoch(clock, checkpoint.epoch) + 1 }
+  }
+
+  /** Slots without a block may be empty where the node has blocks before them, and are not where it has none. */
+  async #refuseNoHistory(first: number, end: number, signal: AbortSignal): Promise<void> {
+    const { final, clock } = this.#options
+    const earliest = Math.max(0, first - EMPTY_EPOCHS_MAX * clock.slotsPerEpoch)
+    for (let slot = first - 1; slot >= earliest; slot--) {
+      signal.throwIfAborted()
+      if ((await final.rootAt(slot)) !== undefined) return
+    }
+    throw new AppError(
+      'node_lagging',
+      `the beacon node has no block from slot ${earliest} to ${end - 1}: it keeps none from so long ago, and the epochs before ${epochOf(clock, first)} ` +
+        'need one that does',
+      { retryable: true },
+    )
   }
 }
 

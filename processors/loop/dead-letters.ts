@@ -29,18 +29,24 @@ export type DeadLetter = DeadLetterData
 /** Events that were set aside: each is told once, and once more when one of its id can be processed after all. */
 export class DeadLetters {
   readonly #eventLog: EventLog
+  readonly #tellResolved: (event: EncodedEvent) => Promise<void>
   readonly #told = new Set<string>()
   /** By group, topic and id of the event. */
   readonly #open = new Map<string, DeadLetter>()
   #readUntil: Offsets = new Map()
   #readAtMs = Number.NEGATIVE_INFINITY
 
-  private constructor(eventLog: EventLog) {
+  private constructor(eventLog: EventLog, tellResolved: (event: EncodedEvent) => Promise<void>) {
     this.#eventLog = eventLog
+    this.#tellResolved = tellResolved
   }
 
-  static async open(eventLog: EventLog): Promise<DeadLetters> {
-    const letters = new DeadLetters(eventLog)
+  /** `tellResolved` for whoever fills tables that are not the live ones yet: by default it is appended at once. */
+  static async open(
+    eventLog: EventLog,
+    tellResolved = async (event: EncodedEvent): Promise<void> => void (await eventLog.append('dead-letters', [event])),
+  ): Promise<DeadLetters> {
+    const letters = new DeadLetters(eventLog, tellResolved)
     await letters.#refresh()
     return letters
   }
@@ -73,14 +79,14 @@ export class DeadLetters {
       const letter = this.#open.get(nameOf({ group, topic, eventId: event.id }))
       if (letter === undefined || !isFrom(letter, position)) continue
       const place = { partition: position.partition, offset: position.offset.toString() }
-      await this.#eventLog.append('dead-letters', [
+      await this.#tellResolved(
         encodeEvent(deadLetterResolved, {
           id: `dead-letter.resolved:${group}:${topic}:${place.partition}:${place.offset}`,
           key: topic,
           time: event.time,
           data: { chain: letter.chain, topic, group, eventId: event.id, ...place },
         }),
-      ])
+      )
       this.#open.delete(nameOf(letter))
     }
   }

@@ -4,7 +4,7 @@ import type { Log } from '../../infra/ports/log.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { chainOfEvent } from '../../schemas/events/chain-of-event.ts'
-import type { Topic } from '../../schemas/events/codec.ts'
+import type { EncodedEvent, Topic } from '../../schemas/events/codec.ts'
 import { CHAINLESS_TOPICS } from '../../schemas/events/envelope.ts'
 import { type DeriveDayInput, deriveDay, type SettleAccountInput } from '../../schemas/jobs.ts'
 import type { Projection } from '../../schemas/tables/projections.ts'
@@ -45,6 +45,8 @@ export interface LogReaderOptions {
   /** Where reading begins; at the beginning where it says nothing. */
   readonly from?: ReadonlyMap<Topic, Offsets>
   readonly onProgress?: (progress: ReadProgress) => void
+  /** Hears of dead letters that are none any more once the tables are the live ones; by default they are told at once. */
+  readonly onResolved?: (resolved: EncodedEvent) => void
 }
 
 /** Fills tables from the log without a group of its own: each reading goes on where the one before has ended. */
@@ -65,7 +67,7 @@ export class LogReader {
 
   /** Projects what was appended since the last reading, then makes what is derived from it. Stops early when the signal aborts. */
   async into(warehouse: Warehouse, signal: AbortSignal): Promise<void> {
-    const { eventLog, log, facts, projectors, tables } = this.#options
+    const { eventLog, log, facts, projectors, tables, onResolved } = this.#options
     const { derive } = new Derivation(warehouse, this.#wanted)
     const ports: Projecting = {
       eventLog,
@@ -74,7 +76,7 @@ export class LogReader {
       facts: { known: facts, current: async () => facts },
       derive,
       // What was set aside before is not set aside again.
-      deadLetters: await DeadLetters.open(eventLog),
+      deadLetters: await DeadLetters.open(eventLog, onResolved && (async (resolved) => onResolved(resolved))),
     }
     // Dead letters come last: the others may set events aside, or process what was set aside.
     const isLast = ({ topic }: Projector): number => (topic === 'dead-letters' ? 1 : 0)

@@ -2,6 +2,7 @@ import type { EventLog, Lease } from '../../infra/ports/event-log.ts'
 import type { Log } from '../../infra/ports/log.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { AppError } from '../../schemas/errors.ts'
+import type { EncodedEvent } from '../../schemas/events/codec.ts'
 import { FAMILIES, type Family, PROJECTIONS, type Projection } from '../../schemas/tables/projections.ts'
 import { deriveEverything, settleEverybody } from '../derive.ts'
 import type { Projector } from './consume.ts'
@@ -59,7 +60,10 @@ export async function rebuild(options: RebuildOptions, signal: AbortSignal): Pro
   const { warehouse, facts, scope, now } = options
   await finishRebuild(options, now() / 1000, signal)
   if (!isWhole(scope)) await refuseOtherLog(warehouse, facts)
-  const reader = new LogReader({ ...options, tables: tablesOf(scope.family), chain: scope.chain })
+  // Were they told before the exchange, one that never comes would leave the live tables without the events and without the letter.
+  const resolved: EncodedEvent[] = []
+  const onResolved = (event: EncodedEvent) => void resolved.push(event)
+  const reader = new LogReader({ ...options, tables: tablesOf(scope.family), chain: scope.chain, onResolved })
   await dropBeside(warehouse)
   await build(options, reader, signal)
   const alone = signal.aborted ? undefined : await waitForLease(options, signal)
@@ -79,6 +83,7 @@ export async function rebuild(options: RebuildOptions, signal: AbortSignal): Pro
   }
   await noteExchange(warehouse, exchange)
   await replacePartitions(warehouse, exchange)
+  if (resolved.length > 0) await options.eventLog.append('dead-letters', resolved)
   await complete(options, exchange, now() / 1000)
   return true
 }

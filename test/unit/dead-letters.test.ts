@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { EventLog, StoredEvent } from '../../infra/ports/event-log.ts'
+import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { type Projecting, project } from '../../processors/loop/consume.ts'
 import { DeadLetters } from '../../processors/loop/dead-letters.ts'
 import { PROJECTORS, runProjections } from '../../processors/projections.ts'
+import { AppError } from '../../schemas/errors.ts'
 import type { EncodedEvent, Topic } from '../../schemas/events/codec.ts'
 import { lagGone } from '../contract/event-log-helpers.ts'
 import { givenChain } from './given-chain.ts'
@@ -109,10 +111,8 @@ describe('a dead letter is resolved', () => {
     expect(await rows()).toMatchObject([{ event_id: event.id, is_resolved: 0 }])
   })
 
-  it('by a rebuild of a release that can read it', { timeout: TEST_MS }, async () => {
-    const { warehouse, openLog, empty } = stores()
-    await empty()
-    await using eventLog = await openLog(events)
+  /** What an older release has set aside, and this one can read; with the live tables of then. */
+  async function setAsideBefore(eventLog: EventLog, warehouse: Warehouse): Promise<void> {
     const ports = await projecting(eventLog, warehouse)
     const older = await DeadLetters.open(eventLog)
     const [stored] = await Array.fromAsync(eventLog.read({ topic: 'beacon.epochs', signal: never }))
@@ -123,8 +123,31 @@ describe('a dead letter is resolved', () => {
     if (projector === undefined) throw new Error('nobody projects dead letters')
     await project(ports, projector, await lettersIn(eventLog))
     expect(await rows()).toMatchObject([{ event_id: event.id, is_resolved: 0 }])
+  }
+
+  it('by a rebuild of a release that can read it', { timeout: TEST_MS }, async () => {
+    const { warehouse, openLog, empty } = stores()
+    await empty()
+    await using eventLog = await openLog(events)
+    await setAsideBefore(eventLog, warehouse)
     await rebuildFrom(eventLog, warehouse)
     expect(await rows()).toMatchObject([{ event_id: event.id, is_resolved: 1 }])
     expect((await DeadLetters.open(eventLog)).unresolved).toEqual([])
+  })
+
+  it('not by a rebuild whose tables never become the live ones', { timeout: TEST_MS }, async () => {
+    const { warehouse, openLog, empty } = stores()
+    await empty()
+    await using eventLog = await openLog(events)
+    await setAsideBefore(eventLog, warehouse)
+    const dying: Warehouse = {
+      ...warehouse,
+      async command(sql, params) {
+        if (sql.includes('REPLACE PARTITION')) throw new AppError('warehouse', 'killed')
+        await warehouse.command(sql, params)
+      },
+    }
+    await expect(rebuildFrom(eventLog, dying)).rejects.toThrow('killed')
+    expect((await DeadLetters.open(eventLog)).unresolved).toMatchObject([{ eventId: event.id }])
   })
 })

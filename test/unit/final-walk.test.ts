@@ -74,3 +74,44 @@ test.each([4, 10])(
     await expect(walk(told, epoch)).rejects.toThrow(/another fork than beacon node 1/)
   },
 )
+
+/** A walk over epochs 2 and 3 by a node that has blocks of some slots only; how many roots it is asked for. */
+async function walkFar(has: (slot: number) => boolean, signal = NEVER) {
+  let asked = 0
+  const final: FinalChain = {
+    ...FINAL,
+    rootAt: async (slot) => {
+      asked++
+      return has(slot) ? rootOf(slot) : undefined
+    },
+  }
+  const beacon = { blockByRoot: async (root: string) => blockAt(Number.parseInt(root.slice(3), 16)) }
+  const checkpoint = checkpointAt(1_000_000, 0)
+  const options = { beacon, final, clock: CLOCK, checkpoint, told: new ToldCheckpoints(), from: 2, to: 3 }
+  const outcome = await new FinalWalk(options, signal).blocksOf(3).catch((error: unknown) => error)
+  return { outcome, asked }
+}
+
+test('a node without blocks from so long ago is named after some questions, not asked slot by slot for ever', async () => {
+  const { outcome, asked } = await walkFar((slot) => slot > 3_000_000)
+  expect(outcome).toMatchObject({
+    code: 'node_lagging',
+    message: expect.stringContaining('has no block from slot 0 to 47'),
+  })
+  expect(asked).toBeLessThan(100)
+})
+
+test('a long time without blocks is passed over where the node has those before it', async () => {
+  const { outcome } = await walkFar((slot) => slot < 16 || slot > 200)
+  expect(outcome).toMatchObject({ blocks: [{ slot: 12 }, { slot: 13 }, { slot: 14 }, { slot: 15 }] })
+})
+
+test('looking for where a walk begins ends with its signal', async () => {
+  const stop = new AbortController()
+  const { outcome, asked } = await walkFar((slot) => {
+    if (slot > 20) stop.abort()
+    return false
+  }, stop.signal)
+  expect(outcome).toBe(stop.signal.reason)
+  expect(asked).toBeLessThan(10)
+})
