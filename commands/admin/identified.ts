@@ -1,6 +1,6 @@
 import type { EventLog } from '../../infra/ports/event-log.ts'
 import { readLogFacts } from '../../processors/loop/log-facts.ts'
-import { decodeEvent } from '../../schemas/events/codec.ts'
+import { decodeEvent, unlessUndecodable } from '../../schemas/events/codec.ts'
 import { validatorsIdentified } from '../../schemas/events/validators.ts'
 
 /** Indices of a chain's validators by public key, as far as the log knows them: those that the registry has and that were followed. */
@@ -13,8 +13,8 @@ export async function identifiedOn(
   const indices = new Map<string, number>()
   for await (const { event } of eventLog.read({ topic: 'validators', signal })) {
     if (event.type !== validatorsIdentified.name) continue
-    const identified = decodeEvent(validatorsIdentified, event, unnamedChain)
-    if (identified.chain !== chain) continue
+    const identified = unlessUndecodable(() => decodeEvent(validatorsIdentified, event, unnamedChain))
+    if (identified?.chain !== chain) continue
     for (const { pubkey, index } of identified.validators) indices.set(pubkey, index)
   }
   return indices

@@ -1,7 +1,6 @@
-import { AppError } from '../../schemas/errors.ts'
 import { type ChainClock, epochOf, slotAt } from '../../schemas/eth/time.ts'
 import { dayBalances, type EpochPart, epochBlocks, epochValidators } from '../../schemas/events/beacon-epoch.ts'
-import { decodeEvent, type EncodedEvent } from '../../schemas/events/codec.ts'
+import { decodeEvent, type EncodedEvent, unlessUndecodable } from '../../schemas/events/codec.ts'
 import { deadLetter, deadLetterResolved } from '../../schemas/events/dead-letter.ts'
 import { type OwnEventsOptions, ownEvents } from '../own-events.ts'
 import type { EpochRange } from './backfill.ts'
@@ -77,10 +76,11 @@ async function epochsSetAside({ eventLog, chain, clock, signal }: LoggedEpochsOp
   const open = new Map<string, number>()
   for await (const { event } of eventLog.read({ topic: 'dead-letters', signal })) {
     if (event.type === deadLetterResolved.name) {
-      const { topic, eventId } = decodeEvent(deadLetterResolved, event)
-      open.delete(`${topic} ${eventId}`)
+      const resolved = unlessUndecodable(() => decodeEvent(deadLetterResolved, event))
+      if (resolved !== undefined) open.delete(`${resolved.topic} ${resolved.eventId}`)
     } else if (event.type === deadLetter.name) {
-      const letter = decodeEvent(deadLetter, event)
+      const letter = unlessUndecodable(() => decodeEvent(deadLetter, event))
+      if (letter === undefined) continue // the group that reads this topic sets it aside
       const { topic, eventId: id, eventType: type, eventTime: time } = letter
       const isNeeded = topic === 'beacon.epochs' || topic === 'execution.blocks'
       if (isNeeded && letter.chain === chain) open.set(`${topic} ${id}`, epochOfEvent({ id, type, time }, clock))
@@ -90,15 +90,16 @@ async function epochsSetAside({ eventLog, chain, clock, signal }: LoggedEpochsOp
 }
 
 function isReadable(event: EncodedEvent, unnamedChain: string): boolean {
-  try {
+  let isReadable = true
+  const read = () => {
     if (event.type === epochBlocks.name) decodeEvent(epochBlocks, event, unnamedChain)
     else if (event.type === epochValidators.name) decodeEvent(epochValidators, event, unnamedChain)
     else if (event.type === dayBalances.name) decodeEvent(dayBalances, event, unnamedChain)
-    return true
-  } catch (error) {
-    if (error instanceof AppError && error.code === 'undecodable') return false
-    throw error
   }
+  unlessUndecodable(read, () => {
+    isReadable = false
+  })
+  return isReadable
 }
 
 /** The epoch that an event is about, by its name and time: its data cannot be read. */

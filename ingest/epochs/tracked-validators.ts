@@ -3,7 +3,7 @@ import type { Offsets } from '../../infra/ports/event-log.ts'
 import type { Log } from '../../infra/ports/log.ts'
 import { chainKey } from '../../schemas/chains.ts'
 import { type ChainClock, epochOf } from '../../schemas/eth/time.ts'
-import { decodeEvent, encodeEvent } from '../../schemas/events/codec.ts'
+import { decodeEvent, type EncodedEvent, encodeEvent, unlessUndecodable } from '../../schemas/events/codec.ts'
 import { IDENTIFIED_PER_EVENT_MAX, validatorsIdentified } from '../../schemas/events/validators.ts'
 import { ownershipFact } from '../../schemas/ownership.ts'
 import { timeOfSlot } from '../beacon-head/block-events.ts'
@@ -51,9 +51,8 @@ export class TrackedValidators {
     const tracked = new TrackedValidators(options)
     for await (const { event } of ownEvents({ ...options, topic: 'validators', signal })) {
       if (event.type !== validatorsIdentified.name) continue
-      for (const { pubkey, index } of decodeEvent(validatorsIdentified, event, options.unnamedChain).validators) {
-        tracked.#indexOf.set(pubkey, index)
-      }
+      const identified = tracked.#read(event, () => decodeEvent(validatorsIdentified, event, options.unnamedChain))
+      for (const { pubkey, index } of identified?.validators ?? []) tracked.#indexOf.set(pubkey, index)
     }
     return tracked
   }
@@ -90,12 +89,22 @@ export class TrackedValidators {
     const before = this.#pubkeys.size
     for await (const { position, event } of eventLog.read({ topic: 'accounts', from: this.#next, signal })) {
       this.#next.set(position.partition, position.offset + 1n)
-      const fact = ownershipFact(event, unnamedChain)
+      const fact = this.#read(event, () => ownershipFact(event, unnamedChain))
       if (fact?.chain === chain) for (const pubkey of fact.pubkeys) this.#pubkeys.add(pubkey)
     }
     // The end may lie behind the newest event by what a log writes for itself.
     for (const [partition, end] of ends) if (end > this.#nextOf(partition)) this.#next.set(partition, end)
     return this.#pubkeys.size !== before
+  }
+
+  #read<Value>(event: EncodedEvent, read: () => Value): Value | undefined {
+    const { chain, log } = this.#options
+    return unlessUndecodable(read, (reason) => {
+      log.error(
+        { chain, event: event.id, reason },
+        `the event ${event.id} cannot be read and is passed over: ${reason}`,
+      )
+    })
   }
 
   #isBehind(ends: Offsets): boolean {

@@ -3,7 +3,7 @@ import { AppError } from '../../schemas/errors.ts'
 import { formatBeaconIdentity } from '../../schemas/eth/chain-identity.ts'
 import { epochOf } from '../../schemas/eth/time.ts'
 import { beaconBlock, beaconBlockReverted } from '../../schemas/events/beacon-block.ts'
-import { decodeEvent } from '../../schemas/events/codec.ts'
+import { decodeEvent, unlessUndecodable } from '../../schemas/events/codec.ts'
 import type { LoggedBlock } from '../../schemas/events/cursor.ts'
 import { type ChainLog, Cursor } from '../cursor.ts'
 import { EPOCHS_CURSOR } from '../epochs/epoch-follower.ts'
@@ -187,7 +187,9 @@ function walkOver(
   )
 }
 
-function toLogged({ slot: height, root: id, executionBlockHash, executionBlockNumber }: BeaconBlock): LoggedBlock {
+type BlockNames = Pick<BeaconBlock, 'slot' | 'root' | 'executionBlockHash' | 'executionBlockNumber'>
+
+function toLogged({ slot: height, root: id, executionBlockHash, executionBlockNumber }: BlockNames): LoggedBlock {
   return { height, id, executionBlockHash, executionBlockNumber }
 }
 
@@ -201,17 +203,14 @@ async function headDamage(
   const oldest = Math.min(...walked.keys())
   const standing = new Map<string, LoggedBlock>()
   for await (const { event } of ownEvents({ ...options, topic: 'beacon.blocks', signal })) {
-    if (event.type === beaconBlock.name) {
-      const { slot, root, executionBlockHash, executionBlockNumber } = decodeEvent(
-        beaconBlock,
-        event,
-        options.unnamedChain,
-      )
-      const logged = { height: slot, id: root, executionBlockHash, executionBlockNumber }
-      if (epochOf(clock, slot) >= oldest) standing.set(root, logged)
-    } else if (event.type === beaconBlockReverted.name) {
-      standing.delete(decodeEvent(beaconBlockReverted, event, options.unnamedChain).root)
-    }
+    unlessUndecodable(() => {
+      if (event.type === beaconBlock.name) {
+        const block = decodeEvent(beaconBlock, event, options.unnamedChain)
+        if (epochOf(clock, block.slot) >= oldest) standing.set(block.root, toLogged(block))
+      } else if (event.type === beaconBlockReverted.name) {
+        standing.delete(decodeEvent(beaconBlockReverted, event, options.unnamedChain).root)
+      }
+    })
   }
   const final = new Set([...walked.values()].flatMap((blocks) => blocks.map(({ id }) => id)))
   const blocks = [...standing.values()].sort((a, b) => a.height - b.height)

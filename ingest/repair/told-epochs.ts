@@ -1,6 +1,6 @@
 import type { BeaconBlock } from '../../infra/ports/beacon-source.ts'
 import { epochBlocks, type FinalizedBlock } from '../../schemas/events/beacon-epoch.ts'
-import { decodeEvent } from '../../schemas/events/codec.ts'
+import { decodeEvent, unlessUndecodable } from '../../schemas/events/codec.ts'
 import type { ChainLog } from '../cursor.ts'
 import { ownEvents } from '../own-events.ts'
 
@@ -41,7 +41,9 @@ export async function toldEpochs(options: Omit<ChainLog, 'writer'>, signal: Abor
   }
   for await (const { event } of ownEvents({ ...options, topic: 'beacon.epochs', signal, onRetracted })) {
     if (event.type !== epochBlocks.name) continue
-    const { epoch, blocks } = decodeEvent(epochBlocks, event, options.unnamedChain).header
+    const read = unlessUndecodable(() => decodeEvent(epochBlocks, event, options.unnamedChain))
+    if (read === undefined) continue // it has left no rows
+    const { epoch, blocks } = read.header
     const one = toldBlocks(blocks)
     const known = told.get(epoch) ?? []
     if (!known.some((other) => isSame(other, one))) told.set(epoch, [...known, one])

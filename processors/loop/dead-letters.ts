@@ -1,7 +1,13 @@
 import type { EventLog, Offsets, StoredEvent } from '../../infra/ports/event-log.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { chainOfEvent } from '../../schemas/events/chain-of-event.ts'
-import { decodeEvent, type EncodedEvent, encodeEvent, type Topic } from '../../schemas/events/codec.ts'
+import {
+  decodeEvent,
+  type EncodedEvent,
+  encodeEvent,
+  type Topic,
+  unlessUndecodable,
+} from '../../schemas/events/codec.ts'
 import { type DeadLetterData, deadLetter, deadLetterResolved, NO_TYPE } from '../../schemas/events/dead-letter.ts'
 import { CHAINLESS_TOPICS } from '../../schemas/events/envelope.ts'
 import type { Projected } from './rows.ts'
@@ -110,7 +116,7 @@ export class DeadLetters {
 
   /** What is neither of the two is set aside itself, by the group that reads this topic. */
   #take(event: EncodedEvent): void {
-    try {
+    unlessUndecodable(() => {
       if (event.type === deadLetter.name) {
         const letter = decodeEvent(deadLetter, event)
         this.#told.add(event.id)
@@ -118,9 +124,7 @@ export class DeadLetters {
       } else if (event.type === deadLetterResolved.name) {
         this.#open.delete(nameOf(decodeEvent(deadLetterResolved, event)))
       }
-    } catch (error) {
-      if (!(error instanceof AppError && error.code === 'undecodable')) throw error
-    }
+    })
   }
 }
 

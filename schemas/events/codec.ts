@@ -221,3 +221,20 @@ export function decodeEvent<Name extends string, Data>(
     throw new AppError('undecodable', `data of ${event.type} v${event.version} cannot be decoded`, { cause })
   }
 }
+
+/**
+ * What `read` makes of an event; undefined, with the reason told, where the event is undecodable: one event that nobody can read is
+ * no reason to stop, and the processors set it aside. Other errors are thrown.
+ */
+export function unlessUndecodable<Value>(
+  read: () => Value,
+  onUndecodable?: (reason: string) => void,
+): Value | undefined {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === 'undecodable')) throw error
+    onUndecodable?.(error.message)
+    return undefined
+  }
+}

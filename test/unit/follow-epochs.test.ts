@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { EventLog } from '../../infra/ports/event-log.ts'
 import { followEpochs } from '../../ingest/epochs/epoch-follower.ts'
 import { TrackedValidators } from '../../ingest/epochs/tracked-validators.ts'
+import { chainKey } from '../../schemas/chains.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { ACCOUNTS_KEY, validatorsTracked } from '../../schemas/events/accounts.ts'
 import { dayBalances, epochBlocks, epochValidators, RANGE_VALIDATORS } from '../../schemas/events/beacon-epoch.ts'
@@ -11,7 +12,7 @@ import { eventLogOfEachTest } from './event-log-of-each-test.ts'
 import { BEACON_CHAIN, chainTo, eventsIn, ofChain, trackValidators } from './follow-synthetic.ts'
 import { failingAfter } from './head-topics.ts'
 import { silentLog } from './silent-log.ts'
-import { pubkeyOf, SyntheticChain, syntheticChain } from './synthetic-chain.ts'
+import { pubkeyOf, SLOTS_PER_EPOCH, SyntheticChain, syntheticChain } from './synthetic-chain.ts'
 
 const eventLog = eventLogOfEachTest()
 const never = new AbortController().signal
@@ -322,3 +323,25 @@ test('what is far behind finality is walked back in stretches, each from the blo
   expect(roots.slice(0, slots.length)).toEqual(slots.map((slot) => [slot, rootOf(slot)]))
   expect(asked.filter((question) => question.startsWith('root'))).toEqual(['root 256', 'root 257'])
 })
+
+test.each(['accounts', 'validators'] as const)(
+  'an event of %s that nobody can read is told and passed over',
+  async (topic) => {
+    await trackValidators(eventLog(), [0, 1], BEACON_CHAIN)
+    const type = topic === 'accounts' ? validatorsTracked.name : validatorsIdentified.name
+    const event = { id: 'unreadable', type, version: 2, key: chainKey(BEACON_CHAIN), time: '2020-01-01T00:00:00.000Z' }
+    await eventLog().append(topic, [{ ...event, data: new TextEncoder().encode('what somebody else has written') }])
+    const lines: string[] = []
+    const log = { ...silentLog, error: (_: object, line: string) => void lines.push(line) }
+    const chain = chainTo(5 * SLOTS_PER_EPOCH)
+    const stop = new AbortController()
+    const onProgress = ({ nextEpoch }: { readonly nextEpoch: number }) => nextEpoch >= 3 && stop.abort()
+    await followEpochs(
+      { ...ofChain(BEACON_CHAIN, eventLog()), log, beacon: chain.beacon, startEpoch: 0, onProgress },
+      stop.signal,
+    )
+    expect(lines).toEqual([expect.stringContaining('the event unreadable cannot be read and is passed over')])
+    const epochs = (await eventsIn(eventLog(), 'beacon.epochs')).filter((one) => one.type === epochValidators.name)
+    expect(epochs.length).toBeGreaterThanOrEqual(3)
+  },
+)
