@@ -1,16 +1,12 @@
 import DataLoader from 'dataloader'
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { type DayNumber, epochOf, firstSlotOfDay, parseDay } from '../../schemas/eth/time.ts'
-import type { DailyRewardRow, ValidatorEpochRow } from '../../schemas/tables/rewards.ts'
-import { type AccountScope, seenValidators } from '../http/seen-validators.ts'
+import type { ValidatorEpochRow } from '../../schemas/tables/rewards.ts'
+import type { AccountScope } from '../http/seen-validators.ts'
 import { type AccountDay, accountDays } from '../rewards/account-days.ts'
 import { type Horizon, horizonOf } from '../rewards/horizon.ts'
-import {
-  type ProposalRow,
-  selectProposals,
-  selectValidatorDays,
-  selectValidatorEpochs,
-} from '../rewards/select-validator-days.ts'
+import { type ProposalRow, selectProposals, selectValidatorEpochs } from '../rewards/select-detail.ts'
+import { type ValidatorDayRow, validatorDays } from '../rewards/validator-days.ts'
 
 export interface WindowKey {
   readonly from: DayNumber
@@ -44,7 +40,7 @@ export interface GraphqlContext extends AccountScope {
   readonly requestId: string
   readonly horizon: () => Promise<Horizon | undefined>
   readonly accountDays: DataLoader<WindowKey, readonly AccountDay[], string>
-  readonly days: DataLoader<DaysKey, DailyRewardRow[], string>
+  readonly days: DataLoader<DaysKey, ValidatorDayRow[], string>
   readonly epochs: DataLoader<DayKey, ValidatorEpochRow[], string>
   readonly blocksOfDay: DataLoader<DayKey, ProposalRow[], string>
   readonly blocksOfEpoch: DataLoader<EpochKey, ProposalRow[], string>
@@ -83,17 +79,15 @@ async function loadAccountDays(request: Request, window: WindowKey): Promise<rea
 type Horizons = GraphqlContext['horizon']
 
 /** One statement per distinct window: siblings have one and the same. */
-async function loadDays(request: Request, keys: readonly DaysKey[]): Promise<DailyRewardRow[][]> {
-  const { registered } = await seenValidators(request)
-  const { chain } = request.standing
+async function loadDays(request: Request, keys: readonly DaysKey[]): Promise<ValidatorDayRow[][]> {
+  const horizon = await horizonOf(request.standing)
+  if (horizon === undefined) return keys.map(() => [])
   const windows = Map.groupBy(keys, (key) => `${key.from}/${key.to}`)
-  const found = new Map<string, DailyRewardRow[]>()
+  const found = new Map<string, ValidatorDayRow[]>()
   for (const [window, members] of windows) {
-    const [first] = members
-    if (first === undefined) continue
-    const indices = new Set(members.map((key) => key.index))
-    const validators = registered.filter(({ index }) => indices.has(index))
-    const rows = await selectValidatorDays(request.warehouse, { chain, validators, from: first.from, to: first.to })
+    const [days] = members
+    if (days === undefined) continue
+    const rows = await validatorDays(request, horizon, { indices: new Set(members.map(({ index }) => index)), days })
     for (const [index, own] of Map.groupBy(rows, (row) => row.validator_index)) found.set(`${index}/${window}`, own)
   }
   return keys.map((key) => found.get(`${key.index}/${key.from}/${key.to}`) ?? [])

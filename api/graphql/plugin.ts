@@ -4,16 +4,18 @@ import type { FastifyInstance, FastifyRequest, RouteHandlerMethod } from 'fastif
 import { type ExecutionResult, GraphQLError, parse } from 'graphql/index.js'
 import { createSchema, createYoga, type Plugin } from 'graphql-yoga'
 import type { Log } from '../../infra/ports/log.ts'
+import { AppError } from '../../schemas/errors.ts'
 import { dayOfInstant } from '../../schemas/eth/time.ts'
 import { formatMessage, RESULTS } from '../../schemas/routes/envelope.ts'
-import { envelopeErrors, sendAnswer, TOO_MUCH } from '../http/answer.ts'
+import { envelopeErrors, NOT_READABLE, sendAnswer, TOO_MUCH } from '../http/answer.ts'
 import type { SentAnswer } from '../http/answers.ts'
 import type { SharedParts } from '../http/api-parts.ts'
 import { acceptTextOfAnyType } from '../http/body-rules.ts'
 import { openBudget } from '../http/budget.ts'
 import { chainOf, chainPath, requireChainAndAccount, standingOf } from '../http/chain-path.ts'
 import { COMPRESSION } from '../http/compression.ts'
-import { AskerGone, goneSignal } from '../http/gone.ts'
+import { AnswerLate, AskerGone, goneSignal } from '../http/gone.ts'
+import { ANSWER_MS_MAX } from '../http/limits.ts'
 import { createContext, type GraphqlContext } from './context.ts'
 import { costRefusal, measureCost } from './cost.ts'
 import { GRAPHQL_SCHEMAS } from './document.ts'
@@ -38,7 +40,7 @@ const INNER_URL = 'http://localhost/graphql'
  * that it tells is of validators, so a chain without them has none.
  */
 export async function graphqlPlugin(app: FastifyInstance, parts: SharedParts): Promise<void> {
-  const { log, now } = parts
+  const { log, now, answerMsMax = ANSWER_MS_MAX } = parts
   app.setErrorHandler(envelopeErrors(log))
   acceptTextOfAnyType(app)
   requireChainAndAccount(app, { ...parts, serves: (chain) => chain.hasBeacon })
@@ -68,7 +70,7 @@ export async function graphqlPlugin(app: FastifyInstance, parts: SharedParts): P
     const key = JSON.stringify(['graphql', chain, account, dayOfInstant(nowMs / 1_000), searchText(request), init])
     const kept = parts.answers.kept(key, standing.position)
     if (kept !== undefined) return sendAnswer(reply, kept)
-    const question = { key, position: standing.position, signal: goneSignal(request, reply) }
+    const question = { key, position: standing.position, signal: goneSignal(reply, answerMsMax) }
     const made = await parts.answers.of(question, async (signal) => {
       const warehouse = openBudget({ ...parts, account, signal })
       const shared = openBudget({ ...parts, account })
@@ -108,7 +110,7 @@ function searchText(request: FastifyRequest): string {
 }
 
 async function toSentAnswer(response: Response): Promise<SentAnswer> {
-  const body = Buffer.from(await response.arrayBuffer())
+  const body = await response.text()
   return {
     httpStatus: httpStatusOf(response.status, body),
     type: response.headers.get('content-type') ?? 'application/json; charset=utf-8',
@@ -121,14 +123,14 @@ async function toSentAnswer(response: Response): Promise<SentAnswer> {
 const ERRORS_FIRST = '{"errors":'
 
 /** The library answers 200 for most of what is wrong with a query: without data it is the caller's 400, or a failure of ours. */
-function httpStatusOf(status: number, body: Buffer): number {
-  if (status !== 200 || !body.subarray(0, ERRORS_FIRST.length).equals(Buffer.from(ERRORS_FIRST))) return status
-  const { data, errors } = JSON.parse(body.toString()) as {
+function httpStatusOf(status: number, body: string): number {
+  if (status !== 200 || !body.startsWith(ERRORS_FIRST)) return status
+  const { data, errors } = JSON.parse(body) as {
     readonly data?: object | null
     readonly errors: readonly { readonly extensions?: { readonly code?: string } }[]
   }
   if (data != null) return status
-  return errors.some(({ extensions }) => extensions?.code === '500') ? 500 : 400
+  return [500, 503].find((ours) => errors.some(({ extensions }) => extensions?.code === String(ours))) ?? 400
 }
 
 interface Init {
@@ -200,7 +202,13 @@ function maskError(
   if (cause instanceof Error && 'code' in cause && cause.code === 'query_limit') {
     return new GraphQLError(formatMessage('400', TOO_MUCH), { path: path ?? null, extensions: { code: '400' } })
   }
-  if (cause instanceof AskerGone) return new GraphQLError(cause.message, { path: path ?? null })
+  // Nobody reads it.
+  if (cause instanceof AskerGone || cause instanceof AnswerLate)
+    return new GraphQLError(cause.message, { path: path ?? null })
+  if (cause instanceof AppError && cause.retryable) {
+    log.warn({ requestId, path, reason: cause.message }, 'the warehouse could not be asked')
+    return new GraphQLError(formatMessage('503', NOT_READABLE), { path: path ?? null, extensions: { code: '503' } })
+  }
   log.error({ requestId, path, err: cause }, 'graphql failed')
   return new GraphQLError(RESULTS['500'].text, { path: path ?? null, extensions: { code: '500', requestId } })
 }

@@ -3,10 +3,11 @@ import { checksumAddress } from '../../schemas/eth/hex.ts'
 import { formatEthFromGwei, formatEthFromWei, toWei } from '../../schemas/eth/units.ts'
 import { formatMessage, type RefusalCode } from '../../schemas/routes/envelope.ts'
 import { LIMIT_MAX, LISTED_VALIDATORS_MAX } from '../../schemas/routes/fields.ts'
-import type { DailyRewardRow, ValidatorEpochRow } from '../../schemas/tables/rewards.ts'
+import type { ValidatorEpochRow } from '../../schemas/tables/rewards.ts'
 import type { AccountDay } from '../rewards/account-days.ts'
 import { type DayWindow, dayWindow } from '../rewards/day-window.ts'
-import type { ProposalRow } from '../rewards/select-validator-days.ts'
+import type { ProposalRow } from '../rewards/select-detail.ts'
+import type { ValidatorDayRow } from '../rewards/validator-days.ts'
 import { type ListedValidator, listValidators } from '../validators/list-validators.ts'
 import { toStatus } from '../validators/validator-status.ts'
 import type { GraphqlContext } from './context.ts'
@@ -79,28 +80,28 @@ export const resolvers = {
     validatorsMissingCount: (row: AccountDay) => row.missing,
   },
   ValidatorDay: {
-    date: (row: DailyRewardRow) => row.day,
-    source: (row: DailyRewardRow) => gwei(row.source_gwei),
-    target: (row: DailyRewardRow) => gwei(row.target_gwei),
-    head: (row: DailyRewardRow) => gwei(row.head_gwei),
-    inactivity: (row: DailyRewardRow) => gwei(row.inactivity_gwei),
-    sync: (row: DailyRewardRow) => gwei(row.sync_gwei),
-    proposer: (row: DailyRewardRow) => gwei(row.proposer_gwei),
-    slashingPenalty: (row: DailyRewardRow) => gwei(row.slashing_penalty_gwei),
-    consensusReward: (row: DailyRewardRow) => gwei(row.cl_reward_gwei),
-    executionReward: (row: DailyRewardRow) => wei(row.el_reward_wei),
-    totalReward: (row: DailyRewardRow) =>
+    date: (row: ValidatorDayRow) => row.day,
+    source: (row: ValidatorDayRow) => gwei(row.source_gwei),
+    target: (row: ValidatorDayRow) => gwei(row.target_gwei),
+    head: (row: ValidatorDayRow) => gwei(row.head_gwei),
+    inactivity: (row: ValidatorDayRow) => gwei(row.inactivity_gwei),
+    sync: (row: ValidatorDayRow) => gwei(row.sync_gwei),
+    proposer: (row: ValidatorDayRow) => gwei(row.proposer_gwei),
+    slashingPenalty: (row: ValidatorDayRow) => gwei(row.slashing_penalty_gwei),
+    consensusReward: (row: ValidatorDayRow) => gwei(row.cl_reward_gwei),
+    executionReward: (row: ValidatorDayRow) => wei(row.el_reward_wei),
+    totalReward: (row: ValidatorDayRow) =>
       totalReward({ elRewardWei: BigInt(row.el_reward_wei), clRewardGwei: BigInt(row.cl_reward_gwei) }),
-    deposits: (row: DailyRewardRow) => gwei(row.deposits_gwei),
-    withdrawals: (row: DailyRewardRow) => gwei(row.withdrawals_gwei),
-    returnedFromQueue: (row: DailyRewardRow) => gwei(row.returned_from_queue_gwei),
-    balanceStart: (row: DailyRewardRow) => gwei(row.balance_start_gwei),
-    balanceEnd: (row: DailyRewardRow) => gwei(row.balance_end_gwei),
-    residual: (row: DailyRewardRow) => gwei(row.residual_gwei),
-    blocksCount: (row: DailyRewardRow) => row.blocks,
-    epochs: (row: DailyRewardRow, _: unknown, context: GraphqlContext) =>
+    deposits: (row: ValidatorDayRow) => gwei(row.deposits_gwei),
+    withdrawals: (row: ValidatorDayRow) => gwei(row.withdrawals_gwei),
+    returnedFromQueue: (row: ValidatorDayRow) => gwei(row.returned_from_queue_gwei),
+    balanceStart: (row: ValidatorDayRow) => gwei(row.balance_start_gwei),
+    balanceEnd: (row: ValidatorDayRow) => gwei(row.balance_end_gwei),
+    residual: (row: ValidatorDayRow) => gwei(row.residual_gwei),
+    blocksCount: (row: ValidatorDayRow) => row.blocks,
+    epochs: (row: ValidatorDayRow, _: unknown, context: GraphqlContext) =>
       context.epochs.load({ index: row.validator_index, day: row.day }),
-    blocks: (row: DailyRewardRow, _: unknown, context: GraphqlContext) =>
+    blocks: (row: ValidatorDayRow, _: unknown, context: GraphqlContext) =>
       context.blocksOfDay.load({ index: row.validator_index, day: row.day }),
   },
   ValidatorEpoch: {

@@ -3,11 +3,14 @@ import type { Log } from '../../infra/ports/log.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { formatMessage, RESULTS, type Refusal, refuse } from '../../schemas/routes/envelope.ts'
 import type { SentAnswer } from './answers.ts'
-import { AskerGone, isTimeout } from './gone.ts'
+import { AnswerLate, AskerGone } from './gone.ts'
 import { BODY_BYTES_MAX } from './limits.ts'
 
 /** What is answered to a question that takes more of the warehouse than one may. */
 export const TOO_MUCH = 'the question takes more time or rows than one may: ask for fewer days or validators at a time'
+
+/** What is answered while the warehouse is away. */
+export const NOT_READABLE = 'the tables cannot be read at the moment'
 
 /** Carries a refusal through Fastify, whose validation knows nothing but errors. */
 export class RefusedRequest extends Error {
@@ -52,13 +55,13 @@ export function envelopeErrors(log: Log) {
       return sendRefusal(reply, refuse('400', 'the body is not as long as Content-Length says'))
     }
     const about = { requestId: request.id, route: request.routeOptions.url }
-    if (isTimeout(error)) {
+    if (error instanceof AnswerLate || code === 'FST_ERR_HANDLER_TIMEOUT') {
       log.warn(about, 'an answer was not ready in time')
-      return sendRefusal(reply, refuse('503', 'the answer was not ready in time'))
+      return sendRefusal(reply, refuse('503', new AnswerLate().message))
     }
     if (error instanceof AppError && error.retryable) {
       log.warn({ ...about, reason: error.message }, 'the warehouse could not be asked')
-      return sendRefusal(reply, refuse('503', 'the tables cannot be read at the moment'))
+      return sendRefusal(reply, refuse('503', NOT_READABLE))
     }
     log.error({ ...about, err: error }, 'request failed')
     return sendRefusal(reply, refuse('500'))

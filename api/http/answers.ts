@@ -4,15 +4,16 @@ import { LRUCache } from 'lru-cache'
 export interface SentAnswer {
   readonly httpStatus: number
   readonly type: string
-  readonly body: Buffer
+  /** Text, which goes out with its headers in one write. */
+  readonly body: string
   /** False where the same question may be answered otherwise the next time although nothing has changed: a failure. */
   readonly isKept: boolean
 }
 
-/** What is kept of all accounts together. */
-const BYTES_MAX = 64 * 1024 * 1024
-/** A page of 1,000 validators is 400 kB. */
-const ANSWER_BYTES_MAX = 4 * 1024 * 1024
+/** What is kept of all accounts together; a character of JSON is a byte. */
+const CHARACTERS_MAX = 64 * 1024 * 1024
+/** A page of 1,000 validators has 400,000. */
+const ANSWER_CHARACTERS_MAX = 4 * 1024 * 1024
 
 interface Kept {
   readonly position: string
@@ -38,8 +39,8 @@ export interface Question {
 /** Answers that nothing has changed since, and those that are being made: equal questions at one time are asked once. */
 export class Answers {
   readonly #kept = new LRUCache<string, Kept>({
-    maxSize: BYTES_MAX,
-    maxEntrySize: ANSWER_BYTES_MAX,
+    maxSize: CHARACTERS_MAX,
+    maxEntrySize: ANSWER_CHARACTERS_MAX,
     sizeCalculation: ({ position, answer }, key) => key.length + position.length + answer.body.length,
   })
   readonly #pending = new Map<string, Pending>()

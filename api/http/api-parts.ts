@@ -21,8 +21,8 @@ export interface ApiParts {
   readonly accountsKnown: () => Promise<boolean>
   /** How old what is known of the tables may be; tests that change them want 0. */
   readonly standingAgeMsMax?: number
-  /** Until an answer is ready, `HANDLER_TIMEOUT_MS` unless told. */
-  readonly handlerTimeoutMs?: number
+  /** Until the answer to a question is ready, `ANSWER_MS_MAX` unless told. */
+  readonly answerMsMax?: number
 }
 
 /** What every family's plugin gets: the parts, and what the requests of all families share. */

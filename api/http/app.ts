@@ -15,8 +15,8 @@ import { COMPRESSION } from './compression.ts'
 import { DOCUMENT_OPTIONS, ERROR_ENVELOPE, HEALTH_SCHEMA, READY_SCHEMA, UNDOCUMENTED } from './document.ts'
 import { toReadyAnswer } from './health.ts'
 import {
+  ANSWER_MS_MAX,
   BODY_BYTES_MAX,
-  HANDLER_TIMEOUT_MS,
   HEADER_BYTES_MAX,
   KEEP_ALIVE_TIMEOUT_MS,
   PREFLIGHT_AGE_SEC,
@@ -35,7 +35,6 @@ export async function buildApp(parts: ApiParts, families: readonly Family[] = FA
     genReqId: () => randomUUID(),
     bodyLimit: BODY_BYTES_MAX,
     requestTimeout: REQUEST_TIMEOUT_MS,
-    handlerTimeout: parts.handlerTimeoutMs ?? HANDLER_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     forceCloseConnections: 'idle',
     // What arrives on an open connection while closing is still answered; the connection then closes.
@@ -148,7 +147,7 @@ function loggedRoute({ routeOptions, chain }: FastifyRequest): string {
 function addOpenPaths(app: FastifyInstance, parts: ApiParts): void {
   app.get('/openapi.json', { schema: UNDOCUMENTED, compress: COMPRESSION }, async () => app.swagger())
   app.get('/health', { schema: HEALTH_SCHEMA }, async () => ({ status: 'ok' }))
-  app.get('/ready', { schema: READY_SCHEMA }, async (_request, reply) => {
+  app.get('/ready', { schema: READY_SCHEMA, handlerTimeout: ANSWER_MS_MAX }, async (_request, reply) => {
     const answer = toReadyAnswer(await parts.health())
     return reply.status(answer.status === 'ready' ? 200 : 503).send(answer)
   })

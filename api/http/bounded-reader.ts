@@ -7,21 +7,25 @@ import { AppError } from '../../schemas/errors.ts'
  */
 export function boundedReader(warehouse: WarehouseReader, timeMs: number): WarehouseReader {
   return {
-    async query<Row>(sql: string, params?: QueryParams, limits: QueryLimits = {}): Promise<Row[]> {
-      const late = new AbortController()
-      const { promise, reject } = Promise.withResolvers<never>()
-      const timer = setTimeout(() => {
-        late.abort(
-          new AppError('warehouse', `The warehouse has not answered within ${timeMs} ms.`, { retryable: true }),
-        )
-        reject(late.signal.reason)
-      }, timeMs)
-      const signal = limits.signal === undefined ? late.signal : AbortSignal.any([limits.signal, late.signal])
-      try {
-        return await Promise.race([warehouse.query<Row>(sql, params, { ...limits, signal }), promise])
-      } finally {
-        clearTimeout(timer)
-      }
-    },
+    query: <Row>(sql: string, params?: QueryParams, limits: QueryLimits = {}) =>
+      within(timeMs, (late) => {
+        const signal = limits.signal === undefined ? late : AbortSignal.any([limits.signal, late])
+        return warehouse.query<Row>(sql, params, { ...limits, signal })
+      }),
+  }
+}
+
+/** The result of the work, whose signal aborts after so many milliseconds. Rejects with AppError `warehouse` then. */
+export async function within<Result>(timeMs: number, work: (late: AbortSignal) => Promise<Result>): Promise<Result> {
+  const late = new AbortController()
+  const { promise, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => {
+    late.abort(new AppError('warehouse', `What was asked for was not there within ${timeMs} ms.`, { retryable: true }))
+    reject(late.signal.reason)
+  }, timeMs)
+  try {
+    return await Promise.race([work(late.signal), promise])
+  } finally {
+    clearTimeout(timer)
   }
 }

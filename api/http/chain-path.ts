@@ -4,7 +4,8 @@ import { hashToken } from '../../schemas/events/accounts.ts'
 import { refuse } from '../../schemas/routes/envelope.ts'
 import { PREFIX } from '../../schemas/routes/route.ts'
 import { sendRefusal } from './answer.ts'
-import type { Standing, Standings } from './standings.ts'
+import { within } from './bounded-reader.ts'
+import { LOOK_MS_MAX, type Standing, type Standings } from './standings.ts'
 
 /** A chain that is served. */
 export interface ApiChain {
@@ -55,7 +56,8 @@ export function requireChainAndAccount(
     request.chain = chain
     const standing = await standings.of(chain.names.name)
     const account = standing.accountOf(hashToken(token))
-    if (account === undefined) return sendRefusal(reply, refuse((await accountsKnown()) ? '401' : '503'))
+    if (account === undefined)
+      return sendRefusal(reply, refuse((await within(LOOK_MS_MAX, accountsKnown)) ? '401' : '503'))
     request.account = account
     request.standing = standing
   })

@@ -11,6 +11,7 @@ import { chainOf, chainPath, standingOf } from './chain-path.ts'
 import { COMPRESSION } from './compression.ts'
 import { documentRoute } from './document.ts'
 import { goneSignal } from './gone.ts'
+import { ANSWER_MS_MAX } from './limits.ts'
 import { compileParameters } from './parse-parameters.ts'
 import type { AccountScope } from './seen-validators.ts'
 
@@ -79,6 +80,7 @@ async function answerKept(
   parts: SharedParts,
 ): Promise<FastifyReply> {
   const { query, body, account } = request
+  const { answerMsMax = ANSWER_MS_MAX } = parts
   const { names } = chainOf(request)
   const standing = standingOf(request)
   const nowMs = parts.now()
@@ -86,7 +88,7 @@ async function answerKept(
   const key = JSON.stringify([route.id, names.name, account, dayOfInstant(nowMs / 1_000), query, body])
   const kept = parts.answers.kept(key, standing.position)
   if (kept !== undefined) return sendAnswer(reply, kept)
-  const question = { key, position: standing.position, signal: goneSignal(request, reply) }
+  const question = { key, position: standing.position, signal: goneSignal(reply, answerMsMax) }
   const answer = await parts.answers.of(question, async (signal) => {
     const warehouse = openBudget({ ...parts, account, signal })
     const shared = openBudget({ ...parts, account })
@@ -94,7 +96,7 @@ async function answerKept(
     const result = await handle({ query, body }, scope)
     if (result.status === 'refused') throw new RefusedRequest(result)
     const text = JSON.stringify(result.envelope)
-    return { httpStatus: 200, type: 'application/json; charset=utf-8', body: Buffer.from(text), isKept: true }
+    return { httpStatus: 200, type: 'application/json; charset=utf-8', body: text, isKept: true }
   })
   return sendAnswer(reply, answer)
 }

@@ -64,7 +64,9 @@ const SEEN = `
   ) AS names ON names.pubkey = seen.pubkey
   ORDER BY validator_index, from_day`
 
-const seenMemo = new StandingMemo<SeenValidators>()
+const seenMemo = new StandingMemo<SeenValidators>(
+  ({ registered, unregistered }) => registered.length + unregistered.length,
+)
 
 /** The account's validators on the chain as they stand, those that it had before among them. */
 export function seenValidators({ standing, account, shared }: AccountScope): Promise<SeenValidators> {

@@ -57,7 +57,6 @@ const POSITION = `
       ${sumOf('closed_days', 'day, version', ofChain)},
       ${sumOf('settlements', 'slot, version, is_deleted', ofChain)},
       ${sumOf('settlement_corrections', 'number, version', ofChain)},
-      ${sumOf('fee_recipients', 'version', ofChain)},
       ${sumOf('dead_letters', 'version, is_resolved')},
       ${sumOf('rebuild_exchanges', 'started, version')}
     )) AS figures`

@@ -1,24 +1,26 @@
+import type { ValidatorEpochRow } from '../../schemas/tables/rewards.ts'
 import { type AccountScope, inStatements, seenValidators } from './seen-validators.ts'
 import { StandingMemo } from './standing-memo.ts'
 
+const COLUMNS = [
+  'validator_index',
+  'balance_gwei',
+  'effective_balance_gwei',
+  'status',
+  'slashed',
+  'activation_epoch',
+  'exit_epoch',
+  'withdrawable_epoch',
+] as const satisfies readonly (keyof ValidatorEpochRow)[]
+
 /** State of a validator at the end of an epoch. */
-export interface ValidatorState {
-  readonly validator_index: number
-  readonly balance_gwei: string
-  readonly effective_balance_gwei: string
-  readonly status: number
-  readonly slashed: number
-  readonly activation_epoch: string
-  readonly exit_epoch: string
-  readonly withdrawable_epoch: string
-}
+export type ValidatorState = Pick<ValidatorEpochRow, (typeof COLUMNS)[number]>
 
 const STATES = `
-  SELECT validator_index, balance_gwei, effective_balance_gwei, status, slashed, activation_epoch, exit_epoch, withdrawable_epoch
-  FROM validator_epochs FINAL
+  SELECT ${COLUMNS.join(', ')} FROM validator_epochs FINAL
   WHERE chain = {chain:String} AND epoch = {epoch:UInt32} AND validator_index IN {indices:Array(UInt32)}`
 
-const stateMemo = new StandingMemo<ReadonlyMap<number, ValidatorState>>()
+const stateMemo = new StandingMemo<ReadonlyMap<number, ValidatorState>>((states) => states.size)
 
 /** States of the account's validators at the newest epoch, by index; a validator without a row has none. */
 export function validatorStates(scope: AccountScope, epoch: number): Promise<ReadonlyMap<number, ValidatorState>> {

@@ -10,6 +10,7 @@ import {
 import { StandingMemo } from '../http/standing-memo.ts'
 import { type ValidatorState, validatorStates } from '../http/validator-states.ts'
 import type { ClosedDay, Horizon } from './horizon.ts'
+import type { Days } from './kept-spans.ts'
 
 export interface AccountDay {
   /** `YYYY-MM-DD`. */
@@ -28,7 +29,7 @@ export interface AccountDay {
 /** Rows of daily figures up to which all days of an account are read at once and kept: any range is then cut from them. */
 const HISTORY_ROWS_MAX = 500_000
 
-const daysMemo = new StandingMemo<readonly AccountDay[]>()
+const daysMemo = new StandingMemo<readonly AccountDay[]>((days) => days.length)
 
 /**
  * The account's closed days of `[from, to)`, ascending: each sums the validators that it sees on that day. Days without a whole
@@ -36,11 +37,6 @@ const daysMemo = new StandingMemo<readonly AccountDay[]>()
  */
 export async function accountDays(scope: AccountScope, horizon: Horizon, days: Days): Promise<readonly AccountDay[]> {
   return (await expectedDays(scope, horizon, days)).filter(({ validators }) => validators > 0)
-}
-
-interface Days {
-  readonly from: DayNumber
-  readonly to: DayNumber
 }
 
 /** The same with the closed days of which the account should have a row and has none. */

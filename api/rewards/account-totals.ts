@@ -37,7 +37,7 @@ export interface AccountTotals extends Income {
 const ACTIVE = new Set(VALIDATOR_STATUSES.flatMap((status, code) => (status.startsWith('active_') ? [code] : [])))
 const NO_INCOME: Income = { elRewardWei: 0n, clRewardGwei: 0n }
 
-const totalsMemo = new StandingMemo<AccountTotals>()
+const totalsMemo = new StandingMemo<AccountTotals>(({ items }) => items.length)
 
 /** Cumulative income up to the horizon and the state at it: sums over the account and each of its validators. */
 export function accountTotals(scope: AccountScope, horizon: Horizon): Promise<AccountTotals> {

@@ -3,12 +3,7 @@ import type { Pagination } from '../../schemas/routes/envelope.ts'
 import type { Completeness } from '../../schemas/routes/rewards/completeness.ts'
 import { answerPage } from '../http/operation.ts'
 import type { Horizon } from './horizon.ts'
-
-/** Days `[from, to)` in UTC+8. */
-interface Days {
-  readonly from: DayNumber
-  readonly to: DayNumber
-}
+import type { Days } from './kept-spans.ts'
 
 /**
  * What the figures of some days cover: days that are not final yet, and final days of which something is missing. `missing` says how

@@ -69,7 +69,7 @@ const HORIZON = `
     ) AS clock
   )`
 
-const horizonMemo = new StandingMemo<Horizon | undefined>()
+const horizonMemo = new StandingMemo<Horizon | undefined>(() => 1)
 
 /** The horizon of the chain as its tables stand; undefined while no epoch of the chain is complete. */
 export function horizonOf(standing: Standing): Promise<Horizon | undefined> {

@@ -1,42 +1,9 @@
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
+import { dayStartSec } from '../../schemas/eth/time.ts'
 import { CORRECTION_IDS_BEHIND } from '../../schemas/routes/rewards/settled-rewards.ts'
-
-export interface SettlementFilter {
-  readonly chain: string
-  readonly account: string
-  /** Unix seconds, `[fromSec, toSec)`. */
-  readonly fromSec: number
-  readonly toSec: number
-  /** Empty means all of the account. */
-  readonly indices: readonly number[]
-}
-
-const FILTER = `
-  chain = {chain:String} AND account = {account:String}
-  AND time >= toDateTime({fromSec:Int64}, 'UTC') AND time < toDateTime({toSec:Int64}, 'UTC')
-  AND (empty({indices:Array(UInt32)}) OR has({indices:Array(UInt32)}, validator_index))`
-
-export interface SettlementSumsRow {
-  readonly records: string
-  readonly user_reward_wei: string
-  readonly service_fee_wei: string
-}
-
-export async function sumSettlements(warehouse: WarehouseReader, filter: SettlementFilter): Promise<SettlementSumsRow> {
-  const [row] = await warehouse.query<SettlementSumsRow>(
-    `SELECT sum(records) AS records, sum(user_wei) AS user_reward_wei, sum(fee_wei) AS service_fee_wei
-     FROM
-     (
-       SELECT count() AS records, toInt256(sum(user_reward_wei)) AS user_wei, toInt256(sum(service_fee_wei)) AS fee_wei
-       FROM settlements FINAL WHERE ${FILTER}
-       UNION ALL
-       SELECT count() AS records, sum(user_reward_wei) AS user_wei, sum(service_fee_wei) AS fee_wei
-       FROM settlement_corrections FINAL WHERE ${FILTER}
-     )`,
-    { ...filter },
-  )
-  return row ?? { records: '0', user_reward_wei: '0', service_fee_wei: '0' }
-}
+import type { AccountScope } from '../http/seen-validators.ts'
+import { StandingMemo } from '../http/standing-memo.ts'
+import { type Days, spansOf } from './kept-spans.ts'
 
 /** What is settled: the revenue of a block, or a correction. */
 export interface SettlementRecord {
@@ -55,11 +22,33 @@ export interface SettlementRecord {
   readonly user_reward_wei: string
 }
 
-/** One page, newest first. */
-export function selectSettlements(
+const recordsMemo = new StandingMemo<readonly SettlementRecord[]>((records) => records.length)
+
+/** All that is settled for the account on some days, newest first. */
+export async function settlementsOf(scope: AccountScope, days: Days): Promise<readonly SettlementRecord[]> {
+  const { standing, account, shared } = scope
+  const records = await Promise.all(
+    spansOf(days).map((span) =>
+      recordsMemo.of(standing, JSON.stringify([account, span.from]), () =>
+        selectSettlements(shared, { chain: standing.chain, account, ...toSeconds(span) }),
+      ),
+    ),
+  )
+  const { fromSec, toSec } = toSeconds(days)
+  return records.flat().filter(({ time_sec }) => fromSec <= time_sec && time_sec < toSec)
+}
+
+function toSeconds({ from, to }: Days): { readonly fromSec: number; readonly toSec: number } {
+  return { fromSec: dayStartSec(from), toSec: dayStartSec(to) }
+}
+
+const SETTLED = `
+  chain = {chain:String} AND account = {account:String}
+  AND time >= toDateTime({fromSec:Int64}, 'UTC') AND time < toDateTime({toSec:Int64}, 'UTC')`
+
+function selectSettlements(
   warehouse: WarehouseReader,
-  filter: SettlementFilter,
-  page: { readonly offset: number; readonly limit: number },
+  filter: { readonly chain: string; readonly account: string; readonly fromSec: number; readonly toSec: number },
 ): Promise<SettlementRecord[]> {
   return warehouse.query<SettlementRecord>(
     `SELECT *
@@ -68,15 +57,14 @@ export function selectSettlements(
        SELECT block_number AS id, 'block' AS kind, block_number, validator_index, toString(pubkey) AS pubkey,
               toUnixTimestamp(time) AS time_sec, toString(fee_address) AS fee_address, toInt256(revenue_wei) AS revenue_wei,
               fee_rate, toInt256(service_fee_wei) AS service_fee_wei, toInt256(user_reward_wei) AS user_reward_wei
-       FROM settlements FINAL WHERE ${FILTER}
+       FROM settlements FINAL WHERE ${SETTLED}
        UNION ALL
        SELECT {correctionsBehind:UInt64} + number AS id, 'correction' AS kind, toUInt64(0) AS block_number, validator_index,
               toString(pubkey) AS pubkey, toUnixTimestamp(time) AS time_sec, concat('0x', repeat('0', 40)) AS fee_address,
               user_reward_wei + service_fee_wei AS revenue_wei, '0' AS fee_rate, service_fee_wei, user_reward_wei
-       FROM settlement_corrections FINAL WHERE ${FILTER}
+       FROM settlement_corrections FINAL WHERE ${SETTLED}
      )
-     ORDER BY time_sec DESC, id DESC
-     LIMIT {limit:UInt64} OFFSET {offset:UInt64}`,
-    { ...filter, ...page, correctionsBehind: CORRECTION_IDS_BEHIND },
+     ORDER BY time_sec DESC, id DESC`,
+    { ...filter, correctionsBehind: CORRECTION_IDS_BEHIND },
   )
 }

@@ -1,34 +1,27 @@
 import { checksumAddress } from '../../schemas/eth/hex.ts'
-import { dayStartSec, formatLocalTime } from '../../schemas/eth/time.ts'
+import { formatLocalTime } from '../../schemas/eth/time.ts'
 import { formatEthFromWei } from '../../schemas/eth/units.ts'
 import { type SettledReward, settledRewards } from '../../schemas/routes/rewards/settled-rewards.ts'
 import { operation, pageOffset } from '../http/operation.ts'
 import { answerFigures, completenessOf } from './completeness.ts'
 import { dayWindow } from './day-window.ts'
 import { horizonOf } from './horizon.ts'
-import { type SettlementRecord, selectSettlements, sumSettlements } from './select-settlements.ts'
+import { type SettlementRecord, settlementsOf } from './select-settlements.ts'
 
 export const settledRewardsOperation = operation(settledRewards, async ({ query }, scope) => {
   const window = dayWindow(scope.nowMs, query, 'month')
   if (window.status === 'refused') return window
-  const filter = {
-    chain: scope.chain,
-    account: scope.account,
-    fromSec: dayStartSec(window.from),
-    toSec: dayStartSec(window.to),
-    indices: query.validator_indexes,
-  }
-  const [sums, rows] = await Promise.all([
-    sumSettlements(scope.warehouse, filter),
-    selectSettlements(scope.warehouse, filter, { offset: pageOffset(query), limit: query.limit }),
-  ])
+  const wanted = new Set(query.validator_indexes)
+  const settled = await settlementsOf(scope, window)
+  const records = wanted.size === 0 ? settled : settled.filter(({ validator_index }) => wanted.has(validator_index))
+  const offset = pageOffset(query)
   const data = {
-    rewards: rows.map(toSettledReward),
-    sum_reward: formatEthFromWei(BigInt(sums.user_reward_wei)),
-    sum_service_fee: formatEthFromWei(BigInt(sums.service_fee_wei)),
+    rewards: records.slice(offset, offset + query.limit).map(toSettledReward),
+    sum_reward: formatEthFromWei(records.reduce((sum, { user_reward_wei }) => sum + BigInt(user_reward_wei), 0n)),
+    sum_service_fee: formatEthFromWei(records.reduce((sum, { service_fee_wei }) => sum + BigInt(service_fee_wei), 0n)),
   }
   const completeness = completenessOf(await horizonOf(scope.standing), window)
-  return answerFigures(data, { page: query.page, limit: query.limit, total: Number(sums.records) }, completeness)
+  return answerFigures(data, { page: query.page, limit: query.limit, total: records.length }, completeness)
 })
 
 function toSettledReward(row: SettlementRecord): SettledReward {

@@ -38,7 +38,7 @@ export async function listValidators(
   })
 }
 
-const recipientMemo = new StandingMemo<ReadonlyMap<number, string>>()
+const recipientMemo = new StandingMemo<ReadonlyMap<number, string>>((recipients) => recipients.size)
 
 /** Fee recipient of the last finalized block of each of the account's validators that has proposed one. */
 export function feeRecipients(scope: AccountScope): Promise<ReadonlyMap<number, string>> {

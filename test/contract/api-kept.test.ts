@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openApi } from '../../api/http/server.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
-import { type ApiFixture, insertRows, openApiFixture, pubkeyOf, TOKEN } from './api-fixture.ts'
+import { type ApiFixture, insertRows, moveTables, openApiFixture, pubkeyOf, TOKEN } from './api-fixture.ts'
 
 let fixture: ApiFixture
 beforeAll(async () => {
@@ -19,6 +19,10 @@ const TOTAL = '/api/v1/validator/total-rewards'
 const SETTLED = '/api/v1/cloud/validator/el/settle/rewards'
 const DETAILS = '/api/v1/validator/details'
 const GRAPHQL = '{ days { date totalReward { eth } } validators { totalCount nodes { index balance { gwei } } } }'
+
+/** What is read for one request alone, and not kept for its account. */
+const DETAIL = { query: '{ validators { nodes { days { epochs { epoch } } } } }' }
+const DETAIL_SQL = 'AND day IN {days:Array(Date)}'
 
 interface Asked {
   readonly status: number
@@ -51,6 +55,23 @@ test.each(QUESTIONS)('answers %s again without asking for it, and says the same'
   expect(again.text).toBe(first.text)
   // How the tables stand.
   expect(again.statements).toBe(1)
+})
+
+test.each([
+  ['settled rewards', (day: string) => [`${SETTLED}?start_date=${day}&limit=5`, undefined] as const],
+  [
+    'days of validators',
+    (day: string) =>
+      ['/graphql', { query: `{ validators(first: 2) { nodes { days(from: "${day}") { date } } } }` }] as const,
+  ],
+])('reads %s once for all questions about the days around', async (_, questionOf) => {
+  const statements: number[] = []
+  for (const day of ['2026-11-18', '2026-11-19', '2026-11-17']) {
+    const [path, body] = questionOf(day)
+    statements.push((await ask(path, body === undefined ? {} : { body })).statements)
+  }
+  // How the tables stand.
+  expect(statements.slice(1)).toEqual([1, 1])
 })
 
 test('keeps nothing that one account is told for another', async () => {
@@ -98,14 +119,13 @@ test('ends the statements of a client that is gone, and answers others meanwhile
   const held = Promise.withResolvers<AbortSignal>()
   const released = Promise.withResolvers<void>()
   fixture.beforeStatement = async (sql, limits) => {
-    if (limits?.signal === undefined || !sql.includes('FROM settlements FINAL')) return
+    if (limits?.signal === undefined || !sql.includes(DETAIL_SQL)) return
     held.resolve(limits.signal)
     await released.promise
   }
   try {
-    const path = `/ethereum/mainnet/${TOKEN}${SETTLED}?limit=3`
-    const client = request(`${fixture.api.url}${path}`, { agent: false }).on('error', () => {})
-    client.end()
+    const client = request(`${fixture.base}/graphql`, { agent: false, method: 'POST' }).on('error', () => {})
+    client.end(JSON.stringify(DETAIL))
     const signal = await held.promise
     // Another account, and another question of the same one.
     expect((await ask(DAILY, { token: 'token-of-other' })).status).toBe(200)
@@ -116,21 +136,22 @@ test('ends the statements of a client that is gone, and answers others meanwhile
     fixture.beforeStatement = () => Promise.resolve()
     released.resolve()
   }
-  expect((await ask(`${SETTLED}?limit=3`)).status).toBe(200)
+  expect((await ask('/graphql', { body: DETAIL })).status).toBe(200)
   expect(fixture.logged()).not.toContain('"level":50')
 })
 
 test('ends the statements of a request that takes too long, and answers 503 without a failure in the log', async () => {
-  await using hurried = await openApi({ ...fixture.parts, handlerTimeoutMs: 200, host: '127.0.0.1', port: 0 })
+  await using hurried = await openApi({ ...fixture.parts, answerMsMax: 200, host: '127.0.0.1', port: 0 })
   const ended: Promise<unknown>[] = []
   fixture.beforeStatement = async (sql, limits) => {
-    if (limits?.signal === undefined || !sql.includes('FROM settlements FINAL')) return
+    if (limits?.signal === undefined || !sql.includes(DETAIL_SQL)) return
     const end = once(limits.signal, 'abort')
     ended.push(end)
     await end
   }
   try {
-    const response = await fetch(`${hurried.url}/ethereum/mainnet/${TOKEN}${SETTLED}?limit=4`)
+    const url = `${hurried.url}/ethereum/mainnet/${TOKEN}/graphql`
+    const response = await fetch(url, { method: 'POST', body: JSON.stringify(DETAIL) })
     expect(response.status).toBe(503)
     expect(response.headers.get('retry-after')).toBe('5')
     expect(await response.json()).toEqual({
@@ -144,18 +165,20 @@ test('ends the statements of a request that takes too long, and answers 503 with
     fixture.beforeStatement = () => Promise.resolve()
   }
   expect(fixture.logged()).not.toContain('"level":50')
-  expect((await ask(`${SETTLED}?limit=4`)).status).toBe(200)
+  expect((await ask('/graphql', { body: DETAIL })).status).toBe(200)
 })
 
 test('answers 503 while the warehouse cannot be asked, and says why in the log without a stack', async () => {
+  await moveTables(fixture.warehouse)
   fixture.beforeStatement = (sql) =>
-    sql.includes('FROM settlements FINAL')
+    sql.includes('FROM settlements FINAL') || sql.includes(DETAIL_SQL)
       ? Promise.reject(new AppError('warehouse', 'ClickHouse did not answer (ECONNREFUSED).', { retryable: true }))
       : Promise.resolve()
   try {
     const away = await ask(`${SETTLED}?limit=5`)
     expect(away.status).toBe(503)
     expect(JSON.parse(away.text)).toMatchObject({ code: '503', data: null })
+    expect((await ask('/graphql', { body: DETAIL })).status).toBe(503)
   } finally {
     fixture.beforeStatement = () => Promise.resolve()
   }

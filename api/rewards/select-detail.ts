@@ -1,39 +1,7 @@
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
-import { type DayNumber, formatDay } from '../../schemas/eth/time.ts'
 import { blockRevenuesSql } from '../../schemas/tables/block-revenues.ts'
 import type { RevenueClass } from '../../schemas/tables/execution.ts'
-import type { DailyRewardRow, FinalizedBlockRow, ValidatorEpochRow } from '../../schemas/tables/rewards.ts'
-import { SEEN_RELATION, type SeenValidator, seenParams } from '../http/seen-validators.ts'
-
-/**
- * Closed days of `[from, to)` of several validators, by validator and date: those on which the account sees the validator. Days
- * that are not whole are left out.
- */
-export function selectValidatorDays(
-  warehouse: WarehouseReader,
-  query: {
-    readonly chain: string
-    readonly validators: readonly SeenValidator[]
-    readonly from: DayNumber
-    readonly to: DayNumber
-  },
-): Promise<DailyRewardRow[]> {
-  return warehouse.query<DailyRewardRow>(
-    `SELECT rewards.*
-     FROM
-     (
-       SELECT * FROM daily_rewards FINAL
-       WHERE chain = {chain:String} AND day >= {from:Date} AND day < {to:Date}
-         AND is_whole = 1
-         AND day IN (SELECT day FROM closed_days WHERE chain = {chain:String})
-         AND validator_index IN {indices:Array(UInt32)}
-     ) AS rewards
-     INNER JOIN ${SEEN_RELATION} AS seen ON seen.validator_index = rewards.validator_index
-     WHERE seen.from_day <= toUInt16(rewards.day) AND toUInt16(rewards.day) < seen.to_day
-     ORDER BY validator_index, day`,
-    { chain: query.chain, from: formatDay(query.from), to: formatDay(query.to), ...seenParams(query.validators) },
-  )
-}
+import type { FinalizedBlockRow, ValidatorEpochRow } from '../../schemas/tables/rewards.ts'
 
 export interface EpochRange {
   readonly chain: string

@@ -1,0 +1,84 @@
+import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
+import { formatDay, parseDay } from '../../schemas/eth/time.ts'
+import type { DailyRewardRow } from '../../schemas/tables/rewards.ts'
+import { type AccountScope, isIn, type SeenValidator, seenValidators } from '../http/seen-validators.ts'
+import { StandingMemo } from '../http/standing-memo.ts'
+import type { Horizon } from './horizon.ts'
+import { type Days, SPAN_DAYS, spansOf } from './kept-spans.ts'
+
+const COLUMNS = [
+  'day',
+  'validator_index',
+  'source_gwei',
+  'target_gwei',
+  'head_gwei',
+  'inactivity_gwei',
+  'sync_gwei',
+  'proposer_gwei',
+  'slashing_penalty_gwei',
+  'cl_reward_gwei',
+  'el_reward_wei',
+  'blocks',
+  'deposits_gwei',
+  'withdrawals_gwei',
+  'returned_from_queue_gwei',
+  'balance_start_gwei',
+  'balance_end_gwei',
+  'residual_gwei',
+] as const satisfies readonly (keyof DailyRewardRow)[]
+
+/** A closed day of a validator. */
+export type ValidatorDayRow = Pick<DailyRewardRow, (typeof COLUMNS)[number]>
+
+/** Rows of one span up to which those of all the account's validators are read at once and kept; beyond, those asked for. */
+const SPAN_ROWS_MAX = 5_000
+
+const spanMemo = new StandingMemo<readonly ValidatorDayRow[]>((rows) => rows.length)
+
+/**
+ * Closed days of several of the account's validators, by date: those on which it sees the validator.
+ * Days that are not whole are left out.
+ */
+export async function validatorDays(
+  scope: AccountScope & { readonly warehouse: WarehouseReader },
+  horizon: Horizon,
+  { indices, days }: { readonly indices: ReadonlySet<number>; readonly days: Days },
+): Promise<readonly ValidatorDayRow[]> {
+  const { registered } = await seenValidators(scope)
+  if (registered.length * SPAN_DAYS > SPAN_ROWS_MAX) {
+    const validators = registered.filter(({ index }) => indices.has(index))
+    return selectDays(scope.warehouse, horizon, { validators, days })
+  }
+  const spans = spansOf(days).toReversed()
+  const rows = await Promise.all(
+    spans.map((span) =>
+      spanMemo.of(scope.standing, JSON.stringify([scope.account, span.from]), () =>
+        selectDays(scope.shared, horizon, { validators: registered, days: span }),
+      ),
+    ),
+  )
+  const [from, to] = [formatDay(days.from), formatDay(days.to)]
+  return rows.flat().filter((row) => from <= row.day && row.day < to && indices.has(row.validator_index))
+}
+
+async function selectDays(
+  warehouse: WarehouseReader,
+  { chain, closedDays }: Horizon,
+  { validators, days }: { readonly validators: readonly SeenValidator[]; readonly days: Days },
+): Promise<readonly ValidatorDayRow[]> {
+  const intervals = new Map(validators.map((validator) => [validator.index, validator.intervals]))
+  const rows = await warehouse.query<ValidatorDayRow>(
+    `SELECT ${COLUMNS.join(', ')} FROM daily_rewards FINAL
+     WHERE chain = {chain:String} AND day >= {from:Date} AND day < {to:Date}
+       AND is_whole = 1
+       AND validator_index IN {indices:Array(UInt32)}
+     ORDER BY day, validator_index`,
+    { chain, from: formatDay(days.from), to: formatDay(days.to), indices: [...intervals.keys()] },
+  )
+  // Here and not in the statement: joins take several times as long as reading the rows.
+  const closed = new Set(closedDays.map(({ day }) => day))
+  return rows.filter((row) => {
+    const day = parseDay(row.day)
+    return day !== undefined && closed.has(day) && intervals.get(row.validator_index)?.some((seen) => isIn(seen, day))
+  })
+}
