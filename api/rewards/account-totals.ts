@@ -89,7 +89,8 @@ const CLOSED_INCOME = `
   FROM
   (
     SELECT day, validator_index, el_reward_wei AS el, cl_reward_gwei AS cl FROM daily_rewards FINAL
-    WHERE chain = {chain:String} AND has({closedDays:Array(UInt16)}, toUInt16(day)) AND validator_index IN {indices:Array(UInt32)}
+    WHERE chain = {chain:String} AND day BETWEEN toDate({firstDay:UInt16}) AND toDate({lastDay:UInt16})
+      AND has({closedDays:Array(UInt16)}, toUInt16(day)) AND validator_index IN {indices:Array(UInt32)}
   ) AS income
   INNER JOIN ${SEEN_RELATION} AS seen ON seen.validator_index = income.validator_index
   WHERE ${ON_ITS_DAYS}
@@ -113,7 +114,8 @@ const OPEN_INCOME = `
  */
 async function selectIncomes(scope: AccountScope, horizon: Horizon): Promise<ReadonlyMap<number, Income>> {
   const { registered } = await seenValidators(scope)
-  const closed = { closedDays: horizon.closedDays.map(({ day }) => day) }
+  const closedDays = horizon.closedDays.map(({ day }) => day)
+  const closed = { closedDays, firstDay: closedDays[0] ?? 0, lastDay: closedDays.at(-1) ?? 0 }
   const open = {
     days: horizon.openDays,
     openEpochs: horizon.openEpochs,
