@@ -2,9 +2,9 @@ import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import type { Config } from '../infra/config/types.ts'
 import { type Answerer, askControl, serveControl } from '../infra/control.ts'
-import { countChange } from '../processors/settlements/count-change.ts'
 import { AppError } from '../schemas/errors.ts'
 import { SettlementChange } from '../schemas/settlement-change.ts'
+import { countInTables } from './count-in-tables.ts'
 import type { Ports, Running } from './role.ts'
 import { readStatus } from './status.ts'
 import { verdictOf } from './verify.ts'
@@ -18,7 +18,7 @@ const StatusQuestion = Type.Object({ command: Type.Literal('status') })
 const isVerify = Compile(VerifyQuestion)
 const isStatus = Compile(StatusQuestion)
 
-/** Answered with a JSON line for each account and validator whose settlements would change. */
+/** Answered with a JSON line for each account and validator whose settlements would change; refused where that is not known. */
 const CountQuestion = Type.Object({ command: Type.Literal('count'), change: SettlementChange })
 const isCount = Compile(CountQuestion)
 
@@ -45,7 +45,8 @@ export function answerCommands(
   const answer: Answerer = async (question, print, signal) => {
     if (isVerify.Check(question)) return await verdictOf(ports, { ...question, mayBeProcessed: true, print, signal })
     if (isCount.Check(question)) {
-      for (const row of await countChange(ports.warehouse, question.change)) await print(JSON.stringify(row))
+      const rows = await countInTables(ports, question.change, { waits: true, signal })
+      for (const row of rows) await print(JSON.stringify(row))
       return
     }
     if (isStatus.Check(question)) return await print(JSON.stringify(await readStatus(ports, running, 'running')))

@@ -6,8 +6,8 @@ import type { EventLog } from './ports/event-log.ts'
 import type { JobQueue } from './ports/job-queue.ts'
 import type { Log } from './ports/log.ts'
 import type { Warehouse } from './ports/warehouse.ts'
-import { type MigrateOptions, migrate, readMigrations } from './warehouse/migrate.ts'
-import { openWarehouse } from './warehouse/open.ts'
+import { isMigrated, type MigrateOptions, migrate, readMigrations } from './warehouse/migrate.ts'
+import { openWarehouse, type WarehouseLimits, type WarehouseLocation } from './warehouse/open.ts'
 
 // The only file that asks which mode it is. Clients of servers are loaded where there are servers.
 
@@ -41,13 +41,7 @@ async function openKafka(mode: ServersMode, log: Log | undefined): Promise<Event
  * Throws AppError `warehouse` when another process does not get done with them.
  */
 export async function openMigratedWarehouse({ mode }: ModeConfig, log?: Log): Promise<Warehouse> {
-  const warehouse =
-    mode.kind === 'embedded'
-      ? await openWarehouse({ directory: mode.warehouseDirectory })
-      : await openWarehouse(
-          { url: mode.clickhouse.url, user: mode.clickhouse.user, password: mode.clickhouse.password },
-          { database: mode.clickhouse.database },
-        )
+  const warehouse = await openWarehouse(...placeOf(mode))
   try {
     const options: MigrateOptions =
       mode.kind === 'embedded' ? {} : { alone: (work) => migrateAlone(mode, warehouse.database, work, log) }
@@ -57,6 +51,28 @@ export async function openMigratedWarehouse({ mode }: ModeConfig, log?: Log): Pr
     await warehouse[Symbol.asyncDispose]()
     throw error
   }
+}
+
+/** Opens the warehouse as it is, and changes nothing. Throws AppError `usage` where there is none, or not one of this release. */
+export async function openWarehouseAsItIs({ mode }: ModeConfig): Promise<Warehouse> {
+  const [location, limits] = placeOf(mode)
+  const warehouse = await openWarehouse(location, { ...limits, mayCreate: false })
+  try {
+    if (await isMigrated(warehouse, await readMigrations())) return warehouse
+    throw new AppError(
+      'usage',
+      'The tables of the warehouse are of an earlier release: the program brings them to this one when it is started.',
+    )
+  } catch (error) {
+    await warehouse[Symbol.asyncDispose]()
+    throw error
+  }
+}
+
+function placeOf(mode: Config['mode']): [WarehouseLocation, WarehouseLimits] {
+  if (mode.kind === 'embedded') return [{ directory: mode.warehouseDirectory }, {}]
+  const { url, user, password, database } = mode.clickhouse
+  return [{ url, user, password }, { database }]
 }
 
 async function migrateAlone<Result>(

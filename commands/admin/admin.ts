@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander'
 import type { Setting } from '../setting.ts'
+import type { tellFeeRecipients } from './fee-recipients.ts'
 import type { correctSettlement } from './settlements.ts'
 
 /** What the command line gives to commands: how one is run, and the option that names a chain. */
@@ -108,6 +109,8 @@ function addValidatorCommands(admin: Command, line: CommandLine): void {
     )
 }
 
+type FeeRecipientOptions = Parameters<typeof tellFeeRecipients>[1]
+
 function addFeeRecipientCommand(validators: Command, { run, chainOption }: CommandLine): void {
   validators
     .command('fee-recipient')
@@ -116,8 +119,9 @@ function addFeeRecipientCommand(validators: Command, { run, chainOption }: Comma
     .option('--take-back', 'it is not theirs')
     .option('--from <day>', 'first day that it holds for, YYYY-MM-DD (UTC+8); default: all of history')
     .addOption(chainOption())
+    .addOption(yes())
     .argument(...PUBKEYS)
-    .action((pubkeys: string[], options: { recipient?: string; takeBack?: boolean; from?: string; chain?: string }) =>
+    .action((pubkeys: string[], options: FeeRecipientOptions) =>
       run(async (setting) => (await import('./fee-recipients.ts')).tellFeeRecipients(setting, options, pubkeys)),
     )
 }

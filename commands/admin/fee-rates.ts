@@ -32,12 +32,12 @@ export async function setFeeRate(
     knownAccount(book, account)
     const changes = await rateChanges(book, { eventLog, signal: setting.signal }, { account, rate, fromSec })
     const id = `account.fee-rate-set:${account}:${effectiveFrom}`
-    await guardBy(setting, { book, changes, yes })
+    await guardBy(setting, eventLog, { book, concerned: [{ account, fromDay: day }], changes, yes })
     return { facts: [encodeEvent(feeRateSet, { ...envelope, id, data: { account, rate, effectiveFrom } })] }
   })
 }
 
-/** Nothing was settled of an account that the log knows no validator of. */
+/** What the rate would change of what was settled: nothing of an account that the log knows no validator of. */
 async function rateChanges(
   book: AccountBook,
   { eventLog, signal }: { readonly eventLog: EventLog; readonly signal: AbortSignal },

@@ -1,15 +1,19 @@
 import { text } from 'node:stream/consumers'
 import { selectChain } from '../../infra/config/select-chain.ts'
+import type { EventLog } from '../../infra/ports/event-log.ts'
 import type { AccountBook } from '../../schemas/account-book.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { type DayNumber, formatDay } from '../../schemas/eth/time.ts'
 import { TRACKED_PER_EVENT_MAX } from '../../schemas/events/accounts.ts'
 import { encodeEvent } from '../../schemas/events/codec.ts'
 import { type FeeRecipientsTold, feeRecipientsTold } from '../../schemas/events/fee-recipients.ts'
-import { FIRST_DAY } from '../../schemas/ownership.ts'
+import { END_OF_DAYS, FIRST_DAY } from '../../schemas/ownership.ts'
+import { RECIPIENTS_PER_CHANGE_MAX, type SettlementChange } from '../../schemas/settlement-change.ts'
 import type { Setting } from '../setting.ts'
 import { addAccountFacts, checkedDay, sinceText } from './account-facts.ts'
+import { identifiedOn } from './identified.ts'
 import { parseKeys, readKeys } from './public-keys.ts'
+import { type Concerned, guardBy } from './settlement-guard.ts'
 
 const ADDRESS = /^0x[0-9a-f]{40}$/i
 const BETWEEN_COLUMNS = /[\s,;"']+/
@@ -28,6 +32,7 @@ export async function tellFeeRecipients(
     readonly chain?: string
     readonly takeBack?: boolean
     readonly from?: string
+    readonly yes?: boolean
   },
   args: readonly string[],
 ): Promise<void> {
@@ -37,8 +42,11 @@ export async function tellFeeRecipients(
       ? await readPairs(setting, options.chain, args)
       : await oneForAll(setting, { ...options, recipient: options.recipient }, args)
   const isOwn = options.takeBack !== true
-  await addAccountFacts(setting, (book, envelope) => {
-    for (const { pubkey } of recipients) refuseLocked(book, { chain, pubkey }, day ?? FIRST_DAY)
+  await addAccountFacts(setting, async (book, envelope, eventLog) => {
+    const told = { chain, recipients, isOwn, from: day ?? FIRST_DAY }
+    const changes = await recipientChanges(book, { eventLog, signal: setting.signal }, told)
+    const concerned = concernedBy(book, chain, recipients, told.from)
+    await guardBy(setting, eventLog, { book, concerned, changes, yes: options.yes === true })
     const parts = Array.from({ length: Math.ceil(recipients.length / TRACKED_PER_EVENT_MAX) }, (_, part) =>
       recipients.slice(part * TRACKED_PER_EVENT_MAX, (part + 1) * TRACKED_PER_EVENT_MAX),
     )
@@ -102,19 +110,53 @@ async function readPairs(
   throw new AppError('usage', 'No lines with a public key and an address on standard input; nothing was told.')
 }
 
-/** Settlements that nothing may change must not follow from it anew. */
-function refuseLocked(
+/** The accounts that have one of the validators on a day from `from` on. */
+function concernedBy(
   book: AccountBook,
-  { chain, pubkey }: { readonly chain: string; readonly pubkey: string },
+  chain: string,
+  told: readonly Recipient[],
   from: DayNumber,
-): void {
-  for (const { account, fromDay, toDay } of book.ownership.ownersOf(chain, pubkey)) {
-    const through = book.lockedThrough(account)
-    if (through === undefined || Math.max(from, fromDay) > through || toDay <= from) continue
-    throw new AppError(
-      'usage',
-      `The settlements of ${account} are locked through ${formatDay(through)}, and this might change those of ${pubkey}: ` +
-        'correct them by a record of today (admin settlements correct); nothing was told.',
-    )
+): readonly Concerned[] {
+  return told.flatMap(({ pubkey }) =>
+    book.ownership
+      .ownersOf(chain, pubkey)
+      .filter(({ toDay }) => toDay > from)
+      .map(({ account, fromDay }) => ({ account, fromDay: Math.max(from, fromDay) })),
+  )
+}
+
+interface Told {
+  readonly chain: string
+  readonly recipients: readonly Recipient[]
+  readonly isOwn: boolean
+  readonly from: DayNumber
+}
+
+/**
+ * What a fact about fee recipients would change of what was settled: of validators that somebody has, and that the log knows from the
+ * registry. A validator's addresses are in one part.
+ */
+async function recipientChanges(
+  book: AccountBook,
+  { eventLog, signal }: { readonly eventLog: EventLog; readonly signal: AbortSignal },
+  { chain, recipients, isOwn, from }: Told,
+): Promise<readonly SettlementChange[]> {
+  const known = await identifiedOn(eventLog, chain, signal)
+  const settled = recipients.filter(
+    ({ pubkey }) => known.has(pubkey) && book.ownership.ownersOf(chain, pubkey).some(({ toDay }) => toDay > from),
+  )
+  const parts: Recipient[][] = []
+  for (const ofKey of Map.groupBy(settled, ({ pubkey }) => pubkey).values()) {
+    const last = parts.at(-1)
+    if (last !== undefined && last.length + ofKey.length <= RECIPIENTS_PER_CHANGE_MAX) last.push(...ofKey)
+    else parts.push([...ofKey])
   }
+  return parts.map((part) => ({
+    kind: 'recipients',
+    chain,
+    recipients: part,
+    isOwn,
+    fromDay: from,
+    toDay: END_OF_DAYS,
+  }))
 }

@@ -14,7 +14,7 @@ import { FIRST_DAY, NOBODY, type Ownership } from '../../schemas/ownership.ts'
 import type { Setting } from '../setting.ts'
 import { addAccountFacts, checkedAccount, checkedDay, type FactEnvelope, sinceText } from './account-facts.ts'
 import { knownAccount } from './known-account.ts'
-import { ownerChanges } from './owner-changes.ts'
+import { concernedOwners, ownerChanges } from './owner-changes.ts'
 import { giveUpDay, type KeysOfChain, takeDay, trackedAnew } from './ownership-rules.ts'
 import { readKeys } from './public-keys.ts'
 import { guardBy } from './settlement-guard.ts'
@@ -50,7 +50,8 @@ export async function trackValidators(
     const log = { eventLog, signal: setting.signal }
     const change = { day: since, from: NOBODY, to: account }
     const changes = await ownerChanges(book, log, { ...of, pubkeys: gained }, change)
-    await guardBy(setting, { book, changes, yes: options.yes === true })
+    const concerned = gained.length === 0 ? [] : concernedOwners(change)
+    await guardBy(setting, eventLog, { book, concerned, changes, yes: options.yes === true })
     const already = of.pubkeys.length - pubkeys.length
     return {
       facts: tracking(envelope, taken, { account, day }),
@@ -84,8 +85,9 @@ export async function untrackValidators(
     const { chain, pubkeys } = giveUpDay(ownership, of, { account, day })
     const from = formatDay(day)
     const log = { eventLog, signal: setting.signal }
-    const changes = await ownerChanges(book, log, of, { day, from: account, to: NOBODY })
-    await guardBy(setting, { book, changes, yes: options.yes === true })
+    const change = { day, from: account, to: NOBODY }
+    const changes = await ownerChanges(book, log, of, change)
+    await guardBy(setting, eventLog, { book, concerned: concernedOwners(change), changes, yes: options.yes === true })
     const facts = inParts(pubkeys, (part) =>
       encodeEvent(validatorsUntracked, {
         ...envelope,
@@ -120,8 +122,9 @@ export async function moveValidators(
     const { ownership } = book
     giveUpDay(ownership, of, { account: from, day })
     const log = { eventLog, signal: setting.signal }
-    const changes = await ownerChanges(book, log, of, { day, from, to })
-    await guardBy(setting, { book, changes, yes: options.yes === true })
+    const change = { day, from, to }
+    const changes = await ownerChanges(book, log, of, change)
+    await guardBy(setting, eventLog, { book, concerned: concernedOwners(change), changes, yes: options.yes === true })
     const said = `${of.pubkeys.length} validators of ${of.chain} are ${to}'s from ${formatDay(day)} on; ${from} keeps what it had before.\n`
     return { facts: tracking(envelope, of, { account: to, day }), said: said + laterText(ownership, of, day) }
   })

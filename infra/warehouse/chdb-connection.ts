@@ -41,7 +41,7 @@ export interface ChdbEngine extends AsyncDisposable {
  * Throws AppError `usage` when the directory, or the engine of this process, is taken.
  */
 export async function openChdbEngine(options: EngineOptions): Promise<ChdbEngine> {
-  const path = join(options.directory, 'store')
+  const path = storeOf(options.directory)
   const { lock, configFile } = prepareDirectory(options)
   // A closed engine of this process needs until here to let go of its directory.
   await drainPending()
@@ -53,6 +53,11 @@ export async function openChdbEngine(options: EngineOptions): Promise<ChdbEngine
       lock[Symbol.dispose]()
     },
   }
+}
+
+/** Where the engine keeps its tables: it is there once a warehouse has been opened in the directory. */
+export function storeOf(directory: string): string {
+  return join(directory, 'store')
 }
 
 function queriesAtOnce(): number {

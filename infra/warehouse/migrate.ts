@@ -60,6 +60,14 @@ export async function migrate(
   return { applied, skipped: migrations.map(({ name }) => name).filter((name) => !applied.includes(name)) }
 }
 
+/** Whether the tables are those of the migrations. Changes nothing. */
+export async function isMigrated(warehouse: Warehouse, migrations: readonly Migration[]): Promise<boolean> {
+  const known = await warehouse.query(
+    "SELECT 1 FROM system.tables WHERE database = currentDatabase() AND name = 'schema_migrations'",
+  )
+  return known.length > 0 && (await pendingOf(warehouse, migrations)).length === 0
+}
+
 const NEVER = new AbortController().signal
 
 async function pendingOf(warehouse: Warehouse, migrations: readonly Migration[]): Promise<readonly Migration[]> {

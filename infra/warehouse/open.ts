@@ -1,9 +1,10 @@
+import { existsSync } from 'node:fs'
 import { availableParallelism, totalmem } from 'node:os'
 import { Readable } from 'node:stream'
 import { type ClickHouseClient, ClickHouseLogLevel, type ClickHouseSettings, createClient } from '@clickhouse/client'
 import { AppError } from '../../schemas/errors.ts'
 import type { InsertColumns, QueryLimits, QueryParams, Warehouse } from '../ports/warehouse.ts'
-import { openChdbEngine } from './chdb-connection.ts'
+import { openChdbEngine, storeOf } from './chdb-connection.ts'
 import { blockRows, encodeNativeBlock, sliceColumns } from './native.ts'
 import { toQueryError, toWarehouseError } from './warehouse-error.ts'
 
@@ -28,6 +29,8 @@ export type WarehouseLocation = WarehouseServer | WarehouseDirectory
 export interface WarehouseLimits {
   /** Created when missing. Letters, digits and underscores. */
   readonly database?: string
+  /** Otherwise only a database that is there is opened. */
+  readonly mayCreate?: boolean
   /** Rows of one query's result. */
   readonly rowsMax?: number
 }
@@ -52,8 +55,8 @@ const SETTINGS = {
 const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/
 
 /**
- * Opens ClickHouse, at an address or in this process, and creates the database when it is missing.
- * Throws AppError `usage` (directory in use), `config` (bad names or address) or `warehouse`.
+ * Opens ClickHouse, at an address or in this process, and creates the database when it is missing, unless it may not.
+ * Throws AppError `usage` (directory in use, or nothing there), `config` (bad names or address) or `warehouse`.
  */
 export async function openWarehouse(location: WarehouseLocation, limits: WarehouseLimits = {}): Promise<Warehouse> {
   const database = limits.database ?? DATABASE_DEFAULT
@@ -61,7 +64,9 @@ export async function openWarehouse(location: WarehouseLocation, limits: Warehou
     throw new AppError('config', `The warehouse database is a name like ${DATABASE_DEFAULT}: letters, digits, _.`)
   }
   const rowsMax = limits.rowsMax ?? ROWS_MAX_DEFAULT
-  const engine = 'url' in location ? openServer(location) : await openDirectory(location)
+  const { mayCreate = true } = limits
+  if (!mayCreate && 'directory' in location && !existsSync(storeOf(location.directory))) throw noWarehouse()
+  const engine = 'url' in location ? openServer(location, mayCreate) : await openDirectory(location)
   try {
     return await openDatabase({ engine, rowsMax, closing: () => engine[Symbol.asyncDispose]() }, database)
   } catch (error) {
@@ -75,6 +80,10 @@ export async function openWarehouse(location: WarehouseLocation, limits: Warehou
  * query bring its own settings. It is for queries alone, inserts and commands go over the same client.
  */
 const SERVER_QUERY_SETTINGS = { readonly: '2', cancel_http_readonly_queries_on_client_close: 1 } as const
+
+function noWarehouse(): AppError {
+  return new AppError('usage', 'There is no warehouse yet: the program makes and fills it when it is started.')
+}
 
 /** Where databases are: each gets a client of its own. */
 interface Engine extends AsyncDisposable {
@@ -113,7 +122,7 @@ async function openDirectory(location: WarehouseDirectory): Promise<Engine> {
   }
 }
 
-function openServer(location: WarehouseServer): Engine {
+function openServer(location: WarehouseServer, mayCreate: boolean): Engine {
   if (!URL.canParse(location.url) || !/^https?:/.test(location.url)) {
     throw new AppError('config', 'The warehouse address is a URL like http://127.0.0.1:8123.')
   }
@@ -145,6 +154,7 @@ function openServer(location: WarehouseServer): Engine {
           format: 'JSONEachRow',
         })
         if ((await found.json()).length === 0) {
+          if (!mayCreate) throw noWarehouse()
           await first.command({ query: `CREATE DATABASE IF NOT EXISTS ${database}` })
         }
       } catch (error) {

@@ -1,7 +1,5 @@
 import { parseRate, type Rate, type Wei } from '../../schemas/eth/units.ts'
-
-/** The rate of an account that no fee rate was set for. */
-export const RATE_UNSET = '0'
+import { RATE_UNSET } from '../../schemas/tables/settlements.ts'
 
 export interface FeeRate {
   readonly effectiveFromSec: number

@@ -70,7 +70,7 @@ export async function findMissing(comparing: Comparing): Promise<Comparison> {
   const facts = await readLogFacts(eventLog, signal)
   const letters = (await DeadLetters.open(eventLog)).unresolved
   const missing: Missing[] = [
-    ...(await missingWhole(comparing, facts)),
+    ...(await missingWhole(comparing.warehouse, comparing.unprocessed, facts)),
     ...missingWork(comparing.unprocessed),
     ...letters.filter(({ eventType }) => eventType !== NO_TYPE).map(missingOfLetter),
   ]
@@ -83,8 +83,10 @@ export async function findMissing(comparing: Comparing): Promise<Comparison> {
   return { missing: own, notes: foreignMessages(letters), epochsInLog: epochs.inLog }
 }
 
-async function missingWhole(
-  { warehouse, unprocessed }: Comparing,
+/** Tables that are of another log, or not whole; nothing where they are the log's. */
+export async function missingWhole(
+  warehouse: Warehouse,
+  unprocessed: Pick<Unprocessed, 'ends'>,
   facts: LogFacts | undefined,
 ): Promise<readonly Missing[]> {
   const whole = (what: string, remedy: string): readonly Missing[] => [{ chain: '', what, examples: [], remedy }]
@@ -107,7 +109,7 @@ async function missingWhole(
 }
 
 /** Events that no group has processed, and work that is waiting. */
-function missingWork({ events, jobs }: Unprocessed): readonly Missing[] {
+export function missingWork({ events, jobs }: Pick<Unprocessed, 'events' | 'jobs'>): readonly Missing[] {
   const lacking = (what: string): Missing => ({ chain: '', what, examples: [], remedy: START })
   return [
     ...[...events].map(([topic, count]) => lacking(`${count} events of ${topic} are not processed`)),

@@ -1,5 +1,5 @@
 import type { QueryParams, Warehouse } from '../../infra/ports/warehouse.ts'
-import { blockRevenuesSql, PROVEN_CLASSES } from '../../schemas/tables/block-revenues.ts'
+import { dueSettlementsSql, serviceFeeSql } from '../../schemas/tables/settlements.ts'
 import { PROVE_ALL, type Proving } from './proving.ts'
 
 const EXAMPLES_MAX = 20
@@ -18,9 +18,6 @@ export interface SettlementProof {
   readonly examples: readonly SettlementFault[]
 }
 
-/** Rates have at most 18 decimal places: times this they are integers. */
-const RATE_UNIT = "toUInt256('1000000000000000000')"
-
 /** Slots of one statement, a month of mainnet: its joins are in memory. */
 const SLOTS_PER_STATEMENT = 216_000
 
@@ -29,21 +26,7 @@ const IN_RANGE = 'chain = {chain:String} AND slot BETWEEN {first:UInt64} AND {la
 /** Whole days, of which a block's class is made: a range begins and ends within some. */
 const OF_DAYS = `f.chain = {chain:String} AND f.day IN (SELECT day FROM finalized_blocks WHERE ${IN_RANGE})`
 
-// From the owners to the blocks, where settling goes from the blocks to the accounts that may have had the proposer.
-const PROVEN_SQL = `
-  SELECT b.chain AS chain, toString(points.account) AS account, b.slot AS slot, b.revenue_wei AS revenue_wei
-  FROM (
-    SELECT f.chain AS chain, f.slot AS slot, f.day AS day, f.revenue_wei AS revenue_wei, v.pubkey AS pubkey
-    FROM (
-      SELECT chain, slot, day, proposer_index, revenue_wei FROM (${blockRevenuesSql(OF_DAYS)})
-      WHERE slot BETWEEN {first:UInt64} AND {last:UInt64} AND revenue_class IN ('${PROVEN_CLASSES.join("', '")}')
-    ) AS f
-    INNER JOIN (SELECT chain, pubkey, validator_index FROM validators FINAL WHERE chain = {chain:String}) AS v
-      ON v.chain = f.chain AND v.validator_index = f.proposer_index
-  ) AS b
-  ASOF LEFT JOIN (
-    SELECT chain, pubkey, from_day, account FROM validator_owners FINAL WHERE chain = {chain:String}
-  ) AS points ON points.chain = b.chain AND points.pubkey = b.pubkey AND points.from_day <= b.day`
+const PROVEN_SQL = dueSettlementsSql({ blocks: OF_DAYS, where: 'slot BETWEEN {first:UInt64} AND {last:UInt64}' })
 
 const SETTLEMENTS_SQL = `
 SELECT
@@ -53,15 +36,16 @@ SELECT
     s.account = '', 'proven revenue is not settled',
     s.revenue_wei != p.revenue_wei, 'settled revenue differs from the block',
     s.service_fee_wei + s.user_reward_wei != s.revenue_wei, 'fee and share do not sum to the revenue',
-    s.service_fee_wei != intDiv(s.revenue_wei * toUInt256(toDecimal256(s.fee_rate, 18) * ${RATE_UNIT}), ${RATE_UNIT}),
+    s.fee_rate != p.fee_rate, 'the rate is not the one in force',
+    s.service_fee_wei != ${serviceFeeSql('s.revenue_wei', 's.fee_rate')},
       'the fee is not the revenue times the rate, rounded down',
     '') AS reason
 FROM (SELECT * FROM (${PROVEN_SQL}) WHERE account != '') AS p
 FULL JOIN (SELECT * FROM settlements FINAL WHERE ${IN_RANGE}) AS s ON s.chain = p.chain AND s.account = p.account AND s.slot = p.slot`
 
 /**
- * Checks that every proven block is settled once, whole, for the account that had its proposer that day, and nothing else is; some
- * slots at a time.
+ * Checks that every proven block is settled once, whole, for the account that had its proposer that day, at the rate in force, and
+ * nothing else is; some slots at a time.
  */
 export async function proveSettlements(
   warehouse: Warehouse,

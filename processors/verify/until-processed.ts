@@ -34,7 +34,11 @@ interface Processing {
  */
 export async function untilProcessed(
   ports: Processing,
-  { wait, signal }: { readonly wait: boolean; readonly signal: AbortSignal },
+  {
+    wait,
+    waitMsMax = WAIT_MAX_MS,
+    signal,
+  }: { readonly wait: boolean; readonly waitMsMax?: number; readonly signal: AbortSignal },
 ): Promise<Unprocessed> {
   const begin = performance.now()
   const ends = await endsOf(ports.eventLog)
@@ -46,7 +50,7 @@ export async function untilProcessed(
     const now = performance.now()
     if (total < least) progressMs = now
     least = Math.min(least, total)
-    const isHopeless = now - progressMs > STANDSTILL_MS || now - begin > WAIT_MAX_MS
+    const isHopeless = now - progressMs > STANDSTILL_MS || now - begin > waitMsMax
     if (total === 0 || !wait || isHopeless || signal.aborted) return { ends, ...left }
     await pause(LOOK_MS, signal)
   }

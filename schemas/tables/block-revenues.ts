@@ -13,11 +13,12 @@ export const PROVEN_CLASSES: readonly RevenueClass[] = ['local', 'builder_paymen
  * payee both were. By days, because a closed day must not change with blocks of another one. A block without a transfer leaves the
  * tips to its coinbase: where addresses were told and it is none of them, whether the proposer had them is unexplained.
  *
- * `blocks` is a condition on the columns of `finalized_blocks AS f` that takes in a proposer's blocks of a day all or none.
+ * `blocks` is a condition on the columns of `finalized_blocks AS f` that takes in a proposer's blocks of a day all or none;
+ * `recipients` the relation `r` of what was told, if it is not the table.
  * Versions are sums over all that a class may follow from, whether it does or not: so they only grow.
  * The class is empty, and the amounts are 0, where the execution block is not known; `is_reverted` says that it was taken back.
  */
-export function blockRevenuesSql(blocks: string): string {
+export function blockRevenuesSql(blocks: string, recipients = 'fee_recipients AS r FINAL'): string {
   // Each select uses what the one below has named: the engine works out an expression again wherever its alias is used.
   return `
   SELECT
@@ -60,7 +61,7 @@ export function blockRevenuesSql(blocks: string): string {
           ORDER BY version DESC
           LIMIT 1 BY chain, block_hash
         ) AS t ON t.chain = f.chain AND t.block_hash = f.execution_block_hash
-        LEFT JOIN (${KNOWN_RECIPIENTS}) AS k ON k.chain = f.chain AND k.validator_index = f.proposer_index
+        LEFT JOIN (${knownRecipientsSql(recipients)}) AS k ON k.chain = f.chain AND k.validator_index = f.proposer_index
         WHERE ${blocks}
         WINDOW proposals AS (PARTITION BY f.chain, f.proposer_index, f.day)
       )
@@ -84,12 +85,14 @@ const WITHDRAWAL_ADDRESS = `if(
  * Addresses that are known to be a validator's own: what was told of each from a day on, until the next day that was named for it.
  * What was taken back counts in the version: it grows with every fact.
  */
-const KNOWN_RECIPIENTS = `
+function knownRecipientsSql(recipients: string): string {
+  return `
         SELECT
           v.chain AS chain, v.validator_index AS validator_index,
           arraySort(groupArrayIf((r.from_day, r.is_own, toString(r.fee_recipient)), r.version > 0)) AS points,
           any(${WITHDRAWAL_ADDRESS}) AS withdrawal_address,
           any(v.version) + sum(r.version) AS version
         FROM validators AS v FINAL
-        LEFT JOIN fee_recipients AS r FINAL ON r.chain = v.chain AND r.pubkey = v.pubkey
+        LEFT JOIN ${recipients} ON r.chain = v.chain AND r.pubkey = v.pubkey
         GROUP BY chain, validator_index`
+}

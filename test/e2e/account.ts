@@ -14,7 +14,7 @@ export async function createAccount(env: Environment): Promise<string> {
   const tracked = await runCommand(['admin', 'validators', 'track', ...account], env, TRACKED.join('\n'))
   expect(tracked.code, tracked.stderr).toBe(0)
   const recipients = NUMBERS.map((number) => `${toHex(pubkeyOf(number))},${feeRecipientOf(number)}`)
-  const told = await runCommand(['admin', 'validators', 'fee-recipient'], env, recipients.join('\n'))
+  const told = await runCommand(['admin', 'validators', 'fee-recipient', '--yes'], env, recipients.join('\n'))
   expect(told.code, told.stderr).toBe(0)
   const rate = await runCommand(
     ['admin', 'fee-rate', 'set', ...account, '--rate', '0.1', '--from', '2026-01-01', '--yes'],

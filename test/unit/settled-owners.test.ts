@@ -113,6 +113,22 @@ describe('a block is settled', () => {
     expect(BigInt(proof?.proven_wei ?? 0)).toBeGreaterThan(0n)
   })
 
+  it('at the rate in force, and the proof names one that is not', { timeout: TEST_MS }, async () => {
+    const { openLog, empty } = stores()
+    await empty()
+    await using eventLog = await openLog(withAccounts([tracked('a', keys), rated('a', '0.1', 0)]))
+    await projectAll(eventLog)
+    expect(await proveSettlements(warehouse)).toMatchObject({ wrong: 0 })
+    await warehouse.command(
+      `INSERT INTO settlements SELECT * REPLACE (
+         '0.5' AS fee_rate, intDiv(s.revenue_wei, 2) AS service_fee_wei, s.revenue_wei - intDiv(s.revenue_wei, 2) AS user_reward_wei,
+         s.version + 1 AS version)
+       FROM settlements AS s FINAL ORDER BY slot LIMIT 1`,
+    )
+    const reason = 'the rate is not the one in force'
+    expect(await proveSettlements(warehouse)).toMatchObject({ wrong: 1, examples: [{ account: 'a', reason }] })
+  })
+
   it('for one account at most, and the proof names a block that was for two', { timeout: TEST_MS }, async () => {
     const { openLog, empty } = stores()
     await empty()

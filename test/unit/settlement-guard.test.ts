@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { readAccountBook } from '../../commands/admin/account-facts.ts'
 import { listFeeRates, setFeeRate } from '../../commands/admin/fee-rates.ts'
+import { tellFeeRecipients } from '../../commands/admin/fee-recipients.ts'
 import { correctSettlement, listSettlementFacts, lockSettlements } from '../../commands/admin/settlements.ts'
 import { moveValidators, trackValidators, untrackValidators } from '../../commands/admin/validators.ts'
 import { ChainSet } from '../../commands/role.ts'
@@ -9,11 +10,12 @@ import { answerCommands } from '../../commands/running-program.ts'
 import type { EmbeddedMode } from '../../infra/config/types.ts'
 import { openEventLog, openJobQueue, openMigratedWarehouse } from '../../infra/open-ports.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
-import { PROJECTORS } from '../../processors/projections.ts'
+import { migrate, readMigrations } from '../../infra/warehouse/migrate.ts'
+import { openWarehouse } from '../../infra/warehouse/open.ts'
 import type { EncodedEvent } from '../../schemas/events/codec.ts'
-import { created, tracked } from './account-facts.ts'
+import { created, rated, tracked } from './account-facts.ts'
 import { givenChain, givenKey } from './given-chain.ts'
-import { projectEverything, projecting } from './projecting.ts'
+import { processLog } from './processing.ts'
 import { settingsOfFile, type TestSetting } from './setting-of-file.ts'
 
 // Commands on a log of a chain, with the tables that processors have made of it: opened and closed in between, as by processes.
@@ -23,6 +25,8 @@ const chain = givenChain()
 const keys = Array.from({ length: chain.validators }, (_, index) => givenKey(index))
 const [firstDay = '', secondDay = '', thirdDay = ''] = chain.wholeDays
 const settings = settingsOfFile()
+/** Whom builders of the chain pay, and somebody. */
+const [PAYEE, STRANGER] = [`0x${'fe'.repeat(20)}`, `0x${'dd'.repeat(20)}`]
 
 interface Sums {
   readonly account: string
@@ -40,18 +44,19 @@ async function given(facts: readonly EncodedEvent[]): Promise<TestSetting> {
   return setting
 }
 
-/** What processors make of the log now, of which only account facts are new after the first time, and what `ask` reads of it. */
+/** What processors make of the log now, and what `ask` reads of it. */
 async function processed<Answer>(
   setting: TestSetting,
   ask: (warehouse: Warehouse) => Promise<Answer>,
 ): Promise<Answer> {
-  const isFirst = !existsSync((setting.config.mode as EmbeddedMode).warehouseDirectory)
   await using eventLog = await openEventLog(setting.config, setting.log)
   await using warehouse = await openMigratedWarehouse(setting.config)
-  const ports = await projecting(eventLog, warehouse)
-  await projectEverything(ports, isFirst ? PROJECTORS : PROJECTORS.filter(({ topic }) => topic === 'accounts'))
+  await processLog(eventLog, warehouse)
   return await ask(warehouse)
 }
+
+const warehouseOf = (setting: TestSetting): string => (setting.config.mode as EmbeddedMode).warehouseDirectory
+const inTables = (setting: TestSetting) => processed(setting, async () => {})
 
 /** Settled sums of each account from a day on. */
 const sumsSince = (setting: TestSetting, day: string) =>
@@ -71,7 +76,7 @@ async function refusal(doing: Promise<void>): Promise<string> {
 }
 
 /** What a sentence says of an account. */
-function told(text: string, account: string) {
+function toldOf(text: string, account: string) {
   const [, rows, user, fee] =
     new RegExp(`${account}: (\\d+) settlement rows .* user's share by ([+-]?\\d+) wei .* fee by ([+-]?\\d+) wei`).exec(
       text,
@@ -83,6 +88,13 @@ const of = (sums: readonly Sums[], name: string) => {
   const found = sums.find(({ account }) => account === name)
   return { rows: found?.rows ?? '0', user: BigInt(found?.user ?? 0), fee: BigInt(found?.fee ?? 0) }
 }
+
+type Sum = ReturnType<typeof of>
+const differenceOf = (one: Sum, other: Sum) => ({
+  rows: `${Number(one.rows) - Number(other.rows)}`,
+  user: one.user - other.user,
+  fee: one.fee - other.fee,
+})
 
 describe('a change of what was settled', () => {
   it('is told by rows and wei and needs --yes, and what was told is what changes', { timeout: TEST_MS }, async () => {
@@ -97,12 +109,17 @@ describe('a change of what was settled', () => {
     const said = setting.printed()
     expect(asked).toContain(said.trim())
     const rated = of(await sumsSince(setting, secondDay), 'a')
-    expect(told(said, 'a')).toEqual({ rows: before.rows, user: rated.user - before.user, fee: rated.fee - before.fee })
+    expect(toldOf(said, 'a')).toEqual({
+      rows: before.rows,
+      user: rated.user - before.user,
+      fee: rated.fee - before.fee,
+    })
     // Said again it changes nothing.
     await setFeeRate(setting, rate)
     expect(setting.printed()).toBe('')
 
     await setFeeRate(setting, { account: 'b', rate: '0.75', from: firstDay })
+    await inTables(setting)
     const move = { from: 'a', to: 'b', at: thirdDay }
     const asking = await refusal(moveValidators(setting, move, keys.slice(0, 3)))
     await moveValidators(setting, { ...move, yes: true }, keys.slice(0, 3))
@@ -110,8 +127,8 @@ describe('a change of what was settled', () => {
     const moved = await sumsSince(setting, secondDay)
     const gained = of(moved, 'b')
     expect(gained.fee).toBeGreaterThan(0n)
-    expect(told(asking, 'b')).toEqual(gained)
-    expect(told(asking, 'a')).toEqual({
+    expect(toldOf(asking, 'b')).toEqual(gained)
+    expect(toldOf(asking, 'a')).toEqual({
       rows: gained.rows,
       user: of(moved, 'a').user - rated.user,
       fee: of(moved, 'a').fee - rated.fee,
@@ -119,6 +136,31 @@ describe('a change of what was settled', () => {
     // What has not begun changes nothing that was settled.
     await untrackValidators(setting, { account: 'b', at: '2149-01-01' }, keys.slice(0, 1))
     expect(setting.printed()).not.toContain('settlement rows')
+  })
+
+  it('is told where it follows from where validators are paid, and holds from the day that was named', {
+    timeout: TEST_MS,
+  }, async () => {
+    const setting = await given([tracked('a', keys), rated('a', '0.25', 0)])
+    const sums = async (day: string) => of(await sumsSince(setting, day), 'a')
+    const earlier = await sums(firstDay)
+    const before = await sums(secondDay)
+    const told = { recipient: PAYEE, from: secondDay }
+    const asked = await refusal(tellFeeRecipients(setting, told, keys))
+    expect(asked).toMatch(/Say --yes to change that; nothing was changed\.$/)
+    expect(await sums(secondDay)).toEqual(before)
+    await tellFeeRecipients(setting, { ...told, yes: true }, keys)
+    const gained = differenceOf(await sums(secondDay), before)
+    expect(Number(gained.rows)).toBeGreaterThan(0)
+    expect(toldOf(asked, 'a')).toEqual(gained)
+    expect(differenceOf(await sums(firstDay), earlier)).toEqual(gained)
+    // Said again it changes nothing.
+    setting.printed()
+    await tellFeeRecipients(setting, told, keys)
+    expect(setting.printed()).toMatch(new RegExp(`^5 fee recipients .* are known from ${secondDay} on`))
+    await inTables(setting)
+    const lost = toldOf(await refusal(tellFeeRecipients(setting, { ...told, takeBack: true }, keys)), 'a')
+    expect(lost).toEqual({ rows: gained.rows, user: -gained.user, fee: -gained.fee })
   })
 
   it('is counted by the program that has the warehouse, while it runs', { timeout: TEST_MS }, async () => {
@@ -130,17 +172,61 @@ describe('a change of what was settled', () => {
     const running = { ...setting, chains: new ChainSet([]), nodes: new Map(), nodeHeads: new Map() }
     await using _program = await answerCommands({ eventLog, warehouse, jobQueue }, running)
     const asked = await refusal(setFeeRate(setting, { account: 'a', rate: '0.3', from: secondDay }))
-    expect(told(asked, 'a').rows).toBe(rows)
+    expect(toldOf(asked, 'a').rows).toBe(rows)
     const moved = await refusal(moveValidators(setting, { from: 'a', to: 'b', at: secondDay }, keys))
-    expect(told(moved, 'b').rows).toBe(rows)
+    expect(toldOf(moved, 'b').rows).toBe(rows)
   })
 
-  it('that cannot be counted needs --yes', { timeout: TEST_MS }, async () => {
-    const setting = await given([tracked('a', keys)]) // and no processor has run
-    const rate = { account: 'a', rate: '0.3', from: firstDay }
-    expect(await refusal(setFeeRate(setting, rate))).toMatch(/cannot be counted now/)
-    await setFeeRate(setting, { ...rate, yes: true })
-    expect(setting.printed()).toMatch(/could not be counted/)
+  describe('that cannot be counted needs --yes, and is told why', () => {
+    const change = (setting: TestSetting, yes: boolean) =>
+      setFeeRate(setting, { account: 'a', rate: '0.3', from: firstDay, yes })
+    async function expectUncounted(setting: TestSetting, why: RegExp): Promise<void> {
+      const sentence = await refusal(change(setting, false))
+      expect(sentence).toMatch(/cannot be counted now/)
+      expect(sentence).toMatch(why)
+      await change(setting, true)
+      const said = setting.printed()
+      expect(said).toMatch(/could not be counted/)
+      expect(said).toMatch(why)
+    }
+
+    it('where there is no warehouse, and makes none', { timeout: TEST_MS }, async () => {
+      const setting = await given([tracked('a', keys)])
+      await expectUncounted(setting, /no warehouse yet/)
+      expect(existsSync(warehouseOf(setting))).toBe(false)
+    })
+
+    it('where nobody has filled it', { timeout: TEST_MS }, async () => {
+      const setting = await given([tracked('a', keys)])
+      await (await openMigratedWarehouse(setting.config))[Symbol.asyncDispose]()
+      await expectUncounted(setting, /never filled/)
+    })
+
+    it('where it is of an earlier release, and leaves it so', { timeout: TEST_MS }, async () => {
+      const setting = await given([tracked('a', keys)])
+      const directory = warehouseOf(setting)
+      const tables = async () => {
+        await using warehouse = await openWarehouse({ directory })
+        return await warehouse.query("SELECT name FROM system.tables WHERE database = 'epochline' ORDER BY name")
+      }
+      {
+        await using warehouse = await openWarehouse({ directory })
+        await migrate(warehouse, (await readMigrations()).slice(0, 2))
+      }
+      const before = await tables()
+      await expectUncounted(setting, /of an earlier release/)
+      expect(await tables()).toEqual(before)
+    })
+
+    it('where it is behind the log', { timeout: TEST_MS }, async () => {
+      const setting = await given([tracked('a', keys)])
+      await inTables(setting)
+      {
+        await using eventLog = await openEventLog(setting.config, setting.log)
+        await eventLog.append('execution.blocks', chain.events.get('execution.blocks')?.slice(-3) ?? [])
+      }
+      await expectUncounted(setting, /3 events of execution\.blocks are not processed/)
+    })
   })
 })
 
@@ -152,6 +238,7 @@ describe('locked days', () => {
     before = await sumsSince(setting, firstDay)
     await lockSettlements(setting, { account: 'a', through: secondDay })
     expect(setting.printed()).toContain(`locked through ${secondDay}`)
+    await inTables(setting)
   }, TEST_MS)
 
   it('are changed by no rate and no owner, whatever was said, and the way to correct them is told', {
@@ -162,6 +249,7 @@ describe('locked days', () => {
       await refusal(setFeeRate(setting, { account: 'a', rate: '0.3', from: secondDay, yes })),
       await refusal(moveValidators(setting, { from: 'a', to: 'b', at: firstDay, yes }, keys)),
       await refusal(untrackValidators(setting, { account: 'a', at: secondDay, yes }, keys)),
+      await refusal(tellFeeRecipients(setting, { recipient: STRANGER, yes }, keys)),
     ]
     for (const sentence of refused) {
       expect(sentence).toContain(`The settlements of a are locked through ${secondDay}`)
@@ -170,6 +258,28 @@ describe('locked days', () => {
       )
     }
     expect(await sumsSince(setting, firstDay)).toEqual(before)
+  })
+
+  it('bind keys that the registry has not told of yet, and accounts without any', { timeout: TEST_MS }, async () => {
+    const yes = true
+    const later = [givenKey(chain.validators + 1)]
+    const locked = /^The settlements of a are locked through/
+    await trackValidators(setting, { account: 'b', at: firstDay }, later)
+    const move = { from: 'b', to: 'a', at: secondDay, yes }
+    expect(await refusal(trackValidators(setting, { account: 'a', at: secondDay, yes }, [givenKey(90)]))).toMatch(
+      locked,
+    )
+    expect(await refusal(moveValidators(setting, move, later))).toMatch(locked)
+    await lockSettlements(setting, { account: 'b', through: secondDay })
+    expect(await refusal(untrackValidators(setting, { account: 'b', at: secondDay, yes }, later))).toMatch(
+      /^The settlements of b are locked/,
+    )
+    expect(await refusal(setFeeRate(setting, { account: 'b', rate: '0.3', from: secondDay, yes }))).toMatch(
+      /^The settlements of b are locked/,
+    )
+    expect(await refusal(tellFeeRecipients(setting, { recipient: STRANGER, from: firstDay, yes }, later))).toMatch(
+      /^The settlements of b are locked/,
+    )
   })
 
   it('end where others may change, and a key that is tracked without a day begins there', {
@@ -216,7 +326,7 @@ describe('locked days', () => {
     expect(await refusal(correctSettlement(setting, correction, `0x${'ee'.repeat(48)}`))).toMatch(
       /never had a validator/,
     )
-    await listSettlementFacts(setting, {})
+    await listSettlementFacts(setting, { account: 'a' })
     expect(setting.printed()).toMatch(
       new RegExp(`^a  locked through ${secondDay}  said .*\\na  correction 4503599627370497 .* rate of March\\n$`),
     )
