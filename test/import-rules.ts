@@ -59,6 +59,8 @@ const LIVES_IN: Readonly<Record<string, readonly string[]>> = {
   '@fastify': ['api/http'],
   dataloader: ['api/graphql'],
   'lru-cache': ['api/http'],
+  'hash-wasm': ['schemas/eth'],
+  'tiny-secp256k1': ['schemas/eth'],
 }
 
 /** Schemas are pure: of Node they use what only computes, and time's passing, for the one way to wait that all rooms share. */

@@ -20,7 +20,8 @@ export function inconsistent(what: string): AppError {
 /**
  * Whether header and transactions are those that the block's hash commits to: the hash is that of the header's bytes, the
  * transactions root that of the transactions' bytes, each transaction has its own bytes' hash, and who sent the last one, which may
- * pay the proposer, has signed it. Who sent the others is not checked: it costs two milliseconds for each, and no figure depends on it.
+ * pay the proposer, has signed it. Who sent the others is not checked: it costs a third of a millisecond for each, and no figure
+ * depends on it.
  * Throws AppError `node_inconsistent` where that contradicts what the node says, and where a chain of kind `ethereum` leaves
  * something unchecked.
  */

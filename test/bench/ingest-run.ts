@@ -80,7 +80,7 @@ async function measure(size: IngestSize, node: NodeProcess, directory: string): 
   await migrate(warehouse, await readMigrations())
   await using jobQueue = await openSqliteJobQueue({ file: join(directory, 'jobs.sqlite') })
   await using beacon = await openBeaconSource({ urls: [node.url], log })
-  await using execution = await openExecutionSource({ urls: [node.url], log, binding: 'layer' })
+  await using execution = await openExecutionSource({ urls: [node.url], log, binding: 'ethereum' })
   await track(eventLog, size)
   const stop = new AbortController()
   const reached = { epoch: 0, slot: 0 }

@@ -1,4 +1,6 @@
 import { ssz } from '@lodestar/types'
+import { bytesOf } from '../../schemas/eth/hex.ts'
+import type { SyntheticExecution, SyntheticExecutionBlock } from './synthetic-execution.ts'
 import { pubkeyOf, SLOTS_PER_EPOCH } from './synthetic-registry.ts'
 
 // What the synthetic beacon node knows: a chain of blocks, a registry of any size, and the rewards that follow from both.
@@ -10,9 +12,12 @@ const SEAT_REWARD_GWEI = 22_500
 const PARTICIPATION = 0.97
 /** About the size of a block of mainnet. */
 const ATTESTATIONS_PER_BLOCK = 8
-const TRANSACTIONS_PER_BLOCK = 150
-const TRANSACTION_BYTES = 300
 const FAR = '18446744073709551615'
+
+const SECONDS_PER_SLOT = 12
+/** 2024-01-02 of UTC+8 begins 4 s before this slot: in the midst of an epoch, and of the epochs that are measured. */
+const FIRST_SLOT_OF_DAY = 8 * SLOTS_PER_EPOCH + 15
+const GENESIS_TIME_SEC = 1_704_124_800 + 4 - FIRST_SLOT_OF_DAY * SECONDS_PER_SLOT
 
 const ROOT = `0x${'5a'.repeat(32)}`
 
@@ -21,7 +26,8 @@ export interface Block {
   readonly bytes: Uint8Array
   readonly root: string
   readonly parentRoot: string
-  readonly executionBlockHash: string
+  readonly proposerIndex: number
+  readonly execution: SyntheticExecutionBlock
   readonly syncBits: Uint8Array
 }
 
@@ -37,7 +43,7 @@ function noise(index: number, variant: number): number {
   return ((mixed ^ (mixed >>> 16)) >>> 0) / 2 ** 32
 }
 
-export function makeChain(slots: number, registry: number): readonly Block[] {
+export function makeChain(slots: number, registry: number, execution: SyntheticExecution): readonly Block[] {
   const chain: Block[] = []
   let parentRoot: Uint8Array = new Uint8Array(32)
   for (let slot = 0; slot < slots; slot++) {
@@ -48,12 +54,11 @@ export function makeChain(slots: number, registry: number): readonly Block[] {
     message.proposerIndex = Math.floor(noise(slot, 200) * registry)
     message.parentRoot = parentRoot
     body.executionPayload.blockNumber = slot
-    body.executionPayload.blockHash = new Uint8Array(32).fill(0xee)
-    new DataView(body.executionPayload.blockHash.buffer).setUint32(28, slot)
+    const executionBlock = execution.block(slot, GENESIS_TIME_SEC + slot * SECONDS_PER_SLOT)
+    body.executionPayload.blockHash = bytesOf(executionBlock.hash)
+    body.executionPayload.timestamp = GENESIS_TIME_SEC + slot * SECONDS_PER_SLOT
     body.attestations = Array.from({ length: ATTESTATIONS_PER_BLOCK }, () => ssz.electra.Attestation.defaultValue())
-    body.executionPayload.transactions = Array.from({ length: TRANSACTIONS_PER_BLOCK }, (_, i) =>
-      new Uint8Array(TRANSACTION_BYTES).fill(i),
-    )
+    body.executionPayload.transactions = [...execution.transactions]
     const { syncCommitteeBits } = body.syncAggregate
     for (let seat = 0; seat < COMMITTEE_SEATS; seat++) {
       if (noise(seat, slot + 1_000) < PARTICIPATION) syncCommitteeBits.set(seat, true)
@@ -64,7 +69,8 @@ export function makeChain(slots: number, registry: number): readonly Block[] {
       bytes: ssz.fulu.SignedBeaconBlock.serialize(block),
       root: toHex(root),
       parentRoot: toHex(parentRoot),
-      executionBlockHash: toHex(body.executionPayload.blockHash),
+      proposerIndex: message.proposerIndex,
+      execution: executionBlock,
       syncBits: syncCommitteeBits.uint8Array,
     })
     parentRoot = root
@@ -122,17 +128,17 @@ export function finalizedEvent(epoch: number, root: string): string {
   return `event: finalized_checkpoint\ndata: ${JSON.stringify(data)}\n\n`
 }
 
-export const PROPOSER_REWARD = {
-  proposer_index: '0',
-  total: '42540000',
-  attestations: '41000000',
-  sync_aggregate: '1540000',
-  proposer_slashings: '0',
-  attester_slashings: '0',
+export function proposerReward({ proposerIndex }: Block) {
+  return {
+    proposer_index: String(proposerIndex),
+    total: '42540000',
+    attestations: '41000000',
+    sync_aggregate: '1540000',
+    proposer_slashings: '0',
+    attester_slashings: '0',
+  }
 }
 
-/** Noon of UTC+8: no day boundary within the measured epochs. */
-const GENESIS_TIME_SEC = 1_704_081_600
 const FORKS = ['ALTAIR', 'BELLATRIX', 'CAPELLA', 'DENEB', 'ELECTRA', 'FULU']
 
 /** Answers that never change, by path. */
@@ -143,7 +149,7 @@ export const CHAIN_DATA: Readonly<Record<string, unknown>> = {
     genesis_fork_version: '0x00000000',
   },
   '/eth/v1/config/spec': {
-    SECONDS_PER_SLOT: '12',
+    SECONDS_PER_SLOT: String(SECONDS_PER_SLOT),
     SLOTS_PER_EPOCH: String(SLOTS_PER_EPOCH),
     DEPOSIT_CHAIN_ID: '1',
     EPOCHS_PER_SYNC_COMMITTEE_PERIOD: '256',
@@ -151,38 +157,4 @@ export const CHAIN_DATA: Readonly<Record<string, unknown>> = {
     MIN_SLASHING_PENALTY_QUOTIENT_ELECTRA: '4096',
     ...Object.fromEntries(FORKS.map((fork) => [`${fork}_FORK_EPOCH`, '0'])),
   },
-}
-
-const EMPTY_TRIE_ROOT = '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421'
-const EMPTY_LIST_HASH = '0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347'
-
-/** What JSON-RPC says of a block's execution block: an empty one. */
-export function rpcResult(method: string, block: Block | undefined): unknown {
-  if (method === 'eth_chainId') return '0x1'
-  if (block === undefined) return null
-  if (method === 'eth_getBlockReceipts') return []
-  return {
-    number: `0x${block.slot.toString(16)}`,
-    hash: block.executionBlockHash,
-    parentHash: ROOT,
-    timestamp: `0x${(GENESIS_TIME_SEC + block.slot * 12).toString(16)}`,
-    miner: `0x${'00'.repeat(20)}`,
-    extraData: '0x',
-    baseFeePerGas: '0x7',
-    gasLimit: '0x3938700',
-    gasUsed: '0x0',
-    difficulty: '0x0',
-    nonce: '0x0000000000000000',
-    mixHash: ROOT,
-    logsBloom: `0x${'00'.repeat(256)}`,
-    receiptsRoot: EMPTY_TRIE_ROOT,
-    transactionsRoot: EMPTY_TRIE_ROOT,
-    stateRoot: ROOT,
-    sha3Uncles: EMPTY_LIST_HASH,
-    size: '0x220',
-    transactions: [],
-    uncles: [],
-    withdrawals: [],
-    withdrawalsRoot: EMPTY_TRIE_ROOT,
-  }
 }

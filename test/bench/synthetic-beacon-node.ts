@@ -9,11 +9,11 @@ import {
   headerData,
   makeChain,
   makeCommittee,
-  PROPOSER_REWARD,
-  rpcResult,
+  proposerReward,
   syncRewardRows,
   validatorRow,
 } from './synthetic-answers.ts'
+import { makeExecution, type SyntheticExecution } from './synthetic-execution.ts'
 import { indexOf, SLOTS_PER_EPOCH } from './synthetic-registry.ts'
 
 // A beacon node and an execution node with a registry of any size, for measurements, in a process of their own. It is told
@@ -21,7 +21,7 @@ import { indexOf, SLOTS_PER_EPOCH } from './synthetic-registry.ts'
 
 /** States and rewards differ from epoch to epoch; so many different answers are kept. */
 const VARIANTS = 3
-/** Answers about more validators than this are made once, for the whole registry, and sent again and again. */
+/** Answers about more validators than this are made once, and sent again and again. */
 const ROWS_MADE_MAX = 500
 
 /** What the questions are about; the chain's blocks stand apart from what is asked besides. */
@@ -84,16 +84,18 @@ class SyntheticBeaconNode {
   readonly #byRoot: ReadonlyMap<string, Block>
   readonly #byExecutionHash: ReadonlyMap<string, Block>
   readonly #committee: readonly number[]
-  readonly #whole = new Map<string, Buffer>()
+  readonly #execution: SyntheticExecution
+  readonly #large = new Map<string, Buffer>()
   readonly #streams = new Set<ServerResponse>()
   readonly traffic = noTraffic()
   #place: ChainPlace
 
-  constructor(registry: number, slots: number, place: ChainPlace) {
+  constructor(registry: number, slots: number, place: ChainPlace, execution: SyntheticExecution) {
     this.#registry = registry
-    this.#chain = makeChain(slots, registry)
+    this.#execution = execution
+    this.#chain = makeChain(slots, registry, execution)
     this.#byRoot = new Map(this.#chain.map((block) => [block.root, block]))
-    this.#byExecutionHash = new Map(this.#chain.map((block) => [block.executionBlockHash, block]))
+    this.#byExecutionHash = new Map(this.#chain.map((block) => [block.execution.hash, block]))
     this.#committee = makeCommittee(registry)
     this.#place = place
   }
@@ -153,23 +155,30 @@ class SyntheticBeaconNode {
     if (path.endsWith('/sync_committees')) {
       return data({ validators: this.#committee.map(String), validator_aggregates: [] })
     }
-    if (path.includes('/rewards/blocks/')) return data(PROPOSER_REWARD)
-    const block = path.includes('/rewards/sync_committee/') ? this.#block(id) : undefined
-    if (block !== undefined) return data(syncRewardRows(this.#committee, block))
+    if (path.includes('/rewards/blocks/') || path.includes('/rewards/sync_committee/')) {
+      const block = this.#block(id)
+      if (block === undefined) return undefined
+      return data(path.includes('/blocks/') ? proposerReward(block) : syncRewardRows(this.#committee, block))
+    }
     return this.#rows(path, asked)
   }
 
   #block(id: string): Block | undefined {
-    const block = id.startsWith('0x') ? this.#byRoot.get(id) : this.#chain[Number(id)]
+    const block = id.startsWith('0x') ? this.#byRoot.get(id) : this.#chain[id === 'genesis' ? 0 : Number(id)]
     return block === undefined || block.slot > this.#place.headSlot ? undefined : block
   }
 
   #rpc(asked: string): string {
     const calls = JSON.parse(asked) as RpcCall | RpcCall[]
-    const answerOf = ({ id, method, params }: RpcCall) => {
-      return { jsonrpc: '2.0', id, result: rpcResult(method, this.#byExecutionHash.get(String(params?.[0]))) }
-    }
-    return JSON.stringify(Array.isArray(calls) ? calls.map(answerOf) : answerOf(calls))
+    const answerOf = (call: RpcCall) => `{"jsonrpc":"2.0","id":${call.id},"result":${this.#rpcResult(call)}}`
+    return Array.isArray(calls) ? `[${calls.map(answerOf).join(',')}]` : answerOf(calls)
+  }
+
+  #rpcResult({ method, params }: RpcCall): string {
+    if (method === 'eth_chainId') return '"0x1"'
+    const block = this.#byExecutionHash.get(String(params?.[0]))
+    if (block === undefined || block.slot > this.#place.headSlot) return 'null'
+    return method === 'eth_getBlockReceipts' ? this.#execution.receipts : block.execution.text
   }
 
   /** Answers with a row per validator. */
@@ -187,21 +196,19 @@ class SyntheticBeaconNode {
       return isRewards ? `{"data":{"ideal_rewards":[],"total_rewards":[${rows}]}}` : `{"data":[${rows}]}`
     }
     if (byKey || (ids.length > 0 && ids.length <= ROWS_MADE_MAX)) {
-      const indices = byKey ? ids.map(indexOf) : this.#known(ids)
-      return wrap(indices.map((index) => row(index, variant)).join(','))
+      const asked = byKey ? ids.map(indexOf) : this.#known(ids)
+      return wrap(asked.map((index) => row(index, variant)).join(','))
     }
-    const key = `${isRewards} ${variant}`
-    const whole = this.#whole.get(key) ?? Buffer.from(wrap(this.#everybody((index) => row(index, variant))))
-    this.#whole.set(key, whole)
-    return whole
+    // Questions about many are the same in every epoch.
+    const key = `${isRewards} ${variant} ${ids.length} ${ids[0]} ${ids.at(-1)}`
+    const indices = ids.length === 0 ? Array.from({ length: this.#registry }, (_, index) => index) : this.#known(ids)
+    const large = this.#large.get(key) ?? Buffer.from(wrap(indices.map((index) => row(index, variant)).join(',')))
+    this.#large.set(key, large)
+    return large
   }
 
   #known(ids: readonly string[]): readonly number[] {
     return ids.map(Number).filter((index) => index < this.#registry)
-  }
-
-  #everybody(row: (index: number) => string): string {
-    return Array.from({ length: this.#registry }, (_, index) => row(index)).join(',')
   }
 }
 
@@ -217,7 +224,7 @@ function data(value: unknown): string {
 
 if (process.send !== undefined && import.meta.main) {
   const [registry, slots, headSlot, finalEpoch] = process.argv.slice(2).map(Number) as [number, number, number, number]
-  const node = new SyntheticBeaconNode(registry, slots, { headSlot, finalEpoch })
+  const node = new SyntheticBeaconNode(registry, slots, { headSlot, finalEpoch }, await makeExecution())
   process.on('disconnect', () => process.exit())
   process.on('message', (message: ChainPlace | 'traffic') => {
     if (message === 'traffic') process.send?.(node.traffic)
