@@ -7,10 +7,10 @@ function tables() {
   const state = { position: '1', looks: 0, account: 'demo' }
   const warehouse: WarehouseReader = {
     query<Row>(sql: string) {
-      const isLook = sql.includes('AS figures')
+      const isLook = sql.includes('AS versions')
       if (isLook) state.looks++
       const rows = isLook
-        ? [{ accounts: state.position, figures: '' }]
+        ? [{ part: 'accounts', table_name: 'access_tokens', versions: state.position }]
         : sql.includes('FROM access_tokens FINAL')
           ? [{ token_hash: 'hash', account: state.account }]
           : []
