@@ -56,11 +56,14 @@ export async function dropRemoved(
   await dropRetracted(warehouse, facts)
 }
 
-/** To be called with the lease `dropLease`. */
-export async function dropRetracted(warehouse: Warehouse, facts: LogFacts): Promise<void> {
+/**
+ * Drops the rows of retracted epochs: of those that nobody has dropped yet, or, where tables were put in place that were built when
+ * only the facts with the `known` ids were there, of all others. To be called with the lease `dropLease`.
+ */
+export async function dropRetracted(warehouse: Warehouse, facts: LogFacts, known?: ReadonlySet<string>): Promise<void> {
   const left = await notDropped(warehouse, facts)
   for (const [id, retracted] of facts.retracted) {
-    if (!left.has(id)) continue
+    if (!left.has(id) && known?.has(id) !== false) continue
     const { chain, fromEpoch, fromDay } = retracted
     const clock = await chainClock(warehouse, chain)
     // The detail first: what is derived meanwhile is derived of less.

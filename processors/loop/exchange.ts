@@ -67,11 +67,11 @@ const isContent = Compile(
   }),
 )
 
-/** The exchange that runs or was interrupted; undefined when there is none. Throws AppError `warehouse` for a note that it cannot read. */
+/** The exchange that runs or was interrupted, the newest of several; undefined when there is none. Throws AppError `warehouse` for a note that it cannot read. */
 export async function openExchange(warehouse: Warehouse): Promise<Exchange | undefined> {
   const [row] = await warehouse.query<{ started_ms: string; chain: string; content: string }>(
     `SELECT toUnixTimestamp64Milli(started) AS started_ms, chain, content
-     FROM rebuild_exchanges FINAL ORDER BY started LIMIT 1`,
+     FROM rebuild_exchanges FINAL ORDER BY started DESC LIMIT 1`,
   )
   if (row === undefined) return undefined
   const content: unknown = JSON.parse(row.content)
@@ -105,6 +105,33 @@ function unreadable(): AppError {
     'warehouse',
     'A rebuild by another release was interrupted while it put its tables in place: run `epochline rebuild` of that release.',
   )
+}
+
+/**
+ * Whether the tables beside the live ones can take their place: not where they are gone, nor where a migration has changed the live
+ * ones since, of which they lack what it is about.
+ */
+export async function canReplace(warehouse: Warehouse, { tables }: Exchange): Promise<boolean> {
+  const beside = databaseBeside(warehouse)
+  const [made, live] = [
+    await shapesIn(warehouse, beside, tables),
+    await shapesIn(warehouse, warehouse.database, tables),
+  ]
+  return tables.every((table) => made.has(table) && made.get(table) === live.get(table))
+}
+
+/** The columns of tables, as text. */
+async function shapesIn(
+  warehouse: Warehouse,
+  database: string,
+  tables: readonly Projection[],
+): Promise<ReadonlyMap<string, string>> {
+  const rows = await warehouse.query<{ table: string; columns: unknown }>(
+    `SELECT table, arraySort(groupArray((position, name, type, is_in_sorting_key))) AS columns FROM system.columns
+     WHERE database = {database:String} AND has({tables:Array(String)}, table) GROUP BY table`,
+    { database, tables },
+  )
+  return new Map(rows.map(({ table, columns }) => [table, JSON.stringify(columns)]))
 }
 
 /**

@@ -8,6 +8,7 @@ import { deriveEverything, settleEverybody } from '../derive.ts'
 import type { Projector } from './consume.ts'
 import { dropLease, dropRetracted } from './drop-chains.ts'
 import {
+  canReplace,
   databaseBeside,
   type Exchange,
   noteExchange,
@@ -60,6 +61,12 @@ export async function rebuild(options: RebuildOptions, signal: AbortSignal): Pro
   const { warehouse, facts, scope, now } = options
   await finishRebuild(options, now() / 1000, signal)
   if (!isWhole(scope)) await refuseOtherLog(warehouse, facts)
+  return await buildAndExchange(options, signal)
+}
+
+/** With `instead`, in the place of an exchange that was interrupted. */
+async function buildAndExchange(options: RebuildOptions, signal: AbortSignal, instead?: Exchange): Promise<boolean> {
+  const { warehouse, facts, scope, now } = options
   // Were they told before the exchange, one that never comes would leave the live tables without the events and without the letter.
   const resolved: EncodedEvent[] = []
   const onResolved = (event: EncodedEvent) => void resolved.push(event)
@@ -75,13 +82,14 @@ export async function rebuild(options: RebuildOptions, signal: AbortSignal): Pro
   await refuseNewRemovals(options)
   const exchange: Exchange = {
     ...scope,
-    startedMs: now(),
+    startedMs: Math.max(now(), (instead?.startedMs ?? 0) + 1),
     logId: facts.logId,
     tables: tablesOf(scope.family),
     readUntil: reader.readUntil,
     removals: takenBackBy(facts),
   }
   await noteExchange(warehouse, exchange)
+  if (instead !== undefined) await noteExchanged(warehouse, instead)
   await replacePartitions(warehouse, exchange)
   if (resolved.length > 0) await options.eventLog.append('dead-letters', resolved)
   await complete(options, exchange, now() / 1000)
@@ -109,8 +117,10 @@ async function waitForLease({ eventLog, warehouse }: RebuildOptions, signal: Abo
 }
 
 /**
- * Finishes a rebuild that was interrupted while it put its tables in place; nothing to do otherwise. To be called with the lease
- * `fillLease`. `now` is Unix seconds. Throws AppError `config` when the rebuild was from another log.
+ * Finishes a rebuild that was interrupted while it put its tables in place; nothing to do otherwise. Tables that an upgrade has left
+ * behind are built anew: some of the live ones were replaced already, so there is no way back. To be called with the lease
+ * `fillLease`. `now` is Unix seconds. Throws AppError `config` when the rebuild was from another log; rejects with the signal's reason
+ * when it aborts.
  */
 export async function finishRebuild(options: Rebuilding, now: number, signal: AbortSignal): Promise<void> {
   const { warehouse, facts } = options
@@ -123,6 +133,7 @@ export async function finishRebuild(options: Rebuilding, now: number, signal: Ab
         '`epochline rebuild` with that log (EPOCHLINE_DATA, or KAFKA_TOPIC_PREFIX), then with this one.',
     )
   }
+  if (!(await canReplace(warehouse, exchange))) return await buildAgain(options, exchange, { now, signal })
   await using _alone = await options.eventLog.lease(dropLease(warehouse), signal)
   const passed = [...facts.removed].filter(([, { removalId }]) => !exchange.removals.includes(removalId))
   await replacePartitions(
@@ -130,9 +141,23 @@ export async function finishRebuild(options: Rebuilding, now: number, signal: Ab
     exchange,
     passed.map(([chain]) => chain),
   )
-  // Of epochs that were retracted since, the rows that were built before it are in place now.
-  await dropRetracted(warehouse, facts)
+  // Of epochs that were retracted since, the rows that were built before it are in place now, whoever has dropped others meanwhile.
+  await dropRetracted(warehouse, facts, new Set(exchange.removals))
   await complete(options, exchange, now)
+}
+
+async function buildAgain(
+  options: Rebuilding,
+  exchange: Exchange,
+  { now, signal }: { readonly now: number; readonly signal: AbortSignal },
+): Promise<void> {
+  const { chain, family } = exchange
+  options.log.warn(
+    { chain, family },
+    'a rebuild was interrupted before an upgrade, while it put its tables in place: they are built again',
+  )
+  const again = { ...options, scope: { chain, family }, now: () => now * 1000, onProgress: () => {} }
+  if (!(await buildAndExchange(again, signal, exchange))) throw signal.reason
 }
 
 /** What follows when the tables are in their place: the log's end, and what other families make of them. */

@@ -7,11 +7,12 @@ import { openLogFacts } from '../../processors/loop/log-facts.ts'
 import { prepareFilling } from '../../processors/loop/prepare-filling.ts'
 import { PROJECTORS } from '../../processors/projections.ts'
 import { AppError } from '../../schemas/errors.ts'
+import { parseDay } from '../../schemas/eth/time.ts'
 import type { EncodedEvent, Topic } from '../../schemas/events/codec.ts'
 import { encodeEvent } from '../../schemas/events/codec.ts'
-import { chainRemoved, LOG_FACTS_KEY } from '../../schemas/events/log-facts.ts'
+import { chainRemoved, epochsRetracted, LOG_FACTS_KEY } from '../../schemas/events/log-facts.ts'
 import { givenChain } from './given-chain.ts'
-import { dumpTables, projectEverything, projecting, rebuildFrom } from './projecting.ts'
+import { dumpTables, openProcess, projectEverything, projecting, rebuildFrom } from './projecting.ts'
 import { silentLog } from './silent-log.ts'
 import { storesOfFile } from './warehouse-of-file.ts'
 
@@ -119,6 +120,15 @@ async function spoiledFirstPart() {
   return { right, warehouse, eventLog, ports, proceed }
 }
 
+/** A rebuild that is killed when it has put some of its tables in place. */
+async function dieInExchange(eventLog: EventLog, warehouse: Warehouse): Promise<void> {
+  let replaced = 0
+  const dying = beforeCommands(warehouse, async (sql) => {
+    if (sql.includes('REPLACE PARTITION') && ++replaced > 3) throw new AppError('warehouse', 'killed')
+  })
+  await expect(rebuildFrom(eventLog, dying)).rejects.toThrow('killed')
+}
+
 describe('a rebuild that is interrupted', () => {
   it('while the log is read leaves the old tables, and nothing beside them', { timeout: TEST_MS }, async () => {
     const { warehouse, openLog, empty } = stores()
@@ -159,6 +169,46 @@ describe('a rebuild that is interrupted', () => {
     expect(await dumpTables(warehouse)).toEqual(right)
     expect(await openExchange(warehouse)).toBeUndefined()
     expect(await warehouse.query("SELECT name FROM system.databases WHERE name LIKE '%_rebuild'")).toEqual([])
+  })
+
+  it('in the middle of the exchange, before an upgrade with new columns, is made again when a process starts', {
+    timeout: TEST_MS,
+  }, async () => {
+    const { right, warehouse, eventLog } = await spoiledFirstPart()
+    await using _closing = eventLog
+    await append(eventLog, part('later'))
+    await dieInExchange(eventLog, warehouse)
+    await warehouse.command('ALTER TABLE ledger_entries ADD COLUMN of_an_upgrade UInt8')
+    try {
+      const facts = await openLogFacts(eventLog, 0, never)
+      await prepareFilling({ eventLog, warehouse, log: silentLog, facts, projectors: PROJECTORS }, 1, never)
+    } finally {
+      await warehouse.command('ALTER TABLE ledger_entries DROP COLUMN of_an_upgrade')
+    }
+    expect(await dumpTables(warehouse)).toEqual(right)
+    expect(await openExchange(warehouse)).toBeUndefined()
+    expect(await warehouse.query("SELECT name FROM system.databases WHERE name LIKE '%_rebuild'")).toEqual([])
+  })
+
+  it('in the middle of the exchange brings back no epochs that a process has dropped since', {
+    timeout: TEST_MS,
+  }, async () => {
+    const { warehouse, openLog, empty } = stores()
+    await empty()
+    await using eventLog = await openLog(events)
+    const running = await openProcess(eventLog, warehouse)
+    await projectEverything(running)
+    await dieInExchange(eventLog, warehouse)
+    const before = Object.fromEntries([...(await eventLog.ends('beacon.epochs'))].map(([p, end]) => [p, `${end}`]))
+    const fact = { id: 'log.epochs-retracted:mainnet:12:1', key: LOG_FACTS_KEY, time: '2026-02-01T00:00:00.000Z' }
+    const data = { chain: 'mainnet', fromEpoch: 12, fromSlot: 48, fromDay: parseDay('2026-01-02') ?? 0, before }
+    await eventLog.append('log', [encodeEvent(epochsRetracted, { ...fact, data })])
+    await running.facts.current() // drops
+    const facts = await openLogFacts(eventLog, 0, never)
+    await prepareFilling({ eventLog, warehouse, log: silentLog, facts, projectors: PROJECTORS }, 1, never)
+    for (const table of ['finalized_blocks', 'validator_epochs', 'epochs']) {
+      expect(await warehouse.query(`SELECT max(epoch) AS last FROM ${table}`), table).toEqual([{ last: 11 }])
+    }
   })
 
   it('by another log in the middle of the exchange is not finished with this one', { timeout: TEST_MS }, async () => {
