@@ -4,7 +4,7 @@ import { Report } from './report.ts'
 const DAY_SLOTS = 7_200
 const VALIDATORS = 256
 /** A newcomer waits for the first day: a day of history may not take longer than this on 2 cores. */
-const DAY_SECONDS_MAX = 45
+const DAY_SECONDS_MAX = 25
 const PEAK_RSS_MB_MAX = 1_500
 
 /** Measures a day of history in time-lapse: consensus and execution, an execution block for every block. */
