@@ -1,5 +1,5 @@
 import type { QueryParams, Warehouse } from '../../infra/ports/warehouse.ts'
-import { PROVE_ALL, type Proving } from './proving.ts'
+import { checkRanges, PROVE_ALL, type Proving } from './proving.ts'
 
 /** An epoch in which a validator's balance change is not explained: narrows a wrong day down to one transition or block. */
 export interface EpochResidual {
@@ -16,7 +16,6 @@ export interface EpochProof {
   readonly examples: readonly EpochResidual[]
 }
 
-const EXAMPLES_MAX = 20
 /** Rows of one statement: its windows and joins hold them in memory, about 100 bytes each. */
 const ROWS_PER_STATEMENT = 2_000_000
 
@@ -67,36 +66,21 @@ export async function proveEpochs(
   { chain, again }: Proving = PROVE_ALL,
   rowsMax = ROWS_PER_STATEMENT,
 ): Promise<EpochProof> {
-  let checked = 0
-  let unexplained = 0
-  const examples: EpochResidual[] = []
   const chains = await warehouse.query<ChainEpochs>(CHAIN_EPOCHS_SQL, { chain })
-  for (const { chain: name, first: from, last: to, validators } of chains) {
-    const step = Math.max(1, Math.floor(rowsMax / Number(validators)))
-    for (let first = from; first <= to; first += step) {
-      const params = { chain: name, first, last: Math.min(to, first + step - 1) }
-      let part = await proveRange(warehouse, params)
-      while (part.unexplained > 0 && (await again())) part = await proveRange(warehouse, params)
-      checked += part.checked
-      unexplained += part.unexplained
-      examples.push(...part.examples.slice(0, EXAMPLES_MAX - examples.length))
-    }
-  }
-  return { checked, unexplained, examples }
+  const ranges = chains.flatMap((one) => epochRanges(one, rowsMax))
+  const proof = await checkRanges<EpochResidual>(warehouse, RESIDUALS, { ranges, again })
+  return { checked: proof.checked, unexplained: proof.wrong, examples: proof.examples }
 }
 
-async function proveRange(warehouse: Warehouse, params: QueryParams): Promise<EpochProof> {
-  const [counts] = await warehouse.query<{ checked: string; unexplained: string }>(
-    `SELECT count() AS checked, countIf(residual != 0) AS unexplained FROM (${EPOCH_RESIDUALS_SQL})`,
-    params,
-  )
-  const unexplained = Number(counts?.unexplained ?? 0)
-  const examples =
-    unexplained === 0
-      ? []
-      : await warehouse.query<EpochResidual>(
-          `SELECT * FROM (${EPOCH_RESIDUALS_SQL}) WHERE residual != 0 ORDER BY chain, epoch, validator_index LIMIT ${EXAMPLES_MAX}`,
-          params,
-        )
-  return { checked: Number(counts?.checked ?? 0), unexplained, examples }
+const RESIDUALS = { sql: EPOCH_RESIDUALS_SQL, isWrong: 'residual != 0', order: 'chain, epoch, validator_index' }
+
+function epochRanges(
+  { chain, first: from, last: to, validators }: ChainEpochs,
+  rowsMax: number,
+): readonly QueryParams[] {
+  const step = Math.max(1, Math.floor(rowsMax / Number(validators)))
+  return Array.from({ length: Math.ceil((to - from + 1) / step) }, (_, i) => {
+    const first = from + i * step
+    return { chain, first, last: Math.min(to, first + step - 1) }
+  })
 }

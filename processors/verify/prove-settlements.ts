@@ -1,8 +1,6 @@
 import type { QueryParams, Warehouse } from '../../infra/ports/warehouse.ts'
 import { dueSettlementsSql, serviceFeeSql } from '../../schemas/tables/settlements.ts'
-import { PROVE_ALL, type Proving } from './proving.ts'
-
-const EXAMPLES_MAX = 20
+import { type Checked, checkRanges, PROVE_ALL, type Proving } from './proving.ts'
 
 export interface SettlementFault {
   readonly chain: string
@@ -11,12 +9,7 @@ export interface SettlementFault {
   readonly reason: string
 }
 
-export interface SettlementProof {
-  readonly checked: number
-  readonly wrong: number
-  /** The first of them. */
-  readonly examples: readonly SettlementFault[]
-}
+export type SettlementProof = Checked<SettlementFault>
 
 /** Slots of one statement, a month of mainnet: its joins are in memory. */
 const SLOTS_PER_STATEMENT = 216_000
@@ -52,33 +45,11 @@ export async function proveSettlements(
   { chain, again }: Proving = PROVE_ALL,
   slotsMax = SLOTS_PER_STATEMENT,
 ): Promise<SettlementProof> {
-  let [checked, wrong] = [0, 0]
-  const examples: SettlementFault[] = []
-  for (const range of await slotRanges(warehouse, chain, slotsMax)) {
-    let part = await proveRange(warehouse, range)
-    while (part.wrong > 0 && (await again())) part = await proveRange(warehouse, range)
-    checked += part.checked
-    wrong += part.wrong
-    examples.push(...part.examples.slice(0, EXAMPLES_MAX - examples.length))
-  }
-  return { checked, wrong, examples }
+  const ranges = await slotRanges(warehouse, chain, slotsMax)
+  return await checkRanges(warehouse, FAULTS, { ranges, again })
 }
 
-async function proveRange(warehouse: Warehouse, range: QueryParams): Promise<SettlementProof> {
-  const [counts] = await warehouse.query<{ checked: string; wrong: string }>(
-    `SELECT count() AS checked, countIf(reason != '') AS wrong FROM (${SETTLEMENTS_SQL})`,
-    range,
-  )
-  const wrong = Number(counts?.wrong ?? 0)
-  const examples =
-    wrong === 0
-      ? []
-      : await warehouse.query<SettlementFault>(
-          `SELECT * FROM (${SETTLEMENTS_SQL}) WHERE reason != '' ORDER BY chain, account, slot LIMIT ${EXAMPLES_MAX}`,
-          range,
-        )
-  return { checked: Number(counts?.checked ?? 0), wrong, examples }
-}
+const FAULTS = { sql: SETTLEMENTS_SQL, isWrong: "reason != ''", order: 'chain, account, slot' }
 
 const SLOTS_SQL = `
 SELECT chain, min(slot) AS first, max(slot) AS last FROM (

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type Static, Type } from 'typebox'
+import { type Static, type TSchema, Type } from 'typebox'
 import { jsonEvent, olderJson } from './codec.ts'
 import { Chain, Day, Instant, IntegerText, Pubkey, UInt } from './fields.ts'
 
@@ -64,11 +64,16 @@ export type ValidatorsUntracked = Static<typeof ValidatorsUntracked>
 export type ValidatorsWatched = Static<typeof OfChain>
 export type FeeRateSet = Static<typeof FeeRateSet>
 
+/** A fact whose first version is its only one. */
+function accountFact<Name extends string, Schema extends TSchema>(name: Name, schema: Schema) {
+  return jsonEvent({ name, version: 1, topic: 'accounts' }, schema)
+}
+
 /** An access token of an account; id `account.token-created:<token hash>`. */
-export const tokenCreated = jsonEvent({ name: 'account.token-created', version: 1, topic: 'accounts' }, TokenCreated)
+export const tokenCreated = accountFact('account.token-created', TokenCreated)
 
 /** The token stops working, for good; id `account.token-revoked:<token hash>`. */
-export const tokenRevoked = jsonEvent({ name: 'account.token-revoked', version: 1, topic: 'accounts' }, TokenRevoked)
+export const tokenRevoked = accountFact('account.token-revoked', TokenRevoked)
 
 /**
  * From a day on, validators of a chain are the account's, and nobody else's: until the next day that a fact names for them. Of
@@ -85,34 +90,19 @@ export const validatorsTracked = jsonEvent(
 )
 
 /** From a day on, validators of a chain are nobody's; id `account.validators-untracked:<chain>:<first pubkey>:<count>:<from>`. */
-export const validatorsUntracked = jsonEvent(
-  { name: 'account.validators-untracked', version: 1, topic: 'accounts' },
-  ValidatorsUntracked,
-)
+export const validatorsUntracked = accountFact('account.validators-untracked', ValidatorsUntracked)
 
 /** The account sees figures of validators, whosever they are; id `account.validators-watched:<chain>:<account>:<first pubkey>:<count>`. */
-export const validatorsWatched = jsonEvent(
-  { name: 'account.validators-watched', version: 1, topic: 'accounts' },
-  OfChain,
-)
+export const validatorsWatched = accountFact('account.validators-watched', OfChain)
 
 /** The account no longer watches validators; id `account.validators-unwatched:<chain>:<account>:<first pubkey>:<count>`. */
-export const validatorsUnwatched = jsonEvent(
-  { name: 'account.validators-unwatched', version: 1, topic: 'accounts' },
-  OfChain,
-)
+export const validatorsUnwatched = accountFact('account.validators-unwatched', OfChain)
 
 /** The fee rate of blocks from an instant on; id `account.fee-rate-set:<account>:<effectiveFrom>`. */
-export const feeRateSet = jsonEvent({ name: 'account.fee-rate-set', version: 1, topic: 'accounts' }, FeeRateSet)
+export const feeRateSet = accountFact('account.fee-rate-set', FeeRateSet)
 
 /** Days of the account that no later fact may touch; they only grow. Id `account.settlements-locked:<account>:<through>`. */
-export const settlementsLocked = jsonEvent(
-  { name: 'account.settlements-locked', version: 1, topic: 'accounts' },
-  SettlementsLocked,
-)
+export const settlementsLocked = accountFact('account.settlements-locked', SettlementsLocked)
 
 /** A settlement record of its own beside those of blocks, for what locked ones lack or have too much; id `account.settlement-corrected:<number>`. */
-export const settlementCorrected = jsonEvent(
-  { name: 'account.settlement-corrected', version: 1, topic: 'accounts' },
-  SettlementCorrected,
-)
+export const settlementCorrected = accountFact('account.settlement-corrected', SettlementCorrected)
