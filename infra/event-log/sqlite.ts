@@ -209,10 +209,12 @@ class SqliteEventLog implements EventLog {
         await this.#appends.wait(topic, POLL_MS, signal)
         continue
       }
+      // Seen before the work: where events come all the time, there are always some after it.
+      const isAtEnd = last.position.offset >= BigInt(this.#lastOffset(topic))
       await handle(batch)
       // A group that was set back meanwhile is no longer at `from`: then nothing is acknowledged and it starts over.
       this.#write(() => this.#sql.advance.run(Number(last.position.offset) + 1, topic, group, from))
-      if (lingerMs > 0 && last.position.offset >= BigInt(this.#lastOffset(topic))) await pause(lingerMs, signal)
+      if (lingerMs > 0 && isAtEnd) await pause(lingerMs, signal)
       // Handlers that never leave the microtask queue must not keep timers and sockets of the process waiting.
       else await nextTurn()
     }

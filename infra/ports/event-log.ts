@@ -16,8 +16,8 @@ export interface ConsumeOptions {
   readonly group: string
   readonly maxBatch: number
   /**
-   * Milliseconds that events may wait for others to come in one batch with them, once the log holds nothing more; 0 without it.
-   * What is there already never waits.
+   * Milliseconds that events may wait for others to come in one batch with them, once a batch has taken all that the log held; 0
+   * without it. A backlog never waits.
    */
   readonly lingerMs?: number
   /** Ends the consumption; `consume` then resolves after the running batch. */

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { EventLog } from '../../infra/ports/event-log.ts'
@@ -165,6 +166,33 @@ export function eventLogContract(name: string, newPlace: () => Promise<TestPlace
         await consumer.received(backlog.length + 5)
         await consumer.stop()
         expect(sizes.length).toBeLessThan(5)
+      })
+
+      test('lets events that come all the time wait for company too', async () => {
+        const log = await openLog()
+        const events = 60
+        const sizes: number[] = []
+        let appended = 0
+        const appending = (async () => {
+          for (let i = 0; i < events; i++) {
+            await log.append(TOPIC, [event(`${i}`, 'k')])
+            appended++
+            await sleep(5)
+          }
+        })()
+        const controller = new AbortController()
+        await log.consume({
+          ...consumeOptions({ group: 'g', lingerMs: 500 }),
+          signal: controller.signal,
+          async handle(batch) {
+            sizes.push(batch.length)
+            if (sizes.reduce((sum, size) => sum + size, 0) === events) controller.abort()
+            const until = Math.min(events, appended + 2)
+            while (appended < until) await sleep(1) // there is always something more when a batch is done
+          },
+        })
+        await appending
+        expect(sizes.length).toBeLessThan(events / 4)
       })
 
       test('delivers what is appended while it is waiting', async () => {
