@@ -8,7 +8,8 @@ import {
   tokenRevoked,
 } from './events/accounts.ts'
 import { decodeEvent, type EncodedEvent } from './events/codec.ts'
-import { Ownership, ownershipFact } from './ownership.ts'
+import { feeRecipientsTold } from './events/fee-recipients.ts'
+import { Ownership, ownershipFact, storedDay } from './ownership.ts'
 
 export interface RateFact {
   readonly account: string
@@ -33,6 +34,15 @@ export interface LockFact {
   readonly saidAt: string
 }
 
+interface Recipient {
+  readonly pubkey: string
+  readonly address: string
+}
+
+function recipientKey(chain: string, { pubkey, address }: Recipient): string {
+  return `${chain}:${pubkey}:${address}`
+}
+
 /** What operators have said of accounts: the events of the topic `accounts`, in the order of the log. */
 export class AccountBook {
   readonly ownership = new Ownership()
@@ -40,6 +50,8 @@ export class AccountBook {
   readonly #tokens = new Map<string, TokenFact>()
   readonly #locks: LockFact[] = []
   readonly #corrections: SettlementCorrected[] = []
+  /** Days that were named for a validator and an address. */
+  readonly #recipientDays = new Map<string, Set<DayNumber>>()
 
   /** Throws AppError `undecodable` for an event that is not what its type says; events of unknown types are passed over. */
   add(event: EncodedEvent, unnamedChain?: string): void {
@@ -68,6 +80,14 @@ export class AccountBook {
       case settlementCorrected.name:
         this.#corrections.push(decodeEvent(settlementCorrected, event))
         return
+      case feeRecipientsTold.name: {
+        const { chain, recipients, from } = decodeEvent(feeRecipientsTold, event)
+        for (const recipient of recipients) {
+          const key = recipientKey(chain, recipient)
+          this.#recipientDays.set(key, (this.#recipientDays.get(key) ?? new Set()).add(storedDay(from)))
+        }
+        return
+      }
       default: {
         const fact = ownershipFact(event, unnamedChain)
         if (fact !== undefined) this.ownership.add(fact)
@@ -112,6 +132,12 @@ export class AccountBook {
   /** In the order in which they were said, which is that of their numbers. */
   corrections(): readonly SettlementCorrected[] {
     return this.#corrections
+  }
+
+  /** The next day behind one that was named for a validator's address: what is told of that day reaches up to it. */
+  nextRecipientDay(chain: string, recipient: Recipient, day: DayNumber): DayNumber | undefined {
+    const later = [...(this.#recipientDays.get(recipientKey(chain, recipient)) ?? [])].filter((one) => one > day)
+    return later.length === 0 ? undefined : Math.min(...later)
   }
 
   tokens(): ReadonlyMap<string, TokenFact> {

@@ -63,7 +63,7 @@ export async function tellFeeRecipients(
           data: { chain, recipients: part, isOwn, ...from },
         }),
       ),
-      said: `${recipients.length} fee recipients of validators of ${chain} ${verb} ${sinceText(day)}; their blocks are read again.\n`,
+      said: `${recipients.length} fee recipients of validators of ${chain} ${verb} ${sinceText(day)}; their blocks are read again.\n${laterText(book, told)}`,
     }
   })
 }
@@ -108,6 +108,16 @@ async function readPairs(
   })
   if (recipients.length > 0) return { chain, recipients }
   throw new AppError('usage', 'No lines with a public key and an address on standard input; nothing was told.')
+}
+
+/** Says of addresses of which something else was said from a later day on: what is told reaches up to it. */
+function laterText(book: AccountBook, { chain, recipients, from }: Told): string {
+  const lines = recipients.flatMap((recipient) => {
+    const next = book.nextRecipientDay(chain, recipient, from)
+    if (next === undefined) return []
+    return [`  ${recipient.pubkey} at ${recipient.address}: until ${formatDay(next)}, then as was said before\n`]
+  })
+  return lines.join('')
 }
 
 /** The accounts that have one of the validators on a day from `from` on. */

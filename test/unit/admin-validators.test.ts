@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { readAccountBook } from '../../commands/admin/account-facts.ts'
+import { tellFeeRecipients } from '../../commands/admin/fee-recipients.ts'
 import { moveValidators, trackValidators, untrackValidators } from '../../commands/admin/validators.ts'
 import { openEventLog } from '../../infra/open-ports.ts'
 import { parseDay } from '../../schemas/eth/time.ts'
@@ -124,6 +125,20 @@ describe('untrack and move', () => {
     await refused(moveValidators(setting, { from: 'a', to: 'a', at }, [KEY]), /one account/)
     expect(await owners(setting)).toEqual([`${MARCH} a ${END}`])
   })
+})
+
+it('fee-recipient tells up to which day an address holds of which something was said before', async () => {
+  const setting = await withAccounts()
+  const recipient = `0x${'fe'.repeat(20)}`
+  await tellFeeRecipients(setting, { recipient, from: '2026-05-01', takeBack: true }, [KEY])
+  expect(setting.printed()).toBe(
+    '1 fee recipients of validators of mainnet were taken back from 2026-05-01 on; their blocks are read again.\n',
+  )
+  await tellFeeRecipients(setting, { recipient }, [KEY, OTHER_KEY])
+  expect(setting.printed()).toBe(
+    '2 fee recipients of validators of mainnet are known from the start of all history on; their blocks are read again.\n' +
+      `  ${KEY} at ${recipient}: until 2026-05-01, then as was said before\n`,
+  )
 })
 
 it('a key that two accounts had in a log of an earlier release is the later one’s, until a fact decides', async () => {
