@@ -19,7 +19,7 @@ const MEMORY_BYTES_MIN = 512 * 1024 ** 2
 const BEGUN_FIRST = [
   'e2e/pipeline.embedded.test.ts',
   'e2e/operator.embedded.test.ts',
-  'unit/partial-detail.test.ts',
+  'unit/replays.test.ts',
   'unit/verify.test.ts',
   'contract/job-queue.sqlite.test.ts',
 ]
