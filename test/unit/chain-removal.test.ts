@@ -55,6 +55,22 @@ async function rowsOf(warehouse: Warehouse, chain: string): Promise<Readonly<Rec
   return Object.fromEntries(own.filter(([, rows]) => (rows as unknown[]).length > 0))
 }
 
+/** Tables with all of these events, of a process that has ended, and their log. */
+function projected(name: string, events: ReadonlyMap<Topic, readonly EncodedEvent[]>): Promise<EventLog> {
+  const { warehouse, openLog, filled } = stores()
+  return filled(name, async () => {
+    const eventLog = await openLog(events)
+    await projectEverything(await openProcess(eventLog, warehouse))
+    return eventLog
+  })
+}
+
+/** Empty tables, and a log with these events. */
+async function unread(events: ReadonlyMap<Topic, readonly EncodedEvent[]>): Promise<EventLog> {
+  await stores().empty()
+  return stores().openLog(events)
+}
+
 const projectorOf = (topic: Topic): Projector => {
   const found = PROJECTORS.find((projector) => projector.topic === topic)
   if (found === undefined) throw new Error(`nobody projects ${topic}`)
@@ -65,11 +81,9 @@ describe('a chain that is removed', () => {
   it('has no rows afterwards, once its removal is read and after a rebuild; the other chain keeps its own', {
     timeout: TEST_MS,
   }, async () => {
-    const { warehouse, openLog, empty } = stores()
-    await empty()
-    await using eventLog = await openLog(both)
+    const { warehouse } = stores()
+    await using eventLog = await projected('both', both)
     const process = await openProcess(eventLog, warehouse)
-    await projectEverything(process)
     const mainnet = await dumpChain(warehouse, 'mainnet')
     expect(Object.keys(await rowsOf(warehouse, 'hoodi')).length).toBeGreaterThan(8)
     await remove(eventLog, 'hoodi')
@@ -84,10 +98,8 @@ describe('a chain that is removed', () => {
   it('leaves no rows where its removal is read at a start that has to fill tables anew', {
     timeout: TEST_MS,
   }, async () => {
-    const { warehouse, openLog, empty } = stores()
-    await empty()
-    await using eventLog = await openLog(both)
-    await projectEverything(await openProcess(eventLog, warehouse))
+    const { warehouse } = stores()
+    await using eventLog = await projected('both', both)
     await remove(eventLog, 'hoodi')
     await warehouse.command('TRUNCATE TABLE filled_from') // as a release does that has new columns
     const facts = await openLogFacts(eventLog, 0, never)
@@ -99,10 +111,8 @@ describe('a chain that is removed', () => {
   it('keeps the rows that it has after it was added again, whoever reads its removal', {
     timeout: TEST_MS,
   }, async () => {
-    const { warehouse, openLog, empty } = stores()
-    await empty()
-    await using eventLog = await openLog(both)
-    await projectEverything(await openProcess(eventLog, warehouse))
+    const { warehouse } = stores()
+    await using eventLog = await projected('both', both)
     // All while no process runs: then two start, and see everything at once.
     await remove(eventLog, 'hoodi')
     await append(eventLog, again)
@@ -120,10 +130,8 @@ describe('a chain that is removed', () => {
   })
 
   it('is dropped by one of two processes that see it at the same moment', { timeout: TEST_MS }, async () => {
-    const { warehouse, openLog, empty } = stores()
-    await empty()
-    await using eventLog = await openLog(hoodi)
-    await projectEverything(await openProcess(eventLog, warehouse))
+    const { warehouse } = stores()
+    await using eventLog = await projected('hoodi', hoodi)
     await remove(eventLog, 'hoodi')
     await append(eventLog, again)
     let drops = 0
@@ -158,9 +166,8 @@ describe('a batch that is on its way while its chain is removed', () => {
     'leaves no rows of it behind, and those of the other chain (%s)',
     { timeout: TEST_MS },
     async (topic) => {
-      const { warehouse, openLog, empty } = stores()
-      await empty()
-      await using eventLog = await openLog(both)
+      const { warehouse } = stores()
+      await using eventLog = await unread(both)
       const other = await openProcess(eventLog, warehouse)
       const late = await openProcess(
         eventLog,
@@ -182,9 +189,8 @@ describe('a batch that is on its way while its chain is removed', () => {
   )
 
   it('keeps the rows of the chain that was added again before the batch was read', { timeout: TEST_MS }, async () => {
-    const { warehouse, openLog, empty } = stores()
-    await empty()
-    await using eventLog = await openLog(hoodi)
+    const { warehouse } = stores()
+    await using eventLog = await unread(hoodi)
     // Its facts are from before the removal.
     const process = await openProcess(eventLog, warehouse)
     await remove(eventLog, 'hoodi')
@@ -199,10 +205,8 @@ describe('a batch that is on its way while its chain is removed', () => {
   })
 
   it('leaves no figures that a job derives from rows that are being dropped', { timeout: TEST_MS }, async () => {
-    const { warehouse, openLog, empty } = stores()
-    await empty()
-    await using eventLog = await openLog(hoodi)
-    await projectEverything(await openProcess(eventLog, warehouse))
+    const { warehouse } = stores()
+    await using eventLog = await projected('hoodi', hoodi)
     let isRemoved = false
     const late: Warehouse = {
       ...warehouse,
