@@ -20,7 +20,11 @@ const BEGUN_FIRST = [
   'e2e/pipeline.embedded.test.ts',
   'e2e/operator.embedded.test.ts',
   'unit/replays.test.ts',
+  'unit/chain-removal.test.ts',
+  'unit/several-chains.test.ts',
+  'unit/devnet-restart.test.ts',
   'unit/verify.test.ts',
+  'unit/settled-owners.test.ts',
   'contract/job-queue.sqlite.test.ts',
 ]
 

@@ -82,6 +82,7 @@ describe('the program ends with one sentence, and leaves nothing running,', () =
     const env = fresh()
     await using devnet = await startProgram(['devnet'], env, { announces: false })
     await eventually('the devnet', async () => devnet.output().includes('JSON-RPC 2') || undefined, START_TIMEOUT_MS)
+    devnet.signal('SIGSTOP') // it would make a history that nobody asks for
     await refuses(
       ['devnet'],
       env,

@@ -59,14 +59,14 @@ async function follow({ nodes, to, onProgress, onLine }: Following): Promise<voi
 
 /** Roots of the blocks of each epoch, and the balances: whose answers they were. */
 async function told() {
-  const epochs: { epoch: number; roots: readonly string[]; balances: readonly number[] }[] = []
-  const balances = new Map<number, readonly number[]>()
+  const epochs: { epoch: number; roots: readonly string[]; balances: readonly bigint[] }[] = []
+  const balances = new Map<number, readonly bigint[]>()
   for (const event of await eventsIn(eventLog(), 'beacon.epochs')) {
     if (event.type === epochValidators.name) {
       const { header, columns } = decodeEvent(epochValidators, event)
       balances.set(
         header.epoch,
-        Array.from(columns.balanceGwei, (gwei) => Number(gwei - 32_000_000_000n)),
+        Array.from(columns.balanceGwei, (gwei) => gwei - 32_000_000_000n),
       )
     }
     if (event.type === epochBlocks.name) {
@@ -82,7 +82,7 @@ function epochsOf({ blocks, mark }: Fork, to: number) {
   return Array.from({ length: to - 1 }, (_, i) => ({
     epoch: i + 1,
     roots: blocks.slice((i + 1) * SLOTS_PER_EPOCH, (i + 2) * SLOTS_PER_EPOCH).map(({ root }) => root),
-    balances: [mark, mark],
+    balances: [BigInt(mark), BigInt(mark)],
   }))
 }
 

@@ -75,8 +75,8 @@ describe('the projection of a log', () => {
       const all = await Array.fromAsync(eventLog.read({ topic: projector.topic, signal: never }))
       await project(ports, projector, all)
       await project(ports, projector, all)
-      await ports.wanted.make()
     }
+    await ports.wanted.make()
     expect(await dump(warehouse, { versions: true })).toEqual(first)
   })
 
