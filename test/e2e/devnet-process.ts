@@ -4,9 +4,9 @@ import { openDevnet } from '../../infra/devnet/open.ts'
 import { defaultScenario, type Scenario } from '../../infra/devnet/scenario.ts'
 import { E2E_SEED } from './planned-payments.ts'
 
-/** Twice mainnet's: a day of half as many slots has everything that a day can have. */
-const SECONDS_PER_SLOT = 24
-/** A UTC+8 day boundary comes after 303 slots, the next one 3,600 slots later; the dates are arbitrary but fixed. */
+/** Four times mainnet's: a day of a quarter of the slots has everything that a day can have. */
+const SECONDS_PER_SLOT = 48
+/** A UTC+8 day boundary comes after 303 slots, the next one 1,800 slots later; the dates are arbitrary but fixed. */
 const GENESIS_TIME_SEC = Date.UTC(2026, 0, 10, 16) / 1000 + 11 - 303 * SECONDS_PER_SLOT
 
 /** What happens in the default history's first two days, within one short day. */
@@ -14,10 +14,10 @@ const SCENARIO: Scenario = {
   ...defaultScenario,
   version: 'e2e',
   secondsPerSlot: SECONDS_PER_SLOT,
-  shardCommitteePeriodEpochs: 64,
+  shardCommitteePeriodEpochs: 32,
   incidents: defaultScenario.incidents.map((incident) => {
-    if (incident.kind === 'attester_slashing') return { ...incident, slot: 2_600 }
-    return incident.kind === 'voluntary_exit' ? { ...incident, slot: 2_900 } : incident
+    if (incident.kind === 'attester_slashing') return { ...incident, slot: 1_300 }
+    return incident.kind === 'voluntary_exit' ? { ...incident, slot: 1_450 } : incident
   }),
 }
 

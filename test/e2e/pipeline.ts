@@ -46,13 +46,13 @@ import {
 } from './stores.ts'
 import { isWrong, writeWrongRows, wrongRowsIn } from './wrong-rows.ts'
 
-/** First complete UTC+8 day of the devnet with its fixed genesis: slots 303 to 3902. */
+/** First complete UTC+8 day of the devnet with its fixed genesis: slots 303 to 2102. */
 const DAY = '2026-01-11'
 const NEXT_DAY = '2026-01-12'
 const DAY_BEFORE_SLOT = 302
-const DAY_LAST_SLOT = 3_902
+const DAY_LAST_SLOT = 2_102
 /** The day's last slot is final about three epochs later. */
-const LAST_SLOT = 4_050
+const LAST_SLOT = 2_250
 /** The default scenario announces the block of this slot and then replaces it. */
 const ORPHANED_SLOT = 420
 /** The newest block of the second chain when its next one comes on another branch, which leaves out the three before it. */
@@ -68,8 +68,8 @@ const HISTORY_TIMEOUT_MS = 400_000
 const STEP_TIMEOUT_MS = 60_000
 /** Where the program dies in the middle of everything: newest final epoch in the tables, and what the second chain has then. */
 const DEATHS = [
-  { epoch: 50, secondBlock: 150 },
-  { epoch: 90, secondBlock: SECOND_LAST_BLOCK },
+  { epoch: 25, secondBlock: 150 },
+  { epoch: 48, secondBlock: SECOND_LAST_BLOCK },
 ] as const
 
 export interface PipelineOptions {
