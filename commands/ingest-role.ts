@@ -5,6 +5,7 @@ import type { EventLog, Lease } from '../infra/ports/event-log.ts'
 import { followBeaconHead } from '../ingest/beacon-head/beacon-head.ts'
 import { followEpochs } from '../ingest/epochs/epoch-follower.ts'
 import { firstEpoch } from '../ingest/epochs/first-epoch.ts'
+import { ToldCheckpoints } from '../ingest/epochs/told-checkpoints.ts'
 import { followExecutionHead } from '../ingest/execution/execution-head.ts'
 import { openLogFacts } from '../processors/loop/log-facts.ts'
 import { AppError } from '../schemas/errors.ts'
@@ -151,6 +152,7 @@ async function follow(
     },
   }
   const { beacon } = nodes
+  const told = new ToldCheckpoints()
   const followers =
     beacon === undefined
       ? [
@@ -164,11 +166,12 @@ async function follow(
           ),
         ]
       : [
-          followBeaconHead({ ...headOptions, beacon, startEpoch: chain.start }, ending),
+          followBeaconHead({ ...headOptions, beacon, told, startEpoch: chain.start }, ending),
           followEpochs(
             {
               ...shared,
               beacon,
+              told,
               startEpoch: chain.start,
               onProgress: ({ nextEpoch, finalEpochs }) =>
                 progress.update(label('epochs'), {

@@ -179,7 +179,14 @@ async function openBackfill(options: BackfillOptions, range: EpochRange, signal:
   const isMissing = (epoch: number): boolean => unreadable.has(epoch) || (epoch >= next && !present.has(epoch))
   const missing = Array.from({ length: toEpoch - fromEpoch + 1 }, (_, i) => fromEpoch + i).filter(isMissing)
   let ingested = 0
-  const pipeline = new EpochPipeline({ beacon, chain, chainName: options.chain, tracked, concurrency })
+  const pipeline = new EpochPipeline({
+    beacon,
+    chain,
+    chainName: options.chain,
+    log: options.log,
+    tracked,
+    concurrency,
+  })
   const total = toEpoch - fromEpoch + 1
   const skipped = total - missing.length
   const report = () => onProgress?.({ done: skipped + ingested, total })

@@ -6,9 +6,11 @@ import type {
   FinalizedCheckpoint,
 } from '../../infra/ports/beacon-source.ts'
 import type { ExecutionSource } from '../../infra/ports/execution-source.ts'
+import { AppError } from '../../schemas/errors.ts'
 import { formatBeaconIdentity } from '../../schemas/eth/chain-identity.ts'
 import { firstSlotOfEpoch } from '../../schemas/eth/time.ts'
 import type { LoggedBlock } from '../../schemas/events/cursor.ts'
+import { ToldCheckpoints } from '../epochs/told-checkpoints.ts'
 import {
   type BlockRef,
   type FinalPoint,
@@ -38,6 +40,8 @@ export interface FollowBeaconHeadOptions extends FollowHeadOptions {
   readonly execution: ExecutionSource
   /** Where a log without a cursor begins; by default at the finalized epoch. */
   readonly startEpoch?: number | undefined
+  /** What nodes have told to be final: shared with whoever follows finality. */
+  readonly told?: ToldCheckpoints
   /** How often the head is asked for while the node's event stream is silent; a slot. */
   readonly pollMs?: number
   /** Unix milliseconds. */
@@ -63,6 +67,8 @@ class BeaconHeadChain implements HeadChain {
   readonly #options: FollowBeaconHeadOptions
   readonly #chain: NamedChain
   readonly #checkpoint: Latest<FinalizedCheckpoint>
+  readonly #told: ToldCheckpoints
+  #final: FinalizedCheckpoint | undefined
   readonly name: string
   readonly identity: string
   readonly head: Latest<BlockRef>
@@ -74,6 +80,7 @@ class BeaconHeadChain implements HeadChain {
     const pollMs = options.pollMs ?? slotMs
     this.#options = options
     this.#chain = { name, clock }
+    this.#told = options.told ?? new ToldCheckpoints()
     this.#checkpoint = latestFinality(beacon, clock, { now })
     this.name = name
     this.identity = formatBeaconIdentity(chain)
@@ -86,8 +93,25 @@ class BeaconHeadChain implements HeadChain {
   }
 
   async final(): Promise<FinalPoint> {
-    const { epoch, root } = await this.#checkpoint.get()
-    return { height: firstSlotOfEpoch(this.#chain.clock, epoch), id: root }
+    const checkpoint = await this.#checkpoint.get()
+    this.#told.note(checkpoint)
+    this.#final = checkpoint
+    return { height: firstSlotOfEpoch(this.#chain.clock, checkpoint.epoch), id: checkpoint.root }
+  }
+
+  async confirmFinal({ height, id }: LoggedBlock): Promise<void> {
+    if (this.#final === undefined) return
+    const root = await this.#options.beacon.finalChain(this.#final).rootAt(height)
+    if (root === undefined || root === id) return
+    throw new AppError('node_inconsistent', `the final block of slot ${height} is ${root}, a node gave ${id}`, {
+      retryable: true,
+    })
+  }
+
+  refuseOtherFork(blocks: readonly LoggedBlock[]): void {
+    if (this.#final === undefined) return
+    const named = blocks.map(({ height: slot, id: root }) => ({ slot, root }))
+    this.#told.checkAll(this.#chain.clock, this.#final, named)
   }
 
   async startHeight(): Promise<number> {

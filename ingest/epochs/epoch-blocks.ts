@@ -1,7 +1,8 @@
-import type { BeaconBlock, BeaconChain, FinalChain, ProposerReward } from '../../infra/ports/beacon-source.ts'
+import type { BeaconBlock, BeaconChain, FinalChain } from '../../infra/ports/beacon-source.ts'
 import { firstSlotOfEpoch } from '../../schemas/eth/time.ts'
 import type { CreditedDeposit, FinalizedBlock, Slashing, Withdrawal } from '../../schemas/events/beacon-epoch.ts'
 import { creditedToNewValidator, type HandledDeposit, handledDeposits, toCreditedDeposit } from './credited-deposits.ts'
+import { toText } from './proposer-rewards.ts'
 import { missingRow } from './registry-rows.ts'
 import { forkEpoch, slashingPenaltyQuotient } from './spec.ts'
 import type { TrackedSet } from './tracked-validators.ts'
@@ -37,15 +38,6 @@ export async function finalizedBlocks(
       return { ...named, ...reward }
     }),
   )
-}
-
-function toText(reward: ProposerReward) {
-  return {
-    attestationsGwei: reward.attestationsGwei.toString(),
-    syncAggregateGwei: reward.syncAggregateGwei.toString(),
-    proposerSlashingsGwei: reward.proposerSlashingsGwei.toString(),
-    attesterSlashingsGwei: reward.attesterSlashingsGwei.toString(),
-  }
 }
 
 export function trackedWithdrawals(

@@ -1,4 +1,5 @@
 import type { AttestationRewards, Balances, BeaconBlock, ValidatorStates } from '../../infra/ports/beacon-source.ts'
+import type { Log } from '../../infra/ports/log.ts'
 import { chainKey } from '../../schemas/chains.ts'
 import { AppError } from '../../schemas/errors.ts'
 import {
@@ -28,6 +29,7 @@ import {
 } from './epoch-blocks.ts'
 import type { FinalBlocks } from './final-walk.ts'
 import type { Joiners } from './joiners.ts'
+import { provenBlocks } from './proposer-rewards.ts'
 import { checkRegistryRows, isAmong, joinRewards, rangesOf, sliceColumns } from './registry-rows.ts'
 import { forkEpoch } from './spec.ts'
 import { syncColumns, type TrackedMembers } from './sync-rewards.ts'
@@ -51,6 +53,7 @@ export interface EpochRequest extends EpochInput {
   readonly members: (epoch: number, indices: Uint32Array) => Promise<TrackedMembers>
   readonly duties: DutySets
   readonly joiners: Joiners
+  readonly log: Log
 }
 
 /**
@@ -71,7 +74,7 @@ export async function buildEpoch(request: EpochRequest): Promise<BuiltEpoch> {
   ])
   const [validators, data] = await Promise.all([
     states.then((rows) => validatorEvents(request, rows, rewards, dutyEpoch)),
-    blocksData(request, blocks, states),
+    blocksData(request, blocks, { states, attestations: rewards }),
   ])
   await request.confirm()
   const parts = [...days, ...validators]
@@ -196,7 +199,7 @@ async function dayEvents(request: EpochRequest): Promise<readonly PartEvent[]> {
 async function blocksData(
   request: EpochRequest,
   blocks: readonly BeaconBlock[],
-  states: Promise<ValidatorStates>,
+  { states, attestations }: { states: Promise<ValidatorStates>; attestations: AttestationRewards | undefined },
 ): Promise<EpochBlocksData> {
   const { chain, chainName, epoch, tracked } = request
   const isTracked = (index: number) => isAmong(tracked.indices, index)
@@ -209,7 +212,9 @@ async function blocksData(
     creditedDeposits(request, blocks),
   ])
   const withdrawals = trackedWithdrawals(blocks, isTracked)
-  const content = { blocks: [...rewarded], withdrawals, slashings, deposits }
+  const figures = { blocks: [...rewarded], withdrawals, slashings, deposits, states: await states, attestations }
+  const proven = await provenBlocks(request, { ...figures, sync: columns }, request.log)
+  const content = { blocks: [...proven], withdrawals, slashings, deposits }
   return { header: { chain: chainName, clock: chain.clock, epoch, ...content, parts: [] }, columns }
 }
 

@@ -9,6 +9,7 @@ import { retryWithBackoff, Waker } from '../retry.ts'
 import { refuseOtherNetwork } from '../right-nodes.ts'
 import type { BuiltEpoch } from './epoch-events.ts'
 import { EpochPipeline } from './epoch-pipeline.ts'
+import type { ToldCheckpoints } from './told-checkpoints.ts'
 import { TrackedValidators } from './tracked-validators.ts'
 
 /** Name of the follower's cursor. */
@@ -21,6 +22,8 @@ const EPOCHS_PER_RUN = 64
 export interface FollowEpochsOptions extends ChainLog {
   readonly beacon: BeaconSource
   readonly log: Log
+  /** What nodes have told to be final: shared with whoever follows the head. */
+  readonly told?: ToldCheckpoints
   /** The next epoch to be ingested, and how many epochs are final. */
   readonly onProgress?: (progress: { readonly nextEpoch: number; readonly finalEpochs: number }) => void
   /** Where a log without a cursor begins; by default at the finalized epoch. */
@@ -84,7 +87,14 @@ async function openFollower(options: FollowEpochsOptions, signal: AbortSignal) {
   let next = known?.next ?? options.startEpoch ?? (await finality.get()).epoch
   let after = known?.after
   const tracked = await TrackedValidators.open({ ...options, clock: chain.clock }, signal)
-  const pipeline = new EpochPipeline({ beacon, chain, chainName: options.chain, tracked, concurrency })
+  const pipeline = new EpochPipeline({
+    beacon,
+    chain,
+    chainName: options.chain,
+    log: options.log,
+    tracked,
+    concurrency,
+  })
   return {
     finality,
     /** Ingests what has become final; false when there was nothing. */

@@ -1,4 +1,5 @@
 import type { BeaconChain, BeaconSource, FinalChain, FinalizedCheckpoint } from '../../infra/ports/beacon-source.ts'
+import type { Log } from '../../infra/ports/log.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { firstSlotOfEpoch } from '../../schemas/eth/time.ts'
 import { inOrder } from '../in-order.ts'
@@ -23,6 +24,8 @@ export interface EpochPipelineOptions {
   readonly chain: BeaconChain
   readonly tracked: TrackedValidators
   readonly chainName: string
+  readonly log: Log
+  readonly told?: ToldCheckpoints | undefined
   /** Epochs read side by side; fewer with very many validators. */
   readonly concurrency: number
 }
@@ -45,13 +48,14 @@ interface Run extends EpochStretch {
 /** Reads finalized epochs side by side and hands them out in order, tied to each other by parent roots. */
 export class EpochPipeline {
   readonly #options: EpochPipelineOptions
-  readonly #told = new ToldCheckpoints()
+  readonly #told: ToldCheckpoints
   readonly #committees = new Map<number, Promise<Uint32Array>>()
   readonly #duties = new DutySets()
   readonly #members = new Map<number, { readonly of: Uint32Array; readonly members: TrackedMembers }>()
 
   constructor(options: EpochPipelineOptions) {
     this.#options = options
+    this.#told = options.told ?? new ToldCheckpoints()
   }
 
   /**
@@ -83,7 +87,7 @@ export class EpochPipeline {
 
   /** Makes epochs of a run; the walks over their blocks end with the signal. */
   #builder({ from, to, after, checkpoint, final, tracked, finalSlot }: Run, signal: AbortSignal) {
-    const { beacon, chain, chainName } = this.#options
+    const { beacon, chain, chainName, log } = this.#options
     const members = (epoch: number, indices: Uint32Array) => this.#membersOf(final, epoch, indices)
     // Tracked validators are identified by the checkpoint's state, so all of them are in it.
     const joiners = new Joiners(tracked.indices, (indices) => final.validators(finalSlot, indices))
@@ -96,7 +100,7 @@ export class EpochPipeline {
       })
       if (doubt !== undefined) throw doubt
     }
-    const shared = { final, chain, chainName, tracked, members, duties: this.#duties, joiners, confirm }
+    const shared = { final, chain, chainName, tracked, members, duties: this.#duties, joiners, confirm, log }
     let walk: FinalWalk | undefined
     return (epoch: number): Promise<BuiltEpoch> => {
       if (walk === undefined || (epoch - from) % EPOCHS_PER_WALK === 0) {

@@ -3,6 +3,7 @@ import { AppError } from '../../schemas/errors.ts'
 import { firstSlotOfEpoch } from '../../schemas/eth/time.ts'
 import type { EpochBlocksColumns, FinalizedBlock } from '../../schemas/events/beacon-epoch.ts'
 import type { EpochInput } from './epoch-blocks.ts'
+import { proposerGwei } from './proposer-rewards.ts'
 import { missingRow } from './registry-rows.ts'
 
 /**
@@ -111,12 +112,6 @@ function isAnyScarce(
   return [...seats].some(([index, own]) => {
     return (balances.get(index) ?? 0n) < BigInt(own.length) * seatGwei + (proposedGwei.get(index) ?? 0n)
   })
-}
-
-function proposerGwei(block: FinalizedBlock): bigint {
-  const { attestationsGwei, syncAggregateGwei, proposerSlashingsGwei, attesterSlashingsGwei } = block
-  const parts = [attestationsGwei, syncAggregateGwei, proposerSlashingsGwei, attesterSlashingsGwei]
-  return parts.reduce((sum, part) => sum + BigInt(part ?? 0), 0n)
 }
 
 /** What a seat earns, from one block's rewards, each of which must follow from the bits. Nodes may leave zeros out. */

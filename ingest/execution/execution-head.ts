@@ -138,6 +138,10 @@ class ExecutionHeadChain implements HeadChain {
     return formatInstant(timestampSec)
   }
 
+  /** Its nodes tell of finality by a number or a depth, which contradict nothing. */
+  async confirmFinal(): Promise<void> {}
+  refuseOtherFork(): void {}
+
   doubt(): void {
     this.head.invalidate()
     this.#tagged.invalidate()

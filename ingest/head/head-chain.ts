@@ -51,6 +51,10 @@ export interface HeadChain {
   readonly head: Latest<BlockRef>
   /** Up to where the chain is final, as far as is known: nodes are asked for it now and then only. */
   final(): Promise<FinalPoint>
+  /** Throws AppErrors of node faults when a block is not that of the final chain, as far as nodes can be asked for it. */
+  confirmFinal(block: LoggedBlock): Promise<void>
+  /** Throws AppError `node_inconsistent` where blocks of the log, oldest first, are not those that were told to be final before. */
+  refuseOtherFork(blocks: readonly LoggedBlock[]): void
   /** Where a log without a cursor begins. */
   startHeight(): Promise<number>
   /** The canonical block at a height; undefined where there is none. Throws AppError `node_lagging` above the head. */

@@ -121,6 +121,8 @@ class HeadFollower {
         retryable: true,
       })
     }
+    // What is forgotten can no longer be reverted.
+    this.#chain.refuseOtherFork(this.#log.blocks)
     this.#log.prune(Math.min(height, this.#log.next - 1))
     if (isThere) await this.#log.finalize(newest)
   }
@@ -141,6 +143,8 @@ class HeadFollower {
       const joining = await (this.#log.tip === undefined ? this.#wayToStart(first) : this.#wayBack(first.parentId))
       const reverted = this.#log.tip === undefined ? [] : this.#log.after(joining.parentId)
       const [joined = first, ...others] = [...joining.blocks, first]
+      // Blocks were asked for by height, of nodes that may be on another fork, and what is final is not reverted.
+      await this.#chain.confirmFinal((rest.at(-1) ?? first).logged)
       await this.#log.replace(reverted, [joined, ...others, ...rest], true)
       batch = []
       moved = true

@@ -63,6 +63,11 @@ export class HeadLog {
     return this.#recent[0]
   }
 
+  /** All blocks that are remembered, oldest first. */
+  get blocks(): readonly LoggedBlock[] {
+    return this.#recent
+  }
+
   /** Position of a block in the remembered chain, -1 for others. */
   indexOf(id: string): number {
     return this.#recent.findLastIndex((block) => block.id === id)

@@ -8,8 +8,11 @@ export interface FaultyNodeOf {
 
 export interface Fault {
   readonly name: string
-  /** `past`: met while a finished history is read; `live`: while the chain grows and is announced. */
-  readonly moment: 'past' | 'live'
+  /**
+   * `past`: met while a finished history is read; `backfill`: while the beginning of one is, which a log lacks; `live`: while the
+   * chain grows and is announced.
+   */
+  readonly moment: 'past' | 'backfill' | 'live'
   readonly beacon?: readonly FaultyNodeOf[]
   readonly execution?: readonly FaultyNodeOf[]
   /** What an operator is told at least. */

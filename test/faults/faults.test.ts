@@ -25,7 +25,7 @@ import { catalogue } from './catalogue.ts'
 import { documentedFaults, showFaults, writeDocument } from './document.ts'
 import type { Fault } from './fault.ts'
 import { type FaultyNode, type NodeFault, openFaultyNode, TrueNode } from './faulty-node.ts'
-import { follow, openLines, type Progress } from './follow.ts'
+import { fillBack, follow, openLines, type Progress } from './follow.ts'
 import { JOINER, LAST_SLOT, openHistory, PAST_SLOTS, VALIDATORS } from './history.ts'
 import { ofStates } from './replies.ts'
 
@@ -37,6 +37,8 @@ const PROCESS_TIMEOUT_MS = 400_000
 const SIDE_BY_SIDE = 8
 const END_WITHIN_MS = 10_000
 const ROUND_MS = 20
+/** Epochs that a log lacks until a backfill reads them. */
+const FILLED_BACK = { fromEpoch: 0, toEpoch: 3 }
 /** No fault of the growing chain is a silent one: what takes long is the machine. */
 const LIVE_LIMITS = { headersTimeoutMs: 60_000 }
 
@@ -46,7 +48,7 @@ const ALL_FAULTS = catalogue({ joiner: JOINER, headSlot: () => devnet.headSlot }
 const FAULTS = ALL_FAULTS.filter(({ name }, i) => ONLY.test(name) && i % EVERY === 0)
 /** The real program is told to end while no node answers its questions about states, and started again. */
 const STOPPING = { name: 'the program: ended by a signal while a node hangs', chain: 'stopping' }
-const PAST = FAULTS.filter(({ moment }) => moment === 'past')
+const PAST = FAULTS.filter(({ moment }) => moment !== 'live')
 const LIVE = FAULTS.filter(({ moment }) => moment === 'live')
 /** Names of one length: tables tell how large events are, and events name their chain. */
 const chainOf = (fault: Fault): string => `fault_${String(FAULTS.indexOf(fault)).padStart(2, '0')}`
@@ -97,10 +99,11 @@ interface Meeting {
 function meet(chain: string, fault: Partial<Fault>, nodes: Nodes): Meeting {
   const begun = Promise.withResolvers<void>()
   const past = here()
-  const onProgress = ({ slot, nextEpoch }: Progress, end: () => void): void => {
+  const onProgress = ({ slot, nextEpoch, headRoot }: Progress, end: () => void): void => {
     const has = (goal: typeof past) => slot >= goal.slot && nextEpoch >= goal.finalizedEpoch
     if (has(past)) begun.resolve()
-    if (devnet.headSlot >= LAST_SLOT && has(here())) end()
+    // A head of the same slot may be another branch's.
+    if (devnet.headSlot >= LAST_SLOT && has(here()) && headRoot === devnet.history.head.head.root) end()
   }
   const run = async () => {
     const { log, told } = openLines()
@@ -114,9 +117,15 @@ function meet(chain: string, fault: Partial<Fault>, nodes: Nodes): Meeting {
     const urls = { beaconUrls: beacons.map(({ url }) => url), executionUrls: executions.map(({ url }) => url) }
     const signal = AbortSignal.timeout(RUN_TIMEOUT_MS)
     const limits = fault.moment === 'live' ? LIVE_LIMITS : {}
-    const failed = await follow({ chain, ...urls, eventLog, limits, onProgress, signal }, log).catch(
-      (failure: unknown) => ({ failure }),
-    )
+    const shared = { chain, eventLog, limits, signal }
+    const read = async (): Promise<void> => {
+      if (fault.moment !== 'backfill') return follow({ ...shared, ...urls, onProgress }, log)
+      const sound = { beaconUrls: [nodes.beacon.url], executionUrls: [nodes.execution.url] }
+      const startEpoch = FILLED_BACK.toEpoch + 1
+      await follow({ ...shared, ...sound, startEpoch, onProgress }, openLines().log)
+      await fillBack({ ...shared, ...urls }, FILLED_BACK, log)
+    }
+    const failed = await read().catch((failure: unknown) => ({ failure }))
     const faults = [...beacons, ...executions].reduce((sum, node) => sum + node.faults, 0)
     outcomes.set(chain, { told, faults, ...failed })
     begun.resolve()

@@ -1,10 +1,15 @@
 import { openHttpBeaconSource } from '../../infra/beacon/http-source.ts'
 import { openExecutionSource } from '../../infra/execution/source.ts'
 import type { NodeLimits } from '../../infra/nodes/nodes.ts'
-import type { EventLog } from '../../infra/ports/event-log.ts'
+import type { EventLog, EventWriter } from '../../infra/ports/event-log.ts'
 import type { Log } from '../../infra/ports/log.ts'
+import { backfill, type EpochRange } from '../../ingest/backfill/backfill.ts'
 import { followBeaconHead } from '../../ingest/beacon-head/beacon-head.ts'
 import { followEpochs } from '../../ingest/epochs/epoch-follower.ts'
+import { ToldCheckpoints } from '../../ingest/epochs/told-checkpoints.ts'
+import { chainKey } from '../../schemas/chains.ts'
+import { decodeEvent } from '../../schemas/events/codec.ts'
+import { ingestCursor } from '../../schemas/events/cursor.ts'
 
 /** The limits of the program, shorter: a fault that lasts a minute there lasts seconds here. */
 const LIMITS: Partial<NodeLimits> = {
@@ -24,6 +29,8 @@ const CONCURRENCY = 4
 export interface Progress {
   readonly slot: number
   readonly nextEpoch: number
+  /** Root of the newest block that stands. */
+  readonly headRoot?: string | undefined
 }
 
 export interface Following {
@@ -32,6 +39,8 @@ export interface Following {
   readonly executionUrls: readonly string[]
   readonly eventLog: EventLog
   readonly limits?: Partial<NodeLimits>
+  /** Where the log begins; 0. */
+  readonly startEpoch?: number
   /** Hears of every step; ends the following. */
   readonly onProgress: (progress: Progress, end: () => void) => void
   readonly signal: AbortSignal
@@ -54,10 +63,9 @@ export function openLines(): Lines {
 
 /** Follows head and finality of a chain, as the ingester of the program does, until the log has all that is there. */
 export async function follow(options: Following, log: Log): Promise<void> {
-  const { chain, beaconUrls, executionUrls, eventLog, onProgress } = options
-  const limits = { ...LIMITS, ...options.limits }
-  await using beacon = await openHttpBeaconSource({ urls: beaconUrls, log, limits })
-  await using execution = await openExecutionSource({ urls: executionUrls, log, limits, binding: 'ethereum' })
+  const { chain, onProgress, startEpoch = 0 } = options
+  await using sources = await openSources(options, log)
+  const { beacon, execution } = sources
   const done = new AbortController()
   const signal = AbortSignal.any([options.signal, done.signal])
   let has: Progress = { slot: -1, nextEpoch: 0 }
@@ -65,18 +73,16 @@ export async function follow(options: Following, log: Log): Promise<void> {
     has = { ...has, ...progress }
     onProgress(has, () => done.abort())
   }
-  const shared = {
-    chain,
-    writer: eventLog,
-    eventLog,
-    unnamedChain: 'mainnet',
-    log,
-    beacon,
-    startEpoch: 0,
-    concurrency: CONCURRENCY,
-    pollMs: POLL_MS,
-    outageWaitMs: OUTAGE_WAIT_MS,
+  const writer: EventWriter = {
+    append: async (topic, events) => {
+      const positions = await options.eventLog.append(topic, events)
+      const cursor = topic === 'ingest.cursors' ? events.find(({ key }) => key === chainKey(chain, 'head')) : undefined
+      if (cursor !== undefined) note({ headRoot: decodeEvent(ingestCursor, cursor).recent?.at(-1)?.id })
+      return positions
+    },
   }
+  const told = new ToldCheckpoints()
+  const shared = { ...ingesterOf(options, log), writer, beacon, told, startEpoch, pollMs: POLL_MS }
   await Promise.all([
     followBeaconHead(
       {
@@ -96,3 +102,29 @@ export async function follow(options: Following, log: Log): Promise<void> {
   ])
   options.signal.throwIfAborted()
 }
+
+/** Reads the epochs of a chain's past that its log lacks, as the command of the program does. */
+export async function fillBack(options: Omit<Following, 'onProgress'>, range: EpochRange, log: Log): Promise<void> {
+  await using sources = await openSources(options, log)
+  const { beacon, execution } = sources
+  await backfill({ ...ingesterOf(options, log), beacon, execution }, range, options.signal)
+  options.signal.throwIfAborted()
+}
+
+async function openSources({ beaconUrls, executionUrls, limits: given }: Omit<Following, 'onProgress'>, log: Log) {
+  const limits = { ...LIMITS, ...given }
+  const open = new AsyncDisposableStack()
+  const beacon = open.use(await openHttpBeaconSource({ urls: beaconUrls, log, limits }))
+  const execution = open.use(await openExecutionSource({ urls: executionUrls, log, limits, binding: 'ethereum' }))
+  return { beacon, execution, [Symbol.asyncDispose]: () => open.disposeAsync() }
+}
+
+const ingesterOf = ({ chain, eventLog }: Omit<Following, 'onProgress'>, log: Log) => ({
+  chain,
+  writer: eventLog,
+  eventLog,
+  unnamedChain: 'mainnet',
+  log,
+  concurrency: CONCURRENCY,
+  outageWaitMs: OUTAGE_WAIT_MS,
+})

@@ -20,9 +20,12 @@ interface ForkBlock {
   readonly told: Told
 }
 
-/** What a node says whose chain left the true one with the first block from `slot` on; its finality is that of `finalEpoch`. */
+/**
+ * What a node says whose chain left the true one with the first block from `slot` on; its finality is that of `finalEpoch`, which
+ * may lie behind: then it calls its own branch final.
+ */
 export function forkFrom(slot: number, finalEpoch: number): NodeFault {
-  const fork = new Fork(slot)
+  const fork = new Fork(slot, finalEpoch * 32 > slot)
   return { of: () => true, reply: (asked, truth) => answer(fork, finalEpoch, asked, truth) }
 }
 
@@ -33,7 +36,7 @@ async function answer(fork: Fork, finalEpoch: number, asked: Asked, truth: Truth
     const block = await fork.find(blockId, truth)
     if (block === 'true') return truth()
     if (block === undefined) return json(404, { code: 404, message: 'Block not found' })
-    return BLOCK.test(path) ? block.told : json(200, { ...UNSETTLED, data: { root: block.root } })
+    return BLOCK.test(path) ? block.told : json(200, { ...fork.flags, data: { root: block.root } })
   }
   const rewards = REWARDS.exec(path)
   if (rewards !== null) {
@@ -46,14 +49,14 @@ async function answer(fork: Fork, finalEpoch: number, asked: Asked, truth: Truth
   if (FINALITY.test(path)) {
     const checkpoint = { epoch: String(finalEpoch), root: await fork.checkpointRoot(finalEpoch, truth) }
     const data = { previous_justified: checkpoint, current_justified: checkpoint, finalized: checkpoint }
-    return json(200, { ...UNSETTLED, data })
+    return json(200, { ...NOT_FINAL, data })
   }
   const told = await truth()
   const state = STATE.exec(path)
-  return state !== null && Number(state[1]) >= fork.slot ? notFinal(told) : told
+  return state !== null && Number(state[1]) >= fork.slot && !fork.flags.finalized ? notFinal(told) : told
 }
 
-const UNSETTLED = { execution_optimistic: false, finalized: false }
+const NOT_FINAL = { execution_optimistic: false, finalized: false }
 
 function notFinal(told: Told): Told {
   const headers = { ...told.headers, 'eth-consensus-finalized': 'false' }
@@ -76,6 +79,8 @@ async function withHead(told: Told, fork: Fork, truth: Truth): Promise<Told> {
 
 class Fork {
   readonly slot: number
+  /** What it says of its own blocks. */
+  readonly flags: typeof NOT_FINAL
   readonly #bySlot = new Map<number, ForkBlock>()
   readonly #byRoot = new Map<string, ForkBlock>()
   /** True roots that the branch has left behind. */
@@ -83,8 +88,9 @@ class Fork {
   #next: number
   #making: Promise<unknown> = Promise.resolve()
 
-  constructor(slot: number) {
+  constructor(slot: number, finalized: boolean) {
     this.slot = slot
+    this.flags = { ...NOT_FINAL, finalized }
     this.#next = slot
   }
 
@@ -105,6 +111,9 @@ class Fork {
 
   async checkpointRoot(epoch: number, truth: Truth): Promise<string> {
     for (let slot = epoch * 32; ; slot--) {
+      const block = await this.find(String(slot), truth)
+      if (typeof block === 'object') return block.root
+      if (block === undefined) continue
       const { status, body } = await truth(`/eth/v1/beacon/blocks/${slot}/root`)
       if (status === 200) return JSON.parse(Buffer.from(body).toString()).data.root
     }
@@ -120,14 +129,14 @@ class Fork {
   async #make(slot: number, truth: Truth): Promise<void> {
     const told = await truth(`/eth/v2/beacon/blocks/${slot}`, SSZ_ONLY)
     if (told.status !== 200) return
-    const signed = ssz.fulu.SignedBeaconBlock.deserialize(told.body)
-    const trueRoot = toHex(ssz.fulu.BeaconBlock.hashTreeRoot(signed.message))
+    const trueRoot = toHex(ssz.fulu.BeaconBlock.hashTreeRoot(ssz.fulu.SignedBeaconBlock.deserialize(told.body).message))
+    const signed = ssz.fulu.SignedBeaconBlock.deserialize(told.body) // another one: it keeps the roots of its parts
     const parent = [...this.#bySlot.values()].at(-1)
     if (parent !== undefined) signed.message.parentRoot = Buffer.from(parent.root.slice(2), 'hex')
     signed.message.body.graffiti = Buffer.from('another branch'.padEnd(32))
     const root = toHex(ssz.fulu.BeaconBlock.hashTreeRoot(signed.message))
     const body = ssz.fulu.SignedBeaconBlock.serialize(signed)
-    const headers = { ...told.headers, 'eth-consensus-finalized': 'false' }
+    const headers = { ...told.headers, 'eth-consensus-finalized': String(this.flags.finalized) }
     const block = { slot, root, trueRoot, told: { ...told, headers, body } }
     this.#left.add(trueRoot)
     this.#bySlot.set(slot, block)

@@ -1,10 +1,28 @@
 import { beacon, execution, type Fault, LOST, OFTEN } from './fault.ts'
+import type { NodeFault } from './faulty-node.ts'
 import { forkFrom } from './fork.ts'
-import { cut, half, html, ofAnything, ofChain, ofFinality, ofQuestions, ofStates, status, trickle } from './replies.ts'
+import {
+  changed,
+  cut,
+  half,
+  html,
+  ofAnything,
+  ofChain,
+  ofFinality,
+  ofMethod,
+  ofQuestions,
+  ofSpec,
+  ofStates,
+  results,
+  status,
+  trickle,
+} from './replies.ts'
 
 /** In epoch 3: the checkpoint of epoch 2 is the newest that both branches have. */
 const FORK_SLOT = 101
 const FORK_FINAL_EPOCH = 2
+/** On the other branch: one before that of the true chain. */
+const OWN_FINAL_EPOCH = 5
 
 /** Faults of a node that does not answer, or not in time. */
 export const SILENT_NODES: readonly Fault[] = [
@@ -35,6 +53,44 @@ export const SILENT_NODES: readonly Fault[] = [
     ],
     tells: LOST,
   },
+  {
+    name: 'beacon node: dies when it has told what is final, with a fallback on another branch that has a finality of its own',
+    moment: 'past',
+    beacon: [
+      { faults: [{ of: afterFinality(), times: 120, reply: () => 'reset' }] },
+      { faults: [forkFrom(FORK_SLOT, OWN_FINAL_EPOCH)] },
+    ],
+    tells: /calls epoch 5 final, beacon node 1 has called \d so/,
+  },
+  {
+    name: 'beacon node: 500 to questions about states, with a fallback of another chain',
+    moment: 'past',
+    beacon: [
+      { faults: [{ of: ofStates, times: OFTEN, reply: status(500, 'Internal error') }] },
+      {
+        faults: [
+          { of: ofSpec, reply: changed(({ data }) => ({ data: { ...(data as object), DEPOSIT_CHAIN_ID: '77' } })) },
+        ],
+      },
+    ],
+    tells: /beacon node 2 is lost: is on another chain \(deposit chain 77\)/,
+  },
+  {
+    name: 'execution node: 500 to questions about blocks, with a fallback of another chain',
+    moment: 'past',
+    execution: [
+      { faults: [{ of: ofMethod('eth_getBlockByHash'), times: OFTEN, reply: status(500, 'Internal error') }] },
+      {
+        faults: [
+          {
+            of: ofMethod('eth_chainId'),
+            reply: results((result, method) => (method === 'eth_chainId' ? '0x4d' : result)),
+          },
+        ],
+      },
+    ],
+    tells: /execution node 2 is lost: is on another chain/,
+  },
   execution('500', [{ of: ofAnything, times: OFTEN, reply: status(500, 'Internal error') }], LOST),
   execution(
     '429 with Retry-After',
@@ -46,3 +102,12 @@ export const SILENT_NODES: readonly Fault[] = [
   execution('200 with HTML', [{ of: ofAnything, times: OFTEN, reply: html }], LOST),
   execution('half of the bytes of every answer', [{ of: ofAnything, times: OFTEN, reply: half }], LOST),
 ]
+
+/** Every question, finality too, once head and epochs know what is final. */
+function afterFinality(): NodeFault['of'] {
+  let told = 0
+  return (asked) => {
+    if (ofFinality(asked)) told++
+    return told > 2 && !ofChain(asked)
+  }
+}

@@ -8,6 +8,7 @@ import {
   ofBlocksBySlot,
   ofIdentities,
   ofPendingDeposits,
+  ofProposerRewards,
   ofQuestions,
   ofStates,
   ofSyncCommittees,
@@ -56,6 +57,17 @@ export function wrongAnswers({ joiner }: TrueChain): readonly Fault[] {
         },
       ],
       /lack validator/,
+    ),
+    beacon(
+      'rewards of proposers that are too high',
+      [
+        {
+          of: ofProposerRewards,
+          times: OFTEN,
+          reply: changed((answer) => ({ ...answer, data: moreOf(answer.data as Readonly<Record<string, string>>) })),
+        },
+      ],
+      /did not explain their balances: asked again/,
     ),
     beacon('200 without a sync reward', [{ of: ofSyncRewards, times: 2, reply: rows(NONE) }], WAITS),
     beacon(
@@ -143,6 +155,11 @@ const rewards =
     const { ideal_rewards, total_rewards } = data as { ideal_rewards: object[]; total_rewards: object[] }
     return { ideal_rewards, total_rewards: change(total_rewards) }
   }
+
+/** A gwei more than a proposer earned, in the parts and in their sum. */
+function moreOf({ attestations, total, ...others }: Readonly<Record<string, string>>) {
+  return { ...others, attestations: String(Number(attestations) + 1), total: String(Number(total) + 1) }
+}
 
 function asksTooEarly({ path, body }: { readonly path: string; readonly body: string }, joiner: TrueChain['joiner']) {
   const epoch = Number(path.split('/').at(-1))
