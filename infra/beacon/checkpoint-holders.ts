@@ -5,23 +5,29 @@ import { toHex } from './block.ts'
 import { askRoute, missing } from './route.ts'
 import { BEACON } from './routes.ts'
 
+/** Slots without a block that are asked for behind a checkpoint's block: mostly there is none, and an epoch's worth is rare. */
+const EMPTY_SLOTS_MAX = 64
+
 /**
- * Which nodes hold the block of a finalized checkpoint as final at its slot. What such a node answers by slot or by epoch, up to
- * that slot, is of the checkpoint's chain: a block has one chain of ancestors. By slot, because not every node knows of a block
- * asked for by root whether it is canonical.
+ * Which nodes hold the block of a finalized checkpoint as final at its slot, and none in the slots behind it up to its epoch's
+ * first. What such a node answers by slot or by epoch, up to there, is of the checkpoint's chain: a block has one chain of
+ * ancestors. By slot, because not every node knows of a block asked for by root whether it is canonical.
  */
 export class CheckpointHolders {
   readonly #root: string
   readonly #slotOf: (root: string) => Promise<number>
+  /** First slot of the checkpoint's epoch. */
+  readonly #lastSlot: () => Promise<number>
   #slot: Promise<number> | undefined
   readonly #checked = new Map<ChainNode, Promise<void>>()
   /** Those that were asked something since they were confirmed. */
   readonly #unconfirmed = new Set<ChainNode>()
   #confirming: Promise<unknown> = Promise.resolve()
 
-  constructor(root: string, slotOf: (root: string) => Promise<number>) {
+  constructor(root: string, slotOf: (root: string) => Promise<number>, lastSlot: () => Promise<number>) {
     this.#root = root
     this.#slotOf = slotOf
+    this.#lastSlot = lastSlot
   }
 
   /** The slot of the checkpoint's block. */
@@ -71,12 +77,18 @@ export class CheckpointHolders {
     const slot = await this.slot()
     const root = await askRootAt(node, slot)
     if (root === undefined) return missing(node, `the finalized block ${this.#root}`)
-    if (root === this.#root) return
-    throw new AppError(
-      'node_inconsistent',
-      `${node.name} is on another fork: the final block of slot ${slot} is ${this.#root}, it has ${root}`,
-    )
+    if (root !== this.#root) throw otherFork(node, `the final block of slot ${slot} is ${this.#root}, it has ${root}`)
+    const last = Math.min(await this.#lastSlot(), slot + EMPTY_SLOTS_MAX)
+    for (let empty = slot + 1; empty <= last; empty++) {
+      const what = `the root of the block of slot ${empty}`
+      const other = await askRoute(node, BEACON.getBlockRoot, { blockId: empty }, { what })
+      if (other !== undefined) throw otherFork(node, `the final chain has no block in slot ${empty}, it has one`)
+    }
   }
+}
+
+function otherFork(node: ChainNode, why: string): AppError {
+  return new AppError('node_inconsistent', `${node.name} is on another fork: ${why}`)
 }
 
 /** The root of a final block by its slot; undefined where the node has none. Throws AppError of a node fault. */

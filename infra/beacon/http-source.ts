@@ -1,5 +1,6 @@
 import { AppError } from '../../schemas/errors.ts'
 import { differenceOf, formatBeaconIdentity } from '../../schemas/eth/chain-identity.ts'
+import { firstSlotOfEpoch } from '../../schemas/eth/time.ts'
 import { NodeGroup } from '../nodes/node-group.ts'
 import { ChainNode, DEFAULT_LIMITS, type NodeLimits } from '../nodes/nodes.ts'
 import type {
@@ -57,7 +58,7 @@ class HttpBeaconSource implements BeaconSource {
   readonly #tables: WideTables
   readonly #log: Log
   readonly #blocks = new BlockCache()
-  /** By the root of a checkpoint's block. */
+  /** By epoch and root of the checkpoint. */
   readonly #holders = new Map<string, CheckpointHolders>()
   #chain: BeaconChain | undefined
   /** Blocks that are being fetched: two askers share one download. */
@@ -133,10 +134,10 @@ class HttpBeaconSource implements BeaconSource {
     return this.#fetchBlock(slot, { ask, key: `hint ${slot}`, isAsked, isEmpty: async () => true })
   }
 
-  finalChain({ root }: FinalizedCheckpoint): FinalChain {
+  finalChain(checkpoint: FinalizedCheckpoint): FinalChain {
     return new HttpFinalChain({
       nodes: this.#nodes,
-      holders: this.#holdersOf(root),
+      holders: this.#holdersOf(checkpoint),
       tables: this.#tables,
       slotsPerEpoch: async () => (await this.chain()).clock.slotsPerEpoch,
       seats: async () => specNumber((await this.chain()).spec, 'SYNC_COMMITTEE_SIZE'),
@@ -144,11 +145,14 @@ class HttpBeaconSource implements BeaconSource {
     })
   }
 
-  #holdersOf(root: string): CheckpointHolders {
-    const known = this.#holders.get(root)
+  #holdersOf({ epoch, root }: FinalizedCheckpoint): CheckpointHolders {
+    const key = `${epoch} ${root}`
+    const known = this.#holders.get(key)
     if (known !== undefined) return known
-    const holders = new CheckpointHolders(root, async () => (await this.blockByRoot(root)).slot)
-    this.#holders.set(root, holders)
+    const slotOf = async () => (await this.blockByRoot(root)).slot
+    const lastSlot = async () => firstSlotOfEpoch((await this.chain()).clock, epoch)
+    const holders = new CheckpointHolders(root, slotOf, lastSlot)
+    this.#holders.set(key, holders)
     const [oldest] = this.#holders.keys()
     if (this.#holders.size > CHECKPOINTS_MAX && oldest !== undefined) this.#holders.delete(oldest)
     return holders

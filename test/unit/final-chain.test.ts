@@ -141,6 +141,26 @@ test('a node that changes to another fork while an epoch is read has to answer f
   expect(await told()).toEqual(epochsOf(right, EPOCHS))
 })
 
+test("nor of one that has a block behind the checkpoint's, where the final chain has none", async () => {
+  await trackValidators(eventLog(), [1, 2], BEACON_CHAIN)
+  const first = EPOCHS * SLOTS_PER_EPOCH
+  const checkpoint = { epoch: String(EPOCHS), root: right.blocks[first - 1]?.root }
+  const finality = { previous_justified: checkpoint, current_justified: checkpoint, finalized: checkpoint }
+  const [main, fallback] = [new ForkedNode({ ...right, mark: 3 }, EPOCHS), new ForkedNode(right, EPOCHS)]
+  const isOfFirst = (path: string) => path.includes(`/blocks/${first}`)
+  main.change = (path) => {
+    return path.endsWith('finality_checkpoints') ? { json: { execution_optimistic: false, data: finality } } : undefined
+  }
+  fallback.change = (path) => (isOfFirst(path) ? { status: 404, json: {} } : undefined)
+  await using mainNode = await main.open()
+  await using fallbackNode = await fallback.open()
+  const lines: string[] = []
+  await follow({ nodes: [mainNode, fallbackNode], to: 3, onLine: (line) => void lines.push(line) })
+  expect(lines.join('\n')).toContain(`is on another fork: the final chain has no block in slot ${first}, it has one`)
+  expect((await told()).slice(0, 2)).toEqual(epochsOf(right, 3))
+  expect(main.asked.filter((path) => /validators|rewards/.test(path))).toEqual([])
+})
+
 test('a block that a node gives by its slot and that is not of the final chain is not taken', async () => {
   const node = new ForkedNode(right, EPOCHS)
   await using server = await node.open()
