@@ -42,8 +42,23 @@ function settled(pubkeys: readonly string[]): Promise<Settled[]> {
 const withAccounts = (facts: readonly EncodedEvent[]): ReadonlyMap<Topic, readonly EncodedEvent[]> =>
   new Map([...chain.events, ['accounts', facts]])
 
-async function projectAll(eventLog: EventLog): Promise<void> {
-  await projectEverything(await projecting(eventLog, warehouse))
+/** Appends facts about accounts, and makes what follows from them. */
+async function tell(eventLog: EventLog, facts: readonly EncodedEvent[]): Promise<void> {
+  await eventLog.append('accounts', facts)
+  const ofAccounts = PROJECTORS.filter(({ topic }) => topic === 'accounts')
+  await projectEverything(await projecting(eventLog, warehouse), ofAccounts)
+}
+
+/** Tables of the chain, and of these facts about accounts. */
+async function told(facts: readonly EncodedEvent[]): Promise<EventLog> {
+  const { openLog, filled } = stores()
+  const eventLog = await filled('chain', async () => {
+    const ofChain = await openLog(withAccounts([]))
+    await projectEverything(await projecting(ofChain, warehouse))
+    return ofChain
+  })
+  await tell(eventLog, facts)
+  return eventLog
 }
 
 beforeAll(() => {
@@ -54,18 +69,14 @@ describe('a block is settled', () => {
   it('for the account that has its proposer on the block’s day, and a move takes back what it had been', {
     timeout: TEST_MS,
   }, async () => {
-    const { openLog, empty } = stores()
-    await empty()
-    await using eventLog = await openLog(withAccounts([tracked('a', keys), rated('b', '0.5', 0)]))
-    await projectAll(eventLog)
+    await using eventLog = await told([tracked('a', keys), rated('b', '0.5', 0)])
     const before = await settled(keys)
     expect(new Set(before.map(({ account }) => account))).toEqual(new Set(['a']))
 
     await warehouse.command('CREATE TABLE late_settlements AS settlements')
     await warehouse.command('INSERT INTO late_settlements SELECT * FROM settlements FINAL')
 
-    await eventLog.append('accounts', [tracked('b', keys, secondDay), untracked(keys, thirdDay)])
-    await projectAll(eventLog)
+    await tell(eventLog, [tracked('b', keys, secondDay), untracked(keys, thirdDay)])
     const expected = before
       .filter(({ day }) => day < thirdDay)
       .map((row) => (row.day < secondDay ? row : { ...row, account: 'b' }))
@@ -81,19 +92,15 @@ describe('a block is settled', () => {
     expect(await settled(keys)).toEqual(expected)
 
     // A correction of the same day, by a newer fact.
-    await eventLog.append('accounts', [tracked('a', keys, secondDay), tracked('a', keys, thirdDay)])
-    await projectAll(eventLog)
+    await tell(eventLog, [tracked('a', keys, secondDay), tracked('a', keys, thirdDay)])
     expect(await settled(keys)).toEqual(before)
   })
 
   it('for the one that was named last where a log of an earlier release had paid two', {
     timeout: TEST_MS,
   }, async () => {
-    const { openLog, empty } = stores()
-    await empty()
     const [disputed = '', ...rest] = keys
-    await using eventLog = await openLog(withAccounts([trackedBefore('a', keys), trackedBefore('b', [disputed])]))
-    await projectAll(eventLog)
+    await using _eventLog = await told([trackedBefore('a', keys), trackedBefore('b', [disputed])])
     const accountsOf = async (pubkeys: readonly string[]) =>
       new Set((await settled(pubkeys)).map(({ account }) => account))
     expect(await accountsOf([disputed])).toEqual(new Set(['b']))
@@ -102,10 +109,7 @@ describe('a block is settled', () => {
   })
 
   it('for nobody who only watches', { timeout: TEST_MS }, async () => {
-    const { openLog, empty } = stores()
-    await empty()
-    await using eventLog = await openLog(withAccounts([watched('a', keys)]))
-    await projectAll(eventLog)
+    await using _eventLog = await told([watched('a', keys)])
     expect(await settled(keys)).toEqual([])
     const [proof] = await proveRevenue(warehouse)
     expect(proof).toMatchObject({ settled_wei: '0', blocks_oversettled: '0' })
@@ -114,10 +118,7 @@ describe('a block is settled', () => {
   })
 
   it('at the rate in force, and the proof names one that is not', { timeout: TEST_MS }, async () => {
-    const { openLog, empty } = stores()
-    await empty()
-    await using eventLog = await openLog(withAccounts([tracked('a', keys), rated('a', '0.1', 0)]))
-    await projectAll(eventLog)
+    await using _eventLog = await told([tracked('a', keys), rated('a', '0.1', 0)])
     expect(await proveSettlements(warehouse)).toMatchObject({ wrong: 0 })
     await warehouse.command(
       `INSERT INTO settlements SELECT * REPLACE (
@@ -130,10 +131,7 @@ describe('a block is settled', () => {
   })
 
   it('for one account at most, and the proof names a block that was for two', { timeout: TEST_MS }, async () => {
-    const { openLog, empty } = stores()
-    await empty()
-    await using eventLog = await openLog(withAccounts([tracked('a', keys)]))
-    await projectAll(eventLog)
+    await using _eventLog = await told([tracked('a', keys)])
     await warehouse.command(
       `INSERT INTO settlements SELECT * REPLACE ('b' AS account) FROM settlements FINAL ORDER BY slot LIMIT 1`,
     )
@@ -160,12 +158,9 @@ const fact = fc.oneof(
 it('are known to tables that an earlier release has filled, without reading the log again', {
   timeout: TEST_MS,
 }, async () => {
-  const { openLog, empty } = stores()
-  await empty()
   const [disputed = '', ...rest] = keys
   const facts = [trackedBefore('a', keys), trackedBefore('b', [disputed]), trackedBefore('c', rest.slice(0, 1))]
-  await using eventLog = await openLog(withAccounts(facts))
-  await projectAll(eventLog)
+  await using _eventLog = await told(facts)
   const owners = 'SELECT * FROM validator_owners FINAL ORDER BY pubkey'
   const expected = await warehouse.query(owners)
 
