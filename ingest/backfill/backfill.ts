@@ -164,7 +164,7 @@ async function openBackfill(options: BackfillOptions, range: EpochRange, signal:
   refuseOtherNetwork(options.chain, chain)
   await refuseOtherExecution(options.chain, chain, options.execution)
   const named = { name: options.chain, clock: chain.clock }
-  const checkpoint = await beacon.finalized()
+  let checkpoint = await beacon.finalized()
   refuseUnfinal(toEpoch, checkpoint.epoch)
   const tracked = await TrackedValidators.open({ ...options, clock: chain.clock }, signal)
   const { pubkeys, indices } = await tracked.refresh(
@@ -204,7 +204,14 @@ async function openBackfill(options: BackfillOptions, range: EpochRange, signal:
     async run(): Promise<void> {
       report()
       for (const { from, to } of stretchesOf(missing.slice(ingested))) {
-        await pipeline.run({ from, to, checkpoint }, append, signal)
+        try {
+          await pipeline.run({ from, to, checkpoint }, append, signal)
+        } catch (error) {
+          // The next try must not begin with a checkpoint that no node vouches for any more.
+          const now = await beacon.finalized().catch(() => checkpoint)
+          if (toEpoch < now.epoch) checkpoint = now
+          throw error
+        }
         if (signal.aborted) return
       }
     },

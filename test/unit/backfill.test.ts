@@ -50,6 +50,31 @@ test('a backfill that was interrupted goes on where it was', async () => {
   expect(blocks.map(({ id }) => id)).toEqual([2, 3, 4].map((epoch) => `beacon.epoch-blocks:mainnet:${epoch}`))
 })
 
+test('a backfill goes on by the checkpoint that the node has come to, when the one it began with is gone', async () => {
+  await track([1])
+  const chain = chainTo(40)
+  let isGone = false
+  const onProgress = ({ done }: { done: number }): void => {
+    if (done === 1) isGone = true
+  }
+  const beacon: BeaconSource = {
+    ...chain.beacon,
+    finalized: async () => ({ ...(await chain.beacon.finalized()), epoch: isGone ? 8 : 7 }),
+    finalChain: (checkpoint) => {
+      const final = chain.beacon.finalChain(checkpoint)
+      const refuse = async (): Promise<void> => {
+        if (isGone && checkpoint.epoch === 7) throw new AppError('node_inconsistent', 'gone', { retryable: true })
+      }
+      return { ...final, confirm: refuse }
+    },
+  }
+  const stop = AbortSignal.timeout(5_000)
+  const options = { ...backfilled(chain), onProgress, beacon, concurrency: 1 }
+  await backfill(options, { fromEpoch: 2, toEpoch: 4 }, stop)
+  const blocks = (await eventsOf('beacon.epochs')).filter(({ type }) => type === epochBlocks.name)
+  expect(blocks.map(({ id }) => id)).toEqual([2, 3, 4].map((epoch) => `beacon.epoch-blocks:mainnet:${epoch}`))
+})
+
 test('a backfill of the same range comes again for validators that were tracked since, and not for the same ones', async () => {
   const range = { fromEpoch: 2, toEpoch: 4 }
   const indicesOfLast = async () => {
