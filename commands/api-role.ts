@@ -1,7 +1,7 @@
 import { openApi } from '../api/http/server.ts'
 import { hasBeacon } from '../infra/config/select-chain.ts'
 import { DEMO_TOKEN } from '../infra/devnet/demo-account.ts'
-import { filledFrom, refuseOtherLog, tablesNotFilled } from '../processors/loop/filled-from.ts'
+import { areTablesWhole, filledFrom, refuseOtherLog, tablesNotFilled } from '../processors/loop/filled-from.ts'
 import { LagWatch } from '../processors/loop/lag-watch.ts'
 import { readLogFacts } from '../processors/loop/log-facts.ts'
 import { untilAborted } from '../schemas/wait.ts'
@@ -28,29 +28,31 @@ export const apiRole: Role = {
       log: running.log,
       now: Date.now,
       health: () => healthOf(ports, running, { lagWatch, nowSec: nowSec() }),
-      accountsKnown: accountsKnown(ports),
+      accountsKnown: asked(() => areAccountsKnown(ports)),
+      tablesWhole: asked(() => areTablesWhole(warehouse)),
     })
     announce(running, api.url)
     await untilAborted(signal)
   },
 }
 
-/** Facts are asked for at most this often: whoever tries many tokens asks as often. */
-const ACCOUNTS_KNOWN_MS = 1_000
+/** How long an answer about the tables is good for: every request asks, and whoever tries many tokens asks as often. */
+const ASKED_MS = 1_000
 
 /** Whether every account fact of the log is in the tables. */
-function accountsKnown({ eventLog, warehouse }: Pick<Ports, 'eventLog' | 'warehouse'>): () => Promise<boolean> {
-  let asked: { readonly atMs: number; readonly answer: Promise<boolean> } | undefined
-  const ask = async (): Promise<boolean> => {
-    const filled = await filledFrom(warehouse)
-    if (filled === undefined || (await tablesNotFilled(warehouse, filled)).length > 0) return false
-    return (await eventLog.lag('accounts', 'accounts')) === 0n
-  }
+async function areAccountsKnown({ eventLog, warehouse }: Pick<Ports, 'eventLog' | 'warehouse'>): Promise<boolean> {
+  const filled = await filledFrom(warehouse)
+  if (filled === undefined || (await tablesNotFilled(warehouse, filled)).length > 0) return false
+  return (await eventLog.lag('accounts', 'accounts')) === 0n
+}
+
+/** The answer of at most a second ago. */
+function asked(ask: () => Promise<boolean>): () => Promise<boolean> {
+  let last: { readonly atMs: number; readonly answer: Promise<boolean> } | undefined
   return () => {
-    if (asked === undefined || performance.now() - asked.atMs > ACCOUNTS_KNOWN_MS) {
-      asked = { atMs: performance.now(), answer: ask() }
-    }
-    return asked.answer
+    if (last === undefined || performance.now() - last.atMs > ASKED_MS)
+      last = { atMs: performance.now(), answer: ask() }
+    return last.answer
   }
 }
 

@@ -8,7 +8,7 @@ import { DERIVING_JOBS, Derivation, wantedByJobs, wantOpenWork } from './derive.
 import { DeadLetters } from './loop/dead-letters.ts'
 import { dropRemoved } from './loop/drop-chains.ts'
 import { LogFactsReader, openLogFacts } from './loop/log-facts.ts'
-import { prepareFilling } from './loop/prepare-filling.ts'
+import { finishFilling, prepareFilling } from './loop/prepare-filling.ts'
 import { PROJECTORS, runProjections } from './projections.ts'
 
 /** What was asked for by the last batches is done before the process ends, unless that takes longer: then the next start does it. */
@@ -46,19 +46,23 @@ export async function runProcessing(ports: Processing, signal: AbortSignal): Pro
     },
   })
   await wantOpenWork(warehouse, wanted)
+  const ended = new AbortController()
+  const ending = AbortSignal.any([signal, ended.signal])
+  const filling = finishFilling({ ...ports, facts, projectors: PROJECTORS }, now, ending)
+  filling.catch(() => ended.abort()) // awaited below
   const { derive } = derivation
   const idle = new AbortController()
-  const ended = new AbortController()
   const work = new DerivationWork({ ...ports, facts: reader })
   const working = work.run(idle.signal)
   working.catch(() => ended.abort()) // awaited below
   try {
     const deadLetters = await DeadLetters.open(eventLog)
-    await runProjections({ ...ports, facts: reader, derive, deadLetters }, AbortSignal.any([signal, ended.signal]))
+    await runProjections({ ...ports, facts: reader, derive, deadLetters }, ending)
     if (!ended.signal.aborted) await drain(jobQueue, work)
   } finally {
     idle.abort()
-    await working
+    ended.abort()
+    await Promise.all([working, filling])
   }
 }
 

@@ -19,6 +19,8 @@ export interface ApiParts {
   readonly health: () => Promise<Health>
   /** Whether every account fact of the log is in the tables: before, a token that is not there may still be one. */
   readonly accountsKnown: () => Promise<boolean>
+  /** Whether the tables have all that the log held when they were made: a part of it would be served as sums of the whole. */
+  readonly tablesWhole: () => Promise<boolean>
   /** How old what is known of the tables may be; tests that change them want 0. */
   readonly standingAgeMsMax?: number
   /** Until the answer to a question is ready, `ANSWER_MS_MAX` unless told. */

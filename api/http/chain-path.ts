@@ -31,9 +31,14 @@ export interface ChainPathOptions {
   readonly chains: () => readonly ApiChain[]
   /** Whether a token that is not in the tables is none. */
   readonly accountsKnown: () => Promise<boolean>
+  /** Whether figures of the tables are those of the whole log. */
+  readonly tablesWhole: () => Promise<boolean>
   /** Whether the family has anything of a chain. */
   readonly serves: (chain: ApiChain) => boolean
 }
+
+/** What is answered while the log is being read into tables that were made anew. */
+const BEING_FILLED = 'the tables are being filled from the log'
 
 /** A path behind `/{protocol}/{network}/{token}`, as the router takes it. */
 export function chainPath(path: string): string {
@@ -42,11 +47,11 @@ export function chainPath(path: string): string {
 
 /**
  * Adds what requests at paths of `chainPath` go through: the chain is found (404), then the account (401, or 503 while the tables
- * lack accounts).
+ * lack accounts); while the tables are being filled from the log, 503.
  */
 export function requireChainAndAccount(
   app: FastifyInstance,
-  { standings, chains, serves, accountsKnown }: ChainPathOptions,
+  { standings, chains, serves, accountsKnown, tablesWhole }: ChainPathOptions,
 ): void {
   // Before the body is read: an unknown token learns nothing and costs little.
   app.addHook('onRequest', async (request: FastifyRequest, reply: FastifyReply) => {
@@ -58,6 +63,7 @@ export function requireChainAndAccount(
     const account = standing.accountOf(hashToken(token))
     if (account === undefined)
       return sendRefusal(reply, refuse((await within(LOOK_MS_MAX, accountsKnown)) ? '401' : '503'))
+    if (!(await within(LOOK_MS_MAX, tablesWhole))) return sendRefusal(reply, refuse('503', BEING_FILLED))
     request.account = account
     request.standing = standing
   })

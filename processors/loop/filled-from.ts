@@ -19,20 +19,28 @@ export interface Filled {
   readonly since: number
   /** The tables that were there. None is noted of those that an earlier release has filled. */
   readonly tables: TableIds
+  /** False until all that the log held when tables were made anew is in them. */
+  readonly isWhole: boolean
 }
 
 const isTableIds = Compile(Type.Record(Type.String(), Type.String()))
 
 /** The log that a warehouse was filled from, last if it was rebuilt from another; undefined for an empty one. */
 export async function filledFrom(warehouse: Warehouse): Promise<Filled | undefined> {
-  const [row] = await warehouse.query<{ log_id: string; since_sec: number; tables: string }>(
-    'SELECT log_id, toUnixTimestamp(since) AS since_sec, tables FROM filled_from ORDER BY since DESC LIMIT 1',
+  const [row] = await warehouse.query<{ log_id: string; since_sec: number; tables: string; is_whole: number }>(
+    'SELECT log_id, toUnixTimestamp(since) AS since_sec, tables, is_whole FROM filled_from ORDER BY since DESC LIMIT 1',
   )
   if (row === undefined) return undefined
   const tables: unknown = row.tables === '' ? {} : JSON.parse(row.tables)
   if (!isTableIds.Check(tables))
     throw new AppError('warehouse', 'The warehouse was filled by a newer release: use that one.')
-  return { logId: row.log_id, since: row.since_sec, tables }
+  return { logId: row.log_id, since: row.since_sec, tables, isWhole: row.is_whole === 1 }
+}
+
+/** Whether all tables are those which were filled, with all that the log held then. */
+export async function areTablesWhole(warehouse: Warehouse): Promise<boolean> {
+  const filled = await filledFrom(warehouse)
+  return filled?.isWhole === true && (await tablesNotFilled(warehouse, filled)).length === 0
 }
 
 /** Tables that are not those which were filled: made anew since, by a migration or after somebody has deleted them. */
@@ -63,18 +71,27 @@ export async function refuseOtherLog(warehouse: Warehouse, facts: LogFacts): Pro
 
 /**
  * Notes the log that the tables are filled from, and the removals that were read before their events. Older notes stay: without
- * them there would be a moment in which the warehouse looks empty, and a process that starts would fill it anew.
+ * them there would be a moment in which the warehouse looks empty, and a process that starts would fill it anew. `isWhole` as in
+ * `Filled`; `now` is Unix seconds.
  */
-export async function markFilled(warehouse: Warehouse, facts: LogFacts, now: number): Promise<void> {
+export async function markFilled(
+  warehouse: Warehouse,
+  facts: LogFacts,
+  { now, isWhole }: { readonly now: number; readonly isWhole: boolean },
+): Promise<void> {
   const removals = takenBackBy(facts)
   if (removals.length > 0) await warehouse.insert('dropped_chains', { removal_id: removals })
   const before = await filledFrom(warehouse)
-  const isNoted = before?.logId === facts.logId && (await tablesNotFilled(warehouse, before)).length === 0
+  const isNoted =
+    before?.logId === facts.logId &&
+    before.isWhole === isWhole &&
+    (await tablesNotFilled(warehouse, before)).length === 0
   if (isNoted) return
   const since = Math.max(Math.floor(now), (before?.since ?? 0) + 1)
   await warehouse.insert('filled_from', {
     log_id: [facts.logId],
     since: Uint32Array.of(since),
     tables: [JSON.stringify(await tableIds(warehouse))],
+    is_whole: Uint8Array.of(isWhole ? 1 : 0),
   })
 }

@@ -1,12 +1,17 @@
 import type { EventLog } from '../../infra/ports/event-log.ts'
 import type { Log } from '../../infra/ports/log.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import { pause } from '../../schemas/wait.ts'
+import { deriveEverything } from '../derive.ts'
 import type { Projector } from './consume.ts'
 import { dropRemoved } from './drop-chains.ts'
 import { openExchange } from './exchange.ts'
 import { filledFrom, fillLease, markFilled, refuseOtherLog, tablesNotFilled } from './filled-from.ts'
 import type { LogFacts } from './log-facts.ts'
 import { finishRebuild } from './rebuild.ts'
+
+/** Between two looks at how far the groups have come. */
+const FILLING_LOOK_MS = 1_000
 
 export interface Filling {
   readonly eventLog: EventLog
@@ -39,14 +44,46 @@ export async function prepareFilling(filling: Filling, now: number, signal: Abor
   if (await hasFilledBefore(eventLog, groups)) filling.log.warn(fields, message)
   else filling.log.debug(fields, message)
   for (const { topic, group } of groups) await eventLog.rewind(topic, group)
-  await markFilled(warehouse, facts, now)
+  const held = await Promise.all(groups.map((group) => eventsOf(eventLog, group)))
+  await markFilled(warehouse, facts, { now, isWhole: held.every((events) => events === 0n) })
+}
+
+/** Events that a topic has had, which is where a group stands that has processed all of them. */
+async function eventsOf(eventLog: EventLog, { topic }: Projector): Promise<bigint> {
+  return [...(await eventLog.ends(topic)).values()].reduce((sum, end) => sum + end, 0n)
+}
+
+/**
+ * Resolves when tables that are being filled have all that the log holds at the call, and what is derived of it; at once where none
+ * are. Until then nobody is served from them: they would be sums of a part. `now` is asked for Unix seconds.
+ */
+export async function finishFilling(filling: Filling, now: () => number, signal: AbortSignal): Promise<void> {
+  const { eventLog, warehouse, log, facts, projectors } = filling
+  if ((await filledFrom(warehouse))?.isWhole !== false) return
+  const ends = await Promise.all(projectors.map((projector) => eventsOf(eventLog, projector)))
+  const isThrough = async (): Promise<boolean> => {
+    const done = await Promise.all(
+      projectors.map(async (projector, i) => {
+        const lag = await eventLog.lag(projector.topic, projector.group)
+        return (await eventsOf(eventLog, projector)) - lag >= (ends[i] ?? 0n)
+      }),
+    )
+    return done.every((one) => one)
+  }
+  while (!(await isThrough())) {
+    await pause(FILLING_LOOK_MS, signal)
+    if (signal.aborted) return
+  }
+  await deriveEverything(warehouse)
+  await markFilled(warehouse, facts, { now: now(), isWhole: true })
+  log.info({}, 'the tables are filled: what the log held is served')
 }
 
 /** Whether one of the groups has processed anything of this log, into tables that are no longer there. */
 async function hasFilledBefore(eventLog: EventLog, groups: readonly Projector[]): Promise<boolean> {
-  for (const { topic, group } of groups) {
-    const ends = [...(await eventLog.ends(topic)).values()].reduce((sum, end) => sum + end, 0n)
-    if ((await eventLog.lag(topic, group)) < ends) return true
+  for (const projector of groups) {
+    const { topic, group } = projector
+    if ((await eventLog.lag(topic, group)) < (await eventsOf(eventLog, projector))) return true
   }
   return false
 }

@@ -167,7 +167,7 @@ async function complete(options: Rebuilding, exchange: Exchange, now: number): P
   const rest = new LogReader({ ...options, tables, chain, from: readUntil })
   await rest.into(warehouse, NEVER)
   if (family !== undefined && !ALONE.has(family)) await deriveEverything(warehouse, chain)
-  if (isWhole(exchange)) await markFilled(warehouse, facts, now)
+  if (isWhole(exchange)) await markFilled(warehouse, facts, { now, isWhole: true })
   await noteExchanged(warehouse, exchange)
   await dropBeside(warehouse)
 }

@@ -400,6 +400,7 @@ export interface ApiFixture extends AsyncDisposable {
   health: Health
   /** Whether every account fact is in the tables. */
   accountsKnown: boolean
+  tablesWhole: boolean
   /** What is served; mainnet, hoodi and scroll at first. */
   chains: readonly ApiChain[]
   /** Runs before each statement of the API. */
@@ -446,6 +447,7 @@ export async function openApiFixture(): Promise<ApiFixture> {
     beforeStatement: (_sql: string, _limits?: QueryLimits) => Promise.resolve(),
     health,
     accountsKnown: true,
+    tablesWhole: true,
     chains,
   }
   const parts: ApiParts = {
@@ -456,6 +458,7 @@ export async function openApiFixture(): Promise<ApiFixture> {
     standingAgeMsMax: 0,
     health: () => Promise.resolve(fixture.health),
     accountsKnown: async () => fixture.accountsKnown,
+    tablesWhole: async () => fixture.tablesWhole,
   }
   const api = await openApi({ ...parts, host: '127.0.0.1', port: 0 })
   return Object.assign(fixture, {

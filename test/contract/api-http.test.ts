@@ -23,6 +23,7 @@ beforeAll(async () => {
     now: () => NOW_MS,
     health: () => Promise.resolve(fixture.health),
     accountsKnown: async () => true,
+    tablesWhole: async () => true,
   })
 })
 afterAll(async () => {

@@ -492,6 +492,15 @@ describe('the listener', () => {
     expect((await ask(DAILY, { token: 'unknown-token' })).status).toBe(401)
   })
 
+  test('serves no figures of tables that are being filled', async () => {
+    fixture.tablesWhole = false
+    const early = await ask(DAILY)
+    expect(early.status).toBe(503)
+    expect(early.body).toMatchObject({ code: '503', data: null })
+    fixture.tablesWhole = true
+    expect((await ask(DAILY)).status).toBe(200)
+  })
+
   test('serves the OpenAPI document', async () => {
     const document = await (await fetch(`${fixture.api.url}/openapi.json`)).json()
     expect(document).toMatchObject({ openapi: '3.1.0' })

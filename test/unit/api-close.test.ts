@@ -31,6 +31,7 @@ function options(warehouse: WarehouseReader) {
     now: () => 0,
     health: () => Promise.reject(new Error('not asked')),
     accountsKnown: async () => true,
+    tablesWhole: async () => true,
   }
 }
 

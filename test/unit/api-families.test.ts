@@ -11,6 +11,7 @@ const parts = {
   now: () => 0,
   health: unasked,
   accountsKnown: unasked,
+  tablesWhole: unasked,
 }
 
 /** Takes bodies as streams, sees what the caller said of them, and has error bodies of its own. */

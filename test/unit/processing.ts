@@ -1,6 +1,7 @@
 import type { EventLog } from '../../infra/ports/event-log.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { consume, type Projector } from '../../processors/loop/consume.ts'
+import { markFilled } from '../../processors/loop/filled-from.ts'
 import { openLogFacts } from '../../processors/loop/log-facts.ts'
 import { prepareFilling } from '../../processors/loop/prepare-filling.ts'
 import { PROJECTORS } from '../../processors/projections.ts'
@@ -18,6 +19,13 @@ export async function processLog(
 ): Promise<void> {
   const facts = await openLogFacts(eventLog, 0, never)
   await prepareFilling({ eventLog, warehouse, log: silentLog, facts, projectors: PROJECTORS }, 1, never)
+  await readLog(eventLog, warehouse, groups)
+  // As finishFilling does, which derives everything once more.
+  await markFilled(warehouse, facts, { now: 1, isWhole: true })
+}
+
+/** As processLog, into tables that are prepared already. */
+export async function readLog(eventLog: EventLog, warehouse: Warehouse, groups: readonly string[]): Promise<void> {
   const ports = await projecting(eventLog, warehouse)
   const toItsEnd = async (projector: Projector): Promise<void> => {
     const stop = new AbortController()

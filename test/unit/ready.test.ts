@@ -5,15 +5,21 @@ import { ChainSet } from '../../commands/role.ts'
 import type { ChainConfig } from '../../infra/config/types.ts'
 import type { EventLog } from '../../infra/ports/event-log.ts'
 import type { NodeStatus } from '../../infra/ports/node-status.ts'
+import { areTablesWhole } from '../../processors/loop/filled-from.ts'
 import { LagWatch } from '../../processors/loop/lag-watch.ts'
+import { openLogFacts } from '../../processors/loop/log-facts.ts'
+import { measureHealth } from '../../processors/loop/measure-health.ts'
+import { finishFilling, prepareFilling } from '../../processors/loop/prepare-filling.ts'
 import { PROJECTORS } from '../../processors/projections.ts'
 import { chainNames } from '../../schemas/chains.ts'
 import type { EncodedEvent } from '../../schemas/events/codec.ts'
 import { givenChain } from './given-chain.ts'
-import { processLog } from './processing.ts'
+import { processLog, readLog } from './processing.ts'
+import { silentLog } from './silent-log.ts'
 import { storesOfFile } from './warehouse-of-file.ts'
 
 const TEST_MS = 120_000
+const never = new AbortController().signal
 const stores = storesOfFile()
 const given = givenChain()
 /** Of the given chain. */
@@ -218,6 +224,32 @@ describe('is not ready, and says why,', () => {
     expect((await ready()).status).toBe('ready')
     await warehouse.command('DROP TABLE access_tokens SYNC')
     await warehouse.command('RENAME TABLE deleted_tokens TO access_tokens')
+  })
+
+  it('while the log is being read into tables that were made anew, until all of it and what is derived of it is there', {
+    timeout: TEST_MS,
+  }, async () => {
+    const { warehouse, openLog, empty } = stores()
+    await empty()
+    await using eventLog = await openLog(given.events)
+    const facts = await openLogFacts(eventLog, 0, never)
+    const filling = { eventLog, warehouse, log: silentLog, facts, projectors: PROJECTORS }
+    await prepareFilling(filling, 1, never)
+    const finished = finishFilling(filling, () => 2, never)
+    expect(await areTablesWhole(warehouse)).toBe(false)
+    const groups = PROJECTORS.map(({ group }) => group)
+    await readLog(eventLog, warehouse, groups.slice(0, -1))
+    const { checks, reasons } = await measureHealth({ eventLog, warehouse, projectors: PROJECTORS }, [], 0)
+    expect(checks).toMatchObject({ tables_filled: false })
+    expect(reasons).toContainEqual(expect.stringMatching(/^the tables are being filled from the log/))
+    await warehouse.command('TRUNCATE TABLE settlements')
+    await readLog(eventLog, warehouse, groups.slice(-1))
+    await finished
+    expect(await areTablesWhole(warehouse)).toBe(true)
+    expect(await warehouse.query('SELECT count() > 0 AS has_some FROM settlements')).toEqual([{ has_some: 1 }])
+    // Who starts next finds nothing to do.
+    await prepareFilling(filling, 3, never)
+    expect(await areTablesWhole(warehouse)).toBe(true)
   })
 
   it('when a node is away, which is named', { timeout: TEST_MS }, async () => {
