@@ -3,9 +3,8 @@ import { Compile } from 'typebox/compile'
 import type { Config } from '../infra/config/types.ts'
 import { type Answerer, askControl, serveControl } from '../infra/control.ts'
 import { AppError } from '../schemas/errors.ts'
-import { SettlementChange } from '../schemas/settlement-change.ts'
-import { countInTables } from './count-in-tables.ts'
 import type { Ports, Running } from './role.ts'
+import { askTables, SettlementQuestion } from './settled-tables.ts'
 import { readStatus } from './status.ts'
 import { verdictOf } from './verify.ts'
 
@@ -18,15 +17,11 @@ const StatusQuestion = Type.Object({ command: Type.Literal('status') })
 const isVerify = Compile(VerifyQuestion)
 const isStatus = Compile(StatusQuestion)
 
-/** Answered with a JSON line for each account and validator whose settlements would change; refused where that is not known. */
-const CountQuestion = Type.Object({ command: Type.Literal('count'), change: SettlementChange })
-const isCount = Compile(CountQuestion)
+/** Answered with a JSON line for each row; refused where that is not known. */
+const isOfSettlements = Compile(SettlementQuestion)
 
 /** What commands ask the program that holds the data folder: one process has the embedded engine. */
-export type Question =
-  | Type.Static<typeof VerifyQuestion>
-  | Type.Static<typeof StatusQuestion>
-  | Type.Static<typeof CountQuestion>
+export type Question = Type.Static<typeof VerifyQuestion> | Type.Static<typeof StatusQuestion> | SettlementQuestion
 
 /** Asks the program that holds the data folder of the configuration, if one does: false when none does, or needs not to. */
 export async function askRunning(
@@ -44,8 +39,8 @@ export function answerCommands(
 ): Promise<AsyncDisposable> {
   const answer: Answerer = async (question, print, signal) => {
     if (isVerify.Check(question)) return await verdictOf(ports, { ...question, mayBeProcessed: true, print, signal })
-    if (isCount.Check(question)) {
-      const rows = await countInTables(ports, question.change, { waits: true, signal })
+    if (isOfSettlements.Check(question)) {
+      const rows = await askTables(ports, question, { waits: true, signal })
       for (const row of rows) await print(JSON.stringify(row))
       return
     }

@@ -153,7 +153,10 @@ function addSettlementCommands(admin: Command, { run, chainOption }: CommandLine
     .command('lock')
     .description('let nothing change the account’s settlements of the days up to one; there is no way back')
     .addOption(account())
-    .requiredOption('--through <day>', 'last locked day, YYYY-MM-DD (UTC+8); it has to be over')
+    .requiredOption(
+      '--through <day>',
+      'last locked day, YYYY-MM-DD (UTC+8); it and all days before it have to be closed',
+    )
     .action((options: { account: string; through: string }) =>
       run(async (setting) => (await import('./settlements.ts')).lockSettlements(setting, options)),
     )

@@ -5,7 +5,7 @@ import { type DayNumber, dayOfInstant, dayStartSec, formatDay } from '../../sche
 import { formatEthFromWei } from '../../schemas/eth/units.ts'
 import type { ChangedSettlements, SettlementChange } from '../../schemas/settlement-change.ts'
 import { nowSec, type Setting } from '../setting.ts'
-import { type Counted, type Counting, countingOf } from './count-settlements.ts'
+import { type Counted, type Counting, settledOf } from './ask-settlements.ts'
 
 /** Validators that a sentence about locked days names, each with the command that corrects it. */
 const CORRECTIONS_NAMED_MAX = 20
@@ -151,7 +151,7 @@ function signed(wei: bigint): string {
 
 /** Guards with what the setting has, its clock and its warehouse, and prints what is to be said before the change is made. */
 export async function guardBy(setting: Setting, eventLog: EventLog, guarded: Change): Promise<void> {
-  await using count = countingOf(setting, eventLog)
-  const said = await guardSettled({ ...guarded, count, now: nowSec() })
+  await using settled = settledOf(setting, eventLog)
+  const said = await guardSettled({ ...guarded, count: settled.count, now: nowSec() })
   if (said !== '') setting.screen.print(said)
 }

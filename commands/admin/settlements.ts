@@ -9,8 +9,9 @@ import { nowSec, type Setting } from '../setting.ts'
 import { addAccountFacts, checkedAccount, checkedDay, readAccountBook } from './account-facts.ts'
 import { identifiedOn } from './identified.ts'
 import { knownAccount } from './known-account.ts'
+import { refuseOpenDays } from './open-days.ts'
 
-/** Locks the account's settlements of all days up to one: no later fact may change them. There is no way back. */
+/** Locks the account's settlements of all days up to one, which have to be closed: no later fact may change them. There is no way back. */
 export async function lockSettlements(
   setting: Setting,
   options: { readonly account: string; readonly through: string },
@@ -21,11 +22,12 @@ export async function lockSettlements(
   if (day >= dayOfInstant(nowSec())) {
     throw new AppError('usage', `${through} has not ended (UTC+8): lock days that have; nothing was locked.`)
   }
-  await addAccountFacts(setting, (book, envelope) => {
+  await addAccountFacts(setting, async (book, envelope, eventLog) => {
     const before = book.lockedThrough(knownAccount(book, account))
     if (before !== undefined && before >= day) {
       throw new AppError('usage', `The settlements of ${account} are locked through ${formatDay(before)} already.`)
     }
+    await refuseOpenDays(setting, eventLog, { book, account, through: day })
     const id = `account.settlements-locked:${account}:${through}`
     return {
       facts: [encodeEvent(settlementsLocked, { ...envelope, id, data: { account, through } })],

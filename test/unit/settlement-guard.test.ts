@@ -9,13 +9,12 @@ import { ChainSet } from '../../commands/role.ts'
 import { answerCommands } from '../../commands/running-program.ts'
 import type { EmbeddedMode } from '../../infra/config/types.ts'
 import { openEventLog, openJobQueue, openMigratedWarehouse } from '../../infra/open-ports.ts'
-import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { migrate, readMigrations } from '../../infra/warehouse/migrate.ts'
 import { openWarehouse } from '../../infra/warehouse/open.ts'
 import type { EncodedEvent } from '../../schemas/events/codec.ts'
-import { created, rated, tracked } from './account-facts.ts'
+import { rated, tracked } from './account-facts.ts'
 import { givenChain, givenKey } from './given-chain.ts'
-import { processLog } from './processing.ts'
+import { givenLog, inTables, processed, refusal } from './given-log.ts'
 import { settingsOfFile, type TestSetting } from './setting-of-file.ts'
 
 // Commands on a log of a chain, with the tables that processors have made of it: opened and closed in between, as by processes.
@@ -36,27 +35,9 @@ interface Sums {
 }
 
 /** Makes a log of the chain with these account facts. */
-async function given(facts: readonly EncodedEvent[]): Promise<TestSetting> {
-  const setting = settings()
-  await using eventLog = await openEventLog(setting.config, setting.log)
-  for (const [topic, events] of chain.events)
-    await eventLog.append(topic, topic === 'accounts' ? [created('a'), created('b'), ...facts] : events)
-  return setting
-}
-
-/** What processors make of the log now, and what `ask` reads of it. */
-async function processed<Answer>(
-  setting: TestSetting,
-  ask: (warehouse: Warehouse) => Promise<Answer>,
-): Promise<Answer> {
-  await using eventLog = await openEventLog(setting.config, setting.log)
-  await using warehouse = await openMigratedWarehouse(setting.config)
-  await processLog(eventLog, warehouse)
-  return await ask(warehouse)
-}
+const given = (facts: readonly EncodedEvent[]): Promise<TestSetting> => givenLog(settings(), chain, facts)
 
 const warehouseOf = (setting: TestSetting): string => (setting.config.mode as EmbeddedMode).warehouseDirectory
-const inTables = (setting: TestSetting) => processed(setting, async () => {})
 
 /** Settled sums of each account from a day on. */
 const sumsSince = (setting: TestSetting, day: string) =>
@@ -67,13 +48,6 @@ const sumsSince = (setting: TestSetting, day: string) =>
       { day },
     ),
   )
-
-async function refusal(doing: Promise<void>): Promise<string> {
-  const [ended] = await Promise.allSettled([doing])
-  if (ended.status === 'fulfilled') throw new Error('it was not refused')
-  expect(ended.reason).toMatchObject({ code: 'usage' })
-  return ended.reason.message
-}
 
 /** What a sentence says of an account. */
 function toldOf(text: string, account: string) {
@@ -270,6 +244,7 @@ describe('locked days', () => {
       locked,
     )
     expect(await refusal(moveValidators(setting, move, later))).toMatch(locked)
+    await inTables(setting)
     await lockSettlements(setting, { account: 'b', through: secondDay })
     expect(await refusal(untrackValidators(setting, { account: 'b', at: secondDay, yes }, later))).toMatch(
       /^The settlements of b are locked/,

@@ -1,0 +1,40 @@
+import { type Static, Type } from 'typebox'
+import { closedThrough } from '../processors/rewards/closed-through.ts'
+import { countChange } from '../processors/settlements/count-change.ts'
+import { whySettlementsAreUnknown } from '../processors/verify/behind-log.ts'
+import { ChainDays, type ClosedThrough } from '../schemas/closed-through.ts'
+import { AppError } from '../schemas/errors.ts'
+import { type ChangedSettlements, SettlementChange } from '../schemas/settlement-change.ts'
+import type { Ports } from './role.ts'
+
+/** What was just said or read is processed within this, unless the log is being caught up with. */
+const PROCESSED_WITHIN_MS = 10_000
+
+/**
+ * What is asked of tables that have all of the log: what a change would do, by account and validator; or up to which day a chain's days
+ * are closed.
+ */
+export const SettlementQuestion = Type.Union([
+  Type.Object({ command: Type.Literal('count'), change: SettlementChange }),
+  Type.Object({ command: Type.Literal('closed-through'), days: Type.Array(ChainDays) }),
+])
+export type SettlementQuestion = Static<typeof SettlementQuestion>
+
+/**
+ * Answers from tables that have all of the log, in rows; with `waits`, processors may be at work, and are waited for. Throws AppError
+ * `usage` where the tables are not those of the log as it is now: they would say that nothing changes, or what no longer is so.
+ */
+export async function askTables(
+  ports: Ports,
+  question: SettlementQuestion,
+  { waits, signal }: { readonly waits: boolean; readonly signal: AbortSignal },
+): Promise<readonly (ChangedSettlements | ClosedThrough)[]> {
+  const why = await whySettlementsAreUnknown(ports, { waitMsMax: waits ? PROCESSED_WITHIN_MS : 0, signal })
+  if (why !== undefined) throw new AppError('usage', why)
+  switch (question.command) {
+    case 'count':
+      return countChange(ports.warehouse, question.change)
+    case 'closed-through':
+      return closedThrough(ports.warehouse, question.days)
+  }
+}
