@@ -3,6 +3,7 @@ import { selectChain } from '../../infra/config/select-chain.ts'
 import type { EventLog } from '../../infra/ports/event-log.ts'
 import type { AccountBook } from '../../schemas/account-book.ts'
 import { AppError } from '../../schemas/errors.ts'
+import { hasRightChecksum } from '../../schemas/eth/hex.ts'
 import { type DayNumber, formatDay } from '../../schemas/eth/time.ts'
 import { TRACKED_PER_EVENT_MAX } from '../../schemas/events/accounts.ts'
 import { encodeEvent } from '../../schemas/events/codec.ts'
@@ -79,9 +80,19 @@ async function oneForAll(
       `--recipient is not an address, 0x and 40 hex digits: ${JSON.stringify(options.recipient.slice(0, 50))}.`,
     )
   }
+  refuseSlip(options.recipient, '--recipient')
   const address = options.recipient.toLowerCase()
   const { chain, pubkeys } = await readKeys(setting, options.chain, args)
   return { chain, recipients: pubkeys.map((pubkey) => ({ pubkey, address })) }
+}
+
+/** It says where money counts: an address whose checksum does not hold was mistyped. */
+function refuseSlip(address: string, where: string): void {
+  if (hasRightChecksum(address)) return
+  throw new AppError(
+    'usage',
+    `${where} has an address whose letters are not those of its checksum (EIP-55): ${address}; nothing was told. Look at its digits, or write all letters small.`,
+  )
 }
 
 async function readPairs(
@@ -94,10 +105,9 @@ async function readPairs(
     throw new AppError('usage', 'Say where these validators are paid: --recipient 0x…; nothing was told.')
   const recipients = (await text(process.stdin)).split('\n').flatMap((line, index) => {
     const keys = parseKeys([line], 'line')
-    const address = line
-      .split(BETWEEN_COLUMNS)
-      .find((column) => ADDRESS.test(column))
-      ?.toLowerCase()
+    const written = line.split(BETWEEN_COLUMNS).find((column) => ADDRESS.test(column))
+    if (written !== undefined) refuseSlip(written, `line ${index + 1}`)
+    const address = written?.toLowerCase()
     if (keys.length > 0 && address === undefined) {
       throw new AppError(
         'usage',

@@ -55,13 +55,30 @@ function readVariables(file: string): { variables: Environment; mistakes: readon
 
 const PREFIX = 'EPOCHLINE_'
 const KNOWN = ['EPOCHLINE_CONFIG', 'EPOCHLINE_DATA', 'EPOCHLINE_NETWORK']
+/** Settings whose names are nobody's in particular. */
+const UNPREFIXED = [
+  ...[
+    'BEACON_URL',
+    'BEACON_FALLBACK_URLS',
+    'EXECUTION_URL',
+    'EXECUTION_FALLBACK_URLS',
+    'START_EPOCH',
+    'INGEST_CONCURRENCY',
+  ],
+  ...['KAFKA_BROKERS', 'KAFKA_TOPIC_PREFIX', 'KAFKA_PARTITIONS', 'KAFKA_REPLICATION_FACTOR', 'REDIS_URL'],
+  ...['CLICKHOUSE_URL', 'CLICKHOUSE_USER', 'CLICKHOUSE_PASSWORD', 'CLICKHOUSE_DATABASE', 'CORS_ORIGINS', 'LOG_LEVEL'],
+  ...['DEVNET_SEED', 'DEVNET_BEACON_PORT', 'DEVNET_EXECUTION_PORT', 'DEVNET_SECOND_PORT'],
+]
+/** A variable of another program may well be like one of ours: it has to be nearly the same, and long enough to be no chance. */
+const SLIPS_MAX = 2
+const LETTERS_MIN = 8
 /** The tests'. */
 const OTHERS = /^EPOCHLINE_(TEST_|FIXTURES$)/
 
 /** Told and not refused: container platforms add variables of that beginning for a service of our name. */
 function strangers(env: Environment): readonly string[] {
   const names = Object.keys(env).filter((name) => name.startsWith(PREFIX) && !KNOWN.includes(name))
-  return names
+  const ours = names
     .filter((name) => !OTHERS.test(name))
     .map((name) => {
       const meant = nearestName(
@@ -71,4 +88,10 @@ function strangers(env: Environment): readonly string[] {
       const hint = meant === undefined ? `there are ${KNOWN.join(', ')}` : `did you mean ${PREFIX}${meant}?`
       return `${name} is set and is not a setting: ${hint}`
     })
+  const likeOurs = Object.keys(env).flatMap((name) => {
+    if (name.startsWith(PREFIX) || name.length < LETTERS_MIN || UNPREFIXED.includes(name)) return []
+    const meant = nearestName(name, UNPREFIXED, SLIPS_MAX)
+    return meant === undefined ? [] : [`${name} is set and is not a setting: did you mean ${meant}?`]
+  })
+  return [...ours, ...likeOurs]
 }

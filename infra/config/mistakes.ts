@@ -45,12 +45,12 @@ export function toConfigError(fileName: string, mistakes: readonly Mistake[]): A
 /** One typing error in three letters still means the same word. */
 const LETTERS_PER_SLIP = 3
 
-/** The name that was most likely meant, in whatever way its words are joined. */
-export function nearestName(name: string, names: readonly string[]): string | undefined {
+/** The name that was most likely meant, in whatever way its words are joined; with at most so many typing errors if that is said. */
+export function nearestName(name: string, names: readonly string[], slipsMax?: number): string | undefined {
   const plain = (text: string): string => text.toLowerCase().replaceAll(/[^a-z0-9]/g, '')
   const near = names
     .map((candidate) => ({ candidate, slips: editDistance(plain(name), plain(candidate)) }))
-    .filter(({ candidate, slips }) => slips <= Math.ceil(candidate.length / LETTERS_PER_SLIP))
+    .filter(({ candidate, slips }) => slips <= (slipsMax ?? Math.ceil(candidate.length / LETTERS_PER_SLIP)))
     .toSorted((a, b) => a.slips - b.slips)
   return near[0]?.candidate
 }

@@ -154,7 +154,8 @@ async function missingEpochs(
   const missing = new Map<string, Set<number>>()
   /** In one partition a chain's epochs are told in their order: what comes behind a retraction tells again. */
   const takenBack = new Map<string, Set<number>>()
-  let inLog = 0
+  /** An epoch that was backfilled twice is told twice. */
+  const inLog = new Map<string, Set<number>>()
   let asked = new Map<string, Set<number>>()
   const ask = async (): Promise<void> => {
     for (const [name, epochs] of asked) {
@@ -171,7 +172,7 @@ async function missingEpochs(
     const epoch = epochIn(event)
     if (epoch === undefined || (chain !== '' && chain !== name)) continue
     takenBack.get(name)?.delete(epoch)
-    inLog++
+    setOf(inLog, name).add(epoch)
     const epochs = setOf(asked, name).add(epoch)
     if (epochs.size >= ASKED_AT_ONCE) await ask()
   }
@@ -188,7 +189,10 @@ async function missingEpochs(
     examples: examplesOfEpochs(epochs),
     remedy: `Start the program, which reads them. If they stay missing, run \`epochline repair --chain ${name}\`.`,
   }))
-  return { inLog, missing: [...notWhole, ...notAgain.filter(({ examples }) => examples.length > 0)] }
+  return {
+    inLog: [...inLog.values()].reduce((sum, { size }) => sum + size, 0),
+    missing: [...notWhole, ...notAgain.filter(({ examples }) => examples.length > 0)],
+  }
 }
 
 /** The epoch whose blocks an event tells; undefined for other events. */

@@ -141,6 +141,13 @@ it('fee-recipient tells up to which day an address holds of which something was 
   )
 })
 
+it('fee-recipient refuses an address whose checksum does not hold', async () => {
+  const setting = await withAccounts()
+  const recipient = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD'
+  await expect(tellFeeRecipients(setting, { recipient }, [KEY])).rejects.toThrow(/checksum \(EIP-55\)/)
+  await tellFeeRecipients(setting, { recipient: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed' }, [KEY])
+})
+
 it('a key that two accounts had in a log of an earlier release is the later one’s, until a fact decides', async () => {
   const setting = settings()
   const undecided = async () => (await readAccountBook(setting)).ownership.undecided()

@@ -1,8 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { loadConfig } from '../../infra/config/config.ts'
+import { layerVariables } from '../../infra/config/layers.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'layers-'))
 const envFile = join(directory, '.env')
@@ -58,4 +59,23 @@ it('tells variables that look like settings and are none', () => {
     expect.stringMatching(/^EPOCHLINE_SERVICE_HOST .* there are EPOCHLINE_CONFIG, EPOCHLINE_DATA, EPOCHLINE_NETWORK$/),
   ])
   expect(loadConfig({ env: { EPOCHLINE_DATA: 'x' } }).notes).toEqual([])
+  const slips = { BEACON_URLS: 'x', START_EPOC: '1', LOGLEVEL: 'debug', KAFKA_BROKER: 'x', CLICKHOUSE_PASWORD: 'x' }
+  expect(loadConfig({ env: { ...slips, PROTO: 'x', LANGUAGE: 'en', LOG_LEVEL: 'info' } }).notes).toEqual([
+    'BEACON_URLS is set and is not a setting: did you mean BEACON_URL?',
+    'START_EPOC is set and is not a setting: did you mean START_EPOCH?',
+    'LOGLEVEL is set and is not a setting: did you mean LOG_LEVEL?',
+    'KAFKA_BROKER is set and is not a setting: did you mean KAFKA_BROKERS?',
+    'CLICKHOUSE_PASWORD is set and is not a setting: did you mean CLICKHOUSE_PASSWORD?',
+  ])
+})
+
+it('knows every variable that the configuration is read from', () => {
+  const folder = join(import.meta.dirname, '../../infra/config')
+  const named = readdirSync(folder).flatMap((file) =>
+    [...readFileSync(join(folder, file), 'utf8').matchAll(/'([A-Z]+(?:_[A-Z]+)+)'/g)].map(([, name = '']) => name),
+  )
+  const env = Object.fromEntries(named.map((name) => [`${name}${name.startsWith('EPOCHLINE_') ? '' : 'X'}`, 'x']))
+  const unprefixed = [...new Set(named)].filter((name) => !name.startsWith('EPOCHLINE_'))
+  const told = layerVariables({ env }).notes.map((note) => /did you mean (\w+)\?$/.exec(note)?.[1])
+  expect(unprefixed.filter((name) => !told.includes(name))).toEqual([])
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { checksumAddress } from '../../schemas/eth/hex.ts'
+import { checksumAddress, hasRightChecksum } from '../../schemas/eth/hex.ts'
 
 // The examples of EIP-55.
 test.each([
@@ -13,4 +13,11 @@ test.each([
   '0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb',
 ])('%s is answered with its checksum', (address) => {
   expect(checksumAddress(address.toLowerCase())).toBe(address)
+  expect(hasRightChecksum(address)).toBe(true)
+  expect(hasRightChecksum(address.toLowerCase())).toBe(true)
+})
+
+test('one letter of the other case is a slip', () => {
+  expect(hasRightChecksum('0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD')).toBe(false)
+  expect(hasRightChecksum('0x5AAeb6053F3E94C9b9A09f33669435E7Ef1BeAed')).toBe(false)
 })
