@@ -1,9 +1,11 @@
 import { type Static, Type } from 'typebox'
 import { closedThrough } from '../processors/rewards/closed-through.ts'
 import { countChange } from '../processors/settlements/count-change.ts'
+import { settledSums } from '../processors/settlements/settled-sums.ts'
 import { whySettlementsAreUnknown } from '../processors/verify/behind-log.ts'
 import { ChainDays, type ClosedThrough } from '../schemas/closed-through.ts'
 import { AppError } from '../schemas/errors.ts'
+import { OwnedValidator, type SettledSums } from '../schemas/settled-sums.ts'
 import { type ChangedSettlements, SettlementChange } from '../schemas/settlement-change.ts'
 import type { Ports } from './role.ts'
 
@@ -11,12 +13,13 @@ import type { Ports } from './role.ts'
 const PROCESSED_WITHIN_MS = 10_000
 
 /**
- * What is asked of tables that have all of the log: what a change would do, by account and validator; or up to which day a chain's days
- * are closed.
+ * What is asked of tables that have all of the log: what a change would do, by account and validator; up to which day a chain's days are
+ * closed; what was settled of a validator.
  */
 export const SettlementQuestion = Type.Union([
   Type.Object({ command: Type.Literal('count'), change: SettlementChange }),
   Type.Object({ command: Type.Literal('closed-through'), days: Type.Array(ChainDays) }),
+  Type.Object({ command: Type.Literal('settled-sums'), of: OwnedValidator }),
 ])
 export type SettlementQuestion = Static<typeof SettlementQuestion>
 
@@ -28,7 +31,7 @@ export async function askTables(
   ports: Ports,
   question: SettlementQuestion,
   { waits, signal }: { readonly waits: boolean; readonly signal: AbortSignal },
-): Promise<readonly (ChangedSettlements | ClosedThrough)[]> {
+): Promise<readonly (ChangedSettlements | ClosedThrough | SettledSums)[]> {
   const why = await whySettlementsAreUnknown(ports, { waitMsMax: waits ? PROCESSED_WITHIN_MS : 0, signal })
   if (why !== undefined) throw new AppError('usage', why)
   switch (question.command) {
@@ -36,5 +39,7 @@ export async function askTables(
       return countChange(ports.warehouse, question.change)
     case 'closed-through':
       return closedThrough(ports.warehouse, question.days)
+    case 'settled-sums':
+      return settledSums(ports.warehouse, question.of)
   }
 }

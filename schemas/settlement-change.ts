@@ -46,7 +46,8 @@ export const SettlementChange = Type.Union([
 ])
 export type SettlementChange = Static<typeof SettlementChange>
 
-const IntegerText = Type.String({ pattern: '^-?[0-9]+$' })
+/** A signed integer of any size. */
+export const IntegerText = Type.String({ pattern: '^-?[0-9]+$' })
 /** What a change does to the settlements of one account and validator: rows that come, go or differ, and by how much in wei. */
 export const ChangedSettlements = Type.Object({
   account: Account,

@@ -3,6 +3,7 @@ import { openJobQueue, openWarehouseAsItIs } from '../../infra/open-ports.ts'
 import type { EventLog } from '../../infra/ports/event-log.ts'
 import { type ChainDays, ClosedThrough } from '../../schemas/closed-through.ts'
 import { AppError } from '../../schemas/errors.ts'
+import { type OwnedValidator, SettledSums } from '../../schemas/settled-sums.ts'
 import { ChangedSettlements, type SettlementChange } from '../../schemas/settlement-change.ts'
 import type { Ports } from '../role.ts'
 import { askRunning } from '../running-program.ts'
@@ -22,10 +23,13 @@ export interface Settled extends AsyncDisposable {
   readonly count: Counting
   /** Up to which day each chain's days are closed. */
   readonly closedThrough: (days: readonly ChainDays[]) => Promise<Answered<ClosedThrough>>
+  /** What was settled of a validator for an account: one row. */
+  readonly sums: (of: OwnedValidator) => Promise<Answered<SettledSums>>
 }
 
 const isCounted = Compile(ChangedSettlements)
 const isClosedThrough = Compile(ClosedThrough)
+const isSums = Compile(SettledSums)
 
 /** Asks the warehouse, or the program that has it. Neither makes a warehouse nor brings one to this release. */
 export function settledOf({ config, log, signal }: Setting, eventLog: EventLog): Settled {
@@ -55,6 +59,7 @@ export function settledOf({ config, log, signal }: Setting, eventLog: EventLog):
   return {
     count: (change) => ask({ command: 'count', change }, isCounted),
     closedThrough: (days) => ask({ command: 'closed-through', days: [...days] }, isClosedThrough),
+    sums: (of) => ask({ command: 'settled-sums', of }, isSums),
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   }
 }

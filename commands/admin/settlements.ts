@@ -7,6 +7,7 @@ import { encodeEvent } from '../../schemas/events/codec.ts'
 import { CORRECTION_IDS_BEHIND } from '../../schemas/routes/rewards/settled-rewards.ts'
 import { nowSec, type Setting } from '../setting.ts'
 import { addAccountFacts, checkedAccount, checkedDay, readAccountBook } from './account-facts.ts'
+import { previewCorrection } from './correction-preview.ts'
 import { identifiedOn } from './identified.ts'
 import { knownAccount } from './known-account.ts'
 import { refuseOpenDays } from './open-days.ts'
@@ -36,7 +37,10 @@ export async function lockSettlements(
   })
 }
 
-/** Writes a settlement record of now with signed amounts, for what locked records of a validator lack or have too much. */
+/**
+ * Writes a settlement record of now with signed amounts, for what locked records of a validator lack or have too much: with `yes`, once it
+ * was said what that makes of the validator's settled sums.
+ */
 export async function correctSettlement(
   setting: Setting,
   options: {
@@ -45,6 +49,7 @@ export async function correctSettlement(
     readonly userReward: string
     readonly serviceFee: string
     readonly reason: string
+    readonly yes?: boolean
   },
   pubkey: string,
 ): Promise<void> {
@@ -65,6 +70,12 @@ export async function correctSettlement(
     if (validatorIndex === undefined || !owners.some((owned) => owned.account === account)) {
       throw new AppError('usage', `${account} never had a validator ${key} of ${chain}; nothing was written.`)
     }
+    const preview = await previewCorrection(setting, eventLog, {
+      of: { account, chain, pubkey: key },
+      userWei,
+      feeWei,
+      yes: options.yes === true,
+    })
     const number = book.corrections().length + 1
     const data = {
       chain,
@@ -79,7 +90,7 @@ export async function correctSettlement(
     }
     return {
       facts: [encodeEvent(settlementCorrected, { ...envelope, id: `account.settlement-corrected:${number}`, data })],
-      said: `Correction ${CORRECTION_IDS_BEHIND + number}: ${amountsText(userWei, feeWei)} for ${account}, of today.\n`,
+      said: `${preview}Correction ${CORRECTION_IDS_BEHIND + number}: ${amountsText(userWei, feeWei)} for ${account}, of today.\n`,
     }
   })
 }

@@ -279,8 +279,10 @@ describe('locked days', () => {
   it('are corrected by records of their own, which are listed', { timeout: TEST_MS }, async () => {
     const [key = ''] = keys
     const correction = { account: 'a', userReward: '-0.25', serviceFee: '0.1', reason: 'rate of March' }
-    await correctSettlement(setting, correction, key)
-    expect(setting.printed()).toMatch(/^Correction 4503599627370497: user share -0\.25 ETH, service fee 0\.1 ETH for a/)
+    await correctSettlement(setting, { ...correction, yes: true }, key)
+    expect(setting.printed()).toMatch(
+      /^Correction 4503599627370497: user share -0\.25 ETH, service fee 0\.1 ETH for a/m,
+    )
     const records = await processed(setting, (warehouse) =>
       warehouse.query(
         'SELECT account, number, validator_index, user_reward_wei, service_fee_wei, reason FROM settlement_corrections FINAL',
