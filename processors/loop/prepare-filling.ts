@@ -12,6 +12,8 @@ import { finishRebuild } from './rebuild.ts'
 
 /** Between two looks at how far the groups have come. */
 const FILLING_LOOK_MS = 1_000
+/** The end of a filling that took longer is told. */
+const FILLING_TOLD_MS = 10_000
 
 export interface Filling {
   readonly eventLog: EventLog
@@ -60,6 +62,7 @@ async function eventsOf(eventLog: EventLog, { topic }: Projector): Promise<bigin
 export async function finishFilling(filling: Filling, now: () => number, signal: AbortSignal): Promise<void> {
   const { eventLog, warehouse, log, facts, projectors } = filling
   if ((await filledFrom(warehouse))?.isWhole !== false) return
+  const begin = performance.now()
   const ends = await Promise.all(projectors.map((projector) => eventsOf(eventLog, projector)))
   const isThrough = async (): Promise<boolean> => {
     const done = await Promise.all(
@@ -76,7 +79,10 @@ export async function finishFilling(filling: Filling, now: () => number, signal:
   }
   await deriveEverything(warehouse)
   await markFilled(warehouse, facts, { now: now(), isWhole: true })
-  log.info({}, 'the tables are filled: what the log held is served')
+  const message = 'the tables are filled: what the log held is served'
+  // At the first start of all the log holds a few facts, and nobody has waited.
+  if (performance.now() - begin > FILLING_TOLD_MS) log.info({}, message)
+  else log.debug({}, message)
 }
 
 /** Whether one of the groups has processed anything of this log, into tables that are no longer there. */
