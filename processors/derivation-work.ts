@@ -2,7 +2,7 @@ import type { JobQueue } from '../infra/ports/job-queue.ts'
 import type { Log } from '../infra/ports/log.ts'
 import type { Warehouse } from '../infra/ports/warehouse.ts'
 import { type DeriveDayInput, deriveDay, type SettleAccountInput, settleAccount } from '../schemas/jobs.ts'
-import { runDeriveDay, runSettleAccount } from './derive.ts'
+import { everyAccount, everyDay, runDeriveDay, runSettleAccount } from './derive.ts'
 import { takeBackDay, takeBackSettlements } from './loop/drop-chains.ts'
 import { type FactsSource, retractedSince } from './loop/log-facts.ts'
 import { formatClosedDay, readClosedDay } from './rewards/closed-day.ts'
@@ -74,6 +74,18 @@ type Deriving = Pick<Working, 'warehouse' | 'facts'>
 // What a job has read may be dropped before it writes what follows from it. So the facts are asked for behind it, as they are
 // behind the inserts of a batch: were epochs retracted meanwhile, its rows are taken back and made anew. What is retracted
 // later than that is dropped later than its rows were written.
+
+/** Everything that is derived of what is there, of rows that still count when it is done; a part when the signal aborts. */
+export async function deriveAllUndisturbed(deriving: Deriving, signal: AbortSignal): Promise<void> {
+  for (const day of await everyDay(deriving.warehouse)) {
+    if (signal.aborted) return
+    await deriveUndisturbed(deriving, day)
+  }
+  for (const account of await everyAccount(deriving.warehouse)) {
+    if (signal.aborted) return
+    await settleUndisturbed(deriving, { account })
+  }
+}
 
 /** `runDeriveDay`, of rows that still count when it is done. */
 export async function deriveUndisturbed({ warehouse, facts }: Deriving, input: DeriveDayInput): Promise<boolean> {

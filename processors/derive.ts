@@ -213,11 +213,18 @@ export async function openDays(warehouse: Warehouse, chain: string, clock: Chain
 
 /** Makes every figure of several events again, of one chain if it is given. */
 export async function deriveEverything(warehouse: Warehouse, chain?: string): Promise<void> {
+  for (const day of await everyDay(warehouse, chain)) await runDeriveDay(warehouse, day)
+  await settleEverybody(warehouse)
+}
+
+/** Days that complete epochs lie in, of one chain if it is given. */
+export async function everyDay(warehouse: Warehouse, chain?: string): Promise<readonly DeriveDayInput[]> {
+  const days: DeriveDayInput[] = []
   for (const [name, clock] of await chainClocks(warehouse)) {
     if (chain !== undefined && name !== chain) continue
-    for (const day of await daysOfEpochs(warehouse, name, clock)) await runDeriveDay(warehouse, { chain: name, day })
+    for (const day of await daysOfEpochs(warehouse, name, clock)) days.push({ chain: name, day })
   }
-  await settleEverybody(warehouse)
+  return days
 }
 
 /** Settles all blocks of all accounts. */
@@ -234,7 +241,8 @@ async function daysOfEpochs(warehouse: Warehouse, chain: string, clock: ChainClo
   return new Set(slots.flatMap((row) => [row.first_slot, row.last_slot].map((slot) => dayOfSlot(clock, Number(slot)))))
 }
 
-async function everyAccount(warehouse: Warehouse): Promise<readonly string[]> {
+/** Accounts that have validators. */
+export async function everyAccount(warehouse: Warehouse): Promise<readonly string[]> {
   const rows = await warehouse.query<{ account: string }>('SELECT DISTINCT account FROM account_validators')
   return rows.map(({ account }) => account)
 }

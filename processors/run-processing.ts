@@ -3,7 +3,7 @@ import type { EventLog } from '../infra/ports/event-log.ts'
 import type { JobQueue } from '../infra/ports/job-queue.ts'
 import type { Log } from '../infra/ports/log.ts'
 import type { Warehouse } from '../infra/ports/warehouse.ts'
-import { DerivationWork } from './derivation-work.ts'
+import { DerivationWork, deriveAllUndisturbed } from './derivation-work.ts'
 import { DERIVING_JOBS, Derivation, wantedByJobs, wantOpenWork } from './derive.ts'
 import { DeadLetters } from './loop/dead-letters.ts'
 import { dropRemoved } from './loop/drop-chains.ts'
@@ -48,7 +48,8 @@ export async function runProcessing(ports: Processing, signal: AbortSignal): Pro
   await wantOpenWork(warehouse, wanted)
   const ended = new AbortController()
   const ending = AbortSignal.any([signal, ended.signal])
-  const filling = finishFilling({ ...ports, facts, projectors: PROJECTORS }, now, ending)
+  const deriveAll = (until: AbortSignal) => deriveAllUndisturbed({ warehouse, facts: reader }, until)
+  const filling = finishFilling({ ...ports, facts, projectors: PROJECTORS }, { now, derive: deriveAll }, ending)
   filling.catch(() => ended.abort()) // awaited below
   const { derive } = derivation
   const idle = new AbortController()

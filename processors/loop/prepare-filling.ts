@@ -2,7 +2,6 @@ import type { EventLog } from '../../infra/ports/event-log.ts'
 import type { Log } from '../../infra/ports/log.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { pause } from '../../schemas/wait.ts'
-import { deriveEverything } from '../derive.ts'
 import type { Projector } from './consume.ts'
 import { dropRemoved } from './drop-chains.ts'
 import { openExchange } from './exchange.ts'
@@ -55,11 +54,18 @@ async function eventsOf(eventLog: EventLog, { topic }: Projector): Promise<bigin
   return [...(await eventLog.ends(topic)).values()].reduce((sum, end) => sum + end, 0n)
 }
 
+interface Finishing {
+  /** Unix seconds. */
+  readonly now: () => number
+  /** Makes everything that is derived of the tables; a part of it when the signal aborts. */
+  readonly derive: (signal: AbortSignal) => Promise<void>
+}
+
 /**
  * Resolves when tables that are being filled have all that the log holds at the call, and what is derived of it; at once where none
- * are. Until then nobody is served from them: they would be sums of a part. `now` is asked for Unix seconds.
+ * are, and early when the signal aborts. Until then nobody is served from them: they would be sums of a part.
  */
-export async function finishFilling(filling: Filling, now: () => number, signal: AbortSignal): Promise<void> {
+export async function finishFilling(filling: Filling, { now, derive }: Finishing, signal: AbortSignal): Promise<void> {
   const { eventLog, warehouse, log, facts, projectors } = filling
   if ((await filledFrom(warehouse))?.isWhole !== false) return
   const begin = performance.now()
@@ -77,7 +83,8 @@ export async function finishFilling(filling: Filling, now: () => number, signal:
     await pause(FILLING_LOOK_MS, signal)
     if (signal.aborted) return
   }
-  await deriveEverything(warehouse)
+  await derive(signal)
+  if (signal.aborted) return
   await markFilled(warehouse, facts, { now: now(), isWhole: true })
   const message = 'the tables are filled: what the log held is served'
   // At the first start of all the log holds a few facts, and nobody has waited.

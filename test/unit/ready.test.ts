@@ -5,6 +5,7 @@ import { ChainSet } from '../../commands/role.ts'
 import type { ChainConfig } from '../../infra/config/types.ts'
 import type { EventLog } from '../../infra/ports/event-log.ts'
 import type { NodeStatus } from '../../infra/ports/node-status.ts'
+import { deriveAllUndisturbed } from '../../processors/derivation-work.ts'
 import { areTablesWhole } from '../../processors/loop/filled-from.ts'
 import { LagWatch } from '../../processors/loop/lag-watch.ts'
 import { openLogFacts } from '../../processors/loop/log-facts.ts'
@@ -235,7 +236,15 @@ describe('is not ready, and says why,', () => {
     const facts = await openLogFacts(eventLog, 0, never)
     const filling = { eventLog, warehouse, log: silentLog, facts, projectors: PROJECTORS }
     await prepareFilling(filling, 1, never)
-    const finished = finishFilling(filling, () => 2, never)
+    const derive = (signal: AbortSignal) =>
+      deriveAllUndisturbed({ warehouse, facts: { known: facts, current: async () => facts } }, signal)
+    const finished = finishFilling(filling, { now: () => 2, derive }, never)
+    expect(await areTablesWhole(warehouse)).toBe(false)
+    // Who is told to stop meanwhile leaves them as they are, at once.
+    const stop = new AbortController()
+    const stopped = finishFilling(filling, { now: () => 2, derive }, stop.signal)
+    stop.abort()
+    await stopped
     expect(await areTablesWhole(warehouse)).toBe(false)
     const groups = PROJECTORS.map(({ group }) => group)
     await readLog(eventLog, warehouse, groups.slice(0, -1))
@@ -245,6 +254,11 @@ describe('is not ready, and says why,', () => {
     await warehouse.command('TRUNCATE TABLE settlements')
     await readLog(eventLog, warehouse, groups.slice(-1))
     await finished
+    const stopping = new AbortController()
+    stopping.abort()
+    await warehouse.command('TRUNCATE TABLE closed_days')
+    await deriveAllUndisturbed({ warehouse, facts: { known: facts, current: async () => facts } }, stopping.signal)
+    expect(await warehouse.query('SELECT count() AS days FROM closed_days')).toEqual([{ days: '0' }])
     expect(await areTablesWhole(warehouse)).toBe(true)
     expect(await warehouse.query('SELECT count() > 0 AS has_some FROM settlements')).toEqual([{ has_some: 1 }])
     // Who starts next finds nothing to do.
