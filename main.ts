@@ -127,7 +127,10 @@ program
   .command('remove')
   .description('take back everything that was ingested of a chain that is paused or no longer configured')
   .argument('<name>', 'name of the chain, e.g. scroll_mainnet')
-  .action((name: string) => run(async (setting) => (await import('./commands/chain.ts')).removeChain(setting, name)))
+  .option('--even-locked', 'settlements of locked days go too', false)
+  .action((name: string, options: { evenLocked: boolean }) =>
+    run(async (setting) => (await import('./commands/chain.ts')).removeChain(setting, name, options)),
+  )
 
 addAdminCommands(program, { run, chainOption })
 

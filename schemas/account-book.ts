@@ -9,7 +9,7 @@ import {
 } from './events/accounts.ts'
 import { decodeEvent, type EncodedEvent } from './events/codec.ts'
 import { feeRecipientsTold } from './events/fee-recipients.ts'
-import { Ownership, ownershipFact, storedDay } from './ownership.ts'
+import { END_OF_DAYS, type Interval, Ownership, ownershipFact, storedDay } from './ownership.ts'
 
 export interface RateFact {
   readonly account: string
@@ -39,8 +39,9 @@ interface Recipient {
   readonly address: string
 }
 
-function recipientKey(chain: string, { pubkey, address }: Recipient): string {
-  return `${chain}:${pubkey}:${address}`
+/** An address at which a validator is paid, and the days that it holds for. */
+export interface PaidAt extends Interval {
+  readonly address: string
 }
 
 /** What operators have said of accounts: the events of the topic `accounts`, in the order of the log. */
@@ -50,8 +51,8 @@ export class AccountBook {
   readonly #tokens = new Map<string, TokenFact>()
   readonly #locks: LockFact[] = []
   readonly #corrections: SettlementCorrected[] = []
-  /** Days that were named for a validator and an address. */
-  readonly #recipientDays = new Map<string, Set<DayNumber>>()
+  /** Whether it is paid at an address, by the chain and key of a validator, the address and the day since when. */
+  readonly #recipients = new Map<string, Map<string, Map<DayNumber, boolean>>>()
 
   /** Throws AppError `undecodable` for an event that is not what its type says; events of unknown types are passed over. */
   add(event: EncodedEvent, unnamedChain?: string): void {
@@ -81,10 +82,11 @@ export class AccountBook {
         this.#corrections.push(decodeEvent(settlementCorrected, event))
         return
       case feeRecipientsTold.name: {
-        const { chain, recipients, from } = decodeEvent(feeRecipientsTold, event)
-        for (const recipient of recipients) {
-          const key = recipientKey(chain, recipient)
-          this.#recipientDays.set(key, (this.#recipientDays.get(key) ?? new Set()).add(storedDay(from)))
+        const { chain, recipients, isOwn, from } = decodeEvent(feeRecipientsTold, event)
+        for (const { pubkey, address } of recipients) {
+          const ofKey = this.#recipientsOf(chain, pubkey)
+          this.#recipients.set(`${chain}:${pubkey}`, ofKey)
+          ofKey.set(address, (ofKey.get(address) ?? new Map()).set(storedDay(from), isOwn))
         }
         return
       }
@@ -135,12 +137,28 @@ export class AccountBook {
   }
 
   /** The next day behind one that was named for a validator's address: what is told of that day reaches up to it. */
-  nextRecipientDay(chain: string, recipient: Recipient, day: DayNumber): DayNumber | undefined {
-    const later = [...(this.#recipientDays.get(recipientKey(chain, recipient)) ?? [])].filter((one) => one > day)
+  nextRecipientDay(chain: string, { pubkey, address }: Recipient, day: DayNumber): DayNumber | undefined {
+    const days = this.#recipientsOf(chain, pubkey).get(address)?.keys() ?? []
+    const later = [...days].filter((one) => one > day)
     return later.length === 0 ? undefined : Math.min(...later)
+  }
+
+  /** Where a validator is paid on which days. */
+  recipientsOf(chain: string, pubkey: string): readonly PaidAt[] {
+    return [...this.#recipientsOf(chain, pubkey)].flatMap(([address, points]) => {
+      const days = [...points].toSorted(([a], [b]) => a - b)
+      const changes = days.filter(([, isOwn], at) => isOwn !== (days[at - 1]?.[1] ?? false))
+      return changes.flatMap(([fromDay, isOwn], at) =>
+        isOwn ? [{ address, fromDay, toDay: changes[at + 1]?.[0] ?? END_OF_DAYS }] : [],
+      )
+    })
   }
 
   tokens(): ReadonlyMap<string, TokenFact> {
     return this.#tokens
+  }
+
+  #recipientsOf(chain: string, pubkey: string): Map<string, Map<DayNumber, boolean>> {
+    return this.#recipients.get(`${chain}:${pubkey}`) ?? new Map()
   }
 }

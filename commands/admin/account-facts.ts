@@ -12,7 +12,7 @@ import { nowSec, type Setting } from '../setting.ts'
 // Account facts need the log only, so these commands work while the program runs.
 
 /** The name of the right to add account facts: whoever has it knows all facts before those that it adds. */
-const ACCOUNTS_LEASE = 'accounts'
+export const ACCOUNTS_LEASE = 'accounts'
 
 /** What every account fact has; its time is the operator's clock. */
 export interface FactEnvelope {

@@ -1,4 +1,5 @@
 import type { AccountBook } from '../../schemas/account-book.ts'
+import { checksumAddress } from '../../schemas/eth/hex.ts'
 import { dayOfInstant, formatDay } from '../../schemas/eth/time.ts'
 import { END_OF_DAYS, FIRST_DAY, type Interval } from '../../schemas/ownership.ts'
 import { nowSec, type Setting } from '../setting.ts'
@@ -40,9 +41,13 @@ export async function showAccount(setting: Setting, name: string): Promise<void>
   lines.push('fee rates, of two for one day the later one counts', ...indented(rates))
   for (const { chain, owned, watched } of validatorsOf(book, account)) {
     lines.push(`validators of ${chain}: ${owned.length}, and ${watched} watched`)
-    lines.push(
-      ...indented(owned.map(({ pubkey, intervals }) => `${pubkey} ${intervals.map(formatInterval).join(', ')}`)),
-    )
+    const ofValidators = owned.flatMap(({ pubkey, intervals }) => [
+      `${pubkey} ${intervals.map(formatInterval).join(', ')}`,
+      ...book.recipientsOf(chain, pubkey).map((paid) => {
+        return `  paid at ${checksumAddress(paid.address)} ${formatInterval(paid)}`
+      }),
+    ])
+    lines.push(...indented(ofValidators))
   }
   setting.screen.print(`${lines.join('\n')}\n`)
 }

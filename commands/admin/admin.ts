@@ -30,7 +30,7 @@ function addAccountCommands(admin: Command, { run }: CommandLine): void {
     .action(() => run(async (setting) => (await import('./accounts.ts')).listAccounts(setting)))
   accounts
     .command('show')
-    .description('tokens, fee rates and validators of one account')
+    .description('tokens, fee rates, validators of one account and where they are paid')
     .argument('<name>', 'name of the account')
     .action((name: string) => run(async (setting) => (await import('./accounts.ts')).showAccount(setting, name)))
 }
