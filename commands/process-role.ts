@@ -1,6 +1,8 @@
+import type { Log } from '../infra/ports/log.ts'
 import { measureHealth, measureLag } from '../processors/loop/measure-health.ts'
 import { PROJECTORS } from '../processors/projections.ts'
 import { runProcessing } from '../processors/run-processing.ts'
+import { retryWithBackoff } from '../schemas/retry.ts'
 import { pause } from '../schemas/wait.ts'
 import { watchedChains } from './health.ts'
 import { allOrNone } from './ingest-role.ts'
@@ -30,22 +32,34 @@ async function showProcessing(ports: Ports, running: Running, ending: AbortSigna
   await Promise.all([showProgress(ports, running, ending), tellOfChains(ports, running, ending)])
 }
 
-async function showProgress({ eventLog, warehouse }: Ports, { progress }: Running, ending: AbortSignal): Promise<void> {
-  while (!ending.aborted) {
+/** Does something at each interval, until the signal aborts; while the warehouse or the log is away it waits, and says so. */
+async function atIntervals(
+  { log, what, intervalMs }: { readonly log: Log; readonly what: string; readonly intervalMs: number },
+  work: () => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    await retryWithBackoff({ log, signal, what }, work)
+    await pause(intervalMs, signal)
+  }
+}
+
+function showProgress({ eventLog, warehouse }: Ports, { log, progress }: Running, ending: AbortSignal): Promise<void> {
+  const show = async (): Promise<void> => {
     const lag = await measureLag(eventLog, PROJECTORS)
     const events = Object.values(lag).reduce((sum, one) => sum + one, 0)
     const behind = lag.finalized ?? 0
     const [row] = await warehouse.query<{ epochs: string }>('SELECT count() AS epochs FROM epochs FINAL')
     const done = Number(row?.epochs ?? 0)
     progress.update('process', { done, total: done + (behind > 0 ? 1 : 0), note: `epochs, lag ${events} events` })
-    await pause(PROGRESS_INTERVAL_MS, ending)
   }
+  return atIntervals({ log, what: 'the progress line', intervalMs: PROGRESS_INTERVAL_MS }, show, ending)
 }
 
-async function tellOfChains(ports: Ports, running: Running, ending: AbortSignal): Promise<void> {
+function tellOfChains(ports: Ports, running: Running, ending: AbortSignal): Promise<void> {
   const { log } = running
   const caughtUp = new Map<string, boolean>()
-  while (!ending.aborted) {
+  const tell = async (): Promise<void> => {
     const health = await measureHealth(
       { ...ports, projectors: PROJECTORS },
       watchedChains(running).filter(({ paused }) => paused !== true),
@@ -58,6 +72,6 @@ async function tellOfChains(ports: Ports, running: Running, ending: AbortSignal)
       if (isCaughtUp) log.info({ chain }, 'caught up: what is served is as new as the chain')
       else log.warn({ chain, ...checks }, 'fell behind the chain: /ready says where')
     }
-    await pause(HEALTH_INTERVAL_MS, ending)
   }
+  return atIntervals({ log, what: 'the watch over chains', intervalMs: HEALTH_INTERVAL_MS }, tell, ending)
 }

@@ -3,6 +3,7 @@ import type { EventLog } from '../infra/ports/event-log.ts'
 import type { JobQueue } from '../infra/ports/job-queue.ts'
 import type { Log } from '../infra/ports/log.ts'
 import type { Warehouse } from '../infra/ports/warehouse.ts'
+import { retryWithBackoff } from '../schemas/retry.ts'
 import { DerivationWork, deriveAllUndisturbed } from './derivation-work.ts'
 import { DERIVING_JOBS, Derivation, wantedByJobs, wantOpenWork } from './derive.ts'
 import { DeadLetters } from './loop/dead-letters.ts'
@@ -28,28 +29,34 @@ export interface Processing {
 
 /**
  * Turns the log into tables until the signal aborts: projections, and the jobs that make figures of several events. Any number
- * of processes may do so side by side. Throws AppError `config` for a warehouse that was filled from another log.
+ * of processes may do so side by side. What can pass, the warehouse or the log is away, is waited out. Throws AppError `config` for a warehouse that was filled from another log.
  */
 export async function runProcessing(ports: Processing, signal: AbortSignal): Promise<void> {
-  const { eventLog, warehouse, jobQueue, now } = ports
-  const wanted = wantedByJobs(jobQueue, ports.log)
+  const { eventLog, warehouse, jobQueue, log, now } = ports
+  const wanted = wantedByJobs(jobQueue, log)
   const derivation = new Derivation(warehouse, wanted)
   const facts = await openLogFacts(eventLog, now(), signal)
-  await prepareFilling({ ...ports, facts, projectors: PROJECTORS }, now(), signal)
-  const reader = await LogFactsReader.open({
-    eventLog,
-    now: now(),
-    signal,
-    onRemovals: async (removals) => {
-      await dropRemoved(ports, removals, signal)
-      derivation.forgetClocks()
-    },
+  const reader = await retryWithBackoff({ log, signal, what: 'the start of the processors' }, async () => {
+    await prepareFilling({ ...ports, facts, projectors: PROJECTORS }, now(), signal)
+    const opened = await LogFactsReader.open({
+      eventLog,
+      now: now(),
+      signal,
+      onRemovals: async (removals) => {
+        await dropRemoved(ports, removals, signal)
+        derivation.forgetClocks()
+      },
+    })
+    await wantOpenWork(warehouse, wanted)
+    return opened
   })
-  await wantOpenWork(warehouse, wanted)
+  if (reader === undefined) return
   const ended = new AbortController()
   const ending = AbortSignal.any([signal, ended.signal])
   const deriveAll = (until: AbortSignal) => deriveAllUndisturbed({ warehouse, facts: reader }, until)
-  const filling = finishFilling({ ...ports, facts, projectors: PROJECTORS }, { now, derive: deriveAll }, ending)
+  const filling = retryWithBackoff({ log, signal: ending, what: 'the filling of tables' }, () =>
+    finishFilling({ ...ports, facts, projectors: PROJECTORS }, { now, derive: deriveAll }, ending),
+  )
   filling.catch(() => ended.abort()) // awaited below
   const { derive } = derivation
   const idle = new AbortController()

@@ -12,6 +12,7 @@ import {
   lastSlotOfEpoch,
   parseDay,
 } from '../../schemas/eth/time.ts'
+import { retryWithBackoff } from '../../schemas/retry.ts'
 import {
   beaconBlockEvents,
   hasExecutionBlock,
@@ -26,7 +27,6 @@ import { EpochPipeline } from '../epochs/epoch-pipeline.ts'
 import { TrackedValidators } from '../epochs/tracked-validators.ts'
 import { HEAD_TOPICS, type HeadEvents, joinHeadEvents } from '../head/head-chain.ts'
 import { inOrder } from '../in-order.ts'
-import { retryWithBackoff } from '../retry.ts'
 import { refuseOtherExecution, refuseOtherNetwork } from '../right-nodes.ts'
 import { loggedEpochs } from './logged-epochs.ts'
 

@@ -1,10 +1,11 @@
 import type { Log } from '../../infra/ports/log.ts'
 import { AppError } from '../../schemas/errors.ts'
 import type { LoggedBlock } from '../../schemas/events/cursor.ts'
+import { retryWithBackoff } from '../../schemas/retry.ts'
 import { pause } from '../../schemas/wait.ts'
 import type { ChainLog } from '../cursor.ts'
 import { inOrder } from '../in-order.ts'
-import { retryWithBackoff, Waker } from '../retry.ts'
+import { Waker } from '../waker.ts'
 import { type BlockRef, type FinalPoint, HEAD_TOPICS, type HeadBlock, type HeadChain } from './head-chain.ts'
 import { HeadLog, type ReadBlock } from './head-log.ts'
 

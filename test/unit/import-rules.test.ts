@@ -7,10 +7,10 @@ const type = (source: string) => ({ source, typeOnly: true })
 describe('an import is a fault when', () => {
   test.each([
     ['schemas/events/codec.ts', '../../infra/sqlite-file.ts', 'schemas may not import infra/sqlite-file.ts'],
-    ['schemas/chains.ts', '../ingest/retry.ts', 'schemas may not import ingest/retry.ts'],
+    ['schemas/chains.ts', '../ingest/waker.ts', 'schemas may not import ingest/waker.ts'],
     ['schemas/chains.ts', 'node:fs/promises', 'schemas are pure and may not import node:fs/promises'],
     ['infra/ports/log.ts', '../sqlite-file.ts', 'infra/ports may not import infra/sqlite-file.ts'],
-    ['infra/sqlite-file.ts', '../ingest/retry.ts', 'infra may not import ingest/retry.ts'],
+    ['infra/sqlite-file.ts', '../ingest/waker.ts', 'infra may not import ingest/waker.ts'],
     ['infra/sqlite-file.ts', './devnet/open.ts', 'infra may not import infra/devnet/open.ts'],
     ['infra/config/read.ts', '../open-ports.ts', 'infra may not import infra/open-ports.ts'],
     ['infra/event-log/kafka.ts', '../job-queue/limits.ts', 'infra/event-log may not import infra/job-queue/limits.ts'],
@@ -21,11 +21,11 @@ describe('an import is a fault when', () => {
     ['infra/devnet/beacon-api/a.ts', '../../beacon/scan.ts', 'infra/devnet may not import infra/beacon/scan.ts'],
     ['infra/devnet/open.ts', '../open-ports.ts', 'infra/devnet may not import infra/open-ports.ts'],
     ['infra/devnet/open.ts', '../../api/http/server.ts', 'infra/devnet may not import api/http/server.ts'],
-    ['ingest/retry.ts', '../processors/loop/rows.ts', 'ingest may not import processors/loop/rows.ts'],
+    ['ingest/waker.ts', '../processors/loop/rows.ts', 'ingest may not import processors/loop/rows.ts'],
     ['ingest/epochs/spec.ts', '../../infra/nodes/nodes.ts', 'ingest may not import infra/nodes/nodes.ts'],
-    ['ingest/retry.ts', '../infra/sqlite-file.ts', 'ingest may not import infra/sqlite-file.ts'],
+    ['ingest/waker.ts', '../infra/sqlite-file.ts', 'ingest may not import infra/sqlite-file.ts'],
     ['ingest/epochs/spec.ts', '../../infra/devnet/open.ts', 'ingest may not import infra/devnet/open.ts'],
-    ['ingest/retry.ts', '../infra/ports/log.ts', 'ingest imports infra/ports/log.ts as types only'],
+    ['ingest/waker.ts', '../infra/ports/log.ts', 'ingest imports infra/ports/log.ts as types only'],
     ['processors/projections.ts', '../api/operations.ts', 'processors/* may not import api/operations.ts'],
     ['processors/nft/owners.ts', '../usage/days.ts', 'processors may not import processors/usage/days.ts'],
     ['processors/head/a.ts', '../../infra/warehouse/open.ts', 'processors may not import infra/warehouse/open.ts'],
@@ -43,7 +43,7 @@ describe('an import is a fault when', () => {
     ['commands/roles.ts', '../test/unit/silent-log.ts', 'commands may not import test/unit/silent-log.ts'],
     ['commands/roles.ts', '../main.ts', 'commands may not import main.ts'],
     ['main.ts', './infra/open-ports.ts', 'main.ts may not import infra/open-ports.ts'],
-    ['main.ts', './ingest/retry.ts', 'main.ts may not import ingest/retry.ts'],
+    ['main.ts', './ingest/waker.ts', 'main.ts may not import ingest/waker.ts'],
     ['tools/new.ts', '../schemas/chains.ts', 'tools/new.ts is in no folder that test/import-rules.ts knows'],
   ])('%s imports %s', (file, source, fault) => {
     expect(importFault(file, value(source))).toBe(fault)

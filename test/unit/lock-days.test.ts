@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { readAccountBook } from '../../commands/admin/account-facts.ts'
 import { lockSettlements } from '../../commands/admin/settlements.ts'
+import { trackValidators } from '../../commands/admin/validators.ts'
 import { ChainSet } from '../../commands/role.ts'
 import { answerCommands } from '../../commands/running-program.ts'
 import type { EmbeddedMode } from '../../infra/config/types.ts'
@@ -78,6 +79,19 @@ describe('a day is locked once it is closed, with all before it', () => {
     // Without any there is nothing to wait for, or to ask.
     await lock(setting, thirdDay, 'b')
   })
+})
+
+it('days are locked one after the other while no program runs', { timeout: TEST_MS }, async () => {
+  const setting = await given([tracked('a', keys), tracked('b', [givenKey(90)], thirdDay)])
+  await inTables(setting)
+  await lock(setting, firstDay)
+  await lock(setting, secondDay)
+  await lock(setting, thirdDay, 'b')
+  expect(await locksOf(setting)).toBe(3)
+  // What it earns is not in the tables yet.
+  await trackValidators(setting, { account: 'a', at: thirdDay, yes: true }, [givenKey(91)])
+  const sentence = await refusal(lock(setting, thirdDay))
+  expect(sentence).toMatch(/of accounts are not processed/)
 })
 
 describe('a day is not locked where it cannot be known whether it is closed', () => {

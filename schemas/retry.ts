@@ -1,6 +1,7 @@
-import type { Log } from '../infra/ports/log.ts'
-import { AppError, isNodeFault } from '../schemas/errors.ts'
-import { pause } from '../schemas/wait.ts'
+import { AppError, isNodeFault } from './errors.ts'
+import { pause } from './wait.ts'
+
+// Beside the one way to wait (wait.ts), the one way to try again: every room that works on needs it.
 
 /** Sources have tried for seconds before they give up; after that there is no hurry. */
 const WAIT_FIRST_MS = 1_000
@@ -9,7 +10,8 @@ const WAIT_MAX_MS = 30_000
 const TELL_AGAIN_MS = 600_000
 
 export interface RetryOptions {
-  readonly log: Log
+  /** A log (infra/ports/log.ts), of which this is all that is needed. */
+  readonly log: Record<'debug' | 'info' | 'warn', (fields: object, message: string) => void>
   readonly signal: AbortSignal
   /** Who waits, as the log names it. */
   readonly what: string
@@ -46,17 +48,4 @@ export async function retryWithBackoff<Result>(
     }
   }
   return undefined
-}
-
-/** Lets a loop sleep until something happens; a wake while nobody sleeps is kept for the next sleep. */
-export class Waker {
-  #sleep = new AbortController()
-
-  readonly wake = (): void => this.#sleep.abort()
-
-  /** Resolves at a wake, after the time, or when the signal aborts. */
-  async wait(ms: number, signal: AbortSignal): Promise<void> {
-    await pause(ms, AbortSignal.any([signal, this.#sleep.signal]))
-    this.#sleep = new AbortController()
-  }
 }
