@@ -92,23 +92,52 @@ export function syncRewardRows(committee: readonly number[], { syncBits }: Block
   return [...rewards].map(([index, reward]) => ({ validator_index: String(index), reward: String(reward) }))
 }
 
+/** Gwei at the end of an epoch of this variant. */
+function balanceOf(index: number, variant: number): number {
+  return 32_000_000_000 + Math.floor(noise(index, variant) * 20_000_000)
+}
+
 /** Everybody is active, also in the first epoch. */
 export function validatorRow(index: number, variant: number): string {
-  const balance = 32_000_000_000 + Math.floor(noise(index, variant) * 20_000_000)
+  const balance = balanceOf(index, variant)
   const credentials = `0x010000000000000000000000${index.toString(16).padStart(40, '0')}`
   return `{"index":"${index}","balance":"${balance}","status":"active_ongoing","validator":{"pubkey":"${pubkeyOf(index)}","withdrawal_credentials":"${credentials}","effective_balance":"32000000000","slashed":false,"activation_eligibility_epoch":"0","activation_epoch":"0","exit_epoch":"${FAR}","withdrawable_epoch":"${FAR}"}}`
 }
 
 /** One in fifty misses its attestation, one in twenty the head: as on a good day of mainnet. */
-export function attestationRow(index: number, variant: number): string {
+function attestationOf(index: number, variant: number) {
   const luck = noise(index, variant + 100)
   const missed = luck < 0.02
-  const head = missed || luck < 0.07 ? 0 : 2_650 + variant
-  return `{"validator_index":"${index}","head":"${head}","target":"${missed ? -4_900 : 4_880 + variant}","source":"${missed ? -2_640 : 2_630 + variant}","inclusion_delay":"0","inactivity":"0"}`
+  return {
+    head: missed || luck < 0.07 ? 0 : 2_650 + variant,
+    target: missed ? -4_900 : 4_880 + variant,
+    source: missed ? -2_640 : 2_630 + variant,
+  }
 }
 
-export function balanceRow(index: number): string {
-  return `{"index":"${index}","balance":"32000000000"}`
+export function attestationRow(index: number, variant: number): string {
+  const { head, target, source } = attestationOf(index, variant)
+  return `{"validator_index":"${index}","head":"${head}","target":"${target}","source":"${source}","inclusion_delay":"0","inactivity":"0"}`
+}
+
+/** What balances are before an epoch whose blocks these are, so that the epoch's rewards explain those after it. */
+export function balanceRowBefore(
+  blocks: readonly Block[],
+  committee: readonly number[],
+  variants: { of: number; ofDuties: number },
+) {
+  const rewards = new Map<number, number>()
+  const add = (index: number, gwei: number) => rewards.set(index, (rewards.get(index) ?? 0) + gwei)
+  for (const block of blocks) {
+    for (const { validator_index, reward } of syncRewardRows(committee, block))
+      add(Number(validator_index), Number(reward))
+    add(block.proposerIndex, Number(proposerReward(block).total))
+  }
+  return (index: number): string => {
+    const { head, target, source } = attestationOf(index, variants.ofDuties)
+    const earned = head + target + source + (rewards.get(index) ?? 0)
+    return `{"index":"${index}","balance":"${balanceOf(index, variants.of) - earned}"}`
+  }
 }
 
 export function headerData({ slot, root, parentRoot }: Block) {

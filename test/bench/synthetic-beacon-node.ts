@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import {
   attestationRow,
   type Block,
-  balanceRow,
+  balanceRowBefore,
   CHAIN_DATA,
   finalizedEvent,
   headEvent,
@@ -190,7 +190,7 @@ class SyntheticBeaconNode {
     const question = JSON.parse(asked) as readonly string[] | { readonly ids?: readonly string[] }
     const ids = ('ids' in question ? question.ids : undefined) ?? (Array.isArray(question) ? question : [])
     const byKey = ids[0]?.startsWith('0x') === true
-    if (path.endsWith('/validator_balances')) return `{"data":[${this.#known(ids).map(balanceRow).join(',')}]}`
+    if (path.endsWith('/validator_balances')) return `{"data":[${this.#balances(number, this.#known(ids)).join(',')}]}`
     const row = isRewards ? attestationRow : validatorRow
     const wrap = (rows: string) => {
       return isRewards ? `{"data":{"ideal_rewards":[],"total_rewards":[${rows}]}}` : `{"data":[${rows}]}`
@@ -205,6 +205,14 @@ class SyntheticBeaconNode {
     const large = this.#large.get(key) ?? Buffer.from(wrap(indices.map((index) => row(index, variant)).join(',')))
     this.#large.set(key, large)
     return large
+  }
+
+  /** Rows of balances after a slot: before the epoch that follows, or comes with it. */
+  #balances(slot: number, indices: readonly number[]): readonly string[] {
+    const epoch = Math.ceil((slot + 1) / SLOTS_PER_EPOCH)
+    const blocks = this.#chain.slice(epoch * SLOTS_PER_EPOCH, (epoch + 1) * SLOTS_PER_EPOCH)
+    const variants = { of: epoch % VARIANTS, ofDuties: Math.max(0, epoch - 2) % VARIANTS }
+    return indices.map(balanceRowBefore(blocks, this.#committee, variants))
   }
 
   #known(ids: readonly string[]): readonly number[] {
