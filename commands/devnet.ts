@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { type DevnetMessage, type DevnetProcess, openDevnetProcess } from '../infra/devnet/child.ts'
 import { DEMO_VALIDATORS, demoAccountFacts } from '../infra/devnet/demo-account.ts'
 import { runDevnet } from '../infra/devnet/run.ts'
+import { defaultScenario } from '../infra/devnet/scenario.ts'
 import type { EventLog } from '../infra/ports/event-log.ts'
 import type { Progress } from '../infra/progress.ts'
 import { AppError } from '../schemas/errors.ts'
@@ -65,6 +66,7 @@ export async function runDevnetCommand({ config, log, screen, signal }: Setting)
   const running = runDevnet(
     {
       seed: devnet.seed,
+      scenario: { ...defaultScenario, secondsPerSlot: devnet.secondsPerSlot },
       beaconPort: devnet.beaconPort,
       executionPort: devnet.executionPort,
       second: devnet.secondPort === undefined ? undefined : { port: devnet.secondPort },

@@ -3,7 +3,7 @@ import { CHAIN_NAME_PATTERN, type ChainNames, chainNames } from '../../schemas/c
 import { given } from './environment.ts'
 import type { Path } from './mistakes.ts'
 import { NODE_URL } from './references.ts'
-import { type FileChain, type FileSettings, Network, Port, Seed, StartNumber } from './rules.ts'
+import { type FileChain, type FileSettings, Network, Port, Seed, SlotSeconds, StartNumber } from './rules.ts'
 import type { SettingReader } from './setting-reader.ts'
 import type { ChainConfig, ChainSource, DevnetConfig } from './types.ts'
 
@@ -196,6 +196,7 @@ function readStart(reader: SettingReader, path: Path, { start }: FileChain, sour
 const BEACON_PORT_DEFAULT = 5052
 const EXECUTION_PORT_DEFAULT = 8545
 const SECOND_PORT_DEFAULT = 8546
+const SLOT_SECONDS_DEFAULT = 48
 
 /** The devnet's chains begin with it, so that every figure of theirs is there. */
 function readDevnet(reader: SettingReader, { devnet = {} }: FileSettings, short: ShortForm) {
@@ -210,6 +211,11 @@ function readDevnet(reader: SettingReader, { devnet = {} }: FileSettings, short:
       ? port('second_port', 'DEVNET_SECOND_PORT', devnet.second_port, SECOND_PORT_DEFAULT)
       : undefined,
     seed: reader.setting(Seed, { path: ['devnet', 'seed'], variable: 'DEVNET_SEED', inFile: devnet.seed }, 'epochline'),
+    secondsPerSlot: reader.setting(
+      SlotSeconds,
+      { path: ['devnet', 'slot_seconds'], variable: 'DEVNET_SLOT_SECONDS', inFile: devnet.slot_seconds },
+      SLOT_SECONDS_DEFAULT,
+    ),
   }
   const layers: ChainConfig[] = [
     { names: short.names, source: { kind: 'devnet', layer: 'ethereum' }, start: short.start ?? 0, paused: false },

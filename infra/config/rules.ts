@@ -43,6 +43,7 @@ const URLS_MAX = 8
 /** Each process keeps a buffer per partition, and each topic has that many. */
 const PARTITIONS_MAX = 256
 /** Whoever waits longer than a day for a block has another problem. */
+const SLOT_SECONDS_MAX = 3_600
 const FINALITY_DEPTH_MAX = 100_000
 
 export const Host = text('an address to listen on', '127.0.0.1')
@@ -75,6 +76,7 @@ export const DatabaseName = matching(
 )
 export const UserName = text('the name of a user', 'default')
 export const Seed = text('a text', 'epochline')
+export const SlotSeconds = integer(2, SLOT_SECONDS_MAX, 48)
 export const StartNumber = integer(0, Number.MAX_SAFE_INTEGER, 0)
 export const FinalityDepth = integer(1, FINALITY_DEPTH_MAX, 64)
 const Switch = rule(Type.Boolean(), 'true or false', true)
@@ -130,7 +132,14 @@ export const ConfigFile = section({
     }),
   }),
   ingest: section({ concurrency: Concurrency }),
-  devnet: section({ beacon_port: Port, execution_port: Port, second_port: Port, seed: Seed, second: Switch }),
+  devnet: section({
+    beacon_port: Port,
+    execution_port: Port,
+    second_port: Port,
+    seed: Seed,
+    slot_seconds: SlotSeconds,
+    second: Switch,
+  }),
   chains: rule(
     Type.Record(Type.String(), Chain, { maxProperties: CHAINS_MAX }),
     `a section with at most ${CHAINS_MAX} chains, by name`,

@@ -50,6 +50,7 @@ export interface DevnetConfig {
   /** Of the second chain; undefined = the devnet has none. */
   readonly secondPort: number | undefined
   readonly seed: string
+  readonly secondsPerSlot: number
 }
 
 export interface Config {

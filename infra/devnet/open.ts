@@ -22,7 +22,7 @@ import { devnetGenesisTime } from './genesis-time.ts'
 import { claimIdentity, readIdentity } from './identity.ts'
 import { openJournal } from './journal.ts'
 import { archived, type EngineSetup, type ListeningEngine, type OpenEngine, openLayersOrAnew } from './layers.ts'
-import { defaultScenario, type Scenario } from './scenario.ts'
+import { defaultScenario, type Scenario, SECONDS_PER_SLOT_MAINNET } from './scenario.ts'
 import { openSecondChain, type SecondChainOptions } from './second/open.ts'
 import { type DevnetProgress, followClock, SlotRunner } from './slot-runner.ts'
 
@@ -85,17 +85,25 @@ export interface Devnet extends AsyncDisposable {
 }
 
 /** What the Ethereum is made from: with these and the journals the same chain comes out, block for block. */
-type DevnetIdentity = Readonly<{ seed: string; genesisTimeSec: number; validators: number; scenarioVersion: string }>
+type DevnetIdentity = Readonly<{
+  seed: string
+  scenarioVersion: string
+  secondsPerSlot: number
+  genesisTimeSec: number
+  validators: number
+}>
 
 /** What is asked for; else what the directory holds; else the defaults. */
 function identityOf(options: DevnetOptions, now: () => number, scenario: Scenario): DevnetIdentity {
   const path = options.directory === undefined ? undefined : join(options.directory, IDENTITY_FILE)
   const known = path === undefined ? undefined : (readIdentity(path) as DevnetIdentity | undefined)
+  const { version: scenarioVersion, secondsPerSlot = SECONDS_PER_SLOT_MAINNET } = scenario
   const identity = {
     seed: String(options.seed ?? known?.seed ?? 'epochline'),
-    genesisTimeSec: options.genesisTimeSec ?? known?.genesisTimeSec ?? devnetGenesisTime(now()),
+    scenarioVersion,
+    secondsPerSlot,
+    genesisTimeSec: options.genesisTimeSec ?? known?.genesisTimeSec ?? devnetGenesisTime(now(), secondsPerSlot),
     validators: options.validators ?? known?.validators ?? 256,
-    scenarioVersion: scenario.version,
   }
   if (path !== undefined) claimIdentity(path, identity)
   return identity

@@ -40,16 +40,23 @@ export interface Scenario {
   readonly incidents: readonly Incident[]
   /** Epochs that a validator is active before it may exit; mainnet's 256 unless a short history must see an exit. */
   readonly shardCommitteePeriodEpochs?: number
-  /** Whole seconds; mainnet's 12 unless a short history must have whole days. */
+  /** Whole seconds; mainnet's 12 unless a short history must have whole days. Part of the chain's identity by itself. */
   readonly secondsPerSlot?: number
 }
 
+export const SECONDS_PER_SLOT_MAINNET = 12
+
+/** Four times mainnet's: a quarter of the slots, and of the wait for a day, has everything that a day can have. */
+export const SECONDS_PER_SLOT_DEFAULT = 48
+
 /**
- * The default history. With devnetGenesisTime the first complete UTC+8 day is slots 303 to 7502, the second 7503 to 14702.
- * Deposits, top-ups and execution transactions belong to the execution side.
+ * The default history. With devnetGenesisTime the first complete UTC+8 day is slots 303 to 2102, the second 2103 to 3902; at any
+ * pace the incidents are at the same slots. Deposits, top-ups and execution transactions belong to the execution side.
  */
 export const defaultScenario: Scenario = {
-  version: 'default-1',
+  version: 'default-2',
+  secondsPerSlot: SECONDS_PER_SLOT_DEFAULT,
+  shardCommitteePeriodEpochs: 32,
   rates: {
     missedProposal: 0.02,
     missedAttestation: 0.004,
@@ -66,7 +73,7 @@ export const defaultScenario: Scenario = {
     { kind: 'reorg', slot: 1_000, depth: 2 },
     { kind: 'offline', validators: [12, 13], fromSlot: 1_600, toSlot: 1_999 },
     { kind: 'proposer_slashing', slot: 2_010, validator: 23 },
-    { kind: 'attester_slashing', slot: 5_000, validator: 201 },
-    { kind: 'voluntary_exit', slot: 8_300, validator: 41 }, // active for SHARD_COMMITTEE_PERIOD (256 epochs) at slot 8192
+    { kind: 'attester_slashing', slot: 1_300, validator: 201 },
+    { kind: 'voluntary_exit', slot: 1_450, validator: 41 }, // active for shardCommitteePeriodEpochs at slot 1024
   ],
 }

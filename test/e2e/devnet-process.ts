@@ -1,25 +1,11 @@
 // Child process of the e2e suites: a devnet on the manual clock with a fixed genesis, so every run sees the same chain.
 
 import { openDevnet } from '../../infra/devnet/open.ts'
-import { defaultScenario, type Scenario } from '../../infra/devnet/scenario.ts'
+import { SECONDS_PER_SLOT_DEFAULT } from '../../infra/devnet/scenario.ts'
 import { E2E_SEED } from './planned-payments.ts'
 
-/** Four times mainnet's: a day of a quarter of the slots has everything that a day can have. */
-const SECONDS_PER_SLOT = 48
 /** A UTC+8 day boundary comes after 303 slots, the next one 1,800 slots later; the dates are arbitrary but fixed. */
-const GENESIS_TIME_SEC = Date.UTC(2026, 0, 10, 16) / 1000 + 11 - 303 * SECONDS_PER_SLOT
-
-/** What happens in the default history's first two days, within one short day. */
-const SCENARIO: Scenario = {
-  ...defaultScenario,
-  version: 'e2e',
-  secondsPerSlot: SECONDS_PER_SLOT,
-  shardCommitteePeriodEpochs: 32,
-  incidents: defaultScenario.incidents.map((incident) => {
-    if (incident.kind === 'attester_slashing') return { ...incident, slot: 1_300 }
-    return incident.kind === 'voluntary_exit' ? { ...incident, slot: 1_450 } : incident
-  }),
-}
+const GENESIS_TIME_SEC = Date.UTC(2026, 0, 10, 16) / 1000 + 11 - 303 * SECONDS_PER_SLOT_DEFAULT
 
 /** `id` comes back with the answer: the chains may be told to go on side by side. */
 export type Command = { readonly id: number } & (
@@ -38,7 +24,6 @@ export type Reply =
 const devnet = await openDevnet({
   seed: E2E_SEED,
   genesisTimeSec: GENESIS_TIME_SEC,
-  scenario: SCENARIO,
   beaconPort: 0,
   executionPort: 0,
   second: { port: 0, genesisTimeSec: GENESIS_TIME_SEC },

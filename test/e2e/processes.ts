@@ -167,13 +167,14 @@ export async function eventually<Answer>(
   what: string,
   ask: () => Promise<Answer | undefined>,
   timeoutMs: number,
+  everyMs = 200,
 ): Promise<Answer> {
   const deadline = performance.now() + timeoutMs
   for (;;) {
     const answer = await ask()
     if (answer !== undefined) return answer
     if (performance.now() > deadline) throw new Error(`${what} did not happen within ${timeoutMs} ms`)
-    await new Promise((resolve) => setTimeout(resolve, 200))
+    await new Promise((resolve) => setTimeout(resolve, everyMs))
   }
 }
 

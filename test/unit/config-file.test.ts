@@ -113,7 +113,7 @@ describe('the configuration file', () => {
         log_level: warn
         http: { host: 0.0.0.0, port: 9000 }
         ingest: { concurrency: 3 }
-        devnet: { beacon_port: 1, execution_port: 2, second_port: 3, seed: s }`),
+        devnet: { beacon_port: 1, execution_port: 2, second_port: 3, seed: s, slot_seconds: 12 }`),
     )
     const inVariables = readConfig({
       EPOCHLINE_CONFIG: '/dev/null',
@@ -126,6 +126,7 @@ describe('the configuration file', () => {
       DEVNET_EXECUTION_PORT: '2',
       DEVNET_SECOND_PORT: '3',
       DEVNET_SEED: 's',
+      DEVNET_SLOT_SECONDS: '12',
     })
     expect({ ...inFile, file: undefined }).toEqual({ ...inVariables, file: undefined })
   })

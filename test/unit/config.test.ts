@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { readConfig } from '../../infra/config/config.ts'
+import { SECONDS_PER_SLOT_DEFAULT } from '../../infra/devnet/scenario.ts'
 
 const SERVERS = {
   KAFKA_BROKERS: '127.0.0.1:9092',
@@ -14,7 +15,13 @@ describe('configuration', () => {
       port: 8080,
       dataDirectory: './data',
       mode: { kind: 'embedded' },
-      devnet: { beaconPort: 5052, executionPort: 8545, secondPort: 8546, seed: 'epochline' },
+      devnet: {
+        beaconPort: 5052,
+        executionPort: 8545,
+        secondPort: 8546,
+        seed: 'epochline',
+        secondsPerSlot: SECONDS_PER_SLOT_DEFAULT,
+      },
       chains: [
         { names: { name: 'mainnet', protocol: 'ethereum' }, source: { kind: 'devnet', layer: 'ethereum' }, start: 0 },
         { names: { name: 'scroll_mainnet' }, source: { kind: 'devnet', layer: 'second' }, start: 0 },

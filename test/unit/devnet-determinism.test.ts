@@ -101,16 +101,21 @@ test('the state as of any slot comes back from blocks with the root that the cha
   }
 })
 
-test.each(['2026-11-20T00:30:00Z', '2026-11-20T15:59:59Z', '2026-11-20T16:00:00Z', '2027-01-01T12:00:00Z'])(
-  'at %s two complete days lie between genesis and today',
-  (instant) => {
+const INSTANTS = ['2026-11-20T00:30:00Z', '2026-11-20T15:59:59Z', '2026-11-20T16:00:00Z', '2027-01-01T12:00:00Z']
+test.each(INSTANTS.flatMap((instant) => [4, 12, 48].map((secondsPerSlot) => [instant, secondsPerSlot] as const)))(
+  'at %s two complete days of slots of %i s lie between genesis and today',
+  (instant, secondsPerSlot) => {
     const nowSec = Date.parse(instant) / 1000
-    const clock = { genesisTimeSec: devnetGenesisTime(nowSec), secondsPerSlot: 12, slotsPerEpoch: 32 }
+    const clock = { genesisTimeSec: devnetGenesisTime(nowSec, secondsPerSlot), secondsPerSlot, slotsPerEpoch: 32 }
     const today = formatLocalTime(nowSec).slice(0, 10)
     const genesisDay = dayOfSlot(clock, 0)
     expect(formatDay(genesisDay + 3)).toBe(today)
     const first = firstSlotOfDay(clock, genesisDay + 1)
-    expect([first, first % 32, slotTimeSec(clock, first) % 12]).toEqual([303, 15, 11])
+    expect([first, first % 32, slotTimeSec(clock, first) % secondsPerSlot]).toEqual([
+      303,
+      15,
+      Math.min(11, secondsPerSlot - 1),
+    ])
   },
 )
 
