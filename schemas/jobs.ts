@@ -32,7 +32,11 @@ const DeriveDayInput = Type.Object({ chain: Chain, /** UTC+8 day number. */ day:
 export type DeriveDayInput = Static<typeof DeriveDayInput>
 
 /** Settles the finalized blocks of a day, and closes the day when all of it is there. */
-export const deriveDay = job('derive-day', DeriveDayInput, ({ chain, day }) => `${chain}/${day}`)
+export const deriveDay = {
+  ...job('derive-day', DeriveDayInput, ({ chain, day }) => `${chain}/${day}`),
+  /** What the ids of a chain's days begin with, and no other's. */
+  idPrefixOf: (chain: string): string => `${chain}/`,
+}
 
 const SettleAccountInput = Type.Object({ account: Type.String() })
 export type SettleAccountInput = Static<typeof SettleAccountInput>

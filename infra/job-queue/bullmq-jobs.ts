@@ -102,6 +102,11 @@ export function toBullmqId(id: string): string {
   return `job-${encodeURIComponent(id)}`
 }
 
+/** The id that a job was added or requested under. */
+export function idOf({ data, id }: StoredJob): string {
+  return 'requested' in data ? data.requested : toId(id ?? toBullmqId(''))
+}
+
 export function toId(bullmqId: string): string {
   return decodeURIComponent(bullmqId.slice('job-'.length))
 }

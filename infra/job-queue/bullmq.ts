@@ -6,6 +6,7 @@ import type { AddedJob, JobQueue, JobState, WorkOptions } from '../ports/job-que
 import { withRedisErrors } from '../redis-errors.ts'
 import {
   addedOptions,
+  idOf,
   requestedInputsKey,
   requestedOptions,
   requestedStateOf,
@@ -90,8 +91,13 @@ class BullmqJobQueue implements JobQueue {
     })
   }
 
-  async pending(name: string): Promise<number> {
-    return withRedisErrors('job_queue', () => this.#queue(name).getJobCountByTypes('waiting', 'delayed', 'active'))
+  async pending(name: string, idPrefix = ''): Promise<number> {
+    return withRedisErrors('job_queue', async () => {
+      const queue = this.#queue(name)
+      if (idPrefix === '') return queue.getJobCountByTypes('waiting', 'delayed', 'active')
+      const jobs = await queue.getJobs(['waiting', 'delayed', 'active'])
+      return jobs.filter((job) => idOf(job).startsWith(idPrefix)).length
+    })
   }
 
   async result(name: string, id: string, timeoutMs: number): Promise<JobState> {

@@ -35,7 +35,9 @@ function prepareStatements(db: DatabaseSync) {
   return {
     add: db.prepare('INSERT INTO jobs (name, id, input, due_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING'),
     state: db.prepare('SELECT status, output, reason FROM jobs WHERE name = ? AND id = ?'),
-    pending: db.prepare(`SELECT count(*) AS jobs FROM jobs WHERE name = ? AND status IN ('waiting', 'active')`),
+    pending: db.prepare(
+      `SELECT count(*) AS jobs FROM jobs WHERE name = ? AND status IN ('waiting', 'active') AND substr(id, 1, length(?)) = ?`,
+    ),
     due: db.prepare(
       `SELECT id, input, attempt FROM jobs WHERE name = ? AND status IN ('waiting', 'active') AND due_at <= ? ORDER BY due_at LIMIT 1`,
     ),
@@ -78,8 +80,8 @@ export class SqliteJobs {
     }
   }
 
-  pending(name: string): number {
-    return Number(this.#sql.pending.get(name)?.jobs)
+  pending(name: string, idPrefix: string): number {
+    return Number(this.#sql.pending.get(name, idPrefix, idPrefix)?.jobs)
   }
 
   hasDue(name: string): boolean {

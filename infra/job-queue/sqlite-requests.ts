@@ -34,7 +34,7 @@ function prepareStatements(db: DatabaseSync) {
          again_due_at = CASE WHEN status = 'active' THEN coalesce(again_due_at, excluded.due_at) END`,
     ),
     state: db.prepare('SELECT status, reason FROM requests WHERE name = ? AND id = ?'),
-    pending: db.prepare('SELECT count(*) AS requests FROM requests WHERE name = ?'),
+    pending: db.prepare('SELECT count(*) AS requests FROM requests WHERE name = ? AND substr(id, 1, length(?)) = ?'),
     due: db.prepare(
       `SELECT id, input, status, attempt FROM requests WHERE name = ? AND due_at <= ? ORDER BY due_at LIMIT 1`,
     ),
@@ -76,8 +76,8 @@ export class SqliteRequests {
     return row === undefined ? { status: 'unknown' } : unendedState(row)
   }
 
-  pending(name: string): number {
-    return Number(this.#sql.pending.get(name)?.requests)
+  pending(name: string, idPrefix: string): number {
+    return Number(this.#sql.pending.get(name, idPrefix, idPrefix)?.requests)
   }
 
   hasDue(name: string): boolean {

@@ -71,8 +71,8 @@ class SqliteJobQueue implements JobQueue {
     })
   }
 
-  async pending(name: string): Promise<number> {
-    return this.#do(() => this.#jobs.pending(name) + this.#requests.pending(name))
+  async pending(name: string, idPrefix = ''): Promise<number> {
+    return this.#do(() => this.#jobs.pending(name, idPrefix) + this.#requests.pending(name, idPrefix))
   }
 
   async result(name: string, id: string, timeoutMs: number): Promise<JobState> {

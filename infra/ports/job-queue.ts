@@ -47,8 +47,8 @@ export interface JobQueue extends AsyncDisposable {
    */
   request(name: string, id: string, input: unknown, options?: { readonly delayMs?: number }): Promise<void>
   state(name: string, id: string): Promise<JobState>
-  /** How many jobs of the name, added or requested, are still to be done or being done. Failed ones are done. */
-  pending(name: string): Promise<number>
+  /** How many jobs of the name, added or requested, are still to be done or being done, of all or of ids that begin so. Failed ones are done. */
+  pending(name: string, idPrefix?: string): Promise<number>
   /** Resolves with the state after the added job has ended, or with its state when `timeoutMs` has passed. */
   result(name: string, id: string, timeoutMs: number): Promise<JobState>
   /** Does jobs of both kinds until the signal aborts; resolves after the running ones have ended. */

@@ -42,7 +42,7 @@ export interface Comparing {
   readonly eventLog: EventLog
   readonly warehouse: Warehouse
   /** What of the log at one moment is not processed; what was appended since is not looked at. */
-  readonly unprocessed: Unprocessed
+  readonly unprocessed: Omit<Unprocessed, 'catchingUp'>
   /** Only what concerns this chain, or none; everything where it is empty. */
   readonly chain: string
   /** Asked when days look open that could be closed: true to look again, when the jobs that close them have ended. */

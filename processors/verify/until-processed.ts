@@ -1,6 +1,7 @@
 import type { EventLog, Offsets } from '../../infra/ports/event-log.ts'
 import type { JobQueue } from '../../infra/ports/job-queue.ts'
 import type { Topic } from '../../schemas/events/codec.ts'
+import { deriveDay } from '../../schemas/jobs.ts'
 import { pause } from '../../schemas/wait.ts'
 import { DERIVING_JOBS } from '../derive.ts'
 import { measureLag } from '../loop/measure-health.ts'
@@ -13,6 +14,9 @@ const STANDSTILL_MS = 5_000
 /** A log that is being caught up with is told to be incomplete after this. */
 const WAIT_MAX_MS = 60_000
 
+/** The first epoch of a day has 129 events where the whole registry is tracked; in a minute a chain's head brings fewer. */
+const FOLLOWING_EVENTS_MAX = 140
+
 /** What is still to be done for the log as it was at one moment. */
 export interface Unprocessed {
   /** Offsets behind the newest events of that moment. */
@@ -21,11 +25,27 @@ export interface Unprocessed {
   readonly events: ReadonlyMap<Topic, number>
   /** Jobs by name, likewise. */
   readonly jobs: ReadonlyMap<string, number>
+  /** While processors were waited for and went on with it; undefined where they are done, stand still, or were not waited for. */
+  readonly catchingUp: CatchingUp | undefined
+}
+
+export interface CatchingUp {
+  /** What waits of the log as it was in the end: more may have come meanwhile. */
+  readonly events: number
+  readonly eventsPerSec: number
 }
 
 interface Processing {
   readonly eventLog: EventLog
   readonly jobQueue: Pick<JobQueue, 'pending'>
+}
+
+interface Waiting {
+  readonly wait: boolean
+  readonly waitMsMax?: number | undefined
+  /** Jobs about days of this chain alone; of all where it is empty. A job about an account is of all its chains. */
+  readonly chain?: string | undefined
+  readonly signal: AbortSignal
 }
 
 /**
@@ -34,43 +54,60 @@ interface Processing {
  */
 export async function untilProcessed(
   ports: Processing,
-  {
-    wait,
-    waitMsMax = WAIT_MAX_MS,
-    signal,
-  }: { readonly wait: boolean; readonly waitMsMax?: number; readonly signal: AbortSignal },
+  { wait, waitMsMax = WAIT_MAX_MS, chain = '', signal }: Waiting,
 ): Promise<Unprocessed> {
   const begin = performance.now()
   const ends = await endsOf(ports.eventLog)
   let least = Number.POSITIVE_INFINITY
+  let first: number | undefined
+  let most = Number.NEGATIVE_INFINITY
   let progressMs = begin
   for (;;) {
-    const left = await leftOf(ports, ends)
-    const total = [...left.events.values(), ...left.jobs.values()].reduce((sum, one) => sum + one, 0)
+    const { events, jobs, lag, done } = await leftOf(ports, { until: ends, chain })
+    const total = [...events.values(), ...jobs.values()].reduce((sum, one) => sum + one, 0)
     const now = performance.now()
-    if (total < least) progressMs = now
+    first ??= done
+    // Jobs that wait may be those of events that have come since.
+    if (total < least || done > most) progressMs = now
     least = Math.min(least, total)
-    const isHopeless = now - progressMs > STANDSTILL_MS || now - begin > waitMsMax
-    if (total === 0 || !wait || isHopeless || signal.aborted) return { ends, ...left }
+    most = Math.max(most, done)
+    const isStill = now - progressMs > STANDSTILL_MS
+    if (total === 0 || !wait || isStill || now - begin > waitMsMax || signal.aborted) {
+      // At the head of its chains a program has few events at a time: what waits for long then is told for itself.
+      const isBehind = events.size > 0 || lag > FOLLOWING_EVENTS_MAX || most - first > FOLLOWING_EVENTS_MAX
+      const isCatchingUp = wait && total > 0 && !isStill && most > first && isBehind
+      const eventsPerSec = ((most - first) * 1_000) / Math.max(1, now - begin)
+      return { ends, events, jobs, catchingUp: isCatchingUp ? { events: lag, eventsPerSec } : undefined }
+    }
     await pause(LOOK_MS, signal)
   }
 }
 
-async function leftOf({ eventLog, jobQueue }: Processing, until: ReadonlyMap<Topic, Offsets>) {
+interface Looking {
+  readonly until: ReadonlyMap<Topic, Offsets>
+  readonly chain: string
+}
+
+async function leftOf({ eventLog, jobQueue }: Processing, { until, chain }: Looking) {
   const ends = await endsOf(eventLog) // before the lag: what comes between the two is told as left, and the next look knows better
-  const lag = await measureLag(eventLog, PROJECTORS)
+  const lags = await measureLag(eventLog, PROJECTORS)
   const events = new Map<Topic, number>()
+  let [lag, done] = [0, 0]
   for (const { group, topic } of PROJECTORS) {
-    const since = sum(ends.get(topic)) - sum(until.get(topic))
-    const left = (lag[group] ?? 0) - since
+    const end = sum(ends.get(topic))
+    const waiting = lags[group] ?? 0
+    const left = waiting - (end - sum(until.get(topic)))
     if (left > 0) events.set(topic, left)
+    lag += waiting
+    done += end - waiting
   }
   const jobs = new Map<string, number>()
   for (const name of DERIVING_JOBS) {
-    const pending = await jobQueue.pending(name)
+    const prefix = name === deriveDay.name && chain !== '' ? deriveDay.idPrefixOf(chain) : ''
+    const pending = await jobQueue.pending(name, prefix)
     if (pending > 0) jobs.set(name, pending)
   }
-  return { events, jobs }
+  return { events, jobs, lag, done }
 }
 
 async function endsOf(eventLog: EventLog): Promise<ReadonlyMap<Topic, Offsets>> {

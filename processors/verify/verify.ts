@@ -8,10 +8,12 @@ import { proveEpochs } from './prove-epochs.ts'
 import { proveRevenue, proveSettlements } from './prove-settlements.ts'
 import type { Proving } from './proving.ts'
 import { findUnexplainedRevenue } from './unexplained-revenue.ts'
-import { untilProcessed } from './until-processed.ts'
+import { type CatchingUp, type Unprocessed, untilProcessed } from './until-processed.ts'
 
 /** A statement may see half of what is being written: what looks wrong while processors work is looked at again, so often in all. */
 const REPETITIONS_MAX = 5
+/** What has been asked for is made in this time, once all events are processed. */
+const ASK_AGAIN_SEC_MIN = 5
 
 export interface Verifying {
   readonly eventLog: EventLog
@@ -26,6 +28,8 @@ export interface Verifying {
   readonly quiet: boolean
   /** Whether processors may be at work: then what the log holds now is waited for. */
   readonly mayBeProcessed: boolean
+  /** How long the log is waited for that processors go on with; a minute without it. */
+  readonly waitMsMax?: number
   /** Takes one line of the answer; the next one waits until it is taken. */
   readonly print: (line: string) => Promise<void>
 }
@@ -36,6 +40,8 @@ export interface Verdict {
   readonly wrong: number
   /** Things that the log has and the tables have not. */
   readonly missing: number
+  /** Processors go on with the log and are not through: nothing was looked at. */
+  readonly isCatchingUp: boolean
   /** The log has epochs, and not one figure could be proven. */
   readonly nothingProven: boolean
 }
@@ -46,11 +52,12 @@ export interface Verdict {
  * of one statement do not grow with the history.
  */
 export async function verifyTables(verifying: Verifying): Promise<Verdict> {
-  const { print, signal } = verifying
-  const processed = () => untilProcessed(verifying, { wait: verifying.mayBeProcessed, signal })
+  const { print, signal, waitMsMax } = verifying
+  const chain = verifying.chain ?? ''
+  const processed = () => untilProcessed(verifying, { wait: verifying.mayBeProcessed, waitMsMax, chain, signal })
   let repetitions = verifying.mayBeProcessed ? REPETITIONS_MAX : 0
   const proving: Proving = {
-    chain: verifying.chain ?? '',
+    chain,
     async again() {
       signal.throwIfAborted()
       if (repetitions-- <= 0) return false
@@ -60,6 +67,10 @@ export async function verifyTables(verifying: Verifying): Promise<Verdict> {
   }
   const unprocessed = await processed()
   signal.throwIfAborted()
+  if (unprocessed.catchingUp !== undefined) {
+    await print(formatCatchingUp(unprocessed, unprocessed.catchingUp))
+    return { wrong: 0, missing: 0, isCatchingUp: true, nothingProven: true }
+  }
   const comparison = await findMissing({ ...verifying, ...proving, unprocessed })
   const { days, proofs, wrong, epochs, settlements, oversettled } = await proveFigures(verifying, proving)
   for (const note of [...verifying.notes, ...comparison.notes]) await print(`${note}.`)
@@ -73,6 +84,7 @@ export async function verifyTables(verifying: Verifying): Promise<Verdict> {
   return {
     wrong: wrong + epochs.unexplained + settlements.wrong + oversettled,
     missing: comparison.missing.length,
+    isCatchingUp: false,
     nothingProven: proven === 0 && comparison.epochsInLog > 0,
   }
 }
@@ -120,6 +132,17 @@ async function proveFigures({ warehouse, quiet, print, signal }: Verifying, prov
   }
   const oversettled = revenue.reduce((sum, { blocks_oversettled: over }) => sum + Number(over), 0)
   return { days: days.size, proofs, wrong, epochs, settlements, oversettled }
+}
+
+/** By how much, and when to ask again. */
+function formatCatchingUp({ jobs }: Unprocessed, { events, eventsPerSec }: CatchingUp): string {
+  const pending = [...jobs.values()].reduce((sum, one) => sum + one, 0)
+  const seconds = Math.max(ASK_AGAIN_SEC_MIN, Math.ceil(events / Math.max(eventsPerSec, 1e-3)))
+  const inTime = seconds < 100 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`
+  return (
+    `The program is catching up with the log, ${eventsPerSec.toFixed(1)} events a second: ${events} events and ${pending} jobs wait. ` +
+    `Nothing was verified, since figures are still being made: verify again in ${inTime}.`
+  )
 }
 
 function nothing(epochsInLog: number): string {

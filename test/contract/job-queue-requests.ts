@@ -132,6 +132,9 @@ export function jobRequestsContract(name: string, newPlace: NewPlace): void {
       await queue.request('exit', 'requested', null)
       await queue.request('exit', 'later', null, { delayMs: 60_000 })
       expect(await queue.pending('exit')).toBe(3)
+      expect(await queue.pending('exit', 'requ')).toBe(1)
+      expect(await queue.pending('exit', 'added')).toBe(1)
+      expect(await queue.pending('exit', 'a%')).toBe(0)
       const done: string[] = []
       startWork(queue, async ({ id }) => done.push(id))
       await expect.poll(() => queue.pending('exit'), { timeout: LONG_MS }).toBe(1)

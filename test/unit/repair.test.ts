@@ -198,7 +198,7 @@ async function verifyLines(eventLog: EventLog, warehouse: Warehouse): Promise<re
 async function untilProcessed(eventLog: EventLog) {
   const ends = new Map<Topic, Offsets>()
   for (const topic of TOPICS) ends.set(topic, await eventLog.ends(topic))
-  return { ends, events: new Map<Topic, number>(), jobs: new Map<string, number>() }
+  return { ends, events: new Map<Topic, number>(), jobs: new Map<string, number>(), catchingUp: undefined }
 }
 
 describe('a repair that is killed between two appends', () => {

@@ -136,6 +136,43 @@ describe('a verification', () => {
     })
   })
 
+  it('says that processors are catching up, by how much, and when to ask again', { timeout: TEST_MS }, async () => {
+    await using eventLog = await filled(given.events)
+    // Two events are processed between two looks; behind them comes what they ask for.
+    let waiting = 1_000n
+    const behind = {
+      ...{ append: eventLog.append, consume: eventLog.consume, rewind: eventLog.rewind, lease: eventLog.lease },
+      ends: (topic: Topic) => eventLog.ends(topic),
+      read: (options: Parameters<EventLog['read']>[0]) => eventLog.read(options),
+      lag: async (topic: Topic) => {
+        if (topic === 'beacon.epochs') waiting -= 2n
+        return topic === 'beacon.epochs' ? waiting : 0n
+      },
+      [Symbol.asyncDispose]: async () => {},
+    }
+    const jobQueue = { pending: async (name: string) => (name === 'derive-day' ? 3 : 0) }
+    const options = { jobQueue, mayBeProcessed: true, waitMsMax: 600 }
+    const { isCatchingUp, wrong, missing, last } = await verify(behind, options)
+    expect({ isCatchingUp, wrong, missing }).toEqual({ isCatchingUp: true, wrong: 0, missing: 0 })
+    expect(last).toMatch(
+      /^The program is catching up with the log, \d+\.\d events a second: 99\d events and 3 jobs wait\. .* again in \d+ (s|min)\.$/,
+    )
+  })
+
+  it('of one chain does not mind days of others that wait', { timeout: TEST_MS }, async () => {
+    await using eventLog = await filled(given.events)
+    const jobQueue = {
+      async pending(name: string, prefix = '') {
+        return name === 'derive-day'
+          ? ['hoodi/1', 'hoodi/2', 'mainnet2/1'].filter((id) => id.startsWith(prefix)).length
+          : 0
+      },
+    }
+    expect((await verify(eventLog, { jobQueue })).missing).toBe(1)
+    expect((await verify(eventLog, { jobQueue, chain: 'hoodi' })).missing).toBe(1)
+    expect(await verify(eventLog, { jobQueue, chain: 'mainnet' })).toMatchObject(GOOD)
+  })
+
   it.each<[Topic, number]>([
     ['beacon.epochs', 1], // an epoch of the chain's first day, which is never closed
     ['beacon.epochs', 40],
