@@ -1,14 +1,23 @@
-import { pause } from '../schemas/wait.ts'
+import { pauseUnlessWoken } from '../schemas/wait.ts'
 
 /** Lets a loop sleep until something happens; a wake while nobody sleeps is kept for the next sleep. */
 export class Waker {
-  #sleep = new AbortController()
+  #isWoken = false
+  #end: (() => void) | undefined
 
-  readonly wake = (): void => this.#sleep.abort()
+  readonly wake = (): void => {
+    this.#isWoken = true
+    this.#end?.()
+  }
 
   /** Resolves at a wake, after the time, or when the signal aborts. */
   async wait(ms: number, signal: AbortSignal): Promise<void> {
-    await pause(ms, AbortSignal.any([signal, this.#sleep.signal]))
-    this.#sleep = new AbortController()
+    if (!this.#isWoken) {
+      await pauseUnlessWoken(ms, signal, (end) => {
+        this.#end = end
+      })
+    }
+    this.#end = undefined
+    this.#isWoken = false
   }
 }

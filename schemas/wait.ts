@@ -1,13 +1,28 @@
-import { setTimeout as delay } from 'node:timers/promises'
-
 // The one way to wait. It lies here because every room waits, and rooms share nothing but schemas.
+// A wait that ends early is the rule: aborting a controller of its own would make two errors with their stacks each time.
 
 /** Resolves after the time, or at once when the signal aborts: a loop that waits looks at its signal anyway. */
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return pauseUnlessWoken(ms, signal, () => {})
+}
+
+/** As `pause`; `onSleep` is given what ends the pause at once, before it begins. */
+export async function pauseUnlessWoken(
+  ms: number,
+  signal: AbortSignal,
+  onSleep: (wake: () => void) => void,
+): Promise<void> {
+  if (signal.aborted) return
+  const { promise, resolve: wake } = Promise.withResolvers<void>()
+  const timer = setTimeout(wake, ms)
+  const onAbort = () => wake()
+  signal.addEventListener('abort', onAbort)
+  onSleep(wake)
   try {
-    await delay(ms, undefined, { signal })
-  } catch (error) {
-    if (!signal.aborted) throw error
+    await promise
+  } finally {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', onAbort)
   }
 }
 
