@@ -13,8 +13,21 @@ const port = parentPort
 if (port === null) throw new Error('this file is the start of a thread')
 const start = workerData as ThreadStart
 
+let untold: FromThread[] = []
+let untoldBuffers: ArrayBuffer[] = []
+
+/** What is told in one turn of the event loop goes over together: each message wakes the other thread. */
 function tell(message: FromThread, transfer: readonly ArrayBuffer[] = []): void {
-  port?.postMessage(message, transfer)
+  if (untold.length === 0) setImmediate(flush)
+  untold.push(message)
+  untoldBuffers.push(...transfer)
+}
+
+function flush(): void {
+  const [messages, buffers] = [untold, untoldBuffers]
+  untold = []
+  untoldBuffers = []
+  if (messages.length > 0) port?.postMessage(messages, buffers)
 }
 
 const tellLog = (level: keyof Log) => (fields: object, message: string) => tell({ kind: 'log', level, fields, message })
@@ -24,7 +37,9 @@ const source = await openHttpBeaconSource({ ...start, log, onStatus: (status) =>
 const sets = new Map<number, Uint32Array>()
 const watches = new Map<number, AbortController>()
 
-port.on('message', (message: ToThread) => {
+port.on('message', (messages: readonly ToThread[]) => messages.forEach(hear))
+
+function hear(message: ToThread): void {
   switch (message.kind) {
     case 'ask':
       void answer(message.id, () => ask(source, message.question, message.args), false)
@@ -50,10 +65,11 @@ port.on('message', (message: ToThread) => {
       for (const stop of watches.values()) stop.abort()
       void close()
   }
-})
+}
 
 async function close(): Promise<void> {
   await source[Symbol.asyncDispose]()
+  flush()
   port?.close()
 }
 

@@ -23,6 +23,14 @@ export async function openBeaconSource(options: BeaconSourceOptions): Promise<Be
   return new ThreadedBeaconSource(options)
 }
 
+/** One event stream of the thread, for all who watch meanwhile. */
+interface Stream {
+  readonly id: number
+  readonly watchers: Set<(news: ChainNews) => void>
+  /** Settles when the thread no longer watches. */
+  readonly ended: Promise<unknown>
+}
+
 interface Waiting {
   readonly resolve: (value: never) => void
   readonly reject: (error: unknown) => void
@@ -41,13 +49,18 @@ class ThreadedBeaconSource implements BeaconSource {
   #ended: { readonly reason: unknown } | undefined
   #asked = 0
   #sets = 0
+  #stream: Stream | undefined
+  /** Told in this turn: they go over together, as each message wakes the thread. */
+  #untold: ToThread[] = []
 
   constructor({ urls, limits = {}, log }: BeaconSourceOptions) {
     const start: ThreadStart = { urls, limits }
     this.#log = log
     this.#status = urls.map((_, i) => ({ name: nodeName(i), state: 'unknown' }))
     this.#thread = new Worker(new URL('./source-thread.ts', import.meta.url), { workerData: start })
-    this.#thread.on('message', (message: FromThread) => this.#hear(message))
+    this.#thread.on('message', (messages: readonly FromThread[]) => {
+      for (const message of messages) this.#hear(message)
+    })
     this.#exited = new Promise((resolve) => this.#thread.once('exit', () => resolve()))
     this.#thread.on('error', (error) => this.#end(error))
     this.#thread.on('exit', () => this.#end(closed()))
@@ -83,18 +96,47 @@ class ThreadedBeaconSource implements BeaconSource {
 
   async watch(onNews: (news: ChainNews) => void, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return
-    const id = this.#asked++
-    const unwatch = () => this.#tell({ kind: 'unwatch', id })
-    signal.addEventListener('abort', unwatch, { once: true })
+    const hear = (news: ChainNews): void => {
+      if (!signal.aborted) onNews(news) // it may have been on its way
+    }
+    const isFirst = this.#stream === undefined
+    const stream = this.#stream ?? this.#openStream()
+    stream.watchers.add(hear)
+    if (!isFirst) hear({ kind: 'gap' }) // what the stream has told before is not told again
+    const left = Promise.withResolvers<void>()
+    const leave = () => {
+      stream.watchers.delete(hear)
+      if (stream.watchers.size > 0) left.resolve()
+      else this.#closeStream(stream)
+    }
+    signal.addEventListener('abort', leave, { once: true })
     try {
-      await this.#wait(id, { kind: 'watch', id }, (news) => {
-        if (!signal.aborted) onNews(news) // it may have been on its way
-      })
+      await Promise.race([stream.ended, left.promise])
     } catch (error) {
       if (!signal.aborted) throw error // what ends the watching may have closed the source too
     } finally {
-      signal.removeEventListener('abort', unwatch)
+      signal.removeEventListener('abort', leave)
     }
+  }
+
+  #openStream(): Stream {
+    const id = this.#asked++
+    const watchers = new Set<(news: ChainNews) => void>()
+    const ended = this.#wait(id, { kind: 'watch', id }, (news) => {
+      for (const hear of watchers) hear(news)
+    })
+    const stream = { id, watchers, ended }
+    const forget = () => {
+      if (this.#stream === stream) this.#stream = undefined
+    }
+    ended.then(forget, forget)
+    this.#stream = stream
+    return stream
+  }
+
+  #closeStream(stream: Stream): void {
+    if (this.#stream === stream) this.#stream = undefined
+    this.#tell({ kind: 'unwatch', id: stream.id })
   }
 
   status(): readonly NodeStatus[] {
@@ -140,7 +182,14 @@ class ThreadedBeaconSource implements BeaconSource {
   }
 
   #tell(message: ToThread): void {
-    this.#thread.postMessage(message)
+    if (this.#untold.length === 0) queueMicrotask(() => this.#flush())
+    this.#untold.push(message)
+  }
+
+  #flush(): void {
+    const messages = this.#untold
+    this.#untold = []
+    this.#thread.postMessage(messages)
   }
 
   #hear(message: FromThread): void {

@@ -4,6 +4,7 @@ import type { ChainNews } from '../../infra/ports/beacon-source.ts'
 import { silentLog } from './silent-log.ts'
 import {
   CHECKPOINT,
+  chainAnswers,
   FAST,
   GENESIS_ROOT,
   headEvent,
@@ -12,6 +13,7 @@ import {
   openNode,
   openStreams,
 } from './synthetic-beacon.ts'
+import { openSyntheticNode } from './synthetic-node.ts'
 
 // What a source's thread must carry over besides answers; the answers themselves are the matter of devnet-beacon-source.
 
@@ -73,6 +75,51 @@ test('watching ends with its signal, and no news come after it', async () => {
   expect(news).toEqual([{ kind: 'gap' }, { kind: 'head', slot: 7, root: GENESIS_ROOT }])
   await source.watch((one) => void news.push(one), stop.signal)
   expect(news).toHaveLength(2)
+})
+
+test('whoever watches at the same time shares one event stream, and may leave it alone', async () => {
+  const heads = Promise.withResolvers<void>()
+  let streams = 0
+  await using node = await openSyntheticNode(({ path }, response) => {
+    const asked = path.replace('/base', '').split('?')[0] ?? ''
+    if (asked !== '/eth/v1/events') return chainAnswers(asked, GENESIS_ROOT)
+    streams++
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write(headEvent(7, GENESIS_ROOT))
+    void heads.promise.then(() => response.write(headEvent(8, GENESIS_ROOT)))
+    return undefined
+  })
+  await using source = await openBeaconSource({ urls: [node.url], log: silentLog, limits: FAST })
+  const watch = (slot: number) => {
+    const stop = new AbortController()
+    const news: ChainNews[] = []
+    const arrived = Promise.withResolvers<void>()
+    const ended = source.watch((one) => {
+      news.push(one)
+      if (one.kind === 'head' && one.slot === slot) arrived.resolve()
+    }, stop.signal)
+    return { stop, news, ended, arrived: arrived.promise }
+  }
+  const [first, last] = [watch(7), watch(8)]
+  await first.arrived
+  const late = watch(8)
+  expect(late.news).toEqual([{ kind: 'gap' }])
+  first.stop.abort()
+  await first.ended
+  heads.resolve()
+  await Promise.all([last.arrived, late.arrived])
+  expect(streams).toBe(1)
+  expect(first.news.at(-1)).toMatchObject({ slot: 7 })
+  expect(late.news.at(-1)).toMatchObject({ slot: 8 })
+  for (const { stop, ended } of [last, late]) {
+    stop.abort()
+    await ended
+  }
+  const again = watch(7)
+  await again.arrived
+  expect(streams).toBe(2)
+  again.stop.abort()
+  await again.ended
 })
 
 test('whoever still waits when the source is closed is told, and so is whoever asks after it', async () => {

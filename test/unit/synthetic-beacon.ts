@@ -17,7 +17,7 @@ export const FINAL_ROOT_PATH = `/eth/v1/beacon/blocks/${finalBlock.message.slot}
 
 export type Answers = (path: string, request: NodeRequestSeen) => NodeReply | undefined
 
-function chainAnswers(path: string, genesisRoot: string): NodeReply {
+export function chainAnswers(path: string, genesisRoot: string): NodeReply {
   if (path === '/eth/v1/beacon/genesis') {
     const genesis_fork_version = '0x00000000'
     return { json: { data: { genesis_time: '1000', genesis_validators_root: genesisRoot, genesis_fork_version } } }
