@@ -21,8 +21,11 @@ const CATCH_UP_HEIGHTS_MIN = 32
 const CATCH_UP_HEIGHTS_MAX = 1_024
 /** Heights of one step towards the head: the walk back from its end holds that many blocks in memory. */
 const STEP_HEIGHTS_MAX = 256
-/** Slots of a chain in time-lapse come faster than rounds pay: several are taken together. */
-const ROUND_PAUSE_MS = 30
+/**
+ * Slots of a chain in time-lapse come faster than rounds pay: several are taken together. A round costs five transactions of the log,
+ * two of them with all blocks that are not final, whether it takes one slot or twenty. A slot that comes alone finds nobody pausing.
+ */
+const ROUND_PAUSE_MS = 250
 /** Reorgs that nobody needs to hear of: chains have them every day. */
 const USUAL_DEPTH_MAX = 3
 
