@@ -21,7 +21,7 @@ export const DOCUMENT_OPTIONS: FastifyDynamicSwaggerOptions = {
       version: 'v1',
       description:
         'Rewards and state of the validators of the account behind an access token. Amounts are exact decimal text, dates are ' +
-        'UTC+8. Unknown query parameters and body members are ignored; null, an empty text and an empty parameter are absent ones. The same account answers GraphQL at ' +
+        'UTC+8. Query parameters and body members that look like no known name are ignored, those that do are refused (400); null, an empty text and an empty parameter are absent ones. The same account answers GraphQL at ' +
         `\`${PREFIX}/graphql\`. A chain without validators has none of these paths.`,
       license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
     },

@@ -16,6 +16,8 @@ type PropertyCheck = (value: unknown) => Refusal | undefined
 const DECIMAL = /^(0|[1-9][0-9]{0,15})$/
 /** What follows an array's name in the key of one element. */
 const ELEMENT = /^\[[0-9]*\]$/
+/** Shorter names are anybody's: caches are passed by `_`, `t` and the like. */
+const MEANT_CHARACTERS_MIN = 4
 /** Beyond this text is not repeated in a message. */
 const DETAIL_CHARACTERS_MAX = 200
 
@@ -42,8 +44,8 @@ function toValidator<Input>(parse: Parse<Input>) {
 
 /**
  * Builds the parser of a query string from the route's definition. A scalar that is given twice is refused; arrays are
- * `k=1,2`, `k=[1,2]`, repeated keys, `k[]=1` or `k[0]=1`. Unknown parameters are ignored, but not those that begin with a known
- * name: they were meant, and a filter that is not understood must not answer for everything.
+ * `k=1,2`, `k=[1,2]`, repeated keys, `k[]=1` or `k[0]=1`. Unknown parameters are ignored, but not those that look like a known
+ * name: it was meant, and a filter that is not understood must not answer for everything.
  */
 function queryParser(schema: TObject): Parse<QueryTexts> {
   const properties = Object.entries<TSchema>(schema.properties)
@@ -81,11 +83,23 @@ function keyReader(properties: readonly (readonly [string, TSchema])[]) {
   const known = new Map(properties)
   return (key: string): string | undefined | null => {
     if (known.has(key)) return key
-    const begun = properties.find(([name]) => key.startsWith(name))
-    if (begun === undefined) return undefined
-    const [name, property] = begun
-    return isArray(property) && ELEMENT.test(key.slice(name.length)) ? name : null
+    const element = properties.find(([name]) => key.startsWith(name) && ELEMENT.test(key.slice(name.length)))
+    if (element !== undefined && isArray(element[1])) return element[0]
+    return properties.some(([name]) => isMeant(key, name)) ? null : undefined
   }
+}
+
+/** Whether who wrote a name that is none of ours meant this one: it begins with it, or is most of its beginning, but for spelling. */
+function isMeant(key: string, name: string): boolean {
+  const [written, ours] = [lettersOf(key), lettersOf(name)]
+  return (
+    written.startsWith(ours) ||
+    (written.length >= MEANT_CHARACTERS_MIN && ours.startsWith(written) && written.length * 2 > ours.length)
+  )
+}
+
+function lettersOf(name: string): string {
+  return name.toLowerCase().replace(/[^a-z0-9]/g, '')
 }
 
 function isArray(property: TSchema): boolean {
@@ -99,7 +113,8 @@ function isAbsent(value: unknown): boolean {
 
 /**
  * Builds the parser of a JSON body from the route's definition; no body, blank text and `null` mean `{}`, and a member that is
- * null or empty text is one that was left out.
+ * null or empty text is one that was left out. Unknown members are ignored, as in a query string, but for those that look like a
+ * known one.
  */
 function bodyParser(schema: TObject): Parse<string | null> {
   const properties = Object.entries<TSchema>(schema.properties)
@@ -107,6 +122,8 @@ function bodyParser(schema: TObject): Parse<string | null> {
   return (text) => {
     const json = parseJson(text)
     if (json === undefined) return refuse('400', 'the body is not a JSON object')
+    const slip = Object.keys(json).find((key) => !checks.has(key) && properties.some(([name]) => isMeant(key, name)))
+    if (slip !== undefined) return refuse('400', `${slip.slice(0, DETAIL_CHARACTERS_MAX)} is not understood`)
     const value: Record<string, unknown> = {}
     for (const [name, property] of properties) {
       if (!Object.hasOwn(json, name) || isAbsent(json[name])) {

@@ -29,7 +29,7 @@ export interface AnyRoute {
 
 /**
  * One operation: the value that validates requests, documents them and types their handlers.
- * Query parameters that do not begin with a name of `query`, and unknown members of the body, are ignored.
+ * Query parameters and members of the body that look like no name of `query` or `body` are ignored.
  */
 export interface Route<Query extends TObject, Body extends TObject, Response extends TSchema> extends AnyRoute {
   readonly query: Query

@@ -10,6 +10,7 @@ const Shape = Type.Object({
   page: Type.Integer({ minimum: 1, default: 1 }),
   day: Type.Optional(Type.String({ format: 'date', 'x-error-code': '4001' })),
   list: Type.Array(Type.Integer({ minimum: 0 }), { default: [], maxItems: 3 }),
+  validator_indexes: Type.Optional(Type.Array(Type.Integer())),
 })
 
 /** Answers with what a handler gets, or with the refusal. */
@@ -40,6 +41,7 @@ describe('a query string', () => {
     ['page=&day=&list=null', { page: 1, list: [] }],
     ['page=null&day=null', { page: 1, list: [] }],
     ['page=&page=2', { page: 2, list: [] }],
+    ['_=1&p=2&lis=3&validators=4&index=5', { page: 1, list: [] }],
     ['day=2026-11-20', { page: 1, day: '2026-11-20', list: [] }],
     ['__proto__=1&constructor=2', { page: 1, list: [] }],
   ])('%j is %j', async (text, value) => {
@@ -60,6 +62,10 @@ describe('a query string', () => {
     ['list[0][0]=1', '400', 'list[0][0] is not understood'],
     ['listed=1', '400', 'listed is not understood'],
     ['page[]=1', '400', 'page[] is not understood'],
+    ['validator_index=1', '400', 'validator_index is not understood'],
+    ['validatorIndexes=1', '400', 'validatorIndexes is not understood'],
+    ['VALIDATOR-INDEXES[0]=1', '400', 'VALIDATOR-INDEXES[0] is not understood'],
+    ['Page=2', '400', 'Page is not understood'],
     ['list=1,2,3,4', '400', 'list'],
     ['day=2026-02-30', '4001', 'day must match format "date"'],
     ['day=2026-11-20&day=2026-11-20', '400', 'day'],
@@ -83,6 +89,21 @@ describe('a body', () => {
 
   test.each(['{', '[]', '1', '{"page":"1"}', '{"list":[null]}', '{"list":[1.5]}'])('%j is refused', async (text) => {
     expect(await parse(text)).toMatchObject({ status: 'refused', code: '400' })
+  })
+
+  test.each(['list[0]', 'listed', 'validator_index', 'Page', 'page[]'])(
+    'with %j is refused, which names it',
+    async (key) => {
+      expect(await parse(JSON.stringify({ [key]: 1 }))).toEqual({
+        status: 'refused',
+        code: '400',
+        detail: `${key} is not understood`,
+      })
+    },
+  )
+
+  test('may have members that look like none of ours', async () => {
+    expect(await parse('{"_":1,"other":2,"validators":3}')).toEqual({ status: 'parsed', value: { page: 1, list: [] } })
   })
 
   test('takes no members from the prototype', async () => {
