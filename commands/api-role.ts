@@ -1,4 +1,4 @@
-import { openApi } from '../api/http/server.ts'
+import { openApi, refuseAddress } from '../api/http/server.ts'
 import { hasBeacon } from '../infra/config/select-chain.ts'
 import { DEMO_TOKEN } from '../infra/devnet/demo-account.ts'
 import { areTablesWhole, filledFrom, refuseOtherLog, tablesNotFilled } from '../processors/loop/filled-from.ts'
@@ -13,6 +13,7 @@ import { nowSec } from './setting.ts'
 export const apiRole: Role = {
   name: 'api',
   needs: ['eventLog', 'warehouse'],
+  check: refuseAddress,
   async run(ports, running, signal) {
     const { warehouse, eventLog } = ports
     const { host, port, corsOrigins } = running.config

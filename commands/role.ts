@@ -35,6 +35,8 @@ export interface Running {
 export interface Role {
   readonly name: 'ingest' | 'process' | 'api'
   readonly needs: readonly (keyof Ports)[]
+  /** Throws AppError for a setting that cannot hold now: before anything is started that takes its time. */
+  check?(config: Config): Promise<void>
   run(ports: Ports, running: Running, signal: AbortSignal): Promise<void>
 }
 

@@ -1,8 +1,10 @@
+import type { Config } from '../infra/config/types.ts'
 import { watchConfig } from '../infra/config/watch.ts'
 import { openEventLog, openJobQueue, openMigratedWarehouse } from '../infra/open-ports.ts'
 import type { EventLog } from '../infra/ports/event-log.ts'
 import type { JobQueue } from '../infra/ports/job-queue.ts'
 import type { Warehouse } from '../infra/ports/warehouse.ts'
+import { AppError } from '../schemas/errors.ts'
 import { isAbortOf, untilAborted } from '../schemas/wait.ts'
 import { startDevnet } from './devnet.ts'
 import { allOrNone } from './ingest-role.ts'
@@ -19,11 +21,13 @@ const ASKED_FOR: ReadonlySet<keyof Ports> = new Set<keyof Ports>(['eventLog', 'j
  */
 export async function runRoles(setting: Setting, roles: readonly Role[]): Promise<void> {
   const { config, log, screen, signal } = setting
+  refuseDevnetOfOthers(config, roles)
   await using open = new AsyncDisposableStack()
   const needs = new Set(roles.flatMap((role) => role.needs))
   // One process has the embedded engine: commands that need it ask this one.
   const isAsked = config.mode.kind === 'embedded' && needs.has('warehouse')
   const ports = await openPorts(setting, isAsked ? needs.union(ASKED_FOR) : needs, open)
+  for (const role of roles) await role.check?.(config)
   using progress = screen.openProgress()
   log.info({ mode: config.mode.kind }, `started: ${roles.map(({ name }) => name).join(', ')}`)
   const isAlone = roles.length > 1 && config.devnet !== undefined
@@ -51,6 +55,18 @@ export async function runRoles(setting: Setting, roles: readonly Role[]): Promis
     // A role that was still reading something when it was stopped.
     if (!isAbortOf(signal, error)) throw error
   }
+}
+
+/** The devnet runs within the process of all roles: who ingests alone would look for a node that is not there. */
+function refuseDevnetOfOthers({ devnet, chains }: Config, roles: readonly Role[]): void {
+  const isIngestAlone = roles.length === 1 && roles[0]?.name === 'ingest'
+  if (!isIngestAlone || devnet === undefined || !chains.every(({ source }) => source.kind === 'devnet')) return
+  throw new AppError(
+    'usage',
+    'The devnet is run and ingested by `epochline all`: beside it, or without it, there is nothing to ingest here. To follow the devnet ' +
+      'that `epochline devnet` runs, name it as a node: ' +
+      `BEACON_URL=http://127.0.0.1:${devnet.beaconPort} EXECUTION_URL=http://127.0.0.1:${devnet.executionPort}.`,
+  )
 }
 
 /** Opens the ports that are needed; asking for another one is a mistake of a role. */

@@ -1,12 +1,16 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import { AppError } from '../../schemas/errors.ts'
 import type { ApiParts } from './api-parts.ts'
 import { buildApp } from './app.ts'
 
-export interface ApiOptions extends ApiParts {
+interface Address {
   readonly host: string
   /** 0 takes a free port. */
   readonly port: number
 }
+
+export interface ApiOptions extends ApiParts, Address {}
 
 export interface Api extends AsyncDisposable {
   /** Base address, without a slash at the end. */
@@ -28,7 +32,20 @@ export async function openApi(options: ApiOptions): Promise<Api> {
   }
 }
 
-function listenFailure(error: unknown, { host, port }: ApiOptions): unknown {
+/** Throws what `openApi` would of an address that cannot be listened on now. */
+export async function refuseAddress({ host, port }: Address): Promise<void> {
+  const server = createServer()
+  try {
+    server.listen({ host, port })
+    await once(server, 'listening')
+  } catch (error) {
+    throw listenFailure(error, { host, port })
+  }
+  server.close()
+  await once(server, 'close')
+}
+
+function listenFailure(error: unknown, { host, port }: Address): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   if (code === 'EADDRINUSE') {
     return new AppError('usage', `Port ${port} is taken: stop the other program, or set PORT, for example 8081.`)

@@ -1,8 +1,8 @@
 import type { EventLog } from '../../infra/ports/event-log.ts'
 import type { AccountBook } from '../../schemas/account-book.ts'
 import { AppError } from '../../schemas/errors.ts'
-import { dayOfInstant, dayStartSec, formatInstant, formatLocalTime } from '../../schemas/eth/time.ts'
-import { parseRate } from '../../schemas/eth/units.ts'
+import { dayOfInstant, dayStartSec, formatDay, formatInstant, formatLocalTime } from '../../schemas/eth/time.ts'
+import { parseRate, RATE_DECIMALS_MAX } from '../../schemas/eth/units.ts'
 import { feeRateSet } from '../../schemas/events/accounts.ts'
 import { encodeEvent } from '../../schemas/events/codec.ts'
 import type { SettlementChange } from '../../schemas/settlement-change.ts'
@@ -19,6 +19,12 @@ export async function setFeeRate(
 ): Promise<void> {
   const account = checkedAccount(options.account)
   const { rate, yes = false } = options
+  if (hasTooManyDecimals(rate)) {
+    throw new AppError(
+      'usage',
+      `--rate has more than ${RATE_DECIMALS_MAX} decimals: ${JSON.stringify(rate)}; nothing was set.`,
+    )
+  }
   if (parseRate(rate) === undefined) {
     throw new AppError(
       'usage',
@@ -33,8 +39,19 @@ export async function setFeeRate(
     const changes = await rateChanges(book, { eventLog, signal: setting.signal }, { account, rate, fromSec })
     const id = `account.fee-rate-set:${account}:${effectiveFrom}`
     await guardBy(setting, eventLog, { book, concerned: [{ account, fromDay: day }], changes, yes })
-    return { facts: [encodeEvent(feeRateSet, { ...envelope, id, data: { account, rate, effectiveFrom } })] }
+    const next = book.nextRateSec(account, fromSec)
+    const until = next === undefined ? '' : ` until ${formatDay(dayOfInstant(next))}, then as was said before`
+    return {
+      facts: [encodeEvent(feeRateSet, { ...envelope, id, data: { account, rate, effectiveFrom } })],
+      said: `The fee rate of ${account} is ${rate} from ${formatDay(day)} on${until}.\n`,
+    }
   })
+}
+
+/** It is a rate but for its length: what it lacks is not the right form. */
+function hasTooManyDecimals(rate: string): boolean {
+  const [, fraction = ''] = /^[01]\.(\d+)$/.exec(rate) ?? []
+  return fraction.length > RATE_DECIMALS_MAX
 }
 
 /** What the rate would change of what was settled: nothing of an account that the log knows no validator of. */

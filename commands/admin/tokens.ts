@@ -29,8 +29,8 @@ export async function createToken(
 }
 
 /** Revokes the token on standard input: arguments can be read by every process of the machine. */
-export async function revokeToken(setting: Setting): Promise<void> {
-  const token = (await text(process.stdin)).trim()
+export async function revokeToken(setting: Setting, input: AsyncIterable<Uint8Array> = process.stdin): Promise<void> {
+  const token = (await text(input)).trim()
   if (token === '')
     throw new AppError(
       'usage',
@@ -38,10 +38,13 @@ export async function revokeToken(setting: Setting): Promise<void> {
     )
   const tokenHash = hashToken(token)
   await addAccountFacts(setting, (book, envelope) => {
-    if (!book.tokens().has(tokenHash))
-      throw new AppError('usage', 'No such token was ever created here: nothing was revoked.')
+    const created = book.tokens().get(tokenHash)
+    if (created === undefined) throw new AppError('usage', 'No such token was ever created here: nothing was revoked.')
     const id = `account.token-revoked:${tokenHash}`
-    return { facts: [encodeEvent(tokenRevoked, { ...envelope, id, data: { tokenHash } })] }
+    return {
+      facts: [encodeEvent(tokenRevoked, { ...envelope, id, data: { tokenHash } })],
+      said: `The token sha256 ${tokenHash.slice(0, HASH_CHARACTERS)}… of ${created.account} was revoked.\n`,
+    }
   })
 }
 

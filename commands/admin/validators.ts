@@ -1,6 +1,6 @@
 import type { AccountBook } from '../../schemas/account-book.ts'
 import { AppError } from '../../schemas/errors.ts'
-import { type DayNumber, formatDay } from '../../schemas/eth/time.ts'
+import { type DayNumber, dayOfInstant, formatDay } from '../../schemas/eth/time.ts'
 import {
   TRACKED_PER_EVENT_MAX,
   type ValidatorsWatched,
@@ -11,7 +11,7 @@ import {
 } from '../../schemas/events/accounts.ts'
 import { type EncodedEvent, encodeEvent } from '../../schemas/events/codec.ts'
 import { FIRST_DAY, NOBODY, type Ownership } from '../../schemas/ownership.ts'
-import type { Setting } from '../setting.ts'
+import { nowSec, type Setting } from '../setting.ts'
 import { addAccountFacts, checkedAccount, checkedDay, type FactEnvelope, sinceText } from './account-facts.ts'
 import { knownAccount } from './known-account.ts'
 import { concernedOwners, ownerChanges } from './owner-changes.ts'
@@ -19,6 +19,9 @@ import { giveUpDay, type KeysOfChain, takeDay, trackedAnew } from './ownership-r
 import { readKeys } from './public-keys.ts'
 import { guardBy } from './settlement-guard.ts'
 import { tellStrangers } from './stranger-keys.ts'
+
+/** A day further from today than this is told. */
+const FAR_DAYS = 366
 
 interface Named {
   readonly account: string
@@ -96,7 +99,7 @@ export async function untrackValidators(
       }),
     )
     const said = `${pubkeys.length} validators of ${chain} are nobody's from ${from} on; ${account} keeps what it had before.\n`
-    return { facts, said: said + laterText(ownership, of, day) }
+    return { facts, said: said + laterText(ownership, of, day) + farText(day) }
   })
 }
 
@@ -126,7 +129,10 @@ export async function moveValidators(
     const changes = await ownerChanges(book, log, of, change)
     await guardBy(setting, eventLog, { book, concerned: concernedOwners(change), changes, yes: options.yes === true })
     const said = `${of.pubkeys.length} validators of ${of.chain} are ${to}'s from ${formatDay(day)} on; ${from} keeps what it had before.\n`
-    return { facts: tracking(envelope, of, { account: to, day }), said: said + laterText(ownership, of, day) }
+    return {
+      facts: tracking(envelope, of, { account: to, day }),
+      said: said + laterText(ownership, of, day) + farText(day),
+    }
   })
 }
 
@@ -177,6 +183,14 @@ function inParts(pubkeys: readonly string[], toEvent: (part: string[]) => Encode
 
 function alreadyText(already: number): string {
   return already === 0 ? '' : ` (${already} more were already)`
+}
+
+/** Says of a day that is far from today how far it is: a slip in its year is seen nowhere else. */
+function farText(day: DayNumber): string {
+  const days = day - dayOfInstant(nowSec())
+  if (Math.abs(days) <= FAR_DAYS || day === FIRST_DAY) return ''
+  const side = days > 0 ? 'ahead: until then nothing changes' : 'back'
+  return `  ${formatDay(day)} is ${Math.abs(days)} days ${side}. If it is a slip, say the right day too.\n`
 }
 
 /** Says of keys that a later fact gives to somebody else, or to nobody: the change reaches up to that day only. */

@@ -50,7 +50,7 @@ export interface Rate {
   readonly denominator: bigint
 }
 
-const RATE_DECIMALS_MAX = 18
+export const RATE_DECIMALS_MAX = 18
 
 /** Parses a decimal fraction ("0.3") between 0 and 1 exactly; undefined when it is not one. */
 export function parseRate(text: string): Rate | undefined {

@@ -81,7 +81,9 @@ describe('a change of what was settled', () => {
     expect(of(await sumsSince(setting, secondDay), 'a')).toEqual(before)
     await setFeeRate(setting, { ...rate, yes: true })
     const said = setting.printed()
-    expect(asked).toContain(said.trim())
+    const [counted = '', done] = said.split('\n')
+    expect(asked).toContain(counted)
+    expect(done).toBe(`The fee rate of a is 0.3 from ${secondDay} on.`)
     const rated = of(await sumsSince(setting, secondDay), 'a')
     expect(toldOf(said, 'a')).toEqual({
       rows: before.rows,
@@ -90,7 +92,7 @@ describe('a change of what was settled', () => {
     })
     // Said again it changes nothing.
     await setFeeRate(setting, rate)
-    expect(setting.printed()).toBe('')
+    expect(setting.printed()).toBe(`The fee rate of a is 0.3 from ${secondDay} on.\n`)
 
     await setFeeRate(setting, { account: 'b', rate: '0.75', from: firstDay })
     await inTables(setting)
