@@ -4,7 +4,7 @@ import type { Warehouse } from '../infra/ports/warehouse.ts'
 import { type DeriveDayInput, deriveDay, type SettleAccountInput, settleAccount } from '../schemas/jobs.ts'
 import { everyAccount, everyDay, runDeriveDay, runSettleAccount } from './derive.ts'
 import { takeBackDay, takeBackSettlements } from './loop/drop-chains.ts'
-import { type FactsSource, retractedSince } from './loop/log-facts.ts'
+import { type FactsSource, type LogFacts, retractedSince } from './loop/log-facts.ts'
 import { formatClosedDay, readClosedDay } from './rewards/closed-day.ts'
 
 const WORKERS_PER_JOB = 1
@@ -35,15 +35,19 @@ export class DerivationWork {
   /** Works until the signal aborts; resolves after the running jobs. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([
-      this.#work(deriveDay.name, (input) => this.#deriveDay(deriveDay.parse(input)), signal),
-      this.#work(settleAccount.name, (input) => settleUndisturbed(this.#ports, settleAccount.parse(input)), signal),
+      this.#work(deriveDay.name, (input, attempt) => this.#deriveDay(deriveDay.parse(input), attempt), signal),
+      this.#work(
+        settleAccount.name,
+        (input, attempt) => settleUndisturbed(this.#ports, settleAccount.parse(input), attempt),
+        signal,
+      ),
     ])
   }
 
-  async #deriveDay(input: DeriveDayInput): Promise<void> {
+  async #deriveDay(input: DeriveDayInput, attempt: number): Promise<void> {
     const { warehouse, log } = this.#ports
     const before = await readClosedDay(warehouse, input)
-    const isClosed = await deriveUndisturbed(this.#ports, input)
+    const isClosed = await deriveUndisturbed(this.#ports, input, attempt)
     log.debug({ ...input, isClosed }, 'day derived')
     const closed = isClosed ? await readClosedDay(warehouse, input) : undefined
     // Each batch that touches a closed day closes it again: that is no news.
@@ -51,15 +55,19 @@ export class DerivationWork {
     log.info(closed, formatClosedDay(closed))
   }
 
-  async #work(name: string, handle: (input: unknown) => Promise<void>, signal: AbortSignal): Promise<void> {
+  async #work(
+    name: string,
+    handle: (input: unknown, attempt: number) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
     await this.#ports.jobQueue.work({
       name,
       concurrency: WORKERS_PER_JOB,
       signal,
-      handle: async ({ input }) => {
+      handle: async ({ input, attempt }) => {
         this.#running++
         try {
-          await handle(input)
+          await handle(input, attempt)
         } finally {
           this.#running--
           this.#lastEndedMs = performance.now()
@@ -73,23 +81,38 @@ type Deriving = Pick<Working, 'warehouse' | 'facts'>
 
 // What a job has read may be dropped before it writes what follows from it. So the facts are asked for behind it, as they are
 // behind the inserts of a batch: were epochs retracted meanwhile, its rows are taken back and made anew. What is retracted
-// later than that is dropped later than its rows were written.
+// later than that is dropped later than its rows were written. A run that was killed before it has asked has left its rows, and was
+// not acknowledged: the run after it, an attempt above 1, does not know what the facts were, and takes back what any retraction may
+// have left.
+
+/** Whoever derives everything does not know whether somebody was killed at it. */
+const MAYBE_AGAIN = 2
+
+/** The facts that a run has begun with, as far as it knows: `attempt` counts from 1. */
+async function factsBefore(facts: FactsSource, attempt: number): Promise<LogFacts> {
+  const now = await facts.current()
+  return attempt > 1 ? { ...now, retracted: new Map() } : now
+}
 
 /** Everything that is derived of what is there, of rows that still count when it is done; a part when the signal aborts. */
 export async function deriveAllUndisturbed(deriving: Deriving, signal: AbortSignal): Promise<void> {
   for (const day of await everyDay(deriving.warehouse)) {
     if (signal.aborted) return
-    await deriveUndisturbed(deriving, day)
+    await deriveUndisturbed(deriving, day, MAYBE_AGAIN)
   }
   for (const account of await everyAccount(deriving.warehouse)) {
     if (signal.aborted) return
-    await settleUndisturbed(deriving, { account })
+    await settleUndisturbed(deriving, { account }, MAYBE_AGAIN)
   }
 }
 
 /** `runDeriveDay`, of rows that still count when it is done. */
-export async function deriveUndisturbed({ warehouse, facts }: Deriving, input: DeriveDayInput): Promise<boolean> {
-  let known = await facts.current()
+export async function deriveUndisturbed(
+  { warehouse, facts }: Deriving,
+  input: DeriveDayInput,
+  attempt = 1,
+): Promise<boolean> {
+  let known = await factsBefore(facts, attempt)
   for (;;) {
     const isClosed = await runDeriveDay(warehouse, input)
     const now = await facts.current()
@@ -102,8 +125,12 @@ export async function deriveUndisturbed({ warehouse, facts }: Deriving, input: D
 }
 
 /** `runSettleAccount`, of rows that still count when it is done. */
-export async function settleUndisturbed({ warehouse, facts }: Deriving, input: SettleAccountInput): Promise<void> {
-  let known = await facts.current()
+export async function settleUndisturbed(
+  { warehouse, facts }: Deriving,
+  input: SettleAccountInput,
+  attempt = 1,
+): Promise<void> {
+  let known = await factsBefore(facts, attempt)
   for (;;) {
     await runSettleAccount(warehouse, input)
     const now = await facts.current()

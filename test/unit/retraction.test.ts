@@ -187,6 +187,34 @@ it.each(['day', 'account'])(
   },
 )
 
+it.each(['day', 'account'])(
+  'leaves nothing that a job of the %s wrote behind it and was killed before it looked again',
+  {
+    timeout: TEST_MS,
+  },
+  async (job) => {
+    const { warehouse, openLog } = stores()
+    await using eventLog = await openLog()
+    const late = straddling(eventLog, 'settlements', () => insertBlocks(warehouse, right, 20n))
+    const { facts } = await openProcess(eventLog, late)
+    let looks = 0
+    const killed = async () => {
+      if (++looks > 1) throw new Error('killed')
+      return facts.current()
+    }
+    const dying = { warehouse: late, facts: { known: facts.known, current: killed } }
+    const run = (ports: typeof dying, attempt: number) =>
+      job === 'day'
+        ? deriveUndisturbed(ports, { chain: CHAIN, day: DAY }, attempt)
+        : settleUndisturbed(ports, { account: 'a' }, attempt)
+    await expect(run(dying, 1)).rejects.toThrow('killed')
+    expect(await settledSlots()).not.toEqual([])
+    // The job was not acknowledged: a process that knows of the retraction gets it.
+    await run({ warehouse, facts: (await openProcess(eventLog, warehouse)).facts }, 2)
+    expect(await settledSlots()).toEqual([])
+  },
+)
+
 it('leaves no epoch complete whose parts were dropped while a batch was noting it', { timeout: TEST_MS }, async () => {
   const { warehouse, openLog, empty } = stores()
   await empty()
