@@ -20,7 +20,7 @@ import { storesOfFile } from './warehouse-of-file.ts'
 
 const TEST_MS = 60_000
 const never = new AbortController().signal
-const given = givenChain()
+const given = givenChain(18)
 const hoodi = renamed(given.events, 'hoodi')
 const both = inTurns(given.events, hoodi)
 /** Added again, a chain has a part of its history. */

@@ -50,6 +50,7 @@ const RANGES = [
   { range: 0, from: 0, to: 3 },
   { range: 1, from: 3, to: VALIDATORS },
 ] as const
+/** Three whole days; 18 have two, and 12 have one, in which everything happens that the others have. */
 const EPOCHS = 24
 const START_GWEI = 32_000_000_000n
 const FAR = 2n ** 64n - 1n
@@ -61,7 +62,7 @@ export const givenKey = (index: number): string => toHex(pubkeyOf(index))
 const address = (kind: string): string => `0x${kind.repeat(20)}`
 const instant = (slot: number): string => formatInstant(slotTimeSec(CLOCK, slot))
 
-export function givenChain(): GivenChain {
+export function givenChain(epochs = EPOCHS): GivenChain {
   const finalized: EncodedEvent[] = []
   const head: EncodedEvent[] = []
   const execution: EncodedEvent[] = []
@@ -78,7 +79,7 @@ export function givenChain(): GivenChain {
     clByDay.set(day, (clByDay.get(day) ?? 0n) + gwei)
   }
 
-  for (let epoch = 0; epoch < EPOCHS; epoch++) {
+  for (let epoch = 0; epoch < epochs; epoch++) {
     const firstSlot = epoch * CLOCK.slotsPerEpoch
     const attestation = Array.from({ length: VALIDATORS }, (_, v) =>
       epoch < 2 ? 0n : BigInt(1_000 + v * 7 - epoch * 150),
@@ -135,7 +136,7 @@ export function givenChain(): GivenChain {
   const wholeDays = [...clByDay.keys()].filter((day) => {
     const number = Date.parse(day) / 86_400_000
     const next = firstSlotOfDay(CLOCK, number + 1)
-    return firstSlotOfDay(CLOCK, number) > 0 && epochOf(CLOCK, next) < EPOCHS
+    return firstSlotOfDay(CLOCK, number) > 0 && epochOf(CLOCK, next) < epochs
   })
   return {
     events: new Map<Topic, readonly EncodedEvent[]>([
@@ -148,7 +149,7 @@ export function givenChain(): GivenChain {
     wholeDays,
     validators: VALIDATORS,
     dailySums: wholeDays.map((day) => ({ day, cl: `${clByDay.get(day) ?? 0n}`, el: `${elByDay.get(day) ?? 0n}` })),
-    epochs: EPOCHS,
+    epochs,
     settledBlocks,
     tampered,
     tamperedEpoch: TAMPERED_EPOCH,

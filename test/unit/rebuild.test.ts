@@ -18,7 +18,7 @@ import { storesOfFile } from './warehouse-of-file.ts'
 
 const TEST_MS = 60_000
 const never = new AbortController().signal
-const { events } = givenChain()
+const { events } = givenChain(18)
 const stores = storesOfFile()
 
 /** The log so far, and what comes later: the last epochs, and blocks that their days wait for. */
@@ -33,6 +33,11 @@ const part = (which: 'first' | 'later'): ReadonlyMap<Topic, readonly EncodedEven
       return [topic, which === 'first' ? list.slice(0, at) : list.slice(at)]
     }),
   )
+
+/** Some of every topic. */
+const few: ReadonlyMap<Topic, readonly EncodedEvent[]> = new Map(
+  [...events].map(([topic, list]) => [topic, list.slice(0, 8)]),
+)
 
 async function append(eventLog: EventLog, list: ReadonlyMap<Topic, readonly EncodedEvent[]>): Promise<void> {
   for (const [topic, some] of list) await eventLog.append(topic, some)
@@ -83,9 +88,10 @@ function beforeReads(eventLog: EventLog, before: (options: ReadOptions) => Promi
   })
 }
 
-/** Processors as far as they have come: each call takes what was appended since. */
-function processors(ports: Projecting) {
+/** Processors that have come to the log's end: each call takes what was appended since. */
+async function processors(ports: Projecting) {
   const at = new Map<string, bigint>()
+  for (const { topic } of PROJECTORS) at.set(topic, (await ports.eventLog.ends(topic)).get(0) ?? 0n)
   return async (): Promise<void> => {
     for (const projector of PROJECTORS) {
       const from = new Map([[0, at.get(projector.topic) ?? 0n]])
@@ -96,26 +102,37 @@ function processors(ports: Projecting) {
   }
 }
 
+/** Tables that processors have made of these events, and the log. */
+function projected(name: string, list: ReadonlyMap<Topic, readonly EncodedEvent[]>): Promise<EventLog> {
+  const { warehouse, openLog, filled } = stores()
+  return filled(name, async () => {
+    const eventLog = await openLog(list)
+    await projectEverything(await projecting(eventLog, warehouse))
+    return eventLog
+  })
+}
+
+/** Of the whole log. */
+const whole = () => projected('whole', events)
+
+let right: Record<string, unknown[]> | undefined
+
+/** What becomes of the whole log. */
 async function expected(): Promise<Record<string, unknown[]>> {
-  const { warehouse, openLog, empty } = stores()
-  await empty()
-  await using eventLog = await openLog(part('first'))
-  await append(eventLog, part('later'))
-  await projectEverything(await projecting(eventLog, warehouse))
-  const tables = await dumpTables(warehouse)
-  await empty()
-  return tables
+  if (right === undefined) {
+    await using _eventLog = await whole()
+    right = await dumpTables(stores().warehouse)
+  }
+  return right
 }
 
 /** Processors that have done the first part of the log, into tables that a rebuild has to mend; and what all of it becomes. */
 async function spoiledFirstPart() {
   const right = await expected()
-  const { warehouse, openLog } = stores()
-  const eventLog = await openLog(part('first'))
+  const { warehouse } = stores()
+  const eventLog = await projected('first', part('first'))
   const ports = await projecting(eventLog, warehouse)
-  const proceed = processors(ports)
-  await proceed()
-  await ports.wanted.make()
+  const proceed = await processors(ports)
   await spoil(warehouse)
   return { right, warehouse, eventLog, ports, proceed }
 }
@@ -131,10 +148,8 @@ async function dieInExchange(eventLog: EventLog, warehouse: Warehouse): Promise<
 
 describe('a rebuild that is interrupted', () => {
   it('while the log is read leaves the old tables, and nothing beside them', { timeout: TEST_MS }, async () => {
-    const { warehouse, openLog, empty } = stores()
-    await empty()
-    await using eventLog = await openLog(events)
-    await projectEverything(await projecting(eventLog, warehouse))
+    const { warehouse } = stores()
+    await using eventLog = await whole()
     await spoil(warehouse)
     const before = await dumpTables(warehouse)
     const stop = new AbortController()
@@ -193,11 +208,9 @@ describe('a rebuild that is interrupted', () => {
   it('in the middle of the exchange brings back no epochs that a process has dropped since', {
     timeout: TEST_MS,
   }, async () => {
-    const { warehouse, openLog, empty } = stores()
-    await empty()
-    await using eventLog = await openLog(events)
+    const { warehouse } = stores()
+    await using eventLog = await whole()
     const running = await openProcess(eventLog, warehouse)
-    await projectEverything(running)
     await dieInExchange(eventLog, warehouse)
     const before = Object.fromEntries([...(await eventLog.ends('beacon.epochs'))].map(([p, end]) => [p, `${end}`]))
     const fact = { id: 'log.epochs-retracted:mainnet:12:1', key: LOG_FACTS_KEY, time: '2026-02-01T00:00:00.000Z' }
@@ -214,12 +227,12 @@ describe('a rebuild that is interrupted', () => {
   it('by another log in the middle of the exchange is not finished with this one', { timeout: TEST_MS }, async () => {
     const { warehouse, openLog, empty } = stores()
     await empty()
-    await using other = await openLog(events)
+    await using other = await openLog(few)
     const dying = beforeCommands(warehouse, async (sql) => {
       if (sql.includes('REPLACE PARTITION')) throw new AppError('warehouse', 'killed')
     })
     await expect(rebuildFrom(other, dying)).rejects.toThrow('killed')
-    await using eventLog = await openLog(events)
+    await using eventLog = await openLog(few)
     const facts = await openLogFacts(eventLog, 0, never)
     const filling = { eventLog, warehouse, log: silentLog, facts, projectors: PROJECTORS }
     await expect(prepareFilling(filling, 1, never)).rejects.toMatchObject({
@@ -264,7 +277,7 @@ describe('a rebuild while processors go on', () => {
   it('reads each topic once from its beginning, and then from where it had ended', { timeout: TEST_MS }, async () => {
     const { warehouse, openLog, empty } = stores()
     await empty()
-    await using eventLog = await openLog(events)
+    await using eventLog = await openLog(few)
     await openLogFacts(eventLog, 0, never)
     const readings: ReadOptions[] = []
     await rebuildFrom(
@@ -280,10 +293,8 @@ describe('a rebuild while processors go on', () => {
   })
 
   it('is refused when a chain was removed meanwhile, and leaves the old tables', { timeout: TEST_MS }, async () => {
-    const { warehouse, openLog, empty } = stores()
-    await empty()
-    await using eventLog = await openLog(events)
-    await rebuildFrom(eventLog, warehouse)
+    const { warehouse } = stores()
+    await using eventLog = await whole()
     await spoil(warehouse)
     const before = await dumpTables(warehouse)
     let isRemoved = false

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { cp } from 'node:fs/promises'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { readAccountBook } from '../../commands/admin/account-facts.ts'
 import { listFeeRates, setFeeRate } from '../../commands/admin/fee-rates.ts'
@@ -37,6 +38,22 @@ interface Sums {
 /** Makes a log of the chain with these account facts. */
 const given = (facts: readonly EncodedEvent[]): Promise<TestSetting> => givenLog(settings(), chain, facts)
 
+let filled: Promise<TestSetting> | undefined
+
+/** A log in which account a tracks everybody, and its tables: copies of what is made once. */
+async function givenTables(): Promise<TestSetting> {
+  filled ??= given([tracked('a', keys)]).then(async (setting) => {
+    await inTables(setting)
+    return setting
+  })
+  const setting = settings()
+  await cp((await filled).config.dataDirectory, setting.config.dataDirectory, {
+    recursive: true,
+    verbatimSymlinks: true,
+  })
+  return setting
+}
+
 const warehouseOf = (setting: TestSetting): string => (setting.config.mode as EmbeddedMode).warehouseDirectory
 
 /** Settled sums of each account from a day on. */
@@ -72,7 +89,7 @@ const differenceOf = (one: Sum, other: Sum) => ({
 
 describe('a change of what was settled', () => {
   it('is told by rows and wei and needs --yes, and what was told is what changes', { timeout: TEST_MS }, async () => {
-    const setting = await given([tracked('a', keys)])
+    const setting = await givenTables()
     const before = of(await sumsSince(setting, secondDay), 'a')
 
     const rate = { account: 'a', rate: '0.3', from: secondDay }
@@ -140,7 +157,7 @@ describe('a change of what was settled', () => {
   })
 
   it('is counted by the program that has the warehouse, while it runs', { timeout: TEST_MS }, async () => {
-    const setting = await given([tracked('a', keys)])
+    const setting = await givenTables()
     const { rows } = of(await sumsSince(setting, secondDay), 'a')
     await using eventLog = await openEventLog(setting.config, setting.log)
     await using warehouse = await openMigratedWarehouse(setting.config)
@@ -195,8 +212,7 @@ describe('a change of what was settled', () => {
     })
 
     it('where it is behind the log', { timeout: TEST_MS }, async () => {
-      const setting = await given([tracked('a', keys)])
-      await inTables(setting)
+      const setting = await givenTables()
       {
         await using eventLog = await openEventLog(setting.config, setting.log)
         await eventLog.append('execution.blocks', chain.events.get('execution.blocks')?.slice(-3) ?? [])
@@ -210,7 +226,7 @@ describe('locked days', () => {
   let setting: TestSetting
   let before: readonly Sums[]
   beforeAll(async () => {
-    setting = await given([tracked('a', keys)])
+    setting = await givenTables()
     before = await sumsSince(setting, firstDay)
     await lockSettlements(setting, { account: 'a', through: secondDay })
     expect(setting.printed()).toContain(`locked through ${secondDay}`)

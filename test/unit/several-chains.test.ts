@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { EventLog } from '../../infra/ports/event-log.ts'
-import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { deriveEverything } from '../../processors/derive.ts'
 import { findDayGaps } from '../../processors/verify/day-gaps.ts'
 import { proveDays } from '../../processors/verify/prove-days.ts'
@@ -8,6 +7,7 @@ import { proveEpochs } from '../../processors/verify/prove-epochs.ts'
 import { proveSettlements } from '../../processors/verify/prove-settlements.ts'
 import type { Family } from '../../schemas/tables/projections.ts'
 import { givenChain } from './given-chain.ts'
+import { processLog } from './processing.ts'
 import { dumpChain, dumpTables, projectEverything, projecting, rebuildFrom } from './projecting.ts'
 import { inTurns, renamed } from './renamed-chain.ts'
 import { storesOfFile } from './warehouse-of-file.ts'
@@ -15,7 +15,7 @@ import { storesOfFile } from './warehouse-of-file.ts'
 type Tables = Record<string, unknown[]>
 
 const TEST_MS = 60_000
-const given = givenChain()
+const given = givenChain(12)
 const both = inTurns(given.events, renamed(given.events, 'hoodi'))
 const stores = storesOfFile()
 
@@ -39,13 +39,11 @@ describe('two chains in one log', () => {
   let alone: Tables
 
   beforeAll(async () => {
-    const { warehouse, openLog, empty } = stores()
+    const { warehouse, openLog } = stores()
     await using ofOne = await openLog(given.events)
-    await projectAll(ofOne, warehouse)
+    await projectEverything(await projecting(ofOne, warehouse))
     alone = await dumpChain(warehouse, 'mainnet')
-    await empty()
-    await using eventLog = await openLog(both)
-    await projectAll(eventLog, warehouse)
+    await using _eventLog = await processed()
   }, TEST_MS)
 
   it('have the tables that each has alone', async () => {
@@ -77,8 +75,14 @@ describe('two chains in one log', () => {
   })
 })
 
-async function projectAll(eventLog: EventLog, warehouse: Warehouse): Promise<void> {
-  await projectEverything(await projecting(eventLog, warehouse))
+/** A log of both chains, and their tables. */
+function processed(): Promise<EventLog> {
+  const { warehouse, openLog, filled } = stores()
+  return filled('both', async () => {
+    const eventLog = await openLog(both)
+    await processLog(eventLog, warehouse)
+    return eventLog
+  })
 }
 
 describe('a rebuild of a part', () => {
@@ -86,10 +90,8 @@ describe('a rebuild of a part', () => {
   let right: readonly [mainnet: Tables, hoodi: Tables]
 
   beforeAll(async () => {
-    const { warehouse, openLog, empty } = stores()
-    await empty()
-    eventLog = await openLog(both)
-    await rebuildFrom(eventLog, warehouse)
+    const { warehouse } = stores()
+    eventLog = await processed()
     right = [await dumpChain(warehouse, 'mainnet'), await dumpChain(warehouse, 'hoodi')]
     expect(right[0]).toEqual(right[1])
   }, TEST_MS)
