@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Compile } from 'typebox/compile'
+import { Compile } from 'typebox/schema'
 import type { Config } from '../infra/config/types.ts'
 import { type Answerer, askControl, serveControl } from '../infra/control.ts'
 import { AppError } from '../schemas/errors.ts'

@@ -1,5 +1,5 @@
 import { type Static, type TSchema, Type } from 'typebox'
-import { Compile } from 'typebox/compile'
+import { Compile } from 'typebox/schema'
 import { AppError } from './errors.ts'
 import { Chain, UInt } from './events/fields.ts'
 

@@ -1,6 +1,6 @@
 import type { FastifySchemaCompiler } from 'fastify'
 import type { TObject, TSchema } from 'typebox'
-import { Compile } from 'typebox/compile'
+import { Compile } from 'typebox/schema'
 import { type Refusal, type RefusalCode, refuse } from '../../schemas/routes/envelope.ts'
 import { RefusedRequest } from './answer.ts'
 
@@ -157,7 +157,7 @@ function propertyCheck(name: string, property: TSchema): PropertyCheck {
   const code = 'x-error-code' in property ? (property['x-error-code'] as RefusalCode) : '400'
   return (value) => {
     if (validator.Check(value)) return undefined
-    const [first] = validator.Errors(value)
+    const [, [first]] = validator.Errors(value)
     const at = first === undefined ? name : `${name}${first.instancePath}`
     return refuse(code, `${at} ${first?.message ?? 'is not valid'}`.slice(0, DETAIL_CHARACTERS_MAX))
   }

@@ -1,4 +1,4 @@
-import { Compile } from 'typebox/compile'
+import { Compile } from 'typebox/schema'
 import { openJobQueue, openWarehouseAsItIs } from '../../infra/open-ports.ts'
 import type { EventLog } from '../../infra/ports/event-log.ts'
 import { type ChainDays, ClosedThrough } from '../../schemas/closed-through.ts'

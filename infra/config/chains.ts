@@ -1,4 +1,4 @@
-import { Check } from 'typebox/value'
+import { Check } from 'typebox/schema'
 import { CHAIN_NAME_PATTERN, type ChainNames, chainNames } from '../../schemas/chains.ts'
 import { given } from './environment.ts'
 import type { Path } from './mistakes.ts'

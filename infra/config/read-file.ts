@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { TSchema } from 'typebox'
+import { Errors } from 'typebox/schema'
 import { Settings } from 'typebox/system'
-import { Errors } from 'typebox/value'
 import { type Document, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
 import { type Mistake, nearestName, type Path } from './mistakes.ts'
 import { ConfigFile, type FileSettings } from './rules.ts'
@@ -104,7 +104,8 @@ function allErrors(value: unknown) {
   const { maxErrors } = Settings.Get()
   Settings.Set({ maxErrors: ERRORS_MAX }) // eight otherwise, for everybody who asks
   try {
-    return Errors(ConfigFile, value)
+    const [, errors] = Errors(ConfigFile, value)
+    return errors
   } finally {
     Settings.Set({ maxErrors })
   }

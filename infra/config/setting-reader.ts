@@ -1,5 +1,5 @@
 import type { Static, TSchema } from 'typebox'
-import { Check } from 'typebox/value'
+import { Check } from 'typebox/schema'
 import { type Environment, given, quote, splitList } from './environment.ts'
 import type { Layers } from './layers.ts'
 import { isMistaken, type Mistake, type Path } from './mistakes.ts'

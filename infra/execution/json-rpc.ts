@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Compile } from 'typebox/compile'
+import { Compile } from 'typebox/schema'
 import { AppError } from '../../schemas/errors.ts'
 import type { ChainNode } from '../nodes/nodes.ts'
 import type { Question } from './result-shapes.ts'

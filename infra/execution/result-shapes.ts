@@ -1,5 +1,5 @@
 import { type Static, type TSchema, Type } from 'typebox'
-import { Compile } from 'typebox/compile'
+import { Compile } from 'typebox/schema'
 import { AppError } from '../../schemas/errors.ts'
 
 // Results of the JSON-RPC API (ethereum/execution-apis), as far as they are read. Hex is of either case.

@@ -1,6 +1,6 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { type Static, type TSchema, Type } from 'typebox'
-import { Compile } from 'typebox/compile'
+import { Compile } from 'typebox/schema'
 import { AppError } from '../errors.ts'
 import { type ColumnsOf, type Layout, packColumns, unpackColumns } from './columns.ts'
 import type { Envelope, Topic } from './envelope.ts'

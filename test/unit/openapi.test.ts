@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
-import { Compile } from 'typebox/compile'
+import { Compile } from 'typebox/schema'
 import { expect, test } from 'vitest'
 import { buildOpenApi } from '../../api/http/openapi.ts'
 import { REWARDS_OPERATIONS } from '../../api/rewards/plugin.ts'
@@ -77,5 +77,6 @@ test('asks for what stands in the path, and for nothing that has a default', () 
 })
 
 test('every example has the shape of its route', () => {
-  for (const { route } of OPERATIONS) expect(Compile(route.response).Errors(route.example), route.id).toEqual([])
+  for (const { route } of OPERATIONS)
+    expect(Compile(route.response).Errors(route.example), route.id).toEqual([true, []])
 })
