@@ -128,6 +128,11 @@ function signedPart(tx: SignedTransaction): { readonly bytes: Uint8Array; readon
   return { bytes, recovery: Number((v - V_WITH_CHAIN) % 2n) }
 }
 
+/** What the sender of a transaction signs; of a legacy one `v` says whether the chain id belongs to it. */
+export function signingBytes(tx: SignedTransaction): Uint8Array {
+  return signedPart(tx).bytes
+}
+
 const ADDRESS_FROM = 12
 const SIGNATURE_PART_DIGITS = 64
 

@@ -17,6 +17,7 @@ import { planBlock, planSlot } from '../../infra/devnet/execution/scenario.ts'
 import { FIRST_BUILDER, INITIAL_STATE } from '../../infra/devnet/execution/scenario-state.ts'
 import { openExecutionSource } from '../../infra/execution/source.ts'
 import { receiptsRoot } from '../../schemas/eth/receipts.ts'
+import { signerOf } from '../../schemas/eth/signed-transaction.ts'
 import { encodeRlp, orderedTrieRoot, rlpInteger } from '../../schemas/eth/trie.ts'
 import { headerHash, type RpcBlock, type RpcReceipt, toCommitted } from './devnet-json-rpc.ts'
 import { silentLog } from './silent-log.ts'
@@ -162,6 +163,17 @@ describe('a chain of the default scenario', () => {
       }
     }
     expect([...types].sort()).toEqual(['eip1559', 'eip2930', 'eip4844', 'eip7702', 'legacy'])
+  })
+
+  it('signs every transaction for its sender, and traces it by the hash that readers know', async () => {
+    for (const { payload } of built) {
+      const block = await blockAt(payload.blockNumber)
+      for (const transaction of block.transactions) expect(signerOf(transaction)).toBe(transaction.from)
+    }
+    const [newest] = built.filter(({ payload }) => payload.transactions.length > 0).slice(-1)
+    const [receipt] = await receiptsAt(newest?.payload.blockNumber ?? 0)
+    const trace = await rpc<{ gas: number }>(engine, 'debug_traceTransaction', [receipt?.transactionHash, {}])
+    expect(trace.gas).toBe(Number(receipt?.gasUsed))
   })
 
   it('tells the commitments of the blobs that its payload names', () => {

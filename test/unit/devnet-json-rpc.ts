@@ -18,6 +18,7 @@ export interface RpcReceipt {
   readonly status: Hex
   readonly blockHash: Hex
   readonly cumulativeGasUsed: Hex
+  readonly gasUsed: Hex
   readonly transactionHash: Hex
   readonly logs: readonly {
     readonly address: Hex

@@ -17,6 +17,8 @@ const CREDENTIALS_ADDRESS_OFFSET = 12
 /** Validators of one owner share a withdrawal address, as customers' validators do. */
 const VALIDATORS_PER_OWNER = 8
 
+const FEE_POOLS = 8
+
 /** What the deposit contract is called with; signature and root are those that the contract and the chain check. */
 export interface DepositData {
   readonly pubkey: Hex
@@ -53,9 +55,13 @@ export function withdrawalAddressOf(validatorNumber: number): Hex {
   return addressFrom(`owner ${Math.floor(validatorNumber / VALIDATORS_PER_OWNER)}`)
 }
 
-/** Fee recipient of a validator number; each has its own. */
+/**
+ * Fee recipient of a validator number. One in four has its own; the others share one with their pool, as most validators of Ethereum
+ * do, and because anvil hashes every account anew for every block.
+ */
 export function feeRecipientOf(validatorNumber: number): Hex {
-  return addressFrom(`fee recipient ${validatorNumber}`)
+  const isOwn = validatorNumber % 256 < 64
+  return addressFrom(isOwn ? `fee recipient ${validatorNumber}` : `pool ${validatorNumber % FEE_POOLS}`)
 }
 
 /** 0x01 credentials (partial withdrawals above 32 ETH), or 0x02 ones (compounding up to 2048 ETH). */

@@ -13,6 +13,7 @@ import type { Pool, WaitingTransaction } from './pool.ts'
 import { depositRequests, requestsHashOf } from './requests.ts'
 import type { ScenarioSetup, ScenarioState } from './scenario-state.ts'
 import { sealBlock } from './sealed-block.ts'
+import type { SenderSignatures } from './sender-signatures.ts'
 import { dumpState } from './state-dump.ts'
 
 /** A block that the chain may return to, with everything that the next one depends on. */
@@ -42,6 +43,7 @@ interface Parts {
   readonly pool: Pool
   readonly setup: ScenarioSetup
   readonly store: BlockStore
+  readonly senders: SenderSignatures
 }
 
 const ROLLBACK_BLOCKS_MAX = 4
@@ -148,7 +150,8 @@ export class ExecutionChain {
     const parent = this.#head()
     if (request.parentHash !== parent.hash) throw new Error(`the head is ${parent.hash}, not ${request.parentHash}`)
     if (request.timestampSec <= parent.timestampSec || request.slot <= parent.slot) throw new Error('time goes forward')
-    const { plan, coinbase, executed, scenario } = (await this.#takeAhead(request)) ?? (await this.#mine(request))
+    const { plan, coinbase, scenario, ...mined } = (await this.#takeAhead(request)) ?? (await this.#mine(request))
+    const executed = this.#parts.senders.sign(mined.executed)
     const deposits = await this.#depositsOf(executed)
     const sealed = sealBlock(executed, {
       parentHash: parent.hash,

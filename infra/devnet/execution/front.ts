@@ -22,6 +22,8 @@ export interface FrontOptions {
   settled(): Promise<unknown>
   /** Hands a signed transaction to the pool; waits while a block is being built. */
   submit(raw: Hex): Promise<CallResult>
+  /** See SenderSignatures. */
+  anvilHash(hash: Hex): Hex
 }
 
 export interface Front extends AsyncDisposable {
@@ -47,7 +49,7 @@ const INTERNAL_ERROR = -32_603
 const FORWARDED: ReadonlySet<string> = new Set([
   ...['eth_call', 'eth_estimateGas', 'eth_createAccessList', 'eth_getBalance', 'eth_getCode', 'eth_getStorageAt'],
   ...['eth_getTransactionCount', 'eth_getProof', 'eth_gasPrice', 'eth_maxPriorityFeePerGas', 'eth_feeHistory'],
-  ...['eth_blobBaseFee', 'net_listening', 'web3_sha3', 'txpool_status', 'txpool_content', 'txpool_inspect'],
+  ...['eth_blobBaseFee', 'net_listening', 'web3_sha3', 'txpool_status', 'txpool_inspect'],
   ...['debug_traceTransaction', 'debug_traceCall'],
 ])
 
@@ -154,7 +156,10 @@ interface Answering extends FrontOptions {
   readonly lookup: BlockLookup
 }
 
-async function answer({ handlers, lookup, anvil, store, settled }: Answering, request: unknown): Promise<string> {
+async function answer(
+  { handlers, lookup, anvil, store, settled, anvilHash }: Answering,
+  request: unknown,
+): Promise<string> {
   const { id = null, method, params = [] } = (request ?? {}) as Request
   try {
     if (typeof method !== 'string' || !Array.isArray(params)) throw new RpcFault(INVALID_REQUEST, 'invalid request')
@@ -164,8 +169,10 @@ async function answer({ handlers, lookup, anvil, store, settled }: Answering, re
       throw new RpcFault(METHOD_NOT_FOUND, `the method ${method} does not exist or is not available`)
     }
     await settled()
+    const known =
+      method === 'debug_traceTransaction' ? params.with(0, anvilHash(String(params[0]).toLowerCase() as Hex)) : params
     return await anvil.forward(
-      JSON.stringify({ jsonrpc: '2.0', id, method, params: toAnvilParams(store, lookup, params) }),
+      JSON.stringify({ jsonrpc: '2.0', id, method, params: toAnvilParams(store, lookup, known) }),
     )
   } catch (error) {
     if (error instanceof RpcFault) return errorText(id, error)

@@ -15,16 +15,23 @@ export interface RpcReceipt {
   readonly blockTimestamp?: unknown
 }
 
+interface SealedHashes {
+  readonly blockHash: Hex
+  readonly transactionHash: Hex
+}
+
 /** anvil's transaction in the sealed block: without the blobs and anvil's own notes, with our block hash. */
 function toSealedTransaction(transaction: MinedBlock['transactions'][number], blockHash: Hex) {
   const { blobs, commitments, proofs, cellProofs, output, revertReason, blockTimestamp, ...standard } = transaction
   return { ...standard, blockHash }
 }
 
-function toSealedReceipt(receipt: RpcReceipt, blockHash: Hex): object {
+/** anvil's receipt, with the hashes of what it belongs to. */
+function toSealedReceipt(receipt: RpcReceipt, { blockHash, transactionHash }: SealedHashes): object {
   const { blobGasPrice, blockTimestamp, ...standard } = receipt
   const blobPrice = receipt.blobGasUsed === undefined ? {} : { blobGasPrice }
-  return { ...standard, ...blobPrice, blockHash, logs: receipt.logs.map((log) => ({ ...log, blockHash })) }
+  const logs = receipt.logs.map((log) => ({ ...log, blockHash, transactionHash }))
+  return { ...standard, ...blobPrice, blockHash, transactionHash, logs }
 }
 
 /** The sealed block with anvil's transactions and receipts, as the store wants it. */
@@ -33,12 +40,18 @@ export function toNewBlock(
   executed: MinedBlock,
   receipts: Promise<readonly RpcReceipt[]>,
 ): NewBlock {
+  const transactions = executed.transactions.map((transaction) => toSealedTransaction(transaction, sealed.hash))
+  const hashesAt = (index: number): SealedHashes => {
+    const transaction = transactions[index]
+    if (transaction === undefined) throw new Error('a receipt belongs to a transaction')
+    return { blockHash: sealed.hash, transactionHash: transaction.hash }
+  }
   return {
     number: Number(executed.number),
     hash: sealed.hash,
     header: sealed.header,
     logsBloom: executed.logsBloom,
-    transactions: executed.transactions.map((transaction) => toSealedTransaction(transaction, sealed.hash)),
-    receipts: receipts.then((all) => all.map((receipt) => toSealedReceipt(receipt, sealed.hash))),
+    transactions,
+    receipts: receipts.then((all) => all.map((receipt, index) => toSealedReceipt(receipt, hashesAt(index)))),
   }
 }

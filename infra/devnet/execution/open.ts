@@ -30,8 +30,8 @@ import {
   type Profile,
   type ScenarioSetup,
 } from './scenario-state.ts'
-import { refusedBlobTransaction } from './scenario-transactions.ts'
 import { type SealedBlock, sealBlock } from './sealed-block.ts'
+import { createSenderSignatures } from './sender-signatures.ts'
 import { loadState } from './state-dump.ts'
 
 export interface ExecutionOptions {
@@ -93,8 +93,8 @@ export async function openExecutionEngine(options: ExecutionOptions): Promise<De
   const anvil = stack.use(await startAnvil(options, chainId))
   const addresses = (await anvil.rpc.call('eth_accounts', [])) as Hex[]
   const { profile = 'ethereum' } = options
-  // Nobody waits for it: an anvil that does not answer fails the next block, and one that is closed needs no blobs.
-  if (profile === 'ethereum') prepareBlobs(anvil.rpc, addresses[0] ?? ZERO_ADDRESS).catch(() => undefined)
+  await anvil.rpc.call('anvil_autoImpersonateAccount', [true]) // see sender-signatures.ts
+  const senders = createSenderSignatures(addresses)
   const setup: ScenarioSetup = {
     seed: options.seed,
     profile,
@@ -109,7 +109,7 @@ export async function openExecutionEngine(options: ExecutionOptions): Promise<De
   const archived = archive === undefined ? undefined : openArchivedBlocks(archive)
   const checkpoint = await restoring(() => restore(anvil.rpc, genesis.sealed.hash, archive, archived))
   const store = openBlockStore(toNewBlock(genesis.sealed, genesis.executed, Promise.resolve([])), archived)
-  const parts = { anvil: anvil.rpc, pool, setup, store }
+  const parts = { anvil: anvil.rpc, pool, setup, store, senders }
   const beginning = { head: toGenesisHead(genesis.sealed, options), step: 0, waiting: [] }
   const chain = await ExecutionChain.open(parts, checkpoint ?? beginning)
   const { host = '127.0.0.1', port = 0, finality = ETHEREUM_FINALITY, portSetting = 'DEVNET_EXECUTION_PORT' } = options
@@ -124,6 +124,7 @@ export async function openExecutionEngine(options: ExecutionOptions): Promise<De
       anvil: anvil.rpc,
       settled: () => chain.settled(),
       submit: (raw) => chain.submit(raw),
+      anvilHash: senders.anvilHash,
     }),
   )
   const open = stack.move()
@@ -185,11 +186,6 @@ async function startAnvil(options: ExecutionOptions, chainId: number): Promise<A
     baseFeeWei: BASE_FEE_WEI_MIN,
     genesisFile: genesisFile.path,
   })
-}
-
-/** Lets anvil get ready for blobs at its leisure; it answers other calls meanwhile. */
-async function prepareBlobs(anvil: JsonRpc, from: Hex): Promise<void> {
-  await anvil.batch([['eth_sendTransaction', [refusedBlobTransaction(from)]]])
 }
 
 async function sealGenesis(anvil: JsonRpc, timestampSec: number) {

@@ -30,8 +30,6 @@ const ITEMS_PER_MINT = 50
 const BLOB_BYTES = 131_072
 // The commitment to the zero polynomial, and the proof for it, are the point at infinity: no trusted setup is needed.
 export const ZERO_BLOB_COMMITMENT: Hex = `0xc0${'00'.repeat(47)}`
-const G1_GENERATOR: Hex =
-  '0x97f1d3a73197d7942695638c4fa9ac0fc3688c4f9774b905a14e3a3f171bac586c55e83ff97a1aeffb3af00adb22c6bb'
 /** 0x01 and SHA-256 of the commitment, without its first byte (EIP-4844). */
 export const ZERO_BLOB_VERSIONED_HASH: Hex = '0x010657f37554c781402a22917dee2f75def7ab966d7b770905398eba3c444014'
 
@@ -214,23 +212,6 @@ const BLOB_FIELDS: TransactionFields = {
 
 function blobTransaction(draft: Draft): void {
   transferTo(draft, draft.setup.profile === 'rollup' ? {} : BLOB_FIELDS)
-}
-
-/**
- * A blob transaction with a proof for another polynomial, which anvil refuses. The first blob that it checks costs it two
- * seconds, for loading the trusted setup; this one takes them while the rest of the devnet starts.
- */
-export function refusedBlobTransaction(from: Hex): TransactionFields {
-  return {
-    from,
-    to: from,
-    value: '0x0',
-    nonce: '0x0',
-    gas: hex(TRANSFER_GAS),
-    ...feeFields(0n),
-    ...BLOB_FIELDS,
-    proofs: [G1_GENERATOR],
-  }
 }
 
 /** A contract whose code is empty: initialisation code that stops at once. */

@@ -15,7 +15,6 @@ export interface MinedTransaction extends SignedTransaction {
 export interface ExecutedBlock {
   readonly number: Hex
   readonly stateRoot: Hex
-  readonly transactionsRoot: Hex
   readonly receiptsRoot: Hex
   readonly logsBloom: Hex
   readonly gasLimit: Hex
@@ -98,9 +97,8 @@ export function sealBlock(executed: ExecutedBlock, facts: SealFacts): SealedBloc
   const encodedWithdrawals = facts.withdrawals.map(encodeWithdrawal)
   const withdrawalsRoot = orderedTrieRoot(encodedWithdrawals)
   const rawTransactions = executed.transactions.map(encodeTransaction)
-  // anvil's root is over transactions with their blobs, which are no part of a block (EIP-4844).
-  const hasBlobs = executed.blobGasUsed !== '0x0'
-  const transactionsRoot = hasBlobs ? hexOf(orderedTrieRoot(rawTransactions)) : executed.transactionsRoot
+  // anvil's own root is over transactions without signatures, and with their blobs, which are no part of a block (EIP-4844).
+  const transactionsRoot = hexOf(orderedTrieRoot(rawTransactions))
   const bodyBytes = [...rawTransactions, ...encodedWithdrawals].reduce((sum, item) => sum + item.length, 0)
   const committed: ExecutionHeader = {
     number: executed.number,
