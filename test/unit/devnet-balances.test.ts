@@ -1,13 +1,17 @@
+import { type CachedBeaconStateFulu, createCachedBeaconState, createPubkeyCache } from '@lodestar/state-transition'
 import { ssz } from '@lodestar/types'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createDevnetConfig } from '../../infra/devnet/consensus/chain-config.ts'
 import type { SlotRecord } from '../../infra/devnet/consensus/history.ts'
 import { toHex } from '../../infra/devnet/consensus/keys.ts'
+import { replaySlot } from '../../infra/devnet/consensus/regenerate.ts'
 import type { Devnet } from '../../infra/devnet/open.ts'
 import {
   EXITED_BY_REQUEST,
   openShortDevnet,
   SLASHED_ATTESTER,
   SLASHED_PROPOSER,
+  shortScenario,
   TOPPED_UP,
   VOLUNTARILY_EXITED,
 } from './devnet-short-history.ts'
@@ -62,6 +66,19 @@ function explainedChanges(slot: number): Map<number, number> {
     add(validator, -Math.floor((before.registry[validator]?.effectiveBalance ?? 0) / SLASHING_PENALTY_QUOTIENT))
   return changes
 }
+
+test("the library's own state transition comes to the chain's root in every slot", () => {
+  const { clock, chainId, depositContractAddress } = devnet
+  const { shardCommitteePeriodEpochs } = shortScenario
+  const network = { genesisTimeSec: clock.genesisTimeSec, chainId, depositContractAddress, validators: 128 }
+  const view = ssz.fulu.BeaconState.deserializeToViewDU(devnet.stateBytes(0))
+  const config = createDevnetConfig({ ...network, shardCommitteePeriodEpochs }, view.genesisValidatorsRoot)
+  let state = createCachedBeaconState(view, { config, pubkeyCache: createPubkeyCache() }) as CachedBeaconStateFulu
+  for (let slot = 1; slot <= devnet.headSlot; slot++) {
+    state = replaySlot(state, slot, record(slot).block)
+    expect(toHex(state.hashTreeRoot()), `slot ${slot}`).toBe(record(slot).stateRoot)
+  }
+})
 
 test('the reported rewards, deposits, withdrawals and penalties explain every balance of every slot to the gwei', () => {
   const unexplained: string[] = []

@@ -1,9 +1,10 @@
 import type { BeaconConfig } from '@lodestar/config'
 import { MAX_VOLUNTARY_EXITS, SLOTS_PER_EPOCH } from '@lodestar/params'
-import { type CachedBeaconStateFulu, processSlots } from '@lodestar/state-transition'
+import type { CachedBeaconStateFulu } from '@lodestar/state-transition'
 import type { phase0 } from '@lodestar/types'
 import type { BlockTurn, ExecutionEngine, Hex } from '../engine.ts'
 import type { Incident, Scenario } from '../scenario.ts'
+import { advanceTo } from './advance.ts'
 import { attestationRewards, type TransitionFacts } from './attestation-rewards.ts'
 import { blockTurn, payloadRequest, produceBlock } from './block.ts'
 import type { ChainEvents } from './chain-event.ts'
@@ -163,12 +164,10 @@ export class Chain {
   #advance(slot: number): CachedBeaconStateFulu {
     const increments = this.#tip.epochCtx.effectiveBalanceIncrements
     const transitions: TransitionFacts[] = []
-    const validatorMonitor = {
-      registerValidatorStatuses(currentEpoch: number, _: number[], flags: number[], active: boolean[]) {
-        transitions.push({ currentEpoch, flags: Uint8Array.from(flags), activeInCurrentEpoch: [...active], increments })
-      },
-    }
-    const state = processSlots(this.#tip, slot, undefined, { validatorMonitor }) as CachedBeaconStateFulu
+    const state = advanceTo(this.#tip, slot, ({ currentEpoch, flags, isActiveCurrEpoch }) => {
+      const activeInCurrentEpoch = [...isActiveCurrEpoch]
+      transitions.push({ currentEpoch, flags: Uint8Array.from(flags), activeInCurrentEpoch, increments })
+    })
     for (const facts of transitions) {
       // Nothing is rewarded in the transition that ends the genesis epoch.
       if (facts.currentEpoch > 0) this.history.addAttestationRewards(attestationRewards(facts, state))

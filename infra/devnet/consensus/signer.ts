@@ -53,7 +53,7 @@ export function createSigner(seed: string, config: BeaconConfig, thread?: Thread
       made = signature
     }
     // When the thread fails, the next reveal does too; what it has not signed is signed here.
-    thread?.sign(validator, signingRoot).then(keep, () => undefined)
+    thread?.sign(validator, signingRoot, 'nobody waits').then(keep, () => undefined)
     return () => {
       made ??= keyOf(validator).sign(signingRoot).toBytes()
       return made
@@ -66,7 +66,7 @@ export function createSigner(seed: string, config: BeaconConfig, thread?: Thread
     const known = reveals.get(key)
     if (known !== undefined) return known
     const root = computeSigningRoot(ssz.Epoch, epoch, config.getDomain(slot, DOMAIN_RANDAO))
-    const made = thread?.sign(proposer, root) ?? Promise.resolve(keyOf(proposer).sign(root).toBytes())
+    const made = thread?.sign(proposer, root, 'waited for') ?? Promise.resolve(keyOf(proposer).sign(root).toBytes())
     made.catch(() => undefined) // its failure belongs to whoever asks for the reveal
     reveals.set(key, made)
     for (const oldest of reveals.keys()) {

@@ -9,8 +9,10 @@ if (port === null) throw new Error('this file is the start of a thread')
 
 const keys = new Map<number, SecretKey>()
 
-port.on('message', ({ id, validator, secretKey, signingRoot }: ToSign) => {
+function sign({ id, validator, secretKey, signingRoot }: ToSign): Signed {
   const key = keys.get(validator) ?? SecretKey.fromBytes(secretKey)
   keys.set(validator, key)
-  port.postMessage({ id, signature: key.sign(signingRoot).toBytes() } satisfies Signed)
-})
+  return { id, signature: key.sign(signingRoot).toBytes() }
+}
+
+port.on('message', (all: readonly ToSign[]) => port.postMessage(all.map(sign)))

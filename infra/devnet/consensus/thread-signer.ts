@@ -14,15 +14,22 @@ export interface Signed {
   readonly signature: Uint8Array
 }
 
+/** Waking the thread costs the chain as much as much of its work, so what nobody waits for goes with others. */
+export type Urgency = 'waited for' | 'nobody waits'
+
 /** Signs beside the chain, whose own thread would be busy with it for a quarter of its time. In the order of the calls. */
 export interface ThreadSigner extends AsyncDisposable {
-  sign(validator: number, signingRoot: Uint8Array): Promise<Uint8Array>
+  sign(validator: number, signingRoot: Uint8Array, urgency: Urgency): Promise<Uint8Array>
   /** Resolves when few signatures are outstanding, so that a chain that is faster than the thread does not run away from it. */
   keepsUp(): Promise<unknown>
 }
 
 /** More than the reveals of an epoch, which are asked for at once. */
 const OUTSTANDING_MAX = 128
+
+/** What nobody waits for goes when it is this many, or this old. */
+const TOGETHER = 16
+const TOGETHER_MS = 20
 
 interface Outstanding {
   readonly resolve: (signature: Uint8Array) => void
@@ -37,9 +44,20 @@ export function openThreadSigner(): ThreadSigner {
   let failure: unknown
   let lastId = 0
 
-  worker.on('message', ({ id, signature }: Signed) => {
-    outstanding.get(id)?.resolve(signature)
-    outstanding.delete(id)
+  let unsent: ToSign[] = []
+  let sending: NodeJS.Timeout | undefined
+
+  function send(): void {
+    clearTimeout(sending)
+    sending = undefined
+    if (unsent.length > 0) worker.postMessage(unsent)
+    unsent = []
+  }
+  worker.on('message', (all: readonly Signed[]) => {
+    for (const { id, signature } of all) {
+      outstanding.get(id)?.resolve(signature)
+      outstanding.delete(id)
+    }
   })
   const fail = (error: unknown): void => {
     failure ??= error
@@ -56,12 +74,15 @@ export function openThreadSigner(): ThreadSigner {
   }
 
   return {
-    sign(validator, signingRoot) {
+    sign(validator, signingRoot, urgency) {
       if (failure !== undefined) return Promise.reject(failure)
       const id = ++lastId
       const { promise: signature, resolve, reject } = Promise.withResolvers<Uint8Array>()
       outstanding.set(id, { resolve, reject, signature })
-      worker.postMessage({ id, validator, secretKey: secretKeyBytes(validator), signingRoot } satisfies ToSign)
+      unsent.push({ id, validator, secretKey: secretKeyBytes(validator), signingRoot })
+      if (unsent.length >= TOGETHER) send()
+      else if (urgency === 'waited for') queueMicrotask(send)
+      else sending ??= setTimeout(send, TOGETHER_MS)
       return signature
     },
     async keepsUp() {
@@ -70,6 +91,7 @@ export function openThreadSigner(): ThreadSigner {
       await outstanding.get(ids[ids.length - OUTSTANDING_MAX - 1] ?? 0)?.signature
     },
     async [Symbol.asyncDispose]() {
+      clearTimeout(sending)
       await worker.terminate()
     },
   }

@@ -1,5 +1,6 @@
+import { pbkdf2Sync } from 'node:crypto'
 import { pointFromScalar } from 'tiny-secp256k1'
-import { mnemonicToAccount } from 'viem/accounts'
+import { HDKey } from 'viem/accounts'
 import { hexOf } from '../../../schemas/eth/hex.ts'
 import { keccak256 } from '../../../schemas/eth/keccak.ts'
 import { encodeTransaction, signingBytes } from '../../../schemas/eth/signed-transaction.ts'
@@ -63,16 +64,20 @@ function toNonce(scalar: Uint8Array): Nonce {
   return { r: bigintOf(point.subarray(1)) % CURVE_ORDER, inverse, isOdd: point[0] === 3 }
 }
 
-function secretOf(account: number): bigint {
-  const { privateKey } = mnemonicToAccount(SCENARIO_MNEMONIC, { addressIndex: account }).getHdKey()
-  if (privateKey === null) throw new Error('a phrase gives private keys')
-  return bigintOf(privateKey)
+/** Private keys by account number (BIP-39 without a passphrase, BIP-44's path for Ethereum). */
+function secretsOf(phrase: string): readonly bigint[] {
+  const wallet = HDKey.fromMasterSeed(pbkdf2Sync(phrase, 'mnemonic', 2_048, 64, 'sha512')).derive("m/44'/60'/0'/0")
+  return Array.from({ length: ACCOUNTS }, (_, account) => {
+    const { privateKey } = wallet.deriveChild(account)
+    if (privateKey === null) throw new Error('a phrase gives private keys')
+    return bigintOf(privateKey)
+  })
 }
 
 /** `addresses`: those of the scenario's accounts, by account number. */
 export function createSenderSignatures(addresses: readonly Hex[]): SenderSignatures {
   const nonces = Array.from({ length: NONCES }, (_, i) => toNonce(seededBytes('transactions', `nonce ${i}`)))
-  const secrets = new Map(Array.from({ length: ACCOUNTS }, (_, i) => [addresses[i], secretOf(i)]))
+  const secrets = new Map(secretsOf(SCENARIO_MNEMONIC).map((secret, account) => [addresses[account], secret]))
   const anvilHashes = new Map<Hex, Hex>()
 
   function signatureOf(secret: bigint, digest: Uint8Array) {
