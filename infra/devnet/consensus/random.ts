@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 const UINT32_RANGE = 2 ** 32
 
@@ -10,7 +10,7 @@ export type Random = () => number
  * in one slot does not shift the chance of another: leaving something out of a scenario leaves the rest as it was.
  */
 export function seededRandom(seed: string, label: string): Random {
-  const state = createHash('sha256').update(`${seed}/${label}`).digest()
+  const state = hash('sha256', `${seed}/${label}`, 'buffer')
   let a = state.readInt32LE(0)
   let b = state.readInt32LE(4)
   let c = state.readInt32LE(8)
@@ -27,5 +27,5 @@ export function seededRandom(seed: string, label: string): Random {
 
 /** 32 bytes that belong to a label under a seed. */
 export function seededBytes(seed: string, label: string): Uint8Array {
-  return new Uint8Array(createHash('sha256').update(`${seed}/${label}`).digest())
+  return new Uint8Array(hash('sha256', `${seed}/${label}`, 'buffer'))
 }
