@@ -1,5 +1,4 @@
-import { pbkdf2Sync } from 'node:crypto'
-import { pointFromScalar } from 'tiny-secp256k1'
+import { createECDH, pbkdf2Sync } from 'node:crypto'
 import { HDKey } from 'viem/accounts'
 import { hexOf } from '../../../schemas/eth/hex.ts'
 import { keccak256 } from '../../../schemas/eth/keccak.ts'
@@ -58,8 +57,9 @@ function power(base: bigint, exponent: bigint, modulus: bigint): bigint {
 }
 
 function toNonce(scalar: Uint8Array): Nonce {
-  const point = pointFromScalar(scalar, true)
-  if (point === null) throw new Error('a hash is no multiple of the order')
+  const curve = createECDH('secp256k1')
+  curve.setPrivateKey(scalar)
+  const point = curve.getPublicKey(null, 'compressed')
   const inverse = power(bigintOf(scalar), CURVE_ORDER - 2n, CURVE_ORDER) // Fermat: the order is a prime
   return { r: bigintOf(point.subarray(1)) % CURVE_ORDER, inverse, isOdd: point[0] === 3 }
 }
