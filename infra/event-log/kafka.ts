@@ -137,9 +137,9 @@ class KafkaEventLog implements EventLog {
   }
 
   async #consume(options: ConsumeOptions, signal: AbortSignal): Promise<void> {
-    const { topic, group, maxBatch, lingerMs = 0, handle } = options
+    const { topic, group, maxBatch, lingerMs, handle } = options
     await runKafkaConsumer({
-      lingerMs,
+      lingerMs: lingerMs?.(0) ?? 0,
       kafka: this.#wiring.newClient(),
       topic: this.#topic(topic).name,
       groupId: this.#groupId(topic, group),

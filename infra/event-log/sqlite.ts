@@ -200,7 +200,7 @@ class SqliteEventLog implements EventLog {
   }
 
   async #consumeAlone(options: ConsumeOptions, signal: AbortSignal): Promise<void> {
-    const { topic, group, maxBatch, lingerMs = 0, handle } = options
+    const { topic, group, maxBatch, lingerMs, handle } = options
     while (!signal.aborted) {
       const from = this.#startOffset(topic, group)
       const batch = this.#page(this.#sql.page, { topic, from, to: Number.MAX_SAFE_INTEGER, eventsMax: maxBatch })
@@ -211,10 +211,12 @@ class SqliteEventLog implements EventLog {
       }
       // Seen before the work: where events come all the time, there are always some after it.
       const isAtEnd = last.position.offset >= BigInt(this.#lastOffset(topic))
+      const begin = performance.now()
       await handle(batch)
+      const lingering = isAtEnd ? (lingerMs?.(performance.now() - begin) ?? 0) : 0
       // A group that was set back meanwhile is no longer at `from`: then nothing is acknowledged and it starts over.
       this.#write(() => this.#sql.advance.run(Number(last.position.offset) + 1, topic, group, from))
-      if (lingerMs > 0 && isAtEnd) await pause(lingerMs, signal)
+      if (lingering > 0) await pause(lingering, signal)
       // Handlers that never leave the microtask queue must not keep timers and sockets of the process waiting.
       else await nextTurn()
     }

@@ -16,10 +16,11 @@ export interface ConsumeOptions {
   readonly group: string
   readonly maxBatch: number
   /**
-   * Milliseconds that events may wait for others to come in one batch with them, once a batch has taken all that the log held; 0
-   * without it. A backlog never waits.
+   * Milliseconds that events may wait for others to come in one batch with them, once a batch has taken all that the log held and
+   * was handled in `handledMs`; 0 without it. A backlog never waits. A log whose server waits by itself may always wait as after a
+   * batch that took no time.
    */
-  readonly lingerMs?: number
+  lingerMs?(handledMs: number): number
   /** Ends the consumption; `consume` then resolves after the running batch. */
   readonly signal: AbortSignal
   /** Resolves = the batch is done and will not come again; rejects = `consume` rejects and the batch comes again later. */

@@ -11,12 +11,22 @@ import { type LateRows, takeBack, takeBackEpochs } from './drop-chains.ts'
 import { type FactsSource, isOfRemoved, type LogFacts, stillCounts } from './log-facts.ts'
 import { joinRows, type Projected, type Touched, versionOf } from './rows.ts'
 
-/** One insert per table and batch: large enough for ClickHouse, small enough for memory. */
-export const BATCH_EVENTS_MAX = 64
-/** At the log's end: events that come meanwhile share one insert, which costs the same for one row as for many. */
-const LINGER_MS = 500
+/** One insert per table and batch, which costs about the same for one row as for many; adapters bound the bytes of a batch. */
+export const BATCH_EVENTS_MAX = 512
+/**
+ * At the log's end events wait for others, so that writing takes a small share of the time however slow the machine is: after a batch
+ * so many times as long as it took, within bounds. The first event after a pause never waits.
+ */
+const LINGER_PER_HANDLED = 20
+const LINGER_MIN_MS = 500
+const LINGER_MAX_MS = 2_000
 const RETRY_FIRST_MS = 250
 const RETRY_MAX_MS = 15_000
+
+/** How long events at the log's end wait for others after a batch that took `handledMs`. */
+export function lingerMs(handledMs: number): number {
+  return Math.min(Math.max(LINGER_PER_HANDLED * handledMs, LINGER_MIN_MS), LINGER_MAX_MS)
+}
 
 /** How one topic becomes tables. */
 export interface Projector {
@@ -57,7 +67,7 @@ export async function consume(ports: Projecting, projector: Projector, signal: A
         topic: projector.topic,
         group: projector.group,
         maxBatch: BATCH_EVENTS_MAX,
-        lingerMs: LINGER_MS,
+        lingerMs,
         signal,
         handle: async (batch) => {
           await project(ports, projector, batch)

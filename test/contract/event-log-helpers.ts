@@ -45,7 +45,7 @@ export interface TestConsumer {
   readonly group: string
   readonly topic?: Topic
   readonly maxBatch?: number
-  readonly lingerMs?: number
+  readonly lingerMs?: ConsumeOptions['lingerMs']
   readonly onBatch?: (batch: readonly StoredEvent[]) => void
 }
 
@@ -53,7 +53,7 @@ export function consumeOptions({
   group,
   topic = TOPIC,
   maxBatch = 100,
-  lingerMs = 0,
+  lingerMs = () => 0,
 }: TestConsumer): Omit<ConsumeOptions, 'signal' | 'handle'> {
   return { topic, group, maxBatch, lingerMs }
 }

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { openSqliteEventLog } from '../../infra/event-log/sqlite.ts'
 import { eventLogContract } from './event-log.ts'
@@ -39,6 +40,34 @@ test('SQLite: what append has returned survives a kill -9 in the middle of the n
   const kept = await Array.fromAsync(log.read({ topic: 'beacon.blocks', signal: new AbortController().signal }))
   expect(kept.length).toBeGreaterThan(acknowledged)
   expect(kept.map(({ event }) => event.id)).toEqual(kept.map((_, i) => `victim-${i}`))
+})
+
+test('SQLite: asks how long events are to wait after a batch, with the time that the batch took', async () => {
+  const directory = await newDirectory()
+  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  await using log = await openSqliteEventLog({ file: join(directory, 'events.db') })
+  await log.append('beacon.blocks', [event('only', 'k')])
+  const stop = new AbortController()
+  const told: number[] = []
+  let tookMs = 0
+  await log.consume({
+    topic: 'beacon.blocks',
+    group: 'g',
+    maxBatch: 10,
+    signal: stop.signal,
+    lingerMs(handledMs) {
+      told.push(handledMs)
+      stop.abort()
+      return 60_000 // an abort ends the wait
+    },
+    async handle() {
+      const begin = performance.now()
+      await sleep(20)
+      tookMs = performance.now() - begin
+    },
+  })
+  expect(told).toHaveLength(1)
+  expect(told[0]).toBeGreaterThanOrEqual(tookMs)
 })
 
 test('SQLite: several processes append to one log without losing or mixing anything', async () => {

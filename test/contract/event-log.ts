@@ -157,7 +157,7 @@ export function eventLogContract(name: string, newPlace: () => Promise<TestPlace
         const sizes: number[] = []
         const begin = performance.now()
         const onBatch = (batch: readonly unknown[]) => sizes.push(batch.length)
-        const consumer = startConsumer(log, { group: 'g', maxBatch: 5, lingerMs, onBatch })
+        const consumer = startConsumer(log, { group: 'g', maxBatch: 5, lingerMs: () => lingerMs, onBatch })
         await consumer.received(backlog.length)
         expect(performance.now() - begin).toBeLessThan((backlog.length / 5 - 5) * lingerMs)
         await lagGone(log, 'g')
@@ -182,7 +182,7 @@ export function eventLogContract(name: string, newPlace: () => Promise<TestPlace
         })()
         const controller = new AbortController()
         await log.consume({
-          ...consumeOptions({ group: 'g', lingerMs: 500 }),
+          ...consumeOptions({ group: 'g', lingerMs: () => 500 }),
           signal: controller.signal,
           async handle(batch) {
             sizes.push(batch.length)
