@@ -2,12 +2,25 @@ import type { JobQueue } from '../infra/ports/job-queue.ts'
 import type { Log } from '../infra/ports/log.ts'
 import type { Warehouse } from '../infra/ports/warehouse.ts'
 import { type DeriveDayInput, deriveDay, type SettleAccountInput, settleAccount } from '../schemas/jobs.ts'
+import { pause } from '../schemas/wait.ts'
 import { everyAccount, everyDay, runDeriveDay, runSettleAccount } from './derive.ts'
 import { takeBackDay, takeBackSettlements } from './loop/drop-chains.ts'
 import { type FactsSource, type LogFacts, retractedSince } from './loop/log-facts.ts'
-import { formatClosedDay, readClosedDay } from './rewards/closed-day.ts'
+import { closedValidators, formatClosedDay, readClosedDay } from './rewards/closed-day.ts'
 
 const WORKERS_PER_JOB = 1
+/**
+ * While history streams in, a day is wanted again as soon as it was derived and stays open: deriving is to take a small share of the
+ * time however slow the machine is. So many times as long as a run took nothing is derived of that day, up to a limit, which is well
+ * below what `verify` takes for a standstill.
+ */
+const REST_PER_RUN = 15
+const REST_MAX_MS = 2_500
+
+/** How long a day that stays open rests after it was derived in `tookMs`. */
+export function restMs(tookMs: number): number {
+  return Math.min(REST_PER_RUN * tookMs, REST_MAX_MS)
+}
 
 export interface Working {
   readonly warehouse: Warehouse
@@ -20,6 +33,8 @@ export interface Working {
 /** The work of this process on what was asked for, by whichever process. */
 export class DerivationWork {
   readonly #ports: Working
+  /** Of days that stayed open, until when they rest, as `performance.now()` tells it. */
+  readonly #restUntilMs = new Map<string, number>()
   #running = 0
   #lastEndedMs = Number.NEGATIVE_INFINITY
 
@@ -35,24 +50,45 @@ export class DerivationWork {
   /** Works until the signal aborts; resolves after the running jobs. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([
-      this.#work(deriveDay.name, (input, attempt) => this.#deriveDay(deriveDay.parse(input), attempt), signal),
+      this.#work(deriveDay.name, (input, attempt) => this.#deriveDay(deriveDay.parse(input), attempt, signal), signal),
       this.#work(
         settleAccount.name,
-        (input, attempt) => settleUndisturbed(this.#ports, settleAccount.parse(input), attempt),
+        (input, attempt) => this.#busy(() => settleUndisturbed(this.#ports, settleAccount.parse(input), attempt)),
         signal,
       ),
     ])
   }
 
-  async #deriveDay(input: DeriveDayInput, attempt: number): Promise<void> {
+  async #deriveDay(input: DeriveDayInput, attempt: number, signal: AbortSignal): Promise<void> {
+    const id = deriveDay.idOf(input)
+    const begun = performance.now()
+    await pause(Math.max(0, (this.#restUntilMs.get(id) ?? begun) - begun), signal)
+    this.#restUntilMs.delete(id)
+    const begin = performance.now()
+    const isClosed = await this.#busy(() => this.#deriveDayNow(input, attempt))
+    const end = performance.now()
+    if (!isClosed) this.#restUntilMs.set(id, end + restMs(end - begin))
+  }
+
+  async #deriveDayNow(input: DeriveDayInput, attempt: number): Promise<boolean> {
     const { warehouse, log } = this.#ports
-    const before = await readClosedDay(warehouse, input)
+    const before = await closedValidators(warehouse, input)
     const isClosed = await deriveUndisturbed(this.#ports, input, attempt)
     log.debug({ ...input, isClosed }, 'day derived')
     const closed = isClosed ? await readClosedDay(warehouse, input) : undefined
     // Each batch that touches a closed day closes it again: that is no news.
-    if (closed === undefined || closed.validators === before?.validators) return
-    log.info(closed, formatClosedDay(closed))
+    if (closed !== undefined && closed.validators !== before) log.info(closed, formatClosedDay(closed))
+    return isClosed
+  }
+
+  async #busy<Result>(work: () => Promise<Result>): Promise<Result> {
+    this.#running++
+    try {
+      return await work()
+    } finally {
+      this.#running--
+      this.#lastEndedMs = performance.now()
+    }
   }
 
   async #work(
@@ -64,15 +100,7 @@ export class DerivationWork {
       name,
       concurrency: WORKERS_PER_JOB,
       signal,
-      handle: async ({ input, attempt }) => {
-        this.#running++
-        try {
-          await handle(input, attempt)
-        } finally {
-          this.#running--
-          this.#lastEndedMs = performance.now()
-        }
-      },
+      handle: ({ input, attempt }) => handle(input, attempt),
     })
   }
 }

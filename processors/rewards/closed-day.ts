@@ -23,6 +23,15 @@ CROSS JOIN (
   WHERE chain = {chain:String} AND day = {day:Date} AND is_whole = 1
 ) AS d`
 
+/** With how many validators the day was closed; undefined while it is open. */
+export async function closedValidators(warehouse: Warehouse, input: DeriveDayInput): Promise<number | undefined> {
+  const [row] = await warehouse.query<{ validators: number }>(
+    'SELECT validators FROM closed_days FINAL WHERE chain = {chain:String} AND day = {day:Date}',
+    { chain: input.chain, day: formatDay(input.day) },
+  )
+  return row?.validators
+}
+
 /** The day with its sums; undefined while it is open. */
 export async function readClosedDay(warehouse: Warehouse, input: DeriveDayInput): Promise<ClosedDay | undefined> {
   const { chain } = input

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { openSqliteJobQueue } from '../../infra/job-queue/sqlite.ts'
-import { DerivationWork } from '../../processors/derivation-work.ts'
+import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import { DerivationWork, restMs } from '../../processors/derivation-work.ts'
 import { Derivation } from '../../processors/derive.ts'
 import { parseDay } from '../../schemas/eth/time.ts'
 import { deriveDay } from '../../schemas/jobs.ts'
@@ -16,7 +17,9 @@ const TEST_MS = 60_000
 const given = givenChain()
 const stores = storesOfFile()
 
-it('tells a day with its sums when it closes, and no second time', { timeout: TEST_MS }, async () => {
+it('tells a day with its sums when it closes, and no second time; lets a day rest that stays open', {
+  timeout: TEST_MS,
+}, async () => {
   const { warehouse, openLog, empty } = stores()
   await empty()
   await using eventLog = await openLog(given.events)
@@ -36,10 +39,22 @@ it('tells a day with its sums when it closes, and no second time', { timeout: TE
     const input = { chain: 'mainnet', day: parseDay(wholeDay) ?? 0 }
     const open = { chain: 'mainnet', day: input.day + 1 }
     const stop = new AbortController()
-    const working = new DerivationWork({ ...ports, jobQueue, log }).run(stop.signal)
-    for (const job of [open, input, input]) {
+    const asked: { readonly sql: string; readonly atMs: number }[] = []
+    const heard: Warehouse = {
+      ...warehouse,
+      query(sql, params, limits) {
+        asked.push({ sql, atMs: performance.now() })
+        return warehouse.query(sql, params, limits)
+      },
+    }
+    const working = new DerivationWork({ ...ports, warehouse: heard, jobQueue, log }).run(stop.signal)
+    const runs: { readonly beginMs: number; readonly endMs: number; readonly looks: number }[] = []
+    for (const job of [open, open, input, input]) {
+      asked.length = 0
       await jobQueue.request(deriveDay.name, deriveDay.idOf(job), job)
       await expect.poll(() => jobQueue.pending(deriveDay.name), { timeout: TEST_MS }).toBe(0)
+      const looks = asked.filter(({ sql }) => sql.includes('execution_block_hash NOT IN')).length
+      runs.push({ beginMs: asked.at(0)?.atMs ?? 0, endMs: asked.at(-1)?.atMs ?? 0, looks })
     }
     stop.abort()
     await working
@@ -50,6 +65,11 @@ it('tells a day with its sums when it closes, and no second time', { timeout: TE
     )
     const { validators = 0, cl = '', el = '' } = sums ?? {}
     expect(validators).toBeGreaterThan(0)
+    // Which blocks are missing is asked once no epoch is.
+    expect(runs.map(({ looks }) => looks)).toEqual([0, 0, 1, 1])
+    const [first, again] = runs
+    if (first === undefined || again === undefined) throw new Error('four days were derived')
+    expect(again.beginMs - first.endMs).toBeGreaterThanOrEqual(restMs(first.endMs - first.beginMs))
     expect(told).toHaveLength(1)
     expect(told[0]?.fields).toMatchObject({ chain: 'mainnet', day: wholeDay, validators })
     expect(told[0]?.message).toContain(`day ${wholeDay} closed: ${validators} validators earned `)
