@@ -333,6 +333,7 @@ it('lists every rate that was said, by the day on which it begins', async () => 
   await setFeeRate(setting, { account: 'a', rate: '0.2', from: '2026-03-01' })
   await setFeeRate(setting, { account: 'a', rate: '0.1', from: '2026-01-01' })
   await setFeeRate(setting, { account: 'a', rate: '0.25', from: '2026-03-01' })
+  setting.printed()
   await listFeeRates(setting, { account: 'a' })
   expect(
     setting
