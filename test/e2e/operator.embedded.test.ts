@@ -271,7 +271,7 @@ describe('the proof', () => {
 
   it('is the same while the program runs and when it does not, and fails when the tables were deleted', async () => {
     const env = { ...fresh(), ...NODES }
-    const { events } = givenChain()
+    const { events } = givenChain(18)
     await using eventLog = await openLog(env)
     for (const [topic, list] of events) await eventLog.append(topic, list)
 
@@ -287,8 +287,8 @@ describe('the proof', () => {
     expect(during.stdout).toMatch(/ ok\nmainnet revenue: .*\n\d days, \d+ validator-days, 0 wrong; /)
     expect(await verify(env, '--chain', 'nonesuch')).toMatchObject({ code: USAGE })
     const status = async () => JSON.parse((await runCommand(['status', '--json'], env)).stdout) as Status
-    const days = { closed: 3, first: '2026-01-02', newest: '2026-01-04', gaps: [] }
-    const known = { chains: { mainnet: { last_finalized_epoch: 23, days } }, lag: { finalized: 0 }, dead_letters: [] }
+    const days = { closed: 2, first: '2026-01-02', newest: '2026-01-03', gaps: [] }
+    const known = { chains: { mainnet: { last_finalized_epoch: 17, days } }, lag: { finalized: 0 }, dead_letters: [] }
     expect(await status()).toMatchObject({
       ...known,
       program: 'running',
@@ -300,13 +300,13 @@ describe('the proof', () => {
     expect(await verify(env)).toEqual(during)
     expect(await status()).toMatchObject({ ...known, program: 'stopped' })
     expect((await runCommand(['status'], env)).stdout).toMatch(
-      /^program +stopped\nstatus +not ready\n( .*\n)+mainnet +head slot 94, /,
+      /^program +stopped\nstatus +not ready\n( .*\n)+mainnet +head slot 71, /,
     )
 
     rmSync(join(env.EPOCHLINE_DATA, 'warehouse'), { recursive: true })
     const deleted = await verify(env)
     expect(deleted).toMatchObject({ code: 1, stderr: expect.stringMatching(/lack what the log has/) })
-    expect(deleted.stdout).toMatch(/MISSING mainnet: 24 finalized epochs are in the log/)
+    expect(deleted.stdout).toMatch(/MISSING mainnet: 18 finalized epochs are in the log/)
 
     await using again = await startProgram(['all'], env)
     const refilled = await verify(env)
