@@ -6,7 +6,7 @@ const WRONG_VERSION = 10n ** 15n
 const NO_HASH = `0x${'ff'.repeat(32)}`
 
 /**
- * Puts rows into the tables that no event tells of: a final block of each of the chains, and a closed day of the first one. A
+ * Puts rows into the tables that no event tells of: a final block and a closed day of each of the chains. A
  * rebuild leaves nothing of them in what it rebuilds, and all of them in the rest.
  */
 export async function writeWrongRows(env: Environment, chains: readonly [string, ...string[]]): Promise<void> {
@@ -20,17 +20,17 @@ export async function writeWrongRows(env: Environment, chains: readonly [string,
       block_hash: [NO_HASH],
       version,
     })
+    await warehouse.insert('closed_days', {
+      chain: [chain],
+      day: Uint16Array.of(1),
+      first_slot: one,
+      last_slot: one,
+      validators: none,
+      validators_unexplained: none,
+      validators_incomplete: none,
+      version,
+    })
   }
-  await warehouse.insert('closed_days', {
-    chain: [chains[0]],
-    day: Uint16Array.of(1),
-    first_slot: one,
-    last_slot: one,
-    validators: none,
-    validators_unexplained: none,
-    validators_incomplete: none,
-    version,
-  })
 }
 
 export function isWrong({ version }: Row): boolean {
