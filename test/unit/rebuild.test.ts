@@ -18,7 +18,7 @@ import { storesOfFile } from './warehouse-of-file.ts'
 
 const TEST_MS = 60_000
 const never = new AbortController().signal
-const { events } = givenChain(18)
+const { events } = givenChain()
 const stores = storesOfFile()
 
 /** The log so far, and what comes later: the last epochs, and blocks that their days wait for. */
