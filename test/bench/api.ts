@@ -5,9 +5,13 @@ import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import autocannon, { type Request, type Result } from 'autocannon'
 import { readConfig } from '../../infra/config/config.ts'
-import { openMigratedWarehouse } from '../../infra/open-ports.ts'
+import type { Config } from '../../infra/config/types.ts'
+import { openEventLog, openMigratedWarehouse } from '../../infra/open-ports.ts'
+import { markFilled } from '../../processors/loop/filled-from.ts'
+import { openLogFacts } from '../../processors/loop/log-facts.ts'
 import { dayOfInstant, formatDay } from '../../schemas/eth/time.ts'
 import { eventually, freePort } from '../e2e/processes.ts'
+import { silentLog } from '../unit/silent-log.ts'
 import { BENCH_DAYS, BENCH_TOKEN, BENCH_VALIDATORS, benchPubkey, fillApiRows } from './api-rows.ts'
 import { Report } from './report.ts'
 
@@ -181,9 +185,7 @@ interface Server extends AsyncDisposable {
 async function startServer(directory: string): Promise<Server> {
   const port = await freePort()
   const env = { PATH: process.env.PATH, EPOCHLINE_DATA: directory, PORT: String(port) }
-  await using warehouse = await openMigratedWarehouse(readConfig(env))
-  await fillApiRows(warehouse, Date.now() / 1_000)
-  await warehouse[Symbol.asyncDispose]()
+  await fillWarehouse(readConfig(env))
   const child = fork(join(import.meta.dirname, 'api-server.ts'), { env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
   const url = `http://127.0.0.1:${port}`
   const answers = () =>
@@ -193,6 +195,16 @@ async function startServer(directory: string): Promise<Server> {
     )
   await eventually('the answer of the server', answers, START_MS)
   return { url, cpuMs: () => cpuOf(child), [Symbol.asyncDispose]: () => end(child) }
+}
+
+/** The tables, of a log that holds nothing else. */
+async function fillWarehouse(config: Config): Promise<void> {
+  const now = Date.now() / 1_000
+  await using eventLog = await openEventLog(config, silentLog)
+  await using warehouse = await openMigratedWarehouse(config)
+  await fillApiRows(warehouse, now)
+  const facts = await openLogFacts(eventLog, now, AbortSignal.timeout(START_MS))
+  await markFilled(warehouse, facts, { now, isWhole: true })
 }
 
 async function cpuOf(child: ChildProcess): Promise<number> {
