@@ -35,6 +35,7 @@ export class DerivationWork {
   readonly #ports: Working
   /** Of days that stayed open, until when they rest, as `performance.now()` tells it. */
   readonly #restUntilMs = new Map<string, number>()
+  readonly #hurrying = new AbortController()
   #running = 0
   #lastEndedMs = Number.NEGATIVE_INFINITY
 
@@ -45,6 +46,11 @@ export class DerivationWork {
   /** Milliseconds since a job of this process has ended; 0 while one runs, infinite before the first. */
   idleMs(): number {
     return this.#running > 0 ? 0 : performance.now() - this.#lastEndedMs
+  }
+
+  /** From now on no day rests: the process is about to end. */
+  hurry(): void {
+    this.#hurrying.abort()
   }
 
   /** Works until the signal aborts; resolves after the running jobs. */
@@ -62,7 +68,8 @@ export class DerivationWork {
   async #deriveDay(input: DeriveDayInput, attempt: number, signal: AbortSignal): Promise<void> {
     const id = deriveDay.idOf(input)
     const begun = performance.now()
-    await pause(Math.max(0, (this.#restUntilMs.get(id) ?? begun) - begun), signal)
+    const restLeftMs = Math.max(0, (this.#restUntilMs.get(id) ?? begun) - begun)
+    await pause(restLeftMs, AbortSignal.any([signal, this.#hurrying.signal]))
     this.#restUntilMs.delete(id)
     const begin = performance.now()
     const isClosed = await this.#busy(() => this.#deriveDayNow(input, attempt))

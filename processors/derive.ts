@@ -22,7 +22,7 @@ import { settleBlocks } from './settlements/settle.ts'
  * Batches that touch one day come in quick succession while the log catches up, and a run costs a third of a second: there is one for
  * all that comes in this time.
  */
-const DERIVE_DELAY_MS = 1_500
+export const DERIVE_DELAY_MS = 1_500
 
 /** Work that rows of several events ask for. */
 export interface Wanted {

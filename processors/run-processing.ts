@@ -5,7 +5,7 @@ import type { Log } from '../infra/ports/log.ts'
 import type { Warehouse } from '../infra/ports/warehouse.ts'
 import { retryWithBackoff } from '../schemas/retry.ts'
 import { DerivationWork, deriveAllUndisturbed } from './derivation-work.ts'
-import { DERIVING_JOBS, Derivation, wantedByJobs, wantOpenWork } from './derive.ts'
+import { DERIVE_DELAY_MS, DERIVING_JOBS, Derivation, wantedByJobs, wantOpenWork } from './derive.ts'
 import { DeadLetters } from './loop/dead-letters.ts'
 import { dropRemoved } from './loop/drop-chains.ts'
 import { LogFactsReader, openLogFacts } from './loop/log-facts.ts'
@@ -14,8 +14,8 @@ import { PROJECTORS, runProjections } from './projections.ts'
 
 /** What was asked for by the last batches is done before the process ends, unless that takes longer: then the next start does it. */
 const DRAIN_MAX_MS = 5_000
-/** A job asked for begins a fraction of a second later: what this process has not begun by then is another's, or rests. */
-const DRAIN_IDLE_MS = 1_000
+/** What was asked for last is due by then: what this process has not begun is another's. */
+const DRAIN_IDLE_MS = DERIVE_DELAY_MS + 500
 const DRAIN_LOOK_MS = 50
 
 export interface Processing {
@@ -76,6 +76,7 @@ export async function runProcessing(ports: Processing, signal: AbortSignal): Pro
 
 /** Waits for what was asked for as long as this process does some of it: others may go on, and end what is left. */
 async function drain(jobQueue: JobQueue, work: DerivationWork): Promise<void> {
+  work.hurry()
   const begin = performance.now()
   while (performance.now() - begin < DRAIN_MAX_MS) {
     const pending = await Promise.all(DERIVING_JOBS.map((name) => jobQueue.pending(name)))

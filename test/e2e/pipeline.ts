@@ -249,6 +249,9 @@ export function pipelineSuite({ mode, modeOf, deaths }: PipelineOptions): void {
       const proven = paid.filter(({ kind }) => kind !== 'failed payment').sort((a, b) => b.blockNumber - a.blockNumber)
       // Settled rewards need dates within a month of each other.
       const path = `/api/v1/cloud/validator/el/settle/rewards?start_date=2026-01-10&end_date=2026-01-13&limit=${PAGE}`
+      // Of blocks after the closed day, whose day stays open, it follows within seconds.
+      const settled = async () => ((await api(path)).pagination?.total === proven.length ? true : undefined)
+      await eventually('the settling of the newest blocks', settled, STEP_TIMEOUT_MS)
       const answer = await api(path)
       const fee = (wei: bigint): bigint => (wei * FEE_RATE.numerator) / FEE_RATE.denominator
       expect(answer.pagination?.total).toBe(proven.length)
