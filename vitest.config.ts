@@ -2,10 +2,11 @@ import { statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { PATIENCE } from './test/long-form.ts'
 
 /** Tests that need a server are named *.servers.test.ts and live beside the others. */
 const SERVER_TESTS = 'test/**/*.servers.test.ts'
-const UNIT_TIMEOUT_MS = 20_000
+const UNIT_TIMEOUT_MS = 20_000 * PATIENCE
 const CONTRACT_TIMEOUT_MS = 30_000
 /** A test of the whole program starts a devnet and waits for days of history. */
 const E2E_TIMEOUT_MS = 600_000
@@ -19,12 +20,12 @@ const MEMORY_BYTES_MIN = 512 * 1024 ** 2
 const BEGUN_FIRST = [
   'e2e/pipeline.embedded.test.ts',
   'e2e/operator.embedded.test.ts',
-  'unit/replays.test.ts',
-  'unit/chain-removal.test.ts',
-  'unit/several-chains.test.ts',
+  'replays/chain-removal.test.ts',
+  'replays/several-chains.test.ts',
   'unit/devnet-restart.test.ts',
   'unit/verify.test.ts',
-  'unit/settled-owners.test.ts',
+  'unit/settlement-guard.test.ts',
+  'unit/lock-days.test.ts',
   'contract/job-queue.sqlite.test.ts',
 ]
 
@@ -70,6 +71,15 @@ export default defineConfig({
           include: ['test/contract/**/*.test.ts'],
           exclude: [SERVER_TESTS],
           testTimeout: CONTRACT_TIMEOUT_MS,
+          hookTimeout: CONTRACT_TIMEOUT_MS,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'replays',
+          include: ['test/replays/**/*.test.ts'],
+          testTimeout: UNIT_TIMEOUT_MS,
           hookTimeout: CONTRACT_TIMEOUT_MS,
         },
       },

@@ -80,7 +80,7 @@ export class DerivationWork {
   async #deriveDayNow(input: DeriveDayInput, attempt: number): Promise<boolean> {
     const { warehouse, log } = this.#ports
     const before = await closedValidators(warehouse, input)
-    const isClosed = await deriveUndisturbed(this.#ports, input, attempt)
+    const isClosed = await deriveUndisturbed(this.#ports, input, { attempt })
     log.debug({ ...input, isClosed }, 'day derived')
     const closed = isClosed ? await readClosedDay(warehouse, input) : undefined
     // Each batch that touches a closed day closes it again: that is no news.
@@ -131,9 +131,10 @@ async function factsBefore(facts: FactsSource, attempt: number): Promise<LogFact
 
 /** Everything that is derived of what is there, of rows that still count when it is done; a part when the signal aborts. */
 export async function deriveAllUndisturbed(deriving: Deriving, signal: AbortSignal): Promise<void> {
+  // Days first: what is taken back of one that was retracted meanwhile is settled again with its accounts.
   for (const day of await everyDay(deriving.warehouse)) {
     if (signal.aborted) return
-    await deriveUndisturbed(deriving, day, MAYBE_AGAIN)
+    await deriveUndisturbed(deriving, day, { attempt: MAYBE_AGAIN, settles: false })
   }
   for (const account of await everyAccount(deriving.warehouse)) {
     if (signal.aborted) return
@@ -145,11 +146,11 @@ export async function deriveAllUndisturbed(deriving: Deriving, signal: AbortSign
 export async function deriveUndisturbed(
   { warehouse, facts }: Deriving,
   input: DeriveDayInput,
-  attempt = 1,
+  { attempt = 1, settles = true }: { readonly attempt?: number; readonly settles?: boolean } = {},
 ): Promise<boolean> {
   let known = await factsBefore(facts, attempt)
   for (;;) {
-    const isClosed = await runDeriveDay(warehouse, input)
+    const isClosed = await runDeriveDay(warehouse, input, { settles })
     const now = await facts.current()
     const isOfDay = ({ chain, fromDay }: { readonly chain: string; readonly fromDay: number }): boolean =>
       chain === input.chain && fromDay <= input.day

@@ -163,12 +163,19 @@ export function setOf<Key, Value>(sets: Map<Key, Set<Value>>, key: Key): Set<Val
   return made
 }
 
-/** Settles the finalized blocks of a day, and closes the day once all of it is there: false while it stays open. */
-export async function runDeriveDay(warehouse: Warehouse, { chain, day }: DeriveDayInput): Promise<boolean> {
+/**
+ * Settles the finalized blocks of a day, and closes the day once all of it is there: false while it stays open. `settles` is false
+ * where all accounts are settled as well, which settles every block.
+ */
+export async function runDeriveDay(
+  warehouse: Warehouse,
+  { chain, day }: DeriveDayInput,
+  { settles = true }: { readonly settles?: boolean } = {},
+): Promise<boolean> {
   const clock = await chainClock(warehouse, chain)
   if (clock !== undefined) {
     const [from, to] = [firstSlotOfDay(clock, day), firstSlotOfDay(clock, day + 1) - 1]
-    await settleBlocks(warehouse, { by: 'slots', chain, from, to })
+    if (settles) await settleBlocks(warehouse, { by: 'slots', chain, from, to })
     const span = daySpan(clock, day)
     const isClosed = span !== undefined && (await closeDay(warehouse, chain, span))
     if ((await chainClock(warehouse, chain)) !== undefined) return isClosed
@@ -213,8 +220,19 @@ export async function openDays(warehouse: Warehouse, chain: string, clock: Chain
 
 /** Makes every figure of several events again, of one chain if it is given. */
 export async function deriveEverything(warehouse: Warehouse, chain?: string): Promise<void> {
-  for (const day of await everyDay(warehouse, chain)) await runDeriveDay(warehouse, day)
+  for (const day of await everyDay(warehouse, chain)) await runDeriveDay(warehouse, day, { settles: false })
   await settleEverybody(warehouse)
+}
+
+/** Makes figures of several events of these days and accounts; what is settled by account is not settled by day, too. */
+export async function deriveTogether(
+  warehouse: Warehouse,
+  days: Iterable<DeriveDayInput>,
+  accounts: ReadonlySet<string>,
+): Promise<void> {
+  const settles = !(await everyAccount(warehouse)).every((account) => accounts.has(account))
+  for (const day of days) await runDeriveDay(warehouse, day, { settles })
+  for (const account of accounts) await runSettleAccount(warehouse, { account })
 }
 
 /** Days that complete epochs lie in, of one chain if it is given. */

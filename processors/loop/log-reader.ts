@@ -8,7 +8,7 @@ import type { EncodedEvent, Topic } from '../../schemas/events/codec.ts'
 import { CHAINLESS_TOPICS } from '../../schemas/events/envelope.ts'
 import { type DeriveDayInput, deriveDay, type SettleAccountInput } from '../../schemas/jobs.ts'
 import type { Projection } from '../../schemas/tables/projections.ts'
-import { Derivation, runDeriveDay, runSettleAccount, type Wanted } from '../derive.ts'
+import { Derivation, deriveTogether, type Wanted } from '../derive.ts'
 import { type Projecting, type Projector, project } from './consume.ts'
 import { DeadLetters } from './dead-letters.ts'
 import type { LogFacts } from './log-facts.ts'
@@ -135,8 +135,7 @@ class WantedAtOnce implements Wanted {
   }
 
   async make(warehouse: Warehouse): Promise<void> {
-    for (const input of this.#days.values()) await runDeriveDay(warehouse, input)
-    for (const account of this.#accounts) await runSettleAccount(warehouse, { account })
+    await deriveTogether(warehouse, this.#days.values(), this.#accounts)
     this.#days.clear()
     this.#accounts.clear()
   }

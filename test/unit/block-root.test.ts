@@ -3,6 +3,7 @@ import { type BeaconBlock, type ExecutionPayload, ssz } from '@lodestar/types'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { blockRoot, FORKS, rootOfTransactions } from '../../infra/beacon/block-root.ts'
+import { tries } from '../long-form.ts'
 
 const CHUNK_BYTES = 32
 /** Lengths around the places where a tree gets another chunk, and another level. */
@@ -45,6 +46,6 @@ test.each(FORKS)('the root of a block of %s is that of the SSZ type', (fork) => 
         expect(blockRoot(fork, block)).toEqual(ssz[fork].BeaconBlock.hashTreeRoot(block as never))
       },
     ),
-    { numRuns: 20 },
+    { numRuns: tries(20, 1_000) },
   )
 })

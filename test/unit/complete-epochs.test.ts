@@ -4,6 +4,7 @@ import type { StoredEvent } from '../../infra/ports/event-log.ts'
 import { project } from '../../processors/loop/consume.ts'
 import { PROJECTORS } from '../../processors/projections.ts'
 import type { EncodedEvent } from '../../schemas/events/codec.ts'
+import { tries } from '../long-form.ts'
 import { epochOfEvent, keepValidators } from './changed-events.ts'
 import { givenChain } from './given-chain.ts'
 import { projecting } from './projecting.ts'
@@ -86,6 +87,6 @@ it('counts an epoch as complete exactly when all its parts are there, in whateve
         expect(await epochsOf(chain)).toEqual(there.size === parts.length ? [EPOCH] : [])
       }
     }),
-    { numRuns: 15 },
+    { numRuns: tries(15, 500) },
   )
 })

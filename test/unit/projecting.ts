@@ -1,13 +1,13 @@
 import type { EventLog } from '../../infra/ports/event-log.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
-import { Derivation, runDeriveDay, runSettleAccount, type Wanted } from '../../processors/derive.ts'
+import { Derivation, deriveTogether, type Wanted } from '../../processors/derive.ts'
 import { BATCH_EVENTS_MAX, type Projecting, type Projector, project } from '../../processors/loop/consume.ts'
 import { DeadLetters } from '../../processors/loop/dead-letters.ts'
 import { dropRemoved } from '../../processors/loop/drop-chains.ts'
 import { LogFactsReader, openLogFacts } from '../../processors/loop/log-facts.ts'
 import { type RebuildOptions, rebuild } from '../../processors/loop/rebuild.ts'
 import { PROJECTORS } from '../../processors/projections.ts'
-import { type DeriveDayInput, deriveDay, type SettleAccountInput, settleAccount } from '../../schemas/jobs.ts'
+import { type DeriveDayInput, deriveDay, type SettleAccountInput } from '../../schemas/jobs.ts'
 import { PROJECTIONS } from '../../schemas/tables/projections.ts'
 import { silentLog } from './silent-log.ts'
 
@@ -17,7 +17,7 @@ const never = new AbortController().signal
 export class WantedLater implements Wanted {
   readonly #warehouse: Warehouse
   readonly #days = new Map<string, DeriveDayInput>()
-  readonly #accounts = new Map<string, SettleAccountInput>()
+  readonly #accounts = new Set<string>()
 
   constructor(warehouse: Warehouse) {
     this.#warehouse = warehouse
@@ -28,15 +28,14 @@ export class WantedLater implements Wanted {
   }
 
   async account(input: SettleAccountInput): Promise<void> {
-    this.#accounts.set(settleAccount.idOf(input), input)
+    this.#accounts.add(input.account)
   }
 
   async make(): Promise<void> {
-    const [days, accounts] = [[...this.#days.values()], [...this.#accounts.values()]]
+    const [days, accounts] = [[...this.#days.values()], new Set(this.#accounts)]
     this.#days.clear()
     this.#accounts.clear()
-    for (const input of days) await runDeriveDay(this.#warehouse, input)
-    for (const input of accounts) await runSettleAccount(this.#warehouse, input)
+    await deriveTogether(this.#warehouse, days, accounts)
   }
 }
 

@@ -9,6 +9,7 @@ it('finds the commands of the README where they stand', () => {
   expect(commandsOf(readme, 'Run it')).toEqual([
     expect.stringMatching(/^npm ci && npm start /),
     expect.stringMatching(/^npm ci && npm test /),
+    expect.stringMatching(/^npm run test:e2e /),
     expect.stringMatching(/^npm run test:faults /),
   ])
   const asked = commandsOf(readme, 'Ask it')

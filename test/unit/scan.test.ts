@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { type Scan, scanAttestationRewards, scanSyncRewards, scanValidators } from '../../infra/beacon/tables.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { VALIDATOR_STATUSES } from '../../schemas/events/beacon-epoch.ts'
+import { tries } from '../long-form.ts'
 
 const INDEX_MAX = 5_000
 const everything = { wanted: new Uint8Array(INDEX_MAX + 1).fill(1), rowsHint: 4 }
@@ -107,7 +108,7 @@ test('a rewards body that is cut at any byte is malformed', () => {
       })
       expect(accepted).toEqual([])
     }),
-    { numRuns: 25 },
+    { numRuns: tries(5, 250) },
   )
 })
 
@@ -228,7 +229,7 @@ test('a row that lies like the one before is read like any other', () => {
       const unlike = alike.map((text, i) => text.replace('"index"', `${' '.repeat(i)}"index"`))
       expect(outcome(alike)).toEqual(outcome(unlike))
     }),
-    { numRuns: 2_000 },
+    { numRuns: tries(2_000, 100_000) },
   )
 })
 
@@ -251,7 +252,7 @@ test('a body reads the same in pieces of any size, whole or not', () => {
       const scanned = (size?: number) => outcomeOf(() => read(scanAttestationRewards, [sent], everything, size))
       expect(scanned(pieceBytes)).toEqual(scanned())
     }),
-    { numRuns: 300 },
+    { numRuns: tries(300, 20_000) },
   )
 })
 

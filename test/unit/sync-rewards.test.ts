@@ -9,6 +9,7 @@ import { createGenesis } from '../../infra/devnet/consensus/genesis.ts'
 import type { BeaconBlock, SyncRewards, ValidatorStates } from '../../infra/ports/beacon-source.ts'
 import { syncColumns, type TrackedMembers, trackedMembers } from '../../ingest/epochs/sync-rewards.ts'
 import type { FinalizedBlock } from '../../schemas/events/beacon-epoch.ts'
+import { tries } from '../long-form.ts'
 import { openSyntheticEngine } from './devnet-synthetic-engine.ts'
 import { SyntheticChain, syntheticChain } from './synthetic-chain.ts'
 
@@ -161,7 +162,7 @@ test('rewards computed from the bits are those of the state transition, from one
       expect(rowsOf(answer)).toEqual(expectedRows(epoch, members))
       expect(answer.asked.length).toBeLessThanOrEqual(1)
     }),
-    { numRuns: 40 },
+    { numRuns: tries(40, 2_000) },
   )
 })
 
@@ -174,7 +175,7 @@ test('rewards are those of the state transition also where balances are empty, o
       const members = trackedMembers(committee, new Set(tracked))
       expect(rowsOf(await read(epoch, members))).toEqual(expectedRows(epoch, members))
     }),
-    { numRuns: 60 },
+    { numRuns: tries(60, 3_000) },
   )
 })
 

@@ -6,7 +6,7 @@ import { proveEpochs } from '../../processors/verify/prove-epochs.ts'
 import { proveSettlements } from '../../processors/verify/prove-settlements.ts'
 import { parseDay } from '../../schemas/eth/time.ts'
 import type { Topic } from '../../schemas/events/codec.ts'
-import { epochOfEvent, withoutExecutionBlocks } from './changed-events.ts'
+import { epochOfEvent, withoutExecutionBlocks } from '../unit/changed-events.ts'
 import {
   chain,
   finalized,
@@ -15,7 +15,7 @@ import {
   SLOTS_PER_EPOCH,
   trackedFrom,
   withEpochs,
-} from './rebuilt-tables.ts'
+} from '../unit/rebuilt-tables.ts'
 
 const TEST_MS = 60_000
 const { warehouse, rebuilt, whole, wholeRows, look, totals } = rebuiltTablesOfFile()

@@ -12,11 +12,11 @@ import { type EncodedEvent, encodeEvent, type Topic } from '../../schemas/events
 import { CHAINLESS_TOPICS, TOPICS } from '../../schemas/events/envelope.ts'
 import { chainRemoved, LOG_FACTS_KEY } from '../../schemas/events/log-facts.ts'
 import { FAMILIES } from '../../schemas/tables/projections.ts'
-import { givenChain } from './given-chain.ts'
-import { dumpChain, dumpTables, openProcess, projectEverything, rebuildFrom } from './projecting.ts'
-import { inTurns, renamed } from './renamed-chain.ts'
-import { silentLog } from './silent-log.ts'
-import { storesOfFile } from './warehouse-of-file.ts'
+import { givenChain } from '../unit/given-chain.ts'
+import { dumpChain, dumpTables, openProcess, projectEverything, rebuildFrom } from '../unit/projecting.ts'
+import { inTurns, renamed } from '../unit/renamed-chain.ts'
+import { silentLog } from '../unit/silent-log.ts'
+import { storesOfFile } from '../unit/warehouse-of-file.ts'
 
 const TEST_MS = 60_000
 const never = new AbortController().signal

@@ -7,9 +7,10 @@ import { proveSettlements } from '../../processors/verify/prove-settlements.ts'
 import { AppError } from '../../schemas/errors.ts'
 import type { EncodedEvent } from '../../schemas/events/codec.ts'
 import { PROJECTIONS } from '../../schemas/tables/projections.ts'
-import { epochOfEvent } from './changed-events.ts'
-import { dumpTables, projecting, rebuildFrom } from './projecting.ts'
-import { chain, finalized, rebuiltTablesOfFile, trackedFrom, withEpochs } from './rebuilt-tables.ts'
+import { tries } from '../long-form.ts'
+import { epochOfEvent } from '../unit/changed-events.ts'
+import { dumpTables, projecting, rebuildFrom } from '../unit/projecting.ts'
+import { chain, finalized, rebuiltTablesOfFile, trackedFrom, withEpochs } from '../unit/rebuilt-tables.ts'
 
 const TEST_MS = 60_000
 const never = new AbortController().signal
@@ -64,7 +65,10 @@ function randomOf(seed: number): (below: number) => number {
 /** Partitions of a topic. */
 const PARTITIONS = 8
 
-describe.each([1, 2, 3, 4])('scenario %i of late tracking, backfills, repetitions and interleaving', (seed) => {
+/** Each rebuilds once and projects a log in some hundred batches. */
+const SCENARIOS = Array.from({ length: tries(1, 40) }, (_, at) => at + 1)
+
+describe.each(SCENARIOS)('scenario %i of late tracking, backfills, repetitions and interleaving', (seed) => {
   it('ends in the tables of a rebuild, with figures that are those of the whole chain', {
     timeout: TEST_MS,
   }, async () => {

@@ -13,8 +13,8 @@ import { proveDays } from '../../processors/verify/prove-days.ts'
 import { proveEpochs } from '../../processors/verify/prove-epochs.ts'
 import type { EncodedEvent, Topic } from '../../schemas/events/codec.ts'
 import { PROJECTIONS } from '../../schemas/tables/projections.ts'
-import { GIVEN_CHAIN, type GivenChain, givenChain } from './given-chain.ts'
-import { dumpTables as dump, projecting, rebuildFrom } from './projecting.ts'
+import { GIVEN_CHAIN, type GivenChain, givenChain } from '../unit/given-chain.ts'
+import { dumpTables as dump, projecting, rebuildFrom } from '../unit/projecting.ts'
 
 describe('the projection of a log', () => {
   const directory = mkdtempSync(join(tmpdir(), 'epochline-projection-'))
@@ -25,6 +25,8 @@ describe('the projection of a log', () => {
 
   let ports: Awaited<ReturnType<typeof projecting>>
   const never = new AbortController().signal
+  /** Batches of 1 event, 2, and so on up to this, and again. */
+  const BATCH_SIZES = 7
 
   beforeAll(async () => {
     eventLog = await openSqliteEventLog({ file: join(directory, 'log.sqlite') })
@@ -85,8 +87,9 @@ describe('the projection of a log', () => {
   }, async () => {
     await emptyTables(warehouse)
     for (const projector of [...PROJECTORS].reverse()) {
-      for await (const stored of eventLog.read({ topic: projector.topic, signal: never })) {
-        await project(ports, projector, [stored])
+      const all = await Array.fromAsync(eventLog.read({ topic: projector.topic, signal: never }))
+      for (let at = 0, size = 1; at < all.length; at += size, size = (size % BATCH_SIZES) + 1) {
+        await project(ports, projector, all.slice(at, at + size))
       }
       await ports.wanted.make()
     }

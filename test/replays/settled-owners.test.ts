@@ -9,14 +9,15 @@ import { proveRevenue, proveSettlements } from '../../processors/verify/prove-se
 import { parseDay } from '../../schemas/eth/time.ts'
 import type { EncodedEvent, Topic } from '../../schemas/events/codec.ts'
 import { FAMILIES } from '../../schemas/tables/projections.ts'
-import { rated, tracked, trackedBefore, untracked, watched } from './account-facts.ts'
-import { givenChain, givenKey } from './given-chain.ts'
-import { dumpTables, projectEverything, projecting, rebuildFrom } from './projecting.ts'
-import { storesOfFile } from './warehouse-of-file.ts'
+import { PATIENCE, tries } from '../long-form.ts'
+import { rated, tracked, trackedBefore, untracked, watched } from '../unit/account-facts.ts'
+import { givenChain, givenKey } from '../unit/given-chain.ts'
+import { dumpTables, projectEverything, projecting, rebuildFrom } from '../unit/projecting.ts'
+import { storesOfFile } from '../unit/warehouse-of-file.ts'
 
-const TEST_MS = 120_000
-/** Each run settles some ten times. */
-const RUNS = 6
+const TEST_MS = 120_000 * PATIENCE
+/** Each settles some ten times. */
+const RUNS = tries(2, 60)
 const never = new AbortController().signal
 const chain = givenChain()
 const stores = storesOfFile()

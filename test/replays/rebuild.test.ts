@@ -11,10 +11,10 @@ import { parseDay } from '../../schemas/eth/time.ts'
 import type { EncodedEvent, Topic } from '../../schemas/events/codec.ts'
 import { encodeEvent } from '../../schemas/events/codec.ts'
 import { chainRemoved, epochsRetracted, LOG_FACTS_KEY } from '../../schemas/events/log-facts.ts'
-import { givenChain } from './given-chain.ts'
-import { dumpTables, openProcess, projectEverything, projecting, rebuildFrom } from './projecting.ts'
-import { silentLog } from './silent-log.ts'
-import { storesOfFile } from './warehouse-of-file.ts'
+import { givenChain } from '../unit/given-chain.ts'
+import { dumpTables, openProcess, projectEverything, projecting, rebuildFrom } from '../unit/projecting.ts'
+import { silentLog } from '../unit/silent-log.ts'
+import { storesOfFile } from '../unit/warehouse-of-file.ts'
 
 const TEST_MS = 60_000
 const never = new AbortController().signal

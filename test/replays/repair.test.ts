@@ -15,12 +15,12 @@ import { epochBlocks } from '../../schemas/events/beacon-epoch.ts'
 import { decodeEvent, encodeEvent, type Topic } from '../../schemas/events/codec.ts'
 import { TOPICS } from '../../schemas/events/envelope.ts'
 import { epochsRetracted } from '../../schemas/events/log-facts.ts'
-import { BEACON_CHAIN, eventsIn, followBeacon, ofChain, trackValidators, until } from './follow-synthetic.ts'
-import { failingAfter, standing, told } from './head-topics.ts'
-import { dumpTables, openProcess, projectEverything, rebuildFrom } from './projecting.ts'
-import { silentLog } from './silent-log.ts'
-import { SLOTS_PER_EPOCH, SyntheticChain, syntheticChain } from './synthetic-chain.ts'
-import { storesOfFile } from './warehouse-of-file.ts'
+import { BEACON_CHAIN, eventsIn, followBeacon, ofChain, trackValidators, until } from '../unit/follow-synthetic.ts'
+import { failingAfter, standing, told } from '../unit/head-topics.ts'
+import { dumpTables, openProcess, projectEverything, rebuildFrom } from '../unit/projecting.ts'
+import { silentLog } from '../unit/silent-log.ts'
+import { SLOTS_PER_EPOCH, SyntheticChain, syntheticChain } from '../unit/synthetic-chain.ts'
+import { storesOfFile } from '../unit/warehouse-of-file.ts'
 
 const TEST_MS = 60_000
 const never = new AbortController().signal

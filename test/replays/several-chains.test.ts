@@ -6,11 +6,11 @@ import { proveDays } from '../../processors/verify/prove-days.ts'
 import { proveEpochs } from '../../processors/verify/prove-epochs.ts'
 import { proveSettlements } from '../../processors/verify/prove-settlements.ts'
 import type { Family } from '../../schemas/tables/projections.ts'
-import { givenChain } from './given-chain.ts'
-import { processLog } from './processing.ts'
-import { dumpChain, dumpTables, projectEverything, projecting, rebuildFrom } from './projecting.ts'
-import { inTurns, renamed } from './renamed-chain.ts'
-import { storesOfFile } from './warehouse-of-file.ts'
+import { givenChain } from '../unit/given-chain.ts'
+import { processLog } from '../unit/processing.ts'
+import { dumpChain, dumpTables, projectEverything, projecting, rebuildFrom } from '../unit/projecting.ts'
+import { inTurns, renamed } from '../unit/renamed-chain.ts'
+import { storesOfFile } from '../unit/warehouse-of-file.ts'
 
 type Tables = Record<string, unknown[]>
 

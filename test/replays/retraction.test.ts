@@ -10,9 +10,9 @@ import { PROJECTORS } from '../../processors/projections.ts'
 import { dayOfSlot } from '../../schemas/eth/time.ts'
 import { encodeEvent } from '../../schemas/events/codec.ts'
 import { epochsRetracted, LOG_FACTS_KEY } from '../../schemas/events/log-facts.ts'
-import { givenChain } from './given-chain.ts'
-import { openProcess } from './projecting.ts'
-import { storesOfFile } from './warehouse-of-file.ts'
+import { givenChain } from '../unit/given-chain.ts'
+import { openProcess } from '../unit/projecting.ts'
+import { storesOfFile } from '../unit/warehouse-of-file.ts'
 
 // Of a proposer of whom nothing was told, a block that was plain tells that a payment of the same day was one: epochs that are
 // retracted take that from blocks before them.
@@ -205,7 +205,7 @@ it.each(['day', 'account'])(
     const dying = { warehouse: late, facts: { known: facts.known, current: killed } }
     const run = (ports: typeof dying, attempt: number) =>
       job === 'day'
-        ? deriveUndisturbed(ports, { chain: CHAIN, day: DAY }, attempt)
+        ? deriveUndisturbed(ports, { chain: CHAIN, day: DAY }, { attempt })
         : settleUndisturbed(ports, { account: 'a' }, attempt)
     await expect(run(dying, 1)).rejects.toThrow('killed')
     expect(await settledSlots()).not.toEqual([])

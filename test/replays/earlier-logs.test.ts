@@ -17,7 +17,7 @@ import { executionBlock, lastCoinbaseTransfer } from '../../schemas/events/execu
 import { feeRecipientsTold } from '../../schemas/events/fee-recipients.ts'
 import { validatorsIdentified } from '../../schemas/events/validators.ts'
 import { PROJECTIONS, type Projection } from '../../schemas/tables/projections.ts'
-import { dumpTables, rebuildFrom } from './projecting.ts'
+import { dumpTables, rebuildFrom } from '../unit/projecting.ts'
 
 // Logs that release 0.1 wrote, and the tables that it built from them: one log by hand with whole days, one that its ingesters
 // wrote while they followed the devnet through a reorg. Its events name no chain, have one key per topic, and lie in the file
