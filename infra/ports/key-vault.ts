@@ -1,0 +1,61 @@
+/** What a deposit is signed for. */
+export interface DepositTerms {
+  /** The chain's name: a key is for one chain. */
+  readonly chain: string
+  /** 4 bytes: the fork version that the chain began with, whatever its fork is now. */
+  readonly genesisForkVersion: Uint8Array
+  /** 32 bytes. */
+  readonly withdrawalCredentials: Uint8Array
+  readonly amountGwei: bigint
+}
+
+/** A validator's deposit, signed with its own key. */
+export interface SignedDeposit {
+  /** 48 bytes. */
+  readonly pubkey: Uint8Array
+  /** 32 bytes. */
+  readonly withdrawalCredentials: Uint8Array
+  readonly amountGwei: bigint
+  /** 96 bytes. */
+  readonly signature: Uint8Array
+  /** 32 bytes: hash tree root of the DepositMessage. */
+  readonly messageRoot: Uint8Array
+  /** 32 bytes: hash tree root of the DepositData, which the deposit contract checks. */
+  readonly dataRoot: Uint8Array
+}
+
+/** Keys that are made and nowhere on disk yet. */
+export interface PreparedKeys {
+  /** Names them to `commit`, once. */
+  readonly id: string
+  /** One for each key; every signature was verified. */
+  readonly deposits: readonly SignedDeposit[]
+}
+
+/** What a caller asked for under a name of his own, and what he was answered. */
+export interface KeptRequest {
+  readonly account: string
+  /** Hex, SHA-256 of what was asked. */
+  readonly bodyHash: string
+  /** JSON text, without a secret. */
+  readonly answer: string
+}
+
+/**
+ * Keeps the keys of validators and signs with them. Secrets never leave it, and are in no error.
+ *
+ * Guarantees: a key is made once for ever, whatever is restored from a backup; what `commit` has resolved with survives a crash.
+ * Not promised: that keys which were prepared and not committed are there later; they are not.
+ * Not the implementer's job: what an answer says, who may ask.
+ */
+export interface KeyVault extends AsyncDisposable {
+  /** Makes keys and signs a deposit with each. Throws AppError `key_vault` when it cannot. */
+  prepare(count: number, terms: DepositTerms): Promise<PreparedKeys>
+  /**
+   * Seals the prepared keys on disk, together with the request that they were made for. Where the account has a request of this id
+   * already, that one is returned, and the prepared keys are forgotten.
+   */
+  commit(preparedId: string, requestId: string, request: KeptRequest): Promise<KeptRequest>
+  /** The account's request of this id; undefined before it was committed. */
+  request(account: string, requestId: string): Promise<KeptRequest | undefined>
+}
