@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { type DevnetMessage, type DevnetProcess, openDevnetProcess } from '../infra/devnet/child.ts'
-import { DEMO_VALIDATORS, demoAccountFacts } from '../infra/devnet/demo-account.ts'
+import { DEMO_VALIDATORS, demoAccountFacts, missingFacts } from '../infra/devnet/demo-account.ts'
 import { runDevnet } from '../infra/devnet/run.ts'
 import { defaultScenario } from '../infra/devnet/scenario.ts'
 import type { EventLog } from '../infra/ports/event-log.ts'
@@ -38,7 +38,7 @@ export async function startDevnet(
     const known = new Set<string>()
     const signal = AbortSignal.timeout(READ_TIMEOUT_MS)
     for await (const { event } of eventLog.read({ topic: 'accounts', signal })) known.add(event.id)
-    const missing = facts.filter((fact) => !known.has(fact.id))
+    const missing = missingFacts(facts, known)
     if (missing.length > 0) await eventLog.append('accounts', missing)
     return devnet
   } catch (error) {

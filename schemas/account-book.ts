@@ -1,3 +1,4 @@
+import type { TokenLimits } from './access-token.ts'
 import { type DayNumber, parseDay } from './eth/time.ts'
 import {
   feeRateSet,
@@ -20,9 +21,11 @@ export interface RateFact {
   readonly saidAt: string
 }
 
-export interface TokenFact {
+export interface TokenFact extends TokenLimits {
   readonly account: string
   readonly tokenHash: string
+  /** Empty where nobody has named it. */
+  readonly name: string
   readonly createdAt: string
   readonly revokedAt?: string
 }

@@ -43,7 +43,7 @@ export async function graphqlPlugin(app: FastifyInstance, parts: SharedParts): P
   const { log, now, answerMsMax = ANSWER_MS_MAX } = parts
   app.setErrorHandler(envelopeErrors(log))
   acceptTextOfAnyType(app)
-  requireChainAndAccount(app, { ...parts, serves: (chain) => chain.hasBeacon })
+  requireChainAndAccount(app, { ...parts, family: 'graphql', serves: (chain) => chain.hasBeacon })
   const schema = createSchema<GraphqlContext>({ typeDefs: await readFile(SDL, 'utf8'), resolvers })
   const yoga = createYoga<GraphqlContext>({
     schema,

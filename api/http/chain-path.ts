@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { TokenFamily, TokenLimits, TokenScope } from '../../schemas/access-token.ts'
 import type { ChainNames } from '../../schemas/chains.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
 import { refuse } from '../../schemas/routes/envelope.ts'
@@ -15,6 +16,10 @@ export interface ApiChain {
 }
 
 declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** What a token has to be for at this path, `read` unless told. */
+    scope?: TokenScope
+  }
   interface FastifyRequest {
     /** The chain of the path; undefined outside the paths of a chain. */
     chain: ApiChain | undefined
@@ -33,6 +38,8 @@ export interface ChainPathOptions {
   readonly accountsKnown: () => Promise<boolean>
   /** Whether figures of the tables are those of the whole log. */
   readonly tablesWhole: () => Promise<boolean>
+  /** The family whose paths these are: a token may be for others alone. */
+  readonly family: TokenFamily
   /** Whether the family has anything of a chain. */
   readonly serves: (chain: ApiChain) => boolean
 }
@@ -46,12 +53,12 @@ export function chainPath(path: string): string {
 }
 
 /**
- * Adds what requests at paths of `chainPath` go through: the chain is found (404), then the account (401, or 503 while the tables
- * lack accounts); while the tables are being filled from the log, 503.
+ * Adds what requests at paths of `chainPath` go through: the chain is found (404), then the token (401, or 503 while the tables
+ * lack accounts), which has to be for this scope, family and chain (401); while the tables are being filled from the log, 503.
  */
 export function requireChainAndAccount(
   app: FastifyInstance,
-  { standings, chains, serves, accountsKnown, tablesWhole }: ChainPathOptions,
+  { standings, chains, family, serves, accountsKnown, tablesWhole }: ChainPathOptions,
 ): void {
   // Before the body is read: an unknown token learns nothing and costs little.
   app.addHook('onRequest', async (request: FastifyRequest, reply: FastifyReply) => {
@@ -60,13 +67,31 @@ export function requireChainAndAccount(
     if (chain === undefined || !serves(chain)) return sendRefusal(reply, refuse('404'))
     request.chain = chain
     const standing = await standings.of(chain.names.name)
-    const account = standing.accountOf(hashToken(token))
-    if (account === undefined)
+    const known = standing.tokenOf(hashToken(token))
+    if (known === undefined)
       return sendRefusal(reply, refuse((await within(LOOK_MS_MAX, accountsKnown)) ? '401' : '503'))
+    // Before anything is answered from memory: what is kept is the account's, whichever of its tokens asked for it.
+    const { scope = 'read' } = request.routeOptions.config
+    const lack = lackOf(known, { scope, family, chain: chain.names.name })
+    if (lack !== undefined) return sendRefusal(reply, refuse('401', lack))
     if (!(await within(LOOK_MS_MAX, tablesWhole))) return sendRefusal(reply, refuse('503', BEING_FILLED))
-    request.account = account
+    request.account = known.account
     request.standing = standing
   })
+}
+
+interface Asked {
+  readonly scope: TokenScope
+  readonly family: TokenFamily
+  readonly chain: string
+}
+
+/** Why a token is not for what is asked; undefined where it is. */
+function lackOf({ scopes, families, chain }: TokenLimits, asked: Asked): string | undefined {
+  if (!scopes.includes(asked.scope)) return `the token does not have the scope ${asked.scope}`
+  if (families?.includes(asked.family) === false) return `the token is not for the family ${asked.family}`
+  if (chain !== undefined && chain !== asked.chain) return `the token is not for the chain ${asked.chain}`
+  return undefined
 }
 
 /** The chain that `requireChainAndAccount` has found for the request. */

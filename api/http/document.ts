@@ -1,6 +1,7 @@
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import type { FastifySchema } from 'fastify'
 import type { TObject, TSchema } from 'typebox'
+import { TOKEN_FAMILIES, TOKEN_SCOPES } from '../../schemas/access-token.ts'
 import { ErrorEnvelope, formatMessage, RESULTS, type RefusalCode } from '../../schemas/routes/envelope.ts'
 import { HealthAnswer, ReadyAnswer } from '../../schemas/routes/probes.ts'
 import { type AnyRoute, PREFIX, PrefixParams } from '../../schemas/routes/route.ts'
@@ -22,7 +23,9 @@ export const DOCUMENT_OPTIONS: FastifyDynamicSwaggerOptions = {
       description:
         'Rewards and state of the validators of the account behind an access token. Amounts are exact decimal text, dates are ' +
         'UTC+8. Query parameters and body members that look like no known name are ignored, those that do are refused (400); null, an empty text and an empty parameter are absent ones. The same account answers GraphQL at ' +
-        `\`${PREFIX}/graphql\`. A chain without validators has none of these paths.`,
+        `\`${PREFIX}/graphql\`. A chain without validators has none of these paths. A token has scopes (\`${TOKEN_SCOPES.join('`, `')}\`; ` +
+        `what says nothing else asks for \`read\`), and may be for some of the families \`${TOKEN_FAMILIES.join('`, `')}\` or for one ` +
+        'chain only: 401 says what it lacks.',
       license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: 'http://127.0.0.1:8080', description: 'Where the program listens unless it is told otherwise.' }],
@@ -56,7 +59,7 @@ export function documentRoute(route: AnyRoute, position: number): FastifySchema 
   return {
     operationId: position === 0 ? route.id : `${route.id}Alias${position}`,
     summary: route.summary,
-    description: position === 0 ? route.description : `The same as \`${route.paths[0]}\`.`,
+    description: position === 0 ? `${route.description}${scopeText(route)}` : `The same as \`${route.paths[0]}\`.`,
     params: PrefixParams,
     // Lists are `k=1,2`; the style means nothing for other parameters.
     querystring: { ...toInput(route.query), style: 'form', explode: false },
@@ -69,6 +72,11 @@ export function documentRoute(route: AnyRoute, position: number): FastifySchema 
       ...toRefusals([...route.refusals, '401', '404', '500', '503']),
     },
   }
+}
+
+/** Reading is what every token could do before there were scopes: it is told once, for all. */
+function scopeText({ scope = 'read' }: AnyRoute): string {
+  return scope === 'read' ? '' : ` Asks for a token with the scope \`${scope}\`.`
 }
 
 /** The schema as the caller sees it: what has a default may be left out. */

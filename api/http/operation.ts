@@ -65,6 +65,7 @@ export function serveOperations(app: FastifyInstance, operations: readonly Opera
         method: route.method,
         url: chainPath(path),
         schema: documentRoute(route, position),
+        config: route.scope === undefined ? {} : { scope: route.scope },
         compress: COMPRESSION,
         handler: (request, reply) => answerKept(request, reply, { route, handle }, parts),
       })

@@ -1,5 +1,12 @@
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
+import type { TokenLimits } from '../../schemas/access-token.ts'
+import { type TokenLimitsRow, toTokenLimits } from '../../schemas/tables/accounts.ts'
 import { boundedReader } from './bounded-reader.ts'
+
+/** An access token that was created and not revoked: whose it is, and what it is for. */
+export interface KnownToken extends TokenLimits {
+  readonly account: string
+}
 
 /**
  * What a chain's answers depend on, as it stood when it was looked at: the position of the tables, and who has which token. It
@@ -12,8 +19,8 @@ export interface Standing {
    * now and then although nothing has.
    */
   readonly position: string
-  /** The account of an access token that was created and not revoked. */
-  accountOf(tokenHash: string): string | undefined
+  /** Of the hash of an access token; undefined where it was never created, or is revoked. */
+  tokenOf(tokenHash: string): KnownToken | undefined
   /** How many validators of the chain an account has, had or watches: no list of its validators is longer. */
   validatorsOf(account: string): number
   /** For what all requests share: no request's budget, and not ended with one. */
@@ -134,7 +141,7 @@ export class Standings {
       tables,
       madeMs,
       position: `${tables} ${madeMs}`,
-      accountOf: (hash: string) => tokens.get(hash),
+      tokenOf: (hash: string) => tokens.get(hash),
       validatorsOf: (account: string) => validators.get(account)?.get(chain) ?? 0,
       warehouse: this.#warehouse,
     }
@@ -157,16 +164,16 @@ export class Standings {
 
 /** What is kept in memory of all accounts. */
 interface AccountFacts {
-  /** Accounts by hash of their tokens: the warehouse knows only the hashes. */
-  readonly tokens: ReadonlyMap<string, string>
+  /** By their hashes: the warehouse knows nothing else of them. */
+  readonly tokens: ReadonlyMap<string, KnownToken>
   /** Numbers of validators by account and chain. */
   readonly validators: ReadonlyMap<string, ReadonlyMap<string, number>>
 }
 
 async function selectAccountFacts(warehouse: WarehouseReader): Promise<AccountFacts> {
-  const tokens = await warehouse.query<{ token_hash: string; account: string }>(
+  const tokens = await warehouse.query<TokenLimitsRow & { token_hash: string; account: string }>(
     // FINAL leaves out what was deleted: a revoked token.
-    'SELECT token_hash, account FROM access_tokens FINAL',
+    'SELECT token_hash, account, scopes, families, only_chain FROM access_tokens FINAL',
   )
   const counts = await warehouse.query<{ account: string; chain: string; validators: string }>(
     `SELECT account, chain, uniqExact(pubkey) AS validators FROM
@@ -181,5 +188,6 @@ async function selectAccountFacts(warehouse: WarehouseReader): Promise<AccountFa
     const chains = validators.get(row.account) ?? new Map<string, number>()
     validators.set(row.account, chains.set(row.chain, Number(row.validators)))
   }
-  return { tokens: new Map(tokens.map((row) => [row.token_hash, row.account])), validators }
+  const known = tokens.map((row) => [row.token_hash, { account: row.account, ...toTokenLimits(row) }] as const)
+  return { tokens: new Map(known), validators }
 }

@@ -14,6 +14,6 @@ export const REWARDS_OPERATIONS: readonly Operation[] = [
 
 /** What validators have earned, of chains that have validators. */
 export async function rewardsPlugin(app: FastifyInstance, parts: SharedParts): Promise<void> {
-  requireChainAndAccount(app, { ...parts, serves: (chain) => chain.hasBeacon })
+  requireChainAndAccount(app, { ...parts, family: 'rewards', serves: (chain) => chain.hasBeacon })
   serveOperations(app, REWARDS_OPERATIONS, parts)
 }

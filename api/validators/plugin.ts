@@ -10,6 +10,6 @@ export const VALIDATORS_OPERATIONS: readonly Operation[] = [validatorDetailsOper
 /** What validators are, of chains that have validators. Bodies are JSON whatever their type says. */
 export async function validatorsPlugin(app: FastifyInstance, parts: SharedParts): Promise<void> {
   acceptTextOfAnyType(app)
-  requireChainAndAccount(app, { ...parts, serves: (chain) => chain.hasBeacon })
+  requireChainAndAccount(app, { ...parts, family: 'validators', serves: (chain) => chain.hasBeacon })
   serveOperations(app, VALIDATORS_OPERATIONS, parts)
 }

@@ -1,7 +1,9 @@
 import { type Command, Option } from 'commander'
+import { TOKEN_FAMILIES, TOKEN_SCOPES } from '../../schemas/access-token.ts'
 import type { Setting } from '../setting.ts'
 import type { tellFeeRecipients } from './fee-recipients.ts'
 import type { correctSettlement } from './settlements.ts'
+import type { createToken } from './tokens.ts'
 
 /** What the command line gives to commands: how one is run, and the option that names a chain. */
 interface CommandLine {
@@ -35,6 +37,11 @@ function addAccountCommands(admin: Command, { run }: CommandLine): void {
     .action((name: string) => run(async (setting) => (await import('./accounts.ts')).showAccount(setting, name)))
 }
 
+/** Names with commas between them; an option that is given again names more. */
+function toList(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, ...text.split(',').map((name) => name.trim())]
+}
+
 function addTokenCommands(admin: Command, { run }: CommandLine): void {
   const token = admin.command('token').description('access tokens')
   token
@@ -42,14 +49,22 @@ function addTokenCommands(admin: Command, { run }: CommandLine): void {
     .description('create an access token and print it, once')
     .addOption(account())
     .option('--new', 'make the account with this token; without it the account has to be there', false)
-    .action((options: { account: string; new: boolean }) =>
-      run(async (setting) =>
-        (await import('./tokens.ts')).createToken(setting, { account: options.account, isNew: options.new }),
-      ),
+    .option('--name <text>', 'what it is listed with: at most 64 printable characters')
+    .option(
+      '--scope <list>',
+      `what it is for: ${TOKEN_SCOPES.join(', ')}, with commas between them; default: read`,
+      toList,
+    )
+    .option('--family <list>', `only these: ${TOKEN_FAMILIES.join(', ')}; default: all, later ones too`, toList)
+    .option('--chain <name>', 'only this chain; default: all, later ones too')
+    .action((options: Parameters<typeof createToken>[1]) =>
+      run(async (setting) => (await import('./tokens.ts')).createToken(setting, options)),
     )
   token
     .command('list')
-    .description('tokens by the beginning of their hash, with when they were created and revoked')
+    .description(
+      'tokens by the beginning of their hash: their names, what they are for, when they were created and revoked',
+    )
     .option('--account <name>', 'only tokens of this account')
     .action((options: { account?: string }) =>
       run(async (setting) => (await import('./tokens.ts')).listTokens(setting, options.account)),

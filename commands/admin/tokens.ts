@@ -1,8 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { text } from 'node:stream/consumers'
+import { nearestName } from '../../infra/config/mistakes.ts'
+import { selectChain } from '../../infra/config/select-chain.ts'
+import { TOKEN_FAMILIES, TOKEN_NAME_MAX, TOKEN_NAME_PATTERN, TOKEN_SCOPES } from '../../schemas/access-token.ts'
 import type { AccountBook, TokenFact } from '../../schemas/account-book.ts'
 import { AppError } from '../../schemas/errors.ts'
-import { hashToken, tokenCreated, tokenRevoked } from '../../schemas/events/accounts.ts'
+import { hashToken, type TokenCreated, tokenCreated, tokenRevoked } from '../../schemas/events/accounts.ts'
 import { encodeEvent } from '../../schemas/events/codec.ts'
 import type { Setting } from '../setting.ts'
 import { addAccountFacts, checkedAccount, readAccountBook } from './account-facts.ts'
@@ -10,14 +13,32 @@ import { knownAccount, refuseKnownAccount } from './known-account.ts'
 
 const TOKEN_BYTES = 24
 
-/** Creates a token for an account, a new one if that is asked for, and prints it; the log keeps its hash only. */
-export async function createToken(
-  setting: Setting,
-  { account, isNew }: { readonly account: string; readonly isNew: boolean },
-): Promise<void> {
+interface TokenOptions {
+  readonly account: string
+  /** Make the account with it. */
+  readonly new: boolean
+  readonly name?: string
+  readonly scope?: readonly string[]
+  readonly family?: readonly string[]
+  readonly chain?: string
+}
+
+/**
+ * Creates a token for an account, a new one if that is asked for, and prints it; the log keeps its hash only. It reads unless scopes
+ * are named, in all families and of all chains unless some are. Throws AppError `usage` for what names none of these.
+ */
+export async function createToken(setting: Setting, options: TokenOptions): Promise<void> {
+  const { account, new: isNew, name = '', scope = ['read'], family, chain } = options
   const token = randomBytes(TOKEN_BYTES).toString('base64url')
   const tokenHash = hashToken(token)
-  const data = { account: checkedAccount(account), tokenHash }
+  const data: TokenCreated = {
+    account: checkedAccount(account),
+    tokenHash,
+    name: checkedName(name),
+    scopes: checkedNames('--scope', scope, TOKEN_SCOPES),
+    ...(family === undefined ? {} : { families: checkedNames('--family', family, TOKEN_FAMILIES) }),
+    ...(chain === undefined ? {} : { chain: selectChain(setting.config, chain).names.name }),
+  }
   await addAccountFacts(setting, (book, envelope) => {
     if (isNew) refuseKnownAccount(book, account)
     else knownAccount(book, account)
@@ -26,6 +47,26 @@ export async function createToken(
       said: `${token}\n`,
     }
   })
+}
+
+/** Those of the names that are named, each once. Throws AppError `usage` for another one. */
+function checkedNames<Name extends string>(option: string, named: readonly string[], names: readonly Name[]): Name[] {
+  const wrong = named.find((one) => !(names as readonly string[]).includes(one))
+  if (wrong === undefined) return names.filter((name) => named.includes(name))
+  const meant = nearestName(wrong, names)
+  const hint = meant === undefined ? '' : ` Did you mean ${meant}?`
+  throw new AppError(
+    'usage',
+    `${option} is a list of ${names.join(', ')}, and ${JSON.stringify(wrong)} is none of them: no token was created.${hint}`,
+  )
+}
+
+function checkedName(name: string): string {
+  if (new RegExp(TOKEN_NAME_PATTERN, 'u').test(name)) return name
+  throw new AppError(
+    'usage',
+    `--name is a text of at most ${TOKEN_NAME_MAX} printable characters, not ${JSON.stringify(name)}: no token was created.`,
+  )
 }
 
 /** Revokes the token on standard input: arguments can be read by every process of the machine. */
@@ -55,12 +96,19 @@ export function tokensOf(book: AccountBook, account: string): readonly TokenFact
   return [...book.tokens().values()].filter((token) => token.account === account)
 }
 
-/** A line each: the beginning of its SHA-256, when it was created, and whether it still works. */
+/** A line each: the beginning of its SHA-256, its name, what it is for, when it was created, and whether it still works. */
 export function formatTokens(tokens: readonly TokenFact[]): readonly string[] {
-  return tokens.map(({ tokenHash, account, createdAt, revokedAt }) => {
-    const end = revokedAt === undefined ? '' : `, revoked ${revokedAt}`
-    return `sha256 ${tokenHash.slice(0, HASH_CHARACTERS)}…  ${account}  created ${createdAt}${end}`
-  })
+  return tokens.map(({ tokenHash, account, name, scopes, families, chain, createdAt, revokedAt }) =>
+    [
+      `sha256 ${tokenHash.slice(0, HASH_CHARACTERS)}…`,
+      account,
+      name === '' ? 'no name' : JSON.stringify(name),
+      `scopes ${scopes.join(',')}`,
+      families === undefined ? 'all families' : `families ${families.join(',')}`,
+      chain === undefined ? 'all chains' : `chain ${chain}`,
+      `created ${createdAt}${revokedAt === undefined ? '' : `, revoked ${revokedAt}`}`,
+    ].join('  '),
+  )
 }
 
 /** Prints a line for each token, of one account if it is given; tokens are told by the beginning of their hash. */

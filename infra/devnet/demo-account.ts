@@ -1,5 +1,13 @@
+import { TOKEN_SCOPES } from '../../schemas/access-token.ts'
 import { formatInstant } from '../../schemas/eth/time.ts'
-import { ACCOUNTS_KEY, feeRateSet, hashToken, tokenCreated, validatorsTracked } from '../../schemas/events/accounts.ts'
+import {
+  ACCOUNTS_KEY,
+  feeRateSet,
+  hashToken,
+  tokenCreated,
+  tokenRevoked,
+  validatorsTracked,
+} from '../../schemas/events/accounts.ts'
 import { type EncodedEvent, encodeEvent } from '../../schemas/events/codec.ts'
 import { feeRecipientsTold } from '../../schemas/events/fee-recipients.ts'
 import { feeRecipientOf, pubkeyOf, toHex } from './consensus/keys.ts'
@@ -47,8 +55,15 @@ export function demoAccountFacts(
     }),
     encodeEvent(tokenCreated, {
       ...fact,
-      id: `account.token-created:${tokenHash}`,
-      data: { account: DEMO_ACCOUNT, tokenHash },
+      // Not the id of releases whose tokens only read: their devnets get this one besides.
+      id: `account.token-created:${tokenHash}:${TOKEN_SCOPES.join('-')}`,
+      data: { account: DEMO_ACCOUNT, tokenHash, name: 'devnet', scopes: [...TOKEN_SCOPES] },
     }),
   ]
+}
+
+/** Those that a log with events of these ids lacks. A token that was revoked there stays so, for good. */
+export function missingFacts(facts: readonly EncodedEvent[], known: ReadonlySet<string>): readonly EncodedEvent[] {
+  const isRevoked = known.has(`${tokenRevoked.name}:${hashToken(DEMO_TOKEN)}`)
+  return facts.filter(({ id, type }) => !known.has(id) && !(isRevoked && type === tokenCreated.name))
 }

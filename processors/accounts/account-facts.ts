@@ -4,12 +4,15 @@ import {
   feeRateSet,
   settlementCorrected,
   settlementsLocked,
+  type TokenCreated,
+  type TokenRevoked,
   tokenCreated,
   tokenRevoked,
 } from '../../schemas/events/accounts.ts'
 import { decodeEvent } from '../../schemas/events/codec.ts'
 import { feeRecipientsTold } from '../../schemas/events/fee-recipients.ts'
 import { NOBODY, type OwnershipFact, ownershipFact } from '../../schemas/ownership.ts'
+import { toTokenLimitsRow } from '../../schemas/tables/accounts.ts'
 import { constantColumn, type Projected, type TableRows, textColumn, versionOf } from '../loop/rows.ts'
 import { projectFeeRecipients } from './fee-recipients.ts'
 
@@ -18,12 +21,11 @@ export function projectAccountFact(stored: StoredEvent, unnamedChain: string): P
   const version = versionOf(stored.position)
   switch (stored.event.type) {
     case tokenCreated.name: {
-      const { account, tokenHash } = decodeEvent(tokenCreated, stored.event)
-      return { rows: [tokenRow(tokenHash, account, version, false)] }
+      return { rows: [tokenRow(decodeEvent(tokenCreated, stored.event), version)] }
     }
     case tokenRevoked.name: {
       const { tokenHash } = decodeEvent(tokenRevoked, stored.event)
-      return { rows: [tokenRow(tokenHash, '', version, true)] }
+      return { rows: [tokenRow({ tokenHash }, version)] }
     }
     case feeRateSet.name: {
       const { account, rate, effectiveFrom } = decodeEvent(feeRateSet, stored.event)
@@ -98,14 +100,21 @@ function storedSec(unixSec: number): number {
   return Math.min(Math.max(0, Math.floor(unixSec)), STORED_SEC_MAX)
 }
 
-function tokenRow(tokenHash: string, account: string, version: bigint, revoked: boolean): TableRows {
+/** The row of a token, or, of its hash alone, that it is revoked. */
+function tokenRow(token: TokenCreated | TokenRevoked, version: bigint): TableRows {
+  const created = 'account' in token ? token : undefined
+  const limits = toTokenLimitsRow(created ?? { scopes: [] })
   return {
     table: 'access_tokens',
     columns: {
-      token_hash: [tokenHash],
-      account: [account],
+      token_hash: [token.tokenHash],
+      account: [created?.account ?? ''],
+      name: [created?.name ?? ''],
+      scopes: [limits.scopes],
+      families: [limits.families],
+      only_chain: [limits.only_chain],
       version: BigUint64Array.of(version),
-      is_deleted: Uint8Array.of(revoked ? 1 : 0),
+      is_deleted: Uint8Array.of(created === undefined ? 1 : 0),
     },
   }
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type Static, type TSchema, Type } from 'typebox'
+import { TOKEN_FAMILIES, TOKEN_NAME_PATTERN, TOKEN_SCOPES } from '../access-token.ts'
 import { jsonEvent, olderJson } from './codec.ts'
 import { Chain, Day, Instant, IntegerText, Pubkey, UInt } from './fields.ts'
 
@@ -18,7 +19,17 @@ export function hashToken(token: string): string {
   return createHash('sha256').update(token, 'utf8').digest('hex')
 }
 
-const TokenCreated = Type.Object({ account: Account, tokenHash: TokenHash })
+const TokenFields = { account: Account, tokenHash: TokenHash }
+const TokenCreated = Type.Object({
+  ...TokenFields,
+  /** What operators tell it by; may be empty, and need not be its alone. */
+  name: Type.String({ pattern: TOKEN_NAME_PATTERN }),
+  scopes: Type.Array(Type.Enum([...TOKEN_SCOPES]), { minItems: 1, uniqueItems: true }),
+  /** Absent: all families. A list of none would be a token for nothing. */
+  families: Type.Optional(Type.Array(Type.Enum([...TOKEN_FAMILIES]), { minItems: 1, uniqueItems: true })),
+  /** Absent: all chains. */
+  chain: Type.Optional(Chain),
+})
 const TokenRevoked = Type.Object({ tokenHash: TokenHash })
 const TrackedFields = { account: Account, pubkeys: Type.Array(Pubkey) }
 const OfChain = Type.Object({ chain: Chain, ...TrackedFields })
@@ -69,8 +80,14 @@ function accountFact<Name extends string, Schema extends TSchema>(name: Name, sc
   return jsonEvent({ name, version: 1, topic: 'accounts' }, schema)
 }
 
-/** An access token of an account; id `account.token-created:<token hash>`. */
-export const tokenCreated = accountFact('account.token-created', TokenCreated)
+/**
+ * An access token of an account and what it is for, which never changes; id `account.token-created:<token hash>`. Another family
+ * among those that it may name is no new version.
+ */
+export const tokenCreated = jsonEvent({ name: 'account.token-created', version: 2, topic: 'accounts' }, TokenCreated, {
+  // There was nothing but reading, and nobody who got a token then was given more.
+  1: olderJson(Type.Object(TokenFields), (data) => ({ ...data, name: '', scopes: ['read'] })),
+})
 
 /** The token stops working, for good; id `account.token-revoked:<token hash>`. */
 export const tokenRevoked = accountFact('account.token-revoked', TokenRevoked)

@@ -1,4 +1,5 @@
 import { type Static, type TObject, type TSchema, Type } from 'typebox'
+import type { TokenScope } from '../access-token.ts'
 
 /** What stands before the path of every operation: the chain, and the account behind the token. */
 export const PREFIX = '/{protocol}/{network}/{token}'
@@ -13,6 +14,8 @@ export const PrefixParams = Type.Object({
 export interface AnyRoute {
   readonly id: string
   readonly method: 'GET' | 'POST'
+  /** What a token has to be for; absent: `read`. */
+  readonly scope?: TokenScope
   /** Paths behind the prefix; the first one is the canonical one, the others answer the same. */
   readonly paths: readonly [string, ...string[]]
   readonly summary: string

@@ -1,3 +1,5 @@
+import { TOKEN_FAMILIES, TOKEN_SCOPES, type TokenLimits } from '../access-token.ts'
+
 /** Sort keys: the columns that tell one row from another. */
 export const ACCOUNT_TABLES = {
   access_tokens: ['token_hash'],
@@ -8,6 +10,30 @@ export const ACCOUNT_TABLES = {
   settlement_corrections: ['chain', 'account', 'number'],
   fee_recipients: ['chain', 'pubkey', 'fee_recipient', 'from_day'],
 } as const
+
+/** What a token is for, as `access_tokens` has it: names with commas between them, empty for all families or all chains. */
+export interface TokenLimitsRow {
+  readonly scopes: string
+  readonly families: string
+  readonly only_chain: string
+}
+
+export function toTokenLimitsRow({ scopes, families = [], chain = '' }: TokenLimits): TokenLimitsRow {
+  return { scopes: scopes.join(','), families: families.join(','), only_chain: chain }
+}
+
+/** Names that this release does not know allow nothing here. */
+export function toTokenLimits({ scopes, families, only_chain }: TokenLimitsRow): TokenLimits {
+  const namedIn = (text: string) => {
+    const names: readonly string[] = text.split(',')
+    return (name: string) => names.includes(name)
+  }
+  return {
+    scopes: TOKEN_SCOPES.filter(namedIn(scopes)),
+    ...(families === '' ? {} : { families: TOKEN_FAMILIES.filter(namedIn(families)) }),
+    ...(only_chain === '' ? {} : { chain: only_chain }),
+  }
+}
 
 /**
  * Who has which validator on which days `[from_day, to_day)`: rows of `validator_owners` are points, each of which counts until

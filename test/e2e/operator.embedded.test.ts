@@ -248,7 +248,9 @@ describe('a command', () => {
       stdout: expect.stringMatching(/^1 validators .*\nnote: no node of mainnet could be asked/s),
     })
     const tokens = await runCommand(list, env)
-    expect(tokens.stdout).toMatch(/^sha256 [0-9a-f]{12}… {2}acme {2}created 20\S+Z\n$/)
+    expect(tokens.stdout).toMatch(
+      /^sha256 [0-9a-f]{12}… {2}acme {2}no name {2}scopes read {2}all families {2}all chains {2}created 20\S+Z\n$/,
+    )
     expect(tokens.stdout).not.toContain(token.trim())
     const accounts = await runCommand(['admin', 'account', 'list'], env)
     expect(accounts.stdout).toBe('acme  1 validators of mainnet; fee rate none; 1 tokens\n')

@@ -16,7 +16,7 @@ export async function appendAccount(eventLog: EventLog, chains: readonly string[
     encodeEvent(tokenCreated, {
       ...shared,
       id: `account.token-created:${tokenHash}`,
-      data: { account: ACCOUNT, tokenHash },
+      data: { account: ACCOUNT, tokenHash, name: '', scopes: ['read'] },
     }),
     encodeEvent(feeRateSet, {
       ...shared,

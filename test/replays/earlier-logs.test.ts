@@ -28,6 +28,8 @@ type Row = Record<string, unknown>
 const FIXTURES = join(import.meta.dirname, '../fixtures/release-0.1')
 /** What the tables have besides since then. */
 const NEW_COLUMNS = ['chain', 'has_rewards', 'log_parts', 'matches_hash', 'blocks_unexplained', 'unexplained_wei']
+/** Tokens of then only read. */
+const TOKEN_COLUMNS = { name: '', scopes: 'read', families: '', only_chain: '' }
 /** Blocks have evidence now, of which their class is made: what it came to is in the days and the settlements. */
 const BLOCK_COLUMNS = ['revenue_class', 'revenue_wei', 'claimed_wei', 'recipient']
 const EVIDENCE_COLUMNS = ['payment_recipient', 'payment_wei', 'payment_succeeded']
@@ -101,7 +103,12 @@ describe.each(['given-chain', 'devnet'])('a log of release 0.1 (%s)', (name) => 
     for (const [table, rows] of Object.entries(before)) {
       const now = RENAMED[table] ?? table
       tablesBefore.add(now)
-      const other = [...BLOCK_COLUMNS.filter(() => table === 'execution_blocks'), ...EVIDENCE_COLUMNS, ...NEW_COLUMNS]
+      const other = [
+        ...BLOCK_COLUMNS.filter(() => table === 'execution_blocks'),
+        ...EVIDENCE_COLUMNS,
+        ...NEW_COLUMNS,
+        ...Object.keys(TOKEN_COLUMNS),
+      ]
       const ignored = NEWER_VERSIONS.includes(table) ? [...other, 'version'] : other
       const expected = rows.map(({ network, ...row }) => without(ignored, row))
       expect(
@@ -111,6 +118,7 @@ describe.each(['given-chain', 'devnet'])('a log of release 0.1 (%s)', (name) => 
       for (const row of tables[now] ?? [])
         if ('chain' in (row as Row)) expect(row, table).toMatchObject({ chain: 'mainnet' })
     }
+    for (const row of tables.access_tokens ?? []) expect(row).toMatchObject(TOKEN_COLUMNS)
     expect(tables.dead_letters).toEqual([])
     expect(Object.keys(PROJECTIONS).filter((table) => !tablesBefore.has(table))).toEqual([
       'epoch_parts',

@@ -19,7 +19,10 @@ const envelope = { id: 'fact', key: ACCOUNTS_KEY, time: '2026-01-01T00:00:00.000
 
 /** The first token of an account, with which it begins. */
 export function created(account: string): EncodedEvent {
-  return encodeEvent(tokenCreated, { ...envelope, data: { account, tokenHash: hashToken(account) } })
+  return encodeEvent(tokenCreated, {
+    ...envelope,
+    data: { account, tokenHash: hashToken(account), name: '', scopes: ['read'] },
+  })
 }
 
 /** `from` is `YYYY-MM-DD`; without it, from the start of all history. */

@@ -12,7 +12,9 @@ function slowWarehouse(rows: Promise<never[]>, asked: () => void): WarehouseRead
     query<Row>(sql: string) {
       if (sql.includes('AS versions')) return Promise.resolve([])
       if (sql.includes('access_tokens')) {
-        return Promise.resolve([{ token_hash: hashToken('token'), account: 'demo' }] as Row[])
+        return Promise.resolve([
+          { token_hash: hashToken('token'), account: 'demo', scopes: 'read', families: '', only_chain: '' },
+        ] as Row[])
       }
       if (sql.includes('account_validators')) return Promise.resolve([])
       asked()

@@ -239,12 +239,12 @@ describe('events', () => {
     id: 'account.token-created:x',
     key: 'accounts',
     time,
-    data: { account: 'a', tokenHash: '0'.repeat(64) },
+    data: { account: 'a', tokenHash: '0'.repeat(64), name: '', scopes: ['read'] },
   })
 
   it('of another type or version are undecodable', () => {
     expect(() => decodeEvent(feeRateSet, encoded)).toThrow(/expected account.fee-rate-set v1/)
-    expect(() => decodeEvent(tokenCreated, { ...encoded, version: 2 })).toThrow(/found account.token-created v2/)
+    expect(() => decodeEvent(tokenCreated, { ...encoded, version: 3 })).toThrow(/found account.token-created v3/)
   })
 
   it.each([

@@ -166,7 +166,11 @@ function accountEvents(): readonly EncodedEvent[] {
     })
   const pubkeys = Array.from({ length: VALIDATORS }, (_, index) => givenKey(index))
   return [
-    encodeEvent(tokenCreated, { ...fact, id: 'token', data: { account: 'a', tokenHash: hashToken('secret') } }),
+    encodeEvent(tokenCreated, {
+      ...fact,
+      id: 'token',
+      data: { account: 'a', tokenHash: hashToken('secret'), name: '', scopes: ['read'] },
+    }),
     encodeEvent(validatorsTracked, { ...fact, id: 'tracked', data: { chain: GIVEN_CHAIN, account: 'a', pubkeys } }),
     encodeEvent(feeRecipientsTold, {
       ...fact,

@@ -5,7 +5,7 @@ import type { Standing } from '../../api/http/standings.ts'
 const standing: Standing = {
   chain: 'mainnet',
   position: '1',
-  accountOf: () => undefined,
+  tokenOf: () => undefined,
   validatorsOf: () => 0,
   warehouse: { query: () => Promise.resolve([]) },
 }

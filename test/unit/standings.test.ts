@@ -12,7 +12,7 @@ function tables() {
       const rows = isLook
         ? [{ part: 'accounts', table_name: 'access_tokens', versions: state.position }]
         : sql.includes('FROM access_tokens FINAL')
-          ? [{ token_hash: 'hash', account: state.account }]
+          ? [{ token_hash: 'hash', account: state.account, scopes: 'read', families: '', only_chain: '' }]
           : []
       return Promise.resolve(rows as Row[])
     },
@@ -33,7 +33,7 @@ test('all who ask at one time share a look, and the next look finds what has cha
   Object.assign(state, { position: '2', account: 'other' })
   const after = await eager.of('mainnet')
   expect(after.position).not.toBe(before.position)
-  expect([before.accountOf('hash'), after.accountOf('hash')]).toEqual(['demo', 'other'])
+  expect([before.tokenOf('hash')?.account, after.tokenOf('hash')?.account]).toEqual(['demo', 'other'])
 })
 
 test('what was made of the tables is made again after a while although nothing has moved', async () => {
@@ -52,7 +52,7 @@ test('a failed look is not kept', async () => {
   const standings = new Standings(failing, { ageMsMax: 3_600_000 })
   await expect(standings.of('mainnet')).rejects.toThrow('away')
   fails = false
-  expect((await standings.of('mainnet')).accountOf('hash')).toBe('demo')
+  expect((await standings.of('mainnet')).tokenOf('hash')?.account).toBe('demo')
 })
 
 test('a look that hangs fails its askers after a while, and holds up nobody after them', async () => {
@@ -70,7 +70,7 @@ test('a look that hangs fails its askers after a while, and holds up nobody afte
   first.catch(() => {})
   hangs = false
   // Beside the hung one.
-  expect((await standings.of('mainnet')).accountOf('hash')).toBe('demo')
+  expect((await standings.of('mainnet')).tokenOf('hash')?.account).toBe('demo')
   await expect(first).rejects.toMatchObject({ code: 'warehouse', retryable: true })
   expect(signals[0]?.aborted).toBe(true)
 })
@@ -84,5 +84,5 @@ test('accounts whose reading hangs are read again', async () => {
   const standings = new Standings(hanging, { ageMsMax: 0, lookMsMax: 50 })
   await expect(standings.of('mainnet')).rejects.toMatchObject({ code: 'warehouse', retryable: true })
   hangs = false
-  expect((await standings.of('mainnet')).accountOf('hash')).toBe('demo')
+  expect((await standings.of('mainnet')).tokenOf('hash')?.account).toBe('demo')
 })

@@ -44,7 +44,7 @@ function tables(validators: number) {
   const standing: Standing = {
     chain: 'mainnet',
     position: '1',
-    accountOf: () => 'demo',
+    tokenOf: () => undefined,
     validatorsOf: () => validators,
     warehouse,
   }

@@ -1,0 +1,21 @@
+/** What a token may be for: to read figures, to create validators, to let them exit. None includes another. */
+export const TOKEN_SCOPES = ['read', 'create', 'exit'] as const
+export type TokenScope = (typeof TOKEN_SCOPES)[number]
+
+/** The families of the API that a token may be for, by the names of their folders in api/. */
+export const TOKEN_FAMILIES = ['rewards', 'validators', 'graphql'] as const
+export type TokenFamily = (typeof TOKEN_FAMILIES)[number]
+
+/** What a token is for, all of it together: a scope counts in these families and on this chain only. */
+export interface TokenLimits {
+  readonly scopes: readonly TokenScope[]
+  /** Absent: all families, those of later releases too. */
+  readonly families?: readonly TokenFamily[]
+  /** Name of a chain; absent: all chains, those that are added later too. */
+  readonly chain?: string
+}
+
+/** Characters of the name that an operator gives to a token. */
+export const TOKEN_NAME_MAX = 64
+/** No control characters, invisible ones or line breaks: names are printed to terminals, one to a line. For the flag `u`. */
+export const TOKEN_NAME_PATTERN = `^[^\\p{C}\\p{Zl}\\p{Zp}]{0,${TOKEN_NAME_MAX}}$`

@@ -1,0 +1,86 @@
+import { Readable } from 'node:stream'
+import { expect, it } from 'vitest'
+import { showAccount } from '../../commands/admin/accounts.ts'
+import { createToken, listTokens, revokeToken } from '../../commands/admin/tokens.ts'
+import { openEventLog } from '../../infra/open-ports.ts'
+import { hashToken } from '../../schemas/events/accounts.ts'
+import { refusal } from './given-log.ts'
+import { settingsOfFile, type TestSetting } from './setting-of-file.ts'
+
+const settings = settingsOfFile()
+
+async function tokensIn(setting: TestSetting): Promise<readonly string[]> {
+  await listTokens(setting, undefined)
+  return setting.printed().trimEnd().split('\n')
+}
+
+it('a token is listed with its name and what it is for; the token itself is printed once', async () => {
+  const setting = settings()
+  await createToken(setting, { account: 'a', new: true })
+  const first = setting.printed().trim()
+  await createToken(setting, {
+    account: 'a',
+    new: false,
+    name: 'CI "nightly"',
+    scope: ['exit', 'create', 'exit'],
+    family: ['graphql', 'rewards'],
+    chain: 'mainnet',
+  })
+  const second = setting.printed().trim()
+  await revokeToken(setting, Readable.from([Buffer.from(second)]))
+  setting.printed()
+  const hashOf = (token: string) => hashToken(token).slice(0, 12)
+  const expected = [
+    `sha256 ${hashOf(first)}…  a  no name  scopes read  all families  all chains  created TIME`,
+    `sha256 ${hashOf(second)}…  a  "CI \\"nightly\\""  scopes create,exit  families rewards,graphql  chain mainnet  created TIME, revoked TIME`,
+  ]
+  const withoutTimes = (lines: readonly string[]) => lines.map((line) => line.replaceAll(/20\S+?Z/g, 'TIME'))
+  expect(withoutTimes(await tokensIn(setting))).toEqual(expected)
+  await showAccount(setting, 'a')
+  const shown = withoutTimes(setting.printed().split('\n'))
+  expect(shown.slice(shown.indexOf('tokens') + 1, shown.indexOf('tokens') + 3)).toEqual(
+    expected.map((line) => `  ${line}`),
+  )
+  await using eventLog = await openEventLog(setting.config, setting.log)
+  const events = await Array.fromAsync(eventLog.read({ topic: 'accounts', signal: setting.signal }))
+  const text = events.map(({ event }) => `${event.id} ${Buffer.from(event.data)}`).join('\n')
+  for (const token of [first, second]) {
+    expect(token).toMatch(/^[\w-]{32}$/)
+    expect(text).not.toContain(token)
+  }
+})
+
+it.each<[string, object, string | RegExp]>([
+  [
+    'an unknown scope',
+    { scope: ['read', 'exti'] },
+    '--scope is a list of read, create, exit, and "exti" is none of them: no token was created. Did you mean exit?',
+  ],
+  [
+    'no scope',
+    { scope: [''] },
+    /^--scope is a list of read, create, exit, and "" is none of them: no token was created\./,
+  ],
+  [
+    'an unknown family',
+    { family: ['reward'] },
+    /"reward" is none of them: no token was created\. Did you mean rewards\?$/,
+  ],
+  ['an unknown chain', { chain: 'maninet' }, /^"maninet" is not the name of a configured chain; there is mainnet\.$/],
+  [
+    'a long name',
+    { name: 'é'.repeat(65) },
+    /^--name is a text of at most 64 printable characters, not "é+": no token was created\.$/,
+  ],
+  [
+    'a name with a control character',
+    { name: 'a\u001b[2J' },
+    /^--name is .* not "a\\u001b\[2J": no token was created\.$/,
+  ],
+])('a token with %s is refused with a sentence, and is not created', async (_, options, sentence) => {
+  const setting = settings()
+  await createToken(setting, { account: 'a', new: true, name: 'é'.repeat(64) })
+  setting.printed()
+  expect(await refusal(createToken(setting, { account: 'a', new: false, ...options }))).toMatch(sentence)
+  expect(await tokensIn(setting)).toHaveLength(1)
+})
