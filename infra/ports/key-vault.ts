@@ -1,3 +1,7 @@
+import type { SignedDeposit } from '../../schemas/eth/signed-deposit.ts'
+
+export type { SignedDeposit }
+
 /** What a deposit is signed for. */
 export interface DepositTerms {
   /** The chain's name: a key is for one chain. */
@@ -7,21 +11,6 @@ export interface DepositTerms {
   /** 32 bytes. */
   readonly withdrawalCredentials: Uint8Array
   readonly amountGwei: bigint
-}
-
-/** A validator's deposit, signed with its own key. */
-export interface SignedDeposit {
-  /** 48 bytes. */
-  readonly pubkey: Uint8Array
-  /** 32 bytes. */
-  readonly withdrawalCredentials: Uint8Array
-  readonly amountGwei: bigint
-  /** 96 bytes. */
-  readonly signature: Uint8Array
-  /** 32 bytes: hash tree root of the DepositMessage. */
-  readonly messageRoot: Uint8Array
-  /** 32 bytes: hash tree root of the DepositData, which the deposit contract checks. */
-  readonly dataRoot: Uint8Array
 }
 
 /** Keys that are made and nowhere on disk yet. */

@@ -4,10 +4,12 @@ import { type Abi, decodeFunctionResult, encodeDeployData, encodeFunctionData } 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { depositDataFor } from '../../infra/devnet/consensus/keys.ts'
 import artifacts from '../../infra/devnet/contracts/artifacts.json' with { type: 'json' }
-import { compileContracts } from '../../infra/devnet/contracts/compile.ts'
+import { compileContracts, DEVNET_CONTRACTS } from '../../infra/devnet/contracts/compile.ts'
 import type { Hex } from '../../infra/devnet/engine.ts'
 import { type Anvil, openAnvil } from '../../infra/devnet/execution/anvil-process.ts'
 import { SCENARIO_MNEMONIC, writeGenesisFile } from '../../infra/devnet/execution/genesis.ts'
+import stakingArtifacts from '../staking-contracts/artifacts.json' with { type: 'json' }
+import { STAKING_CONTRACTS } from '../staking-contracts/compile.ts'
 
 const FIXTURES = process.env.EPOCHLINE_FIXTURES
 const GENESIS_TIME_SEC = 1_700_000_000
@@ -26,8 +28,11 @@ interface Receipt {
 }
 
 describe('the compiled contracts', () => {
-  it('are what the sources compile to', () => {
-    expect(compileContracts()).toEqual(artifacts)
+  it.each([
+    ['of the devnet', DEVNET_CONTRACTS, artifacts],
+    ['that staking transactions are tried on', STAKING_CONTRACTS, stakingArtifacts],
+  ])('%s are what the sources compile to', (_, folder, kept) => {
+    expect(compileContracts(folder)).toEqual(kept)
   })
 })
 

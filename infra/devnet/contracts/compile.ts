@@ -35,19 +35,29 @@ export interface Artifacts {
   readonly contracts: Readonly<Record<string, Artifact>>
 }
 
-const FOLDER = new URL('.', import.meta.url)
-const CONTRACTS: Readonly<Record<string, string>> = {
-  DepositContract: 'deposit-contract.sol',
-  Collectible721: 'collectible-721.sol',
-  Items1155: 'items-1155.sol',
-  RevertingReceiver: 'reverting-receiver.sol',
+/** Contracts that are compiled together, and whose artifacts are kept beside their sources. */
+export interface ContractFolder {
+  readonly folder: URL
+  /** A contract's name, and the file of the folder that it stands in. */
+  readonly files: Readonly<Record<string, string>>
 }
 
-/** Compiles the folder's Solidity sources; throws with the compiler's messages when one does not compile or warns. */
-export function compileContracts(): Artifacts {
+export const DEVNET_CONTRACTS: ContractFolder = {
+  folder: new URL('.', import.meta.url),
+  files: {
+    DepositContract: 'deposit-contract.sol',
+    BatchDeposit: 'batch-deposit.sol',
+    Collectible721: 'collectible-721.sol',
+    Items1155: 'items-1155.sol',
+    RevertingReceiver: 'reverting-receiver.sol',
+  },
+}
+
+/** Compiles a folder's Solidity sources; throws with the compiler's messages when one does not compile or warns. */
+export function compileContracts({ folder, files }: ContractFolder): Artifacts {
   const solc = createRequire(import.meta.url)('solc') as Solc
   const sources = Object.fromEntries(
-    Object.values(CONTRACTS).map((file) => [file, { content: readFileSync(new URL(file, FOLDER), 'utf8') }]),
+    Object.values(files).map((file) => [file, { content: readFileSync(new URL(file, folder), 'utf8') }]),
   )
   const input = {
     language: 'Solidity',
@@ -64,7 +74,7 @@ export function compileContracts(): Artifacts {
   if (output.errors !== undefined && output.errors.length > 0) {
     throw new Error(output.errors.map((problem) => problem.formattedMessage).join('\n'))
   }
-  const contracts = Object.entries(CONTRACTS).map(([name, source]) => {
+  const contracts = Object.entries(files).map(([name, source]) => {
     const compiled = output.contracts?.[source]?.[name]
     if (compiled === undefined) throw new Error(`the compiler gave no output for ${name}`)
     const sourceSha256 = createHash('sha256')
@@ -82,8 +92,10 @@ export function compileContracts(): Artifacts {
   return { compiler: solc.version(), contracts: Object.fromEntries(contracts) }
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const target = new URL('artifacts.json', FOLDER)
-  writeFileSync(target, `${JSON.stringify(compileContracts(), null, 2)}\n`)
+export function writeArtifacts(contracts: ContractFolder): void {
+  const target = new URL('artifacts.json', contracts.folder)
+  writeFileSync(target, `${JSON.stringify(compileContracts(contracts), null, 2)}\n`)
   process.stdout.write(`wrote ${fileURLToPath(target)}\n`)
 }
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) writeArtifacts(DEVNET_CONTRACTS)

@@ -5,6 +5,8 @@ import artifacts from '../contracts/artifacts.json' with { type: 'json' }
 import type { Hex } from '../engine.ts'
 
 export const DEPOSIT_CONTRACT_ADDRESS: Hex = '0x4242424242424242424242424242424242424242'
+/** Makes up to a hundred deposits in one call, by the ABI that staking services know (batch-deposit.sol). */
+export const BATCH_DEPOSIT_ADDRESS: Hex = '0xba7c000000000000000000000000000000004242'
 export const COLLECTIBLE_721_ADDRESS: Hex = '0x7210000000000000000000000000000000000721'
 export const ITEMS_1155_ADDRESS: Hex = '0x1155000000000000000000000000000000001155'
 /** Refuses plain transfers. As a proposer's fee recipient it makes a builder's payment fail. */
@@ -48,11 +50,12 @@ interface AllocEntry {
 }
 
 function genesisAlloc(contractRecipients: readonly Hex[]): Record<string, AllocEntry> {
-  const { DepositContract, Collectible721, Items1155, RevertingReceiver } = artifacts.contracts
+  const { DepositContract, BatchDeposit, Collectible721, Items1155, RevertingReceiver } = artifacts.contracts
   return Object.fromEntries([
     ...OUTSIDERS.map((address) => [address, { balance: OUTSIDER_BALANCE }]),
     [HISTORY_STORAGE_ADDRESS, { balance: '0x0', code: '0x' }],
     [DEPOSIT_CONTRACT_ADDRESS, { balance: '0x0', code: DepositContract.deployedBytecode }],
+    [BATCH_DEPOSIT_ADDRESS, { balance: '0x0', code: BatchDeposit.deployedBytecode }],
     [COLLECTIBLE_721_ADDRESS, { balance: '0x0', code: Collectible721.deployedBytecode }],
     [ITEMS_1155_ADDRESS, { balance: '0x0', code: Items1155.deployedBytecode }],
     ...[REVERTING_RECEIVER_ADDRESS, ...contractRecipients].map((address) => [
