@@ -11,7 +11,7 @@ import { withSqliteErrors } from './sqlite-file.ts'
  * The lock is SQLite's write lock on a small file: the kernel gives it back when its process dies, so no lock is ever
  * stale and two processes cannot take one over at the same time.
  */
-export function tryLock(file: string): Disposable | undefined {
+export function tryLock(file: string, holderPid = process.pid): Disposable | undefined {
   return withSqliteErrors({ file, code: 'usage', withoutCopy: 'Without one, remove it: it holds nothing.' }, () => {
     const database = new DatabaseSync(file)
     try {
@@ -22,15 +22,15 @@ export function tryLock(file: string): Disposable | undefined {
       if (error instanceof Error && /database is locked/.test(error.message)) return undefined
       throw error
     }
-    notePid(file)
+    notePid(file, holderPid)
     return { [Symbol.dispose]: () => database.close() }
   })
 }
 
 /** Who holds it is only for a message: on a full disk the lock holds all the same. */
-function notePid(file: string): void {
+function notePid(file: string, pid: number): void {
   try {
-    writeFileSync(pidFileOf(file), `${process.pid}\n`)
+    writeFileSync(pidFileOf(file), `${pid}\n`)
   } catch (error) {
     if (!(error instanceof Error && 'code' in error)) throw error
   }
@@ -38,11 +38,16 @@ function notePid(file: string): void {
 
 /**
  * Holds the directory for this process until it is disposed or the process ends. `what` is what the directory holds, as the
- * beginning of a sentence. Throws AppError `usage` naming the holder.
+ * beginning of a sentence; `holderPid` names another process than this one where that has to be stopped. Throws AppError `usage`
+ * naming the holder.
  */
-export function lockDirectory(directory: string, what = 'The warehouse in this data folder'): Disposable {
+export function lockDirectory(
+  directory: string,
+  what = 'The warehouse in this data folder',
+  holderPid = process.pid,
+): Disposable {
   const file = join(directory, 'lock')
-  const lock = tryLock(file)
+  const lock = tryLock(file, holderPid)
   if (lock !== undefined) return lock
   throw new AppError(
     'usage',

@@ -14,6 +14,7 @@ export const ERROR_CODES = [
   'lease_lost', // another may be writing what this lease stood for: get the lease again, read what the log says, then go on
   'job_queue',
   'counters',
+  'key_vault', // retryable: its process died or forgot prepared keys, ask again; otherwise its file is damaged
 ] as const
 
 export type ErrorCode = (typeof ERROR_CODES)[number]

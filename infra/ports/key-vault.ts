@@ -33,16 +33,22 @@ export interface KeptRequest {
 /**
  * Keeps the keys of validators and signs with them. Secrets never leave it, and are in no error.
  *
- * Guarantees: a key is made once for ever, whatever is restored from a backup; what `commit` has resolved with survives a crash.
- * Not promised: that keys which were prepared and not committed are there later; they are not.
+ * Guarantees: a key is made once for ever, whatever is restored from a backup; what `commit` has resolved with survives a crash and
+ * a power cut; a request and its keys are there together or not at all.
+ * Not promised: that keys which were prepared and not committed are there later; they are forgotten with the vault's process, and when
+ * many are prepared after them.
  * Not the implementer's job: what an answer says, who may ask.
  */
 export interface KeyVault extends AsyncDisposable {
-  /** Makes keys and signs a deposit with each. Throws AppError `key_vault` when it cannot. */
+  /**
+   * Makes 1..100 keys and signs a deposit with each. Throws AppError `key_vault` when it cannot, RangeError for another count, or terms
+   * of another length.
+   */
   prepare(count: number, terms: DepositTerms): Promise<PreparedKeys>
   /**
    * Seals the prepared keys on disk, together with the request that they were made for. Where the account has a request of this id
-   * already, that one is returned, and the prepared keys are forgotten.
+   * already, that one is returned, and the prepared keys are forgotten. A commit that failed may have happened: the same request id
+   * tells. Throws AppError `key_vault`: retryable where other keys have to be prepared first, because these are forgotten.
    */
   commit(preparedId: string, requestId: string, request: KeptRequest): Promise<KeptRequest>
   /** The account's request of this id; undefined before it was committed. */

@@ -1,0 +1,30 @@
+import { SecretKey } from '@chainsafe/blst'
+
+/** EIP-2334: m / purpose / coin type / account / use / signing key. The account is the key's index, the rest is fixed. */
+const PURPOSE = 12381
+const COIN_TYPE_ETH = 3600
+const WITHDRAWAL_USE = 0
+const SIGNING_KEY = 0
+
+/** A seed whose signing keys are asked for by their index: below 2^32 (EIP-2333). */
+export interface OpenSeed {
+  /** The key at m/12381/3600/<index>/0/0. */
+  signingKey(index: number): SecretKey
+}
+
+/**
+ * Opens a seed of at least 32 bytes. It keeps the key at m/12381/3600, which all keys have in common: two of five steps less for each.
+ * The seed itself is not kept, so the caller may overwrite it.
+ */
+export function openSeed(seed: Uint8Array): OpenSeed {
+  const common = deriveKey(seed, [PURPOSE, COIN_TYPE_ETH])
+  return {
+    signingKey: (index) =>
+      common.deriveChildEip2333(index).deriveChildEip2333(WITHDRAWAL_USE).deriveChildEip2333(SIGNING_KEY),
+  }
+}
+
+/** The key of a seed (at least 32 bytes) at a path of indices below 2^32; an empty path is the master key (EIP-2333). */
+export function deriveKey(seed: Uint8Array, path: readonly number[]): SecretKey {
+  return path.reduce((key, index) => key.deriveChildEip2333(index), SecretKey.deriveMasterEip2333(seed))
+}

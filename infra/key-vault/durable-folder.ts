@@ -1,0 +1,21 @@
+import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+
+/** Makes a folder with those above it, for their owner alone, so that they are still there after a power cut. */
+export function makeFolders(folder: string): void {
+  const first = mkdirSync(folder, { recursive: true, mode: 0o700 })
+  if (first === undefined) return
+  // A new name is on the disk when the folder that it stands in is.
+  const above = dirname(resolve(first))
+  for (let made = resolve(folder); made !== above; made = dirname(made)) syncFolder(dirname(made))
+}
+
+/** Waits until the names in a folder are on the disk. */
+export function syncFolder(folder: string): void {
+  const descriptor = openSync(folder, 'r')
+  try {
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}
