@@ -45,7 +45,7 @@ const program = new Command('epochline')
 program
   .command('all', { isDefault: false })
   .description('everything in this process; without BEACON_URL on the built-in devnet')
-  .action(() => run((setting) => runRolesOf(setting, ['ingest', 'process', 'api']), MAKES_LOG))
+  .action(() => run((setting) => runRolesOf(setting, ['ingest', 'process', 'api', 'validators']), MAKES_LOG))
 program
   .command('ingest')
   .description('chain -> event log')
@@ -58,6 +58,10 @@ program
   .command('api')
   .description('serve REST and GraphQL from the warehouse')
   .action(() => run((setting) => runRolesOf(setting, ['api'])))
+program
+  .command('validators')
+  .description('make keys of validators for accounts, and keep them: the one role that has the vault')
+  .action(() => run((setting) => runRolesOf(setting, ['validators'])))
 program
   .command('devnet')
   .description('run the built-in Ethereum devnet alone: Beacon API and JSON-RPC on loopback')
@@ -143,6 +147,7 @@ const ROLES = {
   ingest: async () => (await import('./commands/ingest-role.ts')).ingestRole,
   process: async () => (await import('./commands/process-role.ts')).processRole,
   api: async () => (await import('./commands/api-role.ts')).apiRole,
+  validators: async () => (await import('./commands/validators-role.ts')).validatorsRole,
 }
 
 async function runRolesOf(setting: Setting, names: readonly (keyof typeof ROLES)[]): Promise<void> {

@@ -12,7 +12,7 @@ import { nowSec } from './setting.ts'
 /** HTTP in, warehouse out. */
 export const apiRole: Role = {
   name: 'api',
-  needs: ['eventLog', 'warehouse'],
+  needs: ['eventLog', 'warehouse', 'jobQueue'],
   check: refuseAddress,
   async run(ports, running, signal) {
     const { warehouse, eventLog } = ports
@@ -22,6 +22,7 @@ export const apiRole: Role = {
     const lagWatch = new LagWatch()
     await using api = await openApi({
       warehouse,
+      jobs: ports.jobQueue,
       chains: () => running.chains.current.map((chain) => ({ names: chain.names, hasBeacon: hasBeacon(chain) })),
       host,
       port,

@@ -49,12 +49,13 @@ export async function openChainNodes(
   }
 }
 
-interface ChainUrls {
+export interface ChainUrls {
   readonly beaconUrls: readonly string[] | undefined
   readonly executionUrls: readonly string[]
 }
 
-function urlsOf({ source, names }: ChainConfig, devnet: DevnetUrls | undefined): ChainUrls {
+/** Addresses of a chain's nodes. Throws AppError `usage` for a layer of a devnet that does not run. */
+export function urlsOf({ source, names }: ChainConfig, devnet: DevnetUrls | undefined): ChainUrls {
   switch (source.kind) {
     case 'beacon':
       return source

@@ -33,7 +33,7 @@ export interface Running {
 
 /** A long-running part of the program: what it needs, and what it does until the signal aborts. */
 export interface Role {
-  readonly name: 'ingest' | 'process' | 'api'
+  readonly name: 'ingest' | 'process' | 'api' | 'validators'
   readonly needs: readonly (keyof Ports)[]
   /** Throws AppError for a setting that cannot hold now: before anything is started that takes its time. */
   check?(config: Config): Promise<void>

@@ -24,6 +24,7 @@ export const PROJECTORS: readonly Projector[] = [
       'fee_rates',
       'settlement_corrections',
       'fee_recipients',
+      'created_validators',
     ],
     project: projectAccountFact,
   },

@@ -1,6 +1,7 @@
 import { type DayNumber, parseDay } from './eth/time.ts'
 import { validatorsTracked, validatorsUntracked, validatorsUnwatched, validatorsWatched } from './events/accounts.ts'
 import { decodeEvent, type EncodedEvent } from './events/codec.ts'
+import { validatorsCreated } from './events/created-validators.ts'
 
 /** The account of a validator that is nobody's. */
 export const NOBODY = ''
@@ -63,6 +64,10 @@ export function ownershipFact(event: EncodedEvent, unnamedChain?: string): Owner
         point: { fromDay: storedDay(from), account: NOBODY },
         isUndecided: false,
       }
+    }
+    case validatorsCreated.name: {
+      const { chain, account, pubkeys } = decodeEvent(validatorsCreated, event)
+      return { kind: 'owner', chain, pubkeys, point: { fromDay: FIRST_DAY, account }, isUndecided: false }
     }
     case validatorsWatched.name:
       return { kind: 'watcher', ...decodeEvent(validatorsWatched, event), isWatching: true }

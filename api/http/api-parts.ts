@@ -1,3 +1,4 @@
+import type { JobQueue } from '../../infra/ports/job-queue.ts'
 import type { Log } from '../../infra/ports/log.ts'
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import type { Answers } from './answers.ts'
@@ -13,6 +14,8 @@ export interface ApiParts {
   readonly chains: () => readonly ApiChain[]
   /** Origins of pages that may ask from a browser, `*` for all; without them none may. */
   readonly corsOrigins?: readonly string[]
+  /** What is to be done and not only answered goes through it. */
+  readonly jobs: Pick<JobQueue, 'add' | 'result'>
   readonly log: Log
   /** Unix milliseconds. */
   readonly now: () => number

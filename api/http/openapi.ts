@@ -8,6 +8,7 @@ export async function buildOpenApi(): Promise<object> {
   const unasked = () => Promise.reject(new AppError('usage', 'The API was built for its document alone.'))
   const app = await buildApp({
     warehouse: { query: unasked },
+    jobs: { add: unasked, result: unasked },
     chains: () => [],
     log: pino({ level: 'silent' }),
     now: () => 0,

@@ -90,7 +90,7 @@ async function answerKept(
   const kept = parts.answers.kept(key, standing.position)
   if (kept !== undefined) return sendAnswer(reply, kept)
   const question = { key, position: standing.position, signal: goneSignal(reply, answerMsMax) }
-  const answer = await parts.answers.of(question, async (signal) => {
+  const sent = await parts.answers.of(question, async (signal) => {
     const warehouse = openBudget({ ...parts, account, signal })
     const shared = openBudget({ ...parts, account })
     const scope = { warehouse, shared, chain: names.name, network: names.network, account, nowMs, standing }
@@ -99,7 +99,12 @@ async function answerKept(
     const text = JSON.stringify(result.envelope)
     return { httpStatus: 200, type: 'application/json; charset=utf-8', body: text, isKept: true }
   })
-  return sendAnswer(reply, answer)
+  return sendAnswer(reply, sent)
+}
+
+/** The envelope of what is not a list. */
+export function answer<Data>(data: Data) {
+  return { status: 'answered', envelope: { code: '200', msg: RESULTS['200'].text, data } } as const
 }
 
 /** The envelope of a page of a list. */

@@ -56,6 +56,7 @@ const POSITION = [
   versionsOf('accounts', 'account_validators', 'version'),
   versionsOf('accounts', 'validator_owners', 'version'),
   versionsOf('accounts', 'watched_validators', 'version, is_deleted'),
+  versionsOf('accounts', 'created_validators', 'version'),
   versionsOf('figures', 'chains', 'version', ofChain),
   versionsOf('figures', 'validators', 'version', ofChain),
   versionsOf('figures', 'fee_recipients', 'version', ofChain),

@@ -1,8 +1,14 @@
 import { checksumAddress } from '../../schemas/eth/hex.ts'
 import { type ChainClock, firstSlotOfEpoch, formatInstant, slotTimeSec } from '../../schemas/eth/time.ts'
-import { type ValidatorDetail, validatorDetails } from '../../schemas/routes/validators/validator-details.ts'
+import {
+  PROVISIONED,
+  type ValidatorDetail,
+  validatorDetails,
+} from '../../schemas/routes/validators/validator-details.ts'
 import { answerPage, operation, pageOffset } from '../http/operation.ts'
+import { seenValidators } from '../http/seen-validators.ts'
 import { horizonOf } from '../rewards/horizon.ts'
+import { type CreatedValidator, createdValidators } from './created-validators.ts'
 import { feeRecipients, type ListedValidator, listValidators } from './list-validators.ts'
 import { toStatus } from './validator-status.ts'
 
@@ -14,40 +20,84 @@ const INSTANT_SEC_MAX = 253_402_300_799
 const ADDRESS_CREDENTIALS = /^0x0[12]0{22}([0-9a-f]{40})$/
 
 export const validatorDetailsOperation = operation(validatorDetails, async ({ body }, scope) => {
-  const horizon = await horizonOf(scope.standing)
-  if (horizon === undefined) return answerPage([], { page: body.page, limit: body.limit, total: 0 })
-  const listed = await listValidators(scope, horizon, {
-    former: false,
+  const wanted = {
     pubkeys: body.pubkeys.map(normalisePubkey),
     credentials: body.withdrawal_address === undefined ? [] : credentialsOf(body.withdrawal_address),
-  })
-  const offset = pageOffset(body)
-  const rows = listed.toReversed().slice(offset, offset + body.limit)
-  const recipients = await feeRecipients(scope)
-  const data = rows.map((row) =>
-    toDetail(row, {
-      network: scope.network,
-      clock: horizon.clock,
-      feeRecipient: recipients.get(row.validator_index),
-    }),
+  }
+  const horizon = await horizonOf(scope.standing)
+  const listed = horizon === undefined ? [] : await listValidators(scope, horizon, { former: false, ...wanted })
+  const created = await createdValidators(scope)
+  const registered = new Set((await seenValidators(scope)).registered.map(({ pubkey }) => pubkey))
+  const provisioned = [...created.values()].filter(
+    (one) =>
+      !registered.has(one.pubkey) &&
+      isAmong(wanted.pubkeys, one.pubkey) &&
+      isAmong(wanted.credentials, one.withdrawalCredentials),
   )
-  return answerPage(data, { page: body.page, limit: body.limit, total: listed.length })
+  const offset = pageOffset(body)
+  const page = [...provisioned, ...listed.toReversed()].slice(offset, offset + body.limit)
+  const recipients = horizon === undefined ? NOBODY : await feeRecipients(scope)
+  const data = page.map((one) => {
+    if (!('validator_index' in one)) return toProvisioned(one, scope.network)
+    const feeRecipient = recipients.get(one.validator_index)
+    return toDetail(one, {
+      network: scope.network,
+      clock: horizon?.clock,
+      feeRecipient,
+      created: created.get(one.pubkey),
+    })
+  })
+  return answerPage(data, { page: body.page, limit: body.limit, total: provisioned.length + listed.length })
 })
 
-function toDetail(
-  row: ListedValidator,
-  around: { readonly network: string; readonly clock: ChainClock; readonly feeRecipient: string | undefined },
-): ValidatorDetail {
-  const { network, clock, feeRecipient } = around
-  const address = ADDRESS_CREDENTIALS.exec(row.withdrawal_credentials)?.[1]
+const NOBODY: ReadonlyMap<number, string> = new Map()
+
+/** An empty filter lets everything through. */
+function isAmong(wanted: readonly string[], value: string): boolean {
+  return wanted.length === 0 || wanted.includes(value)
+}
+
+function toProvisioned(created: CreatedValidator, network: string): ValidatorDetail {
+  return {
+    network,
+    pubkey: created.pubkey,
+    ...addressesOf(created.withdrawalCredentials, created, created.feeRecipient),
+    status: PROVISIONED,
+    slashed: false,
+    activation_epoch: String(EPOCH_NOT_SET),
+    exit_epoch: String(EPOCH_NOT_SET),
+    withdrawable_epoch: String(EPOCH_NOT_SET),
+    status_estimates: { estimated_active_at: null, estimated_exit_at: null, estimated_withdrawal_at: null },
+    is_need_exit: false,
+    is_post_exit: false,
+  }
+}
+
+/** Empty where they are not known. */
+function addressesOf(credentials: string, created: CreatedValidator | undefined, feeRecipient: string | undefined) {
+  const address = ADDRESS_CREDENTIALS.exec(credentials)?.[1]
+  return {
+    withdrawal_address: address === undefined ? '' : checksumAddress(`0x${address}`),
+    withdrawal_credentials: credentials,
+    fee_recipient_address: feeRecipient === undefined ? '' : checksumAddress(feeRecipient),
+    // Of validators that were only tracked nobody has said who deposits.
+    deposit_from_address: created === undefined ? '' : checksumAddress(created.depositFrom),
+  }
+}
+
+interface Around {
+  readonly network: string
+  readonly clock: ChainClock | undefined
+  /** Of the last finalized block. */
+  readonly feeRecipient: string | undefined
+  readonly created: CreatedValidator | undefined
+}
+
+function toDetail(row: ListedValidator, { network, clock, feeRecipient, created }: Around): ValidatorDetail {
   return {
     network,
     pubkey: row.pubkey,
-    withdrawal_address: address === undefined ? '' : checksumAddress(`0x${address}`),
-    withdrawal_credentials: row.withdrawal_credentials,
-    fee_recipient_address: feeRecipient === undefined ? '' : checksumAddress(feeRecipient),
-    // The depositor is known of validators that are created here; these were only tracked.
-    deposit_from_address: '',
+    ...addressesOf(row.withdrawal_credentials, created, feeRecipient ?? created?.feeRecipient),
     status: toStatus(row.status),
     slashed: row.slashed === 1,
     activation_epoch: row.activation_epoch,
@@ -64,8 +114,8 @@ function toDetail(
 }
 
 /** Start of an epoch given as text; null when it is not set. */
-function instantOfEpoch(clock: ChainClock, epochText: string): string | null {
-  if (BigInt(epochText) === EPOCH_NOT_SET) return null
+function instantOfEpoch(clock: ChainClock | undefined, epochText: string): string | null {
+  if (clock === undefined || BigInt(epochText) === EPOCH_NOT_SET) return null
   const instantSec = slotTimeSec(clock, firstSlotOfEpoch(clock, Number(epochText)))
   return instantSec > INSTANT_SEC_MAX ? null : formatInstant(instantSec)
 }

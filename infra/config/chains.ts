@@ -1,9 +1,20 @@
 import { Check } from 'typebox/schema'
 import { CHAIN_NAME_PATTERN, type ChainNames, chainNames } from '../../schemas/chains.ts'
+import { hasRightChecksum } from '../../schemas/eth/hex.ts'
+import type { StakingContract } from '../../schemas/eth/staking-transaction.ts'
 import { given } from './environment.ts'
 import type { Path } from './mistakes.ts'
 import { NODE_URL } from './references.ts'
-import { type FileChain, type FileSettings, Network, Port, Seed, SlotSeconds, StartNumber } from './rules.ts'
+import {
+  ContractAddress,
+  type FileChain,
+  type FileSettings,
+  Network,
+  Port,
+  Seed,
+  SlotSeconds,
+  StartNumber,
+} from './rules.ts'
 import type { SettingReader } from './setting-reader.ts'
 import type { ChainConfig, ChainSource, DevnetConfig } from './types.ts'
 
@@ -136,8 +147,43 @@ function readFileChain(
   if (short?.start !== undefined && source.kind !== 'beacon') {
     reader.refuse(`START_EPOCH is set for ${name}, which has no beacon chain: write start: { block: … } into the file.`)
   }
+  const stakingContract = readStakingContract(reader, [...path, 'staking'], chain, source)
   if (chain.paused !== undefined) reader.show([...path, 'paused'], chain.paused)
-  return { names, source, ...(start === undefined ? {} : { start }), paused: chain.paused ?? false }
+  return {
+    names,
+    source,
+    ...(start === undefined ? {} : { start }),
+    ...(stakingContract === undefined ? {} : { stakingContract }),
+    paused: chain.paused ?? false,
+  }
+}
+
+/** The contract that takes several deposits at once; its kind is never guessed from an address. */
+function readStakingContract(
+  reader: SettingReader,
+  path: Path,
+  { staking }: FileChain,
+  source: ChainSource,
+): StakingContract | undefined {
+  if (staking === undefined) return undefined
+  const { contract, kind = 'abyss', fee_wei: fee = '0' } = staking
+  if (source.kind !== 'beacon') {
+    reader.refuseAt(path, 'is for chains with validators, which this one has not')
+  } else if (contract === undefined) {
+    if (!reader.isMistaken([...path, 'contract'])) {
+      reader.refuseAt([...path, 'contract'], `is missing; e.g. contract: ${ContractAddress.example}`)
+    }
+  } else if (!hasRightChecksum(contract)) {
+    reader.refuseAt([...path, 'contract'], 'does not have the checksum of its letters (EIP-55)')
+  } else if (kind !== 'stakefish' && fee !== '0') {
+    reader.refuseAt([...path, 'fee_wei'], `is for contracts of kind stakefish, and this one is of kind ${kind}`)
+  } else {
+    reader.show([...path, 'contract'], contract)
+    reader.show([...path, 'kind'], kind, staking.kind === undefined ? 'default' : undefined)
+    if (staking.fee_wei !== undefined) reader.show([...path, 'fee_wei'], fee)
+    return { kind, address: contract.toLowerCase(), feeWei: BigInt(fee) }
+  }
+  return undefined
 }
 
 /** The names of a chain by the one in the file: a network has no underscore, so each name is read in one way only. */

@@ -79,6 +79,13 @@ export const Seed = text('a text', 'epochline')
 export const SlotSeconds = integer(2, SLOT_SECONDS_MAX, 48)
 export const StartNumber = integer(0, Number.MAX_SAFE_INTEGER, 0)
 export const FinalityDepth = integer(1, FINALITY_DEPTH_MAX, 64)
+export const StakingKind = rule(Type.Enum(['abyss', 'kiln', 'stakefish']), 'one of abyss, kiln, stakefish', 'abyss')
+export const ContractAddress = matching(
+  '^0x[0-9a-fA-F]{40}$',
+  'an address of 20 bytes in hex',
+  '0x576834cB068e677db4aFF6ca245c7bde16C3867e',
+)
+export const Wei = matching('^(0|[1-9][0-9]{0,20})$', 'wei as a whole number in quotes', '0')
 const Switch = rule(Type.Boolean(), 'true or false', true)
 // References and addresses are looked at one by one: see references.ts.
 const Secret = text('a reference, env:NAME or file:/path', 'env:CLICKHOUSE_PASSWORD')
@@ -104,6 +111,7 @@ const Chain = section({
   execution: section({ urls: Urls('http://127.0.0.1:8545') }),
   finality: section({ depth: FinalityDepth }),
   start: section({ epoch: StartNumber, block: StartNumber }),
+  staking: section({ contract: ContractAddress, kind: StakingKind, fee_wei: Wei }),
   paused: Switch,
 })
 

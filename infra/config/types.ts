@@ -1,4 +1,5 @@
 import type { ChainNames } from '../../schemas/chains.ts'
+import type { StakingContract } from '../../schemas/eth/staking-transaction.ts'
 
 export interface EmbeddedMode {
   readonly kind: 'embedded'
@@ -40,6 +41,8 @@ export interface ChainConfig {
   readonly source: ChainSource
   /** Where a fresh log begins: an epoch, or a block of a chain without a beacon chain; absent = what is final now. */
   readonly start?: number
+  /** Takes the deposits of several validators at once; undefined = one at a time, by the deposit contract. */
+  readonly stakingContract?: StakingContract
   /** Its tables are served, its nodes are not read. */
   readonly paused: boolean
 }

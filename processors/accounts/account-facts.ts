@@ -10,6 +10,7 @@ import {
   tokenRevoked,
 } from '../../schemas/events/accounts.ts'
 import { decodeEvent } from '../../schemas/events/codec.ts'
+import { validatorsCreated } from '../../schemas/events/created-validators.ts'
 import { feeRecipientsTold } from '../../schemas/events/fee-recipients.ts'
 import { NOBODY, type OwnershipFact, ownershipFact } from '../../schemas/ownership.ts'
 import { toTokenLimitsRow } from '../../schemas/tables/accounts.ts'
@@ -57,6 +58,8 @@ export function projectAccountFact(stored: StoredEvent, unnamedChain: string): P
       // It binds whoever adds facts, and no row.
       decodeEvent(settlementsLocked, stored.event)
       return { rows: [] }
+    case validatorsCreated.name:
+      return projectCreated(stored, unnamedChain)
     case feeRecipientsTold.name:
       return projectFeeRecipients(decodeEvent(feeRecipientsTold, stored.event), version)
     default: {
@@ -88,6 +91,27 @@ function projectOwnership(fact: OwnershipFact, version: bigint): Projected {
     rows: [{ table: 'validator_owners', columns: points }, ...claims],
     touched: { kind: 'validators', chain, pubkeys },
   }
+}
+
+/** Rows of what was made, beside those of whose it is. */
+function projectCreated(stored: StoredEvent, unnamedChain: string): Projected {
+  const created = decodeEvent(validatorsCreated, stored.event)
+  const fact = ownershipFact(stored.event, unnamedChain)
+  if (fact === undefined) throw new Error('who creates validators owns them')
+  const version = versionOf(stored.position)
+  const owned = projectOwnership(fact, version)
+  const rows = created.pubkeys.length
+  const columns = {
+    chain: textColumn(rows, created.chain),
+    pubkey: created.pubkeys,
+    account: textColumn(rows, created.account),
+    withdrawal_credentials: textColumn(rows, created.withdrawalCredentials),
+    deposit_from: textColumn(rows, created.depositFrom),
+    fee_recipient: textColumn(rows, created.feeRecipient),
+    created_at: new Uint32Array(rows).fill(storedSec(Date.parse(stored.event.time) / 1000)),
+    version: constantColumn(rows, version),
+  }
+  return { ...owned, rows: [...owned.rows, { table: 'created_validators', columns }] }
 }
 
 const STORED_SEC_MAX = 2 ** 32 - 1

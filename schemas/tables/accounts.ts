@@ -9,6 +9,7 @@ export const ACCOUNT_TABLES = {
   fee_rates: ['account', 'effective_from'],
   settlement_corrections: ['chain', 'account', 'number'],
   fee_recipients: ['chain', 'pubkey', 'fee_recipient', 'from_day'],
+  created_validators: ['chain', 'pubkey'],
 } as const
 
 /** What a token is for, as `access_tokens` has it: names with commas between them, empty for all families or all chains. */

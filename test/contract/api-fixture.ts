@@ -15,6 +15,7 @@ import { openWarehouse } from '../../infra/warehouse/open.ts'
 import { chainNames } from '../../schemas/chains.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
 import { CHAINLESS_PROJECTIONS, type Projection } from '../../schemas/tables/projections.ts'
+import { noJobs } from '../unit/no-jobs.ts'
 
 type Value = string | number | bigint
 
@@ -452,6 +453,7 @@ export async function openApiFixture(): Promise<ApiFixture> {
   }
   const parts: ApiParts = {
     warehouse: counted,
+    jobs: noJobs,
     chains: () => fixture.chains,
     log: pino({ level: 'debug' }, { write: (line: string) => lines.push(line) }),
     now: () => NOW_MS,

@@ -3,6 +3,7 @@ import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Api, openApi } from '../../api/http/server.ts'
+import { noJobs } from '../unit/no-jobs.ts'
 import { type ApiFixture, MAINNET, NOW_MS, openApiFixture, TOKEN } from './api-fixture.ts'
 
 const TOTAL = '/api/v1/validator/total-rewards'
@@ -15,6 +16,7 @@ beforeAll(async () => {
   fixture = await openApiFixture()
   forPages = await openApi({
     warehouse: fixture.warehouse,
+    jobs: noJobs,
     chains: () => [MAINNET],
     corsOrigins: [PAGE],
     host: '127.0.0.1',

@@ -5,6 +5,7 @@ export interface WrittenChain {
   readonly beacon?: { readonly urls: readonly string[] }
   readonly execution: { readonly urls: readonly string[] }
   readonly start?: { readonly epoch: number } | { readonly block: number }
+  readonly staking?: { readonly contract: string }
   readonly paused?: boolean
 }
 

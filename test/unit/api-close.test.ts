@@ -5,6 +5,7 @@ import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { chainNames } from '../../schemas/chains.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
+import { noJobs } from './no-jobs.ts'
 
 /** A warehouse that knows one token, `token`, and answers everything but account facts with no rows when `rows` resolves. */
 function slowWarehouse(rows: Promise<never[]>, asked: () => void): WarehouseReader {
@@ -26,6 +27,7 @@ function slowWarehouse(rows: Promise<never[]>, asked: () => void): WarehouseRead
 function options(warehouse: WarehouseReader) {
   return {
     warehouse,
+    jobs: noJobs,
     chains: () => [{ names: chainNames('ethereum', 'mainnet'), hasBeacon: true }],
     host: '127.0.0.1',
     port: 0,

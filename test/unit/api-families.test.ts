@@ -2,10 +2,12 @@ import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { FAMILIES, type Family } from '../../api/families.ts'
 import { buildApp } from '../../api/http/app.ts'
+import { noJobs } from './no-jobs.ts'
 
 const unasked = () => Promise.reject(new Error('not asked'))
 const parts = {
   warehouse: { query: unasked },
+  jobs: noJobs,
   chains: () => [],
   log: pino({ level: 'silent' }),
   now: () => 0,

@@ -5,6 +5,9 @@ import { pagedEnvelopeOf } from '../envelope.ts'
 import { EpochText, Instant, LISTED_VALIDATORS_MAX, Limit, Page, PubkeyText } from '../fields.ts'
 import { defineRoute, NoParameters } from '../route.ts'
 
+/** Created, and not in the registry yet: before those that the registry knows. */
+export const PROVISIONED = 'provisioned'
+
 /** Addresses that are not known are empty text. */
 const KnownAddress = Type.String({
   pattern: '^(0x[0-9a-fA-F]{40})?$',
@@ -19,7 +22,7 @@ const ValidatorDetail = Type.Object(
     withdrawal_credentials: Type.String({ pattern: '^0x[0-9a-f]{64}$' }),
     fee_recipient_address: KnownAddress,
     deposit_from_address: KnownAddress,
-    status: Type.Enum([...VALIDATOR_STATUSES]),
+    status: Type.Enum([PROVISIONED, ...VALIDATOR_STATUSES]),
     slashed: Type.Boolean(),
     activation_epoch: EpochText,
     exit_epoch: EpochText,
@@ -45,8 +48,9 @@ export const validatorDetails = defineRoute({
   paths: ['/api/v1/validator/details'],
   summary: 'State of the validators',
   description:
-    'State at the newest complete finalized epoch, newest validators first. Public keys that the account does not have, or ' +
-    'that the registry does not know yet, are left out. `fee_recipient_address` is that of the last finalized block. ' +
+    'State at the newest complete finalized epoch, newest validators first. Validators that were created and that the registry ' +
+    'does not know yet are `provisioned`; other public keys that it does not know, or that the account does not have, are left ' +
+    'out. `fee_recipient_address` is that of the last finalized block, or what a created validator was created with. ' +
     'The estimates are exact once the chain has fixed the epoch, and null before. An empty body means all validators.',
   query: NoParameters,
   body: Type.Object({

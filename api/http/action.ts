@@ -1,0 +1,71 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Static, TObject, TSchema } from 'typebox'
+import type { JobQueue } from '../../infra/ports/job-queue.ts'
+import type { Refusal } from '../../schemas/routes/envelope.ts'
+import type { AnyRoute, Route } from '../../schemas/routes/route.ts'
+import { envelopeErrors, sendRefusal } from './answer.ts'
+import type { SharedParts } from './api-parts.ts'
+import { chainOf, chainPath } from './chain-path.ts'
+import { documentRoute } from './document.ts'
+import type { Answer } from './operation.ts'
+import { compileParameters } from './parse-parameters.ts'
+
+/** Who asks for something to be done, and through what it is done. */
+export interface ActionScope {
+  /** Name of the path's chain, as in the tables. */
+  readonly chain: string
+  readonly account: string
+  readonly jobs: Pick<JobQueue, 'add' | 'result'>
+  readonly nowMs: number
+}
+
+type ActionHandler<Body, Envelope> = (
+  asked: { readonly body: Body; readonly headers: IncomingHttpHeaders },
+  scope: ActionScope,
+) => Promise<Answer<Envelope> | Refusal>
+
+/** A route that does something: its answers are never kept, and it does what it does by jobs. */
+export interface Action {
+  readonly route: AnyRoute
+  readonly handle: ActionHandler<unknown, unknown>
+}
+
+export function action<Query extends TObject, Body extends TObject, Response extends TSchema>(
+  route: Route<Query, Body, Response>,
+  handle: ActionHandler<Static<Body>, Static<Response>>,
+): Action {
+  return {
+    route,
+    // Fastify has validated it with this very route's schema.
+    handle: ({ body, headers }, scope) => handle({ body: body as Static<Body>, headers }, scope),
+  }
+}
+
+/** Serves actions at their paths behind the token, within the family's plugin, as `serveOperations` serves questions. */
+export function serveActions(app: FastifyInstance, actions: readonly Action[], parts: SharedParts): void {
+  app.setErrorHandler(envelopeErrors(parts.log))
+  app.setValidatorCompiler<TObject>(compileParameters)
+  for (const { route, handle } of actions) {
+    for (const [position, path] of route.paths.entries()) {
+      app.route({
+        method: route.method,
+        url: chainPath(path),
+        schema: documentRoute(route, position),
+        handler: (request, reply) => act(request, reply, { route, handle }, parts),
+      })
+    }
+  }
+}
+
+async function act(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { handle }: Action,
+  { jobs, now }: SharedParts,
+): Promise<FastifyReply> {
+  const { body, headers, account } = request
+  const result = await handle({ body, headers }, { chain: chainOf(request).names.name, account, jobs, nowMs: now() })
+  if (result.status === 'refused') return sendRefusal(reply, result)
+  return reply.send(result.envelope)
+}

@@ -1,0 +1,87 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { hasRightChecksum } from '../../schemas/eth/hex.ts'
+import { createValidators, parseCreateOutput } from '../../schemas/jobs.ts'
+import { type Refusal, refuse } from '../../schemas/routes/envelope.ts'
+import { type Created, createValidatorsRoute } from '../../schemas/routes/validators/create-validators.ts'
+import { action } from '../http/action.ts'
+import { answer } from '../http/operation.ts'
+
+/** So long a request waits for its keys; the job makes none after that. */
+const CREATE_MS_MAX = 20_000
+const ZERO_ADDRESS = `0x${'00'.repeat(20)}`
+/** What a client may name its request by: printable ASCII, as HTTP headers are. */
+const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
+
+export const createValidatorsOperation = action(createValidatorsRoute, async ({ body, headers }, scope) => {
+  const { jobs, chain, account, nowMs } = scope
+  const addresses = readAddresses(body)
+  if ('status' in addresses) return addresses
+  const key = headers['idempotency-key']
+  if (key !== undefined && !(typeof key === 'string' && IDEMPOTENCY_KEY.test(key))) {
+    return refuse('400', 'Idempotency-Key is 1 to 255 printable characters without blanks')
+  }
+  const asked = { count: body.validator_count, ...addresses }
+  // Clients cannot name what another client's request is named, nor what one without a key gets.
+  const requestId = sha256(key === undefined ? randomUUID() : JSON.stringify(['key', chain, key]))
+  const input = {
+    chain,
+    account,
+    requestId,
+    bodyHash: sha256(JSON.stringify([chain, asked])),
+    ...asked,
+    notAfterMs: nowMs + CREATE_MS_MAX,
+  }
+  const jobId = randomUUID()
+  await jobs.add(createValidators.name, jobId, input)
+  const state = await jobs.result(createValidators.name, jobId, CREATE_MS_MAX)
+  if (state.status !== 'completed') return refuse('503', NOT_MADE)
+  const output = parseCreateOutput(state.output)
+  switch (output.status) {
+    case 'refused':
+      return refuse('400', output.reason)
+    case 'unavailable':
+      return refuse('503', NOT_MADE)
+    case 'created':
+      return answer(JSON.parse(output.answer) as Created)
+  }
+})
+
+const NOT_MADE =
+  'validators cannot be created at the moment; with an Idempotency-Key the request can be repeated safely'
+
+interface Addresses {
+  readonly withdrawalAddress: string
+  readonly depositFrom: string
+  readonly feeRecipient: string
+}
+
+interface AskedAddresses {
+  readonly withdrawal_address: string
+  readonly deposit_from_address?: string
+  readonly fee_recipient_address?: string
+}
+
+/** Lower-case, with what is not given filled in; refused where stake or rewards would go where nobody meant them to go. */
+function readAddresses(body: AskedAddresses): Addresses | Refusal {
+  const { withdrawal_address: withdrawal } = body
+  const given = {
+    withdrawal_address: withdrawal,
+    deposit_from_address: body.deposit_from_address ?? withdrawal,
+    fee_recipient_address: body.fee_recipient_address ?? withdrawal,
+  }
+  for (const [name, address] of Object.entries(given)) {
+    const digits = `0x${address.slice(2)}`
+    if (!hasRightChecksum(digits)) return refuse('400', `${name} does not have the checksum of its letters (EIP-55)`)
+    if (digits === ZERO_ADDRESS) return refuse('400', `${name} is the zero address`)
+  }
+  const stored = (address: string) => `0x${address.slice(2).toLowerCase()}`
+  return {
+    withdrawalAddress: stored(given.withdrawal_address),
+    depositFrom: stored(given.deposit_from_address),
+    feeRecipient: stored(given.fee_recipient_address),
+  }
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text, 'utf8').digest('hex')
+}

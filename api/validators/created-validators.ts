@@ -1,0 +1,46 @@
+import type { AccountScope } from '../http/seen-validators.ts'
+import { StandingMemo } from '../http/standing-memo.ts'
+
+/** A validator whose key was made here for the account; addresses are lower-case hex. */
+export interface CreatedValidator {
+  readonly pubkey: string
+  readonly withdrawalCredentials: string
+  readonly depositFrom: string
+  readonly feeRecipient: string
+}
+
+interface CreatedRow {
+  readonly pubkey: string
+  readonly withdrawal_credentials: string
+  readonly deposit_from: string
+  readonly fee_recipient: string
+}
+
+const CREATED = `
+  SELECT
+    pubkey, toString(withdrawal_credentials) AS withdrawal_credentials, toString(deposit_from) AS deposit_from,
+    toString(fee_recipient) AS fee_recipient
+  FROM created_validators FINAL
+  WHERE chain = {chain:String} AND account = {account:String}
+  ORDER BY created_at DESC, version DESC, pubkey`
+
+const createdMemo = new StandingMemo<ReadonlyMap<string, CreatedValidator>>((created) => created.size)
+
+/** The validators that were made for the account on the chain, by public key, newest first. */
+export function createdValidators(scope: AccountScope): Promise<ReadonlyMap<string, CreatedValidator>> {
+  const { standing, account, shared } = scope
+  return createdMemo.of(standing, account, async () => {
+    const rows = await shared.query<CreatedRow>(CREATED, { chain: standing.chain, account })
+    return new Map(
+      rows.map((row) => [
+        row.pubkey,
+        {
+          pubkey: row.pubkey,
+          withdrawalCredentials: row.withdrawal_credentials,
+          depositFrom: row.deposit_from,
+          feeRecipient: row.fee_recipient,
+        },
+      ]),
+    )
+  })
+}

@@ -1,0 +1,211 @@
+import type { EventWriter } from '../../infra/ports/event-log.ts'
+import type { KeptRequest, KeyVault } from '../../infra/ports/key-vault.ts'
+import type { Log } from '../../infra/ports/log.ts'
+import type { StakingFacts, StakingNode, TransactionTerms } from '../../infra/ports/staking-node.ts'
+import { isNodeFault } from '../../schemas/errors.ts'
+import { bytesOf, checksumAddress, hexOf } from '../../schemas/eth/hex.ts'
+import type { SignedDeposit } from '../../schemas/eth/signed-deposit.ts'
+import {
+  gasOf,
+  type StakingContract,
+  serializeUnsigned,
+  stakingCall,
+  TRANSACTION_GAS_MAX,
+} from '../../schemas/eth/staking-transaction.ts'
+import { formatInstant } from '../../schemas/eth/time.ts'
+import { toWei } from '../../schemas/eth/units.ts'
+import { ACCOUNTS_KEY } from '../../schemas/events/accounts.ts'
+import { encodeEvent } from '../../schemas/events/codec.ts'
+import { validatorsCreated } from '../../schemas/events/created-validators.ts'
+import type { CreateValidatorsInput, CreateValidatorsOutput } from '../../schemas/jobs.ts'
+import type { Created } from '../../schemas/routes/validators/create-validators.ts'
+
+/** What every validator is created with: the least that activates one (MIN_ACTIVATION_BALANCE). */
+const DEPOSIT_GWEI = 32_000_000_000n
+/** 0x01 credentials: the prefix, eleven zero bytes, the address. */
+const ETH1_PREFIX = `0x01${'00'.repeat(11)}`
+
+/** A chain that validators may be created on. */
+export interface StakingChain {
+  readonly name: string
+  /** As the API's paths spell it. */
+  readonly network: string
+  readonly node: StakingNode
+  /** Undefined where none is configured: one validator goes through the deposit contract then. */
+  readonly contract: StakingContract | undefined
+}
+
+export interface Creating {
+  readonly vault: KeyVault
+  /** As the one who has the vault. */
+  readonly writer: EventWriter
+  readonly log: Log
+  /** Unix milliseconds. */
+  readonly now: () => number
+}
+
+/**
+ * Creates validators, or answers what was answered before to the same request. The keys and the answer are sealed before the log hears
+ * of them, and the log before whoever has asked: a run that was killed in between is done again from what is sealed.
+ */
+export async function createForAccount(
+  creating: Creating,
+  chain: StakingChain,
+  input: CreateValidatorsInput,
+): Promise<CreateValidatorsOutput> {
+  const { vault, log, now } = creating
+  const { account, requestId } = input
+  const before = await vault.request(account, requestId)
+  if (before !== undefined) return await announce(creating, input, before)
+  if (now() > input.notAfterMs) return { status: 'unavailable' }
+  try {
+    const facts = await chain.node.facts()
+    const contract = contractFor(chain, facts, input.count)
+    if (contract === undefined) return { status: 'refused', reason: NO_CONTRACT }
+    const prepared = await vault.prepare(input.count, {
+      chain: chain.name,
+      genesisForkVersion: facts.genesisForkVersion,
+      withdrawalCredentials: bytesOf(credentialsOf(input)),
+      amountGwei: DEPOSIT_GWEI,
+    })
+    const answer = await answerOf({ chain, facts, contract, log }, input, prepared.deposits)
+    if (answer.status === 'refused') return answer
+    const kept = await vault.commit(prepared.id, requestId, { account, bodyHash: input.bodyHash, answer: answer.text })
+    return await announce(creating, input, kept)
+  } catch (error) {
+    if (!isNodeFault(error)) throw error
+    log.warn({ chain: chain.name, reason: error.message }, 'validators could not be created: no node could be asked')
+    return { status: 'unavailable' }
+  }
+}
+
+const NO_CONTRACT =
+  'validator_count is above 1, and no contract that takes several deposits is configured for this network'
+const OTHER_REQUEST = 'Idempotency-Key was used for another request'
+
+function credentialsOf({ withdrawalAddress }: CreateValidatorsInput): string {
+  return `${ETH1_PREFIX}${withdrawalAddress.slice(2)}`
+}
+
+function contractFor({ contract }: StakingChain, facts: StakingFacts, count: number): StakingContract | undefined {
+  if (contract !== undefined) return contract
+  return count === 1 ? { kind: 'deposit', address: facts.depositContract, feeWei: 0n } : undefined
+}
+
+/** Tells the log, and then whoever has asked. Told again, the log has an event of the same id twice, which changes nothing. */
+async function announce(
+  { writer, now }: Creating,
+  input: CreateValidatorsInput,
+  kept: KeptRequest,
+): Promise<CreateValidatorsOutput> {
+  if (kept.bodyHash !== input.bodyHash) return { status: 'refused', reason: OTHER_REQUEST }
+  const { validators } = JSON.parse(kept.answer) as Created
+  const { chain, account, depositFrom, feeRecipient } = input
+  const pubkeys = validators.map(({ pubkey }) => pubkey)
+  await writer.append('accounts', [
+    encodeEvent(validatorsCreated, {
+      id: `account.validators-created:${chain}:${account}:${pubkeys[0]}`,
+      key: ACCOUNTS_KEY,
+      time: formatInstant(Math.floor(now() / 1_000)),
+      data: {
+        chain,
+        account,
+        pubkeys,
+        withdrawalCredentials: credentialsOf(input),
+        depositFrom,
+        feeRecipient,
+        amountGwei: String(DEPOSIT_GWEI),
+      },
+    }),
+  ])
+  return { status: 'created', answer: kept.answer }
+}
+
+interface Answering {
+  readonly chain: StakingChain
+  readonly facts: StakingFacts
+  readonly contract: StakingContract
+  readonly log: Log
+}
+
+type Answered =
+  | { readonly status: 'ok'; readonly text: string }
+  | { readonly status: 'refused'; readonly reason: string }
+
+async function answerOf(
+  { chain, facts, contract, log }: Answering,
+  input: CreateValidatorsInput,
+  deposits: readonly SignedDeposit[],
+): Promise<Answered> {
+  const call = stakingCall(contract, deposits)
+  if (call.status === 'refused') return call
+  const from = input.depositFrom
+  const unsent = { from, to: call.to, valueWei: call.valueWei, data: call.data }
+  const terms = await termsOf(chain, unsent, log)
+  const gas = gasLimit(terms?.gas, deposits.length)
+  const created: Created = {
+    validators: deposits.map((deposit) => toCreated(deposit, input, { network: chain.network, facts })),
+    staking_transaction: {
+      from: checksumAddress(from),
+      to: checksumAddress(call.to),
+      amount_wei: String(call.valueWei),
+      contract_call_data: call.data,
+      gas: String(gas),
+      unsigned_transaction:
+        terms === undefined
+          ? null
+          : serializeUnsigned({
+              chainId: facts.chainId,
+              nonce: terms.nonce,
+              ...call,
+              gas,
+              maxFeePerGas: terms.maxFeePerGasWei,
+              maxPriorityFeePerGas: terms.maxPriorityFeePerGasWei,
+            }),
+    },
+  }
+  return { status: 'ok', text: JSON.stringify(created) }
+}
+
+/** What the node says of the transaction; undefined where none does: the sender's wallet asks for nonce and fees as well. */
+async function termsOf(
+  { name, node }: StakingChain,
+  unsent: Parameters<StakingNode['terms']>[0],
+  log: Log,
+): Promise<TransactionTerms | undefined> {
+  try {
+    return await node.terms(unsent)
+  } catch (error) {
+    if (!isNodeFault(error)) throw error
+    log.warn({ chain: name, reason: error.message }, 'a staking transaction was made without nonce and fees')
+    return undefined
+  }
+}
+
+/** A fifth above what was simulated, as deposits cost more the more there are (EIP-7825 limits a transaction). */
+function gasLimit(simulated: bigint | undefined, count: number): bigint {
+  const wanted = simulated === undefined ? gasOf(count) : (simulated * 6n) / 5n
+  return wanted < TRANSACTION_GAS_MAX ? wanted : TRANSACTION_GAS_MAX
+}
+
+function toCreated(
+  deposit: SignedDeposit,
+  { withdrawalAddress, depositFrom, feeRecipient }: CreateValidatorsInput,
+  { network, facts }: { readonly network: string; readonly facts: StakingFacts },
+): Created['validators'][number] {
+  return {
+    network,
+    pubkey: hexOf(deposit.pubkey),
+    amount_wei: String(toWei(deposit.amountGwei)),
+    withdrawal_address: checksumAddress(withdrawalAddress),
+    deposit_from_address: checksumAddress(depositFrom),
+    fee_recipient_address: checksumAddress(feeRecipient),
+    deposit_data: {
+      amount: Number(deposit.amountGwei),
+      signature: hexOf(deposit.signature),
+      deposit_data_root: hexOf(deposit.dataRoot),
+      deposit_message_root: hexOf(deposit.messageRoot),
+      fork_version: hexOf(facts.genesisForkVersion),
+    },
+  }
+}

@@ -1,0 +1,29 @@
+import { type Static, Type } from 'typebox'
+import { ACCOUNT_PATTERN } from './accounts.ts'
+import { jsonEvent } from './codec.ts'
+import { Address, Chain, Hash, IntegerText, Pubkey } from './fields.ts'
+
+/** Validators that one request creates. */
+export const CREATED_MAX = 100
+
+const ValidatorsCreated = Type.Object({
+  chain: Chain,
+  account: Type.String({ pattern: ACCOUNT_PATTERN }),
+  pubkeys: Type.Array(Pubkey, { minItems: 1, maxItems: CREATED_MAX }),
+  withdrawalCredentials: Hash,
+  /** Who is to send the deposit. */
+  depositFrom: Address,
+  feeRecipient: Address,
+  /** Of each deposit. */
+  amountGwei: IntegerText,
+})
+export type ValidatorsCreated = Static<typeof ValidatorsCreated>
+
+/**
+ * Keys of validators were made for an account, and are sealed in the vault. They are the account's from the start of all history: nobody
+ * knew them before. Key: `ACCOUNTS_KEY`; id `account.validators-created:<chain>:<account>:<first pubkey>`; its time is when they were made.
+ */
+export const validatorsCreated = jsonEvent(
+  { name: 'account.validators-created', version: 1, topic: 'accounts' },
+  ValidatorsCreated,
+)

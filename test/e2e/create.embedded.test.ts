@@ -1,0 +1,3 @@
+import { createSuite } from './create.ts'
+
+createSuite({ mode: 'embedded', modeOf: () => ({}) })

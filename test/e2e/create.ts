@@ -1,0 +1,168 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Hex, parseTransaction } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { BATCH_DEPOSIT_ADDRESS } from '../../infra/devnet/execution/genesis.ts'
+import type { Created } from '../../schemas/routes/validators/create-validators.ts'
+import type { ValidatorDetail } from '../../schemas/routes/validators/validator-details.ts'
+import { ethereumChain, writeChains } from './configuration.ts'
+import {
+  type DevnetChild,
+  type Environment,
+  eventually,
+  type Running,
+  runCommand,
+  startDevnetChild,
+  startProgram,
+} from './processes.ts'
+import { openLog } from './stores.ts'
+
+const STEP_TIMEOUT_MS = 60_000
+/** The first account of the phrase "test test … junk", which the devnet gives ten million ETH. */
+const WALLET = privateKeyToAccount('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80')
+const COUNT = 3
+const FIRST_SLOT = 40
+/** The deposits are final, out of the queue, and in an epoch that is final itself. */
+const REGISTERED_SLOT = 420
+
+export interface CreateOptions {
+  readonly mode: string
+  readonly modeOf: (name: string) => Environment
+}
+
+/** Validators are created over HTTP, a wallet signs and sends their transaction, and the chain takes them in. */
+export function createSuite({ mode, modeOf }: CreateOptions): void {
+  describe(`validators that are created in ${mode} mode`, () => {
+    const directory = mkdtempSync(join(tmpdir(), 'epochline-create-'))
+    let devnet: DevnetChild
+    let env: Environment
+    let program: Running
+    let token: string
+    let created: Created
+
+    const ask = async <Data>(path: string, body: object, headers: Readonly<Record<string, string>> = {}) => {
+      const response = await fetch(`${program.url}/ethereum/mainnet/${token}/api/v1/validator/${path}`, {
+        method: 'POST',
+        body: JSON.stringify(body),
+        headers,
+      })
+      return { status: response.status, ...((await response.json()) as Envelope<Data>) }
+    }
+    const create = (body: object, key?: string) =>
+      ask<Created>('create', body, key === undefined ? {} : { 'idempotency-key': key })
+    const details = async (pubkeys: readonly string[] = []) =>
+      (await ask<readonly ValidatorDetail[]>('details', { pubkeys, limit: 1_000 })).data ?? []
+    const rpc = async (method: string, params: readonly unknown[]): Promise<unknown> => {
+      const response = await fetch(devnet.executionUrl, {
+        method: 'POST',
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+        headers: { 'content-type': 'application/json' },
+      })
+      const { result, error } = (await response.json()) as { result?: unknown; error?: unknown }
+      expect(error).toBeUndefined()
+      return result
+    }
+
+    beforeAll(async () => {
+      devnet = await startDevnetChild()
+      const file = join(directory, 'epochline.yaml')
+      writeChains(file, { mainnet: { ...ethereumChain(devnet), staking: { contract: BATCH_DEPOSIT_ADDRESS } } })
+      env = { ...modeOf('create'), EPOCHLINE_DATA: join(directory, 'data'), EPOCHLINE_CONFIG: file }
+      await (await openLog(env))[Symbol.asyncDispose]() // an account is for a log that is there
+      const made = await runCommand(
+        ['admin', 'token', 'create', '--account', 'acme', '--new', '--scope', 'read,create'],
+        env,
+      )
+      expect(made.code, made.stderr).toBe(0)
+      token = made.stdout.trim()
+      program = await startProgram(['all'], env)
+      await devnet.advanceTo(FIRST_SLOT)
+      const isKnown = async () => ((await ask('details', {})).status === 200 ? true : undefined)
+      await eventually('the account', isKnown, STEP_TIMEOUT_MS)
+    })
+
+    afterAll(async () => {
+      await program?.kill()
+      await devnet?.[Symbol.asyncDispose]()
+      rmSync(directory, { recursive: true, force: true })
+    })
+
+    it('come with one transaction for all of them, and with the same ones for the same Idempotency-Key', async () => {
+      const body = { validator_count: COUNT, withdrawal_address: WALLET.address }
+      const answer = await create(body, 'first')
+      expect(answer).toMatchObject({ status: 200, code: '200', msg: 'Success' })
+      created = answer.data as Created
+      expect(new Set(created.validators.map(({ pubkey }) => pubkey)).size).toBe(COUNT)
+      expect(created.staking_transaction).toMatchObject({
+        from: WALLET.address,
+        amount_wei: String(BigInt(COUNT) * 32n * 10n ** 18n),
+        contract_call_data: expect.stringMatching(/^0x4f498c73/),
+      })
+      for (const validator of created.validators)
+        expect(validator).toMatchObject({
+          network: 'mainnet',
+          withdrawal_address: WALLET.address,
+          fee_recipient_address: WALLET.address,
+          deposit_data: { amount: 32_000_000_000 },
+        })
+      expect((await create(body, 'first')).data).toEqual(created)
+      expect(await create({ ...body, validator_count: 1 }, 'first')).toMatchObject({
+        status: 400,
+        msg: expect.stringMatching(/^Param error: Idempotency-Key was used for another request/),
+      })
+    })
+
+    it('are provisioned until the chain knows them, and the same after a kill -9', async () => {
+      const pubkeys = created.validators.map(({ pubkey }) => pubkey)
+      const provisioned = async () => {
+        const found = await details(pubkeys)
+        return found.length === COUNT ? found : undefined
+      }
+      const before = await eventually('their rows', provisioned, STEP_TIMEOUT_MS)
+      for (const detail of before) {
+        expect(detail).toMatchObject({ status: 'provisioned', deposit_from_address: WALLET.address, slashed: false })
+        expect(detail.activation_epoch).toBe(String(2n ** 64n - 1n))
+      }
+      await program.kill()
+      program = await startProgram(['all'], env)
+      expect(await eventually('the same', async () => provisioned().catch(() => undefined), STEP_TIMEOUT_MS)).toEqual(
+        before,
+      )
+      const body = { validator_count: COUNT, withdrawal_address: WALLET.address }
+      expect((await create(body, 'first')).data).toEqual(created)
+      const others = (await create(body)).data as Created
+      for (const { pubkey } of others.validators) expect(pubkeys).not.toContain(pubkey)
+    })
+
+    it('are in the registry once a wallet has sent their transaction, with the depositor and the credentials', async () => {
+      const { unsigned_transaction: unsigned } = created.staking_transaction
+      const transaction = parseTransaction(unsigned as Hex)
+      const signed = await WALLET.signTransaction(transaction as Parameters<typeof WALLET.signTransaction>[0])
+      const hash = await rpc('eth_sendRawTransaction', [signed])
+      await devnet.advanceTo(FIRST_SLOT + 2)
+      expect(await rpc('eth_getTransactionReceipt', [hash])).toMatchObject({ status: '0x1' })
+      await devnet.advanceTo(REGISTERED_SLOT)
+      const pubkeys = created.validators.map(({ pubkey }) => pubkey)
+      const registered = async () => {
+        const found = await details(pubkeys)
+        return found.every(({ status }) => status !== 'provisioned') ? found : undefined
+      }
+      for (const detail of await eventually('the registry', registered, STEP_TIMEOUT_MS)) {
+        expect(detail.status).toMatch(/^(pending|active)_/)
+        expect(detail).toMatchObject({
+          withdrawal_address: WALLET.address,
+          withdrawal_credentials: `0x01${'00'.repeat(11)}${WALLET.address.slice(2).toLowerCase()}`,
+          deposit_from_address: WALLET.address,
+        })
+      }
+    })
+  })
+}
+
+interface Envelope<Data> {
+  readonly code: string
+  readonly msg: string
+  readonly data?: Data
+}
