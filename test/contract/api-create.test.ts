@@ -1,0 +1,199 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type Api, openApi } from '../../api/http/server.ts'
+import type { JobState } from '../../infra/ports/job-queue.ts'
+import { type CreateValidatorsInput, createValidators } from '../../schemas/jobs.ts'
+import { createValidatorsRoute } from '../../schemas/routes/validators/create-validators.ts'
+import { type ApiFixture, openApiFixture, TOKEN } from './api-fixture.ts'
+
+const ADDRESS = `0x${'ad'.repeat(20)}`
+const CHECKSUMMED = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
+const WRONG_CHECKSUM = '0xF39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
+const ZERO = `0x${'00'.repeat(20)}`
+const KEY_CHARACTERS_MAX = 255
+
+let fixture: ApiFixture
+let api: Api
+/** What was asked of the queue, and what becomes of it. */
+let asked: { readonly name: string; readonly id: string; readonly input: CreateValidatorsInput }[]
+let outcome: JobState
+
+beforeAll(async () => {
+  fixture = await openApiFixture()
+  const jobs = {
+    add: async (name: string, id: string, input: unknown) => {
+      asked.push({ name, id, input: input as CreateValidatorsInput })
+      return { status: 'added' } as const
+    },
+    result: async () => outcome,
+  }
+  api = await openApi({ ...fixture.parts, jobs, host: '127.0.0.1', port: 0 })
+})
+beforeEach(() => {
+  asked = []
+  outcome = { status: 'waiting' }
+})
+afterAll(async () => {
+  await api[Symbol.asyncDispose]()
+  await fixture[Symbol.asyncDispose]()
+})
+
+async function create(body: unknown, { headers = {}, token = TOKEN, chain = 'ethereum/mainnet' } = {}) {
+  const response = await fetch(`${api.url}/${chain}/${token}/api/v1/validator/create`, {
+    method: 'POST',
+    headers,
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  })
+  return { status: response.status, body: (await response.json()) as { code: string; msg: string; data: unknown } }
+}
+
+const good = { validator_count: 2, withdrawal_address: ADDRESS }
+const done = (output: unknown): JobState => ({ status: 'completed', output })
+const { example } = createValidatorsRoute
+
+describe('creating validators', () => {
+  test('hands on what was asked for, and answers what was made', async () => {
+    outcome = done({ status: 'created', answer: JSON.stringify(example.data) })
+    const answer = await create({ ...good, deposit_from_address: CHECKSUMMED })
+    expect(answer).toEqual({ status: 200, body: example })
+    expect(asked).toHaveLength(1)
+    const [{ name, input }] = asked as [(typeof asked)[number]]
+    expect(name).toBe(createValidators.name)
+    expect(createValidators.parse(input)).toMatchObject({
+      chain: 'mainnet',
+      count: 2,
+      withdrawalAddress: ADDRESS,
+      depositFrom: CHECKSUMMED.toLowerCase(),
+      feeRecipient: ADDRESS,
+    })
+  })
+
+  test('names a request by its Idempotency-Key, and one without a key like no other', async () => {
+    outcome = done({ status: 'unavailable' })
+    const headers = { 'idempotency-key': 'order-7' }
+    await create(good, { headers })
+    await create(good, { headers })
+    await create({ ...good, validator_count: 3 }, { headers })
+    await create(good)
+    await create(good)
+    const [first, again, other, ...unnamed] = asked.map(({ input }) => input)
+    expect(again?.requestId).toBe(first?.requestId)
+    expect(again?.bodyHash).toBe(first?.bodyHash)
+    expect(other?.requestId).toBe(first?.requestId)
+    expect(other?.bodyHash).not.toBe(first?.bodyHash)
+    expect(new Set([first, ...unnamed].map((input) => input?.requestId)).size).toBe(3)
+    expect(new Set(asked.map(({ id }) => id)).size).toBe(5)
+  })
+
+  test.each<[string, JobState, number, string]>([
+    ['a refusal as one', done({ status: 'refused', reason: 'not so' }), 400, 'Param error: not so'],
+    ['that nothing was made', done({ status: 'unavailable' }), 503, 'Service not ready: validators cannot be created'],
+    ['that nobody does it', { status: 'waiting' }, 503, 'Service not ready: validators cannot be created'],
+    ['that it failed', { status: 'failed', reason: 'secret' }, 503, 'Service not ready: validators cannot be created'],
+  ])('tells %s', async (_, state, status, msg) => {
+    outcome = state
+    const answer = await create(good)
+    expect(answer.status).toBe(status)
+    expect(answer.body).toMatchObject({ code: String(status), data: null })
+    expect(answer.body.msg.startsWith(msg)).toBe(true)
+    expect(answer.body.msg).not.toContain('secret')
+  })
+
+  const NO_OBJECT = 'the body is not a JSON object'
+  const COUNT = 'validator_count'
+  const WITHDRAWAL = 'withdrawal_address'
+  const PATTERN = 'must match pattern "^0[xX][0-9a-fA-F]{40}$"'
+  const KEY = 'Idempotency-Key is 1 to 255 printable characters without blanks'
+  test.each<[unknown, string]>([
+    ['', `${COUNT} is missing`],
+    [' ', `${COUNT} is missing`],
+    ['null', `${COUNT} is missing`],
+    ['{', NO_OBJECT],
+    ['[]', NO_OBJECT],
+    ['[{"validator_count":1}]', NO_OBJECT],
+    ['"text"', NO_OBJECT],
+    ['1', NO_OBJECT],
+    ['true', NO_OBJECT],
+    ['validator_count=1', NO_OBJECT],
+    [{}, `${COUNT} is missing`],
+    [{ validator_count: 1 }, `${WITHDRAWAL} is missing`],
+    [{ withdrawal_address: ADDRESS }, `${COUNT} is missing`],
+    [{ ...good, validator_count: null }, `${COUNT} is missing`],
+    [{ ...good, validator_count: '' }, `${COUNT} is missing`],
+    [{ ...good, validator_count: 0 }, `${COUNT} must be >= 1`],
+    [{ ...good, validator_count: -1 }, `${COUNT} must be >= 1`],
+    [{ ...good, validator_count: 101 }, `${COUNT} must be <= 100`],
+    [{ ...good, validator_count: 1e9 }, `${COUNT} must be <= 100`],
+    [{ ...good, validator_count: 1.5 }, `${COUNT} must be integer`],
+    [{ ...good, validator_count: '1' }, `${COUNT} must be integer`],
+    [{ ...good, validator_count: true }, `${COUNT} must be integer`],
+    [{ ...good, validator_count: [1] }, `${COUNT} must be integer`],
+    [{ ...good, validator_count: {} }, `${COUNT} must be integer`],
+    ['{"validator_count":1e400,"withdrawal_address":"0x"}', `${COUNT} must be integer`],
+    ['{"validator_count":NaN}', NO_OBJECT],
+    [{ ...good, withdrawal_address: null }, `${WITHDRAWAL} is missing`],
+    [{ ...good, withdrawal_address: '' }, `${WITHDRAWAL} is missing`],
+    [{ ...good, withdrawal_address: 1 }, `${WITHDRAWAL} must be string`],
+    [{ ...good, withdrawal_address: [ADDRESS] }, `${WITHDRAWAL} must be string`],
+    [{ ...good, withdrawal_address: '0x' }, `${WITHDRAWAL} ${PATTERN}`],
+    [{ ...good, withdrawal_address: ADDRESS.slice(2) }, `${WITHDRAWAL} ${PATTERN}`],
+    [{ ...good, withdrawal_address: `${ADDRESS}00` }, `${WITHDRAWAL} ${PATTERN}`],
+    [{ ...good, withdrawal_address: ADDRESS.slice(0, -1) }, `${WITHDRAWAL} ${PATTERN}`],
+    [{ ...good, withdrawal_address: ` ${ADDRESS}` }, `${WITHDRAWAL} ${PATTERN}`],
+    [{ ...good, withdrawal_address: `${ADDRESS}\n` }, `${WITHDRAWAL} ${PATTERN}`],
+    [{ ...good, withdrawal_address: 'vitalik.eth' }, `${WITHDRAWAL} ${PATTERN}`],
+    [{ ...good, withdrawal_address: ADDRESS.replace('ad', 'zz') }, `${WITHDRAWAL} ${PATTERN}`],
+    [{ ...good, withdrawal_address: `0x01${'00'.repeat(11)}${'ad'.repeat(20)}` }, `${WITHDRAWAL} ${PATTERN}`],
+    [{ ...good, withdrawal_address: ZERO }, `${WITHDRAWAL} is the zero address`],
+    [
+      { ...good, withdrawal_address: WRONG_CHECKSUM },
+      `${WITHDRAWAL} does not have the checksum of its letters (EIP-55)`,
+    ],
+    [
+      { ...good, deposit_from_address: WRONG_CHECKSUM },
+      'deposit_from_address does not have the checksum of its letters (EIP-55)',
+    ],
+    [
+      { ...good, fee_recipient_address: WRONG_CHECKSUM },
+      'fee_recipient_address does not have the checksum of its letters (EIP-55)',
+    ],
+    [{ ...good, deposit_from_address: ZERO }, 'deposit_from_address is the zero address'],
+    [{ ...good, fee_recipient_address: ZERO }, 'fee_recipient_address is the zero address'],
+    [{ ...good, deposit_from_address: '0x1' }, `deposit_from_address ${PATTERN}`],
+    [{ ...good, fee_recipient_address: 7 }, 'fee_recipient_address must be string'],
+    [{ ...good, deposit_from_address: {} }, 'deposit_from_address must be string'],
+    [{ withdrawal_address: ADDRESS, validatorCount: 2 }, 'validatorCount is not understood'],
+    [{ withdrawal_address: ADDRESS, 'validator-count': 2 }, 'validator-count is not understood'],
+    [{ ...good, withdrawalAddress: ADDRESS }, 'withdrawalAddress is not understood'],
+    [{ ...good, fee_recipient: ADDRESS }, 'fee_recipient is not understood'],
+    [{ ...good, deposit_from: ADDRESS }, 'deposit_from is not understood'],
+    [{ ...good, validator_count_max: 2 }, 'validator_count_max is not understood'],
+  ])('refuses %j and asks for nothing', async (body, detail) => {
+    expect(await create(body)).toEqual({
+      status: 400,
+      body: { code: '400', msg: `Param error: ${detail}`, data: null },
+    })
+    expect(asked).toEqual([])
+  })
+
+  test.each([
+    ['with a blank', 'a b'],
+    ['too long', 'k'.repeat(KEY_CHARACTERS_MAX + 1)],
+    ['not ASCII', 'schl\u00fcssel'],
+    ['empty', ''],
+  ])('refuses an Idempotency-Key that is %s', async (_, key) => {
+    expect(await create(good, { headers: { 'idempotency-key': key } })).toEqual({
+      status: 400,
+      body: { code: '400', msg: `Param error: ${KEY}`, data: null },
+    })
+    expect(asked).toEqual([])
+  })
+
+  test.each([
+    ['a token that is none', { token: 'nope' }, 401, 'Authentication failed'],
+    ['a chain without validators', { chain: 'scroll/mainnet' }, 404, 'Path Not Found'],
+    ['a chain that is none', { chain: 'ethereum/nonesuch' }, 404, 'Path Not Found'],
+  ])('is not there for %s', async (_, where, status, msg) => {
+    expect(await create(good, where)).toEqual({ status, body: { code: String(status), msg, data: null } })
+    expect(asked).toEqual([])
+  })
+})
