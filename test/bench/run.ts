@@ -1,4 +1,5 @@
 import { benchApi } from './api.ts'
+import { benchCreate } from './create.ts'
 import { benchDevnet } from './devnet.ts'
 import { benchIngest } from './ingest.ts'
 import { benchScale } from './scale.ts'
@@ -7,6 +8,7 @@ import { benchStart } from './start.ts'
 /** `npm run bench <name>`: measures on this machine, prints each figure beside its limit, exits with 1 beyond one. */
 const BENCHES: Readonly<Record<string, () => Promise<boolean>>> = {
   api: benchApi,
+  create: benchCreate,
   devnet: benchDevnet,
   ingest: benchIngest,
   scale: benchScale,

@@ -1,0 +1,146 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import autocannon, { type Result } from 'autocannon'
+import { BATCH_DEPOSIT_ADDRESS } from '../../infra/devnet/execution/genesis.ts'
+import { ethereumChain, writeChains } from '../e2e/configuration.ts'
+import { eventually, freePort, runCommand, startDevnetChild } from '../e2e/processes.ts'
+import { openLog } from '../e2e/stores.ts'
+import { Report } from './report.ts'
+
+const MANY = 100
+const MANY_P50_MS_MAX = 150
+const MANY_P99_MS_MAX = 250
+const ONE_P50_MS_MAX = 20
+const DELAY_P99_MS_MAX = 20
+/** Of the reads while nothing is created. */
+const READS_SHARE_MIN = 0.5
+const MANY_REQUESTS = 40
+const ONE_REQUESTS = 100
+const READERS = 10
+const READ_SECONDS = 4
+const HEAD_SLOT = 64
+const START_MS = 60_000
+
+/** Measures the creation of validators over HTTP, with the local vault and the devnet's nodes, one request after the other. */
+export async function benchCreate(): Promise<boolean> {
+  const report = new Report()
+  const directory = mkdtempSync(join(tmpdir(), 'epochline-create-'))
+  try {
+    await using devnet = await startDevnetChild()
+    await devnet.advanceTo(HEAD_SLOT)
+    const config = join(directory, 'epochline.yaml')
+    writeChains(config, { mainnet: { ...ethereumChain(devnet), staking: { contract: BATCH_DEPOSIT_ADDRESS } } })
+    const env = { EPOCHLINE_DATA: join(directory, 'data'), EPOCHLINE_CONFIG: config }
+    await (await openLog(env))[Symbol.asyncDispose]()
+    const token = (
+      await runCommand(['admin', 'token', 'create', '--account', 'bench', '--new', '--scope', 'read,create'], env)
+    ).stdout.trim()
+    await using server = await startServer(env)
+    const base = `${server.url}/ethereum/mainnet/${token}/api/v1/validator`
+    const create = (count: number) => timedCreate(base, count)
+    const isServed = () => create(1).then(({ ok }) => (ok ? true : undefined))
+    await eventually('the first validator', isServed, START_MS)
+
+    report.heading('created over HTTP, one request after the other')
+    const many = await repeated(MANY_REQUESTS, () => create(MANY))
+    report.limited(`${MANY} validators: p50`, percentile(many, 50), { digits: 1, unit: 'ms', max: MANY_P50_MS_MAX })
+    report.limited(`${MANY} validators: p99`, percentile(many, 99), { digits: 1, unit: 'ms', max: MANY_P99_MS_MAX })
+    const one = await repeated(ONE_REQUESTS, () => create(1))
+    report.limited('1 validator: p50', percentile(one, 50), { digits: 1, unit: 'ms', max: ONE_P50_MS_MAX })
+
+    report.heading(`repeated reads by ${READERS} clients, alone and beside the creation of ${MANY} after ${MANY}`)
+    const alone = await reads(`${base}/total-rewards`)
+    await server.delayP99Ms() // from here on
+    let isReading = true
+    const creating = (async () => {
+      while (isReading) await create(MANY)
+    })()
+    const beside = await reads(`${base}/total-rewards`).finally(() => {
+      isReading = false
+    })
+    await creating
+    report.info('reads alone: per second', alone, 0)
+    report.info('reads beside: per second', beside, 0)
+    report.atLeast('reads beside / reads alone', beside / alone, { digits: 2, unit: '', min: READS_SHARE_MIN })
+    const delayMs = await server.delayP99Ms()
+    report.limited('event loop’s delay meanwhile: p99', delayMs, { digits: 1, unit: 'ms', max: DELAY_P99_MS_MAX })
+    return report.within
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+const WITHDRAWAL_ADDRESS = `0x${'ad'.repeat(20)}`
+
+async function timedCreate(base: string, count: number): Promise<{ readonly ok: boolean; readonly ms: number }> {
+  const start = performance.now()
+  const response = await fetch(`${base}/create`, {
+    method: 'POST',
+    body: JSON.stringify({ validator_count: count, withdrawal_address: WITHDRAWAL_ADDRESS }),
+  })
+  await response.text()
+  return { ok: response.ok, ms: performance.now() - start }
+}
+
+/** Milliseconds of each, ascending. */
+async function repeated(times: number, ask: () => ReturnType<typeof timedCreate>): Promise<readonly number[]> {
+  const took: number[] = []
+  for (let i = 0; i < times; i++) {
+    const { ok, ms } = await ask()
+    if (!ok) throw new Error('a request was not answered with 200')
+    took.push(ms)
+  }
+  return took.toSorted((a, b) => a - b)
+}
+
+function percentile(sorted: readonly number[], percent: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? 0
+}
+
+/** Answers per second. */
+async function reads(url: string): Promise<number> {
+  const ended = Promise.withResolvers<Result>()
+  autocannon({ url, connections: READERS, duration: READ_SECONDS }, (error: Error | null, result) =>
+    error === null ? ended.resolve(result) : ended.reject(error),
+  )
+  const { requests, duration, non2xx, errors } = await ended.promise
+  if (non2xx + errors > 0) throw new Error(`${non2xx + errors} reads were not answered with 200`)
+  return requests.total / duration
+}
+
+interface Server extends AsyncDisposable {
+  readonly url: string
+  /** Since it was asked last. */
+  delayP99Ms(): Promise<number>
+}
+
+async function startServer(env: Readonly<Record<string, string>>): Promise<Server> {
+  const port = await freePort()
+  const child = fork(join(import.meta.dirname, 'create-server.ts'), {
+    env: { PATH: process.env.PATH, ...env, PORT: String(port) },
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  })
+  const url = `http://127.0.0.1:${port}`
+  const answers = () =>
+    fetch(`${url}/health`).then(
+      ({ ok }) => (ok ? true : undefined),
+      () => undefined,
+    )
+  await eventually('the answer of the server', answers, START_MS)
+  return { url, delayP99Ms: () => delayOf(child), [Symbol.asyncDispose]: () => end(child) }
+}
+
+async function delayOf(child: ChildProcess): Promise<number> {
+  child.send('delay')
+  const [ms] = (await once(child, 'message')) as [number]
+  return ms
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  const exited = once(child, 'exit')
+  child.send('stop')
+  await exited
+}
