@@ -4,12 +4,11 @@ import type { Static, TObject, TSchema } from 'typebox'
 import type { JobQueue } from '../../infra/ports/job-queue.ts'
 import type { Refusal } from '../../schemas/routes/envelope.ts'
 import type { AnyRoute, Route } from '../../schemas/routes/route.ts'
-import { envelopeErrors, sendRefusal } from './answer.ts'
+import { sendRefusal } from './answer.ts'
 import type { SharedParts } from './api-parts.ts'
 import { chainOf, chainPath } from './chain-path.ts'
 import { documentRoute } from './document.ts'
 import type { Answer } from './operation.ts'
-import { compileParameters } from './parse-parameters.ts'
 
 /** Who asks for something to be done, and through what it is done. */
 export interface ActionScope {
@@ -42,16 +41,18 @@ export function action<Query extends TObject, Body extends TObject, Response ext
   }
 }
 
-/** Serves actions at their paths behind the token, within the family's plugin, as `serveOperations` serves questions. */
+/**
+ * Serves actions at their paths behind the token, within the family's plugin: behind `serveOperations`, which has told the plugin how
+ * parameters are read and how errors are answered.
+ */
 export function serveActions(app: FastifyInstance, actions: readonly Action[], parts: SharedParts): void {
-  app.setErrorHandler(envelopeErrors(parts.log))
-  app.setValidatorCompiler<TObject>(compileParameters)
   for (const { route, handle } of actions) {
     for (const [position, path] of route.paths.entries()) {
       app.route({
         method: route.method,
         url: chainPath(path),
         schema: documentRoute(route, position),
+        config: route.scope === undefined ? {} : { scope: route.scope },
         handler: (request, reply) => act(request, reply, { route, handle }, parts),
       })
     }

@@ -63,6 +63,7 @@ export function documentRoute(route: AnyRoute, position: number): FastifySchema 
     params: PrefixParams,
     // Lists are `k=1,2`; the style means nothing for other parameters.
     querystring: { ...toInput(route.query), style: 'form', explode: false },
+    ...(route.headers === undefined ? {} : { headers: route.headers }),
     ...(route.body === undefined ? {} : { body: toInput(route.body) }),
     response: {
       '200': {

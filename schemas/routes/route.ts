@@ -21,6 +21,8 @@ export interface AnyRoute {
   readonly summary: string
   readonly description: string
   readonly query: TObject
+  /** Headers that mean something, as the document tells them: the handler checks them. */
+  readonly headers?: TObject
   /** JSON whatever the Content-Type says; absent on GET. */
   readonly body?: TObject
   /** The whole successful answer, envelope included. */

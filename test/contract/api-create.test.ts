@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Api, openApi } from '../../api/http/server.ts'
 import type { JobState } from '../../infra/ports/job-queue.ts'
+import { hashToken } from '../../schemas/events/accounts.ts'
 import { type CreateValidatorsInput, createValidators } from '../../schemas/jobs.ts'
 import { createValidatorsRoute } from '../../schemas/routes/validators/create-validators.ts'
-import { type ApiFixture, openApiFixture, TOKEN } from './api-fixture.ts'
+import { toTokenLimitsRow } from '../../schemas/tables/accounts.ts'
+import { type ApiFixture, insertRows, openApiFixture, TOKEN as READS } from './api-fixture.ts'
 
+const TOKEN = 'a-token-that-creates'
 const ADDRESS = `0x${'ad'.repeat(20)}`
 const CHECKSUMMED = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 const WRONG_CHECKSUM = '0xF39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
@@ -19,6 +22,8 @@ let outcome: JobState
 
 beforeAll(async () => {
   fixture = await openApiFixture()
+  const row = { token_hash: hashToken(TOKEN), account: 'demo', version: 50, is_deleted: 0 }
+  await insertRows(fixture.warehouse, 'access_tokens', [{ ...row, ...toTokenLimitsRow({ scopes: ['create'] }) }])
   const jobs = {
     add: async (name: string, id: string, input: unknown) => {
       asked.push({ name, id, input: input as CreateValidatorsInput })
@@ -190,6 +195,12 @@ describe('creating validators', () => {
 
   test.each([
     ['a token that is none', { token: 'nope' }, 401, 'Authentication failed'],
+    [
+      'a token that only reads',
+      { token: READS },
+      401,
+      'Authentication failed: the token does not have the scope create',
+    ],
     ['a chain without validators', { chain: 'scroll/mainnet' }, 404, 'Path Not Found'],
     ['a chain that is none', { chain: 'ethereum/nonesuch' }, 404, 'Path Not Found'],
   ])('is not there for %s', async (_, where, status, msg) => {

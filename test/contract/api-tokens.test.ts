@@ -6,7 +6,7 @@ import { requireChainAndAccount } from '../../api/http/chain-path.ts'
 import { type Operation, operation, serveOperations } from '../../api/http/operation.ts'
 import { Standings } from '../../api/http/standings.ts'
 import { REWARDS_OPERATIONS } from '../../api/rewards/plugin.ts'
-import { VALIDATORS_OPERATIONS } from '../../api/validators/plugin.ts'
+import { VALIDATORS_ACTIONS, VALIDATORS_OPERATIONS } from '../../api/validators/plugin.ts'
 import { migrate, readMigrations } from '../../infra/warehouse/migrate.ts'
 import {
   TOKEN_FAMILIES,
@@ -63,7 +63,7 @@ interface Way {
 
 const QUERY = '{ validators { totalCount } }'
 
-function waysOf(family: TokenFamily, operations: readonly Operation[]): readonly Way[] {
+function waysOf(family: TokenFamily, operations: readonly Pick<Operation, 'route'>[]): readonly Way[] {
   return operations.flatMap(({ route: { method, paths, scope = 'read' } }) =>
     paths.map((path) => ({ method, path, scope, family })),
   )
@@ -72,7 +72,7 @@ function waysOf(family: TokenFamily, operations: readonly Operation[]): readonly
 /** Every way to ask for something of an account. */
 const WAYS: readonly Way[] = [
   ...waysOf('rewards', REWARDS_OPERATIONS),
-  ...waysOf('validators', VALIDATORS_OPERATIONS),
+  ...waysOf('validators', [...VALIDATORS_OPERATIONS, ...VALIDATORS_ACTIONS]),
   { method: 'GET', path: `/graphql?query=${encodeURIComponent(QUERY)}`, scope: 'read', family: 'graphql' },
   { method: 'POST', path: '/graphql', scope: 'read', family: 'graphql' },
 ]

@@ -4,7 +4,7 @@ import { Compile } from 'typebox/schema'
 import { expect, test } from 'vitest'
 import { buildOpenApi } from '../../api/http/openapi.ts'
 import { REWARDS_OPERATIONS } from '../../api/rewards/plugin.ts'
-import { VALIDATORS_OPERATIONS } from '../../api/validators/plugin.ts'
+import { VALIDATORS_ACTIONS, VALIDATORS_OPERATIONS } from '../../api/validators/plugin.ts'
 import { RESULTS } from '../../schemas/routes/envelope.ts'
 import { PREFIX } from '../../schemas/routes/route.ts'
 
@@ -22,7 +22,7 @@ interface Media {
   readonly examples?: Readonly<Record<string, { readonly value: { readonly code: string } }>>
 }
 
-const OPERATIONS = [...REWARDS_OPERATIONS, ...VALIDATORS_OPERATIONS]
+const OPERATIONS = [...REWARDS_OPERATIONS, ...VALIDATORS_OPERATIONS, ...VALIDATORS_ACTIONS]
 const document: unknown = JSON.parse(JSON.stringify(await buildOpenApi()))
 const { paths } = document as { paths: Record<string, Record<string, DocumentedOperation>> }
 const documented = Object.values(paths).flatMap((methods) => Object.values(methods))
@@ -73,7 +73,7 @@ test('asks for what stands in the path, and for nothing that has a default', () 
   const bodies = documented.flatMap(({ operationId, requestBody }) =>
     requestBody === undefined ? [] : [[operationId, requestBody.required]],
   )
-  expect(Object.fromEntries(bodies)).toEqual({ getValidatorDetails: false, postGraphql: true })
+  expect(Object.fromEntries(bodies)).toEqual({ createValidators: true, getValidatorDetails: false, postGraphql: true })
 })
 
 test('every example has the shape of its route', () => {

@@ -68,6 +68,7 @@ const EXAMPLE_ADDRESS = checksumAddress(`0x${'ad'.repeat(20)}`)
 
 export const createValidatorsRoute = defineRoute({
   id: 'createValidators',
+  scope: 'create',
   method: 'POST',
   paths: ['/api/v1/validator/create'],
   summary: 'Create validators',
@@ -76,6 +77,13 @@ export const createValidatorsRoute = defineRoute({
     'all of them: sign it with the wallet of `deposit_from_address`. Credentials are 0x01, 32 ETH each. With an `Idempotency-Key` ' +
     'header the same request is answered with the same validators; another request with the same key is refused.',
   query: NoParameters,
+  headers: Type.Object({
+    'Idempotency-Key': Type.Optional(
+      Type.String({
+        description: 'Names the request, per account and chain: 1 to 255 printable ASCII characters without blanks.',
+      }),
+    ),
+  }),
   body: Type.Object({
     validator_count: Type.Integer({ minimum: 1, maximum: CREATED_MAX, description: 'How many validators.' }),
     withdrawal_address: AddressInput('Where the stake and its consensus rewards go; it never changes.'),
