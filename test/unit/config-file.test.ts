@@ -18,6 +18,8 @@ const EXAMPLE_ENVIRONMENT = {
   SCROLL_URL: 'https://scroll.example/v2/hunter2?key=hunter2',
 }
 const NODES = 'execution: { urls: ["http://127.0.0.1:8545"] }'
+const BEACON = 'beacon: { urls: ["http://127.0.0.1:5052"] }'
+const stakingOf = (staking: string) => `chains: { mainnet: { ${BEACON}, ${NODES}, staking: { ${staking} } } }`
 
 let directory: string
 beforeAll(() => {
@@ -60,6 +62,7 @@ describe('the example file', () => {
           executionUrls: ['http://127.0.0.1:8545'],
         },
         start: 400_000,
+        stakingContract: { kind: 'kiln', address: '0x576834cb068e677db4aff6ca245c7bde16c3867e', feeWei: 0n },
         paused: false,
       },
       {
@@ -239,6 +242,31 @@ chains:
     ],
     ['a chain without settings', 'chains: { mainnet: }', /^1: chains\.mainnet: is not a section/],
     ['a name with two underscores', `chains: { a_b_c: { ${NODES} } }`, /^1: chains\.a_b_c: is not the name of a chain/],
+    [
+      'a staking contract of a chain without validators',
+      `chains: { scroll_mainnet: { ${NODES}, staking: { contract: "0x${'ad'.repeat(20)}" } } }`,
+      /^1: chains\.scroll_mainnet\.staking: is for chains with validators/,
+    ],
+    [
+      'a staking contract without an address',
+      stakingOf('kind: kiln'),
+      /^1: chains\.mainnet\.staking\.contract: is missing/,
+    ],
+    [
+      'a staking contract with a wrong checksum',
+      stakingOf('contract: "0xF39Fd6e51aad88F6F4ce6aB8827279cffFb92266"'),
+      /^1: chains\.mainnet\.staking\.contract: does not have the checksum/,
+    ],
+    [
+      'a fee of a contract that takes none',
+      stakingOf(`contract: "0x${'ad'.repeat(20)}", kind: kiln, fee_wei: "1"`),
+      /^1: chains\.mainnet\.staking\.fee_wei: is for contracts of kind stakefish/,
+    ],
+    [
+      'a kind that is none',
+      stakingOf(`contract: "0x${'ad'.repeat(20)}", kind: abbys`),
+      /staking\.kind: is not one of abyss, kiln/,
+    ],
     [
       'servers that are not all named',
       'servers: { redis: { url: "redis://a" } }',
