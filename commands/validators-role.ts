@@ -1,6 +1,5 @@
-import { join } from 'node:path'
 import { hasBeacon } from '../infra/config/select-chain.ts'
-import type { ChainConfig, Config } from '../infra/config/types.ts'
+import type { ChainConfig } from '../infra/config/types.ts'
 import { BATCH_DEPOSIT_ADDRESS } from '../infra/devnet/execution/genesis.ts'
 import { openStakingNode } from '../infra/execution/staking-node.ts'
 import { openLocalKeyVault } from '../infra/key-vault/open-local.ts'
@@ -33,7 +32,7 @@ export const validatorsRole: Role = {
       if (lease === undefined) return
       try {
         await using held = lease
-        await using vault = await openLocalKeyVault(vaultOf(running.config))
+        await using vault = await openLocalKeyVault(running.config.vault)
         await work(ports, running, { vault, lease: held }, AbortSignal.any([signal, held.lost]))
       } catch (error) {
         if (!(error instanceof AppError && error.code === 'lease_lost')) throw error
@@ -48,12 +47,6 @@ export const validatorsRole: Role = {
 /** The devnet has one of its own. */
 function contractOf({ source, stakingContract }: ChainConfig): StakingContract | undefined {
   return source.kind === 'devnet' ? { kind: 'abyss', address: BATCH_DEPOSIT_ADDRESS, feeWei: 0n } : stakingContract
-}
-
-/** Where the vault is, and what it is sealed with. */
-export function vaultOf({ dataDirectory }: Pick<Config, 'dataDirectory'>) {
-  const directory = join(dataDirectory, 'vault')
-  return { directory, sealing: { kind: 'file', path: join(directory, 'sealing.key') } } as const
 }
 
 interface Held {

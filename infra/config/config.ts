@@ -8,6 +8,7 @@ import { readConfigFile } from './read-file.ts'
 import { Concurrency, Folder, Host, LogLevel, Origin, Port } from './rules.ts'
 import { SettingReader, type ShownSetting } from './setting-reader.ts'
 import type { Config } from './types.ts'
+import { readVault } from './vault.ts'
 
 const FILE_DEFAULT = 'epochline.yaml'
 const PORT_DEFAULT = 8080
@@ -66,6 +67,7 @@ export function loadConfig(source: ConfigSource): LoadedConfig {
       Math.max(2, Math.min(CONCURRENCY_DEFAULT_MAX, availableParallelism() * 2)),
     ),
     mode: readMode(reader, file, dataDirectory),
+    vault: readVault(reader, file, dataDirectory),
     ...readChains(reader, file),
     file: { path, isThere },
   }

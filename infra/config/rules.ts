@@ -88,6 +88,11 @@ export const ContractAddress = matching(
 export const Wei = matching('^(0|[1-9][0-9]{0,20})$', 'wei as a whole number in quotes', '0')
 const Switch = rule(Type.Boolean(), 'true or false', true)
 // References and addresses are looked at one by one: see references.ts.
+export const VaultKey = matching(
+  '^(env:[A-Z_][A-Z0-9_]*|file:/.+|command:.+)$',
+  'env:NAME, file:/path or command: and a line for the shell',
+  'file:/run/secrets/vault-key',
+)
 const Secret = text('a reference, env:NAME or file:/path', 'env:CLICKHOUSE_PASSWORD')
 const Url = (example: string) => text('a URL or a reference, env:NAME or file:/path', example)
 const Urls = (example: string) =>
@@ -140,6 +145,7 @@ export const ConfigFile = section({
     }),
   }),
   ingest: section({ concurrency: Concurrency }),
+  vault: section({ key: VaultKey }),
   devnet: section({
     beacon_port: Port,
     execution_port: Port,

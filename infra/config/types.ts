@@ -1,5 +1,6 @@
 import type { ChainNames } from '../../schemas/chains.ts'
 import type { StakingContract } from '../../schemas/eth/staking-transaction.ts'
+import type { KeySource } from '../key-vault/key-source.ts'
 
 export interface EmbeddedMode {
   readonly kind: 'embedded'
@@ -56,6 +57,12 @@ export interface DevnetConfig {
   readonly secondsPerSlot: number
 }
 
+export interface VaultConfig {
+  readonly directory: string
+  /** Where the key that seals it is: never the key itself. */
+  readonly keySource: KeySource
+}
+
 export interface Config {
   readonly host: string
   readonly port: number
@@ -64,6 +71,7 @@ export interface Config {
   readonly dataDirectory: string
   readonly logLevel: string
   readonly mode: EmbeddedMode | ServersMode
+  readonly vault: VaultConfig
   readonly concurrency: number
   /** At least one; names, paths and NFT names are unique. */
   readonly chains: readonly ChainConfig[]
