@@ -66,7 +66,15 @@ const UNPREFIXED = [
     'INGEST_CONCURRENCY',
   ],
   ...['KAFKA_BROKERS', 'KAFKA_TOPIC_PREFIX', 'KAFKA_PARTITIONS', 'KAFKA_REPLICATION_FACTOR', 'REDIS_URL'],
-  ...['CLICKHOUSE_URL', 'CLICKHOUSE_USER', 'CLICKHOUSE_PASSWORD', 'CLICKHOUSE_DATABASE', 'CORS_ORIGINS', 'LOG_LEVEL', 'VAULT_KEY'],
+  ...[
+    'CLICKHOUSE_URL',
+    'CLICKHOUSE_USER',
+    'CLICKHOUSE_PASSWORD',
+    'CLICKHOUSE_DATABASE',
+    'CORS_ORIGINS',
+    'LOG_LEVEL',
+    'VAULT_KEY',
+  ],
   ...['DEVNET_SEED', 'DEVNET_SLOT_SECONDS', 'DEVNET_BEACON_PORT', 'DEVNET_EXECUTION_PORT', 'DEVNET_SECOND_PORT'],
 ]
 /** A variable of another program may well be like one of ours: it has to be nearly the same, and long enough to be no chance. */
