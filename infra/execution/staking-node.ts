@@ -51,7 +51,7 @@ export async function openStakingNode(options: StakingNodeOptions): Promise<Stak
       facts ??= await readFacts()
       return facts
     },
-    terms: (transaction) => group.ask('terms', (node) => askTerms(node, transaction)),
+    terms: (sender) => group.ask('terms', (node) => askTerms(node, sender)),
     [Symbol.asyncDispose]: () => group[Symbol.asyncDispose](),
   }
 }

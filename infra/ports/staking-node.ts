@@ -7,19 +7,9 @@ export interface StakingFacts {
   readonly depositContract: string
 }
 
-export interface UnsentTransaction {
-  /** Lower-case hex addresses. */
-  readonly from: string
-  readonly to: string
-  readonly valueWei: bigint
-  readonly data: string
-}
-
-/** What a sender has to put into a transaction to have it mined soon, as a node sees it now. */
+/** What a sender has to put into a transaction, beside its gas, to have it mined soon, as a node sees it now. */
 export interface TransactionTerms {
   readonly nonce: number
-  /** As simulated for a sender that has the funds, without a reserve; undefined where the node says that it would fail. */
-  readonly gas: bigint | undefined
   readonly maxFeePerGasWei: bigint
   readonly maxPriorityFeePerGasWei: bigint
 }
@@ -31,5 +21,6 @@ export interface TransactionTerms {
 export interface StakingNode extends AsyncDisposable {
   /** Asked at the first use, then remembered: it never changes. */
   facts(): Promise<StakingFacts>
-  terms(transaction: UnsentTransaction): Promise<TransactionTerms>
+  /** `sender`: lower-case hex. */
+  terms(sender: string): Promise<TransactionTerms>
 }

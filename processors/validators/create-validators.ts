@@ -5,13 +5,7 @@ import type { StakingFacts, StakingNode, TransactionTerms } from '../../infra/po
 import { isNodeFault } from '../../schemas/errors.ts'
 import { bytesOf, checksumAddress, hexOf } from '../../schemas/eth/hex.ts'
 import type { SignedDeposit } from '../../schemas/eth/signed-deposit.ts'
-import {
-  gasOf,
-  type StakingContract,
-  serializeUnsigned,
-  stakingCall,
-  TRANSACTION_GAS_MAX,
-} from '../../schemas/eth/staking-transaction.ts'
+import { gasOf, type StakingContract, serializeUnsigned, stakingCall } from '../../schemas/eth/staking-transaction.ts'
 import { formatInstant } from '../../schemas/eth/time.ts'
 import { toWei } from '../../schemas/eth/units.ts'
 import { ACCOUNTS_KEY } from '../../schemas/events/accounts.ts'
@@ -62,13 +56,16 @@ export async function createForAccount(
     const facts = await chain.node.facts()
     const contract = contractFor(chain, facts, input.count)
     if (contract === undefined) return { status: 'refused', reason: NO_CONTRACT }
-    const prepared = await vault.prepare(input.count, {
-      chain: chain.name,
-      genesisForkVersion: facts.genesisForkVersion,
-      withdrawalCredentials: bytesOf(credentialsOf(input)),
-      amountGwei: DEPOSIT_GWEI,
-    })
-    const answer = await answerOf({ chain, facts, contract, log }, input, prepared.deposits)
+    const [prepared, terms] = await Promise.all([
+      vault.prepare(input.count, {
+        chain: chain.name,
+        genesisForkVersion: facts.genesisForkVersion,
+        withdrawalCredentials: bytesOf(credentialsOf(input)),
+        amountGwei: DEPOSIT_GWEI,
+      }),
+      termsOf(chain, input.depositFrom, log),
+    ])
+    const answer = answerOf({ chain, facts, contract, terms }, input, prepared.deposits)
     if (answer.status === 'refused') return answer
     const kept = await vault.commit(prepared.id, requestId, { account, bodyHash: input.bodyHash, answer: answer.text })
     return await announce(creating, input, kept)
@@ -125,28 +122,25 @@ interface Answering {
   readonly chain: StakingChain
   readonly facts: StakingFacts
   readonly contract: StakingContract
-  readonly log: Log
+  readonly terms: TransactionTerms | undefined
 }
 
 type Answered =
   | { readonly status: 'ok'; readonly text: string }
   | { readonly status: 'refused'; readonly reason: string }
 
-async function answerOf(
-  { chain, facts, contract, log }: Answering,
+function answerOf(
+  { chain, facts, contract, terms }: Answering,
   input: CreateValidatorsInput,
   deposits: readonly SignedDeposit[],
-): Promise<Answered> {
+): Answered {
   const call = stakingCall(contract, deposits)
   if (call.status === 'refused') return call
-  const from = input.depositFrom
-  const unsent = { from, to: call.to, valueWei: call.valueWei, data: call.data }
-  const terms = await termsOf(chain, unsent, log)
-  const gas = gasLimit(terms?.gas, deposits.length)
+  const gas = gasOf(deposits.length)
   const created: Created = {
     validators: deposits.map((deposit) => toCreated(deposit, input, { network: chain.network, facts })),
     staking_transaction: {
-      from: checksumAddress(from),
+      from: checksumAddress(input.depositFrom),
       to: checksumAddress(call.to),
       amount_wei: String(call.valueWei),
       contract_call_data: call.data,
@@ -168,24 +162,14 @@ async function answerOf(
 }
 
 /** What the node says of the transaction; undefined where none does: the sender's wallet asks for nonce and fees as well. */
-async function termsOf(
-  { name, node }: StakingChain,
-  unsent: Parameters<StakingNode['terms']>[0],
-  log: Log,
-): Promise<TransactionTerms | undefined> {
+async function termsOf({ name, node }: StakingChain, sender: string, log: Log): Promise<TransactionTerms | undefined> {
   try {
-    return await node.terms(unsent)
+    return await node.terms(sender)
   } catch (error) {
     if (!isNodeFault(error)) throw error
     log.warn({ chain: name, reason: error.message }, 'a staking transaction was made without nonce and fees')
     return undefined
   }
-}
-
-/** A fifth above what was simulated, as deposits cost more the more there are (EIP-7825 limits a transaction). */
-function gasLimit(simulated: bigint | undefined, count: number): bigint {
-  const wanted = simulated === undefined ? gasOf(count) : (simulated * 6n) / 5n
-  return wanted < TRANSACTION_GAS_MAX ? wanted : TRANSACTION_GAS_MAX
 }
 
 function toCreated(

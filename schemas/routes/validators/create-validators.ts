@@ -42,7 +42,7 @@ const StakingTransaction = Type.Object(
     to: addressText('The staking contract.'),
     amount_wei: WeiText,
     contract_call_data: Calldata,
-    gas: Type.String({ pattern: '^[0-9]+$', description: 'Gas limit, with a reserve of a fifth, as decimal text.' }),
+    gas: Type.String({ pattern: '^[0-9]+$', description: 'Gas limit, above what the call uses, as decimal text.' }),
     unsigned_transaction: Type.Union([Calldata, Type.Null()], {
       description:
         'The transaction of type 2 (EIP-1559), serialised and not signed, with the nonce and the fees of the moment; null where no ' +
@@ -122,7 +122,7 @@ export const createValidatorsRoute = defineRoute({
         to: checksumAddress(`0x${'de'.repeat(20)}`),
         amount_wei: '32000000000000000000',
         contract_call_data: '0x4f498c73',
-        gas: '110400',
+        gas: '192000',
         unsigned_transaction: null,
       },
     },
