@@ -16,19 +16,17 @@ export function readVault(reader: SettingReader, { vault }: FileSettings, dataDi
   // Not repeated in the sentence: it may be the key itself.
   if (text !== undefined && !Check(VaultKey, text))
     reader.refuse(`${VARIABLE} is not ${VaultKey.expected}; e.g. ${VARIABLE}=${VaultKey.example}.`)
-  const named = text ?? vault?.key
-  if (named === undefined) {
-    const file = join(dataDirectory, 'vault.key')
-    reader.show(PATH, `file:${file}`, 'default')
-    return { directory, keySource: { kind: 'file', file, mayCreate: true } }
-  }
-  const keySource = toKeySource(named)
-  reader.show(PATH, keySource.kind === 'command' ? `command:${BLANK}` : named, text === undefined ? 'file' : VARIABLE)
+  const beside = join(dataDirectory, 'vault.key')
+  const named = text ?? vault?.key ?? `file:${beside}`
+  const origin = text !== undefined ? VARIABLE : vault?.key !== undefined ? 'file' : 'default'
+  const keySource = toKeySource(named, beside)
+  reader.show(PATH, keySource.kind === 'command' ? `command:${BLANK}` : named, origin)
   return { directory, keySource }
 }
 
-function toKeySource(text: string): KeySource {
+/** Only the file beside the vault is made where it is missing: another one was named for a key that is there. */
+function toKeySource(text: string, beside: string): KeySource {
   const [, kind, rest = ''] = /^(env|file|command):(.*)$/s.exec(text) ?? []
   if (kind === 'env') return { kind: 'environment', variable: rest }
-  return kind === 'command' ? { kind, command: rest } : { kind: 'file', file: rest, mayCreate: false }
+  return kind === 'command' ? { kind, command: rest } : { kind: 'file', file: rest, mayCreate: rest === beside }
 }

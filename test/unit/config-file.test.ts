@@ -360,6 +360,31 @@ describe('what `config` prints', () => {
   })
 })
 
+describe('what seals the vault', () => {
+  const DEFAULT = { directory: 'data/vault', keySource: { kind: 'file', file: 'data/vault.key', mayCreate: true } }
+
+  it('is a file beside it, which is made, unless another source is named', () => {
+    expect(readConfig({ EPOCHLINE_CONFIG: '/dev/null' }).vault).toEqual(DEFAULT)
+    const named = (key: string) => readConfig({ EPOCHLINE_CONFIG: '/dev/null', VAULT_KEY: key }).vault.keySource
+    expect(named('file:/run/key')).toEqual({ kind: 'file', file: '/run/key', mayCreate: false })
+    expect(named('env:SEALING_KEY')).toEqual({ kind: 'environment', variable: 'SEALING_KEY' })
+    expect(named('command:pass show vault')).toEqual({ kind: 'command', command: 'pass show vault' })
+    expect(readConfig(fileOf('vault: { key: env:SEALING_KEY }')).vault.keySource).toEqual(named('env:SEALING_KEY'))
+  })
+
+  it('is not repeated where it is the key itself, nor is a command', () => {
+    const key = 'ab'.repeat(32)
+    expect(() => readConfig({ EPOCHLINE_CONFIG: '/dev/null', VAULT_KEY: key })).toThrow(/^VAULT_KEY is not env:NAME/)
+    expect(() => readConfig({ EPOCHLINE_CONFIG: '/dev/null', VAULT_KEY: key })).not.toThrow(new RegExp(key))
+    const [mistake] = mistakesOf(`vault: { key: ${key} }`)
+    expect(mistake).toMatch(/vault\.key: is not env:NAME/)
+    expect(mistake).not.toContain(key)
+    expect(showConfig({ env: { EPOCHLINE_CONFIG: '/dev/null', VAULT_KEY: 'command:echo hunter2' } })).not.toContain(
+      'hunter2',
+    )
+  })
+})
+
 describe('a chain of the configuration', () => {
   const config = readConfig(EXAMPLE_ENVIRONMENT)
 
