@@ -23,7 +23,7 @@ test('while the event stream talks, a slot costs its block and its execution blo
   })
   expect(ofKind(asked, 'block')).toHaveLength(32)
   expect(ofKind(asked, 'execution')).toHaveLength(32)
-  expect(asked).toHaveLength(64)
+  expect(asked.filter((question) => !/^(block|execution) /.test(question))).toEqual([])
 })
 
 test('a missed slot costs no question while the stream talks', async () => {
