@@ -6,22 +6,14 @@ const COIN_TYPE_ETH = 3600
 const WITHDRAWAL_USE = 0
 const SIGNING_KEY = 0
 
-/** A seed whose signing keys are asked for by their index: below 2^32 (EIP-2333). */
-export interface OpenSeed {
-  /** The key at m/12381/3600/<index>/0/0. */
-  signingKey(index: number): SecretKey
+/** The key at m/12381/3600, which all signing keys of a seed have in common: two of five steps less for each. */
+export function deriveCommonKey(seed: Uint8Array): SecretKey {
+  return deriveKey(seed, [PURPOSE, COIN_TYPE_ETH])
 }
 
-/**
- * Opens a seed of at least 32 bytes. It keeps the key at m/12381/3600, which all keys have in common: two of five steps less for each.
- * The seed itself is not kept, so the caller may overwrite it.
- */
-export function openSeed(seed: Uint8Array): OpenSeed {
-  const common = deriveKey(seed, [PURPOSE, COIN_TYPE_ETH])
-  return {
-    signingKey: (index) =>
-      common.deriveChildEip2333(index).deriveChildEip2333(WITHDRAWAL_USE).deriveChildEip2333(SIGNING_KEY),
-  }
+/** The key at m/12381/3600/<index>/0/0; the index is below 2^32 (EIP-2333). */
+export function deriveSigningKey(commonKey: SecretKey, index: number): SecretKey {
+  return commonKey.deriveChildEip2333(index).deriveChildEip2333(WITHDRAWAL_USE).deriveChildEip2333(SIGNING_KEY)
 }
 
 /** The key of a seed (at least 32 bytes) at a path of indices below 2^32; an empty path is the master key (EIP-2333). */

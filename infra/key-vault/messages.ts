@@ -14,7 +14,7 @@ export interface VaultOptions {
 /** What the process that holds the secrets can be asked. `open` comes first, and once. */
 export interface VaultMethods {
   open(options: VaultOptions): void
-  prepare(count: number, terms: DepositTerms): PreparedKeys
+  prepare(count: number, terms: DepositTerms): Promise<PreparedKeys>
   commit(preparedId: string, requestId: string, request: KeptRequest): KeptRequest
   request(account: string, requestId: string): KeptRequest | undefined
 }

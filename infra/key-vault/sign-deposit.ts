@@ -1,6 +1,16 @@
 import { PublicKey, type SecretKey, Signature, verifyMultipleAggregateSignatures } from '@chainsafe/blst'
 import { depositDataRoot, depositDomain, depositMessageRoot, signingRoot } from '../../schemas/eth/deposit-data.ts'
 import type { DepositTerms, SignedDeposit } from '../ports/key-vault.ts'
+import { deriveSigningKey } from './derive.ts'
+
+/** A deposit for the key at each index of a seed, whose key at m/12381/3600 is given. */
+export function signDeposits(
+  commonKey: SecretKey,
+  indices: readonly number[],
+  terms: DepositTerms,
+): readonly SignedDeposit[] {
+  return indices.map((index) => signDeposit(deriveSigningKey(commonKey, index), terms))
+}
 
 /** A deposit of the key's, signed as process_deposit of the consensus specification checks it. */
 export function signDeposit(key: SecretKey, terms: DepositTerms): SignedDeposit {

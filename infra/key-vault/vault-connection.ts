@@ -72,7 +72,7 @@ export class VaultConnection {
   ask<Method extends keyof VaultMethods>(
     method: Method,
     ...args: Parameters<VaultMethods[Method]>
-  ): Promise<ReturnType<VaultMethods[Method]>> {
+  ): Promise<Awaited<ReturnType<VaultMethods[Method]>>> {
     if (this.#ended !== undefined) return Promise.reject(this.#ended)
     const id = this.#asked++
     const { promise: answer, resolve, reject } = Promise.withResolvers<unknown>()
@@ -80,7 +80,7 @@ export class VaultConnection {
     const message: ToVault = { id, method, args }
     // A failure to send is that of a process that ends, and the end rejects all that wait.
     this.#child.send(message, () => {})
-    return answer as Promise<ReturnType<VaultMethods[Method]>>
+    return answer as Promise<Awaited<ReturnType<VaultMethods[Method]>>>
   }
 
   /**

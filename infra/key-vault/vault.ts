@@ -5,12 +5,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { AppError } from '../../schemas/errors.ts'
 import { lockDirectory } from '../directory-lock.ts'
 import type { DepositTerms, KeptRequest, PreparedKeys } from '../ports/key-vault.ts'
-import { type OpenSeed, openSeed } from './derive.ts'
+import { DepositSigner } from './deposit-signer.ts'
+import { deriveCommonKey } from './derive.ts'
 import { makeFolders } from './durable-folder.ts'
 import { nameOfSource, readSealingKey } from './key-source.ts'
 import type { VaultMethods, VaultOptions } from './messages.ts'
 import { PreparedSets } from './prepared.ts'
-import { signaturesHold, signDeposit } from './sign-deposit.ts'
+import { signaturesHold } from './sign-deposit.ts'
 import { openVaultStore, type VaultStore } from './vault-store.ts'
 
 const SEED_BYTES = 32
@@ -26,7 +27,7 @@ interface VaultParts {
   readonly store: VaultStore
   /** The seed that this process began. */
   readonly seedId: string
-  readonly seed: OpenSeed
+  readonly signer: DepositSigner
   readonly preparedKeysMax: number
 }
 
@@ -35,25 +36,23 @@ export class Vault implements Omit<VaultMethods, 'open'>, Disposable {
   readonly #lock: Disposable
   readonly #store: VaultStore
   readonly #seedId: string
-  readonly #seed: OpenSeed
+  readonly #signer: DepositSigner
   readonly #prepared: PreparedSets
   /** Counts up whether keys are committed or not: a key whose deposit was shown to somebody is never made again. */
   #nextIndex = 0
 
-  constructor({ lock, store, seedId, seed, preparedKeysMax }: VaultParts) {
+  constructor({ lock, store, seedId, signer, preparedKeysMax }: VaultParts) {
     this.#lock = lock
     this.#store = store
     this.#seedId = seedId
-    this.#seed = seed
+    this.#signer = signer
     this.#prepared = new PreparedSets(preparedKeysMax)
   }
 
-  prepare(count: number, terms: DepositTerms): PreparedKeys {
-    const made = this.#takeIndices(count).map((pathIndex) => ({
-      pathIndex,
-      deposit: signDeposit(this.#seed.signingKey(pathIndex), terms),
-    }))
-    const deposits = made.map(({ deposit }) => deposit)
+  async prepare(count: number, terms: DepositTerms): Promise<PreparedKeys> {
+    const firstIndex = this.#takeIndices(count)
+    const indices = Array.from({ length: count }, (_, i) => firstIndex + i)
+    const deposits = await this.#signer.sign(indices, terms)
     if (!signaturesHold(deposits, terms.genesisForkVersion)) {
       throw new AppError(
         'key_vault',
@@ -61,10 +60,10 @@ export class Vault implements Omit<VaultMethods, 'open'>, Disposable {
       )
     }
     const { chain, withdrawalCredentials } = terms
-    const keys = made.map(({ pathIndex, deposit: { pubkey } }) => ({
+    const keys = deposits.map(({ pubkey }, i) => ({
       pubkey,
       seedId: this.#seedId,
-      pathIndex,
+      pathIndex: firstIndex + i,
       chain,
       withdrawalCredentials,
     }))
@@ -87,13 +86,14 @@ export class Vault implements Omit<VaultMethods, 'open'>, Disposable {
     this.#lock[Symbol.dispose]()
   }
 
-  #takeIndices(count: number): readonly number[] {
+  /** The first of so many. */
+  #takeIndices(count: number): number {
     const first = this.#nextIndex
     if (first + count > SEED_KEYS_MAX) {
       throw new AppError('key_vault', 'The key vault has made all keys of its seed: start the program again.')
     }
     this.#nextIndex += count
-    return Array.from({ length: count }, (_, i) => first + i)
+    return first
   }
 }
 
@@ -111,7 +111,8 @@ export async function openVault({ directory, keySource, preparedKeysMax }: Vault
   try {
     const store = openVaultStore({ file, sealingKey, keyName: nameOfSource(keySource) })
     const seedId = store.addSeed(seed, sealingKey)
-    return new Vault({ lock, store, seedId, seed: openSeed(seed), preparedKeysMax })
+    const signer = new DepositSigner(deriveCommonKey(seed))
+    return new Vault({ lock, store, seedId, signer, preparedKeysMax })
   } finally {
     seed.fill(0)
     sealingKey.fill(0)

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
 import { onTestFinished } from 'vitest'
-import { deriveKey, openSeed } from '../../infra/key-vault/derive.ts'
+import { deriveCommonKey, deriveSigningKey } from '../../infra/key-vault/derive.ts'
 import type { KeySource } from '../../infra/key-vault/key-source.ts'
 import { type LocalKeyVaultOptions, openLocalKeyVault } from '../../infra/key-vault/open-local.ts'
 import { openVaultStore } from '../../infra/key-vault/vault-store.ts'
@@ -101,13 +101,12 @@ export function secretsOf({ file, keyFile }: VaultFolder): KnownSecrets {
   const seedOf = (id: string) => store.readSeed(id, sealingKey)
   return {
     pubkeys: rows.map(({ pubkey }) => new Uint8Array(pubkey as Uint8Array)),
-    signingKeys: rows.map((row) =>
-      openSeed(seedOf(String(row.seed_id)))
-        .signingKey(Number(row.path_index))
-        .toBytes(),
-    ),
+    signingKeys: rows.map((row) => {
+      const commonKey = deriveCommonKey(seedOf(String(row.seed_id)))
+      return deriveSigningKey(commonKey, Number(row.path_index)).toBytes()
+    }),
     seeds: seedIds.map(seedOf),
-    commonKeys: seedIds.map((id) => deriveKey(seedOf(id), [12381, 3600]).toBytes()),
+    commonKeys: seedIds.map((id) => deriveCommonKey(seedOf(id)).toBytes()),
     sealingKey,
   }
 }
