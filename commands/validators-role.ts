@@ -3,11 +3,14 @@ import type { ChainConfig } from '../infra/config/types.ts'
 import { BATCH_DEPOSIT_ADDRESS } from '../infra/devnet/execution/genesis.ts'
 import { openStakingNode } from '../infra/execution/staking-node.ts'
 import { openLocalKeyVault } from '../infra/key-vault/open-local.ts'
-import type { Lease } from '../infra/ports/event-log.ts'
+import type { EventLog, Lease } from '../infra/ports/event-log.ts'
 import type { KeyVault } from '../infra/ports/key-vault.ts'
-import { createForAccount, type StakingChain } from '../processors/validators/create-validators.ts'
+import type { Log } from '../infra/ports/log.ts'
+import { createForAccount, nameOf, type StakingChain } from '../processors/validators/create-validators.ts'
 import { AppError } from '../schemas/errors.ts'
 import type { StakingContract } from '../schemas/eth/staking-transaction.ts'
+import { decodeEvent, unlessUndecodable } from '../schemas/events/codec.ts'
+import { validatorsCreated } from '../schemas/events/created-validators.ts'
 import { type CreateValidatorsInput, type CreateValidatorsOutput, createValidators } from '../schemas/jobs.ts'
 import { pause } from '../schemas/wait.ts'
 import { openChainNodes, urlsOf } from './chain-nodes.ts'
@@ -56,10 +59,18 @@ interface Held {
 
 async function work(ports: Ports, running: Running, { vault, lease }: Held, signal: AbortSignal): Promise<void> {
   await using chains = new StakingChains(running, signal)
-  const creating = { vault, writer: lease, log: running.log, now: Date.now }
+  const { log } = running
+  const told = await createdInLog(ports.eventLog, signal)
+  await tellOfLostKeys(vault, told.pubkeys, log)
+  const creating = { vault, writer: lease, log, announced: told.requests, now: Date.now }
   const handle = async (input: CreateValidatorsInput): Promise<CreateValidatorsOutput> => {
     const chain = await chains.of(input.chain)
-    return chain === undefined ? { status: 'unavailable' } : await createForAccount(creating, chain, input)
+    if (chain === undefined) return { status: 'unavailable' }
+    return await createForAccount(creating, chain, input).catch((error: unknown) => {
+      if (error instanceof AppError)
+        log.warn({ chain: input.chain, reason: error.message }, 'validators could not be created')
+      throw error
+    })
   }
   await ports.jobQueue.work({
     name: createValidators.name,
@@ -68,6 +79,33 @@ async function work(ports: Ports, running: Running, { vault, lease }: Held, sign
     handle: ({ input }) => handle(createValidators.parse(input)),
   })
 }
+
+/** What the log knows to have been created. */
+async function createdInLog(eventLog: EventLog, signal: AbortSignal) {
+  const requests = new Set<string>()
+  const pubkeys: string[] = []
+  for await (const { event } of eventLog.read({ topic: 'accounts', signal })) {
+    if (event.type !== validatorsCreated.name) continue
+    const created = unlessUndecodable(() => decodeEvent(validatorsCreated, event))
+    if (created === undefined) continue
+    requests.add(nameOf(created))
+    pubkeys.push(...created.pubkeys)
+  }
+  return { requests, pubkeys }
+}
+
+/** An older copy of the vault, or none, was put in its place: nobody can sign for them, so nobody must fund them. */
+async function tellOfLostKeys(vault: KeyVault, pubkeys: readonly string[], log: Log): Promise<void> {
+  const lost = await vault.lacking(pubkeys)
+  if (lost.length === 0) return
+  log.error(
+    { lost: lost.length, pubkeys: lost.slice(0, NAMED_MAX) },
+    `the key vault lacks the keys of ${lost.length} validators that were created here: put its newest copy back, and let nobody fund them`,
+  )
+}
+
+/** Keys that a line of the log names. */
+const NAMED_MAX = 100
 
 /** The configured chains that validators can be created on, with their nodes: opened when they are first asked for. */
 class StakingChains implements AsyncDisposable {

@@ -114,15 +114,18 @@ function isAbsent(value: unknown): boolean {
 /**
  * Builds the parser of a JSON body from the route's definition; no body, blank text and `null` mean `{}`, and a member that is
  * null or empty text is one that was left out. Unknown members are ignored, as in a query string, but for those that look like a
- * known one.
+ * known one; where the schema is closed (`additionalProperties: false`), all of them are refused.
  */
 function bodyParser(schema: TObject): Parse<string | null> {
   const properties = Object.entries<TSchema>(schema.properties)
   const checks = new Map(properties.map(([name, property]) => [name, propertyCheck(name, property)]))
+  const isClosed = 'additionalProperties' in schema && schema.additionalProperties === false
   return (text) => {
     const json = parseJson(text)
     if (json === undefined) return refuse('400', 'the body is not a JSON object')
-    const slip = Object.keys(json).find((key) => !checks.has(key) && properties.some(([name]) => isMeant(key, name)))
+    const slip = Object.keys(json).find(
+      (key) => !checks.has(key) && (isClosed || properties.some(([name]) => isMeant(key, name))),
+    )
     if (slip !== undefined) return refuse('400', `${slip.slice(0, DETAIL_CHARACTERS_MAX)} is not understood`)
     const value: Record<string, unknown> = {}
     for (const [name, property] of properties) {

@@ -89,7 +89,7 @@ export const Wei = matching('^(0|[1-9][0-9]{0,20})$', 'wei as a whole number in 
 const Switch = rule(Type.Boolean(), 'true or false', true)
 // References and addresses are looked at one by one: see references.ts.
 export const VaultKey = matching(
-  '^(env:[A-Z_][A-Z0-9_]*|file:.+|command:.+)$',
+  '^(env:[A-Z_][A-Z0-9_]*|file:(?!(0x)?[0-9a-fA-F]{64}$).+|command:.+)$',
   'env:NAME, file: and a path or command: and a line for the shell',
   'file:/run/secrets/vault-key',
 )

@@ -7,7 +7,7 @@ import type { Log } from '../ports/log.ts'
 import type { StakingFacts, StakingNode } from '../ports/staking-node.ts'
 import { openBatch, toFault } from './json-rpc.ts'
 import { chainIdQuestion } from './result-shapes.ts'
-import { askTerms } from './transaction-terms.ts'
+import { askHasCode, askTerms } from './transaction-terms.ts'
 
 export interface StakingNodeOptions {
   readonly beacon: Pick<BeaconSource, 'chain'>
@@ -51,6 +51,7 @@ export async function openStakingNode(options: StakingNodeOptions): Promise<Stak
       facts ??= await readFacts()
       return facts
     },
+    hasCode: (address) => group.ask('code', (node) => askHasCode(node, address)),
     terms: (sender) => group.ask('terms', (node) => askTerms(node, sender)),
     [Symbol.asyncDispose]: () => group[Symbol.asyncDispose](),
   }

@@ -33,6 +33,28 @@ export async function askTerms(node: ChainNode, sender: string): Promise<Transac
   }
 }
 
+/** Asks one node whether an address has code. Throws AppError of a node fault. */
+export async function askHasCode(node: ChainNode, address: string): Promise<boolean> {
+  try {
+    return (await openBatch(node)(codeQuestion(address))) !== '0x'
+  } catch (error) {
+    throw toFault(node, error)
+  }
+}
+
+const isCode = Compile(Type.String({ pattern: '^0x([0-9a-fA-F]{2})*$' }))
+
+function codeQuestion(address: string): Question<string> {
+  return {
+    method: 'eth_getCode',
+    params: [address, 'latest'],
+    parse(result) {
+      if (!isCode.Check(result)) throw malformed('the code of a contract is no hex')
+      return result
+    },
+  }
+}
+
 function quantity(
   method: string,
   params: readonly unknown[],

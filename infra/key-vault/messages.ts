@@ -17,6 +17,7 @@ export interface VaultMethods {
   prepare(count: number, terms: DepositTerms): Promise<PreparedKeys>
   commit(preparedId: string, requestId: string, request: KeptRequest): KeptRequest
   request(account: string, requestId: string): KeptRequest | undefined
+  lacking(pubkeys: readonly string[]): readonly string[]
 }
 
 export interface ToVault {

@@ -8,6 +8,8 @@ import { VaultConnection } from './vault-connection.ts'
 /** A request of the API is one set; the contracts that deposits are sent to take no more at once. */
 const COUNT_MAX = 100
 const COUNT_MIN = 1
+/** Public keys of one message to the vault's process, some hundred bytes each. */
+const ASKED_AT_ONCE = 10_000
 /** A hundred full requests between being prepared and committed, at some hundred bytes a key. */
 const PREPARED_KEYS_MAX = 10_000
 
@@ -58,6 +60,15 @@ class LocalKeyVault implements KeyVault {
 
   async request(account: string, requestId: string): Promise<KeptRequest | undefined> {
     return (await this.#connected()).ask('request', account, requestId)
+  }
+
+  async lacking(pubkeys: readonly string[]): Promise<readonly string[]> {
+    const lacking: string[] = []
+    for (let from = 0; from < pubkeys.length; from += ASKED_AT_ONCE) {
+      const some = pubkeys.slice(from, from + ASKED_AT_ONCE)
+      lacking.push(...(await (await this.#connected()).ask('lacking', some)))
+    }
+    return lacking
   }
 
   async #connected(): Promise<VaultConnection> {

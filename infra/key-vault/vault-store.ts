@@ -118,6 +118,7 @@ export class VaultStore implements Disposable {
   readonly #selectRequest: StatementSync
   readonly #insertRequest: StatementSync
   readonly #insertKey: StatementSync
+  readonly #selectKey: StatementSync
 
   constructor(db: DatabaseSync, subject: SqliteSubject, vaultId: string) {
     this.#db = db
@@ -127,6 +128,7 @@ export class VaultStore implements Disposable {
     this.#insertRequest = db.prepare(
       'INSERT INTO requests (account, request_id, body_hash, answer, created_at_ms) VALUES (?, ?, ?, ?, ?)',
     )
+    this.#selectKey = db.prepare('SELECT 1 FROM keys WHERE pubkey = ?')
     this.#insertKey = db.prepare(
       `INSERT INTO keys (pubkey, seed_id, path_index, chain, account, request_id, withdrawal_credentials, created_at_ms)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -181,6 +183,10 @@ export class VaultStore implements Disposable {
       | { readonly body_hash: string; readonly answer: string }
       | undefined
     return row && { account, bodyHash: row.body_hash, answer: row.answer }
+  }
+
+  hasKey(pubkey: Uint8Array): boolean {
+    return this.#do(() => this.#selectKey.get(pubkey)) !== undefined
   }
 
   [Symbol.dispose](): void {

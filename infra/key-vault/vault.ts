@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { AppError } from '../../schemas/errors.ts'
+import { bytesOf } from '../../schemas/eth/hex.ts'
 import { lockDirectory } from '../directory-lock.ts'
 import type { DepositTerms, KeptRequest, PreparedKeys } from '../ports/key-vault.ts'
 import { DepositSigner } from './deposit-signer.ts'
@@ -79,6 +80,10 @@ export class Vault implements Omit<VaultMethods, 'open'>, Disposable {
 
   request(account: string, requestId: string): KeptRequest | undefined {
     return this.#store.request(account, requestId)
+  }
+
+  lacking(pubkeys: readonly string[]): readonly string[] {
+    return pubkeys.filter((pubkey) => !this.#store.hasKey(bytesOf(pubkey)))
   }
 
   [Symbol.dispose](): void {

@@ -53,4 +53,6 @@ export interface KeyVault extends AsyncDisposable {
   commit(preparedId: string, requestId: string, request: KeptRequest): Promise<KeptRequest>
   /** The account's request of this id; undefined before it was committed. */
   request(account: string, requestId: string): Promise<KeptRequest | undefined>
+  /** Those of the public keys (lower-case hex) that it does not have: an older copy of it knows nothing of newer keys. */
+  lacking(pubkeys: readonly string[]): Promise<readonly string[]>
 }

@@ -21,6 +21,8 @@ export interface TransactionTerms {
 export interface StakingNode extends AsyncDisposable {
   /** Asked at the first use, then remembered: it never changes. */
   facts(): Promise<StakingFacts>
+  /** Whether there is a contract at an address: what is sent to any other is a gift. */
+  hasCode(address: string): Promise<boolean>
   /** `sender`: lower-case hex. */
   terms(sender: string): Promise<TransactionTerms>
 }

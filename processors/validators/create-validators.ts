@@ -34,6 +34,8 @@ export interface Creating {
   /** As the one who has the vault. */
   readonly writer: EventWriter
   readonly log: Log
+  /** Requests that the log knows, by `nameOf`. */
+  readonly announced: Set<string>
   /** Unix milliseconds. */
   readonly now: () => number
 }
@@ -51,11 +53,18 @@ export async function createForAccount(
   const { account, requestId } = input
   const before = await vault.request(account, requestId)
   if (before !== undefined) return await announce(creating, input, before)
+  // Its keys are lost with a vault that was replaced: others under the same name would be funded a second time.
+  if (creating.announced.has(nameOf(input))) return { status: 'refused', reason: LOST }
   if (now() > input.notAfterMs) return { status: 'unavailable' }
   try {
     const facts = await chain.node.facts()
     const contract = contractFor(chain, facts, input.count)
     if (contract === undefined) return { status: 'refused', reason: NO_CONTRACT }
+    const fault = await faultOf(contract, facts, chain.node)
+    if (fault !== undefined) {
+      log.error({ chain: chain.name }, fault)
+      return { status: 'unavailable' }
+    }
     const [prepared, terms] = await Promise.all([
       vault.prepare(input.count, {
         chain: chain.name,
@@ -78,6 +87,8 @@ export async function createForAccount(
 
 const NO_CONTRACT =
   'validator_count is above 1, and no contract that takes several deposits is configured for this network'
+const LOST =
+  'the validators that this Idempotency-Key was answered with are no longer in the key vault: do not fund them, and ask the operator'
 const OTHER_REQUEST = 'Idempotency-Key was used for another request'
 
 function credentialsOf({ withdrawalAddress }: CreateValidatorsInput): string {
@@ -89,13 +100,30 @@ function contractFor({ contract }: StakingChain, facts: StakingFacts, count: num
   return count === 1 ? { kind: 'deposit', address: facts.depositContract, feeWei: 0n } : undefined
 }
 
-/** Tells the log, and then whoever has asked. Told again, the log has an event of the same id twice, which changes nothing. */
+/** Why nothing may be sent to a contract; the operator has to see to it. */
+async function faultOf(
+  { kind, address }: StakingContract,
+  facts: StakingFacts,
+  node: StakingNode,
+): Promise<string | undefined> {
+  if (kind !== 'deposit' && address === facts.depositContract)
+    return 'the configured staking contract is the deposit contract itself, which takes one deposit at a time: leave it out'
+  return (await node.hasCode(address)) ? undefined : 'there is no contract at the address of the staking contract'
+}
+
+/** A request, as the log and the vault name it. */
+export function nameOf({ account, requestId }: { readonly account: string; readonly requestId: string }): string {
+  return `${account}/${requestId}`
+}
+
+/** Tells the log what it has not been told, and then whoever has asked. */
 async function announce(
-  { writer, now }: Creating,
+  { writer, now, announced }: Creating,
   input: CreateValidatorsInput,
   kept: KeptRequest,
 ): Promise<CreateValidatorsOutput> {
   if (kept.bodyHash !== input.bodyHash) return { status: 'refused', reason: OTHER_REQUEST }
+  if (announced.has(nameOf(input))) return { status: 'created', answer: kept.answer }
   const { validators } = JSON.parse(kept.answer) as Created
   const { chain, account, depositFrom, feeRecipient } = input
   const pubkeys = validators.map(({ pubkey }) => pubkey)
@@ -107,6 +135,7 @@ async function announce(
       data: {
         chain,
         account,
+        requestId: input.requestId,
         pubkeys,
         withdrawalCredentials: credentialsOf(input),
         depositFrom,
@@ -115,6 +144,7 @@ async function announce(
       },
     }),
   ])
+  announced.add(nameOf(input))
   return { status: 'created', answer: kept.answer }
 }
 

@@ -9,6 +9,8 @@ export const CREATED_MAX = 100
 const ValidatorsCreated = Type.Object({
   chain: Chain,
   account: Type.String({ pattern: ACCOUNT_PATTERN }),
+  /** Names the request, per account: SHA-256, hex. */
+  requestId: Type.String({ pattern: '^[0-9a-f]{64}$' }),
   pubkeys: Type.Array(Pubkey, { minItems: 1, maxItems: CREATED_MAX }),
   withdrawalCredentials: Hash,
   /** Who is to send the deposit. */

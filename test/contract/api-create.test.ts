@@ -172,6 +172,9 @@ describe('creating validators', () => {
     [{ ...good, fee_recipient: ADDRESS }, 'fee_recipient is not understood'],
     [{ ...good, deposit_from: ADDRESS }, 'deposit_from is not understood'],
     [{ ...good, validator_count_max: 2 }, 'validator_count_max is not understood'],
+    [{ ...good, amount: '64' }, 'amount is not understood'],
+    [{ ...good, withdrawal_credentials_type: '0x02' }, 'withdrawal_credentials_type is not understood'],
+    [{ ...good, deposit_form_address: ADDRESS }, 'deposit_form_address is not understood'],
   ])('refuses %j and asks for nothing', async (body, detail) => {
     expect(await create(body)).toEqual({
       status: 400,

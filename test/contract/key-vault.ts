@@ -134,6 +134,15 @@ export function keyVaultContract(name: string, newPlace: () => Promise<KeyVaultP
       expect(await vault.request('globex', 'r')).toEqual(requestOf('globex', 'of globex'))
     })
 
+    test('lacks the keys that were not committed, and those of others', async () => {
+      const vault = await openVault()
+      const committed = await vault.prepare(2, TERMS)
+      await vault.commit(committed.id, 'r', requestOf('acme'))
+      const lacked = [...pubkeysOf(await vault.prepare(1, TERMS)), `0x${'ab'.repeat(48)}`]
+      expect(await vault.lacking([...pubkeysOf(committed), ...lacked])).toEqual(lacked)
+      expect(await vault.lacking([])).toEqual([])
+    })
+
     test('commits prepared keys once', async () => {
       const vault = await openVault()
       const { id } = await vault.prepare(1, TERMS)

@@ -1,10 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Hex, parseTransaction } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BATCH_DEPOSIT_ADDRESS } from '../../infra/devnet/execution/genesis.ts'
+import { decodeEvent } from '../../schemas/events/codec.ts'
+import { validatorsCreated } from '../../schemas/events/created-validators.ts'
 import type { Created } from '../../schemas/routes/validators/create-validators.ts'
 import type { ValidatorDetail } from '../../schemas/routes/validators/validator-details.ts'
 import { ethereumChain, writeChains } from './configuration.ts'
@@ -17,7 +19,7 @@ import {
   startDevnetChild,
   startProgram,
 } from './processes.ts'
-import { openLog } from './stores.ts'
+import { eventsOf, openLog } from './stores.ts'
 
 const STEP_TIMEOUT_MS = 60_000
 /** The first account of the phrase "test test … junk", which the devnet gives ten million ETH. */
@@ -136,6 +138,16 @@ export function createSuite({ mode, modeOf }: CreateOptions): void {
       for (const { pubkey } of others.validators) expect(pubkeys).not.toContain(pubkey)
     })
 
+    it('are told once, however often their request is repeated', async () => {
+      const body = { validator_count: COUNT, withdrawal_address: WALLET.address }
+      for (let i = 0; i < 3; i++) expect((await create(body, 'first')).data).toEqual(created)
+      await using eventLog = await openLog(env)
+      const told = (await eventsOf(eventLog, 'accounts'))
+        .filter(({ event }) => event.type === validatorsCreated.name)
+        .map(({ event }) => decodeEvent(validatorsCreated, event).pubkeys[0])
+      expect(told.filter((pubkey) => pubkey === created.validators[0]?.pubkey)).toHaveLength(1)
+    })
+
     it('are in the registry once a wallet has sent their transaction, with the depositor and the credentials', async () => {
       const { unsigned_transaction: unsigned } = created.staking_transaction
       const transaction = parseTransaction(unsigned as Hex)
@@ -157,6 +169,37 @@ export function createSuite({ mode, modeOf }: CreateOptions): void {
           deposit_from_address: WALLET.address,
         })
       }
+    })
+
+    it('are named where the vault has lost them, and no others are made for their request', async () => {
+      await program.kill()
+      renameSync(join(env.EPOCHLINE_DATA as string, 'vault'), join(directory, 'lost'))
+      program = await startProgram(['all'], { ...env, LOG_LEVEL: 'error' })
+      const body = { validator_count: COUNT, withdrawal_address: WALLET.address }
+      const answer = await eventually(
+        'the vault',
+        async () => {
+          const again = await create(body, 'first')
+          return again.status === 503 ? undefined : again
+        },
+        STEP_TIMEOUT_MS,
+      )
+      expect(answer).toMatchObject({
+        status: 400,
+        msg: expect.stringMatching(/no longer in the key vault: do not fund them/),
+      })
+      expect(program.output()).toContain(created.validators[0]?.pubkey)
+      expect(program.output()).toMatch(/the key vault lacks the keys of \d+ validators/)
+      expect((await create(body, 'second')).status).toBe(200)
+    })
+
+    it('are not made for a staking contract that is none', async () => {
+      const file = env.EPOCHLINE_CONFIG as string
+      writeChains(file, { mainnet: { ...ethereumChain(devnet), staking: { contract: WALLET.address } } })
+      const body = { validator_count: COUNT, withdrawal_address: WALLET.address }
+      const isRefused = async () => ((await create(body)).status === 503 ? true : undefined)
+      await eventually('the new configuration', isRefused, STEP_TIMEOUT_MS)
+      expect(program.output()).toContain('there is no contract at the address of the staking contract')
     })
   })
 }

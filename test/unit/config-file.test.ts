@@ -376,6 +376,7 @@ describe('what seals the vault', () => {
     const key = 'ab'.repeat(32)
     expect(() => readConfig({ EPOCHLINE_CONFIG: '/dev/null', VAULT_KEY: key })).toThrow(/^VAULT_KEY is not env:NAME/)
     expect(() => readConfig({ EPOCHLINE_CONFIG: '/dev/null', VAULT_KEY: key })).not.toThrow(new RegExp(key))
+    expect(() => readConfig({ EPOCHLINE_CONFIG: '/dev/null', VAULT_KEY: `file:${key}` })).toThrow(/is not env:NAME/)
     const [mistake] = mistakesOf(`vault: { key: ${key} }`)
     expect(mistake).toMatch(/vault\.key: is not env:NAME/)
     expect(mistake).not.toContain(key)

@@ -84,16 +84,20 @@ export const createValidatorsRoute = defineRoute({
       }),
     ),
   }),
-  body: Type.Object({
-    validator_count: Type.Integer({ minimum: 1, maximum: CREATED_MAX, description: 'How many validators.' }),
-    withdrawal_address: AddressInput('Where the stake and its consensus rewards go; it never changes.'),
-    deposit_from_address: Type.Optional(
-      AddressInput('Who sends the transaction; the withdrawal address unless given.'),
-    ),
-    fee_recipient_address: Type.Optional(
-      AddressInput('Where execution rewards go; the withdrawal address unless given.'),
-    ),
-  }),
+  body: Type.Object(
+    {
+      validator_count: Type.Integer({ minimum: 1, maximum: CREATED_MAX, description: 'How many validators.' }),
+      withdrawal_address: AddressInput('Where the stake and its consensus rewards go; it never changes.'),
+      deposit_from_address: Type.Optional(
+        AddressInput('Who sends the transaction; the withdrawal address unless given.'),
+      ),
+      fee_recipient_address: Type.Optional(
+        AddressInput('Where execution rewards go; the withdrawal address unless given.'),
+      ),
+    },
+    // Money follows from it: what is not understood is not passed over.
+    { additionalProperties: false },
+  ),
   response: envelopeOf(Created),
   refusals: ['400'],
   example: {
