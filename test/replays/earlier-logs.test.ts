@@ -128,6 +128,7 @@ describe.each(['given-chain', 'devnet'])('a log of release 0.1 (%s)', (name) => 
       'watched_validators',
       'settlement_corrections',
       'fee_recipients',
+      'created_validators',
     ])
   })
 
