@@ -147,7 +147,7 @@ const ROLES = {
   ingest: async () => (await import('./commands/ingest-role.ts')).ingestRole,
   process: async () => (await import('./commands/process-role.ts')).processRole,
   api: async () => (await import('./commands/api-role.ts')).apiRole,
-  validators: async () => (await import('./commands/validators-role.ts')).validatorsRole,
+  validators: async () => (await import('./commands/validators/role.ts')).validatorsRole,
 }
 
 async function runRolesOf(setting: Setting, names: readonly (keyof typeof ROLES)[]): Promise<void> {

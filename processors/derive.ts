@@ -11,7 +11,8 @@ import {
   formatDay,
   lastSlotOfEpoch,
 } from '../schemas/eth/time.ts'
-import { type DeriveDayInput, deriveDay, type SettleAccountInput, settleAccount } from '../schemas/jobs.ts'
+import { type DeriveDayInput, deriveDay } from '../schemas/jobs/derive-day.ts'
+import { type SettleAccountInput, settleAccount } from '../schemas/jobs/settle-account.ts'
 import { dropPartitions } from './loop/partitions.ts'
 import type { Touched } from './loop/rows.ts'
 import { completeEpochs } from './rewards/complete-epochs.ts'

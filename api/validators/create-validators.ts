@@ -1,9 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { hasRightChecksum } from '../../schemas/eth/hex.ts'
-import { createValidators, parseCreateOutput } from '../../schemas/jobs.ts'
+import { createValidators } from '../../schemas/jobs/create-validators.ts'
 import { type Refusal, refuse } from '../../schemas/routes/envelope.ts'
 import { type Created, createValidatorsRoute } from '../../schemas/routes/validators/create-validators.ts'
 import { action } from '../http/action.ts'
+import { askJob } from '../http/ask-job.ts'
 import { answer } from '../http/operation.ts'
 
 /** So long a request waits for its keys; the job makes none after that. */
@@ -13,7 +14,7 @@ const ZERO_ADDRESS = `0x${'00'.repeat(20)}`
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
 
 export const createValidatorsOperation = action(createValidatorsRoute, async ({ body, headers }, scope) => {
-  const { jobs, chain, account, nowMs } = scope
+  const { chain, account, nowMs } = scope
   const addresses = readAddresses(body)
   if ('status' in addresses) return addresses
   const key = headers['idempotency-key']
@@ -31,11 +32,8 @@ export const createValidatorsOperation = action(createValidatorsRoute, async ({ 
     ...asked,
     notAfterMs: nowMs + CREATE_MS_MAX,
   }
-  const jobId = randomUUID()
-  await jobs.add(createValidators.name, jobId, input)
-  const state = await jobs.result(createValidators.name, jobId, CREATE_MS_MAX)
-  if (state.status !== 'completed') return refuse('503', NOT_MADE)
-  const output = parseCreateOutput(state.output)
+  const output = await askJob(scope, createValidators, { input, timeoutMs: CREATE_MS_MAX })
+  if (output === undefined) return refuse('503', NOT_MADE)
   switch (output.status) {
     case 'refused':
       return refuse('400', output.reason)

@@ -1,7 +1,7 @@
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { formatDay } from '../../schemas/eth/time.ts'
 import { formatEthFromGwei, formatEthFromWei } from '../../schemas/eth/units.ts'
-import type { DeriveDayInput } from '../../schemas/jobs.ts'
+import type { DeriveDayInput } from '../../schemas/jobs/derive-day.ts'
 
 /** A closed day as the log tells it: amounts are exact ETH, summed over the validators with a whole day. */
 export interface ClosedDay {

@@ -11,8 +11,9 @@ import { toWei } from '../../schemas/eth/units.ts'
 import { ACCOUNTS_KEY } from '../../schemas/events/accounts.ts'
 import { encodeEvent } from '../../schemas/events/codec.ts'
 import { validatorsCreated } from '../../schemas/events/created-validators.ts'
-import type { CreateValidatorsInput, CreateValidatorsOutput } from '../../schemas/jobs.ts'
+import type { CreateValidatorsInput, CreateValidatorsOutput } from '../../schemas/jobs/create-validators.ts'
 import type { Created } from '../../schemas/routes/validators/create-validators.ts'
+import type { StakingBook } from './staking-book.ts'
 
 /** What every validator is created with: the least that activates one (MIN_ACTIVATION_BALANCE). */
 const DEPOSIT_GWEI = 32_000_000_000n
@@ -34,8 +35,7 @@ export interface Creating {
   /** As the one who has the vault. */
   readonly writer: EventWriter
   readonly log: Log
-  /** Requests that the log knows, by `nameOf`. */
-  readonly announced: Set<string>
+  readonly book: StakingBook
   /** Unix milliseconds. */
   readonly now: () => number
 }
@@ -54,7 +54,7 @@ export async function createForAccount(
   const before = await vault.request(account, requestId)
   if (before !== undefined) return await announce(creating, input, before)
   // Its keys are lost with a vault that was replaced: others under the same name would be funded a second time.
-  if (creating.announced.has(nameOf(input))) return { status: 'refused', reason: LOST }
+  if (creating.book.created.hasRequest(input)) return { status: 'refused', reason: LOST }
   if (now() > input.notAfterMs) return { status: 'unavailable' }
   try {
     const facts = await chain.node.facts()
@@ -111,23 +111,18 @@ async function faultOf(
   return (await node.hasCode(address)) ? undefined : 'there is no contract at the address of the staking contract'
 }
 
-/** A request, as the log and the vault name it. */
-export function nameOf({ account, requestId }: { readonly account: string; readonly requestId: string }): string {
-  return `${account}/${requestId}`
-}
-
 /** Tells the log what it has not been told, and then whoever has asked. */
 async function announce(
-  { writer, now, announced }: Creating,
+  { writer, now, book }: Creating,
   input: CreateValidatorsInput,
   kept: KeptRequest,
 ): Promise<CreateValidatorsOutput> {
   if (kept.bodyHash !== input.bodyHash) return { status: 'refused', reason: OTHER_REQUEST }
-  if (announced.has(nameOf(input))) return { status: 'created', answer: kept.answer }
+  if (book.created.hasRequest(input)) return { status: 'created', answer: kept.answer }
   const { validators } = JSON.parse(kept.answer) as Created
   const { chain, account, depositFrom, feeRecipient } = input
   const pubkeys = validators.map(({ pubkey }) => pubkey)
-  await writer.append('accounts', [
+  await book.tell(writer, [
     encodeEvent(validatorsCreated, {
       id: `account.validators-created:${chain}:${account}:${pubkeys[0]}`,
       key: ACCOUNTS_KEY,
@@ -144,7 +139,6 @@ async function announce(
       },
     }),
   ])
-  announced.add(nameOf(input))
   return { status: 'created', answer: kept.answer }
 }
 

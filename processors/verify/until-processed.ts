@@ -1,7 +1,7 @@
 import type { EventLog, Offsets } from '../../infra/ports/event-log.ts'
 import type { JobQueue } from '../../infra/ports/job-queue.ts'
 import type { Topic } from '../../schemas/events/codec.ts'
-import { deriveDay } from '../../schemas/jobs.ts'
+import { deriveDay } from '../../schemas/jobs/derive-day.ts'
 import { pause } from '../../schemas/wait.ts'
 import { DERIVING_JOBS } from '../derive.ts'
 import { measureLag } from '../loop/measure-health.ts'

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { Derivation, wantOpenWork } from '../../processors/derive.ts'
-import type { DeriveDayInput, SettleAccountInput } from '../../schemas/jobs.ts'
+import type { DeriveDayInput } from '../../schemas/jobs/derive-day.ts'
+import type { SettleAccountInput } from '../../schemas/jobs/settle-account.ts'
 import { givenChain } from './given-chain.ts'
 import { dumpTables, projectEverything, projecting, WantedLater } from './projecting.ts'
 import { inTurns, renamed } from './renamed-chain.ts'

@@ -1,0 +1,19 @@
+import { randomUUID } from 'node:crypto'
+import type { AnsweringJob } from '../../schemas/jobs/job.ts'
+import type { ActionScope } from './action.ts'
+
+/**
+ * Has a job done whose end the request waits for: its output, or undefined where it has not ended in time or has failed. It may be done
+ * later all the same: a job that must not be has its own time limit among its input.
+ */
+export async function askJob<Input, Output>(
+  { jobs }: Pick<ActionScope, 'jobs'>,
+  job: AnsweringJob<Input, Output>,
+  asked: { readonly input: Input; readonly timeoutMs: number },
+): Promise<Output | undefined> {
+  // Each asking is a job of its own: what may happen only once is known to the one who does it.
+  const id = randomUUID()
+  await jobs.add(job.name, id, asked.input)
+  const state = await jobs.result(job.name, id, asked.timeoutMs)
+  return state.status === 'completed' ? job.parseOutput(state.output) : undefined
+}

@@ -1,0 +1,21 @@
+import type { Lease } from '../../infra/ports/event-log.ts'
+import type { KeyVault } from '../../infra/ports/key-vault.ts'
+import type { StakingBook } from '../../processors/validators/staking-book.ts'
+import type { Ports, Running } from '../role.ts'
+import type { StakingChains } from './staking-chains.ts'
+
+/** What the duties of the role share while it has the lease. */
+export interface Custody {
+  readonly ports: Ports
+  readonly running: Running
+  readonly vault: KeyVault
+  /** Tells the log as the one who has the vault: only through the book, which remembers it. */
+  readonly lease: Lease
+  /** The configured chains that validators can be created on. */
+  readonly chains: StakingChains
+  /** What was told the log: by nobody else, so it is never behind. */
+  readonly book: StakingBook
+}
+
+/** A part of the role's work, until the signal aborts. */
+export type Duty = (custody: Custody, signal: AbortSignal) => Promise<void>

@@ -1,0 +1,69 @@
+import { openLocalKeyVault } from '../../infra/key-vault/open-local.ts'
+import type { KeyVault } from '../../infra/ports/key-vault.ts'
+import type { Log } from '../../infra/ports/log.ts'
+import { readStakingBook, type StakingBook } from '../../processors/validators/staking-book.ts'
+import { AppError } from '../../schemas/errors.ts'
+import { pause } from '../../schemas/wait.ts'
+import { allOrNone } from '../ingest-role.ts'
+import type { Role } from '../role.ts'
+import { creating } from './creating.ts'
+import type { Custody, Duty } from './duty.ts'
+import { StakingChains } from './staking-chains.ts'
+
+const DUTIES: readonly Duty[] = [creating]
+
+/** Who has it has the vault: one process at a time. */
+const VALIDATORS_LEASE = 'validators'
+const RELEASE_PAUSE_MS = 1_000
+
+/** Makes validators for accounts: the one role that has their keys. It talks to the nodes, to the log, and to the API by jobs. */
+export const validatorsRole: Role = {
+  name: 'validators',
+  needs: ['eventLog', 'jobQueue'],
+  async run(ports, running, signal) {
+    while (!signal.aborted) {
+      const lease = await ports.eventLog.lease(VALIDATORS_LEASE, signal).catch((error: unknown) => {
+        if (signal.aborted) return undefined
+        throw error
+      })
+      if (lease === undefined) return
+      try {
+        await using held = lease
+        await using vault = await openLocalKeyVault(running.config.vault)
+        const ending = AbortSignal.any([signal, held.lost])
+        await using chains = new StakingChains(running, ending)
+        const book = await readStakingBook(ports.eventLog, ending)
+        await tellOfLostKeys(vault, book, running.log)
+        await doDuties({ ports, running, vault, lease: held, chains, book }, ending)
+      } catch (error) {
+        if (!(error instanceof AppError && error.code === 'lease_lost')) throw error
+      }
+      if (signal.aborted) return
+      running.log.warn({}, 'another process has the vault now: waiting for it')
+      await pause(RELEASE_PAUSE_MS, signal)
+    }
+  },
+}
+
+/** All of them side by side; the first that fails ends all. */
+async function doDuties(custody: Custody, signal: AbortSignal): Promise<void> {
+  const stop = new AbortController()
+  const ending = AbortSignal.any([signal, stop.signal])
+  await allOrNone(
+    DUTIES.map((duty) => duty(custody, ending)),
+    stop,
+  )
+}
+
+/** Keys that a line of the log names. */
+const NAMED_MAX = 100
+
+/** An older copy of the vault, or none, was put in its place: nobody can sign for them, so nobody must fund them. */
+async function tellOfLostKeys(vault: KeyVault, { created }: StakingBook, log: Log): Promise<void> {
+  const lost = await vault.lacking(created.pubkeys())
+  if (lost.length === 0) return
+  log.error(
+    { lost: lost.length, pubkeys: lost.slice(0, NAMED_MAX) },
+    `the key vault lacks the keys of ${lost.length} validators that were created here: put its newest copy back, and let nobody fund them`,
+  )
+}

@@ -1,0 +1,48 @@
+import { hasBeacon } from '../../infra/config/select-chain.ts'
+import type { ChainConfig } from '../../infra/config/types.ts'
+import { BATCH_DEPOSIT_ADDRESS } from '../../infra/devnet/execution/genesis.ts'
+import { openStakingNode } from '../../infra/execution/staking-node.ts'
+import type { StakingChain } from '../../processors/validators/create-validators.ts'
+import type { StakingContract } from '../../schemas/eth/staking-transaction.ts'
+import { openChainNodes, urlsOf } from '../chain-nodes.ts'
+import type { Running } from '../role.ts'
+
+/** The configured chains that validators can be created on, with their nodes: opened when they are first asked for. */
+export class StakingChains implements AsyncDisposable {
+  readonly #running: Running
+  readonly #signal: AbortSignal
+  readonly #open = new AsyncDisposableStack()
+  readonly #opened = new Map<ChainConfig, Promise<StakingChain>>()
+
+  constructor(running: Running, signal: AbortSignal) {
+    this.#running = running
+    this.#signal = signal
+  }
+
+  /** Undefined for a chain that is not configured, is paused, or has no beacon chain. */
+  of(name: string): Promise<StakingChain> | undefined {
+    const chain = this.#running.chains.current.find(({ names }) => names.name === name)
+    if (chain === undefined || chain.paused || !hasBeacon(chain)) return undefined
+    const opened = this.#opened.get(chain) ?? this.#openChain(chain)
+    this.#opened.set(chain, opened)
+    return opened
+  }
+
+  async #openChain(chain: ChainConfig): Promise<StakingChain> {
+    const { log, devnet } = this.#running
+    const { beacon } = this.#open.use(await openChainNodes(chain, this.#running, this.#signal))
+    if (beacon === undefined) throw new Error('a chain with validators has a beacon chain')
+    const { executionUrls } = urlsOf(chain, devnet)
+    const node = this.#open.use(await openStakingNode({ beacon, executionUrls, log }))
+    return { name: chain.names.name, network: chain.names.network, node, contract: contractOf(chain) }
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#open.disposeAsync()
+  }
+}
+
+/** The devnet has one of its own. */
+function contractOf({ source, stakingContract }: ChainConfig): StakingContract | undefined {
+  return source.kind === 'devnet' ? { kind: 'abyss', address: BATCH_DEPOSIT_ADDRESS, feeWei: 0n } : stakingContract
+}

@@ -1,0 +1,45 @@
+import { decodeEvent, type EncodedEvent } from '../../schemas/events/codec.ts'
+import { type ValidatorsCreated, validatorsCreated } from '../../schemas/events/created-validators.ts'
+
+/** Validators that one request has created, and when. */
+export interface CreatedSet extends ValidatorsCreated {
+  /** ISO 8601. */
+  readonly createdAt: string
+}
+
+/** A request, as the log and the vault name it. */
+interface RequestName {
+  readonly account: string
+  readonly requestId: string
+}
+
+/** The validators that the log says were created. */
+export class CreatedKeys {
+  readonly #byRequest = new Map<string, CreatedSet>()
+  readonly #byKey = new Map<string, CreatedSet>()
+
+  add(event: EncodedEvent): void {
+    if (event.type !== validatorsCreated.name) return
+    const set = { ...decodeEvent(validatorsCreated, event), createdAt: event.time }
+    this.#byRequest.set(nameOf(set), set)
+    for (const pubkey of set.pubkeys) this.#byKey.set(`${set.chain}:${pubkey}`, set)
+  }
+
+  hasRequest(request: RequestName): boolean {
+    return this.#byRequest.has(nameOf(request))
+  }
+
+  /** With whom a key was created; undefined for one that was not created here. */
+  of(chain: string, pubkey: string): CreatedSet | undefined {
+    return this.#byKey.get(`${chain}:${pubkey}`)
+  }
+
+  /** Of all chains and accounts, in the order of the log. */
+  pubkeys(): readonly string[] {
+    return [...this.#byRequest.values()].flatMap(({ pubkeys }) => pubkeys)
+  }
+}
+
+function nameOf({ account, requestId }: RequestName): string {
+  return `${account}/${requestId}`
+}
