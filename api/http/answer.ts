@@ -32,9 +32,9 @@ const RETRY_AFTER_SEC = 5
 export function sendRefusal(reply: FastifyReply, refusal: Refusal): FastifyReply {
   const { httpStatus } = RESULTS[refusal.code]
   if (refusal.code === '503') reply.header('retry-after', RETRY_AFTER_SEC)
-  return reply
-    .status(httpStatus)
-    .send({ code: refusal.code, msg: formatMessage(refusal.code, refusal.detail), data: null })
+  const { code, detail, reason } = refusal
+  const envelope = { code, msg: formatMessage(code, detail), data: null }
+  return reply.status(httpStatus).send(reason === undefined ? envelope : { ...envelope, reason })
 }
 
 /**

@@ -31,10 +31,13 @@ export interface Refusal {
   readonly status: 'refused'
   readonly code: RefusalCode
   readonly detail?: string
+  /** Tells refusals of one code apart for programs: a word in snake_case that stays. */
+  readonly reason?: string
 }
 
-export function refuse(code: RefusalCode, detail?: string): Refusal {
-  return detail === undefined ? { status: 'refused', code } : { status: 'refused', code, detail }
+export function refuse(code: RefusalCode, detail?: string, reason?: string): Refusal {
+  const refusal = { status: 'refused', code, ...(detail === undefined ? {} : { detail }) } as const
+  return reason === undefined ? refusal : { ...refusal, reason }
 }
 
 /** `msg` starts with the text of its code and may go on with what exactly is wrong. */
@@ -65,6 +68,9 @@ export const ErrorEnvelope = Type.Object(
     code: Type.Enum(Object.keys(RESULTS).filter((code) => code !== '200') as RefusalCode[]),
     msg: Type.String({ description: 'Starts with the text of the code and may name the parameter after a colon.' }),
     data: Type.Null(),
+    reason: Type.Optional(
+      Type.String({ pattern: '^[a-z_]+$', description: 'Why, as a word for programs; the operation tells its own.' }),
+    ),
   },
   { additionalProperties: false },
 )
