@@ -54,7 +54,7 @@ export const SECONDS_PER_SLOT_DEFAULT = 48
  * pace the incidents are at the same slots. Deposits, top-ups and execution transactions belong to the execution side.
  */
 export const defaultScenario: Scenario = {
-  version: 'default-4',
+  version: 'default-5',
   secondsPerSlot: SECONDS_PER_SLOT_DEFAULT,
   shardCommitteePeriodEpochs: 32,
   rates: {

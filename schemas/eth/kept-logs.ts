@@ -71,6 +71,15 @@ export const KEPT_EVENTS = [
     signature: 'DepositEvent(bytes,bytes,bytes,bytes,bytes)',
     topic: '0x649bbc62d0e31342afea4e5cd82d4049e7e1ee912fc0889aa790803be39038c5',
   },
+  // An exit-request contract (infra/devnet/contracts/exit-request.sol): a withdrawal address asks its operator for exits
+  {
+    signature: 'ExitsRequested(address,bytes)',
+    topic: '0x06c6accba41296cee0e1d9d92b0e91c9244da6bffb1458c937e727707e7f6c16',
+  },
+  {
+    signature: 'AllExitsRequested(address)',
+    topic: '0x017b047fb2a29cb2eff081f68015fb2a60753bb18720da9c937766b8596a1b5d',
+  },
 ] as const
 
 /** System contracts that log every request without a topic: known by their addresses, which are the same on all networks. */

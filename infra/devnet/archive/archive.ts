@@ -30,7 +30,7 @@ export interface Archive extends Disposable {
 export class ArchiveUnusable extends Error {}
 
 /** A change of what the tables or the checkpoint's parts hold takes the next number: older archives are then made anew. */
-const FORMAT = 2
+const FORMAT = 3
 
 const CHECKPOINT_SCHEMA = 'CREATE TABLE IF NOT EXISTS checkpoint (name TEXT PRIMARY KEY, data BLOB NOT NULL) STRICT;'
 const FORMAT_PART = 'format'

@@ -47,6 +47,7 @@ export const DEVNET_CONTRACTS: ContractFolder = {
   files: {
     DepositContract: 'deposit-contract.sol',
     BatchDeposit: 'batch-deposit.sol',
+    ExitRequest: 'exit-request.sol',
     Collectible721: 'collectible-721.sol',
     Items1155: 'items-1155.sol',
     RevertingReceiver: 'reverting-receiver.sol',

@@ -1,20 +1,21 @@
-import type { deneb } from '@lodestar/types'
 import { bytesOf } from '../../../schemas/eth/hex.ts'
-import { bloomTester } from '../../../schemas/eth/receipts.ts'
-import type { BlockTurn, BuiltPayload, EngineWithdrawal, Hex, PayloadRequest } from '../engine.ts'
+import { bloomTester, type ReceiptLog } from '../../../schemas/eth/receipts.ts'
+import type { BlockTurn, BuiltPayload, Hex, PayloadRequest } from '../engine.ts'
 import { nextBaseFeeWei } from './base-fee.ts'
 import type { BlockStore } from './block-store.ts'
+import { creditCalls } from './credits.ts'
 import { createExclusive } from './exclusive.ts'
 import { DEPOSIT_CONTRACT_ADDRESS } from './genesis.ts'
 import { type Call, type CallResult, expectOk, type JsonRpc } from './json-rpc.ts'
-import { type MinedBlock, type RpcReceipt, toNewBlock } from './mined-block.ts'
+import { commitmentsOf, type MinedBlock, type RpcReceipt, toNewBlock } from './mined-block.ts'
 import { type Mined, toMining } from './mining.ts'
 import type { Pool, WaitingTransaction } from './pool.ts'
-import { depositRequests, requestsHashOf } from './requests.ts'
+import { requestsHashOf, toExecutionRequests } from './requests.ts'
 import type { ScenarioSetup, ScenarioState } from './scenario-state.ts'
 import { sealBlock } from './sealed-block.ts'
 import type { SenderSignatures } from './sender-signatures.ts'
 import { dumpState } from './state-dump.ts'
+import { type EndOfBlock, endOfBlock } from './system-calls.ts'
 
 /** A block that the chain may return to, with everything that the next one depends on. */
 export interface Head {
@@ -25,6 +26,8 @@ export interface Head {
   readonly nextBaseFeeWei: bigint
   /** Nonces and owners when this block's transactions are in. */
   readonly scenario: ScenarioState
+  /** System contracts whose queues or fees go on moving by themselves. */
+  readonly busy: EndOfBlock['busy']
 }
 
 /** What the next block depends on besides anvil's own state. Plain data. */
@@ -46,8 +49,15 @@ interface Parts {
   readonly senders: SenderSignatures
 }
 
+/** What comes after a block. */
+interface Following {
+  /** Of anvil's state, beside the block's transactions. */
+  readonly changes: readonly Call[]
+  /** Of the next block, when it may be mined now. */
+  readonly turn: BlockTurn | undefined
+}
+
 const ROLLBACK_BLOCKS_MAX = 4
-const WEI_PER_GWEI = 1_000_000_000n
 const mayHaveDeposits = bloomTester(DEPOSIT_CONTRACT_ADDRESS)
 
 /**
@@ -152,7 +162,8 @@ export class ExecutionChain {
     if (request.timestampSec <= parent.timestampSec || request.slot <= parent.slot) throw new Error('time goes forward')
     const { plan, coinbase, scenario, ...mined } = (await this.#takeAhead(request)) ?? (await this.#mine(request))
     const executed = this.#parts.senders.sign(mined.executed)
-    const deposits = await this.#depositsOf(executed)
+    const ending = await endOfBlock(this.#parts.anvil, executed.logsBloom, parent.busy)
+    const requests = toExecutionRequests(await this.#depositLogs(executed), DEPOSIT_CONTRACT_ADDRESS, ending)
     const sealed = sealBlock(executed, {
       parentHash: parent.hash,
       coinbase,
@@ -161,7 +172,7 @@ export class ExecutionChain {
       parentBeaconBlockRoot: request.parentBeaconBlockRoot,
       extraData: new TextEncoder().encode(plan.extraData),
       withdrawals: request.withdrawals,
-      requestsHash: requestsHashOf(deposits),
+      requestsHash: requestsHashOf(requests),
     })
     const next: Head = {
       hash: sealed.hash,
@@ -174,11 +185,12 @@ export class ExecutionChain {
         BigInt(executed.gasLimit),
       ),
       scenario,
+      busy: ending.busy,
     }
-    const receipts = this.#advance(next, request, executed)
+    const changes = [...creditCalls(request.withdrawals), ...ending.effects]
+    const receipts = this.#advance(next, { changes, turn: request.next }, executed)
     this.#settle(receipts)
     this.#parts.store.append(toNewBlock(sealed, executed, receipts))
-    const requests = { deposits, withdrawals: [], consolidations: [] }
     return { payload: sealed.payload, requests, blobKzgCommitments: commitmentsOf(executed) }
   }
 
@@ -215,20 +227,19 @@ export class ExecutionChain {
   }
 
   /** Receipts are asked for at once only where the bloom says that there may be a deposit. */
-  async #depositsOf(executed: MinedBlock) {
+  async #depositLogs(executed: MinedBlock): Promise<readonly ReceiptLog[]> {
     if (!mayHaveDeposits(bytesOf(executed.logsBloom))) return []
     const receipts = (await this.#parts.anvil.call('eth_getBlockReceipts', [executed.number])) as RpcReceipt[]
-    const logs = receipts.flatMap((receipt) => receipt.logs)
-    return depositRequests(logs, DEPOSIT_CONTRACT_ADDRESS)
+    return receipts.flatMap((receipt) => receipt.logs)
   }
 
   /**
-   * Makes a mined block the head; resolves with its receipts when its withdrawals are credited and the next transactions
-   * wait, or the block after it is mined ahead. Withdrawals come after the block's transactions and before anvil keeps the block's
-   * state, which it does when it mines the next one: so balances at a block have them, while anvil's state root has them one block
-   * later.
+   * Makes a mined block the head; resolves with its receipts when its withdrawals are credited, its system contracts have done their
+   * part, and the next transactions wait, or the block after it is mined ahead. These changes come after the block's transactions and
+   * before anvil keeps the block's state, which it does when it mines the next one: so balances and storage at a block have them, while
+   * anvil's state root has them one block later.
    */
-  async #advance(next: Head, request: PayloadRequest, executed: MinedBlock): Promise<readonly RpcReceipt[]> {
+  async #advance(next: Head, { changes, turn }: Following, executed: MinedBlock): Promise<readonly RpcReceipt[]> {
     const { pool } = this.#parts
     const hashes = executed.transactions.map((transaction) => transaction.hash)
     this.#heads.push(next)
@@ -236,10 +247,9 @@ export class ExecutionChain {
     pool.markIncluded(next.number, hashes)
     this.#step++
     const receipts: Call = ['eth_getBlockReceipts', [executed.number]]
-    const credits = creditCalls(request.withdrawals)
     // What came from outside in an earlier run has to be in the pool before the block after the head is mined.
-    const turn = pool.hasRecorded(this.#step) ? undefined : request.next
-    const results = await this.#fillPool(next, hashes.length === 0 ? credits : [receipts, ...credits], turn)
+    const ahead = pool.hasRecorded(this.#step) ? undefined : turn
+    const results = await this.#fillPool(next, hashes.length === 0 ? changes : [receipts, ...changes], ahead)
     await pool.replay(this.#step)
     return hashes.length === 0 ? [] : (expectOk(receipts, results[0]) as RpcReceipt[])
   }
@@ -272,20 +282,4 @@ export class ExecutionChain {
     this.#settled = work
     return work
   }
-}
-
-/** Withdrawals as credits, one call per address. */
-function creditCalls(withdrawals: readonly EngineWithdrawal[]): Call[] {
-  const gweiByAddress = new Map<Hex, bigint>()
-  for (const { address, amountGwei } of withdrawals) {
-    gweiByAddress.set(address, (gweiByAddress.get(address) ?? 0n) + amountGwei)
-  }
-  return [...gweiByAddress].map(([address, gwei]) => [
-    'anvil_addBalance',
-    [address, `0x${(gwei * WEI_PER_GWEI).toString(16)}`],
-  ])
-}
-
-function commitmentsOf(executed: MinedBlock): deneb.BlobKzgCommitments {
-  return executed.transactions.flatMap((transaction) => ((transaction.commitments ?? []) as Hex[]).map(bytesOf))
 }

@@ -2,11 +2,20 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import artifacts from '../contracts/artifacts.json' with { type: 'json' }
+import predeploys from '../contracts/predeploys.json' with { type: 'json' }
 import type { Hex } from '../engine.ts'
+import type { Profile } from './scenario-state.ts'
 
 export const DEPOSIT_CONTRACT_ADDRESS: Hex = '0x4242424242424242424242424242424242424242'
 /** Makes up to a hundred deposits in one call, by the ABI that staking services know (batch-deposit.sol). */
 export const BATCH_DEPOSIT_ADDRESS: Hex = '0xba7c000000000000000000000000000000004242'
+/** Takes exit requests of withdrawal addresses (exit-request.sol). */
+export const EXIT_REQUEST_ADDRESS: Hex = '0xe417000000000000000000000000000000004242'
+/** Of every network, with its own code. */
+export const MULTICALL3_ADDRESS = predeploys.Multicall3.address as Hex
+/** EIP-7002 and EIP-7251: of every network, with their own code; see system-calls.ts. */
+export const WITHDRAWAL_REQUESTS_ADDRESS = predeploys.WithdrawalRequests.address as Hex
+export const CONSOLIDATION_REQUESTS_ADDRESS = predeploys.ConsolidationRequests.address as Hex
 export const COLLECTIBLE_721_ADDRESS: Hex = '0x7210000000000000000000000000000000000721'
 export const ITEMS_1155_ADDRESS: Hex = '0x1155000000000000000000000000000000001155'
 /** Refuses plain transfers. As a proposer's fee recipient it makes a builder's payment fail. */
@@ -49,13 +58,30 @@ interface AllocEntry {
   readonly code?: string
 }
 
-function genesisAlloc(contractRecipients: readonly Hex[]): Record<string, AllocEntry> {
-  const { DepositContract, BatchDeposit, Collectible721, Items1155, RevertingReceiver } = artifacts.contracts
+/**
+ * The system contracts of an Ethereum. Their storage is that after their first system call, which lifts the refusal of requests that
+ * they are deployed with.
+ */
+function systemContracts(profile: Profile): readonly (readonly [Hex, AllocEntry])[] {
+  if (profile === 'rollup') return []
+  const { WithdrawalRequests, ConsolidationRequests } = predeploys
+  return [
+    [WITHDRAWAL_REQUESTS_ADDRESS, { balance: '0x0', code: WithdrawalRequests.deployedBytecode }],
+    [CONSOLIDATION_REQUESTS_ADDRESS, { balance: '0x0', code: ConsolidationRequests.deployedBytecode }],
+  ]
+}
+
+function genesisAlloc(contractRecipients: readonly Hex[], profile: Profile): Record<string, AllocEntry> {
+  const { DepositContract, BatchDeposit, ExitRequest, Collectible721, Items1155, RevertingReceiver } =
+    artifacts.contracts
   return Object.fromEntries([
     ...OUTSIDERS.map((address) => [address, { balance: OUTSIDER_BALANCE }]),
     [HISTORY_STORAGE_ADDRESS, { balance: '0x0', code: '0x' }],
     [DEPOSIT_CONTRACT_ADDRESS, { balance: '0x0', code: DepositContract.deployedBytecode }],
     [BATCH_DEPOSIT_ADDRESS, { balance: '0x0', code: BatchDeposit.deployedBytecode }],
+    [EXIT_REQUEST_ADDRESS, { balance: '0x0', code: ExitRequest.deployedBytecode }],
+    [MULTICALL3_ADDRESS, { balance: '0x0', code: predeploys.Multicall3.deployedBytecode }],
+    ...systemContracts(profile),
     [COLLECTIBLE_721_ADDRESS, { balance: '0x0', code: Collectible721.deployedBytecode }],
     [ITEMS_1155_ADDRESS, { balance: '0x0', code: Items1155.deployedBytecode }],
     ...[REVERTING_RECEIVER_ADDRESS, ...contractRecipients].map((address) => [
@@ -71,10 +97,11 @@ function genesisAlloc(contractRecipients: readonly Hex[]): Record<string, AllocE
  */
 export async function writeGenesisFile(
   contractRecipients: readonly Hex[],
+  profile: Profile = 'ethereum',
 ): Promise<{ readonly path: string } & AsyncDisposable> {
   const folder = await mkdtemp(join(tmpdir(), 'epochline-devnet-'))
   const path = join(folder, 'genesis.json')
-  const alloc = genesisAlloc(contractRecipients)
+  const alloc = genesisAlloc(contractRecipients, profile)
   // anvil takes chain id, time, gas limit and base fee from its arguments; the format wants the fields all the same.
   await writeFile(path, JSON.stringify({ config: {}, gasLimit: '0x0', difficulty: '0x0', alloc }))
   return { path, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) }

@@ -1,3 +1,5 @@
+import type { deneb } from '@lodestar/types'
+import { bytesOf } from '../../../schemas/eth/hex.ts'
 import type { ReceiptLog } from '../../../schemas/eth/receipts.ts'
 import type { Hex } from '../engine.ts'
 import type { NewBlock } from './block-store.ts'
@@ -54,4 +56,9 @@ export function toNewBlock(
     transactions,
     receipts: receipts.then((all) => all.map((receipt, index) => toSealedReceipt(receipt, hashesAt(index)))),
   }
+}
+
+/** Of the blobs that the block's transactions carry, in order. */
+export function commitmentsOf(executed: MinedBlock): deneb.BlobKzgCommitments {
+  return executed.transactions.flatMap((transaction) => ((transaction.commitments ?? []) as Hex[]).map(bytesOf))
 }

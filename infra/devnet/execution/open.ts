@@ -175,7 +175,7 @@ async function restore(
 }
 
 async function startAnvil(options: ExecutionOptions, chainId: number): Promise<Anvil> {
-  await using genesisFile = await writeGenesisFile(options.contractRecipients ?? [])
+  await using genesisFile = await writeGenesisFile(options.contractRecipients ?? [], options.profile)
   return await openAnvil({
     chainId,
     genesisTimeSec: options.genesisTimeSec,
@@ -198,7 +198,7 @@ async function sealGenesis(anvil: JsonRpc, timestampSec: number) {
     parentBeaconBlockRoot: ZERO_HASH,
     extraData: new Uint8Array(0),
     withdrawals: [],
-    requestsHash: requestsHashOf([]),
+    requestsHash: requestsHashOf(),
   })
   return { executed, sealed }
 }
@@ -206,5 +206,5 @@ async function sealGenesis(anvil: JsonRpc, timestampSec: number) {
 function toGenesisHead(sealed: SealedBlock, options: ExecutionOptions): Head {
   const { genesisTimeSec: timestampSec } = options
   const { hash } = sealed
-  return { hash, number: 0, slot: 0, timestampSec, nextBaseFeeWei: BASE_FEE_WEI_MIN, scenario: INITIAL_STATE }
+  return { hash, number: 0, slot: 0, timestampSec, nextBaseFeeWei: BASE_FEE_WEI_MIN, scenario: INITIAL_STATE, busy: [] }
 }

@@ -7,7 +7,8 @@ import type { Hex } from '../engine.ts'
 /** keccak256("DepositEvent(bytes,bytes,bytes,bytes,bytes)") */
 export const DEPOSIT_EVENT_TOPIC: Hex = '0x649bbc62d0e31342afea4e5cd82d4049e7e1ee912fc0889aa790803be39038c5'
 
-const DEPOSIT_REQUEST_TYPE = 0x00 // EIP-6110
+/** EIP-6110, EIP-7002 and EIP-7251. */
+const REQUEST_TYPES = { deposits: 0x00, withdrawals: 0x01, consolidations: 0x02 } as const
 const WORD_BYTES = 32
 
 /** The byte strings of an ABI-encoded tuple of `bytes`, in order. */
@@ -39,16 +40,31 @@ export function depositRequests(logs: readonly ReceiptLog[], depositContract: He
     .map(toDepositRequest)
 }
 
-/**
- * The header's requestsHash: SHA-256 over the SHA-256 of each non-empty list, type byte first (EIP-7685). The devnet's
- * execution side makes deposit requests only.
- */
-export function requestsHashOf(deposits: readonly electra.DepositRequest[]): Uint8Array {
+const NO_REQUESTS: electra.ExecutionRequests = { deposits: [], withdrawals: [], consolidations: [] }
+
+/** A block's requests in the beacon block's terms, from its logs and from what the system calls at its end returned. */
+export function toExecutionRequests(
+  logs: readonly ReceiptLog[],
+  depositContract: Hex,
+  { withdrawalRequests, consolidationRequests }: { withdrawalRequests: Uint8Array; consolidationRequests: Uint8Array },
+): electra.ExecutionRequests {
+  return {
+    deposits: depositRequests(logs, depositContract),
+    withdrawals: ssz.electra.WithdrawalRequests.deserialize(withdrawalRequests),
+    consolidations: ssz.electra.ConsolidationRequests.deserialize(consolidationRequests),
+  }
+}
+
+/** The header's requestsHash: SHA-256 over the SHA-256 of each non-empty list, type byte first (EIP-7685). */
+export function requestsHashOf(requests: electra.ExecutionRequests = NO_REQUESTS): Uint8Array {
   const hash = createHash('sha256')
-  if (deposits.length > 0) {
-    const list = createHash('sha256').update(Uint8Array.of(DEPOSIT_REQUEST_TYPE))
-    for (const deposit of deposits) list.update(ssz.electra.DepositRequest.serialize(deposit))
-    hash.update(list.digest())
+  const lists = [
+    [REQUEST_TYPES.deposits, ssz.electra.DepositRequests.serialize(requests.deposits)],
+    [REQUEST_TYPES.withdrawals, ssz.electra.WithdrawalRequests.serialize(requests.withdrawals)],
+    [REQUEST_TYPES.consolidations, ssz.electra.ConsolidationRequests.serialize(requests.consolidations)],
+  ] as const
+  for (const [type, list] of lists) {
+    if (list.length > 0) hash.update(createHash('sha256').update(Uint8Array.of(type)).update(list).digest())
   }
   return new Uint8Array(hash.digest())
 }

@@ -54,7 +54,7 @@ export const SECOND_CHAIN_ID = 7_534_352
 /** What a new chain begins with: 1,200 blocks, three reorgs, and no more than some seconds of work at the start. */
 export const SECOND_HISTORY_SEC = 3_600
 /** Part of the chain's identity: a change of what happens on it, or of how it is made, needs a new version. */
-const SCENARIO_VERSION = 'rollup-3'
+const SCENARIO_VERSION = 'rollup-4'
 
 /** The tags are this many blocks behind the head: deeper than any reorg, and soon reached in a test. */
 const FINALITY: Finality = { kind: 'tags', finalizedBlocks: 32, safeBlocks: 16 }
