@@ -1,5 +1,5 @@
 import type { EventLog, StoredEvent } from '../infra/ports/event-log.ts'
-import { chainOfKey } from '../schemas/chains.ts'
+import { chainOfEvent } from '../schemas/events/chain-of-event.ts'
 import { decodeEvent, type Topic } from '../schemas/events/codec.ts'
 import { chainRemoved, type EpochsRetracted, epochsRetracted, isRetracted } from '../schemas/events/log-facts.ts'
 
@@ -32,8 +32,7 @@ export async function* ownEvents(options: OwnEventsOptions): AsyncGenerator<Stor
   }
   for await (const stored of eventLog.read({ topic, signal })) {
     const { event, position } = stored
-    // Version 1 of every such event had a constant key, the same for whatever the chain was.
-    const isOwn = (event.version === 1 ? unnamedChain : chainOfKey(event.key)) === chain
+    const isOwn = chainOfEvent(event, unnamedChain) === chain
     if (!isOwn || position.offset < BigInt(before[String(position.partition)] ?? 0)) continue
     if (retractions.some((retracted) => isRetracted(retracted, event, position))) onRetracted?.(stored)
     else yield stored

@@ -1,15 +1,17 @@
 import type { StoredEvent } from '../infra/ports/event-log.ts'
 import { decodeEvent } from '../schemas/events/codec.ts'
+import { executionLogs } from '../schemas/events/execution-logs.ts'
 import { chainRemoved, epochsRetracted, logMade } from '../schemas/events/log-facts.ts'
 import { projectAccountFact } from './accounts/account-facts.ts'
 import { projectHeadBlock } from './head/head-blocks.ts'
 import { consume, type Projecting, type Projector } from './loop/consume.ts'
 import { projectDeadLetter } from './loop/dead-letters.ts'
-import type { Projected } from './loop/rows.ts'
-import { projectLogPart } from './nft/log-parts.ts'
+import { type Projected, versionOf } from './loop/rows.ts'
+import { logPartRow } from './nft/log-parts.ts'
 import { projectExecutionBlock } from './rewards/execution.ts'
 import { projectFinalized } from './rewards/finalized.ts'
-import { projectIdentities } from './validators/identities.ts'
+import { depositRows } from './validators/deposits.ts'
+import { projectValidatorFact } from './validators/validator-facts.ts'
 
 /** Every projection of the log: which topic fills which tables. */
 export const PROJECTORS: readonly Projector[] = [
@@ -28,7 +30,12 @@ export const PROJECTORS: readonly Projector[] = [
     ],
     project: projectAccountFact,
   },
-  { group: 'validators', topic: 'validators', tables: ['validators'], project: projectIdentities },
+  {
+    group: 'validators',
+    topic: 'validators',
+    tables: ['validators', 'deposit_contracts'],
+    project: projectValidatorFact,
+  },
   { group: 'head', topic: 'beacon.blocks', tables: ['beacon_blocks'], project: projectHeadBlock },
   {
     group: 'execution',
@@ -36,7 +43,12 @@ export const PROJECTORS: readonly Projector[] = [
     tables: ['execution_blocks', 'execution_finality'],
     project: projectExecutionBlock,
   },
-  { group: 'execution-logs', topic: 'execution.logs', tables: ['execution_log_parts'], project: projectLogPart },
+  {
+    group: 'execution-logs',
+    topic: 'execution.logs',
+    tables: ['execution_log_parts', 'deposits'],
+    project: projectExecutionLogs,
+  },
   {
     group: 'finalized',
     topic: 'beacon.epochs',
@@ -62,6 +74,12 @@ export async function runProjections(ports: Projecting, signal: AbortSignal): Pr
   })
   const ended = await Promise.allSettled(loops)
   for (const loop of ended) if (loop.status === 'rejected') throw loop.reason
+}
+
+/** What one event of `execution.logs` becomes: each family takes the logs that are its own. */
+function projectExecutionLogs(stored: StoredEvent): Projected {
+  const logs = decodeEvent(executionLogs, stored.event)
+  return { rows: [logPartRow(logs, stored), depositRows(logs, versionOf(stored.position))] }
 }
 
 /** Facts about the log make no rows; that this group reads them makes a process see a removal at once. */

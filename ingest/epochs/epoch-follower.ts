@@ -8,6 +8,7 @@ import { latestFinality } from '../beacon-head/finality.ts'
 import { type ChainLog, Cursor } from '../cursor.ts'
 import { refuseOtherNetwork } from '../right-nodes.ts'
 import { Waker } from '../waker.ts'
+import { tellDepositContract } from './deposit-contract.ts'
 import type { BuiltEpoch } from './epoch-events.ts'
 import { EpochPipeline } from './epoch-pipeline.ts'
 import type { ToldCheckpoints } from './told-checkpoints.ts'
@@ -85,6 +86,7 @@ async function openFollower(options: FollowEpochsOptions, signal: AbortSignal) {
   const cursor = new Cursor({ ...options, name: EPOCHS_CURSOR, identity: formatBeaconIdentity(chain) })
   const finality = latestFinality(beacon, chain.clock, { now, pollMs: options.pollMs })
   const known = await cursor.read(signal)
+  await tellDepositContract(options, chain, signal)
   let next = known?.next ?? options.startEpoch ?? (await finality.get()).epoch
   let after = known?.after
   const tracked = await TrackedValidators.open({ ...options, clock: chain.clock }, signal)

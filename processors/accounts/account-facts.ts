@@ -108,6 +108,8 @@ function projectCreated(stored: StoredEvent, unnamedChain: string): Projected {
     withdrawal_credentials: textColumn(rows, created.withdrawalCredentials),
     deposit_from: textColumn(rows, created.depositFrom),
     fee_recipient: textColumn(rows, created.feeRecipient),
+    amount_gwei: constantColumn(rows, BigInt(created.amountGwei)),
+    deposit_data_root: created.pubkeys.map((_, i) => created.depositDataRoots[i] ?? ''),
     created_at: new Uint32Array(rows).fill(storedSec(Date.parse(stored.event.time) / 1000)),
     version: constantColumn(rows, version),
   }

@@ -1,30 +1,24 @@
 import type { StoredEvent } from '../../infra/ports/event-log.ts'
-import { decodeEvent } from '../../schemas/events/codec.ts'
-import { executionLogs } from '../../schemas/events/execution-logs.ts'
-import { type Projected, versionOf } from '../loop/rows.ts'
+import type { ExecutionLogsData } from '../../schemas/events/execution-logs.ts'
+import { type TableRows, versionOf } from '../loop/rows.ts'
 
 /**
- * What one event of `execution.logs` becomes: a block's logs are complete when there is a row for each of its `parts`. A log in
+ * That a part of a block's logs is there: they are complete when there is a row for each of its `parts`. A log in
  * several pieces counts in the part where it begins, so that `logs` adds up to those of the block.
  */
-export function projectLogPart(stored: StoredEvent): Projected {
-  const { header, columns } = decodeEvent(executionLogs, stored.event)
+export function logPartRow({ header, columns }: ExecutionLogsData, stored: StoredEvent): TableRows {
   return {
-    rows: [
-      {
-        table: 'execution_log_parts',
-        columns: {
-          chain: [header.chain],
-          block_number: BigUint64Array.of(BigInt(header.number)),
-          block_hash: [header.hash],
-          bucket: Uint16Array.of(header.bucket),
-          part: Uint16Array.of(header.part),
-          parts: Uint16Array.of(header.parts),
-          logs: Uint32Array.of(columns.dataOffset.filter((offset) => offset === 0).length),
-          bytes: BigUint64Array.of(BigInt(stored.event.data.length)),
-          version: BigUint64Array.of(versionOf(stored.position)),
-        },
-      },
-    ],
+    table: 'execution_log_parts',
+    columns: {
+      chain: [header.chain],
+      block_number: BigUint64Array.of(BigInt(header.number)),
+      block_hash: [header.hash],
+      bucket: Uint16Array.of(header.bucket),
+      part: Uint16Array.of(header.part),
+      parts: Uint16Array.of(header.parts),
+      logs: Uint32Array.of(columns.dataOffset.filter((offset) => offset === 0).length),
+      bytes: BigUint64Array.of(BigInt(stored.event.data.length)),
+      version: BigUint64Array.of(versionOf(stored.position)),
+    },
   }
 }

@@ -136,6 +136,7 @@ async function announce(
         depositFrom,
         feeRecipient,
         amountGwei: String(DEPOSIT_GWEI),
+        depositDataRoots: validators.map(({ deposit_data }) => deposit_data.deposit_data_root),
       },
     }),
   ])

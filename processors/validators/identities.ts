@@ -3,7 +3,7 @@ import { decodeEvent } from '../../schemas/events/codec.ts'
 import { validatorsIdentified } from '../../schemas/events/validators.ts'
 import { constantColumn, type Projected, textColumn, versionOf } from '../loop/rows.ts'
 
-/** What one event of `validators` becomes. */
+/** What one event that names validators becomes. */
 export function projectIdentities(stored: StoredEvent, unnamedChain: string): Projected {
   const { chain, validators } = decodeEvent(validatorsIdentified, stored.event, unnamedChain)
   const pubkeys = validators.map((v) => v.pubkey)

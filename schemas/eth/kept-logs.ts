@@ -1,3 +1,6 @@
+/** Of the deposit contract, whose address differs from network to network. */
+export const DEPOSIT_EVENT_TOPIC = '0x649bbc62d0e31342afea4e5cd82d4049e7e1ee912fc0889aa790803be39038c5'
+
 /**
  * Events whose logs go into `execution.logs`, by the keccak-256 of their signature, which is a log's first topic. A contract
  * may emit any of them with any indexed fields: what a log means is decided by who reads it, from its topics and its data.
@@ -66,11 +69,7 @@ export const KEPT_EVENTS = [
     signature: 'ContractURIUpdated(string,string)',
     topic: '0xc9c7c3fe08b88b4df9d4d47ef47d2c43d55c025a0ba88ca442580ed9e7348a16',
   },
-  // The deposit contract, whose address differs from network to network
-  {
-    signature: 'DepositEvent(bytes,bytes,bytes,bytes,bytes)',
-    topic: '0x649bbc62d0e31342afea4e5cd82d4049e7e1ee912fc0889aa790803be39038c5',
-  },
+  { signature: 'DepositEvent(bytes,bytes,bytes,bytes,bytes)', topic: DEPOSIT_EVENT_TOPIC },
   // An exit-request contract (infra/devnet/contracts/exit-request.sol): a withdrawal address asks its operator for exits
   {
     signature: 'ExitsRequested(address,bytes)',

@@ -1,12 +1,12 @@
 import { type Static, Type } from 'typebox'
 import { ACCOUNT_PATTERN } from './accounts.ts'
-import { jsonEvent } from './codec.ts'
+import { jsonEvent, olderJson } from './codec.ts'
 import { Address, Chain, Hash, IntegerText, Pubkey } from './fields.ts'
 
 /** Validators that one request creates. */
 export const CREATED_MAX = 100
 
-const ValidatorsCreated = Type.Object({
+const CreatedFields = {
   chain: Chain,
   account: Type.String({ pattern: ACCOUNT_PATTERN }),
   /** Names the request, per account: SHA-256, hex. */
@@ -18,6 +18,11 @@ const ValidatorsCreated = Type.Object({
   feeRecipient: Address,
   /** Of each deposit. */
   amountGwei: IntegerText,
+}
+const ValidatorsCreated = Type.Object({
+  ...CreatedFields,
+  /** Hash tree root of each public key's signed deposit, in their order: what tells it from a stranger's. Empty in version 1. */
+  depositDataRoots: Type.Array(Hash, { maxItems: CREATED_MAX }),
 })
 export type ValidatorsCreated = Static<typeof ValidatorsCreated>
 
@@ -26,6 +31,7 @@ export type ValidatorsCreated = Static<typeof ValidatorsCreated>
  * knew them before. Key: `ACCOUNTS_KEY`; id `account.validators-created:<chain>:<account>:<first pubkey>`; its time is when they were made.
  */
 export const validatorsCreated = jsonEvent(
-  { name: 'account.validators-created', version: 1, topic: 'accounts' },
+  { name: 'account.validators-created', version: 2, topic: 'accounts' },
   ValidatorsCreated,
+  { 1: olderJson(Type.Object(CreatedFields), (data) => ({ ...data, depositDataRoots: [] })) },
 )

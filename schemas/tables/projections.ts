@@ -2,13 +2,14 @@ import { ACCOUNT_TABLES } from './accounts.ts'
 import { EXECUTION_TABLES } from './execution.ts'
 import { REWARD_TABLES } from './rewards.ts'
 import { SETTLEMENT_TABLES } from './settlements.ts'
+import { VALIDATOR_TABLES } from './validators.ts'
 
 /** A part of the warehouse that can be rebuilt alone: its tables, with the columns of their sort keys. */
 export const FAMILIES = {
   rewards: REWARD_TABLES,
   execution: EXECUTION_TABLES,
   settlements: SETTLEMENT_TABLES,
-  validators: { validators: ['chain', 'validator_index'] },
+  validators: VALIDATOR_TABLES,
   head: { beacon_blocks: ['chain', 'slot', 'block_root'] },
   accounts: ACCOUNT_TABLES,
   loop: { dead_letters: ['chain', 'consumer_group', 'topic', 'event_id'] },

@@ -63,12 +63,14 @@ export function expectEqualTables(actual: Tables, expected: Tables): void {
 /** What two logs of one chain have in common: versions are places in a log. */
 export function ofAnyLog(tables: Tables): Tables {
   const canonical = new Set(tables.execution_blocks.map(blockOfRow))
-  // What was announced and taken back differs from log to log, and log parts of such blocks stay: nobody asks for them.
+  // What was announced and taken back differs from log to log, and what was logged in such blocks stays: nobody asks for it.
   const isCanonical = (row: Row): boolean => canonical.has(blockOfRow(row))
   return mapTables(tables, (rows, table) =>
-    (table === 'execution_log_parts' ? rows.filter(isCanonical) : rows).map(({ version: _, ...rest }) => rest),
+    (TABLES_OF_LOGS.includes(table) ? rows.filter(isCanonical) : rows).map(({ version: _, ...rest }) => rest),
   )
 }
+
+const TABLES_OF_LOGS: readonly Projection[] = ['execution_log_parts', 'deposits']
 
 function blockOfRow({ chain, block_hash }: Row): string {
   return `${chain} ${block_hash}`

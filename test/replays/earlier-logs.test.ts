@@ -124,6 +124,8 @@ describe.each(['given-chain', 'devnet'])('a log of release 0.1 (%s)', (name) => 
       'epoch_parts',
       'execution_finality',
       'execution_log_parts',
+      'deposit_contracts',
+      'deposits',
       'validator_owners',
       'watched_validators',
       'settlement_corrections',

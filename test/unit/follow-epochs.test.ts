@@ -7,6 +7,7 @@ import { AppError } from '../../schemas/errors.ts'
 import { ACCOUNTS_KEY, validatorsTracked } from '../../schemas/events/accounts.ts'
 import { dayBalances, epochBlocks, epochValidators, RANGE_VALIDATORS } from '../../schemas/events/beacon-epoch.ts'
 import { decodeEvent, type EncodedEvent, type Topic } from '../../schemas/events/codec.ts'
+import { depositContractTold } from '../../schemas/events/deposit-contract.ts'
 import { validatorsIdentified } from '../../schemas/events/validators.ts'
 import { eventLogOfEachTest } from './event-log-of-each-test.ts'
 import { BEACON_CHAIN, chainTo, eventsIn, ofChain, trackValidators } from './follow-synthetic.ts'
@@ -183,7 +184,30 @@ test('a restart goes on where the log stops, and knows who was identified', asyn
   expect(done).toBeLessThan(8)
   expect(ids).toEqual(Array.from({ length: 8 }, (_, epoch) => `beacon.epoch-blocks:mainnet:${epoch}`))
   expect(identified).toEqual([])
-  expect((await eventsOf('validators')).map(({ type }) => type)).toEqual([validatorsIdentified.name])
+  expect((await eventsOf('validators')).map(({ type }) => type)).toEqual([
+    depositContractTold.name,
+    validatorsIdentified.name,
+  ])
+})
+
+test('the deposit contract is told once for each chain, and again where its node says another', async () => {
+  const follow = async (chain: string, contract: string): Promise<void> => {
+    const { beacon } = chainTo(5 * SLOTS_PER_EPOCH)
+    const facts = { ...(await beacon.chain()), depositContractAddress: contract }
+    const stop = new AbortController()
+    const onProgress = ({ nextEpoch }: { readonly nextEpoch: number }) => nextEpoch >= 2 && stop.abort()
+    const options = { ...ofChain(chain, eventLog()), log: silentLog, startEpoch: 0, onProgress }
+    await followEpochs({ ...options, beacon: { ...beacon, chain: async () => facts } }, stop.signal)
+  }
+  const [one, other] = [`0x${'11'.repeat(20)}`, `0x${'22'.repeat(20)}`]
+  for (const contract of [one, one, '', other]) await follow('hoodi', contract)
+  await follow('mainnet', one)
+  const told = (await eventsIn(eventLog(), 'validators')).map((event) => decodeEvent(depositContractTold, event))
+  expect(told).toEqual([
+    { chain: 'hoodi', address: one },
+    { chain: 'hoodi', address: other },
+    { chain: 'mainnet', address: one },
+  ])
 })
 
 test('a chain that does not continue the log is waited out, and nothing of it is taken', async () => {

@@ -1,0 +1,6 @@
+/** Sort keys: the columns that tell one row from another. */
+export const VALIDATOR_TABLES = {
+  validators: ['chain', 'validator_index'],
+  deposit_contracts: ['chain'],
+  deposits: ['chain', 'pubkey', 'contract', 'block_hash', 'log_index'],
+} as const
