@@ -1,12 +1,13 @@
 import { openApi, refuseAddress } from '../api/http/server.ts'
 import { hasBeacon } from '../infra/config/select-chain.ts'
 import { DEMO_TOKEN } from '../infra/devnet/demo-account.ts'
-import { areTablesWhole, filledFrom, refuseOtherLog, tablesNotFilled } from '../processors/loop/filled-from.ts'
+import { areAccountsKnown } from '../processors/accounts/accounts-known.ts'
+import { areTablesWhole, refuseOtherLog } from '../processors/loop/filled-from.ts'
 import { LagWatch } from '../processors/loop/lag-watch.ts'
 import { readLogFacts } from '../processors/loop/log-facts.ts'
 import { untilAborted } from '../schemas/wait.ts'
 import { healthOf } from './health.ts'
-import type { Ports, Role, Running } from './role.ts'
+import type { Role, Running } from './role.ts'
 import { nowSec } from './setting.ts'
 
 /** HTTP in, warehouse out. */
@@ -24,13 +25,14 @@ export const apiRole: Role = {
       warehouse,
       jobs: ports.jobQueue,
       chains: () => running.chains.current.map((chain) => ({ names: chain.names, hasBeacon: hasBeacon(chain) })),
+      unfundedRules: running.config.validators,
       host,
       port,
       corsOrigins,
       log: running.log,
       now: Date.now,
       health: () => healthOf(ports, running, { lagWatch, nowSec: nowSec() }),
-      accountsKnown: asked(() => areAccountsKnown(ports)),
+      accountsKnown: asked(() => areAccountsKnown({ warehouse, eventLog, waitMs: ACCOUNTS_WAIT_MS })),
       tablesWhole: asked(() => areTablesWhole(warehouse)),
     })
     announce(running, api.url)
@@ -38,15 +40,10 @@ export const apiRole: Role = {
   },
 }
 
+/** Facts wait for others for two seconds at most before they are written (processors/loop/consume.ts). */
+const ACCOUNTS_WAIT_MS = 4_000
 /** How long an answer about the tables is good for: every request asks, and whoever tries many tokens asks as often. */
 const ASKED_MS = 1_000
-
-/** Whether every account fact of the log is in the tables. */
-async function areAccountsKnown({ eventLog, warehouse }: Pick<Ports, 'eventLog' | 'warehouse'>): Promise<boolean> {
-  const filled = await filledFrom(warehouse)
-  if (filled === undefined || (await tablesNotFilled(warehouse, filled)).length > 0) return false
-  return (await eventLog.lag('accounts', 'accounts')) === 0n
-}
 
 /** The answer of at most a second ago. */
 function asked(ask: () => Promise<boolean>): () => Promise<boolean> {

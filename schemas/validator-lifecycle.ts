@@ -1,7 +1,15 @@
-import type { ChainClock } from './eth/time.ts'
+import { type ChainClock, slotAt } from './eth/time.ts'
 
-/** Epochs that a created validator may wait for its deposit, unless configured: 7 days of mainnet. */
-export const EXPIRY_EPOCHS_DEFAULT = 1_575
+/** What is allowed of validators that were created and never funded. */
+export interface UnfundedRules {
+  /** Epochs of its chain after which one is expired. */
+  readonly expiryEpochs: number
+  /** How many of them an account may have on one chain: those that are expired do not count. */
+  readonly unfundedMax: number
+}
+
+/** Unless configured: 7 days of mainnet, and as many as a page of details has. */
+export const DEFAULT_UNFUNDED_RULES: UnfundedRules = { expiryEpochs: 1_575, unfundedMax: 1_000 }
 
 /**
  * The first slot at which a validator that was created at a slot and never funded is expired: so many whole epochs of its chain later.
@@ -14,4 +22,35 @@ export function expiresAtSlot(
   epochs: number,
 ): number {
   return createdAtSlot + epochs * slotsPerEpoch
+}
+
+/** When a validator was created, as the log tells it. */
+export interface CreatedAt {
+  /** Unix seconds. */
+  readonly createdAtSec: number
+  /** Undefined where the log does not tell it: events of before told the time alone. */
+  readonly createdAtSlot: number | undefined
+}
+
+/** The slot at which a validator was created: where the log does not tell it, that of the chain's clock. */
+export function createdSlot(clock: ChainClock, { createdAtSec, createdAtSlot }: CreatedAt): number {
+  return createdAtSlot ?? Math.max(0, slotAt(clock, createdAtSec))
+}
+
+/** Whether one that has not been funded up to a slot is expired at it. */
+export function isExpired(
+  clock: ChainClock,
+  created: CreatedAt,
+  { atSlot, expiryEpochs }: { readonly atSlot: number; readonly expiryEpochs: number },
+): boolean {
+  return atSlot >= expiresAtSlot(clock, createdSlot(clock, created), expiryEpochs)
+}
+
+/** The sentence for whoever asks for more validators than may wait; undefined where they are allowed. */
+export function tooManyUnfunded(unfunded: number, count: number, { unfundedMax }: UnfundedRules): string | undefined {
+  if (unfunded + count <= unfundedMax) return undefined
+  return (
+    `${unfunded} validators of the account wait for their deposits and at most ${unfundedMax} may, so ${count} more cannot be ` +
+    'created: fund them, or wait until they expire'
+  )
 }

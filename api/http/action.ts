@@ -4,19 +4,22 @@ import type { Static, TObject, TSchema } from 'typebox'
 import type { JobQueue } from '../../infra/ports/job-queue.ts'
 import type { Refusal } from '../../schemas/routes/envelope.ts'
 import type { AnyRoute, Route } from '../../schemas/routes/route.ts'
+import type { UnfundedRules } from '../../schemas/validator-lifecycle.ts'
 import { sendRefusal } from './answer.ts'
 import type { SharedParts } from './api-parts.ts'
-import { chainOf, chainPath } from './chain-path.ts'
+import { openBudget } from './budget.ts'
+import { chainOf, chainPath, standingOf } from './chain-path.ts'
 import { documentRoute } from './document.ts'
 import type { Answer } from './operation.ts'
+import type { AccountScope } from './seen-validators.ts'
 
 /** Who asks for something to be done, and through what it is done. */
-export interface ActionScope {
+export interface ActionScope extends AccountScope {
   /** Name of the path's chain, as in the tables. */
   readonly chain: string
-  readonly account: string
   readonly jobs: Pick<JobQueue, 'add' | 'result'>
   readonly nowMs: number
+  readonly unfundedRules: UnfundedRules
 }
 
 type ActionHandler<Body, Envelope> = (
@@ -63,10 +66,20 @@ async function act(
   request: FastifyRequest,
   reply: FastifyReply,
   { handle }: Action,
-  { jobs, now }: SharedParts,
+  parts: SharedParts,
 ): Promise<FastifyReply> {
   const { body, headers, account } = request
-  const result = await handle({ body, headers }, { chain: chainOf(request).names.name, account, jobs, nowMs: now() })
+  const { jobs, now, unfundedRules } = parts
+  const scope = {
+    chain: chainOf(request).names.name,
+    standing: standingOf(request),
+    account,
+    shared: openBudget({ ...parts, account }),
+    jobs,
+    nowMs: now(),
+    unfundedRules,
+  }
+  const result = await handle({ body, headers }, scope)
   if (result.status === 'refused') return sendRefusal(reply, result)
   return reply.send(result.envelope)
 }

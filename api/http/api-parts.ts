@@ -1,6 +1,7 @@
 import type { JobQueue } from '../../infra/ports/job-queue.ts'
 import type { Log } from '../../infra/ports/log.ts'
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
+import type { UnfundedRules } from '../../schemas/validator-lifecycle.ts'
 import type { Answers } from './answers.ts'
 import type { ApiChain } from './chain-path.ts'
 import type { Health } from './health.ts'
@@ -16,11 +17,13 @@ export interface ApiParts {
   readonly corsOrigins?: readonly string[]
   /** What is to be done and not only answered goes through it. */
   readonly jobs: Pick<JobQueue, 'add' | 'result'>
+  /** What is allowed of validators that nobody has funded. */
+  readonly unfundedRules: UnfundedRules
   readonly log: Log
   /** Unix milliseconds. */
   readonly now: () => number
   readonly health: () => Promise<Health>
-  /** Whether every account fact of the log is in the tables: before, a token that is not there may still be one. */
+  /** Whether every account fact that the log held when it was asked is in the tables: before, a token that is not there may still be one. */
   readonly accountsKnown: () => Promise<boolean>
   /** Whether the tables have all that the log held when they were made: a part of it would be served as sums of the whole. */
   readonly tablesWhole: () => Promise<boolean>

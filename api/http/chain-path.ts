@@ -34,7 +34,7 @@ export interface ChainPathOptions {
   readonly standings: Standings
   /** Asked at each request: chains come and go while the API listens. */
   readonly chains: () => readonly ApiChain[]
-  /** Whether a token that is not in the tables is none. */
+  /** Whether a token that is not in the tables is none: waits for facts that are on their way. */
   readonly accountsKnown: () => Promise<boolean>
   /** Whether figures of the tables are those of the whole log. */
   readonly tablesWhole: () => Promise<boolean>
@@ -46,6 +46,9 @@ export interface ChainPathOptions {
 
 /** What is answered while the log is being read into tables that were made anew. */
 const BEING_FILLED = 'the tables are being filled from the log'
+
+/** What all families are about, so far. */
+const NO_VALIDATORS = 'the chain has no validators'
 
 /** A path behind `/{protocol}/{network}/{token}`, as the router takes it. */
 export function chainPath(path: string): string {
@@ -64,12 +67,18 @@ export function requireChainAndAccount(
   app.addHook('onRequest', async (request: FastifyRequest, reply: FastifyReply) => {
     const { protocol, network, token } = request.params as { protocol: string; network: string; token: string }
     const chain = chains().find(({ names }) => names.protocol === protocol && names.network === network)
-    if (chain === undefined || !serves(chain)) return sendRefusal(reply, refuse('404'))
+    if (chain === undefined) return sendRefusal(reply, refuse('404'))
+    if (!serves(chain)) return sendRefusal(reply, refuse('404', NO_VALIDATORS))
     request.chain = chain
-    const standing = await standings.of(chain.names.name)
-    const known = standing.tokenOf(hashToken(token))
-    if (known === undefined)
-      return sendRefusal(reply, refuse((await within(LOOK_MS_MAX, accountsKnown)) ? '401' : '503'))
+    const tokenHash = hashToken(token)
+    let standing = await standings.of(chain.names.name)
+    if (standing.tokenOf(tokenHash) === undefined) {
+      if (!(await within(LOOK_MS_MAX, accountsKnown))) return sendRefusal(reply, refuse('503'))
+      // It may have been waited for facts, which came after the look.
+      standing = await standings.of(chain.names.name)
+    }
+    const known = standing.tokenOf(tokenHash)
+    if (known === undefined) return sendRefusal(reply, refuse('401'))
     // Before anything is answered from memory: what is kept is the account's, whichever of its tokens asked for it.
     const { scope = 'read' } = request.routeOptions.config
     const lack = lackOf(known, { scope, family, chain: chain.names.name })

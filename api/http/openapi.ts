@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { pino } from 'pino'
 import { AppError } from '../../schemas/errors.ts'
+import { DEFAULT_UNFUNDED_RULES } from '../../schemas/validator-lifecycle.ts'
 import { buildApp } from './app.ts'
 
 /** The OpenAPI 3.1 document of every route: what `GET /openapi.json` answers, without listening. */
@@ -9,6 +10,7 @@ export async function buildOpenApi(): Promise<object> {
   const app = await buildApp({
     warehouse: { query: unasked },
     jobs: { add: unasked, result: unasked },
+    unfundedRules: DEFAULT_UNFUNDED_RULES,
     chains: () => [],
     log: pino({ level: 'silent' }),
     now: () => 0,

@@ -4,6 +4,7 @@ import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { dayOfInstant } from '../../schemas/eth/time.ts'
 import { type Pagination, RESULTS, type Refusal } from '../../schemas/routes/envelope.ts'
 import type { AnyRoute, Route } from '../../schemas/routes/route.ts'
+import type { UnfundedRules } from '../../schemas/validator-lifecycle.ts'
 import { envelopeErrors, RefusedRequest, sendAnswer } from './answer.ts'
 import type { SharedParts } from './api-parts.ts'
 import { openBudget } from './budget.ts'
@@ -23,6 +24,7 @@ export interface RequestScope extends AccountScope {
   /** The chain's network as the path spells it. */
   readonly network: string
   readonly nowMs: number
+  readonly unfundedRules: UnfundedRules
 }
 
 export interface Answer<Envelope> {
@@ -93,7 +95,17 @@ async function answerKept(
   const sent = await parts.answers.of(question, async (signal) => {
     const warehouse = openBudget({ ...parts, account, signal })
     const shared = openBudget({ ...parts, account })
-    const scope = { warehouse, shared, chain: names.name, network: names.network, account, nowMs, standing }
+    const { unfundedRules } = parts
+    const scope = {
+      warehouse,
+      shared,
+      chain: names.name,
+      network: names.network,
+      account,
+      nowMs,
+      standing,
+      unfundedRules,
+    }
     const result = await handle({ query, body }, scope)
     if (result.status === 'refused') throw new RefusedRequest(result)
     const text = JSON.stringify(result.envelope)

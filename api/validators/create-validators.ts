@@ -3,9 +3,11 @@ import { hasRightChecksum } from '../../schemas/eth/hex.ts'
 import { createValidators } from '../../schemas/jobs/create-validators.ts'
 import { type Refusal, refuse } from '../../schemas/routes/envelope.ts'
 import { type Created, createValidatorsRoute } from '../../schemas/routes/validators/create-validators.ts'
-import { action } from '../http/action.ts'
+import { tooManyUnfunded } from '../../schemas/validator-lifecycle.ts'
+import { type ActionScope, action } from '../http/action.ts'
 import { askJob } from '../http/ask-job.ts'
 import { answer } from '../http/operation.ts'
+import { countUnfunded } from './unfunded-validators.ts'
 
 /** So long a request waits for its keys; the job makes none after that. */
 const CREATE_MS_MAX = 20_000
@@ -20,6 +22,11 @@ export const createValidatorsOperation = action(createValidatorsRoute, async ({ 
   const key = headers['idempotency-key']
   if (key !== undefined && !(typeof key === 'string' && IDEMPOTENCY_KEY.test(key))) {
     return refuse('400', 'Idempotency-Key is 1 to 255 printable characters without blanks')
+  }
+  // Whether a request with a key was answered before only the one who does it knows, who counts as well.
+  if (key === undefined) {
+    const tooMany = await refusalOf(body.validator_count, scope)
+    if (tooMany !== undefined) return refuse('400', tooMany)
   }
   const asked = { count: body.validator_count, ...addresses }
   // Clients cannot name what another client's request is named, nor what one without a key gets.
@@ -43,6 +50,14 @@ export const createValidatorsOperation = action(createValidatorsRoute, async ({ 
       return answer(JSON.parse(output.answer) as Created)
   }
 })
+
+/** Why no more validators may be created as the tables stand; undefined where they may. */
+async function refusalOf(count: number, scope: ActionScope): Promise<string | undefined> {
+  const { standing, account, unfundedRules } = scope
+  // Of all validators that it has no more can wait than there are, and their number is known without asking.
+  if (tooManyUnfunded(standing.validatorsOf(account), count, unfundedRules) === undefined) return undefined
+  return tooManyUnfunded(await countUnfunded(scope), count, unfundedRules)
+}
 
 const NOT_MADE =
   'validators cannot be created at the moment; with an Idempotency-Key the request can be repeated safely'

@@ -1,8 +1,9 @@
+import type { CreatedAt } from '../../schemas/validator-lifecycle.ts'
 import type { AccountScope } from '../http/seen-validators.ts'
 import { StandingMemo } from '../http/standing-memo.ts'
 
 /** A validator whose key was made here for the account; addresses are lower-case hex. */
-export interface CreatedValidator {
+export interface CreatedValidator extends CreatedAt {
   readonly pubkey: string
   readonly withdrawalCredentials: string
   readonly depositFrom: string
@@ -14,12 +15,15 @@ interface CreatedRow {
   readonly withdrawal_credentials: string
   readonly deposit_from: string
   readonly fee_recipient: string
+  readonly created_sec: number
+  /** -1 where the log does not tell it. */
+  readonly created_slot: number
 }
 
 const CREATED = `
   SELECT
     pubkey, toString(withdrawal_credentials) AS withdrawal_credentials, toString(deposit_from) AS deposit_from,
-    toString(fee_recipient) AS fee_recipient
+    toString(fee_recipient) AS fee_recipient, toUnixTimestamp(created_at) AS created_sec, toInt32(created_at_slot) AS created_slot
   FROM created_validators FINAL
   WHERE chain = {chain:String} AND account = {account:String}
   ORDER BY created_at DESC, version DESC, pubkey`
@@ -39,6 +43,8 @@ export function createdValidators(scope: AccountScope): Promise<ReadonlyMap<stri
           withdrawalCredentials: row.withdrawal_credentials,
           depositFrom: row.deposit_from,
           feeRecipient: row.fee_recipient,
+          createdAtSec: row.created_sec,
+          createdAtSlot: row.created_slot < 0 ? undefined : row.created_slot,
         },
       ]),
     )

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { text } from 'node:stream/consumers'
 import { nearestName } from '../../infra/config/mistakes.ts'
-import { selectChain } from '../../infra/config/select-chain.ts'
+import { hasBeacon, selectChain } from '../../infra/config/select-chain.ts'
 import { TOKEN_FAMILIES, TOKEN_NAME_MAX, TOKEN_NAME_PATTERN, TOKEN_SCOPES } from '../../schemas/access-token.ts'
 import type { AccountBook, TokenFact } from '../../schemas/account-book.ts'
 import { AppError } from '../../schemas/errors.ts'
@@ -29,6 +29,7 @@ interface TokenOptions {
  */
 export async function createToken(setting: Setting, options: TokenOptions): Promise<void> {
   const { account, new: isNew, name = '', scope = ['read'], family, chain } = options
+  const of = chain === undefined ? undefined : selectChain(setting.config, chain)
   const token = randomBytes(TOKEN_BYTES).toString('base64url')
   const tokenHash = hashToken(token)
   const data: TokenCreated = {
@@ -37,8 +38,13 @@ export async function createToken(setting: Setting, options: TokenOptions): Prom
     name: checkedName(name),
     scopes: checkedNames('--scope', scope, TOKEN_SCOPES),
     ...(family === undefined ? {} : { families: checkedNames('--family', family, TOKEN_FAMILIES) }),
-    ...(chain === undefined ? {} : { chain: selectChain(setting.config, chain).names.name }),
+    ...(of === undefined ? {} : { chain: of.names.name }),
   }
+  if (of !== undefined && !hasBeacon(of))
+    setting.log.warn(
+      { chain: of.names.name },
+      'the chain has no validators: nothing is served there that the token could ask for',
+    )
   await addAccountFacts(setting, (book, envelope) => {
     if (isNew) refuseKnownAccount(book, account)
     else knownAccount(book, account)

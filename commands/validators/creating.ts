@@ -11,8 +11,8 @@ import type { Duty } from './duty.ts'
 const CREATED_AT_ONCE = 4
 
 /** Makes validators for whoever asks the API for them. */
-export const creating: Duty = async ({ ports, running: { log }, vault, lease, chains, book }, signal) => {
-  const parts = { vault, writer: lease, book, log, now: Date.now }
+export const creating: Duty = async ({ ports, running: { log }, vault, lease, chains, book, room }, signal) => {
+  const parts = { vault, writer: lease, book, room, log, now: Date.now }
   const handle = async (input: CreateValidatorsInput): Promise<CreateValidatorsOutput> => {
     const chain = await chains.of(input.chain)
     if (chain === undefined) return { status: 'unavailable' }

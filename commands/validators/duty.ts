@@ -1,6 +1,7 @@
 import type { Lease } from '../../infra/ports/event-log.ts'
 import type { KeyVault } from '../../infra/ports/key-vault.ts'
 import type { StakingBook } from '../../processors/validators/staking-book.ts'
+import type { UnfundedRoom } from '../../processors/validators/unfunded-room.ts'
 import type { Ports, Running } from '../role.ts'
 import type { StakingChains } from './staking-chains.ts'
 
@@ -15,6 +16,8 @@ export interface Custody {
   readonly chains: StakingChains
   /** What was told the log: by nobody else, so it is never behind. */
   readonly book: StakingBook
+  /** How many validators may wait for their deposits. */
+  readonly room: UnfundedRoom
 }
 
 /** A part of the role's work, until the signal aborts. */

@@ -1,7 +1,9 @@
 import { openLocalKeyVault } from '../../infra/key-vault/open-local.ts'
 import type { KeyVault } from '../../infra/ports/key-vault.ts'
 import type { Log } from '../../infra/ports/log.ts'
+import { RegisteredKeys } from '../../processors/validators/registered-keys.ts'
 import { readStakingBook, type StakingBook } from '../../processors/validators/staking-book.ts'
+import { UnfundedRoom } from '../../processors/validators/unfunded-room.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { pause } from '../../schemas/wait.ts'
 import { allOrNone } from '../ingest-role.ts'
@@ -34,7 +36,9 @@ export const validatorsRole: Role = {
         await using chains = new StakingChains(running, ending)
         const book = await readStakingBook(ports.eventLog, ending)
         await tellOfLostKeys(vault, book, running.log)
-        await doDuties({ ports, running, vault, lease: held, chains, book }, ending)
+        const funded = new RegisteredKeys(ports.eventLog, ending)
+        const room = new UnfundedRoom({ book, funded, rules: running.config.validators })
+        await doDuties({ ports, running, vault, lease: held, chains, book, room }, ending)
       } catch (error) {
         if (!(error instanceof AppError && error.code === 'lease_lost')) throw error
       }

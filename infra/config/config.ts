@@ -8,6 +8,7 @@ import { readConfigFile } from './read-file.ts'
 import { Concurrency, Folder, Host, LogLevel, Origin, Port } from './rules.ts'
 import { SettingReader, type ShownSetting } from './setting-reader.ts'
 import type { Config } from './types.ts'
+import { readUnfundedRules } from './unfunded-rules.ts'
 import { readVault } from './vault.ts'
 
 const FILE_DEFAULT = 'epochline.yaml'
@@ -68,6 +69,7 @@ export function loadConfig(source: ConfigSource): LoadedConfig {
     ),
     mode: readMode(reader, file, dataDirectory),
     vault: readVault(reader, file, dataDirectory),
+    validators: readUnfundedRules(reader, file),
     ...readChains(reader, file),
     file: { path, isThere },
   }

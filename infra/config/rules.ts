@@ -1,4 +1,5 @@
 import { type Static, type TSchema, Type } from 'typebox'
+import { DEFAULT_UNFUNDED_RULES } from '../../schemas/validator-lifecycle.ts'
 
 // What a setting may be, said once: for its variable, for its place in the file, and in the words of its mistakes.
 
@@ -45,6 +46,10 @@ const PARTITIONS_MAX = 256
 /** Whoever waits longer than a day for a block has another problem. */
 const SLOT_SECONDS_MAX = 3_600
 const FINALITY_DEPTH_MAX = 100_000
+/** More than a hundred years of mainnet. */
+const EXPIRY_EPOCHS_MAX = 10_000_000
+/** A page of details has a thousand. */
+const UNFUNDED_VALIDATORS_MAX = 100_000
 
 export const Host = text('an address to listen on', '127.0.0.1')
 export const Origin = matching(
@@ -86,6 +91,8 @@ export const ContractAddress = matching(
   '0x576834cB068e677db4aFF6ca245c7bde16C3867e',
 )
 export const Wei = matching('^(0|[1-9][0-9]{0,20})$', 'wei as a whole number in quotes', '0')
+export const ExpiryEpochs = integer(1, EXPIRY_EPOCHS_MAX, DEFAULT_UNFUNDED_RULES.expiryEpochs)
+export const UnfundedMax = integer(0, UNFUNDED_VALIDATORS_MAX, DEFAULT_UNFUNDED_RULES.unfundedMax)
 const Switch = rule(Type.Boolean(), 'true or false', true)
 // References and addresses are looked at one by one: see references.ts.
 export const VaultKey = matching(
@@ -146,6 +153,7 @@ export const ConfigFile = section({
   }),
   ingest: section({ concurrency: Concurrency }),
   vault: section({ key: VaultKey }),
+  validators: section({ expiry_epochs: ExpiryEpochs, unfunded_max: UnfundedMax }),
   devnet: section({
     beacon_port: Port,
     execution_port: Port,

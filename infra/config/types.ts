@@ -1,5 +1,6 @@
 import type { ChainNames } from '../../schemas/chains.ts'
 import type { StakingContract } from '../../schemas/eth/staking-transaction.ts'
+import type { UnfundedRules } from '../../schemas/validator-lifecycle.ts'
 import type { KeySource } from '../key-vault/key-source.ts'
 
 export interface EmbeddedMode {
@@ -72,6 +73,7 @@ export interface Config {
   readonly logLevel: string
   readonly mode: EmbeddedMode | ServersMode
   readonly vault: VaultConfig
+  readonly validators: UnfundedRules
   readonly concurrency: number
   /** At least one; names, paths and NFT names are unique. */
   readonly chains: readonly ChainConfig[]

@@ -33,6 +33,7 @@ const FIXED_SETTINGS = {
   logLevel: 'log_level',
   mode: 'servers',
   concurrency: 'ingest.concurrency',
+  validators: 'validators',
   devnet: 'devnet',
 } as const satisfies Partial<Record<keyof Config, string>>
 

@@ -10,7 +10,7 @@ import { chainIdQuestion } from './result-shapes.ts'
 import { askHasCode, askTerms } from './transaction-terms.ts'
 
 export interface StakingNodeOptions {
-  readonly beacon: Pick<BeaconSource, 'chain'>
+  readonly beacon: Pick<BeaconSource, 'chain' | 'head'>
   /** The main node, then its fallbacks. */
   readonly executionUrls: readonly string[]
   readonly log: Log
@@ -43,6 +43,7 @@ export async function openStakingNode(options: StakingNodeOptions): Promise<Stak
       chainId,
       genesisForkVersion: bytesOf(genesis.version),
       depositContract: chain.depositContractAddress,
+      clock: chain.clock,
     }
   }
 
@@ -51,6 +52,7 @@ export async function openStakingNode(options: StakingNodeOptions): Promise<Stak
       facts ??= await readFacts()
       return facts
     },
+    headSlot: async () => (await beacon.head()).slot,
     hasCode: (address) => group.ask('code', (node) => askHasCode(node, address)),
     terms: (sender) => group.ask('terms', (node) => askTerms(node, sender)),
     [Symbol.asyncDispose]: () => group[Symbol.asyncDispose](),

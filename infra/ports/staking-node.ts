@@ -1,3 +1,5 @@
+import type { ChainClock } from '../../schemas/eth/time.ts'
+
 /** What of a chain is signed into every deposit, and where deposits go. */
 export interface StakingFacts {
   readonly chainId: number
@@ -5,6 +7,7 @@ export interface StakingFacts {
   readonly genesisForkVersion: Uint8Array
   /** Lower-case hex. */
   readonly depositContract: string
+  readonly clock: ChainClock
 }
 
 /** What a sender has to put into a transaction, beside its gas, to have it mined soon, as a node sees it now. */
@@ -21,6 +24,8 @@ export interface TransactionTerms {
 export interface StakingNode extends AsyncDisposable {
   /** Asked at the first use, then remembered: it never changes. */
   facts(): Promise<StakingFacts>
+  /** Slot of the newest block. */
+  headSlot(): Promise<number>
   /** Whether there is a contract at an address: what is sent to any other is a gift. */
   hasCode(address: string): Promise<boolean>
   /** `sender`: lower-case hex. */

@@ -111,11 +111,13 @@ function projectCreated(stored: StoredEvent, unnamedChain: string): Projected {
     amount_gwei: constantColumn(rows, BigInt(created.amountGwei)),
     deposit_data_root: created.pubkeys.map((_, i) => created.depositDataRoots[i] ?? ''),
     created_at: new Uint32Array(rows).fill(storedSec(Date.parse(stored.event.time) / 1000)),
+    created_at_slot: new BigInt64Array(rows).fill(BigInt(created.createdAtSlot ?? UNTOLD_SLOT)),
     version: constantColumn(rows, version),
   }
   return { ...owned, rows: [...owned.rows, { table: 'created_validators', columns }] }
 }
 
+const UNTOLD_SLOT = -1
 const STORED_SEC_MAX = 2 ** 32 - 1
 
 /**

@@ -6,7 +6,7 @@ import { isNodeFault } from '../../schemas/errors.ts'
 import { bytesOf, checksumAddress, hexOf } from '../../schemas/eth/hex.ts'
 import type { SignedDeposit } from '../../schemas/eth/signed-deposit.ts'
 import { gasOf, type StakingContract, serializeUnsigned, stakingCall } from '../../schemas/eth/staking-transaction.ts'
-import { formatInstant } from '../../schemas/eth/time.ts'
+import { type ChainClock, formatInstant, slotAt } from '../../schemas/eth/time.ts'
 import { toWei } from '../../schemas/eth/units.ts'
 import { ACCOUNTS_KEY } from '../../schemas/events/accounts.ts'
 import { encodeEvent } from '../../schemas/events/codec.ts'
@@ -14,6 +14,7 @@ import { validatorsCreated } from '../../schemas/events/created-validators.ts'
 import type { CreateValidatorsInput, CreateValidatorsOutput } from '../../schemas/jobs/create-validators.ts'
 import type { Created } from '../../schemas/routes/validators/create-validators.ts'
 import type { StakingBook } from './staking-book.ts'
+import type { UnfundedRoom } from './unfunded-room.ts'
 
 /** What every validator is created with: the least that activates one (MIN_ACTIVATION_BALANCE). */
 const DEPOSIT_GWEI = 32_000_000_000n
@@ -36,6 +37,7 @@ export interface Creating {
   readonly writer: EventWriter
   readonly log: Log
   readonly book: StakingBook
+  readonly room: UnfundedRoom
   /** Unix milliseconds. */
   readonly now: () => number
 }
@@ -52,7 +54,8 @@ export async function createForAccount(
   const { vault, log, now } = creating
   const { account, requestId } = input
   const before = await vault.request(account, requestId)
-  if (before !== undefined) return await announce(creating, input, before)
+  // What was sealed is answered and told of although no node may be there to tell the slot.
+  if (before !== undefined) return await announce(creating, input, { kept: before, atSlot: undefined })
   // Its keys are lost with a vault that was replaced: others under the same name would be funded a second time.
   if (creating.book.created.hasRequest(input)) return { status: 'refused', reason: LOST }
   if (now() > input.notAfterMs) return { status: 'unavailable' }
@@ -60,28 +63,64 @@ export async function createForAccount(
     const facts = await chain.node.facts()
     const contract = contractFor(chain, facts, input.count)
     if (contract === undefined) return { status: 'refused', reason: NO_CONTRACT }
-    const fault = await faultOf(contract, facts, chain.node)
+    const [fault, atSlot] = await Promise.all([
+      faultOf(contract, facts, chain.node),
+      slotOf(creating, chain, facts.clock),
+    ])
     if (fault !== undefined) {
       log.error({ chain: chain.name }, fault)
       return { status: 'unavailable' }
     }
-    const [prepared, terms] = await Promise.all([
-      vault.prepare(input.count, {
-        chain: chain.name,
-        genesisForkVersion: facts.genesisForkVersion,
-        withdrawalCredentials: bytesOf(credentialsOf(input)),
-        amountGwei: DEPOSIT_GWEI,
-      }),
-      termsOf(chain, input.depositFrom, log),
-    ])
-    const answer = answerOf({ chain, facts, contract, terms }, input, prepared.deposits)
-    if (answer.status === 'refused') return answer
-    const kept = await vault.commit(prepared.id, requestId, { account, bodyHash: input.bodyHash, answer: answer.text })
-    return await announce(creating, input, kept)
+    using room = await creating.room.take(input, { clock: facts.clock, atSlot })
+    if (room.refusal !== undefined) return { status: 'refused', reason: room.refusal }
+    return await make(creating, input, { chain, facts, contract, atSlot })
   } catch (error) {
     if (!isNodeFault(error)) throw error
     log.warn({ chain: chain.name, reason: error.message }, 'validators could not be created: no node could be asked')
     return { status: 'unavailable' }
+  }
+}
+
+/** Where validators are made: the chain with what its nodes have said of it. */
+interface Place {
+  readonly chain: StakingChain
+  readonly facts: StakingFacts
+  readonly contract: StakingContract
+  readonly atSlot: number
+}
+
+/** Makes the keys, seals them with the answer, and tells of them. */
+async function make(
+  creating: Creating,
+  input: CreateValidatorsInput,
+  { chain, facts, contract, atSlot }: Place,
+): Promise<CreateValidatorsOutput> {
+  const { vault, log } = creating
+  const { account, requestId, bodyHash } = input
+  const [prepared, terms] = await Promise.all([
+    vault.prepare(input.count, {
+      chain: chain.name,
+      genesisForkVersion: facts.genesisForkVersion,
+      withdrawalCredentials: bytesOf(credentialsOf(input)),
+      amountGwei: DEPOSIT_GWEI,
+    }),
+    termsOf(chain, input.depositFrom, log),
+  ])
+  const answer = answerOf({ chain, facts, contract, terms }, input, prepared.deposits)
+  if (answer.status === 'refused') return answer
+  const kept = await vault.commit(prepared.id, requestId, { account, bodyHash, answer: answer.text })
+  return await announce(creating, input, { kept, atSlot })
+}
+
+/** The slot that the chain is at: its clock's, or its head's, which is ahead where a devnet is in time-lapse. */
+async function slotOf({ log, now }: Creating, { name, node }: StakingChain, clock: ChainClock): Promise<number> {
+  const byClock = Math.max(0, slotAt(clock, now() / 1_000))
+  try {
+    return Math.max(byClock, await node.headSlot())
+  } catch (error) {
+    if (!isNodeFault(error)) throw error
+    log.warn({ chain: name, reason: error.message }, 'the slot of created validators is that of the clock')
+    return byClock
   }
 }
 
@@ -115,7 +154,7 @@ async function faultOf(
 async function announce(
   { writer, now, book }: Creating,
   input: CreateValidatorsInput,
-  kept: KeptRequest,
+  { kept, atSlot }: { readonly kept: KeptRequest; readonly atSlot: number | undefined },
 ): Promise<CreateValidatorsOutput> {
   if (kept.bodyHash !== input.bodyHash) return { status: 'refused', reason: OTHER_REQUEST }
   if (book.created.hasRequest(input)) return { status: 'created', answer: kept.answer }
@@ -137,6 +176,7 @@ async function announce(
         feeRecipient,
         amountGwei: String(DEPOSIT_GWEI),
         depositDataRoots: validators.map(({ deposit_data }) => deposit_data.deposit_data_root),
+        ...(atSlot === undefined ? {} : { createdAtSlot: atSlot }),
       },
     }),
   ])

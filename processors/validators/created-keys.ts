@@ -17,11 +17,15 @@ interface RequestName {
 export class CreatedKeys {
   readonly #byRequest = new Map<string, CreatedSet>()
   readonly #byKey = new Map<string, CreatedSet>()
+  readonly #byAccount = new Map<string, CreatedSet[]>()
 
   add(event: EncodedEvent): void {
     if (event.type !== validatorsCreated.name) return
     const set = { ...decodeEvent(validatorsCreated, event), createdAt: event.time }
+    // Told twice, it is one request all the same.
+    if (this.hasRequest(set)) return
     this.#byRequest.set(nameOf(set), set)
+    this.#byAccount.set(accountOf(set), [...(this.#byAccount.get(accountOf(set)) ?? []), set])
     for (const pubkey of set.pubkeys) this.#byKey.set(`${set.chain}:${pubkey}`, set)
   }
 
@@ -34,6 +38,11 @@ export class CreatedKeys {
     return this.#byKey.get(`${chain}:${pubkey}`)
   }
 
+  /** In the order of the log. */
+  ofAccount(chain: string, account: string): readonly CreatedSet[] {
+    return this.#byAccount.get(accountOf({ chain, account })) ?? []
+  }
+
   /** Of all chains and accounts, in the order of the log. */
   pubkeys(): readonly string[] {
     return [...this.#byRequest.values()].flatMap(({ pubkeys }) => pubkeys)
@@ -42,4 +51,8 @@ export class CreatedKeys {
 
 function nameOf({ account, requestId }: RequestName): string {
   return `${account}/${requestId}`
+}
+
+function accountOf({ chain, account }: { readonly chain: string; readonly account: string }): string {
+  return `${chain}/${account}`
 }

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { ACCOUNT_PATTERN } from './accounts.ts'
 import { jsonEvent, olderJson } from './codec.ts'
-import { Address, Chain, Hash, IntegerText, Pubkey } from './fields.ts'
+import { Address, Chain, Hash, IntegerText, Pubkey, UInt } from './fields.ts'
 
 /** Validators that one request creates. */
 export const CREATED_MAX = 100
@@ -23,6 +23,8 @@ const ValidatorsCreated = Type.Object({
   ...CreatedFields,
   /** Hash tree root of each public key's signed deposit, in their order: what tells it from a stranger's. Empty in version 1. */
   depositDataRoots: Type.Array(Hash, { maxItems: CREATED_MAX }),
+  /** The slot that the chain was at: what they have time for is counted from it. Absent where no node told it, and in version 1. */
+  createdAtSlot: Type.Optional(UInt),
 })
 export type ValidatorsCreated = Static<typeof ValidatorsCreated>
 

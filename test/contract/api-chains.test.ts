@@ -157,12 +157,14 @@ test('answers of a chain as soon as it is added, and no longer when it is remove
   expect((await ask('ethereum/hoodi', TOTAL)).status).toBe(200)
 })
 
+const NO_VALIDATORS = { code: '404', msg: 'Path Not Found: the chain has no validators', data: null }
+
 test('has no paths of validators on a chain that has none, whoever asks', async () => {
   const before = fixture.statements.length
   const calls = OPERATIONS.flatMap(({ route }) => route.paths.map((path) => ({ path, method: route.method })))
   for (const { path, method } of [...calls, { path: '/graphql', method: 'POST' }]) {
     const { status, body } = await ask('scroll/mainnet', path, { method })
-    expect({ status, code: body.code }, path).toEqual({ status: 404, code: '404' })
+    expect({ status, body }, path).toEqual({ status: 404, body: NO_VALIDATORS })
   }
   expect((await ask('scroll/hoodi', DAILY)).status).toBe(404)
   expect(fixture.statements.length).toBe(before)

@@ -5,7 +5,18 @@ import { hashToken } from '../../schemas/events/accounts.ts'
 import { type CreateValidatorsInput, createValidators } from '../../schemas/jobs/create-validators.ts'
 import { createValidatorsRoute } from '../../schemas/routes/validators/create-validators.ts'
 import { toTokenLimitsRow } from '../../schemas/tables/accounts.ts'
-import { type ApiFixture, insertRows, openApiFixture, TOKEN as READS } from './api-fixture.ts'
+import {
+  type ApiFixture,
+  EXPIRY_EPOCHS,
+  GENESIS_SEC,
+  insertOwners,
+  insertRows,
+  NEWEST_EPOCH,
+  openApiFixture,
+  pubkeyOf,
+  TOKEN as READS,
+  UNFUNDED_MAX,
+} from './api-fixture.ts'
 
 const TOKEN = 'a-token-that-creates'
 const ADDRESS = `0x${'ad'.repeat(20)}`
@@ -70,6 +81,51 @@ describe('creating validators', () => {
       depositFrom: CHECKSUMMED.toLowerCase(),
       feeRecipient: ADDRESS,
     })
+  })
+
+  test('refuses more than may wait for their deposits, by what was neither funded nor has expired', async () => {
+    outcome = done({ status: 'created', answer: JSON.stringify(example.data) })
+    const tooMany = (waiting: number, more: number) => ({
+      code: '400',
+      data: null,
+      msg: `Param error: ${waiting} validators of the account wait for their deposits and at most ${UNFUNDED_MAX} may, so ${more} more cannot be created: fund them, or wait until they expire`,
+    })
+    const nowSlot = NEWEST_EPOCH * 32 + 31
+    const keys = [900, 901, 902, 903, 904].map(pubkeyOf)
+    await insertOwners(
+      fixture.warehouse,
+      keys.map((pubkey) => ({ account: 'demo', pubkey })),
+    )
+    const slots = [nowSlot, nowSlot - EXPIRY_EPOCHS * 32 + 1, nowSlot - EXPIRY_EPOCHS * 32, -1, -1]
+    const genesis = GENESIS_SEC
+    await insertRows(
+      fixture.warehouse,
+      'created_validators',
+      keys.map((pubkey, at) => ({
+        pubkey,
+        account: 'demo',
+        withdrawal_credentials: `0x01${'00'.repeat(31)}`,
+        deposit_from: ADDRESS,
+        fee_recipient: ADDRESS,
+        amount_gwei: 32_000_000_000n,
+        deposit_data_root: '',
+        // Of before: the last slot that counts by the chain's clock, and the one before it.
+        created_at: genesis + (nowSlot - EXPIRY_EPOCHS * 32 + (at === 3 ? 1 : 0)) * 12,
+        created_at_slot: slots[at] ?? 0,
+        version: 1,
+      })),
+    )
+    expect((await create({ ...good, validator_count: 3 })).body).toEqual(tooMany(3, 3))
+    expect(asked).toEqual([])
+    expect((await create({ ...good, validator_count: 2 })).status).toBe(200)
+    // The one who makes them knows whether it was answered before.
+    const again = { headers: { 'idempotency-key': 'k' } }
+    expect((await create({ ...good, validator_count: 3 }, again)).status).toBe(200)
+    await insertRows(fixture.warehouse, 'validators', [
+      { validator_index: 900, pubkey: pubkeyOf(900), withdrawal_credentials: `0x01${'00'.repeat(31)}`, version: 1 },
+    ])
+    expect((await create({ ...good, validator_count: 3 })).status).toBe(200)
+    expect((await create({ ...good, validator_count: 4 })).body).toEqual(tooMany(2, 4))
   })
 
   test('names a request by its Idempotency-Key, and one without a key like no other', async () => {
@@ -204,7 +260,7 @@ describe('creating validators', () => {
       401,
       'Authentication failed: the token does not have the scope create',
     ],
-    ['a chain without validators', { chain: 'scroll/mainnet' }, 404, 'Path Not Found'],
+    ['a chain without validators', { chain: 'scroll/mainnet' }, 404, 'Path Not Found: the chain has no validators'],
     ['a chain that is none', { chain: 'ethereum/nonesuch' }, 404, 'Path Not Found'],
   ])('is not there for %s', async (_, where, status, msg) => {
     expect(await create(good, where)).toEqual({ status, body: { code: String(status), msg, data: null } })

@@ -34,6 +34,9 @@ export const TOKEN = 'secret-token-of-demo'
 export const GENESIS_SEC = Date.parse('2026-11-17T16:03:12Z') / 1000
 /** Newest complete epoch; the rows of 452 are there, its completion is not. */
 export const NEWEST_EPOCH = 451
+/** Epochs that the API's validators may wait for their deposits, and how many of them an account may have. */
+export const EXPIRY_EPOCHS = 100
+export const UNFUNDED_MAX = 5
 export const FAR = '18446744073709551615'
 
 export function pubkeyOf(index: number): string {
@@ -454,6 +457,7 @@ export async function openApiFixture(): Promise<ApiFixture> {
   const parts: ApiParts = {
     warehouse: counted,
     jobs: noJobs,
+    unfundedRules: { expiryEpochs: EXPIRY_EPOCHS, unfundedMax: UNFUNDED_MAX },
     chains: () => fixture.chains,
     log: pino({ level: 'debug' }, { write: (line: string) => lines.push(line) }),
     now: () => NOW_MS,

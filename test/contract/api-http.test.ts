@@ -3,6 +3,7 @@ import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Api, openApi } from '../../api/http/server.ts'
+import { DEFAULT_UNFUNDED_RULES } from '../../schemas/validator-lifecycle.ts'
 import { noJobs } from '../unit/no-jobs.ts'
 import { type ApiFixture, MAINNET, NOW_MS, openApiFixture, TOKEN } from './api-fixture.ts'
 
@@ -17,6 +18,7 @@ beforeAll(async () => {
   forPages = await openApi({
     warehouse: fixture.warehouse,
     jobs: noJobs,
+    unfundedRules: DEFAULT_UNFUNDED_RULES,
     chains: () => [MAINNET],
     corsOrigins: [PAGE],
     host: '127.0.0.1',

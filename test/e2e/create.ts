@@ -25,6 +25,8 @@ const STEP_TIMEOUT_MS = 60_000
 /** The first account of the phrase "test test … junk", which the devnet gives ten million ETH. */
 const WALLET = privateKeyToAccount('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80')
 const COUNT = 3
+const AT_ONCE = 100
+const UNFUNDED_MAX = 202 // there is no room for two such requests beside the first one's
 const FIRST_SLOT = 40
 /** The deposits are final, out of the queue, and in an epoch that is final itself. */
 const REGISTERED_SLOT = 420
@@ -71,7 +73,12 @@ export function createSuite({ mode, modeOf }: CreateOptions): void {
       devnet = await startDevnetChild()
       const file = join(directory, 'epochline.yaml')
       writeChains(file, { mainnet: { ...ethereumChain(devnet), staking: { contract: BATCH_DEPOSIT_ADDRESS } } })
-      env = { ...modeOf('create'), EPOCHLINE_DATA: join(directory, 'data'), EPOCHLINE_CONFIG: file }
+      env = {
+        ...modeOf('create'),
+        VALIDATORS_UNFUNDED_MAX: String(UNFUNDED_MAX),
+        EPOCHLINE_DATA: join(directory, 'data'),
+        EPOCHLINE_CONFIG: file,
+      }
       await (await openLog(env))[Symbol.asyncDispose]() // an account is for a log that is there
       const made = await runCommand(
         ['admin', 'token', 'create', '--account', 'acme', '--new', '--scope', 'read,create'],
@@ -171,6 +178,23 @@ export function createSuite({ mode, modeOf }: CreateOptions): void {
       }
     })
 
+    it('are no more than may wait for their deposits, and of two requests for the last places one is refused', async () => {
+      const body = { validator_count: AT_ONCE, withdrawal_address: WALLET.address }
+      const answers = await Promise.all([create(body, 'one'), create(body, 'other')])
+      expect(answers.map(({ status }) => status).sort()).toEqual([200, 400])
+      const waiting = COUNT + AT_ONCE // those of the first request are funded
+      const sentence = `Param error: ${waiting} validators of the account wait for their deposits and at most ${UNFUNDED_MAX} may, so ${AT_ONCE} more cannot be created: fund them, or wait until they expire`
+      expect(answers.find(({ status }) => status === 400)?.msg).toBe(sentence)
+      expect((await create(body, 'third')).msg).toBe(sentence)
+      await using eventLog = await openLog(env)
+      const slots = (await eventsOf(eventLog, 'accounts'))
+        .filter(({ event }) => event.type === validatorsCreated.name)
+        .map(({ event }) => decodeEvent(validatorsCreated, event).createdAtSlot)
+      expect(slots.length).toBe(3)
+      for (const slot of slots) expect(slot).toBeGreaterThanOrEqual(FIRST_SLOT)
+      expect(slots.at(-1)).toBeGreaterThanOrEqual(REGISTERED_SLOT)
+    })
+
     it('are named where the vault has lost them, and no others are made for their request', async () => {
       await program.kill()
       renameSync(join(env.EPOCHLINE_DATA as string, 'vault'), join(directory, 'lost'))
@@ -196,7 +220,7 @@ export function createSuite({ mode, modeOf }: CreateOptions): void {
     it('are not made for a staking contract that is none', async () => {
       const file = env.EPOCHLINE_CONFIG as string
       writeChains(file, { mainnet: { ...ethereumChain(devnet), staking: { contract: WALLET.address } } })
-      const body = { validator_count: COUNT, withdrawal_address: WALLET.address }
+      const body = { validator_count: 1, withdrawal_address: WALLET.address }
       const isRefused = async () => ((await create(body)).status === 503 ? true : undefined)
       await eventually('the new configuration', isRefused, STEP_TIMEOUT_MS)
       expect(program.output()).toContain('there is no contract at the address of the staking contract')

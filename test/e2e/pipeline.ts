@@ -321,7 +321,11 @@ export function pipelineSuite({ mode, modeOf, deaths }: PipelineOptions): void {
       async (name) => {
         const path = name.startsWith('el') ? `/api/v1/cloud/validator/${name}` : `/api/v1/validator/${name}`
         expect((await api(path)).code).toBe('200')
-        expect(await apiOf('scroll/mainnet', path)).toEqual({ code: '404', msg: 'Path Not Found', data: null })
+        expect(await apiOf('scroll/mainnet', path)).toEqual({
+          code: '404',
+          msg: 'Path Not Found: the chain has no validators',
+          data: null,
+        })
       },
     )
 

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { expect, it } from 'vitest'
 import { showAccount } from '../../commands/admin/accounts.ts'
@@ -83,4 +86,19 @@ it.each<[string, object, string | RegExp]>([
   setting.printed()
   expect(await refusal(createToken(setting, { account: 'a', new: false, ...options }))).toMatch(sentence)
   expect(await tokensIn(setting)).toHaveLength(1)
+})
+
+it('whoever gives out a token for a chain without validators is told that nothing is served there', async () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'epochline-chains-')), 'epochline.yaml')
+  writeFileSync(file, 'chains: { scroll_mainnet: { execution: { urls: ["http://127.0.0.1:9"] } } }')
+  const setting = settings({ EPOCHLINE_CONFIG: file })
+  const warned: string[] = []
+  const log = { ...setting.log, warn: (_: object, text: string) => warned.push(text) }
+  await createToken({ ...setting, log }, { account: 'a', new: true, chain: 'mainnet' })
+  expect(warned).toEqual([])
+  await createToken({ ...setting, log }, { account: 'a', new: false, chain: 'scroll_mainnet' })
+  expect(warned).toEqual(['the chain has no validators: nothing is served there that the token could ask for'])
+  setting.printed() // the tokens themselves
+  expect(await tokensIn(setting)).toHaveLength(2)
+  rmSync(dirname(file), { recursive: true })
 })

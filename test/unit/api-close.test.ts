@@ -5,6 +5,7 @@ import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { chainNames } from '../../schemas/chains.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
+import { DEFAULT_UNFUNDED_RULES } from '../../schemas/validator-lifecycle.ts'
 import { noJobs } from './no-jobs.ts'
 
 /** A warehouse that knows one token, `token`, and answers everything but account facts with no rows when `rows` resolves. */
@@ -28,6 +29,7 @@ function options(warehouse: WarehouseReader) {
   return {
     warehouse,
     jobs: noJobs,
+    unfundedRules: DEFAULT_UNFUNDED_RULES,
     chains: () => [{ names: chainNames('ethereum', 'mainnet'), hasBeacon: true }],
     host: '127.0.0.1',
     port: 0,

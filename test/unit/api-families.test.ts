@@ -2,12 +2,14 @@ import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { FAMILIES, type Family } from '../../api/families.ts'
 import { buildApp } from '../../api/http/app.ts'
+import { DEFAULT_UNFUNDED_RULES } from '../../schemas/validator-lifecycle.ts'
 import { noJobs } from './no-jobs.ts'
 
 const unasked = () => Promise.reject(new Error('not asked'))
 const parts = {
   warehouse: { query: unasked },
   jobs: noJobs,
+  unfundedRules: DEFAULT_UNFUNDED_RULES,
   chains: () => [],
   log: pino({ level: 'silent' }),
   now: () => 0,

@@ -116,6 +116,7 @@ describe('the configuration file', () => {
         log_level: warn
         http: { host: 0.0.0.0, port: 9000 }
         ingest: { concurrency: 3 }
+        validators: { expiry_epochs: 7, unfunded_max: 8 }
         devnet: { beacon_port: 1, execution_port: 2, second_port: 3, seed: s, slot_seconds: 12 }`),
     )
     const inVariables = readConfig({
@@ -125,6 +126,8 @@ describe('the configuration file', () => {
       HOST: '0.0.0.0',
       PORT: '9000',
       INGEST_CONCURRENCY: '3',
+      VALIDATORS_EXPIRY_EPOCHS: '7',
+      VALIDATORS_UNFUNDED_MAX: '8',
       DEVNET_BEACON_PORT: '1',
       DEVNET_EXECUTION_PORT: '2',
       DEVNET_SECOND_PORT: '3',
