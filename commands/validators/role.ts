@@ -10,9 +10,10 @@ import { allOrNone } from '../ingest-role.ts'
 import type { Role } from '../role.ts'
 import { creating } from './creating.ts'
 import type { Custody, Duty } from './duty.ts'
+import { quoting } from './quoting.ts'
 import { StakingChains } from './staking-chains.ts'
 
-const DUTIES: readonly Duty[] = [creating]
+const DUTIES: readonly Duty[] = [creating, quoting]
 
 /** Who has it has the vault: one process at a time. */
 const VALIDATORS_LEASE = 'validators'
@@ -38,7 +39,7 @@ export const validatorsRole: Role = {
         await tellOfLostKeys(vault, book, running.log)
         const funded = new RegisteredKeys(ports.eventLog, ending)
         const room = new UnfundedRoom({ book, funded, rules: running.config.validators })
-        await doDuties({ ports, running, vault, lease: held, chains, book, room }, ending)
+        await doDuties({ ports, running, vault, lease: held, chains, book, funded, room }, ending)
       } catch (error) {
         if (!(error instanceof AppError && error.code === 'lease_lost')) throw error
       }
