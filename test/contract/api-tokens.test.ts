@@ -20,6 +20,7 @@ import { RESULTS } from '../../schemas/routes/envelope.ts'
 import { defineRoute, NoParameters } from '../../schemas/routes/route.ts'
 import { toTokenLimitsRow } from '../../schemas/tables/accounts.ts'
 import { type ApiFixture, insertRows, openApiFixture, TOKEN } from './api-fixture.ts'
+import { everyRoute } from './every-route.ts'
 
 /** Tokens of the account `demo`, by what each is for. */
 const TOKENS = {
@@ -76,6 +77,11 @@ const WAYS: readonly Way[] = [
   { method: 'GET', path: `/graphql?query=${encodeURIComponent(QUERY)}`, scope: 'read', family: 'graphql' },
   { method: 'POST', path: '/graphql', scope: 'read', family: 'graphql' },
 ]
+
+test('every path of a route is among them', async () => {
+  const paths = [...(await everyRoute()).values()].flatMap((route) => route.paths)
+  expect(paths.filter((path) => !WAYS.some((way) => way.path === path))).toEqual([])
+})
 
 interface Answered {
   readonly status: number

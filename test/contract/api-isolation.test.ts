@@ -1,0 +1,284 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { buildSchema } from 'graphql'
+import type { TObject } from 'typebox'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Api, openApi } from '../../api/http/server.ts'
+import { TOKEN_SCOPES } from '../../schemas/access-token.ts'
+import { checksumAddress } from '../../schemas/eth/hex.ts'
+import { hashToken } from '../../schemas/events/accounts.ts'
+import type { AnyRoute } from '../../schemas/routes/route.ts'
+import { toTokenLimitsRow } from '../../schemas/tables/accounts.ts'
+import {
+  type ApiFixture,
+  addressOf,
+  dailyRow,
+  epochRow,
+  hashOf,
+  insertOwners,
+  insertRows,
+  openApiFixture,
+  pubkeyOf,
+  UNFUNDED_MAX,
+} from './api-fixture.ts'
+import { everyRoute } from './every-route.ts'
+import { fullQuery, objectTypes } from './full-query.ts'
+
+// What an account is answered is the same whether another account has validators or not, whatever it asks for by name. Every question
+// is asked before the other account has anything, when what it names is nobody's, and again afterwards.
+
+const TOKENS = { demo: 'everything-of-demo', other: 'everything-of-other' } as const
+type Account = keyof typeof TOKENS
+const DAY = '2026-11-19'
+const NEXT_DAY = '2026-11-20'
+
+/** What the other account comes to have: a validator of the registry, one that was only created, and an address. */
+const INDEX = 21
+const PUBKEY = pubkeyOf(INDEX)
+const CREATED = pubkeyOf(960)
+const ADDRESS = addressOf(0x7777)
+const SLOT = 14_380
+
+/** What may be asked of an API by a parameter's name: without an entry here a new one fails the tests. Several make several questions. */
+const PARAMETERS: Readonly<Record<string, readonly unknown[]>> = {
+  page: [1],
+  limit: [1_000],
+  start_date: [DAY],
+  end_date: [NEXT_DAY],
+  pubkey: [PUBKEY, CREATED],
+  pubkeys: [[PUBKEY], [CREATED], [pubkeyOf(10), PUBKEY, CREATED]],
+  validator_index: [INDEX],
+  validator_indexes: [[INDEX], [10, INDEX]],
+  withdrawal_address: [ADDRESS],
+  deposit_from_address: [ADDRESS],
+  fee_recipient_address: [ADDRESS],
+  validator_count: [1],
+}
+/** Likewise of GraphQL, by the argument's name. */
+const ARGUMENTS: Readonly<Record<string, readonly (string | undefined)[]>> = {
+  first: ['3'],
+  after: [undefined],
+  from: [`"${DAY}"`],
+  to: [`"${NEXT_DAY}"`],
+  pubkeys: [undefined, JSON.stringify([PUBKEY]), JSON.stringify([CREATED]), JSON.stringify([pubkeyOf(10), PUBKEY])],
+}
+
+const SCHEMA = buildSchema(readFileSync(join(import.meta.dirname, '../../schemas/schema.graphql'), 'utf8'))
+const ROUTES = await everyRoute()
+
+interface Question {
+  readonly name: string
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly body?: string
+}
+
+function valuesOf<Value>(table: Readonly<Record<string, readonly Value[]>>, name: string): readonly Value[] {
+  const values = table[name]
+  if (values === undefined) throw new Error(`say in this file what may be asked by ${name}`)
+  return values
+}
+
+/** With nothing that may be left out, with all of it, and with each value of it alone. */
+function parametersOf(schema: TObject | undefined): readonly Record<string, unknown>[] {
+  const properties = Object.entries(schema?.properties ?? {})
+  const names = properties.map(([name]) => name)
+  const mayBeLeftOut = new Set(properties.flatMap(([name, property]) => ('default' in property ? [name] : [])))
+  const required = new Set((schema?.required ?? []).filter((name: string) => !mayBeLeftOut.has(name)))
+  const first = (chosen: readonly string[]) =>
+    Object.fromEntries(chosen.map((name) => [name, valuesOf(PARAMETERS, name)[0]]))
+  const least = first(names.filter((name) => required.has(name)))
+  return [
+    least,
+    first(names),
+    ...names.flatMap((name) => valuesOf(PARAMETERS, name).map((value) => ({ ...least, [name]: value }))),
+  ]
+}
+
+function questionsOf({ id, method, paths, query, body }: AnyRoute): readonly Question[] {
+  const asked = method === 'GET' ? parametersOf(query) : parametersOf(body)
+  return asked.map((parameters) => {
+    const named = new URLSearchParams(
+      Object.entries(parameters).flatMap(([name, value]) => [value].flat().map((one) => [name, String(one)])),
+    )
+    const text = JSON.stringify(parameters)
+    const question = { name: `${id} ${text}`, method }
+    return method === 'GET'
+      ? { ...question, path: `${paths[0]}?${named}` }
+      : { ...question, path: paths[0], body: text }
+  })
+}
+
+function graphqlQuestions(): readonly Question[] {
+  return valuesOf(ARGUMENTS, 'pubkeys').map((pubkeys) => {
+    const argumentOf = (_: string, name: string) => (name === 'pubkeys' ? pubkeys : valuesOf(ARGUMENTS, name)[0])
+    const body = JSON.stringify({ query: fullQuery(SCHEMA, argumentOf) })
+    return { name: `graphql, pubkeys ${pubkeys}`, method: 'POST', path: '/graphql', body }
+  })
+}
+
+const QUESTIONS = [...[...ROUTES.values()].flatMap(questionsOf), ...graphqlQuestions()]
+
+let fixture: ApiFixture
+let api: Api
+/** Accounts that jobs were handed on for. */
+let handedOnFor: unknown[] = []
+const before = new Map<string, unknown>()
+
+beforeAll(async () => {
+  fixture = await openApiFixture()
+  const limits = toTokenLimitsRow({ scopes: TOKEN_SCOPES })
+  const tokens = Object.entries(TOKENS).map(([account, token], at) => ({
+    token_hash: hashToken(token),
+    account,
+    ...limits,
+    version: 100 + at,
+    is_deleted: 0,
+  }))
+  await insertRows(fixture.warehouse, 'access_tokens', tokens)
+  const jobs = {
+    add: async (_: string, __: string, input: unknown) => {
+      handedOnFor.push((input as { account?: unknown }).account)
+      return { status: 'added' } as const
+    },
+    result: async () => ({ status: 'waiting' }) as const,
+  }
+  api = await openApi({ ...fixture.parts, jobs, host: '127.0.0.1', port: 0 })
+  for (const account of ['demo', 'other'] as const)
+    for (const question of QUESTIONS) before.set(keyOf(account, question), await ask(account, question))
+  await giveToOther()
+}, 120_000)
+afterAll(async () => {
+  await api[Symbol.asyncDispose]()
+  await fixture[Symbol.asyncDispose]()
+})
+
+const keyOf = (account: Account, { name }: Question): string => `${account} ${name}`
+
+async function ask(account: Account, { method, path, body }: Question) {
+  handedOnFor = []
+  const response = await fetch(`${api.url}/ethereum/mainnet/${TOKENS[account]}${path}`, {
+    method,
+    headers: { 'idempotency-key': 'one-key-of-two-accounts' },
+    ...(body === undefined ? {} : { body }),
+  })
+  return { status: response.status, body: (await response.json()) as unknown, handedOnFor }
+}
+
+/** Everything that tables can have of a validator, for the other account. */
+async function giveToOther(): Promise<void> {
+  const { warehouse } = fixture
+  const created = [CREATED, ...Array.from({ length: UNFUNDED_MAX }, (_, i) => pubkeyOf(970 + i))]
+  await insertOwners(
+    warehouse,
+    [PUBKEY, ...created].map((pubkey) => ({ account: 'other', pubkey })),
+  )
+  const credentials = `0x01${'00'.repeat(11)}${ADDRESS.slice(2)}`
+  await insertRows(warehouse, 'validators', [
+    { validator_index: INDEX, pubkey: PUBKEY, withdrawal_credentials: credentials, version: 1 },
+  ])
+  await insertRows(
+    warehouse,
+    'created_validators',
+    created.map((pubkey) => ({
+      pubkey,
+      account: 'other',
+      withdrawal_credentials: credentials,
+      deposit_from: ADDRESS,
+      fee_recipient: ADDRESS,
+      amount_gwei: 32_000_000_000n,
+      deposit_data_root: '',
+      created_at: '2026-11-19 00:00:00',
+      created_at_slot: SLOT,
+      version: 1,
+    })),
+  )
+  await insertRows(warehouse, 'daily_rewards', [dailyRow(DAY, INDEX, 5_555n, 6_666n)])
+  await insertRows(warehouse, 'validator_epochs', [
+    epochRow(449, DAY, INDEX),
+    epochRow(450, NEXT_DAY, INDEX),
+    epochRow(451, NEXT_DAY, INDEX),
+  ])
+  await insertRows(warehouse, 'finalized_blocks', [
+    {
+      slot: SLOT,
+      epoch: 449,
+      day: DAY,
+      block_root: hashOf(SLOT),
+      proposer_index: INDEX,
+      execution_block_hash: hashOf(SLOT),
+      execution_block_number: SLOT,
+      fee_recipient: ADDRESS,
+      has_rewards: 1,
+      attestations_gwei: 1,
+      sync_aggregate_gwei: 2,
+      proposer_slashings_gwei: 0,
+      attester_slashings_gwei: 0,
+      version: 1,
+    },
+  ])
+  await insertRows(warehouse, 'settlements', [
+    {
+      account: 'other',
+      slot: SLOT,
+      block_number: SLOT,
+      validator_index: INDEX,
+      pubkey: PUBKEY,
+      time: '2026-11-19 03:00:00',
+      fee_address: ADDRESS,
+      revenue_class: 'local',
+      revenue_wei: 10n,
+      fee_rate: '0.5',
+      service_fee_wei: 5n,
+      user_reward_wei: 5n,
+      version: 1,
+    },
+  ])
+}
+
+test('every route that is defined is served, and no other one', async () => {
+  const document = (await (await fetch(`${api.url}/openapi.json`)).json()) as {
+    paths: Record<string, Record<string, { operationId?: string }>>
+  }
+  const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods))
+  // Further spellings of a path have ids of their own; GraphQL and the probes are no routes of a file.
+  const served = new Set(operations.flatMap(({ operationId }) => (operationId === undefined ? [] : [operationId])))
+  expect([...ROUTES.keys()].filter((id) => !served.has(id))).toEqual([])
+})
+
+describe.each(QUESTIONS)('$name', (question) => {
+  test('is answered as if no other account had anything', async () => {
+    const answer = await ask('demo', question)
+    expect(answer).toEqual(before.get(keyOf('demo', question)))
+    const text = JSON.stringify(answer)
+    // A refusal may repeat what was asked.
+    for (const secret of [PUBKEY, CREATED, ADDRESS, checksumAddress(ADDRESS)])
+      if (answer.status === 200) expect(text).not.toContain(secret)
+    for (const account of answer.handedOnFor) expect(account).toBe('demo')
+  })
+})
+
+// So that the tests above are about something.
+const READ = [...ROUTES.values()].filter(({ scope = 'read' }) => scope === 'read')
+test.each(READ.map((route) => [route.id, route] as const))(
+  '%s shows the other account what it has',
+  async (_, route) => {
+    const changed = await Promise.all(
+      questionsOf(route).map(async (question) => {
+        const answer = await ask('other', question)
+        return JSON.stringify(answer) !== JSON.stringify(before.get(keyOf('other', question)))
+      }),
+    )
+    expect(changed).toContain(true)
+  },
+)
+
+test('GraphQL shows the other account something of every type', async () => {
+  const seen = new Set<unknown>()
+  for (const question of graphqlQuestions())
+    JSON.stringify(await ask('other', question), (key, value) => {
+      if (key === '__typename') seen.add(value)
+      return value as unknown
+    })
+  expect(objectTypes(SCHEMA).filter((type) => !seen.has(type))).toEqual([])
+})
