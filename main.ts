@@ -4,6 +4,7 @@
 import { Command, CommanderError, Option } from 'commander'
 import { pino } from 'pino'
 import { addAdminCommands } from './commands/admin/admin.ts'
+import { addKeyCommands } from './commands/keys/keys.ts'
 import type { Setting } from './commands/setting.ts'
 import { loadConfig } from './infra/config/config.ts'
 import type { ConfigSource, FlagName } from './infra/config/layers.ts'
@@ -137,6 +138,7 @@ program
   )
 
 addAdminCommands(program, { run, chainOption })
+addKeyCommands(program, run)
 
 /** Where all settings come from: the options were read with the command. */
 function configSource(): ConfigSource {

@@ -1,7 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { graphqlPlugin } from './graphql/plugin.ts'
 import type { SharedParts } from './http/api-parts.ts'
-import { quotesPlugin } from './quotes/plugin.ts'
 import { rewardsPlugin } from './rewards/plugin.ts'
 import { validatorsPlugin } from './validators/plugin.ts'
 
@@ -11,4 +10,4 @@ import { validatorsPlugin } from './validators/plugin.ts'
  */
 export type Family = FastifyPluginAsync<SharedParts>
 
-export const FAMILIES: readonly Family[] = [rewardsPlugin, validatorsPlugin, graphqlPlugin, quotesPlugin]
+export const FAMILIES: readonly Family[] = [rewardsPlugin, validatorsPlugin, graphqlPlugin]

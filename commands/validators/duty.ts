@@ -1,6 +1,6 @@
 import type { Lease } from '../../infra/ports/event-log.ts'
+import type { KeyKeeping } from '../../infra/ports/key-keeping.ts'
 import type { KeyVault } from '../../infra/ports/key-vault.ts'
-import type { FundedKeys } from '../../processors/validators/quoted-keys.ts'
 import type { StakingBook } from '../../processors/validators/staking-book.ts'
 import type { UnfundedRoom } from '../../processors/validators/unfunded-room.ts'
 import type { Ports, Running } from '../role.ts'
@@ -10,15 +10,13 @@ import type { StakingChains } from './staking-chains.ts'
 export interface Custody {
   readonly ports: Ports
   readonly running: Running
-  readonly vault: KeyVault
+  readonly vault: KeyVault & KeyKeeping
   /** Tells the log as the one who has the vault: only through the book, which remembers it. */
   readonly lease: Lease
   /** The configured chains that validators can be created on. */
   readonly chains: StakingChains
   /** What was told the log: by nobody else, so it is never behind. */
   readonly book: StakingBook
-  /** Keys whose deposits the chain has taken. */
-  readonly funded: FundedKeys
   /** How many validators may wait for their deposits. */
   readonly room: UnfundedRoom
 }

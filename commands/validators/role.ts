@@ -10,13 +10,12 @@ import { allOrNone } from '../ingest-role.ts'
 import type { Role } from '../role.ts'
 import { creating } from './creating.ts'
 import type { Custody, Duty } from './duty.ts'
-import { quoting } from './quoting.ts'
+import { keepingKeys } from './keeping-keys.ts'
+import { VALIDATORS_LEASE } from './lease.ts'
 import { StakingChains } from './staking-chains.ts'
 
-const DUTIES: readonly Duty[] = [creating, quoting]
+const DUTIES: readonly Duty[] = [creating, keepingKeys]
 
-/** Who has it has the vault: one process at a time. */
-const VALIDATORS_LEASE = 'validators'
 const RELEASE_PAUSE_MS = 1_000
 
 /** Makes validators for accounts: the one role that has their keys. It talks to the nodes, to the log, and to the API by jobs. */
@@ -39,7 +38,7 @@ export const validatorsRole: Role = {
         await tellOfLostKeys(vault, book, running.log)
         const funded = new RegisteredKeys(ports.eventLog, ending)
         const room = new UnfundedRoom({ book, funded, rules: running.config.validators })
-        await doDuties({ ports, running, vault, lease: held, chains, book, funded, room }, ending)
+        await doDuties({ ports, running, vault, lease: held, chains, book, room }, ending)
       } catch (error) {
         if (!(error instanceof AppError && error.code === 'lease_lost')) throw error
       }
@@ -64,11 +63,11 @@ async function doDuties(custody: Custody, signal: AbortSignal): Promise<void> {
 const NAMED_MAX = 100
 
 /** An older copy of the vault, or none, was put in its place: nobody can sign for them, so nobody must fund them. */
-async function tellOfLostKeys(vault: KeyVault, { created }: StakingBook, log: Log): Promise<void> {
-  const lost = await vault.lacking(created.pubkeys())
+async function tellOfLostKeys(vault: KeyVault, { created, moved }: StakingBook, log: Log): Promise<void> {
+  const lost = await vault.lacking([...created.pubkeys(), ...moved.imported()])
   if (lost.length === 0) return
   log.error(
     { lost: lost.length, pubkeys: lost.slice(0, NAMED_MAX) },
-    `the key vault lacks the keys of ${lost.length} validators that were created here: put its newest copy back, and let nobody fund them`,
+    `the key vault lacks the keys of ${lost.length} validators that were created here or imported: put its newest copy back, and let nobody fund them`,
   )
 }

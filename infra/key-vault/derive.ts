@@ -16,6 +16,11 @@ export function deriveSigningKey(commonKey: SecretKey, index: number): SecretKey
   return commonKey.deriveChildEip2333(index).deriveChildEip2333(WITHDRAWAL_USE).deriveChildEip2333(SIGNING_KEY)
 }
 
+/** EIP-2334's name of the key at an index. */
+export function derivedPath(index: number): string {
+  return `m/${PURPOSE}/${COIN_TYPE_ETH}/${index}/${WITHDRAWAL_USE}/${SIGNING_KEY}`
+}
+
 /** The key of a seed (at least 32 bytes) at a path of indices below 2^32; an empty path is the master key (EIP-2333). */
 export function deriveKey(seed: Uint8Array, path: readonly number[]): SecretKey {
   return path.reduce((key, index) => key.deriveChildEip2333(index), SecretKey.deriveMasterEip2333(seed))

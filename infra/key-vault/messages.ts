@@ -1,6 +1,15 @@
 import type { ErrorCode } from '../../schemas/errors.ts'
+import type {
+  CreatedRequest,
+  ExportOutcome,
+  ExportTerms,
+  ImportOutcome,
+  ImportTerms,
+  RequestPlace,
+} from '../ports/key-keeping.ts'
 import type { DepositTerms, KeptRequest, PreparedKeys } from '../ports/key-vault.ts'
 import type { KeySource } from './key-source.ts'
+import type { RestoreOutcome } from './restore-vault.ts'
 
 /** What a vault is opened with. */
 export interface VaultOptions {
@@ -9,15 +18,34 @@ export interface VaultOptions {
   readonly keySource: KeySource
   /** Keys that were prepared and not committed; beyond this number those prepared first are forgotten. */
   readonly preparedKeysMax: number
+  /** How long a call may take before the process is killed; some have a longer time of their own. Absent: 20 s. */
+  readonly callTimeoutMs?: number
 }
 
-/** What the process that holds the secrets can be asked. `open` comes first, and once. */
+/** What a vault is restored with. */
+export interface RestoreOptions {
+  readonly directory: string
+  readonly keySource: KeySource
+  /** A file that `backup` has written. */
+  readonly backup: string
+  /** Also where the vault has keys that the backup lacks. */
+  readonly losesKeys: boolean
+}
+
+/** What the process that holds the secrets can be asked. `open` comes first, and once; a process that restores does nothing else. */
 export interface VaultMethods {
   open(options: VaultOptions): void
+  restore(options: RestoreOptions): Promise<RestoreOutcome>
   prepare(count: number, terms: DepositTerms): Promise<PreparedKeys>
   commit(preparedId: string, requestId: string, request: KeptRequest): KeptRequest
   request(account: string, requestId: string): KeptRequest | undefined
   lacking(pubkeys: readonly string[]): readonly string[]
+  exportKeys(pubkeys: readonly string[], terms: ExportTerms): Promise<ExportOutcome>
+  exportedBefore(pubkeys: readonly string[]): readonly string[]
+  importKeys(files: readonly string[], terms: ImportTerms): Promise<readonly ImportOutcome[]>
+  backup(file: string): { readonly keys: number }
+  requestsAfter(place: RequestPlace | undefined): readonly CreatedRequest[]
+  check(): void
 }
 
 export interface ToVault {

@@ -1,8 +1,20 @@
 import { AppError } from '../../schemas/errors.ts'
 import { depositDomain, depositMessageRoot } from '../../schemas/eth/deposit-data.ts'
+import type {
+  CreatedRequest,
+  ExportedKey,
+  ExportOutcome,
+  ExportTerms,
+  ImportOutcome,
+  ImportTerms,
+  KeyKeeping,
+  RequestPlace,
+  VaultState,
+} from '../ports/key-keeping.ts'
 import type { DepositTerms, KeptRequest, KeyVault, PreparedKeys } from '../ports/key-vault.ts'
 import type { KeySource } from './key-source.ts'
-import type { VaultOptions } from './messages.ts'
+import type { RestoreOptions, VaultOptions } from './messages.ts'
+import type { RestoreOutcome } from './restore-vault.ts'
 import { VaultConnection } from './vault-connection.ts'
 
 /** A request of the API is one set; the contracts that deposits are sent to take no more at once. */
@@ -10,6 +22,8 @@ const COUNT_MAX = 100
 const COUNT_MIN = 1
 /** Public keys of one message to the vault's process, some hundred bytes each. */
 const ASKED_AT_ONCE = 10_000
+/** Keystores of one message: each takes 30 ms to half a second, and whoever else asks waits for no more than one. */
+const KDF_AT_ONCE = 10
 /** A hundred full requests between being prepared and committed, at some hundred bytes a key. */
 const PREPARED_KEYS_MAX = 10_000
 
@@ -19,7 +33,12 @@ export interface LocalKeyVaultOptions {
   readonly keySource: KeySource
   /** Keys that are prepared and not committed; beyond it those prepared first are forgotten. Default 10,000. */
   readonly preparedKeysMax?: number
+  /** How long most calls may take before the process is killed and started again. Default 20 s. */
+  readonly callTimeoutMs?: number
 }
+
+/** A vault of this machine: it can be kept, too. */
+export type LocalVault = KeyVault & KeyKeeping
 
 /**
  * Opens the key vault in a folder of this machine. Its secrets are in a process of its own, which this one starts and which ends with
@@ -28,18 +47,25 @@ export interface LocalKeyVaultOptions {
  * Throws AppError `usage` when the folder is in use, or the key is missing or not the vault's; `key_vault` when its file is damaged;
  * `config` when a newer version of the program has written it.
  */
-export async function openLocalKeyVault(options: LocalKeyVaultOptions): Promise<KeyVault> {
-  const { directory, keySource, preparedKeysMax = PREPARED_KEYS_MAX } = options
-  const start: VaultOptions = { directory, keySource, preparedKeysMax }
+export async function openLocalKeyVault(options: LocalKeyVaultOptions): Promise<LocalVault> {
+  const { directory, keySource, preparedKeysMax = PREPARED_KEYS_MAX, callTimeoutMs } = options
+  const timeout = callTimeoutMs === undefined ? {} : { callTimeoutMs }
+  const start: VaultOptions = { directory, keySource, preparedKeysMax, ...timeout }
   return new LocalKeyVault(start, await VaultConnection.open(start))
 }
 
-class LocalKeyVault implements KeyVault {
+/** Puts a backup in the place of the vault in a folder, which no program has open. Throws AppError `usage` or `key_vault`. */
+export async function restoreLocalKeyVault(options: RestoreOptions): Promise<RestoreOutcome> {
+  return await VaultConnection.restore(options)
+}
+
+class LocalKeyVault implements LocalVault {
   readonly #start: VaultOptions
   #connection: VaultConnection
   /** While another process is being started: for all who ask meanwhile. */
   #starting: Promise<VaultConnection> | undefined
   #isClosed = false
+  #state: VaultState = { state: 'answering', sinceMs: Date.now() }
 
   constructor(start: VaultOptions, connection: VaultConnection) {
     this.#start = start
@@ -64,11 +90,64 @@ class LocalKeyVault implements KeyVault {
 
   async lacking(pubkeys: readonly string[]): Promise<readonly string[]> {
     const lacking: string[] = []
-    for (let from = 0; from < pubkeys.length; from += ASKED_AT_ONCE) {
-      const some = pubkeys.slice(from, from + ASKED_AT_ONCE)
+    for (const some of partsOf(pubkeys, ASKED_AT_ONCE)) {
       lacking.push(...(await (await this.#connected()).ask('lacking', some)))
     }
     return lacking
+  }
+
+  async exportKeys(pubkeys: readonly string[], terms: ExportTerms): Promise<ExportOutcome> {
+    const lacking = await this.lacking(pubkeys)
+    if (lacking.length > 0) return { status: 'lacking', pubkeys: lacking }
+    const before = await this.exportedBefore(pubkeys)
+    if (before.length > 0 && !terms.again) return { status: 'exported_before', pubkeys: before }
+    const keys: ExportedKey[] = []
+    for (const some of partsOf(pubkeys, KDF_AT_ONCE)) {
+      const outcome = await (await this.#connected()).ask('exportKeys', some, terms)
+      if (outcome.status !== 'exported') return outcome
+      keys.push(...outcome.keys)
+    }
+    return { status: 'exported', keys }
+  }
+
+  async exportedBefore(pubkeys: readonly string[]): Promise<readonly string[]> {
+    const before: string[] = []
+    for (const some of partsOf(pubkeys, ASKED_AT_ONCE)) {
+      before.push(...(await (await this.#connected()).ask('exportedBefore', some)))
+    }
+    return before
+  }
+
+  async importKeys(files: readonly string[], terms: ImportTerms): Promise<readonly ImportOutcome[]> {
+    const outcomes: ImportOutcome[] = []
+    for (const some of partsOf(files, KDF_AT_ONCE)) {
+      outcomes.push(...(await (await this.#connected()).ask('importKeys', some, terms)))
+    }
+    return outcomes
+  }
+
+  async backup(file: string): Promise<{ readonly keys: number }> {
+    return (await this.#connected()).ask('backup', file)
+  }
+
+  async requestsAfter(place: RequestPlace | undefined): Promise<readonly CreatedRequest[]> {
+    return (await this.#connected()).ask('requestsAfter', place)
+  }
+
+  async check(): Promise<void> {
+    try {
+      await (await this.#connected()).ask('check')
+      if (this.#state.state !== 'answering') this.#state = { state: 'answering', sinceMs: Date.now() }
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      const sinceMs = this.#state.state === 'away' ? this.#state.sinceMs : Date.now()
+      this.#state = { state: 'away', sinceMs, fault: error.message }
+      throw error
+    }
+  }
+
+  state(): VaultState {
+    return this.#state
   }
 
   async #connected(): Promise<VaultConnection> {
@@ -92,6 +171,10 @@ class LocalKeyVault implements KeyVault {
     await this.#starting?.catch(() => {})
     await this.#connection.close()
   }
+}
+
+function partsOf<Item>(items: readonly Item[], size: number): readonly (readonly Item[])[] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size))
 }
 
 /** Throws RangeError for terms that no deposit can have, here and not where all others' prepared keys are. */

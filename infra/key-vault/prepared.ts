@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { AppError } from '../../schemas/errors.ts'
-import type { KeyRow } from './vault-store.ts'
+import type { KeyRow } from './kept-keys.ts'
 
 /** Keys that were handed out and not committed: which ones they are, nothing secret. They are in memory alone. */
 export class PreparedSets {

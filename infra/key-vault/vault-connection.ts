@@ -1,7 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { join } from 'node:path'
 import { AppError } from '../../schemas/errors.ts'
-import type { FromVault, ToVault, VaultMethods, VaultOptions } from './messages.ts'
+import type { FromVault, RestoreOptions, ToVault, VaultMethods, VaultOptions } from './messages.ts'
+import type { RestoreOutcome } from './restore-vault.ts'
 
 const VAULT_PROCESS = join(import.meta.dirname, 'vault-process.ts')
 
@@ -16,7 +17,22 @@ const NODE_FLAGS = ['--disable-sigusr1', '--disable-warning=ExperimentalWarning'
 /** A process that does not answer and end in this time is killed: all that it has answered is on the disk. */
 const STOP_TIMEOUT_MS = 5_000
 
+/** Of a call: a hundred keys are made in a fifth of a second, and on a machine with other work in some seconds. */
+const CALL_TIMEOUT_MS = 20_000
+/** Of calls that wait for the folder, may run the command for the key, or derive keys from passwords. */
+const LONG_CALL_TIMEOUT_MS = 90_000
+/** Of calls that write all of the file. */
+const WHOLE_FILE_TIMEOUT_MS = 300_000
+const TIMEOUTS_MS: Readonly<Partial<Record<keyof VaultMethods, number>>> = {
+  open: LONG_CALL_TIMEOUT_MS,
+  restore: WHOLE_FILE_TIMEOUT_MS,
+  backup: WHOLE_FILE_TIMEOUT_MS,
+  exportKeys: LONG_CALL_TIMEOUT_MS,
+  importKeys: LONG_CALL_TIMEOUT_MS,
+}
+
 interface Waiting {
+  readonly timer: NodeJS.Timeout
   readonly answer: Promise<unknown>
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
@@ -29,9 +45,11 @@ export class VaultConnection {
   readonly #waiting = new Map<number, Waiting>()
   /** Why nobody answers any more. */
   #ended: AppError | undefined
+  readonly #callTimeoutMs: number
   #asked = 0
 
-  private constructor() {
+  private constructor(callTimeoutMs = CALL_TIMEOUT_MS) {
+    this.#callTimeoutMs = callTimeoutMs
     const { NODE_OPTIONS: _, ...env } = process.env
     this.#child = fork(VAULT_PROCESS, [], {
       execPath: '/bin/sh',
@@ -54,7 +72,7 @@ export class VaultConnection {
 
   /** Starts a process and opens the vault in it. Throws what `open` throws; then no process is left. */
   static async open(options: VaultOptions): Promise<VaultConnection> {
-    const connection = new VaultConnection()
+    const connection = new VaultConnection(options.callTimeoutMs)
     try {
       await connection.ask('open', options)
       return connection
@@ -64,11 +82,24 @@ export class VaultConnection {
     }
   }
 
+  /** Restores a vault in a process of its own, which ends with it. Throws AppError `usage` or `key_vault`. */
+  static async restore(options: RestoreOptions): Promise<RestoreOutcome> {
+    const connection = new VaultConnection()
+    try {
+      return await connection.ask('restore', options)
+    } finally {
+      await connection.close()
+    }
+  }
+
   get hasEnded(): boolean {
     return this.#ended !== undefined
   }
 
-  /** Throws AppError: what the vault says, or `key_vault`, retryable, when its process ends before it has answered. */
+  /**
+   * Throws AppError: what the vault says, or `key_vault`, retryable, when its process ends before it has answered, or does not answer in
+   * its time, for which it is killed: what it was doing may be done.
+   */
   ask<Method extends keyof VaultMethods>(
     method: Method,
     ...args: Parameters<VaultMethods[Method]>
@@ -76,7 +107,9 @@ export class VaultConnection {
     if (this.#ended !== undefined) return Promise.reject(this.#ended)
     const id = this.#asked++
     const { promise: answer, resolve, reject } = Promise.withResolvers<unknown>()
-    this.#waiting.set(id, { answer, resolve, reject })
+    const timeoutMs = TIMEOUTS_MS[method] ?? this.#callTimeoutMs
+    const timer = setTimeout(() => this.#kill(timeoutMs), timeoutMs)
+    this.#waiting.set(id, { answer, resolve, reject, timer })
     const message: ToVault = { id, method, args }
     // A failure to send is that of a process that ends, and the end rejects all that wait.
     this.#child.send(message, () => {})
@@ -97,6 +130,7 @@ export class VaultConnection {
 
   #hear(message: FromVault): void {
     const waiting = this.#waiting.get(message.id)
+    clearTimeout(waiting?.timer)
     this.#waiting.delete(message.id)
     switch (message.kind) {
       case 'answer':
@@ -110,6 +144,12 @@ export class VaultConnection {
     }
   }
 
+  /** A process that was stopped, or waits for a disk that does not come back. */
+  #kill(timeoutMs: number): void {
+    this.#end(`it took longer than ${timeoutMs / 1_000} s`)
+    this.#child.kill('SIGKILL')
+  }
+
   #end(reason: string): void {
     this.#ended ??= new AppError(
       'key_vault',
@@ -118,7 +158,10 @@ export class VaultConnection {
         retryable: true,
       },
     )
-    for (const { reject } of this.#waiting.values()) reject(this.#ended)
+    for (const { reject, timer } of this.#waiting.values()) {
+      clearTimeout(timer)
+      reject(this.#ended)
+    }
     this.#waiting.clear()
   }
 }

@@ -1,5 +1,6 @@
 import { AppError } from '../../schemas/errors.ts'
-import type { FromVault, ToVault, VaultOptions } from './messages.ts'
+import type { FromVault, RestoreOptions, ToVault, VaultOptions } from './messages.ts'
+import { restoreVault } from './restore-vault.ts'
 import { openVault, type Vault } from './vault.ts'
 
 // The process that ./vault-connection.ts starts: nobody else knows a secret, and it ends with the channel to who started it.
@@ -47,6 +48,7 @@ async function ask(method: ToVault['method'], args: readonly unknown[]): Promise
     await vault
     return undefined
   }
+  if (method === 'restore') return await restoreVault(args[0] as RestoreOptions)
   if (vault === undefined) throw new Error('asked before it was opened')
   const open = await vault
   // The arguments came from a method of the same name.

@@ -1,61 +1,16 @@
 import { randomUUID } from 'node:crypto'
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { closeSync, fsyncSync, openSync } from 'node:fs'
+import type { DatabaseSync } from 'node:sqlite'
 import { AppError } from '../../schemas/errors.ts'
+import type { CreatedRequest, RequestPlace } from '../ports/key-keeping.ts'
 import type { KeptRequest } from '../ports/key-vault.ts'
 import { inTransaction, openSqliteFile, type SqliteSubject, withSqliteErrors } from '../sqlite-file.ts'
+import { KeptAnswers } from './kept-answers.ts'
+import { type ImportedRow, KeptKeys, type KeyPlace, type KeyRow } from './kept-keys.ts'
 import { seal, unseal } from './sealing.ts'
+import { VAULT_SCHEMA, VAULT_SCHEMA_VERSION } from './vault-schema.ts'
 
-/**
- * `vault` has one row: the vault's name in all that is sealed, and a known text, sealed, which shows whether a key is the right one.
- *
- * A seed has a random name and no number: after a copy was put back, numbers would count on from the copy's and mean other seeds.
- *
- * WITHOUT ROWID tables keep their primary key unique by themselves; a pubkey or a path that comes twice fails the transaction.
- */
-const SCHEMA = `
-  CREATE TABLE IF NOT EXISTS vault (
-    id TEXT NOT NULL PRIMARY KEY,
-    sealed_check BLOB NOT NULL
-  ) STRICT, WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS seeds (
-    id TEXT NOT NULL PRIMARY KEY,
-    sealed BLOB NOT NULL,
-    created_at_ms INTEGER NOT NULL
-  ) STRICT, WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS requests (
-    account TEXT NOT NULL,
-    request_id TEXT NOT NULL,
-    body_hash TEXT NOT NULL,
-    answer TEXT NOT NULL,
-    created_at_ms INTEGER NOT NULL,
-    PRIMARY KEY (account, request_id)
-  ) STRICT, WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS keys (
-    pubkey BLOB NOT NULL PRIMARY KEY,
-    seed_id TEXT NOT NULL REFERENCES seeds (id),
-    path_index INTEGER NOT NULL,
-    chain TEXT NOT NULL,
-    account TEXT NOT NULL,
-    request_id TEXT NOT NULL,
-    withdrawal_credentials BLOB NOT NULL,
-    created_at_ms INTEGER NOT NULL,
-    UNIQUE (seed_id, path_index),
-    FOREIGN KEY (account, request_id) REFERENCES requests (account, request_id)
-  ) STRICT, WITHOUT ROWID;
-`
-const SCHEMA_VERSION = 1
 const CHECK_TEXT = 'this key opens this vault'
-
-/** A key as it is kept: its secret follows from the seed and the index. */
-export interface KeyRow {
-  /** 48 bytes. */
-  readonly pubkey: Uint8Array
-  readonly seedId: string
-  readonly pathIndex: number
-  readonly chain: string
-  /** 32 bytes. */
-  readonly withdrawalCredentials: Uint8Array
-}
 
 export interface StoreOptions {
   readonly file: string
@@ -75,11 +30,19 @@ export function openVaultStore({ file, sealingKey, keyName }: StoreOptions): Vau
     code: 'key_vault',
     withoutCopy: 'Without one, the secrets of all keys that it held are lost.',
   }
-  const db = openSqliteFile({ ...subject, schema: SCHEMA, schemaVersion: SCHEMA_VERSION, synchronous: 'FULL' })
+  const db = openSqliteFile({
+    ...subject,
+    schema: VAULT_SCHEMA,
+    schemaVersion: VAULT_SCHEMA_VERSION,
+    synchronous: 'FULL',
+  })
   try {
     return withSqliteErrors(subject, () => {
       db.exec('PRAGMA foreign_keys = ON')
-      const store = new VaultStore(db, subject, vaultIdOf(db, sealingKey) ?? wrongKey(file, keyName))
+      const identity = identityOf(db, sealingKey) ?? wrongKey(file, keyName)
+      const answers = new KeptAnswers(db, { file, vaultId: identity.id, sealingKey })
+      if (identity.isOfVersion1) toVersion2(db, { id: identity.id, answers, sealingKey })
+      const store = new VaultStore(db, { subject, vaultId: identity.id, answers })
       store.checkSeeds(sealingKey)
       return store
     })
@@ -89,16 +52,38 @@ export function openVaultStore({ file, sealingKey, keyName }: StoreOptions): Vau
   }
 }
 
+interface Identity {
+  readonly id: string
+  readonly isOfVersion1: boolean
+}
+
 /** The vault's name, made when the file is new; undefined when the key does not open it. */
-function vaultIdOf(db: DatabaseSync, sealingKey: Uint8Array): string | undefined {
+function identityOf(db: DatabaseSync, sealingKey: Uint8Array): Identity | undefined {
   const found = db.prepare('SELECT id, sealed_check FROM vault').get() as
     | { readonly id: string; readonly sealed_check: Uint8Array }
     | undefined
-  if (found !== undefined) return unseal(sealingKey, found.sealed_check, checkContext(found.id)) && found.id
-  const id = randomUUID()
-  const check = seal(sealingKey, Buffer.from(CHECK_TEXT), checkContext(id))
-  db.prepare('INSERT INTO vault (id, sealed_check) VALUES (?, ?)').run(id, check)
-  return id
+  if (found === undefined) {
+    const id = randomUUID()
+    db.prepare('INSERT INTO vault (id, sealed_check) VALUES (?, ?)').run(id, sealedCheck(id, sealingKey))
+    return { id, isOfVersion1: false }
+  }
+  const { id, sealed_check: check } = found
+  if (unseal(sealingKey, check, checkContext(id)) !== undefined) return { id, isOfVersion1: false }
+  return unseal(sealingKey, check, version1CheckContext(id)) && { id, isOfVersion1: true }
+}
+
+/**
+ * Authenticates what version 1 has kept, and says so in what is sealed: not in the number of the format, which anybody can write, so
+ * that nobody takes a MAC away and has another one made.
+ */
+function toVersion2(
+  db: DatabaseSync,
+  { id, answers, sealingKey }: { readonly id: string; readonly answers: KeptAnswers; readonly sealingKey: Uint8Array },
+): void {
+  inTransaction(db, () => {
+    answers.authenticateAll(db)
+    db.prepare('UPDATE vault SET sealed_check = ?').run(sealedCheck(id, sealingKey))
+  })
 }
 
 function wrongKey(file: string, keyName: string): never {
@@ -108,31 +93,34 @@ function wrongKey(file: string, keyName: string): never {
   )
 }
 
-const checkContext = (vaultId: string) => `check of ${vaultId}`
+function sealedCheck(vaultId: string, sealingKey: Uint8Array): Uint8Array {
+  return seal(sealingKey, Buffer.from(CHECK_TEXT), checkContext(vaultId))
+}
+
+const version1CheckContext = (vaultId: string) => `check of ${vaultId}`
+const checkContext = (vaultId: string) => `check of ${vaultId}, answers authenticated`
 
 /** What is on the disk of a vault. Every method that writes is durable when it returns. Not safe for two processes. */
 export class VaultStore implements Disposable {
   readonly #db: DatabaseSync
   readonly #subject: SqliteSubject
   readonly #vaultId: string
-  readonly #selectRequest: StatementSync
-  readonly #insertRequest: StatementSync
-  readonly #insertKey: StatementSync
-  readonly #selectKey: StatementSync
+  readonly #answers: KeptAnswers
+  readonly #keys: KeptKeys
 
-  constructor(db: DatabaseSync, subject: SqliteSubject, vaultId: string) {
+  constructor(
+    db: DatabaseSync,
+    {
+      subject,
+      vaultId,
+      answers,
+    }: { readonly subject: SqliteSubject; readonly vaultId: string; readonly answers: KeptAnswers },
+  ) {
     this.#db = db
     this.#subject = subject
     this.#vaultId = vaultId
-    this.#selectRequest = db.prepare('SELECT body_hash, answer FROM requests WHERE account = ? AND request_id = ?')
-    this.#insertRequest = db.prepare(
-      'INSERT INTO requests (account, request_id, body_hash, answer, created_at_ms) VALUES (?, ?, ?, ?, ?)',
-    )
-    this.#selectKey = db.prepare('SELECT 1 FROM keys WHERE pubkey = ?')
-    this.#insertKey = db.prepare(
-      `INSERT INTO keys (pubkey, seed_id, path_index, chain, account, request_id, withdrawal_credentials, created_at_ms)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-    )
+    this.#answers = answers
+    this.#keys = new KeptKeys(db)
   }
 
   /** Throws AppError `key_vault` for a seed that does not open: it was changed since it was sealed. */
@@ -140,6 +128,11 @@ export class VaultStore implements Disposable {
     for (const { id } of this.#db.prepare('SELECT id FROM seeds').all()) {
       this.readSeed(String(id), sealingKey).fill(0)
     }
+  }
+
+  /** Whether this key opens the vault. Throws AppError `key_vault` when the file cannot be read. */
+  isKey(sealingKey: Uint8Array): boolean {
+    return this.#do(() => identityOf(this.#db, sealingKey)?.id === this.#vaultId)
   }
 
   /** Seals a seed under a name of its own, which is returned. */
@@ -157,36 +150,82 @@ export class VaultStore implements Disposable {
     const row = this.#do(() => this.#db.prepare('SELECT sealed FROM seeds WHERE id = ?').get(id))
     const sealed = row?.sealed
     const seed = sealed instanceof Uint8Array ? unseal(sealingKey, sealed, this.#seedContext(id)) : undefined
-    if (seed !== undefined) return seed
-    const { file, withoutCopy } = this.#subject
-    throw new AppError(
-      'key_vault',
-      `${file} is damaged (seed ${id} does not open): put a copy in its place. ${withoutCopy}`,
-    )
+    return seed ?? this.damaged(`seed ${id} does not open`)
+  }
+
+  /** Seals the secret of an imported key. */
+  sealImported(pubkey: Uint8Array, secret: Uint8Array, sealingKey: Uint8Array): Uint8Array {
+    return seal(sealingKey, secret, this.#keyContext(pubkey))
+  }
+
+  /** For the caller to overwrite. Throws AppError `key_vault` when it does not open. */
+  openImported(pubkey: Uint8Array, sealed: Uint8Array, sealingKey: Uint8Array): Buffer {
+    return unseal(sealingKey, sealed, this.#keyContext(pubkey)) ?? this.damaged('an imported key does not open')
   }
 
   /** Writes request and keys in one transaction. Throws AppError `key_vault`, and writes nothing, when one of them is there. */
-  commit(requestId: string, { account, bodyHash, answer }: KeptRequest, keys: readonly KeyRow[]): void {
-    this.#do(() =>
-      inTransaction(this.#db, () => {
-        const nowMs = Date.now()
-        this.#insertRequest.run(account, requestId, bodyHash, answer, nowMs)
-        for (const { pubkey, seedId, pathIndex, chain, withdrawalCredentials } of keys) {
-          this.#insertKey.run(pubkey, seedId, pathIndex, chain, account, requestId, withdrawalCredentials, nowMs)
-        }
-      }),
-    )
+  commit(requestId: string, request: KeptRequest, keys: readonly KeyRow[]): void {
+    const of = { account: request.account, requestId, nowMs: Date.now() }
+    this.#inTransaction(() => {
+      this.#answers.add(requestId, request, of.nowMs)
+      for (const key of keys) this.#keys.add(key, of)
+    })
   }
 
+  /** Throws AppError `key_vault` for one that somebody has changed. */
   request(account: string, requestId: string): KeptRequest | undefined {
-    const row = this.#do(() => this.#selectRequest.get(account, requestId)) as
-      | { readonly body_hash: string; readonly answer: string }
-      | undefined
-    return row && { account, bodyHash: row.body_hash, answer: row.answer }
+    return this.#do(() => this.#answers.get(account, requestId))
+  }
+
+  requestsAfter(place: RequestPlace | undefined): readonly CreatedRequest[] {
+    return this.#do(() => this.#answers.after(place))
   }
 
   hasKey(pubkey: Uint8Array): boolean {
-    return this.#do(() => this.#selectKey.get(pubkey)) !== undefined
+    return this.#do(() => this.#keys.has(pubkey))
+  }
+
+  placeOf(pubkey: Uint8Array): KeyPlace | undefined {
+    return this.#do(() => this.#keys.placeOf(pubkey))
+  }
+
+  addImported(key: ImportedRow): void {
+    this.#do(() => this.#keys.addImported(key, Date.now()))
+  }
+
+  isExported(pubkey: Uint8Array): boolean {
+    return this.#do(() => this.#keys.isExported(pubkey))
+  }
+
+  markExported(pubkeys: readonly Uint8Array[]): void {
+    this.#inTransaction(() => {
+      for (const pubkey of pubkeys) this.#keys.markExported(pubkey, Date.now())
+    })
+  }
+
+  countKeys(): number {
+    return this.#do(() => this.#keys.count())
+  }
+
+  /** Of all keys, 48 bytes each. */
+  pubkeys(): readonly Uint8Array[] {
+    return this.#do(() => this.#keys.all())
+  }
+
+  /** Copies all of it into a file that is there and empty. */
+  copyInto(file: string): void {
+    this.#do(() => this.#db.prepare('VACUUM INTO ?').run(file))
+    const descriptor = openSync(file, 'r+')
+    try {
+      fsyncSync(descriptor)
+    } finally {
+      closeSync(descriptor)
+    }
+  }
+
+  damaged(what: string): never {
+    const { file, withoutCopy } = this.#subject
+    throw new AppError('key_vault', `${file} is damaged (${what}): put a copy in its place. ${withoutCopy}`)
   }
 
   [Symbol.dispose](): void {
@@ -195,6 +234,14 @@ export class VaultStore implements Disposable {
 
   #seedContext(id: string): string {
     return `seed ${id} of ${this.#vaultId}`
+  }
+
+  #keyContext(pubkey: Uint8Array): string {
+    return `imported key ${Buffer.from(pubkey).toString('hex')} of ${this.#vaultId}`
+  }
+
+  #inTransaction(work: () => void): void {
+    this.#do(() => inTransaction(this.#db, work))
   }
 
   #do<Result>(work: () => Result): Result {

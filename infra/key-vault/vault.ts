@@ -1,26 +1,32 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
+import { closeSync, existsSync, fsyncSync, openSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { AppError } from '../../schemas/errors.ts'
 import { bytesOf } from '../../schemas/eth/hex.ts'
-import { lockDirectory } from '../directory-lock.ts'
+import type {
+  CreatedRequest,
+  ExportOutcome,
+  ExportTerms,
+  ImportOutcome,
+  ImportTerms,
+  RequestPlace,
+} from '../ports/key-keeping.ts'
 import type { DepositTerms, KeptRequest, PreparedKeys } from '../ports/key-vault.ts'
 import { DepositSigner } from './deposit-signer.ts'
 import { deriveCommonKey } from './derive.ts'
-import { makeFolders } from './durable-folder.ts'
-import { nameOfSource, readSealingKey } from './key-source.ts'
+import { syncFolder } from './durable-folder.ts'
+import { type KeySource, nameOfSource, readSealingKey } from './key-source.ts'
 import type { VaultMethods, VaultOptions } from './messages.ts'
+import { readPassword } from './password.ts'
 import { PreparedSets } from './prepared.ts'
+import { SecretKeys } from './secret-keys.ts'
 import { signaturesHold } from './sign-deposit.ts'
+import { lockVaultFolder, makeVaultFolder, vaultFileOf } from './vault-folder.ts'
 import { openVaultStore, type VaultStore } from './vault-store.ts'
 
 const SEED_BYTES = 32
 /** EIP-2333: an index has 32 bits. */
 const SEED_KEYS_MAX = 2 ** 32
-/** A vault whose program was killed ends by itself, as soon as it has done what it is doing: at most a hundred keys. */
-const LOCK_WAIT_MS = 3_000
-const LOCK_POLL_MS = 20
 
 interface VaultParts {
   /** Of the folder. */
@@ -30,24 +36,29 @@ interface VaultParts {
   readonly seedId: string
   readonly signer: DepositSigner
   readonly preparedKeysMax: number
+  readonly keySource: KeySource
 }
 
-/** The vault in the process that may know secrets. */
-export class Vault implements Omit<VaultMethods, 'open'>, Disposable {
+/** The vault in the process that may know secrets. What reads and writes keystores is loaded when it is asked for: starts are short. */
+export class Vault implements Omit<VaultMethods, 'open' | 'restore'>, Disposable {
   readonly #lock: Disposable
   readonly #store: VaultStore
   readonly #seedId: string
   readonly #signer: DepositSigner
   readonly #prepared: PreparedSets
+  readonly #secrets: SecretKeys
+  readonly #keySource: KeySource
   /** Counts up whether keys are committed or not: a key whose deposit was shown to somebody is never made again. */
   #nextIndex = 0
 
-  constructor({ lock, store, seedId, signer, preparedKeysMax }: VaultParts) {
+  constructor({ lock, store, seedId, signer, preparedKeysMax, keySource }: VaultParts) {
     this.#lock = lock
     this.#store = store
     this.#seedId = seedId
     this.#signer = signer
     this.#prepared = new PreparedSets(preparedKeysMax)
+    this.#secrets = new SecretKeys(store, keySource)
+    this.#keySource = keySource
   }
 
   async prepare(count: number, terms: DepositTerms): Promise<PreparedKeys> {
@@ -86,6 +97,54 @@ export class Vault implements Omit<VaultMethods, 'open'>, Disposable {
     return pubkeys.filter((pubkey) => !this.#store.hasKey(bytesOf(pubkey)))
   }
 
+  /** They are marked on the disk before there is a keystore: who dies in between says again that he wants them. */
+  async exportKeys(pubkeys: readonly string[], { password, again }: ExportTerms): Promise<ExportOutcome> {
+    const wanted = pubkeys.map(bytesOf)
+    const lacking = this.lacking(pubkeys)
+    if (lacking.length > 0) return { status: 'lacking', pubkeys: lacking }
+    const before = this.exportedBefore(pubkeys)
+    if (before.length > 0 && !again) return { status: 'exported_before', pubkeys: before }
+    const { toKeystores } = await import('./export-keys.ts')
+    const bytes = readPassword(password)
+    try {
+      const keys = this.#secrets.open(wanted).filter((key) => key !== undefined)
+      this.#store.markExported(wanted)
+      return { status: 'exported', keys: await toKeystores(keys, bytes) }
+    } finally {
+      bytes.fill(0)
+    }
+  }
+
+  exportedBefore(pubkeys: readonly string[]): readonly string[] {
+    return pubkeys.filter((pubkey) => this.#store.isExported(bytesOf(pubkey)))
+  }
+
+  async importKeys(files: readonly string[], terms: ImportTerms): Promise<readonly ImportOutcome[]> {
+    const { importKeystores } = await import('./import-keys.ts')
+    return await importKeystores({ store: this.#store, secrets: this.#secrets }, files, terms)
+  }
+
+  backup(file: string): { readonly keys: number } {
+    makeEmptyFile(file)
+    this.#store.copyInto(file)
+    syncFolder(dirname(file))
+    return { keys: this.#store.countKeys() }
+  }
+
+  requestsAfter(place: RequestPlace | undefined): readonly CreatedRequest[] {
+    return this.#store.requestsAfter(place)
+  }
+
+  /** A command is not run for this: it may ask a key service, which counts. */
+  check(): void {
+    if (this.#keySource.kind === 'command') return void this.#store.countKeys()
+    if (this.#secrets.withSealingKey((key) => this.#store.isKey(key))) return
+    throw new AppError(
+      'usage',
+      `The key in ${nameOfSource(this.#keySource)} is no longer the one that the key vault was sealed with: put it back.`,
+    )
+  }
+
   [Symbol.dispose](): void {
     this.#store[Symbol.dispose]()
     this.#lock[Symbol.dispose]()
@@ -110,41 +169,29 @@ export class Vault implements Omit<VaultMethods, 'open'>, Disposable {
 export async function openVault({ directory, keySource, preparedKeysMax }: VaultOptions): Promise<Vault> {
   makeVaultFolder(directory)
   const lock = await lockVaultFolder(directory)
-  const file = join(directory, 'vault.db')
+  const file = vaultFileOf(directory)
   const sealingKey = readSealingKey(keySource, !existsSync(file))
   const seed = randomBytes(SEED_BYTES)
   try {
     const store = openVaultStore({ file, sealingKey, keyName: nameOfSource(keySource) })
     const seedId = store.addSeed(seed, sealingKey)
     const signer = new DepositSigner(deriveCommonKey(seed))
-    return new Vault({ lock, store, seedId, signer, preparedKeysMax })
+    return new Vault({ lock, store, seedId, signer, preparedKeysMax, keySource })
   } finally {
     seed.fill(0)
     sealingKey.fill(0)
   }
 }
 
-function makeVaultFolder(directory: string): void {
+/** Throws AppError `usage` where there is one already. */
+function makeEmptyFile(file: string): void {
   try {
-    makeFolders(directory)
+    const descriptor = openSync(file, 'wx', 0o600)
+    fsyncSync(descriptor)
+    closeSync(descriptor)
   } catch (cause) {
     if (!(cause instanceof Error && 'code' in cause)) throw cause
-    throw new AppError(
-      'usage',
-      `The key vault's folder ${directory} cannot be made (${cause.code}): see to the owner and rights of the folder above.`,
-      { cause },
-    )
-  }
-}
-
-async function lockVaultFolder(directory: string): Promise<Disposable> {
-  const lastTryMs = Date.now() + LOCK_WAIT_MS
-  for (;;) {
-    try {
-      return lockDirectory(directory, 'The key vault in this folder', process.ppid)
-    } catch (error) {
-      if (!(error instanceof AppError && error.retryable) || Date.now() > lastTryMs) throw error
-    }
-    await delay(LOCK_POLL_MS)
+    const remedy = cause.code === 'EEXIST' ? 'it is there already: name another file' : `${cause.code}`
+    throw new AppError('usage', `The backup cannot be written to ${file}: ${remedy}.`, { cause })
   }
 }

@@ -12,6 +12,7 @@ import {
 import { decodeEvent } from '../../schemas/events/codec.ts'
 import { validatorsCreated } from '../../schemas/events/created-validators.ts'
 import { feeRecipientsTold } from '../../schemas/events/fee-recipients.ts'
+import { keysExported, keysImported } from '../../schemas/events/vault-keys.ts'
 import { NOBODY, type OwnershipFact, ownershipFact } from '../../schemas/ownership.ts'
 import { toTokenLimitsRow } from '../../schemas/tables/accounts.ts'
 import { constantColumn, type Projected, type TableRows, textColumn, versionOf } from '../loop/rows.ts'
@@ -57,6 +58,13 @@ export function projectAccountFact(stored: StoredEvent, unnamedChain: string): P
     case settlementsLocked.name:
       // It binds whoever adds facts, and no row.
       decodeEvent(settlementsLocked, stored.event)
+      return { rows: [] }
+    case keysExported.name:
+      // Of what the vault's role does, and of no row.
+      decodeEvent(keysExported, stored.event)
+      return { rows: [] }
+    case keysImported.name:
+      decodeEvent(keysImported, stored.event)
       return { rows: [] }
     case validatorsCreated.name:
       return projectCreated(stored, unnamedChain)

@@ -1,6 +1,7 @@
 import type { EventLog, EventWriter } from '../../infra/ports/event-log.ts'
 import { type EncodedEvent, unlessUndecodable } from '../../schemas/events/codec.ts'
 import { CreatedKeys } from './created-keys.ts'
+import { MovedKeys } from './vault-keys.ts'
 
 /**
  * What the log says of validators that were created here, in the memory of the role that alone says it. Each part takes the events that
@@ -8,10 +9,12 @@ import { CreatedKeys } from './created-keys.ts'
  */
 export class StakingBook {
   readonly created = new CreatedKeys()
+  readonly moved = new MovedKeys()
 
   /** Throws AppError `undecodable` for an event that is not what its type says. */
   add(event: EncodedEvent): void {
     this.created.add(event)
+    this.moved.add(event)
   }
 
   /** Tells the log, then remembers. */

@@ -9,9 +9,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { onTestFinished } from 'vitest'
 import { deriveCommonKey, deriveSigningKey } from '../../infra/key-vault/derive.ts'
 import type { KeySource } from '../../infra/key-vault/key-source.ts'
-import { type LocalKeyVaultOptions, openLocalKeyVault } from '../../infra/key-vault/open-local.ts'
+import { type LocalKeyVaultOptions, type LocalVault, openLocalKeyVault } from '../../infra/key-vault/open-local.ts'
 import { openVaultStore } from '../../infra/key-vault/vault-store.ts'
-import type { KeyVault } from '../../infra/ports/key-vault.ts'
 
 /** A folder for a vault with its key beside it; it is removed when the test ends. */
 export interface VaultFolder {
@@ -32,7 +31,7 @@ export async function newVaultFolder(): Promise<VaultFolder> {
   return { above, directory, file: join(directory, 'vault.db'), keyFile, options: { directory, keySource } }
 }
 
-export async function openIn(folder: VaultFolder): Promise<KeyVault> {
+export async function openIn(folder: VaultFolder): Promise<LocalVault> {
   const vault = await openLocalKeyVault(folder.options)
   onTestFinished(() => vault[Symbol.asyncDispose]())
   return vault

@@ -1,0 +1,124 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { EventLog, EventWriter } from '../../infra/ports/event-log.ts'
+import type { ExportedKey, ImportOutcome, KeyKeeping } from '../../infra/ports/key-keeping.ts'
+import type { KeyVault } from '../../infra/ports/key-vault.ts'
+import { toDepositEntry } from '../../processors/validators/deposit-data-file.ts'
+import type { StakingBook } from '../../processors/validators/staking-book.ts'
+import { exportedEvents, importedEvents } from '../../processors/validators/vault-keys.ts'
+import { AppError } from '../../schemas/errors.ts'
+import { formatInstant } from '../../schemas/eth/time.ts'
+import type { Created } from '../../schemas/routes/validators/create-validators.ts'
+import { readBook } from '../admin/account-facts.ts'
+import { knownAccount } from '../admin/known-account.ts'
+import { nowSec } from '../setting.ts'
+import type { ExportQuestion, ImportQuestion, KeyAnswer, KeyQuestion } from './key-question.ts'
+
+/** Whoever has the vault and its lease: the running program, or a command while none runs. */
+export interface KeyCustody {
+  readonly vault: KeyVault & KeyKeeping
+  readonly lease: EventWriter
+  readonly book: StakingBook
+  readonly eventLog: EventLog
+}
+
+interface Answering {
+  readonly print: (answer: KeyAnswer) => Promise<void>
+  readonly signal: AbortSignal
+}
+
+/** Keys that a sentence names. */
+const NAMED_MAX = 3
+
+/** Does what a command asks for. Throws AppError for what cannot be done. */
+export async function answerKeys(custody: KeyCustody, question: KeyQuestion, answering: Answering): Promise<void> {
+  switch (question.command) {
+    case 'keys-export':
+      return await exportKeys(custody, question, answering)
+    case 'keys-import':
+      return await importKeys(custody, question, answering)
+    case 'keys-backup': {
+      const { keys } = await custody.vault.backup(question.file)
+      return await answering.print({
+        said: `${keys} keys are in ${question.file}, sealed as in the vault: keep the vault's key apart from it.`,
+      })
+    }
+  }
+}
+
+/** The vault marks them, the log hears of it, and then they are handed out. */
+async function exportKeys(custody: KeyCustody, question: ExportQuestion, { print }: Answering): Promise<void> {
+  const { vault, book, lease } = custody
+  const { pubkeys, password, again } = question
+  const told = pubkeys.filter((pubkey) => book.moved.isExported(pubkey))
+  const before = [...new Set([...told, ...(await vault.exportedBefore(pubkeys))])]
+  if (before.length > 0 && !again) throw exportedBefore(before)
+  const outcome = await vault.exportKeys(pubkeys, { password, again })
+  if (outcome.status === 'exported_before') throw exportedBefore(outcome.pubkeys)
+  if (outcome.status === 'lacking') {
+    const { pubkeys: lacking } = outcome
+    throw new AppError('usage', `The key vault has no secret of ${namesOf(lacking)}; nothing was exported.`)
+  }
+  await book.tell(lease, exportedEvents(outcome.keys, formatInstant(Math.floor(nowSec()))))
+  if (before.length > 0)
+    await print({ warning: `Exported once more: ${namesOf(before)}. A key that two validator clients run is slashed.` })
+  for (const key of outcome.keys) {
+    await print({ keystore: key.keystore, path: key.path })
+    const deposit = await depositOf(vault, key)
+    if (deposit !== undefined) await print({ deposit: { ...deposit } })
+  }
+}
+
+function exportedBefore(pubkeys: readonly string[]): AppError {
+  return new AppError(
+    'usage',
+    `Exported before, so another program may run it: ${namesOf(pubkeys)}; nothing was exported. A key that two validator clients run ` +
+      'is slashed: see that no other has it, then export it with --again.',
+  )
+}
+
+/** Of a key that was imported there is none here. */
+async function depositOf(vault: KeyVault, { pubkey, account, created }: ExportedKey) {
+  if (created === undefined) return undefined
+  const request = await vault.request(account, created.requestId)
+  const entry = request && toDepositEntry(JSON.parse(request.answer) as Created, { pubkey, ...created })
+  if (entry !== undefined) return entry
+  throw new AppError('key_vault', `The key vault's record of the deposit of ${pubkey} does not hold: do not send it.`)
+}
+
+async function importKeys(custody: KeyCustody, question: ImportQuestion, { print, signal }: Answering): Promise<void> {
+  const { vault, book, lease, eventLog } = custody
+  const { folder, chain, account, password } = question
+  knownAccount(await readBook(eventLog, signal), account)
+  const outcomes = await vault.importKeys(await keystoresIn(folder), { chain, account, password })
+  const keys = outcomes.flatMap((one) => (one.status === 'imported' ? [{ chain, account, pubkey: one.pubkey }] : []))
+  if (keys.length > 0) await book.tell(lease, importedEvents(keys, formatInstant(Math.floor(nowSec()))))
+  const refused = outcomes.filter((one) => one.status === 'refused')
+  for (const { file, reason } of refused) await print({ warning: `${file} was not imported: ${reason}` })
+  await print({ said: importedText(outcomes, keys.length) })
+  if (refused.length > 0)
+    throw new AppError('usage', `${refused.length} of ${outcomes.length} keystores were not imported.`)
+}
+
+function importedText(outcomes: readonly ImportOutcome[], imported: number): string {
+  const present = outcomes.filter(({ status }) => status === 'present').length
+  const more = present === 0 ? '' : `, ${present} were in the vault already`
+  return `${imported} keys were imported${more}. What ran them before may still do so: a key that two validator clients run is slashed.`
+}
+
+/** As the deposit tools and validator clients name them. Throws AppError `usage` where there is none. */
+async function keystoresIn(folder: string): Promise<readonly string[]> {
+  try {
+    const names = (await readdir(folder)).filter((name) => /^keystore.*\.json$/.test(name)).toSorted()
+    if (names.length > 0) return names.map((name) => join(folder, name))
+  } catch (cause) {
+    if (!(cause instanceof Error && 'code' in cause)) throw cause
+    throw new AppError('usage', `The folder ${folder} cannot be read (${cause.code}); nothing was imported.`, { cause })
+  }
+  throw new AppError('usage', `There is no file keystore….json in ${folder}; nothing was imported.`)
+}
+
+function namesOf(pubkeys: readonly string[]): string {
+  const more = pubkeys.length > NAMED_MAX ? ` and ${pubkeys.length - NAMED_MAX} more` : ''
+  return `${pubkeys.slice(0, NAMED_MAX).join(', ')}${more}`
+}

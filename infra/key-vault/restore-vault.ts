@@ -1,0 +1,101 @@
+import { closeSync, copyFileSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { AppError } from '../../schemas/errors.ts'
+import { syncFolder } from './durable-folder.ts'
+import { nameOfSource, readSealingKey } from './key-source.ts'
+import type { RestoreOptions } from './messages.ts'
+import { lockVaultFolder, makeVaultFolder, vaultFileOf } from './vault-folder.ts'
+import { openVaultStore } from './vault-store.ts'
+
+/** What came of it. */
+export type RestoreOutcome =
+  /** `setAside` is the file that was in its place; undefined where there was none. */
+  | { readonly status: 'restored'; readonly keys: number; readonly setAside: string | undefined }
+  /** The vault here has keys that the backup lacks: so many; nothing was changed. */
+  | { readonly status: 'loses_keys'; readonly keys: number }
+
+/** What SQLite has beside a file that was not closed. */
+const BESIDE = ['', '-wal', '-shm']
+
+/**
+ * Puts a backup in the place of a vault, which is set aside and not removed. The backup is opened with the vault's key, and every seed of
+ * it, before anything is moved. Its seeds sign and make no key: the next start has another seed, so nothing is made twice. Throws
+ * AppError `usage` or `key_vault`.
+ */
+export async function restoreVault({
+  directory,
+  keySource,
+  backup,
+  losesKeys,
+}: RestoreOptions): Promise<RestoreOutcome> {
+  makeVaultFolder(directory)
+  using _lock = await lockVaultFolder(directory)
+  const file = vaultFileOf(directory)
+  const incoming = join(directory, `restored-${process.pid}.db`)
+  const sealingKey = readSealingKey(keySource, false)
+  const open = (from: string) => openVaultStore({ file: from, sealingKey, keyName: nameOfSource(keySource) })
+  try {
+    copyBackup(backup, incoming)
+    const keys = countOf(open(incoming))
+    const lost = existsSync(file) ? keysLost(open, { file, incoming, losesKeys }) : 0
+    if (lost > 0 && !losesKeys) return { status: 'loses_keys', keys: lost }
+    const setAside = existsSync(file) ? setAsideOf(file) : undefined
+    renameSync(incoming, file)
+    syncFolder(directory)
+    return { status: 'restored', keys, setAside }
+  } finally {
+    sealingKey.fill(0)
+    for (const suffix of BESIDE) rmSync(`${incoming}${suffix}`, { force: true })
+  }
+}
+
+type Open = (file: string) => ReturnType<typeof openVaultStore>
+
+function countOf(store: ReturnType<typeof openVaultStore>): number {
+  using open = store
+  return open.countKeys()
+}
+
+/**
+ * Keys of the vault that the backup has not. Opening the vault and closing it also puts its journal into its file. A damaged one is what
+ * backups are for: nobody can say what it has; one of another key is not looked into when it was said that it may go.
+ */
+function keysLost(
+  open: Open,
+  { file, incoming, losesKeys }: { readonly file: string; readonly incoming: string; readonly losesKeys: boolean },
+): number {
+  try {
+    using here = open(file)
+    using there = open(incoming)
+    return here.pubkeys().filter((pubkey) => !there.hasKey(pubkey)).length
+  } catch (error) {
+    if (!(error instanceof AppError) || (error.code !== 'key_vault' && !losesKeys)) throw error
+    return 0
+  }
+}
+
+function copyBackup(backup: string, incoming: string): void {
+  try {
+    copyFileSync(backup, incoming)
+    const descriptor = openSync(incoming, 'r+')
+    try {
+      fsyncSync(descriptor)
+    } finally {
+      closeSync(descriptor)
+    }
+  } catch (cause) {
+    if (!(cause instanceof Error && 'code' in cause)) throw cause
+    throw new AppError('usage', `The backup ${backup} cannot be read (${cause.code}); nothing was changed.`, { cause })
+  }
+}
+
+/** The file keeps its name until another takes it; its journal goes, which is none of the other's. */
+function setAsideOf(file: string): string {
+  const stamp = new Date().toISOString().replaceAll(/[:.]/g, '-')
+  const aside = `${file}.replaced-${stamp}`
+  linkSync(file, aside)
+  for (const suffix of BESIDE.slice(1)) {
+    if (existsSync(`${file}${suffix}`)) renameSync(`${file}${suffix}`, `${aside}${suffix}`)
+  }
+  return aside
+}

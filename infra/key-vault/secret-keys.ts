@@ -1,0 +1,87 @@
+import { SecretKey } from '@chainsafe/blst'
+import { deriveCommonKey, derivedPath, deriveSigningKey } from './derive.ts'
+import type { KeyPlace } from './kept-keys.ts'
+import { type KeySource, readSealingKey } from './key-source.ts'
+import type { VaultStore } from './vault-store.ts'
+
+/** A secret key with what is known of it. */
+export interface OpenedKey {
+  /** 48 bytes. */
+  readonly pubkey: Uint8Array
+  readonly key: SecretKey
+  /** EIP-2334; empty where it came from no seed. */
+  readonly path: string
+  readonly place: KeyPlace
+}
+
+/**
+ * Opens secret keys of the vault, for as long as one call takes: the key-encryption key is read again each time and overwritten, and so
+ * is a seed. A command that gives the key is run once for all keys of a call.
+ */
+export class SecretKeys {
+  readonly #store: VaultStore
+  readonly #keySource: KeySource
+
+  constructor(store: VaultStore, keySource: KeySource) {
+    this.#store = store
+    this.#keySource = keySource
+  }
+
+  /** In the order of the public keys (48 bytes each), undefined where one is not here. Throws AppError `usage` when the vault's key is gone. */
+  open(pubkeys: readonly Uint8Array[]): readonly (OpenedKey | undefined)[] {
+    const places = pubkeys.map((pubkey) => this.#store.placeOf(pubkey))
+    if (places.every((place) => place === undefined)) return places.map(() => undefined)
+    return this.withSealingKey((sealingKey) => {
+      const commonKeys = new Map<string, SecretKey>()
+      return pubkeys.map((pubkey, i) => {
+        const place = places[i]
+        return place && this.#openAt({ pubkey, place }, { sealingKey, commonKeys })
+      })
+    })
+  }
+
+  /** Reads the key-encryption key for one piece of work. */
+  withSealingKey<Result>(work: (sealingKey: Uint8Array) => Result): Result {
+    const sealingKey = readSealingKey(this.#keySource, false)
+    try {
+      return work(sealingKey)
+    } finally {
+      sealingKey.fill(0)
+    }
+  }
+
+  #openAt(
+    { pubkey, place }: { readonly pubkey: Uint8Array; readonly place: KeyPlace },
+    { sealingKey, commonKeys }: { readonly sealingKey: Uint8Array; readonly commonKeys: Map<string, SecretKey> },
+  ): OpenedKey {
+    const key =
+      place.kind === 'imported'
+        ? this.#importedKey(pubkey, place.sealed, sealingKey)
+        : deriveSigningKey(this.#commonKeyOf(place.seedId, sealingKey, commonKeys), place.pathIndex)
+    // A row that somebody has changed leads to another key.
+    if (!Buffer.from(key.toPublicKey().toBytes()).equals(pubkey)) this.#store.damaged('a key is not that of its seed')
+    return { pubkey, key, path: place.kind === 'imported' ? place.path : derivedPath(place.pathIndex), place }
+  }
+
+  #importedKey(pubkey: Uint8Array, sealed: Uint8Array, sealingKey: Uint8Array): SecretKey {
+    const secret = this.#store.openImported(pubkey, sealed, sealingKey)
+    try {
+      return SecretKey.fromBytes(secret)
+    } finally {
+      secret.fill(0)
+    }
+  }
+
+  #commonKeyOf(seedId: string, sealingKey: Uint8Array, known: Map<string, SecretKey>): SecretKey {
+    const found = known.get(seedId)
+    if (found !== undefined) return found
+    const seed = this.#store.readSeed(seedId, sealingKey)
+    try {
+      const commonKey = deriveCommonKey(seed)
+      known.set(seedId, commonKey)
+      return commonKey
+    } finally {
+      seed.fill(0)
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import { ACCOUNTS_KEY } from '../../schemas/events/accounts.ts'
+import { decodeEvent, type EncodedEvent, encodeEvent } from '../../schemas/events/codec.ts'
+import { keysExported, keysImported, VAULT_KEYS_MAX, type VaultKeys } from '../../schemas/events/vault-keys.ts'
+
+/** What the log says of keys that came into the vault or left it otherwise than by being created. */
+export class MovedKeys {
+  readonly #exported = new Set<string>()
+  readonly #imported = new Set<string>()
+
+  add(event: EncodedEvent): void {
+    if (event.type === keysExported.name)
+      for (const pubkey of decodeEvent(keysExported, event).pubkeys) this.#exported.add(pubkey)
+    if (event.type === keysImported.name)
+      for (const pubkey of decodeEvent(keysImported, event).pubkeys) this.#imported.add(pubkey)
+  }
+
+  /** Whether somebody was given its keystore, who may run it. Lower-case hex. */
+  isExported(pubkey: string): boolean {
+    return this.#exported.has(pubkey)
+  }
+
+  /** Of all chains and accounts. */
+  imported(): readonly string[] {
+    return [...this.#imported]
+  }
+}
+
+/** A key with what the log is to say of it. */
+interface VaultKey {
+  readonly chain: string
+  readonly account: string
+  readonly pubkey: string
+}
+
+/** What the log is told of keys that were exported. `time` is ISO 8601. */
+export function exportedEvents(keys: readonly VaultKey[], time: string): readonly EncodedEvent[] {
+  return partsOf(keys).map((data) =>
+    encodeEvent(keysExported, {
+      id: `${keysExported.name}:${data.chain}:${data.account}:${data.pubkeys[0]}:${time}`,
+      key: ACCOUNTS_KEY,
+      time,
+      data,
+    }),
+  )
+}
+
+/** What the log is told of keys that were imported. `time` is ISO 8601. */
+export function importedEvents(keys: readonly VaultKey[], time: string): readonly EncodedEvent[] {
+  return partsOf(keys).map((data) =>
+    encodeEvent(keysImported, {
+      id: `${keysImported.name}:${data.chain}:${data.account}:${data.pubkeys[0]}`,
+      key: ACCOUNTS_KEY,
+      time,
+      data,
+    }),
+  )
+}
+
+/** The keys of each chain and account together, as many as one event takes. */
+function partsOf(keys: readonly VaultKey[]): readonly VaultKeys[] {
+  const groups = Object.values(Object.groupBy(keys, ({ chain, account }) => `${chain} ${account}`))
+  return groups.flatMap((group = []) => {
+    const parts: VaultKeys[] = []
+    for (let at = 0; at < group.length; at += VAULT_KEYS_MAX) {
+      const some = group.slice(at, at + VAULT_KEYS_MAX)
+      const [{ chain, account } = { chain: '', account: '' }] = some
+      parts.push({ chain, account, pubkeys: some.map(({ pubkey }) => pubkey) })
+    }
+    return parts
+  })
+}

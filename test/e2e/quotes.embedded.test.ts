@@ -1,3 +1,0 @@
-import { quotesSuite } from './quotes.ts'
-
-quotesSuite({ mode: 'embedded', modeOf: () => ({}) })
