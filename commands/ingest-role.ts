@@ -7,6 +7,7 @@ import { followEpochs } from '../ingest/epochs/epoch-follower.ts'
 import { firstEpoch } from '../ingest/epochs/first-epoch.ts'
 import { ToldCheckpoints } from '../ingest/epochs/told-checkpoints.ts'
 import { followExecutionHead } from '../ingest/execution/execution-head.ts'
+import { followQueues } from '../ingest/queues/queue-follower.ts'
 import { openLogFacts } from '../processors/loop/log-facts.ts'
 import { AppError } from '../schemas/errors.ts'
 import { pause, untilAborted } from '../schemas/wait.ts'
@@ -130,7 +131,7 @@ async function tellOtherStart(chain: ChainConfig, ingesting: Ingesting, signal: 
   )
 }
 
-/** Follows head and finality side by side; the first that fails ends both. */
+/** Follows head, finality and queues side by side; the first that fails ends both. */
 async function follow(
   chain: ChainConfig,
   parts: Ingesting & { readonly nodes: ChainNodes; readonly lease: Lease },
@@ -182,6 +183,7 @@ async function follow(
             },
             ending,
           ),
+          followQueues({ ...shared, beacon }, ending),
         ]
   await allOrNone(followers, stop)
 }

@@ -36,7 +36,7 @@ export const PROJECTORS: readonly Projector[] = [
     tables: ['validators', 'deposit_contracts'],
     project: projectValidatorFact,
   },
-  { group: 'head', topic: 'beacon.blocks', tables: ['beacon_blocks'], project: projectHeadBlock },
+  { group: 'head', topic: 'beacon.blocks', tables: ['beacon_blocks', 'chain_queues'], project: projectHeadBlock },
   {
     group: 'execution',
     topic: 'execution.blocks',

@@ -59,6 +59,7 @@ const POSITION = [
   versionsOf('accounts', 'created_validators', 'version'),
   versionsOf('figures', 'chains', 'version', ofChain),
   versionsOf('figures', 'validators', 'version', ofChain),
+  versionsOf('figures', 'chain_queues', 'version', ofChain),
   versionsOf('figures', 'fee_recipients', 'version', ofChain),
   versionsOf('figures', 'epochs', 'epoch, version', ofChain),
   versionsOf('figures', 'epoch_parts', 'epoch, version', ofChain),

@@ -1,5 +1,4 @@
 import { checksumAddress } from '../../schemas/eth/hex.ts'
-import { type ChainClock, firstSlotOfEpoch, formatInstant, slotTimeSec } from '../../schemas/eth/time.ts'
 import {
   PROVISIONED,
   type ValidatorDetail,
@@ -10,14 +9,17 @@ import { seenValidators } from '../http/seen-validators.ts'
 import { horizonOf } from '../rewards/horizon.ts'
 import { type CreatedValidator, createdValidators } from './created-validators.ts'
 import { feeRecipients, type ListedValidator, listValidators } from './list-validators.ts'
+import { queueFactsOf } from './queue-facts.ts'
+import { statusEstimates } from './status-estimates.ts'
+import { sweptSlots } from './swept-slots.ts'
 import { toStatus } from './validator-status.ts'
 
 /** FAR_FUTURE_EPOCH of the consensus specifications: not set. */
 const EPOCH_NOT_SET = (1n << 64n) - 1n
-/** Last instant that ISO 8601 writes with four digits of year. */
-const INSTANT_SEC_MAX = 253_402_300_799
 /** Credentials 0x01 and 0x02 end with the withdrawal address after eleven zero bytes. */
 const ADDRESS_CREDENTIALS = /^0x0[12]0{22}([0-9a-f]{40})$/
+
+type Estimates = ValidatorDetail['status_estimates']
 
 export const validatorDetailsOperation = operation(validatorDetails, async ({ body }, scope) => {
   const wanted = {
@@ -37,12 +39,16 @@ export const validatorDetailsOperation = operation(validatorDetails, async ({ bo
   const offset = pageOffset(body)
   const page = [...provisioned, ...listed.toReversed()].slice(offset, offset + body.limit)
   const recipients = horizon === undefined ? NOBODY : await feeRecipients(scope)
+  const facts = await queueFactsOf(scope.standing)
+  const swept = horizon === undefined ? NOBODY_SWEPT : await sweptSlots(scope, horizon.epoch)
+  const estimates = (pubkey: string, state: ListedValidator | undefined) =>
+    statusEstimates({ pubkey, registered: state, depositSlot: undefined, isNeedExit: false }, { horizon, facts, swept })
   const data = page.map((one) => {
-    if (!('validator_index' in one)) return toProvisioned(one, scope.network)
+    if (!('validator_index' in one)) return toProvisioned(one, scope.network, estimates(one.pubkey, undefined))
     const feeRecipient = recipients.get(one.validator_index)
     return toDetail(one, {
       network: scope.network,
-      clock: horizon?.clock,
+      estimates: estimates(one.pubkey, one),
       feeRecipient,
       created: created.get(one.pubkey),
     })
@@ -51,13 +57,14 @@ export const validatorDetailsOperation = operation(validatorDetails, async ({ bo
 })
 
 const NOBODY: ReadonlyMap<number, string> = new Map()
+const NOBODY_SWEPT: ReadonlyMap<number, number> = new Map()
 
 /** An empty filter lets everything through. */
 function isAmong(wanted: readonly string[], value: string): boolean {
   return wanted.length === 0 || wanted.includes(value)
 }
 
-function toProvisioned(created: CreatedValidator, network: string): ValidatorDetail {
+function toProvisioned(created: CreatedValidator, network: string, estimates: Estimates): ValidatorDetail {
   return {
     network,
     pubkey: created.pubkey,
@@ -67,7 +74,7 @@ function toProvisioned(created: CreatedValidator, network: string): ValidatorDet
     activation_epoch: String(EPOCH_NOT_SET),
     exit_epoch: String(EPOCH_NOT_SET),
     withdrawable_epoch: String(EPOCH_NOT_SET),
-    status_estimates: { estimated_active_at: null, estimated_exit_at: null, estimated_withdrawal_at: null },
+    status_estimates: estimates,
     is_need_exit: false,
     is_post_exit: false,
   }
@@ -87,13 +94,13 @@ function addressesOf(credentials: string, created: CreatedValidator | undefined,
 
 interface Around {
   readonly network: string
-  readonly clock: ChainClock | undefined
+  readonly estimates: Estimates
   /** Of the last finalized block. */
   readonly feeRecipient: string | undefined
   readonly created: CreatedValidator | undefined
 }
 
-function toDetail(row: ListedValidator, { network, clock, feeRecipient, created }: Around): ValidatorDetail {
+function toDetail(row: ListedValidator, { network, estimates, feeRecipient, created }: Around): ValidatorDetail {
   return {
     network,
     pubkey: row.pubkey,
@@ -103,21 +110,10 @@ function toDetail(row: ListedValidator, { network, clock, feeRecipient, created 
     activation_epoch: row.activation_epoch,
     exit_epoch: row.exit_epoch,
     withdrawable_epoch: row.withdrawable_epoch,
-    status_estimates: {
-      estimated_active_at: instantOfEpoch(clock, row.activation_epoch),
-      estimated_exit_at: instantOfEpoch(clock, row.exit_epoch),
-      estimated_withdrawal_at: instantOfEpoch(clock, row.withdrawable_epoch),
-    },
+    status_estimates: estimates,
     is_need_exit: false,
     is_post_exit: false,
   }
-}
-
-/** Start of an epoch given as text; null when it is not set. */
-function instantOfEpoch(clock: ChainClock | undefined, epochText: string): string | null {
-  if (clock === undefined || BigInt(epochText) === EPOCH_NOT_SET) return null
-  const instantSec = slotTimeSec(clock, firstSlotOfEpoch(clock, Number(epochText)))
-  return instantSec > INSTANT_SEC_MAX ? null : formatInstant(instantSec)
 }
 
 function normalisePubkey(text: string): string {

@@ -11,6 +11,7 @@ import type {
   ChainNews,
   FinalChain,
   FinalizedCheckpoint,
+  StakingQueues,
 } from '../ports/beacon-source.ts'
 import type { Log } from '../ports/log.ts'
 import type { NodeStatus } from '../ports/node-status.ts'
@@ -24,6 +25,7 @@ import { HttpFinalChain } from './final-chain.ts'
 import { nodeName, type WatchedBeaconSourceOptions } from './options.ts'
 import { askRoute, missing, pathOf, required } from './route.ts'
 import { BEACON, NODE } from './routes.ts'
+import { askQueues } from './staking-queues.ts'
 import { type Ask, WideTables } from './wide-tables.ts'
 
 /**
@@ -122,6 +124,11 @@ class HttpBeaconSource implements BeaconSource {
     const block = await this.#fetchBlock(root, { ask: this.#ask, isAsked, isEmpty: async () => false })
     if (block === undefined) throw new Error('a block by root is there or the question has failed')
     return block
+  }
+
+  queues(): Promise<StakingQueues> {
+    const parts = { tables: this.#tables, log: this.#log, chain: () => this.chain() }
+    return this.#nodes.ask('queues', (node) => askQueues(node, parts))
   }
 
   /** What was read of the slot last may be of another fork, which does no harm: a hint proves nothing. */

@@ -8,6 +8,7 @@ const config = createChainForkConfig({})
 
 export const BEACON = routes.beacon.getDefinitions(config)
 export const CONFIG = routes.config.getDefinitions(config)
+export const DEBUG = routes.debug.getDefinitions(config)
 export const NODE = routes.node.getDefinitions(config)
 export const EVENTS = routes.events.getDefinitions(config)
 export const EVENT_CODECS = routes.events.getTypeByEvent(config)

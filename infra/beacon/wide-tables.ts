@@ -125,19 +125,25 @@ export class WideTables {
     return isAllCheaper(set, { registrySize, rowBytes, bodyBytesMax: this.#bodyBytesMax })
   }
 
-  /** How many validators there are, found once by bisection: it only decides how to ask. */
+  /** It only decides how to ask, so it is found once. */
   async #sizeOfRegistry(ask: Ask, slot: number): Promise<number> {
+    this.#registrySize ??= await this.registrySize(ask, slot)
+    return this.#registrySize
+  }
+
+  /** How many validators the state after a slot has, found by bisection in some five questions. */
+  async registrySize(ask: Ask, slot: number): Promise<number> {
     let low = 0
     let high = INDEX_LIMIT
-    while (this.#registrySize === undefined) {
+    for (;;) {
       const step = Math.ceil((high - low) / SIZE_PROBES)
       const probes = Uint32Array.from({ length: Math.ceil((high - low) / step) }, (_, i) => low + i * step)
       const found = (await this.balances(ask, slot, probes)).validatorIndex.at(-1)
-      if (found === undefined) this.#registrySize = low
-      else [low, high] = [found, Math.min(high, found + step)]
-      if (step === 1) this.#registrySize = low + 1
+      if (found === undefined) return low
+      if (step === 1) return found + 1
+      low = found
+      high = Math.min(high, found + step)
     }
-    return this.#registrySize
   }
 }
 

@@ -105,13 +105,27 @@ export class ChainNode implements AsyncDisposable {
     return { headers: begun.headers, body: await this.#whole(begun.body) }
   }
 
+  /** As `request`, of the body no more than its first bytes: the rest is not waited for. */
+  async readFirst(request: NodeRequest, bytesMax: number): Promise<NodeAnswer | undefined> {
+    const begun = await this.#begin(request)
+    if (begun === undefined) return undefined
+    const pieces: Uint8Array[] = []
+    let missing = bytesMax
+    await this.#take(begun.body, (piece) => {
+      pieces.push(piece)
+      missing -= piece.length
+      return missing <= 0
+    })
+    return { headers: begun.headers, body: Buffer.concat(pieces).subarray(0, bytesMax) }
+  }
+
   /**
    * As `request`, handing the body to `take` while it arrives; false for 404. Throws AppError, and what `take` throws; after a throw
    * the body is not whole.
    */
   async read(request: NodeRequest, take: (piece: Uint8Array) => void): Promise<boolean> {
     const begun = await this.#begin(request)
-    if (begun !== undefined) await this.#take(begun.body, take)
+    if (begun !== undefined) await this.#take(begun.body, (piece) => void take(piece))
     return begun !== undefined
   }
 
@@ -143,7 +157,8 @@ export class ChainNode implements AsyncDisposable {
     return Buffer.concat(pieces)
   }
 
-  async #take(body: Body, take: (piece: Uint8Array) => void): Promise<void> {
+  /** Hands over the pieces until they end, or one is the last that is wanted: then `take` is true. */
+  async #take(body: Body, take: (piece: Uint8Array) => boolean | undefined): Promise<void> {
     const pieces: AsyncIterator<Uint8Array> = body[Symbol.asyncIterator]()
     const begunMs = performance.now()
     let bytes = 0
@@ -153,7 +168,7 @@ export class ChainNode implements AsyncDisposable {
         if (done === true) return
         bytes += value.length
         this.#refuseTrickle(bytes, performance.now() - begunMs)
-        take(value)
+        if (take(value) === true) return
       }
     } finally {
       body.destroy()

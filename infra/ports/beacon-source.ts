@@ -101,6 +101,45 @@ export interface PendingDeposit {
   readonly slot: number
 }
 
+/** What waits in the state at the head, and what its pace depends on. Only from Electra on. */
+export interface StakingQueues {
+  /** Of the head's block, and so of the state. */
+  readonly slot: number
+  readonly root: string
+  /** As that state has it. */
+  readonly finalizedEpoch: number
+  /** In the order of the queue. The prefix is the first 8 bytes of the public key, big-endian: enough to find one's own. */
+  readonly deposits: ColumnsOf<{ pubkeyPrefix: 'u64'; amountGwei: 'u64'; slot: 'u64' }>
+  /** Empty where the node does not tell them. */
+  readonly partials: ColumnsOf<{ validatorIndex: 'u64'; amountGwei: 'u64'; withdrawableEpoch: 'u64' }>
+  /** Whose balances go to other validators; empty where the node does not tell them. */
+  readonly consolidatedIndices: BigUint64Array
+  /** Fields that only the whole state has; undefined where the node does not give it. */
+  readonly fields: QueueFields | undefined
+  /** Exiting validators, where `fields` are undefined; otherwise nobody. */
+  readonly exiting: ValidatorStates
+  readonly registry: RegistryFigures
+  /** Validator that the withdrawal sweep looks at next; without `fields` the one after the head block's last withdrawal. */
+  readonly sweepPosition: number
+}
+
+/** Fields of the state, by their names in the specification. */
+export interface QueueFields {
+  readonly nextWithdrawalValidatorIndex: number
+  readonly depositBalanceToConsumeGwei: bigint
+  readonly exitBalanceToConsumeGwei: bigint
+  readonly earliestExitEpoch: number
+}
+
+/** Figures of all validators: counted where the registry is small, otherwise those of an even sample. */
+export interface RegistryFigures {
+  readonly size: number
+  readonly isSampled: boolean
+  readonly totalActiveGwei: bigint
+  /** Whom the withdrawal sweep would pay: a balance above the limit, or all of one that may leave. */
+  readonly sweepEligible: number
+}
+
 /**
  * Validators that a question is about: ascending indices. Pass the same array again while the set is the same: an
  * implementation keeps what it has made of it.
@@ -166,6 +205,8 @@ export interface BeaconSource extends AsyncDisposable {
    */
   blockAt(slot: number): Promise<BeaconBlock | undefined>
   blockByRoot(root: string): Promise<BeaconBlock>
+  /** What waits at the head, all of it from one node and one state; throws node_inconsistent when the head changes meanwhile. */
+  queues(): Promise<StakingQueues>
   /** What is final by this checkpoint. */
   finalChain(checkpoint: FinalizedCheckpoint): FinalChain
   /**

@@ -15,16 +15,21 @@ export function latestFinality(
   clock: ChainClock,
   { now, pollMs }: { readonly now: () => number; readonly pollMs?: number | undefined },
 ): Latest<FinalizedCheckpoint> {
-  const epochMs = clock.slotsPerEpoch * clock.secondsPerSlot * 1_000
   return new Latest({
     ask: () => beacon.finalized(),
     heightOf: ({ epoch }) => epoch,
-    freshUntilMs: ({ sinceMs, announced }) => {
-      if (pollMs !== undefined) return sinceMs + pollMs
-      return announced ? sinceMs + SILENT_EPOCHS * epochMs : Math.min(nextLookMs(clock, sinceMs), sinceMs + epochMs)
-    },
+    freshUntilMs: (since) => (pollMs === undefined ? onceAnEpoch(clock, since) : since.sinceMs + pollMs),
     now,
   })
+}
+
+/** Unix milliseconds until which what changes with an epoch need not be asked for. */
+export function onceAnEpoch(
+  clock: ChainClock,
+  { sinceMs, announced }: { readonly sinceMs: number; readonly announced: boolean },
+): number {
+  const epochMs = clock.slotsPerEpoch * clock.secondsPerSlot * 1_000
+  return announced ? sinceMs + SILENT_EPOCHS * epochMs : Math.min(nextLookMs(clock, sinceMs), sinceMs + epochMs)
 }
 
 function nextLookMs(clock: ChainClock, sinceMs: number): number {

@@ -1,14 +1,13 @@
 import type { FinalChain, ValidatorIdentity } from '../../infra/ports/beacon-source.ts'
-import type { Offsets } from '../../infra/ports/event-log.ts'
 import type { Log } from '../../infra/ports/log.ts'
 import { chainKey } from '../../schemas/chains.ts'
 import { type ChainClock, epochOf } from '../../schemas/eth/time.ts'
-import { decodeEvent, type EncodedEvent, encodeEvent, unlessUndecodable } from '../../schemas/events/codec.ts'
+import { decodeEvent, encodeEvent, unlessUndecodable } from '../../schemas/events/codec.ts'
 import { IDENTIFIED_PER_EVENT_MAX, validatorsIdentified } from '../../schemas/events/validators.ts'
-import { ownershipFact } from '../../schemas/ownership.ts'
 import { timeOfSlot } from '../beacon-head/block-events.ts'
 import type { ChainLog } from '../cursor.ts'
 import { ownEvents } from '../own-events.ts'
+import { TrackedKeys, tellPassedOver } from './tracked-keys.ts'
 
 /** Nothing commits to a key's absence from the registry: who is not found is asked about again, so that one short answer does no harm. */
 const IDENTIFYING_QUESTIONS = 2
@@ -34,16 +33,15 @@ export interface TrackedValidatorsOptions extends ChainLog {
  */
 export class TrackedValidators {
   readonly #options: TrackedValidatorsOptions
-  readonly #pubkeys = new Set<string>()
+  readonly #keys: TrackedKeys
   readonly #indexOf = new Map<string, number>()
-  /** Where the next account fact will lie. */
-  readonly #next = new Map<number, bigint>()
   /** Every tracked validator that is in the registry after this slot is identified. */
   #identifiedUpTo = -1
   #set: TrackedSet
 
   private constructor(options: TrackedValidatorsOptions) {
     this.#options = options
+    this.#keys = new TrackedKeys(options)
     this.#set = this.#snapshot()
   }
 
@@ -51,7 +49,10 @@ export class TrackedValidators {
     const tracked = new TrackedValidators(options)
     for await (const { event } of ownEvents({ ...options, topic: 'validators', signal })) {
       if (event.type !== validatorsIdentified.name) continue
-      const identified = tracked.#read(event, () => decodeEvent(validatorsIdentified, event, options.unnamedChain))
+      const identified = unlessUndecodable(
+        () => decodeEvent(validatorsIdentified, event, options.unnamedChain),
+        (reason) => tellPassedOver(options, event.id, reason),
+      )
       for (const { pubkey, index } of identified?.validators ?? []) tracked.#indexOf.set(pubkey, index)
     }
     return tracked
@@ -59,7 +60,7 @@ export class TrackedValidators {
 
   /** The set as the accounts have it now, complete for the registry after a slot of the final chain. */
   async refresh(final: FinalChain, slot: number, signal: AbortSignal): Promise<TrackedSet> {
-    const changed = await this.#readAccounts(signal)
+    const changed = await this.#keys.refresh(signal)
     if (changed || slot > this.#identifiedUpTo) await this.#identify(final, Math.max(slot, this.#identifiedUpTo))
     if (changed || this.#set.indices.length !== this.#identified()) this.#set = this.#snapshot()
     return this.#set
@@ -67,57 +68,23 @@ export class TrackedValidators {
 
   #identified(): number {
     let count = 0
-    for (const pubkey of this.#pubkeys) if (this.#indexOf.has(pubkey)) count++
+    for (const pubkey of this.#keys.pubkeys) if (this.#indexOf.has(pubkey)) count++
     return count
   }
 
   #snapshot(): TrackedSet {
     const indices = new Uint32Array(this.#identified())
     let at = 0
-    for (const pubkey of this.#pubkeys) {
+    for (const pubkey of this.#keys.pubkeys) {
       const index = this.#indexOf.get(pubkey)
       if (index !== undefined) indices[at++] = index
     }
-    return { pubkeys: this.#pubkeys, indexOf: this.#indexOf, indices: indices.sort() }
-  }
-
-  /** Takes up what accounts have come to track since the last call; true when it was something. */
-  async #readAccounts(signal: AbortSignal): Promise<boolean> {
-    const { eventLog, chain, unnamedChain } = this.#options
-    const ends = await eventLog.ends('accounts')
-    if (!this.#isBehind(ends)) return false
-    const before = this.#pubkeys.size
-    for await (const { position, event } of eventLog.read({ topic: 'accounts', from: this.#next, signal })) {
-      this.#next.set(position.partition, position.offset + 1n)
-      const fact = this.#read(event, () => ownershipFact(event, unnamedChain))
-      if (fact?.chain === chain) for (const pubkey of fact.pubkeys) this.#pubkeys.add(pubkey)
-    }
-    // The end may lie behind the newest event by what a log writes for itself.
-    for (const [partition, end] of ends) if (end > this.#nextOf(partition)) this.#next.set(partition, end)
-    return this.#pubkeys.size !== before
-  }
-
-  #read<Value>(event: EncodedEvent, read: () => Value): Value | undefined {
-    const { chain, log } = this.#options
-    return unlessUndecodable(read, (reason) => {
-      log.error(
-        { chain, event: event.id, reason },
-        `the event ${event.id} cannot be read and is passed over: ${reason}`,
-      )
-    })
-  }
-
-  #isBehind(ends: Offsets): boolean {
-    return [...ends].some(([partition, end]) => end > this.#nextOf(partition))
-  }
-
-  #nextOf(partition: number): bigint {
-    return this.#next.get(partition) ?? 0n
+    return { pubkeys: this.#keys.pubkeys, indexOf: this.#indexOf, indices: indices.sort() }
   }
 
   async #identify(final: FinalChain, slot: number): Promise<void> {
     for (let asked = 0; asked < IDENTIFYING_QUESTIONS; asked++) {
-      const unknown = [...this.#pubkeys].filter((pubkey) => !this.#indexOf.has(pubkey))
+      const unknown = [...this.#keys.pubkeys].filter((pubkey) => !this.#indexOf.has(pubkey))
       const found = unknown.length === 0 ? [] : await final.identify(slot, unknown)
       if (asked > 0 && found.length > 0) {
         const { chain, log } = this.#options

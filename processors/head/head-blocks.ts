@@ -1,12 +1,14 @@
 import type { StoredEvent } from '../../infra/ports/event-log.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { beaconBlock, beaconBlockReverted, missedSlot } from '../../schemas/events/beacon-block.ts'
+import { beaconQueues } from '../../schemas/events/beacon-queues.ts'
 import { decodeEvent } from '../../schemas/events/codec.ts'
 import { type Projected, type TableRows, versionOf } from '../loop/rows.ts'
+import { projectQueues } from './queues.ts'
 
 const ZERO_HASH = `0x${'0'.repeat(64)}`
 
-/** What one event of `beacon.blocks` becomes: the chain as the head shows it. A missed slot makes no row. */
+/** What one event of `beacon.blocks` becomes: the chain as the head shows it, and what waits there. A missed slot makes no row. */
 export function projectHeadBlock(stored: StoredEvent, unnamedChain: string): Projected {
   const version = versionOf(stored.position)
   switch (stored.event.type) {
@@ -27,6 +29,8 @@ export function projectHeadBlock(stored: StoredEvent, unnamedChain: string): Pro
     case missedSlot.name:
       decodeEvent(missedSlot, stored.event, unnamedChain)
       return { rows: [] }
+    case beaconQueues.name:
+      return projectQueues(stored, unnamedChain)
     default:
       throw new AppError('undecodable', `unknown event type ${stored.event.type} among the beacon blocks`)
   }

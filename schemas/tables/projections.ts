@@ -10,7 +10,7 @@ export const FAMILIES = {
   execution: EXECUTION_TABLES,
   settlements: SETTLEMENT_TABLES,
   validators: VALIDATOR_TABLES,
-  head: { beacon_blocks: ['chain', 'slot', 'block_root'] },
+  head: { beacon_blocks: ['chain', 'slot', 'block_root'], chain_queues: ['chain'] },
   accounts: ACCOUNT_TABLES,
   loop: { dead_letters: ['chain', 'consumer_group', 'topic', 'event_id'] },
 } as const

@@ -288,6 +288,7 @@ describe('validator details', () => {
         estimated_active_at: '2026-11-17T16:22:24.000Z',
         estimated_exit_at: null,
         estimated_withdrawal_at: null,
+        error_seconds: { active: 0, exit: null, withdrawal: null },
       },
       is_need_exit: false,
       is_post_exit: false,

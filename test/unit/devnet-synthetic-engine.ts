@@ -4,10 +4,15 @@ import { depositDataFor, fromHex, toHex, withdrawalAddressOf } from '../../infra
 import type { Hex, PayloadRequest } from '../../infra/devnet/engine.ts'
 import type { ListeningEngine } from '../../infra/devnet/layers.ts'
 
+export interface SyntheticDeposit {
+  readonly validatorNumber: number
+  readonly amountGwei: bigint
+}
+
 export interface SyntheticEngineOptions {
   readonly genesisTimeSec: number
-  /** Deposits by slot: number of the validator and gwei. */
-  readonly deposits?: ReadonlyMap<number, { readonly validatorNumber: number; readonly amountGwei: bigint }>
+  /** Deposits by slot. */
+  readonly deposits?: ReadonlyMap<number, SyntheticDeposit | readonly SyntheticDeposit[]>
   /** EIP-7002 requests by slot, as the owner of the validator's withdrawal address would send them. */
   readonly withdrawalRequests?: ReadonlyMap<number, electra.WithdrawalRequest>
 }
@@ -42,7 +47,7 @@ export async function openSyntheticEngine(options: SyntheticEngineOptions): Prom
       if (request.parentHash !== head) throw new Error(`parent ${request.parentHash} is not the head ${head}`)
       const blockHash = hashOf(request)
       const blockNumber = (numbers.get(head) ?? 0) + 1
-      const deposit = options.deposits?.get(request.slot)
+      const made = [options.deposits?.get(request.slot) ?? []].flat()
       const withdrawalRequest = options.withdrawalRequests?.get(request.slot)
       const index = depositCounts.get(head) ?? 0
       const payload: deneb.ExecutionPayload = {
@@ -62,8 +67,8 @@ export async function openSyntheticEngine(options: SyntheticEngineOptions): Prom
       }
       head = toHex(blockHash)
       numbers.set(head, blockNumber)
-      depositCounts.set(head, deposit === undefined ? index : index + 1)
-      const deposits = deposit === undefined ? [] : [toDepositRequest(deposit, index)]
+      depositCounts.set(head, index + made.length)
+      const deposits = made.map((deposit, i) => toDepositRequest(deposit, index + i))
       const withdrawals = withdrawalRequest === undefined ? [] : [withdrawalRequest]
       return { payload, requests: { deposits, withdrawals, consolidations: [] }, blobKzgCommitments: [] }
     },

@@ -5,6 +5,7 @@ import type {
   BeaconSource,
   ChainNews,
   FinalChain,
+  StakingQueues,
 } from '../../infra/ports/beacon-source.ts'
 import type { ExecutionSource } from '../../infra/ports/execution-source.ts'
 import { AppError } from '../../schemas/errors.ts'
@@ -73,6 +74,8 @@ export class SyntheticChain {
   before: (question: string) => void = () => {}
   /** Finds nobody by their keys. */
   isForgetful = false
+  /** What waits at the head, whichever that is; a node that does not tell where undefined. */
+  queues: Omit<StakingQueues, 'slot' | 'root'> | undefined
   /** Whether the event stream tells of new heads. */
   isAnnouncing = true
   /** Those who watch. */
@@ -252,6 +255,11 @@ export class SyntheticChain {
         const block = this.#blocks.get(root)
         if (block === undefined) throw lagging(`block ${root}`)
         return block
+      }),
+    queues: () =>
+      this.#answer('queues', () => {
+        if (this.queues === undefined) throw lagging('its queues')
+        return { ...this.queues, slot: this.head.slot, root: this.head.root }
       }),
     finalChain: () => this.final,
     watch: (onNews, signal) => {

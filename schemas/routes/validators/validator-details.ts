@@ -14,6 +14,12 @@ const KnownAddress = Type.String({
   description: '20 bytes, hex with the EIP-55 checksum, or empty.',
 })
 
+/** Not in the original: how far off an estimate may be. */
+const ErrorSeconds = Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
+  description:
+    'The estimate is expected to be right within so many seconds before and after; 0 once the chain has fixed it.',
+})
+
 const ValidatorDetail = Type.Object(
   {
     network: Type.String(),
@@ -32,6 +38,10 @@ const ValidatorDetail = Type.Object(
         estimated_active_at: Instant,
         estimated_exit_at: Instant,
         estimated_withdrawal_at: Instant,
+        error_seconds: Type.Object(
+          { active: ErrorSeconds, exit: ErrorSeconds, withdrawal: ErrorSeconds },
+          { additionalProperties: false },
+        ),
       },
       { additionalProperties: false },
     ),
@@ -51,7 +61,8 @@ export const validatorDetails = defineRoute({
     'State at the newest complete finalized epoch, newest validators first. Validators that were created and that the registry ' +
     'does not know yet are `provisioned`; other public keys that it does not know, or that the account does not have, are left ' +
     'out. `fee_recipient_address` is that of the last finalized block, or what a created validator was created with. ' +
-    'The estimates are exact once the chain has fixed the epoch, and null before. An empty body means all validators.',
+    'The estimates are null before the deposit, of the exit until one is asked for; exact once the chain has fixed the epoch; ' +
+    'otherwise they follow from the queues and limits at the head, with `error_seconds`. An empty body means all validators.',
   query: NoParameters,
   body: Type.Object({
     pubkeys: Type.Array(
@@ -89,6 +100,7 @@ export const validatorDetails = defineRoute({
           estimated_active_at: '2023-06-27T02:40:23.000Z',
           estimated_exit_at: null,
           estimated_withdrawal_at: null,
+          error_seconds: { active: 0, exit: null, withdrawal: null },
         },
         is_need_exit: false,
         is_post_exit: false,

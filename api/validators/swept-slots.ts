@@ -1,0 +1,35 @@
+import { VALIDATOR_STATUSES } from '../../schemas/events/beacon-epoch.ts'
+import type { AccountScope } from '../http/seen-validators.ts'
+import { inStatements } from '../http/seen-validators.ts'
+import { StandingMemo } from '../http/standing-memo.ts'
+import { validatorStates } from '../http/validator-states.ts'
+
+const WITHDRAWAL_DONE = VALIDATOR_STATUSES.indexOf('withdrawal_done')
+
+const SWEPT = `
+  SELECT validator_index, toString(max(slot)) AS slot FROM ledger_entries FINAL
+  WHERE chain = {chain:String} AND kind = 'withdrawal' AND epoch >= {epoch:UInt32} AND validator_index IN {indices:Array(UInt32)}
+  GROUP BY validator_index`
+
+const sweptMemo = new StandingMemo<ReadonlyMap<number, number>>((swept) => swept.size)
+
+/** Slots of the last withdrawals of those of the account's validators that have nothing left, as far as the log goes back; by index. */
+export function sweptSlots(scope: AccountScope, horizonEpoch: number): Promise<ReadonlyMap<number, number>> {
+  const { standing, account, shared } = scope
+  return sweptMemo.of(standing, account, async () => {
+    const states = await validatorStates(scope, horizonEpoch)
+    const done = [...states.values()].filter(({ status }) => status === WITHDRAWAL_DONE)
+    const swept = new Map<number, number>()
+    for (const some of inStatements(done)) {
+      const epoch = Math.min(...some.map(({ withdrawable_epoch }) => Number(withdrawable_epoch)))
+      const indices = some.map(({ validator_index }) => validator_index)
+      const rows = await shared.query<{ validator_index: number; slot: string }>(SWEPT, {
+        chain: standing.chain,
+        epoch,
+        indices,
+      })
+      for (const row of rows) swept.set(row.validator_index, Number(row.slot))
+    }
+    return swept
+  })
+}
