@@ -126,12 +126,12 @@ describe.each(['given-chain', 'devnet'])('a log of release 0.1 (%s)', (name) => 
       'execution_log_parts',
       'deposit_contracts',
       'deposits',
+      'chain_queues',
       'validator_owners',
       'watched_validators',
       'settlement_corrections',
       'fee_recipients',
       'created_validators',
-      'chain_queues',
     ])
   })
 
