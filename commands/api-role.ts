@@ -7,6 +7,7 @@ import { LagWatch } from '../processors/loop/lag-watch.ts'
 import { readLogFacts } from '../processors/loop/log-facts.ts'
 import { untilAborted } from '../schemas/wait.ts'
 import { healthOf } from './health.ts'
+import { quoteConfigOf } from './quote-config.ts'
 import type { Role, Running } from './role.ts'
 import { nowSec } from './setting.ts'
 
@@ -29,6 +30,8 @@ export const apiRole: Role = {
       host,
       port,
       corsOrigins,
+      quotes: quoteConfigOf(running.config),
+      trustedProxies: running.config.trustedProxies,
       log: running.log,
       now: Date.now,
       health: () => healthOf(ports, running, { lagWatch, nowSec: nowSec() }),

@@ -19,6 +19,10 @@ export interface ApiParts {
   readonly jobs: Pick<JobQueue, 'add' | 'result'>
   /** What is allowed of validators that nobody has funded. */
   readonly unfundedRules: UnfundedRules
+  /** What quotes are made for; without it there are none. */
+  readonly quotes?: { readonly chain: string; readonly account: string } | undefined
+  /** Addresses and networks of proxies that are believed whom they ask for: without them the asker is the client. */
+  readonly trustedProxies?: readonly string[]
   readonly log: Log
   /** Unix milliseconds. */
   readonly now: () => number

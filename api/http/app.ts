@@ -32,6 +32,9 @@ export async function buildApp(parts: ApiParts, families: readonly Family[] = FA
   const app = Fastify({
     // Fastify's own lines hold the address, and with it the token.
     logger: false,
+    ...(parts.trustedProxies === undefined || parts.trustedProxies.length === 0
+      ? {}
+      : { trustProxy: [...parts.trustedProxies] }),
     genReqId: () => randomUUID(),
     bodyLimit: BODY_BYTES_MAX,
     requestTimeout: REQUEST_TIMEOUT_MS,

@@ -81,7 +81,7 @@ function scopeText({ scope = 'read' }: AnyRoute): string {
 }
 
 /** The schema as the caller sees it: what has a default may be left out. */
-function toInput({ required, ...schema }: TObject): Json {
+export function toInput({ required, ...schema }: TObject): Json {
   const hasDefault = (name: string) => 'default' in (schema.properties[name] ?? {})
   const asked = (required ?? []).filter((name) => !hasDefault(name))
   return asked.length === 0 ? schema : { ...schema, required: asked }

@@ -12,9 +12,10 @@ import { creating } from './creating.ts'
 import type { Custody, Duty } from './duty.ts'
 import { keepingKeys } from './keeping-keys.ts'
 import { VALIDATORS_LEASE } from './lease.ts'
+import { quoting } from './quoting.ts'
 import { StakingChains } from './staking-chains.ts'
 
-const DUTIES: readonly Duty[] = [creating, keepingKeys]
+const DUTIES: readonly Duty[] = [creating, quoting, keepingKeys]
 
 const RELEASE_PAUSE_MS = 1_000
 
@@ -38,7 +39,7 @@ export const validatorsRole: Role = {
         await tellOfLostKeys(vault, book, running.log)
         const funded = new RegisteredKeys(ports.eventLog, ending)
         const room = new UnfundedRoom({ book, funded, rules: running.config.validators })
-        await doDuties({ ports, running, vault, lease: held, chains, book, room }, ending)
+        await doDuties({ ports, running, vault, lease: held, chains, book, funded, room }, ending)
       } catch (error) {
         if (!(error instanceof AppError && error.code === 'lease_lost')) throw error
       }

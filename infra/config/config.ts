@@ -4,6 +4,7 @@ import { type Environment, given } from './environment.ts'
 import { type ConfigSource, layerVariables } from './layers.ts'
 import { toConfigError } from './mistakes.ts'
 import { readMode } from './mode.ts'
+import { readQuote, readTrustedProxies } from './quote.ts'
 import { readConfigFile } from './read-file.ts'
 import { Concurrency, Folder, Host, LogLevel, Origin, Port } from './rules.ts'
 import { SettingReader, type ShownSetting } from './setting-reader.ts'
@@ -51,7 +52,7 @@ export function loadConfig(source: ConfigSource): LoadedConfig {
     { path: ['data'], variable: 'EPOCHLINE_DATA', inFile: file.data },
     './data',
   )
-  const config: Config = {
+  const settings = {
     dataDirectory,
     logLevel: reader.setting(LogLevel, { path: ['log_level'], variable: 'LOG_LEVEL', inFile: file.log_level }, 'info'),
     host: reader.setting(Host, { path: ['http', 'host'], variable: 'HOST', inFile: file.http?.host }, '127.0.0.1'),
@@ -62,6 +63,7 @@ export function loadConfig(source: ConfigSource): LoadedConfig {
         variable: 'CORS_ORIGINS',
         inFile: file.http?.cors_origins,
       }) ?? [],
+    trustedProxies: readTrustedProxies(reader, file),
     concurrency: reader.setting(
       Concurrency,
       { path: ['ingest', 'concurrency'], variable: 'INGEST_CONCURRENCY', inFile: file.ingest?.concurrency },
@@ -70,9 +72,10 @@ export function loadConfig(source: ConfigSource): LoadedConfig {
     mode: readMode(reader, file, dataDirectory),
     vault: readVault(reader, file, dataDirectory),
     validators: readUnfundedRules(reader, file),
-    ...readChains(reader, file),
-    file: { path, isThere },
   }
+  const chains = readChains(reader, file)
+  const quote = readQuote(reader, file, chains.chains)
+  const config: Config = { ...settings, ...chains, quote, file: { path, isThere } }
   if (reader.mistakes.length > 0) throw toConfigError(path, reader.mistakes)
   return { config, shown: reader.shown, notes: layers.notes }
 }

@@ -1,4 +1,5 @@
 import { type Static, type TSchema, Type } from 'typebox'
+import { ACCOUNT_PATTERN } from '../../schemas/events/accounts.ts'
 import { DEFAULT_UNFUNDED_RULES } from '../../schemas/validator-lifecycle.ts'
 
 // What a setting may be, said once: for its variable, for its place in the file, and in the words of its mistakes.
@@ -57,6 +58,11 @@ export const Origin = matching(
   'the origin of a page (scheme, host and port), or *',
   'https://dashboard.example',
 )
+export const TrustedProxy = matching(
+  '^[0-9a-fA-F:.]{2,45}(/[0-9]{1,3})?$',
+  'the address of a proxy, or of a network of them',
+  '10.0.0.0/8',
+)
 export const Port = integer(0, PORT_MAX, 8080)
 export const Folder = text('the path of a folder', './data')
 export const LogLevel = rule(Type.Enum(LOG_LEVELS), `one of ${LOG_LEVELS.join(', ')}`, 'info')
@@ -93,6 +99,11 @@ export const ContractAddress = matching(
 export const Wei = matching('^(0|[1-9][0-9]{0,20})$', 'wei as a whole number in quotes', '0')
 export const ExpiryEpochs = integer(1, EXPIRY_EPOCHS_MAX, DEFAULT_UNFUNDED_RULES.expiryEpochs)
 export const UnfundedMax = integer(0, UNFUNDED_VALIDATORS_MAX, DEFAULT_UNFUNDED_RULES.unfundedMax)
+export const QuoteAccount = matching(
+  ACCOUNT_PATTERN,
+  'the name of an account: lower-case letters, digits, dashes and underscores',
+  'acme',
+)
 const Switch = rule(Type.Boolean(), 'true or false', true)
 // References and addresses are looked at one by one: see references.ts.
 export const VaultKey = matching(
@@ -135,6 +146,7 @@ export const ConfigFile = section({
     host: Host,
     port: Port,
     cors_origins: rule(Type.Array(Origin), 'a list of origins', `[${Origin.example}]`),
+    trusted_proxies: rule(Type.Array(TrustedProxy), 'a list of addresses or networks', `[${TrustedProxy.example}]`),
   }),
   servers: section({
     kafka: section({
@@ -154,6 +166,7 @@ export const ConfigFile = section({
   ingest: section({ concurrency: Concurrency }),
   vault: section({ key: VaultKey }),
   validators: section({ expiry_epochs: ExpiryEpochs, unfunded_max: UnfundedMax }),
+  quote: section({ chain: text('the name of a configured chain', 'mainnet'), account: QuoteAccount }),
   devnet: section({
     beacon_port: Port,
     execution_port: Port,

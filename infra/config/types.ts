@@ -64,16 +64,27 @@ export interface VaultConfig {
   readonly keySource: KeySource
 }
 
+/** Staking quotes carry no token: the validators that they prepare are this account's. */
+export interface QuoteConfig {
+  /** Name of the chain that is quoted. */
+  readonly chain: string
+  readonly account: string
+}
+
 export interface Config {
   readonly host: string
   readonly port: number
   /** Pages that may ask the API from a browser; `*` are all. */
   readonly corsOrigins: readonly string[]
+  /** Addresses and networks of proxies whose X-Forwarded-For names the client. */
+  readonly trustedProxies: readonly string[]
   readonly dataDirectory: string
   readonly logLevel: string
   readonly mode: EmbeddedMode | ServersMode
   readonly vault: VaultConfig
   readonly validators: UnfundedRules
+  /** Undefined: none are configured, and only the devnet has some. */
+  readonly quote: QuoteConfig | undefined
   readonly concurrency: number
   /** At least one; names, paths and NFT names are unique. */
   readonly chains: readonly ChainConfig[]

@@ -34,6 +34,8 @@ const FIXED_SETTINGS = {
   mode: 'servers',
   concurrency: 'ingest.concurrency',
   validators: 'validators',
+  quote: 'quote',
+  trustedProxies: 'http.trusted_proxies',
   devnet: 'devnet',
 } as const satisfies Partial<Record<keyof Config, string>>
 

@@ -7,6 +7,7 @@ import type { Log } from '../ports/log.ts'
 import type { StakingFacts, StakingNode } from '../ports/staking-node.ts'
 import { openBatch, toFault } from './json-rpc.ts'
 import { chainIdQuestion } from './result-shapes.ts'
+import { askSimulation } from './simulation.ts'
 import { askHasCode, askTerms } from './transaction-terms.ts'
 
 export interface StakingNodeOptions {
@@ -55,6 +56,7 @@ export async function openStakingNode(options: StakingNodeOptions): Promise<Stak
     headSlot: async () => (await beacon.head()).slot,
     hasCode: (address) => group.ask('code', (node) => askHasCode(node, address)),
     terms: (sender) => group.ask('terms', (node) => askTerms(node, sender)),
+    simulate: (call) => group.ask('gas', (node) => askSimulation(node, call)),
     [Symbol.asyncDispose]: () => group[Symbol.asyncDispose](),
   }
 }

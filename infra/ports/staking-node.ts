@@ -17,6 +17,21 @@ export interface TransactionTerms {
   readonly maxPriorityFeePerGasWei: bigint
 }
 
+/** A call whose gas is to be known; addresses are lower-case hex. */
+export interface SimulatedCall {
+  readonly from: string
+  readonly to: string
+  readonly valueWei: bigint
+  readonly data: string
+}
+
+export type Simulation =
+  | { readonly status: 'done'; readonly gas: bigint }
+  /** The call fails as the chain is now. */
+  | { readonly status: 'reverted' }
+  /** The node does not simulate it: it takes no balance to simulate with, or says nothing that is understood. */
+  | { readonly status: 'unknown' }
+
 /**
  * What staking needs of a chain's nodes, nothing more. Throws AppError of a node fault where none answers: transient ones were
  * already retried, on the fallbacks too.
@@ -30,4 +45,6 @@ export interface StakingNode extends AsyncDisposable {
   hasCode(address: string): Promise<boolean>
   /** `sender`: lower-case hex. */
   terms(sender: string): Promise<TransactionTerms>
+  /** What a call would use now if its sender had more than enough ether. */
+  simulate(call: SimulatedCall): Promise<Simulation>
 }

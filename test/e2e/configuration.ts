@@ -17,8 +17,12 @@ export function executionChain(url: string): WrittenChain {
   return { execution: { urls: [url] }, start: { block: 0 } }
 }
 
-/** Puts a configuration with these chains in the file's place; JSON is YAML. */
-export function writeChains(file: string, chains: Readonly<Record<string, WrittenChain>>): void {
-  writeFileSync(`${file}.next`, JSON.stringify({ chains }, undefined, 2))
+/** Puts a configuration with these chains and other sections in the file's place; JSON is YAML. */
+export function writeChains(
+  file: string,
+  chains: Readonly<Record<string, WrittenChain>>,
+  others: Readonly<Record<string, object>> = {},
+): void {
+  writeFileSync(`${file}.next`, JSON.stringify({ chains, ...others }, undefined, 2))
   renameSync(`${file}.next`, file)
 }

@@ -3,9 +3,11 @@ import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { Compile } from 'typebox/schema'
 import { expect, test } from 'vitest'
 import { buildOpenApi } from '../../api/http/openapi.ts'
+import { QUOTES } from '../../api/quotes/plugin.ts'
 import { REWARDS_OPERATIONS } from '../../api/rewards/plugin.ts'
 import { VALIDATORS_ACTIONS, VALIDATORS_OPERATIONS } from '../../api/validators/plugin.ts'
 import { RESULTS } from '../../schemas/routes/envelope.ts'
+import { QUOTES_PREFIX } from '../../schemas/routes/quotes/quote-route.ts'
 import { PREFIX } from '../../schemas/routes/route.ts'
 
 interface DocumentedOperation {
@@ -39,8 +41,9 @@ test('documents every path of every route, the probes, and nothing else, with di
   const found = Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method} ${path}`),
   )
+  const quotes = QUOTES.map(({ route }) => `get ${QUOTES_PREFIX}${route.path}`)
   const others = ['get /health', 'get /ready', `get ${PREFIX}/graphql`, `post ${PREFIX}/graphql`]
-  expect(found.sort()).toEqual([...others, ...expected].sort())
+  expect(found.sort()).toEqual([...others, ...quotes, ...expected].sort())
   expect(new Set(documented.map(({ operationId }) => operationId)).size).toBe(documented.length)
 })
 
@@ -65,10 +68,15 @@ test('gives the example of each route, and one of each refusal under its status'
   expect(document).toHaveProperty(['components', 'schemas', 'ErrorEnvelope', 'properties', 'code'])
 })
 
+/** Quotes have no path parameters. */
+const QUOTES_ASK_FOR: Readonly<Record<string, readonly string[]>> = { getStakeQuote: ['address', 'amount'] }
+
 test('asks for what stands in the path, and for nothing that has a default', () => {
   for (const { operationId, parameters = [] } of documented.filter(({ parameters }) => parameters !== undefined)) {
     const required = parameters.filter((parameter) => parameter.required).map(({ name }) => name)
-    expect(required.sort(), operationId).toEqual(['network', 'protocol', 'token'])
+    const quote = QUOTES.find(({ route }) => route.id === operationId)
+    const asked = quote === undefined ? ['network', 'protocol', 'token'] : QUOTES_ASK_FOR[operationId]
+    expect(required.sort(), operationId).toEqual(asked)
   }
   const bodies = documented.flatMap(({ operationId, requestBody }) =>
     requestBody === undefined ? [] : [[operationId, requestBody.required]],
@@ -77,6 +85,6 @@ test('asks for what stands in the path, and for nothing that has a default', () 
 })
 
 test('every example has the shape of its route', () => {
-  for (const { route } of OPERATIONS)
+  for (const { route } of [...OPERATIONS, ...QUOTES])
     expect(Compile(route.response).Errors(route.example), route.id).toEqual([true, []])
 })

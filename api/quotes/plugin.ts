@@ -1,0 +1,11 @@
+import type { FastifyInstance } from 'fastify'
+import type { SharedParts } from '../http/api-parts.ts'
+import { type Quote, serveQuotes } from './quote.ts'
+import { stakeQuote } from './stake.ts'
+
+export const QUOTES: readonly Quote[] = [stakeQuote]
+
+/** Quotes for staking on the chain that is configured for them, for whoever asks. */
+export async function quotesPlugin(app: FastifyInstance, parts: SharedParts): Promise<void> {
+  serveQuotes(app, QUOTES, parts)
+}

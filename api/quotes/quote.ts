@@ -1,0 +1,159 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
+import type { Static, TObject, TSchema } from 'typebox'
+import type { JobQueue } from '../../infra/ports/job-queue.ts'
+import type { Log } from '../../infra/ports/log.ts'
+import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
+import { refuse } from '../../schemas/routes/envelope.ts'
+import {
+  type AnyQuoteRoute,
+  QUOTE_FAILURES,
+  QUOTES_PREFIX,
+  type QuoteFailure,
+  type QuoteRefusal,
+  type QuoteRoute,
+  refuseQuote,
+} from '../../schemas/routes/quotes/quote-route.ts'
+import { RefusedRequest, sendRefusal } from '../http/answer.ts'
+import type { SharedParts } from '../http/api-parts.ts'
+import { openBudget } from '../http/budget.ts'
+import { COMPRESSION } from '../http/compression.ts'
+import { toInput } from '../http/document.ts'
+import { AskerGone, goneSignal } from '../http/gone.ts'
+import { ANSWER_MS_MAX } from '../http/limits.ts'
+import { compileParameters } from '../http/parse-parameters.ts'
+import { clientOf } from './client.ts'
+import { MeasuredYields } from './yields.ts'
+
+/** What quotes are made for. */
+export interface QuoteParts {
+  /** Name of the chain, as in the tables. */
+  readonly chain: string
+  readonly account: string
+}
+
+/** What a handler knows beside its parameters. */
+export interface QuoteScope extends QuoteParts {
+  readonly warehouse: WarehouseReader
+  readonly jobs: Pick<JobQueue, 'add' | 'result'>
+  readonly yields: MeasuredYields
+  readonly nowMs: number
+  /** Tells clients apart: no address. */
+  readonly client: string
+}
+
+type QuoteHandler<Query, Answer> = (
+  query: Query,
+  scope: QuoteScope,
+) => Promise<{ readonly status: 'quoted'; readonly answer: Answer } | QuoteRefusal>
+
+export interface Quote {
+  readonly route: AnyQuoteRoute
+  readonly handle: QuoteHandler<unknown, unknown>
+}
+
+export function quote<Query extends TObject, Response extends TSchema>(
+  route: QuoteRoute<Query, Response>,
+  handle: QuoteHandler<Static<Query>, Static<Response>>,
+): Quote {
+  // Fastify has validated it with this very route's schema.
+  return { route, handle: (query, scope) => handle(query as Static<Query>, scope) }
+}
+
+/** Serves quotes at their paths, within the family's plugin: without a token and an envelope, and with failures as text. */
+export function serveQuotes(app: FastifyInstance, quotes: readonly Quote[], parts: SharedParts): void {
+  const yields = new MeasuredYields()
+  app.setErrorHandler(textErrors(parts.log))
+  app.setValidatorCompiler<TObject>(compileParameters)
+  app.addHook('onRequest', async (_request, reply) => {
+    if (configured(parts) === undefined) return sendRefusal(reply, refuse('404'))
+  })
+  for (const { route, handle } of quotes) {
+    app.route({
+      method: 'GET',
+      url: `${QUOTES_PREFIX}${route.path}`,
+      schema: documentQuote(route),
+      compress: COMPRESSION,
+      handler: async (request, reply) => {
+        const result = await handle(request.query, scopeOf(request, reply, { ...parts, yields }))
+        return result.status === 'refused' ? sendText(reply, result) : reply.send(result.answer)
+      },
+    })
+  }
+}
+
+/** Undefined where there are no quotes: nothing is configured, or the chain is not served any more. */
+function configured({ quotes, chains }: SharedParts): QuoteParts | undefined {
+  return chains().some(({ names, hasBeacon }) => hasBeacon && names.name === quotes?.chain) ? quotes : undefined
+}
+
+function scopeOf(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  parts: SharedParts & { readonly yields: MeasuredYields },
+): QuoteScope {
+  const quotes = configured(parts)
+  if (quotes === undefined) throw new Error('the routes of quotes are there where they are configured')
+  const { answerMsMax = ANSWER_MS_MAX } = parts
+  const { chain, account } = quotes
+  const warehouse = openBudget({ ...parts, account, signal: goneSignal(reply, answerMsMax) })
+  return {
+    chain,
+    account,
+    warehouse,
+    jobs: parts.jobs,
+    yields: parts.yields,
+    nowMs: parts.now(),
+    client: clientOf(request.ip),
+  }
+}
+
+const NOT_PRINTABLE = /[^\x20-\x7e]/g
+
+function sendText(reply: FastifyReply, { httpStatus, reason }: Omit<QuoteRefusal, 'status'>): FastifyReply {
+  if (httpStatus === 405) reply.header('allow', 'GET, HEAD')
+  return reply
+    .status(httpStatus)
+    .header('x-reason', reason.replace(NOT_PRINTABLE, '?'))
+    .type('text/plain; charset=utf-8')
+    .send(QUOTE_FAILURES[httpStatus])
+}
+
+/** Answers as text what was thrown: a question that cannot be read is the caller's, everything else is ours and stays in the log. */
+function textErrors(log: Log) {
+  return (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    if (error instanceof RefusedRequest) return sendText(reply, refuseQuote(405, error.message))
+    if (!(error instanceof AskerGone)) {
+      log.error({ requestId: request.id, route: request.routeOptions.url, err: error }, 'a quote failed')
+    }
+    return sendText(reply, refuseQuote(500, 'no quote can be made at the moment'))
+  }
+}
+
+const DESCRIPTIONS: Readonly<Record<QuoteFailure, string>> = {
+  405: 'A parameter is missing or is not what it should be',
+  429: 'Too many prepared validators wait for their deposits',
+  500: 'No node could be asked, or the question failed',
+}
+
+function documentQuote(route: AnyQuoteRoute): FastifySchema {
+  const failures = Object.entries(QUOTE_FAILURES).map(([status, text]) => [
+    status,
+    {
+      description: DESCRIPTIONS[Number(status) as QuoteFailure],
+      content: { 'text/plain': { schema: { type: 'string', const: text } } },
+    },
+  ])
+  return {
+    operationId: route.id,
+    summary: route.summary,
+    description: route.description,
+    querystring: toInput(route.query),
+    response: {
+      '200': {
+        description: 'The answer, without an envelope',
+        content: { 'application/json': { schema: route.response, example: route.example } },
+      },
+      ...Object.fromEntries(failures),
+    },
+  }
+}

@@ -1,0 +1,117 @@
+import { createHash } from 'node:crypto'
+import type { Simulation } from '../../infra/ports/staking-node.ts'
+import { isNodeFault } from '../../schemas/errors.ts'
+import type { Hex } from '../../schemas/eth/hex.ts'
+import { gasOf, TRANSACTION_GAS_MAX } from '../../schemas/eth/staking-transaction.ts'
+import { epochOf } from '../../schemas/eth/time.ts'
+import type { CreateValidatorsInput } from '../../schemas/jobs/create-validators.ts'
+import type { QuoteStakeInput, QuoteStakeOutput } from '../../schemas/jobs/quote-stake.ts'
+import type { Created } from '../../schemas/routes/validators/create-validators.ts'
+import { type Creating, createForAccount, type StakingChain } from './create-validators.ts'
+import type { ChainNow, QuotedKeys } from './quoted-keys.ts'
+
+/** Of a chain's epochs, from its first on: within so many an equal question is answered with the same keys. 24 hours of mainnet. */
+export const QUOTE_EPOCHS = 225
+
+export interface Quoting extends Creating {
+  readonly keys: QuotedKeys
+}
+
+/**
+ * The transaction that stakes for whoever asks, with validators of the account that quotes are made for. An equal question gets the same
+ * validators until its span of epochs ends, they are funded, or its address has sent a transaction: it may have been this one, and a validator
+ * is funded once.
+ */
+export async function quoteForAddress(
+  quoting: Quoting,
+  chain: StakingChain,
+  input: QuoteStakeInput,
+): Promise<QuoteStakeOutput> {
+  try {
+    const { node } = chain
+    const [{ clock, chainId }, slot, { nonce }] = await Promise.all([
+      node.facts(),
+      node.headSlot(),
+      node.terms(input.address),
+    ])
+    const created = await createOnce(quoting, chain, { input, now: { clock, slot }, nonce })
+    if (created.status !== 'created') return created
+    const { staking_transaction: staking } = JSON.parse(created.answer) as Created
+    const valueWei = BigInt(staking.amount_wei)
+    const data = staking.contract_call_data as Hex
+    const simulation = await node.simulate({ from: input.address, to: staking.to.toLowerCase(), valueWei, data })
+    if (simulation.status === 'reverted') {
+      quoting.log.error(
+        { chain: chain.name },
+        'the staking contract takes no deposits: the simulation of a quote reverts',
+      )
+      return { status: 'unavailable' }
+    }
+    const { from, to } = staking
+    const gas = quantity(gasWith(simulation, input.count))
+    return {
+      status: 'quoted',
+      transaction: { gas, to, from, value: quantity(valueWei), data, chainId: quantity(chainId) },
+    }
+  } catch (error) {
+    if (!isNodeFault(error)) throw error
+    quoting.log.warn({ chain: chain.name, reason: error.message }, 'no quote could be made: no node could be asked')
+    return { status: 'unavailable' }
+  }
+}
+
+interface Asked {
+  readonly input: QuoteStakeInput
+  readonly now: ChainNow
+  /** Of the address: how many transactions it has sent. */
+  readonly nonce: number
+}
+
+type CreatedOnce =
+  | { readonly status: 'created'; readonly answer: string }
+  | Exclude<QuoteStakeOutput, { readonly status: 'quoted' }>
+
+/** The validators of the question: those of an equal one before, or new ones within the limits. */
+async function createOnce(quoting: Quoting, chain: StakingChain, asked: Asked): Promise<CreatedOnce> {
+  const request = await nextRequest(quoting, asked)
+  if (quoting.book.created.hasRequest(request)) return await createForAccount(quoting, chain, request)
+  const { chain: name, account, address, client, count } = asked.input
+  const asker = { chain: name, account, requestId: request.requestId, address, client, count }
+  using place = await quoting.keys.take(asker, asked.now)
+  if (place.refusal !== undefined) return { status: 'limited', reason: place.refusal }
+  return await createForAccount(quoting, chain, request)
+}
+
+/** The first of the question's requests whose validators are not funded: a contract may have sent them, which counts no transactions. */
+async function nextRequest({ book, keys }: Quoting, asked: Asked): Promise<CreateValidatorsInput> {
+  for (let round = 0; ; round++) {
+    const request = requestOf(asked, round)
+    if (!book.created.hasRequest(request) || !(await keys.areFunded(request))) return request
+  }
+}
+
+/** Of equal questions of one span of epochs it is the same one. */
+function requestOf({ input, now: { slot, clock }, nonce }: Asked, round: number): CreateValidatorsInput {
+  const { chain, account, strategyId, source, address, count, notAfterMs } = input
+  const span = Math.floor(epochOf(clock, slot) / QUOTE_EPOCHS)
+  const name = sha256(JSON.stringify(['quote', chain, address, count, source, strategyId, span, nonce, round]))
+  const addresses = { withdrawalAddress: address, depositFrom: address, feeRecipient: address }
+  return { chain, account, requestId: name, bodyHash: name, count, ...addresses, notAfterMs }
+}
+
+/** What is added to the gas of a simulation: other deposits that come first change what the deposit contract's tree costs. */
+const GAS_HEADROOM_PERCENT = 20n
+
+function gasWith(simulation: Exclude<Simulation, { readonly status: 'reverted' }>, count: number): bigint {
+  if (simulation.status === 'unknown') return gasOf(count)
+  const gas = (simulation.gas * (100n + GAS_HEADROOM_PERCENT)) / 100n
+  return gas < TRANSACTION_GAS_MAX ? gas : TRANSACTION_GAS_MAX
+}
+
+function quantity(value: bigint | number): Hex {
+  return `0x${value.toString(16)}`
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text, 'utf8').digest('hex')
+}

@@ -1,0 +1,264 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type Api, openApi } from '../../api/http/server.ts'
+import { clientOf } from '../../api/quotes/client.ts'
+import type { JobState } from '../../infra/ports/job-queue.ts'
+import { type QuoteStakeInput, quoteStake } from '../../schemas/jobs/quote-stake.ts'
+import { stakeQuoteRoute } from '../../schemas/routes/quotes/stake-quote.ts'
+import { type ApiFixture, dailyRow, epochRow, insertRows, openApiFixture } from './api-fixture.ts'
+
+const ADDRESS = `0x${'ad'.repeat(20)}`
+const CHECKSUMMED = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
+const WRONG_CHECKSUM = '0xF39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
+const STAKE = 'quote/stake'
+/** The fixture's first complete epoch of each closed day. */
+const DAYS = { '2026-11-18': 0, '2026-11-19': 225 } as const
+const VALIDATORS = Array.from({ length: 32 }, (_, i) => 1_000 + i)
+
+let fixture: ApiFixture
+let api: Api
+/** What was asked of the queue, and what becomes of it. */
+let asked: { readonly name: string; readonly input: QuoteStakeInput }[]
+let outcome: JobState
+
+const jobs = {
+  add: async (name: string, _id: string, input: unknown) => {
+    asked.push({ name, input: input as QuoteStakeInput })
+    return { status: 'added' } as const
+  },
+  result: async () => outcome,
+}
+const quotes = { chain: 'mainnet', account: 'demo' }
+const { example } = stakeQuoteRoute
+const done = (output: unknown): JobState => ({ status: 'completed', output })
+const quoted = done({ status: 'quoted', transaction: example.transaction })
+
+beforeAll(async () => {
+  fixture = await openApiFixture()
+  // What the fixture's validators were paid is next to nothing: this one did all its duties in the newest epoch.
+  await insertRows(fixture.warehouse, 'validator_epochs', [
+    epochRow(451, '2026-11-20', 40, { source_gwei: 2_500, target_gwei: 4_600, head_gwei: 2_468 }),
+  ])
+  api = await openApi({ ...fixture.parts, jobs, quotes, host: '127.0.0.1', port: 0 })
+})
+beforeEach(() => {
+  asked = []
+  outcome = quoted
+})
+afterAll(async () => {
+  await api[Symbol.asyncDispose]()
+  await fixture[Symbol.asyncDispose]()
+})
+
+interface Answer {
+  readonly status: number
+  readonly text: string
+  readonly headers: Headers
+}
+
+async function ask(path: string, headers: Readonly<Record<string, string>> = {}, url = api.url): Promise<Answer> {
+  const response = await fetch(`${url}/aggregator/api/v1/${path}`, { headers })
+  return { status: response.status, text: await response.text(), headers: response.headers }
+}
+const stake = (query: string, headers?: Readonly<Record<string, string>>) => ask(`${STAKE}?${query}`, headers)
+const GOOD = `address=${CHECKSUMMED}&amount=64000000000`
+
+describe('a stake quote', () => {
+  test('hands on what was asked for, and answers it without an envelope', async () => {
+    const { status, text, headers } = await stake(GOOD)
+    expect(status, text + fixture.logged().slice(-3000)).toBe(200)
+    expect(headers.get('content-type')).toMatch(/^application\/json/)
+    const consensus = '2.91%' // (2500 + 4600 + 2468) gwei of 32 ETH in an epoch, by 64 of 54 parts, 82181.25 times
+    expect(JSON.parse(text)).toEqual({
+      strategyId: '32x',
+      routes: ['ethereum-solo'],
+      weights: ['100%'],
+      yieldsBreakdown: [consensus, '0.00%'],
+      totalYield: consensus,
+      yieldSource: 'formula',
+      transaction: example.transaction,
+    })
+    const [{ name, input }] = asked as [(typeof asked)[number]]
+    expect(name).toBe(quoteStake.name)
+    expect(quoteStake.parse(input)).toEqual({
+      chain: 'mainnet',
+      account: 'demo',
+      strategyId: '32x',
+      source: 'xxx',
+      address: CHECKSUMMED.toLowerCase(),
+      count: 2,
+      client: clientOf('127.0.0.1'),
+      notAfterMs: fixture.parts.now() + 20_000,
+    })
+  })
+
+  test.each([
+    ['gwei', '3200000000000', 100],
+    ['wei', '32000000000000000000', 1],
+    ['wei', '3200000000000000000000', 100],
+  ])('reads an amount in %s: %s', async (_, amount, count) => {
+    expect((await stake(`address=${ADDRESS}&amount=${amount}`)).status).toBe(200)
+    expect(asked[0]?.input.count).toBe(count)
+  })
+
+  test('hands on source and strategy', async () => {
+    await stake(`${GOOD}&source=wallet%201&StrategyId=32x`)
+    expect(asked[0]?.input).toMatchObject({ source: 'wallet 1', strategyId: '32x' })
+  })
+
+  test.each([
+    ['no address', 'amount=32000000000'],
+    ['no amount', `address=${ADDRESS}`],
+    ['nothing', ''],
+    ['an empty address', 'address=&amount=32000000000'],
+    ['an empty amount', `address=${ADDRESS}&amount=`],
+    ['an address without 0x', `address=${ADDRESS.slice(2)}&amount=32000000000`],
+    ['an address that is too short', `address=${ADDRESS.slice(0, -2)}&amount=32000000000`],
+    ['an address that is too long', `address=${ADDRESS}ad&amount=32000000000`],
+    ['an address that is no hex', `address=0x${'zz'.repeat(20)}&amount=32000000000`],
+    ['an address of another checksum', `address=${WRONG_CHECKSUM}&amount=32000000000`],
+    ['the zero address', `address=0x${'00'.repeat(20)}&amount=32000000000`],
+    ['two addresses', `address=${ADDRESS}&address=${ADDRESS}&amount=32000000000`],
+    ['a name', 'address=vitalik.eth&amount=32000000000'],
+    ['an amount of nothing', `address=${ADDRESS}&amount=0`],
+    ['an amount below zero', `address=${ADDRESS}&amount=-32000000000`],
+    ['ETH', `address=${ADDRESS}&amount=32`],
+    ['a fraction', `address=${ADDRESS}&amount=32000000000.0`],
+    ['an exponent', `address=${ADDRESS}&amount=32e9`],
+    ['hex', `address=${ADDRESS}&amount=0x773594000`],
+    ['a zero in front', `address=${ADDRESS}&amount=032000000000`],
+    ['a blank in front', `address=${ADDRESS}&amount=%2032000000000`],
+    ['half a validator', `address=${ADDRESS}&amount=16000000000`],
+    ['a validator and a half', `address=${ADDRESS}&amount=48000000000`],
+    ['a gwei too much', `address=${ADDRESS}&amount=32000000001`],
+    ['a wei too much', `address=${ADDRESS}&amount=32000000000000000001`],
+    ['101 validators in gwei', `address=${ADDRESS}&amount=3232000000000`],
+    ['101 validators in wei', `address=${ADDRESS}&amount=3232000000000000000000`],
+    ['more than a uint256', `address=${ADDRESS}&amount=${'9'.repeat(79)}`],
+    ['words', `address=${ADDRESS}&amount=all`],
+    ['two amounts', `address=${ADDRESS}&amount=32000000000&amount=32000000000`],
+    ['an unknown strategy', `${GOOD}&StrategyId=2048x`],
+    ['a strategy of another case', `${GOOD}&StrategyId=32X`],
+    ['a misspelt parameter', `${GOOD}&strategyId=32x`],
+    ['another misspelt one', `Address=${ADDRESS}&amount=32000000000`],
+    ['a source that is too long', `${GOOD}&source=${'s'.repeat(65)}`],
+    ['a source with a line break', `${GOOD}&source=a%0Ab`],
+  ])('is refused for %s, and nothing is asked for', async (_, query) => {
+    const { status, text, headers } = await stake(query)
+    expect({ status, text }).toEqual({ status: 405, text: 'Invalid input' })
+    expect(headers.get('content-type')).toBe('text/plain; charset=utf-8')
+    expect(headers.get('x-reason')).toMatch(/\w/)
+    expect(asked).toEqual([])
+  })
+
+  test('says what is wrong in a header, whatever the wrong text is', async () => {
+    const { headers } = await stake(`${GOOD}&sourcé=x%0d%0aset-cookie:a`)
+    expect(headers.get('x-reason')).toBe('sourc? is not understood')
+    expect((await stake(`address=${ADDRESS}&amount=1`)).headers.get('x-reason')).toBe(
+      'amount is not that of 1 to 100 whole validators',
+    )
+  })
+
+  test.each<[string, JobState, number, string]>([
+    ['that there are too many keys', done({ status: 'limited', reason: 'enough' }), 429, 'Too Many Requests'],
+    ['that no node answers', done({ status: 'unavailable' }), 500, 'Server error'],
+    ['that nothing can be made', done({ status: 'refused', reason: 'not so' }), 500, 'Server error'],
+    ['that nobody does it', { status: 'waiting' }, 500, 'Server error'],
+    ['that it failed', { status: 'failed', reason: 'secret' }, 500, 'Server error'],
+  ])('tells %s', async (_, state, httpStatus, body) => {
+    outcome = state
+    const { status, text, headers } = await stake(GOOD)
+    expect({ status, text }).toEqual({ status: httpStatus, text: body })
+    expect(headers.get('x-reason')).not.toContain('secret')
+  })
+
+  test('takes nobody’s word on who asks, but that of trusted proxies', async () => {
+    const forwarded = { 'x-forwarded-for': '203.0.113.7, 198.51.100.9' }
+    await stake(GOOD, forwarded)
+    await using trusting = await openApi({
+      ...fixture.parts,
+      ...{ jobs, quotes, host: '127.0.0.1', port: 0, trustedProxies: ['127.0.0.0/8'] },
+    })
+    await ask(`${STAKE}?${GOOD}`, forwarded, trusting.url)
+    expect(asked.map(({ input }) => input.client)).toEqual(['127.0.0.1', '198.51.100.9'].map(clientOf))
+  })
+
+  test('is not there where nothing is configured for it, or its chain is not', async () => {
+    const notThere = { code: '404', msg: 'Path Not Found', data: null }
+    for (const other of [
+      {},
+      { quotes: { ...quotes, chain: 'sepolia' } },
+      { quotes: { ...quotes, chain: 'scroll_mainnet' } },
+    ]) {
+      await using without = await openApi({ ...fixture.parts, jobs, ...other, host: '127.0.0.1', port: 0 })
+      const { status, text } = await ask(`${STAKE}?${GOOD}`, {}, without.url)
+      expect(status).toBe(404)
+      expect(JSON.parse(text)).toMatchObject(notThere)
+    }
+    expect(asked).toEqual([])
+  })
+
+  test('is 500 where the index knows nobody who is paid, and makes no keys', async () => {
+    await using hoodi = await openApi({
+      ...fixture.parts,
+      ...{ jobs, quotes, host: '127.0.0.1', port: 0, warehouse: { query: async () => [] } },
+    })
+    expect(await ask(`${STAKE}?${GOOD}`, {}, hoodi.url)).toMatchObject({ status: 500, text: 'Server error' })
+    expect(asked).toEqual([])
+  })
+})
+
+describe('the yield of a quote', () => {
+  const yields = async () => {
+    const { yieldsBreakdown, totalYield, yieldSource } = JSON.parse((await stake(GOOD)).text)
+    return { yieldsBreakdown, totalYield, yieldSource }
+  }
+
+  test('is measured on closed days once they have validators enough, consensus and execution apart', async () => {
+    const insert = async (validators: readonly number[]) => {
+      for (const [day, epoch] of Object.entries(DAYS)) {
+        await insertRows(
+          fixture.warehouse,
+          'daily_rewards',
+          validators.map((index) => dailyRow(day, index, 2_500_000n, 500_000_000_000_000n)),
+        )
+        await insertRows(
+          fixture.warehouse,
+          'validator_epochs',
+          validators.map((index) => epochRow(epoch, day, index, { activation_epoch: 0 })),
+        )
+      }
+    }
+    await insert(VALIDATORS.slice(1))
+    expect(await yields()).toMatchObject({ yieldSource: 'formula' })
+    await insert(VALIDATORS.slice(0, 1))
+    // Rows that do not count: a day that is not whole, a validator that had left, one that was not there yet.
+    const [notWhole, gone, later] = [2_000, 2_001, 2_002] as const
+    for (const [day, epoch] of Object.entries(DAYS)) {
+      const rows = [notWhole, gone, later].map((index) => ({
+        ...dailyRow(day, index, 10n ** 12n, 10n ** 21n),
+        is_whole: index === notWhole ? 0 : 1,
+      }))
+      await insertRows(fixture.warehouse, 'daily_rewards', rows)
+      await insertRows(fixture.warehouse, 'validator_epochs', [
+        epochRow(epoch, day, notWhole, { activation_epoch: 0 }),
+        epochRow(epoch, day, gone, { activation_epoch: 0, exit_epoch: 0 }),
+        epochRow(epoch, day, later, { activation_epoch: epoch + 1 }),
+      ])
+    }
+    // The days were closed again with them.
+    await insertRows(
+      fixture.warehouse,
+      'closed_days',
+      Object.keys(DAYS).map((day, i) => ({
+        ...{ day, first_slot: i * 7_184, last_slot: 7_183 + i * 7_200, validators: 36, validators_unexplained: 0 },
+        version: 2,
+      })),
+    )
+    // 2500000 gwei and 5e14 wei of 32 ETH a day, 365.25 times.
+    expect(await yields()).toEqual({
+      yieldsBreakdown: ['2.85%', '0.57%'],
+      totalYield: '3.42%',
+      yieldSource: 'measured',
+    })
+  })
+})

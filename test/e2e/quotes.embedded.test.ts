@@ -1,0 +1,3 @@
+import { quotesSuite } from './quotes.ts'
+
+quotesSuite({ mode: 'embedded', modeOf: () => ({}) })

@@ -1,0 +1,161 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Hex } from 'viem'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { pubkeyOf, toHex } from '../../infra/devnet/consensus/keys.ts'
+import { BATCH_DEPOSIT_ADDRESS, DEVNET_CHAIN_ID } from '../../infra/devnet/execution/genesis.ts'
+import { gasOf } from '../../schemas/eth/staking-transaction.ts'
+import type { StakeQuote } from '../../schemas/routes/quotes/stake-quote.ts'
+import type { ValidatorDetail } from '../../schemas/routes/validators/validator-details.ts'
+import { ethereumChain, writeChains } from './configuration.ts'
+import {
+  type DevnetChild,
+  type Environment,
+  eventually,
+  type Running,
+  runCommand,
+  startDevnetChild,
+  startProgram,
+} from './processes.ts'
+
+const STEP_TIMEOUT_MS = 120_000
+const ACCOUNT = 'quotes'
+/** The first account of the phrase "test test … junk", which the devnet gives ten million ETH. */
+const WALLET = privateKeyToAccount('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80')
+const COUNT = 3
+const AMOUNT_GWEI = String(BigInt(COUNT) * 32_000_000_000n)
+/** The first epochs are final: the index knows what the chain pays. */
+const FIRST_SLOT = 200
+/** The deposits are final, out of the queue, and in an epoch that is final itself. */
+const REGISTERED_SLOT = 580
+
+export interface QuotesOptions {
+  readonly mode: string
+  readonly modeOf: (name: string) => Environment
+}
+
+/** Whoever asks gets a transaction without a token, a wallet signs and sends it, and the chain takes the validators in. */
+export function quotesSuite({ mode, modeOf }: QuotesOptions): void {
+  describe(`quotes in ${mode} mode`, () => {
+    const directory = mkdtempSync(join(tmpdir(), 'epochline-quotes-'))
+    let devnet: DevnetChild
+    let program: Running
+    let token: string
+
+    const ask = async (query: Readonly<Record<string, string>>) => {
+      const response = await fetch(`${program.url}/aggregator/api/v1/quote/stake?${new URLSearchParams(query)}`)
+      return { status: response.status, text: await response.text() }
+    }
+    const quoteFor = async (query: Readonly<Record<string, string>>): Promise<StakeQuote> => {
+      const { status, text } = await ask(query)
+      expect(status, text).toBe(200)
+      return JSON.parse(text) as StakeQuote
+    }
+    const rpc = async (method: string, params: readonly unknown[]): Promise<unknown> => {
+      const response = await fetch(devnet.executionUrl, {
+        method: 'POST',
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+        headers: { 'content-type': 'application/json' },
+      })
+      const { result, error } = (await response.json()) as { result?: unknown; error?: unknown }
+      expect(error).toBeUndefined()
+      return result
+    }
+    const send = async ({ to, data, value, gas, chainId }: StakeQuote['transaction']) => {
+      const nonce = Number(await rpc('eth_getTransactionCount', [WALLET.address, 'pending']))
+      const fees = { maxFeePerGas: 20n * 10n ** 9n, maxPriorityFeePerGas: 10n ** 9n }
+      const quoted = {
+        to: to as Hex,
+        data: data as Hex,
+        value: BigInt(value),
+        gas: BigInt(gas),
+        chainId: Number(chainId),
+      }
+      return await rpc('eth_sendRawTransaction', [await WALLET.signTransaction({ ...quoted, ...fees, nonce })])
+    }
+    const mine = { address: WALLET.address, amount: AMOUNT_GWEI }
+
+    beforeAll(async () => {
+      devnet = await startDevnetChild()
+      const file = join(directory, 'epochline.yaml')
+      const mainnet = { ...ethereumChain(devnet), staking: { contract: BATCH_DEPOSIT_ADDRESS } }
+      writeChains(file, { mainnet }, { quote: { chain: 'mainnet', account: ACCOUNT } })
+      const env = { ...modeOf('quotes'), EPOCHLINE_DATA: join(directory, 'data'), EPOCHLINE_CONFIG: file }
+      program = await startProgram(['all'], env)
+      const made = await runCommand(['admin', 'token', 'create', '--account', ACCOUNT, '--new'], env)
+      expect(made.code, made.stderr).toBe(0)
+      token = made.stdout.trim()
+      // What one validator of the chain is paid tells what staking yields.
+      const tracked = await runCommand(['admin', 'validators', 'track', '--account', ACCOUNT, toHex(pubkeyOf(0))], env)
+      expect(tracked.code, tracked.stderr).toBe(0)
+      await devnet.advanceTo(FIRST_SLOT)
+      const answers = async () => ((await ask(mine)).status === 200 ? true : undefined)
+      await eventually('a quote', answers, STEP_TIMEOUT_MS)
+    })
+
+    afterAll(async () => {
+      await program?.kill()
+      await devnet?.[Symbol.asyncDispose]()
+      rmSync(directory, { recursive: true, force: true })
+    })
+
+    it('are the same for the same question, with what the chain pays', async () => {
+      const quote = await quoteFor(mine)
+      expect(quote).toMatchObject({
+        strategyId: '32x',
+        weights: ['100%'],
+        yieldsBreakdown: [expect.stringMatching(/^\d+\.\d\d%$/), '0.00%'],
+        yieldSource: 'formula',
+        transaction: {
+          from: WALLET.address,
+          value: `0x${(BigInt(COUNT) * 32n * 10n ** 18n).toString(16)}`,
+          chainId: `0x${DEVNET_CHAIN_ID.toString(16)}`,
+        },
+      })
+      expect(quote.totalYield).toBe(quote.yieldsBreakdown[0])
+      expect(await quoteFor(mine)).toEqual(quote)
+      expect((await quoteFor({ ...mine, source: 'another' })).transaction.data).not.toBe(quote.transaction.data)
+      expect(await ask({ ...mine, amount: '1' })).toEqual({ status: 405, text: 'Invalid input' })
+    })
+
+    it('know the gas for a wallet that has no ether yet', async () => {
+      const { address } = privateKeyToAccount(generatePrivateKey())
+      const gas = BigInt((await quoteFor({ address, amount: '32000000000' })).transaction.gas)
+      expect(gas).toBeGreaterThan(60_000n)
+      expect(gas).toBeLessThan(gasOf(1))
+    })
+
+    it('are in the registry once their wallet has sent them, and the next one is for other validators', async () => {
+      const { transaction } = await quoteFor(mine)
+      const hash = await send(transaction)
+      expect((await quoteFor(mine)).transaction.data).not.toBe(transaction.data)
+      await devnet.advanceTo(FIRST_SLOT + 2)
+      expect(await rpc('eth_getTransactionReceipt', [hash])).toMatchObject({ status: '0x1' })
+      await devnet.advanceTo(REGISTERED_SLOT)
+      const registered = async () => {
+        const response = await fetch(`${program.url}/ethereum/mainnet/${token}/api/v1/validator/details`, {
+          method: 'POST',
+          body: JSON.stringify({ withdrawal_address: WALLET.address, limit: 1_000 }),
+        })
+        const { data = [] } = (await response.json()) as { data?: readonly ValidatorDetail[] }
+        const found = data.filter(({ status }) => /^(pending|active)_/.test(status))
+        return found.length === COUNT ? found : undefined
+      }
+      for (const detail of await eventually('the registry', registered, STEP_TIMEOUT_MS)) {
+        expect(detail).toMatchObject({
+          withdrawal_address: WALLET.address,
+          withdrawal_credentials: `0x01${'00'.repeat(11)}${WALLET.address.slice(2).toLowerCase()}`,
+        })
+        expect(transaction.data).toContain(detail.pubkey.slice(2))
+      }
+    })
+
+    it('are too many at some point', async () => {
+      const hundred = { ...mine, amount: '3200000000000' }
+      expect((await ask({ ...hundred, source: 'a' })).status).toBe(200)
+      expect(await ask({ ...hundred, source: 'b' })).toEqual({ status: 429, text: 'Too Many Requests' })
+    })
+  })
+}
