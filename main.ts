@@ -23,7 +23,10 @@ const EXIT_USAGE = 2
 const SAME_SIGNAL_MS = 1_000
 
 /** Of commands that may begin a log; others on a folder without one were given a wrong folder. */
-const MAKES_LOG = { makesLog: true }
+const MAKES_LOG = { makesLog: true, needsLog: false }
+/** Of commands that ask the devnet, which may run without one. */
+const WITHOUT_LOG = { makesLog: false, needsLog: false }
+const NEEDS_LOG = { makesLog: false, needsLog: true }
 
 const screen = openScreen()
 
@@ -63,10 +66,19 @@ program
   .command('validators')
   .description('make keys of validators for accounts, and keep them: the one role that has the vault')
   .action(() => run((setting) => runRolesOf(setting, ['validators'])))
-program
+const devnet = program
   .command('devnet')
   .description('run the built-in Ethereum devnet alone: Beacon API and JSON-RPC on loopback')
   .action(() => run(async (setting) => (await import('./commands/devnet.ts')).runDevnetCommand(setting), MAKES_LOG))
+devnet
+  .command('advance')
+  .description('lead the running devnet through time-lapse; its clock stays ahead by that')
+  .option('--epochs <number>', 'so many epochs; with a validator, at most so many')
+  .option('--validator <public key>', 'until this validator is there')
+  .option('--until <status>', 'the status that it has then; default: withdrawal_done')
+  .action((options: { epochs?: string; validator?: string; until?: string }) =>
+    run(async (setting) => (await import('./commands/devnet-advance.ts')).advanceDevnet(setting, options), WITHOUT_LOG),
+  )
 program
   .command('backfill')
   .description('ingest finalized epochs of the past for all tracked validators; resumes where it was interrupted')
@@ -174,7 +186,7 @@ async function report(action: () => Promise<void> | void, signal?: AbortSignal):
 }
 
 /** Runs one command with what every command works with, and reports how it ended. */
-async function run(command: (setting: Setting) => Promise<void>, { makesLog } = { makesLog: false }): Promise<void> {
+async function run(command: (setting: Setting) => Promise<void>, { makesLog, needsLog } = NEEDS_LOG): Promise<void> {
   const stop = new AbortController()
   let stoppedAtMs = Number.POSITIVE_INFINITY
   const onSignal = (): void => {
@@ -193,7 +205,7 @@ async function run(command: (setting: Setting) => Promise<void>, { makesLog } = 
       if (makesLog && (config.mode.kind === 'embedded' || config.devnet !== undefined)) {
         await prepareDataDirectory(config.dataDirectory)
       }
-      if (!makesLog && config.mode.kind === 'embedded') requireEventLog(config.mode.eventLogFile)
+      if (needsLog && config.mode.kind === 'embedded') requireEventLog(config.mode.eventLogFile)
       await command({ config, log, screen, readAgain: () => loadConfig(configSource()).config, signal: stop.signal })
     }, stop.signal)
   } finally {

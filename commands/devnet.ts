@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { serveControl } from '../infra/control.ts'
 import { type DevnetMessage, type DevnetProcess, openDevnetProcess } from '../infra/devnet/child.ts'
 import { DEMO_VALIDATORS, demoAccountFacts, missingFacts } from '../infra/devnet/demo-account.ts'
 import { runDevnet } from '../infra/devnet/run.ts'
@@ -6,6 +7,7 @@ import { defaultScenario } from '../infra/devnet/scenario.ts'
 import type { EventLog } from '../infra/ports/event-log.ts'
 import type { Progress } from '../infra/progress.ts'
 import { AppError } from '../schemas/errors.ts'
+import { answerAdvance, devnetDirectory } from './devnet-advance.ts'
 import type { Setting } from './setting.ts'
 
 const READ_TIMEOUT_MS = 60_000
@@ -62,6 +64,7 @@ export async function runDevnetCommand({ config, log, screen, signal }: Setting)
   const report = (message: DevnetMessage): void => {
     if (parent?.connected === true) parent.send?.(message)
   }
+  const tellClock = (aheadSec: number): void => report({ kind: 'clock', aheadSec })
   using progress = parent === undefined ? screen.openProgress() : undefined
   const running = runDevnet(
     {
@@ -70,12 +73,16 @@ export async function runDevnetCommand({ config, log, screen, signal }: Setting)
       beaconPort: devnet.beaconPort,
       executionPort: devnet.executionPort,
       second: devnet.secondPort === undefined ? undefined : { port: devnet.secondPort },
-      directory: join(config.dataDirectory, 'devnet'),
+      directory: devnetDirectory(config.dataDirectory),
       onStartAnew: (reason) =>
         log.warn({ reason }, 'what the devnet kept on disk is of no use: it makes its history again'),
       onProgress: ({ slot, targetSlot }) => {
         report({ kind: 'progress', slot, targetSlot })
         progress?.update('devnet', { done: slot, total: targetSlot, note: 'slots' })
+      },
+      serve: (open) => {
+        tellClock(open.aheadSec)
+        return serveControl(devnetDirectory(config.dataDirectory), answerAdvance(open, tellClock), log)
       },
       onReady: ({ beaconUrl, executionUrl, secondExecutionUrl, genesisTimeSec }) => {
         report({ kind: 'ready', beaconUrl, executionUrl, secondExecutionUrl, genesisTimeSec })

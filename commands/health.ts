@@ -7,11 +7,16 @@ import { formatInstant } from '../schemas/eth/time.ts'
 import type { Ports, Running } from './role.ts'
 
 /** The configured chains, as health is asked of them. */
-export function watchedChains({ chains, nodeHeads }: Pick<Running, 'chains' | 'nodeHeads'>): readonly WatchedChain[] {
+export function watchedChains({
+  chains,
+  nodeHeads,
+  devnet,
+}: Pick<Running, 'chains' | 'nodeHeads'> & Partial<Pick<Running, 'devnet'>>): readonly WatchedChain[] {
   return chains.current.map((chain) => ({
     name: chain.names.name,
     hasBeacon: hasBeacon(chain),
     paused: chain.paused,
+    aheadSec: chain.source.kind === 'devnet' && chain.source.layer === 'ethereum' ? (devnet?.aheadSec ?? 0) : 0,
     nodeHead: nodeHeads.get(chain.names.name),
   }))
 }
@@ -19,7 +24,7 @@ export function watchedChains({ chains, nodeHeads }: Pick<Running, 'chains' | 'n
 /** How far this process's chains have come, and how the nodes are that it reads from. `nowSec` is Unix seconds. */
 export async function healthOf(
   ports: Pick<Ports, 'eventLog' | 'warehouse'>,
-  running: Pick<Running, 'chains' | 'nodes' | 'nodeHeads'>,
+  running: Pick<Running, 'chains' | 'nodes' | 'nodeHeads'> & Partial<Pick<Running, 'devnet'>>,
   { lagWatch, nowSec }: { readonly lagWatch: LagWatch; readonly nowSec: number },
 ): Promise<Health> {
   const measured = await measureHealth(

@@ -1,5 +1,5 @@
 import type { ChainConfig, Config } from '../infra/config/types.ts'
-import type { DevnetUrls } from '../infra/devnet/child.ts'
+import type { DevnetProcess } from '../infra/devnet/child.ts'
 import type { EventLog } from '../infra/ports/event-log.ts'
 import type { JobQueue } from '../infra/ports/job-queue.ts'
 import type { Log } from '../infra/ports/log.ts'
@@ -22,13 +22,18 @@ export interface Running {
   readonly screen: Screen
   readonly progress: Progress
   /** The devnet of this process, if it has one. */
-  readonly devnet: DevnetUrls | undefined
+  readonly devnet: DevnetProcess | undefined
   /** The configured chains as they are now: they change while the program runs. */
   readonly chains: ChainSet
   /** State of the nodes that this process reads from, by chain. */
   readonly nodes: Map<string, () => readonly NodeStatus[]>
   /** Newest slot or block number of the nodes of each chain that this process follows. */
   readonly nodeHeads: Map<string, number>
+}
+
+/** Unix milliseconds on the chains of this process: those of its devnet may have been led into time to come. */
+export function chainNowMs({ devnet }: Pick<Running, 'devnet'>): number {
+  return Date.now() + 1_000 * (devnet?.aheadSec ?? 0)
 }
 
 /** A long-running part of the program: what it needs, and what it does until the signal aborts. */

@@ -35,7 +35,7 @@ export async function askRunning(
 /** Answers what commands ask, until disposed. */
 export function answerCommands(
   ports: Ports,
-  running: Pick<Running, 'config' | 'chains' | 'log' | 'nodes' | 'nodeHeads'>,
+  running: Pick<Running, 'config' | 'chains' | 'log' | 'nodes' | 'nodeHeads'> & Partial<Pick<Running, 'devnet'>>,
 ): Promise<AsyncDisposable> {
   const answer: Answerer = async (question, print, signal) => {
     if (isVerify.Check(question)) return await verdictOf(ports, { ...question, mayBeProcessed: true, print, signal })

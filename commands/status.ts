@@ -8,7 +8,7 @@ import { findDayGaps } from '../processors/verify/day-gaps.ts'
 import { NO_TYPE } from '../schemas/events/dead-letter.ts'
 import type { ReadyAnswer } from '../schemas/routes/probes.ts'
 import { healthOf } from './health.ts'
-import { ChainSet, type Ports, type Running } from './role.ts'
+import { ChainSet, type Ports } from './role.ts'
 import { askRunning } from './running-program.ts'
 import { nowSec, type Setting } from './setting.ts'
 
@@ -55,7 +55,7 @@ export async function runStatus(setting: Setting, { json }: { readonly json: boo
 /** Where everything stands. */
 export async function readStatus(
   ports: Ports,
-  running: Pick<Running, 'chains' | 'nodes' | 'nodeHeads'> & { readonly config: Config },
+  running: Parameters<typeof healthOf>[1] & { readonly config: Config },
   program: Status['program'],
 ): Promise<Status> {
   const { eventLog, warehouse, jobQueue } = ports

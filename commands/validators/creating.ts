@@ -5,14 +5,16 @@ import {
   type CreateValidatorsOutput,
   createValidators,
 } from '../../schemas/jobs/create-validators.ts'
+import { chainNowMs } from '../role.ts'
 import type { Duty } from './duty.ts'
 
 /** Requests that are worked on at once: the vault makes keys one request after the other, the nodes answer beside it. */
 const CREATED_AT_ONCE = 4
 
 /** Makes validators for whoever asks the API for them. */
-export const creating: Duty = async ({ ports, running: { log }, vault, lease, chains, book, room }, signal) => {
-  const parts = { vault, writer: lease, book, room, log, now: Date.now }
+export const creating: Duty = async ({ ports, running, vault, lease, chains, book, room }, signal) => {
+  const { log } = running
+  const parts = { vault, writer: lease, book, room, log, now: () => chainNowMs(running) }
   const handle = async (input: CreateValidatorsInput): Promise<CreateValidatorsOutput> => {
     const chain = await chains.of(input.chain)
     if (chain === undefined) return { status: 'unavailable' }

@@ -15,6 +15,8 @@ export type DevnetMessage =
       readonly genesisTimeSec: number
     }
   | { readonly kind: 'progress'; readonly slot: number; readonly targetSlot: number }
+  /** How far the Ethereum's clock is ahead of this machine's, where that has changed or is not 0. */
+  | { readonly kind: 'clock'; readonly aheadSec: number }
   /** The devnet ends because of an AppError. */
   | { readonly kind: 'failed'; readonly code: ErrorCode; readonly message: string }
 
@@ -28,6 +30,8 @@ export interface DevnetUrls {
 
 export interface DevnetProcess extends DevnetUrls, AsyncDisposable {
   readonly genesisTimeSec: number
+  /** Seconds that the Ethereum's clock is ahead of this machine's: time-lapse has led it there. */
+  readonly aheadSec: number
   /** Rejects when the devnet ends without having been asked to. */
   readonly ended: Promise<never>
 }
@@ -59,6 +63,7 @@ export async function openDevnetProcess(options: {
   const disconnected = once(child, 'disconnect')
   let stopping = false
   let failure: AppError | undefined
+  let aheadSec = 0
   const ended = exited.then(async ([code, signal]) => {
     await disconnected // what it has told last may still be on its way
     if (stopping) return new Promise<never>(() => {})
@@ -69,6 +74,7 @@ export async function openDevnetProcess(options: {
     child.on('message', (message) => {
       const told = message as DevnetMessage
       if (told.kind === 'ready') resolve(told)
+      else if (told.kind === 'clock') aheadSec = told.aheadSec
       else if (told.kind === 'failed') failure = new AppError(told.code, told.message)
       else options.onProgress(told.slot, told.targetSlot)
     })
@@ -79,6 +85,9 @@ export async function openDevnetProcess(options: {
     executionUrl,
     secondExecutionUrl,
     genesisTimeSec,
+    get aheadSec() {
+      return aheadSec
+    },
     ended,
     async [Symbol.asyncDispose]() {
       stopping = true

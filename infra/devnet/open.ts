@@ -25,6 +25,8 @@ import { archived, type EngineSetup, type ListeningEngine, type OpenEngine, open
 import { defaultScenario, type Scenario, SECONDS_PER_SLOT_MAINNET } from './scenario.ts'
 import { openSecondChain, type SecondChainOptions } from './second/open.ts'
 import { type DevnetProgress, followClock, SlotRunner } from './slot-runner.ts'
+import { type Destination, type Journey, TimeLapse } from './time-lapse.ts'
+import { openTimeShift } from './time-shift.ts'
 
 const IDENTITY_FILE = 'devnet.json'
 const ARCHIVE_FILE = 'devnet.sqlite'
@@ -78,6 +80,13 @@ export interface Devnet extends AsyncDisposable {
   stateBytes(slot: number): Uint8Array
   /** Produces slots until the head is at this one; for the manual clock. */
   advanceTo(slot: number): Promise<void>
+  /**
+   * Leads a chain that follows the clock through slots that are still to come, as fast as they can be made; its clock stays ahead by that
+   * afterwards. `onSlot` is told of every slot.
+   */
+  lead(to: Destination, onSlot?: (slot: number, targetSlot: number) => void): Promise<Journey>
+  /** Seconds that the clock of the Ethereum is ahead of this machine's. */
+  readonly aheadSec: number
   /** Makes blocks of the second chain until its head is this one; for the manual clock. */
   advanceSecondTo(number: number): Promise<void>
   /** Follow mode: resolves when the signal aborts or the devnet is disposed, rejects when a chain cannot go on. */
@@ -139,13 +148,13 @@ export async function openDevnet(options: DevnetOptions = {}): Promise<Devnet> {
   useNativeHasher()
   const { host = '127.0.0.1', beaconPort = 5052, executionPort = 8545, directory, scenario = defaultScenario } = options
   const { openEngine = openAnvilEngine, onStartAnew = () => {}, checkpointSlots = STATE_INTERVAL_SLOTS } = options
-  const now = options.now ?? (() => Date.now() / 1000)
+  const wallNow = options.now ?? (() => Date.now() / 1000)
   const controller = new AbortController()
   const signal = AbortSignal.any([controller.signal, ...(options.signal === undefined ? [] : [options.signal])])
 
   await using opening = new AsyncDisposableStack()
   if (directory !== undefined) opening.use(holdDirectory(directory))
-  const { seed, genesisTimeSec, validators } = identityOf(options, now, scenario)
+  const { seed, genesisTimeSec, validators } = identityOf(options, wallNow, scenario)
   const archive =
     directory === undefined
       ? undefined
@@ -163,6 +172,9 @@ export async function openDevnet(options: DevnetOptions = {}): Promise<Devnet> {
   const { history } = chain
   const clock = devnetClock(genesis.config, genesisTimeSec)
   const following = options.clock !== 'manual'
+  const shift = openTimeShift(directory, clock.secondsPerSlot * clock.slotsPerEpoch)
+  const now = () => wallNow() + shift.aheadSec
+  let timeLapse: TimeLapse | undefined
   const context = {
     config: genesis.config,
     genesisTimeSec,
@@ -173,7 +185,7 @@ export async function openDevnet(options: DevnetOptions = {}): Promise<Devnet> {
     exits,
     headState: () => chain.state,
     stateAt: (slot: number) => stateAt(history, immutable, slot),
-    targetSlot: () => (following ? slotAt(clock, now()) : history.headSlot),
+    targetSlot: () => timeLapse?.targetSlot ?? history.headSlot,
   }
   const api = opening.use(await openBeaconApi(context, { host, port: beaconPort }))
   const producer =
@@ -181,13 +193,23 @@ export async function openDevnet(options: DevnetOptions = {}): Promise<Devnet> {
       ? chain
       : archived({ archive, past, chain, engine, checkpointSlots, targetSlot: context.targetSlot }, restart)
   const runner = new SlotRunner(producer, signal, options.onProgress)
+  if (following) timeLapse = new TimeLapse({ runner, history, clock, shift, now })
   opening.defer(() => runner.idle())
   const mode = following ? 'follow' : 'manual'
   const second =
     options.second === undefined
       ? undefined
       : opening.use(
-          await openSecondChain({ ...options.second, seed, host, directory, clock: mode, now, signal, onStartAnew }),
+          await openSecondChain({
+            ...options.second,
+            seed,
+            host,
+            directory,
+            clock: mode,
+            now: wallNow,
+            signal,
+            onStartAnew,
+          }),
         )
   opening.defer(() => controller.abort())
   const slots = {
@@ -213,6 +235,13 @@ export async function openDevnet(options: DevnetOptions = {}): Promise<Devnet> {
     },
     stateBytes: (slot) => stateAt(history, immutable, slot).serialize(),
     advanceTo: (slot) => runner.advanceTo(slot),
+    async lead(to, onSlot = () => {}) {
+      if (timeLapse === undefined) throw new Error('this devnet does not follow the clock')
+      return timeLapse.lead(to, onSlot)
+    },
+    get aheadSec() {
+      return shift.aheadSec
+    },
     async advanceSecondTo(number) {
       if (second === undefined) throw new Error('this devnet has no second chain')
       await second.advanceTo(number)

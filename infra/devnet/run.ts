@@ -1,4 +1,4 @@
-import { type DevnetOptions, openDevnet } from './open.ts'
+import { type Devnet, type DevnetOptions, openDevnet } from './open.ts'
 import type { DevnetProgress } from './slot-runner.ts'
 
 export interface DevnetReady {
@@ -13,11 +13,14 @@ export interface DevnetReady {
 export interface RunOptions extends Omit<DevnetOptions, 'signal' | 'clock'> {
   /** All servers listen; history may still be in production. */
   readonly onReady?: (ready: DevnetReady) => void
+  /** Serves what else is asked of it, while it runs. */
+  readonly serve?: (devnet: Devnet) => Promise<AsyncDisposable>
 }
 
 /** Runs a devnet that follows the clock; resolves when the signal aborts and everything is closed, rejects when it fails. */
 export async function runDevnet(options: RunOptions, signal: AbortSignal): Promise<void> {
   await using devnet = await openDevnet({ ...options, clock: 'follow', signal })
+  await using _served = await options.serve?.(devnet)
   const { beaconUrl, executionUrl, secondUrl: secondExecutionUrl, seed } = devnet
   const { genesisTimeSec } = devnet.clock
   options.onReady?.({ beaconUrl, executionUrl, secondExecutionUrl, seed, genesisTimeSec })

@@ -30,9 +30,12 @@ export class SlotRunner {
     this.#onProgress = onProgress
   }
 
-  /** Calls queue up: a slot is produced once. Ends early, without an error, when the signal aborts. */
-  advanceTo(slot: number): Promise<void> {
-    const run = this.#queue.then(() => this.#produceUntil(slot))
+  /**
+   * Calls queue up: a slot is produced once. Ends early, without an error, when the signal aborts, or when `isEnough` says so of a slot
+   * that was just made.
+   */
+  advanceTo(slot: number, isEnough: (slot: number) => boolean = () => false): Promise<void> {
+    const run = this.#queue.then(() => this.#produceUntil(slot, isEnough))
     this.#queue = run.catch(() => {}) // the caller has the failure; the queue only keeps the order
     return run
   }
@@ -42,7 +45,7 @@ export class SlotRunner {
     return this.#queue
   }
 
-  async #produceUntil(targetSlot: number): Promise<void> {
+  async #produceUntil(targetSlot: number, isEnough: (slot: number) => boolean): Promise<void> {
     const chain = this.#chain
     let yieldedAt = performance.now()
     let reported = { at: yieldedAt, slot: chain.headSlot }
@@ -54,6 +57,7 @@ export class SlotRunner {
     }
     while (chain.headSlot < targetSlot && !this.#signal.aborted) {
       await chain.produceSlot(targetSlot)
+      if (isEnough(chain.headSlot)) break
       const now = performance.now()
       if (now - reported.at >= PROGRESS_EVERY_MS) report(now)
       if (now - yieldedAt < YIELD_EVERY_MS) continue

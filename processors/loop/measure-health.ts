@@ -65,6 +65,8 @@ export interface WatchedChain {
   readonly hasBeacon: boolean
   /** Its nodes are not read, so it is measured against nothing. */
   readonly paused?: boolean
+  /** How far the chain's clock is ahead of this machine's; 0 unless given. */
+  readonly aheadSec?: number
   /** Newest block or slot of its node, where this process reads one. */
   readonly nodeHead?: number | undefined
 }
@@ -97,10 +99,10 @@ export async function measureHealth(
   const clocks = await chainClocks(warehouse)
   const letters = await deadLettersByChain(warehouse)
   const healthOf = async (chain: WatchedChain): Promise<ChainHealth> => {
-    const { paused = false } = chain
+    const { paused = false, aheadSec = 0 } = chain
     const health = chain.hasBeacon
-      ? await beaconHealth(warehouse, chain, { clock: clocks.get(chain.name), nowSec })
-      : await executionHealth(warehouse, chain, nowSec)
+      ? await beaconHealth(warehouse, chain, { clock: clocks.get(chain.name), nowSec: nowSec + aheadSec })
+      : await executionHealth(warehouse, chain, nowSec + aheadSec)
     if (paused) return { ...health.state, paused, checks: {}, reasons: [] }
     const judged = judge([...health.judgements, noDeadLetters(chain.name, letters.get(chain.name))])
     return { ...health.state, paused, ...judged }

@@ -1,0 +1,110 @@
+import { join } from 'node:path'
+import { Type } from 'typebox'
+import { Compile } from 'typebox/schema'
+import { type Answerer, askControl } from '../infra/control.ts'
+import type { Devnet } from '../infra/devnet/open.ts'
+import { formatProgress } from '../infra/devnet/run.ts'
+import { AppError } from '../schemas/errors.ts'
+import { epochOf, formatInstant, slotTimeSec } from '../schemas/eth/time.ts'
+import type { Setting } from './setting.ts'
+
+/** Some ten months at mainnet's pace, many hours of this machine. */
+const EPOCHS_MAX = 65_536
+/** Without a number, until a validator is there: more than its life takes where nothing is queued. */
+const EPOCHS_UNTIL = 2_048
+const TOLD_EVERY_MS = 5_000
+
+const STATUSES = [
+  ...['pending_initialized', 'pending_queued', 'active_ongoing', 'active_exiting', 'active_slashed'],
+  ...['exited_unslashed', 'exited_slashed', 'withdrawal_possible', 'withdrawal_done'],
+]
+
+const Question = Type.Object({
+  command: Type.Literal('devnet advance'),
+  epochs: Type.Integer({ minimum: 1, maximum: EPOCHS_MAX }),
+  until: Type.Optional(
+    Type.Object({ pubkey: Type.String({ pattern: '^0x[0-9a-f]{96}$' }), status: Type.Enum([...STATUSES]) }),
+  ),
+})
+const isQuestion = Compile(Question)
+
+/** Where the devnet of a data folder is asked: it may run alone, or as a part of the program. */
+export function devnetDirectory(dataDirectory: string): string {
+  return join(dataDirectory, 'devnet')
+}
+
+export interface AdvanceOptions {
+  /** Decimal text. */
+  readonly epochs?: string
+  readonly validator?: string
+  readonly until?: string
+}
+
+/** `epochline devnet advance`: leads the running devnet through time-lapse. */
+export async function advanceDevnet({ config, screen, signal }: Setting, options: AdvanceOptions): Promise<void> {
+  const question = questionOf(options)
+  const print = (line: string): void => screen.print(`${line}\n`)
+  if (await askControl(devnetDirectory(config.dataDirectory), question, { print, signal })) return
+  throw new AppError(
+    'usage',
+    'No devnet runs in this data folder: start one with `npm start` or `npm run devnet`, or name its folder.',
+  )
+}
+
+function questionOf({ epochs, validator, until }: AdvanceOptions): Type.Static<typeof Question> {
+  if (validator === undefined && (until !== undefined || epochs === undefined)) {
+    throw new AppError(
+      'usage',
+      'Name the number of --epochs, or a --validator and the status that it is to have --until then.',
+    )
+  }
+  const question = {
+    command: 'devnet advance' as const,
+    epochs: epochs === undefined ? EPOCHS_UNTIL : Number(epochs),
+    ...(validator === undefined
+      ? {}
+      : { until: { pubkey: validator.toLowerCase(), status: until ?? 'withdrawal_done' } }),
+  }
+  if (isQuestion.Check(question)) return question
+  throw new AppError(
+    'usage',
+    `--epochs is 1 to ${EPOCHS_MAX}, --validator a public key (0x and 96 hex digits), --until one of ${STATUSES.join(', ')}.`,
+  )
+}
+
+/** Answers what `advanceDevnet` asks; `onClock` hears how far the chain's clock is ahead, while it moves. */
+export function answerAdvance(devnet: Devnet, onClock: (aheadSec: number) => void): Answerer {
+  return async (question, print) => {
+    if (!isQuestion.Check(question)) throw new AppError('usage', 'The devnet is of another release: stop it first.')
+    const { epochs, until } = question
+    const to =
+      until === undefined
+        ? { epochs }
+        : { pubkey: until.pubkey as `0x${string}`, status: until.status, epochsMax: epochs }
+    const begun = performance.now()
+    let told = { atMs: begun, slot: devnet.headSlot }
+    const journey = await devnet.lead(to, (slot, targetSlot) => {
+      const nowMs = performance.now()
+      if (nowMs - told.atMs < TOLD_EVERY_MS) return
+      const slotsPerSecond = ((slot - told.slot) * 1_000) / (nowMs - told.atMs)
+      told = { atMs: nowMs, slot }
+      onClock(devnet.aheadSec)
+      // Who has asked may be gone: the devnet goes on.
+      print(formatProgress({ slot, targetSlot, slotsPerSecond })).catch(() => undefined)
+    })
+    onClock(devnet.aheadSec)
+    const { clock } = devnet
+    const passed = epochOf(clock, journey.slot) - epochOf(clock, journey.fromSlot)
+    const seconds = ((performance.now() - begun) / 1_000).toFixed(1)
+    if (!journey.isThere) {
+      throw new AppError(
+        'usage',
+        `The validator is not ${until?.status} after ${passed} epochs (${seconds} s): ask again to go on.`,
+      )
+    }
+    await print(
+      `${passed} epochs in ${seconds} s: slot ${journey.slot}, epoch ${epochOf(clock, journey.slot)}, ` +
+        `${formatInstant(slotTimeSec(clock, journey.slot))} on the chain, whose clock goes on from there`,
+    )
+  }
+}
