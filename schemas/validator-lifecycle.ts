@@ -1,5 +1,12 @@
 import { type ChainClock, slotAt } from './eth/time.ts'
 
+/**
+ * What a created validator is until the registry has a state of it, in the order of its life; what follows are the statuses of the Beacon
+ * API. `expired` is `provisioned` for too long, and a deposit ends it all the same.
+ */
+export const EARLY_STATUSES = ['provisioned', 'expired', 'deposited_not_finalized', 'deposited'] as const
+export type EarlyStatus = (typeof EARLY_STATUSES)[number]
+
 /** What is allowed of validators that were created and never funded. */
 export interface UnfundedRules {
   /** Epochs of its chain after which one is expired. */

@@ -25,8 +25,13 @@ export interface SeenValidator {
 export interface SeenValidators {
   /** Those that the chain's registry knows, by ascending index. */
   readonly registered: readonly SeenValidator[]
-  /** Days of those that it does not know. */
-  readonly unregistered: readonly Interval[]
+  /** Those that it does not know: days of each. */
+  readonly unregistered: readonly UnregisteredDays[]
+}
+
+/** Days of a validator that the registry does not know. */
+export interface UnregisteredDays extends Interval {
+  readonly pubkey: string
 }
 
 interface SeenRow {
@@ -78,7 +83,9 @@ export function seenValidators({ standing, account, shared }: AccountScope): Pro
     )
     return {
       registered: [...byKey.values()].flatMap(toSeen),
-      unregistered: rows.filter((row) => row.is_registered === 0).map(toInterval),
+      unregistered: rows
+        .filter((row) => row.is_registered === 0)
+        .map((row) => ({ pubkey: row.pubkey, ...toInterval(row) })),
     }
   })
 }

@@ -50,6 +50,10 @@ const versionsOf = (part: PositionRow['part'], table: string, columns: string, w
   `SELECT '${part}' AS part, '${table}' AS table_name, toString((count(), sum(cityHash64(${columns})))) AS versions
    FROM ${table} WHERE ${where}`
 const ofChain = 'chain = {chain:String}'
+// What is older is final: only a rebuild, or the next epoch, makes anything else of it. Blocks go by their numbers, which their partitions
+// tell apart, as months do of deposits.
+const RECENT_DEPOSITS = `${ofChain} AND time > (SELECT max(time) - INTERVAL 2 DAY FROM deposits WHERE ${ofChain})
+  AND pubkey IN (SELECT pubkey FROM created_validators WHERE ${ofChain})`
 // Side by side: as values of one row they took the engine twice as long.
 const POSITION = [
   versionsOf('accounts', 'access_tokens', 'version, is_deleted'),
@@ -60,6 +64,14 @@ const POSITION = [
   versionsOf('figures', 'chains', 'version', ofChain),
   versionsOf('figures', 'validators', 'version', ofChain),
   versionsOf('figures', 'chain_queues', 'version', ofChain),
+  versionsOf('figures', 'deposit_contracts', 'version', ofChain),
+  versionsOf('figures', 'deposits', 'version', RECENT_DEPOSITS),
+  versionsOf(
+    'figures',
+    'execution_blocks',
+    'version, is_deleted',
+    `${ofChain} AND block_number IN (SELECT block_number FROM deposits WHERE ${RECENT_DEPOSITS})`,
+  ),
   versionsOf('figures', 'fee_recipients', 'version', ofChain),
   versionsOf('figures', 'epochs', 'epoch, version', ofChain),
   versionsOf('figures', 'epoch_parts', 'epoch, version', ofChain),

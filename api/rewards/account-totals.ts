@@ -1,6 +1,7 @@
-import type { DayNumber } from '../../schemas/eth/time.ts'
+import type { ChainClock, DayNumber } from '../../schemas/eth/time.ts'
 import { VALIDATOR_STATUSES } from '../../schemas/events/beacon-epoch.ts'
 import { validatorDaysSql } from '../../schemas/tables/validator-days.ts'
+import { accountDeposits } from '../http/account-deposits.ts'
 import {
   type AccountScope,
   inStatements,
@@ -24,8 +25,8 @@ export interface ValidatorTotals extends Income {
 }
 
 export interface AccountTotals extends Income {
-  /** Validators that the account has on the horizon's day, in the registry or not. */
-  readonly tracked: number
+  /** Validators that the account has on the horizon's day and whose deposit is on chain, in the registry or not. */
+  readonly deposited: number
   /** Of those with a state at the horizon. */
   readonly active: number
   /** Of the same. */
@@ -55,7 +56,7 @@ export function accountTotals(scope: AccountScope, horizon: Horizon): Promise<Ac
     const present = items.filter(({ isPresent }) => isPresent)
     return {
       ...items.reduce(addIncome, NO_INCOME),
-      tracked: await countTracked(scope, today),
+      deposited: await countDeposited(scope, today, horizon.clock),
       active: present.filter(({ state }) => ACTIVE.has(state.status)).length,
       balanceGwei: present.reduce((sum, { state }) => sum + BigInt(state.balance_gwei), 0n),
       items,
@@ -63,10 +64,12 @@ export function accountTotals(scope: AccountScope, horizon: Horizon): Promise<Ac
   })
 }
 
-/** Validators that the account has on a day, in the registry or not. */
-export async function countTracked(scope: AccountScope, day: DayNumber): Promise<number> {
+/** Validators that the account has on a day and whose deposit is on chain, in the registry or not. */
+export async function countDeposited(scope: AccountScope, day: DayNumber, clock?: ChainClock): Promise<number> {
   const { registered, unregistered } = await seenValidators(scope)
-  return [...registered.flatMap(({ intervals }) => intervals), ...unregistered].filter((days) => isIn(days, day)).length
+  const deposits = await accountDeposits(scope, clock)
+  const deposited = unregistered.filter(({ pubkey }) => deposits.has(pubkey))
+  return [...registered.flatMap(({ intervals }) => intervals), ...deposited].filter((days) => isIn(days, day)).length
 }
 
 function addIncome(one: Income, other: Income): Income {

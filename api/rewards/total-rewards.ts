@@ -3,7 +3,7 @@ import { formatEthFromGwei, formatEthFromWei, toWei } from '../../schemas/eth/un
 import { totalRewards, type ValidatorTotal } from '../../schemas/routes/rewards/total-rewards.ts'
 import { operation, pageOffset, type RequestScope } from '../http/operation.ts'
 import { toStatus } from '../validators/validator-status.ts'
-import { type AccountTotals, accountTotals, countTracked, type ValidatorTotals } from './account-totals.ts'
+import { type AccountTotals, accountTotals, countDeposited, type ValidatorTotals } from './account-totals.ts'
 import { answerFigures, completenessOf, daysOfTotals } from './completeness.ts'
 import { horizonOf } from './horizon.ts'
 
@@ -14,7 +14,7 @@ export const totalRewardsOperation = operation(totalRewards, async ({ query }, s
   const data = {
     validator_details: totals.items.slice(offset, offset + query.limit).map(toValidatorTotal),
     validators_active_count: totals.active,
-    validators_total_count: totals.tracked,
+    validators_total_count: totals.deposited,
     validators_total_rewards: formatTotal(totals),
     validators_total_cl_balance: formatEthFromGwei(totals.balanceGwei),
   }
@@ -24,8 +24,8 @@ export const totalRewardsOperation = operation(totalRewards, async ({ query }, s
 
 /** Before the first complete epoch there are validators, but no figures. */
 async function emptyTotals(scope: RequestScope): Promise<AccountTotals> {
-  const tracked = await countTracked(scope, dayOfInstant(scope.nowMs / 1000))
-  return { tracked, active: 0, elRewardWei: 0n, clRewardGwei: 0n, balanceGwei: 0n, items: [] }
+  const deposited = await countDeposited(scope, dayOfInstant(scope.nowMs / 1000))
+  return { deposited, active: 0, elRewardWei: 0n, clRewardGwei: 0n, balanceGwei: 0n, items: [] }
 }
 
 function toValidatorTotal(totals: ValidatorTotals): ValidatorTotal {

@@ -2,7 +2,7 @@ import type { CreatedAt } from '../../schemas/validator-lifecycle.ts'
 import type { AccountScope } from '../http/seen-validators.ts'
 import { StandingMemo } from '../http/standing-memo.ts'
 
-/** A validator whose key was made here for the account; addresses are lower-case hex. */
+/** A validator whose key was made here; addresses are lower-case hex. */
 export interface CreatedValidator extends CreatedAt {
   readonly pubkey: string
   readonly withdrawalCredentials: string
@@ -25,12 +25,13 @@ const CREATED = `
     pubkey, toString(withdrawal_credentials) AS withdrawal_credentials, toString(deposit_from) AS deposit_from,
     toString(fee_recipient) AS fee_recipient, toUnixTimestamp(created_at) AS created_sec, toInt32(created_at_slot) AS created_slot
   FROM created_validators FINAL
-  WHERE chain = {chain:String} AND account = {account:String}
+  WHERE chain = {chain:String} AND pubkey IN
+    (SELECT pubkey FROM account_validators WHERE account = {account:String} AND chain = {chain:String})
   ORDER BY created_at DESC, version DESC, pubkey`
 
 const createdMemo = new StandingMemo<ReadonlyMap<string, CreatedValidator>>((created) => created.size)
 
-/** The validators that were made for the account on the chain, by public key, newest first. */
+/** Of the validators that the account has or had on the chain those that were created here, by public key, newest first. */
 export function createdValidators(scope: AccountScope): Promise<ReadonlyMap<string, CreatedValidator>> {
   const { standing, account, shared } = scope
   return createdMemo.of(standing, account, async () => {

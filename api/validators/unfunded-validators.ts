@@ -1,16 +1,19 @@
-import { lastSlotOfEpoch } from '../../schemas/eth/time.ts'
-import { isExpired, type UnfundedRules } from '../../schemas/validator-lifecycle.ts'
-import { type AccountScope, seenValidators } from '../http/seen-validators.ts'
+import type { UnfundedRules } from '../../schemas/validator-lifecycle.ts'
+import type { AccountScope } from '../http/seen-validators.ts'
 import { horizonOf } from '../rewards/horizon.ts'
-import { createdValidators } from './created-validators.ts'
+import { accountValidators } from './account-validators.ts'
+import { earlyStatus } from './lifecycle.ts'
+
+interface UnfundedScope extends AccountScope {
+  readonly nowMs: number
+  readonly unfundedRules: UnfundedRules
+}
 
 /** How many of the account's created validators wait for their deposits: neither funded nor expired, as the tables tell. */
-export async function countUnfunded(scope: AccountScope & { readonly unfundedRules: UnfundedRules }): Promise<number> {
-  const { expiryEpochs } = scope.unfundedRules
+export async function countUnfunded(scope: UnfundedScope): Promise<number> {
   const horizon = await horizonOf(scope.standing)
-  const registered = new Set((await seenValidators(scope)).registered.map(({ pubkey }) => pubkey))
-  const unfunded = [...(await createdValidators(scope)).values()].filter(({ pubkey }) => !registered.has(pubkey))
-  if (horizon === undefined) return unfunded.length
-  const atSlot = lastSlotOfEpoch(horizon.clock, horizon.epoch)
-  return unfunded.filter((one) => !isExpired(horizon.clock, one, { atSlot, expiryEpochs })).length
+  const validators = await accountValidators(scope, horizon)
+  return validators.filter(
+    (one) => one.registered === undefined && earlyStatus(one, horizon, scope.unfundedRules) === 'provisioned',
+  ).length
 }

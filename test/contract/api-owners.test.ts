@@ -60,7 +60,7 @@ describe('a validator counts for an account inside its days only', () => {
     expect(clOf(demo)).toMatchObject({ 11: '-0.00000005', 12: '-0.000000001' })
     expect(demo).toMatchObject({
       validators_active_count: 1,
-      validators_total_count: 2, // 10, and 13, which the registry does not know
+      validators_total_count: 1, // 10: of 13, which the registry does not know, there is no deposit
       validators_total_cl_balance: '32.00000001',
     })
     const buyer = await totals('buyer')

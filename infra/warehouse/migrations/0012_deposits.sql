@@ -30,7 +30,7 @@ CREATE TABLE IF NOT EXISTS deposits
     version UInt64
 )
 ENGINE = ReplacingMergeTree(version)
-PARTITION BY chain
+PARTITION BY (chain, toYYYYMM(time))
 ORDER BY (chain, pubkey, contract, block_hash, log_index);
 
 -- Filled again from the log: rows of before lack amount and root, by which a deposit is told from a stranger's.

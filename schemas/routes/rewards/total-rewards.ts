@@ -30,9 +30,9 @@ export const totalRewards = defineRoute({
     'Figures up to the newest complete finalized epoch. Items by ascending validator index; the aggregates cover all ' +
     'validators of the account, not the page. Income counts on the UTC+8 days on which the account has the validator. One that ' +
     'it had before keeps its item, with the chain’s balance and status of it, and counts in `validators_total_rewards` alone. ' +
-    'A validator that is not in the registry yet counts in `validators_total_count` and has no item. So `pagination.total`, which ' +
-    'counts the items of all pages, is more than `validators_total_count` once validators have moved to another account, and less ' +
-    'while some are not in the registry.',
+    'A validator whose deposit is on chain and that is not in the registry yet counts in `validators_total_count` and has no item; ' +
+    'one without a deposit does not count. So `pagination.total`, which counts the items of all pages, is more than ' +
+    '`validators_total_count` once validators have moved to another account, and less while deposits wait for the registry.',
   query: Type.Object({ page: Page, limit: Limit }),
   response: figuresEnvelopeOf(
     Type.Object(
@@ -46,7 +46,7 @@ export const totalRewards = defineRoute({
         validators_total_count: Type.Integer({
           minimum: 0,
           description:
-            'Validators that the account has today. Not the number of items, `pagination.total`: those that it had before have one.',
+            'Validators that the account has today and whose deposit is on chain. Not the number of items, `pagination.total`: those that it had before have one.',
         }),
         validators_total_rewards: ethText('Sum of `total_reward` over all items of all pages.'),
         validators_total_cl_balance: ethText('Sum of `cl_balance` over the validators that the account has.'),

@@ -1,12 +1,10 @@
 import { type Static, Type } from 'typebox'
 import { checksumAddress } from '../../eth/hex.ts'
 import { VALIDATOR_STATUSES } from '../../events/beacon-epoch.ts'
+import { EARLY_STATUSES } from '../../validator-lifecycle.ts'
 import { pagedEnvelopeOf } from '../envelope.ts'
 import { EpochText, Instant, LISTED_VALIDATORS_MAX, Limit, Page, PubkeyText } from '../fields.ts'
 import { defineRoute, NoParameters } from '../route.ts'
-
-/** Created, and not in the registry yet: before those that the registry knows. */
-export const PROVISIONED = 'provisioned'
 
 /** Addresses that are not known are empty text. */
 const KnownAddress = Type.String({
@@ -28,7 +26,7 @@ const ValidatorDetail = Type.Object(
     withdrawal_credentials: Type.String({ pattern: '^0x[0-9a-f]{64}$' }),
     fee_recipient_address: KnownAddress,
     deposit_from_address: KnownAddress,
-    status: Type.Enum([PROVISIONED, ...VALIDATOR_STATUSES]),
+    status: Type.Enum([...EARLY_STATUSES, ...VALIDATOR_STATUSES]),
     slashed: Type.Boolean(),
     activation_epoch: EpochText,
     exit_epoch: EpochText,
@@ -58,11 +56,14 @@ export const validatorDetails = defineRoute({
   paths: ['/api/v1/validator/details'],
   summary: 'State of the validators',
   description:
-    'State at the newest complete finalized epoch, newest validators first. Validators that were created and that the registry ' +
-    'does not know yet are `provisioned`; other public keys that it does not know, or that the account does not have, are left ' +
-    'out. `fee_recipient_address` is that of the last finalized block, or what a created validator was created with. ' +
-    'The estimates are null before the deposit, of the exit until one is asked for; exact once the chain has fixed the epoch; ' +
-    'otherwise they follow from the queues and limits at the head, with `error_seconds`. An empty body means all validators.',
+    'State at the newest complete finalized epoch: those that were created here first, the newest before others and then by public key, ' +
+    'then the others by descending index. Before the registry knows a validator that was created, it is `provisioned`, or `expired` ' +
+    'when nobody has funded it for long; `deposited_not_finalized` while the block of its deposit may still be taken back, whoever has ' +
+    'sent it, and then `deposited`. A deposit that a reorganisation takes back leaves what was before it. Other public keys that the ' +
+    'registry does not know, or that the account does not have, are left out. `fee_recipient_address` is that of the last finalized ' +
+    'block, or what a created validator was created with. The estimates are null before the deposit, of the exit until one is ' +
+    'asked for; exact once the chain has fixed the epoch; otherwise they follow from the queues and limits at the head, with ' +
+    '`error_seconds`. An empty body means all validators.',
   query: NoParameters,
   body: Type.Object({
     pubkeys: Type.Array(
