@@ -20,6 +20,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'infra/job-queue': ADAPTER,
   'infra/counters': ADAPTER,
   'infra/key-vault': ADAPTER,
+  'infra/guarded-fetch': ADAPTER,
   'infra/nodes': ADAPTER,
   'infra/beacon': [...ADAPTER, 'infra/nodes'],
   'infra/execution': [...ADAPTER, 'infra/nodes', 'infra/beacon'],

@@ -1,0 +1,152 @@
+import { lookup } from 'node:dns/promises'
+import type { IncomingMessage, RequestOptions } from 'node:http'
+import { Agent as HttpAgent, request as httpRequest } from 'node:http'
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import { isIP, type LookupFunction } from 'node:net'
+import type { PublicAnswer, PublicFetch, PublicRequest } from '../ports/public-fetch.ts'
+import { isPublicAddress } from './public-address.ts'
+
+/** An address that a name resolves to. */
+export interface Resolved {
+  readonly address: string
+  readonly family: number
+}
+
+export interface GuardedFetchOptions {
+  /** One server that is not public and may be asked all the same, over http too: `host:port`, as a URL spells them. */
+  readonly allowed?: string
+  /** All addresses of a name, as the system finds them unless told. Rejects where there are none. */
+  readonly resolve?: (host: string) => Promise<readonly Resolved[]>
+}
+
+const REDIRECTS = new Set([301, 302, 303, 307, 308])
+const HEADER_BYTES_MAX = 16 * 1024
+const URL_CHARACTERS_MAX = 8_192
+const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' }
+
+/**
+ * Opens the way to servers that strangers name. A name is resolved once for each connection, every address of it has to be public, and
+ * what is connected to are those addresses and no name: it cannot be bound anew in between. Each connection is one of its own.
+ */
+export function openGuardedFetch({ allowed, resolve = resolveByTheSystem }: GuardedFetchOptions = {}): PublicFetch {
+  return {
+    async fetch(request) {
+      const deadline = AbortSignal.timeout(request.timeoutMs)
+      try {
+        return await followed(request, { allowed, resolve, deadline })
+      } catch (error) {
+        if (error instanceof Refused) return { status: 'refused', reason: error.message }
+        if (deadline.aborted) return { status: 'failed', reason: `no answer within ${request.timeoutMs} ms` }
+        if (!(error instanceof Error && 'code' in error)) throw error
+        // Its message names the server.
+        return { status: 'failed', reason: `the server could not be asked (${String(error.code)})` }
+      }
+    },
+  }
+}
+
+/** Ends a question; the message holds no URL. */
+class Refused extends Error {}
+
+interface Asking {
+  readonly allowed: string | undefined
+  readonly resolve: NonNullable<GuardedFetchOptions['resolve']>
+  readonly deadline: AbortSignal
+}
+
+async function followed(request: PublicRequest, asking: Asking): Promise<PublicAnswer> {
+  let url = parseUrl(request.url, undefined)
+  for (let redirects = 0; ; redirects++) {
+    const message = await open(request, url, asking)
+    try {
+      const { statusCode: httpStatus = 0, headers } = message
+      const { location } = headers
+      if (!REDIRECTS.has(httpStatus) || location === undefined || request.method === 'POST') {
+        const body = await bodyOf(message, request.bytesMax)
+        return { status: 'answered', httpStatus, type: headers['content-type'] ?? '', body }
+      }
+      if (redirects >= request.redirectsMax) throw new Refused(`it was sent on more than ${request.redirectsMax} times`)
+      url = parseUrl(location, url)
+    } finally {
+      message.destroy()
+    }
+  }
+}
+
+function parseUrl(text: string, from: URL | undefined): URL {
+  if (text.length > URL_CHARACTERS_MAX) throw new Refused(`the URL is longer than ${URL_CHARACTERS_MAX} characters`)
+  const url = URL.parse(text, from?.href)
+  if (url === null) throw new Refused('it is no URL')
+  if (url.username !== '' || url.password !== '') throw new Refused('the URL has a user or a password in it')
+  if (from?.protocol === 'https:' && url.protocol !== 'https:')
+    throw new Refused('it was sent on from https to another scheme')
+  return url
+}
+
+/** Connects to a vetted address, and resolves with the head of the answer. */
+async function open(
+  request: PublicRequest,
+  url: URL,
+  { allowed, resolve, deadline }: Asking,
+): Promise<IncomingMessage> {
+  const isAllowed = `${url.hostname}:${url.port === '' ? DEFAULT_PORTS[url.protocol] : url.port}` === allowed
+  if (url.protocol !== 'https:' && !(isAllowed && url.protocol === 'http:'))
+    throw new Refused('the scheme is not https')
+  // `URL` has made decimal, octal and hex forms of IPv4 addresses one, and put brackets around IPv6.
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
+  const addresses = isIP(host) === 0 ? await raced(resolve(host), deadline) : [{ address: host, family: isIP(host) }]
+  if (addresses.length === 0) throw new Refused('the name has no address')
+  if (!isAllowed && !addresses.every(({ address }) => isPublicAddress(address)))
+    throw new Refused('it has an address that is not of the public internet')
+  const isHttps = url.protocol === 'https:'
+  const options: RequestOptions = {
+    method: request.method,
+    headers: { ...request.headers, 'accept-encoding': 'identity' },
+    // One of its own: the shared one may be told of proxies by the environment, and keeps connections by names.
+    agent: isHttps ? new HttpsAgent({ keepAlive: false }) : new HttpAgent({ keepAlive: false }),
+    lookup: lookupOf(addresses),
+    maxHeaderSize: HEADER_BYTES_MAX,
+    signal: deadline,
+  }
+  const { promise, resolve: answered, reject } = Promise.withResolvers<IncomingMessage>()
+  const sent = (isHttps ? httpsRequest : httpRequest)(url, options, answered)
+  sent.on('error', reject)
+  sent.end(request.body)
+  return await promise
+}
+
+/** Answers what was vetted, whatever is asked for. */
+function lookupOf(addresses: readonly Resolved[]): LookupFunction {
+  const [first] = addresses
+  return (_host, { all }, done) => {
+    if (all === true) done(null, [...addresses])
+    else done(null, first?.address ?? '', first?.family)
+  }
+}
+
+async function bodyOf(message: IncomingMessage, bytesMax: number): Promise<Uint8Array> {
+  const parts: Uint8Array[] = []
+  let bytes = 0
+  for await (const part of message as AsyncIterable<Uint8Array>) {
+    bytes += part.length
+    if (bytes > bytesMax) throw new Refused(`the answer is longer than ${bytesMax} bytes`)
+    parts.push(part)
+  }
+  return Buffer.concat(parts)
+}
+
+/** A name server may take longer than anybody waits. */
+async function raced<Value>(value: Promise<Value>, deadline: AbortSignal): Promise<Value> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const give = (): void => reject(deadline.reason)
+  deadline.addEventListener('abort', give, { once: true })
+  try {
+    return await Promise.race([value, promise])
+  } finally {
+    deadline.removeEventListener('abort', give)
+  }
+}
+
+function resolveByTheSystem(host: string): Promise<readonly Resolved[]> {
+  return lookup(host, { all: true, verbatim: true })
+}
