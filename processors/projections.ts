@@ -27,6 +27,7 @@ export const PROJECTORS: readonly Projector[] = [
       'settlement_corrections',
       'fee_recipients',
       'created_validators',
+      'exit_steps',
     ],
     project: projectAccountFact,
   },

@@ -19,3 +19,6 @@ export interface TokenLimits {
 export const TOKEN_NAME_MAX = 64
 /** No control characters, invisible ones or line breaks: names are printed to terminals, one to a line. For the flag `u`. */
 export const TOKEN_NAME_PATTERN = `^[^\\p{C}\\p{Zl}\\p{Zp}]{0,${TOKEN_NAME_MAX}}$`
+
+/** Characters of a token's hash that tell it from others: the token itself is nowhere. */
+export const TOKEN_HASH_CHARACTERS = 12

@@ -8,6 +8,7 @@ import type { AccountDay } from '../rewards/account-days.ts'
 import { type DayWindow, dayWindow } from '../rewards/day-window.ts'
 import type { ProposalRow } from '../rewards/select-detail.ts'
 import type { ValidatorDayRow } from '../rewards/validator-days.ts'
+import { exitFlags } from '../validators/exit-flags.ts'
 import { type ListedValidator, listValidators } from '../validators/list-validators.ts'
 import { toStatus } from '../validators/validator-status.ts'
 import type { GraphqlContext } from './context.ts'
@@ -30,6 +31,8 @@ export function refusalError(code: RefusalCode, detail?: string): GraphQLError {
 }
 
 const PUBKEY = /^(0x)?[0-9a-f]{96}$/
+/** FAR_FUTURE_EPOCH of the consensus specifications. */
+const EPOCH_NOT_SET = String((1n << 64n) - 1n)
 const CURSOR = /^[0-9]{1,10}$/
 
 const gwei = (text: string) => ({ gwei: text, eth: formatEthFromGwei(BigInt(text)) })
@@ -66,6 +69,10 @@ export const resolvers = {
     activationEpoch: (row: ListedValidator) => row.activation_epoch,
     exitEpoch: (row: ListedValidator) => row.exit_epoch,
     withdrawableEpoch: (row: ListedValidator) => row.withdrawable_epoch,
+    isNeedExit: async (row: ListedValidator, _: unknown, context: GraphqlContext) =>
+      (await exitFlags(context))(row.pubkey, hasExitEpoch(row)).isNeedExit,
+    isPostExit: async (row: ListedValidator, _: unknown, context: GraphqlContext) =>
+      (await exitFlags(context))(row.pubkey, hasExitEpoch(row)).isPostExit,
     days: (row: ListedValidator, args: WindowArguments, context: GraphqlContext) => {
       const { from, to } = windowOf(args, context)
       return context.days.load({ index: row.validator_index, from, to })
@@ -132,6 +139,10 @@ export const resolvers = {
     revenueClass: (row: ProposalRow) => (row.revenue_class === '' ? null : row.revenue_class),
     revenueRecipient: (row: ProposalRow) => (row.revenue_class === '' ? null : checksumAddress(row.recipient)),
   },
+}
+
+function hasExitEpoch(row: ListedValidator): boolean {
+  return row.exit_epoch !== EPOCH_NOT_SET
 }
 
 async function loadConnection(args: PageArguments, context: GraphqlContext): Promise<Connection> {

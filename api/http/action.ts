@@ -17,6 +17,8 @@ import type { AccountScope } from './seen-validators.ts'
 export interface ActionScope extends AccountScope {
   /** Name of the path's chain, as in the tables. */
   readonly chain: string
+  /** Beginning of the hash of the token that asks. */
+  readonly actor: string
   readonly jobs: Pick<JobQueue, 'add' | 'result'>
   readonly nowMs: number
   readonly unfundedRules: UnfundedRules
@@ -68,12 +70,13 @@ async function act(
   { handle }: Action,
   parts: SharedParts,
 ): Promise<FastifyReply> {
-  const { body, headers, account } = request
+  const { body, headers, account, actor } = request
   const { jobs, now, unfundedRules } = parts
   const scope = {
     chain: chainOf(request).names.name,
     standing: standingOf(request),
     account,
+    actor,
     shared: openBudget({ ...parts, account }),
     jobs,
     nowMs: now(),

@@ -92,6 +92,7 @@ const RAW_BAD_REQUEST = (() => {
 function addHooks(app: FastifyInstance, log: Log): void {
   app.decorateRequest('chain', undefined)
   app.decorateRequest('account', '')
+  app.decorateRequest('actor', '')
   app.decorateRequest('standing', undefined)
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)

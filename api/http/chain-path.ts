@@ -1,5 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { TokenFamily, TokenLimits, TokenScope } from '../../schemas/access-token.ts'
+import {
+  TOKEN_HASH_CHARACTERS,
+  type TokenFamily,
+  type TokenLimits,
+  type TokenScope,
+} from '../../schemas/access-token.ts'
 import type { ChainNames } from '../../schemas/chains.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
 import { refuse } from '../../schemas/routes/envelope.ts'
@@ -25,6 +30,8 @@ declare module 'fastify' {
     chain: ApiChain | undefined
     /** The account behind the token; empty outside the token's paths. */
     account: string
+    /** Beginning of the token's hash, as operators know it; empty outside the token's paths. */
+    actor: string
     /** How the chain's tables stood when the request came; undefined outside the token's paths. */
     standing: Standing | undefined
   }
@@ -85,6 +92,7 @@ export function requireChainAndAccount(
     if (lack !== undefined) return sendRefusal(reply, refuse('401', lack))
     if (!(await within(LOOK_MS_MAX, tablesWhole))) return sendRefusal(reply, refuse('503', BEING_FILLED))
     request.account = known.account
+    request.actor = tokenHash.slice(0, TOKEN_HASH_CHARACTERS)
     request.standing = standing
   })
 }

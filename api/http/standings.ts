@@ -73,6 +73,7 @@ const POSITION = [
     `${ofChain} AND block_number IN (SELECT block_number FROM deposits WHERE ${RECENT_DEPOSITS})`,
   ),
   versionsOf('figures', 'fee_recipients', 'version', ofChain),
+  versionsOf('figures', 'exit_steps', 'version', ofChain),
   versionsOf('figures', 'epochs', 'epoch, version', ofChain),
   versionsOf('figures', 'epoch_parts', 'epoch, version', ofChain),
   versionsOf('figures', 'closed_days', 'day, version', ofChain),

@@ -5,10 +5,15 @@ import { acceptTextOfAnyType } from '../http/body-rules.ts'
 import { requireChainAndAccount } from '../http/chain-path.ts'
 import { type Operation, serveOperations } from '../http/operation.ts'
 import { createValidatorsOperation } from './create-validators.ts'
+import { cancelExitsOperation, exitValidatorsOperation } from './exit-validators.ts'
 import { validatorDetailsOperation } from './validator-details.ts'
 
 export const VALIDATORS_OPERATIONS: readonly Operation[] = [validatorDetailsOperation]
-export const VALIDATORS_ACTIONS: readonly Action[] = [createValidatorsOperation]
+export const VALIDATORS_ACTIONS: readonly Action[] = [
+  createValidatorsOperation,
+  exitValidatorsOperation,
+  cancelExitsOperation,
+]
 
 /** What validators are, and their making, of chains that have validators. Bodies are JSON whatever their type says. */
 export async function validatorsPlugin(app: FastifyInstance, parts: SharedParts): Promise<void> {

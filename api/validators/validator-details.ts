@@ -4,8 +4,10 @@ import type { UnfundedRules } from '../../schemas/validator-lifecycle.ts'
 import { answerPage, operation, pageOffset } from '../http/operation.ts'
 import { type Horizon, horizonOf } from '../rewards/horizon.ts'
 import { type AccountValidator, accountValidators } from './account-validators.ts'
+import { type ExitFlagsOf, exitFlags } from './exit-flags.ts'
 import { earlyStatus } from './lifecycle.ts'
 import { feeRecipients } from './list-validators.ts'
+import { normalisePubkey } from './public-keys.ts'
 import { queueFactsOf } from './queue-facts.ts'
 import { type EstimatesAround, statusEstimates } from './status-estimates.ts'
 import { sweptSlots } from './swept-slots.ts'
@@ -28,7 +30,8 @@ export const validatorDetailsOperation = operation(validatorDetails, async ({ bo
   const recipients = horizon === undefined ? NOBODY : await feeRecipients(scope)
   const facts = await queueFactsOf(scope.standing)
   const swept = horizon === undefined ? NOBODY_SWEPT : await sweptSlots(scope, horizon.epoch)
-  const around = { network: scope.network, horizon, rules: scope.unfundedRules, recipients, facts, swept }
+  const exitFlagsOf = await exitFlags(scope)
+  const around = { network: scope.network, horizon, rules: scope.unfundedRules, recipients, facts, swept, exitFlagsOf }
   const data = page.map((validator) => toDetail(validator, around))
   return answerPage(data, { page: body.page, limit: body.limit, total: validators.length })
 })
@@ -47,11 +50,13 @@ interface Around extends EstimatesAround {
   readonly rules: UnfundedRules
   /** Of each proposer's last finalized block, by index. */
   readonly recipients: ReadonlyMap<number, string>
+  readonly exitFlagsOf: ExitFlagsOf
 }
 
 function toDetail(validator: AccountValidator, around: Around): ValidatorDetail {
   const { pubkey, registered } = validator
-  const exits = exitFlags(validator)
+  const exitEpoch = registered?.exit_epoch ?? EPOCH_NOT_SET
+  const exit = around.exitFlagsOf(pubkey, exitEpoch !== EPOCH_NOT_SET)
   return {
     network: around.network,
     pubkey,
@@ -60,13 +65,14 @@ function toDetail(validator: AccountValidator, around: Around): ValidatorDetail 
       registered === undefined ? earlyStatus(validator, around.horizon, around.rules) : toStatus(registered.status),
     slashed: registered?.slashed === 1,
     activation_epoch: registered?.activation_epoch ?? EPOCH_NOT_SET,
-    exit_epoch: registered?.exit_epoch ?? EPOCH_NOT_SET,
+    exit_epoch: exitEpoch,
     withdrawable_epoch: registered?.withdrawable_epoch ?? EPOCH_NOT_SET,
     status_estimates: statusEstimates(
-      { pubkey, registered, depositSlot: validator.deposit?.slot, isNeedExit: exits.is_need_exit },
+      { pubkey, registered, depositSlot: validator.deposit?.slot, isNeedExit: exit.isNeedExit || exit.isPostExit },
       around,
     ),
-    ...exits,
+    is_need_exit: exit.isNeedExit,
+    is_post_exit: exit.isPostExit,
   }
 }
 
@@ -85,15 +91,6 @@ function addressesOf(
     // Of validators that were only tracked nobody has said who deposits.
     deposit_from_address: created === undefined ? '' : checksumAddress(created.depositFrom),
   }
-}
-
-function exitFlags(_: AccountValidator) {
-  return { is_need_exit: false, is_post_exit: false }
-}
-
-function normalisePubkey(text: string): string {
-  const lower = text.toLowerCase()
-  return lower.startsWith('0x') ? lower : `0x${lower}`
 }
 
 function credentialsOf(address: string): string[] {

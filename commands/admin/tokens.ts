@@ -2,7 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { text } from 'node:stream/consumers'
 import { nearestName } from '../../infra/config/mistakes.ts'
 import { hasBeacon, selectChain } from '../../infra/config/select-chain.ts'
-import { TOKEN_FAMILIES, TOKEN_NAME_MAX, TOKEN_NAME_PATTERN, TOKEN_SCOPES } from '../../schemas/access-token.ts'
+import {
+  TOKEN_FAMILIES,
+  TOKEN_HASH_CHARACTERS,
+  TOKEN_NAME_MAX,
+  TOKEN_NAME_PATTERN,
+  TOKEN_SCOPES,
+} from '../../schemas/access-token.ts'
 import type { AccountBook, TokenFact } from '../../schemas/account-book.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { hashToken, type TokenCreated, tokenCreated, tokenRevoked } from '../../schemas/events/accounts.ts'
@@ -90,13 +96,10 @@ export async function revokeToken(setting: Setting, input: AsyncIterable<Uint8Ar
     const id = `account.token-revoked:${tokenHash}`
     return {
       facts: [encodeEvent(tokenRevoked, { ...envelope, id, data: { tokenHash } })],
-      said: `The token sha256 ${tokenHash.slice(0, HASH_CHARACTERS)}… of ${created.account} was revoked.\n`,
+      said: `The token sha256 ${tokenHash.slice(0, TOKEN_HASH_CHARACTERS)}… of ${created.account} was revoked.\n`,
     }
   })
 }
-
-/** Characters of a token's hash that tell it from others: the token itself is nowhere. */
-const HASH_CHARACTERS = 12
 
 export function tokensOf(book: AccountBook, account: string): readonly TokenFact[] {
   return [...book.tokens().values()].filter((token) => token.account === account)
@@ -106,7 +109,7 @@ export function tokensOf(book: AccountBook, account: string): readonly TokenFact
 export function formatTokens(tokens: readonly TokenFact[]): readonly string[] {
   return tokens.map(({ tokenHash, account, name, scopes, families, chain, createdAt, revokedAt }) =>
     [
-      `sha256 ${tokenHash.slice(0, HASH_CHARACTERS)}…`,
+      `sha256 ${tokenHash.slice(0, TOKEN_HASH_CHARACTERS)}…`,
       account,
       name === '' ? 'no name' : JSON.stringify(name),
       `scopes ${scopes.join(',')}`,

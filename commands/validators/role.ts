@@ -10,12 +10,13 @@ import { allOrNone } from '../ingest-role.ts'
 import type { Role } from '../role.ts'
 import { creating } from './creating.ts'
 import type { Custody, Duty } from './duty.ts'
+import { exiting } from './exiting.ts'
 import { keepingKeys } from './keeping-keys.ts'
 import { VALIDATORS_LEASE } from './lease.ts'
 import { quoting } from './quoting.ts'
 import { StakingChains } from './staking-chains.ts'
 
-const DUTIES: readonly Duty[] = [creating, quoting, keepingKeys]
+const DUTIES: readonly Duty[] = [creating, exiting, quoting, keepingKeys]
 
 const RELEASE_PAUSE_MS = 1_000
 

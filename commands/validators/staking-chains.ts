@@ -1,18 +1,23 @@
+import { openExitNode } from '../../infra/beacon/exit-node.ts'
 import { hasBeacon } from '../../infra/config/select-chain.ts'
 import type { ChainConfig } from '../../infra/config/types.ts'
 import { BATCH_DEPOSIT_ADDRESS } from '../../infra/devnet/execution/genesis.ts'
 import { openStakingNode } from '../../infra/execution/staking-node.ts'
 import type { StakingChain } from '../../processors/validators/create-validators.ts'
+import type { ExitChain } from '../../processors/validators/exit/exit-custody.ts'
 import type { StakingContract } from '../../schemas/eth/staking-transaction.ts'
 import { openChainNodes, urlsOf } from '../chain-nodes.ts'
 import type { Running } from '../role.ts'
+
+/** A chain with all that the duties need of its nodes. */
+export type OpenedChain = StakingChain & ExitChain
 
 /** The configured chains that validators can be created on, with their nodes: opened when they are first asked for. */
 export class StakingChains implements AsyncDisposable {
   readonly #running: Running
   readonly #signal: AbortSignal
   readonly #open = new AsyncDisposableStack()
-  readonly #opened = new Map<ChainConfig, Promise<StakingChain>>()
+  readonly #opened = new Map<ChainConfig, Promise<OpenedChain>>()
 
   constructor(running: Running, signal: AbortSignal) {
     this.#running = running
@@ -20,7 +25,7 @@ export class StakingChains implements AsyncDisposable {
   }
 
   /** Undefined for a chain that is not configured, is paused, or has no beacon chain. */
-  of(name: string): Promise<StakingChain> | undefined {
+  of(name: string): Promise<OpenedChain> | undefined {
     const chain = this.#running.chains.current.find(({ names }) => names.name === name)
     if (chain === undefined || chain.paused || !hasBeacon(chain)) return undefined
     const opened = this.#opened.get(chain) ?? this.#openChain(chain)
@@ -28,13 +33,14 @@ export class StakingChains implements AsyncDisposable {
     return opened
   }
 
-  async #openChain(chain: ChainConfig): Promise<StakingChain> {
+  async #openChain(chain: ChainConfig): Promise<OpenedChain> {
     const { log, devnet } = this.#running
     const { beacon } = this.#open.use(await openChainNodes(chain, this.#running, this.#signal))
     if (beacon === undefined) throw new Error('a chain with validators has a beacon chain')
-    const { executionUrls } = urlsOf(chain, devnet)
+    const { beaconUrls = [], executionUrls } = urlsOf(chain, devnet)
     const node = this.#open.use(await openStakingNode({ beacon, executionUrls, log }))
-    return { name: chain.names.name, network: chain.names.network, node, contract: contractOf(chain) }
+    const exitNode = this.#open.use(openExitNode({ beacon, urls: beaconUrls, log }))
+    return { name: chain.names.name, network: chain.names.network, node, exitNode, contract: contractOf(chain) }
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -7,7 +7,7 @@ import type {
   ImportTerms,
   RequestPlace,
 } from '../ports/key-keeping.ts'
-import type { DepositTerms, KeptRequest, PreparedKeys } from '../ports/key-vault.ts'
+import type { DepositTerms, ExitTerms, ExitToSign, KeptRequest, PreparedKeys } from '../ports/key-vault.ts'
 import type { KeySource } from './key-source.ts'
 import type { RestoreOutcome } from './restore-vault.ts'
 
@@ -39,6 +39,7 @@ export interface VaultMethods {
   prepare(count: number, terms: DepositTerms): Promise<PreparedKeys>
   commit(preparedId: string, requestId: string, request: KeptRequest): KeptRequest
   request(account: string, requestId: string): KeptRequest | undefined
+  signExits(exits: readonly ExitToSign[], terms: ExitTerms): readonly Uint8Array[]
   lacking(pubkeys: readonly string[]): readonly string[]
   exportKeys(pubkeys: readonly string[], terms: ExportTerms): Promise<ExportOutcome>
   exportedBefore(pubkeys: readonly string[]): readonly string[]

@@ -1,5 +1,6 @@
 import { AppError } from '../../schemas/errors.ts'
 import { depositDomain, depositMessageRoot } from '../../schemas/eth/deposit-data.ts'
+import { voluntaryExitDomain, voluntaryExitRoot } from '../../schemas/eth/voluntary-exit.ts'
 import type {
   CreatedRequest,
   ExportedKey,
@@ -11,7 +12,7 @@ import type {
   RequestPlace,
   VaultState,
 } from '../ports/key-keeping.ts'
-import type { DepositTerms, KeptRequest, KeyVault, PreparedKeys } from '../ports/key-vault.ts'
+import type { DepositTerms, ExitTerms, ExitToSign, KeptRequest, KeyVault, PreparedKeys } from '../ports/key-vault.ts'
 import type { KeySource } from './key-source.ts'
 import type { RestoreOptions, VaultOptions } from './messages.ts'
 import type { RestoreOutcome } from './restore-vault.ts'
@@ -86,6 +87,14 @@ class LocalKeyVault implements LocalVault {
 
   async request(account: string, requestId: string): Promise<KeptRequest | undefined> {
     return (await this.#connected()).ask('request', account, requestId)
+  }
+
+  async signExits(exits: readonly ExitToSign[], terms: ExitTerms): Promise<readonly Uint8Array[]> {
+    if (exits.length < COUNT_MIN || exits.length > COUNT_MAX) {
+      throw new RangeError(`${exits.length} exits are not between ${COUNT_MIN} and ${COUNT_MAX}`)
+    }
+    requireExits(exits, terms)
+    return (await this.#connected()).ask('signExits', exits, terms)
   }
 
   async lacking(pubkeys: readonly string[]): Promise<readonly string[]> {
@@ -181,4 +190,9 @@ function partsOf<Item>(items: readonly Item[], size: number): readonly (readonly
 function requireTerms({ genesisForkVersion, withdrawalCredentials, amountGwei }: DepositTerms): void {
   depositDomain(genesisForkVersion)
   depositMessageRoot({ pubkey: new Uint8Array(48), withdrawalCredentials, amountGwei })
+}
+
+function requireExits(exits: readonly ExitToSign[], { capellaForkVersion, genesisValidatorsRoot }: ExitTerms): void {
+  voluntaryExitDomain(capellaForkVersion, genesisValidatorsRoot)
+  for (const exit of exits) voluntaryExitRoot(exit)
 }

@@ -1,5 +1,6 @@
 import { PublicKey, type SecretKey, Signature, verifyMultipleAggregateSignatures } from '@chainsafe/blst'
-import { depositDataRoot, depositDomain, depositMessageRoot, signingRoot } from '../../schemas/eth/deposit-data.ts'
+import { depositDataRoot, depositDomain, depositMessageRoot } from '../../schemas/eth/deposit-data.ts'
+import { signingRoot } from '../../schemas/eth/signing-root.ts'
 import type { DepositTerms, SignedDeposit } from '../ports/key-vault.ts'
 import { deriveSigningKey } from './derive.ts'
 

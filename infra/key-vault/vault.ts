@@ -11,7 +11,7 @@ import type {
   ImportTerms,
   RequestPlace,
 } from '../ports/key-keeping.ts'
-import type { DepositTerms, KeptRequest, PreparedKeys } from '../ports/key-vault.ts'
+import type { DepositTerms, ExitTerms, ExitToSign, KeptRequest, PreparedKeys } from '../ports/key-vault.ts'
 import { DepositSigner } from './deposit-signer.ts'
 import { deriveCommonKey } from './derive.ts'
 import { syncFolder } from './durable-folder.ts'
@@ -21,6 +21,7 @@ import { readPassword } from './password.ts'
 import { PreparedSets } from './prepared.ts'
 import { SecretKeys } from './secret-keys.ts'
 import { signaturesHold } from './sign-deposit.ts'
+import { signExit } from './sign-exit.ts'
 import { lockVaultFolder, makeVaultFolder, vaultFileOf } from './vault-folder.ts'
 import { openVaultStore, type VaultStore } from './vault-store.ts'
 
@@ -95,6 +96,17 @@ export class Vault implements Omit<VaultMethods, 'open' | 'restore'>, Disposable
 
   lacking(pubkeys: readonly string[]): readonly string[] {
     return pubkeys.filter((pubkey) => !this.#store.hasKey(bytesOf(pubkey)))
+  }
+
+  signExits(exits: readonly ExitToSign[], terms: ExitTerms): readonly Uint8Array[] {
+    const keys = this.#secrets.open(exits.map(({ pubkey }) => bytesOf(pubkey)))
+    return exits.map((exit, i) => {
+      const opened = keys[i]
+      if (opened?.place.chain === terms.chain) return signExit(opened.key, exit, terms)
+      const fault =
+        opened === undefined ? 'does not have the key' : `has the key for ${opened.place.chain}, not for ${terms.chain}`
+      throw new AppError('key_vault', `The key vault ${fault} of ${exit.pubkey}: no exit was signed.`)
+    })
   }
 
   /** They are marked on the disk before there is a keystore: who dies in between says again that he wants them. */

@@ -1,4 +1,5 @@
 import type { SignedDeposit } from '../../schemas/eth/signed-deposit.ts'
+import type { VoluntaryExit } from '../../schemas/eth/voluntary-exit.ts'
 
 export type { SignedDeposit }
 
@@ -11,6 +12,21 @@ export interface DepositTerms {
   /** 32 bytes. */
   readonly withdrawalCredentials: Uint8Array
   readonly amountGwei: bigint
+}
+
+/** What exits are signed for. */
+export interface ExitTerms {
+  /** The chain's name: only its keys sign. */
+  readonly chain: string
+  /** 4 bytes, in every fork (EIP-7044). */
+  readonly capellaForkVersion: Uint8Array
+  /** 32 bytes. */
+  readonly genesisValidatorsRoot: Uint8Array
+}
+
+export interface ExitToSign extends VoluntaryExit {
+  /** Lower-case hex. */
+  readonly pubkey: string
 }
 
 /** Keys that are made and nowhere on disk yet. */
@@ -53,6 +69,12 @@ export interface KeyVault extends AsyncDisposable {
   commit(preparedId: string, requestId: string, request: KeptRequest): Promise<KeptRequest>
   /** The account's request of this id; undefined before it was committed. */
   request(account: string, requestId: string): Promise<KeptRequest | undefined>
+  /**
+   * Signs 1..100 exits, each with its validator's key: signatures of 96 bytes in their order, every one verified. The same exit has the
+   * same signature each time. Throws AppError `key_vault`, and signs none, when it lacks a key or has it for another chain; RangeError
+   * for terms of another length.
+   */
+  signExits(exits: readonly ExitToSign[], terms: ExitTerms): Promise<readonly Uint8Array[]>
   /** Those of the public keys (lower-case hex) that it does not have: an older copy of it knows nothing of newer keys. */
   lacking(pubkeys: readonly string[]): Promise<readonly string[]>
 }

@@ -16,6 +16,7 @@ import { keysExported, keysImported } from '../../schemas/events/vault-keys.ts'
 import { NOBODY, type OwnershipFact, ownershipFact } from '../../schemas/ownership.ts'
 import { toTokenLimitsRow } from '../../schemas/tables/accounts.ts'
 import { constantColumn, type Projected, type TableRows, textColumn, versionOf } from '../loop/rows.ts'
+import { projectExitSteps } from './exit-steps.ts'
 import { projectFeeRecipients } from './fee-recipients.ts'
 
 /** What one event of `accounts` becomes. */
@@ -73,6 +74,8 @@ export function projectAccountFact(stored: StoredEvent, unnamedChain: string): P
     default: {
       const fact = ownershipFact(stored.event, unnamedChain)
       if (fact !== undefined) return projectOwnership(fact, version)
+      const steps = projectExitSteps(stored)
+      if (steps !== undefined) return { rows: [steps] }
       throw new AppError('undecodable', `unknown event type ${stored.event.type} among the account facts`)
     }
   }

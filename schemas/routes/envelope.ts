@@ -54,6 +54,12 @@ export function envelopeOf<Data extends TSchema>(data: Data) {
   )
 }
 
+/** As `envelopeOf`, for what is done and has nothing to tell. */
+export const DoneEnvelope = Type.Object(
+  { code: Type.Literal('200'), msg: Type.Literal(RESULTS['200'].text) },
+  { additionalProperties: false },
+)
+
 /** As `envelopeOf`, for lists that come in pages. */
 export function pagedEnvelopeOf<Data extends TSchema>(data: Data) {
   return Type.Object(

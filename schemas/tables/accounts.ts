@@ -10,7 +10,11 @@ export const ACCOUNT_TABLES = {
   settlement_corrections: ['chain', 'account', 'number'],
   fee_recipients: ['chain', 'pubkey', 'fee_recipient', 'from_day'],
   created_validators: ['chain', 'pubkey'],
+  exit_steps: ['chain', 'pubkey', 'step'],
 } as const
+
+/** How far an exit has come, as `exit_steps` has it; the last two are its ends. */
+export type ExitStep = 'requested' | 'cancelled' | 'signed' | 'submitted' | 'on_chain' | 'failed'
 
 /** What a token is for, as `access_tokens` has it: names with commas between them, empty for all families or all chains. */
 export interface TokenLimitsRow {

@@ -3,16 +3,20 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, onTestFinished, test } from 'vitest'
 import { openLocalKeyVault } from '../../infra/key-vault/open-local.ts'
-import { keyVaultContract, pubkeysOf, requestOf, TERMS } from './key-vault.ts'
+import { type KeyVaultPlace, keyVaultContract, pubkeysOf, requestOf, TERMS } from './key-vault.ts'
+import { keyVaultExits } from './key-vault-exits.ts'
 import { newVaultFolder, openIn, rowsOf, secretsOf, type VaultFolder } from './key-vault-local.ts'
 
-keyVaultContract('local', async () => {
+async function newPlace(): Promise<KeyVaultPlace> {
   const { options } = await newVaultFolder()
   return {
     open: (more) => openLocalKeyVault({ ...options, ...more }),
     [Symbol.asyncDispose]: async () => {}, // the folder goes with the test
   }
-})
+}
+
+keyVaultContract('local', newPlace)
+keyVaultExits('local', newPlace)
 
 /** Commits so many keys and closes the vault. */
 async function commitIn(folder: VaultFolder, count: number, requestId = 'r'): Promise<readonly string[]> {

@@ -132,6 +132,7 @@ describe.each(['given-chain', 'devnet'])('a log of release 0.1 (%s)', (name) => 
       'settlement_corrections',
       'fee_recipients',
       'created_validators',
+      'exit_steps',
     ])
   })
 

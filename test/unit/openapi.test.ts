@@ -81,7 +81,13 @@ test('asks for what stands in the path, and for nothing that has a default', () 
   const bodies = documented.flatMap(({ operationId, requestBody }) =>
     requestBody === undefined ? [] : [[operationId, requestBody.required]],
   )
-  expect(Object.fromEntries(bodies)).toEqual({ createValidators: true, getValidatorDetails: false, postGraphql: true })
+  expect(Object.fromEntries(bodies)).toEqual({
+    cancelExits: true,
+    createValidators: true,
+    exitValidators: true,
+    getValidatorDetails: false,
+    postGraphql: true,
+  })
 })
 
 test('every example has the shape of its route', () => {

@@ -21,13 +21,8 @@ export function registerPoolRoutes(server: FastifyInstance, context: BeaconApiCo
   }))
   server.post('/eth/v1/beacon/pool/voluntary_exits', (request, reply) => {
     const result = exits.submit(parseExit(request.body), context.headState())
-    if (result === 'full') throw new BeaconApiError(503, 'The pool of voluntary exits is full')
-    if (result === 'invalid') {
-      throw new BeaconApiError(
-        400,
-        'Invalid voluntary exit: too early, already exited, unknown validator or bad signature',
-      )
-    }
+    if (result.status === 'full') throw new BeaconApiError(503, 'The pool of voluntary exits is full')
+    if (result.status === 'invalid') throw new BeaconApiError(400, `Invalid voluntary exit: ${result.fault}`)
     return reply.code(200).send()
   })
   server.get<{ Params: { epoch: string } }>('/eth/v1/validator/duties/proposer/:epoch', (request) => {

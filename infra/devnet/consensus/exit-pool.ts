@@ -1,10 +1,12 @@
 import type { CachedBeaconStateFulu } from '@lodestar/state-transition'
 import type { phase0 } from '@lodestar/types'
 import type { Journal } from '../journal.ts'
-import { isValidExit } from './incidents.ts'
+import { exitFault, isValidExit } from './incidents.ts'
 
 /** More are refused: no test needs them, and every one is checked against the state in every block. */
 const PENDING_EXITS_MAX = 1_024
+
+type Submitted = { readonly status: 'accepted' | 'full' } | { readonly status: 'invalid'; readonly fault: string }
 
 /** Voluntary exits from outside. They enter the journal with their slot before their block is made, so a restart repeats them. */
 export class ExitPool {
@@ -20,11 +22,12 @@ export class ExitPool {
   }
 
   /** Checks the exit as a node does, signature included; an exit that is already pending is accepted again. */
-  submit(exit: phase0.SignedVoluntaryExit, headState: CachedBeaconStateFulu): 'accepted' | 'invalid' | 'full' {
-    if (!isValidExit(headState, exit, { verifySignature: true })) return 'invalid'
-    if (this.#pending.size >= PENDING_EXITS_MAX) return 'full'
+  submit(exit: phase0.SignedVoluntaryExit, headState: CachedBeaconStateFulu): Submitted {
+    const fault = exitFault(headState, exit, { verifySignature: true })
+    if (fault !== undefined) return { status: 'invalid', fault }
+    if (this.#pending.size >= PENDING_EXITS_MAX) return { status: 'full' }
     this.#pending.set(exit.message.validatorIndex, exit)
-    return 'accepted'
+    return { status: 'accepted' }
   }
 
   /** The exits that the block of the state's slot contains. */

@@ -24,7 +24,17 @@ export function isValidExit(
   exit: phase0.SignedVoluntaryExit,
   options: { readonly verifySignature: boolean },
 ): boolean {
-  return getVoluntaryExitValidity(ForkSeq.fulu, state, exit, options.verifySignature) === VoluntaryExitValidity.valid
+  return exitFault(state, exit, options) === undefined
+}
+
+/** Why a block with this exit would not be valid, as process_voluntary_exit finds it; undefined where it would. */
+export function exitFault(
+  state: CachedBeaconStateFulu,
+  exit: phase0.SignedVoluntaryExit,
+  { verifySignature }: { readonly verifySignature: boolean },
+): string | undefined {
+  const validity = getVoluntaryExitValidity(ForkSeq.fulu, state, exit, verifySignature)
+  return validity === VoluntaryExitValidity.valid ? undefined : validity
 }
 
 /** What the proposer of a slashing block gets for it, in gwei (consensus-specs electra, slash_validator). */

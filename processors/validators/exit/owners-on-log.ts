@@ -1,0 +1,42 @@
+import type { EventLog } from '../../../infra/ports/event-log.ts'
+import type { DayNumber } from '../../../schemas/eth/time.ts'
+import { unlessUndecodable } from '../../../schemas/events/codec.ts'
+import { Ownership, ownershipFact } from '../../../schemas/ownership.ts'
+
+/** Whose validators are, as the log tells it: commands say it too, so it is read on when somebody asks, and nothing twice. */
+export class OwnersOnLog {
+  readonly #eventLog: EventLog
+  readonly #signal: AbortSignal
+  readonly #ownership = new Ownership()
+  readonly #next = new Map<number, bigint>()
+  #reading: Promise<void> = Promise.resolve()
+
+  constructor(eventLog: EventLog, signal: AbortSignal) {
+    this.#eventLog = eventLog
+    this.#signal = signal
+  }
+
+  /** Those of the public keys that are not the account's on a day, by all that the log held at the call. */
+  async strangersTo(
+    account: string,
+    { chain, pubkeys }: { readonly chain: string; readonly pubkeys: readonly string[] },
+    day: DayNumber,
+  ): Promise<readonly string[]> {
+    // Who asked before has its failure.
+    this.#reading = this.#reading.catch(() => {}).then(() => this.#readOn())
+    await this.#reading
+    return pubkeys.filter((pubkey) => this.#ownership.ownerOn(chain, pubkey, day) !== account)
+  }
+
+  async #readOn(): Promise<void> {
+    for await (const { event, position } of this.#eventLog.read({
+      topic: 'accounts',
+      from: this.#next,
+      signal: this.#signal,
+    })) {
+      const fact = unlessUndecodable(() => ownershipFact(event))
+      if (fact !== undefined) this.#ownership.add(fact)
+      this.#next.set(position.partition, position.offset + 1n)
+    }
+  }
+}

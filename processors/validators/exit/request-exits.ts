@@ -1,0 +1,94 @@
+import { isNodeFault } from '../../../schemas/errors.ts'
+import { dayOfInstant } from '../../../schemas/eth/time.ts'
+import { exitCancelled, exitRequested } from '../../../schemas/events/exits.ts'
+import type { ExitFault } from '../../../schemas/exit-reasons.ts'
+import type { ExitValidatorsInput, ExitValidatorsOutput } from '../../../schemas/jobs/exit-validators.ts'
+import { type ExitChain, type ExitCustody, exitEvent } from './exit-custody.ts'
+
+type Refused = Extract<ExitValidatorsOutput, { status: 'refused' }>
+
+/**
+ * Takes a request for exits, or for cancelling them: all of it or nothing. What was done before is success; what the log was told is
+ * done, whoever is killed afterwards.
+ */
+export async function takeExitRequest(
+  custody: ExitCustody,
+  chain: ExitChain,
+  input: ExitValidatorsInput,
+): Promise<ExitValidatorsOutput> {
+  const { book, log, owners, now } = custody
+  if (book.exits.hasRequest(input.requestId)) return { status: 'done' }
+  try {
+    const [stranger] = await owners.strangersTo(input.account, input, dayOfInstant(now() / 1_000))
+    if (stranger !== undefined) return refused('unknown_validator', stranger)
+    return input.kind === 'cancel' ? await cancel(custody, input) : await request(custody, chain, input)
+  } catch (error) {
+    if (!isNodeFault(error)) throw error
+    log.warn({ chain: chain.name, reason: error.message }, 'exits could not be requested: no node could be asked')
+    return { status: 'unavailable' }
+  }
+}
+
+async function request(
+  custody: ExitCustody,
+  { exitNode }: ExitChain,
+  input: ExitValidatorsInput,
+): Promise<ExitValidatorsOutput> {
+  const { vault, writer, book, log, turns } = custody
+  const { chain, account, requestId, actor, pubkeys } = input
+  const [lacking] = await vault.lacking(pubkeys)
+  if (lacking !== undefined) return refused('key_not_in_vault', lacking)
+  const [head, final] = await Promise.all([
+    exitNode.registered('head', pubkeys),
+    exitNode.registered('finalized', pubkeys),
+  ])
+  const unknown = pubkeys.find((pubkey) => !head.has(pubkey))
+  if (unknown !== undefined) return refused('not_deposited', unknown)
+  return await turns.take(async () => {
+    if (isLate(custody, input)) return { status: 'unavailable' }
+    const wanted = pubkeys.filter(
+      (pubkey) => final.get(pubkey)?.exitEpoch === undefined && book.exits.of(chain, pubkey)?.status !== 'open',
+    )
+    if (wanted.length === 0) return { status: 'done' }
+    const data = { chain, account, requestId, actor, pubkeys: wanted }
+    // Durable: from here on they exit, unless they are cancelled before they are signed.
+    await book.tell(writer, [exitEvent(custody, exitRequested, { id: `${chain}:${requestId}`, data })])
+    log.info({ chain, account, exits: wanted.length }, 'exits were requested')
+    return { status: 'done' }
+  })
+}
+
+async function cancel(custody: ExitCustody, input: ExitValidatorsInput): Promise<ExitValidatorsOutput> {
+  const { writer, book, log, turns } = custody
+  const { chain, account, requestId, actor, pubkeys } = input
+  return await turns.take(async () => {
+    if (isLate(custody, input)) return { status: 'unavailable' }
+    for (const pubkey of pubkeys) {
+      const fault = cancelFault(custody, chain, pubkey)
+      if (fault !== undefined) return refused(fault, pubkey)
+    }
+    const wanted = pubkeys.filter((pubkey) => book.exits.of(chain, pubkey)?.status === 'open')
+    if (wanted.length === 0) return { status: 'done' }
+    const data = { chain, account, requestId, actor, pubkeys: wanted }
+    await book.tell(writer, [exitEvent(custody, exitCancelled, { id: `${chain}:${requestId}`, data })])
+    log.info({ chain, account, exits: wanted.length }, 'exits were cancelled')
+    return { status: 'done' }
+  })
+}
+
+/** Why an exit cannot be cancelled; one that was cancelled before can. */
+function cancelFault({ book }: ExitCustody, chain: string, pubkey: string): ExitFault | undefined {
+  const standing = book.exits.of(chain, pubkey)
+  if (standing === undefined) return 'exit_not_requested'
+  if (standing.status === 'cancelled') return undefined
+  return standing.status === 'open' && standing.exit.signed === undefined ? undefined : 'exit_already_signed'
+}
+
+/** Nobody waits any more, and who has been told that nothing was done must be able to rely on it. */
+function isLate({ now }: ExitCustody, { notAfterMs }: ExitValidatorsInput): boolean {
+  return now() > notAfterMs
+}
+
+function refused(fault: ExitFault, pubkey: string): Refused {
+  return { status: 'refused', fault, pubkey }
+}

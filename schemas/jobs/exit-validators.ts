@@ -1,0 +1,37 @@
+import { type Static, Type } from 'typebox'
+import { ACCOUNT_PATTERN } from '../events/accounts.ts'
+import { EXITED_MAX } from '../events/exits.ts'
+import { Chain, Pubkey, UInt } from '../events/fields.ts'
+import { EXIT_FAULTS } from '../exit-reasons.ts'
+import { answeringJob } from './job.ts'
+
+const ExitValidatorsInput = Type.Object({
+  /** `cancel` takes back what was requested and is not signed. */
+  kind: Type.Enum(['request', 'cancel']),
+  chain: Chain,
+  account: Type.String({ pattern: ACCOUNT_PATTERN }),
+  /** Done again, it is the same request. */
+  requestId: Type.String({ pattern: '^[0-9a-f-]{36}$' }),
+  /** Beginning of the hash of the token that asks. */
+  actor: Type.String({ pattern: '^[0-9a-f]{1,64}$' }),
+  pubkeys: Type.Array(Pubkey, { minItems: 1, maxItems: EXITED_MAX, uniqueItems: true }),
+  /** Unix milliseconds: nobody waits for the answer any more. */
+  notAfterMs: UInt,
+})
+export type ExitValidatorsInput = Static<typeof ExitValidatorsInput>
+
+const ExitValidatorsOutput = Type.Union([
+  Type.Object({ status: Type.Literal('done') }),
+  /** Nothing was done; `pubkey` is the first one that stands in its way. */
+  Type.Object({ status: Type.Literal('refused'), fault: Type.Enum([...EXIT_FAULTS]), pubkey: Pubkey }),
+  /** Nothing was done: no node or vault answered, or it was too late. */
+  Type.Object({ status: Type.Literal('unavailable') }),
+])
+export type ExitValidatorsOutput = Static<typeof ExitValidatorsOutput>
+
+/** Takes the request for exits, or its cancelling: what follows is done by the chain's epochs, not by jobs. */
+export const exitValidators = answeringJob(
+  'exit-validators',
+  { input: ExitValidatorsInput, output: ExitValidatorsOutput },
+  ({ requestId }) => requestId,
+)

@@ -1,0 +1,3 @@
+import { exitSuite } from './exit.ts'
+
+exitSuite({ mode: 'embedded', modeOf: () => ({}) })
