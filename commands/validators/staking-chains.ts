@@ -1,16 +1,18 @@
 import { openExitNode } from '../../infra/beacon/exit-node.ts'
+import { openUnstakeNode } from '../../infra/beacon/unstake-node.ts'
 import { hasBeacon } from '../../infra/config/select-chain.ts'
 import type { ChainConfig } from '../../infra/config/types.ts'
 import { BATCH_DEPOSIT_ADDRESS } from '../../infra/devnet/execution/genesis.ts'
 import { openStakingNode } from '../../infra/execution/staking-node.ts'
 import type { StakingChain } from '../../processors/validators/create-validators.ts'
 import type { ExitChain } from '../../processors/validators/exit/exit-custody.ts'
+import type { UnstakeChain } from '../../processors/validators/quote-unstake.ts'
 import type { StakingContract } from '../../schemas/eth/staking-transaction.ts'
 import { openChainNodes, urlsOf } from '../chain-nodes.ts'
 import type { Running } from '../role.ts'
 
 /** A chain with all that the duties need of its nodes. */
-export type OpenedChain = StakingChain & ExitChain
+export type OpenedChain = StakingChain & ExitChain & UnstakeChain
 
 /** The configured chains that validators can be created on, with their nodes: opened when they are first asked for. */
 export class StakingChains implements AsyncDisposable {
@@ -40,7 +42,11 @@ export class StakingChains implements AsyncDisposable {
     const { beaconUrls = [], executionUrls } = urlsOf(chain, devnet)
     const node = this.#open.use(await openStakingNode({ beacon, executionUrls, log }))
     const exitNode = this.#open.use(openExitNode({ beacon, urls: beaconUrls, log }))
-    return { name: chain.names.name, network: chain.names.network, node, exitNode, contract: contractOf(chain) }
+    const unstakeNode = this.#open.use(openUnstakeNode({ beacon, urls: beaconUrls, log }))
+    return {
+      ...{ name: chain.names.name, network: chain.names.network, contract: contractOf(chain) },
+      ...{ node, exitNode, unstakeNode },
+    }
   }
 
   [Symbol.asyncDispose](): Promise<void> {

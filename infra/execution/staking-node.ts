@@ -8,7 +8,7 @@ import type { StakingFacts, StakingNode } from '../ports/staking-node.ts'
 import { openBatch, toFault } from './json-rpc.ts'
 import { chainIdQuestion } from './result-shapes.ts'
 import { askSimulation } from './simulation.ts'
-import { askHasCode, askTerms } from './transaction-terms.ts'
+import { askHasCode, askStorage, askTerms } from './transaction-terms.ts'
 
 export interface StakingNodeOptions {
   readonly beacon: Pick<BeaconSource, 'chain' | 'head'>
@@ -55,6 +55,7 @@ export async function openStakingNode(options: StakingNodeOptions): Promise<Stak
     },
     headSlot: async () => (await beacon.head()).slot,
     hasCode: (address) => group.ask('code', (node) => askHasCode(node, address)),
+    storageAt: (address, slot) => group.ask('storage', (node) => askStorage(node, address, slot)),
     terms: (sender) => group.ask('terms', (node) => askTerms(node, sender)),
     simulate: (call) => group.ask('gas', (node) => askSimulation(node, call)),
     [Symbol.asyncDispose]: () => group[Symbol.asyncDispose](),

@@ -42,6 +42,17 @@ export async function askHasCode(node: ChainNode, address: string): Promise<bool
   }
 }
 
+const isWord = Compile(Type.String({ pattern: '^0x[0-9a-fA-F]{1,64}$' }))
+
+/** Asks one node for a word of a contract's storage. Throws AppError of a node fault. */
+export async function askStorage(node: ChainNode, address: string, slot: string): Promise<bigint> {
+  try {
+    return BigInt(await openBatch(node)(quantity('eth_getStorageAt', [address, slot, 'latest'], isWord)))
+  } catch (error) {
+    throw toFault(node, error)
+  }
+}
+
 const isCode = Compile(Type.String({ pattern: '^0x([0-9a-fA-F]{2})*$' }))
 
 function codeQuestion(address: string): Question<string> {

@@ -43,6 +43,8 @@ export interface StakingNode extends AsyncDisposable {
   headSlot(): Promise<number>
   /** Whether there is a contract at an address: what is sent to any other is a gift. */
   hasCode(address: string): Promise<boolean>
+  /** A word of a contract's storage; `slot`: hex without leading zeros. */
+  storageAt(address: string, slot: string): Promise<bigint>
   /** `sender`: lower-case hex. */
   terms(sender: string): Promise<TransactionTerms>
   /** What a call would use now if its sender had more than enough ether. */

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto'
-import type { Simulation } from '../../infra/ports/staking-node.ts'
 import { isNodeFault } from '../../schemas/errors.ts'
 import type { Hex } from '../../schemas/eth/hex.ts'
-import { gasOf, TRANSACTION_GAS_MAX } from '../../schemas/eth/staking-transaction.ts'
+import { gasOf } from '../../schemas/eth/staking-transaction.ts'
 import { epochOf } from '../../schemas/eth/time.ts'
 import type { CreateValidatorsInput } from '../../schemas/jobs/create-validators.ts'
 import type { QuoteStakeInput, QuoteStakeOutput } from '../../schemas/jobs/quote-stake.ts'
 import type { Created } from '../../schemas/routes/validators/create-validators.ts'
 import { type Creating, createForAccount, type StakingChain } from './create-validators.ts'
 import type { ChainNow, QuotedKeys } from './quoted-keys.ts'
+import { quotedTransaction } from './quoted-transaction.ts'
 
 /** Of a chain's epochs, from its first on: within so many an equal question is answered with the same keys. 24 hours of mainnet. */
 export const QUOTE_EPOCHS = 225
@@ -29,30 +29,25 @@ export async function quoteForAddress(
 ): Promise<QuoteStakeOutput> {
   try {
     const { node } = chain
-    const [{ clock, chainId }, slot, { nonce }] = await Promise.all([
-      node.facts(),
-      node.headSlot(),
-      node.terms(input.address),
-    ])
+    const [{ clock }, slot, { nonce }] = await Promise.all([node.facts(), node.headSlot(), node.terms(input.address)])
     const created = await createOnce(quoting, chain, { input, now: { clock, slot }, nonce })
     if (created.status !== 'created') return created
     const { staking_transaction: staking } = JSON.parse(created.answer) as Created
-    const valueWei = BigInt(staking.amount_wei)
-    const data = staking.contract_call_data as Hex
-    const simulation = await node.simulate({ from: input.address, to: staking.to.toLowerCase(), valueWei, data })
-    if (simulation.status === 'reverted') {
+    const transaction = await quotedTransaction(node, {
+      from: input.address,
+      to: staking.to.toLowerCase(),
+      valueWei: BigInt(staking.amount_wei),
+      data: staking.contract_call_data as Hex,
+      gasFallback: gasOf(input.count),
+    })
+    if (transaction === undefined) {
       quoting.log.error(
         { chain: chain.name },
         'the staking contract takes no deposits: the simulation of a quote reverts',
       )
       return { status: 'unavailable' }
     }
-    const { from, to } = staking
-    const gas = quantity(gasWith(simulation, input.count))
-    return {
-      status: 'quoted',
-      transaction: { gas, to, from, value: quantity(valueWei), data, chainId: quantity(chainId) },
-    }
+    return { status: 'quoted', transaction }
   } catch (error) {
     if (!isNodeFault(error)) throw error
     quoting.log.warn({ chain: chain.name, reason: error.message }, 'no quote could be made: no node could be asked')
@@ -97,19 +92,6 @@ function requestOf({ input, now: { slot, clock }, nonce }: Asked, round: number)
   const name = sha256(JSON.stringify(['quote', chain, address, count, source, strategyId, span, nonce, round]))
   const addresses = { withdrawalAddress: address, depositFrom: address, feeRecipient: address }
   return { chain, account, requestId: name, bodyHash: name, count, ...addresses, notAfterMs }
-}
-
-/** What is added to the gas of a simulation: other deposits that come first change what the deposit contract's tree costs. */
-const GAS_HEADROOM_PERCENT = 20n
-
-function gasWith(simulation: Exclude<Simulation, { readonly status: 'reverted' }>, count: number): bigint {
-  if (simulation.status === 'unknown') return gasOf(count)
-  const gas = (simulation.gas * (100n + GAS_HEADROOM_PERCENT)) / 100n
-  return gas < TRANSACTION_GAS_MAX ? gas : TRANSACTION_GAS_MAX
-}
-
-function quantity(value: bigint | number): Hex {
-  return `0x${value.toString(16)}`
 }
 
 function sha256(text: string): string {

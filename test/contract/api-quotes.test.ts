@@ -3,8 +3,10 @@ import { type Api, openApi } from '../../api/http/server.ts'
 import { clientOf } from '../../api/quotes/client.ts'
 import type { JobState } from '../../infra/ports/job-queue.ts'
 import { type QuoteStakeInput, quoteStake } from '../../schemas/jobs/quote-stake.ts'
+import { quoteUnstake } from '../../schemas/jobs/quote-unstake.ts'
 import { stakeQuoteRoute } from '../../schemas/routes/quotes/stake-quote.ts'
-import { type ApiFixture, dailyRow, epochRow, insertRows, openApiFixture } from './api-fixture.ts'
+import { unstakeQuoteRoute } from '../../schemas/routes/quotes/unstake-quote.ts'
+import { type ApiFixture, dailyRow, epochRow, insertRows, openApiFixture, pubkeyOf } from './api-fixture.ts'
 
 const ADDRESS = `0x${'ad'.repeat(20)}`
 const CHECKSUMMED = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
@@ -204,6 +206,106 @@ describe('a stake quote', () => {
     })
     expect(await ask(`${STAKE}?${GOOD}`, {}, hoodi.url)).toMatchObject({ status: 500, text: 'Server error' })
     expect(asked).toEqual([])
+  })
+})
+
+const UNSTAKE = 'quote/unstake'
+const KEY = `0x${'a1'.repeat(48)}`
+const OTHER_KEY = `0x${'B2'.repeat(48)}`
+const unstake = (query: string) => ask(`${UNSTAKE}?${query}`)
+
+describe('an unstake quote', () => {
+  const example = unstakeQuoteRoute.example
+  const askedOf = () => asked.map(({ name, input }) => ({ name, input: quoteUnstake.parse(input) }))
+  beforeEach(() => {
+    outcome = done({ status: 'quoted', transaction: example })
+  })
+
+  test('hands on what was asked for, and answers the transaction as it is', async () => {
+    const { status, text } = await unstake(`address=${CHECKSUMMED}&pubkeys=${KEY}&amount=32000000000&source=wallet`)
+    expect(status, text).toBe(200)
+    expect(JSON.parse(text)).toEqual(example)
+    expect(askedOf()).toEqual([
+      {
+        name: quoteUnstake.name,
+        input: {
+          chain: 'mainnet',
+          address: CHECKSUMMED.toLowerCase(),
+          pubkeys: [KEY],
+          amountGwei: '32000000000',
+          notAfterMs: fixture.parts.now() + 20_000,
+        },
+      },
+    ])
+  })
+
+  test.each<[string, string, readonly string[] | 'all']>([
+    ['separated by a comma', `${KEY},${OTHER_KEY}`, [KEY, OTHER_KEY.toLowerCase()]],
+    ['separated by %2C', `${KEY}%2C${OTHER_KEY}`, [KEY, OTHER_KEY.toLowerCase()]],
+    ['of any case, without 0x, twice', `${KEY.slice(2).toUpperCase()},${KEY}`, [KEY]],
+    ['as all', 'all', 'all'],
+  ])('reads keys %s', async (_, pubkeys, read) => {
+    expect((await unstake(`address=${ADDRESS}&pubkeys=${pubkeys}`)).status).toBe(200)
+    expect(askedOf()[0]?.input).toMatchObject({ pubkeys: read })
+    expect(askedOf()[0]?.input).not.toHaveProperty('amountGwei')
+  })
+
+  test.each([
+    ['no address', `pubkeys=${KEY}`],
+    ['no keys', `address=${ADDRESS}`],
+    ['empty keys', `address=${ADDRESS}&pubkeys=`],
+    ['an address of another checksum', `address=${WRONG_CHECKSUM}&pubkeys=${KEY}`],
+    ['the zero address', `address=0x${'00'.repeat(20)}&pubkeys=${KEY}`],
+    ['an address that is none', `address=${KEY}&pubkeys=${KEY}`],
+    ['a key that is too short', `address=${ADDRESS}&pubkeys=${KEY.slice(0, -2)}`],
+    ['a key that is too long', `address=${ADDRESS}&pubkeys=${KEY}a1`],
+    ['a key that is no hex', `address=${ADDRESS}&pubkeys=0x${'zz'.repeat(48)}`],
+    ['an index', `address=${ADDRESS}&pubkeys=7`],
+    ['a list with a hole', `address=${ADDRESS}&pubkeys=${KEY},,${OTHER_KEY}`],
+    ['a list that ends with a comma', `address=${ADDRESS}&pubkeys=${KEY},`],
+    ['a list with a blank', `address=${ADDRESS}&pubkeys=${KEY},%20${OTHER_KEY}`],
+    ['all and a key', `address=${ADDRESS}&pubkeys=all,${KEY}`],
+    ['all in capitals', `address=${ADDRESS}&pubkeys=ALL`],
+    ['keys given twice', `address=${ADDRESS}&pubkeys=${KEY}&pubkeys=${OTHER_KEY}`],
+    ['101 keys', `address=${ADDRESS}&pubkeys=${Array.from({ length: 101 }, (_, i) => pubkeyOf(i)).join()}`],
+    ['an amount of nothing', `address=${ADDRESS}&pubkeys=${KEY}&amount=0`],
+    ['a fraction', `address=${ADDRESS}&pubkeys=${KEY}&amount=1.5`],
+    ['an amount below zero', `address=${ADDRESS}&pubkeys=${KEY}&amount=-1`],
+    ['an amount in words', `address=${ADDRESS}&pubkeys=${KEY}&amount=all`],
+    ['more than eight bytes of gwei', `address=${ADDRESS}&pubkeys=${KEY}&amount=${2n ** 64n}`],
+    ['a misspelt parameter', `address=${ADDRESS}&pubkeys=${KEY}&amounts=1`],
+  ])('is refused for %s, and nothing is asked for', async (_, query) => {
+    const { status, text } = await unstake(query)
+    expect({ status, text }).toEqual({ status: 405, text: 'Invalid input' })
+    expect(asked).toEqual([])
+  })
+
+  test.each<[string, JobState, number, string, string]>([
+    [
+      'that nothing would come of it',
+      done({ status: 'refused', reason: 'it is exiting' }),
+      405,
+      'Invalid input',
+      'it is exiting',
+    ],
+    [
+      'that no node answers',
+      done({ status: 'unavailable' }),
+      500,
+      'Server error',
+      'no quote can be made at the moment',
+    ],
+    [
+      'that it failed',
+      { status: 'failed', reason: 'secret' },
+      500,
+      'Server error',
+      'no quote can be made at the moment',
+    ],
+  ])('tells %s', async (_, state, httpStatus, body, reason) => {
+    outcome = state
+    const { status, text, headers } = await unstake(`address=${ADDRESS}&pubkeys=${KEY}`)
+    expect({ status, text, reason: headers.get('x-reason') }).toEqual({ status: httpStatus, text: body, reason })
   })
 })
 

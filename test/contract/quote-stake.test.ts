@@ -63,6 +63,7 @@ class Node implements StakingNode {
   hasCode = () => this.#answer(true)
   terms = () => this.#answer({ nonce: this.nonce, maxFeePerGasWei: 2n, maxPriorityFeePerGasWei: 1n })
   headSlot = () => this.#answer(this.slot)
+  storageAt = () => this.#answer(0n)
   simulate = () => this.#answer(this.simulation)
   async [Symbol.asyncDispose]() {}
 }

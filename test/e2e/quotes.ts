@@ -1,11 +1,15 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Hex } from 'viem'
+import { getAddress, type Hex } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { pubkeyOf, toHex } from '../../infra/devnet/consensus/keys.ts'
-import { BATCH_DEPOSIT_ADDRESS, DEVNET_CHAIN_ID } from '../../infra/devnet/execution/genesis.ts'
+import {
+  BATCH_DEPOSIT_ADDRESS,
+  DEVNET_CHAIN_ID,
+  WITHDRAWAL_REQUESTS_ADDRESS,
+} from '../../infra/devnet/execution/genesis.ts'
 import { gasOf } from '../../schemas/eth/staking-transaction.ts'
 import type { StakeQuote } from '../../schemas/routes/quotes/stake-quote.ts'
 import type { ValidatorDetail } from '../../schemas/routes/validators/validator-details.ts'
@@ -21,6 +25,10 @@ import {
 } from './processes.ts'
 
 const STEP_TIMEOUT_MS = 120_000
+const SLOTS_PER_EPOCH = 32
+/** Of the devnet: epochs that a validator is active before it may exit. */
+const SHARD_COMMITTEE_PERIOD = 32
+const FAR_FUTURE_EPOCH = String(2n ** 64n - 1n)
 const ACCOUNT = 'quotes'
 /** The first account of the phrase "test test … junk", which the devnet gives ten million ETH. */
 const WALLET = privateKeyToAccount('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80')
@@ -44,10 +52,16 @@ export function quotesSuite({ mode, modeOf }: QuotesOptions): void {
     let program: Running
     let token: string
 
-    const ask = async (query: Readonly<Record<string, string>>) => {
-      const response = await fetch(`${program.url}/aggregator/api/v1/quote/stake?${new URLSearchParams(query)}`)
-      return { status: response.status, text: await response.text() }
+    let staked: readonly ValidatorDetail[]
+
+    type Query = Readonly<Record<string, string>>
+    const askFor = async (operation: string, query: Query) => {
+      const response = await fetch(`${program.url}/aggregator/api/v1/${operation}?${new URLSearchParams(query)}`)
+      const reason = response.headers.get('x-reason')
+      return { status: response.status, text: await response.text(), ...(reason === null ? {} : { reason }) }
     }
+    const ask = (query: Query) => askFor('quote/stake', query)
+    const unstake = (query: Query) => askFor('quote/unstake', { address: WALLET.address, ...query })
     const quoteFor = async (query: Readonly<Record<string, string>>): Promise<StakeQuote> => {
       const { status, text } = await ask(query)
       expect(status, text).toBe(200)
@@ -117,7 +131,7 @@ export function quotesSuite({ mode, modeOf }: QuotesOptions): void {
       expect(quote.totalYield).toBe(quote.yieldsBreakdown[0])
       expect(await quoteFor(mine)).toEqual(quote)
       expect((await quoteFor({ ...mine, source: 'another' })).transaction.data).not.toBe(quote.transaction.data)
-      expect(await ask({ ...mine, amount: '1' })).toEqual({ status: 405, text: 'Invalid input' })
+      expect(await ask({ ...mine, amount: '1' })).toMatchObject({ status: 405, text: 'Invalid input' })
     })
 
     it('know the gas for a wallet that has no ether yet', async () => {
@@ -143,7 +157,8 @@ export function quotesSuite({ mode, modeOf }: QuotesOptions): void {
         const found = data.filter(({ status }) => /^(pending|active)_/.test(status))
         return found.length === COUNT ? found : undefined
       }
-      for (const detail of await eventually('the registry', registered, STEP_TIMEOUT_MS)) {
+      staked = await eventually('the registry', registered, STEP_TIMEOUT_MS)
+      for (const detail of staked) {
         expect(detail).toMatchObject({
           withdrawal_address: WALLET.address,
           withdrawal_credentials: `0x01${'00'.repeat(11)}${WALLET.address.slice(2).toLowerCase()}`,
@@ -152,10 +167,61 @@ export function quotesSuite({ mode, modeOf }: QuotesOptions): void {
       }
     })
 
+    it('are refused for what the chain would pass over', async () => {
+      const [pubkey = '', other = ''] = staked.map((detail) => detail.pubkey)
+      const stranger = privateKeyToAccount(generatePrivateKey()).address
+      const refused = async (query: Query) => {
+        const { reason, ...answer } = await unstake(query)
+        expect(answer).toEqual({ status: 405, text: 'Invalid input' })
+        return reason
+      }
+      expect(await refused({ pubkeys: pubkey })).toMatch(/not active yet|may exit from epoch/)
+      expect(await refused({ pubkeys: `0x${'ab'.repeat(48)}` })).toBe('the chain does not know the validator')
+      expect(await refused({ pubkeys: pubkey, address: stranger })).toMatch(/not the withdrawal address/)
+      expect(await refused({ pubkeys: `${pubkey},${other}` })).toMatch(/ask for one at a time/)
+      expect(await refused({ pubkeys: 'all' })).toMatch(/ask for one at a time/)
+    })
+
+    it('make a validator exit once it has been active for long enough', async () => {
+      const [{ pubkey, activation_epoch: activation } = fail()] = staked
+      await devnet.advanceTo((Number(activation) + SHARD_COMMITTEE_PERIOD) * SLOTS_PER_EPOCH)
+      expect((await unstake({ pubkeys: pubkey, amount: '1000000000' })).reason).toMatch(/unstaked as a whole/)
+      const { status, text } = await unstake({ pubkeys: pubkey.slice(2).toUpperCase(), amount: '32000000000' })
+      expect(status, text).toBe(200)
+      const transaction = JSON.parse(text) as StakeQuote['transaction']
+      expect(transaction).toMatchObject({
+        to: getAddress(WITHDRAWAL_REQUESTS_ADDRESS),
+        from: WALLET.address,
+        value: '0x6', // after 32 more requests the fee is e^(32/17)
+        data: `${pubkey}${'00'.repeat(8)}`,
+      })
+      expect(await rpc('eth_call', [{ to: transaction.to }, 'latest'])).toBe(`0x${'1'.padStart(64, '0')}`)
+      const hash = await send(transaction)
+      const slot = Number(activation) * SLOTS_PER_EPOCH + SHARD_COMMITTEE_PERIOD * SLOTS_PER_EPOCH + 3
+      await devnet.advanceTo(slot)
+      const receipt = (await rpc('eth_getTransactionReceipt', [hash])) as { status: string; gasUsed: string }
+      expect(receipt.status).toBe('0x1')
+      expect(BigInt(receipt.gasUsed)).toBeLessThan(BigInt(transaction.gas))
+      const path = `/eth/v1/beacon/states/head/validators/${pubkey}`
+      const { data } = (await (await fetch(`${devnet.beaconUrl}${path}`)).json()) as {
+        data: { validator: { exit_epoch: string } }
+      }
+      expect(data.validator.exit_epoch).not.toBe(FAR_FUTURE_EPOCH)
+      const exiting = async () => {
+        const { reason = '' } = await unstake({ pubkeys: pubkey })
+        return reason.includes('exiting already') ? true : undefined
+      }
+      await eventually('a refusal of another request', exiting, STEP_TIMEOUT_MS)
+    })
+
     it('are too many at some point', async () => {
       const hundred = { ...mine, amount: '3200000000000' }
       expect((await ask({ ...hundred, source: 'a' })).status).toBe(200)
-      expect(await ask({ ...hundred, source: 'b' })).toEqual({ status: 429, text: 'Too Many Requests' })
+      expect(await ask({ ...hundred, source: 'b' })).toMatchObject({ status: 429, text: 'Too Many Requests' })
     })
   })
+}
+
+function fail(): never {
+  throw new Error('nothing was staked')
 }

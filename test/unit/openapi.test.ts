@@ -69,7 +69,10 @@ test('gives the example of each route, and one of each refusal under its status'
 })
 
 /** Quotes have no path parameters. */
-const QUOTES_ASK_FOR: Readonly<Record<string, readonly string[]>> = { getStakeQuote: ['address', 'amount'] }
+const QUOTES_ASK_FOR: Readonly<Record<string, readonly string[]>> = {
+  getStakeQuote: ['address', 'amount'],
+  getUnstakeQuote: ['address', 'pubkeys'],
+}
 
 test('asks for what stands in the path, and for nothing that has a default', () => {
   for (const { operationId, parameters = [] } of documented.filter(({ parameters }) => parameters !== undefined)) {
