@@ -5,6 +5,7 @@ import { measureHealth, type WatchedChain } from '../processors/loop/measure-hea
 import { PROJECTORS } from '../processors/projections.ts'
 import { formatInstant } from '../schemas/eth/time.ts'
 import type { Ports, Running } from './role.ts'
+import type { VaultHealth } from './vault-watch.ts'
 
 /** The configured chains, as health is asked of them. */
 export function watchedChains({
@@ -21,10 +22,13 @@ export function watchedChains({
   }))
 }
 
-/** How far this process's chains have come, and how the nodes are that it reads from. `nowSec` is Unix seconds. */
+/** What health is asked of; without a watch there is no vault. */
+export type Watched = Pick<Running, 'chains' | 'nodes' | 'nodeHeads'> & Partial<Pick<Running, 'devnet' | 'vault'>>
+
+/** How far this process's chains have come, how the nodes are that it reads from, and its key vault. `nowSec` is Unix seconds. */
 export async function healthOf(
   ports: Pick<Ports, 'eventLog' | 'warehouse'>,
-  running: Pick<Running, 'chains' | 'nodes' | 'nodeHeads'> & Partial<Pick<Running, 'devnet'>>,
+  running: Watched,
   { lagWatch, nowSec }: { readonly lagWatch: LagWatch; readonly nowSec: number },
 ): Promise<Health> {
   const measured = await measureHealth(
@@ -32,6 +36,10 @@ export async function healthOf(
     watchedChains(running),
     nowSec,
   )
+  return withVault(withNodes(measured, running), running.vault?.health())
+}
+
+function withNodes(measured: Health, running: Pick<Running, 'nodes'>): Health {
   const nodes = [...running.nodes].flatMap(([chain, status]) =>
     status().map(({ name, state, since, fault }) => {
       const sinceSec = since === undefined ? {} : { sinceSec: since / 1000 }
@@ -51,5 +59,18 @@ export async function healthOf(
         return `${name} does not answer${since} (${fault})`
       }),
     ],
+  }
+}
+
+/** Lost keys are named and nothing is made unready by them: what is served is right, and they may be lost for good. */
+function withVault(measured: Health, vault: VaultHealth | undefined): Health {
+  if (vault === undefined) return measured
+  const { state, sinceMs, fault = 'no answer', missing } = vault
+  const answers = state === 'answering'
+  return {
+    ...measured,
+    vault: { state, sinceSec: sinceMs / 1_000, ...(answers ? {} : { fault }), missing },
+    checks: { ...measured.checks, vault_answers: answers },
+    reasons: answers ? measured.reasons : [...measured.reasons, `the key vault does not answer: ${fault}`],
   }
 }

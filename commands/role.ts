@@ -7,6 +7,7 @@ import type { NodeStatus } from '../infra/ports/node-status.ts'
 import type { Warehouse } from '../infra/ports/warehouse.ts'
 import type { Progress } from '../infra/progress.ts'
 import type { Screen } from '../infra/screen.ts'
+import type { VaultWatch } from './vault-watch.ts'
 
 /** What a role may need; each is opened once for all roles of a process. */
 export interface Ports {
@@ -29,6 +30,8 @@ export interface Running {
   readonly nodes: Map<string, () => readonly NodeStatus[]>
   /** Newest slot or block number of the nodes of each chain that this process follows. */
   readonly nodeHeads: Map<string, number>
+  /** The key vault, where this process has it. */
+  readonly vault: VaultWatch
 }
 
 /** Unix milliseconds on the chains of this process: those of its devnet may have been led into time to come. */

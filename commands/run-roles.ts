@@ -11,6 +11,7 @@ import { allOrNone } from './ingest-role.ts'
 import { ChainSet, type Ports, type Role, type Running } from './role.ts'
 import { answerCommands } from './running-program.ts'
 import type { Setting } from './setting.ts'
+import { VaultWatch } from './vault-watch.ts'
 
 /** What the answers to commands need beside the warehouse. */
 const ASKED_FOR: ReadonlySet<keyof Ports> = new Set<keyof Ports>(['eventLog', 'jobQueue'])
@@ -33,7 +34,8 @@ export async function runRoles(setting: Setting, roles: readonly Role[]): Promis
   const isAlone = roles.length > 1 && config.devnet !== undefined
   const devnet = isAlone ? open.use(await startDevnet(ports.eventLog, setting, progress)) : undefined
   const chains = new ChainSet(config.chains)
-  const running: Running = { config, log, screen, progress, devnet, chains, nodes: new Map(), nodeHeads: new Map() }
+  const seen = { nodes: new Map(), nodeHeads: new Map(), vault: new VaultWatch() }
+  const running: Running = { config, log, screen, progress, devnet, chains, ...seen }
   if (isAsked) open.use(await answerCommands(ports, running))
 
   const stop = new AbortController()

@@ -3,6 +3,7 @@ import { Compile } from 'typebox/schema'
 import type { Config } from '../infra/config/types.ts'
 import { type Answerer, askControl, serveControl } from '../infra/control.ts'
 import { AppError } from '../schemas/errors.ts'
+import type { Watched } from './health.ts'
 import type { Ports, Running } from './role.ts'
 import { askTables, SettlementQuestion } from './settled-tables.ts'
 import { readStatus } from './status.ts'
@@ -35,7 +36,7 @@ export async function askRunning(
 /** Answers what commands ask, until disposed. */
 export function answerCommands(
   ports: Ports,
-  running: Pick<Running, 'config' | 'chains' | 'log' | 'nodes' | 'nodeHeads'> & Partial<Pick<Running, 'devnet'>>,
+  running: Watched & Pick<Running, 'config' | 'log'>,
 ): Promise<AsyncDisposable> {
   const answer: Answerer = async (question, print, signal) => {
     if (isVerify.Check(question)) return await verdictOf(ports, { ...question, mayBeProcessed: true, print, signal })

@@ -7,7 +7,7 @@ import { LagWatch } from '../processors/loop/lag-watch.ts'
 import { findDayGaps } from '../processors/verify/day-gaps.ts'
 import { NO_TYPE } from '../schemas/events/dead-letter.ts'
 import type { ReadyAnswer } from '../schemas/routes/probes.ts'
-import { healthOf } from './health.ts'
+import { healthOf, type Watched } from './health.ts'
 import { ChainSet, type Ports } from './role.ts'
 import { askRunning } from './running-program.ts'
 import { nowSec, type Setting } from './setting.ts'
@@ -55,7 +55,7 @@ export async function runStatus(setting: Setting, { json }: { readonly json: boo
 /** Where everything stands. */
 export async function readStatus(
   ports: Ports,
-  running: Parameters<typeof healthOf>[1] & { readonly config: Config },
+  running: Watched & { readonly config: Config },
   program: Status['program'],
 ): Promise<Status> {
   const { eventLog, warehouse, jobQueue } = ports
@@ -106,6 +106,7 @@ export function formatStatus(status: Status): string {
     ]),
     ['waiting', [waiting(lag, 'event'), waiting(jobs, 'job')].filter((line) => line !== '')],
     ['nodes', Object.entries(nodes).map(([name, node]) => `${name}: ${node.state}${since(node)}`)],
+    ...(status.vault === undefined ? [] : [['key vault', vaultLines(status.vault)] as [string, readonly string[]]]),
     ['dead letters', letters.map(({ topic, event_id: id, reason }) => `${topic} ${id}: ${reason}`)],
   ]
   const width = Math.max(...sections.map(([name]) => name.length)) + 2
@@ -133,6 +134,14 @@ function chainLines(chain: Status['chains'][string]): readonly string[] {
     `final epoch ${chain.last_finalized_epoch ?? 'none'}, ${count(chain.finality_lag_epochs, 'epoch')}, ${duration(chain.finality_lag_seconds)} behind`,
     closed === 0 ? 'no day is closed' : `${count(closed, 'day')} closed, ${first} to ${newest}`,
     gaps.length === 0 ? 'no gaps' : `${count(gaps.length, 'gap')}: ${shown.join('; ')}`,
+  ]
+}
+
+function vaultLines(vault: NonNullable<Status['vault']>): readonly string[] {
+  const { count: missing, pubkeys } = vault.missing
+  return [
+    `${vault.state}${since(vault)}`,
+    ...(missing === 0 ? [] : [`lacks the keys of ${count(missing, 'validator')}, which nobody must fund:`, ...pubkeys]),
   ]
 }
 

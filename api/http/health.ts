@@ -47,12 +47,23 @@ export interface NodeHealth {
   readonly fault?: string
 }
 
+/** The key vault, where the process has it. */
+export interface VaultHealth extends NodeHealth {
+  /** Validators whose secret it lacks, lower-case hex. */
+  readonly missing: readonly string[]
+}
+
+/** Validators that an answer names; of the others it says how many. */
+const MISSING_NAMED_MAX = 100
+
 /** How far the program has come; measured by the roles that run, told to the API as a function. */
 export interface Health extends Judged {
   /** By name of the chain, in the order of the configuration. */
   readonly chains: Readonly<Record<string, ChainHealth>>
   /** By a name that holds no address; absent where the process reads from no node. */
   readonly nodes?: Readonly<Record<string, NodeHealth>>
+  /** Absent where the process has no key vault. */
+  readonly vault?: VaultHealth
   /** Events that each consumer group has not processed yet. */
   readonly lag: Readonly<Record<string, number>>
 }
@@ -66,6 +77,7 @@ export function toReadyAnswer(health: Health): ReadyAnswer {
     last_finalized_epoch: first?.lastFinalizedEpoch ?? null,
     chains: mapValues(health.chains, toChainReady),
     ...(health.nodes === undefined ? {} : { nodes: mapValues(health.nodes, toNodeReady) }),
+    ...(health.vault === undefined ? {} : { vault: toVaultReady(health.vault) }),
     lag: { ...health.lag },
     paused: Object.keys(health.chains).filter((name) => health.chains[name]?.paused === true),
     reasons: [health, ...chains].flatMap(({ reasons }) => reasons),
@@ -100,6 +112,13 @@ function toNodeReady({ state, sinceSec, fault }: NodeHealth): NonNullable<ReadyA
     state,
     ...(sinceSec === undefined ? {} : { since: formatInstant(sinceSec) }),
     ...(fault === undefined ? {} : { fault }),
+  }
+}
+
+function toVaultReady({ missing, ...state }: VaultHealth): NonNullable<ReadyAnswer['vault']> {
+  return {
+    ...toNodeReady(state),
+    missing: { count: missing.length, pubkeys: missing.slice(0, MISSING_NAMED_MAX) },
   }
 }
 

@@ -1,8 +1,7 @@
 import { openLocalKeyVault } from '../../infra/key-vault/open-local.ts'
-import type { KeyVault } from '../../infra/ports/key-vault.ts'
-import type { Log } from '../../infra/ports/log.ts'
+import { announceKept } from '../../processors/validators/announce-kept.ts'
 import { RegisteredKeys } from '../../processors/validators/registered-keys.ts'
-import { readStakingBook, type StakingBook } from '../../processors/validators/staking-book.ts'
+import { readStakingBook } from '../../processors/validators/staking-book.ts'
 import { UnfundedRoom } from '../../processors/validators/unfunded-room.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { pause } from '../../schemas/wait.ts'
@@ -15,8 +14,9 @@ import { keepingKeys } from './keeping-keys.ts'
 import { VALIDATORS_LEASE } from './lease.ts'
 import { quoting } from './quoting.ts'
 import { StakingChains } from './staking-chains.ts'
+import { watchingVault } from './watching-vault.ts'
 
-const DUTIES: readonly Duty[] = [creating, exiting, quoting, keepingKeys]
+const DUTIES: readonly Duty[] = [creating, exiting, quoting, keepingKeys, watchingVault]
 
 const RELEASE_PAUSE_MS = 1_000
 
@@ -37,7 +37,7 @@ export const validatorsRole: Role = {
         const ending = AbortSignal.any([signal, held.lost])
         await using chains = new StakingChains(running, ending)
         const book = await readStakingBook(ports.eventLog, ending)
-        await tellOfLostKeys(vault, book, running.log)
+        await announceKept({ vault, writer: held, book }, running.log)
         const funded = new RegisteredKeys(ports.eventLog, ending)
         const room = new UnfundedRoom({ book, funded, rules: running.config.validators })
         await doDuties({ ports, running, vault, lease: held, chains, book, funded, room }, ending)
@@ -58,18 +58,5 @@ async function doDuties(custody: Custody, signal: AbortSignal): Promise<void> {
   await allOrNone(
     DUTIES.map((duty) => duty(custody, ending)),
     stop,
-  )
-}
-
-/** Keys that a line of the log names. */
-const NAMED_MAX = 100
-
-/** An older copy of the vault, or none, was put in its place: nobody can sign for them, so nobody must fund them. */
-async function tellOfLostKeys(vault: KeyVault, { created, moved }: StakingBook, log: Log): Promise<void> {
-  const lost = await vault.lacking([...created.pubkeys(), ...moved.imported()])
-  if (lost.length === 0) return
-  log.error(
-    { lost: lost.length, pubkeys: lost.slice(0, NAMED_MAX) },
-    `the key vault lacks the keys of ${lost.length} validators that were created here or imported: put its newest copy back, and let nobody fund them`,
   )
 }

@@ -13,6 +13,8 @@ const PATH = ['vault', 'key']
 export function readVault(reader: SettingReader, { vault }: FileSettings, dataDirectory: string): VaultConfig {
   const directory = join(dataDirectory, 'vault')
   const text = given(reader.env, VARIABLE)
+  if (text === undefined && reader.env[VARIABLE] !== undefined)
+    reader.refuse(`${VARIABLE} is empty: leave it out, or say where the key is, e.g. ${VARIABLE}=${VaultKey.example}.`)
   // Not repeated in the sentence: it may be the key itself.
   if (text !== undefined && !Check(VaultKey, text))
     reader.refuse(`${VARIABLE} is not ${VaultKey.expected}; e.g. ${VARIABLE}=${VaultKey.example}.`)

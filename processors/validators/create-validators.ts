@@ -8,18 +8,14 @@ import type { SignedDeposit } from '../../schemas/eth/signed-deposit.ts'
 import { gasOf, type StakingContract, serializeUnsigned, stakingCall } from '../../schemas/eth/staking-transaction.ts'
 import { type ChainClock, formatInstant, slotAt } from '../../schemas/eth/time.ts'
 import { toWei } from '../../schemas/eth/units.ts'
-import { ACCOUNTS_KEY } from '../../schemas/events/accounts.ts'
-import { encodeEvent } from '../../schemas/events/codec.ts'
-import { validatorsCreated } from '../../schemas/events/created-validators.ts'
 import type { CreateValidatorsInput, CreateValidatorsOutput } from '../../schemas/jobs/create-validators.ts'
 import type { Created } from '../../schemas/routes/validators/create-validators.ts'
+import { createdEvent, credentialsOf } from './announce-created.ts'
 import type { StakingBook } from './staking-book.ts'
 import type { UnfundedRoom } from './unfunded-room.ts'
 
 /** What every validator is created with: the least that activates one (MIN_ACTIVATION_BALANCE). */
 const DEPOSIT_GWEI = 32_000_000_000n
-/** 0x01 credentials: the prefix, eleven zero bytes, the address. */
-const ETH1_PREFIX = `0x01${'00'.repeat(11)}`
 
 /** A chain that validators may be created on. */
 export interface StakingChain {
@@ -101,7 +97,7 @@ async function make(
     vault.prepare(input.count, {
       chain: chain.name,
       genesisForkVersion: facts.genesisForkVersion,
-      withdrawalCredentials: bytesOf(credentialsOf(input)),
+      withdrawalCredentials: bytesOf(credentialsOf(input.withdrawalAddress)),
       amountGwei: DEPOSIT_GWEI,
     }),
     termsOf(chain, input.depositFrom, log),
@@ -130,10 +126,6 @@ const LOST =
   'the validators that this Idempotency-Key was answered with are no longer in the key vault: do not fund them, and ask the operator'
 const OTHER_REQUEST = 'Idempotency-Key was used for another request'
 
-function credentialsOf({ withdrawalAddress }: CreateValidatorsInput): string {
-  return `${ETH1_PREFIX}${withdrawalAddress.slice(2)}`
-}
-
 function contractFor({ contract }: StakingChain, facts: StakingFacts, count: number): StakingContract | undefined {
   if (contract !== undefined) return contract
   return count === 1 ? { kind: 'deposit', address: facts.depositContract, feeWei: 0n } : undefined
@@ -158,27 +150,10 @@ async function announce(
 ): Promise<CreateValidatorsOutput> {
   if (kept.bodyHash !== input.bodyHash) return { status: 'refused', reason: OTHER_REQUEST }
   if (book.created.hasRequest(input)) return { status: 'created', answer: kept.answer }
-  const { validators } = JSON.parse(kept.answer) as Created
-  const { chain, account, depositFrom, feeRecipient } = input
-  const pubkeys = validators.map(({ pubkey }) => pubkey)
+  const { chain, account, requestId } = input
+  const time = formatInstant(Math.floor(now() / 1_000))
   await book.tell(writer, [
-    encodeEvent(validatorsCreated, {
-      id: `account.validators-created:${chain}:${account}:${pubkeys[0]}`,
-      key: ACCOUNTS_KEY,
-      time: formatInstant(Math.floor(now() / 1_000)),
-      data: {
-        chain,
-        account,
-        requestId: input.requestId,
-        pubkeys,
-        withdrawalCredentials: credentialsOf(input),
-        depositFrom,
-        feeRecipient,
-        amountGwei: String(DEPOSIT_GWEI),
-        depositDataRoots: validators.map(({ deposit_data }) => deposit_data.deposit_data_root),
-        ...(atSlot === undefined ? {} : { createdAtSlot: atSlot }),
-      },
-    }),
+    createdEvent({ chain, account, requestId, answer: kept.answer, time, createdAtSlot: atSlot }),
   ])
   return { status: 'created', answer: kept.answer }
 }

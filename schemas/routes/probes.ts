@@ -35,13 +35,26 @@ const ChainReady = Type.Union([
   ),
 ])
 
-const NodeReady = Type.Object(
+const stateFields = {
+  state: Type.String({ description: 'One word, for example `answering` or `away`.' }),
+  since: Type.Optional(Type.String({ format: 'date-time' })),
+  fault: Type.Optional(Type.String({ description: 'What is wrong, in one sentence that names no address.' })),
+}
+const NodeReady = Type.Object(stateFields, { additionalProperties: false })
+
+const Missing = Type.Object(
   {
-    state: Type.String({ description: 'One word, for example `answering` or `away`.' }),
-    since: Type.Optional(Type.String({ format: 'date-time' })),
-    fault: Type.Optional(Type.String({ description: 'What is wrong, in one sentence that names no address.' })),
+    count: Type.Integer({ minimum: 0 }),
+    pubkeys: Type.Array(Type.String(), { description: 'Some of them, where there are many.' }),
   },
-  { additionalProperties: false },
+  {
+    additionalProperties: false,
+    description: 'Validators whose secret it lacks: they cannot be signed for, and must not be funded.',
+  },
+)
+const VaultReady = Type.Object(
+  { ...stateFields, missing: Missing },
+  { additionalProperties: false, description: 'The key vault, where this process has it.' },
 )
 
 /** Answer of GET /ready: 200 with `ready`, 503 with `not_ready`; the figures are those of the moment. */
@@ -52,6 +65,7 @@ export const ReadyAnswer = Type.Object(
     last_finalized_epoch: reached('That of the first chain with a beacon chain.'),
     chains: Type.Record(Type.String(), ChainReady, { description: 'By name of the chain.' }),
     nodes: Type.Optional(Type.Record(Type.String(), NodeReady, { description: 'By name of the node.' })),
+    vault: Type.Optional(VaultReady),
     lag: Type.Record(Type.String(), Type.Integer({ minimum: 0 }), {
       description: 'Events that each consumer group has not processed yet.',
     }),

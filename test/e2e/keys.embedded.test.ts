@@ -1,4 +1,14 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SecretKey } from '@chainsafe/blst'
@@ -7,7 +17,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openKeystore, writeKeystore } from '../../infra/key-vault/keystore.ts'
 import { hexOf } from '../../schemas/eth/hex.ts'
 import { decodeEvent } from '../../schemas/events/codec.ts'
+import { validatorsCreated } from '../../schemas/events/created-validators.ts'
 import { keysExported, keysImported } from '../../schemas/events/vault-keys.ts'
+import type { ReadyAnswer } from '../../schemas/routes/probes.ts'
 import { createInVault } from './create-in-vault.ts'
 import { type Environment, eventually, type Running, runCommand, startProgram } from './processes.ts'
 import { eventsOf, openLog } from './stores.ts'
@@ -33,6 +45,7 @@ describe('keys of validators', () => {
     const events = (await eventsOf(eventLog, 'accounts')).filter(({ event }) => event.type === type.name)
     return events.flatMap(({ event }) => decodeEvent(type, event).pubkeys)
   }
+  const ready = async () => (await (await fetch(`${program?.url}/ready`)).json()) as ReadyAnswer
   const keystoresIn = (folder: string) => readdirSync(folder).filter((name) => name.startsWith('keystore'))
   const startValidators = async () => {
     program = await startProgram(['validators'], env, { announces: false })
@@ -176,9 +189,41 @@ describe('keys of validators', () => {
     })
     const others = await createInVault(env, { count: 10, requestId: '33'.repeat(32) })
     expect(new Set([...created, ...lost, ...others]).size).toBe(24)
+    program = await startProgram(['all'], env)
+    const missing = await eventually('the lost keys', async () => (await ready()).vault?.missing, STEP_TIMEOUT_MS)
+    expect(missing.count).toBe(10)
+    expect([...missing.pubkeys].toSorted()).toEqual([...lost].toSorted())
+    const status = await runCommand(['status', '--json'], env)
+    expect(JSON.parse(status.stdout).vault.missing.count).toBe(10)
+  })
+
+  it('whose vault cannot be opened any more are told as such, until it can', async () => {
+    const state = (wanted: string) => async () => {
+      const { vault, checks } = await ready()
+      return vault?.state === wanted && checks.vault_answers === (wanted === 'answering') ? vault : undefined
+    }
+    await eventually('a vault', state('answering'), STEP_TIMEOUT_MS)
+    renameSync(join(data, 'vault.key'), at('vault.key'))
+    const { fault } = await eventually('no key', state('away'), STEP_TIMEOUT_MS)
+    expect(fault).toMatch(/cannot be read \(ENOENT\): put it back/)
+    renameSync(at('vault.key'), join(data, 'vault.key'))
+    await eventually('the key', state('answering'), STEP_TIMEOUT_MS)
+    expect(await program?.stop()).toBe(0)
+  })
+
+  it('are told to another log, too', async () => {
+    for (const name of readdirSync(data)) if (!name.startsWith('vault')) rmSync(join(data, name), { recursive: true })
+    await (await openLog(env))[Symbol.asyncDispose]()
     const running = await startValidators()
-    const told = async () => running.output().includes('lacks the keys of 10 validators') || undefined
-    await eventually('the lost keys', told, STEP_TIMEOUT_MS)
+    await using eventLog = await openLog(env)
+    const told = async () => {
+      const events = (await eventsOf(eventLog, 'accounts')).filter(({ event }) => event.type === validatorsCreated.name)
+      const pubkeys = events.flatMap(({ event }) => decodeEvent(validatorsCreated, event).pubkeys)
+      return pubkeys.length >= 14 ? pubkeys : undefined
+    }
+    const pubkeys = await eventually('the created ones', told, STEP_TIMEOUT_MS)
+    expect(pubkeys).toHaveLength(14)
+    for (const pubkey of created) expect(pubkeys).toContain(pubkey)
     expect(await running.stop()).toBe(0)
   })
 })

@@ -375,6 +375,13 @@ describe('what seals the vault', () => {
     expect(readConfig(fileOf('vault: { key: env:SEALING_KEY }')).vault.keySource).toEqual(named('env:SEALING_KEY'))
   })
 
+  it('is told where it is named and empty, which is no name for the file beside the vault', () => {
+    for (const VAULT_KEY of ['', ' '])
+      expect(() => readConfig({ EPOCHLINE_CONFIG: '/dev/null', VAULT_KEY })).toThrow(
+        /^VAULT_KEY is empty: leave it out/,
+      )
+  })
+
   it('is not repeated where it is the key itself, nor is a command', () => {
     const key = 'ab'.repeat(32)
     expect(() => readConfig({ EPOCHLINE_CONFIG: '/dev/null', VAULT_KEY: key })).toThrow(/^VAULT_KEY is not env:NAME/)

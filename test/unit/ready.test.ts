@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { toReadyAnswer } from '../../api/http/health.ts'
 import { healthOf } from '../../commands/health.ts'
 import { ChainSet } from '../../commands/role.ts'
+import { type VaultHealth, VaultWatch } from '../../commands/vault-watch.ts'
 import type { ChainConfig } from '../../infra/config/types.ts'
 import type { EventLog } from '../../infra/ports/event-log.ts'
 import type { NodeStatus } from '../../infra/ports/node-status.ts'
@@ -52,6 +53,7 @@ interface Conditions {
   readonly nodeHead?: number
   readonly nowSec?: number
   readonly lagWatch?: LagWatch
+  readonly vault?: VaultHealth
 }
 
 async function newest(): Promise<{ readonly slot: number; readonly block: number; readonly timeSec: number }> {
@@ -63,8 +65,12 @@ async function newest(): Promise<{ readonly slot: number; readonly block: number
 }
 
 /** What `/ready` answers, at the time of the newest block unless another is named. */
-async function ready({ chain = MAINNET, nodes = [], nodeHead, nowSec, lagWatch = new LagWatch() }: Conditions = {}) {
+async function ready(conditions: Conditions = {}) {
+  const { chain = MAINNET, nodes = [], nodeHead, nowSec, lagWatch = new LagWatch(), vault } = conditions
+  const watch = new VaultWatch()
+  if (vault !== undefined) watch.watch(() => vault)
   const running = {
+    vault: watch,
     chains: new ChainSet([chain]),
     nodes: new Map(nodes.length === 0 ? [] : [['mainnet', () => nodes]]),
     nodeHeads: new Map(nodeHead === undefined ? [] : [['mainnet', nodeHead]]),
@@ -119,6 +125,27 @@ it('is ready when all of the log is in the tables, and tells the distance from t
     reasons: [],
     checks: all(PROGRAM),
   })
+})
+
+it('is not ready while the key vault does not answer, and says why', { timeout: TEST_MS }, async () => {
+  const sinceMs = Date.UTC(2026, 10, 20, 9)
+  const answer = await ready({ vault: { state: 'away', sinceMs, fault: 'it took longer than 20 s', missing: [] } })
+  expect(answer).toMatchObject({
+    status: 'not_ready',
+    checks: { vault_answers: false },
+    reasons: ['the key vault does not answer: it took longer than 20 s'],
+    vault: { state: 'away', since: '2026-11-20T09:00:00.000Z', missing: { count: 0, pubkeys: [] } },
+  })
+})
+
+it('names validators whose secret is missing, a hundred at most, and is ready all the same', {
+  timeout: TEST_MS,
+}, async () => {
+  const missing = Array.from({ length: 120 }, (_, i) => `0x${String(i).padStart(96, '0')}`)
+  const answer = await ready({ vault: { state: 'answering', sinceMs: 0, missing } })
+  expect(answer).toMatchObject({ status: 'ready', checks: { vault_answers: true }, reasons: [] })
+  expect(answer.vault?.missing).toEqual({ count: 120, pubkeys: missing.slice(0, 100) })
+  expect((await ready()).vault).toBeUndefined()
 })
 
 it('is ready on a chain without a beacon chain, and tells blocks where the node’s are known', {

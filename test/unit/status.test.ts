@@ -56,6 +56,17 @@ it('says in lines what a person wants to know, and leaves out what is not there'
   ])
 })
 
+it('says how the key vault is, where there is one, and what it lacks', () => {
+  const missing = { count: 1, pubkeys: ['0xab'] }
+  const text = formatStatus({ ...status, vault: { state: 'away', fault: 'its process has ended', missing } })
+  expect(text.split('\n').slice(-5, -1)).toEqual([
+    'key vault       away (its process has ended)',
+    '                lacks the keys of 1 validator, which nobody must fund:',
+    '                0xab',
+    'dead letters    beacon.epochs e: found v99',
+  ])
+})
+
 it('cuts long lists', () => {
   const letters = Array.from({ length: 12 }, (_, i) => ({ chain: '', topic: 't', event_id: `${i}`, reason: 'r' }))
   const text = formatStatus({ ...status, dead_letters: letters })

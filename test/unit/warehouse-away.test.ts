@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { processRole } from '../../commands/process-role.ts'
 import { ChainSet, type Running } from '../../commands/role.ts'
+import { VaultWatch } from '../../commands/vault-watch.ts'
 import { openSqliteJobQueue } from '../../infra/job-queue/sqlite.ts'
 import type { InsertColumns, Warehouse } from '../../infra/ports/warehouse.ts'
 import { areTablesWhole } from '../../processors/loop/filled-from.ts'
@@ -76,7 +77,12 @@ it('a process waits for a warehouse that is away at its start, and when its tabl
   const { config, screen } = settings()
   const running: Running = {
     ...{ config, screen, log, devnet: undefined, chains: new ChainSet([]) },
-    ...{ nodes: new Map(), nodeHeads: new Map(), progress: { update() {}, [Symbol.dispose]() {} } },
+    ...{
+      nodes: new Map(),
+      nodeHeads: new Map(),
+      vault: new VaultWatch(),
+      progress: { update() {}, [Symbol.dispose]() {} },
+    },
   }
   const stop = new AbortController()
   /** What ends a filling. */
