@@ -3,9 +3,11 @@ import type { ExitFault } from '../../schemas/exit-reasons.ts'
 import { type ExitValidatorsInput, exitValidators } from '../../schemas/jobs/exit-validators.ts'
 import { RESULTS, type Refusal, refuse } from '../../schemas/routes/envelope.ts'
 import { cancelExitsRoute, exitValidatorsRoute } from '../../schemas/routes/validators/exit-validators.ts'
+import { accountDeposits } from '../http/account-deposits.ts'
 import { type ActionScope, action } from '../http/action.ts'
 import { askJob } from '../http/ask-job.ts'
 import type { Answer } from '../http/operation.ts'
+import { horizonOf } from '../rewards/horizon.ts'
 import { normalisePubkey } from './public-keys.ts'
 
 /** So long a request waits; the job does nothing after that. */
@@ -25,13 +27,16 @@ async function ask(
   scope: ActionScope,
 ): Promise<Done | Refusal> {
   const { chain, account, actor, nowMs } = scope
+  const wanted = [...new Set(pubkeys.map(normalisePubkey))]
+  const deposits = await accountDeposits(scope, (await horizonOf(scope.standing))?.clock)
   const input = {
     kind,
     chain,
     account,
     actor,
     requestId: randomUUID(),
-    pubkeys: [...new Set(pubkeys.map(normalisePubkey))],
+    pubkeys: wanted,
+    deposited: wanted.filter((pubkey) => deposits.has(pubkey)),
     notAfterMs: nowMs + EXIT_MS_MAX,
   }
   const output = await askJob(scope, exitValidators, { input, timeoutMs: EXIT_MS_MAX })

@@ -53,7 +53,7 @@ export const exitRequested = jsonEvent({ name: 'account.exit-requested', version
 /** Exits that were not signed yet are no longer wanted; id `account.exit-cancelled:<chain>:<request id>`. */
 export const exitCancelled = jsonEvent({ name: 'account.exit-cancelled', version: 1, topic: 'accounts' }, Asked)
 
-/** The one exit that a validator signs; nobody has seen it before this. Id `account.exit-signed:<chain>:<pubkey>:<epoch>`. */
+/** The one exit that a validator signs; nobody has seen it before this. Id `account.exit-signed:<chain>:<pubkey>:<head epoch>`. */
 export const exitSigned = jsonEvent({ name: 'account.exit-signed', version: 1, topic: 'accounts' }, ExitSigned)
 
 /** A node has accepted it, for the first time; id `account.exit-submitted:<chain>:<pubkey>:<head epoch>`. */

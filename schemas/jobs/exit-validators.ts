@@ -15,6 +15,8 @@ const ExitValidatorsInput = Type.Object({
   /** Beginning of the hash of the token that asks. */
   actor: Type.String({ pattern: '^[0-9a-f]{1,64}$' }),
   pubkeys: Type.Array(Pubkey, { minItems: 1, maxItems: EXITED_MAX, uniqueItems: true }),
+  /** Those of them that have a deposit on chain, as the tables tell it: the registry does not know it for days. */
+  deposited: Type.Array(Pubkey, { maxItems: EXITED_MAX }),
   /** Unix milliseconds: nobody waits for the answer any more. */
   notAfterMs: UInt,
 })

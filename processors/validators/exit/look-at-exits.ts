@@ -125,7 +125,7 @@ async function sign(
     // Durable: nobody has seen these signatures, and from here on they cannot be taken back.
     await book.tell(
       writer,
-      signed.map((data) => exitEvent(custody, exitSigned, { id: `${chain}:${data.pubkey}:${data.epoch}`, data })),
+      signed.map((data) => exitEvent(custody, exitSigned, { id: `${chain}:${data.pubkey}:${epoch}`, data })),
     )
     return exits.map(({ pubkey }) => pubkey)
   })

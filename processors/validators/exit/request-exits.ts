@@ -42,8 +42,9 @@ async function request(
     exitNode.registered('head', pubkeys),
     exitNode.registered('finalized', pubkeys),
   ])
-  const unknown = pubkeys.find((pubkey) => !head.has(pubkey))
-  if (unknown !== undefined) return refused('not_deposited', unknown)
+  const deposited = new Set([...head.keys(), ...input.deposited])
+  const lackingDeposit = pubkeys.find((pubkey) => !deposited.has(pubkey))
+  if (lackingDeposit !== undefined) return refused('not_deposited', lackingDeposit)
   return await turns.take(async () => {
     if (isLate(custody, input)) return { status: 'unavailable' }
     const wanted = pubkeys.filter(
