@@ -14,6 +14,8 @@ export interface CrowdedDevnet {
   readonly deposits: { readonly count: number; readonly fromSlot: number; readonly perBlock: number }
   /** Validators that want to leave from this epoch on, those of the lowest indices. */
   readonly exits: { readonly count: number; readonly fromEpoch: number }
+  /** Slots of further exits, of the validators with the indices that follow. */
+  readonly laterExits?: readonly number[]
 }
 
 /** A devnet with a manual clock and no incidents, whose queues are long: 4 validators a epoch get in, and 4 out. */
@@ -25,9 +27,11 @@ export function openCrowdedDevnet(crowd: CrowdedDevnet, options: Partial<DevnetO
     const made = bySlot.get(slot) ?? []
     bySlot.set(slot, [...made, { validatorNumber: validators + i, amountGwei: 32n * GWEI_PER_ETH }])
   }
-  const incidents = Array.from({ length: exits.count }, (_, validator) => ({
+  const first = exits.fromEpoch * SLOTS_PER_EPOCH + 1
+  const slots = Array.from({ length: exits.count }, (_, i) => first + Math.floor(i / EXITS_PER_BLOCK))
+  const incidents = [...slots, ...(crowd.laterExits ?? [])].map((slot, validator) => ({
     kind: 'voluntary_exit' as const,
-    slot: exits.fromEpoch * SLOTS_PER_EPOCH + 1 + Math.floor(validator / EXITS_PER_BLOCK),
+    slot,
     validator,
   }))
   const rates = { missedProposal: 0.01, missedAttestation: 0, lateAttestation: 0, veryLateAttestation: 0 }
@@ -39,7 +43,7 @@ export function openCrowdedDevnet(crowd: CrowdedDevnet, options: Partial<DevnetO
     beaconPort: 0,
     executionPort: 0,
     scenario: {
-      version: `crowded-${deposits.count}-${exits.count}`,
+      version: `crowded-${deposits.count}-${incidents.length}`,
       rates: { ...rates, wrongHead: 0, missedSync: 0 },
       weakEvery: validators + deposits.count,
       weakFactor: 1,
