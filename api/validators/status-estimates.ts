@@ -118,6 +118,8 @@ function clearedAt(
     // One that is not eligible at the end of the epoch has come with its beginning, one that is, before it.
     return { epoch: status === PENDING_QUEUED ? horizon.epoch - 1 : horizon.epoch, errorEpochs: ERROR_EPOCHS }
   }
+  // Anybody may deposit anything for a public key: what waits counts for one that is known to be funded.
+  if (registered === undefined && depositSlot === undefined) return undefined
   const waiting = clearedOfWaiting(pubkey, BigInt(balance ?? 0), facts)
   return waiting === undefined && registered === undefined ? clearedUnseen(depositSlot, facts) : waiting
 }

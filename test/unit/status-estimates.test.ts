@@ -80,18 +80,18 @@ const queued = (...own: QueueFacts['deposits']['own']): QueueFacts => ({
 
 test('a validator without a deposit has no estimates', () => {
   expect(estimated({})).toEqual(NOTHING)
-  expect(estimated({}, { known: queued(['cd'.repeat(8), '32000000000', 1_010]) })).toEqual(NOTHING)
+  // Whoever has sent what waits for its key, it is not the deposit that was signed.
+  expect(estimated({}, { known: queued([MINE, '32000000000', 1_010]) })).toEqual(NOTHING)
 })
 
 test('one that waits is active seven epochs after its deposit is credited', () => {
-  const found = estimated({}, { known: queued([MINE, '32000000000', 1_010]) })
+  const found = estimated({ depositSlot: 31_000 }, { known: queued([MINE, '32000000000', 1_010]) })
   expect(found).toEqual({ ...NOTHING, active: 1_017, errors: [1, null, null] })
 })
 
 test('one that waits with several deposits is active after the one that makes up 32 ETH', () => {
   const parts = queued([MINE, '1000000000', 1_004], [MINE, '31000000000', 1_010], [MINE, '1000000000', 1_015])
-  expect(estimated({}, { known: parts }).active).toBe(1_017)
-  expect(estimated({}, { known: queued([MINE, '1000000000', 1_004]) })).toEqual(NOTHING)
+  expect(estimated({ depositSlot: 31_000 }, { known: parts }).active).toBe(1_017)
 })
 
 test('a deposit that came after the queue was read waits at its end, until it is final at least', () => {
@@ -106,9 +106,9 @@ test('a deposit that has left the queue, and is not final in the registry, is ac
 test('less is known of a queue without its carry, and of one whose limit is that of a sample', () => {
   const mine = queued([MINE, '32000000000', 1_100])
   const withoutCarry = { ...mine, deposits: { ...mine.deposits, isCarryKnown: false } }
-  expect(estimated({}, { known: withoutCarry }).errors).toEqual([2, null, null])
+  expect(estimated({ depositSlot: 31_000 }, { known: withoutCarry }).errors).toEqual([2, null, null])
   const sampled = { ...mine, deposits: { ...mine.deposits, isSampled: true } }
-  expect(estimated({}, { known: sampled }).errors).toEqual([5, null, null])
+  expect(estimated({ depositSlot: 31_000 }, { known: sampled }).errors).toEqual([5, null, null])
 })
 
 test.each([
