@@ -1,5 +1,9 @@
 import { ForkSeq, SLOTS_PER_EPOCH } from '@lodestar/params'
-import { type CachedBeaconStateElectra, type CachedBeaconStateFulu, getExpectedWithdrawals } from '@lodestar/state-transition'
+import {
+  type CachedBeaconStateElectra,
+  type CachedBeaconStateFulu,
+  getExpectedWithdrawals,
+} from '@lodestar/state-transition'
 import { processWithdrawals } from '@lodestar/state-transition/block'
 import { ssz } from '@lodestar/types'
 import { beforeAll, expect, test } from 'vitest'
