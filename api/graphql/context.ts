@@ -1,12 +1,16 @@
 import DataLoader from 'dataloader'
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { type DayNumber, epochOf, firstSlotOfDay, parseDay } from '../../schemas/eth/time.ts'
+import type { HistoryStep } from '../../schemas/routes/validators/validator-history.ts'
 import type { ValidatorEpochRow } from '../../schemas/tables/rewards.ts'
 import type { AccountScope } from '../http/seen-validators.ts'
 import { type AccountDay, accountDays } from '../rewards/account-days.ts'
 import { type Horizon, horizonOf } from '../rewards/horizon.ts'
 import { type ProposalRow, selectProposals, selectValidatorEpochs } from '../rewards/select-detail.ts'
 import { type ValidatorDayRow, validatorDays } from '../rewards/validator-days.ts'
+import { withPast } from '../validators/account-validators.ts'
+import { historiesOf } from '../validators/history.ts'
+import type { ListedValidator } from '../validators/list-validators.ts'
 
 export interface WindowKey {
   readonly from: DayNumber
@@ -41,6 +45,7 @@ export interface GraphqlContext extends AccountScope {
   readonly horizon: () => Promise<Horizon | undefined>
   readonly accountDays: DataLoader<WindowKey, readonly AccountDay[], string>
   readonly days: DataLoader<DaysKey, ValidatorDayRow[], string>
+  readonly histories: DataLoader<ListedValidator, readonly HistoryStep[], number>
   readonly epochs: DataLoader<DayKey, ValidatorEpochRow[], string>
   readonly blocksOfDay: DataLoader<DayKey, ProposalRow[], string>
   readonly blocksOfEpoch: DataLoader<EpochKey, ProposalRow[], string>
@@ -64,6 +69,9 @@ export function createContext(request: Request): GraphqlContext {
     }),
     days: new DataLoader((keys) => loadDays(request, keys), {
       cacheKeyFn: (key) => `${key.index}/${key.from}/${key.to}`,
+    }),
+    histories: new DataLoader((listed) => loadHistories(request, listed), {
+      cacheKeyFn: ({ validator_index }) => validator_index,
     }),
     epochs: new DataLoader((keys) => loadEpochs(warehouse, horizon, keys), { cacheKeyFn: dayKey }),
     blocksOfDay: new DataLoader((keys) => loadBlocksOfDays(warehouse, horizon, keys), { cacheKeyFn: dayKey }),
@@ -91,6 +99,15 @@ async function loadDays(request: Request, keys: readonly DaysKey[]): Promise<Val
     for (const [index, own] of Map.groupBy(rows, (row) => row.validator_index)) found.set(`${index}/${window}`, own)
   }
   return keys.map((key) => found.get(`${key.index}/${key.from}/${key.to}`) ?? [])
+}
+
+async function loadHistories(
+  request: Request,
+  listed: readonly ListedValidator[],
+): Promise<readonly (readonly HistoryStep[])[]> {
+  const horizon = await horizonOf(request.standing)
+  if (horizon === undefined) return listed.map(() => [])
+  return historiesOf(request, horizon, await withPast(request, horizon, listed))
 }
 
 async function loadEpochs(

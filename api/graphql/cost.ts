@@ -11,6 +11,7 @@ import {
   Kind,
   type SelectionSetNode,
 } from 'graphql/index.js'
+import { HISTORY_STEPS } from '../../schemas/routes/validators/validator-history.ts'
 import { dayWindow } from '../rewards/day-window.ts'
 
 /** Fields that an answer may hold: about a second of work. */
@@ -129,6 +130,7 @@ function measureField(measurement: Measurement, parent: GraphQLObjectType, node:
 const STATEMENTS_OF: Readonly<Record<string, number>> = {
   'Query.days': 1,
   'Validator.days': 1,
+  'Validator.history': 2,
   'ValidatorDay.epochs': 1,
   'ValidatorDay.blocks': 1,
   'ValidatorEpoch.blocks': 1,
@@ -148,6 +150,8 @@ function listLength(
       const window = dayWindow(nowMs, { start_date: toText(args.from), end_date: toText(args.to) }, 'yesterday')
       return window.status === 'window' ? window.to - window.from : 1
     }
+    case 'Validator.history':
+      return HISTORY_STEPS.length
     case 'ValidatorDay.epochs':
       return EPOCHS_PER_DAY
     case 'ValidatorDay.blocks':

@@ -3,6 +3,7 @@ import { checksumAddress } from '../../schemas/eth/hex.ts'
 import { formatEthFromGwei, formatEthFromWei, toWei } from '../../schemas/eth/units.ts'
 import { formatMessage, type RefusalCode } from '../../schemas/routes/envelope.ts'
 import { LIMIT_MAX, LISTED_VALIDATORS_MAX } from '../../schemas/routes/fields.ts'
+import type { HistoryStep } from '../../schemas/routes/validators/validator-history.ts'
 import type { ValidatorEpochRow } from '../../schemas/tables/rewards.ts'
 import type { AccountDay } from '../rewards/account-days.ts'
 import { type DayWindow, dayWindow } from '../rewards/day-window.ts'
@@ -73,10 +74,16 @@ export const resolvers = {
       (await exitFlags(context))(row.pubkey, hasExitEpoch(row)).isNeedExit,
     isPostExit: async (row: ListedValidator, _: unknown, context: GraphqlContext) =>
       (await exitFlags(context))(row.pubkey, hasExitEpoch(row)).isPostExit,
+    history: (row: ListedValidator, _: unknown, context: GraphqlContext) => context.histories.load(row),
     days: (row: ListedValidator, args: WindowArguments, context: GraphqlContext) => {
       const { from, to } = windowOf(args, context)
       return context.days.load({ index: row.validator_index, from, to })
     },
+  },
+  ValidatorStep: {
+    isExact: (row: HistoryStep) => row.is_exact,
+    blockNumber: (row: HistoryStep) => row.block_number,
+    transactionHash: (row: HistoryStep) => row.transaction_hash,
   },
   AccountDay: {
     consensusReward: (row: AccountDay) => gwei(row.clRewardGwei.toString()),

@@ -59,3 +59,21 @@ export async function accountValidators(
       .map(({ pubkey, withdrawal_credentials }) => toValidator(pubkey, withdrawal_credentials)),
   ]
 }
+
+/** The same of validators that the registry has states of, former ones too. */
+export async function withPast(
+  scope: AccountScope,
+  horizon: Horizon,
+  listed: readonly ListedValidator[],
+): Promise<readonly AccountValidator[]> {
+  const created = await createdValidators(scope)
+  const deposits = await accountDeposits(scope, horizon.clock)
+  return listed.map((registered) => ({
+    pubkey: registered.pubkey,
+    withdrawalCredentials: registered.withdrawal_credentials,
+    created: created.get(registered.pubkey),
+    isRegistered: true,
+    registered,
+    deposit: deposits.get(registered.pubkey),
+  }))
+}

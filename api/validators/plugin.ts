@@ -7,8 +7,9 @@ import { type Operation, serveOperations } from '../http/operation.ts'
 import { createValidatorsOperation } from './create-validators.ts'
 import { cancelExitsOperation, exitValidatorsOperation } from './exit-validators.ts'
 import { validatorDetailsOperation } from './validator-details.ts'
+import { validatorHistoryOperation } from './validator-history.ts'
 
-export const VALIDATORS_OPERATIONS: readonly Operation[] = [validatorDetailsOperation]
+export const VALIDATORS_OPERATIONS: readonly Operation[] = [validatorDetailsOperation, validatorHistoryOperation]
 export const VALIDATORS_ACTIONS: readonly Action[] = [
   createValidatorsOperation,
   exitValidatorsOperation,

@@ -1,0 +1,104 @@
+import {
+  type ChainClock,
+  epochOf,
+  firstSlotOfEpoch,
+  formatInstant,
+  lastSlotOfEpoch,
+  slotTimeSec,
+} from '../../schemas/eth/time.ts'
+import {
+  HISTORY_STEPS,
+  type HistoryStep,
+  type HistoryStepName,
+} from '../../schemas/routes/validators/validator-history.ts'
+import type { AccountScope } from '../http/seen-validators.ts'
+import type { Horizon } from '../rewards/horizon.ts'
+import type { AccountValidator } from './account-validators.ts'
+import { fixedEpoch, type HistoryFacts, historyFacts, type RegisteredValidator } from './history-facts.ts'
+
+/** Epochs from a checkpoint to its finality at the earliest: justified by the end of its epoch, final by the end of the next. */
+const FINALITY_EPOCHS = 2
+
+/** What has happened to each of the validators up to the horizon, in their order. */
+export async function historiesOf(
+  scope: AccountScope,
+  horizon: Horizon | undefined,
+  validators: readonly AccountValidator[],
+): Promise<readonly (readonly HistoryStep[])[]> {
+  const registered = validators.filter((one): one is RegisteredValidator => one.registered !== undefined)
+  const facts = horizon === undefined ? undefined : await historyFacts(scope, horizon, registered)
+  return validators.map((one) => {
+    const own = one.registered === undefined ? undefined : facts?.get(one.registered.validator_index)
+    return toHistory(one, horizon, own)
+  })
+}
+
+/** Steps in the order of their slots, and of a validator's life where these are equal. Those that lie ahead are left out. */
+export function toHistory(
+  validator: AccountValidator,
+  horizon: Pick<Horizon, 'clock' | 'epoch'> | undefined,
+  facts: HistoryFacts | undefined,
+): readonly HistoryStep[] {
+  const steps = [...earlySteps(validator, horizon?.clock)]
+  if (horizon !== undefined && facts !== undefined) {
+    const upTo = lastSlotOfEpoch(horizon.clock, horizon.epoch)
+    steps.push(...registrySteps(validator, horizon.clock, facts).filter(({ slot }) => slot !== null && slot <= upTo))
+  }
+  const place = ({ step }: HistoryStep) => HISTORY_STEPS.indexOf(step)
+  return steps.sort((a, b) => Date.parse(a.time) - Date.parse(b.time) || place(a) - place(b))
+}
+
+/** Creation and deposit, which the registry does not tell. */
+function earlySteps({ created, deposit }: AccountValidator, clock: ChainClock | undefined): readonly HistoryStep[] {
+  const steps: HistoryStep[] = []
+  const nothing = { block_number: null, transaction_hash: null }
+  if (created !== undefined) {
+    const { createdAtSec, createdAtSlot: slot = null } = created
+    const timeSec = clock === undefined || slot === null ? createdAtSec : slotTimeSec(clock, slot)
+    steps.push({ step: 'created', time: formatInstant(timeSec), slot, is_exact: true, ...nothing })
+  }
+  // Of a validator that was only tracked nobody has said which of its key's deposits is its own.
+  if (deposit === undefined || created === undefined) return steps
+  const { timeSec, slot = null, blockNumber, transactionHash, isFinal } = deposit
+  const transaction = { block_number: blockNumber, transaction_hash: transactionHash }
+  steps.push({ step: 'deposited', time: formatInstant(timeSec), slot, is_exact: true, ...transaction })
+  if (isFinal && clock !== undefined && slot !== null) {
+    const checkpoint = epochOf(clock, slot + clock.slotsPerEpoch - 1)
+    steps.push(stepAt('deposit_finalized', firstSlotOfEpoch(clock, checkpoint + FINALITY_EPOCHS), clock, false))
+  }
+  return steps
+}
+
+/** What the registry tells, the future included. */
+function registrySteps(
+  { registered, created }: AccountValidator,
+  clock: ChainClock,
+  { firstEpochs, slashedSlot, sweptSlot }: HistoryFacts,
+): readonly HistoryStep[] {
+  if (registered === undefined) return []
+  // One that was tracked later may have been seen in a status for the first time when it had been in it for long.
+  const isExact = created !== undefined
+  const seen = (step: HistoryStepName, epoch: number | undefined) =>
+    epoch === undefined ? [] : [stepAt(step, firstSlotOfEpoch(clock, epoch), clock, isExact)]
+  const fixed = (step: HistoryStepName, epochText: string) => {
+    const epoch = fixedEpoch(epochText)
+    return epoch === undefined ? [] : [stepAt(step, firstSlotOfEpoch(clock, epoch), clock, true)]
+  }
+  const at = (step: HistoryStepName, slot: number | undefined) =>
+    slot === undefined ? [] : [stepAt(step, slot, clock, true)]
+  return [
+    ...seen('pending_initialized', firstEpochs.get('pending_initialized')),
+    ...seen('pending_queued', firstEpochs.get('pending_queued')),
+    ...fixed('active', registered.activation_epoch),
+    ...at('slashed', slashedSlot),
+    ...seen('exiting', firstEpochs.get('active_exiting')),
+    ...fixed('exited', registered.exit_epoch),
+    ...fixed('withdrawable', registered.withdrawable_epoch),
+    ...at('swept', sweptSlot),
+  ]
+}
+
+function stepAt(step: HistoryStepName, slot: number, clock: ChainClock, isExact: boolean): HistoryStep {
+  const time = formatInstant(slotTimeSec(clock, slot))
+  return { step, time, slot, is_exact: isExact, block_number: null, transaction_hash: null }
+}

@@ -1,0 +1,95 @@
+import { type Static, Type } from 'typebox'
+import { envelopeOf } from '../envelope.ts'
+import { PubkeyText } from '../fields.ts'
+import { defineRoute } from '../route.ts'
+
+/** What may happen to a validator, in the order of its life. */
+export const HISTORY_STEPS = [
+  'created',
+  'deposited',
+  'deposit_finalized',
+  'pending_initialized',
+  'pending_queued',
+  'active',
+  'slashed',
+  'exiting',
+  'exited',
+  'withdrawable',
+  'swept',
+] as const
+export type HistoryStepName = (typeof HISTORY_STEPS)[number]
+
+const HistoryStep = Type.Object(
+  {
+    step: Type.Enum([...HISTORY_STEPS]),
+    time: Type.String({ format: 'date-time', description: 'ISO 8601 instant in UTC with milliseconds.' }),
+    slot: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
+      description: 'The slot of that time; null for `created` where only the time is known.',
+    }),
+    is_exact: Type.Boolean({
+      description:
+        'False where the chain does not tell it: finality was reached at that slot or later, or the validator was followed only later.',
+    }),
+    block_number: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
+      description: 'Execution block of the deposit.',
+    }),
+    transaction_hash: Type.Union([Type.String({ pattern: '^0x[0-9a-f]{64}$' }), Type.Null()], {
+      description: 'Transaction of the deposit.',
+    }),
+  },
+  { additionalProperties: false },
+)
+export type HistoryStep = Static<typeof HistoryStep>
+
+const NO_TRANSACTION = { block_number: null, transaction_hash: null }
+
+export const validatorHistory = defineRoute({
+  id: 'getValidatorHistory',
+  method: 'GET',
+  paths: ['/api/v1/validator/history'],
+  summary: 'What has happened to a validator, and when',
+  description:
+    'Steps that one of the account’s validators has taken up to the newest complete finalized epoch, the oldest first: from its creation here and its ' +
+    'deposit, which a reorganisation may take back, to the withdrawal of its balance (`swept`). Steps that nobody has followed ' +
+    'are left out. Epochs begin with their first slot.',
+  query: Type.Object({
+    pubkey: Type.String({
+      pattern: '^(0[xX])?[0-9a-fA-F]{96}$',
+      description: '48 bytes, hex in any case, with or without 0x.',
+      examples: [`0x${'a1'.repeat(48)}`],
+    }),
+  }),
+  response: envelopeOf(
+    Type.Object(
+      { network: Type.String(), pubkey: PubkeyText, history: Type.Array(HistoryStep) },
+      { additionalProperties: false },
+    ),
+  ),
+  refusals: ['400'],
+  example: {
+    code: '200',
+    msg: 'Success',
+    data: {
+      network: 'mainnet',
+      pubkey: `0x${'a1'.repeat(48)}`,
+      history: [
+        { step: 'created', time: '2026-11-19T16:15:00.000Z', slot: 14_459, is_exact: true, ...NO_TRANSACTION },
+        {
+          step: 'deposited',
+          time: '2026-11-19T16:23:12.000Z',
+          slot: 14_500,
+          is_exact: true,
+          block_number: 14_321,
+          transaction_hash: `0x${'d4'.repeat(32)}`,
+        },
+        {
+          step: 'deposit_finalized',
+          time: '2026-11-19T16:41:36.000Z',
+          slot: 14_592,
+          is_exact: false,
+          ...NO_TRANSACTION,
+        },
+      ],
+    },
+  },
+})
