@@ -33,6 +33,12 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'api/http': [...ROOM, 'api'],
   'api/graphql': [...ROOM, 'api'],
   'api/rewards': [...API_FAMILY, 'api/validators/validator-status.ts'],
+  // What an address has is what the account has that quotes are made for.
+  'api/quotes': [
+    ...API_FAMILY,
+    'api/rewards/horizon.ts',
+    ...['account-validators.ts', 'lifecycle.ts', 'validator-status.ts'].map((file) => `api/validators/${file}`),
+  ],
   'api/validators': [...API_FAMILY, 'api/rewards/horizon.ts'],
   commands: ['schemas', 'infra', 'infra/open-ports.ts', 'infra/devnet', 'ingest', 'processors', 'api'],
   'main.ts': ['schemas', 'infra', 'commands', 'package.json'],

@@ -13,6 +13,7 @@ import {
   type QuoteRoute,
   refuseQuote,
 } from '../../schemas/routes/quotes/quote-route.ts'
+import type { UnfundedRules } from '../../schemas/validator-lifecycle.ts'
 import { RefusedRequest, sendRefusal } from '../http/answer.ts'
 import type { SharedParts } from '../http/api-parts.ts'
 import { openBudget } from '../http/budget.ts'
@@ -21,6 +22,7 @@ import { toInput } from '../http/document.ts'
 import { AskerGone, goneSignal } from '../http/gone.ts'
 import { ANSWER_MS_MAX } from '../http/limits.ts'
 import { compileParameters } from '../http/parse-parameters.ts'
+import type { AccountScope } from '../http/seen-validators.ts'
 import { clientOf } from './client.ts'
 import { MeasuredYields } from './yields.ts'
 
@@ -32,7 +34,8 @@ export interface QuoteParts {
 }
 
 /** What a handler knows beside its parameters. */
-export interface QuoteScope extends QuoteParts {
+export interface QuoteScope extends QuoteParts, AccountScope {
+  readonly unfundedRules: UnfundedRules
   readonly warehouse: WarehouseReader
   readonly jobs: Pick<JobQueue, 'add' | 'result'>
   readonly yields: MeasuredYields
@@ -74,7 +77,7 @@ export function serveQuotes(app: FastifyInstance, quotes: readonly Quote[], part
       schema: documentQuote(route),
       compress: COMPRESSION,
       handler: async (request, reply) => {
-        const result = await handle(request.query, scopeOf(request, reply, { ...parts, yields }))
+        const result = await handle(request.query, await scopeOf(request, reply, { ...parts, yields }))
         return result.status === 'refused' ? sendText(reply, result) : reply.send(result.answer)
       },
     })
@@ -86,22 +89,21 @@ function configured({ quotes, chains }: SharedParts): QuoteParts | undefined {
   return chains().some(({ names, hasBeacon }) => hasBeacon && names.name === quotes?.chain) ? quotes : undefined
 }
 
-function scopeOf(
+async function scopeOf(
   request: FastifyRequest,
   reply: FastifyReply,
   parts: SharedParts & { readonly yields: MeasuredYields },
-): QuoteScope {
+): Promise<QuoteScope> {
   const quotes = configured(parts)
   if (quotes === undefined) throw new Error('the routes of quotes are there where they are configured')
   const { answerMsMax = ANSWER_MS_MAX } = parts
   const { chain, account } = quotes
   const warehouse = openBudget({ ...parts, account, signal: goneSignal(reply, answerMsMax) })
+  const shared = openBudget({ ...parts, account })
+  const standing = await parts.standings.of(chain)
+  const { jobs, yields, unfundedRules } = parts
   return {
-    chain,
-    account,
-    warehouse,
-    jobs: parts.jobs,
-    yields: parts.yields,
+    ...{ chain, account, warehouse, shared, standing, jobs, yields, unfundedRules },
     nowMs: parts.now(),
     client: clientOf(request.ip),
   }

@@ -1,10 +1,10 @@
-import { formatYield } from '../../schemas/eth/yield.ts'
 import { quoteStake } from '../../schemas/jobs/quote-stake.ts'
 import { refuseQuote } from '../../schemas/routes/quotes/quote-route.ts'
 import { stakeQuoteRoute } from '../../schemas/routes/quotes/stake-quote.ts'
 import { strategyOf, validatorsOfAmount } from '../../schemas/strategies.ts'
 import { askJob } from '../http/ask-job.ts'
 import { quote } from './quote.ts'
+import { NO_YIELD, toQuoted } from './routes.ts'
 import { readStaker } from './staker.ts'
 
 /** So long a question waits for its validators; none are made after that. */
@@ -21,7 +21,7 @@ export const stakeQuote = quote(stakeQuoteRoute, async (query, scope) => {
   if (count === undefined) return refuseQuote(405, 'amount is not that of 1 to 100 whole validators')
   const { chain, account, client, nowMs } = scope
   const yields = await scope.yields.of(scope.warehouse, chain)
-  if (yields === undefined) return refuseQuote(500, 'the index does not know yet what the chain pays')
+  if (yields === undefined) return refuseQuote(500, NO_YIELD)
   const input = {
     ...{ chain, account, strategyId, source, address: staker.address, count, client },
     notAfterMs: nowMs + QUOTE_MS_MAX,
@@ -38,17 +38,5 @@ export const stakeQuote = quote(stakeQuoteRoute, async (query, scope) => {
     case undefined:
       return refuseQuote(500, 'no quote can be made at the moment')
   }
-  const { consensus, execution } = yields
-  return {
-    status: 'quoted',
-    answer: {
-      strategyId,
-      routes: [...strategy.routes],
-      weights: [...strategy.weights],
-      yieldsBreakdown: [formatYield(consensus), formatYield(execution)],
-      totalYield: formatYield(consensus + execution),
-      yieldSource: yields.source,
-      transaction: output.transaction,
-    },
-  }
+  return { status: 'quoted', answer: { ...toQuoted(strategy, yields), transaction: output.transaction } }
 })

@@ -1,3 +1,4 @@
+import { getAddress } from 'viem'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Api, openApi } from '../../api/http/server.ts'
 import { clientOf } from '../../api/quotes/client.ts'
@@ -6,7 +7,7 @@ import { type QuoteStakeInput, quoteStake } from '../../schemas/jobs/quote-stake
 import { quoteUnstake } from '../../schemas/jobs/quote-unstake.ts'
 import { stakeQuoteRoute } from '../../schemas/routes/quotes/stake-quote.ts'
 import { unstakeQuoteRoute } from '../../schemas/routes/quotes/unstake-quote.ts'
-import { type ApiFixture, dailyRow, epochRow, insertRows, openApiFixture, pubkeyOf } from './api-fixture.ts'
+import { type ApiFixture, addressOf, dailyRow, epochRow, insertRows, openApiFixture, pubkeyOf } from './api-fixture.ts'
 
 const ADDRESS = `0x${'ad'.repeat(20)}`
 const CHECKSUMMED = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
@@ -307,6 +308,94 @@ describe('an unstake quote', () => {
     const { status, text, headers } = await unstake(`address=${ADDRESS}&pubkeys=${KEY}`)
     expect({ status, text, reason: headers.get('x-reason') }).toEqual({ status: httpStatus, text: body, reason })
   })
+})
+
+describe('an address', () => {
+  const FIRST = addressOf(10)
+  const OTHERS = addressOf(20)
+  const WITHOUT_ADDRESS = addressOf(12)
+  const json = async (path: string) => {
+    const { status, text } = await ask(path)
+    expect(status, text).toBe(200)
+    return JSON.parse(text)
+  }
+
+  test('has the balances of its validators, as far as the account of the quotes has them', async () => {
+    const nothing = { validators: 0, balance: '0', effectiveBalance: '0', epoch: '451' }
+    expect(await json(`address/balance?address=${FIRST}`)).toEqual({
+      address: getAddress(FIRST),
+      validators: 1,
+      balance: '32000000010',
+      effectiveBalance: '32000000000',
+      epoch: '451',
+    })
+    for (const address of [OTHERS, WITHOUT_ADDRESS, ADDRESS])
+      expect(await json(`address/balance?address=${address}`)).toEqual({ address: getAddress(address), ...nothing })
+  })
+
+  test('has its validators, in pages', async () => {
+    const found = await json(`address/validator?address=${FIRST}`)
+    const validator = { pubkey: pubkeyOf(10), status: 'active_ongoing', balance: '32000000010' }
+    expect(found.validators).toEqual([
+      { ...validator, effectiveBalance: '32000000000', activationEpoch: '3', exitEpoch: '18446744073709551615' },
+    ])
+    expect(found.pagination).toEqual({ page: 1, limit: 10, total: 1 })
+    expect((await json(`address/validator?address=${FIRST}&page=2&limit=1`)).validators).toEqual([])
+    expect((await json(`address/validator?address=${OTHERS}`)).pagination.total).toBe(0)
+  })
+
+  test('has those that were prepared for it', async () => {
+    const address = addressOf(77)
+    const pubkey = `0x${'77'.repeat(48)}`
+    const credentials = `0x01${'00'.repeat(11)}${address.slice(2)}`
+    const claim = { account: 'demo', pubkey, version: 9 }
+    await insertRows(fixture.warehouse, 'created_validators', [
+      {
+        ...claim,
+        withdrawal_credentials: credentials,
+        deposit_from: address,
+        fee_recipient: address,
+        amount_gwei: 32_000_000_000,
+      },
+    ])
+    await insertRows(fixture.warehouse, 'validator_owners', [{ ...claim, from_day: '1970-01-01' }])
+    await insertRows(fixture.warehouse, 'account_validators', [claim])
+    const { validators } = await json(`address/validator?address=${address}`)
+    expect(validators).toMatchObject([
+      { pubkey, status: expect.stringMatching(/^(provisioned|expired)$/), balance: '0' },
+    ])
+    expect(await json(`address/balance?address=${address}`)).toMatchObject({ validators: 0, balance: '0' })
+  })
+
+  test.each([
+    'address/balance',
+    'address/balance?address=',
+    `address/balance?address=${WRONG_CHECKSUM}`,
+    `address/balance?address=0x${'00'.repeat(20)}`,
+    'address/validator',
+    'address/validator?address=0x12',
+    `address/validator?address=${ADDRESS}&limit=1001`,
+    `address/validator?address=${ADDRESS}&page=0`,
+    `address/validator?address=${ADDRESS}&limit=ten`,
+  ])('is refused as %s', async (path) => {
+    expect(await ask(path)).toMatchObject({ status: 405, text: 'Invalid input' })
+  })
+
+  test('is asked for by nobody where there are no quotes', async () => {
+    await using without = await openApi({ ...fixture.parts, host: '127.0.0.1', port: 0 })
+    for (const path of ['address/balance', 'address/validator', 'quote/routes', UNSTAKE])
+      expect((await ask(`${path}?address=${FIRST}`, {}, without.url)).status).toBe(404)
+  })
+})
+
+test('all strategies are told with what they yield, and the best is marked', async () => {
+  const { status, text } = await ask('quote/routes')
+  expect(status, text).toBe(200)
+  const { routes } = JSON.parse(text)
+  const { transaction, ...first } = JSON.parse((await stake(GOOD)).text)
+  expect(transaction).toBeDefined()
+  expect(routes).toEqual([{ ...first, isBest: true }])
+  expect(asked).toHaveLength(1)
 })
 
 describe('the yield of a quote', () => {

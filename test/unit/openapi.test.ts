@@ -72,6 +72,9 @@ test('gives the example of each route, and one of each refusal under its status'
 const QUOTES_ASK_FOR: Readonly<Record<string, readonly string[]>> = {
   getStakeQuote: ['address', 'amount'],
   getUnstakeQuote: ['address', 'pubkeys'],
+  getQuoteRoutes: [],
+  getAddressBalance: ['address'],
+  getAddressValidators: ['address'],
 }
 
 test('asks for what stands in the path, and for nothing that has a default', () => {

@@ -2,22 +2,12 @@ import { type Static, Type } from 'typebox'
 import { checksumAddress } from '../../eth/hex.ts'
 import { QuotedTransaction } from '../../jobs/quote-stake.ts'
 import { STRATEGIES, STRATEGY_DEFAULT } from '../../strategies.ts'
-import { defineQuoteRoute, PercentText, Source, StakerAddress } from './quote-route.ts'
+import { defineQuoteRoute, Source, StakerAddress } from './quote-route.ts'
+import { QuotedStrategy } from './strategy-routes.ts'
 
 const StakeQuote = Type.Object(
   {
-    strategyId: Type.String(),
-    routes: Type.Array(Type.String(), { description: 'What the stake is divided among.' }),
-    weights: Type.Array(PercentText, { description: 'Share of each route.' }),
-    yieldsBreakdown: Type.Array(PercentText, {
-      description: 'A year’s yield: of the consensus layer, of the execution layer.',
-    }),
-    totalYield: PercentText,
-    yieldSource: Type.Enum(['measured', 'formula'], {
-      description:
-        '`measured`: what validators of this index earned on the last closed days. `formula`: it knows too few days or validators, so the ' +
-        'consensus part is what the protocol pays at the moment for all duties, and the execution part is not known: 0.00%.',
-    }),
+    ...QuotedStrategy,
     transaction: QuotedTransaction,
   },
   { additionalProperties: false },
