@@ -72,6 +72,7 @@ export async function runDevnetCommand({ config, log, screen, signal }: Setting)
       scenario: { ...defaultScenario, secondsPerSlot: devnet.secondsPerSlot },
       beaconPort: devnet.beaconPort,
       executionPort: devnet.executionPort,
+      validatorPort: devnet.validatorPort,
       second: devnet.secondPort === undefined ? undefined : { port: devnet.secondPort },
       directory: devnetDirectory(config.dataDirectory),
       onStartAnew: (reason) =>
@@ -84,11 +85,12 @@ export async function runDevnetCommand({ config, log, screen, signal }: Setting)
         tellClock(open.aheadSec)
         return serveControl(devnetDirectory(config.dataDirectory), answerAdvance(open, tellClock), log)
       },
-      onReady: ({ beaconUrl, executionUrl, secondExecutionUrl, genesisTimeSec }) => {
-        report({ kind: 'ready', beaconUrl, executionUrl, secondExecutionUrl, genesisTimeSec })
+      onReady: ({ beaconUrl, executionUrl, secondExecutionUrl, keymanagerUrl, genesisTimeSec }) => {
+        report({ kind: 'ready', beaconUrl, executionUrl, secondExecutionUrl, keymanagerUrl, genesisTimeSec })
         if (parent !== undefined) return
         screen.print(`Beacon API  ${beaconUrl}\nJSON-RPC    ${executionUrl}\n`)
         if (secondExecutionUrl !== undefined) screen.print(`JSON-RPC 2  ${secondExecutionUrl}\n`)
+        if (keymanagerUrl !== undefined) screen.print(`Keymanager  ${keymanagerUrl}\n`)
       },
     },
     AbortSignal.any([signal, orphaned.signal]),

@@ -24,7 +24,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'infra/nodes': ADAPTER,
   'infra/beacon': [...ADAPTER, 'infra/nodes'],
   'infra/execution': [...ADAPTER, 'infra/nodes', 'infra/beacon'],
-  'infra/devnet': ADAPTER,
+  'infra/devnet': [...ADAPTER, 'infra/key-vault/keystore.ts', 'infra/key-vault/password.ts'],
   ingest: ROOM,
   processors: [...ROOM, 'processors/*', 'processors/loop', 'processors/rewards', 'processors/settlements'],
   'processors/*': [...ROOM, 'processors'],

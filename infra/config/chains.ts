@@ -242,6 +242,7 @@ function readStart(reader: SettingReader, path: Path, { start }: FileChain, sour
 const BEACON_PORT_DEFAULT = 5052
 const EXECUTION_PORT_DEFAULT = 8545
 const SECOND_PORT_DEFAULT = 8546
+const VALIDATOR_PORT_DEFAULT = 5062
 const SLOT_SECONDS_DEFAULT = 48
 
 /** The devnet's chains begin with it, so that every figure of theirs is there. */
@@ -256,6 +257,7 @@ function readDevnet(reader: SettingReader, { devnet = {} }: FileSettings, short:
     secondPort: hasSecond
       ? port('second_port', 'DEVNET_SECOND_PORT', devnet.second_port, SECOND_PORT_DEFAULT)
       : undefined,
+    validatorPort: port('validator_port', 'DEVNET_VALIDATOR_PORT', devnet.validator_port, VALIDATOR_PORT_DEFAULT),
     seed: reader.setting(Seed, { path: ['devnet', 'seed'], variable: 'DEVNET_SEED', inFile: devnet.seed }, 'epochline'),
     secondsPerSlot: reader.setting(
       SlotSeconds,

@@ -78,7 +78,14 @@ const UNPREFIXED = [
     'VALIDATORS_EXPIRY_EPOCHS',
     'VALIDATORS_UNFUNDED_MAX',
   ],
-  ...['DEVNET_SEED', 'DEVNET_SLOT_SECONDS', 'DEVNET_BEACON_PORT', 'DEVNET_EXECUTION_PORT', 'DEVNET_SECOND_PORT'],
+  ...[
+    'DEVNET_SEED',
+    'DEVNET_SLOT_SECONDS',
+    'DEVNET_BEACON_PORT',
+    'DEVNET_EXECUTION_PORT',
+    'DEVNET_SECOND_PORT',
+    'DEVNET_VALIDATOR_PORT',
+  ],
 ]
 /** A variable of another program may well be like one of ours: it has to be nearly the same, and long enough to be no chance. */
 const SLIPS_MAX = 2

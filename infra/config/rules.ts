@@ -171,6 +171,7 @@ export const ConfigFile = section({
     beacon_port: Port,
     execution_port: Port,
     second_port: Port,
+    validator_port: Port,
     seed: Seed,
     slot_seconds: SlotSeconds,
     second: Switch,

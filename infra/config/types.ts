@@ -54,6 +54,8 @@ export interface DevnetConfig {
   readonly executionPort: number
   /** Of the second chain; undefined = the devnet has none. */
   readonly secondPort: number | undefined
+  /** Of its validator client, which has the Keymanager API. */
+  readonly validatorPort: number
   readonly seed: string
   readonly secondsPerSlot: number
 }

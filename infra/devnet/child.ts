@@ -12,6 +12,8 @@ export type DevnetMessage =
       readonly executionUrl: string
       /** JSON-RPC of the second chain, when there is one. */
       readonly secondExecutionUrl?: string | undefined
+      /** The Keymanager API of its validator client. */
+      readonly keymanagerUrl?: string | undefined
       readonly genesisTimeSec: number
     }
   | { readonly kind: 'progress'; readonly slot: number; readonly targetSlot: number }
@@ -30,6 +32,8 @@ export interface DevnetUrls {
 
 export interface DevnetProcess extends DevnetUrls, AsyncDisposable {
   readonly genesisTimeSec: number
+  /** The Keymanager API of its validator client; its token is in `tokenFileOf` the devnet's folder. */
+  readonly keymanagerUrl: string | undefined
   /** Seconds that the Ethereum's clock is ahead of this machine's: time-lapse has led it there. */
   readonly aheadSec: number
   /** Rejects when the devnet ends without having been asked to. */
@@ -79,11 +83,15 @@ export async function openDevnetProcess(options: {
       else options.onProgress(told.slot, told.targetSlot)
     })
   })
-  const { beaconUrl, executionUrl, secondExecutionUrl, genesisTimeSec } = await Promise.race([ready, ended])
+  const { beaconUrl, executionUrl, secondExecutionUrl, keymanagerUrl, genesisTimeSec } = await Promise.race([
+    ready,
+    ended,
+  ])
   return {
     beaconUrl,
     executionUrl,
     secondExecutionUrl,
+    keymanagerUrl,
     genesisTimeSec,
     get aheadSec() {
       return aheadSec

@@ -11,7 +11,7 @@ import { createChainEvents } from './consensus/chain-event.ts'
 import { ExitPool } from './consensus/exit-pool.ts'
 import { useNativeHasher } from './consensus/hasher.ts'
 import type { History } from './consensus/history.ts'
-import { depositDataFor, feeRecipientOf } from './consensus/keys.ts'
+import { depositDataFor, feeRecipientOf, toHex } from './consensus/keys.ts'
 import { stateAt } from './consensus/regenerate.ts'
 import { openThreadSigner } from './consensus/thread-signer.ts'
 import type { Hex } from './engine.ts'
@@ -27,6 +27,9 @@ import { openSecondChain, type SecondChainOptions } from './second/open.ts'
 import { type DevnetProgress, followClock, SlotRunner } from './slot-runner.ts'
 import { type Destination, type Journey, TimeLapse } from './time-lapse.ts'
 import { openTimeShift } from './time-shift.ts'
+import { openClientFiles, openMemoryFiles } from './validator-client/client-files.ts'
+import { openKeymanagerApi } from './validator-client/open-keymanager-api.ts'
+import { ValidatorClient } from './validator-client/validator-client.ts'
 
 const IDENTITY_FILE = 'devnet.json'
 const ARCHIVE_FILE = 'devnet.sqlite'
@@ -45,6 +48,8 @@ export interface DevnetOptions {
   /** 0 takes a free one. */
   readonly beaconPort?: number
   readonly executionPort?: number
+  /** Of the validator client's Keymanager API: 0 takes a free one; without it nobody can give it keys. */
+  readonly validatorPort?: number | undefined
   /** `follow` produces everything up to `now` and then a slot when its time has come; `manual` produces what `advanceTo` asks for. */
   readonly clock?: 'follow' | 'manual'
   /** Unix seconds. */
@@ -73,6 +78,8 @@ export interface Devnet extends AsyncDisposable {
   readonly executionUrl: string
   /** JSON-RPC of the second chain, when there is one. */
   readonly secondUrl: string | undefined
+  /** The validator client's Keymanager API and the token for it, when it is served. */
+  readonly validatorClient: { readonly url: string; readonly token: string } | undefined
   readonly headSlot: number
   /** Balances by slot, blocks, rewards: what an oracle reads. Not to be changed. */
   readonly history: History
@@ -168,12 +175,16 @@ export async function openDevnet(options: DevnetOptions = {}): Promise<Devnet> {
   const immutable = { config: genesis.config, pubkeyCache: genesis.state.epochCtx.pubkeyCache }
   const events = createChainEvents()
   const exits = new ExitPool(openJournal(directory))
-  const chain = new Chain({ seed, scenario, genesis, engine, events, exits, restart, past, thread })
-  const { history } = chain
   const clock = devnetClock(genesis.config, genesisTimeSec)
   const following = options.clock !== 'manual'
   const shift = openTimeShift(directory, clock.secondsPerSlot * clock.slotsPerEpoch)
   const now = () => wallNow() + shift.aheadSec
+  const clientFiles = directory === undefined ? openMemoryFiles() : openClientFiles(directory)
+  // Before a restart the chain was where the clock is, at most.
+  const madeUpTo = (): number => Math.max(chain.headSlot, following ? slotAt(clock, now()) : 0)
+  const client = new ValidatorClient(clientFiles, madeUpTo)
+  const chain = new Chain({ seed, scenario, genesis, engine, events, exits, restart, past, thread, outside: client })
+  const { history } = chain
   let timeLapse: TimeLapse | undefined
   const context = {
     config: genesis.config,
@@ -194,6 +205,18 @@ export async function openDevnet(options: DevnetOptions = {}): Promise<Devnet> {
       : archived({ archive, past, chain, engine, checkpointSlots, targetSlot: context.targetSlot }, restart)
   const runner = new SlotRunner(producer, signal, options.onProgress)
   if (following) timeLapse = new TimeLapse({ runner, history, clock, shift, now })
+  const keymanager =
+    options.validatorPort === undefined
+      ? undefined
+      : opening.use(
+          await openKeymanagerApi({
+            host,
+            port: options.validatorPort,
+            token: clientFiles.token,
+            client,
+            genesisValidatorsRoot: toHex(chain.state.genesisValidatorsRoot),
+          }),
+        )
   opening.defer(() => runner.idle())
   const mode = following ? 'follow' : 'manual'
   const second =
@@ -228,6 +251,7 @@ export async function openDevnet(options: DevnetOptions = {}): Promise<Devnet> {
     beaconUrl: api.url,
     executionUrl: engine.url,
     secondUrl: second?.url,
+    validatorClient: keymanager === undefined ? undefined : { url: keymanager.url, token: clientFiles.token },
     history,
     finished,
     get headSlot() {

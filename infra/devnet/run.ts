@@ -6,6 +6,8 @@ export interface DevnetReady {
   readonly executionUrl: string
   /** JSON-RPC of the second chain, when there is one. */
   readonly secondExecutionUrl?: string | undefined
+  /** The Keymanager API of its validator client. */
+  readonly keymanagerUrl?: string | undefined
   readonly genesisTimeSec: number
   readonly seed: string
 }
@@ -23,7 +25,8 @@ export async function runDevnet(options: RunOptions, signal: AbortSignal): Promi
   await using _served = await options.serve?.(devnet)
   const { beaconUrl, executionUrl, secondUrl: secondExecutionUrl, seed } = devnet
   const { genesisTimeSec } = devnet.clock
-  options.onReady?.({ beaconUrl, executionUrl, secondExecutionUrl, seed, genesisTimeSec })
+  const keymanagerUrl = devnet.validatorClient?.url
+  options.onReady?.({ beaconUrl, executionUrl, secondExecutionUrl, keymanagerUrl, seed, genesisTimeSec })
   await devnet.finished
 }
 

@@ -23,6 +23,7 @@ export async function benchStart(): Promise<boolean> {
     DEVNET_BEACON_PORT: '0',
     DEVNET_EXECUTION_PORT: '0',
     DEVNET_SECOND_PORT: '0',
+    DEVNET_VALIDATOR_PORT: '0',
   }
   const program = await startProgram(['all'], env)
   try {

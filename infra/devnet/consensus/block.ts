@@ -14,7 +14,7 @@ import { type altair, type electra, type fulu, ssz } from '@lodestar/types'
 import type { BlockTurn, BuiltPayload, Hex, PayloadRequest } from '../engine.ts'
 import type { BlockRecord, ProposerRewards } from './history.ts'
 import { type Operations, slashingReward } from './incidents.ts'
-import { feeRecipientOf, toHex } from './keys.ts'
+import { toHex } from './keys.ts'
 import type { LaterSignature, Signer } from './signer.ts'
 import { syncRewardsOf, syncWorthOf } from './sync-rewards.ts'
 
@@ -32,21 +32,21 @@ const PROCESS_OPTIONS = {
 }
 
 /** A slot's turn as the execution side sees it. */
-export function blockTurn(state: CachedBeaconStateFulu, slot: number, proposerIndex: number): BlockTurn {
+export function blockTurn(state: CachedBeaconStateFulu, slot: number, feeRecipient: Hex): BlockTurn {
   const timestampSec = computeTimeAtSlot(state.config, slot, state.genesisTime)
-  return { slot, timestampSec, feeRecipient: feeRecipientOf(proposerIndex) }
+  return { slot, timestampSec, feeRecipient }
 }
 
 /** What the execution side needs for the block of the state's slot; `next` as in PayloadRequest. */
 export function payloadRequest(
   state: CachedBeaconStateFulu,
-  parentHash: Hex,
-  next: BlockTurn | undefined,
+  feeRecipient: Hex,
+  { parentHash, next }: Pick<PayloadRequest, 'parentHash' | 'next'>,
 ): PayloadRequest {
   const { expectedWithdrawals } = getExpectedWithdrawals(ForkSeq.fulu, state as unknown as CachedBeaconStateElectra)
   const proposerIndex = state.epochCtx.getBeaconProposer(state.slot)
   return {
-    ...blockTurn(state, state.slot, proposerIndex),
+    ...blockTurn(state, state.slot, feeRecipient),
     parentHash,
     parentBeaconBlockRoot: toHex(state.latestBlockHeader.hashTreeRoot()),
     prevRandao: toHex(getRandaoMix(state, state.epochCtx.epoch)),

@@ -16,6 +16,7 @@ import { fromHex, toHex } from './keys.ts'
 import { createSigner, type Signer } from './signer.ts'
 import { slotRecordOf } from './slot-record.ts'
 import type { ThreadSigner } from './thread-signer.ts'
+import { attended, type OutsideKeys, ValidatorKeys } from './validator-keys.ts'
 import { castVotes, emptyVotePool, takeAttestations, type VotePool } from './vote-pool.ts'
 
 /** Exits that came from outside; the chain asks for them block by block. */
@@ -31,6 +32,8 @@ export interface ChainOptions {
   readonly engine: ExecutionEngine
   readonly events: ChainEvents
   readonly exits: ExitPool
+  /** Who runs the validators that are not the devnet's. */
+  readonly outside: OutsideKeys
   /** Where the chain goes on; at genesis unless given. */
   readonly restart?: Restart | undefined
   /** Signs blocks and reveals; without one the chain does. */
@@ -76,6 +79,7 @@ export class Chain {
   readonly #engine: ExecutionEngine
   readonly #events: ChainEvents
   readonly #exits: ExitPool
+  readonly #keys: ValidatorKeys
   readonly #duties: Duties
   readonly #signer: Signer
   readonly #incidents: IncidentQueue
@@ -95,8 +99,10 @@ export class Chain {
     this.#engine = engine
     this.#events = options.events
     this.#exits = options.exits
-    this.#duties = createDuties(seed, scenario)
-    this.#signer = createSigner(seed, genesis.config, options.thread)
+    const { pubkeyCache } = genesis.state.epochCtx
+    this.#keys = new ValidatorKeys(pubkeyCache, genesis.state.validators.length, options.outside)
+    this.#duties = attended(createDuties(seed, scenario), this.#keys)
+    this.#signer = createSigner(seed, genesis.config, { thread: options.thread, keys: this.#keys })
     const { restart } = options
     const { state, checkpoint } = restart ?? { state: genesis.state, checkpoint: genesisCheckpoint(scenario) }
     this.#incidents = new IncidentQueue(seed, checkpoint.incidents, this.#signer)
@@ -178,10 +184,11 @@ export class Chain {
   async #propose(state: CachedBeaconStateFulu, afterReorg: boolean, aheadTo: number): Promise<BlockRecord | undefined> {
     const { slot } = state
     const proposerIndex = state.epochCtx.getBeaconProposer(slot)
-    if (state.validators.getReadonly(proposerIndex).slashed) return undefined
+    if (!this.#mayPropose(state, proposerIndex, slot)) return undefined
     const forced = this.#fork !== undefined || afterReorg
     if (!forced && !this.#duties.proposes(slot, proposerIndex)) return undefined
-    const building = this.#engine.build(payloadRequest(state, this.#executionHash, this.#nextTurn(state, aheadTo)))
+    const on = { parentHash: this.#executionHash, next: this.#nextTurn(state, aheadTo) }
+    const building = this.#engine.build(payloadRequest(state, this.#keys.feeRecipient(proposerIndex, slot), on))
     // While the execution side works, everything that does not need its block.
     const { attestations, pool } = takeAttestations(this.#pool, slot, (label) => this.#signer.aggregate(label))
     const participates = this.#duties.syncParticipation(slot, state.validators.length)
@@ -195,6 +202,11 @@ export class Chain {
     return block
   }
 
+  /** Slashed validators may not, and those that nobody runs cannot. */
+  #mayPropose(state: CachedBeaconStateFulu, index: number, slot: number): boolean {
+    return !state.validators.getReadonly(index).slashed && this.#keys.maySignBlock(index, slot)
+  }
+
   /**
    * The next slot that will have a block, as far as one can see now: a slashing or a reorg may change it. None before a rollback, and
    * none beyond `aheadTo`, where outside transactions are still to come.
@@ -206,9 +218,8 @@ export class Chain {
     const firstKnown = slot - (slot % SLOTS_PER_EPOCH)
     for (let next = slot + 1; next <= Math.min(aheadTo, slot + TURNS_AHEAD_MAX); next++) {
       const proposer = state.proposerLookahead.get(next - firstKnown) // EIP-7917: of this epoch and the next
-      const isSlashed = state.validators.getReadonly(proposer).slashed
-      if (!isSlashed && (fork !== undefined || this.#duties.proposes(next, proposer)))
-        return blockTurn(state, next, proposer)
+      if (this.#mayPropose(state, proposer, next) && (fork !== undefined || this.#duties.proposes(next, proposer)))
+        return blockTurn(state, next, this.#keys.feeRecipient(proposer, next))
     }
     return undefined
   }
@@ -266,9 +277,9 @@ export class Chain {
   /** The orphaned blocks and the one that replaces them lie within one epoch and have proposers who may propose. */
   #canReorg(slot: number, depth: number): boolean {
     if (slot % SLOTS_PER_EPOCH === 0 || (slot % SLOTS_PER_EPOCH) + depth >= SLOTS_PER_EPOCH) return false
-    const { epochCtx, validators } = this.#headState
+    const { epochCtx } = this.#headState
     for (let s = slot; s <= slot + depth; s++) {
-      if (validators.getReadonly(epochCtx.getBeaconProposer(s)).slashed) return false
+      if (!this.#mayPropose(this.#headState, epochCtx.getBeaconProposer(s), s)) return false
     }
     return true
   }

@@ -5,6 +5,7 @@ import { type phase0, ssz } from '@lodestar/types'
 import { secretKeyOf } from './keys.ts'
 import { seededBytes, seededRandom } from './random.ts'
 import type { ThreadSigner } from './thread-signer.ts'
+import type { Holder, ValidatorKeys } from './validator-keys.ts'
 
 /** Aggregates are drawn from this many ready-made points: summing the signatures of every committee would cost more than the chain. */
 const AGGREGATE_POINTS = 64
@@ -13,7 +14,7 @@ const AGGREGATE_POINTS = 64
 const REVEALS_KEPT = 2 * SLOTS_PER_EPOCH
 
 /**
- * The signatures of the devnet's blocks, made with the interop key of the validator's index. Randao reveals, blocks, slashed headers
+ * The signatures of the devnet's blocks, made with the interop key of the validator's number, or by who runs it. Randao reveals, blocks, slashed headers
  * and exits are really signed; aggregates of attestations and sync committees are valid curve points and no more.
  */
 export interface Signer {
@@ -32,11 +33,32 @@ export interface Signer {
 /** A signature that is made beside the chain, or now when somebody wants it before. */
 export type LaterSignature = () => Uint8Array
 
-/** Without a thread everything is signed when it is asked for. */
-export function createSigner(seed: string, config: BeaconConfig, thread?: ThreadSigner): Signer {
+export interface Signing {
+  /** Without one everything is signed when it is asked for. */
+  readonly thread?: ThreadSigner | undefined
+  /** Without them every validator has the devnet's key of its index. */
+  readonly keys?: ValidatorKeys | undefined
+}
+
+export function createSigner(
+  seed: string,
+  config: BeaconConfig,
+  { thread, keys: validatorKeys }: Signing = {},
+): Signer {
+  const holderOf = (validator: number): Holder =>
+    validatorKeys?.holderOf(validator) ?? { kind: 'devnet', number: validator }
+  /** Undefined for a validator of the devnet. */
+  const signOutside = (validator: number, root: Uint8Array): Uint8Array | undefined => {
+    const holder = holderOf(validator)
+    return holder.kind === 'outside' ? validatorKeys?.outside.sign(holder.pubkey, root) : undefined
+  }
+  const numberOf = (validator: number): number => {
+    const holder = holderOf(validator)
+    return holder.kind === 'devnet' ? holder.number : validator
+  }
   const keys = new Map<number, ReturnType<typeof secretKeyOf>>()
   const keyOf = (validator: number) => {
-    const key = keys.get(validator) ?? secretKeyOf(validator)
+    const key = keys.get(validator) ?? secretKeyOf(numberOf(validator))
     keys.set(validator, key)
     return key
   }
@@ -48,12 +70,13 @@ export function createSigner(seed: string, config: BeaconConfig, thread?: Thread
   const reveals = new Map<string, Promise<Uint8Array>>()
 
   function later(validator: number, signingRoot: Uint8Array): LaterSignature {
-    let made: Uint8Array | undefined
+    let made = signOutside(validator, signingRoot)
+    if (made !== undefined) return () => made as Uint8Array
     const keep = (signature: Uint8Array) => {
       made = signature
     }
     // When the thread fails, the next reveal does too; what it has not signed is signed here.
-    thread?.sign(validator, signingRoot, 'nobody waits').then(keep, () => undefined)
+    thread?.sign(numberOf(validator), signingRoot, 'nobody waits').then(keep, () => undefined)
     return () => {
       made ??= keyOf(validator).sign(signingRoot).toBytes()
       return made
@@ -66,7 +89,10 @@ export function createSigner(seed: string, config: BeaconConfig, thread?: Thread
     const known = reveals.get(key)
     if (known !== undefined) return known
     const root = computeSigningRoot(ssz.Epoch, epoch, config.getDomain(slot, DOMAIN_RANDAO))
-    const made = thread?.sign(proposer, root, 'waited for') ?? Promise.resolve(keyOf(proposer).sign(root).toBytes())
+    const outside = signOutside(proposer, root)
+    if (outside !== undefined) return Promise.resolve(outside)
+    const made =
+      thread?.sign(numberOf(proposer), root, 'waited for') ?? Promise.resolve(keyOf(proposer).sign(root).toBytes())
     made.catch(() => undefined) // its failure belongs to whoever asks for the reveal
     reveals.set(key, made)
     for (const oldest of reveals.keys()) {
@@ -80,7 +106,7 @@ export function createSigner(seed: string, config: BeaconConfig, thread?: Thread
     randaoReveal: reveal,
     prepareReveals(slot, proposers) {
       if (thread === undefined) return
-      for (const proposer of proposers) void reveal(slot, proposer)
+      for (const proposer of proposers) if (holderOf(proposer).kind === 'devnet') void reveal(slot, proposer)
     },
     keepsUp: async () => thread?.keepsUp(),
     block(slot, proposer, blockRoot) {

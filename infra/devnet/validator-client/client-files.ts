@@ -1,0 +1,109 @@
+import { randomBytes } from 'node:crypto'
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import type { Hex } from '../engine.ts'
+import type { SignedUpTo } from './interchange.ts'
+
+/** What happened to a key, and from which slot on it counts; and what it has signed, because that is asked for again when it is gone. */
+export type ClientEntry =
+  | { readonly kind: 'given'; readonly slot: number; readonly pubkey: Hex; readonly signed: SignedUpTo }
+  | { readonly kind: 'taken'; readonly slot: number; readonly pubkey: Hex }
+  | { readonly kind: 'fee_recipient'; readonly slot: number; readonly pubkey: Hex; readonly address: Hex | null }
+  | { readonly kind: 'signature'; readonly pubkey: Hex; readonly root: Hex; readonly signature: Hex }
+
+export interface KeyFile {
+  readonly secretKey: Hex
+  /** EIP-2334; empty where nobody knows. */
+  readonly path: string
+}
+
+/** Where the validator client keeps what it has: its journal with the devnet's, keys and token for their owner alone. */
+export interface ClientFiles {
+  /** Who knows it may use the API. */
+  readonly token: string
+  /** In their order. */
+  readonly entries: readonly ClientEntry[]
+  /** Durable when it returns. */
+  append(entry: ClientEntry): void
+  key(pubkey: Hex): KeyFile | undefined
+  keep(pubkey: Hex, key: KeyFile): void
+  forget(pubkey: Hex): void
+  kept(): readonly Hex[]
+}
+
+const FOLDER = 'validator-client'
+const TOKEN_FILE = 'api-token.txt'
+const JOURNAL_FILE = 'devnet-validators.jsonl'
+const OWNER_ONLY_FOLDER = 0o700
+const OWNER_ONLY = 0o600
+
+/** The file with the token of a devnet's folder. */
+export function tokenFileOf(directory: string): string {
+  return join(directory, FOLDER, TOKEN_FILE)
+}
+
+/** Nothing is left when the process ends. */
+export function openMemoryFiles(): ClientFiles {
+  const keys = new Map<Hex, KeyFile>()
+  return {
+    token: newToken(),
+    entries: [],
+    append() {},
+    key: (pubkey) => keys.get(pubkey),
+    keep: (pubkey, key) => void keys.set(pubkey, key),
+    forget: (pubkey) => void keys.delete(pubkey),
+    kept: () => [...keys.keys()],
+  }
+}
+
+export function openClientFiles(directory: string): ClientFiles {
+  const folder = join(directory, FOLDER)
+  mkdirSync(folder, { recursive: true, mode: OWNER_ONLY_FOLDER })
+  chmodSync(folder, OWNER_ONLY_FOLDER)
+  const journal = join(directory, JOURNAL_FILE)
+  const fileOf = (pubkey: Hex): string => join(folder, `${pubkey}.json`)
+  return {
+    token: tokenOf(tokenFileOf(directory)),
+    entries: readEntries(journal),
+    append: (entry) => appendFileSync(journal, `${JSON.stringify(entry)}\n`, { flush: true }),
+    key: (pubkey) =>
+      existsSync(fileOf(pubkey)) ? (JSON.parse(readFileSync(fileOf(pubkey), 'utf8')) as KeyFile) : undefined,
+    keep: (pubkey, key) => writeFileSync(fileOf(pubkey), JSON.stringify(key), { mode: OWNER_ONLY, flush: true }),
+    forget: (pubkey) => rmSync(fileOf(pubkey), { force: true }),
+    kept: () =>
+      readdirSync(folder)
+        .filter((name) => name.endsWith('.json'))
+        .map((name) => name.slice(0, -'.json'.length) as Hex),
+  }
+}
+
+function newToken(): string {
+  return `api-token-0x${randomBytes(32).toString('hex')}`
+}
+
+function tokenOf(file: string): string {
+  if (!existsSync(file)) writeFileSync(file, newToken(), { mode: OWNER_ONLY })
+  return readFileSync(file, 'utf8').trim()
+}
+
+function readEntries(path: string): readonly ClientEntry[] {
+  if (!existsSync(path)) return []
+  const text = readFileSync(path, 'utf8')
+  // A line without its end was being written when the process died; nobody was told of it, and no block has it.
+  const complete = text.slice(0, text.lastIndexOf('\n') + 1)
+  if (complete.length < text.length) truncateSync(path, Buffer.byteLength(complete))
+  return complete
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as ClientEntry)
+}
