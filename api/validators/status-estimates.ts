@@ -1,4 +1,4 @@
-import { joinChurnQueue } from '../../schemas/eth/churn.ts'
+import { firstEffectEpoch, joinChurnQueue } from '../../schemas/eth/churn.ts'
 import { activationEpochAfter, FAR_FUTURE_EPOCH, NEVER } from '../../schemas/eth/pending-deposits.ts'
 import { type ChainClock, epochOf, firstSlotOfEpoch, formatInstant, slotTimeSec } from '../../schemas/eth/time.ts'
 import { estimateSweep } from '../../schemas/eth/withdrawal-sweep.ts'
@@ -14,8 +14,10 @@ export interface EstimatedValidator {
   readonly registered: ValidatorState | undefined
   /** Of the block with its first deposit, where one is known. */
   readonly depositSlot: number | undefined
-  /** Whether its exit was asked for and is not on chain yet. */
+  /** Whether its exit was asked for; what the chain has of it tells its state. */
   readonly isNeedExit: boolean
+  /** Whether a node has accepted its exit: the queue at the head may have it already. */
+  readonly isExitPosted?: boolean
 }
 
 export interface EstimatesAround {
@@ -24,6 +26,8 @@ export interface EstimatesAround {
   readonly facts: QueueFacts | undefined
   /** Slots of last withdrawals of those who have nothing left, by index. */
   readonly swept: ReadonlyMap<number, number>
+  /** What the account's validators hold together whose exits were asked for and have no epoch: one waits for the others. */
+  readonly exitingGwei?: bigint
 }
 
 type StatusEstimates = ValidatorDetail['status_estimates']
@@ -153,8 +157,8 @@ function clearedUnseen(depositSlot: number | undefined, facts: QueueFacts): Clea
 }
 
 function exitAt(
-  { registered, isNeedExit }: EstimatedValidator,
-  { facts, horizon }: EstimatesAround,
+  { registered, isNeedExit, isExitPosted = false }: EstimatedValidator,
+  { facts, horizon, exitingGwei = 0n }: EstimatesAround,
   active: Estimate | undefined,
 ): Estimate | undefined {
   const clock = horizon?.clock ?? facts?.clock
@@ -169,10 +173,16 @@ function exitAt(
   const queue = { earliestEpoch: exits.earliestEpoch, leftGwei: BigInt(exits.leftGwei) }
   const balanceGwei = BigInt(registered?.effective_balance_gwei ?? facts.minActivationGwei)
   const at = { currentEpoch, limitGwei: BigInt(exits.limitGwei), seedLookahead }
-  const { earliestEpoch } = joinChurnQueue(queue, balanceGwei, at)
+  const { earliestEpoch: first } = joinChurnQueue(queue, balanceGwei, at)
+  const { earliestEpoch: last } = joinChurnQueue(queue, exitingGwei > balanceGwei ? exitingGwei : balanceGwei, at)
+  // In which order the account's exits come to the chain nobody knows, nor how many of them the queue has already.
+  const alone = firstEffectEpoch(currentEpoch, seedLookahead)
+  const low = isExitPosted ? Math.max(Math.min(alone, first), first - (last - first)) : first
+  const middle = Math.ceil((low + last) / 2)
   const activeError = Math.ceil((active.errorSlots ?? 0) / clock.slotsPerEpoch)
   const unknown = (exits.isExact ? 0 : 1) + (mayFrom > headEpoch ? ERROR_EPOCHS + activeError : 0)
-  return startOf(clock, earliestEpoch, queueError(earliestEpoch - headEpoch, deposits.isSampled) + unknown)
+  const error = queueError(last - headEpoch, deposits.isSampled) + unknown + (last - middle)
+  return startOf(clock, middle, error + (middle - low > last - middle ? 1 : 0))
 }
 
 function withdrawalAt(

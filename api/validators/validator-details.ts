@@ -22,7 +22,8 @@ export const validatorDetailsOperation = operation(validatorDetails, async ({ bo
   const pubkeys = new Set(body.pubkeys.map(normalisePubkey))
   const credentials = new Set(body.withdrawal_address === undefined ? [] : credentialsOf(body.withdrawal_address))
   const horizon = await horizonOf(scope.standing)
-  const validators = (await accountValidators(scope, horizon)).filter(
+  const everybody = await accountValidators(scope, horizon)
+  const validators = everybody.filter(
     (one) => isAmong(pubkeys, one.pubkey) && isAmong(credentials, one.withdrawalCredentials),
   )
   const offset = pageOffset(body)
@@ -31,7 +32,9 @@ export const validatorDetailsOperation = operation(validatorDetails, async ({ bo
   const facts = await queueFactsOf(scope.standing)
   const swept = horizon === undefined ? NOBODY_SWEPT : await sweptSlots(scope, horizon.epoch)
   const exitFlagsOf = await exitFlags(scope)
-  const around = { network: scope.network, horizon, rules: scope.unfundedRules, recipients, facts, swept, exitFlagsOf }
+  const exitingGwei = exitingBalance(everybody, exitFlagsOf)
+  const rules = scope.unfundedRules
+  const around = { network: scope.network, horizon, rules, recipients, facts, swept, exitFlagsOf, exitingGwei }
   const data = page.map((validator) => toDetail(validator, around))
   return answerPage(data, { page: body.page, limit: body.limit, total: validators.length })
 })
@@ -42,6 +45,15 @@ const NOBODY_SWEPT: ReadonlyMap<number, number> = new Map()
 /** An empty filter lets everything through. */
 function isAmong(wanted: ReadonlySet<string>, value: string): boolean {
   return wanted.size === 0 || wanted.has(value)
+}
+
+/** Of all whose exit was asked for and has no epoch yet, gwei. */
+function exitingBalance(validators: readonly AccountValidator[], exitFlagsOf: ExitFlagsOf): bigint {
+  return validators.reduce((sum, { pubkey, registered }) => {
+    if (registered === undefined || registered.exit_epoch !== EPOCH_NOT_SET) return sum
+    const { isNeedExit, isPostExit } = exitFlagsOf(pubkey, false)
+    return isNeedExit || isPostExit ? sum + BigInt(registered.effective_balance_gwei) : sum
+  }, 0n)
 }
 
 interface Around extends EstimatesAround {
@@ -68,7 +80,13 @@ function toDetail(validator: AccountValidator, around: Around): ValidatorDetail 
     exit_epoch: exitEpoch,
     withdrawable_epoch: registered?.withdrawable_epoch ?? EPOCH_NOT_SET,
     status_estimates: statusEstimates(
-      { pubkey, registered, depositSlot: validator.deposit?.slot, isNeedExit: exit.isNeedExit || exit.isPostExit },
+      {
+        pubkey,
+        registered,
+        depositSlot: validator.deposit?.slot,
+        isNeedExit: exit.isNeedExit || exit.isPostExit,
+        isExitPosted: exit.isPostExit,
+      },
       around,
     ),
     is_need_exit: exit.isNeedExit,

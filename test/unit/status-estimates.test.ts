@@ -143,6 +143,24 @@ test('an exit has no estimate before one is asked for, then the end of the queue
   expect(estimated({ registered: active, isNeedExit: true }, { known: told }).errors[1]).toBe(2)
 })
 
+test('exits of one account wait for each other, in an order that nobody knows', () => {
+  const leaving = {
+    pubkey: PUBKEY,
+    registered: registered({ activation: 10 }),
+    depositSlot: undefined,
+    isNeedExit: true,
+  }
+  const exitOf = (isExitPosted: boolean) => {
+    const around = { horizon, facts, swept: NOBODY, exitingGwei: 100n * 32_000_000_000n }
+    const found = statusEstimates({ ...leaving, isExitPosted }, around)
+    const epoch = Date.parse(found.estimated_exit_at ?? '') / 1_000 / EPOCH_SEC
+    return { epoch, error: (found.error_seconds.exit ?? 0) / EPOCH_SEC }
+  }
+  // From 1,011, the first of 8 an epoch, to 1,023; some of those that were posted may have been counted already.
+  expect(exitOf(false)).toEqual({ epoch: 1_017, error: 1 + 6 })
+  expect(exitOf(true)).toEqual({ epoch: 1_014, error: 1 + 9 })
+})
+
 test('one that is too young exits when it has served', () => {
   const young = estimated({ registered: registered({ activation: 900 }), isNeedExit: true })
   expect(young).toMatchObject({ exit: 900 + 256 + 5 })
