@@ -10,6 +10,7 @@ import { healthOf } from './health.ts'
 import { quoteConfigOf } from './quote-config.ts'
 import { chainNowMs, type Role, type Running } from './role.ts'
 import { nowSec } from './setting.ts'
+import { stakingContractOf } from './validators/staking-chains.ts'
 
 /** HTTP in, warehouse out. */
 export const apiRole: Role = {
@@ -25,7 +26,12 @@ export const apiRole: Role = {
     await using api = await openApi({
       warehouse,
       jobs: ports.jobQueue,
-      chains: () => running.chains.current.map((chain) => ({ names: chain.names, hasBeacon: hasBeacon(chain) })),
+      chains: () =>
+        running.chains.current.map((chain) => ({
+          names: chain.names,
+          hasBeacon: hasBeacon(chain),
+          stakingContract: stakingContractOf(chain),
+        })),
       unfundedRules: running.config.validators,
       host,
       port,

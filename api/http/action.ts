@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Static, TObject, TSchema } from 'typebox'
 import type { JobQueue } from '../../infra/ports/job-queue.ts'
+import type { StakingContract } from '../../schemas/eth/staking-transaction.ts'
 import type { Refusal } from '../../schemas/routes/envelope.ts'
 import type { AnyRoute, Route } from '../../schemas/routes/route.ts'
 import type { UnfundedRules } from '../../schemas/validator-lifecycle.ts'
@@ -22,6 +23,8 @@ export interface ActionScope extends AccountScope {
   readonly jobs: Pick<JobQueue, 'add' | 'result'>
   readonly nowMs: number
   readonly unfundedRules: UnfundedRules
+  /** Configured for the chain: takes several deposits at once. */
+  readonly stakingContract: StakingContract | undefined
 }
 
 type ActionHandler<Body, Envelope> = (
@@ -72,8 +75,9 @@ async function act(
 ): Promise<FastifyReply> {
   const { body, headers, account, actor } = request
   const { jobs, now, unfundedRules } = parts
+  const { names, stakingContract } = chainOf(request)
   const scope = {
-    chain: chainOf(request).names.name,
+    chain: names.name,
     standing: standingOf(request),
     account,
     actor,
@@ -81,6 +85,7 @@ async function act(
     jobs,
     nowMs: now(),
     unfundedRules,
+    stakingContract,
   }
   const result = await handle({ body, headers }, scope)
   if (result.status === 'refused') return sendRefusal(reply, result)

@@ -6,6 +6,7 @@ import {
   type TokenScope,
 } from '../../schemas/access-token.ts'
 import type { ChainNames } from '../../schemas/chains.ts'
+import type { StakingContract } from '../../schemas/eth/staking-transaction.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
 import { refuse } from '../../schemas/routes/envelope.ts'
 import { PREFIX } from '../../schemas/routes/route.ts'
@@ -18,6 +19,8 @@ export interface ApiChain {
   readonly names: ChainNames
   /** Whether it has validators; an execution chain alone has none, and no paths that tell of them. */
   readonly hasBeacon: boolean
+  /** Takes the deposits of several validators at once; undefined = one at a time, by the deposit contract. */
+  readonly stakingContract?: StakingContract | undefined
 }
 
 declare module 'fastify' {

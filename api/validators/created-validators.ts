@@ -8,6 +8,8 @@ export interface CreatedValidator extends CreatedAt {
   readonly withdrawalCredentials: string
   readonly depositFrom: string
   readonly feeRecipient: string
+  /** Of the deposit that was signed; undefined where the log does not tell it. */
+  readonly depositDataRoot: string | undefined
 }
 
 interface CreatedRow {
@@ -15,6 +17,7 @@ interface CreatedRow {
   readonly withdrawal_credentials: string
   readonly deposit_from: string
   readonly fee_recipient: string
+  readonly deposit_data_root: string
   readonly created_sec: number
   /** -1 where the log does not tell it. */
   readonly created_slot: number
@@ -23,7 +26,8 @@ interface CreatedRow {
 const CREATED = `
   SELECT
     pubkey, toString(withdrawal_credentials) AS withdrawal_credentials, toString(deposit_from) AS deposit_from,
-    toString(fee_recipient) AS fee_recipient, toUnixTimestamp(created_at) AS created_sec, toInt32(created_at_slot) AS created_slot
+    toString(fee_recipient) AS fee_recipient, deposit_data_root,
+    toUnixTimestamp(created_at) AS created_sec, toInt32(created_at_slot) AS created_slot
   FROM created_validators FINAL
   WHERE chain = {chain:String} AND pubkey IN
     (SELECT pubkey FROM account_validators WHERE account = {account:String} AND chain = {chain:String})
@@ -44,6 +48,7 @@ export function createdValidators(scope: AccountScope): Promise<ReadonlyMap<stri
           withdrawalCredentials: row.withdrawal_credentials,
           depositFrom: row.deposit_from,
           feeRecipient: row.fee_recipient,
+          depositDataRoot: row.deposit_data_root === '' ? undefined : row.deposit_data_root,
           createdAtSec: row.created_sec,
           createdAtSlot: row.created_slot < 0 ? undefined : row.created_slot,
         },

@@ -4,6 +4,7 @@ import type { SharedParts } from '../http/api-parts.ts'
 import { acceptTextOfAnyType } from '../http/body-rules.ts'
 import { requireChainAndAccount } from '../http/chain-path.ts'
 import { type Operation, serveOperations } from '../http/operation.ts'
+import { broadcastStakingOperation } from './broadcast-staking.ts'
 import { createValidatorsOperation } from './create-validators.ts'
 import { cancelExitsOperation, exitValidatorsOperation } from './exit-validators.ts'
 import { validatorDetailsOperation } from './validator-details.ts'
@@ -12,6 +13,7 @@ import { validatorHistoryOperation } from './validator-history.ts'
 export const VALIDATORS_OPERATIONS: readonly Operation[] = [validatorDetailsOperation, validatorHistoryOperation]
 export const VALIDATORS_ACTIONS: readonly Action[] = [
   createValidatorsOperation,
+  broadcastStakingOperation,
   exitValidatorsOperation,
   cancelExitsOperation,
 ]

@@ -7,6 +7,7 @@ import { AppError } from '../../schemas/errors.ts'
 import { pause } from '../../schemas/wait.ts'
 import { allOrNone } from '../ingest-role.ts'
 import type { Role } from '../role.ts'
+import { broadcasting, followingStakings } from './broadcasting.ts'
 import { creating } from './creating.ts'
 import type { Custody, Duty } from './duty.ts'
 import { exiting } from './exiting.ts'
@@ -16,7 +17,15 @@ import { quoting } from './quoting.ts'
 import { StakingChains } from './staking-chains.ts'
 import { watchingVault } from './watching-vault.ts'
 
-const DUTIES: readonly Duty[] = [creating, exiting, quoting, keepingKeys, watchingVault]
+const DUTIES: readonly Duty[] = [
+  creating,
+  exiting,
+  quoting,
+  keepingKeys,
+  watchingVault,
+  broadcasting,
+  followingStakings,
+]
 
 const RELEASE_PAUSE_MS = 1_000
 

@@ -12,6 +12,7 @@ import {
 import { decodeEvent } from '../../schemas/events/codec.ts'
 import { validatorsCreated } from '../../schemas/events/created-validators.ts'
 import { feeRecipientsTold } from '../../schemas/events/fee-recipients.ts'
+import { stakingBroadcast, stakingEnded } from '../../schemas/events/staking-broadcast.ts'
 import { keysExported, keysImported } from '../../schemas/events/vault-keys.ts'
 import { NOBODY, type OwnershipFact, ownershipFact } from '../../schemas/ownership.ts'
 import { toTokenLimitsRow } from '../../schemas/tables/accounts.ts'
@@ -69,6 +70,13 @@ export function projectAccountFact(stored: StoredEvent, unnamedChain: string): P
       return { rows: [] }
     case validatorsCreated.name:
       return projectCreated(stored, unnamedChain)
+    case stakingBroadcast.name:
+      // What was sent and how it ended is for who sends it, and makes no row.
+      decodeEvent(stakingBroadcast, stored.event)
+      return { rows: [] }
+    case stakingEnded.name:
+      decodeEvent(stakingEnded, stored.event)
+      return { rows: [] }
     case feeRecipientsTold.name:
       return projectFeeRecipients(decodeEvent(feeRecipientsTold, stored.event), version)
     default: {

@@ -1,3 +1,4 @@
+import type { CreatedTerms } from '../../schemas/eth/staking-check.ts'
 import { decodeEvent, type EncodedEvent } from '../../schemas/events/codec.ts'
 import { type ValidatorsCreated, validatorsCreated } from '../../schemas/events/created-validators.ts'
 
@@ -41,6 +42,14 @@ export class CreatedKeys {
   /** In the order of the log. */
   ofAccount(chain: string, account: string): readonly CreatedSet[] {
     return this.#byAccount.get(accountOf({ chain, account })) ?? []
+  }
+
+  /** What a key was created with by an account; undefined for one that this account did not create. */
+  termsOf(whose: { readonly chain: string; readonly account: string }, pubkey: string): CreatedTerms | undefined {
+    const set = this.of(whose.chain, pubkey)
+    if (set === undefined || set.account !== whose.account) return undefined
+    const { withdrawalCredentials, depositFrom, pubkeys, depositDataRoots } = set
+    return { withdrawalCredentials, depositFrom, depositDataRoot: depositDataRoots[pubkeys.indexOf(pubkey)] }
   }
 
   /** Of all chains and accounts, in the order of the log. */

@@ -2,6 +2,7 @@ import type { EventLog, EventWriter } from '../../infra/ports/event-log.ts'
 import { type EncodedEvent, unlessUndecodable } from '../../schemas/events/codec.ts'
 import { CreatedKeys } from './created-keys.ts'
 import { ExitBook } from './exit/exit-book.ts'
+import { SentStakings } from './sent-stakings.ts'
 import { MovedKeys } from './vault-keys.ts'
 
 /**
@@ -12,12 +13,14 @@ export class StakingBook {
   readonly created = new CreatedKeys()
   readonly exits = new ExitBook()
   readonly moved = new MovedKeys()
+  readonly sent = new SentStakings()
 
   /** Throws AppError `undecodable` for an event that is not what its type says. */
   add(event: EncodedEvent): void {
     this.created.add(event)
     this.exits.add(event)
     this.moved.add(event)
+    this.sent.add(event)
   }
 
   /** Tells the log, then remembers. */

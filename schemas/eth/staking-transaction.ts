@@ -22,6 +22,9 @@ export type StakingCall =
   | { readonly status: 'ok'; readonly to: string; readonly valueWei: Wei; readonly data: Hex }
   | { readonly status: 'refused'; readonly reason: string }
 
+/** What a call says of a deposit, which is all of it but the root that was signed. */
+export type CalledDeposit = Omit<SignedDeposit, 'messageRoot'>
+
 interface Kind {
   readonly validatorsMax: number
   /** The batch contracts pass on 32 ETH with each key; the deposit contract takes what it is sent. */
@@ -29,17 +32,18 @@ interface Kind {
   /** One credential is passed on with all keys. */
   readonly sharesCredentials: boolean
   readonly takesFee: boolean
-  encode(deposits: readonly SignedDeposit[]): Hex
+  encode(deposits: readonly CalledDeposit[]): Hex
 }
 
-const BATCH_AMOUNT_GWEI = 32_000_000_000n
+/** Of each deposit that a batch contract passes on. */
+export const BATCH_AMOUNT_GWEI = 32_000_000_000n
 /** Kiln has two functions; the one for few validators costs less gas. */
 const KILN_SMALL_BATCH_MAX = 64
 
-const DEPOSIT = '0x22895118' // deposit(bytes,bytes,bytes,bytes32)
-const DEPOSIT_MANY = '0x4f498c73' // deposit(bytes[],bytes[],bytes[],bytes32[])
-const BATCH_DEPOSIT = '0xc82655b7' // batchDeposit(bytes,bytes,bytes,bytes32[])
-const BIG_BATCH_DEPOSIT = '0x4aeab911' // bigBatchDeposit(bytes,bytes,bytes,bytes32[])
+export const DEPOSIT = '0x22895118' // deposit(bytes,bytes,bytes,bytes32)
+export const DEPOSIT_MANY = '0x4f498c73' // deposit(bytes[],bytes[],bytes[],bytes32[])
+export const BATCH_DEPOSIT = '0xc82655b7' // batchDeposit(bytes,bytes,bytes,bytes32[])
+export const BIG_BATCH_DEPOSIT = '0x4aeab911' // bigBatchDeposit(bytes,bytes,bytes,bytes32[])
 
 const BATCH = { takesAnyAmount: false, sharesCredentials: false, takesFee: false }
 
@@ -55,7 +59,7 @@ const KINDS: Readonly<Record<StakingContractKind, Kind>> = {
 }
 
 /** The one call that makes the deposits. Throws where a field of a deposit has another length than it is documented to have. */
-export function stakingCall(contract: StakingContract, deposits: readonly SignedDeposit[]): StakingCall {
+export function stakingCall(contract: StakingContract, deposits: readonly CalledDeposit[]): StakingCall {
   deposits.forEach(checkLengths)
   const reason = refusalOf(contract, deposits)
   if (reason !== undefined) return { status: 'refused', reason }
@@ -64,7 +68,7 @@ export function stakingCall(contract: StakingContract, deposits: readonly Signed
   return { status: 'ok', to, valueWei, data: KINDS[kind].encode(deposits) }
 }
 
-function refusalOf({ kind, feeWei }: StakingContract, deposits: readonly SignedDeposit[]): string | undefined {
+function refusalOf({ kind, feeWei }: StakingContract, deposits: readonly CalledDeposit[]): string | undefined {
   const { validatorsMax, takesAnyAmount, sharesCredentials, takesFee } = KINDS[kind]
   const count = deposits.length
   if (count === 0) return 'a staking transaction is for at least one validator'
@@ -83,7 +87,7 @@ const FIELD_BYTES = { pubkey: 48, withdrawalCredentials: 32, signature: 96, data
 const FIELDS = Object.keys(FIELD_BYTES) as (keyof typeof FIELD_BYTES)[]
 
 /** Packed, a field that is too short would move all those behind it. */
-function checkLengths(deposit: SignedDeposit): void {
+function checkLengths(deposit: CalledDeposit): void {
   const wrong = FIELDS.find((field) => deposit[field].length !== FIELD_BYTES[field])
   if (wrong !== undefined) throw new Error(`a deposit's ${wrong} has ${FIELD_BYTES[wrong]} bytes`)
 }
@@ -91,7 +95,7 @@ function checkLengths(deposit: SignedDeposit): void {
 type Encoder = (items: readonly Uint8Array[]) => Argument
 
 /** Pubkeys, credentials, signatures: the order of all kinds. The credentials are those of `owners`. */
-function fields(encoder: Encoder, deposits: readonly SignedDeposit[], owners = deposits): Argument[] {
+function fields(encoder: Encoder, deposits: readonly CalledDeposit[], owners = deposits): Argument[] {
   return [
     encoder(deposits.map(({ pubkey }) => pubkey)),
     encoder(owners.map(({ withdrawalCredentials }) => withdrawalCredentials)),
@@ -99,24 +103,24 @@ function fields(encoder: Encoder, deposits: readonly SignedDeposit[], owners = d
   ]
 }
 
-function rootsOf(deposits: readonly SignedDeposit[]): Argument {
+function rootsOf(deposits: readonly CalledDeposit[]): Argument {
   return bytes32Array(deposits.map(({ dataRoot }) => dataRoot))
 }
 
-function depositCall(deposits: readonly SignedDeposit[]): Hex {
+function depositCall(deposits: readonly CalledDeposit[]): Hex {
   return encodeCall(DEPOSIT, [...fields(packedBytes, deposits), ...deposits.map(({ dataRoot }) => bytes32(dataRoot))])
 }
 
-function abyssCall(deposits: readonly SignedDeposit[]): Hex {
+function abyssCall(deposits: readonly CalledDeposit[]): Hex {
   return encodeCall(DEPOSIT_MANY, [...fields(bytesArray, deposits), rootsOf(deposits)])
 }
 
-function kilnCall(deposits: readonly SignedDeposit[]): Hex {
+function kilnCall(deposits: readonly CalledDeposit[]): Hex {
   const selector = deposits.length > KILN_SMALL_BATCH_MAX ? BIG_BATCH_DEPOSIT : BATCH_DEPOSIT
   return encodeCall(selector, [...fields(packedBytes, deposits), rootsOf(deposits)])
 }
 
-function stakefishCall(deposits: readonly SignedDeposit[]): Hex {
+function stakefishCall(deposits: readonly CalledDeposit[]): Hex {
   return encodeCall(BATCH_DEPOSIT, [...fields(packedBytes, deposits, deposits.slice(0, 1)), rootsOf(deposits)])
 }
 

@@ -5,10 +5,11 @@ import type { TObject } from 'typebox'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Api, openApi } from '../../api/http/server.ts'
 import { TOKEN_SCOPES } from '../../schemas/access-token.ts'
-import { checksumAddress } from '../../schemas/eth/hex.ts'
+import { bytesOf, checksumAddress } from '../../schemas/eth/hex.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
 import type { AnyRoute } from '../../schemas/routes/route.ts'
 import { toTokenLimitsRow } from '../../schemas/tables/accounts.ts'
+import { DEPOSIT_CONTRACT, depositFor, signStaking } from '../unit/given-staking.ts'
 import {
   type ApiFixture,
   addressOf,
@@ -53,6 +54,12 @@ const PARAMETERS: Readonly<Record<string, readonly unknown[]>> = {
   deposit_from_address: [ADDRESS],
   fee_recipient_address: [ADDRESS],
   validator_count: [1],
+  signed_transaction: [
+    await signStaking({
+      deposits: [depositFor(bytesOf(CREATED), bytesOf(`0x01${'00'.repeat(11)}${ADDRESS.slice(2)}`), 1)],
+      contract: { kind: 'deposit', address: DEPOSIT_CONTRACT, feeWei: 0n },
+    }),
+  ],
 }
 /** Likewise of GraphQL, by the argument's name. */
 const ARGUMENTS: Readonly<Record<string, readonly (string | undefined)[]>> = {
@@ -136,6 +143,7 @@ beforeAll(async () => {
     is_deleted: 0,
   }))
   await insertRows(fixture.warehouse, 'access_tokens', tokens)
+  await insertRows(fixture.warehouse, 'deposit_contracts', [{ address: DEPOSIT_CONTRACT, version: 1 }])
   const jobs = {
     add: async (_: string, __: string, input: unknown) => {
       handedOnFor.push((input as { account?: unknown }).account)

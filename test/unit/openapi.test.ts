@@ -88,6 +88,7 @@ test('asks for what stands in the path, and for nothing that has a default', () 
     requestBody === undefined ? [] : [[operationId, requestBody.required]],
   )
   expect(Object.fromEntries(bodies)).toEqual({
+    broadcastStaking: true,
     cancelExits: true,
     createValidators: true,
     exitValidators: true,

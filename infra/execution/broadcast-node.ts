@@ -1,0 +1,216 @@
+import { type Static, Type } from 'typebox'
+import { Compile } from 'typebox/schema'
+import { depositDataRoot } from '../../schemas/eth/deposit-data.ts'
+import { decodeDepositEvent } from '../../schemas/eth/deposit-event.ts'
+import { bytesOf, hexOf } from '../../schemas/eth/hex.ts'
+import { DEPOSIT_EVENT_TOPIC } from '../../schemas/eth/kept-logs.ts'
+import { settledOrAborted } from '../../schemas/wait.ts'
+import { NodeGroup } from '../nodes/node-group.ts'
+import { ChainNode, DEFAULT_LIMITS, type NodeLimits } from '../nodes/nodes.ts'
+import type { BroadcastNode, LoggedDeposit, SendOutcome, TransactionState } from '../ports/broadcast-node.ts'
+import type { Log } from '../ports/log.ts'
+import { type AskNode, JsonRpcError, malformed, openBatch, toFault } from './json-rpc.ts'
+import { chainIdQuestion, type Question, receiptQuestion, referenceQuestion } from './result-shapes.ts'
+
+export interface BroadcastNodeOptions {
+  /** The main node, then its fallbacks. */
+  readonly urls: readonly string[]
+  readonly log: Log
+  readonly limits?: Partial<NodeLimits>
+}
+
+/** So long one node may take for a transaction that others may have long since. */
+const SEND_MS_MAX = 8_000
+/** Blocks in which deposits are looked for that the log may not have yet: an hour of slots, below what providers refuse. */
+const RECENT_BLOCKS = 300
+
+/**
+ * Opens the execution nodes of a chain for broadcasting; asks them nothing. A node of another chain than the first that answered is
+ * `node_inconsistent`, and gets no transaction. Throws AppError `config` for an address that is none.
+ */
+export function openBroadcastNode(options: BroadcastNodeOptions): BroadcastNode {
+  const limits = { ...DEFAULT_LIMITS, ...options.limits }
+  const nodes = options.urls.map((url, i) => new ChainNode(`execution node ${i + 1}`, url, limits))
+  const identify = async (node: ChainNode) => `chain ${Number(await answered(node, (ask) => ask(chainIdQuestion)))}`
+  const group = new NodeGroup({ nodes, limits, log: options.log, identify })
+
+  async function sendTo(node: ChainNode, raw: string, hash: string): Promise<SendOutcome> {
+    await group.check(node)
+    try {
+      await openBatch(node)(sendQuestion(raw))
+      return { status: 'accepted' }
+    } catch (error) {
+      if (!(error instanceof JsonRpcError)) throw error
+      // Nodes have many words for what they know already; what they know they show.
+      const isKnown = await answered(node, (ask) => ask(transactionQuestion(hash)))
+      return isKnown ? { status: 'accepted' } : { status: 'refused', words: node.quote(error.message) }
+    }
+  }
+
+  async function sendInTime(node: ChainNode, raw: string, hash: string): Promise<SendOutcome> {
+    let outcome: SendOutcome = { status: 'unanswered' }
+    const sent = sendTo(node, raw, hash).then(
+      (told) => {
+        outcome = told
+      },
+      (error: unknown) => options.log.warn({ reason: reasonOf(error) }, `${node.name} did not take a transaction`),
+    )
+    await settledOrAborted(sent, AbortSignal.timeout(SEND_MS_MAX))
+    return outcome
+  }
+
+  return {
+    send: (raw, hash) => Promise.all(nodes.map((node) => sendInTime(node, raw, hash))),
+    async isKnown(hash) {
+      const asked = nodes.map(async (node) => {
+        await group.check(node)
+        return answered(node, (ask) => ask(transactionQuestion(hash)))
+      })
+      const told = await Promise.allSettled(asked)
+      if (told.some((answer) => answer.status === 'fulfilled' && answer.value)) return true
+      for (const answer of told) if (answer.status === 'rejected') throw answer.reason
+      return false
+    },
+    state: (hash, sender) => group.ask('transactions', (node) => askState(node, hash, sender)),
+    recentDeposits: (contract) => group.ask('deposits', (node) => askDeposits(node, contract)),
+    [Symbol.asyncDispose]: () => group[Symbol.asyncDispose](),
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : 'unknown error'
+}
+
+async function answered<Answer>(node: ChainNode, question: (ask: AskNode) => Promise<Answer>): Promise<Answer> {
+  try {
+    return await question(openBatch(node))
+  } catch (error) {
+    throw toFault(node, error)
+  }
+}
+
+/** All of one node: of several one could be at another block than the next. */
+function askState(node: ChainNode, hash: string, sender: string): Promise<TransactionState> {
+  return answered(node, async (ask) => {
+    const [head, final] = await Promise.all([ask(referenceQuestion('latest')), ask(referenceQuestion('finalized'))])
+    if (head === null) throw node.fault('node_lagging', 'has no block yet')
+    const number = Number(head.number)
+    // Of the newest block: older states are not kept by every node.
+    const [isKnown, included, nonce] = await Promise.all([
+      ask(transactionQuestion(hash)),
+      ask(receiptPlaceQuestion(hash)),
+      ask(nonceQuestion(sender, number)),
+    ])
+    return {
+      isKnown,
+      included,
+      head: { number, hash: head.hash.toLowerCase() },
+      nonce: Number(nonce),
+      finalBlockNumber: final === null ? 0 : Number(final.number),
+    }
+  })
+}
+
+function askDeposits(node: ChainNode, contract: string): Promise<readonly LoggedDeposit[]> {
+  return answered(node, async (ask) => {
+    const head = await ask(referenceQuestion('latest'))
+    if (head === null) throw node.fault('node_lagging', 'has no block yet')
+    const from = Math.max(0, Number(head.number) - RECENT_BLOCKS)
+    const logs = await ask(depositLogsQuestion(contract, from))
+    return logs.filter(({ address }) => address.toLowerCase() === contract).map(({ data }) => toLogged(data))
+  })
+}
+
+function toLogged(data: string): LoggedDeposit {
+  const deposit = decodeDepositEvent(bytesOf(DEPOSIT_EVENT_TOPIC), bytesOf(data))
+  if (deposit === undefined) throw malformed('a log of the deposit contract is no deposit')
+  return { pubkey: hexOf(deposit.pubkey), depositDataRoot: hexOf(depositDataRoot(deposit, deposit.signature)) }
+}
+
+const DepositLogs = Type.Array(
+  Type.Object({
+    address: Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' }),
+    /** Five `bytes` of 48, 32, 8, 96 and 8. */
+    data: Type.String({ pattern: '^0x([0-9a-fA-F]{2}){576}$' }),
+  }),
+)
+const isDepositLogs = Compile(DepositLogs)
+
+function depositLogsQuestion(contract: string, from: number): Question<Static<typeof DepositLogs>> {
+  const filter = { address: contract, topics: [DEPOSIT_EVENT_TOPIC], fromBlock: quantity(from), toBlock: 'latest' }
+  return {
+    method: 'eth_getLogs',
+    params: [filter],
+    parse(result) {
+      if (!isDepositLogs.Check(result)) throw malformed('the logs of the deposit contract are no deposits')
+      return result
+    },
+  }
+}
+
+const isHash = Compile(Type.String({ pattern: '^0x[0-9a-fA-F]{64}$' }))
+
+function sendQuestion(raw: string): Question<string> {
+  return {
+    method: 'eth_sendRawTransaction',
+    params: [raw],
+    parse(result) {
+      if (!isHash.Check(result)) throw malformed('a transaction was answered with no hash')
+      return result
+    },
+  }
+}
+
+const isTransaction = Compile(
+  Type.Union([Type.Null(), Type.Object({ hash: Type.String({ pattern: '^0x[0-9a-fA-F]{64}$' }) })]),
+)
+
+/** Whether the node knows the transaction. */
+function transactionQuestion(hash: string): Question<boolean> {
+  return {
+    method: 'eth_getTransactionByHash',
+    params: [hash],
+    parse(result) {
+      if (!isTransaction.Check(result)) throw malformed('a transaction is not of the documented shape')
+      return result?.hash.toLowerCase() === hash
+    },
+  }
+}
+
+const isPlace = Compile(
+  Type.Object({
+    blockHash: Type.String({ pattern: '^0x[0-9a-fA-F]{64}$' }),
+    blockNumber: Type.String({ pattern: '^0x[0-9a-fA-F]{1,13}$' }),
+  }),
+)
+
+/** The block that a receipt says it is of; what else it says is taken from the block, which commits to it. */
+function receiptPlaceQuestion(hash: string): Question<TransactionState['included']> {
+  const { method, params, parse } = receiptQuestion(hash)
+  return {
+    method,
+    params,
+    parse(result) {
+      if (parse(result) === null) return undefined
+      if (!isPlace.Check(result)) throw malformed('a receipt does not tell its block')
+      return { blockHash: result.blockHash.toLowerCase(), blockNumber: Number(result.blockNumber) }
+    },
+  }
+}
+
+const isNonce = Compile(Type.String({ pattern: '^0x[0-9a-fA-F]{1,13}$' }))
+
+function nonceQuestion(sender: string, blockNumber: number): Question<string> {
+  return {
+    method: 'eth_getTransactionCount',
+    params: [sender, quantity(blockNumber)],
+    parse(result) {
+      if (!isNonce.Check(result)) throw malformed('a number of transactions is none')
+      return result
+    },
+  }
+}
+
+function quantity(value: number): string {
+  return `0x${value.toString(16)}`
+}

@@ -1,0 +1,107 @@
+import type { CreatedTerms } from '../../schemas/eth/staking-check.ts'
+import type { BroadcastChain } from './broadcast-staking.ts'
+import type { SentStaking, SentStakings } from './sent-stakings.ts'
+
+/** Why a transaction is not broadcast: a word for programs, and a sentence. */
+export interface BroadcastFault {
+  readonly reason: string
+  readonly sentence: string
+}
+
+export interface RefusedBroadcast extends BroadcastFault {
+  readonly status: 'refused'
+}
+
+/** Carries a refusal out of the steps that a broadcast consists of. */
+export class Refusal extends Error {
+  readonly refusal: RefusedBroadcast
+
+  constructor(reason: string, sentence: string) {
+    super(sentence)
+    this.refusal = { status: 'refused', reason, sentence }
+  }
+}
+
+/**
+ * Whether the chain has a deposit for one of the validators already. A stranger may deposit for any public key, with a signature that is
+ * none: only the registry, and deposits with the root of what was created, tell of one.
+ */
+export async function chainFault(
+  chain: BroadcastChain,
+  created: { readonly terms: ReadonlyMap<string, CreatedTerms>; readonly depositContract: string },
+): Promise<BroadcastFault | undefined> {
+  const { terms, depositContract } = created
+  const [registered, deposits] = await Promise.all([
+    chain.registered([...terms.keys()]),
+    chain.broadcast.recentDeposits(depositContract),
+  ])
+  const own = deposits.find(({ pubkey, depositDataRoot }) => terms.get(pubkey)?.depositDataRoot === depositDataRoot)
+  const deposited = registered[0] ?? own?.pubkey
+  return deposited === undefined ? undefined : alreadyDeposited(deposited)
+}
+
+function alreadyDeposited(pubkey: string): BroadcastFault {
+  return { reason: 'already_deposited', sentence: `${pubkey} is deposited: a second deposit would be lost in it` }
+}
+
+interface Sending {
+  readonly hash: string
+  readonly sender: string
+  readonly nonce: number
+  readonly pubkeys: readonly string[]
+}
+
+/** Whether anything that was broadcast for the same validators, or with the same nonce, is in the way. Throws AppError of a node fault. */
+export async function bookFault(
+  chain: BroadcastChain,
+  sent: SentStakings,
+  sending: Sending,
+): Promise<BroadcastFault | undefined> {
+  const { hash, sender, nonce, pubkeys } = sending
+  const others = sent.carrying(chain.name, pubkeys).filter(({ txHash }) => txHash !== hash)
+  const mined = others.find(({ end }) => end === 'mined')
+  if (mined !== undefined) return alreadyDeposited(sharedKey(mined, pubkeys))
+  const replaced = sent.pendingAt(chain.name, { sender, nonce }).filter(({ txHash }) => txHash !== hash)
+  if (replaced.some((other) => !areSame(other.pubkeys, pubkeys)))
+    return {
+      reason: 'other_validators',
+      sentence: `a transaction of nonce ${nonce} is pending for other validators: a replacement has to carry the same ones`,
+    }
+  const pending = others.find((other) => other.end === undefined && !replaced.includes(other))
+  if (pending !== undefined) return isPending(pending, pubkeys)
+  // Who could not be reached may have it all the same.
+  for (const unsent of others.filter(({ end }) => end === 'unsent'))
+    if (unsent.sender !== sender || unsent.nonce !== nonce)
+      if (await chain.broadcast.isKnown(unsent.txHash)) return isPending(unsent, pubkeys)
+  return undefined
+}
+
+function isPending(other: SentStaking, pubkeys: readonly string[]): BroadcastFault {
+  const { txHash, nonce } = other
+  return {
+    reason: 'pending_transaction',
+    sentence: `${txHash} is pending for ${sharedKey(other, pubkeys)}: replace it by one of the same nonce (${nonce}), or wait until it has failed`,
+  }
+}
+
+function sharedKey({ pubkeys }: SentStaking, among: readonly string[]): string {
+  return pubkeys.find((pubkey) => among.includes(pubkey)) ?? ''
+}
+
+function areSame(some: readonly string[], others: readonly string[]): boolean {
+  const keys = new Set(some)
+  return keys.size === others.length && others.every((key) => keys.has(key))
+}
+
+/** What nodes say, in words that each has of its own. */
+const NODE_REASONS: readonly (readonly [RegExp, string])[] = [
+  [/nonce.{0,12}(too )?low|nonce is too low|old ?nonce/i, 'nonce_too_low'],
+  [/insufficient (funds|balance)/i, 'insufficient_funds'],
+  [/underpriced|fee ?cap|less than block base fee|fee too low|gas price (too low|below)/i, 'underpriced'],
+  [/intrinsic gas|gas limit/i, 'gas_limit'],
+]
+
+export function refusedByNode(words: string): RefusedBroadcast {
+  const reason = NODE_REASONS.find(([pattern]) => pattern.test(words))?.[1] ?? 'refused_by_node'
+  return { status: 'refused', reason, sentence: `the chain's node does not take the transaction: ${words}` }
+}

@@ -1,0 +1,245 @@
+import type { BroadcastNode } from '../../infra/ports/broadcast-node.ts'
+import type { EventWriter } from '../../infra/ports/event-log.ts'
+import type { ExecutionSource } from '../../infra/ports/execution-source.ts'
+import type { KeyVault } from '../../infra/ports/key-vault.ts'
+import type { Log } from '../../infra/ports/log.ts'
+import { isNodeFault } from '../../schemas/errors.ts'
+import { hexOf } from '../../schemas/eth/hex.ts'
+import { parseRawTransaction, type RawTransaction } from '../../schemas/eth/raw-transaction.ts'
+import { checkStaking } from '../../schemas/eth/staking-check.ts'
+import { type ChainClock, formatInstant, slotAt } from '../../schemas/eth/time.ts'
+import { ACCOUNTS_KEY } from '../../schemas/events/accounts.ts'
+import { encodeEvent } from '../../schemas/events/codec.ts'
+import { type StakingEnd, stakingBroadcast, stakingEnded } from '../../schemas/events/staking-broadcast.ts'
+import type { BroadcastStakingInput, BroadcastStakingOutput } from '../../schemas/jobs/broadcast-staking.ts'
+import { isExpired, type UnfundedRules } from '../../schemas/validator-lifecycle.ts'
+import { bookFault, chainFault, Refusal, type RefusedBroadcast, refusedByNode } from './broadcast-faults.ts'
+import type { StakingChain } from './create-validators.ts'
+import { createdTerms } from './created-terms.ts'
+import type { SentStaking } from './sent-stakings.ts'
+import type { StakingBook } from './staking-book.ts'
+import type { Turns } from './turns.ts'
+
+/** A chain that staking transactions may be broadcast on. */
+export interface BroadcastChain extends StakingChain {
+  readonly broadcast: BroadcastNode
+  /** Its blocks, as their hashes commit to them. */
+  readonly blocks: Pick<ExecutionSource, 'head' | 'finalized' | 'blockByHash' | 'blockByNumber'>
+  /** Those of the public keys that the registry knows at the head. */
+  registered(pubkeys: readonly string[]): Promise<readonly string[]>
+}
+
+export interface Broadcasting {
+  readonly vault: Pick<KeyVault, 'request' | 'lacking'>
+  /** As the one who has the vault. */
+  readonly writer: EventWriter
+  readonly log: Log
+  readonly book: StakingBook
+  /** Between looking into the book and telling it, nobody else does. */
+  readonly turns: Turns
+  readonly rules: UnfundedRules
+  /** Unix milliseconds. */
+  readonly now: () => number
+}
+
+const SENT = { status: 'sent' } as const
+const UNAVAILABLE = { status: 'unavailable' } as const
+
+/**
+ * Sends a signed staking transaction of an account to all nodes, if it deposits for validators that the account created, as they were
+ * created, and nothing else that was broadcast for them can still be mined.
+ *
+ * Its durable steps: TOLD, the log has `account.staking-broadcast`; SENT, a node has the transaction; ENDED, the log has
+ * `account.staking-ended`. A kill before TOLD leaves nothing; one after it leaves a transaction that is sent by whoever has the book next.
+ */
+export async function broadcastForAccount(
+  broadcasting: Broadcasting,
+  chain: BroadcastChain,
+  input: BroadcastStakingInput,
+): Promise<BroadcastStakingOutput> {
+  const parsed = parseRawTransaction(input.rawTransaction)
+  if (parsed.status === 'refused') return parsed
+  const { transaction } = parsed
+  try {
+    const again = knownTo(broadcasting, chain, { transaction, account: input.account })
+    if (again !== undefined) return await sendAgain(chain, again, transaction)
+    if (broadcasting.now() > input.notAfterMs) return UNAVAILABLE
+    const pubkeys = await checked(broadcasting, chain, { transaction, account: input.account })
+    return await tellAndSend(broadcasting, chain, { transaction, pubkeys, account: input.account })
+  } catch (error) {
+    if (error instanceof Refusal) return error.refusal
+    if (!isNodeFault(error)) throw error
+    broadcasting.log.warn({ chain: chain.name, reason: error.message }, 'a staking transaction could not be broadcast')
+    return UNAVAILABLE
+  }
+}
+
+interface Asked {
+  readonly transaction: RawTransaction
+  readonly account: string
+}
+
+/** The transaction as the account has broadcast it before; undefined where it has not, or where that came to nothing. */
+function knownTo(
+  { book }: Broadcasting,
+  chain: BroadcastChain,
+  { transaction, account }: Asked,
+): SentStaking | undefined {
+  const sent = book.sent.of(chain.name, transaction.hash)
+  if (sent === undefined || sent.account !== account) return undefined
+  return sent.end === undefined || sent.end === 'mined' ? sent : undefined
+}
+
+/** The validators that it deposits for; throws Refusal. */
+async function checked(
+  broadcasting: Broadcasting,
+  chain: BroadcastChain,
+  { transaction, account }: Asked,
+): Promise<readonly string[]> {
+  const { book, vault } = broadcasting
+  const facts = await chain.node.facts()
+  const rules = { chainId: facts.chainId, contract: chain.contract, depositContract: facts.depositContract }
+  const whose = { chain: chain.name, account }
+  const named = depositsOf(
+    checkStaking(transaction, { ...rules, createdOf: (key) => book.created.termsOf(whose, key) }),
+  )
+  const terms = await createdTerms({ book, vault }, whose, named)
+  const pubkeys = depositsOf(checkStaking(transaction, { ...rules, createdOf: (key) => terms.get(key) }))
+  const [lost] = await vault.lacking(pubkeys)
+  if (lost !== undefined)
+    throw new Refusal('key_lost', `the key of ${lost} is lost: do not fund it, and ask the operator`)
+  const expired = await firstExpired(broadcasting, chain, { clock: facts.clock, pubkeys })
+  if (expired !== undefined)
+    throw new Refusal('expired', `${expired} was created too long ago and is expired: create another one`)
+  const unknown = pubkeys.find((pubkey) => terms.get(pubkey)?.depositDataRoot === undefined)
+  if (unknown !== undefined)
+    throw new Refusal(
+      'unknown_deposit_data',
+      `what ${unknown} was created with is not known any more: ask the operator`,
+    )
+  const fault = await chainFault(chain, { terms, depositContract: facts.depositContract })
+  if (fault !== undefined) throw new Refusal(fault.reason, fault.sentence)
+  const { sender: from, to = '', valueWei, data } = transaction
+  const { status } = await chain.node.simulate({ from, to, valueWei, data })
+  if (status === 'reverted')
+    throw new Refusal('would_fail', 'the staking contract would refuse the transaction as the chain is now')
+  return pubkeys
+}
+
+/** A validator that has waited for its deposit longer than one may, at the slot of the clock or of the head: the later one. */
+async function firstExpired(
+  { book, rules, now }: Broadcasting,
+  chain: BroadcastChain,
+  { clock, pubkeys }: { readonly clock: ChainClock; readonly pubkeys: readonly string[] },
+): Promise<string | undefined> {
+  const atSlot = Math.max(slotAt(clock, now() / 1_000), await chain.node.headSlot())
+  return pubkeys.find((pubkey) => {
+    const set = book.created.of(chain.name, pubkey)
+    if (set === undefined) return false
+    const created = { createdAtSec: Date.parse(set.createdAt) / 1_000, createdAtSlot: set.createdAtSlot }
+    return isExpired(clock, created, { atSlot, expiryEpochs: rules.expiryEpochs })
+  })
+}
+
+function depositsOf(checked: ReturnType<typeof checkStaking>): readonly string[] {
+  switch (checked.status) {
+    case 'refused':
+      throw new Refusal(checked.reason, checked.sentence)
+    case 'undecided':
+      throw new Error('with all rules known a transaction is decided')
+    case 'ok':
+      return checked.deposits.map(({ pubkey }) => hexOf(pubkey))
+  }
+}
+
+interface Telling extends Asked {
+  readonly pubkeys: readonly string[]
+}
+
+async function tellAndSend(
+  broadcasting: Broadcasting,
+  chain: BroadcastChain,
+  telling: Telling,
+): Promise<BroadcastStakingOutput> {
+  const { transaction, account } = telling
+  const told = await broadcasting.turns.take(() => tell(broadcasting, chain, telling))
+  if (told === 'known') {
+    const sent = knownTo(broadcasting, chain, { transaction, account })
+    return sent === undefined ? UNAVAILABLE : await sendAgain(chain, sent, transaction)
+  }
+  // Durable step SENT.
+  const result = await send(chain, transaction)
+  if (result.status === 'sent') return SENT
+  await tellEnd(broadcasting, told, { status: result.isRefusedByAll ? 'refused' : 'unsent' })
+  return result.refusal ?? UNAVAILABLE
+}
+
+/** Tells the log, unless somebody else has told it of the same transaction meanwhile; throws Refusal. */
+async function tell(
+  { book, writer, now }: Broadcasting,
+  chain: BroadcastChain,
+  { transaction, account, pubkeys }: Telling,
+): Promise<SentStaking | 'known'> {
+  const { hash, sender, nonce, raw } = transaction
+  const before = book.sent.of(chain.name, hash)
+  if (before !== undefined && (before.end === undefined || before.end === 'mined')) return 'known'
+  const fault = await bookFault(chain, book.sent, { hash, sender, nonce, pubkeys })
+  if (fault !== undefined) throw new Refusal(fault.reason, fault.sentence)
+  // Durable step TOLD.
+  await book.tell(writer, [
+    encodeEvent(stakingBroadcast, {
+      id: `account.staking-broadcast:${chain.name}:${hash}:${(before?.attempt ?? 0) + 1}`,
+      key: ACCOUNTS_KEY,
+      time: formatInstant(Math.floor(now() / 1_000)),
+      data: { chain: chain.name, account, txHash: hash, sender, nonce, pubkeys: [...pubkeys], rawTransaction: raw },
+    }),
+  ])
+  const told = book.sent.of(chain.name, hash)
+  if (told === undefined) throw new Error('the book has what it was told')
+  return told
+}
+
+/** Sends what was told before: it does not end by that, whatever the nodes say now. */
+async function sendAgain(
+  chain: BroadcastChain,
+  sent: SentStaking,
+  transaction: RawTransaction,
+): Promise<BroadcastStakingOutput> {
+  if (sent.end === 'mined') return SENT
+  const result = await send(chain, transaction)
+  return result.status === 'sent' ? SENT : (result.refusal ?? UNAVAILABLE)
+}
+
+type SendResult =
+  | { readonly status: 'sent' }
+  /** `refusal`: of the first node that has one. */
+  | { readonly status: 'unsent'; readonly isRefusedByAll: boolean; readonly refusal: RefusedBroadcast | undefined }
+
+async function send(chain: BroadcastChain, { raw, hash }: RawTransaction): Promise<SendResult> {
+  const outcomes = await chain.broadcast.send(raw, hash)
+  if (outcomes.some(({ status }) => status === 'accepted')) return SENT
+  const refusals = outcomes.filter((outcome) => outcome.status === 'refused')
+  const [first] = refusals
+  return {
+    status: 'unsent',
+    isRefusedByAll: refusals.length === outcomes.length,
+    refusal: first === undefined ? undefined : refusedByNode(first.words),
+  }
+}
+
+/** Tells the log how a transaction ended. */
+export async function tellEnd(
+  { book, writer, now }: Pick<Broadcasting, 'book' | 'writer' | 'now'>,
+  { chain, account, txHash, attempt }: SentStaking,
+  end: { readonly status: StakingEnd; readonly blockNumber?: number },
+): Promise<void> {
+  // Durable step ENDED.
+  await book.tell(writer, [
+    encodeEvent(stakingEnded, {
+      id: `account.staking-ended:${chain}:${txHash}:${attempt}`,
+      key: ACCOUNTS_KEY,
+      time: formatInstant(Math.floor(now() / 1_000)),
+      data: { chain, account, txHash, ...end },
+    }),
+  ])
+}

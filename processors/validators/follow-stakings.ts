@@ -1,0 +1,133 @@
+import type { TransactionState } from '../../infra/ports/broadcast-node.ts'
+import { isNodeFault } from '../../schemas/errors.ts'
+import { bytesOf } from '../../schemas/eth/hex.ts'
+import { HASH_BYTES } from '../../schemas/events/execution-block.ts'
+import type { StakingEnd } from '../../schemas/events/staking-broadcast.ts'
+import { type BroadcastChain, type Broadcasting, tellEnd } from './broadcast-staking.ts'
+import type { SentStaking } from './sent-stakings.ts'
+
+/** Blocks before a transaction that no node has is sent once more. */
+const RESEND_BLOCKS = 4
+
+/**
+ * Follows what was broadcast on one chain, block by block, until it has ended: what is in no node's pool is sent again, which is how what
+ * was told and never sent gets sent, and what a reorg took out of the chain gets into it again.
+ */
+export class StakingFollower {
+  readonly #following: Pick<Broadcasting, 'writer' | 'log' | 'book' | 'now'>
+  readonly #chain: BroadcastChain
+  /** Number of the block at which each was sent last, by hash. */
+  readonly #sentAt = new Map<string, number>()
+  /** Block at which the nonce of each was seen to be used by another transaction, by hash. */
+  readonly #usedAt = new Map<string, TransactionState['head']>()
+  #lookedAt: string | undefined
+
+  constructor(following: Pick<Broadcasting, 'writer' | 'log' | 'book' | 'now'>, chain: BroadcastChain) {
+    this.#following = following
+    this.#chain = chain
+  }
+
+  /** Looks after all that is pending if the chain has another head than at the last look. Throws AppError of a node fault. */
+  async look(): Promise<void> {
+    const { book } = this.#following
+    const pending = book.sent.pending(this.#chain.name)
+    if (pending.length === 0) return
+    const head = await this.#chain.blocks.head()
+    // What was broadcast since is looked at, too.
+    const seen = `${head.hash} ${pending.map(({ txHash }) => txHash).join()}`
+    if (seen === this.#lookedAt) return
+    for (const sent of pending) await this.#lookAt(sent, head.number)
+    this.#lookedAt = seen
+  }
+
+  async #lookAt(sent: SentStaking, headNumber: number): Promise<void> {
+    const { book } = this.#following
+    // Another one of its nonce may have ended it meanwhile.
+    if (book.sent.of(sent.chain, sent.txHash)?.end !== undefined) return
+    const state = await this.#chain.broadcast.state(sent.txHash, sent.sender)
+    const { included, finalBlockNumber } = state
+    if (included !== undefined) {
+      if (included.blockNumber > finalBlockNumber) return
+      const end = await this.#endInBlock(sent, included)
+      if (end !== undefined) await this.#end(sent, end)
+      return
+    }
+    if (state.nonce > sent.nonce) {
+      if (await this.#isUsedFinally(sent, state)) await this.#endReplaced(sent, state)
+      return
+    }
+    this.#usedAt.delete(sent.txHash)
+    if (!state.isKnown) await this.#sendAgain(sent, headNumber)
+  }
+
+  /** What a final block says, which its hash commits to; undefined while it is not the chain's. */
+  async #endInBlock(
+    { txHash }: SentStaking,
+    { blockHash, blockNumber }: NonNullable<TransactionState['included']>,
+  ): Promise<{ readonly status: StakingEnd; readonly blockNumber: number } | undefined> {
+    const { blocks } = this.#chain
+    const [final, canonical] = [await blocks.finalized(), await blocks.blockByNumber(blockNumber)]
+    if (final === undefined || final.number < blockNumber || canonical?.header.hash !== blockHash) return undefined
+    const { hash, succeeded } = canonical.columns
+    const wanted = bytesOf(txHash)
+    const row = succeeded.findIndex(
+      (_, i) => Buffer.compare(hash.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES), wanted) === 0,
+    )
+    if (row === -1) return undefined
+    return { status: succeeded[row] === 1 ? 'mined' : 'failed', blockNumber }
+  }
+
+  async #end(sent: SentStaking, end: { readonly status: StakingEnd; readonly blockNumber?: number }): Promise<void> {
+    const { book, log } = this.#following
+    const others = book.sent.pendingAt(sent.chain, sent).filter(({ txHash }) => txHash !== sent.txHash)
+    await tellEnd(this.#following, sent, end)
+    log.info({ chain: sent.chain, txHash: sent.txHash, end: end.status }, 'a staking transaction has ended')
+    for (const other of others) await tellEnd(this.#following, other, { status: 'replaced' })
+  }
+
+  /** Whether the nonce was used at a block that is final now: what a newer block says, a reorg may take back. */
+  async #isUsedFinally({ txHash }: SentStaking, { head, finalBlockNumber }: TransactionState): Promise<boolean> {
+    const usedAt = this.#usedAt.get(txHash)
+    if (usedAt !== undefined && usedAt.number > finalBlockNumber) return false
+    const canonical = usedAt === undefined ? undefined : await this.#chain.blocks.blockByNumber(usedAt.number)
+    if (usedAt !== undefined && canonical?.header.hash === usedAt.hash) return true
+    this.#usedAt.set(txHash, head)
+    return false
+  }
+
+  /** Its nonce is used by a final block: by another one that was broadcast here, or by a stranger to us. */
+  async #endReplaced(sent: SentStaking, { finalBlockNumber }: TransactionState): Promise<void> {
+    const { book } = this.#following
+    for (const other of book.sent.pendingAt(sent.chain, sent)) {
+      if (other.txHash === sent.txHash) continue
+      const { included } = await this.#chain.broadcast.state(other.txHash, other.sender)
+      // It is looked at by itself, and ends this one with it.
+      if (included !== undefined && included.blockNumber <= finalBlockNumber) return
+    }
+    await this.#end(sent, { status: 'replaced' })
+  }
+
+  async #sendAgain({ txHash, rawTransaction }: SentStaking, headNumber: number): Promise<void> {
+    const sentAt = this.#sentAt.get(txHash)
+    if (rawTransaction === undefined || (sentAt !== undefined && Math.abs(headNumber - sentAt) < RESEND_BLOCKS)) return
+    const { log } = this.#following
+    const outcomes = await this.#chain.broadcast.send(rawTransaction, txHash)
+    this.#sentAt.set(txHash, headNumber)
+    const accepted = outcomes.filter(({ status }) => status === 'accepted').length
+    const refused = outcomes.find((outcome) => outcome.status === 'refused')
+    log.info(
+      { chain: this.#chain.name, txHash, accepted, ...(refused === undefined ? {} : { words: refused.words }) },
+      'a staking transaction that the node does not have was sent again',
+    )
+  }
+}
+
+/** Looks after every chain; a chain whose nodes are away is looked at again later. */
+export async function lookAfterAll(followers: Iterable<StakingFollower>, log: Broadcasting['log']): Promise<void> {
+  for (const follower of followers) {
+    await follower.look().catch((error: unknown) => {
+      if (!isNodeFault(error)) throw error
+      log.warn({ reason: error.message }, 'staking transactions could not be looked after')
+    })
+  }
+}

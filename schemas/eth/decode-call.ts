@@ -1,0 +1,68 @@
+import type { Hex } from './hex.ts'
+import { bytesOf } from './hex.ts'
+
+// Reads what call-data.ts writes. It takes what the ABI lets pass, such as offsets that overlap: who wants one form alone writes again
+// what was read, and compares.
+
+const WORD_BYTES = 32
+const SELECTOR_BYTES = 4
+
+/** Reads the arguments of a call by their positions; every method gives undefined where the data does not have it. */
+export interface CallReader {
+  readonly selector: Hex
+  bytes32(position: number): Uint8Array | undefined
+  bytes(position: number): Uint8Array | undefined
+  bytesArray(position: number): readonly Uint8Array[] | undefined
+  bytes32Array(position: number): readonly Uint8Array[] | undefined
+}
+
+/** `itemsMax`: an array of more has no reading. */
+export function readCall(data: Hex, itemsMax: number): CallReader {
+  const args = bytesOf(data).subarray(SELECTOR_BYTES)
+  return {
+    selector: data.slice(0, 2 + 2 * SELECTOR_BYTES) as Hex,
+    bytes32: (position) => wordAt(args, position),
+    bytes: (position) => bytesAt(args, position),
+    bytesArray: (position) => items(args, { position, itemsMax, read: bytesAt }),
+    bytes32Array: (position) => items(args, { position, itemsMax, read: wordAt }),
+  }
+}
+
+type Read = (tuple: Uint8Array, position: number) => Uint8Array | undefined
+
+function items(
+  tuple: Uint8Array,
+  { position, itemsMax, read }: { readonly position: number; readonly itemsMax: number; readonly read: Read },
+): readonly Uint8Array[] | undefined {
+  const array = pointedAt(tuple, position)
+  const count = array === undefined ? undefined : numberAt(array, 0)
+  if (array === undefined || count === undefined || count > itemsMax) return undefined
+  const inner = array.subarray(WORD_BYTES)
+  const found = Array.from({ length: count }, (_, i) => read(inner, i)).filter((item) => item !== undefined)
+  return found.length === count ? found : undefined
+}
+
+function bytesAt(tuple: Uint8Array, position: number): Uint8Array | undefined {
+  const found = pointedAt(tuple, position)
+  const length = found === undefined ? undefined : numberAt(found, 0)
+  if (found === undefined || length === undefined || WORD_BYTES + length > found.length) return undefined
+  return found.subarray(WORD_BYTES, WORD_BYTES + length)
+}
+
+/** What stands at the offset that the word of a position holds. */
+function pointedAt(tuple: Uint8Array, position: number): Uint8Array | undefined {
+  const offset = numberAt(tuple, position)
+  return offset === undefined || offset >= tuple.length ? undefined : tuple.subarray(offset)
+}
+
+function wordAt(tuple: Uint8Array, position: number): Uint8Array | undefined {
+  const from = position * WORD_BYTES
+  return from + WORD_BYTES > tuple.length ? undefined : tuple.subarray(from, from + WORD_BYTES)
+}
+
+/** Lengths and offsets of what fits into a transaction are below 2^32. */
+function numberAt(tuple: Uint8Array, position: number): number | undefined {
+  const word = wordAt(tuple, position)
+  if (word === undefined || word.subarray(0, WORD_BYTES - 4).some((byte) => byte !== 0)) return undefined
+  return new DataView(word.buffer, word.byteOffset).getUint32(WORD_BYTES - 4)
+}

@@ -1,0 +1,3 @@
+import { broadcastSuite } from './broadcast.ts'
+
+broadcastSuite({ mode: 'embedded', modeOf: () => ({}), twoProcesses: false })

@@ -1,0 +1,182 @@
+import { keccak256 } from 'viem'
+import { describe, expect, test } from 'vitest'
+import type { TransactionState } from '../../infra/ports/broadcast-node.ts'
+import { broadcastForAccount } from '../../processors/validators/broadcast-staking.ts'
+import { lookAfterAll, StakingFollower } from '../../processors/validators/follow-stakings.ts'
+import { StakingBook } from '../../processors/validators/staking-book.ts'
+import { bytesOf, type Hex } from '../../schemas/eth/hex.ts'
+import { blockHash, depositOf, type GivenStaking, givenStaking, signStaking } from './given-staking.ts'
+import { silentLog } from './silent-log.ts'
+
+const OWN = [depositOf(1), depositOf(2)] as const
+const FORK_HASH = `0x${'f0'.repeat(32)}`
+
+interface Followed extends GivenStaking {
+  readonly raw: Hex
+  readonly hash: string
+  readonly follower: StakingFollower
+  broadcast(raw: string): Promise<unknown>
+  /** The chain gets a block, and what it says of the transaction is this. */
+  next(state?: Partial<TransactionState>, hash?: string): Promise<void>
+}
+
+async function followed(): Promise<Followed> {
+  const role = givenStaking([{ account: 'acme', deposits: OWN }])
+  const raw = await signStaking({ deposits: OWN })
+  const broadcast = (text: string) =>
+    broadcastForAccount(role.broadcasting, role.chain, {
+      chain: 'hoodi',
+      account: 'acme',
+      txHash: keccak256(text as Hex),
+      rawTransaction: text,
+      notAfterMs: role.says.nowMs,
+    })
+  await broadcast(raw)
+  role.sent.length = 0
+  const follower = new StakingFollower(role.broadcasting, role.chain)
+  const hash = keccak256(raw)
+  return {
+    ...role,
+    raw,
+    hash,
+    follower,
+    broadcast,
+    async next(state = {}, of = hash) {
+      role.says.headNumber++
+      const { headNumber: number, finalNumber: finalBlockNumber } = role.says
+      const head = { number, hash: blockHash(number) }
+      role.says.states.set(of, { isKnown: true, included: undefined, nonce: 0, head, finalBlockNumber, ...state })
+      await follower.look()
+    },
+  }
+}
+
+/** A block of the chain with one transaction in it. */
+function block(number: number, txHash: string, succeeded: boolean) {
+  const columns = { succeeded: Uint8Array.of(succeeded ? 1 : 0), hash: bytesOf(txHash) }
+  return { header: { hash: blockHash(number) }, columns } as never
+}
+
+const inBlock = (blockNumber: number, hash = blockHash(blockNumber)) => ({
+  isKnown: true,
+  included: { blockNumber, blockHash: hash },
+  nonce: 1,
+})
+
+describe('a staking transaction that was broadcast', () => {
+  test('is left alone while a node has it', async () => {
+    const role = await followed()
+    for (let i = 0; i < 20; i++) await role.next()
+    expect([role.sent, role.ends()]).toEqual([[], []])
+  })
+
+  test('is sent again when no node has it, at once and then after some blocks', async () => {
+    const role = await followed()
+    await role.next({ isKnown: false })
+    expect(role.sent).toEqual([role.raw])
+    for (let i = 0; i < 3; i++) await role.next({ isKnown: false })
+    expect(role.sent).toHaveLength(1)
+    await role.next({ isKnown: false })
+    expect(role.sent).toHaveLength(2)
+  })
+
+  test('is not looked at again before there is another block', async () => {
+    const role = await followed()
+    await role.next({ isKnown: false })
+    for (let i = 0; i < 20; i++) await role.follower.look()
+    expect(role.sent).toHaveLength(1)
+  })
+
+  test('is mined when a final block has it, and not before', async () => {
+    const role = await followed()
+    role.says.blocks.set(102, block(102, role.hash, true))
+    await role.next(inBlock(102))
+    await role.next(inBlock(102))
+    expect(role.ends()).toEqual([])
+    role.says.finalNumber = 102
+    await role.next(inBlock(102))
+    expect(role.ends()).toMatchObject([{ txHash: role.hash, status: 'mined', blockNumber: 102 }])
+    await role.next(inBlock(102))
+    expect(role.ends()).toHaveLength(1)
+    expect(await role.broadcast(role.raw)).toEqual({ status: 'sent' })
+    expect(await role.broadcast(await signStaking({ deposits: OWN, nonce: 1 }))).toMatchObject({
+      reason: 'already_deposited',
+    })
+  })
+
+  test('has failed when a final block says so, and another nonce is taken', async () => {
+    const role = await followed()
+    const other = await signStaking({ deposits: OWN, nonce: 1 })
+    role.says.blocks.set(102, block(102, role.hash, false))
+    await role.next(inBlock(102))
+    expect(await role.broadcast(other)).toMatchObject({ reason: 'pending_transaction' })
+    role.says.finalNumber = 103
+    await role.next(inBlock(102))
+    expect(role.ends()).toMatchObject([{ status: 'failed' }])
+    expect(await role.broadcast(other)).toEqual({ status: 'sent' })
+  })
+
+  test("is not believed to be in a block that is not the chain's, or that does not have it", async () => {
+    const role = await followed()
+    role.says.blocks.set(102, block(102, role.hash, true)).set(103, block(103, FORK_HASH, true))
+    role.says.finalNumber = 110
+    await role.next(inBlock(102, FORK_HASH))
+    await role.next(inBlock(103))
+    await role.next(inBlock(104))
+    expect(role.ends()).toEqual([])
+  })
+
+  test('that a reorg took out of the chain is sent again, and mined in another block', async () => {
+    const role = await followed()
+    await role.next(inBlock(102))
+    await role.next({ isKnown: false })
+    expect(role.sent).toEqual([role.raw])
+    role.says.blocks.set(105, block(105, role.hash, true))
+    role.says.finalNumber = 105
+    await role.next(inBlock(105))
+    expect(role.ends()).toMatchObject([{ status: 'mined', blockNumber: 105 }])
+  })
+
+  test('is replaced when its nonce is used by a final block, which no reorg has changed', async () => {
+    const role = await followed()
+    await role.next({ isKnown: false, nonce: 1 })
+    role.says.blocks.set(101, { header: { hash: FORK_HASH }, columns: {} as never })
+    role.says.finalNumber = 101
+    await role.next({ isKnown: false, nonce: 1 })
+    expect(role.ends()).toEqual([])
+    role.says.blocks.set(102, block(102, FORK_HASH, true))
+    await role.next({ isKnown: false, nonce: 1 })
+    expect(role.ends()).toEqual([])
+    role.says.finalNumber = 102
+    await role.next({ isKnown: false, nonce: 1 })
+    expect(role.ends()).toMatchObject([{ status: 'replaced' }])
+    expect(role.sent).toEqual([])
+    expect(await role.broadcast(await signStaking({ deposits: OWN, nonce: 1 }))).toEqual({ status: 'sent' })
+  })
+
+  test('ends with the replacement that is mined', async () => {
+    const role = await followed()
+    const raw = await signStaking({ deposits: OWN, tip: 50n })
+    await role.broadcast(raw)
+    role.says.blocks.set(102, block(102, keccak256(raw), true))
+    role.says.finalNumber = 102
+    const { headNumber } = role.says
+    const head = { number: headNumber, hash: blockHash(headNumber) }
+    role.says.states.set(keccak256(raw), { ...inBlock(102), head, finalBlockNumber: 102 })
+    await role.next({ isKnown: false, nonce: 1 })
+    const ends = Object.fromEntries(role.ends().map(({ txHash, status }) => [txHash, status]))
+    expect(ends).toEqual({ [role.hash]: 'replaced', [keccak256(raw)]: 'mined' })
+  })
+
+  test('is looked after again when the nodes are back, and whoever reads the log goes on from there', async () => {
+    const role = await followed()
+    role.says.isAway = true
+    await lookAfterAll([role.follower], silentLog)
+    expect(role.sent).toEqual([])
+    role.says.isAway = false
+    const book = new StakingBook()
+    for (const event of role.told) book.add(event)
+    await lookAfterAll([new StakingFollower({ ...role.broadcasting, book }, role.chain)], silentLog)
+    expect(role.sent).toEqual([role.raw])
+  })
+})
