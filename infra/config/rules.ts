@@ -164,7 +164,7 @@ export const ConfigFile = section({
     }),
   }),
   ingest: section({ concurrency: Concurrency }),
-  vault: section({ key: VaultKey }),
+  vault: section({ key: VaultKey, web3signer: Url('http://127.0.0.1:9000') }),
   validators: section({ expiry_epochs: ExpiryEpochs, unfunded_max: UnfundedMax }),
   quote: section({ chain: text('the name of a configured chain', 'mainnet'), account: QuoteAccount }),
   devnet: section({

@@ -64,6 +64,8 @@ export interface VaultConfig {
   readonly directory: string
   /** Where the key that seals it is: never the key itself. */
   readonly keySource: KeySource
+  /** Gets new keys and signs exits, where one is configured. May hold a secret. */
+  readonly web3signerUrl?: string
 }
 
 /** Staking quotes carry no token: the validators that they prepare are this account's. */

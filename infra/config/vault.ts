@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { Check } from 'typebox/schema'
 import type { KeySource } from '../key-vault/key-source.ts'
 import { given } from './environment.ts'
+import { NODE_URL } from './references.ts'
 import { type FileSettings, VaultKey } from './rules.ts'
 import { BLANK, type SettingReader } from './setting-reader.ts'
 import type { VaultConfig } from './types.ts'
@@ -23,7 +24,8 @@ export function readVault(reader: SettingReader, { vault }: FileSettings, dataDi
   const origin = text !== undefined ? VARIABLE : vault?.key !== undefined ? 'file' : 'default'
   const keySource = toKeySource(named, beside)
   reader.show(PATH, keySource.kind === 'command' ? `command:${BLANK}` : named, origin)
-  return { directory, keySource }
+  if (vault?.web3signer === undefined) return { directory, keySource }
+  return { directory, keySource, web3signerUrl: reader.fileUrl(['vault', 'web3signer'], vault.web3signer, NODE_URL) }
 }
 
 /** Only the file beside the vault is made where it is missing: another one was named for a key that is there. */

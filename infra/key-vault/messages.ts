@@ -20,6 +20,8 @@ export interface VaultOptions {
   readonly preparedKeysMax: number
   /** How long a call may take before the process is killed; some have a longer time of their own. Absent: 20 s. */
   readonly callTimeoutMs?: number
+  /** Signs exits, and is given every key that is made. May hold a secret. */
+  readonly web3signerUrl?: string
 }
 
 /** What a vault is restored with. */
@@ -37,16 +39,16 @@ export interface VaultMethods {
   open(options: VaultOptions): void
   restore(options: RestoreOptions): Promise<RestoreOutcome>
   prepare(count: number, terms: DepositTerms): Promise<PreparedKeys>
-  commit(preparedId: string, requestId: string, request: KeptRequest): KeptRequest
+  commit(preparedId: string, requestId: string, request: KeptRequest): Promise<KeptRequest>
   request(account: string, requestId: string): KeptRequest | undefined
-  signExits(exits: readonly ExitToSign[], terms: ExitTerms): readonly Uint8Array[]
+  signExits(exits: readonly ExitToSign[], terms: ExitTerms): Promise<readonly Uint8Array[]>
   lacking(pubkeys: readonly string[]): readonly string[]
   exportKeys(pubkeys: readonly string[], terms: ExportTerms): Promise<ExportOutcome>
   exportedBefore(pubkeys: readonly string[]): readonly string[]
   importKeys(files: readonly string[], terms: ImportTerms): Promise<readonly ImportOutcome[]>
   backup(file: string): { readonly keys: number }
   requestsAfter(place: RequestPlace | undefined): readonly CreatedRequest[]
-  check(): void
+  check(): Promise<void>
 }
 
 export interface ToVault {

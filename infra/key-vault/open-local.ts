@@ -36,6 +36,8 @@ export interface LocalKeyVaultOptions {
   readonly preparedKeysMax?: number
   /** How long most calls may take before the process is killed and started again. Default 20 s. */
   readonly callTimeoutMs?: number
+  /** Of a Web3Signer that is given all new keys and signs exits; undefined: the vault signs them. May hold a secret. */
+  readonly web3signerUrl?: string
 }
 
 /** A vault of this machine: it can be kept, too. */
@@ -49,9 +51,10 @@ export type LocalVault = KeyVault & KeyKeeping
  * `config` when a newer version of the program has written it.
  */
 export async function openLocalKeyVault(options: LocalKeyVaultOptions): Promise<LocalVault> {
-  const { directory, keySource, preparedKeysMax = PREPARED_KEYS_MAX, callTimeoutMs } = options
+  const { directory, keySource, preparedKeysMax = PREPARED_KEYS_MAX, callTimeoutMs, web3signerUrl } = options
   const timeout = callTimeoutMs === undefined ? {} : { callTimeoutMs }
-  const start: VaultOptions = { directory, keySource, preparedKeysMax, ...timeout }
+  const web3signer = web3signerUrl === undefined ? {} : { web3signerUrl }
+  const start: VaultOptions = { directory, keySource, preparedKeysMax, ...timeout, ...web3signer }
   return new LocalKeyVault(start, await VaultConnection.open(start))
 }
 

@@ -1,6 +1,6 @@
 import { SecretKey } from '@chainsafe/blst'
 import { deriveCommonKey, derivedPath, deriveSigningKey } from './derive.ts'
-import type { KeyPlace } from './kept-keys.ts'
+import type { KeyPlace, KeyRow } from './kept-keys.ts'
 import { type KeySource, readSealingKey } from './key-source.ts'
 import type { VaultStore } from './vault-store.ts'
 
@@ -12,6 +12,12 @@ export interface OpenedKey {
   /** EIP-2334; empty where it came from no seed. */
   readonly path: string
   readonly place: KeyPlace
+}
+
+/** A public key, and where its secret is if it is here. */
+interface Placed {
+  readonly pubkey: Uint8Array
+  readonly place: KeyPlace | undefined
 }
 
 /**
@@ -29,14 +35,26 @@ export class SecretKeys {
 
   /** In the order of the public keys (48 bytes each), undefined where one is not here. Throws AppError `usage` when the vault's key is gone. */
   open(pubkeys: readonly Uint8Array[]): readonly (OpenedKey | undefined)[] {
-    const places = pubkeys.map((pubkey) => this.#store.placeOf(pubkey))
-    if (places.every((place) => place === undefined)) return places.map(() => undefined)
+    return this.#openAll(pubkeys.map((pubkey) => ({ pubkey, place: this.#store.placeOf(pubkey) })))
+  }
+
+  /** Keys that are not kept yet. */
+  openPrepared(
+    rows: readonly KeyRow[],
+    of: { readonly account: string; readonly requestId: string },
+  ): readonly OpenedKey[] {
+    const keys = rows.map(({ pubkey, seedId, pathIndex, chain, withdrawalCredentials }): Placed => {
+      const created = { requestId: of.requestId, withdrawalCredentials }
+      return { pubkey, place: { kind: 'derived', seedId, pathIndex, chain, account: of.account, created } }
+    })
+    return this.#openAll(keys).filter((key) => key !== undefined)
+  }
+
+  #openAll(keys: readonly Placed[]): readonly (OpenedKey | undefined)[] {
+    if (keys.every(({ place }) => place === undefined)) return keys.map(() => undefined)
     return this.withSealingKey((sealingKey) => {
       const commonKeys = new Map<string, SecretKey>()
-      return pubkeys.map((pubkey, i) => {
-        const place = places[i]
-        return place && this.#openAt({ pubkey, place }, { sealingKey, commonKeys })
-      })
+      return keys.map(({ pubkey, place }) => place && this.#openAt({ pubkey, place }, { sealingKey, commonKeys }))
     })
   }
 

@@ -19,7 +19,7 @@ const STOP_TIMEOUT_MS = 5_000
 
 /** Of a call: a hundred keys are made in a fifth of a second, and on a machine with other work in some seconds. */
 const CALL_TIMEOUT_MS = 20_000
-/** Of calls that wait for the folder, may run the command for the key, or derive keys from passwords. */
+/** Of calls that wait for the folder or for Web3Signer, may run the command for the key, or derive keys from passwords. */
 const LONG_CALL_TIMEOUT_MS = 90_000
 /** Of calls that write all of the file. */
 const WHOLE_FILE_TIMEOUT_MS = 300_000
@@ -27,6 +27,8 @@ const TIMEOUTS_MS: Readonly<Partial<Record<keyof VaultMethods, number>>> = {
   open: LONG_CALL_TIMEOUT_MS,
   restore: WHOLE_FILE_TIMEOUT_MS,
   backup: WHOLE_FILE_TIMEOUT_MS,
+  commit: LONG_CALL_TIMEOUT_MS,
+  signExits: LONG_CALL_TIMEOUT_MS,
   exportKeys: LONG_CALL_TIMEOUT_MS,
   importKeys: LONG_CALL_TIMEOUT_MS,
 }

@@ -19,6 +19,7 @@ import { type KeySource, nameOfSource, readSealingKey } from './key-source.ts'
 import type { VaultMethods, VaultOptions } from './messages.ts'
 import { readPassword } from './password.ts'
 import { PreparedSets } from './prepared.ts'
+import type { RemoteSigning } from './remote-signing.ts'
 import { SecretKeys } from './secret-keys.ts'
 import { signaturesHold } from './sign-deposit.ts'
 import { signExit } from './sign-exit.ts'
@@ -38,6 +39,9 @@ interface VaultParts {
   readonly signer: DepositSigner
   readonly preparedKeysMax: number
   readonly keySource: KeySource
+  readonly secrets: SecretKeys
+  /** Undefined where the vault signs by itself. */
+  readonly remote: RemoteSigning | undefined
 }
 
 /** The vault in the process that may know secrets. What reads and writes keystores is loaded when it is asked for: starts are short. */
@@ -49,17 +53,19 @@ export class Vault implements Omit<VaultMethods, 'open' | 'restore'>, Disposable
   readonly #prepared: PreparedSets
   readonly #secrets: SecretKeys
   readonly #keySource: KeySource
+  readonly #remote: RemoteSigning | undefined
   /** Counts up whether keys are committed or not: a key whose deposit was shown to somebody is never made again. */
   #nextIndex = 0
 
-  constructor({ lock, store, seedId, signer, preparedKeysMax, keySource }: VaultParts) {
+  constructor({ lock, store, seedId, signer, preparedKeysMax, keySource, secrets, remote }: VaultParts) {
     this.#lock = lock
     this.#store = store
     this.#seedId = seedId
     this.#signer = signer
     this.#prepared = new PreparedSets(preparedKeysMax)
-    this.#secrets = new SecretKeys(store, keySource)
+    this.#secrets = secrets
     this.#keySource = keySource
+    this.#remote = remote
   }
 
   async prepare(count: number, terms: DepositTerms): Promise<PreparedKeys> {
@@ -83,8 +89,15 @@ export class Vault implements Omit<VaultMethods, 'open' | 'restore'>, Disposable
     return { id: this.#prepared.add(keys), deposits }
   }
 
-  commit(preparedId: string, requestId: string, request: KeptRequest): KeptRequest {
-    const existing = this.#store.request(request.account, requestId)
+  /** Web3Signer has the keys before they are kept: what is answered can be run. */
+  async commit(preparedId: string, requestId: string, request: KeptRequest): Promise<KeptRequest> {
+    const before = this.#store.request(request.account, requestId)
+    if (before === undefined && this.#remote !== undefined) {
+      const of = { account: request.account, requestId }
+      await this.#remote.take(this.#secrets.openPrepared(this.#prepared.get(preparedId), of))
+    }
+    // Another commit of the same request may have come first meanwhile.
+    const existing = before ?? this.#store.request(request.account, requestId)
     if (existing === undefined) this.#store.commit(requestId, request, this.#prepared.get(preparedId))
     this.#prepared.forget(preparedId)
     return existing ?? request
@@ -98,15 +111,17 @@ export class Vault implements Omit<VaultMethods, 'open' | 'restore'>, Disposable
     return pubkeys.filter((pubkey) => !this.#store.hasKey(bytesOf(pubkey)))
   }
 
-  signExits(exits: readonly ExitToSign[], terms: ExitTerms): readonly Uint8Array[] {
-    const keys = this.#secrets.open(exits.map(({ pubkey }) => bytesOf(pubkey)))
-    return exits.map((exit, i) => {
-      const opened = keys[i]
-      if (opened?.place.chain === terms.chain) return signExit(opened.key, exit, terms)
+  async signExits(exits: readonly ExitToSign[], terms: ExitTerms): Promise<readonly Uint8Array[]> {
+    for (const { pubkey } of exits) {
+      const place = this.#store.placeOf(bytesOf(pubkey))
+      if (place?.chain === terms.chain) continue
       const fault =
-        opened === undefined ? 'does not have the key' : `has the key for ${opened.place.chain}, not for ${terms.chain}`
-      throw new AppError('key_vault', `The key vault ${fault} of ${exit.pubkey}: no exit was signed.`)
-    })
+        place === undefined ? 'does not have the key' : `has the key for ${place.chain}, not for ${terms.chain}`
+      throw new AppError('key_vault', `The key vault ${fault} of ${pubkey}: no exit was signed.`)
+    }
+    if (this.#remote !== undefined) return await this.#remote.signExits(exits, terms)
+    const keys = this.#secrets.open(exits.map(({ pubkey }) => bytesOf(pubkey))).filter((key) => key !== undefined)
+    return exits.map((exit, i) => signExit(required(keys[i]).key, exit, terms))
   }
 
   /** They are marked on the disk before there is a keystore: who dies in between says again that he wants them. */
@@ -148,7 +163,8 @@ export class Vault implements Omit<VaultMethods, 'open' | 'restore'>, Disposable
   }
 
   /** A command is not run for this: it may ask a key service, which counts. */
-  check(): void {
+  async check(): Promise<void> {
+    await this.#remote?.check()
     if (this.#keySource.kind === 'command') return void this.#store.countKeys()
     if (this.#secrets.withSealingKey((key) => this.#store.isKey(key))) return
     throw new AppError(
@@ -178,7 +194,8 @@ export class Vault implements Omit<VaultMethods, 'open' | 'restore'>, Disposable
  * it is made. Only what this process makes comes from it, so no copy of the folder, of whatever time, leads to a key that was made
  * before. Throws AppError `usage` or `key_vault`.
  */
-export async function openVault({ directory, keySource, preparedKeysMax }: VaultOptions): Promise<Vault> {
+export async function openVault(options: VaultOptions): Promise<Vault> {
+  const { directory, keySource, preparedKeysMax, web3signerUrl } = options
   makeVaultFolder(directory)
   const lock = await lockVaultFolder(directory)
   const file = vaultFileOf(directory)
@@ -188,7 +205,9 @@ export async function openVault({ directory, keySource, preparedKeysMax }: Vault
     const store = openVaultStore({ file, sealingKey, keyName: nameOfSource(keySource) })
     const seedId = store.addSeed(seed, sealingKey)
     const signer = new DepositSigner(deriveCommonKey(seed))
-    return new Vault({ lock, store, seedId, signer, preparedKeysMax, keySource })
+    const secrets = new SecretKeys(store, keySource)
+    const remote = web3signerUrl === undefined ? undefined : await openRemote(web3signerUrl, { secrets, store })
+    return new Vault({ lock, store, seedId, signer, preparedKeysMax, keySource, secrets, remote })
   } finally {
     seed.fill(0)
     sealingKey.fill(0)
@@ -206,4 +225,15 @@ function makeEmptyFile(file: string): void {
     const remedy = cause.code === 'EEXIST' ? 'it is there already: name another file' : `${cause.code}`
     throw new AppError('usage', `The backup cannot be written to ${file}: ${remedy}.`, { cause })
   }
+}
+
+/** Loaded where it is configured. */
+async function openRemote(url: string, parts: { readonly secrets: SecretKeys; readonly store: VaultStore }) {
+  const { RemoteSigning } = await import('./remote-signing.ts')
+  return new RemoteSigning(url, parts)
+}
+
+function required<Value>(value: Value | undefined): Value {
+  if (value !== undefined) return value
+  throw new Error('a key that was found is opened')
 }

@@ -383,6 +383,17 @@ describe('what seals the vault', () => {
       )
   })
 
+  it('may have a Web3Signer, whose address is shown without what may be a secret', () => {
+    const urlOf = (text: string, env = {}) => readConfig({ ...fileOf(text), ...env }).vault.web3signerUrl
+    expect(urlOf('vault: { web3signer: "http://127.0.0.1:9000" }')).toBe('http://127.0.0.1:9000')
+    const SIGNER = 'https://signer.example/hunter2'
+    expect(urlOf('vault: { web3signer: env:SIGNER }', { SIGNER })).toBe(SIGNER)
+    expect(showConfig({ env: { ...fileOf('vault: { web3signer: env:SIGNER }'), SIGNER } })).not.toContain('hunter2')
+    const [mistake] = mistakesOf(`vault: { web3signer: "${SIGNER}" }`)
+    expect(mistake).toMatch(/vault\.web3signer: has more than scheme, host and port/)
+    expect(mistake).not.toContain('hunter2')
+  })
+
   it('is not repeated where it is the key itself, nor is a command', () => {
     const key = 'ab'.repeat(32)
     expect(() => readConfig({ EPOCHLINE_CONFIG: '/dev/null', VAULT_KEY: key })).toThrow(/^VAULT_KEY is not env:NAME/)
