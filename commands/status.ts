@@ -7,6 +7,7 @@ import { LagWatch } from '../processors/loop/lag-watch.ts'
 import { findDayGaps } from '../processors/verify/day-gaps.ts'
 import { NO_TYPE } from '../schemas/events/dead-letter.ts'
 import type { ReadyAnswer } from '../schemas/routes/probes.ts'
+import { type ExitsStatus, exitLines, readExits } from './exits-status.ts'
 import { healthOf, type Watched } from './health.ts'
 import { ChainSet, type Ports } from './role.ts'
 import { askRunning } from './running-program.ts'
@@ -27,6 +28,8 @@ export interface Status extends Omit<ReadyAnswer, 'chains'> {
   /** Whether the program that holds the data folder has answered; in servers mode nobody holds it. */
   readonly program: 'running' | 'stopped' | 'servers'
   readonly chains: Readonly<Record<string, ReadyAnswer['chains'][string] & { readonly days: DaysStatus }>>
+  /** By chain: exits that are open or have failed; absent where none is. */
+  readonly exits?: Readonly<Record<string, ExitsStatus>>
   /** Jobs that are to be done or being done. */
   readonly jobs: Readonly<Record<string, number>>
   readonly dead_letters: readonly {
@@ -78,6 +81,7 @@ export async function readStatus(
         })),
     }
   }
+  const exits = await readExits(warehouse, (name) => finalEpochOf(ready.chains[name]))
   const jobs = await Promise.all(DERIVING_JOBS.map(async (name) => [name, await jobQueue.pending(name)] as const))
   const letters = (await DeadLetters.open(eventLog)).unresolved.filter(({ eventType }) => eventType !== NO_TYPE)
   return {
@@ -86,9 +90,14 @@ export async function readStatus(
     chains: Object.fromEntries(
       Object.entries(ready.chains).map(([name, chain]) => [name, { ...chain, days: daysOf(name) }]),
     ),
+    ...(Object.keys(exits).length === 0 ? {} : { exits }),
     jobs: Object.fromEntries(jobs),
     dead_letters: letters.map(({ chain, topic, eventId, reason }) => ({ chain, topic, event_id: eventId, reason })),
   }
+}
+
+function finalEpochOf(chain: ReadyAnswer['chains'][string] | undefined): number | null {
+  return chain !== undefined && 'last_finalized_epoch' in chain ? chain.last_finalized_epoch : null
 }
 
 /** Lists are cut for people; `--json` has all. */
@@ -96,7 +105,7 @@ const SHOWN_MAX = 10
 
 /** The status for people: a name, and behind it lines about it. */
 export function formatStatus(status: Status): string {
-  const { program, reasons, chains, lag, jobs, nodes = {}, dead_letters: letters } = status
+  const { program, reasons, chains, lag, jobs, exits, nodes = {}, dead_letters: letters } = status
   const sections: [string, readonly string[]][] = [
     ['program', [program === 'servers' ? 'any number of processes, on servers' : program]],
     ['status', [status.status === 'ready' ? 'ready' : 'not ready', ...reasons]],
@@ -105,12 +114,17 @@ export function formatStatus(status: Status): string {
       [...(status.paused.includes(name) ? ['paused'] : []), ...chainLines(chain)],
     ]),
     ['waiting', [waiting(lag, 'event'), waiting(jobs, 'job')].filter((line) => line !== '')],
+    ...(exits === undefined ? [] : [exitsSection(exits)]),
     ['nodes', Object.entries(nodes).map(([name, node]) => `${name}: ${node.state}${since(node)}`)],
     ...(status.vault === undefined ? [] : [['key vault', vaultLines(status.vault)] as [string, readonly string[]]]),
     ['dead letters', letters.map(({ topic, event_id: id, reason }) => `${topic} ${id}: ${reason}`)],
   ]
   const width = Math.max(...sections.map(([name]) => name.length)) + 2
   return sections.map(([name, lines]) => section(name.padEnd(width), lines)).join('')
+}
+
+function exitsSection(exits: NonNullable<Status['exits']>): [string, readonly string[]] {
+  return ['exits', Object.entries(exits).flatMap(([chain, ofChain]) => exitLines(chain, ofChain))]
 }
 
 function section(name: string, lines: readonly string[]): string {

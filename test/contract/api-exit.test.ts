@@ -179,7 +179,7 @@ describe.each([
       '401',
       'Authentication failed: the token does not have the scope exit',
     ],
-    ['a chain without validators', { chain: 'scroll/mainnet' }, '404', 'Path Not Found'],
+    ['a chain without validators', { chain: 'scroll/mainnet' }, '404', 'Path Not Found: the chain has no validators'],
     ['a chain that is none', { chain: 'ethereum/nonesuch' }, '404', 'Path Not Found'],
   ])('is not there for %s', async (_, where, code, msg) => {
     expect(await post(path, { pubkeys: [KEY] }, where)).toEqual(refusal(code, msg))

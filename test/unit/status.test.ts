@@ -72,3 +72,21 @@ it('cuts long lists', () => {
   const text = formatStatus({ ...status, dead_letters: letters })
   expect(text).toMatch(/ t 9: r\n +and 2 more\n$/)
 })
+
+it('says how many exits are open, and names those that somebody has to look at', () => {
+  const exits = {
+    mainnet: {
+      requested: 2,
+      under_way: 3,
+      overdue: ['0xab'],
+      failed: [{ pubkey: '0xcd', reason: 'invalid_signature' }],
+    },
+  }
+  expect(formatStatus({ ...status, exits }).split('\n')).toEqual(
+    expect.arrayContaining([
+      'exits           mainnet: 2 scheduled, 3 under way',
+      '                mainnet: 0xab was signed more than 16 epochs ago and is not final',
+      '                mainnet: 0xcd has failed (invalid_signature)',
+    ]),
+  )
+})
