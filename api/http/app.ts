@@ -135,7 +135,7 @@ async function addBrowserRules(app: FastifyInstance, origins: readonly string[])
   await app.register(cors, {
     origin: [...origins],
     methods: ['GET', 'HEAD', 'POST'],
-    exposedHeaders: ['x-request-id'],
+    exposedHeaders: ['x-request-id', 'x-reason'],
     maxAge: PREFLIGHT_AGE_SEC,
     strictPreflight: false,
   })
