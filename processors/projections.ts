@@ -28,6 +28,7 @@ export const PROJECTORS: readonly Projector[] = [
       'fee_recipients',
       'created_validators',
       'exit_steps',
+      'validator_labels',
     ],
     project: projectAccountFact,
   },

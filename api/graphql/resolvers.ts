@@ -5,6 +5,7 @@ import { formatMessage, type RefusalCode } from '../../schemas/routes/envelope.t
 import { LIMIT_MAX, LISTED_VALIDATORS_MAX } from '../../schemas/routes/fields.ts'
 import type { HistoryStep } from '../../schemas/routes/validators/validator-history.ts'
 import type { ValidatorEpochRow } from '../../schemas/tables/rewards.ts'
+import { validatorLabels } from '../http/validator-labels.ts'
 import type { AccountDay } from '../rewards/account-days.ts'
 import { type DayWindow, dayWindow } from '../rewards/day-window.ts'
 import type { ProposalRow } from '../rewards/select-detail.ts'
@@ -24,6 +25,7 @@ interface PageArguments {
   readonly first?: number | null
   readonly after?: string | null
   readonly pubkeys?: readonly string[] | null
+  readonly label?: string | null
 }
 
 /** An expected refusal, with the code and text that the REST API has for it. */
@@ -62,6 +64,8 @@ export const resolvers = {
   },
   Validator: {
     index: (row: ListedValidator) => row.validator_index,
+    label: async (row: ListedValidator, _: unknown, context: GraphqlContext) =>
+      (await validatorLabels(context)).get(row.pubkey) ?? null,
     withdrawalCredentials: (row: ListedValidator) => row.withdrawal_credentials,
     status: (row: ListedValidator) => toStatus(row.status),
     slashed: (row: ListedValidator) => row.slashed === 1,
@@ -163,11 +167,13 @@ async function loadConnection(args: PageArguments, context: GraphqlContext): Pro
   }
   const horizon = await context.horizon()
   if (horizon === undefined) return { totalCount: 0, nodes: [], hasNextPage: false }
-  const listed = await listValidators(context, horizon, {
+  const found = await listValidators(context, horizon, {
     former: true,
     pubkeys: pubkeys.map((text) => (text.startsWith('0x') ? text : `0x${text}`)),
     credentials: [],
   })
+  const labels = args.label == null ? undefined : await validatorLabels(context)
+  const listed = labels === undefined ? found : found.filter(({ pubkey }) => (labels.get(pubkey) ?? '') === args.label)
   const rest = after === undefined ? listed : listed.filter((row) => row.validator_index > Number(after))
   return { totalCount: listed.length, nodes: rest.slice(0, first), hasNextPage: rest.length > first }
 }

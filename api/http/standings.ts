@@ -61,6 +61,7 @@ const POSITION = [
   versionsOf('accounts', 'validator_owners', 'version'),
   versionsOf('accounts', 'watched_validators', 'version, is_deleted'),
   versionsOf('accounts', 'created_validators', 'version'),
+  versionsOf('accounts', 'validator_labels', 'version'),
   versionsOf('figures', 'chains', 'version', ofChain),
   versionsOf('figures', 'validators', 'version', ofChain),
   versionsOf('figures', 'chain_queues', 'version', ofChain),

@@ -7,6 +7,7 @@ import { type Operation, serveOperations } from '../http/operation.ts'
 import { broadcastStakingOperation } from './broadcast-staking.ts'
 import { createValidatorsOperation } from './create-validators.ts'
 import { cancelExitsOperation, exitValidatorsOperation } from './exit-validators.ts'
+import { labelValidatorsOperation } from './label-validators.ts'
 import { validatorDetailsOperation } from './validator-details.ts'
 import { validatorHistoryOperation } from './validator-history.ts'
 
@@ -16,6 +17,7 @@ export const VALIDATORS_ACTIONS: readonly Action[] = [
   broadcastStakingOperation,
   exitValidatorsOperation,
   cancelExitsOperation,
+  labelValidatorsOperation,
 ]
 
 /** What validators are, and their making, of chains that have validators. Bodies are JSON whatever their type says. */

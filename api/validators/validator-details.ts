@@ -2,6 +2,7 @@ import { checksumAddress } from '../../schemas/eth/hex.ts'
 import { type ValidatorDetail, validatorDetails } from '../../schemas/routes/validators/validator-details.ts'
 import type { UnfundedRules } from '../../schemas/validator-lifecycle.ts'
 import { answerPage, operation, pageOffset } from '../http/operation.ts'
+import { validatorLabels } from '../http/validator-labels.ts'
 import { type Horizon, horizonOf } from '../rewards/horizon.ts'
 import { type AccountValidator, accountValidators } from './account-validators.ts'
 import { type ExitFlagsOf, exitFlags } from './exit-flags.ts'
@@ -34,7 +35,18 @@ export const validatorDetailsOperation = operation(validatorDetails, async ({ bo
   const exitFlagsOf = await exitFlags(scope)
   const exitingGwei = exitingBalance(everybody, exitFlagsOf)
   const rules = scope.unfundedRules
-  const around = { network: scope.network, horizon, rules, recipients, facts, swept, exitFlagsOf, exitingGwei }
+  const labels = await validatorLabels(scope)
+  const around = {
+    network: scope.network,
+    horizon,
+    rules,
+    recipients,
+    facts,
+    swept,
+    exitFlagsOf,
+    exitingGwei,
+    labels,
+  }
   const data = page.map((validator) => toDetail(validator, around))
   return answerPage(data, { page: body.page, limit: body.limit, total: validators.length })
 })
@@ -63,6 +75,8 @@ interface Around extends EstimatesAround {
   /** Of each proposer's last finalized block, by index. */
   readonly recipients: ReadonlyMap<number, string>
   readonly exitFlagsOf: ExitFlagsOf
+  /** By public key. */
+  readonly labels: ReadonlyMap<string, string>
 }
 
 function toDetail(validator: AccountValidator, around: Around): ValidatorDetail {
@@ -91,6 +105,7 @@ function toDetail(validator: AccountValidator, around: Around): ValidatorDetail 
     ),
     is_need_exit: exit.isNeedExit,
     is_post_exit: exit.isPostExit,
+    label: around.labels.get(pubkey) ?? '',
   }
 }
 

@@ -12,6 +12,7 @@ import { creating } from './creating.ts'
 import type { Custody, Duty } from './duty.ts'
 import { exiting } from './exiting.ts'
 import { keepingKeys } from './keeping-keys.ts'
+import { labelling } from './labelling.ts'
 import { VALIDATORS_LEASE } from './lease.ts'
 import { quoting } from './quoting.ts'
 import { StakingChains } from './staking-chains.ts'
@@ -20,6 +21,7 @@ import { watchingVault } from './watching-vault.ts'
 const DUTIES: readonly Duty[] = [
   creating,
   exiting,
+  labelling,
   quoting,
   keepingKeys,
   watchingVault,

@@ -13,12 +13,14 @@ import { decodeEvent } from '../../schemas/events/codec.ts'
 import { validatorsCreated } from '../../schemas/events/created-validators.ts'
 import { feeRecipientsTold } from '../../schemas/events/fee-recipients.ts'
 import { stakingBroadcast, stakingEnded } from '../../schemas/events/staking-broadcast.ts'
+import { validatorLabelled } from '../../schemas/events/validator-labels.ts'
 import { keysExported, keysImported } from '../../schemas/events/vault-keys.ts'
 import { NOBODY, type OwnershipFact, ownershipFact } from '../../schemas/ownership.ts'
 import { toTokenLimitsRow } from '../../schemas/tables/accounts.ts'
 import { constantColumn, type Projected, type TableRows, textColumn, versionOf } from '../loop/rows.ts'
 import { projectExitSteps } from './exit-steps.ts'
 import { projectFeeRecipients } from './fee-recipients.ts'
+import { projectLabels } from './validator-labels.ts'
 
 /** What one event of `accounts` becomes. */
 export function projectAccountFact(stored: StoredEvent, unnamedChain: string): Projected {
@@ -77,6 +79,8 @@ export function projectAccountFact(stored: StoredEvent, unnamedChain: string): P
     case stakingEnded.name:
       decodeEvent(stakingEnded, stored.event)
       return { rows: [] }
+    case validatorLabelled.name:
+      return projectLabels(decodeEvent(validatorLabelled, stored.event), version)
     case feeRecipientsTold.name:
       return projectFeeRecipients(decodeEvent(feeRecipientsTold, stored.event), version)
     default: {

@@ -9,6 +9,7 @@ import {
   validatorsWatched,
 } from '../../schemas/events/accounts.ts'
 import type { Topic } from '../../schemas/events/codec.ts'
+import { validatorLabelled } from '../../schemas/events/validator-labels.ts'
 import { readLogFacts } from '../loop/log-facts.ts'
 import { missingWhole, missingWork } from './find-missing.ts'
 import { type Unprocessed, untilProcessed } from './until-processed.ts'
@@ -29,6 +30,7 @@ const SETTLING_NOTHING: ReadonlySet<string> = new Set([
   validatorsWatched.name,
   validatorsUnwatched.name,
   settlementsLocked.name,
+  validatorLabelled.name,
 ])
 
 /**

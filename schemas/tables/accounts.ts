@@ -11,6 +11,7 @@ export const ACCOUNT_TABLES = {
   fee_recipients: ['chain', 'pubkey', 'fee_recipient', 'from_day'],
   created_validators: ['chain', 'pubkey'],
   exit_steps: ['chain', 'pubkey', 'step'],
+  validator_labels: ['chain', 'account', 'pubkey'],
 } as const
 
 /** How far an exit has come, as `exit_steps` has it; the last two are its ends. */

@@ -39,6 +39,8 @@ const PUBKEY = pubkeyOf(INDEX)
 const CREATED = pubkeyOf(960)
 const ADDRESS = addressOf(0x7777)
 const SLOT = 14_380
+/** What it calls them, and one of the account that asks. */
+const LABEL = 'of another account'
 
 /** What may be asked of an API by a parameter's name: without an entry here a new one fails the tests. Several make several questions. */
 const PARAMETERS: Readonly<Record<string, readonly unknown[]>> = {
@@ -60,10 +62,12 @@ const PARAMETERS: Readonly<Record<string, readonly unknown[]>> = {
       contract: { kind: 'deposit', address: DEPOSIT_CONTRACT, feeWei: 0n },
     }),
   ],
+  labels: [[{ pubkey: PUBKEY, label: 'mine' }], [{ pubkey: CREATED, label: 'mine' }]],
 }
 /** Likewise of GraphQL, by the argument's name. */
 const ARGUMENTS: Readonly<Record<string, readonly (string | undefined)[]>> = {
   first: ['3'],
+  label: [undefined],
   after: [undefined],
   from: [`"${DAY}"`],
   to: [`"${NEXT_DAY}"`],
@@ -225,6 +229,11 @@ async function giveToOther(): Promise<void> {
       version: 1,
     },
   ])
+  await insertRows(
+    warehouse,
+    'validator_labels',
+    [PUBKEY, CREATED, pubkeyOf(10)].map((pubkey) => ({ account: 'other', pubkey, label: LABEL, version: 1 })),
+  )
   await insertRows(warehouse, 'settlements', [
     {
       account: 'other',
@@ -260,7 +269,7 @@ describe.each(QUESTIONS)('$name', (question) => {
     expect(answer).toEqual(before.get(keyOf('demo', question)))
     const text = JSON.stringify(answer)
     // A refusal may repeat what was asked.
-    for (const secret of [PUBKEY, CREATED, ADDRESS, checksumAddress(ADDRESS)])
+    for (const secret of [PUBKEY, CREATED, ADDRESS, checksumAddress(ADDRESS), LABEL])
       if (answer.status === 200) expect(text).not.toContain(secret)
     for (const account of answer.handedOnFor) expect(account).toBe('demo')
   })

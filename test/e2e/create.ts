@@ -26,7 +26,7 @@ const STEP_TIMEOUT_MS = 60_000
 const WALLET = privateKeyToAccount('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80')
 const COUNT = 3
 const AT_ONCE = 100
-const UNFUNDED_MAX = 202 // there is no room for two such requests beside the first one's
+const UNFUNDED_MAX = 203 // there is no room for two such requests beside the first one's
 const FIRST_SLOT = 40
 /** The deposits are final, out of the queue, and in an epoch that is final itself. */
 const REGISTERED_SLOT = 420
@@ -145,6 +145,33 @@ export function createSuite({ mode, modeOf }: CreateOptions): void {
       for (const { pubkey } of others.validators) expect(pubkeys).not.toContain(pubkey)
     })
 
+    it('are shown with the labels that the account gives them, right after they were created', async () => {
+      const [first, second] = created.validators.map(({ pubkey }) => pubkey)
+      const fresh = (await create({ validator_count: 1, withdrawal_address: WALLET.address })).data as Created
+      const newest = fresh.validators[0]?.pubkey
+      const labels = [first, second, newest].map((pubkey, at) => ({ pubkey, label: `Kassel №${at}` }))
+      expect(await ask('labels', { labels })).toMatchObject({ status: 200, data: { labelled: 3 } })
+      expect(await ask('labels', { labels: [{ pubkey: second, label: '' }] })).toMatchObject({ status: 200 })
+      const foreign = `0x${'ab'.repeat(48)}`
+      expect(
+        await ask('labels', {
+          labels: [
+            { pubkey: first, label: 'x' },
+            { pubkey: foreign, label: 'y' },
+          ],
+        }),
+      ).toMatchObject({
+        status: 400,
+        msg: `Param error: ${foreign} is no validator of the account`,
+      })
+      const labelled = async () => {
+        const found = new Map((await details()).map(({ pubkey, label }) => [pubkey, label]))
+        const shown = [first, second, newest].map((pubkey) => found.get(pubkey ?? ''))
+        return shown.join() === 'Kassel №0,,Kassel №2' ? shown : undefined
+      }
+      await eventually('the labels', labelled, STEP_TIMEOUT_MS)
+    })
+
     it('are told once, however often their request is repeated', async () => {
       const body = { validator_count: COUNT, withdrawal_address: WALLET.address }
       for (let i = 0; i < 3; i++) expect((await create(body, 'first')).data).toEqual(created)
@@ -182,7 +209,7 @@ export function createSuite({ mode, modeOf }: CreateOptions): void {
       const body = { validator_count: AT_ONCE, withdrawal_address: WALLET.address }
       const answers = await Promise.all([create(body, 'one'), create(body, 'other')])
       expect(answers.map(({ status }) => status).sort()).toEqual([200, 400])
-      const waiting = COUNT + AT_ONCE // those of the first request are funded
+      const waiting = COUNT + 1 + AT_ONCE // those of the first request are funded
       const sentence = `Param error: ${waiting} validators of the account wait for their deposits and at most ${UNFUNDED_MAX} may, so ${AT_ONCE} more cannot be created: fund them, or wait until they expire`
       expect(answers.find(({ status }) => status === 400)?.msg).toBe(sentence)
       expect((await create(body, 'third')).msg).toBe(sentence)
@@ -190,7 +217,7 @@ export function createSuite({ mode, modeOf }: CreateOptions): void {
       const slots = (await eventsOf(eventLog, 'accounts'))
         .filter(({ event }) => event.type === validatorsCreated.name)
         .map(({ event }) => decodeEvent(validatorsCreated, event).createdAtSlot)
-      expect(slots.length).toBe(3)
+      expect(slots.length).toBe(4)
       for (const slot of slots) expect(slot).toBeGreaterThanOrEqual(FIRST_SLOT)
       expect(slots.at(-1)).toBeGreaterThanOrEqual(REGISTERED_SLOT)
     })

@@ -133,6 +133,7 @@ describe.each(['given-chain', 'devnet'])('a log of release 0.1 (%s)', (name) => 
       'fee_recipients',
       'created_validators',
       'exit_steps',
+      'validator_labels',
     ])
   })
 

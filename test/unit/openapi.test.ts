@@ -92,6 +92,7 @@ test('asks for what stands in the path, and for nothing that has a default', () 
     cancelExits: true,
     createValidators: true,
     exitValidators: true,
+    labelValidators: true,
     getValidatorDetails: false,
     postGraphql: true,
   })

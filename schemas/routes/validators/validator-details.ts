@@ -45,6 +45,7 @@ const ValidatorDetail = Type.Object(
     ),
     is_need_exit: Type.Boolean(),
     is_post_exit: Type.Boolean(),
+    label: Type.String({ description: 'What the account calls it; empty where it has given it no label.' }),
   },
   { additionalProperties: false },
 )
@@ -105,6 +106,7 @@ export const validatorDetails = defineRoute({
         },
         is_need_exit: false,
         is_post_exit: false,
+        label: '',
       },
     ],
     pagination: { page: 1, limit: 10, total: 1 },
