@@ -1,10 +1,11 @@
+import type { BroadcastReason } from '../../schemas/broadcast-reasons.ts'
 import type { CreatedTerms } from '../../schemas/eth/staking-check.ts'
 import type { BroadcastChain } from './broadcast-staking.ts'
 import type { SentStaking, SentStakings } from './sent-stakings.ts'
 
 /** Why a transaction is not broadcast: a word for programs, and a sentence. */
 export interface BroadcastFault {
-  readonly reason: string
+  readonly reason: BroadcastReason
   readonly sentence: string
 }
 
@@ -16,7 +17,7 @@ export interface RefusedBroadcast extends BroadcastFault {
 export class Refusal extends Error {
   readonly refusal: RefusedBroadcast
 
-  constructor(reason: string, sentence: string) {
+  constructor(reason: BroadcastReason, sentence: string) {
     super(sentence)
     this.refusal = { status: 'refused', reason, sentence }
   }
@@ -94,7 +95,7 @@ function areSame(some: readonly string[], others: readonly string[]): boolean {
 }
 
 /** What nodes say, in words that each has of its own. */
-const NODE_REASONS: readonly (readonly [RegExp, string])[] = [
+const NODE_REASONS: readonly (readonly [RegExp, BroadcastReason])[] = [
   [/nonce.{0,12}(too )?low|nonce is too low|old ?nonce/i, 'nonce_too_low'],
   [/insufficient (funds|balance)/i, 'insufficient_funds'],
   [/underpriced|fee ?cap|less than block base fee|fee too low|gas price (too low|below)/i, 'underpriced'],

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { BROADCAST_REASONS } from '../broadcast-reasons.ts'
 import { ACCOUNT_PATTERN } from '../events/accounts.ts'
 import { Bytes, Chain, Hash, UInt } from '../events/fields.ts'
 import { answeringJob } from './job.ts'
@@ -17,7 +18,7 @@ const BroadcastStakingOutput = Type.Union([
   /** A node has it, or had it before. */
   Type.Object({ status: Type.Literal('sent') }),
   /** It was not sent, or no node has taken it: the word is for programs, the sentence for whoever asked. */
-  Type.Object({ status: Type.Literal('refused'), reason: Type.String(), sentence: Type.String() }),
+  Type.Object({ status: Type.Literal('refused'), reason: Type.Enum([...BROADCAST_REASONS]), sentence: Type.String() }),
   /** Nothing was sent: no node could be reached, or it was too late. */
   Type.Object({ status: Type.Literal('unavailable') }),
 ])

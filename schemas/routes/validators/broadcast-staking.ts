@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { BROADCAST_REASONS } from '../../broadcast-reasons.ts'
 import { RAW_TRANSACTION_BYTES_MAX } from '../../eth/raw-transaction.ts'
 import { envelopeOf } from '../envelope.ts'
 import { defineRoute, NoParameters } from '../route.ts'
@@ -14,7 +15,8 @@ export const broadcastStakingRoute = defineRoute({
     "the deposits of this account's validators, as they were created, is refused with a `reason`, and not sent. The same transaction " +
     'again is answered with the same hash. Another one for the same validators is taken with the same sender and nonce, as a ' +
     'replacement; with another nonce it is refused until the first has finally failed. The hash says that a node has the transaction: ' +
-    'ask `eth_getTransactionReceipt` whether it is mined.',
+    'ask `eth_getTransactionReceipt` whether it is mined. ' +
+    `\`reason\` of a refusal is one of ${BROADCAST_REASONS.map((reason) => `\`${reason}\``).join(', ')}.`,
   query: NoParameters,
   body: Type.Object(
     {
