@@ -130,7 +130,7 @@ function measureField(measurement: Measurement, parent: GraphQLObjectType, node:
 const STATEMENTS_OF: Readonly<Record<string, number>> = {
   'Query.days': 1,
   'Validator.days': 1,
-  'Validator.history': 2,
+  'Validator.history': 3,
   'ValidatorDay.epochs': 1,
   'ValidatorDay.blocks': 1,
   'ValidatorEpoch.blocks': 1,

@@ -14,6 +14,7 @@ import {
 import type { AccountScope } from '../http/seen-validators.ts'
 import type { Horizon } from '../rewards/horizon.ts'
 import type { AccountValidator } from './account-validators.ts'
+import { type ExitRequest, exitRequests } from './exit-requests.ts'
 import { fixedEpoch, type HistoryFacts, historyFacts, type RegisteredValidator } from './history-facts.ts'
 
 /** Epochs from a checkpoint to its finality at the earliest: justified by the end of its epoch, final by the end of the next. */
@@ -27,25 +28,44 @@ export async function historiesOf(
 ): Promise<readonly (readonly HistoryStep[])[]> {
   const registered = validators.filter((one): one is RegisteredValidator => one.registered !== undefined)
   const facts = horizon === undefined ? undefined : await historyFacts(scope, horizon, registered)
+  const exits = await exitRequests(
+    scope,
+    validators.map(({ pubkey }) => pubkey),
+  )
   return validators.map((one) => {
     const own = one.registered === undefined ? undefined : facts?.get(one.registered.validator_index)
-    return toHistory(one, horizon, own)
+    return toHistory(one, horizon, { registry: own, exit: exits.get(one.pubkey) })
   })
 }
 
-/** Steps in the order of their slots, and of a validator's life where these are equal. Those that lie ahead are left out. */
+/**
+ * Steps in the order of their slots, and of a validator's life where these are equal; its creation comes first even where the chain is behind
+ * the clock that told its time. Those that lie ahead are left out.
+ */
 export function toHistory(
   validator: AccountValidator,
   horizon: Pick<Horizon, 'clock' | 'epoch'> | undefined,
-  facts: HistoryFacts | undefined,
+  { registry: facts, exit }: { readonly registry: HistoryFacts | undefined; readonly exit: ExitRequest | undefined },
 ): readonly HistoryStep[] {
-  const steps = [...earlySteps(validator, horizon?.clock)]
+  const steps = [
+    ...earlySteps(validator, horizon?.clock),
+    ...timed('exit_requested', exit?.requestedSec),
+    ...timed('exit_submitted', exit?.submittedSec),
+  ]
   if (horizon !== undefined && facts !== undefined) {
     const upTo = lastSlotOfEpoch(horizon.clock, horizon.epoch)
     steps.push(...registrySteps(validator, horizon.clock, facts).filter(({ slot }) => slot !== null && slot <= upTo))
   }
   const place = ({ step }: HistoryStep) => HISTORY_STEPS.indexOf(step)
-  return steps.sort((a, b) => Date.parse(a.time) - Date.parse(b.time) || place(a) - place(b))
+  const later = ({ step }: HistoryStep) => (step === 'created' ? 0 : 1)
+  return steps.sort((a, b) => later(a) - later(b) || Date.parse(a.time) - Date.parse(b.time) || place(a) - place(b))
+}
+
+/** What was asked of us, at whatever slot. */
+function timed(step: HistoryStepName, timeSec: number | undefined): readonly HistoryStep[] {
+  if (timeSec === undefined) return []
+  const nothing = { block_number: null, transaction_hash: null }
+  return [{ step, time: formatInstant(timeSec), slot: null, is_exact: true, ...nothing }]
 }
 
 /** Creation and deposit, which the registry does not tell. */

@@ -98,6 +98,22 @@ beforeAll(async () => {
     ...[290, 291].map((epoch) => state(epoch, 3)),
     state(NEWEST_EPOCH, 8),
   ])
+  const exitStep = (step: string, slot: number, version: number, index: number = LEFT) => ({
+    pubkey: pubkeyOf(index),
+    step,
+    time: GENESIS_SEC + slot * 12,
+    epoch: 0,
+    reason: '',
+    version,
+  })
+  await insert('exit_steps', [
+    exitStep('requested', 9_200, 1),
+    exitStep('signed', 9_210, 2),
+    exitStep('submitted', 9_220, 3),
+    exitStep('on_chain', 9_280, 4),
+    exitStep('requested', 9_200, 5, CREATED),
+    exitStep('cancelled', 9_201, 6, CREATED),
+  ])
   const entry = { day: '2026-11-18', validator_index: LEFT, reference: 0, amount_gwei: -1, version: 1 }
   await insert('ledger_entries', [
     { ...entry, slot: 9_300, epoch: 290, kind: 'slashing_penalty' },
@@ -130,6 +146,8 @@ const LIFE = [
   at('pending_initialized', 5 * 32),
   at('pending_queued', 7 * 32),
   at('active', 10 * 32),
+  { ...at('exit_requested', 9_200), slot: null },
+  { ...at('exit_submitted', 9_220), slot: null },
   at('exiting', 290 * 32),
   at('slashed', 9_300),
   at('exited', 300 * 32),

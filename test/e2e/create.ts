@@ -9,6 +9,7 @@ import { decodeEvent } from '../../schemas/events/codec.ts'
 import { validatorsCreated } from '../../schemas/events/created-validators.ts'
 import type { Created } from '../../schemas/routes/validators/create-validators.ts'
 import type { ValidatorDetail } from '../../schemas/routes/validators/validator-details.ts'
+import type { HistoryStep } from '../../schemas/routes/validators/validator-history.ts'
 import { ethereumChain, writeChains } from './configuration.ts'
 import {
   type DevnetChild,
@@ -27,9 +28,14 @@ const WALLET = privateKeyToAccount('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cb
 const COUNT = 3
 const AT_ONCE = 100
 const UNFUNDED_MAX = 203 // there is no room for two such requests beside the first one's
+const SLOTS_PER_EPOCH = 32
 const FIRST_SLOT = 40
 /** The deposits are final, out of the queue, and in an epoch that is final itself. */
-const REGISTERED_SLOT = 420
+const REGISTERED_SLOT = 416
+/** The deposits are final, and still in the queue. */
+const FINAL_SLOT = 170
+/** The devnet announces a block of this slot and replaces it by the next slot's. */
+const REORG_SLOT = 420
 
 export interface CreateOptions {
   readonly mode: string
@@ -45,6 +51,8 @@ export function createSuite({ mode, modeOf }: CreateOptions): void {
     let program: Running
     let token: string
     let created: Created
+    /** Never funded before the reorg. */
+    let others: Created
 
     const ask = async <Data>(path: string, body: object, headers: Readonly<Record<string, string>> = {}) => {
       const response = await fetch(`${program.url}/ethereum/mainnet/${token}/api/v1/validator/${path}`, {
@@ -58,6 +66,19 @@ export function createSuite({ mode, modeOf }: CreateOptions): void {
       ask<Created>('create', body, key === undefined ? {} : { 'idempotency-key': key })
     const details = async (pubkeys: readonly string[] = []) =>
       (await ask<readonly ValidatorDetail[]>('details', { pubkeys, limit: 1_000 })).data ?? []
+    const allOf = (pubkeys: readonly string[], status: string) => async () =>
+      (await details(pubkeys)).every((one) => one.status === status) ? true : undefined
+    const historyOf = async (pubkey: string): Promise<readonly HistoryStep[]> => {
+      const url = `${program.url}/ethereum/mainnet/${token}/api/v1/validator/history?pubkey=${pubkey}`
+      const { data } = (await (await fetch(url)).json()) as Envelope<{ history: readonly HistoryStep[] }>
+      return data?.history ?? []
+    }
+    const send = async ({ staking_transaction: { unsigned_transaction: unsigned } }: Created): Promise<unknown> => {
+      const nonce = Number(await rpc('eth_getTransactionCount', [WALLET.address, 'latest']))
+      const transaction = { ...parseTransaction(unsigned as Hex), nonce }
+      const signed = await WALLET.signTransaction(transaction as Parameters<typeof WALLET.signTransaction>[0])
+      return await rpc('eth_sendRawTransaction', [signed])
+    }
     const rpc = async (method: string, params: readonly unknown[]): Promise<unknown> => {
       const response = await fetch(devnet.executionUrl, {
         method: 'POST',
@@ -141,7 +162,7 @@ export function createSuite({ mode, modeOf }: CreateOptions): void {
       )
       const body = { validator_count: COUNT, withdrawal_address: WALLET.address }
       expect((await create(body, 'first')).data).toEqual(created)
-      const others = (await create(body)).data as Created
+      others = (await create(body)).data as Created
       for (const { pubkey } of others.validators) expect(pubkeys).not.toContain(pubkey)
     })
 
@@ -183,17 +204,17 @@ export function createSuite({ mode, modeOf }: CreateOptions): void {
     })
 
     it('are in the registry once a wallet has sent their transaction, with the depositor and the credentials', async () => {
-      const { unsigned_transaction: unsigned } = created.staking_transaction
-      const transaction = parseTransaction(unsigned as Hex)
-      const signed = await WALLET.signTransaction(transaction as Parameters<typeof WALLET.signTransaction>[0])
-      const hash = await rpc('eth_sendRawTransaction', [signed])
+      const pubkeys = created.validators.map(({ pubkey }) => pubkey)
+      const hash = await send(created)
       await devnet.advanceTo(FIRST_SLOT + 2)
       expect(await rpc('eth_getTransactionReceipt', [hash])).toMatchObject({ status: '0x1' })
+      await eventually('their deposits', allOf(pubkeys, 'deposited_not_finalized'), STEP_TIMEOUT_MS)
+      await devnet.advanceTo(FINAL_SLOT)
+      await eventually('final deposits', allOf(pubkeys, 'deposited'), STEP_TIMEOUT_MS)
       await devnet.advanceTo(REGISTERED_SLOT)
-      const pubkeys = created.validators.map(({ pubkey }) => pubkey)
       const registered = async () => {
         const found = await details(pubkeys)
-        return found.every(({ status }) => status !== 'provisioned') ? found : undefined
+        return found.every(({ status }) => status !== 'deposited') ? found : undefined
       }
       for (const detail of await eventually('the registry', registered, STEP_TIMEOUT_MS)) {
         expect(detail.status).toMatch(/^(pending|active)_/)
@@ -203,6 +224,21 @@ export function createSuite({ mode, modeOf }: CreateOptions): void {
           deposit_from_address: WALLET.address,
         })
       }
+    })
+
+    it('have a history with the slots of the chain', async () => {
+      const history = await historyOf(created.validators[0]?.pubkey ?? '')
+      const slots = new Map(history.map(({ step, slot }) => [step, slot ?? 0]))
+      expect([...slots.keys()].slice(0, 4)).toEqual([
+        'created',
+        'deposited',
+        'deposit_finalized',
+        'pending_initialized',
+      ])
+      expect(slots.get('deposited')).toBe(FIRST_SLOT + 1)
+      expect(slots.get('deposit_finalized')).toBe(4 * SLOTS_PER_EPOCH)
+      // Deposits leave the queue in the transition that makes their slot final, which the devnet is never late with.
+      expect(slots.get('pending_initialized')).toBe(4 * SLOTS_PER_EPOCH)
     })
 
     it('are no more than may wait for their deposits, and of two requests for the last places one is refused', async () => {
@@ -220,6 +256,25 @@ export function createSuite({ mode, modeOf }: CreateOptions): void {
       expect(slots.length).toBe(4)
       for (const slot of slots) expect(slot).toBeGreaterThanOrEqual(FIRST_SLOT)
       expect(slots.at(-1)).toBeGreaterThanOrEqual(REGISTERED_SLOT)
+    })
+
+    it('follow a deposit that a reorg takes back to the block that has it afterwards', async () => {
+      const [pubkey = ''] = others.validators.map((one) => one.pubkey)
+      await devnet.advanceTo(REORG_SLOT - 1)
+      expect((await historyOf(pubkey)).map(({ step }) => step)).toEqual(['created'])
+      await send(others)
+      const depositedIn = (slot: number) => async () => {
+        const deposited = (await historyOf(pubkey)).find(({ step }) => step === 'deposited')
+        return deposited?.slot === slot ? true : undefined
+      }
+      await devnet.advanceTo(REORG_SLOT)
+      await eventually('a deposit in the block', depositedIn(REORG_SLOT), STEP_TIMEOUT_MS)
+      await devnet.advanceTo(REORG_SLOT + 2)
+      const isElsewhere = async () => ((await depositedIn(REORG_SLOT)()) === undefined ? true : undefined)
+      await eventually('that the block is taken back', isElsewhere, STEP_TIMEOUT_MS)
+      const isThere = async () => (await depositedIn(REORG_SLOT + 1)()) ?? (await depositedIn(REORG_SLOT + 2)())
+      await eventually('a deposit in a later block', isThere, STEP_TIMEOUT_MS)
+      expect(await allOf([pubkey], 'deposited_not_finalized')()).toBe(true)
     })
 
     it('are named where the vault has lost them, and no others are made for their request', async () => {

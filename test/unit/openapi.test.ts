@@ -77,12 +77,15 @@ const QUOTES_ASK_FOR: Readonly<Record<string, readonly string[]>> = {
   getAddressValidators: ['address'],
 }
 
-test('asks for what stands in the path, and for nothing that has a default', () => {
+/** In the query, beside what stands in the path. */
+const ASKS_FOR: Readonly<Record<string, readonly string[]>> = { getValidatorHistory: ['pubkey'] }
+
+test('asks for what stands in the path, for what nobody can do without, and for nothing that has a default', () => {
   for (const { operationId, parameters = [] } of documented.filter(({ parameters }) => parameters !== undefined)) {
     const required = parameters.filter((parameter) => parameter.required).map(({ name }) => name)
     const quote = QUOTES.find(({ route }) => route.id === operationId)
-    const asked = quote === undefined ? ['network', 'protocol', 'token'] : QUOTES_ASK_FOR[operationId]
-    expect(required.sort(), operationId).toEqual(asked)
+    const asked = [...(ASKS_FOR[operationId] ?? []), 'network', 'protocol', 'token'].sort()
+    expect(required.sort(), operationId).toEqual(quote === undefined ? asked : QUOTES_ASK_FOR[operationId])
   }
   const bodies = documented.flatMap(({ operationId, requestBody }) =>
     requestBody === undefined ? [] : [[operationId, requestBody.required]],

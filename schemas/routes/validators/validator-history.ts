@@ -12,6 +12,8 @@ export const HISTORY_STEPS = [
   'pending_queued',
   'active',
   'slashed',
+  'exit_requested',
+  'exit_submitted',
   'exiting',
   'exited',
   'withdrawable',
@@ -24,7 +26,7 @@ const HistoryStep = Type.Object(
     step: Type.Enum([...HISTORY_STEPS]),
     time: Type.String({ format: 'date-time', description: 'ISO 8601 instant in UTC with milliseconds.' }),
     slot: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
-      description: 'The slot of that time; null for `created` where only the time is known.',
+      description: 'The slot of that time; null where only the time is known: of requests, and of `created` at times.',
     }),
     is_exact: Type.Boolean({
       description:

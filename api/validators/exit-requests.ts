@@ -1,0 +1,41 @@
+import type { ExitStep } from '../../schemas/tables/accounts.ts'
+import type { AccountScope } from '../http/seen-validators.ts'
+
+/** When an exit was asked for, and when a node has taken it, Unix seconds; undefined where that has not been. */
+export interface ExitRequest {
+  readonly requestedSec: number | undefined
+  readonly submittedSec: number | undefined
+}
+
+const STEPS = `
+  SELECT pubkey, toString(step) AS step, toUnixTimestamp(time) AS time_sec FROM exit_steps FINAL
+  WHERE chain = {chain:String} AND pubkey IN {pubkeys:Array(String)}
+  ORDER BY version`
+
+/** Public keys for one statement: 100 characters each, of 128 KiB. */
+const PUBKEYS_PER_STATEMENT = 1_000
+
+interface StepRow {
+  readonly pubkey: string
+  readonly step: ExitStep
+  readonly time_sec: number
+}
+
+/** Exits that were asked for and not called off, by public key. */
+export async function exitRequests(
+  { standing, shared }: AccountScope,
+  pubkeys: readonly string[],
+): Promise<ReadonlyMap<string, ExitRequest>> {
+  const rows: StepRow[] = []
+  for (let from = 0; from < pubkeys.length; from += PUBKEYS_PER_STATEMENT) {
+    const some = pubkeys.slice(from, from + PUBKEYS_PER_STATEMENT)
+    rows.push(...(await shared.query<StepRow>(STEPS, { chain: standing.chain, pubkeys: some })))
+  }
+  const requests = new Map<string, ExitRequest>()
+  for (const [pubkey, steps] of Map.groupBy(rows, (row) => row.pubkey)) {
+    if (steps.at(-1)?.step === 'cancelled') continue
+    const secOf = (step: ExitStep) => steps.find((row) => row.step === step)?.time_sec
+    requests.set(pubkey, { requestedSec: secOf('requested'), submittedSec: secOf('submitted') })
+  }
+  return requests
+}
