@@ -19,7 +19,7 @@ import {
   STRANGER,
   signStaking,
 } from '../unit/given-staking.ts'
-import { type ApiFixture, insertRows, MAINNET, openApiFixture, TOKEN as READS } from './api-fixture.ts'
+import { type ApiFixture, insertOwners, insertRows, MAINNET, openApiFixture, TOKEN as READS } from './api-fixture.ts'
 
 const TOKEN = 'a-token-that-broadcasts'
 const OWN = [depositOf(1), depositOf(2)] as const
@@ -36,6 +36,8 @@ beforeAll(async () => {
   const row = { token_hash: hashToken(TOKEN), account: 'demo', version: 50, is_deleted: 0 }
   await insertRows(fixture.warehouse, 'access_tokens', [{ ...row, ...toTokenLimitsRow({ scopes: ['create'] }) }])
   await insertRows(fixture.warehouse, 'deposit_contracts', [{ address: DEPOSIT_CONTRACT, version: 1 }])
+  const owned = OWN.map((deposit) => ({ account: 'demo', pubkey: keyOf(deposit) }))
+  await insertOwners(fixture.warehouse, owned)
   await insertRows(
     fixture.warehouse,
     'created_validators',
