@@ -66,6 +66,7 @@ function queryParser(schema: TObject): Parse<QueryTexts> {
       const [first] = texts
       if (first === undefined) {
         if ('default' in property) value[name] = property.default
+        else if (schema.required?.includes(name)) return refuse('400', `${name} is missing`)
         continue
       }
       if (!isArray(property) && texts.length > 1) return refuse('400', `${name} is given more than once`)

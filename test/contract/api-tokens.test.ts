@@ -19,7 +19,7 @@ import { hashToken } from '../../schemas/events/accounts.ts'
 import { RESULTS } from '../../schemas/routes/envelope.ts'
 import { defineRoute, NoParameters } from '../../schemas/routes/route.ts'
 import { toTokenLimitsRow } from '../../schemas/tables/accounts.ts'
-import { type ApiFixture, insertRows, openApiFixture, TOKEN } from './api-fixture.ts'
+import { type ApiFixture, insertRows, openApiFixture, pubkeyOf, TOKEN } from './api-fixture.ts'
 import { everyRoute } from './every-route.ts'
 
 /** Tokens of the account `demo`, by what each is for. */
@@ -91,7 +91,9 @@ interface Answered {
 
 async function ask({ method, path }: Way, token: string, network = 'mainnet'): Promise<Answered> {
   const before = fixture.statements.length
-  const url = `${fixture.api.url}/ethereum/${network}/${token}${path}`
+  // What the route of a validator's history is about has to be named.
+  const named = path.endsWith('/history') ? `${path}?pubkey=${pubkeyOf(10)}` : path
+  const url = `${fixture.api.url}/ethereum/${network}/${token}${named}`
   const body = JSON.stringify(path === '/graphql' ? { query: QUERY } : {})
   const response = await fetch(url, method === 'GET' ? {} : { method, body })
   const answer: unknown = await response.json()
@@ -207,4 +209,11 @@ test('tokens in the tables of an earlier release only read, in all families and 
   await migrate(warehouse, migrations)
   const standing = await new Standings(warehouse).of('mainnet')
   expect(standing.tokenOf(hashToken('earlier'))).toEqual({ account: 'demo', scopes: ['read'] })
+})
+
+test('a parameter that has to be named is refused as missing where it is not', async () => {
+  const url = `${fixture.api.url}/ethereum/mainnet/${TOKEN}/api/v1/validator/history`
+  const response = await fetch(url)
+  expect(response.status).toBe(400)
+  expect(await response.json()).toMatchObject({ msg: 'Param error: pubkey is missing' })
 })
