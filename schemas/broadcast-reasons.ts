@@ -32,3 +32,8 @@ export const BROADCAST_REASONS = [
   'refused_by_node',
 ] as const
 export type BroadcastReason = (typeof BROADCAST_REASONS)[number]
+
+/** Of reason `already_deposited`. */
+export function alreadyDeposited(pubkey: string): string {
+  return `${pubkey} is deposited: a second deposit would be lost in it`
+}

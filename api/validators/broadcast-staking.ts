@@ -1,12 +1,17 @@
+import { alreadyDeposited } from '../../schemas/broadcast-reasons.ts'
+import { hexOf } from '../../schemas/eth/hex.ts'
 import { parseRawTransaction } from '../../schemas/eth/raw-transaction.ts'
 import { checkStaking } from '../../schemas/eth/staking-check.ts'
+import type { CalledDeposit } from '../../schemas/eth/staking-transaction.ts'
 import { broadcastStaking } from '../../schemas/jobs/broadcast-staking.ts'
 import { refuse } from '../../schemas/routes/envelope.ts'
 import { broadcastStakingRoute } from '../../schemas/routes/validators/broadcast-staking.ts'
-import { action } from '../http/action.ts'
+import { accountDeposits } from '../http/account-deposits.ts'
+import { type ActionScope, action } from '../http/action.ts'
 import { askJob } from '../http/ask-job.ts'
 import { answer } from '../http/operation.ts'
 import type { AccountScope } from '../http/seen-validators.ts'
+import { horizonOf } from '../rewards/horizon.ts'
 import { createdValidators } from './created-validators.ts'
 
 /** So long a request waits for a node to have its transaction; the job sends none after that. */
@@ -30,6 +35,9 @@ export const broadcastStakingOperation = action(broadcastStakingRoute, async ({ 
   // The tables may be a moment behind what was created.
   if (checked.status === 'refused' && checked.reason !== 'unknown_validator')
     return refuse('400', checked.sentence, checked.reason)
+  const deposited =
+    checked.status === 'ok' ? await depositedBefore(scope, transaction.hash, checked.deposits) : undefined
+  if (deposited !== undefined) return refuse('400', alreadyDeposited(deposited), 'already_deposited')
   const notAfterMs = nowMs + BROADCAST_MS_MAX
   const input = { chain, account, txHash: transaction.hash, rawTransaction: transaction.raw, notAfterMs }
   const output = await askJob(scope, broadcastStaking, { input, timeoutMs: BROADCAST_MS_MAX })
@@ -43,6 +51,18 @@ export const broadcastStakingOperation = action(broadcastStakingRoute, async ({ 
       return refuse('500', NO_NODE)
   }
 })
+
+/** The first of the validators that another transaction has deposited for, by whatever means and however long ago it was sent. */
+async function depositedBefore(
+  scope: ActionScope,
+  txHash: string,
+  deposits: readonly CalledDeposit[],
+): Promise<string | undefined> {
+  const onChain = await accountDeposits(scope, (await horizonOf(scope.standing))?.clock)
+  return deposits
+    .map(({ pubkey }) => hexOf(pubkey))
+    .find((pubkey) => (onChain.get(pubkey)?.transactionHash ?? txHash) !== txHash)
+}
 
 const DEPOSIT_CONTRACT = `SELECT toString(address) AS address FROM deposit_contracts FINAL WHERE chain = {chain:String}`
 

@@ -1,4 +1,4 @@
-import type { BroadcastReason } from '../../schemas/broadcast-reasons.ts'
+import { alreadyDeposited, type BroadcastReason } from '../../schemas/broadcast-reasons.ts'
 import type { CreatedTerms } from '../../schemas/eth/staking-check.ts'
 import type { BroadcastChain } from './broadcast-staking.ts'
 import type { SentStaking, SentStakings } from './sent-stakings.ts'
@@ -37,12 +37,12 @@ export async function chainFault(
     chain.broadcast.recentDeposits(depositContract),
   ])
   const own = deposits.find(({ pubkey, depositDataRoot }) => terms.get(pubkey)?.depositDataRoot === depositDataRoot)
-  const deposited = registered[0] ?? own?.pubkey
-  return deposited === undefined ? undefined : alreadyDeposited(deposited)
+  const before = registered[0] ?? own?.pubkey
+  return before === undefined ? undefined : deposited(before)
 }
 
-function alreadyDeposited(pubkey: string): BroadcastFault {
-  return { reason: 'already_deposited', sentence: `${pubkey} is deposited: a second deposit would be lost in it` }
+function deposited(pubkey: string): BroadcastFault {
+  return { reason: 'already_deposited', sentence: alreadyDeposited(pubkey) }
 }
 
 interface Sending {
@@ -61,7 +61,7 @@ export async function bookFault(
   const { hash, sender, nonce, pubkeys } = sending
   const others = sent.carrying(chain.name, pubkeys).filter(({ txHash }) => txHash !== hash)
   const mined = others.find(({ end }) => end === 'mined')
-  if (mined !== undefined) return alreadyDeposited(sharedKey(mined, pubkeys))
+  if (mined !== undefined) return deposited(sharedKey(mined, pubkeys))
   const replaced = sent.pendingAt(chain.name, { sender, nonce }).filter(({ txHash }) => txHash !== hash)
   if (replaced.some((other) => !areSame(other.pubkeys, pubkeys)))
     return {

@@ -23,6 +23,9 @@ import { type ApiFixture, insertOwners, insertRows, MAINNET, openApiFixture, TOK
 
 const TOKEN = 'a-token-that-broadcasts'
 const OWN = [depositOf(1), depositOf(2)] as const
+/** Of them one was deposited by a transaction that was not broadcast here. */
+const DEPOSITED = depositOf(3)
+const DEPOSITED_BY = await signStaking({ deposits: [DEPOSITED] })
 const ETH_WEI = 10n ** 18n
 
 let fixture: ApiFixture
@@ -36,12 +39,13 @@ beforeAll(async () => {
   const row = { token_hash: hashToken(TOKEN), account: 'demo', version: 50, is_deleted: 0 }
   await insertRows(fixture.warehouse, 'access_tokens', [{ ...row, ...toTokenLimitsRow({ scopes: ['create'] }) }])
   await insertRows(fixture.warehouse, 'deposit_contracts', [{ address: DEPOSIT_CONTRACT, version: 1 }])
-  const owned = OWN.map((deposit) => ({ account: 'demo', pubkey: keyOf(deposit) }))
+  const created = [...OWN, DEPOSITED]
+  const owned = created.map((deposit) => ({ account: 'demo', pubkey: keyOf(deposit) }))
   await insertOwners(fixture.warehouse, owned)
   await insertRows(
     fixture.warehouse,
     'created_validators',
-    OWN.map((deposit) => ({
+    created.map((deposit) => ({
       pubkey: keyOf(deposit),
       account: 'demo',
       withdrawal_credentials: hexOf(deposit.withdrawalCredentials),
@@ -54,6 +58,24 @@ beforeAll(async () => {
       version: 1,
     })),
   )
+  const block = { block_hash: `0x${'b1'.repeat(32)}`, block_number: 7, time: '2026-11-19 00:01:00' }
+  const paid = { base_fee_per_gas_wei: 7, priority_fees_wei: 0, payment_recipient: '' }
+  const named = { coinbase: SENDER.address.toLowerCase(), transactions: 1, ...paid, version: 1, is_deleted: 0 }
+  await insertRows(fixture.warehouse, 'execution_blocks', [{ ...block, ...named }])
+  await insertRows(fixture.warehouse, 'deposits', [
+    {
+      ...block,
+      pubkey: keyOf(DEPOSITED),
+      contract: DEPOSIT_CONTRACT,
+      log_index: 0,
+      transaction_hash: keccak256(DEPOSITED_BY),
+      withdrawal_credentials: hexOf(DEPOSITED.withdrawalCredentials),
+      amount_gwei: 32_000_000_000n,
+      deposit_data_root: hexOf(DEPOSITED.dataRoot),
+      deposit_index: 0,
+      version: 1,
+    },
+  ])
   const jobs = {
     add: async (name: string, _: string, input: unknown) => {
       asked.push({ name, input: input as BroadcastStakingInput })
@@ -129,6 +151,18 @@ describe('broadcasting', () => {
     outcome = done({ status: 'sent' })
     expect((await broadcast(await signStaking({ deposits: [depositOf(7)] }))).status).toBe(200)
     expect(asked).toHaveLength(1)
+  })
+
+  test('refuses a second deposit, by whatever means and however long ago the first was sent', async () => {
+    const second = await signStaking({ deposits: [OWN[0], DEPOSITED], nonce: 9 })
+    const sentence = `${keyOf(DEPOSITED)} is deposited: a second deposit would be lost in it`
+    expect(await broadcast(second)).toEqual(paramError(sentence, 'already_deposited'))
+    expect(asked).toEqual([])
+  })
+
+  test('answers the hash of a transaction that has deposited already', async () => {
+    outcome = done({ status: 'sent' })
+    expect((await broadcast(DEPOSITED_BY)).body.data).toEqual({ tx_hash: keccak256(DEPOSITED_BY) })
   })
 
   test('is for tokens that may create', async () => {
