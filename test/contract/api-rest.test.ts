@@ -292,6 +292,7 @@ describe('validator details', () => {
       },
       is_need_exit: false,
       is_post_exit: false,
+      label: '',
     })
     expect(body.data[0]).toMatchObject({
       withdrawal_address: '',
