@@ -20,12 +20,15 @@ const MEMORY_BYTES_MIN = 512 * 1024 ** 2
 const BEGUN_FIRST = [
   'e2e/pipeline.embedded.test.ts',
   'e2e/operator.embedded.test.ts',
+  'e2e/exit.embedded.test.ts',
   'replays/chain-removal.test.ts',
   'replays/several-chains.test.ts',
-  'unit/devnet-restart.test.ts',
+  'devnet/restart.test.ts',
   'unit/verify.test.ts',
   'unit/settlement-guard.test.ts',
   'unit/lock-days.test.ts',
+  'contract/key-vault.local-keeping.test.ts',
+  'contract/key-vault.web3signer.test.ts',
   'contract/job-queue.sqlite.test.ts',
 ]
 
@@ -79,6 +82,15 @@ export default defineConfig({
         test: {
           name: 'replays',
           include: ['test/replays/**/*.test.ts'],
+          testTimeout: UNIT_TIMEOUT_MS,
+          hookTimeout: CONTRACT_TIMEOUT_MS,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'devnet',
+          include: ['test/devnet/**/*.test.ts'],
           testTimeout: UNIT_TIMEOUT_MS,
           hookTimeout: CONTRACT_TIMEOUT_MS,
         },

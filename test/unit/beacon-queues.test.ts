@@ -11,8 +11,8 @@ import { openBeaconSource } from '../../infra/beacon/source.ts'
 import type { Devnet } from '../../infra/devnet/open.ts'
 import type { StakingQueues } from '../../infra/ports/beacon-source.ts'
 import { approximateExitQueue } from '../../schemas/eth/churn.ts'
+import { openCrowdedDevnet } from '../devnet/queues.ts'
 import { openFaultyNode, TrueNode } from '../faults/faulty-node.ts'
-import { openCrowdedDevnet } from './devnet-queues.ts'
 import { silentLog } from './silent-log.ts'
 
 // The queues of a node's head: what is read is what the state holds.

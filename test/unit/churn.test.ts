@@ -16,8 +16,8 @@ import { createGenesis } from '../../infra/devnet/consensus/genesis.ts'
 import { pubkeyOf } from '../../infra/devnet/consensus/keys.ts'
 import { approximateExitQueue, type ChurnRules, churnLimits, joinChurnQueue } from '../../schemas/eth/churn.ts'
 import { clearEpochs, FAR_FUTURE_EPOCH } from '../../schemas/eth/pending-deposits.ts'
+import { openSyntheticEngine } from '../devnet/synthetic-engine.ts'
 import { tries } from '../long-form.ts'
-import { openSyntheticEngine } from './devnet-synthetic-engine.ts'
 
 const VALIDATORS = 64
 const GENESIS_TIME_SEC = 1_700_000_000

@@ -10,8 +10,8 @@ import { epochOf, lastSlotOfEpoch } from '../../schemas/eth/time.ts'
 import { beaconQueues } from '../../schemas/events/beacon-queues.ts'
 import { decodeEvent } from '../../schemas/events/codec.ts'
 import { prefixOfPubkey } from '../../schemas/queue-rules.ts'
+import { openCrowdedDevnet } from '../devnet/queues.ts'
 import { tries } from '../long-form.ts'
-import { openCrowdedDevnet } from './devnet-queues.ts'
 import { silentLog } from './silent-log.ts'
 
 // What is estimated at a node's head, compared with what its chain then does: the queues are read as ingest reads them.

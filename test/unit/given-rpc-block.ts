@@ -9,7 +9,7 @@ import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { hexOf } from '../../schemas/eth/hex.ts'
 import { encodeTransaction } from '../../schemas/eth/signed-transaction.ts'
 import { orderedTrieRoot } from '../../schemas/eth/trie.ts'
-import { headerHash } from './devnet-json-rpc.ts'
+import { headerHash } from '../devnet/json-rpc.ts'
 
 // Blocks as a node tells them, whose hashes hold. Transactions are signed, and headers hashed, without the code that checks them.
 

@@ -10,7 +10,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { createGenesis } from '../../infra/devnet/consensus/genesis.ts'
 import { seededRandom } from '../../infra/devnet/consensus/random.ts'
 import { estimateSweep, type SweepEstimate, sweepCycleSlots } from '../../schemas/eth/withdrawal-sweep.ts'
-import { openSyntheticEngine } from './devnet-synthetic-engine.ts'
+import { openSyntheticEngine } from '../devnet/synthetic-engine.ts'
 
 // When validators are swept that leave, compared with the library's process_withdrawals, slot by slot over several cycles.
 

@@ -9,8 +9,8 @@ import { createGenesis } from '../../infra/devnet/consensus/genesis.ts'
 import type { BeaconBlock, SyncRewards, ValidatorStates } from '../../infra/ports/beacon-source.ts'
 import { syncColumns, type TrackedMembers, trackedMembers } from '../../ingest/epochs/sync-rewards.ts'
 import type { FinalizedBlock } from '../../schemas/events/beacon-epoch.ts'
+import { openSyntheticEngine } from '../devnet/synthetic-engine.ts'
 import { tries } from '../long-form.ts'
-import { openSyntheticEngine } from './devnet-synthetic-engine.ts'
 import { SyntheticChain, syntheticChain } from './synthetic-chain.ts'
 
 const VALIDATORS = 64 // some eight seats each

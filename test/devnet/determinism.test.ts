@@ -9,7 +9,7 @@ import { createSigner } from '../../infra/devnet/consensus/signer.ts'
 import { devnetGenesisTime } from '../../infra/devnet/genesis-time.ts'
 import type { Devnet } from '../../infra/devnet/open.ts'
 import { dayOfSlot, firstSlotOfDay, formatDay, formatLocalTime, slotTimeSec } from '../../schemas/eth/time.ts'
-import { GENESIS_TIME_SEC, openShortDevnet } from './devnet-short-history.ts'
+import { GENESIS_TIME_SEC, openShortDevnet } from './short-history.ts'
 
 const SLOTS = 200
 

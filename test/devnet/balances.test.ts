@@ -14,7 +14,7 @@ import {
   shortScenario,
   TOPPED_UP,
   VOLUNTARILY_EXITED,
-} from './devnet-short-history.ts'
+} from './short-history.ts'
 
 const SLOTS_PER_EPOCH = 32
 const EPOCHS = 20

@@ -1,5 +1,5 @@
 import { type Devnet, type DevnetOptions, openDevnet } from '../../infra/devnet/open.ts'
-import { openSyntheticEngine } from './devnet-synthetic-engine.ts'
+import { openSyntheticEngine } from './synthetic-engine.ts'
 
 const GWEI_PER_ETH = 1_000_000_000n
 const SLOTS_PER_EPOCH = 32

@@ -7,8 +7,8 @@ import { askControl, serveControl } from '../../infra/control.ts'
 import { toHex } from '../../infra/devnet/consensus/keys.ts'
 import type { Devnet, DevnetOptions } from '../../infra/devnet/open.ts'
 import { slotAt } from '../../schemas/eth/time.ts'
-import { GENESIS_TIME_SEC, openShortDevnet, VOLUNTARILY_EXITED } from './devnet-short-history.ts'
-import { silentLog } from './silent-log.ts'
+import { silentLog } from '../unit/silent-log.ts'
+import { GENESIS_TIME_SEC, openShortDevnet, VOLUNTARILY_EXITED } from './short-history.ts'
 
 const EPOCH_SEC = 32 * 12
 const TIMEOUT_MS = 120_000

@@ -19,8 +19,8 @@ import { openExecutionSource } from '../../infra/execution/source.ts'
 import { receiptsRoot } from '../../schemas/eth/receipts.ts'
 import { signerOf } from '../../schemas/eth/signed-transaction.ts'
 import { encodeRlp, orderedTrieRoot, rlpInteger } from '../../schemas/eth/trie.ts'
-import { headerHash, type RpcBlock, type RpcReceipt, toCommitted } from './devnet-json-rpc.ts'
-import { silentLog } from './silent-log.ts'
+import { silentLog } from '../unit/silent-log.ts'
+import { headerHash, type RpcBlock, type RpcReceipt, toCommitted } from './json-rpc.ts'
 
 const GENESIS_TIME_SEC = 1_700_000_000
 const SEED = 'test'

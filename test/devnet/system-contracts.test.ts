@@ -24,7 +24,7 @@ import {
 import { openJsonRpc } from '../../infra/devnet/execution/json-rpc.ts'
 import { type DevnetExecution, openExecutionEngine } from '../../infra/devnet/execution/open.ts'
 import { isKeptLog, KEPT_CONTRACTS } from '../../schemas/eth/kept-logs.ts'
-import { headerHash, type RpcBlock } from './devnet-json-rpc.ts'
+import { headerHash, type RpcBlock } from './json-rpc.ts'
 
 const GENESIS_TIME_SEC = 1_700_000_000
 const ZERO_HASH: Hex = `0x${'00'.repeat(32)}`

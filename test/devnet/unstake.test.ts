@@ -6,9 +6,9 @@ import { toHex } from '../../infra/devnet/consensus/keys.ts'
 import type { Hex } from '../../infra/devnet/engine.ts'
 import { WITHDRAWAL_REQUESTS_ADDRESS } from '../../infra/devnet/execution/genesis.ts'
 import type { Devnet } from '../../infra/devnet/open.ts'
-import { CHECKPOINT_SLOTS, openRestartDevnet } from './devnet-restart.ts'
-import { shortScenario } from './devnet-short-history.ts'
-import { depositFromWallet, sendFromWallet } from './devnet-wallet.ts'
+import { CHECKPOINT_SLOTS, openRestartDevnet } from './restart.ts'
+import { shortScenario } from './short-history.ts'
+import { depositFromWallet, sendFromWallet } from './wallet.ts'
 
 const SLOTS_PER_EPOCH = 32
 const FAR_FUTURE = Number.POSITIVE_INFINITY

@@ -5,8 +5,8 @@ import type { Devnet } from '../../infra/devnet/open.ts'
 import type { BeaconSource, ChainNews, FinalChain } from '../../infra/ports/beacon-source.ts'
 import { finalizedBlocks } from '../../ingest/epochs/epoch-blocks.ts'
 import { syncColumns, trackedMembers } from '../../ingest/epochs/sync-rewards.ts'
-import { GENESIS_TIME_SEC, openShortDevnet } from './devnet-short-history.ts'
-import { silentLog } from './silent-log.ts'
+import { silentLog } from '../unit/silent-log.ts'
+import { GENESIS_TIME_SEC, openShortDevnet } from './short-history.ts'
 
 // The source against a whole node: what each codec reads is what the chain holds.
 

@@ -5,7 +5,7 @@ import { createParser } from 'eventsource-parser'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { pubkeyOf, toHex } from '../../infra/devnet/consensus/keys.ts'
 import type { Devnet } from '../../infra/devnet/open.ts'
-import { GENESIS_TIME_SEC, openShortDevnet, SLASHED_PROPOSER } from './devnet-short-history.ts'
+import { GENESIS_TIME_SEC, openShortDevnet, SLASHED_PROPOSER } from './short-history.ts'
 
 const HEAD_SLOT = 230
 

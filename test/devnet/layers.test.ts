@@ -2,7 +2,7 @@ import { type fulu, ssz } from '@lodestar/types'
 import { expect, test } from 'vitest'
 import { pubkeyOf, toHex } from '../../infra/devnet/consensus/keys.ts'
 import { type Devnet, openDevnet } from '../../infra/devnet/open.ts'
-import { GENESIS_TIME_SEC, shortScenario } from './devnet-short-history.ts'
+import { GENESIS_TIME_SEC, shortScenario } from './short-history.ts'
 
 const HEAD_SLOT = 60
 /** anvil and its KZG setup have to start. */

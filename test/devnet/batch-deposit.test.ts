@@ -7,7 +7,7 @@ import { openJsonRpc } from '../../infra/devnet/execution/json-rpc.ts'
 import { openExecutionEngine } from '../../infra/devnet/execution/open.ts'
 import { hexOf } from '../../schemas/eth/hex.ts'
 import { gasOf, serializeUnsigned, stakingCall } from '../../schemas/eth/staking-transaction.ts'
-import { signedDeposits } from './signed-deposits.ts'
+import { signedDeposits } from '../unit/signed-deposits.ts'
 
 const GENESIS_TIME_SEC = 1_700_000_000
 const OUTSIDER = privateKeyToAccount('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80')

@@ -1,5 +1,5 @@
 import { type Devnet, type DevnetOptions, openDevnet } from '../../infra/devnet/open.ts'
-import { GENESIS_TIME_SEC, shortScenario } from './devnet-short-history.ts'
+import { GENESIS_TIME_SEC, shortScenario } from './short-history.ts'
 
 /** An epoch. */
 export const CHECKPOINT_SLOTS = 32

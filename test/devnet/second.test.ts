@@ -12,8 +12,8 @@ import { openSchedule, type Schedule } from '../../infra/devnet/second/schedule.
 import { receiptsRoot } from '../../schemas/eth/receipts.ts'
 import { encodeTransaction } from '../../schemas/eth/signed-transaction.ts'
 import { orderedTrieRoot } from '../../schemas/eth/trie.ts'
-import { headerHash, type RpcBlock, type RpcReceipt, toCommitted } from './devnet-json-rpc.ts'
-import { openShortDevnet } from './devnet-short-history.ts'
+import { headerHash, type RpcBlock, type RpcReceipt, toCommitted } from './json-rpc.ts'
+import { openShortDevnet } from './short-history.ts'
 
 const GENESIS_TIME_SEC = 1_800_000_000
 const OUTSIDER = privateKeyToAccount('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80')

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { SlotRecord } from '../../infra/devnet/consensus/history.ts'
 import type { Devnet } from '../../infra/devnet/open.ts'
-import { CHECKPOINT_SLOTS, openRestartDevnet } from './devnet-restart.ts'
+import { CHECKPOINT_SLOTS, openRestartDevnet } from './restart.ts'
 
 const TIMEOUT_MS = 240_000
 const STOPPED_AT = 4 * CHECKPOINT_SLOTS + 8
@@ -105,7 +105,7 @@ test('a devnet that is killed at any moment, and stopped, goes on from its newes
 }, async () => {
   const folder = await mkdtemp(join(directory, 'ended-'))
   for (const killedAt of [CHECKPOINT_SLOTS, 2 * CHECKPOINT_SLOTS + 5]) {
-    const child = fork(join(import.meta.dirname, 'devnet-restart.ts'), [folder, String(SLOTS)])
+    const child = fork(join(import.meta.dirname, 'restart.ts'), [folder, String(SLOTS)])
     const exited = once(child, 'exit')
     child.on('message', (slot) => {
       if (slot === killedAt) child.kill('SIGKILL') // it may be some slots further when it dies

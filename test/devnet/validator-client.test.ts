@@ -14,8 +14,8 @@ import type { Devnet } from '../../infra/devnet/open.ts'
 import { tokenFileOf } from '../../infra/devnet/validator-client/client-files.ts'
 import { DEFAULT_FEE_RECIPIENT } from '../../infra/devnet/validator-client/validator-client.ts'
 import { writeKeystore } from '../../infra/key-vault/keystore.ts'
-import { GENESIS_TIME_SEC, openShortDevnet, shortScenario } from './devnet-short-history.ts'
-import { openSyntheticEngine } from './devnet-synthetic-engine.ts'
+import { GENESIS_TIME_SEC, openShortDevnet, shortScenario } from './short-history.ts'
+import { openSyntheticEngine } from './synthetic-engine.ts'
 
 const TIMEOUT_MS = 240_000
 const VALIDATORS = 64

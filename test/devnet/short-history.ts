@@ -2,7 +2,7 @@ import { ssz } from '@lodestar/types'
 import { pubkeyOf, withdrawalAddressOf } from '../../infra/devnet/consensus/keys.ts'
 import { type Devnet, type DevnetOptions, openDevnet } from '../../infra/devnet/open.ts'
 import type { Scenario } from '../../infra/devnet/scenario.ts'
-import { openSyntheticEngine } from './devnet-synthetic-engine.ts'
+import { openSyntheticEngine } from './synthetic-engine.ts'
 
 export const GENESIS_TIME_SEC = 1_800_000_011
 export const SLASHED_PROPOSER = 23
