@@ -73,6 +73,8 @@ export function serveQuotes(app: FastifyInstance, quotes: readonly Quote[], part
   for (const { route, handle } of quotes) {
     app.route({
       method: 'GET',
+      // Who only wants to know whether a page is there (HEAD) must not have keys made.
+      exposeHeadRoute: false,
       url: `${QUOTES_PREFIX}${route.path}`,
       schema: documentQuote(route),
       compress: COMPRESSION,

@@ -103,6 +103,12 @@ describe('a stake quote', () => {
     expect(asked[0]?.input.count).toBe(count)
   })
 
+  test('is made for nobody who only asks for its headers', async () => {
+    const response = await fetch(`${api.url}/aggregator/api/v1/${STAKE}?${GOOD}`, { method: 'HEAD' })
+    expect(response.status).toBe(404)
+    expect(asked).toEqual([])
+  })
+
   test('hands on source and strategy', async () => {
     await stake(`${GOOD}&source=wallet%201&StrategyId=32x`)
     expect(asked[0]?.input).toMatchObject({ source: 'wallet 1', strategyId: '32x' })

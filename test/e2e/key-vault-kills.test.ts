@@ -2,8 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import type { KeyVault } from '../../infra/ports/key-vault.ts'
-import { tries } from '../long-form.ts'
-import { FORGOTTEN, pubkeysOf, requestOf, TERMS } from './key-vault.ts'
+import { FORGOTTEN, pubkeysOf, requestOf, TERMS } from '../contract/key-vault.ts'
 import {
   isAlive,
   newVaultFolder,
@@ -12,7 +11,8 @@ import {
   startVaultOwner,
   type VaultFolder,
   vaultProcessesOf,
-} from './key-vault-local.ts'
+} from '../contract/key-vault-local.ts'
+import { tries } from '../long-form.ts'
 
 const DIED = expect.objectContaining({
   code: 'key_vault',
