@@ -1,4 +1,14 @@
-import { closeSync, copyFileSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  renameSync,
+  rmSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { AppError } from '../../schemas/errors.ts'
 import { syncFolder } from './durable-folder.ts'
@@ -16,6 +26,8 @@ export type RestoreOutcome =
 
 /** What SQLite has beside a file that was not closed. */
 const BESIDE = ['', '-wal', '-shm']
+/** As SQLite makes the vault's files in the vault's process, whose umask leaves them to their owner. */
+const OWNERS_MODE = 0o600
 
 /**
  * Puts a backup in the place of a vault, which is set aside and not removed. The backup is opened with the vault's key, and every seed of
@@ -39,6 +51,7 @@ export async function restoreVault({
     const keys = countOf(open(incoming))
     const lost = existsSync(file) ? keysLost(open, { file, incoming, losesKeys }) : 0
     if (lost > 0 && !losesKeys) return { status: 'loses_keys', keys: lost }
+    requireOneFile(incoming, backup)
     const setAside = existsSync(file) ? setAsideOf(file) : undefined
     renameSync(incoming, file)
     syncFolder(directory)
@@ -74,19 +87,38 @@ function keysLost(
   }
 }
 
+/**
+ * The file with its journal, where it is a copy of a vault that was not closed: what was kept last is in the journal alone. Whatever rights
+ * the backup has, these are its owner's.
+ */
 function copyBackup(backup: string, incoming: string): void {
   try {
-    copyFileSync(backup, incoming)
-    const descriptor = openSync(incoming, 'r+')
-    try {
-      fsyncSync(descriptor)
-    } finally {
-      closeSync(descriptor)
-    }
+    copyDurably(backup, incoming)
+    if (existsSync(`${backup}-wal`)) copyDurably(`${backup}-wal`, `${incoming}-wal`)
   } catch (cause) {
     if (!(cause instanceof Error && 'code' in cause)) throw cause
     throw new AppError('usage', `The backup ${backup} cannot be read (${cause.code}); nothing was changed.`, { cause })
   }
+}
+
+function copyDurably(from: string, to: string): void {
+  copyFileSync(from, to)
+  chmodSync(to, OWNERS_MODE)
+  const descriptor = openSync(to, 'r+')
+  try {
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** SQLite puts the journal into the file when it closes it, and removes it only then. Throws AppError `key_vault` where it did not. */
+function requireOneFile(incoming: string, backup: string): void {
+  if (!existsSync(`${incoming}-wal`)) return
+  throw new AppError(
+    'key_vault',
+    `The journal of the backup ${backup} could not be put into its file; nothing was changed: see that the disk has space.`,
+  )
 }
 
 /** The file keeps its name until another takes it; its journal goes, which is none of the other's. */

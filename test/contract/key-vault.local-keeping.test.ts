@@ -1,4 +1,4 @@
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { SecretKey } from '@chainsafe/blst'
@@ -8,7 +8,14 @@ import { openLocalKeyVault, restoreLocalKeyVault } from '../../infra/key-vault/o
 import { seal } from '../../infra/key-vault/sealing.ts'
 import { hexOf } from '../../schemas/eth/hex.ts'
 import { pubkeysOf, requestOf, TERMS } from './key-vault.ts'
-import { newVaultFolder, openIn, secretsOf, type VaultFolder, vaultProcessesOf } from './key-vault-local.ts'
+import {
+  newVaultFolder,
+  openIn,
+  secretsOf,
+  startVaultOwner,
+  type VaultFolder,
+  vaultProcessesOf,
+} from './key-vault-local.ts'
 
 const PASSWORD = 'correct horse'
 
@@ -167,6 +174,39 @@ test('backup, ten keys, restore, ten keys: twenty different ones, and those in b
     status: 'restored',
     keys: 13,
   })
+})
+
+test('a copy of a vault that was killed is restored with its journal: all keys are there', async () => {
+  const [from, into] = [await newVaultFolder(), await newVaultFolder()]
+  const owner = await startVaultOwner(from)
+  expect(await owner.hear()).toBe('open')
+  owner.tell('prepare 2')
+  const pubkeys = (await owner.hear())?.split(' ').map((pubkey) => `0x${pubkey}`) ?? []
+  owner.tell('commit one')
+  expect(await owner.hear()).toBe('committed one')
+  for (const pid of vaultProcessesOf(owner.pid)) process.kill(pid, 'SIGKILL')
+  await owner.kill()
+  const backup = join(into.above, 'copy.db')
+  await copyFile(from.file, backup)
+  await copyFile(`${from.file}-wal`, `${backup}-wal`)
+  const { directory } = into.options
+  const { keySource } = from.options
+  const restored = await restoreLocalKeyVault({ directory, keySource, backup, losesKeys: false })
+  expect(restored).toEqual({ status: 'restored', keys: 2, setAside: undefined })
+  const vault = await openIn({ ...into, options: { directory, keySource } })
+  expect(await vault.lacking(pubkeys)).toEqual([])
+  expect(await vault.request('acme', 'one')).toMatchObject({ answer: 'one' })
+})
+
+test.each([0o644, 0o400])('a backup with the rights %o becomes a vault for its owner alone', async (mode) => {
+  const [from, into] = [await newVaultFolder(), await newVaultFolder()]
+  await commitIn(from, 1, 'one')
+  await chmod(from.file, mode)
+  const { directory } = into.options
+  const { keySource } = from.options
+  const restored = await restoreLocalKeyVault({ directory, keySource, backup: from.file, losesKeys: false })
+  expect(restored).toMatchObject({ status: 'restored', keys: 1 })
+  expect((await stat(into.file)).mode & 0o777).toBe(0o600)
 })
 
 test('a backup that is none, or of another key, changes nothing', async () => {
