@@ -24,6 +24,9 @@ const SEND_MS_MAX = 8_000
 /** Blocks in which deposits are looked for that the log may not have yet: an hour of slots, below what providers refuse. */
 const RECENT_BLOCKS = 300
 
+/** What nodes say of a transaction that they have; not of a nonce that another one has. */
+const ALREADY_KNOWN = /^(?!.*nonce).*(already[ _]?(known|imported|exists)|\bknown transaction)/i
+
 /**
  * Opens the execution nodes of a chain for broadcasting; asks them nothing. A node of another chain than the first that answered is
  * `node_inconsistent`, and gets no transaction. Throws AppError `config` for an address that is none.
@@ -41,7 +44,8 @@ export function openBroadcastNode(options: BroadcastNodeOptions): BroadcastNode 
       return { status: 'accepted' }
     } catch (error) {
       if (!(error instanceof JsonRpcError)) throw error
-      // Nodes have many words for what they know already; what they know they show.
+      if (ALREADY_KNOWN.test(error.message)) return { status: 'accepted' }
+      // Nodes have many words more for what they know already; what they know they show.
       const isKnown = await answered(node, (ask) => ask(transactionQuestion(hash)))
       return isKnown ? { status: 'accepted' } : { status: 'refused', words: node.quote(error.message) }
     }

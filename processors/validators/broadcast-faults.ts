@@ -1,7 +1,7 @@
 import { alreadyDeposited, type BroadcastReason } from '../../schemas/broadcast-reasons.ts'
-import type { CreatedTerms } from '../../schemas/eth/staking-check.ts'
 import type { BroadcastChain } from './broadcast-staking.ts'
 import type { SentStaking, SentStakings } from './sent-stakings.ts'
+import type { StakingBook } from './staking-book.ts'
 
 /** Why a transaction is not broadcast: a word for programs, and a sentence. */
 export interface BroadcastFault {
@@ -23,22 +23,37 @@ export class Refusal extends Error {
   }
 }
 
+/** Deposit data roots that validators were created with, by public key; undefined where nobody knows it any more. */
+type CreatedRoots = ReadonlyMap<string, string | undefined>
+
 /**
  * Whether the chain has a deposit for one of the validators already. A stranger may deposit for any public key, with a signature that is
  * none: only the registry, and deposits with the root of what was created, tell of one.
  */
 export async function chainFault(
   chain: BroadcastChain,
-  created: { readonly terms: ReadonlyMap<string, CreatedTerms>; readonly depositContract: string },
+  created: { readonly roots: CreatedRoots; readonly depositContract: string },
 ): Promise<BroadcastFault | undefined> {
-  const { terms, depositContract } = created
+  const { roots, depositContract } = created
   const [registered, deposits] = await Promise.all([
-    chain.registered([...terms.keys()]),
+    chain.registered([...roots.keys()]),
     chain.broadcast.recentDeposits(depositContract),
   ])
-  const own = deposits.find(({ pubkey, depositDataRoot }) => terms.get(pubkey)?.depositDataRoot === depositDataRoot)
+  const own = deposits.find(({ pubkey, depositDataRoot }) => roots.get(pubkey) === depositDataRoot)
   const before = registered[0] ?? own?.pubkey
   return before === undefined ? undefined : deposited(before)
+}
+
+/** As `chainFault`, of what was told before: whether the chain has a deposit for one of its validators, by itself or by another. */
+export async function sentFault(
+  chain: BroadcastChain,
+  { created }: Pick<StakingBook, 'created'>,
+  { account, pubkeys }: SentStaking,
+): Promise<BroadcastFault | undefined> {
+  const { depositContract } = await chain.node.facts()
+  const whose = { chain: chain.name, account }
+  const roots = new Map(pubkeys.map((pubkey) => [pubkey, created.termsOf(whose, pubkey)?.depositDataRoot]))
+  return chainFault(chain, { roots, depositContract })
 }
 
 function deposited(pubkey: string): BroadcastFault {
@@ -70,10 +85,10 @@ export async function bookFault(
     }
   const pending = others.find((other) => other.end === undefined && !replaced.includes(other))
   if (pending !== undefined) return isPending(pending, pubkeys)
-  // Who could not be reached may have it all the same.
-  for (const unsent of others.filter(({ end }) => end === 'unsent'))
-    if (unsent.sender !== sender || unsent.nonce !== nonce)
-      if (await chain.broadcast.isKnown(unsent.txHash)) return isPending(unsent, pubkeys)
+  // Who could not be reached may have it all the same, and who refused it may have got it from another.
+  for (const untaken of others.filter(({ end }) => end === 'unsent' || end === 'refused'))
+    if (untaken.sender !== sender || untaken.nonce !== nonce)
+      if (await chain.broadcast.isKnown(untaken.txHash)) return isPending(untaken, pubkeys)
   return undefined
 }
 

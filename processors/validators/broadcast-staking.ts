@@ -13,7 +13,7 @@ import { encodeEvent } from '../../schemas/events/codec.ts'
 import { type StakingEnd, stakingBroadcast, stakingEnded } from '../../schemas/events/staking-broadcast.ts'
 import type { BroadcastStakingInput, BroadcastStakingOutput } from '../../schemas/jobs/broadcast-staking.ts'
 import { isExpired, type UnfundedRules } from '../../schemas/validator-lifecycle.ts'
-import { bookFault, chainFault, Refusal, type RefusedBroadcast, refusedByNode } from './broadcast-faults.ts'
+import { bookFault, chainFault, Refusal, type RefusedBroadcast, refusedByNode, sentFault } from './broadcast-faults.ts'
 import type { StakingChain } from './create-validators.ts'
 import { createdTerms } from './created-terms.ts'
 import type { SentStaking } from './sent-stakings.ts'
@@ -62,7 +62,7 @@ export async function broadcastForAccount(
   const { transaction } = parsed
   try {
     const again = knownTo(broadcasting, chain, { transaction, account: input.account })
-    if (again !== undefined) return await sendAgain(chain, again, transaction)
+    if (again !== undefined) return await sendAgain(broadcasting, chain, { sent: again, transaction })
     if (broadcasting.now() > input.notAfterMs) return UNAVAILABLE
     const pubkeys = await checked(broadcasting, chain, { transaction, account: input.account })
     return await tellAndSend(broadcasting, chain, { transaction, pubkeys, account: input.account })
@@ -111,13 +111,14 @@ async function checked(
   const expired = await firstExpired(broadcasting, chain, { clock: facts.clock, pubkeys })
   if (expired !== undefined)
     throw new Refusal('expired', `${expired} was created too long ago and is expired: create another one`)
-  const unknown = pubkeys.find((pubkey) => terms.get(pubkey)?.depositDataRoot === undefined)
+  const roots = new Map(pubkeys.map((pubkey) => [pubkey, terms.get(pubkey)?.depositDataRoot]))
+  const unknown = pubkeys.find((pubkey) => roots.get(pubkey) === undefined)
   if (unknown !== undefined)
     throw new Refusal(
       'unknown_deposit_data',
       `what ${unknown} was created with is not known any more: ask the operator`,
     )
-  const fault = await chainFault(chain, { terms, depositContract: facts.depositContract })
+  const fault = await chainFault(chain, { roots, depositContract: facts.depositContract })
   if (fault !== undefined) throw new Refusal(fault.reason, fault.sentence)
   const { sender: from, to = '', valueWei, data } = transaction
   const { status } = await chain.node.simulate({ from, to, valueWei, data })
@@ -165,13 +166,25 @@ async function tellAndSend(
   const told = await broadcasting.turns.take(() => tell(broadcasting, chain, telling))
   if (told === 'known') {
     const sent = knownTo(broadcasting, chain, { transaction, account })
-    return sent === undefined ? UNAVAILABLE : await sendAgain(chain, sent, transaction)
+    return sent === undefined ? UNAVAILABLE : await sendAgain(broadcasting, chain, { sent, transaction })
   }
   // Durable step SENT.
   const result = await send(chain, transaction)
   if (result.status === 'sent') return SENT
+  // A refusal or a silence is one node's word for one moment.
+  if (await isKnownForSure(chain, transaction.hash)) return SENT
   await tellEnd(broadcasting, told, { status: result.isRefusedByAll ? 'refused' : 'unsent' })
   return result.refusal ?? UNAVAILABLE
+}
+
+/** Whether a node shows it; false where nobody can tell. */
+async function isKnownForSure({ broadcast }: BroadcastChain, txHash: string): Promise<boolean> {
+  try {
+    return await broadcast.isKnown(txHash)
+  } catch (error) {
+    if (!isNodeFault(error)) throw error
+    return false
+  }
 }
 
 /** Tells the log, unless somebody else has told it of the same transaction meanwhile; throws Refusal. */
@@ -199,13 +212,21 @@ async function tell(
   return told
 }
 
-/** Sends what was told before: it does not end by that, whatever the nodes say now. */
+/**
+ * Sends what was told before: it does not end by that, whatever the nodes say now. Where its validators are deposited, by itself or by
+ * another, it is not sent: a second deposit is lost.
+ */
 async function sendAgain(
+  { book }: Broadcasting,
   chain: BroadcastChain,
-  sent: SentStaking,
-  transaction: RawTransaction,
+  { sent, transaction }: { readonly sent: SentStaking; readonly transaction: RawTransaction },
 ): Promise<BroadcastStakingOutput> {
   if (sent.end === 'mined') return SENT
+  const fault = await sentFault(chain, book, sent)
+  if (fault !== undefined) {
+    if (await chain.broadcast.isKnown(sent.txHash)) return SENT
+    throw new Refusal(fault.reason, fault.sentence)
+  }
   const result = await send(chain, transaction)
   return result.status === 'sent' ? SENT : (result.refusal ?? UNAVAILABLE)
 }

@@ -3,6 +3,7 @@ import { isNodeFault } from '../../schemas/errors.ts'
 import { bytesOf } from '../../schemas/eth/hex.ts'
 import { HASH_BYTES } from '../../schemas/events/execution-block.ts'
 import type { StakingEnd } from '../../schemas/events/staking-broadcast.ts'
+import { sentFault } from './broadcast-faults.ts'
 import { type BroadcastChain, type Broadcasting, tellEnd } from './broadcast-staking.ts'
 import type { SentStaking } from './sent-stakings.ts'
 
@@ -20,6 +21,8 @@ export class StakingFollower {
   readonly #sentAt = new Map<string, number>()
   /** Block at which the nonce of each was seen to be used by another transaction, by hash. */
   readonly #usedAt = new Map<string, TransactionState['head']>()
+  /** Hashes of those whose validators were seen to be deposited, though not by them: never sent again. */
+  readonly #deposited = new Set<string>()
   #lookedAt: string | undefined
 
   constructor(following: Pick<Broadcasting, 'writer' | 'log' | 'book' | 'now'>, chain: BroadcastChain) {
@@ -107,9 +110,26 @@ export class StakingFollower {
     await this.#end(sent, { status: 'replaced' })
   }
 
-  async #sendAgain({ txHash, rawTransaction }: SentStaking, headNumber: number): Promise<void> {
+  /** Whether its validators were deposited while it is in no block: by another one, so that it would be a second deposit. */
+  async #isDeposited(sent: SentStaking): Promise<boolean> {
+    const { book, log } = this.#following
+    const fault = await sentFault(this.#chain, book, sent)
+    if (fault === undefined) return false
+    const { chain, txHash, sender, nonce } = sent
+    if (!this.#deposited.has(txHash))
+      log.error(
+        { chain, txHash, sender, nonce, reason: fault.sentence },
+        'a pending staking transaction is not sent again, and not ended: its sender has to use its nonce otherwise',
+      )
+    this.#deposited.add(txHash)
+    return true
+  }
+
+  async #sendAgain(sent: SentStaking, headNumber: number): Promise<void> {
+    const { txHash, rawTransaction } = sent
     const sentAt = this.#sentAt.get(txHash)
     if (rawTransaction === undefined || (sentAt !== undefined && Math.abs(headNumber - sentAt) < RESEND_BLOCKS)) return
+    if (this.#deposited.has(txHash) || (await this.#isDeposited(sent))) return
     const { log } = this.#following
     const outcomes = await this.#chain.broadcast.send(rawTransaction, txHash)
     this.#sentAt.set(txHash, headNumber)

@@ -2,7 +2,6 @@ import { encodeFunctionData, type Hex, keccak256, parseAbi } from 'viem'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { broadcastForAccount } from '../../processors/validators/broadcast-staking.ts'
 import { depositDataRoot } from '../../schemas/eth/deposit-data.ts'
-import { hexOf } from '../../schemas/eth/hex.ts'
 import { type CalledDeposit, type StakingContract, TRANSACTION_GAS_MAX } from '../../schemas/eth/staking-transaction.ts'
 import {
   ABYSS,
@@ -13,6 +12,7 @@ import {
   type GivenStaking,
   givenStaking,
   keyOf,
+  loggedOf,
   SENDER,
   type Signing,
   STRANGER,
@@ -237,6 +237,16 @@ describe('broadcasts for the same validators', () => {
     expect(role.hashes()).toEqual([keccak256(first), keccak256(same)])
   })
 
+  test('of one transaction are not sent again when its validators are deposited, unless a node has it', async () => {
+    const role = given()
+    expect(await send(role, first)).toEqual(SENT)
+    role.says.deposits = [loggedOf(OWN[0])]
+    expect(await send(role, first)).toEqual(refused('already_deposited'))
+    role.says.known = new Set([keccak256(first)])
+    expect(await send(role, first)).toEqual(SENT)
+    expect([role.sent, role.ends()]).toEqual([[first], []])
+  })
+
   test('of one transaction are told once and sent each time', async () => {
     const role = given()
     for (let i = 0; i < 3; i++) expect(await send(role, first)).toEqual(SENT)
@@ -284,6 +294,38 @@ describe('broadcasts for the same validators', () => {
     expect(role.hashes()).toEqual([keccak256(first), keccak256(next)])
   })
 
+  test('may follow one that every node refused, unless one has it all the same', async () => {
+    const role = given()
+    role.says.outcomes = [{ status: 'refused', words: 'txpool is full' }]
+    expect(await send(role, first)).toEqual(refused('refused_by_node'))
+    role.says.outcomes = [{ status: 'accepted' }]
+    role.says.known = new Set([keccak256(first)])
+    expect(await send(role, next)).toEqual(refused('pending_transaction'))
+    role.says.known = 'unanswered'
+    expect(await send(role, next)).toEqual({ status: 'unavailable' })
+    expect(role.hashes()).toEqual([keccak256(first)])
+  })
+
+  test.each(['refused', 'unanswered'] as const)(
+    'do not end one that a node has, though all have %s it',
+    async (status) => {
+      const role = given()
+      role.says.outcomes = [status === 'refused' ? { status, words: 'no' } : { status }]
+      role.says.known = new Set([keccak256(first)])
+      expect(await send(role, first)).toEqual(SENT)
+      expect(role.ends()).toEqual([])
+      expect(await send(role, next)).toEqual(refused('pending_transaction'))
+    },
+  )
+
+  test('end where no node can be asked whether it has them', async () => {
+    const role = given()
+    role.says.outcomes = [{ status: 'refused', words: 'no' }, { status: 'unanswered' }]
+    role.says.known = 'unanswered'
+    expect(await send(role, first)).toEqual(refused('refused_by_node'))
+    expect(role.ends()).toMatchObject([{ status: 'unsent' }])
+  })
+
   test('succeed when one of the nodes takes them', async () => {
     const role = given()
     role.says.outcomes = [{ status: 'unanswered' }, { status: 'refused', words: 'no' }, { status: 'accepted' }]
@@ -300,10 +342,6 @@ describe('broadcasts for the same validators', () => {
     expect(await send(role, next)).toEqual(refused('pending_transaction'))
   })
 })
-
-function loggedOf(deposit: CalledDeposit) {
-  return { pubkey: keyOf(deposit), depositDataRoot: hexOf(deposit.dataRoot) }
-}
 
 /** The last byte of padding behind the last signature. */
 function paddedWithOnes(data: Hex): Hex {

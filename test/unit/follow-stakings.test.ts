@@ -5,7 +5,7 @@ import { broadcastForAccount } from '../../processors/validators/broadcast-staki
 import { lookAfterAll, StakingFollower } from '../../processors/validators/follow-stakings.ts'
 import { StakingBook } from '../../processors/validators/staking-book.ts'
 import { bytesOf, type Hex } from '../../schemas/eth/hex.ts'
-import { blockHash, depositOf, type GivenStaking, givenStaking, signStaking } from './given-staking.ts'
+import { blockHash, depositOf, type GivenStaking, givenStaking, keyOf, loggedOf, signStaking } from './given-staking.ts'
 import { silentLog } from './silent-log.ts'
 
 const OWN = [depositOf(1), depositOf(2)] as const
@@ -15,6 +15,8 @@ interface Followed extends GivenStaking {
   readonly raw: Hex
   readonly hash: string
   readonly follower: StakingFollower
+  /** Sentences of the log. */
+  readonly errors: string[]
   broadcast(raw: string): Promise<unknown>
   /** The chain gets a block, and what it says of the transaction is this. */
   next(state?: Partial<TransactionState>, hash?: string): Promise<void>
@@ -33,13 +35,16 @@ async function followed(): Promise<Followed> {
     })
   await broadcast(raw)
   role.sent.length = 0
-  const follower = new StakingFollower(role.broadcasting, role.chain)
+  const errors: string[] = []
+  const log = { ...silentLog, error: (_: object, sentence: string) => void errors.push(sentence) }
+  const follower = new StakingFollower({ ...role.broadcasting, log }, role.chain)
   const hash = keccak256(raw)
   return {
     ...role,
     raw,
     hash,
     follower,
+    errors,
     broadcast,
     async next(state = {}, of = hash) {
       role.says.headNumber++
@@ -78,6 +83,21 @@ describe('a staking transaction that was broadcast', () => {
     expect(role.sent).toHaveLength(1)
     await role.next({ isKnown: false })
     expect(role.sent).toHaveLength(2)
+  })
+
+  test.each<[string, Partial<GivenStaking['says']>]>([
+    ['the deposit contract', { deposits: [loggedOf(OWN[0])] }],
+    ['the registry', { registered: [keyOf(OWN[1])] }],
+  ])('is never sent again when %s has one of its validators by another one', async (_, deposited) => {
+    const role = await followed()
+    Object.assign(role.says, deposited)
+    await role.next({ isKnown: false })
+    expect([role.sent, role.ends()]).toEqual([[], []])
+    // The node's newest blocks have the deposit no more.
+    Object.assign(role.says, { deposits: [], registered: [] })
+    for (let i = 0; i < 8; i++) await role.next({ isKnown: false })
+    expect(role.sent).toEqual([])
+    expect(role.errors).toEqual([expect.stringMatching(/not sent again/)])
   })
 
   test('is not looked at again before there is another block', async () => {

@@ -46,6 +46,11 @@ export function depositFor(pubkey: Uint8Array, withdrawalCredentials: Uint8Array
 
 export const keyOf = (deposit: Pick<CalledDeposit, 'pubkey'>) => hexOf(deposit.pubkey)
 
+/** As the deposit contract logs it. */
+export function loggedOf(deposit: CalledDeposit): LoggedDeposit {
+  return { pubkey: keyOf(deposit), depositDataRoot: hexOf(deposit.dataRoot) }
+}
+
 /** What a transaction is signed with; everything else is what it has to be. */
 export interface Signing {
   readonly deposits: readonly CalledDeposit[]
