@@ -14,6 +14,7 @@ export type ExitRefusal = (typeof EXIT_REFUSALS)[number]
 export const EXIT_FAILURES = [
   'invalid_signature', // all nodes say so of a signature that was verified here: they are of another chain than they say
   'another_validator', // the final registry has the key at another index than the exit was signed for
+  'another_account', // when it could be signed, the account that had asked for it no longer had the validator
 ] as const
 export type ExitFailure = (typeof EXIT_FAILURES)[number]
 

@@ -1,6 +1,7 @@
 import type { ExitNode } from '../../infra/ports/exit-node.ts'
 import { type ExitCustody, toExitCustody } from '../../processors/validators/exit/exit-custody.ts'
-import { ExitMemory, lookAtExits } from '../../processors/validators/exit/look-at-exits.ts'
+import { ExitMemory } from '../../processors/validators/exit/exit-look.ts'
+import { lookAtExits } from '../../processors/validators/exit/look-at-exits.ts'
 import { OwnersOnLog } from '../../processors/validators/exit/owners-on-log.ts'
 import { takeExitRequest } from '../../processors/validators/exit/request-exits.ts'
 import { AppError, isNodeFault } from '../../schemas/errors.ts'

@@ -5,6 +5,7 @@ import { ssz } from '@lodestar/types'
 import { signExit } from '../../infra/key-vault/sign-exit.ts'
 import type { ExitFacts, ExitNode, RegisteredValidator, Submission } from '../../infra/ports/exit-node.ts'
 import type { ExitTerms, ExitToSign, KeyVault } from '../../infra/ports/key-vault.ts'
+import { AppError } from '../../schemas/errors.ts'
 import { bytesOf, hexOf } from '../../schemas/eth/hex.ts'
 import type { SignedVoluntaryExit } from '../../schemas/eth/voluntary-exit.ts'
 
@@ -104,6 +105,8 @@ interface Included {
 export class TestExitVault implements Pick<KeyVault, 'lacking' | 'signExits'> {
   readonly #keys = new Map<string, SecretKey>()
   signed = 0
+  /** Whether it cannot sign with a key that it has: then it signs none of the list. */
+  refuses: (pubkey: string) => boolean = () => false
 
   /** The public key of a new one. */
   add(seed: number): string {
@@ -122,6 +125,7 @@ export class TestExitVault implements Pick<KeyVault, 'lacking' | 'signExits'> {
   lacking = async (pubkeys: readonly string[]) => pubkeys.filter((pubkey) => !this.#keys.has(pubkey))
 
   async signExits(exits: readonly ExitToSign[], terms: ExitTerms): Promise<readonly Uint8Array[]> {
+    if (exits.some(({ pubkey }) => this.refuses(pubkey))) throw new AppError('key_vault', 'It was refused.')
     return exits.map((exit) => {
       const key = this.#keys.get(exit.pubkey)
       if (key === undefined) throw new Error('asked for a key that was said to be lacking')

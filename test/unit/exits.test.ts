@@ -3,8 +3,10 @@ import { describe, expect, test } from 'vitest'
 import type { EventLog } from '../../infra/ports/event-log.ts'
 import type { KeyVault } from '../../infra/ports/key-vault.ts'
 import type { Log } from '../../infra/ports/log.ts'
+import { RESUBMIT_EPOCHS } from '../../processors/validators/exit/decide-exit.ts'
 import { type ExitChain, type ExitCustody, toExitCustody } from '../../processors/validators/exit/exit-custody.ts'
-import { ExitMemory, lookAtExits, OVERDUE_EPOCHS } from '../../processors/validators/exit/look-at-exits.ts'
+import { ExitMemory } from '../../processors/validators/exit/exit-look.ts'
+import { lookAtExits, OVERDUE_EPOCHS } from '../../processors/validators/exit/look-at-exits.ts'
 import { OwnersOnLog } from '../../processors/validators/exit/owners-on-log.ts'
 import { takeExitRequest } from '../../processors/validators/exit/request-exits.ts'
 import { StakingBook } from '../../processors/validators/staking-book.ts'
@@ -28,6 +30,8 @@ class World {
   readonly vault = new TestExitVault()
   readonly events: EncodedEvent[] = []
   readonly errors: string[] = []
+  /** Beside each of them. */
+  readonly errorFields: object[] = []
   /** Called before and after each append: throws where the process dies. */
   onAppend: (moment: 'before' | 'after') => void = () => {}
   custody: ExitCustody
@@ -56,7 +60,11 @@ class World {
         return []
       },
     }
-    const log: Log = { debug() {}, info() {}, warn() {}, error: (_, message) => void this.errors.push(message) }
+    const error: Log['error'] = (fields, message) => {
+      this.errors.push(message)
+      this.errorFields.push(fields)
+    }
+    const log: Log = { debug() {}, info() {}, warn() {}, error }
     return toExitCustody({
       vault: this.vault as unknown as KeyVault,
       writer,
@@ -243,7 +251,83 @@ describe('an exit', () => {
     await world.liveTo(PERIOD + 20)
     expect(world.steps().slice(4)).toEqual(['signed', 'submitted', 'ended'])
   })
+
+  test('that is signed goes on being handed out while the vault signs nothing', async () => {
+    const world = new World()
+    const [sent = '', young = ''] = [...world.validators('acme', 1), ...world.validators('acme', 1, 4)]
+    await world.ask([sent, young])
+    world.node.isForgetful = true
+    await world.liveTo(PERIOD)
+    expect(world.node.handed).toHaveLength(1)
+    world.vault.refuses = () => true
+    await world.liveTo(PERIOD + 4 * RESUBMIT_EPOCHS)
+    expect(world.steps()).toEqual(['requested', 'signed', 'submitted'])
+    expect(world.node.handed).toHaveLength(1 + 4)
+    expect(world.errors.some((message) => /could not be signed/.test(message))).toBe(true)
+    expect(world.errors.filter((message) => /is not final/.test(message))).toHaveLength(1)
+    world.vault.refuses = () => false
+    world.node.isForgetful = false
+    await world.liveTo(PERIOD + 8 * RESUBMIT_EPOCHS)
+    expect(world.steps().filter((step) => step === 'ended')).toHaveLength(2)
+  })
+
+  test('is not kept from being signed by others that cannot be, however many they are', async () => {
+    const world = new World()
+    const wrong = world.validators('acme', 30)
+    const [right = ''] = world.validators('acme', 1)
+    await world.ask([...wrong, right])
+    world.vault.refuses = (pubkey) => wrong.includes(pubkey)
+    await world.liveTo(PERIOD + 12)
+    expect(world.steps()).toEqual(['requested', 'signed', 'submitted', 'ended'])
+    const named = new Set(world.errorFields.flatMap((fields) => (fields as { pubkeys: readonly string[] }).pubkeys))
+    expect(named).toEqual(new Set(wrong))
+    world.vault.refuses = () => false
+    await world.liveTo(PERIOD + 24)
+    expect(world.steps().filter((step) => step === 'ended')).toHaveLength(31)
+  })
+
+  test('of a batch with one that cannot be signed is signed and ends', async () => {
+    const world = new World()
+    const [wrong = '', right = ''] = world.validators('acme', 2)
+    await world.ask([wrong, right])
+    world.vault.refuses = (pubkey) => pubkey === wrong
+    await world.liveTo(PERIOD + 10)
+    expect(world.steps()).toEqual(['requested', 'signed', 'submitted', 'ended'])
+    expect(decodeEvent(exitEnded, world.events.at(-1) as EncodedEvent).pubkey).toBe(right)
+    expect(world.errorFields[0]).toMatchObject({ exits: 1, pubkeys: [wrong] })
+  })
+
+  test('is not signed for an account that no longer has the validator, which the next one may let exit', async () => {
+    const world = new World()
+    const [moved = '', kept = ''] = world.validators('acme', 2)
+    await world.ask([moved, kept])
+    world.owns('globex', [moved], '2026-11-22')
+    await world.liveTo(PERIOD + 10)
+    const { pubkey, end } = decodeEvent(exitEnded, ended(world)[0] as EncodedEvent)
+    expect({ pubkey, end }).toEqual({ pubkey: moved, end: { status: 'failed', reason: 'another_account' } })
+    expect(world.vault.signed).toBe(1)
+    expect(world.errors).toEqual([expect.stringMatching(/has failed/)])
+    expect(await world.ask([moved], { account: 'globex' })).toEqual(DONE)
+    await world.liveTo(PERIOD + 20)
+    expect(ended(world)).toHaveLength(3)
+    expect(world.vault.signed).toBe(2)
+  })
+
+  test('is of the account that asked last, where the validator was moved in between', async () => {
+    const world = new World()
+    const [moved = ''] = world.validators('acme', 1)
+    await world.ask([moved])
+    world.owns('globex', [moved], '2026-11-22')
+    expect(await world.ask([moved], { account: 'globex' })).toEqual(DONE)
+    await world.liveTo(PERIOD + 10)
+    expect(world.steps()).toEqual(['requested', 'requested', 'signed', 'submitted', 'ended'])
+    expect(world.errors).toEqual([])
+  })
 })
+
+function ended(world: World): readonly EncodedEvent[] {
+  return world.events.filter(({ type }) => type === exitEnded.name)
+}
 
 describe('a request', () => {
   test.each<[string, (world: World, own: readonly string[]) => readonly string[], string]>([

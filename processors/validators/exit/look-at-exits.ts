@@ -1,11 +1,10 @@
-import type { ExitFacts, Submission } from '../../../infra/ports/exit-node.ts'
-import { hexOf } from '../../../schemas/eth/hex.ts'
-import type { VoluntaryExit } from '../../../schemas/eth/voluntary-exit.ts'
+import type { Submission } from '../../../infra/ports/exit-node.ts'
 import type { EncodedEvent } from '../../../schemas/events/codec.ts'
-import { type ExitSigned, exitEnded, exitSigned, exitSubmitted } from '../../../schemas/events/exits.ts'
+import { exitSubmitted } from '../../../schemas/events/exits.ts'
 import { decideExit, type ExitTries } from './decide-exit.ts'
-import type { OpenExit } from './exit-book.ts'
 import { type ExitChain, type ExitCustody, exitEvent } from './exit-custody.ts'
+import { type ExitMemory, endExits, type Look } from './exit-look.ts'
+import { type RipeExit, signExits } from './sign-exits.ts'
 
 /** The vault is busy for a tenth of a second: who creates validators meanwhile hardly feels it. */
 const SIGNED_AT_ONCE = 25
@@ -15,25 +14,6 @@ const SUBMITTED_AT_ONCE = 16
 export const OVERDUE_EPOCHS = 16
 
 const UNTRIED: ExitTries = { last: undefined, invalid: 0 }
-
-/** What this process remembers of a chain's exits, beside the log. */
-export class ExitMemory {
-  readonly tries = new Map<string, ExitTries>()
-  /** Epoch in which somebody was last told that the exit is overdue. */
-  readonly told = new Map<string, number>()
-
-  forget(pubkey: string): void {
-    this.tries.delete(pubkey)
-    this.told.delete(pubkey)
-  }
-}
-
-interface Look {
-  readonly chain: ExitChain
-  readonly facts: ExitFacts
-  readonly epoch: number
-  readonly memory: ExitMemory
-}
 
 /**
  * Looks at a chain's open exits and does what each of them is ready for. The durable steps are: the log has `exit-signed` before any
@@ -63,76 +43,44 @@ export async function lookAtExits(custody: ExitCustody, chain: ExitChain, memory
     return { exit, action }
   })
   const ended = decided.flatMap(({ exit, action }) => (action.kind === 'end' ? [{ exit, end: action.end }] : []))
-  await tellEnds(custody, look, ended)
-  const ripe = decided.flatMap(({ exit, action }) =>
-    action.kind === 'sign' ? [{ pubkey: exit.pubkey, message: action.message }] : [],
+  if (ended.length > 0) await custody.turns.take(() => endExits(custody, look, ended))
+  // What is signed needs no vault: it goes on before the vault is asked for anything.
+  await submit(
+    custody,
+    look,
+    decided.flatMap(({ exit, action }) => (action.kind === 'submit' ? [exit.pubkey] : [])),
   )
-  const due = decided.flatMap(({ exit, action }) => (action.kind === 'submit' ? [exit.pubkey] : []))
-  for (const some of inParts(ripe, SIGNED_AT_ONCE)) due.push(...(await sign(custody, look, some)))
-  for (const some of inParts(due, SUBMITTED_AT_ONCE)) await submit(custody, look, some)
   tellOverdue(custody, look)
+  await signAndSubmit(
+    custody,
+    look,
+    decided.flatMap(({ exit: { pubkey }, action }) =>
+      action.kind === 'sign' ? [{ pubkey, message: action.message }] : [],
+    ),
+  )
 }
 
-type End = Extract<ReturnType<typeof decideExit>, { kind: 'end' }>['end']
-
-async function tellEnds(
-  custody: ExitCustody,
-  { chain: { name: chain }, memory }: Look,
-  ended: readonly { readonly exit: OpenExit; readonly end: End }[],
-): Promise<void> {
-  if (ended.length === 0) return
-  const { book, writer, log, turns } = custody
-  await turns.take(async () => {
-    // Whoever cancelled meanwhile wins nothing by it, but has been told so.
-    const still = ended.filter(({ exit }) => book.exits.of(chain, exit.pubkey)?.status === 'open')
-    await book.tell(
-      writer,
-      still.map(({ exit: { pubkey }, end }) =>
-        exitEvent(custody, exitEnded, { id: `${chain}:${pubkey}:${end.status}`, data: { chain, pubkey, end } }),
-      ),
-    )
-  })
-  for (const { exit, end } of ended) {
-    const { pubkey, account } = exit
-    memory.forget(pubkey)
-    if (end.status === 'on_chain') log.info({ chain, account, pubkey, exitEpoch: end.exitEpoch }, 'an exit is final')
-    else log.error({ chain, account, pubkey, reason: end.reason }, 'an exit has failed: it will not be tried again')
+/**
+ * Those that could not be signed the last time come last, and a part of which the vault can sign none ends it until the next look: so
+ * neither keeps others from being signed, nor does a vault that hangs keep the chain from being looked at.
+ */
+async function signAndSubmit(custody: ExitCustody, look: Look, ripe: readonly RipeExit[]): Promise<void> {
+  const { unsigned } = look.memory
+  const place = ({ pubkey }: RipeExit) => (unsigned.has(pubkey) ? 1 : 0)
+  const inOrder = ripe.toSorted((a, b) => place(a) - place(b))
+  for (const some of inParts(inOrder, SIGNED_AT_ONCE)) {
+    const { signed, failed } = await signExits(custody, look, some)
+    await submit(custody, look, signed)
+    if (signed.length === 0 && failed.length > 0) return
   }
 }
 
-/** Signs what is still wanted: the public keys whose exits the log has now. */
-async function sign(
-  custody: ExitCustody,
-  { chain: { name: chain }, facts, epoch }: Look,
-  ripe: readonly { readonly pubkey: string; readonly message: VoluntaryExit }[],
-): Promise<readonly string[]> {
-  const { vault, book, writer, log, turns } = custody
-  return await turns.take(async () => {
-    const wanted = ripe.filter(({ pubkey }) => book.exits.of(chain, pubkey)?.status === 'open')
-    const lacking = new Set(await vault.lacking(wanted.map(({ pubkey }) => pubkey)))
-    if (lacking.size > 0) {
-      const fields = { chain, exits: lacking.size, pubkeys: [...lacking] }
-      log.error(fields, 'exits cannot be signed: the key vault lacks their keys. Put its newest copy back')
-    }
-    const exits = wanted.flatMap(({ pubkey, message }) => (lacking.has(pubkey) ? [] : [{ pubkey, ...message }]))
-    if (exits.length === 0) return []
-    const signatures = await vault.signExits(exits, { chain, ...facts })
-    const signed = exits.map((exit, i): ExitSigned => {
-      const signature = signatures[i]
-      if (signature === undefined) throw new Error('the key vault signs all or none')
-      return { chain, ...exit, signature: hexOf(signature), headEpoch: epoch }
-    })
-    // Durable: nobody has seen these signatures, and from here on they cannot be taken back.
-    await book.tell(
-      writer,
-      signed.map((data) => exitEvent(custody, exitSigned, { id: `${chain}:${data.pubkey}:${epoch}`, data })),
-    )
-    return exits.map(({ pubkey }) => pubkey)
-  })
+async function submit(custody: ExitCustody, look: Look, pubkeys: readonly string[]): Promise<void> {
+  for (const some of inParts(pubkeys, SUBMITTED_AT_ONCE)) await submitPart(custody, look, some)
 }
 
 /** Hands exits to every node, and tells the log of those that a node has accepted for the first time. */
-async function submit(custody: ExitCustody, look: Look, pubkeys: readonly string[]): Promise<void> {
+async function submitPart(custody: ExitCustody, look: Look, pubkeys: readonly string[]): Promise<void> {
   const { book, writer, log, turns } = custody
   const { epoch, memory } = look
   const { name: chain, exitNode } = look.chain

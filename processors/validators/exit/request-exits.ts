@@ -3,6 +3,7 @@ import { dayOfInstant } from '../../../schemas/eth/time.ts'
 import { exitCancelled, exitRequested } from '../../../schemas/events/exits.ts'
 import type { ExitFault } from '../../../schemas/exit-reasons.ts'
 import type { ExitValidatorsInput, ExitValidatorsOutput } from '../../../schemas/jobs/exit-validators.ts'
+import type { ExitStanding } from './exit-book.ts'
 import { type ExitChain, type ExitCustody, exitEvent } from './exit-custody.ts'
 
 type Refused = Extract<ExitValidatorsOutput, { status: 'refused' }>
@@ -48,7 +49,7 @@ async function request(
   return await turns.take(async () => {
     if (isLate(custody, input)) return { status: 'unavailable' }
     const wanted = pubkeys.filter(
-      (pubkey) => final.get(pubkey)?.exitEpoch === undefined && book.exits.of(chain, pubkey)?.status !== 'open',
+      (pubkey) => final.get(pubkey)?.exitEpoch === undefined && !isUnderWay(book.exits.of(chain, pubkey), account),
     )
     if (wanted.length === 0) return { status: 'done' }
     const data = { chain, account, requestId, actor, pubkeys: wanted }
@@ -57,6 +58,11 @@ async function request(
     log.info({ chain, account, exits: wanted.length }, 'exits were requested')
     return { status: 'done' }
   })
+}
+
+/** Whether asking again adds nothing. One that another account has scheduled and that is not signed would end unsigned. */
+function isUnderWay(standing: ExitStanding, account: string): boolean {
+  return standing?.status === 'open' && (standing.exit.signed !== undefined || standing.exit.account === account)
 }
 
 async function cancel(custody: ExitCustody, input: ExitValidatorsInput): Promise<ExitValidatorsOutput> {
