@@ -5,7 +5,7 @@ import type { ExportedKey, ImportOutcome, KeyKeeping } from '../../infra/ports/k
 import type { KeyVault } from '../../infra/ports/key-vault.ts'
 import { toDepositEntry } from '../../processors/validators/deposit-data-file.ts'
 import type { StakingBook } from '../../processors/validators/staking-book.ts'
-import { exportedEvents, importedEvents } from '../../processors/validators/vault-keys.ts'
+import { exportedEvents, importedEvents, type VaultKey } from '../../processors/validators/vault-keys.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { formatInstant } from '../../schemas/eth/time.ts'
 import type { Created } from '../../schemas/routes/validators/create-validators.ts'
@@ -29,6 +29,8 @@ interface Answering {
 
 /** Keys that a sentence names. */
 const NAMED_MAX = 3
+/** Keystores that are taken in before the log hears of their keys: it takes half a second each at most. */
+const IMPORTED_AT_ONCE = 10
 
 /** Does what a command asks for. Throws AppError for what cannot be done. */
 export async function answerKeys(custody: KeyCustody, question: KeyQuestion, answering: Answering): Promise<void> {
@@ -90,18 +92,38 @@ async function importKeys(custody: KeyCustody, question: ImportQuestion, { print
   const { vault, book, lease, eventLog } = custody
   const { folder, chain, account, password } = question
   knownAccount(await readBook(eventLog, signal), account)
-  const outcomes = await vault.importKeys(await keystoresIn(folder), { chain, account, password })
-  const keys = outcomes.flatMap((one) => (one.status === 'imported' ? [{ chain, account, pubkey: one.pubkey }] : []))
-  if (keys.length > 0) await book.tell(lease, importedEvents(keys, formatInstant(Math.floor(nowSec()))))
+  const files = await keystoresIn(folder)
+  const outcomes: ImportOutcome[] = []
+  for (let at = 0; at < files.length; at += IMPORTED_AT_ONCE) {
+    const some = await vault.importKeys(files.slice(at, at + IMPORTED_AT_ONCE), { chain, account, password })
+    const keys = some
+      .flatMap((one) => importedKey(one, question))
+      .filter(({ pubkey }) => !book.moved.isImported(pubkey))
+    if (keys.length > 0) await book.tell(lease, importedEvents(keys, formatInstant(Math.floor(nowSec()))))
+    outcomes.push(...some)
+  }
   const refused = outcomes.filter((one) => one.status === 'refused')
   for (const { file, reason } of refused) await print({ warning: `${file} was not imported: ${reason}` })
-  await print({ said: importedText(outcomes, keys.length) })
+  await print({ said: importedText(outcomes) })
   if (refused.length > 0)
     throw new AppError('usage', `${refused.length} of ${outcomes.length} keystores were not imported.`)
 }
 
-function importedText(outcomes: readonly ImportOutcome[], imported: number): string {
-  const present = outcomes.filter(({ status }) => status === 'present').length
+/** Also one that was imported before: whoever was stopped between the vault and the log imports the same folder again. */
+function importedKey(outcome: ImportOutcome, { chain, account }: ImportQuestion): readonly VaultKey[] {
+  switch (outcome.status) {
+    case 'imported':
+      return [{ chain, account, pubkey: outcome.pubkey }]
+    case 'present':
+      return outcome.imported === undefined ? [] : [{ ...outcome.imported, pubkey: outcome.pubkey }]
+    case 'refused':
+      return []
+  }
+}
+
+function importedText(outcomes: readonly ImportOutcome[]): string {
+  const countOf = (wanted: ImportOutcome['status']) => outcomes.filter(({ status }) => status === wanted).length
+  const [imported, present] = [countOf('imported'), countOf('present')]
   const more = present === 0 ? '' : `, ${present} were in the vault already`
   return `${imported} keys were imported${more}. What ran them before may still do so: a key that two validator clients run is slashed.`
 }

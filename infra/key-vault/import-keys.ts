@@ -38,7 +38,11 @@ async function importOne(
   const opened = await openKeystore(read.text, bytes)
   if (opened.status === 'refused') return { status: 'refused', file, reason: opened.reason }
   const pubkey = opened.key.toPublicKey().toBytes()
-  if (store.hasKey(pubkey)) return { status: 'present', file, pubkey: hexOf(pubkey) }
+  const place = store.placeOf(pubkey)
+  if (place !== undefined) {
+    const imported = place.kind === 'imported' ? { chain: place.chain, account: place.account } : undefined
+    return { status: 'present', file, pubkey: hexOf(pubkey), imported }
+  }
   const secret = opened.key.toBytes()
   try {
     const sealed = secrets.withSealingKey((sealingKey) => store.sealImported(pubkey, secret, sealingKey))

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, existsSync, fsyncSync, openSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { AppError } from '../../schemas/errors.ts'
 import { bytesOf } from '../../schemas/eth/hex.ts'
@@ -126,12 +126,13 @@ export class Vault implements Omit<VaultMethods, 'open' | 'restore'>, Disposable
 
   /** They are marked on the disk before there is a keystore: who dies in between says again that he wants them. */
   async exportKeys(pubkeys: readonly string[], { password, again }: ExportTerms): Promise<ExportOutcome> {
+    const { toKeystores } = await import('./export-keys.ts')
+    // Nothing is awaited from here until they are marked: another export of the same keys would come in between.
     const wanted = pubkeys.map(bytesOf)
     const lacking = this.lacking(pubkeys)
     if (lacking.length > 0) return { status: 'lacking', pubkeys: lacking }
     const before = this.exportedBefore(pubkeys)
     if (before.length > 0 && !again) return { status: 'exported_before', pubkeys: before }
-    const { toKeystores } = await import('./export-keys.ts')
     const bytes = readPassword(password)
     try {
       const keys = this.#secrets.open(wanted).filter((key) => key !== undefined)
@@ -152,8 +153,16 @@ export class Vault implements Omit<VaultMethods, 'open' | 'restore'>, Disposable
   }
 
   backup(file: string): { readonly keys: number } {
-    makeEmptyFile(file)
-    this.#store.copyInto(file)
+    if (existsSync(file)) throw cannotBackUp(file, 'EEXIST')
+    const unfinished = `${file}.unfinished`
+    rmSync(unfinished, { force: true }) // of a backup that was stopped
+    makeEmptyFile(unfinished, file)
+    try {
+      this.#store.copyInto(unfinished)
+      renameSync(unfinished, file)
+    } finally {
+      rmSync(unfinished, { force: true })
+    }
     syncFolder(dirname(file))
     return { keys: this.#store.countKeys() }
   }
@@ -214,17 +223,21 @@ export async function openVault(options: VaultOptions): Promise<Vault> {
   }
 }
 
-/** Throws AppError `usage` where there is one already. */
-function makeEmptyFile(file: string): void {
+/** What becomes the backup. Throws AppError `usage` where it cannot be made. */
+function makeEmptyFile(unfinished: string, backup: string): void {
   try {
-    const descriptor = openSync(file, 'wx', 0o600)
+    const descriptor = openSync(unfinished, 'wx', 0o600)
     fsyncSync(descriptor)
     closeSync(descriptor)
   } catch (cause) {
     if (!(cause instanceof Error && 'code' in cause)) throw cause
-    const remedy = cause.code === 'EEXIST' ? 'it is there already: name another file' : `${cause.code}`
-    throw new AppError('usage', `The backup cannot be written to ${file}: ${remedy}.`, { cause })
+    throw cannotBackUp(backup, String(cause.code), cause)
   }
+}
+
+function cannotBackUp(file: string, code: string, cause?: Error): AppError {
+  const remedy = code === 'EEXIST' ? 'it is there already: name another file' : code
+  return new AppError('usage', `The backup cannot be written to ${file}: ${remedy}.`, { cause })
 }
 
 /** Loaded where it is configured. */

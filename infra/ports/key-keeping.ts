@@ -33,7 +33,14 @@ export interface ExportTerms {
 }
 
 export type ImportOutcome =
-  | { readonly status: 'imported' | 'present'; readonly file: string; readonly pubkey: string }
+  | { readonly status: 'imported'; readonly file: string; readonly pubkey: string }
+  /** `imported`: what it was imported for, now or then; undefined for a key that was created here. */
+  | {
+      readonly status: 'present'
+      readonly file: string
+      readonly pubkey: string
+      readonly imported: { readonly chain: string; readonly account: string } | undefined
+    }
   /** `reason` is a sentence's part, without anything of the keystore. */
   | { readonly status: 'refused'; readonly file: string; readonly reason: string }
 

@@ -19,6 +19,11 @@ export class MovedKeys {
     return this.#exported.has(pubkey)
   }
 
+  /** Lower-case hex. */
+  isImported(pubkey: string): boolean {
+    return this.#imported.has(pubkey)
+  }
+
   /** Of all chains and accounts. */
   imported(): readonly string[] {
     return [...this.#imported]
@@ -26,7 +31,7 @@ export class MovedKeys {
 }
 
 /** A key with what the log is to say of it. */
-interface VaultKey {
+export interface VaultKey {
   readonly chain: string
   readonly account: string
   readonly pubkey: string

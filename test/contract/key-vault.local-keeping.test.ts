@@ -1,3 +1,5 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { chmod, copyFile, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -77,6 +79,15 @@ test('exports a key once, and again only when it is said so, after a restart too
   expect(await vault.exportKeys([first], { password, again: true })).toMatchObject({ status: 'exported' })
 })
 
+test('of two simultaneous exports of a key one is refused', async () => {
+  const folder = await newVaultFolder()
+  const pubkeys = await commitIn(folder, 1, 'one')
+  const password = await writePassword(folder)
+  const vault = await openIn(folder)
+  const outcomes = await Promise.all([1, 2].map(() => vault.exportKeys(pubkeys, { password, again: false })))
+  expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['exported', 'exported_before'])
+})
+
 test('exports nothing when one key is not here, or there is no password', async () => {
   const folder = await newVaultFolder()
   const [pubkey = ''] = await commitIn(folder, 1, 'one')
@@ -111,7 +122,10 @@ test('imported keys are sealed one by one, sign as their keystores said, and are
       ...pubkeys.map((pubkey, i) => ({ status: 'imported', file: files[i], pubkey })),
       { status: 'refused', file: damaged, reason: expect.stringMatching(/no keystore/) },
     ])
-    expect((await vault.importKeys(files, terms)).map(({ status }) => status)).toEqual(['present', 'present'])
+    const imported = { chain: 'ethereum', account: 'acme' }
+    expect(await vault.importKeys(files, { ...terms, account: 'other' })).toEqual(
+      pubkeys.map((pubkey, i) => ({ status: 'present', file: files[i], pubkey, imported })),
+    )
     expect(await vault.lacking(pubkeys)).toEqual([])
   }
   const data = await readFile(into.file)
@@ -207,6 +221,21 @@ test.each([0o644, 0o400])('a backup with the rights %o becomes a vault for its o
   const restored = await restoreLocalKeyVault({ directory, keySource, backup: from.file, losesKeys: false })
   expect(restored).toMatchObject({ status: 'restored', keys: 1 })
   expect((await stat(into.file)).mode & 0o777).toBe(0o600)
+})
+
+test('a backup that stops midway has not its name, and the next one gets it', async () => {
+  const folder = await newVaultFolder()
+  await commitIn(folder, 3, 'one')
+  const vault = await openIn(folder)
+  const backup = join(folder.above, 'backup.db')
+  const [pid = 0] = vaultProcessesOf(process.pid)
+  // The soft limit alone: a file of the process gets no longer, as on a full disk.
+  execFileSync('prlimit', ['--pid', String(pid), '--fsize=8192:'])
+  await expect(vault.backup(backup)).rejects.toMatchObject({ code: 'key_vault' })
+  expect(existsSync(backup)).toBe(false)
+  if (vaultProcessesOf(process.pid).includes(pid)) execFileSync('prlimit', ['--pid', String(pid), '--fsize=unlimited:'])
+  expect(await vault.backup(backup)).toEqual({ keys: 3 })
+  expect((await readdir(folder.above)).filter((name) => name.startsWith('backup'))).toEqual(['backup.db'])
 })
 
 test('a backup that is none, or of another key, changes nothing', async () => {
