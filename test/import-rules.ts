@@ -37,7 +37,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'api/quotes': [
     ...API_FAMILY,
     'api/rewards/horizon.ts',
-    ...['account-validators.ts', 'lifecycle.ts', 'validator-status.ts'].map((file) => `api/validators/${file}`),
+    ...['account-validators.ts', 'created-validators.ts', 'lifecycle.ts', 'validator-status.ts'].map(
+      (file) => `api/validators/${file}`,
+    ),
   ],
   'api/validators': [...API_FAMILY, 'api/rewards/horizon.ts'],
   commands: ['schemas', 'infra', 'infra/open-ports.ts', 'infra/devnet', 'ingest', 'processors', 'api'],

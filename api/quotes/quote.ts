@@ -24,7 +24,7 @@ import { ANSWER_MS_MAX } from '../http/limits.ts'
 import { compileParameters } from '../http/parse-parameters.ts'
 import type { AccountScope } from '../http/seen-validators.ts'
 import { clientOf } from './client.ts'
-import { MeasuredYields } from './yields.ts'
+import { KnownYields } from './yields.ts'
 
 /** What quotes are made for. */
 export interface QuoteParts {
@@ -38,7 +38,7 @@ export interface QuoteScope extends QuoteParts, AccountScope {
   readonly unfundedRules: UnfundedRules
   readonly warehouse: WarehouseReader
   readonly jobs: Pick<JobQueue, 'add' | 'result'>
-  readonly yields: MeasuredYields
+  readonly yields: KnownYields
   readonly nowMs: number
   /** Tells clients apart: no address. */
   readonly client: string
@@ -64,7 +64,7 @@ export function quote<Query extends TObject, Response extends TSchema>(
 
 /** Serves quotes at their paths, within the family's plugin: without a token and an envelope, and with failures as text. */
 export function serveQuotes(app: FastifyInstance, quotes: readonly Quote[], parts: SharedParts): void {
-  const yields = new MeasuredYields()
+  const yields = new KnownYields()
   app.setErrorHandler(textErrors(parts.log))
   app.setValidatorCompiler<TObject>(compileParameters)
   app.addHook('onRequest', async (_request, reply) => {
@@ -94,7 +94,7 @@ function configured({ quotes, chains }: SharedParts): QuoteParts | undefined {
 async function scopeOf(
   request: FastifyRequest,
   reply: FastifyReply,
-  parts: SharedParts & { readonly yields: MeasuredYields },
+  parts: SharedParts & { readonly yields: KnownYields },
 ): Promise<QuoteScope> {
   const quotes = configured(parts)
   if (quotes === undefined) throw new Error('the routes of quotes are there where they are configured')
@@ -114,7 +114,7 @@ async function scopeOf(
 const NOT_PRINTABLE = /[^\x20-\x7e]/g
 
 function sendText(reply: FastifyReply, { httpStatus, reason }: Omit<QuoteRefusal, 'status'>): FastifyReply {
-  if (httpStatus === 405) reply.header('allow', 'GET, HEAD')
+  if (httpStatus === 405) reply.header('allow', 'GET')
   return reply
     .status(httpStatus)
     .header('x-reason', reason.replace(NOT_PRINTABLE, '?'))

@@ -21,7 +21,7 @@ export function toQuoted({ id, routes, weights }: Strategy, { source, consensus,
 }
 
 export const strategyRoutes = quote(strategyRoutesRoute, async (_query, scope) => {
-  const yields = await scope.yields.of(scope.warehouse, scope.chain)
+  const yields = await scope.yields.of(scope)
   if (yields === undefined) return refuseQuote(500, NO_YIELD)
   // All of them stake on the one chain in whole validators, so none yields more than the first.
   const routes = STRATEGIES.map((strategy, i) => ({ ...toQuoted(strategy, yields), isBest: i === 0 }))

@@ -3,6 +3,7 @@ import { refuseQuote } from '../../schemas/routes/quotes/quote-route.ts'
 import { stakeQuoteRoute } from '../../schemas/routes/quotes/stake-quote.ts'
 import { strategyOf, validatorsOfAmount } from '../../schemas/strategies.ts'
 import { askJob } from '../http/ask-job.ts'
+import { depositedFor } from './deposited.ts'
 import { quote } from './quote.ts'
 import { NO_YIELD, toQuoted } from './routes.ts'
 import { readStaker } from './staker.ts'
@@ -20,10 +21,11 @@ export const stakeQuote = quote(stakeQuoteRoute, async (query, scope) => {
   const count = validatorsOfAmount(strategy, amount)
   if (count === undefined) return refuseQuote(405, 'amount is not that of 1 to 100 whole validators')
   const { chain, account, client, nowMs } = scope
-  const yields = await scope.yields.of(scope.warehouse, chain)
+  const yields = await scope.yields.of(scope)
   if (yields === undefined) return refuseQuote(500, NO_YIELD)
   const input = {
     ...{ chain, account, strategyId, source, address: staker.address, count, client },
+    deposited: await depositedFor(scope, staker.address),
     notAfterMs: nowMs + QUOTE_MS_MAX,
   }
   const output = await askJob(scope, quoteStake, { input, timeoutMs: QUOTE_MS_MAX })

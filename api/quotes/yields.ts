@@ -2,6 +2,8 @@ import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import type { ChainClock } from '../../schemas/eth/time.ts'
 import { WEI_PER_GWEI } from '../../schemas/eth/units.ts'
 import { type BasisPoints, dutiesYield, measuredYield } from '../../schemas/eth/yield.ts'
+import type { AccountScope } from '../http/seen-validators.ts'
+import { StandingMemo } from '../http/standing-memo.ts'
 
 /** Closed days that yields are measured on, the newest ones. */
 export const YIELD_DAYS = 7
@@ -71,12 +73,17 @@ const BEST_VOTER = `
     AND epoch = (SELECT max(epoch) FROM epochs WHERE chain = {chain:String})
   ORDER BY intDiv(toInt128(reward_gwei) * 1000000000000000, effective_balance_gwei) DESC, validator_index LIMIT 1`
 
-/** Keeps what the newest closed days have yielded until they change. */
-export class MeasuredYields {
+/** Keeps what is known of yields until the tables change, and what the newest closed days have yielded until they change. */
+export class KnownYields {
+  readonly #known = new StandingMemo<Yields | undefined>(() => 1)
   #last: { readonly key: string; readonly yields: Promise<Yields | undefined> } | undefined
 
   /** Undefined where the index knows no validator that is paid: nothing can be said then. */
-  async of(warehouse: WarehouseReader, chain: string): Promise<Yields | undefined> {
+  of({ standing, shared }: Pick<AccountScope, 'standing' | 'shared'>): Promise<Yields | undefined> {
+    return this.#known.of(standing, 'yields', () => this.#ask(shared, standing.chain))
+  }
+
+  async #ask(warehouse: WarehouseReader, chain: string): Promise<Yields | undefined> {
     const [days, [clock]] = await Promise.all([
       warehouse.query<ClosedDay>(CLOSED_DAYS, { chain, days: YIELD_DAYS }),
       warehouse.query<ClockRow>(CLOCK, { chain }),

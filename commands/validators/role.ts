@@ -1,5 +1,6 @@
 import { openLocalKeyVault } from '../../infra/key-vault/open-local.ts'
 import { announceKept } from '../../processors/validators/announce-kept.ts'
+import { DepositedKeys } from '../../processors/validators/deposited-keys.ts'
 import { RegisteredKeys } from '../../processors/validators/registered-keys.ts'
 import { readStakingBook } from '../../processors/validators/staking-book.ts'
 import { UnfundedRoom } from '../../processors/validators/unfunded-room.ts'
@@ -49,7 +50,8 @@ export const validatorsRole: Role = {
         await using chains = new StakingChains(running, ending)
         const book = await readStakingBook(ports.eventLog, ending)
         await announceKept({ vault, writer: held, book }, running.log)
-        const funded = new RegisteredKeys(ports.eventLog, ending)
+        const registered = new RegisteredKeys(ports.eventLog, ending)
+        const funded = new DepositedKeys({ registered, sent: book.sent })
         const room = new UnfundedRoom({ book, funded, rules: running.config.validators })
         await doDuties({ ports, running, vault, lease: held, chains, book, funded, room }, ending)
       } catch (error) {

@@ -1,3 +1,4 @@
+import type { BroadcastNode } from '../../infra/ports/broadcast-node.ts'
 import { alreadyDeposited, type BroadcastReason } from '../../schemas/broadcast-reasons.ts'
 import type { BroadcastChain } from './broadcast-staking.ts'
 import type { SentStaking, SentStakings } from './sent-stakings.ts'
@@ -26,22 +27,36 @@ export class Refusal extends Error {
 /** Deposit data roots that validators were created with, by public key; undefined where nobody knows it any more. */
 type CreatedRoots = ReadonlyMap<string, string | undefined>
 
+interface CreatedHere {
+  readonly roots: CreatedRoots
+  readonly depositContract: string
+}
+
+/** A chain whose nodes tell of deposits. */
+export interface DepositChain extends Pick<BroadcastChain, 'registered'> {
+  readonly broadcast: Pick<BroadcastNode, 'recentDeposits'>
+}
+
+/** Whether the chain has a deposit for one of the validators already. Throws AppError of a node fault. */
+export async function chainFault(chain: DepositChain, created: CreatedHere): Promise<BroadcastFault | undefined> {
+  const before = await depositedKey(chain, created)
+  return before === undefined ? undefined : deposited(before)
+}
+
 /**
- * Whether the chain has a deposit for one of the validators already. A stranger may deposit for any public key, with a signature that is
- * none: only the registry, and deposits with the root of what was created, tell of one.
+ * One of the validators that the nodes know a deposit for; undefined where there is none. A stranger may deposit for any public key, with a
+ * signature that is none: only the registry, and deposits with the root of what was created, tell of one.
  */
-export async function chainFault(
-  chain: BroadcastChain,
-  created: { readonly roots: CreatedRoots; readonly depositContract: string },
-): Promise<BroadcastFault | undefined> {
-  const { roots, depositContract } = created
+export async function depositedKey(
+  chain: DepositChain,
+  { roots, depositContract }: CreatedHere,
+): Promise<string | undefined> {
   const [registered, deposits] = await Promise.all([
     chain.registered([...roots.keys()]),
     chain.broadcast.recentDeposits(depositContract),
   ])
   const own = deposits.find(({ pubkey, depositDataRoot }) => roots.get(pubkey) === depositDataRoot)
-  const before = registered[0] ?? own?.pubkey
-  return before === undefined ? undefined : deposited(before)
+  return registered[0] ?? own?.pubkey
 }
 
 /** As `chainFault`, of what was told before: whether the chain has a deposit for one of its validators, by itself or by another. */

@@ -34,6 +34,10 @@ export class CreatedKeys {
     return this.#byRequest.has(nameOf(request))
   }
 
+  ofRequest(request: RequestName): CreatedSet | undefined {
+    return this.#byRequest.get(nameOf(request))
+  }
+
   /** With whom a key was created; undefined for one that was not created here. */
   of(chain: string, pubkey: string): CreatedSet | undefined {
     return this.#byKey.get(`${chain}:${pubkey}`)

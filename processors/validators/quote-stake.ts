@@ -6,7 +6,10 @@ import { epochOf } from '../../schemas/eth/time.ts'
 import type { CreateValidatorsInput } from '../../schemas/jobs/create-validators.ts'
 import type { QuoteStakeInput, QuoteStakeOutput } from '../../schemas/jobs/quote-stake.ts'
 import type { Created } from '../../schemas/routes/validators/create-validators.ts'
+import { type DepositChain, depositedKey } from './broadcast-faults.ts'
 import { type Creating, createForAccount, type StakingChain } from './create-validators.ts'
+import type { CreatedSet } from './created-keys.ts'
+import { createdTerms } from './created-terms.ts'
 import type { ChainNow, QuotedKeys } from './quoted-keys.ts'
 import { quotedTransaction } from './quoted-transaction.ts'
 
@@ -17,20 +20,27 @@ export interface Quoting extends Creating {
   readonly keys: QuotedKeys
 }
 
+/** A chain that stakes are quoted on. */
+export type QuotedChain = StakingChain & DepositChain
+
 /**
  * The transaction that stakes for whoever asks, with validators of the account that quotes are made for. An equal question gets the same
- * validators until its span of epochs ends, they are funded, or its address has sent a transaction: it may have been this one, and a validator
- * is funded once.
+ * validators until its span of epochs ends, one of them has its deposit, or its address has sent a transaction: it may have been this one,
+ * and a validator is funded once.
  */
 export async function quoteForAddress(
   quoting: Quoting,
-  chain: StakingChain,
+  chain: QuotedChain,
   input: QuoteStakeInput,
 ): Promise<QuoteStakeOutput> {
+  // What waited for longer than its asker does costs the nodes nothing.
+  if (quoting.now() > input.notAfterMs) return { status: 'unavailable' }
+  quoting.keys.addFunded(input.chain, input.deposited)
   try {
     const { node } = chain
-    const [{ clock }, slot, { nonce }] = await Promise.all([node.facts(), node.headSlot(), node.terms(input.address)])
-    const created = await createOnce(quoting, chain, { input, now: { clock, slot }, nonce })
+    const [facts, slot, { nonce }] = await Promise.all([node.facts(), node.headSlot(), node.terms(input.address)])
+    const { clock, depositContract } = facts
+    const created = await createOnce(quoting, chain, { input, now: { clock, slot }, nonce, depositContract })
     if (created.status !== 'created') return created
     const { staking_transaction: staking } = JSON.parse(created.answer) as Created
     const transaction = await quotedTransaction(node, {
@@ -60,6 +70,8 @@ interface Asked {
   readonly now: ChainNow
   /** Of the address: how many transactions it has sent. */
   readonly nonce: number
+  /** Lower-case hex. */
+  readonly depositContract: string
 }
 
 type CreatedOnce =
@@ -67,8 +79,8 @@ type CreatedOnce =
   | Exclude<QuoteStakeOutput, { readonly status: 'quoted' }>
 
 /** The validators of the question: those of an equal one before, or new ones within the limits. */
-async function createOnce(quoting: Quoting, chain: StakingChain, asked: Asked): Promise<CreatedOnce> {
-  const request = await nextRequest(quoting, asked)
+async function createOnce(quoting: Quoting, chain: QuotedChain, asked: Asked): Promise<CreatedOnce> {
+  const request = await nextRequest(quoting, chain, asked)
   if (quoting.book.created.hasRequest(request)) return await createForAccount(quoting, chain, request)
   const { chain: name, account, address, client, count } = asked.input
   const asker = { chain: name, account, requestId: request.requestId, address, client, count }
@@ -77,12 +89,34 @@ async function createOnce(quoting: Quoting, chain: StakingChain, asked: Asked): 
   return await createForAccount(quoting, chain, request)
 }
 
-/** The first of the question's requests whose validators are not funded: a contract may have sent them, which counts no transactions. */
-async function nextRequest({ book, keys }: Quoting, asked: Asked): Promise<CreateValidatorsInput> {
+/** The first of the question's requests whose validators are not used: a contract may have sent them, which counts no transactions. */
+async function nextRequest(quoting: Quoting, chain: QuotedChain, asked: Asked): Promise<CreateValidatorsInput> {
   for (let round = 0; ; round++) {
     const request = requestOf(asked, round)
-    if (!book.created.hasRequest(request) || !(await keys.areFunded(request))) return request
+    const set = quoting.book.created.ofRequest(request)
+    if (set === undefined || !(await isUsed(quoting, chain, { set, depositContract: asked.depositContract })))
+      return request
   }
+}
+
+/** Whether any of the validators has its deposit, or a transaction that may still become one. Throws AppError of a node fault. */
+async function isUsed(
+  { book, vault, keys }: Quoting,
+  chain: QuotedChain,
+  { set, depositContract }: { readonly set: CreatedSet; readonly depositContract: string },
+): Promise<boolean> {
+  const { pubkeys } = set
+  if (await keys.areFunded(chain.name, pubkeys)) return true
+  // Who could not be reached may have it all the same.
+  const sent = book.sent.carrying(chain.name, pubkeys)
+  if (sent.some(({ end }) => end === undefined || end === 'mined' || end === 'unsent')) return true
+  // The tables and the log are behind the head.
+  const terms = await createdTerms({ book, vault }, set, pubkeys)
+  const roots = new Map([...terms].map(([pubkey, { depositDataRoot }]) => [pubkey, depositDataRoot]))
+  const deposited = await depositedKey(chain, { roots, depositContract })
+  if (deposited === undefined) return false
+  keys.addFunded(chain.name, [deposited])
+  return true
 }
 
 /** Of equal questions of one span of epochs it is the same one. */

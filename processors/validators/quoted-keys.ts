@@ -15,6 +15,8 @@ export const QUOTED_KEYS_MAX: KeyLimits = { perAddress: 400, perClient: 200 }
 export interface FundedKeys {
   has(chain: string, pubkey: string): boolean
   readOn(): Promise<void>
+  /** Remembers keys whose own deposits somebody has seen on the chain. */
+  addSeen(chain: string, pubkeys: readonly string[]): void
 }
 
 /** Who asks for keys. */
@@ -69,12 +71,16 @@ export class QuotedKeys {
     this.#options = options
   }
 
-  /** Whether any validator of a question is funded, as far as the log tells now. */
-  async areFunded({ chain, account, requestId }: Pick<KeyAsker, 'chain' | 'account' | 'requestId'>): Promise<boolean> {
-    const { created, funded } = this.#options
+  /** Whether any of the keys is funded, as far as the log and who has seen deposits tell now. */
+  async areFunded(chain: string, pubkeys: readonly string[]): Promise<boolean> {
+    const { funded } = this.#options
     await funded.readOn()
-    const sets = created.ofAccount(chain, account).filter((set) => set.requestId === requestId)
-    return sets.some(({ pubkeys }) => pubkeys.some((pubkey) => funded.has(chain, pubkey)))
+    return pubkeys.some((pubkey) => funded.has(chain, pubkey))
+  }
+
+  /** Keys whose own deposits are on the chain wait no longer, long before the registry knows them. */
+  addFunded(chain: string, pubkeys: readonly string[]): void {
+    this.#options.funded.addSeen(chain, pubkeys)
   }
 
   async take(asker: KeyAsker, now: ChainNow): Promise<Place> {

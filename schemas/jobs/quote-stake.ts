@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { ACCOUNT_PATTERN } from '../events/accounts.ts'
 import { CREATED_MAX } from '../events/created-validators.ts'
-import { Address, Bytes, Chain, UInt } from '../events/fields.ts'
+import { Address, Bytes, Chain, Pubkey, UInt } from '../events/fields.ts'
 import { answeringJob } from './job.ts'
 
 const Quantity = Type.String({ pattern: '^0x(0|[1-9a-f][0-9a-f]*)$' })
@@ -21,6 +21,9 @@ export const QuotedTransaction = Type.Object(
 )
 export type QuotedTransaction = Static<typeof QuotedTransaction>
 
+/** That a question names: 200 kB. Further ones, of which the newest go first, are known by other ways. */
+export const DEPOSITED_MAX = 2_000
+
 const QuoteStakeInput = Type.Object({
   chain: Chain,
   /** Whose the validators are. */
@@ -33,6 +36,8 @@ const QuoteStakeInput = Type.Object({
   count: Type.Integer({ minimum: 1, maximum: CREATED_MAX }),
   /** SHA-256 of the client's network address, hex: it tells clients apart, and is no address. */
   client: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+  /** Validators that were prepared for the address, and whose own deposits the index has seen on the chain. */
+  deposited: Type.Array(Pubkey, { maxItems: DEPOSITED_MAX }),
   /** Unix milliseconds: nobody waits for the answer any more. */
   notAfterMs: UInt,
 })

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Api, openApi } from '../../api/http/server.ts'
 import { clientOf } from '../../api/quotes/client.ts'
 import type { JobState } from '../../infra/ports/job-queue.ts'
+import type { QueryLimits, QueryParams, WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { type QuoteStakeInput, quoteStake } from '../../schemas/jobs/quote-stake.ts'
 import { quoteUnstake } from '../../schemas/jobs/quote-unstake.ts'
 import { stakeQuoteRoute } from '../../schemas/routes/quotes/stake-quote.ts'
@@ -90,6 +91,7 @@ describe('a stake quote', () => {
       address: CHECKSUMMED.toLowerCase(),
       count: 2,
       client: clientOf('127.0.0.1'),
+      deposited: [],
       notAfterMs: fixture.parts.now() + 20_000,
     })
   })
@@ -101,6 +103,50 @@ describe('a stake quote', () => {
   ])('reads an amount in %s: %s', async (_, amount, count) => {
     expect((await stake(`address=${ADDRESS}&amount=${amount}`)).status).toBe(200)
     expect(asked[0]?.input.count).toBe(count)
+  })
+
+  test('names the validators of the address whose own deposits are on chain, and no others', async () => {
+    const [address, other] = [addressOf(78), addressOf(79)]
+    const keyOf = (byte: string) => `0x${byte.repeat(48)}`
+    const [own, strangers, waiting, others] = [keyOf('78'), keyOf('79'), keyOf('7a'), keyOf('7b')]
+    const root = (pubkey: string) => `0x${pubkey.slice(2, 66)}`
+    const block = { block_hash: `0x${'b7'.repeat(32)}`, block_number: 900_000, time: '2026-11-20 00:00:11', version: 1 }
+    const deposit = (pubkey: string, depositDataRoot = root(pubkey)) => ({
+      ...{ ...block, pubkey, deposit_index: 0, contract: addressOf(42) },
+      transaction_hash: `0x${'b8'.repeat(32)}`,
+      ...{ withdrawal_credentials: `0x01${'00'.repeat(31)}`, amount_gwei: 32_000_000_000n },
+      deposit_data_root: depositDataRoot,
+    })
+    const created = (pubkey: string, from: string) => ({
+      ...{ account: 'demo', pubkey, version: 9, withdrawal_credentials: `0x01${'00'.repeat(11)}${from.slice(2)}` },
+      ...{ deposit_from: from, fee_recipient: from, amount_gwei: 32_000_000_000, deposit_data_root: root(pubkey) },
+    })
+    const keys = [own, strangers, waiting, others]
+    await insertRows(
+      fixture.warehouse,
+      'account_validators',
+      keys.map((pubkey) => ({ account: 'demo', pubkey, version: 9 })),
+    )
+    await insertRows(
+      fixture.warehouse,
+      'created_validators',
+      keys.map((pubkey) => created(pubkey, pubkey === others ? other : address)),
+    )
+    await insertRows(fixture.warehouse, 'deposit_contracts', [{ address: addressOf(42), version: 1 }])
+    const found = [deposit(own), deposit(strangers, root(own)), deposit(others)]
+    await insertRows(
+      fixture.warehouse,
+      'deposits',
+      found.map((row, i) => ({ ...row, log_index: i })),
+    )
+    await insertRows(fixture.warehouse, 'execution_blocks', [
+      {
+        ...{ ...block, coinbase: address, transactions: 1, base_fee_per_gas_wei: 7, priority_fees_wei: 0 },
+        ...{ payment_recipient: '', is_deleted: 0 },
+      },
+    ])
+    await stake(`address=${address}&amount=32000000000`)
+    expect(asked.map(({ input }) => input.deposited)).toEqual([[own]])
   })
 
   test('is made for nobody who only asks for its headers', async () => {
@@ -156,6 +202,7 @@ describe('a stake quote', () => {
     expect({ status, text }).toEqual({ status: 405, text: 'Invalid input' })
     expect(headers.get('content-type')).toBe('text/plain; charset=utf-8')
     expect(headers.get('x-reason')).toMatch(/\w/)
+    expect(headers.get('allow')).toBe('GET')
     expect(asked).toEqual([])
   })
 
@@ -405,6 +452,52 @@ test('all strategies are told with what they yield, and the best is marked', asy
 })
 
 describe('the yield of a quote', () => {
+  /** An API whose statement that has the text waits; `ran` tells how often it was asked. */
+  async function openWaiting(text: string) {
+    const released = Promise.withResolvers<void>()
+    const asked = Promise.withResolvers<void>()
+    const state = { ran: 0 }
+    const warehouse: WarehouseReader = {
+      async query<Row>(sql: string, params?: QueryParams, options?: QueryLimits): Promise<Row[]> {
+        if (sql.includes(text)) {
+          state.ran++
+          asked.resolve()
+          const { signal } = options ?? {}
+          const gone = new Promise<never>((_, reject) =>
+            signal?.addEventListener('abort', () => reject(signal.reason), { once: true }),
+          )
+          await Promise.race([released.promise, gone])
+        }
+        return await fixture.warehouse.query<Row>(sql, params, options)
+      },
+    }
+    const waiting = await openApi({ ...fixture.parts, warehouse, jobs, quotes, host: '127.0.0.1', port: 0 })
+    return { waiting, state, release: released.resolve, asked: asked.promise }
+  }
+
+  test('is told to the second asker although the first one has gone', async () => {
+    const { waiting, asked: begun, release } = await openWaiting('AS staked_gwei')
+    await using _open = waiting
+    const leaving = new AbortController()
+    const url = `${waiting.url}/aggregator/api/v1/quote/routes`
+    const first = fetch(url, { signal: leaving.signal })
+    await begun
+    const second = fetch(url)
+    leaving.abort()
+    await expect(first).rejects.toThrow()
+    await fetch(`${waiting.url}/aggregator/api/v1/address/balance`) // a round after the first one's end
+    release()
+    expect((await second).status).toBe(200)
+  })
+
+  test('of the formula is not asked for again while the tables stand', async () => {
+    const { waiting, state, release } = await openWaiting('source_gwei + target_gwei + head_gwei')
+    await using _open = waiting
+    release()
+    for (let i = 0; i < 3; i++) expect((await ask('quote/routes', {}, waiting.url)).status).toBe(200)
+    expect(state.ran).toBe(1)
+  })
+
   const yields = async () => {
     const { yieldsBreakdown, totalYield, yieldSource } = JSON.parse((await stake(GOOD)).text)
     return { yieldsBreakdown, totalYield, yieldSource }

@@ -5,16 +5,20 @@ import { getAddress } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openSqliteEventLog } from '../../infra/event-log/sqlite.ts'
 import { openLocalKeyVault } from '../../infra/key-vault/open-local.ts'
+import type { LoggedDeposit } from '../../infra/ports/broadcast-node.ts'
 import type { EventLog } from '../../infra/ports/event-log.ts'
 import type { KeyVault } from '../../infra/ports/key-vault.ts'
 import type { Simulation, StakingNode } from '../../infra/ports/staking-node.ts'
-import type { StakingChain } from '../../processors/validators/create-validators.ts'
-import { QUOTE_EPOCHS, quoteForAddress } from '../../processors/validators/quote-stake.ts'
+import { DepositedKeys } from '../../processors/validators/deposited-keys.ts'
+import { QUOTE_EPOCHS, type QuotedChain, quoteForAddress } from '../../processors/validators/quote-stake.ts'
 import { type KeyLimits, QUOTED_KEYS_MAX, QuotedKeys } from '../../processors/validators/quoted-keys.ts'
 import { readStakingBook, type StakingBook } from '../../processors/validators/staking-book.ts'
 import { UnfundedRoom } from '../../processors/validators/unfunded-room.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { gasOf } from '../../schemas/eth/staking-transaction.ts'
+import { ACCOUNTS_KEY } from '../../schemas/events/accounts.ts'
+import { encodeEvent } from '../../schemas/events/codec.ts'
+import { type StakingEnd, stakingBroadcast, stakingEnded } from '../../schemas/events/staking-broadcast.ts'
 import type { QuoteStakeInput } from '../../schemas/jobs/quote-stake.ts'
 import { DEFAULT_UNFUNDED_RULES, type UnfundedRules } from '../../schemas/validator-lifecycle.ts'
 import { silentLog } from '../unit/silent-log.ts'
@@ -47,9 +51,12 @@ class Node implements StakingNode {
   slot = NOW_SLOT
   nonce = 0
   isAway = false
+  /** How often it was asked. */
+  questions = 0
   simulation: Simulation = { status: 'done', gas: 100_000n }
 
   #answer<Value>(value: Value): Promise<Value> {
+    this.questions++
     if (this.isAway) return Promise.reject(new AppError('node_unreachable', 'away', { retryable: true }))
     return Promise.resolve(value)
   }
@@ -75,16 +82,22 @@ async function openQuotes({ limits = {}, inAll = 1_000 }: { limits?: Partial<Key
   const node = new Node()
   const book: StakingBook = await readStakingBook(eventLog, AbortSignal.timeout(10_000))
   const contract = { kind: 'abyss', address: CONTRACT, feeWei: 0n } as const
-  const chain: StakingChain = { name: 'mainnet', network: 'mainnet', node, contract }
+  const deposits: LoggedDeposit[] = []
+  const broadcast = { recentDeposits: async () => deposits }
+  const chain: QuotedChain = {
+    ...{ name: 'mainnet', network: 'mainnet', node, contract, broadcast },
+    registered: async () => [],
+  }
   const rules: UnfundedRules = { ...DEFAULT_UNFUNDED_RULES, unfundedMax: inAll }
   const known = new Set<string>()
   const told = new Set<string>()
-  const funded = {
+  const registered = {
     has: (_chain: string, pubkey: string) => known.has(pubkey),
     readOn: async () => {
       for (const pubkey of told) known.add(pubkey)
     },
   }
+  const funded = new DepositedKeys({ registered, sent: book.sent })
   const room = new UnfundedRoom({ book, funded, rules })
   const keys = new QuotedKeys({ created: book.created, funded, rules, limits: { ...QUOTED_KEYS_MAX, ...limits } })
   const fund = () => {
@@ -96,14 +109,19 @@ async function openQuotes({ limits = {}, inAll = 1_000 }: { limits?: Partial<Key
   const ask = (change: Partial<QuoteStakeInput> = {}) =>
     quoteForAddress(parts, chain, {
       ...{ chain: 'mainnet', account, strategyId: '32x', source: 'xxx', address: `0x${'ad'.repeat(20)}`, count: 1 },
-      ...{ client: 'c'.repeat(64), notAfterMs: NOW_SEC * 1_000 },
+      ...{ client: 'c'.repeat(64), deposited: [], notAfterMs: NOW_SEC * 1_000 },
       ...change,
     })
   const dataOf = async (change: Partial<QuoteStakeInput> = {}) => {
     const quoted = await ask(change)
     return quoted.status === 'quoted' ? quoted.transaction.data : quoted.status
   }
-  return { node, ask, dataOf, fund, keyCount: () => created(account) }
+  const newest = () => {
+    const set = book.created.ofAccount('mainnet', account).at(-1)
+    if (set === undefined) throw new Error('keys were made before')
+    return set
+  }
+  return { node, ask, dataOf, fund, keyCount: () => created(account), book, account, deposits, newest }
 }
 
 /** Keys of the account that the log knows. */
@@ -162,6 +180,53 @@ test('answers a question whose keys are funded with others, whatever the address
   expect(second).not.toBe(first)
   expect(await dataOf()).toBe(second)
   expect(await keyCount()).toBe(2)
+})
+
+test('answers a question whose keys have just been deposited with others: a contract’s nonce does not move', async () => {
+  const { dataOf, newest, deposits } = await openQuotes()
+  const first = await dataOf()
+  const [pubkey = ''] = newest().pubkeys
+  const [depositDataRoot = ''] = newest().depositDataRoots
+  deposits.push({ pubkey, depositDataRoot: `0x${'99'.repeat(32)}` }) // a stranger's
+  expect(await dataOf()).toBe(first)
+  deposits.push({ pubkey, depositDataRoot })
+  const second = await dataOf()
+  expect(second).not.toBe(first)
+  deposits.splice(0) // the node's newest blocks are others now
+  expect(await dataOf()).toBe(second)
+})
+
+test('answers a question whose keys the index knows as deposited with others', async () => {
+  const { dataOf, newest, keyCount } = await openQuotes({ limits: { perAddress: 1, perClient: 1 } })
+  const first = await dataOf()
+  const second = await dataOf({ deposited: [...newest().pubkeys] })
+  expect(second).toMatch(/^0x/)
+  expect(second).not.toBe(first)
+  expect(await keyCount()).toBe(2)
+})
+
+test.each<[StakingEnd | undefined, boolean]>([
+  [undefined, true],
+  ['mined', true],
+  ['unsent', true],
+  ['failed', false],
+  ['replaced', false],
+])('knows that keys are used by a transaction that was broadcast: with the end %s %s', async (status, isUsed) => {
+  const { dataOf, newest, book, account } = await openQuotes()
+  const first = await dataOf()
+  const name = { chain: 'mainnet', account, txHash: `0x${'7a'.repeat(32)}` }
+  const { depositFrom: sender, pubkeys } = newest()
+  const event = { key: ACCOUNTS_KEY, time: '2026-11-20T00:00:00.000Z' }
+  const sent = { ...name, sender, nonce: 0, pubkeys, rawTransaction: '0x02' }
+  book.add(encodeEvent(stakingBroadcast, { ...event, id: 'sent', data: sent }))
+  if (status !== undefined) book.add(encodeEvent(stakingEnded, { ...event, id: 'ended', data: { ...name, status } }))
+  expect((await dataOf()) !== first).toBe(isUsed)
+})
+
+test('asks no node for who does not wait any more', async () => {
+  const { node, ask } = await openQuotes()
+  expect(await ask({ notAfterMs: NOW_SEC * 1_000 - 1 })).toEqual({ status: 'unavailable' })
+  expect(node.questions).toBe(0)
 })
 
 test('answers questions of one moment with the same keys', async () => {

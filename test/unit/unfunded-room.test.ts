@@ -1,11 +1,13 @@
 import { expect, test } from 'vitest'
 import type { EventLog, StoredEvent } from '../../infra/ports/event-log.ts'
+import { DepositedKeys } from '../../processors/validators/deposited-keys.ts'
 import { RegisteredKeys } from '../../processors/validators/registered-keys.ts'
 import { StakingBook } from '../../processors/validators/staking-book.ts'
 import { UnfundedRoom } from '../../processors/validators/unfunded-room.ts'
 import { ACCOUNTS_KEY } from '../../schemas/events/accounts.ts'
 import { encodeEvent } from '../../schemas/events/codec.ts'
 import { validatorsCreated } from '../../schemas/events/created-validators.ts'
+import { stakingBroadcast, stakingEnded } from '../../schemas/events/staking-broadcast.ts'
 import { validatorsIdentified } from '../../schemas/events/validators.ts'
 
 const CLOCK = { genesisTimeSec: 0, secondsPerSlot: 12, slotsPerEpoch: 32 }
@@ -73,7 +75,8 @@ function roomWith(told: readonly Told[]) {
   const book = new StakingBook()
   for (const one of told) book.add(created(one))
   const { add, state, keys } = registry()
-  return { book, register: add, state, room: new UnfundedRoom({ book, rules: RULES, funded: keys }) }
+  const funded = new DepositedKeys({ registered: keys, sent: book.sent })
+  return { book, funded, register: add, state, room: new UnfundedRoom({ book, rules: RULES, funded }) }
 }
 
 const asked = (request: number, count: number, account = 'a', chain = 'mainnet') => ({
@@ -135,4 +138,17 @@ test('validators that the registry knows leave their places, and the log is aske
   register(3)
   expect((await room.take(asked(4, 2), NOW)).refusal).toMatch(/^4 validators/)
   expect(state.read).toBe(2)
+})
+
+test('validators that a mined transaction has deposited for, or whose deposits were seen, leave their places before the registry knows them', async () => {
+  const { room, book, funded } = roomWith([{ request: 1, keys: [1, 2, 3, 4, 5] }])
+  expect((await room.take(asked(2, 2), NOW)).refusal).toMatch(/^5 validators/)
+  const name = { chain: 'mainnet', account: 'a', txHash: `0x${'7a'.repeat(32)}` }
+  const event = { key: ACCOUNTS_KEY, time: TIME }
+  const sent = { ...name, sender: `0x${'11'.repeat(20)}`, nonce: 0, pubkeys: [keyOf(1)], rawTransaction: '0x02' }
+  book.add(encodeEvent(stakingBroadcast, { ...event, id: 'sent', data: sent }))
+  funded.addSeen('mainnet', [keyOf(2)])
+  expect((await room.take(asked(2, 2), NOW)).refusal).toMatch(/^4 validators/)
+  book.add(encodeEvent(stakingEnded, { ...event, id: 'ended', data: { ...name, status: 'mined' } }))
+  expect((await room.take(asked(2, 2), NOW)).refusal).toBeUndefined()
 })
