@@ -17,9 +17,11 @@ export interface BroadcastNodeOptions {
   readonly urls: readonly string[]
   readonly log: Log
   readonly limits?: Partial<NodeLimits>
+  /** Instead of `SEND_MS_MAX`. */
+  readonly answerMsMax?: number
 }
 
-/** So long one node may take for a transaction that others may have long since. */
+/** So long one node may take for a transaction that others may have long since, and to say whether it has it. */
 const SEND_MS_MAX = 8_000
 /** Blocks in which deposits are looked for that the log may not have yet: an hour of slots, below what providers refuse. */
 const RECENT_BLOCKS = 300
@@ -32,6 +34,7 @@ const ALREADY_KNOWN = /^(?!.*nonce).*(already[ _]?(known|imported|exists)|\bknow
  * `node_inconsistent`, and gets no transaction. Throws AppError `config` for an address that is none.
  */
 export function openBroadcastNode(options: BroadcastNodeOptions): BroadcastNode {
+  const { answerMsMax = SEND_MS_MAX } = options
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
   const nodes = options.urls.map((url, i) => new ChainNode(`execution node ${i + 1}`, url, limits))
   const identify = async (node: ChainNode) => `chain ${Number(await answered(node, (ask) => ask(chainIdQuestion)))}`
@@ -59,18 +62,27 @@ export function openBroadcastNode(options: BroadcastNodeOptions): BroadcastNode 
       },
       (error: unknown) => options.log.warn({ reason: reasonOf(error) }, `${node.name} did not take a transaction`),
     )
-    await settledOrAborted(sent, AbortSignal.timeout(SEND_MS_MAX))
+    await settledOrAborted(sent, AbortSignal.timeout(answerMsMax))
     return outcome
+  }
+
+  async function knowsInTime(node: ChainNode, hash: string): Promise<boolean> {
+    let isKnown: boolean | undefined
+    const asked = group
+      .check(node)
+      .then(() => answered(node, (ask) => ask(transactionQuestion(hash))))
+      .then((told) => {
+        isKnown = told
+      })
+    await settledOrAborted(asked, AbortSignal.timeout(answerMsMax))
+    if (isKnown === undefined) throw node.fault('node_unreachable', 'does not say whether it has a transaction')
+    return isKnown
   }
 
   return {
     send: (raw, hash) => Promise.all(nodes.map((node) => sendInTime(node, raw, hash))),
     async isKnown(hash) {
-      const asked = nodes.map(async (node) => {
-        await group.check(node)
-        return answered(node, (ask) => ask(transactionQuestion(hash)))
-      })
-      const told = await Promise.allSettled(asked)
+      const told = await Promise.allSettled(nodes.map((node) => knowsInTime(node, hash)))
       if (told.some((answer) => answer.status === 'fulfilled' && answer.value)) return true
       for (const answer of told) if (answer.status === 'rejected') throw answer.reason
       return false

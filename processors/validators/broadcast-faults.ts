@@ -1,5 +1,6 @@
 import type { BroadcastNode } from '../../infra/ports/broadcast-node.ts'
 import { alreadyDeposited, type BroadcastReason } from '../../schemas/broadcast-reasons.ts'
+import type { RawTransaction } from '../../schemas/eth/raw-transaction.ts'
 import type { BroadcastChain } from './broadcast-staking.ts'
 import type { SentStaking, SentStakings } from './sent-stakings.ts'
 import type { StakingBook } from './staking-book.ts'
@@ -73,6 +74,33 @@ export async function sentFault(
 
 function deposited(pubkey: string): BroadcastFault {
   return { reason: 'already_deposited', sentence: alreadyDeposited(pubkey) }
+}
+
+/** A simulation finds what a transaction needs, within some percent: so much of it a gas limit has to be. */
+const SIMULATED_GAS_PERCENT_MIN = 95n
+const PERCENT = 100n
+
+/** Whether the staking contract would refuse the transaction as the chain is now, or have too little gas for it. */
+export async function simulationFault(
+  { node }: BroadcastChain,
+  { sender: from, to = '0x', valueWei, data, gas }: RawTransaction,
+): Promise<BroadcastFault | undefined> {
+  const simulated = await node.simulate({ from, to, valueWei, data })
+  switch (simulated.status) {
+    case 'unknown':
+      return undefined
+    case 'reverted':
+      return {
+        reason: 'would_fail',
+        sentence: 'the staking contract would refuse the transaction as the chain is now',
+      }
+    case 'done':
+      if (gas * PERCENT >= simulated.gas * SIMULATED_GAS_PERCENT_MIN) return undefined
+      return {
+        reason: 'gas_too_low',
+        sentence: `the transaction needs ${simulated.gas} gas as the chain is now, and its limit is ${gas}`,
+      }
+  }
 }
 
 interface Sending {

@@ -13,7 +13,15 @@ import { encodeEvent } from '../../schemas/events/codec.ts'
 import { type StakingEnd, stakingBroadcast, stakingEnded } from '../../schemas/events/staking-broadcast.ts'
 import type { BroadcastStakingInput, BroadcastStakingOutput } from '../../schemas/jobs/broadcast-staking.ts'
 import { isExpired, type UnfundedRules } from '../../schemas/validator-lifecycle.ts'
-import { bookFault, chainFault, Refusal, type RefusedBroadcast, refusedByNode, sentFault } from './broadcast-faults.ts'
+import {
+  bookFault,
+  chainFault,
+  Refusal,
+  type RefusedBroadcast,
+  refusedByNode,
+  sentFault,
+  simulationFault,
+} from './broadcast-faults.ts'
 import type { StakingChain } from './create-validators.ts'
 import { createdTerms } from './created-terms.ts'
 import type { SentStaking } from './sent-stakings.ts'
@@ -35,7 +43,7 @@ export interface Broadcasting {
   readonly writer: EventWriter
   readonly log: Log
   readonly book: StakingBook
-  /** Between looking into the book and telling it, nobody else does. */
+  /** Between looking into the book and telling it, nobody else does: by the chain's name. */
   readonly turns: Turns
   readonly rules: UnfundedRules
   /** Unix milliseconds. */
@@ -65,7 +73,8 @@ export async function broadcastForAccount(
     if (again !== undefined) return await sendAgain(broadcasting, chain, { sent: again, transaction })
     if (broadcasting.now() > input.notAfterMs) return UNAVAILABLE
     const pubkeys = await checked(broadcasting, chain, { transaction, account: input.account })
-    return await tellAndSend(broadcasting, chain, { transaction, pubkeys, account: input.account })
+    const { account, notAfterMs } = input
+    return await tellAndSend(broadcasting, chain, { transaction, pubkeys, account, notAfterMs })
   } catch (error) {
     if (error instanceof Refusal) return error.refusal
     if (!isNodeFault(error)) throw error
@@ -108,7 +117,10 @@ async function checked(
   const [lost] = await vault.lacking(pubkeys)
   if (lost !== undefined)
     throw new Refusal('key_lost', `the key of ${lost} is lost: do not fund it, and ask the operator`)
-  const expired = await firstExpired(broadcasting, chain, { clock: facts.clock, pubkeys })
+  // What may still be mined may be replaced, however long it has been waiting.
+  const waiting = new Set(book.sent.pendingAt(chain.name, transaction).flatMap((sent) => sent.pubkeys))
+  const begun = pubkeys.filter((pubkey) => !waiting.has(pubkey))
+  const expired = await firstExpired(broadcasting, chain, { clock: facts.clock, pubkeys: begun })
   if (expired !== undefined)
     throw new Refusal('expired', `${expired} was created too long ago and is expired: create another one`)
   const roots = new Map(pubkeys.map((pubkey) => [pubkey, terms.get(pubkey)?.depositDataRoot]))
@@ -120,10 +132,8 @@ async function checked(
     )
   const fault = await chainFault(chain, { roots, depositContract: facts.depositContract })
   if (fault !== undefined) throw new Refusal(fault.reason, fault.sentence)
-  const { sender: from, to = '', valueWei, data } = transaction
-  const { status } = await chain.node.simulate({ from, to, valueWei, data })
-  if (status === 'reverted')
-    throw new Refusal('would_fail', 'the staking contract would refuse the transaction as the chain is now')
+  const simulated = await simulationFault(chain, transaction)
+  if (simulated !== undefined) throw new Refusal(simulated.reason, simulated.sentence)
   return pubkeys
 }
 
@@ -155,6 +165,7 @@ function depositsOf(checked: ReturnType<typeof checkStaking>): readonly string[]
 
 interface Telling extends Asked {
   readonly pubkeys: readonly string[]
+  readonly notAfterMs: number
 }
 
 async function tellAndSend(
@@ -163,7 +174,8 @@ async function tellAndSend(
   telling: Telling,
 ): Promise<BroadcastStakingOutput> {
   const { transaction, account } = telling
-  const told = await broadcasting.turns.take(() => tell(broadcasting, chain, telling))
+  const told = await broadcasting.turns.take(chain.name, () => tell(broadcasting, chain, telling))
+  if (told === 'late') return UNAVAILABLE
   if (told === 'known') {
     const sent = knownTo(broadcasting, chain, { transaction, account })
     return sent === undefined ? UNAVAILABLE : await sendAgain(broadcasting, chain, { sent, transaction })
@@ -187,17 +199,20 @@ async function isKnownForSure({ broadcast }: BroadcastChain, txHash: string): Pr
   }
 }
 
-/** Tells the log, unless somebody else has told it of the same transaction meanwhile; throws Refusal. */
+/** Tells the log, unless somebody else has told it of the same transaction meanwhile, or it is too late; throws Refusal. */
 async function tell(
   { book, writer, now }: Broadcasting,
   chain: BroadcastChain,
-  { transaction, account, pubkeys }: Telling,
-): Promise<SentStaking | 'known'> {
+  { transaction, account, pubkeys, notAfterMs }: Telling,
+): Promise<SentStaking | 'known' | 'late'> {
   const { hash, sender, nonce, raw } = transaction
+  if (now() > notAfterMs) return 'late'
   const before = book.sent.of(chain.name, hash)
   if (before !== undefined && (before.end === undefined || before.end === 'mined')) return 'known'
   const fault = await bookFault(chain, book.sent, { hash, sender, nonce, pubkeys })
   if (fault !== undefined) throw new Refusal(fault.reason, fault.sentence)
+  // Nodes may have been asked for what was broadcast before.
+  if (now() > notAfterMs) return 'late'
   // Durable step TOLD.
   await book.tell(writer, [
     encodeEvent(stakingBroadcast, {

@@ -30,7 +30,10 @@ export class StakingFollower {
     this.#chain = chain
   }
 
-  /** Looks after all that is pending if the chain has another head than at the last look. Throws AppError of a node fault. */
+  /**
+   * Looks after all that is pending if the chain has another head than at the last look, or no node has answered for one of them.
+   * Throws AppError of a node fault where no node tells the head.
+   */
   async look(): Promise<void> {
     const { book } = this.#following
     const pending = book.sent.pending(this.#chain.name)
@@ -39,8 +42,22 @@ export class StakingFollower {
     // What was broadcast since is looked at, too.
     const seen = `${head.hash} ${pending.map(({ txHash }) => txHash).join()}`
     if (seen === this.#lookedAt) return
-    for (const sent of pending) await this.#lookAt(sent, head.number)
-    this.#lookedAt = seen
+    let isWhole = true
+    for (const sent of pending) if (!(await this.#isLookedAt(sent, head.number))) isWhole = false
+    if (isWhole) this.#lookedAt = seen
+  }
+
+  /** False when no node has answered for it: that keeps nobody from looking at the next one. */
+  async #isLookedAt(sent: SentStaking, headNumber: number): Promise<boolean> {
+    try {
+      await this.#lookAt(sent, headNumber)
+      return true
+    } catch (error) {
+      if (!isNodeFault(error)) throw error
+      const { chain, txHash } = sent
+      this.#following.log.warn({ chain, txHash, reason: error.message }, 'a staking transaction could not be looked at')
+      return false
+    }
   }
 
   async #lookAt(sent: SentStaking, headNumber: number): Promise<void> {
@@ -50,6 +67,7 @@ export class StakingFollower {
     const state = await this.#chain.broadcast.state(sent.txHash, sent.sender)
     const { included, finalBlockNumber } = state
     if (included !== undefined) {
+      this.#usedAt.delete(sent.txHash) // by itself, then
       if (included.blockNumber > finalBlockNumber) return
       const end = await this.#endInBlock(sent, included)
       if (end !== undefined) await this.#end(sent, end)
@@ -107,6 +125,8 @@ export class StakingFollower {
       // It is looked at by itself, and ends this one with it.
       if (included !== undefined && included.blockNumber <= finalBlockNumber) return
     }
+    // Then it was mined, whatever a node says, or something else has deposited them.
+    if (await this.#isDeposited(sent)) return
     await this.#end(sent, { status: 'replaced' })
   }
 

@@ -1,14 +1,15 @@
-/** Work that is done one after the other, in the order of asking. */
+/** Work that is done one after the other, in the order of asking: of each name by itself. */
 export class Turns {
-  #last: Promise<unknown> = Promise.resolve()
+  readonly #last = new Map<string, Promise<unknown>>()
 
-  take<Result>(work: () => Promise<Result>): Promise<Result> {
-    const done = this.#last.then(work)
+  take<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
+    const done = (this.#last.get(name) ?? Promise.resolve()).then(work)
     // What fails is its asker's; the next one has its turn all the same.
-    this.#last = done.then(
+    const settled = done.then(
       () => undefined,
       () => undefined,
     )
+    this.#last.set(name, settled)
     return done
   }
 }

@@ -29,7 +29,7 @@ const DIRECT: StakingContract = { kind: 'deposit', address: DEPOSIT_CONTRACT, fe
 function given(contract: StakingContract | undefined = ABYSS): GivenStaking {
   return givenStaking(
     [
-      { account: 'acme', deposits: OWN },
+      { account: 'acme', deposits: [...OWN, depositOf(4)] },
       { account: 'other', deposits: OTHERS },
       { account: 'acme', deposits: [depositOf(5)], depositFrom: STRANGER.address.toLowerCase() },
     ],
@@ -206,6 +206,37 @@ describe('a broadcast', () => {
     expect(await broadcastForAccount(role.broadcasting, role.chain, late)).toEqual({ status: 'unavailable' })
     expect([role.told, role.sent]).toEqual([[], []])
   })
+
+  test('is not made when its turn comes too late', async () => {
+    const role = given()
+    const held = Promise.withResolvers<void>()
+    const before = role.broadcasting.turns.take('hoodi', () => held.promise)
+    const result = send(role, await signStaking({ deposits: OWN }))
+    role.says.nowMs++
+    held.resolve()
+    expect(await result).toEqual({ status: 'unavailable' })
+    await before
+    expect([role.told, role.sent]).toEqual([[], []])
+  })
+
+  test('does not wait for those of other chains', async () => {
+    const role = given()
+    const held = Promise.withResolvers<void>()
+    const other = role.broadcasting.turns.take('mainnet', () => held.promise)
+    expect(await send(role, await signStaking({ deposits: OWN }))).toEqual(SENT)
+    held.resolve()
+    await other
+  })
+
+  test.each<[string, bigint, unknown]>([
+    ['is refused that has less than 95 percent', 426_316n, refused('gas_too_low')],
+    ['is made that has no less', 426_315n, SENT],
+  ])('%s of the gas that it would use', async (_, simulatedGas, result) => {
+    const role = given()
+    role.says.simulatedGas = simulatedGas
+    expect(await send(role, await signStaking({ deposits: OWN, gas: 405_000n }))).toEqual(result)
+    expect(role.sent).toHaveLength(result === SENT ? 1 : 0)
+  })
 })
 
 describe('broadcasts for the same validators', () => {
@@ -245,6 +276,29 @@ describe('broadcasts for the same validators', () => {
     role.says.known = new Set([keccak256(first)])
     expect(await send(role, first)).toEqual(SENT)
     expect([role.sent, role.ends()]).toEqual([[first], []])
+  })
+
+  test('replace each other when the validators have expired meanwhile, but only each other', async () => {
+    const role = given()
+    expect(await send(role, first)).toEqual(SENT)
+    role.says.nowMs += 8 * 86_400_000
+    expect(await send(role, next)).toEqual(refused('expired'))
+    expect(await send(role, await signStaking({ deposits: [depositOf(4)] }))).toEqual(refused('expired'))
+    expect(await send(role, same)).toEqual(SENT)
+    expect(role.sent).toEqual([first, same])
+  })
+
+  test('are told nothing when the nodes take too long to say whether they have an earlier one', async () => {
+    const role = given()
+    role.says.outcomes = [{ status: 'unanswered' }]
+    await send(role, first)
+    const slow = () => {
+      role.says.nowMs++
+      return new Set()
+    }
+    Object.defineProperty(role.says, 'known', { get: slow })
+    expect(await send(role, next)).toEqual({ status: 'unavailable' })
+    expect(role.hashes()).toEqual([keccak256(first)])
   })
 
   test('of one transaction are told once and sent each time', async () => {

@@ -9,6 +9,7 @@ import { blockHash, depositOf, type GivenStaking, givenStaking, keyOf, loggedOf,
 import { silentLog } from './silent-log.ts'
 
 const OWN = [depositOf(1), depositOf(2)] as const
+const THIRD = depositOf(3)
 const FORK_HASH = `0x${'f0'.repeat(32)}`
 
 interface Followed extends GivenStaking {
@@ -23,7 +24,7 @@ interface Followed extends GivenStaking {
 }
 
 async function followed(): Promise<Followed> {
-  const role = givenStaking([{ account: 'acme', deposits: OWN }])
+  const role = givenStaking([{ account: 'acme', deposits: [...OWN, THIRD] }])
   const raw = await signStaking({ deposits: OWN })
   const broadcast = (text: string) =>
     broadcastForAccount(role.broadcasting, role.chain, {
@@ -174,6 +175,29 @@ describe('a staking transaction that was broadcast', () => {
     expect(await role.broadcast(await signStaking({ deposits: OWN, nonce: 1 }))).toEqual({ status: 'sent' })
   })
 
+  test('is not replaced by what one look has missed', async () => {
+    const role = await followed()
+    await role.next({ isKnown: false, nonce: 1 })
+    await role.next(inBlock(101))
+    role.says.blocks.set(101, block(101, role.hash, true))
+    role.says.finalNumber = 101
+    await role.next({ isKnown: false, nonce: 1 })
+    expect(role.ends()).toEqual([])
+    await role.next(inBlock(101))
+    expect(role.ends()).toMatchObject([{ status: 'mined', blockNumber: 101 }])
+  })
+
+  test('is not replaced when its validators are deposited: it may have been mined', async () => {
+    const role = await followed()
+    role.says.deposits = [loggedOf(OWN[0])]
+    role.says.blocks.set(101, block(101, FORK_HASH, true))
+    await role.next({ isKnown: false, nonce: 1 })
+    role.says.finalNumber = 101
+    for (let i = 0; i < 3; i++) await role.next({ isKnown: false, nonce: 1 })
+    expect(role.ends()).toEqual([])
+    expect(role.errors).toEqual([expect.stringMatching(/not ended/)])
+  })
+
   test('ends with the replacement that is mined', async () => {
     const role = await followed()
     const raw = await signStaking({ deposits: OWN, tip: 50n })
@@ -186,6 +210,19 @@ describe('a staking transaction that was broadcast', () => {
     await role.next({ isKnown: false, nonce: 1 })
     const ends = Object.fromEntries(role.ends().map(({ txHash, status }) => [txHash, status]))
     expect(ends).toEqual({ [role.hash]: 'replaced', [keccak256(raw)]: 'mined' })
+  })
+
+  test('is looked after though no node answers for another one, which is looked at as soon as one does', async () => {
+    const role = await followed()
+    const second = await signStaking({ deposits: [THIRD], nonce: 1 })
+    await role.broadcast(second)
+    role.sent.length = 0
+    role.says.states.set(role.hash, 'unanswered')
+    await lookAfterAll([role.follower], silentLog)
+    expect(role.sent).toEqual([second])
+    role.says.states.delete(role.hash)
+    await lookAfterAll([role.follower], silentLog)
+    expect(role.sent).toEqual([second, role.raw])
   })
 
   test('is looked after again when the nodes are back, and whoever reads the log goes on from there', async () => {

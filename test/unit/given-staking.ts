@@ -83,10 +83,11 @@ export interface GivenStaking {
   readonly says: {
     outcomes: readonly SendOutcome[] | ((raw: string) => readonly SendOutcome[])
     known: ReadonlySet<string> | 'unanswered'
-    states: Map<string, TransactionState>
+    states: Map<string, TransactionState | 'unanswered'>
     registered: readonly string[]
     deposits: readonly LoggedDeposit[]
     simulation: Simulation['status']
+    simulatedGas: bigint
     lacking: readonly string[]
     headNumber: number
     finalNumber: number
@@ -125,6 +126,7 @@ export function givenStaking(
     registered: [],
     deposits: [],
     simulation: 'done',
+    simulatedGas: 1n,
     lacking: [],
     headNumber: 100,
     finalNumber: 50,
@@ -205,16 +207,13 @@ function chainThatSays(
       if (says.known === 'unanswered') throw new AppError('node_unreachable', 'a node does not answer')
       return says.known.has(hash)
     },
-    state: (hash) =>
-      answered(
-        says.states.get(hash) ?? {
-          isKnown: false,
-          included: undefined,
-          nonce: 0,
-          head: reference(says.headNumber),
-          finalBlockNumber: says.finalNumber,
-        },
-      ),
+    state: async (hash) => {
+      const state = says.states.get(hash)
+      if (state === 'unanswered') throw new AppError('node_unreachable', 'a node does not answer')
+      const head = reference(says.headNumber)
+      const missing = { isKnown: false, included: undefined, nonce: 0, head, finalBlockNumber: says.finalNumber }
+      return answered(state ?? missing)
+    },
     recentDeposits: () => answered(says.deposits),
   }
   return {
@@ -228,7 +227,8 @@ function chainThatSays(
       hasCode: () => answered(true),
       terms: () => answered({ nonce: 0, maxFeePerGasWei: 1n, maxPriorityFeePerGasWei: 1n }),
       storageAt: () => Promise.reject(new Error('nobody asks for it')),
-      simulate: () => answered(says.simulation === 'done' ? { status: 'done', gas: 1n } : { status: says.simulation }),
+      simulate: () =>
+        answered(says.simulation === 'done' ? { status: 'done', gas: says.simulatedGas } : { status: says.simulation }),
     },
     broadcast,
     blocks: {
