@@ -26,16 +26,16 @@ const OPEN_OR_FAILED = `
   SELECT
     chain, pubkey, argMax(step, version) AS newest, argMax(reason, version) AS why,
     toString(maxIf(epoch, step = 'signed')) AS signed_epoch
-  FROM exit_steps FINAL GROUP BY chain, pubkey HAVING newest NOT IN ('cancelled', 'on_chain') ORDER BY chain, pubkey`
+  FROM exit_steps FINAL WHERE chain IN {chains:Array(String)} GROUP BY chain, pubkey HAVING newest NOT IN ('cancelled', 'on_chain') ORDER BY chain, pubkey`
 
-/** By chain; a chain without such exits is left out. `finalEpochOf`: the newest final epoch of a chain, where one is known. */
+/** By chain; a chain without such exits is left out. `finalEpochs`: of each chain that is asked about, where one is known. */
 export async function readExits(
   warehouse: Pick<Warehouse, 'query'>,
-  finalEpochOf: (chain: string) => number | null,
+  finalEpochs: Readonly<Record<string, number | null>>,
 ): Promise<Readonly<Record<string, ExitsStatus>>> {
-  const rows = await warehouse.query<ExitRow>(OPEN_OR_FAILED)
+  const rows = await warehouse.query<ExitRow>(OPEN_OR_FAILED, { chains: Object.keys(finalEpochs) })
   const byChain = Map.groupBy(rows, ({ chain }) => chain)
-  return Object.fromEntries([...byChain].map(([chain, own]) => [chain, toStatus(own, finalEpochOf(chain))]))
+  return Object.fromEntries([...byChain].map(([chain, own]) => [chain, toStatus(own, finalEpochs[chain] ?? null)]))
 }
 
 function toStatus(rows: readonly ExitRow[], finalEpoch: number | null): ExitsStatus {

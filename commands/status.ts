@@ -81,7 +81,8 @@ export async function readStatus(
         })),
     }
   }
-  const exits = await readExits(warehouse, (name) => finalEpochOf(ready.chains[name]))
+  const finalEpochs = Object.entries(ready.chains).map(([name, chain]) => [name, finalEpochOf(chain)] as const)
+  const exits = await readExits(warehouse, Object.fromEntries(finalEpochs))
   const jobs = await Promise.all(DERIVING_JOBS.map(async (name) => [name, await jobQueue.pending(name)] as const))
   const letters = (await DeadLetters.open(eventLog)).unresolved.filter(({ eventType }) => eventType !== NO_TYPE)
   return {
@@ -96,8 +97,8 @@ export async function readStatus(
   }
 }
 
-function finalEpochOf(chain: ReadyAnswer['chains'][string] | undefined): number | null {
-  return chain !== undefined && 'last_finalized_epoch' in chain ? chain.last_finalized_epoch : null
+function finalEpochOf(chain: ReadyAnswer['chains'][string]): number | null {
+  return 'last_finalized_epoch' in chain ? chain.last_finalized_epoch : null
 }
 
 /** Lists are cut for people; `--json` has all. */

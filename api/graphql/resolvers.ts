@@ -10,7 +10,7 @@ import type { AccountDay } from '../rewards/account-days.ts'
 import { type DayWindow, dayWindow } from '../rewards/day-window.ts'
 import type { ProposalRow } from '../rewards/select-detail.ts'
 import type { ValidatorDayRow } from '../rewards/validator-days.ts'
-import { exitFlags } from '../validators/exit-flags.ts'
+import { type ExitFlags, exitFlags } from '../validators/exit-flags.ts'
 import { type ListedValidator, listValidators } from '../validators/list-validators.ts'
 import { toStatus } from '../validators/validator-status.ts'
 import type { GraphqlContext } from './context.ts'
@@ -75,9 +75,9 @@ export const resolvers = {
     exitEpoch: (row: ListedValidator) => row.exit_epoch,
     withdrawableEpoch: (row: ListedValidator) => row.withdrawable_epoch,
     isNeedExit: async (row: ListedValidator, _: unknown, context: GraphqlContext) =>
-      (await exitFlags(context))(row.pubkey, hasExitEpoch(row)).isNeedExit,
+      (await exitOf(row, context)).isNeedExit,
     isPostExit: async (row: ListedValidator, _: unknown, context: GraphqlContext) =>
-      (await exitFlags(context))(row.pubkey, hasExitEpoch(row)).isPostExit,
+      (await exitOf(row, context)).isPostExit,
     history: (row: ListedValidator, _: unknown, context: GraphqlContext) => context.histories.load(row),
     days: (row: ListedValidator, args: WindowArguments, context: GraphqlContext) => {
       const { from, to } = windowOf(args, context)
@@ -152,8 +152,11 @@ export const resolvers = {
   },
 }
 
-function hasExitEpoch(row: ListedValidator): boolean {
-  return row.exit_epoch !== EPOCH_NOT_SET
+/** Of a former validator what the chain tells, and not what its account of today asks for. */
+async function exitOf(row: ListedValidator, context: GraphqlContext): Promise<ExitFlags> {
+  const hasExitEpoch = row.exit_epoch !== EPOCH_NOT_SET
+  if (!row.isSeenToday) return { isNeedExit: false, isPostExit: hasExitEpoch }
+  return (await exitFlags(context))(row.pubkey, hasExitEpoch)
 }
 
 async function loadConnection(args: PageArguments, context: GraphqlContext): Promise<Connection> {

@@ -1,7 +1,7 @@
 import type { ExitStep } from '../../schemas/tables/accounts.ts'
 import type { AccountScope } from '../http/seen-validators.ts'
 
-/** When an exit was asked for, and when a node has taken it, Unix seconds; undefined where that has not been. */
+/** When an exit was last asked for, and when a node has taken it since, Unix seconds; undefined where that has not been. */
 export interface ExitRequest {
   readonly requestedSec: number | undefined
   readonly submittedSec: number | undefined
@@ -34,8 +34,9 @@ export async function exitRequests(
   const requests = new Map<string, ExitRequest>()
   for (const [pubkey, steps] of Map.groupBy(rows, (row) => row.pubkey)) {
     if (steps.at(-1)?.step === 'cancelled') continue
-    const secOf = (step: ExitStep) => steps.find((row) => row.step === step)?.time_sec
-    requests.set(pubkey, { requestedSec: secOf('requested'), submittedSec: secOf('submitted') })
+    const asked = steps.findIndex(({ step }) => step === 'requested')
+    const submitted = steps.slice(asked + 1).find(({ step }) => step === 'submitted')
+    requests.set(pubkey, { requestedSec: steps[asked]?.time_sec, submittedSec: submitted?.time_sec })
   }
   return requests
 }

@@ -30,7 +30,8 @@ export async function historiesOf(
   const facts = horizon === undefined ? undefined : await historyFacts(scope, horizon, registered)
   const exits = await exitRequests(
     scope,
-    validators.map(({ pubkey }) => pubkey),
+    // What is asked of a former validator is no business of the account's.
+    validators.filter(({ registered: state }) => state?.isSeenToday ?? true).map(({ pubkey }) => pubkey),
   )
   return validators.map((one) => {
     const own = one.registered === undefined ? undefined : facts?.get(one.registered.validator_index)

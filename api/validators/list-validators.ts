@@ -6,6 +6,8 @@ import { dayOfHorizon, type Horizon } from '../rewards/horizon.ts'
 export interface ListedValidator extends ValidatorState {
   readonly pubkey: string
   readonly withdrawal_credentials: string
+  /** Whether the account has it, or watches it, on the day of the horizon: what is asked of it on other days is not for its eyes. */
+  readonly isSeenToday: boolean
 }
 
 export interface ValidatorFilter {
@@ -29,12 +31,13 @@ export async function listValidators(
   const [wantedKeys, wantedCredentials] = [new Set(pubkeys), new Set(credentials)]
   return registered.flatMap(({ index, pubkey, withdrawalCredentials, intervals }) => {
     const state = states.get(index)
-    const isSeen = intervals.some((days) => (former ? days.fromDay <= today : isIn(days, today)))
+    const isSeenToday = intervals.some((days) => isIn(days, today))
+    const isSeen = isSeenToday || (former && intervals.some(({ fromDay }) => fromDay <= today))
     const isWanted =
       (wantedKeys.size === 0 || wantedKeys.has(pubkey)) &&
       (wantedCredentials.size === 0 || wantedCredentials.has(withdrawalCredentials))
     if (state === undefined || !isSeen || !isWanted) return []
-    return [{ ...state, pubkey, withdrawal_credentials: withdrawalCredentials }]
+    return [{ ...state, pubkey, withdrawal_credentials: withdrawalCredentials, isSeenToday }]
   })
 }
 

@@ -1,6 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hashToken } from '../../schemas/events/accounts.ts'
-import { type ApiFixture, insertOwners, insertRows, openApiFixture, pubkeyOf, TOKEN } from './api-fixture.ts'
+import {
+  type ApiFixture,
+  insertOwners,
+  insertRows,
+  moveTables,
+  openApiFixture,
+  pubkeyOf,
+  TOKEN,
+} from './api-fixture.ts'
 
 // Validator 11 was moved from `demo` to `buyer` on 2026-11-19, 12 is nobody's since that day, and `auditor` watches 10 and 11.
 
@@ -92,6 +100,43 @@ describe('a validator counts for an account inside its days only', () => {
       days: [{ date: '2026-11-19', validatorsCount: 1, validatorsMissingCount: 0 }],
       validators: { totalCount: 1, nodes: nodes([11, '2026-11-19']) },
     })
+  })
+})
+
+describe('what an account asks of a validator', () => {
+  const QUERY = '{ validators { nodes { index isNeedExit isPostExit history { step } } } }'
+  const asked = async (token: string) => {
+    const { nodes } = (await ask(token, '/graphql', { query: QUERY })).validators
+    return new Map(
+      nodes.map((node: { index: number; isNeedExit: boolean; isPostExit: boolean; history: { step: string }[] }) => [
+        node.index,
+        {
+          flags: [node.isNeedExit, node.isPostExit],
+          steps: node.history.map(({ step }) => step).filter((step) => step.startsWith('exit_')),
+        },
+      ]),
+    )
+  }
+  let version = 100
+  const insertStep = (index: number, step: string) =>
+    insertRows(fixture.warehouse, 'exit_steps', [
+      { pubkey: pubkeyOf(index), step, time: '2026-11-20 00:00:00', epoch: 0, reason: '', version: ++version },
+    ])
+  const nothing = { flags: [false, false], steps: [] }
+
+  test('is no business of the account that had it before', async () => {
+    for (const index of [10, 11]) await insertStep(index, 'requested')
+    await moveTables(fixture.warehouse)
+    const scheduled = { flags: [true, false], steps: ['exit_requested'] }
+    expect((await asked('buyer')).get(11)).toEqual(scheduled)
+    expect((await asked('auditor')).get(11)).toEqual(scheduled)
+    expect((await asked(TOKEN)).get(10)).toEqual(scheduled)
+    expect((await asked(TOKEN)).get(11)).toEqual(nothing)
+    await insertStep(11, 'submitted')
+    await moveTables(fixture.warehouse)
+    const submitted = { flags: [false, true], steps: ['exit_requested', 'exit_submitted'] }
+    expect((await asked('buyer')).get(11)).toEqual(submitted)
+    expect((await asked(TOKEN)).get(11)).toEqual(nothing)
   })
 })
 

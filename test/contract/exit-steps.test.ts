@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { exitFlags } from '../../api/validators/exit-flags.ts'
+import { exitRequests } from '../../api/validators/exit-requests.ts'
 import { readExits } from '../../commands/exits-status.ts'
 import { projectAccountFact } from '../../processors/accounts/account-facts.ts'
 import { ACCOUNTS_KEY, validatorsTracked } from '../../schemas/events/accounts.ts'
@@ -8,6 +9,8 @@ import { exitCancelled, exitEnded, exitRequested, exitSigned, exitSubmitted } fr
 import { type ApiFixture, openApiFixture } from './api-fixture.ts'
 
 const chain = 'mainnet'
+const TIME = '2026-11-22T00:00:00.000Z'
+const SEC = Date.parse(TIME) / 1_000
 const keyOf = (n: number) => `0x${n.toString(16).padStart(2, '0').repeat(48)}`
 const asked = (pubkeys: readonly string[]) => ({
   chain,
@@ -39,7 +42,7 @@ async function tell<Name extends string, Data>(type: EventType<Name, Data>, data
   const event = encodeEvent(type, {
     id: `${type.name}:${offset}`,
     key: ACCOUNTS_KEY,
-    time: '2026-11-22T00:00:00.000Z',
+    time: TIME,
     data,
   })
   const { rows } = projectAccountFact({ event, position: { partition: 0, offset: offset++ } }, chain)
@@ -87,7 +90,17 @@ test('the flags and the status follow an exit, whichever way it ends', async () 
   expect(Object.values(others(scheduled, false))).toEqual([false, false])
 
   const ofStatus = { requested: 2, under_way: 1, failed: [{ pubkey: failed, reason: 'invalid_signature' }] }
-  expect(await readExits(fixture.warehouse, () => 415)).toEqual({ mainnet: { ...ofStatus, overdue: [] } })
-  expect(await readExits(fixture.warehouse, () => 416)).toEqual({ mainnet: { ...ofStatus, overdue: [under] } })
-  expect(await readExits(fixture.warehouse, () => null)).toEqual({ mainnet: { ...ofStatus, overdue: [] } })
+  expect(await readExits(fixture.warehouse, { mainnet: 415 })).toEqual({ mainnet: { ...ofStatus, overdue: [] } })
+  expect(await readExits(fixture.warehouse, { mainnet: 416 })).toEqual({ mainnet: { ...ofStatus, overdue: [under] } })
+  expect(await readExits(fixture.warehouse, { mainnet: null })).toEqual({ mainnet: { ...ofStatus, overdue: [] } })
+  expect(await readExits(fixture.warehouse, { hoodi: 416 })).toEqual({})
+
+  const requests = await exitRequests({ standing, account: 'leaving', shared: fixture.warehouse }, all)
+  expect(requests.get(done)).toEqual({ requestedSec: SEC, submittedSec: SEC })
+  expect(requests.get(cancelled)).toBeUndefined()
+  // Asked for again: the node that took the exit of before has not taken this one.
+  await tell(exitRequested, asked([done]))
+  const anew = await exitRequests({ standing, account: 'leaving', shared: fixture.warehouse }, all)
+  expect(anew.get(done)).toEqual({ requestedSec: SEC, submittedSec: undefined })
+  expect(anew.get(under)).toEqual({ requestedSec: SEC, submittedSec: SEC })
 })
