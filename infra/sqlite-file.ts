@@ -34,6 +34,8 @@ export interface SqliteSubject {
 export interface SqliteFile extends SqliteSubject {
   /** CREATE … IF NOT EXISTS statements. */
   readonly schema: string
+  /** What CREATE … IF NOT EXISTS does not add to a file of before `version`, in rising order; run before `schema`. */
+  readonly changes?: readonly { readonly version: number; readonly statements: string }[]
   /** Kept in the file; opening a file that a newer program has written is refused. */
   readonly schemaVersion: number
   /** See https://sqlite.org/pragma.html#pragma_synchronous: both survive a kill, only FULL survives a power cut. */
@@ -62,8 +64,8 @@ export function openSqliteFile(options: SqliteFile): DatabaseSync {
   })
 }
 
-function migrate(db: DatabaseSync, { schema, schemaVersion }: SqliteFile): void {
-  const found = Number(db.prepare('PRAGMA user_version').get()?.user_version ?? 0)
+function migrate(db: DatabaseSync, { schema, schemaVersion, changes = [] }: SqliteFile): void {
+  const found = versionOf(db)
   if (found === schemaVersion) return
   if (found > schemaVersion) {
     throw new AppError(
@@ -72,9 +74,18 @@ function migrate(db: DatabaseSync, { schema, schemaVersion }: SqliteFile): void 
     )
   }
   inTransaction(db, () => {
+    // Another process may have changed it since it was looked at.
+    const before = versionOf(db)
+    if (before >= schemaVersion) return
+    for (const { version, statements } of changes) if (before > 0 && before < version) db.exec(statements)
     db.exec(schema)
     db.exec(`PRAGMA user_version = ${schemaVersion}`)
   })
+}
+
+/** 0 for a new file. */
+function versionOf(db: DatabaseSync): number {
+  return Number(db.prepare('PRAGMA user_version').get()?.user_version ?? 0)
 }
 
 /**

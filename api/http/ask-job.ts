@@ -2,6 +2,9 @@ import { randomUUID } from 'node:crypto'
 import type { AnsweringJob } from '../../schemas/jobs/job.ts'
 import type { ActionScope } from './action.ts'
 
+/** What the job queue keeps of a request after its end; its client has waited for seconds. */
+const KEPT_MS = 60 * 60 * 1_000
+
 /**
  * Has a job done whose end the request waits for: its output, or undefined where it has not ended in time or has failed. It may be done
  * later all the same: a job that must not be has its own time limit among its input.
@@ -13,7 +16,7 @@ export async function askJob<Input, Output>(
 ): Promise<Output | undefined> {
   // Each asking is a job of its own: what may happen only once is known to the one who does it.
   const id = randomUUID()
-  await jobs.add(job.name, id, asked.input)
+  await jobs.add(job.name, id, asked.input, { keepMs: KEPT_MS })
   const state = await jobs.result(job.name, id, asked.timeoutMs)
   return state.status === 'completed' ? job.parseOutput(state.output) : undefined
 }

@@ -1,5 +1,5 @@
 import type { Job, JobsOptions, Queue } from 'bullmq'
-import type { JobState } from '../ports/job-queue.ts'
+import type { AddOptions, JobState } from '../ports/job-queue.ts'
 import { type JobLimits, WORKER_DIED } from './limits.ts'
 
 /** What BullMQ keeps of a job. */
@@ -33,13 +33,19 @@ const WORKERS_BACKOFF = 'of the worker'
 /** Stack traces would add up over the attempts of a request; `failedReason` says what is needed. */
 const STACK_TRACES_KEPT = 0
 
-export function addedOptions({ attemptsMax, retryDelayMs }: JobLimits, id: string): JobsOptions {
+/** A job that ends takes those of its queue with it that ended likewise before its own `age`: so a name's jobs have one `keepMs`. */
+export function addedOptions(
+  { attemptsMax, retryDelayMs }: JobLimits,
+  id: string,
+  { keepMs }: AddOptions,
+): JobsOptions {
+  const removal = keepMs === undefined ? false : { age: Math.ceil(keepMs / 1_000) }
   return {
     jobId: toBullmqId(id),
     attempts: attemptsMax,
     backoff: { type: 'exponential', delay: retryDelayMs },
-    removeOnComplete: false,
-    removeOnFail: false,
+    removeOnComplete: removal,
+    removeOnFail: removal,
   }
 }
 

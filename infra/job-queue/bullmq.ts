@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { Queue } from 'bullmq'
 import { Redis } from 'ioredis'
 import { pause, untilAborted } from '../../schemas/wait.ts'
-import type { AddedJob, JobQueue, JobState, WorkOptions } from '../ports/job-queue.ts'
+import type { AddedJob, AddOptions, JobQueue, JobState, WorkOptions } from '../ports/job-queue.ts'
 import { withRedisErrors } from '../redis-errors.ts'
 import {
   addedOptions,
@@ -25,7 +25,7 @@ const RETRIES_MAX = 3
 
 /**
  * The job queue in Redis, through BullMQ. Redis must keep what it is given: an append-only file, and `noeviction`.
- * Added jobs are kept for ever, because one id is one job for ever. Throws AppError `job_queue` when Redis does not answer.
+ * Throws AppError `job_queue` when Redis does not answer.
  */
 export async function openBullmqJobQueue(
   options: { readonly redisUrl: string; readonly prefix: string } & JobQueueOptions,
@@ -61,11 +61,11 @@ class BullmqJobQueue implements JobQueue {
     this.#parts = parts
   }
 
-  async add(name: string, id: string, input: unknown): Promise<AddedJob> {
+  async add(name: string, id: string, input: unknown, options: AddOptions = {}): Promise<AddedJob> {
     return withRedisErrors('job_queue', async () => {
       const queue = this.#queue(name)
       const addedBy = randomUUID()
-      await queue.add(name, { input: input ?? null, addedBy }, addedOptions(this.#parts.limits, id))
+      await queue.add(name, { input: input ?? null, addedBy }, addedOptions(this.#parts.limits, id, options))
       // An id that exists is left as it is, without a word: the stored job tells who made it.
       const stored = await queue.getJob(toBullmqId(id))
       if (stored !== undefined && 'addedBy' in stored.data && stored.data.addedBy === addedBy)

@@ -3,22 +3,31 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { JobState } from '../ports/job-queue.ts'
 import { type JobLimits, pauseAfterMs, WORKER_DIED } from './limits.ts'
 
-/** `due_at` (Unix ms): a waiting job is not taken before it, an active one is taken from its worker after it. */
+/**
+ * `due_at` (Unix ms): a waiting job is not taken before it, an active one is taken from its worker after it. `forget_at` (Unix ms) is known
+ * when a job has ended that is kept for `keep_ms`; null: for ever.
+ */
 export const JOBS_SCHEMA = `
   CREATE TABLE IF NOT EXISTS jobs (
-    name    TEXT    NOT NULL,
-    id      TEXT    NOT NULL,
-    input   TEXT    NOT NULL,
-    status  TEXT    NOT NULL DEFAULT 'waiting' CHECK (status IN ('waiting', 'active', 'completed', 'failed')),
-    due_at  INTEGER NOT NULL,
-    attempt INTEGER NOT NULL DEFAULT 0,
-    worker  TEXT,
-    output  TEXT,
-    reason  TEXT,
+    name      TEXT    NOT NULL,
+    id        TEXT    NOT NULL,
+    input     TEXT    NOT NULL,
+    status    TEXT    NOT NULL DEFAULT 'waiting' CHECK (status IN ('waiting', 'active', 'completed', 'failed')),
+    due_at    INTEGER NOT NULL,
+    attempt   INTEGER NOT NULL DEFAULT 0,
+    worker    TEXT,
+    output    TEXT,
+    reason    TEXT,
+    keep_ms   INTEGER,
+    forget_at INTEGER,
     PRIMARY KEY (name, id)
   );
   CREATE INDEX IF NOT EXISTS jobs_due ON jobs (name, due_at) WHERE status IN ('waiting', 'active');
+  CREATE INDEX IF NOT EXISTS jobs_forgotten ON jobs (forget_at) WHERE forget_at IS NOT NULL;
 `
+
+/** What a file lacks that was made before jobs were forgotten. */
+export const FORGETTING = 'ALTER TABLE jobs ADD COLUMN keep_ms INTEGER; ALTER TABLE jobs ADD COLUMN forget_at INTEGER;'
 
 /** A job in the hands of one worker. What it says counts only while the claim is its own: after the lease it may be another's. */
 export interface Claim {
@@ -33,7 +42,9 @@ export interface Claim {
 function prepareStatements(db: DatabaseSync) {
   const ofClaim = `WHERE name = ? AND id = ? AND worker = ? AND status = 'active'`
   return {
-    add: db.prepare('INSERT INTO jobs (name, id, input, due_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING'),
+    add: db.prepare(
+      'INSERT INTO jobs (name, id, input, due_at, keep_ms) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
+    ),
     state: db.prepare('SELECT status, output, reason FROM jobs WHERE name = ? AND id = ?'),
     pending: db.prepare(
       `SELECT count(*) AS jobs FROM jobs WHERE name = ? AND status IN ('waiting', 'active') AND substr(id, 1, length(?)) = ?`,
@@ -45,14 +56,17 @@ function prepareStatements(db: DatabaseSync) {
       `UPDATE jobs SET status = 'active', worker = ?, attempt = ?, due_at = ? WHERE name = ? AND id = ?`,
     ),
     renew: db.prepare(`UPDATE jobs SET due_at = ? ${ofClaim}`),
-    complete: db.prepare(`UPDATE jobs SET status = 'completed', output = ? ${ofClaim}`),
+    complete: db.prepare(`UPDATE jobs SET status = 'completed', output = ?, forget_at = ? + keep_ms ${ofClaim}`),
     retry: db.prepare(`UPDATE jobs SET status = 'waiting', due_at = ?, reason = ? ${ofClaim}`),
-    fail: db.prepare(`UPDATE jobs SET status = 'failed', reason = ? ${ofClaim}`),
-    abandon: db.prepare(`UPDATE jobs SET status = 'failed', reason = ? WHERE name = ? AND id = ?`),
+    fail: db.prepare(`UPDATE jobs SET status = 'failed', reason = ?, forget_at = ? + keep_ms ${ofClaim}`),
+    abandon: db.prepare(
+      `UPDATE jobs SET status = 'failed', reason = ?, forget_at = ? + keep_ms WHERE name = ? AND id = ?`,
+    ),
+    forget: db.prepare('DELETE FROM jobs WHERE forget_at <= ?'),
   }
 }
 
-/** Jobs that happen once per id, for ever. Every method is one step of the file, `claim` within its caller's transaction. */
+/** Jobs that happen once per id. Every method is one step of the file, `claim` within its caller's transaction. */
 export class SqliteJobs {
   readonly #sql: ReturnType<typeof prepareStatements>
   readonly #limits: JobLimits
@@ -63,8 +77,8 @@ export class SqliteJobs {
   }
 
   /** Returns false when the id is known already. */
-  add(name: string, id: string, input: unknown): boolean {
-    return Number(this.#sql.add.run(name, id, toJson(input), Date.now()).changes) > 0
+  add(name: string, id: string, { input, keepMs }: { input: unknown; keepMs: number | undefined }): boolean {
+    return Number(this.#sql.add.run(name, id, toJson(input), Date.now(), keepMs ?? null).changes) > 0
   }
 
   state(name: string, id: string): JobState {
@@ -94,7 +108,8 @@ export class SqliteJobs {
       const attempt = Number(row.attempt) + 1
       if (attempt > this.#limits.attemptsMax) {
         // Failed attempts end as 'failed' by themselves, so this one's last worker has died.
-        this.#sql.abandon.run(`${WORKER_DIED}, attempt ${row.attempt} of ${this.#limits.attemptsMax}`, name, id)
+        const reason = `${WORKER_DIED}, attempt ${row.attempt} of ${this.#limits.attemptsMax}`
+        this.#sql.abandon.run(reason, Date.now(), name, id)
         continue
       }
       const worker = randomUUID()
@@ -111,10 +126,17 @@ export class SqliteJobs {
       input,
       attempt,
       renew: () => this.#sql.renew.run(Date.now() + limits.leaseMs, name, id, worker),
-      complete: (output) => this.#sql.complete.run(toJson(output), name, id, worker),
+      complete: (output) => {
+        const nowMs = Date.now()
+        this.#sql.complete.run(toJson(output), nowMs, name, id, worker)
+        this.#sql.forget.run(nowMs)
+      },
       fail: (reason) => {
-        if (attempt >= limits.attemptsMax) this.#sql.fail.run(reason, name, id, worker)
-        else this.#sql.retry.run(Date.now() + pauseAfterMs(limits, attempt), reason, name, id, worker)
+        const nowMs = Date.now()
+        if (attempt >= limits.attemptsMax) {
+          this.#sql.fail.run(reason, nowMs, name, id, worker)
+          this.#sql.forget.run(nowMs)
+        } else this.#sql.retry.run(nowMs + pauseAfterMs(limits, attempt), reason, name, id, worker)
       },
     }
   }

@@ -1,21 +1,21 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { AppError } from '../../schemas/errors.ts'
-import type { AddedJob, JobQueue, JobState, WorkOptions } from '../ports/job-queue.ts'
+import type { AddedJob, AddOptions, JobQueue, JobState, WorkOptions } from '../ports/job-queue.ts'
 import { inTransaction, openSqliteFile, type SqliteSubject, withSqliteErrors } from '../sqlite-file.ts'
 import { WakeUps } from '../wake-ups.ts'
 import { JOB_LIMITS, type JobLimits, type JobQueueOptions, reasonOf } from './limits.ts'
-import { type Claim, JOBS_SCHEMA, SqliteJobs } from './sqlite-jobs.ts'
+import { type Claim, FORGETTING, JOBS_SCHEMA, SqliteJobs } from './sqlite-jobs.ts'
 import { REQUESTS_SCHEMA, SqliteRequests } from './sqlite-requests.ts'
 
 /** Changes by this process wake the waiting at once; those of others, and jobs that fall due, are found this often. */
 const POLL_MS = 200
 
-/** 2: requests. A file of version 1 gets the table that it lacks. */
-const SCHEMA_VERSION = 2
+/** 2: requests. 3: when jobs are forgotten. */
+const SCHEMA_VERSION = 3
 
 /**
  * The job queue in one SQLite file, for one machine; several processes may use it. When `add` or `request` has resolved, the
- * job is on the disk. Added jobs are kept for ever, because one id is one job for ever.
+ * job is on the disk.
  */
 export async function openSqliteJobQueue(options: { readonly file: string } & JobQueueOptions): Promise<JobQueue> {
   const { file, log, ...limits } = options
@@ -27,6 +27,7 @@ export async function openSqliteJobQueue(options: { readonly file: string } & Jo
   const db = openSqliteFile({
     ...subject,
     schema: JOBS_SCHEMA + REQUESTS_SCHEMA,
+    changes: [{ version: 3, statements: FORGETTING }],
     schemaVersion: SCHEMA_VERSION,
     synchronous: 'FULL', // an accepted job may be a validator's exit; jobs are rare, so the fsync does not matter
   })
@@ -52,8 +53,8 @@ class SqliteJobQueue implements JobQueue {
     this.#limits = limits
   }
 
-  async add(name: string, id: string, input: unknown): Promise<AddedJob> {
-    const added = this.#do(() => this.#jobs.add(name, id, input))
+  async add(name: string, id: string, input: unknown, { keepMs }: AddOptions = {}): Promise<AddedJob> {
+    const added = this.#do(() => this.#jobs.add(name, id, { input, keepMs }))
     if (!added) return { status: 'duplicate', existing: await this.state(name, id) }
     this.#changes.wake(name)
     return { status: 'added' }

@@ -5,8 +5,12 @@ export type JobState =
   | { readonly status: 'completed'; readonly output: unknown }
   | { readonly status: 'failed'; readonly reason: string }
 
-/** What `add` found: one id is one job, forever. */
+/** What `add` found: one id is one job, for ever or until it is forgotten. */
 export type AddedJob = { readonly status: 'added' } | { readonly status: 'duplicate'; readonly existing: JobState }
+
+export interface AddOptions {
+  readonly keepMs?: number
+}
 
 export interface WorkOptions {
   readonly name: string
@@ -22,7 +26,7 @@ export interface WorkOptions {
 /**
  * Work that must happen once it was accepted, by whichever process has time. Inputs and outputs are JSON values.
  *
- * There are two kinds. An added job happens once per id, for ever: a validator's exit. A requested job happens as often as it
+ * There are two kinds. An added job happens once per id: a client's request. A requested job happens as often as it
  * is wanted: a day's figures, derived again whenever something that they are derived from has changed.
  *
  * Guarantees of both: what was accepted survives a crash; it is handled at least once; a job whose worker died is handed to
@@ -31,8 +35,12 @@ export interface WorkOptions {
  * Not promised: order, exactly once.
  */
 export interface JobQueue extends AsyncDisposable {
-  /** Results stay readable for at least an hour. */
-  add(name: string, id: string, input: unknown): Promise<AddedJob>
+  /**
+   * Without `keepMs` the job and its result are kept for ever, because one id is one job for ever. With it they stay for at least so long
+   * after the job's end, and are forgotten (`unknown`) when a later job of the name ends likewise (completed, failed). A name's added jobs
+   * have one `keepMs`: some queues forget all of a name together.
+   */
+  add(name: string, id: string, input: unknown, options?: AddOptions): Promise<AddedJob>
   /**
    * Wants a run of `id` that starts after this call. Asked again before the run has started, it is still one run, with the
    * newest input, and not later than before; asked during a run, there is one more after it; asked after the end, another.

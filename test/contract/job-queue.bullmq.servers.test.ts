@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { openBullmqJobQueue } from '../../infra/job-queue/bullmq.ts'
 import { jobQueueContract } from './job-queue.ts'
+import { jobForgettingContract } from './job-queue-forgetting.ts'
 import type { JobQueuePlace } from './job-queue-place.ts'
 import { jobRequestsContract } from './job-queue-requests.ts'
 import { withServer } from './test-servers.ts'
@@ -17,4 +18,5 @@ withServer('redis', (redisUrl) => {
   }
   jobQueueContract('BullMQ', newPlace)
   jobRequestsContract('BullMQ', newPlace)
+  jobForgettingContract('BullMQ', newPlace)
 })

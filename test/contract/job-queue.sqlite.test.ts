@@ -2,11 +2,14 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { Type } from 'typebox'
 import { expect, onTestFinished, test } from 'vitest'
+import { askJob } from '../../api/http/ask-job.ts'
 import { openSqliteJobQueue } from '../../infra/job-queue/sqlite.ts'
-import { JOBS_SCHEMA } from '../../infra/job-queue/sqlite-jobs.ts'
+import { answeringJob } from '../../schemas/jobs/job.ts'
 import { jobQueueContract } from './job-queue.ts'
-import type { JobQueuePlace } from './job-queue-place.ts'
+import { jobForgettingContract } from './job-queue-forgetting.ts'
+import { type JobQueuePlace, LONG_MS, startWork } from './job-queue-place.ts'
 import { jobRequestsContract } from './job-queue-requests.ts'
 
 async function newPlace(): Promise<JobQueuePlace> {
@@ -21,6 +24,23 @@ async function newPlace(): Promise<JobQueuePlace> {
 
 jobQueueContract('SQLite', newPlace)
 jobRequestsContract('SQLite', newPlace)
+jobForgettingContract('SQLite', newPlace)
+
+/** As version 1 made it. */
+const FIRST_SCHEMA = `
+  CREATE TABLE jobs (
+    name    TEXT    NOT NULL,
+    id      TEXT    NOT NULL,
+    input   TEXT    NOT NULL,
+    status  TEXT    NOT NULL DEFAULT 'waiting' CHECK (status IN ('waiting', 'active', 'completed', 'failed')),
+    due_at  INTEGER NOT NULL,
+    attempt INTEGER NOT NULL DEFAULT 0,
+    worker  TEXT,
+    output  TEXT,
+    reason  TEXT,
+    PRIMARY KEY (name, id)
+  );
+  CREATE INDEX jobs_due ON jobs (name, due_at) WHERE status IN ('waiting', 'active')`
 
 test('opens a file of the version before requests, and keeps its jobs', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'epochline-job-queue-'))
@@ -28,7 +48,7 @@ test('opens a file of the version before requests, and keeps its jobs', async ()
   const file = join(directory, 'jobs.db')
   const before = new DatabaseSync(file)
   before.exec(
-    `${JOBS_SCHEMA}; PRAGMA user_version = 1; INSERT INTO jobs (name, id, input, due_at) VALUES ('exit', 'a', '7', 0)`,
+    `${FIRST_SCHEMA}; PRAGMA user_version = 1; INSERT INTO jobs (name, id, input, due_at) VALUES ('exit', 'a', '7', 0)`,
   )
   before.close()
   const queue = await openSqliteJobQueue({ file })
@@ -36,4 +56,21 @@ test('opens a file of the version before requests, and keeps its jobs', async ()
   await queue.request('exit', 'b', null)
   expect(await queue.pending('exit')).toBe(2)
   expect(await queue.state('exit', 'a')).toEqual({ status: 'waiting' })
+  expect(await queue.add('exit', 'c', null, { keepMs: 1 })).toEqual({ status: 'added' })
+})
+
+test('the job of a request is forgotten an hour after its end', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'epochline-job-queue-'))
+  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  const file = join(directory, 'jobs.db')
+  const queue = await openSqliteJobQueue({ file })
+  onTestFinished(() => queue[Symbol.asyncDispose]())
+  const job = answeringJob('exit', { input: Type.Null(), output: Type.String() }, () => 'a')
+  startWork(queue, async () => 'done')
+  const begunMs = Date.now()
+  expect(await askJob({ jobs: queue }, job, { input: null, timeoutMs: LONG_MS })).toBe('done')
+  using db = new DatabaseSync(file, { readOnly: true })
+  const forgetAt = Number(db.prepare('SELECT forget_at FROM jobs').get()?.forget_at)
+  expect(forgetAt).toBeGreaterThanOrEqual(begunMs + 3_600_000)
+  expect(forgetAt).toBeLessThanOrEqual(Date.now() + 3_600_000)
 })
