@@ -35,7 +35,7 @@ export const broadcasting: Duty = async (custody, signal) => {
 /** Follows them until they have ended: those too that another process has told the log of, and perhaps not sent. */
 export const followingStakings: Duty = async ({ running: { log }, lease, chains, book }, signal) => {
   const parts = { writer: lease, book, log, now: Date.now }
-  const followers = new Map<OpenedChain, StakingFollower>()
+  const followers = new WeakMap<OpenedChain, StakingFollower>()
   while (!signal.aborted) {
     const pending = new Set(book.sent.pending().map(({ chain }) => chain))
     const wanted: StakingFollower[] = []

@@ -16,7 +16,7 @@ import { keepingKeys } from './keeping-keys.ts'
 import { labelling } from './labelling.ts'
 import { VALIDATORS_LEASE } from './lease.ts'
 import { quoting } from './quoting.ts'
-import { StakingChains } from './staking-chains.ts'
+import { openingChains, StakingChains } from './staking-chains.ts'
 import { watchingVault } from './watching-vault.ts'
 
 const DUTIES: readonly Duty[] = [
@@ -47,7 +47,7 @@ export const validatorsRole: Role = {
         await using held = lease
         await using vault = await openLocalKeyVault(running.config.vault)
         const ending = AbortSignal.any([signal, held.lost])
-        await using chains = new StakingChains(running, ending)
+        await using chains = new StakingChains(running, openingChains(running, ending))
         const book = await readStakingBook(ports.eventLog, ending)
         await announceKept({ vault, writer: held, book }, running.log)
         const registered = new RegisteredKeys(ports.eventLog, ending)

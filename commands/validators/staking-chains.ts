@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { openExitNode } from '../../infra/beacon/exit-node.ts'
 import { openUnstakeNode } from '../../infra/beacon/unstake-node.ts'
 import { hasBeacon } from '../../infra/config/select-chain.ts'
@@ -15,45 +16,95 @@ import type { Running } from '../role.ts'
 /** A chain with all that the duties need of its nodes. */
 export type OpenedChain = BroadcastChain & ExitChain & UnstakeChain
 
-/** The configured chains that validators can be created on, with their nodes: opened when they are first asked for. */
-export class StakingChains implements AsyncDisposable {
-  readonly #running: Running
-  readonly #signal: AbortSignal
-  readonly #open = new AsyncDisposableStack()
-  readonly #opened = new Map<ChainConfig, Promise<OpenedChain>>()
+/** Opens the nodes of a chain onto the stack, whatever becomes of it: they are closed with that. */
+export type OpenChain = (config: ChainConfig, open: AsyncDisposableStack) => Promise<OpenedChain>
 
-  constructor(running: Running, signal: AbortSignal) {
+interface Entry {
+  readonly config: ChainConfig
+  readonly chain: Promise<OpenedChain>
+  /** When all is opened that will be, closes it: once. */
+  readonly close: () => Promise<void>
+}
+
+/**
+ * The configured chains that validators can be created on, with their nodes: opened when they are first asked for, and anew when what is
+ * configured of the chain has changed. What is being asked of the old nodes ends with AppError `usage`.
+ */
+export class StakingChains implements AsyncDisposable {
+  readonly #running: Pick<Running, 'chains' | 'log'>
+  readonly #open: OpenChain
+  readonly #entries = new Map<string, Entry>()
+
+  constructor(running: Pick<Running, 'chains' | 'log'>, open: OpenChain) {
     this.#running = running
-    this.#signal = signal
+    this.#open = open
   }
 
   /** Undefined for a chain that is not configured, is paused, or has no beacon chain. */
   of(name: string): Promise<OpenedChain> | undefined {
-    const chain = this.#running.chains.current.find(({ names }) => names.name === name)
-    if (chain === undefined || chain.paused || !hasBeacon(chain)) return undefined
-    const opened = this.#opened.get(chain) ?? this.#openChain(chain)
-    this.#opened.set(chain, opened)
-    return opened
+    const config = this.#running.chains.current.find(({ names }) => names.name === name)
+    if (config === undefined || config.paused || !hasBeacon(config)) return undefined
+    const known = this.#entries.get(name)
+    // Every change of the configuration makes other objects, of chains too that it does not change.
+    if (known !== undefined && isDeepStrictEqual(known.config, config)) return known.chain
+    if (known !== undefined) this.#closeOld(name, known)
+    const entry = this.#opened(config)
+    this.#entries.set(name, entry)
+    entry.chain.catch(() => {
+      // Its askers have the failure; the next one opens it again.
+      if (this.#entries.get(name) === entry) this.#entries.delete(name)
+      this.#closeOld(name, entry)
+    })
+    return entry.chain
   }
 
-  async #openChain(chain: ChainConfig): Promise<OpenedChain> {
-    const { log, devnet } = this.#running
-    const { beacon, execution } = this.#open.use(await openChainNodes(chain, this.#running, this.#signal))
-    if (beacon === undefined) throw new Error('a chain with validators has a beacon chain')
-    const { beaconUrls = [], executionUrls } = urlsOf(chain, devnet)
-    const node = this.#open.use(await openStakingNode({ beacon, executionUrls, log }))
-    const exitNode = this.#open.use(openExitNode({ beacon, urls: beaconUrls, log }))
-    const unstakeNode = this.#open.use(openUnstakeNode({ beacon, urls: beaconUrls, log }))
-    const broadcast = this.#open.use(openBroadcastNode({ urls: executionUrls, log }))
+  #opened(config: ChainConfig): Entry {
+    const open = new AsyncDisposableStack()
+    const chain = this.#open(config, open)
+    let closed: Promise<void> | undefined
+    const settled = chain.then(
+      () => undefined,
+      () => undefined, // whoever has asked for the chain has the failure
+    )
     return {
-      ...{ name: chain.names.name, network: chain.names.network, contract: stakingContractOf(chain) },
-      ...{ node, exitNode, unstakeNode, broadcast, blocks: execution },
-      registered: async (pubkeys) => [...(await exitNode.registered('head', pubkeys)).keys()],
+      config,
+      chain,
+      close: () => {
+        closed ??= settled.then(() => open.disposeAsync())
+        return closed
+      },
     }
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.#open.disposeAsync()
+  #closeOld(name: string, entry: Entry): void {
+    entry.close().catch((error: unknown) => {
+      this.#running.log.error({ chain: name, err: error }, 'nodes of a chain could not be closed')
+    })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await using all = new AsyncDisposableStack()
+    for (const { close } of this.#entries.values()) all.defer(close)
+    this.#entries.clear()
+  }
+}
+
+/** Opens a chain's nodes for the duties; the signal closes them as well. */
+export function openingChains(running: Running, signal: AbortSignal): OpenChain {
+  return async (config, open) => {
+    const { log, devnet } = running
+    const { beacon, execution } = open.use(await openChainNodes(config, running, signal))
+    if (beacon === undefined) throw new Error('a chain with validators has a beacon chain')
+    const { beaconUrls = [], executionUrls } = urlsOf(config, devnet)
+    const node = open.use(await openStakingNode({ beacon, executionUrls, log }))
+    const exitNode = open.use(openExitNode({ beacon, urls: beaconUrls, log }))
+    const unstakeNode = open.use(openUnstakeNode({ beacon, urls: beaconUrls, log }))
+    const broadcast = open.use(openBroadcastNode({ urls: executionUrls, log }))
+    return {
+      ...{ name: config.names.name, network: config.names.network, contract: stakingContractOf(config) },
+      ...{ node, exitNode, unstakeNode, broadcast, blocks: execution },
+      registered: async (pubkeys) => [...(await exitNode.registered('head', pubkeys)).keys()],
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 import type { TransactionState } from '../../infra/ports/broadcast-node.ts'
-import { isNodeFault } from '../../schemas/errors.ts'
+import { AppError, isNodeFault } from '../../schemas/errors.ts'
 import { bytesOf } from '../../schemas/eth/hex.ts'
 import { HASH_BYTES } from '../../schemas/events/execution-block.ts'
 import type { StakingEnd } from '../../schemas/events/staking-broadcast.ts'
@@ -162,11 +162,12 @@ export class StakingFollower {
   }
 }
 
-/** Looks after every chain; a chain whose nodes are away is looked at again later. */
+/** Looks after every chain; a chain whose nodes are away, or were closed for others that are configured now, is looked at again later. */
 export async function lookAfterAll(followers: Iterable<StakingFollower>, log: Broadcasting['log']): Promise<void> {
   for (const follower of followers) {
     await follower.look().catch((error: unknown) => {
-      if (!isNodeFault(error)) throw error
+      const isClosed = error instanceof AppError && error.code === 'usage'
+      if (!isNodeFault(error) && !isClosed) throw error
       log.warn({ reason: error.message }, 'staking transactions could not be looked after')
     })
   }

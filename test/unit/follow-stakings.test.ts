@@ -4,6 +4,7 @@ import type { TransactionState } from '../../infra/ports/broadcast-node.ts'
 import { broadcastForAccount } from '../../processors/validators/broadcast-staking.ts'
 import { lookAfterAll, StakingFollower } from '../../processors/validators/follow-stakings.ts'
 import { StakingBook } from '../../processors/validators/staking-book.ts'
+import { AppError } from '../../schemas/errors.ts'
 import { bytesOf, type Hex } from '../../schemas/eth/hex.ts'
 import { blockHash, depositOf, type GivenStaking, givenStaking, keyOf, loggedOf, signStaking } from './given-staking.ts'
 import { silentLog } from './silent-log.ts'
@@ -223,6 +224,14 @@ describe('a staking transaction that was broadcast', () => {
     role.says.states.delete(role.hash)
     await lookAfterAll([role.follower], silentLog)
     expect(role.sent).toEqual([second, role.raw])
+  })
+
+  test('is looked after again when its nodes were closed for others, and no fault of another kind is passed over', async () => {
+    const failing = (error: Error) => ({ look: () => Promise.reject(error) }) as unknown as StakingFollower
+    const { follower, sent, raw } = await followed()
+    await lookAfterAll([failing(new AppError('usage', 'closed')), follower], silentLog)
+    expect(sent).toEqual([raw])
+    await expect(lookAfterAll([failing(new Error('a defect'))], silentLog)).rejects.toThrow('a defect')
   })
 
   test('is looked after again when the nodes are back, and whoever reads the log goes on from there', async () => {
