@@ -483,9 +483,12 @@ describe('the yield of a quote', () => {
     const first = fetch(url, { signal: leaving.signal })
     await begun
     const second = fetch(url)
+    // Answered after statements of its own: by then the second one waits for the first one's.
+    const isServed = async () => (await ask(`address/balance?address=${ADDRESS}`, {}, waiting.url)).status
+    expect(await isServed()).toBe(200)
     leaving.abort()
     await expect(first).rejects.toThrow()
-    await fetch(`${waiting.url}/aggregator/api/v1/address/balance`) // a round after the first one's end
+    expect(await isServed()).toBe(200) // and by then the first one's end is known
     release()
     expect((await second).status).toBe(200)
   })
