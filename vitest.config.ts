@@ -24,7 +24,7 @@ const BEGUN_FIRST = [
   'replays/chain-removal.test.ts',
   'replays/several-chains.test.ts',
   'devnet/restart.test.ts',
-  'unit/verify.test.ts',
+  'replays/verify.test.ts',
   'unit/settlement-guard.test.ts',
   'unit/lock-days.test.ts',
   'contract/key-vault.local-keeping.test.ts',

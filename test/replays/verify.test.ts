@@ -9,11 +9,11 @@ import { proveRevenue, proveSettlements } from '../../processors/verify/prove-se
 import { PROVE_ALL } from '../../processors/verify/proving.ts'
 import { type Verifying, verifyTables } from '../../processors/verify/verify.ts'
 import type { EncodedEvent, Topic } from '../../schemas/events/codec.ts'
-import { givenChain } from './given-chain.ts'
-import { processLog } from './processing.ts'
-import { projecting } from './projecting.ts'
-import { inTurns, renamed } from './renamed-chain.ts'
-import { storesOfFile } from './warehouse-of-file.ts'
+import { givenChain } from '../unit/given-chain.ts'
+import { processLog } from '../unit/processing.ts'
+import { projecting } from '../unit/projecting.ts'
+import { inTurns, renamed } from '../unit/renamed-chain.ts'
+import { storesOfFile } from '../unit/warehouse-of-file.ts'
 
 type Events = ReadonlyMap<Topic, readonly EncodedEvent[]>
 
