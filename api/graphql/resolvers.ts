@@ -1,4 +1,5 @@
 import { GraphQLError } from 'graphql/index.js'
+import { FAR_FUTURE_EPOCH_TEXT } from '../../schemas/eth/far-future.ts'
 import { checksumAddress } from '../../schemas/eth/hex.ts'
 import { formatEthFromGwei, formatEthFromWei, toWei } from '../../schemas/eth/units.ts'
 import { formatMessage, type RefusalCode } from '../../schemas/routes/envelope.ts'
@@ -34,8 +35,6 @@ export function refusalError(code: RefusalCode, detail?: string): GraphQLError {
 }
 
 const PUBKEY = /^(0x)?[0-9a-f]{96}$/
-/** FAR_FUTURE_EPOCH of the consensus specifications. */
-const EPOCH_NOT_SET = String((1n << 64n) - 1n)
 const CURSOR = /^[0-9]{1,10}$/
 
 const gwei = (text: string) => ({ gwei: text, eth: formatEthFromGwei(BigInt(text)) })
@@ -154,7 +153,7 @@ export const resolvers = {
 
 /** Of a former validator what the chain tells, and not what its account of today asks for. */
 async function exitOf(row: ListedValidator, context: GraphqlContext): Promise<ExitFlags> {
-  const hasExitEpoch = row.exit_epoch !== EPOCH_NOT_SET
+  const hasExitEpoch = row.exit_epoch !== FAR_FUTURE_EPOCH_TEXT
   if (!row.isSeenToday) return { isNeedExit: false, isPostExit: hasExitEpoch }
   return (await exitFlags(context))(row.pubkey, hasExitEpoch)
 }

@@ -1,3 +1,4 @@
+import { FAR_FUTURE_EPOCH_TEXT } from '../../schemas/eth/far-future.ts'
 import { checksumAddress } from '../../schemas/eth/hex.ts'
 import { addressBalanceRoute, addressValidatorRoute } from '../../schemas/routes/quotes/address.ts'
 import { type QuoteRefusal, refuseQuote } from '../../schemas/routes/quotes/quote-route.ts'
@@ -8,8 +9,6 @@ import { earlyStatus } from '../validators/lifecycle.ts'
 import { toStatus } from '../validators/validator-status.ts'
 import { type QuoteScope, quote } from './quote.ts'
 import { readStaker } from './staker.ts'
-
-const EPOCH_NOT_SET = String((1n << 64n) - 1n)
 
 export const addressBalance = quote(addressBalanceRoute, async (query, scope) => {
   const found = await ofAddress(query.address, scope)
@@ -50,8 +49,8 @@ export const addressValidator = quote(addressValidatorRoute, async (query, scope
               : toStatus(registered.status),
           balance: registered?.balance_gwei ?? '0',
           effectiveBalance: registered?.effective_balance_gwei ?? '0',
-          activationEpoch: registered?.activation_epoch ?? EPOCH_NOT_SET,
-          exitEpoch: registered?.exit_epoch ?? EPOCH_NOT_SET,
+          activationEpoch: registered?.activation_epoch ?? FAR_FUTURE_EPOCH_TEXT,
+          exitEpoch: registered?.exit_epoch ?? FAR_FUTURE_EPOCH_TEXT,
         }
       }),
       pagination: { page, limit, total: validators.length },

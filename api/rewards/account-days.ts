@@ -1,3 +1,4 @@
+import { FAR_FUTURE_EPOCH } from '../../schemas/eth/far-future.ts'
 import { type DayNumber, formatDay } from '../../schemas/eth/time.ts'
 import {
   type AccountScope,
@@ -88,9 +89,6 @@ const SUMS = `
   WHERE seen.from_day <= toUInt16(rewards.day) AND toUInt16(rewards.day) < seen.to_day
   GROUP BY rewards.day`
 
-/** FAR_FUTURE_EPOCH of the consensus specifications. */
-const NEVER = (1n << 64n) - 1n
-
 async function selectDays(scope: AccountScope, horizon: Horizon, days: readonly ClosedDay[]): Promise<AccountDay[]> {
   const { registered } = await seenValidators(scope)
   const [firstDay, lastDay] = [days[0]?.day, days.at(-1)?.day]
@@ -103,7 +101,7 @@ async function selectDays(scope: AccountScope, horizon: Horizon, days: readonly 
     lastDay,
     days: days.map(({ day }) => day),
     lastEpochs,
-    never: NEVER,
+    never: FAR_FUTURE_EPOCH,
   }
   const sums = new Map<DayNumber, AccountDay>()
   for (const some of inStatements(registered)) {
@@ -138,7 +136,7 @@ function addRow(before: AccountDay | undefined, row: SumRow): AccountDay {
 }
 
 function activationOf(state: ValidatorState | undefined): bigint {
-  return state === undefined ? NEVER : BigInt(state.activation_epoch)
+  return state === undefined ? FAR_FUTURE_EPOCH : BigInt(state.activation_epoch)
 }
 
 /** How many of the validators the account sees on each of the days, activated by its end. */

@@ -1,4 +1,4 @@
-import { FAR_FUTURE_EPOCH } from '../../schemas/eth/pending-deposits.ts'
+import { fixedEpoch } from '../../schemas/eth/far-future.ts'
 import { type ChainClock, epochOf, firstSlotOfEpoch } from '../../schemas/eth/time.ts'
 import { VALIDATOR_STATUSES, type ValidatorStatus } from '../../schemas/events/beacon-epoch.ts'
 import type { AccountScope } from '../http/seen-validators.ts'
@@ -99,11 +99,6 @@ async function firstEntries(
     withdrawable: leaving.map(({ registered }) => withdrawableSlot(registered, clock)),
     partitions: partitionsOf(leaving.flatMap((one) => entrySpans(one, horizon))),
   })
-}
-
-/** An epoch of a state, as text; undefined where the chain has not fixed it. */
-export function fixedEpoch(text: string): number | undefined {
-  return BigInt(text) === FAR_FUTURE_EPOCH ? undefined : Number(text)
 }
 
 /** Epochs, both inclusive. */

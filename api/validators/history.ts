@@ -1,3 +1,4 @@
+import { fixedEpoch } from '../../schemas/eth/far-future.ts'
 import {
   type ChainClock,
   epochOf,
@@ -15,7 +16,7 @@ import type { AccountScope } from '../http/seen-validators.ts'
 import type { Horizon } from '../rewards/horizon.ts'
 import type { AccountValidator } from './account-validators.ts'
 import { type ExitRequest, exitRequests } from './exit-requests.ts'
-import { fixedEpoch, type HistoryFacts, historyFacts, type RegisteredValidator } from './history-facts.ts'
+import { type HistoryFacts, historyFacts, type RegisteredValidator } from './history-facts.ts'
 
 /** Epochs from a checkpoint to its finality at the earliest: justified by the end of its epoch, final by the end of the next. */
 const FINALITY_EPOCHS = 2

@@ -1,5 +1,6 @@
 import { firstEffectEpoch, joinChurnQueue } from '../../schemas/eth/churn.ts'
-import { activationEpochAfter, FAR_FUTURE_EPOCH, NEVER } from '../../schemas/eth/pending-deposits.ts'
+import { fixedEpoch } from '../../schemas/eth/far-future.ts'
+import { activationEpochAfter, NEVER } from '../../schemas/eth/pending-deposits.ts'
 import { type ChainClock, epochOf, firstSlotOfEpoch, formatInstant, slotTimeSec } from '../../schemas/eth/time.ts'
 import { estimateSweep } from '../../schemas/eth/withdrawal-sweep.ts'
 import { VALIDATOR_STATUSES } from '../../schemas/events/beacon-epoch.ts'
@@ -76,10 +77,6 @@ function errorOf(clock: ChainClock | undefined, estimate: Estimate | undefined):
 /** The start of an epoch. */
 function startOf(clock: ChainClock, epoch: number, errorEpochs: number): Estimate {
   return { slot: firstSlotOfEpoch(clock, epoch), errorSlots: errorEpochs * clock.slotsPerEpoch }
-}
-
-function fixedEpoch(epochText: string | undefined): number | undefined {
-  return epochText === undefined || BigInt(epochText) === FAR_FUTURE_EPOCH ? undefined : Number(epochText)
 }
 
 // What the queues say may be an epoch off: others join them, and finality is late at times. The error grows with what is not known.

@@ -1,3 +1,4 @@
+import { FAR_FUTURE_EPOCH_TEXT } from '../../schemas/eth/far-future.ts'
 import { checksumAddress } from '../../schemas/eth/hex.ts'
 import { type ValidatorDetail, validatorDetails } from '../../schemas/routes/validators/validator-details.ts'
 import type { UnfundedRules } from '../../schemas/validator-lifecycle.ts'
@@ -14,8 +15,6 @@ import { type EstimatesAround, statusEstimates } from './status-estimates.ts'
 import { sweptSlots } from './swept-slots.ts'
 import { toStatus } from './validator-status.ts'
 
-/** FAR_FUTURE_EPOCH of the consensus specifications: not set. */
-const EPOCH_NOT_SET = String((1n << 64n) - 1n)
 /** Credentials 0x01 and 0x02 end with the withdrawal address after eleven zero bytes. */
 const ADDRESS_CREDENTIALS = /^0x0[12]0{22}([0-9a-f]{40})$/
 
@@ -62,7 +61,7 @@ function isAmong(wanted: ReadonlySet<string>, value: string): boolean {
 /** Of all whose exit was asked for and has no epoch yet, gwei. */
 function exitingBalance(validators: readonly AccountValidator[], exitFlagsOf: ExitFlagsOf): bigint {
   return validators.reduce((sum, { pubkey, registered }) => {
-    if (registered === undefined || registered.exit_epoch !== EPOCH_NOT_SET) return sum
+    if (registered === undefined || registered.exit_epoch !== FAR_FUTURE_EPOCH_TEXT) return sum
     const { isNeedExit, isPostExit } = exitFlagsOf(pubkey, false)
     return isNeedExit || isPostExit ? sum + BigInt(registered.effective_balance_gwei) : sum
   }, 0n)
@@ -81,8 +80,8 @@ interface Around extends EstimatesAround {
 
 function toDetail(validator: AccountValidator, around: Around): ValidatorDetail {
   const { pubkey, registered } = validator
-  const exitEpoch = registered?.exit_epoch ?? EPOCH_NOT_SET
-  const exit = around.exitFlagsOf(pubkey, exitEpoch !== EPOCH_NOT_SET)
+  const exitEpoch = registered?.exit_epoch ?? FAR_FUTURE_EPOCH_TEXT
+  const exit = around.exitFlagsOf(pubkey, exitEpoch !== FAR_FUTURE_EPOCH_TEXT)
   return {
     network: around.network,
     pubkey,
@@ -90,9 +89,9 @@ function toDetail(validator: AccountValidator, around: Around): ValidatorDetail 
     status:
       registered === undefined ? earlyStatus(validator, around.horizon, around.rules) : toStatus(registered.status),
     slashed: registered?.slashed === 1,
-    activation_epoch: registered?.activation_epoch ?? EPOCH_NOT_SET,
+    activation_epoch: registered?.activation_epoch ?? FAR_FUTURE_EPOCH_TEXT,
     exit_epoch: exitEpoch,
-    withdrawable_epoch: registered?.withdrawable_epoch ?? EPOCH_NOT_SET,
+    withdrawable_epoch: registered?.withdrawable_epoch ?? FAR_FUTURE_EPOCH_TEXT,
     status_estimates: statusEstimates(
       {
         pubkey,

@@ -1,6 +1,7 @@
 import type { StoredEvent } from '../../infra/ports/event-log.ts'
 import { churnLimits } from '../../schemas/eth/churn.ts'
-import { clearEpochs, type DepositQueueRules, FAR_FUTURE_EPOCH } from '../../schemas/eth/pending-deposits.ts'
+import { FAR_FUTURE_EPOCH } from '../../schemas/eth/far-future.ts'
+import { clearEpochs, type DepositQueueRules } from '../../schemas/eth/pending-deposits.ts'
 import { epochOf } from '../../schemas/eth/time.ts'
 import { type BeaconQueuesData, beaconQueues } from '../../schemas/events/beacon-queues.ts'
 import { decodeEvent } from '../../schemas/events/codec.ts'

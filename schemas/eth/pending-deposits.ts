@@ -1,7 +1,5 @@
 import { type ChurnRules, churnLimits } from './churn.ts'
-
-/** FAR_FUTURE_EPOCH of the consensus specifications: no epoch. */
-export const FAR_FUTURE_EPOCH = 2n ** 64n - 1n
+import { FAR_FUTURE_EPOCH } from './far-future.ts'
 
 /** `pending_deposits` of a state, in its order, a column each. */
 export interface PendingDepositColumns {

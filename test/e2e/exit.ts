@@ -5,6 +5,7 @@ import { type Hex, parseTransaction } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BATCH_DEPOSIT_ADDRESS } from '../../infra/devnet/execution/genesis.ts'
+import { FAR_FUTURE_EPOCH_TEXT } from '../../schemas/eth/far-future.ts'
 import { decodeEvent } from '../../schemas/events/codec.ts'
 import { exitCancelled, exitEnded, exitRequested, exitSigned, exitSubmitted } from '../../schemas/events/exits.ts'
 import type { Created } from '../../schemas/routes/validators/create-validators.ts'
@@ -33,7 +34,6 @@ const SLOTS_PER_EPOCH = 32
 /** Of the devnet: epochs that a validator is active before it may exit. */
 const SHARD_COMMITTEE_PERIOD = 32
 const FORGOTTEN_EPOCHS = 50
-const FAR_FUTURE_EPOCH = String(2n ** 64n - 1n)
 const EXITS_PATH = '/eth/v1/beacon/pool/voluntary_exits'
 
 export interface ExitOptions {
@@ -165,7 +165,7 @@ export function exitSuite({ mode, modeOf }: ExitOptions): void {
       await devnet.advanceTo(ripe * SLOTS_PER_EPOCH - 1)
       expect(handed).toEqual([])
       await devnet.advanceTo((ripe + 1) * SLOTS_PER_EPOCH)
-      await flagsAre(leaving, { is_need_exit: false, is_post_exit: true, exit_epoch: FAR_FUTURE_EPOCH })
+      await flagsAre(leaving, { is_need_exit: false, is_post_exit: true, exit_epoch: FAR_FUTURE_EPOCH_TEXT })
       expect(JSON.parse(handed[0] as string).message.epoch).toBe(String(ripe))
       expect(await ask('exit/cancel', { pubkeys: [leaving] })).toMatchObject({
         status: 400,
@@ -178,7 +178,7 @@ export function exitSuite({ mode, modeOf }: ExitOptions): void {
       const { slot } = await headOf(devnet)
       for (let epochs = 0; epochs < FORGOTTEN_EPOCHS; epochs++)
         await devnet.advanceTo(slot + (epochs + 1) * SLOTS_PER_EPOCH)
-      expect(await detailOf(leaving)).toMatchObject({ status: 'active_ongoing', exit_epoch: FAR_FUTURE_EPOCH })
+      expect(await detailOf(leaving)).toMatchObject({ status: 'active_ongoing', exit_epoch: FAR_FUTURE_EPOCH_TEXT })
       isForgetful = false
       const forgotten = handed.length
       const isHanded = async () => {
@@ -199,7 +199,7 @@ export function exitSuite({ mode, modeOf }: ExitOptions): void {
       expect(end).toEqual({ status: 'on_chain', exitEpoch: Number(exitEpoch) })
       expect(forgotten).toBeGreaterThan(FORGOTTEN_EPOCHS / 8)
       expect(new Set(handed).size).toBe(1)
-      expect((await detailOf(staying))?.exit_epoch).toBe(FAR_FUTURE_EPOCH)
+      expect((await detailOf(staying))?.exit_epoch).toBe(FAR_FUTURE_EPOCH_TEXT)
     })
 
     it('are told once, and to ask again for what is done is success', async () => {
@@ -217,7 +217,7 @@ export function exitSuite({ mode, modeOf }: ExitOptions): void {
         const { slot } = await headOf(devnet)
         await devnet.advanceTo(slot + SLOTS_PER_EPOCH)
         const detail = await detailOf(pubkey)
-        if (detail !== undefined && detail.activation_epoch !== FAR_FUTURE_EPOCH) return detail
+        if (detail !== undefined && detail.activation_epoch !== FAR_FUTURE_EPOCH_TEXT) return detail
         if (slot > 2 * REGISTERED_SLOT) throw new Error('the validator is not activated')
       }
     }

@@ -10,6 +10,7 @@ import {
   DEVNET_CHAIN_ID,
   WITHDRAWAL_REQUESTS_ADDRESS,
 } from '../../infra/devnet/execution/genesis.ts'
+import { FAR_FUTURE_EPOCH_TEXT } from '../../schemas/eth/far-future.ts'
 import { gasOf } from '../../schemas/eth/staking-transaction.ts'
 import type { StakeQuote } from '../../schemas/routes/quotes/stake-quote.ts'
 import type { ValidatorDetail } from '../../schemas/routes/validators/validator-details.ts'
@@ -28,7 +29,6 @@ const STEP_TIMEOUT_MS = 120_000
 const SLOTS_PER_EPOCH = 32
 /** Of the devnet: epochs that a validator is active before it may exit. */
 const SHARD_COMMITTEE_PERIOD = 32
-const FAR_FUTURE_EPOCH = String(2n ** 64n - 1n)
 const ACCOUNT = 'quotes'
 /** The first account of the phrase "test test … junk", which the devnet gives ten million ETH. */
 const WALLET = privateKeyToAccount('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80')
@@ -206,7 +206,7 @@ export function quotesSuite({ mode, modeOf }: QuotesOptions): void {
       const { data } = (await (await fetch(`${devnet.beaconUrl}${path}`)).json()) as {
         data: { validator: { exit_epoch: string } }
       }
-      expect(data.validator.exit_epoch).not.toBe(FAR_FUTURE_EPOCH)
+      expect(data.validator.exit_epoch).not.toBe(FAR_FUTURE_EPOCH_TEXT)
       const exiting = async () => {
         const { reason = '' } = await unstake({ pubkeys: pubkey })
         return reason.includes('exiting already') ? true : undefined

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { type ChurnRules, churnLimits, joinChurnQueue } from '../../schemas/eth/churn.ts'
-import { activationEpochAfter, clearEpochs, FAR_FUTURE_EPOCH } from '../../schemas/eth/pending-deposits.ts'
+import { FAR_FUTURE_EPOCH } from '../../schemas/eth/far-future.ts'
+import { activationEpochAfter, clearEpochs } from '../../schemas/eth/pending-deposits.ts'
 import { estimateSweep, sweepCycleSlots } from '../../schemas/eth/withdrawal-sweep.ts'
 
 const SLOTS_PER_EPOCH = 32

@@ -1,11 +1,9 @@
 import { SLOTS_PER_EPOCH } from '@lodestar/params'
 import { getValidatorStatus, mapToGeneralStatus, type phase0 } from '@lodestar/types'
+import { FAR_FUTURE_EPOCH_TEXT } from '../../../schemas/eth/far-future.ts'
 import type { SlotRecord } from '../consensus/history.ts'
 import { toHex } from '../consensus/keys.ts'
 import { BeaconApiError } from './api-error.ts'
-
-/** FAR_FUTURE_EPOCH on the wire: 2^64 - 1. */
-const FAR_FUTURE_TEXT = '18446744073709551615'
 
 const STATUSES = new Set([
   'pending_initialized',
@@ -27,7 +25,7 @@ const STATUSES = new Set([
 const validatorTexts = new WeakMap<phase0.Validator, string>()
 
 function epochText(epoch: number): string {
-  return Number.isFinite(epoch) ? String(epoch) : FAR_FUTURE_TEXT
+  return Number.isFinite(epoch) ? String(epoch) : FAR_FUTURE_EPOCH_TEXT
 }
 
 function validatorText(validator: phase0.Validator): string {

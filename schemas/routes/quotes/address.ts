@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { FAR_FUTURE_EPOCH_TEXT } from '../../eth/far-future.ts'
 import { checksumAddress } from '../../eth/hex.ts'
 import { Pagination } from '../envelope.ts'
 import { addressText, EpochText, Limit, Page, PubkeyText } from '../fields.ts'
@@ -6,7 +7,6 @@ import { defineQuoteRoute, Source, StakerAddress } from './quote-route.ts'
 
 const GweiText = (meaning: string) =>
   Type.String({ pattern: '^[0-9]+$', description: `${meaning} Gwei as decimal text.` })
-const EPOCH_NOT_SET = String((1n << 64n) - 1n)
 const EXAMPLE_ADDRESS = checksumAddress(`0x${'ad'.repeat(20)}`)
 const OWN =
   'Only validators of the account that quotes are made for are known here: those that they have prepared, and others that it has.'
@@ -79,7 +79,7 @@ export const addressValidatorRoute = defineQuoteRoute({
         balance: '32000012345',
         effectiveBalance: '32000000000',
         activationEpoch: '419000',
-        exitEpoch: EPOCH_NOT_SET,
+        exitEpoch: FAR_FUTURE_EPOCH_TEXT,
       },
     ],
     pagination: { page: 1, limit: 10, total: 1 },
