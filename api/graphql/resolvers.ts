@@ -1,6 +1,6 @@
 import { GraphQLError } from 'graphql/index.js'
+import { checksumAddress } from '../../schemas/eth/address.ts'
 import { FAR_FUTURE_EPOCH_TEXT } from '../../schemas/eth/far-future.ts'
-import { checksumAddress } from '../../schemas/eth/hex.ts'
 import { formatEthFromGwei, formatEthFromWei, toWei } from '../../schemas/eth/units.ts'
 import { formatMessage, type RefusalCode } from '../../schemas/routes/envelope.ts'
 import { LIMIT_MAX, LISTED_VALIDATORS_MAX } from '../../schemas/routes/fields.ts'

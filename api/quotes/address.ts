@@ -1,5 +1,5 @@
+import { checksumAddress } from '../../schemas/eth/address.ts'
 import { FAR_FUTURE_EPOCH_TEXT } from '../../schemas/eth/far-future.ts'
-import { checksumAddress } from '../../schemas/eth/hex.ts'
 import { addressBalanceRoute, addressValidatorRoute } from '../../schemas/routes/quotes/address.ts'
 import { type QuoteRefusal, refuseQuote } from '../../schemas/routes/quotes/quote-route.ts'
 import { pageOffset } from '../http/operation.ts'

@@ -1,4 +1,4 @@
-import { hasRightChecksum } from '../../schemas/eth/hex.ts'
+import { hasRightChecksum } from '../../schemas/eth/address.ts'
 import { type QuoteRefusal, refuseQuote } from '../../schemas/routes/quotes/quote-route.ts'
 
 const ADDRESS = /^0[xX][0-9a-fA-F]{40}$/

@@ -1,4 +1,4 @@
-import { checksumAddress } from '../../schemas/eth/hex.ts'
+import { checksumAddress } from '../../schemas/eth/address.ts'
 import { formatLocalTime } from '../../schemas/eth/time.ts'
 import { formatEthFromWei } from '../../schemas/eth/units.ts'
 import { type SettledReward, settledRewards } from '../../schemas/routes/rewards/settled-rewards.ts'

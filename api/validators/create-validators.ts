@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { hasRightChecksum } from '../../schemas/eth/hex.ts'
+import { hasRightChecksum } from '../../schemas/eth/address.ts'
 import { createValidators } from '../../schemas/jobs/create-validators.ts'
 import { type Refusal, refuse } from '../../schemas/routes/envelope.ts'
 import { type Created, createValidatorsRoute } from '../../schemas/routes/validators/create-validators.ts'

@@ -1,5 +1,5 @@
+import { checksumAddress } from '../../schemas/eth/address.ts'
 import { FAR_FUTURE_EPOCH_TEXT } from '../../schemas/eth/far-future.ts'
-import { checksumAddress } from '../../schemas/eth/hex.ts'
 import { type ValidatorDetail, validatorDetails } from '../../schemas/routes/validators/validator-details.ts'
 import type { UnfundedRules } from '../../schemas/validator-lifecycle.ts'
 import { answerPage, operation, pageOffset } from '../http/operation.ts'

@@ -1,5 +1,5 @@
 import type { AccountBook } from '../../schemas/account-book.ts'
-import { checksumAddress } from '../../schemas/eth/hex.ts'
+import { checksumAddress } from '../../schemas/eth/address.ts'
 import { dayOfInstant, formatDay } from '../../schemas/eth/time.ts'
 import { END_OF_DAYS, FIRST_DAY, type Interval } from '../../schemas/ownership.ts'
 import { nowSec, type Setting } from '../setting.ts'

@@ -1,6 +1,6 @@
 import { Check } from 'typebox/schema'
 import { CHAIN_NAME_PATTERN, type ChainNames, chainNames } from '../../schemas/chains.ts'
-import { hasRightChecksum } from '../../schemas/eth/hex.ts'
+import { hasRightChecksum } from '../../schemas/eth/address.ts'
 import type { StakingContract } from '../../schemas/eth/staking-transaction.ts'
 import { given } from './environment.ts'
 import type { Path } from './mistakes.ts'

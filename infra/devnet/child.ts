@@ -58,6 +58,7 @@ export async function openDevnetProcess(options: {
   const child = fork(options.mainFile, ['devnet'], {
     env: { ...process.env, ...options.env },
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    detached: true, // the Ctrl-C of a terminal reaches us, and we end it: while it starts, it would say that it failed
   })
   // History that is made faster than the program reads it only keeps the program from reading: its first day is served later.
   if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL)

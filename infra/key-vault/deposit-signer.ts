@@ -20,23 +20,24 @@ export interface SignedTask {
   readonly deposits: readonly SignedDeposit[]
 }
 
-/** Signs deposits with the keys of one seed, on all cores. A thread that fails ends the process. */
+/** Signs deposits with the keys of one seed, on all cores from the first list that is worth it. A thread that fails ends the process. */
 export class DepositSigner {
   readonly #commonKey: SecretKey
-  readonly #threads: readonly Worker[]
+  readonly #threadsMax = Math.min(availableParallelism(), THREADS_MAX) - 1
+  #threads: readonly Worker[] = []
   readonly #waiting = new Map<number, (deposits: readonly SignedDeposit[]) => void>()
   #asked = 0
 
   /** `commonKey` is the seed's key at m/12381/3600. */
   constructor(commonKey: SecretKey) {
     this.#commonKey = commonKey
-    const others = Math.min(availableParallelism(), THREADS_MAX) - 1
-    this.#threads = Array.from({ length: others }, () => this.#startThread())
   }
 
   /** A deposit for the key at each index, in their order; their signatures are not verified yet. */
   async sign(indices: readonly number[], terms: DepositTerms): Promise<readonly SignedDeposit[]> {
-    const shares = Math.max(1, Math.min(this.#threads.length + 1, Math.floor(indices.length / SHARE_KEYS_MIN)))
+    const shares = Math.max(1, Math.min(this.#threadsMax + 1, Math.floor(indices.length / SHARE_KEYS_MIN)))
+    if (shares > 1 && this.#threads.length === 0)
+      this.#threads = Array.from({ length: this.#threadsMax }, () => this.#startThread())
     const shareKeys = Math.ceil(indices.length / shares)
     const elsewhere = this.#threads
       .slice(0, shares - 1)

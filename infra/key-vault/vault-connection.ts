@@ -59,6 +59,8 @@ export class VaultConnection {
       env,
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      // A group of its own: the Ctrl-C of a terminal would end it while it starts, before it can say that it goes on.
+      detached: true,
     })
     this.#child.on('message', (message) => this.#hear(message as FromVault))
     // What it has told last arrives before this, and comes of a process that is killed as of one that ends.

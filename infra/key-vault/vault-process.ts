@@ -8,7 +8,7 @@ import { openVault, type Vault } from './vault.ts'
 /** What it makes on the disk is its owner's alone. */
 process.umask(0o077)
 process.on('disconnect', () => void end())
-// These reach all processes of a terminal or a service. The program may still have to commit what it was asked for; it ends us.
+// These may reach all processes of a service. The program may still have to commit what it was asked for; it ends us.
 process.on('SIGINT', () => {})
 process.on('SIGTERM', () => {})
 process.on('uncaughtException', (error) => {

@@ -1,5 +1,6 @@
 import type { StakingNode } from '../../infra/ports/staking-node.ts'
-import { checksumAddress, type Hex } from '../../schemas/eth/hex.ts'
+import { checksumAddress } from '../../schemas/eth/address.ts'
+import type { Hex } from '../../schemas/eth/hex.ts'
 import { TRANSACTION_GAS_MAX } from '../../schemas/eth/staking-transaction.ts'
 import type { QuotedTransaction } from '../../schemas/jobs/quote-stake.ts'
 

@@ -1,5 +1,3 @@
-import { getAddress } from 'viem'
-
 export type Hex = `0x${string}`
 
 // viem's conversions go digit by digit in JavaScript; logs come by the megabyte, so these leave it to Buffer. Both take
@@ -14,16 +12,4 @@ export function bytesOf(hex: string): Uint8Array {
 /** Lower-case hex text with 0x. */
 export function hexOf(bytes: Uint8Array): Hex {
   return `0x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')}`
-}
-
-/** Whether letters of both cases are those of the checksum of EIP-55; letters of one case have none. */
-export function hasRightChecksum(address: string): boolean {
-  const digits = address.slice(2)
-  if (digits === digits.toLowerCase() || digits === digits.toUpperCase()) return true
-  return checksumAddress(address.toLowerCase()) === address
-}
-
-/** An address, lower-case hex as it is stored, with the checksum of EIP-55 as it is answered. */
-export function checksumAddress(stored: string): string {
-  return getAddress(stored)
 }

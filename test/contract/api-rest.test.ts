@@ -1,6 +1,6 @@
 import { Compile } from 'typebox/schema'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { checksumAddress } from '../../schemas/eth/hex.ts'
+import { checksumAddress } from '../../schemas/eth/address.ts'
 import { ErrorEnvelope, RESULTS } from '../../schemas/routes/envelope.ts'
 import { ReadyAnswer } from '../../schemas/routes/probes.ts'
 import {

@@ -115,6 +115,7 @@ export async function startVaultOwner(folder: VaultFolder) {
   const script = join(import.meta.dirname, 'vault-owner.ts')
   const owner = spawn(process.execPath, [script, JSON.stringify(folder.options)], {
     stdio: ['pipe', 'pipe', 'inherit'],
+    detached: true, // a group of its own, as a terminal gives to a program
   })
   const exited = once(owner, 'exit')
   const said = createInterface({ input: owner.stdout })[Symbol.asyncIterator]()

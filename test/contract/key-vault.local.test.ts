@@ -1,11 +1,21 @@
 import { cp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { openLocalKeyVault } from '../../infra/key-vault/open-local.ts'
 import { type KeyVaultPlace, keyVaultContract, pubkeysOf, requestOf, TERMS } from './key-vault.ts'
 import { keyVaultExits } from './key-vault-exits.ts'
-import { newVaultFolder, openIn, rowsOf, secretsOf, type VaultFolder } from './key-vault-local.ts'
+import {
+  newVaultFolder,
+  openIn,
+  rowsOf,
+  secretsOf,
+  startVaultOwner,
+  type VaultFolder,
+  vaultProcessesOf,
+} from './key-vault-local.ts'
+
+const START_TIMEOUT_MS = 10_000
 
 async function newPlace(): Promise<KeyVaultPlace> {
   const { options } = await newVaultFolder()
@@ -174,4 +184,13 @@ test('is one file when it was closed', async () => {
   const folder = await newVaultFolder()
   await commitIn(folder, 1)
   expect((await readdir(folder.directory)).toSorted()).toEqual(['lock', 'lock.pid', 'vault.db'])
+})
+
+test('hears nothing of a Ctrl-C that comes while it is being started', async () => {
+  const folder = await newVaultFolder()
+  const owner = await startVaultOwner(folder)
+  const isStarting = () => vaultProcessesOf(owner.pid).length > 0
+  await vi.waitUntil(isStarting, { timeout: START_TIMEOUT_MS, interval: 1 })
+  process.kill(-owner.pid, 'SIGINT')
+  expect(await owner.hear()).toBe('open')
 })

@@ -10,6 +10,7 @@ const TERMS: DepositTerms = {
   withdrawalCredentials: new Uint8Array(32).fill(1),
   amountGwei: 32_000_000_000n,
 }
+process.on('SIGINT', () => {}) // as the program, which ends in its own time
 const vault = await openLocalKeyVault(JSON.parse(process.argv[2] ?? ''))
 process.stdout.write('open\n')
 let preparedId = ''

@@ -1,6 +1,7 @@
 import { readConfig } from '../../infra/config/config.ts'
 import { openLocalKeyVault } from '../../infra/key-vault/open-local.ts'
-import { checksumAddress, hexOf } from '../../schemas/eth/hex.ts'
+import { checksumAddress } from '../../schemas/eth/address.ts'
+import { hexOf } from '../../schemas/eth/hex.ts'
 import { ACCOUNTS_KEY } from '../../schemas/events/accounts.ts'
 import { encodeEvent } from '../../schemas/events/codec.ts'
 import { validatorsCreated } from '../../schemas/events/created-validators.ts'

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
+import { checksumAddress } from '../../eth/address.ts'
 import { FAR_FUTURE_EPOCH_TEXT } from '../../eth/far-future.ts'
-import { checksumAddress } from '../../eth/hex.ts'
 import { Pagination } from '../envelope.ts'
 import { addressText, EpochText, Limit, Page, PubkeyText } from '../fields.ts'
 import { defineQuoteRoute, Source, StakerAddress } from './quote-route.ts'

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { checksumAddress } from '../../eth/hex.ts'
+import { checksumAddress } from '../../eth/address.ts'
 import { QuotedTransaction } from '../../jobs/quote-stake.ts'
 import { STRATEGIES, STRATEGY_DEFAULT } from '../../strategies.ts'
 import { defineQuoteRoute, Source, StakerAddress } from './quote-route.ts'

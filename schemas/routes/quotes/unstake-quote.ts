@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { checksumAddress } from '../../eth/hex.ts'
+import { checksumAddress } from '../../eth/address.ts'
 import { REQUESTED_EXITS_MAX } from '../../eth/withdrawal-request.ts'
 import { QuotedTransaction } from '../../jobs/quote-stake.ts'
 import { defineQuoteRoute, Source, StakerAddress } from './quote-route.ts'

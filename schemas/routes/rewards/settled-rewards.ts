@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { checksumAddress } from '../../eth/hex.ts'
+import { checksumAddress } from '../../eth/address.ts'
 import {
   addressText,
   EndDate,

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { checksumAddress } from '../../eth/hex.ts'
+import { checksumAddress } from '../../eth/address.ts'
 import { CREATED_MAX } from '../../events/created-validators.ts'
 import { envelopeOf } from '../envelope.ts'
 import { addressText, PubkeyText } from '../fields.ts'

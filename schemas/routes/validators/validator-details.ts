@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { checksumAddress } from '../../eth/hex.ts'
+import { checksumAddress } from '../../eth/address.ts'
 import { VALIDATOR_STATUSES } from '../../events/beacon-epoch.ts'
 import { EARLY_STATUSES } from '../../validator-lifecycle.ts'
 import { pagedEnvelopeOf } from '../envelope.ts'

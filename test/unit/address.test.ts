@@ -1,5 +1,8 @@
+import fc from 'fast-check'
+import { getAddress } from 'viem'
 import { expect, test } from 'vitest'
-import { checksumAddress, hasRightChecksum } from '../../schemas/eth/hex.ts'
+import { checksumAddress, hasRightChecksum } from '../../schemas/eth/address.ts'
+import { hexOf } from '../../schemas/eth/hex.ts'
 
 // The examples of EIP-55.
 test.each([
@@ -20,4 +23,9 @@ test.each([
 test('one letter of the other case is a slip', () => {
   expect(hasRightChecksum('0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD')).toBe(false)
   expect(hasRightChecksum('0x5AAeb6053F3E94C9b9A09f33669435E7Ef1BeAed')).toBe(false)
+})
+
+test('every address has the checksum that another library gives it', () => {
+  const addresses = fc.uint8Array({ minLength: 20, maxLength: 20 }).map(hexOf)
+  fc.assert(fc.property(addresses, (address) => checksumAddress(address) === getAddress(address)))
 })
