@@ -6,11 +6,11 @@ import type { JobQueue } from '../infra/ports/job-queue.ts'
 import type { Warehouse } from '../infra/ports/warehouse.ts'
 import { AppError } from '../schemas/errors.ts'
 import { isAbortOf, untilAborted } from '../schemas/wait.ts'
-import { startDevnet } from './devnet.ts'
 import { allOrNone } from './ingest-role.ts'
 import { ChainSet, type Ports, type Role, type Running } from './role.ts'
 import { answerCommands } from './running-program.ts'
 import type { Setting } from './setting.ts'
+import { startDevnet } from './start-devnet.ts'
 import { VaultWatch } from './vault-watch.ts'
 
 /** What the answers to commands need beside the warehouse. */

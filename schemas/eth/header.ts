@@ -1,6 +1,6 @@
 import { bytesOf, type Hex, hexOf } from './hex.ts'
 import { keccak256 } from './keccak.ts'
-import { encodeRlp, rlpInteger } from './trie.ts'
+import { encodeRlp, rlpInteger } from './rlp.ts'
 
 /** An execution header as JSON-RPC shows it. The fields of later forks are absent, or null, before them. */
 export interface ExecutionHeader {

@@ -1,8 +1,8 @@
 import { bytesOf, type Hex, hexOf } from './hex.ts'
 import { keccak256 } from './keccak.ts'
+import type { RlpItem } from './rlp.ts'
 import { decodeRlp } from './rlp.ts'
 import { encodeTransaction, type SignedTransaction, signerOf } from './signed-transaction.ts'
-import type { RlpItem } from './trie.ts'
 import type { Wei } from './units.ts'
 
 /** What nodes take into their pools (geth, txMaxSize). */

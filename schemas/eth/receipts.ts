@@ -1,6 +1,7 @@
 import { bytesOf } from './hex.ts'
 import { keccak256 } from './keccak.ts'
-import { encodeRlp, orderedTrieRoot, type RlpItem, rlpInteger } from './trie.ts'
+import { encodeRlp, type RlpItem, rlpInteger } from './rlp.ts'
+import { orderedTrieRoot } from './trie.ts'
 
 export interface ReceiptLog {
   readonly address: string

@@ -1,4 +1,5 @@
-import type { RlpItem } from './trie.ts'
+/** A byte string or a list of them: everything that RLP can say (yellow paper, appendix B). */
+export type RlpItem = Uint8Array | readonly RlpItem[]
 
 /** First bytes of the five forms of an item (yellow paper, appendix B). */
 const SHORT_STRING = 0x80
@@ -9,6 +10,68 @@ const LONG_LIST = 0xf8
 const SHORT_BYTES_MAX = 55
 /** Lists within lists: what transactions have is four deep. */
 const DEPTH_MAX = 8
+
+const EMPTY_STRING = new Uint8Array(0)
+
+/** An integer as RLP has it: minimal big-endian bytes, of which zero has none. */
+export function rlpInteger(value: number | bigint): Uint8Array {
+  if (value <= 0) return EMPTY_STRING
+  const hex = value.toString(16)
+  return Buffer.from(hex.length % 2 === 0 ? hex : `0${hex}`, 'hex')
+}
+
+/** The bytes of an item, written once into a place of their length: blocks' receipts are megabytes of it. */
+export function encodeRlp(item: RlpItem): Uint8Array {
+  const bytes = new Uint8Array(encodedBytes(item))
+  write(item, bytes, 0)
+  return bytes
+}
+
+function isBytes(item: RlpItem): item is Uint8Array {
+  return item instanceof Uint8Array
+}
+
+/** How long an item is once it is encoded. */
+function encodedBytes(item: RlpItem): number {
+  if (isBytes(item) && item.length === 1 && (item[0] ?? 0) < SHORT_STRING) return 1
+  const body = bodyBytes(item)
+  return body + (body <= SHORT_BYTES_MAX ? 1 : 1 + rlpInteger(body).length)
+}
+
+function bodyBytes(item: RlpItem): number {
+  if (isBytes(item)) return item.length
+  let sum = 0
+  for (const one of item) sum += encodedBytes(one)
+  return sum
+}
+
+/** Where the next item begins. */
+function write(item: RlpItem, to: Uint8Array, at: number): number {
+  if (isBytes(item)) {
+    const isItself = item.length === 1 && (item[0] ?? 0) < SHORT_STRING
+    const from = isItself ? at : writeHead([SHORT_STRING, LONG_STRING], { body: item.length, to, at })
+    to.set(item, from)
+    return from + item.length
+  }
+  let end = writeHead([SHORT_LIST, LONG_LIST], { body: bodyBytes(item), to, at })
+  for (const one of item) end = write(one, to, end)
+  return end
+}
+
+/** Where the body begins. */
+function writeHead(
+  [short, long]: readonly [number, number],
+  { body, to, at }: { readonly body: number; readonly to: Uint8Array; readonly at: number },
+): number {
+  if (body <= SHORT_BYTES_MAX) {
+    to[at] = short + body
+    return at + 1
+  }
+  const length = rlpInteger(body)
+  to[at] = long + length.length - 1
+  to.set(length, at + 1)
+  return at + 1 + length.length
+}
 
 interface Read {
   readonly item: RlpItem

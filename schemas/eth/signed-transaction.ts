@@ -1,7 +1,7 @@
 import { recover } from 'tiny-secp256k1'
 import { bytesOf, type Hex, hexOf } from './hex.ts'
 import { keccak256 } from './keccak.ts'
-import { encodeRlp, type RlpItem, rlpInteger } from './trie.ts'
+import { encodeRlp, type RlpItem, rlpInteger } from './rlp.ts'
 
 interface AccessListEntry {
   readonly address: string

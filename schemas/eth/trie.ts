@@ -1,21 +1,9 @@
-import { numberToBytes, toRlp } from 'viem'
 import { keccak256 } from './keccak.ts'
-
-/** A byte string or a list of them: everything that RLP can say (yellow paper, appendix B). */
-export type RlpItem = Uint8Array | readonly RlpItem[]
+import { encodeRlp, type RlpItem, rlpInteger } from './rlp.ts'
 
 const EMPTY_STRING = new Uint8Array(0)
 const HASH_BYTES = 32
 const BRANCH_CHILDREN = 16
-
-/** An integer as RLP has it: minimal big-endian bytes, of which zero has none. */
-export function rlpInteger(value: number | bigint): Uint8Array {
-  return value > 0 ? numberToBytes(value) : EMPTY_STRING
-}
-
-export function encodeRlp(item: RlpItem): Uint8Array {
-  return toRlp(item, 'bytes')
-}
 
 interface Entry {
   /** The key as half-bytes, most significant first. */

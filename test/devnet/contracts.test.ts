@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Abi, decodeFunctionResult, encodeDeployData, encodeFunctionData } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { depositDataFor } from '../../infra/devnet/consensus/keys.ts'
+import { depositDataFor } from '../../infra/devnet/consensus/deposits.ts'
 import artifacts from '../../infra/devnet/contracts/artifacts.json' with { type: 'json' }
 import { compileContracts, DEVNET_CONTRACTS } from '../../infra/devnet/contracts/compile.ts'
 import type { Hex } from '../../infra/devnet/engine.ts'

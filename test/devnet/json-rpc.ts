@@ -2,7 +2,7 @@ import { keccak256, toBytes } from 'viem'
 import type { Hex } from '../../infra/devnet/engine.ts'
 import type { MinedTransaction } from '../../infra/devnet/execution/sealed-block.ts'
 import type { CommittedReceipt } from '../../schemas/eth/receipts.ts'
-import { encodeRlp, rlpInteger } from '../../schemas/eth/trie.ts'
+import { encodeRlp, rlpInteger } from '../../schemas/eth/rlp.ts'
 
 export interface RpcBlock {
   readonly [field: string]: unknown

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type deneb, type electra, ssz } from '@lodestar/types'
-import { depositDataFor, fromHex, toHex, withdrawalAddressOf } from '../../infra/devnet/consensus/keys.ts'
+import { depositDataFor } from '../../infra/devnet/consensus/deposits.ts'
+import { fromHex, toHex, withdrawalAddressOf } from '../../infra/devnet/consensus/keys.ts'
 import type { Hex, PayloadRequest } from '../../infra/devnet/engine.ts'
 import type { ListeningEngine } from '../../infra/devnet/layers.ts'
 

@@ -11,7 +11,7 @@ import {
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, it } from 'vitest'
-import { depositDataFor } from '../../infra/devnet/consensus/keys.ts'
+import { depositDataFor } from '../../infra/devnet/consensus/deposits.ts'
 import predeploys from '../../infra/devnet/contracts/predeploys.json' with { type: 'json' }
 import type { BuiltPayload, Hex } from '../../infra/devnet/engine.ts'
 import {

@@ -1,6 +1,6 @@
 import { encodeFunctionData } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { depositDataFor } from '../../infra/devnet/consensus/keys.ts'
+import { depositDataFor } from '../../infra/devnet/consensus/deposits.ts'
 import artifacts from '../../infra/devnet/contracts/artifacts.json' with { type: 'json' }
 import type { Hex } from '../../infra/devnet/engine.ts'
 import { DEPOSIT_CONTRACT_ADDRESS, DEVNET_CHAIN_ID } from '../../infra/devnet/execution/genesis.ts'

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fromRlp } from 'viem'
-import type { RlpItem } from '../../schemas/eth/trie.ts'
+import type { RlpItem } from '../../schemas/eth/rlp.ts'
 
 // Real blocks of mainnet, where EPOCHLINE_FIXTURES says that they lie.
 

@@ -7,8 +7,7 @@ import {
   RAW_TRANSACTION_BYTES_MAX,
   type RawTransaction,
 } from '../../schemas/eth/raw-transaction.ts'
-import { decodeRlp } from '../../schemas/eth/rlp.ts'
-import { encodeRlp, type RlpItem } from '../../schemas/eth/trie.ts'
+import { decodeRlp, encodeRlp, type RlpItem } from '../../schemas/eth/rlp.ts'
 import { accountOf, addressOf } from './given-rpc-block.ts'
 
 const ACCOUNT = accountOf('c')

@@ -1,5 +1,5 @@
 import { ssz } from '@lodestar/types'
-import { depositDataFor } from '../../infra/devnet/consensus/keys.ts'
+import { depositDataFor } from '../../infra/devnet/consensus/deposits.ts'
 import { bytesOf, type Hex } from '../../schemas/eth/hex.ts'
 import type { SignedDeposit } from '../../schemas/eth/signed-deposit.ts'
 

@@ -2,8 +2,8 @@ import { keccak256, parseTransaction, recoverTransactionAddress, toHex } from 'v
 import { describe, expect, it, test } from 'vitest'
 import { headerHash } from '../../schemas/eth/header.ts'
 import { hexOf } from '../../schemas/eth/hex.ts'
+import { encodeRlp, type RlpItem } from '../../schemas/eth/rlp.ts'
 import { encodeTransaction, isKnownType, signerOf } from '../../schemas/eth/signed-transaction.ts'
-import { encodeRlp, type RlpItem } from '../../schemas/eth/trie.ts'
 import { accountOf, addressOf, signedTransaction } from './given-rpc-block.ts'
 import { bytesOf, listOf, MAINNET_BLOCKS, readBlock } from './mainnet-blocks.ts'
 

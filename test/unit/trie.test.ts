@@ -7,7 +7,8 @@ import {
   logsBloomOf,
   receiptsRoot,
 } from '../../schemas/eth/receipts.ts'
-import { encodeRlp, orderedTrieRoot, type RlpItem, rlpInteger } from '../../schemas/eth/trie.ts'
+import { encodeRlp, type RlpItem, rlpInteger } from '../../schemas/eth/rlp.ts'
+import { orderedTrieRoot } from '../../schemas/eth/trie.ts'
 import { bytesOf, listOf, MAINNET_BLOCKS, numberOf, readBlock } from './mainnet-blocks.ts'
 
 function toReceipt(value: RlpItem): CommittedReceipt {

@@ -4,7 +4,8 @@ import * as params from '@lodestar/params'
 import { activePreset, SLOTS_PER_EPOCH } from '@lodestar/params'
 import type { ChainClock } from '../../../schemas/eth/time.ts'
 import type { Hex } from '../engine.ts'
-import { fromHex, GENESIS_FORK_VERSION } from './keys.ts'
+import { GENESIS_FORK_VERSION } from './deposits.ts'
+import { fromHex } from './keys.ts'
 
 /** The network's own name in /eth/v1/config/spec. */
 const CONFIG_NAME = 'devnet'

@@ -19,7 +19,8 @@ import { type phase0, ssz } from '@lodestar/types'
 import { GWEI_PER_ETH } from '../../../schemas/eth/units.ts'
 import type { ExecutionEngine } from '../engine.ts'
 import { createDevnetConfig, type NetworkFacts } from './chain-config.ts'
-import { pubkeyOf, withdrawalAddressOf, withdrawalCredentialsFor } from './keys.ts'
+import { withdrawalCredentialsFor } from './deposits.ts'
+import { pubkeyOf, withdrawalAddressOf } from './keys.ts'
 import { seededBytes } from './random.ts'
 
 /** Every n-th genesis validator has 0x02 credentials and more than 32 ETH. */

@@ -1,32 +1,13 @@
-import { createHash } from 'node:crypto'
-import { DOMAIN_DEPOSIT } from '@lodestar/params'
-import { computeDomain, computeSigningRoot, interopSecretKey } from '@lodestar/state-transition'
-import { ssz } from '@lodestar/types'
+import { createHash, hash } from 'node:crypto'
+import { SecretKey } from '@chainsafe/blst'
 import type { Hex } from '../engine.ts'
 
-/**
- * The devnet's own network: no signature made for it is valid on another one. Deposits are signed with this version
- * whatever the current fork is (consensus-specs, process_deposit: DOMAIN_DEPOSIT is fork-agnostic).
- */
-export const GENESIS_FORK_VERSION = Uint8Array.of(0x10, 0xe7, 0x00, 0x00)
-
-const ETH1_CREDENTIALS_PREFIX = 0x01
-const COMPOUNDING_CREDENTIALS_PREFIX = 0x02
-const CREDENTIALS_ADDRESS_OFFSET = 12
+// The program looks its demo account's keys up here as well: nothing that takes long to load belongs into this file.
 
 /** Validators of one owner share a withdrawal address, as customers' validators do. */
 const VALIDATORS_PER_OWNER = 8
 
 const FEE_POOLS = 8
-
-/** What the deposit contract is called with; signature and root are those that the contract and the chain check. */
-export interface DepositData {
-  readonly pubkey: Hex
-  readonly withdrawalCredentials: Hex
-  readonly amountGwei: bigint
-  readonly signature: Hex
-  readonly depositDataRoot: Hex
-}
 
 export function toHex(bytes: Uint8Array): Hex {
   return `0x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')}`
@@ -36,9 +17,20 @@ export function fromHex(text: string): Uint8Array {
   return new Uint8Array(Buffer.from(text.slice(2), 'hex'))
 }
 
-/** The secret key of a validator number: the publicly known interop keys (ethereum/eth2.0-pm, interop/mocked_start). */
-export function secretKeyOf(validatorNumber: number): ReturnType<typeof interopSecretKey> {
-  return interopSecretKey(validatorNumber)
+/** Order of the group that secret keys are numbers of (consensus-specs, BLS12-381). */
+const CURVE_ORDER = 0x73eda753299d7d483339d80809a1d80553bda402fffe5bfeffffffff00000001n
+const KEY_BYTES = 32
+
+/**
+ * The secret key of a validator number: the publicly known interop keys (ethereum/eth2.0-pm, interop/mocked_start): the hash of the
+ * number, 32 bytes with the lowest first, read the same way and taken modulo the curve's order.
+ */
+export function secretKeyOf(validatorNumber: number): SecretKey {
+  const number = Buffer.alloc(KEY_BYTES)
+  number.writeUInt32LE(validatorNumber)
+  const hashed = hash('sha256', number, 'buffer').reverse().toString('hex')
+  const key = (BigInt(`0x${hashed}`) % CURVE_ORDER).toString(16).padStart(2 * KEY_BYTES, '0')
+  return SecretKey.fromBytes(Buffer.from(key, 'hex'))
 }
 
 /** 48 bytes. Numbers below the genesis count are the genesis validators, those above belong to deposits. */
@@ -62,34 +54,4 @@ export function withdrawalAddressOf(validatorNumber: number): Hex {
 export function feeRecipientOf(validatorNumber: number): Hex {
   const isOwn = validatorNumber % 256 < 64
   return addressFrom(isOwn ? `fee recipient ${validatorNumber}` : `pool ${validatorNumber % FEE_POOLS}`)
-}
-
-/** 0x01 credentials (partial withdrawals above 32 ETH), or 0x02 ones (compounding up to 2048 ETH). */
-export function withdrawalCredentialsFor(address: Hex, kind: 'eth1' | 'compounding' = 'eth1'): Uint8Array {
-  const credentials = new Uint8Array(32)
-  credentials[0] = kind === 'eth1' ? ETH1_CREDENTIALS_PREFIX : COMPOUNDING_CREDENTIALS_PREFIX
-  credentials.set(fromHex(address), CREDENTIALS_ADDRESS_OFFSET)
-  return credentials
-}
-
-/**
- * A complete, validly signed deposit for the interop key of a validator number (0x01 credentials). For a number that is
- * already a validator it is a top-up.
- */
-export function depositDataFor(validatorNumber: number, amountGwei: bigint, withdrawalAddress: Hex): DepositData {
-  const secretKey = secretKeyOf(validatorNumber)
-  const message = {
-    pubkey: secretKey.toPublicKey().toBytes(),
-    withdrawalCredentials: withdrawalCredentialsFor(withdrawalAddress),
-    amount: Number(amountGwei),
-  }
-  const domain = computeDomain(DOMAIN_DEPOSIT, GENESIS_FORK_VERSION, new Uint8Array(32))
-  const signature = secretKey.sign(computeSigningRoot(ssz.phase0.DepositMessage, message, domain)).toBytes()
-  return {
-    pubkey: toHex(message.pubkey),
-    withdrawalCredentials: toHex(message.withdrawalCredentials),
-    amountGwei,
-    signature: toHex(signature),
-    depositDataRoot: toHex(ssz.phase0.DepositData.hashTreeRoot({ ...message, signature })),
-  }
 }

@@ -2,8 +2,9 @@ import type { deneb } from '@lodestar/types'
 import { type ExecutionHeader, encodeHeader } from '../../../schemas/eth/header.ts'
 import { bytesOf, hexOf } from '../../../schemas/eth/hex.ts'
 import { keccak256 } from '../../../schemas/eth/keccak.ts'
+import { encodeRlp, rlpInteger } from '../../../schemas/eth/rlp.ts'
 import { encodeTransaction, type SignedTransaction } from '../../../schemas/eth/signed-transaction.ts'
-import { encodeRlp, orderedTrieRoot, rlpInteger } from '../../../schemas/eth/trie.ts'
+import { orderedTrieRoot } from '../../../schemas/eth/trie.ts'
 import type { EngineWithdrawal, Hex } from '../engine.ts'
 
 export interface MinedTransaction extends SignedTransaction {

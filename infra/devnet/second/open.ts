@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { type Archive, ArchiveUnusable, openArchive } from '../archive/archive.ts'
 import { archiving } from '../archive/archiving.ts'
-import { depositDataFor } from '../consensus/keys.ts'
+import { depositDataFor } from '../consensus/deposits.ts'
 import type { ExecutionEngine } from '../engine.ts'
 import { BLOCKS_SCHEMA } from '../execution/archived-blocks.ts'
 import type { Finality } from '../execution/block-lookup.ts'
