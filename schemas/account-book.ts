@@ -10,6 +10,7 @@ import {
 } from './events/accounts.ts'
 import { decodeEvent, type EncodedEvent } from './events/codec.ts'
 import { feeRecipientsTold } from './events/fee-recipients.ts'
+import { exitsPresigned } from './events/presigned-exits.ts'
 import { END_OF_DAYS, type Interval, Ownership, ownershipFact, storedDay } from './ownership.ts'
 
 export interface RateFact {
@@ -37,6 +38,13 @@ export interface LockFact {
   readonly saidAt: string
 }
 
+/** A signed exit of a validator that was handed out. */
+export interface PresignedFact {
+  /** Thumbprint of the key that opens it. */
+  readonly recipient: string
+  readonly saidAt: string
+}
+
 interface Recipient {
   readonly pubkey: string
   readonly address: string
@@ -56,6 +64,9 @@ export class AccountBook {
   readonly #corrections: SettlementCorrected[] = []
   /** Whether it is paid at an address, by the chain and key of a validator, the address and the day since when. */
   readonly #recipients = new Map<string, Map<string, Map<DayNumber, boolean>>>()
+
+  /** By the chain and key of a validator. */
+  readonly #presigned = new Map<string, PresignedFact[]>()
 
   /** Throws AppError `undecodable` for an event that is not what its type says; events of unknown types are passed over. */
   add(event: EncodedEvent, unnamedChain?: string): void {
@@ -84,6 +95,14 @@ export class AccountBook {
       case settlementCorrected.name:
         this.#corrections.push(decodeEvent(settlementCorrected, event))
         return
+      case exitsPresigned.name: {
+        const { chain, recipient, pubkeys } = decodeEvent(exitsPresigned, event)
+        for (const pubkey of pubkeys) {
+          const before = this.presignedOf(chain, pubkey)
+          this.#presigned.set(`${chain}:${pubkey}`, [...before, { recipient, saidAt: event.time }])
+        }
+        return
+      }
       case feeRecipientsTold.name: {
         const { chain, recipients, isOwn, from } = decodeEvent(feeRecipientsTold, event)
         for (const { pubkey, address } of recipients) {
@@ -155,6 +174,11 @@ export class AccountBook {
         isOwn ? [{ address, fromDay, toDay: changes[at + 1]?.[0] ?? END_OF_DAYS }] : [],
       )
     })
+  }
+
+  /** In the order in which they were handed out, whoever had the validator then. */
+  presignedOf(chain: string, pubkey: string): readonly PresignedFact[] {
+    return this.#presigned.get(`${chain}:${pubkey}`) ?? []
   }
 
   tokens(): ReadonlyMap<string, TokenFact> {

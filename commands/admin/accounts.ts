@@ -46,6 +46,9 @@ export async function showAccount(setting: Setting, name: string): Promise<void>
       ...book.recipientsOf(chain, pubkey).map((paid) => {
         return `  paid at ${checksumAddress(paid.address)} ${formatInterval(paid)}`
       }),
+      ...book
+        .presignedOf(chain, pubkey)
+        .map(({ recipient, saidAt }) => `  a signed exit was handed out ${saidAt}, encrypted to ${recipient}`),
     ])
     lines.push(...indented(ofValidators))
   }

@@ -4,6 +4,7 @@ import type { EventLog, EventWriter } from '../../infra/ports/event-log.ts'
 import type { ExportedKey, ImportOutcome, KeyKeeping } from '../../infra/ports/key-keeping.ts'
 import type { KeyVault } from '../../infra/ports/key-vault.ts'
 import { toDepositEntry } from '../../processors/validators/deposit-data-file.ts'
+import type { ExitChain } from '../../processors/validators/exit/exit-custody.ts'
 import type { StakingBook } from '../../processors/validators/staking-book.ts'
 import { exportedEvents, importedEvents, type VaultKey } from '../../processors/validators/vault-keys.ts'
 import { AppError } from '../../schemas/errors.ts'
@@ -12,7 +13,9 @@ import type { Created } from '../../schemas/routes/validators/create-validators.
 import { readBook } from '../admin/account-facts.ts'
 import { knownAccount } from '../admin/known-account.ts'
 import { nowSec } from '../setting.ts'
+import { answerPresign } from './answer-presign.ts'
 import type { ExportQuestion, ImportQuestion, KeyAnswer, KeyQuestion } from './key-question.ts'
+import { namesOf } from './names-of.ts'
 
 /** Whoever has the vault and its lease: the running program, or a command while none runs. */
 export interface KeyCustody {
@@ -20,15 +23,15 @@ export interface KeyCustody {
   readonly lease: EventWriter
   readonly book: StakingBook
   readonly eventLog: EventLog
+  /** A chain with its nodes; undefined for one that is paused or not configured. */
+  readonly exitChainOf: (name: string) => Promise<ExitChain | undefined>
 }
 
-interface Answering {
+export interface Answering {
   readonly print: (answer: KeyAnswer) => Promise<void>
   readonly signal: AbortSignal
 }
 
-/** Keys that a sentence names. */
-const NAMED_MAX = 3
 /** Keystores that are taken in before the log hears of their keys: it takes half a second each at most. */
 const IMPORTED_AT_ONCE = 10
 
@@ -39,6 +42,8 @@ export async function answerKeys(custody: KeyCustody, question: KeyQuestion, ans
       return await exportKeys(custody, question, answering)
     case 'keys-import':
       return await importKeys(custody, question, answering)
+    case 'keys-presign':
+      return await answerPresign(custody, question, answering)
     case 'keys-backup': {
       const { keys } = await custody.vault.backup(question.file)
       return await answering.print({
@@ -138,9 +143,4 @@ async function keystoresIn(folder: string): Promise<readonly string[]> {
     throw new AppError('usage', `The folder ${folder} cannot be read (${cause.code}); nothing was imported.`, { cause })
   }
   throw new AppError('usage', `There is no file keystore….json in ${folder}; nothing was imported.`)
-}
-
-function namesOf(pubkeys: readonly string[]): string {
-  const more = pubkeys.length > NAMED_MAX ? ` and ${pubkeys.length - NAMED_MAX} more` : ''
-  return `${pubkeys.slice(0, NAMED_MAX).join(', ')}${more}`
 }

@@ -26,7 +26,9 @@ export async function askKeys(
   await using lease = await leaseOf(eventLog, signal)
   await using vault = await openLocalKeyVault(config.vault)
   const book = await readStakingBook(eventLog, signal)
-  await answerKeys({ vault, lease, book, eventLog }, question, { print, signal })
+  await using open = new AsyncDisposableStack()
+  const exitChainOf = async (name: string) => (await import('./open-exit-chain.ts')).openExitChain(setting, name, open)
+  await answerKeys({ vault, lease, book, eventLog, exitChainOf }, question, { print, signal })
 }
 
 async function leaseOf(eventLog: EventLog, signal: AbortSignal): Promise<Lease> {

@@ -9,7 +9,7 @@ const PASSWORD_BYTES = 32
 const OWNER_ONLY_FOLDER = 0o700
 const OWNER_ONLY = 0o600
 
-/** A new folder of keystores, for its owner alone. What is in it is on the disk when it was written. */
+/** A new folder of keystores or signed exits, for its owner alone. What is in it is on the disk when it was written. */
 export class ExportFolder {
   readonly #folder: string
   readonly #names = new Set<string>()
@@ -57,6 +57,11 @@ export class ExportFolder {
     while (this.#names.has(nameAt(sec))) sec++
     this.#names.add(nameAt(sec))
     this.#write(nameAt(sec), Buffer.from(text))
+  }
+
+  /** A signed exit under its validator's public key. Nothing but the encryption is in it, not even the end of a line. */
+  writeExit(jwe: string, pubkey: string): void {
+    this.#write(`exit-${pubkey}.jwe`, Buffer.from(jwe))
   }
 
   addDeposit(entry: unknown): void {

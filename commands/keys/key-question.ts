@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/schema'
-import { Pubkey } from '../../schemas/events/fields.ts'
+import { Pubkey, UInt } from '../../schemas/events/fields.ts'
+import { RecipientKey } from '../../schemas/recipient-key.ts'
 
 // What a command asks of whoever has the vault: over a socket, so it holds no secret, but where one is.
 
@@ -26,13 +27,21 @@ const ImportQuestion = Type.Object({
   account: Type.String(),
   password: Password,
 })
+const PresignQuestion = Type.Object({
+  command: Type.Literal('keys-presign'),
+  pubkeys: Type.Array(Pubkey, { minItems: 1, maxItems: ASKED_KEYS_MAX }),
+  account: Type.String(),
+  chain: Type.String(),
+  recipient: RecipientKey,
+})
 const BackupQuestion = Type.Object({ command: Type.Literal('keys-backup'), file: Path })
 
 /** Paths are from the root: who is asked may have another working folder. */
-const KeyQuestion = Type.Union([ExportQuestion, ImportQuestion, BackupQuestion])
+const KeyQuestion = Type.Union([ExportQuestion, ImportQuestion, PresignQuestion, BackupQuestion])
 export type KeyQuestion = Static<typeof KeyQuestion>
 export type ExportQuestion = Static<typeof ExportQuestion>
 export type ImportQuestion = Static<typeof ImportQuestion>
+export type PresignQuestion = Static<typeof PresignQuestion>
 
 export const isKeyQuestion = Compile(KeyQuestion)
 
@@ -42,6 +51,8 @@ const KeyAnswer = Type.Union([
   Type.Object({ keystore: Text, path: Text }),
   /** An entry of deposit_data.json. */
   Type.Object({ deposit: Type.Record(Text, Type.Unknown()) }),
+  /** A signed exit for its recipient alone, in compact serialization, and what it says. */
+  Type.Object({ jwe: Text, pubkey: Pubkey, validatorIndex: UInt, epoch: UInt }),
   /** Something that the operator has to know; the work goes on. */
   Type.Object({ warning: Text }),
   /** How it ended, as a sentence. */

@@ -1,12 +1,13 @@
 import type { Command } from 'commander'
 import type { Setting } from '../setting.ts'
+import type { PresignOptions } from './presign-exits.ts'
 import type { ExportOptions, ImportOptions } from './run-keys.ts'
 
 type Run = (command: (setting: Setting) => Promise<void>) => Promise<void>
 
 /** Adds `keys` and what is below it. As everywhere, a command is loaded when it is called. No password is an argument. */
 export function addKeyCommands(program: Command, run: Run): void {
-  const keys = program.command('keys').description('keys of validators: export, import, backup, restore')
+  const keys = program.command('keys').description('keys of validators: export, import, presign exits, backup, restore')
   keys
     .command('export')
     .description('write EIP-2335 keystores and deposit_data.json into a new folder, for a validator client to run')
@@ -27,6 +28,17 @@ export function addKeyCommands(program: Command, run: Run): void {
     .option('--password-env <NAME>', 'variable that holds it, while the program is stopped')
     .action((folder: string, options: ImportOptions) =>
       run(async (setting) => (await import('./run-keys.ts')).importKeys(setting, folder, options)),
+    )
+  keys
+    .command('presign-exits')
+    .description('sign exits that never expire, and write them into a new folder, encrypted to a public key')
+    .requiredOption('--validator <pubkeys...>', 'public keys of the validators, which the registry has to know')
+    .requiredOption('--account <name>', 'whose validators they are')
+    .requiredOption('--recipient <file>', 'public key of P-256 that can open them: a JWK or PEM')
+    .requiredOption('--to <folder>', 'a folder that is not there yet, or empty')
+    .option('--chain <name>', 'chain that they are on; default: the only one with a beacon chain')
+    .action((options: PresignOptions) =>
+      run(async (setting) => (await import('./presign-exits.ts')).writePresignedExits(setting, options)),
     )
   keys
     .command('backup')

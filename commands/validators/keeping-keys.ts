@@ -9,8 +9,9 @@ import type { Duty } from './duty.ts'
  * Answers the commands about keys, on a socket in the vault's folder: who has the vault has this, in both modes. What is printed goes to
  * the command alone.
  */
-export const keepingKeys: Duty = async ({ ports, running, vault, lease, book }, signal) => {
-  const custody = { vault, lease, book, eventLog: ports.eventLog }
+export const keepingKeys: Duty = async ({ ports, running, vault, lease, book, chains }, signal) => {
+  const exitChainOf = async (name: string) => chains.of(name)
+  const custody = { vault, lease, book, eventLog: ports.eventLog, exitChainOf }
   const answer: Answerer = async (question, print, asked) => {
     if (!isKeyQuestion.Check(question))
       throw new AppError('usage', 'The program that has the key vault is of another release: stop it first.')

@@ -1,7 +1,7 @@
 import { isNodeFault } from '../../schemas/errors.ts'
 import { bytesOf } from '../../schemas/eth/hex.ts'
 import { epochOf } from '../../schemas/eth/time.ts'
-import type { SignedVoluntaryExit } from '../../schemas/eth/voluntary-exit.ts'
+import { type SignedVoluntaryExit, voluntaryExitBody } from '../../schemas/eth/voluntary-exit.ts'
 import { malformed } from '../nodes/json.ts'
 import type { NodeGroup } from '../nodes/node-group.ts'
 import type { ChainNode } from '../nodes/nodes.ts'
@@ -61,10 +61,7 @@ class HttpExitNode implements ExitNode {
   }
 
   async #submitTo(node: ChainNode, exit: SignedVoluntaryExit): Promise<Submission> {
-    const body = JSON.stringify({
-      message: { epoch: String(exit.epoch), validator_index: String(exit.validatorIndex) },
-      signature: exit.signature,
-    })
+    const body = voluntaryExitBody(exit)
     try {
       await this.#nodes.check(node)
       const path = '/eth/v1/beacon/pool/voluntary_exits'

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../../schemas/errors.ts'
+import type { RecipientKey } from '../../schemas/recipient-key.ts'
 import type {
   CreatedRequest,
   ExportOutcome,
@@ -44,6 +45,7 @@ export interface VaultMethods {
   signExits(exits: readonly ExitToSign[], terms: ExitTerms): Promise<readonly Uint8Array[]>
   lacking(pubkeys: readonly string[]): readonly string[]
   exportKeys(pubkeys: readonly string[], terms: ExportTerms): Promise<ExportOutcome>
+  presignExits(exits: readonly ExitToSign[], terms: ExitTerms, recipient: RecipientKey): Promise<readonly string[]>
   exportedBefore(pubkeys: readonly string[]): readonly string[]
   importKeys(files: readonly string[], terms: ImportTerms): Promise<readonly ImportOutcome[]>
   backup(file: string): { readonly keys: number }

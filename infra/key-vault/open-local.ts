@@ -1,6 +1,7 @@
 import { AppError } from '../../schemas/errors.ts'
 import { depositDomain, depositMessageRoot } from '../../schemas/eth/deposit-data.ts'
 import { voluntaryExitDomain, voluntaryExitRoot } from '../../schemas/eth/voluntary-exit.ts'
+import type { RecipientKey } from '../../schemas/recipient-key.ts'
 import type {
   CreatedRequest,
   ExportedKey,
@@ -93,11 +94,17 @@ class LocalKeyVault implements LocalVault {
   }
 
   async signExits(exits: readonly ExitToSign[], terms: ExitTerms): Promise<readonly Uint8Array[]> {
-    if (exits.length < COUNT_MIN || exits.length > COUNT_MAX) {
-      throw new RangeError(`${exits.length} exits are not between ${COUNT_MIN} and ${COUNT_MAX}`)
-    }
     requireExits(exits, terms)
     return (await this.#connected()).ask('signExits', exits, terms)
+  }
+
+  async presignExits(
+    exits: readonly ExitToSign[],
+    terms: ExitTerms,
+    recipient: RecipientKey,
+  ): Promise<readonly string[]> {
+    requireExits(exits, terms)
+    return (await this.#connected()).ask('presignExits', exits, terms, recipient)
   }
 
   async lacking(pubkeys: readonly string[]): Promise<readonly string[]> {
@@ -196,6 +203,9 @@ function requireTerms({ genesisForkVersion, withdrawalCredentials, amountGwei }:
 }
 
 function requireExits(exits: readonly ExitToSign[], { capellaForkVersion, genesisValidatorsRoot }: ExitTerms): void {
+  if (exits.length < COUNT_MIN || exits.length > COUNT_MAX) {
+    throw new RangeError(`${exits.length} exits are not between ${COUNT_MIN} and ${COUNT_MAX}`)
+  }
   voluntaryExitDomain(capellaForkVersion, genesisValidatorsRoot)
   for (const exit of exits) voluntaryExitRoot(exit)
 }

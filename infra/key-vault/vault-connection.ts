@@ -29,6 +29,7 @@ const TIMEOUTS_MS: Readonly<Partial<Record<keyof VaultMethods, number>>> = {
   backup: WHOLE_FILE_TIMEOUT_MS,
   commit: LONG_CALL_TIMEOUT_MS,
   signExits: LONG_CALL_TIMEOUT_MS,
+  presignExits: LONG_CALL_TIMEOUT_MS,
   exportKeys: LONG_CALL_TIMEOUT_MS,
   importKeys: LONG_CALL_TIMEOUT_MS,
 }

@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { AppError } from '../../schemas/errors.ts'
-import { bytesOf } from '../../schemas/eth/hex.ts'
+import { bytesOf, hexOf } from '../../schemas/eth/hex.ts'
+import { voluntaryExitBody } from '../../schemas/eth/voluntary-exit.ts'
+import type { RecipientKey } from '../../schemas/recipient-key.ts'
 import type {
   CreatedRequest,
   ExportOutcome,
@@ -122,6 +124,19 @@ export class Vault implements Omit<VaultMethods, 'open' | 'restore'>, Disposable
     if (this.#remote !== undefined) return await this.#remote.signExits(exits, terms)
     const keys = this.#secrets.open(exits.map(({ pubkey }) => bytesOf(pubkey))).filter((key) => key !== undefined)
     return exits.map((exit, i) => signExit(required(keys[i]).key, exit, terms))
+  }
+
+  async presignExits(
+    exits: readonly ExitToSign[],
+    terms: ExitTerms,
+    recipient: RecipientKey,
+  ): Promise<readonly string[]> {
+    const { encryptTo } = await import('./jwe.ts')
+    const signatures = await this.signExits(exits, terms)
+    return exits.map(({ epoch, validatorIndex }, i) => {
+      const body = voluntaryExitBody({ epoch, validatorIndex, signature: hexOf(required(signatures[i])) })
+      return encryptTo(recipient, Buffer.from(body))
+    })
   }
 
   /** They are marked on the disk before there is a keystore: who dies in between says again that he wants them. */
@@ -248,5 +263,5 @@ async function openRemote(url: string, parts: { readonly secrets: SecretKeys; re
 
 function required<Value>(value: Value | undefined): Value {
   if (value !== undefined) return value
-  throw new Error('a key that was found is opened')
+  throw new Error('a key that was found is opened, and signs')
 }

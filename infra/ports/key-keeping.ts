@@ -1,4 +1,5 @@
-import type { KeptRequest } from './key-vault.ts'
+import type { RecipientKey } from '../../schemas/recipient-key.ts'
+import type { ExitTerms, ExitToSign, KeptRequest } from './key-vault.ts'
 
 /** Where a password is: read by the vault's process, so that nobody else has it together with a keystore. */
 export type PasswordSource =
@@ -76,7 +77,7 @@ export interface VaultState {
 
 /**
  * What an operator does with the keys of a vault. Secrets leave it in keystores alone, and only after the keys are marked as exported
- * on the disk.
+ * on the disk; exits that are signed beforehand leave it encrypted.
  *
  * Not promised: that a key which was exported runs anywhere.
  */
@@ -86,6 +87,11 @@ export interface KeyKeeping {
    * Throws AppError `usage` when there is no password.
    */
   exportKeys(pubkeys: readonly string[], terms: ExportTerms): Promise<ExportOutcome>
+  /**
+   * Signs exits as `KeyVault.signExits` does, and encrypts each to the recipient: JWEs in compact serialization, in their order. Whoever
+   * opens one has the body that a beacon node takes; the signature leaves the vault in no other form.
+   */
+  presignExits(exits: readonly ExitToSign[], terms: ExitTerms, recipient: RecipientKey): Promise<readonly string[]>
   /** Of these keys those that were exported. */
   exportedBefore(pubkeys: readonly string[]): Promise<readonly string[]>
   /** Takes the keys of keystore files in, each by itself. Throws AppError `usage` when there is no password. */

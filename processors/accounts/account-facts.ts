@@ -12,6 +12,7 @@ import {
 import { decodeEvent } from '../../schemas/events/codec.ts'
 import { validatorsCreated } from '../../schemas/events/created-validators.ts'
 import { feeRecipientsTold } from '../../schemas/events/fee-recipients.ts'
+import { exitsPresigned } from '../../schemas/events/presigned-exits.ts'
 import { stakingBroadcast, stakingEnded } from '../../schemas/events/staking-broadcast.ts'
 import { validatorLabelled } from '../../schemas/events/validator-labels.ts'
 import { keysExported, keysImported } from '../../schemas/events/vault-keys.ts'
@@ -69,6 +70,9 @@ export function projectAccountFact(stored: StoredEvent, unnamedChain: string): P
       return { rows: [] }
     case keysImported.name:
       decodeEvent(keysImported, stored.event)
+      return { rows: [] }
+    case exitsPresigned.name:
+      decodeEvent(exitsPresigned, stored.event)
       return { rows: [] }
     case validatorsCreated.name:
       return projectCreated(stored, unnamedChain)

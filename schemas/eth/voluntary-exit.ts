@@ -16,6 +16,11 @@ export interface SignedVoluntaryExit extends VoluntaryExit {
   readonly signature: string
 }
 
+/** The body of `POST /eth/v1/beacon/pool/voluntary_exits` (Beacon API). */
+export function voluntaryExitBody({ epoch, validatorIndex, signature }: SignedVoluntaryExit): string {
+  return JSON.stringify({ message: { epoch: String(epoch), validator_index: String(validatorIndex) }, signature })
+}
+
 /** 32 bytes: hash tree root of `VoluntaryExit` (consensus-specs, phase0). Throws RangeError for a number that is no uint64. */
 export function voluntaryExitRoot({ epoch, validatorIndex }: VoluntaryExit): Uint8Array {
   return sha256(uint64Chunk(BigInt(epoch)), uint64Chunk(BigInt(validatorIndex)))

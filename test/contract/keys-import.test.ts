@@ -45,7 +45,8 @@ async function importAnew(folder: VaultFolder, eventLog: EventLog, from: Awaited
   const question = { command: 'keys-import', folder: incoming, chain: 'gnosis', account: 'other', password } as const
   const said: string[] = []
   const print = async (answer: object) => void said.push(JSON.stringify(answer))
-  await answerKeys({ vault, lease, book, eventLog }, question, { print, signal: SIGNAL })
+  const exitChainOf = async () => undefined
+  await answerKeys({ vault, lease, book, eventLog, exitChainOf }, question, { print, signal: SIGNAL })
   await vault[Symbol.asyncDispose]()
   return said
 }

@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { generateKeyPairSync } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Hex, parseTransaction } from 'viem'
@@ -8,9 +9,11 @@ import { BATCH_DEPOSIT_ADDRESS } from '../../infra/devnet/execution/genesis.ts'
 import { FAR_FUTURE_EPOCH_TEXT } from '../../schemas/eth/far-future.ts'
 import { decodeEvent } from '../../schemas/events/codec.ts'
 import { exitCancelled, exitEnded, exitRequested, exitSigned, exitSubmitted } from '../../schemas/events/exits.ts'
+import { exitsPresigned } from '../../schemas/events/presigned-exits.ts'
 import type { Created } from '../../schemas/routes/validators/create-validators.ts'
 import type { ValidatorDetail } from '../../schemas/routes/validators/validator-details.ts'
 import { type FaultyNode, openFaultyNode, TrueNode } from '../faults/faulty-node.ts'
+import { openJwe, type PrivateJwk } from '../unit/open-jwe.ts'
 import { ethereumChain, writeChains } from './configuration.ts'
 import {
   type DevnetChild,
@@ -80,6 +83,21 @@ export function exitSuite({ mode, modeOf }: ExitOptions): void {
     const events = async () => {
       await using eventLog = await openLog(env)
       return (await eventsOf(eventLog, 'accounts')).map(({ event }) => event)
+    }
+    const customer = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const presign = (...pubkeys: readonly string[]) => {
+      const recipient = join(directory, 'customer.pem')
+      writeFileSync(recipient, customer.publicKey.export({ format: 'pem', type: 'spki' }))
+      const to = ['--to', join(directory, 'exits')]
+      return runCommand(
+        ['keys', 'presign-exits', '--validator', ...pubkeys, '--account', 'acme', '--recipient', recipient, ...to],
+        env,
+      )
+    }
+    /** What the customer opens. */
+    const presigned = async (pubkey: string) => {
+      const key = customer.privateKey.export({ format: 'jwk' }) as unknown as PrivateJwk
+      return (await openJwe(readFileSync(join(directory, 'exits', `exit-${pubkey}.jwe`), 'utf8'), key)).text
     }
     const startAgain = async () => {
       await program.kill()
@@ -162,11 +180,16 @@ export function exitSuite({ mode, modeOf }: ExitOptions): void {
       isForgetful = true
       const { activation_epoch: activation } = await activated(leaving)
       const ripe = Number(activation) + SHARD_COMMITTEE_PERIOD
+      const { code, stdout, stderr } = await presign(leaving, staying)
+      expect(code, stderr).toBe(0)
+      expect(stdout).toContain(`${leaving}  validator `)
+      expect(stdout).toMatch(new RegExp(`may exit from epoch ${ripe} on\n`))
       await devnet.advanceTo(ripe * SLOTS_PER_EPOCH - 1)
       expect(handed).toEqual([])
       await devnet.advanceTo((ripe + 1) * SLOTS_PER_EPOCH)
       await flagsAre(leaving, { is_need_exit: false, is_post_exit: true, exit_epoch: FAR_FUTURE_EPOCH_TEXT })
       expect(JSON.parse(handed[0] as string).message.epoch).toBe(String(ripe))
+      expect(await presigned(leaving)).toBe(handed[0])
       expect(await ask('exit/cancel', { pubkeys: [leaving] })).toMatchObject({
         status: 400,
         reason: 'exit_already_signed',
@@ -209,6 +232,22 @@ export function exitSuite({ mode, modeOf }: ExitOptions): void {
         ({ name }) => told.get(name)?.length,
       )
       expect(counts).toEqual([1, 1, 1, 1, 1])
+    })
+
+    it('leave by what was signed beforehand as well, of which nobody but the customer has the signature', async () => {
+      const body = await presigned(staying)
+      const { signature } = JSON.parse(body) as { signature: string }
+      expect(program.output()).not.toContain(signature)
+      expect(JSON.stringify((await events()).map(({ data }) => Buffer.from(data).toString()))).not.toContain(signature)
+      const told = (await events()).filter(({ type }) => type === exitsPresigned.name)
+      expect(told.map((event) => decodeEvent(exitsPresigned, event).pubkeys)).toEqual([[leaving, staying]])
+      const headers = { 'content-type': 'application/json' }
+      const taken = await fetch(`${devnet.beaconUrl}${EXITS_PATH}`, { method: 'POST', headers, body })
+      expect(taken.status, await taken.text()).toBe(200)
+      await devnet.advanceTo((await headOf(devnet)).slot + 5 * SLOTS_PER_EPOCH)
+      await flagsAre(staying, { status: 'active_exiting', is_need_exit: false, is_post_exit: true })
+      const shown = await runCommand(['admin', 'account', 'show', 'acme'], env)
+      expect(shown.stdout).toMatch(/a signed exit was handed out .*, encrypted to [\w-]{43}/)
     })
 
     /** The validator with its activation epoch, when that is final. */

@@ -31,7 +31,7 @@ export class TestExitChain implements ExitNode {
   readonly handed: string[] = []
   readonly #validators = new Map<
     string,
-    { readonly index: number; readonly activationEpoch: number; exit?: Included }
+    { readonly index: number; readonly activationEpoch: number | undefined; exit?: Included }
   >()
   readonly #pool = new Set<string>()
 
@@ -41,6 +41,11 @@ export class TestExitChain implements ExitNode {
 
   add(pubkey: string, activationEpoch: number): void {
     this.#validators.set(pubkey, { index: this.#validators.size, activationEpoch })
+  }
+
+  /** Known to the registry, and not activated. */
+  addWaiting(pubkey: string): void {
+    this.#validators.set(pubkey, { index: this.#validators.size, activationEpoch: undefined })
   }
 
   /** One more epoch: its blocks take what is in the pool. */
@@ -81,6 +86,7 @@ export class TestExitChain implements ExitNode {
     if (pubkey === undefined || validator === undefined) return { status: 'refused', reason: 'inactive' }
     if (validator.exit !== undefined) return { status: 'refused', reason: 'already_exited' }
     if (epoch > this.epoch) return { status: 'refused', reason: 'early_epoch' }
+    if (validator.activationEpoch === undefined) return { status: 'refused', reason: 'inactive' }
     if (this.epoch < validator.activationEpoch + EXIT_FACTS.shardCommitteePeriodEpochs)
       return { status: 'refused', reason: 'short_time_active' }
     const { capellaForkVersion, genesisValidatorsRoot } = EXIT_FACTS
