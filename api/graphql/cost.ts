@@ -129,6 +129,7 @@ function measureField(measurement: Measurement, parent: GraphQLObjectType, node:
 
 const STATEMENTS_OF: Readonly<Record<string, number>> = {
   'Query.days': 1,
+  'Query.histories': 5,
   'Validator.days': 1,
   'Validator.history': 3,
   'ValidatorDay.epochs': 1,
@@ -150,7 +151,10 @@ function listLength(
       const window = dayWindow(nowMs, { start_date: toText(args.from), end_date: toText(args.to) }, 'yesterday')
       return window.status === 'window' ? window.to - window.from : 1
     }
+    case 'Query.histories':
+      return Math.max(1, Math.min(Array.isArray(args.pubkeys) ? args.pubkeys.length : 1, validators))
     case 'Validator.history':
+    case 'ValidatorHistory.steps':
       return HISTORY_STEPS.length
     case 'ValidatorDay.epochs':
       return EPOCHS_PER_DAY

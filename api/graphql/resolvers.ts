@@ -11,8 +11,11 @@ import type { AccountDay } from '../rewards/account-days.ts'
 import { type DayWindow, dayWindow } from '../rewards/day-window.ts'
 import type { ProposalRow } from '../rewards/select-detail.ts'
 import type { ValidatorDayRow } from '../rewards/validator-days.ts'
+import { accountValidators } from '../validators/account-validators.ts'
 import { type ExitFlags, exitFlags } from '../validators/exit-flags.ts'
+import { historiesOf } from '../validators/history.ts'
 import { type ListedValidator, listValidators } from '../validators/list-validators.ts'
+import { normalisePubkey } from '../validators/public-keys.ts'
 import { toStatus } from '../validators/validator-status.ts'
 import type { GraphqlContext } from './context.ts'
 import { FIRST_DEFAULT } from './cost.ts'
@@ -34,6 +37,8 @@ export function refusalError(code: RefusalCode, detail?: string): GraphQLError {
   return new GraphQLError(formatMessage(code, detail), { extensions: { code } })
 }
 
+/** Of a `histories` field. */
+const HISTORIES_MAX = 100
 const PUBKEY = /^(0x)?[0-9a-f]{96}$/
 const CURSOR = /^[0-9]{1,10}$/
 
@@ -50,6 +55,8 @@ export const resolvers = {
   Query: {
     newestEpoch: async (_: unknown, __: unknown, context: GraphqlContext) => (await context.horizon())?.epoch ?? null,
     validators: (_: unknown, args: PageArguments, context: GraphqlContext) => loadConnection(args, context),
+    histories: (_: unknown, { pubkeys }: { readonly pubkeys: readonly string[] }, context: GraphqlContext) =>
+      loadHistories(pubkeys, context),
     days: (_: unknown, args: WindowArguments, context: GraphqlContext) => {
       const { from, to } = windowOf(args, context)
       return context.accountDays.load({ from, to })
@@ -163,21 +170,35 @@ async function loadConnection(args: PageArguments, context: GraphqlContext): Pro
   if (first < 1 || first > LIMIT_MAX) throw refusalError('400', `first is not between 1 and ${LIMIT_MAX}`)
   const after = args.after ?? undefined
   if (after !== undefined && !CURSOR.test(after)) throw refusalError('400', 'after is not a cursor of this list')
-  const pubkeys = (args.pubkeys ?? []).map((text) => text.toLowerCase())
-  if (pubkeys.length > LISTED_VALIDATORS_MAX || !pubkeys.every((text) => PUBKEY.test(text))) {
-    throw refusalError('400', `pubkeys is not a list of at most ${LISTED_VALIDATORS_MAX} public keys`)
-  }
+  const pubkeys = readPubkeys(args.pubkeys ?? [], LISTED_VALIDATORS_MAX)
   const horizon = await context.horizon()
   if (horizon === undefined) return { totalCount: 0, nodes: [], hasNextPage: false }
   const found = await listValidators(context, horizon, {
     former: true,
-    pubkeys: pubkeys.map((text) => (text.startsWith('0x') ? text : `0x${text}`)),
+    pubkeys,
     credentials: [],
   })
   const labels = args.label == null ? undefined : await validatorLabels(context)
   const listed = labels === undefined ? found : found.filter(({ pubkey }) => (labels.get(pubkey) ?? '') === args.label)
   const rest = after === undefined ? listed : listed.filter((row) => row.validator_index > Number(after))
   return { totalCount: listed.length, nodes: rest.slice(0, first), hasNextPage: rest.length > first }
+}
+
+async function loadHistories(
+  given: readonly string[],
+  context: GraphqlContext,
+): Promise<readonly { readonly pubkey: string; readonly steps: readonly HistoryStep[] }[]> {
+  const wanted = new Set(readPubkeys(given, HISTORIES_MAX))
+  const horizon = await context.horizon()
+  const found = (await accountValidators(context, horizon)).filter(({ pubkey }) => wanted.has(pubkey))
+  const histories = await historiesOf(context, horizon, found)
+  return found.map(({ pubkey }, at) => ({ pubkey, steps: histories[at] ?? [] }))
+}
+
+/** As tables have them; a GraphQLError where one is none, or they are too many. */
+function readPubkeys(given: readonly string[], max: number): readonly string[] {
+  if (given.length <= max && given.every((text) => PUBKEY.test(text.toLowerCase()))) return given.map(normalisePubkey)
+  throw refusalError('400', `pubkeys is not a list of at most ${max} public keys`)
 }
 
 function windowOf(args: WindowArguments, context: GraphqlContext): DayWindow {

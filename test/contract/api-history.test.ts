@@ -177,27 +177,55 @@ test('what nobody has followed is left out, and what lies ahead', async () => {
   ])
 })
 
-test('GraphQL has the same for each validator of a list', async () => {
-  const query = '{ validators { nodes { index history { step time slot isExact blockNumber transactionHash } } } }'
+const toGraphql = ({
+  is_exact: isExact,
+  block_number: blockNumber,
+  transaction_hash: transactionHash,
+  ...step
+}: At) => ({
+  ...step,
+  isExact,
+  blockNumber,
+  transactionHash,
+})
+type At = ReturnType<typeof at> | (typeof LIFE)[number]
+
+async function graphql<Data>(query: string, variables: object = {}) {
   const response = await fetch(`${fixture.base}/graphql`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ query }),
+    body: JSON.stringify({ query, variables }),
   })
-  const { data } = (await response.json()) as {
-    data: { validators: { nodes: readonly { index: number; history: readonly object[] }[] } }
-  }
-  const histories = new Map(data.validators.nodes.map((node) => [node.index, node.history]))
-  const expected = LIFE.map(
-    ({ is_exact: isExact, block_number: blockNumber, transaction_hash: transactionHash, ...step }) => ({
-      ...step,
-      isExact,
-      blockNumber,
-      transactionHash,
-    }),
+  return (await response.json()) as { data: Data; errors?: readonly { message: string }[] }
+}
+
+const STEP = '{ step time slot isExact blockNumber transactionHash }'
+
+test('GraphQL has the same for each validator of a list', async () => {
+  const { data } = await graphql<{ validators: { nodes: readonly { index: number; history: readonly object[] }[] } }>(
+    `{ validators { nodes { index history ${STEP} } } }`,
   )
-  expect(histories.get(LEFT)).toEqual(expected)
+  const histories = new Map(data.validators.nodes.map((node) => [node.index, node.history]))
+  expect(histories.get(LEFT)).toEqual(LIFE.map(toGraphql))
   expect(histories.get(TRACKED)).toHaveLength(1)
+})
+
+test('GraphQL has those that the registry does not know yet by their public keys, and nobody else’s', async () => {
+  const query = `query ($pubkeys: [String!]!) { histories(pubkeys: $pubkeys) { pubkey steps ${STEP} } }`
+  const pubkeys = [pubkeyOf(LEFT), pubkeyOf(20), pubkeyOf(CREATED).slice(2).toUpperCase()]
+  const { data } = await graphql<{ histories: readonly object[] }>(query, { pubkeys })
+  const created = { ...at('created', 0), time: '2026-11-17T16:13:10.000Z', slot: null }
+  expect(data.histories).toHaveLength(2)
+  expect(data.histories).toEqual(
+    expect.arrayContaining([
+      { pubkey: pubkeyOf(LEFT), steps: LIFE.map(toGraphql) },
+      { pubkey: pubkeyOf(CREATED), steps: [toGraphql(created)] },
+    ]),
+  )
+  for (const wrong of [['0x12'], Array.from({ length: 101 }, (_, i) => pubkeyOf(i))]) {
+    const [error] = (await graphql(query, { pubkeys: wrong })).errors ?? []
+    expect(error?.message).toBe('Param error: pubkeys is not a list of at most 100 public keys')
+  }
 })
 
 test.each([
