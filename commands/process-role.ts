@@ -1,9 +1,8 @@
-import type { Log } from '../infra/ports/log.ts'
 import { measureHealth, measureLag } from '../processors/loop/measure-health.ts'
 import { PROJECTORS } from '../processors/projections.ts'
 import { runProcessing } from '../processors/run-processing.ts'
-import { retryWithBackoff } from '../schemas/retry.ts'
-import { pause } from '../schemas/wait.ts'
+import { atIntervals } from './at-intervals.ts'
+import { wantExitCalls } from './exit-calls.ts'
 import { watchedChains } from './health.ts'
 import { allOrNone } from './ingest-role.ts'
 import type { Ports, Role, Running } from './role.ts'
@@ -21,7 +20,11 @@ export const processRole: Role = {
     const stop = new AbortController()
     const ending = AbortSignal.any([signal, stop.signal])
     await allOrNone(
-      [runProcessing({ ...ports, log: running.log, now: nowSec }, ending), showProcessing(ports, running, ending)],
+      [
+        runProcessing({ ...ports, log: running.log, now: nowSec }, ending),
+        showProcessing(ports, running, ending),
+        wantExitCalls(ports, running, ending),
+      ],
       stop,
     )
   },
@@ -30,18 +33,6 @@ export const processRole: Role = {
 /** One line for the processors, and a sentence whenever a chain has been caught up with, or no longer. */
 async function showProcessing(ports: Ports, running: Running, ending: AbortSignal): Promise<void> {
   await Promise.all([showProgress(ports, running, ending), tellOfChains(ports, running, ending)])
-}
-
-/** Does something at each interval, until the signal aborts; while the warehouse or the log is away it waits, and says so. */
-async function atIntervals(
-  { log, what, intervalMs }: { readonly log: Log; readonly what: string; readonly intervalMs: number },
-  work: () => Promise<void>,
-  signal: AbortSignal,
-): Promise<void> {
-  while (!signal.aborted) {
-    await retryWithBackoff({ log, signal, what }, work)
-    await pause(intervalMs, signal)
-  }
 }
 
 function showProgress({ eventLog, warehouse }: Ports, { log, progress }: Running, ending: AbortSignal): Promise<void> {

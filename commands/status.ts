@@ -7,6 +7,7 @@ import { LagWatch } from '../processors/loop/lag-watch.ts'
 import { findDayGaps } from '../processors/verify/day-gaps.ts'
 import { NO_TYPE } from '../schemas/events/dead-letter.ts'
 import type { ReadyAnswer } from '../schemas/routes/probes.ts'
+import { type ExitCallsStatus, exitCallLines, readExitCalls } from './exit-calls-status.ts'
 import { type ExitsStatus, exitLines, readExits } from './exits-status.ts'
 import { healthOf, type Watched } from './health.ts'
 import { ChainSet, type Ports } from './role.ts'
@@ -30,6 +31,8 @@ export interface Status extends Omit<ReadyAnswer, 'chains'> {
   readonly chains: Readonly<Record<string, ReadyAnswer['chains'][string] & { readonly days: DaysStatus }>>
   /** By chain: exits that are open or have failed; absent where none is. */
   readonly exits?: Readonly<Record<string, ExitsStatus>>
+  /** By chain: what withdrawal addresses have asked for by the exit-request contract; absent where nothing is. */
+  readonly exit_calls?: Readonly<Record<string, ExitCallsStatus>>
   /** Jobs that are to be done or being done. */
   readonly jobs: Readonly<Record<string, number>>
   readonly dead_letters: readonly {
@@ -83,6 +86,7 @@ export async function readStatus(
   }
   const finalEpochs = Object.entries(ready.chains).map(([name, chain]) => [name, finalEpochOf(chain)] as const)
   const exits = await readExits(warehouse, Object.fromEntries(finalEpochs))
+  const exitCalls = await readExitCalls(warehouse, Object.keys(ready.chains))
   const jobs = await Promise.all(DERIVING_JOBS.map(async (name) => [name, await jobQueue.pending(name)] as const))
   const letters = (await DeadLetters.open(eventLog)).unresolved.filter(({ eventType }) => eventType !== NO_TYPE)
   return {
@@ -92,6 +96,7 @@ export async function readStatus(
       Object.entries(ready.chains).map(([name, chain]) => [name, { ...chain, days: daysOf(name) }]),
     ),
     ...(Object.keys(exits).length === 0 ? {} : { exits }),
+    ...(Object.keys(exitCalls).length === 0 ? {} : { exit_calls: exitCalls }),
     jobs: Object.fromEntries(jobs),
     dead_letters: letters.map(({ chain, topic, eventId, reason }) => ({ chain, topic, event_id: eventId, reason })),
   }
@@ -106,7 +111,17 @@ const SHOWN_MAX = 10
 
 /** The status for people: a name, and behind it lines about it. */
 export function formatStatus(status: Status): string {
-  const { program, reasons, chains, lag, jobs, exits, nodes = {}, dead_letters: letters } = status
+  const {
+    program,
+    reasons,
+    chains,
+    lag,
+    jobs,
+    exits,
+    exit_calls: exitCalls,
+    nodes = {},
+    dead_letters: letters,
+  } = status
   const sections: [string, readonly string[]][] = [
     ['program', [program === 'servers' ? 'any number of processes, on servers' : program]],
     ['status', [status.status === 'ready' ? 'ready' : 'not ready', ...reasons]],
@@ -116,6 +131,7 @@ export function formatStatus(status: Status): string {
     ]),
     ['waiting', [waiting(lag, 'event'), waiting(jobs, 'job')].filter((line) => line !== '')],
     ...(exits === undefined ? [] : [exitsSection(exits)]),
+    ...(exitCalls === undefined ? [] : [exitCallsSection(exitCalls)]),
     ['nodes', Object.entries(nodes).map(([name, node]) => `${name}: ${node.state}${since(node)}`)],
     ...(status.vault === undefined ? [] : [['key vault', vaultLines(status.vault)] as [string, readonly string[]]]),
     ['dead letters', letters.map(({ topic, event_id: id, reason }) => `${topic} ${id}: ${reason}`)],
@@ -126,6 +142,10 @@ export function formatStatus(status: Status): string {
 
 function exitsSection(exits: NonNullable<Status['exits']>): [string, readonly string[]] {
   return ['exits', Object.entries(exits).flatMap(([chain, ofChain]) => exitLines(chain, ofChain))]
+}
+
+function exitCallsSection(calls: NonNullable<Status['exit_calls']>): [string, readonly string[]] {
+  return ['exit calls', Object.entries(calls).flatMap(([chain, ofChain]) => exitCallLines(chain, ofChain))]
 }
 
 function section(name: string, lines: readonly string[]): string {

@@ -11,6 +11,7 @@ import { logPartRow } from './nft/log-parts.ts'
 import { projectExecutionBlock } from './rewards/execution.ts'
 import { projectFinalized } from './rewards/finalized.ts'
 import { depositRows } from './validators/deposits.ts'
+import { exitCallRows } from './validators/exit-calls.ts'
 import { projectValidatorFact } from './validators/validator-facts.ts'
 
 /** Every projection of the log: which topic fills which tables. */
@@ -28,6 +29,7 @@ export const PROJECTORS: readonly Projector[] = [
       'fee_recipients',
       'created_validators',
       'exit_steps',
+      'exit_call_ends',
       'validator_labels',
     ],
     project: projectAccountFact,
@@ -48,7 +50,7 @@ export const PROJECTORS: readonly Projector[] = [
   {
     group: 'execution-logs',
     topic: 'execution.logs',
-    tables: ['execution_log_parts', 'deposits'],
+    tables: ['execution_log_parts', 'deposits', 'exit_calls'],
     project: projectExecutionLogs,
   },
   {
@@ -81,7 +83,8 @@ export async function runProjections(ports: Projecting, signal: AbortSignal): Pr
 /** What one event of `execution.logs` becomes: each family takes the logs that are its own. */
 function projectExecutionLogs(stored: StoredEvent): Projected {
   const logs = decodeEvent(executionLogs, stored.event)
-  return { rows: [logPartRow(logs, stored), depositRows(logs, versionOf(stored.position))] }
+  const version = versionOf(stored.position)
+  return { rows: [logPartRow(logs, stored), depositRows(logs, version), exitCallRows(logs, version)] }
 }
 
 /** Facts about the log make no rows; that this group reads them makes a process see a removal at once. */

@@ -18,6 +18,27 @@ export const EXIT_FAILURES = [
 ] as const
 export type ExitFailure = (typeof EXIT_FAILURES)[number]
 
+/** Why a call to the exit-request contract counts for nothing: all of it, never a part. */
+export const EXIT_CALL_FAULTS = [
+  'malformed', // not whole public keys, or not in the contract's encoding
+  'too_many_validators',
+  'too_old', // it was read so late that the sender may want something else by now
+  'no_validators_here', // none of them was created here or imported
+  'unknown_validator', // the chain does not know one of them: whose it is cannot be told
+  'not_withdrawal_address', // of one of them
+] as const
+export type ExitCallFault = (typeof EXIT_CALL_FAULTS)[number]
+
+/** Why a validator of a call that counts is left as it is. */
+export const PASSED_OVER = [
+  'already_exiting',
+  'not_deposited',
+  'key_not_in_vault',
+  'key_came_later', // it was imported after the call: who had it then was asked
+  'no_account', // nobody has the validator today
+] as const
+export type PassedOver = (typeof PASSED_OVER)[number]
+
 /** Why nothing is done that was asked of exits. */
 export const EXIT_FAULTS = [
   'unknown_validator', // the account does not have it today

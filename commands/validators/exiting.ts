@@ -4,12 +4,14 @@ import { ExitMemory } from '../../processors/validators/exit/exit-look.ts'
 import { lookAtExits } from '../../processors/validators/exit/look-at-exits.ts'
 import { OwnersOnLog } from '../../processors/validators/exit/owners-on-log.ts'
 import { takeExitRequest } from '../../processors/validators/exit/request-exits.ts'
+import { takeCalls } from '../../processors/validators/exit/take-calls.ts'
 import { AppError, isNodeFault } from '../../schemas/errors.ts'
 import {
   type ExitValidatorsInput,
   type ExitValidatorsOutput,
   exitValidators,
 } from '../../schemas/jobs/exit-validators.ts'
+import { takeExitCalls } from '../../schemas/jobs/take-exit-calls.ts'
 import { pauseUnlessWoken, untilAborted } from '../../schemas/wait.ts'
 import { allOrNone } from '../ingest-role.ts'
 import type { Custody, Duty } from './duty.ts'
@@ -44,7 +46,32 @@ export const exiting: Duty = async (custody, signal) => {
     signal: ending,
     handle: ({ input }) => handle(exitValidators.parse(input)),
   })
-  await allOrNone([requests, following.ended], stop)
+  const calls = ports.jobQueue.work({
+    name: takeExitCalls.name,
+    concurrency: 1,
+    signal: ending,
+    handle: ({ input }) => takeFrom(custody, exits, following, input),
+  })
+  await allOrNone([requests, calls, following.ended], stop)
+}
+
+/** Takes what withdrawal addresses have asked for by the chain. While a vault is away, or a chain paused, it is asked for again. */
+async function takeFrom(
+  { chains, running: { log } }: Custody,
+  exits: ExitCustody,
+  following: FollowedExits,
+  given: unknown,
+): Promise<void> {
+  const input = takeExitCalls.parse(given)
+  const chain = await chains.of(input.chain)
+  if (chain === undefined) return
+  try {
+    await takeCalls(exits, chain, input)
+  } catch (error) {
+    if (!isVaultFault(error)) throw error
+    log.warn({ chain: input.chain, reason: error.message }, 'a call for exits waits: the key vault does not answer')
+  }
+  following.wake(input.chain)
 }
 
 /** A loop for each chain that has exits: a chain whose nodes hang keeps no other from going on. */

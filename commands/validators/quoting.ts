@@ -1,3 +1,4 @@
+import { OwnersOnLog } from '../../processors/validators/exit/owners-on-log.ts'
 import { type Quoting, quoteForAddress } from '../../processors/validators/quote-stake.ts'
 import { quoteUnstakeFor } from '../../processors/validators/quote-unstake.ts'
 import { QuotedKeys } from '../../processors/validators/quoted-keys.ts'
@@ -15,7 +16,7 @@ const QUOTED_AT_ONCE = 4
 
 /** Makes the transactions for whoever asks the API for a quote, with validators that it prepares, where quotes are configured. */
 export const quoting: Duty = async (custody, signal) => {
-  const { running, vault, lease, book, funded, room } = custody
+  const { ports, running, vault, lease, book, funded, room } = custody
   if (quoteConfigOf(running.config) === undefined) return
   const { log, config } = running
   const keys = new QuotedKeys({ created: book.created, funded, rules: config.validators })
@@ -23,7 +24,9 @@ export const quoting: Duty = async (custody, signal) => {
   const stop = new AbortController()
   const ending = AbortSignal.any([signal, stop.signal])
   const stakes = answer(custody, { job: quoteStake, make: quoteForAddress.bind(undefined, parts) }, ending)
-  const unstakes = answer(custody, { job: quoteUnstake, make: quoteUnstakeFor.bind(undefined, parts) }, ending)
+  const owners = new OwnersOnLog(ports.eventLog, ending)
+  const unquoting = { vault, book, owners, funded, log, now: Date.now }
+  const unstakes = answer(custody, { job: quoteUnstake, make: quoteUnstakeFor.bind(undefined, unquoting) }, ending)
   await allOrNone([stakes, unstakes], stop)
 }
 

@@ -3,7 +3,7 @@ import { openExitNode } from '../../infra/beacon/exit-node.ts'
 import { openUnstakeNode } from '../../infra/beacon/unstake-node.ts'
 import { hasBeacon } from '../../infra/config/select-chain.ts'
 import type { ChainConfig } from '../../infra/config/types.ts'
-import { BATCH_DEPOSIT_ADDRESS } from '../../infra/devnet/execution/genesis.ts'
+import { BATCH_DEPOSIT_ADDRESS, EXIT_REQUEST_ADDRESS } from '../../infra/devnet/execution/genesis.ts'
 import { openBroadcastNode } from '../../infra/execution/broadcast-node.ts'
 import { openStakingNode } from '../../infra/execution/staking-node.ts'
 import type { BroadcastChain } from '../../processors/validators/broadcast-staking.ts'
@@ -102,6 +102,7 @@ export function openingChains(running: Running, signal: AbortSignal): OpenChain 
     const broadcast = open.use(openBroadcastNode({ urls: executionUrls, log }))
     return {
       ...{ name: config.names.name, network: config.names.network, contract: stakingContractOf(config) },
+      exitContract: exitContractOf(config),
       ...{ node, exitNode, unstakeNode, broadcast, blocks: execution },
       registered: async (pubkeys) => [...(await exitNode.registered('head', pubkeys)).keys()],
     }
@@ -111,4 +112,10 @@ export function openingChains(running: Running, signal: AbortSignal): OpenChain 
 /** Takes several deposits at once; the devnet has one of its own. */
 export function stakingContractOf({ source, stakingContract }: ChainConfig): StakingContract | undefined {
   return source.kind === 'devnet' ? { kind: 'abyss', address: BATCH_DEPOSIT_ADDRESS, feeWei: 0n } : stakingContract
+}
+
+/** Takes requests for exits; the devnet has one of its own. */
+export function exitContractOf({ source, exitContract }: ChainConfig): string | undefined {
+  if (source.kind !== 'devnet') return exitContract
+  return source.layer === 'ethereum' ? EXIT_REQUEST_ADDRESS : undefined
 }

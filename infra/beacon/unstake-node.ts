@@ -37,8 +37,8 @@ export function openUnstakeNode(options: UnstakeNodeOptions): UnstakeNode {
       const [{ clock }, { slot }] = await Promise.all([beacon.chain(), beacon.head()])
       return epochOf(clock, slot)
     },
-    async registered(pubkeys) {
-      const rows = await askRegistry(nodes, 'head', pubkeys)
+    async registered(pubkeys, state) {
+      const rows = await askRegistry(nodes, state, pubkeys)
       return new Map(Array.from(rows, ([pubkey, row]) => [pubkey, toStaked(row)]))
     },
     pendingPartials: () => nodes.ask('partial withdrawals', askPartials),

@@ -148,12 +148,14 @@ function readFileChain(
     reader.refuse(`START_EPOCH is set for ${name}, which has no beacon chain: write start: { block: … } into the file.`)
   }
   const stakingContract = readStakingContract(reader, [...path, 'staking'], chain, source)
+  const exitContract = readExitContract(reader, [...path, 'exit_contract'], chain, source)
   if (chain.paused !== undefined) reader.show([...path, 'paused'], chain.paused)
   return {
     names,
     source,
     ...(start === undefined ? {} : { start }),
     ...(stakingContract === undefined ? {} : { stakingContract }),
+    ...(exitContract === undefined ? {} : { exitContract }),
     paused: chain.paused ?? false,
   }
 }
@@ -182,6 +184,23 @@ function readStakingContract(
     reader.show([...path, 'kind'], kind, staking.kind === undefined ? 'default' : undefined)
     if (staking.fee_wei !== undefined) reader.show([...path, 'fee_wei'], fee)
     return { kind, address: contract.toLowerCase(), feeWei: BigInt(fee) }
+  }
+  return undefined
+}
+
+/** The contract that withdrawal addresses ask for exits by: calls to it are done by who has the keys. */
+function readExitContract(
+  reader: SettingReader,
+  path: Path,
+  { exit_contract: contract }: FileChain,
+  source: ChainSource,
+): string | undefined {
+  if (contract === undefined) return undefined
+  if (source.kind !== 'beacon') reader.refuseAt(path, 'is for chains with validators, which this one has not')
+  else if (!hasRightChecksum(contract)) reader.refuseAt(path, 'does not have the checksum of its letters (EIP-55)')
+  else {
+    reader.show(path, contract)
+    return contract.toLowerCase()
   }
   return undefined
 }

@@ -135,6 +135,7 @@ const Chain = section({
   finality: section({ depth: FinalityDepth }),
   start: section({ epoch: StartNumber, block: StartNumber }),
   staking: section({ contract: ContractAddress, kind: StakingKind, fee_wei: Wei }),
+  exit_contract: ContractAddress,
   paused: Switch,
 })
 

@@ -45,6 +45,8 @@ export interface ChainConfig {
   readonly start?: number
   /** Takes the deposits of several validators at once; undefined = one at a time, by the deposit contract. */
   readonly stakingContract?: StakingContract
+  /** Takes requests of withdrawal addresses for exits, lower-case hex; undefined = they ask the chain, for one at a time. */
+  readonly exitContract?: string
   /** Its tables are served, its nodes are not read. */
   readonly paused: boolean
 }

@@ -26,8 +26,8 @@ export interface UnstakeNode extends AsyncDisposable {
   facts(): Promise<UnstakeFacts>
   /** Epoch of the newest block. */
   headEpoch(): Promise<number>
-  /** Those of the public keys (lower-case hex) that the registry knows at the head. */
-  registered(pubkeys: readonly string[]): Promise<ReadonlyMap<string, StakedValidator>>
+  /** Those of the public keys (lower-case hex) that the registry of a state knows. */
+  registered(pubkeys: readonly string[], state: 'head' | 'finalized'): Promise<ReadonlyMap<string, StakedValidator>>
   /** Gwei that wait to be paid out in part, by validator index, at the head; nothing where the node does not tell it. */
   pendingPartials(): Promise<ReadonlyMap<number, bigint>>
 }

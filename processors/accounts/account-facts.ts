@@ -11,6 +11,7 @@ import {
 } from '../../schemas/events/accounts.ts'
 import { decodeEvent } from '../../schemas/events/codec.ts'
 import { validatorsCreated } from '../../schemas/events/created-validators.ts'
+import { exitCallRead } from '../../schemas/events/exit-calls.ts'
 import { feeRecipientsTold } from '../../schemas/events/fee-recipients.ts'
 import { exitsPresigned } from '../../schemas/events/presigned-exits.ts'
 import { stakingBroadcast, stakingEnded } from '../../schemas/events/staking-broadcast.ts'
@@ -19,6 +20,7 @@ import { keysExported, keysImported } from '../../schemas/events/vault-keys.ts'
 import { NOBODY, type OwnershipFact, ownershipFact } from '../../schemas/ownership.ts'
 import { toTokenLimitsRow } from '../../schemas/tables/accounts.ts'
 import { constantColumn, type Projected, type TableRows, textColumn, versionOf } from '../loop/rows.ts'
+import { projectExitCallEnd } from './exit-call-ends.ts'
 import { projectExitSteps } from './exit-steps.ts'
 import { projectFeeRecipients } from './fee-recipients.ts'
 import { projectLabels } from './validator-labels.ts'
@@ -83,6 +85,8 @@ export function projectAccountFact(stored: StoredEvent, unnamedChain: string): P
     case stakingEnded.name:
       decodeEvent(stakingEnded, stored.event)
       return { rows: [] }
+    case exitCallRead.name:
+      return { rows: [projectExitCallEnd(stored)] }
     case validatorLabelled.name:
       return projectLabels(decodeEvent(validatorLabelled, stored.event), version)
     case feeRecipientsTold.name:

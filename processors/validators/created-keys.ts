@@ -19,6 +19,8 @@ export class CreatedKeys {
   readonly #byRequest = new Map<string, CreatedSet>()
   readonly #byKey = new Map<string, CreatedSet>()
   readonly #byAccount = new Map<string, CreatedSet[]>()
+  /** By withdrawal address: the last digits of the credentials. */
+  readonly #byAddress = new Map<string, CreatedSet[]>()
 
   add(event: EncodedEvent): void {
     if (event.type !== validatorsCreated.name) return
@@ -27,6 +29,8 @@ export class CreatedKeys {
     if (this.hasRequest(set)) return
     this.#byRequest.set(nameOf(set), set)
     this.#byAccount.set(accountOf(set), [...(this.#byAccount.get(accountOf(set)) ?? []), set])
+    const payee = payeeOf(set.chain, set.withdrawalCredentials)
+    this.#byAddress.set(payee, [...(this.#byAddress.get(payee) ?? []), set])
     for (const pubkey of set.pubkeys) this.#byKey.set(`${set.chain}:${pubkey}`, set)
   }
 
@@ -48,6 +52,11 @@ export class CreatedKeys {
     return this.#byAccount.get(accountOf({ chain, account })) ?? []
   }
 
+  /** Keys whose credentials pay an address, lower-case hex; in the order of the log. */
+  payingTo(chain: string, address: string): readonly string[] {
+    return (this.#byAddress.get(payeeOf(chain, address)) ?? []).flatMap(({ pubkeys }) => pubkeys)
+  }
+
   /** What a key was created with by an account; undefined for one that this account did not create. */
   termsOf(whose: { readonly chain: string; readonly account: string }, pubkey: string): CreatedTerms | undefined {
     const set = this.of(whose.chain, pubkey)
@@ -64,6 +73,10 @@ export class CreatedKeys {
 
 function nameOf({ account, requestId }: RequestName): string {
   return `${account}/${requestId}`
+}
+
+function payeeOf(chain: string, addressOrCredentials: string): string {
+  return `${chain}/${addressOrCredentials.slice(-40)}`
 }
 
 function accountOf({ chain, account }: { readonly chain: string; readonly account: string }): string {

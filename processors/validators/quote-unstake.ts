@@ -6,6 +6,9 @@ import { EXCESS_SLOT, offeredFee, requestCall, takesRequests } from '../../schem
 import type { QuoteUnstakeInput, QuoteUnstakeOutput } from '../../schemas/jobs/quote-unstake.ts'
 import type { StakingChain } from './create-validators.ts'
 import { decideUnstake } from './decide-unstake.ts'
+import type { CallViewing } from './exit/view-call.ts'
+import { quoteCall } from './quote-call.ts'
+import type { FundedKeys } from './quoted-keys.ts'
 import { quotedTransaction } from './quoted-transaction.ts'
 
 /** A withdrawal request takes 136,000 where it is the first one, 102,000 later. */
@@ -14,34 +17,33 @@ const REQUEST_GAS = 200_000n
 /** A chain that can be unstaked from. */
 export interface UnstakeChain extends Pick<StakingChain, 'name' | 'node'> {
   readonly unstakeNode: UnstakeNode
+  /** Takes requests for the exits of several validators, lower-case hex; undefined where none is configured. */
+  readonly exitContract: string | undefined
 }
 
-export interface Unquoting {
+export interface Unquoting extends CallViewing {
   readonly log: Log
-  /** Unix milliseconds. */
-  readonly now: () => number
+  readonly funded: FundedKeys
 }
 
 /** The transaction by which a withdrawal address unstakes; refused where the chain would pass over it. */
 export async function quoteUnstakeFor(
-  { log, now }: Unquoting,
+  unquoting: Unquoting,
   chain: UnstakeChain,
   input: QuoteUnstakeInput,
 ): Promise<QuoteUnstakeOutput> {
+  const { log, now } = unquoting
   if (now() > input.notAfterMs) return { status: 'unavailable' }
   const [pubkey, ...others] = input.pubkeys === 'all' ? [] : input.pubkeys
-  if (pubkey === undefined || others.length > 0) return { status: 'refused', reason: ONE_AT_A_TIME }
   try {
-    return await quoteRequest(chain, input, pubkey)
+    if (pubkey !== undefined && others.length === 0) return await quoteRequest(chain, input, pubkey)
+    return await quoteCall(unquoting, chain, input)
   } catch (error) {
     if (!isNodeFault(error)) throw error
     log.warn({ chain: chain.name, reason: error.message }, 'no quote could be made: no node could be asked')
     return { status: 'unavailable' }
   }
 }
-
-const ONE_AT_A_TIME =
-  'several validators are unstaked through a contract, and none is configured: ask for one at a time'
 
 /** EIP-7002: the withdrawal address itself asks the chain. */
 async function quoteRequest(
@@ -53,7 +55,7 @@ async function quoteRequest(
   const [facts, headEpoch, registered, pending, hasCode, excess] = await Promise.all([
     unstakeNode.facts(),
     unstakeNode.headEpoch(),
-    unstakeNode.registered([pubkey]),
+    unstakeNode.registered([pubkey], 'head'),
     unstakeNode.pendingPartials(),
     node.hasCode(contract),
     node.storageAt(contract, EXCESS_SLOT),

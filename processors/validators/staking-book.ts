@@ -1,6 +1,7 @@
 import type { EventLog, EventWriter } from '../../infra/ports/event-log.ts'
 import { type EncodedEvent, unlessUndecodable } from '../../schemas/events/codec.ts'
 import { CreatedKeys } from './created-keys.ts'
+import { CallsRead } from './exit/calls-read.ts'
 import { ExitBook } from './exit/exit-book.ts'
 import { SentStakings } from './sent-stakings.ts'
 import { MovedKeys } from './vault-keys.ts'
@@ -12,6 +13,7 @@ import { MovedKeys } from './vault-keys.ts'
 export class StakingBook {
   readonly created = new CreatedKeys()
   readonly exits = new ExitBook()
+  readonly calls = new CallsRead()
   readonly moved = new MovedKeys()
   readonly sent = new SentStakings()
 
@@ -19,6 +21,7 @@ export class StakingBook {
   add(event: EncodedEvent): void {
     this.created.add(event)
     this.exits.add(event)
+    this.calls.add(event)
     this.moved.add(event)
     this.sent.add(event)
   }

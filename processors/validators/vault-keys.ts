@@ -5,13 +5,23 @@ import { keysExported, keysImported, VAULT_KEYS_MAX, type VaultKeys } from '../.
 /** What the log says of keys that came into the vault or left it otherwise than by being created. */
 export class MovedKeys {
   readonly #exported = new Set<string>()
-  readonly #imported = new Set<string>()
+  /** Unix seconds of the first import. */
+  readonly #imported = new Map<string, number>()
+  readonly #importedByChain = new Map<string, Set<string>>()
 
   add(event: EncodedEvent): void {
     if (event.type === keysExported.name)
       for (const pubkey of decodeEvent(keysExported, event).pubkeys) this.#exported.add(pubkey)
-    if (event.type === keysImported.name)
-      for (const pubkey of decodeEvent(keysImported, event).pubkeys) this.#imported.add(pubkey)
+    if (event.type === keysImported.name) this.#import(decodeEvent(keysImported, event), Date.parse(event.time) / 1_000)
+  }
+
+  #import({ chain, pubkeys }: VaultKeys, timeSec: number): void {
+    const ofChain = this.#importedByChain.get(chain) ?? new Set()
+    this.#importedByChain.set(chain, ofChain)
+    for (const pubkey of pubkeys) {
+      ofChain.add(pubkey)
+      this.#imported.set(pubkey, Math.min(timeSec, this.#imported.get(pubkey) ?? timeSec))
+    }
   }
 
   /** Whether somebody was given its keystore, who may run it. Lower-case hex. */
@@ -24,9 +34,18 @@ export class MovedKeys {
     return this.#imported.has(pubkey)
   }
 
+  /** Unix seconds; undefined for a key that was not. Lower-case hex. */
+  importedSec(pubkey: string): number | undefined {
+    return this.#imported.get(pubkey)
+  }
+
   /** Of all chains and accounts. */
   imported(): readonly string[] {
-    return [...this.#imported]
+    return [...this.#imported.keys()]
+  }
+
+  importedOf(chain: string): readonly string[] {
+    return [...(this.#importedByChain.get(chain) ?? [])]
   }
 }
 

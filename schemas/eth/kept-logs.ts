@@ -1,6 +1,10 @@
 /** Of the deposit contract, whose address differs from network to network. */
 export const DEPOSIT_EVENT_TOPIC = '0x649bbc62d0e31342afea4e5cd82d4049e7e1ee912fc0889aa790803be39038c5'
 
+/** Of an exit-request contract (infra/devnet/contracts/exit-request.sol): a withdrawal address asks its operator for exits. */
+export const EXITS_REQUESTED_TOPIC = '0x06c6accba41296cee0e1d9d92b0e91c9244da6bffb1458c937e727707e7f6c16'
+export const ALL_EXITS_REQUESTED_TOPIC = '0x017b047fb2a29cb2eff081f68015fb2a60753bb18720da9c937766b8596a1b5d'
+
 /**
  * Events whose logs go into `execution.logs`, by the keccak-256 of their signature, which is a log's first topic. A contract
  * may emit any of them with any indexed fields: what a log means is decided by who reads it, from its topics and its data.
@@ -70,15 +74,8 @@ export const KEPT_EVENTS = [
     topic: '0xc9c7c3fe08b88b4df9d4d47ef47d2c43d55c025a0ba88ca442580ed9e7348a16',
   },
   { signature: 'DepositEvent(bytes,bytes,bytes,bytes,bytes)', topic: DEPOSIT_EVENT_TOPIC },
-  // An exit-request contract (infra/devnet/contracts/exit-request.sol): a withdrawal address asks its operator for exits
-  {
-    signature: 'ExitsRequested(address,bytes)',
-    topic: '0x06c6accba41296cee0e1d9d92b0e91c9244da6bffb1458c937e727707e7f6c16',
-  },
-  {
-    signature: 'AllExitsRequested(address)',
-    topic: '0x017b047fb2a29cb2eff081f68015fb2a60753bb18720da9c937766b8596a1b5d',
-  },
+  { signature: 'ExitsRequested(address,bytes)', topic: EXITS_REQUESTED_TOPIC },
+  { signature: 'AllExitsRequested(address)', topic: ALL_EXITS_REQUESTED_TOPIC },
 ] as const
 
 /** System contracts that log every request without a topic: known by their addresses, which are the same on all networks. */

@@ -12,7 +12,7 @@ const Asked = Type.Object({
   account: Type.String({ pattern: ACCOUNT_PATTERN }),
   /** Names the request: two events with one are the same. */
   requestId: Type.String({ pattern: '^[0-9a-f-]{36}$' }),
-  /** Beginning of the hash of the token that asked. */
+  /** Beginning of the hash of the token that asked; the transaction's hash where the withdrawal address did (`account.exit-call-read`). */
   actor: Type.String({ pattern: '^[0-9a-f]{1,64}$' }),
   pubkeys: Type.Array(Pubkey, { minItems: 1, maxItems: EXITED_MAX }),
 })

@@ -11,6 +11,7 @@ export const ACCOUNT_TABLES = {
   fee_recipients: ['chain', 'pubkey', 'fee_recipient', 'from_day'],
   created_validators: ['chain', 'pubkey'],
   exit_steps: ['chain', 'pubkey', 'step'],
+  exit_call_ends: ['chain', 'block_hash', 'log_index'],
   validator_labels: ['chain', 'account', 'pubkey'],
 } as const
 

@@ -3,4 +3,5 @@ export const VALIDATOR_TABLES = {
   validators: ['chain', 'validator_index'],
   deposit_contracts: ['chain'],
   deposits: ['chain', 'pubkey', 'contract', 'block_hash', 'log_index'],
+  exit_calls: ['chain', 'contract', 'block_hash', 'log_index'],
 } as const

@@ -6,6 +6,7 @@ export interface WrittenChain {
   readonly execution: { readonly urls: readonly string[] }
   readonly start?: { readonly epoch: number } | { readonly block: number }
   readonly staking?: { readonly contract: string }
+  readonly exit_contract?: string
   readonly paused?: boolean
 }
 

@@ -4,10 +4,12 @@ import { join } from 'node:path'
 import { getAddress, type Hex } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Status } from '../../commands/status.ts'
 import { pubkeyOf, toHex } from '../../infra/devnet/consensus/keys.ts'
 import {
   BATCH_DEPOSIT_ADDRESS,
   DEVNET_CHAIN_ID,
+  EXIT_REQUEST_ADDRESS,
   WITHDRAWAL_REQUESTS_ADDRESS,
 } from '../../infra/devnet/execution/genesis.ts'
 import { FAR_FUTURE_EPOCH_TEXT } from '../../schemas/eth/far-future.ts'
@@ -32,12 +34,16 @@ const SHARD_COMMITTEE_PERIOD = 32
 const ACCOUNT = 'quotes'
 /** The first account of the phrase "test test … junk", which the devnet gives ten million ETH. */
 const WALLET = privateKeyToAccount('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80')
+/** The second one. */
+const STRANGER = privateKeyToAccount('0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d')
 const COUNT = 3
 const AMOUNT_GWEI = String(BigInt(COUNT) * 32_000_000_000n)
 /** The first epochs are final: the index knows what the chain pays. */
 const FIRST_SLOT = 200
 /** The deposits are final, out of the queue, and in an epoch that is final itself. */
 const REGISTERED_SLOT = 580
+/** What is sent now is final after so many. */
+const FINAL_SLOTS = 4 * SLOTS_PER_EPOCH
 
 export interface QuotesOptions {
   readonly mode: string
@@ -51,6 +57,7 @@ export function quotesSuite({ mode, modeOf }: QuotesOptions): void {
     let devnet: DevnetChild
     let program: Running
     let token: string
+    let env: Environment
 
     let staked: readonly ValidatorDetail[]
 
@@ -77,8 +84,17 @@ export function quotesSuite({ mode, modeOf }: QuotesOptions): void {
       expect(error).toBeUndefined()
       return result
     }
-    const send = async ({ to, data, value, gas, chainId }: StakeQuote['transaction']) => {
-      const nonce = Number(await rpc('eth_getTransactionCount', [WALLET.address, 'pending']))
+    const beacon = async <Data>(path: string): Promise<Data> => {
+      const { data } = (await (await fetch(`${devnet.beaconUrl}/eth/v1/beacon/${path}`)).json()) as { data: Data }
+      return data
+    }
+    const exitEpochOf = async (pubkey: string) =>
+      (await beacon<{ validator: { exit_epoch: string } }>(`states/head/validators/${pubkey}`)).validator.exit_epoch
+    const headSlot = async () =>
+      Number((await beacon<{ header: { message: { slot: string } } }>('headers/head')).header.message.slot)
+    const send = (transaction: StakeQuote['transaction']) => sendFrom(WALLET, transaction)
+    const sendFrom = async (wallet: typeof WALLET, { to, data, value, gas, chainId }: StakeQuote['transaction']) => {
+      const nonce = Number(await rpc('eth_getTransactionCount', [wallet.address, 'pending']))
       const fees = { maxFeePerGas: 20n * 10n ** 9n, maxPriorityFeePerGas: 10n ** 9n }
       const quoted = {
         to: to as Hex,
@@ -87,16 +103,17 @@ export function quotesSuite({ mode, modeOf }: QuotesOptions): void {
         gas: BigInt(gas),
         chainId: Number(chainId),
       }
-      return await rpc('eth_sendRawTransaction', [await WALLET.signTransaction({ ...quoted, ...fees, nonce })])
+      return await rpc('eth_sendRawTransaction', [await wallet.signTransaction({ ...quoted, ...fees, nonce })])
     }
     const mine = { address: WALLET.address, amount: AMOUNT_GWEI }
 
     beforeAll(async () => {
       devnet = await startDevnetChild()
       const file = join(directory, 'epochline.yaml')
-      const mainnet = { ...ethereumChain(devnet), staking: { contract: BATCH_DEPOSIT_ADDRESS } }
+      const contracts = { staking: { contract: BATCH_DEPOSIT_ADDRESS }, exit_contract: EXIT_REQUEST_ADDRESS }
+      const mainnet = { ...ethereumChain(devnet), ...contracts }
       writeChains(file, { mainnet }, { quote: { chain: 'mainnet', account: ACCOUNT } })
-      const env = { ...modeOf('quotes'), EPOCHLINE_DATA: join(directory, 'data'), EPOCHLINE_CONFIG: file }
+      env = { ...modeOf('quotes'), EPOCHLINE_DATA: join(directory, 'data'), EPOCHLINE_CONFIG: file }
       program = await startProgram(['all'], env)
       const made = await runCommand(['admin', 'token', 'create', '--account', ACCOUNT, '--new'], env)
       expect(made.code, made.stderr).toBe(0)
@@ -178,8 +195,10 @@ export function quotesSuite({ mode, modeOf }: QuotesOptions): void {
       expect(await refused({ pubkeys: pubkey })).toMatch(/not active yet|may exit from epoch/)
       expect(await refused({ pubkeys: `0x${'ab'.repeat(48)}` })).toBe('the chain does not know the validator')
       expect(await refused({ pubkeys: pubkey, address: stranger })).toMatch(/not the withdrawal address/)
-      expect(await refused({ pubkeys: `${pubkey},${other}` })).toMatch(/ask for one at a time/)
-      expect(await refused({ pubkeys: 'all' })).toMatch(/ask for one at a time/)
+      expect(await refused({ pubkeys: `${pubkey},0x${'ab'.repeat(48)}` })).toMatch(/is not known to the chain/)
+      expect(await refused({ pubkeys: `${pubkey},${other}`, address: stranger })).toMatch(/another withdrawal address/)
+      expect(await refused({ pubkeys: 'all', address: stranger })).toMatch(/none of the validators/)
+      expect(await refused({ pubkeys: 'all', amount: '32000000000' })).toMatch(/as a whole/)
     })
 
     it('make a validator exit once it has been active for long enough', async () => {
@@ -202,16 +221,47 @@ export function quotesSuite({ mode, modeOf }: QuotesOptions): void {
       const receipt = (await rpc('eth_getTransactionReceipt', [hash])) as { status: string; gasUsed: string }
       expect(receipt.status).toBe('0x1')
       expect(BigInt(receipt.gasUsed)).toBeLessThan(BigInt(transaction.gas))
-      const path = `/eth/v1/beacon/states/head/validators/${pubkey}`
-      const { data } = (await (await fetch(`${devnet.beaconUrl}${path}`)).json()) as {
-        data: { validator: { exit_epoch: string } }
-      }
-      expect(data.validator.exit_epoch).not.toBe(FAR_FUTURE_EPOCH_TEXT)
+      expect(await exitEpochOf(pubkey)).not.toBe(FAR_FUTURE_EPOCH_TEXT)
       const exiting = async () => {
         const { reason = '' } = await unstake({ pubkeys: pubkey })
         return reason.includes('exiting already') ? true : undefined
       }
       await eventually('a refusal of another request', exiting, STEP_TIMEOUT_MS)
+    })
+
+    it('make several validators exit by one transaction, once it is final and theirs', async () => {
+      const others = staked.slice(1).map(({ pubkey }) => pubkey)
+      expect(others).toHaveLength(COUNT - 1)
+      const { status, text } = await unstake({ pubkeys: others.join(',') })
+      expect(status, text).toBe(200)
+      const transaction = JSON.parse(text) as StakeQuote['transaction']
+      expect(transaction).toMatchObject({ to: getAddress(EXIT_REQUEST_ADDRESS), from: WALLET.address, value: '0x0' })
+      // A stranger may send the same, and is not listened to.
+      await sendFrom(STRANGER, transaction)
+      const hash = await send(transaction)
+      const slot = await headSlot()
+      await devnet.advanceTo(slot + 3)
+      const receipt = (await rpc('eth_getTransactionReceipt', [hash])) as { status: string; gasUsed: string }
+      expect(receipt.status).toBe('0x1')
+      expect(BigInt(receipt.gasUsed)).toBeLessThan(BigInt(transaction.gas))
+      expect(await Promise.all(others.map(exitEpochOf))).toEqual([FAR_FUTURE_EPOCH_TEXT, FAR_FUTURE_EPOCH_TEXT])
+      await devnet.advanceTo(slot + FINAL_SLOTS)
+      const ended = async () => {
+        const { exit_calls: calls } = JSON.parse((await runCommand(['status', '--json'], env)).stdout) as Status
+        return calls?.mainnet?.taken === 1 && calls.mainnet.ignored === 1 ? calls.mainnet : undefined
+      }
+      const { not_whole: notWhole } = await eventually('the end of both calls', ended, STEP_TIMEOUT_MS)
+      expect(notWhole).toMatchObject([
+        { withdrawal_address: STRANGER.address.toLowerCase(), reason: 'not_withdrawal_address' },
+      ])
+      let next = slot + FINAL_SLOTS
+      const leaving = async () => {
+        await devnet.advanceTo(++next) // a slot may have no block
+        const epochs = await Promise.all(others.map(exitEpochOf))
+        return epochs.includes(FAR_FUTURE_EPOCH_TEXT) ? undefined : true
+      }
+      await eventually('the exits on chain', leaving, STEP_TIMEOUT_MS)
+      expect((await unstake({ pubkeys: 'all' })).reason).toMatch(/all of the validators are exiting already/)
     })
 
     it('are too many at some point', async () => {

@@ -70,7 +70,7 @@ export function ofAnyLog(tables: Tables): Tables {
   )
 }
 
-const TABLES_OF_LOGS: readonly Projection[] = ['execution_log_parts', 'deposits']
+const TABLES_OF_LOGS: readonly Projection[] = ['execution_log_parts', 'deposits', 'exit_calls']
 
 function blockOfRow({ chain, block_hash }: Row): string {
   return `${chain} ${block_hash}`

@@ -126,6 +126,7 @@ describe.each(['given-chain', 'devnet'])('a log of release 0.1 (%s)', (name) => 
       'execution_log_parts',
       'deposit_contracts',
       'deposits',
+      'exit_calls',
       'chain_queues',
       'validator_owners',
       'watched_validators',
@@ -133,6 +134,7 @@ describe.each(['given-chain', 'devnet'])('a log of release 0.1 (%s)', (name) => 
       'fee_recipients',
       'created_validators',
       'exit_steps',
+      'exit_call_ends',
       'validator_labels',
     ])
   })

@@ -63,6 +63,7 @@ describe('the example file', () => {
         },
         start: 400_000,
         stakingContract: { kind: 'kiln', address: '0x576834cb068e677db4aff6ca245c7bde16c3867e', feeWei: 0n },
+        exitContract: '0x00000000000000000000000000000000000e417a',
         paused: false,
       },
       {
@@ -250,6 +251,16 @@ chains:
       'a staking contract of a chain without validators',
       `chains: { scroll_mainnet: { ${NODES}, staking: { contract: "0x${'ad'.repeat(20)}" } } }`,
       /^1: chains\.scroll_mainnet\.staking: is for chains with validators/,
+    ],
+    [
+      'an exit contract of a chain without validators',
+      `chains: { scroll_mainnet: { ${NODES}, exit_contract: "0x${'ad'.repeat(20)}" } }`,
+      /^1: chains\.scroll_mainnet\.exit_contract: is for chains with validators/,
+    ],
+    [
+      'an exit contract with a wrong checksum',
+      `chains: { mainnet: { ${BEACON}, ${NODES}, exit_contract: "0xF39Fd6e51aad88F6F4ce6aB8827279cffFb92266" } }`,
+      /^1: chains\.mainnet\.exit_contract: does not have the checksum/,
     ],
     [
       'a staking contract without an address',

@@ -82,7 +82,7 @@ describe('the beacon node of unstaking', () => {
   test('tells what the registry says at the head, of those that were asked for', async () => {
     const stranger = row({ pubkey: `0x${'b2'.repeat(48)}` })
     answers[REGISTRY] = { execution_optimistic: false, finalized: false, data: [row(), stranger] }
-    expect(await unstaking.registered([KEY])).toEqual(
+    expect(await unstaking.registered([KEY], 'head')).toEqual(
       new Map([
         [
           KEY,
@@ -125,7 +125,7 @@ describe('the beacon node of unstaking', () => {
     ['that is optimistic', REGISTRY, { execution_optimistic: true, data: [row()] }, 'node_lagging'],
   ])('is not believed when it is one %s', async (_, path, answer, code) => {
     answers = { ...answers, [REGISTRY]: { data: [row()] }, [path]: answer }
-    await expect(unstaking.registered([KEY])).rejects.toMatchObject({ code })
+    await expect(unstaking.registered([KEY], 'head')).rejects.toMatchObject({ code })
   })
 
   test('has to tell the parameters that decide about requests', async () => {

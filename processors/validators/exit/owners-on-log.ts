@@ -22,10 +22,24 @@ export class OwnersOnLog {
     { chain, pubkeys }: { readonly chain: string; readonly pubkeys: readonly string[] },
     day: DayNumber,
   ): Promise<readonly string[]> {
+    const owners = await this.ownersOf({ chain, pubkeys }, day)
+    return pubkeys.filter((pubkey) => owners.get(pubkey) !== account)
+  }
+
+  /** Whose each of the public keys is on a day, by all that the log held at the call; nobody's are left out. */
+  async ownersOf(
+    { chain, pubkeys }: { readonly chain: string; readonly pubkeys: readonly string[] },
+    day: DayNumber,
+  ): Promise<ReadonlyMap<string, string>> {
     // Who asked before has its failure.
     this.#reading = this.#reading.catch(() => {}).then(() => this.#readOn())
     await this.#reading
-    return pubkeys.filter((pubkey) => this.#ownership.ownerOn(chain, pubkey, day) !== account)
+    const owners = new Map<string, string>()
+    for (const pubkey of pubkeys) {
+      const account = this.#ownership.ownerOn(chain, pubkey, day)
+      if (account !== undefined) owners.set(pubkey, account)
+    }
+    return owners
   }
 
   async #readOn(): Promise<void> {

@@ -61,7 +61,7 @@ async function request(
 }
 
 /** Whether asking again adds nothing. One that another account has scheduled and that is not signed would end unsigned. */
-function isUnderWay(standing: ExitStanding, account: string): boolean {
+export function isUnderWay(standing: ExitStanding, account: string): boolean {
   return standing?.status === 'open' && (standing.exit.signed !== undefined || standing.exit.account === account)
 }
 

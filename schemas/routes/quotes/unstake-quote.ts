@@ -16,7 +16,9 @@ export const unstakeQuoteRoute = defineQuoteRoute({
     'compounding one (0x02) pays out a part. The value is the request’s fee with room for others that come first; what is above the fee is not ' +
     'given back. A request that the consensus layer would pass over is refused: an unknown or exiting validator, one of another ' +
     'withdrawal address, one that is not active or has not been for 256 epochs, one with partial withdrawals that are pending, an amount that it ' +
-    'cannot pay out. A header `x-reason` says which.',
+    'cannot pay out. Several validators, or all of the address, are a call to the exit-request contract that is configured for the chain: the ' +
+    'operator lets them exit once it is final. It is refused where one of them would not exit, and where no contract is configured. A ' +
+    'header `x-reason` says which.',
   query: Type.Object({
     source: Source,
     address: StakerAddress,
@@ -24,14 +26,15 @@ export const unstakeQuoteRoute = defineQuoteRoute({
       pattern: `^(all|${PUBKEY}(,${PUBKEY})*)$`,
       maxLength: LIST_CHARACTERS_MAX,
       description:
-        'Public keys, hex, separated by commas, or `all`. Several, or all, are unstaked together where a contract for that is configured, ' +
-        'and never a part of them.',
+        'Public keys, hex, separated by commas, or `all` that the address has here. Several, or all, are unstaked together where a contract for ' +
+        'that is configured, and never a part of them.',
       examples: [`0x${'a1'.repeat(48)}`],
     }),
     amount: Type.Optional(
       Type.String({
         pattern: '^[1-9][0-9]{0,19}$',
-        description: 'What to unstake of the one validator, gwei as decimal text; all of it unless given.',
+        description:
+          'What to unstake of the one validator, gwei as decimal text; all of it unless given. Of several it can only be all.',
         examples: ['32000000000'],
       }),
     ),
