@@ -20,7 +20,7 @@ export interface ActionScope extends AccountScope {
   readonly chain: string
   /** Beginning of the hash of the token that asks. */
   readonly actor: string
-  readonly jobs: Pick<JobQueue, 'add' | 'result'>
+  readonly jobs: Pick<JobQueue, 'add' | 'result' | 'withdraw'>
   readonly nowMs: number
   readonly unfundedRules: UnfundedRules
   /** Configured for the chain: takes several deposits at once. */

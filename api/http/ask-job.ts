@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto'
 import type { AnsweringJob } from '../../schemas/jobs/job.ts'
 import type { ActionScope } from './action.ts'
 
-/** What the job queue keeps of a request after its end; its client has waited for seconds. */
-const KEPT_MS = 60 * 60 * 1_000
+/** So long the job queue keeps what became of a request: longer than a client waits, and not much: it may be a hundred kilobytes. */
+const KEPT_MS = 60_000
 
 /**
- * Has a job done whose end the request waits for: its output, or undefined where it has not ended in time or has failed. It may be done
- * later all the same: a job that must not be has its own time limit among its input.
+ * Has a job done whose end the request waits for: its output, or undefined where it has not ended in time or has failed. One that nobody
+ * has begun by then is withdrawn; it may be done later all the same: a job that must not be has its own time limit among its input.
  */
 export async function askJob<Input, Output>(
   { jobs }: Pick<ActionScope, 'jobs'>,
@@ -18,5 +18,7 @@ export async function askJob<Input, Output>(
   const id = randomUUID()
   await jobs.add(job.name, id, asked.input, { keepMs: KEPT_MS })
   const state = await jobs.result(job.name, id, asked.timeoutMs)
-  return state.status === 'completed' ? job.parseOutput(state.output) : undefined
+  if (state.status === 'completed') return job.parseOutput(state.output)
+  await jobs.withdraw(job.name, id)
+  return undefined
 }

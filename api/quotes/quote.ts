@@ -37,7 +37,7 @@ export interface QuoteParts {
 export interface QuoteScope extends QuoteParts, AccountScope {
   readonly unfundedRules: UnfundedRules
   readonly warehouse: WarehouseReader
-  readonly jobs: Pick<JobQueue, 'add' | 'result'>
+  readonly jobs: Pick<JobQueue, 'add' | 'result' | 'withdraw'>
   readonly yields: KnownYields
   readonly nowMs: number
   /** Tells clients apart: no address. */

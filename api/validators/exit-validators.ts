@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { ExitFault } from '../../schemas/exit-reasons.ts'
-import { type ExitValidatorsInput, exitValidators } from '../../schemas/jobs/exit-validators.ts'
+import { EXIT_MS_MAX, type ExitValidatorsInput, exitValidators } from '../../schemas/jobs/exit-validators.ts'
 import { RESULTS, type Refusal, refuse } from '../../schemas/routes/envelope.ts'
 import { cancelExitsRoute, exitValidatorsRoute } from '../../schemas/routes/validators/exit-validators.ts'
 import { accountDeposits } from '../http/account-deposits.ts'
@@ -9,9 +9,6 @@ import { askJob } from '../http/ask-job.ts'
 import type { Answer } from '../http/operation.ts'
 import { horizonOf } from '../rewards/horizon.ts'
 import { normalisePubkey } from './public-keys.ts'
-
-/** So long a request waits; the job does nothing after that. */
-const EXIT_MS_MAX = 20_000
 
 export const exitValidatorsOperation = action(exitValidatorsRoute, ({ body }, scope) => ask('request', body, scope))
 

@@ -23,8 +23,12 @@ export interface BroadcastNodeOptions {
 
 /** So long one node may take for a transaction that others may have long since, and to say whether it has it. */
 const SEND_MS_MAX = 8_000
-/** Blocks in which deposits are looked for that the log may not have yet: an hour of slots, below what providers refuse. */
-const RECENT_BLOCKS = 300
+/** Blocks whose deposits one question is about: an hour of slots, below what providers refuse. */
+const LOG_BLOCKS = 300
+/** Such questions in one request. */
+const LOG_QUESTIONS_AT_ONCE = 8
+/** Three months: what was deposited before that is out of the chain's queue, and in the registry. */
+const DEPOSIT_BLOCKS_MAX = 657_000
 
 /** What nodes say of a transaction that they have; not of a nonce that another one has. */
 const ALREADY_KNOWN = /^(?!.*nonce).*(already[ _]?(known|imported|exists)|\bknown transaction)/i
@@ -88,7 +92,7 @@ export function openBroadcastNode(options: BroadcastNodeOptions): BroadcastNode 
       return false
     },
     state: (hash, sender) => group.ask('transactions', (node) => askState(node, hash, sender)),
-    recentDeposits: (contract) => group.ask('deposits', (node) => askDeposits(node, contract)),
+    recentDeposits: (contract, blocks) => group.ask('deposits', (node) => askDeposits(node, contract, blocks)),
     [Symbol.asyncDispose]: () => group[Symbol.asyncDispose](),
   }
 }
@@ -127,13 +131,24 @@ function askState(node: ChainNode, hash: string, sender: string): Promise<Transa
   })
 }
 
-function askDeposits(node: ChainNode, contract: string): Promise<readonly LoggedDeposit[]> {
+function askDeposits(node: ChainNode, contract: string, blocks: number): Promise<readonly LoggedDeposit[]> {
   return answered(node, async (ask) => {
     const head = await ask(referenceQuestion('latest'))
     if (head === null) throw node.fault('node_lagging', 'has no block yet')
-    const from = Math.max(0, Number(head.number) - RECENT_BLOCKS)
-    const logs = await ask(depositLogsQuestion(contract, from))
-    return logs.filter(({ address }) => address.toLowerCase() === contract).map(({ data }) => toLogged(data))
+    const first = Math.max(0, Number(head.number) - LOG_BLOCKS - Math.min(blocks, DEPOSIT_BLOCKS_MAX))
+    const starts: number[] = []
+    for (let from = first; from <= Number(head.number); from += LOG_BLOCKS + 1) starts.push(from)
+    const found: LoggedDeposit[] = []
+    for (let at = 0; at < starts.length; at += LOG_QUESTIONS_AT_ONCE) {
+      const some = starts.slice(at, at + LOG_QUESTIONS_AT_ONCE)
+      const logs = await Promise.all(
+        some.map((from) =>
+          ask(depositLogsQuestion(contract, from, from === starts.at(-1) ? 'latest' : quantity(from + LOG_BLOCKS))),
+        ),
+      )
+      for (const { address, data } of logs.flat()) if (address.toLowerCase() === contract) found.push(toLogged(data))
+    }
+    return found
   })
 }
 
@@ -152,8 +167,8 @@ const DepositLogs = Type.Array(
 )
 const isDepositLogs = Compile(DepositLogs)
 
-function depositLogsQuestion(contract: string, from: number): Question<Static<typeof DepositLogs>> {
-  const filter = { address: contract, topics: [DEPOSIT_EVENT_TOPIC], fromBlock: quantity(from), toBlock: 'latest' }
+function depositLogsQuestion(contract: string, from: number, toBlock: string): Question<Static<typeof DepositLogs>> {
+  const filter = { address: contract, topics: [DEPOSIT_EVENT_TOPIC], fromBlock: quantity(from), toBlock }
   return {
     method: 'eth_getLogs',
     params: [filter],

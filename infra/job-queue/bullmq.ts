@@ -109,6 +109,11 @@ class BullmqJobQueue implements JobQueue {
     }
   }
 
+  async withdraw(name: string, id: string): Promise<void> {
+    // One that is being done is locked, and stays.
+    return withRedisErrors('job_queue', async () => void (await this.#queue(name).remove(toBullmqId(id))))
+  }
+
   async work(options: WorkOptions): Promise<void> {
     const signal = AbortSignal.any([options.signal, this.#closing.signal])
     if (signal.aborted) return

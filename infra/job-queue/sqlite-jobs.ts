@@ -29,6 +29,9 @@ export const JOBS_SCHEMA = `
 /** What a file lacks that was made before jobs were forgotten. */
 export const FORGETTING = 'ALTER TABLE jobs ADD COLUMN keep_ms INTEGER; ALTER TABLE jobs ADD COLUMN forget_at INTEGER;'
 
+/** Jobs that had ended before any were forgotten: all were of requests, whose clients have their answers. */
+export const ENDED_BEFORE = `DELETE FROM jobs WHERE status IN ('completed', 'failed') AND keep_ms IS NULL;`
+
 /** A job in the hands of one worker. What it says counts only while the claim is its own: after the lease it may be another's. */
 export interface Claim {
   readonly id: string
@@ -63,6 +66,7 @@ function prepareStatements(db: DatabaseSync) {
       `UPDATE jobs SET status = 'failed', reason = ?, forget_at = ? + keep_ms WHERE name = ? AND id = ?`,
     ),
     forget: db.prepare('DELETE FROM jobs WHERE forget_at <= ?'),
+    withdraw: db.prepare(`DELETE FROM jobs WHERE name = ? AND id = ? AND status <> 'active'`),
   }
 }
 
@@ -92,6 +96,10 @@ export class SqliteJobs {
       default:
         return unendedState(row)
     }
+  }
+
+  withdraw(name: string, id: string): void {
+    this.#sql.withdraw.run(name, id)
   }
 
   pending(name: string, idPrefix: string): number {

@@ -4,14 +4,14 @@ import type { AddedJob, AddOptions, JobQueue, JobState, WorkOptions } from '../p
 import { inTransaction, openSqliteFile, type SqliteSubject, withSqliteErrors } from '../sqlite-file.ts'
 import { WakeUps } from '../wake-ups.ts'
 import { JOB_LIMITS, type JobLimits, type JobQueueOptions, reasonOf } from './limits.ts'
-import { type Claim, FORGETTING, JOBS_SCHEMA, SqliteJobs } from './sqlite-jobs.ts'
+import { type Claim, ENDED_BEFORE, FORGETTING, JOBS_SCHEMA, SqliteJobs } from './sqlite-jobs.ts'
 import { REQUESTS_SCHEMA, SqliteRequests } from './sqlite-requests.ts'
 
 /** Changes by this process wake the waiting at once; those of others, and jobs that fall due, are found this often. */
 const POLL_MS = 200
 
-/** 2: requests. 3: when jobs are forgotten. */
-const SCHEMA_VERSION = 3
+/** 2: requests. 3: when jobs are forgotten. 4: those that had ended before that are. */
+const SCHEMA_VERSION = 4
 
 /**
  * The job queue in one SQLite file, for one machine; several processes may use it. When `add` or `request` has resolved, the
@@ -27,7 +27,10 @@ export async function openSqliteJobQueue(options: { readonly file: string } & Jo
   const db = openSqliteFile({
     ...subject,
     schema: JOBS_SCHEMA + REQUESTS_SCHEMA,
-    changes: [{ version: 3, statements: FORGETTING }],
+    changes: [
+      { version: 3, statements: FORGETTING },
+      { version: 4, statements: ENDED_BEFORE },
+    ],
     schemaVersion: SCHEMA_VERSION,
     synchronous: 'FULL', // an accepted job may be a validator's exit; jobs are rare, so the fsync does not matter
   })
@@ -83,6 +86,10 @@ class SqliteJobQueue implements JobQueue {
       if (state.status === 'completed' || state.status === 'failed' || deadline.aborted) return state
       await this.#changes.wait(name, POLL_MS, deadline)
     }
+  }
+
+  async withdraw(name: string, id: string): Promise<void> {
+    this.#do(() => this.#jobs.withdraw(name, id))
   }
 
   async work(options: WorkOptions): Promise<void> {

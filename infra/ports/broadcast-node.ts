@@ -37,6 +37,6 @@ export interface BroadcastNode extends AsyncDisposable {
   /** Whether any node knows the transaction. Throws AppError of a node fault unless all have answered or one knows it. */
   isKnown(txHash: string): Promise<boolean>
   state(txHash: string, sender: string): Promise<TransactionState>
-  /** Deposits of the newest blocks, by whatever transaction. */
-  recentDeposits(depositContract: string): Promise<readonly LoggedDeposit[]>
+  /** Deposits of the newest `blocks` blocks, and of those of an hour before them, by whatever transaction. */
+  recentDeposits(depositContract: string, blocks: number): Promise<readonly LoggedDeposit[]>
 }

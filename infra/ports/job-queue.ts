@@ -59,6 +59,8 @@ export interface JobQueue extends AsyncDisposable {
   pending(name: string, idPrefix?: string): Promise<number>
   /** Resolves with the state after the added job has ended, or with its state when `timeoutMs` has passed. */
   result(name: string, id: string, timeoutMs: number): Promise<JobState>
+  /** Forgets an added job that nobody is doing now: nobody wants its result any more, nor that it is begun. */
+  withdraw(name: string, id: string): Promise<void>
   /** Does jobs of both kinds until the signal aborts; resolves after the running ones have ended. */
   work(options: WorkOptions): Promise<void>
 }

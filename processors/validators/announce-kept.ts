@@ -4,6 +4,7 @@ import type { Log } from '../../infra/ports/log.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { formatInstant } from '../../schemas/eth/time.ts'
 import { createdEvent } from './announce-created.ts'
+import { durably } from './durable-steps.ts'
 import type { StakingBook } from './staking-book.ts'
 
 interface Keeping {
@@ -42,6 +43,6 @@ async function announcePage({ book, writer }: Keeping, page: readonly CreatedReq
     const time = formatInstant(Math.floor(createdAtMs / 1_000))
     return createdEvent({ chain, account, requestId, answer, time, createdAtSlot: undefined })
   })
-  if (events.length > 0) await book.tell(writer, events)
+  if (events.length > 0) await durably('create-told', () => book.tell(writer, events))
   return events.length
 }

@@ -1,6 +1,7 @@
 import type { BroadcastNode } from '../../infra/ports/broadcast-node.ts'
 import { alreadyDeposited, type BroadcastReason } from '../../schemas/broadcast-reasons.ts'
 import type { RawTransaction } from '../../schemas/eth/raw-transaction.ts'
+import { createdSlot } from '../../schemas/validator-lifecycle.ts'
 import type { BroadcastChain } from './broadcast-staking.ts'
 import type { SentStaking, SentStakings } from './sent-stakings.ts'
 import type { StakingBook } from './staking-book.ts'
@@ -31,6 +32,8 @@ type CreatedRoots = ReadonlyMap<string, string | undefined>
 interface CreatedHere {
   readonly roots: CreatedRoots
   readonly depositContract: string
+  /** Newest blocks in which a deposit may be, at most; an hour more is looked at in any case. */
+  readonly blocks: number
 }
 
 /** A chain whose nodes tell of deposits. */
@@ -50,26 +53,45 @@ export async function chainFault(chain: DepositChain, created: CreatedHere): Pro
  */
 export async function depositedKey(
   chain: DepositChain,
-  { roots, depositContract }: CreatedHere,
+  { roots, depositContract, blocks }: CreatedHere,
 ): Promise<string | undefined> {
   const [registered, deposits] = await Promise.all([
     chain.registered([...roots.keys()]),
-    chain.broadcast.recentDeposits(depositContract),
+    chain.broadcast.recentDeposits(depositContract, blocks),
   ])
   const own = deposits.find(({ pubkey, depositDataRoot }) => roots.get(pubkey) === depositDataRoot)
   return registered[0] ?? own?.pubkey
 }
 
-/** As `chainFault`, of what was told before: whether the chain has a deposit for one of its validators, by itself or by another. */
+/** Blocks since the first of the validators was created, at most: a slot has one block. Before that nobody had their deposits. */
+export async function blocksSinceCreation(
+  { name, node }: Pick<BroadcastChain, 'name' | 'node'>,
+  { created }: Pick<StakingBook, 'created'>,
+  pubkeys: readonly string[],
+): Promise<number> {
+  const [{ clock }, headSlot] = await Promise.all([node.facts(), node.headSlot()])
+  const slots = pubkeys.flatMap((pubkey) => {
+    const set = created.of(name, pubkey)
+    if (set === undefined) return []
+    return [createdSlot(clock, { createdAtSec: Date.parse(set.createdAt) / 1_000, createdAtSlot: set.createdAtSlot })]
+  })
+  return Math.max(0, headSlot - Math.min(...slots))
+}
+
+/**
+ * As `chainFault`, of what was told before: whether the chain has a deposit for one of its validators, by itself or by another.
+ * `blocks`: the newest, where those before them were looked at; otherwise all since their creation.
+ */
 export async function sentFault(
   chain: BroadcastChain,
   { created }: Pick<StakingBook, 'created'>,
-  { account, pubkeys }: SentStaking,
+  { account, pubkeys, blocks }: Pick<SentStaking, 'account' | 'pubkeys'> & { readonly blocks?: number | undefined },
 ): Promise<BroadcastFault | undefined> {
   const { depositContract } = await chain.node.facts()
   const whose = { chain: chain.name, account }
   const roots = new Map(pubkeys.map((pubkey) => [pubkey, created.termsOf(whose, pubkey)?.depositDataRoot]))
-  return chainFault(chain, { roots, depositContract })
+  const lookedAt = blocks ?? (await blocksSinceCreation(chain, { created }, pubkeys))
+  return chainFault(chain, { roots, depositContract, blocks: lookedAt })
 }
 
 function deposited(pubkey: string): BroadcastFault {

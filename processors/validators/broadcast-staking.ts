@@ -14,6 +14,7 @@ import { type StakingEnd, stakingBroadcast, stakingEnded } from '../../schemas/e
 import type { BroadcastStakingInput, BroadcastStakingOutput } from '../../schemas/jobs/broadcast-staking.ts'
 import { isExpired, type UnfundedRules } from '../../schemas/validator-lifecycle.ts'
 import {
+  blocksSinceCreation,
   bookFault,
   chainFault,
   Refusal,
@@ -24,6 +25,7 @@ import {
 } from './broadcast-faults.ts'
 import type { StakingChain } from './create-validators.ts'
 import { createdTerms } from './created-terms.ts'
+import { durably } from './durable-steps.ts'
 import type { SentStaking } from './sent-stakings.ts'
 import type { StakingBook } from './staking-book.ts'
 import type { Turns } from './turns.ts'
@@ -57,8 +59,7 @@ const UNAVAILABLE = { status: 'unavailable' } as const
  * Sends a signed staking transaction of an account to all nodes, if it deposits for validators that the account created, as they were
  * created, and nothing else that was broadcast for them can still be mined.
  *
- * Its durable steps: TOLD, the log has `account.staking-broadcast`; SENT, a node has the transaction; ENDED, the log has
- * `account.staking-ended`. A kill before TOLD leaves nothing; one after it leaves a transaction that is sent by whoever has the book next.
+ * A kill before `broadcast-told` leaves nothing; one after it leaves a transaction that is sent by whoever has the book next.
  */
 export async function broadcastForAccount(
   broadcasting: Broadcasting,
@@ -130,7 +131,8 @@ async function checked(
       'unknown_deposit_data',
       `what ${unknown} was created with is not known any more: ask the operator`,
     )
-  const fault = await chainFault(chain, { roots, depositContract: facts.depositContract })
+  const blocks = await blocksSinceCreation(chain, book, pubkeys)
+  const fault = await chainFault(chain, { roots, depositContract: facts.depositContract, blocks })
   if (fault !== undefined) throw new Refusal(fault.reason, fault.sentence)
   const simulated = await simulationFault(chain, transaction)
   if (simulated !== undefined) throw new Refusal(simulated.reason, simulated.sentence)
@@ -180,7 +182,6 @@ async function tellAndSend(
     const sent = knownTo(broadcasting, chain, { transaction, account })
     return sent === undefined ? UNAVAILABLE : await sendAgain(broadcasting, chain, { sent, transaction })
   }
-  // Durable step SENT.
   const result = await send(chain, transaction)
   if (result.status === 'sent') return SENT
   // A refusal or a silence is one node's word for one moment.
@@ -213,15 +214,13 @@ async function tell(
   if (fault !== undefined) throw new Refusal(fault.reason, fault.sentence)
   // Nodes may have been asked for what was broadcast before.
   if (now() > notAfterMs) return 'late'
-  // Durable step TOLD.
-  await book.tell(writer, [
-    encodeEvent(stakingBroadcast, {
-      id: `account.staking-broadcast:${chain.name}:${hash}:${(before?.attempt ?? 0) + 1}`,
-      key: ACCOUNTS_KEY,
-      time: formatInstant(Math.floor(now() / 1_000)),
-      data: { chain: chain.name, account, txHash: hash, sender, nonce, pubkeys: [...pubkeys], rawTransaction: raw },
-    }),
-  ])
+  const event = encodeEvent(stakingBroadcast, {
+    id: `account.staking-broadcast:${chain.name}:${hash}:${(before?.attempt ?? 0) + 1}`,
+    key: ACCOUNTS_KEY,
+    time: formatInstant(Math.floor(now() / 1_000)),
+    data: { chain: chain.name, account, txHash: hash, sender, nonce, pubkeys: [...pubkeys], rawTransaction: raw },
+  })
+  await durably('broadcast-told', () => book.tell(writer, [event]))
   const told = book.sent.of(chain.name, hash)
   if (told === undefined) throw new Error('the book has what it was told')
   return told
@@ -252,7 +251,7 @@ type SendResult =
   | { readonly status: 'unsent'; readonly isRefusedByAll: boolean; readonly refusal: RefusedBroadcast | undefined }
 
 async function send(chain: BroadcastChain, { raw, hash }: RawTransaction): Promise<SendResult> {
-  const outcomes = await chain.broadcast.send(raw, hash)
+  const outcomes = await durably('broadcast-sent', () => chain.broadcast.send(raw, hash))
   if (outcomes.some(({ status }) => status === 'accepted')) return SENT
   const refusals = outcomes.filter((outcome) => outcome.status === 'refused')
   const [first] = refusals
@@ -269,13 +268,11 @@ export async function tellEnd(
   { chain, account, txHash, attempt }: SentStaking,
   end: { readonly status: StakingEnd; readonly blockNumber?: number },
 ): Promise<void> {
-  // Durable step ENDED.
-  await book.tell(writer, [
-    encodeEvent(stakingEnded, {
-      id: `account.staking-ended:${chain}:${txHash}:${attempt}`,
-      key: ACCOUNTS_KEY,
-      time: formatInstant(Math.floor(now() / 1_000)),
-      data: { chain, account, txHash, ...end },
-    }),
-  ])
+  const event = encodeEvent(stakingEnded, {
+    id: `account.staking-ended:${chain}:${txHash}:${attempt}`,
+    key: ACCOUNTS_KEY,
+    time: formatInstant(Math.floor(now() / 1_000)),
+    data: { chain, account, txHash, ...end },
+  })
+  await durably('broadcast-ended', () => book.tell(writer, [event]))
 }

@@ -12,6 +12,7 @@ import { toWei } from '../../schemas/eth/units.ts'
 import type { CreateValidatorsInput, CreateValidatorsOutput } from '../../schemas/jobs/create-validators.ts'
 import type { Created } from '../../schemas/routes/validators/create-validators.ts'
 import { createdEvent, credentialsOf } from './announce-created.ts'
+import { durably } from './durable-steps.ts'
 import type { StakingBook } from './staking-book.ts'
 import type { UnfundedRoom } from './unfunded-room.ts'
 
@@ -105,7 +106,9 @@ async function make(
   ])
   const answer = answerOf({ chain, facts, contract, terms }, input, prepared.deposits)
   if (answer.status === 'refused') return answer
-  const kept = await vault.commit(prepared.id, requestId, { account, bodyHash, answer: answer.text })
+  const kept = await durably('create-sealed', () =>
+    vault.commit(prepared.id, requestId, { account, bodyHash, answer: answer.text }),
+  )
   return await announce(creating, input, { kept, atSlot })
 }
 
@@ -153,9 +156,8 @@ async function announce(
   if (book.created.hasRequest(input)) return { status: 'created', answer: kept.answer }
   const { chain, account, requestId } = input
   const time = formatInstant(Math.floor(now() / 1_000))
-  await book.tell(writer, [
-    createdEvent({ chain, account, requestId, answer: kept.answer, time, createdAtSlot: atSlot }),
-  ])
+  const event = createdEvent({ chain, account, requestId, answer: kept.answer, time, createdAtSlot: atSlot })
+  await durably('create-told', () => book.tell(writer, [event]))
   return { status: 'created', answer: kept.answer }
 }
 

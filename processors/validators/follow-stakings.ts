@@ -5,6 +5,7 @@ import { HASH_BYTES } from '../../schemas/events/execution-block.ts'
 import type { StakingEnd } from '../../schemas/events/staking-broadcast.ts'
 import { sentFault } from './broadcast-faults.ts'
 import { type BroadcastChain, type Broadcasting, tellEnd } from './broadcast-staking.ts'
+import { durably } from './durable-steps.ts'
 import type { SentStaking } from './sent-stakings.ts'
 
 /** Blocks before a transaction that no node has is sent once more. */
@@ -23,6 +24,8 @@ export class StakingFollower {
   readonly #usedAt = new Map<string, TransactionState['head']>()
   /** Hashes of those whose validators were seen to be deposited, though not by them: never sent again. */
   readonly #deposited = new Set<string>()
+  /** Number of the block up to which their deposits were looked for, by hash: of what this process has not seen, all is looked at once. */
+  readonly #searchedTo = new Map<string, number>()
   #lookedAt: string | undefined
 
   constructor(following: Pick<Broadcasting, 'writer' | 'log' | 'book' | 'now'>, chain: BroadcastChain) {
@@ -117,7 +120,7 @@ export class StakingFollower {
   }
 
   /** Its nonce is used by a final block: by another one that was broadcast here, or by a stranger to us. */
-  async #endReplaced(sent: SentStaking, { finalBlockNumber }: TransactionState): Promise<void> {
+  async #endReplaced(sent: SentStaking, { head, finalBlockNumber }: TransactionState): Promise<void> {
     const { book } = this.#following
     for (const other of book.sent.pendingAt(sent.chain, sent)) {
       if (other.txHash === sent.txHash) continue
@@ -126,21 +129,24 @@ export class StakingFollower {
       if (included !== undefined && included.blockNumber <= finalBlockNumber) return
     }
     // Then it was mined, whatever a node says, or something else has deposited them.
-    if (await this.#isDeposited(sent)) return
+    if (await this.#isDeposited(sent, head.number)) return
     await this.#end(sent, { status: 'replaced' })
   }
 
   /** Whether its validators were deposited while it is in no block: by another one, so that it would be a second deposit. */
-  async #isDeposited(sent: SentStaking): Promise<boolean> {
+  async #isDeposited(sent: SentStaking, headNumber: number): Promise<boolean> {
     const { book, log } = this.#following
-    const fault = await sentFault(this.#chain, book, sent)
+    const { chain, txHash, sender, nonce, account, pubkeys } = sent
+    if (this.#deposited.has(txHash)) return true
+    const searchedTo = this.#searchedTo.get(txHash)
+    const blocks = searchedTo === undefined ? undefined : Math.max(0, headNumber - searchedTo)
+    const fault = await sentFault(this.#chain, book, { account, pubkeys, blocks })
+    this.#searchedTo.set(txHash, headNumber)
     if (fault === undefined) return false
-    const { chain, txHash, sender, nonce } = sent
-    if (!this.#deposited.has(txHash))
-      log.error(
-        { chain, txHash, sender, nonce, reason: fault.sentence },
-        'a pending staking transaction is not sent again, and not ended: its sender has to use its nonce otherwise',
-      )
+    log.error(
+      { chain, txHash, sender, nonce, reason: fault.sentence },
+      'a pending staking transaction is not sent again, and not ended: its sender has to use its nonce otherwise',
+    )
     this.#deposited.add(txHash)
     return true
   }
@@ -149,9 +155,9 @@ export class StakingFollower {
     const { txHash, rawTransaction } = sent
     const sentAt = this.#sentAt.get(txHash)
     if (rawTransaction === undefined || (sentAt !== undefined && Math.abs(headNumber - sentAt) < RESEND_BLOCKS)) return
-    if (this.#deposited.has(txHash) || (await this.#isDeposited(sent))) return
+    if (await this.#isDeposited(sent, headNumber)) return
     const { log } = this.#following
-    const outcomes = await this.#chain.broadcast.send(rawTransaction, txHash)
+    const outcomes = await durably('broadcast-sent', () => this.#chain.broadcast.send(rawTransaction, txHash))
     this.#sentAt.set(txHash, headNumber)
     const accepted = outcomes.filter(({ status }) => status === 'accepted').length
     const refused = outcomes.find((outcome) => outcome.status === 'refused')

@@ -6,7 +6,7 @@ import { epochOf } from '../../schemas/eth/time.ts'
 import type { CreateValidatorsInput } from '../../schemas/jobs/create-validators.ts'
 import type { QuoteStakeInput, QuoteStakeOutput } from '../../schemas/jobs/quote-stake.ts'
 import type { Created } from '../../schemas/routes/validators/create-validators.ts'
-import { type DepositChain, depositedKey } from './broadcast-faults.ts'
+import { blocksSinceCreation, type DepositChain, depositedKey } from './broadcast-faults.ts'
 import { type Creating, createForAccount, type StakingChain } from './create-validators.ts'
 import type { CreatedSet } from './created-keys.ts'
 import { createdTerms } from './created-terms.ts'
@@ -113,7 +113,8 @@ async function isUsed(
   // The tables and the log are behind the head.
   const terms = await createdTerms({ book, vault }, set, pubkeys)
   const roots = new Map([...terms].map(([pubkey, { depositDataRoot }]) => [pubkey, depositDataRoot]))
-  const deposited = await depositedKey(chain, { roots, depositContract })
+  const blocks = await blocksSinceCreation(chain, book, pubkeys)
+  const deposited = await depositedKey(chain, { roots, depositContract, blocks })
   if (deposited === undefined) return false
   keys.addFunded(chain.name, [deposited])
   return true

@@ -5,6 +5,9 @@ import { Chain, Pubkey, UInt } from '../events/fields.ts'
 import { EXIT_FAULTS } from '../exit-reasons.ts'
 import { answeringJob } from './job.ts'
 
+/** So long who has asked waits; the job does nothing after that. */
+export const EXIT_MS_MAX = 20_000
+
 const ExitValidatorsInput = Type.Object({
   /** `cancel` takes back what was requested and is not signed. */
   kind: Type.Enum(['request', 'cancel']),
@@ -17,7 +20,7 @@ const ExitValidatorsInput = Type.Object({
   pubkeys: Type.Array(Pubkey, { minItems: 1, maxItems: EXITED_MAX, uniqueItems: true }),
   /** Those of them that have a deposit on chain, as the tables tell it: the registry does not know it for days. */
   deposited: Type.Array(Pubkey, { maxItems: EXITED_MAX }),
-  /** Unix milliseconds: nobody waits for the answer any more. */
+  /** Unix milliseconds: nobody waits for the answer any more. `EXIT_MS_MAX` after it was asked for. */
   notAfterMs: UInt,
 })
 export type ExitValidatorsInput = Static<typeof ExitValidatorsInput>

@@ -82,6 +82,7 @@ beforeAll(async () => {
       return { status: 'added' } as const
     },
     result: async () => outcome,
+    withdraw: async () => {},
   }
   const chains = () => [{ ...MAINNET, stakingContract: ABYSS }]
   api = await openApi({ ...fixture.parts, chains, jobs, host: '127.0.0.1', port: 0 })

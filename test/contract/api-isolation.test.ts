@@ -155,6 +155,7 @@ beforeAll(async () => {
       return { status: 'added' } as const
     },
     result: async () => ({ status: 'waiting' }) as const,
+    withdraw: async () => {},
   }
   api = await openApi({ ...fixture.parts, jobs, host: '127.0.0.1', port: 0 })
   for (const account of ['demo', 'other'] as const)

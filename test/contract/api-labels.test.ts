@@ -24,6 +24,7 @@ beforeAll(async () => {
       return { status: 'added' } as const
     },
     result: async () => outcome,
+    withdraw: async () => {},
   }
   api = await openApi({ ...fixture.parts, jobs, host: '127.0.0.1', port: 0 })
 })

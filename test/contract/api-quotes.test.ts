@@ -30,6 +30,7 @@ const jobs = {
     return { status: 'added' } as const
   },
   result: async () => outcome,
+  withdraw: async () => {},
 }
 const quotes = { chain: 'mainnet', account: 'demo' }
 const { example } = stakeQuoteRoute

@@ -38,5 +38,26 @@ export function jobForgettingContract(name: string, newPlace: NewPlace): void {
       expect(await queue.add('exit', 'a', null, keep)).toEqual({ status: 'added' })
       expect(await queue.state('create', 'kept')).toMatchObject({ status })
     })
+
+    test('a job that was withdrawn is forgotten, begun or not, but for one that is being done', async () => {
+      const queue = await openAt(await openPlace(newPlace))
+      await queue.add('exit', 'waiting', null, keep)
+      await queue.withdraw('exit', 'waiting')
+      expect(await queue.state('exit', 'waiting')).toEqual({ status: 'unknown' })
+      const [begun, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      startWork(queue, async () => {
+        begun.resolve()
+        await goOn.promise
+        return 'done'
+      })
+      await queue.add('exit', 'active', null, keep)
+      await begun.promise
+      await queue.withdraw('exit', 'active')
+      expect(await queue.state('exit', 'active')).toEqual({ status: 'active' })
+      goOn.resolve()
+      expect(await queue.result('exit', 'active', LONG_MS)).toEqual({ status: 'completed', output: 'done' })
+      await queue.withdraw('exit', 'active')
+      expect(await queue.state('exit', 'active')).toEqual({ status: 'unknown' })
+    })
   })
 }

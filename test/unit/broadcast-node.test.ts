@@ -54,3 +54,37 @@ test('a node that never says whether it knows a transaction is waited for only s
   await using both = openBroadcastNode({ urls: [silent.url, knowing.url], ...options })
   expect(await both.isKnown(HASH)).toBe(true)
 })
+
+test.each<[string, number, number, readonly (readonly [number, number | 'latest'])[]]>([
+  ['the newest hour', 1_000, 0, [[700, 'latest']]],
+  [
+    'a day, in parts that providers answer',
+    10_000,
+    700,
+    [
+      [9_000, 9_300],
+      [9_301, 9_601],
+      [9_602, 9_902],
+      [9_903, 'latest'],
+    ],
+  ],
+  ['a young chain', 100, 5_000, [[0, 'latest']]],
+])('deposits are looked for in all blocks of %s', async (_, head, blocks, ranges) => {
+  const asked: unknown[] = []
+  await using node = await openSyntheticNode(({ body }): NodeReply => {
+    const questions = [JSON.parse(body)].flat() as (Asked & { readonly params: readonly Record<string, string>[] })[]
+    const replies = questions.map(({ id, method, params: [filter] }) => {
+      if (method === 'eth_chainId') return { id, result: '0x1' }
+      if (method === 'eth_getLogs') {
+        asked.push([Number(filter?.fromBlock), filter?.toBlock === 'latest' ? 'latest' : Number(filter?.toBlock)])
+        return { id, result: [] }
+      }
+      const hash = `0x${'ab'.repeat(32)}`
+      return { id, result: { number: `0x${head.toString(16)}`, hash, parentHash: hash } }
+    })
+    return { json: Array.isArray(JSON.parse(body)) ? replies : replies[0] }
+  })
+  await using broadcast = openBroadcastNode({ urls: [node.url], log: silentLog })
+  expect(await broadcast.recentDeposits(`0x${'42'.repeat(20)}`, blocks)).toEqual([])
+  expect(asked).toEqual(ranges)
+})

@@ -6,6 +6,7 @@ import { type CalledDeposit, type StakingContract, TRANSACTION_GAS_MAX } from '.
 import {
   ABYSS,
   CHAIN_ID,
+  CREATED_SLOT,
   credentialsOf,
   DEPOSIT_CONTRACT,
   depositOf,
@@ -174,6 +175,12 @@ describe('a broadcast', () => {
   test.each<[string, (says: GivenStaking['says']) => void, string]>([
     ['in the registry', (says) => Object.assign(says, { registered: [keyOf(OWN[1])] }), 'already_deposited'],
     ['deposited', (says) => Object.assign(says, { deposits: [loggedOf(OWN[1])] }), 'already_deposited'],
+    [
+      'deposited hours ago, soon after its creation',
+      (says) =>
+        Object.assign(says, { deposits: [loggedOf(OWN[1])], depositDepth: 1_000, headSlot: CREATED_SLOT + 1_001 }),
+      'already_deposited',
+    ],
     ['without its key', (says) => Object.assign(says, { lacking: [keyOf(OWN[0])] }), 'key_lost'],
     ['refused by the contract', (says) => Object.assign(says, { simulation: 'reverted' }), 'would_fail'],
     ['too old', (says) => Object.assign(says, { nowMs: says.nowMs + 8 * 86_400_000 }), 'expired'],

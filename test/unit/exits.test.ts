@@ -13,7 +13,7 @@ import { StakingBook } from '../../processors/validators/staking-book.ts'
 import { ACCOUNTS_KEY, validatorsTracked } from '../../schemas/events/accounts.ts'
 import { decodeEvent, type EncodedEvent, encodeEvent } from '../../schemas/events/codec.ts'
 import { exitEnded, exitSigned } from '../../schemas/events/exits.ts'
-import type { ExitValidatorsInput } from '../../schemas/jobs/exit-validators.ts'
+import { EXIT_MS_MAX, type ExitValidatorsInput } from '../../schemas/jobs/exit-validators.ts'
 import { EXIT_FACTS, TestExitChain, TestExitVault } from './exit-chain.ts'
 
 const CHAIN = 'mainnet'
@@ -401,6 +401,19 @@ describe('a request', () => {
     expect(world.steps()).toEqual(['requested', 'cancelled'])
   })
 
+  test('that is done at last after it was asked for again and cancelled does nothing', async () => {
+    const world = new World()
+    const pubkeys = world.validators('acme', 1)
+    const asked = (ms: number) => ({ notAfterMs: NOW_MS + EXIT_MS_MAX + ms })
+    await world.ask(pubkeys, asked(-2))
+    await world.cancel(pubkeys, asked(-1))
+    expect(await world.ask(pubkeys, asked(-3))).toEqual({ status: 'unavailable' })
+    world.startAgain()
+    expect(await world.ask(pubkeys, asked(-3))).toEqual({ status: 'unavailable' })
+    expect(world.steps()).toEqual(['requested', 'cancelled'])
+    expect(await world.ask(pubkeys, asked(0))).toEqual(DONE)
+  })
+
   test('that nobody waits for any more does nothing', async () => {
     const world = new World()
     expect(await world.ask(world.validators('acme', 1), { notAfterMs: NOW_MS - 1 })).toEqual({ status: 'unavailable' })
@@ -420,6 +433,18 @@ describe('cancelling', () => {
     await world.ask(pubkeys)
     await world.liveTo(PERIOD + 15)
     expect(world.steps().filter((step) => step === 'ended')).toHaveLength(2)
+  })
+
+  test('that is done at last after the exit was asked for again does nothing', async () => {
+    const world = new World()
+    const pubkeys = world.validators('acme', 1)
+    const asked = (ms: number) => ({ notAfterMs: NOW_MS + EXIT_MS_MAX + ms })
+    await world.ask(pubkeys, asked(-2))
+    expect(await world.cancel(pubkeys, asked(-3))).toEqual({ status: 'unavailable' })
+    world.startAgain()
+    expect(await world.cancel(pubkeys, asked(-3))).toEqual({ status: 'unavailable' })
+    expect(world.steps()).toEqual(['requested'])
+    expect(await world.cancel(pubkeys, asked(0))).toEqual(DONE)
   })
 
   test('is refused as a whole for what was never asked for, is signed, or is a stranger', async () => {

@@ -6,7 +6,17 @@ import { lookAfterAll, StakingFollower } from '../../processors/validators/follo
 import { StakingBook } from '../../processors/validators/staking-book.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { bytesOf, type Hex } from '../../schemas/eth/hex.ts'
-import { blockHash, depositOf, type GivenStaking, givenStaking, keyOf, loggedOf, signStaking } from './given-staking.ts'
+import {
+  blockHash,
+  CREATED_SLOT,
+  depositOf,
+  type GivenStaking,
+  givenStaking,
+  HOUR_BLOCKS,
+  keyOf,
+  loggedOf,
+  signStaking,
+} from './given-staking.ts'
 import { silentLog } from './silent-log.ts'
 
 const OWN = [depositOf(1), depositOf(2)] as const
@@ -102,6 +112,26 @@ describe('a staking transaction that was broadcast', () => {
     expect(role.errors).toEqual([expect.stringMatching(/not sent again/)])
   })
 
+  test('is not sent again by who has begun hours after one of its validators was deposited by another one', async () => {
+    const role = await followed()
+    Object.assign(role.says, { deposits: [loggedOf(OWN[0])], depositDepth: 1_000, headSlot: CREATED_SLOT + 1_100 })
+    for (let i = 0; i < 8; i++) await role.next({ isKnown: false })
+    expect([role.sent, role.ends()]).toEqual([[], []])
+    expect(role.errors).toEqual([expect.stringMatching(/not sent again/)])
+  })
+
+  test('is not sent again when one was deposited while no look needed to know, however long', async () => {
+    const role = await followed()
+    role.says.headSlot = CREATED_SLOT + 100
+    await role.next({ isKnown: false })
+    expect(role.sent).toHaveLength(1)
+    role.says.headNumber += 3 * HOUR_BLOCKS
+    role.says.headSlot += 3 * HOUR_BLOCKS
+    Object.assign(role.says, { deposits: [loggedOf(OWN[0])], depositDepth: 3 * HOUR_BLOCKS })
+    await role.next({ isKnown: false })
+    expect(role.sent).toHaveLength(1)
+  })
+
   test('is not looked at again before there is another block', async () => {
     const role = await followed()
     await role.next({ isKnown: false })
@@ -194,6 +224,9 @@ describe('a staking transaction that was broadcast', () => {
     role.says.blocks.set(101, block(101, FORK_HASH, true))
     await role.next({ isKnown: false, nonce: 1 })
     role.says.finalNumber = 101
+    for (let i = 0; i < 3; i++) await role.next({ isKnown: false, nonce: 1 })
+    // The node's newest blocks have the deposit no more.
+    role.says.deposits = []
     for (let i = 0; i < 3; i++) await role.next({ isKnown: false, nonce: 1 })
     expect(role.ends()).toEqual([])
     expect(role.errors).toEqual([expect.stringMatching(/not ended/)])

@@ -26,7 +26,10 @@ export const SENDER = accountOf('a')
 export const STRANGER = accountOf('b')
 const CREATED_AT = '2026-01-01T00:00:00.000Z'
 const CREATED_MS = Date.parse(CREATED_AT)
-const CLOCK = { genesisTimeSec: CREATED_MS / 1_000 - 12 * 32 * 100, secondsPerSlot: 12, slotsPerEpoch: 32 }
+/** The slot of `CREATED_AT`. */
+export const CREATED_SLOT = 32 * 100
+export const HOUR_BLOCKS = 300
+const CLOCK = { genesisTimeSec: CREATED_MS / 1_000 - 12 * CREATED_SLOT, secondsPerSlot: 12, slotsPerEpoch: 32 }
 
 export const credentialsOf = (digit: string) => bytesOf(`0x01${'00'.repeat(11)}${digit.repeat(40)}`)
 
@@ -86,6 +89,9 @@ export interface GivenStaking {
     states: Map<string, TransactionState | 'unanswered'>
     registered: readonly string[]
     deposits: readonly LoggedDeposit[]
+    /** Blocks behind the head at which they are. */
+    depositDepth: number
+    headSlot: number
     simulation: Simulation['status']
     simulatedGas: bigint
     lacking: readonly string[]
@@ -125,6 +131,8 @@ export function givenStaking(
     states: new Map(),
     registered: [],
     deposits: [],
+    depositDepth: 0,
+    headSlot: 0,
     simulation: 'done',
     simulatedGas: 1n,
     lacking: [],
@@ -214,7 +222,8 @@ function chainThatSays(
       const missing = { isKnown: false, included: undefined, nonce: 0, head, finalBlockNumber: says.finalNumber }
       return answered(state ?? missing)
     },
-    recentDeposits: () => answered(says.deposits),
+    // Nodes tell of an hour more than they are asked for.
+    recentDeposits: (_, blocks) => answered(blocks + HOUR_BLOCKS >= says.depositDepth ? says.deposits : []),
   }
   return {
     name: 'hoodi',
@@ -223,7 +232,7 @@ function chainThatSays(
     node: {
       ...dispose,
       facts: () => answered(facts),
-      headSlot: () => answered(0),
+      headSlot: () => answered(says.headSlot),
       hasCode: () => answered(true),
       terms: () => answered({ nonce: 0, maxFeePerGasWei: 1n, maxPriorityFeePerGasWei: 1n }),
       storageAt: () => Promise.reject(new Error('nobody asks for it')),

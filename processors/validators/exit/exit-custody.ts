@@ -6,6 +6,7 @@ import { formatInstant } from '../../../schemas/eth/time.ts'
 import { ACCOUNTS_KEY } from '../../../schemas/events/accounts.ts'
 import { type EncodedEvent, type EventType, encodeEvent } from '../../../schemas/events/codec.ts'
 import type { StakingBook } from '../staking-book.ts'
+import { AskedOrder } from './asked-order.ts'
 import type { OwnersOnLog } from './owners-on-log.ts'
 import { Turns } from './turns.ts'
 
@@ -30,10 +31,11 @@ interface CustodyParts {
 export interface ExitCustody extends CustodyParts {
   /** Looking at the book and telling the log are one step: nothing is cancelled while it is being signed. */
   readonly turns: Turns
+  readonly asked: AskedOrder
 }
 
 export function toExitCustody(parts: CustodyParts): ExitCustody {
-  return { ...parts, turns: new Turns() }
+  return { ...parts, turns: new Turns(), asked: new AskedOrder(parts.now()) }
 }
 
 /** An event of an exit that happens now. */

@@ -1,5 +1,6 @@
 import type { ExitFacts } from '../../../infra/ports/exit-node.ts'
 import { type ExitEnded, exitEnded } from '../../../schemas/events/exits.ts'
+import { durably } from '../durable-steps.ts'
 import type { ExitTries } from './decide-exit.ts'
 import type { OpenExit } from './exit-book.ts'
 import { type ExitChain, type ExitCustody, exitEvent } from './exit-custody.ts'
@@ -42,12 +43,10 @@ export async function endExits(
   const { book, writer, log } = custody
   // Whoever cancelled meanwhile wins nothing by it, but has been told so.
   const still = ended.filter(({ exit }) => book.exits.of(chain, exit.pubkey)?.status === 'open')
-  await book.tell(
-    writer,
-    still.map(({ exit: { pubkey }, end }) =>
-      exitEvent(custody, exitEnded, { id: `${chain}:${pubkey}:${end.status}`, data: { chain, pubkey, end } }),
-    ),
+  const events = still.map(({ exit: { pubkey }, end }) =>
+    exitEvent(custody, exitEnded, { id: `${chain}:${pubkey}:${end.status}`, data: { chain, pubkey, end } }),
   )
+  if (events.length > 0) await durably('exit-ended', () => book.tell(writer, events))
   for (const { exit, end } of ended) {
     const { pubkey, account } = exit
     memory.forget(pubkey)

@@ -1,6 +1,7 @@
 import type { Submission } from '../../../infra/ports/exit-node.ts'
 import type { EncodedEvent } from '../../../schemas/events/codec.ts'
 import { exitSubmitted } from '../../../schemas/events/exits.ts'
+import { durably } from '../durable-steps.ts'
 import { decideExit, type ExitTries } from './decide-exit.ts'
 import { type ExitChain, type ExitCustody, exitEvent } from './exit-custody.ts'
 import { type ExitMemory, endExits, type Look } from './exit-look.ts'
@@ -16,9 +17,8 @@ export const OVERDUE_EPOCHS = 16
 const UNTRIED: ExitTries = { last: undefined, invalid: 0 }
 
 /**
- * Looks at a chain's open exits and does what each of them is ready for. The durable steps are: the log has `exit-signed` before any
- * node sees the exit, `exit-submitted` after the first has taken it, `exit-ended` when its end is final. A process that is killed between
- * two of them leaves what the next look does again: the same message, to nodes that may have it.
+ * Looks at a chain's open exits and does what each of them is ready for. A process that is killed between two of the durable steps
+ * leaves what the next look does again: the same message, to nodes that may have it.
  */
 export async function lookAtExits(custody: ExitCustody, chain: ExitChain, memory: ExitMemory): Promise<void> {
   const open = custody.book.exits.open(chain.name)
@@ -88,7 +88,8 @@ async function submitPart(custody: ExitCustody, look: Look, pubkeys: readonly st
     pubkeys.map(async (pubkey) => {
       const standing = book.exits.of(chain, pubkey)
       if (standing?.status !== 'open' || standing.exit.signed === undefined) return []
-      const submissions = await exitNode.submit(standing.exit.signed)
+      const { signed } = standing.exit
+      const submissions = await durably('exit-handed', () => exitNode.submit(signed))
       const isAccepted = submissions.some(({ status }) => status === 'accepted')
       const invalid = isInvalid(submissions) ? (memory.tries.get(pubkey)?.invalid ?? 0) + 1 : 0
       memory.tries.set(pubkey, { last: { epoch, isAccepted }, invalid })
@@ -104,7 +105,7 @@ async function submitPart(custody: ExitCustody, look: Look, pubkeys: readonly st
   )
   if (events.length === 0) return
   // Killed before this, the next look hands them out again, and a pool that has them says so.
-  await turns.take(() => book.tell(writer, events))
+  await turns.take(() => durably('exit-submitted', () => book.tell(writer, events)))
   log.info({ chain, exits: events.length }, 'exits were accepted by a node')
 }
 

@@ -2,7 +2,12 @@ import { isNodeFault } from '../../../schemas/errors.ts'
 import { dayOfInstant } from '../../../schemas/eth/time.ts'
 import { exitCancelled, exitRequested } from '../../../schemas/events/exits.ts'
 import type { ExitFault } from '../../../schemas/exit-reasons.ts'
-import type { ExitValidatorsInput, ExitValidatorsOutput } from '../../../schemas/jobs/exit-validators.ts'
+import {
+  EXIT_MS_MAX,
+  type ExitValidatorsInput,
+  type ExitValidatorsOutput,
+} from '../../../schemas/jobs/exit-validators.ts'
+import { durably } from '../durable-steps.ts'
 import type { ExitStanding } from './exit-book.ts'
 import { type ExitChain, type ExitCustody, exitEvent } from './exit-custody.ts'
 
@@ -51,10 +56,13 @@ async function request(
     const wanted = pubkeys.filter(
       (pubkey) => final.get(pubkey)?.exitEpoch === undefined && !isUnderWay(book.exits.of(chain, pubkey), account),
     )
+    if (isOvertaken(custody, input, wanted)) return { status: 'unavailable' }
+    noteAsked(custody, input)
     if (wanted.length === 0) return { status: 'done' }
     const data = { chain, account, requestId, actor, pubkeys: wanted }
-    // Durable: from here on they exit, unless they are cancelled before they are signed.
-    await book.tell(writer, [exitEvent(custody, exitRequested, { id: `${chain}:${requestId}`, data })])
+    // From here on they exit, unless they are cancelled before they are signed.
+    const event = exitEvent(custody, exitRequested, { id: `${chain}:${requestId}`, data })
+    await durably('exit-requested', () => book.tell(writer, [event]))
     log.info({ chain, account, exits: wanted.length }, 'exits were requested')
     return { status: 'done' }
   })
@@ -75,9 +83,12 @@ async function cancel(custody: ExitCustody, input: ExitValidatorsInput): Promise
       if (fault !== undefined) return refused(fault, pubkey)
     }
     const wanted = pubkeys.filter((pubkey) => book.exits.of(chain, pubkey)?.status === 'open')
+    if (isOvertaken(custody, input, wanted)) return { status: 'unavailable' }
+    noteAsked(custody, input)
     if (wanted.length === 0) return { status: 'done' }
     const data = { chain, account, requestId, actor, pubkeys: wanted }
-    await book.tell(writer, [exitEvent(custody, exitCancelled, { id: `${chain}:${requestId}`, data })])
+    const event = exitEvent(custody, exitCancelled, { id: `${chain}:${requestId}`, data })
+    await durably('exit-cancelled', () => book.tell(writer, [event]))
     log.info({ chain, account, exits: wanted.length }, 'exits were cancelled')
     return { status: 'done' }
   })
@@ -89,6 +100,23 @@ function cancelFault({ book }: ExitCustody, chain: string, pubkey: string): Exit
   if (standing === undefined) return 'exit_not_requested'
   if (standing.status === 'cancelled') return undefined
   return standing.status === 'open' && standing.exit.signed === undefined ? undefined : 'exit_already_signed'
+}
+
+/** Whether somebody may have been told the opposite after this was asked for: whoever still waits for it asks again. */
+function isOvertaken(
+  { asked, book }: ExitCustody,
+  { chain, notAfterMs }: ExitValidatorsInput,
+  wanted: readonly string[],
+): boolean {
+  const askedAtMs = notAfterMs - EXIT_MS_MAX
+  return wanted.some((pubkey) => asked.isOvertaken(`${chain}:${pubkey}`, askedAtMs, book.exits.of(chain, pubkey)))
+}
+
+function noteAsked({ asked }: ExitCustody, { chain, pubkeys, notAfterMs }: ExitValidatorsInput): void {
+  asked.note(
+    pubkeys.map((pubkey) => `${chain}:${pubkey}`),
+    notAfterMs - EXIT_MS_MAX,
+  )
 }
 
 /** Nobody waits any more, and who has been told that nothing was done must be able to rely on it. */

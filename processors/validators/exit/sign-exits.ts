@@ -4,6 +4,7 @@ import { hexOf } from '../../../schemas/eth/hex.ts'
 import { dayOfInstant } from '../../../schemas/eth/time.ts'
 import type { VoluntaryExit } from '../../../schemas/eth/voluntary-exit.ts'
 import { type ExitSigned, exitSigned } from '../../../schemas/events/exits.ts'
+import { durably } from '../durable-steps.ts'
 import type { OpenExit } from './exit-book.ts'
 import { type ExitCustody, exitEvent } from './exit-custody.ts'
 import { endExits, type Look } from './exit-look.ts'
@@ -42,8 +43,8 @@ export async function signExits(custody: ExitCustody, look: Look, ripe: readonly
     const events = signed.map((data) =>
       exitEvent(custody, exitSigned, { id: `${chain}:${data.pubkey}:${epoch}`, data }),
     )
-    // Durable: nobody has seen these signatures, and from here on they cannot be taken back.
-    if (events.length > 0) await book.tell(writer, events)
+    // Nobody has seen these signatures, and from here on they cannot be taken back.
+    if (events.length > 0) await durably('exit-signed', () => book.tell(writer, events))
     for (const { pubkey } of signed) memory.unsigned.delete(pubkey)
     return { signed: signed.map(({ pubkey }) => pubkey), failed: tellFailed(custody, look, attempts) }
   })
