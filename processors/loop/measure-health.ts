@@ -1,43 +1,12 @@
 import type { EventLog } from '../../infra/ports/event-log.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import type { BeaconChainHealth, ChainHealth, ExecutionChainHealth, Judged } from '../../schemas/chain-health.ts'
 import { type ChainClock, epochOf, firstSlotOfEpoch, slotAt, slotTimeSec } from '../../schemas/eth/time.ts'
 import type { Topic } from '../../schemas/events/codec.ts'
 import { chainClocks } from '../rewards/days.ts'
 import type { Projector } from './consume.ts'
 import { filledFrom, tablesNotFilled } from './filled-from.ts'
 import type { LagWatch } from './lag-watch.ts'
-
-/** Named conditions, each true where it holds, and a sentence for each that does not. */
-export interface Judged {
-  readonly checks: Readonly<Record<string, boolean>>
-  readonly reasons: readonly string[]
-}
-
-/** Where a chain with a beacon chain stands. */
-export interface BeaconChainHealth extends Judged {
-  readonly kind: 'beacon'
-  readonly paused: boolean
-  /** Newest slot that the head shows. */
-  readonly headSlot: number | undefined
-  /** How far the chain's clock is ahead of it. */
-  readonly headLag: { readonly slots: number; readonly seconds: number } | undefined
-  /** Newest epoch of which everything is in the warehouse. */
-  readonly lastFinalizedEpoch: number | undefined
-  /** How far the chain's clock is ahead of its end. */
-  readonly finalityLag: { readonly epochs: number; readonly seconds: number } | undefined
-}
-
-/** Where a chain without a beacon chain stands. */
-export interface ExecutionChainHealth extends Judged {
-  readonly kind: 'execution'
-  readonly paused: boolean
-  readonly headBlock: number | undefined
-  /** Blocks behind what the chain's node has, where this process follows it, and the age of the newest block. */
-  readonly headLag: { readonly blocks: number | undefined; readonly seconds: number } | undefined
-  readonly finalizedBlock: number | undefined
-}
-
-export type ChainHealth = BeaconChainHealth | ExecutionChainHealth
 
 export interface MeasuredHealth extends Judged {
   readonly chains: Readonly<Record<string, ChainHealth>>
