@@ -49,7 +49,9 @@ const program = new Command('epochline')
 program
   .command('all', { isDefault: false })
   .description('everything in this process; without BEACON_URL on the built-in devnet')
-  .action(() => run((setting) => runRolesOf(setting, ['ingest', 'process', 'api', 'validators']), MAKES_LOG))
+  .action(() =>
+    run((setting) => runRolesOf(setting, ['ingest', 'process', 'api', 'validators', 'webhooks']), MAKES_LOG),
+  )
 program
   .command('ingest')
   .description('chain -> event log')
@@ -66,6 +68,10 @@ program
   .command('validators')
   .description('make keys of validators for accounts, and keep them: the one role that has the vault')
   .action(() => run((setting) => runRolesOf(setting, ['validators'])))
+program
+  .command('webhooks')
+  .description('tell the servers of customers what happens to their validators: the one role that calls them')
+  .action(() => run((setting) => runRolesOf(setting, ['webhooks'])))
 const devnet = program
   .command('devnet')
   .description('run the built-in Ethereum devnet alone: Beacon API and JSON-RPC on loopback')
@@ -162,6 +168,7 @@ const ROLES = {
   process: async () => (await import('./commands/process-role.ts')).processRole,
   api: async () => (await import('./commands/api-role.ts')).apiRole,
   validators: async () => (await import('./commands/validators/role.ts')).validatorsRole,
+  webhooks: async () => (await import('./commands/webhooks/role.ts')).webhooksRole,
 }
 
 async function runRolesOf(setting: Setting, names: readonly (keyof typeof ROLES)[]): Promise<void> {

@@ -41,7 +41,7 @@ export function chainNowMs({ devnet }: Pick<Running, 'devnet'>): number {
 
 /** A long-running part of the program: what it needs, and what it does until the signal aborts. */
 export interface Role {
-  readonly name: 'ingest' | 'process' | 'api' | 'validators'
+  readonly name: 'ingest' | 'process' | 'api' | 'validators' | 'webhooks'
   readonly needs: readonly (keyof Ports)[]
   /** Throws AppError for a setting that cannot hold now: before anything is started that takes its time. */
   check?(config: Config): Promise<void>

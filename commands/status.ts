@@ -13,6 +13,7 @@ import { healthOf, type Watched } from './health.ts'
 import { ChainSet, type Ports } from './role.ts'
 import { askRunning } from './running-program.ts'
 import { nowSec, type Setting } from './setting.ts'
+import { readWebhooks, type WebhookStatus, webhookLine } from './webhooks-status.ts'
 
 /** Closed days of a chain with a beacon chain. */
 interface DaysStatus {
@@ -33,6 +34,8 @@ export interface Status extends Omit<ReadyAnswer, 'chains'> {
   readonly exits?: Readonly<Record<string, ExitsStatus>>
   /** By chain: what withdrawal addresses have asked for by the exit-request contract; absent where nothing is. */
   readonly exit_calls?: Readonly<Record<string, ExitCallsStatus>>
+  /** Webhooks whose receivers have not taken something; absent where none is. */
+  readonly webhooks?: readonly WebhookStatus[]
   /** Jobs that are to be done or being done. */
   readonly jobs: Readonly<Record<string, number>>
   readonly dead_letters: readonly {
@@ -88,6 +91,7 @@ export async function readStatus(
   const exits = await readExits(warehouse, Object.fromEntries(finalEpochs))
   const exitCalls = await readExitCalls(warehouse, Object.keys(ready.chains))
   const jobs = await Promise.all(DERIVING_JOBS.map(async (name) => [name, await jobQueue.pending(name)] as const))
+  const webhooks = await readWebhooks(eventLog, jobQueue)
   const letters = (await DeadLetters.open(eventLog)).unresolved.filter(({ eventType }) => eventType !== NO_TYPE)
   return {
     program,
@@ -97,6 +101,7 @@ export async function readStatus(
     ),
     ...(Object.keys(exits).length === 0 ? {} : { exits }),
     ...(Object.keys(exitCalls).length === 0 ? {} : { exit_calls: exitCalls }),
+    ...(webhooks.length === 0 ? {} : { webhooks }),
     jobs: Object.fromEntries(jobs),
     dead_letters: letters.map(({ chain, topic, eventId, reason }) => ({ chain, topic, event_id: eventId, reason })),
   }
@@ -119,6 +124,7 @@ export function formatStatus(status: Status): string {
     jobs,
     exits,
     exit_calls: exitCalls,
+    webhooks = [],
     nodes = {},
     dead_letters: letters,
   } = status
@@ -132,6 +138,7 @@ export function formatStatus(status: Status): string {
     ['waiting', [waiting(lag, 'event'), waiting(jobs, 'job')].filter((line) => line !== '')],
     ...(exits === undefined ? [] : [exitsSection(exits)]),
     ...(exitCalls === undefined ? [] : [exitCallsSection(exitCalls)]),
+    ...(webhooks.length === 0 ? [] : [['webhooks', webhooks.map(webhookLine)] as [string, readonly string[]]]),
     ['nodes', Object.entries(nodes).map(([name, node]) => `${name}: ${node.state}${since(node)}`)],
     ...(status.vault === undefined ? [] : [['key vault', vaultLines(status.vault)] as [string, readonly string[]]]),
     ['dead letters', letters.map(({ topic, event_id: id, reason }) => `${topic} ${id}: ${reason}`)],

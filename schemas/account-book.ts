@@ -11,6 +11,7 @@ import {
 import { decodeEvent, type EncodedEvent } from './events/codec.ts'
 import { feeRecipientsTold } from './events/fee-recipients.ts'
 import { exitsPresigned } from './events/presigned-exits.ts'
+import { type WebhookCreated, webhookCreated, webhookRevoked } from './events/webhooks.ts'
 import { END_OF_DAYS, type Interval, Ownership, ownershipFact, storedDay } from './ownership.ts'
 
 export interface RateFact {
@@ -27,6 +28,11 @@ export interface TokenFact extends TokenLimits {
   readonly tokenHash: string
   /** Empty where nobody has named it. */
   readonly name: string
+  readonly createdAt: string
+  readonly revokedAt?: string
+}
+
+export interface WebhookFact extends WebhookCreated {
   readonly createdAt: string
   readonly revokedAt?: string
 }
@@ -60,6 +66,7 @@ export class AccountBook {
   readonly ownership = new Ownership()
   readonly #rates: RateFact[] = []
   readonly #tokens = new Map<string, TokenFact>()
+  readonly #webhooks = new Map<string, WebhookFact>()
   readonly #locks: LockFact[] = []
   readonly #corrections: SettlementCorrected[] = []
   /** Whether it is paid at an address, by the chain and key of a validator, the address and the day since when. */
@@ -79,6 +86,16 @@ export class AccountBook {
       case tokenRevoked.name: {
         const token = this.#tokens.get(decodeEvent(tokenRevoked, event).tokenHash)
         if (token !== undefined) this.#tokens.set(token.tokenHash, { ...token, revokedAt: event.time })
+        return
+      }
+      case webhookCreated.name: {
+        const webhook = decodeEvent(webhookCreated, event)
+        this.#webhooks.set(webhook.webhookId, { ...webhook, createdAt: event.time })
+        return
+      }
+      case webhookRevoked.name: {
+        const webhook = this.#webhooks.get(decodeEvent(webhookRevoked, event).webhookId)
+        if (webhook !== undefined) this.#webhooks.set(webhook.webhookId, { ...webhook, revokedAt: event.time })
         return
       }
       case feeRateSet.name: {
@@ -183,6 +200,11 @@ export class AccountBook {
 
   tokens(): ReadonlyMap<string, TokenFact> {
     return this.#tokens
+  }
+
+  /** By their ids, in the order in which they were created; revoked ones too. */
+  webhooks(): ReadonlyMap<string, WebhookFact> {
+    return this.#webhooks
   }
 
   #recipientsOf(chain: string, pubkey: string): Map<string, Map<DayNumber, boolean>> {

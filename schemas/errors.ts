@@ -14,6 +14,7 @@ export const ERROR_CODES = [
   'lease_lost', // another may be writing what this lease stood for: get the lease again, read what the log says, then go on
   'job_queue',
   'counters',
+  'webhook', // a receiver has not taken what it was to be told: try again later
   'key_vault', // retryable: its process died or forgot prepared keys, ask again; otherwise its file is damaged
 ] as const
 

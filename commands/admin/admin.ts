@@ -1,9 +1,11 @@
 import { type Command, Option } from 'commander'
 import { TOKEN_FAMILIES, TOKEN_SCOPES } from '../../schemas/access-token.ts'
+import { WEBHOOK_KINDS } from '../../schemas/webhooks.ts'
 import type { Setting } from '../setting.ts'
 import type { tellFeeRecipients } from './fee-recipients.ts'
 import type { correctSettlement } from './settlements.ts'
 import type { createToken } from './tokens.ts'
+import type { createWebhook } from './webhooks.ts'
 
 /** What the command line gives to commands: how one is run, and the option that names a chain. */
 interface CommandLine {
@@ -13,12 +15,13 @@ interface CommandLine {
 
 /** Adds `admin` and what is below it. As everywhere, a command is loaded when it is called. */
 export function addAdminCommands(program: Command, line: CommandLine): void {
-  const admin = program.command('admin').description('accounts: tokens, validators, fee rates, settlements')
+  const admin = program.command('admin').description('accounts: tokens, validators, fee rates, settlements, webhooks')
   addAccountCommands(admin, line)
   addTokenCommands(admin, line)
   addValidatorCommands(admin, line)
   addFeeRateCommands(admin, line)
   addSettlementCommands(admin, line)
+  addWebhookCommands(admin, line)
 }
 
 const yes = () => new Option('--yes', 'change settlements that were served already, once it was said how many')
@@ -197,4 +200,37 @@ function addSettlementCommands(admin: Command, { run, chainOption }: CommandLine
     .action((options: { account?: string }) =>
       run(async (setting) => (await import('./settlements.ts')).listSettlementFacts(setting, options)),
     )
+}
+
+function addWebhookCommands(admin: Command, { run }: CommandLine): void {
+  const webhook = admin
+    .command('webhook')
+    .description('servers of customers that are told what happens to their validators')
+  webhook
+    .command('create')
+    .description('tell a server from now on; prints its id and, once, the secret of its signatures')
+    .addOption(account())
+    .requiredOption('--url <address>', 'where messages are posted: https, a public address')
+    .option(
+      '--kind <list>',
+      `what it is told: ${WEBHOOK_KINDS.join(', ')}, with commas between them; default: all`,
+      toList,
+    )
+    .action((options: Parameters<typeof createWebhook>[1]) =>
+      run(async (setting) => (await import('./webhooks.ts')).createWebhook(setting, options)),
+    )
+  webhook
+    .command('list')
+    .description(
+      'a line for each: its server, what it is told, how many messages it has had, has not yet and will not have',
+    )
+    .option('--account <name>', 'only webhooks of this account')
+    .action((options: { account?: string }) =>
+      run(async (setting) => (await import('./webhooks.ts')).listWebhooks(setting, options.account)),
+    )
+  webhook
+    .command('revoke')
+    .description('tell a server nothing any more')
+    .argument('<id>', 'as create has printed it')
+    .action((id: string) => run(async (setting) => (await import('./webhooks.ts')).revokeWebhook(setting, id)))
 }

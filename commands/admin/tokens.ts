@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import { text } from 'node:stream/consumers'
-import { nearestName } from '../../infra/config/mistakes.ts'
 import { hasBeacon, selectChain } from '../../infra/config/select-chain.ts'
 import {
   TOKEN_FAMILIES,
@@ -15,9 +14,11 @@ import { hashToken, type TokenCreated, tokenCreated, tokenRevoked } from '../../
 import { encodeEvent } from '../../schemas/events/codec.ts'
 import type { Setting } from '../setting.ts'
 import { addAccountFacts, checkedAccount, readAccountBook } from './account-facts.ts'
+import { checkedNames } from './checked-names.ts'
 import { knownAccount, refuseKnownAccount } from './known-account.ts'
 
 const TOKEN_BYTES = 24
+const nothingDone = 'no token was created'
 
 interface TokenOptions {
   readonly account: string
@@ -42,8 +43,10 @@ export async function createToken(setting: Setting, options: TokenOptions): Prom
     account: checkedAccount(account),
     tokenHash,
     name: checkedName(name),
-    scopes: checkedNames('--scope', scope, TOKEN_SCOPES),
-    ...(family === undefined ? {} : { families: checkedNames('--family', family, TOKEN_FAMILIES) }),
+    scopes: checkedNames({ option: '--scope', nothingDone }, scope, TOKEN_SCOPES),
+    ...(family === undefined
+      ? {}
+      : { families: checkedNames({ option: '--family', nothingDone }, family, TOKEN_FAMILIES) }),
     ...(of === undefined ? {} : { chain: of.names.name }),
   }
   if (of !== undefined && !hasBeacon(of))
@@ -59,18 +62,6 @@ export async function createToken(setting: Setting, options: TokenOptions): Prom
       said: `${token}\n`,
     }
   })
-}
-
-/** Those of the names that are named, each once. Throws AppError `usage` for another one. */
-function checkedNames<Name extends string>(option: string, named: readonly string[], names: readonly Name[]): Name[] {
-  const wrong = named.find((one) => !(names as readonly string[]).includes(one))
-  if (wrong === undefined) return names.filter((name) => named.includes(name))
-  const meant = nearestName(wrong, names)
-  const hint = meant === undefined ? '' : ` Did you mean ${meant}?`
-  throw new AppError(
-    'usage',
-    `${option} is a list of ${names.join(', ')}, and ${JSON.stringify(wrong)} is none of them: no token was created.${hint}`,
-  )
 }
 
 function checkedName(name: string): string {

@@ -11,6 +11,7 @@ import { SettingReader, type ShownSetting } from './setting-reader.ts'
 import type { Config } from './types.ts'
 import { readUnfundedRules } from './unfunded-rules.ts'
 import { readVault } from './vault.ts'
+import { readWebhooks } from './webhooks.ts'
 
 const FILE_DEFAULT = 'epochline.yaml'
 const PORT_DEFAULT = 8080
@@ -71,6 +72,7 @@ export function loadConfig(source: ConfigSource): LoadedConfig {
     ),
     mode: readMode(reader, file, dataDirectory),
     vault: readVault(reader, file, dataDirectory),
+    webhooks: readWebhooks(reader, file, dataDirectory),
     validators: readUnfundedRules(reader, file),
   }
   const chains = readChains(reader, file)

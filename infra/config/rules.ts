@@ -111,6 +111,7 @@ export const VaultKey = matching(
   'env:NAME, file: and a path or command: and a line for the shell',
   'file:/run/secrets/vault-key',
 )
+export const AllowedServer = matching('^[^\\s:/]+:\\d{1,5}$', 'host:port', '127.0.0.1:9000')
 const Secret = text('a reference, env:NAME or file:/path', 'env:CLICKHOUSE_PASSWORD')
 const Url = (example: string) => text('a URL or a reference, env:NAME or file:/path', example)
 const Urls = (example: string) =>
@@ -166,6 +167,7 @@ export const ConfigFile = section({
   }),
   ingest: section({ concurrency: Concurrency }),
   vault: section({ key: VaultKey, web3signer: Url('http://127.0.0.1:9000') }),
+  webhooks: section({ key: VaultKey, allowed_server: AllowedServer }),
   validators: section({ expiry_epochs: ExpiryEpochs, unfunded_max: UnfundedMax }),
   quote: section({ chain: text('the name of a configured chain', 'mainnet'), account: QuoteAccount }),
   devnet: section({

@@ -70,6 +70,13 @@ export interface VaultConfig {
   readonly web3signerUrl?: string
 }
 
+export interface WebhookConfig {
+  /** Where the key is that signatures follow from: never the key itself. */
+  readonly keySource: KeySource
+  /** `host:port` of a server that is told although it is not public, over http too: for tests and the devnet. */
+  readonly allowedServer?: string
+}
+
 /** Staking quotes carry no token: the validators that they prepare are this account's. */
 export interface QuoteConfig {
   /** Name of the chain that is quoted. */
@@ -88,6 +95,7 @@ export interface Config {
   readonly logLevel: string
   readonly mode: EmbeddedMode | ServersMode
   readonly vault: VaultConfig
+  readonly webhooks: WebhookConfig
   readonly validators: UnfundedRules
   /** Undefined: none are configured, and only the devnet has some. */
   readonly quote: QuoteConfig | undefined

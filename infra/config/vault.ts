@@ -7,28 +7,40 @@ import { type FileSettings, VaultKey } from './rules.ts'
 import { BLANK, type SettingReader } from './setting-reader.ts'
 import type { VaultConfig } from './types.ts'
 
-const VARIABLE = 'VAULT_KEY'
-const PATH = ['vault', 'key']
+interface KeyPlace {
+  /** Of the file: its section has the key. */
+  readonly path: readonly string[]
+  readonly variable: string
+  readonly inFile: string | undefined
+  /** The file that has it where nothing is said. */
+  readonly beside: string
+}
+
+/** Where a key is that seals secrets. Only the file beside what it seals is made where it is missing. */
+export function readKeySource(reader: SettingReader, { path, variable, inFile, beside }: KeyPlace): KeySource {
+  const text = given(reader.env, variable)
+  if (text === undefined && reader.env[variable] !== undefined)
+    reader.refuse(`${variable} is empty: leave it out, or say where the key is, e.g. ${variable}=${VaultKey.example}.`)
+  // Not repeated in the sentence: it may be the key itself.
+  if (text !== undefined && !Check(VaultKey, text))
+    reader.refuse(`${variable} is not ${VaultKey.expected}; e.g. ${variable}=${VaultKey.example}.`)
+  const named = text ?? inFile ?? `file:${beside}`
+  const origin = text !== undefined ? variable : inFile !== undefined ? 'file' : 'default'
+  const keySource = toKeySource(named, beside)
+  reader.show(path, keySource.kind === 'command' ? `command:${BLANK}` : named, origin)
+  return keySource
+}
 
 /** Where the keys of validators are, and the key that they are sealed with: a file beside them unless it is named. */
 export function readVault(reader: SettingReader, { vault }: FileSettings, dataDirectory: string): VaultConfig {
   const directory = join(dataDirectory, 'vault')
-  const text = given(reader.env, VARIABLE)
-  if (text === undefined && reader.env[VARIABLE] !== undefined)
-    reader.refuse(`${VARIABLE} is empty: leave it out, or say where the key is, e.g. ${VARIABLE}=${VaultKey.example}.`)
-  // Not repeated in the sentence: it may be the key itself.
-  if (text !== undefined && !Check(VaultKey, text))
-    reader.refuse(`${VARIABLE} is not ${VaultKey.expected}; e.g. ${VARIABLE}=${VaultKey.example}.`)
-  const beside = join(dataDirectory, 'vault.key')
-  const named = text ?? vault?.key ?? `file:${beside}`
-  const origin = text !== undefined ? VARIABLE : vault?.key !== undefined ? 'file' : 'default'
-  const keySource = toKeySource(named, beside)
-  reader.show(PATH, keySource.kind === 'command' ? `command:${BLANK}` : named, origin)
+  const place = { path: ['vault', 'key'], variable: 'VAULT_KEY', inFile: vault?.key }
+  const keySource = readKeySource(reader, { ...place, beside: join(dataDirectory, 'vault.key') })
   if (vault?.web3signer === undefined) return { directory, keySource }
   return { directory, keySource, web3signerUrl: reader.fileUrl(['vault', 'web3signer'], vault.web3signer, NODE_URL) }
 }
 
-/** Only the file beside the vault is made where it is missing: another one was named for a key that is there. */
+/** Only the file beside what it seals is made where it is missing: another one was named for a key that is there. */
 function toKeySource(text: string, beside: string): KeySource {
   const [, kind, rest = ''] = /^(env|file|command):(.*)$/s.exec(text) ?? []
   if (kind === 'env') return { kind: 'environment', variable: rest }

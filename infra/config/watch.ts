@@ -33,6 +33,7 @@ const FIXED_SETTINGS = {
   logLevel: 'log_level',
   mode: 'servers',
   concurrency: 'ingest.concurrency',
+  webhooks: 'webhooks',
   validators: 'validators',
   quote: 'quote',
   trustedProxies: 'http.trusted_proxies',

@@ -31,48 +31,51 @@ export function nameOfSource(source: KeySource): string {
   }
 }
 
+/** Whose key it is, for sentences: what it is that is sealed. */
+const KEY_VAULT = 'key vault'
+
 /**
- * The key-encryption key, for the caller to overwrite. `isNewVault`: nothing is sealed yet, so a missing file may be made.
+ * The key-encryption key, for the caller to overwrite. `isNew`: nothing is sealed yet, so a missing file may be made.
  * Throws AppError `usage` when there is no key, or something that is none.
  */
-export function readSealingKey(source: KeySource, isNewVault: boolean): Buffer {
-  const text = readSource(source, isNewVault)
+export function readSealingKey(source: KeySource, isNew: boolean, whose = KEY_VAULT): Buffer {
+  const text = readSource(source, isNew, whose)
   const key = parseHexKey(text)
   text.fill(0)
   if (key !== undefined) return key
   throw new AppError(
     'usage',
-    `The key vault's key is ${SEALING_KEY_BYTES} bytes, written as ${2 * SEALING_KEY_BYTES} hex digits; ${nameOfSource(source)} is something else.`,
+    `The ${whose}'s key is ${SEALING_KEY_BYTES} bytes, written as ${2 * SEALING_KEY_BYTES} hex digits; ${nameOfSource(source)} is something else.`,
   )
 }
 
-function readSource(source: KeySource, isNewVault: boolean): Buffer {
+function readSource(source: KeySource, isNew: boolean, whose: string): Buffer {
   switch (source.kind) {
     case 'file':
-      if (source.mayCreate && isNewVault && !existsSync(source.file)) writeNewKey(source.file)
-      return readKeyFile(source.file, isNewVault)
+      if (source.mayCreate && isNew && !existsSync(source.file)) writeNewKey(source.file, whose)
+      return readKeyFile(source.file, isNew, whose)
     case 'environment': {
       const text = process.env[source.variable]
       if (text !== undefined) return Buffer.from(text)
       throw new AppError(
         'usage',
-        `There is no environment variable ${source.variable}: it has to hold the key vault's key.`,
+        `There is no environment variable ${source.variable}: it has to hold the ${whose}'s key.`,
       )
     }
     case 'command':
-      return outputOf(source.command)
+      return outputOf(source.command, whose)
   }
 }
 
-function readKeyFile(file: string, isNewVault: boolean): Buffer {
+function readKeyFile(file: string, isNew: boolean, whose: string): Buffer {
   try {
     return readFileSync(file)
   } catch (cause) {
     if (!(cause instanceof Error && 'code' in cause)) throw cause
-    const remedy = isNewVault
+    const remedy = isNew
       ? 'write one there, e.g. with openssl rand -hex 32.'
-      : 'put it back; without it nothing that the vault holds can be opened.'
-    throw new AppError('usage', `The key vault's key file ${file} cannot be read (${cause.code}): ${remedy}`, { cause })
+      : 'put it back; without it nothing that is sealed with it can be opened.'
+    throw new AppError('usage', `The ${whose}'s key file ${file} cannot be read (${cause.code}): ${remedy}`, { cause })
   }
 }
 
@@ -80,7 +83,7 @@ function readKeyFile(file: string, isNewVault: boolean): Buffer {
  * The key is whole and on the disk before it has its name, and takes the name from no other key: of two vaults that begin at once
  * with one file, neither seals with a key that the other has replaced.
  */
-function writeNewKey(file: string): void {
+function writeNewKey(file: string, whose: string): void {
   const unnamed = `${file}.${process.pid}.new`
   const key = randomBytes(SEALING_KEY_BYTES)
   const text = Buffer.from(`${key.toString('hex')}\n`)
@@ -94,7 +97,7 @@ function writeNewKey(file: string): void {
     if (!(cause instanceof Error && 'code' in cause)) throw cause
     throw new AppError(
       'usage',
-      `A key for the key vault cannot be written to ${file} (${cause.code}): see to its folder's owner and rights.`,
+      `A key for the ${whose} cannot be written to ${file} (${cause.code}): see to its folder's owner and rights.`,
       { cause },
     )
   } finally {
@@ -112,7 +115,7 @@ function nameFile(unnamed: string, file: string): void {
   }
 }
 
-function outputOf(command: string): Buffer {
+function outputOf(command: string, whose: string): Buffer {
   try {
     return execFileSync('/bin/sh', ['-c', command], {
       stdio: ['ignore', 'pipe', 'ignore'],
@@ -124,7 +127,7 @@ function outputOf(command: string): Buffer {
     // Node's error holds the command and what it has written: neither may be shown.
     throw new AppError(
       'usage',
-      `The command for the key vault's key gave none (${reasonOf(error)}): run it by hand to see what it says. It has ${COMMAND_TIMEOUT_MS / 1000} s and writes ${2 * SEALING_KEY_BYTES} hex digits.`,
+      `The command for the ${whose}'s key gave none (${reasonOf(error)}): run it by hand to see what it says. It has ${COMMAND_TIMEOUT_MS / 1000} s and writes ${2 * SEALING_KEY_BYTES} hex digits.`,
     )
   }
 }

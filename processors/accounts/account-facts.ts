@@ -17,6 +17,7 @@ import { exitsPresigned } from '../../schemas/events/presigned-exits.ts'
 import { stakingBroadcast, stakingEnded } from '../../schemas/events/staking-broadcast.ts'
 import { validatorLabelled } from '../../schemas/events/validator-labels.ts'
 import { keysExported, keysImported } from '../../schemas/events/vault-keys.ts'
+import { webhookCreated, webhookRevoked } from '../../schemas/events/webhooks.ts'
 import { NOBODY, type OwnershipFact, ownershipFact } from '../../schemas/ownership.ts'
 import { toTokenLimitsRow } from '../../schemas/tables/accounts.ts'
 import { constantColumn, type Projected, type TableRows, textColumn, versionOf } from '../loop/rows.ts'
@@ -87,6 +88,13 @@ export function projectAccountFact(stored: StoredEvent, unnamedChain: string): P
       return { rows: [] }
     case exitCallRead.name:
       return { rows: [projectExitCallEnd(stored)] }
+    case webhookCreated.name:
+      // Who is told what is for who tells it, and makes no row.
+      decodeEvent(webhookCreated, stored.event)
+      return { rows: [] }
+    case webhookRevoked.name:
+      decodeEvent(webhookRevoked, stored.event)
+      return { rows: [] }
     case validatorLabelled.name:
       return projectLabels(decodeEvent(validatorLabelled, stored.event), version)
     case feeRecipientsTold.name:

@@ -6,6 +6,7 @@ export const TOPICS = [
   'execution.logs',
   'validators',
   'accounts',
+  'webhooks',
   'ingest.cursors',
   'dead-letters',
   'log',
@@ -14,7 +15,7 @@ export const TOPICS = [
 export type Topic = (typeof TOPICS)[number]
 
 /** Topics whose events belong to no chain, or name it in their data only. */
-export const CHAINLESS_TOPICS: ReadonlySet<Topic> = new Set<Topic>(['accounts', 'dead-letters', 'log'])
+export const CHAINLESS_TOPICS: ReadonlySet<Topic> = new Set<Topic>(['accounts', 'webhooks', 'dead-letters', 'log'])
 
 /** Topics of which only the newest event of a key has to be kept: an adapter may drop the older ones. */
 export const COMPACTED_TOPICS: ReadonlySet<Topic> = new Set<Topic>(['ingest.cursors'])

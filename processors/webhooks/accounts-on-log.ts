@@ -1,0 +1,53 @@
+import type { EventLog } from '../../infra/ports/event-log.ts'
+import { AccountBook } from '../../schemas/account-book.ts'
+import { dayOfInstant } from '../../schemas/eth/time.ts'
+import { unlessUndecodable } from '../../schemas/events/codec.ts'
+import { type ExitStepOf, ExitSteps } from './exit-steps.ts'
+
+/** A step of an exit that its account may be told of. */
+export interface ExitNews extends ExitStepOf {
+  /** Of its fact in `accounts`, all facts of which have one key and so one order. */
+  readonly offset: bigint
+}
+
+/** What the log says of accounts, read on whenever somebody asks. */
+export class AccountsOnLog {
+  readonly book = new AccountBook()
+  readonly #eventLog: Pick<EventLog, 'read'>
+  readonly #signal: AbortSignal
+  readonly #exits = new ExitSteps()
+  readonly #next = new Map<number, bigint>()
+  #behind = 0n
+
+  constructor(eventLog: Pick<EventLog, 'read'>, signal: AbortSignal) {
+    this.#eventLog = eventLog
+    this.#signal = signal
+  }
+
+  /** Offset behind the newest fact that was read. */
+  get next(): bigint {
+    return this.#behind
+  }
+
+  /**
+   * Reads what has come, and answers the steps of exits in it. An account hears of an exit that it has asked for while the validator is
+   * its own, and that its request has failed in any case.
+   */
+  async readOn(): Promise<readonly ExitNews[]> {
+    const news: ExitNews[] = []
+    const facts = this.#eventLog.read({ topic: 'accounts', from: this.#next, signal: this.#signal })
+    for await (const { event, position } of facts) {
+      const day = dayOfInstant(Date.parse(event.time) / 1_000)
+      unlessUndecodable(() => {
+        this.book.add(event)
+        for (const one of this.#exits.add(event)) {
+          const isOwn = this.book.ownership.ownerOn(one.chain, one.step.pubkey, day) === one.account
+          if (isOwn || one.step.step === 'failed') news.push({ ...one, offset: position.offset })
+        }
+      })
+      this.#next.set(position.partition, position.offset + 1n)
+      if (position.offset >= this.#behind) this.#behind = position.offset + 1n
+    }
+    return news
+  }
+}

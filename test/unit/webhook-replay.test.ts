@@ -1,0 +1,354 @@
+import { createHash } from 'node:crypto'
+import { expect, it } from 'vitest'
+import type { EventLog, EventWriter } from '../../infra/ports/event-log.ts'
+import type { PublicFetch, PublicRequest } from '../../infra/ports/public-fetch.ts'
+import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
+import { AccountsOnLog } from '../../processors/webhooks/accounts-on-log.ts'
+import { deliverWaiting, GIVE_UP_MS } from '../../processors/webhooks/deliver.ts'
+import { type AccountStanding, Noticer } from '../../processors/webhooks/notice-changes.ts'
+import { readWebhookBook } from '../../processors/webhooks/webhook-book.ts'
+import { VALIDATOR_STATUSES } from '../../schemas/events/beacon-epoch.ts'
+import { encodeEvent } from '../../schemas/events/codec.ts'
+import { exitRequested, exitSigned } from '../../schemas/events/exits.ts'
+import { webhookCreated, webhookRevoked } from '../../schemas/events/webhooks.ts'
+import { WEBHOOK_KINDS, type WebhookKind } from '../../schemas/webhooks.ts'
+import { tries } from '../long-form.ts'
+import { created, tracked } from './account-facts.ts'
+import { eventLogOfEachTest } from './event-log-of-each-test.ts'
+
+// What is told of what, over the log alone: the tables and the receivers are what a test says.
+
+const log = eventLogOfEachTest()
+const never = new AbortController().signal
+const CHAIN = 'mainnet'
+const TIME = '2026-11-22T00:00:00.000Z'
+const NOW_MS = Date.parse(TIME)
+const envelope = { key: 'accounts', time: TIME }
+const keyOf = (n: number) => `0x${n.toString(16).padStart(2, '0').repeat(48)}`
+const webhookOf = (account: string) => `wh_${createHash('sha256').update(account).digest('hex').slice(0, 32)}`
+
+class Killed extends Error {}
+
+interface Told {
+  readonly webhook: string
+  readonly id: string
+  readonly body: { readonly type: string; readonly data: Record<string, unknown> }
+}
+
+/** Everything of a role, whose memory goes with every `start`. */
+class World {
+  readonly #eventLog: EventLog
+  /** By account. */
+  readonly standings = new Map<string, AccountStanding>()
+  /** By epoch and index: codes. */
+  readonly epochs = new Map<number, Map<number, string>>()
+  readonly told: Told[] = []
+  answer: (webhook: string) => 'taken' | 'refused' | 'away' = () => 'taken'
+  /** Says before each step that lasts whether the process dies there. */
+  dies: () => boolean = () => false
+  nowMs = NOW_MS
+
+  constructor(eventLog: EventLog) {
+    this.#eventLog = eventLog
+  }
+
+  async start() {
+    const book = await readWebhookBook(this.#eventLog, never)
+    const accounts = new AccountsOnLog(this.#eventLog, never)
+    const writer: EventWriter = {
+      append: async (topic, events) => {
+        this.#mayDie()
+        // A part may be there.
+        if (this.dies()) {
+          await this.#eventLog.append(topic, events.slice(0, Math.ceil(events.length / 2)))
+          throw new Killed()
+        }
+        const positions = await this.#eventLog.append(topic, events)
+        this.#mayDie()
+        return positions
+      },
+    }
+    const now = () => this.nowMs++
+    const look = async (account: string) => this.standings.get(account)
+    const noticer = new Noticer({
+      ...{ book, writer, accounts, look, now },
+      chains: () => [CHAIN],
+      warehouse: this.#warehouse(),
+    })
+    const receiverOf = (webhookId: string) => ({ url: webhookId, secret: Buffer.from('secret') })
+    const parts = { book, writer, now, receiverOf, fetch: this.#receivers() }
+    return {
+      book,
+      look: () => noticer.look(),
+      deliver: async (webhookId: string) => {
+        while (await deliverWaiting(parts, webhookId, never)) {
+          // until nothing waits
+        }
+      },
+    }
+  }
+
+  async round(): Promise<void> {
+    const role = await this.start()
+    await role.look()
+    for (const { webhookId } of role.book.tellings()) await role.deliver(webhookId)
+  }
+
+  #mayDie(): void {
+    if (this.dies()) throw new Killed()
+  }
+
+  #receivers(): PublicFetch {
+    return {
+      fetch: async ({ url, headers, body }: PublicRequest) => {
+        this.#mayDie()
+        const answer = this.answer(url)
+        if (answer === 'away') return { status: 'failed', reason: 'the server could not be asked (ECONNREFUSED)' }
+        if (answer === 'refused') return { status: 'answered', httpStatus: 500, type: '', body: new Uint8Array() }
+        const message = JSON.parse(Buffer.from(body ?? []).toString())
+        this.told.push({ webhook: url, id: headers?.['webhook-id'] ?? '', body: message })
+        this.#mayDie()
+        return { status: 'answered', httpStatus: 204, type: '', body: new Uint8Array() }
+      },
+    }
+  }
+
+  #warehouse(): WarehouseReader {
+    return {
+      query: async <Row>(_: string, params?: object) => {
+        const { from, to, indices } = params as { from: number; to: number; indices: readonly number[] }
+        const firsts = new Map<string, object>()
+        for (const [epoch, statuses] of [...this.epochs].sort(([a], [b]) => a - b))
+          for (const [index, status] of statuses) {
+            if (epoch < from || epoch > to || !indices.includes(index) || firsts.has(`${index} ${status}`)) continue
+            const code = VALIDATOR_STATUSES.indexOf(status as (typeof VALIDATOR_STATUSES)[number])
+            firsts.set(`${index} ${status}`, { validator_index: index, status: code, first: epoch })
+          }
+        return [...firsts.values()] as Row[]
+      },
+    }
+  }
+}
+
+const webhook = (account: string, kinds: readonly WebhookKind[] = WEBHOOK_KINDS) =>
+  encodeEvent(webhookCreated, {
+    ...envelope,
+    id: `account.webhook-created:${account}`,
+    data: { webhookId: webhookOf(account), account, kinds: [...kinds], origin: 'https://a.example', sealedUrl: '0x00' },
+  })
+const requested = (account: string, pubkeys: readonly string[]) =>
+  encodeEvent(exitRequested, {
+    ...envelope,
+    id: 'requested',
+    data: { chain: CHAIN, account, requestId: crypto.randomUUID(), actor: 'ab', pubkeys: [...pubkeys] },
+  })
+const signed = (pubkey: string) =>
+  encodeEvent(exitSigned, {
+    ...envelope,
+    id: 'signed',
+    data: { chain: CHAIN, pubkey, validatorIndex: 1, epoch: 2, signature: `0x${'cd'.repeat(96)}`, headEpoch: 3 },
+  })
+
+function standing(epoch: number, statuses: Readonly<Record<number, string>>, closedDays: readonly string[] = []) {
+  const validators = Object.entries(statuses).map(([index, status]) => ({
+    pubkey: keyOf(Number(index)),
+    status,
+    index: (VALIDATOR_STATUSES as readonly string[]).includes(status) ? Number(index) : undefined,
+  }))
+  return { epoch, closedDays, validators }
+}
+
+const wordsOf = ({ body: { data } }: Told) =>
+  [data.pubkey === undefined ? '' : String(data.pubkey).slice(2, 4), data.status ?? data.step ?? data.day].join(' ')
+
+it('tells what is new since the webhook began, once, to its account alone', async () => {
+  const world = new World(log())
+  await log().append('accounts', [
+    created('a'),
+    created('b'),
+    tracked('a', [keyOf(1), keyOf(2)]),
+    tracked('b', [keyOf(3)]),
+  ])
+  await log().append('accounts', [requested('a', [keyOf(1)]), webhook('a'), webhook('b', ['day.closed'])])
+  world.standings.set('a', standing(5, { 1: 'active_ongoing', 2: 'provisioned' }, ['2026-11-20']))
+  world.standings.set('b', standing(5, { 3: 'active_ongoing' }, ['2026-11-20']))
+  await world.round()
+  expect(world.told).toEqual([])
+
+  await log().append('accounts', [signed(keyOf(1)), requested('b', [keyOf(3)])])
+  world.standings.set('a', standing(7, { 1: 'active_exiting', 2: 'deposited' }, ['2026-11-20', '2026-11-21']))
+  world.standings.set('b', standing(7, { 3: 'active_exiting' }, ['2026-11-20', '2026-11-21']))
+  await world.round()
+  const ofA = world.told.filter((one) => one.webhook === webhookOf('a'))
+  expect(ofA.map(wordsOf)).toEqual(['01 signed', '02 deposited', '01 active_exiting', ' 2026-11-21'])
+  const ofB = world.told.filter((one) => one.webhook === webhookOf('b'))
+  expect(ofB.map(wordsOf)).toEqual([' 2026-11-21'])
+
+  await world.round()
+  await world.round()
+  expect(world.told).toHaveLength(5)
+})
+
+it('tells nothing of tables that are behind what was told, nor of no tables', async () => {
+  const world = new World(log())
+  await log().append('accounts', [created('a'), tracked('a', [keyOf(1)]), webhook('a')])
+  await world.round() // the tables cannot tell yet
+  world.standings.set('a', standing(5, { 1: 'active_ongoing' }))
+  await world.round()
+  world.standings.set('a', standing(8, { 1: 'active_exiting' }))
+  await world.round()
+  expect(world.told.map(wordsOf)).toEqual(['01 active_exiting'])
+  for (const epoch of [2, 5, 7]) {
+    world.standings.set('a', standing(epoch, { 1: epoch < 5 ? 'pending_queued' : 'active_ongoing' }))
+    await world.round()
+  }
+  world.standings.set('a', standing(9, { 1: 'active_exiting' }))
+  await world.round()
+  expect(world.told).toHaveLength(1)
+})
+
+it('tells a revoked webhook nothing, and one that begins later only what comes then', async () => {
+  const world = new World(log())
+  await log().append('accounts', [created('a'), tracked('a', [keyOf(1)]), webhook('a')])
+  world.standings.set('a', standing(5, { 1: 'pending_queued' }))
+  await world.round()
+  world.answer = () => 'away'
+  world.standings.set('a', standing(6, { 1: 'active_ongoing' }))
+  await expect(world.round()).rejects.toMatchObject({ code: 'webhook' })
+  const revoke = { ...envelope, id: 'revoked', data: { webhookId: webhookOf('a') } }
+  await log().append('accounts', [encodeEvent(webhookRevoked, revoke)])
+  world.answer = () => 'taken'
+  world.standings.set('a', standing(7, { 1: 'active_exiting' }))
+  await world.round()
+  expect(world.told).toEqual([])
+  const again = { webhookId: webhookOf('again'), account: 'a', kinds: [...WEBHOOK_KINDS] }
+  const data = { ...again, origin: 'https://a.example', sealedUrl: '0x00' }
+  await log().append('accounts', [encodeEvent(webhookCreated, { ...envelope, id: 'again', data })])
+  await world.round()
+  world.standings.set('a', standing(8, { 1: 'exited_unslashed' }))
+  await world.round()
+  expect(world.told.map(wordsOf)).toEqual(['01 exited_unslashed'])
+})
+
+it('holds back what follows of a validator whose message is refused, and nothing else; gives it up after three days', async () => {
+  const world = new World(log())
+  await log().append('accounts', [created('a'), tracked('a', [keyOf(1), keyOf(2)]), webhook('a')])
+  world.standings.set('a', standing(5, { 1: 'pending_queued', 2: 'pending_queued' }))
+  await world.round()
+  let asked = 0
+  world.answer = () => (asked++ % 2 === 0 ? 'refused' : 'taken') // the first of each round
+  world.standings.set('a', standing(6, { 1: 'active_ongoing', 2: 'active_ongoing' }))
+  await expect(world.round()).rejects.toMatchObject({ message: 'The receiver has answered 500.', retryable: true })
+  expect(world.told.map(wordsOf)).toEqual(['02 active_ongoing'])
+  world.standings.set('a', standing(7, { 1: 'active_exiting', 2: 'active_ongoing' }))
+  world.answer = () => 'refused'
+  await expect(world.round()).rejects.toMatchObject({ code: 'webhook' })
+  world.nowMs += GIVE_UP_MS
+  await expect(world.round()).rejects.toMatchObject({ code: 'webhook' })
+  const { book } = await world.start()
+  expect(book.of(webhookOf('a'))).toMatchObject({
+    givenUp: 2,
+    delivered: 1,
+    lastFailure: 'The receiver has answered 500.',
+  })
+  world.answer = () => 'taken'
+  world.standings.set('a', standing(8, { 1: 'exited_unslashed', 2: 'active_ongoing' }))
+  await world.round()
+  expect(world.told.map(wordsOf)).toEqual(['02 active_ongoing', '01 exited_unslashed'])
+})
+
+it('begins with all of many validators, or again', async () => {
+  const world = new World(log())
+  await log().append('accounts', [created('a'), webhook('a')])
+  const all = Array.from({ length: 2_500 }, (_, n) => ({
+    pubkey: `0x${n.toString(16).padStart(96, '0')}`,
+    status: 'active_ongoing',
+    index: n,
+  }))
+  world.standings.set('a', { epoch: 5, closedDays: [], validators: all })
+  let steps = 0
+  world.dies = () => ++steps === 2 // with two events of three in the log
+  await expect(world.round()).rejects.toThrow(Killed)
+  // One that was among them is gone meanwhile, and is news when it comes again.
+  world.standings.set('a', { epoch: 6, closedDays: [], validators: all.slice(1) })
+  await world.round()
+  expect(world.told).toEqual([])
+  const changed = { ...all[2_400], status: 'active_exiting' } as (typeof all)[number]
+  world.standings.set('a', { epoch: 7, closedDays: [], validators: [...all.slice(0, 2_400), changed] })
+  await world.round()
+  expect(world.told.map(({ body }) => [body.data.pubkey, body.data.previous_status])).toEqual([
+    [all[0]?.pubkey, null],
+    [changed.pubkey, 'active_ongoing'],
+  ])
+})
+
+/** Numbers that look random, the same for a seed (mulberry32). */
+function randoms(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+const LIFE = [
+  'provisioned',
+  'deposited_not_finalized',
+  'deposited',
+  ...VALIDATOR_STATUSES.filter((one) => !one.endsWith('_slashed')),
+]
+
+it('loses nothing and mixes nothing up, wherever it is killed', { timeout: 120_000 }, async () => {
+  for (let seed = 1; seed <= tries(4, 60); seed++) {
+    const account = `a${seed}`
+    const random = randoms(seed)
+    const world = new World(log())
+    const keys = [(4 * seed) % 200, (4 * seed + 1) % 200]
+    await log().append('accounts', [created(account), tracked(account, keys.map(keyOf)), webhook(account)])
+    world.standings.set(account, standing(0, Object.fromEntries(keys.map((key) => [key, 'provisioned']))))
+    await world.round()
+    let killed = 0
+    world.dies = () => random() < 0.08
+    for (let epoch = 1; epoch < LIFE.length; epoch++) {
+      const statuses = keys.map((key) => [key, LIFE[epoch] ?? ''] as const)
+      world.epochs.set(epoch, new Map(statuses))
+      const days = epoch % 3 === 0 ? [`2026-11-${10 + epoch}`] : []
+      world.standings.set(account, standing(epoch, Object.fromEntries(statuses), days))
+      if (epoch === 5) await log().append('accounts', [requested(account, keys.map(keyOf))])
+      if (epoch === 6)
+        await log().append(
+          'accounts',
+          keys.map((key) => signed(keyOf(key))),
+        )
+      for (let done = false; !done; ) {
+        done = await world.round().then(
+          () => true,
+          (error: unknown) => {
+            if (!(error instanceof Killed)) throw error
+            killed++
+            return false
+          },
+        )
+      }
+    }
+    expect(killed, `seed ${seed}`).toBeGreaterThan(0)
+    const own = world.told.filter(({ webhook: one }) => one === webhookOf(account))
+    const bodies = new Map<string, string>()
+    for (const { id, body } of own) {
+      expect(bodies.get(id) ?? JSON.stringify(body), `seed ${seed}`).toBe(JSON.stringify(body))
+      bodies.set(id, JSON.stringify(body))
+    }
+    const firsts = [...bodies.values()].map((text) => JSON.parse(text) as Told['body'])
+    for (const key of keys) {
+      const of = firsts.filter(({ data }) => data.pubkey === keyOf(key))
+      const statuses = of.flatMap(({ data }) => (data.status === undefined ? [] : [data.status]))
+      expect(statuses, `seed ${seed}`).toEqual(LIFE.slice(1))
+      const steps = of.flatMap(({ data }) => (data.step === undefined ? [] : [data.step]))
+      expect(steps, `seed ${seed}`).toEqual(['requested', 'signed'])
+    }
+    const days = firsts.flatMap(({ data }) => (data.day === undefined ? [] : [data.day]))
+    expect(days, `seed ${seed}`).toEqual(['2026-11-13', '2026-11-16', '2026-11-19'])
+  }
+})
