@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { Type } from 'typebox'
 import { Compile } from 'typebox/schema'
 import { type Answerer, askControl } from '../infra/control.ts'
@@ -6,6 +5,7 @@ import type { Devnet } from '../infra/devnet/open.ts'
 import { formatProgress } from '../infra/devnet/run.ts'
 import { AppError } from '../schemas/errors.ts'
 import { epochOf, formatInstant, slotTimeSec } from '../schemas/eth/time.ts'
+import { devnetDirectory } from './devnet-directory.ts'
 import type { Setting } from './setting.ts'
 
 /** Some ten months at mainnet's pace, many hours of this machine. */
@@ -27,11 +27,6 @@ const Question = Type.Object({
   ),
 })
 const isQuestion = Compile(Question)
-
-/** Where the devnet of a data folder is asked: it may run alone, or as a part of the program. */
-export function devnetDirectory(dataDirectory: string): string {
-  return join(dataDirectory, 'devnet')
-}
 
 export interface AdvanceOptions {
   /** Decimal text. */

@@ -3,7 +3,8 @@ import type { DevnetMessage } from '../infra/devnet/child.ts'
 import { runDevnet } from '../infra/devnet/run.ts'
 import { defaultScenario } from '../infra/devnet/scenario.ts'
 import { AppError } from '../schemas/errors.ts'
-import { answerAdvance, devnetDirectory } from './devnet-advance.ts'
+import { answerAdvance } from './devnet-advance.ts'
+import { devnetDirectory } from './devnet-directory.ts'
 import type { Setting } from './setting.ts'
 
 /** `epochline devnet`: the devnet alone, or as the child of `all`, which it then tells about itself. */

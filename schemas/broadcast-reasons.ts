@@ -19,6 +19,9 @@ export const BROADCAST_REASONS = [
   'altered_deposit_data',
   'unknown_deposit_data', // nobody knows any more what it was created with
   'key_lost',
+  'keys_not_exported', // no validator client is configured, and nobody was given them
+  'other_validator_client', // they are for one that is not configured any more
+  'refused_by_validator_client',
   'expired',
   'already_deposited',
   'would_fail', // a simulation says so

@@ -16,6 +16,7 @@ export const ERROR_CODES = [
   'counters',
   'webhook', // a receiver has not taken what it was to be told: try again later
   'key_vault', // retryable: its process died or forgot prepared keys, ask again; otherwise its file is damaged
+  'validator_client', // it does not answer as it should, or is another one than before: keys and transactions wait for it
 ] as const
 
 export type ErrorCode = (typeof ERROR_CODES)[number]

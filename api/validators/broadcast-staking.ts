@@ -18,6 +18,8 @@ import { createdValidators } from './created-validators.ts'
 const BROADCAST_MS_MAX = 25_000
 const NO_NODE =
   'no node of the chain could be reached, or none in time: the same transaction can be broadcast again safely'
+const NO_CLIENT =
+  'the validator client that is to run the validators does not take them now, so nothing was sent: the same transaction can be broadcast again safely'
 
 /** Who does it looks at everything again, and at what only it knows: this saves a job for what is wrong by itself. */
 export const broadcastStakingOperation = action(broadcastStakingRoute, async ({ body }, scope) => {
@@ -47,6 +49,7 @@ export const broadcastStakingOperation = action(broadcastStakingRoute, async ({ 
     case 'refused':
       return refuse('400', output.sentence, output.reason)
     case 'unavailable':
+      return refuse('500', output.away === 'validator_client' ? NO_CLIENT : NO_NODE)
     case undefined:
       return refuse('500', NO_NODE)
   }

@@ -55,9 +55,24 @@ export async function answerKeys(custody: KeyCustody, question: KeyQuestion, ans
 
 /** The vault marks them, the log hears of it, and then they are handed out. */
 async function exportKeys(custody: KeyCustody, question: ExportQuestion, { print }: Answering): Promise<void> {
-  const { vault, book, lease } = custody
-  const { pubkeys, password, again } = question
-  const told = pubkeys.filter((pubkey) => book.moved.isExported(pubkey))
+  const { vault, book } = custody
+  const { before, keys } = await book.moved.inTurn(() => takeOut(custody, question))
+  if (before.length > 0)
+    await print({ warning: `Exported once more: ${namesOf(before)}. A key that two validator clients run is slashed.` })
+  for (const key of keys) {
+    await print({ keystore: key.keystore, path: key.path })
+    const deposit = await depositOf(vault, key)
+    if (deposit !== undefined) await print({ deposit: { ...deposit } })
+  }
+}
+
+/** Keys as keystores, of which the vault and the log have it; `before`: those that somebody may run already. */
+async function takeOut(
+  { vault, book, lease }: KeyCustody,
+  { pubkeys, password, again }: ExportQuestion,
+): Promise<{ readonly before: readonly string[]; readonly keys: readonly ExportedKey[] }> {
+  const { moved } = book
+  const told = pubkeys.filter((pubkey) => moved.isExported(pubkey) || moved.clientOf(pubkey) !== undefined)
   const before = [...new Set([...told, ...(await vault.exportedBefore(pubkeys))])]
   if (before.length > 0 && !again) throw exportedBefore(before)
   const outcome = await vault.exportKeys(pubkeys, { password, again })
@@ -67,19 +82,13 @@ async function exportKeys(custody: KeyCustody, question: ExportQuestion, { print
     throw new AppError('usage', `The key vault has no secret of ${namesOf(lacking)}; nothing was exported.`)
   }
   await book.tell(lease, exportedEvents(outcome.keys, formatInstant(Math.floor(nowSec()))))
-  if (before.length > 0)
-    await print({ warning: `Exported once more: ${namesOf(before)}. A key that two validator clients run is slashed.` })
-  for (const key of outcome.keys) {
-    await print({ keystore: key.keystore, path: key.path })
-    const deposit = await depositOf(vault, key)
-    if (deposit !== undefined) await print({ deposit: { ...deposit } })
-  }
+  return { before, keys: outcome.keys }
 }
 
 function exportedBefore(pubkeys: readonly string[]): AppError {
   return new AppError(
     'usage',
-    `Exported before, so another program may run it: ${namesOf(pubkeys)}; nothing was exported. A key that two validator clients run ` +
+    `Exported before, or given to a validator client, so another program may run it: ${namesOf(pubkeys)}; nothing was exported. A key that two validator clients run ` +
       'is slashed: see that no other has it, then export it with --again.',
   )
 }

@@ -17,9 +17,10 @@ const LOOK_MS = 1_000
 
 /** Sends staking transactions for whoever asks the API for it. */
 export const broadcasting: Duty = async (custody, signal) => {
-  const { ports, running, vault, lease, chains, book } = custody
+  const { ports, running, vault, lease, chains, book, handing } = custody
   const { log, config } = running
-  const parts = { vault, writer: lease, book, log, rules: config.validators, turns: new Turns(), now: Date.now }
+  const shared = { vault, writer: lease, book, handing, log, now: Date.now }
+  const parts = { ...shared, rules: config.validators, turns: new Turns() }
   const handle = async (input: BroadcastStakingInput): Promise<BroadcastStakingOutput> => {
     const chain = await chains.of(input.chain)
     return chain === undefined ? { status: 'unavailable' } : await broadcastForAccount(parts, chain, input)

@@ -3,6 +3,7 @@ import type { KeyKeeping } from '../../infra/ports/key-keeping.ts'
 import type { KeyVault } from '../../infra/ports/key-vault.ts'
 import type { FundedKeys } from '../../processors/validators/quoted-keys.ts'
 import type { StakingBook } from '../../processors/validators/staking-book.ts'
+import type { Turns } from '../../processors/validators/turns.ts'
 import type { UnfundedRoom } from '../../processors/validators/unfunded-room.ts'
 import type { Ports, Running } from '../role.ts'
 import type { StakingChains } from './staking-chains.ts'
@@ -22,6 +23,8 @@ export interface Custody {
   readonly funded: FundedKeys
   /** How many validators may wait for their deposits. */
   readonly room: UnfundedRoom
+  /** Keys are handed over to validator clients one after the other of a chain. */
+  readonly handing: Turns
 }
 
 /** A part of the role's work, until the signal aborts. */

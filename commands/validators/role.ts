@@ -3,6 +3,7 @@ import { announceKept } from '../../processors/validators/announce-kept.ts'
 import { DepositedKeys } from '../../processors/validators/deposited-keys.ts'
 import { RegisteredKeys } from '../../processors/validators/registered-keys.ts'
 import { readStakingBook } from '../../processors/validators/staking-book.ts'
+import { Turns } from '../../processors/validators/turns.ts'
 import { UnfundedRoom } from '../../processors/validators/unfunded-room.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { pause } from '../../schemas/wait.ts'
@@ -12,6 +13,7 @@ import { broadcasting, followingStakings } from './broadcasting.ts'
 import { creating } from './creating.ts'
 import type { Custody, Duty } from './duty.ts'
 import { exiting } from './exiting.ts'
+import { handingOver } from './handing-over.ts'
 import { keepingKeys } from './keeping-keys.ts'
 import { labelling } from './labelling.ts'
 import { VALIDATORS_LEASE } from './lease.ts'
@@ -28,6 +30,7 @@ const DUTIES: readonly Duty[] = [
   watchingVault,
   broadcasting,
   followingStakings,
+  handingOver,
 ]
 
 const RELEASE_PAUSE_MS = 1_000
@@ -53,7 +56,8 @@ export const validatorsRole: Role = {
         const registered = new RegisteredKeys(ports.eventLog, ending)
         const funded = new DepositedKeys({ registered, sent: book.sent })
         const room = new UnfundedRoom({ book, funded, rules: running.config.validators })
-        await doDuties({ ports, running, vault, lease: held, chains, book, funded, room }, ending)
+        const shared = { vault, lease: held, chains, book, funded, room, handing: new Turns() }
+        await doDuties({ ports, running, ...shared }, ending)
       } catch (error) {
         if (!(error instanceof AppError && error.code === 'lease_lost')) throw error
       }

@@ -12,6 +12,7 @@ import type { UnstakeChain } from '../../processors/validators/quote-unstake.ts'
 import type { StakingContract } from '../../schemas/eth/staking-transaction.ts'
 import { openChainNodes, urlsOf } from '../chain-nodes.ts'
 import type { Running } from '../role.ts'
+import { validatorClientOf } from './client-of-chain.ts'
 
 /** A chain with all that the duties need of its nodes. */
 export type OpenedChain = BroadcastChain & ExitChain & UnstakeChain
@@ -104,6 +105,8 @@ export function openingChains(running: Running, signal: AbortSignal): OpenChain 
       ...{ name: config.names.name, network: config.names.network, contract: stakingContractOf(config) },
       exitContract: exitContractOf(config),
       ...{ node, exitNode, unstakeNode, broadcast, blocks: execution },
+      validatorClient: await validatorClientOf(config, running),
+      genesisValidatorsRoot: async () => (await exitNode.facts()).genesisValidatorsRoot,
       registered: async (pubkeys) => [...(await exitNode.registered('head', pubkeys)).keys()],
     }
   }

@@ -17,6 +17,7 @@ import {
 } from './rules.ts'
 import type { SettingReader } from './setting-reader.ts'
 import type { ChainConfig, ChainSource, DevnetConfig } from './types.ts'
+import { readValidatorClient } from './validator-client.ts'
 
 const ETHEREUM = 'ethereum'
 const BEACON_EXAMPLE = 'http://127.0.0.1:5052'
@@ -149,6 +150,10 @@ function readFileChain(
   }
   const stakingContract = readStakingContract(reader, [...path, 'staking'], chain, source)
   const exitContract = readExitContract(reader, [...path, 'exit_contract'], chain, source)
+  const validatorClient = readValidatorClient(reader, [...path, 'validator_client'], {
+    client: chain.validator_client,
+    source,
+  })
   if (chain.paused !== undefined) reader.show([...path, 'paused'], chain.paused)
   return {
     names,
@@ -156,6 +161,7 @@ function readFileChain(
     ...(start === undefined ? {} : { start }),
     ...(stakingContract === undefined ? {} : { stakingContract }),
     ...(exitContract === undefined ? {} : { exitContract }),
+    ...(validatorClient === undefined ? {} : { validatorClient }),
     paused: chain.paused ?? false,
   }
 }

@@ -137,6 +137,7 @@ const Chain = section({
   start: section({ epoch: StartNumber, block: StartNumber }),
   staking: section({ contract: ContractAddress, kind: StakingKind, fee_wei: Wei }),
   exit_contract: ContractAddress,
+  validator_client: section({ url: Url('http://127.0.0.1:5062'), token: Secret }),
   paused: Switch,
 })
 

@@ -38,6 +38,12 @@ export type ChainSource =
   /** A layer of the built-in devnet, of which there is one: `Config.devnet`. */
   | { readonly kind: 'devnet'; readonly layer: 'ethereum' | 'second' }
 
+/** What runs the validators of a chain. Both may be, or hold, a secret. */
+export interface ValidatorClientConfig {
+  readonly url: string
+  readonly token: string
+}
+
 export interface ChainConfig {
   readonly names: ChainNames
   readonly source: ChainSource
@@ -47,6 +53,8 @@ export interface ChainConfig {
   readonly stakingContract?: StakingContract
   /** Takes requests of withdrawal addresses for exits, lower-case hex; undefined = they ask the chain, for one at a time. */
   readonly exitContract?: string
+  /** Is given the keys of validators that are deposited; undefined = the operator exports them. The devnet has its own. */
+  readonly validatorClient?: ValidatorClientConfig
   /** Its tables are served, its nodes are not read. */
   readonly paused: boolean
 }

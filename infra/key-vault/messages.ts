@@ -4,6 +4,7 @@ import type {
   CreatedRequest,
   ExportOutcome,
   ExportTerms,
+  GiveTerms,
   ImportOutcome,
   ImportTerms,
   RequestPlace,
@@ -47,6 +48,7 @@ export interface VaultMethods {
   exportKeys(pubkeys: readonly string[], terms: ExportTerms): Promise<ExportOutcome>
   presignExits(exits: readonly ExitToSign[], terms: ExitTerms, recipient: RecipientKey): Promise<readonly string[]>
   exportedBefore(pubkeys: readonly string[]): readonly string[]
+  giveKeys(pubkeys: readonly string[], terms: GiveTerms): Promise<readonly string[]>
   importKeys(files: readonly string[], terms: ImportTerms): Promise<readonly ImportOutcome[]>
   backup(file: string): { readonly keys: number }
   requestsAfter(place: RequestPlace | undefined): readonly CreatedRequest[]

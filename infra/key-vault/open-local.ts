@@ -7,6 +7,7 @@ import type {
   ExportedKey,
   ExportOutcome,
   ExportTerms,
+  GiveTerms,
   ImportOutcome,
   ImportTerms,
   KeyKeeping,
@@ -135,6 +136,14 @@ class LocalKeyVault implements LocalVault {
       before.push(...(await (await this.#connected()).ask('exportedBefore', some)))
     }
     return before
+  }
+
+  async giveKeys(pubkeys: readonly string[], terms: GiveTerms): Promise<readonly string[]> {
+    const untaken: string[] = []
+    for (const some of partsOf(pubkeys, KDF_AT_ONCE)) {
+      untaken.push(...(await (await this.#connected()).ask('giveKeys', some, terms)))
+    }
+    return untaken
   }
 
   async importKeys(files: readonly string[], terms: ImportTerms): Promise<readonly ImportOutcome[]> {

@@ -19,7 +19,7 @@ const STOP_TIMEOUT_MS = 5_000
 
 /** Of a call: a hundred keys are made in a fifth of a second, and on a machine with other work in some seconds. */
 const CALL_TIMEOUT_MS = 20_000
-/** Of calls that wait for the folder or for Web3Signer, may run the command for the key, or derive keys from passwords. */
+/** Of calls that wait for the folder, for Web3Signer or a validator client, may run the command for the key, or derive keys from passwords. */
 const LONG_CALL_TIMEOUT_MS = 90_000
 /** Of calls that write all of the file. */
 const WHOLE_FILE_TIMEOUT_MS = 300_000
@@ -31,6 +31,7 @@ const TIMEOUTS_MS: Readonly<Partial<Record<keyof VaultMethods, number>>> = {
   signExits: LONG_CALL_TIMEOUT_MS,
   presignExits: LONG_CALL_TIMEOUT_MS,
   exportKeys: LONG_CALL_TIMEOUT_MS,
+  giveKeys: LONG_CALL_TIMEOUT_MS,
   importKeys: LONG_CALL_TIMEOUT_MS,
 }
 

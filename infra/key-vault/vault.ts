@@ -9,6 +9,7 @@ import type {
   CreatedRequest,
   ExportOutcome,
   ExportTerms,
+  GiveTerms,
   ImportOutcome,
   ImportTerms,
   RequestPlace,
@@ -160,6 +161,18 @@ export class Vault implements Omit<VaultMethods, 'open' | 'restore'>, Disposable
 
   exportedBefore(pubkeys: readonly string[]): readonly string[] {
     return pubkeys.filter((pubkey) => this.#store.isExported(bytesOf(pubkey)))
+  }
+
+  /** Marked on the disk before there is a keystore, as what is exported. */
+  async giveKeys(pubkeys: readonly string[], terms: GiveTerms): Promise<readonly string[]> {
+    const { giveKeystores } = await import('./give-keys.ts')
+    const wanted = pubkeys.map(bytesOf)
+    const [lost] = this.lacking(pubkeys)
+    if (lost !== undefined)
+      throw new AppError('key_vault', `The key vault does not have the key of ${lost}: no key was handed over.`)
+    const keys = this.#secrets.open(wanted).filter((key) => key !== undefined)
+    this.#store.markExported(wanted)
+    return await giveKeystores(keys, terms)
   }
 
   async importKeys(files: readonly string[], terms: ImportTerms): Promise<readonly ImportOutcome[]> {

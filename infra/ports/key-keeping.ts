@@ -1,5 +1,6 @@
 import type { RecipientKey } from '../../schemas/recipient-key.ts'
 import type { ExitTerms, ExitToSign, KeptRequest } from './key-vault.ts'
+import type { ClientAccess } from './validator-client.ts'
 
 /** Where a password is: read by the vault's process, so that nobody else has it together with a keystore. */
 export type PasswordSource =
@@ -31,6 +32,12 @@ export interface ExportTerms {
   readonly password: PasswordSource
   /** Also what was exported before. */
   readonly again: boolean
+}
+
+export interface GiveTerms {
+  readonly client: ClientAccess
+  /** 32 bytes: the chain whose duties the keys are for. */
+  readonly genesisValidatorsRoot: Uint8Array
 }
 
 export type ImportOutcome =
@@ -94,6 +101,12 @@ export interface KeyKeeping {
   presignExits(exits: readonly ExitToSign[], terms: ExitTerms, recipient: RecipientKey): Promise<readonly string[]>
   /** Of these keys those that were exported. */
   exportedBefore(pubkeys: readonly string[]): Promise<readonly string[]>
+  /**
+   * Gives keys (lower-case hex) to a validator client, with word that they have signed nothing, and returns those that it did not take.
+   * They are marked as exported before. Throws AppError `key_vault` when one is not here, `validator_client`, retryable, when the client
+   * does not answer as it should: then it may have got them.
+   */
+  giveKeys(pubkeys: readonly string[], terms: GiveTerms): Promise<readonly string[]>
   /** Takes the keys of keystore files in, each by itself. Throws AppError `usage` when there is no password. */
   importKeys(files: readonly string[], terms: ImportTerms): Promise<readonly ImportOutcome[]>
   /** Writes all that it has into a new file for its owner alone, sealed as it is. Throws AppError `usage` when it cannot. */

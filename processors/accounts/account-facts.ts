@@ -16,7 +16,7 @@ import { feeRecipientsTold } from '../../schemas/events/fee-recipients.ts'
 import { exitsPresigned } from '../../schemas/events/presigned-exits.ts'
 import { stakingBroadcast, stakingEnded } from '../../schemas/events/staking-broadcast.ts'
 import { validatorLabelled } from '../../schemas/events/validator-labels.ts'
-import { keysExported, keysImported } from '../../schemas/events/vault-keys.ts'
+import { keysAssigned, keysExported, keysImported, keysTaken } from '../../schemas/events/vault-keys.ts'
 import { webhookCreated, webhookRevoked } from '../../schemas/events/webhooks.ts'
 import { NOBODY, type OwnershipFact, ownershipFact } from '../../schemas/ownership.ts'
 import { toTokenLimitsRow } from '../../schemas/tables/accounts.ts'
@@ -76,6 +76,12 @@ export function projectAccountFact(stored: StoredEvent, unnamedChain: string): P
       return { rows: [] }
     case exitsPresigned.name:
       decodeEvent(exitsPresigned, stored.event)
+      return { rows: [] }
+    case keysAssigned.name:
+      decodeEvent(keysAssigned, stored.event)
+      return { rows: [] }
+    case keysTaken.name:
+      decodeEvent(keysTaken, stored.event)
       return { rows: [] }
     case validatorsCreated.name:
       return projectCreated(stored, unnamedChain)

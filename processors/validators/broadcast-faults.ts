@@ -51,16 +51,21 @@ export async function chainFault(chain: DepositChain, created: CreatedHere): Pro
  * One of the validators that the nodes know a deposit for; undefined where there is none. A stranger may deposit for any public key, with a
  * signature that is none: only the registry, and deposits with the root of what was created, tell of one.
  */
-export async function depositedKey(
+export async function depositedKey(chain: DepositChain, created: CreatedHere): Promise<string | undefined> {
+  return (await depositedKeys(chain, created))[0]
+}
+
+/** As `depositedKey`, all of them; some are named twice. */
+export async function depositedKeys(
   chain: DepositChain,
   { roots, depositContract, blocks }: CreatedHere,
-): Promise<string | undefined> {
+): Promise<readonly string[]> {
   const [registered, deposits] = await Promise.all([
     chain.registered([...roots.keys()]),
     chain.broadcast.recentDeposits(depositContract, blocks),
   ])
-  const own = deposits.find(({ pubkey, depositDataRoot }) => roots.get(pubkey) === depositDataRoot)
-  return registered[0] ?? own?.pubkey
+  const own = deposits.filter(({ pubkey, depositDataRoot }) => roots.get(pubkey) === depositDataRoot)
+  return [...registered, ...own.map(({ pubkey }) => pubkey)]
 }
 
 /** Blocks since the first of the validators was created, at most: a slot has one block. Before that nobody had their deposits. */

@@ -1,9 +1,9 @@
 import type { BroadcastNode } from '../../infra/ports/broadcast-node.ts'
-import type { EventWriter } from '../../infra/ports/event-log.ts'
 import type { ExecutionSource } from '../../infra/ports/execution-source.ts'
+import type { KeyKeeping } from '../../infra/ports/key-keeping.ts'
 import type { KeyVault } from '../../infra/ports/key-vault.ts'
 import type { Log } from '../../infra/ports/log.ts'
-import { isNodeFault } from '../../schemas/errors.ts'
+import { AppError, isNodeFault } from '../../schemas/errors.ts'
 import { hexOf } from '../../schemas/eth/hex.ts'
 import { parseRawTransaction, type RawTransaction } from '../../schemas/eth/raw-transaction.ts'
 import { checkStaking } from '../../schemas/eth/staking-check.ts'
@@ -26,12 +26,12 @@ import {
 import type { StakingChain } from './create-validators.ts'
 import { createdTerms } from './created-terms.ts'
 import { durably } from './durable-steps.ts'
+import { type HandingOver, handOver, type RunChain } from './hand-over.ts'
 import type { SentStaking } from './sent-stakings.ts'
-import type { StakingBook } from './staking-book.ts'
 import type { Turns } from './turns.ts'
 
 /** A chain that staking transactions may be broadcast on. */
-export interface BroadcastChain extends StakingChain {
+export interface BroadcastChain extends StakingChain, RunChain {
   readonly broadcast: BroadcastNode
   /** Its blocks, as their hashes commit to them. */
   readonly blocks: Pick<ExecutionSource, 'head' | 'finalized' | 'blockByHash' | 'blockByNumber'>
@@ -39,17 +39,12 @@ export interface BroadcastChain extends StakingChain {
   registered(pubkeys: readonly string[]): Promise<readonly string[]>
 }
 
-export interface Broadcasting {
-  readonly vault: Pick<KeyVault, 'request' | 'lacking'>
-  /** As the one who has the vault. */
-  readonly writer: EventWriter
+export interface Broadcasting extends HandingOver {
+  readonly vault: Pick<KeyVault & KeyKeeping, 'request' | 'lacking' | 'giveKeys' | 'exportedBefore'>
   readonly log: Log
-  readonly book: StakingBook
   /** Between looking into the book and telling it, nobody else does: by the chain's name. */
   readonly turns: Turns
   readonly rules: UnfundedRules
-  /** Unix milliseconds. */
-  readonly now: () => number
 }
 
 const SENT = { status: 'sent' } as const
@@ -57,9 +52,10 @@ const UNAVAILABLE = { status: 'unavailable' } as const
 
 /**
  * Sends a signed staking transaction of an account to all nodes, if it deposits for validators that the account created, as they were
- * created, and nothing else that was broadcast for them can still be mined.
+ * created, nothing else that was broadcast for them can still be mined, and somebody runs them.
  *
- * A kill before `broadcast-told` leaves nothing; one after it leaves a transaction that is sent by whoever has the book next.
+ * A kill before `broadcast-told` leaves nothing but keys that are handed over (`hand-over.ts`); one after it leaves a transaction that is sent
+ * by whoever has the book next.
  */
 export async function broadcastForAccount(
   broadcasting: Broadcasting,
@@ -75,12 +71,16 @@ export async function broadcastForAccount(
     if (broadcasting.now() > input.notAfterMs) return UNAVAILABLE
     const pubkeys = await checked(broadcasting, chain, { transaction, account: input.account })
     const { account, notAfterMs } = input
+    const handed = await handOver(broadcasting, chain, { pubkeys, notAfterMs })
+    if (handed.status === 'refused') return handed
+    if (handed.status === 'late') return UNAVAILABLE
     return await tellAndSend(broadcasting, chain, { transaction, pubkeys, account, notAfterMs })
   } catch (error) {
     if (error instanceof Refusal) return error.refusal
-    if (!isNodeFault(error)) throw error
+    const isClientAway = error instanceof AppError && error.code === 'validator_client'
+    if (!isClientAway && !isNodeFault(error)) throw error
     broadcasting.log.warn({ chain: chain.name, reason: error.message }, 'a staking transaction could not be broadcast')
-    return UNAVAILABLE
+    return isClientAway ? { status: 'unavailable', away: 'validator_client' } : UNAVAILABLE
   }
 }
 

@@ -21,6 +21,7 @@ export class CreatedKeys {
   readonly #byAccount = new Map<string, CreatedSet[]>()
   /** By withdrawal address: the last digits of the credentials. */
   readonly #byAddress = new Map<string, CreatedSet[]>()
+  readonly #byChain = new Map<string, CreatedSet[]>()
 
   add(event: EncodedEvent): void {
     if (event.type !== validatorsCreated.name) return
@@ -31,6 +32,7 @@ export class CreatedKeys {
     this.#byAccount.set(accountOf(set), [...(this.#byAccount.get(accountOf(set)) ?? []), set])
     const payee = payeeOf(set.chain, set.withdrawalCredentials)
     this.#byAddress.set(payee, [...(this.#byAddress.get(payee) ?? []), set])
+    this.#byChain.set(set.chain, [...(this.#byChain.get(set.chain) ?? []), set])
     for (const pubkey of set.pubkeys) this.#byKey.set(`${set.chain}:${pubkey}`, set)
   }
 
@@ -55,6 +57,15 @@ export class CreatedKeys {
   /** Keys whose credentials pay an address, lower-case hex; in the order of the log. */
   payingTo(chain: string, address: string): readonly string[] {
     return (this.#byAddress.get(payeeOf(chain, address)) ?? []).flatMap(({ pubkeys }) => pubkeys)
+  }
+
+  /** In the order of the log. */
+  ofChain(chain: string): readonly CreatedSet[] {
+    return this.#byChain.get(chain) ?? []
+  }
+
+  chains(): readonly string[] {
+    return [...this.#byChain.keys()]
   }
 
   /** What a key was created with by an account; undefined for one that this account did not create. */

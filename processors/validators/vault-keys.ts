@@ -1,6 +1,14 @@
 import { ACCOUNTS_KEY } from '../../schemas/events/accounts.ts'
 import { decodeEvent, type EncodedEvent, encodeEvent } from '../../schemas/events/codec.ts'
-import { keysExported, keysImported, VAULT_KEYS_MAX, type VaultKeys } from '../../schemas/events/vault-keys.ts'
+import {
+  keysAssigned,
+  keysExported,
+  keysImported,
+  keysTaken,
+  VAULT_KEYS_MAX,
+  type VaultKeys,
+} from '../../schemas/events/vault-keys.ts'
+import { Turns } from './turns.ts'
 
 /** What the log says of keys that came into the vault or left it otherwise than by being created. */
 export class MovedKeys {
@@ -8,11 +16,20 @@ export class MovedKeys {
   /** Unix seconds of the first import. */
   readonly #imported = new Map<string, number>()
   readonly #importedByChain = new Map<string, Set<string>>()
+  readonly #clients = new Map<string, string>()
+  readonly #taken = new Set<string>()
+  readonly #turns = new Turns()
 
   add(event: EncodedEvent): void {
     if (event.type === keysExported.name)
       for (const pubkey of decodeEvent(keysExported, event).pubkeys) this.#exported.add(pubkey)
     if (event.type === keysImported.name) this.#import(decodeEvent(keysImported, event), Date.parse(event.time) / 1_000)
+    if (event.type === keysAssigned.name) {
+      const { client, pubkeys } = decodeEvent(keysAssigned, event)
+      for (const pubkey of pubkeys) if (!this.#clients.has(pubkey)) this.#clients.set(pubkey, client)
+    }
+    if (event.type === keysTaken.name)
+      for (const pubkey of decodeEvent(keysTaken, event).pubkeys) this.#taken.add(pubkey)
   }
 
   #import({ chain, pubkeys }: VaultKeys, timeSec: number): void {
@@ -22,6 +39,21 @@ export class MovedKeys {
       ofChain.add(pubkey)
       this.#imported.set(pubkey, Math.min(timeSec, this.#imported.get(pubkey) ?? timeSec))
     }
+  }
+
+  /** Between looking where keys are and telling where they go nobody else does: else one goes to two places. */
+  inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    return this.#turns.take('keys', work)
+  }
+
+  /** Whether somebody runs it, as far as the log tells: who was given its keystore, or the validator client that has taken it. */
+  isRun(pubkey: string): boolean {
+    return this.#exported.has(pubkey) || this.#taken.has(pubkey)
+  }
+
+  /** The validator client that it is for, whether that has it yet or not. Lower-case hex. */
+  clientOf(pubkey: string): string | undefined {
+    return this.#clients.get(pubkey)
   }
 
   /** Whether somebody was given its keystore, who may run it. Lower-case hex. */
@@ -64,6 +96,22 @@ export function exportedEvents(keys: readonly VaultKey[], time: string): readonl
       key: ACCOUNTS_KEY,
       time,
       data,
+    }),
+  )
+}
+
+/** What the log is told of keys that are for a validator client, or that it has taken. `time` is ISO 8601. */
+export function clientEvents(
+  type: typeof keysAssigned | typeof keysTaken,
+  keys: readonly VaultKey[],
+  { client, time }: { readonly client: string; readonly time: string },
+): readonly EncodedEvent[] {
+  return partsOf(keys).map((data) =>
+    encodeEvent(type, {
+      id: `${type.name}:${data.chain}:${data.pubkeys[0]}`,
+      key: ACCOUNTS_KEY,
+      time,
+      data: { ...data, client },
     }),
   )
 }

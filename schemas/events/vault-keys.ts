@@ -25,3 +25,22 @@ export const keysExported = jsonEvent({ name: 'account.keys-exported', version: 
  * time is that of the import.
  */
 export const keysImported = jsonEvent({ name: 'account.keys-imported', version: 1, topic: 'accounts' }, VaultKeys)
+
+const ClientKeys = Type.Object({
+  ...VaultKeys.properties,
+  /** Tells a validator client from another one, and nobody its address. */
+  client: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+})
+export type ClientKeys = Static<typeof ClientKeys>
+
+/**
+ * These keys are for this validator client, for ever: told before it gets a keystore of them, and of a key once. Key: `ACCOUNTS_KEY`; id
+ * `account.keys-assigned:<chain>:<first pubkey>`.
+ */
+export const keysAssigned = jsonEvent({ name: 'account.keys-assigned', version: 1, topic: 'accounts' }, ClientKeys)
+
+/**
+ * The client that they are for has these keys and their fee recipients: it is given them no more, whatever becomes of them there. Key:
+ * `ACCOUNTS_KEY`; id `account.keys-taken:<chain>:<first pubkey>`.
+ */
+export const keysTaken = jsonEvent({ name: 'account.keys-taken', version: 1, topic: 'accounts' }, ClientKeys)

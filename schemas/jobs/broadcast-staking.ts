@@ -19,8 +19,8 @@ const BroadcastStakingOutput = Type.Union([
   Type.Object({ status: Type.Literal('sent') }),
   /** It was not sent, or no node has taken it: the word is for programs, the sentence for whoever asked. */
   Type.Object({ status: Type.Literal('refused'), reason: Type.Enum([...BROADCAST_REASONS]), sentence: Type.String() }),
-  /** Nothing was sent: no node could be reached, or it was too late. */
-  Type.Object({ status: Type.Literal('unavailable') }),
+  /** Nothing was sent: no node could be reached, or the validator client could not, or it was too late. */
+  Type.Object({ status: Type.Literal('unavailable'), away: Type.Optional(Type.Literal('validator_client')) }),
 ])
 export type BroadcastStakingOutput = Static<typeof BroadcastStakingOutput>
 

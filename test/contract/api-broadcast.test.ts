@@ -112,6 +112,8 @@ const paramError = (sentence: string, reason?: string) => ({
 })
 const NO_NODE =
   'Server error: no node of the chain could be reached, or none in time: the same transaction can be broadcast again safely'
+const NO_CLIENT =
+  'Server error: the validator client that is to run the validators does not take them now, so nothing was sent: the same transaction can be broadcast again safely'
 
 describe('broadcasting', () => {
   test('hands the transaction on, and answers its hash', async () => {
@@ -136,6 +138,11 @@ describe('broadcasting', () => {
       'that no node is there',
       done({ status: 'unavailable' }),
       { status: 500, body: { code: '500', msg: NO_NODE, data: null } },
+    ],
+    [
+      'that the validator client is away',
+      done({ status: 'unavailable', away: 'validator_client' }),
+      { status: 500, body: { code: '500', msg: NO_CLIENT, data: null } },
     ],
     ['that nobody does it', { status: 'waiting' }, { status: 500, body: { code: '500', msg: NO_NODE, data: null } }],
     [

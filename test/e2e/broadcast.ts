@@ -9,9 +9,10 @@ import { depositDataRoot } from '../../schemas/eth/deposit-data.ts'
 import { bytesOf, hexOf } from '../../schemas/eth/hex.ts'
 import { decodeEvent } from '../../schemas/events/codec.ts'
 import { stakingBroadcast, stakingEnded } from '../../schemas/events/staking-broadcast.ts'
+import { keysAssigned, keysTaken } from '../../schemas/events/vault-keys.ts'
 import type { Created } from '../../schemas/routes/validators/create-validators.ts'
 import type { ValidatorDetail } from '../../schemas/routes/validators/validator-details.ts'
-import { ethereumChain, writeChains } from './configuration.ts'
+import { runChain, writeChains } from './configuration.ts'
 import { type HoldingNode, openHoldingNode } from './holding-node.ts'
 import {
   type DevnetChild,
@@ -22,6 +23,7 @@ import {
   startDevnetChild,
   startProgram,
 } from './processes.ts'
+import { activationEpochOf, recipientsOf, voteRewardsOf } from './run-keys.ts'
 import { eventsOf, openLog } from './stores.ts'
 
 const STEP_TIMEOUT_MS = 60_000
@@ -35,6 +37,7 @@ const FIRST_SLOT = 40
 const FINAL_SLOT = 180
 /** All deposits are out of the queue, in an epoch that is final. */
 const REGISTERED_SLOT = 420
+const SLOTS_PER_EPOCH = 32
 const PARALLEL = 50
 
 export interface BroadcastOptions {
@@ -131,7 +134,7 @@ export function broadcastSuite({ mode, modeOf, twoProcesses }: BroadcastOptions)
       devnet = await startDevnetChild()
       node = await openHoldingNode(() => devnet.executionUrl)
       const file = join(directory, 'epochline.yaml')
-      const chain = ethereumChain({ beaconUrl: devnet.beaconUrl, executionUrl: node.url })
+      const chain = runChain(file, { ...devnet, executionUrl: node.url })
       writeChains(file, { mainnet: { ...chain, staking: { contract: BATCH_DEPOSIT_ADDRESS } } })
       env = { ...modeOf('broadcast'), EPOCHLINE_DATA: join(directory, 'data'), EPOCHLINE_CONFIG: file }
       await (await openLog(env))[Symbol.asyncDispose]() // an account is for a log that is there
@@ -184,6 +187,8 @@ export function broadcastSuite({ mode, modeOf, twoProcesses }: BroadcastOptions)
       await devnet.advanceTo(FIRST_SLOT + 3)
       expect(await rpc('eth_getTransactionReceipt', [keccak256(raw)])).toMatchObject({ status: '0x1' })
       mined = { created, raw }
+      const recipients = await recipientsOf(devnet, keysOf(created))
+      expect(recipients).toEqual(created.validators.map(() => WALLET.address.toLowerCase()))
       expect(await broadcast(raw)).toMatchObject({ status: 200, data: { tx_hash: keccak256(raw) } })
     })
 
@@ -291,7 +296,7 @@ export function broadcastSuite({ mode, modeOf, twoProcesses }: BroadcastOptions)
 
     it('have made validators when the chain has taken them in', async () => {
       await devnet.advanceTo(REGISTERED_SLOT)
-      const pubkeys = mined.created.validators.map(({ pubkey }) => pubkey)
+      const pubkeys = keysOf(mined.created)
       const registered = async () => {
         const { data = [] } = await ask<readonly ValidatorDetail[]>('details', { pubkeys })
         return data.length === pubkeys.length && data.every(({ status }) => /^(pending|active)_/.test(status))
@@ -300,5 +305,26 @@ export function broadcastSuite({ mode, modeOf, twoProcesses }: BroadcastOptions)
       }
       await eventually('the registry', registered, STEP_TIMEOUT_MS)
     })
+
+    it('perform the duties of their validators, whose keys one client has, without anything else', async () => {
+      const pubkeys = keysOf(mined.created)
+      const epochs = await Promise.all(pubkeys.map((pubkey) => activationEpochOf(devnet, pubkey)))
+      const epoch = Math.max(...epochs) + 1
+      await devnet.advanceTo((epoch + 2) * SLOTS_PER_EPOCH)
+      for (const reward of await voteRewardsOf(devnet, epoch, pubkeys)) expect(reward).toBeGreaterThan(0)
+      await using eventLog = await openLog(env)
+      const events = (await eventsOf(eventLog, 'accounts')).map(({ event }) => event)
+      const pubkeysOf = (type: typeof keysAssigned | typeof keysTaken) =>
+        events.filter(({ type: name }) => name === type.name).flatMap((event) => decodeEvent(type, event).pubkeys)
+      const assigned = pubkeysOf(keysAssigned)
+      expect(new Set(assigned).size).toBe(assigned.length)
+      expect(pubkeysOf(keysTaken).toSorted()).toEqual(assigned.toSorted())
+      const deposited = (await told()).sent.flatMap(({ pubkeys }) => pubkeys)
+      for (const pubkey of deposited) expect(assigned).toContain(pubkey)
+    })
   })
+}
+
+function keysOf({ validators }: Created): readonly string[] {
+  return validators.map(({ pubkey }) => pubkey)
 }

@@ -7,11 +7,24 @@ export interface WrittenChain {
   readonly start?: { readonly epoch: number } | { readonly block: number }
   readonly staking?: { readonly contract: string }
   readonly exit_contract?: string
+  readonly validator_client?: { readonly url: string; readonly token: string }
   readonly paused?: boolean
 }
 
 export function ethereumChain({ beaconUrl, executionUrl }: { beaconUrl: string; executionUrl: string }): WrittenChain {
   return { beacon: { urls: [beaconUrl] }, execution: { urls: [executionUrl] }, start: { epoch: 0 } }
+}
+
+interface RunBy {
+  readonly beaconUrl: string
+  readonly executionUrl: string
+  readonly keymanager: { readonly url: string; readonly token: string }
+}
+
+/** As `ethereumChain`, with the devnet's validator client; its token is written beside the file of the configuration. */
+export function runChain(file: string, { keymanager, ...urls }: RunBy): WrittenChain {
+  writeFileSync(`${file}.token`, keymanager.token)
+  return { ...ethereumChain(urls), validator_client: { url: keymanager.url, token: `file:${file}.token` } }
 }
 
 export function executionChain(url: string): WrittenChain {

@@ -10,7 +10,7 @@ import { validatorsCreated } from '../../schemas/events/created-validators.ts'
 import type { Created } from '../../schemas/routes/validators/create-validators.ts'
 import type { ValidatorDetail } from '../../schemas/routes/validators/validator-details.ts'
 import type { HistoryStep } from '../../schemas/routes/validators/validator-history.ts'
-import { ethereumChain, writeChains } from './configuration.ts'
+import { ethereumChain, runChain, writeChains } from './configuration.ts'
 import {
   type DevnetChild,
   type Environment,
@@ -20,6 +20,7 @@ import {
   startDevnetChild,
   startProgram,
 } from './processes.ts'
+import { recipientsOf } from './run-keys.ts'
 import { eventsOf, openLog } from './stores.ts'
 
 const STEP_TIMEOUT_MS = 60_000
@@ -93,7 +94,7 @@ export function createSuite({ mode, modeOf }: CreateOptions): void {
     beforeAll(async () => {
       devnet = await startDevnetChild()
       const file = join(directory, 'epochline.yaml')
-      writeChains(file, { mainnet: { ...ethereumChain(devnet), staking: { contract: BATCH_DEPOSIT_ADDRESS } } })
+      writeChains(file, { mainnet: { ...runChain(file, devnet), staking: { contract: BATCH_DEPOSIT_ADDRESS } } })
       env = {
         ...modeOf('create'),
         VALIDATORS_UNFUNDED_MAX: String(UNFUNDED_MAX),
@@ -211,6 +212,12 @@ export function createSuite({ mode, modeOf }: CreateOptions): void {
       await eventually('their deposits', allOf(pubkeys, 'deposited_not_finalized'), STEP_TIMEOUT_MS)
       await devnet.advanceTo(FINAL_SLOT)
       await eventually('final deposits', allOf(pubkeys, 'deposited'), STEP_TIMEOUT_MS)
+      const recipients = await eventually(
+        'somebody who runs them',
+        () => recipientsOf(devnet, pubkeys),
+        STEP_TIMEOUT_MS,
+      )
+      expect(recipients).toEqual(pubkeys.map(() => WALLET.address.toLowerCase()))
       await devnet.advanceTo(REGISTERED_SLOT)
       const registered = async () => {
         const found = await details(pubkeys)

@@ -18,6 +18,8 @@ export type Reply =
       readonly beaconUrl: string
       readonly executionUrl: string
       readonly secondExecutionUrl: string
+      /** The Keymanager API of its validator client, and what opens it. */
+      readonly keymanager: { readonly url: string; readonly token: string }
     }
   | { readonly kind: 'advanced'; readonly id: number }
 
@@ -26,6 +28,7 @@ const devnet = await openDevnet({
   genesisTimeSec: GENESIS_TIME_SEC,
   beaconPort: 0,
   executionPort: 0,
+  validatorPort: 0,
   second: { port: 0, genesisTimeSec: GENESIS_TIME_SEC },
   clock: 'manual',
 })
@@ -41,6 +44,7 @@ process.on('disconnect', async () => {
   await devnet[Symbol.asyncDispose]()
   process.exit(0)
 })
-const { beaconUrl, executionUrl, secondUrl: secondExecutionUrl } = devnet
+const { beaconUrl, executionUrl, secondUrl: secondExecutionUrl, validatorClient: keymanager } = devnet
 if (secondExecutionUrl === undefined) throw new Error('this devnet was opened with a second chain')
-reply({ kind: 'ready', beaconUrl, executionUrl, secondExecutionUrl })
+if (keymanager === undefined) throw new Error('this devnet was opened with a validator client')
+reply({ kind: 'ready', beaconUrl, executionUrl, secondExecutionUrl, keymanager })

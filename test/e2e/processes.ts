@@ -15,6 +15,8 @@ export interface DevnetChild extends AsyncDisposable {
   readonly executionUrl: string
   /** The chain beside the Ethereum, without a beacon chain. */
   readonly secondExecutionUrl: string
+  /** The Keymanager API of its validator client, and what opens it. */
+  readonly keymanager: { readonly url: string; readonly token: string }
   advanceTo(slot: number): Promise<void>
   advanceSecondTo(number: number): Promise<void>
 }
@@ -42,11 +44,12 @@ export async function startDevnetChild(): Promise<DevnetChild> {
     await Promise.race([promise, ended])
     waiting.delete(id)
   }
-  const { beaconUrl, executionUrl, secondExecutionUrl } = await Promise.race([ready.promise, ended])
+  const { beaconUrl, executionUrl, secondExecutionUrl, keymanager } = await Promise.race([ready.promise, ended])
   return {
     beaconUrl,
     executionUrl,
     secondExecutionUrl,
+    keymanager,
     advanceTo: (slot) => command({ kind: 'advanceTo', slot }),
     advanceSecondTo: (number) => command({ kind: 'advanceSecondTo', number }),
     async [Symbol.asyncDispose]() {

@@ -16,7 +16,7 @@ import { FAR_FUTURE_EPOCH_TEXT } from '../../schemas/eth/far-future.ts'
 import { gasOf } from '../../schemas/eth/staking-transaction.ts'
 import type { StakeQuote } from '../../schemas/routes/quotes/stake-quote.ts'
 import type { ValidatorDetail } from '../../schemas/routes/validators/validator-details.ts'
-import { ethereumChain, writeChains } from './configuration.ts'
+import { runChain, writeChains } from './configuration.ts'
 import {
   type DevnetChild,
   type Environment,
@@ -26,6 +26,7 @@ import {
   startDevnetChild,
   startProgram,
 } from './processes.ts'
+import { recipientsOf } from './run-keys.ts'
 
 const STEP_TIMEOUT_MS = 120_000
 const SLOTS_PER_EPOCH = 32
@@ -111,7 +112,7 @@ export function quotesSuite({ mode, modeOf }: QuotesOptions): void {
       devnet = await startDevnetChild()
       const file = join(directory, 'epochline.yaml')
       const contracts = { staking: { contract: BATCH_DEPOSIT_ADDRESS }, exit_contract: EXIT_REQUEST_ADDRESS }
-      const mainnet = { ...ethereumChain(devnet), ...contracts }
+      const mainnet = { ...runChain(file, devnet), ...contracts }
       writeChains(file, { mainnet }, { quote: { chain: 'mainnet', account: ACCOUNT } })
       env = { ...modeOf('quotes'), EPOCHLINE_DATA: join(directory, 'data'), EPOCHLINE_CONFIG: file }
       program = await startProgram(['all'], env)
@@ -182,6 +183,9 @@ export function quotesSuite({ mode, modeOf }: QuotesOptions): void {
         })
         expect(transaction.data).toContain(detail.pubkey.slice(2))
       }
+      const keys = staked.map(({ pubkey }) => pubkey)
+      const recipients = await eventually('somebody who runs them', () => recipientsOf(devnet, keys), STEP_TIMEOUT_MS)
+      expect(recipients).toEqual(keys.map(() => WALLET.address.toLowerCase()))
     })
 
     it('are refused for what the chain would pass over', async () => {

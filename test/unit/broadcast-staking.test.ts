@@ -1,5 +1,6 @@
 import { encodeFunctionData, type Hex, keccak256, parseAbi } from 'viem'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { openValidatorClient } from '../../infra/key-vault/keymanager.ts'
 import { broadcastForAccount } from '../../processors/validators/broadcast-staking.ts'
 import { depositDataRoot } from '../../schemas/eth/deposit-data.ts'
 import { type CalledDeposit, type StakingContract, TRANSACTION_GAS_MAX } from '../../schemas/eth/staking-transaction.ts'
@@ -211,6 +212,29 @@ describe('a broadcast', () => {
       notAfterMs: role.says.nowMs - 1,
     }
     expect(await broadcastForAccount(role.broadcasting, role.chain, late)).toEqual({ status: 'unavailable' })
+    expect([role.told, role.sent]).toEqual([[], []])
+  })
+
+  test('is not made of validators whose keys nobody was given, and says how they are', async () => {
+    const role = given()
+    const raw = await signStaking({ deposits: OWN })
+    role.says.exported = [keyOf(OWN[0]), keyOf(OWN[2])]
+    expect(await send(role, raw)).toEqual({
+      status: 'refused',
+      reason: 'keys_not_exported',
+      sentence: expect.stringMatching(new RegExp(`^nobody would run ${keyOf(OWN[1])}: .*keys export`)),
+    })
+    expect([role.told, role.sent]).toEqual([[], []])
+    role.says.exported = OWN.map(keyOf)
+    expect(await send(role, raw)).toEqual(SENT)
+  })
+
+  test('is not made while the validator client does not answer', async () => {
+    const role = given()
+    role.says.exported = []
+    role.says.validatorClient = openValidatorClient({ url: 'http://127.0.0.1:9', token: 'x' })
+    const away = { status: 'unavailable', away: 'validator_client' }
+    expect(await send(role, await signStaking({ deposits: OWN }))).toEqual(away)
     expect([role.told, role.sent]).toEqual([[], []])
   })
 

@@ -15,10 +15,12 @@ const EXAMPLE_ENVIRONMENT = {
   EPOCHLINE_CONFIG: EXAMPLE,
   WAREHOUSE_PASSWORD: 'hunter2',
   BEACON_FALLBACK: 'https://user:hunter2@beacon.example/key-hunter2',
+  VALIDATOR_CLIENT_TOKEN: 'api-token-hunter2',
   SCROLL_URL: 'https://scroll.example/v2/hunter2?key=hunter2',
 }
 const NODES = 'execution: { urls: ["http://127.0.0.1:8545"] }'
 const BEACON = 'beacon: { urls: ["http://127.0.0.1:5052"] }'
+const clientOf = (client: string) => `chains: { mainnet: { ${BEACON}, ${NODES}, validator_client: { ${client} } } }`
 const stakingOf = (staking: string) => `chains: { mainnet: { ${BEACON}, ${NODES}, staking: { ${staking} } } }`
 
 let directory: string
@@ -64,6 +66,7 @@ describe('the example file', () => {
         start: 400_000,
         stakingContract: { kind: 'kiln', address: '0x576834cb068e677db4aff6ca245c7bde16c3867e', feeWei: 0n },
         exitContract: '0x00000000000000000000000000000000000e417a',
+        validatorClient: { url: 'http://127.0.0.1:5062', token: EXAMPLE_ENVIRONMENT.VALIDATOR_CLIENT_TOKEN },
         paused: false,
       },
       {
@@ -261,6 +264,26 @@ chains:
       'an exit contract with a wrong checksum',
       `chains: { mainnet: { ${BEACON}, ${NODES}, exit_contract: "0xF39Fd6e51aad88F6F4ce6aB8827279cffFb92266" } }`,
       /^1: chains\.mainnet\.exit_contract: does not have the checksum/,
+    ],
+    [
+      'a validator client of a chain without validators',
+      `chains: { scroll_mainnet: { ${NODES}, validator_client: { url: http://vc:1 } } }`,
+      /^1: chains\.scroll_mainnet\.validator_client: is for chains with validators/,
+    ],
+    [
+      'a validator client without a token',
+      clientOf('url: http://vc:1'),
+      /^1: chains\.mainnet\.validator_client\.token: is missing/,
+    ],
+    [
+      'a token that is written out',
+      clientOf('url: http://vc:1, token: api-token-0x12'),
+      /^1: chains\.mainnet\.validator_client\.token: is a secret: write a reference/,
+    ],
+    [
+      'a token that no header can hold',
+      clientOf(`url: http://vc:1, token: file:${import.meta.filename}`),
+      /^1: chains\.mainnet\.validator_client\.token: refers to something that is not a token/,
     ],
     [
       'a staking contract without an address',

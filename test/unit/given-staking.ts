@@ -2,6 +2,7 @@ import type { Hex } from 'viem'
 import type { BroadcastNode, LoggedDeposit, SendOutcome, TransactionState } from '../../infra/ports/broadcast-node.ts'
 import type { ExecutionBlock } from '../../infra/ports/execution-source.ts'
 import type { Simulation } from '../../infra/ports/staking-node.ts'
+import type { ValidatorClient } from '../../infra/ports/validator-client.ts'
 import type { BroadcastChain, Broadcasting } from '../../processors/validators/broadcast-staking.ts'
 import { StakingBook } from '../../processors/validators/staking-book.ts'
 import { Turns } from '../../processors/validators/turns.ts'
@@ -95,6 +96,9 @@ export interface GivenStaking {
     simulation: Simulation['status']
     simulatedGas: bigint
     lacking: readonly string[]
+    /** Keys that the vault has marked as exported. */
+    exported: readonly string[] | 'all'
+    validatorClient: ValidatorClient | undefined
     headNumber: number
     finalNumber: number
     blocks: Map<number, Pick<ExecutionBlock, 'columns'> & { readonly header: { readonly hash: string } }>
@@ -136,6 +140,8 @@ export function givenStaking(
     simulation: 'done',
     simulatedGas: 1n,
     lacking: [],
+    exported: 'all',
+    validatorClient: undefined,
     headNumber: 100,
     finalNumber: 50,
     blocks: new Map(),
@@ -151,8 +157,15 @@ export function givenStaking(
       return []
     },
   }
-  const vault = { request: async () => undefined, lacking: async () => says.lacking }
-  const parts = { vault, writer, log: silentLog, book, turns: new Turns(), rules: DEFAULT_UNFUNDED_RULES }
+  const vault = {
+    request: async () => undefined,
+    lacking: async () => says.lacking,
+    exportedBefore: async (pubkeys: readonly string[]) =>
+      pubkeys.filter((pubkey) => says.exported === 'all' || says.exported.includes(pubkey)),
+    giveKeys: () => Promise.reject(new Error('nobody gives keys away here')),
+  }
+  const turns = { turns: new Turns(), handing: new Turns() }
+  const parts = { vault, writer, log: silentLog, book, ...turns, rules: DEFAULT_UNFUNDED_RULES }
   return {
     chain: chainThatSays(says, sent, contract),
     broadcasting: { ...parts, now: () => says.nowMs },
@@ -246,6 +259,10 @@ function chainThatSays(
       blockByNumber: (number) => answered(says.blocks.get(number) as ExecutionBlock | undefined),
       blockByHash: () => Promise.reject(new Error('nobody asks for it')),
     },
+    get validatorClient() {
+      return says.validatorClient
+    },
+    genesisValidatorsRoot: () => answered(new Uint8Array(32)),
     registered: (keys) => answered(says.registered.filter((key) => keys.includes(key))),
   }
 }
