@@ -1,3 +1,6 @@
+import type { EventLog } from '../infra/ports/event-log.ts'
+import type { JobQueue } from '../infra/ports/job-queue.ts'
+import type { Warehouse } from '../infra/ports/warehouse.ts'
 import { chainClock } from '../processors/rewards/days.ts'
 import { callsToTake } from '../processors/validators/exit/calls-to-take.ts'
 import { takeExitCalls } from '../schemas/jobs/take-exit-calls.ts'
@@ -6,6 +9,12 @@ import type { Ports, Running } from './role.ts'
 import { exitContractOf } from './validators/staking-chains.ts'
 
 const LOOK_INTERVAL_MS = 5_000
+interface WantingPorts {
+  readonly eventLog: Pick<EventLog, 'lag'>
+  readonly warehouse: Warehouse
+  readonly jobQueue: Pick<JobQueue, 'request'>
+}
+
 /** What tells of deposits of before a call, and whose they are. */
 const COMPARED = [
   ['execution.logs', 'execution-logs'],
@@ -32,8 +41,9 @@ export function wantExitCalls(ports: Ports, running: Running, signal: AbortSigna
   return atIntervals({ log, what: 'the watch over calls for exits', intervalMs: LOOK_INTERVAL_MS }, look, signal)
 }
 
-async function wantCallsOf(
-  { eventLog, warehouse, jobQueue }: Ports,
+/** Asks for the calls of one contract, unless what they are compared with is behind. */
+export async function wantCallsOf(
+  { eventLog, warehouse, jobQueue }: WantingPorts,
   named: { readonly chain: string; readonly contract: string },
 ): Promise<void> {
   const clock = await chainClock(warehouse, named.chain)

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { wantCallsOf } from '../../commands/exit-calls.ts'
 import { exitCallLines, readExitCalls } from '../../commands/exit-calls-status.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { migrate, readMigrations } from '../../infra/warehouse/migrate.ts'
@@ -20,6 +21,7 @@ const [ALICE, BOB, STRANGER] = [addressOf(11), addressOf(12), addressOf(13)]
 const credentialsOf = (address: string) => `0x01${'00'.repeat(11)}${address.slice(2)}`
 const ROOT = hashOf(9)
 const TABLES = [
+  'chains',
   'exit_calls',
   'exit_call_ends',
   'finalized_blocks',
@@ -139,6 +141,7 @@ describe('calls for exits', () => {
       call(10),
       call(30, { kind: 'faulty', fault: 'too_many_validators', withdrawal_address: BOB }),
       call(40, { contract: IMPOSTOR }),
+      call(10, { contract: IMPOSTOR, log_index: 5 }),
       call(50, { chain: 'hoodi' }),
       call(60), // not final
       call(20, { block_hash: hashOf(0xf2), log_index: 1 }), // taken back by a reorg
@@ -195,6 +198,39 @@ describe('calls for exits', () => {
     expect(calls).toHaveLength(CALLS_TAKEN_MAX)
     expect(calls.slice(0, 2).map(({ blockNumber }) => blockNumber)).toEqual([20, 21])
     expect(calls.filter(({ withdrawalAddress }) => withdrawalAddress === STRANGER)).toHaveLength(2)
+  })
+
+  test('are asked to be taken, as long as their end is not known, once what they are compared with is up to date', async () => {
+    const requested: unknown[] = []
+    let behind = { group: 'accounts', lag: 33n }
+    const ports = {
+      eventLog: { lag: async (_: string, group: string) => (group === behind.group ? behind.lag : 0n) },
+      warehouse,
+      jobQueue: { request: async (...asked: unknown[]) => void requested.push(asked) },
+    }
+    const want = () => wantCallsOf(ports, { chain: 'mainnet', contract: CONTRACT })
+    await insertRows(warehouse, 'exit_calls', [call(10)])
+    await finalize(10)
+    await want() // the chain has no clock yet
+    await insertRows(warehouse, 'chains', [
+      { genesis_time_sec: CLOCK.genesisTimeSec, seconds_per_slot: 12, slots_per_epoch: 32, version: 1 },
+    ])
+    for (const group of ['accounts', 'execution-logs', 'validators']) {
+      behind = { group, lag: 33n }
+      await want()
+      expect(requested, group).toEqual([])
+    }
+    behind = { group: 'accounts', lag: 32n }
+    for (let times = 0; times < 2; times++) await want()
+    const input = { chain: 'mainnet', contract: CONTRACT, calls: await toTake() }
+    expect(input.calls).toHaveLength(1)
+    expect(requested).toEqual([
+      ['take-exit-calls', 'mainnet', input],
+      ['take-exit-calls', 'mainnet', input],
+    ])
+    await tellEnd(readOf(10, { status: 'ignored', reason: 'no_validators_here' }))
+    await want()
+    expect(requested).toHaveLength(2)
   })
 
   test('are shown to an operator, with the reason of what was ignored or left out', async () => {

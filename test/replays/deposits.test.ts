@@ -13,6 +13,7 @@ import { PROJECTORS } from '../../processors/projections.ts'
 import { chainKey } from '../../schemas/chains.ts'
 import { depositDataRoot } from '../../schemas/eth/deposit-data.ts'
 import { bytesOf, hexOf } from '../../schemas/eth/hex.ts'
+import { ALL_EXITS_REQUESTED_TOPIC } from '../../schemas/eth/kept-logs.ts'
 import { ACCOUNTS_KEY } from '../../schemas/events/accounts.ts'
 import { type EncodedEvent, encodeEvent, type Topic } from '../../schemas/events/codec.ts'
 import { validatorsCreated } from '../../schemas/events/created-validators.ts'
@@ -33,9 +34,16 @@ const RUNS = tries(6, 100)
 
 const time = new Date(TIME_SEC * 1_000).toISOString()
 
-/** An execution block whose transactions log deposits, by contract. */
+/** A call to an exit-request contract, for all of the sender's validators. */
+const exitCall = {
+  contract: IMPOSTOR,
+  topics: [ALL_EXITS_REQUESTED_TOPIC, `0x${'00'.repeat(12)}${'ad'.repeat(20)}`],
+  data: '0x',
+}
+
+/** An execution block whose transactions log deposits, by contract, and a call for exits. */
 function block(number: number, fork: string, deposits: readonly (readonly [string, GivenDeposit])[]) {
-  const logs = deposits.map(([contract, deposit]) => ({ contract, ...depositLog(deposit) }))
+  const logs = [...deposits.map(([contract, deposit]) => ({ contract, ...depositLog(deposit) })), exitCall]
   const joined = (texts: readonly string[]) => new Uint8Array(Buffer.concat(texts.map(bytesOf)))
   return {
     header: {
@@ -154,6 +162,7 @@ describe('deposits', () => {
   it('are rows with what the log says, and the root of their data', () => {
     expect(first.dead_letters).toEqual([])
     expect(first.deposits).toHaveLength(7)
+    expect(first.exit_calls).toHaveLength(BLOCKS.length)
     const [row] = first.deposits?.filter((one) => (one as { log_index: number }).log_index === 1) ?? []
     expect(row).toMatchObject({
       chain: CHAIN,

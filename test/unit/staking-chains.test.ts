@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { ChainSet } from '../../commands/role.ts'
-import { type OpenedChain, StakingChains } from '../../commands/validators/staking-chains.ts'
+import { exitContractOf, type OpenedChain, StakingChains } from '../../commands/validators/staking-chains.ts'
 import type { ChainConfig } from '../../infra/config/types.ts'
+import { EXIT_REQUEST_ADDRESS } from '../../infra/devnet/execution/genesis.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { silentLog } from './silent-log.ts'
 
@@ -54,4 +55,13 @@ test('a chain that is paused or not there is not opened', async () => {
   const { chains, happened } = openChains([{ ...configOf('a', '1'), paused: true }])
   expect([chains.of('a'), chains.of('b')]).toEqual([undefined, undefined])
   expect(happened).toEqual([])
+})
+
+test('exits are asked for by the contract that is configured, and on the devnet by its own', () => {
+  const exitContract = `0x${'e4'.repeat(20)}`
+  expect(exitContractOf(configOf('a', '1'))).toBeUndefined()
+  expect(exitContractOf({ ...configOf('a', '1'), exitContract })).toBe(exitContract)
+  const devnet = (layer: 'ethereum' | 'second') =>
+    exitContractOf({ ...configOf('a', '1'), source: { kind: 'devnet', layer } })
+  expect([devnet('ethereum'), devnet('second')]).toEqual([EXIT_REQUEST_ADDRESS, undefined])
 })
