@@ -21,6 +21,7 @@ const BEGUN_FIRST = [
   'e2e/pipeline.embedded.test.ts',
   'e2e/operator.embedded.test.ts',
   'e2e/exit.embedded.test.ts',
+  'e2e/kills.embedded.test.ts',
   'replays/chain-removal.test.ts',
   'replays/several-chains.test.ts',
   'devnet/restart.test.ts',

@@ -153,11 +153,14 @@ async function announce(
   { kept, atSlot }: { readonly kept: KeptRequest; readonly atSlot: number | undefined },
 ): Promise<CreateValidatorsOutput> {
   if (kept.bodyHash !== input.bodyHash) return { status: 'refused', reason: OTHER_REQUEST }
-  if (book.created.hasRequest(input)) return { status: 'created', answer: kept.answer }
   const { chain, account, requestId } = input
-  const time = formatInstant(Math.floor(now() / 1_000))
-  const event = createdEvent({ chain, account, requestId, answer: kept.answer, time, createdAtSlot: atSlot })
-  await durably('create-told', () => book.tell(writer, [event]))
+  // Its client may repeat the request while it is being told of.
+  await book.turns.take(account, async () => {
+    if (book.created.hasRequest(input)) return
+    const time = formatInstant(Math.floor(now() / 1_000))
+    const event = createdEvent({ chain, account, requestId, answer: kept.answer, time, createdAtSlot: atSlot })
+    await durably('create-told', () => book.tell(writer, [event]))
+  })
   return { status: 'created', answer: kept.answer }
 }
 

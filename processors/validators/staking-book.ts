@@ -4,6 +4,7 @@ import { CreatedKeys } from './created-keys.ts'
 import { CallsRead } from './exit/calls-read.ts'
 import { ExitBook } from './exit/exit-book.ts'
 import { SentStakings } from './sent-stakings.ts'
+import { Turns } from './turns.ts'
 import { MovedKeys } from './vault-keys.ts'
 
 /**
@@ -16,6 +17,8 @@ export class StakingBook {
   readonly calls = new CallsRead()
   readonly moved = new MovedKeys()
   readonly sent = new SentStakings()
+  /** Between looking for what an account has created and telling of it nobody else does: by the account's name. */
+  readonly turns = new Turns()
 
   /** Throws AppError `undecodable` for an event that is not what its type says. */
   add(event: EncodedEvent): void {

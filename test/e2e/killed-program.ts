@@ -1,0 +1,140 @@
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect } from 'vitest'
+import { readConfig } from '../../infra/config/config.ts'
+import { BATCH_DEPOSIT_ADDRESS } from '../../infra/devnet/execution/genesis.ts'
+import { openJobQueue } from '../../infra/open-ports.ts'
+import { areAccountsKnown } from '../../processors/accounts/accounts-known.ts'
+import { areTablesWhole } from '../../processors/loop/filled-from.ts'
+import { runProcessing } from '../../processors/run-processing.ts'
+import { vaultProcessesOf } from '../contract/key-vault-local.ts'
+import { silentLog } from '../unit/silent-log.ts'
+import { ethereumChain, writeChains } from './configuration.ts'
+import { type Environment, eventually, type Running, runCommand, startProgram } from './processes.ts'
+import type { StandInChain } from './stand-in-chain.ts'
+import { openLog, openTables } from './stores.ts'
+
+const STEP_TIMEOUT_MS = 300_000
+/** Clients here are in a hurry: what they have not heard of by then they ask again, while the first job may still be on its way. */
+const PATIENCE_MS = 6_000
+const PAUSE_MS = 50
+
+export interface Answer<Data> {
+  readonly status: number
+  readonly code: string
+  readonly msg: string
+  readonly reason?: string
+  readonly data?: Data
+}
+
+export type Victim = 'validators' | 'vault' | 'api' | 'both'
+
+/** The API and the role with the vault, each in a process of its own, which is killed and started again; what both keep stays. */
+export class KilledProgram implements AsyncDisposable {
+  readonly env: Environment
+  readonly #token: string
+  #api: Running
+  #validators: Running
+
+  private constructor(env: Environment, token: string, [api, validators]: readonly [Running, Running]) {
+    this.env = env
+    this.#token = token
+    this.#api = api
+    this.#validators = validators
+  }
+
+  static async open(mode: Environment, directory: string, chain: StandInChain): Promise<KilledProgram> {
+    const file = join(directory, 'epochline.yaml')
+    writeChains(file, { mainnet: { ...ethereumChain(chain), staking: { contract: BATCH_DEPOSIT_ADDRESS } } })
+    const limits = { VALIDATORS_UNFUNDED_MAX: '100000', VALIDATORS_EXPIRY_EPOCHS: '10000000' }
+    const env = { ...mode, ...limits, EPOCHLINE_DATA: join(directory, 'data'), EPOCHLINE_CONFIG: file }
+    await (await openLog(env))[Symbol.asyncDispose]() // an account is for a log that is there
+    const scopes = ['--scope', 'read,create,exit']
+    const made = await runCommand(['admin', 'token', 'create', '--account', 'acme', '--new', ...scopes], env)
+    expect(made.code, made.stderr).toBe(0)
+    await fillTables(env)
+    const running = [await startProgram(['api'], env), await startRole(env)] as const
+    return new KilledProgram(env, made.stdout.trim(), running)
+  }
+
+  get validators(): Running {
+    return this.#validators
+  }
+
+  /** What the API answers; undefined where the answer did not come, or not in time. */
+  async ask<Data>(path: string, body: object, key?: string): Promise<Answer<Data> | undefined> {
+    try {
+      const response = await fetch(`${this.#api.url}/ethereum/mainnet/${this.#token}/api/v1/validator/${path}`, {
+        method: 'POST',
+        body: JSON.stringify(body),
+        headers: key === undefined ? {} : { 'idempotency-key': key },
+        signal: AbortSignal.timeout(PATIENCE_MS),
+      })
+      return { status: response.status, ...((await response.json()) as Omit<Answer<Data>, 'status'>) }
+    } catch {
+      return undefined // its process was killed, or the one that it waits for
+    }
+  }
+
+  /** Asks until somebody knows: clients repeat what they may repeat. */
+  async untilAnswered<Data>(path: string, body: object, key?: string): Promise<Answer<Data>> {
+    let last: Answer<Data> | undefined
+    const answered = async () => {
+      last = await this.ask<Data>(path, body, key)
+      return last === undefined || last.status >= 500 ? undefined : last
+    }
+    return await eventually(`an answer to ${path}`, answered, STEP_TIMEOUT_MS, PAUSE_MS).catch((cause: unknown) => {
+      const said = [JSON.stringify(last), this.#api.output(), this.#validators.output()]
+      throw new Error(said.join('\n'), { cause })
+    })
+  }
+
+  /** Kills without warning, and starts again at once. */
+  async kill(victim: Victim): Promise<void> {
+    if (victim === 'vault') {
+      for (const pid of vaultProcessesOf(this.#validators.pid)) process.kill(pid, 'SIGKILL')
+      return
+    }
+    const [isApi, isRole] = [victim !== 'validators', victim !== 'api']
+    await Promise.all([isApi && this.#api.kill(), isRole && this.#validators.kill()])
+    if (isRole) this.#validators = await startRole(this.env)
+    if (isApi) this.#api = await startProgram(['api'], this.env)
+  }
+
+  /** Starts the role in another environment, in the place of the one that has ended or is ended by this. */
+  async restartRole(more: Environment): Promise<void> {
+    await this.#validators.kill()
+    this.#validators = await startRole({ ...this.env, ...more })
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.#api.kill(), this.#validators.kill()])
+    await delay(PAUSE_MS)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop()
+  }
+}
+
+/** It announces nothing: who asks the API waits for it. */
+function startRole(env: Environment): Promise<Running> {
+  return startProgram(['validators'], env, { announces: false })
+}
+
+/** The token's account gets into the tables; what comes later may stay outside of them, which is as far behind as they can be. */
+async function fillTables(env: Environment): Promise<void> {
+  const stop = new AbortController()
+  await using eventLog = await openLog(env)
+  await using warehouse = await openTables(env)
+  await using jobQueue = await openJobQueue(readConfig(env), silentLog)
+  const now = () => Date.now() / 1_000
+  const processing = runProcessing({ eventLog, warehouse, jobQueue, log: silentLog, now }, stop.signal)
+  const isThere = async () => {
+    const isWhole = await areTablesWhole(warehouse)
+    return isWhole && (await areAccountsKnown({ eventLog, warehouse, waitMs: 0 })) ? true : undefined
+  }
+  await eventually('the account in the tables', isThere, STEP_TIMEOUT_MS)
+  stop.abort()
+  await processing
+}
