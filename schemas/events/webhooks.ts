@@ -28,7 +28,7 @@ export type WebhookCreated = Static<typeof WebhookCreated>
 
 /**
  * An account wants to be told of what happens to its validators. The key of the signatures is in no event: it follows from the id and
- * the key of the configuration (decision 31). Key: `ACCOUNTS_KEY`; id `account.webhook-created:<webhook id>`.
+ * the key of the configuration (decision 33). Key: `ACCOUNTS_KEY`; id `account.webhook-created:<webhook id>`.
  */
 export const webhookCreated = jsonEvent(
   { name: 'account.webhook-created', version: 1, topic: 'accounts' },
