@@ -31,6 +31,7 @@ export const PROJECTORS: readonly Projector[] = [
       'exit_steps',
       'exit_call_ends',
       'validator_labels',
+      'staking_steps',
     ],
     project: projectAccountFact,
   },
@@ -40,7 +41,7 @@ export const PROJECTORS: readonly Projector[] = [
     tables: ['validators', 'deposit_contracts'],
     project: projectValidatorFact,
   },
-  { group: 'head', topic: 'beacon.blocks', tables: ['beacon_blocks', 'chain_queues'], project: projectHeadBlock },
+  { group: 'head', topic: 'beacon.blocks', tables: ['beacon_blocks', 'chain_queues', 'deposit_queue_fronts'], project: projectHeadBlock },
   {
     group: 'execution',
     topic: 'execution.blocks',

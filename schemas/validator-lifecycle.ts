@@ -2,9 +2,10 @@ import { type ChainClock, slotAt } from './eth/time.ts'
 
 /**
  * What a created validator is until the registry has a state of it, in the order of its life; what follows are the statuses of the Beacon
- * API. `expired` is `provisioned` for too long, and a deposit ends it all the same.
+ * API. `expired` is `provisioned` for too long, and a deposit ends it all the same. `failed` is one whose staking transaction a final block
+ * has reverted, until another one is broadcast, or whose deposit has left the queue and made no validator.
  */
-export const EARLY_STATUSES = ['provisioned', 'expired', 'deposited_not_finalized', 'deposited'] as const
+export const EARLY_STATUSES = ['provisioned', 'failed', 'expired', 'deposited_not_finalized', 'deposited'] as const
 export type EarlyStatus = (typeof EARLY_STATUSES)[number]
 
 /** What is allowed of validators that were created and never funded. */

@@ -65,6 +65,7 @@ const POSITION = [
   versionsOf('figures', 'chains', 'version', ofChain),
   versionsOf('figures', 'validators', 'version', ofChain),
   versionsOf('figures', 'chain_queues', 'version', ofChain),
+  versionsOf('figures', 'staking_steps', 'version', ofChain),
   versionsOf('figures', 'deposit_contracts', 'version', ofChain),
   versionsOf('figures', 'deposits', 'version', RECENT_DEPOSITS),
   versionsOf(

@@ -1,7 +1,8 @@
-import type { ChainClock, DayNumber } from '../../schemas/eth/time.ts'
+import type { DayNumber } from '../../schemas/eth/time.ts'
 import { VALIDATOR_STATUSES } from '../../schemas/events/beacon-epoch.ts'
 import { validatorDaysSql } from '../../schemas/tables/validator-days.ts'
 import { accountDeposits } from '../http/account-deposits.ts'
+import { failedFundings } from '../http/failed-fundings.ts'
 import {
   type AccountScope,
   inStatements,
@@ -56,7 +57,7 @@ export function accountTotals(scope: AccountScope, horizon: Horizon): Promise<Ac
     const present = items.filter(({ isPresent }) => isPresent)
     return {
       ...items.reduce(addIncome, NO_INCOME),
-      deposited: await countDeposited(scope, today, horizon.clock),
+      deposited: await countDeposited(scope, today, horizon),
       active: present.filter(({ state }) => ACTIVE.has(state.status)).length,
       balanceGwei: present.reduce((sum, { state }) => sum + BigInt(state.balance_gwei), 0n),
       items,
@@ -64,11 +65,16 @@ export function accountTotals(scope: AccountScope, horizon: Horizon): Promise<Ac
   })
 }
 
-/** Validators that the account has on a day and whose deposit is on chain, in the registry or not. */
-export async function countDeposited(scope: AccountScope, day: DayNumber, clock?: ChainClock): Promise<number> {
+/** Validators that the account has on a day and whose deposit is on chain, in the registry or not; those that have failed are not counted. */
+export async function countDeposited(
+  scope: AccountScope,
+  day: DayNumber,
+  horizon: Pick<Horizon, 'clock' | 'epoch'> | undefined,
+): Promise<number> {
   const { registered, unregistered } = await seenValidators(scope)
-  const deposits = await accountDeposits(scope, clock)
-  const deposited = unregistered.filter(({ pubkey }) => deposits.has(pubkey))
+  const deposits = await accountDeposits(scope, horizon?.clock)
+  const failed = await failedFundings(scope, horizon)
+  const deposited = unregistered.filter(({ pubkey }) => deposits.has(pubkey) && !failed.has(pubkey))
   return [...registered.flatMap(({ intervals }) => intervals), ...deposited].filter((days) => isIn(days, day)).length
 }
 

@@ -1,5 +1,6 @@
 import { dayOfInstant } from '../../schemas/eth/time.ts'
 import { accountDeposits, type OnChainDeposit } from '../http/account-deposits.ts'
+import { type FailedFunding, failedFundings } from '../http/failed-fundings.ts'
 import type { AccountScope } from '../http/seen-validators.ts'
 import { isIn, seenValidators } from '../http/seen-validators.ts'
 import { dayOfHorizon, type Horizon } from '../rewards/horizon.ts'
@@ -16,6 +17,8 @@ export interface AccountValidator {
   /** Its state at the horizon. */
   readonly registered: ListedValidator | undefined
   readonly deposit: OnChainDeposit | undefined
+  /** Of one that the registry does not know. */
+  readonly failed: FailedFunding | undefined
 }
 
 /**
@@ -38,6 +41,7 @@ export async function accountValidators(
   const known = new Set(registered.map(({ pubkey }) => pubkey))
   const created = await createdValidators(scope)
   const deposits = await accountDeposits(scope, horizon?.clock)
+  const failed = await failedFundings(scope, horizon)
   const states = new Map(listed.map((state) => [state.pubkey, state]))
   const toValidator = (pubkey: string, withdrawalCredentials: string): AccountValidator => ({
     pubkey,
@@ -46,6 +50,7 @@ export async function accountValidators(
     isRegistered: known.has(pubkey),
     registered: states.get(pubkey),
     deposit: deposits.get(pubkey),
+    failed: failed.get(pubkey),
   })
   return [
     ...[...created.values()]
@@ -75,5 +80,6 @@ export async function withPast(
     isRegistered: true,
     registered,
     deposit: deposits.get(registered.pubkey),
+    failed: undefined,
   }))
 }

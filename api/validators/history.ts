@@ -70,14 +70,22 @@ function timed(step: HistoryStepName, timeSec: number | undefined): readonly His
   return [{ step, time: formatInstant(timeSec), slot: null, is_exact: true, ...nothing }]
 }
 
-/** Creation and deposit, which the registry does not tell. */
-function earlySteps({ created, deposit }: AccountValidator, clock: ChainClock | undefined): readonly HistoryStep[] {
+/** Creation, deposit and how it failed, which the registry does not tell. */
+function earlySteps(
+  { created, deposit, failed }: AccountValidator,
+  clock: ChainClock | undefined,
+): readonly HistoryStep[] {
   const steps: HistoryStep[] = []
   const nothing = { block_number: null, transaction_hash: null }
   if (created !== undefined) {
     const { createdAtSec, createdAtSlot: slot = null } = created
     const timeSec = clock === undefined || slot === null ? createdAtSec : slotTimeSec(clock, slot)
     steps.push({ step: 'created', time: formatInstant(timeSec), slot, is_exact: true, ...nothing })
+  }
+  if (failed?.kind === 'reverted_transaction') {
+    const { timeSec, blockNumber, transactionHash } = failed
+    const transaction = { block_number: blockNumber, transaction_hash: transactionHash }
+    steps.push({ step: 'failed', time: formatInstant(timeSec), slot: null, is_exact: false, ...transaction })
   }
   // Of a validator that was only tracked nobody has said which of its key's deposits is its own.
   if (deposit === undefined || created === undefined) return steps
@@ -87,6 +95,7 @@ function earlySteps({ created, deposit }: AccountValidator, clock: ChainClock | 
   if (isFinal && clock !== undefined && slot !== null) {
     const checkpoint = epochOf(clock, slot + clock.slotsPerEpoch - 1)
     steps.push(stepAt('deposit_finalized', firstSlotOfEpoch(clock, checkpoint + FINALITY_EPOCHS), clock, false))
+    if (failed?.kind === 'dropped_deposit') steps.push(stepAt('failed', failed.slot, clock, false))
   }
   return steps
 }

@@ -5,13 +5,15 @@ import type { AccountValidator } from './account-validators.ts'
 
 /** What a created validator is while the registry has no state of it. Before the chain's clock is known nothing expires. */
 export function earlyStatus(
-  { created, deposit, isRegistered }: Pick<AccountValidator, 'created' | 'deposit' | 'isRegistered'>,
+  { created, deposit, failed, isRegistered }: Pick<AccountValidator, 'created' | 'deposit' | 'failed' | 'isRegistered'>,
   horizon: Pick<Horizon, 'clock' | 'epoch'> | undefined,
   { expiryEpochs }: UnfundedRules,
 ): EarlyStatus {
   if (isRegistered) return 'deposited' // it joined after the horizon
+  if (failed?.kind === 'dropped_deposit') return 'failed'
   if (deposit !== undefined) return deposit.isFinal ? 'deposited' : 'deposited_not_finalized'
-  if (created === undefined || horizon === undefined) return 'provisioned'
+  const unfunded = failed === undefined ? 'provisioned' : 'failed'
+  if (created === undefined || horizon === undefined) return unfunded
   const atSlot = lastSlotOfEpoch(horizon.clock, horizon.epoch)
-  return isExpired(horizon.clock, created, { atSlot, expiryEpochs }) ? 'expired' : 'provisioned'
+  return isExpired(horizon.clock, created, { atSlot, expiryEpochs }) ? 'expired' : unfunded
 }

@@ -13,7 +13,10 @@ interface UnfundedScope extends AccountScope {
 export async function countUnfunded(scope: UnfundedScope): Promise<number> {
   const horizon = await horizonOf(scope.standing)
   const validators = await accountValidators(scope, horizon)
-  return validators.filter(
-    (one) => one.registered === undefined && earlyStatus(one, horizon, scope.unfundedRules) === 'provisioned',
-  ).length
+  return validators.filter((one) => {
+    if (one.registered !== undefined || one.deposit !== undefined) return false
+    // One whose transaction was reverted may be funded by another.
+    const status = earlyStatus(one, horizon, scope.unfundedRules)
+    return status === 'provisioned' || status === 'failed'
+  }).length
 }

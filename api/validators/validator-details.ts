@@ -96,7 +96,7 @@ function toDetail(validator: AccountValidator, around: Around): ValidatorDetail 
       {
         pubkey,
         registered,
-        depositSlot: validator.deposit?.slot,
+        depositSlot: validator.failed === undefined ? validator.deposit?.slot : undefined,
         isNeedExit: exit.isNeedExit || exit.isPostExit,
         isExitPosted: exit.isPostExit,
       },

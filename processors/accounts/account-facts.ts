@@ -14,7 +14,6 @@ import { validatorsCreated } from '../../schemas/events/created-validators.ts'
 import { exitCallRead } from '../../schemas/events/exit-calls.ts'
 import { feeRecipientsTold } from '../../schemas/events/fee-recipients.ts'
 import { exitsPresigned } from '../../schemas/events/presigned-exits.ts'
-import { stakingBroadcast, stakingEnded } from '../../schemas/events/staking-broadcast.ts'
 import { validatorLabelled } from '../../schemas/events/validator-labels.ts'
 import { keysAssigned, keysExported, keysImported, keysTaken } from '../../schemas/events/vault-keys.ts'
 import { webhookCreated, webhookRevoked } from '../../schemas/events/webhooks.ts'
@@ -24,6 +23,7 @@ import { constantColumn, type Projected, type TableRows, textColumn, versionOf }
 import { projectExitCallEnd } from './exit-call-ends.ts'
 import { projectExitSteps } from './exit-steps.ts'
 import { projectFeeRecipients } from './fee-recipients.ts'
+import { projectStakingStep } from './staking-steps.ts'
 import { projectLabels } from './validator-labels.ts'
 
 /** What one event of `accounts` becomes. */
@@ -85,13 +85,6 @@ export function projectAccountFact(stored: StoredEvent, unnamedChain: string): P
       return { rows: [] }
     case validatorsCreated.name:
       return projectCreated(stored, unnamedChain)
-    case stakingBroadcast.name:
-      // What was sent and how it ended is for who sends it, and makes no row.
-      decodeEvent(stakingBroadcast, stored.event)
-      return { rows: [] }
-    case stakingEnded.name:
-      decodeEvent(stakingEnded, stored.event)
-      return { rows: [] }
     case exitCallRead.name:
       return { rows: [projectExitCallEnd(stored)] }
     case webhookCreated.name:
@@ -108,7 +101,7 @@ export function projectAccountFact(stored: StoredEvent, unnamedChain: string): P
     default: {
       const fact = ownershipFact(stored.event, unnamedChain)
       if (fact !== undefined) return projectOwnership(fact, version)
-      const steps = projectExitSteps(stored)
+      const steps = projectExitSteps(stored) ?? projectStakingStep(stored)
       if (steps !== undefined) return { rows: [steps] }
       throw new AppError('undecodable', `unknown event type ${stored.event.type} among the account facts`)
     }

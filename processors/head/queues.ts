@@ -9,7 +9,7 @@ import { toChurnRules, toSweepRules } from '../../schemas/queue-rules.ts'
 import type { QueueFacts } from '../../schemas/tables/chain-queues.ts'
 import { type Projected, versionOf } from '../loop/rows.ts'
 
-/** What waits at a chain's head becomes the chain's one row. */
+/** What waits at a chain's head becomes the chain's one row, and how far its queue of deposits has got one of the epoch. */
 export function projectQueues(stored: StoredEvent, unnamedChain: string): Projected {
   const data = decodeEvent(beaconQueues, stored.event, unnamedChain)
   const { chain, slot } = data.header
@@ -19,7 +19,24 @@ export function projectQueues(stored: StoredEvent, unnamedChain: string): Projec
     facts: [JSON.stringify(toQueueFacts(data))],
     version: BigUint64Array.of(versionOf(stored.position)),
   }
-  return { rows: [{ table: 'chain_queues', columns }] }
+  const front = {
+    chain: [chain],
+    epoch: Uint32Array.of(epochOf(data.header.clock, slot)),
+    front_slot: BigUint64Array.of(frontSlot(data)),
+    version: columns.version,
+  }
+  return {
+    rows: [
+      { table: 'chain_queues', columns },
+      { table: 'deposit_queue_fronts', columns: front },
+    ],
+  }
+}
+
+/** The least slot of a request that waits, or that of the state: what was asked for before it has left the queue. */
+function frontSlot({ header, columns }: BeaconQueuesData): bigint {
+  // Balances that were queued back and bridge deposits have no slot of their own.
+  return columns.slot.reduce((least, slot) => (slot > 0n && slot < least ? slot : least), BigInt(header.slot))
 }
 
 /** Healthy finality is one epoch behind when an epoch ends: within epoch E, epoch E - 2 is final. */

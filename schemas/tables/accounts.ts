@@ -1,4 +1,5 @@
 import { TOKEN_FAMILIES, TOKEN_SCOPES, type TokenLimits } from '../access-token.ts'
+import type { StakingEnd } from '../events/staking-broadcast.ts'
 
 /** Sort keys: the columns that tell one row from another. */
 export const ACCOUNT_TABLES = {
@@ -13,10 +14,14 @@ export const ACCOUNT_TABLES = {
   exit_steps: ['chain', 'pubkey', 'step'],
   exit_call_ends: ['chain', 'block_hash', 'log_index'],
   validator_labels: ['chain', 'account', 'pubkey'],
+  staking_steps: ['chain', 'transaction_hash', 'step', 'pubkey'],
 } as const
 
 /** How far an exit has come, as `exit_steps` has it; the last two are its ends. */
 export type ExitStep = 'requested' | 'cancelled' | 'signed' | 'submitted' | 'on_chain' | 'failed'
+
+/** How far a staking transaction has come, as `staking_steps` has it. */
+export type StakingStep = 'broadcast' | StakingEnd
 
 /** What a token is for, as `access_tokens` has it: names with commas between them, empty for all families or all chains. */
 export interface TokenLimitsRow {

@@ -10,7 +10,11 @@ export const FAMILIES = {
   execution: EXECUTION_TABLES,
   settlements: SETTLEMENT_TABLES,
   validators: VALIDATOR_TABLES,
-  head: { beacon_blocks: ['chain', 'slot', 'block_root'], chain_queues: ['chain'] },
+  head: {
+    beacon_blocks: ['chain', 'slot', 'block_root'],
+    chain_queues: ['chain'],
+    deposit_queue_fronts: ['chain', 'epoch'],
+  },
   accounts: ACCOUNT_TABLES,
   loop: { dead_letters: ['chain', 'consumer_group', 'topic', 'event_id'] },
 } as const

@@ -1,7 +1,4 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { projectQueues } from '../../processors/head/queues.ts'
-import { beaconQueues } from '../../schemas/events/beacon-queues.ts'
-import { encodeEvent } from '../../schemas/events/codec.ts'
 import { prefixOfPubkey } from '../../schemas/queue-rules.ts'
 import type { ValidatorDetail } from '../../schemas/routes/validators/validator-details.ts'
 import {
@@ -17,6 +14,7 @@ import {
   openApiFixture,
   pubkeyOf,
 } from './api-fixture.ts'
+import { insertQueues } from './given-queues.ts'
 
 // From the event of the queues to the answer: what is estimated of the fixture's chain at its head.
 
@@ -25,7 +23,6 @@ const SWEPT = 901
 const CREDENTIALS = `0x01${'00'.repeat(11)}${addressOf(5).slice(2)}`
 const CONTRACT = addressOf(42)
 const HEAD_SLOT = 14_500
-const HEAD_EPOCH = 453
 /** With a final block, which the fixture has. */
 const DEPOSIT_SLOT = 14_401
 const SWEPT_SLOT = 14_200
@@ -68,43 +65,16 @@ async function fund(index: number): Promise<void> {
 }
 
 /** Eight others wait before ours; the limit is 256 ETH. */
-async function tellQueues(): Promise<void> {
+function tellQueues(): Promise<void> {
   const own = BigInt(`0x${prefixOfPubkey(pubkeyOf(CREATED))}`)
-  const header = {
-    chain: 'mainnet',
-    clock: { genesisTimeSec: GENESIS_SEC, secondsPerSlot: 12, slotsPerEpoch: 32 },
-    rules: {
-      EFFECTIVE_BALANCE_INCREMENT: '1000000000',
-      MIN_ACTIVATION_BALANCE: '32000000000',
-      MIN_PER_EPOCH_CHURN_LIMIT_ELECTRA: '128000000000',
-      CHURN_LIMIT_QUOTIENT: '65536',
-      MAX_PER_EPOCH_ACTIVATION_EXIT_CHURN_LIMIT: '256000000000',
-      MAX_PENDING_DEPOSITS_PER_EPOCH: 16,
-      MAX_SEED_LOOKAHEAD: 4,
-      MIN_VALIDATOR_WITHDRAWABILITY_DELAY: 256,
-      SHARD_COMMITTEE_PERIOD: 256,
-      MAX_WITHDRAWALS_PER_PAYLOAD: 16,
-      MAX_PENDING_PARTIALS_PER_WITHDRAWALS_SWEEP: 8,
-      MAX_VALIDATORS_PER_WITHDRAWALS_SWEEP: 16_384,
-      gloas: null,
-    },
+  return insertQueues(fixture.warehouse, {
     slot: HEAD_SLOT,
-    root: hashOf(HEAD_SLOT),
-    finalizedEpoch: HEAD_EPOCH - 2,
-    totalActiveGwei: String(36_000_000n * 1_000_000_000n),
-    isSampled: false,
-    carriedGwei: '0',
-    exits: { earliestEpoch: 0, leftGwei: '0', isExact: true },
-    sweep: { position: 0, registrySize: 1_000_000, eligible: 900_000, partials: 0 },
-  }
-  const columns = {
-    amountGwei: new BigUint64Array(9).fill(GWEI_32_ETH),
-    slot: new BigUint64Array(9).fill(BigInt(DEPOSIT_SLOT)),
-    ownPrefix: BigUint64Array.of(0n, 0n, 0n, 0n, 0n, 0n, 0n, 0n, own),
-  }
-  const event = encodeEvent(beaconQueues, { id: 'queues', key: 'mainnet', time: '', data: { header, columns } })
-  const { rows } = projectQueues({ event, position: { partition: 0, offset: 0n } }, 'mainnet')
-  for (const { table, columns: values } of rows) await fixture.warehouse.insert(table, values)
+    deposits: {
+      amountGwei: new BigUint64Array(9).fill(GWEI_32_ETH),
+      slot: new BigUint64Array(9).fill(BigInt(DEPOSIT_SLOT)),
+      ownPrefix: BigUint64Array.of(0n, 0n, 0n, 0n, 0n, 0n, 0n, 0n, own),
+    },
+  })
 }
 
 const secondsOfEpoch = (epoch: number) => GENESIS_SEC + epoch * 384

@@ -227,7 +227,7 @@ function tablesOf(chain: string): Tables {
   const own = filterRows(tables, (row) => row.chain === chain)
   const unnamed = Object.entries(own).map(([name, rows]) => [name, rows.map((row: Row) => ({ ...row, chain: '' }))])
   // What waits at the head is read at one slot of an epoch, whichever the fault leaves time for: nothing but estimates is made of it.
-  return { ...(Object.fromEntries(unnamed) as Tables), chain_queues: [] }
+  return { ...(Object.fromEntries(unnamed) as Tables), chain_queues: [], deposit_queue_fronts: [] }
 }
 
 describe('without a fault', () => {

@@ -128,6 +128,7 @@ describe.each(['given-chain', 'devnet'])('a log of release 0.1 (%s)', (name) => 
       'deposits',
       'exit_calls',
       'chain_queues',
+      'deposit_queue_fronts',
       'validator_owners',
       'watched_validators',
       'settlement_corrections',
@@ -136,6 +137,7 @@ describe.each(['given-chain', 'devnet'])('a log of release 0.1 (%s)', (name) => 
       'exit_steps',
       'exit_call_ends',
       'validator_labels',
+      'staking_steps',
     ])
   })
 

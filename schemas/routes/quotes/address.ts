@@ -44,7 +44,7 @@ const AddressValidator = Type.Object(
     pubkey: PubkeyText,
     status: Type.String({
       description:
-        'As in the details of validators: `provisioned`, `expired`, `deposited_not_finalized`, `deposited`, then those of the Beacon API.',
+        'As in the details of validators: `provisioned`, `failed`, `expired`, `deposited_not_finalized`, `deposited`, then those of the Beacon API.',
     }),
     balance: GweiText('At the end of the newest final epoch; 0 before the registry knows it.'),
     effectiveBalance: GweiText('Likewise.'),

@@ -8,6 +8,7 @@ export const HISTORY_STEPS = [
   'created',
   'deposited',
   'deposit_finalized',
+  'failed',
   'pending_initialized',
   'pending_queued',
   'active',
@@ -30,13 +31,13 @@ const HistoryStep = Type.Object(
     }),
     is_exact: Type.Boolean({
       description:
-        'False where the chain does not tell it: finality was reached at that slot or later, or the validator was followed only later.',
+        'False where the chain does not tell it: finality was reached, or the failure seen, at that time, or the validator was followed only later.',
     }),
     block_number: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
-      description: 'Execution block of the deposit.',
+      description: 'Execution block of the deposit, or of the staking transaction that was reverted.',
     }),
     transaction_hash: Type.Union([Type.String({ pattern: '^0x[0-9a-f]{64}$' }), Type.Null()], {
-      description: 'Transaction of the deposit.',
+      description: 'Transaction of the deposit, or the one that was reverted.',
     }),
   },
   { additionalProperties: false },
@@ -52,7 +53,8 @@ export const validatorHistory = defineRoute({
   summary: 'What has happened to a validator, and when',
   description:
     'Steps that one of the account’s validators has taken up to the newest complete finalized epoch, the oldest first: from its creation here and its ' +
-    'deposit, which a reorganisation may take back, to the withdrawal of its balance (`swept`). Steps that nobody has followed ' +
+    'deposit, which a reorganisation may take back, to the withdrawal of its balance (`swept`); `failed` is a staking transaction that a final block has reverted, ' +
+    'or a deposit that made no validator. Steps that nobody has followed ' +
     'are left out. Epochs begin with their first slot.',
   query: Type.Object({
     pubkey: Type.String({
