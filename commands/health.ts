@@ -1,11 +1,14 @@
-import type { Health } from '../api/http/health.ts'
+import type { Health, VaultHealth } from '../api/http/health.ts'
 import { hasBeacon } from '../infra/config/select-chain.ts'
 import type { LagWatch } from '../processors/loop/lag-watch.ts'
 import { measureHealth, type WatchedChain } from '../processors/loop/measure-health.ts'
+import { toldVault } from '../processors/loop/role-health.ts'
 import { PROJECTORS } from '../processors/projections.ts'
 import { formatInstant } from '../schemas/eth/time.ts'
+import { MISSING_NAMED_MAX } from '../schemas/events/vault-state.ts'
 import type { Ports, Running } from './role.ts'
-import type { VaultHealth } from './vault-watch.ts'
+import { RENEWED_MS } from './validators/telling-vault.ts'
+import type { VaultHealth as OwnVault } from './vault-watch.ts'
 
 /** The configured chains, as health is asked of them. */
 export function watchedChains({
@@ -22,7 +25,7 @@ export function watchedChains({
   }))
 }
 
-/** What health is asked of; without a watch there is no vault. */
+/** What health is asked of; without a watch this process has no vault. */
 export type Watched = Pick<Running, 'chains' | 'nodes' | 'nodeHeads'> & Partial<Pick<Running, 'devnet' | 'vault'>>
 
 /** How far this process's chains have come, how the nodes are that it reads from, and its key vault. `nowSec` is Unix seconds. */
@@ -36,7 +39,8 @@ export async function healthOf(
     watchedChains(running),
     nowSec,
   )
-  return withVault(withNodes(measured, running), running.vault?.health())
+  const vault = await vaultHealth(ports, running.vault?.health(), nowSec)
+  return withVault(withNodes(measured, running), vault)
 }
 
 function withNodes(measured: Health, running: Pick<Running, 'nodes'>): Health {
@@ -62,14 +66,41 @@ function withNodes(measured: Health, running: Pick<Running, 'nodes'>): Health {
   }
 }
 
-/** Lost keys are named and nothing is made unready by them: what is served is right, and they may be lost for good. */
+/** A process that has the vault says how it is every minute: after three the vault counts as away. */
+const SILENT_SEC_MAX = (3 * RENEWED_MS) / 1_000
+
+/** The vault of this process, or what another has told of the one that it has; undefined where no process ever had one. */
+async function vaultHealth(
+  { warehouse }: Pick<Ports, 'warehouse'>,
+  own: OwnVault | undefined,
+  nowSec: number,
+): Promise<VaultHealth | undefined> {
+  if (own !== undefined) {
+    const { state, sinceMs, fault, missing } = own
+    const named = { count: missing.length, pubkeys: missing.slice(0, MISSING_NAMED_MAX) }
+    return { state, sinceSec: sinceMs / 1_000, ...(fault === undefined ? {} : { fault }), missing: named }
+  }
+  const told = await toldVault(warehouse)
+  if (told === undefined) return undefined
+  const { state, sinceSec, toldSec, fault, missing } = told
+  const isSilent = state !== 'stopped' && nowSec - toldSec > SILENT_SEC_MAX
+  if (!isSilent) return { state, sinceSec, toldSec, ...(fault === '' ? {} : { fault }), missing }
+  const silence = `nothing was heard of the process that has it since ${formatInstant(toldSec)}`
+  return { state: 'away', sinceSec: toldSec, toldSec, fault: silence, missing }
+}
+
+/**
+ * Lost keys are named and nothing is made unready by them: what is served is right, and they may be lost for good. Nor is it by a vault that
+ * was stopped and has not died.
+ */
 function withVault(measured: Health, vault: VaultHealth | undefined): Health {
   if (vault === undefined) return measured
-  const { state, sinceMs, fault = 'no answer', missing } = vault
-  const answers = state === 'answering'
+  if (vault.state === 'stopped') return { ...measured, vault }
+  const { fault = 'no answer', ...known } = vault
+  const answers = vault.state === 'answering'
   return {
     ...measured,
-    vault: { state, sinceSec: sinceMs / 1_000, ...(answers ? {} : { fault }), missing },
+    vault: answers ? known : vault,
     checks: { ...measured.checks, vault_answers: answers },
     reasons: answers ? measured.reasons : [...measured.reasons, `the key vault does not answer: ${fault}`],
   }

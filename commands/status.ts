@@ -182,7 +182,7 @@ function chainLines(chain: Status['chains'][string]): readonly string[] {
 function vaultLines(vault: NonNullable<Status['vault']>): readonly string[] {
   const { count: missing, pubkeys } = vault.missing
   return [
-    `${vault.state}${since(vault)}`,
+    `${vault.state}${since(vault)}${vault.told_at === undefined ? '' : `, told ${vault.told_at}`}`,
     ...(missing === 0 ? [] : [`lacks the keys of ${count(missing, 'validator')}, which nobody must fund:`, ...pubkeys]),
   ]
 }

@@ -6,6 +6,7 @@ import { projectAccountFact } from './accounts/account-facts.ts'
 import { projectHeadBlock } from './head/head-blocks.ts'
 import { consume, type Projecting, type Projector } from './loop/consume.ts'
 import { projectDeadLetter } from './loop/dead-letters.ts'
+import { projectRoleHealth } from './loop/role-health.ts'
 import { type Projected, versionOf } from './loop/rows.ts'
 import { logPartRow } from './nft/log-parts.ts'
 import { projectExecutionBlock } from './rewards/execution.ts'
@@ -41,7 +42,12 @@ export const PROJECTORS: readonly Projector[] = [
     tables: ['validators', 'deposit_contracts'],
     project: projectValidatorFact,
   },
-  { group: 'head', topic: 'beacon.blocks', tables: ['beacon_blocks', 'chain_queues', 'deposit_queue_fronts'], project: projectHeadBlock },
+  {
+    group: 'head',
+    topic: 'beacon.blocks',
+    tables: ['beacon_blocks', 'chain_queues', 'deposit_queue_fronts'],
+    project: projectHeadBlock,
+  },
   {
     group: 'execution',
     topic: 'execution.blocks',
@@ -62,6 +68,7 @@ export const PROJECTORS: readonly Projector[] = [
     project: projectFinalized,
   },
   { group: 'dead-letters', topic: 'dead-letters', tables: ['dead_letters'], project: projectDeadLetter },
+  { group: 'roles', topic: 'roles', tables: ['role_health'], project: projectRoleHealth },
   { group: 'log', topic: 'log', tables: [], project: projectLogFact },
 ]
 

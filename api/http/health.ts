@@ -12,14 +12,13 @@ export interface NodeHealth {
   readonly fault?: string
 }
 
-/** The key vault, where the process has it. */
+/** The key vault. */
 export interface VaultHealth extends NodeHealth {
-  /** Validators whose secret it lacks, lower-case hex. */
-  readonly missing: readonly string[]
+  /** When the process that has it last said so, Unix seconds; absent where this process has it. */
+  readonly toldSec?: number
+  /** Validators whose secret it lacks, and some of them: lower-case hex. */
+  readonly missing: { readonly count: number; readonly pubkeys: readonly string[] }
 }
-
-/** Validators that an answer names; of the others it says how many. */
-const MISSING_NAMED_MAX = 100
 
 /** How far the program has come; measured by the roles that run, told to the API as a function. */
 export interface Health extends Judged {
@@ -27,7 +26,7 @@ export interface Health extends Judged {
   readonly chains: Readonly<Record<string, ChainHealth>>
   /** By a name that holds no address; absent where the process reads from no node. */
   readonly nodes?: Readonly<Record<string, NodeHealth>>
-  /** Absent where the process has no key vault. */
+  /** Absent where no process ever had a key vault. */
   readonly vault?: VaultHealth
   /** Events that each consumer group has not processed yet. */
   readonly lag: Readonly<Record<string, number>>
@@ -80,10 +79,11 @@ function toNodeReady({ state, sinceSec, fault }: NodeHealth): NonNullable<ReadyA
   }
 }
 
-function toVaultReady({ missing, ...state }: VaultHealth): NonNullable<ReadyAnswer['vault']> {
+function toVaultReady({ missing, toldSec, ...state }: VaultHealth): NonNullable<ReadyAnswer['vault']> {
   return {
     ...toNodeReady(state),
-    missing: { count: missing.length, pubkeys: missing.slice(0, MISSING_NAMED_MAX) },
+    ...(toldSec === undefined ? {} : { told_at: formatInstant(toldSec) }),
+    missing: { count: missing.count, pubkeys: [...missing.pubkeys] },
   }
 }
 

@@ -2,24 +2,41 @@ import type { Log } from '../../infra/ports/log.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { pause } from '../../schemas/wait.ts'
 import type { Custody, Duty } from './duty.ts'
+import { VaultTelling } from './telling-vault.ts'
 
 /** A question to another process and a row of a file. */
 const CHECK_INTERVAL_MS = 5_000
 /** Keys that a line of the log names. */
 const NAMED_MAX = 100
 
-/** Looks whether the vault answers, whose process may be killed or stopped and whose key may go, and names what it lacks. */
-export const watchingVault: Duty = async ({ vault, book, running }, signal) => {
+/**
+ * Looks whether the vault answers, whose process may be killed or stopped and whose key may go, and names what it lacks; tells
+ * the log of it, since the API may be in another process.
+ */
+export const watchingVault: Duty = async ({ vault, book, running, lease }, signal) => {
   const missing = await vault.lacking([...book.created.pubkeys(), ...book.moved.imported()])
   tellOfLostKeys(missing, running.log)
   running.vault.watch(() => ({ ...vault.state(), missing }))
+  const telling = new VaultTelling(lease, missing, Date.now)
   try {
     while (!signal.aborted) {
       await check(vault, running.log)
+      await unlessLogIsAway(telling.tell(vault.state()), running.log)
       await pause(CHECK_INTERVAL_MS, signal)
     }
   } finally {
     running.vault.watch(undefined)
+  }
+  if (!lease.lost.aborted) await unlessLogIsAway(telling.tellStopped(), running.log)
+}
+
+/** A log that is away comes back; who waits for a word of the vault meanwhile sees how old the last one is. */
+async function unlessLogIsAway(telling: Promise<void>, log: Log): Promise<void> {
+  try {
+    await telling
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === 'event_log' && error.retryable)) throw error
+    log.warn({ reason: error.message }, 'the event log could not be told how the key vault is')
   }
 }
 

@@ -19,7 +19,7 @@ const PARTITION = 0
 /** SQLite's own limit is 1 GB; nothing that we write comes near this. */
 const EVENT_BYTES_MAX = 64 * 1024 * 1024
 
-/** Topics whose events can be fetched from the chain again: losing the last ones in a power cut costs only time. */
+/** Topics whose events can be fetched from the chain again, or are told again: losing the last ones in a power cut costs only time. */
 const REFETCHABLE_TOPICS: ReadonlySet<Topic> = new Set<Topic>([
   'beacon.blocks',
   'beacon.epochs',
@@ -27,6 +27,7 @@ const REFETCHABLE_TOPICS: ReadonlySet<Topic> = new Set<Topic>([
   'execution.logs',
   'ingest.cursors',
   'dead-letters',
+  'roles',
 ])
 
 const SCHEMA_VERSION = 1

@@ -10,15 +10,22 @@ export const TOPICS = [
   'ingest.cursors',
   'dead-letters',
   'log',
+  'roles',
 ] as const
 
 export type Topic = (typeof TOPICS)[number]
 
 /** Topics whose events belong to no chain, or name it in their data only. */
-export const CHAINLESS_TOPICS: ReadonlySet<Topic> = new Set<Topic>(['accounts', 'webhooks', 'dead-letters', 'log'])
+export const CHAINLESS_TOPICS: ReadonlySet<Topic> = new Set<Topic>([
+  'accounts',
+  'webhooks',
+  'dead-letters',
+  'log',
+  'roles',
+])
 
 /** Topics of which only the newest event of a key has to be kept: an adapter may drop the older ones. */
-export const COMPACTED_TOPICS: ReadonlySet<Topic> = new Set<Topic>(['ingest.cursors'])
+export const COMPACTED_TOPICS: ReadonlySet<Topic> = new Set<Topic>(['ingest.cursors', 'roles'])
 
 /** A fact of the log. `Name` fixes the shape of `data`; the codec of each type lies beside its definition. */
 export interface Envelope<Name extends string = string, Data = unknown> {

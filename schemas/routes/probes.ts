@@ -53,8 +53,22 @@ const Missing = Type.Object(
   },
 )
 const VaultReady = Type.Object(
-  { ...stateFields, missing: Missing },
-  { additionalProperties: false, description: 'The key vault, where this process has it.' },
+  {
+    ...stateFields,
+    told_at: Type.Optional(
+      Type.String({
+        format: 'date-time',
+        description: 'When the process that has it last said so; absent where this process has it.',
+      }),
+    ),
+    missing: Missing,
+  },
+  {
+    additionalProperties: false,
+    description:
+      'The key vault, of whichever process has it: `answering`, `away` (which it is, too, when nothing was heard of it for minutes), or ' +
+      '`stopped` by whoever runs it.',
+  },
 )
 
 /** Answer of GET /ready: 200 with `ready`, 503 with `not_ready`; the figures are those of the moment. */

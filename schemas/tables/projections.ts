@@ -16,7 +16,7 @@ export const FAMILIES = {
     deposit_queue_fronts: ['chain', 'epoch'],
   },
   accounts: ACCOUNT_TABLES,
-  loop: { dead_letters: ['chain', 'consumer_group', 'topic', 'event_id'] },
+  loop: { dead_letters: ['chain', 'consumer_group', 'topic', 'event_id'], role_health: ['part'] },
 } as const
 
 export type Family = keyof typeof FAMILIES
@@ -34,5 +34,9 @@ export const PROJECTIONS = {
 
 export type Projection = keyof typeof PROJECTIONS
 
-/** Tables whose rows belong to an account and not to a chain. */
-export const CHAINLESS_PROJECTIONS: ReadonlySet<Projection> = new Set<Projection>(['access_tokens', 'fee_rates'])
+/** Tables whose rows belong to an account, or to the program, and not to a chain. */
+export const CHAINLESS_PROJECTIONS: ReadonlySet<Projection> = new Set<Projection>([
+  'access_tokens',
+  'fee_rates',
+  'role_health',
+])

@@ -19,6 +19,7 @@ import { hexOf } from '../../schemas/eth/hex.ts'
 import { decodeEvent } from '../../schemas/events/codec.ts'
 import { validatorsCreated } from '../../schemas/events/created-validators.ts'
 import { keysExported, keysImported } from '../../schemas/events/vault-keys.ts'
+import { vaultStateTold } from '../../schemas/events/vault-state.ts'
 import type { ReadyAnswer } from '../../schemas/routes/probes.ts'
 import { createInVault } from './create-in-vault.ts'
 import { type Environment, eventually, type Running, runCommand, startProgram } from './processes.ts'
@@ -176,6 +177,9 @@ describe('keys of validators', () => {
     expect(await running.stop()).toBe(0)
     expect(running.output()).not.toContain(hexOf(stranger.toBytes()).slice(2))
     expect(running.output()).not.toContain('correct horse')
+    await using eventLog = await openLog(env)
+    const [word] = (await eventsOf(eventLog, 'roles')).map(({ event }) => decodeEvent(vaultStateTold, event))
+    expect(word).toMatchObject({ state: 'stopped', missing: { count: 0 } })
   })
 
   it('that are made after a backup are lost by restoring it, never made again, and named', async () => {

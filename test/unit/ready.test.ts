@@ -14,7 +14,9 @@ import { measureHealth } from '../../processors/loop/measure-health.ts'
 import { finishFilling, prepareFilling } from '../../processors/loop/prepare-filling.ts'
 import { PROJECTORS } from '../../processors/projections.ts'
 import { chainNames } from '../../schemas/chains.ts'
-import type { EncodedEvent } from '../../schemas/events/codec.ts'
+import { formatInstant } from '../../schemas/eth/time.ts'
+import { type EncodedEvent, encodeEvent } from '../../schemas/events/codec.ts'
+import { VAULT_KEY, type VaultState, vaultStateTold } from '../../schemas/events/vault-state.ts'
 import { givenChain } from './given-chain.ts'
 import { processLog, readLog } from './processing.ts'
 import { silentLog } from './silent-log.ts'
@@ -62,6 +64,21 @@ async function newest(): Promise<{ readonly slot: number; readonly block: number
        toUnixTimestamp(argMax(time, block_number)) AS sec FROM execution_blocks FINAL`,
   )
   return { slot: Number(row?.slot), block: Number(row?.block), timeSec: row?.sec ?? 0 }
+}
+
+/** What a process that has the vault has told the log, so many seconds after the newest block. */
+async function tellVault(afterSec: number, change: Partial<VaultState> = {}): Promise<string> {
+  const at = (await newest()).timeSec + afterSec
+  const data = {
+    state: 'answering',
+    since: formatInstant(at - 5),
+    fault: '',
+    missing: { count: 0, pubkeys: [] },
+  } as const
+  const envelope = { id: `vault.state:${at}`, key: VAULT_KEY, time: formatInstant(at) }
+  await eventLog.append('roles', [encodeEvent(vaultStateTold, { ...envelope, data: { ...data, ...change } })])
+  await processLog(eventLog, stores().warehouse)
+  return envelope.time
 }
 
 /** What `/ready` answers, at the time of the newest block unless another is named. */
@@ -146,6 +163,34 @@ it('names validators whose secret is missing, a hundred at most, and is ready al
   expect(answer).toMatchObject({ status: 'ready', checks: { vault_answers: true }, reasons: [] })
   expect(answer.vault?.missing).toEqual({ count: 120, pubkeys: missing.slice(0, 100) })
   expect((await ready()).vault).toBeUndefined()
+})
+
+it('tells how the key vault of another process is, and misses it when nothing is heard of it for minutes', {
+  timeout: TEST_MS,
+}, async () => {
+  const { timeSec } = await newest()
+  const missing = { count: 120, pubkeys: [`0x${'ab'.repeat(48)}`] }
+  const told = await tellVault(0, { missing })
+  const late = await ready({ nowSec: timeSec + 180 })
+  expect(late).toMatchObject({ status: 'ready', checks: { vault_answers: true }, reasons: [] })
+  expect(late.vault).toEqual({ state: 'answering', since: formatInstant(timeSec - 5), told_at: told, missing })
+  const silent = await ready({ nowSec: timeSec + 181 })
+  const fault = `nothing was heard of the process that has it since ${told}`
+  expect(silent).toMatchObject({ status: 'not_ready', checks: { vault_answers: false } })
+  expect(silent.reasons).toEqual([`the key vault does not answer: ${fault}`])
+  expect(silent.vault).toEqual({ state: 'away', since: told, told_at: told, fault, missing })
+
+  await tellVault(200, { state: 'away', fault: 'it took longer than 20 s' })
+  const away = await ready({ nowSec: timeSec + 210 })
+  expect(away.reasons).toEqual(['the key vault does not answer: it took longer than 20 s'])
+  // What this process has itself needs no word of another.
+  const own = { state: 'answering', sinceMs: 0, missing: [] } as const
+  expect(await ready({ vault: own, nowSec: timeSec + 210 })).toMatchObject({ status: 'ready', reasons: [] })
+
+  await tellVault(220, { state: 'stopped' })
+  const stopped = await ready({ nowSec: timeSec + 5_000 })
+  expect(stopped).toMatchObject({ vault: { state: 'stopped' }, reasons: [] })
+  expect(stopped.checks).not.toHaveProperty('vault_answers')
 })
 
 it('is ready on a chain without a beacon chain, and tells blocks where the node’s are known', {
