@@ -146,25 +146,32 @@ function askDeposits(node: ChainNode, contract: string, blocks: number): Promise
           ask(depositLogsQuestion(contract, from, from === starts.at(-1) ? 'latest' : quantity(from + LOG_BLOCKS))),
         ),
       )
-      for (const { address, data } of logs.flat()) if (address.toLowerCase() === contract) found.push(toLogged(data))
+      for (const log of logs.flat()) if (log.address.toLowerCase() === contract) found.push(toLogged(log))
     }
     return found
   })
 }
 
-function toLogged(data: string): LoggedDeposit {
+function toLogged({ data, transactionHash, blockNumber }: DepositLog): LoggedDeposit {
   const deposit = decodeDepositEvent(bytesOf(DEPOSIT_EVENT_TOPIC), bytesOf(data))
   if (deposit === undefined) throw malformed('a log of the deposit contract is no deposit')
-  return { pubkey: hexOf(deposit.pubkey), depositDataRoot: hexOf(depositDataRoot(deposit, deposit.signature)) }
+  return {
+    pubkey: hexOf(deposit.pubkey),
+    depositDataRoot: hexOf(depositDataRoot(deposit, deposit.signature)),
+    transactionHash: transactionHash.toLowerCase(),
+    blockNumber: Number(blockNumber),
+  }
 }
 
-const DepositLogs = Type.Array(
-  Type.Object({
-    address: Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' }),
-    /** Five `bytes` of 48, 32, 8, 96 and 8. */
-    data: Type.String({ pattern: '^0x([0-9a-fA-F]{2}){576}$' }),
-  }),
-)
+const DepositLog = Type.Object({
+  address: Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' }),
+  /** Five `bytes` of 48, 32, 8, 96 and 8. */
+  data: Type.String({ pattern: '^0x([0-9a-fA-F]{2}){576}$' }),
+  transactionHash: Type.String({ pattern: '^0x[0-9a-fA-F]{64}$' }),
+  blockNumber: Type.String({ pattern: '^0x[0-9a-fA-F]{1,13}$' }),
+})
+type DepositLog = Static<typeof DepositLog>
+const DepositLogs = Type.Array(DepositLog)
 const isDepositLogs = Compile(DepositLogs)
 
 function depositLogsQuestion(contract: string, from: number, toBlock: string): Question<Static<typeof DepositLogs>> {

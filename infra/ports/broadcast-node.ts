@@ -25,6 +25,8 @@ export interface LoggedDeposit {
   readonly pubkey: string
   /** Hash tree root of the deposit data, the signature included. */
   readonly depositDataRoot: string
+  readonly transactionHash: string
+  readonly blockNumber: number
 }
 
 /**

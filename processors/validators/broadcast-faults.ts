@@ -83,20 +83,63 @@ export async function blocksSinceCreation(
   return Math.max(0, headSlot - Math.min(...slots))
 }
 
-/**
- * As `chainFault`, of what was told before: whether the chain has a deposit for one of its validators, by itself or by another.
- * `blocks`: the newest, where those before them were looked at; otherwise all since their creation.
- */
+type SentKeys = Pick<SentStaking, 'account' | 'pubkeys'>
+
+/** As `chainFault`, of what was told before: whether the chain has a deposit for one of its validators, by itself or by another. */
 export async function sentFault(
   chain: BroadcastChain,
-  { created }: Pick<StakingBook, 'created'>,
-  { account, pubkeys, blocks }: Pick<SentStaking, 'account' | 'pubkeys'> & { readonly blocks?: number | undefined },
+  book: Pick<StakingBook, 'created'>,
+  sent: SentKeys,
 ): Promise<BroadcastFault | undefined> {
+  return chainFault(chain, await createdHere(chain, book, sent))
+}
+
+async function createdHere(
+  chain: BroadcastChain,
+  { created }: Pick<StakingBook, 'created'>,
+  { account, pubkeys, blocks }: SentKeys & { readonly blocks?: number | undefined },
+): Promise<CreatedHere> {
   const { depositContract } = await chain.node.facts()
   const whose = { chain: chain.name, account }
   const roots = new Map(pubkeys.map((pubkey) => [pubkey, created.termsOf(whose, pubkey)?.depositDataRoot]))
-  const lookedAt = blocks ?? (await blocksSinceCreation(chain, { created }, pubkeys))
-  return chainFault(chain, { roots, depositContract, blocks: lookedAt })
+  return { roots, depositContract, blocks: blocks ?? (await blocksSinceCreation(chain, { created }, pubkeys)) }
+}
+
+/** Those of a transaction's validators that are deposited, where the transaction itself is in no block that a node has. */
+export interface DepositedOtherwise {
+  readonly pubkeys: readonly string[]
+  /** Those of them whose deposits nothing takes back. */
+  readonly final: readonly string[]
+}
+
+interface Search {
+  readonly sent: SentStaking
+  readonly finalBlockNumber: number
+  /** The newest, where those before them were looked at; otherwise all since their creation. */
+  readonly blocks: number | undefined
+}
+
+/** Throws AppError of a node fault. */
+export async function depositedOtherwise(
+  chain: BroadcastChain,
+  book: Pick<StakingBook, 'created'>,
+  { sent, finalBlockNumber, blocks: newest }: Search,
+): Promise<DepositedOtherwise> {
+  const { account, pubkeys, txHash } = sent
+  const { roots, depositContract, blocks } = await createdHere(chain, book, { account, pubkeys, blocks: newest })
+  const [registered, deposits] = await Promise.all([
+    chain.registered(pubkeys),
+    chain.broadcast.recentDeposits(depositContract, blocks),
+  ])
+  const own = deposits.filter(({ pubkey, depositDataRoot }) => roots.get(pubkey) === depositDataRoot)
+  // The registry takes in only what is final (electra, process_pending_deposits). Its own deposit is in a block that the node will show.
+  const final = own.filter(
+    ({ transactionHash, blockNumber }) => transactionHash !== txHash && blockNumber <= finalBlockNumber,
+  )
+  const known = new Set(registered)
+  const among = (keys: ReadonlySet<string>) => pubkeys.filter((pubkey) => known.has(pubkey) || keys.has(pubkey))
+  const keysOf = (some: typeof own) => new Set(some.map(({ pubkey }) => pubkey))
+  return { pubkeys: among(keysOf(own)), final: among(keysOf(final)) }
 }
 
 function deposited(pubkey: string): BroadcastFault {
@@ -145,8 +188,8 @@ export async function bookFault(
 ): Promise<BroadcastFault | undefined> {
   const { hash, sender, nonce, pubkeys } = sending
   const others = sent.carrying(chain.name, pubkeys).filter(({ txHash }) => txHash !== hash)
-  const mined = others.find(({ end }) => end === 'mined')
-  if (mined !== undefined) return deposited(sharedKey(mined, pubkeys))
+  const before = pubkeys.find((pubkey) => sent.depositing(chain.name, pubkey) !== undefined)
+  if (before !== undefined) return deposited(before)
   const replaced = sent.pendingAt(chain.name, { sender, nonce }).filter(({ txHash }) => txHash !== hash)
   if (replaced.some((other) => !areSame(other.pubkeys, pubkeys)))
     return {

@@ -266,7 +266,7 @@ async function send(chain: BroadcastChain, { raw, hash }: RawTransaction): Promi
 export async function tellEnd(
   { book, writer, now }: Pick<Broadcasting, 'book' | 'writer' | 'now'>,
   { chain, account, txHash, attempt }: SentStaking,
-  end: { readonly status: StakingEnd; readonly blockNumber?: number },
+  end: { readonly status: StakingEnd; readonly blockNumber?: number; readonly deposited?: string[] },
 ): Promise<void> {
   const event = encodeEvent(stakingEnded, {
     id: `account.staking-ended:${chain}:${txHash}:${attempt}`,

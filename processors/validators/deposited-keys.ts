@@ -9,7 +9,7 @@ export interface DepositedKeysOptions {
 
 /**
  * The keys whose deposits the chain has taken. The final registry knows a validator hours or weeks after its deposit, as long as the
- * queue of deposits is: before that a mined staking transaction tells of it, or who has seen the deposit on the chain.
+ * queue of deposits is: before that the end of a staking transaction tells of it, or who has seen the deposit on the chain.
  */
 export class DepositedKeys implements FundedKeys {
   readonly #options: DepositedKeysOptions
@@ -23,7 +23,7 @@ export class DepositedKeys implements FundedKeys {
   has(chain: string, pubkey: string): boolean {
     const { registered, sent } = this.#options
     if (registered.has(chain, pubkey) || this.#seen.has(nameOf(chain, pubkey))) return true
-    return sent.carrying(chain, [pubkey]).some(({ end }) => end === 'mined')
+    return sent.depositing(chain, pubkey) !== undefined
   }
 
   readOn(): Promise<void> {

@@ -1,15 +1,21 @@
 import type { TransactionState } from '../../infra/ports/broadcast-node.ts'
+import { alreadyDeposited } from '../../schemas/broadcast-reasons.ts'
 import { AppError, isNodeFault } from '../../schemas/errors.ts'
 import { bytesOf } from '../../schemas/eth/hex.ts'
 import { HASH_BYTES } from '../../schemas/events/execution-block.ts'
 import type { StakingEnd } from '../../schemas/events/staking-broadcast.ts'
-import { sentFault } from './broadcast-faults.ts'
+import { type DepositedOtherwise, depositedOtherwise } from './broadcast-faults.ts'
 import { type BroadcastChain, type Broadcasting, tellEnd } from './broadcast-staking.ts'
 import { durably } from './durable-steps.ts'
 import type { SentStaking } from './sent-stakings.ts'
 
 /** Blocks before a transaction that no node has is sent once more. */
 const RESEND_BLOCKS = 4
+
+interface BlockNumbers {
+  readonly headNumber: number
+  readonly finalBlockNumber: number
+}
 
 /**
  * Follows what was broadcast on one chain, block by block, until it has ended: what is in no node's pool is sent again, which is how what
@@ -26,6 +32,8 @@ export class StakingFollower {
   readonly #deposited = new Set<string>()
   /** Number of the block up to which their deposits were looked for, by hash: of what this process has not seen, all is looked at once. */
   readonly #searchedTo = new Map<string, number>()
+  /** Those of its validators whose deposits nothing takes back, by hash. */
+  readonly #final = new Map<string, ReadonlySet<string>>()
   #lookedAt: string | undefined
 
   constructor(following: Pick<Broadcasting, 'writer' | 'log' | 'book' | 'now'>, chain: BroadcastChain) {
@@ -81,7 +89,7 @@ export class StakingFollower {
       return
     }
     this.#usedAt.delete(sent.txHash)
-    if (!state.isKnown) await this.#sendAgain(sent, headNumber)
+    if (!state.isKnown) await this.#sendAgain(sent, { headNumber, finalBlockNumber })
   }
 
   /** What a final block says, which its hash commits to; undefined while it is not the chain's. */
@@ -101,7 +109,10 @@ export class StakingFollower {
     return { status: succeeded[row] === 1 ? 'mined' : 'failed', blockNumber }
   }
 
-  async #end(sent: SentStaking, end: { readonly status: StakingEnd; readonly blockNumber?: number }): Promise<void> {
+  async #end(
+    sent: SentStaking,
+    end: { readonly status: StakingEnd; readonly blockNumber?: number; readonly deposited?: string[] },
+  ): Promise<void> {
     const { book, log } = this.#following
     const others = book.sent.pendingAt(sent.chain, sent).filter(({ txHash }) => txHash !== sent.txHash)
     await tellEnd(this.#following, sent, end)
@@ -128,34 +139,57 @@ export class StakingFollower {
       // It is looked at by itself, and ends this one with it.
       if (included !== undefined && included.blockNumber <= finalBlockNumber) return
     }
-    // Then it was mined, whatever a node says, or something else has deposited them.
-    if (await this.#isDeposited(sent, head.number)) return
-    await this.#end(sent, { status: 'replaced' })
+    const { pubkeys, final } = await this.#deposits(sent, { headNumber: head.number, finalBlockNumber })
+    if (pubkeys.length === 0 && !this.#deposited.has(sent.txHash)) return await this.#end(sent, { status: 'replaced' })
+    if (pubkeys.length === 0) return
+    // Then it was mined, whatever a node says, or something else has deposited them: of both nobody deposits them again.
+    this.#tellDeposited(sent, pubkeys)
+    if (final.length === pubkeys.length) await this.#end(sent, { status: 'superseded', deposited: [...final] })
   }
 
-  /** Whether its validators were deposited while it is in no block: by another one, so that it would be a second deposit. */
-  async #isDeposited(sent: SentStaking, headNumber: number): Promise<boolean> {
-    const { book, log } = this.#following
-    const { chain, txHash, sender, nonce, account, pubkeys } = sent
-    if (this.#deposited.has(txHash)) return true
-    const searchedTo = this.#searchedTo.get(txHash)
-    const blocks = searchedTo === undefined ? undefined : Math.max(0, headNumber - searchedTo)
-    const fault = await sentFault(this.#chain, book, { account, pubkeys, blocks })
-    this.#searchedTo.set(txHash, headNumber)
-    if (fault === undefined) return false
-    log.error(
-      { chain, txHash, sender, nonce, reason: fault.sentence },
-      'a pending staking transaction is not sent again, and not ended: its sender has to use its nonce otherwise',
-    )
-    this.#deposited.add(txHash)
+  /**
+   * Whether its validators were deposited while it is in no block: by another one, so that it would be a second deposit. It may still be
+   * mined, so it ends only when all of them are: of others a second transaction could be broadcast then.
+   */
+  async #isDeposited(sent: SentStaking, at: BlockNumbers): Promise<boolean> {
+    const { pubkeys, final } = await this.#deposits(sent, at)
+    if (pubkeys.length === 0) return this.#deposited.has(sent.txHash)
+    this.#tellDeposited(sent, pubkeys)
+    if (final.length === sent.pubkeys.length) await this.#end(sent, { status: 'superseded', deposited: [...final] })
     return true
   }
 
-  async #sendAgain(sent: SentStaking, headNumber: number): Promise<void> {
+  /** What is final is remembered: only blocks that this process has not seen are looked at, and those of an hour before. */
+  async #deposits(sent: SentStaking, { headNumber, finalBlockNumber }: BlockNumbers): Promise<DepositedOtherwise> {
+    const { txHash } = sent
+    const searchedTo = this.#searchedTo.get(txHash)
+    const blocks = searchedTo === undefined ? undefined : Math.max(0, headNumber - searchedTo)
+    const found = await depositedOtherwise(this.#chain, this.#following.book, { sent, finalBlockNumber, blocks })
+    this.#searchedTo.set(txHash, headNumber)
+    const final = new Set([...(this.#final.get(txHash) ?? []), ...found.final])
+    this.#final.set(txHash, final)
+    return {
+      pubkeys: sent.pubkeys.filter((pubkey) => final.has(pubkey) || found.pubkeys.includes(pubkey)),
+      final: sent.pubkeys.filter((pubkey) => final.has(pubkey)),
+    }
+  }
+
+  /** Once for each. */
+  #tellDeposited({ chain, txHash, sender, nonce }: SentStaking, pubkeys: readonly string[]): void {
+    if (this.#deposited.has(txHash)) return
+    this.#deposited.add(txHash)
+    const [first = ''] = pubkeys
+    this.#following.log.error(
+      { chain, txHash, sender, nonce, reason: alreadyDeposited(first) },
+      'a pending staking transaction is not sent again: its sender has to use its nonce otherwise, if it is not used yet',
+    )
+  }
+
+  async #sendAgain(sent: SentStaking, { headNumber, finalBlockNumber }: BlockNumbers): Promise<void> {
     const { txHash, rawTransaction } = sent
     const sentAt = this.#sentAt.get(txHash)
     if (rawTransaction === undefined || (sentAt !== undefined && Math.abs(headNumber - sentAt) < RESEND_BLOCKS)) return
-    if (await this.#isDeposited(sent, headNumber)) return
+    if (await this.#isDeposited(sent, { headNumber, finalBlockNumber })) return
     const { log } = this.#following
     const outcomes = await durably('broadcast-sent', () => this.#chain.broadcast.send(rawTransaction, txHash))
     this.#sentAt.set(txHash, headNumber)

@@ -14,6 +14,8 @@ export interface SentStaking extends Omit<StakingBroadcast, 'rawTransaction'> {
   readonly attempt: number
   /** Undefined while it may still be mined. */
   readonly end: StakingEnd | undefined
+  /** Of one that was superseded: those of its validators that are deposited. */
+  readonly deposited: readonly string[]
 }
 
 interface SenderNonce {
@@ -39,7 +41,7 @@ export class SentStakings {
     const before = this.#byHash.get(name)
     // Told twice, it is one broadcast all the same.
     if (before !== undefined && before.end === undefined) return
-    this.#byHash.set(name, { ...sent, attempt: (before?.attempt ?? 0) + 1, end: undefined })
+    this.#byHash.set(name, { ...sent, attempt: (before?.attempt ?? 0) + 1, end: undefined, deposited: [] })
     this.#pending.add(name)
     for (const pubkey of sent.pubkeys) {
       const key = nameOf(sent.chain, pubkey)
@@ -48,12 +50,17 @@ export class SentStakings {
     }
   }
 
-  #end({ chain, txHash, status }: StakingEnded): void {
+  #end({ chain, txHash, status, deposited = [] }: StakingEnded): void {
     const name = nameOf(chain, txHash)
     const sent = this.#byHash.get(name)
     if (sent === undefined || sent.end === 'mined') return
-    this.#byHash.set(name, { ...sent, rawTransaction: undefined, end: status })
+    this.#byHash.set(name, { ...sent, rawTransaction: undefined, end: status, deposited })
     this.#pending.delete(name)
+  }
+
+  /** One that has deposited a validator, or tells that another has; undefined where none does. */
+  depositing(chain: string, pubkey: string): SentStaking | undefined {
+    return this.carrying(chain, [pubkey]).find(({ end, deposited }) => end === 'mined' || deposited.includes(pubkey))
   }
 
   of(chain: string, txHash: string): SentStaking | undefined {

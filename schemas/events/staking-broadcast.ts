@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { ACCOUNT_PATTERN } from './accounts.ts'
-import { jsonEvent } from './codec.ts'
+import { jsonEvent, olderJson } from './codec.ts'
 import { Address, Bytes, Chain, Hash, Pubkey, UInt } from './fields.ts'
 
 const Named = {
@@ -25,10 +25,11 @@ export type StakingBroadcast = Static<typeof StakingBroadcast>
  * `failed`: it is in a final block and was reverted;
  * `replaced`: a final block has another transaction of the same sender and nonce;
  * `refused`: every node has said that it does not take it;
- * `unsent`: no node is known to have it, and not all could be asked.
- * After all but the first another transaction for the same validators may be broadcast.
+ * `unsent`: no node is known to have it, and not all could be asked;
+ * `superseded`: validators of it are deposited for good, and no node has it in a block: by another transaction, then.
+ * After all but the first another transaction for the same validators may be broadcast, but for those that are deposited.
  */
-export const STAKING_ENDS = ['mined', 'failed', 'replaced', 'refused', 'unsent'] as const
+export const STAKING_ENDS = ['mined', 'failed', 'replaced', 'refused', 'unsent', 'superseded'] as const
 export type StakingEnd = (typeof STAKING_ENDS)[number]
 
 const StakingEnded = Type.Object({
@@ -36,6 +37,8 @@ const StakingEnded = Type.Object({
   status: Type.Enum([...STAKING_ENDS]),
   /** Of the final block that it is in: of `mined` and `failed`. */
   blockNumber: Type.Optional(UInt),
+  /** Of `superseded`: those of its validators that are deposited. */
+  deposited: Type.Optional(Type.Array(Pubkey, { minItems: 1 })),
 })
 export type StakingEnded = Static<typeof StakingEnded>
 
@@ -50,4 +53,9 @@ export const stakingBroadcast = jsonEvent(
 )
 
 /** What became of it, once that cannot change any more. Key: `ACCOUNTS_KEY`; id `account.staking-ended:<chain>:<hash>:<attempt>`. */
-export const stakingEnded = jsonEvent({ name: 'account.staking-ended', version: 1, topic: 'accounts' }, StakingEnded)
+export const stakingEnded = jsonEvent(
+  { name: 'account.staking-ended', version: 2, topic: 'accounts' },
+  StakingEnded,
+  // It knew no `superseded`.
+  { 1: olderJson(StakingEnded, (data) => data) },
+)

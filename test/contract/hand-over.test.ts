@@ -264,9 +264,10 @@ test('keys of validators that were deposited by other means are given, those tha
     broadcast: {
       recentDeposits: async (_: string, blocks: number) => {
         asked.push(blocks)
+        const at = { transactionHash: `0x${'0e'.repeat(32)}`, blockNumber: 1 }
         return [
-          { pubkey: logged, depositDataRoot: rootOf(logged) },
-          { pubkey: strange, depositDataRoot: `0x${'99'.repeat(32)}` },
+          { pubkey: logged, depositDataRoot: rootOf(logged), ...at },
+          { pubkey: strange, depositDataRoot: `0x${'99'.repeat(32)}`, ...at },
         ]
       },
     },

@@ -187,9 +187,10 @@ test('answers a question whose keys have just been deposited with others: a cont
   const first = await dataOf()
   const [pubkey = ''] = newest().pubkeys
   const [depositDataRoot = ''] = newest().depositDataRoots
-  deposits.push({ pubkey, depositDataRoot: `0x${'99'.repeat(32)}` }) // a stranger's
+  const at = { transactionHash: `0x${'0e'.repeat(32)}`, blockNumber: 1 }
+  deposits.push({ pubkey, depositDataRoot: `0x${'99'.repeat(32)}`, ...at }) // a stranger's
   expect(await dataOf()).toBe(first)
-  deposits.push({ pubkey, depositDataRoot })
+  deposits.push({ pubkey, depositDataRoot, ...at })
   const second = await dataOf()
   expect(second).not.toBe(first)
   deposits.splice(0) // the node's newest blocks are others now

@@ -194,7 +194,7 @@ describe('a broadcast', () => {
 
   test("is not stopped by a stranger's deposit for its validator", async () => {
     const role = given()
-    role.says.deposits = [{ pubkey: keyOf(OWN[0]), depositDataRoot: `0x${'99'.repeat(32)}` }]
+    role.says.deposits = [loggedOf(OWN[0], { depositDataRoot: `0x${'99'.repeat(32)}` })]
     expect(await send(role, await signStaking({ deposits: OWN }))).toEqual(SENT)
   })
 

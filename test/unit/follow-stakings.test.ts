@@ -229,7 +229,58 @@ describe('a staking transaction that was broadcast', () => {
     role.says.deposits = []
     for (let i = 0; i < 3; i++) await role.next({ isKnown: false, nonce: 1 })
     expect(role.ends()).toEqual([])
-    expect(role.errors).toEqual([expect.stringMatching(/not ended/)])
+    expect(role.errors).toEqual([expect.stringMatching(/not sent again/)])
+  })
+
+  test('is superseded when all of its validators are deposited by another for good, and nobody deposits them again', async () => {
+    const role = await followed()
+    const finalBlock = { blockNumber: 60 }
+    role.says.deposits = [loggedOf(OWN[0], finalBlock), loggedOf(OWN[1], finalBlock)]
+    await role.next({ isKnown: false })
+    expect(role.ends()).toEqual([]) // a reorg may take them back
+    role.says.finalNumber = 60
+    role.says.deposits = [loggedOf(OWN[0], finalBlock)]
+    await role.next({ isKnown: false })
+    expect(role.ends()).toEqual([]) // with the other one it could still be mined
+    role.says.registered = [keyOf(OWN[1])]
+    await role.next({ isKnown: false })
+    expect(role.ends()).toMatchObject([{ status: 'superseded', deposited: OWN.map(keyOf) }])
+    expect([role.sent, role.errors]).toEqual([[], [expect.stringMatching(/not sent again/)]])
+    await role.next({ isKnown: false })
+    expect(role.ends()).toHaveLength(1)
+    // The node's newest blocks have the deposits no more, and a long queue keeps them from the registry.
+    Object.assign(role.says, { deposits: [], registered: [] })
+    const refused = { reason: 'already_deposited' }
+    expect(await role.broadcast(await signStaking({ deposits: OWN, nonce: 1 }))).toMatchObject(refused)
+    expect(await role.broadcast(role.raw)).toMatchObject(refused)
+    expect(await role.broadcast(await signStaking({ deposits: [THIRD], nonce: 1 }))).toEqual({ status: 'sent' })
+  })
+
+  test('is superseded when its nonce is used and some of its validators are deposited: the others may be', async () => {
+    const role = await followed()
+    role.says.deposits = [loggedOf(OWN[0], { blockNumber: 60 })]
+    role.says.blocks.set(101, block(101, FORK_HASH, true))
+    await role.next({ isKnown: false, nonce: 1 })
+    role.says.finalNumber = 101
+    await role.next({ isKnown: false, nonce: 1 })
+    expect(role.ends()).toMatchObject([{ status: 'superseded', deposited: [keyOf(OWN[0])] }])
+    Object.assign(role.says, { deposits: [] })
+    expect(await role.broadcast(await signStaking({ deposits: [OWN[0]], nonce: 1 }))).toMatchObject({
+      reason: 'already_deposited',
+    })
+    expect(await role.broadcast(await signStaking({ deposits: [OWN[1]], nonce: 1 }))).toEqual({ status: 'sent' })
+  })
+
+  test('is not superseded by its own deposits, which its node has not in a block yet', async () => {
+    const role = await followed()
+    const own = { blockNumber: 60, transactionHash: role.hash }
+    role.says.deposits = [loggedOf(OWN[0], own), loggedOf(OWN[1], own)]
+    role.says.finalNumber = 60
+    for (let i = 0; i < 3; i++) await role.next({ isKnown: false })
+    expect([role.ends(), role.sent]).toEqual([[], []])
+    role.says.blocks.set(60, block(60, role.hash, true))
+    await role.next(inBlock(60))
+    expect(role.ends()).toMatchObject([{ status: 'mined' }])
   })
 
   test('ends with the replacement that is mined', async () => {

@@ -50,9 +50,10 @@ export function depositFor(pubkey: Uint8Array, withdrawalCredentials: Uint8Array
 
 export const keyOf = (deposit: Pick<CalledDeposit, 'pubkey'>) => hexOf(deposit.pubkey)
 
-/** As the deposit contract logs it. */
-export function loggedOf(deposit: CalledDeposit): LoggedDeposit {
-  return { pubkey: keyOf(deposit), depositDataRoot: hexOf(deposit.dataRoot) }
+/** As the deposit contract logs it, in a block that is not final and by a transaction of nobody here unless others are named. */
+export function loggedOf(deposit: CalledDeposit, of: Partial<LoggedDeposit> = {}): LoggedDeposit {
+  const at = { transactionHash: `0x${'0e'.repeat(32)}`, blockNumber: 100_000 }
+  return { pubkey: keyOf(deposit), depositDataRoot: hexOf(deposit.dataRoot), ...at, ...of }
 }
 
 /** What a transaction is signed with; everything else is what it has to be. */
