@@ -163,6 +163,8 @@ function propertyCheck(name: string, property: TSchema): PropertyCheck {
     if (validator.Check(value)) return undefined
     const [, [first]] = validator.Errors(value)
     const at = first === undefined ? name : `${name}${first.instancePath}`
+    // The schema of members that a closed object does not name is `false`.
+    if (first?.keyword === 'boolean') return refuse(code, `${at.slice(0, DETAIL_CHARACTERS_MAX)} is not understood`)
     return refuse(code, `${at} ${first?.message ?? 'is not valid'}`.slice(0, DETAIL_CHARACTERS_MAX))
   }
 }
