@@ -12,6 +12,12 @@ export const DURABLE_STEPS = {
     'create-told',
   ],
   broadcast: [
+    /** The log has `account.keys-assigned`: which validator client the keys are for. */
+    'broadcast-assigned',
+    /** The client has the keystores. */
+    'broadcast-given',
+    /** The log has `account.keys-taken`, and the client is given them no more. */
+    'broadcast-taken',
     /** The log has `account.staking-broadcast` with the raw transaction. */
     'broadcast-told',
     /** The nodes were given it, for the first time or again. */

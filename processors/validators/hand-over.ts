@@ -4,6 +4,7 @@ import type { ValidatorClient } from '../../infra/ports/validator-client.ts'
 import type { BroadcastReason } from '../../schemas/broadcast-reasons.ts'
 import { formatInstant } from '../../schemas/eth/time.ts'
 import { keysAssigned, keysTaken } from '../../schemas/events/vault-keys.ts'
+import { durably } from './durable-steps.ts'
 import type { StakingBook } from './staking-book.ts'
 import type { Turns } from './turns.ts'
 import { clientEvents, type VaultKey } from './vault-keys.ts'
@@ -42,9 +43,8 @@ const RUN = { status: 'run' } as const
  * Sees to it that somebody runs validators that were created here: those whose keystores nobody has are given to the chain's validator
  * client, with their fee recipients.
  *
- * Its durable steps: ASSIGNED, the log has `account.keys-assigned`, and no other client ever gets the keys; GIVEN, the client has
- * their keystores; TAKEN, the log has `account.keys-taken`, and this client is given them no more. A kill between ASSIGNED and TAKEN
- * leaves keys that are given to the same client again, which is as good as once.
+ * From `broadcast-assigned` on no other client ever gets the keys. A kill between that and `broadcast-taken` leaves keys that are given
+ * to the same client again, which is as good as once.
  *
  * Throws AppError `validator_client` when the client does not answer as it should, `key_vault`, or of a node fault: to be tried again.
  */
@@ -96,13 +96,13 @@ async function giveTo(client: ValidatorClient, { handing, chain, pubkeys }: Givi
   const genesisValidatorsRoot = await chain.genesisValidatorsRoot()
   const its = await book.moved.inTurn(() => assign(client, { handing, chain, pubkeys }))
   const missing = its.filter((pubkey) => !had.has(pubkey))
-  // Durable step GIVEN.
-  const untaken = new Set(await vault.giveKeys(missing, { client: client.access, genesisValidatorsRoot }))
+  const terms = { client: client.access, genesisValidatorsRoot }
+  const untaken = new Set(await durably('broadcast-given', () => vault.giveKeys(missing, terms)))
   const taken = its.filter((pubkey) => !untaken.has(pubkey))
   await client.setFeeRecipients(
     taken.map((pubkey) => ({ pubkey, address: createdOf(handing, chain, pubkey).feeRecipient })),
   )
-  await tell({ handing, chain, pubkeys: taken }, keysTaken, client)
+  await durably('broadcast-taken', () => tell({ handing, chain, pubkeys: taken }, keysTaken, client))
   const [refused] = untaken
   if (refused === undefined) return RUN
   const sentence = `the validator client does not take the key of ${refused}: ask the operator`
@@ -115,8 +115,7 @@ async function assign(client: ValidatorClient, { handing, chain, pubkeys }: Givi
   const free = pubkeys.filter((pubkey) => book.moved.clientOf(pubkey) === undefined)
   const exported = new Set(await vault.exportedBefore(free))
   const fresh = free.filter((pubkey) => !exported.has(pubkey) && !book.moved.isRun(pubkey))
-  // Durable step ASSIGNED.
-  await tell({ handing, chain, pubkeys: fresh }, keysAssigned, client)
+  await durably('broadcast-assigned', () => tell({ handing, chain, pubkeys: fresh }, keysAssigned, client))
   // What was exported after it was assigned, with a warning, is the operator's.
   return pubkeys.filter((pubkey) => book.moved.clientOf(pubkey) !== undefined && !book.moved.isRun(pubkey))
 }

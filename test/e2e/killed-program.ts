@@ -9,7 +9,7 @@ import { areTablesWhole } from '../../processors/loop/filled-from.ts'
 import { runProcessing } from '../../processors/run-processing.ts'
 import { vaultProcessesOf } from '../contract/key-vault-local.ts'
 import { silentLog } from '../unit/silent-log.ts'
-import { ethereumChain, writeChains } from './configuration.ts'
+import { runChain, writeChains } from './configuration.ts'
 import { type Environment, eventually, type Running, runCommand, startProgram } from './processes.ts'
 import type { StandInChain } from './stand-in-chain.ts'
 import { openLog, openTables } from './stores.ts'
@@ -45,7 +45,7 @@ export class KilledProgram implements AsyncDisposable {
 
   static async open(mode: Environment, directory: string, chain: StandInChain): Promise<KilledProgram> {
     const file = join(directory, 'epochline.yaml')
-    writeChains(file, { mainnet: { ...ethereumChain(chain), staking: { contract: BATCH_DEPOSIT_ADDRESS } } })
+    writeChains(file, { mainnet: { ...runChain(file, chain), staking: { contract: BATCH_DEPOSIT_ADDRESS } } })
     const limits = { VALIDATORS_UNFUNDED_MAX: '100000', VALIDATORS_EXPIRY_EPOCHS: '10000000' }
     const env = { ...mode, ...limits, EPOCHLINE_DATA: join(directory, 'data'), EPOCHLINE_CONFIG: file }
     await (await openLog(env))[Symbol.asyncDispose]() // an account is for a log that is there

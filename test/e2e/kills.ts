@@ -10,6 +10,7 @@ import { decodeEvent, type EventType } from '../../schemas/events/codec.ts'
 import { validatorsCreated } from '../../schemas/events/created-validators.ts'
 import { exitCancelled, exitEnded, exitRequested, exitSigned } from '../../schemas/events/exits.ts'
 import { stakingBroadcast, stakingEnded } from '../../schemas/events/staking-broadcast.ts'
+import { keysAssigned } from '../../schemas/events/vault-keys.ts'
 import { PATIENCE } from '../long-form.ts'
 import { EXIT_FACTS } from '../unit/exit-chain.ts'
 import { dyingAt, type Moment } from './die-at-step.ts'
@@ -86,7 +87,8 @@ export function killsSuite({ mode, modeOf, deaths, randomKills, pauseMsMax }: Ki
         const late = delay(STEP_TIMEOUT_MS).then(() => {
           throw new Error(`the role did not die ${moment} ${step}:\n${program.validators.output()}`)
         })
-        await meanwhile(Promise.race([program.validators.exited, late]))
+        const signal = await meanwhile(Promise.race([program.validators.exited, late]))
+        expect(signal, program.validators.output()).toBe('SIGKILL')
       }
       await program.restartRole({})
     })
@@ -115,6 +117,7 @@ export function killsSuite({ mode, modeOf, deaths, randomKills, pauseMsMax }: Ki
       )
       expectOneDeposit(log, ledger, chain)
       expectOneExit(log, ledger, chain)
+      expectRun(log, chain)
     })
   })
 }
@@ -130,6 +133,7 @@ async function readLog(env: Environment) {
     created: all(validatorsCreated),
     sent: all(stakingBroadcast),
     ended: all(stakingEnded),
+    assigned: all(keysAssigned).flatMap(({ pubkeys }) => pubkeys),
     signed: all(exitSigned),
     exited: all(exitEnded),
     /** Types of the events of a validator's exit, in their order. */
@@ -179,6 +183,14 @@ function expectOneDeposit({ sent, ended }: Log, ledger: Ledger, { deposits }: St
   expect(new Set(mined)).toEqual(new Set(ledger.sent))
   const pubkeys = sent.filter(({ txHash }) => mined.includes(txHash)).flatMap((one) => one.pubkeys)
   expect(pubkeys.toSorted()).toEqual(deposits.toSorted())
+}
+
+/** The validator client has the keys of what is deposited, and of nothing that the log does not call its; each with its fee recipient. */
+function expectRun({ assigned, created }: Log, { deposits, run }: StandInChain): void {
+  expect(new Set(assigned).size).toBe(assigned.length)
+  for (const pubkey of run.keys()) expect(assigned).toContain(pubkey)
+  const recipients = new Map(created.flatMap(({ pubkeys, feeRecipient }) => pubkeys.map((one) => [one, feeRecipient])))
+  for (const pubkey of deposits) expect(run.get(pubkey)?.toLowerCase(), pubkey).toBe(recipients.get(pubkey))
 }
 
 /** Nodes were given one message of each validator at most; none of one that may stay; and who was let go has left once. */

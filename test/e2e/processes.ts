@@ -80,8 +80,8 @@ export async function runCommand(
 export interface Running extends AsyncDisposable {
   readonly url: string
   readonly pid: number
-  /** Resolves when it has ended, however it has. */
-  readonly exited: Promise<void>
+  /** Resolves when it has ended: with the signal that has ended it, or null. */
+  readonly exited: Promise<NodeJS.Signals | null>
   /** All that it has printed so far. */
   output(): string
   /** SIGTERM, as Ctrl-C would: resolves with the exit code, -1 where it had to be killed after `timeoutMs`. */
@@ -123,7 +123,7 @@ export async function startProgram(
   return {
     url: `http://127.0.0.1:${port}`,
     pid: child.pid ?? 0,
-    exited: exited.then(() => {}),
+    exited: exited.then(([, signal]) => signal),
     output: () => output,
     stop: (timeoutMs) => end(child, 'SIGTERM', exited, timeoutMs),
     async kill() {

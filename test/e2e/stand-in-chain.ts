@@ -22,11 +22,13 @@ const NEVER_EPOCH = 1_000_000
 const FORGETS_EVERY_EPOCHS = 3
 const FAR_FUTURE_EPOCH = String(2n ** 64n - 1n)
 const ZERO_HASH = `0x${'00'.repeat(32)}` as const
+const KEYMANAGER_TOKEN = 'stand-in'
 const OWNER = `0x${'00'.repeat(19)}ad` as const
 
 /**
  * A chain that only does what becomes of validators of ours, at a pace of seconds: the devnet's own execution layer, with its contracts,
- * behind a Beacon API of a few routes that takes a deposit into the registry at once, and exits as the specification says.
+ * behind a Beacon API of a few routes that takes a deposit into the registry at once, and exits as the specification says; and a
+ * validator client of two routes, which runs nothing.
  */
 export interface StandInChain extends AsyncDisposable {
   readonly beaconUrl: string
@@ -34,6 +36,9 @@ export interface StandInChain extends AsyncDisposable {
   /** Public key of every deposit that the contract has taken, in their order: twice where it has taken two. */
   readonly deposits: readonly string[]
   readonly exits: TestExitChain
+  readonly keymanager: { readonly url: string; readonly token: string }
+  /** Where blocks pay, by the public keys that the validator client has; undefined until it is told. */
+  readonly run: ReadonlyMap<string, string | undefined>
   /** Rejects when the chain cannot go on. */
   readonly ended: Promise<void>
 }
@@ -57,7 +62,7 @@ export async function openStandInChain(): Promise<StandInChain> {
   )
   const chain = new Chain(engine, genesisTimeSec)
   const stop = new AbortController()
-  const ended = Promise.race([chain.run(stop.signal), chain.failed])
+  const ended = Promise.race([chain.goOn(stop.signal), chain.failed])
   ended.catch(() => {}) // whoever waits for it hears of it
   opening.defer(async () => {
     stop.abort()
@@ -74,8 +79,11 @@ export async function openStandInChain(): Promise<StandInChain> {
     await once(server, 'close')
   })
   const all = opening.move()
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return {
-    beaconUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    beaconUrl: url,
+    keymanager: { url, token: KEYMANAGER_TOKEN },
+    run: chain.run,
     executionUrl: engine.url,
     deposits: chain.deposits,
     exits: chain.exits,
@@ -87,6 +95,7 @@ export async function openStandInChain(): Promise<StandInChain> {
 class Chain {
   readonly deposits: string[] = []
   readonly exits = new TestExitChain()
+  readonly run = new Map<string, string | undefined>()
   readonly #engine: DevnetExecution
   readonly #genesisTimeSec: number
   readonly #listeners = new Set<ServerResponse>()
@@ -107,7 +116,7 @@ class Chain {
     this.#failed.reject(error)
   }
 
-  async run(signal: AbortSignal): Promise<void> {
+  async goOn(signal: AbortSignal): Promise<void> {
     for (; !signal.aborted; await delay(SLOT_MS)) {
       await this.#produce()
       for (const listener of this.#listeners) listener.write(headEvent(this.#slot, rootOf(this.#slot)))
@@ -153,6 +162,11 @@ class Chain {
   async #answer(path: string, body: string): Promise<{ readonly status: number; readonly json: object }> {
     const ok = (json: object) => ({ status: 200, json })
     const [, state] = /^\/eth\/v1\/beacon\/states\/(head|finalized)\/validators$/.exec(path) ?? []
+    const [, recipientOf] = /^\/eth\/v1\/validator\/(0x[0-9a-f]{96})\/feerecipient$/.exec(path) ?? []
+    if (recipientOf !== undefined) {
+      this.run.set(recipientOf, JSON.parse(body).ethaddress)
+      return { status: 202, json: {} }
+    }
     if (state !== undefined) return ok(await this.#registry(state as 'head' | 'finalized', JSON.parse(body).ids))
     switch (path) {
       case '/eth/v1/beacon/genesis':
@@ -163,11 +177,26 @@ class Chain {
         const { data } = headerJson({ slot: String(this.#slot) })
         return ok({ execution_optimistic: false, finalized: false, data: { ...data, root: rootOf(this.#slot) } })
       }
+      case '/eth/v1/keystores':
+        return ok({ data: body === '' ? this.#keystores() : this.#import(JSON.parse(body).keystores) })
       case '/eth/v1/beacon/pool/voluntary_exits':
         return await this.#submit(body)
       default:
         return { status: 404, json: { code: 404, message: 'not found' } }
     }
+  }
+
+  #keystores(): readonly object[] {
+    return [...this.run.keys()].map((pubkey) => ({ validating_pubkey: pubkey }))
+  }
+
+  #import(keystores: readonly string[]): readonly object[] {
+    return keystores.map((keystore) => {
+      const pubkey = `0x${JSON.parse(keystore).pubkey}`
+      if (this.run.has(pubkey)) return { status: 'duplicate' }
+      this.run.set(pubkey, undefined)
+      return { status: 'imported' }
+    })
   }
 
   #genesis(): object {
