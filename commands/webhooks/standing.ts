@@ -30,12 +30,13 @@ export function standingsOf(
   const standings = new Standings(looking.warehouse)
   const made = new WeakMap<Standing, Map<string, AccountStanding>>()
   return async (account, chain) => {
-    if (!(await areTablesWhole(looking.warehouse))) return undefined
     const standing = await standings.of(chain)
     const ofStanding = made.get(standing) ?? new Map<string, AccountStanding>()
     made.set(standing, ofStanding)
     const known = ofStanding.get(account)
     if (known !== undefined) return known
+    // Tables that are made anew begin empty: what they lack is no news.
+    if (!(await areTablesWhole(looking.warehouse))) return undefined
     const answer = await lookAt({ standing, account, shared: standing.warehouse }, looking)
     ofStanding.set(account, answer)
     return answer

@@ -13,13 +13,13 @@ export interface ExitNews extends ExitStepOf {
 /** What the log says of accounts, read on whenever somebody asks. */
 export class AccountsOnLog {
   readonly book = new AccountBook()
-  readonly #eventLog: Pick<EventLog, 'read'>
+  readonly #eventLog: Pick<EventLog, 'read' | 'ends'>
   readonly #signal: AbortSignal
   readonly #exits = new ExitSteps()
   readonly #next = new Map<number, bigint>()
   #behind = 0n
 
-  constructor(eventLog: Pick<EventLog, 'read'>, signal: AbortSignal) {
+  constructor(eventLog: Pick<EventLog, 'read' | 'ends'>, signal: AbortSignal) {
     this.#eventLog = eventLog
     this.#signal = signal
   }
@@ -35,6 +35,9 @@ export class AccountsOnLog {
    */
   async readOn(): Promise<readonly ExitNews[]> {
     const news: ExitNews[] = []
+    const ends = await this.#eventLog.ends('accounts')
+    // Opening a reader takes seconds in Kafka, and most of the time nothing has come.
+    if ([...ends].every(([partition, end]) => (this.#next.get(partition) ?? 0n) >= end)) return news
     const facts = this.#eventLog.read({ topic: 'accounts', from: this.#next, signal: this.#signal })
     for await (const { event, position } of facts) {
       const day = dayOfInstant(Date.parse(event.time) / 1_000)
@@ -48,6 +51,8 @@ export class AccountsOnLog {
       this.#next.set(position.partition, position.offset + 1n)
       if (position.offset >= this.#behind) this.#behind = position.offset + 1n
     }
+    // Behind the last event there may be marks of transactions.
+    for (const [partition, end] of ends) if (end > (this.#next.get(partition) ?? 0n)) this.#next.set(partition, end)
     return news
   }
 }

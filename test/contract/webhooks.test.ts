@@ -15,7 +15,6 @@ import { openLogFacts } from '../../processors/loop/log-facts.ts'
 import { encodeEvent } from '../../schemas/events/codec.ts'
 import { exitRequested } from '../../schemas/events/exits.ts'
 import { created, tracked, watched } from '../unit/account-facts.ts'
-import { refusal } from '../unit/given-log.ts'
 import { settingsOfFile, type TestSetting } from '../unit/setting-of-file.ts'
 import { silentLog } from '../unit/silent-log.ts'
 import {
@@ -282,43 +281,4 @@ test('a receiver that fails, redirects or is no public one holds up nobody, and 
   expect(lines.find((line) => line.startsWith(good.id))).toMatch(/2 delivered, 0 waiting, 0 given up$/)
   expect(lines.find((line) => line.startsWith(moved.id))).toMatch(/0 delivered, 2 waiting, 0 given up$/)
   for (const { id } of all) await revokeWebhook(setting, id)
-})
-
-test('neither the secret nor the whole address is in the log or in the list', async () => {
-  const { id, secret } = await newWebhook('demo', urlOf('/hook/token-of-the-receiver'))
-  await listWebhooks(setting, undefined)
-  const listed = setting.printed()
-  expect(listed).toContain(`${id}  demo  http://${hostOfServer()}  kinds validator.status,validator.exit,day.closed`)
-  const text: string[] = [listed]
-  for (const topic of ['accounts', 'webhooks'] as const)
-    for await (const { event } of eventLog.read({ topic, signal: never })) text.push(Buffer.from(event.data).toString())
-  const key = Buffer.from(secret.replace('whsec_', ''), 'base64')
-  for (const secretText of [secret, secret.slice(6), key.toString('hex'), 'token-of-the-receiver'])
-    expect(text.join('\n')).not.toContain(secretText)
-})
-
-test.each([
-  ['an address within', 'https://10.0.0.1/'],
-  ['the metadata of a cloud', 'https://169.254.169.254/'],
-  ['an address in another spelling', 'https://0x7f.1/'],
-  ['no https', 'http://hooks.example/'],
-  ['another port of the allowed server', 'http://127.0.0.1:1/'],
-  ['a user', 'https://user:secret@hooks.example/'],
-  ['no URL', 'hooks.example'],
-  ['another scheme', 'file:///etc/passwd'],
-])('%s is no webhook', async (_, url) => {
-  const sentence = await refusal(createWebhook(setting, { account: 'demo', url }))
-  expect(sentence).toMatch(/^--url is not an https address of a public server, .*: no webhook was created\.$/)
-  expect(sentence).not.toContain(url)
-})
-
-test('unknown accounts, kinds and ids, and an eleventh webhook, are refused', async () => {
-  const url = 'https://hooks.example/'
-  expect(await refusal(createWebhook(setting, { account: 'nobody', url }))).toMatch(/^There is no account nobody/)
-  expect(await refusal(createWebhook(setting, { account: 'demo', url, kind: ['day.close'] }))).toMatch(
-    /"day\.close" is none of them: no webhook was created\. Did you mean day\.closed\?$/,
-  )
-  expect(await refusal(revokeWebhook(setting, `wh_${'0'.repeat(32)}`))).toMatch(/^There is no webhook with this id/)
-  for (let n = 0; n < 10; n++) await newWebhook('other', url)
-  expect(await refusal(createWebhook(setting, { account: 'other', url }))).toMatch(/^other has 10 webhooks/)
 })

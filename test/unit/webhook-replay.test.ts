@@ -1,134 +1,23 @@
 import { createHash } from 'node:crypto'
 import { expect, it } from 'vitest'
-import type { EventLog, EventWriter } from '../../infra/ports/event-log.ts'
-import type { PublicFetch, PublicRequest } from '../../infra/ports/public-fetch.ts'
-import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
-import { AccountsOnLog } from '../../processors/webhooks/accounts-on-log.ts'
-import { deliverWaiting, GIVE_UP_MS } from '../../processors/webhooks/deliver.ts'
-import { type AccountStanding, Noticer } from '../../processors/webhooks/notice-changes.ts'
-import { readWebhookBook } from '../../processors/webhooks/webhook-book.ts'
+import { GIVE_UP_MS } from '../../processors/webhooks/deliver.ts'
 import { VALIDATOR_STATUSES } from '../../schemas/events/beacon-epoch.ts'
 import { encodeEvent } from '../../schemas/events/codec.ts'
 import { exitRequested, exitSigned } from '../../schemas/events/exits.ts'
-import { webhookCreated, webhookRevoked } from '../../schemas/events/webhooks.ts'
+import { webhookCreated, webhookNoticed, webhookRevoked } from '../../schemas/events/webhooks.ts'
 import { WEBHOOK_KINDS, type WebhookKind } from '../../schemas/webhooks.ts'
 import { tries } from '../long-form.ts'
 import { created, tracked } from './account-facts.ts'
 import { eventLogOfEachTest } from './event-log-of-each-test.ts'
+import { WORLD_CHAIN as CHAIN, Killed, type Told, WebhookWorld } from './webhook-world.ts'
 
 // What is told of what, over the log alone: the tables and the receivers are what a test says.
 
 const log = eventLogOfEachTest()
-const never = new AbortController().signal
-const CHAIN = 'mainnet'
 const TIME = '2026-11-22T00:00:00.000Z'
-const NOW_MS = Date.parse(TIME)
 const envelope = { key: 'accounts', time: TIME }
 const keyOf = (n: number) => `0x${n.toString(16).padStart(2, '0').repeat(48)}`
 const webhookOf = (account: string) => `wh_${createHash('sha256').update(account).digest('hex').slice(0, 32)}`
-
-class Killed extends Error {}
-
-interface Told {
-  readonly webhook: string
-  readonly id: string
-  readonly body: { readonly type: string; readonly data: Record<string, unknown> }
-}
-
-/** Everything of a role, whose memory goes with every `start`. */
-class World {
-  readonly #eventLog: EventLog
-  /** By account. */
-  readonly standings = new Map<string, AccountStanding>()
-  /** By epoch and index: codes. */
-  readonly epochs = new Map<number, Map<number, string>>()
-  readonly told: Told[] = []
-  answer: (webhook: string) => 'taken' | 'refused' | 'away' = () => 'taken'
-  /** Says before each step that lasts whether the process dies there. */
-  dies: () => boolean = () => false
-  nowMs = NOW_MS
-
-  constructor(eventLog: EventLog) {
-    this.#eventLog = eventLog
-  }
-
-  async start() {
-    const book = await readWebhookBook(this.#eventLog, never)
-    const accounts = new AccountsOnLog(this.#eventLog, never)
-    const writer: EventWriter = {
-      append: async (topic, events) => {
-        this.#mayDie()
-        // A part may be there.
-        if (this.dies()) {
-          await this.#eventLog.append(topic, events.slice(0, Math.ceil(events.length / 2)))
-          throw new Killed()
-        }
-        const positions = await this.#eventLog.append(topic, events)
-        this.#mayDie()
-        return positions
-      },
-    }
-    const now = () => this.nowMs++
-    const look = async (account: string) => this.standings.get(account)
-    const noticer = new Noticer({
-      ...{ book, writer, accounts, look, now },
-      chains: () => [CHAIN],
-      warehouse: this.#warehouse(),
-    })
-    const receiverOf = (webhookId: string) => ({ url: webhookId, secret: Buffer.from('secret') })
-    const parts = { book, writer, now, receiverOf, fetch: this.#receivers() }
-    return {
-      book,
-      look: () => noticer.look(),
-      deliver: async (webhookId: string) => {
-        while (await deliverWaiting(parts, webhookId, never)) {
-          // until nothing waits
-        }
-      },
-    }
-  }
-
-  async round(): Promise<void> {
-    const role = await this.start()
-    await role.look()
-    for (const { webhookId } of role.book.tellings()) await role.deliver(webhookId)
-  }
-
-  #mayDie(): void {
-    if (this.dies()) throw new Killed()
-  }
-
-  #receivers(): PublicFetch {
-    return {
-      fetch: async ({ url, headers, body }: PublicRequest) => {
-        this.#mayDie()
-        const answer = this.answer(url)
-        if (answer === 'away') return { status: 'failed', reason: 'the server could not be asked (ECONNREFUSED)' }
-        if (answer === 'refused') return { status: 'answered', httpStatus: 500, type: '', body: new Uint8Array() }
-        const message = JSON.parse(Buffer.from(body ?? []).toString())
-        this.told.push({ webhook: url, id: headers?.['webhook-id'] ?? '', body: message })
-        this.#mayDie()
-        return { status: 'answered', httpStatus: 204, type: '', body: new Uint8Array() }
-      },
-    }
-  }
-
-  #warehouse(): WarehouseReader {
-    return {
-      query: async <Row>(_: string, params?: object) => {
-        const { from, to, indices } = params as { from: number; to: number; indices: readonly number[] }
-        const firsts = new Map<string, object>()
-        for (const [epoch, statuses] of [...this.epochs].sort(([a], [b]) => a - b))
-          for (const [index, status] of statuses) {
-            if (epoch < from || epoch > to || !indices.includes(index) || firsts.has(`${index} ${status}`)) continue
-            const code = VALIDATOR_STATUSES.indexOf(status as (typeof VALIDATOR_STATUSES)[number])
-            firsts.set(`${index} ${status}`, { validator_index: index, status: code, first: epoch })
-          }
-        return [...firsts.values()] as Row[]
-      },
-    }
-  }
-}
 
 const webhook = (account: string, kinds: readonly WebhookKind[] = WEBHOOK_KINDS) =>
   encodeEvent(webhookCreated, {
@@ -162,7 +51,7 @@ const wordsOf = ({ body: { data } }: Told) =>
   [data.pubkey === undefined ? '' : String(data.pubkey).slice(2, 4), data.status ?? data.step ?? data.day].join(' ')
 
 it('tells what is new since the webhook began, once, to its account alone', async () => {
-  const world = new World(log())
+  const world = new WebhookWorld(log())
   await log().append('accounts', [
     created('a'),
     created('b'),
@@ -190,25 +79,43 @@ it('tells what is new since the webhook began, once, to its account alone', asyn
 })
 
 it('tells nothing of tables that are behind what was told, nor of no tables', async () => {
-  const world = new World(log())
-  await log().append('accounts', [created('a'), tracked('a', [keyOf(1)]), webhook('a')])
+  const world = new WebhookWorld(log())
+  await log().append('accounts', [created('a'), tracked('a', [keyOf(1), keyOf(2)]), webhook('a')])
   await world.round() // the tables cannot tell yet
-  world.standings.set('a', standing(5, { 1: 'active_ongoing' }))
+  world.standings.set('a', standing(5, { 1: 'active_ongoing', 2: 'deposited' }))
   await world.round()
-  world.standings.set('a', standing(8, { 1: 'active_exiting' }))
+  world.standings.set('a', standing(8, { 1: 'active_exiting', 2: 'deposited' }))
   await world.round()
   expect(world.told.map(wordsOf)).toEqual(['01 active_exiting'])
   for (const epoch of [2, 5, 7]) {
-    world.standings.set('a', standing(epoch, { 1: epoch < 5 ? 'pending_queued' : 'active_ongoing' }))
+    world.standings.set('a', standing(epoch, { 1: epoch < 5 ? 'pending_queued' : 'active_ongoing', 2: 'provisioned' }))
     await world.round()
   }
-  world.standings.set('a', standing(9, { 1: 'active_exiting' }))
+  world.standings.set('a', standing(9, { 1: 'active_ongoing', 2: 'deposited' }))
   await world.round()
   expect(world.told).toHaveLength(1)
 })
 
+it('tells once what the log has twice', async () => {
+  const world = new WebhookWorld(log())
+  await log().append('accounts', [created('a'), tracked('a', [keyOf(1)]), webhook('a')])
+  world.standings.set('a', standing(5, { 1: 'pending_queued' }))
+  await world.round()
+  await log().append('accounts', [requested('a', [keyOf(1)])])
+  world.standings.set('a', standing(6, { 1: 'active_ongoing' }, ['2026-11-21']))
+  await world.round()
+  expect(world.told).toHaveLength(3)
+  const stored = await Array.fromAsync(log().read({ topic: 'webhooks', signal: new AbortController().signal }))
+  await log().append(
+    'webhooks',
+    stored.map(({ event }) => event).filter(({ type }) => type === webhookNoticed.name),
+  )
+  await world.round()
+  expect(world.told).toHaveLength(3)
+})
+
 it('tells a revoked webhook nothing, and one that begins later only what comes then', async () => {
-  const world = new World(log())
+  const world = new WebhookWorld(log())
   await log().append('accounts', [created('a'), tracked('a', [keyOf(1)]), webhook('a')])
   world.standings.set('a', standing(5, { 1: 'pending_queued' }))
   await world.round()
@@ -231,16 +138,17 @@ it('tells a revoked webhook nothing, and one that begins later only what comes t
 })
 
 it('holds back what follows of a validator whose message is refused, and nothing else; gives it up after three days', async () => {
-  const world = new World(log())
+  const world = new WebhookWorld(log())
   await log().append('accounts', [created('a'), tracked('a', [keyOf(1), keyOf(2)]), webhook('a')])
   world.standings.set('a', standing(5, { 1: 'pending_queued', 2: 'pending_queued' }))
   await world.round()
   let asked = 0
-  world.answer = () => (asked++ % 2 === 0 ? 'refused' : 'taken') // the first of each round
-  world.standings.set('a', standing(6, { 1: 'active_ongoing', 2: 'active_ongoing' }))
+  world.answer = () => (asked++ === 0 ? 'refused' : 'taken')
+  world.epochs.set(6, new Map([1, 2].map((key) => [key, 'active_ongoing'])))
+  world.epochs.set(7, new Map([[1, 'active_exiting']]))
+  world.standings.set('a', standing(7, { 1: 'active_exiting', 2: 'active_ongoing' }))
   await expect(world.round()).rejects.toMatchObject({ message: 'The receiver has answered 500.', retryable: true })
   expect(world.told.map(wordsOf)).toEqual(['02 active_ongoing'])
-  world.standings.set('a', standing(7, { 1: 'active_exiting', 2: 'active_ongoing' }))
   world.answer = () => 'refused'
   await expect(world.round()).rejects.toMatchObject({ code: 'webhook' })
   world.nowMs += GIVE_UP_MS
@@ -258,7 +166,7 @@ it('holds back what follows of a validator whose message is refused, and nothing
 })
 
 it('begins with all of many validators, or again', async () => {
-  const world = new World(log())
+  const world = new WebhookWorld(log())
   await log().append('accounts', [created('a'), webhook('a')])
   const all = Array.from({ length: 2_500 }, (_, n) => ({
     pubkey: `0x${n.toString(16).padStart(96, '0')}`,
@@ -304,7 +212,7 @@ it('loses nothing and mixes nothing up, wherever it is killed', { timeout: 120_0
   for (let seed = 1; seed <= tries(4, 60); seed++) {
     const account = `a${seed}`
     const random = randoms(seed)
-    const world = new World(log())
+    const world = new WebhookWorld(log())
     const keys = [(4 * seed) % 200, (4 * seed + 1) % 200]
     await log().append('accounts', [created(account), tracked(account, keys.map(keyOf)), webhook(account)])
     world.standings.set(account, standing(0, Object.fromEntries(keys.map((key) => [key, 'provisioned']))))

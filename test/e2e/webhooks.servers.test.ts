@@ -1,0 +1,4 @@
+import { withServers } from './servers.ts'
+import { webhooksSuite } from './webhooks.ts'
+
+withServers((modeOf) => webhooksSuite({ mode: 'servers', modeOf }))
