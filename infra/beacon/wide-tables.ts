@@ -21,7 +21,12 @@ import { IDS_PER_REQUEST_MAX, idsPerRequest, isAllCheaper, ROW_BYTES, ValidatorS
 
 /** The registry's size is looked for by asking which of these many evenly spaced indices exist. */
 const SIZE_PROBES = 64
-const INDEX_LIMIT = 2 ** 30
+/**
+ * Where they are looked for first: mainnet's registry has some two million; later twice as far as the registry went. A question takes a
+ * byte for each index up to its highest, so a higher limit is tried only where validators are found up to the lower one.
+ */
+const INDEX_LIMIT = 2 ** 22
+const INDEX_LIMIT_FACTOR = 16
 /** A sync committee has 512 seats: beyond some hundreds of ids its whole answer is smaller than the question. */
 const SYNC_IDS_MAX = 256
 /** The ids that ask for everybody. */
@@ -55,6 +60,8 @@ export class WideTables {
   readonly #bodyBytesMax: number
   readonly #sets = new ValidatorSets()
   #registrySize: number | undefined
+  /** See INDEX_LIMIT. */
+  #indexLimit = INDEX_LIMIT
 
   constructor(bodyBytesMax: number) {
     this.#bodyBytesMax = bodyBytesMax
@@ -131,15 +138,28 @@ export class WideTables {
     return this.#registrySize
   }
 
-  /** How many validators the state after a slot has, found by bisection in some five questions. */
+  /** How many validators the state after a slot has, found by bisection in some four questions. */
   async registrySize(ask: Ask, slot: number): Promise<number> {
+    const size = await this.#findSize(ask, slot)
+    this.#indexLimit = Math.max(SIZE_PROBES, 2 * size)
+    return size
+  }
+
+  async #findSize(ask: Ask, slot: number): Promise<number> {
     let low = 0
-    let high = INDEX_LIMIT
+    let limit = this.#indexLimit
+    let high = limit
     for (;;) {
       const step = Math.ceil((high - low) / SIZE_PROBES)
       const probes = Uint32Array.from({ length: Math.ceil((high - low) / step) }, (_, i) => low + i * step)
       const found = (await this.balances(ask, slot, probes)).validatorIndex.at(-1)
       if (found === undefined) return low
+      if (found + step >= limit) {
+        low = found
+        limit *= INDEX_LIMIT_FACTOR
+        high = limit
+        continue
+      }
       if (step === 1) return found + 1
       low = found
       high = Math.min(high, found + step)
