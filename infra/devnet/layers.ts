@@ -52,9 +52,10 @@ async function openLayers(setup: EngineSetup, { scenario, openEngine, checkpoint
   await using opening = new AsyncDisposableStack()
   const engine = opening.use(await openEngine(setup))
   const { chainId, depositContractAddress } = engine
-  const { shardCommitteePeriodEpochs, secondsPerSlot } = scenario
-  const network = { genesisTimeSec, chainId, depositContractAddress, validators }
-  const genesis = createGenesis({ seed, facts: { ...network, shardCommitteePeriodEpochs, secondsPerSlot }, engine })
+  const { shardCommitteePeriodEpochs, withdrawabilityDelayEpochs, secondsPerSlot } = scenario
+  const periods = { shardCommitteePeriodEpochs, withdrawabilityDelayEpochs, secondsPerSlot }
+  const network = { genesisTimeSec, chainId, depositContractAddress, validators, ...periods }
+  const genesis = createGenesis({ seed, facts: network, engine })
   const immutable = { config: genesis.config, pubkeyCache: genesis.state.epochCtx.pubkeyCache }
   const isKept = archive !== undefined && engine.checkpoint !== undefined
   const past = isKept ? new ArchivedPast(archive, immutable, checkpointSlots) : undefined

@@ -40,6 +40,8 @@ export interface Scenario {
   readonly incidents: readonly Incident[]
   /** Epochs that a validator is active before it may exit; mainnet's 256 unless a short history must see an exit. */
   readonly shardCommitteePeriodEpochs?: number
+  /** Epochs from a validator's exit until its balance is paid out; mainnet's 256 unless a short history must see a whole life. */
+  readonly withdrawabilityDelayEpochs?: number
   /** Whole seconds; mainnet's 12 unless a short history must have whole days. Part of the chain's identity by itself. */
   readonly secondsPerSlot?: number
 }

@@ -1,3 +1,4 @@
+import { benchAdvance } from './advance.ts'
 import { benchApi } from './api.ts'
 import { benchCreate } from './create.ts'
 import { benchDevnet } from './devnet.ts'
@@ -7,6 +8,7 @@ import { benchStart } from './start.ts'
 
 /** `npm run bench <name>`: measures on this machine, prints each figure beside its limit, exits with 1 beyond one. */
 const BENCHES: Readonly<Record<string, () => Promise<boolean>>> = {
+  advance: benchAdvance,
   api: benchApi,
   create: benchCreate,
   devnet: benchDevnet,

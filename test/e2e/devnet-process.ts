@@ -1,7 +1,7 @@
 // Child process of the e2e suites: a devnet on the manual clock with a fixed genesis, so every run sees the same chain.
 
 import { openDevnet } from '../../infra/devnet/open.ts'
-import { SECONDS_PER_SLOT_DEFAULT } from '../../infra/devnet/scenario.ts'
+import { defaultScenario, SECONDS_PER_SLOT_DEFAULT } from '../../infra/devnet/scenario.ts'
 import { E2E_SEED } from './planned-payments.ts'
 
 /** A UTC+8 day boundary comes after 303 slots, the next one 1,800 slots later; the dates are arbitrary but fixed. */
@@ -23,8 +23,16 @@ export type Reply =
     }
   | { readonly kind: 'advanced'; readonly id: number }
 
+/** Of a validator's life; the devnet's own unless given. */
+export interface Periods {
+  readonly shardCommitteePeriodEpochs?: number
+  readonly withdrawabilityDelayEpochs?: number
+}
+
+const periods = JSON.parse(process.argv[2] ?? '{}') as Periods
 const devnet = await openDevnet({
   seed: E2E_SEED,
+  scenario: { ...defaultScenario, ...periods },
   genesisTimeSec: GENESIS_TIME_SEC,
   beaconPort: 0,
   executionPort: 0,

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import type { Command, Reply } from './devnet-process.ts'
+import type { Command, Periods, Reply } from './devnet-process.ts'
 
 /** As the scripts of package.json start the program: kafkajs asks for timers in the past, and Node says so. */
 const NODE_OPTIONS = ['--disable-warning=TimeoutNegativeWarning']
@@ -22,8 +22,9 @@ export interface DevnetChild extends AsyncDisposable {
 }
 
 /** The devnet of the e2e suites, in a process of its own. */
-export async function startDevnetChild(): Promise<DevnetChild> {
-  const child = fork(join(import.meta.dirname, 'devnet-process.ts'), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+export async function startDevnetChild(periods: Periods = {}): Promise<DevnetChild> {
+  const stdio = ['ignore', 'inherit', 'inherit', 'ipc'] as const
+  const child = fork(join(import.meta.dirname, 'devnet-process.ts'), [JSON.stringify(periods)], { stdio: [...stdio] })
   const waiting = new Map<number, () => void>()
   const ready = Promise.withResolvers<Extract<Reply, { kind: 'ready' }>>()
   const ended = once(child, 'exit').then(([code]) => {

@@ -20,6 +20,7 @@ export interface NetworkFacts {
   readonly depositContractAddress: Hex
   readonly validators: number
   readonly shardCommitteePeriodEpochs?: number | undefined
+  readonly withdrawabilityDelayEpochs?: number | undefined
   readonly secondsPerSlot?: number | undefined
 }
 
@@ -32,7 +33,11 @@ function forkVersion(forkNumber: number): Uint8Array {
 
 /** Mainnet's configuration with all forks up to Fulu at genesis and the devnet's own versions, chain and contract. */
 function toChainConfig(facts: NetworkFacts): ChainConfig {
-  const { secondsPerSlot = mainnetChainConfig.SECONDS_PER_SLOT } = facts
+  const {
+    secondsPerSlot = mainnetChainConfig.SECONDS_PER_SLOT,
+    shardCommitteePeriodEpochs = mainnetChainConfig.SHARD_COMMITTEE_PERIOD,
+    withdrawabilityDelayEpochs = mainnetChainConfig.MIN_VALIDATOR_WITHDRAWABILITY_DELAY,
+  } = facts
   return {
     ...mainnetChainConfig,
     CONFIG_NAME,
@@ -60,7 +65,8 @@ function toChainConfig(facts: NetworkFacts): ChainConfig {
     DEPOSIT_CHAIN_ID: facts.chainId,
     DEPOSIT_NETWORK_ID: facts.chainId,
     DEPOSIT_CONTRACT_ADDRESS: fromHex(facts.depositContractAddress),
-    SHARD_COMMITTEE_PERIOD: facts.shardCommitteePeriodEpochs ?? mainnetChainConfig.SHARD_COMMITTEE_PERIOD,
+    SHARD_COMMITTEE_PERIOD: shardCommitteePeriodEpochs,
+    MIN_VALIDATOR_WITHDRAWABILITY_DELAY: withdrawabilityDelayEpochs,
     BLOB_SCHEDULE: [{ EPOCH: 0, MAX_BLOBS_PER_BLOCK: BLOBS_PER_BLOCK_MAX }],
   }
 }

@@ -1,0 +1,3 @@
+import { lifeSuite } from './life.ts'
+
+lifeSuite({ mode: 'embedded', modeOf: () => ({}) })
