@@ -19,6 +19,7 @@ const MEMORY_BYTES_MIN = 512 * 1024 ** 2
 /** The longest files of their groups, whose lengths nobody can tell from their sizes: begun last, one worker would wait for them. */
 const BEGUN_FIRST = [
   'e2e/pipeline.embedded.test.ts',
+  'e2e/life.embedded.test.ts',
   'e2e/operator.embedded.test.ts',
   'e2e/exit.embedded.test.ts',
   'e2e/kills.embedded.test.ts',
