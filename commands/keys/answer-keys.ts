@@ -88,8 +88,8 @@ async function takeOut(
 function exportedBefore(pubkeys: readonly string[]): AppError {
   return new AppError(
     'usage',
-    `Exported before, or given to a validator client, so another program may run it: ${namesOf(pubkeys)}; nothing was exported. A key that two validator clients run ` +
-      'is slashed: see that no other has it, then export it with --again.',
+    `Exported before, or given to a validator client, so another program may run it: ${namesOf(pubkeys)}; nothing was exported. ` +
+      'A key that two validator clients run is slashed: see that no other has it, then export it with --again.',
   )
 }
 

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { answerKeys, type KeyCustody } from '../../commands/keys/answer-keys.ts'
 import type { Running } from '../../commands/role.ts'
 import { validatorClientOf } from '../../commands/validators/client-of-chain.ts'
 import { openClientFiles } from '../../infra/devnet/validator-client/client-files.ts'
@@ -238,6 +239,39 @@ test('a key that was exported in spite of the warning, while it was on its way t
   client.misbehaviour = {}
   expect(await give(given.start(), chainWith(client), given.pubkeys)).toEqual(RUN)
   expect(client.keys.size).toBe(0)
+})
+
+/** `keys export`, as whoever has the vault answers it. */
+async function exportByCommand(role: HandingDeposited, { vault, directory, pubkeys }: GivenHanding): Promise<void> {
+  const file = join(directory, 'password.txt')
+  await writeFile(file, 'correct horse')
+  const custody = { vault, lease: role.writer, book: role.book } as unknown as KeyCustody
+  const password = { kind: 'file', file } as const
+  const question = { pubkeys: [...pubkeys], again: false, password }
+  await answerKeys(
+    custody,
+    { command: 'keys-export', ...question },
+    { print: async () => {}, signal: new AbortController().signal },
+  )
+}
+
+test('what is for a client is not exported unwarned, even before that has it', async () => {
+  const [given, client] = [await createdKeys(1), await startClient()]
+  client.misbehaviour = { import: 500 }
+  await expect(give(given.start(), chainWith(client), given.pubkeys)).rejects.toMatchObject(away(/status 500/))
+  const warned = { code: 'usage', message: expect.stringMatching(/given to a validator client.*--again/s) }
+  await expect(exportByCommand(given.start(), given)).rejects.toMatchObject(warned)
+})
+
+test('a key that is exported and given at the same time goes to one of them', async () => {
+  for (const isExportFirst of [true, false]) {
+    const [given, client] = [await createdKeys(1), await startClient()]
+    const role = given.start()
+    const works = [() => exportByCommand(role, given), () => give(role, chainWith(client), given.pubkeys)]
+    await Promise.allSettled((isExportFirst ? works : works.toReversed()).map((work): Promise<unknown> => work()))
+    const [pubkey = ''] = given.pubkeys
+    expect([role.book.moved.isExported(pubkey), client.keys.has(pubkey)].toSorted()).toEqual([false, true])
+  }
 })
 
 test('nothing is given for whom nobody waits any more', async () => {
