@@ -1,5 +1,4 @@
 import { parseTransaction } from 'viem'
-import { privateKeyToAccount } from 'viem/accounts'
 import { expect, it } from 'vitest'
 import { depositDataFor } from '../../infra/devnet/consensus/deposits.ts'
 import { withdrawalAddressOf } from '../../infra/devnet/consensus/keys.ts'
@@ -9,9 +8,9 @@ import { openExecutionEngine } from '../../infra/devnet/execution/open.ts'
 import { hexOf } from '../../schemas/eth/hex.ts'
 import { gasOf, serializeUnsigned, stakingCall } from '../../schemas/eth/staking-transaction.ts'
 import { signedDeposits } from '../unit/signed-deposits.ts'
+import { WALLET } from '../wallets.ts'
 
 const GENESIS_TIME_SEC = 1_700_000_000
-const OUTSIDER = privateKeyToAccount('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80')
 const ZERO_HASH = `0x${'00'.repeat(32)}` as const
 
 it('takes a staking transaction of a hundred validators: its block requests their deposits, in their order', async () => {
@@ -27,7 +26,7 @@ it('takes a staking transaction of a hundred validators: its block requests thei
   if (call.status !== 'ok') throw new Error(call.reason)
   const fees = { gas: gasOf(deposits.length), maxFeePerGas: 50_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n }
   const unsigned = serializeUnsigned({ ...call, ...fees, chainId: DEVNET_CHAIN_ID, nonce: 0 })
-  const signed = await OUTSIDER.signTransaction(parseTransaction(unsigned))
+  const signed = await WALLET.signTransaction(parseTransaction(unsigned))
   await rpc.call('eth_sendRawTransaction', [signed])
 
   const { requests } = await engine.build({

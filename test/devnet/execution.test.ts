@@ -6,7 +6,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ssz } from '@lodestar/types'
 import { keccak256, parseTransaction, recoverTransactionAddress, toHex } from 'viem'
-import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { depositDataFor } from '../../infra/devnet/consensus/deposits.ts'
 import { seededBytes } from '../../infra/devnet/consensus/random.ts'
@@ -21,12 +20,12 @@ import { encodeRlp, rlpInteger } from '../../schemas/eth/rlp.ts'
 import { signerOf } from '../../schemas/eth/signed-transaction.ts'
 import { orderedTrieRoot } from '../../schemas/eth/trie.ts'
 import { silentLog } from '../unit/silent-log.ts'
+import { WALLET } from '../wallets.ts'
 import { headerHash, type RpcBlock, type RpcReceipt, toCommitted } from './json-rpc.ts'
 
 const GENESIS_TIME_SEC = 1_700_000_000
 const SEED = 'test'
 const CONTRACT_RECIPIENT: Hex = '0x00000000000000000000000000000000000c0de0'
-const OUTSIDER = privateKeyToAccount('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80')
 const GWEI = 1_000_000_000n
 
 function openEngine(options: Partial<ExecutionOptions> = {}): Promise<DevnetExecution> {
@@ -83,7 +82,7 @@ async function rpc<Result>(engine: DevnetExecution, method: string, params: read
 }
 
 function transferFrom(nonce: number, valueWei: bigint): Promise<Hex> {
-  return OUTSIDER.signTransaction({
+  return WALLET.signTransaction({
     chainId: 7_017_017,
     type: 'eip1559',
     nonce,

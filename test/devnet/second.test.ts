@@ -2,7 +2,6 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { keccak256, toHex } from 'viem'
-import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Hex } from '../../infra/devnet/engine.ts'
 import { COLLECTIBLE_721_ADDRESS, ITEMS_1155_ADDRESS } from '../../infra/devnet/execution/genesis.ts'
@@ -12,11 +11,11 @@ import { openSchedule, type Schedule } from '../../infra/devnet/second/schedule.
 import { receiptsRoot } from '../../schemas/eth/receipts.ts'
 import { encodeTransaction } from '../../schemas/eth/signed-transaction.ts'
 import { orderedTrieRoot } from '../../schemas/eth/trie.ts'
+import { WALLET } from '../wallets.ts'
 import { headerHash, type RpcBlock, type RpcReceipt, toCommitted } from './json-rpc.ts'
 import { openShortDevnet } from './short-history.ts'
 
 const GENESIS_TIME_SEC = 1_800_000_000
-const OUTSIDER = privateKeyToAccount('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80')
 const COLLECTIONS: readonly string[] = [COLLECTIBLE_721_ADDRESS, ITEMS_1155_ADDRESS]
 
 const SETUP: SecondChainSetup = {
@@ -292,10 +291,10 @@ describe('a devnet with a second chain', () => {
 
   it('makes the same second chain again after a restart, with what was sent to it', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'devnet-'))
-    const raw = await OUTSIDER.signTransaction({
+    const raw = await WALLET.signTransaction({
       chainId: 7_534_352,
       nonce: 0,
-      to: OUTSIDER.address,
+      to: WALLET.address,
       value: 1n,
       gas: 21_000n,
       maxFeePerGas: 50_000_000_000n,

@@ -9,7 +9,6 @@ import {
   toHex,
   toRlp,
 } from 'viem'
-import { privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, it } from 'vitest'
 import { depositDataFor } from '../../infra/devnet/consensus/deposits.ts'
 import predeploys from '../../infra/devnet/contracts/predeploys.json' with { type: 'json' }
@@ -24,11 +23,11 @@ import {
 import { openJsonRpc } from '../../infra/devnet/execution/json-rpc.ts'
 import { type DevnetExecution, openExecutionEngine } from '../../infra/devnet/execution/open.ts'
 import { isKeptLog, KEPT_CONTRACTS } from '../../schemas/eth/kept-logs.ts'
+import { WALLET } from '../wallets.ts'
 import { headerHash, type RpcBlock } from './json-rpc.ts'
 
 const GENESIS_TIME_SEC = 1_700_000_000
 const ZERO_HASH: Hex = `0x${'00'.repeat(32)}`
-const WALLET = privateKeyToAccount('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80')
 const GWEI = 1_000_000_000n
 
 /** The transactions that deploy the contracts on every network (EIP-7002, EIP-7251, mds1/multicall3): signed by nobody's key. */

@@ -1,29 +1,22 @@
 import { encodeFunctionData } from 'viem'
-import { privateKeyToAccount } from 'viem/accounts'
 import { depositDataFor } from '../../infra/devnet/consensus/deposits.ts'
 import artifacts from '../../infra/devnet/contracts/artifacts.json' with { type: 'json' }
 import type { Hex } from '../../infra/devnet/engine.ts'
 import { DEPOSIT_CONTRACT_ADDRESS, DEVNET_CHAIN_ID } from '../../infra/devnet/execution/genesis.ts'
+import { askJsonRpc } from '../ask-json-rpc.ts'
+import { WALLET } from '../wallets.ts'
 
-const ACCOUNT = privateKeyToAccount('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80')
 const GWEI = 1_000_000_000n
 const VALIDATOR_GWEI = 32n * GWEI
 
-export const WALLET_ADDRESS = ACCOUNT.address.toLowerCase() as Hex
-
-async function rpc(url: string, method: string, params: readonly unknown[]): Promise<unknown> {
-  const response = await fetch(url, { method: 'POST', body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }) })
-  const { result, error } = (await response.json()) as { result?: unknown; error?: { message: string } }
-  if (error !== undefined) throw new Error(`${method}: ${error.message}`)
-  return result
-}
+export const WALLET_ADDRESS = WALLET.address.toLowerCase() as Hex
 
 /** Signs with the first account of "test test … junk", which is rich on the devnet, and sends. */
 export async function sendFromWallet(url: string, to: Hex, data: Hex, valueWei: bigint): Promise<void> {
-  const nonce = Number(await rpc(url, 'eth_getTransactionCount', [WALLET_ADDRESS, 'pending']))
+  const nonce = Number(await askJsonRpc(url, 'eth_getTransactionCount', [WALLET_ADDRESS, 'pending']))
   const fees = { gas: 300_000n, maxFeePerGas: 100n * GWEI, maxPriorityFeePerGas: GWEI }
   const fields = { to, data, value: valueWei, nonce, chainId: DEVNET_CHAIN_ID, type: 'eip1559', ...fees } as const
-  await rpc(url, 'eth_sendRawTransaction', [await ACCOUNT.signTransaction(fields)])
+  await askJsonRpc(url, 'eth_sendRawTransaction', [await WALLET.signTransaction(fields)])
 }
 
 /** 32 ETH for the interop key of a number, with the wallet as withdrawal address. */

@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { encodeFunctionData, type Hex, keccak256, parseAbi, parseTransaction } from 'viem'
-import { mnemonicToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BATCH_DEPOSIT_ADDRESS, DEPOSIT_CONTRACT_ADDRESS } from '../../infra/devnet/execution/genesis.ts'
 import { depositDataRoot } from '../../schemas/eth/deposit-data.ts'
@@ -12,6 +11,9 @@ import { stakingBroadcast, stakingEnded } from '../../schemas/events/staking-bro
 import { keysAssigned, keysTaken } from '../../schemas/events/vault-keys.ts'
 import type { Created } from '../../schemas/routes/validators/create-validators.ts'
 import type { ValidatorDetail } from '../../schemas/routes/validators/validator-details.ts'
+import { askJsonRpc } from '../ask-json-rpc.ts'
+import { STRANGER, WALLET } from '../wallets.ts'
+import { createToken } from './account.ts'
 import { runChain, writeChains } from './configuration.ts'
 import { type HoldingNode, openHoldingNode } from './holding-node.ts'
 import {
@@ -19,7 +21,6 @@ import {
   type Environment,
   eventually,
   type Running,
-  runCommand,
   startDevnetChild,
   startProgram,
 } from './processes.ts'
@@ -27,10 +28,6 @@ import { activationEpochOf, recipientsOf, voteRewardsOf } from './run-keys.ts'
 import { eventsOf, openLog } from './stores.ts'
 
 const STEP_TIMEOUT_MS = 60_000
-/** Phrase of the accounts that the devnet gives ether for whoever wants to send transactions. */
-const PHRASE = 'test test test test test test test test test test test junk'
-const WALLET = mnemonicToAccount(PHRASE)
-const STRANGER = mnemonicToAccount(PHRASE, { addressIndex: 1 })
 const GWEI = 10n ** 9n
 const FIRST_SLOT = 40
 /** What is broadcast before it is final at it. */
@@ -89,16 +86,7 @@ export function broadcastSuite({ mode, modeOf, twoProcesses }: BroadcastOptions)
       const fees = { maxFeePerGas: (100n + 10n * tipGwei) * GWEI, maxPriorityFeePerGas: tipGwei * GWEI }
       return WALLET.signTransaction({ ...unsigned, nonce, ...fees } as Parameters<typeof WALLET.signTransaction>[0])
     }
-    const rpc = async (method: string, params: readonly unknown[]): Promise<unknown> => {
-      const response = await fetch(devnet.executionUrl, {
-        method: 'POST',
-        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-        headers: { 'content-type': 'application/json' },
-      })
-      const { result, error } = (await response.json()) as { result?: unknown; error?: unknown }
-      expect(error).toBeUndefined()
-      return result
-    }
+    const rpc = (method: string, params: readonly unknown[]) => askJsonRpc(devnet.executionUrl, method, params)
     const headNumber = async () => Number(await rpc('eth_blockNumber', []))
     const told = async () => {
       await using eventLog = await openLog(env)
@@ -137,11 +125,7 @@ export function broadcastSuite({ mode, modeOf, twoProcesses }: BroadcastOptions)
       const chain = runChain(file, { ...devnet, executionUrl: node.url })
       writeChains(file, { mainnet: { ...chain, staking: { contract: BATCH_DEPOSIT_ADDRESS } } })
       env = { ...modeOf('broadcast'), EPOCHLINE_DATA: join(directory, 'data'), EPOCHLINE_CONFIG: file }
-      await (await openLog(env))[Symbol.asyncDispose]() // an account is for a log that is there
-      const scopes = ['--scope', 'read,create']
-      const made = await runCommand(['admin', 'token', 'create', '--account', 'acme', '--new', ...scopes], env)
-      expect(made.code, made.stderr).toBe(0)
-      token = made.stdout.trim()
+      token = await createToken(env, { scopes: 'read,create' })
       await devnet.advanceTo(FIRST_SLOT)
       await start()
     })

@@ -2,7 +2,6 @@ import { mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Hex, parseTransaction } from 'viem'
-import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BATCH_DEPOSIT_ADDRESS } from '../../infra/devnet/execution/genesis.ts'
 import { decodeEvent } from '../../schemas/events/codec.ts'
@@ -10,13 +9,15 @@ import { validatorsCreated } from '../../schemas/events/created-validators.ts'
 import type { Created } from '../../schemas/routes/validators/create-validators.ts'
 import type { ValidatorDetail } from '../../schemas/routes/validators/validator-details.ts'
 import type { HistoryStep } from '../../schemas/routes/validators/validator-history.ts'
+import { askJsonRpc } from '../ask-json-rpc.ts'
+import { WALLET } from '../wallets.ts'
+import { createToken } from './account.ts'
 import { ethereumChain, runChain, writeChains } from './configuration.ts'
 import {
   type DevnetChild,
   type Environment,
   eventually,
   type Running,
-  runCommand,
   startDevnetChild,
   startProgram,
 } from './processes.ts'
@@ -24,8 +25,6 @@ import { recipientsOf } from './run-keys.ts'
 import { eventsOf, openLog } from './stores.ts'
 
 const STEP_TIMEOUT_MS = 60_000
-/** The first account of the phrase "test test … junk", which the devnet gives ten million ETH. */
-const WALLET = privateKeyToAccount('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80')
 const COUNT = 3
 const AT_ONCE = 100
 const UNFUNDED_MAX = 203 // there is no room for two such requests beside the first one's
@@ -80,16 +79,7 @@ export function createSuite({ mode, modeOf }: CreateOptions): void {
       const signed = await WALLET.signTransaction(transaction as Parameters<typeof WALLET.signTransaction>[0])
       return await rpc('eth_sendRawTransaction', [signed])
     }
-    const rpc = async (method: string, params: readonly unknown[]): Promise<unknown> => {
-      const response = await fetch(devnet.executionUrl, {
-        method: 'POST',
-        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-        headers: { 'content-type': 'application/json' },
-      })
-      const { result, error } = (await response.json()) as { result?: unknown; error?: unknown }
-      expect(error).toBeUndefined()
-      return result
-    }
+    const rpc = (method: string, params: readonly unknown[]) => askJsonRpc(devnet.executionUrl, method, params)
 
     beforeAll(async () => {
       devnet = await startDevnetChild()
@@ -101,13 +91,7 @@ export function createSuite({ mode, modeOf }: CreateOptions): void {
         EPOCHLINE_DATA: join(directory, 'data'),
         EPOCHLINE_CONFIG: file,
       }
-      await (await openLog(env))[Symbol.asyncDispose]() // an account is for a log that is there
-      const made = await runCommand(
-        ['admin', 'token', 'create', '--account', 'acme', '--new', '--scope', 'read,create'],
-        env,
-      )
-      expect(made.code, made.stderr).toBe(0)
-      token = made.stdout.trim()
+      token = await createToken(env, { scopes: 'read,create' })
       program = await startProgram(['all'], env)
       await devnet.advanceTo(FIRST_SLOT)
       const isKnown = async () => ((await ask('details', {})).status === 200 ? true : undefined)

@@ -3,7 +3,6 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Hex, parseTransaction } from 'viem'
-import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BATCH_DEPOSIT_ADDRESS } from '../../infra/devnet/execution/genesis.ts'
 import { FAR_FUTURE_EPOCH_TEXT } from '../../schemas/eth/far-future.ts'
@@ -12,8 +11,11 @@ import { exitCancelled, exitEnded, exitRequested, exitSigned, exitSubmitted } fr
 import { exitsPresigned } from '../../schemas/events/presigned-exits.ts'
 import type { Created } from '../../schemas/routes/validators/create-validators.ts'
 import type { ValidatorDetail } from '../../schemas/routes/validators/validator-details.ts'
+import { askJsonRpc } from '../ask-json-rpc.ts'
 import { type FaultyNode, openFaultyNode, TrueNode } from '../faults/faulty-node.ts'
 import { openJwe, type PrivateJwk } from '../unit/open-jwe.ts'
+import { WALLET } from '../wallets.ts'
+import { createToken } from './account.ts'
 import { ethereumChain, writeChains } from './configuration.ts'
 import {
   type DevnetChild,
@@ -27,8 +29,6 @@ import {
 import { eventsOf, openLog } from './stores.ts'
 
 const STEP_TIMEOUT_MS = 90_000
-/** The first account of the phrase "test test … junk", which the devnet gives ten million ETH. */
-const WALLET = privateKeyToAccount('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80')
 const COUNT = 2
 const FIRST_SLOT = 40
 /** The deposits are in the registry, and no validator of them is active. */
@@ -121,11 +121,7 @@ export function exitSuite({ mode, modeOf }: ExitOptions): void {
       const chain = ethereumChain({ beaconUrl: node.url, executionUrl: devnet.executionUrl })
       writeChains(file, { mainnet: { ...chain, staking: { contract: BATCH_DEPOSIT_ADDRESS } } })
       env = { ...modeOf('exit'), EPOCHLINE_DATA: join(directory, 'data'), EPOCHLINE_CONFIG: file }
-      await (await openLog(env))[Symbol.asyncDispose]() // an account is for a log that is there
-      const scopes = ['--scope', 'read,create,exit']
-      const made = await runCommand(['admin', 'token', 'create', '--account', 'acme', '--new', ...scopes], env)
-      expect(made.code, made.stderr).toBe(0)
-      token = made.stdout.trim()
+      token = await createToken(env, { scopes: 'read,create,exit' })
       program = await startProgram(['all'], env)
       await devnet.advanceTo(FIRST_SLOT)
       const isKnown = async () => ((await ask('details', {})).status === 200 ? true : undefined)
@@ -136,12 +132,7 @@ export function exitSuite({ mode, modeOf }: ExitOptions): void {
       expect(await exit([leaving])).toMatchObject({ status: 400, reason: 'not_deposited' })
       const transaction = parseTransaction(created.staking_transaction.unsigned_transaction as Hex)
       const signed = await WALLET.signTransaction(transaction as Parameters<typeof WALLET.signTransaction>[0])
-      const sent = await fetch(devnet.executionUrl, {
-        method: 'POST',
-        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_sendRawTransaction', params: [signed] }),
-        headers: { 'content-type': 'application/json' },
-      })
-      expect(await sent.json()).toMatchObject({ result: expect.any(String) })
+      await askJsonRpc(devnet.executionUrl, 'eth_sendRawTransaction', [signed])
       await devnet.advanceTo(REGISTERED_SLOT)
       await eventually(
         'the registry',

@@ -21,6 +21,7 @@ import { validatorsCreated } from '../../schemas/events/created-validators.ts'
 import { keysExported, keysImported } from '../../schemas/events/vault-keys.ts'
 import { vaultStateTold } from '../../schemas/events/vault-state.ts'
 import type { ReadyAnswer } from '../../schemas/routes/probes.ts'
+import { createToken } from './account.ts'
 import { createInVault } from './create-in-vault.ts'
 import { type Environment, eventually, type Running, runCommand, startProgram } from './processes.ts'
 import { eventsOf, openLog } from './stores.ts'
@@ -56,9 +57,7 @@ describe('keys of validators', () => {
   }
 
   beforeAll(async () => {
-    await (await openLog(env))[Symbol.asyncDispose]() // an account is for a log that is there
-    const made = await runCommand(['admin', 'token', 'create', '--account', 'acme', '--new'], env)
-    expect(made.code, made.stderr).toBe(0)
+    await createToken(env)
     created = await createInVault(env, { count: 4, requestId: '11'.repeat(32) })
   })
 

@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { expect } from 'vitest'
 import { readConfig } from '../../infra/config/config.ts'
 import { BATCH_DEPOSIT_ADDRESS } from '../../infra/devnet/execution/genesis.ts'
 import { openJobQueue } from '../../infra/open-ports.ts'
@@ -9,8 +8,9 @@ import { areTablesWhole } from '../../processors/loop/filled-from.ts'
 import { runProcessing } from '../../processors/run-processing.ts'
 import { vaultProcessesOf } from '../contract/key-vault-local.ts'
 import { silentLog } from '../unit/silent-log.ts'
+import { createToken } from './account.ts'
 import { runChain, writeChains } from './configuration.ts'
-import { type Environment, eventually, type Running, runCommand, startProgram } from './processes.ts'
+import { type Environment, eventually, type Running, startProgram } from './processes.ts'
 import type { StandInChain } from './stand-in-chain.ts'
 import { openLog, openTables } from './stores.ts'
 
@@ -48,13 +48,10 @@ export class KilledProgram implements AsyncDisposable {
     writeChains(file, { mainnet: { ...runChain(file, chain), staking: { contract: BATCH_DEPOSIT_ADDRESS } } })
     const limits = { VALIDATORS_UNFUNDED_MAX: '100000', VALIDATORS_EXPIRY_EPOCHS: '10000000' }
     const env = { ...mode, ...limits, EPOCHLINE_DATA: join(directory, 'data'), EPOCHLINE_CONFIG: file }
-    await (await openLog(env))[Symbol.asyncDispose]() // an account is for a log that is there
-    const scopes = ['--scope', 'read,create,exit']
-    const made = await runCommand(['admin', 'token', 'create', '--account', 'acme', '--new', ...scopes], env)
-    expect(made.code, made.stderr).toBe(0)
+    const token = await createToken(env, { scopes: 'read,create,exit' })
     await fillTables(env)
     const running = [await startProgram(['api'], env), await startRole(env)] as const
-    return new KilledProgram(env, made.stdout.trim(), running)
+    return new KilledProgram(env, token, running)
   }
 
   get validators(): Running {

@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Hex, parseTransaction } from 'viem'
-import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BATCH_DEPOSIT_ADDRESS } from '../../infra/devnet/execution/genesis.ts'
 import { type ChainClock, epochOf } from '../../schemas/eth/time.ts'
@@ -14,6 +13,8 @@ import type { Created } from '../../schemas/routes/validators/create-validators.
 import type { ValidatorDetail } from '../../schemas/routes/validators/validator-details.ts'
 import type { HistoryStep } from '../../schemas/routes/validators/validator-history.ts'
 import { tries } from '../long-form.ts'
+import { WALLET } from '../wallets.ts'
+import { createToken } from './account.ts'
 import { runChain, writeChains } from './configuration.ts'
 import { compareLooks, type Look, looksAt, summaryOf } from './estimate-looks.ts'
 import { happenedTo } from './life-on-chain.ts'
@@ -27,13 +28,10 @@ import {
   startDevnetChild,
   startProgram,
 } from './processes.ts'
-import { openLog } from './stores.ts'
 
 const STEP_TIMEOUT_MS = 120_000
 /** A leap of hundreds of epochs. */
 const LEAP_TIMEOUT_MS = 480_000
-/** The first account of the phrase "test test … junk", which the devnet gives ten million ETH. */
-const WALLET = privateKeyToAccount('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80')
 const ACCOUNT = 'acme'
 const CREATED_SLOT = 40
 /** Epochs that a validator is active before it may exit, and from its exit until it is paid: mainnet's in the long form. */
@@ -140,11 +138,7 @@ export function lifeSuite({ mode, modeOf }: LifeOptions): void {
       const mainnet = { ...runChain(file, devnet), staking: { contract: BATCH_DEPOSIT_ADDRESS } }
       writeChains(file, { mainnet }, { quote: { chain: 'mainnet', account: ACCOUNT } })
       env = { ...modeOf('life'), EPOCHLINE_DATA: join(directory, 'data'), EPOCHLINE_CONFIG: file }
-      await (await openLog(env))[Symbol.asyncDispose]() // an account is for a log that is there
-      const scopes = ['--scope', 'read,create,exit']
-      const made = await runCommand(['admin', 'token', 'create', '--account', ACCOUNT, '--new', ...scopes], env)
-      expect(made.code, made.stderr).toBe(0)
-      token = made.stdout.trim()
+      token = await createToken(env, { account: ACCOUNT, scopes: 'read,create,exit' })
       program = await startProgram(['all'], env)
       await devnet.advanceTo(CREATED_SLOT)
       const isKnown = () =>

@@ -1,3 +1,5 @@
+import { askJsonRpc } from '../ask-json-rpc.ts'
+
 // What the product must say, computed from the devnet's own states and receipts by plain HTTP. Nothing of the product's code is
 // used here, and on the consensus side not its method either: rewards are what balances changed by, less what flowed in and out.
 
@@ -50,13 +52,8 @@ async function beaconData<Data>(node: OracleNode, path: string): Promise<Data> {
 
 /** Result of a JSON-RPC call; none is an error. */
 export async function rpc<Result = Json>(url: string, method: string, params: readonly unknown[]): Promise<Result> {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-  })
-  const { result } = (await response.json()) as { result?: Result | null }
-  if (result === undefined || result === null) throw new Error(`${method} has no result`)
+  const result = await askJsonRpc<Result | null>(url, method, params)
+  if (result === null) throw new Error(`${method} has no result`)
   return result
 }
 

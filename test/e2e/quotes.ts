@@ -16,6 +16,9 @@ import { FAR_FUTURE_EPOCH_TEXT } from '../../schemas/eth/far-future.ts'
 import { gasOf } from '../../schemas/eth/staking-transaction.ts'
 import type { StakeQuote } from '../../schemas/routes/quotes/stake-quote.ts'
 import type { ValidatorDetail } from '../../schemas/routes/validators/validator-details.ts'
+import { askJsonRpc } from '../ask-json-rpc.ts'
+import { STRANGER, WALLET } from '../wallets.ts'
+import { createToken } from './account.ts'
 import { runChain, writeChains } from './configuration.ts'
 import {
   type DevnetChild,
@@ -33,10 +36,6 @@ const SLOTS_PER_EPOCH = 32
 /** Of the devnet: epochs that a validator is active before it may exit. */
 const SHARD_COMMITTEE_PERIOD = 32
 const ACCOUNT = 'quotes'
-/** The first account of the phrase "test test … junk", which the devnet gives ten million ETH. */
-const WALLET = privateKeyToAccount('0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80')
-/** The second one. */
-const STRANGER = privateKeyToAccount('0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d')
 const COUNT = 4
 const AMOUNT_GWEI = String(BigInt(COUNT) * 32_000_000_000n)
 /** The first epochs are final: the index knows what the chain pays. */
@@ -75,16 +74,7 @@ export function quotesSuite({ mode, modeOf }: QuotesOptions): void {
       expect(status, text).toBe(200)
       return JSON.parse(text) as StakeQuote
     }
-    const rpc = async (method: string, params: readonly unknown[]): Promise<unknown> => {
-      const response = await fetch(devnet.executionUrl, {
-        method: 'POST',
-        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-        headers: { 'content-type': 'application/json' },
-      })
-      const { result, error } = (await response.json()) as { result?: unknown; error?: unknown }
-      expect(error).toBeUndefined()
-      return result
-    }
+    const rpc = (method: string, params: readonly unknown[]) => askJsonRpc(devnet.executionUrl, method, params)
     const beacon = async <Data>(path: string): Promise<Data> => {
       const { data } = (await (await fetch(`${devnet.beaconUrl}/eth/v1/beacon/${path}`)).json()) as { data: Data }
       return data
@@ -116,9 +106,7 @@ export function quotesSuite({ mode, modeOf }: QuotesOptions): void {
       writeChains(file, { mainnet }, { quote: { chain: 'mainnet', account: ACCOUNT } })
       env = { ...modeOf('quotes'), EPOCHLINE_DATA: join(directory, 'data'), EPOCHLINE_CONFIG: file }
       program = await startProgram(['all'], env)
-      const made = await runCommand(['admin', 'token', 'create', '--account', ACCOUNT, '--new'], env)
-      expect(made.code, made.stderr).toBe(0)
-      token = made.stdout.trim()
+      token = await createToken(env, { account: ACCOUNT })
       // What one validator of the chain is paid tells what staking yields.
       const tracked = await runCommand(['admin', 'validators', 'track', '--account', ACCOUNT, toHex(pubkeyOf(0))], env)
       expect(tracked.code, tracked.stderr).toBe(0)
