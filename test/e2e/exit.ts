@@ -13,6 +13,7 @@ import type { Created } from '../../schemas/routes/validators/create-validators.
 import type { ValidatorDetail } from '../../schemas/routes/validators/validator-details.ts'
 import { askJsonRpc } from '../ask-json-rpc.ts'
 import { type FaultyNode, openFaultyNode, TrueNode } from '../faults/faulty-node.ts'
+import { tries } from '../long-form.ts'
 import { openJwe, type PrivateJwk } from '../unit/open-jwe.ts'
 import { WALLET } from '../wallets.ts'
 import { createToken } from './account.ts'
@@ -36,7 +37,7 @@ const REGISTERED_SLOT = 420
 const SLOTS_PER_EPOCH = 32
 /** Of the devnet: epochs that a validator is active before it may exit. */
 const SHARD_COMMITTEE_PERIOD = 32
-const FORGOTTEN_EPOCHS = 50
+const FORGOTTEN_EPOCHS = tries(16, 50)
 const EXITS_PATH = '/eth/v1/beacon/pool/voluntary_exits'
 
 export interface ExitOptions {

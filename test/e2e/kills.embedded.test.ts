@@ -5,6 +5,6 @@ killsSuite({
   mode: 'embedded',
   modeOf: () => ({}),
   deaths: isLong ? ALL_DEATHS : DEATHS_AFTER,
-  randomKills: isLong ? 200 : 4,
+  randomKills: isLong ? 200 : 2,
   pauseMsMax: 2_500,
 })
