@@ -15,7 +15,7 @@ import { finishFilling, prepareFilling } from '../../processors/loop/prepare-fil
 import { PROJECTORS } from '../../processors/projections.ts'
 import { chainNames } from '../../schemas/chains.ts'
 import { formatInstant } from '../../schemas/eth/time.ts'
-import { type EncodedEvent, encodeEvent } from '../../schemas/events/codec.ts'
+import { type EncodedEvent, encodeEvent, type Topic } from '../../schemas/events/codec.ts'
 import { VAULT_KEY, type VaultState, vaultStateTold } from '../../schemas/events/vault-state.ts'
 import { givenChain } from './given-chain.ts'
 import { processLog, readLog } from './processing.ts'
@@ -389,3 +389,29 @@ it('takes no block for the head that a reorg has taken back', { timeout: TEST_MS
 it('tells the lag of every group', { timeout: TEST_MS }, async () => {
   expect(Object.keys((await ready()).lag).toSorted()).toEqual(PROJECTORS.map(({ group }) => group).toSorted())
 })
+
+it('who starts first of all is not told that tables are made anew, whatever is appended meanwhile', async () => {
+  const { warehouse, openLog, empty } = stores()
+  await empty()
+  await using eventLog = await openLog(new Map())
+  const facts = await openLogFacts(eventLog, 0, never)
+  let appended = 0
+  const append = async () => {
+    const event = { ...SOME_EVENT, id: `${appended++}` }
+    for (const topic of ['validators', 'roles'] as const) await eventLog.append(topic, [event])
+  }
+  const busy = new Proxy(eventLog, {
+    get: (log, name) => {
+      if (name === 'lag') return async (topic: Topic, group: string) => [await log.lag(topic, group), await append()][0]
+      const value: unknown = Reflect.get(log, name, log)
+      return typeof value === 'function' ? value.bind(log) : value
+    },
+  })
+  const warned: string[] = []
+  const log = { ...silentLog, warn: (_: object, message: string) => void warned.push(message) }
+  await prepareFilling({ eventLog: busy, warehouse, log, facts, projectors: PROJECTORS }, 1, never)
+  expect(appended).toBeGreaterThan(1)
+  expect(warned).toEqual([])
+})
+
+const SOME_EVENT = { type: 'x', version: 1, key: VAULT_KEY, time: formatInstant(0), data: new Uint8Array(1) }
