@@ -93,7 +93,9 @@ test('makes no new key for a vault whose key is missing', async () => {
   await rm(folder.keyFile)
   await expect(openLocalKeyVault(folder.options)).rejects.toMatchObject({
     code: 'usage',
-    message: expect.stringMatching(/\(ENOENT\): put it back; without it nothing that is sealed with it can be opened\.$/),
+    message: expect.stringMatching(
+      /\(ENOENT\): put it back; without it nothing that is sealed with it can be opened\.$/,
+    ),
   })
   await expect(stat(folder.keyFile)).rejects.toThrow(/ENOENT/)
 })
