@@ -70,13 +70,13 @@ export function ofAnyLog(tables: Tables): Tables {
   // What was announced and taken back differs from log to log, and what was logged in such blocks stays: nobody asks for it.
   const isCanonical = (row: Row): boolean => canonical.has(blockOfRow(row))
   return mapTables(tables, (rows, table) => {
-    if (table === OF_LOOKS) return []
+    if (TABLES_OF_LOOKS.has(table)) return []
     return (TABLES_OF_LOGS.includes(table) ? rows.filter(isCanonical) : rows).map(({ version: _, ...rest }) => rest)
   })
 }
 
-/** The head is looked at once an epoch, by whoever follows it then: a log that was begun later has fewer looks. */
-const OF_LOOKS: Projection = 'deposit_queue_fronts'
+/** The head is looked at once an epoch, by whoever follows it then: another log has had other looks. */
+const TABLES_OF_LOOKS: ReadonlySet<Projection> = new Set<Projection>(['chain_queues', 'deposit_queue_fronts'])
 const TABLES_OF_LOGS: readonly Projection[] = ['execution_log_parts', 'deposits', 'exit_calls']
 
 function blockOfRow({ chain, block_hash }: Row): string {
