@@ -30,6 +30,9 @@ export interface Standing {
 /** So long a look is good for: a revoked token works no longer than this after the processors know of it. */
 export const STANDING_AGE_MS_MAX = 500
 
+/** From this age on the next look is on its way, so that whoever asks all the time waits for none. */
+const AHEAD_AGE_SHARE = 0.6
+
 /** After so long what was made of the tables is made again: a block of an open day that was read late moves no position. */
 const STANDING_KEPT_MS_MAX = 30_000
 
@@ -103,6 +106,10 @@ interface Look {
   readonly atMs: number
 }
 
+function ageMs({ atMs }: Look): number {
+  return performance.now() - atMs
+}
+
 interface StandingsOptions {
   readonly ageMsMax?: number | undefined
   readonly keptMsMax?: number
@@ -114,7 +121,9 @@ export class Standings {
   readonly #warehouse: WarehouseReader
   readonly #ageMsMax: number
   readonly #keptMsMax: number
+  /** The newest one that has ended, by chain. */
   readonly #looks = new Map<string, Look>()
+  readonly #underWay = new Map<string, Look>()
   /** What the last look that has ended found, by chain. */
   readonly #made = new Map<string, MadeStanding>()
   #facts: { readonly accounts: string; readonly facts: Promise<AccountFacts> } | undefined
@@ -134,15 +143,27 @@ export class Standings {
 
   of(chain: string): Promise<Standing> {
     const last = this.#looks.get(chain)
-    const nowMs = performance.now()
-    if (last !== undefined && nowMs - last.atMs < this.#ageMsMax) return last.standing
-    const standing = this.#look(chain)
-    this.#looks.set(chain, { standing, atMs: nowMs })
-    // A failed look is its askers'; the next asker looks again.
-    standing.catch(() => {
-      if (this.#looks.get(chain)?.standing === standing) this.#looks.delete(chain)
-    })
-    return standing
+    if (last === undefined || ageMs(last) >= this.#ageMsMax) return this.#begin(chain).standing
+    // Its failure is nobody's yet: whoever asks when the last look is too old looks again.
+    if (ageMs(last) >= this.#ageMsMax * AHEAD_AGE_SHARE) this.#begin(chain).standing.catch(() => {})
+    return last.standing
+  }
+
+  /** The look that is under way, or a new one: `of` gives it out once it has ended. */
+  #begin(chain: string): Look {
+    const underWay = this.#underWay.get(chain)
+    if (underWay !== undefined && ageMs(underWay) < this.#ageMsMax) return underWay
+    const look = { standing: this.#look(chain), atMs: performance.now() }
+    this.#underWay.set(chain, look)
+    const end = (): void => {
+      if (this.#underWay.get(chain) === look) this.#underWay.delete(chain)
+    }
+    look.standing.then(() => {
+      const last = this.#looks.get(chain)
+      if (last === undefined || last.atMs < look.atMs) this.#looks.set(chain, look)
+      end()
+    }, end)
+    return look
   }
 
   async #look(chain: string): Promise<MadeStanding> {

@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import type { SecretKey } from '@chainsafe/blst'
-import type { DepositTerms, SignedDeposit } from '../ports/key-vault.ts'
-import { signDeposits } from './sign-deposit.ts'
+import type { DepositTerms } from '../ports/key-vault.ts'
+import { signDeposits, type VerifiedDeposits } from './sign-deposit.ts'
 
 /** A hundred keys are a good hundred milliseconds of arithmetic; more threads than this would take the cores of who asks. */
 const THREADS_MAX = 4
@@ -15,17 +15,16 @@ export interface SigningTask {
   readonly terms: DepositTerms
 }
 
-export interface SignedTask {
+export interface SignedTask extends VerifiedDeposits {
   readonly id: number
-  readonly deposits: readonly SignedDeposit[]
 }
 
-/** Signs deposits with the keys of one seed, on all cores from the first list that is worth it. A thread that fails ends the process. */
+/** Signs deposits with the keys of one seed, on all cores; its threads start with the first deposits. A thread that fails ends the process. */
 export class DepositSigner {
   readonly #commonKey: SecretKey
   readonly #threadsMax = Math.min(availableParallelism(), THREADS_MAX) - 1
   #threads: readonly Worker[] = []
-  readonly #waiting = new Map<number, (deposits: readonly SignedDeposit[]) => void>()
+  readonly #waiting = new Map<number, (signed: VerifiedDeposits) => void>()
   #asked = 0
 
   /** `commonKey` is the seed's key at m/12381/3600. */
@@ -33,17 +32,18 @@ export class DepositSigner {
     this.#commonKey = commonKey
   }
 
-  /** A deposit for the key at each index, in their order; their signatures are not verified yet. */
-  async sign(indices: readonly number[], terms: DepositTerms): Promise<readonly SignedDeposit[]> {
+  /** A deposit for the key at each index, in their order; each thread verifies, in one batch, what it has signed. */
+  async sign(indices: readonly number[], terms: DepositTerms): Promise<VerifiedDeposits> {
     const shares = Math.max(1, Math.min(this.#threadsMax + 1, Math.floor(indices.length / SHARE_KEYS_MIN)))
-    if (shares > 1 && this.#threads.length === 0)
-      this.#threads = Array.from({ length: this.#threadsMax }, () => this.#startThread())
+    // Not only for a list that is worth it: the first long one would wait for them.
+    if (this.#threads.length === 0) this.#threads = Array.from({ length: this.#threadsMax }, () => this.#startThread())
     const shareKeys = Math.ceil(indices.length / shares)
     const elsewhere = this.#threads
       .slice(0, shares - 1)
       .map((thread, i) => this.#signIn(thread, indices.slice((i + 1) * shareKeys, (i + 2) * shareKeys), terms))
     const here = signDeposits(this.#commonKey, indices.slice(0, shareKeys), terms)
-    return [here, ...(await Promise.all(elsewhere))].flat()
+    const signed = [here, ...(await Promise.all(elsewhere))]
+    return { deposits: signed.flatMap(({ deposits }) => deposits), hold: signed.every(({ hold }) => hold) }
   }
 
   #startThread(): Worker {
@@ -52,8 +52,8 @@ export class DepositSigner {
       workerData: key,
       transferList: [key.buffer],
     })
-    thread.on('message', ({ id, deposits }: SignedTask) => {
-      this.#waiting.get(id)?.(deposits)
+    thread.on('message', ({ id, ...signed }: SignedTask) => {
+      this.#waiting.get(id)?.(signed)
       this.#waiting.delete(id)
     })
     thread.on('error', (error) => {
@@ -62,7 +62,7 @@ export class DepositSigner {
     return thread
   }
 
-  #signIn(thread: Worker, indices: readonly number[], terms: DepositTerms): Promise<readonly SignedDeposit[]> {
+  #signIn(thread: Worker, indices: readonly number[], terms: DepositTerms): Promise<VerifiedDeposits> {
     const id = this.#asked++
     const task: SigningTask = { id, indices, terms }
     return new Promise((resolve) => {

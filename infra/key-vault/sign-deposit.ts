@@ -4,13 +4,16 @@ import { signingRoot } from '../../schemas/eth/signing-root.ts'
 import type { DepositTerms, SignedDeposit } from '../ports/key-vault.ts'
 import { deriveSigningKey } from './derive.ts'
 
-/** A deposit for the key at each index of a seed, whose key at m/12381/3600 is given. */
-export function signDeposits(
-  commonKey: SecretKey,
-  indices: readonly number[],
-  terms: DepositTerms,
-): readonly SignedDeposit[] {
-  return indices.map((index) => signDeposit(deriveSigningKey(commonKey, index), terms))
+/** Deposits, and whether all of their signatures hold. */
+export interface VerifiedDeposits {
+  readonly deposits: readonly SignedDeposit[]
+  readonly hold: boolean
+}
+
+/** A deposit for the key at each index of a seed, whose key at m/12381/3600 is given; verified in one batch. */
+export function signDeposits(commonKey: SecretKey, indices: readonly number[], terms: DepositTerms): VerifiedDeposits {
+  const deposits = indices.map((index) => signDeposit(deriveSigningKey(commonKey, index), terms))
+  return { deposits, hold: signaturesHold(deposits, terms.genesisForkVersion) }
 }
 
 /** A deposit of the key's, signed as process_deposit of the consensus specification checks it. */

@@ -12,5 +12,5 @@ const commonKey = SecretKey.fromBytes(commonKeyBytes)
 commonKeyBytes.fill(0)
 
 port.on('message', ({ id, indices, terms }: SigningTask) => {
-  port.postMessage({ id, deposits: signDeposits(commonKey, indices, terms) })
+  port.postMessage({ id, ...signDeposits(commonKey, indices, terms) })
 })

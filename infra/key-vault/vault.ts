@@ -24,7 +24,6 @@ import { readPassword } from './password.ts'
 import { PreparedSets } from './prepared.ts'
 import type { RemoteSigning } from './remote-signing.ts'
 import { SecretKeys } from './secret-keys.ts'
-import { signaturesHold } from './sign-deposit.ts'
 import { signExit } from './sign-exit.ts'
 import { lockVaultFolder, makeVaultFolder, vaultFileOf } from './vault-folder.ts'
 import { openVaultStore, type VaultStore } from './vault-store.ts'
@@ -74,8 +73,8 @@ export class Vault implements Omit<VaultMethods, 'open' | 'restore'>, Disposable
   async prepare(count: number, terms: DepositTerms): Promise<PreparedKeys> {
     const firstIndex = this.#takeIndices(count)
     const indices = Array.from({ length: count }, (_, i) => firstIndex + i)
-    const deposits = await this.#signer.sign(indices, terms)
-    if (!signaturesHold(deposits, terms.genesisForkVersion)) {
+    const { deposits, hold } = await this.#signer.sign(indices, terms)
+    if (!hold) {
       throw new AppError(
         'key_vault',
         'A signature that the key vault has just made does not hold, so no key was handed out: this machine does not compute as it should.',

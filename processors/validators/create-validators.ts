@@ -61,9 +61,10 @@ export async function createForAccount(
     const facts = await chain.node.facts()
     const contract = contractFor(chain, facts, input.count)
     if (contract === undefined) return { status: 'refused', reason: NO_CONTRACT }
-    const [fault, atSlot] = await Promise.all([
+    const [fault, atSlot, terms] = await Promise.all([
       faultOf(contract, facts, chain.node),
       slotOf(creating, chain, facts.clock),
+      termsOf(chain, input.depositFrom, log),
     ])
     if (fault !== undefined) {
       log.error({ chain: chain.name }, fault)
@@ -71,7 +72,7 @@ export async function createForAccount(
     }
     using room = await creating.room.take(input, { clock: facts.clock, atSlot })
     if (room.refusal !== undefined) return { status: 'refused', reason: room.refusal }
-    return await make(creating, input, { chain, facts, contract, atSlot })
+    return await make(creating, input, { chain, facts, contract, atSlot, terms })
   } catch (error) {
     if (!isNodeFault(error)) throw error
     log.warn({ chain: chain.name, reason: error.message }, 'validators could not be created: no node could be asked')
@@ -85,26 +86,24 @@ interface Place {
   readonly facts: StakingFacts
   readonly contract: StakingContract
   readonly atSlot: number
+  readonly terms: TransactionTerms | undefined
 }
 
 /** Makes the keys, seals them with the answer, and tells of them. */
 async function make(
   creating: Creating,
   input: CreateValidatorsInput,
-  { chain, facts, contract, atSlot }: Place,
+  { atSlot, ...place }: Place,
 ): Promise<CreateValidatorsOutput> {
-  const { vault, log } = creating
+  const { vault } = creating
   const { account, requestId, bodyHash } = input
-  const [prepared, terms] = await Promise.all([
-    vault.prepare(input.count, {
-      chain: chain.name,
-      genesisForkVersion: facts.genesisForkVersion,
-      withdrawalCredentials: bytesOf(credentialsOf(input.withdrawalAddress)),
-      amountGwei: DEPOSIT_GWEI,
-    }),
-    termsOf(chain, input.depositFrom, log),
-  ])
-  const answer = answerOf({ chain, facts, contract, terms }, input, prepared.deposits)
+  const prepared = await vault.prepare(input.count, {
+    chain: place.chain.name,
+    genesisForkVersion: place.facts.genesisForkVersion,
+    withdrawalCredentials: bytesOf(credentialsOf(input.withdrawalAddress)),
+    amountGwei: DEPOSIT_GWEI,
+  })
+  const answer = answerOf(place, input, prepared.deposits)
   if (answer.status === 'refused') return answer
   const kept = await durably('create-sealed', () =>
     vault.commit(prepared.id, requestId, { account, bodyHash, answer: answer.text }),
@@ -164,19 +163,12 @@ async function announce(
   return { status: 'created', answer: kept.answer }
 }
 
-interface Answering {
-  readonly chain: StakingChain
-  readonly facts: StakingFacts
-  readonly contract: StakingContract
-  readonly terms: TransactionTerms | undefined
-}
-
 type Answered =
   | { readonly status: 'ok'; readonly text: string }
   | { readonly status: 'refused'; readonly reason: string }
 
 function answerOf(
-  { chain, facts, contract, terms }: Answering,
+  { chain, facts, contract, terms }: Omit<Place, 'atSlot'>,
   input: CreateValidatorsInput,
   deposits: readonly SignedDeposit[],
 ): Answered {

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { Standings } from '../../api/http/standings.ts'
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 
@@ -34,6 +34,61 @@ test('all who ask at one time share a look, and the next look finds what has cha
   const after = await eager.of('mainnet')
   expect(after.position).not.toBe(before.position)
   expect([before.tokenOf('hash')?.account, after.tokenOf('hash')?.account]).toEqual(['demo', 'other'])
+})
+
+test('who asks all the time waits for no look: the next one begins before the last is too old', async () => {
+  const { state, warehouse } = tables()
+  const ended = Promise.withResolvers<void>()
+  let isSlow = false
+  const slow: WarehouseReader = {
+    async query(sql, params, limits) {
+      if (isSlow) await ended.promise
+      return await warehouse.query(sql, params, limits)
+    },
+  }
+  vi.useFakeTimers({ toFake: ['performance'] })
+  try {
+    const standings = new Standings(slow, { ageMsMax: 1_000 })
+    const first = await standings.of('mainnet')
+    Object.assign(state, { position: '2' })
+    isSlow = true
+    vi.advanceTimersByTime(500)
+    expect([await standings.of('mainnet'), state.looks]).toEqual([first, 1])
+    vi.advanceTimersByTime(400)
+    // One begins behind these two.
+    expect([await standings.of('mainnet'), await standings.of('mainnet')]).toEqual([first, first])
+    vi.advanceTimersByTime(200)
+    const late = standings.of('mainnet')
+    ended.resolve()
+    expect((await late).position).not.toBe(first.position)
+    expect(state.looks).toBe(2)
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
+test('a look ahead that fails is nobody’s failure until the last one is too old', async () => {
+  const { warehouse } = tables()
+  let fails = false
+  const failing: WarehouseReader = {
+    query: (sql) => (fails ? Promise.reject(new Error('away')) : warehouse.query(sql)),
+  }
+  vi.useFakeTimers({ toFake: ['performance'] })
+  try {
+    const standings = new Standings(failing, { ageMsMax: 1_000 })
+    const first = await standings.of('mainnet')
+    fails = true
+    vi.advanceTimersByTime(900)
+    expect(await standings.of('mainnet')).toBe(first)
+    await Promise.resolve()
+    expect(await standings.of('mainnet')).toBe(first)
+    vi.advanceTimersByTime(200)
+    await expect(standings.of('mainnet')).rejects.toThrow('away')
+    fails = false
+    expect((await standings.of('mainnet')).tokenOf('hash')?.account).toBe('demo')
+  } finally {
+    vi.useRealTimers()
+  }
 })
 
 test('what was made of the tables is made again after a while although nothing has moved', async () => {
