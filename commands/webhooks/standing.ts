@@ -1,12 +1,14 @@
 import type { AccountScope } from '../../api/http/seen-validators.ts'
 import { type Standing, Standings } from '../../api/http/standings.ts'
-import { dayOfHorizon, type Horizon, horizonOf } from '../../api/rewards/horizon.ts'
+import { dayOfHorizon, horizonOf } from '../../api/rewards/horizon.ts'
 import { accountValidators } from '../../api/validators/account-validators.ts'
+import { createdValidators } from '../../api/validators/created-validators.ts'
 import { earlyStatus } from '../../api/validators/lifecycle.ts'
 import { toStatus } from '../../api/validators/validator-status.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { areTablesWhole } from '../../processors/loop/filled-from.ts'
 import type { AccountStanding } from '../../processors/webhooks/notice-changes.ts'
+import { ownIntervals } from '../../processors/webhooks/own-days.ts'
 import { dayOfInstant, formatDay } from '../../schemas/eth/time.ts'
 import type { Ownership } from '../../schemas/ownership.ts'
 import type { UnfundedRules } from '../../schemas/validator-lifecycle.ts'
@@ -48,9 +50,18 @@ async function lookAt(scope: AccountScope, { ownership, rules, nowMs }: Looking)
   const horizon = await horizonOf(standing)
   const validators = await accountValidators({ ...scope, nowMs: nowMs() }, horizon)
   const today = horizon === undefined ? dayOfInstant(nowMs() / 1_000) : dayOfHorizon(horizon)
+  const created = await createdValidators(scope)
+  const own = ownIntervals(ownership, { account, chain: standing.chain }, (pubkey) => {
+    const createdAtSec = created.get(pubkey)?.createdAtSec
+    return createdAtSec === undefined ? undefined : dayOfInstant(createdAtSec)
+  })
+  const closedDays = horizon?.closedDays.map(({ day }) => day) ?? []
   return {
     epoch: horizon?.epoch,
-    closedDays: closedDaysOf(horizon),
+    closedDays: closedDays.map(formatDay),
+    ownDays: new Set(
+      closedDays.filter((day) => own.some(({ fromDay, toDay }) => fromDay <= day && day < toDay)).map(formatDay),
+    ),
     validators: validators
       .filter(({ pubkey }) => ownership.ownerOn(standing.chain, pubkey, today) === account)
       .map((validator) => ({
@@ -62,8 +73,4 @@ async function lookAt(scope: AccountScope, { ownership, rules, nowMs }: Looking)
         index: validator.registered?.validator_index,
       })),
   }
-}
-
-function closedDaysOf(horizon: Horizon | undefined): readonly string[] {
-  return horizon?.closedDays.map(({ day }) => formatDay(day)) ?? []
 }

@@ -11,8 +11,10 @@ import { type Followed, isExitNews, type WebhookBook } from './webhook-book.ts'
 export interface AccountStanding {
   /** Newest final epoch; undefined before the first. */
   readonly epoch: number | undefined
-  /** `YYYY-MM-DD`, ascending. */
+  /** The chain's, `YYYY-MM-DD`, ascending. */
   readonly closedDays: readonly string[]
+  /** Those of them on which it had a validator. */
+  readonly ownDays: ReadonlySet<string>
   /** Those that are its own; an index where the registry has a state of it. */
   readonly validators: readonly {
     readonly pubkey: string
@@ -95,7 +97,7 @@ export class Noticer {
       if ((standing.epoch ?? -1) < (followed.epoch ?? -1)) return
       const of = { account, chain, followed }
       const statuses = await this.#statuses(chain, followed, standing)
-      const days = standing.validators.length === 0 ? [] : newDays(followed, standing)
+      const days = newDays(followed, standing)
       await this.#tell([
         ...statuses.map((what) => noticeEvent(of, { kind: 'validator.status', ...what }, now())),
         ...days.map((day) => noticeEvent(of, { kind: 'day.closed', day }, now())),
@@ -158,6 +160,8 @@ export class Noticer {
   }
 }
 
-function newDays({ closedThrough, days }: Followed, { closedDays }: AccountStanding): readonly string[] {
-  return closedDays.filter((day) => day > closedThrough && !days.has(day))
+/** Its own days that were not closed when it began and were not told, in whatever order they close: a backfill closes old ones. */
+function newDays({ closed, days }: Followed, { closedDays, ownDays }: AccountStanding): readonly string[] {
+  const wasClosed = (day: string) => closed.some(({ from, through }) => from <= day && day <= through)
+  return closedDays.filter((day) => ownDays.has(day) && !days.has(day) && !wasClosed(day))
 }

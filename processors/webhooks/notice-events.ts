@@ -1,7 +1,8 @@
 import type { WebhookFact } from '../../schemas/account-book.ts'
-import { formatInstant } from '../../schemas/eth/time.ts'
+import { formatDay, formatInstant, parseDay } from '../../schemas/eth/time.ts'
 import { type EncodedEvent, type EventType, encodeEvent } from '../../schemas/events/codec.ts'
 import {
+  type ClosedSpan,
   type Noticed,
   WEBHOOK_ITEMS_MAX,
   webhookBegan,
@@ -41,13 +42,14 @@ export function followedEvents(
   { epoch, closedDays, validators }: AccountStanding,
   nowMs: number,
 ): readonly EncodedEvent[] {
+  const closed = closedSpans(closedDays)
   const events = Math.max(1, Math.ceil(validators.length / WEBHOOK_ITEMS_MAX))
   return Array.from({ length: events }, (_, number) => {
     const some = validators.slice(number * WEBHOOK_ITEMS_MAX, (number + 1) * WEBHOOK_ITEMS_MAX)
     const data = {
       ...{ account, chain, accountsNext: `${accountsNext}` },
       epoch: epoch ?? null,
-      closedThrough: closedDays.at(-1) ?? null,
+      closed,
       statuses: some.map(({ pubkey, status }) => ({ pubkey, status })),
       ...{ number, isLast: number === events - 1 },
     }
@@ -56,6 +58,21 @@ export function followedEvents(
       nowMs,
     )
   })
+}
+
+/** A year of days one behind the other is one span. */
+function closedSpans(days: readonly string[]): ClosedSpan[] {
+  const spans: { from: string; through: string }[] = []
+  for (const day of days) {
+    const last = spans.at(-1)
+    if (last !== undefined && dayAfter(last.through) === day) last.through = day
+    else spans.push({ from: day, through: day })
+  }
+  return spans
+}
+
+function dayAfter(day: string): string {
+  return formatDay((parseDay(day) ?? 0) + 1)
 }
 
 export function beganEvent({ account, webhookId, kinds }: WebhookFact, nowMs: number): EncodedEvent {

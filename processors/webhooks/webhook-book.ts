@@ -1,6 +1,7 @@
 import type { EventLog, EventWriter } from '../../infra/ports/event-log.ts'
 import { decodeEvent, type EncodedEvent, unlessUndecodable } from '../../schemas/events/codec.ts'
 import {
+  type ClosedSpan,
   type Noticed,
   type WebhookFollowed,
   type WebhookNoticed,
@@ -33,8 +34,9 @@ export interface KnownStatus {
 export interface Followed {
   /** Newest final epoch that was seen; undefined before the first. What is older than it tells nothing. */
   epoch: number | undefined
-  /** `YYYY-MM-DD`: days up to it were closed when it began; empty where none was. */
-  readonly closedThrough: string
+  /** Days that were closed when it began. */
+  readonly closed: readonly ClosedSpan[]
+  /** `YYYY-MM-DD`: days that were told. */
   readonly days: Set<string>
   readonly statuses: Map<string, KnownStatus>
   /** Offset in `accounts`: what is before it was before it began. */
@@ -133,13 +135,13 @@ export class WebhookBook {
     return followed?.isWhole === true ? followed : undefined
   }
 
-  #follow({ account, chain, epoch, closedThrough, accountsNext, statuses, number, isLast }: WebhookFollowed): void {
+  #follow({ account, chain, epoch, closed, accountsNext, statuses, number, isLast }: WebhookFollowed): void {
     const ofAccount = this.#followed.get(account) ?? new Map<string, Followed>()
     this.#followed.set(account, ofAccount)
     const before = number === 0 ? undefined : ofAccount.get(chain)
     const followed: Followed = before ?? {
       epoch: epoch ?? undefined,
-      closedThrough: closedThrough ?? '',
+      closed,
       days: new Set(),
       statuses: new Map(),
       since: BigInt(accountsNext),

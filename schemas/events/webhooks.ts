@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { EXIT_FAILURES } from '../exit-reasons.ts'
 import { WEBHOOK_ID_PATTERN, WEBHOOK_KINDS } from '../webhooks.ts'
 import { ACCOUNT_PATTERN } from './accounts.ts'
-import { jsonEvent } from './codec.ts'
+import { jsonEvent, olderJson } from './codec.ts'
 import { Bytes, Chain, Day, IntegerText, Pubkey, UInt } from './fields.ts'
 
 /** Validators of one event about many, and notices of one about what became of them: 120 kB. */
@@ -41,20 +41,30 @@ export const webhookRevoked = jsonEvent(
   Type.Object({ webhookId: WebhookId }),
 )
 
-const WebhookFollowed = Type.Object({
+const ClosedSpan = Type.Object({ from: Day, through: Day })
+/** Days one behind the other that are closed, the last one included: `YYYY-MM-DD`. */
+export type ClosedSpan = Static<typeof ClosedSpan>
+
+const FollowedFields = {
   account: Account,
   chain: Chain,
   /** Newest final epoch of the tables; null before the first. */
   epoch: Type.Union([UInt, Type.Null()]),
-  /** Newest closed day; null where none is. */
-  closedThrough: Type.Union([Day, Type.Null()]),
   /** Offset in `accounts` behind what has been. */
   accountsNext: IntegerText,
   statuses: Type.Array(Type.Object({ pubkey: Pubkey, status: Status }), { maxItems: WEBHOOK_ITEMS_MAX }),
   /** Of the events of one look, from 0: each has other validators. */
   number: UInt,
   isLast: Type.Boolean(),
+}
+const WebhookFollowed = Type.Object({
+  ...FollowedFields,
+  /** The chain's days that are closed, ascending. */
+  closed: Type.Array(ClosedSpan),
 })
+/** Of what version 1 said nothing: which days up to the newest closed one (null for none) were not closed. They count as closed. */
+const FollowedBefore = Type.Object({ ...FollowedFields, closedThrough: Type.Union([Day, Type.Null()]) })
+const EPOCH_DAY = '1970-01-01'
 export type WebhookFollowed = Static<typeof WebhookFollowed>
 
 const StatusNotice = Type.Object({
@@ -101,13 +111,18 @@ const WebhookGivenUp = Type.Object({
 })
 
 /** A fact of the topic `webhooks`; all have their account as key, so that those of one account are read in their order. */
-const fact = <Name extends string>(name: Name) => ({ name, version: 1, topic: 'webhooks' }) as const
+const fact = <Name extends string>(name: Name, version = 1) => ({ name, version, topic: 'webhooks' }) as const
 
 /**
  * What holds of an account's validators on a chain is known, and told to nobody: changes from here on are. Id
  * `webhook.followed:<account>:<chain>:<accountsNext>:<number of the event>`.
  */
-export const webhookFollowed = jsonEvent(fact('webhook.followed'), WebhookFollowed)
+export const webhookFollowed = jsonEvent(fact('webhook.followed', 2), WebhookFollowed, {
+  1: olderJson(FollowedBefore, ({ closedThrough, ...fields }) => ({
+    ...fields,
+    closed: closedThrough === null ? [] : [{ from: EPOCH_DAY, through: closedThrough }],
+  })),
+})
 
 /** What the account notices from here on, this webhook is told; id `webhook.began:<webhook id>`. */
 export const webhookBegan = jsonEvent(fact('webhook.began'), WebhookBegan)

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { GIVE_UP_MS } from '../../processors/webhooks/deliver.ts'
+import { ownIntervals } from '../../processors/webhooks/own-days.ts'
 import { VALIDATOR_STATUSES } from '../../schemas/events/beacon-epoch.ts'
 import { encodeEvent } from '../../schemas/events/codec.ts'
 import { exitRequested, exitSigned } from '../../schemas/events/exits.ts'
-import { webhookCreated, webhookNoticed, webhookRevoked } from '../../schemas/events/webhooks.ts'
+import { webhookCreated, webhookFollowed, webhookNoticed, webhookRevoked } from '../../schemas/events/webhooks.ts'
+import { END_OF_DAYS, Ownership } from '../../schemas/ownership.ts'
 import { WEBHOOK_KINDS, type WebhookKind } from '../../schemas/webhooks.ts'
 import { tries } from '../long-form.ts'
 import { created, tracked } from './account-facts.ts'
@@ -44,7 +46,7 @@ function standing(epoch: number, statuses: Readonly<Record<number, string>>, clo
     status,
     index: (VALIDATOR_STATUSES as readonly string[]).includes(status) ? Number(index) : undefined,
   }))
-  return { epoch, closedDays, validators }
+  return { epoch, closedDays, ownDays: new Set(closedDays), validators }
 }
 
 const wordsOf = ({ body: { data } }: Told) =>
@@ -94,6 +96,70 @@ it('tells nothing of tables that are behind what was told, nor of no tables', as
   world.standings.set('a', standing(9, { 1: 'active_ongoing', 2: 'deposited' }))
   await world.round()
   expect(world.told).toHaveLength(1)
+})
+
+it('tells days that are closed late, in whatever order they close, each once, and no day that was closed when it began', async () => {
+  const world = new WebhookWorld(log())
+  await log().append('accounts', [created('a'), tracked('a', [keyOf(1)]), webhook('a', ['day.closed'])])
+  const close = async (days: readonly string[]) => {
+    world.standings.set('a', standing(5, { 1: 'active_ongoing' }, days))
+    await world.round()
+  }
+  await close(['2026-11-15', '2026-11-16', '2026-11-19', '2026-11-20'])
+  expect(world.told).toEqual([])
+  await close(['2026-11-15', '2026-11-16', '2026-11-18', '2026-11-19', '2026-11-20', '2026-11-21'])
+  await close(['2026-11-14', '2026-11-15', '2026-11-16', '2026-11-18', '2026-11-19', '2026-11-20', '2026-11-21'])
+  // One is taken back and closed again, and so is one of the beginning: neither is news.
+  await close(['2026-11-14', '2026-11-15', '2026-11-19', '2026-11-20', '2026-11-21'])
+  await close(['2026-11-14', '2026-11-15', '2026-11-16', '2026-11-17', '2026-11-18', '2026-11-19', '2026-11-20'])
+  expect(world.told.map(wordsOf)).toEqual([' 2026-11-18', ' 2026-11-21', ' 2026-11-14', ' 2026-11-17'])
+})
+
+it('tells no day on which the account had no validator', async () => {
+  const world = new WebhookWorld(log())
+  await log().append('accounts', [created('a'), tracked('a', [keyOf(1)]), webhook('a', ['day.closed'])])
+  world.standings.set('a', standing(5, { 1: 'active_ongoing' }))
+  await world.round()
+  const days = ['2026-11-14', '2026-11-15', '2026-11-16']
+  world.standings.set('a', { ...standing(6, {}, days), ownDays: new Set(['2026-11-15']) })
+  await world.round()
+  expect(world.told.map(wordsOf)).toEqual([' 2026-11-15'])
+})
+
+it('counts a validator from the day on that the account has it, and one that was created here from its creation on', () => {
+  const ownership = new Ownership()
+  const [mine, sold, made] = [keyOf(1), keyOf(2), keyOf(3)]
+  const say = (pubkeys: readonly string[], account: string, fromDay: number) =>
+    ownership.add({ kind: 'owner', chain: CHAIN, pubkeys, point: { fromDay, account }, isUndecided: false })
+  say([mine, sold], 'a', 100)
+  say([sold], 'b', 110)
+  say([made], 'a', 0)
+  ownership.add({ kind: 'watcher', chain: CHAIN, pubkeys: [keyOf(4)], account: 'a', isWatching: true })
+  const daysOf = (account: string, chain = CHAIN) =>
+    ownIntervals(ownership, { account, chain }, (pubkey) => (pubkey === made ? 90 : undefined))
+  expect(daysOf('a')).toEqual([
+    { fromDay: 100, toDay: END_OF_DAYS },
+    { fromDay: 100, toDay: 110 },
+    { fromDay: 90, toDay: END_OF_DAYS },
+  ])
+  expect(daysOf('b')).toEqual([{ fromDay: 110, toDay: END_OF_DAYS }])
+  expect(daysOf('a', 'hoodi')).toEqual([])
+})
+
+it('takes all days up to the newest one as closed where the beginning was noted by an earlier release', async () => {
+  const world = new WebhookWorld(log())
+  await log().append('accounts', [created('a'), tracked('a', [keyOf(1)]), webhook('a', ['day.closed'])])
+  const followed = { account: 'a', chain: CHAIN, epoch: 5, accountsNext: '3', number: 0, isLast: true }
+  const data = { ...followed, closedThrough: '2026-11-20', statuses: [{ pubkey: keyOf(1), status: 'active_ongoing' }] }
+  const bytes = new TextEncoder().encode(JSON.stringify(data))
+  const first = { type: webhookFollowed.name, version: 1, id: 'followed', key: 'a', time: TIME, data: bytes }
+  await log().append('webhooks', [first])
+  const days = ['2026-11-18', '2026-11-20', '2026-11-21']
+  world.standings.set('a', standing(5, { 1: 'active_ongoing' }, days.slice(1)))
+  await world.round()
+  world.standings.set('a', standing(6, { 1: 'active_ongoing' }, days))
+  await world.round()
+  expect(world.told.map(wordsOf)).toEqual([' 2026-11-21'])
 })
 
 it('tells once what the log has twice', async () => {
@@ -173,16 +239,16 @@ it('begins with all of many validators, or again', async () => {
     status: 'active_ongoing',
     index: n,
   }))
-  world.standings.set('a', { epoch: 5, closedDays: [], validators: all })
+  world.standings.set('a', { ...standing(5, {}), validators: all })
   let steps = 0
   world.dies = () => ++steps === 2 // with two events of three in the log
   await expect(world.round()).rejects.toThrow(Killed)
   // One that was among them is gone meanwhile, and is news when it comes again.
-  world.standings.set('a', { epoch: 6, closedDays: [], validators: all.slice(1) })
+  world.standings.set('a', { ...standing(6, {}), validators: all.slice(1) })
   await world.round()
   expect(world.told).toEqual([])
   const changed = { ...all[2_400], status: 'active_exiting' } as (typeof all)[number]
-  world.standings.set('a', { epoch: 7, closedDays: [], validators: [...all.slice(0, 2_400), changed] })
+  world.standings.set('a', { ...standing(7, {}), validators: [...all.slice(0, 2_400), changed] })
   await world.round()
   expect(world.told.map(({ body }) => [body.data.pubkey, body.data.previous_status])).toEqual([
     [all[0]?.pubkey, null],
@@ -218,12 +284,13 @@ it('loses nothing and mixes nothing up, wherever it is killed', { timeout: 120_0
     world.standings.set(account, standing(0, Object.fromEntries(keys.map((key) => [key, 'provisioned']))))
     await world.round()
     let killed = 0
+    const days: string[] = []
     world.dies = () => random() < 0.08
     for (let epoch = 1; epoch < LIFE.length; epoch++) {
       const statuses = keys.map((key) => [key, LIFE[epoch] ?? ''] as const)
       world.epochs.set(epoch, new Map(statuses))
-      const days = epoch % 3 === 0 ? [`2026-11-${10 + epoch}`] : []
-      world.standings.set(account, standing(epoch, Object.fromEntries(statuses), days))
+      if (epoch % 3 === 0 && epoch <= 9) days.push(`2026-11-${19 - epoch}`)
+      world.standings.set(account, standing(epoch, Object.fromEntries(statuses), days.toSorted()))
       if (epoch === 5) await log().append('accounts', [requested(account, keys.map(keyOf))])
       if (epoch === 6)
         await log().append(
@@ -256,7 +323,8 @@ it('loses nothing and mixes nothing up, wherever it is killed', { timeout: 120_0
       const steps = of.flatMap(({ data }) => (data.step === undefined ? [] : [data.step]))
       expect(steps, `seed ${seed}`).toEqual(['requested', 'signed'])
     }
-    const days = firsts.flatMap(({ data }) => (data.day === undefined ? [] : [data.day]))
-    expect(days, `seed ${seed}`).toEqual(['2026-11-13', '2026-11-16', '2026-11-19'])
+    const toldDays = firsts.flatMap(({ data }) => (data.day === undefined ? [] : [data.day]))
+    expect(toldDays, `seed ${seed}`).toEqual(days)
+    expect(days).toEqual(['2026-11-16', '2026-11-13', '2026-11-10'])
   }
 })
