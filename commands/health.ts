@@ -85,7 +85,9 @@ async function vaultHealth(
   const { state, sinceSec, toldSec, fault, missing } = told
   const isSilent = state !== 'stopped' && nowSec - toldSec > SILENT_SEC_MAX
   if (!isSilent) return { state, sinceSec, toldSec, ...(fault === '' ? {} : { fault }), missing }
-  const silence = `nothing was heard of the process that has it since ${formatInstant(toldSec)}`
+  const silence =
+    `nothing was heard of the process that has it since ${formatInstant(toldSec)}: start the role validators there again ` +
+    '(stopped as it should be, not killed, it is missed no more)'
   return { state: 'away', sinceSec: toldSec, toldSec, fault: silence, missing }
 }
 

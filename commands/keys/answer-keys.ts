@@ -13,8 +13,8 @@ import type { Created } from '../../schemas/routes/validators/create-validators.
 import { readBook } from '../admin/account-facts.ts'
 import { knownAccount } from '../admin/known-account.ts'
 import { nowSec } from '../setting.ts'
-import { answerPresign } from './answer-presign.ts'
-import type { ExportQuestion, ImportQuestion, KeyAnswer, KeyQuestion } from './key-question.ts'
+import { answerPresign, checkPresign } from './answer-presign.ts'
+import type { ExportCheck, ExportQuestion, ImportQuestion, KeyAnswer, KeyQuestion } from './key-question.ts'
 import { namesOf } from './names-of.ts'
 
 /** Whoever has the vault and its lease: the running program, or a command while none runs. */
@@ -40,10 +40,14 @@ export async function answerKeys(custody: KeyCustody, question: KeyQuestion, ans
   switch (question.command) {
     case 'keys-export':
       return await exportKeys(custody, question, answering)
+    case 'keys-export-check':
+      return void (await checkExport(custody, question))
     case 'keys-import':
       return await importKeys(custody, question, answering)
     case 'keys-presign':
       return await answerPresign(custody, question, answering)
+    case 'keys-presign-check':
+      return await checkPresign(custody, question, answering)
     case 'keys-backup': {
       const { keys } = await custody.vault.backup(question.file)
       return await answering.print({
@@ -68,21 +72,34 @@ async function exportKeys(custody: KeyCustody, question: ExportQuestion, { print
 
 /** Keys as keystores, of which the vault and the log have it; `before`: those that somebody may run already. */
 async function takeOut(
-  { vault, book, lease }: KeyCustody,
-  { pubkeys, password, again }: ExportQuestion,
+  custody: KeyCustody,
+  question: ExportQuestion,
 ): Promise<{ readonly before: readonly string[]; readonly keys: readonly ExportedKey[] }> {
-  const { moved } = book
+  const { vault, book, lease } = custody
+  const { pubkeys, password, again } = question
+  const before = await checkExport(custody, question)
+  const outcome = await vault.exportKeys(pubkeys, { password, again })
+  if (outcome.status === 'exported_before') throw exportedBefore(outcome.pubkeys)
+  if (outcome.status === 'lacking') throw lackingFault(outcome.pubkeys)
+  await book.tell(lease, exportedEvents(outcome.keys, formatInstant(Math.floor(nowSec()))))
+  return { before, keys: outcome.keys }
+}
+
+/** Those of them that somebody may run already. Throws AppError `usage` where the export would be refused. */
+async function checkExport(
+  { vault, book: { moved } }: KeyCustody,
+  { pubkeys, again }: Pick<ExportCheck, 'pubkeys' | 'again'>,
+): Promise<readonly string[]> {
+  const lacking = await vault.lacking(pubkeys)
+  if (lacking.length > 0) throw lackingFault(lacking)
   const told = pubkeys.filter((pubkey) => moved.isExported(pubkey) || moved.clientOf(pubkey) !== undefined)
   const before = [...new Set([...told, ...(await vault.exportedBefore(pubkeys))])]
   if (before.length > 0 && !again) throw exportedBefore(before)
-  const outcome = await vault.exportKeys(pubkeys, { password, again })
-  if (outcome.status === 'exported_before') throw exportedBefore(outcome.pubkeys)
-  if (outcome.status === 'lacking') {
-    const { pubkeys: lacking } = outcome
-    throw new AppError('usage', `The key vault has no secret of ${namesOf(lacking)}; nothing was exported.`)
-  }
-  await book.tell(lease, exportedEvents(outcome.keys, formatInstant(Math.floor(nowSec()))))
-  return { before, keys: outcome.keys }
+  return before
+}
+
+function lackingFault(pubkeys: readonly string[]): AppError {
+  return new AppError('usage', `The key vault has no secret of ${namesOf(pubkeys)}; nothing was exported.`)
 }
 
 function exportedBefore(pubkeys: readonly string[]): AppError {

@@ -1,8 +1,14 @@
+import type { ExitChain } from '../../processors/validators/exit/exit-custody.ts'
 import { OwnersOnLog } from '../../processors/validators/exit/owners-on-log.ts'
-import { type PresignFault, type PresignOutcome, presignExits } from '../../processors/validators/exit/presign-exits.ts'
+import {
+  exitsToPresign,
+  type PresignFault,
+  type PresignRefusal,
+  presignExits,
+} from '../../processors/validators/exit/presign-exits.ts'
 import { AppError } from '../../schemas/errors.ts'
 import type { Answering, KeyCustody } from './answer-keys.ts'
-import type { PresignQuestion } from './key-question.ts'
+import type { PresignCheck, PresignQuestion } from './key-question.ts'
 import { namesOf } from './names-of.ts'
 
 /** Signs exits and hands them out encrypted. Throws AppError for what cannot be signed: then nothing was. */
@@ -11,9 +17,7 @@ export async function answerPresign(
   question: PresignQuestion,
   { print, signal }: Answering,
 ): Promise<void> {
-  const chain = await exitChainOf(question.chain)
-  if (chain === undefined)
-    throw new AppError('usage', `${question.chain} is paused or not configured: no exit was signed.`)
+  const chain = await openedChain(exitChainOf, question.chain)
   const owners = new OwnersOnLog(eventLog, signal)
   const custody = { vault, book, writer: lease, owners, now: Date.now }
   const outcome = await presignExits(custody, chain, question)
@@ -22,10 +26,25 @@ export async function answerPresign(
     await print({ jwe, pubkey, validatorIndex, epoch })
 }
 
-function refusalOf(
-  { fault, pubkeys }: Extract<PresignOutcome, { status: 'refused' }>,
-  { account, chain }: PresignQuestion,
-): AppError {
+/** Throws AppError for what cannot be signed; signs nothing. */
+export async function checkPresign(
+  { vault, eventLog, exitChainOf }: KeyCustody,
+  question: PresignCheck,
+  { signal }: Answering,
+): Promise<void> {
+  const chain = await openedChain(exitChainOf, question.chain)
+  const checking = { vault, owners: new OwnersOnLog(eventLog, signal), now: Date.now }
+  const outcome = await exitsToPresign(checking, chain, question)
+  if (outcome.status === 'refused') throw refusalOf(outcome, question)
+}
+
+async function openedChain(exitChainOf: KeyCustody['exitChainOf'], name: string): Promise<ExitChain> {
+  const chain = await exitChainOf(name)
+  if (chain !== undefined) return chain
+  throw new AppError('usage', `${name} is paused or not configured: no exit was signed.`)
+}
+
+function refusalOf({ fault, pubkeys }: PresignRefusal, { account, chain }: PresignCheck | PresignQuestion): AppError {
   const named = namesOf(pubkeys)
   const sentences: Readonly<Record<PresignFault, string>> = {
     not_in_vault: `The key vault has no secret of ${named}`,

@@ -20,6 +20,12 @@ const ExportQuestion = Type.Object({
   again: Type.Boolean(),
   password: Password,
 })
+/** Whether an export of them would be refused: nothing is exported. */
+const ExportCheck = Type.Object({
+  command: Type.Literal('keys-export-check'),
+  pubkeys: Type.Array(Pubkey, { minItems: 1, maxItems: ASKED_KEYS_MAX }),
+  again: Type.Boolean(),
+})
 const ImportQuestion = Type.Object({
   command: Type.Literal('keys-import'),
   folder: Path,
@@ -34,14 +40,30 @@ const PresignQuestion = Type.Object({
   chain: Type.String(),
   recipient: RecipientKey,
 })
+/** Whether it would be refused to sign these exits: nothing is signed. */
+const PresignCheck = Type.Object({
+  command: Type.Literal('keys-presign-check'),
+  pubkeys: Type.Array(Pubkey, { minItems: 1, maxItems: ASKED_KEYS_MAX }),
+  account: Type.String(),
+  chain: Type.String(),
+})
 const BackupQuestion = Type.Object({ command: Type.Literal('keys-backup'), file: Path })
 
 /** Paths are from the root: who is asked may have another working folder. */
-const KeyQuestion = Type.Union([ExportQuestion, ImportQuestion, PresignQuestion, BackupQuestion])
+const KeyQuestion = Type.Union([
+  ExportQuestion,
+  ExportCheck,
+  ImportQuestion,
+  PresignQuestion,
+  PresignCheck,
+  BackupQuestion,
+])
 export type KeyQuestion = Static<typeof KeyQuestion>
 export type ExportQuestion = Static<typeof ExportQuestion>
+export type ExportCheck = Static<typeof ExportCheck>
 export type ImportQuestion = Static<typeof ImportQuestion>
 export type PresignQuestion = Static<typeof PresignQuestion>
+export type PresignCheck = Static<typeof PresignCheck>
 
 export const isKeyQuestion = Compile(KeyQuestion)
 

@@ -6,9 +6,9 @@ import { parseRecipientKey, type RecipientKey, thumbprintOf } from '../../schema
 import { checkedAccount } from '../admin/account-facts.ts'
 import { parseKeys } from '../admin/public-keys.ts'
 import { nowSec, type Setting } from '../setting.ts'
-import { askKeys } from './ask-keys.ts'
+import { askInParts } from './ask-in-parts.ts'
 import { ExportFolder } from './export-folder.ts'
-import { ASKED_KEYS_MAX, type KeyAnswer } from './key-question.ts'
+import type { KeyAnswer } from './key-question.ts'
 
 /** A public key has some hundred bytes. */
 const RECIPIENT_CHARACTERS_MAX = 10_000
@@ -37,10 +37,9 @@ export async function writePresignedExits(setting: Setting, options: PresignOpti
     screen.print(`${answer.pubkey}  validator ${answer.validatorIndex}, may exit from epoch ${answer.epoch} on\n`)
   }
   try {
-    for (let at = 0; at < pubkeys.length; at += ASKED_KEYS_MAX) {
-      const some = [...pubkeys.slice(at, at + ASKED_KEYS_MAX)]
-      await askKeys(setting, { command: 'keys-presign', pubkeys: some, account, chain, recipient }, take)
-    }
+    const check = (some: string[]) => ({ command: 'keys-presign-check', pubkeys: some, account, chain }) as const
+    const ask = (some: string[]) => ({ command: 'keys-presign', pubkeys: some, account, chain, recipient }) as const
+    await askInParts(setting, { pubkeys, check, ask }, take)
   } catch (error) {
     if (written === 0) folder.remove()
     throw error

@@ -6,9 +6,10 @@ import { AppError } from '../../schemas/errors.ts'
 import { checkedAccount } from '../admin/account-facts.ts'
 import { parseKeys } from '../admin/public-keys.ts'
 import { nowSec, type Setting } from '../setting.ts'
+import { askInParts } from './ask-in-parts.ts'
 import { askKeys } from './ask-keys.ts'
 import { ExportFolder } from './export-folder.ts'
-import { ASKED_KEYS_MAX, type KeyAnswer } from './key-question.ts'
+import type { KeyAnswer } from './key-question.ts'
 
 export interface ExportOptions {
   readonly validator: readonly string[]
@@ -28,11 +29,11 @@ export async function exportKeys(setting: Setting, options: ExportOptions): Prom
     else tell(setting, answer)
   }
   try {
-    for (let at = 0; at < pubkeys.length; at += ASKED_KEYS_MAX) {
-      const some = pubkeys.slice(at, at + ASKED_KEYS_MAX)
-      const password = { kind: 'file', file } as const
-      await askKeys(setting, { command: 'keys-export', pubkeys: [...some], again: options.again, password }, take)
-    }
+    const { again } = options
+    const check = (some: string[]) => ({ command: 'keys-export-check', pubkeys: some, again }) as const
+    const password = { kind: 'file', file } as const
+    const ask = (some: string[]) => ({ command: 'keys-export', pubkeys: some, again, password }) as const
+    await askInParts(setting, { pubkeys, check, ask }, take)
   } catch (error) {
     if (folder.keystores === 0) folder.remove()
     throw error

@@ -175,7 +175,9 @@ it('tells how the key vault of another process is, and misses it when nothing is
   expect(late).toMatchObject({ status: 'ready', checks: { vault_answers: true }, reasons: [] })
   expect(late.vault).toEqual({ state: 'answering', since: formatInstant(timeSec - 5), told_at: told, missing })
   const silent = await ready({ nowSec: timeSec + 181 })
-  const fault = `nothing was heard of the process that has it since ${told}`
+  const fault =
+    `nothing was heard of the process that has it since ${told}: start the role validators there again ` +
+    '(stopped as it should be, not killed, it is missed no more)'
   expect(silent).toMatchObject({ status: 'not_ready', checks: { vault_answers: false } })
   expect(silent.reasons).toEqual([`the key vault does not answer: ${fault}`])
   expect(silent.vault).toEqual({ state: 'away', since: told, told_at: told, fault, missing })

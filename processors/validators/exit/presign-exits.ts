@@ -32,10 +32,14 @@ export type PresignFault =
   /** It has an index, and no epoch yet from which it may exit. */
   | 'not_active'
 
-export type PresignOutcome =
-  | { readonly status: 'presigned'; readonly exits: readonly PresignedExit[] }
-  /** These cannot be signed for; nothing was signed. */
-  | { readonly status: 'refused'; readonly fault: PresignFault; readonly pubkeys: readonly string[] }
+/** These cannot be signed for; nothing was signed. */
+export interface PresignRefusal {
+  readonly status: 'refused'
+  readonly fault: PresignFault
+  readonly pubkeys: readonly string[]
+}
+
+export type PresignOutcome = { readonly status: 'presigned'; readonly exits: readonly PresignedExit[] } | PresignRefusal
 
 interface Presigning extends Pick<ExitCustody, 'writer' | 'book' | 'owners' | 'now'> {
   readonly vault: Pick<KeyVault, 'lacking'> & Pick<KeyKeeping, 'presignExits'>
@@ -47,10 +51,43 @@ interface Presigning extends Pick<ExitCustody, 'writer' | 'book' | 'owners' | 'n
  */
 export async function presignExits(
   custody: Presigning,
-  { name: chain, exitNode }: ExitChain,
-  { account, pubkeys, recipient }: PresignTerms,
+  exitChain: ExitChain,
+  terms: PresignTerms,
 ): Promise<PresignOutcome> {
-  const { vault, writer, book, owners, now } = custody
+  const { vault, writer, book } = custody
+  const { name: chain, exitNode } = exitChain
+  const { account, pubkeys, recipient } = terms
+  const checked = await exitsToPresign(custody, exitChain, terms)
+  if (checked.status === 'refused') return checked
+  const [facts, { exits }] = [await exitNode.facts(), checked]
+  const encrypted: string[] = []
+  for (let at = 0; at < exits.length; at += SIGNED_AT_ONCE) {
+    const some = exits.slice(at, at + SIGNED_AT_ONCE)
+    encrypted.push(...(await vault.presignExits(some, { chain, ...facts }, recipient)))
+  }
+  const data = { chain, account, recipient: thumbprintOf(recipient), pubkeys: [...pubkeys] }
+  // Durable before anybody has them: whoever has one may use it in years.
+  await book.tell(writer, [exitEvent(custody, exitsPresigned, { id: `${chain}:${randomUUID()}`, data })])
+  return {
+    status: 'presigned',
+    exits: exits.map((exit, i) => {
+      const jwe = encrypted[i]
+      if (jwe === undefined) throw new Error('the key vault signs all or none')
+      return { ...exit, jwe }
+    }),
+  }
+}
+
+interface Checking extends Pick<ExitCustody, 'owners' | 'now'> {
+  readonly vault: Pick<KeyVault, 'lacking'>
+}
+
+/** What would be signed, of which nothing is: all of it, or why not. Throws AppError as `presignExits` does. */
+export async function exitsToPresign(
+  { vault, owners, now }: Checking,
+  { name: chain, exitNode }: ExitChain,
+  { account, pubkeys }: Pick<PresignTerms, 'account' | 'pubkeys'>,
+): Promise<{ readonly status: 'possible'; readonly exits: readonly ExitToSign[] } | PresignRefusal> {
   const lacking = await vault.lacking(pubkeys)
   if (lacking.length > 0) return refused('not_in_vault', lacking)
   const strangers = await owners.strangersTo(account, { chain, pubkeys }, dayOfInstant(now() / 1_000))
@@ -70,24 +107,9 @@ export async function presignExits(
       pubkeys.filter((pubkey) => !dated.has(pubkey)),
     )
   }
-  const encrypted: string[] = []
-  for (let at = 0; at < exits.length; at += SIGNED_AT_ONCE) {
-    const some = exits.slice(at, at + SIGNED_AT_ONCE)
-    encrypted.push(...(await vault.presignExits(some, { chain, ...facts }, recipient)))
-  }
-  const data = { chain, account, recipient: thumbprintOf(recipient), pubkeys: [...pubkeys] }
-  // Durable before anybody has them: whoever has one may use it in years.
-  await book.tell(writer, [exitEvent(custody, exitsPresigned, { id: `${chain}:${randomUUID()}`, data })])
-  return {
-    status: 'presigned',
-    exits: exits.map((exit, i) => {
-      const jwe = encrypted[i]
-      if (jwe === undefined) throw new Error('the key vault signs all or none')
-      return { ...exit, jwe }
-    }),
-  }
+  return { status: 'possible', exits }
 }
 
-function refused(fault: PresignFault, pubkeys: readonly string[]): PresignOutcome {
+function refused(fault: PresignFault, pubkeys: readonly string[]): PresignRefusal {
   return { status: 'refused', fault, pubkeys }
 }
