@@ -17,8 +17,6 @@ export interface EstimatedValidator {
   readonly depositSlot: number | undefined
   /** Whether its exit was asked for; what the chain has of it tells its state. */
   readonly isNeedExit: boolean
-  /** Whether a node has accepted its exit: the queue at the head may have it already. */
-  readonly isExitPosted?: boolean
 }
 
 export interface EstimatesAround {
@@ -27,7 +25,7 @@ export interface EstimatesAround {
   readonly facts: QueueFacts | undefined
   /** Slots of last withdrawals of those who have nothing left, by index. */
   readonly swept: ReadonlyMap<number, number>
-  /** What the account's validators hold together whose exits were asked for and have no epoch: one waits for the others. */
+  /** What the account's validators hold together whose exits were asked for and have no epoch at the head: one waits for the others. */
   readonly exitingGwei?: bigint
 }
 
@@ -38,7 +36,8 @@ const INSTANT_SEC_MAX = 253_402_300_799
 
 /**
  * When a validator becomes active, has left, and is paid out. Null before it is funded, and of its exit while nobody has asked for one; exact,
- * with an error of 0, once the chain has fixed the epoch or has paid; otherwise what follows from the queues at the head.
+ * with an error of 0, once the chain has fixed the epoch or has paid for good; what the head has fixed, which may be reverted, with the error of an
+ * epoch; otherwise what follows from the queues at the head.
  */
 export function statusEstimates(validator: EstimatedValidator, around: EstimatesAround): StatusEstimates {
   const clock = around.horizon?.clock ?? around.facts?.clock
@@ -101,10 +100,34 @@ function activeAt(validator: EstimatedValidator, around: EstimatesAround): Estim
   if (clock === undefined) return undefined
   if (fixed !== undefined) return startOf(clock, fixed, 0)
   if (facts === undefined) return undefined
-  const cleared = clearedAt(validator, facts, horizon)
-  return cleared === undefined
-    ? undefined
-    : startOf(clock, activationEpochAfter(cleared.epoch, facts), cleared.errorEpochs)
+  const atHead = atHeadOf(validator.pubkey, facts)
+  if (atHead?.activation !== undefined) return startOf(clock, atHead.activation, ERROR_EPOCHS)
+  const cleared = clearedAt(validator, facts, { horizon, atHead })
+  if (cleared === undefined) return undefined
+  // Where the head has not set it, the next transition is the first that may.
+  const soonest = atHead === undefined ? 0 : firstEffectEpoch(epochOf(facts.clock, facts.slot), facts.seedLookahead)
+  return startOf(clock, Math.max(soonest, activationEpochAfter(cleared.epoch, facts)), cleared.errorEpochs)
+}
+
+/** Epochs of a validator in the state at the head, where they are told and it has fixed them. */
+interface AtHead {
+  readonly eligibility: number | undefined
+  readonly activation: number | undefined
+  readonly exit: number | undefined
+  readonly withdrawable: number | undefined
+}
+
+/** Undefined for one that the registry at the head does not have, or that neither comes nor goes. */
+function atHeadOf(pubkey: string, { own }: QueueFacts): AtHead | undefined {
+  const found = own?.[prefixOfPubkey(pubkey)]
+  if (found === undefined) return undefined
+  const [eligibility, activation, exit, withdrawable] = found.map((epoch) => epoch ?? undefined)
+  return { eligibility, activation, exit, withdrawable }
+}
+
+/** Whether the head has fixed a validator's exit, which is not final yet. */
+export function isExitAtHead(pubkey: string, facts: QueueFacts | undefined): boolean {
+  return facts !== undefined && atHeadOf(pubkey, facts)?.exit !== undefined
 }
 
 const PENDING_QUEUED = VALIDATOR_STATUSES.indexOf('pending_queued')
@@ -112,8 +135,10 @@ const PENDING_QUEUED = VALIDATOR_STATUSES.indexOf('pending_queued')
 function clearedAt(
   { pubkey, registered, depositSlot }: EstimatedValidator,
   facts: QueueFacts,
-  horizon: EstimatesAround['horizon'],
+  { horizon, atHead }: { readonly horizon: EstimatesAround['horizon']; readonly atHead: AtHead | undefined },
 ): Cleared | undefined {
+  // The transition after the one that has credited its balance makes it eligible.
+  if (atHead?.eligibility !== undefined) return { epoch: atHead.eligibility - 1, errorEpochs: ERROR_EPOCHS }
   const { effective_balance_gwei: effective, balance_gwei: balance, status } = registered ?? {}
   if (effective !== undefined && horizon !== undefined && BigInt(effective) >= BigInt(facts.minActivationGwei)) {
     // One that is not eligible at the end of the epoch has come with its beginning, one that is, before it.
@@ -122,6 +147,8 @@ function clearedAt(
   // Anybody may deposit anything for a public key: what waits counts for one that is known to be funded.
   if (registered === undefined && depositSlot === undefined) return undefined
   const waiting = clearedOfWaiting(pubkey, BigInt(balance ?? 0), facts)
+  if (waiting === undefined && registered === undefined && atHead !== undefined)
+    return { epoch: epochOf(facts.clock, facts.slot), errorEpochs: ERROR_EPOCHS }
   return waiting === undefined && registered === undefined ? clearedUnseen(depositSlot, facts) : waiting
 }
 
@@ -154,7 +181,7 @@ function clearedUnseen(depositSlot: number | undefined, facts: QueueFacts): Clea
 }
 
 function exitAt(
-  { registered, isNeedExit, isExitPosted = false }: EstimatedValidator,
+  { pubkey, registered, isNeedExit }: EstimatedValidator,
   { facts, horizon, exitingGwei = 0n }: EstimatesAround,
   active: Estimate | undefined,
 ): Estimate | undefined {
@@ -162,6 +189,8 @@ function exitAt(
   const fixed = fixedEpoch(registered?.exit_epoch)
   if (clock === undefined) return undefined
   if (fixed !== undefined) return startOf(clock, fixed, 0)
+  const atHead = facts === undefined ? undefined : atHeadOf(pubkey, facts)?.exit
+  if (atHead !== undefined) return startOf(clock, atHead, ERROR_EPOCHS)
   if (!isNeedExit || facts === undefined || active === undefined) return undefined
   const { exits, deposits, seedLookahead } = facts
   const headEpoch = epochOf(clock, facts.slot)
@@ -172,18 +201,16 @@ function exitAt(
   const at = { currentEpoch, limitGwei: BigInt(exits.limitGwei), seedLookahead }
   const { earliestEpoch: first } = joinChurnQueue(queue, balanceGwei, at)
   const { earliestEpoch: last } = joinChurnQueue(queue, exitingGwei > balanceGwei ? exitingGwei : balanceGwei, at)
-  // In which order the account's exits come to the chain nobody knows, nor how many of them the queue has already.
-  const alone = firstEffectEpoch(currentEpoch, seedLookahead)
-  const low = isExitPosted ? Math.max(Math.min(alone, first), first - (last - first)) : first
-  const middle = Math.ceil((low + last) / 2)
+  // In which order the account's exits come to the chain nobody knows.
+  const middle = Math.ceil((first + last) / 2)
   const activeError = Math.ceil((active.errorSlots ?? 0) / clock.slotsPerEpoch)
   const unknown = (exits.isExact ? 0 : 1) + (mayFrom > headEpoch ? ERROR_EPOCHS + activeError : 0)
-  const error = queueError(last - headEpoch, deposits.isSampled) + unknown + (last - middle)
-  return startOf(clock, middle, error + (middle - low > last - middle ? 1 : 0))
+  const error = queueError(last - headEpoch, deposits.isSampled) + unknown + (middle - first)
+  return startOf(clock, middle, error)
 }
 
 function withdrawalAt(
-  { registered }: EstimatedValidator,
+  { pubkey, registered }: EstimatedValidator,
   { facts, horizon, swept }: EstimatesAround,
   exit: Estimate | undefined,
 ): Estimate | undefined {
@@ -194,10 +221,12 @@ function withdrawalAt(
   const fixed = fixedEpoch(registered.withdrawable_epoch)
   if (facts === undefined) return fixed === undefined ? undefined : { ...startOf(clock, fixed, 0), errorSlots: null }
   if (fixed === undefined && exit === undefined) return undefined
+  // That of one that was slashed is later than its exit tells.
+  const known = fixed ?? atHeadOf(pubkey, facts)?.withdrawable
   const fromSlot =
-    fixed === undefined
+    known === undefined
       ? (exit?.slot ?? 0) + firstSlotOfEpoch(clock, facts.exitDelayEpochs)
-      : firstSlotOfEpoch(clock, fixed)
+      : firstSlotOfEpoch(clock, known)
   const { sweep, slot } = facts
   const found = estimateSweep(sweep, { ...sweep, slot }, { validatorIndex: registered.validator_index, fromSlot })
   const exitError = fixed === undefined ? (exit?.errorSlots ?? 0) : 0

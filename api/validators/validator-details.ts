@@ -11,7 +11,7 @@ import { earlyStatus } from './lifecycle.ts'
 import { feeRecipients } from './list-validators.ts'
 import { normalisePubkey } from './public-keys.ts'
 import { queueFactsOf } from './queue-facts.ts'
-import { type EstimatesAround, statusEstimates } from './status-estimates.ts'
+import { type EstimatesAround, isExitAtHead, statusEstimates } from './status-estimates.ts'
 import { sweptSlots } from './swept-slots.ts'
 import { toStatus } from './validator-status.ts'
 
@@ -32,7 +32,7 @@ export const validatorDetailsOperation = operation(validatorDetails, async ({ bo
   const facts = await queueFactsOf(scope.standing)
   const swept = horizon === undefined ? NOBODY_SWEPT : await sweptSlots(scope, horizon.epoch)
   const exitFlagsOf = await exitFlags(scope)
-  const exitingGwei = exitingBalance(everybody, exitFlagsOf)
+  const exitingGwei = exitingBalance(everybody, { exitFlagsOf, facts })
   const rules = scope.unfundedRules
   const labels = await validatorLabels(scope)
   const around = {
@@ -58,10 +58,14 @@ function isAmong(wanted: ReadonlySet<string>, value: string): boolean {
   return wanted.size === 0 || wanted.has(value)
 }
 
-/** Of all whose exit was asked for and has no epoch yet, gwei. */
-function exitingBalance(validators: readonly AccountValidator[], exitFlagsOf: ExitFlagsOf): bigint {
+/** Of all whose exit was asked for and has no epoch yet, neither for good nor at the head, gwei. */
+function exitingBalance(
+  validators: readonly AccountValidator[],
+  { exitFlagsOf, facts }: Pick<Around, 'exitFlagsOf' | 'facts'>,
+): bigint {
   return validators.reduce((sum, { pubkey, registered }) => {
     if (registered === undefined || registered.exit_epoch !== FAR_FUTURE_EPOCH_TEXT) return sum
+    if (isExitAtHead(pubkey, facts)) return sum
     const { isNeedExit, isPostExit } = exitFlagsOf(pubkey, false)
     return isNeedExit || isPostExit ? sum + BigInt(registered.effective_balance_gwei) : sum
   }, 0n)
@@ -98,7 +102,6 @@ function toDetail(validator: AccountValidator, around: Around): ValidatorDetail 
         registered,
         depositSlot: validator.failed === undefined ? validator.deposit?.slot : undefined,
         isNeedExit: exit.isNeedExit || exit.isPostExit,
-        isExitPosted: exit.isPostExit,
       },
       around,
     ),

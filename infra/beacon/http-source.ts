@@ -126,8 +126,8 @@ class HttpBeaconSource implements BeaconSource {
     return block
   }
 
-  queues(): Promise<StakingQueues> {
-    const parts = { tables: this.#tables, log: this.#log, chain: () => this.chain() }
+  queues(own: readonly string[]): Promise<StakingQueues> {
+    const parts = { tables: this.#tables, log: this.#log, chain: () => this.chain(), own }
     return this.#nodes.ask('queues', (node) => askQueues(node, parts))
   }
 

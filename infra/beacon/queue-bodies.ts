@@ -48,6 +48,39 @@ export const PENDING_CONSOLIDATION: RecordShape<'sourceIndex'> = {
   fields: { sourceIndex: { key: 'source_index', at: 0, kind: 'u64' } },
 }
 
+const PUBKEY_BYTES = 48
+const PUBKEY = /^"(0x[0-9a-f]{96})"$/
+
+/** Public keys of pending deposits, lower-case hex, in the queue's order. Throws AppError `node_malformed`. */
+export function readPubkeys({ headers, body }: NodeAnswer): readonly string[] {
+  if (isJson(headers)) return pubkeysOfJson(body)
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+  return Array.from({ length: Math.floor(bytes.length / PENDING_DEPOSIT.bytes) }, (_, row) => {
+    const start = row * PENDING_DEPOSIT.bytes + PENDING_DEPOSIT.fields.pubkeyPrefix.at
+    return `0x${bytes.toString('hex', start, start + PUBKEY_BYTES)}`
+  })
+}
+
+function pubkeysOfJson(body: Uint8Array): readonly string[] {
+  const json = new JsonReader(body)
+  const pubkeys: string[] = []
+  forMembers(json, (key) => {
+    if (key !== 'data') return json.skipValue(0)
+    forElements(json, () => {
+      forMembers(json, (name) => {
+        const start = json.at
+        json.skipValue(0)
+        if (name !== PENDING_DEPOSIT.fields.pubkeyPrefix.key) return
+        const text = Buffer.from(json.bytes.subarray(start, json.at)).toString('latin1').toLowerCase()
+        const pubkey = PUBKEY.exec(text)?.[1]
+        if (pubkey === undefined) throw malformed('a public key is not 48 bytes of hex')
+        pubkeys.push(pubkey)
+      })
+    })
+  })
+  return pubkeys
+}
+
 type Columns<Name extends string> = Readonly<Record<Name, BigUint64Array<ArrayBuffer>>>
 
 /** The records of an answer. Throws AppError `node_malformed`. */

@@ -71,7 +71,7 @@ class ThreadedBeaconSource implements BeaconSource {
   readonly finalized = () => this.#ask('finalized')
   readonly blockAt = (slot: number) => this.#ask('blockAt', slot)
   readonly blockByRoot = (root: string) => this.#ask('blockByRoot', root)
-  readonly queues = () => this.#ask('queues')
+  readonly queues = (own: readonly string[]) => this.#ask('queues', own)
 
   finalChain(checkpoint: FinalizedCheckpoint): FinalChain {
     const ask = <Name extends FinalQuestion>(question: Name, ...args: Parameters<FinalChain[Name]>) => {

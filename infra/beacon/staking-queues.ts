@@ -1,10 +1,12 @@
 import { isNodeFault } from '../../schemas/errors.ts'
+import { FAR_FUTURE_EPOCH } from '../../schemas/eth/far-future.ts'
 import type { ChainNode, NodeAnswer } from '../nodes/nodes.ts'
-import type { BeaconChain, QueueFields, StakingQueues } from '../ports/beacon-source.ts'
+import type { BeaconChain, ChangingValidator, QueueFields, StakingQueues } from '../ports/beacon-source.ts'
 import type { Log } from '../ports/log.ts'
 import { refuseOptimistic } from './answer-flags.ts'
 import { presetMatches, toHex } from './block.ts'
-import { PENDING_CONSOLIDATION, PENDING_DEPOSIT, PENDING_PARTIAL, readRecords } from './queue-bodies.ts'
+import { askChanging } from './changing-validators.ts'
+import { PENDING_CONSOLIDATION, PENDING_DEPOSIT, PENDING_PARTIAL, readPubkeys, readRecords } from './queue-bodies.ts'
 import { askExiting, askRegistryFigures, NOBODY } from './registry-figures.ts'
 import { missing, pathOf, type Route, required } from './route.ts'
 import { BEACON } from './routes.ts'
@@ -17,10 +19,12 @@ export interface QueueParts {
   readonly tables: WideTables
   readonly log: Log
   readonly chain: () => Promise<BeaconChain>
+  /** Public keys of one's own, lower-case hex. */
+  readonly own: readonly string[]
 }
 
 /** Everything that waits at the node's head. Throws AppError of a node fault. */
-export async function askQueues(node: ChainNode, { tables, log, chain }: QueueParts): Promise<StakingQueues> {
+export async function askQueues(node: ChainNode, { tables, log, chain, own }: QueueParts): Promise<StakingQueues> {
   const { slot, root } = await askHead(node)
   const state = { stateId: slot }
   const what = `the state of slot ${slot}`
@@ -29,6 +33,8 @@ export async function askQueues(node: ChainNode, { tables, log, chain }: QueuePa
   if (deposits === undefined) return missing(node, `the pending deposits of slot ${slot}`)
   const partials = await askQueue(node, BEACON.getPendingPartialWithdrawals, slot)
   const consolidations = await askQueue(node, BEACON.getPendingConsolidations, slot)
+  const depositors = readPubkeys(deposits)
+  const changing = await askChanging(node, slot, [...new Set([...depositors, ...own])])
   const fields = presetMatches((await chain()).spec) ? await fieldsIfTold(node, slot, log) : undefined
   const askThis: Ask = (_, question) => question(node)
   const registry = await askRegistryFigures(askThis, tables, slot)
@@ -36,7 +42,11 @@ export async function askQueues(node: ChainNode, { tables, log, chain }: QueuePa
     slot,
     root,
     finalizedEpoch: finality.finalized.epoch,
-    deposits: readRecords(PENDING_DEPOSIT, deposits),
+    deposits: {
+      ...readRecords(PENDING_DEPOSIT, deposits),
+      withdrawableEpoch: BigUint64Array.from(depositors, (pubkey) => leavesBy(changing.get(pubkey))),
+    },
+    own: own.flatMap((pubkey) => changing.get(pubkey) ?? []),
     partials: readRecords(PENDING_PARTIAL, partials ?? EMPTY),
     consolidatedIndices: readRecords(PENDING_CONSOLIDATION, consolidations ?? EMPTY).sourceIndex,
     fields,
@@ -53,6 +63,10 @@ async function askHead(node: ChainNode): Promise<{ readonly slot: number; readon
   const { data, flags } = await required(node, BEACON.getBlockHeader, { blockId: 'head' }, { what: 'a head' })
   refuseOptimistic(node, 'its head', flags)
   return { slot: data.header.message.slot, root: toHex(data.root) }
+}
+
+function leavesBy(validator: ChangingValidator | undefined): bigint {
+  return validator?.withdrawableEpoch === undefined ? FAR_FUTURE_EPOCH : BigInt(validator.withdrawableEpoch)
 }
 
 function askQueue<Data, Meta>(

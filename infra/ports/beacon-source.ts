@@ -109,7 +109,15 @@ export interface StakingQueues {
   /** As that state has it. */
   readonly finalizedEpoch: number
   /** In the order of the queue. The prefix is the first 8 bytes of the public key, big-endian: enough to find one's own. */
-  readonly deposits: ColumnsOf<{ pubkeyPrefix: 'u64'; amountGwei: 'u64'; slot: 'u64' }>
+  readonly deposits: ColumnsOf<{
+    pubkeyPrefix: 'u64'
+    amountGwei: 'u64'
+    slot: 'u64'
+    /** Of the validator that the deposit is for where it is leaving or has left; FAR_FUTURE_EPOCH of all others. */
+    withdrawableEpoch: 'u64'
+  }>
+  /** Those of the own validators that come or go. */
+  readonly own: readonly ChangingValidator[]
   /** Empty where the node does not tell them. */
   readonly partials: ColumnsOf<{ validatorIndex: 'u64'; amountGwei: 'u64'; withdrawableEpoch: 'u64' }>
   /** Whose balances go to other validators; empty where the node does not tell them. */
@@ -121,6 +129,15 @@ export interface StakingQueues {
   readonly registry: RegistryFigures
   /** Validator that the withdrawal sweep looks at next; without `fields` the one after the head block's last withdrawal. */
   readonly sweepPosition: number
+}
+
+/** A validator that is not, or not for ever, active; an epoch that the state has not fixed is undefined. */
+export interface ChangingValidator {
+  readonly pubkey: string
+  readonly eligibilityEpoch: number | undefined
+  readonly activationEpoch: number | undefined
+  readonly exitEpoch: number | undefined
+  readonly withdrawableEpoch: number | undefined
 }
 
 /** Fields of the state, by their names in the specification. */
@@ -205,8 +222,11 @@ export interface BeaconSource extends AsyncDisposable {
    */
   blockAt(slot: number): Promise<BeaconBlock | undefined>
   blockByRoot(root: string): Promise<BeaconBlock>
-  /** What waits at the head, all of it from one node and one state; throws node_inconsistent when the head changes meanwhile. */
-  queues(): Promise<StakingQueues>
+  /**
+   * What waits at the head, all of it from one node and one state, and how it stands there with validators of one's own (public keys,
+   * lower-case hex); throws node_inconsistent when the head changes meanwhile.
+   */
+  queues(own: readonly string[]): Promise<StakingQueues>
   /** What is final by this checkpoint. */
   finalChain(checkpoint: FinalizedCheckpoint): FinalChain
   /**

@@ -3,9 +3,14 @@ import { chainKey } from '../../schemas/chains.ts'
 import { approximateExitQueue, churnLimits, type ScheduledExit } from '../../schemas/eth/churn.ts'
 import { epochOf } from '../../schemas/eth/time.ts'
 import { GWEI_PER_ETH } from '../../schemas/eth/units.ts'
-import { type BeaconQueuesHeader, beaconQueues, type QueueRules } from '../../schemas/events/beacon-queues.ts'
+import {
+  type BeaconQueuesHeader,
+  beaconQueues,
+  OWN_AT_HEAD_MAX,
+  type QueueRules,
+} from '../../schemas/events/beacon-queues.ts'
 import { type EncodedEvent, encodeEvent } from '../../schemas/events/codec.ts'
-import { toChurnRules } from '../../schemas/queue-rules.ts'
+import { prefixOfPubkey, toChurnRules } from '../../schemas/queue-rules.ts'
 import { type NamedChain, timeOfSlot } from '../beacon-head/block-events.ts'
 import { forkEpoch, specNumber } from '../epochs/spec.ts'
 
@@ -43,12 +48,12 @@ export interface QueuesOfChain {
   readonly chain: NamedChain
   readonly rules: QueueRules
   readonly queues: StakingQueues
-  /** Prefixes of the public keys that accounts have. */
-  readonly ownPrefixes: ReadonlySet<bigint>
+  /** Public keys that accounts have. */
+  readonly own: ReadonlySet<string>
 }
 
 /** The event of what a node has told. */
-export function queuesEvent({ chain, rules, queues, ownPrefixes }: QueuesOfChain): EncodedEvent {
+export function queuesEvent({ chain, rules, queues, own }: QueuesOfChain): EncodedEvent {
   const { name, clock } = chain
   const { deposits, registry, fields, slot, root } = queues
   const header: BeaconQueuesHeader = {
@@ -68,14 +73,31 @@ export function queuesEvent({ chain, rules, queues, ownPrefixes }: QueuesOfChain
       eligible: registry.sweepEligible,
       partials: queues.partials.amountGwei.length,
     },
+    own: ownAtHead(queues, epochOf(clock, slot)),
   }
+  const ownPrefixes = new Set([...own].map((pubkey) => BigInt(`0x${prefixOfPubkey(pubkey)}`)))
   const ownPrefix = deposits.pubkeyPrefix.map((prefix) => (ownPrefixes.has(prefix) ? prefix : 0n))
+  const { amountGwei, withdrawableEpoch } = deposits
   return encodeEvent(beaconQueues, {
     id: `beacon.queues:${name}:${epochOf(clock, slot)}:${root}`,
     key: chainKey(name),
     time: timeOfSlot(chain, slot),
-    data: { header, columns: { amountGwei: deposits.amountGwei, slot: deposits.slot, ownPrefix } },
+    data: { header, columns: { amountGwei, slot: deposits.slot, ownPrefix, withdrawableEpoch } },
   })
+}
+
+/** Those whose last epoch lies ahead: what has passed is final, or soon will be. */
+function ownAtHead({ own }: StakingQueues, epoch: number): BeaconQueuesHeader['own'] {
+  return own
+    .filter(({ withdrawableEpoch }) => withdrawableEpoch === undefined || withdrawableEpoch > epoch)
+    .slice(0, OWN_AT_HEAD_MAX)
+    .map(({ pubkey, eligibilityEpoch, activationEpoch, exitEpoch, withdrawableEpoch }) => [
+      prefixOfPubkey(pubkey),
+      eligibilityEpoch ?? null,
+      activationEpoch ?? null,
+      exitEpoch ?? null,
+      withdrawableEpoch ?? null,
+    ])
 }
 
 function exitsOf(rules: QueueRules, queues: StakingQueues, epoch: number): BeaconQueuesHeader['exits'] {

@@ -3,7 +3,6 @@ import type { Log } from '../../infra/ports/log.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { epochOf } from '../../schemas/eth/time.ts'
 import type { EncodedEvent } from '../../schemas/events/codec.ts'
-import { prefixOfPubkey } from '../../schemas/queue-rules.ts'
 import { retryWithBackoff } from '../../schemas/retry.ts'
 import { pause } from '../../schemas/wait.ts'
 import { onceAnEpoch } from '../beacon-head/finality.ts'
@@ -95,10 +94,10 @@ class QueueReader {
     const { clock, spec } = this.#chain
     if (epochOf(clock, head.slot) <= this.#toldEpoch) return false
     await this.#keys.refresh(signal)
-    const queues = await beacon.queues()
+    const own = this.#keys.pubkeys
+    const queues = await beacon.queues([...own])
     this.#toldEpoch = epochOf(clock, queues.slot)
-    const ownPrefixes = new Set([...this.#keys.pubkeys].map((pubkey) => BigInt(`0x${prefixOfPubkey(pubkey)}`)))
-    const event = this.#encode({ chain: { name, clock }, rules: queueRules(spec), queues, ownPrefixes })
+    const event = this.#encode({ chain: { name, clock }, rules: queueRules(spec), queues, own })
     if (event !== undefined) await writer.append('beacon.blocks', [event])
     return true
   }

@@ -33,10 +33,16 @@ export function projectQueues(stored: StoredEvent, unnamedChain: string): Projec
   }
 }
 
-/** The least slot of a request that waits, or that of the state: what was asked for before it has left the queue. */
+/**
+ * The least slot of a request that waits, or that of the state: what was asked for before it has left the queue. One for a validator that leaves
+ * is put off, and others overtake it.
+ */
 function frontSlot({ header, columns }: BeaconQueuesData): bigint {
-  // Balances that were queued back and bridge deposits have no slot of their own.
-  return columns.slot.reduce((least, slot) => (slot > 0n && slot < least ? slot : least), BigInt(header.slot))
+  const { slot: slots, withdrawableEpoch } = columns
+  return slots.reduce((least, slot, i) => {
+    // Balances that were queued back and bridge deposits have no slot of their own.
+    return slot > 0n && slot < least && withdrawableEpoch[i] === FAR_FUTURE_EPOCH ? slot : least
+  }, BigInt(header.slot))
 }
 
 /** Healthy finality is one epoch behind when an epoch ends: within epoch E, epoch E - 2 is final. */
@@ -69,13 +75,11 @@ export function toQueueFacts(data: BeaconQueuesData): QueueFacts {
     },
     exits: { ...exits, limitGwei: String(exitGwei) },
     sweep: { ...sweep, ...toSweepRules(rules) },
+    own: Object.fromEntries(data.header.own.map(([prefix, ...epochs]) => [prefix, epochs])),
   }
 }
 
-/**
- * Waiting deposits of the accounts' validators with the epochs in which they are credited. Which of the others belong to exiting validators,
- * and so go to the queue's end, nobody has asked: such deposits are rare.
- */
+/** Waiting deposits of the accounts' validators with the epochs in which they are credited. */
 function depositFacts(
   { header, columns }: BeaconQueuesData,
   rules: DepositQueueRules,
@@ -84,7 +88,7 @@ function depositFacts(
     {
       amountsGwei: withOneMore(columns.amountGwei, BigInt(header.rules.MIN_ACTIVATION_BALANCE)),
       slots: withOneMore(columns.slot, BigInt(header.slot)),
-      withdrawableEpochs: new BigUint64Array(columns.slot.length + 1).fill(FAR_FUTURE_EPOCH),
+      withdrawableEpochs: withOneMore(columns.withdrawableEpoch, FAR_FUTURE_EPOCH),
     },
     {
       epoch: epochOf(header.clock, header.slot),

@@ -5,6 +5,11 @@ import { Clock, IntegerText, UInt } from '../events/fields.ts'
 /** Waiting deposits of one public key, by the first 8 bytes of it (16 hex digits): amount and first epoch in which it is credited. */
 const OwnDeposit = Type.Tuple([Type.String({ pattern: '^[0-9a-f]{16}$' }), IntegerText, UInt])
 
+const EpochAtHead = Type.Union([UInt, Type.Null()])
+/** Epochs of eligibility, activation, exit and withdrawal, as the head's state has them; null where it has not fixed one. */
+const EpochsAtHead = Type.Tuple([EpochAtHead, EpochAtHead, EpochAtHead, EpochAtHead])
+export type EpochsAtHead = Static<typeof EpochsAtHead>
+
 /**
  * What estimates are made of: `facts` of the chain's row in `chain_queues`, as JSON. Its one reader wants all of it. Epochs of deposits
  * are `NEVER` where the queue does not come to them in EPOCHS_AHEAD_MAX.
@@ -42,6 +47,8 @@ const QueueFacts = Type.Object({
     partialsPerBlockMax: UInt,
     examinedPerBlockMax: UInt,
   }),
+  /** The accounts' validators that come or go, by the first 8 bytes of their keys; not there before they were told. */
+  own: Type.Optional(Type.Record(Type.String(), EpochsAtHead)),
 })
 export type QueueFacts = Static<typeof QueueFacts>
 

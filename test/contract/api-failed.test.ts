@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { projectAccountFact } from '../../processors/accounts/account-facts.ts'
+import { FAR_FUTURE_EPOCH } from '../../schemas/eth/far-future.ts'
 import { ACCOUNTS_KEY } from '../../schemas/events/accounts.ts'
 import { encodeEvent } from '../../schemas/events/codec.ts'
 import { type StakingEnd, stakingBroadcast, stakingEnded } from '../../schemas/events/staking-broadcast.ts'
@@ -190,7 +191,12 @@ describe('a validator whose deposit is final', () => {
     expect(await statusOf(pubkey)).toBe('deposited')
     await look(LOOK_EPOCH + 1, 0, DEPOSIT_SLOT + 1)
     expect(await statusOf(pubkey)).toBe('deposited')
-    await look(LOOK_EPOCH, 0, DEPOSIT_SLOT + 1)
+    // One for a validator that leaves was put off, and has been overtaken.
+    const deposits = {
+      ...waiting(0, DEPOSIT_SLOT - 1, DEPOSIT_SLOT + 1),
+      withdrawableEpoch: BigUint64Array.of(FAR_FUTURE_EPOCH, 99_999n, FAR_FUTURE_EPOCH),
+    }
+    await insertQueues(fixture.warehouse, { slot: LOOK_EPOCH * 32 + 3, deposits })
     expect(await statusOf(pubkey)).toBe('failed')
     expect(await countOf()).toBe(counted - 1)
     const { status_estimates: estimates } = await detailOf(pubkey)

@@ -1,5 +1,6 @@
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { projectQueues } from '../../processors/head/queues.ts'
+import { FAR_FUTURE_EPOCH } from '../../schemas/eth/far-future.ts'
 import { type BeaconQueuesData, beaconQueues } from '../../schemas/events/beacon-queues.ts'
 import { encodeEvent } from '../../schemas/events/codec.ts'
 import { GENESIS_SEC, hashOf } from './api-fixture.ts'
@@ -10,7 +11,17 @@ let offset = 0n
 /** What waits at a head of the fixture's chain, as its event is told and projected; each is newer than the ones before. */
 export async function insertQueues(
   warehouse: Warehouse,
-  { slot, deposits }: { readonly slot: number; readonly deposits: BeaconQueuesData['columns'] },
+  {
+    slot,
+    deposits,
+    own = [],
+  }: {
+    readonly slot: number
+    /** Of validators that stay, where nothing else is said. */
+    readonly deposits: Omit<BeaconQueuesData['columns'], 'withdrawableEpoch'> &
+      Partial<Pick<BeaconQueuesData['columns'], 'withdrawableEpoch'>>
+    readonly own?: BeaconQueuesData['header']['own']
+  },
 ): Promise<void> {
   const header = {
     chain: 'mainnet',
@@ -38,8 +49,10 @@ export async function insertQueues(
     carriedGwei: '0',
     exits: { earliestEpoch: 0, leftGwei: '0', isExact: true },
     sweep: { position: 0, registrySize: 1_000_000, eligible: 900_000, partials: 0 },
+    own,
   }
-  const data = { header, columns: deposits }
+  const stay = new BigUint64Array(deposits.slot.length).fill(FAR_FUTURE_EPOCH)
+  const data = { header, columns: { withdrawableEpoch: stay, ...deposits } }
   const event = encodeEvent(beaconQueues, { id: 'queues', key: 'mainnet', time: '', data })
   const { rows } = projectQueues({ event, position: { partition: 0, offset: offset++ } }, 'mainnet')
   for (const { table, columns } of rows) await warehouse.insert(table, columns)

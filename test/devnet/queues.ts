@@ -12,6 +12,8 @@ export interface CrowdedDevnet {
   readonly validators: number
   /** New validators of 32 ETH, whose deposits are in the blocks from this slot on, this many in each. */
   readonly deposits: { readonly count: number; readonly fromSlot: number; readonly perBlock: number }
+  /** More for validators of genesis, in the block of one slot: each gets so much. */
+  readonly topUps?: { readonly slot: number; readonly validators: readonly number[]; readonly amountGwei: bigint }
   /** Validators that want to leave from this epoch on, those of the lowest indices. */
   readonly exits: { readonly count: number; readonly fromEpoch: number }
   /** Slots of further exits, of the validators with the indices that follow. */
@@ -20,8 +22,15 @@ export interface CrowdedDevnet {
 
 /** A devnet with a manual clock and no incidents, whose queues are long: 4 validators a epoch get in, and 4 out. */
 export function openCrowdedDevnet(crowd: CrowdedDevnet, options: Partial<DevnetOptions> = {}): Promise<Devnet> {
-  const { validators, deposits, exits } = crowd
+  const { validators, deposits, exits, topUps } = crowd
   const bySlot = new Map<number, { validatorNumber: number; amountGwei: bigint }[]>()
+  if (topUps !== undefined) {
+    const { slot, amountGwei } = topUps
+    bySlot.set(
+      slot,
+      topUps.validators.map((validatorNumber) => ({ validatorNumber, amountGwei })),
+    )
+  }
   for (let i = 0; i < deposits.count; i++) {
     const slot = deposits.fromSlot + Math.floor(i / deposits.perBlock)
     const made = bySlot.get(slot) ?? []
@@ -43,7 +52,7 @@ export function openCrowdedDevnet(crowd: CrowdedDevnet, options: Partial<DevnetO
     beaconPort: 0,
     executionPort: 0,
     scenario: {
-      version: `crowded-${deposits.count}-${incidents.length}`,
+      version: `crowded-${deposits.count}-${incidents.length}-${topUps?.validators.length ?? 0}`,
       rates: { ...rates, wrongHead: 0, missedSync: 0 },
       weakEvery: validators + deposits.count,
       weakFactor: 1,

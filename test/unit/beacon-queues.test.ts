@@ -5,12 +5,15 @@ import {
   PENDING_CONSOLIDATION,
   PENDING_DEPOSIT,
   PENDING_PARTIAL,
+  readPubkeys,
   readRecords,
 } from '../../infra/beacon/queue-bodies.ts'
 import { openBeaconSource } from '../../infra/beacon/source.ts'
+import { pubkeyOf, toHex } from '../../infra/devnet/consensus/keys.ts'
 import type { Devnet } from '../../infra/devnet/open.ts'
 import type { StakingQueues } from '../../infra/ports/beacon-source.ts'
 import { approximateExitQueue } from '../../schemas/eth/churn.ts'
+import { FAR_FUTURE_EPOCH } from '../../schemas/eth/far-future.ts'
 import { openCrowdedDevnet } from '../devnet/queues.ts'
 import { openFaultyNode, TrueNode } from '../faults/faulty-node.ts'
 import { silentLog } from './silent-log.ts'
@@ -22,6 +25,7 @@ const CROWD = {
   validators: 128,
   deposits: { count: 40, fromSlot: 70, perBlock: 4 },
   exits: { count: 20, fromEpoch: 4 },
+  topUps: { slot: 66, validators: [0, 19, 30], amountGwei: 1_000_000_000n },
 }
 
 let devnet: Devnet
@@ -37,7 +41,7 @@ const headState = () => ssz.fulu.BeaconState.deserialize(devnet.stateBytes(devne
 
 test('all that estimates need of the head is read, the two fields of the exit queue among it', async () => {
   await using source = await openBeaconSource({ urls: [devnet.beaconUrl], log: silentLog })
-  const queues = await source.queues()
+  const queues = await source.queues([])
   const state = headState()
   const { head } = devnet.history.head
   expect(queues).toMatchObject({ slot: head.slot, root: head.root })
@@ -63,13 +67,31 @@ test('all that estimates need of the head is read, the two fields of the exit qu
   })
 })
 
+test('whose deposits are put off is read, and how it stands with validators of one’s own that come or go', async () => {
+  await using source = await openBeaconSource({ urls: [devnet.beaconUrl], log: silentLog })
+  const key = (number: number) => toHex(pubkeyOf(number))
+  const [leaving, staying, unknown] = [key(5), key(100), key(CROWD.validators + 39)]
+  const queues = await source.queues([leaving, staying, unknown])
+  const state = headState()
+  const leavesBy = new Map(state.validators.map((one) => [toHex(one.pubkey), one.withdrawableEpoch]))
+  const expected = state.pendingDeposits.map(({ pubkey }) => leavesBy.get(toHex(pubkey)) ?? Number.POSITIVE_INFINITY)
+  expect(expected.filter(Number.isFinite)).toHaveLength(2)
+  expect(Array.from(queues.deposits.withdrawableEpoch, epochOfColumn)).toEqual(expected)
+  const { activationEpoch, exitEpoch, withdrawableEpoch } = state.validators[5] as (typeof state.validators)[5]
+  expect(queues.own).toEqual([{ pubkey: leaving, eligibilityEpoch: 0, activationEpoch, exitEpoch, withdrawableEpoch }])
+})
+
+function epochOfColumn(epoch: bigint): number {
+  return epoch === FAR_FUTURE_EPOCH ? Number.POSITIVE_INFINITY : Number(epoch)
+}
+
 async function queuesOfNodeWithout(paths: readonly string[]): Promise<StakingQueues> {
   await using truth = new TrueNode(devnet.beaconUrl)
   const gone = { status: 404, headers: { 'content-type': 'application/json' }, body: Buffer.from('{"code":404}') }
   const isGone = ({ path }: { readonly path: string }) => paths.some((part) => path.includes(part))
   await using node = await openFaultyNode(truth, [{ of: isGone, reply: () => gone }])
   await using source = await openHttpBeaconSource({ urls: [node.url], log: silentLog })
-  return await source.queues()
+  return await source.queues([])
 }
 
 test('a node that keeps its whole state to itself tells who is exiting instead', async () => {
@@ -110,6 +132,9 @@ test('queues are the same from SSZ and from JSON', () => {
   )
   const ofJson = readRecords(PENDING_DEPOSIT, { headers: { 'content-type': 'application/json' }, body: json })
   expect(readRecords(PENDING_DEPOSIT, { headers: {}, body: bytes })).toEqual(ofJson)
+  const pubkeys = deposits.map(({ pubkey }) => toHex(pubkey))
+  expect(readPubkeys({ headers: {}, body: bytes })).toEqual(pubkeys)
+  expect(readPubkeys({ headers: { 'content-type': 'application/json' }, body: json })).toEqual(pubkeys)
   expect([...ofJson.amountGwei]).toEqual(deposits.map(({ amount }) => BigInt(amount)))
   expect([...ofJson.slot]).toEqual(deposits.map(({ slot }) => BigInt(slot)))
   expect([...ofJson.pubkeyPrefix]).toEqual(deposits.map(({ pubkey }) => prefixOf(pubkey)))
@@ -136,6 +161,12 @@ test.each([
 ])('an answer that %s is malformed', (_, text) => {
   const answer = { headers: { 'content-type': 'application/json' }, body: Buffer.from(text) }
   expect(() => readRecords(PENDING_DEPOSIT, answer)).toThrow(expect.objectContaining({ code: 'node_malformed' }))
+})
+
+test('a public key of another length is malformed', () => {
+  const body = Buffer.from('{"data":[{"pubkey":"0x0011223344556677","amount":"1","slot":"2"}]}')
+  const answer = { headers: { 'content-type': 'application/json' }, body }
+  expect(() => readPubkeys(answer)).toThrow(expect.objectContaining({ code: 'node_malformed' }))
 })
 
 test('an answer of no whole records is malformed', () => {

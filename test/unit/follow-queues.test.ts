@@ -1,13 +1,15 @@
 import { randomBytes } from 'node:crypto'
+import { Type } from 'typebox'
 import { expect, test } from 'vitest'
 import type { BeaconSource, StakingQueues } from '../../infra/ports/beacon-source.ts'
 import { queueRules } from '../../ingest/queues/queue-event.ts'
 import { followQueues } from '../../ingest/queues/queue-follower.ts'
 import { toQueueFacts } from '../../processors/head/queues.ts'
 import { AppError } from '../../schemas/errors.ts'
+import { FAR_FUTURE_EPOCH } from '../../schemas/eth/far-future.ts'
 import { ACCOUNTS_KEY, validatorsTracked } from '../../schemas/events/accounts.ts'
-import { beaconQueues } from '../../schemas/events/beacon-queues.ts'
-import { DEFAULT_TOPIC_EVENT_BYTES_MAX, decodeEvent, encodeEvent } from '../../schemas/events/codec.ts'
+import { beaconQueues, OWN_AT_HEAD_MAX } from '../../schemas/events/beacon-queues.ts'
+import { DEFAULT_TOPIC_EVENT_BYTES_MAX, decodeEvent, encodeEvent, packedEvent } from '../../schemas/events/codec.ts'
 import { eventLogOfEachTest } from './event-log-of-each-test.ts'
 import { BEACON_CHAIN, chainTo, eventsIn, ofChain } from './follow-synthetic.ts'
 import { type SyntheticChain, syntheticChain } from './synthetic-chain.ts'
@@ -45,6 +47,7 @@ const HEADER = {
   carriedGwei: null,
   exits: { earliestEpoch: 1, leftGwei: '1', isExact: true },
   sweep: { position: 0, registrySize: 1, eligible: 0, partials: 0 },
+  own: [],
 }
 
 type Told = Omit<StakingQueues, 'slot' | 'root'>
@@ -59,7 +62,9 @@ function queuesOf(prefixes: readonly bigint[], changes: Partial<Told> = {}): Tol
       pubkeyPrefix: BigUint64Array.from(prefixes),
       amountGwei: new BigUint64Array(prefixes.length).fill(GWEI_32_ETH),
       slot: new BigUint64Array(prefixes.length).fill(1n),
+      withdrawableEpoch: new BigUint64Array(prefixes.length).fill(FAR_FUTURE_EPOCH),
     },
+    own: [],
     partials: { validatorIndex: none, amountGwei: none, withdrawableEpoch: none },
     consolidatedIndices: none,
     fields: {
@@ -92,8 +97,8 @@ async function follow(chain: SyntheticChain, onRead: (read: number, stop: () => 
   const beacon: BeaconSource = {
     ...chain.beacon,
     chain: async () => ({ ...syntheticChain, spec }),
-    queues: async () => {
-      const told = await chain.beacon.queues()
+    queues: async (own) => {
+      const told = await chain.beacon.queues(own)
       read++
       onRead(read, () => stop.abort())
       return told
@@ -219,6 +224,50 @@ test('100,000 deposits fit an event of the default size, all of them of accounts
     ownPrefix: randomAmounts(rows),
     amountGwei: new BigUint64Array(rows).fill(GWEI_32_ETH),
     slot: BigUint64Array.from({ length: rows }, (_, i) => 13_000_000n + BigInt(i >> 2)),
+    withdrawableEpoch: BigUint64Array.from({ length: rows }, (_, i) => (i % 100 === 0 ? 420_000n : FAR_FUTURE_EPOCH)),
   }
-  expect(beaconQueues.encode({ header: HEADER, columns }).length).toBeLessThan(DEFAULT_TOPIC_EVENT_BYTES_MAX)
+  const epochs = [400_000, 400_007, 410_000, 410_256] as const
+  const own = Array.from({ length: OWN_AT_HEAD_MAX }, () => [randomBytes(8).toString('hex'), ...epochs] as const)
+  const header = { ...HEADER, own: own.map(([prefix, ...rest]) => [prefix, ...rest] as [string, ...typeof rest]) }
+  expect(beaconQueues.encode({ header, columns }).length).toBeLessThan(DEFAULT_TOPIC_EVENT_BYTES_MAX)
+})
+
+test('an event from before it was told whose deposits are put off is read as one in which none is', () => {
+  const { own: _, ...headerV1 } = HEADER
+  const layoutV1 = { amountGwei: 'u64', slot: 'u64', ownPrefix: 'u64' } as const
+  const identity = { name: 'beacon.queues', version: 1, topic: 'beacon.blocks' } as const
+  const columns = {
+    amountGwei: BigUint64Array.of(GWEI_32_ETH, 1n),
+    slot: BigUint64Array.of(7n, 0n),
+    ownPrefix: BigUint64Array.of(0n, MINE_PREFIX),
+  }
+  const event = encodeEvent(packedEvent(identity, Type.Any(), layoutV1), {
+    ...{ id: 'q', key: 'mainnet', time: '' },
+    data: { header: headerV1, columns },
+  })
+  expect(decodeEvent(beaconQueues, event)).toEqual({
+    header: HEADER,
+    columns: { ...columns, withdrawableEpoch: BigUint64Array.of(FAR_FUTURE_EPOCH, FAR_FUTURE_EPOCH) },
+  })
+})
+
+test('tells whose deposits are put off, and how it stands with the accounts’ own at the head', async () => {
+  await trackMine()
+  const chain = chainTo(13)
+  const told = queuesOf([1n, MINE_PREFIX])
+  told.deposits.withdrawableEpoch[0] = 300n
+  const mine = { pubkey: MINE, eligibilityEpoch: 1, activationEpoch: 2, exitEpoch: 9, withdrawableEpoch: 265 }
+  const gone = { ...mine, pubkey: `0x${'cd'.repeat(48)}`, withdrawableEpoch: 3 }
+  const coming = { ...mine, activationEpoch: undefined, exitEpoch: undefined, withdrawableEpoch: undefined }
+  chain.queues = { ...told, own: [mine, gone, { ...coming, pubkey: `0x${'ef'.repeat(48)}` }] }
+  const [event] = await follow(chain, (_, stop) => stop())
+  expect(event?.data.columns.withdrawableEpoch).toEqual(BigUint64Array.of(300n, FAR_FUTURE_EPOCH))
+  expect(event?.data.header.own).toEqual([
+    ['ab'.repeat(8), 1, 2, 9, 265],
+    ['ef'.repeat(8), 1, null, null, null],
+  ])
+  expect(toQueueFacts(event?.data as NonNullable<typeof event>['data']).own).toEqual({
+    ['ab'.repeat(8)]: [1, 2, 9, 265],
+    ['ef'.repeat(8)]: [1, null, null, null],
+  })
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { type EstimatedValidator, statusEstimates } from '../../api/validators/status-estimates.ts'
 import { VALIDATOR_STATUSES, type ValidatorStatus } from '../../schemas/events/beacon-epoch.ts'
-import type { QueueFacts } from '../../schemas/tables/chain-queues.ts'
+import type { EpochsAtHead, QueueFacts } from '../../schemas/tables/chain-queues.ts'
 
 const clock = { genesisTimeSec: 0, secondsPerSlot: 12, slotsPerEpoch: 32 }
 const EPOCH_SEC = 384
@@ -150,15 +150,41 @@ test('exits of one account wait for each other, in an order that nobody knows', 
     depositSlot: undefined,
     isNeedExit: true,
   }
-  const exitOf = (isExitPosted: boolean) => {
-    const around = { horizon, facts, swept: NOBODY, exitingGwei: 100n * 32_000_000_000n }
-    const found = statusEstimates({ ...leaving, isExitPosted }, around)
-    const epoch = Date.parse(found.estimated_exit_at ?? '') / 1_000 / EPOCH_SEC
-    return { epoch, error: (found.error_seconds.exit ?? 0) / EPOCH_SEC }
-  }
-  // From 1,011, the first of 8 an epoch, to 1,023; some of those that were posted may have been counted already.
-  expect(exitOf(false)).toEqual({ epoch: 1_017, error: 1 + 6 })
-  expect(exitOf(true)).toEqual({ epoch: 1_014, error: 1 + 9 })
+  const around = { horizon, facts, swept: NOBODY, exitingGwei: 100n * 32_000_000_000n }
+  const found = statusEstimates(leaving, around)
+  // From 1,011, the first of 8 an epoch, to 1,023.
+  expect(Date.parse(found.estimated_exit_at ?? '') / 1_000 / EPOCH_SEC).toBe(1_017)
+  expect(found.error_seconds.exit).toBe((1 + 6) * EPOCH_SEC)
+})
+
+const atHead = (...epochs: EpochsAtHead): QueueFacts => ({ ...facts, own: { [MINE]: epochs } })
+
+test('what the head has fixed is told although it is not final: it may be reverted', () => {
+  const leaving = { registered: registered({ activation: 10 }), isNeedExit: true }
+  const found = estimated(leaving, { known: atHead(4, 10, 1_005, 1_261) })
+  expect(found).toMatchObject({ active: 10, exit: 1_005, withdrawal: 1_261 + 50 / 32 })
+  expect(found.errors).toEqual([0, 1, 1 + 50 / 32])
+  // Whoever has asked for it.
+  expect(estimated({ ...leaving, isNeedExit: false }, { known: atHead(4, 10, 1_005, 1_261) }).exit).toBe(1_005)
+  const coming = { registered: registered({ status: 'pending_queued' }) }
+  expect(estimated(coming, { known: atHead(999, 1_006, null, null) })).toMatchObject({
+    active: 1_006,
+    errors: [1, null, null],
+  })
+})
+
+test('one that was slashed is paid later than its exit tells', () => {
+  const slashed = estimated({ registered: registered({ activation: 10 }) }, { known: atHead(4, 10, 1_005, 9_192) })
+  expect(slashed.withdrawal).toBe(9_192 + 50 / 32)
+})
+
+test.each([
+  { what: 'is eligible there', own: [1_000, null, null, null] as const, active: 1_006 },
+  { what: 'has just come', own: [null, null, null, null] as const, active: 1_007 },
+  { what: 'has been eligible for long without finality', own: [700, null, null, null] as const, active: 1_005 },
+])('one that is only in the registry at the head and $what is active in $active', ({ own, active }) => {
+  const found = estimated({ depositSlot: 31_000 }, { known: atHead(...(own as unknown as EpochsAtHead)) })
+  expect(found).toMatchObject({ active, errors: [1, null, null] })
 })
 
 test('one that is too young exits when it has served', () => {
