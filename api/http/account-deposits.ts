@@ -90,9 +90,9 @@ export function accountDeposits(
 }
 
 /** Hashes of those of the deposits' blocks that the head has. */
-async function canonicalBlocks(
-  { standing, shared }: AccountScope,
-  rows: readonly DepositRow[],
+export async function canonicalBlocks(
+  { standing, shared }: Pick<AccountScope, 'standing' | 'shared'>,
+  rows: readonly Pick<DepositRow, 'block_hash' | 'block_number'>[],
 ): Promise<ReadonlySet<string>> {
   const blocks = [...new Map(rows.map((row) => [row.block_hash, row.block_number]))]
   const found = new Set<string>()

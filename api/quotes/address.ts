@@ -8,7 +8,7 @@ import { type AccountValidator, accountValidators } from '../validators/account-
 import { earlyStatus } from '../validators/lifecycle.ts'
 import { toStatus } from '../validators/validator-status.ts'
 import { type QuoteScope, quote } from './quote.ts'
-import { readStaker } from './staker.ts'
+import { credentialsOf, readStaker } from './staker.ts'
 
 export const addressBalance = quote(addressBalanceRoute, async (query, scope) => {
   const found = await ofAddress(query.address, scope)
@@ -73,7 +73,7 @@ async function ofAddress(text: string | undefined, scope: QuoteScope): Promise<O
   const staker = readStaker(text)
   if (staker.status === 'refused') return staker
   const { address } = staker
-  const credentials = new Set(['0x01', '0x02'].map((type) => `${type}${'00'.repeat(11)}${address.slice(2)}`))
+  const credentials = new Set(credentialsOf(address))
   const horizon = await horizonOf(scope.standing)
   const validators = await accountValidators(scope, horizon)
   return {

@@ -14,3 +14,8 @@ export function readStaker(text: string): Staker {
   if (digits === ZERO_ADDRESS) return refuseQuote(405, 'address is the zero address')
   return { status: 'ok', address: digits.toLowerCase() }
 }
+
+/** Withdrawal credentials, lower-case hex, of validators that pay to an address: those that do not compound, and those that do. */
+export function credentialsOf(address: string): readonly string[] {
+  return ['0x01', '0x02'].map((type) => `${type}${'00'.repeat(11)}${address.slice(2)}`)
+}

@@ -3,8 +3,9 @@ import { quoteUnstake } from '../../schemas/jobs/quote-unstake.ts'
 import { refuseQuote } from '../../schemas/routes/quotes/quote-route.ts'
 import { unstakeQuoteRoute } from '../../schemas/routes/quotes/unstake-quote.ts'
 import { askJob } from '../http/ask-job.ts'
-import { quote } from './quote.ts'
-import { readStaker } from './staker.ts'
+import { type QuoteScope, quote } from './quote.ts'
+import { credentialsOf, readStaker } from './staker.ts'
+import { waitingDeposit } from './waiting-deposit.ts'
 
 /** A request has eight bytes for it. */
 const AMOUNT_GWEI_MAX = (1n << 64n) - 1n
@@ -32,12 +33,24 @@ export const unstakeQuote = quote(unstakeQuoteRoute, async (query, scope) => {
     case 'quoted':
       return { status: 'quoted', answer: output.transaction }
     case 'refused':
-      return refuseQuote(405, output.reason)
+      return refuseQuote(405, await reasonOf(output, scope, staker.address))
     case 'unavailable':
     case undefined:
       return refuseQuote(500, 'no quote can be made at the moment')
   }
 })
+
+/** Of a validator that the registry does not know yet the tables may have its deposit, by whomever it was sent. */
+async function reasonOf(
+  { reason, unknown }: { readonly reason: string; readonly unknown?: string },
+  scope: QuoteScope,
+  address: string,
+): Promise<string> {
+  const transaction = unknown === undefined ? undefined : await waitingDeposit(scope, unknown, credentialsOf(address))
+  if (transaction === undefined) return reason
+  const waits = `its deposit (transaction ${transaction}) is on chain and not credited yet`
+  return `${reason}: ${waits}, and a request is ignored until the validator has been active for long enough`
+}
 
 /** Lower-case hex with 0x, each once. */
 function readPubkeys(text: string): string[] {

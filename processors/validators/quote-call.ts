@@ -51,8 +51,10 @@ export async function quoteCall(
     )
     return { status: 'unavailable' }
   }
-  const reason = reasonToRefuse(judgeCall(address, validators), calledFor.kind)
-  if (reason !== undefined) return refused(reason)
+  const judgement = judgeCall(address, validators)
+  const reason = reasonToRefuse(judgement, calledFor.kind)
+  const unknown = unknownIn(judgement)
+  if (reason !== undefined) return { status: 'refused', reason, ...(unknown === undefined ? {} : { unknown }) }
   if (
     amountGwei !== undefined &&
     !isAllOf(
@@ -80,6 +82,10 @@ function reasonToRefuse(judgement: CallJudgement, kind: 'listed' | 'all'): strin
   for (const [reason, [pubkey]] of judgement.passedOver)
     if (kind === 'listed' || reason !== 'already_exiting') return `${pubkey} ${PASSED[reason]}`
   return judgement.exits.size === 0 ? 'all of the validators are exiting already' : undefined
+}
+
+function unknownIn(judgement: CallJudgement): string | undefined {
+  return judgement.status === 'ignored' && judgement.reason === 'unknown_validator' ? judgement.pubkey : undefined
 }
 
 /** Whether an amount is the sum of the balances or of the effective balances. */

@@ -70,7 +70,8 @@ async function quoteRequest(
     facts,
     pendingGwei: validator === undefined ? 0n : (pending.get(validator.index) ?? 0n),
   })
-  if (decision.status === 'ignored') return { status: 'refused', reason: decision.reason }
+  if (decision.status === 'ignored')
+    return { status: 'refused', reason: decision.reason, ...(validator === undefined ? { unknown: pubkey } : {}) }
   const transaction = await quotedTransaction(node, {
     from: address,
     to: contract,

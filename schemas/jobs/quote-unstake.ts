@@ -22,8 +22,8 @@ export type QuoteUnstakeInput = Static<typeof QuoteUnstakeInput>
 
 const QuoteUnstakeOutput = Type.Union([
   Type.Object({ status: Type.Literal('quoted'), transaction: QuotedTransaction }),
-  /** No transaction would do what is asked for; the sentence says why. */
-  Type.Object({ status: Type.Literal('refused'), reason: Type.String() }),
+  /** No transaction would do what is asked for; the sentence says why. `unknown`: because the registry does not know this validator. */
+  Type.Object({ status: Type.Literal('refused'), reason: Type.String(), unknown: Type.Optional(Pubkey) }),
   /** No node answered, or it was too late. */
   Type.Object({ status: Type.Literal('unavailable') }),
 ])

@@ -335,6 +335,42 @@ describe('an unstake quote', () => {
     expect(asked).toEqual([])
   })
 
+  test('says of a validator that the registry does not know yet that its deposit waits, where one to the address is on chain', async () => {
+    const address = addressOf(88)
+    const keyOf = (byte: string) => `0x${byte.repeat(48)}`
+    const [own, strangers, revertedKey, elsewhere] = [keyOf('88'), keyOf('89'), keyOf('8a'), keyOf('8b')]
+    const block = { block_hash: `0x${'c7'.repeat(32)}`, block_number: 900_100, time: '2026-11-20 00:00:23', version: 1 }
+    const deposit = (pubkey: string, changes: object = {}) => ({
+      ...{ ...block, pubkey, deposit_index: 0, log_index: 0, contract: addressOf(42) },
+      transaction_hash: `0x${'c8'.repeat(32)}`,
+      ...{ withdrawal_credentials: `0x02${'00'.repeat(11)}${address.slice(2)}`, amount_gwei: 32_000_000_000n },
+      ...{ deposit_data_root: `0x${'c9'.repeat(32)}`, ...changes },
+    })
+    await insertRows(fixture.warehouse, 'deposit_contracts', [{ address: addressOf(42), version: 1 }])
+    await insertRows(fixture.warehouse, 'deposits', [
+      deposit(own),
+      deposit(strangers, { withdrawal_credentials: `0x01${'00'.repeat(11)}${addressOf(89).slice(2)}` }),
+      deposit(revertedKey, { block_hash: `0x${'ca'.repeat(32)}` }),
+      deposit(elsewhere, { contract: addressOf(43) }),
+    ])
+    const paid = { coinbase: address, transactions: 1, base_fee_per_gas_wei: 7, priority_fees_wei: 0 }
+    await insertRows(fixture.warehouse, 'execution_blocks', [
+      { ...block, ...paid, payment_recipient: '', is_deleted: 0 },
+    ])
+    const reasonOf = async (unknown?: string) => {
+      outcome = done({ status: 'refused', reason: 'nobody knows it', ...(unknown === undefined ? {} : { unknown }) })
+      const { status, text, headers } = await unstake(`address=${address}&pubkeys=${own}`)
+      expect({ status, text }).toEqual({ status: 405, text: 'Invalid input' })
+      return headers.get('x-reason')
+    }
+    expect(await reasonOf(own)).toBe(
+      `nobody knows it: its deposit (transaction 0x${'c8'.repeat(32)}) is on chain and not credited yet, and a request is ` +
+        'ignored until the validator has been active for long enough',
+    )
+    for (const other of [strangers, revertedKey, elsewhere, undefined])
+      expect(await reasonOf(other), other).toBe('nobody knows it')
+  })
+
   test.each<[string, JobState, number, string, string]>([
     [
       'that nothing would come of it',

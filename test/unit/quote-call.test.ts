@@ -142,7 +142,11 @@ describe('several validators are not unstaked', () => {
     ['where an address has none', () => ({ address: BOB, pubkeys: 'all' }), /none of the validators/],
   ])('%s: never a part of them', async (_, change, reason) => {
     const given = world()
-    expect(await quote(given, change(given))).toEqual({ status: 'refused', reason: expect.stringMatching(reason) })
+    const unknown = reason.source.includes('not known') ? { unknown: pubkeyOf(97) } : {}
+    expect(await quote(given, change(given))).toEqual({
+      ...{ status: 'refused', reason: expect.stringMatching(reason) },
+      ...unknown,
+    })
   })
 
   test('where no contract is configured, or there is none at its address, or it would revert', async () => {
