@@ -8,7 +8,7 @@ import { readLogFacts } from '../processors/loop/log-facts.ts'
 import { untilAborted } from '../schemas/wait.ts'
 import { healthOf } from './health.ts'
 import { quoteConfigOf } from './quote-config.ts'
-import { chainNowMs, type Role, type Running } from './role.ts'
+import { clocksOf, type Role, type Running } from './role.ts'
 import { nowSec } from './setting.ts'
 import { stakingContractOf } from './validators/staking-chains.ts'
 
@@ -39,7 +39,7 @@ export const apiRole: Role = {
       quotes: quoteConfigOf(running.config),
       trustedProxies: running.config.trustedProxies,
       log: running.log,
-      now: () => chainNowMs(running),
+      ...clocksOf(running),
       health: () => healthOf(ports, running, { lagWatch, nowSec: nowSec() }),
       accountsKnown: asked(() => areAccountsKnown({ warehouse, eventLog, waitMs: ACCOUNTS_WAIT_MS })),
       tablesWhole: asked(() => areTablesWhole(warehouse)),

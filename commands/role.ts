@@ -39,6 +39,11 @@ export function chainNowMs({ devnet }: Pick<Running, 'devnet'>): number {
   return Date.now() + 1_000 * (devnet?.aheadSec ?? 0)
 }
 
+/** Both clocks of this process (processors/validators/clocks.ts). */
+export function clocksOf(running: Pick<Running, 'devnet'>): { now(): number; wallNow(): number } {
+  return { now: () => chainNowMs(running), wallNow: Date.now }
+}
+
 /** A long-running part of the program: what it needs, and what it does until the signal aborts. */
 export interface Role {
   readonly name: 'ingest' | 'process' | 'api' | 'validators' | 'webhooks'

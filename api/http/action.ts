@@ -22,6 +22,8 @@ export interface ActionScope extends AccountScope {
   readonly actor: string
   readonly jobs: Pick<JobQueue, 'add' | 'result' | 'withdraw'>
   readonly nowMs: number
+  /** Unix milliseconds on the machine, by which requests wait. */
+  readonly wallNow: () => number
   readonly unfundedRules: UnfundedRules
   /** Configured for the chain: takes several deposits at once. */
   readonly stakingContract: StakingContract | undefined
@@ -74,7 +76,7 @@ async function act(
   parts: SharedParts,
 ): Promise<FastifyReply> {
   const { body, headers, account, actor } = request
-  const { jobs, now, unfundedRules } = parts
+  const { jobs, now, wallNow, unfundedRules } = parts
   const { names, stakingContract } = chainOf(request)
   const scope = {
     chain: names.name,
@@ -84,6 +86,7 @@ async function act(
     shared: openBudget({ ...parts, account }),
     jobs,
     nowMs: now(),
+    wallNow,
     unfundedRules,
     stakingContract,
   }

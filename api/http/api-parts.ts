@@ -24,8 +24,10 @@ export interface ApiParts {
   /** Addresses and networks of proxies that are believed whom they ask for: without them the asker is the client. */
   readonly trustedProxies?: readonly string[]
   readonly log: Log
-  /** Unix milliseconds. */
+  /** Unix milliseconds on the chains. */
   readonly now: () => number
+  /** Unix milliseconds on the machine: requests wait by it, also where a devnet's chain is ahead of it. */
+  readonly wallNow: () => number
   readonly health: () => Promise<Health>
   /** Whether every account fact that the log held when it was asked is in the tables: before, a token that is not there may still be one. */
   readonly accountsKnown: () => Promise<boolean>

@@ -14,6 +14,7 @@ export async function buildOpenApi(): Promise<object> {
     chains: () => [],
     log: pino({ level: 'silent' }),
     now: () => 0,
+    wallNow: () => 0,
     health: unasked,
     accountsKnown: unasked,
     tablesWhole: unasked,

@@ -40,6 +40,8 @@ export interface QuoteScope extends QuoteParts, AccountScope {
   readonly jobs: Pick<JobQueue, 'add' | 'result' | 'withdraw'>
   readonly yields: KnownYields
   readonly nowMs: number
+  /** Unix milliseconds on the machine, by which questions wait. */
+  readonly wallNow: () => number
   /** Tells clients apart: no address. */
   readonly client: string
 }
@@ -107,6 +109,7 @@ async function scopeOf(
   return {
     ...{ chain, account, warehouse, shared, standing, jobs, yields, unfundedRules },
     nowMs: parts.now(),
+    wallNow: parts.wallNow,
     client: clientOf(request.ip),
   }
 }

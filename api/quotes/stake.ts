@@ -20,13 +20,12 @@ export const stakeQuote = quote(stakeQuoteRoute, async (query, scope) => {
   if (staker.status === 'refused') return staker
   const count = validatorsOfAmount(strategy, amount)
   if (count === undefined) return refuseQuote(405, 'amount is not that of 1 to 100 whole validators')
-  const { chain, account, client, nowMs } = scope
+  const { chain, account, client } = scope
   const yields = await scope.yields.of(scope)
   if (yields === undefined) return refuseQuote(500, NO_YIELD)
   const input = {
     ...{ chain, account, strategyId, source, address: staker.address, count, client },
     deposited: await depositedFor(scope, staker.address),
-    notAfterMs: nowMs + QUOTE_MS_MAX,
   }
   const output = await askJob(scope, quoteStake, { input, timeoutMs: QUOTE_MS_MAX })
   switch (output?.status) {

@@ -17,15 +17,15 @@ export const unstakeQuote = quote(unstakeQuoteRoute, async (query, scope) => {
     return refuseQuote(405, 'address or pubkeys are missing')
   const staker = readStaker(query.address)
   if (staker.status === 'refused') return staker
-  const pubkeys = query.pubkeys === 'all' ? 'all' : readPubkeys(query.pubkeys)
+  const pubkeys = query.pubkeys === 'all' ? ('all' as const) : readPubkeys(query.pubkeys)
   if (pubkeys.length > REQUESTED_EXITS_MAX)
     return refuseQuote(405, `pubkeys are more than ${REQUESTED_EXITS_MAX} validators`)
-  const { chain, nowMs } = scope
+  const { chain } = scope
   const { amount } = query
   if (amount !== undefined && BigInt(amount) > AMOUNT_GWEI_MAX)
     return refuseQuote(405, 'amount is more than eight bytes')
   const input = {
-    ...{ chain, address: staker.address, pubkeys, notAfterMs: nowMs + QUOTE_MS_MAX },
+    ...{ chain, address: staker.address, pubkeys },
     ...(amount === undefined ? {} : { amountGwei: amount }),
   }
   const output = await askJob(scope, quoteUnstake, { input, timeoutMs: QUOTE_MS_MAX })

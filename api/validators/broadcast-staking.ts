@@ -23,7 +23,7 @@ const NO_CLIENT =
 
 /** Who does it looks at everything again, and at what only it knows: this saves a job for what is wrong by itself. */
 export const broadcastStakingOperation = action(broadcastStakingRoute, async ({ body }, scope) => {
-  const { chain, account, nowMs, stakingContract } = scope
+  const { chain, account, stakingContract } = scope
   const parsed = parseRawTransaction(body.signed_transaction)
   if (parsed.status === 'refused') return refuse('400', parsed.sentence, parsed.reason)
   const { transaction } = parsed
@@ -40,8 +40,7 @@ export const broadcastStakingOperation = action(broadcastStakingRoute, async ({ 
   const deposited =
     checked.status === 'ok' ? await depositedBefore(scope, transaction.hash, checked.deposits) : undefined
   if (deposited !== undefined) return refuse('400', alreadyDeposited(deposited), 'already_deposited')
-  const notAfterMs = nowMs + BROADCAST_MS_MAX
-  const input = { chain, account, txHash: transaction.hash, rawTransaction: transaction.raw, notAfterMs }
+  const input = { chain, account, txHash: transaction.hash, rawTransaction: transaction.raw }
   const output = await askJob(scope, broadcastStaking, { input, timeoutMs: BROADCAST_MS_MAX })
   switch (output?.status) {
     case 'sent':

@@ -16,7 +16,7 @@ const ZERO_ADDRESS = `0x${'00'.repeat(20)}`
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
 
 export const createValidatorsOperation = action(createValidatorsRoute, async ({ body, headers }, scope) => {
-  const { chain, account, nowMs } = scope
+  const { chain, account } = scope
   const addresses = readAddresses(body)
   if ('status' in addresses) return addresses
   const key = headers['idempotency-key']
@@ -37,7 +37,6 @@ export const createValidatorsOperation = action(createValidatorsRoute, async ({ 
     requestId,
     bodyHash: sha256(JSON.stringify([chain, asked])),
     ...asked,
-    notAfterMs: nowMs + CREATE_MS_MAX,
   }
   const output = await askJob(scope, createValidators, { input, timeoutMs: CREATE_MS_MAX })
   if (output === undefined) return refuse('503', NOT_MADE)

@@ -23,7 +23,7 @@ async function ask(
   { pubkeys }: { readonly pubkeys: readonly string[] },
   scope: ActionScope,
 ): Promise<Done | Refusal> {
-  const { chain, account, actor, nowMs } = scope
+  const { chain, account, actor } = scope
   const wanted = [...new Set(pubkeys.map(normalisePubkey))]
   const deposits = await accountDeposits(scope, (await horizonOf(scope.standing))?.clock)
   const input = {
@@ -34,7 +34,6 @@ async function ask(
     requestId: randomUUID(),
     pubkeys: wanted,
     deposited: wanted.filter((pubkey) => deposits.has(pubkey)),
-    notAfterMs: nowMs + EXIT_MS_MAX,
   }
   const output = await askJob(scope, exitValidators, { input, timeoutMs: EXIT_MS_MAX })
   if (output === undefined || output.status === 'unavailable') return refuse('503', NOT_DONE)

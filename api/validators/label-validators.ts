@@ -12,7 +12,7 @@ const LABEL_MS_MAX = 10_000
 const NOT_LABELLED = 'validators cannot be labelled at the moment; the request can be repeated'
 
 export const labelValidatorsOperation = action(labelValidatorsRoute, async ({ body }, scope) => {
-  const { chain, account, nowMs } = scope
+  const { chain, account } = scope
   const labels = body.labels.map(({ pubkey, label }) => ({
     pubkey: `0x${pubkey.toLowerCase().replace(/^0x/, '')}`,
     label,
@@ -27,7 +27,6 @@ export const labelValidatorsOperation = action(labelValidatorsRoute, async ({ bo
     chain,
     account,
     labels: [...byKey].map(([pubkey, label]) => ({ pubkey, label, isSeen: seen.has(pubkey) })),
-    notAfterMs: nowMs + LABEL_MS_MAX,
   }
   const output = await askJob(scope, labelValidators, { input, timeoutMs: LABEL_MS_MAX })
   if (output === undefined || output.status === 'late') return refuse('503', NOT_LABELLED)

@@ -12,7 +12,6 @@ import { formatInstant } from '../../schemas/eth/time.ts'
 import type { Created } from '../../schemas/routes/validators/create-validators.ts'
 import { readBook } from '../admin/account-facts.ts'
 import { knownAccount } from '../admin/known-account.ts'
-import { nowSec } from '../setting.ts'
 import { answerPresign, checkPresign } from './answer-presign.ts'
 import type { ExportCheck, ExportQuestion, ImportQuestion, KeyAnswer, KeyQuestion } from './key-question.ts'
 import { namesOf } from './names-of.ts'
@@ -25,6 +24,8 @@ export interface KeyCustody {
   readonly eventLog: EventLog
   /** A chain with its nodes; undefined for one that is paused or not configured. */
   readonly exitChainOf: (name: string) => Promise<ExitChain | undefined>
+  /** Unix milliseconds on the chains. */
+  readonly now: () => number
 }
 
 export interface Answering {
@@ -81,7 +82,7 @@ async function takeOut(
   const outcome = await vault.exportKeys(pubkeys, { password, again })
   if (outcome.status === 'exported_before') throw exportedBefore(outcome.pubkeys)
   if (outcome.status === 'lacking') throw lackingFault(outcome.pubkeys)
-  await book.tell(lease, exportedEvents(outcome.keys, formatInstant(Math.floor(nowSec()))))
+  await book.tell(lease, exportedEvents(outcome.keys, formatInstant(Math.floor(custody.now() / 1_000))))
   return { before, keys: outcome.keys }
 }
 
@@ -130,7 +131,7 @@ async function importKeys(custody: KeyCustody, question: ImportQuestion, { print
     const keys = some
       .flatMap((one) => importedKey(one, question))
       .filter(({ pubkey }) => !book.moved.isImported(pubkey))
-    if (keys.length > 0) await book.tell(lease, importedEvents(keys, formatInstant(Math.floor(nowSec()))))
+    if (keys.length > 0) await book.tell(lease, importedEvents(keys, formatInstant(Math.floor(custody.now() / 1_000))))
     outcomes.push(...some)
   }
   const refused = outcomes.filter((one) => one.status === 'refused')

@@ -13,13 +13,13 @@ import { namesOf } from './names-of.ts'
 
 /** Signs exits and hands them out encrypted. Throws AppError for what cannot be signed: then nothing was. */
 export async function answerPresign(
-  { vault, book, lease, eventLog, exitChainOf }: KeyCustody,
+  { vault, book, lease, eventLog, exitChainOf, now }: KeyCustody,
   question: PresignQuestion,
   { print, signal }: Answering,
 ): Promise<void> {
   const chain = await openedChain(exitChainOf, question.chain)
   const owners = new OwnersOnLog(eventLog, signal)
-  const custody = { vault, book, writer: lease, owners, now: Date.now }
+  const custody = { vault, book, writer: lease, owners, now }
   const outcome = await presignExits(custody, chain, question)
   if (outcome.status === 'refused') throw refusalOf(outcome, question)
   for (const { jwe, pubkey, validatorIndex, epoch } of outcome.exits)
@@ -28,12 +28,12 @@ export async function answerPresign(
 
 /** Throws AppError for what cannot be signed; signs nothing. */
 export async function checkPresign(
-  { vault, eventLog, exitChainOf }: KeyCustody,
+  { vault, eventLog, exitChainOf, now }: KeyCustody,
   question: PresignCheck,
   { signal }: Answering,
 ): Promise<void> {
   const chain = await openedChain(exitChainOf, question.chain)
-  const checking = { vault, owners: new OwnersOnLog(eventLog, signal), now: Date.now }
+  const checking = { vault, owners: new OwnersOnLog(eventLog, signal), now }
   const outcome = await exitsToPresign(checking, chain, question)
   if (outcome.status === 'refused') throw refusalOf(outcome, question)
 }

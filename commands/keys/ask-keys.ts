@@ -28,7 +28,7 @@ export async function askKeys(
   const book = await readStakingBook(eventLog, signal)
   await using open = new AsyncDisposableStack()
   const exitChainOf = async (name: string) => (await import('./open-exit-chain.ts')).openExitChain(setting, name, open)
-  await answerKeys({ vault, lease, book, eventLog, exitChainOf }, question, { print, signal })
+  await answerKeys({ vault, lease, book, eventLog, exitChainOf, now: Date.now }, question, { print, signal })
 }
 
 async function leaseOf(eventLog: EventLog, signal: AbortSignal): Promise<Lease> {

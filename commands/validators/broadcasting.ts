@@ -7,6 +7,7 @@ import {
   broadcastStaking,
 } from '../../schemas/jobs/broadcast-staking.ts'
 import { pause } from '../../schemas/wait.ts'
+import { clocksOf } from '../role.ts'
 import type { Duty } from './duty.ts'
 import type { OpenedChain } from './staking-chains.ts'
 
@@ -19,7 +20,7 @@ const LOOK_MS = 1_000
 export const broadcasting: Duty = async (custody, signal) => {
   const { ports, running, vault, lease, chains, book, handing } = custody
   const { log, config } = running
-  const shared = { vault, writer: lease, book, handing, log, now: Date.now }
+  const shared = { vault, writer: lease, book, handing, log, ...clocksOf(running) }
   const parts = { ...shared, rules: config.validators, turns: new Turns() }
   const handle = async (input: BroadcastStakingInput): Promise<BroadcastStakingOutput> => {
     const chain = await chains.of(input.chain)
@@ -34,8 +35,9 @@ export const broadcasting: Duty = async (custody, signal) => {
 }
 
 /** Follows them until they have ended: those too that another process has told the log of, and perhaps not sent. */
-export const followingStakings: Duty = async ({ running: { log }, lease, chains, book }, signal) => {
-  const parts = { writer: lease, book, log, now: Date.now }
+export const followingStakings: Duty = async ({ running, lease, chains, book }, signal) => {
+  const { log } = running
+  const parts = { writer: lease, book, log, ...clocksOf(running) }
   const followers = new WeakMap<OpenedChain, StakingFollower>()
   while (!signal.aborted) {
     const pending = new Set(book.sent.pending().map(({ chain }) => chain))

@@ -5,7 +5,7 @@ import {
   type CreateValidatorsOutput,
   createValidators,
 } from '../../schemas/jobs/create-validators.ts'
-import { chainNowMs } from '../role.ts'
+import { clocksOf } from '../role.ts'
 import type { Duty } from './duty.ts'
 
 /** Requests that are worked on at once: the vault makes keys one request after the other, the nodes answer beside it. */
@@ -14,7 +14,7 @@ const CREATED_AT_ONCE = 4
 /** Makes validators for whoever asks the API for them. */
 export const creating: Duty = async ({ ports, running, vault, lease, chains, book, room }, signal) => {
   const { log } = running
-  const parts = { vault, writer: lease, book, room, log, now: () => chainNowMs(running) }
+  const parts = { vault, writer: lease, book, room, log, ...clocksOf(running) }
   const handle = async (input: CreateValidatorsInput): Promise<CreateValidatorsOutput> => {
     const chain = await chains.of(input.chain)
     if (chain === undefined) return { status: 'unavailable' }

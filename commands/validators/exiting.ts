@@ -11,6 +11,7 @@ import {
 } from '../../schemas/jobs/exit-validators.ts'
 import { takeExitCalls } from '../../schemas/jobs/take-exit-calls.ts'
 import { allOrNone } from '../ingest-role.ts'
+import { clocksOf } from '../role.ts'
 import type { Custody, Duty } from './duty.ts'
 import { FollowedChains, isFaultOfKeys } from './followed-chains.ts'
 
@@ -24,7 +25,7 @@ export const exiting: Duty = async (custody, signal) => {
   const stop = new AbortController()
   const ending = AbortSignal.any([signal, stop.signal])
   const owners = new OwnersOnLog(ports.eventLog, ending)
-  const exits = toExitCustody({ vault, writer: lease, book, owners, log, now: Date.now })
+  const exits = toExitCustody({ vault, writer: lease, book, owners, log, ...clocksOf(running) })
   const memories = new Map<string, ExitMemory>()
   const following = new FollowedChains(
     custody,

@@ -5,6 +5,7 @@ import {
 } from '../../processors/validators/hand-over-deposited.ts'
 import { pause } from '../../schemas/wait.ts'
 import { allOrNone } from '../ingest-role.ts'
+import { clocksOf } from '../role.ts'
 import type { Duty } from './duty.ts'
 import { FollowedChains } from './followed-chains.ts'
 
@@ -17,7 +18,7 @@ export const handingOver: Duty = async (custody, signal) => {
   const stop = new AbortController()
   const ending = AbortSignal.any([signal, stop.signal])
   const parts: HandingDeposited = {
-    ...{ vault, writer: lease, book, handing, now: Date.now },
+    ...{ vault, writer: lease, book, handing, ...clocksOf(running) },
     ...{ log: running.log, told: new Set<string>(), lookedTo: new Map<string, number>() },
   }
   const following = new FollowedChains(

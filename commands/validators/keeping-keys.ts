@@ -3,6 +3,7 @@ import { AppError } from '../../schemas/errors.ts'
 import { untilAborted } from '../../schemas/wait.ts'
 import { answerKeys } from '../keys/answer-keys.ts'
 import { isKeyQuestion } from '../keys/key-question.ts'
+import { clocksOf } from '../role.ts'
 import type { Duty } from './duty.ts'
 
 /**
@@ -11,7 +12,7 @@ import type { Duty } from './duty.ts'
  */
 export const keepingKeys: Duty = async ({ ports, running, vault, lease, book, chains }, signal) => {
   const exitChainOf = async (name: string) => chains.of(name)
-  const custody = { vault, lease, book, eventLog: ports.eventLog, exitChainOf }
+  const custody = { vault, lease, book, eventLog: ports.eventLog, exitChainOf, now: clocksOf(running).now }
   const answer: Answerer = async (question, print, asked) => {
     if (!isKeyQuestion.Check(question))
       throw new AppError('usage', 'The program that has the key vault is of another release: stop it first.')

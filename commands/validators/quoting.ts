@@ -8,6 +8,7 @@ import { quoteStake } from '../../schemas/jobs/quote-stake.ts'
 import { quoteUnstake } from '../../schemas/jobs/quote-unstake.ts'
 import { allOrNone } from '../ingest-role.ts'
 import { quoteConfigOf } from '../quote-config.ts'
+import { clocksOf } from '../role.ts'
 import type { Custody, Duty } from './duty.ts'
 import type { OpenedChain } from './staking-chains.ts'
 
@@ -20,12 +21,12 @@ export const quoting: Duty = async (custody, signal) => {
   if (quoteConfigOf(running.config) === undefined) return
   const { log, config } = running
   const keys = new QuotedKeys({ created: book.created, funded, rules: config.validators })
-  const parts: Quoting = { vault, writer: lease, book, room, log, now: Date.now, keys }
+  const parts: Quoting = { vault, writer: lease, book, room, log, keys, ...clocksOf(running) }
   const stop = new AbortController()
   const ending = AbortSignal.any([signal, stop.signal])
   const stakes = answer(custody, { job: quoteStake, make: quoteForAddress.bind(undefined, parts) }, ending)
   const owners = new OwnersOnLog(ports.eventLog, ending)
-  const unquoting = { vault, book, owners, funded, log, now: Date.now }
+  const unquoting = { vault, book, owners, funded, log, ...clocksOf(running) }
   const unstakes = answer(custody, { job: quoteUnstake, make: quoteUnstakeFor.bind(undefined, unquoting) }, ending)
   await allOrNone([stakes, unstakes], stop)
 }

@@ -23,6 +23,7 @@ import {
   sentFault,
   simulationFault,
 } from './broadcast-faults.ts'
+import { isLate } from './clocks.ts'
 import type { StakingChain } from './create-validators.ts'
 import { createdTerms } from './created-terms.ts'
 import { durably } from './durable-steps.ts'
@@ -68,7 +69,7 @@ export async function broadcastForAccount(
   try {
     const again = knownTo(broadcasting, chain, { transaction, account: input.account })
     if (again !== undefined) return await sendAgain(broadcasting, chain, { sent: again, transaction })
-    if (broadcasting.now() > input.notAfterMs) return UNAVAILABLE
+    if (isLate(broadcasting, input.notAfterMs)) return UNAVAILABLE
     const pubkeys = await checked(broadcasting, chain, { transaction, account: input.account })
     const { account, notAfterMs } = input
     const handed = await handOver(broadcasting, chain, { pubkeys, notAfterMs })
@@ -202,18 +203,18 @@ async function isKnownForSure({ broadcast }: BroadcastChain, txHash: string): Pr
 
 /** Tells the log, unless somebody else has told it of the same transaction meanwhile, or it is too late; throws Refusal. */
 async function tell(
-  { book, writer, now }: Broadcasting,
+  { book, writer, now, wallNow }: Broadcasting,
   chain: BroadcastChain,
   { transaction, account, pubkeys, notAfterMs }: Telling,
 ): Promise<SentStaking | 'known' | 'late'> {
   const { hash, sender, nonce, raw } = transaction
-  if (now() > notAfterMs) return 'late'
+  if (isLate({ wallNow }, notAfterMs)) return 'late'
   const before = book.sent.of(chain.name, hash)
   if (before !== undefined && (before.end === undefined || before.end === 'mined')) return 'known'
   const fault = await bookFault(chain, book.sent, { hash, sender, nonce, pubkeys })
   if (fault !== undefined) throw new Refusal(fault.reason, fault.sentence)
   // Nodes may have been asked for what was broadcast before.
-  if (now() > notAfterMs) return 'late'
+  if (isLate({ wallNow }, notAfterMs)) return 'late'
   const event = encodeEvent(stakingBroadcast, {
     id: `account.staking-broadcast:${chain.name}:${hash}:${(before?.attempt ?? 0) + 1}`,
     key: ACCOUNTS_KEY,

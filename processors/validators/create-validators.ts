@@ -12,6 +12,7 @@ import { toWei } from '../../schemas/eth/units.ts'
 import type { CreateValidatorsInput, CreateValidatorsOutput } from '../../schemas/jobs/create-validators.ts'
 import type { Created } from '../../schemas/routes/validators/create-validators.ts'
 import { createdEvent, credentialsOf } from './announce-created.ts'
+import { type Clocks, isLate } from './clocks.ts'
 import { durably } from './durable-steps.ts'
 import type { StakingBook } from './staking-book.ts'
 import type { UnfundedRoom } from './unfunded-room.ts'
@@ -29,15 +30,13 @@ export interface StakingChain {
   readonly contract: StakingContract | undefined
 }
 
-export interface Creating {
+export interface Creating extends Clocks {
   readonly vault: KeyVault
   /** As the one who has the vault. */
   readonly writer: EventWriter
   readonly log: Log
   readonly book: StakingBook
   readonly room: UnfundedRoom
-  /** Unix milliseconds. */
-  readonly now: () => number
 }
 
 /**
@@ -49,14 +48,14 @@ export async function createForAccount(
   chain: StakingChain,
   input: CreateValidatorsInput,
 ): Promise<CreateValidatorsOutput> {
-  const { vault, log, now } = creating
+  const { vault, log } = creating
   const { account, requestId } = input
   const before = await vault.request(account, requestId)
   // What was sealed is answered and told of although no node may be there to tell the slot.
   if (before !== undefined) return await announce(creating, input, { kept: before, atSlot: undefined })
   // Its keys are lost with a vault that was replaced: others under the same name would be funded a second time.
   if (creating.book.created.hasRequest(input)) return { status: 'refused', reason: LOST }
-  if (now() > input.notAfterMs) return { status: 'unavailable' }
+  if (isLate(creating, input.notAfterMs)) return { status: 'unavailable' }
   try {
     const facts = await chain.node.facts()
     const contract = contractFor(chain, facts, input.count)

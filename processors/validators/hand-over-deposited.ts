@@ -34,7 +34,7 @@ export async function handOverDeposited(handing: HandingDeposited, chain: Deposi
   for (const set of book.created.ofChain(chain.name)) {
     const pubkeys = set.pubkeys.filter((pubkey) => deposited.has(pubkey))
     if (pubkeys.length === 0) continue
-    const handed = await handOver(handing, chain, { pubkeys, notAfterMs: Number.POSITIVE_INFINITY })
+    const handed = await handOver(handing, chain, { pubkeys })
     if (handed.status === 'run')
       log.info({ chain: chain.name, pubkeys }, 'validators that were deposited by other means are run now')
     else areRun = false

@@ -4,6 +4,7 @@ import type { ValidatorClient } from '../../infra/ports/validator-client.ts'
 import type { BroadcastReason } from '../../schemas/broadcast-reasons.ts'
 import { formatInstant } from '../../schemas/eth/time.ts'
 import { keysAssigned, keysTaken } from '../../schemas/events/vault-keys.ts'
+import { type Clocks, isLate } from './clocks.ts'
 import { durably } from './durable-steps.ts'
 import type { StakingBook } from './staking-book.ts'
 import type { Turns } from './turns.ts'
@@ -18,15 +19,13 @@ export interface RunChain {
   genesisValidatorsRoot(): Promise<Uint8Array>
 }
 
-export interface HandingOver {
+export interface HandingOver extends Clocks {
   readonly vault: Pick<KeyKeeping, 'giveKeys' | 'exportedBefore'>
   /** As the one who has the vault. */
   readonly writer: EventWriter
   readonly book: StakingBook
   /** One after the other of a chain, by its name: a client that is slow keeps no other chain waiting. */
   readonly handing: Turns
-  /** Unix milliseconds. */
-  readonly now: () => number
 }
 
 export type HandedOver =
@@ -51,13 +50,13 @@ const RUN = { status: 'run' } as const
 export async function handOver(
   handing: HandingOver,
   chain: RunChain,
-  { pubkeys, notAfterMs }: { readonly pubkeys: readonly string[]; readonly notAfterMs: number },
+  { pubkeys, notAfterMs }: { readonly pubkeys: readonly string[]; readonly notAfterMs?: number },
 ): Promise<HandedOver> {
-  const { book, now } = handing
+  const { book } = handing
   const waiting = () => pubkeys.filter((pubkey) => !book.moved.isRun(pubkey))
   if (waiting().length === 0) return RUN
   return await handing.handing.take(chain.name, async () => {
-    if (now() > notAfterMs) return { status: 'late' }
+    if (notAfterMs !== undefined && isLate(handing, notAfterMs)) return { status: 'late' }
     const wanted = waiting()
     if (wanted.length === 0) return RUN
     return chain.validatorClient === undefined

@@ -7,6 +7,7 @@ import type { CreateValidatorsInput } from '../../schemas/jobs/create-validators
 import type { QuoteStakeInput, QuoteStakeOutput } from '../../schemas/jobs/quote-stake.ts'
 import type { Created } from '../../schemas/routes/validators/create-validators.ts'
 import { blocksSinceCreation, type DepositChain, depositedKey } from './broadcast-faults.ts'
+import { isLate } from './clocks.ts'
 import { type Creating, createForAccount, type StakingChain } from './create-validators.ts'
 import type { CreatedSet } from './created-keys.ts'
 import { createdTerms } from './created-terms.ts'
@@ -34,7 +35,7 @@ export async function quoteForAddress(
   input: QuoteStakeInput,
 ): Promise<QuoteStakeOutput> {
   // What waited for longer than its asker does costs the nodes nothing.
-  if (quoting.now() > input.notAfterMs) return { status: 'unavailable' }
+  if (isLate(quoting, input.notAfterMs)) return { status: 'unavailable' }
   quoting.keys.addFunded(input.chain, input.deposited)
   try {
     const { node } = chain

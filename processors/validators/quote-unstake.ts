@@ -4,6 +4,7 @@ import { isNodeFault } from '../../schemas/errors.ts'
 import { KEPT_CONTRACTS } from '../../schemas/eth/kept-logs.ts'
 import { EXCESS_SLOT, offeredFee, requestCall, takesRequests } from '../../schemas/eth/withdrawal-request.ts'
 import type { QuoteUnstakeInput, QuoteUnstakeOutput } from '../../schemas/jobs/quote-unstake.ts'
+import { type Clocks, isLate } from './clocks.ts'
 import type { StakingChain } from './create-validators.ts'
 import { decideUnstake } from './decide-unstake.ts'
 import type { CallViewing } from './exit/view-call.ts'
@@ -21,7 +22,7 @@ export interface UnstakeChain extends Pick<StakingChain, 'name' | 'node'> {
   readonly exitContract: string | undefined
 }
 
-export interface Unquoting extends CallViewing {
+export interface Unquoting extends CallViewing, Clocks {
   readonly log: Log
   readonly funded: FundedKeys
 }
@@ -32,8 +33,8 @@ export async function quoteUnstakeFor(
   chain: UnstakeChain,
   input: QuoteUnstakeInput,
 ): Promise<QuoteUnstakeOutput> {
-  const { log, now } = unquoting
-  if (now() > input.notAfterMs) return { status: 'unavailable' }
+  const { log } = unquoting
+  if (isLate(unquoting, input.notAfterMs)) return { status: 'unavailable' }
   const [pubkey, ...others] = input.pubkeys === 'all' ? [] : input.pubkeys
   try {
     if (pubkey !== undefined && others.length === 0) return await quoteRequest(chain, input, pubkey)

@@ -9,7 +9,7 @@ const BroadcastStakingInput = Type.Object({
   account: Type.String({ pattern: ACCOUNT_PATTERN }),
   txHash: Hash,
   rawTransaction: Bytes,
-  /** Unix milliseconds: nobody waits for the answer any more. */
+  /** Unix milliseconds on the machine of who asks, not on the chain: nobody waits for the answer any more. */
   notAfterMs: UInt,
 })
 export type BroadcastStakingInput = Static<typeof BroadcastStakingInput>

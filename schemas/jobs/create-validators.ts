@@ -17,7 +17,7 @@ const CreateValidatorsInput = Type.Object({
   withdrawalAddress: Address,
   depositFrom: Address,
   feeRecipient: Address,
-  /** Unix milliseconds: nobody waits for the answer any more. */
+  /** Unix milliseconds on the machine of who asks, not on the chain: nobody waits for the answer any more. */
   notAfterMs: UInt,
 })
 export type CreateValidatorsInput = Static<typeof CreateValidatorsInput>

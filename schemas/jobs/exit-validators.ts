@@ -20,7 +20,7 @@ const ExitValidatorsInput = Type.Object({
   pubkeys: Type.Array(Pubkey, { minItems: 1, maxItems: EXITED_MAX, uniqueItems: true }),
   /** Those of them that have a deposit on chain, as the tables tell it: the registry does not know it for days. */
   deposited: Type.Array(Pubkey, { maxItems: EXITED_MAX }),
-  /** Unix milliseconds: nobody waits for the answer any more. `EXIT_MS_MAX` after it was asked for. */
+  /** Unix milliseconds on the machine of who asks, not on the chain: nobody waits for the answer any more. `EXIT_MS_MAX` after it was asked for. */
   notAfterMs: UInt,
 })
 export type ExitValidatorsInput = Static<typeof ExitValidatorsInput>

@@ -18,7 +18,7 @@ const LabelValidatorsInput = Type.Object({
     }),
     { minItems: 1, maxItems: LABELLED_MAX },
   ),
-  /** Unix milliseconds: nobody waits for the answer any more. */
+  /** Unix milliseconds on the machine of who asks, not on the chain: nobody waits for the answer any more. */
   notAfterMs: UInt,
 })
 export type LabelValidatorsInput = Static<typeof LabelValidatorsInput>

@@ -38,7 +38,7 @@ const QuoteStakeInput = Type.Object({
   client: Type.String({ pattern: '^[0-9a-f]{64}$' }),
   /** Validators that were prepared for the address, and whose own deposits the index has seen on the chain. */
   deposited: Type.Array(Pubkey, { maxItems: DEPOSITED_MAX }),
-  /** Unix milliseconds: nobody waits for the answer any more. */
+  /** Unix milliseconds on the machine of who asks, not on the chain: nobody waits for the answer any more. */
   notAfterMs: UInt,
 })
 export type QuoteStakeInput = Static<typeof QuoteStakeInput>

@@ -15,7 +15,7 @@ const QuoteUnstakeInput = Type.Object({
   ]),
   /** Gwei; absent: all of it. */
   amountGwei: Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,19}$' })),
-  /** Unix milliseconds: nobody waits for the answer any more. */
+  /** Unix milliseconds on the machine of who asks, not on the chain: nobody waits for the answer any more. */
   notAfterMs: UInt,
 })
 export type QuoteUnstakeInput = Static<typeof QuoteUnstakeInput>

@@ -29,6 +29,8 @@ export const SCROLL: ApiChain = { names: chainNames('scroll', 'mainnet'), hasBea
 
 /** 2026-11-20 12:00 in UTC+8. */
 export const NOW_MS = Date.parse('2026-11-20T04:00:00Z')
+/** The machine's clock, where the chain's was led days ahead of it. */
+export const WALL_MS = NOW_MS - 5 * 86_400_000
 export const TOKEN = 'secret-token-of-demo'
 /** Sixteen slots after the day begins, so that epochs lie across midnight: slot 14384 is the first one of 2026-11-20. */
 export const GENESIS_SEC = Date.parse('2026-11-17T16:03:12Z') / 1000
@@ -461,6 +463,7 @@ export async function openApiFixture(): Promise<ApiFixture> {
     chains: () => fixture.chains,
     log: pino({ level: 'debug' }, { write: (line: string) => lines.push(line) }),
     now: () => NOW_MS,
+    wallNow: () => WALL_MS,
     standingAgeMsMax: 0,
     health: () => Promise.resolve(fixture.health),
     accountsKnown: async () => fixture.accountsKnown,

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Api, openApi } from '../../api/http/server.ts'
 import { DEFAULT_UNFUNDED_RULES } from '../../schemas/validator-lifecycle.ts'
 import { noJobs } from '../unit/no-jobs.ts'
-import { type ApiFixture, MAINNET, NOW_MS, openApiFixture, TOKEN } from './api-fixture.ts'
+import { type ApiFixture, MAINNET, NOW_MS, openApiFixture, TOKEN, WALL_MS } from './api-fixture.ts'
 
 const TOTAL = '/api/v1/validator/total-rewards'
 const PAGE = 'https://dashboard.example'
@@ -25,6 +25,7 @@ beforeAll(async () => {
     port: 0,
     log: pino({ level: 'silent' }),
     now: () => NOW_MS,
+    wallNow: () => WALL_MS,
     health: () => Promise.resolve(fixture.health),
     accountsKnown: async () => true,
     tablesWhole: async () => true,

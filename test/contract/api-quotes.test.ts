@@ -93,7 +93,7 @@ describe('a stake quote', () => {
       count: 2,
       client: clientOf('127.0.0.1'),
       deposited: [],
-      notAfterMs: fixture.parts.now() + 20_000,
+      notAfterMs: fixture.parts.wallNow() + 20_000,
     })
   })
 
@@ -288,7 +288,7 @@ describe('an unstake quote', () => {
           address: CHECKSUMMED.toLowerCase(),
           pubkeys: [KEY],
           amountGwei: '32000000000',
-          notAfterMs: fixture.parts.now() + 20_000,
+          notAfterMs: fixture.parts.wallNow() + 20_000,
         },
       },
     ])

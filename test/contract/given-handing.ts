@@ -81,7 +81,7 @@ export async function givenHanding(count: number, { vault, directory }: SharedVa
         told.push(...events)
         return []
       }
-      const parts = { vault, writer: { append }, book, handing: new Turns(), now: Date.now }
+      const parts = { vault, writer: { append }, book, handing: new Turns(), now: Date.now, wallNow: Date.now }
       return { ...parts, log: silentLog, told: new Set(), lookedTo: new Map() }
     },
   }

@@ -245,7 +245,7 @@ test('a key that was exported in spite of the warning, while it was on its way t
 async function exportByCommand(role: HandingDeposited, { vault, directory, pubkeys }: GivenHanding): Promise<void> {
   const file = join(directory, 'password.txt')
   await writeFile(file, 'correct horse')
-  const custody = { vault, lease: role.writer, book: role.book } as unknown as KeyCustody
+  const custody = { vault, lease: role.writer, book: role.book, now: role.now } as unknown as KeyCustody
   const password = { kind: 'file', file } as const
   const question = { pubkeys: [...pubkeys], again: false, password }
   await answerKeys(

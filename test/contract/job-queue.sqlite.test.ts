@@ -80,8 +80,12 @@ test('a request that nobody has done in time leaves no job behind', async () => 
   onTestFinished(() => rm(directory, { recursive: true, force: true }))
   const queue = await openSqliteJobQueue({ file: join(directory, 'jobs.db') })
   onTestFinished(() => queue[Symbol.asyncDispose]())
-  const job = answeringJob('exit', { input: Type.Null(), output: Type.String() }, () => 'a')
-  expect(await askJob({ jobs: queue }, job, { input: null, timeoutMs: 10 })).toBeUndefined()
+  const job = answeringJob(
+    'exit',
+    { input: Type.Object({ notAfterMs: Type.Number() }), output: Type.String() },
+    () => 'a',
+  )
+  expect(await askJob({ jobs: queue, wallNow: Date.now }, job, { input: {}, timeoutMs: 10 })).toBeUndefined()
   expect(await queue.pending('exit')).toBe(0)
 })
 
@@ -91,10 +95,14 @@ test('the job of a request is forgotten a minute after its end', async () => {
   const file = join(directory, 'jobs.db')
   const queue = await openSqliteJobQueue({ file })
   onTestFinished(() => queue[Symbol.asyncDispose]())
-  const job = answeringJob('exit', { input: Type.Null(), output: Type.String() }, () => 'a')
+  const job = answeringJob(
+    'exit',
+    { input: Type.Object({ notAfterMs: Type.Number() }), output: Type.String() },
+    () => 'a',
+  )
   startWork(queue, async () => 'done')
   const begunMs = Date.now()
-  expect(await askJob({ jobs: queue }, job, { input: null, timeoutMs: LONG_MS })).toBe('done')
+  expect(await askJob({ jobs: queue, wallNow: Date.now }, job, { input: {}, timeoutMs: LONG_MS })).toBe('done')
   using db = new DatabaseSync(file, { readOnly: true })
   const forgetAt = Number(db.prepare('SELECT forget_at FROM jobs').get()?.forget_at)
   expect(forgetAt).toBeGreaterThanOrEqual(begunMs + 60_000)

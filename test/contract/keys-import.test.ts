@@ -46,7 +46,7 @@ async function importAnew(folder: VaultFolder, eventLog: EventLog, from: Awaited
   const said: string[] = []
   const print = async (answer: object) => void said.push(JSON.stringify(answer))
   const exitChainOf = async () => undefined
-  await answerKeys({ vault, lease, book, eventLog, exitChainOf }, question, { print, signal: SIGNAL })
+  await answerKeys({ vault, lease, book, eventLog, exitChainOf, now: Date.now }, question, { print, signal: SIGNAL })
   await vault[Symbol.asyncDispose]()
   return said
 }

@@ -58,7 +58,7 @@ async function openWorld() {
     const question = { command, account: 'acme', chain: CHAIN, recipient: { x, y }, pubkeys: [] }
     const answers: KeyAnswer[] = []
     const answering = { print: async (answer: KeyAnswer) => void answers.push(answer), signal: SIGNAL }
-    await answerKeys({ vault, lease, book, eventLog, exitChainOf }, { ...question, ...more }, answering)
+    await answerKeys({ vault, lease, book, eventLog, exitChainOf, now: Date.now }, { ...question, ...more }, answering)
     return answers.flatMap((answer) => ('jwe' in answer ? [answer] : []))
   }
   return { folder, eventLog, chain, pubkeys, ask }

@@ -26,6 +26,8 @@ import { silentLog } from '../unit/silent-log.ts'
 const CLOCK = { genesisTimeSec: 1_700_000_000, secondsPerSlot: 12, slotsPerEpoch: 32 }
 const NOW_SLOT = 5_000_000
 const NOW_SEC = CLOCK.genesisTimeSec + 12 * NOW_SLOT
+/** The machine's clock, where the chain's was led days ahead of it. */
+const WALL_MS = NOW_SEC * 1_000 - 5 * 86_400_000
 /** The first slot of the span of epochs that the present lies in. */
 const SPAN_SLOTS = QUOTE_EPOCHS * CLOCK.slotsPerEpoch
 const CONTRACT = '0xba7c000000000000000000000000000000004242'
@@ -104,12 +106,21 @@ async function openQuotes({ limits = {}, inAll = 1_000 }: { limits?: Partial<Key
     const made = book.created.ofAccount('mainnet', account)
     for (const pubkey of made.flatMap(({ pubkeys }) => pubkeys)) told.add(pubkey)
   }
-  const parts = { vault, writer: eventLog, log: silentLog, book, room, now: () => NOW_SEC * 1_000, keys }
+  const parts = {
+    vault,
+    writer: eventLog,
+    log: silentLog,
+    book,
+    room,
+    now: () => NOW_SEC * 1_000,
+    wallNow: () => WALL_MS,
+    keys,
+  }
   const account = `quotes-${++accounts}`
   const ask = (change: Partial<QuoteStakeInput> = {}) =>
     quoteForAddress(parts, chain, {
       ...{ chain: 'mainnet', account, strategyId: '32x', source: 'xxx', address: `0x${'ad'.repeat(20)}`, count: 1 },
-      ...{ client: 'c'.repeat(64), deposited: [], notAfterMs: NOW_SEC * 1_000 },
+      ...{ client: 'c'.repeat(64), deposited: [], notAfterMs: WALL_MS },
       ...change,
     })
   const dataOf = async (change: Partial<QuoteStakeInput> = {}) => {
@@ -226,7 +237,7 @@ test.each<[StakingEnd | undefined, boolean]>([
 
 test('asks no node for who does not wait any more', async () => {
   const { node, ask } = await openQuotes()
-  expect(await ask({ notAfterMs: NOW_SEC * 1_000 - 1 })).toEqual({ status: 'unavailable' })
+  expect(await ask({ notAfterMs: WALL_MS - 1 })).toEqual({ status: 'unavailable' })
   expect(node.questions).toBe(0)
 })
 
@@ -276,7 +287,7 @@ test('makes no keys where no node answers, and counts none', async () => {
   expect(await ask()).toEqual({ status: 'unavailable' })
   expect(await keyCount()).toBe(0)
   node.isAway = false
-  expect(await ask({ notAfterMs: NOW_SEC * 1_000 - 1 })).toEqual({ status: 'unavailable' })
+  expect(await ask({ notAfterMs: WALL_MS - 1 })).toEqual({ status: 'unavailable' })
   expect((await ask()).status).toBe('quoted')
 })
 

@@ -35,6 +35,7 @@ function options(warehouse: WarehouseReader) {
     port: 0,
     log: pino({ level: 'silent' }),
     now: () => 0,
+    wallNow: () => 0,
     health: () => Promise.reject(new Error('not asked')),
     accountsKnown: async () => true,
     tablesWhole: async () => true,

@@ -13,6 +13,7 @@ const parts = {
   chains: () => [],
   log: pino({ level: 'silent' }),
   now: () => 0,
+  wallNow: () => 0,
   health: unasked,
   accountsKnown: unasked,
   tablesWhole: unasked,

@@ -45,7 +45,7 @@ function send({ broadcasting, chain }: GivenStaking, raw: string, account = 'acm
     account,
     txHash: keccak256(raw as Hex),
     rawTransaction: raw,
-    notAfterMs: broadcasting.now(),
+    notAfterMs: broadcasting.wallNow(),
   }
   return broadcastForAccount(broadcasting, chain, input)
 }
@@ -209,7 +209,7 @@ describe('a broadcast', () => {
       account: 'acme',
       txHash: keccak256(raw),
       rawTransaction: raw,
-      notAfterMs: role.says.nowMs - 1,
+      notAfterMs: role.broadcasting.wallNow() - 1,
     }
     expect(await broadcastForAccount(role.broadcasting, role.chain, late)).toEqual({ status: 'unavailable' })
     expect([role.told, role.sent]).toEqual([[], []])

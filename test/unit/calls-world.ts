@@ -19,6 +19,8 @@ import type { TakenCall } from '../../schemas/jobs/take-exit-calls.ts'
 export const CHAIN = 'mainnet'
 export const CONTRACT = `0x${'e4'.repeat(20)}`
 export const NOW_MS = Date.UTC(2026, 10, 22)
+/** The machine's clock, where the chain's was led days ahead of it. */
+const WALL_MS = NOW_MS - 5 * 86_400_000
 export const CALL_SEC = NOW_MS / 1_000 - 900
 /** Its present is in epoch 10,000. */
 export const CLOCK = { genesisTimeSec: NOW_MS / 1_000 - 10_000 * 384, secondsPerSlot: 12, slotsPerEpoch: 32 }
@@ -62,7 +64,15 @@ export class CallsWorld {
         if (BigInt(offset) >= (from.get(0) ?? 0n)) yield { event, position: { partition: 0, offset: BigInt(offset) } }
     }
     const owners = new OwnersOnLog({ read } as unknown as EventLog, AbortSignal.timeout(60_000))
-    return toExitCustody({ vault: vault as unknown as KeyVault, writer, book, owners, log, now: () => NOW_MS })
+    return toExitCustody({
+      vault: vault as unknown as KeyVault,
+      writer,
+      book,
+      owners,
+      log,
+      now: () => NOW_MS,
+      wallNow: () => WALL_MS,
+    })
   }
 
   readonly unstakeNode: UnstakeNode = {

@@ -38,7 +38,7 @@ test('a request that is repeated while it is being told of is told once', async 
   }
   const kept = { account: 'acme', bodyHash: BODY_HASH, answer: JSON.stringify(ANSWER) }
   const vault = { request: async () => kept }
-  const parts = { writer: { append }, log: silentLog, book: new StakingBook(), now: () => 0 }
+  const parts = { writer: { append }, log: silentLog, book: new StakingBook(), now: () => 0, wallNow: () => 0 }
   const creating = { ...parts, vault } as unknown as Creating
   const chain = { name: 'mainnet', network: 'mainnet' } as StakingChain
   const input = {

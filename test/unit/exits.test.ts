@@ -18,6 +18,8 @@ import { EXIT_FACTS, TestExitChain, TestExitVault } from './exit-chain.ts'
 
 const CHAIN = 'mainnet'
 const NOW_MS = Date.UTC(2026, 10, 22)
+/** The machine's clock, where the chain's was led days ahead of it. */
+const WALL_MS = NOW_MS - 5 * 86_400_000
 const NEVER = new AbortController().signal
 const PERIOD = EXIT_FACTS.shardCommitteePeriodEpochs
 
@@ -72,6 +74,7 @@ class World {
       owners: new OwnersOnLog(this.#eventLog(), NEVER),
       log,
       now: () => NOW_MS,
+      wallNow: () => WALL_MS,
     })
   }
 
@@ -109,7 +112,7 @@ class World {
       requestId: crypto.randomUUID(),
       pubkeys: [...pubkeys],
       deposited: [],
-      notAfterMs: NOW_MS,
+      notAfterMs: WALL_MS,
       ...more,
     })
   }
@@ -404,7 +407,7 @@ describe('a request', () => {
   test('that is done at last after it was asked for again and cancelled does nothing', async () => {
     const world = new World()
     const pubkeys = world.validators('acme', 1)
-    const asked = (ms: number) => ({ notAfterMs: NOW_MS + EXIT_MS_MAX + ms })
+    const asked = (ms: number) => ({ notAfterMs: WALL_MS + EXIT_MS_MAX + ms })
     await world.ask(pubkeys, asked(-2))
     await world.cancel(pubkeys, asked(-1))
     expect(await world.ask(pubkeys, asked(-3))).toEqual({ status: 'unavailable' })
@@ -416,8 +419,17 @@ describe('a request', () => {
 
   test('that nobody waits for any more does nothing', async () => {
     const world = new World()
-    expect(await world.ask(world.validators('acme', 1), { notAfterMs: NOW_MS - 1 })).toEqual({ status: 'unavailable' })
+    expect(await world.ask(world.validators('acme', 1), { notAfterMs: WALL_MS - 1 })).toEqual({ status: 'unavailable' })
     expect(world.steps()).toEqual([])
+  })
+
+  test('that was limited by a chain led ahead, in a queue of an earlier release, does nothing and stands in no way', async () => {
+    const world = new World()
+    const pubkeys = world.validators('acme', 1)
+    expect(await world.ask(pubkeys, { notAfterMs: NOW_MS + EXIT_MS_MAX })).toEqual({ status: 'unavailable' })
+    expect(world.steps()).toEqual([])
+    expect(await world.ask(pubkeys)).toEqual(DONE)
+    expect(world.events.at(-1)?.time).toBe(new Date(NOW_MS).toISOString())
   })
 })
 
@@ -438,7 +450,7 @@ describe('cancelling', () => {
   test('that is done at last after the exit was asked for again does nothing', async () => {
     const world = new World()
     const pubkeys = world.validators('acme', 1)
-    const asked = (ms: number) => ({ notAfterMs: NOW_MS + EXIT_MS_MAX + ms })
+    const asked = (ms: number) => ({ notAfterMs: WALL_MS + EXIT_MS_MAX + ms })
     await world.ask(pubkeys, asked(-2))
     expect(await world.cancel(pubkeys, asked(-3))).toEqual({ status: 'unavailable' })
     world.startAgain()

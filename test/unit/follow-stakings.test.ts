@@ -43,7 +43,7 @@ async function followed(): Promise<Followed> {
       account: 'acme',
       txHash: keccak256(text as Hex),
       rawTransaction: text,
-      notAfterMs: role.says.nowMs,
+      notAfterMs: role.broadcasting.wallNow(),
     })
   await broadcast(raw)
   role.sent.length = 0

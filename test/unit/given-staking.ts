@@ -27,6 +27,8 @@ export const SENDER = accountOf('a')
 export const STRANGER = accountOf('b')
 const CREATED_AT = '2026-01-01T00:00:00.000Z'
 const CREATED_MS = Date.parse(CREATED_AT)
+/** The chain's clock was led days ahead of the machine's. */
+const AHEAD_MS = 5 * 86_400_000
 /** The slot of `CREATED_AT`. */
 export const CREATED_SLOT = 32 * 100
 export const HOUR_BLOCKS = 300
@@ -169,7 +171,7 @@ export function givenStaking(
   const parts = { vault, writer, log: silentLog, book, ...turns, rules: DEFAULT_UNFUNDED_RULES }
   return {
     chain: chainThatSays(says, sent, contract),
-    broadcasting: { ...parts, now: () => says.nowMs },
+    broadcasting: { ...parts, now: () => says.nowMs, wallNow: () => says.nowMs - AHEAD_MS },
     says,
     sent,
     told,

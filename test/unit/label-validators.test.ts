@@ -39,7 +39,7 @@ function given() {
   }
   const ask = (pubkey: string, { account = 'a', chain = 'mainnet', isSeen = false, notAfterMs = 5 } = {}) =>
     labelForAccount(
-      { writer, book, now: () => 5 },
+      { writer, book, now: () => Date.parse('2026-11-22T00:00:00Z'), wallNow: () => 5 },
       {
         requestId: REQUEST,
         account,

@@ -4,7 +4,7 @@ import type { Simulation, StakingNode } from '../../infra/ports/staking-node.ts'
 import { quoteUnstakeFor } from '../../processors/validators/quote-unstake.ts'
 import { REQUESTED_EXITS_MAX } from '../../schemas/eth/withdrawal-request.ts'
 import type { QuoteUnstakeInput } from '../../schemas/jobs/quote-unstake.ts'
-import { ALICE, BOB, CallsWorld, CONTRACT, NOW_MS, pubkeyOf } from './calls-world.ts'
+import { ALICE, BOB, CallsWorld, CONTRACT, pubkeyOf } from './calls-world.ts'
 import { silentLog } from './silent-log.ts'
 
 const ABI = parseAbi(['function requestExits(bytes pubkeys)', 'function requestAllExits()'])
@@ -38,7 +38,7 @@ function quote(world: CallsWorld, input: Partial<QuoteUnstakeInput>, given: Give
   const contract = 'exitContract' in given ? given.exitContract : exitContract
   const chain = { name: 'mainnet', node: node as StakingNode, unstakeNode, exitContract: contract }
   const funded = { has: () => false, readOn: async () => {}, addSeen: () => {} }
-  const asked = { chain: 'mainnet', address: ALICE, pubkeys: [A, B], notAfterMs: NOW_MS }
+  const asked = { chain: 'mainnet', address: ALICE, pubkeys: [A, B], notAfterMs: world.custody.wallNow() }
   return quoteUnstakeFor({ ...world.custody, funded, log: silentLog }, chain, { ...asked, ...input })
 }
 

@@ -9,10 +9,10 @@ const REMEMBERED_MAX = 100_000
  */
 export class AskedOrder {
   readonly #sinceMs: number
-  /** When it was asked, by chain and public key. */
+  /** When it was asked, by chain and public key: Unix milliseconds on the machine of who has asked. */
   readonly #newest = new Map<string, number>()
 
-  /** `sinceMs`: since when this process does what is asked. The log does not tell when what was done before that was asked. */
+  /** `sinceMs`: since when this process does what is asked, Unix milliseconds on its machine. The log does not tell when what was done before that was asked. */
   constructor(sinceMs: number) {
     this.#sinceMs = sinceMs
   }

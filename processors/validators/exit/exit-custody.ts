@@ -5,6 +5,7 @@ import type { Log } from '../../../infra/ports/log.ts'
 import { formatInstant } from '../../../schemas/eth/time.ts'
 import { ACCOUNTS_KEY } from '../../../schemas/events/accounts.ts'
 import { type EncodedEvent, type EventType, encodeEvent } from '../../../schemas/events/codec.ts'
+import type { Clocks } from '../clocks.ts'
 import type { StakingBook } from '../staking-book.ts'
 import { AskedOrder } from './asked-order.ts'
 import type { OwnersOnLog } from './owners-on-log.ts'
@@ -16,15 +17,13 @@ export interface ExitChain {
   readonly exitNode: ExitNode
 }
 
-interface CustodyParts {
+interface CustodyParts extends Clocks {
   readonly vault: KeyVault
   /** As the one who has the vault. */
   readonly writer: EventWriter
   readonly book: StakingBook
   readonly owners: OwnersOnLog
   readonly log: Log
-  /** Unix milliseconds. */
-  readonly now: () => number
 }
 
 /** What is shared by all that is done about exits. */
@@ -35,7 +34,7 @@ export interface ExitCustody extends CustodyParts {
 }
 
 export function toExitCustody(parts: CustodyParts): ExitCustody {
-  return { ...parts, turns: new Turns(), asked: new AskedOrder(parts.now()) }
+  return { ...parts, turns: new Turns(), asked: new AskedOrder(parts.wallNow()) }
 }
 
 /** An event of an exit that happens now. */

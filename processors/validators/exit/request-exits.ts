@@ -7,6 +7,7 @@ import {
   type ExitValidatorsInput,
   type ExitValidatorsOutput,
 } from '../../../schemas/jobs/exit-validators.ts'
+import { isLate } from '../clocks.ts'
 import { durably } from '../durable-steps.ts'
 import type { ExitStanding } from './exit-book.ts'
 import { type ExitChain, type ExitCustody, exitEvent } from './exit-custody.ts'
@@ -52,7 +53,7 @@ async function request(
   const lackingDeposit = pubkeys.find((pubkey) => !deposited.has(pubkey))
   if (lackingDeposit !== undefined) return refused('not_deposited', lackingDeposit)
   return await turns.take(async () => {
-    if (isLate(custody, input)) return { status: 'unavailable' }
+    if (isLate(custody, input.notAfterMs)) return { status: 'unavailable' }
     const wanted = pubkeys.filter(
       (pubkey) => final.get(pubkey)?.exitEpoch === undefined && !isUnderWay(book.exits.of(chain, pubkey), account),
     )
@@ -77,7 +78,7 @@ async function cancel(custody: ExitCustody, input: ExitValidatorsInput): Promise
   const { writer, book, log, turns } = custody
   const { chain, account, requestId, actor, pubkeys } = input
   return await turns.take(async () => {
-    if (isLate(custody, input)) return { status: 'unavailable' }
+    if (isLate(custody, input.notAfterMs)) return { status: 'unavailable' }
     for (const pubkey of pubkeys) {
       const fault = cancelFault(custody, chain, pubkey)
       if (fault !== undefined) return refused(fault, pubkey)
@@ -117,11 +118,6 @@ function noteAsked({ asked }: ExitCustody, { chain, pubkeys, notAfterMs }: ExitV
     pubkeys.map((pubkey) => `${chain}:${pubkey}`),
     notAfterMs - EXIT_MS_MAX,
   )
-}
-
-/** Nobody waits any more, and who has been told that nothing was done must be able to rely on it. */
-function isLate({ now }: ExitCustody, { notAfterMs }: ExitValidatorsInput): boolean {
-  return now() > notAfterMs
 }
 
 function refused(fault: ExitFault, pubkey: string): Refused {
