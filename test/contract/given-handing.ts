@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { openValidatorClient } from '../../infra/key-vault/keymanager.ts'
 import { type LocalVault, openLocalKeyVault } from '../../infra/key-vault/open-local.ts'
 import type { RunChain } from '../../processors/validators/hand-over.ts'
@@ -88,9 +88,13 @@ export async function givenHanding(count: number, { vault, directory }: SharedVa
   return given
 }
 
+/** Whatever a test does: what is asked and what is answered are the API's. */
 export async function startClient(): Promise<FakeClient> {
   const client = await FakeClient.start()
-  onTestFinished(() => client[Symbol.asyncDispose]())
+  onTestFinished(async () => {
+    await client[Symbol.asyncDispose]()
+    expect(client.faults).toEqual([])
+  })
   return client
 }
 

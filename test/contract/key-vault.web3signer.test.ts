@@ -3,16 +3,21 @@ import { type LocalVault, openLocalKeyVault } from '../../infra/key-vault/open-l
 import type { ExitTerms, ExitToSign } from '../../infra/ports/key-vault.ts'
 import { hexOf } from '../../schemas/eth/hex.ts'
 import { FakeWeb3Signer, type Misbehaviour } from '../web3signer/fake-web3signer.ts'
-import { keyVaultContract, pubkeysOf, requestOf, TERMS } from './key-vault.ts'
+import { type KeyVaultPlace, keyVaultContract, pubkeysOf, requestOf, TERMS } from './key-vault.ts'
+import { keyVaultExits } from './key-vault-exits.ts'
 import { newVaultFolder, openIn, type VaultFolder } from './key-vault-local.ts'
 
+/** Whatever a test does: what is asked and what is answered are the API's. */
 async function startSigner(): Promise<FakeWeb3Signer> {
   const signer = await FakeWeb3Signer.start()
-  onTestFinished(() => signer[Symbol.asyncDispose]())
+  onTestFinished(async () => {
+    await signer[Symbol.asyncDispose]()
+    expect(signer.faults).toEqual([])
+  })
   return signer
 }
 
-keyVaultContract('web3signer', async () => {
+async function newPlace(): Promise<KeyVaultPlace> {
   const { options } = await newVaultFolder()
   const signer = await FakeWeb3Signer.start()
   return {
@@ -22,7 +27,10 @@ keyVaultContract('web3signer', async () => {
       expect(signer.faults).toEqual([])
     },
   }
-})
+}
+
+keyVaultContract('web3signer', newPlace)
+keyVaultExits('web3signer', newPlace)
 
 const EXIT_TERMS: ExitTerms = {
   chain: TERMS.chain,
@@ -59,7 +67,6 @@ test('has the keys before they are kept, asks only what the API has, and signs a
   }
   const local = await openIn(folder)
   expect(remote.map(hexOf)).toEqual((await local.signExits(exitsOf(pubkeys), EXIT_TERMS)).map(hexOf))
-  expect(signer.faults).toEqual([])
   const [first] = signer.asked.filter(({ path }) => path.includes('/sign/'))
   expect(JSON.parse(first?.body ?? '')).toEqual({
     type: 'VOLUNTARY_EXIT',
@@ -105,7 +112,6 @@ test('keeps nothing of a request whose keys it does not take, and says why witho
   expect(await vault.lacking(await commit(vault, 2))).toEqual([])
   const basic = `Basic ${Buffer.from('operator:hunter2').toString('base64')}`
   expect(new Set(signer.asked.map(({ authorization }) => authorization))).toEqual(new Set([basic]))
-  expect(signer.faults).toEqual([])
 })
 
 test('hands out no signature that does not hold', async () => {

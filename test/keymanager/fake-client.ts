@@ -1,10 +1,7 @@
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { text } from 'node:stream/consumers'
 import { openKeystore } from '../../infra/key-vault/keystore.ts'
 import { hexOf } from '../../schemas/eth/hex.ts'
-import { faultsOf } from '../web3signer/table.ts'
+import type { Answered } from '../web3signer/api-table.ts'
+import { type Ended, type Question, TableServer } from '../web3signer/table-server.ts'
 import { KEYMANAGER_API } from './table.ts'
 
 /** How a route answers otherwise than it should: a status, something else, never, or with the connection cut when the work is done. */
@@ -18,13 +15,8 @@ export interface Misbehaviour {
   readonly refuses?: readonly string[]
 }
 
-interface Answered {
-  readonly status: number
-  readonly data: unknown
-}
-
-/** A validator client of the table: it refuses with 400 what the table does not have, and keeps the faults. */
-export class FakeClient implements AsyncDisposable {
+/** A validator client of the table. */
+export class FakeClient extends TableServer<keyof typeof KEYMANAGER_API> {
   static readonly TOKEN = 'api-token-0xc0ffee'
   /** What it has: where blocks of each key pay, undefined where nobody has said it. */
   readonly keys = new Map<string, string | undefined>()
@@ -32,54 +24,26 @@ export class FakeClient implements AsyncDisposable {
   readonly protections: unknown[] = []
   /** How often a keystore of each key came. */
   readonly imports = new Map<string, number>()
-  readonly faults: string[] = []
-  /** Method and path of all that was asked. */
-  readonly asked: string[] = []
   misbehaviour: Misbehaviour = {}
   /** Awaited before an import is answered. */
   onImport: () => Promise<void> = async () => {}
-  readonly #server = createServer((request, response) => void this.#answer(request, response))
 
   static async start(): Promise<FakeClient> {
-    const client = new FakeClient()
-    client.#server.listen(0, '127.0.0.1')
-    await once(client.#server, 'listening')
+    const client = new FakeClient(KEYMANAGER_API)
+    await client.listen()
     return client
   }
 
-  get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+  protected override refusalOf(authorization: string | undefined): Answered | undefined {
+    const token = /^Bearer (\S+)$/.exec(authorization ?? '')?.[1]
+    if (token === FakeClient.TOKEN) return undefined
+    return { status: token === undefined ? 401 : 403, data: { message: `not with ${authorization}` } }
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#server.closeAllConnections()
-    this.#server.close()
-    await once(this.#server, 'close')
-  }
-
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { method = '', url: path = '', headers } = request
-    const body = await text(request)
-    this.asked.push(`${method} ${path}`)
-    const token = /^Bearer (\S+)$/.exec(headers.authorization ?? '')?.[1]
-    const isOurs = token === FakeClient.TOKEN
-    const answered = isOurs
-      ? await this.#route(method, path, body)
-      : { status: token === undefined ? 401 : 403, data: { message: `not with ${headers.authorization}` } }
-    if (answered === 'silence') return
-    if (answered === 'cut') return void request.socket.destroy()
-    response.writeHead(answered.status, { 'content-type': 'application/json' })
-    response.end(typeof answered.data === 'string' ? answered.data : JSON.stringify(answered.data))
-  }
-
-  async #route(method: string, path: string, body: string): Promise<Answered | 'silence' | 'cut'> {
-    const { list, import: importing, feeRecipient } = KEYMANAGER_API
-    if (method === list.method && list.path.test(path))
-      return wrongly(this.misbehaviour.list, { status: 200, data: this.#list() })
-    if (method === importing.method && importing.path.test(path)) return await this.#import(JSON.parse(body))
-    const [, pubkey] = method === feeRecipient.method ? (feeRecipient.path.exec(path) ?? []) : []
-    if (pubkey === undefined) return this.#refuse([`${method} ${path} is not in the API`])
-    return this.#setFeeRecipient(pubkey.toLowerCase(), JSON.parse(body))
+  protected override async answerOf({ route, named, body }: Question<keyof typeof KEYMANAGER_API>): Promise<Ended> {
+    if (route === 'list') return wrongly(this.misbehaviour.list, { status: 200, data: this.#list() })
+    if (route === 'import') return await this.#import(body as ImportRequest)
+    return this.#setFeeRecipient(named, body as { readonly ethaddress: string })
   }
 
   /** Keys with upper-case digits, as they may be written. */
@@ -88,11 +52,8 @@ export class FakeClient implements AsyncDisposable {
     return { data: keys.map((pubkey) => ({ validating_pubkey: pubkey, derivation_path: '', readonly: false })) }
   }
 
-  async #import(asked: ImportRequest): Promise<Answered | 'silence' | 'cut'> {
-    const { required, optional } = KEYMANAGER_API.import.request
-    const faults = faultsOf(asked, required, optional)
-    if (faults.length > 0) return this.#refuse(faults)
-    if (asked.keystores.length !== asked.passwords.length) return this.#refuse(['as many passwords as keystores'])
+  async #import(asked: ImportRequest): Promise<Ended> {
+    if (asked.keystores.length !== asked.passwords.length) return this.refuse(['as many passwords as keystores'])
     const { import: wrong, refuses = [] } = this.misbehaviour
     if (typeof wrong === 'number') return { status: wrong, data: { message: asked.passwords.join() } }
     await this.onImport()
@@ -113,20 +74,12 @@ export class FakeClient implements AsyncDisposable {
     return wrongly(wrong, { status: 200, data: { data } })
   }
 
-  #setFeeRecipient(pubkey: string, asked: { readonly ethaddress: string }): Answered | 'silence' | 'cut' {
-    const { required, optional } = KEYMANAGER_API.feeRecipient.request
-    const faults = faultsOf(asked, required, optional)
-    if (faults.length > 0) return this.#refuse(faults)
+  #setFeeRecipient(pubkey: string, asked: { readonly ethaddress: string }): Ended {
     if (typeof this.misbehaviour.feeRecipient !== 'number') {
       if (!this.keys.has(pubkey)) return { status: 404, data: { message: 'no such key' } }
       this.keys.set(pubkey, asked.ethaddress)
     }
     return wrongly(this.misbehaviour.feeRecipient, { status: 202, data: '' })
-  }
-
-  #refuse(faults: readonly string[]): Answered {
-    this.faults.push(...faults)
-    return { status: 400, data: { message: 'Bad request format' } }
   }
 }
 
@@ -136,9 +89,9 @@ interface ImportRequest {
   readonly slashing_protection?: string
 }
 
-function wrongly(wrong: Wrong | undefined, right: Answered): Answered | 'silence' | 'cut' {
+function wrongly(wrong: Wrong | undefined, right: Answered): Ended {
   if (wrong === undefined) return right
   if (wrong === 'silence' || wrong === 'cut') return wrong
-  if (wrong === 'garbage') return { status: 200, data: '<html>it works</html>' }
+  if (wrong === 'garbage') return { status: 200, data: '<html>it works</html>', isWrongOnPurpose: true }
   return { status: wrong, data: { message: 'no' } }
 }
