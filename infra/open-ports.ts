@@ -105,9 +105,10 @@ async function migrateAlone<Result>(
 export async function openJobQueue({ mode }: ModeConfig, log: Log): Promise<JobQueue> {
   if (mode.kind === 'embedded') return openSqliteJobQueue({ file: mode.jobsFile, log })
   const { openBullmqJobQueue } = await import('./job-queue/bullmq.ts')
-  return openBullmqJobQueue({ redisUrl: mode.redisUrl, prefix: `epochline:${jobsOf(mode)}`, log })
+  return openBullmqJobQueue({ redisUrl: mode.redisUrl, prefix: jobKeysPrefix(mode), log })
 }
 
-function jobsOf({ kafkaTopicPrefix, clickhouse }: ServersMode): string {
-  return `${kafkaTopicPrefix}${clickhouse.database}`
+/** What the names of all keys begin with that an installation's jobs have in Redis. */
+export function jobKeysPrefix({ kafkaTopicPrefix, clickhouse }: ServersMode): string {
+  return `epochline:${kafkaTopicPrefix}${clickhouse.database}`
 }

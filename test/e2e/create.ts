@@ -13,6 +13,7 @@ import { askJsonRpc } from '../ask-json-rpc.ts'
 import { WALLET } from '../wallets.ts'
 import { createToken } from './account.ts'
 import { ethereumChain, runChain, writeChains } from './configuration.ts'
+import { forgetJobs } from './forget-jobs.ts'
 import {
   type DevnetChild,
   type Environment,
@@ -36,6 +37,7 @@ const REGISTERED_SLOT = 416
 const FINAL_SLOT = 170
 /** The devnet announces a block of this slot and replaces it by the next slot's. */
 const REORG_SLOT = 420
+const OTHER_REQUEST = expect.stringMatching(/^Param error: Idempotency-Key was used for another request/)
 
 export interface CreateOptions {
   readonly mode: string
@@ -64,6 +66,16 @@ export function createSuite({ mode, modeOf }: CreateOptions): void {
     }
     const create = (body: object, key?: string) =>
       ask<Created>('create', body, key === undefined ? {} : { 'idempotency-key': key })
+    /** What is answered once the tables and the vault are there again. */
+    const untilReady = <Answer extends { readonly status: number }>(question: () => Promise<Answer>) =>
+      eventually(
+        'an answer after the start',
+        async () => {
+          const answer = await question()
+          return answer.status === 503 ? undefined : answer
+        },
+        STEP_TIMEOUT_MS,
+      )
     const details = async (pubkeys: readonly string[] = []) =>
       (await ask<readonly ValidatorDetail[]>('details', { pubkeys, limit: 1_000 })).data ?? []
     const allOf = (pubkeys: readonly string[], status: string) => async () =>
@@ -123,10 +135,7 @@ export function createSuite({ mode, modeOf }: CreateOptions): void {
           deposit_data: { amount: 32_000_000_000 },
         })
       expect((await create(body, 'first')).data).toEqual(created)
-      expect(await create({ ...body, validator_count: 1 }, 'first')).toMatchObject({
-        status: 400,
-        msg: expect.stringMatching(/^Param error: Idempotency-Key was used for another request/),
-      })
+      expect(await create({ ...body, validator_count: 1 }, 'first')).toMatchObject({ status: 400, msg: OTHER_REQUEST })
     })
 
     it('are provisioned until the chain knows them, and the same after a kill -9', async () => {
@@ -149,6 +158,16 @@ export function createSuite({ mode, modeOf }: CreateOptions): void {
       expect((await create(body, 'first')).data).toEqual(created)
       others = (await create(body)).data as Created
       for (const { pubkey } of others.validators) expect(pubkeys).not.toContain(pubkey)
+    })
+
+    it('are the same for their Idempotency-Key when the queue has forgotten all jobs, and others are refused under it', async () => {
+      await program.kill()
+      expect(await forgetJobs(env)).toBeGreaterThan(0)
+      program = await startProgram(['all'], env)
+      const body = { validator_count: COUNT, withdrawal_address: WALLET.address }
+      const answer = await untilReady(() => create(body, 'first'))
+      expect(answer).toMatchObject({ status: 200, data: created })
+      expect(await create({ ...body, validator_count: 1 }, 'first')).toMatchObject({ status: 400, msg: OTHER_REQUEST })
     })
 
     it('are shown with the labels that the account gives them, right after they were created', async () => {
@@ -273,14 +292,7 @@ export function createSuite({ mode, modeOf }: CreateOptions): void {
       renameSync(join(env.EPOCHLINE_DATA as string, 'vault'), join(directory, 'lost'))
       program = await startProgram(['all'], { ...env, LOG_LEVEL: 'error' })
       const body = { validator_count: COUNT, withdrawal_address: WALLET.address }
-      const answer = await eventually(
-        'the vault',
-        async () => {
-          const again = await create(body, 'first')
-          return again.status === 503 ? undefined : again
-        },
-        STEP_TIMEOUT_MS,
-      )
+      const answer = await untilReady(() => create(body, 'first'))
       expect(answer).toMatchObject({
         status: 400,
         msg: expect.stringMatching(/no longer in the key vault: do not fund them/),
