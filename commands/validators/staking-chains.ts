@@ -100,7 +100,7 @@ export function openingChains(running: Running, signal: AbortSignal): OpenChain 
     const node = open.use(await openStakingNode({ beacon, executionUrls, log }))
     const exitNode = open.use(openExitNode({ beacon, urls: beaconUrls, log }))
     const unstakeNode = open.use(openUnstakeNode({ beacon, urls: beaconUrls, log }))
-    const broadcast = open.use(openBroadcastNode({ urls: executionUrls, log }))
+    const broadcast = open.use(openBroadcastNode({ beacon, executionUrls, log }))
     return {
       ...{ name: config.names.name, network: config.names.network, contract: stakingContractOf(config) },
       exitContract: exitContractOf(config),

@@ -5,18 +5,13 @@ import { decodeDepositEvent } from '../../schemas/eth/deposit-event.ts'
 import { bytesOf, hexOf } from '../../schemas/eth/hex.ts'
 import { DEPOSIT_EVENT_TOPIC } from '../../schemas/eth/kept-logs.ts'
 import { settledOrAborted } from '../../schemas/wait.ts'
-import { NodeGroup } from '../nodes/node-group.ts'
-import { ChainNode, DEFAULT_LIMITS, type NodeLimits } from '../nodes/nodes.ts'
+import type { ChainNode } from '../nodes/nodes.ts'
 import type { BroadcastNode, LoggedDeposit, SendOutcome, TransactionState } from '../ports/broadcast-node.ts'
-import type { Log } from '../ports/log.ts'
+import { type DepositChainNodesOptions, openDepositChainNodes } from './deposit-chain-nodes.ts'
 import { type AskNode, JsonRpcError, malformed, openBatch, toFault } from './json-rpc.ts'
-import { chainIdQuestion, type Question, receiptQuestion, referenceQuestion } from './result-shapes.ts'
+import { type Question, receiptQuestion, referenceQuestion } from './result-shapes.ts'
 
-export interface BroadcastNodeOptions {
-  /** The main node, then its fallbacks. */
-  readonly urls: readonly string[]
-  readonly log: Log
-  readonly limits?: Partial<NodeLimits>
+export interface BroadcastNodeOptions extends DepositChainNodesOptions {
   /** Instead of `SEND_MS_MAX`. */
   readonly answerMsMax?: number
 }
@@ -34,15 +29,12 @@ const DEPOSIT_BLOCKS_MAX = 657_000
 const ALREADY_KNOWN = /^(?!.*nonce).*(already[ _]?(known|imported|exists)|\bknown transaction)/i
 
 /**
- * Opens the execution nodes of a chain for broadcasting; asks them nothing. A node of another chain than the first that answered is
- * `node_inconsistent`, and gets no transaction. Throws AppError `config` for an address that is none.
+ * Opens the execution nodes of a chain for broadcasting; asks them nothing. A node of another chain than the beacon chain takes deposits
+ * from is `node_inconsistent`, and gets no transaction. Throws AppError `config` for an address that is none.
  */
 export function openBroadcastNode(options: BroadcastNodeOptions): BroadcastNode {
   const { answerMsMax = SEND_MS_MAX } = options
-  const limits = { ...DEFAULT_LIMITS, ...options.limits }
-  const nodes = options.urls.map((url, i) => new ChainNode(`execution node ${i + 1}`, url, limits))
-  const identify = async (node: ChainNode) => `chain ${Number(await answered(node, (ask) => ask(chainIdQuestion)))}`
-  const group = new NodeGroup({ nodes, limits, log: options.log, identify })
+  const group = openDepositChainNodes(options)
 
   async function sendTo(node: ChainNode, raw: string, hash: string): Promise<SendOutcome> {
     await group.check(node)
@@ -84,9 +76,9 @@ export function openBroadcastNode(options: BroadcastNodeOptions): BroadcastNode 
   }
 
   return {
-    send: (raw, hash) => Promise.all(nodes.map((node) => sendInTime(node, raw, hash))),
+    send: (raw, hash) => Promise.all(group.nodes.map((node) => sendInTime(node, raw, hash))),
     async isKnown(hash) {
-      const told = await Promise.allSettled(nodes.map((node) => knowsInTime(node, hash)))
+      const told = await Promise.allSettled(group.nodes.map((node) => knowsInTime(node, hash)))
       if (told.some((answer) => answer.status === 'fulfilled' && answer.value)) return true
       for (const answer of told) if (answer.status === 'rejected') throw answer.reason
       return false

@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest'
 import { openBroadcastNode } from '../../infra/execution/broadcast-node.ts'
+import type { BeaconChain } from '../../infra/ports/beacon-source.ts'
 import { silentLog } from './silent-log.ts'
 import { type NodeReply, openSyntheticNode, type SyntheticNode } from './synthetic-node.ts'
 
 const HASH = `0x${'ab'.repeat(32)}`
 const RAW = '0x02c0'
+const BEACON = { chain: async () => ({ depositChainId: 1 }) as BeaconChain }
 
 interface Asked {
   readonly id: number
@@ -41,7 +43,7 @@ test.each<[string, string]>([
   ['txpool is full', 'refused'],
 ])('a node that says "%s" of a transaction has %s it, whatever it shows', async (words, status) => {
   await using node = await openNode(words)
-  await using broadcast = openBroadcastNode({ urls: [node.url], log: silentLog })
+  await using broadcast = openBroadcastNode({ beacon: BEACON, executionUrls: [node.url], log: silentLog })
   expect(await broadcast.send(RAW, HASH)).toMatchObject([{ status }])
 })
 
@@ -49,9 +51,9 @@ test('a node that never says whether it knows a transaction is waited for only s
   await using silent = await openNode('', 'nothing')
   await using knowing = await openNode('', { result: { hash: HASH } })
   const options = { log: silentLog, answerMsMax: 100 }
-  await using one = openBroadcastNode({ urls: [silent.url], ...options })
+  await using one = openBroadcastNode({ beacon: BEACON, executionUrls: [silent.url], ...options })
   await expect(one.isKnown(HASH)).rejects.toMatchObject({ code: 'node_unreachable' })
-  await using both = openBroadcastNode({ urls: [silent.url, knowing.url], ...options })
+  await using both = openBroadcastNode({ beacon: BEACON, executionUrls: [silent.url, knowing.url], ...options })
   expect(await both.isKnown(HASH)).toBe(true)
 })
 
@@ -84,7 +86,7 @@ test.each<[string, number, number, readonly (readonly [number, number | 'latest'
     })
     return { json: Array.isArray(JSON.parse(body)) ? replies : replies[0] }
   })
-  await using broadcast = openBroadcastNode({ urls: [node.url], log: silentLog })
+  await using broadcast = openBroadcastNode({ beacon: BEACON, executionUrls: [node.url], log: silentLog })
   expect(await broadcast.recentDeposits(`0x${'42'.repeat(20)}`, blocks)).toEqual([])
   expect(asked).toEqual(ranges)
 })

@@ -54,7 +54,7 @@ beforeEach(async () => {
   }
   const clock = { genesisTimeSec: 0, secondsPerSlot: 12, slotsPerEpoch: 32 }
   const beacon: Pick<BeaconSource, 'chain' | 'head'> = {
-    chain: async () => ({ genesisValidatorsRoot: ROOT, clock, spec }) as BeaconChain,
+    chain: async () => ({ genesisValidatorsRoot: ROOT, depositChainId: 1, clock, spec }) as BeaconChain,
     head: async () => ({ slot: 3_205, root: ROOT }),
   }
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
