@@ -1,4 +1,4 @@
-import type { BroadcastNode } from '../../infra/ports/broadcast-node.ts'
+import type { BroadcastNode, LoggedDeposit } from '../../infra/ports/broadcast-node.ts'
 import { alreadyDeposited, type BroadcastReason } from '../../schemas/broadcast-reasons.ts'
 import type { RawTransaction } from '../../schemas/eth/raw-transaction.ts'
 import { createdSlot } from '../../schemas/validator-lifecycle.ts'
@@ -105,11 +105,18 @@ async function createdHere(
   return { roots, depositContract, blocks: blocks ?? (await blocksSinceCreation(chain, { created }, pubkeys)) }
 }
 
-/** Those of a transaction's validators that are deposited, where the transaction itself is in no block that a node has. */
-export interface DepositedOtherwise {
-  readonly pubkeys: readonly string[]
-  /** Those of them whose deposits nothing takes back. */
-  readonly final: readonly string[]
+/** What tells of deposits for a transaction's validators, where the transaction itself is in no block that a node has. */
+export interface DepositsTold {
+  /** Those that the registry knows. */
+  readonly registered: readonly string[]
+  /** Those that a log deposits for with the data that was created, by whatever transaction. */
+  readonly logged: readonly string[]
+  /** Those of them that another transaction has deposited for in a final block. */
+  readonly finalByOthers: readonly string[]
+  /** Those that another transaction has a log for, with whatever data: a stranger's count only where the registry has taken them in. */
+  readonly byOthers: readonly string[]
+  /** Those that its own logs deposit for: then a node will show it in a block. */
+  readonly byItself: readonly string[]
 }
 
 interface Search {
@@ -120,26 +127,30 @@ interface Search {
 }
 
 /** Throws AppError of a node fault. */
-export async function depositedOtherwise(
+export async function depositsTold(
   chain: BroadcastChain,
   book: Pick<StakingBook, 'created'>,
   { sent, finalBlockNumber, blocks: newest }: Search,
-): Promise<DepositedOtherwise> {
+): Promise<DepositsTold> {
   const { account, pubkeys, txHash } = sent
   const { roots, depositContract, blocks } = await createdHere(chain, book, { account, pubkeys, blocks: newest })
   const [registered, deposits] = await Promise.all([
     chain.registered(pubkeys),
     chain.broadcast.recentDeposits(depositContract, blocks),
   ])
-  const own = deposits.filter(({ pubkey, depositDataRoot }) => roots.get(pubkey) === depositDataRoot)
-  // The registry takes in only what is final (electra, process_pending_deposits). Its own deposit is in a block that the node will show.
-  const final = own.filter(
-    ({ transactionHash, blockNumber }) => transactionHash !== txHash && blockNumber <= finalBlockNumber,
-  )
-  const known = new Set(registered)
-  const among = (keys: ReadonlySet<string>) => pubkeys.filter((pubkey) => known.has(pubkey) || keys.has(pubkey))
-  const keysOf = (some: typeof own) => new Set(some.map(({ pubkey }) => pubkey))
-  return { pubkeys: among(keysOf(own)), final: among(keysOf(final)) }
+  const named = (isMeant: (deposit: LoggedDeposit) => boolean) => {
+    const keys = new Set(deposits.filter(isMeant).map(({ pubkey }) => pubkey))
+    return pubkeys.filter((pubkey) => keys.has(pubkey))
+  }
+  const isOfRoot = ({ pubkey, depositDataRoot }: LoggedDeposit) => roots.get(pubkey) === depositDataRoot
+  const isOther = ({ transactionHash }: LoggedDeposit) => transactionHash !== txHash
+  return {
+    registered,
+    logged: named(isOfRoot),
+    finalByOthers: named((one) => isOfRoot(one) && isOther(one) && one.blockNumber <= finalBlockNumber),
+    byOthers: named(isOther),
+    byItself: named((one) => !isOther(one)),
+  }
 }
 
 function deposited(pubkey: string): BroadcastFault {

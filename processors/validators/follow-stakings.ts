@@ -4,9 +4,10 @@ import { AppError, isNodeFault } from '../../schemas/errors.ts'
 import { bytesOf } from '../../schemas/eth/hex.ts'
 import { HASH_BYTES } from '../../schemas/events/execution-block.ts'
 import type { StakingEnd } from '../../schemas/events/staking-broadcast.ts'
-import { type DepositedOtherwise, depositedOtherwise } from './broadcast-faults.ts'
+import { depositsTold } from './broadcast-faults.ts'
 import { type BroadcastChain, type Broadcasting, tellEnd } from './broadcast-staking.ts'
 import { durably } from './durable-steps.ts'
+import { type DepositedOtherwise, SeenDeposits } from './seen-deposits.ts'
 import type { SentStaking } from './sent-stakings.ts'
 
 /** Blocks before a transaction that no node has is sent once more. */
@@ -32,8 +33,8 @@ export class StakingFollower {
   readonly #deposited = new Set<string>()
   /** Number of the block up to which their deposits were looked for, by hash: of what this process has not seen, all is looked at once. */
   readonly #searchedTo = new Map<string, number>()
-  /** Those of its validators whose deposits nothing takes back, by hash. */
-  readonly #final = new Map<string, ReadonlySet<string>>()
+  /** What was seen of deposits of its validators, by hash. */
+  readonly #seen = new Map<string, SeenDeposits>()
   #lookedAt: string | undefined
 
   constructor(following: Pick<Broadcasting, 'writer' | 'log' | 'book' | 'now'>, chain: BroadcastChain) {
@@ -139,12 +140,12 @@ export class StakingFollower {
       // It is looked at by itself, and ends this one with it.
       if (included !== undefined && included.blockNumber <= finalBlockNumber) return
     }
-    const { pubkeys, final } = await this.#deposits(sent, { headNumber: head.number, finalBlockNumber })
-    if (pubkeys.length === 0 && !this.#deposited.has(sent.txHash)) return await this.#end(sent, { status: 'replaced' })
-    if (pubkeys.length === 0) return
+    const { ever, otherwise, final } = await this.#deposits(sent, { headNumber: head.number, finalBlockNumber })
+    if (ever.length === 0 && !this.#deposited.has(sent.txHash)) return await this.#end(sent, { status: 'replaced' })
+    if (ever.length === 0) return
     // Then it was mined, whatever a node says, or something else has deposited them: of both nobody deposits them again.
-    this.#tellDeposited(sent, pubkeys)
-    if (final.length === pubkeys.length) await this.#end(sent, { status: 'superseded', deposited: [...final] })
+    this.#tellDeposited(sent, otherwise)
+    if (final.length === ever.length) await this.#end(sent, { status: 'superseded', deposited: [...final] })
   }
 
   /**
@@ -152,9 +153,9 @@ export class StakingFollower {
    * mined, so it ends only when all of them are: of others a second transaction could be broadcast then.
    */
   async #isDeposited(sent: SentStaking, at: BlockNumbers): Promise<boolean> {
-    const { pubkeys, final } = await this.#deposits(sent, at)
+    const { pubkeys, otherwise, final } = await this.#deposits(sent, at)
     if (pubkeys.length === 0) return this.#deposited.has(sent.txHash)
-    this.#tellDeposited(sent, pubkeys)
+    this.#tellDeposited(sent, otherwise)
     if (final.length === sent.pubkeys.length) await this.#end(sent, { status: 'superseded', deposited: [...final] })
     return true
   }
@@ -164,21 +165,18 @@ export class StakingFollower {
     const { txHash } = sent
     const searchedTo = this.#searchedTo.get(txHash)
     const blocks = searchedTo === undefined ? undefined : Math.max(0, headNumber - searchedTo)
-    const found = await depositedOtherwise(this.#chain, this.#following.book, { sent, finalBlockNumber, blocks })
+    const told = await depositsTold(this.#chain, this.#following.book, { sent, finalBlockNumber, blocks })
     this.#searchedTo.set(txHash, headNumber)
-    const final = new Set([...(this.#final.get(txHash) ?? []), ...found.final])
-    this.#final.set(txHash, final)
-    return {
-      pubkeys: sent.pubkeys.filter((pubkey) => final.has(pubkey) || found.pubkeys.includes(pubkey)),
-      final: sent.pubkeys.filter((pubkey) => final.has(pubkey)),
-    }
+    const seen = this.#seen.get(txHash) ?? new SeenDeposits()
+    this.#seen.set(txHash, seen)
+    return seen.add(told, sent.pubkeys)
   }
 
   /** Once for each. */
   #tellDeposited({ chain, txHash, sender, nonce }: SentStaking, pubkeys: readonly string[]): void {
-    if (this.#deposited.has(txHash)) return
+    const [first] = pubkeys
+    if (first === undefined || this.#deposited.has(txHash)) return
     this.#deposited.add(txHash)
-    const [first = ''] = pubkeys
     this.#following.log.error(
       { chain, txHash, sender, nonce, reason: alreadyDeposited(first) },
       'a pending staking transaction is not sent again: its sender has to use its nonce otherwise, if it is not used yet',

@@ -26,7 +26,7 @@ export type StakingBroadcast = Static<typeof StakingBroadcast>
  * `replaced`: a final block has another transaction of the same sender and nonce;
  * `refused`: every node has said that it does not take it;
  * `unsent`: no node is known to have it, and not all could be asked;
- * `superseded`: validators of it are deposited for good, and no node has it in a block: by another transaction, then.
+ * `superseded`: validators of it are deposited for good by another transaction, and no node has it in a block.
  * After all but the first another transaction for the same validators may be broadcast, but for those that are deposited.
  */
 export const STAKING_ENDS = ['mined', 'failed', 'replaced', 'refused', 'unsent', 'superseded'] as const

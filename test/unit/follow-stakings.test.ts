@@ -277,10 +277,61 @@ describe('a staking transaction that was broadcast', () => {
     role.says.deposits = [loggedOf(OWN[0], own), loggedOf(OWN[1], own)]
     role.says.finalNumber = 60
     for (let i = 0; i < 3; i++) await role.next({ isKnown: false })
-    expect([role.ends(), role.sent]).toEqual([[], []])
+    expect([role.ends(), role.sent, role.errors]).toEqual([[], [], []])
     role.says.blocks.set(60, block(60, role.hash, true))
     await role.next(inBlock(60))
     expect(role.ends()).toMatchObject([{ status: 'mined' }])
+  })
+
+  test('is not superseded by its own deposits, which the registry has before its node has a block of them', async () => {
+    const role = await followed()
+    role.says.registered = OWN.map(keyOf)
+    for (let i = 0; i < 3; i++) await role.next({ isKnown: false })
+    expect([role.ends(), role.sent]).toEqual([[], []])
+    const own = { blockNumber: 60, transactionHash: role.hash }
+    role.says.deposits = OWN.map((deposit) => loggedOf(deposit, own))
+    role.says.finalNumber = 60
+    for (let i = 0; i < 3; i++) await role.next({ isKnown: false, nonce: 1 })
+    expect(role.ends()).toEqual([])
+    role.says.blocks.set(60, block(60, role.hash, true))
+    await role.next(inBlock(60))
+    expect(role.ends()).toMatchObject([{ status: 'mined' }])
+  })
+
+  test('is not replaced when its own deposits were seen, whatever its node says of its receipt', async () => {
+    const role = await followed()
+    const own = { blockNumber: 60, transactionHash: role.hash }
+    role.says.deposits = OWN.map((deposit) => loggedOf(deposit, own))
+    await role.next({ isKnown: false, nonce: 1 })
+    role.says.finalNumber = 101
+    role.says.blocks.set(101, block(101, FORK_HASH, true))
+    await role.next({ isKnown: false, nonce: 1 })
+    // The node's newest blocks have them no more.
+    role.says.deposits = []
+    for (let i = 0; i < 3; i++) await role.next({ isKnown: false, nonce: 1 })
+    expect([role.ends(), role.errors]).toEqual([[], []])
+  })
+
+  test('is sent again when a reorg takes back its own deposits', async () => {
+    const role = await followed()
+    role.says.deposits = OWN.map((deposit) => loggedOf(deposit, { transactionHash: role.hash }))
+    await role.next({ isKnown: false })
+    role.says.deposits = []
+    await role.next({ isKnown: false })
+    expect(role.sent).toEqual([role.raw])
+  })
+
+  test('is superseded when the registry has its validators by deposits of other data', async () => {
+    const role = await followed()
+    const otherwise = { blockNumber: 60, depositDataRoot: FORK_HASH }
+    role.says.deposits = OWN.map((deposit) => loggedOf(deposit, otherwise))
+    role.says.finalNumber = 60
+    await role.next({ isKnown: false })
+    expect(role.ends()).toEqual([]) // a stranger's, with a signature that may be none
+    // Months later; the newest blocks have them no more.
+    Object.assign(role.says, { registered: OWN.map(keyOf), deposits: [] })
+    for (let i = 0; i < 4; i++) await role.next({ isKnown: false })
+    expect(role.ends()).toMatchObject([{ status: 'superseded', deposited: OWN.map(keyOf) }])
   })
 
   test('ends with the replacement that is mined', async () => {
