@@ -1,4 +1,3 @@
-import type { EventLog } from '../../infra/ports/event-log.ts'
 import type { KeyVault } from '../../infra/ports/key-vault.ts'
 import type { Log } from '../../infra/ports/log.ts'
 import type { StakingNode } from '../../infra/ports/staking-node.ts'
@@ -15,6 +14,7 @@ import { type ExitCallRead, exitCallRead } from '../../schemas/events/exit-calls
 import { type ExitAsked, exitRequested } from '../../schemas/events/exits.ts'
 import { keysImported } from '../../schemas/events/vault-keys.ts'
 import type { TakenCall } from '../../schemas/jobs/take-exit-calls.ts'
+import { logOfEvents } from './log-of-events.ts'
 
 export const CHAIN = 'mainnet'
 export const CONTRACT = `0x${'e4'.repeat(20)}`
@@ -58,12 +58,7 @@ export class CallsWorld {
     }
     const log: Log = { debug() {}, info() {}, warn: (fields) => void this.warnings.push(fields), error() {} }
     const vault = { lacking: async (pubkeys: readonly string[]) => pubkeys.filter((pubkey) => this.lost.has(pubkey)) }
-    const { events } = this
-    const read = async function* ({ from = new Map<number, bigint>() }) {
-      for (const [offset, event] of events.entries())
-        if (BigInt(offset) >= (from.get(0) ?? 0n)) yield { event, position: { partition: 0, offset: BigInt(offset) } }
-    }
-    const owners = new OwnersOnLog({ read } as unknown as EventLog, AbortSignal.timeout(60_000))
+    const owners = new OwnersOnLog(logOfEvents(this.events), AbortSignal.timeout(60_000))
     return toExitCustody({
       vault: vault as unknown as KeyVault,
       writer,

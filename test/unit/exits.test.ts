@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { EventLog } from '../../infra/ports/event-log.ts'
 import type { KeyVault } from '../../infra/ports/key-vault.ts'
 import type { Log } from '../../infra/ports/log.ts'
 import { RESUBMIT_EPOCHS } from '../../processors/validators/exit/decide-exit.ts'
@@ -15,6 +14,7 @@ import { decodeEvent, type EncodedEvent, encodeEvent } from '../../schemas/event
 import { exitEnded, exitSigned } from '../../schemas/events/exits.ts'
 import { EXIT_MS_MAX, type ExitValidatorsInput } from '../../schemas/jobs/exit-validators.ts'
 import { EXIT_FACTS, TestExitChain, TestExitVault } from './exit-chain.ts'
+import { logOfEvents } from './log-of-events.ts'
 
 const CHAIN = 'mainnet'
 const NOW_MS = Date.UTC(2026, 10, 22)
@@ -71,21 +71,11 @@ class World {
       vault: this.vault as unknown as KeyVault,
       writer,
       book,
-      owners: new OwnersOnLog(this.#eventLog(), NEVER),
+      owners: new OwnersOnLog(logOfEvents(this.events), NEVER),
       log,
       now: () => NOW_MS,
       wallNow: () => WALL_MS,
     })
-  }
-
-  /** The log as who reads owners from it needs it. */
-  #eventLog(): EventLog {
-    const { events } = this
-    const read = async function* ({ from = new Map<number, bigint>() }) {
-      for (const [offset, event] of events.entries())
-        if (BigInt(offset) >= (from.get(0) ?? 0n)) yield { event, position: { partition: 0, offset: BigInt(offset) } }
-    }
-    return { read } as unknown as EventLog
   }
 
   /** Validators of an account, active from an epoch on. */

@@ -51,6 +51,7 @@ function registry() {
   const events: StoredEvent[] = []
   const state = { read: 0 }
   const eventLog = {
+    ends: async () => new Map([[0, BigInt(events.length)]]),
     async *read({ from }: { from?: ReadonlyMap<number, bigint> }) {
       for (const stored of events.slice(Number(from?.get(0) ?? 0n))) {
         state.read++

@@ -2,18 +2,22 @@ import type { EventLog } from '../../../infra/ports/event-log.ts'
 import type { DayNumber } from '../../../schemas/eth/time.ts'
 import { unlessUndecodable } from '../../../schemas/events/codec.ts'
 import { Ownership, ownershipFact } from '../../../schemas/ownership.ts'
+import { TopicReading } from '../topic-reading.ts'
 
 /** Whose validators are, as the log tells it: commands say it too, so it is read on when somebody asks, and nothing twice. */
 export class OwnersOnLog {
-  readonly #eventLog: EventLog
-  readonly #signal: AbortSignal
   readonly #ownership = new Ownership()
-  readonly #next = new Map<number, bigint>()
-  #reading: Promise<void> = Promise.resolve()
+  readonly #reading: TopicReading
 
-  constructor(eventLog: EventLog, signal: AbortSignal) {
-    this.#eventLog = eventLog
-    this.#signal = signal
+  constructor(eventLog: Pick<EventLog, 'read' | 'ends'>, signal: AbortSignal) {
+    this.#reading = new TopicReading(eventLog, {
+      topic: 'accounts',
+      signal,
+      add: (event) => {
+        const fact = unlessUndecodable(() => ownershipFact(event))
+        if (fact !== undefined) this.#ownership.add(fact)
+      },
+    })
   }
 
   /** Those of the public keys that are not the account's on a day, by all that the log held at the call. */
@@ -31,26 +35,13 @@ export class OwnersOnLog {
     { chain, pubkeys }: { readonly chain: string; readonly pubkeys: readonly string[] },
     day: DayNumber,
   ): Promise<ReadonlyMap<string, string>> {
-    // Who asked before has its failure.
-    this.#reading = this.#reading.catch(() => {}).then(() => this.#readOn())
-    await this.#reading
+    if (pubkeys.length === 0) return new Map()
+    await this.#reading.readOn()
     const owners = new Map<string, string>()
     for (const pubkey of pubkeys) {
       const account = this.#ownership.ownerOn(chain, pubkey, day)
       if (account !== undefined) owners.set(pubkey, account)
     }
     return owners
-  }
-
-  async #readOn(): Promise<void> {
-    for await (const { event, position } of this.#eventLog.read({
-      topic: 'accounts',
-      from: this.#next,
-      signal: this.#signal,
-    })) {
-      const fact = unlessUndecodable(() => ownershipFact(event))
-      if (fact !== undefined) this.#ownership.add(fact)
-      this.#next.set(position.partition, position.offset + 1n)
-    }
   }
 }
