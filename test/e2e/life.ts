@@ -7,7 +7,6 @@ import { BATCH_DEPOSIT_ADDRESS } from '../../infra/devnet/execution/genesis.ts'
 import { type ChainClock, epochOf } from '../../schemas/eth/time.ts'
 import type { ReadyAnswer } from '../../schemas/routes/probes.ts'
 import type { StakeQuote } from '../../schemas/routes/quotes/stake-quote.ts'
-import type { DailyReward } from '../../schemas/routes/rewards/daily-rewards.ts'
 import type { ValidatorTotal } from '../../schemas/routes/rewards/total-rewards.ts'
 import type { Created } from '../../schemas/routes/validators/create-validators.ts'
 import type { ValidatorDetail } from '../../schemas/routes/validators/validator-details.ts'
@@ -28,6 +27,7 @@ import {
   startDevnetChild,
   startProgram,
 } from './processes.ts'
+import { expectWholeDays } from './whole-days.ts'
 
 const STEP_TIMEOUT_MS = 120_000
 /** A leap of hundreds of epochs. */
@@ -204,10 +204,14 @@ export function lifeSuite({ mode, modeOf }: LifeOptions): void {
       const stepEpochs = Math.ceil((withdrawable + 3 - epochOf(clock, headSlot)) / 3)
       const isSwept = ({ status }: ValidatorDetail) => status === 'withdrawal_done'
       await leadUntil(isSwept, { stepEpochs, epochsMax: 4 * stepEpochs })
-      const days = await ask<{ readonly reward: readonly DailyReward[] }>(
-        'daily-rewards?start_date=2026-01-01&end_date=2026-02-01&limit=31',
-      )
-      expect(days.reward.length).toBeGreaterThan(0)
+    })
+
+    it('has its first rewards in whole days without a gap, from the day of its activation on', async () => {
+      const epochs = new Set((await details()).map((detail) => Number(detail.activation_epoch)))
+      expect(epochs.size).toBe(1)
+      const [activationEpoch = Number.NaN] = epochs
+      const account = { url: `${program.url}/ethereum/mainnet/${token}`, pubkeys: [leaving, unstaked], activationEpoch }
+      await expectWholeDays(devnet, clock, account)
     })
 
     it('came as it was estimated, and exactly so once the chain had fixed it', async () => {
