@@ -53,12 +53,12 @@ export const SECONDS_PER_SLOT_DEFAULT = 48
 
 /**
  * The default history. With devnetGenesisTime the first complete UTC+8 day is slots 303 to 2102, the second 2103 to 3902; at any
- * pace the incidents are at the same slots. Deposits, top-ups and execution transactions belong to the execution side.
+ * pace the incidents are at the same slots. The validators that leave on the first day are slashed: of its own will none may before
+ * the fifth. Deposits, top-ups and execution transactions belong to the execution side.
  */
 export const defaultScenario: Scenario = {
-  version: 'default-5',
+  version: 'default-6',
   secondsPerSlot: SECONDS_PER_SLOT_DEFAULT,
-  shardCommitteePeriodEpochs: 32,
   rates: {
     missedProposal: 0.02,
     missedAttestation: 0.004,
@@ -76,6 +76,6 @@ export const defaultScenario: Scenario = {
     { kind: 'offline', validators: [12, 13], fromSlot: 1_600, toSlot: 1_999 },
     { kind: 'proposer_slashing', slot: 2_010, validator: 23 },
     { kind: 'attester_slashing', slot: 1_300, validator: 201 },
-    { kind: 'voluntary_exit', slot: 1_450, validator: 41 }, // active for shardCommitteePeriodEpochs at slot 1024
+    { kind: 'voluntary_exit', slot: 8_618, validator: 41 }, // mainnet's 256 epochs are over at slot 8192
   ],
 }

@@ -1,7 +1,9 @@
 // Child process of the e2e suites: a devnet on the manual clock with a fixed genesis, so every run sees the same chain.
 
+import { mainnetChainConfig } from '@lodestar/config/configs'
+import { SLOTS_PER_EPOCH } from '@lodestar/params'
 import { openDevnet } from '../../infra/devnet/open.ts'
-import { defaultScenario, SECONDS_PER_SLOT_DEFAULT } from '../../infra/devnet/scenario.ts'
+import { defaultScenario, type Scenario, SECONDS_PER_SLOT_DEFAULT } from '../../infra/devnet/scenario.ts'
 import { E2E_SEED } from './planned-payments.ts'
 
 /** A UTC+8 day boundary comes after 303 slots, the next one 1,800 slots later; the dates are arbitrary but fixed. */
@@ -23,16 +25,26 @@ export type Reply =
     }
   | { readonly kind: 'advanced'; readonly id: number }
 
-/** Of a validator's life; the devnet's own unless given. */
+/** Of a validator's life; mainnet's unless given. */
 export interface Periods {
   readonly shardCommitteePeriodEpochs?: number
   readonly withdrawabilityDelayEpochs?: number
 }
 
-const periods = JSON.parse(process.argv[2] ?? '{}') as Periods
+/** The default history; where validators may leave earlier, the one that leaves of its own will does so earlier by as much. */
+function scenarioOf(periods: Periods): Scenario {
+  const { SHARD_COMMITTEE_PERIOD: periodOfMainnet } = mainnetChainConfig
+  const { shardCommitteePeriodEpochs: period = periodOfMainnet } = periods
+  const earlierSlots = (periodOfMainnet - period) * SLOTS_PER_EPOCH
+  const incidents = defaultScenario.incidents.map((incident) =>
+    incident.kind === 'voluntary_exit' ? { ...incident, slot: incident.slot - earlierSlots } : incident,
+  )
+  return { ...defaultScenario, ...periods, incidents }
+}
+
 const devnet = await openDevnet({
   seed: E2E_SEED,
-  scenario: { ...defaultScenario, ...periods },
+  scenario: scenarioOf(JSON.parse(process.argv[2] ?? '{}') as Periods),
   genesisTimeSec: GENESIS_TIME_SEC,
   beaconPort: 0,
   executionPort: 0,

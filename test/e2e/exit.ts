@@ -20,6 +20,7 @@ import { createToken } from './account.ts'
 import { ethereumChain, writeChains } from './configuration.ts'
 import {
   type DevnetChild,
+  EARLY_EXITS,
   type Environment,
   eventually,
   type Running,
@@ -36,7 +37,7 @@ const FIRST_SLOT = 40
 const REGISTERED_SLOT = 420
 const SLOTS_PER_EPOCH = 32
 /** Of the devnet: epochs that a validator is active before it may exit. */
-const SHARD_COMMITTEE_PERIOD = 32
+const SHARD_COMMITTEE_PERIOD = EARLY_EXITS.shardCommitteePeriodEpochs
 const FORGOTTEN_EPOCHS = tries(16, 50)
 const EXITS_PATH = '/eth/v1/beacon/pool/voluntary_exits'
 
@@ -106,7 +107,7 @@ export function exitSuite({ mode, modeOf }: ExitOptions): void {
     }
 
     beforeAll(async () => {
-      devnet = await startDevnetChild()
+      devnet = await startDevnetChild(EARLY_EXITS)
       truth = new TrueNode(devnet.beaconUrl)
       node = await openFaultyNode(truth, [
         {

@@ -23,6 +23,7 @@ import {
 import { plannedPayment } from './planned-payments.ts'
 import {
   type DevnetChild,
+  EARLY_EXITS,
   type Environment,
   eventually,
   killWhile,
@@ -133,7 +134,7 @@ export function pipelineSuite({ mode, modeOf, deaths }: PipelineOptions): void {
     }
 
     beforeAll(async () => {
-      devnet = await startDevnetChild()
+      devnet = await startDevnetChild(EARLY_EXITS)
       node = devnet
       env = environmentOf('first')
       await (await openLog(env))[Symbol.asyncDispose]() // an account is for a log that is there

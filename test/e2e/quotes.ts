@@ -22,6 +22,7 @@ import { createToken } from './account.ts'
 import { runChain, writeChains } from './configuration.ts'
 import {
   type DevnetChild,
+  EARLY_EXITS,
   type Environment,
   eventually,
   type Running,
@@ -34,7 +35,7 @@ import { recipientsOf } from './run-keys.ts'
 const STEP_TIMEOUT_MS = 120_000
 const SLOTS_PER_EPOCH = 32
 /** Of the devnet: epochs that a validator is active before it may exit. */
-const SHARD_COMMITTEE_PERIOD = 32
+const SHARD_COMMITTEE_PERIOD = EARLY_EXITS.shardCommitteePeriodEpochs
 const ACCOUNT = 'quotes'
 const COUNT = 4
 const AMOUNT_GWEI = String(BigInt(COUNT) * 32_000_000_000n)
@@ -99,7 +100,7 @@ export function quotesSuite({ mode, modeOf }: QuotesOptions): void {
     const mine = { address: WALLET.address, amount: AMOUNT_GWEI }
 
     beforeAll(async () => {
-      devnet = await startDevnetChild()
+      devnet = await startDevnetChild(EARLY_EXITS)
       const file = join(directory, 'epochline.yaml')
       const contracts = { staking: { contract: BATCH_DEPOSIT_ADDRESS }, exit_contract: EXIT_REQUEST_ADDRESS }
       const mainnet = { ...runChain(file, devnet), ...contracts }

@@ -8,6 +8,9 @@ export function commandsOf(readme: string, heading: string): readonly string[] {
   return [...indented, ...consoles]
 }
 
+/** What follows a command, and may have an apostrophe. */
+export const COMMENT = /\s+# .*$/
+
 /** What follows the prompts of a console, up to the end of the line or of an open quote. */
 function typedIn(block: string): readonly string[] {
   const commands: string[] = []
@@ -15,7 +18,7 @@ function typedIn(block: string): readonly string[] {
   for (const line of block.split('\n')) {
     if (open !== undefined) open += `\n${line}`
     else if (line.startsWith('$ ')) open = line.slice('$ '.length)
-    if (open === undefined || (open.split("'").length - 1) % 2 === 1) continue
+    if (open === undefined || (open.replace(COMMENT, '').split("'").length - 1) % 2 === 1) continue
     commands.push(open)
     open = undefined
   }

@@ -16,6 +16,11 @@ it('finds the commands of the README where they stand', () => {
   expect(asked[0]).toMatch(/^API=http/)
   expect(asked.slice(1).every((command) => command.startsWith('curl '))).toBe(true)
   expect(asked.find((command) => command.includes('/graphql'))).toMatch(/"query":\n.*"}'$/s)
+  const life = commandsOf(readme, 'Lead a validator through its life')
+  expect(life.map((command) => command.split(/[ =]/)[0])).toEqual([
+    ...['curl', 'KEY', 'SIGNED', 'curl', 'npm', 'curl', 'npm', 'curl', 'npm', 'npm', 'curl'],
+  ])
+  expect(life[2]).toMatch(/^SIGNED=\$\(node -e '.*\n.*console\.log\)'\)$/s)
   expect(commandsOf(readme, 'Point it at real nodes').join('\n')).toContain('admin token create --account acme --new')
 })
 
