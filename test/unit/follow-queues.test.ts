@@ -12,6 +12,7 @@ import { beaconQueues, OWN_AT_HEAD_MAX } from '../../schemas/events/beacon-queue
 import { DEFAULT_TOPIC_EVENT_BYTES_MAX, decodeEvent, encodeEvent, packedEvent } from '../../schemas/events/codec.ts'
 import { eventLogOfEachTest } from './event-log-of-each-test.ts'
 import { BEACON_CHAIN, chainTo, eventsIn, ofChain } from './follow-synthetic.ts'
+import { QUEUE_SPEC } from './queue-spec.ts'
 import { type SyntheticChain, syntheticChain } from './synthetic-chain.ts'
 
 const eventLog = eventLogOfEachTest()
@@ -21,18 +22,7 @@ const MINE_PREFIX = 0xababababababababn
 
 const spec = {
   ...syntheticChain.spec,
-  EFFECTIVE_BALANCE_INCREMENT: '1000000000',
-  MIN_ACTIVATION_BALANCE: '32000000000',
-  MIN_PER_EPOCH_CHURN_LIMIT_ELECTRA: '128000000000',
-  CHURN_LIMIT_QUOTIENT: '65536',
-  MAX_PER_EPOCH_ACTIVATION_EXIT_CHURN_LIMIT: '256000000000',
-  MAX_PENDING_DEPOSITS_PER_EPOCH: '16',
-  MAX_SEED_LOOKAHEAD: '4',
-  MIN_VALIDATOR_WITHDRAWABILITY_DELAY: '256',
-  SHARD_COMMITTEE_PERIOD: '256',
-  MAX_WITHDRAWALS_PER_PAYLOAD: '16',
-  MAX_PENDING_PARTIALS_PER_WITHDRAWALS_SWEEP: '8',
-  MAX_VALIDATORS_PER_WITHDRAWALS_SWEEP: '16384',
+  ...QUEUE_SPEC,
 }
 
 const HEADER = {
