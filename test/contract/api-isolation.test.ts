@@ -11,46 +11,35 @@ import { hashToken } from '../../schemas/events/accounts.ts'
 import type { AnyRoute } from '../../schemas/routes/route.ts'
 import { toTokenLimitsRow } from '../../schemas/tables/accounts.ts'
 import { DEPOSIT_CONTRACT, depositFor, signStaking } from '../unit/given-staking.ts'
-import {
-  type ApiFixture,
-  addressOf,
-  dailyRow,
-  epochRow,
-  hashOf,
-  insertOwners,
-  insertRows,
-  openApiFixture,
-  pubkeyOf,
-  UNFUNDED_MAX,
-} from './api-fixture.ts'
+import { type ApiFixture, insertRows, openApiFixture, pubkeyOf } from './api-fixture.ts'
 import { everyRoute } from './every-route.ts'
-import { fullQuery, objectTypes } from './full-query.ts'
+import { fullQuery, objectFields } from './full-query.ts'
+import {
+  ADDRESS,
+  CREATED,
+  DAY,
+  DEPOSITED_BY,
+  FAILED,
+  giveToOther,
+  INDEX,
+  LABEL,
+  NEXT_DAY,
+  PUBKEY,
+} from './given-other.ts'
 
 // What an account is answered is the same whether another account has validators or not, whatever it asks for by name. Every question
 // is asked before the other account has anything, when what it names is nobody's, and again afterwards.
 
 const TOKENS = { demo: 'everything-of-demo', other: 'everything-of-other' } as const
 type Account = keyof typeof TOKENS
-const DAY = '2026-11-19'
-const NEXT_DAY = '2026-11-20'
-
-/** What the other account comes to have: a validator of the registry, one that was only created, and an address. */
-const INDEX = 21
-const PUBKEY = pubkeyOf(INDEX)
-const CREATED = pubkeyOf(960)
-const ADDRESS = addressOf(0x7777)
-const SLOT = 14_380
-/** What it calls them, and one of the account that asks. */
-const LABEL = 'of another account'
-
 /** What may be asked of an API by a parameter's name: without an entry here a new one fails the tests. Several make several questions. */
 const PARAMETERS: Readonly<Record<string, readonly unknown[]>> = {
   page: [1],
   limit: [1_000],
   start_date: [DAY],
   end_date: [NEXT_DAY],
-  pubkey: [PUBKEY, CREATED],
-  pubkeys: [[PUBKEY], [CREATED], [pubkeyOf(10), PUBKEY, CREATED]],
+  pubkey: [PUBKEY, CREATED, FAILED],
+  pubkeys: [[PUBKEY], [CREATED], [FAILED], [pubkeyOf(10), PUBKEY, CREATED]],
   validator_index: [INDEX],
   validator_indexes: [[INDEX], [10, INDEX]],
   withdrawal_address: [ADDRESS],
@@ -65,14 +54,17 @@ const PARAMETERS: Readonly<Record<string, readonly unknown[]>> = {
   ],
   labels: [[{ pubkey: PUBKEY, label: 'mine' }], [{ pubkey: CREATED, label: 'mine' }]],
 }
-/** Likewise of GraphQL, by the argument's name. */
+/** Likewise of GraphQL, by the argument's name: the first with each of all others. The other account's cursor is its validator's index. */
 const ARGUMENTS: Readonly<Record<string, readonly (string | undefined)[]>> = {
-  first: ['3'],
-  label: [undefined],
-  after: [undefined],
+  first: ['3', '1'],
+  label: [undefined, JSON.stringify(LABEL), '""'],
+  after: [undefined, `"${INDEX}"`, `"${INDEX - 1}"`],
   from: [`"${DAY}"`],
   to: [`"${NEXT_DAY}"`],
-  pubkeys: [undefined, JSON.stringify([PUBKEY]), JSON.stringify([CREATED]), JSON.stringify([pubkeyOf(10), PUBKEY])],
+  pubkeys: [
+    undefined,
+    ...[[PUBKEY], [CREATED], [FAILED], [pubkeyOf(10), PUBKEY]].map((pubkeys) => JSON.stringify(pubkeys)),
+  ],
 }
 
 const SCHEMA = buildSchema(readFileSync(join(import.meta.dirname, '../../schemas/schema.graphql'), 'utf8'))
@@ -122,10 +114,14 @@ function questionsOf({ id, method, paths, query, body }: AnyRoute): readonly Que
 }
 
 function graphqlQuestions(): readonly Question[] {
-  return valuesOf(ARGUMENTS, 'pubkeys').map((pubkeys) => {
-    const argumentOf = (_: string, name: string) => (name === 'pubkeys' ? pubkeys : valuesOf(ARGUMENTS, name)[0])
+  const chosen = Object.keys(ARGUMENTS).flatMap((name) =>
+    // Without keys nobody has histories: what else is chosen is asked with the keys of both.
+    valuesOf(ARGUMENTS, name).map((value) => ({ pubkeys: ARGUMENTS.pubkeys?.at(-1), [name]: value })),
+  )
+  return chosen.map((values: Readonly<Record<string, string | undefined>>) => {
+    const argumentOf = (_: string, name: string) => (name in values ? values[name] : valuesOf(ARGUMENTS, name)[0])
     const body = JSON.stringify({ query: fullQuery(SCHEMA, argumentOf) })
-    return { name: `graphql, pubkeys ${pubkeys}`, method: 'POST', path: '/graphql', body }
+    return { name: `graphql ${JSON.stringify(values)}`, method: 'POST', path: '/graphql', body }
   })
 }
 
@@ -160,7 +156,7 @@ beforeAll(async () => {
   api = await openApi({ ...fixture.parts, jobs, host: '127.0.0.1', port: 0 })
   for (const account of ['demo', 'other'] as const)
     for (const question of QUESTIONS) before.set(keyOf(account, question), await ask(account, question))
-  await giveToOther()
+  await giveToOther(fixture.warehouse)
 }, 120_000)
 afterAll(async () => {
   await api[Symbol.asyncDispose]()
@@ -179,82 +175,6 @@ async function ask(account: Account, { method, path, body }: Question) {
   return { status: response.status, body: (await response.json()) as unknown, handedOnFor }
 }
 
-/** Everything that tables can have of a validator, for the other account. */
-async function giveToOther(): Promise<void> {
-  const { warehouse } = fixture
-  const created = [CREATED, ...Array.from({ length: UNFUNDED_MAX }, (_, i) => pubkeyOf(970 + i))]
-  await insertOwners(
-    warehouse,
-    [PUBKEY, ...created].map((pubkey) => ({ account: 'other', pubkey })),
-  )
-  const credentials = `0x01${'00'.repeat(11)}${ADDRESS.slice(2)}`
-  await insertRows(warehouse, 'validators', [
-    { validator_index: INDEX, pubkey: PUBKEY, withdrawal_credentials: credentials, version: 1 },
-  ])
-  await insertRows(
-    warehouse,
-    'created_validators',
-    created.map((pubkey) => ({
-      pubkey,
-      account: 'other',
-      withdrawal_credentials: credentials,
-      deposit_from: ADDRESS,
-      fee_recipient: ADDRESS,
-      amount_gwei: 32_000_000_000n,
-      deposit_data_root: '',
-      created_at: '2026-11-19 00:00:00',
-      created_at_slot: SLOT,
-      version: 1,
-    })),
-  )
-  await insertRows(warehouse, 'daily_rewards', [dailyRow(DAY, INDEX, 5_555n, 6_666n)])
-  await insertRows(warehouse, 'validator_epochs', [
-    epochRow(449, DAY, INDEX),
-    epochRow(450, NEXT_DAY, INDEX),
-    epochRow(451, NEXT_DAY, INDEX),
-  ])
-  await insertRows(warehouse, 'finalized_blocks', [
-    {
-      slot: SLOT,
-      epoch: 449,
-      day: DAY,
-      block_root: hashOf(SLOT),
-      proposer_index: INDEX,
-      execution_block_hash: hashOf(SLOT),
-      execution_block_number: SLOT,
-      fee_recipient: ADDRESS,
-      has_rewards: 1,
-      attestations_gwei: 1,
-      sync_aggregate_gwei: 2,
-      proposer_slashings_gwei: 0,
-      attester_slashings_gwei: 0,
-      version: 1,
-    },
-  ])
-  await insertRows(
-    warehouse,
-    'validator_labels',
-    [PUBKEY, CREATED, pubkeyOf(10)].map((pubkey) => ({ account: 'other', pubkey, label: LABEL, version: 1 })),
-  )
-  await insertRows(warehouse, 'settlements', [
-    {
-      account: 'other',
-      slot: SLOT,
-      block_number: SLOT,
-      validator_index: INDEX,
-      pubkey: PUBKEY,
-      time: '2026-11-19 03:00:00',
-      fee_address: ADDRESS,
-      revenue_class: 'local',
-      revenue_wei: 10n,
-      fee_rate: '0.5',
-      service_fee_wei: 5n,
-      user_reward_wei: 5n,
-      version: 1,
-    },
-  ])
-}
-
 test('every route that is defined is served, and no other one', async () => {
   const document = (await (await fetch(`${api.url}/openapi.json`)).json()) as {
     paths: Record<string, Record<string, { operationId?: string }>>
@@ -271,7 +191,7 @@ describe.each(QUESTIONS)('$name', (question) => {
     expect(answer).toEqual(before.get(keyOf('demo', question)))
     const text = JSON.stringify(answer)
     // A refusal may repeat what was asked.
-    for (const secret of [PUBKEY, CREATED, ADDRESS, checksumAddress(ADDRESS), LABEL])
+    for (const secret of [PUBKEY, CREATED, FAILED, ADDRESS, checksumAddress(ADDRESS), LABEL, DEPOSITED_BY])
       if (answer.status === 200) expect(text).not.toContain(secret)
     for (const account of answer.handedOnFor) expect(account).toBe('demo')
   })
@@ -292,12 +212,26 @@ test.each(READ.map((route) => [route.id, route] as const))(
   },
 )
 
-test('GraphQL shows the other account something of every type', async () => {
-  const seen = new Set<unknown>()
-  for (const question of graphqlQuestions())
-    JSON.stringify(await ask('other', question), (key, value) => {
-      if (key === '__typename') seen.add(value)
-      return value as unknown
+test('GraphQL shows the other account something in every field', async () => {
+  const seen = new Set<string>()
+  for (const question of graphqlQuestions()) {
+    const { body } = await ask('other', question)
+    JSON.stringify(body, function (this: unknown, field, value: unknown) {
+      const type = (this as { readonly __typename?: unknown }).__typename
+      const isEmpty = value === null || (Array.isArray(value) && value.length === 0)
+      if (typeof type === 'string' && !isEmpty) seen.add(`${type}.${field}`)
+      return value
     })
-  expect(objectTypes(SCHEMA).filter((type) => !seen.has(type))).toEqual([])
+  }
+  expect(objectFields(SCHEMA).filter((field) => !seen.has(field))).toEqual([])
+})
+
+test.each([
+  [PUBKEY, ['created', 'deposited', 'deposit_finalized', 'active', 'exit_requested', 'exit_submitted']],
+  [CREATED, ['created', 'deposited', 'deposit_finalized']],
+  [FAILED, ['created', 'failed']],
+])('the other account sees the steps that are at stake: %#', async (pubkey, steps) => {
+  const { body } = await ask('other', { name: '', method: 'GET', path: `/api/v1/validator/history?pubkey=${pubkey}` })
+  const { data } = body as { readonly data: { readonly history: readonly { readonly step: string }[] } }
+  expect(data.history.map(({ step }) => step)).toEqual(expect.arrayContaining(steps))
 })

@@ -8,10 +8,12 @@ export function fullQuery(schema: GraphQLSchema, argumentOf: ArgumentOf): string
   return `query ${selectionOf(schema.getQueryType() ?? undefined, argumentOf)}`
 }
 
-/** Names of the types that have fields. */
-export function objectTypes(schema: GraphQLSchema): readonly string[] {
-  const named = Object.values(schema.getTypeMap()).filter(isObjectType)
-  return named.map(({ name }) => name).filter((name) => !name.startsWith('__'))
+/** Every field of every type, as `Type.field`. */
+export function objectFields(schema: GraphQLSchema): readonly string[] {
+  const types = Object.values(schema.getTypeMap()).filter(isObjectType)
+  return types
+    .filter(({ name }) => !name.startsWith('__'))
+    .flatMap((type) => Object.keys(type.getFields()).map((field) => `${type.name}.${field}`))
 }
 
 function selectionOf(type: GraphQLOutputType | undefined, argumentOf: ArgumentOf): string {
