@@ -54,10 +54,9 @@ function decideAmount(
   if (!isCompounding) return ignored('a validator without compounding credentials (0x02) is unstaked as a whole')
   const { minActivationBalanceGwei } = facts
   const leftGwei = balanceGwei - minActivationBalanceGwei - pendingGwei
-  if (effectiveBalanceGwei < minActivationBalanceGwei || amountGwei > leftGwei) {
-    const mostGwei = leftGwei > 0n ? leftGwei : 0n
+  const mostGwei = effectiveBalanceGwei >= minActivationBalanceGwei && leftGwei > 0n ? leftGwei : 0n
+  if (amountGwei > mostGwei)
     return ignored(`amount is more than the validator can pay out without exiting, which is ${mostGwei} gwei`)
-  }
   return { status: 'accepted', requestGwei: amountGwei }
 }
 

@@ -78,7 +78,7 @@ describe('a withdrawal request is not quoted', () => {
     [
       'for a part of one that is below the minimum',
       { validator: { ...COMPOUNDING, effectiveBalanceGwei: 31n * ETH }, amountGwei: 1n },
-      /more than the validator can pay out/,
+      /which is 0 gwei/,
     ],
   ])('%s', (_, change, reason) => {
     expect(decide(change)).toMatchObject({ status: 'ignored', reason: expect.stringMatching(reason) })
