@@ -4,7 +4,11 @@ import type { Log } from '../ports/log.ts'
 export interface JobLimits {
   /** An added job is started at most this often, whether its handler rejects or its worker dies. */
   readonly attemptsMax: number
-  /** A worker that has not renewed its claim for this long is taken for dead. */
+  /**
+   * A worker that has not renewed its claim for this long is taken for dead. So a job of a program that was killed waits so long after a new
+   * start, in one SQLite file too: roles of one data folder may be several processes (`validators` beside the others), so a job that is active
+   * when one of them starts may be another's that works on it. What would tell them apart, a process's number, is given out again.
+   */
   readonly leaseMs: number
   /** Pause before the second attempt; it doubles with every further one. */
   readonly retryDelayMs: number
