@@ -20,6 +20,7 @@ import {
   signStaking,
 } from '../unit/given-staking.ts'
 import { type ApiFixture, insertOwners, insertRows, MAINNET, openApiFixture, TOKEN as READS } from './api-fixture.ts'
+import { WRONG_BROADCASTS } from './wrong-requests.ts'
 
 const TOKEN = 'a-token-that-broadcasts'
 const OWN = [depositOf(1), depositOf(2)] as const
@@ -182,28 +183,7 @@ describe('broadcasting', () => {
     expect(asked).toEqual([])
   })
 
-  const PATTERN = 'signed_transaction must match pattern "^0[xX]([0-9a-fA-F]{2})+$"'
-  const MISSING = 'signed_transaction is missing'
-  const NO_OBJECT = 'the body is not a JSON object'
-  test.each<[unknown, string]>([
-    ['', MISSING],
-    ['null', MISSING],
-    ['{', NO_OBJECT],
-    ['[]', NO_OBJECT],
-    ['"0x02"', NO_OBJECT],
-    [{}, MISSING],
-    [{ signed_transaction: null }, MISSING],
-    [{ signed_transaction: '' }, MISSING],
-    [{ signed_transaction: 1 }, 'signed_transaction must be string'],
-    [{ signed_transaction: ['0x02'] }, 'signed_transaction must be string'],
-    [{ signed_transaction: {} }, 'signed_transaction must be string'],
-    [{ signed_transaction: '0x' }, PATTERN],
-    [{ signed_transaction: '02f8' }, PATTERN],
-    [{ signed_transaction: '0x2' }, PATTERN],
-    [{ signed_transaction: '0x0g' }, PATTERN],
-    [{ signed_transaction: ' 0x02' }, PATTERN],
-    [{ signed_transaction: '0x02\n' }, PATTERN],
-  ])('refuses the body %j', async (body, sentence) => {
+  test.each(WRONG_BROADCASTS)('refuses the body %j', async (body, sentence) => {
     expect(await post(body)).toEqual(paramError(sentence))
     expect(asked).toEqual([])
   })

@@ -17,12 +17,11 @@ import {
   TOKEN as READS,
   UNFUNDED_MAX,
 } from './api-fixture.ts'
+import { WRONG_CREATIONS } from './wrong-requests.ts'
 
 const TOKEN = 'a-token-that-creates'
 const ADDRESS = `0x${'ad'.repeat(20)}`
 const CHECKSUMMED = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
-const WRONG_CHECKSUM = '0xF39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
-const ZERO = `0x${'00'.repeat(20)}`
 const KEY_CHARACTERS_MAX = 255
 
 let fixture: ApiFixture
@@ -160,79 +159,8 @@ describe('creating validators', () => {
     expect(answer.body.msg).not.toContain('secret')
   })
 
-  const NO_OBJECT = 'the body is not a JSON object'
-  const COUNT = 'validator_count'
-  const WITHDRAWAL = 'withdrawal_address'
-  const PATTERN = 'must match pattern "^0[xX][0-9a-fA-F]{40}$"'
   const KEY = 'Idempotency-Key is 1 to 255 printable characters without blanks'
-  test.each<[unknown, string]>([
-    ['', `${COUNT} is missing`],
-    [' ', `${COUNT} is missing`],
-    ['null', `${COUNT} is missing`],
-    ['{', NO_OBJECT],
-    ['[]', NO_OBJECT],
-    ['[{"validator_count":1}]', NO_OBJECT],
-    ['"text"', NO_OBJECT],
-    ['1', NO_OBJECT],
-    ['true', NO_OBJECT],
-    ['validator_count=1', NO_OBJECT],
-    [{}, `${COUNT} is missing`],
-    [{ validator_count: 1 }, `${WITHDRAWAL} is missing`],
-    [{ withdrawal_address: ADDRESS }, `${COUNT} is missing`],
-    [{ ...good, validator_count: null }, `${COUNT} is missing`],
-    [{ ...good, validator_count: '' }, `${COUNT} is missing`],
-    [{ ...good, validator_count: 0 }, `${COUNT} must be >= 1`],
-    [{ ...good, validator_count: -1 }, `${COUNT} must be >= 1`],
-    [{ ...good, validator_count: 101 }, `${COUNT} must be <= 100`],
-    [{ ...good, validator_count: 1e9 }, `${COUNT} must be <= 100`],
-    [{ ...good, validator_count: 1.5 }, `${COUNT} must be integer`],
-    [{ ...good, validator_count: '1' }, `${COUNT} must be integer`],
-    [{ ...good, validator_count: true }, `${COUNT} must be integer`],
-    [{ ...good, validator_count: [1] }, `${COUNT} must be integer`],
-    [{ ...good, validator_count: {} }, `${COUNT} must be integer`],
-    ['{"validator_count":1e400,"withdrawal_address":"0x"}', `${COUNT} must be integer`],
-    ['{"validator_count":NaN}', NO_OBJECT],
-    [{ ...good, withdrawal_address: null }, `${WITHDRAWAL} is missing`],
-    [{ ...good, withdrawal_address: '' }, `${WITHDRAWAL} is missing`],
-    [{ ...good, withdrawal_address: 1 }, `${WITHDRAWAL} must be string`],
-    [{ ...good, withdrawal_address: [ADDRESS] }, `${WITHDRAWAL} must be string`],
-    [{ ...good, withdrawal_address: '0x' }, `${WITHDRAWAL} ${PATTERN}`],
-    [{ ...good, withdrawal_address: ADDRESS.slice(2) }, `${WITHDRAWAL} ${PATTERN}`],
-    [{ ...good, withdrawal_address: `${ADDRESS}00` }, `${WITHDRAWAL} ${PATTERN}`],
-    [{ ...good, withdrawal_address: ADDRESS.slice(0, -1) }, `${WITHDRAWAL} ${PATTERN}`],
-    [{ ...good, withdrawal_address: ` ${ADDRESS}` }, `${WITHDRAWAL} ${PATTERN}`],
-    [{ ...good, withdrawal_address: `${ADDRESS}\n` }, `${WITHDRAWAL} ${PATTERN}`],
-    [{ ...good, withdrawal_address: 'vitalik.eth' }, `${WITHDRAWAL} ${PATTERN}`],
-    [{ ...good, withdrawal_address: ADDRESS.replace('ad', 'zz') }, `${WITHDRAWAL} ${PATTERN}`],
-    [{ ...good, withdrawal_address: `0x01${'00'.repeat(11)}${'ad'.repeat(20)}` }, `${WITHDRAWAL} ${PATTERN}`],
-    [{ ...good, withdrawal_address: ZERO }, `${WITHDRAWAL} is the zero address`],
-    [
-      { ...good, withdrawal_address: WRONG_CHECKSUM },
-      `${WITHDRAWAL} does not have the checksum of its letters (EIP-55)`,
-    ],
-    [
-      { ...good, deposit_from_address: WRONG_CHECKSUM },
-      'deposit_from_address does not have the checksum of its letters (EIP-55)',
-    ],
-    [
-      { ...good, fee_recipient_address: WRONG_CHECKSUM },
-      'fee_recipient_address does not have the checksum of its letters (EIP-55)',
-    ],
-    [{ ...good, deposit_from_address: ZERO }, 'deposit_from_address is the zero address'],
-    [{ ...good, fee_recipient_address: ZERO }, 'fee_recipient_address is the zero address'],
-    [{ ...good, deposit_from_address: '0x1' }, `deposit_from_address ${PATTERN}`],
-    [{ ...good, fee_recipient_address: 7 }, 'fee_recipient_address must be string'],
-    [{ ...good, deposit_from_address: {} }, 'deposit_from_address must be string'],
-    [{ withdrawal_address: ADDRESS, validatorCount: 2 }, 'validatorCount is not understood'],
-    [{ withdrawal_address: ADDRESS, 'validator-count': 2 }, 'validator-count is not understood'],
-    [{ ...good, withdrawalAddress: ADDRESS }, 'withdrawalAddress is not understood'],
-    [{ ...good, fee_recipient: ADDRESS }, 'fee_recipient is not understood'],
-    [{ ...good, deposit_from: ADDRESS }, 'deposit_from is not understood'],
-    [{ ...good, validator_count_max: 2 }, 'validator_count_max is not understood'],
-    [{ ...good, amount: '64' }, 'amount is not understood'],
-    [{ ...good, withdrawal_credentials_type: '0x02' }, 'withdrawal_credentials_type is not understood'],
-    [{ ...good, deposit_form_address: ADDRESS }, 'deposit_form_address is not understood'],
-  ])('refuses %j and asks for nothing', async (body, detail) => {
+  test.each(WRONG_CREATIONS)('refuses %j and asks for nothing', async (body, detail) => {
     expect(await create(body)).toEqual({
       status: 400,
       body: { code: '400', msg: `Param error: ${detail}`, data: null },

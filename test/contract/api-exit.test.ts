@@ -5,6 +5,7 @@ import { hashToken } from '../../schemas/events/accounts.ts'
 import { type ExitValidatorsInput, exitValidators } from '../../schemas/jobs/exit-validators.ts'
 import { toTokenLimitsRow } from '../../schemas/tables/accounts.ts'
 import { type ApiFixture, insertRows, openApiFixture, TOKEN as READS } from './api-fixture.ts'
+import { WRONG_EXITS } from './wrong-requests.ts'
 
 const TOKEN = 'a-token-that-exits'
 const CREATES = 'a-token-that-creates'
@@ -116,52 +117,7 @@ describe.each([
     expect(await post(path, { pubkeys: [KEY] })).toEqual(refusal('503', `Service not ready: ${sentence}`))
   })
 
-  const NO_OBJECT = 'the body is not a JSON object'
-  const MISSING = 'pubkeys is missing'
-  const PATTERN = 'must match pattern "^(0[xX])?[0-9a-fA-F]{96}$"'
-  const many = Array.from({ length: PUBKEYS_MAX + 1 }, () => KEY)
-  test.each<[unknown, string]>([
-    ['', MISSING],
-    [' ', MISSING],
-    ['null', MISSING],
-    ['{', NO_OBJECT],
-    ['[]', NO_OBJECT],
-    [`["${KEY}"]`, NO_OBJECT],
-    [`"${KEY}"`, NO_OBJECT],
-    ['all', NO_OBJECT],
-    ['true', NO_OBJECT],
-    [`pubkeys=${KEY}`, NO_OBJECT],
-    [{}, MISSING],
-    [{ pubkeys: null }, MISSING],
-    [{ pubkeys: '' }, MISSING],
-    [{ pubkeys: 'null' }, MISSING],
-    [{ pubkeys: [] }, 'pubkeys must not have fewer than 1 items'],
-    [{ pubkeys: KEY }, 'pubkeys must be array'],
-    [{ pubkeys: 'all' }, 'pubkeys must be array'],
-    [{ pubkeys: 7 }, 'pubkeys must be array'],
-    [{ pubkeys: true }, 'pubkeys must be array'],
-    [{ pubkeys: {} }, 'pubkeys must be array'],
-    [{ pubkeys: { 0: KEY } }, 'pubkeys must be array'],
-    [{ pubkeys: many }, 'pubkeys must not have more than 1000 items'],
-    [{ pubkeys: [null] }, 'pubkeys/0 must be string'],
-    [{ pubkeys: [''] }, `pubkeys/0 ${PATTERN}`],
-    [{ pubkeys: [7] }, 'pubkeys/0 must be string'],
-    [{ pubkeys: [[KEY]] }, 'pubkeys/0 must be string'],
-    [{ pubkeys: ['all'] }, `pubkeys/0 ${PATTERN}`],
-    [{ pubkeys: ['0x'] }, `pubkeys/0 ${PATTERN}`],
-    [{ pubkeys: [KEY, `${KEY}00`] }, `pubkeys/1 ${PATTERN}`],
-    [{ pubkeys: [KEY, KEY.slice(0, -1)] }, `pubkeys/1 ${PATTERN}`],
-    [{ pubkeys: [KEY, ` ${OTHER}`] }, `pubkeys/1 ${PATTERN}`],
-    [{ pubkeys: [KEY, `${OTHER}\n`] }, `pubkeys/1 ${PATTERN}`],
-    [{ pubkeys: [KEY, `${KEY},${OTHER}`] }, `pubkeys/1 ${PATTERN}`],
-    [{ pubkeys: [KEY, KEY.replace('ab', 'zz')] }, `pubkeys/1 ${PATTERN}`],
-    [{ pubkeys: [KEY, '1'] }, `pubkeys/1 ${PATTERN}`],
-    [{ pubkey: [KEY] }, 'pubkey is not understood'],
-    [{ pubKeys: [KEY] }, 'pubKeys is not understood'],
-    [{ pubkeys: [KEY], withdrawal_address: `0x${'ad'.repeat(20)}` }, 'withdrawal_address is not understood'],
-    [{ pubkeys: [KEY], epoch: 7 }, 'epoch is not understood'],
-    [{ pubkeys: [KEY], all: true }, 'all is not understood'],
-  ])('refuses %j and asks for nothing', async (body, detail) => {
+  test.each(WRONG_EXITS)('refuses %j and asks for nothing', async (body, detail) => {
     expect(await post(path, body)).toEqual(refusal('400', `Param error: ${detail}`))
     expect(asked).toEqual([])
   })

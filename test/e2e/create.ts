@@ -10,10 +10,12 @@ import type { Created } from '../../schemas/routes/validators/create-validators.
 import type { ValidatorDetail } from '../../schemas/routes/validators/validator-details.ts'
 import type { HistoryStep } from '../../schemas/routes/validators/validator-history.ts'
 import { askJsonRpc } from '../ask-json-rpc.ts'
+import { WRONG_BROADCASTS, WRONG_CREATIONS, WRONG_EXITS, type WrongRequest } from '../contract/wrong-requests.ts'
 import { WALLET } from '../wallets.ts'
 import { createToken } from './account.ts'
 import { ethereumChain, runChain, writeChains } from './configuration.ts'
 import { forgetJobs } from './forget-jobs.ts'
+import { leftBehind, moreThan } from './left-behind.ts'
 import {
   type DevnetChild,
   type Environment,
@@ -39,6 +41,14 @@ const FINAL_SLOT = 170
 const REORG_SLOT = 420
 const OTHER_REQUEST = expect.stringMatching(/^Param error: Idempotency-Key was used for another request/)
 
+/** By what is asked. */
+const WRONG: readonly (readonly [string, readonly WrongRequest[]])[] = [
+  ['create', WRONG_CREATIONS],
+  ['broadcast', WRONG_BROADCASTS],
+  ['exit', WRONG_EXITS],
+  ['exit/cancel', WRONG_EXITS],
+]
+
 export interface CreateOptions {
   readonly mode: string
   readonly modeOf: (name: string) => Environment
@@ -56,10 +66,10 @@ export function createSuite({ mode, modeOf }: CreateOptions): void {
     /** Never funded before the reorg. */
     let others: Created
 
-    const ask = async <Data>(path: string, body: object, headers: Readonly<Record<string, string>> = {}) => {
+    const ask = async <Data>(path: string, body: unknown, headers: Readonly<Record<string, string>> = {}) => {
       const response = await fetch(`${program.url}/ethereum/mainnet/${token}/api/v1/validator/${path}`, {
         method: 'POST',
-        body: JSON.stringify(body),
+        body: typeof body === 'string' ? body : JSON.stringify(body),
         headers,
       })
       return { status: response.status, ...((await response.json()) as Envelope<Data>) }
@@ -103,7 +113,7 @@ export function createSuite({ mode, modeOf }: CreateOptions): void {
         EPOCHLINE_DATA: join(directory, 'data'),
         EPOCHLINE_CONFIG: file,
       }
-      token = await createToken(env, { scopes: 'read,create' })
+      token = await createToken(env, { scopes: 'read,create,exit' })
       program = await startProgram(['all'], env)
       await devnet.advanceTo(FIRST_SLOT)
       const isKnown = async () => ((await ask('details', {})).status === 200 ? true : undefined)
@@ -136,6 +146,19 @@ export function createSuite({ mode, modeOf }: CreateOptions): void {
         })
       expect((await create(body, 'first')).data).toEqual(created)
       expect(await create({ ...body, validator_count: 1 }, 'first')).toMatchObject({ status: 400, msg: OTHER_REQUEST })
+    })
+
+    it('are none of a request that is wrong, which leaves no key, job or event behind', async () => {
+      const before = await leftBehind(env)
+      expect([before.keys, before.requests]).toEqual([COUNT, 1])
+      for (const [path, wrong] of WRONG) {
+        const answers = await Promise.all(wrong.map(async ([body]) => [body, await ask(path, body)]))
+        const expected = { status: 400, code: '400', data: null }
+        expect(answers, path).toEqual(
+          wrong.map(([body, sentence]) => [body, { ...expected, msg: `Param error: ${sentence}` }]),
+        )
+      }
+      expect(moreThan(before, await leftBehind(env))).toEqual({ keys: 0, requests: 0, events: 0, jobs: 0 })
     })
 
     it('are provisioned until the chain knows them, and the same after a kill -9', async () => {
