@@ -3,6 +3,7 @@ import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { type DayNumber, epochOf, firstSlotOfDay, parseDay } from '../../schemas/eth/time.ts'
 import type { HistoryStep } from '../../schemas/routes/validators/validator-history.ts'
 import type { ValidatorEpochRow } from '../../schemas/tables/rewards.ts'
+import type { UnfundedRules } from '../../schemas/validator-lifecycle.ts'
 import type { AccountScope } from '../http/seen-validators.ts'
 import { type AccountDay, accountDays } from '../rewards/account-days.ts'
 import { type Horizon, horizonOf } from '../rewards/horizon.ts'
@@ -41,6 +42,7 @@ export interface EpochKey {
 export interface GraphqlContext extends AccountScope {
   readonly warehouse: WarehouseReader
   readonly nowMs: number
+  readonly unfundedRules: UnfundedRules
   readonly requestId: string
   readonly horizon: () => Promise<Horizon | undefined>
   readonly accountDays: DataLoader<WindowKey, readonly AccountDay[], string>
@@ -51,7 +53,7 @@ export interface GraphqlContext extends AccountScope {
   readonly blocksOfEpoch: DataLoader<EpochKey, ProposalRow[], string>
 }
 
-type Request = Pick<GraphqlContext, 'warehouse' | 'nowMs' | 'requestId' | keyof AccountScope>
+type Request = Pick<GraphqlContext, 'warehouse' | 'nowMs' | 'unfundedRules' | 'requestId' | keyof AccountScope>
 
 const dayKey = (key: DayKey) => `${key.index}/${key.day}`
 const epochKey = (key: EpochKey) => `${key.index}/${key.epoch}`

@@ -129,9 +129,9 @@ function measureField(measurement: Measurement, parent: GraphQLObjectType, node:
 
 const STATEMENTS_OF: Readonly<Record<string, number>> = {
   'Query.days': 1,
-  'Query.histories': 5,
+  'Query.histories': 6,
   'Validator.days': 1,
-  'Validator.history': 3,
+  'Validator.history': 4,
   'ValidatorDay.epochs': 1,
   'ValidatorDay.blocks': 1,
   'ValidatorEpoch.blocks': 1,

@@ -40,7 +40,7 @@ const INNER_URL = 'http://localhost/graphql'
  * that it tells is of validators, so a chain without them has none.
  */
 export async function graphqlPlugin(app: FastifyInstance, parts: SharedParts): Promise<void> {
-  const { log, now, answerMsMax = ANSWER_MS_MAX } = parts
+  const { log, now, unfundedRules, answerMsMax = ANSWER_MS_MAX } = parts
   app.setErrorHandler(envelopeErrors(log))
   acceptTextOfAnyType(app)
   requireChainAndAccount(app, { ...parts, family: 'graphql', serves: (chain) => chain.hasBeacon })
@@ -74,7 +74,15 @@ export async function graphqlPlugin(app: FastifyInstance, parts: SharedParts): P
     const made = await parts.answers.of(question, async (signal) => {
       const warehouse = openBudget({ ...parts, account, signal })
       const shared = openBudget({ ...parts, account })
-      const context = createContext({ warehouse, shared, account, nowMs, requestId: request.id, standing })
+      const context = createContext({
+        warehouse,
+        shared,
+        account,
+        nowMs,
+        unfundedRules,
+        requestId: request.id,
+        standing,
+      })
       return toSentAnswer(await yoga.fetch(`${INNER_URL}${searchText(request)}`, init, context))
     })
     return sendAnswer(reply, made)

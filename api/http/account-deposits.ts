@@ -96,8 +96,7 @@ export async function canonicalBlocks(
 ): Promise<ReadonlySet<string>> {
   const blocks = [...new Map(rows.map((row) => [row.block_hash, row.block_number]))]
   const found = new Set<string>()
-  for (let from = 0; from < blocks.length; from += HASHES_PER_STATEMENT) {
-    const some = blocks.slice(from, from + HASHES_PER_STATEMENT)
+  for (const some of inStatements(blocks, HASHES_PER_STATEMENT)) {
     const params = { hashes: some.map(([hash]) => hash), numbers: some.map(([, number]) => BigInt(number)) }
     const canonical = await shared.query<{ hash: string }>(CANONICAL, { chain: standing.chain, ...params })
     for (const { hash } of canonical) found.add(hash)

@@ -45,6 +45,8 @@ interface SeenRow {
 
 /** A server takes 128 KiB in one parameter (http_max_field_value_size): so many indices fit, and so do their days. */
 export const VALIDATORS_PER_STATEMENT = 10_000
+/** Of public keys, 98 characters each. */
+export const PUBKEYS_PER_STATEMENT = 1_000
 
 // Days of one key never overlap.
 const SEEN = `
@@ -108,9 +110,9 @@ export function isIn({ fromDay, toDay }: Interval, day: DayNumber): boolean {
 }
 
 /** Lists for one statement each. */
-export function inStatements<Item>(items: readonly Item[]): Item[][] {
-  const starts = Array.from({ length: Math.ceil(items.length / VALIDATORS_PER_STATEMENT) }, (_, i) => i)
-  return starts.map((i) => items.slice(i * VALIDATORS_PER_STATEMENT, (i + 1) * VALIDATORS_PER_STATEMENT))
+export function inStatements<Item>(items: readonly Item[], most = VALIDATORS_PER_STATEMENT): Item[][] {
+  const starts = Array.from({ length: Math.ceil(items.length / most) }, (_, i) => i * most)
+  return starts.map((start) => items.slice(start, start + most))
 }
 
 /** Validators with their days as a relation, made of the parameters of `seenParams`: `validator_index`, `from_day`, `to_day`. */

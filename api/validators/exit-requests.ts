@@ -1,5 +1,5 @@
 import type { ExitStep } from '../../schemas/tables/accounts.ts'
-import type { AccountScope } from '../http/seen-validators.ts'
+import { type AccountScope, inStatements, PUBKEYS_PER_STATEMENT } from '../http/seen-validators.ts'
 
 /** When an exit was last asked for, and when a node has taken it since, Unix seconds; undefined where that has not been. */
 export interface ExitRequest {
@@ -11,9 +11,6 @@ const STEPS = `
   SELECT pubkey, toString(step) AS step, toUnixTimestamp(time) AS time_sec FROM exit_steps FINAL
   WHERE chain = {chain:String} AND pubkey IN {pubkeys:Array(String)}
   ORDER BY version`
-
-/** Public keys for one statement: 100 characters each, of 128 KiB. */
-const PUBKEYS_PER_STATEMENT = 1_000
 
 interface StepRow {
   readonly pubkey: string
@@ -27,8 +24,7 @@ export async function exitRequests(
   pubkeys: readonly string[],
 ): Promise<ReadonlyMap<string, ExitRequest>> {
   const rows: StepRow[] = []
-  for (let from = 0; from < pubkeys.length; from += PUBKEYS_PER_STATEMENT) {
-    const some = pubkeys.slice(from, from + PUBKEYS_PER_STATEMENT)
+  for (const some of inStatements(pubkeys, PUBKEYS_PER_STATEMENT)) {
     rows.push(...(await shared.query<StepRow>(STEPS, { chain: standing.chain, pubkeys: some })))
   }
   const requests = new Map<string, ExitRequest>()

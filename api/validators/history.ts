@@ -5,6 +5,7 @@ import {
   firstSlotOfEpoch,
   formatInstant,
   lastSlotOfEpoch,
+  slotAt,
   slotTimeSec,
 } from '../../schemas/eth/time.ts'
 import {
@@ -12,9 +13,11 @@ import {
   type HistoryStep,
   type HistoryStepName,
 } from '../../schemas/routes/validators/validator-history.ts'
+import { createdSlot, expiresAtSlot, type UnfundedRules } from '../../schemas/validator-lifecycle.ts'
 import type { AccountScope } from '../http/seen-validators.ts'
 import type { Horizon } from '../rewards/horizon.ts'
 import type { AccountValidator } from './account-validators.ts'
+import { type Broadcast, broadcastsOf } from './broadcasts.ts'
 import { type ExitRequest, exitRequests } from './exit-requests.ts'
 import { type HistoryFacts, historyFacts, type RegisteredValidator } from './history-facts.ts'
 
@@ -23,21 +26,30 @@ const FINALITY_EPOCHS = 2
 
 /** What has happened to each of the validators up to the horizon, in their order. */
 export async function historiesOf(
-  scope: AccountScope,
+  scope: AccountScope & { readonly unfundedRules: UnfundedRules },
   horizon: Horizon | undefined,
   validators: readonly AccountValidator[],
 ): Promise<readonly (readonly HistoryStep[])[]> {
   const registered = validators.filter((one): one is RegisteredValidator => one.registered !== undefined)
   const facts = horizon === undefined ? undefined : await historyFacts(scope, horizon, registered)
-  const exits = await exitRequests(
-    scope,
-    // What is asked of a former validator is no business of the account's.
-    validators.filter(({ registered: state }) => state?.isSeenToday ?? true).map(({ pubkey }) => pubkey),
-  )
+  // What is asked of a former validator is no business of the account's.
+  const own = validators.filter(({ registered: state }) => state?.isSeenToday ?? true).map(({ pubkey }) => pubkey)
+  const exits = await exitRequests(scope, own)
+  const broadcasts = await broadcastsOf(scope, own)
+  const { expiryEpochs } = scope.unfundedRules
   return validators.map((one) => {
-    const own = one.registered === undefined ? undefined : facts?.get(one.registered.validator_index)
-    return toHistory(one, horizon, { registry: own, exit: exits.get(one.pubkey) })
+    const registry = one.registered === undefined ? undefined : facts?.get(one.registered.validator_index)
+    const told = { exit: exits.get(one.pubkey), broadcasts: broadcasts.get(one.pubkey) ?? [] }
+    return toHistory(one, horizon, { registry, ...told, expiryEpochs })
   })
+}
+
+/** What others than the chain's registry and deposits tell of a validator, and the rule by which it expires. */
+interface ToldOf {
+  readonly registry: HistoryFacts | undefined
+  readonly exit: ExitRequest | undefined
+  readonly broadcasts: readonly Broadcast[]
+  readonly expiryEpochs: number
 }
 
 /**
@@ -47,10 +59,12 @@ export async function historiesOf(
 export function toHistory(
   validator: AccountValidator,
   horizon: Pick<Horizon, 'clock' | 'epoch'> | undefined,
-  { registry: facts, exit }: { readonly registry: HistoryFacts | undefined; readonly exit: ExitRequest | undefined },
+  { registry: facts, exit, broadcasts, expiryEpochs }: ToldOf,
 ): readonly HistoryStep[] {
   const steps = [
     ...earlySteps(validator, horizon?.clock),
+    ...broadcasts.map(broadcastStep),
+    ...expiry(validator, horizon, expiryEpochs),
     ...timed('exit_requested', exit?.requestedSec),
     ...timed('exit_submitted', exit?.submittedSec),
   ]
@@ -68,6 +82,26 @@ function timed(step: HistoryStepName, timeSec: number | undefined): readonly His
   if (timeSec === undefined) return []
   const nothing = { block_number: null, transaction_hash: null }
   return [{ step, time: formatInstant(timeSec), slot: null, is_exact: true, ...nothing }]
+}
+
+function broadcastStep({ transactionHash, timeSec }: Broadcast): HistoryStep {
+  const transaction = { block_number: null, transaction_hash: transactionHash }
+  return { step: 'broadcast', time: formatInstant(timeSec), slot: null, is_exact: true, ...transaction }
+}
+
+/** When it has waited for its deposit longer than one may: a deposit that came later has ended that. */
+function expiry(
+  { created, deposit, isRegistered }: AccountValidator,
+  horizon: Pick<Horizon, 'clock' | 'epoch'> | undefined,
+  expiryEpochs: number,
+): readonly HistoryStep[] {
+  if (created === undefined || horizon === undefined) return []
+  const { clock, epoch } = horizon
+  const slot = expiresAtSlot(clock, createdSlot(clock, created), expiryEpochs)
+  if (slot > lastSlotOfEpoch(clock, epoch)) return []
+  // Of one that the registry has, nothing tells any more when the deposit came that no table has.
+  const wasFunded = deposit === undefined ? isRegistered : slotAt(clock, deposit.timeSec) < slot
+  return wasFunded ? [] : [stepAt('expired', slot, clock, true)]
 }
 
 /** Creation, deposit and how it failed, which the registry does not tell. */

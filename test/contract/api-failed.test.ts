@@ -10,6 +10,7 @@ import type { Projection } from '../../schemas/tables/projections.ts'
 import {
   type ApiFixture,
   addressOf,
+  EXPIRY_EPOCHS,
   GENESIS_SEC,
   hashOf,
   insertOwners,
@@ -31,6 +32,8 @@ const EXPIRED = '2026-11-01 00:00:00'
 const TIME = '2026-11-19T20:00:00.000Z'
 /** Of a block that is final. */
 const DEPOSIT_SLOT = 13_000
+/** Of one that was created before the genesis. */
+const EXPIRY_SLOT = EXPIRY_EPOCHS * 32
 /** A look at the queue after it, and the first epoch in which the registry is believed to lack what the queue has let go. */
 const LOOK_EPOCH = NEWEST_EPOCH - 16
 
@@ -118,8 +121,16 @@ async function get<Data>(path: string): Promise<Data> {
 }
 const countOf = async () =>
   (await get<{ validators_total_count: number }>('/api/v1/validator/total-rewards')).validators_total_count
+const timeOf = (slot: number) => new Date((GENESIS_SEC + 12 * slot) * 1_000).toISOString()
 const historyOf = async (pubkey: string) =>
   (await get<{ history: readonly HistoryStep[] }>(`/api/v1/validator/history?pubkey=${pubkey}`)).history
+
+/** Transactions of its steps `broadcast`, each of which has its time and no slot. */
+async function broadcastsOf(pubkey: string): Promise<readonly (string | null)[]> {
+  const steps = (await historyOf(pubkey)).filter(({ step }) => step === 'broadcast')
+  for (const step of steps) expect(step).toMatchObject({ time: TIME, slot: null, is_exact: true, block_number: null })
+  return steps.map(({ transaction_hash }) => transaction_hash)
+}
 
 describe('a validator whose staking transaction was broadcast', () => {
   test('has failed when a final block has it reverted, until another one is broadcast', {
@@ -140,13 +151,18 @@ describe('a validator whose staking transaction was broadcast', () => {
       block_number: 77,
       transaction_hash: hashOf(1),
     })
+    expect(await broadcastsOf(first)).toEqual([hashOf(1)])
+    expect(await broadcastsOf(other)).toEqual([])
     const { status_estimates: estimates } = await detailOf(first)
     expect(estimates.estimated_active_at).toBeNull()
     await tell(2, [first])
+    expect(await broadcastsOf(first)).toEqual([hashOf(1), hashOf(2)])
+    expect(await broadcastsOf(second)).toEqual([hashOf(1)])
     expect(await statusOf(first)).toBe('provisioned')
     expect(await statusOf(second)).toBe('failed')
     await tell(2, [], 'refused')
     expect(await statusOf(first)).toBe('failed')
+    expect(await broadcastsOf(first)).toEqual([hashOf(1)])
     await tell(3, [first])
     await tell(3, [], 'mined')
     expect(await statusOf(first)).toBe('provisioned') // its deposit is in the tables in a moment
@@ -166,6 +182,9 @@ describe('a validator whose staking transaction was broadcast', () => {
     await tell(620, [old, young])
     await tell(620, [], 'failed')
     expect([await statusOf(old), await statusOf(young)]).toEqual(['expired', 'failed'])
+    const expired = { step: 'expired', slot: EXPIRY_SLOT, time: timeOf(EXPIRY_SLOT), is_exact: true }
+    expect((await historyOf(old)).find(({ step }) => step === 'expired')).toMatchObject(expired)
+    expect((await historyOf(young)).map(({ step }) => step)).toEqual(['created', 'broadcast', 'failed'])
     expect(await countOf()).toBe(before)
   })
 })

@@ -4,6 +4,7 @@ import type { Projection } from '../../schemas/tables/projections.ts'
 import {
   type ApiFixture,
   addressOf,
+  EXPIRY_EPOCHS,
   epochRow,
   FAR,
   GENESIS_SEC,
@@ -139,6 +140,11 @@ const at = (step: string, slot: number, isExact = true) => ({
   block_number: null,
   transaction_hash: null,
 })
+/** Its creation has no slot, so that of its time counts. */
+const UNFUNDED = [
+  { ...at('created', 0), time: '2026-11-17T16:13:10.000Z', slot: null },
+  at('expired', 49 + EXPIRY_EPOCHS * 32),
+]
 const LIFE = [
   at('created', 50),
   { ...at('deposited', 64), block_number: 63, transaction_hash: hashOf(77) },
@@ -166,8 +172,7 @@ test('a validator’s history goes from its creation to the withdrawal of its ba
 })
 
 test('what nobody has followed is left out, and what lies ahead', async () => {
-  const created = { ...at('created', 0), time: '2026-11-17T16:13:10.000Z', slot: null }
-  expect((await history(pubkeyOf(CREATED))).body.data.history).toEqual([created])
+  expect((await history(pubkeyOf(CREATED))).body.data.history).toEqual(UNFUNDED)
   expect((await history(pubkeyOf(TRACKED))).body.data.history).toEqual([at('active', 3 * 32)])
   // 12 was slashed in the open day and is withdrawable at epoch 8632.
   expect((await history(pubkeyOf(12))).body.data.history).toEqual([
@@ -214,12 +219,11 @@ test('GraphQL has those that the registry does not know yet by their public keys
   const query = `query ($pubkeys: [String!]!) { histories(pubkeys: $pubkeys) { pubkey steps ${STEP} } }`
   const pubkeys = [pubkeyOf(LEFT), pubkeyOf(20), pubkeyOf(CREATED).slice(2).toUpperCase()]
   const { data } = await graphql<{ histories: readonly object[] }>(query, { pubkeys })
-  const created = { ...at('created', 0), time: '2026-11-17T16:13:10.000Z', slot: null }
   expect(data.histories).toHaveLength(2)
   expect(data.histories).toEqual(
     expect.arrayContaining([
       { pubkey: pubkeyOf(LEFT), steps: LIFE.map(toGraphql) },
-      { pubkey: pubkeyOf(CREATED), steps: [toGraphql(created)] },
+      { pubkey: pubkeyOf(CREATED), steps: UNFUNDED.map(toGraphql) },
     ]),
   )
   for (const wrong of [['0x12'], Array.from({ length: 101 }, (_, i) => pubkeyOf(i))]) {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hashToken } from '../../schemas/events/accounts.ts'
 import {
   type ApiFixture,
+  hashOf,
   insertOwners,
   insertRows,
   moveTables,
@@ -104,6 +105,7 @@ describe('a validator counts for an account inside its days only', () => {
 })
 
 describe('what an account asks of a validator', () => {
+  const ASKED = ['broadcast', 'exit_requested', 'exit_submitted']
   const QUERY = '{ validators { nodes { index isNeedExit isPostExit history { step } } } }'
   const asked = async (token: string) => {
     const { nodes } = (await ask(token, '/graphql', { query: QUERY })).validators
@@ -112,7 +114,7 @@ describe('what an account asks of a validator', () => {
         node.index,
         {
           flags: [node.isNeedExit, node.isPostExit],
-          steps: node.history.map(({ step }) => step).filter((step) => step.startsWith('exit_')),
+          steps: node.history.map(({ step }) => step).filter((step) => ASKED.includes(step)),
         },
       ]),
     )
@@ -125,16 +127,27 @@ describe('what an account asks of a validator', () => {
   const nothing = { flags: [false, false], steps: [] }
 
   test('is no business of the account that had it before', async () => {
-    for (const index of [10, 11]) await insertStep(index, 'requested')
+    for (const index of [10, 11]) {
+      const transaction = {
+        transaction_hash: hashOf(1),
+        step: 'broadcast',
+        time: '2026-11-19 23:00:00',
+        block_number: 0,
+      }
+      await insertRows(fixture.warehouse, 'staking_steps', [
+        { ...transaction, pubkey: pubkeyOf(index), version: ++version },
+      ])
+      await insertStep(index, 'requested')
+    }
     await moveTables(fixture.warehouse)
-    const scheduled = { flags: [true, false], steps: ['exit_requested'] }
+    const scheduled = { flags: [true, false], steps: ['broadcast', 'exit_requested'] }
     expect((await asked('buyer')).get(11)).toEqual(scheduled)
     expect((await asked('auditor')).get(11)).toEqual(scheduled)
     expect((await asked(TOKEN)).get(10)).toEqual(scheduled)
     expect((await asked(TOKEN)).get(11)).toEqual(nothing)
     await insertStep(11, 'submitted')
     await moveTables(fixture.warehouse)
-    const submitted = { flags: [false, true], steps: ['exit_requested', 'exit_submitted'] }
+    const submitted = { flags: [false, true], steps: ['broadcast', 'exit_requested', 'exit_submitted'] }
     expect((await asked('buyer')).get(11)).toEqual(submitted)
     expect((await asked(TOKEN)).get(11)).toEqual(nothing)
   })

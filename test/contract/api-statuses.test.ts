@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ValidatorDetail } from '../../schemas/routes/validators/validator-details.ts'
+import type { HistoryStep } from '../../schemas/routes/validators/validator-history.ts'
 import type { Projection } from '../../schemas/tables/projections.ts'
 import {
   type ApiFixture,
@@ -147,6 +148,13 @@ describe('the status of a created validator', () => {
     await create(index, created)
     for (const [slot, row] of deposits) await deposit(index, slot, row)
     expect(await statusOf(index)).toBe(status)
+    // One that was expired says so for ever, what came before says nothing of it.
+    const response = await fetch(`${fixture.base}/api/v1/validator/history?pubkey=${pubkeyOf(index)}`)
+    const { data } = (await response.json()) as { data: { history: readonly HistoryStep[] } }
+    const steps = data.history.map(({ step }) => step)
+    expect(steps.includes('expired')).toBe(created.created_at === EXPIRED)
+    if (deposits.length > 0 && created.created_at === EXPIRED)
+      expect(steps.indexOf('expired')).toBeLessThan(steps.indexOf('deposited'))
   })
 
   test('goes back to what it was when its deposit is taken back, and on when it is included again', async () => {

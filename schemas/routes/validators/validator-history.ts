@@ -6,6 +6,8 @@ import { defineRoute } from '../route.ts'
 /** What may happen to a validator, in the order of its life. */
 export const HISTORY_STEPS = [
   'created',
+  'broadcast',
+  'expired',
   'deposited',
   'deposit_finalized',
   'failed',
@@ -27,7 +29,8 @@ const HistoryStep = Type.Object(
     step: Type.Enum([...HISTORY_STEPS]),
     time: Type.String({ format: 'date-time', description: 'ISO 8601 instant in UTC with milliseconds.' }),
     slot: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
-      description: 'The slot of that time; null where only the time is known: of requests, and of `created` at times.',
+      description:
+        'The slot of that time; null where only the time is known: of requests and broadcasts, and of `created` at times.',
     }),
     is_exact: Type.Boolean({
       description:
@@ -37,7 +40,7 @@ const HistoryStep = Type.Object(
       description: 'Execution block of the deposit, or of the staking transaction that was reverted.',
     }),
     transaction_hash: Type.Union([Type.String({ pattern: '^0x[0-9a-f]{64}$' }), Type.Null()], {
-      description: 'Transaction of the deposit, or the one that was reverted.',
+      description: 'Transaction that was broadcast, of the deposit, or that was reverted.',
     }),
   },
   { additionalProperties: false },
@@ -52,8 +55,9 @@ export const validatorHistory = defineRoute({
   paths: ['/api/v1/validator/history'],
   summary: 'What has happened to a validator, and when',
   description:
-    'Steps that one of the account’s validators has taken up to the newest complete finalized epoch, the oldest first: from its creation here and its ' +
-    'deposit, which a reorganisation may take back, to the withdrawal of its balance (`swept`); `failed` is a staking transaction that a final block has reverted, ' +
+    'Steps that one of the account’s validators has taken up to the newest complete finalized epoch, the oldest first: from its creation here, ' +
+    'the staking transactions that were sent here (`broadcast`) and its deposit, which a reorganisation may take back, to the withdrawal of its balance (`swept`); `expired` is one that waited for ' +
+    'its deposit for too long, which a deposit ends all the same; `failed` is a staking transaction that a final block has reverted, ' +
     'or a deposit that made no validator. Steps that nobody has followed ' +
     'are left out. Epochs begin with their first slot.',
   query: Type.Object({
