@@ -28,6 +28,8 @@ export const DURABLE_STEPS = {
   exit: [
     /** The log has `account.exit-requested`. */
     'exit-requested',
+    /** The log has what a call to the exit-request contract asks for, and what became of the call. */
+    'exit-called',
     /** The log has `account.exit-cancelled`: only before it is signed. */
     'exit-cancelled',
     /** The log has `account.exit-signed`, and no node has seen it. */

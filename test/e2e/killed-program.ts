@@ -1,11 +1,14 @@
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { readConfig } from '../../infra/config/config.ts'
-import { BATCH_DEPOSIT_ADDRESS } from '../../infra/devnet/execution/genesis.ts'
+import { BATCH_DEPOSIT_ADDRESS, EXIT_REQUEST_ADDRESS } from '../../infra/devnet/execution/genesis.ts'
 import { openJobQueue } from '../../infra/open-ports.ts'
 import { areAccountsKnown } from '../../processors/accounts/accounts-known.ts'
 import { areTablesWhole } from '../../processors/loop/filled-from.ts'
 import { runProcessing } from '../../processors/run-processing.ts'
+import { decodeEvent } from '../../schemas/events/codec.ts'
+import { exitCallRead } from '../../schemas/events/exit-calls.ts'
+import { type TakenCall, takeExitCalls } from '../../schemas/jobs/take-exit-calls.ts'
 import { vaultProcessesOf } from '../contract/key-vault-local.ts'
 import { silentLog } from '../unit/silent-log.ts'
 import { createToken } from './account.ts'
@@ -17,7 +20,12 @@ import { openLog, openTables } from './stores.ts'
 const STEP_TIMEOUT_MS = 300_000
 /** Clients here are in a hurry: what they have not heard of by then they ask again, while the first job may still be on its way. */
 const PATIENCE_MS = 6_000
+/** Who has asked so often for the same waits no longer for it than before. */
+const PATIENT_AFTER = 5
 const PAUSE_MS = 50
+/** Between two requests for calls that are not taken yet. */
+const CALLS_PAUSE_MS = 500
+const CHAIN = 'mainnet'
 
 export interface Answer<Data> {
   readonly status: number
@@ -33,8 +41,13 @@ export type Victim = 'validators' | 'vault' | 'api' | 'both'
 export class KilledProgram implements AsyncDisposable {
   readonly env: Environment
   readonly #token: string
+  /** What customers have called for and the log knows no end of. */
+  readonly #calls = new Set<TakenCall>()
   #api: Running
   #validators: Running
+  #kills = 0
+  #requests = 0
+  #answers = 0
 
   private constructor(env: Environment, token: string, [api, validators]: readonly [Running, Running]) {
     this.env = env
@@ -45,7 +58,8 @@ export class KilledProgram implements AsyncDisposable {
 
   static async open(mode: Environment, directory: string, chain: StandInChain): Promise<KilledProgram> {
     const file = join(directory, 'epochline.yaml')
-    writeChains(file, { mainnet: { ...runChain(file, chain), staking: { contract: BATCH_DEPOSIT_ADDRESS } } })
+    const contracts = { staking: { contract: BATCH_DEPOSIT_ADDRESS }, exit_contract: EXIT_REQUEST_ADDRESS }
+    writeChains(file, { [CHAIN]: { ...runChain(file, chain), ...contracts } })
     const limits = { VALIDATORS_UNFUNDED_MAX: '100000', VALIDATORS_EXPIRY_EPOCHS: '10000000' }
     const env = { ...mode, ...limits, EPOCHLINE_DATA: join(directory, 'data'), EPOCHLINE_CONFIG: file }
     const token = await createToken(env, { scopes: 'read,create,exit' })
@@ -58,14 +72,24 @@ export class KilledProgram implements AsyncDisposable {
     return this.#validators
   }
 
+  /** Of processes, and what the API was asked. */
+  get figures(): { readonly kills: number; readonly requests: number; readonly answers: number } {
+    return { kills: this.#kills, requests: this.#requests, answers: this.#answers }
+  }
+
   /** What the API answers; undefined where the answer did not come, or not in time. */
-  async ask<Data>(path: string, body: object, key?: string): Promise<Answer<Data> | undefined> {
+  async #ask<Data>(
+    path: string,
+    body: object,
+    { key, patienceMs }: { readonly key: string | undefined; readonly patienceMs: number },
+  ): Promise<Answer<Data> | undefined> {
+    this.#requests++
     try {
-      const response = await fetch(`${this.#api.url}/ethereum/mainnet/${this.#token}/api/v1/validator/${path}`, {
+      const response = await fetch(`${this.#api.url}/ethereum/${CHAIN}/${this.#token}/api/v1/validator/${path}`, {
         method: 'POST',
         body: JSON.stringify(body),
         headers: key === undefined ? {} : { 'idempotency-key': key },
-        signal: AbortSignal.timeout(PATIENCE_MS),
+        signal: AbortSignal.timeout(patienceMs),
       })
       return { status: response.status, ...((await response.json()) as Omit<Answer<Data>, 'status'>) }
     } catch {
@@ -73,21 +97,54 @@ export class KilledProgram implements AsyncDisposable {
     }
   }
 
-  /** Asks until somebody knows: clients repeat what they may repeat. */
+  /** Asks until somebody knows: clients repeat what they may repeat, with more patience each time. */
   async untilAnswered<Data>(path: string, body: object, key?: string): Promise<Answer<Data>> {
     let last: Answer<Data> | undefined
+    let asked = 0
     const answered = async () => {
-      last = await this.ask<Data>(path, body, key)
-      return last === undefined || last.status >= 500 ? undefined : last
+      asked++
+      last = await this.#ask<Data>(path, body, { key, patienceMs: PATIENCE_MS * Math.min(asked, PATIENT_AFTER) })
+      if (last === undefined || last.status >= 500) return undefined
+      this.#answers++
+      return last
     }
     return await eventually(`an answer to ${path}`, answered, STEP_TIMEOUT_MS, PAUSE_MS).catch((cause: unknown) => {
-      const said = [JSON.stringify(last), this.#api.output(), this.#validators.output()]
+      const said = [JSON.stringify({ asked, last, ...this.figures }), this.#api.output(), this.#validators.output()]
       throw new Error(said.join('\n'), { cause })
     })
   }
 
+  /** Until somebody is answered by what runs now: how long that takes is the machine's affair. */
+  async untilAnswering(): Promise<void> {
+    const before = this.#answers
+    const isAnswering = async () => (this.#answers > before ? true : undefined)
+    await eventually('an answer to anybody', isAnswering, STEP_TIMEOUT_MS, PAUSE_MS)
+  }
+
+  /** Wants a call taken as the role `process` does: again, with all that are open, until the log has the end of it. */
+  async untilTaken(call: TakenCall): Promise<void> {
+    await using eventLog = await openLog(this.env)
+    await using jobQueue = await openJobQueue(readConfig(this.env), silentLog)
+    const from = await eventLog.ends('accounts')
+    this.#calls.add(call)
+    const taken = async () => {
+      const input = { chain: CHAIN, contract: EXIT_REQUEST_ADDRESS, calls: [...this.#calls] }
+      await jobQueue.request(takeExitCalls.name, takeExitCalls.idOf(input), input)
+      for await (const { event } of eventLog.read({
+        topic: 'accounts',
+        from,
+        signal: AbortSignal.timeout(STEP_TIMEOUT_MS),
+      }))
+        if (event.type === exitCallRead.name && decodeEvent(exitCallRead, event).txHash === call.txHash) return true
+      return undefined
+    }
+    await eventually('the end of a call for exits', taken, STEP_TIMEOUT_MS, CALLS_PAUSE_MS)
+    this.#calls.delete(call)
+  }
+
   /** Kills without warning, and starts again at once. */
   async kill(victim: Victim): Promise<void> {
+    this.#kills++
     if (victim === 'vault') {
       for (const pid of vaultProcessesOf(this.#validators.pid)) process.kill(pid, 'SIGKILL')
       return
@@ -100,6 +157,7 @@ export class KilledProgram implements AsyncDisposable {
 
   /** Starts the role in another environment, in the place of the one that has ended or is ended by this. */
   async restartRole(more: Environment): Promise<void> {
+    this.#kills++
     await this.#validators.kill()
     this.#validators = await startRole({ ...this.env, ...more })
   }

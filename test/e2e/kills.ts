@@ -8,9 +8,11 @@ import { openLocalKeyVault } from '../../infra/key-vault/open-local.ts'
 import { DURABLE_STEPS, type DurableStep } from '../../processors/validators/durable-steps.ts'
 import { decodeEvent, type EventType } from '../../schemas/events/codec.ts'
 import { validatorsCreated } from '../../schemas/events/created-validators.ts'
+import { exitCallRead } from '../../schemas/events/exit-calls.ts'
 import { exitCancelled, exitEnded, exitRequested, exitSigned } from '../../schemas/events/exits.ts'
 import { stakingBroadcast, stakingEnded } from '../../schemas/events/staking-broadcast.ts'
 import { keysAssigned } from '../../schemas/events/vault-keys.ts'
+import type { TakenCall } from '../../schemas/jobs/take-exit-calls.ts'
 import { PATIENCE } from '../long-form.ts'
 import { EXIT_FACTS } from '../unit/exit-chain.ts'
 import { dyingAt, type Moment } from './die-at-step.ts'
@@ -22,7 +24,8 @@ import { eventsOf, openLog } from './stores.ts'
 
 const CUSTOMERS = 4
 const STEP_TIMEOUT_MS = 300_000
-const SETTLED_TIMEOUT_MS = 180_000
+const SETTLED_TIMEOUT_MS = 600_000
+const SETTLED_POLL_MS = 1_000
 const SIGNED_AT_ONCE = 100
 /** Two hundred deaths take minutes, in servers mode an hour. */
 const DEATHS_TIMEOUT = { timeout: 600_000 * PATIENCE }
@@ -95,30 +98,50 @@ export function killsSuite({ mode, modeOf, deaths, randomKills, pauseMsMax }: Ki
 
     it(`dies ${randomKills} times at random`, DEATHS_TIMEOUT, async () => {
       for (let i = 0; i < randomKills; i++) {
+        // Every other one may meet processes that are still starting.
+        if (i % 2 === 0) await meanwhile(program.untilAnswering())
         await meanwhile(delay(Math.random() * pauseMsMax))
         await program.kill(VICTIMS[Math.floor(Math.random() * VICTIMS.length)] ?? 'validators')
       }
     })
 
-    it('has lost no key, made none twice, answered nothing by halves, and contradicted no exit', async () => {
-      stop.abort()
-      const lived = await lives
-      expect(lived.every((count) => count > 0)).toBe(true)
-      const log = await eventually('an end of everything', () => settled(program.env, ledger), SETTLED_TIMEOUT_MS)
-      for (const [key, answer] of new Map(ledger.created.map((one) => [one.key, one.answer]))) {
-        const body = { validator_count: answer.validators.length, withdrawal_address: answer.staking_transaction.from }
-        expect((await program.untilAnswered('create', body, key)).data, key).toEqual(answer)
-      }
-      await program.stop()
-      expectCreatedOnce(log, ledger)
-      await expectSigning(
-        program.env,
-        log.created.flatMap(({ pubkeys }) => pubkeys),
-      )
-      expectOneDeposit(log, ledger, chain)
-      expectOneExit(log, ledger, chain)
-      expectRun(log, chain)
-    })
+    it(
+      'has lost no key, made none twice, answered nothing by halves, and contradicted no exit',
+      DEATHS_TIMEOUT,
+      async () => {
+        stop.abort()
+        const lived = await lives
+        expect(lived.every((count) => count > 0)).toBe(true)
+        const log = await eventually(
+          'an end of everything',
+          () => settled(program.env, ledger),
+          SETTLED_TIMEOUT_MS,
+          SETTLED_POLL_MS,
+        )
+        for (const [key, answer] of new Map(ledger.created.map((one) => [one.key, one.answer]))) {
+          const body = {
+            validator_count: answer.validators.length,
+            withdrawal_address: answer.staking_transaction.from,
+          }
+          expect((await program.untilAnswered('create', body, key)).data, key).toEqual(answer)
+        }
+        await program.stop()
+        expectCreatedOnce(log, ledger)
+        await expectSigning(
+          program.env,
+          log.created.flatMap(({ pubkeys }) => pubkeys),
+        )
+        expectOneDeposit(log, ledger, chain)
+        expectOneExit(log, ledger, chain)
+        expectCallsTaken(log, ledger)
+        expectRun(log, chain)
+        const { kills, requests, answers } = program.figures
+        process.stdout.write(
+          `${mode}: ${kills} kills, ${requests} requests, ${answers} answers, ${log.created.length} creates of ${log.created.flatMap(({ pubkeys }) => pubkeys).length} validators, ` +
+            `${chain.deposits.length} deposits by ${ledger.sent.length} transactions, ${log.exited.length} exits, ${ledger.calls.length} calls for exits\n`,
+        )
+      },
+    )
   })
 }
 
@@ -134,6 +157,8 @@ async function readLog(env: Environment) {
     sent: all(stakingBroadcast),
     ended: all(stakingEnded),
     assigned: all(keysAssigned).flatMap(({ pubkeys }) => pubkeys),
+    asked: all(exitRequested),
+    calls: all(exitCallRead),
     signed: all(exitSigned),
     exited: all(exitEnded),
     /** Types of the events of a validator's exit, in their order. */
@@ -207,4 +232,19 @@ function expectOneExit(log: Log, { leaving, staying }: Ledger, { exits }: StandI
     if (staying.has(pubkey)) expect(last, pubkey).toBe(exitCancelled.name)
     else expect(last, pubkey).toBe(isYoung(pubkey) ? exitRequested.name : exitEnded.name)
   }
+}
+
+/** What a call has asked for was asked for once, by nobody else, and the log says so once. */
+function expectCallsTaken({ asked, calls }: Log, ledger: Ledger): void {
+  expect(calls.map(({ txHash }) => txHash).toSorted()).toEqual(ledger.calls.map(({ txHash }) => txHash).toSorted())
+  for (const { txHash, outcome } of calls) {
+    const wanted = ledger.calls.filter((call) => call.txHash === txHash).flatMap(pubkeysOf)
+    expect(outcome, txHash).toEqual({ status: 'taken', scheduled: wanted.length, passedOver: [] })
+    const requests = asked.filter(({ pubkeys }) => pubkeys.some((pubkey) => wanted.includes(pubkey)))
+    expect(requests, txHash).toMatchObject([{ actor: txHash.slice(2), pubkeys: wanted }])
+  }
+}
+
+function pubkeysOf({ calledFor }: TakenCall): readonly string[] {
+  return calledFor.kind === 'listed' ? calledFor.pubkeys : []
 }

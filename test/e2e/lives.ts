@@ -3,6 +3,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Hex, keccak256, parseTransaction } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
 import { expect } from 'vitest'
+import { DEVNET_CHAIN_ID, EXIT_REQUEST_ADDRESS } from '../../infra/devnet/execution/genesis.ts'
+import { decodeExitCall } from '../../schemas/eth/exit-call.ts'
+import { bytesOf } from '../../schemas/eth/hex.ts'
+import { exitRequestCall } from '../../schemas/eth/withdrawal-request.ts'
+import type { TakenCall } from '../../schemas/jobs/take-exit-calls.ts'
 import type { Created } from '../../schemas/routes/validators/create-validators.ts'
 import type { Answer, KilledProgram } from './killed-program.ts'
 import { eventually } from './processes.ts'
@@ -13,6 +18,8 @@ const PHRASE = 'test test test test test test test test test test test junk'
 const GWEI = 10n ** 9n
 const COUNT_MAX = 3
 const MINED_POLL_MS = 100
+const FEES = { maxFeePerGas: 100n * GWEI, maxPriorityFeePerGas: GWEI }
+const CALL_GAS = 200_000n
 
 type Wallet = ReturnType<typeof mnemonicToAccount>
 
@@ -25,10 +32,20 @@ export interface Ledger {
   readonly leaving: Set<string>
   /** Of them those that may stay after all. */
   readonly staying: Set<string>
+  /** By which exits were asked for on the chain. */
+  readonly calls: TakenCall[]
+}
+
+interface Receipt {
+  readonly status: string
+  readonly blockHash: string
+  readonly blockNumber: Hex
+  readonly transactionHash: string
+  readonly logs: readonly { readonly logIndex: Hex; readonly topics: readonly Hex[]; readonly data: Hex }[]
 }
 
 export function emptyLedger(): Ledger {
-  return { created: [], sent: [], leaving: new Set(), staying: new Set() }
+  return { created: [], sent: [], leaving: new Set(), staying: new Set(), calls: [] }
 }
 
 /** A customer with a wallet, who repeats what he has not heard of. */
@@ -53,7 +70,7 @@ export class Customer {
     expect(again).toEqual(created)
     const pubkeys = created.validators.map(({ pubkey }) => pubkey)
     await this.fund(created, randomInt(3) === 0)
-    await this.exit(pubkeys)
+    await (randomInt(3) === 0 ? this.call(pubkeys) : this.exit(pubkeys))
     const young = pubkeys.filter(isYoung)
     if (young.length > 0) await this.stay(young)
     const old = pubkeys.filter((pubkey) => !isYoung(pubkey))
@@ -82,25 +99,24 @@ export class Customer {
     const [raw] = taken as [Hex]
     this.#ledger.sent.push(keccak256(raw))
     if (raw !== raws[0]) await this.rpc('eth_sendRawTransaction', [await this.#filler(raw, nonce)])
-    const mined = async () => (await this.rpc('eth_getTransactionReceipt', [keccak256(raw)])) ?? undefined
-    const receipt = await eventually('the transaction in a block', mined, STEP_TIMEOUT_MS, MINED_POLL_MS)
-    expect(receipt).toMatchObject({ status: '0x1' })
+    await this.mined(raw)
     for (const rival of raws)
       if (rival !== raw) expect(await this.rpc('eth_getTransactionByHash', [keccak256(rival)])).toBeNull()
+  }
+
+  async mined(raw: Hex): Promise<Receipt> {
+    const looked = async () =>
+      ((await this.rpc('eth_getTransactionReceipt', [keccak256(raw)])) as Receipt | null) ?? undefined
+    const receipt = await eventually('the transaction in a block', looked, STEP_TIMEOUT_MS, MINED_POLL_MS)
+    expect(receipt.status).toBe('0x1')
+    return receipt
   }
 
   /** Uses a nonce that the taken one waits for. */
   #filler(raw: Hex, nonce: number): Promise<Hex> {
     const { chainId = 0 } = parseTransaction(raw)
-    const fees = { maxFeePerGas: 100n * GWEI, maxPriorityFeePerGas: GWEI }
-    return this.#wallet.signTransaction({
-      type: 'eip1559',
-      chainId,
-      nonce,
-      to: this.#wallet.address,
-      gas: 21_000n,
-      ...fees,
-    })
+    const nothing = { to: this.#wallet.address, gas: 21_000n }
+    return this.#wallet.signTransaction({ type: 'eip1559', chainId, nonce, ...nothing, ...FEES })
   }
 
   broadcast(raw: Hex): Promise<Answer<{ readonly tx_hash: string }>> {
@@ -109,13 +125,51 @@ export class Customer {
 
   sign({ staking_transaction: staking }: Created, nonce: number): Promise<Hex> {
     const unsigned = parseTransaction(staking.unsigned_transaction as Hex)
-    const fees = { maxFeePerGas: 100n * GWEI, maxPriorityFeePerGas: GWEI }
-    return this.#wallet.signTransaction({ ...unsigned, nonce, ...fees } as Parameters<Wallet['signTransaction']>[0])
+    return this.#wallet.signTransaction({ ...unsigned, nonce, ...FEES } as Parameters<Wallet['signTransaction']>[0])
   }
 
   async exit(pubkeys: readonly string[]): Promise<void> {
     expect(await this.#program.untilAnswered('exit', { pubkeys })).toMatchObject({ status: 200 })
     for (const pubkey of pubkeys) this.#ledger.leaving.add(pubkey)
+  }
+
+  /** Asks for exits by the chain: the withdrawal address calls the exit-request contract. */
+  async call(pubkeys: readonly string[]): Promise<void> {
+    const nonce = Number(await this.rpc('eth_getTransactionCount', [this.#wallet.address, 'latest']))
+    const request = { to: EXIT_REQUEST_ADDRESS, data: exitRequestCall(pubkeys), gas: CALL_GAS }
+    const terms = { type: 'eip1559', chainId: DEVNET_CHAIN_ID, nonce } as const
+    const raw = await this.#wallet.signTransaction({ ...terms, ...request, ...FEES })
+    await this.rpc('eth_sendRawTransaction', [raw])
+    const call = await this.#readCall(await this.mined(raw))
+    expect(call).toMatchObject({ withdrawalAddress: this.#wallet.address.toLowerCase(), calledFor: { pubkeys } })
+    await this.#program.untilTaken(call)
+    this.#ledger.calls.push(call)
+    for (const pubkey of pubkeys) this.#ledger.leaving.add(pubkey)
+  }
+
+  /** As tables that know of no deposit would tell of it. */
+  async #readCall({ blockHash, blockNumber, transactionHash: txHash, logs }: Receipt): Promise<TakenCall> {
+    const { timestamp } = (await this.rpc('eth_getBlockByNumber', [blockNumber, false])) as { readonly timestamp: Hex }
+    const [log] = logs
+    if (log === undefined) throw new Error('the contract has logged nothing')
+    const data = bytesOf(log.data)
+    const call = decodeExitCall(Buffer.concat(log.topics.map(bytesOf)), data, data.length)
+    if (call === undefined) throw new Error('the contract has logged something else')
+    const { withdrawalAddress, calledFor } = call
+    return {
+      ...{
+        blockHash,
+        blockNumber: Number(blockNumber),
+        logIndex: Number(log.logIndex),
+        timeSec: Number(timestamp),
+        txHash,
+      },
+      ...{
+        withdrawalAddress,
+        calledFor: calledFor.kind === 'listed' ? { ...calledFor, pubkeys: [...calledFor.pubkeys] } : calledFor,
+        deposits: [],
+      },
+    }
   }
 
   /** Cancels exits, each by itself: what is signed can no longer stay. */

@@ -96,6 +96,8 @@ class Chain {
   readonly deposits: string[] = []
   readonly exits = new TestExitChain()
   readonly run = new Map<string, string | undefined>()
+  /** By public key, as first deposited. */
+  readonly #credentials = new Map<string, string>()
   readonly #engine: DevnetExecution
   readonly #genesisTimeSec: number
   readonly #listeners = new Set<ServerResponse>()
@@ -141,7 +143,10 @@ class Chain {
     this.exits.isForgetful = epoch % FORGETS_EVERY_EPOCHS === 0
     for (const deposit of requests.deposits) {
       const pubkey = hexOf(deposit.pubkey)
-      if (!this.deposits.includes(pubkey)) this.exits.add(pubkey, isYoung(pubkey) ? NEVER_EPOCH : 0)
+      if (!this.#credentials.has(pubkey)) {
+        this.exits.add(pubkey, isYoung(pubkey) ? NEVER_EPOCH : 0)
+        this.#credentials.set(pubkey, hexOf(deposit.withdrawalCredentials))
+      }
       this.deposits.push(pubkey)
     }
   }
@@ -215,7 +220,7 @@ class Chain {
       status: exitEpoch === undefined ? 'active_ongoing' : 'active_exiting',
       validator: {
         pubkey,
-        withdrawal_credentials: `0x01${'00'.repeat(11)}${OWNER.slice(2)}`,
+        withdrawal_credentials: this.#credentials.get(pubkey),
         effective_balance: '32000000000',
         slashed: false,
         activation_eligibility_epoch: '0',

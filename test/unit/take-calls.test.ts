@@ -1,4 +1,6 @@
+import { tracingChannel } from 'node:diagnostics_channel'
 import { describe, expect, test } from 'vitest'
+import { STEP_CHANNEL } from '../../processors/validators/durable-steps.ts'
 import { CALL_EPOCHS_MAX } from '../../processors/validators/exit/take-calls.ts'
 import { ACCOUNTS_KEY } from '../../schemas/events/accounts.ts'
 import { encodeEvent } from '../../schemas/events/codec.ts'
@@ -179,6 +181,22 @@ test('a call waits for the nodes, and those behind it wait with it', async () =>
   given.isNodeAway = false
   await given.take(calls)
   expect(given.reads()).toHaveLength(2)
+})
+
+test('a call is taken in one durable step, which has a name', async () => {
+  const given = world()
+  const told: object[] = []
+  const note = ({ step }: { step: string }) => void told.push({ step, events: given.events.length })
+  const subscribers = { start: note, asyncStart: note, end() {}, asyncEnd() {}, error() {} }
+  const channel = tracingChannel<string, { step: string }>(STEP_CHANNEL)
+  channel.subscribe(subscribers)
+  const before = given.events.length
+  await given.take([given.call(ALICE, [A, B])])
+  channel.unsubscribe(subscribers)
+  expect(told).toEqual([
+    { step: 'exit-called', events: before },
+    { step: 'exit-called', events: before + 2 },
+  ])
 })
 
 test('a process that dies with a call leaves it to the next one, which requests the same', async () => {

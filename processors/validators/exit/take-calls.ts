@@ -9,6 +9,7 @@ import {
 } from '../../../schemas/events/exit-calls.ts'
 import { EXITED_MAX, type ExitAsked, exitRequested } from '../../../schemas/events/exits.ts'
 import type { TakeExitCallsInput, TakenCall } from '../../../schemas/jobs/take-exit-calls.ts'
+import { durably } from '../durable-steps.ts'
 import type { UnstakeChain } from '../quote-unstake.ts'
 import { type ExitCustody, exitEvent } from './exit-custody.ts'
 import { type CallJudgement, judgeCall } from './judge-call.ts'
@@ -77,11 +78,12 @@ async function tellCall(
   const requests = judgement.status === 'taken' ? requestsOf(custody, chain.name, call, judgement.exits) : []
   const scheduled = requests.reduce((sum, { pubkeys }) => sum + pubkeys.length, 0)
   const read = readOf(chain, call, outcomeOf(judgement, scheduled))
-  // Durable: from here on they exit, unless they are cancelled before they are signed.
-  await book.tell(writer, [
+  const events = [
     ...requests.map((data) => exitEvent(custody, exitRequested, { id: `${data.chain}:${data.requestId}`, data })),
     exitEvent(custody, exitCallRead, { id: exitCallId(read), data: read }),
-  ])
+  ]
+  // From here on they exit, unless they are cancelled before they are signed.
+  await durably('exit-called', () => book.tell(writer, events))
   const { outcome, txHash, withdrawalAddress } = read
   const fields = { chain: chain.name, txHash, withdrawalAddress, ...outcome }
   if (outcome.status === 'ignored') log.warn(fields, 'a call for exits was ignored')
