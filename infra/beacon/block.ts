@@ -2,6 +2,7 @@ import { BitVectorType } from '@chainsafe/ssz'
 import { activePreset } from '@lodestar/params'
 import { ArrayOf, type SignedBeaconBlock, ssz } from '@lodestar/types'
 import { AppError } from '../../schemas/errors.ts'
+import { hexOf } from '../../schemas/eth/hex.ts'
 import { parseJson } from '../nodes/json.ts'
 import type { BeaconBlock } from '../ports/beacon-source.ts'
 import { blockRoot, FORKS } from './block-root.ts'
@@ -22,7 +23,7 @@ export function presetMatches(spec: Readonly<Record<string, string>>): boolean {
 export function toBeaconBlock(version: string, { message }: SignedBeaconBlock): BeaconBlock {
   const fork = FORKS.find((known) => known === version)
   if (fork === undefined) throw new AppError('node_inconsistent', `blocks of the fork ${version} are not supported`)
-  return { ...partsOf(message), root: toHex(blockRoot(fork, message)) }
+  return { ...partsOf(message), root: hexOf(blockRoot(fork, message)) }
 }
 
 /** What is read of a block of any fork and preset. */
@@ -50,15 +51,15 @@ function partsOf(message: BlockMessage): Omit<BeaconBlock, 'root'> {
   const { syncAggregate, executionPayload } = message.body
   return {
     slot: message.slot,
-    parentRoot: toHex(message.parentRoot),
+    parentRoot: hexOf(message.parentRoot),
     proposerIndex: message.proposerIndex,
-    executionBlockHash: executionPayload === undefined ? ZERO_HASH : toHex(executionPayload.blockHash),
+    executionBlockHash: executionPayload === undefined ? ZERO_HASH : hexOf(executionPayload.blockHash),
     executionBlockNumber: executionPayload?.blockNumber ?? 0,
-    feeRecipient: executionPayload === undefined ? ZERO_ADDRESS : toHex(executionPayload.feeRecipient),
+    feeRecipient: executionPayload === undefined ? ZERO_ADDRESS : hexOf(executionPayload.feeRecipient),
     withdrawals: (executionPayload?.withdrawals ?? []).map((withdrawal) => ({
       index: withdrawal.index,
       validatorIndex: withdrawal.validatorIndex,
-      address: toHex(withdrawal.address),
+      address: hexOf(withdrawal.address),
       amountGwei: withdrawal.amount,
     })),
     // Copied: the codec's is a view that would keep the whole block in memory.
@@ -117,9 +118,4 @@ function readPayload(payload: unknown) {
 /** A member that earlier forks do not have. */
 function optional<Value>(json: unknown, key: string, read: (value: unknown) => Value): Value | undefined {
   return Object.hasOwn(json as object, key) ? read(jsonAt(json, key)) : undefined
-}
-
-/** Lower-case hex. */
-export function toHex(bytes: Uint8Array): string {
-  return `0x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')}`
 }

@@ -1,9 +1,9 @@
 import { AppError } from '../../schemas/errors.ts'
 import type { ScheduledFork } from '../../schemas/eth/chain-identity.ts'
+import { hexOf } from '../../schemas/eth/hex.ts'
 import { malformed } from '../nodes/json.ts'
 import type { ChainNode } from '../nodes/nodes.ts'
 import type { BeaconChain } from '../ports/beacon-source.ts'
-import { toHex } from './block.ts'
 import { askRoute, required } from './route.ts'
 import { BEACON, CONFIG } from './routes.ts'
 
@@ -25,9 +25,9 @@ export async function askChain(node: ChainNode): Promise<BeaconChain> {
       secondsPerSlot: parseNumber('SECONDS_PER_SLOT', secondsPerSlot),
       slotsPerEpoch: specNumber(spec, 'SLOTS_PER_EPOCH'),
     },
-    genesisValidatorsRoot: toHex(genesis.data.genesisValidatorsRoot),
+    genesisValidatorsRoot: hexOf(genesis.data.genesisValidatorsRoot),
     genesisBlockRoot,
-    forks: [{ version: toHex(genesis.data.genesisForkVersion), epoch: 0 }, ...scheduledForks(spec)],
+    forks: [{ version: hexOf(genesis.data.genesisForkVersion), epoch: 0 }, ...scheduledForks(spec)],
     depositChainId: specNumber(spec, 'DEPOSIT_CHAIN_ID'),
     depositContractAddress: (spec.DEPOSIT_CONTRACT_ADDRESS ?? '').toLowerCase(),
     spec,
@@ -38,7 +38,7 @@ export async function askChain(node: ChainNode): Promise<BeaconChain> {
 async function askGenesisBlockRoot(node: ChainNode): Promise<string | undefined> {
   try {
     const answer = await askRoute(node, BEACON.getBlockRoot, { blockId: 'genesis' }, { what: 'the genesis block' })
-    return answer === undefined ? undefined : toHex(answer.data.root)
+    return answer === undefined ? undefined : hexOf(answer.data.root)
   } catch (error) {
     if (error instanceof AppError && error.code === 'node_refused') return undefined
     throw error

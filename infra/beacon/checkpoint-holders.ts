@@ -1,7 +1,7 @@
 import { AppError } from '../../schemas/errors.ts'
+import { hexOf } from '../../schemas/eth/hex.ts'
 import type { ChainNode } from '../nodes/nodes.ts'
 import { refuseUnsettled } from './answer-flags.ts'
-import { toHex } from './block.ts'
 import { askRoute, missing } from './route.ts'
 import { BEACON } from './routes.ts'
 
@@ -97,5 +97,5 @@ export async function askRootAt(node: ChainNode, slot: number): Promise<string |
   const answer = await askRoute(node, BEACON.getBlockRoot, { blockId: slot }, { what })
   if (answer === undefined) return undefined
   refuseUnsettled(node, what, answer.flags)
-  return toHex(answer.data.root)
+  return hexOf(answer.data.root)
 }

@@ -1,3 +1,4 @@
+import { hexOf } from '../../schemas/eth/hex.ts'
 import type { NodeGroup } from '../nodes/node-group.ts'
 import type { ChainNode } from '../nodes/nodes.ts'
 import type {
@@ -13,7 +14,6 @@ import type {
   ValidatorStates,
 } from '../ports/beacon-source.ts'
 import { refuseOptimistic } from './answer-flags.ts'
-import { toHex } from './block.ts'
 import { askRootAt, type CheckpointHolders } from './checkpoint-holders.ts'
 import { type AskOptions, type Route, required } from './route.ts'
 import { BEACON } from './routes.ts'
@@ -94,8 +94,8 @@ export class HttpFinalChain implements FinalChain {
         what: `the state of slot ${slot}`,
       })
       for (const { index, validator } of rows) {
-        const pubkey = toHex(validator.pubkey)
-        const withdrawalCredentials = toHex(validator.withdrawalCredentials)
+        const pubkey = hexOf(validator.pubkey)
+        const withdrawalCredentials = hexOf(validator.withdrawalCredentials)
         if (asked.has(pubkey)) found.push({ index, pubkey, withdrawalCredentials })
       }
     }
@@ -106,10 +106,10 @@ export class HttpFinalChain implements FinalChain {
     const options = { what: `the state of slot ${slot}`, ssz: true }
     const data = await this.#required('pending deposits', BEACON.getPendingDeposits, { stateId: slot }, options)
     return data.map((deposit) => ({
-      pubkey: toHex(deposit.pubkey),
-      withdrawalCredentials: toHex(deposit.withdrawalCredentials),
+      pubkey: hexOf(deposit.pubkey),
+      withdrawalCredentials: hexOf(deposit.withdrawalCredentials),
       amountGwei: BigInt(deposit.amount),
-      signature: toHex(deposit.signature),
+      signature: hexOf(deposit.signature),
       slot: deposit.slot,
     }))
   }

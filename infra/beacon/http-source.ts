@@ -1,5 +1,6 @@
 import { AppError } from '../../schemas/errors.ts'
 import { differenceOf, formatBeaconIdentity } from '../../schemas/eth/chain-identity.ts'
+import { hexOf } from '../../schemas/eth/hex.ts'
 import { firstSlotOfEpoch } from '../../schemas/eth/time.ts'
 import { NodeGroup } from '../nodes/node-group.ts'
 import { ChainNode, DEFAULT_LIMITS, type NodeLimits } from '../nodes/nodes.ts'
@@ -16,7 +17,7 @@ import type {
 import type { Log } from '../ports/log.ts'
 import type { NodeStatus } from '../ports/node-status.ts'
 import { refuseOptimistic } from './answer-flags.ts'
-import { decodeForeignBlock, presetMatches, toBeaconBlock, toHex } from './block.ts'
+import { decodeForeignBlock, presetMatches, toBeaconBlock } from './block.ts'
 import { BlockCache } from './block-cache.ts'
 import { askChain, specNumber } from './chain.ts'
 import { CheckpointHolders } from './checkpoint-holders.ts'
@@ -88,7 +89,7 @@ class HttpBeaconSource implements BeaconSource {
   head(): Promise<BeaconHead> {
     return this.#nodes.ask('head', async (node) => {
       const { data } = await required(node, BEACON.getBlockHeader, { blockId: 'head' }, { what: 'a head' })
-      return { slot: data.header.message.slot, root: toHex(data.root) }
+      return { slot: data.header.message.slot, root: hexOf(data.root) }
     })
   }
 
@@ -98,7 +99,7 @@ class HttpBeaconSource implements BeaconSource {
       const answer = await required(node, BEACON.getStateFinalityCheckpoints, { stateId: 'head' }, { what })
       refuseOptimistic(node, what, answer.flags)
       const { epoch, root } = answer.data.finalized
-      return this.#noteFinal({ epoch, root: toHex(root), toldBy: this.#nodes.nodes.indexOf(node) })
+      return this.#noteFinal({ epoch, root: hexOf(root), toldBy: this.#nodes.nodes.indexOf(node) })
     })
   }
 
@@ -240,5 +241,5 @@ async function askForeignBlock(node: ChainNode, blockId: string, seats: number):
   if (answer === undefined) return undefined
   const block = decodeForeignBlock(answer.body, seats)
   const { data } = await required(node, BEACON.getBlockRoot, { blockId }, { what: `the root of block ${blockId}` })
-  return { ...block, root: toHex(data.root) }
+  return { ...block, root: hexOf(data.root) }
 }

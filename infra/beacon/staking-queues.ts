@@ -1,10 +1,11 @@
 import { isNodeFault } from '../../schemas/errors.ts'
 import { FAR_FUTURE_EPOCH } from '../../schemas/eth/far-future.ts'
+import { hexOf } from '../../schemas/eth/hex.ts'
 import type { ChainNode, NodeAnswer } from '../nodes/nodes.ts'
 import type { BeaconChain, ChangingValidator, QueueFields, StakingQueues } from '../ports/beacon-source.ts'
 import type { Log } from '../ports/log.ts'
 import { refuseOptimistic } from './answer-flags.ts'
-import { presetMatches, toHex } from './block.ts'
+import { presetMatches } from './block.ts'
 import { askChanging } from './changing-validators.ts'
 import { PENDING_CONSOLIDATION, PENDING_DEPOSIT, PENDING_PARTIAL, readPubkeys, readRecords } from './queue-bodies.ts'
 import { askExiting, askRegistryFigures, NOBODY } from './registry-figures.ts'
@@ -55,14 +56,14 @@ export async function askQueues(node: ChainNode, { tables, log, chain, own }: Qu
     sweepPosition: fields?.nextWithdrawalValidatorIndex ?? (await afterLastWithdrawal(node, slot)),
   }
   const after = await required(node, BEACON.getBlockHeader, { blockId: slot }, { what: `block ${slot}` })
-  if (toHex(after.data.root) === root) return queues
+  if (hexOf(after.data.root) === root) return queues
   throw node.fault('node_inconsistent', `went over to another fork while its queues of slot ${slot} were read`)
 }
 
 async function askHead(node: ChainNode): Promise<{ readonly slot: number; readonly root: string }> {
   const { data, flags } = await required(node, BEACON.getBlockHeader, { blockId: 'head' }, { what: 'a head' })
   refuseOptimistic(node, 'its head', flags)
-  return { slot: data.header.message.slot, root: toHex(data.root) }
+  return { slot: data.header.message.slot, root: hexOf(data.root) }
 }
 
 function leavesBy(validator: ChangingValidator | undefined): bigint {

@@ -1,4 +1,5 @@
 import { TOKEN_SCOPES } from '../../schemas/access-token.ts'
+import { hexOf } from '../../schemas/eth/hex.ts'
 import { formatInstant } from '../../schemas/eth/time.ts'
 import {
   ACCOUNTS_KEY,
@@ -10,7 +11,7 @@ import {
 } from '../../schemas/events/accounts.ts'
 import { type EncodedEvent, encodeEvent } from '../../schemas/events/codec.ts'
 import { feeRecipientsTold } from '../../schemas/events/fee-recipients.ts'
-import { feeRecipientOf, pubkeyOf, toHex } from './consensus/keys.ts'
+import { feeRecipientOf, pubkeyOf } from './consensus/keys.ts'
 
 /** The access token of the devnet's account. It exists on the devnet only. */
 export const DEMO_TOKEN = 'demo'
@@ -27,7 +28,7 @@ export function demoAccountFacts(
   validatorNumbers: readonly number[],
 ): readonly EncodedEvent[] {
   const time = formatInstant(genesisTimeSec)
-  const pubkeys = validatorNumbers.map((number) => toHex(pubkeyOf(number)))
+  const pubkeys = validatorNumbers.map((number) => hexOf(pubkeyOf(number)))
   const tokenHash = hashToken(DEMO_TOKEN)
   const fact = { key: ACCOUNTS_KEY, time }
   return [
@@ -47,7 +48,7 @@ export function demoAccountFacts(
       data: {
         chain,
         recipients: validatorNumbers.map((number) => ({
-          pubkey: toHex(pubkeyOf(number)),
+          pubkey: hexOf(pubkeyOf(number)),
           address: feeRecipientOf(number),
         })),
         isOwn: true,

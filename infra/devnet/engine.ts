@@ -1,7 +1,6 @@
 import type { deneb, electra } from '@lodestar/types'
+import type { Hex } from '../../schemas/eth/hex.ts'
 import type { Write } from './archive/archive.ts'
-
-export type Hex = `0x${string}`
 
 /** A withdrawal that the consensus side expects the payload to contain; amounts in gwei. */
 export interface EngineWithdrawal {

@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { type Hex, hexOf } from '../../schemas/eth/hex.ts'
 import { type ChainClock, slotAt, slotTimeSec } from '../../schemas/eth/time.ts'
 import { lockDirectory } from '../directory-lock.ts'
 import { openArchive } from './archive/archive.ts'
@@ -12,10 +13,9 @@ import { depositDataFor } from './consensus/deposits.ts'
 import { ExitPool } from './consensus/exit-pool.ts'
 import { useNativeHasher } from './consensus/hasher.ts'
 import type { History } from './consensus/history.ts'
-import { feeRecipientOf, toHex } from './consensus/keys.ts'
+import { feeRecipientOf } from './consensus/keys.ts'
 import { stateAt } from './consensus/regenerate.ts'
 import { openThreadSigner } from './consensus/thread-signer.ts'
-import type { Hex } from './engine.ts'
 import { BLOCKS_SCHEMA } from './execution/archived-blocks.ts'
 import { openExecutionEngine } from './execution/open.ts'
 import { defaultDeposits } from './execution/scenario.ts'
@@ -215,7 +215,7 @@ export async function openDevnet(options: DevnetOptions = {}): Promise<Devnet> {
             port: options.validatorPort,
             token: clientFiles.token,
             client,
-            genesisValidatorsRoot: toHex(chain.state.genesisValidatorsRoot),
+            genesisValidatorsRoot: hexOf(chain.state.genesisValidatorsRoot),
           }),
         )
   opening.defer(() => runner.idle())

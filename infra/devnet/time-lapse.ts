@@ -1,9 +1,8 @@
 import { getValidatorStatus } from '@lodestar/types'
 import { AppError } from '../../schemas/errors.ts'
+import { type Hex, hexOf } from '../../schemas/eth/hex.ts'
 import { type ChainClock, epochOf, slotAt, slotTimeSec } from '../../schemas/eth/time.ts'
 import type { History } from './consensus/history.ts'
-import { toHex } from './consensus/keys.ts'
-import type { Hex } from './engine.ts'
 import type { SlotRunner } from './slot-runner.ts'
 import type { TimeShift } from './time-shift.ts'
 
@@ -91,6 +90,6 @@ function hasStatus(
   { pubkey, status }: { readonly pubkey: Hex; readonly status: string },
 ): boolean {
   const { registry, slot } = history.head
-  const validator = registry.findLast((each) => toHex(each.pubkey) === pubkey)
+  const validator = registry.findLast((each) => hexOf(each.pubkey) === pubkey)
   return validator !== undefined && getValidatorStatus(validator, epochOf(clock, slot)) === status
 }

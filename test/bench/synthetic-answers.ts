@@ -1,5 +1,5 @@
 import { ssz } from '@lodestar/types'
-import { bytesOf } from '../../schemas/eth/hex.ts'
+import { bytesOf, hexOf } from '../../schemas/eth/hex.ts'
 import type { SyntheticExecution, SyntheticExecutionBlock } from './synthetic-execution.ts'
 import { pubkeyOf, SLOTS_PER_EPOCH } from './synthetic-registry.ts'
 
@@ -29,10 +29,6 @@ export interface Block {
   readonly proposerIndex: number
   readonly execution: SyntheticExecutionBlock
   readonly syncBits: Uint8Array
-}
-
-function toHex(bytes: Uint8Array): string {
-  return `0x${Buffer.from(bytes).toString('hex')}`
 }
 
 /** A repeatable number in [0, 1) for a validator and a variant, without a pattern that would compress (murmur3's finalizer). */
@@ -67,8 +63,8 @@ export function makeChain(slots: number, registry: number, execution: SyntheticE
     chain.push({
       slot,
       bytes: ssz.fulu.SignedBeaconBlock.serialize(block),
-      root: toHex(root),
-      parentRoot: toHex(parentRoot),
+      root: hexOf(root),
+      parentRoot: hexOf(parentRoot),
       proposerIndex: message.proposerIndex,
       execution: executionBlock,
       syncBits: syncCommitteeBits.uint8Array,

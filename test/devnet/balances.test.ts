@@ -3,9 +3,9 @@ import { ssz } from '@lodestar/types'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createDevnetConfig } from '../../infra/devnet/consensus/chain-config.ts'
 import type { SlotRecord } from '../../infra/devnet/consensus/history.ts'
-import { toHex } from '../../infra/devnet/consensus/keys.ts'
 import { replaySlot } from '../../infra/devnet/consensus/regenerate.ts'
 import type { Devnet } from '../../infra/devnet/open.ts'
+import { hexOf } from '../../schemas/eth/hex.ts'
 import {
   EXITED_BY_REQUEST,
   openShortDevnet,
@@ -43,11 +43,11 @@ function explainedChanges(slot: number): Map<number, number> {
     rewards?.head.forEach((head, i) => {
       add(i, head + (rewards.target[i] ?? 0) + (rewards.source[i] ?? 0) + (rewards.inactivity[i] ?? 0))
     })
-    const waiting = new Set(after.pendingDeposits.map((deposit) => toHex(deposit.signature)))
+    const waiting = new Set(after.pendingDeposits.map((deposit) => hexOf(deposit.signature)))
     for (const deposit of before.pendingDeposits) {
-      if (waiting.has(toHex(deposit.signature))) continue
+      if (waiting.has(hexOf(deposit.signature))) continue
       add(
-        after.registry.findIndex((v) => toHex(v.pubkey) === toHex(deposit.pubkey)),
+        after.registry.findIndex((v) => hexOf(v.pubkey) === hexOf(deposit.pubkey)),
         deposit.amount,
       )
     }
@@ -76,7 +76,7 @@ test("the library's own state transition comes to the chain's root in every slot
   let state = createCachedBeaconState(view, { config, pubkeyCache: createPubkeyCache() }) as CachedBeaconStateFulu
   for (let slot = 1; slot <= devnet.headSlot; slot++) {
     state = replaySlot(state, slot, record(slot).block)
-    expect(toHex(state.hashTreeRoot()), `slot ${slot}`).toBe(record(slot).stateRoot)
+    expect(hexOf(state.hashTreeRoot()), `slot ${slot}`).toBe(record(slot).stateRoot)
   }
 })
 

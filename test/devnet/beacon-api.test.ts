@@ -3,8 +3,9 @@ import { chainConfigFromJson, createChainForkConfig } from '@lodestar/config'
 import { ssz } from '@lodestar/types'
 import { createParser } from 'eventsource-parser'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { pubkeyOf, toHex } from '../../infra/devnet/consensus/keys.ts'
+import { pubkeyOf } from '../../infra/devnet/consensus/keys.ts'
 import type { Devnet } from '../../infra/devnet/open.ts'
+import { hexOf } from '../../schemas/eth/hex.ts'
 import { GENESIS_TIME_SEC, openShortDevnet, SLASHED_PROPOSER } from './short-history.ts'
 
 const HEAD_SLOT = 230
@@ -45,9 +46,9 @@ test('a client of the specification learns the network', async () => {
   expect(spec.DEPOSIT_CHAIN_ID).toBe(String(devnet.chainId))
   const genesis = (await client.beacon.getGenesis()).value()
   expect(genesis.genesisTime).toBe(GENESIS_TIME_SEC)
-  expect(toHex(genesis.genesisForkVersion)).toBe('0x10e70000')
+  expect(hexOf(genesis.genesisForkVersion)).toBe('0x10e70000')
   const contract = (await client.config.getDepositContract()).value()
-  expect([contract.chainId, toHex(contract.address)]).toEqual([devnet.chainId, devnet.depositContractAddress])
+  expect([contract.chainId, hexOf(contract.address)]).toEqual([devnet.chainId, devnet.depositContractAddress])
   expect((await client.config.getForkSchedule()).value().length).toBe(7)
   expect((await client.node.getNodeVersion()).value().version).toMatch(/^epochline-devnet/)
   expect((await client.node.getSyncingStatus()).value()).toMatchObject({ headSlot: HEAD_SLOT, isSyncing: false })
@@ -57,23 +58,23 @@ test('a client of the specification learns the network', async () => {
 test('blocks are served by slot, root and name, as JSON and as SSZ, with the same root', async () => {
   const { block } = record(100)
   const bySlot = await client.beacon.getBlockV2({ blockId: 100 })
-  expect(toHex(ssz.fulu.BeaconBlock.hashTreeRoot(bySlot.value().message as never))).toBe(block?.root)
+  expect(hexOf(ssz.fulu.BeaconBlock.hashTreeRoot(bySlot.value().message as never))).toBe(block?.root)
   expect(bySlot.meta()).toMatchObject({ version: 'fulu', finalized: true, executionOptimistic: false })
   const json = await getJson(`/eth/v2/beacon/blocks/${block?.root}`)
   expect(json.headers.get('eth-consensus-version')).toBe('fulu')
   expect(json.body.data).toEqual(ssz.fulu.SignedBeaconBlock.toJson(bySlot.value() as never))
   const head = (await client.beacon.getBlockHeader({ blockId: 'head' })).value()
-  expect([head.header.message.slot, toHex(head.root)]).toEqual([
+  expect([head.header.message.slot, hexOf(head.root)]).toEqual([
     record(HEAD_SLOT).head.slot,
     record(HEAD_SLOT).head.root,
   ])
-  expect(toHex(ssz.phase0.BeaconBlockHeader.hashTreeRoot(head.header.message))).toBe(toHex(head.root))
+  expect(hexOf(ssz.phase0.BeaconBlockHeader.hashTreeRoot(head.header.message))).toBe(hexOf(head.root))
   const genesis = (await client.beacon.getBlockRoot({ blockId: 'genesis' })).value()
-  expect(toHex(genesis.root)).toBe(devnet.history.genesisBlock.root)
+  expect(hexOf(genesis.root)).toBe(devnet.history.genesisBlock.root)
   const { finalized } = devnet.history.head.finality
-  expect(toHex((await client.beacon.getBlockRoot({ blockId: 'finalized' })).value().root)).toBe(finalized.root)
+  expect(hexOf((await client.beacon.getBlockRoot({ blockId: 'finalized' })).value().root)).toBe(finalized.root)
   const headers = (await client.beacon.getBlockHeaders({ slot: 100 })).value()
-  expect(headers.map((header) => [toHex(header.root), header.canonical])).toEqual([[block?.root, true]])
+  expect(headers.map((header) => [hexOf(header.root), header.canonical])).toEqual([[block?.root, true]])
 })
 
 test('an orphaned block stays readable by root, and its slot has no canonical block', async () => {
@@ -88,14 +89,14 @@ test('an orphaned block stays readable by root, and its slot has no canonical bl
 test('states answer as of their slot, with or without a block', async () => {
   const missed = 20
   expect(record(missed).block).toBeUndefined()
-  expect(toHex((await client.beacon.getStateRoot({ stateId: missed })).value().root)).toBe(record(missed).stateRoot)
+  expect(hexOf((await client.beacon.getStateRoot({ stateId: missed })).value().root)).toBe(record(missed).stateRoot)
   const fork = (await client.beacon.getStateFork({ stateId: 'head' })).value()
-  expect([toHex(fork.currentVersion), fork.epoch]).toEqual(['0x10e70006', 0])
+  expect([hexOf(fork.currentVersion), fork.epoch]).toEqual(['0x10e70006', 0])
   const finality = (await client.beacon.getStateFinalityCheckpoints({ stateId: 'head' })).value()
-  expect(toHex(finality.finalized.root)).toBe(devnet.history.head.finality.finalized.root)
+  expect(hexOf(finality.finalized.root)).toBe(devnet.history.head.finality.finalized.root)
   const all = (await client.beacon.getStateValidators({ stateId: 'head' })).value()
   expect(all.map((each) => each.balance)).toEqual([...devnet.history.head.balances])
-  const ids = [toHex(pubkeyOf(3)), 7, 9_999]
+  const ids = [hexOf(pubkeyOf(3)), 7, 9_999]
   const some = (await client.beacon.postStateValidators({ stateId: 100, validatorIds: ids })).value()
   expect(some.map((each) => [each.index, each.status])).toEqual([
     [3, 'active_ongoing'],
@@ -117,7 +118,7 @@ test('states answer as of their slot, with or without a block', async () => {
   expect((await client.beacon.getPendingPartialWithdrawals({ stateId: 'head' })).value()).toEqual([])
   expect((await client.beacon.getPendingConsolidations({ stateId: 'head' })).value()).toEqual([])
   const state = await client.debug.getStateV2({ stateId: 100 })
-  expect(toHex(ssz.fulu.BeaconState.hashTreeRoot(state.value() as never))).toBe(root)
+  expect(hexOf(ssz.fulu.BeaconState.hashTreeRoot(state.value() as never))).toBe(root)
 })
 
 test('rewards are answered per epoch and per block', async () => {

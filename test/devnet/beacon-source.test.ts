@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openBeaconSource } from '../../infra/beacon/source.ts'
-import { toHex } from '../../infra/devnet/consensus/keys.ts'
 import type { Devnet } from '../../infra/devnet/open.ts'
 import type { BeaconSource, ChainNews, FinalChain } from '../../infra/ports/beacon-source.ts'
 import { finalizedBlocks } from '../../ingest/epochs/epoch-blocks.ts'
 import { syncColumns, trackedMembers } from '../../ingest/epochs/sync-rewards.ts'
+import { hexOf } from '../../schemas/eth/hex.ts'
 import { silentLog } from '../unit/silent-log.ts'
 import { GENESIS_TIME_SEC, openShortDevnet } from './short-history.ts'
 
@@ -52,7 +52,7 @@ test('the committee, the queue of deposits and rewards are read', async () => {
   expect(await final.syncCommittee(2)).toEqual(record(64).syncCommittee)
   const deposits = record(6).pendingDeposits
   expect((await final.pendingDeposits(6)).map(({ pubkey, amountGwei }) => [pubkey, amountGwei])).toEqual(
-    deposits.map(({ pubkey, amount }) => [toHex(pubkey), BigInt(amount)]),
+    deposits.map(({ pubkey, amount }) => [hexOf(pubkey), BigInt(amount)]),
   )
   const { head, block } = record(63)
   expect(Object.values(await final.proposerReward(head.root)).reduce((sum, gwei) => sum + gwei, 0n)).toBe(
@@ -81,7 +81,7 @@ test('the sync rewards of an epoch are those that the chain has applied', async 
 })
 
 test('validators are identified by their keys', async () => {
-  const pubkey = toHex(record(64).registry[5]?.pubkey ?? new Uint8Array(0))
+  const pubkey = hexOf(record(64).registry[5]?.pubkey ?? new Uint8Array(0))
   expect(await final.identify(64, [pubkey, `0x${'ab'.repeat(48)}`])).toMatchObject([{ index: 5, pubkey }])
 })
 

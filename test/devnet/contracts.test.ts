@@ -5,9 +5,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { depositDataFor } from '../../infra/devnet/consensus/deposits.ts'
 import artifacts from '../../infra/devnet/contracts/artifacts.json' with { type: 'json' }
 import { compileContracts, DEVNET_CONTRACTS } from '../../infra/devnet/contracts/compile.ts'
-import type { Hex } from '../../infra/devnet/engine.ts'
 import { type Anvil, openAnvil } from '../../infra/devnet/execution/anvil-process.ts'
 import { SCENARIO_MNEMONIC, writeGenesisFile } from '../../infra/devnet/execution/genesis.ts'
+import type { Hex } from '../../schemas/eth/hex.ts'
 import stakingArtifacts from '../staking-contracts/artifacts.json' with { type: 'json' }
 import { STAKING_CONTRACTS } from '../staking-contracts/compile.ts'
 

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { ssz } from '@lodestar/types'
 import { expect, test } from 'vitest'
 import { createDevnetConfig } from '../../infra/devnet/consensus/chain-config.ts'
-import { toHex } from '../../infra/devnet/consensus/keys.ts'
 import { createSigner } from '../../infra/devnet/consensus/signer.ts'
 import { devnetGenesisTime } from '../../infra/devnet/genesis-time.ts'
 import type { Devnet } from '../../infra/devnet/open.ts'
+import { hexOf } from '../../schemas/eth/hex.ts'
 import { dayOfSlot, firstSlotOfDay, formatDay, formatLocalTime, slotTimeSec } from '../../schemas/eth/time.ts'
 import { GENESIS_TIME_SEC, openShortDevnet } from './short-history.ts'
 
@@ -96,7 +96,7 @@ test('the state as of any slot comes back from blocks with the root that the cha
   await using devnet = await openShortDevnet()
   await devnet.advanceTo(110)
   for (const slot of [0, 1, 31, 32, 50, 51, 64, 95, 104, 110]) {
-    const root = toHex(ssz.fulu.BeaconState.deserializeToViewDU(devnet.stateBytes(slot)).hashTreeRoot())
+    const root = hexOf(ssz.fulu.BeaconState.deserializeToViewDU(devnet.stateBytes(slot)).hashTreeRoot())
     expect(root, `slot ${slot}`).toBe(devnet.history.slot(slot)?.stateRoot)
   }
 })

@@ -1,6 +1,6 @@
 import { keccak256, toBytes } from 'viem'
-import type { Hex } from '../../infra/devnet/engine.ts'
 import type { MinedTransaction } from '../../infra/devnet/execution/sealed-block.ts'
+import type { Hex } from '../../schemas/eth/hex.ts'
 import type { CommittedReceipt } from '../../schemas/eth/receipts.ts'
 import { encodeRlp, rlpInteger } from '../../schemas/eth/rlp.ts'
 

@@ -1,7 +1,8 @@
 import { type fulu, ssz } from '@lodestar/types'
 import { expect, test } from 'vitest'
-import { pubkeyOf, toHex } from '../../infra/devnet/consensus/keys.ts'
+import { pubkeyOf } from '../../infra/devnet/consensus/keys.ts'
 import { type Devnet, openDevnet } from '../../infra/devnet/open.ts'
+import { hexOf } from '../../schemas/eth/hex.ts'
 import { GENESIS_TIME_SEC, shortScenario } from './short-history.ts'
 
 const HEAD_SLOT = 60
@@ -51,24 +52,24 @@ test('every beacon block has its execution block, on both sides of a reorg', { t
   const blocks = blocksOf(devnet)
   for (const { slot, parentRoot, body } of blocks) {
     const { executionPayload } = body
-    const found = await executionBlock(devnet, toHex(executionPayload.blockHash))
+    const found = await executionBlock(devnet, hexOf(executionPayload.blockHash))
     expect(found, `slot ${slot}`).toMatchObject({
       number: quantity(executionPayload.blockNumber),
       timestamp: quantity(GENESIS_TIME_SEC + slot * 12),
-      parentHash: toHex(executionPayload.parentHash),
-      parentBeaconBlockRoot: toHex(parentRoot),
+      parentHash: hexOf(executionPayload.parentHash),
+      parentBeaconBlockRoot: hexOf(parentRoot),
       withdrawals: executionPayload.withdrawals.map((withdrawal) => ({
         index: quantity(withdrawal.index),
         validatorIndex: quantity(withdrawal.validatorIndex),
-        address: toHex(withdrawal.address),
+        address: hexOf(withdrawal.address),
         amount: quantity(withdrawal.amount),
       })),
     })
     expect(found.transactions.length, `slot ${slot}`).toBe(executionPayload.transactions.length)
   }
   expect(blocks.flatMap(({ body }) => body.executionPayload.withdrawals).length).toBeGreaterThan(0)
-  expect(blocks.flatMap(({ body }) => body.executionRequests.deposits).map(({ pubkey }) => toHex(pubkey))).toEqual([
-    toHex(pubkeyOf(64)),
+  expect(blocks.flatMap(({ body }) => body.executionRequests.deposits).map(({ pubkey }) => hexOf(pubkey))).toEqual([
+    hexOf(pubkeyOf(64)),
   ])
   const [orphan] = devnet.history.blocksOfSlot(50)
   expect((await executionBlock(devnet, orphan?.executionHash ?? '')).hash).toBe(orphan?.executionHash)

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
 import { type deneb, type electra, ssz } from '@lodestar/types'
 import { depositDataFor } from '../../infra/devnet/consensus/deposits.ts'
-import { fromHex, toHex, withdrawalAddressOf } from '../../infra/devnet/consensus/keys.ts'
-import type { Hex, PayloadRequest } from '../../infra/devnet/engine.ts'
+import { withdrawalAddressOf } from '../../infra/devnet/consensus/keys.ts'
+import type { PayloadRequest } from '../../infra/devnet/engine.ts'
 import type { ListeningEngine } from '../../infra/devnet/layers.ts'
+import { bytesOf, type Hex, hexOf } from '../../schemas/eth/hex.ts'
 
 export interface SyntheticDeposit {
   readonly validatorNumber: number
@@ -31,15 +32,15 @@ export async function openSyntheticEngine(options: SyntheticEngineOptions): Prom
     timestamp: options.genesisTimeSec,
     gasLimit: 36_000_000,
   }
-  const numbers = new Map<Hex, number>([[toHex(genesisPayload.blockHash), 0]])
-  const depositCounts = new Map<Hex, number>([[toHex(genesisPayload.blockHash), 0]])
-  let head = toHex(genesisPayload.blockHash)
+  const numbers = new Map<Hex, number>([[hexOf(genesisPayload.blockHash), 0]])
+  const depositCounts = new Map<Hex, number>([[hexOf(genesisPayload.blockHash), 0]])
+  let head = hexOf(genesisPayload.blockHash)
 
   return {
     url: 'http://127.0.0.1:1',
     chainId: 31_337,
     depositContractAddress: `0x${'42'.repeat(20)}`,
-    genesisHash: toHex(genesisPayload.blockHash),
+    genesisHash: hexOf(genesisPayload.blockHash),
     genesisPayload,
     get headHash() {
       return head
@@ -53,20 +54,20 @@ export async function openSyntheticEngine(options: SyntheticEngineOptions): Prom
       const index = depositCounts.get(head) ?? 0
       const payload: deneb.ExecutionPayload = {
         ...genesisPayload,
-        parentHash: fromHex(request.parentHash),
-        feeRecipient: fromHex(request.feeRecipient),
-        prevRandao: fromHex(request.prevRandao),
+        parentHash: bytesOf(request.parentHash),
+        feeRecipient: bytesOf(request.feeRecipient),
+        prevRandao: bytesOf(request.prevRandao),
         blockNumber,
         timestamp: request.timestampSec,
         blockHash,
         withdrawals: request.withdrawals.map((withdrawal) => ({
           index: withdrawal.index,
           validatorIndex: withdrawal.validatorIndex,
-          address: fromHex(withdrawal.address),
+          address: bytesOf(withdrawal.address),
           amount: withdrawal.amountGwei,
         })),
       }
-      head = toHex(blockHash)
+      head = hexOf(blockHash)
       numbers.set(head, blockNumber)
       depositCounts.set(head, index + made.length)
       const deposits = made.map((deposit, i) => toDepositRequest(deposit, index + i))
@@ -87,10 +88,10 @@ function toDepositRequest(
 ): electra.DepositRequest {
   const data = depositDataFor(deposit.validatorNumber, deposit.amountGwei, withdrawalAddressOf(deposit.validatorNumber))
   return {
-    pubkey: fromHex(data.pubkey),
-    withdrawalCredentials: fromHex(data.withdrawalCredentials),
+    pubkey: bytesOf(data.pubkey),
+    withdrawalCredentials: bytesOf(data.withdrawalCredentials),
     amount: Number(data.amountGwei),
-    signature: fromHex(data.signature),
+    signature: bytesOf(data.signature),
     index: BigInt(index),
   }
 }

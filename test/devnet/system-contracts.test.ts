@@ -12,7 +12,7 @@ import {
 import { describe, expect, it } from 'vitest'
 import { depositDataFor } from '../../infra/devnet/consensus/deposits.ts'
 import predeploys from '../../infra/devnet/contracts/predeploys.json' with { type: 'json' }
-import type { BuiltPayload, Hex } from '../../infra/devnet/engine.ts'
+import type { BuiltPayload } from '../../infra/devnet/engine.ts'
 import {
   CONSOLIDATION_REQUESTS_ADDRESS,
   DEVNET_CHAIN_ID,
@@ -22,6 +22,7 @@ import {
 } from '../../infra/devnet/execution/genesis.ts'
 import { openJsonRpc } from '../../infra/devnet/execution/json-rpc.ts'
 import { type DevnetExecution, openExecutionEngine } from '../../infra/devnet/execution/open.ts'
+import type { Hex } from '../../schemas/eth/hex.ts'
 import { isKeptLog, KEPT_CONTRACTS } from '../../schemas/eth/kept-logs.ts'
 import { WALLET } from '../wallets.ts'
 import { headerHash, type RpcBlock } from './json-rpc.ts'

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { answerAdvance } from '../../commands/devnet-advance.ts'
 import { askControl, serveControl } from '../../infra/control.ts'
-import { toHex } from '../../infra/devnet/consensus/keys.ts'
 import type { Devnet, DevnetOptions } from '../../infra/devnet/open.ts'
+import { hexOf } from '../../schemas/eth/hex.ts'
 import { slotAt } from '../../schemas/eth/time.ts'
 import { silentLog } from '../unit/silent-log.ts'
 import { GENESIS_TIME_SEC, openShortDevnet, VOLUNTARILY_EXITED } from './short-history.ts'
@@ -75,7 +75,7 @@ test('time-lapse ends with the slot in which the validator gets its status, and 
   timeout: TIMEOUT_MS,
 }, async () => {
   await using devnet = await openFollowing()
-  const pubkey = toHex(devnet.history.head.registry[VOLUNTARILY_EXITED]?.pubkey ?? new Uint8Array(48))
+  const pubkey = hexOf(devnet.history.head.registry[VOLUNTARILY_EXITED]?.pubkey ?? new Uint8Array(48))
   const exited = await devnet.lead({ pubkey, status: 'exited_unslashed', epochsMax: 100 })
   expect(exited.isThere).toBe(true)
   const exitEpoch = devnet.history.head.registry[VOLUNTARILY_EXITED]?.exitEpoch ?? 0

@@ -2,10 +2,9 @@ import { cp, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { toHex } from '../../infra/devnet/consensus/keys.ts'
-import type { Hex } from '../../infra/devnet/engine.ts'
 import { WITHDRAWAL_REQUESTS_ADDRESS } from '../../infra/devnet/execution/genesis.ts'
 import type { Devnet } from '../../infra/devnet/open.ts'
+import { type Hex, hexOf } from '../../schemas/eth/hex.ts'
 import { CHECKPOINT_SLOTS, openRestartDevnet } from './restart.ts'
 import { shortScenario } from './short-history.ts'
 import { depositFromWallet, sendFromWallet } from './wallet.ts'
@@ -23,7 +22,7 @@ function openQuietDevnet(directory: string): Promise<Devnet> {
 }
 
 function validatorOf(devnet: Devnet, pubkey: Hex) {
-  return devnet.history.head.registry.find((validator) => toHex(validator.pubkey) === pubkey)
+  return devnet.history.head.registry.find((validator) => hexOf(validator.pubkey) === pubkey)
 }
 
 async function advanceUntil(devnet: Devnet, epochsMax: number, isThere: () => boolean): Promise<void> {

@@ -8,12 +8,12 @@ import { computeSigningRoot } from '@lodestar/state-transition'
 import { type fulu, ssz } from '@lodestar/types'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createDevnetConfig } from '../../infra/devnet/consensus/chain-config.ts'
-import { secretKeyOf, toHex } from '../../infra/devnet/consensus/keys.ts'
-import type { Hex } from '../../infra/devnet/engine.ts'
+import { secretKeyOf } from '../../infra/devnet/consensus/keys.ts'
 import type { Devnet } from '../../infra/devnet/open.ts'
 import { tokenFileOf } from '../../infra/devnet/validator-client/client-files.ts'
 import { DEFAULT_FEE_RECIPIENT } from '../../infra/devnet/validator-client/validator-client.ts'
 import { writeKeystore } from '../../infra/key-vault/keystore.ts'
+import { type Hex, hexOf } from '../../schemas/eth/hex.ts'
 import { GENESIS_TIME_SEC, openShortDevnet, shortScenario } from './short-history.ts'
 import { openSyntheticEngine } from './synthetic-engine.ts'
 
@@ -31,7 +31,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(directory, { recursive: true }))
 
-const pubkeys = NUMBERS.map((number) => toHex(secretKeyOf(number).toPublicKey().toBytes()))
+const pubkeys = NUMBERS.map((number) => hexOf(secretKeyOf(number).toPublicKey().toBytes()))
 
 /** A quiet chain to which six strangers have deposited in its first slots. */
 function openWithStrangers(): Promise<Devnet> {
@@ -82,7 +82,7 @@ async function importKeys(devnet: Devnet, numbers: readonly number[], slashingPr
 }
 
 function indexOf(devnet: Devnet, pubkey: Hex): number {
-  return devnet.history.head.registry.findIndex((validator) => toHex(validator.pubkey) === pubkey)
+  return devnet.history.head.registry.findIndex((validator) => hexOf(validator.pubkey) === pubkey)
 }
 
 /** The slots of a range whose proposer is this validator, with their blocks. */
@@ -110,7 +110,7 @@ function gain(devnet: Devnet, index: number, [from, to]: readonly [number, numbe
 function roots(devnet: Devnet): readonly unknown[] {
   return Array.from({ length: devnet.headSlot + 1 }, (_, slot) => {
     const block = devnet.history.slot(slot)?.block
-    return block === undefined ? undefined : [block.root, toHex(block.signature())]
+    return block === undefined ? undefined : [block.root, hexOf(block.signature())]
   })
 }
 
@@ -150,7 +150,7 @@ test('validators of others do their duties with the keys that the client is give
         if (block === undefined) continue
         proposed++
         const signed = ssz.fulu.SignedBeaconBlock.deserialize(block.bytes())
-        expect(toHex(signed.message.body.executionPayload.feeRecipient)).toBe(
+        expect(hexOf(signed.message.body.executionPayload.feeRecipient)).toBe(
           index === indices[0] ? RECIPIENT : DEFAULT_FEE_RECIPIENT,
         )
         expectSigned(config, pubkeys[position] as Hex, signed)
@@ -242,7 +242,7 @@ test('the Keymanager API answers as its specification says', async () => {
   const { slashing_protection: protection } = removed.body as { slashing_protection: string }
   const genesisValidatorsRoot = validatorsRootOf(devnet)
   expect(JSON.parse(protection)).toEqual({
-    metadata: { interchange_format_version: '5', genesis_validators_root: toHex(genesisValidatorsRoot) },
+    metadata: { interchange_format_version: '5', genesis_validators_root: hexOf(genesisValidatorsRoot) },
     data: [
       {
         pubkey: one,
@@ -256,7 +256,7 @@ test('the Keymanager API answers as its specification says', async () => {
 test('what a key has signed elsewhere is not signed again', { timeout: TIMEOUT_MS }, async () => {
   await using devnet = await openWithStrangers()
   const genesisValidatorsRoot = validatorsRootOf(devnet)
-  const metadata = { interchange_format_version: '5', genesis_validators_root: toHex(genesisValidatorsRoot) }
+  const metadata = { interchange_format_version: '5', genesis_validators_root: hexOf(genesisValidatorsRoot) }
   const signed = (lastEpoch: number) => ({
     pubkey: pubkeys[0],
     signed_blocks: [{ slot: String(lastEpoch * 32 + 31) }],

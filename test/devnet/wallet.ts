@@ -1,8 +1,8 @@
 import { encodeFunctionData } from 'viem'
 import { depositDataFor } from '../../infra/devnet/consensus/deposits.ts'
 import artifacts from '../../infra/devnet/contracts/artifacts.json' with { type: 'json' }
-import type { Hex } from '../../infra/devnet/engine.ts'
 import { DEPOSIT_CONTRACT_ADDRESS, DEVNET_CHAIN_ID } from '../../infra/devnet/execution/genesis.ts'
+import type { Hex } from '../../schemas/eth/hex.ts'
 import { askJsonRpc } from '../ask-json-rpc.ts'
 import { WALLET } from '../wallets.ts'
 

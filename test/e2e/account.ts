@@ -1,11 +1,12 @@
 import { expect } from 'vitest'
-import { feeRecipientOf, pubkeyOf, toHex } from '../../infra/devnet/consensus/keys.ts'
+import { feeRecipientOf, pubkeyOf } from '../../infra/devnet/consensus/keys.ts'
+import { hexOf } from '../../schemas/eth/hex.ts'
 import { type Environment, runCommand } from './processes.ts'
 import { openLog } from './stores.ts'
 
 /** 61 of the genesis validators, some with incidents, and those that the day's deposits bring in. */
 const NUMBERS = [...Array.from({ length: 61 }, (_, number) => number), 256, 257, 258]
-export const TRACKED = NUMBERS.map((number) => toHex(pubkeyOf(number)))
+export const TRACKED = NUMBERS.map((number) => hexOf(pubkeyOf(number)))
 
 export interface TokenOptions {
   readonly account?: string
@@ -29,7 +30,7 @@ export async function createAccount(env: Environment): Promise<string> {
   const token = await createToken(env)
   const tracked = await runCommand(['admin', 'validators', 'track', ...account], env, TRACKED.join('\n'))
   expect(tracked.code, tracked.stderr).toBe(0)
-  const recipients = NUMBERS.map((number) => `${toHex(pubkeyOf(number))},${feeRecipientOf(number)}`)
+  const recipients = NUMBERS.map((number) => `${hexOf(pubkeyOf(number))},${feeRecipientOf(number)}`)
   const told = await runCommand(['admin', 'validators', 'fee-recipient', '--yes'], env, recipients.join('\n'))
   expect(told.code, told.stderr).toBe(0)
   const rate = await runCommand(

@@ -6,13 +6,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Status } from '../../commands/status.ts'
-import { pubkeyOf, toHex } from '../../infra/devnet/consensus/keys.ts'
+import { pubkeyOf } from '../../infra/devnet/consensus/keys.ts'
+import { hexOf } from '../../schemas/eth/hex.ts'
 import { givenChain } from '../unit/given-chain.ts'
 import { eventually, runCommand, startProgram } from './processes.ts'
 import { isProcessed, openLog } from './stores.ts'
 
 const USAGE = 2
-const KEY = toHex(pubkeyOf(0))
+const KEY = hexOf(pubkeyOf(0))
 const START_TIMEOUT_MS = 60_000
 
 let directory: string

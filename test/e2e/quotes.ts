@@ -5,7 +5,7 @@ import { getAddress, type Hex } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Status } from '../../commands/status.ts'
-import { pubkeyOf, toHex } from '../../infra/devnet/consensus/keys.ts'
+import { pubkeyOf } from '../../infra/devnet/consensus/keys.ts'
 import {
   BATCH_DEPOSIT_ADDRESS,
   DEVNET_CHAIN_ID,
@@ -13,6 +13,7 @@ import {
   WITHDRAWAL_REQUESTS_ADDRESS,
 } from '../../infra/devnet/execution/genesis.ts'
 import { FAR_FUTURE_EPOCH_TEXT } from '../../schemas/eth/far-future.ts'
+import { hexOf } from '../../schemas/eth/hex.ts'
 import { gasOf } from '../../schemas/eth/staking-transaction.ts'
 import type { StakeQuote } from '../../schemas/routes/quotes/stake-quote.ts'
 import type { ValidatorDetail } from '../../schemas/routes/validators/validator-details.ts'
@@ -109,7 +110,7 @@ export function quotesSuite({ mode, modeOf }: QuotesOptions): void {
       program = await startProgram(['all'], env)
       token = await createToken(env, { account: ACCOUNT })
       // What one validator of the chain is paid tells what staking yields.
-      const tracked = await runCommand(['admin', 'validators', 'track', '--account', ACCOUNT, toHex(pubkeyOf(0))], env)
+      const tracked = await runCommand(['admin', 'validators', 'track', '--account', ACCOUNT, hexOf(pubkeyOf(0))], env)
       expect(tracked.code, tracked.stderr).toBe(0)
       await devnet.advanceTo(FIRST_SLOT)
       const answers = async () => ((await ask(mine)).status === 200 ? true : undefined)

@@ -1,5 +1,5 @@
 import { ssz } from '@lodestar/types'
-import { toHex } from '../../infra/devnet/consensus/keys.ts'
+import { hexOf } from '../../schemas/eth/hex.ts'
 import type { Asked, NodeFault, Told, Truth } from './faulty-node.ts'
 import { json } from './replies.ts'
 
@@ -129,12 +129,12 @@ class Fork {
   async #make(slot: number, truth: Truth): Promise<void> {
     const told = await truth(`/eth/v2/beacon/blocks/${slot}`, SSZ_ONLY)
     if (told.status !== 200) return
-    const trueRoot = toHex(ssz.fulu.BeaconBlock.hashTreeRoot(ssz.fulu.SignedBeaconBlock.deserialize(told.body).message))
+    const trueRoot = hexOf(ssz.fulu.BeaconBlock.hashTreeRoot(ssz.fulu.SignedBeaconBlock.deserialize(told.body).message))
     const signed = ssz.fulu.SignedBeaconBlock.deserialize(told.body) // another one: it keeps the roots of its parts
     const parent = [...this.#bySlot.values()].at(-1)
     if (parent !== undefined) signed.message.parentRoot = Buffer.from(parent.root.slice(2), 'hex')
     signed.message.body.graffiti = Buffer.from('another branch'.padEnd(32))
-    const root = toHex(ssz.fulu.BeaconBlock.hashTreeRoot(signed.message))
+    const root = hexOf(ssz.fulu.BeaconBlock.hashTreeRoot(signed.message))
     const body = ssz.fulu.SignedBeaconBlock.serialize(signed)
     const headers = { ...told.headers, 'eth-consensus-finalized': String(this.flags.finalized) }
     const block = { slot, root, trueRoot, told: { ...told, headers, body } }

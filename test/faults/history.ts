@@ -1,6 +1,7 @@
-import { pubkeyOf, toHex } from '../../infra/devnet/consensus/keys.ts'
+import { pubkeyOf } from '../../infra/devnet/consensus/keys.ts'
 import { type Devnet, openDevnet } from '../../infra/devnet/open.ts'
 import type { Scenario } from '../../infra/devnet/scenario.ts'
+import { hexOf } from '../../schemas/eth/hex.ts'
 
 // The history that every fault is tried on: slots of a quarter of an hour, so that a whole UTC+8 day is three epochs' worth of them.
 
@@ -19,7 +20,7 @@ export const JOINER = { index: VALIDATORS, epoch: 4 }
 
 /** Some of the genesis validators, one that a deposit of slot 40 brings in, and one that never comes. */
 export const TRACKED = [...Array.from({ length: 40 }, (_, number) => number), VALIDATORS, 900].map((number) =>
-  toHex(pubkeyOf(number)),
+  hexOf(pubkeyOf(number)),
 )
 
 const SCENARIO: Scenario = {

@@ -5,7 +5,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { pubkeyOf, toHex, withdrawalAddressOf } from '../../infra/devnet/consensus/keys.ts'
+import { pubkeyOf, withdrawalAddressOf } from '../../infra/devnet/consensus/keys.ts'
+import { hexOf } from '../../schemas/eth/hex.ts'
 import { dayOfInstant, formatDay } from '../../schemas/eth/time.ts'
 import { NO_PSEUDO_TERMINAL, runInTerminal, shownBy } from '../pseudo-terminal.ts'
 import { COMMENT, commandsOf, withDates } from './readme-commands.ts'
@@ -25,7 +26,7 @@ const LIFE_CHARACTERS_MAX = 2_500
 const LINES_MAX = { first: 4, last: 8 }
 const CTRL_C = '\x03'
 /** A validator of the devnet that its demo account does not have: stands for the key that the README cuts short. */
-const KEY = toHex(pubkeyOf(100))
+const KEY = hexOf(pubkeyOf(100))
 const ADDRESS = withdrawalAddressOf(100)
 
 /** A command that gives a variable to those after it, which run in shells of their own. */

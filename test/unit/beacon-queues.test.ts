@@ -9,11 +9,12 @@ import {
   readRecords,
 } from '../../infra/beacon/queue-bodies.ts'
 import { openBeaconSource } from '../../infra/beacon/source.ts'
-import { pubkeyOf, toHex } from '../../infra/devnet/consensus/keys.ts'
+import { pubkeyOf } from '../../infra/devnet/consensus/keys.ts'
 import type { Devnet } from '../../infra/devnet/open.ts'
 import type { StakingQueues } from '../../infra/ports/beacon-source.ts'
 import { approximateExitQueue } from '../../schemas/eth/churn.ts'
 import { FAR_FUTURE_EPOCH } from '../../schemas/eth/far-future.ts'
+import { hexOf } from '../../schemas/eth/hex.ts'
 import { openCrowdedDevnet } from '../devnet/queues.ts'
 import { openFaultyNode, TrueNode } from '../faults/faulty-node.ts'
 import { silentLog } from './silent-log.ts'
@@ -69,12 +70,12 @@ test('all that estimates need of the head is read, the two fields of the exit qu
 
 test('whose deposits are put off is read, and how it stands with validators of one’s own that come or go', async () => {
   await using source = await openBeaconSource({ urls: [devnet.beaconUrl], log: silentLog })
-  const key = (number: number) => toHex(pubkeyOf(number))
+  const key = (number: number) => hexOf(pubkeyOf(number))
   const [leaving, staying, unknown] = [key(5), key(100), key(CROWD.validators + 39)]
   const queues = await source.queues([leaving, staying, unknown])
   const state = headState()
-  const leavesBy = new Map(state.validators.map((one) => [toHex(one.pubkey), one.withdrawableEpoch]))
-  const expected = state.pendingDeposits.map(({ pubkey }) => leavesBy.get(toHex(pubkey)) ?? Number.POSITIVE_INFINITY)
+  const leavesBy = new Map(state.validators.map((one) => [hexOf(one.pubkey), one.withdrawableEpoch]))
+  const expected = state.pendingDeposits.map(({ pubkey }) => leavesBy.get(hexOf(pubkey)) ?? Number.POSITIVE_INFINITY)
   expect(expected.filter(Number.isFinite)).toHaveLength(2)
   expect(Array.from(queues.deposits.withdrawableEpoch, epochOfColumn)).toEqual(expected)
   const { activationEpoch, exitEpoch, withdrawableEpoch } = state.validators[5] as (typeof state.validators)[5]
@@ -132,7 +133,7 @@ test('queues are the same from SSZ and from JSON', () => {
   )
   const ofJson = readRecords(PENDING_DEPOSIT, { headers: { 'content-type': 'application/json' }, body: json })
   expect(readRecords(PENDING_DEPOSIT, { headers: {}, body: bytes })).toEqual(ofJson)
-  const pubkeys = deposits.map(({ pubkey }) => toHex(pubkey))
+  const pubkeys = deposits.map(({ pubkey }) => hexOf(pubkey))
   expect(readPubkeys({ headers: {}, body: bytes })).toEqual(pubkeys)
   expect(readPubkeys({ headers: { 'content-type': 'application/json' }, body: json })).toEqual(pubkeys)
   expect([...ofJson.amountGwei]).toEqual(deposits.map(({ amount }) => BigInt(amount)))

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type EstimatedValidator, statusEstimates } from '../../api/validators/status-estimates.ts'
 import { openBeaconSource } from '../../infra/beacon/source.ts'
-import { pubkeyOf, toHex } from '../../infra/devnet/consensus/keys.ts'
+import { pubkeyOf } from '../../infra/devnet/consensus/keys.ts'
 import type { Devnet } from '../../infra/devnet/open.ts'
 import type { BeaconSource } from '../../infra/ports/beacon-source.ts'
 import { queueRules, queuesEvent } from '../../ingest/queues/queue-event.ts'
 import { toQueueFacts } from '../../processors/head/queues.ts'
+import { hexOf } from '../../schemas/eth/hex.ts'
 import { epochOf, lastSlotOfEpoch } from '../../schemas/eth/time.ts'
 import { beaconQueues } from '../../schemas/events/beacon-queues.ts'
 import { decodeEvent } from '../../schemas/events/codec.ts'
@@ -32,7 +33,7 @@ const LOOKS = [4, 5, 6, 8, 11, 20, 40, 80]
 /** Before all deposits, and for validators that leave before it is final: it goes to the end of the queue, and takes nothing of the limit. */
 const POSTPONED = { slot: DEPOSITS_FROM_SLOT - 1, validators: [0, 1, 2, 3, 4, 5, 6, 7], amountGwei: 100_000_000_000n }
 
-const own = new Set(Array.from({ length: VALIDATORS + DEPOSITS }, (_, i) => toHex(pubkeyOf(i))))
+const own = new Set(Array.from({ length: VALIDATORS + DEPOSITS }, (_, i) => hexOf(pubkeyOf(i))))
 
 let devnet: Devnet
 let source: BeaconSource
@@ -79,7 +80,7 @@ async function look() {
             withdrawable_epoch: String(rows.withdrawableEpoch[row]),
           }
     const validator = {
-      pubkey: toHex(pubkeyOf(index)),
+      pubkey: hexOf(pubkeyOf(index)),
       registered,
       depositSlot: isDeposit ? depositSlotOf(index) : undefined,
       isNeedExit,
@@ -114,9 +115,9 @@ interface Guess {
 
 function errorsOf(guesses: readonly Guess[], field: 'activationEpoch' | 'exitEpoch') {
   const { registry } = devnet.history.head
-  const indexOf = new Map(registry.map(({ pubkey }, index) => [toHex(pubkey), index]))
+  const indexOf = new Map(registry.map(({ pubkey }, index) => [hexOf(pubkey), index]))
   return guesses.flatMap(({ index, epoch, band, lookedIn }) => {
-    const happened = registry[indexOf.get(toHex(pubkeyOf(index))) ?? -1]?.[field]
+    const happened = registry[indexOf.get(hexOf(pubkeyOf(index))) ?? -1]?.[field]
     return happened === undefined || !Number.isFinite(happened)
       ? []
       : [{ index, lookedIn, error: epoch - happened, band }]

@@ -1,10 +1,11 @@
 import { SLOTS_PER_EPOCH } from '@lodestar/params'
 import { beforeAll, expect, test } from 'vitest'
 import { statusEstimates } from '../../api/validators/status-estimates.ts'
-import { pubkeyOf, toHex } from '../../infra/devnet/consensus/keys.ts'
+import { pubkeyOf } from '../../infra/devnet/consensus/keys.ts'
 import { type Random, seededRandom } from '../../infra/devnet/consensus/random.ts'
 import { queueRules, queuesEvent } from '../../ingest/queues/queue-event.ts'
 import { toQueueFacts } from '../../processors/head/queues.ts'
+import { hexOf } from '../../schemas/eth/hex.ts'
 import { VALIDATOR_STATUSES, type ValidatorStatus } from '../../schemas/events/beacon-epoch.ts'
 import { beaconQueues } from '../../schemas/events/beacon-queues.ts'
 import { decodeEvent } from '../../schemas/events/codec.ts'
@@ -101,7 +102,7 @@ function fillDeposits(state: WaitingState, random: Random): readonly number[] {
 }
 
 function factsOf(state: WaitingState, isTold: boolean): QueueFacts {
-  const own = new Set(Array.from({ length: COMING[1] - COMING[0] }, (_, i) => toHex(pubkeyOf(COMING[0] + i))))
+  const own = new Set(Array.from({ length: COMING[1] - COMING[0] }, (_, i) => hexOf(pubkeyOf(COMING[0] + i))))
   const queues = queuesOfState(state, { own, isTold })
   const event = queuesEvent({ chain: { name: 'random', clock }, rules: queueRules(QUEUE_SPEC), queues, own })
   return toQueueFacts(decodeEvent(beaconQueues, event))
@@ -117,7 +118,7 @@ function look(facts: QueueFacts, index: number, what: 'active' | 'exit'): Guess 
     ...{ status: VALIDATOR_STATUSES.indexOf(status), activation_epoch: isComing ? far : '0' },
     ...{ exit_epoch: far, withdrawable_epoch: far },
   }
-  const validator = { pubkey: toHex(pubkeyOf(index)), registered, depositSlot: undefined, isNeedExit: !isComing }
+  const validator = { pubkey: hexOf(pubkeyOf(index)), registered, depositSlot: undefined, isNeedExit: !isComing }
   const found = statusEstimates(validator, { horizon, facts, swept: new Map() })
   const epochSec = clock.secondsPerSlot * SLOTS_PER_EPOCH
   const instant = found[`estimated_${what}_at`]

@@ -1,5 +1,6 @@
-import { pubkeyOf, toHex } from '../../infra/devnet/consensus/keys.ts'
+import { pubkeyOf } from '../../infra/devnet/consensus/keys.ts'
 import { chainKey } from '../../schemas/chains.ts'
+import { hexOf } from '../../schemas/eth/hex.ts'
 import {
   type ChainClock,
   dayOfSlot,
@@ -58,7 +59,7 @@ const TAMPERED_EPOCH = 10
 
 const hash = (kind: string, number: number): string => `0x${kind.repeat(16)}${number.toString(16).padStart(32, '0')}`
 /** Points of the curve: commands take no others. */
-export const givenKey = (index: number): string => toHex(pubkeyOf(index))
+export const givenKey = (index: number): string => hexOf(pubkeyOf(index))
 const address = (kind: string): string => `0x${kind.repeat(20)}`
 const instant = (slot: number): string => formatInstant(slotTimeSec(CLOCK, slot))
 

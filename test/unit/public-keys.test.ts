@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { parseKeys } from '../../commands/admin/public-keys.ts'
-import { pubkeyOf, toHex } from '../../infra/devnet/consensus/keys.ts'
+import { pubkeyOf } from '../../infra/devnet/consensus/keys.ts'
+import { hexOf } from '../../schemas/eth/hex.ts'
 
-const [first = '', second = ''] = [0, 1].map((number) => toHex(pubkeyOf(number)))
+const [first = '', second = ''] = [0, 1].map((number) => hexOf(pubkeyOf(number)))
 const bare = first.slice(2)
 /** x = 4: a point of the curve, but not of the subgroup that keys are from. */
 const OUTSIDE_SUBGROUP = `8${'0'.repeat(94)}4`

@@ -1,6 +1,6 @@
-import { toHex } from '../../infra/devnet/consensus/keys.ts'
 import type { StakingQueues } from '../../infra/ports/beacon-source.ts'
 import { FAR_FUTURE_EPOCH } from '../../schemas/eth/far-future.ts'
+import { hexOf } from '../../schemas/eth/hex.ts'
 import { firstSlotOfEpoch } from '../../schemas/eth/time.ts'
 import type { WaitingState } from './waiting-chain.ts'
 
@@ -14,7 +14,7 @@ export function queuesOfState(
 ): StakingQueues {
   const registry = state.validators.getAllReadonly()
   const fixed = (epoch: number) => (Number.isFinite(epoch) ? epoch : undefined)
-  const byKey = new Map<string, (typeof registry)[number]>(registry.map((one) => [toHex(one.pubkey), one]))
+  const byKey = new Map<string, (typeof registry)[number]>(registry.map((one) => [hexOf(one.pubkey), one]))
   const deposits = state.pendingDeposits.getAllReadonly()
   const partials = state.pendingPartialWithdrawals.getAllReadonly()
   const leaving = registry.flatMap((one, index) =>
@@ -31,7 +31,7 @@ export function queuesOfState(
       amountGwei: BigUint64Array.from(deposits, ({ amount }) => BigInt(amount)),
       slot: BigUint64Array.from(deposits, ({ slot }) => BigInt(slot)),
       withdrawableEpoch: BigUint64Array.from(deposits, ({ pubkey }) => {
-        const epoch = fixed(byKey.get(toHex(pubkey))?.withdrawableEpoch ?? Number.POSITIVE_INFINITY)
+        const epoch = fixed(byKey.get(hexOf(pubkey))?.withdrawableEpoch ?? Number.POSITIVE_INFINITY)
         return epoch === undefined ? FAR_FUTURE_EPOCH : BigInt(epoch)
       }),
     },

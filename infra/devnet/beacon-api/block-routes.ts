@@ -1,7 +1,7 @@
 import { ssz } from '@lodestar/types'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { hexOf } from '../../../schemas/eth/hex.ts'
 import type { BlockRecord, History } from '../consensus/history.ts'
-import { toHex } from '../consensus/keys.ts'
 import { type BeaconApiContext, FORK_NAME } from './context.ts'
 import { finalizedSlot, findBlock, parseNumber } from './identifiers.ts'
 
@@ -46,7 +46,7 @@ function headerJson(history: History, block: BlockRecord) {
         state_root: block.stateRoot,
         body_root: block.bodyRoot,
       },
-      signature: toHex(block.signature()),
+      signature: hexOf(block.signature()),
     },
   }
 }

@@ -1,9 +1,9 @@
 import type { BeaconConfig } from '@lodestar/config'
 import type { CachedBeaconStateFulu } from '@lodestar/state-transition'
+import type { Hex } from '../../../schemas/eth/hex.ts'
 import type { ChainEvents } from '../consensus/chain-event.ts'
 import type { ExitPool } from '../consensus/exit-pool.ts'
 import type { History } from '../consensus/history.ts'
-import type { Hex } from '../engine.ts'
 
 /** What the routes read. They change nothing but the exit pool. */
 export interface BeaconApiContext {

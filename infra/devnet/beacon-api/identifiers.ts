@@ -1,7 +1,6 @@
 import { SLOTS_PER_EPOCH } from '@lodestar/params'
+import { type Hex, hexOf } from '../../../schemas/eth/hex.ts'
 import type { BlockRecord, History, SlotRecord } from '../consensus/history.ts'
-import { toHex } from '../consensus/keys.ts'
-import type { Hex } from '../engine.ts'
 import { BeaconApiError } from './api-error.ts'
 
 const ROOT = /^0x[0-9a-f]{64}$/i
@@ -62,7 +61,7 @@ export class PubkeyIndex {
 
   indexOf(pubkey: string, registry: SlotRecord['registry']): number | undefined {
     for (let index = this.#indices.size; index < registry.length; index++)
-      this.#indices.set(toHex((registry[index] as { pubkey: Uint8Array }).pubkey), index)
+      this.#indices.set(hexOf((registry[index] as { pubkey: Uint8Array }).pubkey), index)
     const index = this.#indices.get(pubkey.toLowerCase())
     return index === undefined || index >= registry.length ? undefined : index
   }

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
+import { hexOf } from '../../../schemas/eth/hex.ts'
 import { toSpecJson } from '../consensus/chain-config.ts'
-import { toHex } from '../consensus/keys.ts'
 import type { BeaconApiContext } from './context.ts'
 
 const VERSION = 'epochline-devnet/0.1.0'
@@ -28,8 +28,8 @@ export function registerNodeRoutes(server: FastifyInstance, context: BeaconApiCo
   server.get('/eth/v1/beacon/genesis', () => ({
     data: {
       genesis_time: String(context.genesisTimeSec),
-      genesis_validators_root: toHex(context.headState().genesisValidatorsRoot),
-      genesis_fork_version: toHex(config.GENESIS_FORK_VERSION),
+      genesis_validators_root: hexOf(context.headState().genesisValidatorsRoot),
+      genesis_fork_version: hexOf(config.GENESIS_FORK_VERSION),
     },
   }))
   server.get('/eth/v1/config/spec', () => ({ data: spec }))
@@ -37,8 +37,8 @@ export function registerNodeRoutes(server: FastifyInstance, context: BeaconApiCo
     data: Object.values(config.forks)
       .filter((fork) => Number.isFinite(fork.epoch))
       .map((fork) => ({
-        previous_version: toHex(fork.prevVersion),
-        current_version: toHex(fork.version),
+        previous_version: hexOf(fork.prevVersion),
+        current_version: hexOf(fork.version),
         epoch: String(fork.epoch),
       })),
   }))

@@ -1,7 +1,7 @@
 import { SLOTS_PER_EPOCH } from '@lodestar/params'
 import { type phase0, ssz } from '@lodestar/types'
 import type { FastifyInstance } from 'fastify'
-import { toHex } from '../consensus/keys.ts'
+import { hexOf } from '../../../schemas/eth/hex.ts'
 import { BeaconApiError } from './api-error.ts'
 import type { BeaconApiContext } from './context.ts'
 import { parseNumber } from './identifiers.ts'
@@ -34,7 +34,7 @@ export function registerPoolRoutes(server: FastifyInstance, context: BeaconApiCo
       dependent_root: dependent.head.root,
       execution_optimistic: false,
       data: record.proposers.map((index, i) => ({
-        pubkey: toHex((record.registry[index] as phase0.Validator).pubkey),
+        pubkey: hexOf((record.registry[index] as phase0.Validator).pubkey),
         validator_index: String(index),
         slot: String(record.slot + i),
       })),

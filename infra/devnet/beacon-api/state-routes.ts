@@ -1,8 +1,8 @@
 import { EPOCHS_PER_SYNC_COMMITTEE_PERIOD, SLOTS_PER_EPOCH, SYNC_COMMITTEE_SUBNET_COUNT } from '@lodestar/params'
 import { ssz } from '@lodestar/types'
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import { hexOf } from '../../../schemas/eth/hex.ts'
 import type { SlotRecord } from '../consensus/history.ts'
-import { toHex } from '../consensus/keys.ts'
 import { BeaconApiError } from './api-error.ts'
 import { prefersSsz, sendSsz } from './block-routes.ts'
 import { type BeaconApiContext, FORK_NAME } from './context.ts'
@@ -52,8 +52,8 @@ export function registerStateRoutes(server: FastifyInstance, context: BeaconApiC
 
   stateRoute('root', (record) => ({ root: record.stateRoot }))
   stateRoute('fork', () => ({
-    previous_version: toHex(config.ELECTRA_FORK_VERSION),
-    current_version: toHex(config.FULU_FORK_VERSION),
+    previous_version: hexOf(config.ELECTRA_FORK_VERSION),
+    current_version: hexOf(config.FULU_FORK_VERSION),
     epoch: '0',
   }))
   stateRoute('finality_checkpoints', ({ finality }) => {

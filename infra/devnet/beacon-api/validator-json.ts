@@ -1,8 +1,8 @@
 import { SLOTS_PER_EPOCH } from '@lodestar/params'
 import { getValidatorStatus, mapToGeneralStatus, type phase0 } from '@lodestar/types'
 import { FAR_FUTURE_EPOCH_TEXT } from '../../../schemas/eth/far-future.ts'
+import { hexOf } from '../../../schemas/eth/hex.ts'
 import type { SlotRecord } from '../consensus/history.ts'
-import { toHex } from '../consensus/keys.ts'
 import { BeaconApiError } from './api-error.ts'
 
 const STATUSES = new Set([
@@ -32,8 +32,8 @@ function validatorText(validator: phase0.Validator): string {
   const known = validatorTexts.get(validator)
   if (known !== undefined) return known
   const text = JSON.stringify({
-    pubkey: toHex(validator.pubkey),
-    withdrawal_credentials: toHex(validator.withdrawalCredentials),
+    pubkey: hexOf(validator.pubkey),
+    withdrawal_credentials: hexOf(validator.withdrawalCredentials),
     effective_balance: String(validator.effectiveBalance),
     slashed: validator.slashed,
     activation_eligibility_epoch: epochText(validator.activationEligibilityEpoch),

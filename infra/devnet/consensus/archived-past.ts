@@ -3,11 +3,10 @@ import type { BeaconConfig } from '@lodestar/config'
 import { SLOTS_PER_EPOCH } from '@lodestar/params'
 import { type CachedBeaconStateFulu, createCachedBeaconState, type PubkeyCache } from '@lodestar/state-transition'
 import { ssz } from '@lodestar/types'
+import { bytesOf, type Hex, hexOf } from '../../../schemas/eth/hex.ts'
 import { type Archive, pack, unpack, unzipped, type Write } from '../archive/archive.ts'
-import type { Hex } from '../engine.ts'
 import type { AttestationRewards } from './attestation-rewards.ts'
 import type { BlockRecord, History, Past, SlotRecord } from './history.ts'
-import { fromHex, toHex } from './keys.ts'
 import { replaySlot } from './regenerate.ts'
 import { slotRecordOf } from './slot-record.ts'
 import { type BlockRow, toBlockRecord, toBlockRow } from './stored-block.ts'
@@ -75,7 +74,7 @@ export class ArchivedPast implements Past {
   }
 
   blockByRoot(root: Hex): BlockRecord | undefined {
-    return this.#toRecord(this.#archive.prepare('SELECT * FROM beacon_blocks WHERE root = ?').get(fromHex(root)))
+    return this.#toRecord(this.#archive.prepare('SELECT * FROM beacon_blocks WHERE root = ?').get(bytesOf(root)))
   }
 
   blocksOfSlot(slot: number): readonly BlockRecord[] {
@@ -84,7 +83,7 @@ export class ArchivedPast implements Past {
   }
 
   slotOfState(stateRoot: Hex): number | undefined {
-    const row = this.#archive.prepare('SELECT slot FROM slots WHERE state_root = ?').get(fromHex(stateRoot))
+    const row = this.#archive.prepare('SELECT slot FROM slots WHERE state_root = ?').get(bytesOf(stateRoot))
     return row === undefined ? undefined : Number(row.slot)
   }
 
@@ -100,7 +99,7 @@ export class ArchivedPast implements Past {
       .get(slot)
     if (row === undefined) throw new Error(`no state is kept for slot ${slot}`)
     const view = ssz.fulu.BeaconState.deserializeToViewDU(unzipped(row.bytes as Uint8Array))
-    if (toHex(view.hashTreeRoot()) !== toHex(row.state_root as Uint8Array)) {
+    if (hexOf(view.hashTreeRoot()) !== hexOf(row.state_root as Uint8Array)) {
       throw new Error(`the state of slot ${slot} is not the one that the chain had`)
     }
     return createCachedBeaconState(view, this.#immutable) as CachedBeaconStateFulu
@@ -130,7 +129,7 @@ export class ArchivedPast implements Past {
       const { prepare } = this.#archive
       const slotRow = prepare('INSERT INTO slots (slot, state_root, block_root) VALUES (?, ?, ?)')
       for (const { slot, stateRoot, block } of slots)
-        slotRow.run(slot, fromHex(stateRoot), block === undefined ? null : fromHex(block.root))
+        slotRow.run(slot, bytesOf(stateRoot), block === undefined ? null : bytesOf(block.root))
       const blockRow = prepare('INSERT INTO beacon_blocks (root, slot, facts, bytes) VALUES (?, ?, ?, ?)')
       for (const { root, slot, facts, bytes } of blocks) blockRow.run(root, slot, facts, bytes)
       const stateRow = prepare('INSERT INTO states (slot, bytes) VALUES (?, ?)')

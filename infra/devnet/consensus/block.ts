@@ -11,10 +11,10 @@ import {
 } from '@lodestar/state-transition'
 import { processBlock } from '@lodestar/state-transition/block'
 import { type altair, type electra, type fulu, ssz } from '@lodestar/types'
-import type { BlockTurn, BuiltPayload, Hex, PayloadRequest } from '../engine.ts'
+import { type Hex, hexOf } from '../../../schemas/eth/hex.ts'
+import type { BlockTurn, BuiltPayload, PayloadRequest } from '../engine.ts'
 import type { BlockRecord, ProposerRewards } from './history.ts'
 import { type Operations, slashingReward } from './incidents.ts'
-import { toHex } from './keys.ts'
 import type { LaterSignature, Signer } from './signer.ts'
 import { syncRewardsOf, syncWorthOf } from './sync-rewards.ts'
 
@@ -48,14 +48,14 @@ export function payloadRequest(
   return {
     ...blockTurn(state, state.slot, feeRecipient),
     parentHash,
-    parentBeaconBlockRoot: toHex(state.latestBlockHeader.hashTreeRoot()),
-    prevRandao: toHex(getRandaoMix(state, state.epochCtx.epoch)),
+    parentBeaconBlockRoot: hexOf(state.latestBlockHeader.hashTreeRoot()),
+    prevRandao: hexOf(getRandaoMix(state, state.epochCtx.epoch)),
     proposerIndex,
     next,
     withdrawals: expectedWithdrawals.map((withdrawal) => ({
       index: withdrawal.index,
       validatorIndex: withdrawal.validatorIndex,
-      address: toHex(withdrawal.address),
+      address: hexOf(withdrawal.address),
       amountGwei: withdrawal.amount,
     })),
   }
@@ -150,14 +150,14 @@ export function produceBlock(state: CachedBeaconStateFulu, parts: BlockParts, si
     ...slashings,
   }
   return {
-    root: toHex(root),
+    root: hexOf(root),
     slot,
     proposerIndex,
-    parentRoot: toHex(parentRoot),
-    stateRoot: toHex(stateRoot),
-    bodyRoot: toHex(bodyRoot),
+    parentRoot: hexOf(parentRoot),
+    stateRoot: hexOf(stateRoot),
+    bodyRoot: hexOf(bodyRoot),
     ...signedLater(bytes, signer.block(slot, proposerIndex, root)),
-    executionHash: toHex(parts.built.payload.blockHash),
+    executionHash: hexOf(parts.built.payload.blockHash),
     rewards,
     syncWorth,
     syncRewards: () => syncRewardsOf(syncWorth, committee, bits),

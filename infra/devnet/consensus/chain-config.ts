@@ -2,10 +2,9 @@ import { type BeaconConfig, type ChainConfig, createBeaconConfig, specValuesToJs
 import { mainnetChainConfig } from '@lodestar/config/configs'
 import * as params from '@lodestar/params'
 import { activePreset, SLOTS_PER_EPOCH } from '@lodestar/params'
+import { bytesOf, type Hex } from '../../../schemas/eth/hex.ts'
 import type { ChainClock } from '../../../schemas/eth/time.ts'
-import type { Hex } from '../engine.ts'
 import { GENESIS_FORK_VERSION } from './deposits.ts'
-import { fromHex } from './keys.ts'
 
 /** The network's own name in /eth/v1/config/spec. */
 const CONFIG_NAME = 'devnet'
@@ -64,7 +63,7 @@ function toChainConfig(facts: NetworkFacts): ChainConfig {
     HEZE_FORK_VERSION: forkVersion(8),
     DEPOSIT_CHAIN_ID: facts.chainId,
     DEPOSIT_NETWORK_ID: facts.chainId,
-    DEPOSIT_CONTRACT_ADDRESS: fromHex(facts.depositContractAddress),
+    DEPOSIT_CONTRACT_ADDRESS: bytesOf(facts.depositContractAddress),
     SHARD_COMMITTEE_PERIOD: shardCommitteePeriodEpochs,
     MIN_VALIDATOR_WITHDRAWABILITY_DELAY: withdrawabilityDelayEpochs,
     BLOB_SCHEDULE: [{ EPOCH: 0, MAX_BLOBS_PER_BLOCK: BLOBS_PER_BLOCK_MAX }],

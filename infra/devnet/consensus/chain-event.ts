@@ -1,5 +1,3 @@
-import type { Hex } from '../engine.ts'
-
 /** What GET /eth/v1/events announces, by topic; roots are of blocks and states. */
 export type ChainEvent =
   | { readonly topic: 'block'; readonly slot: number; readonly block: Hex }
@@ -48,3 +46,5 @@ export function createChainEvents(): ChainEvents {
     },
   }
 }
+
+import type { Hex } from '../../../schemas/eth/hex.ts'

@@ -2,7 +2,8 @@ import type { BeaconConfig } from '@lodestar/config'
 import { MAX_VOLUNTARY_EXITS, SLOTS_PER_EPOCH } from '@lodestar/params'
 import type { CachedBeaconStateFulu } from '@lodestar/state-transition'
 import type { phase0 } from '@lodestar/types'
-import type { BlockTurn, ExecutionEngine, Hex } from '../engine.ts'
+import { bytesOf, type Hex, hexOf } from '../../../schemas/eth/hex.ts'
+import type { BlockTurn, ExecutionEngine } from '../engine.ts'
 import type { Incident, Scenario } from '../scenario.ts'
 import { advanceTo } from './advance.ts'
 import { attestationRewards, type TransitionFacts } from './attestation-rewards.ts'
@@ -12,7 +13,6 @@ import { createDuties, type Duties } from './duties.ts'
 import type { Genesis } from './genesis.ts'
 import { type BlockRecord, History, type Past, type SlotRecord } from './history.ts'
 import { IncidentQueue, noOperations, type Operations } from './incidents.ts'
-import { fromHex, toHex } from './keys.ts'
 import { createSigner, type Signer } from './signer.ts'
 import { slotRecordOf } from './slot-record.ts'
 import type { ThreadSigner } from './thread-signer.ts'
@@ -251,9 +251,9 @@ export class Chain {
     const cast = castVotes(emptyVotePool, {
       state: this.#headState,
       slot,
-      headRoot: fromHex(head.root),
-      previousHeadRoot: fromHex(block === undefined || slot === 0 ? head.root : head.parentRoot),
-      targetRoot: fromHex((this.history.slot(epochStart) as SlotRecord).head.root),
+      headRoot: bytesOf(head.root),
+      previousHeadRoot: bytesOf(block === undefined || slot === 0 ? head.root : head.parentRoot),
+      targetRoot: bytesOf((this.history.slot(epochStart) as SlotRecord).head.root),
       duties: this.#duties,
     })
     this.#pool = [...this.#pool, ...cast]
@@ -339,12 +339,12 @@ function genesisCheckpoint({ incidents }: Scenario): ChainCheckpoint {
 function genesisRecord(genesis: Genesis, executionHash: Hex): BlockRecord {
   const header = genesis.state.latestBlockHeader
   return {
-    root: toHex(genesis.blockRoot),
+    root: hexOf(genesis.blockRoot),
     slot: 0,
     proposerIndex: 0,
-    parentRoot: toHex(new Uint8Array(32)),
-    stateRoot: toHex(genesis.state.hashTreeRoot()),
-    bodyRoot: toHex(header.bodyRoot),
+    parentRoot: hexOf(new Uint8Array(32)),
+    stateRoot: hexOf(genesis.state.hashTreeRoot()),
+    bodyRoot: hexOf(header.bodyRoot),
     signature: () => new Uint8Array(96),
     bytes: () => genesis.blockBytes,
     executionHash,

@@ -1,8 +1,8 @@
 import { DOMAIN_DEPOSIT } from '@lodestar/params'
 import { computeDomain, computeSigningRoot } from '@lodestar/state-transition'
 import { ssz } from '@lodestar/types'
-import type { Hex } from '../engine.ts'
-import { fromHex, secretKeyOf, toHex } from './keys.ts'
+import { bytesOf, type Hex, hexOf } from '../../../schemas/eth/hex.ts'
+import { secretKeyOf } from './keys.ts'
 
 /**
  * The devnet's own network: no signature made for it is valid on another one. Deposits are signed with this version
@@ -27,7 +27,7 @@ export interface DepositData {
 export function withdrawalCredentialsFor(address: Hex, kind: 'eth1' | 'compounding' = 'eth1'): Uint8Array {
   const credentials = new Uint8Array(32)
   credentials[0] = kind === 'eth1' ? ETH1_CREDENTIALS_PREFIX : COMPOUNDING_CREDENTIALS_PREFIX
-  credentials.set(fromHex(address), CREDENTIALS_ADDRESS_OFFSET)
+  credentials.set(bytesOf(address), CREDENTIALS_ADDRESS_OFFSET)
   return credentials
 }
 
@@ -45,10 +45,10 @@ export function depositDataFor(validatorNumber: number, amountGwei: bigint, with
   const domain = computeDomain(DOMAIN_DEPOSIT, GENESIS_FORK_VERSION, new Uint8Array(32))
   const signature = secretKey.sign(computeSigningRoot(ssz.phase0.DepositMessage, message, domain)).toBytes()
   return {
-    pubkey: toHex(message.pubkey),
-    withdrawalCredentials: toHex(message.withdrawalCredentials),
+    pubkey: hexOf(message.pubkey),
+    withdrawalCredentials: hexOf(message.withdrawalCredentials),
     amountGwei,
-    signature: toHex(signature),
-    depositDataRoot: toHex(ssz.phase0.DepositData.hashTreeRoot({ ...message, signature })),
+    signature: hexOf(signature),
+    depositDataRoot: hexOf(ssz.phase0.DepositData.hashTreeRoot({ ...message, signature })),
   }
 }

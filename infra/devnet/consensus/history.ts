@@ -1,7 +1,7 @@
 import type { Node } from '@chainsafe/persistent-merkle-tree'
 import { SLOTS_PER_EPOCH } from '@lodestar/params'
 import type { electra, phase0 } from '@lodestar/types'
-import type { Hex } from '../engine.ts'
+import type { Hex } from '../../../schemas/eth/hex.ts'
 import type { AttestationRewards } from './attestation-rewards.ts'
 import type { SyncWorth } from './sync-rewards.ts'
 

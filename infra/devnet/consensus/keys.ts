@@ -1,6 +1,6 @@
 import { createHash, hash } from 'node:crypto'
 import { SecretKey } from '@chainsafe/blst'
-import type { Hex } from '../engine.ts'
+import { type Hex, hexOf } from '../../../schemas/eth/hex.ts'
 
 // The program looks its demo account's keys up here as well: nothing that takes long to load belongs into this file.
 
@@ -8,14 +8,6 @@ import type { Hex } from '../engine.ts'
 const VALIDATORS_PER_OWNER = 8
 
 const FEE_POOLS = 8
-
-export function toHex(bytes: Uint8Array): Hex {
-  return `0x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')}`
-}
-
-export function fromHex(text: string): Uint8Array {
-  return new Uint8Array(Buffer.from(text.slice(2), 'hex'))
-}
 
 /** Order of the group that secret keys are numbers of (consensus-specs, BLS12-381). */
 const CURVE_ORDER = 0x73eda753299d7d483339d80809a1d80553bda402fffe5bfeffffffff00000001n
@@ -39,7 +31,7 @@ export function pubkeyOf(validatorNumber: number): Uint8Array {
 }
 
 function addressFrom(label: string): Hex {
-  return toHex(createHash('sha256').update(`epochline devnet ${label}`).digest().subarray(0, 20))
+  return hexOf(createHash('sha256').update(`epochline devnet ${label}`).digest().subarray(0, 20))
 }
 
 /** Withdrawal address of a validator number; the validators of one owner have the same one. */

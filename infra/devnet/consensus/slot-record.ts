@@ -1,8 +1,8 @@
 import { SLOTS_PER_EPOCH } from '@lodestar/params'
 import type { CachedBeaconStateFulu } from '@lodestar/state-transition'
 import { type phase0, ssz } from '@lodestar/types'
+import { hexOf } from '../../../schemas/eth/hex.ts'
 import type { BlockRecord, Checkpoint, FinalityCheckpoints, SlotRecord } from './history.ts'
-import { toHex } from './keys.ts'
 
 function sameValidator(a: phase0.Validator, b: phase0.Validator): boolean {
   return (
@@ -29,7 +29,7 @@ interface CheckpointView {
 }
 
 function checkpointOf(view: CheckpointView, before: Checkpoint | undefined): Checkpoint {
-  return before?.epoch === view.epoch ? before : { epoch: view.epoch, root: toHex(view.root) }
+  return before?.epoch === view.epoch ? before : { epoch: view.epoch, root: hexOf(view.root) }
 }
 
 function finalityOf(state: CachedBeaconStateFulu, before: FinalityCheckpoints | undefined): FinalityCheckpoints {
@@ -59,7 +59,7 @@ export function slotRecordOf(state: CachedBeaconStateFulu, head: BlockRecord, be
   const last = before?.record
   const block = head.slot === state.slot ? head : undefined
   const old = before?.state
-  const stateRoot = block?.stateRoot ?? toHex(state.hashTreeRoot())
+  const stateRoot = block?.stateRoot ?? hexOf(state.hashTreeRoot())
   return {
     slot: state.slot,
     stateRoot,

@@ -1,10 +1,9 @@
 import { zstdCompressSync } from 'node:zlib'
 import { ssz } from '@lodestar/types'
+import { bytesOf, type Hex, hexOf } from '../../../schemas/eth/hex.ts'
 import { unzipped } from '../archive/archive.ts'
-import type { Hex } from '../engine.ts'
 import { SIGNATURE_OFFSET } from './block.ts'
 import type { BlockRecord, ProposerRewards, SyncRewards } from './history.ts'
-import { fromHex, toHex } from './keys.ts'
 import { type SyncWorth, syncRewardsOf } from './sync-rewards.ts'
 
 /** A block as the archive's table has it. */
@@ -34,7 +33,7 @@ export function toBlockRow(block: BlockRecord): BlockRow {
   const { bodyRoot, executionHash, rewards, syncWorth } = block
   const facts: Facts = { bodyRoot, executionHash, rewards, ...syncWorth, scarce: [...syncWorth.scarce] }
   const bytes = zstdCompressSync(block.bytes())
-  return { root: fromHex(block.root), slot: block.slot, facts: JSON.stringify(facts), bytes }
+  return { root: bytesOf(block.root), slot: block.slot, facts: JSON.stringify(facts), bytes }
 }
 
 /** `committeeAt` gives the sync committee of a slot; it is asked for when somebody wants the block's sync rewards. */
@@ -43,10 +42,10 @@ export function toBlockRecord(row: BlockRow, committeeAt: (slot: number) => Uint
   const { bodyRoot, executionHash, rewards, seatGwei, scarce } = JSON.parse(row.facts) as Facts
   const bytes = unzipped(row.bytes)
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  const root = (offset: number): Hex => toHex(bytes.subarray(offset, offset + 32))
+  const root = (offset: number): Hex => hexOf(bytes.subarray(offset, offset + 32))
   const syncWorth: SyncWorth = { seatGwei, scarce: new Map(scarce) }
   return {
-    root: toHex(row.root),
+    root: hexOf(row.root),
     slot,
     proposerIndex: Number(view.readBigUInt64LE(PROPOSER_OFFSET)),
     parentRoot: root(PARENT_ROOT_OFFSET),

@@ -1,7 +1,7 @@
 import type { PubkeyCache } from '@lodestar/state-transition'
-import type { Hex } from '../engine.ts'
+import { type Hex, hexOf } from '../../../schemas/eth/hex.ts'
 import type { Duties, Vote } from './duties.ts'
-import { feeRecipientOf, pubkeyOf, toHex } from './keys.ts'
+import { feeRecipientOf, pubkeyOf } from './keys.ts'
 
 /** Who runs validators whose keys are not the devnet's own. What it answers for a slot that was made stays so: a replay asks again. */
 export interface OutsideKeys {
@@ -58,7 +58,7 @@ export class ValidatorKeys {
 
   #lookUp(index: number): Holder {
     if (index < this.#genesisValidators) return { kind: 'devnet', number: index }
-    const pubkey = toHex(this.#pubkeys.getOrThrow(index).toBytes())
+    const pubkey = hexOf(this.#pubkeys.getOrThrow(index).toBytes())
     const number = this.#beyond().get(pubkey)
     return number === undefined ? { kind: 'outside', pubkey } : { kind: 'devnet', number }
   }
@@ -67,7 +67,7 @@ export class ValidatorKeys {
     this.#numbersBeyond ??= new Map(
       Array.from({ length: NUMBERS_BEYOND_GENESIS }, (_, i) => {
         const number = this.#genesisValidators + i
-        return [toHex(pubkeyOf(number)), number]
+        return [hexOf(pubkeyOf(number)), number]
       }),
     )
     return this.#numbersBeyond

@@ -1,6 +1,5 @@
-import { bytesOf, hexOf } from '../../../schemas/eth/hex.ts'
+import { bytesOf, type Hex, hexOf } from '../../../schemas/eth/hex.ts'
 import type { Archive } from '../archive/archive.ts'
-import type { Hex } from '../engine.ts'
 import type { StoredBlock } from './block-store.ts'
 import { unpackTexts } from './block-texts.ts'
 

@@ -1,6 +1,5 @@
-import { bytesOf } from '../../../schemas/eth/hex.ts'
+import { bytesOf, type Hex } from '../../../schemas/eth/hex.ts'
 import type { Write } from '../archive/archive.ts'
-import type { Hex } from '../engine.ts'
 import type { ArchivedBlocks } from './archived-blocks.ts'
 import { type BlockTexts, packTexts, unpackTexts } from './block-texts.ts'
 

@@ -1,6 +1,6 @@
-import { bytesOf } from '../../../schemas/eth/hex.ts'
+import { bytesOf, type Hex } from '../../../schemas/eth/hex.ts'
 import { bloomTester, type ReceiptLog } from '../../../schemas/eth/receipts.ts'
-import type { BlockTurn, BuiltPayload, Hex, PayloadRequest } from '../engine.ts'
+import type { BlockTurn, BuiltPayload, PayloadRequest } from '../engine.ts'
 import { nextBaseFeeWei } from './base-fee.ts'
 import type { BlockStore } from './block-store.ts'
 import { creditCalls } from './credits.ts'

@@ -1,4 +1,5 @@
-import type { EngineWithdrawal, Hex } from '../engine.ts'
+import type { Hex } from '../../../schemas/eth/hex.ts'
+import type { EngineWithdrawal } from '../engine.ts'
 import type { Call } from './json-rpc.ts'
 
 const WEI_PER_GWEI = 1_000_000_000n

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { AppError } from '../../../schemas/errors.ts'
-import type { Hex } from '../engine.ts'
+import type { Hex } from '../../../schemas/eth/hex.ts'
 import { type BlockLookup, createBlockLookup, type Finality } from './block-lookup.ts'
 import type { BlockStore, StoredBlock } from './block-store.ts'
 import type { CallResult, JsonRpc } from './json-rpc.ts'

@@ -1,9 +1,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Hex } from '../../../schemas/eth/hex.ts'
 import artifacts from '../contracts/artifacts.json' with { type: 'json' }
 import predeploys from '../contracts/predeploys.json' with { type: 'json' }
-import type { Hex } from '../engine.ts'
 import type { Profile } from './scenario-state.ts'
 
 export const DEPOSIT_CONTRACT_ADDRESS: Hex = '0x4242424242424242424242424242424242424242'

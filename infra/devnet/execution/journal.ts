@@ -1,6 +1,6 @@
 import { appendFileSync, readFileSync } from 'node:fs'
 import { AppError } from '../../../schemas/errors.ts'
-import type { Hex } from '../engine.ts'
+import type { Hex } from '../../../schemas/eth/hex.ts'
 
 /** A transaction from outside, and when it came: after which operation (block or rollback) since genesis. */
 export interface JournalEntry {

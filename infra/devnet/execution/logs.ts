@@ -1,5 +1,5 @@
+import type { Hex } from '../../../schemas/eth/hex.ts'
 import { bloomTester } from '../../../schemas/eth/receipts.ts'
-import type { Hex } from '../engine.ts'
 import type { BlockStore, StoredBlock } from './block-store.ts'
 import { RpcFault } from './rpc-fault.ts'
 

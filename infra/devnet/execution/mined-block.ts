@@ -1,7 +1,6 @@
 import type { deneb } from '@lodestar/types'
-import { bytesOf } from '../../../schemas/eth/hex.ts'
+import { bytesOf, type Hex } from '../../../schemas/eth/hex.ts'
 import type { ReceiptLog } from '../../../schemas/eth/receipts.ts'
-import type { Hex } from '../engine.ts'
 import type { NewBlock } from './block-store.ts'
 import type { ExecutedBlock, MinedTransaction, SealedBlock } from './sealed-block.ts'
 

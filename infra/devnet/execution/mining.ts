@@ -1,4 +1,5 @@
-import type { BlockTurn, Hex } from '../engine.ts'
+import type { Hex } from '../../../schemas/eth/hex.ts'
+import type { BlockTurn } from '../engine.ts'
 import { type Call, type CallResult, expectOk } from './json-rpc.ts'
 import type { MinedBlock } from './mined-block.ts'
 import { type BlockPlan, planBlock, SEQUENCER_PLAN } from './scenario.ts'

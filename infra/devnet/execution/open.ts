@@ -1,6 +1,7 @@
 import { AppError } from '../../../schemas/errors.ts'
+import type { Hex } from '../../../schemas/eth/hex.ts'
 import { type Archive, restoring } from '../archive/archive.ts'
-import type { ExecutionEngine, Hex } from '../engine.ts'
+import type { ExecutionEngine } from '../engine.ts'
 import { type Anvil, openAnvil } from './anvil-process.ts'
 import { type ArchivedBlocks, openArchivedBlocks } from './archived-blocks.ts'
 import type { Finality } from './block-lookup.ts'

@@ -1,6 +1,6 @@
 import { keccak256, toBytes } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import type { Hex } from '../engine.ts'
+import type { Hex } from '../../../schemas/eth/hex.ts'
 import type { Journal } from './journal.ts'
 import { type Call, type CallResult, expectOk, type JsonRpc } from './json-rpc.ts'
 import { planSlot } from './scenario.ts'

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type electra, ssz } from '@lodestar/types'
-import { bytesOf } from '../../../schemas/eth/hex.ts'
+import { bytesOf, type Hex } from '../../../schemas/eth/hex.ts'
 import type { ReceiptLog } from '../../../schemas/eth/receipts.ts'
-import type { Hex } from '../engine.ts'
 
 /** keccak256("DepositEvent(bytes,bytes,bytes,bytes,bytes)") */
 export const DEPOSIT_EVENT_TOPIC: Hex = '0x649bbc62d0e31342afea4e5cd82d4049e7e1ee912fc0889aa790803be39038c5'

@@ -1,5 +1,3 @@
-import type { Hex } from '../engine.ts'
-
 export const USERS = 12
 export const BUILDERS = 4
 /** Account numbers of the scenario's phrase. */
@@ -70,3 +68,5 @@ export interface ScenarioSetup {
   readonly deposits: readonly PlannedDeposit[]
   readonly depositsFor: DepositsFor
 }
+
+import type { Hex } from '../../../schemas/eth/hex.ts'

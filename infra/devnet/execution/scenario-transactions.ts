@@ -1,7 +1,7 @@
 import { type Abi, encodeFunctionData } from 'viem'
+import type { Hex } from '../../../schemas/eth/hex.ts'
 import type { Random } from '../consensus/random.ts'
 import artifacts from '../contracts/artifacts.json' with { type: 'json' }
-import type { Hex } from '../engine.ts'
 import {
   COLLECTIBLE_721_ADDRESS,
   DEPOSIT_CONTRACT_ADDRESS,

@@ -1,11 +1,11 @@
 import type { deneb } from '@lodestar/types'
 import { type ExecutionHeader, encodeHeader } from '../../../schemas/eth/header.ts'
-import { bytesOf, hexOf } from '../../../schemas/eth/hex.ts'
+import { bytesOf, type Hex, hexOf } from '../../../schemas/eth/hex.ts'
 import { keccak256 } from '../../../schemas/eth/keccak.ts'
 import { encodeRlp, rlpInteger } from '../../../schemas/eth/rlp.ts'
 import { encodeTransaction, type SignedTransaction } from '../../../schemas/eth/signed-transaction.ts'
 import { orderedTrieRoot } from '../../../schemas/eth/trie.ts'
-import type { EngineWithdrawal, Hex } from '../engine.ts'
+import type { EngineWithdrawal } from '../engine.ts'
 
 export interface MinedTransaction extends SignedTransaction {
   readonly hash: Hex

@@ -1,7 +1,6 @@
-import { bytesOf } from '../../../schemas/eth/hex.ts'
+import { bytesOf, type Hex } from '../../../schemas/eth/hex.ts'
 import { bloomTester } from '../../../schemas/eth/receipts.ts'
 import predeploys from '../contracts/predeploys.json' with { type: 'json' }
-import type { Hex } from '../engine.ts'
 import { type Call, expectOk, type JsonRpc } from './json-rpc.ts'
 
 /** Who calls the system contracts at the end of a block (EIP-7002, EIP-7251): an address that nobody has the key of. */

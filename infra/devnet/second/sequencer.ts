@@ -1,6 +1,6 @@
-import { hexOf } from '../../../schemas/eth/hex.ts'
+import { type Hex, hexOf } from '../../../schemas/eth/hex.ts'
 import { seededBytes } from '../consensus/random.ts'
-import type { BlockTurn, ExecutionEngine, Hex } from '../engine.ts'
+import type { BlockTurn, ExecutionEngine } from '../engine.ts'
 import type { SlotProducer } from '../slot-runner.ts'
 import { REORG_DEPTH_MAX, reorgDepthAfter } from './reorgs.ts'
 import type { Schedule } from './schedule.ts'

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import type { Hex } from '../engine.ts'
+import type { Hex } from '../../../schemas/eth/hex.ts'
 import type { SignedUpTo } from './interchange.ts'
 
 /** What happened to a key, and from which slot on it counts; and what it has signed, because that is asked for again when it is gone. */

@@ -1,7 +1,7 @@
 import { SLOTS_PER_EPOCH } from '@lodestar/params'
 import { Type } from 'typebox'
 import { Compile } from 'typebox/schema'
-import type { Hex } from '../engine.ts'
+import type { Hex } from '../../../schemas/eth/hex.ts'
 
 // EIP-3076: what a validator has signed elsewhere, so that nobody signs beside it.
 

@@ -4,7 +4,7 @@ import fastify, { type FastifyError, type FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { Compile } from 'typebox/schema'
 import { AppError } from '../../../schemas/errors.ts'
-import type { Hex } from '../engine.ts'
+import type { Hex } from '../../../schemas/eth/hex.ts'
 import { NOTHING_SIGNED, readInterchange, type SignedUpTo, writeInterchange } from './interchange.ts'
 import type { Imported, ValidatorClient } from './validator-client.ts'
 

@@ -1,10 +1,9 @@
 import { SecretKey } from '@chainsafe/blst'
 import { SLOTS_PER_EPOCH } from '@lodestar/params'
+import { bytesOf, type Hex, hexOf } from '../../../schemas/eth/hex.ts'
 import { openKeystore } from '../../key-vault/keystore.ts'
 import { normalizedPassword } from '../../key-vault/password.ts'
-import { fromHex, toHex } from '../consensus/keys.ts'
 import type { OutsideKeys } from '../consensus/validator-keys.ts'
-import type { Hex } from '../engine.ts'
 import type { ClientEntry, ClientFiles } from './client-files.ts'
 import { NOTHING_SIGNED, type SignedUpTo, signedUpTo } from './interchange.ts'
 
@@ -76,10 +75,10 @@ export class ValidatorClient implements OutsideKeys {
   ): Promise<Imported> {
     const opened = await openKeystore(keystore, normalizedPassword(Buffer.from(password)))
     if (opened.status === 'refused') return { status: 'error', message: `The keystore is refused: ${opened.reason}.` }
-    const pubkey = toHex(opened.key.toPublicKey().toBytes())
+    const pubkey = hexOf(opened.key.toPublicKey().toBytes())
     if (this.#isGiven(pubkey)) return { status: 'duplicate' }
     const signed = highest(signedOf(pubkey) ?? NOTHING_SIGNED, this.signedBy(pubkey) ?? NOTHING_SIGNED)
-    this.#files.keep(pubkey, { secretKey: toHex(opened.key.toBytes()), path: opened.path })
+    this.#files.keep(pubkey, { secretKey: hexOf(opened.key.toBytes()), path: opened.path })
     this.#tell({ kind: 'given', slot: this.#nextSlot(), pubkey, signed })
     return { status: 'imported' }
   }
@@ -134,13 +133,13 @@ export class ValidatorClient implements OutsideKeys {
   }
 
   sign(pubkey: Hex, signingRoot: Uint8Array): Uint8Array {
-    const root = toHex(signingRoot)
+    const root = hexOf(signingRoot)
     const known = this.#known.get(pubkey)?.signatures.get(root)
-    if (known !== undefined) return fromHex(known)
+    if (known !== undefined) return bytesOf(known)
     const secret = this.#secretOf(pubkey)
     if (secret === undefined) throw new Error('a validator that nobody runs has nothing to sign')
     const signature = secret.sign(signingRoot).toBytes()
-    this.#tell({ kind: 'signature', pubkey, root, signature: toHex(signature) })
+    this.#tell({ kind: 'signature', pubkey, root, signature: hexOf(signature) })
     return signature
   }
 
@@ -163,7 +162,7 @@ export class ValidatorClient implements OutsideKeys {
     if (known !== undefined) return known
     const file = this.#files.key(pubkey)
     if (file === undefined) return undefined
-    const secret = SecretKey.fromBytes(fromHex(file.secretKey))
+    const secret = SecretKey.fromBytes(bytesOf(file.secretKey))
     this.#secrets.set(pubkey, secret)
     return secret
   }
