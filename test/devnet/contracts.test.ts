@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { type Abi, decodeFunctionResult, encodeDeployData, encodeFunctionData } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { depositDataFor } from '../../infra/devnet/consensus/deposits.ts'
@@ -8,10 +7,10 @@ import { compileContracts, DEVNET_CONTRACTS } from '../../infra/devnet/contracts
 import { type Anvil, openAnvil } from '../../infra/devnet/execution/anvil-process.ts'
 import { SCENARIO_MNEMONIC, writeGenesisFile } from '../../infra/devnet/execution/genesis.ts'
 import type { Hex } from '../../schemas/eth/hex.ts'
+import { fixturePath, HAS_FIXTURES } from '../fixture-folder.ts'
 import stakingArtifacts from '../staking-contracts/artifacts.json' with { type: 'json' }
 import { STAKING_CONTRACTS } from '../staking-contracts/compile.ts'
 
-const FIXTURES = process.env.EPOCHLINE_FIXTURES
 const GENESIS_TIME_SEC = 1_700_000_000
 const WITHDRAWAL_ADDRESS: Hex = '0x00000000000000000000000000000000000000aa'
 const WEI_PER_GWEI = 1_000_000_000n
@@ -95,7 +94,7 @@ describe('the deposit contract', () => {
   }
 
   async function deployOfficial(): Promise<Deployed> {
-    const file = join(FIXTURES ?? '', 'staking', 'deposit_contract.json')
+    const file = fixturePath('staking', 'deposit_contract.json')
     const { abi, bytecode } = JSON.parse(readFileSync(file, 'utf8')) as { abi: Abi; bytecode: Hex }
     return deploy(abi, bytecode)
   }
@@ -111,7 +110,7 @@ describe('the deposit contract', () => {
     expect(await read(contract, 'get_deposit_count')).toBe('0x0000000000000000')
   })
 
-  it.skipIf(FIXTURES === undefined)('emits the events and has the roots of the official contract', async () => {
+  it.skipIf(!HAS_FIXTURES)('emits the events and has the roots of the official contract', async () => {
     const [ours, official] = [await deployOurs(), await deployOfficial()]
     expect(await read(ours, 'get_deposit_root')).toBe(await read(official, 'get_deposit_root'))
     for (let validator = 0; validator < 5; validator++) {
@@ -129,8 +128,8 @@ describe('the deposit contract', () => {
     }
   })
 
-  it.skipIf(FIXTURES === undefined)('has every function and event of the official ABI, with the same names', () => {
-    const file = join(FIXTURES ?? '', 'staking', 'deposit_contract.json')
+  it.skipIf(!HAS_FIXTURES)('has every function and event of the official ABI, with the same names', () => {
+    const file = fixturePath('staking', 'deposit_contract.json')
     const { abi } = JSON.parse(readFileSync(file, 'utf8')) as { abi: Abi }
     const signatures = (entries: readonly unknown[]) =>
       (entries as { type: string; name?: string; inputs?: { name: string; type: string }[] }[])

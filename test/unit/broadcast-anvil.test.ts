@@ -7,6 +7,7 @@ import { parseRawTransaction } from '../../schemas/eth/raw-transaction.ts'
 import type { SignedDeposit } from '../../schemas/eth/signed-deposit.ts'
 import { checkStaking } from '../../schemas/eth/staking-check.ts'
 import { type StakingContract, type StakingContractKind, stakingCall } from '../../schemas/eth/staking-transaction.ts'
+import { HAS_FIXTURES } from '../fixture-folder.ts'
 import { signStaking } from './given-staking.ts'
 import { signedDeposits } from './signed-deposits.ts'
 import { openStakingAnvil, type StakingAnvil } from './staking-anvil.ts'
@@ -15,7 +16,7 @@ const SENDER = mnemonicToAccount(SCENARIO_MNEMONIC)
 const MANY = 100
 
 /** What contracts of each kind take, on a chain, is what is broadcast. */
-describe.skipIf(process.env.EPOCHLINE_FIXTURES === undefined)('a staking transaction that is broadcast', () => {
+describe.skipIf(!HAS_FIXTURES)('a staking transaction that is broadcast', () => {
   let anvil: StakingAnvil
   let deposits: readonly SignedDeposit[]
   let shared: readonly SignedDeposit[]

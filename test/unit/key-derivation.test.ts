@@ -1,11 +1,9 @@
 import { createHash, createHmac, hkdfSync } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { deriveCommonKey, deriveKey, deriveSigningKey } from '../../infra/key-vault/derive.ts'
-
-const FIXTURES = process.env.EPOCHLINE_FIXTURES
+import { fixturePath, HAS_FIXTURES } from '../fixture-folder.ts'
 
 interface TreeVector {
   readonly seed: Uint8Array
@@ -16,7 +14,7 @@ interface TreeVector {
 
 /** The keys are bare integers above 2^53, so they are read from the text. */
 function treeVectors(): readonly TreeVector[] {
-  const text = readFileSync(join(FIXTURES ?? '', 'staking', 'tree_kdf.json'), 'utf8')
+  const text = readFileSync(fixturePath('staking', 'tree_kdf.json'), 'utf8')
   return [...text.matchAll(/\{[^{}]+\}/g)].map(([vector]) => {
     const field = (name: string) => new RegExp(`"${name}":\\s*"?(\\w+)`).exec(vector)?.[1] ?? ''
     return {
@@ -30,12 +28,12 @@ function treeVectors(): readonly TreeVector[] {
 
 /** Every BIP-39 seed of the file: [entropy, words, seed]. */
 function mnemonicSeeds(): readonly Uint8Array[] {
-  const file = join(FIXTURES ?? '', 'staking', 'mnemonic.json')
+  const file = fixturePath('staking', 'mnemonic.json')
   const languages = JSON.parse(readFileSync(file, 'utf8')) as Record<string, [string, string, string][]>
   return Object.values(languages).flatMap((rows) => rows.map(([, , seed]) => Buffer.from(seed, 'hex')))
 }
 
-describe.skipIf(FIXTURES === undefined)('the vectors of EIP-2333', () => {
+describe.skipIf(!HAS_FIXTURES)('the vectors of EIP-2333', () => {
   test('are met: master key and child of each seed', () => {
     const vectors = treeVectors()
     expect(vectors).toHaveLength(4)

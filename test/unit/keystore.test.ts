@@ -1,13 +1,12 @@
 import { createDecipheriv, createHash, pbkdf2Sync } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { SecretKey } from '@chainsafe/blst'
 import { describe, expect, test } from 'vitest'
 import { openKeystore, writeKeystore } from '../../infra/key-vault/keystore.ts'
 import { normalizedPassword } from '../../infra/key-vault/password.ts'
 import { hexOf } from '../../schemas/eth/hex.ts'
+import { fixturePath, HAS_FIXTURES } from '../fixture-folder.ts'
 
-const FIXTURES = process.env.EPOCHLINE_FIXTURES
 /** Of the vectors of EIP-2335. */
 const VECTOR_PASSWORD = '𝔱𝔢𝔰𝔱𝔭𝔞𝔰𝔰𝔴𝔬𝔯𝔡🔑'
 const VECTOR_SECRET = '0x000000000019d6689c085ae165831e934ff763ae46a2a6c172b3f1b60a8ce26f'
@@ -16,12 +15,12 @@ const passwordOf = (text: string) => normalizedPassword(Buffer.from(text))
 const KEY = SecretKey.fromKeygen(new Uint8Array(32).fill(7))
 const PATH = 'm/12381/3600/5/0/0'
 
-describe.skipIf(FIXTURES === undefined)('the vectors of EIP-2335', () => {
+describe.skipIf(!HAS_FIXTURES)('the vectors of EIP-2335', () => {
   test.each([
     ['test0.json', 'm/12381/60/0/0'],
     ['test1.json', 'm/12381/60/3141592653/589793238'],
   ])('%s is opened', async (name, path) => {
-    const text = readFileSync(join(FIXTURES ?? '', 'staking', name), 'utf8')
+    const text = readFileSync(fixturePath('staking', name), 'utf8')
     const opened = await openKeystore(text, passwordOf(VECTOR_PASSWORD))
     expect(opened).toMatchObject({ status: 'opened', path })
     if (opened.status === 'opened') expect(hexOf(opened.key.toBytes())).toBe(VECTOR_SECRET)
@@ -32,7 +31,7 @@ describe.skipIf(FIXTURES === undefined)('the vectors of EIP-2335', () => {
   })
 
   test('another password is told, and no other thing of the keystore', async () => {
-    const text = readFileSync(join(FIXTURES ?? '', 'staking', 'test0.json'), 'utf8')
+    const text = readFileSync(fixturePath('staking', 'test0.json'), 'utf8')
     expect(await openKeystore(text, passwordOf('testpassword'))).toEqual({
       status: 'refused',
       reason: 'the password is another one',

@@ -2,13 +2,13 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fromRlp } from 'viem'
 import type { RlpItem } from '../../schemas/eth/rlp.ts'
+import { fixturePath, HAS_FIXTURES } from '../fixture-folder.ts'
 
 // Real blocks of mainnet, where EPOCHLINE_FIXTURES says that they lie.
 
-const FIXTURES = process.env.EPOCHLINE_FIXTURES
-const FOLDER = join(FIXTURES ?? '', 'execution')
+const FOLDER = HAS_FIXTURES ? fixturePath('execution') : ''
 /** Their file names; none without the fixtures. */
-export const MAINNET_BLOCKS = FIXTURES === undefined ? [] : readdirSync(FOLDER).filter((name) => name.endsWith('.yaml'))
+export const MAINNET_BLOCKS = HAS_FIXTURES ? readdirSync(FOLDER).filter((name) => name.endsWith('.yaml')) : []
 
 /** RLP of a byte string. */
 export function bytesOf(value: RlpItem | undefined): Uint8Array {

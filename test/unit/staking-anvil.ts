@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { type Abi, decodeFunctionResult, encodeDeployData, encodeFunctionData, parseTransaction } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
 import { type Anvil, openAnvil } from '../../infra/devnet/execution/anvil-process.ts'
@@ -18,6 +17,7 @@ import {
   serializeUnsigned,
   TRANSACTION_GAS_MAX,
 } from '../../schemas/eth/staking-transaction.ts'
+import { fixturePath } from '../fixture-folder.ts'
 import artifacts from '../staking-contracts/artifacts.json' with { type: 'json' }
 
 const GENESIS_TIME_SEC = 1_700_000_000
@@ -62,7 +62,7 @@ export interface StakingAnvil extends AsyncDisposable {
 }
 
 function official(): { readonly abi: Abi; readonly bytecode: Hex } {
-  const file = join(process.env.EPOCHLINE_FIXTURES ?? '', 'staking', 'deposit_contract.json')
+  const file = fixturePath('staking', 'deposit_contract.json')
   return JSON.parse(readFileSync(file, 'utf8'))
 }
 

@@ -5,6 +5,7 @@ import artifacts from '../../infra/devnet/contracts/artifacts.json' with { type:
 import { type Hex, hexOf } from '../../schemas/eth/hex.ts'
 import type { SignedDeposit } from '../../schemas/eth/signed-deposit.ts'
 import { gasOf, type StakingContractKind, stakingCall } from '../../schemas/eth/staking-transaction.ts'
+import { HAS_FIXTURES } from '../fixture-folder.ts'
 import testArtifacts from '../staking-contracts/artifacts.json' with { type: 'json' }
 import { depositRootOf, littleEndian64 } from './deposit-root.ts'
 import { signedDeposits } from './signed-deposits.ts'
@@ -15,7 +16,7 @@ const KINDS: readonly StakingContractKind[] = ['deposit', 'abyss', 'kiln', 'stak
 const SHARED_ADDRESS: Hex = '0x00000000000000000000000000000000000000aa'
 const KILN_MAX = 512
 
-describe.skipIf(process.env.EPOCHLINE_FIXTURES === undefined)('a staking transaction', () => {
+describe.skipIf(!HAS_FIXTURES)('a staking transaction', () => {
   let chain: StakingAnvil
   let ownCredentials: SignedDeposit[]
   let sharedCredentials: SignedDeposit[]
