@@ -70,6 +70,7 @@ const LIVES_IN: Readonly<Record<string, readonly string[]>> = {
   '@fastify': ['api/http'],
   dataloader: ['api/graphql'],
   'lru-cache': ['api/http'],
+  yaml: ['infra/config'],
   'hash-wasm': ['schemas/eth'],
   'tiny-secp256k1': ['schemas/eth'],
 }
