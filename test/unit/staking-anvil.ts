@@ -51,8 +51,11 @@ export interface StakingAnvil extends AsyncDisposable {
   readonly contracts: Readonly<Record<StakingContractKind, StakingContract>>
   readonly officialAbi: Abi
   readonly sender: Hex
-  /** Signs as a wallet does what `serializeUnsigned` gives it, sends it, and mines a block. */
+  /** Of its JSON-RPC. */
+  readonly url: string
   send(transaction: Sent): Promise<Receipt>
+  /** Signs a transaction as a wallet does, as `serializeUnsigned` writes it, sends it, and mines a block. */
+  signAndSend(unsigned: Hex): Promise<Receipt>
   readDepositContract(functionName: 'get_deposit_root' | 'get_deposit_count'): Promise<unknown>
   /** The deposit contract as after this many deposits, of anything. */
   setDepositCount(count: number): Promise<void>
@@ -80,7 +83,10 @@ export async function openStakingAnvil(): Promise<StakingAnvil> {
   async function send({ to, valueWei, data, gas = TRANSACTION_GAS_MAX }: Sent): Promise<Receipt> {
     const nonce = Number(await anvil.rpc.call('eth_getTransactionCount', [account.address, 'latest']))
     const fees = { maxFeePerGas: 10n * GWEI, maxPriorityFeePerGas: GWEI }
-    const unsigned = serializeUnsigned({ chainId: DEVNET_CHAIN_ID, nonce, to, valueWei, data, gas, ...fees })
+    return await signAndSend(serializeUnsigned({ chainId: DEVNET_CHAIN_ID, nonce, to, valueWei, data, gas, ...fees }))
+  }
+
+  async function signAndSend(unsigned: Hex): Promise<Receipt> {
     const signed = await account.signTransaction(parseTransaction(unsigned))
     const hash = await anvil.rpc.call('eth_sendRawTransaction', [signed])
     await mine()
@@ -113,7 +119,9 @@ export async function openStakingAnvil(): Promise<StakingAnvil> {
     },
     officialAbi,
     sender: account.address,
+    url: anvil.url,
     send,
+    signAndSend,
     async readDepositContract(functionName) {
       const data = encodeFunctionData({ abi: officialAbi, functionName })
       const result = await anvil.rpc.call('eth_call', [{ to: DEPOSIT_CONTRACT_ADDRESS, data }, 'latest'])

@@ -21,6 +21,7 @@ export interface AnvilOptions {
 
 export interface Anvil extends AsyncDisposable {
   readonly pid: number
+  readonly url: string
   readonly rpc: JsonRpc
 }
 
@@ -59,8 +60,10 @@ export async function openAnvil(options: AnvilOptions): Promise<Anvil> {
     // Another program may take the port between our look and anvil's; then anvil ends and the next port is tried.
     const port = await freePort()
     const child = startGuarded(binary, [...anvilArguments(options), '--port', String(port)])
-    const rpc = openJsonRpc(`http://127.0.0.1:${port}`)
-    if (await answers(child, rpc)) return { pid: child.pid ?? 0, rpc, [Symbol.asyncDispose]: () => stop(child, rpc) }
+    const url = `http://127.0.0.1:${port}`
+    const rpc = openJsonRpc(url)
+    if (await answers(child, rpc))
+      return { pid: child.pid ?? 0, url, rpc, [Symbol.asyncDispose]: () => stop(child, rpc) }
     await stop(child, rpc)
     if (attempt === PORT_ATTEMPTS_MAX) {
       throw new AppError('config', `the devnet's execution client (anvil) did not start in ${START_TIMEOUT_MS} ms`)
