@@ -1,7 +1,8 @@
 import { VALIDATOR_STATUSES } from '../../schemas/events/beacon-epoch.ts'
 import type { AttestationRewards, Balances, SyncRewards, ValidatorStates } from '../ports/beacon-source.ts'
 import type { AnswerFlags } from './answer-flags.ts'
-import { type FieldTable, type ScannedColumns, TableScanner, type TableShape } from './scan.ts'
+import { TableScanner, type TableShape } from './scan.ts'
+import type { FieldTable, ScannedColumns } from './table-columns.ts'
 
 // Answers that have a row per validator (ethereum/beacon-APIs, apis/beacon/states and apis/beacon/rewards).
 
