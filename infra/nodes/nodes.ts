@@ -71,7 +71,7 @@ export class ChainNode implements AsyncDisposable {
   readonly #query: string
   readonly #authorization: string | undefined
   readonly #limits: NodeLimits
-  /** Parts of the address, longest first. */
+  /** Parts of the address, and what is sent of it as a header, longest first. */
   readonly #secrets: readonly string[]
   #welcomeFromMs = 0
 
@@ -81,8 +81,7 @@ export class ChainNode implements AsyncDisposable {
     const address = parseNodeUrl(name, url)
     this.#basePath = address.pathname.replace(/\/+$/, '')
     this.#query = address.search.slice(1)
-    const credentials = `${decodeURIComponent(address.username)}:${decodeURIComponent(address.password)}`
-    this.#authorization = address.username === '' ? undefined : `Basic ${btoa(credentials)}`
+    this.#authorization = address.username === '' ? undefined : `Basic ${credentialsOf(address)}`
     this.#secrets = secretsOf(address)
     this.#pool = new Pool(address.origin, {
       connections: limits.connections,
@@ -290,6 +289,11 @@ export function reasonOf(error: unknown): string {
 /** Words as short as these name versions and protocols rather than owners. */
 const SECRET_CHARACTERS_MIN = 5
 
+/** As a header has them (RFC 7617, in UTF-8). */
+function credentialsOf({ username, password }: URL): string {
+  return Buffer.from(`${querystring.unescape(username)}:${querystring.unescape(password)}`).toString('base64')
+}
+
 function secretsOf(address: URL): readonly string[] {
   const { host, hostname, username, password, pathname, search } = address
   const parts = [
@@ -297,6 +301,7 @@ function secretsOf(address: URL): readonly string[] {
     hostname,
     username,
     password,
+    credentialsOf(address),
     search.slice(1),
     ...address.searchParams.values(),
     ...pathname.split('/'),

@@ -114,6 +114,20 @@ test('an event stream that is not read on gives its connection back', async () =
   await closed.promise
 })
 
+test('what a node says in its own words holds nothing of the header that it was shown', async () => {
+  const headersSeen: unknown[] = []
+  await using refusing = await openSyntheticNode(({ headers }) => {
+    headersSeen.push(headers.authorization)
+    return { status: 401, json: { message: `not with ${headers.authorization}` } }
+  })
+  const { host } = new URL(refusing.url)
+  const shown = Buffer.from('operator:hünter €22').toString('base64')
+  await using node = new ChainNode('node 1', `http://operator:h%C3%BCnter%20%E2%82%AC22@${host}`, DEFAULT_LIMITS)
+  const asked = node.request({ method: 'GET', path: '/eth', accept: '*/*' })
+  await expect(asked).rejects.toThrow(/HTTP 401 .*not with Basic \(hidden\)/)
+  expect(headersSeen[0]).toBe(`Basic ${shown}`)
+})
+
 test('what a node says in its own words holds nothing of its address', async () => {
   const key = 'f00dfeedf00dfeed'
   const echo = `Cannot GET /${'x'.repeat(170)}/v3/${key}/eth?apikey=sesame1234 for operator:hunter22 at HOST`
