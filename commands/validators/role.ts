@@ -41,6 +41,7 @@ export const validatorsRole: Role = {
   needs: ['eventLog', 'jobQueue'],
   async run(ports, running, signal) {
     while (!signal.aborted) {
+      running.log.debug({}, 'waits for the vault')
       const lease = await ports.eventLog.lease(VALIDATORS_LEASE, signal).catch((error: unknown) => {
         if (signal.aborted) return undefined
         throw error
@@ -49,6 +50,7 @@ export const validatorsRole: Role = {
       try {
         await using held = lease
         await using vault = await openLocalKeyVault(running.config.vault)
+        running.log.debug({}, 'holds the vault')
         const ending = AbortSignal.any([signal, held.lost])
         await using chains = new StakingChains(running, openingChains(running, ending))
         const book = await readStakingBook(ports.eventLog, ending)

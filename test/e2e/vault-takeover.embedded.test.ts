@@ -1,0 +1,3 @@
+import { vaultTakeoverSuite } from './vault-takeover.ts'
+
+vaultTakeoverSuite({ mode: 'embedded', modeOf: () => ({}) })
