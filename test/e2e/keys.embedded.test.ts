@@ -12,7 +12,6 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SecretKey } from '@chainsafe/blst'
-import { ssz } from '@lodestar/types'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openKeystore, writeKeystore } from '../../infra/key-vault/keystore.ts'
 import { hexOf } from '../../schemas/eth/hex.ts'
@@ -23,10 +22,13 @@ import { vaultStateTold } from '../../schemas/events/vault-state.ts'
 import type { ReadyAnswer } from '../../schemas/routes/probes.ts'
 import { createToken } from './account.ts'
 import { createInVault } from './create-in-vault.ts'
+import { faultsOfDeposits } from './deposit-tools.ts'
 import { type Environment, eventually, type Running, runCommand, startProgram } from './processes.ts'
 import { eventsOf, openLog } from './stores.ts'
 
 const STEP_TIMEOUT_MS = 120_000
+
+type Entry = Readonly<Record<string, string | number>>
 
 // Nothing is asked of a node here: there is none.
 describe('keys of validators', () => {
@@ -88,35 +90,31 @@ describe('keys of validators', () => {
     expect(await eventPubkeys(keysExported)).toEqual([first, second])
   })
 
-  it('come with deposits that another library computes alike', async () => {
+  it('come with deposits that the standard deposit tools take', async () => {
     const text = readFileSync(join(at('stopped'), 'deposit_data.json'), 'utf8')
-    const entries = JSON.parse(text) as readonly Record<string, string | number>[]
-    const bytes = (entry: Record<string, string | number>, name: string) => Buffer.from(String(entry[name]), 'hex')
+    const network = { name: 'mainnet', forkVersion: '10000910', withdrawalAddress: 'ad'.repeat(20) }
+    expect(faultsOfDeposits(text, network)).toEqual([])
+    const entries = JSON.parse(text) as readonly [Entry, Entry]
     expect(entries.map(({ pubkey }) => `0x${pubkey}`)).toEqual(created.slice(0, 2))
-    for (const entry of entries) {
-      expect(Object.keys(entry)).toEqual([
-        'pubkey',
-        'withdrawal_credentials',
-        'amount',
-        'signature',
-        'deposit_message_root',
-        'deposit_data_root',
-        'fork_version',
-        'network_name',
-        'deposit_cli_version',
-      ])
-      const message = {
-        pubkey: bytes(entry, 'pubkey'),
-        withdrawalCredentials: bytes(entry, 'withdrawal_credentials'),
-        amount: Number(entry.amount),
-      }
-      const { DepositData, DepositMessage } = ssz.phase0
-      const signature = bytes(entry, 'signature')
-      expect(hexOf(DepositMessage.hashTreeRoot(message))).toBe(`0x${entry.deposit_message_root}`)
-      expect(hexOf(DepositData.hashTreeRoot({ ...message, signature }))).toBe(`0x${entry.deposit_data_root}`)
-      expect(entry).toMatchObject({ amount: 32_000_000_000, fork_version: '10000910', network_name: 'mainnet' })
-      expect(entry.deposit_cli_version).toMatch(/^\d+\.\d+\.\d+$/)
+    expect(entries.map(({ amount }) => amount)).toEqual([32_000_000_000, 32_000_000_000])
+    // Every field is looked at: with another's in it, or another one, the file is refused.
+    const [first, second] = entries
+    const altered = {
+      pubkey: second.pubkey,
+      withdrawal_credentials: String(first.withdrawal_credentials).replace('ad', 'ae'),
+      amount: 33_000_000_000,
+      signature: second.signature,
+      deposit_message_root: second.deposit_message_root,
+      deposit_data_root: `0x${first.deposit_data_root}`,
+      fork_version: '00000000',
+      network_name: 'hoodi',
+      deposit_cli_version: '0.9.0',
     }
+    expect(Object.keys(first)).toEqual(Object.keys(altered))
+    for (const [name, value] of Object.entries(altered))
+      expect(faultsOfDeposits(JSON.stringify([{ ...first, [name]: value }]), network)).toContain(
+        name === 'pubkey' ? 'signature' : name,
+      )
   })
 
   it('are not exported twice unwarned, nor into a folder with something in it, nor when one is unknown', async () => {
