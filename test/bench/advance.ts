@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ReadyAnswer } from '../../schemas/routes/probes.ts'
-import { eventually, runCommand, startProgram } from '../e2e/processes.ts'
+import { eventually, FREE_DEVNET_PORTS, runCommand, startProgram } from '../e2e/processes.ts'
 import { Report } from './report.ts'
 
 /** The life of a validator with mainnet's constants: 13 epochs to its activation, 256 before it may exit, 5 to its exit, 256 until it is paid. */
@@ -16,13 +16,7 @@ const ASK_EVERY_MS = 2_000
 export async function benchAdvance(): Promise<boolean> {
   const report = new Report()
   const directory = mkdtempSync(join(tmpdir(), 'epochline-advance-'))
-  const env = {
-    EPOCHLINE_DATA: directory,
-    DEVNET_BEACON_PORT: '0',
-    DEVNET_EXECUTION_PORT: '0',
-    DEVNET_SECOND_PORT: '0',
-    DEVNET_VALIDATOR_PORT: '0',
-  }
+  const env = { ...FREE_DEVNET_PORTS, EPOCHLINE_DATA: directory }
   const program = await startProgram(['all'], env)
   try {
     const isReady = async (): Promise<true | undefined> => {

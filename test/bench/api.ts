@@ -1,5 +1,3 @@
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,10 +8,10 @@ import { openEventLog, openMigratedWarehouse } from '../../infra/open-ports.ts'
 import { markFilled } from '../../processors/loop/filled-from.ts'
 import { openLogFacts } from '../../processors/loop/log-facts.ts'
 import { dayOfInstant, formatDay } from '../../schemas/eth/time.ts'
-import { eventually, freePort } from '../e2e/processes.ts'
 import { silentLog } from '../unit/silent-log.ts'
 import { BENCH_DAYS, BENCH_TOKEN, BENCH_VALIDATORS, benchPubkey, fillApiRows } from './api-rows.ts'
 import { Report } from './report.ts'
+import { type ServerChild, startServerChild } from './server-child.ts'
 
 /** Of repeated questions by 50 clients: an answer that is kept costs little more than HTTP. */
 const REPEATED_PER_SECOND_MIN = 2_000
@@ -95,7 +93,9 @@ export async function benchApi(): Promise<boolean> {
   const report = new Report()
   const directory = mkdtempSync(join(tmpdir(), 'epochline-api-'))
   try {
-    await using server = await startServer(directory)
+    const env = { EPOCHLINE_DATA: directory }
+    await fillWarehouse(readConfig(env))
+    await using server = await startServerChild('api-server.ts', env)
     report.heading(
       `${BENCH_VALIDATORS} validators, ${BENCH_DAYS} closed days; the machine's load was ${loadavg()[0]?.toFixed(1)} before`,
     )
@@ -113,7 +113,7 @@ export async function benchApi(): Promise<boolean> {
   }
 }
 
-async function reportFirst(report: Report, server: Server, question: Question, clients: number): Promise<void> {
+async function reportFirst(report: Report, server: ServerChild, question: Question, clients: number): Promise<void> {
   const from = clients === 1 ? 1 : FIRST_REQUESTS + 1
   const forms = Array.from({ length: FIRST_REQUESTS }, (_, form) => question.ask(from + form))
   const { p50Ms, cpuMs, perSecond } = await ask(server, forms, { clients, amount: FIRST_REQUESTS })
@@ -124,7 +124,7 @@ async function reportFirst(report: Report, server: Server, question: Question, c
   report.info(`first, ${clients} at once: CPU each`, cpuMs, 2, 'ms')
 }
 
-async function reportRepeated(report: Report, server: Server, question: Question, clients: number): Promise<void> {
+async function reportRepeated(report: Report, server: ServerChild, question: Question, clients: number): Promise<void> {
   const load = { clients, seconds: REPEATED_SECONDS }
   const { p50Ms, cpuMs, perSecond } = await ask(server, [question.ask(0)], load)
   const name = `repeated, ${clients} at once: per second`
@@ -143,11 +143,11 @@ interface Figures {
 
 /** Sends the requests in turn, each client the next one: so many of them, or for so long. */
 async function ask(
-  server: Server,
+  server: ServerChild,
   requests: readonly Request[],
   load: { readonly clients: number } & ({ readonly amount: number } | { readonly seconds: number }),
 ): Promise<Figures> {
-  const before = await server.cpuMs()
+  const before = await cpuMsOf(server)
   const times: number[] = []
   let next = 0
   let failed = 0
@@ -171,30 +171,9 @@ async function ask(
   const sorted = times.toSorted((one, other) => one - other)
   return {
     p50Ms: sorted[Math.floor(sorted.length / 2)] ?? 0,
-    cpuMs: ((await server.cpuMs()) - before) / times.length,
+    cpuMs: ((await cpuMsOf(server)) - before) / times.length,
     perSecond: times.length / duration,
   }
-}
-
-interface Server extends AsyncDisposable {
-  readonly url: string
-  /** Milliseconds of CPU since its start. */
-  cpuMs(): Promise<number>
-}
-
-async function startServer(directory: string): Promise<Server> {
-  const port = await freePort()
-  const env = { PATH: process.env.PATH, EPOCHLINE_DATA: directory, PORT: String(port) }
-  await fillWarehouse(readConfig(env))
-  const child = fork(join(import.meta.dirname, 'api-server.ts'), { env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
-  const url = `http://127.0.0.1:${port}`
-  const answers = () =>
-    fetch(`${url}/health`).then(
-      ({ ok }) => (ok ? true : undefined),
-      () => undefined,
-    )
-  await eventually('the answer of the server', answers, START_MS)
-  return { url, cpuMs: () => cpuOf(child), [Symbol.asyncDispose]: () => end(child) }
 }
 
 /** The tables, of a log that holds nothing else. */
@@ -207,14 +186,8 @@ async function fillWarehouse(config: Config): Promise<void> {
   await markFilled(warehouse, facts, { now, isWhole: true })
 }
 
-async function cpuOf(child: ChildProcess): Promise<number> {
-  child.send('cpu')
-  const [usage] = (await once(child, 'message')) as [NodeJS.CpuUsage]
-  return (usage.user + usage.system) / 1_000
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  const exited = once(child, 'exit')
-  child.send('stop')
-  await exited
+/** Milliseconds of CPU since its start. */
+async function cpuMsOf(server: ServerChild): Promise<number> {
+  const { user, system } = await server.ask<NodeJS.CpuUsage>()
+  return (user + system) / 1_000
 }

@@ -1,14 +1,13 @@
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import autocannon, { type Result } from 'autocannon'
 import { BATCH_DEPOSIT_ADDRESS } from '../../infra/devnet/execution/genesis.ts'
 import { ethereumChain, writeChains } from '../e2e/configuration.ts'
-import { eventually, freePort, runCommand, startDevnetChild } from '../e2e/processes.ts'
+import { eventually, runCommand, startDevnetChild } from '../e2e/processes.ts'
 import { openLog } from '../e2e/stores.ts'
 import { Report } from './report.ts'
+import { startServerChild } from './server-child.ts'
 
 const MANY = 100
 const MANY_P50_MS_MAX = 150
@@ -40,7 +39,7 @@ export async function benchCreate(): Promise<boolean> {
     const env = { EPOCHLINE_DATA: join(directory, 'data'), EPOCHLINE_CONFIG: config }
     await (await openLog(env))[Symbol.asyncDispose]()
     const tokens = await createTokens(env)
-    await using server = await startServer(env)
+    await using server = await startServerChild('create-server.ts', env)
     const [base = '', ...bases] = tokens.map((token) => `${server.url}/ethereum/mainnet/${token}/api/v1/validator`)
     let asked = 0
     const create = (count: number) =>
@@ -61,7 +60,7 @@ export async function benchCreate(): Promise<boolean> {
 
     report.heading(`repeated reads by ${READERS} clients, alone and beside the creation of ${MANY} after ${MANY}`)
     const alone = await reads(`${base}/total-rewards`)
-    await server.delayP99Ms() // from here on
+    await server.ask() // from here on
     let isReading = true
     const creating = (async () => {
       while (isReading) await create(MANY)
@@ -73,7 +72,7 @@ export async function benchCreate(): Promise<boolean> {
     report.info('reads alone: per second', alone, 0)
     report.info('reads beside: per second', beside, 0)
     report.atLeast('reads beside / reads alone', beside / alone, { digits: 2, unit: '', min: READS_SHARE_MIN })
-    const delayMs = await server.delayP99Ms()
+    const delayMs = await server.ask<number>()
     report.limited('event loop’s delay meanwhile: p99', delayMs, { digits: 1, unit: 'ms', max: DELAY_P99_MS_MAX })
     return report.within
   } finally {
@@ -127,38 +126,4 @@ async function reads(url: string): Promise<number> {
   const { requests, duration, non2xx, errors } = await ended.promise
   if (non2xx + errors > 0) throw new Error(`${non2xx + errors} reads were not answered with 200`)
   return requests.total / duration
-}
-
-interface Server extends AsyncDisposable {
-  readonly url: string
-  /** Since it was asked last. */
-  delayP99Ms(): Promise<number>
-}
-
-async function startServer(env: Readonly<Record<string, string>>): Promise<Server> {
-  const port = await freePort()
-  const child = fork(join(import.meta.dirname, 'create-server.ts'), {
-    env: { PATH: process.env.PATH, ...env, PORT: String(port) },
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-  })
-  const url = `http://127.0.0.1:${port}`
-  const answers = () =>
-    fetch(`${url}/health`).then(
-      ({ ok }) => (ok ? true : undefined),
-      () => undefined,
-    )
-  await eventually('the answer of the server', answers, START_MS)
-  return { url, delayP99Ms: () => delayOf(child), [Symbol.asyncDispose]: () => end(child) }
-}
-
-async function delayOf(child: ChildProcess): Promise<number> {
-  child.send('delay')
-  const [ms] = (await once(child, 'message')) as [number]
-  return ms
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  const exited = once(child, 'exit')
-  child.send('stop')
-  await exited
 }

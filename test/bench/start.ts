@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DEMO_TOKEN } from '../../infra/devnet/demo-account.ts'
 import { dayOfInstant, formatDay } from '../../schemas/eth/time.ts'
-import { eventually, startProgram } from '../e2e/processes.ts'
+import { eventually, FREE_DEVNET_PORTS, startProgram } from '../e2e/processes.ts'
 import { Report } from './report.ts'
 
 const FIRST_DAY_SECONDS_MAX = 45
@@ -18,13 +18,7 @@ export async function benchStart(): Promise<boolean> {
   const directory = mkdtempSync(join(tmpdir(), 'epochline-start-'))
   const start = performance.now()
   const seconds = (): number => (performance.now() - start) / 1_000
-  const env = {
-    EPOCHLINE_DATA: directory,
-    DEVNET_BEACON_PORT: '0',
-    DEVNET_EXECUTION_PORT: '0',
-    DEVNET_SECOND_PORT: '0',
-    DEVNET_VALIDATOR_PORT: '0',
-  }
+  const env = { ...FREE_DEVNET_PORTS, EPOCHLINE_DATA: directory }
   const program = await startProgram(['all'], env)
   try {
     const today = dayOfInstant(Date.now() / 1_000)

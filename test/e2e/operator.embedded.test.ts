@@ -9,7 +9,7 @@ import type { Status } from '../../commands/status.ts'
 import { pubkeyOf } from '../../infra/devnet/consensus/keys.ts'
 import { hexOf } from '../../schemas/eth/hex.ts'
 import { givenChain } from '../unit/given-chain.ts'
-import { eventually, runCommand, startProgram } from './processes.ts'
+import { eventually, FREE_DEVNET_PORTS, runCommand, startProgram } from './processes.ts'
 import { isProcessed, openLog } from './stores.ts'
 
 const USAGE = 2
@@ -36,10 +36,7 @@ const takenPort = () => String((taken.address() as AddressInfo).port)
 const fresh = () => ({
   EPOCHLINE_DATA: mkdtempSync(join(directory, 'data-')),
   PORT: '0',
-  DEVNET_BEACON_PORT: '0',
-  DEVNET_EXECUTION_PORT: '0',
-  DEVNET_SECOND_PORT: '0',
-  DEVNET_VALIDATOR_PORT: '0',
+  ...FREE_DEVNET_PORTS,
   LOG_LEVEL: 'silent',
 })
 

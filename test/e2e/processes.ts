@@ -69,6 +69,14 @@ type DistributiveOmit<Union, Name extends PropertyKey> = Union extends unknown ?
 
 export type Environment = Readonly<Record<string, string>>
 
+/** The devnet of such a program listens wherever nobody else does. */
+export const FREE_DEVNET_PORTS: Environment = {
+  DEVNET_BEACON_PORT: '0',
+  DEVNET_EXECUTION_PORT: '0',
+  DEVNET_SECOND_PORT: '0',
+  DEVNET_VALIDATOR_PORT: '0',
+}
+
 /** Runs one command of the program to its end. */
 export async function runCommand(
   args: readonly string[],

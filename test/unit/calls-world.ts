@@ -14,7 +14,7 @@ import { type ExitCallRead, exitCallRead } from '../../schemas/events/exit-calls
 import { type ExitAsked, exitRequested } from '../../schemas/events/exits.ts'
 import { keysImported } from '../../schemas/events/vault-keys.ts'
 import type { TakenCall } from '../../schemas/jobs/take-exit-calls.ts'
-import { logOfEvents } from './log-of-events.ts'
+import { logOfEvents, writerOfEvents } from './log-of-events.ts'
 
 export const CHAIN = 'mainnet'
 export const CONTRACT = `0x${'e4'.repeat(20)}`
@@ -48,20 +48,12 @@ export class CallsWorld {
   #custody(): ExitCustody {
     const book = new StakingBook()
     for (const event of this.events) book.add(event)
-    const writer = {
-      append: async (_: string, events: readonly EncodedEvent[]) => {
-        this.onAppend('before')
-        this.events.push(...events)
-        this.onAppend('after')
-        return []
-      },
-    }
     const log: Log = { debug() {}, info() {}, warn: (fields) => void this.warnings.push(fields), error() {} }
     const vault = { lacking: async (pubkeys: readonly string[]) => pubkeys.filter((pubkey) => this.lost.has(pubkey)) }
     const owners = new OwnersOnLog(logOfEvents(this.events), AbortSignal.timeout(60_000))
     return toExitCustody({
       vault: vault as unknown as KeyVault,
-      writer,
+      writer: writerOfEvents(this.events, (moment) => this.onAppend(moment)),
       book,
       owners,
       log,

@@ -14,7 +14,7 @@ import { decodeEvent, type EncodedEvent, encodeEvent } from '../../schemas/event
 import { exitEnded, exitSigned } from '../../schemas/events/exits.ts'
 import { EXIT_MS_MAX, type ExitValidatorsInput } from '../../schemas/jobs/exit-validators.ts'
 import { EXIT_FACTS, TestExitChain, TestExitVault } from './exit-chain.ts'
-import { logOfEvents } from './log-of-events.ts'
+import { logOfEvents, writerOfEvents } from './log-of-events.ts'
 
 const CHAIN = 'mainnet'
 const NOW_MS = Date.UTC(2026, 10, 22)
@@ -54,14 +54,6 @@ class World {
   #custody(): ExitCustody {
     const book = new StakingBook()
     for (const event of this.events) book.add(event)
-    const writer = {
-      append: async (_: string, events: readonly EncodedEvent[]) => {
-        this.onAppend('before')
-        this.events.push(...events)
-        this.onAppend('after')
-        return []
-      },
-    }
     const error: Log['error'] = (fields, message) => {
       this.errors.push(message)
       this.errorFields.push(fields)
@@ -69,7 +61,7 @@ class World {
     const log: Log = { debug() {}, info() {}, warn() {}, error }
     return toExitCustody({
       vault: this.vault as unknown as KeyVault,
-      writer,
+      writer: writerOfEvents(this.events, (moment) => this.onAppend(moment)),
       book,
       owners: new OwnersOnLog(logOfEvents(this.events), NEVER),
       log,

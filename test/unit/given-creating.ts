@@ -6,6 +6,7 @@ import { UnfundedRoom } from '../../processors/validators/unfunded-room.ts'
 import type { EncodedEvent } from '../../schemas/events/codec.ts'
 import type { CreateValidatorsInput } from '../../schemas/jobs/create-validators.ts'
 import { DEFAULT_UNFUNDED_RULES } from '../../schemas/validator-lifecycle.ts'
+import { writerOfEvents } from './log-of-events.ts'
 
 const NOW_MS = Date.UTC(2026, 10, 22)
 const ADDRESS = `0x${'ad'.repeat(20)}`
@@ -44,14 +45,11 @@ export function givenCreating(vault: Pick<KeyVault, 'request' | 'prepare' | 'com
   const told: EncodedEvent[] = []
   const errors: string[] = []
   const book = new StakingBook()
-  const append = async (_: string, events: readonly EncodedEvent[]) => {
-    told.push(...events)
-    return []
-  }
+  const writer = writerOfEvents(told)
   const funded = { has: () => false, readOn: async () => {} }
   const creating: Creating = {
     vault: vault as KeyVault,
-    writer: { append },
+    writer,
     log: { debug() {}, info() {}, warn() {}, error: (_, message) => void errors.push(message) },
     book,
     room: new UnfundedRoom({ book, funded, rules: DEFAULT_UNFUNDED_RULES }),

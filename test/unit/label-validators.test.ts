@@ -5,6 +5,7 @@ import { StakingBook } from '../../processors/validators/staking-book.ts'
 import { ACCOUNTS_KEY } from '../../schemas/events/accounts.ts'
 import { type EncodedEvent, encodeEvent } from '../../schemas/events/codec.ts'
 import { validatorsCreated } from '../../schemas/events/created-validators.ts'
+import { writerOfEvents } from './log-of-events.ts'
 
 const key = (byte: string): string => `0x${byte.repeat(48)}`
 const CREATED = key('aa')
@@ -31,12 +32,7 @@ function given() {
     }),
   )
   const told: EncodedEvent[] = []
-  const writer = {
-    append: async (_: string, events: readonly EncodedEvent[]) => {
-      told.push(...events)
-      return []
-    },
-  }
+  const writer = writerOfEvents(told)
   const ask = (pubkey: string, { account = 'a', chain = 'mainnet', isSeen = false, notAfterMs = 5 } = {}) =>
     labelForAccount(
       { writer, book, now: () => Date.parse('2026-11-22T00:00:00Z'), wallNow: () => 5 },

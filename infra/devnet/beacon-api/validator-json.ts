@@ -2,24 +2,12 @@ import { SLOTS_PER_EPOCH } from '@lodestar/params'
 import { getValidatorStatus, mapToGeneralStatus, type phase0 } from '@lodestar/types'
 import { FAR_FUTURE_EPOCH_TEXT } from '../../../schemas/eth/far-future.ts'
 import { hexOf } from '../../../schemas/eth/hex.ts'
+import { VALIDATOR_STATUSES } from '../../../schemas/events/beacon-epoch.ts'
 import type { SlotRecord } from '../consensus/history.ts'
 import { BeaconApiError } from './api-error.ts'
 
-const STATUSES = new Set([
-  'pending_initialized',
-  'pending_queued',
-  'active_ongoing',
-  'active_exiting',
-  'active_slashed',
-  'exited_unslashed',
-  'exited_slashed',
-  'withdrawal_possible',
-  'withdrawal_done',
-  'active',
-  'pending',
-  'exited',
-  'withdrawal',
-])
+/** What the Beacon API takes as a filter: statuses, and groups of them. */
+const STATUSES: ReadonlySet<string> = new Set([...VALIDATOR_STATUSES, 'active', 'pending', 'exited', 'withdrawal'])
 
 /** The registry's entries are shared between slots, so each one's text is made once. */
 const validatorTexts = new WeakMap<phase0.Validator, string>()
