@@ -1,11 +1,12 @@
 import { mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Hex, parseTransaction } from 'viem'
+import { type Hex, keccak256, parseTransaction } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BATCH_DEPOSIT_ADDRESS } from '../../infra/devnet/execution/genesis.ts'
 import { decodeEvent } from '../../schemas/events/codec.ts'
 import { validatorsCreated } from '../../schemas/events/created-validators.ts'
+import { stakingEnded } from '../../schemas/events/staking-broadcast.ts'
 import type { Created } from '../../schemas/routes/validators/create-validators.ts'
 import type { ValidatorDetail } from '../../schemas/routes/validators/validator-details.ts'
 import type { HistoryStep } from '../../schemas/routes/validators/validator-history.ts'
@@ -39,6 +40,8 @@ const REGISTERED_SLOT = 416
 const FINAL_SLOT = 170
 /** The devnet announces a block of this slot and replaces it by the next slot's. */
 const REORG_SLOT = 420
+/** The blocks of both slots are behind the final one. */
+const REORG_FINAL_SLOT = REORG_SLOT + 4 * SLOTS_PER_EPOCH
 const OTHER_REQUEST = expect.stringMatching(/^Param error: Idempotency-Key was used for another request/)
 
 /** By what is asked. */
@@ -48,6 +51,11 @@ const WRONG: readonly (readonly [string, readonly WrongRequest[]])[] = [
   ['exit', WRONG_EXITS],
   ['exit/cancel', WRONG_EXITS],
 ]
+
+interface Inclusion {
+  readonly blockNumber: Hex
+  readonly blockHash: Hex
+}
 
 export interface CreateOptions {
   readonly mode: string
@@ -95,11 +103,10 @@ export function createSuite({ mode, modeOf }: CreateOptions): void {
       const { data } = (await (await fetch(url)).json()) as Envelope<{ history: readonly HistoryStep[] }>
       return data?.history ?? []
     }
-    const send = async ({ staking_transaction: { unsigned_transaction: unsigned } }: Created): Promise<unknown> => {
+    const sign = async ({ staking_transaction: { unsigned_transaction: unsigned } }: Created): Promise<Hex> => {
       const nonce = Number(await rpc('eth_getTransactionCount', [WALLET.address, 'latest']))
       const transaction = { ...parseTransaction(unsigned as Hex), nonce }
-      const signed = await WALLET.signTransaction(transaction as Parameters<typeof WALLET.signTransaction>[0])
-      return await rpc('eth_sendRawTransaction', [signed])
+      return WALLET.signTransaction(transaction as Parameters<typeof WALLET.signTransaction>[0])
     }
     const rpc = (method: string, params: readonly unknown[]) => askJsonRpc(devnet.executionUrl, method, params)
 
@@ -232,7 +239,7 @@ export function createSuite({ mode, modeOf }: CreateOptions): void {
 
     it('are in the registry once a wallet has sent their transaction, with the depositor and the credentials', async () => {
       const pubkeys = created.validators.map(({ pubkey }) => pubkey)
-      const hash = await send(created)
+      const hash = await rpc('eth_sendRawTransaction', [await sign(created)])
       await devnet.advanceTo(FIRST_SLOT + 2)
       expect(await rpc('eth_getTransactionReceipt', [hash])).toMatchObject({ status: '0x1' })
       await eventually('their deposits', allOf(pubkeys, 'deposited_not_finalized'), STEP_TIMEOUT_MS)
@@ -291,23 +298,44 @@ export function createSuite({ mode, modeOf }: CreateOptions): void {
       expect(slots.at(-1)).toBeGreaterThanOrEqual(REGISTERED_SLOT)
     })
 
-    it('follow a deposit that a reorg takes back to the block that has it afterwards', async () => {
+    it('follow a broadcast that a reorg takes back to the block that has it afterwards, which is its end', async () => {
       const [pubkey = ''] = others.validators.map((one) => one.pubkey)
       await devnet.advanceTo(REORG_SLOT - 1)
       expect((await historyOf(pubkey)).map(({ step }) => step)).toEqual(['created'])
-      await send(others)
+      const raw = await sign(others)
+      const broadcast = () => ask<{ readonly tx_hash: Hex }>('broadcast', { signed_transaction: raw })
+      const sent = { status: 200, data: { tx_hash: keccak256(raw) } }
+      expect(await broadcast()).toMatchObject(sent)
+      const blockOf = async () => (await rpc('eth_getTransactionReceipt', [keccak256(raw)])) as Inclusion
       const depositedIn = (slot: number) => async () => {
         const deposited = (await historyOf(pubkey)).find(({ step }) => step === 'deposited')
         return deposited?.slot === slot ? true : undefined
       }
       await devnet.advanceTo(REORG_SLOT)
       await eventually('a deposit in the block', depositedIn(REORG_SLOT), STEP_TIMEOUT_MS)
-      await devnet.advanceTo(REORG_SLOT + 2)
-      const isElsewhere = async () => ((await depositedIn(REORG_SLOT)()) === undefined ? true : undefined)
-      await eventually('that the block is taken back', isElsewhere, STEP_TIMEOUT_MS)
-      const isThere = async () => (await depositedIn(REORG_SLOT + 1)()) ?? (await depositedIn(REORG_SLOT + 2)())
-      await eventually('a deposit in a later block', isThere, STEP_TIMEOUT_MS)
+      const orphan = await blockOf()
+      await devnet.advanceTo(REORG_SLOT + 1)
+      await eventually('a deposit in the block that replaces it', depositedIn(REORG_SLOT + 1), STEP_TIMEOUT_MS)
       expect(await allOf([pubkey], 'deposited_not_finalized')()).toBe(true)
+      expect(await broadcast()).toMatchObject(sent)
+      expect(await endsOf(env, keccak256(raw))).toEqual([])
+      const { blockNumber, blockHash } = await blockOf()
+      expect(blockHash).not.toBe(orphan.blockHash)
+      await devnet.advanceTo(REORG_FINAL_SLOT)
+      await eventually('a final deposit', allOf([pubkey], 'deposited'), STEP_TIMEOUT_MS)
+      const ends = async () => ((await endsOf(env, keccak256(raw))).length > 0 ? true : undefined)
+      await eventually('its end', ends, STEP_TIMEOUT_MS)
+      const mined = { status: 'mined', blockNumber: Number(blockNumber) }
+      expect(await endsOf(env, keccak256(raw))).toMatchObject([mined])
+      const steps = (await historyOf(pubkey)).filter(({ step }) => step === 'broadcast' || step === 'deposited')
+      // What was sent has the time of this machine, which is not this chain's.
+      expect(new Map(steps.map(({ step, transaction_hash }) => [step, transaction_hash]))).toEqual(
+        new Map([
+          ['broadcast', keccak256(raw)],
+          ['deposited', keccak256(raw)],
+        ]),
+      )
+      expect(steps).toHaveLength(2)
     })
 
     it('are named where the vault has lost them, and no others are made for their request', async () => {
@@ -340,4 +368,13 @@ interface Envelope<Data> {
   readonly code: string
   readonly msg: string
   readonly data?: Data
+}
+
+/** How a staking transaction has ended, as the log tells it. */
+async function endsOf(env: Environment, txHash: Hex) {
+  await using eventLog = await openLog(env)
+  return (await eventsOf(eventLog, 'accounts'))
+    .filter(({ event }) => event.type === stakingEnded.name)
+    .map(({ event }) => decodeEvent(stakingEnded, event))
+    .filter((end) => end.txHash === txHash)
 }
