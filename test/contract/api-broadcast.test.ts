@@ -20,6 +20,7 @@ import {
   signStaking,
 } from '../unit/given-staking.ts'
 import { type ApiFixture, insertOwners, insertRows, MAINNET, openApiFixture, TOKEN as READS } from './api-fixture.ts'
+import { AskedJobs } from './asked-jobs.ts'
 import { WRONG_BROADCASTS } from './wrong-requests.ts'
 
 const TOKEN = 'a-token-that-broadcasts'
@@ -32,8 +33,7 @@ const ETH_WEI = 10n ** 18n
 let fixture: ApiFixture
 let api: Api
 /** What was asked of the queue, and what becomes of it. */
-let asked: { readonly name: string; readonly input: BroadcastStakingInput }[]
-let outcome: JobState
+const queue = new AskedJobs<BroadcastStakingInput>()
 
 beforeAll(async () => {
   fixture = await openApiFixture()
@@ -77,20 +77,11 @@ beforeAll(async () => {
       version: 1,
     },
   ])
-  const jobs = {
-    add: async (name: string, _: string, input: unknown) => {
-      asked.push({ name, input: input as BroadcastStakingInput })
-      return { status: 'added' } as const
-    },
-    result: async () => outcome,
-    withdraw: async () => {},
-  }
   const chains = () => [{ ...MAINNET, stakingContract: ABYSS }]
-  api = await openApi({ ...fixture.parts, chains, jobs, host: '127.0.0.1', port: 0 })
+  api = await openApi({ ...fixture.parts, chains, jobs: queue.jobs, host: '127.0.0.1', port: 0 })
 })
 beforeEach(() => {
-  asked = []
-  outcome = { status: 'waiting' }
+  queue.begin({ status: 'waiting' })
 })
 afterAll(async () => {
   await api[Symbol.asyncDispose]()
@@ -118,13 +109,13 @@ const NO_CLIENT =
 
 describe('broadcasting', () => {
   test('hands the transaction on, and answers its hash', async () => {
-    outcome = done({ status: 'sent' })
+    queue.outcome = done({ status: 'sent' })
     const raw = await signStaking({ deposits: OWN })
     expect(await broadcast(`0X${raw.slice(2).toUpperCase()}`)).toEqual({
       status: 200,
       body: { code: '200', msg: 'Success', data: { tx_hash: keccak256(raw) } },
     })
-    const [{ name, input }] = asked as [(typeof asked)[number]]
+    const [{ name, input }] = queue.asked as [(typeof queue.asked)[number]]
     expect(name).toBe(broadcastStaking.name)
     expect(broadcastStaking.parse(input)).toMatchObject({ chain: 'mainnet', account: 'demo', rawTransaction: raw })
   })
@@ -152,25 +143,25 @@ describe('broadcasting', () => {
       { status: 500, body: { code: '500', msg: NO_NODE, data: null } },
     ],
   ])('tells %s', async (_, state, expected) => {
-    outcome = state
+    queue.outcome = state
     expect(await broadcast(await signStaking({ deposits: OWN }))).toEqual(expected)
   })
 
   test('lets the one who knows decide what the tables do not have yet', async () => {
-    outcome = done({ status: 'sent' })
+    queue.outcome = done({ status: 'sent' })
     expect((await broadcast(await signStaking({ deposits: [depositOf(7)] }))).status).toBe(200)
-    expect(asked).toHaveLength(1)
+    expect(queue.asked).toHaveLength(1)
   })
 
   test('refuses a second deposit, by whatever means and however long ago the first was sent', async () => {
     const second = await signStaking({ deposits: [OWN[0], DEPOSITED], nonce: 9 })
     const sentence = `${keyOf(DEPOSITED)} is deposited: a second deposit would be lost in it`
     expect(await broadcast(second)).toEqual(paramError(sentence, 'already_deposited'))
-    expect(asked).toEqual([])
+    expect(queue.asked).toEqual([])
   })
 
   test('answers the hash of a transaction that has deposited already', async () => {
-    outcome = done({ status: 'sent' })
+    queue.outcome = done({ status: 'sent' })
     expect((await broadcast(DEPOSITED_BY)).body.data).toEqual({ tx_hash: keccak256(DEPOSITED_BY) })
   })
 
@@ -180,12 +171,12 @@ describe('broadcasting', () => {
       status: 401,
       body: { msg: 'Authentication failed: the token does not have the scope create' },
     })
-    expect(asked).toEqual([])
+    expect(queue.asked).toEqual([])
   })
 
   test.each(WRONG_BROADCASTS)('refuses the body %j', async (body, sentence) => {
     expect(await post(body)).toEqual(paramError(sentence))
-    expect(asked).toEqual([])
+    expect(queue.asked).toEqual([])
   })
 
   test.each<[string, string, string]>([
@@ -200,7 +191,7 @@ describe('broadcasting', () => {
     ['0x7ec0', 'a transaction of type 126 is not taken: send one of type 2', 'unsupported_type'],
   ])('refuses %s', async (raw, sentence, reason) => {
     expect(await broadcast(raw)).toEqual(paramError(sentence, reason))
-    expect(asked).toEqual([])
+    expect(queue.asked).toEqual([])
   })
 
   const [FIRST] = OWN
@@ -267,7 +258,7 @@ describe('broadcasting', () => {
     ],
   ])('refuses a transaction %s before it asks anybody', async (_, signing, sentence, reason) => {
     expect(await broadcast(await signStaking(signing))).toEqual(paramError(sentence, reason))
-    expect(asked).toEqual([])
+    expect(queue.asked).toEqual([])
   })
 
   test('refuses one with too little gas, and one that is larger than nodes take', async () => {
@@ -275,6 +266,6 @@ describe('broadcasting', () => {
     expect(low).toMatchObject({ status: 400, body: { reason: 'gas_too_low' } })
     const large = await broadcast(`0x02${'00'.repeat(RAW_TRANSACTION_BYTES_MAX)}`)
     expect(large).toMatchObject({ status: 400, body: { code: '400', data: null } })
-    expect(asked).toEqual([])
+    expect(queue.asked).toEqual([])
   })
 })

@@ -17,6 +17,7 @@ import {
   TOKEN as READS,
   UNFUNDED_MAX,
 } from './api-fixture.ts'
+import { AskedJobs } from './asked-jobs.ts'
 import { WRONG_CREATIONS } from './wrong-requests.ts'
 
 const TOKEN = 'a-token-that-creates'
@@ -27,26 +28,16 @@ const KEY_CHARACTERS_MAX = 255
 let fixture: ApiFixture
 let api: Api
 /** What was asked of the queue, and what becomes of it. */
-let asked: { readonly name: string; readonly id: string; readonly input: CreateValidatorsInput }[]
-let outcome: JobState
+const queue = new AskedJobs<CreateValidatorsInput>()
 
 beforeAll(async () => {
   fixture = await openApiFixture()
   const row = { token_hash: hashToken(TOKEN), account: 'demo', version: 50, is_deleted: 0 }
   await insertRows(fixture.warehouse, 'access_tokens', [{ ...row, ...toTokenLimitsRow({ scopes: ['create'] }) }])
-  const jobs = {
-    add: async (name: string, id: string, input: unknown) => {
-      asked.push({ name, id, input: input as CreateValidatorsInput })
-      return { status: 'added' } as const
-    },
-    result: async () => outcome,
-    withdraw: async () => {},
-  }
-  api = await openApi({ ...fixture.parts, jobs, host: '127.0.0.1', port: 0 })
+  api = await openApi({ ...fixture.parts, jobs: queue.jobs, host: '127.0.0.1', port: 0 })
 })
 beforeEach(() => {
-  asked = []
-  outcome = { status: 'waiting' }
+  queue.begin({ status: 'waiting' })
 })
 afterAll(async () => {
   await api[Symbol.asyncDispose]()
@@ -68,11 +59,11 @@ const { example } = createValidatorsRoute
 
 describe('creating validators', () => {
   test('hands on what was asked for, and answers what was made', async () => {
-    outcome = done({ status: 'created', answer: JSON.stringify(example.data) })
+    queue.outcome = done({ status: 'created', answer: JSON.stringify(example.data) })
     const answer = await create({ ...good, deposit_from_address: CHECKSUMMED })
     expect(answer).toEqual({ status: 200, body: example })
-    expect(asked).toHaveLength(1)
-    const [{ name, input }] = asked as [(typeof asked)[number]]
+    expect(queue.asked).toHaveLength(1)
+    const [{ name, input }] = queue.asked as [(typeof queue.asked)[number]]
     expect(name).toBe(createValidators.name)
     expect(createValidators.parse(input)).toMatchObject({
       chain: 'mainnet',
@@ -84,7 +75,7 @@ describe('creating validators', () => {
   })
 
   test('refuses more than may wait for their deposits, by what was neither funded nor has expired', async () => {
-    outcome = done({ status: 'created', answer: JSON.stringify(example.data) })
+    queue.outcome = done({ status: 'created', answer: JSON.stringify(example.data) })
     const tooMany = (waiting: number, more: number) => ({
       code: '400',
       data: null,
@@ -116,7 +107,7 @@ describe('creating validators', () => {
       })),
     )
     expect((await create({ ...good, validator_count: 3 })).body).toEqual(tooMany(3, 3))
-    expect(asked).toEqual([])
+    expect(queue.asked).toEqual([])
     expect((await create({ ...good, validator_count: 2 })).status).toBe(200)
     // The one who makes them knows whether it was answered before.
     const again = { headers: { 'idempotency-key': 'k' } }
@@ -129,20 +120,20 @@ describe('creating validators', () => {
   })
 
   test('names a request by its Idempotency-Key, and one without a key like no other', async () => {
-    outcome = done({ status: 'unavailable' })
+    queue.outcome = done({ status: 'unavailable' })
     const headers = { 'idempotency-key': 'order-7' }
     await create(good, { headers })
     await create(good, { headers })
     await create({ ...good, validator_count: 3 }, { headers })
     await create(good)
     await create(good)
-    const [first, again, other, ...unnamed] = asked.map(({ input }) => input)
+    const [first, again, other, ...unnamed] = queue.asked.map(({ input }) => input)
     expect(again?.requestId).toBe(first?.requestId)
     expect(again?.bodyHash).toBe(first?.bodyHash)
     expect(other?.requestId).toBe(first?.requestId)
     expect(other?.bodyHash).not.toBe(first?.bodyHash)
     expect(new Set([first, ...unnamed].map((input) => input?.requestId)).size).toBe(3)
-    expect(new Set(asked.map(({ id }) => id)).size).toBe(5)
+    expect(new Set(queue.asked.map(({ id }) => id)).size).toBe(5)
   })
 
   test.each<[string, JobState, number, string]>([
@@ -151,7 +142,7 @@ describe('creating validators', () => {
     ['that nobody does it', { status: 'waiting' }, 503, 'Service not ready: validators cannot be created'],
     ['that it failed', { status: 'failed', reason: 'secret' }, 503, 'Service not ready: validators cannot be created'],
   ])('tells %s', async (_, state, status, msg) => {
-    outcome = state
+    queue.outcome = state
     const answer = await create(good)
     expect(answer.status).toBe(status)
     expect(answer.body).toMatchObject({ code: String(status), data: null })
@@ -165,7 +156,7 @@ describe('creating validators', () => {
       status: 400,
       body: { code: '400', msg: `Param error: ${detail}`, data: null },
     })
-    expect(asked).toEqual([])
+    expect(queue.asked).toEqual([])
   })
 
   test.each([
@@ -178,7 +169,7 @@ describe('creating validators', () => {
       status: 400,
       body: { code: '400', msg: `Param error: ${KEY}`, data: null },
     })
-    expect(asked).toEqual([])
+    expect(queue.asked).toEqual([])
   })
 
   test.each([
@@ -193,6 +184,6 @@ describe('creating validators', () => {
     ['a chain that is none', { chain: 'ethereum/nonesuch' }, 404, 'Path Not Found'],
   ])('is not there for %s', async (_, where, status, msg) => {
     expect(await create(good, where)).toEqual({ status, body: { code: String(status), msg, data: null } })
-    expect(asked).toEqual([])
+    expect(queue.asked).toEqual([])
   })
 })

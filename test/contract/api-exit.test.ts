@@ -5,6 +5,7 @@ import { hashToken } from '../../schemas/events/accounts.ts'
 import { type ExitValidatorsInput, exitValidators } from '../../schemas/jobs/exit-validators.ts'
 import { toTokenLimitsRow } from '../../schemas/tables/accounts.ts'
 import { type ApiFixture, insertRows, openApiFixture, TOKEN as READS } from './api-fixture.ts'
+import { AskedJobs } from './asked-jobs.ts'
 import { WRONG_EXITS } from './wrong-requests.ts'
 
 const TOKEN = 'a-token-that-exits'
@@ -16,8 +17,7 @@ const PUBKEYS_MAX = 1_000
 let fixture: ApiFixture
 let api: Api
 /** What was asked of the queue, and what becomes of it. */
-let asked: { readonly name: string; readonly id: string; readonly input: ExitValidatorsInput }[]
-let outcome: JobState
+const queue = new AskedJobs<ExitValidatorsInput>()
 
 beforeAll(async () => {
   fixture = await openApiFixture()
@@ -26,19 +26,10 @@ beforeAll(async () => {
     { ...row(TOKEN), ...toTokenLimitsRow({ scopes: ['exit'] }) },
     { ...row(CREATES), ...toTokenLimitsRow({ scopes: ['read', 'create'] }) },
   ])
-  const jobs = {
-    add: async (name: string, id: string, input: unknown) => {
-      asked.push({ name, id, input: input as ExitValidatorsInput })
-      return { status: 'added' } as const
-    },
-    result: async () => outcome,
-    withdraw: async () => {},
-  }
-  api = await openApi({ ...fixture.parts, jobs, host: '127.0.0.1', port: 0 })
+  api = await openApi({ ...fixture.parts, jobs: queue.jobs, host: '127.0.0.1', port: 0 })
 })
 beforeEach(() => {
-  asked = []
-  outcome = done({ status: 'done' })
+  queue.begin(done({ status: 'done' }))
 })
 afterAll(async () => {
   await api[Symbol.asyncDispose]()
@@ -70,8 +61,8 @@ describe.each([
   test('hands on each key once, whichever way it is written, with who asks, and answers code and msg alone', async () => {
     const pubkeys = [OTHER, KEY, KEY.toUpperCase().slice(2), KEY.slice(2), `0X${KEY.slice(2)}`]
     expect(await post(path, { pubkeys })).toEqual(SUCCESS)
-    expect(asked).toHaveLength(1)
-    const [{ name, input }] = asked as [(typeof asked)[number]]
+    expect(queue.asked).toHaveLength(1)
+    const [{ name, input }] = queue.asked as [(typeof queue.asked)[number]]
     expect(name).toBe(exitValidators.name)
     expect(exitValidators.parse(input)).toMatchObject({
       kind,
@@ -85,13 +76,13 @@ describe.each([
   test('each asking is a request of its own', async () => {
     await post(path, { pubkeys: [KEY] })
     await post(path, { pubkeys: [KEY] })
-    expect(new Set(asked.map(({ input }) => input.requestId)).size).toBe(2)
+    expect(new Set(queue.asked.map(({ input }) => input.requestId)).size).toBe(2)
   })
 
   test('takes as many as one request may name', async () => {
     const pubkeys = Array.from({ length: PUBKEYS_MAX }, (_, i) => `0x${i.toString(16).padStart(96, '0')}`)
     expect(await post(path, { pubkeys })).toEqual(SUCCESS)
-    expect(asked[0]?.input.pubkeys).toHaveLength(PUBKEYS_MAX)
+    expect(queue.asked[0]?.input.pubkeys).toHaveLength(PUBKEYS_MAX)
   })
 
   test.each([
@@ -101,7 +92,7 @@ describe.each([
     ['exit_not_requested', 'has no exit to cancel'],
     ['exit_already_signed', 'can no longer stay: its exit is signed'],
   ])('tells a refusal with its reason %s', async (fault, sentence) => {
-    outcome = done({ status: 'refused', fault, pubkey: KEY })
+    queue.outcome = done({ status: 'refused', fault, pubkey: KEY })
     expect(await post(path, { pubkeys: [KEY] })).toEqual(
       refusal('400', `Param error: ${KEY} ${sentence}`, { reason: fault }),
     )
@@ -112,14 +103,14 @@ describe.each([
     ['nobody does it', { status: 'waiting' }],
     ['it failed', { status: 'failed', reason: 'secret' }],
   ])('says that it can be repeated where %s', async (_, state) => {
-    outcome = state
+    queue.outcome = state
     const sentence = 'exits cannot be requested or cancelled at the moment; the request can be repeated safely'
     expect(await post(path, { pubkeys: [KEY] })).toEqual(refusal('503', `Service not ready: ${sentence}`))
   })
 
   test.each(WRONG_EXITS)('refuses %j and asks for nothing', async (body, detail) => {
     expect(await post(path, body)).toEqual(refusal('400', `Param error: ${detail}`))
-    expect(asked).toEqual([])
+    expect(queue.asked).toEqual([])
   })
 
   test.each([
@@ -140,6 +131,6 @@ describe.each([
     ['a chain that is none', { chain: 'ethereum/nonesuch' }, '404', 'Path Not Found'],
   ])('is not there for %s', async (_, where, code, msg) => {
     expect(await post(path, { pubkeys: [KEY] }, where)).toEqual(refusal(code, msg))
-    expect(asked).toEqual([])
+    expect(queue.asked).toEqual([])
   })
 })

@@ -5,32 +5,23 @@ import { hashToken } from '../../schemas/events/accounts.ts'
 import { type LabelValidatorsInput, labelValidators } from '../../schemas/jobs/label-validators.ts'
 import { toTokenLimitsRow } from '../../schemas/tables/accounts.ts'
 import { type ApiFixture, insertRows, openApiFixture, pubkeyOf, TOKEN } from './api-fixture.ts'
+import { AskedJobs } from './asked-jobs.ts'
 
 const LABELS = 'a-token-that-labels'
 const UNKNOWN = `0x${'0f'.repeat(48)}`
 
 let fixture: ApiFixture
 let api: Api
-let asked: { readonly name: string; readonly input: LabelValidatorsInput }[]
-let outcome: JobState
+const queue = new AskedJobs<LabelValidatorsInput>()
 
 beforeAll(async () => {
   fixture = await openApiFixture()
   const row = { token_hash: hashToken(LABELS), account: 'demo', version: 50, is_deleted: 0 }
   await insertRows(fixture.warehouse, 'access_tokens', [{ ...row, ...toTokenLimitsRow({ scopes: ['create'] }) }])
-  const jobs = {
-    add: async (name: string, _: string, input: unknown) => {
-      asked.push({ name, input: input as LabelValidatorsInput })
-      return { status: 'added' } as const
-    },
-    result: async () => outcome,
-    withdraw: async () => {},
-  }
-  api = await openApi({ ...fixture.parts, jobs, host: '127.0.0.1', port: 0 })
+  api = await openApi({ ...fixture.parts, jobs: queue.jobs, host: '127.0.0.1', port: 0 })
 })
 beforeEach(() => {
-  asked = []
-  outcome = { status: 'completed', output: { status: 'labelled' } }
+  queue.begin({ status: 'completed', output: { status: 'labelled' } })
 })
 afterAll(async () => {
   await api[Symbol.asyncDispose]()
@@ -56,8 +47,8 @@ describe('labelling validators', () => {
       { pubkey: UNKNOWN, label: 'ü'.repeat(64) },
     ])
     expect(answer).toEqual({ status: 200, body: { code: '200', msg: 'Success', data: { labelled: 3 } } })
-    expect(asked.map(({ name }) => name)).toEqual([labelValidators.name])
-    expect(labelValidators.parse(asked[0]?.input)).toMatchObject({
+    expect(queue.asked.map(({ name }) => name)).toEqual([labelValidators.name])
+    expect(labelValidators.parse(queue.asked[0]?.input)).toMatchObject({
       chain: 'mainnet',
       account: 'demo',
       labels: [
@@ -70,8 +61,8 @@ describe('labelling validators', () => {
 
   test('another account’s key is as unknown as nobody’s', async () => {
     await label([{ pubkey: pubkeyOf(20), label: 'a' }])
-    expect(asked[0]?.input.labels).toEqual([{ pubkey: pubkeyOf(20), label: 'a', isSeen: false }])
-    outcome = { status: 'completed', output: { status: 'foreign', pubkey: pubkeyOf(20) } }
+    expect(queue.asked[0]?.input.labels).toEqual([{ pubkey: pubkeyOf(20), label: 'a', isSeen: false }])
+    queue.outcome = { status: 'completed', output: { status: 'foreign', pubkey: pubkeyOf(20) } }
     expect(await label([{ pubkey: pubkeyOf(20), label: 'a' }])).toEqual({
       status: 400,
       body: { code: '400', msg: `Param error: ${pubkeyOf(20)} is no validator of the account`, data: null },
@@ -83,7 +74,7 @@ describe('labelling validators', () => {
     ['it came too late', { status: 'completed', output: { status: 'late' } }],
     ['it failed', { status: 'failed', reason: 'secret' }],
   ])('is not ready where %s', async (_, state) => {
-    outcome = state
+    queue.outcome = state
     const answer = await label([{ pubkey: pubkeyOf(10), label: 'a' }])
     expect(answer.status).toBe(503)
     expect(answer.body.msg).toBe(
@@ -113,7 +104,7 @@ describe('labelling validators', () => {
     const answer = await post('/api/v1/validator/labels', body)
     expect(answer.status).toBe(400)
     expect(answer.body.msg.replace(/^Param error: /, '')).toMatch(detail)
-    expect(asked).toEqual([])
+    expect(queue.asked).toEqual([])
   })
 
   test('is not for a token that only reads', async () => {

@@ -9,6 +9,7 @@ import { quoteUnstake } from '../../schemas/jobs/quote-unstake.ts'
 import { stakeQuoteRoute } from '../../schemas/routes/quotes/stake-quote.ts'
 import { unstakeQuoteRoute } from '../../schemas/routes/quotes/unstake-quote.ts'
 import { type ApiFixture, addressOf, dailyRow, epochRow, insertRows, openApiFixture, pubkeyOf } from './api-fixture.ts'
+import { AskedJobs } from './asked-jobs.ts'
 
 const ADDRESS = `0x${'ad'.repeat(20)}`
 const CHECKSUMMED = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
@@ -21,17 +22,8 @@ const VALIDATORS = Array.from({ length: 32 }, (_, i) => 1_000 + i)
 let fixture: ApiFixture
 let api: Api
 /** What was asked of the queue, and what becomes of it. */
-let asked: { readonly name: string; readonly input: QuoteStakeInput }[]
-let outcome: JobState
+const queue = new AskedJobs<QuoteStakeInput>()
 
-const jobs = {
-  add: async (name: string, _id: string, input: unknown) => {
-    asked.push({ name, input: input as QuoteStakeInput })
-    return { status: 'added' } as const
-  },
-  result: async () => outcome,
-  withdraw: async () => {},
-}
 const quotes = { chain: 'mainnet', account: 'demo' }
 const { example } = stakeQuoteRoute
 const done = (output: unknown): JobState => ({ status: 'completed', output })
@@ -43,11 +35,10 @@ beforeAll(async () => {
   await insertRows(fixture.warehouse, 'validator_epochs', [
     epochRow(451, '2026-11-20', 40, { source_gwei: 2_500, target_gwei: 4_600, head_gwei: 2_468 }),
   ])
-  api = await openApi({ ...fixture.parts, jobs, quotes, host: '127.0.0.1', port: 0 })
+  api = await openApi({ ...fixture.parts, jobs: queue.jobs, quotes, host: '127.0.0.1', port: 0 })
 })
 beforeEach(() => {
-  asked = []
-  outcome = quoted
+  queue.begin(quoted)
 })
 afterAll(async () => {
   await api[Symbol.asyncDispose]()
@@ -82,7 +73,7 @@ describe('a stake quote', () => {
       yieldSource: 'formula',
       transaction: example.transaction,
     })
-    const [{ name, input }] = asked as [(typeof asked)[number]]
+    const [{ name, input }] = queue.asked as [(typeof queue.asked)[number]]
     expect(name).toBe(quoteStake.name)
     expect(quoteStake.parse(input)).toEqual({
       chain: 'mainnet',
@@ -103,7 +94,7 @@ describe('a stake quote', () => {
     ['wei', '3200000000000000000000', 100],
   ])('reads an amount in %s: %s', async (_, amount, count) => {
     expect((await stake(`address=${ADDRESS}&amount=${amount}`)).status).toBe(200)
-    expect(asked[0]?.input.count).toBe(count)
+    expect(queue.asked[0]?.input.count).toBe(count)
   })
 
   test('names the validators of the address whose own deposits are on chain, and no others', async () => {
@@ -147,18 +138,18 @@ describe('a stake quote', () => {
       },
     ])
     await stake(`address=${address}&amount=32000000000`)
-    expect(asked.map(({ input }) => input.deposited)).toEqual([[own]])
+    expect(queue.asked.map(({ input }) => input.deposited)).toEqual([[own]])
   })
 
   test('is made for nobody who only asks for its headers', async () => {
     const response = await fetch(`${api.url}/aggregator/api/v1/${STAKE}?${GOOD}`, { method: 'HEAD' })
     expect(response.status).toBe(404)
-    expect(asked).toEqual([])
+    expect(queue.asked).toEqual([])
   })
 
   test('hands on source and strategy', async () => {
     await stake(`${GOOD}&source=wallet%201&StrategyId=32x`)
-    expect(asked[0]?.input).toMatchObject({ source: 'wallet 1', strategyId: '32x' })
+    expect(queue.asked[0]?.input).toMatchObject({ source: 'wallet 1', strategyId: '32x' })
   })
 
   test.each([
@@ -204,7 +195,7 @@ describe('a stake quote', () => {
     expect(headers.get('content-type')).toBe('text/plain; charset=utf-8')
     expect(headers.get('x-reason')).toMatch(/\w/)
     expect(headers.get('allow')).toBe('GET')
-    expect(asked).toEqual([])
+    expect(queue.asked).toEqual([])
   })
 
   test('says what is wrong in a header, whatever the wrong text is', async () => {
@@ -222,7 +213,7 @@ describe('a stake quote', () => {
     ['that nobody does it', { status: 'waiting' }, 500, 'Server error'],
     ['that it failed', { status: 'failed', reason: 'secret' }, 500, 'Server error'],
   ])('tells %s', async (_, state, httpStatus, body) => {
-    outcome = state
+    queue.outcome = state
     const { status, text, headers } = await stake(GOOD)
     expect({ status, text }).toEqual({ status: httpStatus, text: body })
     expect(headers.get('x-reason')).not.toContain('secret')
@@ -233,10 +224,10 @@ describe('a stake quote', () => {
     await stake(GOOD, forwarded)
     await using trusting = await openApi({
       ...fixture.parts,
-      ...{ jobs, quotes, host: '127.0.0.1', port: 0, trustedProxies: ['127.0.0.0/8'] },
+      ...{ jobs: queue.jobs, quotes, host: '127.0.0.1', port: 0, trustedProxies: ['127.0.0.0/8'] },
     })
     await ask(`${STAKE}?${GOOD}`, forwarded, trusting.url)
-    expect(asked.map(({ input }) => input.client)).toEqual(['127.0.0.1', '198.51.100.9'].map(clientOf))
+    expect(queue.asked.map(({ input }) => input.client)).toEqual(['127.0.0.1', '198.51.100.9'].map(clientOf))
   })
 
   test('is not there where nothing is configured for it, or its chain is not', async () => {
@@ -246,21 +237,21 @@ describe('a stake quote', () => {
       { quotes: { ...quotes, chain: 'sepolia' } },
       { quotes: { ...quotes, chain: 'scroll_mainnet' } },
     ]) {
-      await using without = await openApi({ ...fixture.parts, jobs, ...other, host: '127.0.0.1', port: 0 })
+      await using without = await openApi({ ...fixture.parts, jobs: queue.jobs, ...other, host: '127.0.0.1', port: 0 })
       const { status, text } = await ask(`${STAKE}?${GOOD}`, {}, without.url)
       expect(status).toBe(404)
       expect(JSON.parse(text)).toMatchObject(notThere)
     }
-    expect(asked).toEqual([])
+    expect(queue.asked).toEqual([])
   })
 
   test('is 500 where the index knows nobody who is paid, and makes no keys', async () => {
     await using hoodi = await openApi({
       ...fixture.parts,
-      ...{ jobs, quotes, host: '127.0.0.1', port: 0, warehouse: { query: async () => [] } },
+      ...{ jobs: queue.jobs, quotes, host: '127.0.0.1', port: 0, warehouse: { query: async () => [] } },
     })
     expect(await ask(`${STAKE}?${GOOD}`, {}, hoodi.url)).toMatchObject({ status: 500, text: 'Server error' })
-    expect(asked).toEqual([])
+    expect(queue.asked).toEqual([])
   })
 })
 
@@ -271,9 +262,9 @@ const unstake = (query: string) => ask(`${UNSTAKE}?${query}`)
 
 describe('an unstake quote', () => {
   const example = unstakeQuoteRoute.example
-  const askedOf = () => asked.map(({ name, input }) => ({ name, input: quoteUnstake.parse(input) }))
+  const askedOf = () => queue.asked.map(({ name, input }) => ({ name, input: quoteUnstake.parse(input) }))
   beforeEach(() => {
-    outcome = done({ status: 'quoted', transaction: example })
+    queue.outcome = done({ status: 'quoted', transaction: example })
   })
 
   test('hands on what was asked for, and answers the transaction as it is', async () => {
@@ -332,7 +323,7 @@ describe('an unstake quote', () => {
   ])('is refused for %s, and nothing is asked for', async (_, query) => {
     const { status, text } = await unstake(query)
     expect({ status, text }).toEqual({ status: 405, text: 'Invalid input' })
-    expect(asked).toEqual([])
+    expect(queue.asked).toEqual([])
   })
 
   test('says of a validator that the registry does not know yet that its deposit waits, where one to the address is on chain', async () => {
@@ -358,7 +349,11 @@ describe('an unstake quote', () => {
       { ...block, ...paid, payment_recipient: '', is_deleted: 0 },
     ])
     const reasonOf = async (unknown?: string) => {
-      outcome = done({ status: 'refused', reason: 'nobody knows it', ...(unknown === undefined ? {} : { unknown }) })
+      queue.outcome = done({
+        status: 'refused',
+        reason: 'nobody knows it',
+        ...(unknown === undefined ? {} : { unknown }),
+      })
       const { status, text, headers } = await unstake(`address=${address}&pubkeys=${own}`)
       expect({ status, text }).toEqual({ status: 405, text: 'Invalid input' })
       return headers.get('x-reason')
@@ -394,7 +389,7 @@ describe('an unstake quote', () => {
       'no quote can be made at the moment',
     ],
   ])('tells %s', async (_, state, httpStatus, body, reason) => {
-    outcome = state
+    queue.outcome = state
     const { status, text, headers } = await unstake(`address=${ADDRESS}&pubkeys=${KEY}`)
     expect({ status, text, reason: headers.get('x-reason') }).toEqual({ status: httpStatus, text: body, reason })
   })
@@ -485,7 +480,7 @@ test('all strategies are told with what they yield, and the best is marked', asy
   const { transaction, ...first } = JSON.parse((await stake(GOOD)).text)
   expect(transaction).toBeDefined()
   expect(routes).toEqual([{ ...first, isBest: true }])
-  expect(asked).toHaveLength(1)
+  expect(queue.asked).toHaveLength(1)
 })
 
 describe('the yield of a quote', () => {
@@ -508,7 +503,7 @@ describe('the yield of a quote', () => {
         return await fixture.warehouse.query<Row>(sql, params, options)
       },
     }
-    const waiting = await openApi({ ...fixture.parts, warehouse, jobs, quotes, host: '127.0.0.1', port: 0 })
+    const waiting = await openApi({ ...fixture.parts, warehouse, jobs: queue.jobs, quotes, host: '127.0.0.1', port: 0 })
     return { waiting, state, release: released.resolve, asked: asked.promise }
   }
 
