@@ -46,5 +46,6 @@ export const EXIT_FAULTS = [
   'not_deposited',
   'exit_not_requested', // there is nothing to cancel
   'exit_already_signed', // what is signed cannot be taken back
+  'already_exiting', // to be cancelled, and the chain has fixed its exit epoch, by whatever way it leaves
 ] as const
 export type ExitFault = (typeof EXIT_FAULTS)[number]

@@ -49,4 +49,5 @@ const SENTENCES: Readonly<Record<ExitFault, string>> = {
   not_deposited: 'is not deposited yet',
   exit_not_requested: 'has no exit to cancel',
   exit_already_signed: 'can no longer stay: its exit is signed',
+  already_exiting: 'can no longer stay: the chain has fixed its exit',
 }

@@ -91,6 +91,7 @@ describe.each([
     ['not_deposited', 'is not deposited yet'],
     ['exit_not_requested', 'has no exit to cancel'],
     ['exit_already_signed', 'can no longer stay: its exit is signed'],
+    ['already_exiting', 'can no longer stay: the chain has fixed its exit'],
   ])('tells a refusal with its reason %s', async (fault, sentence) => {
     queue.outcome = done({ status: 'refused', fault, pubkey: KEY })
     expect(await post(path, { pubkeys: [KEY] })).toEqual(

@@ -25,6 +25,7 @@ export class TestExitChain implements ExitNode {
   epoch = 0
   /** Whether the nodes lose what they have accepted before a block takes it. */
   isForgetful = false
+  isThere = true
   /** What each node answers besides the truth. */
   faults: readonly (Submission | undefined)[]
   /** JSON of every exit that was handed to a node. */
@@ -58,10 +59,17 @@ export class TestExitChain implements ExitNode {
     this.#pool.clear()
   }
 
+  /** It leaves otherwise than by what the pool has: by a withdrawal request (EIP-7002), a slashing, a pre-signed exit. */
+  leave(pubkey: string): void {
+    const validator = this.#validators.get(pubkey)
+    if (validator !== undefined) validator.exit ??= { block: this.epoch, exitEpoch: this.epoch + EXIT_DELAY_EPOCHS }
+  }
+
   facts = async () => EXIT_FACTS
   headEpoch = async () => this.epoch
 
   async registered(state: 'head' | 'finalized', pubkeys: readonly string[]) {
+    if (!this.isThere) throw new AppError('node_unreachable', 'no node answers')
     const epoch = state === 'head' ? this.epoch : this.epoch - FINALITY_EPOCHS
     return new Map(
       pubkeys.flatMap((pubkey): [string, RegisteredValidator][] => {

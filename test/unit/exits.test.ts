@@ -455,6 +455,44 @@ describe('cancelling', () => {
     expect(await world.cancel([young])).toEqual(DONE)
   })
 
+  test('is refused for what leaves otherwise, whatever was asked of it before', async () => {
+    const world = new World()
+    const [cancelled = '', open = '', quiet = ''] = world.validators('acme', 3)
+    await world.ask([cancelled, open])
+    await world.cancel([cancelled])
+    for (const pubkey of [cancelled, open, quiet]) world.node.leave(pubkey)
+    const refused = async () => {
+      for (const pubkey of [cancelled, open, quiet])
+        expect(await world.cancel([pubkey])).toEqual({ status: 'refused', fault: 'already_exiting', pubkey })
+    }
+    await refused()
+    await world.liveTo(10) // to the end of what was open
+    await refused()
+    expect(world.steps()).toEqual(['requested', 'cancelled', 'ended'])
+  })
+
+  test('of an exit that has ended because the validator was moved finds none', async () => {
+    const world = new World()
+    const [moved = ''] = world.validators('acme', 1)
+    await world.ask([moved])
+    world.owns('globex', [moved], '2026-11-22')
+    await world.liveTo(PERIOD + 2)
+    expect(await world.cancel([moved], { account: 'globex' })).toMatchObject({ fault: 'exit_not_requested' })
+  })
+
+  test('takes back what is open while no node answers, and says of nothing else that it stays', async () => {
+    const world = new World()
+    const [open = '', quiet = ''] = world.validators('acme', 2)
+    await world.ask([open])
+    world.node.isThere = false
+    expect(await world.cancel([quiet])).toMatchObject({ fault: 'exit_not_requested' })
+    expect(await world.cancel([open])).toEqual(DONE)
+    expect(await world.cancel([open])).toEqual({ status: 'unavailable' })
+    world.node.isThere = true
+    expect(await world.cancel([open])).toEqual(DONE)
+    expect(world.steps()).toEqual(['requested', 'cancelled'])
+  })
+
   test('either comes before signing or is refused, never both', async () => {
     for (let i = 0; i < 20; i++) {
       const world = new World()

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { isNodeFault } from '../../../schemas/errors.ts'
 import { dayOfInstant } from '../../../schemas/eth/time.ts'
 import { exitCancelled, exitRequested } from '../../../schemas/events/exits.ts'
@@ -11,6 +12,9 @@ import { isLate } from '../clocks.ts'
 import { durably } from '../durable-steps.ts'
 import type { ExitStanding } from './exit-book.ts'
 import { type ExitChain, type ExitCustody, exitEvent } from './exit-custody.ts'
+
+/** So long a cancelling waits for the registry: the rest of `EXIT_MS_MAX` is for its turn. */
+const HEAD_MS_MAX = 5_000
 
 type Refused = Extract<ExitValidatorsOutput, { status: 'refused' }>
 
@@ -28,7 +32,7 @@ export async function takeExitRequest(
   try {
     const [stranger] = await owners.strangersTo(input.account, input, dayOfInstant(now() / 1_000))
     if (stranger !== undefined) return refused('unknown_validator', stranger)
-    return input.kind === 'cancel' ? await cancel(custody, input) : await request(custody, chain, input)
+    return input.kind === 'cancel' ? await cancel(custody, chain, input) : await request(custody, chain, input)
   } catch (error) {
     if (!isNodeFault(error)) throw error
     log.warn({ chain: chain.name, reason: error.message }, 'exits could not be requested: no node could be asked')
@@ -74,16 +78,24 @@ export function isUnderWay(standing: ExitStanding, account: string): boolean {
   return standing?.status === 'open' && (standing.exit.signed !== undefined || standing.exit.account === account)
 }
 
-async function cancel(custody: ExitCustody, input: ExitValidatorsInput): Promise<ExitValidatorsOutput> {
+async function cancel(
+  custody: ExitCustody,
+  { exitNode }: ExitChain,
+  input: ExitValidatorsInput,
+): Promise<ExitValidatorsOutput> {
   const { writer, book, log, turns } = custody
   const { chain, account, requestId, actor, pubkeys } = input
+  const asked = exitNode.registered('head', pubkeys).catch(unlessUnanswered)
+  const head = await Promise.race([asked, sleep(HEAD_MS_MAX, undefined, { ref: false })])
   return await turns.take(async () => {
     if (isLate(custody, input.notAfterMs)) return { status: 'unavailable' }
     for (const pubkey of pubkeys) {
-      const fault = cancelFault(custody, chain, pubkey)
+      const isExiting = head?.get(pubkey)?.exitEpoch !== undefined
+      const fault = cancelFault(book.exits.of(chain, pubkey), isExiting)
       if (fault !== undefined) return refused(fault, pubkey)
     }
     const wanted = pubkeys.filter((pubkey) => book.exits.of(chain, pubkey)?.status === 'open')
+    if (head === undefined && wanted.length < pubkeys.length) return { status: 'unavailable' }
     if (isOvertaken(custody, input, wanted)) return { status: 'unavailable' }
     noteAsked(custody, input)
     if (wanted.length === 0) return { status: 'done' }
@@ -95,12 +107,18 @@ async function cancel(custody: ExitCustody, input: ExitValidatorsInput): Promise
   })
 }
 
-/** Why an exit cannot be cancelled; one that was cancelled before can. */
-function cancelFault({ book }: ExitCustody, chain: string, pubkey: string): ExitFault | undefined {
-  const standing = book.exits.of(chain, pubkey)
-  if (standing === undefined) return 'exit_not_requested'
-  if (standing.status === 'cancelled') return undefined
-  return standing.status === 'open' && standing.exit.signed === undefined ? undefined : 'exit_already_signed'
+/** Without a node an open exit can be taken back all the same, before a node is there again that it is handed to. */
+function unlessUnanswered(error: unknown): undefined {
+  if (!isNodeFault(error)) throw error
+}
+
+/** Why an exit cannot be cancelled; one that was cancelled before can, unless the validator exits otherwise. */
+function cancelFault(standing: ExitStanding, isExiting: boolean): ExitFault | undefined {
+  if (standing?.status === 'open' && standing.exit.signed !== undefined) return 'exit_already_signed'
+  const end = standing?.status === 'ended' ? standing.end : undefined
+  if (isExiting || end?.status === 'on_chain') return 'already_exiting'
+  if (end?.status === 'failed' && end.reason !== 'another_account') return 'exit_already_signed'
+  return standing === undefined || end !== undefined ? 'exit_not_requested' : undefined
 }
 
 /** Whether somebody may have been told the opposite after this was asked for: whoever still waits for it asks again. */

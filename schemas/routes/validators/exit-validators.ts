@@ -50,8 +50,8 @@ export const cancelExitsRoute = defineRoute({
   paths: ['/api/v1/validator/exit/cancel'],
   summary: 'Take requested exits back',
   description:
-    'For exits that are requested and not signed: all of the list or nothing. One that was cancelled before is success; what is ' +
-    `signed cannot be taken back. \`reason\` of a refusal is one of ${FAULTS}.`,
+    'For exits that are requested and not signed: all of the list or nothing. One that was cancelled before is success while it stays; what is ' +
+    `signed cannot be taken back, nor an exit that the chain has fixed (\`already_exiting\`), by whatever way the validator leaves. \`reason\` of a refusal is one of ${FAULTS}.`,
   query: NoParameters,
   body: Body,
   response: DoneEnvelope,
