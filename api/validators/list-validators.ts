@@ -1,3 +1,4 @@
+import { blockRevenuesSql, PROVEN_CLASSES } from '../../schemas/tables/block-revenues.ts'
 import { type AccountScope, inStatements, isIn, seenValidators } from '../http/seen-validators.ts'
 import { StandingMemo } from '../http/standing-memo.ts'
 import { type ValidatorState, validatorStates } from '../http/validator-states.ts'
@@ -43,20 +44,30 @@ export async function listValidators(
 
 const recipientMemo = new StandingMemo<ReadonlyMap<number, string>>((recipients) => recipients.size)
 
-/** Fee recipient of the last finalized block of each of the account's validators that has proposed one. */
+/**
+ * Who got the newest proven revenue of each of the account's validators, by the blocks of the last day on which it has proposed one. The
+ * coinbase is no witness: where a builder makes the block, it is the builder's.
+ */
 export function feeRecipients(scope: AccountScope): Promise<ReadonlyMap<number, string>> {
   const { standing, account, shared } = scope
   return recipientMemo.of(standing, account, async () => {
     const { registered } = await seenValidators(scope)
     const recipients = new Map<number, string>()
     for (const some of inStatements(registered)) {
-      const rows = await shared.query<{ proposer_index: number; recipient: string }>(
-        `SELECT proposer_index, argMax(fee_recipient, slot) AS recipient FROM finalized_blocks FINAL
-         WHERE chain = {chain:String} AND proposer_index IN {indices:Array(UInt32)} GROUP BY proposer_index`,
-        { chain: standing.chain, indices: some.map(({ index }) => index) },
-      )
+      const rows = await shared.query<{ proposer_index: number; recipient: string }>(NEWEST_RECIPIENTS, {
+        chain: standing.chain,
+        indices: some.map(({ index }) => index),
+        proven: PROVEN_CLASSES,
+      })
       for (const row of rows) recipients.set(row.proposer_index, row.recipient)
     }
     return recipients
   })
 }
+
+const OWN_BLOCKS = 'chain = {chain:String} AND proposer_index IN {indices:Array(UInt32)}'
+const NEWEST_RECIPIENTS = `
+  SELECT proposer_index, argMax(recipient, slot) AS recipient
+  FROM (${blockRevenuesSql(`f.chain = {chain:String} AND (f.proposer_index, f.day) IN
+    (SELECT proposer_index, argMax(day, slot) FROM finalized_blocks WHERE ${OWN_BLOCKS} GROUP BY proposer_index)`)})
+  WHERE revenue_class IN {proven:Array(String)} GROUP BY proposer_index`

@@ -61,8 +61,8 @@ export const validatorDetails = defineRoute({
     'then the others by descending index. Before the registry knows a validator that was created, it is `provisioned`, or `expired` ' +
     'when nobody has funded it for long, or `failed` after its staking transaction was reverted, until another one is broadcast; `deposited_not_finalized` while the block of its deposit may still be taken back, whoever has ' +
     'sent it, and then `deposited`, or `failed` where the chain has dropped it for its signature. A deposit that a reorganisation takes back leaves what was before it. Other public keys that the ' +
-    'registry does not know, or that the account does not have, are left out. `fee_recipient_address` is that of the last finalized ' +
-    'block, or what a created validator was created with. The estimates are null before the deposit, of the exit until one is ' +
+    'registry does not know, or that the account does not have, are left out. `fee_recipient_address` is who got the revenue of the last ' +
+    'finalized block for which that is proven (of a block that a builder made, the one whom it has paid), or what a created validator was created with. The estimates are null before the deposit, of the exit until one is ' +
     'asked for; exact once the chain has fixed the epoch; otherwise they follow from the queues and limits at the head, with ' +
     '`error_seconds`. An empty body means all validators.',
   query: NoParameters,
