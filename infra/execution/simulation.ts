@@ -25,12 +25,12 @@ export async function askSimulation(node: ChainNode, call: SimulatedCall): Promi
 
 const isQuantity = Compile(Type.String({ pattern: '^0x[0-9a-fA-F]{1,16}$' }))
 
-function gasQuestion({ from, to, valueWei, data }: SimulatedCall): Question<string> {
+function gasQuestion({ from, to, valueWei, data, gas }: SimulatedCall): Question<string> {
   const hex = (value: bigint) => `0x${value.toString(16)}`
   return {
     method: 'eth_estimateGas',
     params: [
-      { from, to, value: hex(valueWei), data },
+      { from, to, value: hex(valueWei), data, ...(gas === undefined ? {} : { gas: hex(gas) }) },
       'latest',
       { [from]: { balance: hex(valueWei + GAS_MONEY_WEI) } },
     ],

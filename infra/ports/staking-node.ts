@@ -23,13 +23,15 @@ export interface SimulatedCall {
   readonly to: string
   readonly valueWei: bigint
   readonly data: string
+  /** The most that it may use; undefined: as much as a block has. */
+  readonly gas?: bigint
 }
 
 export type Simulation =
   | { readonly status: 'done'; readonly gas: bigint }
-  /** The call fails as the chain is now. */
+  /** The call fails as the chain is now; with a limit perhaps because of it. */
   | { readonly status: 'reverted' }
-  /** The node does not simulate it: it takes no balance to simulate with, or says nothing that is understood. */
+  /** The node does not simulate it: it takes no balance to simulate with, or says nothing that is understood; with a limit perhaps that it is too low. */
   | { readonly status: 'unknown' }
 
 /**

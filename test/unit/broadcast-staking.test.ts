@@ -260,11 +260,12 @@ describe('a broadcast', () => {
   })
 
   test.each<[string, bigint, unknown]>([
-    ['is refused that has less than 95 percent', 426_316n, refused('gas_too_low')],
-    ['is made that has no less', 426_315n, SENT],
-  ])('%s of the gas that it would use', async (_, simulatedGas, result) => {
+    ['is refused with less gas than it needs', 405_001n, refused('gas_too_low')],
+    ['is made with what it needs, though less than the node tells', 405_000n, SENT],
+  ])('%s', async (_, neededGas, result) => {
     const role = given()
-    role.says.simulatedGas = simulatedGas
+    role.says.simulatedGas = 410_000n
+    role.says.neededGas = neededGas
     expect(await send(role, await signStaking({ deposits: OWN, gas: 405_000n }))).toEqual(result)
     expect(role.sent).toHaveLength(result === SENT ? 1 : 0)
   })

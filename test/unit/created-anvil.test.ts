@@ -105,6 +105,21 @@ describe.skipIf(!HAS_FIXTURES)('the transaction that is answered with created va
         expect(await anvil.readDepositContract('get_deposit_root')).toBe(hexOf(depositRootOf(roots)))
       }),
   )
+
+  it('is known to fail with less gas than it uses', async () => {
+    const { staking_transaction: told } = await create('abyss', 2)
+    const { from, to, amount_wei: valueWei, contract_call_data: data } = told
+    const call = { from: from.toLowerCase(), to: to.toLowerCase(), valueWei: BigInt(valueWei), data }
+    const simulated = await node.simulate(call)
+    if (simulated.status !== 'done') throw new Error(simulated.status)
+    expect((await node.simulate({ ...call, gas: simulated.gas })).status).toBe('done')
+    let used = 0n
+    await anvil.undoing(async () => {
+      used = BigInt((await anvil.signAndSend(told.unsigned_transaction as Hex)).gasUsed)
+    })
+    expect(used).toBeLessThanOrEqual(simulated.gas)
+    expect((await node.simulate({ ...call, gas: used - 1n })).status).not.toBe('done')
+  })
 })
 
 /** By the library's roots: whether the chain would take the deposit for a new validator's (consensus-specs, is_valid_deposit_signature). */

@@ -97,7 +97,9 @@ export interface GivenStaking {
     depositDepth: number
     headSlot: number
     simulation: Simulation['status']
+    /** What a simulation tells, and the least that is enough. */
     simulatedGas: bigint
+    neededGas: bigint
     lacking: readonly string[]
     /** Keys that the vault has marked as exported. */
     exported: readonly string[] | 'all'
@@ -142,6 +144,7 @@ export function givenStaking(
     headSlot: 0,
     simulation: 'done',
     simulatedGas: 1n,
+    neededGas: 1n,
     lacking: [],
     exported: 'all',
     validatorClient: undefined,
@@ -252,8 +255,10 @@ function chainThatSays(
       hasCode: () => answered(true),
       terms: () => answered({ nonce: 0, maxFeePerGasWei: 1n, maxPriorityFeePerGasWei: 1n }),
       storageAt: () => Promise.reject(new Error('nobody asks for it')),
-      simulate: () =>
-        answered(says.simulation === 'done' ? { status: 'done', gas: says.simulatedGas } : { status: says.simulation }),
+      simulate({ gas = says.neededGas }) {
+        if (says.simulation !== 'done') return answered({ status: says.simulation })
+        return answered(gas < says.neededGas ? { status: 'unknown' } : { status: 'done', gas: says.simulatedGas })
+      },
     },
     broadcast,
     blocks: {

@@ -157,6 +157,13 @@ describe('a simulation', () => {
     ])
   })
 
+  test('is held to a limit of gas', async () => {
+    answers.eth_estimateGas = { result: '0x186a0' }
+    await staking.simulate({ ...call, gas: 100_000n })
+    const { params } = JSON.parse(asked.at(-1)?.body ?? '') as { params: unknown[] }
+    expect(params[0]).toMatchObject({ gas: '0x186a0' })
+  })
+
   test.each([
     [3, 'execution reverted: paused', 'reverted'],
     [-32_000, 'VM Exception while processing transaction: revert', 'reverted'],
