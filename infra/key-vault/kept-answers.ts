@@ -19,9 +19,16 @@ interface RequestRow {
   readonly mac: Uint8Array | null
 }
 
+type AnswerRow = Omit<RequestRow, 'created_at_ms' | 'chain'>
+
 const SELECT = `
   SELECT r.account, r.request_id, r.body_hash, r.answer, r.created_at_ms, m.mac,
     (SELECT chain FROM keys k WHERE k.account = r.account AND k.request_id = r.request_id LIMIT 1) AS chain
+  FROM requests r LEFT JOIN answer_macs m ON m.account = r.account AND m.request_id = r.request_id`
+
+/** Without the chain, which has to be looked for in all keys. */
+const SELECT_ALL = `
+  SELECT r.account, r.request_id, r.body_hash, r.answer, m.mac
   FROM requests r LEFT JOIN answer_macs m ON m.account = r.account AND m.request_id = r.request_id`
 
 export interface AnswerStoreOptions {
@@ -40,6 +47,7 @@ export class KeptAnswers {
   readonly #macKey: Buffer
   readonly #select: StatementSync
   readonly #selectAfter: StatementSync
+  readonly #selectAll: StatementSync
   readonly #insert: StatementSync
   readonly #insertMac: StatementSync
 
@@ -50,6 +58,7 @@ export class KeptAnswers {
     this.#selectAfter = db.prepare(
       `${SELECT} WHERE (r.account, r.request_id) > (?, ?) ORDER BY r.account, r.request_id LIMIT ${PAGE_REQUESTS}`,
     )
+    this.#selectAll = db.prepare(SELECT_ALL)
     this.#insert = db.prepare(
       'INSERT INTO requests (account, request_id, body_hash, answer, created_at_ms) VALUES (?, ?, ?, ?, ?)',
     )
@@ -81,21 +90,32 @@ export class KeptAnswers {
   }
 
   /** Of a file of version 1, once: what is there is taken as it is. Within a transaction. */
-  authenticateAll(db: DatabaseSync): void {
-    for (const row of db.prepare(SELECT).iterate() as Iterable<unknown>) {
-      const { account, request_id: requestId, body_hash: bodyHash, answer, mac } = row as RequestRow
+  authenticateAll(): void {
+    for (const row of this.#selectAll.iterate() as Iterable<unknown>) {
+      const { account, request_id: requestId, body_hash: bodyHash, answer, mac } = row as AnswerRow
       if (mac === null) this.#insertMac.run(account, requestId, this.#macOf(requestId, { account, bodyHash, answer }))
     }
   }
 
-  #checked({ account, request_id: requestId, body_hash: bodyHash, answer, mac }: RequestRow): KeptRequest {
-    const request = { account, bodyHash, answer }
-    const expected = this.#macOf(requestId, request)
-    if (mac?.length === expected.length && timingSafeEqual(mac, expected)) return request
+  /** How many are not what was kept. */
+  countChanged(): number {
+    let changed = 0
+    for (const row of this.#selectAll.iterate() as Iterable<unknown>) if (!this.#isKept(row as AnswerRow)) changed++
+    return changed
+  }
+
+  #checked(row: RequestRow): KeptRequest {
+    const { account, body_hash: bodyHash, answer } = row
+    if (this.#isKept(row)) return { account, bodyHash, answer }
     throw new AppError(
       'key_vault',
       `${this.#file} was changed by somebody else: the answer to a request of ${account} is not the one that was kept. Put a copy in its place, and let nobody fund the validators of that request.`,
     )
+  }
+
+  #isKept({ account, request_id: requestId, body_hash: bodyHash, answer, mac }: AnswerRow): boolean {
+    const expected = this.#macOf(requestId, { account, bodyHash, answer })
+    return mac?.length === expected.length && timingSafeEqual(mac, expected)
   }
 
   /** JSON keeps the fields apart: no two requests have the same text. */

@@ -11,11 +11,13 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { AppError } from '../../schemas/errors.ts'
+import { isDamage } from '../sqlite-file.ts'
 import { syncFolder } from './durable-folder.ts'
-import { nameOfSource, readSealingKey } from './key-source.ts'
+import { type KeySource, nameOfSource, readSealingKey } from './key-source.ts'
 import type { RestoreOptions } from './messages.ts'
+import { SecretKeys } from './secret-keys.ts'
 import { lockVaultFolder, makeVaultFolder, vaultFileOf } from './vault-folder.ts'
-import { openVaultStore } from './vault-store.ts'
+import { DamagedVault, openVaultStore, type VaultStore } from './vault-store.ts'
 
 /** What came of it. */
 export type RestoreOutcome =
@@ -30,8 +32,8 @@ const BESIDE = ['', '-wal', '-shm']
 const OWNERS_MODE = 0o600
 
 /**
- * Puts a backup in the place of a vault, which is set aside and not removed. The backup is opened with the vault's key, and every seed of
- * it, before anything is moved. Its seeds sign and make no key: the next start has another seed, so nothing is made twice. Throws
+ * Puts a backup in the place of a vault, which is set aside and not removed. The backup is opened with the vault's key, and so is every
+ * seed and key of it; its pages are read, and its answers authenticated, before anything is moved. Its seeds sign and make no key: the next start has another seed, so nothing is made twice. Throws
  * AppError `usage` or `key_vault`.
  */
 export async function restoreVault({
@@ -45,10 +47,16 @@ export async function restoreVault({
   const file = vaultFileOf(directory)
   const incoming = join(directory, `restored-${process.pid}.db`)
   const sealingKey = readSealingKey(keySource, false)
-  const open = (from: string) => openVaultStore({ file: from, sealingKey, keyName: nameOfSource(keySource) })
+  const keyName = nameOfSource(keySource)
+  const open = (from: string) => openVaultStore({ file: from, sealingKey, keyName, isThere: from === incoming })
+  const removeIncoming = () => {
+    for (const suffix of BESIDE) rmSync(`${incoming}${suffix}`, { force: true })
+  }
+  // Whoever asked may go while it is looked at, and this process with him.
+  process.once('exit', removeIncoming)
   try {
     copyBackup(backup, incoming)
-    const keys = countOf(open(incoming))
+    const keys = await checkedKeys(() => open(incoming), { backup, sealingKey, keySource })
     const lost = existsSync(file) ? keysLost(open, { file, incoming, losesKeys }) : 0
     if (lost > 0 && !losesKeys) return { status: 'loses_keys', keys: lost }
     requireOneFile(incoming, backup)
@@ -58,15 +66,44 @@ export async function restoreVault({
     return { status: 'restored', keys, setAside }
   } finally {
     sealingKey.fill(0)
-    for (const suffix of BESIDE) rmSync(`${incoming}${suffix}`, { force: true })
+    removeIncoming()
+    process.off('exit', removeIncoming)
   }
 }
 
-type Open = (file: string) => ReturnType<typeof openVaultStore>
+type Open = (file: string) => VaultStore
 
-function countOf(store: ReturnType<typeof openVaultStore>): number {
-  using open = store
-  return open.countKeys()
+interface Checking {
+  readonly backup: string
+  readonly sealingKey: Uint8Array
+  readonly keySource: KeySource
+}
+
+/** How many keys it has, each of which was opened. Throws AppError `usage` or `key_vault`, which names the backup and not the copy of it. */
+async function checkedKeys(open: () => VaultStore, { backup, sealingKey, keySource }: Checking): Promise<number> {
+  try {
+    using store = open()
+    store.checkRows()
+    await new SecretKeys(store, keySource).check(store.pubkeys(), sealingKey)
+    return store.countKeys()
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    if (error.code === 'usage')
+      throw new AppError(
+        'usage',
+        `The key in ${nameOfSource(keySource)} does not open the backup ${backup}; nothing was changed: give the key that it was sealed with.`,
+        { cause: error },
+      )
+    const what = error instanceof DamagedVault ? error.what : isDamage(error) ? 'it is no whole SQLite file' : undefined
+    if (what === undefined) throw error
+    throw new AppError(
+      'key_vault',
+      `The backup ${backup} is damaged (${what}); nothing was changed: restore another copy.`,
+      {
+        cause: error,
+      },
+    )
+  }
 }
 
 /**

@@ -1,8 +1,12 @@
+import { setImmediate } from 'node:timers/promises'
 import { SecretKey } from '@chainsafe/blst'
 import { deriveCommonKey, derivedPath, deriveSigningKey } from './derive.ts'
 import type { KeyPlace, KeyRow } from './kept-keys.ts'
 import { type KeySource, readSealingKey } from './key-source.ts'
 import type { VaultStore } from './vault-store.ts'
+
+/** Each takes a millisecond or two; in between the process hears that whoever asked is gone. */
+const CHECKED_AT_ONCE = 50
 
 /** A secret key with what is known of it. */
 export interface OpenedKey {
@@ -48,6 +52,17 @@ export class SecretKeys {
       return { pubkey, place: { kind: 'derived', seedId, pathIndex, chain, account: of.account, created } }
     })
     return this.#openAll(keys).filter((key) => key !== undefined)
+  }
+
+  /** Opens each of them and forgets it. Throws AppError `key_vault` where one is not here, or what is here is another key. */
+  async check(pubkeys: readonly Uint8Array[], sealingKey: Uint8Array): Promise<void> {
+    const commonKeys = new Map<string, SecretKey>()
+    for (const [i, pubkey] of pubkeys.entries()) {
+      const place = this.#store.placeOf(pubkey)
+      if (place === undefined) this.#store.damaged('a key is not found by its public key')
+      this.#openAt({ pubkey, place }, { sealingKey, commonKeys })
+      if (i % CHECKED_AT_ONCE === 0) await setImmediate()
+    }
   }
 
   #openAll(keys: readonly Placed[]): readonly (OpenedKey | undefined)[] {

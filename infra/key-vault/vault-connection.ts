@@ -23,9 +23,11 @@ const CALL_TIMEOUT_MS = 20_000
 const LONG_CALL_TIMEOUT_MS = 90_000
 /** Of calls that write all of the file. */
 const WHOLE_FILE_TIMEOUT_MS = 300_000
+/** Of the call that opens every key, at a millisecond or two each. */
+const EVERY_KEY_TIMEOUT_MS = 3_600_000
 const TIMEOUTS_MS: Readonly<Partial<Record<keyof VaultMethods, number>>> = {
   open: LONG_CALL_TIMEOUT_MS,
-  restore: WHOLE_FILE_TIMEOUT_MS,
+  restore: EVERY_KEY_TIMEOUT_MS,
   backup: WHOLE_FILE_TIMEOUT_MS,
   commit: LONG_CALL_TIMEOUT_MS,
   signExits: LONG_CALL_TIMEOUT_MS,

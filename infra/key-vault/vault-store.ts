@@ -10,6 +10,18 @@ import { type ImportedRow, KeptKeys, type KeyPlace, type KeyRow } from './kept-k
 import { seal, unseal } from './sealing.ts'
 import { VAULT_SCHEMA, VAULT_SCHEMA_VERSION } from './vault-schema.ts'
 
+/** What no vault has, and SQLite keeps all the same: each counts the rows that are so. */
+const IMPOSSIBLE = {
+  'a key is of no length or place that keys have': `
+    SELECT (SELECT count(*) FROM keys WHERE length(pubkey) <> 48 OR path_index NOT BETWEEN 0 AND 4294967295)
+      + (SELECT count(*) FROM imported_keys WHERE length(pubkey) <> 48) AS n`,
+  'a request is of no time':
+    'SELECT count(*) AS n FROM requests WHERE created_at_ms NOT BETWEEN 0 AND 9007199254740991',
+  'a key is marked as exported that is not there': `
+    SELECT count(*) AS n FROM exported_keys
+    WHERE pubkey NOT IN (SELECT pubkey FROM keys) AND pubkey NOT IN (SELECT pubkey FROM imported_keys)`,
+} as const
+
 const CHECK_TEXT = 'this key opens this vault'
 
 export interface StoreOptions {
@@ -18,13 +30,26 @@ export interface StoreOptions {
   readonly sealingKey: Uint8Array
   /** Where the key came from, for the sentence when it is the wrong one. */
   readonly keyName: string
+  /** A file without a vault is damaged, and none is made in it. */
+  readonly isThere?: boolean
+}
+
+/** The file is not what a vault has written. */
+export class DamagedVault extends AppError {
+  /** What of it, as a sentence's part. */
+  readonly what: string
+
+  constructor(what: string, { file, withoutCopy }: SqliteSubject) {
+    super('key_vault', `${file} is damaged (${what}): put a copy in its place. ${withoutCopy}`)
+    this.what = what
+  }
 }
 
 /**
  * Opens the vault's file, and makes it where there is none. Throws AppError `usage` when the key is not the one that it was sealed
  * with, `key_vault` when the file is damaged, which every seed is tried for.
  */
-export function openVaultStore({ file, sealingKey, keyName }: StoreOptions): VaultStore {
+export function openVaultStore({ file, sealingKey, keyName, isThere = false }: StoreOptions): VaultStore {
   const subject: SqliteSubject = {
     file,
     code: 'key_vault',
@@ -39,6 +64,8 @@ export function openVaultStore({ file, sealingKey, keyName }: StoreOptions): Vau
   try {
     return withSqliteErrors(subject, () => {
       db.exec('PRAGMA foreign_keys = ON')
+      if (isThere && db.prepare('SELECT 1 FROM vault').get() === undefined)
+        throw new DamagedVault('there is no vault in it', subject)
       const identity = identityOf(db, sealingKey) ?? wrongKey(file, keyName)
       const answers = new KeptAnswers(db, { file, vaultId: identity.id, sealingKey })
       if (identity.isOfVersion1) toVersion2(db, { id: identity.id, answers, sealingKey })
@@ -81,7 +108,7 @@ function toVersion2(
   { id, answers, sealingKey }: { readonly id: string; readonly answers: KeptAnswers; readonly sealingKey: Uint8Array },
 ): void {
   inTransaction(db, () => {
-    answers.authenticateAll(db)
+    answers.authenticateAll()
     db.prepare('UPDATE vault SET sealed_check = ?').run(sealedCheck(id, sealingKey))
   })
 }
@@ -128,6 +155,23 @@ export class VaultStore implements Disposable {
     for (const { id } of this.#db.prepare('SELECT id FROM seeds').all()) {
       this.readSeed(String(id), sealingKey).fill(0)
     }
+  }
+
+  /**
+   * Reads all of the file: SQLite's pages and indices, what refers to what, and every answer. Throws AppError `key_vault` where it is not
+   * what was kept. Seeds and keys are opened elsewhere.
+   */
+  checkRows(): void {
+    this.#do(() => {
+      const pages = this.#db.prepare('PRAGMA integrity_check(1)').get()?.integrity_check
+      if (pages !== 'ok') this.damaged('SQLite finds pages or indices that do not fit together')
+      if (this.#db.prepare('PRAGMA foreign_key_check').get() !== undefined)
+        this.damaged('rows refer to rows that are gone')
+      for (const [what, statement] of Object.entries(IMPOSSIBLE))
+        if (this.#db.prepare(statement).get()?.n !== 0) this.damaged(what)
+      const changed = this.#answers.countChanged()
+      if (changed > 0) this.damaged(`${changed} answers to requests are not those that were kept`)
+    })
   }
 
   /** Whether this key opens the vault. Throws AppError `key_vault` when the file cannot be read. */
@@ -224,8 +268,7 @@ export class VaultStore implements Disposable {
   }
 
   damaged(what: string): never {
-    const { file, withoutCopy } = this.#subject
-    throw new AppError('key_vault', `${file} is damaged (${what}): put a copy in its place. ${withoutCopy}`)
+    throw new DamagedVault(what, this.#subject)
   }
 
   [Symbol.dispose](): void {
