@@ -13,7 +13,7 @@ export interface Credential {
 export interface Gateway extends AsyncDisposable {
   /** With the credential in it. */
   readonly url: string
-  /** While it is so, it lets nobody in, and repeats in its answers all that it was shown. */
+  /** While it is so, it lets nobody in, and repeats all that it was shown: in refusals, and in faults of its own. */
   isTalkative: boolean
   /** Answers that repeated what it was shown. */
   readonly repeated: number
@@ -31,7 +31,7 @@ export async function openGateway(target: string, { user, password, pathKey }: C
     repeated++
     const said = `${user}:${password} asked for ${url} with ${headers.authorization}`
     request.resume()
-    response.writeHead(isTalkative ? 500 : 401, { 'content-type': 'application/json', 'x-asked': said })
+    response.writeHead(repeated % 2 === 0 ? 500 : 401, { 'content-type': 'application/json', 'x-asked': said })
     response.end(JSON.stringify({ code: 500, message: said }))
   })
   server.listen(0, '127.0.0.1')
