@@ -10,6 +10,7 @@ import { decodeEvent } from '../../schemas/events/codec.ts'
 import { exitCallRead } from '../../schemas/events/exit-calls.ts'
 import { type TakenCall, takeExitCalls } from '../../schemas/jobs/take-exit-calls.ts'
 import { vaultProcessesOf } from '../contract/key-vault-local.ts'
+import { PATIENCE } from '../long-form.ts'
 import { silentLog } from '../unit/silent-log.ts'
 import { createToken } from './account.ts'
 import { runChain, writeChains } from './configuration.ts'
@@ -18,11 +19,13 @@ import type { StandInChain } from './stand-in-chain.ts'
 import { openLog, openTables } from './stores.ts'
 
 const STEP_TIMEOUT_MS = 300_000
+/** As long as processes are killed: how much of that time nothing runs is the machine's affair. */
+const ASKED_TIMEOUT_MS = 600_000 * PATIENCE
 /** Clients here are in a hurry: what they have not heard of by then they ask again, while the first job may still be on its way. */
 const PATIENCE_MS = 6_000
 /** Who has asked so often for the same waits no longer for it than before. */
 const PATIENT_AFTER = 5
-const PAUSE_MS = 50
+const PAUSE_MS = 200
 /** Between two requests for calls that are not taken yet. */
 const CALLS_PAUSE_MS = 500
 const CHAIN = 'mainnet'
@@ -47,7 +50,8 @@ export class KilledProgram implements AsyncDisposable {
   #validators: Running
   #kills = 0
   #requests = 0
-  #answers = 0
+  /** What customers have asked and not heard of. */
+  readonly #asked = new Map<object, string>()
 
   private constructor(env: Environment, token: string, [api, validators]: readonly [Running, Running]) {
     this.env = env
@@ -73,8 +77,8 @@ export class KilledProgram implements AsyncDisposable {
   }
 
   /** Of processes, and what the API was asked. */
-  get figures(): { readonly kills: number; readonly requests: number; readonly answers: number } {
-    return { kills: this.#kills, requests: this.#requests, answers: this.#answers }
+  get figures(): { readonly kills: number; readonly requests: number } {
+    return { kills: this.#kills, requests: this.#requests }
   }
 
   /** What the API answers; undefined where the answer did not come, or not in time. */
@@ -99,26 +103,29 @@ export class KilledProgram implements AsyncDisposable {
 
   /** Asks until somebody knows: clients repeat what they may repeat, with more patience each time. */
   async untilAnswered<Data>(path: string, body: object, key?: string): Promise<Answer<Data>> {
+    const question = {}
     let last: Answer<Data> | undefined
     let asked = 0
+    this.#asked.set(question, path)
     const answered = async () => {
       asked++
       last = await this.#ask<Data>(path, body, { key, patienceMs: PATIENCE_MS * Math.min(asked, PATIENT_AFTER) })
-      if (last === undefined || last.status >= 500) return undefined
-      this.#answers++
-      return last
+      return last === undefined || last.status >= 500 ? undefined : last
     }
-    return await eventually(`an answer to ${path}`, answered, STEP_TIMEOUT_MS, PAUSE_MS).catch((cause: unknown) => {
-      const said = [JSON.stringify({ asked, last, ...this.figures }), this.#api.output(), this.#validators.output()]
-      throw new Error(said.join('\n'), { cause })
-    })
+    const answer = await eventually(`an answer to ${path}`, answered, ASKED_TIMEOUT_MS, PAUSE_MS)
+    this.#asked.delete(question)
+    return answer
   }
 
-  /** Until somebody is answered by what runs now: how long that takes is the machine's affair. */
-  async untilAnswering(): Promise<void> {
-    const before = this.#answers
-    const isAnswering = async () => (this.#answers > before ? true : undefined)
-    await eventually('an answer to anybody', isAnswering, STEP_TIMEOUT_MS, PAUSE_MS)
+  /** While nothing is killed, whatever is asked now has its answer in the end. */
+  async untilHeard(): Promise<void> {
+    const asked = new Map(this.#asked)
+    const heard = async () => ([...asked.keys()].some((question) => this.#asked.has(question)) ? undefined : true)
+    await eventually('an answer to everybody', heard, STEP_TIMEOUT_MS, PAUSE_MS).catch((cause: unknown) => {
+      const unheard = [...asked].filter(([question]) => this.#asked.has(question)).map(([, path]) => path)
+      const said = [unheard.join(), JSON.stringify(this.figures), this.#api.output(), this.#validators.output()]
+      throw new Error(said.join('\n'), { cause })
+    })
   }
 
   /** Wants a call taken as the role `process` does: again, with all that are open, until the log has the end of it. */

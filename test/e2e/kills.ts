@@ -94,12 +94,13 @@ export function killsSuite({ mode, modeOf, deaths, randomKills, pauseMsMax }: Ki
         expect(signal, program.validators.output()).toBe('SIGKILL')
       }
       await program.restartRole({})
+      await meanwhile(program.untilHeard())
     })
 
     it(`dies ${randomKills} times at random`, DEATHS_TIMEOUT, async () => {
       for (let i = 0; i < randomKills; i++) {
         // Every other one may meet processes that are still starting.
-        if (i % 2 === 0) await meanwhile(program.untilAnswering())
+        if (i % 2 === 0) await meanwhile(program.untilHeard())
         await meanwhile(delay(Math.random() * pauseMsMax))
         await program.kill(VICTIMS[Math.floor(Math.random() * VICTIMS.length)] ?? 'validators')
       }
@@ -135,9 +136,9 @@ export function killsSuite({ mode, modeOf, deaths, randomKills, pauseMsMax }: Ki
         expectOneExit(log, ledger, chain)
         expectCallsTaken(log, ledger)
         expectRun(log, chain)
-        const { kills, requests, answers } = program.figures
+        const { kills, requests } = program.figures
         process.stdout.write(
-          `${mode}: ${kills} kills, ${requests} requests, ${answers} answers, ${log.created.length} creates of ${log.created.flatMap(({ pubkeys }) => pubkeys).length} validators, ` +
+          `${mode}: ${kills} kills, ${requests} requests, ${log.created.length} creates of ${log.created.flatMap(({ pubkeys }) => pubkeys).length} validators, ` +
             `${chain.deposits.length} deposits by ${ledger.sent.length} transactions, ${log.exited.length} exits, ${ledger.calls.length} calls for exits\n`,
         )
       },

@@ -161,8 +161,10 @@ export function quotesSuite({ mode, modeOf }: QuotesOptions): void {
           method: 'POST',
           body: JSON.stringify({ withdrawal_address: WALLET.address, limit: 1_000 }),
         })
-        const { data = [] } = (await response.json()) as { data?: readonly ValidatorDetail[] }
-        const found = data.filter(({ status }) => /^(pending|active)_/.test(status))
+        const { data } = (await response.json()) as { data: readonly ValidatorDetail[] | null }
+        // Tables that are a moment behind have them waiting for an epoch that is not fixed yet.
+        const isFixed = ({ activation_epoch: epoch }: ValidatorDetail) => epoch !== FAR_FUTURE_EPOCH_TEXT
+        const found = (data ?? []).filter((detail) => /^(pending|active)_/.test(detail.status) && isFixed(detail))
         return found.length === COUNT ? found : undefined
       }
       staked = await eventually('the registry', registered, STEP_TIMEOUT_MS)
