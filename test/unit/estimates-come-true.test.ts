@@ -11,7 +11,7 @@ import { epochOf, lastSlotOfEpoch } from '../../schemas/eth/time.ts'
 import { beaconQueues } from '../../schemas/events/beacon-queues.ts'
 import { decodeEvent } from '../../schemas/events/codec.ts'
 import { openCrowdedDevnet } from '../devnet/queues.ts'
-import { tries } from '../long-form.ts'
+import { PATIENCE, tries } from '../long-form.ts'
 import { silentLog } from './silent-log.ts'
 
 // What is estimated at a node's head, compared with what its chain then does: the queues are read as ingest reads them.
@@ -27,6 +27,8 @@ const EXITS_FROM_EPOCH = 4
 const LATER_EXITS = [5, 6, 7].map((epoch) => epoch * SLOTS_PER_EPOCH + 20)
 /** Four validators an epoch get in or out, and seven epochs pass before one is active. */
 const LAST_EPOCH = Math.ceil(Math.max(DEPOSITS, EXITS + LATER_EXITS.length) / 4) + 16
+/** A chain of some forty epochs takes seconds, on a busy machine a minute. */
+const LIFE_MS = 90_000 * PATIENCE
 /** In these epochs all that waits is estimated. */
 const LOOKS = [4, 5, 6, 8, 11, 20, 40, 80]
 
@@ -138,7 +140,7 @@ function share(
   return errors.filter(isRight).length / errors.length
 }
 
-test('activations and exits come when they were estimated to come', async () => {
+test('activations and exits come when they were estimated to come', { timeout: LIFE_MS }, async () => {
   const activations: Guess[] = []
   const exits: Guess[] = []
   const fixedAtHead: Guess[] = []
