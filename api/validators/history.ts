@@ -70,7 +70,8 @@ export function toHistory(
   ]
   if (horizon !== undefined && facts !== undefined) {
     const upTo = lastSlotOfEpoch(horizon.clock, horizon.epoch)
-    steps.push(...registrySteps(validator, horizon.clock, facts).filter(({ slot }) => slot !== null && slot <= upTo))
+    const seen = { ...facts, submittedSec: exit?.submittedSec }
+    steps.push(...registrySteps(validator, horizon.clock, seen).filter(({ slot }) => slot !== null && slot <= upTo))
   }
   const place = ({ step }: HistoryStep) => HISTORY_STEPS.indexOf(step)
   const later = ({ step }: HistoryStep) => (step === 'created' ? 0 : 1)
@@ -138,7 +139,7 @@ function earlySteps(
 function registrySteps(
   { registered, created }: AccountValidator,
   clock: ChainClock,
-  { firstEpochs, slashedSlot, sweptSlot }: HistoryFacts,
+  { firstEpochs, slashedSlot, sweptSlot, submittedSec }: HistoryFacts & Pick<Partial<ExitRequest>, 'submittedSec'>,
 ): readonly HistoryStep[] {
   if (registered === undefined) return []
   // One that was tracked later may have been seen in a status for the first time when it had been in it for long.
@@ -156,11 +157,27 @@ function registrySteps(
     ...seen('pending_queued', firstEpochs.get('pending_queued')),
     ...fixed('active', registered.activation_epoch),
     ...at('slashed', slashedSlot),
-    ...seen('exiting', firstEpochs.get('active_exiting')),
+    ...exiting(clock, firstEpochs.get('active_exiting'), submittedSec),
     ...fixed('exited', registered.exit_epoch),
     ...fixed('withdrawable', registered.withdrawable_epoch),
     ...at('swept', sweptSlot),
   ]
+}
+
+/**
+ * A block of the epoch has taken the exit, nothing tells which one: not before a node had it, where that was in the same epoch. Other statuses
+ * that pass begin with an epoch, as its first slot's transition makes them (electra, process_epoch).
+ */
+function exiting(
+  clock: ChainClock,
+  epoch: number | undefined,
+  submittedSec: number | undefined,
+): readonly HistoryStep[] {
+  if (epoch === undefined) return []
+  const slot = submittedSec === undefined ? -1 : slotAt(clock, submittedSec)
+  if (submittedSec === undefined || epochOf(clock, slot) !== epoch)
+    return [stepAt('exiting', firstSlotOfEpoch(clock, epoch), clock, false)]
+  return [{ ...stepAt('exiting', slot, clock, false), time: formatInstant(submittedSec) }]
 }
 
 function stepAt(step: HistoryStepName, slot: number, clock: ChainClock, isExact: boolean): HistoryStep {

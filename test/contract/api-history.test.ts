@@ -154,7 +154,7 @@ const LIFE = [
   at('active', 10 * 32),
   { ...at('exit_requested', 9_200), slot: null },
   { ...at('exit_submitted', 9_220), slot: null },
-  at('exiting', 290 * 32),
+  at('exiting', 290 * 32, false),
   at('slashed', 9_300),
   at('exited', 300 * 32),
   at('withdrawable', 440 * 32),

@@ -34,7 +34,8 @@ const HistoryStep = Type.Object(
     }),
     is_exact: Type.Boolean({
       description:
-        'False where the chain does not tell it: finality was reached, or the failure seen, at that time, or the validator was followed only later.',
+        'False where the chain does not tell it: finality was reached, the failure seen, or the exit taken by a block of that epoch (`exiting`), ' +
+        'at that time or later; or the validator was followed only later than it says.',
     }),
     block_number: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
       description: 'Execution block of the deposit, or of the staking transaction that was reverted.',
