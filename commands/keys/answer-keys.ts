@@ -136,9 +136,30 @@ async function importKeys(custody: KeyCustody, question: ImportQuestion, { print
   }
   const refused = outcomes.filter((one) => one.status === 'refused')
   for (const { file, reason } of refused) await print({ warning: `${file} was not imported: ${reason}` })
-  await print({ said: importedText(outcomes) })
+  const others = keptForOthers(outcomes, question)
+  for (const [owner, pubkeys] of others)
+    await print({ warning: `The vault has keys of ${owner}, and keeps them so: ${namesOf(pubkeys)}.` })
+  const othersCount = [...others.values()].flat().length
+  await print({ said: importedText(outcomes, othersCount) })
   if (refused.length > 0)
     throw new AppError('usage', `${refused.length} of ${outcomes.length} keystores were not imported.`)
+  if (othersCount === outcomes.length)
+    throw new AppError(
+      'usage',
+      `None of these keys was imported for ${account} on ${chain}: the vault has them for ${[...others.keys()].join(', ')}, whose they stay.`,
+    )
+}
+
+/** Public keys that are in the vault for another account or chain than is asked for, by whom they are for. */
+function keptForOthers(
+  outcomes: readonly ImportOutcome[],
+  { chain, account }: ImportQuestion,
+): ReadonlyMap<string, readonly string[]> {
+  const present = outcomes
+    .filter((one) => one.status === 'present')
+    .filter(({ keptFor }) => keptFor.chain !== chain || keptFor.account !== account)
+  const grouped = Map.groupBy(present, ({ keptFor }) => `${keptFor.account} on ${keptFor.chain}`)
+  return new Map([...grouped].map(([owner, some]) => [owner, some.map(({ pubkey }) => pubkey)]))
 }
 
 /** Also one that was imported before: whoever was stopped between the vault and the log imports the same folder again. */
@@ -147,16 +168,17 @@ function importedKey(outcome: ImportOutcome, { chain, account }: ImportQuestion)
     case 'imported':
       return [{ chain, account, pubkey: outcome.pubkey }]
     case 'present':
-      return outcome.imported === undefined ? [] : [{ ...outcome.imported, pubkey: outcome.pubkey }]
+      return outcome.isImported ? [{ ...outcome.keptFor, pubkey: outcome.pubkey }] : []
     case 'refused':
       return []
   }
 }
 
-function importedText(outcomes: readonly ImportOutcome[]): string {
+function importedText(outcomes: readonly ImportOutcome[], others: number): string {
   const countOf = (wanted: ImportOutcome['status']) => outcomes.filter(({ status }) => status === wanted).length
-  const [imported, present] = [countOf('imported'), countOf('present')]
-  const more = present === 0 ? '' : `, ${present} were in the vault already`
+  const [imported, present] = [countOf('imported'), countOf('present') - others]
+  const already = present === 0 ? '' : `, ${present} were in the vault already`
+  const more = others === 0 ? already : `${already}, ${others} are in the vault for another account or chain`
   return `${imported} keys were imported${more}. What ran them before may still do so: a key that two validator clients run is slashed.`
 }
 

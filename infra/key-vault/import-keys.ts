@@ -40,8 +40,8 @@ async function importOne(
   const pubkey = opened.key.toPublicKey().toBytes()
   const place = store.placeOf(pubkey)
   if (place !== undefined) {
-    const imported = place.kind === 'imported' ? { chain: place.chain, account: place.account } : undefined
-    return { status: 'present', file, pubkey: hexOf(pubkey), imported }
+    const keptFor = { chain: place.chain, account: place.account }
+    return { status: 'present', file, pubkey: hexOf(pubkey), keptFor, isImported: place.kind === 'imported' }
   }
   const secret = opened.key.toBytes()
   try {

@@ -42,12 +42,13 @@ export interface GiveTerms {
 
 export type ImportOutcome =
   | { readonly status: 'imported'; readonly file: string; readonly pubkey: string }
-  /** `imported`: what it was imported for, now or then; undefined for a key that was created here. */
+  /** `keptFor`: what it was imported or created for, which stays; `isImported`: false for a key that was created here. */
   | {
       readonly status: 'present'
       readonly file: string
       readonly pubkey: string
-      readonly imported: { readonly chain: string; readonly account: string } | undefined
+      readonly keptFor: { readonly chain: string; readonly account: string }
+      readonly isImported: boolean
     }
   /** `reason` is a sentence's part, without anything of the keystore. */
   | { readonly status: 'refused'; readonly file: string; readonly reason: string }

@@ -122,9 +122,9 @@ test('imported keys are sealed one by one, sign as their keystores said, and are
       ...pubkeys.map((pubkey, i) => ({ status: 'imported', file: files[i], pubkey })),
       { status: 'refused', file: damaged, reason: expect.stringMatching(/no keystore/) },
     ])
-    const imported = { chain: 'ethereum', account: 'acme' }
+    const keptFor = { chain: 'ethereum', account: 'acme' }
     expect(await vault.importKeys(files, { ...terms, account: 'other' })).toEqual(
-      pubkeys.map((pubkey, i) => ({ status: 'present', file: files[i], pubkey, imported })),
+      pubkeys.map((pubkey, i) => ({ status: 'present', file: files[i], pubkey, keptFor, isImported: true })),
     )
     expect(await vault.lacking(pubkeys)).toEqual([])
   }
