@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { Compile } from 'typebox/schema'
 import { type Answerer, askControl } from '../infra/control.ts'
 import type { Devnet } from '../infra/devnet/open.ts'
-import { formatProgress } from '../infra/devnet/run.ts'
+import type { Leg } from '../infra/devnet/time-lapse.ts'
 import { AppError } from '../schemas/errors.ts'
 import { epochOf, formatInstant, slotTimeSec } from '../schemas/eth/time.ts'
 import { devnetDirectory } from './devnet-directory.ts'
@@ -78,14 +78,15 @@ export function answerAdvance(devnet: Devnet, onClock: (aheadSec: number) => voi
         : { pubkey: until.pubkey as `0x${string}`, status: until.status, epochsMax: epochs }
     const begun = performance.now()
     let told = { atMs: begun, slot: devnet.headSlot }
-    const journey = await devnet.lead(to, (slot, targetSlot) => {
+    const journey = await devnet.lead(to, (leg) => {
+      const { slot } = leg
       const nowMs = performance.now()
       if (nowMs - told.atMs < TOLD_EVERY_MS) return
       const slotsPerSecond = ((slot - told.slot) * 1_000) / (nowMs - told.atMs)
       told = { atMs: nowMs, slot }
       onClock(devnet.aheadSec)
       // Who has asked may be gone: the devnet goes on.
-      print(formatProgress({ slot, targetSlot, slotsPerSecond })).catch(() => undefined)
+      print(formatLeg(leg, { slotsPerSecond, mayEndBefore: until !== undefined })).catch(() => undefined)
     })
     onClock(devnet.aheadSec)
     const { clock } = devnet
@@ -102,4 +103,19 @@ export function answerAdvance(devnet: Devnet, onClock: (aheadSec: number) => voi
         `${formatInstant(slotTimeSec(clock, journey.slot))} on the chain, whose clock goes on from there`,
     )
   }
+}
+
+/**
+ * One line for people, of the slots since it was asked for: "devnet: 230 of 1600 slots (14 %), slot 13830, 210 slots/s, 7 s left". Where it ends when
+ * something has happened, nobody knows how much of it is left: "devnet: 230 slots, at most 65536, slot 13830, 210 slots/s".
+ */
+export function formatLeg(
+  { fromSlot, slot, targetSlot }: Leg,
+  { slotsPerSecond, mayEndBefore }: { readonly slotsPerSecond: number; readonly mayEndBefore: boolean },
+): string {
+  const [done, most] = [slot - fromSlot, targetSlot - fromSlot]
+  const pace = `slot ${slot}, ${Math.round(slotsPerSecond)} slots/s`
+  if (mayEndBefore) return `devnet: ${done} slots, at most ${most}, ${pace}`
+  const left = slotsPerSecond > 0 ? `, ${Math.ceil((most - done) / slotsPerSecond)} s left` : ''
+  return `devnet: ${done} of ${most} slots (${Math.floor((done / Math.max(1, most)) * 100)} %), ${pace}${left}`
 }

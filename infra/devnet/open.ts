@@ -26,7 +26,7 @@ import { archived, type EngineSetup, type ListeningEngine, type OpenEngine, open
 import { defaultScenario, type Scenario, SECONDS_PER_SLOT_MAINNET } from './scenario.ts'
 import { openSecondChain, type SecondChainOptions } from './second/open.ts'
 import { type DevnetProgress, followClock, SlotRunner } from './slot-runner.ts'
-import { type Destination, type Journey, TimeLapse } from './time-lapse.ts'
+import { type Destination, type Journey, type Leg, TimeLapse } from './time-lapse.ts'
 import { openTimeShift } from './time-shift.ts'
 import { openClientFiles, openMemoryFiles } from './validator-client/client-files.ts'
 import { openKeymanagerApi } from './validator-client/open-keymanager-api.ts'
@@ -92,7 +92,7 @@ export interface Devnet extends AsyncDisposable {
    * Leads a chain that follows the clock through slots that are still to come, as fast as they can be made; its clock stays ahead by that
    * afterwards. `onSlot` is told of every slot.
    */
-  lead(to: Destination, onSlot?: (slot: number, targetSlot: number) => void): Promise<Journey>
+  lead(to: Destination, onSlot?: (leg: Leg) => void): Promise<Journey>
   /** Seconds that the clock of the Ethereum is ahead of this machine's. */
   readonly aheadSec: number
   /** Makes blocks of the second chain until its head is this one; for the manual clock. */

@@ -1,5 +1,4 @@
 import { type Devnet, type DevnetOptions, openDevnet } from './open.ts'
-import type { DevnetProgress } from './slot-runner.ts'
 
 export interface DevnetReady {
   readonly beaconUrl: string
@@ -28,12 +27,4 @@ export async function runDevnet(options: RunOptions, signal: AbortSignal): Promi
   const keymanagerUrl = devnet.validatorClient?.url
   options.onReady?.({ beaconUrl, executionUrl, secondExecutionUrl, keymanagerUrl, seed, genesisTimeSec })
   await devnet.finished
-}
-
-/** One line for people: "devnet: slot 3200 of 20500 (15 %), 210 slots/s, 83 s left". */
-export function formatProgress({ slot, targetSlot, slotsPerSecond }: DevnetProgress): string {
-  if (slot >= targetSlot) return `devnet: slot ${slot}`
-  const secondsLeft = slotsPerSecond === 0 ? '?' : Math.ceil((targetSlot - slot) / slotsPerSecond)
-  const percent = Math.floor((slot / Math.max(1, targetSlot)) * 100)
-  return `devnet: slot ${slot} of ${targetSlot} (${percent} %), ${Math.round(slotsPerSecond)} slots/s, ${secondsLeft} s left`
 }

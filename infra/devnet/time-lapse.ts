@@ -11,6 +11,15 @@ export type Destination =
   | { readonly epochs: number }
   | { readonly pubkey: Hex; readonly status: string; readonly epochsMax: number }
 
+/** How far a journey is. */
+export interface Leg {
+  /** Where it began. */
+  readonly fromSlot: number
+  readonly slot: number
+  /** Where it ends at the latest. */
+  readonly targetSlot: number
+}
+
 export interface Journey {
   readonly fromSlot: number
   readonly slot: number
@@ -47,7 +56,7 @@ export class TimeLapse {
    * The clock follows the chain, and goes on from there; ends early, where it is, when the devnet is stopped. Throws AppError `usage`
    * while somebody else leads it.
    */
-  async lead(to: Destination, onSlot: (slot: number, targetSlot: number) => void): Promise<Journey> {
+  async lead(to: Destination, onSlot: (leg: Leg) => void): Promise<Journey> {
     if (this.#isLed) throw new AppError('usage', 'The devnet is in time-lapse already: wait until it is there.')
     this.#isLed = true
     try {
@@ -58,7 +67,7 @@ export class TimeLapse {
     }
   }
 
-  async #lead(to: Destination, onSlot: (slot: number, targetSlot: number) => void): Promise<Journey> {
+  async #lead(to: Destination, onSlot: (leg: Leg) => void): Promise<Journey> {
     const { runner, history, clock } = this.#parts
     const fromSlot = history.headSlot
     const epochs = 'epochs' in to ? to.epochs : to.epochsMax
@@ -66,7 +75,7 @@ export class TimeLapse {
     const isThere = () => 'epochs' in to || hasStatus(this.#parts, to)
     const isEnough = (slot: number) => {
       if (slot % clock.slotsPerEpoch === 0) this.#keepUp()
-      onSlot(slot, this.#targetSlot)
+      onSlot({ fromSlot, slot, targetSlot: this.#targetSlot })
       return !('epochs' in to) && isThere()
     }
     try {

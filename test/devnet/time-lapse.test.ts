@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { answerAdvance } from '../../commands/devnet-advance.ts'
 import { askControl, serveControl } from '../../infra/control.ts'
 import type { Devnet, DevnetOptions } from '../../infra/devnet/open.ts'
+import type { Leg } from '../../infra/devnet/time-lapse.ts'
 import { hexOf } from '../../schemas/eth/hex.ts'
 import { slotAt } from '../../schemas/eth/time.ts'
 import { silentLog } from '../unit/silent-log.ts'
@@ -47,7 +48,14 @@ test('time-lapse leads the chain and its clock on by whole epochs, and a restart
   const led = await (async () => {
     await using devnet = await openFollowing()
     expect([devnet.headSlot, devnet.aheadSec]).toEqual([70, 0])
-    expect(await devnet.lead({ epochs: 2 })).toEqual({ fromSlot: 70, slot: 134, isThere: true })
+    const legs: Leg[] = []
+    expect(await devnet.lead({ epochs: 2 }, (leg) => void legs.push(leg))).toEqual({
+      fromSlot: 70,
+      slot: 134,
+      isThere: true,
+    })
+    expect(legs[0]).toEqual({ fromSlot: 70, slot: 71, targetSlot: 134 })
+    expect(legs.at(-1)).toEqual({ fromSlot: 70, slot: 134, targetSlot: 134 })
     expect([devnet.headSlot, devnet.aheadSec]).toEqual([134, 2 * EPOCH_SEC])
     expect(await syncing(devnet)).toMatchObject({ head_slot: '134', sync_distance: '0', is_syncing: false })
     return roots(devnet)
