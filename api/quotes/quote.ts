@@ -44,12 +44,19 @@ export interface QuoteScope extends QuoteParts, AccountScope {
   readonly wallNow: () => number
   /** Tells clients apart: no address. */
   readonly client: string
+  /** Nobody reads the answer (HEAD): what changes something is not done for it. */
+  readonly isHead: boolean
 }
 
 type QuoteHandler<Query, Answer> = (
   query: Query,
   scope: QuoteScope,
-) => Promise<{ readonly status: 'quoted'; readonly answer: Answer } | QuoteRefusal>
+) => Promise<
+  | { readonly status: 'quoted'; readonly answer: Answer }
+  /** The question can be asked; of HEAD alone. */
+  | { readonly status: 'askable' }
+  | QuoteRefusal
+>
 
 export interface Quote {
   readonly route: AnyQuoteRoute
@@ -75,14 +82,19 @@ export function serveQuotes(app: FastifyInstance, quotes: readonly Quote[], part
   for (const { route, handle } of quotes) {
     app.route({
       method: 'GET',
-      // Who only wants to know whether a page is there (HEAD) must not have keys made.
-      exposeHeadRoute: false,
       url: `${QUOTES_PREFIX}${route.path}`,
       schema: documentQuote(route),
       compress: COMPRESSION,
       handler: async (request, reply) => {
         const result = await handle(request.query, await scopeOf(request, reply, { ...parts, yields }))
-        return result.status === 'refused' ? sendText(reply, result) : reply.send(result.answer)
+        switch (result.status) {
+          case 'quoted':
+            return reply.send(result.answer)
+          case 'askable':
+            return reply.type('application/json; charset=utf-8').send()
+          case 'refused':
+            return sendText(reply, result)
+        }
       },
     })
   }
@@ -111,13 +123,14 @@ async function scopeOf(
     nowMs: parts.now(),
     wallNow: parts.wallNow,
     client: clientOf(request.ip),
+    isHead: request.method === 'HEAD',
   }
 }
 
 const NOT_PRINTABLE = /[^\x20-\x7e]/g
 
 function sendText(reply: FastifyReply, { httpStatus, reason }: Omit<QuoteRefusal, 'status'>): FastifyReply {
-  if (httpStatus === 405) reply.header('allow', 'GET')
+  if (httpStatus === 405) reply.header('allow', 'GET, HEAD')
   return reply
     .status(httpStatus)
     .header('x-reason', reason.replace(NOT_PRINTABLE, '?'))

@@ -23,6 +23,8 @@ export const stakeQuote = quote(stakeQuoteRoute, async (query, scope) => {
   const { chain, account, client } = scope
   const yields = await scope.yields.of(scope)
   if (yields === undefined) return refuseQuote(500, NO_YIELD)
+  // Who only wants to know whether the page is there must not have keys made.
+  if (scope.isHead) return { status: 'askable' }
   const input = {
     ...{ chain, account, strategyId, source, address: staker.address, count, client },
     deposited: await depositedFor(scope, staker.address),

@@ -141,10 +141,25 @@ describe('a stake quote', () => {
     expect(queue.asked.map(({ input }) => input.deposited)).toEqual([[own]])
   })
 
-  test('is made for nobody who only asks for its headers', async () => {
-    const response = await fetch(`${api.url}/aggregator/api/v1/${STAKE}?${GOOD}`, { method: 'HEAD' })
-    expect(response.status).toBe(404)
+  test('is made for nobody who only asks for its headers, and answers as the other paths do', async () => {
+    const headOf = async (path: string) => {
+      const { status, headers } = await fetch(`${api.url}${path}`, { method: 'HEAD' })
+      return { status, type: headers.get('content-type'), allow: headers.get('allow') }
+    }
+    const json = { status: 200, type: 'application/json; charset=utf-8', allow: null }
+    const refused = { status: 405, type: 'text/plain; charset=utf-8', allow: 'GET, HEAD' }
+    const base = '/aggregator/api/v1'
+    expect(await headOf('/health')).toEqual(json)
+    expect(await headOf(`${base}/quote/routes`)).toEqual(json)
+    expect(await headOf(`${base}/${STAKE}?${GOOD}`)).toEqual(json)
+    expect(await headOf(`${base}/address/balance?address=${ADDRESS}`)).toEqual(json)
+    expect(await headOf(`${base}/${STAKE}?address=${ADDRESS}`)).toEqual(refused)
+    expect(await headOf(`${base}/quote/unstake?address=${ADDRESS}`)).toEqual(refused)
     expect(queue.asked).toEqual([])
+    // Nothing is made for it, so it is asked as by GET.
+    queue.begin(done({ status: 'quoted', transaction: unstakeQuoteRoute.example }))
+    expect(await headOf(`${base}/quote/unstake?address=${ADDRESS}&pubkeys=0x${'ab'.repeat(48)}`)).toEqual(json)
+    expect(queue.asked.map(({ name }) => name)).toEqual([quoteUnstake.name])
   })
 
   test('hands on source and strategy', async () => {
@@ -194,7 +209,7 @@ describe('a stake quote', () => {
     expect({ status, text }).toEqual({ status: 405, text: 'Invalid input' })
     expect(headers.get('content-type')).toBe('text/plain; charset=utf-8')
     expect(headers.get('x-reason')).toMatch(/\w/)
-    expect(headers.get('allow')).toBe('GET')
+    expect(headers.get('allow')).toBe('GET, HEAD')
     expect(queue.asked).toEqual([])
   })
 
