@@ -6,13 +6,8 @@ import { StandingMemo } from './standing-memo.ts'
 
 /** What was to make a validator of a key, and made none. */
 export type FailedFunding =
-  /** A final block has the staking transaction, reverted: no ether has left its sender. Time and block are those of that word. */
-  | {
-      readonly kind: 'reverted_transaction'
-      readonly timeSec: number
-      readonly blockNumber: number
-      readonly transactionHash: string
-    }
+  /** A final block has the last staking transaction, reverted: no ether has left its sender. */
+  | { readonly kind: 'reverted_transaction' }
   /** The deposit is final and no longer queued, and the registry does not know the key: its signature was none (electra, apply_pending_deposit). */
   | { readonly kind: 'dropped_deposit'; readonly slot: number; readonly timeSec: number }
 
@@ -60,14 +55,11 @@ interface StepRow {
   readonly step: StakingStep
   /** Empty of an end. */
   readonly pubkey: string
-  readonly time_sec: number
-  readonly block_number: string
 }
 
 const MINE = `(SELECT pubkey FROM account_validators WHERE account = {account:String} AND chain = {chain:String})`
 const STEPS = `
-  SELECT
-    toString(transaction_hash) AS transaction_hash, toString(step) AS step, pubkey, toUnixTimestamp(time) AS time_sec, block_number
+  SELECT toString(transaction_hash) AS transaction_hash, toString(step) AS step, pubkey
   FROM staking_steps FINAL
   WHERE chain = {chain:String} AND (pubkey = '' OR pubkey IN ${MINE}) AND transaction_hash IN
     (SELECT transaction_hash FROM staking_steps WHERE chain = {chain:String} AND pubkey IN ${MINE})
@@ -86,10 +78,7 @@ async function revertedTransactions({
   for (const [pubkey, own] of Map.groupBy(told, (row) => row.pubkey)) {
     const ends = own.flatMap(({ hash }) => newest.get(hash) ?? [])
     if (ends.some(({ step }) => step === 'broadcast' || step === 'mined')) continue
-    const last = ends.findLast(({ step }) => step === 'failed')
-    if (last === undefined) continue
-    const { time_sec: timeSec, block_number: block, transaction_hash: transactionHash } = last
-    failed.set(pubkey, { kind: 'reverted_transaction', timeSec, blockNumber: Number(block), transactionHash })
+    if (ends.some(({ step }) => step === 'failed')) failed.set(pubkey, { kind: 'reverted_transaction' })
   }
   return failed
 }

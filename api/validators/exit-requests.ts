@@ -1,9 +1,13 @@
 import type { ExitStep } from '../../schemas/tables/accounts.ts'
 import { type AccountScope, inStatements, PUBKEYS_PER_STATEMENT } from '../http/seen-validators.ts'
 
-/** When an exit was last asked for, and when a node has taken it since, Unix seconds; undefined where that has not been. */
+/**
+ * When an exit was last asked for, when one was last called off, and when a node has taken the last one since it was asked for; Unix
+ * seconds, undefined where that has not been.
+ */
 export interface ExitRequest {
   readonly requestedSec: number | undefined
+  readonly cancelledSec: number | undefined
   readonly submittedSec: number | undefined
 }
 
@@ -18,7 +22,7 @@ interface StepRow {
   readonly time_sec: number
 }
 
-/** Exits that were asked for and not called off, by public key. */
+/** Exits that were asked for, by public key. */
 export async function exitRequests(
   { standing, shared }: AccountScope,
   pubkeys: readonly string[],
@@ -27,12 +31,25 @@ export async function exitRequests(
   for (const some of inStatements(pubkeys, PUBKEYS_PER_STATEMENT)) {
     rows.push(...(await shared.query<StepRow>(STEPS, { chain: standing.chain, pubkeys: some })))
   }
-  const requests = new Map<string, ExitRequest>()
-  for (const [pubkey, steps] of Map.groupBy(rows, (row) => row.pubkey)) {
-    if (steps.at(-1)?.step === 'cancelled') continue
-    const asked = steps.findIndex(({ step }) => step === 'requested')
-    const submitted = steps.slice(asked + 1).find(({ step }) => step === 'submitted')
-    requests.set(pubkey, { requestedSec: steps[asked]?.time_sec, submittedSec: submitted?.time_sec })
+  return new Map(
+    Map.groupBy(rows, (row) => row.pubkey)
+      .entries()
+      .map(([pubkey, steps]) => [pubkey, toRequest(steps)]),
+  )
+}
+
+/** `steps`: in the order of the log, the newest of each. */
+function toRequest(steps: readonly StepRow[]): ExitRequest {
+  const asked = steps.findIndex(({ step }) => step === 'requested')
+  const requestedSec = steps[asked]?.time_sec
+  const since = steps.slice(asked + 1)
+  const cancelledSince = since.find(({ step }) => step === 'cancelled')
+  // One of the same second would read as the end of the request that came after it.
+  const before = steps.slice(0, Math.max(0, asked))
+  const cancelledBefore = before.find(({ step, time_sec: sec }) => step === 'cancelled' && sec !== requestedSec)
+  return {
+    requestedSec,
+    cancelledSec: (cancelledSince ?? cancelledBefore)?.time_sec,
+    submittedSec: since.find(({ step }) => step === 'submitted')?.time_sec,
   }
-  return requests
 }

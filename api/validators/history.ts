@@ -63,9 +63,10 @@ export function toHistory(
 ): readonly HistoryStep[] {
   const steps = [
     ...earlySteps(validator, horizon?.clock),
-    ...broadcasts.map(broadcastStep),
+    ...broadcasts.flatMap(broadcastSteps),
     ...expiry(validator, horizon, expiryEpochs),
     ...timed('exit_requested', exit?.requestedSec),
+    ...timed('exit_cancelled', exit?.cancelledSec),
     ...timed('exit_submitted', exit?.submittedSec),
   ]
   if (horizon !== undefined && facts !== undefined) {
@@ -85,9 +86,13 @@ function timed(step: HistoryStepName, timeSec: number | undefined): readonly His
   return [{ step, time: formatInstant(timeSec), slot: null, is_exact: true, ...nothing }]
 }
 
-function broadcastStep({ transactionHash, timeSec }: Broadcast): HistoryStep {
-  const transaction = { block_number: null, transaction_hash: transactionHash }
-  return { step: 'broadcast', time: formatInstant(timeSec), slot: null, is_exact: true, ...transaction }
+/** What was sent from here, and that it was reverted, whatever was sent after it. */
+function broadcastSteps({ transactionHash, timeSec, reverted }: Broadcast): readonly HistoryStep[] {
+  const sent = { time: formatInstant(timeSec), slot: null, block_number: null, transaction_hash: transactionHash }
+  const steps: readonly HistoryStep[] = [{ ...sent, step: 'broadcast', is_exact: true }]
+  if (reverted === undefined) return steps
+  const failed = { time: formatInstant(reverted.timeSec), block_number: reverted.blockNumber }
+  return [...steps, { ...sent, ...failed, step: 'failed', is_exact: false }]
 }
 
 /** When it has waited for its deposit longer than one may: a deposit that came later has ended that. */
@@ -105,7 +110,7 @@ function expiry(
   return wasFunded ? [] : [stepAt('expired', slot, clock, true)]
 }
 
-/** Creation, deposit and how it failed, which the registry does not tell. */
+/** Creation, deposit and how the chain dropped it, which the registry does not tell. */
 function earlySteps(
   { created, deposit, failed }: AccountValidator,
   clock: ChainClock | undefined,
@@ -116,11 +121,6 @@ function earlySteps(
     const { createdAtSec, createdAtSlot: slot = null } = created
     const timeSec = clock === undefined || slot === null ? createdAtSec : slotTimeSec(clock, slot)
     steps.push({ step: 'created', time: formatInstant(timeSec), slot, is_exact: true, ...nothing })
-  }
-  if (failed?.kind === 'reverted_transaction') {
-    const { timeSec, blockNumber, transactionHash } = failed
-    const transaction = { block_number: blockNumber, transaction_hash: transactionHash }
-    steps.push({ step: 'failed', time: formatInstant(timeSec), slot: null, is_exact: false, ...transaction })
   }
   // Of a validator that was only tracked nobody has said which of its key's deposits is its own.
   if (deposit === undefined || created === undefined) return steps

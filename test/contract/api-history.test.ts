@@ -20,8 +20,8 @@ import {
 const CREDENTIALS = `0x01${'00'.repeat(11)}${addressOf(5).slice(2)}`
 /** With a final block, which the fixture has: slot 1 of epoch 450. */
 const FINAL_SLOT = 14_401
-/** Lived through everything; created only; tracked only. */
-const [LEFT, CREATED, TRACKED] = [600, 601, 10] as const
+/** Lived through everything; created only; tracked only; created, and asked for twice whatever was asked of it. */
+const [LEFT, CREATED, TRACKED, AGAIN] = [600, 601, 10, 602] as const
 
 let fixture: ApiFixture
 
@@ -29,7 +29,7 @@ beforeAll(async () => {
   fixture = await openApiFixture()
   const insert = (table: Projection, rows: Parameters<typeof insertRows>[2]) =>
     insertRows(fixture.warehouse, table, rows)
-  const keys = [LEFT, CREATED].map(pubkeyOf)
+  const keys = [LEFT, CREATED, AGAIN].map(pubkeyOf)
   await insert('deposit_contracts', [{ address: addressOf(42), version: 1 }])
   await insertOwners(
     fixture.warehouse,
@@ -114,6 +114,29 @@ beforeAll(async () => {
     exitStep('on_chain', 9_280, 4),
     exitStep('requested', 9_200, 5, CREATED),
     exitStep('cancelled', 9_201, 6, CREATED),
+    exitStep('requested', 9_300, 9, AGAIN),
+    exitStep('cancelled', 9_201, 8, AGAIN),
+  ])
+  const staking = { time: GENESIS_SEC + 60 * 12, block_number: 0 }
+  await insert('staking_steps', [
+    { ...staking, transaction_hash: hashOf(81), step: 'broadcast', pubkey: pubkeyOf(AGAIN), version: 1 },
+    {
+      ...staking,
+      transaction_hash: hashOf(81),
+      step: 'failed',
+      pubkey: '',
+      time: GENESIS_SEC + 70 * 12,
+      block_number: 61,
+      version: 2,
+    },
+    {
+      ...staking,
+      transaction_hash: hashOf(82),
+      step: 'broadcast',
+      pubkey: pubkeyOf(AGAIN),
+      time: GENESIS_SEC + 80 * 12,
+      version: 3,
+    },
   ])
   const entry = { day: '2026-11-18', validator_index: LEFT, reference: 0, amount_gwei: -1, version: 1 }
   await insert('ledger_entries', [
@@ -144,6 +167,8 @@ const at = (step: string, slot: number, isExact = true) => ({
 const UNFUNDED = [
   { ...at('created', 0), time: '2026-11-17T16:13:10.000Z', slot: null },
   at('expired', 49 + EXPIRY_EPOCHS * 32),
+  { ...at('exit_requested', 9_200), slot: null },
+  { ...at('exit_cancelled', 9_201), slot: null },
 ]
 const LIFE = [
   at('created', 50),
@@ -179,6 +204,17 @@ test('what nobody has followed is left out, and what lies ahead', async () => {
     at('active', 3 * 32),
     at('exited', 440 * 32),
     at('slashed', FINAL_SLOT + 1),
+  ])
+})
+
+test('what was cancelled, and what was reverted, stays in it when it was tried again', async () => {
+  const told = (await history(pubkeyOf(AGAIN))).body.data.history
+  expect(told.filter(({ step }) => /^(broadcast|failed|exit_)/.test(step))).toEqual([
+    { ...at('broadcast', 60), slot: null, transaction_hash: hashOf(81) },
+    { ...at('failed', 70, false), slot: null, block_number: 61, transaction_hash: hashOf(81) },
+    { ...at('broadcast', 80), slot: null, transaction_hash: hashOf(82) },
+    { ...at('exit_cancelled', 9_201), slot: null },
+    { ...at('exit_requested', 9_300), slot: null },
   ])
 })
 

@@ -96,11 +96,13 @@ test('the flags and the status follow an exit, whichever way it ends', async () 
   expect(await readExits(fixture.warehouse, { hoodi: 416 })).toEqual({})
 
   const requests = await exitRequests({ standing, account: 'leaving', shared: fixture.warehouse }, all)
-  expect(requests.get(done)).toEqual({ requestedSec: SEC, submittedSec: SEC })
-  expect(requests.get(cancelled)).toBeUndefined()
+  expect(requests.get(done)).toEqual({ requestedSec: SEC, cancelledSec: undefined, submittedSec: SEC })
+  expect(requests.get(cancelled)).toEqual({ requestedSec: SEC, cancelledSec: SEC, submittedSec: undefined })
+  // Cancelled before it was asked for again, in the same second.
+  expect(requests.get(again)).toEqual({ requestedSec: SEC, cancelledSec: undefined, submittedSec: undefined })
   // Asked for again: the node that took the exit of before has not taken this one.
   await tell(exitRequested, asked([done]))
   const anew = await exitRequests({ standing, account: 'leaving', shared: fixture.warehouse }, all)
-  expect(anew.get(done)).toEqual({ requestedSec: SEC, submittedSec: undefined })
-  expect(anew.get(under)).toEqual({ requestedSec: SEC, submittedSec: SEC })
+  expect(anew.get(done)).toEqual({ requestedSec: SEC, cancelledSec: undefined, submittedSec: undefined })
+  expect(anew.get(under)).toEqual({ requestedSec: SEC, cancelledSec: undefined, submittedSec: SEC })
 })

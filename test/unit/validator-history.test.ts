@@ -22,7 +22,8 @@ function steps(exit: { readonly requestedSec: number; readonly submittedSec: num
     ['active_exiting', EXITING_EPOCH],
   ])
   const registry = { firstEpochs, slashedSlot: undefined, sweptSlot: 361 * 32 + 7 }
-  return toHistory(LEFT, HORIZON, { registry, exit, broadcasts: [], expiryEpochs: 1_575 })
+  const asked = exit === undefined ? undefined : { ...exit, cancelledSec: undefined }
+  return toHistory(LEFT, HORIZON, { registry, exit: asked, broadcasts: [], expiryEpochs: 1_575 })
 }
 
 test.each([

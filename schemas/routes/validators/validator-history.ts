@@ -16,6 +16,7 @@ export const HISTORY_STEPS = [
   'active',
   'slashed',
   'exit_requested',
+  'exit_cancelled',
   'exit_submitted',
   'exiting',
   'exited',
@@ -59,7 +60,8 @@ export const validatorHistory = defineRoute({
     'Steps that one of the account’s validators has taken up to the newest complete finalized epoch, the oldest first: from its creation here, ' +
     'the staking transactions that were sent here (`broadcast`) and its deposit, which a reorganisation may take back, to the withdrawal of its balance (`swept`); `expired` is one that waited for ' +
     'its deposit for too long, which a deposit ends all the same; `failed` is a staking transaction that a final block has reverted, ' +
-    'or a deposit that made no validator. Steps that nobody has followed ' +
+    'whatever was sent after it, or a deposit that made no validator. Of exits that were asked for here the last request is told, the last ' +
+    'cancelling, and when a node took the last one. Steps that nobody has followed ' +
     'are left out. Epochs begin with their first slot.',
   query: Type.Object({
     pubkey: Type.String({
