@@ -66,12 +66,12 @@ export async function broadcastForAccount(
   const parsed = parseRawTransaction(input.rawTransaction)
   if (parsed.status === 'refused') return parsed
   const { transaction } = parsed
+  const { account, notAfterMs } = input
   try {
-    const again = knownTo(broadcasting, chain, { transaction, account: input.account })
+    const again = knownTo(broadcasting, chain, { transaction, account })
     if (again !== undefined) return await sendAgain(broadcasting, chain, { sent: again, transaction })
-    if (isLate(broadcasting, input.notAfterMs)) return UNAVAILABLE
-    const pubkeys = await checked(broadcasting, chain, { transaction, account: input.account })
-    const { account, notAfterMs } = input
+    if (isLate(broadcasting, notAfterMs)) return UNAVAILABLE
+    const pubkeys = await checkedOrSent(broadcasting, chain, { transaction, account })
     const handed = await handOver(broadcasting, chain, { pubkeys, notAfterMs })
     if (handed.status === 'refused') return handed
     if (handed.status === 'late') return UNAVAILABLE
@@ -99,6 +99,25 @@ function knownTo(
   const sent = book.sent.of(chain.name, transaction.hash)
   if (sent === undefined || sent.account !== account) return undefined
   return sent.end === undefined || sent.end === 'mined' ? sent : undefined
+}
+
+/**
+ * As `checked`. What is wrong with it may be that it was sent itself: told by somebody else during the checks, or ended here because no
+ * node seemed to have it, while one does. Then it was checked before, and is followed again.
+ */
+async function checkedOrSent(broadcasting: Broadcasting, chain: BroadcastChain, asked: Asked) {
+  try {
+    return await checked(broadcasting, chain, asked)
+  } catch (error) {
+    const sent = broadcasting.book.sent.of(chain.name, asked.transaction.hash)
+    if (!(error instanceof Refusal) || sent?.account !== asked.account) throw error
+    const isUnsent = sent.end === 'unsent' || sent.end === 'refused'
+    const isSent = isUnsent
+      ? await chain.broadcast.isKnown(sent.txHash)
+      : knownTo(broadcasting, chain, asked) !== undefined
+    if (isSent) return sent.pubkeys
+    throw error
+  }
 }
 
 /** The validators that it deposits for; throws Refusal. */

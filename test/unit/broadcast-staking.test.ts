@@ -333,6 +333,43 @@ describe('broadcasts for the same validators', () => {
     expect(role.hashes()).toEqual([keccak256(first)])
   })
 
+  test('of one transaction are one, though it is mined while the second of them is looked at', async () => {
+    const role = given()
+    const [looked, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const slow = {
+      ...role.chain,
+      registered: async () => {
+        looked.resolve()
+        await held.promise
+        return OWN.map(keyOf)
+      },
+    }
+    const second = send({ ...role, chain: slow }, first)
+    await looked.promise
+    expect(await send(role, first)).toEqual(SENT)
+    role.says.known = new Set([keccak256(first)])
+    held.resolve()
+    expect(await second).toEqual(SENT)
+    expect([role.hashes(), role.sent]).toEqual([[keccak256(first)], [first]])
+  })
+
+  test('of one that no node seemed to get are followed again when it is in the chain all the same', async () => {
+    const role = given()
+    role.says.outcomes = [{ status: 'unanswered' }]
+    role.says.known = 'unanswered'
+    expect(await send(role, first)).toEqual({ status: 'unavailable' })
+    role.says.deposits = OWN.map((deposit) => loggedOf(deposit))
+    expect(await send(role, first)).toEqual({ status: 'unavailable' })
+    role.says.known = new Set()
+    expect(await send(role, first)).toEqual(refused('already_deposited'))
+    role.says.known = new Set([keccak256(first)])
+    role.says.outcomes = [{ status: 'accepted' }]
+    expect(await send(role, first, 'other')).toEqual(refused('unknown_validator'))
+    expect(await send(role, first)).toEqual(SENT)
+    expect(role.hashes()).toEqual([keccak256(first), keccak256(first)])
+    expect(role.ends()).toMatchObject([{ status: 'unsent' }])
+  })
+
   test('of one transaction are told once and sent each time', async () => {
     const role = given()
     for (let i = 0; i < 3; i++) expect(await send(role, first)).toEqual(SENT)
