@@ -133,6 +133,8 @@ export class KilledProgram implements AsyncDisposable {
     await using eventLog = await openLog(this.env)
     await using jobQueue = await openJobQueue(readConfig(this.env), silentLog)
     const from = await eventLog.ends('accounts')
+    // All calls of a chain are one job: who is killed with it keeps it for a lease, and of five such deaths there comes a minute's rest.
+    this.#asked.set(call, 'a call for exits')
     this.#calls.add(call)
     const taken = async () => {
       const input = { chain: CHAIN, contract: EXIT_REQUEST_ADDRESS, calls: [...this.#calls] }
@@ -145,8 +147,9 @@ export class KilledProgram implements AsyncDisposable {
         if (event.type === exitCallRead.name && decodeEvent(exitCallRead, event).txHash === call.txHash) return true
       return undefined
     }
-    await eventually('the end of a call for exits', taken, STEP_TIMEOUT_MS, CALLS_PAUSE_MS)
+    await eventually('the end of a call for exits', taken, ASKED_TIMEOUT_MS, CALLS_PAUSE_MS)
     this.#calls.delete(call)
+    this.#asked.delete(call)
   }
 
   /** Kills without warning, and starts again at once. */
