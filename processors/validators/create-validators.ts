@@ -60,10 +60,9 @@ export async function createForAccount(
     const facts = await chain.node.facts()
     const contract = contractFor(chain, facts, input.count)
     if (contract === undefined) return { status: 'refused', reason: NO_CONTRACT }
-    const [fault, atSlot, terms] = await Promise.all([
+    const [fault, atSlot] = await Promise.all([
       faultOf(contract, facts, chain.node),
       slotOf(creating, chain, facts.clock),
-      termsOf(chain, input.depositFrom, log),
     ])
     if (fault !== undefined) {
       log.error({ chain: chain.name }, fault)
@@ -71,7 +70,7 @@ export async function createForAccount(
     }
     using room = await creating.room.take(input, { clock: facts.clock, atSlot })
     if (room.refusal !== undefined) return { status: 'refused', reason: room.refusal }
-    return await make(creating, input, { chain, facts, contract, atSlot, terms })
+    return await make(creating, input, { chain, facts, contract, atSlot })
   } catch (error) {
     if (!isNodeFault(error)) throw error
     log.warn({ chain: chain.name, reason: error.message }, 'validators could not be created: no node could be asked')
@@ -85,7 +84,6 @@ interface Place {
   readonly facts: StakingFacts
   readonly contract: StakingContract
   readonly atSlot: number
-  readonly terms: TransactionTerms | undefined
 }
 
 /** Makes the keys, seals them with the answer, and tells of them. */
@@ -94,15 +92,17 @@ async function make(
   input: CreateValidatorsInput,
   { atSlot, ...place }: Place,
 ): Promise<CreateValidatorsOutput> {
-  const { vault } = creating
+  const { vault, log } = creating
   const { account, requestId, bodyHash } = input
-  const prepared = await vault.prepare(input.count, {
+  const preparing = vault.prepare(input.count, {
     chain: place.chain.name,
     genesisForkVersion: place.facts.genesisForkVersion,
     withdrawalCredentials: bytesOf(credentialsOf(input.withdrawalAddress)),
     amountGwei: DEPOSIT_GWEI,
   })
-  const answer = answerOf(place, input, prepared.deposits)
+  // While the vault computes, there is time to ask a node.
+  const [prepared, terms] = await Promise.all([preparing, termsOf(place.chain, input.depositFrom, log)])
+  const answer = answerOf({ ...place, terms }, input, prepared.deposits)
   if (answer.status === 'refused') return answer
   const kept = await durably('create-sealed', () =>
     vault.commit(prepared.id, requestId, { account, bodyHash, answer: answer.text }),
@@ -167,7 +167,7 @@ type Answered =
   | { readonly status: 'refused'; readonly reason: string }
 
 function answerOf(
-  { chain, facts, contract, terms }: Omit<Place, 'atSlot'>,
+  { chain, facts, contract, terms }: Omit<Place, 'atSlot'> & { readonly terms: TransactionTerms | undefined },
   input: CreateValidatorsInput,
   deposits: readonly SignedDeposit[],
 ): Answered {

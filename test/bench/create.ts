@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import autocannon, { type Result } from 'autocannon'
 import { BATCH_DEPOSIT_ADDRESS } from '../../infra/devnet/execution/genesis.ts'
+import { openLocalKeyVault } from '../../infra/key-vault/open-local.ts'
 import { ethereumChain, writeChains } from '../e2e/configuration.ts'
 import { eventually, runCommand, startDevnetChild } from '../e2e/processes.ts'
 import { openLog } from '../e2e/stores.ts'
@@ -23,6 +24,7 @@ const READERS = 10
 const REQUESTS_AN_ACCOUNT = 9
 /** The first one reads. */
 const ACCOUNTS = 30
+const VAULT_TIMES = 20
 const READ_SECONDS = 4
 const HEAD_SLOT = 64
 const START_MS = 60_000
@@ -57,6 +59,9 @@ export async function benchCreate(): Promise<boolean> {
     report.limited(`${MANY} validators: p99`, percentile(many, 99), { digits: 1, unit: 'ms', max: MANY_P99_MS_MAX })
     const one = await repeated(ONE_REQUESTS, () => create(1))
     report.limited('1 validator: p50', percentile(one, 50), { digits: 1, unit: 'ms', max: ONE_P50_MS_MAX })
+
+    report.heading('the vault alone: keys, signatures, and their verification')
+    report.info(`${MANY} validators: p50`, percentile(await preparedAlone(directory), 50), 1, 'ms')
 
     report.heading(`repeated reads by ${READERS} clients, alone and beside the creation of ${MANY} after ${MANY}`)
     const alone = await reads(`${base}/total-rewards`)
@@ -104,8 +109,26 @@ async function timedCreate(base: string, count: number): Promise<number> {
   return performance.now() - start
 }
 
+/** What of a creation is arithmetic, on all cores: milliseconds of each, ascending. */
+async function preparedAlone(directory: string): Promise<readonly number[]> {
+  const keySource = { kind: 'file', file: join(directory, 'alone.key'), mayCreate: true } as const
+  await using vault = await openLocalKeyVault({ directory: join(directory, 'alone'), keySource })
+  const terms = {
+    chain: 'mainnet',
+    genesisForkVersion: new Uint8Array(4),
+    withdrawalCredentials: new Uint8Array(32),
+    amountGwei: 32_000_000_000n,
+  }
+  await vault.prepare(MANY, terms) // starts its threads
+  return await repeated(VAULT_TIMES, async () => {
+    const start = performance.now()
+    await vault.prepare(MANY, terms)
+    return performance.now() - start
+  })
+}
+
 /** Milliseconds of each, ascending. */
-async function repeated(times: number, ask: () => ReturnType<typeof timedCreate>): Promise<readonly number[]> {
+async function repeated(times: number, ask: () => Promise<number>): Promise<readonly number[]> {
   const took: number[] = []
   for (let i = 0; i < times; i++) {
     took.push(await ask())
