@@ -6,6 +6,7 @@ import { readStakingBook } from '../../processors/validators/staking-book.ts'
 import { Turns } from '../../processors/validators/turns.ts'
 import { UnfundedRoom } from '../../processors/validators/unfunded-room.ts'
 import { AppError } from '../../schemas/errors.ts'
+import { retryWithBackoff } from '../../schemas/retry.ts'
 import { pause } from '../../schemas/wait.ts'
 import { allOrNone } from '../ingest-role.ts'
 import type { Role } from '../role.ts'
@@ -49,12 +50,18 @@ export const validatorsRole: Role = {
       if (lease === undefined) return
       try {
         await using held = lease
-        await using vault = await openLocalKeyVault(running.config.vault)
-        running.log.debug({}, 'holds the vault')
         const ending = AbortSignal.any([signal, held.lost])
+        const { log } = running
+        await using vault = await retryWithBackoff({ log, signal: ending, what: 'the key vault' }, () =>
+          openLocalKeyVault(running.config.vault),
+        )
+        if (vault === undefined) continue
+        log.debug({}, 'holds the vault')
         await using chains = new StakingChains(running, openingChains(running, ending))
         const book = await readStakingBook(ports.eventLog, ending)
-        await announceKept({ vault, writer: held, book }, running.log)
+        await retryWithBackoff({ log, signal: ending, what: 'the telling of what the key vault has kept' }, () =>
+          announceKept({ vault, writer: held, book }, log),
+        )
         const registered = new RegisteredKeys(ports.eventLog, ending)
         const funded = new DepositedKeys({ registered, sent: book.sent })
         const room = new UnfundedRoom({ book, funded, rules: running.config.validators })

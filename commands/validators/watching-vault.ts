@@ -1,5 +1,6 @@
 import type { Log } from '../../infra/ports/log.ts'
 import { AppError } from '../../schemas/errors.ts'
+import { retryWithBackoff } from '../../schemas/retry.ts'
 import { pause } from '../../schemas/wait.ts'
 import type { Custody, Duty } from './duty.ts'
 import { VaultTelling } from './telling-vault.ts'
@@ -14,20 +15,25 @@ const NAMED_MAX = 100
  * the log of it, since the API may be in another process.
  */
 export const watchingVault: Duty = async ({ vault, book, running, lease }, signal) => {
-  const missing = await vault.lacking([...book.created.pubkeys(), ...book.moved.imported()])
-  tellOfLostKeys(missing, running.log)
+  const { log } = running
+  // Its process may be killed with this question as with any other.
+  const missing = await retryWithBackoff({ log, signal, what: 'the look for keys that the key vault lacks' }, () =>
+    vault.lacking([...book.created.pubkeys(), ...book.moved.imported()]),
+  )
+  if (missing === undefined) return
+  tellOfLostKeys(missing, log)
   running.vault.watch(() => ({ ...vault.state(), missing }))
   const telling = new VaultTelling(lease, missing, Date.now)
   try {
     while (!signal.aborted) {
-      await check(vault, running.log)
-      await unlessLogIsAway(telling.tell(vault.state()), running.log)
+      await check(vault, log)
+      await unlessLogIsAway(telling.tell(vault.state()), log)
       await pause(CHECK_INTERVAL_MS, signal)
     }
   } finally {
     running.vault.watch(undefined)
   }
-  if (!lease.lost.aborted) await unlessLogIsAway(telling.tellStopped(), running.log)
+  if (!lease.lost.aborted) await unlessLogIsAway(telling.tellStopped(), log)
 }
 
 /** A log that is away comes back; who waits for a word of the vault meanwhile sees how old the last one is. */

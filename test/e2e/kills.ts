@@ -64,6 +64,7 @@ export function killsSuite({ mode, modeOf, deaths, randomKills, pauseMsMax }: Ki
     let chain: StandInChain
     let program: KilledProgram
     let lives: Promise<readonly number[]>
+    let isKilled = false
 
     beforeAll(async () => {
       chain = await openStandInChain()
@@ -104,12 +105,15 @@ export function killsSuite({ mode, modeOf, deaths, randomKills, pauseMsMax }: Ki
         await meanwhile(delay(Math.random() * pauseMsMax))
         await program.kill(VICTIMS[Math.floor(Math.random() * VICTIMS.length)] ?? 'validators')
       }
+      isKilled = true
     })
 
     it(
       'has lost no key, made none twice, answered nothing by halves, and contradicted no exit',
       DEATHS_TIMEOUT,
       async () => {
+        // Customers of a program that hangs have the patience of hours.
+        expect(isKilled, 'it was killed as often as it should be').toBe(true)
         stop.abort()
         const lived = await lives
         expect(lived.every((count) => count > 0)).toBe(true)

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -54,7 +54,10 @@ export function vaultTakeoverSuite({ mode, modeOf }: VaultTakeoverOptions): void
 
     beforeAll(async () => {
       chain = await openStandInChain()
-      program = await KilledProgram.open(modeOf('takeover'), directory, chain)
+      const died = join(directory, 'died')
+      // Who runs it is the process of the vault, which opens it: the first one dies of it.
+      const key = `[ -e '${died}' ] || { touch '${died}'; kill -9 $PPID; }; printf %064d 7`
+      program = await KilledProgram.open({ ...modeOf('takeover'), VAULT_KEY: `command:${key}` }, directory, chain)
     })
 
     afterAll(async () => {
@@ -64,8 +67,9 @@ export function vaultTakeoverSuite({ mode, modeOf }: VaultTakeoverOptions): void
       rmSync(directory, { recursive: true, force: true })
     })
 
-    it('let one of them answer, while the others wait', async () => {
+    it('let one of them answer, though the vault’s process died while it was opened, and the others wait', async () => {
       answers.set('first', await create('first'))
+      expect(existsSync(join(directory, 'died'))).toBe(true)
       const second = await startWaiting(dyingAt('create-sealed', 'after'))
       answers.set('second', await create('second'))
       expect(second.output()).not.toContain(HOLDS)
