@@ -33,8 +33,8 @@ const OWNERS_MODE = 0o600
 
 /**
  * Puts a backup in the place of a vault, which is set aside and not removed. The backup is opened with the vault's key, and so is every
- * seed and key of it; its pages are read, and its answers authenticated, before anything is moved. Its seeds sign and make no key: the next start has another seed, so nothing is made twice. Throws
- * AppError `usage` or `key_vault`.
+ * seed and key of it; its pages are read, and its answers authenticated, before anything is moved. Its seeds sign and make no key: the
+ * next start has another seed, so nothing is made twice. Throws AppError `usage` or `key_vault`.
  */
 export async function restoreVault({
   directory,
