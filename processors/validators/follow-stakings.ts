@@ -13,6 +13,20 @@ import type { SentStaking } from './sent-stakings.ts'
 /** Blocks before a transaction that no node has is sent once more. */
 const RESEND_BLOCKS = 4
 
+/** What this process has seen of one transaction. */
+class Followed {
+  /** Number of the block at which it was sent last. */
+  sentAt: number | undefined
+  /** Block at which its nonce was seen to be used by another transaction. */
+  usedAt: TransactionState['head'] | undefined
+  /** Whether its validators were seen to be deposited, though not by it: it is never sent again. */
+  isDeposited = false
+  /** Number of the block up to which their deposits were looked for: of what this process has not seen, all is looked at once. */
+  searchedTo: number | undefined
+  /** What was seen of them. */
+  readonly deposits = new SeenDeposits()
+}
+
 interface BlockNumbers {
   readonly headNumber: number
   readonly finalBlockNumber: number
@@ -25,16 +39,8 @@ interface BlockNumbers {
 export class StakingFollower {
   readonly #following: Pick<Broadcasting, 'writer' | 'log' | 'book' | 'now'>
   readonly #chain: BroadcastChain
-  /** Number of the block at which each was sent last, by hash. */
-  readonly #sentAt = new Map<string, number>()
-  /** Block at which the nonce of each was seen to be used by another transaction, by hash. */
-  readonly #usedAt = new Map<string, TransactionState['head']>()
-  /** Hashes of those whose validators were seen to be deposited, though not by them: never sent again. */
-  readonly #deposited = new Set<string>()
-  /** Number of the block up to which their deposits were looked for, by hash: of what this process has not seen, all is looked at once. */
-  readonly #searchedTo = new Map<string, number>()
-  /** What was seen of deposits of its validators, by hash. */
-  readonly #seen = new Map<string, SeenDeposits>()
+  /** What is known of those that have not ended, by hash. */
+  readonly #followed = new Map<string, Followed>()
   #lookedAt: string | undefined
 
   constructor(following: Pick<Broadcasting, 'writer' | 'log' | 'book' | 'now'>, chain: BroadcastChain) {
@@ -49,6 +55,7 @@ export class StakingFollower {
   async look(): Promise<void> {
     const { book } = this.#following
     const pending = book.sent.pending(this.#chain.name)
+    this.#forgetAllBut(new Set(pending.map(({ txHash }) => txHash)))
     if (pending.length === 0) return
     const head = await this.#chain.blocks.head()
     // What was broadcast since is looked at, too.
@@ -57,6 +64,17 @@ export class StakingFollower {
     let isWhole = true
     for (const sent of pending) if (!(await this.#isLookedAt(sent, head.number))) isWhole = false
     if (isWhole) this.#lookedAt = seen
+  }
+
+  #of(txHash: string): Followed {
+    const known = this.#followed.get(txHash) ?? new Followed()
+    this.#followed.set(txHash, known)
+    return known
+  }
+
+  /** What has ended is looked at no more. */
+  #forgetAllBut(pending: ReadonlySet<string>): void {
+    for (const txHash of this.#followed.keys()) if (!pending.has(txHash)) this.#followed.delete(txHash)
   }
 
   /** False when no node has answered for it: that keeps nobody from looking at the next one. */
@@ -79,7 +97,7 @@ export class StakingFollower {
     const state = await this.#chain.broadcast.state(sent.txHash, sent.sender)
     const { included, finalBlockNumber } = state
     if (included !== undefined) {
-      this.#usedAt.delete(sent.txHash) // by itself, then
+      this.#of(sent.txHash).usedAt = undefined // by itself, then
       if (included.blockNumber > finalBlockNumber) return
       const end = await this.#endInBlock(sent, included)
       if (end !== undefined) await this.#end(sent, end)
@@ -89,7 +107,7 @@ export class StakingFollower {
       if (await this.#isUsedFinally(sent, state)) await this.#endReplaced(sent, state)
       return
     }
-    this.#usedAt.delete(sent.txHash)
+    this.#of(sent.txHash).usedAt = undefined
     if (!state.isKnown) await this.#sendAgain(sent, { headNumber, finalBlockNumber })
   }
 
@@ -123,11 +141,12 @@ export class StakingFollower {
 
   /** Whether the nonce was used at a block that is final now: what a newer block says, a reorg may take back. */
   async #isUsedFinally({ txHash }: SentStaking, { head, finalBlockNumber }: TransactionState): Promise<boolean> {
-    const usedAt = this.#usedAt.get(txHash)
+    const followed = this.#of(txHash)
+    const { usedAt } = followed
     if (usedAt !== undefined && usedAt.number > finalBlockNumber) return false
     const canonical = usedAt === undefined ? undefined : await this.#chain.blocks.blockByNumber(usedAt.number)
     if (usedAt !== undefined && canonical?.header.hash === usedAt.hash) return true
-    this.#usedAt.set(txHash, head)
+    followed.usedAt = head
     return false
   }
 
@@ -141,7 +160,7 @@ export class StakingFollower {
       if (included !== undefined && included.blockNumber <= finalBlockNumber) return
     }
     const { ever, otherwise, final } = await this.#deposits(sent, { headNumber: head.number, finalBlockNumber })
-    if (ever.length === 0 && !this.#deposited.has(sent.txHash)) return await this.#end(sent, { status: 'replaced' })
+    if (ever.length === 0 && !this.#of(sent.txHash).isDeposited) return await this.#end(sent, { status: 'replaced' })
     if (ever.length === 0) return
     // Then it was mined, whatever a node says, or something else has deposited them: of both nobody deposits them again.
     this.#tellDeposited(sent, otherwise)
@@ -154,7 +173,7 @@ export class StakingFollower {
    */
   async #isDeposited(sent: SentStaking, at: BlockNumbers): Promise<boolean> {
     const { pubkeys, otherwise, final } = await this.#deposits(sent, at)
-    if (pubkeys.length === 0) return this.#deposited.has(sent.txHash)
+    if (pubkeys.length === 0) return this.#of(sent.txHash).isDeposited
     this.#tellDeposited(sent, otherwise)
     if (final.length === sent.pubkeys.length) await this.#end(sent, { status: 'superseded', deposited: [...final] })
     return true
@@ -162,21 +181,20 @@ export class StakingFollower {
 
   /** What is final is remembered: only blocks that this process has not seen are looked at, and those of an hour before. */
   async #deposits(sent: SentStaking, { headNumber, finalBlockNumber }: BlockNumbers): Promise<DepositedOtherwise> {
-    const { txHash } = sent
-    const searchedTo = this.#searchedTo.get(txHash)
+    const followed = this.#of(sent.txHash)
+    const { searchedTo } = followed
     const blocks = searchedTo === undefined ? undefined : Math.max(0, headNumber - searchedTo)
     const told = await depositsTold(this.#chain, this.#following.book, { sent, finalBlockNumber, blocks })
-    this.#searchedTo.set(txHash, headNumber)
-    const seen = this.#seen.get(txHash) ?? new SeenDeposits()
-    this.#seen.set(txHash, seen)
-    return seen.add(told, sent.pubkeys)
+    followed.searchedTo = headNumber
+    return followed.deposits.add(told, sent.pubkeys)
   }
 
   /** Once for each. */
   #tellDeposited({ chain, txHash, sender, nonce }: SentStaking, pubkeys: readonly string[]): void {
     const [first] = pubkeys
-    if (first === undefined || this.#deposited.has(txHash)) return
-    this.#deposited.add(txHash)
+    const followed = this.#of(txHash)
+    if (first === undefined || followed.isDeposited) return
+    followed.isDeposited = true
     this.#following.log.error(
       { chain, txHash, sender, nonce, reason: alreadyDeposited(first) },
       'a pending staking transaction is not sent again: its sender has to use its nonce otherwise, if it is not used yet',
@@ -185,12 +203,13 @@ export class StakingFollower {
 
   async #sendAgain(sent: SentStaking, { headNumber, finalBlockNumber }: BlockNumbers): Promise<void> {
     const { txHash, rawTransaction } = sent
-    const sentAt = this.#sentAt.get(txHash)
+    const followed = this.#of(txHash)
+    const { sentAt } = followed
     if (rawTransaction === undefined || (sentAt !== undefined && Math.abs(headNumber - sentAt) < RESEND_BLOCKS)) return
     if (await this.#isDeposited(sent, { headNumber, finalBlockNumber })) return
     const { log } = this.#following
     const outcomes = await durably('broadcast-sent', () => this.#chain.broadcast.send(rawTransaction, txHash))
-    this.#sentAt.set(txHash, headNumber)
+    followed.sentAt = headNumber
     const accepted = outcomes.filter(({ status }) => status === 'accepted').length
     const refused = outcomes.find((outcome) => outcome.status === 'refused')
     log.info(
