@@ -7,13 +7,17 @@ import { validatorStates } from '../http/validator-states.ts'
 const WITHDRAWAL_DONE = VALIDATOR_STATUSES.indexOf('withdrawal_done')
 
 const SWEPT = `
-  SELECT validator_index, toString(max(slot)) AS slot FROM ledger_entries FINAL
+  SELECT validator_index, toString(min(slot)) AS slot FROM ledger_entries
   WHERE chain = {chain:String} AND kind = 'withdrawal' AND epoch >= {epoch:UInt32} AND validator_index IN {indices:Array(UInt32)}
+    AND epoch >= transform(validator_index, {indices:Array(UInt32)}, {withdrawable:Array(UInt32)}, toUInt32(0))
   GROUP BY validator_index`
 
 const sweptMemo = new StandingMemo<ReadonlyMap<number, number>>((swept) => swept.size)
 
-/** Slots of the last withdrawals of those of the account's validators that have nothing left, as far as the log goes back; by index. */
+/**
+ * Slots at which the stakes were paid of those of the account's validators that have nothing left, as far as the log goes back; by index.
+ * The first withdrawal since it is withdrawable has the stake: a sync committee that it still sits in may be paid later.
+ */
 export function sweptSlots(scope: AccountScope, horizonEpoch: number): Promise<ReadonlyMap<number, number>> {
   const { standing, account, shared } = scope
   return sweptMemo.of(standing, account, async () => {
@@ -21,12 +25,13 @@ export function sweptSlots(scope: AccountScope, horizonEpoch: number): Promise<R
     const done = [...states.values()].filter(({ status }) => status === WITHDRAWAL_DONE)
     const swept = new Map<number, number>()
     for (const some of inStatements(done)) {
-      const epoch = Math.min(...some.map(({ withdrawable_epoch }) => Number(withdrawable_epoch)))
+      const withdrawable = some.map(({ withdrawable_epoch }) => Number(withdrawable_epoch))
       const indices = some.map(({ validator_index }) => validator_index)
       const rows = await shared.query<{ validator_index: number; slot: string }>(SWEPT, {
         chain: standing.chain,
-        epoch,
+        epoch: Math.min(...withdrawable),
         indices,
+        withdrawable,
       })
       for (const row of rows) swept.set(row.validator_index, Number(row.slot))
     }

@@ -97,16 +97,22 @@ test('a deposit that waits has no estimate before the queues are told, and the o
   expect(told.error_seconds).toEqual({ active: 384, exit: null, withdrawal: null })
 })
 
-test('a validator that was paid out was so in the slot of its withdrawal', async () => {
+test('a validator that was paid out was so in the slot that paid its stake, whatever was paid before it and after', async () => {
   const identity = { validator_index: SWEPT, pubkey: pubkeyOf(SWEPT), withdrawal_credentials: CREDENTIALS, version: 1 }
   const withdrawable = Math.floor(SWEPT_SLOT / 32) - 1
   const left = { status: 8, balance_gwei: 0, exit_epoch: withdrawable - 256, withdrawable_epoch: withdrawable }
   await insertOwners(fixture.warehouse, [{ account: 'demo', pubkey: pubkeyOf(SWEPT) }])
   await insertRows(fixture.warehouse, 'validators', [identity])
   await insertRows(fixture.warehouse, 'validator_epochs', [epochRow(NEWEST_EPOCH, '2026-11-20', SWEPT, left)])
-  const paid = { validator_index: SWEPT, kind: 'withdrawal', reference: 1, amount_gwei: -GWEI_32_ETH, version: 1 }
-  const slot = { slot: SWEPT_SLOT, epoch: Math.floor(SWEPT_SLOT / 32), day: '2026-11-19' }
-  await insertRows(fixture.warehouse, 'ledger_entries', [{ ...slot, ...paid }])
+  const paidAt = (slot: number, reference: number, amount_gwei: bigint) => ({
+    ...{ slot, epoch: Math.floor(slot / 32), day: '2026-11-19', validator_index: SWEPT },
+    ...{ kind: 'withdrawal', reference, amount_gwei, version: 1 },
+  })
+  await insertRows(fixture.warehouse, 'ledger_entries', [
+    paidAt(SWEPT_SLOT - 64, 1, -17_000n),
+    paidAt(SWEPT_SLOT, 2, -GWEI_32_ETH),
+    paidAt(SWEPT_SLOT + 40, 3, -23_000n), // of a sync committee that it still sits in
+  ])
   const { status_estimates: told } = await detailOf(SWEPT)
   expect(Date.parse(told.estimated_withdrawal_at ?? '') / 1_000).toBe(GENESIS_SEC + SWEPT_SLOT * 12)
   expect(Date.parse(told.estimated_exit_at ?? '') / 1_000).toBe(secondsOfEpoch(withdrawable - 256))
