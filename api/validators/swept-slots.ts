@@ -4,7 +4,10 @@ import { inStatements } from '../http/seen-validators.ts'
 import { StandingMemo } from '../http/standing-memo.ts'
 import { validatorStates } from '../http/validator-states.ts'
 
-const WITHDRAWAL_DONE = VALIDATOR_STATUSES.indexOf('withdrawal_done')
+/** What is withdrawable: with something left, be it the stake or what a sync committee has paid since, and with nothing. */
+const WITHDRAWABLE = (['withdrawal_possible', 'withdrawal_done'] as const).map((name) =>
+  VALIDATOR_STATUSES.indexOf(name),
+)
 
 const SWEPT = `
   SELECT validator_index, toString(min(slot)) AS slot FROM ledger_entries
@@ -15,16 +18,17 @@ const SWEPT = `
 const sweptMemo = new StandingMemo<ReadonlyMap<number, number>>((swept) => swept.size)
 
 /**
- * Slots at which the stakes were paid of those of the account's validators that have nothing left, as far as the log goes back; by index.
- * The first withdrawal since it is withdrawable has the stake: a sync committee that it still sits in may be paid later.
+ * Slots at which the stakes were paid of those of the account's validators that are paid out, as far as the log goes back; by index. The
+ * first withdrawal since a validator is withdrawable has all that it had (capella/beacon-chain.md, `is_fully_withdrawable_validator`); a
+ * sync committee that it still sits in may pay it later, and the sweep that once more.
  */
 export function sweptSlots(scope: AccountScope, horizonEpoch: number): Promise<ReadonlyMap<number, number>> {
   const { standing, account, shared } = scope
   return sweptMemo.of(standing, account, async () => {
     const states = await validatorStates(scope, horizonEpoch)
-    const done = [...states.values()].filter(({ status }) => status === WITHDRAWAL_DONE)
+    const mayBePaid = [...states.values()].filter(({ status }) => WITHDRAWABLE.includes(status))
     const swept = new Map<number, number>()
-    for (const some of inStatements(done)) {
+    for (const some of inStatements(mayBePaid)) {
       const withdrawable = some.map(({ withdrawable_epoch }) => Number(withdrawable_epoch))
       const indices = some.map(({ validator_index }) => validator_index)
       const rows = await shared.query<{ validator_index: number; slot: string }>(SWEPT, {

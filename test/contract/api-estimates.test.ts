@@ -19,7 +19,6 @@ import { insertQueues } from './given-queues.ts'
 // From the event of the queues to the answer: what is estimated of the fixture's chain at its head.
 
 const CREATED = 900
-const SWEPT = 901
 const CREDENTIALS = `0x01${'00'.repeat(11)}${addressOf(5).slice(2)}`
 const CONTRACT = addressOf(42)
 const HEAD_SLOT = 14_500
@@ -97,15 +96,18 @@ test('a deposit that waits has no estimate before the queues are told, and the o
   expect(told.error_seconds).toEqual({ active: 384, exit: null, withdrawal: null })
 })
 
-test('a validator that was paid out was so in the slot that paid its stake, whatever was paid before it and after', async () => {
-  const identity = { validator_index: SWEPT, pubkey: pubkeyOf(SWEPT), withdrawal_credentials: CREDENTIALS, version: 1 }
+test.each([
+  { what: 'has nothing left', index: 901, status: 8, balance_gwei: 0 },
+  { what: 'its sync committee has paid since', index: 902, status: 7, balance_gwei: 23_000 },
+])('a validator that $what was paid out in the slot of its stake', async ({ index, status, balance_gwei }) => {
+  const identity = { validator_index: index, pubkey: pubkeyOf(index), withdrawal_credentials: CREDENTIALS, version: 1 }
   const withdrawable = Math.floor(SWEPT_SLOT / 32) - 1
-  const left = { status: 8, balance_gwei: 0, exit_epoch: withdrawable - 256, withdrawable_epoch: withdrawable }
-  await insertOwners(fixture.warehouse, [{ account: 'demo', pubkey: pubkeyOf(SWEPT) }])
+  const left = { status, balance_gwei, exit_epoch: withdrawable - 256, withdrawable_epoch: withdrawable }
+  await insertOwners(fixture.warehouse, [{ account: 'demo', pubkey: pubkeyOf(index) }])
   await insertRows(fixture.warehouse, 'validators', [identity])
-  await insertRows(fixture.warehouse, 'validator_epochs', [epochRow(NEWEST_EPOCH, '2026-11-20', SWEPT, left)])
+  await insertRows(fixture.warehouse, 'validator_epochs', [epochRow(NEWEST_EPOCH, '2026-11-20', index, left)])
   const paidAt = (slot: number, reference: number, amount_gwei: bigint) => ({
-    ...{ slot, epoch: Math.floor(slot / 32), day: '2026-11-19', validator_index: SWEPT },
+    ...{ slot, epoch: Math.floor(slot / 32), day: '2026-11-19', validator_index: index },
     ...{ kind: 'withdrawal', reference, amount_gwei, version: 1 },
   })
   await insertRows(fixture.warehouse, 'ledger_entries', [
@@ -113,7 +115,7 @@ test('a validator that was paid out was so in the slot that paid its stake, what
     paidAt(SWEPT_SLOT, 2, -GWEI_32_ETH),
     paidAt(SWEPT_SLOT + 40, 3, -23_000n), // of a sync committee that it still sits in
   ])
-  const { status_estimates: told } = await detailOf(SWEPT)
+  const { status_estimates: told } = await detailOf(index)
   expect(Date.parse(told.estimated_withdrawal_at ?? '') / 1_000).toBe(GENESIS_SEC + SWEPT_SLOT * 12)
   expect(Date.parse(told.estimated_exit_at ?? '') / 1_000).toBe(secondsOfEpoch(withdrawable - 256))
   expect(told.error_seconds).toEqual({ active: 0, exit: 0, withdrawal: 0 })

@@ -38,16 +38,12 @@ export interface ComparedLook extends Look {
   readonly error: number
 }
 
-/**
- * What was told of the moments. What is still estimated once the stake is paid is of another sweep, which pays what a sync committee has
- * earned since.
- */
+/** What was told of the moments beside what happened. */
 export function compareLooks(looks: readonly Look[], happened: Happened): readonly ComparedLook[] {
-  return looks.flatMap((look) => {
+  return looks.map((look) => {
     const epoch = happened.get(look.pubkey)?.[look.moment]
     if (epoch === undefined) throw new Error(`nobody knows when ${look.pubkey} came to its ${look.moment}`)
-    const isOfAnother = look.moment === 'withdrawal' && look.band !== 0 && look.lookedIn > epoch
-    return isOfAnother ? [] : [{ ...look, error: look.estimate - epoch }]
+    return { ...look, error: look.estimate - epoch }
   })
 }
 
