@@ -8,6 +8,11 @@ import { SyntheticChain, syntheticChain } from './synthetic-chain.ts'
 
 const eventLog = eventLogOfEachTest()
 
+/** It stands: where nothing was announced yet, what is known grows old with an epoch's second slot, whenever the test runs. */
+const AT_SLOT_3 = {
+  now: () => (syntheticChain.clock.genesisTimeSec + 3 * syntheticChain.clock.secondsPerSlot) * 1_000,
+}
+
 /** Questions of a kind: "block" and "execution" are those for a block. */
 const ofKind = (asked: readonly string[], kind: string) => asked.filter((question) => question.split(' ')[0] === kind)
 
@@ -15,12 +20,17 @@ test('while the event stream talks, a slot costs its block and its execution blo
   const chain = new SyntheticChain()
   chain.extendRange(1, 3, 'genesis')
   const asked: string[] = []
-  await followBeacon(eventLog(), chain, (height, stop) => {
-    if (height === 3) chain.before = (question) => void asked.push(question)
-    if (height === 35) stop()
-    chain.finalizedEpoch = Math.max(0, Math.floor(height / 4) - 2)
-    chain.extend(`b${height + 1}`, height + 1, `b${height}`)
-  })
+  await followBeacon(
+    eventLog(),
+    chain,
+    (height, stop) => {
+      if (height === 3) chain.before = (question) => void asked.push(question)
+      if (height === 35) stop()
+      chain.finalizedEpoch = Math.max(0, Math.floor(height / 4) - 2)
+      chain.extend(`b${height + 1}`, height + 1, `b${height}`)
+    },
+    AT_SLOT_3,
+  )
   expect(ofKind(asked, 'block')).toHaveLength(32)
   expect(ofKind(asked, 'execution')).toHaveLength(32)
   expect(asked.filter((question) => !/^(block|execution) /.test(question))).toEqual([])
@@ -30,11 +40,16 @@ test('a missed slot costs no question while the stream talks', async () => {
   const chain = new SyntheticChain()
   chain.extendRange(1, 3, 'genesis')
   const asked: string[] = []
-  await followBeacon(eventLog(), chain, (height, stop) => {
-    if (height === 6) return stop()
-    chain.before = (question) => void asked.push(question)
-    chain.extend('b6', 6, 'b3')
-  })
+  await followBeacon(
+    eventLog(),
+    chain,
+    (height, stop) => {
+      if (height === 6) return stop()
+      chain.before = (question) => void asked.push(question)
+      chain.extend('b6', 6, 'b3')
+    },
+    AT_SLOT_3,
+  )
   expect(asked.map((question) => question.split(' ')[0])).toEqual(['block', 'execution'])
 })
 
@@ -42,13 +57,18 @@ test('after a gap of the stream head and finality are asked for', async () => {
   const chain = new SyntheticChain()
   chain.extendRange(1, 3, 'genesis')
   const asked: string[] = []
-  await followBeacon(eventLog(), chain, (height, stop) => {
-    if (height === 4) return stop()
-    chain.before = (question) => void asked.push(question)
-    chain.isAnnouncing = false
-    chain.extend('b4', 4, 'b3')
-    chain.announceGap()
-  })
+  await followBeacon(
+    eventLog(),
+    chain,
+    (height, stop) => {
+      if (height === 4) return stop()
+      chain.before = (question) => void asked.push(question)
+      chain.isAnnouncing = false
+      chain.extend('b4', 4, 'b3')
+      chain.announceGap()
+    },
+    AT_SLOT_3,
+  )
   expect(asked.slice(0, 2)).toEqual(['head', 'finalized'])
   expect(asked).toHaveLength(4)
 })
