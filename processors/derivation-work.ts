@@ -2,14 +2,17 @@ import type { JobQueue } from '../infra/ports/job-queue.ts'
 import type { Log } from '../infra/ports/log.ts'
 import type { Warehouse } from '../infra/ports/warehouse.ts'
 import { type DeriveDayInput, deriveDay } from '../schemas/jobs/derive-day.ts'
+import { type FoldNftInput, foldNft } from '../schemas/jobs/fold-nft.ts'
 import { type SettleAccountInput, settleAccount } from '../schemas/jobs/settle-account.ts'
 import { pause } from '../schemas/wait.ts'
-import { everyAccount, everyDay, runDeriveDay, runSettleAccount } from './derive.ts'
+import { everyAccount, everyDay, foldEverything, runDeriveDay, runFoldNft, runSettleAccount } from './derive.ts'
 import { takeBackDay, takeBackSettlements } from './loop/drop-chains.ts'
 import { type FactsSource, type LogFacts, retractedSince } from './loop/log-facts.ts'
 import { closedValidators, formatClosedDay, readClosedDay } from './rewards/closed-day.ts'
 
 const WORKERS_PER_JOB = 1
+/** Chains, of which one that rests keeps no other waiting. */
+const FOLDS_AT_ONCE = 4
 /**
  * While history streams in, a day is wanted again as soon as it was derived and stays open: deriving is to take a small share of the
  * time however slow the machine is. So many times as long as a run took nothing is derived of that day, up to a limit, which is well
@@ -34,7 +37,7 @@ export interface Working {
 /** The work of this process on what was asked for, by whichever process. */
 export class DerivationWork {
   readonly #ports: Working
-  /** Of days that stayed open, until when they rest, as `performance.now()` tells it. */
+  /** Of days that stayed open and chains that were folded, until when they rest, as `performance.now()` tells it. */
   readonly #restUntilMs = new Map<string, number>()
   readonly #hurrying = new AbortController()
   #running = 0
@@ -63,15 +66,32 @@ export class DerivationWork {
         (input, attempt) => this.#busy(() => settleUndisturbed(this.#ports, settleAccount.parse(input), attempt)),
         signal,
       ),
+      this.#work(foldNft.name, (input) => this.#fold(foldNft.parse(input), signal), signal, FOLDS_AT_ONCE),
     ])
+  }
+
+  /** As a day it rests, where blocks come faster than they do on any chain that is followed at its own pace. */
+  async #fold(input: FoldNftInput, signal: AbortSignal): Promise<void> {
+    const id = `fold ${foldNft.idOf(input)}`
+    await this.#rest(id, signal)
+    const begin = performance.now()
+    const blocks = await this.#busy(() => runFoldNft(this.#ports.warehouse, input, signal))
+    const end = performance.now()
+    if (blocks > 0) this.#restUntilMs.set(id, end + restMs(end - begin))
+    this.#ports.log.debug({ ...input, blocks }, 'blocks folded')
+  }
+
+  /** Waits until what was done under this name has rested. */
+  async #rest(id: string, signal: AbortSignal): Promise<void> {
+    const now = performance.now()
+    const restLeftMs = Math.max(0, (this.#restUntilMs.get(id) ?? now) - now)
+    await pause(restLeftMs, AbortSignal.any([signal, this.#hurrying.signal]))
+    this.#restUntilMs.delete(id)
   }
 
   async #deriveDay(input: DeriveDayInput, attempt: number, signal: AbortSignal): Promise<void> {
     const id = deriveDay.idOf(input)
-    const begun = performance.now()
-    const restLeftMs = Math.max(0, (this.#restUntilMs.get(id) ?? begun) - begun)
-    await pause(restLeftMs, AbortSignal.any([signal, this.#hurrying.signal]))
-    this.#restUntilMs.delete(id)
+    await this.#rest(id, signal)
     const begin = performance.now()
     const isClosed = await this.#busy(() => this.#deriveDayNow(input, attempt))
     const end = performance.now()
@@ -103,10 +123,11 @@ export class DerivationWork {
     name: string,
     handle: (input: unknown, attempt: number) => Promise<void>,
     signal: AbortSignal,
+    concurrency = WORKERS_PER_JOB,
   ): Promise<void> {
     await this.#ports.jobQueue.work({
       name,
-      concurrency: WORKERS_PER_JOB,
+      concurrency,
       signal,
       handle: ({ input, attempt }) => handle(input, attempt),
     })
@@ -141,6 +162,7 @@ export async function deriveAllUndisturbed(deriving: Deriving, signal: AbortSign
     if (signal.aborted) return
     await settleUndisturbed(deriving, { account }, MAYBE_AGAIN)
   }
+  await foldEverything(deriving.warehouse, signal)
 }
 
 /** `runDeriveDay`, of rows that still count when it is done. */

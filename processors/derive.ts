@@ -12,9 +12,12 @@ import {
   lastSlotOfEpoch,
 } from '../schemas/eth/time.ts'
 import { type DeriveDayInput, deriveDay } from '../schemas/jobs/derive-day.ts'
+import { type FoldNftInput, foldNft } from '../schemas/jobs/fold-nft.ts'
 import { type SettleAccountInput, settleAccount } from '../schemas/jobs/settle-account.ts'
+import { FOLDED_TABLES } from '../schemas/tables/nft.ts'
 import { dropPartitions } from './loop/partitions.ts'
 import type { Touched } from './loop/rows.ts'
+import { foldChain } from './nft/fold.ts'
 import { completeEpochs } from './rewards/complete-epochs.ts'
 import { chainClock, chainClocks, closeDay, daySpan } from './rewards/days.ts'
 import { settleBlocks } from './settlements/settle.ts'
@@ -25,8 +28,11 @@ import { settleBlocks } from './settlements/settle.ts'
  */
 export const DERIVE_DELAY_MS = 1_500
 
+const NEVER = new AbortController().signal
+
 /** Work that rows of several events ask for. */
 export interface Wanted {
+  fold(input: FoldNftInput): Promise<void>
   day(input: DeriveDayInput): Promise<void>
   account(input: SettleAccountInput): Promise<void>
 }
@@ -34,6 +40,8 @@ export interface Wanted {
 /** Asks the job queue, which does each thing once however often it is asked for meanwhile. */
 export function wantedByJobs(queue: JobQueue, log: Log): Wanted {
   return {
+    // Whoever asks who holds a token waits for it.
+    fold: (input) => queue.request(foldNft.name, foldNft.idOf(input), input),
     day: (input) => {
       log.debug(input, 'day wanted')
       return queue.request(deriveDay.name, deriveDay.idOf(input), input, { delayMs: DERIVE_DELAY_MS })
@@ -67,20 +75,24 @@ export class Derivation {
   }
 
   readonly derive = async (touched: readonly Touched[]): Promise<void> => {
+    const folds = new Set<string>()
     const epochs = new Map<string, Set<number>>()
     const days = new Map<string, Set<number>>()
     const pubkeys = new Map<string, Set<string>>()
     const proposers = new Map<string, Set<string>>()
     const accounts = new Set<string>()
     for (const touch of touched) {
+      if (touch.kind === 'execution block' || touch.kind === 'execution logs') folds.add(touch.chain)
       if (touch.kind === 'epoch') setOf(epochs, touch.chain).add(touch.epoch)
       else if (touch.kind === 'execution block') setOf(days, touch.chain).add(dayOfInstant(touch.unixSec))
+      else if (touch.kind === 'execution logs') continue
       else if (touch.kind === 'account') accounts.add(touch.account)
       else {
         const sets = touch.kind === 'proposers' ? [pubkeys, proposers] : [pubkeys]
         for (const set of sets) for (const pubkey of touch.pubkeys) setOf(set, touch.chain).add(pubkey)
       }
     }
+    for (const chain of folds) await this.#wanted.fold({ chain })
     for (const [chain, some] of proposers)
       for (const day of await this.#daysOfProposers(chain, [...some])) setOf(days, chain).add(day)
     for (const [chain, some] of epochs)
@@ -186,6 +198,20 @@ export async function runDeriveDay(
   return false
 }
 
+/** Folds what is there of a chain. */
+export async function runFoldNft(warehouse: Warehouse, { chain }: FoldNftInput, signal: AbortSignal): Promise<number> {
+  const folded = await foldChain(warehouse, chain, signal)
+  // The chain was removed: what was folded of its rows while they were dropped goes too.
+  if (folded > 0 && !(await foldable(warehouse)).includes(chain)) await dropPartitions(warehouse, FOLDED_TABLES, chain)
+  return folded
+}
+
+/** Chains that have execution blocks. */
+async function foldable(warehouse: Warehouse): Promise<readonly string[]> {
+  const rows = await warehouse.query<{ chain: string }>('SELECT DISTINCT chain FROM execution_heights')
+  return rows.map(({ chain }) => chain)
+}
+
 /** Settles all blocks of an account. */
 export async function runSettleAccount(warehouse: Warehouse, { account }: SettleAccountInput): Promise<void> {
   await settleBlocks(warehouse, { by: 'account', account })
@@ -207,6 +233,7 @@ export async function wantOpenWork(warehouse: Warehouse, wanted: Wanted): Promis
     for (const day of await openDays(warehouse, chain, clock)) await wanted.day({ chain, day })
   }
   for (const account of await everyAccount(warehouse)) await wanted.account({ account })
+  for (const chain of await foldable(warehouse)) await wanted.fold({ chain })
 }
 
 /** Days that are open although epochs of them are complete. */
@@ -223,14 +250,27 @@ export async function openDays(warehouse: Warehouse, chain: string, clock: Chain
 export async function deriveEverything(warehouse: Warehouse, chain?: string): Promise<void> {
   for (const day of await everyDay(warehouse, chain)) await runDeriveDay(warehouse, day, { settles: false })
   await settleEverybody(warehouse)
+  await foldEverything(warehouse, NEVER, chain)
 }
 
-/** Makes figures of several events of these days and accounts; what is settled by account is not settled by day, too. */
-export async function deriveTogether(
-  warehouse: Warehouse,
-  days: Iterable<DeriveDayInput>,
-  accounts: ReadonlySet<string>,
-): Promise<void> {
+/** Folds all chains, or one; a part of them when the signal aborts. */
+export async function foldEverything(warehouse: Warehouse, signal: AbortSignal, chain?: string): Promise<void> {
+  for (const one of await foldable(warehouse)) {
+    if (chain === undefined || one === chain) await runFoldNft(warehouse, { chain: one }, signal)
+  }
+}
+
+/** What was asked for, each thing once. */
+export interface Together {
+  /** Chains that are folded. */
+  readonly chains: ReadonlySet<string>
+  readonly days: Iterable<DeriveDayInput>
+  readonly accounts: ReadonlySet<string>
+}
+
+/** Makes figures of several events; what is settled by account is not settled by day, too. */
+export async function deriveTogether(warehouse: Warehouse, { chains, days, accounts }: Together): Promise<void> {
+  for (const chain of chains) await runFoldNft(warehouse, { chain }, NEVER)
   const settles = !(await everyAccount(warehouse)).every((account) => accounts.has(account))
   for (const day of days) await runDeriveDay(warehouse, day, { settles })
   for (const account of accounts) await runSettleAccount(warehouse, { account })
@@ -267,4 +307,4 @@ export async function everyAccount(warehouse: Warehouse): Promise<readonly strin
 }
 
 /** Jobs that make figures of several events. */
-export const DERIVING_JOBS = [deriveDay.name, settleAccount.name] as const
+export const DERIVING_JOBS = [deriveDay.name, settleAccount.name, foldNft.name] as const

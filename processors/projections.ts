@@ -9,6 +9,7 @@ import { projectDeadLetter } from './loop/dead-letters.ts'
 import { projectRoleHealth } from './loop/role-health.ts'
 import { type Projected, versionOf } from './loop/rows.ts'
 import { logPartRow } from './nft/log-parts.ts'
+import { transferRows } from './nft/transfers.ts'
 import { projectExecutionBlock } from './rewards/execution.ts'
 import { projectFinalized } from './rewards/finalized.ts'
 import { depositRows } from './validators/deposits.ts'
@@ -51,13 +52,15 @@ export const PROJECTORS: readonly Projector[] = [
   {
     group: 'execution',
     topic: 'execution.blocks',
-    tables: ['execution_blocks', 'execution_finality'],
+    tables: ['execution_blocks', 'execution_finality', 'execution_heights', 'reverted_blocks'],
     project: projectExecutionBlock,
   },
   {
     group: 'execution-logs',
     topic: 'execution.logs',
-    tables: ['execution_log_parts', 'deposits', 'exit_calls'],
+    tables: ['execution_log_parts', 'deposits', 'exit_calls', 'nft_transfers', 'nft_odd_logs'],
+    // Says that a part's rows are there: who folds a block of which all parts are would miss those that came after it.
+    lastTable: 'execution_log_parts',
     project: projectExecutionLogs,
   },
   {
@@ -92,7 +95,15 @@ export async function runProjections(ports: Projecting, signal: AbortSignal): Pr
 function projectExecutionLogs(stored: StoredEvent): Projected {
   const logs = decodeEvent(executionLogs, stored.event)
   const version = versionOf(stored.position)
-  return { rows: [logPartRow(logs, stored), depositRows(logs, version), exitCallRows(logs, version)] }
+  return {
+    rows: [
+      logPartRow(logs, stored),
+      depositRows(logs, version),
+      exitCallRows(logs, version),
+      ...transferRows(logs, version),
+    ],
+    touched: { kind: 'execution logs', chain: logs.header.chain },
+  }
 }
 
 /** Facts about the log make no rows; that this group reads them makes a process see a removal at once. */

@@ -1,7 +1,10 @@
 /** Columns of one insert, by name; all of one length. Numbers and bigints go in as typed arrays, text as strings. */
 export type InsertColumns = Readonly<Record<string, InsertColumn>>
 
-/** The ClickHouse type is taken from the table; the array only has to hold values of it. */
+/**
+ * The ClickHouse type is taken from the table; the array only has to hold values of it. Bytes of a FixedString, and of integers of 128
+ * and 256 bits (little-endian), may come one row after the other in one Uint8Array.
+ */
 export type InsertColumn =
   | Uint8Array
   | Uint16Array

@@ -29,6 +29,9 @@ const INTEGER_LAYOUTS: Readonly<Record<string, IntegerLayout>> = {
   DateTime64: { bytes: 8, signed: true }, // Unix ticks of the type's precision
 }
 
+/** Wider than what typed arrays have. */
+const PACKED_INTEGER_BYTES_MIN = 16
+
 /** The longest varint that is written: a length below 2^35. */
 const VARINT_BYTES_MAX = 5
 
@@ -36,8 +39,8 @@ const VARINT_BYTES_MAX = 5
  * One block of ClickHouse's Native format: columns, rows, then name, type and values of each column.
  *
  * `types` holds the table's type of each column. LowCardinality and Nullable are declared as the type inside, which the
- * server converts on insert. A FixedString(N) column may come as one Uint8Array of N bytes per row; an Enum column as its
- * names. Typed arrays of the type's own width are copied as they are (the machine is little-endian, as Native is).
+ * server converts on insert. A FixedString(N) column may come as one Uint8Array of N bytes per row, one of 128 or 256 bits as its
+ * bytes, little-endian; an Enum column as its names. Typed arrays of the type's own width are copied as they are (the machine is little-endian, as Native is).
  * Throws AppError `warehouse` naming the column when a value does not fit its type or the lengths differ.
  */
 export function encodeNativeBlock(columns: InsertColumns, types: Readonly<Record<string, string>>): Buffer {
@@ -96,9 +99,15 @@ function unwrap(type: string): string {
   return inner === undefined ? type : unwrap(inner)
 }
 
-/** Array elements per row: more than one only for packed FixedString bytes. */
+/** Array elements per row: more than one only for packed bytes. */
 function packedWidth(type: string, values: InsertColumn): number {
-  return values instanceof Uint8Array ? (fixedStringBytes(type) ?? 1) : 1
+  return values instanceof Uint8Array ? (packedBytes(type) ?? 1) : 1
+}
+
+/** Bytes of a row that come as they are: of FixedString, and of integers that no typed array has. */
+function packedBytes(type: string): number | undefined {
+  const { bytes = 0 } = INTEGER_LAYOUTS[type] ?? {}
+  return bytes >= PACKED_INTEGER_BYTES_MIN ? bytes : fixedStringBytes(type)
 }
 
 function fixedStringBytes(type: string): number | undefined {
@@ -108,7 +117,7 @@ function fixedStringBytes(type: string): number | undefined {
 
 function encodeColumn(name: string, type: string, values: InsertColumn): { type: string; data: Uint8Array } {
   const fixedBytes = fixedStringBytes(type)
-  if (fixedBytes !== undefined && values instanceof Uint8Array) return { type, data: values }
+  if (packedBytes(type) !== undefined && values instanceof Uint8Array) return { type, data: values }
   const base = type.replace(/\(.*$/s, '')
   const layout = INTEGER_LAYOUTS[base]
   if (isStrings(values)) {

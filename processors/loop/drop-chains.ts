@@ -17,6 +17,7 @@ export const TABLES_OF_CHAINS = [
   ...tablesOf('execution'),
   ...tablesOf('settlements'),
   ...tablesOf('validators'),
+  ...tablesOf('nft'),
   ...tablesOf('head'),
 ]
 

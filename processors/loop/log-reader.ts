@@ -7,6 +7,7 @@ import { chainOfEvent } from '../../schemas/events/chain-of-event.ts'
 import type { EncodedEvent, Topic } from '../../schemas/events/codec.ts'
 import { CHAINLESS_TOPICS } from '../../schemas/events/envelope.ts'
 import { type DeriveDayInput, deriveDay } from '../../schemas/jobs/derive-day.ts'
+import type { FoldNftInput } from '../../schemas/jobs/fold-nft.ts'
 import type { SettleAccountInput } from '../../schemas/jobs/settle-account.ts'
 import type { Projection } from '../../schemas/tables/projections.ts'
 import { Derivation, deriveTogether, type Wanted } from '../derive.ts'
@@ -124,8 +125,13 @@ export class LogReader {
 
 /** Keeps what is wanted, to be made once after many batches. */
 class WantedAtOnce implements Wanted {
+  readonly #chains = new Set<string>()
   readonly #days = new Map<string, DeriveDayInput>()
   readonly #accounts = new Set<string>()
+
+  async fold({ chain }: FoldNftInput): Promise<void> {
+    this.#chains.add(chain)
+  }
 
   async day(input: DeriveDayInput): Promise<void> {
     this.#days.set(deriveDay.idOf(input), input)
@@ -136,7 +142,9 @@ class WantedAtOnce implements Wanted {
   }
 
   async make(warehouse: Warehouse): Promise<void> {
-    await deriveTogether(warehouse, this.#days.values(), this.#accounts)
+    const [chains, days, accounts] = [this.#chains, this.#days.values(), this.#accounts]
+    await deriveTogether(warehouse, { chains, days, accounts })
+    this.#chains.clear()
     this.#days.clear()
     this.#accounts.clear()
   }

@@ -24,7 +24,7 @@ import { partitionsOf } from './partitions.ts'
 const NEVER = new AbortController().signal
 
 /** Families that no figure of another family is made of. */
-const ALONE: ReadonlySet<Family> = new Set<Family>(['head', 'loop', 'settlements'])
+const ALONE: ReadonlySet<Family> = new Set<Family>(['head', 'loop', 'settlements', 'nft'])
 
 export interface Rebuilding {
   readonly eventLog: EventLog

@@ -13,6 +13,8 @@ export type Touched =
   | { readonly kind: 'epoch'; readonly chain: string; readonly epoch: number }
   /** An execution block, or its revert: what its day pays may change. */
   | { readonly kind: 'execution block'; readonly chain: string; readonly unixSec: number }
+  /** Logs of an execution block: it may be whole now. */
+  | { readonly kind: 'execution logs'; readonly chain: string }
   | { readonly kind: 'account'; readonly account: string }
   /** Whose validators are: accounts that have or had them are settled again. */
   | { readonly kind: 'validators'; readonly chain: string; readonly pubkeys: readonly string[] }

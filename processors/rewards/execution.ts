@@ -1,5 +1,6 @@
 import type { StoredEvent } from '../../infra/ports/event-log.ts'
 import { AppError } from '../../schemas/errors.ts'
+import { bytesOf } from '../../schemas/eth/hex.ts'
 import { chainOfEvent } from '../../schemas/events/chain-of-event.ts'
 import { decodeEvent } from '../../schemas/events/codec.ts'
 import { executionBlock, executionBlockReverted } from '../../schemas/events/execution-block.ts'
@@ -40,6 +41,7 @@ function executionRows(stored: StoredEvent, chain: string): readonly TableRows[]
             is_deleted: Uint8Array.of(0),
           },
         },
+        heightRow({ ...header, version }),
       ]
     }
     case executionBlockReverted.name: {
@@ -65,10 +67,48 @@ function executionRows(stored: StoredEvent, chain: string): readonly TableRows[]
             is_deleted: Uint8Array.of(1),
           },
         },
+        {
+          table: 'reverted_blocks',
+          columns: {
+            chain: [chain],
+            block_number: BigUint64Array.of(BigInt(number)),
+            block_hash: bytesOf(hash),
+            is_reverted: Uint8Array.of(1),
+            version: BigUint64Array.of(version),
+          },
+        },
+        heightRow({ chain, number, hash, version }),
       ]
     }
     default:
       throw new AppError('undecodable', `unknown event type ${stored.event.type} among the execution blocks`)
+  }
+}
+
+interface Height {
+  readonly chain: string
+  readonly number: number
+  readonly hash: string
+  /** Undefined where the block was reverted. */
+  readonly parentHash?: string
+  readonly timestampSec?: number
+  readonly logParts?: number | undefined
+  readonly version: bigint
+}
+
+function heightRow({ chain, number, hash, parentHash, timestampSec = 0, logParts, version }: Height): TableRows {
+  return {
+    table: 'execution_heights',
+    columns: {
+      chain: [chain],
+      block_number: BigUint64Array.of(BigInt(number)),
+      block_hash: [hash],
+      parent_hash: [parentHash ?? ''],
+      time: Uint32Array.of(timestampSec),
+      log_parts: Int32Array.of(logParts ?? LOG_PARTS_UNKNOWN),
+      version: BigUint64Array.of(version),
+      is_deleted: Uint8Array.of(parentHash === undefined ? 1 : 0),
+    },
   }
 }
 

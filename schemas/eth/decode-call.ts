@@ -1,10 +1,10 @@
 import type { Hex } from './hex.ts'
 import { bytesOf } from './hex.ts'
+import { numberAt, WORD_BYTES, wordAt } from './words.ts'
 
 // Reads what call-data.ts writes. It takes what the ABI lets pass, such as offsets that overlap: who wants one form alone writes again
 // what was read, and compares.
 
-const WORD_BYTES = 32
 const SELECTOR_BYTES = 4
 
 /** Reads the arguments of a call by their positions; every method gives undefined where the data does not have it. */
@@ -21,10 +21,10 @@ export function readCall(data: Hex, itemsMax: number): CallReader {
   const args = bytesOf(data).subarray(SELECTOR_BYTES)
   return {
     selector: data.slice(0, 2 + 2 * SELECTOR_BYTES) as Hex,
-    bytes32: (position) => wordAt(args, position),
+    bytes32: (position) => bytes32At(args, position),
     bytes: (position) => bytesAt(args, position),
     bytesArray: (position) => items(args, { position, itemsMax, read: bytesAt }),
-    bytes32Array: (position) => items(args, { position, itemsMax, read: wordAt }),
+    bytes32Array: (position) => items(args, { position, itemsMax, read: bytes32At }),
   }
 }
 
@@ -42,6 +42,10 @@ function items(
   return found.length === count ? found : undefined
 }
 
+function bytes32At(tuple: Uint8Array, position: number): Uint8Array | undefined {
+  return wordAt(tuple, position * WORD_BYTES)
+}
+
 function bytesAt(tuple: Uint8Array, position: number): Uint8Array | undefined {
   const found = pointedAt(tuple, position)
   const length = found === undefined ? undefined : numberAt(found, 0)
@@ -51,18 +55,6 @@ function bytesAt(tuple: Uint8Array, position: number): Uint8Array | undefined {
 
 /** What stands at the offset that the word of a position holds. */
 function pointedAt(tuple: Uint8Array, position: number): Uint8Array | undefined {
-  const offset = numberAt(tuple, position)
+  const offset = numberAt(tuple, position * WORD_BYTES)
   return offset === undefined || offset >= tuple.length ? undefined : tuple.subarray(offset)
-}
-
-function wordAt(tuple: Uint8Array, position: number): Uint8Array | undefined {
-  const from = position * WORD_BYTES
-  return from + WORD_BYTES > tuple.length ? undefined : tuple.subarray(from, from + WORD_BYTES)
-}
-
-/** Lengths and offsets of what fits into a transaction are below 2^32. */
-function numberAt(tuple: Uint8Array, position: number): number | undefined {
-  const word = wordAt(tuple, position)
-  if (word === undefined || word.subarray(0, WORD_BYTES - 4).some((byte) => byte !== 0)) return undefined
-  return new DataView(word.buffer, word.byteOffset).getUint32(WORD_BYTES - 4)
 }

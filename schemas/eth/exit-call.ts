@@ -2,6 +2,7 @@ import type { ExitCallFault } from '../exit-reasons.ts'
 import { type Hex, hexOf } from './hex.ts'
 import { ALL_EXITS_REQUESTED_TOPIC, EXITS_REQUESTED_TOPIC } from './kept-logs.ts'
 import { REQUESTED_EXITS_MAX } from './withdrawal-request.ts'
+import { addressAt, isZero, numberAt, WORD_BYTES } from './words.ts'
 
 /** Which validators a withdrawal address wants to exit: lower-case hex, each once; or why the call asks for nothing. */
 export type CalledFor =
@@ -15,8 +16,6 @@ export interface ExitCall {
   readonly calledFor: CalledFor
 }
 
-const WORD_BYTES = 32
-const ADDRESS_BYTES = 20
 const PUBKEY_BYTES = 48
 /** Of the one argument: its offset and its length stand before it. */
 const HEAD_BYTES = 2 * WORD_BYTES
@@ -29,13 +28,13 @@ const ALL = Buffer.from(ALL_EXITS_REQUESTED_TOPIC.slice(2), 'hex')
  */
 export function decodeExitCall(topics: Uint8Array, data: Uint8Array, dataTotal: number): ExitCall | undefined {
   if (topics.length !== 2 * WORD_BYTES) return undefined
-  const [event, sender] = [topics.subarray(0, WORD_BYTES), topics.subarray(WORD_BYTES)]
+  const event = topics.subarray(0, WORD_BYTES)
   const isAll = ALL.equals(event)
   if (!isAll && !LISTED.equals(event)) return undefined
-  const padding = WORD_BYTES - ADDRESS_BYTES
-  if (sender.subarray(0, padding).some((byte) => byte !== 0)) return undefined
+  const sender = addressAt(topics, WORD_BYTES)
+  if (sender === undefined) return undefined
   return {
-    withdrawalAddress: hexOf(sender.subarray(padding)),
+    withdrawalAddress: hexOf(sender),
     calledFor: isAll ? (dataTotal === 0 ? { kind: 'all' } : MALFORMED) : decodeList(data, dataTotal),
   }
 }
@@ -47,12 +46,11 @@ function decodeList(data: Uint8Array, dataTotal: number): CalledFor {
   if (dataTotal > HEAD_BYTES + paddedLength(REQUESTED_EXITS_MAX * PUBKEY_BYTES))
     return { kind: 'faulty', fault: 'too_many_validators' }
   if (data.length !== dataTotal || data.length < HEAD_BYTES) return MALFORMED
-  const length = smallWord(data, WORD_BYTES)
-  if (smallWord(data, 0) !== WORD_BYTES || length === undefined || length === 0 || length % PUBKEY_BYTES !== 0)
+  const length = numberAt(data, WORD_BYTES)
+  if (numberAt(data, 0) !== WORD_BYTES || length === undefined || length === 0 || length % PUBKEY_BYTES !== 0)
     return MALFORMED
   const end = HEAD_BYTES + length
-  if (data.length !== HEAD_BYTES + paddedLength(length) || data.subarray(end).some((byte) => byte !== 0))
-    return MALFORMED
+  if (data.length !== HEAD_BYTES + paddedLength(length) || !isZero(data, end)) return MALFORMED
   const pubkeys = Array.from({ length: length / PUBKEY_BYTES }, (_, i) => {
     const from = HEAD_BYTES + i * PUBKEY_BYTES
     return hexOf(data.subarray(from, from + PUBKEY_BYTES))
@@ -62,11 +60,4 @@ function decodeList(data: Uint8Array, dataTotal: number): CalledFor {
 
 function paddedLength(bytes: number): number {
   return Math.ceil(bytes / WORD_BYTES) * WORD_BYTES
-}
-
-/** The word at an offset; undefined where it is 2^32 or more. */
-function smallWord(data: Uint8Array, offset: number): number | undefined {
-  const low = offset + WORD_BYTES - 4
-  if (data.subarray(offset, low).some((byte) => byte !== 0)) return undefined
-  return new DataView(data.buffer, data.byteOffset, data.byteLength).getUint32(low)
 }

@@ -2,7 +2,9 @@
 export const EXECUTION_TABLES = {
   execution_blocks: ['chain', 'block_hash'],
   execution_finality: ['chain'],
-  execution_log_parts: ['chain', 'block_hash', 'part'],
+  execution_log_parts: ['chain', 'block_number', 'block_hash', 'part'],
+  execution_heights: ['chain', 'block_number', 'block_hash'],
+  reverted_blocks: ['chain', 'block_number', 'block_hash'],
 } as const
 
 /** How the execution revenue of a finalized block was found: `blockRevenuesSql`, `settlements.revenue_class`. */

@@ -1,5 +1,6 @@
 import { ACCOUNT_TABLES } from './accounts.ts'
 import { EXECUTION_TABLES } from './execution.ts'
+import { NFT_TABLES } from './nft.ts'
 import { REWARD_TABLES } from './rewards.ts'
 import { SETTLEMENT_TABLES } from './settlements.ts'
 import { VALIDATOR_TABLES } from './validators.ts'
@@ -10,6 +11,7 @@ export const FAMILIES = {
   execution: EXECUTION_TABLES,
   settlements: SETTLEMENT_TABLES,
   validators: VALIDATOR_TABLES,
+  nft: NFT_TABLES,
   head: {
     beacon_blocks: ['chain', 'slot', 'block_root'],
     chain_queues: ['chain'],
@@ -27,6 +29,7 @@ export const PROJECTIONS = {
   ...FAMILIES.execution,
   ...FAMILIES.settlements,
   ...FAMILIES.validators,
+  ...FAMILIES.nft,
   ...FAMILIES.head,
   ...FAMILIES.accounts,
   ...FAMILIES.loop,

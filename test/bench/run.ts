@@ -3,6 +3,7 @@ import { benchApi } from './api.ts'
 import { benchCreate } from './create.ts'
 import { benchDevnet } from './devnet.ts'
 import { benchIngest } from './ingest.ts'
+import { benchNft } from './nft.ts'
 import { benchScale } from './scale.ts'
 import { benchStart } from './start.ts'
 
@@ -13,6 +14,7 @@ const BENCHES: Readonly<Record<string, () => Promise<boolean>>> = {
   create: benchCreate,
   devnet: benchDevnet,
   ingest: benchIngest,
+  nft: benchNft,
   scale: benchScale,
   start: benchStart,
 }

@@ -1,13 +1,13 @@
 import { expect } from 'vitest'
+import { FAMILIES } from '../../schemas/tables/projections.ts'
 import { executionBlocksOf, finalBlockOf } from './execution-oracle.ts'
 import type { OracleBlock } from './oracle.ts'
 import type { Row, Tables } from './stores.ts'
 
 /** Tables that hold what every chain has, or what no chain has: all others are about validators. */
 const TABLES_OF_ALL: ReadonlySet<string> = new Set([
-  'execution_blocks',
-  'execution_log_parts',
-  'execution_finality',
+  ...Object.keys(FAMILIES.execution),
+  ...Object.keys(FAMILIES.nft),
   'access_tokens',
   'fee_rates',
 ])

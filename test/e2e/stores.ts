@@ -10,7 +10,8 @@ import { PROJECTORS } from '../../processors/projections.ts'
 import { chainKey } from '../../schemas/chains.ts'
 import { decodeEvent, type Topic } from '../../schemas/events/codec.ts'
 import { ingestCursor } from '../../schemas/events/cursor.ts'
-import { PROJECTIONS, type Projection } from '../../schemas/tables/projections.ts'
+import type { Projection } from '../../schemas/tables/projections.ts'
+import { dumpTables } from '../unit/projecting.ts'
 import { silentLog } from '../unit/silent-log.ts'
 import type { Environment } from './processes.ts'
 
@@ -35,12 +36,8 @@ const OF_THE_PROGRAM: Projection = 'role_health'
 /** Every table that is made from what happened to the chains, as queries see it, in the order of its sort key. */
 export async function dump(env: Environment): Promise<Tables> {
   await using warehouse = await openTables(env)
-  const entries: [string, readonly Row[]][] = []
-  for (const [table, key] of Object.entries(PROJECTIONS)) {
-    if (table === OF_THE_PROGRAM) continue
-    entries.push([table, await warehouse.query(`SELECT * FROM ${table} FINAL ORDER BY ${key.join(', ')}`)])
-  }
-  return Object.fromEntries(entries) as Tables
+  const { [OF_THE_PROGRAM]: _, ...tables } = await dumpTables(warehouse)
+  return tables as unknown as Tables
 }
 
 /** Row by row, table by table: a difference is shown by some rows, not by the whole of the tables. */
@@ -75,9 +72,19 @@ export function ofAnyLog(tables: Tables): Tables {
   })
 }
 
-/** The head is looked at once an epoch, by whoever follows it then: another log has had other looks. */
-const TABLES_OF_LOOKS: ReadonlySet<Projection> = new Set<Projection>(['chain_queues', 'deposit_queue_fronts'])
-const TABLES_OF_LOGS: readonly Projection[] = ['execution_log_parts', 'deposits', 'exit_calls']
+/** The head is looked at once an epoch, by whoever follows it then: another log has had other looks, and other reverts. */
+const TABLES_OF_LOOKS: ReadonlySet<Projection> = new Set<Projection>([
+  'chain_queues',
+  'deposit_queue_fronts',
+  'reverted_blocks',
+])
+const TABLES_OF_LOGS: readonly Projection[] = [
+  'execution_log_parts',
+  'deposits',
+  'exit_calls',
+  'nft_transfers',
+  'nft_odd_logs',
+]
 
 function blockOfRow({ chain, block_hash }: Row): string {
   return `${chain} ${block_hash}`

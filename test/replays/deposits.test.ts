@@ -18,9 +18,9 @@ import { ACCOUNTS_KEY } from '../../schemas/events/accounts.ts'
 import { type EncodedEvent, encodeEvent, type Topic } from '../../schemas/events/codec.ts'
 import { validatorsCreated } from '../../schemas/events/created-validators.ts'
 import { depositContractTold } from '../../schemas/events/deposit-contract.ts'
-import { PROJECTIONS } from '../../schemas/tables/projections.ts'
 import { tries } from '../long-form.ts'
 import { transactionColumns } from '../unit/execution-columns.ts'
+import { emptyTables } from '../unit/filled-tables.ts'
 import { depositLog, type GivenDeposit, givenDeposit } from '../unit/given-deposit.ts'
 import { dumpTables, projecting, rebuildFrom } from '../unit/projecting.ts'
 import { randomBytes } from '../unit/random-bytes.ts'
@@ -193,7 +193,7 @@ describe('deposits', () => {
   it.each(Array.from({ length: RUNS }, (_, run) => run + 1))(
     'are the same in whatever order the topics come, repeated and in batches of any size (run %i)',
     async (run) => {
-      for (const table of Object.keys(PROJECTIONS)) await warehouse.command(`TRUNCATE TABLE ${table}`)
+      await emptyTables(warehouse)
       const random = randomBytes(4_096, run)
       let at = 0
       const below = (end: number): number => (random[at++ % random.length] as number) % end

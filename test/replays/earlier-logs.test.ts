@@ -16,6 +16,7 @@ import { TOPICS } from '../../schemas/events/envelope.ts'
 import { executionBlock, lastCoinbaseTransfer } from '../../schemas/events/execution-block.ts'
 import { feeRecipientsTold } from '../../schemas/events/fee-recipients.ts'
 import { validatorsIdentified } from '../../schemas/events/validators.ts'
+import { FOLDED_TABLES } from '../../schemas/tables/nft.ts'
 import { PROJECTIONS, type Projection } from '../../schemas/tables/projections.ts'
 import { dumpTables, rebuildFrom } from '../unit/projecting.ts'
 
@@ -124,9 +125,14 @@ describe.each(['given-chain', 'devnet'])('a log of release 0.1 (%s)', (name) => 
       'epoch_parts',
       'execution_finality',
       'execution_log_parts',
+      'execution_heights',
+      'reverted_blocks',
       'deposit_contracts',
       'deposits',
       'exit_calls',
+      'nft_transfers',
+      'nft_odd_logs',
+      ...FOLDED_TABLES,
       'chain_queues',
       'deposit_queue_fronts',
       'validator_owners',

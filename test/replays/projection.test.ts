@@ -12,7 +12,7 @@ import { PROJECTORS } from '../../processors/projections.ts'
 import { proveDays } from '../../processors/verify/prove-days.ts'
 import { proveEpochs } from '../../processors/verify/prove-epochs.ts'
 import type { EncodedEvent, Topic } from '../../schemas/events/codec.ts'
-import { PROJECTIONS } from '../../schemas/tables/projections.ts'
+import { emptyTables } from '../unit/filled-tables.ts'
 import { GIVEN_CHAIN, type GivenChain, givenChain } from '../unit/given-chain.ts'
 import { dumpTables as dump, projecting, rebuildFrom } from '../unit/projecting.ts'
 
@@ -137,10 +137,6 @@ describe('the projection of a log', () => {
     expect(rest).toEqual(before)
   })
 })
-
-async function emptyTables(warehouse: Warehouse): Promise<void> {
-  for (const table of Object.keys(PROJECTIONS)) await warehouse.command(`TRUNCATE TABLE ${table}`)
-}
 
 function withoutVersions(tables: Record<string, unknown[]>): Record<string, unknown[]> {
   return Object.fromEntries(

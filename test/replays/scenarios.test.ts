@@ -6,9 +6,9 @@ import { PROJECTORS } from '../../processors/projections.ts'
 import { proveSettlements } from '../../processors/verify/prove-settlements.ts'
 import { AppError } from '../../schemas/errors.ts'
 import type { EncodedEvent } from '../../schemas/events/codec.ts'
-import { PROJECTIONS } from '../../schemas/tables/projections.ts'
 import { tries } from '../long-form.ts'
 import { epochOfEvent } from '../unit/changed-events.ts'
+import { emptyTables } from '../unit/filled-tables.ts'
 import { dumpTables, projecting, rebuildFrom } from '../unit/projecting.ts'
 import { chain, finalized, rebuiltTablesOfFile, trackedFrom, withEpochs } from '../unit/rebuilt-tables.ts'
 
@@ -90,7 +90,7 @@ describe.each(SCENARIOS)('scenario %i of late tracking, backfills, repetitions a
     await rebuildFrom(eventLog, warehouse())
     const expected = await dumpTables(warehouse())
 
-    for (const table of Object.keys(PROJECTIONS)) await warehouse().command(`TRUNCATE TABLE ${table}`)
+    await emptyTables(warehouse())
     // Only events of one partition keep their order, and events of one key are in one.
     const queues: { readonly projector: Projector; readonly left: StoredEvent[] }[] = []
     for (const projector of PROJECTORS) {

@@ -11,6 +11,7 @@ import type { EncodedEvent, Topic } from '../../schemas/events/codec.ts'
 import { FAMILIES } from '../../schemas/tables/projections.ts'
 import { PATIENCE, tries } from '../long-form.ts'
 import { rated, tracked, trackedBefore, untracked, watched } from '../unit/account-facts.ts'
+import { emptyTables } from '../unit/filled-tables.ts'
 import { givenChain, givenKey } from '../unit/given-chain.ts'
 import { dumpTables, projectEverything, projecting, rebuildFrom } from '../unit/projecting.ts'
 import { storesOfFile } from '../unit/warehouse-of-file.ts'
@@ -195,9 +196,7 @@ describe('any facts about accounts', () => {
         await rebuildFrom(eventLog, warehouse)
         const expected = await dumpTables(warehouse)
 
-        for (const table of Object.keys({ ...FAMILIES.accounts, ...FAMILIES.settlements })) {
-          await warehouse.command(`TRUNCATE TABLE ${table}`)
-        }
+        await emptyTables(warehouse, Object.keys({ ...FAMILIES.accounts, ...FAMILIES.settlements }))
         const projector = PROJECTORS.find(({ topic }) => topic === 'accounts') as Projector
         const stored = await Array.fromAsync(eventLog.read({ topic: 'accounts', signal: never }))
         const ports = await projecting(eventLog, warehouse)

@@ -23,7 +23,7 @@ it('tells a day with its sums when it closes, and no second time; lets a day res
   const { warehouse, openLog, empty } = stores()
   await empty()
   await using eventLog = await openLog(given.events)
-  const nobody = { day: async () => {}, account: async () => {} }
+  const nobody = { fold: async () => {}, day: async () => {}, account: async () => {} }
   const ports = await projecting(eventLog, warehouse)
   await projectEverything({
     ...ports,

@@ -26,6 +26,7 @@ it('asks for the accounts and the days of many public keys in questions that a s
   const accounts: string[] = []
   const wanted = {
     day: async () => {},
+    fold: async () => {},
     account: async ({ account }: { account: string }) => void accounts.push(account),
   }
   await new Derivation(warehouse as Warehouse, wanted).derive([{ kind: 'proposers', chain: 'mainnet', pubkeys }])

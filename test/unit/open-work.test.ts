@@ -21,7 +21,7 @@ it('makes what a queue has lost when a process starts, and asks for no closed da
   const whole = await dumpTables(warehouse)
   await empty()
 
-  const lost = { day: async () => {}, account: async () => {} }
+  const lost = { fold: async () => {}, day: async () => {}, account: async () => {} }
   const ports = await projecting(eventLog, warehouse)
   await projectEverything({ ...ports, derive: new Derivation(warehouse, lost).derive })
   expect((await dumpTables(warehouse)).daily_rewards).toEqual([])
@@ -34,6 +34,7 @@ it('makes what a queue has lost when a process starts, and asks for no closed da
   const days: DeriveDayInput[] = []
   const accounts: SettleAccountInput[] = []
   await wantOpenWork(warehouse, {
+    fold: async () => {},
     day: async (input) => void days.push(input),
     account: async (input) => void accounts.push(input),
   })

@@ -8,8 +8,11 @@ import { LogFactsReader, openLogFacts } from '../../processors/loop/log-facts.ts
 import { type RebuildOptions, rebuild } from '../../processors/loop/rebuild.ts'
 import { PROJECTORS } from '../../processors/projections.ts'
 import { type DeriveDayInput, deriveDay } from '../../schemas/jobs/derive-day.ts'
+import type { FoldNftInput } from '../../schemas/jobs/fold-nft.ts'
 import type { SettleAccountInput } from '../../schemas/jobs/settle-account.ts'
+import { FOLDED_TABLES } from '../../schemas/tables/nft.ts'
 import { PROJECTIONS } from '../../schemas/tables/projections.ts'
+import { filledTables } from './filled-tables.ts'
 import { silentLog } from './silent-log.ts'
 
 const never = new AbortController().signal
@@ -17,11 +20,16 @@ const never = new AbortController().signal
 /** Keeps what is wanted until somebody makes it: what the job queue is to the program. */
 export class WantedLater implements Wanted {
   readonly #warehouse: Warehouse
+  readonly #chains = new Set<string>()
   readonly #days = new Map<string, DeriveDayInput>()
   readonly #accounts = new Set<string>()
 
   constructor(warehouse: Warehouse) {
     this.#warehouse = warehouse
+  }
+
+  async fold({ chain }: FoldNftInput): Promise<void> {
+    this.#chains.add(chain)
   }
 
   async day(input: DeriveDayInput): Promise<void> {
@@ -33,10 +41,11 @@ export class WantedLater implements Wanted {
   }
 
   async make(): Promise<void> {
-    const [days, accounts] = [[...this.#days.values()], new Set(this.#accounts)]
+    const [chains, days, accounts] = [new Set(this.#chains), [...this.#days.values()], new Set(this.#accounts)]
+    this.#chains.clear()
     this.#days.clear()
     this.#accounts.clear()
-    await deriveTogether(this.#warehouse, days, accounts)
+    await deriveTogether(this.#warehouse, { chains, days, accounts })
   }
 }
 
@@ -105,15 +114,44 @@ export async function rebuildFrom(
   )
 }
 
-/** Everything that the tables say, versions included unless positions differ between what is compared. */
+const REVERTED = 'SELECT block_hash FROM reverted_blocks FINAL WHERE is_reverted = 1'
+/** The one that has come furthest; of several, the one that has most. */
+const OF_ANSWERING_FOLD = `t.block_hash NOT IN (${REVERTED}) AND (t.chain, t.start) IN (
+  SELECT chain, argMax(start, (through, -toInt64(start)))
+  FROM (
+    SELECT chain, start, max(block_number) AS through FROM nft_blocks
+    WHERE block_hash NOT IN (${REVERTED}) GROUP BY chain, start
+  )
+  GROUP BY chain
+)`
+
+/**
+ * Everything that the tables say, versions included unless positions differ between what is compared. What was folded of blocks that were
+ * reverted since, or below blocks that are not there, counts for nobody, and depends on when it was folded.
+ */
 export async function dumpTables(
   warehouse: Warehouse,
   { versions }: { readonly versions: boolean } = { versions: true },
 ): Promise<Record<string, unknown[]>> {
+  const raw = await warehouse.query<{ table: string; name: string }>(
+    "SELECT table, name FROM system.columns WHERE database = currentDatabase() AND type IN ('FixedString(20)', 'FixedString(32)')",
+  )
+  const folded: ReadonlySet<string> = new Set(FOLDED_TABLES)
+  const filled = await filledTables(warehouse)
   const tables: Record<string, unknown[]> = {}
   for (const [table, key] of Object.entries(PROJECTIONS)) {
-    const columns = versions ? '*' : '* EXCEPT (version)'
-    tables[table] = await warehouse.query(`SELECT ${columns} FROM ${table} FINAL ORDER BY ${key.join(', ')}`)
+    tables[table] = []
+    if (!filled.has(table)) continue
+    const bytes = raw.filter((column) => column.table === table).map(({ name }) => name)
+    const without = [...bytes, ...(versions ? [] : ['version'])]
+    const columns = [
+      without.length === 0 ? '*' : `* EXCEPT (${without.join(', ')})`,
+      ...bytes.map((name) => `concat('0x', lower(hex(${name}))) AS ${name}`),
+    ]
+    const where = folded.has(table) ? `WHERE ${OF_ANSWERING_FOLD}` : ''
+    tables[table] = await warehouse.query(
+      `SELECT ${columns.join(', ')} FROM ${table} AS t FINAL ${where} ORDER BY ${key.map((name) => `t.${name}`).join(', ')}`,
+    )
   }
   return tables
 }

@@ -88,7 +88,7 @@ export class SyntheticChain {
       parentRoot,
       proposerIndex: slot % 8,
       executionBlockHash: slot === 0 ? `0x${'00'.repeat(32)}` : hash(`x${name}`),
-      executionBlockNumber: slot,
+      executionBlockNumber: (this.#blocks.get(parentRoot)?.executionBlockNumber ?? -1) + 1,
       feeRecipient: `0x${'0f'.repeat(20)}`,
       withdrawals: [],
       syncBits: this.syncBits,
@@ -168,7 +168,12 @@ export class SyntheticChain {
     finalized: () => unasked('finality'),
     blockByNumber: () => unasked('blocks by number'),
     blockByHash: (asked) =>
-      this.#answer(`execution ${asked}`, () => emptyBlock({ number: 1, hash: asked, parentHash: hash('parent') })),
+      this.#answer(`execution ${asked}`, () => {
+        const block = [...this.#blocks.values()].find(({ executionBlockHash }) => executionBlockHash === asked)
+        if (block === undefined) throw new Error(`the node has no execution block ${asked}`)
+        const parentHash = this.#blocks.get(block.parentRoot)?.executionBlockHash ?? asked
+        return emptyBlock({ number: block.executionBlockNumber, hash: asked, parentHash })
+      }),
     status: () => [],
     [Symbol.asyncDispose]: async () => {},
   }

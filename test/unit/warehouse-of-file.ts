@@ -10,6 +10,7 @@ import { migrate, readMigrations } from '../../infra/warehouse/migrate.ts'
 import { openWarehouse } from '../../infra/warehouse/open.ts'
 import type { EncodedEvent, Topic } from '../../schemas/events/codec.ts'
 import { PROJECTIONS } from '../../schemas/tables/projections.ts'
+import { emptyTables, filledTables } from './filled-tables.ts'
 
 const TABLES = [...Object.keys(PROJECTIONS), 'filled_from', 'dropped_chains', 'rebuild_exchanges']
 
@@ -60,8 +61,11 @@ function testStores(warehouse: Warehouse, directory: string): TestStores {
     return eventLog
   }
 
-  async function empty(): Promise<void> {
-    for (const table of TABLES) await warehouse.command(`TRUNCATE TABLE ${table}`)
+  const empty = (): Promise<void> => emptyTables(warehouse, TABLES)
+
+  const ownOf = async (database: string) => {
+    const filled = await filledTables(warehouse, database)
+    return TABLES.filter((table) => filled.has(table))
   }
 
   async function keep(name: string, eventLog: EventLog): Promise<void> {
@@ -70,7 +74,7 @@ function testStores(warehouse: Warehouse, directory: string): TestStores {
     await eventLog[Symbol.asyncDispose]() // all of it is in one file then
     await copyFile(file, keptFile(name))
     await warehouse.command(`CREATE DATABASE kept_${name}`)
-    for (const table of TABLES) {
+    for (const table of await ownOf('')) {
       await warehouse.command(`CREATE TABLE kept_${name}.${table} AS ${table}`)
       await warehouse.command(`ALTER TABLE kept_${name}.${table} ATTACH PARTITION ALL FROM ${table}`)
     }
@@ -89,7 +93,7 @@ function testStores(warehouse: Warehouse, directory: string): TestStores {
       await empty()
       if (!kept.has(name)) await keep(name, await fill())
       else {
-        for (const table of TABLES) {
+        for (const table of await ownOf(`kept_${name}`)) {
           await warehouse.command(`ALTER TABLE ${table} ATTACH PARTITION ALL FROM kept_${name}.${table}`)
         }
       }

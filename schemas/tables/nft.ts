@@ -1,0 +1,22 @@
+/** Made of canonical blocks, one after the other: sort keys. */
+const FOLDED = {
+  nft_blocks: ['chain', 'start', 'block_number', 'block_hash'],
+  nft_changes: ['chain', 'start', 'block_number', 'block_hash', 'contract', 'token_id', 'standard', 'holder'],
+  nft_token_holders: ['chain', 'start', 'contract', 'token_id', 'standard', 'holder', 'block_number', 'block_hash'],
+  nft_holder_tokens: ['chain', 'start', 'holder', 'contract', 'token_id', 'standard', 'block_number', 'block_hash'],
+  nft_holding_changes: ['chain', 'start', 'block_number', 'block_hash', 'contract', 'holder'],
+  nft_contract_holders: ['chain', 'start', 'contract', 'holder', 'block_number', 'block_hash'],
+  nft_holder_contracts: ['chain', 'start', 'holder', 'contract', 'block_number', 'block_hash'],
+  nft_holder_totals: ['chain', 'start', 'holder', 'block_number', 'block_hash'],
+  nft_contract_totals: ['chain', 'start', 'contract', 'block_number', 'block_hash'],
+  nft_token_totals: ['chain', 'start', 'contract', 'token_id', 'block_number', 'block_hash'],
+} as const
+
+/** Sort keys: the columns that tell one row from another. */
+export const NFT_TABLES = {
+  nft_transfers: ['chain', 'block_number', 'block_hash', 'log_index', 'batch_index'],
+  nft_odd_logs: ['chain', 'block_number', 'block_hash', 'log_index'],
+  ...FOLDED,
+} as const
+
+export const FOLDED_TABLES = Object.keys(FOLDED) as readonly (keyof typeof FOLDED)[]

@@ -1,0 +1,324 @@
+import fc from 'fast-check'
+import type { Address } from 'viem'
+import { expect, test } from 'vitest'
+import type { StoredEvent } from '../../infra/ports/event-log.ts'
+import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import { executionBlockEvents, executionRevertEvent } from '../../ingest/execution/block-events.ts'
+import type { Projector } from '../../processors/loop/consume.ts'
+import { joinRows } from '../../processors/loop/rows.ts'
+import { foldChain } from '../../processors/nft/fold.ts'
+import { PROJECTORS } from '../../processors/projections.ts'
+import { bytesOf } from '../../schemas/eth/hex.ts'
+import type { RawLog } from '../../schemas/eth/nft-transfers.ts'
+import type { EncodedEvent } from '../../schemas/events/codec.ts'
+import { tries } from '../long-form.ts'
+import { transactionColumns } from './execution-columns.ts'
+import { ABI, logOf } from './given-nft-log.ts'
+import { storesOfFile } from './warehouse-of-file.ts'
+
+const CHAIN = 'eth'
+const NOBODY: Address = `0x${'00'.repeat(20)}`
+const PEOPLE: readonly Address[] = ['a1', 'b2', 'c3', 'd4'].map((byte) => `0x${byte.repeat(20)}` as const)
+const ART: Address = `0x${'01'.repeat(20)}`
+const COINS: Address = `0x${'02'.repeat(20)}`
+const MAX = 2n ** 256n - 1n
+const TIME = '2026-01-01T00:00:00.000Z'
+const never = new AbortController().signal
+
+const stores = storesOfFile()
+
+/** One thing that happens: of COINS with an amount, of ART without. */
+interface Move {
+  readonly contract: Address
+  readonly from: Address
+  readonly to: Address
+  readonly id: bigint
+  readonly amount: bigint
+}
+
+interface Block {
+  readonly number: number
+  readonly hash: string
+  readonly parent: Block | undefined
+  readonly moves: readonly Move[]
+}
+
+const log = ({ contract, from, to, id, amount }: Move): RawLog =>
+  contract === ART
+    ? logOf(ABI, 'Transfer', { from, to, tokenId: id })
+    : logOf(ABI, 'TransferBatch', { operator: from, from, to, ids: [id], values: [amount] })
+
+const ZERO_HASH = `0x${'00'.repeat(32)}`
+
+function eventsOf({ number, hash, parent, moves }: Block): readonly EncodedEvent[] {
+  const logs = moves.map(log)
+  const header = {
+    number,
+    hash,
+    parentHash: parent?.hash ?? ZERO_HASH,
+    timestampSec: 1_700_000_000 + 12 * number,
+    coinbase: NOBODY,
+    extraData: '0x',
+    baseFeePerGasWei: '0',
+    gasUsed: 0,
+  }
+  const columns = {
+    logIndex: Uint32Array.from(logs, (_, i) => i),
+    transactionIndex: Uint32Array.from(logs, (_, i) => i),
+    transactionHash: new Uint8Array(logs.length * 32),
+    address: new Uint8Array(Buffer.concat(moves.map(({ contract }) => bytesOf(contract)))),
+    topics: logs.map(({ topics }) => topics),
+    data: logs.map(({ data }) => data),
+  }
+  const block = { header, matchesHash: true, columns: transactionColumns([]), logs: columns }
+  const events = executionBlockEvents(CHAIN, block, TIME)
+  return [...events.logs, ...events.blocks]
+}
+
+let offset = 0n
+
+/** Puts what the events become into the tables, one topic after the other. `afterInsert` is what happens between two inserts. */
+async function tell(warehouse: Warehouse, events: readonly EncodedEvent[], afterInsert?: () => Promise<unknown>) {
+  const topicOf = ({ type }: EncodedEvent) => (type === 'execution.logs' ? type : 'execution.blocks')
+  for (const [topic, ofTopic] of Map.groupBy(events, topicOf)) {
+    const projector = PROJECTORS.find((one) => one.topic === topic) as Projector
+    const stored = ofTopic.map((event): StoredEvent => ({ position: { partition: 0, offset: offset++ }, event }))
+    const rows = stored.flatMap((event) => projector.project(event, CHAIN).rows)
+    for (const { table, columns } of joinRows(rows, projector.lastTable)) {
+      await warehouse.insert(table, columns)
+      await afterInsert?.()
+    }
+  }
+}
+
+const revert = ({ number, hash }: Block) => executionRevertEvent(CHAIN, { number, hash }, TIME)
+
+/** The blocks up to one, the first one first. */
+function chainOf(block: Block | undefined): readonly Block[] {
+  return block === undefined ? [] : [...chainOf(block.parent), block]
+}
+
+/** Who holds how much of what, by a reading of the standards that keeps one number for each holder, and one holder for each token. */
+function holdingsOf(blocks: readonly Block[]): ReadonlyMap<string, bigint> {
+  const owners = new Map<bigint, Address>()
+  const coins = new Map<string, bigint>()
+  for (const { contract, from, to, id, amount } of blocks.flatMap(({ moves }) => moves)) {
+    if (contract === ART) {
+      owners.set(id, to)
+      continue
+    }
+    const [sender, receiver] = [`${id} ${from}`, `${id} ${to}`]
+    coins.set(sender, (coins.get(sender) ?? 0n) - amount)
+    coins.set(receiver, (coins.get(receiver) ?? 0n) + amount)
+  }
+  const held = new Map<string, bigint>()
+  for (const [id, owner] of owners) if (owner !== NOBODY) held.set(`${ART} ${id} ${owner}`, 1n)
+  for (const [key, amount] of coins)
+    if (amount > 0n && !key.endsWith(NOBODY)) held.set(`${COINS} ${key}`, amount > MAX ? MAX : amount)
+  return held
+}
+
+const NOT_REVERTED = `block_hash NOT IN (SELECT block_hash FROM reverted_blocks FINAL WHERE chain = 'eth' AND is_reverted = 1)`
+const hex = (column: string) => `concat('0x', lower(hex(${column})))`
+
+/** The same as the tables tell it, after a block: in either order of them. */
+async function toldHoldings(warehouse: Warehouse, table: string, number: number) {
+  const rows = await warehouse.query<{ contract: string; id: string; holder: string; amount: string; excess: string }>(
+    `SELECT ${hex('contract')} AS contract, toString(reinterpretAsUInt256(reverse(token_id))) AS id, ${hex('holder')} AS holder,
+       toString(argMax(amount, block_number)) AS amount, argMax(excess, block_number) AS excess
+     FROM ${table} AS t WHERE chain = 'eth' AND block_number <= {number:UInt64} AND ${NOT_REVERTED}
+     GROUP BY t.contract, t.token_id, t.holder`,
+    { number },
+  )
+  const held = new Map<string, bigint>()
+  for (const { contract, id, holder, amount, excess } of rows) {
+    const shown = excess === '0' ? BigInt(amount) : excess.startsWith('-') ? 0n : MAX
+    if (shown > 0n) held.set(`${contract} ${id} ${holder}`, shown)
+  }
+  return held
+}
+
+/** What the tables count of each key after a block. */
+async function toldCounts(
+  warehouse: Warehouse,
+  question: string,
+  number: number,
+): Promise<ReadonlyMap<string, string>> {
+  const rows = await warehouse.query<{ key: string; counts: string }>(
+    `SELECT key, argMax(value, block_number) AS counts FROM (${question}) WHERE block_number <= {number:UInt64} AND ${NOT_REVERTED}
+     GROUP BY key HAVING counts != '' AND NOT startsWith(counts, '0 ')`,
+    { number },
+  )
+  return new Map(rows.map(({ key, counts }) => [key, counts]))
+}
+
+function countBy(
+  held: ReadonlyMap<string, bigint>,
+  key: (parts: readonly string[]) => string,
+  other: (parts: readonly string[]) => string | bigint,
+): ReadonlyMap<string, string> {
+  const of = new Map<string, { holdings: number; others: Set<string | bigint>; sum: bigint }>()
+  for (const [name, amount] of held) {
+    const parts = name.split(' ')
+    const entry = of.get(key(parts)) ?? { holdings: 0, others: new Set(), sum: 0n }
+    entry.holdings++
+    entry.others.add(other(parts))
+    entry.sum += amount
+    of.set(key(parts), entry)
+  }
+  return new Map([...of].map(([name, { holdings, others }]) => [name, `${holdings} ${others.size}`]))
+}
+
+async function expectHoldings(warehouse: Warehouse, head: Block): Promise<void> {
+  for (const block of chainOf(head)) {
+    const held = holdingsOf(chainOf(block))
+    for (const table of ['nft_token_holders', 'nft_holder_tokens'])
+      expect(await toldHoldings(warehouse, table, block.number), `${table} after ${block.number}`).toEqual(held)
+  }
+  const held = holdingsOf(chainOf(head))
+  const of = (keys: string, value: string, table: string) =>
+    `SELECT ${keys} AS key, ${value} AS value, block_number, block_hash FROM ${table} WHERE chain = 'eth'`
+  const both = (a: string, b: string) => `concat(toString(${a}), ' ', toString(${b}))`
+  const holderTotals = of(hex('holder'), both('holdings', 'contracts'), 'nft_holder_totals')
+  expect(await toldCounts(warehouse, holderTotals, head.number)).toEqual(
+    countBy(
+      held,
+      ([, , holder = '']) => holder,
+      ([contract = '']) => contract,
+    ),
+  )
+  const contractTotals = of(hex('contract'), both('holdings', 'holders'), 'nft_contract_totals')
+  expect(await toldCounts(warehouse, contractTotals, head.number)).toEqual(
+    countBy(
+      held,
+      ([contract = '']) => contract,
+      ([, , holder = '']) => holder,
+    ),
+  )
+}
+
+async function fold(warehouse: Warehouse): Promise<number> {
+  return await foldChain(warehouse, CHAIN, never)
+}
+
+let hashes = 0
+
+function blockOn(parent: Block | undefined, moves: readonly Move[]): Block {
+  const number = parent === undefined ? 1 : parent.number + 1
+  return { number, hash: `0x${(++hashes).toString(16).padStart(64, '0')}`, parent, moves }
+}
+
+const anybody = fc.constantFrom(NOBODY, ...PEOPLE)
+const anyMove: fc.Arbitrary<Move> = fc.record({
+  contract: fc.constantFrom(ART, COINS),
+  from: anybody,
+  to: anybody,
+  id: fc.constantFrom(0n, 1n, 2n, MAX),
+  amount: fc.oneof(fc.bigInt(0n, 3n), fc.constantFrom(MAX, MAX - 1n, 2n ** 255n, 2n ** 128n, 2n ** 128n - 1n)),
+})
+const anyBlock = fc.array(anyMove, { maxLength: 6 })
+/**
+ * Blocks on the head, after so many were taken away, or on a head of before, whose blocks come back; whether they are folded then, and
+ * whether the events come once more.
+ */
+const anyStep = fc.record({
+  away: fc.nat(4),
+  comesBack: fc.boolean(),
+  blocks: fc.array(anyBlock, { minLength: 1, maxLength: 4 }),
+  isFolded: fc.boolean(),
+  again: fc.boolean(),
+  /** In which order what happens to different blocks is heard of. */
+  order: fc.infiniteStream(fc.nat(9)),
+})
+
+test('folded holdings are those of the canonical chain after each of its blocks, whatever was reverted and folded before', {
+  timeout: 600_000,
+}, async () => {
+  const { warehouse, empty } = stores()
+  await fc.assert(
+    fc.asyncProperty(fc.array(anyStep, { minLength: 1, maxLength: 6 }), async (steps) => {
+      await empty()
+      let head: Block | undefined
+      for (const { away, blocks, isFolded, again } of steps) {
+        const events: EncodedEvent[] = []
+        for (let i = 0; i < away && head?.parent !== undefined; i++) {
+          events.push(revert(head))
+          head = head.parent
+        }
+        for (const moves of blocks) {
+          head = blockOn(head, moves)
+          events.push(...eventsOf(head))
+        }
+        await tell(warehouse, again ? [...events, ...events] : events)
+        if (isFolded) await fold(warehouse)
+      }
+      await fold(warehouse)
+      if (head !== undefined) await expectHoldings(warehouse, head)
+    }),
+    { numRuns: tries(5, 300) },
+  )
+})
+
+test('a step of more blocks than one parameter takes has all of them', async () => {
+  const { warehouse, empty } = stores()
+  await empty()
+  const move = (number: number): Move => {
+    const [from = NOBODY, to = NOBODY] = [number - 1, number].map((at) => PEOPLE[at % PEOPLE.length])
+    return { contract: COINS, from: number === 1 ? NOBODY : from, to, id: 1n, amount: 1n }
+  }
+  let head: Block | undefined
+  const events: EncodedEvent[] = []
+  for (let number = 1; number <= 2_100; number++) {
+    head = blockOn(head, [move(number)])
+    events.push(...eventsOf(head))
+  }
+  await tell(warehouse, events)
+  expect(await fold(warehouse)).toBe(2_100)
+  for (const number of [1, 999, 1_000, 1_001, 2_000, 2_001, 2_100]) {
+    const holder = PEOPLE[number % PEOPLE.length]
+    expect(await toldHoldings(warehouse, 'nft_token_holders', number)).toEqual(new Map([[`${COINS} 1 ${holder}`, 1n]]))
+  }
+})
+
+test('behind blocks that are not there another fold begins, which gives way when they come', async () => {
+  const { warehouse, empty } = stores()
+  await empty()
+  const [first = NOBODY, second = NOBODY] = PEOPLE
+  const mint = { contract: COINS, from: NOBODY, to: first, id: 1n, amount: 5n }
+  const pass = { contract: COINS, from: first, to: second, id: 1n, amount: 1n }
+  let head: Block | undefined
+  for (const moves of [[mint], [pass], [pass], [pass], [pass]]) head = blockOn(head, moves)
+  const [one, two, lacking, four, five] = chainOf(head) as [Block, Block, Block, Block, Block]
+  const startsOfFolds = async () =>
+    await warehouse.query<{ start: string; through: string }>(
+      'SELECT start, max(block_number) AS through FROM nft_blocks GROUP BY start ORDER BY start',
+    )
+  await tell(warehouse, [one, two].flatMap(eventsOf))
+  expect(await fold(warehouse)).toBe(2)
+  await tell(warehouse, [four, five].flatMap(eventsOf))
+  expect(await fold(warehouse)).toBe(2)
+  expect(await startsOfFolds()).toEqual([
+    { start: '1', through: '2' },
+    { start: '4', through: '5' },
+  ])
+  await tell(warehouse, eventsOf(lacking))
+  expect(await fold(warehouse)).toBe(3)
+  expect(await startsOfFolds()).toEqual([{ start: '1', through: '5' }])
+  await expectHoldings(warehouse, five)
+})
+
+test('a block is folded with all that it logged, whenever the fold looks while its rows are written', async () => {
+  const { warehouse, empty } = stores()
+  await empty()
+  const [a = NOBODY, b = NOBODY] = PEOPLE
+  const first = blockOn(undefined, [{ contract: ART, from: NOBODY, to: a, id: 1n, amount: 1n }])
+  const head = blockOn(first, [
+    { contract: ART, from: a, to: b, id: 1n, amount: 1n },
+    { contract: COINS, from: NOBODY, to: a, id: 2n, amount: 3n },
+  ])
+  const events = chainOf(head).flatMap(eventsOf)
+  const ofLogs = events.filter(({ type }) => type === 'execution.logs')
+  const told = [...events.filter((event) => !ofLogs.includes(event)), ...ofLogs]
+  await tell(warehouse, told, () => fold(warehouse))
+  await expectHoldings(warehouse, head)
+})
