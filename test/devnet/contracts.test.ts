@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { type Abi, decodeFunctionResult, encodeDeployData, encodeFunctionData } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import collectionArtifacts from '../../infra/devnet/collections/artifacts.json' with { type: 'json' }
 import { depositDataFor } from '../../infra/devnet/consensus/deposits.ts'
 import artifacts from '../../infra/devnet/contracts/artifacts.json' with { type: 'json' }
-import { compileContracts, DEVNET_CONTRACTS } from '../../infra/devnet/contracts/compile.ts'
+import { compileContracts, DEVNET_COLLECTIONS, DEVNET_CONTRACTS } from '../../infra/devnet/contracts/compile.ts'
 import { type Anvil, openAnvil } from '../../infra/devnet/execution/anvil-process.ts'
 import { SCENARIO_MNEMONIC, writeGenesisFile } from '../../infra/devnet/execution/genesis.ts'
 import type { Hex } from '../../schemas/eth/hex.ts'
@@ -11,6 +12,7 @@ import { fixturePath, HAS_FIXTURES } from '../fixture-folder.ts'
 import stakingArtifacts from '../staking-contracts/artifacts.json' with { type: 'json' }
 import { STAKING_CONTRACTS } from '../staking-contracts/compile.ts'
 
+const COMPILING_MS = 60_000
 const GENESIS_TIME_SEC = 1_700_000_000
 const WITHDRAWAL_ADDRESS: Hex = '0x00000000000000000000000000000000000000aa'
 const WEI_PER_GWEI = 1_000_000_000n
@@ -29,8 +31,9 @@ interface Receipt {
 describe('the compiled contracts', () => {
   it.each([
     ['of the devnet', DEVNET_CONTRACTS, artifacts],
+    ['whose tokens are moved', DEVNET_COLLECTIONS, collectionArtifacts],
     ['that staking transactions are tried on', STAKING_CONTRACTS, stakingArtifacts],
-  ])('%s are what the sources compile to', (_, folder, kept) => {
+  ])('%s are what the sources compile to', { timeout: COMPILING_MS }, (_, folder, kept) => {
     expect(compileContracts(folder)).toEqual(kept)
   })
 })

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 
 interface Solc {
   version(): string
-  compile(standardJson: string): string
+  compile(standardJson: string, callbacks: { import(path: string): { contents: string } }): string
 }
 
 interface CompiledContract {
@@ -17,7 +17,11 @@ interface CompiledContract {
 }
 
 interface SolcOutput {
-  readonly errors?: readonly { readonly severity: string; readonly formattedMessage: string }[]
+  readonly errors?: readonly {
+    readonly severity: string
+    readonly formattedMessage: string
+    readonly sourceLocation?: { readonly file: string }
+  }[]
   readonly contracts?: Readonly<Record<string, Readonly<Record<string, CompiledContract>>>>
 }
 
@@ -54,9 +58,24 @@ export const DEVNET_CONTRACTS: ContractFolder = {
   },
 }
 
+/** One for each way in which tokens are moved; made of OpenZeppelin's. */
+export const DEVNET_COLLECTIONS: ContractFolder = {
+  folder: new URL('../collections/', import.meta.url),
+  files: {
+    Lanterns: 'lanterns-721.sol',
+    Provisions: 'provisions-1155.sol',
+    Charts: 'charts-2309.sol',
+    Echoes: 'echoes-2309.sol',
+    Halves: 'halves-404.sol',
+    Inscriptions: 'inscriptions-721.sol',
+    Almanac: 'almanac-4906.sol',
+  },
+}
+
 /** Compiles a folder's Solidity sources; throws with the compiler's messages when one does not compile or warns. */
 export function compileContracts({ folder, files }: ContractFolder): Artifacts {
-  const solc = createRequire(import.meta.url)('solc') as Solc
+  const require = createRequire(import.meta.url)
+  const solc = require('solc') as Solc
   const sources = Object.fromEntries(
     Object.values(files).map((file) => [file, { content: readFileSync(new URL(file, folder), 'utf8') }]),
   )
@@ -71,10 +90,14 @@ export function compileContracts({ folder, files }: ContractFolder): Artifacts {
       outputSelection: { '*': { '*': ['abi', 'evm.bytecode.object', 'evm.deployedBytecode.object'] } },
     },
   }
-  const output = JSON.parse(solc.compile(JSON.stringify(input))) as SolcOutput
-  if (output.errors !== undefined && output.errors.length > 0) {
-    throw new Error(output.errors.map((problem) => problem.formattedMessage).join('\n'))
-  }
+  // What a source imports is of a package.
+  const ofPackages = { import: (path: string) => ({ contents: readFileSync(require.resolve(path), 'utf8') }) }
+  const output = JSON.parse(solc.compile(JSON.stringify(input), ofPackages)) as SolcOutput
+  const problems = (output.errors ?? []).filter(
+    // A package's warnings are for whoever maintains it.
+    ({ severity, sourceLocation }) => severity === 'error' || (sourceLocation?.file ?? '') in sources,
+  )
+  if (problems.length > 0) throw new Error(problems.map((problem) => problem.formattedMessage).join('\n'))
   const contracts = Object.entries(files).map(([name, source]) => {
     const compiled = output.contracts?.[source]?.[name]
     if (compiled === undefined) throw new Error(`the compiler gave no output for ${name}`)
@@ -99,4 +122,7 @@ export function writeArtifacts(contracts: ContractFolder): void {
   process.stdout.write(`wrote ${fileURLToPath(target)}\n`)
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) writeArtifacts(DEVNET_CONTRACTS)
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  writeArtifacts(DEVNET_CONTRACTS)
+  writeArtifacts(DEVNET_COLLECTIONS)
+}
