@@ -29,7 +29,7 @@ export async function openChainNodes(
   const { beaconUrls, executionUrls } = urlsOf(chain, devnet)
   // A beacon chain's blocks commit to execution blocks of the specification; a layer may have formats of its own.
   const binding = beaconUrls === undefined ? 'layer' : 'ethereum'
-  const execution = opening.use(await openExecutionSource({ urls: executionUrls, log, binding }))
+  const execution = opening.use(await openExecutionSource({ urls: executionUrls, log, binding, ...chain.blocks }))
   const beacon = beaconUrls === undefined ? undefined : opening.use(await openBeaconSource({ urls: beaconUrls, log }))
   const open = opening.move()
   let closed: Promise<void> | undefined

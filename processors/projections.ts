@@ -52,7 +52,7 @@ export const PROJECTORS: readonly Projector[] = [
   {
     group: 'execution',
     topic: 'execution.blocks',
-    tables: ['execution_blocks', 'execution_finality', 'execution_heights', 'reverted_blocks'],
+    tables: ['execution_blocks', 'execution_finality', 'execution_heights', 'reverted_blocks', 'weak_blocks'],
     project: projectExecutionBlock,
   },
   {

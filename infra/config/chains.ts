@@ -16,7 +16,7 @@ import {
   StartNumber,
 } from './rules.ts'
 import type { SettingReader } from './setting-reader.ts'
-import type { ChainConfig, ChainSource, DevnetConfig } from './types.ts'
+import type { BlockConfig, ChainConfig, ChainSource, DevnetConfig } from './types.ts'
 import { readValidatorClient } from './validator-client.ts'
 
 const ETHEREUM = 'ethereum'
@@ -148,6 +148,7 @@ function readFileChain(
   if (short?.start !== undefined && source.kind !== 'beacon') {
     reader.refuse(`START_EPOCH is set for ${name}, which has no beacon chain: write start: { block: … } into the file.`)
   }
+  const blocks = readBlocks(reader, [...path, 'blocks'], chain, source)
   const stakingContract = readStakingContract(reader, [...path, 'staking'], chain, source)
   const exitContract = readExitContract(reader, [...path, 'exit_contract'], chain, source)
   const validatorClient = readValidatorClient(reader, [...path, 'validator_client'], {
@@ -159,11 +160,36 @@ function readFileChain(
     names,
     source,
     ...(start === undefined ? {} : { start }),
+    ...(blocks === undefined ? {} : { blocks }),
     ...(stakingContract === undefined ? {} : { stakingContract }),
     ...(exitContract === undefined ? {} : { exitContract }),
     ...(validatorClient === undefined ? {} : { validatorClient }),
     paused: chain.paused ?? false,
   }
+}
+
+/** How blocks are checked, and by what they come. A proposer's revenue is made of receipts. */
+function readBlocks(
+  reader: SettingReader,
+  path: Path,
+  { blocks }: FileChain,
+  source: ChainSource,
+): BlockConfig | undefined {
+  if (blocks === undefined) return undefined
+  const { check = 'receipts', logs_only: logsOnly = false } = blocks
+  if (logsOnly && source.kind === 'beacon') {
+    reader.refuseAt([...path, 'logs_only'], 'is for chains without a beacon chain: what proposers earn is in receipts')
+  } else if (logsOnly && check === 'receipts' && !reader.isMistaken([...path, 'check'])) {
+    reader.refuseAt(
+      [...path, 'logs_only'],
+      'needs check: bloom or check: none, because logs alone have no receipts root',
+    )
+  } else {
+    reader.show([...path, 'check'], check, blocks.check === undefined ? 'default' : undefined)
+    reader.show([...path, 'logs_only'], logsOnly, blocks.logs_only === undefined ? 'default' : undefined)
+    return { check, logsOnly }
+  }
+  return undefined
 }
 
 /** The contract that takes several deposits at once; its kind is never guessed from an address. */

@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { ACCOUNT_PATTERN } from '../../schemas/events/accounts.ts'
+import { LOGS_CHECKS } from '../../schemas/events/execution-block.ts'
 import { DEFAULT_UNFUNDED_RULES } from '../../schemas/validator-lifecycle.ts'
 
 // What a setting may be, said once: for its variable, for its place in the file, and in the words of its mistakes.
@@ -90,6 +91,7 @@ export const Seed = text('a text', 'epochline')
 export const SlotSeconds = integer(2, SLOT_SECONDS_MAX, 48)
 export const StartNumber = integer(0, Number.MAX_SAFE_INTEGER, 0)
 export const FinalityDepth = integer(1, FINALITY_DEPTH_MAX, 64)
+export const BlockCheck = rule(Type.Enum([...LOGS_CHECKS]), `one of ${LOGS_CHECKS.join(', ')}`, 'bloom')
 export const StakingKind = rule(Type.Enum(['abyss', 'kiln', 'stakefish']), 'one of abyss, kiln, stakefish', 'abyss')
 export const ContractAddress = matching(
   '^0x[0-9a-fA-F]{40}$',
@@ -134,6 +136,7 @@ const Chain = section({
   beacon: section({ urls: Urls('http://127.0.0.1:5052') }),
   execution: section({ urls: Urls('http://127.0.0.1:8545') }),
   finality: section({ depth: FinalityDepth }),
+  blocks: section({ check: BlockCheck, logs_only: Switch }),
   start: section({ epoch: StartNumber, block: StartNumber }),
   staking: section({ contract: ContractAddress, kind: StakingKind, fee_wei: Wei }),
   exit_contract: ContractAddress,

@@ -1,5 +1,6 @@
 import type { ChainNames } from '../../schemas/chains.ts'
 import type { StakingContract } from '../../schemas/eth/staking-transaction.ts'
+import type { LogsCheck } from '../../schemas/events/execution-block.ts'
 import type { UnfundedRules } from '../../schemas/validator-lifecycle.ts'
 import type { KeySource } from '../key-vault/key-source.ts'
 
@@ -38,6 +39,14 @@ export type ChainSource =
   /** A layer of the built-in devnet, of which there is one: `Config.devnet`. */
   | { readonly kind: 'devnet'; readonly layer: 'ethereum' | 'second' }
 
+/** How a chain's execution blocks are read. */
+export interface BlockConfig {
+  /** What their logs are checked against. */
+  readonly check: LogsCheck
+  /** Logs are asked for without receipts: lighter, and nothing is known of what became of transactions. */
+  readonly logsOnly: boolean
+}
+
 /** What runs the validators of a chain. Both may be, or hold, a secret. */
 export interface ValidatorClientConfig {
   readonly url: string
@@ -49,6 +58,8 @@ export interface ChainConfig {
   readonly source: ChainSource
   /** Where a fresh log begins: an epoch, or a block of a chain without a beacon chain; absent = what is final now. */
   readonly start?: number
+  /** Absent = receipts, checked by their root. */
+  readonly blocks?: BlockConfig
   /** Takes the deposits of several validators at once; undefined = one at a time, by the deposit contract. */
   readonly stakingContract?: StakingContract
   /** Takes requests of withdrawal addresses for exits, lower-case hex; undefined = they ask the chain, for one at a time. */

@@ -85,6 +85,8 @@ export type NodeTransaction = Static<typeof Transaction>
 
 const TOPICS_MAX = 4
 
+const logFields = { address: Address, topics: Type.Array(Hash, { maxItems: TOPICS_MAX }), data: Bytes }
+
 const Receipt = Type.Object({
   transactionHash: Hash,
   type: Type.Optional(TransactionType),
@@ -96,16 +98,27 @@ const Receipt = Type.Object({
   effectiveGasPrice: optional(Quantity),
   contractAddress: optional(Address),
   logsBloom: Bloom,
-  logs: Type.Array(Type.Object({ address: Address, topics: Type.Array(Hash, { maxItems: TOPICS_MAX }), data: Bytes })),
+  logs: Type.Array(Type.Object(logFields)),
   depositNonce: optional(Gas),
   depositReceiptVersion: optional(Gas),
 })
 export type NodeReceipt = Static<typeof Receipt>
 
+/** A log by itself: what names its place is null while its block is pending. */
+const Log = Type.Object({
+  ...logFields,
+  blockHash: orNull(Hash),
+  transactionHash: orNull(Hash),
+  transactionIndex: orNull(SmallQuantity),
+  logIndex: orNull(SmallQuantity),
+})
+export type NodeLog = Static<typeof Log>
+
 const isChainId = Compile(SmallQuantity)
 const isReference = Compile(orNull(Reference))
 const isBlock = Compile(orNull(Block))
 const isReceipt = Compile(orNull(Receipt))
+const isLogs = Compile(orNull(Type.Array(Log)))
 const isReceipts = Compile(orNull(Type.Array(Receipt)))
 
 /** A call whose result is of a known shape. */
@@ -165,11 +178,22 @@ export function receiptQuestion(transactionHash: string): Question<NodeReceipt |
   })
 }
 
+/** All logs of a block, by its hash alone: a number would be that of whatever block the node has there. */
+export function logsQuestion(blockHash: string): Question<NodeLog[] | null> {
+  return question('eth_getLogs', [{ blockHash }], (result): result is NodeLog[] | null => {
+    return isLogs.Check(result) && (result === null || hasHexData(result))
+  })
+}
+
 function hasHexInput({ extraData, transactions }: NodeBlock): boolean {
   return isHexBytes(extraData) && transactions.every(({ input }) => isHexBytes(input ?? '0x'))
 }
 
 function hasHexLogs({ logs }: NodeReceipt): boolean {
+  return hasHexData(logs)
+}
+
+function hasHexData(logs: readonly { readonly data: string }[]): boolean {
   return logs.every(({ data }) => isHexBytes(data))
 }
 

@@ -1,14 +1,15 @@
+import { AppError } from '../../schemas/errors.ts'
 import { type Askable, NodeGroup } from '../nodes/node-group.ts'
 import { ChainNode, DEFAULT_LIMITS, type NodeLimits } from '../nodes/nodes.ts'
 import type { BlockReference, ExecutionBlock, ExecutionSource } from '../ports/execution-source.ts'
 import type { Log } from '../ports/log.ts'
-import type { Binding } from './binding.ts'
-import { toExecutionBlock } from './block.ts'
+import { type BlockRules, toExecutionBlock, toExecutionBlockOfLogs } from './block.ts'
 import { type AskNode, JsonRpcError, openBatch, toFault } from './json-rpc.ts'
 import {
   type BlockName,
   blockQuestion,
   chainIdQuestion,
+  logsQuestion,
   type NodeBlock,
   type NodeReceipt,
   type NodeReference,
@@ -31,7 +32,11 @@ export interface ExecutionSourceOptions {
   readonly urls: readonly string[]
   readonly log: Log
   /** Whether a block that its hash does not commit to as Ethereum's does is refused. */
-  readonly binding: Binding
+  readonly binding: BlockRules['binding']
+  /** What logs are checked against; the receipts root where nothing is said. */
+  readonly check?: BlockRules['check'] | undefined
+  /** Logs are asked for instead of receipts; what becomes of transactions is not known then. Not with `check: 'receipts'`. */
+  readonly logsOnly?: boolean | undefined
   readonly limits?: Partial<NodeLimits>
 }
 
@@ -41,8 +46,10 @@ export interface ExecutionSourceOptions {
  */
 export async function openExecutionSource(options: ExecutionSourceOptions): Promise<ExecutionSource> {
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
+  const { binding, check = 'receipts', logsOnly = false } = options
+  if (logsOnly && check === 'receipts') throw new AppError('config', 'logs alone cannot be checked by a receipts root')
   const nodes = options.urls.map((url, i) => {
-    return new ExecutionNode(new ChainNode(`execution node ${i + 1}`, url, limits), options.binding)
+    return new ExecutionNode(new ChainNode(`execution node ${i + 1}`, url, limits), { binding, check, logsOnly })
   })
   const identify = async (node: ExecutionNode) => `chain ${await node.chainId()}`
   const group = new NodeGroup({ nodes, limits, log: options.log, identify })
@@ -67,13 +74,13 @@ export async function openExecutionSource(options: ExecutionSourceOptions): Prom
  */
 class ExecutionNode implements Askable {
   readonly #node: ChainNode
-  readonly #binding: Binding
+  readonly #rules: BlockRules & { readonly logsOnly: boolean }
   /** False once the node has said that it does not know eth_getBlockReceipts. */
   #hasBlockReceipts = true
 
-  constructor(node: ChainNode, binding: Binding) {
+  constructor(node: ChainNode, rules: BlockRules & { readonly logsOnly: boolean }) {
     this.#node = node
-    this.#binding = binding
+    this.#rules = rules
   }
 
   get name(): string {
@@ -111,17 +118,42 @@ class ExecutionNode implements Askable {
     return this.#wholeBlock(name, (found) => Number(found.number) === number)
   }
 
+  #wholeBlock(name: BlockName, isAsked: (block: NodeBlock) => boolean): Promise<ExecutionBlock | undefined> {
+    return this.#rules.logsOnly ? this.#blockWithLogs(name, isAsked) : this.#blockWithReceipts(name, isAsked)
+  }
+
+  /** A block with all its logs, asked for by its hash: at once where that is known. */
+  async #blockWithLogs(name: BlockName, isAsked: (block: NodeBlock) => boolean): Promise<ExecutionBlock | undefined> {
+    const ask = openBatch(this.#node)
+    const blockAsked = this.#answered(ask(blockQuestion(name)))
+    const logsAsked = name.by === 'Hash' ? this.#answered(ask(logsQuestion(name.id))) : undefined
+    logsAsked?.catch(() => undefined) // it is awaited below, where there is a block
+    const block = await blockAsked
+    if (block === null) return undefined
+    this.#refuseOther(block, name, isAsked)
+    const logs = await (logsAsked ?? this.#answered(openBatch(this.#node)(logsQuestion(block.hash))))
+    if (logs === null) throw this.#node.fault('node_lagging', `does not have the logs of block ${block.hash}`)
+    return toExecutionBlockOfLogs(block, logs, this.#rules)
+  }
+
   /** A block with all its receipts, asked for at once and checked against what commits to them. */
-  async #wholeBlock(name: BlockName, isAsked: (block: NodeBlock) => boolean): Promise<ExecutionBlock | undefined> {
+  async #blockWithReceipts(
+    name: BlockName,
+    isAsked: (block: NodeBlock) => boolean,
+  ): Promise<ExecutionBlock | undefined> {
     const ask = openBatch(this.#node)
     const blockAsked = this.#answered(ask(blockQuestion(name)))
     const receiptsAsked = this.#hasBlockReceipts ? this.#blockReceipts(ask, name) : undefined
     receiptsAsked?.catch(() => undefined) // it is awaited below, where there is a block
     const block = await blockAsked
     if (block === null) return undefined
-    if (!isAsked(block)) throw this.#node.fault('node_inconsistent', `answered block ${name.id} with ${block.hash}`)
+    this.#refuseOther(block, name, isAsked)
     const receipts = (await receiptsAsked) ?? (await this.#receiptsOneByOne(block))
-    return toExecutionBlock(block, receipts, this.#binding)
+    return toExecutionBlock(block, receipts, this.#rules)
+  }
+
+  #refuseOther(block: NodeBlock, { id }: BlockName, isAsked: (block: NodeBlock) => boolean): void {
+    if (!isAsked(block)) throw this.#node.fault('node_inconsistent', `answered block ${id} with ${block.hash}`)
   }
 
   /** The receipts of a block, or undefined where the node does not know the method. */

@@ -1,4 +1,4 @@
-import type { ExecutionHeaderFields, TransactionColumns } from '../../schemas/events/execution-block.ts'
+import type { ExecutionHeaderFields, LogsCheck, TransactionColumns } from '../../schemas/events/execution-block.ts'
 import type { LogColumns } from '../../schemas/events/execution-logs.ts'
 import type { NodeStatus } from './node-status.ts'
 
@@ -14,6 +14,10 @@ export interface ExecutionBlock {
   readonly header: ExecutionHeaderFields
   /** Header and transactions are those that the block's hash commits to; false where a layer's own formats leave that open. */
   readonly matchesHash: boolean
+  /** What the logs were checked against. */
+  readonly logsCheck: LogsCheck
+  /** Whether `columns` tell what became of the transactions: see the event. */
+  readonly hasOutcomes: boolean
   /** One row per transaction, in order. */
   readonly columns: TransactionColumns
   /** The logs of `KEPT_EVENTS` and `KEPT_CONTRACTS`, in order. */
@@ -23,10 +27,11 @@ export interface ExecutionBlock {
 /**
  * What ingest needs of an execution node, nothing more.
  *
- * Guarantees: a block comes with all its receipts, which agree with the header's receipts root. On a chain with a beacon chain its
+ * Guarantees: a block comes with all its receipts, which agree with the header's receipts root; where the chain is configured to be
+ * checked by less, `logsCheck` and `hasOutcomes` say how much it is. On a chain with a beacon chain its
  * header and transactions are those that its hash commits to, and who sent the last transaction is proven by its signature; on
- * others `matchesHash` says whether. Otherwise an AppError as for BeaconSource, and `usage` for a block of before Byzantium, whose receipts do not tell what failed. Transient faults were
- * already retried, on the fallbacks too.
+ * others `matchesHash` says whether. Otherwise an AppError as for BeaconSource, and `usage` for a block of before Byzantium, whose
+ * receipts do not tell what failed, where they are what is checked. Transient faults were already retried, on the fallbacks too.
  * Not promised: that two answers are of one chain (a reorg may lie between them): parent hashes have to be compared.
  */
 export interface ExecutionSource extends AsyncDisposable {

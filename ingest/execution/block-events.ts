@@ -11,7 +11,7 @@ export function executionBlockEvents(
   block: ExecutionBlock,
   time: string,
 ): { readonly blocks: readonly EncodedEvent[]; readonly logs: readonly EncodedEvent[] } {
-  const { header, columns, matchesHash } = block
+  const { header, columns, matchesHash, logsCheck, hasOutcomes } = block
   const { number, hash, timestampSec } = header
   const split = splitLogs(block.logs)
   const logs = split.map((part, i) =>
@@ -29,7 +29,7 @@ export function executionBlockEvents(
     id: `execution.block:${chain}:${hash}`,
     key: chainKey(chain, hash),
     time,
-    data: { header: { chain, ...header, logParts: split.length, matchesHash }, columns },
+    data: { header: { chain, ...header, logParts: split.length, matchesHash, logsCheck, hasOutcomes }, columns },
   })
   return { blocks: [encoded], logs }
 }

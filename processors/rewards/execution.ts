@@ -3,7 +3,13 @@ import { AppError } from '../../schemas/errors.ts'
 import { bytesOf } from '../../schemas/eth/hex.ts'
 import { chainOfEvent } from '../../schemas/events/chain-of-event.ts'
 import { decodeEvent } from '../../schemas/events/codec.ts'
-import { executionBlock, executionBlockReverted } from '../../schemas/events/execution-block.ts'
+import {
+  type ExecutionBlockHeader,
+  executionBlock,
+  executionBlockReverted,
+  LOGS_CHECKS,
+  type LogsCheck,
+} from '../../schemas/events/execution-block.ts'
 import { executionFinalized } from '../../schemas/events/execution-finality.ts'
 import { type Projected, type TableRows, versionOf } from '../loop/rows.ts'
 import { paymentEvidence, priorityFeesWei } from './el-reward.ts'
@@ -41,7 +47,8 @@ function executionRows(stored: StoredEvent, chain: string): readonly TableRows[]
             is_deleted: Uint8Array.of(0),
           },
         },
-        heightRow({ ...header, version }),
+        heightRow({ ...header, chain, version }),
+        ...weakRows({ ...header, chain, version }),
       ]
     }
     case executionBlockReverted.name: {
@@ -78,10 +85,48 @@ function executionRows(stored: StoredEvent, chain: string): readonly TableRows[]
           },
         },
         heightRow({ chain, number, hash, version }),
+        ...WEAK_CHECKS.map((logsCheck) => weakRow({ chain, number, hash, logsCheck, version, isReverted: true })),
       ]
     }
     default:
       throw new AppError('undecodable', `unknown event type ${stored.event.type} among the execution blocks`)
+  }
+}
+
+/** Of blocks that were checked by less than their receipts root: most chains have none. */
+function weakRows(header: WeakBlock): readonly TableRows[] {
+  return header.logsCheck === 'receipts' ? [] : [weakRow(header)]
+}
+
+const WEAK_CHECKS = LOGS_CHECKS.filter((check) => check !== 'receipts')
+
+interface WeakBlock extends Pick<ExecutionBlockHeader, 'chain' | 'number' | 'hash'> {
+  readonly logsCheck: LogsCheck
+  readonly hasOutcomes?: boolean
+  readonly version: bigint
+  readonly isReverted?: boolean
+}
+
+function weakRow({
+  chain,
+  number,
+  hash,
+  logsCheck,
+  hasOutcomes = false,
+  version,
+  isReverted = false,
+}: WeakBlock): TableRows {
+  return {
+    table: 'weak_blocks',
+    columns: {
+      chain: [chain],
+      block_number: BigUint64Array.of(BigInt(number)),
+      block_hash: bytesOf(hash),
+      logs_check: [logsCheck],
+      has_outcomes: Uint8Array.of(hasOutcomes ? 1 : 0),
+      version: BigUint64Array.of(version),
+      is_deleted: Uint8Array.of(isReverted ? 1 : 0),
+    },
   }
 }
 

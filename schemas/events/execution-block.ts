@@ -21,13 +21,30 @@ const BlockFields = {
 }
 export type ExecutionHeaderFields = Static<ReturnType<typeof Type.Object<typeof BlockFields>>>
 
-const ExecutionBlockHeader = Type.Object({
+/**
+ * What a block's logs were checked against, strongest first. `receipts`: the header's receipts root, which proves them. `bloom`: the
+ * header's bloom, which they make exactly; data, order and what is emitted twice are the node's word. `none`: nothing.
+ */
+export const LOGS_CHECKS = ['receipts', 'bloom', 'none'] as const
+export type LogsCheck = (typeof LOGS_CHECKS)[number]
+
+const HeaderV2 = Type.Object({
   chain: Chain,
   ...BlockFields,
   /** How many events of `execution.logs` hold the block's logs: the logs are complete when that many are there. */
   logParts: UInt,
   /** Whether header and transactions are those that the hash commits to; absent where nobody checked, in logs of earlier releases. */
   matchesHash: Type.Optional(Type.Boolean()),
+})
+
+const ExecutionBlockHeader = Type.Object({
+  ...HeaderV2.properties,
+  logsCheck: Type.Enum([...LOGS_CHECKS]),
+  /**
+   * Whether the columns tell what became of the transactions. Where nobody asked for receipts, or they do not tell, `succeeded`,
+   * `gasUsed` and `effectiveGasPriceWei` are zeros that mean nothing, and new contracts have no address.
+   */
+  hasOutcomes: Type.Boolean(),
 })
 export type ExecutionBlockHeader = Static<typeof ExecutionBlockHeader>
 
@@ -90,13 +107,23 @@ export interface EarlierExecutionBlock {
 
 export type ExecutionBlockData = WholeExecutionBlock | EarlierExecutionBlock
 
+/** Versions 1 and 2 were written of blocks with all their receipts, which agreed with the receipts root. */
+const CHECKED_BEFORE = { logsCheck: 'receipts', hasOutcomes: true } as const
+
 function fromV1({ header, columns }: Packed<HeaderV1, typeof LAYOUT_V1>, chain: string): EarlierExecutionBlock {
   const { coinbaseTransfers, transferLogs, ...fields } = header
   return {
-    header: { chain, ...fields },
+    header: { chain, ...fields, ...CHECKED_BEFORE },
     columns: { ...columns, effectiveGasPriceWei: Array.from(columns.effectiveGasPriceWei) },
     earlier: { coinbaseTransfers, transferLogs },
   }
+}
+
+function fromV2({
+  header,
+  columns,
+}: Packed<Static<typeof HeaderV2>, typeof EXECUTION_BLOCK_LAYOUT>): WholeExecutionBlock {
+  return { header: { ...header, ...CHECKED_BEFORE }, columns }
 }
 
 /**
@@ -122,17 +149,20 @@ export function lastCoinbaseTransfer(block: ExecutionBlockData): CoinbaseTransfe
 }
 
 /**
- * An execution block whose receipts agree with its receipts root; key: chain and hash, id `execution.block:<chain>:<hash>`.
+ * An execution block, whose logs agree with what its chain lets them be checked against (`logsCheck`); key: chain and hash, id `execution.block:<chain>:<hash>`.
  * A row has at most 147 bytes: 7,000 transactions stay below Kafka's default message size, whatever is in them, and our topics
  * take sixteen times as much.
  */
 export const executionBlock: EventType<'execution.block', ExecutionBlockData> = {
   ...packedEvent(
-    { name: 'execution.block', version: 2, topic: 'execution.blocks' },
+    { name: 'execution.block', version: 3, topic: 'execution.blocks' },
     ExecutionBlockHeader,
     EXECUTION_BLOCK_LAYOUT,
   ),
-  older: { 1: olderPacked({ header: HeaderV1, layout: LAYOUT_V1 }, fromV1) },
+  older: {
+    1: olderPacked({ header: HeaderV1, layout: LAYOUT_V1 }, fromV1),
+    2: olderPacked({ header: HeaderV2, layout: EXECUTION_BLOCK_LAYOUT }, fromV2),
+  },
 }
 
 const RevertedFields = { number: UInt, hash: Hash }

@@ -5,6 +5,7 @@ export const EXECUTION_TABLES = {
   execution_log_parts: ['chain', 'block_number', 'block_hash', 'part'],
   execution_heights: ['chain', 'block_number', 'block_hash'],
   reverted_blocks: ['chain', 'block_number', 'block_hash'],
+  weak_blocks: ['chain', 'logs_check', 'block_number', 'block_hash'],
 } as const
 
 /** How the execution revenue of a finalized block was found: `blockRevenuesSql`, `settlements.revenue_class`. */

@@ -98,6 +98,8 @@ function emptyBlock(number: number, logs: number): ExecutionBlock {
       gasUsed: 0,
     },
     matchesHash: true,
+    logsCheck: 'receipts',
+    hasOutcomes: true,
     columns: transactionColumns([]),
     logs: {
       logIndex: new Uint32Array(logs),

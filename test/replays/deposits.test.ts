@@ -66,6 +66,8 @@ function block(number: number, fork: string, deposits: readonly (readonly [strin
       data: logs.map(({ data }) => bytesOf(data)),
     },
     matchesHash: true,
+    logsCheck: 'receipts' as const,
+    hasOutcomes: true,
   }
 }
 

@@ -127,6 +127,7 @@ describe.each(['given-chain', 'devnet'])('a log of release 0.1 (%s)', (name) => 
       'execution_log_parts',
       'execution_heights',
       'reverted_blocks',
+      'weak_blocks',
       'deposit_contracts',
       'deposits',
       'exit_calls',

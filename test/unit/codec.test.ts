@@ -169,6 +169,39 @@ function packedBytes(head: object, columns: Uint8Array): Buffer {
   return Buffer.concat([length, text, zstdCompressSync(columns)])
 }
 
+describe('execution blocks of version 2', () => {
+  const hash = (digit: string) => `0x${digit.repeat(64)}`
+  const header = {
+    chain: 'scroll',
+    number: 100,
+    hash: hash('9'),
+    parentHash: hash('8'),
+    timestampSec: 1_700_000_000,
+    coinbase: `0x${'b'.repeat(40)}`,
+    extraData: '0x62',
+    baseFeePerGasWei: '7',
+    gasUsed: 71_000,
+    logParts: 3,
+    matchesHash: false,
+  }
+
+  it('decode as checked by their receipts root, as all were', () => {
+    const data = packedBytes({ rows: 0, header }, new Uint8Array())
+    const event = {
+      id: 'b',
+      type: 'execution.block',
+      version: 2,
+      key: 'scroll',
+      time: '2026-01-01T00:00:00.000Z',
+      data,
+    }
+    expect(decodeEvent(executionBlock, event)).toMatchObject({
+      header: { ...header, logsCheck: 'receipts', hasOutcomes: true },
+      columns: { valueWei: [], hash: new Uint8Array() },
+    })
+  })
+})
+
 describe('execution blocks of version 1', () => {
   const hash = (digit: string) => `0x${digit.repeat(64)}`
   const address = (digit: string) => `0x${digit.repeat(40)}`
@@ -214,7 +247,7 @@ describe('execution blocks of version 1', () => {
   it('decode with what they have, and the chain that the log was of', () => {
     const block = decodeEvent(executionBlock, event, 'hoodi')
     expect(block).toEqual({
-      header: { chain: 'hoodi', ...fields },
+      header: { chain: 'hoodi', ...fields, logsCheck: 'receipts', hasOutcomes: true },
       columns: {
         type: Uint8Array.of(2, 0),
         succeeded: Uint8Array.of(1, 1),

@@ -82,6 +82,7 @@ describe('the example file', () => {
         names: { name: 'scroll_mainnet', protocol: 'scroll', network: 'mainnet', nftName: 'scroll_mainnet' },
         source: { kind: 'execution', executionUrls: [EXAMPLE_ENVIRONMENT.SCROLL_URL], finalityDepth: 64 },
         start: 9_000_000,
+        blocks: { check: 'bloom', logsOnly: true },
         paused: false,
       },
     ])
@@ -235,6 +236,21 @@ chains:
       expect.stringMatching(/^11: chains\.ethereum_hoodi: is not the name of a chain/),
       expect.stringMatching(/^PORT is not a whole number/),
     ])
+  })
+
+  it('tell what blocks cannot be checked by', () => {
+    const blocks = (text: string, beacon = '') => `chains: { mainnet: { ${beacon} ${NODES}, blocks: { ${text} } } }`
+    expect(mistakesOf(blocks('check: root'))).toEqual([
+      '1: chains.mainnet.blocks.check: is not one of receipts, bloom, none; e.g. bloom',
+    ])
+    expect(mistakesOf(blocks('logs_only: true'))).toEqual([
+      '1: chains.mainnet.blocks.logs_only: needs check: bloom or check: none, because logs alone have no receipts root',
+    ])
+    expect(mistakesOf(blocks('check: none, logs_only: true', `${BEACON},`))).toEqual([
+      expect.stringMatching(/logs_only: is for chains without a beacon chain/),
+    ])
+    const config = readConfig(fileOf(blocks('check: bloom', `${BEACON},`)))
+    expect(config.chains[0]).toMatchObject({ blocks: { check: 'bloom', logsOnly: false } })
   })
 
   it('are told beyond the number of errors that typebox stops at', () => {

@@ -20,6 +20,8 @@ const header = (coinbase = BUILDER): WholeExecutionBlock['header'] => ({
   baseFeePerGasWei: '1000000000',
   gasUsed: 21_000,
   logParts: 0,
+  logsCheck: 'receipts',
+  hasOutcomes: true,
 })
 
 const PAYMENT: GivenTransaction = { sender: BUILDER, recipient: PROPOSER, valueWei: 9_000n }

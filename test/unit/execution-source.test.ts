@@ -161,8 +161,8 @@ const askBlock = (results: Results, asked: string = block.hash) => ask(results, 
 
 test('a block is reduced to its header, its transactions and the logs that are kept', async () => {
   const found = await askBlock(whole)
-  const { header, columns, logs, matchesHash } = found
-  expect(matchesHash).toBe(true)
+  const { header, columns, logs, ...checked } = found
+  expect(checked).toEqual({ matchesHash: true, logsCheck: 'receipts', hasOutcomes: true })
   expect(header).toEqual({
     number: 100,
     hash: block.hash,
@@ -184,7 +184,12 @@ test('a block is reduced to its header, its transactions and the logs that are k
     valueWei: [0n, 5n, 10n ** 18n],
     hash: bytesOf(`0x${hashes.join('').replaceAll('0x', '')}`),
   })
-  expect(lastCoinbaseTransfer({ header: { chain: 'mainnet', ...header, logParts: 0 }, columns })).toEqual({
+  expect(
+    lastCoinbaseTransfer({
+      header: { chain: 'mainnet', ...header, logParts: 0, logsCheck: 'receipts', hasOutcomes: true },
+      columns,
+    }),
+  ).toEqual({
     transactionIndex: 2,
     transactionHash: LAST,
     to: address('d'),

@@ -70,7 +70,14 @@ function eventsOf({ number, hash, parent, moves }: Block): readonly EncodedEvent
     topics: logs.map(({ topics }) => topics),
     data: logs.map(({ data }) => data),
   }
-  const block = { header, matchesHash: true, columns: transactionColumns([]), logs: columns }
+  const block = {
+    header,
+    matchesHash: true,
+    logsCheck: 'receipts' as const,
+    hasOutcomes: true,
+    columns: transactionColumns([]),
+    logs: columns,
+  }
   const events = executionBlockEvents(CHAIN, block, TIME)
   return [...events.logs, ...events.blocks]
 }

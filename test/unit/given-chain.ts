@@ -257,6 +257,8 @@ function executionEvent(slot: number): EncodedEvent {
         baseFeePerGasWei: '7',
         gasUsed: 71_000,
         logParts: 0,
+        logsCheck: 'receipts',
+        hasOutcomes: true,
       },
       columns: transactionColumns([
         { priceWei: 9n },

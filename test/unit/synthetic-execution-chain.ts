@@ -19,6 +19,8 @@ export function emptyBlock(reference: BlockReference): ExecutionBlock {
       gasUsed: 0,
     },
     matchesHash: true,
+    logsCheck: 'receipts',
+    hasOutcomes: true,
     columns: transactionColumns([]),
     logs: NO_LOGS,
   }

@@ -245,7 +245,7 @@ class SyntheticChain {
     )
     return executionBlockEvents(
       this.#chain,
-      { header, columns, matchesHash: true, logs: logsOf(this.#size.logs) },
+      { header, columns, matchesHash: true, logsCheck: 'receipts', hasOutcomes: true, logs: logsOf(this.#size.logs) },
       instant(slot),
     )
   }
