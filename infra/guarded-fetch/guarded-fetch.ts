@@ -3,7 +3,9 @@ import type { IncomingMessage, RequestOptions } from 'node:http'
 import { Agent as HttpAgent, request as httpRequest } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
-import type { PublicAnswer, PublicFetch, PublicRequest } from '../ports/public-fetch.ts'
+import type { Readable } from 'node:stream'
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
+import type { PublicAnswer, PublicFetch, PublicRequest, RefusalKind } from '../ports/public-fetch.ts'
 import { isPublicAddress } from './public-address.ts'
 
 /** An address that a name resolves to. */
@@ -19,6 +21,13 @@ export interface GuardedFetchOptions {
   readonly resolve?: (host: string) => Promise<readonly Resolved[]>
 }
 
+const NO_BYTES = new Uint8Array()
+const UNPACKING: Readonly<Record<string, () => ReturnType<typeof createGunzip>>> = {
+  gzip: createGunzip,
+  'x-gzip': createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
+}
 const REDIRECTS = new Set([301, 302, 303, 307, 308])
 const HEADER_BYTES_MAX = 16 * 1024
 const URL_CHARACTERS_MAX = 8_192
@@ -35,18 +44,26 @@ export function openGuardedFetch({ allowed, resolve = resolveByTheSystem }: Guar
       try {
         return await followed(request, { allowed, resolve, deadline })
       } catch (error) {
-        if (error instanceof Refused) return { status: 'refused', reason: error.message }
-        if (deadline.aborted) return { status: 'failed', reason: `no answer within ${request.timeoutMs} ms` }
+        if (error instanceof Refused) return { status: 'refused', kind: error.kind, reason: error.message }
+        if (deadline.aborted)
+          return { status: 'failed', isLate: true, reason: `no answer within ${request.timeoutMs} ms` }
         if (!(error instanceof Error && 'code' in error)) throw error
         // Its message names the server.
-        return { status: 'failed', reason: `the server could not be asked (${String(error.code)})` }
+        return { status: 'failed', isLate: false, reason: `the server could not be asked (${String(error.code)})` }
       }
     },
   }
 }
 
 /** Ends a question; the message holds no URL. */
-class Refused extends Error {}
+class Refused extends Error {
+  readonly kind: RefusalKind
+
+  constructor(kind: RefusalKind, reason: string) {
+    super(reason)
+    this.kind = kind
+  }
+}
 
 interface Asking {
   readonly allowed: string | undefined
@@ -62,10 +79,15 @@ async function followed(request: PublicRequest, asking: Asking): Promise<PublicA
       const { statusCode: httpStatus = 0, headers } = message
       const { location } = headers
       if (!REDIRECTS.has(httpStatus) || location === undefined || request.method === 'POST') {
-        const body = await bodyOf(message, request.bytesMax)
-        return { status: 'answered', httpStatus, type: headers['content-type'] ?? '', body }
+        const type = headers['content-type'] ?? ''
+        if (request.method === 'HEAD') return { status: 'answered', httpStatus, type, body: NO_BYTES }
+        if (request.types?.test(type.split(';')[0]?.trim().toLowerCase() ?? '') === false)
+          throw new Refused('type', 'the answer is of a type that is not read')
+        const body = await bodyOf(unpacked(message), request.bytesMax)
+        return { status: 'answered', httpStatus, type, body }
       }
-      if (redirects >= request.redirectsMax) throw new Refused(`it was sent on more than ${request.redirectsMax} times`)
+      if (redirects >= request.redirectsMax)
+        throw new Refused('redirects', `it was sent on more than ${request.redirectsMax} times`)
       url = parseUrl(location, url)
     } finally {
       message.destroy()
@@ -74,12 +96,13 @@ async function followed(request: PublicRequest, asking: Asking): Promise<PublicA
 }
 
 function parseUrl(text: string, from: URL | undefined): URL {
-  if (text.length > URL_CHARACTERS_MAX) throw new Refused(`the URL is longer than ${URL_CHARACTERS_MAX} characters`)
+  if (text.length > URL_CHARACTERS_MAX)
+    throw new Refused('url', `the URL is longer than ${URL_CHARACTERS_MAX} characters`)
   const url = URL.parse(text, from?.href)
-  if (url === null) throw new Refused('it is no URL')
-  if (url.username !== '' || url.password !== '') throw new Refused('the URL has a user or a password in it')
+  if (url === null) throw new Refused('url', 'it is no URL')
+  if (url.username !== '' || url.password !== '') throw new Refused('url', 'the URL has a user or a password in it')
   if (from?.protocol === 'https:' && url.protocol !== 'https:')
-    throw new Refused('it was sent on from https to another scheme')
+    throw new Refused('url', 'it was sent on from https to another scheme')
   return url
 }
 
@@ -90,14 +113,15 @@ async function open(
   { allowed, resolve, deadline }: Asking,
 ): Promise<IncomingMessage> {
   const isAllowed = `${url.hostname}:${url.port === '' ? DEFAULT_PORTS[url.protocol] : url.port}` === allowed
-  if (url.protocol !== 'https:' && !(isAllowed && url.protocol === 'http:'))
-    throw new Refused('the scheme is not https')
+  const isPlain = url.protocol === 'http:' && (isAllowed || (request.plainHttp === true && request.method !== 'POST'))
+  if (url.protocol !== 'https:' && !isPlain)
+    throw new Refused('url', `the scheme is not ${request.plainHttp === true ? 'http or ' : ''}https`)
   // `URL` has made decimal, octal and hex forms of IPv4 addresses one, and put brackets around IPv6.
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   const addresses = isIP(host) === 0 ? await raced(resolve(host), deadline) : [{ address: host, family: isIP(host) }]
-  if (addresses.length === 0) throw new Refused('the name has no address')
+  if (addresses.length === 0) throw new Refused('address', 'the name has no address')
   if (!isAllowed && !addresses.every(({ address }) => isPublicAddress(address)))
-    throw new Refused('it has an address that is not of the public internet')
+    throw new Refused('address', 'it has an address that is not of the public internet')
   const isHttps = url.protocol === 'https:'
   const options: RequestOptions = {
     method: request.method,
@@ -124,12 +148,30 @@ function lookupOf(addresses: readonly Resolved[]): LookupFunction {
   }
 }
 
-async function bodyOf(message: IncomingMessage, bytesMax: number): Promise<Uint8Array> {
+/**
+ * Some servers hold what they have packed, and send it so whatever is asked for. It is unpacked as it comes, so that what is counted is
+ * what was unpacked; what is packed twice is not read.
+ */
+function unpacked(message: IncomingMessage): Readable {
+  const encoding = message.headers['content-encoding']?.trim().toLowerCase() ?? 'identity'
+  if (encoding === 'identity' || encoding === '') return message
+  const open = Object.hasOwn(UNPACKING, encoding) ? UNPACKING[encoding] : undefined
+  if (open === undefined) throw new Refused('type', 'the answer is packed in a way that is not read')
+  const unpacking = open()
+  message.on('error', (error) => unpacking.destroy(error))
+  // Its end is no clean one where the connection broke.
+  message.on('close', () => {
+    if (!message.complete) unpacking.destroy(Object.assign(new Error('cut off'), { code: 'ECONNRESET' }))
+  })
+  return message.pipe(unpacking)
+}
+
+async function bodyOf(message: Readable, bytesMax: number): Promise<Uint8Array> {
   const parts: Uint8Array[] = []
   let bytes = 0
   for await (const part of message as AsyncIterable<Uint8Array>) {
     bytes += part.length
-    if (bytes > bytesMax) throw new Refused(`the answer is longer than ${bytesMax} bytes`)
+    if (bytes > bytesMax) throw new Refused('size', `the answer is longer than ${bytesMax} bytes`)
     parts.push(part)
   }
   return Buffer.concat(parts)

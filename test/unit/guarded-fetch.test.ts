@@ -53,8 +53,13 @@ function get(url: string, change: Partial<PublicRequest> = {}, options: GuardedF
 }
 const here = (path: string) => `http://${NAME}:${port}${path}`
 
-const NOT_PUBLIC = { status: 'refused', reason: 'it has an address that is not of the public internet' }
-const NOT_HTTPS = { status: 'refused', reason: 'the scheme is not https' }
+const NOT_PUBLIC = {
+  status: 'refused',
+  kind: 'address',
+  reason: 'it has an address that is not of the public internet',
+}
+const TOO_LONG = { status: 'refused', kind: 'size', reason: `the answer is longer than ${BYTES_MAX} bytes` }
+const NOT_HTTPS = { status: 'refused', kind: 'url', reason: 'the scheme is not https' }
 
 describe('a server that is not public', () => {
   test.each([
@@ -134,6 +139,7 @@ describe('the one server that is allowed', () => {
     expect(resolved).toHaveLength(4)
     expect(await get(here('/0'), { redirectsMax: 2 })).toEqual({
       status: 'refused',
+      kind: 'redirects',
       reason: 'it was sent on more than 2 times',
     })
   })
@@ -157,7 +163,7 @@ describe('an answer', () => {
     ],
   ])('that is too long is none, %s', async (_, answer) => {
     reply = answer
-    expect(await get(here('/'))).toEqual({ status: 'refused', reason: `the answer is longer than ${BYTES_MAX} bytes` })
+    expect(await get(here('/'))).toEqual(TOO_LONG)
     reply = (response) => response.end('x'.repeat(BYTES_MAX))
     expect(await get(here('/'))).toMatchObject({ status: 'answered' })
   })
@@ -167,7 +173,7 @@ describe('an answer', () => {
     expect(asked[0]?.headers['accept-encoding']).toBe('identity')
   })
 
-  const LATE = { status: 'failed', reason: 'no answer within 100 ms' }
+  const LATE = { status: 'failed', isLate: true, reason: 'no answer within 100 ms' }
   test.each<[string, (response: ServerResponse) => void]>([
     ['before its head', () => {}],
     ['after its head', (response) => response.write('x')],
@@ -200,6 +206,7 @@ describe('an answer', () => {
       Promise.reject(Object.assign(new Error('getaddrinfo ENOTFOUND secret'), { code: 'ENOTFOUND' }))
     expect(await get('https://secret.test/', {}, { resolve })).toEqual({
       status: 'failed',
+      isLate: false,
       reason: 'the server could not be asked (ENOTFOUND)',
     })
   })
@@ -214,7 +221,7 @@ test.each([
   ['data:text/plain,a', 'the scheme is not https'],
   [`https://a.test/${'a'.repeat(8_192)}`, 'the URL is longer than 8192 characters'],
 ])('%s is refused: %s', async (url, reason) => {
-  expect(await get(url)).toEqual({ status: 'refused', reason })
+  expect(await get(url)).toEqual({ status: 'refused', kind: 'url', reason })
 })
 
 test('proxies of the environment are not used', async () => {

@@ -88,7 +88,8 @@ export class WebhookWorld {
       fetch: async ({ url, headers, body }: PublicRequest) => {
         this.#mayDie()
         const answer = this.answer(url)
-        if (answer === 'away') return { status: 'failed', reason: 'the server could not be asked (ECONNREFUSED)' }
+        if (answer === 'away')
+          return { status: 'failed', isLate: false, reason: 'the server could not be asked (ECONNREFUSED)' }
         if (answer === 'refused') return { status: 'answered', httpStatus: 500, type: '', body: new Uint8Array() }
         const message = JSON.parse(Buffer.from(body ?? []).toString())
         this.told.push({ webhook: url, id: headers?.['webhook-id'] ?? '', body: message })
