@@ -1,6 +1,7 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { graphqlPlugin } from './graphql/plugin.ts'
 import type { SharedParts } from './http/api-parts.ts'
+import { nftPlugin } from './nft/plugin.ts'
 import { quotesPlugin } from './quotes/plugin.ts'
 import { rewardsPlugin } from './rewards/plugin.ts'
 import { validatorsPlugin } from './validators/plugin.ts'
@@ -11,4 +12,4 @@ import { validatorsPlugin } from './validators/plugin.ts'
  */
 export type Family = FastifyPluginAsync<SharedParts>
 
-export const FAMILIES: readonly Family[] = [rewardsPlugin, validatorsPlugin, graphqlPlugin, quotesPlugin]
+export const FAMILIES: readonly Family[] = [rewardsPlugin, validatorsPlugin, graphqlPlugin, quotesPlugin, nftPlugin]

@@ -8,6 +8,8 @@ export interface SentAnswer {
   readonly body: string
   /** False where the same question may be answered otherwise the next time although nothing has changed: a failure. */
   readonly isKept: boolean
+  /** Beside its type. */
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** What is kept of all accounts together; a character of JSON is a byte. */

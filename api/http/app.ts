@@ -12,7 +12,7 @@ import type { ApiParts } from './api-parts.ts'
 import { boundedReader } from './bounded-reader.ts'
 import { STATEMENT_GIVEN_UP_MS } from './budget.ts'
 import { COMPRESSION } from './compression.ts'
-import { DOCUMENT_OPTIONS, ERROR_ENVELOPE, HEALTH_SCHEMA, READY_SCHEMA, UNDOCUMENTED } from './document.ts'
+import { DOCUMENT_OPTIONS, ERROR_ENVELOPE, HEALTH_SCHEMA, NFT_ERROR, READY_SCHEMA, UNDOCUMENTED } from './document.ts'
 import { toReadyAnswer } from './health.ts'
 import {
   ANSWER_MS_MAX,
@@ -63,6 +63,7 @@ export async function buildApp(parts: ApiParts, families: readonly Family[] = FA
   app.setSerializerCompiler(() => (data) => JSON.stringify(data))
   await app.register(swagger, DOCUMENT_OPTIONS)
   app.addSchema(ERROR_ENVELOPE)
+  app.addSchema(NFT_ERROR)
   addOpenPaths(app, parts)
   const shared = {
     ...parts,

@@ -8,7 +8,7 @@ import {
 import type { ChainNames } from '../../schemas/chains.ts'
 import type { StakingContract } from '../../schemas/eth/staking-transaction.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
-import { refuse } from '../../schemas/routes/envelope.ts'
+import { type Refusal, refuse } from '../../schemas/routes/envelope.ts'
 import { PREFIX } from '../../schemas/routes/route.ts'
 import { sendRefusal } from './answer.ts'
 import { within } from './bounded-reader.ts'
@@ -69,35 +69,44 @@ export function chainPath(path: string): string {
  * Adds what requests at paths of `chainPath` go through: the chain is found (404), then the token (401, or 503 while the tables
  * lack accounts), which has to be for this scope, family and chain (401); while the tables are being filled from the log, 503.
  */
-export function requireChainAndAccount(
-  app: FastifyInstance,
-  { standings, chains, family, serves, accountsKnown, tablesWhole }: ChainPathOptions,
-): void {
+export function requireChainAndAccount(app: FastifyInstance, options: ChainPathOptions): void {
   // Before the body is read: an unknown token learns nothing and costs little.
   app.addHook('onRequest', async (request: FastifyRequest, reply: FastifyReply) => {
     const { protocol, network, token } = request.params as { protocol: string; network: string; token: string }
-    const chain = chains().find(({ names }) => names.protocol === protocol && names.network === network)
-    if (chain === undefined) return sendRefusal(reply, refuse('404'))
-    if (!serves(chain)) return sendRefusal(reply, refuse('404', NO_VALIDATORS))
-    request.chain = chain
-    const tokenHash = hashToken(token)
-    let standing = await standings.of(chain.names.name)
-    if (standing.tokenOf(tokenHash) === undefined) {
-      if (!(await within(LOOK_MS_MAX, accountsKnown))) return sendRefusal(reply, refuse('503'))
-      // It may have been waited for facts, which came after the look.
-      standing = await standings.of(chain.names.name)
-    }
-    const known = standing.tokenOf(tokenHash)
-    if (known === undefined) return sendRefusal(reply, refuse('401'))
-    // Before anything is answered from memory: what is kept is the account's, whichever of its tokens asked for it.
-    const { scope = 'read' } = request.routeOptions.config
-    const lack = lackOf(known, { scope, family, chain: chain.names.name })
-    if (lack !== undefined) return sendRefusal(reply, refuse('401', lack))
-    if (!(await within(LOOK_MS_MAX, tablesWhole))) return sendRefusal(reply, refuse('503', BEING_FILLED))
-    request.account = known.account
-    request.actor = tokenHash.slice(0, TOKEN_HASH_CHARACTERS)
-    request.standing = standing
+    const chain = options.chains().find(({ names }) => names.protocol === protocol && names.network === network)
+    const refusal = await refusalOf(request, options, chain, token)
+    if (refusal !== undefined) return sendRefusal(reply, refusal)
   })
+}
+
+/** Why the token may not ask there; undefined where it may, and then the request knows the chain, the account, and how the tables stand. */
+export async function refusalOf(
+  request: FastifyRequest,
+  { standings, family, serves, accountsKnown, tablesWhole }: Omit<ChainPathOptions, 'chains'>,
+  chain: ApiChain | undefined,
+  token: string,
+): Promise<Refusal | undefined> {
+  if (chain === undefined) return refuse('404')
+  if (!serves(chain)) return refuse('404', NO_VALIDATORS)
+  request.chain = chain
+  const tokenHash = hashToken(token)
+  let standing = await standings.of(chain.names.name)
+  if (standing.tokenOf(tokenHash) === undefined) {
+    if (!(await within(LOOK_MS_MAX, accountsKnown))) return refuse('503')
+    // It may have been waited for facts, which came after the look.
+    standing = await standings.of(chain.names.name)
+  }
+  const known = standing.tokenOf(tokenHash)
+  if (known === undefined) return refuse('401')
+  // Before anything is answered from memory: what is kept is the account's, whichever of its tokens asked for it.
+  const { scope = 'read' } = request.routeOptions.config
+  const lack = lackOf(known, { scope, family, chain: chain.names.name })
+  if (lack !== undefined) return refuse('401', lack)
+  if (!(await within(LOOK_MS_MAX, tablesWhole))) return refuse('503', BEING_FILLED)
+  request.account = known.account
+  request.actor = tokenHash.slice(0, TOKEN_HASH_CHARACTERS)
+  request.standing = standing
+  return undefined
 }
 
 interface Asked {

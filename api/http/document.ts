@@ -3,6 +3,7 @@ import type { FastifySchema } from 'fastify'
 import type { TObject, TSchema } from 'typebox'
 import { TOKEN_FAMILIES, TOKEN_SCOPES } from '../../schemas/access-token.ts'
 import { ErrorEnvelope, formatMessage, RESULTS, type RefusalCode } from '../../schemas/routes/envelope.ts'
+import { NftError } from '../../schemas/routes/nft/nft-route.ts'
 import { HealthAnswer, ReadyAnswer } from '../../schemas/routes/probes.ts'
 import { type AnyRoute, PREFIX, PrefixParams } from '../../schemas/routes/route.ts'
 
@@ -12,6 +13,7 @@ const JSON_TYPE = 'application/json'
 
 /** The envelope of refusals by name, so that the document has it once. */
 export const ERROR_ENVELOPE = { ...ErrorEnvelope, $id: 'ErrorEnvelope' }
+export const NFT_ERROR = { ...NftError, $id: 'NftError' }
 
 /** How @fastify/swagger writes the document: from the schemas of the routes, each of them by `documentRoute`. */
 export const DOCUMENT_OPTIONS: FastifyDynamicSwaggerOptions = {

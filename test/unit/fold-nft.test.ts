@@ -1,109 +1,35 @@
 import fc from 'fast-check'
 import type { Address } from 'viem'
 import { expect, test } from 'vitest'
-import type { StoredEvent } from '../../infra/ports/event-log.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
-import { executionBlockEvents, executionRevertEvent } from '../../ingest/execution/block-events.ts'
-import type { Projector } from '../../processors/loop/consume.ts'
-import { joinRows } from '../../processors/loop/rows.ts'
 import { foldChain } from '../../processors/nft/fold.ts'
-import { PROJECTORS } from '../../processors/projections.ts'
-import { bytesOf } from '../../schemas/eth/hex.ts'
-import type { RawLog } from '../../schemas/eth/nft-transfers.ts'
 import type { EncodedEvent } from '../../schemas/events/codec.ts'
 import { tries } from '../long-form.ts'
-import { transactionColumns } from './execution-columns.ts'
-import { ABI, logOf } from './given-nft-log.ts'
+import {
+  ART,
+  type Block,
+  blockOn,
+  COINS,
+  chainOf,
+  eventsOf as eventsOfChain,
+  type Move,
+  NOBODY,
+  revertOf,
+  tell as tellChain,
+} from './given-nft-chain.ts'
 import { storesOfFile } from './warehouse-of-file.ts'
 
 const CHAIN = 'eth'
-const NOBODY: Address = `0x${'00'.repeat(20)}`
 const PEOPLE: readonly Address[] = ['a1', 'b2', 'c3', 'd4'].map((byte) => `0x${byte.repeat(20)}` as const)
-const ART: Address = `0x${'01'.repeat(20)}`
-const COINS: Address = `0x${'02'.repeat(20)}`
 const MAX = 2n ** 256n - 1n
-const TIME = '2026-01-01T00:00:00.000Z'
 const never = new AbortController().signal
 
 const stores = storesOfFile()
 
-/** One thing that happens: of COINS with an amount, of ART without. */
-interface Move {
-  readonly contract: Address
-  readonly from: Address
-  readonly to: Address
-  readonly id: bigint
-  readonly amount: bigint
-}
-
-interface Block {
-  readonly number: number
-  readonly hash: string
-  readonly parent: Block | undefined
-  readonly moves: readonly Move[]
-}
-
-const log = ({ contract, from, to, id, amount }: Move): RawLog =>
-  contract === ART
-    ? logOf(ABI, 'Transfer', { from, to, tokenId: id })
-    : logOf(ABI, 'TransferBatch', { operator: from, from, to, ids: [id], values: [amount] })
-
-const ZERO_HASH = `0x${'00'.repeat(32)}`
-
-function eventsOf({ number, hash, parent, moves }: Block): readonly EncodedEvent[] {
-  const logs = moves.map(log)
-  const header = {
-    number,
-    hash,
-    parentHash: parent?.hash ?? ZERO_HASH,
-    timestampSec: 1_700_000_000 + 12 * number,
-    coinbase: NOBODY,
-    extraData: '0x',
-    baseFeePerGasWei: '0',
-    gasUsed: 0,
-  }
-  const columns = {
-    logIndex: Uint32Array.from(logs, (_, i) => i),
-    transactionIndex: Uint32Array.from(logs, (_, i) => i),
-    transactionHash: new Uint8Array(logs.length * 32),
-    address: new Uint8Array(Buffer.concat(moves.map(({ contract }) => bytesOf(contract)))),
-    topics: logs.map(({ topics }) => topics),
-    data: logs.map(({ data }) => data),
-  }
-  const block = {
-    header,
-    matchesHash: true,
-    logsCheck: 'receipts' as const,
-    hasOutcomes: true,
-    columns: transactionColumns([]),
-    logs: columns,
-  }
-  const events = executionBlockEvents(CHAIN, block, TIME)
-  return [...events.logs, ...events.blocks]
-}
-
-let offset = 0n
-
-/** Puts what the events become into the tables, one topic after the other. `afterInsert` is what happens between two inserts. */
-async function tell(warehouse: Warehouse, events: readonly EncodedEvent[], afterInsert?: () => Promise<unknown>) {
-  const topicOf = ({ type }: EncodedEvent) => (type === 'execution.logs' ? type : 'execution.blocks')
-  for (const [topic, ofTopic] of Map.groupBy(events, topicOf)) {
-    const projector = PROJECTORS.find((one) => one.topic === topic) as Projector
-    const stored = ofTopic.map((event): StoredEvent => ({ position: { partition: 0, offset: offset++ }, event }))
-    const rows = stored.flatMap((event) => projector.project(event, CHAIN).rows)
-    for (const { table, columns } of joinRows(rows, projector.lastTable)) {
-      await warehouse.insert(table, columns)
-      await afterInsert?.()
-    }
-  }
-}
-
-const revert = ({ number, hash }: Block) => executionRevertEvent(CHAIN, { number, hash }, TIME)
-
-/** The blocks up to one, the first one first. */
-function chainOf(block: Block | undefined): readonly Block[] {
-  return block === undefined ? [] : [...chainOf(block.parent), block]
-}
+const eventsOf = (block: Block) => eventsOfChain(block, CHAIN)
+const revert = (block: Block) => revertOf(block, CHAIN)
+const tell = (warehouse: Warehouse, events: readonly EncodedEvent[], afterInsert?: () => Promise<unknown>) =>
+  tellChain(warehouse, events, { chain: CHAIN, ...(afterInsert === undefined ? {} : { afterInsert }) })
 
 /** Who holds how much of what, by a reading of the standards that keeps one number for each holder, and one holder for each token. */
 function holdingsOf(blocks: readonly Block[]): ReadonlyMap<string, bigint> {
@@ -206,13 +132,6 @@ async function expectHoldings(warehouse: Warehouse, head: Block): Promise<void> 
 
 async function fold(warehouse: Warehouse): Promise<number> {
   return await foldChain(warehouse, CHAIN, never)
-}
-
-let hashes = 0
-
-function blockOn(parent: Block | undefined, moves: readonly Move[]): Block {
-  const number = parent === undefined ? 1 : parent.number + 1
-  return { number, hash: `0x${(++hashes).toString(16).padStart(64, '0')}`, parent, moves }
 }
 
 const anybody = fc.constantFrom(NOBODY, ...PEOPLE)

@@ -3,10 +3,12 @@ import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { Compile } from 'typebox/schema'
 import { expect, test } from 'vitest'
 import { buildOpenApi } from '../../api/http/openapi.ts'
+import { NFT_OPERATIONS } from '../../api/nft/plugin.ts'
 import { QUOTES } from '../../api/quotes/plugin.ts'
 import { REWARDS_OPERATIONS } from '../../api/rewards/plugin.ts'
 import { VALIDATORS_ACTIONS, VALIDATORS_OPERATIONS } from '../../api/validators/plugin.ts'
 import { RESULTS } from '../../schemas/routes/envelope.ts'
+import { type NFT_FAILURES, NFT_PATHS } from '../../schemas/routes/nft/nft-route.ts'
 import { QUOTES_PREFIX } from '../../schemas/routes/quotes/quote-route.ts'
 import { PREFIX } from '../../schemas/routes/route.ts'
 
@@ -42,8 +44,11 @@ test('documents every path of every route, the probes, and nothing else, with di
     Object.keys(methods).map((method) => `${method} ${path}`),
   )
   const quotes = QUOTES.map(({ route }) => `get ${QUOTES_PREFIX}${route.path}`)
+  const nfts = NFT_OPERATIONS.flatMap(({ route }) =>
+    route.methods.map((method) => `${method.toLowerCase()} ${NFT_PATHS[0]}/${route.names[0]}`),
+  )
   const others = ['get /health', 'get /ready', `get ${PREFIX}/graphql`, `post ${PREFIX}/graphql`]
-  expect(found.sort()).toEqual([...others, ...quotes, ...expected].sort())
+  expect(found.sort()).toEqual([...others, ...quotes, ...nfts, ...expected].sort())
   expect(new Set(documented.map(({ operationId }) => operationId)).size).toBe(documented.length)
 })
 
@@ -68,6 +73,17 @@ test('gives the example of each route, and one of each refusal under its status'
   expect(document).toHaveProperty(['components', 'schemas', 'ErrorEnvelope', 'properties', 'code'])
 })
 
+test('gives the example of each NFT operation, and the shape of its refusals', () => {
+  for (const { route } of NFT_OPERATIONS) {
+    const responses = paths[`${NFT_PATHS[0]}/${route.names[0]}`]?.get?.responses ?? {}
+    expect(responses['200']?.content['application/json']?.example, route.id).toEqual(route.example)
+    for (const code of [400, 401, 404, 500, 503] satisfies (keyof typeof NFT_FAILURES)[])
+      expect(responses[code]?.content['application/json']?.schema, route.id).toEqual({
+        $ref: '#/components/schemas/NftError',
+      })
+  }
+})
+
 /** Quotes have no path parameters. */
 const QUOTES_ASK_FOR: Readonly<Record<string, readonly string[]>> = {
   getStakeQuote: ['address', 'amount'],
@@ -84,6 +100,13 @@ test('asks for what stands in the path, for what nobody can do without, and for 
   for (const { operationId, parameters = [] } of documented.filter(({ parameters }) => parameters !== undefined)) {
     const required = parameters.filter((parameter) => parameter.required).map(({ name }) => name)
     const quote = QUOTES.find(({ route }) => route.id === operationId)
+    const nft = NFT_OPERATIONS.find(({ route }) => route.id === operationId)
+    if (nft !== undefined) {
+      const { properties, required: named = [] } = nft.route.parameters
+      const withoutDefault = named.filter((name) => !('default' in (properties[name] ?? {})))
+      expect(required.sort(), operationId).toEqual([...withoutDefault, 'chain', 'token'].sort())
+      continue
+    }
     const asked = [...(ASKS_FOR[operationId] ?? []), 'network', 'protocol', 'token'].sort()
     expect(required.sort(), operationId).toEqual(quote === undefined ? asked : QUOTES_ASK_FOR[operationId])
   }
@@ -102,6 +125,6 @@ test('asks for what stands in the path, for what nobody can do without, and for 
 })
 
 test('every example has the shape of its route', () => {
-  for (const { route } of [...OPERATIONS, ...QUOTES])
+  for (const { route } of [...OPERATIONS, ...QUOTES, ...NFT_OPERATIONS])
     expect(Compile(route.response).Errors(route.example), route.id).toEqual([true, []])
 })

@@ -1,0 +1,23 @@
+const MAX = 2n ** 256n - 1n
+
+/** Whether somebody with this amount holds anything, as SQL: `excess` is what is above 256 bits. */
+export const IS_HELD = '(excess > 0 OR (excess = 0 AND amount > 0))'
+
+/** An amount of one token as a contract that kept to its standard could have it. */
+export function shownAmount({ amount, excess }: Readonly<Record<string, string>>): string {
+  if (excess === '0') return amount ?? '0'
+  return excess?.startsWith('-') ? '0' : MAX.toString()
+}
+
+/** A sum over tokens, which may be more than one of them can have. */
+export function wholeAmount({ amount = '0', excess = '0' }: Readonly<Record<string, string>>): string {
+  return excess === '0' ? amount : ((BigInt(excess) << 256n) + BigInt(amount)).toString()
+}
+
+export function isInconsistent({ excess }: Readonly<Record<string, string>>): boolean {
+  return excess !== '0'
+}
+
+/** A token as the tables have it, 32 bytes of hex with 0x, and as it is told. */
+export const tokenHex = (decimal: string): string => BigInt(decimal).toString(16).padStart(64, '0')
+export const tokenText = (hex: string): string => BigInt(hex).toString()

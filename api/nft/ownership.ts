@@ -1,0 +1,276 @@
+import type { OwnerRow } from '../../schemas/routes/nft/fields.ts'
+import { refuseNft } from '../../schemas/routes/nft/nft-route.ts'
+import {
+  getContractsForOwnerRoute,
+  getNftsForOwnerRoute,
+  getOwnersForContractRoute,
+  getOwnersForNftRoute,
+  isHolderOfContractRoute,
+} from '../../schemas/routes/nft/ownership.ts'
+import { IS_HELD, isInconsistent, shownAmount, tokenHex, tokenText, wholeAmount } from './amounts.ts'
+import { contractsMetadata, type Standard, tokensMetadata } from './metadata.ts'
+import {
+  bytesKey,
+  coverageOf,
+  finalityOf,
+  foldParams,
+  type HistoryTable,
+  type Item,
+  selectCounts,
+  selectNewest,
+  selectPage,
+  textKey,
+} from './pages.ts'
+import { answered, type NftScope, nftOperation, toValidAt } from './serve.ts'
+
+/** What is there is burned, and nobody's; the zero address has no rows. */
+const BURNED_AT = `0x${'dead'.padStart(40, '0')}`
+const NOT_BURNED = `holder != unhex('${BURNED_AT.slice(2)}')`
+
+const hex = (text: string): string => text.slice(2)
+
+const holdersOf = (contract: string): HistoryTable => ({
+  table: 'nft_contract_holders',
+  where: 'contract = unhex({contract:String})',
+  params: { contract: hex(contract) },
+  keys: [bytesKey('holder')],
+  values: ['tokens', 'amount', 'excess'],
+  isHeld: `tokens > 0 AND ${NOT_BURNED}`,
+})
+
+const holdersOfToken = (contract: string, tokenId: string): HistoryTable => ({
+  table: 'nft_token_holders',
+  where: 'contract = unhex({contract:String}) AND token_id = unhex({tokenId:String})',
+  params: { contract: hex(contract), tokenId: tokenHex(tokenId) },
+  keys: [textKey('standard'), bytesKey('holder')],
+  values: ['amount', 'excess'],
+  isHeld: `${IS_HELD} AND ${NOT_BURNED}`,
+})
+
+export const isHolderOfContract = nftOperation(isHolderOfContractRoute, async ({ contract_address, wallet }, scope) => {
+  const table = holdersOf(contract_address)
+  const [coverage, row] = await Promise.all([
+    coverageOf(scope, contract_address),
+    selectNewest(scope, { ...table, isHeld: '1' }, [wallet]),
+  ])
+  const isHeld = row !== undefined && row.tokens !== '0' && wallet !== BURNED_AT
+  // What came before the first block, or what nobody can read, may be held.
+  const isHolder = isHeld ? true : coverage.is_whole ? false : null
+  return answered({
+    isholderOfContract: isHolder,
+    isHolderOfContract: isHolder,
+    finality: row === undefined ? null : finalityOf(scope, row.block_number),
+    valid_at: toValidAt(scope.snapshot),
+    coverage,
+  })
+})
+
+export const getOwnersForContract = nftOperation(getOwnersForContractRoute, async (parameters, scope) => {
+  const { contract_address: contract, token_id: tokenId, page_size: limit } = parameters
+  if (tokenId !== undefined) return await ownersOfToken(scope, contract, tokenId, limit)
+  const table = holdersOf(contract)
+  const [page, totals, burned, coverage] = await Promise.all([
+    selectPage(scope, table, { limit, after: scope.after }),
+    selectCounts<{ holders: string }>(scope, {
+      table: 'nft_contract_totals',
+      columns: 'holders',
+      where: table.where,
+      params: table.params,
+    }),
+    selectNewest(scope, { ...table, isHeld: 'tokens > 0' }, [BURNED_AT]),
+    coverageOf(scope, contract),
+  ])
+  return answered({
+    owners: page.items.map((item) => ownerRow(scope, item, wholeAmount(item), false)),
+    page_key: page.next === undefined ? null : scope.pageKeyAfter(page.next),
+    total_count: Number(totals?.holders ?? 0) - (burned === undefined ? 0 : 1),
+    valid_at: toValidAt(scope.snapshot),
+    coverage,
+  })
+})
+
+export const getOwnersForNft = nftOperation(getOwnersForNftRoute, ({ contract_address, token_id, page_size }, scope) =>
+  ownersOfToken(scope, contract_address, token_id, page_size),
+)
+
+async function ownersOfToken(scope: NftScope, contract: string, tokenId: string, limit: number) {
+  const table = holdersOfToken(contract, tokenId)
+  const [page, totals, burned, coverage] = await Promise.all([
+    selectPage(scope, table, { limit, after: scope.after }),
+    selectCounts<{ holders: string }>(scope, {
+      table: 'nft_token_totals',
+      columns: 'holders',
+      where: table.where,
+      params: table.params,
+    }),
+    selectNewest(scope, { ...table, isHeld: IS_HELD }, ['ERC1155', BURNED_AT]),
+    coverageOf(scope, contract),
+  ])
+  // A token that is one of a kind is not counted: it is on this page, or its only owner is on another one.
+  const counted = totals === undefined ? undefined : Number(totals.holders) - (burned === undefined ? 0 : 1)
+  const isAll = scope.after === undefined && page.next === undefined
+  return answered({
+    owners: page.items.map((item) => ownerRow(scope, item, shownAmount(item), isInconsistent(item))),
+    page_key: page.next === undefined ? null : scope.pageKeyAfter(page.next),
+    total_count: isAll ? page.items.length : (counted ?? null),
+    valid_at: toValidAt(scope.snapshot),
+    coverage,
+  })
+}
+
+function ownerRow(scope: NftScope, item: Item, amount: string, is_inconsistent: boolean): OwnerRow {
+  return {
+    owner_address: item.holder_text as string,
+    amount,
+    is_inconsistent,
+    finality: finalityOf(scope, item.block_number),
+  }
+}
+
+export const getNftsForOwner = nftOperation(getNftsForOwnerRoute, async (parameters, scope) => {
+  const { owner, contract_addresses, contract_address, page_size: limit, with_metadata: withMetadata } = parameters
+  if (contract_addresses !== undefined && contract_address !== undefined)
+    return refuseNft(400, 'contract_addresses and contract_address are both given')
+  const contracts = contract_addresses ?? (contract_address === undefined ? [] : [contract_address])
+  const [page, total, coverage] = await Promise.all([
+    selectPage(scope, tokensOf(owner, contracts), { limit, after: scope.after }),
+    countTokens(scope, owner, contracts),
+    coverageOf(scope),
+  ])
+  const tokens = page.items.map((item) => ({
+    contract: item.contract_text as string,
+    tokenId: tokenText(item.token_id_text as string),
+    standard: item.standard_text as Standard,
+  }))
+  const assets = await tokensMetadata(scope, tokens, withMetadata)
+  return answered({
+    owner_nfts: page.items.map((item, i) => {
+      const balance = shownAmount(item)
+      const finality = finalityOf(scope, item.block_number)
+      const is_inconsistent = isInconsistent(item)
+      return {
+        ...(assets[i] as (typeof assets)[number]),
+        last_metadata_sync_time: 0,
+        last_token_uri_sync_time: 0,
+        modify_time: 0,
+        owner: { owners: [{ owner_address: owner, amount: balance, is_inconsistent, finality }] },
+        balance,
+        is_inconsistent,
+        finality,
+      }
+    }),
+    page_key: page.next === undefined ? null : scope.pageKeyAfter(page.next),
+    total_count: total,
+    valid_at: toValidAt(scope.snapshot),
+    coverage,
+  })
+})
+
+/** The contracts, as SQL: constants, or no index is used. */
+const among = (contracts: readonly string[]): string =>
+  contracts.length === 0
+    ? ''
+    : ` AND contract IN (${contracts.map((contract) => `unhex('${hex(contract)}')`).join(', ')})`
+
+function tokensOf(owner: string, contracts: readonly string[]): HistoryTable {
+  return {
+    table: 'nft_holder_tokens',
+    where: `holder = unhex({owner:String})${among(contracts)}`,
+    params: { owner: hex(owner) },
+    keys: [bytesKey('contract'), bytesKey('token_id'), textKey('standard')],
+    values: ['amount', 'excess'],
+    isHeld: owner === BURNED_AT ? '0' : IS_HELD,
+  }
+}
+
+async function countTokens(scope: NftScope, owner: string, contracts: readonly string[]): Promise<number> {
+  if (owner === BURNED_AT) return 0
+  if (contracts.length === 0) return (await selectHolderTotals(scope, owner)).holdings
+  // The newest row of each, which the order of the table has at hand.
+  const each = contracts.map(
+    (contract) => `SELECT tokens FROM (
+      SELECT tokens FROM nft_holder_contracts
+      WHERE chain = {chain:String} AND start = {start:UInt64} AND holder = unhex({owner:String}) AND contract = unhex('${hex(contract)}')
+        AND block_number <= {number:UInt64} AND block_hash NOT IN (
+          SELECT block_hash FROM reverted_blocks FINAL WHERE chain = {chain:String} AND is_reverted = 1
+        )
+      ORDER BY block_number DESC LIMIT 1
+    )`,
+  )
+  const rows = await scope.warehouse.query<{ tokens: string }>(each.join(' UNION ALL '), {
+    ...foldParams(scope),
+    owner: hex(owner),
+  })
+  return rows.reduce((sum, { tokens }) => sum + Number(tokens), 0)
+}
+
+async function selectHolderTotals(scope: NftScope, owner: string) {
+  const row = await selectCounts<{ holdings: string; contracts: string }>(scope, {
+    table: 'nft_holder_totals',
+    columns: 'holdings, contracts',
+    where: 'holder = unhex({owner:String})',
+    params: { owner: hex(owner) },
+  })
+  return { holdings: Number(row?.holdings ?? 0), contracts: Number(row?.contracts ?? 0) }
+}
+
+export const getContractsForOwner = nftOperation(getContractsForOwnerRoute, async (parameters, scope) => {
+  const { owner, page_size: limit, with_metadata: withMetadata } = parameters
+  const table: HistoryTable = {
+    table: 'nft_holder_contracts',
+    where: 'holder = unhex({owner:String})',
+    params: { owner: hex(owner) },
+    keys: [bytesKey('contract')],
+    values: ['tokens', 'amount', 'excess'],
+    isHeld: owner === BURNED_AT ? '0' : 'tokens > 0',
+  }
+  const [page, totals, coverage] = await Promise.all([
+    selectPage(scope, table, { limit, after: scope.after }),
+    selectHolderTotals(scope, owner),
+    coverageOf(scope),
+  ])
+  const standards = await standardsOf(
+    scope,
+    owner,
+    page.items.map((item) => item.contract_text as string),
+  )
+  const contracts = page.items.map((item) => ({
+    contract: item.contract_text as string,
+    standard: standards.get(item.contract_text as string) ?? null,
+  }))
+  const collections = await contractsMetadata(scope, contracts, withMetadata)
+  return answered({
+    contracts: page.items.map((item, i) => ({
+      ...(collections[i] as (typeof collections)[number]),
+      total_balance: wholeAmount(item),
+      num_distinct_tokens_owned: item.tokens as string,
+      finality: finalityOf(scope, item.block_number),
+    })),
+    page_key: page.next === undefined ? null : scope.pageKeyAfter(page.next),
+    total_count: owner === BURNED_AT ? 0 : totals.contracts,
+    valid_at: toValidAt(scope.snapshot),
+    coverage,
+  })
+})
+
+/** What the owner's tokens of contracts are, as their logs tell it. */
+async function standardsOf(
+  scope: NftScope,
+  owner: string,
+  contracts: readonly string[],
+): Promise<ReadonlyMap<string, Standard>> {
+  if (contracts.length === 0) return new Map()
+  // The first token of each.
+  const each = contracts.map(
+    (contract) => `SELECT '${contract}' AS contract, toString(standard) AS standard FROM (
+      SELECT standard FROM nft_holder_tokens
+      WHERE chain = {chain:String} AND start = {start:UInt64} AND holder = unhex({owner:String}) AND contract = unhex('${hex(contract)}')
+      ORDER BY contract, token_id LIMIT 1
+    )`,
+  )
+  const rows = await scope.warehouse.query<{ contract: string; standard: Standard }>(each.join(' UNION ALL '), {
+    ...foldParams(scope),
+    owner: hex(owner),
+  })
+  return new Map(rows.map(({ contract, standard }) => [contract, standard]))
+}

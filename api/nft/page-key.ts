@@ -1,0 +1,46 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+
+/** Where a list goes on: behind which key, as of which block. */
+export interface PageKey {
+  readonly start: number
+  readonly number: number
+  readonly hash: string
+  /** The last sort key of the page before. */
+  readonly after: readonly string[]
+}
+
+/** What a page key is for: nothing of it may change from page to page. */
+export interface PageOf {
+  readonly secret: string
+  readonly chain: string
+  readonly operation: string
+  /** The parameters without what tells one page from another. */
+  readonly filter: string
+}
+
+const SIGNATURE_BYTES = 12
+
+/** Opaque text that `readPageKey` takes for the same list alone. */
+export function formatPageKey(of: PageOf, { start, number, hash, after }: PageKey): string {
+  const body = Buffer.from(JSON.stringify([start, number, hash.slice(2), ...after]))
+  return Buffer.concat([signature(of, body), body]).toString('base64url')
+}
+
+/** Undefined where it was not made by `formatPageKey` for this list. */
+export function readPageKey(of: PageOf, text: string): PageKey | undefined {
+  const bytes = Buffer.from(text, 'base64url')
+  const body = bytes.subarray(SIGNATURE_BYTES)
+  if (bytes.length <= SIGNATURE_BYTES || bytes.toString('base64url') !== text) return undefined
+  if (!timingSafeEqual(bytes.subarray(0, SIGNATURE_BYTES), signature(of, body))) return undefined
+  // Signed: it is what was written.
+  const [start, number, hash, ...after] = JSON.parse(body.toString()) as [number, number, string, ...string[]]
+  return { start, number, hash: `0x${hash}`, after }
+}
+
+function signature({ secret, chain, operation, filter }: PageOf, body: Buffer): Buffer {
+  const key = createHash('sha256').update(`page key ${secret}`).digest()
+  const mac = createHmac('sha256', key)
+    .update(JSON.stringify([chain, operation, filter]))
+    .update(body)
+  return mac.digest().subarray(0, SIGNATURE_BYTES)
+}

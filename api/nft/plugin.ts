@@ -1,0 +1,24 @@
+import type { FastifyInstance } from 'fastify'
+import type { SharedParts } from '../http/api-parts.ts'
+import {
+  getContractsForOwner,
+  getNftsForOwner,
+  getOwnersForContract,
+  getOwnersForNft,
+  isHolderOfContract,
+} from './ownership.ts'
+import { acceptBodies, type NftOperation, serveNftOperations } from './serve.ts'
+
+export const NFT_OPERATIONS: readonly NftOperation[] = [
+  getContractsForOwner,
+  getNftsForOwner,
+  getOwnersForContract,
+  getOwnersForNft,
+  isHolderOfContract,
+]
+
+/** Who holds which tokens, of all chains. */
+export async function nftPlugin(app: FastifyInstance, parts: SharedParts): Promise<void> {
+  acceptBodies(app)
+  serveNftOperations(app, NFT_OPERATIONS, parts)
+}

@@ -1,0 +1,147 @@
+import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
+import { METADATA_POSITION } from './metadata.ts'
+
+/** A block that an answer describes. */
+export interface Snapshot {
+  readonly number: number
+  /** Hex with 0x. */
+  readonly hash: string
+  readonly timeSec: number
+}
+
+/** What the tables have of a chain, as it stood when it was looked at. */
+export interface NftStanding {
+  /** First block of the fold that answers. */
+  readonly start: number
+  /** The newest block that everything is folded of. */
+  readonly head: Snapshot
+  /** The newest block that is final and folded; undefined before the first. */
+  readonly finalizedNumber: number | undefined
+  /** Differs when a block was reverted, or came back. */
+  readonly reverts: string
+  /** Differs when anything has changed that an answer is made of. */
+  readonly position: string
+  /** What page keys are signed with: the log's identity, which nobody is told. */
+  readonly secret: string
+}
+
+/** So old may be what is known of a chain when a question comes. */
+const AGE_MS_MAX = 100
+/** A reorg that is not wholly told yet is looked for among so many of the newest blocks. */
+const RECENT_BLOCKS = 128
+
+const OF_CHAIN = 'chain = {chain:String}'
+export const REVERTED = `SELECT block_hash FROM reverted_blocks FINAL WHERE ${OF_CHAIN} AND is_reverted = 1`
+
+const REVERTS = `SELECT toString((count(), sum(cityHash64(block_hash, is_reverted, version)))) FROM reverted_blocks WHERE ${OF_CHAIN}`
+
+// What a table has of a chain, or of a fold, is counted without reading it: both are in its partitions.
+const FACTS = [
+  `SELECT 'start' AS part, toString(start) AS value FROM (SELECT start FROM nft_blocks WHERE ${OF_CHAIN} GROUP BY start)`,
+  `SELECT 'final', toString(block_number) FROM execution_finality FINAL WHERE ${OF_CHAIN}`,
+  `SELECT 'final', toString(execution_block_number) FROM (
+     SELECT execution_block_number FROM finalized_blocks WHERE ${OF_CHAIN} ORDER BY slot DESC LIMIT 1
+   )`,
+  `SELECT 'reverts', (${REVERTS})`,
+  `SELECT 'odd', toString(count()) FROM nft_odd_logs WHERE ${OF_CHAIN}`,
+  `SELECT 'exchanges', toString((count(), sum(cityHash64(started, version)))) FROM rebuild_exchanges`,
+  `SELECT 'log', log_id FROM (SELECT log_id FROM filled_from ORDER BY since DESC LIMIT 1)`,
+  ...(METADATA_POSITION === undefined ? [] : [`SELECT 'metadata', (${METADATA_POSITION})`]),
+].join(' UNION ALL ')
+
+const RECENT = `
+SELECT block_number AS number, concat('0x', lower(hex(block_hash))) AS hash, concat('0x', lower(hex(parent_hash))) AS parent,
+  toUnixTimestamp(time) AS time_sec
+FROM nft_blocks
+WHERE ${OF_CHAIN} AND start = {start:UInt64} AND block_hash NOT IN (${REVERTED})
+ORDER BY block_number DESC LIMIT ${RECENT_BLOCKS}`
+
+interface BlockRow {
+  readonly number: string
+  readonly hash: string
+  readonly parent: string
+  readonly time_sec: number
+}
+
+/** Looks at the tables when somebody asks, all askers together at most every so many milliseconds. */
+export class NftStandings {
+  readonly #warehouse: WarehouseReader
+  readonly #ageMsMax: number
+  readonly #looks = new Map<string, { readonly standing: Promise<NftStanding | undefined>; readonly atMs: number }>()
+  readonly #known = new Map<string, NftStanding>()
+
+  constructor(warehouse: WarehouseReader, ageMsMax = AGE_MS_MAX) {
+    this.#warehouse = warehouse
+    this.#ageMsMax = ageMsMax
+  }
+
+  /** Undefined before the first block is folded. One object for as long as nothing has changed. */
+  of(chain: string): Promise<NftStanding | undefined> {
+    const last = this.#looks.get(chain)
+    if (last !== undefined && performance.now() - last.atMs < this.#ageMsMax) return last.standing
+    const look = { standing: this.#look(chain), atMs: performance.now() }
+    this.#looks.set(chain, look)
+    look.standing.catch(() => {
+      if (this.#looks.get(chain) === look) this.#looks.delete(chain)
+    })
+    return look.standing
+  }
+
+  /**
+   * Whether nothing was reverted since: then no row of another branch was read at or below its head, for those are written after the
+   * revert of what they replace is told.
+   */
+  async isUnreverted(chain: string, standing: NftStanding): Promise<boolean> {
+    const [row] = await this.#warehouse.query<{ reverts: string }>(`SELECT (${REVERTS}) AS reverts`, { chain })
+    return row?.reverts === standing.reverts
+  }
+
+  /** What was known is not good any more. */
+  forget(chain: string): void {
+    this.#looks.delete(chain)
+  }
+
+  async #look(chain: string): Promise<NftStanding | undefined> {
+    const rows = await this.#warehouse.query<{ part: string; value: string }>(FACTS, { chain })
+    const valuesOf = (name: string) => rows.filter(({ part }) => part === name).map(({ value }) => value)
+    const starts = valuesOf('start')
+      .map(Number)
+      .sort((a, b) => a - b)
+    let answering: { readonly start: number; readonly head: Snapshot } | undefined
+    for (const start of starts) {
+      const head = headOf(await this.#warehouse.query<BlockRow>(RECENT, { chain, start }))
+      if (head !== undefined && (answering === undefined || head.number > answering.head.number))
+        answering = { start, head }
+    }
+    if (answering === undefined) return undefined
+    const { start, head } = answering
+    const final = valuesOf('final')
+      .map(Number)
+      .filter((number) => number > 0)
+    const finalizedNumber = final.length === 0 ? undefined : Math.min(Math.max(...final), head.number)
+    const [reverts = ''] = valuesOf('reverts')
+    const others = rows
+      .filter(({ part }) => !['start', 'final'].includes(part))
+      .map(({ part, value }) => `${part} ${value}`)
+    const position = [chain, start, head.hash, finalizedNumber, ...others.sort()].join(' ')
+    const known = this.#known.get(chain)
+    if (known?.position === position) return known
+    const standing = { start, head, finalizedNumber, reverts, position, secret: valuesOf('log')[0] ?? '' }
+    this.#known.set(chain, standing)
+    return standing
+  }
+}
+
+/** The newest block below which one follows on the other, of the newest ones: where two are at one height, a revert is on its way. */
+function headOf(rows: readonly BlockRow[]): Snapshot | undefined {
+  const blocks = [...new Map(rows.map((row) => [row.hash, row])).values()].sort(
+    (a, b) => Number(b.number) - Number(a.number),
+  )
+  let top = 0
+  for (let i = 0; i + 1 < blocks.length; i++) {
+    const [block, below] = [blocks[i], blocks[i + 1]] as [BlockRow, BlockRow]
+    if (block.parent !== below.hash) top = block.number === below.number ? i + 2 : i + 1
+  }
+  const head = blocks[top]
+  return head === undefined ? undefined : { number: Number(head.number), hash: head.hash, timeSec: head.time_sec }
+}

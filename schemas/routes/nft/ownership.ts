@@ -1,0 +1,212 @@
+import { type Static, Type } from 'typebox'
+import {
+  ADDRESSES_MAX,
+  ASSET_FIELDS,
+  AT_BLOCK,
+  addressesParameter,
+  addressParameter,
+  amountText,
+  CONTRACT_FIELDS,
+  Coverage,
+  closed,
+  Finality,
+  MetadataState,
+  NFT_PAGE_MAX,
+  OWNERS_PAGE_MAX,
+  OwnerRow,
+  PAGE_FIELDS,
+  pageParameters,
+  tokenIdParameter,
+  ValidAt,
+  WithMetadata,
+} from './fields.ts'
+import { defineNftRoute } from './nft-route.ts'
+
+const AT = 'As of the newest indexed block, or of `block`.'
+
+const OwnerNft = Type.Object(
+  {
+    ...ASSET_FIELDS,
+    last_metadata_sync_time: Type.Integer({ description: 'Unix seconds; 0 = never.' }),
+    last_token_uri_sync_time: Type.Integer({ description: 'Unix seconds; 0 = never.' }),
+    modify_time: Type.Integer({ description: 'Unix seconds; 0 = never.' }),
+    owner: Type.Object({ owners: Type.Array(OwnerRow) }, closed),
+    balance: amountText('How much of it the owner holds.'),
+    is_inconsistent: Type.Boolean({ description: 'The contract’s logs cannot all be true.' }),
+    finality: Finality,
+  },
+  closed,
+)
+export type OwnerNft = Static<typeof OwnerNft>
+
+const OwnerContract = Type.Object(
+  {
+    ...CONTRACT_FIELDS,
+    metadata_state: MetadataState,
+    total_balance: amountText('Sum of the amounts of all its tokens that the owner holds.'),
+    num_distinct_tokens_owned: amountText('How many of its tokens.'),
+    finality: Finality,
+  },
+  closed,
+)
+
+const EXAMPLE_CONTRACT = `0x${'bc'.repeat(20)}`
+const EXAMPLE_OWNER = `0x${'ad'.repeat(20)}`
+const EXAMPLE_AT = { block_number: 21_000_000, block_hash: `0x${'1f'.repeat(32)}`, block_timestamp: 1_729_000_000 }
+const EXAMPLE_COVERAGE: Coverage = { from_block: 1, to_block: 21_000_000, is_whole: true, reason: null }
+const EXAMPLE_STATE: MetadataState = {
+  status: 'not_fetched',
+  error: null,
+  attempts: 0,
+  last_attempt: null,
+  next_retry: null,
+}
+const EXAMPLE_COLLECTION = {
+  contract_address: EXAMPLE_CONTRACT,
+  name: null,
+  symbol: null,
+  token_type: 'ERC721' as const,
+  total_supply: null,
+  deployer: null,
+  deploy_block_number: null,
+  metadata_state: EXAMPLE_STATE,
+}
+const EXAMPLE_OWNER_ROW = {
+  owner_address: EXAMPLE_OWNER,
+  amount: '1',
+  is_inconsistent: false,
+  finality: 'finalized' as const,
+}
+const EXAMPLE_PAGE = { page_key: null, total_count: 1, valid_at: EXAMPLE_AT, coverage: EXAMPLE_COVERAGE }
+
+export const isHolderOfContractRoute = defineNftRoute({
+  id: 'isHolderOfContract',
+  names: ['isHolderOfContract'],
+  methods: ['GET'],
+  summary: 'Whether a wallet holds a token of a contract',
+  description: `${AT} Null where it does not hold one for all that is indexed, and not everything is (\`coverage\`).`,
+  parameters: Type.Object({
+    contract_address: addressParameter('The contract.'),
+    wallet: addressParameter('Who is asked for.'),
+    ...AT_BLOCK,
+  }),
+  response: Type.Object(
+    {
+      isholderOfContract: Type.Union([Type.Boolean(), Type.Null()]),
+      isHolderOfContract: Type.Union([Type.Boolean(), Type.Null()], { description: 'The same.' }),
+      finality: Type.Union([Finality, Type.Null()], {
+        description: 'Whether the last change of what the wallet holds is final; null where there was none.',
+      }),
+      valid_at: ValidAt,
+      coverage: Coverage,
+    },
+    closed,
+  ),
+  example: {
+    isholderOfContract: true,
+    isHolderOfContract: true,
+    finality: 'finalized',
+    valid_at: EXAMPLE_AT,
+    coverage: EXAMPLE_COVERAGE,
+  },
+})
+
+const OwnersPage = Type.Object({ owners: Type.Array(OwnerRow), ...PAGE_FIELDS }, closed)
+
+export const getOwnersForContractRoute = defineNftRoute({
+  id: 'getOwnersForContract',
+  names: ['getOwnersForContract'],
+  methods: ['GET'],
+  summary: 'Who holds tokens of a contract',
+  description: `${AT} By address; \`amount\` is the sum over all tokens, or what is held of \`token_id\`. Burned tokens have no owner.`,
+  parameters: Type.Object({
+    contract_address: addressParameter('The contract.'),
+    token_id: Type.Optional(tokenIdParameter('Of this token alone.')),
+    ...pageParameters(OWNERS_PAGE_MAX),
+    ...AT_BLOCK,
+  }),
+  response: OwnersPage,
+  example: { owners: [EXAMPLE_OWNER_ROW], ...EXAMPLE_PAGE },
+})
+
+export const getOwnersForNftRoute = defineNftRoute({
+  id: 'getOwnersForNFT',
+  names: ['getOwnersForNFT'],
+  methods: ['GET'],
+  summary: 'Who holds a token',
+  description: `${AT} By address.`,
+  parameters: Type.Object({
+    contract_address: addressParameter('The contract.'),
+    token_id: tokenIdParameter('The token.'),
+    ...pageParameters(OWNERS_PAGE_MAX),
+    ...AT_BLOCK,
+  }),
+  response: OwnersPage,
+  example: { owners: [EXAMPLE_OWNER_ROW], ...EXAMPLE_PAGE },
+})
+
+export const getNftsForOwnerRoute = defineNftRoute({
+  id: 'getNFTsForOwner',
+  names: ['getNFTsForOwner'],
+  methods: ['GET'],
+  summary: 'The tokens that a wallet holds',
+  description: `${AT} By contract, then token.`,
+  parameters: Type.Object({
+    owner: addressParameter('Whose tokens.'),
+    contract_addresses: Type.Optional(addressesParameter('Of these contracts alone.', ADDRESSES_MAX)),
+    contract_address: Type.Optional(addressParameter('The same for one contract.')),
+    with_metadata: WithMetadata,
+    ...pageParameters(NFT_PAGE_MAX),
+    ...AT_BLOCK,
+  }),
+  response: Type.Object({ owner_nfts: Type.Array(OwnerNft), ...PAGE_FIELDS }, closed),
+  example: {
+    owner_nfts: [
+      {
+        contract_address: EXAMPLE_CONTRACT,
+        token_id: '1',
+        token_type: 'ERC721',
+        token_uri: null,
+        metadata_json: null,
+        metadata: {
+          title: null,
+          description: null,
+          media: null,
+          media_type: null,
+          media_external: null,
+          attributes: null,
+        },
+        contract: EXAMPLE_COLLECTION,
+        error: null,
+        metadata_state: EXAMPLE_STATE,
+        last_metadata_sync_time: 0,
+        last_token_uri_sync_time: 0,
+        modify_time: 0,
+        owner: { owners: [EXAMPLE_OWNER_ROW] },
+        balance: '1',
+        is_inconsistent: false,
+        finality: 'finalized',
+      },
+    ],
+    ...EXAMPLE_PAGE,
+  },
+})
+
+export const getContractsForOwnerRoute = defineNftRoute({
+  id: 'getContractsForOwner',
+  names: ['getContractsForOwner'],
+  methods: ['GET'],
+  summary: 'The contracts of whose tokens a wallet holds some',
+  description: `${AT} By address of the contract.`,
+  parameters: Type.Object({
+    owner: addressParameter('Whose tokens.'),
+    with_metadata: WithMetadata,
+    ...pageParameters(NFT_PAGE_MAX),
+    ...AT_BLOCK,
+  }),
+  response: Type.Object({ contracts: Type.Array(OwnerContract), ...PAGE_FIELDS }, closed),
+  example: {
+    contracts: [{ ...EXAMPLE_COLLECTION, total_balance: '1', num_distinct_tokens_owned: '1', finality: 'finalized' }],
+    ...EXAMPLE_PAGE,
+  },
+})

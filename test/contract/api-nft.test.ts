@@ -1,0 +1,502 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { Compile } from 'typebox/schema'
+import type { Address } from 'viem'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { ApiChain } from '../../api/http/chain-path.ts'
+import { type Api, openApi } from '../../api/http/server.ts'
+import { NFT_OPERATIONS } from '../../api/nft/plugin.ts'
+import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import { migrate, readMigrations } from '../../infra/warehouse/migrate.ts'
+import { openWarehouse } from '../../infra/warehouse/open.ts'
+import { foldChain } from '../../processors/nft/fold.ts'
+import { chainNames } from '../../schemas/chains.ts'
+import { hashToken } from '../../schemas/events/accounts.ts'
+import { NftError } from '../../schemas/routes/nft/nft-route.ts'
+import { toTokenLimitsRow } from '../../schemas/tables/accounts.ts'
+import { DEFAULT_UNFUNDED_RULES } from '../../schemas/validator-lifecycle.ts'
+import {
+  ART,
+  type Block,
+  blockOn,
+  COINS,
+  eventsOf,
+  type Move,
+  NOBODY,
+  revertOf,
+  tell,
+  timeOf,
+} from '../unit/given-nft-chain.ts'
+import { noJobs } from '../unit/no-jobs.ts'
+import { insertRows, MAINNET } from './api-fixture.ts'
+
+const TOKEN = 'token-of-demo'
+const [ANN, BOB, CID, ZED] = ['a1', 'b2', 'c3', 'd4'].map((byte) => `0x${byte.repeat(20)}`) as [
+  Address,
+  Address,
+  Address,
+  Address,
+]
+const BURNED_AT: Address = `0x${'00'.repeat(18)}dead`
+const MAX = 2n ** 256n - 1n
+const HOLESKY: ApiChain = { names: chainNames('ethereum', 'holesky'), hasBeacon: true }
+const SCROLL: ApiChain = { names: chainNames('scroll', 'mainnet'), hasBeacon: false }
+const never = new AbortController().signal
+/** Where the rows of the large ones are. */
+const LARGE: Address = `0x${'0a'.repeat(20)}`
+const SELLER: Address = `0x${'0c'.repeat(20)}`
+const BUSY: Address = `0x${'0d'.repeat(20)}`
+const OWNERS_OF_LARGE = 200_000
+const TOKENS_OF_SELLER = 150_000
+const BLOCKS_OF_BUSY = 150_000
+/** For any page, of all its statements together. */
+const ROWS_READ_MAX = 100_000
+
+const art = (from: Address, to: Address, id: bigint): Move => ({ contract: ART, from, to, id, amount: 1n })
+const coins = (from: Address, to: Address, id: bigint, amount: bigint): Move => ({
+  contract: COINS,
+  from,
+  to,
+  id,
+  amount,
+})
+
+let warehouse: Warehouse
+let api: Api
+let directory: string
+const logged: string[] = []
+const blocks: Block[] = []
+
+async function grow(chain: string, moves: readonly (readonly Move[])[]): Promise<void> {
+  for (const each of moves) blocks.push(blockOn(blocks.at(-1), each))
+  await tell(
+    warehouse,
+    blocks.slice(-moves.length).flatMap((block) => eventsOf(block, chain)),
+    { chain },
+  )
+  await foldChain(warehouse, chain, never)
+}
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'epochline-api-nft-'))
+  warehouse = await openWarehouse({ directory })
+  await migrate(warehouse, await readMigrations())
+  await insertRows(warehouse, 'access_tokens', [
+    { token_hash: hashToken(TOKEN), account: 'demo', version: 1, is_deleted: 0 },
+  ])
+  await insertRows(warehouse, 'access_tokens', [
+    {
+      token_hash: hashToken('of-rewards'),
+      account: 'demo',
+      ...toTokenLimitsRow({ scopes: ['read'], families: ['rewards'] }),
+      version: 2,
+    },
+  ])
+  await fillMainnet()
+  await fillScroll()
+  api = await openApi({
+    warehouse,
+    jobs: noJobs,
+    unfundedRules: DEFAULT_UNFUNDED_RULES,
+    chains: () => [MAINNET, HOLESKY, SCROLL],
+    log: pino({ level: 'error' }, { write: (line: string) => logged.push(line) }),
+    now: () => 0,
+    wallNow: () => 0,
+    health: () => Promise.reject(new Error('not asked')),
+    accountsKnown: async () => true,
+    tablesWhole: async () => true,
+    host: '127.0.0.1',
+    port: 0,
+  })
+})
+afterAll(async () => {
+  await api[Symbol.asyncDispose]()
+  await warehouse[Symbol.asyncDispose]()
+  await rm(directory, { recursive: true, force: true })
+})
+
+const HEAD = 6
+const FINAL = 4
+
+/** Six blocks, of which four are final; one more was reverted. */
+async function fillMainnet(): Promise<void> {
+  const chain = MAINNET.names.name
+  await grow(chain, [
+    [art(NOBODY, ANN, 1n), art(NOBODY, ANN, 2n), art(NOBODY, BOB, 3n), coins(NOBODY, ANN, 7n, 10n)],
+    [coins(ANN, BOB, 7n, 4n), art(ANN, BOB, 2n)],
+    [art(BOB, BURNED_AT, 3n), art(NOBODY, CID, MAX)],
+  ])
+  const orphan = blockOn(blocks.at(-1), [art(ANN, ZED, 1n), art(NOBODY, ZED, 99n)])
+  await tell(warehouse, eventsOf(orphan, chain), { chain })
+  await foldChain(warehouse, chain, never)
+  await tell(warehouse, [revertOf(orphan, chain)], { chain })
+  orphans.push(orphan)
+  await grow(chain, [[coins(NOBODY, CID, 8n, MAX)], [coins(NOBODY, CID, 8n, MAX)], [art(NOBODY, ANN, 4n)]])
+  await insertRows(warehouse, 'finalized_blocks', [
+    {
+      slot: 40,
+      epoch: 1,
+      day: '2026-11-20',
+      block_root: `0x${'00'.repeat(32)}`,
+      proposer_index: 1,
+      execution_block_hash: (blocks[FINAL - 1] as Block).hash,
+      execution_block_number: FINAL,
+      fee_recipient: ANN,
+      attestations_gwei: 0,
+      sync_aggregate_gwei: 0,
+      proposer_slashings_gwei: 0,
+      attester_slashings_gwei: 0,
+      version: 1,
+    },
+  ])
+  await fillLarge(chain)
+}
+const orphans: Block[] = []
+
+/** Rows of the fold as many transfers in its first blocks would have left them. */
+async function fillLarge(chain: string): Promise<void> {
+  const hashes = blocks.map(({ hash }) => hash.slice(2))
+  const bytes = (text: string) => `toFixedString(unhex('${text.slice(2)}'), ${(text.length - 2) / 2})`
+  const padded = (width: number) =>
+    `toFixedString(unhex(leftPad(hex(number + 4294967296), ${width * 2}, '0')), ${width})`
+  const at = (number: string) =>
+    `${number} AS block, toFixedString(unhex({hashes:Array(String)}[least(block, 6)]), 32) AS hash`
+  const insert = (table: string, columns: string, from = 'numbers(1)') =>
+    warehouse.command(`INSERT INTO ${table} SELECT '${chain}', 1, ${columns} FROM ${from}`, { hashes })
+  const owners = `numbers(${OWNERS_OF_LARGE})`
+  await insert('nft_contract_holders', `${bytes(LARGE)}, ${padded(20)}, ${at('1')}, 1, 1, 0`, owners)
+  await insert('nft_contract_totals', `${bytes(LARGE)}, ${at('1')}, ${OWNERS_OF_LARGE}, ${OWNERS_OF_LARGE}`)
+  // All but the last of its tokens were sold in the second block.
+  const sold = `(SELECT number, arrayJoin([1, 2]) AS block FROM numbers(${TOKENS_OF_SELLER}) WHERE NOT (block = 2 AND number = ${TOKENS_OF_SELLER - 1}))`
+  await insert(
+    'nft_holder_tokens',
+    `${bytes(SELLER)}, ${bytes(LARGE)}, ${padded(32)}, 'ERC721', ${at('block')}, 2 - block, 0`,
+    sold,
+  )
+  await insert('nft_holder_totals', `${bytes(SELLER)}, ${at('2')}, 1, 1`)
+  // One owner that changed in each of many later blocks, and two that did not.
+  await insert(
+    'nft_contract_holders',
+    `${bytes(BUSY)}, ${bytes(BOB)}, if(number = 0, 1, 10 + number) AS block, unhex({hashes:Array(String)}[1]), 1, 1, 0`,
+    `numbers(${BLOCKS_OF_BUSY})`,
+  )
+  for (const holder of [ANN, CID])
+    await insert('nft_contract_holders', `${bytes(BUSY)}, ${bytes(holder)}, ${at('1')}, 1, 1, 0`)
+  await insert('nft_contract_totals', `${bytes(BUSY)}, ${at('1')}, 3, 3`)
+}
+
+/** Blocks from 100 on: what came before nobody has told. */
+async function fillScroll(): Promise<void> {
+  const chain = SCROLL.names.name
+  const first = blockOn(undefined, [art(ANN, BOB, 1n), coins(ANN, BOB, 7n, 5n)], 100)
+  const second = blockOn(first, [coins(BOB, CID, 7n, 2n)])
+  await tell(
+    warehouse,
+    [first, second].flatMap((block) => eventsOf(block, chain)),
+    { chain },
+  )
+  await foldChain(warehouse, chain, never)
+}
+
+interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  // biome-ignore lint/suspicious/noExplicitAny: what is read of it is compared.
+  readonly body: any
+}
+
+async function ask(path: string, init: RequestInit = {}): Promise<Answer> {
+  const response = await fetch(`${api.url}${path}`, init)
+  const text = await response.text()
+  if (response.status === 500) throw new Error(logged.join('\n').slice(-3_000))
+  return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) }
+}
+const base = (chain = 'eth_mainnet', token = TOKEN) => `/nft/${chain}/${token}`
+async function get(operation: string, query: string, chain = 'eth_mainnet'): Promise<Answer> {
+  const answer = await ask(`${base(chain)}/${operation}?${query}`)
+  if (answer.status === 200) {
+    const route = NFT_OPERATIONS.find((one) => one.route.id === operation)?.route
+    if (route !== undefined) expect(Compile(route.response).Errors(answer.body)).toEqual([true, []])
+  } else expect(Compile(NftError).Errors(answer.body)).toEqual([true, []])
+  return answer
+}
+const amounts = ({ body }: Answer) =>
+  Object.fromEntries(
+    (body.owners as { owner_address: string; amount: string }[]).map((row) => [row.owner_address, row.amount]),
+  )
+const tokens = ({ body }: Answer) =>
+  (body.owner_nfts as { contract_address: string; token_id: string; balance: string }[]).map(
+    (row) => `${row.contract_address === ART ? 'art' : 'coins'} ${row.token_id}: ${row.balance}`,
+  )
+
+describe('paths and requests', () => {
+  const question = `isHolderOfContract?contract_address=${ART}&wallet=${ANN}`
+
+  test('are the same at all forms of the path', async () => {
+    const answers = await Promise.all(
+      [`/nft/eth_mainnet/${TOKEN}/`, `/nft/eth_mainnet/${TOKEN}/v1/`, `/eth_mainnet/${TOKEN}/v1/`].map((path) =>
+        ask(`${path}${question}`),
+      ),
+    )
+    for (const { status, body } of answers) {
+      expect(status).toBe(200)
+      expect(body).toEqual(answers[0]?.body)
+    }
+  })
+
+  test.each([
+    [404, 'Path Not Found', `/nft/eth_sepolia/${TOKEN}/${question}`],
+    [404, 'Path Not Found', `/nft/eth_mainnet/${TOKEN}/getEverything`],
+    [401, 'Authentication failed', `/nft/eth_mainnet/nobody/${question}`],
+    [401, 'Authentication failed', `/nft/eth_mainnet/of-rewards/${question}`],
+    [503, 'Service not ready', `/nft/eth_holesky/${TOKEN}/${question}`],
+    [400, 'Param error', `/nft/eth_mainnet/${TOKEN}/isHolderOfContract?contract_address=${ART}`],
+    [400, 'Param error', `/nft/eth_mainnet/${TOKEN}/isHolderOfContract?contract_address=0x12&wallet=${ANN}`],
+    [400, 'Param error', `/nft/eth_mainnet/${TOKEN}/getNFTsForOwner?owner=${ANN}&page_size=101`],
+    [
+      400,
+      'Param error',
+      `/nft/eth_mainnet/${TOKEN}/getNFTsForOwner?owner=${ANN}&contract_adresses=${ART}`.replace(
+        'adresses',
+        'addresses_',
+      ),
+    ],
+  ])('are refused with %i as %s: %s', async (status, message, path) => {
+    const { status: found, body } = await ask(path)
+    expect(found).toBe(status)
+    expect(body).toMatchObject({ code: status, message, data: null })
+    expect(Compile(NftError).Errors(body)).toEqual([true, []])
+  })
+
+  test('tell by which methods they can be asked', async () => {
+    const { status, headers, body } = await ask(`${base()}/${question}`, { method: 'DELETE' })
+    expect(status).toBe(405)
+    expect(headers.get('allow')).toBe('GET, HEAD')
+    expect(body).toEqual({ code: 405, message: 'Method Not Allowed', data: null, detail: null })
+    expect((await ask(`${base()}/${question}`, { method: 'HEAD' })).status).toBe(200)
+  })
+
+  test('may have their parameters in a JSON body, with numbers that JavaScript would round', async () => {
+    const body = `{"contract_address": "${ART.toUpperCase().replace('0X', '0x')}", "token_id": ${MAX}}`
+    const answer = await new Promise<string>((resolve, reject) => {
+      const headers = { 'content-length': body.length, 'content-type': 'application/x-www-form-urlencoded' }
+      const asked = request(`${api.url}${base()}/getOwnersForNFT`, { method: 'GET', headers }, (response) => {
+        let text = ''
+        response.on('data', (chunk) => {
+          text += chunk
+        })
+        response.on('end', () => resolve(text))
+      })
+      asked.on('error', reject)
+      asked.end(body)
+    })
+    expect(JSON.parse(answer)).toMatchObject({ owners: [{ owner_address: CID, amount: '1' }], total_count: 1 })
+  })
+
+  test.each([MAX.toString(), `0x${MAX.toString(16)}`])('take a token id as %s', async (id) => {
+    expect(amounts(await get('getOwnersForNFT', `contract_address=${ART}&token_id=${id}`))).toEqual({ [CID]: '1' })
+  })
+
+  test.each([
+    `contract_addresses=${ART},${COINS}`,
+    `contract_addresses=${ART}&contract_addresses=${COINS}`,
+    `contract_addresses[]=${ART}&contract_addresses[]=${COINS}`,
+  ])('take lists as %s', async (list) => {
+    const { body } = await get('getNFTsForOwner', `owner=${CID}&${list}`)
+    expect(body.total_count).toBe(2)
+  })
+})
+
+describe('ownership', () => {
+  test('at the head is that of the canonical chain, with the block that it is of', async () => {
+    const answer = await get('getNFTsForOwner', `owner=${ANN}`)
+    expect(tokens(answer)).toEqual(['art 1: 1', 'art 4: 1', 'coins 7: 6'])
+    const { hash } = blocks[HEAD - 1] as Block
+    expect(answer.body).toMatchObject({
+      total_count: 3,
+      page_key: null,
+      valid_at: { block_number: HEAD, block_hash: hash, block_timestamp: timeOf(HEAD) },
+      coverage: { from_block: 1, to_block: HEAD, is_whole: true, reason: null },
+    })
+    expect(answer.headers.get('x-valid-at')).toBe(
+      `block_number=6, block_hash="${hash}", block_timestamp=${timeOf(HEAD)}`,
+    )
+    expect(amounts(await get('getOwnersForContract', `contract_address=${ART}`))).toEqual({
+      [ANN]: '2',
+      [BOB]: '1',
+      [CID]: '1',
+    })
+    expect(amounts(await get('getOwnersForContract', `contract_address=${COINS}&token_id=7`))).toEqual({
+      [ANN]: '6',
+      [BOB]: '4',
+    })
+  })
+
+  test('is told after any past block, by number, hash or word', async () => {
+    const at = async (block: string | number) => tokens(await get('getNFTsForOwner', `owner=${ANN}&block=${block}`))
+    expect(await at(1)).toEqual(['art 1: 1', 'art 2: 1', 'coins 7: 10'])
+    expect(await at((blocks[1] as Block).hash)).toEqual(['art 1: 1', 'coins 7: 6'])
+    expect(await at('0x2')).toEqual(['art 1: 1', 'coins 7: 6'])
+    expect(await at('latest')).toEqual(['art 1: 1', 'art 4: 1', 'coins 7: 6'])
+    for (const word of ['finalized', 'safe']) {
+      const { body } = await get('getOwnersForContract', `contract_address=${ART}&block=${word}`)
+      expect(body.valid_at.block_number, word).toBe(FINAL)
+    }
+  })
+
+  test('after a block that is to come, is not covered, was reverted or is unknown is refused, and says why', async () => {
+    const detailOf = async (block: string | number, chain?: string) => {
+      const { status, body } = await get(
+        'isHolderOfContract',
+        `contract_address=${ART}&wallet=${ANN}&block=${block}`,
+        chain,
+      )
+      expect(status).toBe(400)
+      return body.detail
+    }
+    expect(await detailOf(7)).toMatch(/in the future: the newest indexed one is 6/)
+    expect(await detailOf(99, 'scroll_mainnet')).toMatch(/not covered: the first indexed one is 100/)
+    expect(await detailOf((orphans[0] as Block).hash)).toMatch(/orphaned/)
+    expect(await detailOf(`0x${'ee'.repeat(32)}`)).toMatch(/no block of this hash/)
+    expect(await detailOf('finalized', 'scroll_mainnet')).toMatch(/no block is known to be final/)
+    expect(await detailOf('yesterday')).toMatch(/block is not a block/)
+  })
+
+  test('of what was burned is nobody’s, and is not counted', async () => {
+    const { body } = await get('getOwnersForContract', `contract_address=${ART}`)
+    expect(body.total_count).toBe(3)
+    expect((await get('getNFTsForOwner', `owner=${BURNED_AT}`)).body).toMatchObject({ owner_nfts: [], total_count: 0 })
+    expect((await get('getOwnersForNFT', `contract_address=${ART}&token_id=3`)).body).toMatchObject({
+      owners: [],
+      total_count: 0,
+    })
+  })
+
+  test('tells which rows are final', async () => {
+    const { body } = await get('getNFTsForOwner', `owner=${ANN}`)
+    expect(
+      body.owner_nfts.map((row: { token_id: string; finality: string }) => `${row.token_id} ${row.finality}`),
+    ).toEqual(['1 finalized', '4 pending', '7 finalized'])
+  })
+
+  test('of amounts that no contract can have says so, and stays within 256 bits for a token', async () => {
+    const { body } = await get('getOwnersForNFT', `contract_address=${COINS}&token_id=8`)
+    expect(body.owners).toEqual([
+      { owner_address: CID, amount: MAX.toString(), is_inconsistent: true, finality: 'pending' },
+    ])
+  })
+
+  test('that nobody can know is not denied', async () => {
+    const asked = async (contract: string, wallet: string, chain: string) =>
+      (await get('isHolderOfContract', `contract_address=${contract}&wallet=${wallet}`, chain)).body
+    expect(await asked(ART, BOB, 'scroll_mainnet')).toMatchObject({
+      isHolderOfContract: true,
+      isholderOfContract: true,
+    })
+    expect(await asked(COINS, ANN, 'scroll_mainnet')).toMatchObject({
+      isHolderOfContract: null,
+      isholderOfContract: null,
+      coverage: { from_block: 100, is_whole: false, reason: 'starts_later' },
+    })
+    expect(await asked(ART, ZED, 'eth_mainnet')).toMatchObject({ isHolderOfContract: false, isholderOfContract: false })
+  })
+
+  test('by contracts has each once', async () => {
+    const { body } = await get('getContractsForOwner', `owner=${CID}`)
+    expect(body.contracts).toMatchObject([
+      { contract_address: ART, token_type: 'ERC721', total_balance: '1', num_distinct_tokens_owned: '1' },
+      { contract_address: COINS, token_type: 'ERC1155', total_balance: MAX.toString(), num_distinct_tokens_owned: '1' },
+    ])
+    expect(body.total_count).toBe(2)
+  })
+})
+
+describe('pages', () => {
+  test('have everything once, and stay as of their block', async () => {
+    const found: string[] = []
+    let key = ''
+    do {
+      const answer = await get('getNFTsForOwner', `owner=${ANN}&block=1&page_size=1${key}`)
+      found.push(...tokens(answer))
+      expect(answer.body.total_count).toBe(3)
+      key = answer.body.page_key === null ? '' : `&page_key=${answer.body.page_key}`
+    } while (key !== '')
+    expect(found).toEqual(['art 1: 1', 'art 2: 1', 'coins 7: 10'])
+  })
+
+  test('refuse a key that was changed, or belongs to another question', async () => {
+    const { body } = await get('getNFTsForOwner', `owner=${ANN}&page_size=1`)
+    const key = body.page_key as string
+    const statusOf = async (query: string) => (await get('getNFTsForOwner', `${query}&page_size=1`)).status
+    expect(await statusOf(`owner=${ANN}&page_key=${key}`)).toBe(200)
+    expect(await statusOf(`owner=${BOB}&page_key=${key}`)).toBe(400)
+    for (let i = 0; i < key.length; i += 7) {
+      const changed = `${key.slice(0, i)}${key[i] === 'A' ? 'B' : 'A'}${key.slice(i + 1)}`
+      expect(await statusOf(`owner=${ANN}&page_key=${changed}`), changed).toBe(400)
+    }
+  })
+})
+
+/** Rows that the engine has read of all tables so far. */
+async function rowsRead(): Promise<number> {
+  const [row] = await warehouse.query<{ value: string }>("SELECT value FROM system.events WHERE event = 'SelectedRows'")
+  return Number(row?.value)
+}
+
+describe('a page of what is large', () => {
+  const readBy = async (query: () => Promise<Answer>): Promise<Answer> => {
+    const before = await rowsRead()
+    const answer = await query()
+    expect(answer.status).toBe(200)
+    expect((await rowsRead()) - before).toBeLessThanOrEqual(ROWS_READ_MAX)
+    return answer
+  }
+
+  test('reads at most 100,000 rows, at the beginning and further on, total included', async () => {
+    const query = `contract_address=${LARGE}&page_size=1000`
+    let next = ''
+    for (let page = 0; page < 3; page++) {
+      const { body } = await readBy(() => get('getOwnersForContract', query + next))
+      expect(body.owners).toHaveLength(1_000)
+      expect(body.total_count).toBe(OWNERS_OF_LARGE)
+      next = `&page_key=${body.page_key}`
+    }
+  })
+
+  test('reads at most 100,000 rows where nearly all was sold, and comes to what was not', async () => {
+    const found: string[] = []
+    let next = ''
+    let pages = 0
+    do {
+      const { body } = await readBy(() => get('getNFTsForOwner', `owner=${SELLER}${next}`))
+      expect(body.total_count).toBe(1)
+      found.push(...body.owner_nfts.map((row: { token_id: string }) => row.token_id))
+      next = body.page_key === null ? '' : `&page_key=${body.page_key}`
+      pages++
+    } while (next !== '')
+    expect(found).toEqual([String(4_294_967_296 + TOKENS_OF_SELLER - 1)])
+    expect(pages).toBeGreaterThan(1)
+  })
+
+  test('reads at most 100,000 rows where one owner has changed more often than that', async () => {
+    const { body } = await readBy(() => get('getOwnersForContract', `contract_address=${BUSY}`))
+    expect(body.owners).toHaveLength(3)
+    await readBy(() => get('isHolderOfContract', `contract_address=${BUSY}&wallet=${BOB}`))
+  })
+})
+
+describe('answers that nothing has changed since', () => {
+  test('are not sent again', async () => {
+    const path = `${base()}/isHolderOfContract?contract_address=${ART}&wallet=${ANN}`
+    const first = await ask(path)
+    const etag = first.headers.get('etag') as string
+    expect(etag).toMatch(/^W\/".+"$/)
+    const again = await ask(path, { headers: { 'if-none-match': etag } })
+    expect(again).toMatchObject({ status: 304, body: undefined })
+    expect(again.headers.get('x-valid-at')).toBe(first.headers.get('x-valid-at'))
+    expect((await ask(path, { headers: { 'if-none-match': 'W/"other"' } })).status).toBe(200)
+  })
+})
