@@ -87,9 +87,11 @@ devnet
   )
 program
   .command('backfill')
-  .description('ingest finalized epochs of the past for all tracked validators; resumes where it was interrupted')
-  .requiredOption('--from <start>', 'first slot:N, epoch:N or YYYY-MM-DD (UTC+8)')
-  .requiredOption('--to <end>', 'last slot:N, epoch:N or YYYY-MM-DD (UTC+8), inclusive')
+  .description(
+    'ingest the past: finalized epochs for all tracked validators, or a range of execution blocks; resumes where it was interrupted',
+  )
+  .requiredOption('--from <start>', 'first slot:N, epoch:N or YYYY-MM-DD (UTC+8); or block:N, for tokens')
+  .requiredOption('--to <end>', 'last of the same kind, inclusive')
   .addOption(chainOption())
   .action((range: { from: string; to: string; chain?: string }) =>
     run(async (setting) => (await import('./commands/backfill.ts')).runBackfill(setting, range)),

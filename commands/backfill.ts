@@ -1,16 +1,66 @@
 import { selectChain } from '../infra/config/select-chain.ts'
 import { openEventLog } from '../infra/open-ports.ts'
 import { backfill, parseBackfillRange, refuseEndBeforeStart } from '../ingest/backfill/backfill.ts'
+import { type BlockRange, backfillBlocks, parseBlockRange } from '../ingest/execution/block-backfill.ts'
 import { openLogFacts } from '../processors/loop/log-facts.ts'
 import { AppError } from '../schemas/errors.ts'
+import { formatBeaconIdentity } from '../schemas/eth/chain-identity.ts'
 import { devnetUrls, openChainNodes } from './chain-nodes.ts'
 import { nowSec, type Setting } from './setting.ts'
 
-/** Ingests finalized epochs of a chain's past for every validator that is tracked on it. */
-export async function runBackfill(
-  { config, log, screen, signal }: Setting,
-  range: { readonly from: string; readonly to: string; readonly chain?: string },
-): Promise<void> {
+interface RangeOptions {
+  readonly from: string
+  readonly to: string
+  readonly chain?: string
+}
+
+const INTERRUPTED = 'The backfill was interrupted: run it again with the same range, it goes on where it was.'
+
+/**
+ * Brings a chain's past into the log: a range of blocks, or finalized epochs with what they paid every validator that is tracked on
+ * the chain.
+ */
+export async function runBackfill(setting: Setting, range: RangeOptions): Promise<void> {
+  const blocks = parseBlockRange(range)
+  if (blocks === undefined) await fillEpochs(setting, range)
+  else await fillBlocks(setting, blocks, range.chain)
+}
+
+async function fillBlocks({ config, log, screen, signal }: Setting, range: BlockRange, name?: string): Promise<void> {
+  const chain = selectChain(config, name)
+  const { name: chainName } = chain.names
+  await using open = new AsyncDisposableStack()
+  const eventLog = open.use(await openEventLog(config, log))
+  const { beacon, execution } = open.use(await openChainNodes(chain, { devnet: devnetUrls(config), log }, signal))
+  const { unnamedChain } = await openLogFacts(eventLog, nowSec(), signal)
+  // Beside the live ingester, which writes other blocks: two backfills of one chain wait for each other.
+  const writer = open.use(await eventLog.lease(`backfill:${chainName}`, signal))
+  using progress = screen.openProgress()
+  const startMs = performance.now()
+  const done = await backfillBlocks(
+    {
+      chain: chainName,
+      writer,
+      eventLog,
+      unnamedChain,
+      execution,
+      log,
+      ...(beacon === undefined ? {} : { identity: formatBeaconIdentity(await beacon.chain()) }),
+      finalityDepth: chain.source.kind === 'execution' ? chain.source.finalityDepth : undefined,
+      onProgress: (blocks) => progress.update('backfill', { ...blocks, note: 'blocks' }),
+    },
+    range,
+    signal,
+  )
+  if (done === undefined) throw new AppError('usage', INTERRUPTED)
+  const seconds = Math.round((performance.now() - startMs) / 1_000)
+  screen.print(
+    `${chainName}, blocks ${range.fromBlock} to ${range.toBlock}: ${done.ingested} ingested, ` +
+      `${done.skipped} were in the log already; ${seconds} s.\n`,
+  )
+}
+
+async function fillEpochs({ config, log, screen, signal }: Setting, range: RangeOptions): Promise<void> {
   refuseEndBeforeStart(range) // before a node is asked for its clock
   const chain = selectChain(config, range.chain, 'beacon')
   const { name } = chain.names
@@ -39,12 +89,7 @@ export async function runBackfill(
     epochs,
     signal,
   )
-  if (done === undefined) {
-    throw new AppError(
-      'usage',
-      'The backfill was interrupted: run it again with the same range, it goes on where it was.',
-    )
-  }
+  if (done === undefined) throw new AppError('usage', INTERRUPTED)
   const seconds = Math.round((performance.now() - startMs) / 1_000)
   screen.print(
     `${name}, epochs ${epochs.fromEpoch} to ${epochs.toEpoch}: ${done.ingested} ingested for ${done.validators} validators, ` +

@@ -75,7 +75,7 @@ function placeOf(option: string, text: string): Place {
   if (day !== undefined) return { unit: 'day', number: day }
   throw new AppError(
     'usage',
-    `${option} is not a slot, an epoch or a date: ${JSON.stringify(text)}; e.g. ${option} epoch:1000, ${option} slot:32000 or ${option} 2026-01-31.`,
+    `${option} is not a slot, an epoch or a date: ${JSON.stringify(text)}; e.g. ${option} epoch:1000, ${option} slot:32000, ${option} 2026-01-31, or for blocks alone ${option} block:1000.`,
   )
 }
 

@@ -23,7 +23,7 @@ const HEAD_POLL_MS = 3_000
 /** Finality moves by many blocks at a time, minutes apart. */
 const FINALITY_POLL_MS = 15_000
 /** Where the node has no `finalized` tag: two epochs of Ethereum's blocks, after which its own blocks are final. */
-const FINALITY_DEPTH_BLOCKS = 64
+export const FINALITY_DEPTH_BLOCKS = 64
 
 export interface FollowExecutionHeadOptions extends FollowHeadOptions {
   readonly execution: ExecutionSource
@@ -45,12 +45,15 @@ export interface FollowExecutionHeadOptions extends FollowHeadOptions {
  * `config` when the log tells of another chain of this name, `lease_lost` when another process writes.
  */
 export function followExecutionHead(options: FollowExecutionHeadOptions, signal: AbortSignal): Promise<void> {
-  const open = async (): Promise<HeadChain> => {
-    const { execution } = options
-    const [chainId, genesisHash] = await Promise.all([execution.chainId(), genesisHashOf(execution)])
-    return new ExecutionHeadChain(options, formatExecutionIdentity({ chainId, genesisHash }))
-  }
+  const open = async (): Promise<HeadChain> =>
+    new ExecutionHeadChain(options, await executionIdentity(options.execution))
   return followHead(open, options, signal)
+}
+
+/** What names a chain without a beacon chain. Throws AppError of a node fault. */
+export async function executionIdentity(execution: ExecutionSource): Promise<string> {
+  const [chainId, genesisHash] = await Promise.all([execution.chainId(), genesisHashOf(execution)])
+  return formatExecutionIdentity({ chainId, genesisHash })
 }
 
 /** Undefined where the node no longer has the genesis block. */
@@ -63,7 +66,7 @@ async function genesisHashOf(execution: ExecutionSource): Promise<string | undef
   }
 }
 
-class ExecutionHeadChain implements HeadChain {
+export class ExecutionHeadChain implements HeadChain {
   readonly #options: FollowExecutionHeadOptions
   /** By the node's tag; null where it has none. */
   readonly #tagged: Latest<BlockReference | null>

@@ -48,6 +48,10 @@ export interface HeadChain {
   readonly name: string
   /** What the log's cursors are compared with. */
   readonly identity: string
+  /** Behind this height nobody follows it. */
+  readonly endHeight?: number
+  /** Final blocks that are remembered nevertheless, in case a node has told what is final wrongly. */
+  readonly finalKept?: number
   readonly head: Latest<BlockRef>
   /** Up to where the chain is final, as far as is known: nodes are asked for it now and then only. */
   final(): Promise<FinalPoint>

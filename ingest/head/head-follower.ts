@@ -31,6 +31,8 @@ const USUAL_DEPTH_MAX = 3
 
 export interface FollowHeadOptions extends ChainLog {
   readonly log: Log
+  /** Name of the follower's cursor. */
+  readonly cursor?: string
   /** The newest slot or block number of the log, and of the chain. */
   readonly onProgress?: (progress: { readonly height: number; readonly headHeight: number }) => void
   /** Blocks that are read at once. */
@@ -41,7 +43,7 @@ export interface FollowHeadOptions extends ChainLog {
 
 /**
  * Follows a chain as its head shows it, with reverts on reorgs. Goes on where the log stops; nodes that are away, at the start
- * too, are waited for. Resolves when the signal aborts. Throws AppError `config` when the log tells of another chain of this
+ * too, are waited for. Resolves when the signal aborts, and when the log is behind the chain's `endHeight`. Throws AppError `config` when the log tells of another chain of this
  * name, and `lease_lost` when another process writes: whoever gets the lease then starts a follower, which reads the log anew.
  */
 export async function followHead(
@@ -65,6 +67,7 @@ export async function followHead(
       const moved = await retryWithBackoff({ ...retry, signal: either }, () =>
         doubting(chain, () => follower.round(either)),
       )
+      if (chain.endHeight !== undefined && log.next > chain.endHeight) return
       await pause(ROUND_PAUSE_MS, either)
       if (moved === false) await waker.wait(chain.head.freshForMs, either)
     }
@@ -127,7 +130,7 @@ class HeadFollower {
     }
     // What is forgotten can no longer be reverted.
     this.#chain.refuseOtherFork(this.#log.blocks)
-    this.#log.prune(Math.min(height, this.#log.next - 1))
+    this.#log.prune(Math.min(height, this.#log.next - 1) - (this.#chain.finalKept ?? 0))
     if (isThere) await this.#log.finalize(newest)
   }
 

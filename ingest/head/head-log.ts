@@ -42,8 +42,12 @@ export class HeadLog {
   }
 
   /** Reads where the log stands. */
-  static async open(log: ChainLog, chain: HeadChain, signal: AbortSignal): Promise<HeadLog> {
-    const cursor = new Cursor({ ...log, name: HEAD_CURSOR, identity: chain.identity })
+  static async open(
+    log: ChainLog & { readonly cursor?: string },
+    chain: HeadChain,
+    signal: AbortSignal,
+  ): Promise<HeadLog> {
+    const cursor = new Cursor({ ...log, name: log.cursor ?? HEAD_CURSOR, identity: chain.identity })
     const data = (await cursor.read(signal)) ?? { next: await chain.startHeight() }
     return new HeadLog(log.writer, chain, cursor, data)
   }

@@ -1,5 +1,12 @@
 import type { QueryParams, Warehouse } from '../../infra/ports/warehouse.ts'
 import { bytesOf } from '../../schemas/eth/hex.ts'
+import {
+  answeringFold,
+  FOLD_STARTS_SQL,
+  FOLD_THROUGH_SQL,
+  type FoldStartRow,
+  type FoldThroughRow,
+} from '../../schemas/tables/block-coverage.ts'
 import { FOLDED_TABLES } from '../../schemas/tables/nft.ts'
 import { constantColumn, textColumn } from '../loop/rows.ts'
 import { FOLD_STATEMENTS, hashParams, REVERTED, STEP_BLOCKS_MAX } from './fold-statements.ts'
@@ -92,29 +99,20 @@ async function placeOf(warehouse: Warehouse, chain: string): Promise<Place | und
 }
 
 async function placeOfFold(warehouse: Warehouse, chain: string, start: number): Promise<Place> {
-  const [newest] = await warehouse.query<{ number: string; hash: string }>(
-    `SELECT block_number AS number, concat('0x', lower(hex(block_hash))) AS hash FROM nft_blocks
-     WHERE chain = {chain:String} AND start = {start:UInt64} AND block_hash NOT IN (${REVERTED})
-     ORDER BY block_number DESC LIMIT 1`,
-    { chain, start },
-  )
+  const [newest] = await warehouse.query<FoldThroughRow>(FOLD_THROUGH_SQL, { chain, start })
   if (newest === undefined) return { start, through: { number: start - 1, hash: undefined } }
   return { start, through: { number: Number(newest.number), hash: newest.hash } }
 }
 
 /** The fold that answers: the one that has come furthest; of several, the one that has most. Undefined before the first. */
 async function furthestFold(warehouse: Warehouse, chain: string): Promise<Place | undefined> {
-  const starts = await warehouse.query<{ start: string }>(
-    'SELECT DISTINCT start FROM nft_blocks WHERE chain = {chain:String} ORDER BY start',
-    { chain },
-  )
-  let furthest: Place | undefined
+  const starts = await warehouse.query<FoldStartRow>(FOLD_STARTS_SQL, { chain })
+  const places: (Place & { readonly from: number })[] = []
   for (const { start } of starts) {
     const place = await placeOfFold(warehouse, chain, Number(start))
-    const { hash, number } = place.through
-    if (hash !== undefined && (furthest === undefined || number > furthest.through.number)) furthest = place
+    if (place.through.hash !== undefined) places.push({ ...place, from: place.start })
   }
-  return furthest
+  return answeringFold(places)
 }
 
 /**
