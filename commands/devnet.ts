@@ -31,6 +31,7 @@ export async function runDevnetCommand({ config, log, screen, signal }: Setting)
       beaconPort: devnet.beaconPort,
       executionPort: devnet.executionPort,
       validatorPort: devnet.validatorPort,
+      metadataPort: devnet.metadataPort,
       second: devnet.secondPort === undefined ? undefined : { port: devnet.secondPort },
       directory: devnetDirectory(config.dataDirectory),
       onStartAnew: (reason) =>
@@ -43,11 +44,12 @@ export async function runDevnetCommand({ config, log, screen, signal }: Setting)
         tellClock(open.aheadSec)
         return serveControl(devnetDirectory(config.dataDirectory), answerAdvance(open, tellClock), log)
       },
-      onReady: ({ beaconUrl, executionUrl, secondExecutionUrl, keymanagerUrl, genesisTimeSec }) => {
+      onReady: ({ beaconUrl, executionUrl, secondExecutionUrl, metadataUrl, keymanagerUrl, genesisTimeSec }) => {
         report({ kind: 'ready', beaconUrl, executionUrl, secondExecutionUrl, keymanagerUrl, genesisTimeSec })
         if (parent !== undefined) return
         screen.print(`Beacon API  ${beaconUrl}\nJSON-RPC    ${executionUrl}\n`)
         if (secondExecutionUrl !== undefined) screen.print(`JSON-RPC 2  ${secondExecutionUrl}\n`)
+        if (metadataUrl !== undefined) screen.print(`Documents   ${metadataUrl}\n`)
         if (keymanagerUrl !== undefined) screen.print(`Keymanager  ${keymanagerUrl}\n`)
       },
     },

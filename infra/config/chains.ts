@@ -293,6 +293,7 @@ function readStart(reader: SettingReader, path: Path, { start }: FileChain, sour
 const BEACON_PORT_DEFAULT = 5052
 const EXECUTION_PORT_DEFAULT = 8545
 const SECOND_PORT_DEFAULT = 8546
+const METADATA_PORT_DEFAULT = 8547
 const VALIDATOR_PORT_DEFAULT = 5062
 const SLOT_SECONDS_DEFAULT = 48
 
@@ -308,6 +309,7 @@ function readDevnet(reader: SettingReader, { devnet = {} }: FileSettings, short:
     secondPort: hasSecond
       ? port('second_port', 'DEVNET_SECOND_PORT', devnet.second_port, SECOND_PORT_DEFAULT)
       : undefined,
+    metadataPort: port('metadata_port', 'DEVNET_METADATA_PORT', devnet.metadata_port, METADATA_PORT_DEFAULT),
     validatorPort: port('validator_port', 'DEVNET_VALIDATOR_PORT', devnet.validator_port, VALIDATOR_PORT_DEFAULT),
     seed: reader.setting(Seed, { path: ['devnet', 'seed'], variable: 'DEVNET_SEED', inFile: devnet.seed }, 'epochline'),
     secondsPerSlot: reader.setting(

@@ -178,6 +178,7 @@ export const ConfigFile = section({
     beacon_port: Port,
     execution_port: Port,
     second_port: Port,
+    metadata_port: Port,
     validator_port: Port,
     seed: Seed,
     slot_seconds: SlotSeconds,

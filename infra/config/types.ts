@@ -75,6 +75,8 @@ export interface DevnetConfig {
   readonly executionPort: number
   /** Of the second chain; undefined = the devnet has none. */
   readonly secondPort: number | undefined
+  /** Where documents of tokens are served, on 127.0.0.1. */
+  readonly metadataPort: number
   /** Of its validator client, which has the Keymanager API. */
   readonly validatorPort: number
   readonly seed: string

@@ -16,6 +16,8 @@ const SLOTS_IN_MEMORY = 16_384
 /** What the consensus side tells the execution side about the network. */
 export interface EngineSetup {
   readonly seed: string
+  /** Where tokens say that their documents are. */
+  readonly metadataUrl: string
   readonly genesisTimeSec: number
   /** Number of genesis validators: deposits for new ones use the numbers from here on. */
   readonly validators: number

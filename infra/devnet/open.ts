@@ -23,6 +23,8 @@ import { devnetGenesisTime } from './genesis-time.ts'
 import { claimIdentity, readIdentity } from './identity.ts'
 import { openJournal } from './journal.ts'
 import { archived, type EngineSetup, type ListeningEngine, type OpenEngine, openLayersOrAnew } from './layers.ts'
+import { METADATA_URL } from './metadata/documents.ts'
+import { openMetadataServer } from './metadata/open-metadata-server.ts'
 import { defaultScenario, type Scenario, SECONDS_PER_SLOT_MAINNET } from './scenario.ts'
 import { openSecondChain, type SecondChainOptions } from './second/open.ts'
 import { type DevnetProgress, followClock, SlotRunner } from './slot-runner.ts'
@@ -51,6 +53,8 @@ export interface DevnetOptions {
   readonly executionPort?: number
   /** Of the validator client's Keymanager API: 0 takes a free one; without it nobody can give it keys. */
   readonly validatorPort?: number | undefined
+  /** Where documents of tokens are served: 0 takes a free one, which the tokens do not name; without it nobody serves them. */
+  readonly metadataPort?: number | undefined
   /** `follow` produces everything up to `now` and then a slot when its time has come; `manual` produces what `advanceTo` asks for. */
   readonly clock?: 'follow' | 'manual'
   /** Unix seconds. */
@@ -79,6 +83,8 @@ export interface Devnet extends AsyncDisposable {
   readonly executionUrl: string
   /** JSON-RPC of the second chain, when there is one. */
   readonly secondUrl: string | undefined
+  /** Where documents of tokens are served, when they are. */
+  readonly metadataUrl: string | undefined
   /** The validator client's Keymanager API and the token for it, when it is served. */
   readonly validatorClient: { readonly url: string; readonly token: string } | undefined
   readonly headSlot: number
@@ -104,6 +110,7 @@ export interface Devnet extends AsyncDisposable {
 /** What the Ethereum is made from: with these and the journals the same chain comes out, block for block. */
 type DevnetIdentity = Readonly<{
   seed: string
+  metadataUrl: string
   scenarioVersion: string
   secondsPerSlot: number
   genesisTimeSec: number
@@ -119,6 +126,7 @@ function identityOf(options: DevnetOptions, now: () => number, scenario: Scenari
     seed: String(options.seed ?? known?.seed ?? 'epochline'),
     scenarioVersion,
     secondsPerSlot,
+    metadataUrl: metadataUrlOf(options),
     genesisTimeSec: options.genesisTimeSec ?? known?.genesisTimeSec ?? devnetGenesisTime(now(), secondsPerSlot),
     validators: options.validators ?? known?.validators ?? 256,
   }
@@ -126,10 +134,16 @@ function identityOf(options: DevnetOptions, now: () => number, scenario: Scenari
   return identity
 }
 
+/** Contracts are created with it, so it cannot be one that every start finds anew. */
+function metadataUrlOf({ metadataPort = 0 }: DevnetOptions): string {
+  return metadataPort === 0 ? METADATA_URL : `http://127.0.0.1:${metadataPort}`
+}
+
 function openAnvilEngine(setup: EngineSetup): Promise<ListeningEngine> {
-  const { seed, genesisTimeSec, validators, host, port, directory, archive } = setup
+  const { seed, metadataUrl, genesisTimeSec, validators, host, port, directory, archive } = setup
   return openExecutionEngine({
     seed,
+    metadataUrl,
     genesisTimeSec,
     host,
     port,
@@ -162,12 +176,18 @@ export async function openDevnet(options: DevnetOptions = {}): Promise<Devnet> {
 
   await using opening = new AsyncDisposableStack()
   if (directory !== undefined) opening.use(holdDirectory(directory))
-  const { seed, genesisTimeSec, validators } = identityOf(options, wallNow, scenario)
+  const { metadataPort } = options
+  // Before the directory says for good which port it is.
+  const metadata =
+    metadataPort === undefined
+      ? undefined
+      : opening.use(await openMetadataServer({ host: '127.0.0.1', port: metadataPort }))
+  const { seed, metadataUrl, genesisTimeSec, validators } = identityOf(options, wallNow, scenario)
   const archive =
     directory === undefined
       ? undefined
       : opening.use(openArchive(join(directory, ARCHIVE_FILE), PAST_SCHEMA + BLOCKS_SCHEMA, onStartAnew))
-  const setup = { seed, genesisTimeSec, validators, host, port: executionPort, directory, archive }
+  const setup = { seed, metadataUrl, genesisTimeSec, validators, host, port: executionPort, directory, archive }
   const layers = await openLayersOrAnew(setup, { scenario, openEngine, checkpointSlots, onStartAnew })
   const { genesis, past, restart } = layers
   const engine = opening.use(layers.engine)
@@ -227,6 +247,7 @@ export async function openDevnet(options: DevnetOptions = {}): Promise<Devnet> {
           await openSecondChain({
             ...options.second,
             seed,
+            metadataUrl,
             host,
             directory,
             clock: mode,
@@ -252,6 +273,7 @@ export async function openDevnet(options: DevnetOptions = {}): Promise<Devnet> {
     beaconUrl: api.url,
     executionUrl: engine.url,
     secondUrl: second?.url,
+    metadataUrl: metadata?.url,
     validatorClient: keymanager === undefined ? undefined : { url: keymanager.url, token: clientFiles.token },
     history,
     finished,

@@ -5,6 +5,8 @@ export interface DevnetReady {
   readonly executionUrl: string
   /** JSON-RPC of the second chain, when there is one. */
   readonly secondExecutionUrl?: string | undefined
+  /** Where documents of tokens are, when they are served. */
+  readonly metadataUrl?: string | undefined
   /** The Keymanager API of its validator client. */
   readonly keymanagerUrl?: string | undefined
   readonly genesisTimeSec: number
@@ -22,9 +24,9 @@ export interface RunOptions extends Omit<DevnetOptions, 'signal' | 'clock'> {
 export async function runDevnet(options: RunOptions, signal: AbortSignal): Promise<void> {
   await using devnet = await openDevnet({ ...options, clock: 'follow', signal })
   await using _served = await options.serve?.(devnet)
-  const { beaconUrl, executionUrl, secondUrl: secondExecutionUrl, seed } = devnet
+  const { beaconUrl, executionUrl, secondUrl: secondExecutionUrl, metadataUrl, seed } = devnet
   const { genesisTimeSec } = devnet.clock
   const keymanagerUrl = devnet.validatorClient?.url
-  options.onReady?.({ beaconUrl, executionUrl, secondExecutionUrl, keymanagerUrl, seed, genesisTimeSec })
+  options.onReady?.({ beaconUrl, executionUrl, secondExecutionUrl, metadataUrl, keymanagerUrl, seed, genesisTimeSec })
   await devnet.finished
 }

@@ -57,7 +57,7 @@ export const SECONDS_PER_SLOT_DEFAULT = 48
  * the fifth. Deposits, top-ups and execution transactions belong to the execution side.
  */
 export const defaultScenario: Scenario = {
-  version: 'default-6',
+  version: 'default-7',
   secondsPerSlot: SECONDS_PER_SLOT_DEFAULT,
   rates: {
     missedProposal: 0.02,

@@ -13,7 +13,8 @@ import type { BuiltPayload, PayloadRequest } from '../../infra/devnet/engine.ts'
 import { nextBaseFeeWei } from '../../infra/devnet/execution/base-fee.ts'
 import { type DevnetExecution, type ExecutionOptions, openExecutionEngine } from '../../infra/devnet/execution/open.ts'
 import { planBlock, planSlot } from '../../infra/devnet/execution/scenario.ts'
-import { FIRST_BUILDER, INITIAL_STATE } from '../../infra/devnet/execution/scenario-state.ts'
+import { DEPOSITOR, INITIAL_STATE } from '../../infra/devnet/execution/scenario-state.ts'
+import { METADATA_URL } from '../../infra/devnet/metadata/documents.ts'
 import { openExecutionSource } from '../../infra/execution/source.ts'
 import type { Hex } from '../../schemas/eth/hex.ts'
 import { receiptsRoot } from '../../schemas/eth/receipts.ts'
@@ -423,11 +424,12 @@ describe('the plan of the scenario', () => {
   it('sends a deposit whose slot had no block with the next one, and once only', () => {
     const addresses = Array.from({ length: 30 }, (_, index) => toHex(index, { size: 20 }))
     const deposits = [{ slot: 40, validatorNumber: 300, amountGwei: 32n * GWEI }]
-    const setup = { seed: 'any', profile: 'ethereum' as const, addresses, deposits, depositsFor: depositDataFor }
+    const profile = 'ethereum' as const
+    const setup = { seed: 'any', profile, addresses, deposits, depositsFor: depositDataFor, metadataUrl: METADATA_URL }
     const late = planSlot(setup, 42, INITIAL_STATE)
     expect(late.state.depositsSent).toBe(1)
     const next = planSlot(setup, 43, late.state)
-    expect(next.transactions.filter(({ sender }) => sender >= FIRST_BUILDER)).toEqual([])
+    expect(next.transactions.filter(({ sender }) => sender === DEPOSITOR)).toEqual([])
   })
 })
 

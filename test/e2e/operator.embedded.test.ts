@@ -62,6 +62,7 @@ describe('the program ends with one sentence, and leaves nothing running,', () =
     { name: 'DEVNET_BEACON_PORT', args: ['all'], env: {} }, // its own devnet fails
     { name: 'DEVNET_EXECUTION_PORT', args: ['devnet'], env: {} },
     { name: 'DEVNET_SECOND_PORT', args: ['devnet'], env: {} },
+    { name: 'DEVNET_METADATA_PORT', args: ['devnet'], env: {} },
     { name: 'DEVNET_VALIDATOR_PORT', args: ['devnet'], env: {} },
   ])('when the port of $name is taken', async ({ name, args, env }) => {
     await refuses(args, { ...env, [name]: takenPort() }, new RegExp(name))

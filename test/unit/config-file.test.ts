@@ -122,7 +122,7 @@ describe('the configuration file', () => {
         http: { host: 0.0.0.0, port: 9000 }
         ingest: { concurrency: 3 }
         validators: { expiry_epochs: 7, unfunded_max: 8 }
-        devnet: { beacon_port: 1, execution_port: 2, second_port: 3, validator_port: 4, seed: s, slot_seconds: 12 }`),
+        devnet: { beacon_port: 1, execution_port: 2, second_port: 3, metadata_port: 5, validator_port: 4, seed: s, slot_seconds: 12 }`),
     )
     const inVariables = readConfig({
       EPOCHLINE_CONFIG: '/dev/null',
@@ -136,6 +136,7 @@ describe('the configuration file', () => {
       DEVNET_BEACON_PORT: '1',
       DEVNET_EXECUTION_PORT: '2',
       DEVNET_SECOND_PORT: '3',
+      DEVNET_METADATA_PORT: '5',
       DEVNET_VALIDATOR_PORT: '4',
       DEVNET_SEED: 's',
       DEVNET_SLOT_SECONDS: '12',

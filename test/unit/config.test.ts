@@ -19,6 +19,7 @@ describe('configuration', () => {
         beaconPort: 5052,
         executionPort: 8545,
         secondPort: 8546,
+        metadataPort: 8547,
         validatorPort: 5062,
         seed: 'epochline',
         secondsPerSlot: SECONDS_PER_SLOT_DEFAULT,

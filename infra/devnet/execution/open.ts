@@ -2,6 +2,7 @@ import { AppError } from '../../../schemas/errors.ts'
 import type { Hex } from '../../../schemas/eth/hex.ts'
 import { type Archive, restoring } from '../archive/archive.ts'
 import type { ExecutionEngine } from '../engine.ts'
+import { METADATA_URL } from '../metadata/documents.ts'
 import { type Anvil, openAnvil } from './anvil-process.ts'
 import { type ArchivedBlocks, openArchivedBlocks } from './archived-blocks.ts'
 import type { Finality } from './block-lookup.ts'
@@ -52,6 +53,8 @@ export interface ExecutionOptions {
   readonly chainId?: number
   /** `ethereum` unless given. */
   readonly profile?: Profile
+  /** Where tokens say that their documents are; `METADATA_URL` unless given. Part of the chain: contracts are created with it. */
+  readonly metadataUrl?: string
   /** How far the tags `safe` and `finalized` are behind the head; Ethereum's unless given. */
   readonly finality?: Finality
   /** The setting that a taken port is blamed on; DEVNET_EXECUTION_PORT unless given. */
@@ -102,6 +105,7 @@ export async function openExecutionEngine(options: ExecutionOptions): Promise<De
     addresses,
     deposits: options.deposits ?? defaultDeposits(256),
     depositsFor: options.depositsFor,
+    metadataUrl: options.metadataUrl ?? METADATA_URL,
   }
   const journal = options.journalFile === undefined ? emptyJournal : openJournal(options.journalFile)
   const pool = createPool(anvil.rpc, setup, chainId, journal)

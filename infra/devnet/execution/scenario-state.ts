@@ -3,7 +3,9 @@ export const BUILDERS = 4
 /** Account numbers of the scenario's phrase. */
 export const FIRST_BUILDER = USERS
 export const DEPOSITOR = USERS + BUILDERS
-export const ACCOUNTS = USERS + BUILDERS + 1
+/** Makes the collections, and nothing else: their addresses follow from its nonces. */
+export const PUBLISHER = DEPOSITOR + 1
+export const ACCOUNTS = PUBLISHER + 1
 
 export const TOKENS = 40 // few, because anvil hashes the whole state anew for every block
 export const ITEM_IDS = 2
@@ -24,6 +26,18 @@ export interface PlannedDeposit {
   readonly amountGwei: bigint
 }
 
+/** Collections of OpenZeppelin's (scenario-collections.ts). */
+export interface CollectionsState {
+  /** How many of them have been made. */
+  readonly published: number
+  /** Owner of each token that there is one of, as account number + 1; 0 when it does not exist. */
+  readonly owners: Uint8Array
+  /** [id * USERS + user] */
+  readonly provisions: Uint16Array
+  /** By user. */
+  readonly halves: Uint8Array
+}
+
 /** What the next block's transactions depend on; immutable, one value per block, so that a rollback is a look-up. */
 export interface ScenarioState {
   readonly nonces: readonly number[]
@@ -33,7 +47,14 @@ export interface ScenarioState {
   /** ERC-1155 balances: [id * USERS + user]. */
   readonly itemBalances: Uint16Array
   readonly authorizationNonce: number
+  readonly collections: CollectionsState
 }
+
+/** Tokens that are moved of each collection whose tokens there is one of. */
+export const COLLECTION_TOKENS = 8
+/** Lanterns, Charts, Echoes, Inscriptions, Almanac. */
+export const SINGLE_COLLECTIONS = 5
+export const PROVISION_IDS = 3
 
 export const INITIAL_STATE: ScenarioState = {
   nonces: new Array<number>(ACCOUNTS).fill(0),
@@ -41,6 +62,12 @@ export const INITIAL_STATE: ScenarioState = {
   tokenOwners: new Uint8Array(TOKENS),
   itemBalances: new Uint16Array(ITEM_IDS * USERS),
   authorizationNonce: 0,
+  collections: {
+    published: 0,
+    owners: new Uint8Array(SINGLE_COLLECTIONS * COLLECTION_TOKENS),
+    provisions: new Uint16Array(PROVISION_IDS * USERS),
+    halves: new Uint8Array(USERS),
+  },
 }
 
 /** Fields of eth_sendTransaction without `from` and `nonce`. */
@@ -67,6 +94,8 @@ export interface ScenarioSetup {
   readonly addresses: readonly Hex[]
   readonly deposits: readonly PlannedDeposit[]
   readonly depositsFor: DepositsFor
+  /** Where documents of tokens are: part of what the contracts are made with. */
+  readonly metadataUrl: string
 }
 
 import type { Hex } from '../../../schemas/eth/hex.ts'

@@ -9,6 +9,7 @@ import {
   REVERTING_RECEIVER_ADDRESS,
 } from './genesis.ts'
 import {
+  type CollectionsState,
   DEPOSITOR,
   ITEM_IDS,
   type PlannedDeposit,
@@ -33,7 +34,7 @@ export const ZERO_BLOB_COMMITMENT: Hex = `0xc0${'00'.repeat(47)}`
 /** 0x01 and SHA-256 of the commitment, without its first byte (EIP-4844). */
 export const ZERO_BLOB_VERSIONED_HASH: Hex = '0x010657f37554c781402a22917dee2f75def7ab966d7b770905398eba3c444014'
 
-function hex(value: number | bigint): Hex {
+export function hex(value: number | bigint): Hex {
   return `0x${value.toString(16)}`
 }
 
@@ -41,7 +42,7 @@ export function below(random: Random, limit: number): number {
   return Math.floor(random() * limit)
 }
 
-function feeFields(tipWei: bigint): TransactionFields {
+export function feeFields(tipWei: bigint): TransactionFields {
   return { maxFeePerGas: hex(FEE_CAP_WEI), maxPriorityFeePerGas: hex(tipWei) }
 }
 
@@ -59,9 +60,11 @@ export interface Draft {
   readonly tokenOwners: Uint8Array
   readonly itemBalances: Uint16Array
   authorizationNonce: number
+  /** Its arrays are this slot's own. */
+  readonly collections: CollectionsState
 }
 
-function add(
+export function add(
   draft: Draft,
   sender: number,
   fields: TransactionFields,
@@ -72,17 +75,17 @@ function add(
   draft.planned.push(authorization === undefined ? { sender, nonce, fields } : { sender, nonce, fields, authorization })
 }
 
-function addressOf(draft: Draft, account: number): Hex {
+export function addressOf(draft: Draft, account: number): Hex {
   const address = draft.setup.addresses[account]
   if (address === undefined) throw new Error(`the scenario has no account ${account}`)
   return address
 }
 
-function randomUser(draft: Draft): number {
+export function randomUser(draft: Draft): number {
   return below(draft.random, USERS)
 }
 
-function randomTip(draft: Draft): bigint {
+export function randomTip(draft: Draft): bigint {
   return draft.random() < 0.1 ? 0n : BigInt(Math.floor(draft.random() ** 2 * TIP_WEI_MAX))
 }
 
@@ -101,7 +104,7 @@ function legacyFee(draft: Draft): TransactionFields {
   return { gasPrice, maxFeePerGas: undefined, maxPriorityFeePerGas: undefined }
 }
 
-function callFields(
+export function callFields(
   draft: Draft,
   to: Hex,
   abi: unknown,

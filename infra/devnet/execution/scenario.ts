@@ -1,4 +1,5 @@
 import { type Random, seededRandom } from '../consensus/random.ts'
+import { addCollections, copyOf } from './scenario-collections.ts'
 import {
   BUILDERS,
   type PlannedDeposit,
@@ -18,6 +19,7 @@ import { addDeposit, addRandom, addTokenMovement, below, type Draft, fillBlock, 
  *   proposer in the block's last transaction. Some payments are 1 wei, and some builder blocks have the proposer's own
  *   recipient as coinbase and no payment;
  * - deposits at fixed slots: three new validators of 32 ETH and a top-up of 1 ETH.
+ * - collections of every token standard in the first blocks, whose tokens move in every fourth slot (scenario-collections.ts).
  * On a rollup nine of ten blocks move tokens, with up to two other transactions, and its sequencer builds all of them.
  * Whatever a slot depends on beyond that (nonces, token owners) is in `ScenarioState`, a value per block.
  */
@@ -110,12 +112,14 @@ export function planSlot(
     tokenOwners: state.tokenOwners.slice(),
     itemBalances: state.itemBalances.slice(),
     authorizationNonce: state.authorizationNonce,
+    collections: copyOf(state.collections),
   }
   addTransactions(draft)
   if (draft.random() < FULL_BLOCK_SHARE) fillBlock(draft)
   const due = setup.deposits.slice(state.depositsSent).filter((planned) => planned.slot <= slot)
   for (const planned of due) addDeposit(draft, planned)
+  const collections = addCollections({ ...draft, random: seededRandom(setup.seed, `collections ${slot}`) })
   const { planned: transactions, nonces, tokenOwners, itemBalances, authorizationNonce } = draft
   const depositsSent = state.depositsSent + due.length
-  return { transactions, state: { nonces, depositsSent, tokenOwners, itemBalances, authorizationNonce } }
+  return { transactions, state: { nonces, depositsSent, tokenOwners, itemBalances, authorizationNonce, collections } }
 }

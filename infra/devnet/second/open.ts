@@ -7,6 +7,7 @@ import { BLOCKS_SCHEMA } from '../execution/archived-blocks.ts'
 import type { Finality } from '../execution/block-lookup.ts'
 import { openExecutionEngine } from '../execution/open.ts'
 import { claimIdentity, readIdentity } from '../identity.ts'
+import { METADATA_URL } from '../metadata/documents.ts'
 import { followClock, type SlotProducer, SlotRunner } from '../slot-runner.ts'
 import { openSchedule } from './schedule.ts'
 import { Sequencer, type SequencerCheckpoint } from './sequencer.ts'
@@ -26,6 +27,8 @@ export interface SecondChainOptions {
 export interface SecondChainSetup extends SecondChainOptions {
   /** The devnet's. */
   readonly seed: string
+  /** As the devnet's; `METADATA_URL` unless given. */
+  readonly metadataUrl?: string
   readonly host: string
   readonly directory: string | undefined
   readonly clock: 'follow' | 'manual'
@@ -54,7 +57,7 @@ export const SECOND_CHAIN_ID = 7_534_352
 /** What a new chain begins with: 1,200 blocks, three reorgs, and no more than some seconds of work at the start. */
 export const SECOND_HISTORY_SEC = 3_600
 /** Part of the chain's identity: a change of what happens on it, or of how it is made, needs a new version. */
-const SCENARIO_VERSION = 'rollup-4'
+const SCENARIO_VERSION = 'rollup-5'
 
 /** The tags are this many blocks behind the head: deeper than any reorg, and soon reached in a test. */
 const FINALITY: Finality = { kind: 'tags', finalizedBlocks: 32, safeBlocks: 16 }
@@ -71,12 +74,18 @@ const SCHEDULE_FILE = 'second-schedule.jsonl'
 const TRANSACTIONS_FILE = 'second-transactions.jsonl'
 
 /** What the second chain is made from, besides the devnet's seed. */
-type SecondIdentity = Readonly<{ genesisTimeSec: number; blockTimeSec: number; scenarioVersion: string }>
+type SecondIdentity = Readonly<{
+  metadataUrl: string
+  genesisTimeSec: number
+  blockTimeSec: number
+  scenarioVersion: string
+}>
 
 function identityOf(setup: SecondChainSetup): SecondIdentity {
   const path = setup.directory === undefined ? undefined : join(setup.directory, IDENTITY_FILE)
   const known = path === undefined ? undefined : (readIdentity(path) as SecondIdentity | undefined)
   const identity = {
+    metadataUrl: setup.metadataUrl ?? METADATA_URL,
     genesisTimeSec: setup.genesisTimeSec ?? known?.genesisTimeSec ?? Math.floor(setup.now()) - SECOND_HISTORY_SEC,
     blockTimeSec: setup.blockTimeSec ?? known?.blockTimeSec ?? SECOND_BLOCK_TIME_SEC,
     scenarioVersion: SCENARIO_VERSION,
@@ -92,7 +101,7 @@ function identityOf(setup: SecondChainSetup): SecondIdentity {
  */
 export async function openSecondChain(setup: SecondChainSetup): Promise<SecondChain> {
   const { host, port = SECOND_PORT, directory, now, onStartAnew = () => {} } = setup
-  const { genesisTimeSec, blockTimeSec } = identityOf(setup)
+  const { metadataUrl, genesisTimeSec, blockTimeSec } = identityOf(setup)
   const seed = `${setup.seed} second` // other transactions than on the Ethereum
   await using opening = new AsyncDisposableStack()
   const archive =
@@ -102,6 +111,7 @@ export async function openSecondChain(setup: SecondChainSetup): Promise<SecondCh
   const open = () =>
     openExecutionEngine({
       seed,
+      metadataUrl,
       genesisTimeSec,
       host,
       port,
