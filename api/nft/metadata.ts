@@ -69,3 +69,8 @@ export async function tokensMetadata(
 export async function contractBeginning(_scope: NftScope, _contract: string): Promise<number | undefined> {
   return undefined
 }
+
+/** Addresses of contracts that a text is meant for, the best first: an address is its own. */
+export async function searchContracts(_scope: NftScope, query: string): Promise<readonly string[]> {
+  return /^0[xX][0-9a-fA-F]{40}$/.test(query) ? [query.toLowerCase()] : []
+}

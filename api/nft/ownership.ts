@@ -131,7 +131,7 @@ export const getNftsForOwner = nftOperation(getNftsForOwnerRoute, async (paramet
   const { owner, contract_addresses, contract_address, page_size: limit, with_metadata: withMetadata } = parameters
   if (contract_addresses !== undefined && contract_address !== undefined)
     return refuseNft(400, 'contract_addresses and contract_address are both given')
-  const contracts = contract_addresses ?? (contract_address === undefined ? [] : [contract_address])
+  const contracts = [...new Set(contract_addresses ?? (contract_address === undefined ? [] : [contract_address]))]
   const [page, total, coverage] = await Promise.all([
     selectPage(scope, tokensOf(owner, contracts), { limit, after: scope.after }),
     countTokens(scope, owner, contracts),

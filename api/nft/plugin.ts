@@ -1,6 +1,13 @@
 import type { FastifyInstance } from 'fastify'
 import type { SharedParts } from '../http/api-parts.ts'
 import {
+  getContractMetadata,
+  getContractMetadataBatch,
+  getNftMetadata,
+  getNftMetadataBatch,
+  searchContractMetadata,
+} from './metadata-operations.ts'
+import {
   getContractsForOwner,
   getNftsForOwner,
   getOwnersForContract,
@@ -10,6 +17,11 @@ import {
 import { acceptBodies, type NftOperation, serveNftOperations } from './serve.ts'
 
 export const NFT_OPERATIONS: readonly NftOperation[] = [
+  getContractMetadata,
+  getContractMetadataBatch,
+  getNftMetadata,
+  getNftMetadataBatch,
+  searchContractMetadata,
   getContractsForOwner,
   getNftsForOwner,
   getOwnersForContract,

@@ -128,7 +128,7 @@ function readProperty(name: string, property: TSchema, given: readonly Given[]):
       items.push(read.value)
     }
   }
-  return { status: 'read', value: [...new Set(items)] }
+  return { status: 'read', value: items }
 }
 
 /** The items of `1, 2` or `[1, 2]` in a query. */

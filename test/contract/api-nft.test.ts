@@ -440,6 +440,43 @@ describe('pages', () => {
   })
 })
 
+describe('what contracts and tokens say of themselves', () => {
+  test('has its whole shape where nothing is known, and what their logs tell', async () => {
+    const tokens = JSON.stringify([
+      { contract_address: COINS, token_id: 7 },
+      { contract_address: ART, token_id: '1' },
+      { contract_address: ZED, token_id: MAX.toString() },
+    ])
+    const { body } = await get('getNFTMetadataBatch', `tokens=${encodeURIComponent(tokens)}&with_metadata=false`)
+    expect(body).toMatchObject([
+      { contract_address: COINS, token_id: '7', token_type: 'ERC1155', metadata_state: { status: 'left_out' } },
+      { contract_address: ART, token_id: '1', token_type: 'ERC721' },
+      { contract_address: ZED, token_id: MAX.toString(), token_type: null },
+    ])
+    expect((await get('getNFTMetadata', `contract_address=${ART}&token_id=1`)).body.token_type).toBe('ERC721')
+  })
+
+  test('is asked for many by POST, in the order of the question', async () => {
+    const body = JSON.stringify({ contract_addresses: [COINS, ZED, ART] })
+    const answer = await ask(`${base()}/getContractMetadataBatch`, { method: 'POST', body })
+    expect(answer.body).toMatchObject([
+      { contract_address: COINS, token_type: 'ERC1155' },
+      { contract_address: ZED, token_type: null, name: null },
+      { contract_address: ART, token_type: 'ERC721' },
+    ])
+    expect(answer.headers.get('x-valid-at')).toMatch(/^block_number=6, /)
+    const many = Array.from({ length: 101 }, (_, i) => `0x${i.toString(16).padStart(40, '0')}`)
+    expect((await get('getContractMetadataBatch', `contract_addresses=${many}`)).status).toBe(400)
+  })
+
+  test('is found by address', async () => {
+    expect((await get('searchContractMetadata', `query=${ART.toUpperCase().replace('X', 'x')}`)).body).toMatchObject([
+      { contract_address: ART },
+    ])
+    expect((await get('searchContractMetadata', 'query=kitties')).body).toEqual([])
+  })
+})
+
 /** Rows that the engine has read of all tables so far. */
 async function rowsRead(): Promise<number> {
   const [row] = await warehouse.query<{ value: string }>("SELECT value FROM system.events WHERE event = 'SelectedRows'")

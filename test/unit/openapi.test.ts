@@ -100,9 +100,11 @@ test('asks for what stands in the path, for what nobody can do without, and for 
   for (const { operationId, parameters = [] } of documented.filter(({ parameters }) => parameters !== undefined)) {
     const required = parameters.filter((parameter) => parameter.required).map(({ name }) => name)
     const quote = QUOTES.find(({ route }) => route.id === operationId)
-    const nft = NFT_OPERATIONS.find(({ route }) => route.id === operationId)
+    const nft = NFT_OPERATIONS.find(({ route }) => operationId.replace(/ByBody$/, '') === route.id)
     if (nft !== undefined) {
-      const { properties, required: named = [] } = nft.route.parameters
+      const isBody = operationId.endsWith('ByBody')
+      const { properties, required: all = [] } = nft.route.parameters
+      const named = isBody ? [] : all
       const withoutDefault = named.filter((name) => !('default' in (properties[name] ?? {})))
       expect(required.sort(), operationId).toEqual([...withoutDefault, 'chain', 'token'].sort())
       continue
@@ -117,6 +119,8 @@ test('asks for what stands in the path, for what nobody can do without, and for 
     broadcastStaking: true,
     cancelExits: true,
     createValidators: true,
+    getContractMetadataBatchByBody: true,
+    getNFTMetadataBatchByBody: true,
     exitValidators: true,
     labelValidators: true,
     getValidatorDetails: false,

@@ -17,7 +17,6 @@ export const addressParameter = (meaning: string) =>
 export const addressesParameter = (meaning: string, maxItems: number) =>
   Type.Array(Type.String({ pattern: HEX_ADDRESS, 'x-form': 'address' }), {
     maxItems,
-    uniqueItems: true,
     description: `${meaning} At most ${maxItems}: \`k=a,b\`, repeated, or \`k[]=a\`.`,
   })
 

@@ -1,5 +1,13 @@
 import { type Static, Type } from 'typebox'
 import {
+  EXAMPLE_ASSET,
+  EXAMPLE_AT,
+  EXAMPLE_COLLECTION,
+  EXAMPLE_COVERAGE,
+  EXAMPLE_OWNER_ROW,
+  EXAMPLE_PAGE,
+} from './examples.ts'
+import {
   ADDRESSES_MAX,
   ASSET_FIELDS,
   AT_BLOCK,
@@ -49,35 +57,6 @@ const OwnerContract = Type.Object(
   },
   closed,
 )
-
-const EXAMPLE_CONTRACT = `0x${'bc'.repeat(20)}`
-const EXAMPLE_OWNER = `0x${'ad'.repeat(20)}`
-const EXAMPLE_AT = { block_number: 21_000_000, block_hash: `0x${'1f'.repeat(32)}`, block_timestamp: 1_729_000_000 }
-const EXAMPLE_COVERAGE: Coverage = { from_block: 1, to_block: 21_000_000, is_whole: true, reason: null }
-const EXAMPLE_STATE: MetadataState = {
-  status: 'not_fetched',
-  error: null,
-  attempts: 0,
-  last_attempt: null,
-  next_retry: null,
-}
-const EXAMPLE_COLLECTION = {
-  contract_address: EXAMPLE_CONTRACT,
-  name: null,
-  symbol: null,
-  token_type: 'ERC721' as const,
-  total_supply: null,
-  deployer: null,
-  deploy_block_number: null,
-  metadata_state: EXAMPLE_STATE,
-}
-const EXAMPLE_OWNER_ROW = {
-  owner_address: EXAMPLE_OWNER,
-  amount: '1',
-  is_inconsistent: false,
-  finality: 'finalized' as const,
-}
-const EXAMPLE_PAGE = { page_key: null, total_count: 1, valid_at: EXAMPLE_AT, coverage: EXAMPLE_COVERAGE }
 
 export const isHolderOfContractRoute = defineNftRoute({
   id: 'isHolderOfContract',
@@ -163,22 +142,7 @@ export const getNftsForOwnerRoute = defineNftRoute({
   example: {
     owner_nfts: [
       {
-        contract_address: EXAMPLE_CONTRACT,
-        token_id: '1',
-        token_type: 'ERC721',
-        token_uri: null,
-        metadata_json: null,
-        metadata: {
-          title: null,
-          description: null,
-          media: null,
-          media_type: null,
-          media_external: null,
-          attributes: null,
-        },
-        contract: EXAMPLE_COLLECTION,
-        error: null,
-        metadata_state: EXAMPLE_STATE,
+        ...EXAMPLE_ASSET,
         last_metadata_sync_time: 0,
         last_token_uri_sync_time: 0,
         modify_time: 0,

@@ -1,0 +1,90 @@
+import type { NftAsset, NftContract } from '../../schemas/routes/nft/fields.ts'
+import {
+  getContractMetadataBatchRoute,
+  getContractMetadataRoute,
+  getNftMetadataBatchRoute,
+  getNftMetadataRoute,
+  searchContractMetadataRoute,
+} from '../../schemas/routes/nft/metadata.ts'
+import { tokenHex } from './amounts.ts'
+import { contractsMetadata, type Standard, searchContracts, type Token, tokensMetadata } from './metadata.ts'
+import { foldParams } from './pages.ts'
+import { answered, type NftScope, nftOperation } from './serve.ts'
+
+export const getContractMetadata = nftOperation(
+  getContractMetadataRoute,
+  async ({ contract_address, with_metadata }, scope) => {
+    const [contract] = await describeContracts(scope, [contract_address], with_metadata)
+    return answered(contract as NftContract)
+  },
+)
+
+export const getContractMetadataBatch = nftOperation(
+  getContractMetadataBatchRoute,
+  async ({ contract_addresses, with_metadata }, scope) =>
+    answered([...(await describeContracts(scope, contract_addresses, with_metadata))]),
+)
+
+export const getNftMetadata = nftOperation(
+  getNftMetadataRoute,
+  async ({ contract_address, token_id, with_metadata }, scope) => {
+    const [token] = await describeTokens(scope, [{ contract_address, token_id }], with_metadata)
+    return answered(token as NftAsset)
+  },
+)
+
+export const getNftMetadataBatch = nftOperation(getNftMetadataBatchRoute, async ({ tokens, with_metadata }, scope) =>
+  answered([...(await describeTokens(scope, tokens, with_metadata))]),
+)
+
+export const searchContractMetadata = nftOperation(searchContractMetadataRoute, async ({ query }, scope) => {
+  const found = await searchContracts(scope, query)
+  return answered([...(await describeContracts(scope, found, true))])
+})
+
+async function describeContracts(scope: NftScope, contracts: readonly string[], withMetadata: boolean) {
+  const standards = await standardsOf(scope, contracts.map(contractWhere))
+  const named = contracts.map((contract, i) => ({ contract, standard: standards.get(i) ?? null }))
+  return await contractsMetadata(scope, named, withMetadata)
+}
+
+interface AskedToken {
+  readonly contract_address: string
+  readonly token_id: string
+}
+
+async function describeTokens(scope: NftScope, tokens: readonly AskedToken[], withMetadata: boolean) {
+  const standards = await standardsOf(
+    scope,
+    tokens.map(
+      (token) => `${contractWhere(token.contract_address)} AND token_id = unhex('${tokenHex(token.token_id)}')`,
+    ),
+  )
+  const named = tokens.map(
+    (token, i): Token => ({
+      contract: token.contract_address,
+      tokenId: token.token_id,
+      standard: standards.get(i) ?? null,
+    }),
+  )
+  return await tokensMetadata(scope, named, withMetadata)
+}
+
+// Addresses were checked: digits and nothing else.
+const contractWhere = (contract: string): string => `contract = unhex('${contract.slice(2)}')`
+
+/** What the logs say that tokens are, by the place of the question: each is looked up at its place in the order of the table. */
+async function standardsOf(scope: NftScope, wheres: readonly string[]): Promise<ReadonlyMap<number, Standard>> {
+  if (wheres.length === 0) return new Map()
+  const each = wheres.map(
+    (where, i) => `SELECT ${i} AS place, standard FROM (
+      SELECT toString(standard) AS standard FROM nft_token_holders
+      WHERE chain = {chain:String} AND start = {start:UInt64} AND ${where} LIMIT 1
+    )`,
+  )
+  const rows = await scope.warehouse.query<{ place: number; standard: Standard }>(
+    each.join(' UNION ALL '),
+    foldParams(scope),
+  )
+  return new Map(rows.map(({ place, standard }) => [place, standard]))
+}

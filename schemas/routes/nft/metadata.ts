@@ -1,0 +1,111 @@
+import { Type } from 'typebox'
+import { EXAMPLE_ASSET, EXAMPLE_COLLECTION } from './examples.ts'
+import {
+  AT_BLOCK,
+  addressesParameter,
+  addressParameter,
+  NftAsset,
+  NftContract,
+  tokenIdParameter,
+  WithMetadata,
+} from './fields.ts'
+import { defineNftRoute } from './nft-route.ts'
+
+export const BATCH_MAX = 100
+const QUERY_CHARACTERS_MAX = 128
+
+const TokenTypeHint = Type.Optional(
+  Type.String({ description: 'A hint: what the chain’s logs tell counts.', maxLength: 16, 'x-form': 'text' }),
+)
+const UNKNOWN = 'What is not known is null: a contract or token that nobody has seen is no error.'
+
+export const getContractMetadataRoute = defineNftRoute({
+  id: 'getContractMetadata',
+  names: ['getContractMetadata'],
+  methods: ['GET'],
+  summary: 'What a contract says of itself',
+  description: UNKNOWN,
+  parameters: Type.Object({
+    contract_address: addressParameter('The contract.'),
+    with_metadata: WithMetadata,
+    ...AT_BLOCK,
+  }),
+  response: NftContract,
+  example: EXAMPLE_COLLECTION,
+})
+
+export const getContractMetadataBatchRoute = defineNftRoute({
+  id: 'getContractMetadataBatch',
+  names: ['getContractMetadataBatch'],
+  methods: ['GET', 'POST'],
+  summary: 'What contracts say of themselves',
+  description: `In the order of the question. ${UNKNOWN}`,
+  parameters: Type.Object({
+    contract_addresses: addressesParameter('The contracts.', BATCH_MAX),
+    with_metadata: WithMetadata,
+    ...AT_BLOCK,
+  }),
+  response: Type.Array(NftContract),
+  example: [EXAMPLE_COLLECTION],
+})
+
+export const getNftMetadataRoute = defineNftRoute({
+  id: 'getNFTMetadata',
+  names: ['getNFTMetadata'],
+  methods: ['GET'],
+  summary: 'What is said of a token',
+  description: UNKNOWN,
+  parameters: Type.Object({
+    contract_address: addressParameter('The contract.'),
+    token_id: tokenIdParameter('The token.'),
+    token_type: TokenTypeHint,
+    with_metadata: WithMetadata,
+    ...AT_BLOCK,
+  }),
+  response: NftAsset,
+  example: EXAMPLE_ASSET,
+})
+
+export const getNftMetadataBatchRoute = defineNftRoute({
+  id: 'getNFTMetadataBatch',
+  names: ['getNFTMetadataBatch'],
+  methods: ['GET', 'POST'],
+  summary: 'What is said of tokens',
+  description: `In the order of the question; in a query \`tokens\` is JSON. ${UNKNOWN}`,
+  parameters: Type.Object({
+    tokens: Type.Array(
+      Type.Object(
+        {
+          contract_address: addressParameter('The contract.'),
+          token_id: tokenIdParameter('The token.'),
+          token_type: TokenTypeHint,
+        },
+        { 'x-form': 'token' },
+      ),
+      { maxItems: BATCH_MAX, description: `At most ${BATCH_MAX}.` },
+    ),
+    with_metadata: WithMetadata,
+    ...AT_BLOCK,
+  }),
+  response: Type.Array(NftAsset),
+  example: [EXAMPLE_ASSET],
+})
+
+export const searchContractMetadataRoute = defineNftRoute({
+  id: 'searchContractMetadata',
+  names: ['searchContractMetadata'],
+  methods: ['GET'],
+  summary: 'Contracts by name, symbol or address',
+  description: `At most ${BATCH_MAX}, the best first.`,
+  parameters: Type.Object({
+    query: Type.String({
+      minLength: 1,
+      maxLength: QUERY_CHARACTERS_MAX,
+      description: 'A part of a name or symbol, or an address.',
+      'x-form': 'text',
+    }),
+    ...AT_BLOCK,
+  }),
+  response: Type.Array(NftContract, { maxItems: BATCH_MAX }),
+  example: [EXAMPLE_COLLECTION],
+})
