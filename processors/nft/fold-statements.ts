@@ -1,31 +1,30 @@
-import type { QueryParams } from '../../infra/ports/warehouse.ts'
+import { bytesOf } from '../../schemas/eth/hex.ts'
 
 /**
  * Statements that fold a step of blocks: each is INSERT … SELECT, so that no row leaves the warehouse. What they make is a function of
  * the blocks up to it; every statement may be repeated. Parameters: `chain`, `start` (first block of the fold), `from` (the last block
- * that is folded) and `to`, numbers; and those of `hashParams`.
+ * that is folded) and `to`, numbers.
  */
 
-/** A server takes 128 KiB in one parameter (http_max_field_value_size). */
-const HASHES_PER_PARAM = 1_000
-const HASH_PARAMS = Array.from({ length: 8 }, (_, i) => `hashes${i}`)
-/** Blocks of a step: a statement names them all. */
-export const STEP_BLOCKS_MAX = HASH_PARAMS.length * HASHES_PER_PARAM
+/** A statement names all of them; a server takes 256 KiB of text (max_query_size). */
+export const STEP_BLOCKS_MAX = 5_500
 
-/** The step's blocks as parameters; hashes are hex with 0x. */
-export function hashParams(hashes: readonly string[]): QueryParams {
-  const digits = hashes.map((hash) => hash.slice(2))
-  const partOf = (i: number) => digits.slice(i * HASHES_PER_PARAM, (i + 1) * HASHES_PER_PARAM)
-  return Object.fromEntries(HASH_PARAMS.map((name, i) => [name, partOf(i)]))
+/**
+ * The hashes of the step's blocks, as a subquery. They are in the text, not in a parameter: parameters of a command are part of the
+ * request's address, of which a server takes a megabyte and a proxy before it a few kilobytes.
+ */
+function stepHashes(hashes: readonly string[]): string {
+  const bytes = Buffer.concat(hashes.map(bytesOf))
+  return `SELECT toFixedString(substring(base64Decode('${bytes.toString('base64')}'), 32 * number + 1, 32), 32)
+    FROM numbers(${hashes.length})`
 }
-
-const HASHES = `arrayConcat(${HASH_PARAMS.map((name) => `{${name}:Array(String)}`).join(', ')})`
 
 const ZERO_ADDRESS = "toFixedString('', 20)"
 
+/** Where the hashes of the step's blocks stand in what is written here. */
+const STEP_HASHES = '/* step */'
 /** Rows of the step's blocks. */
-const IN_STEP = `block_number > {from:UInt64} AND block_number <= {to:UInt64}
-  AND block_hash IN (SELECT toFixedString(unhex(arrayJoin(${HASHES})), 32))`
+const IN_STEP = `block_number > {from:UInt64} AND block_number <= {to:UInt64} AND block_hash IN (${STEP_HASHES})`
 
 const OF_FOLD = 'chain = {chain:String} AND start = {start:UInt64}'
 
@@ -36,25 +35,24 @@ export const REVERTED = 'SELECT block_hash FROM reverted_blocks FINAL WHERE chai
 const BEFORE_STEP = `${OF_FOLD} AND block_number <= {from:UInt64} AND block_hash NOT IN (${REVERTED})`
 
 // Amounts have 256 bits, and sums of them more: they are added in halves of 128 bits, each in an Int256, where no number of rows makes
-// them overflow, and put together again at the end.
+// them overflow, and put together again at the end. Shifts of an Int256 keep its sign: they divide towards negative infinity.
 
-const HALF = "toInt256('340282366920938463463374607431768211456')" // 2^128
+const LOW_BITS = '340282366920938463463374607431768211455' // 2^128 - 1
 
-const lowHalf = (amount: string) => `toInt256(modulo(${amount}, toUInt256(${HALF})))`
-const highHalf = (amount: string, excess = 'toInt64(0)') =>
-  `(toInt256(intDiv(${amount}, toUInt256(${HALF}))) + toInt256(${excess}) * ${HALF})`
+const lowHalf = (amount: string) => `toInt256(bitAnd(${amount}, toUInt256('${LOW_BITS}')))`
+const highHalf = (amount: string, excess?: string) => {
+  const high = `toInt256(bitShiftRight(${amount}, 128))`
+  return excess === undefined ? high : `(${high} + bitShiftLeft(toInt256(${excess}), 128))`
+}
 
-/** Division by 2^128 towards negative infinity. */
-const floorHalf = (value: string) => `(intDiv(${value}, ${HALF}) - if(modulo(${value}, ${HALF}) < 0, 1, 0))`
-const remainder = (value: string) => `(${value} - ${floorHalf(value)} * ${HALF})`
+/** The higher half of a sum in halves, with what the lower one carries. */
+const carried = (low: string, high: string) => `(${high} + bitShiftRight(${low}, 128))`
 
 /** The lowest 256 bits of a sum in halves. */
-const amountOf = (low: string, high: string) => {
-  const carried = `(${high} + ${floorHalf(low)})`
-  return `toUInt256(${remainder(carried)}) * toUInt256(${HALF}) + toUInt256(${remainder(low)})`
-}
+const amountOf = (low: string, high: string) =>
+  `bitOr(bitShiftLeft(toUInt256(${carried(low, high)}), 128), toUInt256(bitAnd(${low}, toInt256('${LOW_BITS}'))))`
 /** What is above them. */
-const excessOf = (low: string, high: string) => `toInt64(${floorHalf(`(${high} + ${floorHalf(low)})`)})`
+const excessOf = (low: string, high: string) => `toInt64(bitShiftRight(${carried(low, high)}, 128))`
 
 /** Whether somebody with this amount holds anything. */
 export const isHeld = (amount: string, excess: string) => `(${excess} > 0 OR (${excess} = 0 AND ${amount} > 0))`
@@ -200,8 +198,13 @@ WINDOW through AS (PARTITION BY ${keys} ORDER BY block_number)`
 const HOLDINGS_MORE = 'toInt64(tokens) - toInt64(tokens_before)'
 const PAIRS_MORE = 'toInt64(tokens > 0) - toInt64(tokens_before > 0)'
 
-/** In their order: each reads what those before it have written. */
-export const FOLD_STATEMENTS: readonly string[] = [
+/** The statements of a step, whose blocks' hashes are hex with 0x, in their order: each reads what those before it have written. */
+export function foldStatements(hashes: readonly string[]): readonly string[] {
+  const ofStep = stepHashes(hashes)
+  return STATEMENTS.map((statement) => statement.replaceAll(STEP_HASHES, ofStep))
+}
+
+const STATEMENTS: readonly string[] = [
   SINGLE_CHANGES,
   MANY_CHANGES,
   `INSERT INTO nft_token_holders

@@ -9,7 +9,7 @@ import {
 } from '../../schemas/tables/block-coverage.ts'
 import { FOLDED_TABLES } from '../../schemas/tables/nft.ts'
 import { constantColumn, textColumn } from '../loop/rows.ts'
-import { FOLD_STATEMENTS, hashParams, REVERTED, STEP_BLOCKS_MAX } from './fold-statements.ts'
+import { foldStatements, REVERTED, STEP_BLOCKS_MAX } from './fold-statements.ts'
 
 /** A step is what is sorted in memory at once; one block may have more. */
 const STEP_LOGS_MAX = 1_000_000
@@ -41,27 +41,40 @@ export async function foldChain(warehouse: Warehouse, chain: string, signal: Abo
     if (place === undefined) break
     const step = await nextStep(warehouse, chain, place)
     const last = step.at(-1)
-    if (last === undefined) {
-      if (folded > 0) await dropOvertaken(warehouse, chain, place)
-      break
-    }
+    if (last === undefined) break
     const { start } = place
-    const hashes = hashParams(step.map(({ hash }) => hash))
-    const params = { chain, start, from: place.through.number, to: last.number, ...hashes }
+    const params = { chain, start, from: place.through.number, to: last.number }
     if (await hasTransfers(warehouse, params))
-      for (const statement of FOLD_STATEMENTS) await warehouse.command(statement, params)
+      for (const statement of foldStatements(step.map(({ hash }) => hash))) await warehouse.command(statement, params)
     await note(warehouse, { chain, start }, step)
     folded += step.length
+    await dropOvertaken(warehouse, chain, { start, number: last.number })
+    // What comes meanwhile is asked for when it is there.
+    if ((await newestHeight(warehouse, chain)) <= last.number) break
   }
   return folded
 }
 
-/** Drops folds that begin later than the one at this place, and are no further: nobody is answered from them any more. */
-async function dropOvertaken(warehouse: Warehouse, chain: string, { start, through }: Place): Promise<void> {
+/** The number of the newest block that was ever there: it may be reverted. */
+async function newestHeight(warehouse: Warehouse, chain: string): Promise<number> {
+  const [newest] = await warehouse.query<{ number: string }>(
+    `SELECT block_number AS number FROM execution_heights WHERE chain = {chain:String}
+     ORDER BY chain DESC, block_number DESC LIMIT 1`,
+    { chain },
+  )
+  return Number(newest?.number ?? -1)
+}
+
+/** Drops folds that begin later than `start` and have come no further than `number`: nobody is answered from them any more. */
+async function dropOvertaken(
+  warehouse: Warehouse,
+  chain: string,
+  { start, number }: { readonly start: number; readonly number: number },
+): Promise<void> {
   const overtaken = await warehouse.query<{ start: string }>(
     `SELECT start FROM nft_blocks WHERE chain = {chain:String} AND start > {start:UInt64}
      GROUP BY start HAVING max(block_number) <= {number:UInt64}`,
-    { chain, start, number: through.number },
+    { chain, start, number },
   )
   for (const later of overtaken) {
     // The table that tells of a fold is the last one: a run that is interrupted is made again.

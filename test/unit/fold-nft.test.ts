@@ -3,6 +3,7 @@ import type { Address } from 'viem'
 import { expect, test } from 'vitest'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { foldChain } from '../../processors/nft/fold.ts'
+import { foldStatements, STEP_BLOCKS_MAX } from '../../processors/nft/fold-statements.ts'
 import type { EncodedEvent } from '../../schemas/events/codec.ts'
 import { tries } from '../long-form.ts'
 import {
@@ -247,4 +248,10 @@ test('a block is folded with all that it logged, whenever the fold looks while i
   const told = [...events.filter((event) => !ofLogs.includes(event)), ...ofLogs]
   await tell(warehouse, told, () => fold(warehouse))
   await expectHoldings(warehouse, head)
+})
+
+test('a step of as many blocks as one may have is named in statements that a server takes', () => {
+  const hashes = Array.from({ length: STEP_BLOCKS_MAX }, (_, i) => `0x${i.toString(16).padStart(64, '0')}`)
+  const lengths = foldStatements(hashes).map((statement) => statement.length)
+  expect(Math.max(...lengths)).toBeLessThan(256 * 1024)
 })
