@@ -10,7 +10,7 @@ export interface OracleExecutionBlock {
   readonly transactions: number
   readonly baseFeeWei: bigint
   readonly tipsWei: bigint
-  /** Movements of tokens: what all the block's log parts together have to hold. */
+  /** What is logged of tokens: what all the block's log parts together have to hold. */
   readonly tokenLogs: number
 }
 
@@ -29,11 +29,17 @@ interface ReceiptJson {
   readonly logs: readonly { readonly topics: readonly string[] }[]
 }
 
-/** First topics of the token movements that the devnet's contracts log: ERC-20 and ERC-721, ERC-1155 single and batch. */
+/** First topics of what the devnet's contracts log of tokens. */
 const TOKEN_TOPICS: ReadonlySet<string> = new Set([
-  '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef',
-  '0xc3d58168c5ae7397731d063d5bbf3d657854427343f4c083240f7aacaa2d0f62',
+  '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef', // ERC-20 and ERC-721
+  '0xc3d58168c5ae7397731d063d5bbf3d657854427343f4c083240f7aacaa2d0f62', // ERC-1155, single and batch
   '0x4a39dc06d4c0dbc64b70af90fd698a233a518aa5d07e595d983b8c0526c8f7fb',
+  '0xdeaa91b6123d068f5821d0fb0678463d1a8a6079fe8af5de3ce5e896dcf9133d', // ERC-2309
+  '0xe59fdd36d0d223c0c7d996db7ad796880f45e1936cb0bb7ac102e7082e031487', // ERC-404, shares and tokens
+  '0xe5f815dc84b8cecdfd4beedfc3f91ab5be7af100eca4e8fb11552b867995394f',
+  '0x6bb7ff708619ba0610cba295a58592e0451dee2622938c8755667688daf3529b', // documents: URI, and ERC-4906's two
+  '0xf8e1a15aba9398e019f0b49df1a4fde98ee17ae345cb5f6b5e2c27f5033e8ce7',
+  '0x6bd5c950a8d8df17f772f5af37cb3655737899cbf903264b9795592da439661c',
 ])
 
 /** Canonical blocks of the node, first and last included. */
