@@ -2,6 +2,9 @@ import type { deneb, electra } from '@lodestar/types'
 import type { Hex } from '../../schemas/eth/hex.ts'
 import type { Write } from './archive/archive.ts'
 
+/** anvil keeps a few states more (anvil-process.ts). */
+export const ROLLBACK_BLOCKS_MAX = 60
+
 /** A withdrawal that the consensus side expects the payload to contain; amounts in gwei. */
 export interface EngineWithdrawal {
   readonly index: number
@@ -56,7 +59,7 @@ export interface ExecutionEngine extends AsyncDisposable {
   /** Of the block that the next one is built on. */
   readonly headHash: Hex
   build(request: PayloadRequest): Promise<BuiltPayload>
-  /** Makes the block with this hash the head again (state and pending transactions included); at most 4 blocks back. */
+  /** Makes the block with this hash the head again (state and pending transactions included); at most `ROLLBACK_BLOCKS_MAX` back. */
   rollbackTo(blockHash: Hex): Promise<void>
   /**
    * Prepares what a restart needs to go on from the head, for the archive that the engine was opened with. Nothing rolls back below

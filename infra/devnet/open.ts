@@ -103,6 +103,8 @@ export interface Devnet extends AsyncDisposable {
   readonly aheadSec: number
   /** Makes blocks of the second chain until its head is this one; for the manual clock. */
   advanceSecondTo(number: number): Promise<void>
+  /** As `SecondChain.orphan`. */
+  orphanSecond(depth: number): number
   /** Follow mode: resolves when the signal aborts or the devnet is disposed, rejects when a chain cannot go on. */
   readonly finished: Promise<void>
 }
@@ -288,6 +290,10 @@ export async function openDevnet(options: DevnetOptions = {}): Promise<Devnet> {
     },
     get aheadSec() {
       return shift.aheadSec
+    },
+    orphanSecond(depth) {
+      if (second === undefined) throw new Error('this devnet has no second chain')
+      return second.orphan(depth)
     },
     async advanceSecondTo(number) {
       if (second === undefined) throw new Error('this devnet has no second chain')

@@ -16,6 +16,7 @@ export interface RpcBlock {
 export interface RpcReceipt {
   readonly type: Hex
   readonly status: Hex
+  readonly to: Hex | null
   readonly blockHash: Hex
   readonly cumulativeGasUsed: Hex
   readonly gasUsed: Hex

@@ -2,8 +2,15 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { keccak256, toHex } from 'viem'
+import { mnemonicToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { COLLECTIBLE_721_ADDRESS, ITEMS_1155_ADDRESS } from '../../infra/devnet/execution/genesis.ts'
+import { COLLECTIBLE_721_ADDRESS, ITEMS_1155_ADDRESS, SCENARIO_MNEMONIC } from '../../infra/devnet/execution/genesis.ts'
+import {
+  COLLECTIONS as COLLECTIONS_OF_OPENZEPPELIN,
+  type CollectionName,
+  collectionAddress,
+} from '../../infra/devnet/execution/scenario-collections.ts'
+import { PUBLISHER } from '../../infra/devnet/execution/scenario-state.ts'
 import { openSecondChain, type SecondChain, type SecondChainSetup } from '../../infra/devnet/second/open.ts'
 import { FIRST_REORG_BLOCK, reorgDepthAfter } from '../../infra/devnet/second/reorgs.ts'
 import { openSchedule, type Schedule } from '../../infra/devnet/second/schedule.ts'
@@ -17,6 +24,9 @@ import { openShortDevnet } from './short-history.ts'
 
 const GENESIS_TIME_SEC = 1_800_000_000
 const COLLECTIONS: readonly string[] = [COLLECTIBLE_721_ADDRESS, ITEMS_1155_ADDRESS]
+
+const publisher = mnemonicToAccount(SCENARIO_MNEMONIC, { addressIndex: PUBLISHER }).address
+const collectionOf = (name: CollectionName) => collectionAddress(name, publisher)
 
 const SETUP: SecondChainSetup = {
   seed: 'test',
@@ -129,9 +139,9 @@ describe('the second chain', () => {
     expect(orphaned.length).toBeGreaterThan(gone.length) // others are on both branches, in blocks of other hashes
   })
 
-  it('calls a block finalized that 32 others follow', async () => {
-    expect((await blockAt(url, 'finalized')).number).toBe(toHex(HEAD - 32))
-    expect((await blockAt(url, 'safe')).number).toBe(toHex(HEAD - 16))
+  it('calls a block finalized that 64 others follow, more than any reorg takes back', async () => {
+    expect((await blockAt(url, 'finalized')).number).toBe(toHex(HEAD - 64))
+    expect((await blockAt(url, 'safe')).number).toBe(toHex(HEAD - 32))
   })
 
   it('is made again, hash for hash, from the same seed and times, and is another one with others', async () => {
@@ -146,6 +156,77 @@ describe('the second chain', () => {
       const other = await of(changes, 5)
       expect(other.slice(1).filter((hash, index) => hash === expected[index + 1])).toEqual([])
     }
+  })
+})
+
+describe('a second chain that somebody has taken blocks from', () => {
+  const DEPTHS = [1, 7, 60]
+
+  it.each(DEPTHS)('replaces its newest %i blocks, with what their transactions did', async (depth) => {
+    await using chain = await openChain({ seed: `reorg ${depth}` })
+    const head = 75
+    await chain.advanceTo(head)
+    const before = await hashes(chain.url, 0, head)
+    expect(chain.orphan(depth)).toBe(head)
+    await chain.advanceTo(head + 1)
+    const after = await hashes(chain.url, 0, head + 1)
+    expect(after.slice(0, head + 1 - depth)).toEqual(before.slice(0, head + 1 - depth))
+    expect(after.slice(head + 1 - depth).filter((hash) => before.includes(hash))).toEqual([])
+    // Nonces, owners and balances are those of the new branch: whatever could not be done there would fail.
+    await chain.advanceTo(head + 60)
+    const made = await hashes(chain.url, head - depth, head + 60)
+    const calls = (await Promise.all(made.map((hash) => receiptsOf(chain.url, hash)))).flat()
+    const collections: readonly (string | null)[] = COLLECTIONS_OF_OPENZEPPELIN.map(collectionOf)
+    const failed = calls.filter(({ to, status }) => collections.includes(to) && status !== '0x1')
+    expect([calls.length > 60, failed]).toEqual([true, []])
+    const [orphan = '0x'] = before.slice(-1)
+    expect((await rpc<RpcBlock>(chain.url, 'eth_getBlockByHash', [orphan, false])).hash).toBe(orphan)
+  })
+
+  it('may lose blocks three times within four of them, and is the same chain after a restart', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'devnet-'))
+    try {
+      const before = await (async () => {
+        await using chain = await openChain({ directory })
+        await chain.advanceTo(20)
+        for (const head of [20, 21, 22]) {
+          expect(chain.orphan(5)).toBe(head)
+          await chain.advanceTo(head + 1)
+        }
+        return await hashes(chain.url, 0, 23)
+      })()
+      await using again = await openChain({ directory })
+      await again.advanceTo(23)
+      expect(await hashes(again.url, 0, 23)).toEqual(before)
+    } finally {
+      await rm(directory, { recursive: true })
+    }
+  })
+
+  it('keeps the checkpoint that a restart goes on from: it waits until none lies among the blocks', {
+    timeout: 60_000,
+  }, async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'devnet-'))
+    try {
+      const before = await (async () => {
+        await using chain = await openChain({ directory })
+        await chain.advanceTo(150)
+        expect(chain.orphan(60)).toBe(200)
+        await chain.advanceTo(203)
+        return await hashes(chain.url, 0, 203)
+      })()
+      await using again = await openChain({ directory })
+      expect(again.headNumber).toBe(140)
+      await again.advanceTo(203)
+      expect(await hashes(again.url, 0, 203)).toEqual(before)
+    } finally {
+      await rm(directory, { recursive: true })
+    }
+  })
+
+  it('refuses what is no depth, or more than it can take back', async () => {
+    await using chain = await openChain()
+    for (const depth of [0, 61, 1.5]) expect(() => chain.orphan(depth)).toThrow('1 to 60 blocks')
   })
 })
 
@@ -265,15 +346,16 @@ describe('the schedule of the second chain', () => {
 })
 
 describe('the reorgs of the second chain', () => {
-  it('come at known blocks, three, one and two deep in turn', () => {
-    const heads = Array.from({ length: 1_700 }, (_, number) => number)
+  it('come at known blocks, three, one, two, seven and sixty deep in turn', () => {
+    const heads = Array.from({ length: 2_100 }, (_, number) => number)
     const reorgs = heads.map((number) => [number, reorgDepthAfter(number)]).filter(([, depth]) => depth !== 0)
     expect(reorgs).toEqual([
       [40, 3],
       [440, 1],
       [840, 2],
-      [1_240, 3],
-      [1_640, 1],
+      [1_240, 7],
+      [1_640, 60],
+      [2_040, 3],
     ])
   })
 })

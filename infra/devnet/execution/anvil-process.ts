@@ -5,6 +5,7 @@ import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { AppError } from '../../../schemas/errors.ts'
+import { ROLLBACK_BLOCKS_MAX } from '../engine.ts'
 import { type JsonRpc, openJsonRpc } from './json-rpc.ts'
 
 export interface AnvilOptions {
@@ -26,9 +27,9 @@ export interface Anvil extends AsyncDisposable {
 }
 
 /** States kept for eth_call on recent blocks and for rollbacks; older ones are dropped. */
-const STATES_KEPT = 64
+const STATES_KEPT = ROLLBACK_BLOCKS_MAX + 4
 /** Blocks whose transactions anvil itself keeps; the front serves all blocks from its own store. */
-const BLOCKS_KEPT = 64
+const BLOCKS_KEPT = ROLLBACK_BLOCKS_MAX + 4
 const START_TIMEOUT_MS = 15_000
 const START_POLL_MS = 15
 const PORT_ATTEMPTS_MAX = 3

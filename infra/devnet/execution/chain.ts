@@ -1,6 +1,6 @@
 import { bytesOf, type Hex } from '../../../schemas/eth/hex.ts'
 import { bloomTester, type ReceiptLog } from '../../../schemas/eth/receipts.ts'
-import type { BlockTurn, BuiltPayload, PayloadRequest } from '../engine.ts'
+import { type BlockTurn, type BuiltPayload, type PayloadRequest, ROLLBACK_BLOCKS_MAX } from '../engine.ts'
 import { nextBaseFeeWei } from './base-fee.ts'
 import type { BlockStore } from './block-store.ts'
 import { creditCalls } from './credits.ts'
@@ -57,7 +57,6 @@ interface Following {
   readonly turn: BlockTurn | undefined
 }
 
-const ROLLBACK_BLOCKS_MAX = 4
 const mayHaveDeposits = bloomTester(DEPOSIT_CONTRACT_ADDRESS)
 
 /**

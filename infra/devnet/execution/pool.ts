@@ -1,6 +1,7 @@
 import { keccak256, toBytes } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { Hex } from '../../../schemas/eth/hex.ts'
+import { ROLLBACK_BLOCKS_MAX } from '../engine.ts'
 import type { Journal } from './journal.ts'
 import { type Call, type CallResult, expectOk, type JsonRpc } from './json-rpc.ts'
 import { planSlot } from './scenario.ts'
@@ -39,7 +40,7 @@ export interface Pool {
 }
 
 /** Deeper than any rollback. */
-const SETTLED_BLOCKS = 16
+const SETTLED_BLOCKS = ROLLBACK_BLOCKS_MAX + 4
 
 const delegatorKey = keccak256(toBytes('epochline devnet delegator'))
 

@@ -1,8 +1,9 @@
 import { join } from 'node:path'
+import { AppError } from '../../../schemas/errors.ts'
 import { type Archive, ArchiveUnusable, openArchive } from '../archive/archive.ts'
 import { archiving } from '../archive/archiving.ts'
 import { depositDataFor } from '../consensus/deposits.ts'
-import type { ExecutionEngine } from '../engine.ts'
+import { type ExecutionEngine, ROLLBACK_BLOCKS_MAX } from '../engine.ts'
 import { BLOCKS_SCHEMA } from '../execution/archived-blocks.ts'
 import type { Finality } from '../execution/block-lookup.ts'
 import { openExecutionEngine } from '../execution/open.ts'
@@ -45,6 +46,11 @@ export interface SecondChain extends AsyncDisposable {
   readonly url: string
   readonly headNumber: number
   advanceTo(number: number): Promise<void>
+  /**
+   * Has the newest blocks orphaned: those that are the newest when the block that it returns is the head, so soon as no checkpoint lies
+   * among them. The next block then comes on another branch. Throws AppError `usage` for a depth that cannot be.
+   */
+  orphan(depth: number): number
   /** As the devnet's. */
   readonly finished: Promise<void>
 }
@@ -57,12 +63,12 @@ export const SECOND_CHAIN_ID = 7_534_352
 /** What a new chain begins with: 1,200 blocks, three reorgs, and no more than some seconds of work at the start. */
 export const SECOND_HISTORY_SEC = 3_600
 /** Part of the chain's identity: a change of what happens on it, or of how it is made, needs a new version. */
-const SCENARIO_VERSION = 'rollup-5'
+const SCENARIO_VERSION = 'rollup-6'
 
 /** The tags are this many blocks behind the head: deeper than any reorg, and soon reached in a test. */
-const FINALITY: Finality = { kind: 'tags', finalizedBlocks: 32, safeBlocks: 16 }
+const FINALITY: Finality = { kind: 'tags', finalizedBlocks: 64, safeBlocks: 32 }
 
-/** Ten minutes at three seconds a block; far from where reorgs are (reorgs.ts: blocks 40, 440 …). */
+/** Ten minutes at three seconds a block; far from where reorgs are, which reach back to blocks 37, 439 … (reorgs.ts). */
 const CHECKPOINT_INTERVAL_BLOCKS = 200
 const CHECKPOINT_OFFSET_BLOCKS = 140
 
@@ -152,9 +158,27 @@ export async function openSecondChain(setup: SecondChainSetup): Promise<SecondCh
     get headNumber() {
       return sequencer.headSlot
     },
+    orphan(depth) {
+      if (!Number.isInteger(depth) || depth < 1 || depth > ROLLBACK_BLOCKS_MAX)
+        throw new AppError('usage', `A reorg is 1 to ${ROLLBACK_BLOCKS_MAX} blocks deep.`)
+      const after = orphanableFrom(Math.max(sequencer.nextHead, depth), depth, archive !== undefined)
+      schedule.orphan(after, depth)
+      return after
+    },
     advanceTo: (number) => runner.advanceTo(number),
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   }
+}
+
+function isCheckpoint(number: number): boolean {
+  return number % CHECKPOINT_INTERVAL_BLOCKS === CHECKPOINT_OFFSET_BLOCKS
+}
+
+/** The first head from this one on that may be orphaned with so many blocks: a restart goes on from a checkpoint, which has to stay. */
+function orphanableFrom(head: number, depth: number, hasCheckpoints: boolean): number {
+  const sinceCheckpoint = (head - CHECKPOINT_OFFSET_BLOCKS) % CHECKPOINT_INTERVAL_BLOCKS
+  const isNear = hasCheckpoints && sinceCheckpoint >= 0 && sinceCheckpoint < depth
+  return isNear ? head - sinceCheckpoint + depth : head
 }
 
 /** An archive that is of no use is emptied, and the chain begins anew. */
@@ -186,7 +210,7 @@ function archived({ archive, sequencer, engine, targetNumber }: ArchivedSequence
     archive,
     chain: sequencer,
     targetSlot: targetNumber,
-    isCheckpoint: (number: number) => number % CHECKPOINT_INTERVAL_BLOCKS === CHECKPOINT_OFFSET_BLOCKS,
+    isCheckpoint,
     async prepare() {
       const writeEngine = await engine.checkpoint?.()
       const checkpoint = sequencer.checkpoint()

@@ -1,13 +1,13 @@
+import { ROLLBACK_BLOCKS_MAX } from '../engine.ts'
+
 /** First head that is orphaned: early, so that a short history has one, and behind enough blocks that move tokens. */
 export const FIRST_REORG_BLOCK = 40
 
 /** Blocks from one orphaned head to the next: twenty minutes at three seconds a block. */
 export const REORG_INTERVAL_BLOCKS = 400
 
-/** How many blocks are orphaned, reorg by reorg; the deepest comes first. */
-const DEPTHS = [3, 1, 2] as const
-
-export const REORG_DEPTH_MAX = 3
+/** How many blocks are orphaned, reorg by reorg. */
+const DEPTHS = [3, 1, 2, 7, ROLLBACK_BLOCKS_MAX] as const
 
 /**
  * Blocks that are orphaned after this one was the head: 0 for most. Then the next block's time brings another branch, which is

@@ -11,11 +11,15 @@ export interface Schedule {
   numberAt(unixSec: number): number
   /** To be called before a block is made, so that the next run makes it at the same time; durable when it returns. */
   reserve(number: number): void
+  /** How many blocks are orphaned after this one was the head, because somebody has asked for it; mostly 0. */
+  orphansAfter(number: number): number
+  /** Remembers that. */
+  orphan(after: number, depth: number): void
 }
 
 /** Blocks at one pace, up to the next span. */
 type Span = Readonly<{ firstNumber: number; startSec: number }>
-type Line = Span | Readonly<{ reservedTo: number }>
+type Line = Span | Readonly<{ reservedTo: number }> | Readonly<{ orphanAfter: number; depth: number }>
 
 /** One line in the file for as many blocks; up to as many come after a halt as if there had been none. */
 const RESERVED_BLOCKS = 100
@@ -34,9 +38,11 @@ export function openSchedule({ genesisTimeSec, blockTimeSec, path, nowSec }: Sch
   const lines = path === undefined ? [] : readLines(path)
   const firstSpan: Span = { firstNumber: 0, startSec: genesisTimeSec }
   const spans = [firstSpan]
+  const orphans = new Map<number, number>()
   let reservedTo = 0
   for (const line of lines) {
     if ('reservedTo' in line) reservedTo = line.reservedTo
+    else if ('orphanAfter' in line) orphans.set(line.orphanAfter, line.depth)
     else spans.push(line)
   }
 
@@ -66,6 +72,11 @@ export function openSchedule({ genesisTimeSec, blockTimeSec, path, nowSec }: Sch
       if (number <= reservedTo) return
       reservedTo = number + RESERVED_BLOCKS
       write({ reservedTo })
+    },
+    orphansAfter: (number) => orphans.get(number) ?? 0,
+    orphan(after, depth) {
+      orphans.set(after, depth)
+      write({ orphanAfter: after, depth })
     },
   }
 }

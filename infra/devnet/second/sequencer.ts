@@ -1,8 +1,8 @@
 import { type Hex, hexOf } from '../../../schemas/eth/hex.ts'
 import { seededBytes } from '../consensus/random.ts'
-import type { BlockTurn, ExecutionEngine } from '../engine.ts'
+import { type BlockTurn, type ExecutionEngine, ROLLBACK_BLOCKS_MAX } from '../engine.ts'
 import type { SlotProducer } from '../slot-runner.ts'
-import { REORG_DEPTH_MAX, reorgDepthAfter } from './reorgs.ts'
+import { reorgDepthAfter } from './reorgs.ts'
 import type { Schedule } from './schedule.ts'
 
 export interface SequencerOptions {
@@ -31,6 +31,7 @@ export class Sequencer implements SlotProducer {
   readonly #options: SequencerOptions
   readonly #coinbase: Hex
   #headNumber: number
+  #nextHead: number
   /** Hashes from the head back to where the deepest reorg returns to, the head's last. */
   readonly #hashes: Hex[]
   /** Blocks made so far, orphans included: no two have the same, so a replacement differs from what it replaces. */
@@ -41,6 +42,7 @@ export class Sequencer implements SlotProducer {
     this.#coinbase = hexOf(seededBytes(options.seed, 'sequencer').subarray(0, ADDRESS_BYTES))
     const { engine, checkpoint } = options
     this.#headNumber = checkpoint?.headNumber ?? 0
+    this.#nextHead = this.#headNumber
     this.#attempt = checkpoint?.attempt ?? 0
     this.#hashes = [engine.headHash]
   }
@@ -57,8 +59,19 @@ export class Sequencer implements SlotProducer {
   /** The next block; when the head is to be orphaned, together with the blocks that replace those before it. */
   async produceSlot(aheadTo: number): Promise<void> {
     const number = this.#headNumber + 1
-    await this.#stepBack(reorgDepthAfter(this.#headNumber))
+    this.#nextHead = number
+    await this.#stepBack(this.#depthAfter(this.#headNumber))
     while (this.#headNumber < number) await this.#build(aheadTo)
+  }
+
+  /** The head once nothing is being produced any more: what is asked for now may come after it. */
+  get nextHead(): number {
+    return this.#nextHead
+  }
+
+  /** Of the scenario, or because somebody has asked for it. */
+  #depthAfter(number: number): number {
+    return Math.max(reorgDepthAfter(number), this.#options.schedule.orphansAfter(number))
   }
 
   async #stepBack(depth: number): Promise<void> {
@@ -80,11 +93,11 @@ export class Sequencer implements SlotProducer {
       prevRandao: hexOf(seededBytes(seed, `block ${attempt}`)),
       proposerIndex: 0,
       withdrawals: [],
-      next: number < aheadTo && reorgDepthAfter(number) === 0 ? this.#turn(number + 1, attempt + 1) : undefined,
+      next: number < aheadTo && this.#depthAfter(number) === 0 ? this.#turn(number + 1, attempt + 1) : undefined,
     })
     this.#headNumber = number
     this.#hashes.push(hexOf(payload.blockHash))
-    if (this.#hashes.length > REORG_DEPTH_MAX + 1) this.#hashes.shift()
+    if (this.#hashes.length > ROLLBACK_BLOCKS_MAX + 1) this.#hashes.shift()
   }
 
   #turn(number: number, attempt: number): BlockTurn {
