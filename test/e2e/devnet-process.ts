@@ -13,6 +13,7 @@ const GENESIS_TIME_SEC = Date.UTC(2026, 0, 10, 16) / 1000 + 11 - 303 * SECONDS_P
 export type Command = { readonly id: number } & (
   | { readonly kind: 'advanceTo'; readonly slot: number }
   | { readonly kind: 'advanceSecondTo'; readonly number: number }
+  | { readonly kind: 'orphanSecond'; readonly depth: number }
 )
 export type Reply =
   | {
@@ -57,7 +58,8 @@ const reply = (message: Reply): void => {
 }
 process.on('message', async (command: Command) => {
   if (command.kind === 'advanceTo') await devnet.advanceTo(command.slot)
-  else await devnet.advanceSecondTo(command.number)
+  else if (command.kind === 'advanceSecondTo') await devnet.advanceSecondTo(command.number)
+  else devnet.orphanSecond(command.depth)
   reply({ kind: 'advanced', id: command.id })
 })
 process.on('disconnect', async () => {

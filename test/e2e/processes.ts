@@ -19,6 +19,8 @@ export interface DevnetChild extends AsyncDisposable {
   readonly keymanager: { readonly url: string; readonly token: string }
   advanceTo(slot: number): Promise<void>
   advanceSecondTo(number: number): Promise<void>
+  /** The next block of the second chain takes the place of its newest ones. */
+  orphanSecond(depth: number): Promise<void>
 }
 
 /** For suites in whose first days validators must leave of their own will: an eighth of mainnet's epochs before they may. */
@@ -56,6 +58,7 @@ export async function startDevnetChild(periods: Periods = {}): Promise<DevnetChi
     keymanager,
     advanceTo: (slot) => command({ kind: 'advanceTo', slot }),
     advanceSecondTo: (number) => command({ kind: 'advanceSecondTo', number }),
+    orphanSecond: (depth) => command({ kind: 'orphanSecond', depth }),
     async [Symbol.asyncDispose]() {
       if (child.exitCode === null) {
         child.disconnect()
