@@ -50,7 +50,10 @@ program
   .command('all', { isDefault: false })
   .description('everything in this process; without BEACON_URL on the built-in devnet')
   .action(() =>
-    run((setting) => runRolesOf(setting, ['ingest', 'process', 'api', 'validators', 'webhooks']), MAKES_LOG),
+    run(
+      (setting) => runRolesOf(setting, ['ingest', 'process', 'api', 'validators', 'webhooks', 'metadata']),
+      MAKES_LOG,
+    ),
   )
 program
   .command('ingest')
@@ -72,6 +75,10 @@ program
   .command('webhooks')
   .description('tell the servers of customers what happens to their validators: the one role that calls them')
   .action(() => run((setting) => runRolesOf(setting, ['webhooks'])))
+program
+  .command('metadata')
+  .description('read what tokens are called and look like: the one role that asks servers that contracts name')
+  .action(() => run((setting) => runRolesOf(setting, ['metadata'])))
 const devnet = program
   .command('devnet')
   .description('run the built-in Ethereum devnet alone: Beacon API and JSON-RPC on loopback')
@@ -171,6 +178,7 @@ const ROLES = {
   api: async () => (await import('./commands/api-role.ts')).apiRole,
   validators: async () => (await import('./commands/validators/role.ts')).validatorsRole,
   webhooks: async () => (await import('./commands/webhooks/role.ts')).webhooksRole,
+  metadata: async () => (await import('./commands/metadata/role.ts')).metadataRole,
 }
 
 async function runRolesOf(setting: Setting, names: readonly (keyof typeof ROLES)[]): Promise<void> {

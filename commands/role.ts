@@ -46,7 +46,7 @@ export function clocksOf(running: Pick<Running, 'devnet'>): { now(): number; wal
 
 /** A long-running part of the program: what it needs, and what it does until the signal aborts. */
 export interface Role {
-  readonly name: 'ingest' | 'process' | 'api' | 'validators' | 'webhooks'
+  readonly name: 'ingest' | 'process' | 'api' | 'validators' | 'webhooks' | 'metadata'
   readonly needs: readonly (keyof Ports)[]
   /** Throws AppError for a setting that cannot hold now: before anything is started that takes its time. */
   check?(config: Config): Promise<void>

@@ -9,6 +9,8 @@ import { projectDeadLetter } from './loop/dead-letters.ts'
 import { projectRoleHealth } from './loop/role-health.ts'
 import { type Projected, versionOf } from './loop/rows.ts'
 import { logPartRow } from './nft/log-parts.ts'
+import { projectMetadata } from './nft/metadata.ts'
+import { metadataMarkRows } from './nft/metadata-marks.ts'
 import { transferRows } from './nft/transfers.ts'
 import { projectExecutionBlock } from './rewards/execution.ts'
 import { projectFinalized } from './rewards/finalized.ts'
@@ -58,7 +60,16 @@ export const PROJECTORS: readonly Projector[] = [
   {
     group: 'execution-logs',
     topic: 'execution.logs',
-    tables: ['execution_log_parts', 'deposits', 'exit_calls', 'nft_transfers', 'nft_odd_logs'],
+    tables: [
+      'execution_log_parts',
+      'deposits',
+      'exit_calls',
+      'nft_transfers',
+      'nft_odd_logs',
+      'nft_tokens',
+      'nft_metadata_changes',
+      'nft_marks',
+    ],
     // Says that a part's rows are there: who folds a block of which all parts are would miss those that came after it.
     lastTable: 'execution_log_parts',
     project: projectExecutionLogs,
@@ -69,6 +80,12 @@ export const PROJECTORS: readonly Projector[] = [
     tables: ['chains', 'finalized_blocks', 'validator_epochs', 'ledger_entries', 'day_balances', 'epoch_parts'],
     lastTable: 'epoch_parts',
     project: projectFinalized,
+  },
+  {
+    group: 'nft-metadata',
+    topic: 'nft.metadata',
+    tables: ['nft_contracts', 'nft_documents', 'nft_token_states'],
+    project: projectMetadata,
   },
   { group: 'dead-letters', topic: 'dead-letters', tables: ['dead_letters'], project: projectDeadLetter },
   { group: 'roles', topic: 'roles', tables: ['role_health'], project: projectRoleHealth },
@@ -95,12 +112,15 @@ export async function runProjections(ports: Projecting, signal: AbortSignal): Pr
 function projectExecutionLogs(stored: StoredEvent): Projected {
   const logs = decodeEvent(executionLogs, stored.event)
   const version = versionOf(stored.position)
+  const transfers = transferRows(logs, version)
   return {
     rows: [
       logPartRow(logs, stored),
       depositRows(logs, version),
       exitCallRows(logs, version),
-      ...transferRows(logs, version),
+      ...transfers,
+      // Behind the tokens: who sees a mark finds what it is about.
+      ...metadataMarkRows(logs, transfers, version),
     ],
     touched: { kind: 'execution logs', chain: logs.header.chain },
   }

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import { readChains } from './chains.ts'
 import { type Environment, given } from './environment.ts'
 import { type ConfigSource, layerVariables } from './layers.ts'
+import { readMetadata } from './metadata.ts'
 import { toConfigError } from './mistakes.ts'
 import { readMode } from './mode.ts'
 import { readQuote, readTrustedProxies } from './quote.ts'
@@ -73,6 +74,7 @@ export function loadConfig(source: ConfigSource): LoadedConfig {
     mode: readMode(reader, file, dataDirectory),
     vault: readVault(reader, file, dataDirectory),
     webhooks: readWebhooks(reader, file, dataDirectory),
+    metadata: readMetadata(reader, file),
     validators: readUnfundedRules(reader, file),
   }
   const chains = readChains(reader, file)

@@ -114,6 +114,8 @@ export const VaultKey = matching(
   'file:/run/secrets/vault-key',
 )
 export const AllowedServer = matching('^[^\\s:/]+:\\d{1,5}$', 'host:port', '127.0.0.1:9000')
+/** What stands behind it is a stranger's: it holds no secret. */
+export const Gateway = matching('^https?://[^\\s@]+/$', 'a URL with a slash at its end', 'https://ipfs.io/ipfs/')
 const Secret = text('a reference, env:NAME or file:/path', 'env:CLICKHOUSE_PASSWORD')
 const Url = (example: string) => text('a URL or a reference, env:NAME or file:/path', example)
 const Urls = (example: string) =>
@@ -172,6 +174,11 @@ export const ConfigFile = section({
   ingest: section({ concurrency: Concurrency }),
   vault: section({ key: VaultKey, web3signer: Url('http://127.0.0.1:9000') }),
   webhooks: section({ key: VaultKey, allowed_server: AllowedServer }),
+  metadata: section({
+    allowed_server: AllowedServer,
+    ipfs_gateways: rule(Type.Array(Gateway), 'a list of URLs with a slash at their ends', `[${Gateway.example}]`),
+    arweave_gateways: rule(Type.Array(Gateway), 'a list of URLs with a slash at their ends', '[https://arweave.net/]'),
+  }),
   validators: section({ expiry_epochs: ExpiryEpochs, unfunded_max: UnfundedMax }),
   quote: section({ chain: text('the name of a configured chain', 'mainnet'), account: QuoteAccount }),
   devnet: section({

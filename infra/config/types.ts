@@ -1,6 +1,7 @@
 import type { ChainNames } from '../../schemas/chains.ts'
 import type { StakingContract } from '../../schemas/eth/staking-transaction.ts'
 import type { LogsCheck } from '../../schemas/events/execution-block.ts'
+import type { Gateways } from '../../schemas/nft/token-uri.ts'
 import type { UnfundedRules } from '../../schemas/validator-lifecycle.ts'
 import type { KeySource } from '../key-vault/key-source.ts'
 
@@ -98,6 +99,13 @@ export interface WebhookConfig {
   readonly allowedServer?: string
 }
 
+export interface MetadataConfig {
+  /** `host:port` of a server that documents of tokens are read from although it is not public: for tests and the devnet. */
+  readonly allowedServer?: string
+  /** Where content that is named by its hash is asked for, the first one first. */
+  readonly gateways: Gateways
+}
+
 /** Staking quotes carry no token: the validators that they prepare are this account's. */
 export interface QuoteConfig {
   /** Name of the chain that is quoted. */
@@ -117,6 +125,7 @@ export interface Config {
   readonly mode: EmbeddedMode | ServersMode
   readonly vault: VaultConfig
   readonly webhooks: WebhookConfig
+  readonly metadata: MetadataConfig
   readonly validators: UnfundedRules
   /** Undefined: none are configured, and only the devnet has some. */
   readonly quote: QuoteConfig | undefined

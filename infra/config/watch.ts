@@ -34,6 +34,7 @@ const FIXED_SETTINGS = {
   mode: 'servers',
   concurrency: 'ingest.concurrency',
   webhooks: 'webhooks',
+  metadata: 'metadata',
   validators: 'validators',
   quote: 'quote',
   trustedProxies: 'http.trusted_proxies',

@@ -4,6 +4,7 @@ export const TOPICS = [
   'beacon.epochs',
   'execution.blocks',
   'execution.logs',
+  'nft.metadata',
   'validators',
   'accounts',
   'webhooks',

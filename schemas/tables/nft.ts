@@ -17,6 +17,12 @@ export const NFT_TABLES = {
   nft_transfers: ['chain', 'block_number', 'block_hash', 'log_index', 'batch_index'],
   nft_odd_logs: ['chain', 'block_number', 'block_hash', 'log_index'],
   ...FOLDED,
+  nft_tokens: ['chain', 'contract', 'token_id'],
+  nft_metadata_changes: ['chain', 'contract', 'block_number', 'block_hash', 'log_index'],
+  nft_marks: ['chain', 'kind', 'contract'],
+  nft_contracts: ['chain', 'contract'],
+  nft_documents: ['chain', 'contract', 'token_id'],
+  nft_token_states: ['chain', 'contract', 'token_id'],
 } as const
 
 export const FOLDED_TABLES = Object.keys(FOLDED) as readonly (keyof typeof FOLDED)[]

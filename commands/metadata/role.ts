@@ -1,0 +1,157 @@
+import { openGuardedFetch } from '../../infra/guarded-fetch/guarded-fetch.ts'
+import type { Lease } from '../../infra/ports/event-log.ts'
+import { REREAD_DELAY_MS, UnreadNoticer } from '../../ingest/metadata/notice-unread.ts'
+import { type ReadingSome, type Run, readAsked, readSome } from '../../ingest/metadata/read-some.ts'
+import { Recently } from '../../ingest/metadata/recently.ts'
+import { AppError } from '../../schemas/errors.ts'
+import { readNftContract, refreshNft, rereadNftContract } from '../../schemas/jobs/read-nft.ts'
+import { retryWithBackoff } from '../../schemas/retry.ts'
+import { pause } from '../../schemas/wait.ts'
+import { allOrNone } from '../ingest-role.ts'
+import type { Ports, Role, Running } from '../role.ts'
+import { ContractNodes } from './contract-nodes.ts'
+
+const REREAD = { delayMs: REREAD_DELAY_MS }
+const METADATA_LEASE = 'nft-metadata'
+const RELEASE_PAUSE_MS = 1_000
+/** Between two looks for what is new. */
+const LOOK_MS = 1_000
+/** Where a run has read nothing and there is more, the tables have to follow first. */
+const FOLLOW_MS = 1_000
+/** Contracts that are read side by side: a server that does not answer takes a place for ten seconds, and then makes room. */
+const CONTRACTS_AT_ONCE = 8
+/** The same of what contracts say has changed, and of what somebody has asked for. */
+const CHANGED_AT_ONCE = 8
+const ASKED_AT_ONCE = 4
+
+/** Reads what tokens are called and look like: the one role that asks contracts, and servers that contracts name. */
+export const metadataRole: Role = {
+  name: 'metadata',
+  needs: ['eventLog', 'warehouse', 'jobQueue'],
+  async run(ports, running, signal) {
+    while (!signal.aborted) {
+      const lease = await ports.eventLog.lease(METADATA_LEASE, signal).catch((error: unknown) => {
+        if (signal.aborted) return undefined
+        throw error
+      })
+      if (lease === undefined) return
+      try {
+        await using held = lease
+        await readMetadata({ ports, running, lease: held }, AbortSignal.any([signal, held.lost]))
+      } catch (error) {
+        if (!(error instanceof AppError && error.code === 'lease_lost')) throw error
+      }
+      if (signal.aborted) return
+      running.log.warn({}, 'another process reads the metadata of tokens now: waiting for it')
+      await pause(RELEASE_PAUSE_MS, signal)
+    }
+  },
+}
+
+interface Held {
+  readonly ports: Ports
+  readonly running: Running
+  readonly lease: Lease
+}
+
+async function readMetadata(held: Held, signal: AbortSignal): Promise<void> {
+  const stop = new AbortController()
+  const ending = AbortSignal.any([signal, stop.signal])
+  const { config } = held.running
+  // Of the devnet's tokens the documents lie in its own server.
+  const own = config.devnet === undefined ? undefined : `127.0.0.1:${config.devnet.metadataPort}`
+  const allowed = config.metadata.allowedServer ?? own
+  await using nodes = new ContractNodes(held.running, ending)
+  const reading = {
+    fetch: openGuardedFetch(allowed === undefined ? {} : { allowed }),
+    gateways: config.metadata.gateways,
+    now: nowSec,
+    warehouse: held.ports.warehouse,
+    writer: held.lease,
+    recently: new Recently(() => performance.now()),
+  }
+  const readingOf = (chain: string): ReadingSome | undefined => {
+    const node = nodes.of(chain)
+    return node === undefined ? undefined : { ...reading, node }
+  }
+  await allOrNone(
+    [
+      noticing(held, ending),
+      working({ ...held, readingOf, job: readNftContract, which: 'unread' }, CONTRACTS_AT_ONCE, ending),
+      working({ ...held, readingOf, job: rereadNftContract, which: 'changed' }, CHANGED_AT_ONCE, ending),
+      answering(held, readingOf, ending),
+    ],
+    stop,
+  )
+}
+
+function nowSec(): number {
+  return Math.floor(Date.now() / 1_000)
+}
+
+/** Looks for what is new on each chain, and asks the queue for it. */
+async function noticing({ ports, running }: Held, signal: AbortSignal): Promise<void> {
+  const { log, chains } = running
+  const noticers = new Map<string, UnreadNoticer>()
+  const look = async (): Promise<void> => {
+    for (const { names, paused } of chains.current) {
+      if (paused) continue
+      const noticer =
+        noticers.get(names.name) ?? new UnreadNoticer({ ...ports, nowSec, nowMs: () => performance.now() }, names.name)
+      noticers.set(names.name, noticer)
+      const contracts = await noticer.look()
+      if (contracts > 0) log.debug({ chain: names.name, contracts }, 'contracts have tokens to be read')
+    }
+  }
+  while (!signal.aborted) {
+    await retryWithBackoff({ log, signal, what: 'the look for unread tokens' }, look)
+    await pause(LOOK_MS, signal)
+  }
+}
+
+interface Lane extends Held {
+  readonly readingOf: (chain: string) => ReadingSome | undefined
+  readonly job: typeof readNftContract
+  readonly which: Run['which']
+}
+
+/** Does some of what is to be read of a contract, and puts the rest behind what others wait for. */
+async function working({ ports, running, readingOf, job, which }: Lane, atOnce: number, signal: AbortSignal) {
+  const { jobQueue } = ports
+  await jobQueue.work({
+    name: job.name,
+    concurrency: atOnce,
+    signal,
+    async handle({ input }) {
+      const place = job.parse(input)
+      const reading = readingOf(place.chain)
+      // Of a chain that is not read any more nothing is asked; when it is again, the search finds what is missing.
+      if (reading === undefined) return null
+      const contractsWaiting = await jobQueue.pending(job.name)
+      const { read, isMore } = await readSome(reading, { ...place, which, contractsWaiting }, signal)
+      if (read > 0) running.log.debug({ ...place, which, tokens: read }, 'documents of tokens were asked for')
+      if (!isMore || signal.aborted) return null
+      if (read === 0) await pause(FOLLOW_MS, signal)
+      await jobQueue.request(job.name, job.idOf(place), place, which === 'changed' ? REREAD : {})
+      return null
+    },
+  })
+}
+
+async function answering(
+  { ports: { jobQueue } }: Held,
+  readingOf: Lane['readingOf'],
+  signal: AbortSignal,
+): Promise<void> {
+  await jobQueue.work({
+    name: refreshNft.name,
+    concurrency: ASKED_AT_ONCE,
+    signal,
+    async handle({ input }) {
+      const asked = refreshNft.parse(input)
+      const reading = readingOf(asked.chain)
+      if (reading !== undefined) await readAsked(reading, asked)
+      return null
+    },
+  })
+}

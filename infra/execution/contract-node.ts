@@ -1,0 +1,165 @@
+import { Type } from 'typebox'
+import { Compile } from 'typebox/schema'
+import { bytesOf } from '../../schemas/eth/hex.ts'
+import { NodeGroup } from '../nodes/node-group.ts'
+import { ChainNode, DEFAULT_LIMITS, type NodeLimits } from '../nodes/nodes.ts'
+import type { CallAnswer, ContractCall, ContractNode, Deployment } from '../ports/contract-node.ts'
+import type { Log } from '../ports/log.ts'
+import { askChainId } from './deposit-chain-nodes.ts'
+import { type AskNode, JsonRpcError, malformed, openBatch, toFault } from './json-rpc.ts'
+import { type Question, referenceQuestion } from './result-shapes.ts'
+
+export interface ContractNodeOptions {
+  /** The main node, then its fallbacks. */
+  readonly urls: readonly string[]
+  readonly log: Log
+  readonly limits?: Partial<NodeLimits>
+}
+
+/** A call's: images that are drawn on the chain take some ten million; nodes allow fifty. */
+const GAS_MAX = '0x2faf080'
+/** Of what nodes answer at once, in hex: a text of a megabyte, and what stands beside it. */
+const BODY_BYTES_MAX = 4 << 20
+/** One token may take a node seconds, and must not take it minutes. */
+const ANSWER_MS_MAX = 20_000
+/** Nodes say in many words what a call came to. */
+const ENDED =
+  /revert|out of gas|gas required|invalid opcode|invalid jump|stack (under|over)flow|execution (error|halted)|opcode|evm/i
+const REVERTED = 3
+
+/** Opens the execution nodes of a chain for calls of contracts; asks them nothing. Throws AppError `config` for an address that is none. */
+export function openContractNode({ urls, log, limits: given }: ContractNodeOptions): ContractNode {
+  const limits = {
+    ...DEFAULT_LIMITS,
+    ...{ bodyBytesMax: BODY_BYTES_MAX, headersTimeoutMs: ANSWER_MS_MAX, bodyFloorMs: ANSWER_MS_MAX },
+    ...given,
+  }
+  const nodes = urls.map((url, i) => new ChainNode(`execution node ${i + 1}`, url, limits))
+  const group = new NodeGroup({ nodes, limits, log, identify: async (node) => `chain ${await askChainId(node)}` })
+  return {
+    call: (calls) => group.ask('calls', (node) => answered(node, (ask) => askCalls(node, ask, calls))),
+    deploymentOf: (contract) =>
+      group.ask('deployments', (node) => answered(node, (ask) => askDeployment(node, ask, contract))),
+    [Symbol.asyncDispose]: () => group[Symbol.asyncDispose](),
+  }
+}
+
+async function answered<Answer>(node: ChainNode, question: (ask: AskNode) => Promise<Answer>): Promise<Answer> {
+  try {
+    return await question(openBatch(node))
+  } catch (error) {
+    throw toFault(node, error)
+  }
+}
+
+async function askCalls(node: ChainNode, ask: AskNode, calls: readonly ContractCall[]) {
+  const head = await ask(headQuestion)
+  if (head === null) throw node.fault('node_lagging', 'has no block yet')
+  const number = Number(head.number)
+  const answers = await Promise.all(calls.map((call) => outcomeOf(ask(callQuestion(call, head.number)))))
+  return { block: { number, hash: head.hash.toLowerCase(), timeSec: Number(head.timestamp) }, answers }
+}
+
+async function outcomeOf(answer: Promise<string>): Promise<CallAnswer> {
+  try {
+    return { status: 'returned', data: bytesOf(await answer) }
+  } catch (error) {
+    if (error instanceof JsonRpcError && (error.code === REVERTED || ENDED.test(error.message)))
+      return { status: 'reverted' }
+    throw error
+  }
+}
+
+/** Halves what lies between a block without the contract and one with it: as many questions as a block number has bits. */
+async function askDeployment(node: ChainNode, ask: AskNode, contract: string): Promise<Deployment> {
+  const head = await ask(referenceQuestion('latest'))
+  if (head === null) throw node.fault('node_lagging', 'has no block yet')
+  if (!(await ask(hasCodeQuestion(contract, Number(head.number)))))
+    return { block: null, deployer: null, reason: 'not_a_contract' }
+  let [without, having] = [-1, Number(head.number)]
+  while (having - without > 1) {
+    const middle = Math.floor((without + having) / 2)
+    try {
+      if (await ask(hasCodeQuestion(contract, middle))) having = middle
+      else without = middle
+    } catch (error) {
+      // Of old blocks most nodes have no states.
+      if (error instanceof JsonRpcError) return { block: null, deployer: null, reason: 'no_old_states' }
+      throw error
+    }
+  }
+  const block = having
+  const creations = await ask(creationsQuestion(block)).catch((error: unknown) => {
+    if (error instanceof JsonRpcError) return []
+    throw error
+  })
+  const creation = creations?.find(({ contractAddress }) => contractAddress?.toLowerCase() === contract)
+  if (creation === undefined) return { block, deployer: null, reason: 'made_by_contract' }
+  return { block, deployer: creation.from.toLowerCase(), reason: null }
+}
+
+const HASH = '^0x[0-9a-fA-F]{64}$'
+const ADDRESS = '^0x[0-9a-fA-F]{40}$'
+const NUMBER = '^0x[0-9a-fA-F]{1,13}$'
+const Head = Type.Object({
+  number: Type.String({ pattern: NUMBER }),
+  hash: Type.String({ pattern: HASH }),
+  timestamp: Type.String({ pattern: NUMBER }),
+})
+const isHead = Compile(Type.Union([Head, Type.Null()]))
+const Creations = Type.Union([
+  Type.Array(
+    Type.Object({
+      from: Type.String({ pattern: ADDRESS }),
+      contractAddress: Type.Optional(Type.Union([Type.String({ pattern: ADDRESS }), Type.Null()])),
+    }),
+  ),
+  Type.Null(),
+])
+const isCreations = Compile(Creations)
+
+const headQuestion: Question<Type.Static<typeof Head> | null> = {
+  method: 'eth_getBlockByNumber',
+  params: ['latest', false],
+  parse(result) {
+    if (!isHead.Check(result)) throw malformed('the newest block is not of the documented shape')
+    return result
+  },
+}
+
+const NOT_HEX = /[^0-9a-fA-F]/
+
+function hexBytes(result: unknown, what: string): string {
+  const isHex =
+    typeof result === 'string' && result.startsWith('0x') && result.length % 2 === 0 && !NOT_HEX.test(result.slice(2))
+  if (!isHex) throw malformed(`the answer to ${what} is no hex`)
+  return result
+}
+
+/** No caller, no value, and no more gas than an answer may cost. */
+function callQuestion({ to, data }: ContractCall, block: string): Question<string> {
+  return {
+    method: 'eth_call',
+    params: [{ to, data, gas: GAS_MAX }, block],
+    parse: (result) => hexBytes(result, 'eth_call'),
+  }
+}
+
+function hasCodeQuestion(contract: string, block: number): Question<boolean> {
+  return {
+    method: 'eth_getCode',
+    params: [contract, `0x${block.toString(16)}`],
+    parse: (result) => hexBytes(result, 'eth_getCode') !== '0x',
+  }
+}
+
+function creationsQuestion(block: number): Question<Type.Static<typeof Creations>> {
+  return {
+    method: 'eth_getBlockReceipts',
+    params: [`0x${block.toString(16)}`],
+    parse(result) {
+      if (!isCreations.Check(result)) throw malformed('the receipts of a block are not of the documented shape')
+      return result
+    },
+  }
+}

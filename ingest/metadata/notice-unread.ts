@@ -1,0 +1,128 @@
+import type { JobQueue } from '../../infra/ports/job-queue.ts'
+import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
+import { readNftContract, rereadNftContract } from '../../schemas/jobs/read-nft.ts'
+
+/** Changes of a contract that come one after the other are read once; and a run of one that changes all the time rests so long. */
+export const REREAD_DELAY_MS = 10_000
+/** Contracts of one question; what is beyond them the next look finds. */
+const CONTRACTS_MAX = 5_000
+/** How often all tables are asked what was missed: what a queue lost, what came while nobody looked, what is due again. */
+const SEARCH_EVERY_MS = 30_000
+
+const KINDS = ['moved', 'changed'] as const
+type Kind = (typeof KINDS)[number]
+
+export interface Noticing {
+  readonly warehouse: WarehouseReader
+  readonly jobQueue: Pick<JobQueue, 'request'>
+  /** Unix seconds. */
+  readonly nowSec: () => number
+  /** Milliseconds that only grow. */
+  readonly nowMs: () => number
+}
+
+/**
+ * Finds the contracts of a chain of which there is something to read, and asks the queue for one job each: however much a contract says
+ * has changed, it waits once. Marks tell of what is new; what they do not tell of, a search of the tables does.
+ */
+export class UnreadNoticer {
+  readonly #noticing: Noticing
+  readonly #chain: string
+  /** The newest mark that was seen, by kind and bucket. */
+  readonly #seen = new Map<string, bigint>()
+  #searchedMs = Number.NEGATIVE_INFINITY
+  #hasLooked = false
+
+  constructor(noticing: Noticing, chain: string) {
+    this.#noticing = noticing
+    this.#chain = chain
+  }
+
+  /** Returns how many contracts were asked for. */
+  async look(): Promise<number> {
+    const { nowMs } = this.#noticing
+    const marked = await this.#newMarks()
+    let asked = 0
+    for (const { kind, contract } of marked) {
+      await this.#ask(kind, contract)
+      asked++
+    }
+    if (nowMs() < this.#searchedMs + SEARCH_EVERY_MS) return asked
+    const found = await this.#search()
+    for (const { kind, contract } of found) await this.#ask(kind, contract)
+    // Where there are more, they are asked for when these have had their time.
+    this.#searchedMs = nowMs()
+    return asked + found.length
+  }
+
+  async #ask(kind: Kind, contract: string): Promise<void> {
+    const input = { chain: this.#chain, contract }
+    const { jobQueue } = this.#noticing
+    if (kind === 'moved') await jobQueue.request(readNftContract.name, readNftContract.idOf(input), input)
+    else
+      await jobQueue.request(rereadNftContract.name, rereadNftContract.idOf(input), input, { delayMs: REREAD_DELAY_MS })
+  }
+
+  async #newMarks(): Promise<readonly { readonly kind: Kind; readonly contract: string }[]> {
+    const { warehouse } = this.#noticing
+    const newest = await warehouse.query<{ kind: Kind; bucket: number; version: string }>(
+      `SELECT toString(kind) AS kind, bucket, max(version) AS version FROM nft_marks WHERE chain = {chain:String}
+       GROUP BY kind, bucket`,
+      { chain: this.#chain },
+    )
+    const marked: { kind: Kind; contract: string }[] = []
+    for (const { kind, bucket, version } of newest) {
+      const key = `${kind} ${bucket}`
+      const seen = this.#seen.get(key) ?? 0n
+      if (BigInt(version) <= seen) continue
+      // What was there before the first look the search finds, as far as it is to be read.
+      if (this.#hasLooked) {
+        const rows = await warehouse.query<{ address: string }>(
+          `SELECT DISTINCT lower(hex(contract)) AS address FROM nft_marks
+           WHERE chain = {chain:String} AND kind = {kind:String} AND bucket = {bucket:UInt16}
+             AND version > {seen:UInt64} AND version <= {version:UInt64}
+           ORDER BY address LIMIT {limit:UInt32}`,
+          { chain: this.#chain, kind, bucket, seen, version, limit: CONTRACTS_MAX },
+        )
+        for (const { address } of rows) marked.push({ kind, contract: `0x${address}` })
+      }
+      this.#seen.set(key, BigInt(version))
+    }
+    this.#hasLooked = true
+    return marked
+  }
+
+  async #search(): Promise<readonly { readonly kind: Kind; readonly contract: string }[]> {
+    const { warehouse, nowSec } = this.#noticing
+    const params = { chain: this.#chain, nowSec: nowSec(), limit: CONTRACTS_MAX }
+    const rows = await warehouse.query<{ address: string; kind: Kind }>(
+      `SELECT DISTINCT lower(hex(contract)) AS address, 'moved' AS kind FROM nft_tokens
+       WHERE chain = {chain:String} AND (contract, token_id) NOT IN (
+         SELECT contract, token_id FROM nft_token_states FINAL
+         WHERE chain = {chain:String} AND (error = '' OR next_retry > toDateTime({nowSec:UInt32}))
+       )
+       LIMIT {limit:UInt32}
+       UNION ALL
+       SELECT lower(hex(changes.contract)) AS address, 'changed' AS kind FROM (
+         SELECT contract, max(block_number) AS changed FROM nft_metadata_changes
+         WHERE chain = {chain:String} AND event != 'ContractURIUpdated' GROUP BY contract
+       ) AS changes
+       INNER JOIN (
+         SELECT contract, min(block_number) AS oldest FROM nft_token_states FINAL WHERE chain = {chain:String} GROUP BY contract
+       ) AS tokens ON tokens.contract = changes.contract
+       WHERE oldest < changed
+       LIMIT {limit:UInt32}
+       UNION ALL
+       SELECT lower(hex(changes.contract)) AS address, 'changed' AS kind FROM (
+         SELECT contract, max(block_number) AS changed FROM nft_metadata_changes
+         WHERE chain = {chain:String} AND event = 'ContractURIUpdated' GROUP BY contract
+       ) AS changes
+       INNER JOIN (SELECT contract, block_number AS read FROM nft_contracts FINAL WHERE chain = {chain:String}) AS own
+         ON own.contract = changes.contract
+       WHERE read < changed
+       LIMIT {limit:UInt32}`,
+      params,
+    )
+    return rows.map(({ address, kind }) => ({ kind, contract: `0x${address}` }))
+  }
+}

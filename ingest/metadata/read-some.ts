@@ -1,0 +1,130 @@
+import type { EventWriter } from '../../infra/ports/event-log.ts'
+import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
+import type { RefreshNftInput } from '../../schemas/jobs/read-nft.ts'
+import { readContract } from './read-contract.ts'
+import { type Reading, readToken } from './read-token.ts'
+import type { Recently } from './recently.ts'
+import {
+  type ContractPlace,
+  changedAt,
+  changedTokens,
+  knownContract,
+  movedAs,
+  tokenOf,
+  type UnreadToken,
+  unreadTokens,
+} from './unread.ts'
+
+/** Tokens of all contracts that wait, together, that one round may read; shared among them. */
+const ROUND_TOKENS = 2_000
+/** Of one contract at once, where no other waits. */
+const RUN_TOKENS_MAX = 200
+/** A run that takes longer makes room. */
+const RUN_MS_MAX = 15_000
+/** Tokens of one contract that are asked for side by side: mostly they lie on one server. */
+const TOKENS_AT_ONCE = 4
+/** What a contract says of itself, its supply above all, is read again so often at most while its tokens move. */
+const CONTRACT_STANDS_SEC = 600
+
+export interface ReadingSome extends Reading {
+  readonly warehouse: WarehouseReader
+  readonly writer: EventWriter
+  readonly recently: Recently
+}
+
+/** How many tokens of a contract are read at once while so many contracts wait: at least one, so that all of them go on. */
+export function tokensPerRun(contractsWaiting: number): number {
+  return Math.min(RUN_TOKENS_MAX, Math.max(1, Math.floor(ROUND_TOKENS / Math.max(1, contractsWaiting))))
+}
+
+export interface Run extends ContractPlace {
+  /** What nobody has read and what is due again, or what the contract's events say has changed. */
+  readonly which: 'unread' | 'changed'
+  readonly contractsWaiting: number
+}
+
+export interface Done {
+  /** Tokens. */
+  readonly read: number
+  readonly isMore: boolean
+}
+
+/**
+ * Reads some of what is to be read of a contract, and tells the log. A server that keeps us waiting ends the run: others go first then.
+ * Throws AppError of a node fault; what was read before is told.
+ */
+export async function readSome(reading: ReadingSome, run: Run, signal: AbortSignal): Promise<Done> {
+  await readContractIfNew(reading, run)
+  const limit = tokensPerRun(run.contractsWaiting)
+  // Those that were read a moment ago may stand before those that were not.
+  const asked = limit + RUN_TOKENS_MAX
+  const { warehouse, recently, now } = reading
+  const found =
+    run.which === 'unread'
+      ? await unreadTokens(warehouse, run, { nowSec: now(), limit: asked })
+      : await changedTokens(warehouse, run, asked)
+  const waiting = found.filter(({ tokenId }) => !recently.has(nameOf(run, tokenId)))
+  const some = waiting.slice(0, limit)
+  const read = await readTokens(reading, run, some, signal)
+  return { read, isMore: read < waiting.length || found.length === asked }
+}
+
+function nameOf({ chain, contract }: ContractPlace, tokenId: string): string {
+  return `${chain} ${contract} ${tokenId}`
+}
+
+/** Returns how many were read before time, or a slow server, ended it. */
+async function readTokens(
+  reading: ReadingSome,
+  place: ContractPlace,
+  tokens: readonly UnreadToken[],
+  signal: AbortSignal,
+): Promise<number> {
+  const endMs = performance.now() + RUN_MS_MAX
+  let [next, done, isLate] = [0, 0, false]
+  const worker = async (): Promise<void> => {
+    while (!isLate && !signal.aborted && performance.now() < endMs) {
+      const token = tokens[next++]
+      if (token === undefined) return
+      const answer = await readToken(reading, { ...place, ...token })
+      await reading.writer.append('nft.metadata', [answer.event])
+      reading.recently.add(nameOf(place, token.tokenId))
+      isLate ||= answer.isLate
+      done++
+    }
+  }
+  const ended = await Promise.allSettled(Array.from({ length: TOKENS_AT_ONCE }, worker))
+  for (const one of ended) if (one.status === 'rejected') throw one.reason
+  return done
+}
+
+/** Reads what a contract says of itself where nobody has, where it says that this has changed, or where its tokens have gone on moving. */
+async function readContractIfNew(reading: ReadingSome, place: ContractPlace): Promise<void> {
+  const { warehouse, recently, now } = reading
+  if (recently.has(nameOf(place, 'contract'))) return
+  const known = await knownContract(warehouse, place)
+  const isFresh = known !== undefined && known.readSec > now() - CONTRACT_STANDS_SEC
+  if (isFresh && known.blockNumber >= (await changedAt(warehouse, place))) return
+  await readContractNow(reading, place)
+}
+
+async function readContractNow(reading: ReadingSome, place: ContractPlace): Promise<void> {
+  const { warehouse, node, writer, recently, now } = reading
+  const known = await knownContract(warehouse, place)
+  const moved = await movedAs(warehouse, place)
+  // What nobody could say before may be said now, by another node.
+  const deployed = known?.deployed.deployReason === null ? known.deployed : undefined
+  const event = await readContract(node, { ...place, moved, known: deployed, nowSec: now() })
+  await writer.append('nft.metadata', [event])
+  recently.add(nameOf(place, 'contract'))
+}
+
+/** Reads one token, or what the contract says of itself, whatever was read before: somebody has asked. A token that was never moved is none. */
+export async function readAsked(reading: ReadingSome, { tokenId, ...place }: RefreshNftInput): Promise<void> {
+  if (tokenId === null) return await readContractNow(reading, place)
+  const token = await tokenOf(reading.warehouse, place, tokenId)
+  if (token === undefined) return
+  const { event } = await readToken(reading, { ...place, ...token })
+  await reading.writer.append('nft.metadata', [event])
+  reading.recently.add(nameOf(place, tokenId))
+}

@@ -1,0 +1,163 @@
+import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
+import type { Hex } from '../../schemas/eth/hex.ts'
+import type { TokenStandard } from '../../schemas/eth/nft-transfers.ts'
+import type { Deployed } from './read-contract.ts'
+
+// What the tables say is to be read. Addresses are compared with literals, which the index is used for.
+
+/** Of changes of one contract only the newest are told apart: those before them count as changes of all its tokens. */
+const CHANGES_MAX = 100
+
+export interface ContractPlace {
+  readonly chain: string
+  readonly contract: string
+}
+
+export interface UnreadToken {
+  readonly tokenId: Hex
+  readonly standard: TokenStandard
+  readonly attempts: number
+}
+
+interface TokenRow {
+  readonly token: string
+  readonly standard: TokenStandard
+  readonly attempts: number
+}
+
+const toToken = ({ token, standard, attempts }: TokenRow): UnreadToken => ({
+  tokenId: `0x${token}`,
+  standard,
+  attempts,
+})
+
+/** Tokens that nobody has read, in their order, and those that are due again. */
+export async function unreadTokens(
+  warehouse: WarehouseReader,
+  { chain, contract }: ContractPlace,
+  { nowSec, limit }: { readonly nowSec: number; readonly limit: number },
+): Promise<readonly UnreadToken[]> {
+  const place = `chain = {chain:String} AND contract = unhex('${contract.slice(2)}')`
+  const rows = await warehouse.query<TokenRow>(
+    `SELECT lower(hex(t.token_id)) AS token, toString(t.standard) AS standard, s.attempts AS attempts
+     FROM (
+       SELECT token_id, standard FROM nft_tokens WHERE ${place} AND token_id NOT IN (
+         SELECT token_id FROM nft_token_states FINAL
+         WHERE ${place} AND (error = '' OR next_retry > toDateTime({nowSec:UInt32}))
+       )
+       ORDER BY token_id, version DESC LIMIT 1 BY token_id LIMIT {limit:UInt32}
+     ) AS t
+     LEFT JOIN (SELECT token_id, attempts FROM nft_token_states FINAL WHERE ${place} AND error != '') AS s USING token_id
+     ORDER BY t.token_id`,
+    { chain, nowSec, limit },
+  )
+  return rows.map(toToken)
+}
+
+/** Tokens that were read before the contract said that they have changed: those first that were read longest ago. */
+export async function changedTokens(
+  warehouse: WarehouseReader,
+  { chain, contract }: ContractPlace,
+  limit: number,
+): Promise<readonly UnreadToken[]> {
+  const place = `chain = {chain:String} AND contract = unhex('${contract.slice(2)}')`
+  const changes = await warehouse.query<{ first: string; last: string; number: string }>(
+    `SELECT hex(first_id) AS first, hex(last_id) AS last, block_number AS number FROM nft_metadata_changes
+     WHERE ${place} AND event != 'ContractURIUpdated' ORDER BY block_number DESC LIMIT {limit:UInt32}`,
+    { chain, limit: CHANGES_MAX },
+  )
+  const oldest = changes.at(-1)
+  if (oldest === undefined) return []
+  if (changes.length === CHANGES_MAX)
+    changes.push({ first: '00'.repeat(32), last: 'FF'.repeat(32), number: oldest.number })
+  const rows = await warehouse.query<TokenRow>(
+    `SELECT lower(hex(token_id)) AS token, toString(t.standard) AS standard, s.attempts AS attempts
+     FROM (
+       SELECT token_id, attempts, block_number FROM nft_token_states FINAL
+       WHERE ${place} AND arrayExists((first, last, number) -> token_id >= toFixedString(unhex(first), 32)
+         AND token_id <= toFixedString(unhex(last), 32) AND block_number < number,
+         {firsts:Array(String)}, {lasts:Array(String)}, {numbers:Array(UInt64)})
+       ORDER BY block_number, token_id LIMIT {limit:UInt32}
+     ) AS s
+     INNER JOIN (SELECT token_id, any(standard) AS standard FROM nft_tokens WHERE ${place} GROUP BY token_id) AS t USING token_id
+     ORDER BY s.block_number, s.token_id`,
+    {
+      ...{ chain, limit },
+      firsts: changes.map(({ first }) => first),
+      lasts: changes.map(({ last }) => last),
+      numbers: changes.map(({ number }) => Number(number)),
+    },
+  )
+  return rows.map(toToken)
+}
+
+/** One token, where there is one. */
+export async function tokenOf(
+  warehouse: WarehouseReader,
+  { chain, contract }: ContractPlace,
+  tokenId: string,
+): Promise<UnreadToken | undefined> {
+  const place = `chain = {chain:String} AND contract = unhex('${contract.slice(2)}') AND token_id = unhex('${tokenId.slice(2)}')`
+  const [row] = await warehouse.query<TokenRow>(
+    `SELECT lower(hex(token_id)) AS token, toString(standard) AS standard,
+       (SELECT max(attempts) FROM nft_token_states FINAL WHERE ${place}) AS attempts
+     FROM nft_tokens WHERE ${place} LIMIT 1`,
+    { chain },
+  )
+  return row === undefined ? undefined : toToken({ ...row, attempts: Number(row.attempts ?? 0) })
+}
+
+/** What is known of a contract itself; undefined of one that nobody has read. */
+export interface KnownContract {
+  readonly blockNumber: number
+  readonly readSec: number
+  readonly deployed: Deployed
+}
+
+export async function knownContract(
+  warehouse: WarehouseReader,
+  { chain, contract }: ContractPlace,
+): Promise<KnownContract | undefined> {
+  const [row] = await warehouse.query<{
+    number: string
+    read_sec: number
+    deployer: string
+    deploy_block: string
+    deploy_reason: string
+  }>(
+    `SELECT block_number AS number, toUnixTimestamp(read_at) AS read_sec, lower(hex(deployer)) AS deployer,
+       deploy_block, toString(deploy_reason) AS deploy_reason
+     FROM nft_contracts FINAL WHERE chain = {chain:String} AND contract = unhex('${contract.slice(2)}')`,
+    { chain },
+  )
+  if (row === undefined) return undefined
+  const deployed: Deployed = {
+    deployer: /^0*$/.test(row.deployer) ? null : `0x${row.deployer}`,
+    deployBlock: row.deploy_block === '-1' ? null : Number(row.deploy_block),
+    deployReason: row.deploy_reason === '' ? null : row.deploy_reason,
+  }
+  return { blockNumber: Number(row.number), readSec: row.read_sec, deployed }
+}
+
+/** The newest block after which the contract said that something of its own has changed; 0 for none. */
+export async function changedAt(warehouse: WarehouseReader, { chain, contract }: ContractPlace): Promise<number> {
+  const [row] = await warehouse.query<{ number: string }>(
+    `SELECT max(block_number) AS number FROM nft_metadata_changes
+     WHERE chain = {chain:String} AND contract = unhex('${contract.slice(2)}') AND event = 'ContractURIUpdated'`,
+    { chain },
+  )
+  return Number(row?.number ?? 0)
+}
+
+/** As what tokens of a contract were moved. */
+export async function movedAs(
+  warehouse: WarehouseReader,
+  { chain, contract }: ContractPlace,
+): Promise<ReadonlySet<TokenStandard>> {
+  const rows = await warehouse.query<{ standard: TokenStandard }>(
+    `SELECT DISTINCT toString(standard) AS standard FROM nft_tokens
+     WHERE chain = {chain:String} AND contract = unhex('${contract.slice(2)}')`,
+    { chain },
+  )
+  return new Set(rows.map(({ standard }) => standard))
+}

@@ -1,0 +1,111 @@
+import type { StoredEvent } from '../../infra/ports/event-log.ts'
+import { bytesOf } from '../../schemas/eth/hex.ts'
+import { decodeEvent } from '../../schemas/events/codec.ts'
+import { ADDRESS_BYTES } from '../../schemas/events/execution-block.ts'
+import {
+  type ContractRead,
+  contractRead,
+  type TokenNotRead,
+  type TokenRead,
+  tokenNotRead,
+  tokenRead,
+} from '../../schemas/events/nft-metadata.ts'
+import { type Projected, type TableRows, versionOf } from '../loop/rows.ts'
+
+/** What one event of `nft.metadata` becomes. */
+export function projectMetadata({ event, position }: StoredEvent): Projected {
+  const version = versionOf(position)
+  if (event.type === contractRead.name) return { rows: [contractRow(decodeEvent(contractRead, event), version)] }
+  if (event.type === tokenRead.name) {
+    const read = decodeEvent(tokenRead, event)
+    const state = { error: '', attempts: 0, nextRetrySec: 0 }
+    return { rows: [documentRow(read, version), stateRow(read, state, version)] }
+  }
+  const failed = decodeEvent(tokenNotRead, event)
+  return { rows: [stateRow(failed, failed, version)] }
+}
+
+const NOBODY = new Uint8Array(ADDRESS_BYTES)
+const UINT256_BYTES = 32
+
+function contractRow(read: ContractRead, version: bigint): TableRows {
+  return {
+    table: 'nft_contracts',
+    columns: {
+      ...readAt(read),
+      block_hash: bytesOf(read.block.hash),
+      ...text('name', read.name),
+      ...text('symbol', read.symbol),
+      token_type: [read.tokenType ?? ''],
+      total_supply: littleEndian(BigInt(read.totalSupply ?? 0)),
+      has_total_supply: flag(read.totalSupply),
+      deployer: read.deployer === null ? NOBODY : bytesOf(read.deployer),
+      deploy_block: BigInt64Array.of(BigInt(read.deployBlock ?? -1)),
+      deploy_reason: [read.deployReason ?? ''],
+      version: BigUint64Array.of(version),
+    },
+  }
+}
+
+function documentRow(read: TokenRead, version: bigint): TableRows {
+  return {
+    table: 'nft_documents',
+    columns: {
+      ...readAt(read),
+      token_id: bytesOf(read.tokenId),
+      json: [read.json],
+      ...text('title', read.title),
+      ...text('description', read.description),
+      media: [read.media ?? ''],
+      media_type: [read.mediaType ?? ''],
+      media_external: [read.mediaExternal ?? ''],
+      attributes: [read.attributes ?? ''],
+      version: BigUint64Array.of(version),
+    },
+  }
+}
+
+type State = Pick<TokenNotRead, 'attempts' | 'nextRetrySec'> & { readonly error: string }
+
+function stateRow(
+  read: Pick<TokenNotRead, 'chain' | 'contract' | 'block' | 'atSec' | 'tokenId' | 'tokenUri'>,
+  { error, attempts, nextRetrySec }: State,
+  version: bigint,
+): TableRows {
+  return {
+    table: 'nft_token_states',
+    columns: {
+      ...readAt(read),
+      token_id: bytesOf(read.tokenId),
+      ...text('token_uri', read.tokenUri),
+      error: [error],
+      attempts: Uint32Array.of(attempts),
+      next_retry: Uint32Array.of(nextRetrySec),
+      version: BigUint64Array.of(version),
+    },
+  }
+}
+
+function readAt({ chain, contract, block, atSec }: Pick<ContractRead, 'chain' | 'contract' | 'block' | 'atSec'>) {
+  return {
+    chain: [chain],
+    contract: bytesOf(contract),
+    block_number: BigUint64Array.of(BigInt(block.number)),
+    read_at: Uint32Array.of(atSec),
+  }
+}
+
+/** A text that may be missing: empty then, as it may be where it is there. */
+function text<Name extends string>(name: Name, value: string | null) {
+  const columns = { [name]: [value ?? ''] } as Record<Name, string[]>
+  return { ...columns, [`has_${name}`]: flag(value) }
+}
+
+function flag(value: string | null): Uint8Array {
+  return Uint8Array.of(value === null ? 0 : 1)
+}
+
+function littleEndian(value: bigint): Uint8Array {
+  const hex = value.toString(16).padStart(2 * UINT256_BYTES, '0')
+  return new Uint8Array(Buffer.from(hex, 'hex').reverse())
+}
