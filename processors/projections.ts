@@ -54,7 +54,16 @@ export const PROJECTORS: readonly Projector[] = [
   {
     group: 'execution',
     topic: 'execution.blocks',
-    tables: ['execution_blocks', 'execution_finality', 'execution_heights', 'reverted_blocks', 'weak_blocks'],
+    tables: [
+      'execution_blocks',
+      'execution_finality',
+      'execution_heights',
+      'execution_senders',
+      'reverted_blocks',
+      'weak_blocks',
+    ],
+    // Says that a block is there: who folds it wants to know who has sent its transactions.
+    lastTable: 'execution_heights',
     project: projectExecutionBlock,
   },
   {

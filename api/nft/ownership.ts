@@ -1,4 +1,4 @@
-import type { OwnerRow } from '../../schemas/routes/nft/fields.ts'
+import type { Acquired, OwnerRow } from '../../schemas/routes/nft/fields.ts'
 import { refuseNft } from '../../schemas/routes/nft/nft-route.ts'
 import {
   getContractsForOwnerRoute,
@@ -12,6 +12,7 @@ import { contractsMetadata, type Standard, tokensMetadata } from './metadata.ts'
 import {
   bytesKey,
   coverageOf,
+  FIRST_BLOCK,
   finalityOf,
   foldParams,
   type HistoryTable,
@@ -43,7 +44,7 @@ const holdersOfToken = (contract: string, tokenId: string): HistoryTable => ({
   where: 'contract = unhex({contract:String}) AND token_id = unhex({tokenId:String})',
   params: { contract: hex(contract), tokenId: tokenHex(tokenId) },
   keys: [textKey('standard'), bytesKey('holder')],
-  values: ['amount', 'excess'],
+  values: ['amount', 'excess', 'since_block', 'since_time'],
   isHeld: `${IS_HELD} AND ${NOT_BURNED}`,
 })
 
@@ -81,7 +82,9 @@ export const getOwnersForContract = nftOperation(getOwnersForContractRoute, asyn
     coverageOf(scope, contract),
   ])
   return answered({
-    owners: page.items.map((item) => ownerRow(scope, item, wholeAmount(item), false)),
+    owners: page.items.map((item) =>
+      ownerRow(scope, item, { amount: wholeAmount(item), is_inconsistent: false, acquired: null }),
+    ),
     page_key: page.next === undefined ? null : scope.pageKeyAfter(page.next),
     total_count: Number(totals?.holders ?? 0) - (burned === undefined ? 0 : 1),
     valid_at: toValidAt(scope.snapshot),
@@ -110,7 +113,13 @@ async function ownersOfToken(scope: NftScope, contract: string, tokenId: string,
   const counted = totals === undefined ? undefined : Number(totals.holders) - (burned === undefined ? 0 : 1)
   const isAll = scope.after === undefined && page.next === undefined
   return answered({
-    owners: page.items.map((item) => ownerRow(scope, item, shownAmount(item), isInconsistent(item))),
+    owners: page.items.map((item) =>
+      ownerRow(scope, item, {
+        amount: shownAmount(item),
+        is_inconsistent: isInconsistent(item),
+        acquired: acquiredOf(scope, item),
+      }),
+    ),
     page_key: page.next === undefined ? null : scope.pageKeyAfter(page.next),
     total_count: isAll ? page.items.length : (counted ?? null),
     valid_at: toValidAt(scope.snapshot),
@@ -118,13 +127,18 @@ async function ownersOfToken(scope: NftScope, contract: string, tokenId: string,
   })
 }
 
-function ownerRow(scope: NftScope, item: Item, amount: string, is_inconsistent: boolean): OwnerRow {
-  return {
-    owner_address: item.holder_text as string,
-    amount,
-    is_inconsistent,
-    finality: finalityOf(scope, item.block_number),
-  }
+function ownerRow(
+  scope: NftScope,
+  item: Item,
+  held: Pick<OwnerRow, 'amount' | 'is_inconsistent' | 'acquired'>,
+): OwnerRow {
+  return { owner_address: item.holder_text as string, ...held, finality: finalityOf(scope, item.block_number) }
+}
+
+/** What somebody had of a token that there are many of before the first block nobody knows. */
+function acquiredOf({ standing }: NftScope, item: Item): Acquired {
+  if (item.standard_text === 'ERC1155' && standing.start > FIRST_BLOCK) return null
+  return { block_number: Number(item.since_block), block_timestamp: Date.parse(`${item.since_time}Z`) / 1_000 }
 }
 
 export const getNftsForOwner = nftOperation(getNftsForOwnerRoute, async (parameters, scope) => {
@@ -148,14 +162,16 @@ export const getNftsForOwner = nftOperation(getNftsForOwnerRoute, async (paramet
       const balance = shownAmount(item)
       const finality = finalityOf(scope, item.block_number)
       const is_inconsistent = isInconsistent(item)
+      const acquired = acquiredOf(scope, item)
       return {
         ...(assets[i] as (typeof assets)[number]),
         last_metadata_sync_time: 0,
         last_token_uri_sync_time: 0,
         modify_time: 0,
-        owner: { owners: [{ owner_address: owner, amount: balance, is_inconsistent, finality }] },
+        owner: { owners: [{ owner_address: owner, amount: balance, is_inconsistent, acquired, finality }] },
         balance,
         is_inconsistent,
+        acquired,
         finality,
       }
     }),
@@ -178,7 +194,7 @@ function tokensOf(owner: string, contracts: readonly string[]): HistoryTable {
     where: `holder = unhex({owner:String})${among(contracts)}`,
     params: { owner: hex(owner) },
     keys: [bytesKey('contract'), bytesKey('token_id'), textKey('standard')],
-    values: ['amount', 'excess'],
+    values: ['amount', 'excess', 'since_block', 'since_time'],
     isHeld: owner === BURNED_AT ? '0' : IS_HELD,
   }
 }

@@ -189,7 +189,7 @@ export function finalityOf({ standing }: NftScope, blockNumber: string): Finalit
 }
 
 /** The first block that can have a log. */
-const FIRST_BLOCK = 1
+export const FIRST_BLOCK = 1
 
 /** Whether all that happened up to the snapshot is indexed, of one contract or of all. */
 export async function coverageOf(scope: NftScope, contract?: string): Promise<Coverage> {

@@ -15,8 +15,10 @@ import {
   isHolderOfContract,
 } from './ownership.ts'
 import { acceptBodies, type NftOperation, serveNftOperations } from './serve.ts'
+import { getAssetsTransfer } from './transfers.ts'
 
 export const NFT_OPERATIONS: readonly NftOperation[] = [
+  getAssetsTransfer,
   getContractMetadata,
   getContractMetadataBatch,
   getNftMetadata,

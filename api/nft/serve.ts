@@ -198,7 +198,7 @@ async function ask(asking: Asking): Promise<SentAnswer> {
     if (tries > 0) standings.forget(chain)
     const standing = await standings.of(chain)
     if (standing === undefined) throw new RefusedNft(refuseNft(503, NOTHING_INDEXED))
-    const { page_key: pageKey, page_size: _, ...filter } = values
+    const { page_key: pageKey, page_size: _size, max_count: _count, ...filter } = values
     const of = { secret: standing.secret, chain, operation: operation.route.id, filter: JSON.stringify(filter) }
     const page = typeof pageKey === 'string' ? readPageKey(of, pageKey) : undefined
     if (pageKey !== undefined && page === undefined)

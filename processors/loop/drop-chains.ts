@@ -167,11 +167,11 @@ export async function takeBack(warehouse: Warehouse, late: readonly LateRows[]):
     for (const [chain, some] of ofTable) {
       const params: Record<string, QueryParams[string]> = { chain }
       const conditions = some.map(({ version, bounds }, i) => {
-        const within = bounds.map(({ column, first, last }) => {
+        const within = bounds.map(({ column, first, last, isBytes }) => {
           if (typeof first === 'bigint') return `toInt64(${column}) BETWEEN ${first} AND ${last}`
           const [from, to] = [`${column}_${i}_first`, `${column}_${i}_last`]
           Object.assign(params, { [from]: first, [to]: last })
-          return `toString(${column}) BETWEEN {${from}:String} AND {${to}:String}`
+          return `${isBytes ? 'lower(hex' : '(toString'}(${column})) BETWEEN {${from}:String} AND {${to}:String}`
         })
         return `(${[`version = ${version}`, ...within].join(' AND ')})`
       })
@@ -194,20 +194,32 @@ interface Bound {
   readonly column: string
   readonly first: string | bigint
   readonly last: string | bigint
+  /** Both are hex of bytes. */
+  readonly isBytes: boolean
 }
 
 function boundsOf(sortKey: readonly string[], columns: InsertColumns): readonly Bound[] {
+  const rows = columns.chain?.length ?? 0
   return sortKey.flatMap((column) => {
-    const values = columns[column]
-    if (column === 'chain' || values === undefined || values.length === 0) return []
+    const given = columns[column]
+    if (column === 'chain' || given === undefined || given.length === 0) return []
+    const isBytes = given instanceof Uint8Array && given.length > rows
+    const values = isBytes ? hexOfRows(given, rows) : given
     let [first, last] = [toComparable(values[0]), toComparable(values[0])]
     for (const value of values) {
       const one = toComparable(value)
       if (one < first) first = one
       if (one > last) last = one
     }
-    return [{ column, first, last }]
+    return [{ column, first, last, isBytes }]
   })
+}
+
+/** Bytes of rows, one after the other, as hex of each row. */
+function hexOfRows(bytes: Uint8Array, rows: number): readonly string[] {
+  const width = bytes.length / rows
+  const hex = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  return Array.from({ length: rows }, (_, row) => hex.toString('hex', row * width, (row + 1) * width))
 }
 
 function toComparable(value: string | number | bigint | undefined): string | bigint {

@@ -23,6 +23,8 @@ const ZERO_ADDRESS = "toFixedString('', 20)"
 
 /** Where the hashes of the step's blocks stand in what is written here. */
 const STEP_HASHES = '/* step */'
+/** The same in a statement that has them as `step`: it names them once. */
+const IN_NAMED_STEP = `block_number > {from:UInt64} AND block_number <= {to:UInt64} AND block_hash IN (SELECT * FROM step)`
 /** Rows of the step's blocks. */
 const IN_STEP = `block_number > {from:UInt64} AND block_number <= {to:UInt64} AND block_hash IN (${STEP_HASHES})`
 
@@ -71,7 +73,8 @@ const SINGLE_CHANGES = `
 INSERT INTO nft_changes
 WITH
   moved AS (
-    SELECT contract, token_id, block_number, block_hash, argMax(to_address, (log_index, batch_index)) AS receiver
+    SELECT contract, token_id, block_number, block_hash, any(time) AS block_time,
+      argMax(to_address, (log_index, batch_index)) AS receiver
     FROM nft_transfers FINAL
     WHERE chain = {chain:String} AND standard = 'ERC721' AND ${IN_STEP}
     GROUP BY contract, token_id, block_number, block_hash
@@ -84,9 +87,9 @@ WITH
     HAVING argMax(amount, (block_number, amount)) > 0
   )
 SELECT {chain:String}, {start:UInt64}, block_number, block_hash, contract, token_id, 'ERC721', holder,
-  toUInt256(holder_before), 0, toUInt256(1 - holder_before), 0
+  toUInt256(holder_before), 0, toUInt256(1 - holder_before), 0, block_number, block_time
 FROM (
-  SELECT contract, token_id, block_number, block_hash, receiver,
+  SELECT contract, token_id, block_number, block_hash, block_time, receiver,
     lagInFrame(receiver, 1, last_holder) OVER (
       PARTITION BY contract, token_id ORDER BY block_number ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
     ) AS sender
@@ -100,12 +103,12 @@ const MANY_CHANGES = `
 INSERT INTO nft_changes
 WITH
   moved AS (
-    SELECT contract, token_id, holder, block_number, block_hash,
+    SELECT contract, token_id, holder, block_number, block_hash, any(time) AS block_time,
       sum(sign * ${lowHalf('amount')}) AS low, sum(sign * ${highHalf('amount')}) AS high
     FROM (
-      SELECT contract, token_id, holder, block_number, block_hash, amount, sign
+      SELECT contract, token_id, holder, block_number, block_hash, time, amount, sign
       FROM (
-        SELECT contract, token_id, block_number, block_hash, amount, from_address, to_address
+        SELECT contract, token_id, block_number, block_hash, time, amount, from_address, to_address
         FROM nft_transfers FINAL
         WHERE chain = {chain:String} AND standard = 'ERC1155' AND ${IN_STEP}
       )
@@ -116,25 +119,35 @@ WITH
     HAVING low != 0 OR high != 0
   ),
   held AS (
-    SELECT contract, token_id, holder, argMax(amount, block_number) AS last_amount, argMax(excess, block_number) AS last_excess
+    SELECT contract, token_id, holder, argMax(amount, block_number) AS last_amount, argMax(excess, block_number) AS last_excess,
+      max(since_block) AS last_since_block, max(since_time) AS last_since_time
     FROM nft_token_holders
     WHERE ${BEFORE_STEP} AND standard = 'ERC1155'
       AND (contract, token_id, holder) IN (SELECT contract, token_id, holder FROM moved)
     GROUP BY contract, token_id, holder
   )
 SELECT {chain:String}, {start:UInt64}, block_number, block_hash, contract, token_id, 'ERC1155', holder,
-  ${amountOf('(low_after - low)', '(high_after - high)')}, ${excessOf('(low_after - low)', '(high_after - high)')},
-  ${amountOf('low_after', 'high_after')}, ${excessOf('low_after', 'high_after')}
+  amount_before, excess_before, amount_after, excess_after,
+  greatest(last_since_block, max(if(begins, block_number, 0)) OVER through),
+  greatest(last_since_time, max(if(begins, block_time, toDateTime(0, 'UTC'))) OVER through)
 FROM (
-  SELECT contract, token_id, holder, block_number, block_hash, low, high,
-    ${lowHalf('last_amount')} + sum(low) OVER through AS low_after,
-    ${highHalf('last_amount', 'last_excess')} + sum(high) OVER through AS high_after
-  FROM moved LEFT JOIN held USING (contract, token_id, holder)
-  WINDOW through AS (PARTITION BY contract, token_id, holder ORDER BY block_number)
-)`
+  SELECT contract, token_id, holder, block_number, block_hash, block_time, last_since_block, last_since_time,
+    ${amountOf('(low_after - low)', '(high_after - high)')} AS amount_before,
+    ${excessOf('(low_after - low)', '(high_after - high)')} AS excess_before,
+    ${amountOf('low_after', 'high_after')} AS amount_after, ${excessOf('low_after', 'high_after')} AS excess_after,
+    NOT ${isHeld('amount_before', 'excess_before')} AND ${isHeld('amount_after', 'excess_after')} AS begins
+  FROM (
+    SELECT contract, token_id, holder, block_number, block_hash, block_time, low, high, last_since_block, last_since_time,
+      ${lowHalf('last_amount')} + sum(low) OVER through AS low_after,
+      ${highHalf('last_amount', 'last_excess')} + sum(high) OVER through AS high_after
+    FROM moved LEFT JOIN held USING (contract, token_id, holder)
+    WINDOW through AS (PARTITION BY contract, token_id, holder ORDER BY block_number)
+  )
+)
+WINDOW through AS (PARTITION BY contract, token_id, holder ORDER BY block_number)`
 
 const STEP_CHANGES = `FROM nft_changes FINAL WHERE ${OF_FOLD} AND ${IN_STEP}`
-const HOLDING = 'block_number, block_hash, amount, excess'
+const HOLDING = 'block_number, block_hash, amount, excess, since_block, since_time'
 
 /** How many tokens of a contract its holders hold, and the sum of what is shown of their amounts. */
 const HOLDING_CHANGES = `
@@ -195,6 +208,76 @@ FROM moved LEFT JOIN counted USING (${keys})
 WINDOW through AS (PARTITION BY ${keys} ORDER BY block_number)`
 }
 
+/**
+ * Transfers with who has sent their transactions, and what is odd about them. A token that is one of a kind comes from whom its last
+ * transfer went to, and one that was never seen from nobody, if everything is folded from the first block on; of an amount it is odd when
+ * its sender has less than nothing after the block.
+ */
+const TRANSFERS = `
+INSERT INTO nft_folded_transfers
+WITH
+  step AS (${STEP_HASHES}),
+  moved AS (
+    SELECT * FROM nft_transfers FINAL WHERE chain = {chain:String} AND ${IN_NAMED_STEP}
+  ),
+  sent AS (
+    SELECT block_hash, transaction_index, sender FROM execution_senders FINAL
+    WHERE chain = {chain:String} AND ${IN_NAMED_STEP} AND (block_hash, transaction_index) IN (SELECT block_hash, transaction_index FROM moved)
+  ),
+  held AS (
+    SELECT contract, token_id, standard,
+      if(argMax(amount, (block_number, amount)) > 0, argMax(holder, (block_number, amount)), ${ZERO_ADDRESS}) AS last_holder, 1 AS is_seen
+    FROM nft_token_holders
+    WHERE ${BEFORE_STEP} AND standard = 'ERC721' AND (contract, token_id) IN (SELECT contract, token_id FROM moved)
+    GROUP BY contract, token_id, standard
+  ),
+  short AS (
+    SELECT block_hash, contract, token_id, standard, holder AS from_address, excess < 0 AS is_short
+    FROM nft_changes FINAL WHERE ${OF_FOLD} AND ${IN_NAMED_STEP} AND standard = 'ERC1155'
+  )
+SELECT {chain:String}, {start:UInt64}, block_number, log_index, batch_index, block_hash, time, transaction_index, transaction_hash,
+  contract, standard, event, from_address, to_address, token_id, amount, sender,
+  arrayStringConcat(arrayFilter(reason -> reason != '', [
+    if(standard = 'ERC721' AND is_known AND from_address != ${ZERO_ADDRESS} AND from_address != before, 'from_not_holder', ''),
+    if(standard = 'ERC721' AND is_known AND from_address = ${ZERO_ADDRESS} AND before != ${ZERO_ADDRESS}, 'minted_again', ''),
+    if(is_short AND from_address != ${ZERO_ADDRESS} AND {start:UInt64} <= 1, 'from_lacks_amount', ''),
+    if(amount = 0, 'no_amount', '')
+  ]), ',')
+FROM (
+  SELECT * FROM (
+    SELECT *, is_first = 0 OR is_seen = 1 OR {start:UInt64} <= 1 AS is_known, if(is_first = 1, last_holder, last_to) AS before
+    FROM (
+      SELECT *, lagInFrame(to_address, 1) OVER through AS last_to, row_number() OVER through = 1 AS is_first
+      FROM moved
+      WINDOW through AS (
+        PARTITION BY contract, token_id, standard ORDER BY block_number, log_index, batch_index
+        ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+      )
+    ) AS t
+    LEFT JOIN held USING (contract, token_id, standard)
+  ) AS u
+  LEFT JOIN sent USING (block_hash, transaction_index)
+) AS v
+LEFT JOIN short USING (block_hash, contract, token_id, standard, from_address)`
+
+const STEP_TRANSFERS = `FROM nft_folded_transfers FINAL WHERE ${OF_FOLD} AND ${IN_STEP}`
+const TRANSFER_PLACE = 'block_number, log_index, batch_index, block_hash, time, transaction_index, transaction_hash'
+
+/** Of all transfers of the chain, whose newest count is at hand: there is one for each block that has some. */
+const ALL_TOTALS = `
+INSERT INTO nft_transfer_totals
+WITH (
+  SELECT (transfers, singles) FROM nft_transfer_totals WHERE ${BEFORE_STEP} AND kind = 'all' AND key = ${ZERO_ADDRESS}
+  ORDER BY block_number DESC LIMIT 1
+) AS counted
+SELECT {chain:String}, {start:UInt64}, 'all', ${ZERO_ADDRESS}, block_number, block_hash,
+  coalesce(counted.1, 0) + sum(more) OVER through, coalesce(counted.2, 0) + sum(singles_more) OVER through
+FROM (
+  SELECT block_number, block_hash, count() AS more, countIf(standard = 'ERC721') AS singles_more ${STEP_TRANSFERS}
+  GROUP BY block_number, block_hash
+)
+WINDOW through AS (ORDER BY block_number)`
+
 const HOLDINGS_MORE = 'toInt64(tokens) - toInt64(tokens_before)'
 const PAIRS_MORE = 'toInt64(tokens > 0) - toInt64(tokens_before > 0)'
 
@@ -229,5 +312,23 @@ const STATEMENTS: readonly string[] = [
       holders: `toInt64(${isHeld('amount', 'excess')}) - toInt64(${isHeld('amount_before', 'excess_before')})`,
     },
     from: `${STEP_CHANGES} AND standard = 'ERC1155'`,
+  }),
+  TRANSFERS,
+  `INSERT INTO nft_contract_transfers
+   SELECT chain, start, contract, ${TRANSFER_PLACE}, standard, event, from_address, to_address, token_id, amount, sender, reasons
+   ${STEP_TRANSFERS}`,
+  `INSERT INTO nft_account_transfers
+   SELECT chain, start, account, side, ${TRANSFER_PLACE}, contract, standard, event, other, token_id, amount, sender, reasons
+   FROM (SELECT * ${STEP_TRANSFERS})
+   ARRAY JOIN [from_address, to_address] AS account, [to_address, from_address] AS other, ['from', 'to'] AS side
+   WHERE account != ${ZERO_ADDRESS}`,
+  ALL_TOTALS,
+  counts('nft_transfer_totals', 'kind, key', {
+    brings: { transfers: '1', singles: "toInt64(standard = 'ERC721')" },
+    from: `FROM (
+      SELECT block_number, block_hash, standard, kind, key FROM (SELECT * ${STEP_TRANSFERS})
+      ARRAY JOIN [contract, from_address, to_address] AS key, ['contract', 'from', 'to'] AS kind
+      WHERE key != ${ZERO_ADDRESS}
+    )`,
   }),
 ]

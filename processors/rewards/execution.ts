@@ -4,6 +4,7 @@ import { bytesOf } from '../../schemas/eth/hex.ts'
 import { chainOfEvent } from '../../schemas/events/chain-of-event.ts'
 import { decodeEvent } from '../../schemas/events/codec.ts'
 import {
+  type ExecutionBlockData,
   type ExecutionBlockHeader,
   executionBlock,
   executionBlockReverted,
@@ -11,7 +12,7 @@ import {
   type LogsCheck,
 } from '../../schemas/events/execution-block.ts'
 import { executionFinalized } from '../../schemas/events/execution-finality.ts'
-import { type Projected, type TableRows, versionOf } from '../loop/rows.ts'
+import { constantColumn, type Projected, type TableRows, textColumn, versionOf } from '../loop/rows.ts'
 import { paymentEvidence, priorityFeesWei } from './el-reward.ts'
 
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`
@@ -47,6 +48,7 @@ function executionRows(stored: StoredEvent, chain: string): readonly TableRows[]
             is_deleted: Uint8Array.of(0),
           },
         },
+        ...senderRows(block, { chain, version }),
         heightRow({ ...header, chain, version }),
         ...weakRows({ ...header, chain, version }),
       ]
@@ -91,6 +93,32 @@ function executionRows(stored: StoredEvent, chain: string): readonly TableRows[]
     default:
       throw new AppError('undecodable', `unknown event type ${stored.event.type} among the execution blocks`)
   }
+}
+
+/** Who has sent each transaction; events of the first version do not tell. */
+function senderRows(
+  block: ExecutionBlockData,
+  { chain, version }: { readonly chain: string; readonly version: bigint },
+): readonly TableRows[] {
+  if (block.earlier !== undefined) return []
+  const { header, columns } = block
+  const rows = columns.gasUsed.length
+  const hash = bytesOf(header.hash)
+  const hashes = new Uint8Array(rows * hash.length)
+  for (let row = 0; row < rows; row++) hashes.set(hash, row * hash.length)
+  return [
+    {
+      table: 'execution_senders',
+      columns: {
+        chain: textColumn(rows, chain),
+        block_number: constantColumn(rows, BigInt(header.number)),
+        block_hash: hashes,
+        transaction_index: Uint32Array.from({ length: rows }, (_, row) => row),
+        sender: columns.sender,
+        version: constantColumn(rows, version),
+      },
+    },
+  ]
 }
 
 /** Of blocks that were checked by less than their receipts root: most chains have none. */

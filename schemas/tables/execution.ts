@@ -4,6 +4,7 @@ export const EXECUTION_TABLES = {
   execution_finality: ['chain'],
   execution_log_parts: ['chain', 'block_number', 'block_hash', 'part'],
   execution_heights: ['chain', 'block_number', 'block_hash'],
+  execution_senders: ['chain', 'block_number', 'block_hash', 'transaction_index'],
   reverted_blocks: ['chain', 'block_number', 'block_hash'],
   weak_blocks: ['chain', 'logs_check', 'block_number', 'block_hash'],
 } as const

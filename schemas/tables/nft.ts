@@ -10,12 +10,25 @@ const FOLDED = {
   nft_holder_totals: ['chain', 'start', 'holder', 'block_number', 'block_hash'],
   nft_contract_totals: ['chain', 'start', 'contract', 'block_number', 'block_hash'],
   nft_token_totals: ['chain', 'start', 'contract', 'token_id', 'block_number', 'block_hash'],
+  nft_folded_transfers: ['chain', 'start', 'block_number', 'log_index', 'batch_index', 'block_hash'],
+  nft_contract_transfers: ['chain', 'start', 'contract', 'block_number', 'log_index', 'batch_index', 'block_hash'],
+  nft_account_transfers: [
+    'chain',
+    'start',
+    'account',
+    'side',
+    'block_number',
+    'log_index',
+    'batch_index',
+    'block_hash',
+  ],
+  nft_transfer_totals: ['chain', 'start', 'kind', 'key', 'block_number', 'block_hash'],
 } as const
 
 /** Sort keys: the columns that tell one row from another. */
 export const NFT_TABLES = {
   nft_transfers: ['chain', 'block_number', 'block_hash', 'log_index', 'batch_index'],
-  nft_odd_logs: ['chain', 'block_number', 'block_hash', 'log_index'],
+  nft_odd_logs: ['chain', 'contract', 'block_number', 'block_hash', 'log_index'],
   ...FOLDED,
   nft_tokens: ['chain', 'contract', 'token_id'],
   nft_metadata_changes: ['chain', 'contract', 'block_number', 'block_hash', 'log_index'],

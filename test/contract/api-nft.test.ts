@@ -31,7 +31,7 @@ import {
   timeOf,
 } from '../unit/given-nft-chain.ts'
 import { noJobs } from '../unit/no-jobs.ts'
-import { insertRows, MAINNET } from './api-fixture.ts'
+import { HOODI, insertRows, MAINNET, SCROLL } from './api-fixture.ts'
 
 const TOKEN = 'token-of-demo'
 const [ANN, BOB, CID, ZED] = ['a1', 'b2', 'c3', 'd4'].map((byte) => `0x${byte.repeat(20)}`) as [
@@ -43,14 +43,13 @@ const [ANN, BOB, CID, ZED] = ['a1', 'b2', 'c3', 'd4'].map((byte) => `0x${byte.re
 const BURNED_AT: Address = `0x${'00'.repeat(18)}dead`
 const MAX = 2n ** 256n - 1n
 const HOLESKY: ApiChain = { names: chainNames('ethereum', 'holesky'), hasBeacon: true }
-const SCROLL: ApiChain = { names: chainNames('scroll', 'mainnet'), hasBeacon: false }
 const never = new AbortController().signal
 /** Where the rows of the large ones are. */
 const LARGE: Address = `0x${'0a'.repeat(20)}`
 const SELLER: Address = `0x${'0c'.repeat(20)}`
 const BUSY: Address = `0x${'0d'.repeat(20)}`
 const OWNERS_OF_LARGE = 200_000
-const TOKENS_OF_SELLER = 150_000
+const TOKENS_OF_SELLER = 60_000
 const BLOCKS_OF_BUSY = 150_000
 /** For any page, of all its statements together. */
 const ROWS_READ_MAX = 100_000
@@ -97,11 +96,12 @@ beforeAll(async () => {
   ])
   await fillMainnet()
   await fillScroll()
+  await fillHoodi()
   api = await openApi({
     warehouse,
     jobs: noJobs,
     unfundedRules: DEFAULT_UNFUNDED_RULES,
-    chains: () => [MAINNET, HOLESKY, SCROLL],
+    chains: () => [MAINNET, HOLESKY, HOODI, SCROLL],
     log: pino({ level: 'error' }, { write: (line: string) => logged.push(line) }),
     now: () => 0,
     wallNow: () => 0,
@@ -173,7 +173,7 @@ async function fillLarge(chain: string): Promise<void> {
   const sold = `(SELECT number, arrayJoin([1, 2]) AS block FROM numbers(${TOKENS_OF_SELLER}) WHERE NOT (block = 2 AND number = ${TOKENS_OF_SELLER - 1}))`
   await insert(
     'nft_holder_tokens',
-    `${bytes(SELLER)}, ${bytes(LARGE)}, ${padded(32)}, 'ERC721', ${at('block')}, 2 - block, 0`,
+    `${bytes(SELLER)}, ${bytes(LARGE)}, ${padded(32)}, 'ERC721', ${at('block')}, 2 - block, 0, block, 0`,
     sold,
   )
   await insert('nft_holder_totals', `${bytes(SELLER)}, ${at('2')}, 1, 1`)
@@ -186,6 +186,41 @@ async function fillLarge(chain: string): Promise<void> {
   for (const holder of [ANN, CID])
     await insert('nft_contract_holders', `${bytes(BUSY)}, ${bytes(holder)}, ${at('1')}, 1, 1, 0`)
   await insert('nft_contract_totals', `${bytes(BUSY)}, ${at('1')}, 3, 3`)
+}
+
+const ODD: Address = `0x${'0e'.repeat(20)}`
+
+/** Transfers that are not what they seem: of tokens that `from` does not have. */
+async function fillHoodi(): Promise<void> {
+  const chain = HOODI.names.name
+  const odd = (from: Address, to: Address, id: bigint, sender: Address): Move => ({
+    contract: ODD,
+    from,
+    to,
+    id,
+    amount: 1n,
+    sender,
+  })
+  const paid = (move: Move): Move => ({ ...move, sender: ANN })
+  let head: Block | undefined
+  const made: Block[] = []
+  for (const moves of [
+    [odd(NOBODY, ANN, 1n, ANN), paid(coins(NOBODY, ANN, 1n, 5n))],
+    // Of somebody who has it not, and of one who lost it in the transaction before.
+    [odd(BOB, CID, 1n, ZED), odd(ANN, CID, 1n, ZED), paid(coins(ANN, BOB, 1n, 6n))],
+    [odd(CID, ANN, 1n, ANN), odd(NOBODY, ZED, 1n, ZED), paid(coins(ANN, BOB, 2n, 0n))],
+    // Of nobody, of a token that was never made.
+    [odd(ANN, ZED, 77n, ZED)],
+  ]) {
+    head = blockOn(head, moves)
+    made.push(head)
+  }
+  await tell(
+    warehouse,
+    made.flatMap((block) => eventsOf(block, chain)),
+    { chain },
+  )
+  await foldChain(warehouse, chain, never)
 }
 
 /** Blocks from 100 on: what came before nobody has told. */
@@ -314,6 +349,8 @@ describe('ownership', () => {
   test('at the head is that of the canonical chain, with the block that it is of', async () => {
     const answer = await get('getNFTsForOwner', `owner=${ANN}`)
     expect(tokens(answer)).toEqual(['art 1: 1', 'art 4: 1', 'coins 7: 6'])
+    const since = answer.body.owner_nfts.map((row: { acquired: { block_number: number } }) => row.acquired.block_number)
+    expect(since).toEqual([1, 6, 1])
     const { hash } = blocks[HEAD - 1] as Block
     expect(answer.body).toMatchObject({
       total_count: 3,
@@ -385,7 +422,13 @@ describe('ownership', () => {
   test('of amounts that no contract can have says so, and stays within 256 bits for a token', async () => {
     const { body } = await get('getOwnersForNFT', `contract_address=${COINS}&token_id=8`)
     expect(body.owners).toEqual([
-      { owner_address: CID, amount: MAX.toString(), is_inconsistent: true, finality: 'pending' },
+      {
+        owner_address: CID,
+        amount: MAX.toString(),
+        is_inconsistent: true,
+        acquired: { block_number: 4, block_timestamp: timeOf(4) },
+        finality: 'pending',
+      },
     ])
   })
 
@@ -437,6 +480,97 @@ describe('pages', () => {
       const changed = `${key.slice(0, i)}${key[i] === 'A' ? 'B' : 'A'}${key.slice(i + 1)}`
       expect(await statusOf(`owner=${ANN}&page_key=${changed}`), changed).toBe(400)
     }
+  })
+})
+
+describe('transfers', () => {
+  const shown = ({ body }: Answer) =>
+    (body.transfers as { block_number: number; contract_address: string; token_id: string; amount: string }[]).map(
+      (row) => `${row.block_number} ${row.contract_address === ART ? 'art' : 'coins'} ${row.token_id}: ${row.amount}`,
+    )
+
+  test('are those of the canonical chain, the newest first', async () => {
+    const answer = await get('getAssetsTransfer', '')
+    expect(shown(answer)).toEqual([
+      '6 art 4: 1',
+      `5 coins 8: ${MAX}`,
+      `4 coins 8: ${MAX}`,
+      `3 art ${MAX}: 1`,
+      '3 art 3: 1',
+      '2 art 2: 1',
+      '2 coins 7: 4',
+      '1 coins 7: 10',
+      '1 art 3: 1',
+      '1 art 2: 1',
+      '1 art 1: 1',
+    ])
+    expect(answer.body).toMatchObject({ totalCount: 11, total_count: 11, pageKey: null, page_key: null })
+    expect(answer.body.transfers[0]).toMatchObject({
+      from: NOBODY,
+      to: ANN,
+      send: NOBODY,
+      receive: ANN,
+      event_type: 'Transfer',
+      block_timestamp: timeOf(6),
+      finality: 'pending',
+    })
+    expect(shown(await get('getAssetsTransfer', 'order=aesc'))).toEqual(shown(answer).reverse())
+  })
+
+  test.each([
+    [`contract_addresses=${ART}&to_block=2`, 4],
+    [`contract_addresses=${ART},${COINS}&from_block=2`, 7],
+    [`from_address=${BOB}`, 1],
+    [`to_address=${BOB}&category=ERC1155`, 1],
+    [`to_address=${BOB}&contract_addresses=${ART}`, 2],
+    [`from_address=${ANN}&to_address=${BOB}`, 2],
+    [`from_address=${NOBODY}&category=ERC721&category=ERC1155`, 8],
+    ['category=ERC721&from_block=2&to_block=4', 3],
+    ['category=ERC1155&block=2', 2],
+    ['from_block=9', 0],
+    [`from_address=${ZED}`, 0],
+  ])('of %s are %i, on one page as on many', async (query, count) => {
+    for (const order of ['asc', 'desc']) {
+      const { body } = await get('getAssetsTransfer', `${query}&order=${order}`)
+      expect(body.transfers).toHaveLength(count)
+      expect(body.totalCount).toBe(count)
+      if (order === 'asc' && count < 3) continue
+      const found: unknown[] = []
+      let next = ''
+      do {
+        const page = await get('getAssetsTransfer', `${query}&order=${order}&max_count=3${next}`)
+        found.push(...page.body.transfers)
+        expect(page.body.totalCount).toBe(count)
+        next = page.body.pageKey === null ? '' : `&page_key=${page.body.pageKey}`
+      } while (next !== '')
+      expect(found).toEqual(body.transfers)
+    }
+  })
+
+  test('tell who has sent them, and what is odd about them', async () => {
+    const { body } = await get('getAssetsTransfer', `contract_addresses=${ODD}&order=asc`, 'eth_hoodi')
+    const told = body.transfers.map((row: { block_number: number; sender: string; reasons: string[] }) => [
+      row.block_number,
+      row.sender,
+      ...row.reasons,
+    ])
+    expect(told).toEqual([
+      [1, ANN],
+      [2, ZED, 'from_not_holder'],
+      [2, ZED, 'from_not_holder'],
+      [3, ANN],
+      [3, ZED, 'minted_again'],
+      [4, ZED, 'from_not_holder'],
+    ])
+    const coined = await get('getAssetsTransfer', `contract_addresses=${COINS}&order=asc`, 'eth_hoodi')
+    expect(coined.body.transfers.map((row: { reasons: string[] }) => row.reasons)).toEqual([
+      [],
+      ['from_lacks_amount'],
+      ['no_amount'],
+    ])
+    const clean = await get('getAssetsTransfer', 'without_reasons=true', 'eth_hoodi')
+    expect(clean.body).toMatchObject({ totalCount: 3 })
+    expect(clean.body.transfers).toHaveLength(3)
   })
 })
 

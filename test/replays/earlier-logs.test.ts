@@ -126,6 +126,7 @@ describe.each(['given-chain', 'devnet'])('a log of release 0.1 (%s)', (name) => 
       'execution_finality',
       'execution_log_parts',
       'execution_heights',
+      'execution_senders',
       'reverted_blocks',
       'weak_blocks',
       'deposit_contracts',

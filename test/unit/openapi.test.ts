@@ -119,6 +119,7 @@ test('asks for what stands in the path, for what nobody can do without, and for 
     broadcastStaking: true,
     cancelExits: true,
     createValidators: true,
+    getAssetsTransferByBody: false,
     getContractMetadataBatchByBody: true,
     getNFTMetadataBatchByBody: true,
     exitValidators: true,

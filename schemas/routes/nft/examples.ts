@@ -39,5 +39,6 @@ export const EXAMPLE_OWNER_ROW = {
   owner_address: EXAMPLE_OWNER,
   amount: '1',
   is_inconsistent: false,
+  acquired: { block_number: 20_999_990, block_timestamp: 1_728_999_880 },
   finality: 'finalized' as const,
 }

@@ -161,6 +161,14 @@ export const ASSET_FIELDS = {
 export const NftAsset = Type.Object(ASSET_FIELDS, closed)
 export type NftAsset = Static<typeof NftAsset>
 
+export const Acquired = Type.Union(
+  [Type.Object({ block_number: Count, block_timestamp: Count }, closed), Type.Null()],
+  {
+    description: 'Since when it is held without a break; null where that is not known, and for a sum over tokens.',
+  },
+)
+export type Acquired = Static<typeof Acquired>
+
 export const OwnerRow = Type.Object(
   {
     owner_address: AddressText,
@@ -168,6 +176,7 @@ export const OwnerRow = Type.Object(
     is_inconsistent: Type.Boolean({
       description: 'The contract’s logs cannot all be true: more was received than there can be.',
     }),
+    acquired: Acquired,
     finality: Finality,
   },
   closed,

@@ -8,6 +8,7 @@ import {
   EXAMPLE_PAGE,
 } from './examples.ts'
 import {
+  Acquired,
   ADDRESSES_MAX,
   ASSET_FIELDS,
   AT_BLOCK,
@@ -41,6 +42,7 @@ const OwnerNft = Type.Object(
     owner: Type.Object({ owners: Type.Array(OwnerRow) }, closed),
     balance: amountText('How much of it the owner holds.'),
     is_inconsistent: Type.Boolean({ description: 'The contract’s logs cannot all be true.' }),
+    acquired: Acquired,
     finality: Finality,
   },
   closed,
@@ -149,6 +151,7 @@ export const getNftsForOwnerRoute = defineNftRoute({
         owner: { owners: [EXAMPLE_OWNER_ROW] },
         balance: '1',
         is_inconsistent: false,
+        acquired: EXAMPLE_OWNER_ROW.acquired,
         finality: 'finalized',
       },
     ],
