@@ -27,7 +27,10 @@ export type Incident =
   | { readonly kind: 'proposer_slashing'; readonly slot: number; readonly validator: number }
   | { readonly kind: 'attester_slashing'; readonly slot: number; readonly validator: number }
   | { readonly kind: 'voluntary_exit'; readonly slot: number; readonly validator: number }
-  /** The blocks of `depth` slots from `slot` on are announced, then replaced by the next slot's block; again every `everySlots`. */
+  /**
+   * The blocks of `depth` slots (at most `ROLLBACK_BLOCKS_MAX`) from `slot` on are announced, then replaced by the next slot's block;
+   * again every `everySlots`. One that does not fit into an epoch has blocks that nobody votes for.
+   */
   | { readonly kind: 'reorg'; readonly slot: number; readonly depth: number; readonly everySlots?: number }
 
 export interface Scenario {

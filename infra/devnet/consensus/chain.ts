@@ -70,7 +70,23 @@ interface ForkPoint {
   readonly executionHash: Hex
   readonly firstSlot: number
   readonly depth: number
+  /**
+   * Whether it goes on over the ends of epochs. Then nobody votes for its blocks: votes for the targets that it has would be worth
+   * nothing on the other branch, and finality that it reached would be taken back.
+   */
+  readonly isDeep: boolean
 }
+
+/** What takes the place of a fork's blocks. */
+interface Branch {
+  /** The fork's slots, without blocks. */
+  readonly emptied: readonly CachedBeaconStateFulu[]
+  /** Of the slot whose block comes next. */
+  readonly state: CachedBeaconStateFulu
+}
+
+/** Deeper reorgs do not fit into an epoch, whose first block they leave where it is. */
+const DEPTH_WITHIN_EPOCH_MAX = SLOTS_PER_EPOCH - 2
 
 /** Produces one slot after the other: a block on both layers, or none. One call at a time. */
 export class Chain {
@@ -137,15 +153,22 @@ export class Chain {
     const slot = this.history.headSlot + 1
     const fork = this.#fork
     if (fork === undefined) this.#beginReorg(slot)
-    const replaces = fork !== undefined && slot === fork.firstSlot + fork.depth ? fork : undefined
-    const emptied = replaces === undefined ? [] : await this.#stepBack(replaces)
-    const state = this.#advance(slot)
-    const block = await this.#propose(state, replaces !== undefined, aheadTo)
+    const isOver = fork !== undefined && slot >= fork.firstSlot + fork.depth
+    const branch = isOver ? this.#branchOf(fork, slot) : undefined
+    const replaces = branch !== undefined && this.#hasProposer(branch.state) ? { fork, ...branch } : undefined
+    if (replaces?.fork !== undefined) await this.#stepBack(replaces.fork)
+    const state = replaces?.state ?? this.#advance(this.#tip, slot)
+    // A fork that is over gets no block while it waits for one that may take its place.
+    const block =
+      isOver && replaces === undefined ? undefined : await this.#propose(state, replaces !== undefined, aheadTo)
     const before = this.history.head
-    if (replaces !== undefined) {
-      this.history.revertTo(replaces.firstSlot - 1)
-      this.#headState = replaces.state
-      for (const empty of emptied) this.#append(empty, undefined)
+    if (replaces?.fork !== undefined) {
+      this.history.revertTo(replaces.fork.firstSlot - 1)
+      this.#headState = replaces.fork.state
+      for (const empty of replaces.emptied) {
+        this.#append(empty, undefined)
+        if (replaces.fork.isDeep) this.#vote()
+      }
     }
     const parent = this.history.head
     this.#append(state, block)
@@ -166,11 +189,11 @@ export class Chain {
     }
   }
 
-  /** A copy of the tip moved to the slot; an epoch's end on the way gives the attestation rewards of the epoch before. */
-  #advance(slot: number): CachedBeaconStateFulu {
-    const increments = this.#tip.epochCtx.effectiveBalanceIncrements
+  /** A copy of a state moved to the slot; an epoch's end on the way gives the attestation rewards of the epoch before. */
+  #advance(from: CachedBeaconStateFulu, slot: number): CachedBeaconStateFulu {
+    const increments = from.epochCtx.effectiveBalanceIncrements
     const transitions: TransitionFacts[] = []
-    const state = advanceTo(this.#tip, slot, ({ currentEpoch, flags, isActiveCurrEpoch }) => {
+    const state = advanceTo(from, slot, ({ currentEpoch, flags, isActiveCurrEpoch }) => {
       const activeInCurrentEpoch = [...isActiveCurrEpoch]
       transitions.push({ currentEpoch, flags: Uint8Array.from(flags), activeInCurrentEpoch, increments })
     })
@@ -190,7 +213,9 @@ export class Chain {
     const on = { parentHash: this.#executionHash, next: this.#nextTurn(state, aheadTo) }
     const building = this.#engine.build(payloadRequest(state, this.#keys.feeRecipient(proposerIndex, slot), on))
     // While the execution side works, everything that does not need its block.
-    const { attestations, pool } = takeAttestations(this.#pool, slot, (label) => this.#signer.aggregate(label))
+    const { attestations, pool } = this.#fork?.isDeep
+      ? { attestations: [], pool: this.#pool }
+      : takeAttestations(this.#pool, slot, (label) => this.#signer.aggregate(label))
     const participates = this.#duties.syncParticipation(slot, state.validators.length)
     const operations = this.#operations(state)
     const revealing = this.#signer.randaoReveal(slot, proposerIndex)
@@ -200,6 +225,10 @@ export class Chain {
     this.#pool = pool
     this.#executionHash = block.executionHash
     return block
+  }
+
+  #hasProposer(state: CachedBeaconStateFulu): boolean {
+    return this.#mayPropose(state, state.epochCtx.getBeaconProposer(state.slot), state.slot)
   }
 
   /** Slashed validators may not, and those that nobody runs cannot. */
@@ -214,7 +243,7 @@ export class Chain {
   #nextTurn(state: CachedBeaconStateFulu, aheadTo: number): BlockTurn | undefined {
     const fork = this.#fork
     const { slot } = state
-    if (fork !== undefined && slot + 1 === fork.firstSlot + fork.depth) return undefined
+    if (fork !== undefined && slot + 1 >= fork.firstSlot + fork.depth) return undefined
     const firstKnown = slot - (slot % SLOTS_PER_EPOCH)
     for (let next = slot + 1; next <= Math.min(aheadTo, slot + TURNS_AHEAD_MAX); next++) {
       const proposer = state.proposerLookahead.get(next - firstKnown) // EIP-7917: of this epoch and the next
@@ -246,6 +275,7 @@ export class Chain {
   }
 
   #vote(): void {
+    if (this.#fork?.isDeep) return
     const { slot, head, block } = this.history.head
     const epochStart = slot - (slot % SLOTS_PER_EPOCH)
     const cast = castVotes(emptyVotePool, {
@@ -264,13 +294,20 @@ export class Chain {
   #beginReorg(slot: number): void {
     if (this.#fork !== undefined) return
     const due = this.#reorgs.find((reorg) => reorg.slot <= slot)
-    if (due === undefined || !this.#canReorg(slot, due.depth)) return
+    if (due === undefined || !(isDeep(due) || this.#canReorg(slot, due.depth))) return
     this.#reorgs = this.#reorgs.flatMap((reorg) => {
       if (reorg !== due) return [reorg]
       return due.everySlots === undefined ? [] : [{ ...due, slot: due.slot + due.everySlots }]
     })
     const executionHash = this.#executionHash
-    this.#fork = { state: this.#tip, pool: this.#pool, executionHash, firstSlot: slot, depth: due.depth }
+    this.#fork = {
+      state: this.#tip,
+      pool: this.#pool,
+      executionHash,
+      firstSlot: slot,
+      depth: due.depth,
+      isDeep: isDeep(due),
+    }
     this.#orphanVotes = emptyVotePool
   }
 
@@ -284,17 +321,24 @@ export class Chain {
     return true
   }
 
-  /** Returns to the fork point, with the votes that were cast since; the orphaned blocks' slots become empty ones. */
-  async #stepBack(fork: ForkPoint): Promise<readonly CachedBeaconStateFulu[]> {
+  /** What the slots of a fork are without its blocks, up to the slot whose block is to take their place. */
+  #branchOf({ state, firstSlot }: ForkPoint, slot: number): Branch {
+    const emptied: CachedBeaconStateFulu[] = []
+    let tip = state
+    for (let empty = firstSlot; empty < slot; empty++) {
+      tip = this.#advance(tip, empty)
+      emptied.push(tip)
+    }
+    return { emptied, state: this.#advance(tip, slot) }
+  }
+
+  /** Returns to the fork point, with the votes that were cast since. */
+  async #stepBack(fork: ForkPoint): Promise<void> {
     await this.#engine.rollbackTo(fork.executionHash)
     this.#tip = fork.state
     this.#pool = [...fork.pool, ...this.#orphanVotes]
     this.#executionHash = fork.executionHash
     this.#fork = undefined
-    return Array.from({ length: fork.depth }, (_, i) => {
-      this.#tip = this.#advance(fork.firstSlot + i)
-      return this.#tip
-    })
   }
 
   #announce(block: BlockRecord, parent: SlotRecord, orphanedHead: SlotRecord | undefined): void {
@@ -329,6 +373,10 @@ export class Chain {
     const { root, stateRoot } = finalizedBlock
     this.#events.publish({ topic: 'finalized_checkpoint', block: root, state: stateRoot, epoch: finalized.epoch })
   }
+}
+
+function isDeep({ depth }: Reorg): boolean {
+  return depth > DEPTH_WITHIN_EPOCH_MAX
 }
 
 function genesisCheckpoint({ incidents }: Scenario): ChainCheckpoint {
