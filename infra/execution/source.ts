@@ -21,6 +21,9 @@ import {
 /** Receipts asked for one by one go in batches of this many: below the limits of public providers. */
 const RECEIPTS_PER_BATCH = 100
 
+/** Why a block is asked for again, and of another node, before it counts as one that nobody has. */
+const NOT_THERE = Symbol('no block of this number')
+
 /** Method not found, method not supported. */
 const METHOD_MISSING: ReadonlySet<number> = new Set([-32_601, -32_004])
 const INVALID_PARAMS = -32_602
@@ -61,7 +64,13 @@ export async function openExecutionSource(options: ExecutionSourceOptions): Prom
     },
     head: () => group.ask('head', (node) => node.head()),
     finalized: () => group.ask('finality', (node) => node.finalized()),
-    blockByNumber: (number) => group.ask('blocks', (node) => node.blockByNumber(number)),
+    blockByNumber: (number) =>
+      group
+        .ask('blocks', (node) => node.blockByNumber(number))
+        .catch((error: unknown) => {
+          if (error instanceof AppError && error.cause === NOT_THERE) return undefined
+          throw error
+        }),
     blockByHash: (hash) => group.ask('blocks', (node) => node.blockByHash(hash)),
     status: () => group.status(),
     [Symbol.asyncDispose]: () => group[Symbol.asyncDispose](),
@@ -113,9 +122,11 @@ class ExecutionNode implements Askable {
     return block
   }
 
-  blockByNumber(number: number): Promise<ExecutionBlock | undefined> {
+  async blockByNumber(number: number): Promise<ExecutionBlock> {
     const name = { by: 'Number', id: `0x${number.toString(16)}` } as const
-    return this.#wholeBlock(name, (found) => Number(found.number) === number)
+    const block = await this.#wholeBlock(name, (found) => Number(found.number) === number)
+    if (block !== undefined) return block
+    throw new AppError('node_lagging', `does not have block ${number}`, { retryable: true, cause: NOT_THERE })
   }
 
   #wholeBlock(name: BlockName, isAsked: (block: NodeBlock) => boolean): Promise<ExecutionBlock | undefined> {

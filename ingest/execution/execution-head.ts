@@ -70,6 +70,7 @@ export class ExecutionHeadChain implements HeadChain {
   readonly #options: FollowExecutionHeadOptions
   /** By the node's tag; null where it has none. */
   readonly #tagged: Latest<BlockReference | null>
+  #lastTagged: BlockReference | null = null
   readonly name: string
   readonly identity: string
   readonly head: Latest<BlockRef>
@@ -86,7 +87,11 @@ export class ExecutionHeadChain implements HeadChain {
       now,
     })
     this.#tagged = new Latest({
-      ask: async () => (await execution.finalized()) ?? null,
+      // A node that has told of it before and does not now lags: by depth, more might seem final than is.
+      ask: async () => {
+        this.#lastTagged = (await execution.finalized()) ?? this.#lastTagged
+        return this.#lastTagged
+      },
       heightOf: (block) => block?.number ?? 0,
       freshUntilMs: ({ sinceMs }) => sinceMs + finalityPollMs,
       now,

@@ -1,5 +1,5 @@
 import type { Log } from '../../infra/ports/log.ts'
-import { AppError } from '../../schemas/errors.ts'
+import { AppError, isNodeFault } from '../../schemas/errors.ts'
 import type { LoggedBlock } from '../../schemas/events/cursor.ts'
 import { retryWithBackoff } from '../../schemas/retry.ts'
 import { pause } from '../../schemas/wait.ts'
@@ -19,7 +19,7 @@ const BLOCKS_AHEAD = 16
 const CATCH_UP_HEIGHTS_MIN = 32
 /** Heights of one round of catching up: between two rounds the node is asked how far it is. */
 const CATCH_UP_HEIGHTS_MAX = 1_024
-/** Heights of one step towards the head: the walk back from its end holds that many blocks in memory. */
+/** Heights of one step towards the head: the walk back from its end holds that many blocks in memory. Shorter where nodes fail on the way. */
 const STEP_HEIGHTS_MAX = 256
 /**
  * Slots of a chain in time-lapse come faster than rounds pay: several are taken together. A round costs five transactions of the log,
@@ -92,6 +92,7 @@ class HeadFollower {
   readonly #chain: HeadChain
   readonly #log: HeadLog
   readonly #concurrency: number
+  #stepHeights = STEP_HEIGHTS_MAX
 
   constructor(options: FollowHeadOptions, chain: HeadChain, log: HeadLog) {
     this.#options = options
@@ -107,7 +108,7 @@ class HeadFollower {
     const behind = final.height - this.#log.next
     const moved =
       (behind >= CATCH_UP_HEIGHTS_MIN && (await this.#catchUp(final.height, head.height, signal))) ||
-      (await this.#moveTo(await this.#nextStep(head), signal))
+      (await this.#step(head, signal))
     // Only now are the log's blocks known to be those of the final chain.
     if (moved || head.id === this.#log.tip?.id) await this.#finalize(final)
     this.#report(head.height)
@@ -146,7 +147,7 @@ class HeadFollower {
     let batch: ReadBlock[] = []
     const flush = async () => {
       const [first, ...rest] = batch
-      if (first === undefined) return
+      if (first === undefined) return false
       const joining = await (this.#log.tip === undefined ? this.#wayToStart(first) : this.#wayBack(first.parentId))
       const reverted = this.#log.tip === undefined ? [] : this.#log.after(joining.parentId)
       const [joined = first, ...others] = [...joining.blocks, first]
@@ -156,24 +157,42 @@ class HeadFollower {
       batch = []
       moved = true
       this.#report(headHeight)
+      return true
     }
     let parent: string | undefined
-    for await (const block of blocks) {
-      if (signal.aborted) break
-      if (block === undefined) continue
-      // A height counts as skipped only between a block and its child.
-      if (parent !== undefined && block.parentId !== parent) throw brokenChain(block.logged)
-      parent = block.logged.id
-      batch.push(block)
-      if (isFull(batch)) await flush()
+    const take = async () => {
+      for await (const block of blocks) {
+        if (signal.aborted) return
+        if (block === undefined) continue
+        // A height counts as skipped only between a block and its child.
+        if (parent !== undefined && block.parentId !== parent) {
+          batch = [] // which of the two is of another fork, nobody knows
+          throw brokenChain(block.logged)
+        }
+        parent = block.logged.id
+        batch.push(block)
+        if (isFull(batch)) await flush()
+      }
     }
-    await flush()
+    await keepingWhatWasRead(take, flush)
     return moved
+  }
+
+  /** Moves towards the head; a step that fails is shorter the next time, so that nodes which fail now and then do not keep the log from moving. */
+  async #step(head: BlockRef, signal: AbortSignal): Promise<boolean> {
+    try {
+      const moved = await this.#moveTo(await this.#nextStep(head), signal)
+      this.#stepHeights = Math.min(STEP_HEIGHTS_MAX, 2 * this.#stepHeights)
+      return moved
+    } catch (error) {
+      this.#stepHeights = Math.max(1, Math.floor(this.#stepHeights / 2))
+      throw error
+    }
   }
 
   /** The head, or where it is far away a block of its chain on the way to it. */
   async #nextStep(head: BlockRef): Promise<BlockRef> {
-    for (let height = this.#log.next + STEP_HEIGHTS_MAX; height < head.height; height++) {
+    for (let height = this.#log.next + this.#stepHeights; height < head.height; height++) {
       const block = await this.#chain.blockAt(height)
       if (block !== undefined) return block.logged
     }
@@ -201,16 +220,20 @@ class HeadFollower {
     let batch: ReadBlock[] = []
     const flush = async () => {
       const [oldest, ...rest] = batch
-      if (oldest !== undefined) await this.#log.replace(reverted, [oldest, ...rest], false)
+      if (oldest === undefined) return false
+      await this.#log.replace(reverted, [oldest, ...rest], false)
       batch = []
       reverted = []
+      return true
     }
-    for await (const block of blocks) {
-      if (signal.aborted) return true
-      batch.push(block)
-      if (isFull(batch)) await flush()
+    const take = async () => {
+      for await (const block of blocks) {
+        if (signal.aborted) return
+        batch.push(block)
+        if (isFull(batch)) await flush()
+      }
     }
-    await flush()
+    await keepingWhatWasRead(take, flush)
     return true
   }
 
@@ -271,6 +294,20 @@ class HeadFollower {
     }
     return { blocks, parentId }
   }
+}
+
+/**
+ * Takes blocks until there are no more; where a node fails on the way, what was read before is appended and need not be read again. Throws
+ * its fault where nothing was.
+ */
+async function keepingWhatWasRead(take: () => Promise<void>, flush: () => Promise<boolean>): Promise<void> {
+  try {
+    await take()
+  } catch (error) {
+    if (isNodeFault(error) && (await flush())) return
+    throw error
+  }
+  await flush()
 }
 
 function isFull(batch: readonly ReadBlock[]): boolean {

@@ -1,14 +1,34 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-const FILE = join(import.meta.dirname, '../../docs/faults.md')
 const HEADING = '## '
-const INTRODUCTION = `# What an operator sees of a faulty node
+const DOCS = join(import.meta.dirname, '../../docs')
+
+/** A list of faults that is kept in docs. */
+export interface FaultDocument {
+  readonly file: string
+  readonly introduction: string
+}
+
+export const FAULTS_OF_NODES: FaultDocument = {
+  file: 'faults.md',
+  introduction: `# What an operator sees of a faulty node
 
 Each fault lies between the program and a devnet, for a while or for good; each ends in the tables of an undisturbed run, row for row,
 and in a proof that holds. The lines are those of the log at level \`info\`, each once; times are those of the suite, whose limits are
 shorter. Written by \`npm run test:faults -- --write\`.
-`
+`,
+}
+
+export const FAULTS_OF_BLOCKS: FaultDocument = {
+  file: 'block-faults.md',
+  introduction: `# What an operator sees of a faulty node of an execution chain
+
+Each fault lies between the program and a chain without a beacon chain, while that grows and is reorganised; each ends in the tables of
+a clean index of the chain as it is in the end. The lines are those of the log at level \`info\`, each once. Written by
+\`npm run test:faults -- --write\`.
+`,
+}
 
 /** A fault with the lines of the log that it leads to. */
 export interface ToldFault {
@@ -27,12 +47,12 @@ export function showFaults(faults: readonly ToldFault[]): string {
     .join('\n')
 }
 
-export function writeDocument(faults: readonly ToldFault[]): void {
-  writeFileSync(FILE, `${INTRODUCTION}\n${showFaults(faults)}`)
+export function writeDocument({ file, introduction }: FaultDocument, faults: readonly ToldFault[]): void {
+  writeFileSync(join(DOCS, file), `${introduction}\n${showFaults(faults)}`)
 }
 
 /** Names of the faults that the document lists. */
-export function documentedFaults(): readonly string[] {
-  const lines = readFileSync(FILE, 'utf8').split('\n')
+export function documentedFaults({ file }: FaultDocument): readonly string[] {
+  const lines = readFileSync(join(DOCS, file), 'utf8').split('\n')
   return lines.filter((line) => line.startsWith(HEADING)).map((line) => line.slice(HEADING.length))
 }

@@ -22,7 +22,7 @@ import {
 } from '../e2e/stores.ts'
 import { appendAccount } from './account.ts'
 import { catalogue } from './catalogue.ts'
-import { documentedFaults, showFaults, writeDocument } from './document.ts'
+import { documentedFaults, FAULTS_OF_NODES, showFaults, writeDocument } from './document.ts'
 import type { Fault } from './fault.ts'
 import { type FaultyNode, type NodeFault, openFaultyNode, TrueNode } from './faulty-node.ts'
 import { fillBack, follow, openLines, type Progress } from './follow.ts'
@@ -275,7 +275,8 @@ describe('all together', () => {
       return { name, lines: lines.map((line) => line.replaceAll(chain, 'mainnet')) }
     })
     process.stdout.write(`${showFaults(told)}\n`)
-    if (process.env.EPOCHLINE_FAULTS_WRITE !== undefined && FAULTS.length === ALL_FAULTS.length) writeDocument(told)
-    expect(documentedFaults()).toEqual([...ALL_FAULTS, STOPPING].map(({ name }) => name))
+    if (process.env.EPOCHLINE_FAULTS_WRITE !== undefined && FAULTS.length === ALL_FAULTS.length)
+      writeDocument(FAULTS_OF_NODES, told)
+    expect(documentedFaults(FAULTS_OF_NODES)).toEqual([...ALL_FAULTS, STOPPING].map(({ name }) => name))
   })
 })

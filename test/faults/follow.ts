@@ -12,7 +12,7 @@ import { decodeEvent } from '../../schemas/events/codec.ts'
 import { ingestCursor } from '../../schemas/events/cursor.ts'
 
 /** The limits of the program, shorter: a fault that lasts a minute there lasts seconds here. */
-const LIMITS: Partial<NodeLimits> = {
+export const LIMITS: Partial<NodeLimits> = {
   retryDelayMs: 20,
   headersTimeoutMs: 8_000,
   bodyTimeoutMs: 3_000,

@@ -271,3 +271,34 @@ test('a node that no longer has the genesis block is known by its chain id', asy
   await followTo(5, chain)
   expect(await blocksTold()).toEqual(blocks(1, 5))
 })
+
+test.each([10, 80])(
+  'nodes that fail every twenty-fifth question do not keep the log from moving (%i blocks are final)',
+  async (final) => {
+    const chain = new SyntheticExecutionChain()
+    chain.extendRange(1, 90, 'genesis')
+    chain.finalizedNumber = final
+    let asked = 0
+    chain.before = () => {
+      if (++asked % 25 === 0) throw new AppError('node_unreachable', 'the node is too busy', { retryable: true })
+    }
+    await followTo(90, chain, { outageWaitMs: 0 })
+    expect(await blocksTold()).toEqual(blocks(1, 90))
+    // What was read is kept.
+    expect(asked).toBeLessThan(90 * 10)
+  },
+)
+
+test('a node that does not tell of finality for a while makes nothing final by depth', async () => {
+  const chain = new SyntheticExecutionChain()
+  chain.extendRange(1, 100, 'genesis')
+  chain.finalizedNumber = 10
+  await followExecution(eventLog(), chain, (height, stop) => {
+    if (height === 100 && chain.finalizedNumber === 10) {
+      chain.finalizedNumber = undefined
+      chain.extendRange(101, 110, 'b100')
+    }
+    if (height === 110) stop()
+  })
+  expect(await finalized()).toEqual(['finalized 10'])
+})

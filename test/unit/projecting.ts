@@ -114,13 +114,13 @@ export async function rebuildFrom(
   )
 }
 
-const REVERTED = 'SELECT block_hash FROM reverted_blocks FINAL WHERE is_reverted = 1'
+const REVERTED = 'SELECT chain, block_hash FROM reverted_blocks FINAL WHERE is_reverted = 1'
 /** The one that has come furthest; of several, the one that has most. */
-const OF_ANSWERING_FOLD = `t.block_hash NOT IN (${REVERTED}) AND (t.chain, t.start) IN (
+const OF_ANSWERING_FOLD = `(t.chain, t.block_hash) NOT IN (${REVERTED}) AND (t.chain, t.start) IN (
   SELECT chain, argMax(start, (through, -toInt64(start)))
   FROM (
     SELECT chain, start, max(block_number) AS through FROM nft_blocks
-    WHERE block_hash NOT IN (${REVERTED}) GROUP BY chain, start
+    WHERE (chain, block_hash) NOT IN (${REVERTED}) GROUP BY chain, start
   )
   GROUP BY chain
 )`

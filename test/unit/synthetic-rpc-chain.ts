@@ -64,7 +64,7 @@ const quantity = (value: number | bigint): string => `0x${value.toString(16)}`
  * builds branches and moves head and finality.
  */
 export class SyntheticRpcChain {
-  readonly #byHash = new Map<string, RpcBlock>()
+  #byHash = new Map<string, RpcBlock>()
   readonly #flaws: RpcChainFlaws
   #head!: RpcBlock
   /** Number of the newest final block; undefined for a node without the tag. */
@@ -83,15 +83,33 @@ export class SyntheticRpcChain {
     return chain
   }
 
+  /** The same blocks, of which another node may be asked: with a head of its own. */
+  view(): SyntheticRpcChain {
+    const view = new SyntheticRpcChain(this.#flaws)
+    view.#byHash = this.#byHash
+    view.#head = this.#head
+    view.finalizedNumber = this.finalizedNumber
+    return view
+  }
+
   get head(): RpcBlock {
     return this.#head
   }
 
-  /** Adds blocks up to a number on top of the head, or of the block of its chain at `on`; another `branch` has other blocks. */
-  async extendTo(number: number, { on, branch = 'a' }: { on?: number; branch?: string } = {}): Promise<void> {
-    let block = on === undefined ? this.#head : this.at(on)
-    while (block !== undefined && block.number < number) block = await this.#make(block.number + 1, block.hash, branch)
-    if (block !== undefined) this.#head = block
+  /**
+   * Adds blocks up to a number on top of the head, or of the block of its chain at `on`, and returns the last one, which is the head
+   * then; another `branch` has other blocks.
+   */
+  async extendTo(number: number, { on, branch = 'a' }: { on?: number; branch?: string } = {}): Promise<RpcBlock> {
+    let block = on === undefined ? this.#head : (this.at(on) ?? this.#head)
+    while (block.number < number) block = await this.#make(block.number + 1, block.hash, branch)
+    this.#head = block
+    return block
+  }
+
+  /** Makes a block of any branch the head. */
+  goTo(block: RpcBlock): void {
+    this.#head = block
   }
 
   /** The block of the head's chain. */
