@@ -30,17 +30,20 @@ export type Reply =
 export interface Periods {
   readonly shardCommitteePeriodEpochs?: number
   readonly withdrawabilityDelayEpochs?: number
+  /** Of the Ethereum: one that the default history does not have. */
+  readonly deepReorg?: { readonly slot: number; readonly depth: number }
 }
 
 /** The default history; where validators may leave earlier, the one that leaves of its own will does so earlier by as much. */
-function scenarioOf(periods: Periods): Scenario {
+function scenarioOf({ deepReorg, ...periods }: Periods): Scenario {
   const { SHARD_COMMITTEE_PERIOD: periodOfMainnet } = mainnetChainConfig
   const { shardCommitteePeriodEpochs: period = periodOfMainnet } = periods
   const earlierSlots = (periodOfMainnet - period) * SLOTS_PER_EPOCH
   const incidents = defaultScenario.incidents.map((incident) =>
     incident.kind === 'voluntary_exit' ? { ...incident, slot: incident.slot - earlierSlots } : incident,
   )
-  return { ...defaultScenario, ...periods, incidents }
+  const added = deepReorg === undefined ? [] : [{ kind: 'reorg' as const, ...deepReorg }]
+  return { ...defaultScenario, ...periods, incidents: [...added, ...incidents] }
 }
 
 const devnet = await openDevnet({

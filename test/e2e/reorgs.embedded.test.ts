@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { executionChain, writeChains } from './configuration.ts'
+import { ethereumChain, executionChain, writeChains } from './configuration.ts'
 import {
   type DevnetChild,
   type Environment,
@@ -13,24 +13,30 @@ import {
 } from './processes.ts'
 import { dump, expectEqualTables, isProcessed, ofAnyLog, type Tables } from './stores.ts'
 
+const ETHEREUM = 'mainnet'
 const CHAIN = 'scroll_mainnet'
+const DEEP_REORG = { slot: 70, depth: 60 }
+/** Of the Ethereum: when the next slot brings the other branch. */
+const ORPHANED_SLOT = DEEP_REORG.slot + DEEP_REORG.depth - 1
+const LAST_SLOT = 150
 const FIRST_BLOCK = 75
 const STEP_TIMEOUT_MS = 60_000
 
 interface Ready {
-  readonly chains: Readonly<Record<string, { readonly head_block?: number | null }>>
+  readonly chains: Readonly<Record<string, { readonly head_slot?: number | null; readonly head_block?: number | null }>>
 }
 
-/** A chain that really goes back, and the program that follows it. */
-describe('the whole program on a chain that takes its newest blocks back', () => {
+/** Chains that really go back, and the program that follows them. */
+describe('the whole program on chains that take their newest blocks back', () => {
   const directory = mkdtempSync(join(tmpdir(), 'epochline-reorgs-'))
   let devnet: DevnetChild
   let program: Running
   let head = FIRST_BLOCK
+  let headSlot = ORPHANED_SLOT
 
   const environmentOf = (name: string): Environment => {
     const file = join(directory, `${name}.yaml`)
-    writeChains(file, { [CHAIN]: executionChain(devnet.secondExecutionUrl) })
+    writeChains(file, { [ETHEREUM]: ethereumChain(devnet), [CHAIN]: executionChain(devnet.secondExecutionUrl) })
     return { EPOCHLINE_DATA: join(directory, name), EPOCHLINE_CONFIG: file }
   }
 
@@ -40,8 +46,16 @@ describe('the whole program on a chain that takes its newest blocks back', () =>
   }
 
   async function untilAtHead(): Promise<void> {
-    const headOf = async () => ((await (await fetch(`${program.url}/ready`)).json()) as Ready).chains[CHAIN]?.head_block
-    await eventually(`block ${head}`, async () => (await headOf()) === head || undefined, STEP_TIMEOUT_MS)
+    const isAtHead = async () => {
+      const { chains } = (await (await fetch(`${program.url}/ready`)).json()) as Ready
+      return (chains[CHAIN]?.head_block === head && chains[ETHEREUM]?.head_slot === headSlot) || undefined
+    }
+    await eventually(`block ${head} and slot ${headSlot}`, isAtHead, STEP_TIMEOUT_MS)
+  }
+
+  async function advanceTo(slot: number): Promise<void> {
+    await devnet.advanceTo(slot)
+    headSlot = slot
   }
 
   /** What its tables say when they have everything. */
@@ -53,8 +67,8 @@ describe('the whole program on a chain that takes its newest blocks back', () =>
   }
 
   beforeAll(async () => {
-    devnet = await startDevnetChild()
-    await devnet.advanceSecondTo(FIRST_BLOCK)
+    devnet = await startDevnetChild({ deepReorg: DEEP_REORG })
+    await Promise.all([devnet.advanceSecondTo(FIRST_BLOCK), devnet.advanceTo(ORPHANED_SLOT)])
   })
 
   afterAll(async () => {
@@ -67,6 +81,7 @@ describe('the whole program on a chain that takes its newest blocks back', () =>
     const env = environmentOf('followed')
     program = await startProgram(['all'], env)
     await untilAtHead()
+    await advanceTo(ORPHANED_SLOT + 1)
     for (const depth of [1, 7, 60]) {
       await replaceNewest(depth)
       await untilAtHead()
@@ -75,7 +90,7 @@ describe('the whole program on a chain that takes its newest blocks back', () =>
     for (const depth of [5, 2, 5]) await replaceNewest(depth)
     await untilAtHead()
     await program.kill()
-    await replaceNewest(60)
+    await Promise.all([replaceNewest(60), advanceTo(LAST_SLOT)])
     program = await startProgram(['all'], env)
     const followed = await tablesOf(env)
 
@@ -83,7 +98,10 @@ describe('the whole program on a chain that takes its newest blocks back', () =>
     program = await startProgram(['all'], clean)
     const expected = await tablesOf(clean)
     expectEqualTables(followed, expected)
-    expect(expected.nft_blocks).toHaveLength(head)
-    expect(expected.nft_token_holders.length).toBeGreaterThan(50)
+    const rowsOf = (chain: string) => expected.nft_token_holders.filter((row) => row.chain === chain).length
+    expect(expected.nft_blocks.filter(({ chain }) => chain === CHAIN)).toHaveLength(head)
+    expect([rowsOf(CHAIN) > 50, rowsOf(ETHEREUM) > 20]).toEqual([true, true])
+    const slots = expected.beacon_blocks.map(({ slot }) => Number(slot))
+    expect(slots.filter((slot) => slot >= DEEP_REORG.slot && slot <= ORPHANED_SLOT)).toEqual([])
   })
 })

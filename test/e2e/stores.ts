@@ -72,18 +72,28 @@ export function ofAnyLog(tables: Tables): Tables {
   })
 }
 
-/** The head is looked at once an epoch, by whoever follows it then: another log has had other looks, and other reverts. */
+/**
+ * The head is looked at once an epoch, by whoever follows it then: another log has had other looks, and other reverts. Tokens are read
+ * of contracts when somebody gets to it, those of blocks that were taken back too.
+ */
 const TABLES_OF_LOOKS: ReadonlySet<Projection> = new Set<Projection>([
   'chain_queues',
   'deposit_queue_fronts',
   'reverted_blocks',
+  'nft_tokens',
+  'nft_marks',
+  'nft_contracts',
+  'nft_documents',
+  'nft_token_states',
 ])
 const TABLES_OF_LOGS: readonly Projection[] = [
   'execution_log_parts',
   'deposits',
   'exit_calls',
+  'execution_senders',
   'nft_transfers',
   'nft_odd_logs',
+  'nft_metadata_changes',
 ]
 
 function blockOfRow({ chain, block_hash }: Row): string {
