@@ -22,7 +22,7 @@ export function documentNftRoute(
     response: {
       '200': {
         description: 'The answer, without an envelope',
-        content: { [JSON_TYPE]: { schema: route.response, example: route.example } },
+        content: { [route.media ?? JSON_TYPE]: { schema: route.response, example: route.example } },
       },
       ...Object.fromEntries(
         TOLD.map((code) => [

@@ -7,9 +7,9 @@ import {
   searchContractMetadataRoute,
 } from '../../schemas/routes/nft/metadata.ts'
 import { tokenHex } from './amounts.ts'
+import { answered, type NftScope, nftOperation } from './asking.ts'
 import { contractsMetadata, type Standard, searchContracts, type Token, tokensMetadata } from './metadata.ts'
 import { foldParams } from './pages.ts'
-import { answered, type NftScope, nftOperation } from './serve.ts'
 
 export const getContractMetadata = nftOperation(
   getContractMetadataRoute,

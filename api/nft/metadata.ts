@@ -1,5 +1,5 @@
 import type { MetadataState, NftAsset, NftContract } from '../../schemas/routes/nft/fields.ts'
-import type { NftScope } from './serve.ts'
+import type { NftScope } from './asking.ts'
 
 // What contracts and tokens say of themselves. Nothing of it is indexed yet: every answer has its whole shape, and says so.
 

@@ -8,6 +8,7 @@ import {
   isHolderOfContractRoute,
 } from '../../schemas/routes/nft/ownership.ts'
 import { IS_HELD, isInconsistent, shownAmount, tokenHex, tokenText, wholeAmount } from './amounts.ts'
+import { answered, type NftScope, nftOperation, toValidAt } from './asking.ts'
 import { contractsMetadata, type Standard, tokensMetadata } from './metadata.ts'
 import {
   bytesKey,
@@ -22,7 +23,6 @@ import {
   selectPage,
   textKey,
 } from './pages.ts'
-import { answered, type NftScope, nftOperation, toValidAt } from './serve.ts'
 
 /** What is there is burned, and nobody's; the zero address has no rows. */
 const BURNED_AT = `0x${'dead'.padStart(40, '0')}`
@@ -30,7 +30,7 @@ const NOT_BURNED = `holder != unhex('${BURNED_AT.slice(2)}')`
 
 const hex = (text: string): string => text.slice(2)
 
-const holdersOf = (contract: string): HistoryTable => ({
+export const holdersOf = (contract: string): HistoryTable => ({
   table: 'nft_contract_holders',
   where: 'contract = unhex({contract:String})',
   params: { contract: hex(contract) },

@@ -1,7 +1,7 @@
 import type { QueryParams } from '../../infra/ports/warehouse.ts'
 import type { Coverage, Finality } from '../../schemas/routes/nft/fields.ts'
+import type { NftScope } from './asking.ts'
 import { contractBeginning } from './metadata.ts'
-import type { NftScope } from './serve.ts'
 import { REVERTED } from './standing.ts'
 
 /** A table of what its keys have after each block that changed it, in the order of its keys. */

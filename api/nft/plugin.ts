@@ -1,5 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import type { SharedParts } from '../http/api-parts.ts'
+import type { NftOperation } from './asking.ts'
+import { changes } from './changes.ts'
+import { streamChanges } from './changes-stream.ts'
 import {
   getContractMetadata,
   getContractMetadataBatch,
@@ -7,6 +10,7 @@ import {
   getNftMetadataBatch,
   searchContractMetadata,
 } from './metadata-operations.ts'
+import { ownersCsv, streamOwnersCsv } from './owners-csv.ts'
 import {
   getContractsForOwner,
   getNftsForOwner,
@@ -14,7 +18,7 @@ import {
   getOwnersForNft,
   isHolderOfContract,
 } from './ownership.ts'
-import { acceptBodies, type NftOperation, serveNftOperations } from './serve.ts'
+import { acceptBodies, type Streaming, serveNftOperations } from './serve.ts'
 import { getAssetsTransfer } from './transfers.ts'
 
 export const NFT_OPERATIONS: readonly NftOperation[] = [
@@ -29,10 +33,17 @@ export const NFT_OPERATIONS: readonly NftOperation[] = [
   getOwnersForContract,
   getOwnersForNft,
   isHolderOfContract,
+  changes,
+  ownersCsv,
 ]
+
+const STREAMS: Readonly<Record<string, Streaming>> = {
+  [changes.route.id]: streamChanges,
+  [ownersCsv.route.id]: streamOwnersCsv,
+}
 
 /** Who holds which tokens, of all chains. */
 export async function nftPlugin(app: FastifyInstance, parts: SharedParts): Promise<void> {
   acceptBodies(app)
-  serveNftOperations(app, NFT_OPERATIONS, parts)
+  serveNftOperations(app, NFT_OPERATIONS, { parts, streams: STREAMS })
 }

@@ -1,16 +1,11 @@
-import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Static, TObject, TSchema } from 'typebox'
 import type { Log } from '../../infra/ports/log.ts'
-import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { AppError } from '../../schemas/errors.ts'
-import type { ValidAt } from '../../schemas/routes/nft/fields.ts'
 import {
   type AnyNftRoute,
   NFT_FAILURES,
   NFT_PATHS,
   type NftRefusal,
-  type NftRoute,
   refuseNft,
   toNftRefusal,
 } from '../../schemas/routes/nft/nft-route.ts'
@@ -22,74 +17,40 @@ import { chainOf, refusalOf } from '../http/chain-path.ts'
 import { COMPRESSION } from '../http/compression.ts'
 import { AnswerLate, AskerGone, goneSignal } from '../http/gone.ts'
 import { ANSWER_MS_MAX, BODY_BYTES_MAX } from '../http/limits.ts'
+import { ask, type NftOperation, NOTHING_INDEXED, RefusedNft } from './asking.ts'
 import { documentNftRoute } from './document.ts'
-import { formatPageKey, type PageKey, readPageKey } from './page-key.ts'
 import { nftParameterReader, type QueryTexts, type ReadNftParameters } from './read-parameters.ts'
-import { checkSnapshot, findSnapshot } from './snapshot.ts'
-import { type NftStanding, NftStandings, type Snapshot } from './standing.ts'
+import { NftStandings } from './standing.ts'
 
-/** What a handler knows beside its parameters. */
-export interface NftScope {
-  readonly warehouse: WarehouseReader
-  /** Name of the path's chain, as in the tables. */
-  readonly chain: string
-  readonly standing: NftStanding
-  /** The block that the answer is of. */
-  readonly snapshot: Snapshot
-  /** Behind this sort key the page begins. */
-  readonly after: readonly string[] | undefined
-  /** The page key for what comes behind this sort key. */
-  readonly pageKeyAfter: (after: readonly string[]) => string
-}
-
-interface NftAnswered<Body> {
-  readonly status: 'answered'
-  readonly body: Body
-}
-
-type NftHandler<Parameters, Body> = (parameters: Parameters, scope: NftScope) => Promise<NftAnswered<Body> | NftRefusal>
-
-export interface NftOperation {
-  readonly route: AnyNftRoute
-  readonly handle: NftHandler<unknown, unknown>
-}
-
-export function nftOperation<Parameters extends TObject, Response extends TSchema>(
-  route: NftRoute<Parameters, Response>,
-  handle: NftHandler<Static<Parameters>, Static<Response>>,
-): NftOperation {
-  // They were read with this very route's schema.
-  return { route, handle: (parameters, scope) => handle(parameters as Static<Parameters>, scope) }
-}
-
-export function answered<Body>(body: Body): NftAnswered<Body> {
-  return { status: 'answered', body }
-}
-
-export function toValidAt({ number, hash, timeSec }: Snapshot): ValidAt {
-  return { block_number: number, block_hash: hash, block_timestamp: timeSec }
-}
-
-/** Reverts come one at a time; who is asked while many come is told to ask again. */
-const TRIES_MAX = 4
-const NOTHING_INDEXED = 'no block of the chain is indexed yet'
-const REVERTED_MEANWHILE = 'blocks are being reverted at the moment'
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
-interface Serving {
+/** Answers otherwise than with one text; undefined where the request wants that. */
+export type Streaming = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  asked: Serving & { readonly values: Readonly<Record<string, unknown>> },
+) => Promise<FastifyReply | undefined>
+
+export interface Serving {
   readonly parts: SharedParts
   readonly standings: NftStandings
   readonly operation: NftOperation
   readonly read: ReadNftParameters
+  readonly stream: Streaming | undefined
+  /** Aborts when the API closes: what has no end ends then. */
+  readonly closing: AbortSignal
 }
 
 /** Serves the operations at all forms of their paths, within the family's plugin: bodies, errors and parameters are its own. */
 export function serveNftOperations(
   app: FastifyInstance,
   operations: readonly NftOperation[],
-  parts: SharedParts,
+  { parts, streams }: { readonly parts: SharedParts; readonly streams: Readonly<Record<string, Streaming>> },
 ): void {
+  const closing = new AbortController()
+  app.addHook('preClose', async () => closing.abort())
   const standings = new NftStandings(parts.warehouse, parts.standingAgeMsMax === 0 ? 0 : undefined)
+  const serving = { parts, standings, closing: closing.signal }
   app.setErrorHandler(nftErrors(parts.log))
   app.setValidatorCompiler(() => () => true)
   app.addHook('onRequest', async (request, reply) => {
@@ -112,7 +73,8 @@ export function serveNftOperations(
             url,
             schema: documentNftRoute(route, { method, isDocumented: form === 0 && place === 0 }),
             compress: COMPRESSION,
-            handler: (request, reply) => answer(request, reply, { parts, standings, operation, read }),
+            handler: (request, reply) =>
+              answer(request, reply, { ...serving, operation, read, stream: streams[route.id] }),
           })
         }
         app.route({
@@ -168,6 +130,8 @@ async function answer(request: FastifyRequest, reply: FastifyReply, serving: Ser
   const { body, account } = request
   const given = read(request.query as QueryTexts, typeof body === 'string' ? body : undefined)
   if (given.status === 'refused') return sendNftRefusal(reply, given)
+  const streamed = await serving.stream?.(request, reply, { ...serving, values: given.values })
+  if (streamed !== undefined) return streamed
   const chain = chainOf(request).names.name
   const standing = await standings.of(chain)
   if (standing === undefined) return sendNftRefusal(reply, refuseNft(503, NOTHING_INDEXED))
@@ -182,71 +146,6 @@ async function answer(request: FastifyRequest, reply: FastifyReply, serving: Ser
   return sendKept(request, reply, sent)
 }
 
-interface Asking {
-  readonly standings: NftStandings
-  readonly operation: NftOperation
-  readonly chain: string
-  readonly warehouse: WarehouseReader
-  readonly values: Readonly<Record<string, unknown>>
-  readonly key: string
-}
-
-/** Asks again where a block was reverted meanwhile: no answer has rows of two branches. */
-async function ask(asking: Asking): Promise<SentAnswer> {
-  const { standings, chain, warehouse, values, operation, key } = asking
-  for (let tries = 0; tries < TRIES_MAX; tries++) {
-    if (tries > 0) standings.forget(chain)
-    const standing = await standings.of(chain)
-    if (standing === undefined) throw new RefusedNft(refuseNft(503, NOTHING_INDEXED))
-    const { page_key: pageKey, page_size: _size, max_count: _count, ...filter } = values
-    const of = { secret: standing.secret, chain, operation: operation.route.id, filter: JSON.stringify(filter) }
-    const page = typeof pageKey === 'string' ? readPageKey(of, pageKey) : undefined
-    if (pageKey !== undefined && page === undefined)
-      throw new RefusedNft(refuseNft(400, 'page_key is none of this question'))
-    const found = await snapshotOf({ warehouse, chain, standing }, values, page)
-    if (found.status === 'refused') throw new RefusedNft(found)
-    const { snapshot } = found
-    const pageKeyAfter = (after: readonly string[]) => formatPageKey(of, { start: standing.start, ...snapshot, after })
-    const scope: NftScope = { warehouse, chain, standing, snapshot, after: page?.after, pageKeyAfter }
-    const result = await operation.handle(values, scope)
-    // What is final does not change any more.
-    const isFinal = standing.finalizedNumber !== undefined && snapshot.number <= standing.finalizedNumber
-    if (!isFinal && !(await standings.isUnreverted(chain, standing))) continue
-    if (result.status === 'refused') throw new RefusedNft(result)
-    const etag = createHash('sha256').update(`${standing.position} ${key}`).digest('base64url').slice(0, 22)
-    return {
-      httpStatus: 200,
-      type: 'application/json; charset=utf-8',
-      body: JSON.stringify(result.body),
-      isKept: true,
-      headers: { etag: `W/"${etag}"`, 'x-valid-at': formatValidAt(snapshot), 'cache-control': 'private, no-cache' },
-    }
-  }
-  throw new RefusedNft(refuseNft(503, REVERTED_MEANWHILE))
-}
-
-async function snapshotOf(
-  tables: Parameters<typeof findSnapshot>[0],
-  values: Readonly<Record<string, unknown>>,
-  page: PageKey | undefined,
-): ReturnType<typeof findSnapshot> {
-  if (page !== undefined) {
-    if (page.start !== tables.standing.start)
-      return refuseNft(400, 'earlier blocks are indexed since the first page: begin again')
-    return await checkSnapshot(tables, page)
-  }
-  const { block, block_hash: hash } = values as { readonly block?: string; readonly block_hash?: string }
-  if (block !== undefined && hash !== undefined && block !== hash)
-    return refuseNft(400, 'block and block_hash are both given')
-  if (hash !== undefined && !hash.startsWith('0x')) return refuseNft(400, 'block_hash is not a hash')
-  return await findSnapshot(tables, block ?? hash ?? 'latest')
-}
-
-/** As a dictionary of structured fields (RFC 8941). */
-function formatValidAt({ number, hash, timeSec }: Snapshot): string {
-  return `block_number=${number}, block_hash="${hash}", block_timestamp=${timeSec}`
-}
-
 function sendKept(request: FastifyRequest, reply: FastifyReply, { httpStatus, type, body, headers = {} }: SentAnswer) {
   reply.headers(headers)
   if (isKnown(request.headers['if-none-match'], headers.etag)) return reply.status(304).send()
@@ -259,15 +158,6 @@ function isKnown(known: string | undefined, etag: string | undefined): boolean {
 }
 
 const bare = (etag: string): string => etag.trim().replace(/^W\//, '')
-
-class RefusedNft extends Error {
-  readonly refusal: NftRefusal
-
-  constructor(refusal: NftRefusal) {
-    super(refusal.detail ?? undefined)
-    this.refusal = refusal
-  }
-}
 
 const RETRY_AFTER_SEC = 5
 

@@ -4,7 +4,7 @@ import { type NftStanding, REVERTED, type Snapshot } from './standing.ts'
 
 type Found = { readonly status: 'found'; readonly snapshot: Snapshot } | NftRefusal
 
-interface Tables {
+export interface Tables {
   readonly warehouse: WarehouseReader
   readonly chain: string
   readonly standing: NftStanding
@@ -39,7 +39,7 @@ export async function checkSnapshot(
   return refuseNft(400, `block ${hash} is orphaned: it was reverted`)
 }
 
-async function canonicalAt({ warehouse, chain, standing }: Tables, number: number): Promise<Found> {
+export async function canonicalAt({ warehouse, chain, standing }: Tables, number: number): Promise<Found> {
   const { start, head } = standing
   if (number > head.number)
     return refuseNft(400, `block ${number} is in the future: the newest indexed one is ${head.number}`)

@@ -2,9 +2,9 @@ import type { Static } from 'typebox'
 import type { QueryParams } from '../../infra/ports/warehouse.ts'
 import { getAssetsTransferRoute, type Transfer } from '../../schemas/routes/nft/transfers.ts'
 import { tokenText } from './amounts.ts'
+import { answered, type NftScope, nftOperation, toValidAt } from './asking.ts'
 import type { Standard } from './metadata.ts'
 import { coverageOf, finalityOf, foldParams } from './pages.ts'
-import { answered, type NftScope, nftOperation, toValidAt } from './serve.ts'
 import { REVERTED } from './standing.ts'
 
 type Parameters = Static<typeof getAssetsTransferRoute.parameters>

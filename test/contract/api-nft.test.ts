@@ -17,7 +17,9 @@ import { chainNames } from '../../schemas/chains.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
 import { NftError } from '../../schemas/routes/nft/nft-route.ts'
 import { toTokenLimitsRow } from '../../schemas/tables/accounts.ts'
+import { FOLDED_TABLES } from '../../schemas/tables/nft.ts'
 import { DEFAULT_UNFUNDED_RULES } from '../../schemas/validator-lifecycle.ts'
+import { tries } from '../long-form.ts'
 import {
   ART,
   type Block,
@@ -46,9 +48,11 @@ const HOLESKY: ApiChain = { names: chainNames('ethereum', 'holesky'), hasBeacon:
 const never = new AbortController().signal
 /** Where the rows of the large ones are. */
 const LARGE: Address = `0x${'0a'.repeat(20)}`
+const MIDDLE: Address = `0x${'0b'.repeat(20)}`
 const SELLER: Address = `0x${'0c'.repeat(20)}`
 const BUSY: Address = `0x${'0d'.repeat(20)}`
-const OWNERS_OF_LARGE = 200_000
+const OWNERS_OF_MIDDLE = 7_000
+const OWNERS_OF_LARGE = 120_000
 const TOKENS_OF_SELLER = 60_000
 const BLOCKS_OF_BUSY = 150_000
 /** For any page, of all its statements together. */
@@ -101,7 +105,7 @@ beforeAll(async () => {
     warehouse,
     jobs: noJobs,
     unfundedRules: DEFAULT_UNFUNDED_RULES,
-    chains: () => [MAINNET, HOLESKY, HOODI, SCROLL],
+    chains: () => [MAINNET, HOLESKY, HOODI, SCROLL, { names: chainNames('feed', 'mainnet'), hasBeacon: false }],
     log: pino({ level: 'error' }, { write: (line: string) => logged.push(line) }),
     now: () => 0,
     wallNow: () => 0,
@@ -168,6 +172,11 @@ async function fillLarge(chain: string): Promise<void> {
     warehouse.command(`INSERT INTO ${table} SELECT '${chain}', 1, ${columns} FROM ${from}`, { hashes })
   const owners = `numbers(${OWNERS_OF_LARGE})`
   await insert('nft_contract_holders', `${bytes(LARGE)}, ${padded(20)}, ${at('1')}, 1, 1, 0`, owners)
+  await insert(
+    'nft_contract_holders',
+    `${bytes(MIDDLE)}, ${padded(20)}, ${at('1')}, 1, 1, 0`,
+    `numbers(${OWNERS_OF_MIDDLE})`,
+  )
   await insert('nft_contract_totals', `${bytes(LARGE)}, ${at('1')}, ${OWNERS_OF_LARGE}, ${OWNERS_OF_LARGE}`)
   // All but the last of its tokens were sold in the second block.
   const sold = `(SELECT number, arrayJoin([1, 2]) AS block FROM numbers(${TOKENS_OF_SELLER}) WHERE NOT (block = 2 AND number = ${TOKENS_OF_SELLER - 1}))`
@@ -251,9 +260,9 @@ async function ask(path: string, init: RequestInit = {}): Promise<Answer> {
 }
 const base = (chain = 'eth_mainnet', token = TOKEN) => `/nft/${chain}/${token}`
 async function get(operation: string, query: string, chain = 'eth_mainnet'): Promise<Answer> {
-  const answer = await ask(`${base(chain)}/${operation}?${query}`)
+  const route = NFT_OPERATIONS.find((one) => one.route.id === operation)?.route
+  const answer = await ask(`${base(chain)}/${route?.names[0]}?${query}`)
   if (answer.status === 200) {
-    const route = NFT_OPERATIONS.find((one) => one.route.id === operation)?.route
     if (route !== undefined) expect(Compile(route.response).Errors(answer.body)).toEqual([true, []])
   } else expect(Compile(NftError).Errors(answer.body)).toEqual([true, []])
   return answer
@@ -571,6 +580,160 @@ describe('transfers', () => {
     const clean = await get('getAssetsTransfer', 'without_reasons=true', 'eth_hoodi')
     expect(clean.body).toMatchObject({ totalCount: 3 })
     expect(clean.body.transfers).toHaveLength(3)
+  })
+})
+
+describe('the change feed', () => {
+  interface Copy {
+    position: string | undefined
+    readonly held: Map<string, string>
+  }
+  interface Told {
+    readonly contract_address: string
+    readonly token_id: string
+    readonly owner_address: string
+    readonly amount: string
+  }
+
+  /** Takes one answer's changes over; true where there was nothing more. */
+  async function take(copy: Copy, limit: number): Promise<boolean> {
+    const since = copy.position === undefined ? '' : `&since=${copy.position}`
+    const { body } = await get('getChanges', `limit=${limit}${since}`, FEED)
+    for (const change of body.changes as { holdings: Told[] }[]) {
+      for (const { contract_address, token_id, owner_address, amount } of change.holdings) {
+        const key = `${contract_address} ${token_id} ${owner_address}`
+        if (amount === '0') copy.held.delete(key)
+        else copy.held.set(key, amount)
+      }
+    }
+    copy.position = body.next
+    return body.is_at_head
+  }
+
+  const FEED = 'feed_mainnet'
+  const chain = 'feed_mainnet'
+
+  async function dropFold(name: string): Promise<void> {
+    for (const table of FOLDED_TABLES) {
+      const parts = await warehouse.query<{ id: string }>(
+        `SELECT DISTINCT partition_id AS id FROM system.parts
+         WHERE active AND database = currentDatabase() AND table = '${table}' AND partition LIKE '%''${name}''%'`,
+      )
+      for (const { id } of parts) await warehouse.command(`ALTER TABLE ${table} DROP PARTITION ID '${id}'`)
+    }
+    expect(await warehouse.query(`SELECT 1 FROM nft_changes WHERE chain = '${name}'`)).toEqual([])
+  }
+
+  async function heldNow(): Promise<Map<string, string>> {
+    const held = new Map<string, string>()
+    for (const owner of [ANN, BOB, CID, ZED]) {
+      const { body } = await get('getNFTsForOwner', `owner=${owner}`, FEED)
+      for (const row of body.owner_nfts) held.set(`${row.contract_address} ${row.token_id} ${owner}`, row.balance)
+    }
+    return held
+  }
+
+  test('makes a copy equal to the API, whenever who keeps it dies and goes on, through reorgs', async () => {
+    let seed = 7
+    const random = (below: number): number => {
+      seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0
+      return (seed >>> 8) % below
+    }
+    const people = [NOBODY, ANN, BOB, CID, ZED]
+    const anyMove = (): Move => {
+      const [from, to] = [people[random(5)] as Address, people[random(5)] as Address]
+      return random(2) === 0 ? art(from, to, BigInt(random(3))) : coins(from, to, BigInt(random(2)), BigInt(random(4)))
+    }
+    const copy: Copy = { position: undefined, held: new Map() }
+    let saved: Copy = { position: undefined, held: new Map() }
+    let head: Block | undefined
+    for (let step = 0; step < tries(5, 200); step++) {
+      const events: ReturnType<typeof eventsOf>[number][] = []
+      for (let away = random(5); away > 0 && head?.parent !== undefined; away--) {
+        events.push(revertOf(head, chain))
+        head = head.parent
+      }
+      for (let more = 1 + random(4); more > 0; more--) {
+        head = blockOn(head, Array.from({ length: random(4) }, anyMove))
+        events.push(...eventsOf(head, chain))
+      }
+      await tell(warehouse, events, { chain })
+      await foldChain(warehouse, chain, never)
+      for (let answers = random(4); answers > 0; answers--) {
+        await take(copy, 1 + random(3))
+        if (random(3) === 0) {
+          // What was saved last comes back.
+          copy.position = saved.position
+          copy.held.clear()
+          for (const [key, amount] of saved.held) copy.held.set(key, amount)
+        } else if (random(2) === 0) saved = { position: copy.position, held: new Map(copy.held) }
+      }
+    }
+    while (!(await take(copy, 2)));
+    expect(copy.held).toEqual(await heldNow())
+  })
+
+  test('goes on from a reverted block where the fold was made anew and never saw it', async () => {
+    const copy: Copy = { position: undefined, held: new Map() }
+    while (!(await take(copy, 100)));
+    const head = {
+      number: Number(copy.position?.split('.')[1]),
+      hash: copy.position?.split('.')[2] as string,
+      parent: undefined,
+      moves: [],
+    }
+    const forked = { ...blockOn(undefined, [art(ANN, BOB, 0n), art(NOBODY, CID, 50n)], head.number + 1), parent: head }
+    await tell(warehouse, eventsOf(forked, chain), { chain })
+    await foldChain(warehouse, chain, never)
+    while (!(await take(copy, 100)));
+    expect(copy.held.get(`${ART} 50 ${CID}`)).toBe('1')
+    await tell(warehouse, [revertOf(forked, chain)], { chain })
+    await dropFold(chain)
+    await foldChain(warehouse, chain, never)
+    while (!(await take(copy, 100)));
+    expect(copy.held).toEqual(await heldNow())
+  })
+
+  test('refuses a position from which nobody can tell how to go on', async () => {
+    const hash = `0x${'ee'.repeat(32)}`
+    expect((await get('getChanges', `since=1.3.${hash}`, FEED)).status).toBe(410)
+    expect((await get('getChanges', `since=0.3.${hash}`, FEED)).status).toBe(410)
+    expect((await get('getChanges', 'since=yesterday', FEED)).status).toBe(400)
+  })
+
+  test('tells changes as they happen, from the position that was heard last', async () => {
+    const { body } = await get('getChanges', 'since=latest', FEED)
+    const abandon = new AbortController()
+    const headers = { accept: 'text/event-stream', 'last-event-id': body.next }
+    const response = await fetch(`${api.url}${base(FEED)}/changes`, { headers, signal: abandon.signal })
+    expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/)
+    const [, number, hash] = body.next.split('.')
+    const parent = { number: Number(number), hash, parent: undefined, moves: [] }
+    await tell(warehouse, eventsOf(blockOn(parent, [art(NOBODY, ZED, 60n)]), chain), { chain })
+    await foldChain(warehouse, chain, never)
+    let text = ''
+    for await (const bytes of response.body as unknown as AsyncIterable<Uint8Array>) {
+      text += Buffer.from(bytes).toString()
+      if (text.includes('event: position')) break
+    }
+    abandon.abort()
+    expect(text).toMatch(/event: block\ndata: \{.*"token_id":"60".*\}\n\nid: 1\./)
+  })
+})
+
+describe('a snapshot of all owners', () => {
+  test('is a line for each, of the block that is asked for', async () => {
+    const response = await fetch(`${api.url}${base()}/owners.csv?contract_address=${ART}&block=2`)
+    expect(response.headers.get('content-type')).toMatch(/^text\/csv/)
+    expect(response.headers.get('x-valid-at')).toMatch(/^block_number=2, /)
+    expect(await response.text()).toBe(`owner_address,amount,tokens,last_change_block\n${ANN},1,1,2\n${BOB},2,2,2\n`)
+  })
+
+  test('has all of a large contract', async () => {
+    const response = await fetch(`${api.url}${base()}/owners.csv?contract_address=${MIDDLE}`)
+    const lines = (await response.text()).trim().split('\n')
+    expect(lines).toHaveLength(OWNERS_OF_MIDDLE + 1)
+    expect(new Set(lines).size).toBe(OWNERS_OF_MIDDLE + 1)
   })
 })
 

@@ -76,7 +76,7 @@ test('gives the example of each route, and one of each refusal under its status'
 test('gives the example of each NFT operation, and the shape of its refusals', () => {
   for (const { route } of NFT_OPERATIONS) {
     const responses = paths[`${NFT_PATHS[0]}/${route.names[0]}`]?.get?.responses ?? {}
-    expect(responses['200']?.content['application/json']?.example, route.id).toEqual(route.example)
+    expect(responses['200']?.content[route.media ?? 'application/json']?.example, route.id).toEqual(route.example)
     for (const code of [400, 401, 404, 500, 503] satisfies (keyof typeof NFT_FAILURES)[])
       expect(responses[code]?.content['application/json']?.schema, route.id).toEqual({
         $ref: '#/components/schemas/NftError',

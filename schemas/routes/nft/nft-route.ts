@@ -24,6 +24,8 @@ export interface AnyNftRoute {
   readonly parameters: TObject
   /** The whole successful answer: NFT operations have no envelope. */
   readonly response: TSchema
+  /** Absent: JSON. */
+  readonly media?: 'text/csv'
   readonly example: unknown
 }
 

@@ -177,3 +177,17 @@ export const getContractsForOwnerRoute = defineNftRoute({
     ...EXAMPLE_PAGE,
   },
 })
+
+export const CSV_HEADER = 'owner_address,amount,tokens,last_change_block'
+
+export const ownersCsvRoute = defineNftRoute({
+  id: 'getOwnersSnapshot',
+  names: ['owners.csv'],
+  methods: ['GET'],
+  summary: 'Everybody who holds tokens of a contract, as CSV',
+  description: `${AT} By address, as a stream: one that breaks off is not whole (a reverted block ends it, too; of a final block there is none).`,
+  parameters: Type.Object({ contract_address: addressParameter('The contract.'), ...AT_BLOCK }),
+  response: Type.String(),
+  media: 'text/csv',
+  example: `${CSV_HEADER}\n${EXAMPLE_OWNER_ROW.owner_address},1,1,20999990\n`,
+})

@@ -1,0 +1,144 @@
+import { createHash } from 'node:crypto'
+import type { Static, TObject, TSchema } from 'typebox'
+import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
+import type { ValidAt } from '../../schemas/routes/nft/fields.ts'
+import { type AnyNftRoute, type NftRefusal, type NftRoute, refuseNft } from '../../schemas/routes/nft/nft-route.ts'
+import type { SentAnswer } from '../http/answers.ts'
+import { formatPageKey, type PageKey, readPageKey } from './page-key.ts'
+import { checkSnapshot, findSnapshot } from './snapshot.ts'
+import type { NftStanding, NftStandings, Snapshot } from './standing.ts'
+
+/** What a handler knows beside its parameters. */
+export interface NftScope {
+  readonly warehouse: WarehouseReader
+  /** Name of the path's chain, as in the tables. */
+  readonly chain: string
+  readonly standing: NftStanding
+  /** The block that the answer is of. */
+  readonly snapshot: Snapshot
+  /** Behind this sort key the page begins. */
+  readonly after: readonly string[] | undefined
+  /** The page key for what comes behind this sort key. */
+  readonly pageKeyAfter: (after: readonly string[]) => string
+}
+
+interface NftAnswered<Body> {
+  readonly status: 'answered'
+  readonly body: Body
+}
+
+type NftHandler<Parameters, Body> = (parameters: Parameters, scope: NftScope) => Promise<NftAnswered<Body> | NftRefusal>
+
+export interface NftOperation {
+  readonly route: AnyNftRoute
+  readonly handle: NftHandler<unknown, unknown>
+}
+
+export function nftOperation<Parameters extends TObject, Response extends TSchema>(
+  route: NftRoute<Parameters, Response>,
+  handle: NftHandler<Static<Parameters>, Static<Response>>,
+): NftOperation {
+  // They were read with this very route's schema.
+  return { route, handle: (parameters, scope) => handle(parameters as Static<Parameters>, scope) }
+}
+
+export function answered<Body>(body: Body): NftAnswered<Body> {
+  return { status: 'answered', body }
+}
+
+export function toValidAt({ number, hash, timeSec }: Snapshot): ValidAt {
+  return { block_number: number, block_hash: hash, block_timestamp: timeSec }
+}
+
+/** Reverts come one at a time; who is asked while many come is told to ask again. */
+const TRIES_MAX = 4
+export const NOTHING_INDEXED = 'no block of the chain is indexed yet'
+const REVERTED_MEANWHILE = 'blocks are being reverted at the moment'
+/** Carries a refusal out of what reads. */
+export class RefusedNft extends Error {
+  readonly refusal: NftRefusal
+
+  constructor(refusal: NftRefusal) {
+    super(refusal.detail ?? undefined)
+    this.refusal = refusal
+  }
+}
+
+export interface Asking {
+  readonly standings: NftStandings
+  readonly operation: NftOperation
+  readonly chain: string
+  readonly warehouse: WarehouseReader
+  readonly values: Readonly<Record<string, unknown>>
+  /** Of the answer, in memory. */
+  readonly key: string
+}
+
+/** What an operation's handler needs. Throws RefusedNft where there is no such block or page. */
+export async function openScope({ standings, chain, warehouse, values, operation }: Asking): Promise<NftScope> {
+  const standing = await standings.of(chain)
+  if (standing === undefined) throw new RefusedNft(refuseNft(503, NOTHING_INDEXED))
+  const { page_key: pageKey, page_size: _size, max_count: _count, ...filter } = values
+  const of = { secret: standing.secret, chain, operation: operation.route.id, filter: JSON.stringify(filter) }
+  const page = typeof pageKey === 'string' ? readPageKey(of, pageKey) : undefined
+  if (pageKey !== undefined && page === undefined)
+    throw new RefusedNft(refuseNft(400, 'page_key is none of this question'))
+  const found = await snapshotOf({ warehouse, chain, standing }, values, page)
+  if (found.status === 'refused') throw new RefusedNft(found)
+  const { snapshot } = found
+  const pageKeyAfter = (after: readonly string[]) => formatPageKey(of, { start: standing.start, ...snapshot, after })
+  return { warehouse, chain, standing, snapshot, after: page?.after, pageKeyAfter }
+}
+
+/** Whether all that was read with the scope so far is of its block alone: what is final does not change any more. */
+export async function isOfOneChain(standings: NftStandings, { standing, snapshot, chain }: NftScope): Promise<boolean> {
+  const isFinal = standing.finalizedNumber !== undefined && snapshot.number <= standing.finalizedNumber
+  return isFinal || (await standings.isUnreverted(chain, standing))
+}
+
+/** Asks again where a block was reverted meanwhile: no answer has rows of two branches. */
+export async function ask(asking: Asking): Promise<SentAnswer> {
+  const { standings, operation, chain, values, key } = asking
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
+    if (tries > 0) standings.forget(chain)
+    const scope = await openScope(asking)
+    const result = await operation.handle(values, scope)
+    if (!(await isOfOneChain(standings, scope))) continue
+    if (result.status === 'refused') throw new RefusedNft(result)
+    const etag = createHash('sha256').update(`${scope.standing.position} ${key}`).digest('base64url').slice(0, 22)
+    return {
+      httpStatus: 200,
+      type: 'application/json; charset=utf-8',
+      body: JSON.stringify(result.body),
+      isKept: true,
+      headers: {
+        etag: `W/"${etag}"`,
+        'x-valid-at': formatValidAt(scope.snapshot),
+        'cache-control': 'private, no-cache',
+      },
+    }
+  }
+  throw new RefusedNft(refuseNft(503, REVERTED_MEANWHILE))
+}
+
+async function snapshotOf(
+  tables: Parameters<typeof findSnapshot>[0],
+  values: Readonly<Record<string, unknown>>,
+  page: PageKey | undefined,
+): ReturnType<typeof findSnapshot> {
+  if (page !== undefined) {
+    if (page.start !== tables.standing.start)
+      return refuseNft(400, 'earlier blocks are indexed since the first page: begin again')
+    return await checkSnapshot(tables, page)
+  }
+  const { block, block_hash: hash } = values as { readonly block?: string; readonly block_hash?: string }
+  if (block !== undefined && hash !== undefined && block !== hash)
+    return refuseNft(400, 'block and block_hash are both given')
+  if (hash !== undefined && !hash.startsWith('0x')) return refuseNft(400, 'block_hash is not a hash')
+  return await findSnapshot(tables, block ?? hash ?? 'latest')
+}
+
+/** As a dictionary of structured fields (RFC 8941). */
+export function formatValidAt({ number, hash, timeSec }: Snapshot): string {
+  return `block_number=${number}, block_hash="${hash}", block_timestamp=${timeSec}`
+}

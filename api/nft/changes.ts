@@ -1,0 +1,242 @@
+import { type Change, changesRoute, type Holding } from '../../schemas/routes/nft/changes.ts'
+import { refuseNft } from '../../schemas/routes/nft/nft-route.ts'
+import { isInconsistent, shownAmount, tokenText } from './amounts.ts'
+import { answered, type NftScope, nftOperation, toValidAt } from './asking.ts'
+import type { Standard } from './metadata.ts'
+import { coverageOf, finalityOf, foldParams } from './pages.ts'
+import { canonicalAt } from './snapshot.ts'
+import { REVERTED } from './standing.ts'
+
+/** Holdings that reverts may take back at once: beyond them it is less work to begin anew. */
+const TAKEN_BACK_MAX = 50_000
+/** A reorg that is deeper than finality is none that anybody goes back through. */
+const REVERTED_MAX = 10_000
+
+/** A place on the chain: the state after a block, and so many of the next block's changes, in their order. */
+interface Position {
+  /** First block of the fold, without which holdings are others. */
+  readonly start: number
+  readonly number: number
+  readonly hash: string
+  /** The changes of the block that were told, where not all of them were. */
+  readonly told: number | undefined
+}
+
+const POSITION = /^([0-9]{1,15})\.([0-9]{1,15})\.(0x[0-9a-f]{64})(?:\.([0-9]{1,9}))?$/
+/** Before the first block. */
+const NO_HASH = `0x${'00'.repeat(32)}`
+
+export const changes = nftOperation(changesRoute, async ({ since, limit }, scope) => {
+  const from = since === undefined ? beginning(scope) : since === 'latest' ? headOf(scope) : parsePosition(since)
+  if (from === undefined) return refuseNft(400, 'since is no position')
+  // Another process may be further than this one: wait for it.
+  if (await isAhead(scope, from)) {
+    return answered({
+      changes: [],
+      next: formatPosition(from),
+      is_at_head: true,
+      valid_at: toValidAt(scope.snapshot),
+      coverage: await coverageOf(scope),
+    })
+  }
+  const place = await placeOf(scope, from)
+  if (place === undefined)
+    return refuseNft(410, 'nobody can tell any more what changed since: begin without a position')
+  const reverts = place.revert === undefined ? [] : [place.revert]
+  const blocks = await selectBlocks(scope, place.position, limit)
+  return answered({
+    changes: [...reverts, ...blocks.changes],
+    next: formatPosition(blocks.next),
+    is_at_head: blocks.next.hash === scope.snapshot.hash && blocks.next.told === undefined,
+    valid_at: toValidAt(scope.snapshot),
+    coverage: await coverageOf(scope),
+  })
+})
+
+function beginning({ standing }: NftScope): Position {
+  return { start: standing.start, number: standing.start - 1, hash: NO_HASH, told: undefined }
+}
+
+function headOf({ standing, snapshot }: NftScope): Position {
+  return { start: standing.start, number: snapshot.number, hash: snapshot.hash, told: undefined }
+}
+
+function parsePosition(text: string): Position | undefined {
+  const [, start, number, hash, told] = POSITION.exec(text) ?? []
+  if (hash === undefined) return undefined
+  return { start: Number(start), number: Number(number), hash, told: told === undefined ? undefined : Number(told) }
+}
+
+function formatPosition({ start, number, hash, told }: Position): string {
+  return [start, number, hash, ...(told === undefined ? [] : [told])].join('.')
+}
+
+/** Whether a position is behind the newest folded block, and was not reverted. */
+async function isAhead(scope: NftScope, { start, number, hash }: Position): Promise<boolean> {
+  if (start !== scope.standing.start || number <= scope.snapshot.number) return false
+  const [known] = await scope.warehouse.query<{ is_reverted: number }>(
+    `SELECT unhex(substring({hash:String}, 3)) IN (${REVERTED}) AS is_reverted FROM execution_blocks
+     WHERE chain = {chain:String} AND block_hash = {hash:String} LIMIT 1`,
+    { chain: scope.chain, hash },
+  )
+  return known?.is_reverted === 0
+}
+
+interface Place {
+  /** On the chain, with what leads there from where the asker is. */
+  readonly position: Position
+  readonly revert: Change | undefined
+}
+
+/** Undefined where the block is not known, or what followed from it. */
+async function placeOf(scope: NftScope, position: Position): Promise<Place | undefined> {
+  const { standing } = scope
+  const { start, number, hash } = position
+  if (start !== standing.start || number < start - 1) return undefined
+  if (number === start - 1) return hash === NO_HASH ? { position, revert: undefined } : undefined
+  const canonical = await canonicalAt(scope, number)
+  if (canonical.status === 'found' && canonical.snapshot.hash === hash) return { position, revert: undefined }
+  return await goBack(scope, position)
+}
+
+interface BlockRow {
+  readonly number: string
+  readonly hash: string
+}
+
+/**
+ * From a block that was reverted back to one that all its forks have in common: the highest one below it at whose height nothing was
+ * ever reverted. What any reverted block between them had changed is told as it is after that block, which may be more than has to be.
+ */
+async function goBack(scope: NftScope, { start, number, hash }: Position): Promise<Place | undefined> {
+  const rows = await scope.warehouse.query<BlockRow>(
+    `SELECT block_number AS number, concat('0x', lower(hex(block_hash))) AS hash FROM reverted_blocks FINAL
+     WHERE chain = {chain:String} AND is_reverted = 1 AND block_number <= {last:UInt64} AND block_number > {last:UInt64} - least({last:UInt64}, ${REVERTED_MAX})
+     ORDER BY block_number DESC, block_hash`,
+    { ...foldParams(scope), last: number },
+  )
+  if (!rows.some((row) => row.hash === hash)) return undefined
+  const heights = new Set(rows.map((row) => Number(row.number)))
+  let ancestor = number
+  while (heights.has(ancestor)) ancestor--
+  if (number - ancestor >= REVERTED_MAX) return undefined
+  const reverted = rows
+    .filter((row) => Number(row.number) > ancestor)
+    .map((row) => ({ block_number: Number(row.number), block_hash: row.hash }))
+  const to = await canonicalAt(scope, ancestor)
+  if (ancestor >= start && to.status === 'refused') return undefined
+  const back = to.status === 'found' && ancestor >= start ? to.snapshot : { number: start - 1, hash: NO_HASH }
+  const holdings = await holdingsBefore(scope, back.number, reverted)
+  if (holdings === undefined) return undefined
+  return {
+    position: { start, number: back.number, hash: back.hash, told: undefined },
+    revert: { kind: 'revert', block_number: back.number, block_hash: back.hash, reverted, holdings: [...holdings] },
+  }
+}
+
+interface HoldingRow extends Readonly<Record<string, string>> {
+  readonly contract: string
+  readonly token_id: string
+  readonly standard: Standard
+  readonly holder: string
+  readonly amount: string
+  readonly excess: string
+}
+
+/**
+ * What reverted blocks may have changed, as it is after the block before them: it follows from their transfers, which are there whether or
+ * not they were ever folded. A token that is one of a kind leaves whoever has it, too.
+ */
+async function holdingsBefore(
+  scope: NftScope,
+  number: number,
+  reverted: readonly { readonly block_number: number; readonly block_hash: string }[],
+): Promise<readonly Holding[] | undefined> {
+  const last = Math.max(...reverted.map((block) => block.block_number))
+  const rows = await scope.warehouse.query<HoldingRow>(
+    `WITH
+       moved AS (
+         SELECT DISTINCT contract, token_id, toString(standard) AS standard, holder FROM nft_transfers
+         ARRAY JOIN [from_address, to_address] AS holder
+         WHERE chain = {chain:String} AND block_number > {number:UInt64} AND block_number <= {last:UInt64} AND block_hash IN (${REVERTED})
+           AND holder != toFixedString('', 20)
+       ),
+       held AS (
+         SELECT contract, token_id, toString(standard) AS standard, holder, argMax(amount, block_number) AS amount, argMax(excess, block_number) AS excess
+         FROM nft_token_holders
+         WHERE chain = {chain:String} AND start = {start:UInt64} AND (contract, token_id) IN (SELECT contract, token_id FROM moved)
+           AND block_number <= {number:UInt64} AND block_hash NOT IN (${REVERTED})
+         GROUP BY contract, token_id, standard, holder
+         HAVING standard = 'ERC721' AND amount > 0 OR (contract, token_id, standard, holder) IN (SELECT * FROM moved)
+       ),
+       touched AS (
+         SELECT * FROM moved UNION DISTINCT SELECT contract, token_id, standard, holder FROM held
+       )
+     SELECT concat('0x', lower(hex(contract))) AS contract, concat('0x', lower(hex(token_id))) AS token_id, standard,
+       concat('0x', lower(hex(holder))) AS holder, toString(amount) AS amount, toString(excess) AS excess
+     FROM touched LEFT JOIN held USING (contract, token_id, standard, holder)
+     ORDER BY contract, token_id, standard, holder LIMIT ${TAKEN_BACK_MAX + 1}`,
+    { ...foldParams(scope), number, last },
+  )
+  return rows.length > TAKEN_BACK_MAX ? undefined : rows.map(toHolding)
+}
+
+function toHolding(row: HoldingRow): Holding {
+  return {
+    contract_address: row.contract,
+    token_id: tokenText(row.token_id),
+    token_type: row.standard,
+    owner_address: row.holder,
+    amount: shownAmount(row),
+    is_inconsistent: isInconsistent(row),
+  }
+}
+
+interface ChangeRow extends HoldingRow {
+  readonly block_number: string
+  readonly block_hash: string
+}
+
+/** What blocks behind a position have changed, in the order of the chain; within one in the order of the table. */
+async function selectBlocks(scope: NftScope, from: Position, limit: number) {
+  const { start } = from
+  const { snapshot } = scope
+  const skipped = from.told ?? 0
+  // Within a block the position is the block's own.
+  const first = from.told === undefined ? from.number + 1 : from.number
+  const rows = await scope.warehouse.query<ChangeRow>(
+    `SELECT toString(block_number) AS block_number, concat('0x', lower(hex(t.block_hash))) AS block_hash, concat('0x', lower(hex(t.contract))) AS contract,
+       concat('0x', lower(hex(t.token_id))) AS token_id, toString(t.standard) AS standard, concat('0x', lower(hex(t.holder))) AS holder,
+       toString(t.amount) AS amount, toString(t.excess) AS excess
+     FROM (
+       SELECT block_number, block_hash, contract, token_id, standard, holder, amount, excess FROM nft_changes
+       WHERE chain = {chain:String} AND start = {start:UInt64} AND block_number >= {first:UInt64} AND block_number <= {number:UInt64}
+         AND block_hash NOT IN (${REVERTED})
+       ORDER BY block_number, block_hash, contract, token_id, standard, holder
+       LIMIT 1 BY block_number, block_hash, contract, token_id, standard, holder LIMIT {skipped:UInt64}, ${limit + 1}
+     ) AS t
+     ORDER BY t.block_number, t.contract, t.token_id, t.standard, t.holder
+     SETTINGS max_block_size = 1024`,
+    { ...foldParams(scope), first, skipped },
+  )
+  const page = rows.slice(0, limit)
+  const last = page.at(-1)
+  const cutBlock =
+    rows.length > limit && rows[limit]?.block_number === last?.block_number ? last?.block_number : undefined
+  const made = [...Map.groupBy(page, (row) => row.block_number)].map(([number, some]) => ({
+    kind: 'block' as const,
+    block_number: Number(number),
+    block_hash: some[0]?.block_hash as string,
+    finality: finalityOf(scope, number),
+    is_whole: number !== cutBlock,
+    holdings: some.map(toHolding),
+  }))
+  if (rows.length <= limit || last === undefined) {
+    return { changes: made, next: { start, number: snapshot.number, hash: snapshot.hash, told: undefined } }
+  }
+  const number = Number(last.block_number)
+  const toldOf = page.filter((row) => row.block_number === last.block_number).length
+  const told =
+    cutBlock === undefined ? undefined : toldOf + (from.told !== undefined && from.number === number ? skipped : 0)
+  return { changes: made, next: { start, number, hash: last.block_hash, told } }
+}
