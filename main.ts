@@ -92,6 +92,13 @@ devnet
   .action((options: { epochs?: string; validator?: string; until?: string }) =>
     run(async (setting) => (await import('./commands/devnet-advance.ts')).advanceDevnet(setting, options), WITHOUT_LOG),
   )
+devnet
+  .command('reorg')
+  .description("have the running devnet's second chain take back its newest blocks: others come in their place")
+  .requiredOption('--depth <blocks>', 'how many: 1 to 60')
+  .action((options: { depth: string }) =>
+    run(async (setting) => (await import('./commands/devnet-reorg.ts')).reorgDevnet(setting, options), WITHOUT_LOG),
+  )
 program
   .command('backfill')
   .description(

@@ -1,10 +1,11 @@
-import { serveControl } from '../infra/control.ts'
+import { type Answerer, serveControl } from '../infra/control.ts'
 import type { DevnetMessage } from '../infra/devnet/child.ts'
 import { runDevnet } from '../infra/devnet/run.ts'
 import { defaultScenario } from '../infra/devnet/scenario.ts'
 import { AppError } from '../schemas/errors.ts'
 import { answerAdvance } from './devnet-advance.ts'
 import { devnetDirectory } from './devnet-directory.ts'
+import { answerReorg, isReorg } from './devnet-reorg.ts'
 import type { Setting } from './setting.ts'
 
 /** `epochline devnet`: the devnet alone, or as the child of `all`, which it then tells about itself. */
@@ -42,7 +43,9 @@ export async function runDevnetCommand({ config, log, screen, signal }: Setting)
       },
       serve: (open) => {
         tellClock(open.aheadSec)
-        return serveControl(devnetDirectory(config.dataDirectory), answerAdvance(open, tellClock), log)
+        const [advance, reorg] = [answerAdvance(open, tellClock), answerReorg(open)]
+        const answer: Answerer = (question, ...rest) => (isReorg(question) ? reorg : advance)(question, ...rest)
+        return serveControl(devnetDirectory(config.dataDirectory), answer, log)
       },
       onReady: ({ beaconUrl, executionUrl, secondExecutionUrl, metadataUrl, keymanagerUrl, genesisTimeSec }) => {
         report({ kind: 'ready', beaconUrl, executionUrl, secondExecutionUrl, keymanagerUrl, genesisTimeSec })

@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { AppError } from '../../schemas/errors.ts'
 import { type Hex, hexOf } from '../../schemas/eth/hex.ts'
 import { type ChainClock, slotAt, slotTimeSec } from '../../schemas/eth/time.ts'
 import { lockDirectory } from '../directory-lock.ts'
@@ -292,7 +293,7 @@ export async function openDevnet(options: DevnetOptions = {}): Promise<Devnet> {
       return shift.aheadSec
     },
     orphanSecond(depth) {
-      if (second === undefined) throw new Error('this devnet has no second chain')
+      if (second === undefined) throw new AppError('usage', 'This devnet has no second chain.')
       return second.orphan(depth)
     },
     async advanceSecondTo(number) {
