@@ -8,6 +8,7 @@ import {
   type Environment,
   eventually,
   type Running,
+  runCommand,
   startDevnetChild,
   startProgram,
 } from './processes.ts'
@@ -19,7 +20,9 @@ const DEEP_REORG = { slot: 70, depth: 60 }
 /** Of the Ethereum: when the next slot brings the other branch. */
 const ORPHANED_SLOT = DEEP_REORG.slot + DEEP_REORG.depth - 1
 const LAST_SLOT = 150
-const FIRST_BLOCK = 75
+const FIRST_BLOCK = 130
+/** Where the program begins with the second chain, before it is told to bring what was before: that is final. */
+const START_BLOCK = 60
 const STEP_TIMEOUT_MS = 60_000
 
 interface Ready {
@@ -34,9 +37,12 @@ describe('the whole program on chains that take their newest blocks back', () =>
   let head = FIRST_BLOCK
   let headSlot = ORPHANED_SLOT
 
-  const environmentOf = (name: string): Environment => {
+  const environmentOf = (name: string, startBlock: number): Environment => {
     const file = join(directory, `${name}.yaml`)
-    writeChains(file, { [ETHEREUM]: ethereumChain(devnet), [CHAIN]: executionChain(devnet.secondExecutionUrl) })
+    writeChains(file, {
+      [ETHEREUM]: ethereumChain(devnet),
+      [CHAIN]: { ...executionChain(devnet.secondExecutionUrl), start: { block: startBlock } },
+    })
     return { EPOCHLINE_DATA: join(directory, name), EPOCHLINE_CONFIG: file }
   }
 
@@ -78,7 +84,7 @@ describe('the whole program on chains that take their newest blocks back', () =>
   })
 
   it('ends in the tables of a program that has seen the final chain alone', async () => {
-    const env = environmentOf('followed')
+    const env = environmentOf('followed', START_BLOCK)
     program = await startProgram(['all'], env)
     await untilAtHead()
     await advanceTo(ORPHANED_SLOT + 1)
@@ -86,15 +92,18 @@ describe('the whole program on chains that take their newest blocks back', () =>
       await replaceNewest(depth)
       await untilAtHead()
     }
-    // In the time of four blocks.
+    // In the time of four blocks, and while earlier ones are brought.
+    const past = ['--from', 'block:1', '--to', `block:${START_BLOCK - 1}`]
+    const backfill = runCommand(['backfill', '--chain', CHAIN, ...past], env)
     for (const depth of [5, 2, 5]) await replaceNewest(depth)
     await untilAtHead()
+    expect(await backfill).toMatchObject({ code: 0 })
     await program.kill()
     await Promise.all([replaceNewest(60), advanceTo(LAST_SLOT)])
     program = await startProgram(['all'], env)
     const followed = await tablesOf(env)
 
-    const clean = environmentOf('clean')
+    const clean = environmentOf('clean', 0)
     program = await startProgram(['all'], clean)
     const expected = await tablesOf(clean)
     expectEqualTables(followed, expected)
