@@ -37,6 +37,7 @@ export const apiRole: Role = {
       port,
       corsOrigins,
       quotes: quoteConfigOf(running.config),
+      nftRequestsPerSecond: running.config.nft.requestsPerSecond,
       trustedProxies: running.config.trustedProxies,
       log: running.log,
       ...clocksOf(running),

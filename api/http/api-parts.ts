@@ -23,6 +23,8 @@ export interface ApiParts {
   readonly quotes?: { readonly chain: string; readonly account: string } | undefined
   /** Addresses and networks of proxies that are believed whom they ask for: without them the asker is the client. */
   readonly trustedProxies?: readonly string[]
+  /** NFT questions of one access token; without it as many as it likes. */
+  readonly nftRequestsPerSecond?: number | undefined
   readonly log: Log
   /** Unix milliseconds on the chains. */
   readonly now: () => number

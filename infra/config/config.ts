@@ -5,6 +5,7 @@ import { type ConfigSource, layerVariables } from './layers.ts'
 import { readMetadata } from './metadata.ts'
 import { toConfigError } from './mistakes.ts'
 import { readMode } from './mode.ts'
+import { readNft } from './nft.ts'
 import { readQuote, readTrustedProxies } from './quote.ts'
 import { readConfigFile } from './read-file.ts'
 import { Concurrency, Folder, Host, LogLevel, Origin, Port } from './rules.ts'
@@ -71,6 +72,7 @@ export function loadConfig(source: ConfigSource): LoadedConfig {
       { path: ['ingest', 'concurrency'], variable: 'INGEST_CONCURRENCY', inFile: file.ingest?.concurrency },
       Math.max(2, Math.min(CONCURRENCY_DEFAULT_MAX, availableParallelism() * 2)),
     ),
+    nft: readNft(reader, file),
     mode: readMode(reader, file, dataDirectory),
     vault: readVault(reader, file, dataDirectory),
     webhooks: readWebhooks(reader, file, dataDirectory),

@@ -38,6 +38,7 @@ function text(expected: string, example: string) {
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
 const PORT_MAX = 65_535
 const CONCURRENCY_MAX = 64
+const REQUESTS_PER_SECOND_MAX = 100_000
 const REPLICATION_FACTOR_MAX = 9
 /** Each has its own loops, connections and place in memory. */
 const CHAINS_MAX = 64
@@ -67,6 +68,7 @@ export const TrustedProxy = matching(
 export const Port = integer(0, PORT_MAX, 8080)
 export const Folder = text('the path of a folder', './data')
 export const LogLevel = rule(Type.Enum(LOG_LEVELS), `one of ${LOG_LEVELS.join(', ')}`, 'info')
+export const RequestsPerSecond = integer(1, REQUESTS_PER_SECOND_MAX, 50)
 export const Concurrency = integer(1, CONCURRENCY_MAX, 4)
 export const Network = matching(
   '^[a-z0-9][a-z0-9-]{0,31}$',
@@ -179,6 +181,7 @@ export const ConfigFile = section({
     ipfs_gateways: rule(Type.Array(Gateway), 'a list of URLs with a slash at their ends', `[${Gateway.example}]`),
     arweave_gateways: rule(Type.Array(Gateway), 'a list of URLs with a slash at their ends', '[https://arweave.net/]'),
   }),
+  nft: section({ requests_per_second: RequestsPerSecond }),
   validators: section({ expiry_epochs: ExpiryEpochs, unfunded_max: UnfundedMax }),
   quote: section({ chain: text('the name of a configured chain', 'mainnet'), account: QuoteAccount }),
   devnet: section({

@@ -106,6 +106,11 @@ export interface MetadataConfig {
   readonly gateways: Gateways
 }
 
+export interface NftConfig {
+  /** Of one access token, by one process; undefined = as many as it likes. */
+  readonly requestsPerSecond?: number
+}
+
 /** Staking quotes carry no token: the validators that they prepare are this account's. */
 export interface QuoteConfig {
   /** Name of the chain that is quoted. */
@@ -130,6 +135,7 @@ export interface Config {
   /** Undefined: none are configured, and only the devnet has some. */
   readonly quote: QuoteConfig | undefined
   readonly concurrency: number
+  readonly nft: NftConfig
   /** At least one; names, paths and NFT names are unique. */
   readonly chains: readonly ChainConfig[]
   /** The devnet that the chains are layers of; undefined = all chains are read from nodes. */

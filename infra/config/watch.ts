@@ -33,6 +33,7 @@ const FIXED_SETTINGS = {
   logLevel: 'log_level',
   mode: 'servers',
   concurrency: 'ingest.concurrency',
+  nft: 'nft',
   webhooks: 'webhooks',
   metadata: 'metadata',
   validators: 'validators',

@@ -210,8 +210,9 @@ WINDOW through AS (PARTITION BY ${keys} ORDER BY block_number)`
 
 /**
  * Transfers with who has sent their transactions, and what is odd about them. A token that is one of a kind comes from whom its last
- * transfer went to, and one that was never seen from nobody, if everything is folded from the first block on; of an amount it is odd when
- * its sender has less than nothing after the block.
+ * transfer went to: before the step from whom its first change in the step takes it, or, where the step changes nothing, from whom it is with
+ * at the end. One that nobody has is known to be nobody's if everything is folded from the first block on. Of an amount it is odd when its
+ * sender has less than nothing after the block.
  */
 const TRANSFERS = `
 INSERT INTO nft_folded_transfers
@@ -225,10 +226,9 @@ WITH
     WHERE chain = {chain:String} AND ${IN_NAMED_STEP} AND (block_hash, transaction_index) IN (SELECT block_hash, transaction_index FROM moved)
   ),
   held AS (
-    SELECT contract, token_id, standard,
-      if(argMax(amount, (block_number, amount)) > 0, argMax(holder, (block_number, amount)), ${ZERO_ADDRESS}) AS last_holder, 1 AS is_seen
-    FROM nft_token_holders
-    WHERE ${BEFORE_STEP} AND standard = 'ERC721' AND (contract, token_id) IN (SELECT contract, token_id FROM moved)
+    SELECT contract, token_id, standard, argMin(if(amount_before = 1, holder, ${ZERO_ADDRESS}), (block_number, amount_before = 0)) AS last_holder,
+      1 AS is_changed
+    FROM nft_changes FINAL WHERE ${OF_FOLD} AND ${IN_NAMED_STEP} AND standard = 'ERC721'
     GROUP BY contract, token_id, standard
   ),
   short AS (
@@ -245,9 +245,11 @@ SELECT {chain:String}, {start:UInt64}, block_number, log_index, batch_index, blo
   ]), ',')
 FROM (
   SELECT * FROM (
-    SELECT *, is_first = 0 OR is_seen = 1 OR {start:UInt64} <= 1 AS is_known, if(is_first = 1, last_holder, last_to) AS before
+    SELECT *, multiIf(is_first = 0, last_to, is_changed = 1, last_holder, to_at_end) AS before,
+      is_first = 0 OR before != ${ZERO_ADDRESS} OR {start:UInt64} <= 1 AS is_known
     FROM (
-      SELECT *, lagInFrame(to_address, 1) OVER through AS last_to, row_number() OVER through = 1 AS is_first
+      SELECT *, lagInFrame(to_address, 1) OVER through AS last_to, last_value(to_address) OVER through AS to_at_end,
+        row_number() OVER through = 1 AS is_first
       FROM moved
       WINDOW through AS (
         PARTITION BY contract, token_id, standard ORDER BY block_number, log_index, batch_index
@@ -260,7 +262,9 @@ FROM (
 ) AS v
 LEFT JOIN short USING (block_hash, contract, token_id, standard, from_address)`
 
-const STEP_TRANSFERS = `FROM nft_folded_transfers FINAL WHERE ${OF_FOLD} AND ${IN_STEP}`
+/** Rows that were written twice are written twice again, and are the same. */
+const STEP_TRANSFERS = `FROM nft_folded_transfers WHERE ${OF_FOLD} AND ${IN_STEP}`
+const COUNTED_TRANSFERS = `FROM nft_folded_transfers FINAL WHERE ${OF_FOLD} AND ${IN_STEP}`
 const TRANSFER_PLACE = 'block_number, log_index, batch_index, block_hash, time, transaction_index, transaction_hash'
 
 /** Of all transfers of the chain, whose newest count is at hand: there is one for each block that has some. */
@@ -273,7 +277,7 @@ WITH (
 SELECT {chain:String}, {start:UInt64}, 'all', ${ZERO_ADDRESS}, block_number, block_hash,
   coalesce(counted.1, 0) + sum(more) OVER through, coalesce(counted.2, 0) + sum(singles_more) OVER through
 FROM (
-  SELECT block_number, block_hash, count() AS more, countIf(standard = 'ERC721') AS singles_more ${STEP_TRANSFERS}
+  SELECT block_number, block_hash, count() AS more, countIf(standard = 'ERC721') AS singles_more ${COUNTED_TRANSFERS}
   GROUP BY block_number, block_hash
 )
 WINDOW through AS (ORDER BY block_number)`
@@ -284,7 +288,7 @@ const PAIRS_MORE = 'toInt64(tokens > 0) - toInt64(tokens_before > 0)'
 /** The statements of a step, whose blocks' hashes are hex with 0x, in their order: each reads what those before it have written. */
 export function foldStatements(hashes: readonly string[]): readonly string[] {
   const ofStep = stepHashes(hashes)
-  return STATEMENTS.map((statement) => statement.replaceAll(STEP_HASHES, ofStep))
+  return STATEMENTS.map((statement) => `${statement.replaceAll(STEP_HASHES, ofStep)}\nSETTINGS optimize_on_insert = 0`)
 }
 
 const STATEMENTS: readonly string[] = [
@@ -324,9 +328,11 @@ const STATEMENTS: readonly string[] = [
    WHERE account != ${ZERO_ADDRESS}`,
   ALL_TOTALS,
   counts('nft_transfer_totals', 'kind, key', {
-    brings: { transfers: '1', singles: "toInt64(standard = 'ERC721')" },
+    brings: { transfers: 'more', singles: 'single' },
     from: `FROM (
-      SELECT block_number, block_hash, standard, kind, key FROM (SELECT * ${STEP_TRANSFERS})
+      SELECT block_number, block_hash, 1 AS more, single, kind, key FROM (
+        SELECT block_number, block_hash, contract, from_address, to_address, toInt64(standard = 'ERC721') AS single ${COUNTED_TRANSFERS}
+      )
       ARRAY JOIN [contract, from_address, to_address] AS key, ['contract', 'from', 'to'] AS kind
       WHERE key != ${ZERO_ADDRESS}
     )`,

@@ -6,6 +6,7 @@ import { pino } from 'pino'
 import { Compile } from 'typebox/schema'
 import type { Address } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { ApiParts } from '../../api/http/api-parts.ts'
 import type { ApiChain } from '../../api/http/chain-path.ts'
 import { type Api, openApi } from '../../api/http/server.ts'
 import { NFT_OPERATIONS } from '../../api/nft/plugin.ts'
@@ -69,6 +70,7 @@ const coins = (from: Address, to: Address, id: bigint, amount: bigint): Move => 
 
 let warehouse: Warehouse
 let api: Api
+let parts: ApiParts
 let directory: string
 const logged: string[] = []
 const blocks: Block[] = []
@@ -101,7 +103,7 @@ beforeAll(async () => {
   await fillMainnet()
   await fillScroll()
   await fillHoodi()
-  api = await openApi({
+  parts = {
     warehouse,
     jobs: noJobs,
     unfundedRules: DEFAULT_UNFUNDED_RULES,
@@ -112,9 +114,8 @@ beforeAll(async () => {
     health: () => Promise.reject(new Error('not asked')),
     accountsKnown: async () => true,
     tablesWhole: async () => true,
-    host: '127.0.0.1',
-    port: 0,
-  })
+  }
+  api = await openApi({ ...parts, host: '127.0.0.1', port: 0 })
 })
 afterAll(async () => {
   await api[Symbol.asyncDispose]()
@@ -352,6 +353,16 @@ describe('paths and requests', () => {
     const { body } = await get('getNFTsForOwner', `owner=${CID}&${list}`)
     expect(body.total_count).toBe(2)
   })
+})
+
+test('a token that asks more often than it may is told when to come back', async () => {
+  await using limited = await openApi({ ...parts, nftRequestsPerSecond: 1, host: '127.0.0.1', port: 0 })
+  const url = `${limited.url}${base()}/isHolderOfContract?contract_address=${ART}&wallet=${ANN}`
+  const answers = [await fetch(url), await fetch(url), await fetch(url)]
+  expect(answers[0]?.status).toBe(200)
+  const refused = answers.find(({ status }) => status === 429)
+  expect(refused?.headers.get('retry-after')).toBe('1')
+  expect(await refused?.json()).toMatchObject({ code: 429, message: 'Too Many Requests', data: null })
 })
 
 describe('ownership', () => {
