@@ -16,7 +16,7 @@ export interface ApiParts {
   /** Origins of pages that may ask from a browser, `*` for all; without them none may. */
   readonly corsOrigins?: readonly string[]
   /** What is to be done and not only answered goes through it. */
-  readonly jobs: Pick<JobQueue, 'add' | 'result' | 'withdraw'>
+  readonly jobs: Pick<JobQueue, 'add' | 'result' | 'withdraw' | 'request' | 'pending'>
   /** What is allowed of validators that nobody has funded. */
   readonly unfundedRules: UnfundedRules
   /** What quotes are made for; without it there are none. */

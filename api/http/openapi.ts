@@ -9,7 +9,7 @@ export async function buildOpenApi(): Promise<object> {
   const unasked = () => Promise.reject(new AppError('usage', 'The API was built for its document alone.'))
   const app = await buildApp({
     warehouse: { query: unasked },
-    jobs: { add: unasked, result: unasked, withdraw: unasked },
+    jobs: { add: unasked, result: unasked, withdraw: unasked, request: unasked, pending: unasked },
     unfundedRules: DEFAULT_UNFUNDED_RULES,
     chains: () => [],
     log: pino({ level: 'silent' }),

@@ -4,6 +4,7 @@ import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import type { ValidAt } from '../../schemas/routes/nft/fields.ts'
 import { type AnyNftRoute, type NftRefusal, type NftRoute, refuseNft } from '../../schemas/routes/nft/nft-route.ts'
 import type { SentAnswer } from '../http/answers.ts'
+import type { SharedParts } from '../http/api-parts.ts'
 import { formatPageKey, type PageKey, readPageKey } from './page-key.ts'
 import { checkSnapshot, findSnapshot } from './snapshot.ts'
 import type { NftStanding, NftStandings, Snapshot } from './standing.ts'
@@ -29,9 +30,20 @@ interface NftAnswered<Body> {
 
 type NftHandler<Parameters, Body> = (parameters: Parameters, scope: NftScope) => Promise<NftAnswered<Body> | NftRefusal>
 
+/** Who asks for something to be done. */
+export interface NftActing {
+  /** Name of the path's chain, as in the tables. */
+  readonly chain: string
+  readonly jobs: SharedParts['jobs']
+}
+
+type NftAct<Parameters, Body> = (parameters: Parameters, acting: NftActing) => Promise<NftAnswered<Body> | NftRefusal>
+
 export interface NftOperation {
   readonly route: AnyNftRoute
   readonly handle: NftHandler<unknown, unknown>
+  /** Of one that does something, and is asked nothing: its answers are never kept. */
+  readonly act?: NftAct<unknown, unknown>
 }
 
 export function nftOperation<Parameters extends TObject, Response extends TSchema>(
@@ -40,6 +52,17 @@ export function nftOperation<Parameters extends TObject, Response extends TSchem
 ): NftOperation {
   // They were read with this very route's schema.
   return { route, handle: (parameters, scope) => handle(parameters as Static<Parameters>, scope) }
+}
+
+export function nftAction<Parameters extends TObject, Response extends TSchema>(
+  route: NftRoute<Parameters, Response>,
+  act: NftAct<Static<Parameters>, Static<Response>>,
+): NftOperation {
+  return {
+    route,
+    handle: () => Promise.reject(new Error(`${route.id} is done, and not asked`)),
+    act: (parameters, acting) => act(parameters as Static<Parameters>, acting),
+  }
 }
 
 export function answered<Body>(body: Body): NftAnswered<Body> {

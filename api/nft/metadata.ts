@@ -1,10 +1,19 @@
+import { parseExactly } from '../../schemas/nft/exact-json.ts'
 import type { MetadataState, NftAsset, NftContract } from '../../schemas/routes/nft/fields.ts'
+import { tokenHex } from './amounts.ts'
 import type { NftScope } from './asking.ts'
+import { searchNames } from './search.ts'
 
-// What contracts and tokens say of themselves. Nothing of it is indexed yet: every answer has its whole shape, and says so.
+// What contracts and tokens say of themselves, as it was read last: the block of the question does not matter here.
 
-/** SQL of one text for a chain that differs when metadata has changed; undefined while there is none. */
-export const METADATA_POSITION: string | undefined = undefined
+/** SQL of one text for a chain that differs when metadata has changed. */
+export const METADATA_POSITION = `SELECT toString((
+  (SELECT (count(), sum(version)) FROM nft_contracts WHERE chain = {chain:String}),
+  (SELECT (count(), sum(version)) FROM nft_token_states WHERE chain = {chain:String})
+))`
+
+/** Of a list of tokens, longer documents, media and attributes are left out: a page of them would be fifty megabytes. */
+const LISTED_CHARACTERS_MAX = 32_768
 
 export type Standard = 'ERC721' | 'ERC1155'
 
@@ -19,58 +28,216 @@ export interface Token extends ContractOfToken {
   readonly tokenId: string
 }
 
-const stateOf = (withMetadata: boolean): MetadataState => ({
-  status: withMetadata ? 'not_fetched' : 'left_out',
-  error: null,
-  attempts: 0,
-  last_attempt: null,
-  next_retry: null,
-})
+/** A token, and when it was read: Unix seconds, 0 for never. */
+export interface ToldToken {
+  readonly asset: NftAsset
+  /** Its document. */
+  readonly documentSec: number
+  /** Its contract was asked for it. */
+  readonly askedSec: number
+}
+
+function noState(withMetadata: boolean, standard: Standard | null): MetadataState {
+  // What was ever moved is read.
+  const status = withMetadata ? (standard === null ? 'not_fetched' : 'pending') : 'left_out'
+  return { status, error: null, attempts: 0, last_attempt: null, next_retry: null }
+}
+
+interface ContractRow {
+  readonly address: string
+  readonly name: string
+  readonly has_name: number
+  readonly symbol: string
+  readonly has_symbol: number
+  readonly type: '' | Standard | 'UNKNOWN'
+  readonly total_supply: string
+  readonly has_total_supply: number
+  readonly deployer: string
+  readonly deploy_block: string
+  readonly read_sec: number
+}
+
+const hexOf = (address: string): string => address.slice(2)
+// Literals, which the index is used for. Addresses were checked: digits and nothing else.
+const literal = (hex: string): string => `unhex('${hex}')`
+
+async function selectContracts(
+  { warehouse, chain }: NftScope,
+  contracts: readonly string[],
+): Promise<ReadonlyMap<string, ContractRow>> {
+  if (contracts.length === 0) return new Map()
+  const rows = await warehouse.query<ContractRow>(
+    `SELECT lower(hex(contract)) AS address, name, has_name, symbol, has_symbol, toString(token_type) AS type,
+       total_supply, has_total_supply, lower(hex(deployer)) AS deployer, deploy_block, toUnixTimestamp(read_at) AS read_sec
+     FROM (
+       SELECT * FROM nft_contracts
+       WHERE chain = {chain:String} AND contract IN (${[...new Set(contracts)].map((one) => literal(hexOf(one))).join(', ')})
+       ORDER BY contract, version DESC LIMIT 1 BY contract
+     )`,
+    { chain },
+  )
+  return new Map(rows.map((row) => [`0x${row.address}`, row]))
+}
 
 /** Of each contract, in the order of the question. */
 export async function contractsMetadata(
-  _scope: NftScope,
+  scope: NftScope,
   contracts: readonly ContractOfToken[],
   withMetadata: boolean,
 ): Promise<readonly NftContract[]> {
-  return contracts.map(({ contract, standard }) => ({
-    contract_address: contract,
-    name: null,
-    symbol: null,
-    token_type: standard,
-    total_supply: null,
-    deployer: null,
-    deploy_block_number: null,
-    metadata_state: stateOf(withMetadata),
-  }))
+  const known = withMetadata
+    ? await selectContracts(
+        scope,
+        contracts.map(({ contract }) => contract),
+      )
+    : new Map<string, ContractRow>()
+  return contracts.map(({ contract, standard }) => {
+    const row = known.get(contract)
+    return {
+      contract_address: contract,
+      name: row?.has_name === 1 ? row.name : null,
+      symbol: row?.has_symbol === 1 ? row.symbol : null,
+      token_type: row === undefined || row.type === '' ? standard : row.type,
+      total_supply: row?.has_total_supply === 1 ? row.total_supply : null,
+      deployer: row === undefined || /^0*$/.test(row.deployer) ? null : `0x${row.deployer}`,
+      deploy_block_number: row === undefined || row.deploy_block === '-1' ? null : Number(row.deploy_block),
+      metadata_state:
+        row === undefined
+          ? noState(withMetadata, standard)
+          : { status: 'fetched', error: null, attempts: 0, last_attempt: row.read_sec, next_retry: null },
+    }
+  })
+}
+
+interface StateRow {
+  readonly address: string
+  readonly token: string
+  readonly token_uri: string
+  readonly has_token_uri: number
+  readonly error: string
+  readonly attempts: number
+  readonly read_sec: number
+  readonly retry_sec: number
+}
+
+interface DocumentRow {
+  readonly address: string
+  readonly token: string
+  readonly json: string
+  readonly title: string
+  readonly has_title: number
+  readonly description: string
+  readonly has_description: number
+  readonly media: string
+  readonly media_type: string
+  readonly media_external: string
+  readonly attributes: string
+  readonly read_sec: number
+}
+
+const keyOf = ({ address, token }: { readonly address: string; readonly token: string }): string =>
+  `${address} ${token}`
+
+/** The newest row of each token, by contract and token. */
+async function selectTokens<Row extends { readonly address: string; readonly token: string }>(
+  { warehouse, chain }: NftScope,
+  tokens: readonly Token[],
+  { table, columns }: { readonly table: string; readonly columns: string },
+): Promise<ReadonlyMap<string, Row>> {
+  if (tokens.length === 0) return new Map()
+  const pairs = tokens.map(({ contract, tokenId }) => `(${literal(hexOf(contract))}, ${literal(tokenHex(tokenId))})`)
+  const rows = await warehouse.query<Row>(
+    `SELECT lower(hex(contract)) AS address, lower(hex(token_id)) AS token, toUnixTimestamp(read_at) AS read_sec, ${columns}
+     FROM (
+       SELECT * FROM ${table} WHERE chain = {chain:String} AND (contract, token_id) IN (${[...new Set(pairs)].join(', ')})
+       ORDER BY contract, token_id, version DESC LIMIT 1 BY contract, token_id
+     )`,
+    { chain },
+  )
+  return new Map(rows.map((row) => [keyOf(row), row]))
+}
+
+const STATE = {
+  table: 'nft_token_states',
+  columns: 'token_uri, has_token_uri, toString(error) AS error, attempts, toUnixTimestamp(next_retry) AS retry_sec',
+}
+
+function documentColumns(isList: boolean) {
+  const long = (column: string) =>
+    isList ? `if(length(${column}) > ${LISTED_CHARACTERS_MAX}, '', ${column}) AS ${column}` : column
+  const columns = ['json', 'media', 'media_external', 'attributes'].map(long).join(', ')
+  return { table: 'nft_documents', columns: `${columns}, title, has_title, description, has_description, media_type` }
 }
 
 /** Of each token, in the order of the question. */
+export async function toldTokens(
+  scope: NftScope,
+  tokens: readonly Token[],
+  withMetadata: boolean,
+): Promise<readonly ToldToken[]> {
+  const asked = withMetadata ? tokens : []
+  const [contracts, states, documents] = await Promise.all([
+    contractsMetadata(scope, tokens, withMetadata),
+    selectTokens<StateRow>(scope, asked, STATE),
+    selectTokens<DocumentRow>(scope, asked, documentColumns(asked.length > 1)),
+  ])
+  return tokens.map((token, i) => {
+    const key = keyOf({ address: hexOf(token.contract), token: tokenHex(token.tokenId) })
+    const [state, document] = [states.get(key), documents.get(key)]
+    const asset: NftAsset = {
+      contract_address: token.contract,
+      token_id: token.tokenId,
+      token_type: token.standard,
+      token_uri: state?.has_token_uri === 1 ? state.token_uri : null,
+      metadata_json: textOf(document?.json),
+      metadata: {
+        title: document?.has_title === 1 ? document.title : null,
+        description: document?.has_description === 1 ? document.description : null,
+        media: textOf(document?.media),
+        media_type: textOf(document?.media_type),
+        media_external: textOf(document?.media_external),
+        // Its numbers stay as they are written, through `JSON.stringify`.
+        attributes: document === undefined || document.attributes === '' ? null : parseExactly(document.attributes),
+      },
+      contract: contracts[i] as NftContract,
+      error: textOf(state?.error),
+      metadata_state: state === undefined ? noState(withMetadata, token.standard) : toState(state),
+    }
+    return { asset, documentSec: document?.read_sec ?? 0, askedSec: state?.read_sec ?? 0 }
+  })
+}
+
 export async function tokensMetadata(
   scope: NftScope,
   tokens: readonly Token[],
   withMetadata: boolean,
 ): Promise<readonly NftAsset[]> {
-  const contracts = await contractsMetadata(scope, tokens, withMetadata)
-  return tokens.map(({ contract, tokenId, standard }, i) => ({
-    contract_address: contract,
-    token_id: tokenId,
-    token_type: standard,
-    token_uri: null,
-    metadata_json: null,
-    metadata: { title: null, description: null, media: null, media_type: null, media_external: null, attributes: null },
-    contract: contracts[i] as NftContract,
-    error: null,
-    metadata_state: stateOf(withMetadata),
-  }))
+  return (await toldTokens(scope, tokens, withMetadata)).map(({ asset }) => asset)
+}
+
+const textOf = (text: string | undefined): string | null => (text === undefined || text === '' ? null : text)
+
+function toState({ error, attempts, read_sec, retry_sec }: StateRow): MetadataState {
+  return {
+    status: error === '' ? 'fetched' : 'failed',
+    error: textOf(error),
+    attempts,
+    last_attempt: read_sec,
+    next_retry: error === '' ? null : retry_sec,
+  }
 }
 
 /** The block that a contract begins with; undefined where nobody knows. */
-export async function contractBeginning(_scope: NftScope, _contract: string): Promise<number | undefined> {
-  return undefined
+export async function contractBeginning(scope: NftScope, contract: string): Promise<number | undefined> {
+  const row = (await selectContracts(scope, [contract])).get(contract)
+  return row === undefined || row.deploy_block === '-1' ? undefined : Number(row.deploy_block)
 }
 
+const ADDRESS = /^0x[0-9a-f]{40}$/
+
 /** Addresses of contracts that a text is meant for, the best first: an address is its own. */
-export async function searchContracts(_scope: NftScope, query: string): Promise<readonly string[]> {
-  return /^0[xX][0-9a-fA-F]{40}$/.test(query) ? [query.toLowerCase()] : []
+export async function searchContracts(scope: NftScope, query: string): Promise<readonly string[]> {
+  const text = query.trim().toLowerCase()
+  const found = await searchNames(scope, text)
+  return ADDRESS.test(text) ? [...new Set([text, ...found])] : found
 }

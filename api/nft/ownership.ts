@@ -9,7 +9,7 @@ import {
 } from '../../schemas/routes/nft/ownership.ts'
 import { IS_HELD, isInconsistent, shownAmount, tokenHex, tokenText, wholeAmount } from './amounts.ts'
 import { answered, type NftScope, nftOperation, toValidAt } from './asking.ts'
-import { contractsMetadata, type Standard, tokensMetadata } from './metadata.ts'
+import { contractsMetadata, type Standard, type ToldToken, toldTokens } from './metadata.ts'
 import {
   bytesKey,
   coverageOf,
@@ -156,18 +156,19 @@ export const getNftsForOwner = nftOperation(getNftsForOwnerRoute, async (paramet
     tokenId: tokenText(item.token_id_text as string),
     standard: item.standard_text as Standard,
   }))
-  const assets = await tokensMetadata(scope, tokens, withMetadata)
+  const told = await toldTokens(scope, tokens, withMetadata)
   return answered({
     owner_nfts: page.items.map((item, i) => {
+      const { asset, documentSec, askedSec } = told[i] as ToldToken
       const balance = shownAmount(item)
       const finality = finalityOf(scope, item.block_number)
       const is_inconsistent = isInconsistent(item)
       const acquired = acquiredOf(scope, item)
       return {
-        ...(assets[i] as (typeof assets)[number]),
-        last_metadata_sync_time: 0,
-        last_token_uri_sync_time: 0,
-        modify_time: 0,
+        ...asset,
+        last_metadata_sync_time: documentSec,
+        last_token_uri_sync_time: askedSec,
+        modify_time: documentSec,
         owner: { owners: [{ owner_address: owner, amount: balance, is_inconsistent, acquired, finality }] },
         balance,
         is_inconsistent,

@@ -8,6 +8,7 @@ import {
   getContractMetadataBatch,
   getNftMetadata,
   getNftMetadataBatch,
+  refreshNftMetadata,
   searchContractMetadata,
 } from './metadata-operations.ts'
 import { ownersCsv, streamOwnersCsv } from './owners-csv.ts'
@@ -27,6 +28,7 @@ export const NFT_OPERATIONS: readonly NftOperation[] = [
   getContractMetadataBatch,
   getNftMetadata,
   getNftMetadataBatch,
+  refreshNftMetadata,
   searchContractMetadata,
   getContractsForOwner,
   getNftsForOwner,

@@ -143,6 +143,10 @@ async function answer(request: FastifyRequest, reply: FastifyReply, serving: Ser
   const streamed = await serving.stream?.(request, reply, { ...serving, values: given.values })
   if (streamed !== undefined) return streamed
   const chain = chainOf(request).names.name
+  if (operation.act !== undefined) {
+    const done = await operation.act(given.values, { chain, jobs: parts.jobs })
+    return done.status === 'refused' ? sendNftRefusal(reply, done) : reply.send(done.body)
+  }
   const standing = await standings.of(chain)
   if (standing === undefined) return sendNftRefusal(reply, refuseNft(503, NOTHING_INDEXED))
   const key = JSON.stringify(['nft', operation.route.id, chain, given.values])
@@ -172,7 +176,7 @@ const bare = (etag: string): string => etag.trim().replace(/^W\//, '')
 const RETRY_AFTER_SEC = 5
 
 export function sendNftRefusal(reply: FastifyReply, { code, detail }: NftRefusal): FastifyReply {
-  if (code === 503) reply.header('retry-after', RETRY_AFTER_SEC)
+  if ((code === 503 || code === 429) && !reply.hasHeader('retry-after')) reply.header('retry-after', RETRY_AFTER_SEC)
   return reply.status(code).send({ code, message: NFT_FAILURES[code], data: null, detail })
 }
 

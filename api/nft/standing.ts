@@ -46,7 +46,7 @@ const FACTS = [
   `SELECT 'odd', toString(count()) FROM nft_odd_logs WHERE ${OF_CHAIN}`,
   `SELECT 'exchanges', toString((count(), sum(cityHash64(started, version)))) FROM rebuild_exchanges`,
   `SELECT 'log', log_id FROM (SELECT log_id FROM filled_from ORDER BY since DESC LIMIT 1)`,
-  ...(METADATA_POSITION === undefined ? [] : [`SELECT 'metadata', (${METADATA_POSITION})`]),
+  `SELECT 'metadata', (${METADATA_POSITION})`,
 ].join(' UNION ALL ')
 
 const RECENT = `

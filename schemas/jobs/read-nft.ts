@@ -16,6 +16,9 @@ export const rereadNftContract = job('reread-nft-contract', OfContract, idOfCont
 const OfToken = Type.Object({ chain: Chain, contract: Address, tokenId: Type.Union([Hash, Type.Null()]) })
 export type RefreshNftInput = Static<typeof OfToken>
 
+/** So many questions of all accounts wait; who asks for more is told to come again. */
+export const REFRESHES_MAX = 1_000
+
 /** Reads one token now, or with `tokenId` null what the contract says of itself: somebody has asked for it. */
 export const refreshNft = job(
   'refresh-nft',

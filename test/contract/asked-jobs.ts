@@ -19,5 +19,9 @@ export class AskedJobs<Input> {
     },
     result: async () => this.outcome,
     withdraw: async () => {},
+    request: async (name, id, input) => {
+      this.asked.push({ name, id, input: input as Input })
+    },
+    pending: async () => this.asked.length,
   }
 }

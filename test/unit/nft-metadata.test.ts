@@ -1,5 +1,6 @@
 import { encodeAbiParameters, type Hex, parseAbi } from 'viem'
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type Api, openApi } from '../../api/http/server.ts'
 import type { CallAnswer, ContractNode } from '../../infra/ports/contract-node.ts'
 import type { StoredEvent } from '../../infra/ports/event-log.ts'
 import type { PublicAnswer, PublicRequest } from '../../infra/ports/public-fetch.ts'
@@ -9,18 +10,26 @@ import { type ReadingSome, readAsked, readSome, tokensPerRun } from '../../inges
 import { Recently } from '../../ingest/metadata/recently.ts'
 import type { Projector } from '../../processors/loop/consume.ts'
 import { joinRows } from '../../processors/loop/rows.ts'
+import { foldChain } from '../../processors/nft/fold.ts'
 import { PROJECTORS } from '../../processors/projections.ts'
 import { bytesOf, hexOf } from '../../schemas/eth/hex.ts'
 import type { RawLog } from '../../schemas/eth/nft-transfers.ts'
+import { hashToken } from '../../schemas/events/accounts.ts'
 import type { EncodedEvent } from '../../schemas/events/codec.ts'
-import { readNftContract, rereadNftContract } from '../../schemas/jobs/read-nft.ts'
+import { REFRESHES_MAX, readNftContract, refreshNft, rereadNftContract } from '../../schemas/jobs/read-nft.ts'
+import { DEFAULT_UNFUNDED_RULES } from '../../schemas/validator-lifecycle.ts'
+import { insertRows, MAINNET } from '../contract/api-fixture.ts'
+import { AskedJobs } from '../contract/asked-jobs.ts'
 import { transactionColumns } from './execution-columns.ts'
+import { blockOn, eventsOf, tell as tellChain } from './given-nft-chain.ts'
 import { ABI, logOf } from './given-nft-log.ts'
+import { silentLog } from './silent-log.ts'
 import { storesOfFile } from './warehouse-of-file.ts'
 
 const CHAIN = 'eth'
 const NOBODY: Hex = `0x${'00'.repeat(20)}`
 const ALICE: Hex = `0x${'a1'.repeat(20)}`
+const CID = 'QmPK1s3pNYLi9ERiq3BDxKa4XosgWwFRQUydHUtz4YgpqB'
 const ART: Hex = `0x${'01'.repeat(20)}`
 const COINS: Hex = `0x${'02'.repeat(20)}`
 const MAX = 2n ** 256n - 1n
@@ -158,9 +167,9 @@ class World {
   recently = new Recently(() => this.nowMs)
 
   /** One run, after which the tables have what was told; milliseconds pass, so that nothing counts as read a moment ago. */
-  async run(contract: Hex, which: 'unread' | 'changed' = 'unread', contractsWaiting = 1) {
+  async run(contract: Hex, which: 'unread' | 'changed' = 'unread', contractsWaiting = 1, chain = CHAIN) {
     this.told = []
-    const done = await readSome(this.reading(), { chain: CHAIN, contract, which, contractsWaiting }, never)
+    const done = await readSome(this.reading(), { chain, contract, which, contractsWaiting }, never)
     await tell('nft.metadata', this.told)
     this.nowMs += 61_000
     return done
@@ -491,5 +500,207 @@ test('a node’s answer to a contract that is none is told as none', async () =>
   expect(row).toEqual({
     ...{ has_name: 0, has_symbol: 0, type: '', supply: 0, deploy_block: '-1', deploy_reason: 'not_a_contract' },
     deployer: hexOf(new Uint8Array(20)).slice(2),
+  })
+})
+
+describe('the API', () => {
+  const TOKEN = 'token-of-demo'
+  const jobs = new AskedJobs<unknown>()
+  let api: Api
+  beforeAll(async () => {
+    await stores().empty()
+    world = new World()
+    const { warehouse } = stores()
+    await insertRows(warehouse, 'access_tokens', [
+      { token_hash: hashToken(TOKEN), account: 'demo', version: 1, is_deleted: 0 },
+    ])
+    const block = blockOn(undefined, [
+      ...[1n, 2n, 3n].map((id) => ({ contract: ART, from: NOBODY, to: ALICE, id, amount: 1n })),
+      { contract: COINS, from: NOBODY, to: ALICE, id: 7n, amount: 5n },
+    ])
+    await tellChain(warehouse, eventsOf(block, 'mainnet'), { chain: 'mainnet' })
+    await foldChain(warehouse, 'mainnet', never)
+    world.answer = (url) =>
+      url.endsWith('2')
+        ? { status: 'failed', isLate: false, reason: '' }
+        : answered(`{"name":"One","image":"ipfs://${CID}/a.png","attributes":[{"value":9007199254740993}]}`)
+    await world.run(ART, 'unread', 1, 'mainnet')
+    api = await openApi({
+      ...{ warehouse, jobs: jobs.jobs, unfundedRules: DEFAULT_UNFUNDED_RULES, chains: () => [MAINNET] },
+      log: silentLog,
+      ...{ now: () => 0, wallNow: () => 0, standingAgeMsMax: 0 },
+      health: () => Promise.reject(new Error('not asked')),
+      ...{ accountsKnown: async () => true, tablesWhole: async () => true, host: '127.0.0.1', port: 0 },
+    })
+  })
+  afterAll(() => api[Symbol.asyncDispose]())
+
+  const ask = async (path: string, init: RequestInit = {}) => {
+    const response = await fetch(`${api.url}/nft/eth_mainnet/${TOKEN}/${path}`, init)
+    const text = await response.text()
+    return { status: response.status, text, body: JSON.parse(text), etag: response.headers.get('etag') }
+  }
+
+  test('tells what a contract says of itself', async () => {
+    const { body } = await ask(`getContractMetadata?contract_address=${ART}`)
+    expect(body).toMatchObject({
+      ...{ name: 'name of 0x01', symbol: '', token_type: 'ERC721', total_supply: String(MAX) },
+      ...{ deployer: ALICE, deploy_block_number: 3 },
+      metadata_state: { status: 'fetched', attempts: 0, last_attempt: 1_800_000_000, next_retry: null },
+    })
+    const batch = await ask(`getContractMetadataBatch?contract_addresses=${COINS},${ART},${ALICE}`)
+    expect(batch.body).toMatchObject([
+      { contract_address: COINS, name: null, token_type: 'ERC1155', metadata_state: { status: 'pending' } },
+      { contract_address: ART, name: 'name of 0x01' },
+      { contract_address: ALICE, name: null, token_type: null, metadata_state: { status: 'not_fetched' } },
+    ])
+  })
+
+  test('tells the document of a token, numbers as they are written, and why there is none', async () => {
+    const read = await ask(`getNFTMetadata?contract_address=${ART}&token_id=1`)
+    expect(read.text).toContain('"attributes":[{"value":9007199254740993}]')
+    expect(read.body).toMatchObject({
+      token_uri: 'https://a.test/1',
+      metadata: { title: 'One', media: `https://gateway.test/ipfs/${CID}/a.png`, media_type: 'image/png' },
+      contract: { name: 'name of 0x01' },
+      error: null,
+      metadata_state: { status: 'fetched', error: null, next_retry: null },
+    })
+    const failed = await ask(`getNFTMetadata?contract_address=${ART}&token_id=2`)
+    expect(failed.body).toMatchObject({
+      ...{ token_uri: 'https://a.test/2', metadata_json: null, error: 'UNREACHABLE' },
+      metadata_state: {
+        ...{ status: 'failed', error: 'UNREACHABLE', attempts: 1 },
+        ...{ last_attempt: 1_800_000_000, next_retry: 1_800_000_030 },
+      },
+    })
+    expect((await ask(`getNFTMetadata?contract_address=${ART}&token_id=99`)).body.metadata_state.status).toBe(
+      'not_fetched',
+    )
+  })
+
+  test('tells the same in the list of an owner, and nothing of it where nothing is wanted', async () => {
+    const { body } = await ask(`getNFTsForOwner?owner=${ALICE}`)
+    expect(body.owner_nfts).toMatchObject([
+      { token_id: '1', metadata: { title: 'One' }, last_metadata_sync_time: 1_800_000_000 },
+      { token_id: '2', error: 'UNREACHABLE', last_metadata_sync_time: 0, last_token_uri_sync_time: 1_800_000_000 },
+      { token_id: '3', metadata: { title: 'One' } },
+      { token_id: '7', contract: { name: null }, metadata_state: { status: 'pending' } },
+    ])
+    const without = await ask(`getNFTsForOwner?owner=${ALICE}&with_metadata=false`)
+    for (const token of without.body.owner_nfts)
+      expect(token).toMatchObject({
+        token_uri: null,
+        metadata: { title: null },
+        metadata_state: { status: 'left_out' },
+      })
+  })
+
+  test('has another ETag when something was read', async () => {
+    const path = `getNFTMetadata?contract_address=${ART}&token_id=1`
+    const { etag } = await ask(path)
+    expect((await ask(path)).etag).toBe(etag)
+    world.recently = new Recently(() => world.nowMs)
+    world.nowSec += 60
+    world.answer = () => answered('{"name":"Two"}')
+    await world.run(ART, 'unread', 1, 'mainnet')
+    const after = await ask(path)
+    expect(after.etag).not.toBe(etag)
+  })
+
+  test('asks for a token, or a contract, to be read again, and does not wait', async () => {
+    jobs.begin({ status: 'waiting' })
+    const post = (body: object) => ask('refreshNFTMetadata', { method: 'POST', body: JSON.stringify(body) })
+    expect(await post({ contract_address: ART, token_id: '0x1' })).toMatchObject({
+      status: 200,
+      body: { status: 'queued' },
+    })
+    expect(await post({ contract_address: ART })).toMatchObject({ status: 200 })
+    expect(jobs.asked.map(({ input }) => refreshNft.parse(input))).toEqual([
+      { chain: 'mainnet', contract: ART, tokenId: idOf(1n) },
+      { chain: 'mainnet', contract: ART, tokenId: null },
+    ])
+    expect(await ask('refreshNFTMetadata')).toMatchObject({ status: 405 })
+    expect(await post({ contract_address: 'x' })).toMatchObject({ status: 400 })
+    jobs.asked = Array.from({ length: REFRESHES_MAX }, () => ({ name: '', id: '', input: null }))
+    expect(await post({ contract_address: ART })).toMatchObject({ status: 429 })
+  })
+
+  describe('searches', () => {
+    const NAMES: readonly (readonly [string, string])[] = [
+      ['Bored Ape Yacht Club', 'BAYC'],
+      ['Mutant Ape Yacht Club', 'MAYC'],
+      ['Azuki', 'AZUKI'],
+      ['CryptoPunks', 'PUNK'],
+      ['Apes of the Café', 'ape'],
+      ['Ünïcode Übung', 'UEB'],
+      ['100% _ \\ "quoted"', "'"],
+    ]
+    const addressOf = (place: number): Hex => `0x${'ab'.repeat(18)}${(0x1000 + place).toString(16)}`
+    const search = async (query: string) => {
+      const { body } = await ask(`searchContractMetadata?query=${encodeURIComponent(query)}`)
+      return body.map(
+        ({ name, contract_address }: { name: string | null; contract_address: string }) => name ?? contract_address,
+      )
+    }
+    beforeAll(async () => {
+      const rows = NAMES.map(([name, symbol], place) => ({
+        ...{ chain: 'mainnet', contract: { hex: addressOf(place) }, name, has_name: 1, symbol, has_symbol: 1 },
+      }))
+      await stores().warehouse.insert('nft_contracts', {
+        chain: rows.map(({ chain }) => chain),
+        contract: new Uint8Array(Buffer.concat(rows.map(({ contract }) => bytesOf(contract.hex)))),
+        name: rows.map(({ name }) => name),
+        has_name: new Uint8Array(rows.length).fill(1),
+        symbol: rows.map(({ symbol }) => symbol),
+        has_symbol: new Uint8Array(rows.length).fill(1),
+        deploy_block: new BigInt64Array(rows.length).fill(-1n),
+        version: new BigUint64Array(rows.length).fill(1n),
+      })
+    })
+
+    test.each<[string, readonly string[]]>([
+      ['bayc', ['Bored Ape Yacht Club']],
+      ['ape', ['Apes of the Café', 'Bored Ape Yacht Club', 'Mutant Ape Yacht Club']],
+      ['APE YACHT', ['Bored Ape Yacht Club', 'Mutant Ape Yacht Club']],
+      ['mutant', ['Mutant Ape Yacht Club']],
+      ['unks', ['CryptoPunks']],
+      ['café', ['Apes of the Café']],
+      ['übung', ['Ünïcode Übung']],
+      ['100%', ['100% _ \\ "quoted"']],
+      ["'", ['100% _ \\ "quoted"']],
+      ['azuky', ['Azuki']],
+      ['azkui', ['Azuki']],
+      ['bacy', ['Bored Ape Yacht Club']],
+      ['cryptopnks', ['CryptoPunks']],
+      ['bord ape yacht', ['Bored Ape Yacht Club', 'Mutant Ape Yacht Club']],
+      ['nothing like it', []],
+      ['0xABABAB', NAMES.map(([name]) => name)],
+      [addressOf(2), ['Azuki']],
+      [`${addressOf(2).slice(0, -1)}3`, ['CryptoPunks']],
+      ['ababab1004', ['Apes of the Café']],
+    ])('by %j', async (query, names) => {
+      expect(await search(query)).toEqual(names)
+    })
+
+    test('by an address with a wrong digit, behind the address itself', async () => {
+      const wrong = addressOf(2).replace('0xab', '0xac')
+      expect((await search(wrong)).slice(0, 1)).toEqual([wrong])
+      expect(await search(wrong)).toContain('Azuki')
+    })
+
+    test('by the newest name alone', async () => {
+      const before = await search('azuki')
+      await stores().warehouse.insert('nft_contracts', {
+        ...{ chain: ['mainnet'], contract: bytesOf(addressOf(2)), name: ['Renamed'], has_name: Uint8Array.of(1) },
+        ...{
+          symbol: [''],
+          has_symbol: Uint8Array.of(1),
+          deploy_block: BigInt64Array.of(-1n),
+          version: BigUint64Array.of(2n),
+        },
+      })
+      expect([before, await search('azuki'), await search('renamed')]).toEqual([['Azuki'], [], ['Renamed']])
+    })
   })
 })

@@ -75,7 +75,8 @@ test('gives the example of each route, and one of each refusal under its status'
 
 test('gives the example of each NFT operation, and the shape of its refusals', () => {
   for (const { route } of NFT_OPERATIONS) {
-    const responses = paths[`${NFT_PATHS[0]}/${route.names[0]}`]?.get?.responses ?? {}
+    const method = route.methods[0]?.toLowerCase() ?? ''
+    const responses = paths[`${NFT_PATHS[0]}/${route.names[0]}`]?.[method]?.responses ?? {}
     expect(responses['200']?.content[route.media ?? 'application/json']?.example, route.id).toEqual(route.example)
     for (const code of [400, 401, 404, 500, 503] satisfies (keyof typeof NFT_FAILURES)[])
       expect(responses[code]?.content['application/json']?.schema, route.id).toEqual({
@@ -102,7 +103,7 @@ test('asks for what stands in the path, for what nobody can do without, and for 
     const quote = QUOTES.find(({ route }) => route.id === operationId)
     const nft = NFT_OPERATIONS.find(({ route }) => operationId.replace(/ByBody$/, '') === route.id)
     if (nft !== undefined) {
-      const isBody = operationId.endsWith('ByBody')
+      const isBody = operationId.endsWith('ByBody') || nft.route.methods[0] === 'POST'
       const { properties, required: all = [] } = nft.route.parameters
       const named = isBody ? [] : all
       const withoutDefault = named.filter((name) => !('default' in (properties[name] ?? {})))
@@ -126,6 +127,7 @@ test('asks for what stands in the path, for what nobody can do without, and for 
     labelValidators: true,
     getValidatorDetails: false,
     postGraphql: true,
+    refreshNFTMetadata: true,
   })
 })
 

@@ -4,6 +4,7 @@ import {
   AT_BLOCK,
   addressesParameter,
   addressParameter,
+  closed,
   NftAsset,
   NftContract,
   tokenIdParameter,
@@ -89,6 +90,22 @@ export const getNftMetadataBatchRoute = defineNftRoute({
   }),
   response: Type.Array(NftAsset),
   example: [EXAMPLE_ASSET],
+})
+
+export const refreshNftMetadataRoute = defineNftRoute({
+  id: 'refreshNFTMetadata',
+  names: ['refreshNFTMetadata'],
+  methods: ['POST'],
+  summary: 'Read a token, or a contract, again',
+  description:
+    'Asks for it, and does not wait: `metadata_state` of later answers tells what became of it. Asked again before it was read, it is read once. ' +
+    'What is read without being asked: new tokens, what failed when its `next_retry` has come, and what contracts say has changed (ERC-4906).',
+  parameters: Type.Object({
+    contract_address: addressParameter('The contract.'),
+    token_id: Type.Optional(tokenIdParameter('The token; without it, what the contract says of itself is read.')),
+  }),
+  response: Type.Object({ status: Type.Enum(['queued']) }, closed),
+  example: { status: 'queued' as const },
 })
 
 export const searchContractMetadataRoute = defineNftRoute({
