@@ -1,7 +1,7 @@
 import { openBeaconSource } from '../infra/beacon/source.ts'
 import type { ChainConfig, Config } from '../infra/config/types.ts'
 import type { DevnetUrls } from '../infra/devnet/child.ts'
-import { openExecutionSource } from '../infra/execution/source.ts'
+import { openThreadedExecutionSource } from '../infra/execution/threaded-source.ts'
 import type { BeaconSource } from '../infra/ports/beacon-source.ts'
 import type { ExecutionSource } from '../infra/ports/execution-source.ts'
 import type { Log } from '../infra/ports/log.ts'
@@ -29,7 +29,9 @@ export async function openChainNodes(
   const { beaconUrls, executionUrls } = urlsOf(chain, devnet)
   // A beacon chain's blocks commit to execution blocks of the specification; a layer may have formats of its own.
   const binding = beaconUrls === undefined ? 'layer' : 'ethereum'
-  const execution = opening.use(await openExecutionSource({ urls: executionUrls, log, binding, ...chain.blocks }))
+  const execution = opening.use(
+    await openThreadedExecutionSource({ urls: executionUrls, log, binding, ...chain.blocks }),
+  )
   const beacon = beaconUrls === undefined ? undefined : opening.use(await openBeaconSource({ urls: beaconUrls, log }))
   const open = opening.move()
   let closed: Promise<void> | undefined

@@ -2,7 +2,7 @@ import { AppError } from '../../schemas/errors.ts'
 import { headerHash } from '../../schemas/eth/header.ts'
 import { hexOf } from '../../schemas/eth/hex.ts'
 import { keccak256 } from '../../schemas/eth/keccak.ts'
-import { encodeTransaction, isKnownType, signerOf, transactionType } from '../../schemas/eth/signed-transaction.ts'
+import { encodeTransactions, isKnownType, signerOf, transactionType } from '../../schemas/eth/signed-transaction.ts'
 import { orderedTrieRoot } from '../../schemas/eth/trie.ts'
 import type { NodeBlock, NodeTransaction } from './result-shapes.ts'
 
@@ -34,7 +34,9 @@ export function isBound(block: NodeBlock, binding: Binding): boolean {
 /** What the hash of the block does not commit to, as far as the formats are known; undefined when there is nothing. */
 function uncheckedPart(block: NodeBlock): string | undefined {
   const { hash, transactions } = block
-  const encoded = transactions.filter((transaction) => isKnownType(transactionType(transaction))).map(checkedBytes)
+  const known = transactions.filter((transaction) => isKnownType(transactionType(transaction)))
+  const encoded = encodeTransactions(known)
+  for (const [i, transaction] of known.entries()) checkHash(transaction, encoded[i] as Uint8Array)
   const last = transactions.at(-1)
   if (last !== undefined && isKnownType(transactionType(last))) checkSigner(last)
   const unknown = transactions.find((transaction) => !isKnownType(transactionType(transaction)))
@@ -45,9 +47,8 @@ function uncheckedPart(block: NodeBlock): string | undefined {
   return headerHash(block) === hash.toLowerCase() ? undefined : `the header of block ${hash} does not have that hash`
 }
 
-function checkedBytes(transaction: NodeTransaction): Uint8Array {
-  const bytes = encodeTransaction(transaction)
-  if (hexOf(keccak256(bytes)) === transaction.hash.toLowerCase()) return bytes
+function checkHash(transaction: NodeTransaction, bytes: Uint8Array): void {
+  if (hexOf(keccak256(bytes)) === transaction.hash.toLowerCase()) return
   throw inconsistent(`transaction ${transaction.hash} does not have that hash`)
 }
 

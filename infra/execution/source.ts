@@ -1,8 +1,7 @@
 import { AppError } from '../../schemas/errors.ts'
 import { type Askable, NodeGroup } from '../nodes/node-group.ts'
-import { ChainNode, DEFAULT_LIMITS, type NodeLimits } from '../nodes/nodes.ts'
+import { ChainNode, DEFAULT_LIMITS } from '../nodes/nodes.ts'
 import type { BlockReference, ExecutionBlock, ExecutionSource } from '../ports/execution-source.ts'
-import type { Log } from '../ports/log.ts'
 import { type BlockRules, toExecutionBlock, toExecutionBlockOfLogs } from './block.ts'
 import { type AskNode, JsonRpcError, openBatch, toFault } from './json-rpc.ts'
 import {
@@ -17,6 +16,9 @@ import {
   receiptsQuestion,
   referenceQuestion,
 } from './result-shapes.ts'
+import { type ExecutionSourceOptions, executionNodeName } from './source-options.ts'
+
+export type { ExecutionSourceOptions } from './source-options.ts'
 
 /** Receipts asked for one by one go in batches of this many: below the limits of public providers. */
 const RECEIPTS_PER_BATCH = 100
@@ -30,19 +32,6 @@ const INVALID_PARAMS = -32_602
 const UNKNOWN_BLOCK = -39_001
 const SERVER_ERROR = -32_000
 
-export interface ExecutionSourceOptions {
-  /** The main node, then its fallbacks. */
-  readonly urls: readonly string[]
-  readonly log: Log
-  /** Whether a block that its hash does not commit to as Ethereum's does is refused. */
-  readonly binding: BlockRules['binding']
-  /** What logs are checked against; the receipts root where nothing is said. */
-  readonly check?: BlockRules['check'] | undefined
-  /** Logs are asked for instead of receipts; what becomes of transactions is not known then. Not with `check: 'receipts'`. */
-  readonly logsOnly?: boolean | undefined
-  readonly limits?: Partial<NodeLimits>
-}
-
 /**
  * Opens the JSON-RPC of one or more execution nodes; asks them nothing. Throws AppError `config` for an address that is none.
  * A node of another chain than the first that answered is `node_inconsistent` at its first question.
@@ -52,10 +41,10 @@ export async function openExecutionSource(options: ExecutionSourceOptions): Prom
   const { binding, check = 'receipts', logsOnly = false } = options
   if (logsOnly && check === 'receipts') throw new AppError('config', 'logs alone cannot be checked by a receipts root')
   const nodes = options.urls.map((url, i) => {
-    return new ExecutionNode(new ChainNode(`execution node ${i + 1}`, url, limits), { binding, check, logsOnly })
+    return new ExecutionNode(new ChainNode(executionNodeName(i), url, limits), { binding, check, logsOnly })
   })
   const identify = async (node: ExecutionNode) => `chain ${await node.chainId()}`
-  const group = new NodeGroup({ nodes, limits, log: options.log, identify })
+  const group = new NodeGroup({ nodes, limits, log: options.log, identify, onStatus: options.onStatus })
   let chainId: number | undefined
   return {
     chainId: async () => {

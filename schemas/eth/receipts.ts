@@ -1,6 +1,6 @@
-import { bytesOf } from './hex.ts'
+import { bytesOf, hexOf } from './hex.ts'
 import { keccak256 } from './keccak.ts'
-import { encodeRlp, type RlpItem, rlpInteger } from './rlp.ts'
+import { RlpWriter } from './rlp-writer.ts'
 import { orderedTrieRoot } from './trie.ts'
 
 export interface ReceiptLog {
@@ -60,27 +60,48 @@ export function bloomTester(item: string): (bloom: Uint8Array) => boolean {
 
 /** A receipt as it stands in the receipts trie: EIP-2718 type byte (none for legacy), then RLP with the bloom. */
 export function encodeReceipt(receipt: CommittedReceipt): Uint8Array {
-  const bloom = receipt.logsBloom === undefined ? logsBloomOf(receipt.logs) : bytesOf(receipt.logsBloom)
-  const { deposit } = receipt
-  const body = encodeRlp([
-    rlpInteger(receipt.status === 'success' ? 1 : 0),
-    rlpInteger(receipt.cumulativeGasUsed),
-    bloom,
-    receipt.logs.map(toRlpItem),
-    ...(deposit === undefined ? [] : [rlpInteger(deposit.nonce), rlpInteger(deposit.version)]),
-  ])
-  if (receipt.type === 0) return body
-  const typed = new Uint8Array(1 + body.length)
-  typed[0] = receipt.type
-  typed.set(body, 1)
-  return typed
+  const writer = new RlpWriter()
+  return writeReceipt(writer, receipt)
 }
 
-function toRlpItem(log: ReceiptLog): RlpItem {
-  return [bytesOf(log.address), log.topics.map(bytesOf), bytesOf(log.data)]
+/** What is written is good until the writer is reset. */
+function writeReceipt(writer: RlpWriter, receipt: CommittedReceipt): Uint8Array {
+  const { deposit, logs, logsBloom = hexOf(logsBloomOf(logs)), type } = receipt
+  const end = writer.mark
+  if (deposit !== undefined) {
+    writer.quantity(hexQuantity(deposit.version))
+    writer.quantity(hexQuantity(deposit.nonce))
+  }
+  const endOfLogs = writer.mark
+  for (let i = logs.length - 1; i >= 0; i--) writeLog(writer, logs[i] as ReceiptLog)
+  writer.closeList(endOfLogs)
+  writer.hex(logsBloom)
+  writer.quantity(hexQuantity(receipt.cumulativeGasUsed))
+  writer.quantity(receipt.status === 'success' ? '0x1' : '0x0')
+  writer.closeList(end)
+  if (type !== 0) writer.rawByte(type)
+  return writer.take(end)
 }
+
+function hexQuantity(value: bigint): string {
+  return `0x${value.toString(16)}`
+}
+
+function writeLog(writer: RlpWriter, { address, topics, data }: ReceiptLog): void {
+  const end = writer.mark
+  writer.hex(data)
+  const endOfTopics = writer.mark
+  for (let i = topics.length - 1; i >= 0; i--) writer.hex(topics[i] as string)
+  writer.closeList(endOfTopics)
+  writer.hex(address)
+  writer.closeList(end)
+}
+
+/** Of one block at a time. */
+const blockWriter = new RlpWriter()
 
 /** The receiptsRoot of a block, from all its receipts in order; 32 bytes. Known since Byzantium (status, not state root). */
 export function receiptsRoot(receipts: readonly CommittedReceipt[]): Uint8Array {
-  return orderedTrieRoot(receipts.map(encodeReceipt))
+  blockWriter.reset()
+  return orderedTrieRoot(receipts.map((receipt) => writeReceipt(blockWriter, receipt)))
 }

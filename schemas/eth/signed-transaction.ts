@@ -2,6 +2,7 @@ import { recover } from 'tiny-secp256k1'
 import { bytesOf, type Hex, hexOf } from './hex.ts'
 import { keccak256 } from './keccak.ts'
 import { encodeRlp, type RlpItem, rlpInteger } from './rlp.ts'
+import { RlpWriter } from './rlp-writer.ts'
 
 interface AccessListEntry {
   readonly address: string
@@ -107,9 +108,83 @@ function enveloped(type: number, fields: readonly RlpItem[]): Uint8Array {
 
 /** The EIP-2718 bytes of a signed transaction of a known type as they stand in a block: what its hash is taken of. */
 export function encodeTransaction(tx: SignedTransaction): Uint8Array {
+  return writeTransaction(new RlpWriter(), tx)
+}
+
+/** The same of all transactions of a block; good until the next block. */
+export function encodeTransactions(transactions: readonly SignedTransaction[]): readonly Uint8Array[] {
+  blockWriter.reset()
+  return transactions.map((tx) => writeTransaction(blockWriter, tx))
+}
+
+/** Of one block at a time. */
+const blockWriter = new RlpWriter()
+
+/** Fields as `unsignedFields` and the signature have them, last to first. */
+function writeTransaction(writer: RlpWriter, tx: SignedTransaction): Uint8Array {
   const type = transactionType(tx)
-  const parity = type === LEGACY_TYPE ? tx.v : (tx.yParity ?? tx.v)
-  return enveloped(type, [...unsignedFields(tx), ...[parity, tx.r, tx.s].map(quantity)])
+  const writeOwnFields = WRITE_OWN_FIELDS[type]
+  if (writeOwnFields === undefined) throw new Error(`transaction type ${type} has no known encoding`)
+  const end = writer.mark
+  writer.quantity(tx.s)
+  writer.quantity(tx.r)
+  writer.quantity(type === LEGACY_TYPE ? tx.v : (tx.yParity ?? tx.v))
+  writeOwnFields(writer, tx)
+  if (type !== LEGACY_TYPE) writeAccessList(writer, tx.accessList ?? [])
+  writer.hex(tx.input ?? '0x')
+  writer.quantity(tx.value)
+  writer.hex(tx.to ?? '0x')
+  writer.quantity(tx.gas)
+  if (type <= PRICED_TYPE) writer.quantity(tx.gasPrice)
+  else {
+    writer.quantity(tx.maxFeePerGas)
+    writer.quantity(tx.maxPriorityFeePerGas)
+  }
+  writer.quantity(tx.nonce)
+  if (type !== LEGACY_TYPE) writer.quantity(tx.chainId)
+  writer.closeList(end)
+  if (type !== LEGACY_TYPE) writer.rawByte(type)
+  return writer.take(end)
+}
+
+const WRITE_OWN_FIELDS: Readonly<Record<number, (writer: RlpWriter, tx: SignedTransaction) => void>> = {
+  0: () => {},
+  1: () => {},
+  2: () => {},
+  3(writer, tx) {
+    writeHashes(writer, tx.blobVersionedHashes ?? [])
+    writer.quantity(tx.maxFeePerBlobGas)
+  },
+  4(writer, tx) {
+    const end = writer.mark
+    for (const entry of (tx.authorizationList ?? []).toReversed()) writeAuthorization(writer, entry)
+    writer.closeList(end)
+  },
+}
+
+function writeHashes(writer: RlpWriter, hashes: readonly string[]): void {
+  const end = writer.mark
+  for (let i = hashes.length - 1; i >= 0; i--) writer.hex(hashes[i] as string)
+  writer.closeList(end)
+}
+
+function writeAccessList(writer: RlpWriter, entries: readonly AccessListEntry[]): void {
+  const end = writer.mark
+  for (const { address, storageKeys } of entries.toReversed()) {
+    const endOfEntry = writer.mark
+    writeHashes(writer, storageKeys)
+    writer.hex(address)
+    writer.closeList(endOfEntry)
+  }
+  writer.closeList(end)
+}
+
+function writeAuthorization(writer: RlpWriter, { chainId, address, nonce, yParity, r, s }: Authorization): void {
+  const end = writer.mark
+  for (const part of [s, r, yParity, nonce]) writer.quantity(part)
+  writer.hex(address)
+  writer.quantity(chainId)
+  writer.closeList(end)
 }
 
 /** What `v` of a legacy transaction begins with, without a chain id and with one (yellow paper, appendix F; EIP-155). */

@@ -1,5 +1,6 @@
 import { keccak256 } from './keccak.ts'
-import { encodeRlp, type RlpItem, rlpInteger } from './rlp.ts'
+import { encodeRlp, rlpInteger } from './rlp.ts'
+import { RlpWriter } from './rlp-writer.ts'
 
 const EMPTY_STRING = new Uint8Array(0)
 const HASH_BYTES = 32
@@ -11,6 +12,9 @@ interface Entry {
   readonly value: Uint8Array
 }
 
+/** Of one node at a time. */
+const writer = new RlpWriter()
+
 /**
  * Root of the Merkle Patricia trie that maps rlp(index) to the value at that index: transactionsRoot, receiptsRoot and
  * withdrawalsRoot of an execution header (yellow paper, appendix D and section 4.3). Values are the encoded items as
@@ -20,7 +24,7 @@ export function orderedTrieRoot(values: readonly Uint8Array[]): Uint8Array {
   if (values.length === 0) return keccak256(encodeRlp(EMPTY_STRING))
   const entries = values.map((value, index) => ({ path: toPath(encodeRlp(rlpInteger(index))), value }))
   entries.sort((a, b) => Buffer.compare(a.path, b.path))
-  return keccak256(encodeRlp(nodeOf(entries, 0)))
+  return keccak256(encodeNode(entries, { from: 0, to: entries.length, depth: 0 }))
 }
 
 function toPath(key: Uint8Array): Uint8Array {
@@ -44,35 +48,59 @@ function compactPath(path: Uint8Array, isLeaf: boolean): Uint8Array {
   return compact
 }
 
-/** The node over entries, sorted by path, which agree in their first `depth` half-bytes. */
-function nodeOf(entries: readonly Entry[], depth: number): RlpItem {
-  const first = entries[0]
-  const last = entries[entries.length - 1]
-  if (first === undefined || last === undefined) return EMPTY_STRING
-  if (entries.length === 1) return [compactPath(first.path.subarray(depth), true), first.value]
-  let shared = depth
-  while (first.path[shared] === last.path[shared]) shared++
-  if (shared > depth)
-    return [compactPath(first.path.subarray(depth, shared), false), reference(nodeOf(entries, shared))]
-  return branchOf(entries, depth)
+/** Entries of a sorted list from … to before `to`, which agree in their first `depth` half-bytes. */
+interface Stretch {
+  readonly from: number
+  readonly to: number
+  readonly depth: number
 }
 
-function branchOf(entries: readonly Entry[], depth: number): RlpItem {
-  const children: RlpItem[] = []
-  let from = 0
+/** The encoded node over a stretch of entries: good until the next one. */
+function encodeNode(entries: readonly Entry[], { from, to, depth }: Stretch): Uint8Array {
+  const first = entries[from]
+  const last = entries[to - 1]
+  if (first === undefined || last === undefined) throw new Error('a node is of at least one entry')
+  if (from === to - 1) return encodePair(compactPath(first.path.subarray(depth), true), () => writer.bytes(first.value))
+  let shared = depth
+  while (first.path[shared] === last.path[shared]) shared++
+  if (shared === depth) return encodeBranch(entries, { from, to, depth })
+  const below = referenceTo(entries, { from, to, depth: shared })
+  return encodePair(compactPath(first.path.subarray(depth, shared), false), () => writer.raw(below))
+}
+
+function encodePair(path: Uint8Array, writeSecond: () => void): Uint8Array {
+  writer.reset()
+  writeSecond()
+  writer.bytes(path)
+  writer.closeList(0)
+  return writer.take(0)
+}
+
+const NO_CHILD = Uint8Array.of(0x80)
+
+function encodeBranch(entries: readonly Entry[], { from, to, depth }: Stretch): Uint8Array {
+  const children: Uint8Array[] = []
+  let begin = from
   for (let nibble = 0; nibble < BRANCH_CHILDREN; nibble++) {
-    let to = from
-    while (entries[to]?.path[depth] === nibble) to++
-    children.push(to === from ? EMPTY_STRING : reference(nodeOf(entries.slice(from, to), depth + 1)))
-    from = to
+    let end = begin
+    while (end < to && entries[end]?.path[depth] === nibble) end++
+    children.push(end === begin ? NO_CHILD : referenceTo(entries, { from: begin, to: end, depth: depth + 1 }))
+    begin = end
   }
+  writer.reset()
   // No RLP of an integer is the beginning of another, so no key ends in a branch and its value is always empty.
-  children.push(EMPTY_STRING)
-  return children
+  writer.raw(NO_CHILD)
+  for (const child of children.toReversed()) writer.raw(child)
+  writer.closeList(0)
+  return writer.take(0)
 }
 
 /** A node stands in its parent by its hash, or as it is when its encoding is shorter than one. */
-function reference(node: RlpItem): RlpItem {
-  const encoded = encodeRlp(node)
-  return encoded.length < HASH_BYTES ? node : keccak256(encoded)
+function referenceTo(entries: readonly Entry[], stretch: Stretch): Uint8Array {
+  const encoded = encodeNode(entries, stretch)
+  if (encoded.length < HASH_BYTES) return new Uint8Array(encoded)
+  const reference = new Uint8Array(1 + HASH_BYTES)
+  reference[0] = 0x80 + HASH_BYTES
+  reference.set(keccak256(encoded), 1)
+  return reference
 }

@@ -1,5 +1,6 @@
 import { benchAdvance } from './advance.ts'
 import { benchApi } from './api.ts'
+import { benchBlocks } from './blocks.ts'
 import { benchCreate } from './create.ts'
 import { benchDevnet } from './devnet.ts'
 import { benchIngest } from './ingest.ts'
@@ -12,6 +13,7 @@ import { benchStart } from './start.ts'
 const BENCHES: Readonly<Record<string, () => Promise<boolean>>> = {
   advance: benchAdvance,
   api: benchApi,
+  blocks: benchBlocks,
   create: benchCreate,
   devnet: benchDevnet,
   ingest: benchIngest,
