@@ -194,7 +194,7 @@ export const FIRST_BLOCK = 1
 /** Whether all that happened up to the snapshot is indexed, of one contract or of all. */
 export async function coverageOf(scope: NftScope, contract?: string): Promise<Coverage> {
   const { standing, snapshot } = scope
-  const blocks = { from_block: standing.start, to_block: snapshot.number }
+  const blocks = { from_block: standing.start, to_block: snapshot.number, check: standing.check }
   const begins = contract === undefined ? undefined : await contractBeginning(scope, contract)
   if (standing.start > Math.max(begins ?? 0, FIRST_BLOCK)) return { ...blocks, is_whole: false, reason: 'starts_later' }
   const isOdd = await hasOddLogs(scope, contract)

@@ -1,4 +1,6 @@
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
+import type { LogsCheck } from '../../schemas/events/execution-block.ts'
+import { WEAK_CHECKS_SQL, type WeakCheckRow, weakestCheck } from '../../schemas/tables/block-coverage.ts'
 import { METADATA_POSITION } from './metadata.ts'
 
 /** A block that an answer describes. */
@@ -17,6 +19,8 @@ export interface NftStanding {
   readonly head: Snapshot
   /** The newest block that is final and folded; undefined before the first. */
   readonly finalizedNumber: number | undefined
+  /** The weakest check that any block from `start` through the head has passed. */
+  readonly check: LogsCheck
   /** Differs when a block was reverted, or came back. */
   readonly reverts: string
   /** Differs when anything has changed that an answer is made of. */
@@ -126,7 +130,13 @@ export class NftStandings {
     const position = [chain, start, head.hash, finalizedNumber, ...others.sort()].join(' ')
     const known = this.#known.get(chain)
     if (known?.position === position) return known
-    const standing = { start, head, finalizedNumber, reverts, position, secret: valuesOf('log')[0] ?? '' }
+    const weak = await this.#warehouse.query<WeakCheckRow>(WEAK_CHECKS_SQL, {
+      chain,
+      from: start,
+      through: head.number,
+    })
+    const check = weakestCheck(weak)
+    const standing = { start, head, finalizedNumber, check, reverts, position, secret: valuesOf('log')[0] ?? '' }
     this.#known.set(chain, standing)
     return standing
   }

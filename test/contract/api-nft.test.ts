@@ -237,7 +237,7 @@ async function fillHoodi(): Promise<void> {
 async function fillScroll(): Promise<void> {
   const chain = SCROLL.names.name
   const first = blockOn(undefined, [art(ANN, BOB, 1n), coins(ANN, BOB, 7n, 5n)], 100)
-  const second = blockOn(first, [coins(BOB, CID, 7n, 2n)])
+  const second = { ...blockOn(first, [coins(BOB, CID, 7n, 2n)]), logsCheck: 'bloom' } as const
   await tell(
     warehouse,
     [first, second].flatMap((block) => eventsOf(block, chain)),
@@ -376,7 +376,7 @@ describe('ownership', () => {
       total_count: 3,
       page_key: null,
       valid_at: { block_number: HEAD, block_hash: hash, block_timestamp: timeOf(HEAD) },
-      coverage: { from_block: 1, to_block: HEAD, is_whole: true, reason: null },
+      coverage: { from_block: 1, to_block: HEAD, check: 'receipts', is_whole: true, reason: null },
     })
     expect(answer.headers.get('x-valid-at')).toBe(
       `block_number=6, block_hash="${hash}", block_timestamp=${timeOf(HEAD)}`,
@@ -462,7 +462,7 @@ describe('ownership', () => {
     expect(await asked(COINS, ANN, 'scroll_mainnet')).toMatchObject({
       isHolderOfContract: null,
       isholderOfContract: null,
-      coverage: { from_block: 100, is_whole: false, reason: 'starts_later' },
+      coverage: { from_block: 100, check: 'bloom', is_whole: false, reason: 'starts_later' },
     })
     expect(await asked(ART, ZED, 'eth_mainnet')).toMatchObject({ isHolderOfContract: false, isholderOfContract: false })
   })

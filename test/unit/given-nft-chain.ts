@@ -8,6 +8,7 @@ import { PROJECTORS } from '../../processors/projections.ts'
 import { bytesOf } from '../../schemas/eth/hex.ts'
 import type { RawLog } from '../../schemas/eth/nft-transfers.ts'
 import type { EncodedEvent } from '../../schemas/events/codec.ts'
+import type { LogsCheck } from '../../schemas/events/execution-block.ts'
 import { type GivenTransaction, transactionColumns } from './execution-columns.ts'
 import { ABI, logOf } from './given-nft-log.ts'
 
@@ -37,6 +38,8 @@ export interface Block {
   readonly hash: string
   readonly parent: Block | undefined
   readonly moves: readonly Move[]
+  /** The receipts root unless told. */
+  readonly logsCheck?: LogsCheck
 }
 
 const log = ({ contract, from, to, id, amount }: Move): RawLog =>
@@ -45,7 +48,10 @@ const log = ({ contract, from, to, id, amount }: Move): RawLog =>
     : logOf(ABI, 'Transfer', { from, to, tokenId: id })
 
 /** Each move is a transaction of its own. */
-export function eventsOf({ number, hash, parent, moves }: Block, chain: string): readonly EncodedEvent[] {
+export function eventsOf(
+  { number, hash, parent, moves, logsCheck = 'receipts' }: Block,
+  chain: string,
+): readonly EncodedEvent[] {
   const logs = moves.map(log)
   const header = {
     number,
@@ -69,7 +75,7 @@ export function eventsOf({ number, hash, parent, moves }: Block, chain: string):
   const block = {
     header,
     matchesHash: true,
-    logsCheck: 'receipts' as const,
+    logsCheck,
     hasOutcomes: true,
     columns: transactionColumns(transactions),
     logs: columns,

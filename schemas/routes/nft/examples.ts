@@ -6,7 +6,7 @@ export const EXAMPLE_CONTRACT = `0x${'bc'.repeat(20)}`
 export const EXAMPLE_OWNER = `0x${'ad'.repeat(20)}`
 export const EXAMPLE_HASH = `0x${'1f'.repeat(32)}`
 export const EXAMPLE_AT = { block_number: 21_000_000, block_hash: EXAMPLE_HASH, block_timestamp: 1_729_000_000 }
-const COVERAGE: Coverage = { from_block: 1, to_block: 21_000_000, is_whole: true, reason: null }
+const COVERAGE: Coverage = { from_block: 1, to_block: 21_000_000, check: 'receipts', is_whole: true, reason: null }
 const STATE: MetadataState = { status: 'not_fetched', error: null, attempts: 0, last_attempt: null, next_retry: null }
 
 export const EXAMPLE_COVERAGE = COVERAGE

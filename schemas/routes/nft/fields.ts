@@ -1,4 +1,5 @@
 import { type Static, type TSchema, Type } from 'typebox'
+import { LOGS_CHECKS } from '../../events/execution-block.ts'
 
 /** How the text of a parameter is read; what is no such text is refused. */
 export type NftForm = 'address' | 'uint256' | 'integer' | 'block' | 'text' | 'flag' | 'token'
@@ -83,6 +84,10 @@ export const Coverage = Type.Object(
   {
     from_block: Type.Integer({ minimum: 0, description: 'First block that is indexed.' }),
     to_block: Type.Integer({ minimum: 0, description: 'The block that the answer describes.' }),
+    check: Type.Enum([...LOGS_CHECKS], {
+      description:
+        'The weakest check that any of the chain’s indexed blocks has passed: its logs against the receipts root, against the bloom, or none. The chain’s operator declares it.',
+    }),
     is_whole: Type.Boolean({
       description:
         'Whether everything that the answer is about is indexed. Otherwise what is told is so, and more may be.',
