@@ -1,8 +1,16 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { type Abi, decodeFunctionResult, encodeFunctionData, type Hex, toHex } from 'viem'
+import { mnemonicToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import artifacts from '../../infra/devnet/collections/artifacts.json' with { type: 'json' }
+import { SCENARIO_MNEMONIC } from '../../infra/devnet/execution/genesis.ts'
+import { collectionAddress } from '../../infra/devnet/execution/scenario-collections.ts'
+import { ACCOUNTS, PUBLISHER } from '../../infra/devnet/execution/scenario-state.ts'
+import { createToken } from './account.ts'
 import { ethereumChain, executionChain, writeChains } from './configuration.ts'
+import { rpc } from './oracle.ts'
 import {
   type DevnetChild,
   type Environment,
@@ -12,7 +20,7 @@ import {
   startDevnetChild,
   startProgram,
 } from './processes.ts'
-import { dump, expectEqualTables, isProcessed, ofAnyLog, type Tables } from './stores.ts'
+import { copyAccounts, dump, expectEqualTables, isProcessed, ofAnyLog, type Tables } from './stores.ts'
 
 const ETHEREUM = 'mainnet'
 const CHAIN = 'scroll_mainnet'
@@ -34,6 +42,8 @@ describe('the whole program on chains that take their newest blocks back', () =>
   const directory = mkdtempSync(join(tmpdir(), 'epochline-reorgs-'))
   let devnet: DevnetChild
   let program: Running
+  let env: Environment
+  let token: string
   let head = FIRST_BLOCK
   let headSlot = ORPHANED_SLOT
 
@@ -84,7 +94,8 @@ describe('the whole program on chains that take their newest blocks back', () =>
   })
 
   it('ends in the tables of a program that has seen the final chain alone', async () => {
-    const env = environmentOf('followed', START_BLOCK)
+    env = environmentOf('followed', START_BLOCK)
+    token = await createToken(env)
     program = await startProgram(['all'], env)
     await untilAtHead()
     await advanceTo(ORPHANED_SLOT + 1)
@@ -104,6 +115,7 @@ describe('the whole program on chains that take their newest blocks back', () =>
     const followed = await tablesOf(env)
 
     const clean = environmentOf('clean', 0)
+    await copyAccounts(env, clean)
     program = await startProgram(['all'], clean)
     const expected = await tablesOf(clean)
     expectEqualTables(followed, expected)
@@ -113,4 +125,65 @@ describe('the whole program on chains that take their newest blocks back', () =>
     const slots = expected.beacon_blocks.map(({ slot }) => Number(slot))
     expect(slots.filter((slot) => slot >= DEEP_REORG.slot && slot <= ORPHANED_SLOT)).toEqual([])
   })
+
+  it('answers who has what as the contracts do, at the head and before', async () => {
+    program = await startProgram(['all'], env)
+    await untilAtHead()
+    const chains = [
+      { name: 'scroll_mainnet', url: devnet.secondExecutionUrl },
+      { name: 'eth_mainnet', url: devnet.executionUrl },
+    ]
+    let holders = 0
+    for (const { name, url } of chains) {
+      const newest = Number(await rpc<Hex>(url, 'eth_blockNumber', []))
+      for (const block of [newest, newest - 10]) {
+        for (const contract of ['Lanterns', 'Provisions'] as const)
+          for (const id of IDS[contract]) {
+            const told = await ownersTold(name, contract, id, block)
+            holders += Object.keys(told).length
+            expect(told, `${contract} ${id} of ${name} after ${block}`).toEqual(
+              await ownersOf(url, contract, id, block),
+            )
+          }
+      }
+    }
+    expect(holders).toBeGreaterThan(20)
+  })
+
+  /** By the API: owners of a token with what they have. */
+  async function ownersTold(
+    chain: string,
+    contract: Contract,
+    id: bigint,
+    block: number,
+  ): Promise<Record<string, string>> {
+    const question = `contract_address=${addressOf(contract)}&token_id=${id}&block=${block}`
+    const response = await fetch(`${program.url}/nft/${chain}/${token}/getOwnersForNFT?${question}`)
+    const { owners } = (await response.json()) as { owners: { owner_address: string; amount: string }[] }
+    return Object.fromEntries(owners.map(({ owner_address, amount }) => [owner_address, amount]))
+  }
 })
+
+type Contract = 'Lanterns' | 'Provisions'
+const IDS = { Lanterns: [1n, 2n, 3n, 4n], Provisions: [1n, 2n, 2n ** 255n] }
+const accountOf = (addressIndex: number): Hex =>
+  mnemonicToAccount(SCENARIO_MNEMONIC, { addressIndex }).address.toLowerCase() as Hex
+const addressOf = (contract: Contract) => collectionAddress(contract, accountOf(PUBLISHER))
+
+/** By the contract itself. */
+async function ownersOf(url: string, contract: Contract, id: bigint, block: number): Promise<unknown> {
+  const abi = artifacts.contracts[contract].abi as Abi
+  const read = async (functionName: string, args: readonly unknown[]) => {
+    const call = { to: addressOf(contract), data: encodeFunctionData({ abi, functionName, args }) }
+    const data = await rpc<Hex>(url, 'eth_call', [call, toHex(block)])
+    return decodeFunctionResult({ abi, functionName, data })
+  }
+  if (contract === 'Lanterns') {
+    const exists = (await read('supportsInterface', ['0x80ac58cd'])) === true // or its answer would be no answer
+    const owner = await read('ownerOf', [id]).catch(() => undefined)
+    return exists && owner === undefined ? {} : { [String(owner).toLowerCase()]: '1' }
+  }
+  const accounts = Array.from({ length: ACCOUNTS }, (_, index) => accountOf(index))
+  const amounts = await Promise.all(accounts.map(async (account) => String(await read('balanceOf', [account, id]))))
+  return Object.fromEntries(accounts.map((account, i) => [account, amounts[i]]).filter(([, amount]) => amount !== '0'))
+}
