@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 
 interface Solc {
   version(): string
-  compile(standardJson: string, callbacks: { import(path: string): { contents: string } }): string
+  compile(standardJson: string, callbacks: { import(path: string): { contents: string } | { error: string } }): string
 }
 
 interface CompiledContract {
@@ -90,8 +90,15 @@ export function compileContracts({ folder, files }: ContractFolder): Artifacts {
       outputSelection: { '*': { '*': ['abi', 'evm.bytecode.object', 'evm.deployedBytecode.object'] } },
     },
   }
-  // What a source imports is of a package.
-  const ofPackages = { import: (path: string) => ({ contents: readFileSync(require.resolve(path), 'utf8') }) }
+  const ofPackages = {
+    import(path: string) {
+      try {
+        return { contents: readFileSync(require.resolve(path), 'utf8') }
+      } catch {
+        return { error: 'no package that is installed has it: run npm ci' } // thrown, it would end the compiler for good
+      }
+    },
+  }
   const output = JSON.parse(solc.compile(JSON.stringify(input), ofPackages)) as SolcOutput
   const problems = (output.errors ?? []).filter(
     // A package's warnings are for whoever maintains it.
