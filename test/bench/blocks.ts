@@ -20,7 +20,7 @@ const BLOCKS = 1_200
 /** Before the clock starts: they compile the code. */
 const WARM_UP_BLOCKS = 150
 const BLOCKS_PER_SECOND_MIN = 60
-const CONCURRENCY = 8
+const CONCURRENCY = 16
 const LOOK_MS = 10
 const CHAIN = 'mainnet'
 
