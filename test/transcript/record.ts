@@ -1,5 +1,5 @@
 // `npm run transcript`: does what the README says for the first ten minutes, in a pseudo-terminal, and writes down what a person
-// sees to docs/first-ten-minutes.md. Needs the ports of the README (8080, 5052, 8545, 8546) and util-linux' script.
+// sees to docs/first-ten-minutes.md. Needs the ports of the README (8080, 5052, 8545 to 8547, 5062) and util-linux' script.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
