@@ -177,6 +177,24 @@ test('a short answer is asked for again, and of another node', async () => {
   expect(found.logs.logIndex.length).toBeGreaterThan(2)
 })
 
+test('a block that a node does not have by its number is asked of the others, before nobody has it', async () => {
+  const lacking: Change = (method, result) => (method === 'eth_getBlockByNumber' ? null : result)
+  await using behind = await openRpcNode(chainOf('sound'), lacking)
+  await using whole = await openRpcNode(chainOf('sound'))
+  const open = (urls: readonly string[]) =>
+    openExecutionSource({ urls, log: silentLog, binding: 'layer', limits: { retryDelayMs: 1 } })
+  await using both = await open([behind.url, whole.url])
+  expect((await both.blockByNumber(BLOCK))?.header.hash).toBe(chainOf('sound').at(BLOCK)?.hash)
+  await using alone = await open([behind.url])
+  expect(await alone.blockByNumber(BLOCK)).toBeUndefined()
+  let asked = 0
+  await using once = await openRpcNode(chainOf('sound'), (method, result) => {
+    return method === 'eth_getBlockByNumber' && asked++ === 0 ? null : result
+  })
+  await using balanced = await open([once.url])
+  expect((await balanced.blockByNumber(BLOCK))?.header.hash).toBe(chainOf('sound').at(BLOCK)?.hash)
+})
+
 test('a block of before Byzantium passes by its bloom, without outcomes', async () => {
   const early = ofReceipts((all) => all.map(({ status: _, ...receipt }) => receipt))
   await expect(readBlock('sound', {}, early)).rejects.toThrow('check: bloom')
