@@ -208,9 +208,7 @@ async function countTokens(scope: NftScope, owner: string, contracts: readonly s
     (contract) => `SELECT tokens FROM (
       SELECT tokens FROM nft_holder_contracts
       WHERE chain = {chain:String} AND start = {start:UInt64} AND holder = unhex({owner:String}) AND contract = unhex('${hex(contract)}')
-        AND block_number <= {number:UInt64} AND block_hash NOT IN (
-          SELECT block_hash FROM reverted_blocks FINAL WHERE chain = {chain:String} AND is_reverted = 1
-        )
+        AND block_number <= {number:UInt64} AND ${scope.standing.notReverted}
       ORDER BY block_number DESC LIMIT 1
     )`,
   )

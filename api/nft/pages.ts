@@ -2,7 +2,6 @@ import type { QueryParams } from '../../infra/ports/warehouse.ts'
 import type { Coverage, Finality } from '../../schemas/routes/nft/fields.ts'
 import type { NftScope } from './asking.ts'
 import { contractBeginning } from './metadata.ts'
-import { REVERTED } from './standing.ts'
 
 /** A table of what its keys have after each block that changed it, in the order of its keys. */
 export interface HistoryTable {
@@ -38,12 +37,15 @@ export interface Page {
  * Rows that are looked at, one stretch after the other, until the page is full: an item may have many rows, of which one counts, and
  * items that nobody holds any more have theirs, too. Where all stretches are used up the page is shorter than asked for.
  */
-const STRETCH_ROWS = [2_000, 8_000, 20_000] as const
+const STRETCH_ROWS = [8_000, 20_000] as const
+/** The first stretch: as many rows for an item as most have, and some that hold nothing. */
+const FIRST_ROWS_PER_ITEM = 2
+const FIRST_ROWS_MIN = 250
 /** A block of rows that is read at once: what is read beyond the stretch. */
 const READ_ROWS = 1_024
 
 const OF_FOLD = 'chain = {chain:String} AND start = {start:UInt64}'
-const UP_TO = `block_number <= {number:UInt64} AND block_hash NOT IN (${REVERTED})`
+const upTo = ({ standing }: NftScope) => `block_number <= {number:UInt64} AND ${standing.notReverted}`
 
 export function foldParams({ chain, standing, snapshot }: NftScope): QueryParams {
   return { chain, start: standing.start, number: snapshot.number }
@@ -57,7 +59,7 @@ export async function selectPage(
 ): Promise<Page> {
   const items: Item[] = []
   let behind = after
-  for (const rows of STRETCH_ROWS) {
+  for (const rows of [Math.max(FIRST_ROWS_MIN, limit * FIRST_ROWS_PER_ITEM), ...STRETCH_ROWS]) {
     const stretch = await selectStretch(scope, table, { rows, behind, limit: limit + 1 - items.length })
     items.push(...stretch.items)
     if (items.length > limit) {
@@ -96,7 +98,7 @@ async function selectStretch(
        FROM (
          SELECT ${keys}, count() AS rows, countIf(counts) AS found, argMaxIf((${values.join(', ')}), block_number, counts) AS newest
          FROM (
-           SELECT ${keys}, ${values.join(', ')}, ${UP_TO} AS counts FROM ${table.table}
+           SELECT ${keys}, ${values.join(', ')}, ${upTo(scope)} AS counts FROM ${table.table}
            WHERE ${OF_FOLD} AND ${table.where}${behind === undefined ? '' : ` AND (${isBehind(table.keys)})`}
            ORDER BY ${keys}, block_number LIMIT ${rows}
          )
@@ -104,7 +106,7 @@ async function selectStretch(
        )
      )
      WHERE is_held OR is_end ORDER BY ${keys} LIMIT ${limit + 1}
-     SETTINGS max_block_size = ${READ_ROWS}, read_in_order_use_buffering = 0`,
+     SETTINGS max_block_size = ${READ_ROWS}, read_in_order_use_buffering = 0, max_threads = 1`,
     { ...foldParams(scope), ...table.params, ...behindParams(behind) },
   )
   const last = found.at(-1)
@@ -130,9 +132,9 @@ export async function selectNewest(
   const [item] = await scope.warehouse.query<Item>(
     `SELECT ${table.keys.map(shown).join(', ')}, ${values.map((name) => `toString(${name}) AS ${name}`).join(', ')} FROM (
        SELECT * FROM (SELECT ${table.keys.map(({ name }) => name).join(', ')}, ${values.join(', ')} FROM ${table.table}
-       WHERE ${OF_FOLD} AND ${table.where} AND ${table.keys.map((one, i) => `${one.name} = ${valueSql(one, i)}`).join(' AND ')} AND ${UP_TO}
+       WHERE ${OF_FOLD} AND ${table.where} AND ${table.keys.map((one, i) => `${one.name} = ${valueSql(one, i)}`).join(' AND ')} AND ${upTo(scope)}
        ORDER BY block_number DESC LIMIT 1) WHERE ${table.isHeld}
-     )`,
+     ) SETTINGS max_threads = 1`,
     { ...foldParams(scope), ...table.params, ...behindParams(key) },
   )
   return item
@@ -176,7 +178,8 @@ export async function selectCounts<Row>(
   }: { readonly table: string; readonly columns: string; readonly where: string; readonly params: QueryParams },
 ): Promise<Row | undefined> {
   const [row] = await scope.warehouse.query<Row>(
-    `SELECT ${columns} FROM ${table} WHERE ${OF_FOLD} AND ${where} AND ${UP_TO} ORDER BY block_number DESC LIMIT 1`,
+    `SELECT ${columns} FROM ${table} WHERE ${OF_FOLD} AND ${where} AND ${upTo(scope)} ORDER BY block_number DESC LIMIT 1
+     SETTINGS max_threads = 1`,
     { ...foldParams(scope), ...params },
   )
   return row
@@ -203,9 +206,9 @@ export async function coverageOf(scope: NftScope, contract?: string): Promise<Co
 
 async function hasOddLogs(scope: NftScope, contract: string | undefined): Promise<boolean> {
   // Of a list of many contracts nobody looks through all logs.
-  if (contract === undefined) return false
+  if (contract === undefined || !scope.standing.hasOddLogs) return false
   const [odd] = await scope.warehouse.query(
-    `SELECT 1 FROM nft_odd_logs WHERE chain = {chain:String} AND contract = unhex({contract:String}) AND ${UP_TO} LIMIT 1`,
+    `SELECT 1 FROM nft_odd_logs WHERE chain = {chain:String} AND contract = unhex({contract:String}) AND ${upTo(scope)} LIMIT 1`,
     { ...foldParams(scope), contract: contract.slice(2) },
   )
   return odd !== undefined

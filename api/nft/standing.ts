@@ -21,6 +21,10 @@ export interface NftStanding {
   readonly finalizedNumber: number | undefined
   /** The weakest check that any block from `start` through the head has passed. */
   readonly check: LogsCheck
+  /** Blocks whose rows count for nobody, as a condition of SQL on `block_hash`. */
+  readonly notReverted: string
+  /** Whether any contract has logged what nobody can read. */
+  readonly hasOddLogs: boolean
   /** Differs when a block was reverted, or came back. */
   readonly reverts: string
   /** Differs when anything has changed that an answer is made of. */
@@ -31,6 +35,8 @@ export interface NftStanding {
 
 /** So old may be what is known of a chain when a question comes. */
 const AGE_MS_MAX = 100
+/** So many reverted blocks are named in statements; a subquery for more of them costs each statement as much as its reading. */
+const NAMED_REVERTED_MAX = 100
 /** A reorg that is not wholly told yet is looked for among so many of the newest blocks. */
 const RECENT_BLOCKS = 128
 
@@ -47,6 +53,7 @@ const FACTS = [
      SELECT execution_block_number FROM finalized_blocks WHERE ${OF_CHAIN} ORDER BY slot DESC LIMIT 1
    )`,
   `SELECT 'reverts', (${REVERTS})`,
+  `SELECT 'reverted', lower(hex(block_hash)) FROM (${REVERTED} LIMIT ${NAMED_REVERTED_MAX + 1})`,
   `SELECT 'odd', toString(count()) FROM nft_odd_logs WHERE ${OF_CHAIN}`,
   `SELECT 'exchanges', toString((count(), sum(cityHash64(started, version)))) FROM rebuild_exchanges`,
   `SELECT 'log', log_id FROM (SELECT log_id FROM filled_from ORDER BY since DESC LIMIT 1)`,
@@ -125,7 +132,7 @@ export class NftStandings {
     const finalizedNumber = final.length === 0 ? undefined : Math.min(Math.max(...final), head.number)
     const [reverts = ''] = valuesOf('reverts')
     const others = rows
-      .filter(({ part }) => !['start', 'final'].includes(part))
+      .filter(({ part }) => !['start', 'final', 'reverted'].includes(part))
       .map(({ part, value }) => `${part} ${value}`)
     const position = [chain, start, head.hash, finalizedNumber, ...others.sort()].join(' ')
     const known = this.#known.get(chain)
@@ -136,10 +143,21 @@ export class NftStandings {
       through: head.number,
     })
     const check = weakestCheck(weak)
-    const standing = { start, head, finalizedNumber, check, reverts, position, secret: valuesOf('log')[0] ?? '' }
+    const standing = {
+      ...{ start, head, finalizedNumber, check, reverts, position },
+      notReverted: notReverted(valuesOf('reverted')),
+      hasOddLogs: valuesOf('odd').some((count) => count !== '0'),
+      secret: valuesOf('log')[0] ?? '',
+    }
     this.#known.set(chain, standing)
     return standing
   }
+}
+
+function notReverted(hashes: readonly string[]): string {
+  if (hashes.length === 0) return '1'
+  if (hashes.length > NAMED_REVERTED_MAX) return `block_hash NOT IN (${REVERTED})`
+  return `block_hash NOT IN (${hashes.map((hash) => `unhex('${hash}')`).join(', ')})`
 }
 
 /** The newest block below which one follows on the other, of the newest ones: where two are at one height, a revert is on its way. */

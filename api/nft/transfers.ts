@@ -5,7 +5,6 @@ import { tokenText } from './amounts.ts'
 import { answered, type NftScope, nftOperation, toValidAt } from './asking.ts'
 import type { Standard } from './metadata.ts'
 import { coverageOf, finalityOf, foldParams } from './pages.ts'
-import { REVERTED } from './standing.ts'
 
 type Parameters = Static<typeof getAssetsTransferRoute.parameters>
 
@@ -84,7 +83,7 @@ async function countStreams(scope: NftScope, streams: readonly Stream[], number:
     ({ kind, key }) => `SELECT transfers, singles FROM (
       SELECT transfers, singles FROM nft_transfer_totals
       WHERE chain = {chain:String} AND start = {start:UInt64} AND kind = '${kind}' AND key = unhex('${key}')
-        AND block_number <= {number:UInt64} AND block_hash NOT IN (${REVERTED})
+        AND block_number <= {number:UInt64} AND ${scope.standing.notReverted}
       ORDER BY block_number DESC LIMIT 1
     )`,
   )
@@ -119,7 +118,7 @@ async function countTransfers(
   const each = streams.map((stream) => {
     const { table, where } = placeOf(stream)
     return `SELECT DISTINCT block_number, log_index, batch_index FROM ${table}
-      WHERE ${where} AND ${IN_RANGE} AND ${[...filtersOf(streams, parameters), '1'].join(' AND ')}`
+      WHERE ${where} AND ${inRange(scope)} AND ${[...filtersOf(streams, parameters), '1'].join(' AND ')}`
   })
   const [row] = await scope.warehouse.query<{ count: string }>(
     `SELECT count() AS count FROM (${each.join(' UNION ALL ')})`,
@@ -169,7 +168,8 @@ function placeOf({ kind, key }: Stream): { readonly table: string; readonly wher
   }
 }
 
-const IN_RANGE = `block_number >= {first:UInt64} AND block_number <= {last:UInt64} AND block_hash NOT IN (${REVERTED})`
+const inRange = ({ standing }: NftScope): string =>
+  `block_number >= {first:UInt64} AND block_number <= {last:UInt64} AND ${standing.notReverted}`
 
 function rangeParams(scope: NftScope, parameters: Parameters): QueryParams {
   return { ...foldParams(scope), ...rangeOf(scope, parameters) }
@@ -248,7 +248,7 @@ async function lookAt(scope: NftScope, { streams, parameters, behind, each, limi
         contract, token_id, standard, event, ${columns.from} AS sent_from, ${columns.to} AS sent_to, amount, sender, reasons,
         block_number, block_hash, time, transaction_hash, transaction_index, log_index, batch_index
       FROM (
-        SELECT * FROM ${table} WHERE ${where} AND ${IN_RANGE}${behind === undefined ? '' : ` AND (${isBehind(isAscending)})`}
+        SELECT * FROM ${table} WHERE ${where} AND ${inRange(scope)}${behind === undefined ? '' : ` AND (${isBehind(isAscending)})`}
         ORDER BY ${order} LIMIT 1 BY block_number, log_index, batch_index LIMIT ${each}
       )`
   })
@@ -262,7 +262,7 @@ async function lookAt(scope: NftScope, { streams, parameters, behind, each, limi
      WHERE fits OR place = t.looked_at
      ORDER BY t.block_number ${direction}, t.log_index ${direction}, t.batch_index ${direction}
      LIMIT ${limit + streams.length}
-     SETTINGS max_block_size = ${READ_ROWS}, read_in_order_use_buffering = 0`,
+     SETTINGS max_block_size = ${READ_ROWS}, read_in_order_use_buffering = 0, max_threads = 1`,
     { ...rangeParams(scope, parameters), ...behindParams(behind) },
   )
   // The earliest end of a stream that has more: behind it rows of that stream are not known.

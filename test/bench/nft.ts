@@ -10,6 +10,7 @@ import { joinRows } from '../../processors/loop/rows.ts'
 import { foldChain } from '../../processors/nft/fold.ts'
 import { PROJECTORS } from '../../processors/projections.ts'
 import type { EncodedEvent } from '../../schemas/events/codec.ts'
+import { benchNftApi } from './nft-api.ts'
 import { Report } from './report.ts'
 import { type TokenChainSize, tokenChain } from './synthetic-tokens.ts'
 
@@ -22,6 +23,16 @@ const SIZE: TokenChainSize = {
   tokensOfLarge: 500_000,
   tokensOfWhale: 100_000,
 }
+/** With `--small`: a minute's work, whose figures are those of a small chain. */
+const SMALL: TokenChainSize = {
+  transfers: 100_000,
+  transfersPerBlock: 200,
+  tokens: 50_000,
+  contracts: 3_000,
+  holders: 20_000,
+  tokensOfLarge: 20_000,
+  tokensOfWhale: 5_000,
+}
 const TRANSFERS_PER_SECOND_MIN = 50_000
 /** Of Ethereum mainnet, about. */
 const TRANSFERS_PER_DAY = 300_000
@@ -31,11 +42,12 @@ const BATCHES_PER_LINE = 20
 const CHAIN = 'mainnet'
 const TIME = '2026-01-01T00:00:00.000Z'
 
-/** Measures how fast transfers become holdings: from the events of a log to rows that answer who holds what. */
+/** Measures how fast transfers become holdings, from the events of a log to rows that answer who holds what, and how fast that is answered. */
 export async function benchNft(): Promise<boolean> {
   const report = new Report()
   const directory = mkdtempSync(join(tmpdir(), 'epochline-nft-'))
-  const size = { ...SIZE, transfers: Number(process.env.BENCH_NFT_TRANSFERS ?? SIZE.transfers) }
+  const whole = process.argv.includes('--small') ? SMALL : SIZE
+  const size = { ...whole, transfers: Number(process.env.BENCH_NFT_TRANSFERS ?? whole.transfers) }
   try {
     await using warehouse = await openWarehouse({ directory: join(directory, 'warehouse') })
     await migrate(warehouse, await readMigrations())
@@ -45,6 +57,8 @@ export async function benchNft(): Promise<boolean> {
     report.atLeast('transfers per second, all of it', perSecond, { digits: 0, unit: '', min: TRANSFERS_PER_SECOND_MIN })
     report.info(`a day of ${TRANSFERS_PER_DAY} transfers, at this rate`, TRANSFERS_PER_DAY / perSecond, 1, 's')
     await tellSizes(warehouse, size, report)
+    report.heading('answers: never given before; wherever pages begin, at the head and in the past')
+    await benchNftApi(warehouse, size, report)
   } finally {
     rmSync(directory, { recursive: true, force: true })
   }

@@ -1,0 +1,184 @@
+import { Agent, get } from 'node:http'
+import autocannon from 'autocannon'
+import type { ApiChain } from '../../api/http/chain-path.ts'
+import { openApi } from '../../api/http/server.ts'
+import { formatPageKey } from '../../api/nft/page-key.ts'
+import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import { chainNames } from '../../schemas/chains.ts'
+import { hexOf } from '../../schemas/eth/hex.ts'
+import { hashToken } from '../../schemas/events/accounts.ts'
+import { DEFAULT_UNFUNDED_RULES } from '../../schemas/validator-lifecycle.ts'
+import { noJobs } from '../unit/no-jobs.ts'
+import { silentLog } from '../unit/silent-log.ts'
+import type { Report } from './report.ts'
+import { addressOf, LARGE_CONTRACT, type TokenChainSize, WHALE } from './synthetic-tokens.ts'
+
+const TOKEN = 'token-of-the-bench'
+const CHAIN: ApiChain = { names: chainNames('ethereum', 'mainnet'), hasBeacon: true }
+const CLIENTS = [1, 16] as const
+/** At sixteen clients questions wait for each other. */
+const AT_MANY = 4
+const QUESTIONS = 160
+const WARM_UP = 10
+const REPEATED_SECONDS = 3
+const REPEATED_PER_SECOND_MIN = 5_000
+const UNCHANGED_PER_SECOND_MIN = 8_000
+/** A page of so many owners is an answer of 10 kB. */
+const OWNERS_OF_10_KB = 60
+
+interface Question {
+  readonly name: string
+  readonly p99MsMax: number
+  readonly path: (form: number) => string
+}
+
+/** Measures answers that were never given before, and repeated ones, over what was folded. */
+export async function benchNftApi(warehouse: Warehouse, size: TokenChainSize, report: Report): Promise<void> {
+  await warehouse.command(
+    'INSERT INTO access_tokens (token_hash, account, version) SELECT {hash:String}, {account:String}, 1',
+    {
+      hash: hashToken(TOKEN),
+      account: 'bench',
+    },
+  )
+  const unasked = () => Promise.reject(new Error('not asked'))
+  await using api = await openApi({
+    warehouse,
+    jobs: noJobs,
+    unfundedRules: DEFAULT_UNFUNDED_RULES,
+    chains: () => [CHAIN],
+    log: silentLog,
+    now: Date.now,
+    wallNow: Date.now,
+    health: unasked,
+    accountsKnown: async () => true,
+    tablesWhole: async () => true,
+    host: '127.0.0.1',
+    port: 0,
+  })
+  const base = `${api.url}/nft/${CHAIN.names.nftName}/${TOKEN}`
+  for (const question of await questionsOf(warehouse, size)) {
+    for (const clients of CLIENTS) {
+      const max = question.p99MsMax * (clients === 1 ? 1 : AT_MANY)
+      const p99 = await p99Of(clients, (form) => `${base}/${question.path(form)}`)
+      report.limited(`${question.name}, p99, ${clients} ${clients === 1 ? 'client' : 'clients'}`, p99, {
+        digits: 1,
+        unit: 'ms',
+        max,
+      })
+    }
+  }
+  const url = `${base}/getOwnersForContract?contract_address=${addressHex('contract', LARGE_CONTRACT)}&page_size=${OWNERS_OF_10_KB}`
+  const first = await fetch(url)
+  report.info('a repeated answer', (await first.text()).length / 1_000, 1, 'kB')
+  const etag = first.headers.get('etag') as string
+  const perSecond = async (headers: Record<string, string>) =>
+    (await autocannon({ url, headers, connections: 16, duration: REPEATED_SECONDS, workers: 1 })).requests.average
+  report.atLeast('repeated answers a second', await perSecond({}), {
+    digits: 0,
+    unit: '',
+    min: REPEATED_PER_SECOND_MIN,
+  })
+  report.atLeast('the same where the client has it (304)', await perSecond({ 'if-none-match': etag }), {
+    digits: 0,
+    unit: '',
+    min: UNCHANGED_PER_SECOND_MIN,
+  })
+}
+
+const addressHex = (kind: 'contract' | 'holder', number: number): string => hexOf(addressOf(kind, number))
+
+async function questionsOf(warehouse: Warehouse, size: TokenChainSize): Promise<readonly Question[]> {
+  const [head] = await warehouse.query<{ start: string; number: string; hash: string }>(
+    `SELECT start, block_number AS number, concat('0x', lower(hex(block_hash))) AS hash FROM nft_blocks
+     ORDER BY block_number DESC LIMIT 1`,
+  )
+  const { start, number } = { start: Number(head?.start), number: Number(head?.number) }
+  const hash = head?.hash as string
+  const [large, whale] = [addressHex('contract', LARGE_CONTRACT), addressHex('holder', WHALE)]
+  // Wherever the keys begin that a page goes on behind: first, middle and last pages.
+  const pageKey = (operation: string, filter: object, after: readonly string[]) =>
+    formatPageKey(
+      { secret: '', chain: CHAIN.names.name, operation, filter: JSON.stringify(filter) },
+      { start, number, hash, after },
+    )
+  const spread = (form: number, width: number) =>
+    `0x${(BigInt(form * 2_654_435_761) % 2n ** 32n)
+      .toString(16)
+      .padStart(8, '0')
+      .padEnd(width * 2, '0')}`
+  const past = (form: number) => Math.max(1, number - 1 - ((form * 7_919) % Math.max(1, Math.floor(number / 2))))
+  return [
+    {
+      name: 'getNFTsForOwner, wallet of many',
+      p99MsMax: 30,
+      path: (form) =>
+        form % 2 === 0
+          ? `getNFTsForOwner?owner=${whale}&page_key=${pageKey('getNFTsForOwner', { owner: whale, with_metadata: true }, [spread(form, 20), `0x${'00'.repeat(32)}`, 'ERC721'])}`
+          : `getNFTsForOwner?owner=${whale}&block=${past(form)}`,
+    },
+    {
+      name: 'getNFTsForOwner, any wallet',
+      p99MsMax: 30,
+      path: (form) => `getNFTsForOwner?owner=${addressHex('holder', (form * 7_919) % size.holders)}`,
+    },
+    {
+      name: 'getOwnersForContract, contract of many',
+      p99MsMax: 30,
+      path: (form) =>
+        form % 2 === 0
+          ? `getOwnersForContract?contract_address=${large}&page_key=${pageKey('getOwnersForContract', { contract_address: large }, [spread(form, 20)])}&page_size=100`
+          : `getOwnersForContract?contract_address=${large}&block=${past(form)}&page_size=100`,
+    },
+    {
+      name: 'isHolderOfContract',
+      p99MsMax: 10,
+      path: (form) =>
+        `isHolderOfContract?contract_address=${large}&wallet=${addressHex('holder', (form * 104_729) % size.holders)}${form % 2 === 0 ? '' : `&block=${past(form)}`}`,
+    },
+    {
+      name: 'searchContractMetadata',
+      p99MsMax: 50,
+      path: (form) => `searchContractMetadata?query=token%20${form % 1_000}`,
+    },
+    {
+      name: 'getAssetsTransfer, 100 of a wallet',
+      p99MsMax: 30,
+      path: (form) =>
+        `getAssetsTransfer?to_address=${addressHex('holder', (form * 7_919) % size.holders)}&max_count=100`,
+    },
+  ]
+}
+
+let forms = 0
+
+/** Milliseconds of the slowest question but one in a hundred. */
+async function p99Of(clients: number, url: (form: number) => string): Promise<number> {
+  const agent = new Agent({ keepAlive: true, maxSockets: clients })
+  const times: number[] = []
+  let asked = -WARM_UP
+  const client = async (): Promise<void> => {
+    while (asked < QUESTIONS) {
+      const isWarm = asked++ >= 0
+      const begin = performance.now()
+      await ask(url(forms++), agent)
+      if (isWarm) times.push(performance.now() - begin)
+    }
+  }
+  await Promise.all(Array.from({ length: clients }, client))
+  agent.destroy()
+  return times.sort((a, b) => a - b)[Math.ceil(times.length * 0.99) - 1] as number
+}
+
+function ask(url: string, agent: Agent): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const asked = get(url, { agent }, (response) => {
+      let text = ''
+      response.on('data', (bytes: Buffer) => {
+        text += bytes.toString('latin1')
+      })
+      response.on('end', () => (response.statusCode === 200 ? resolve() : reject(new Error(`${url}: ${text}`))))
+    })
+    asked.on('error', reject)
+  })
+}
