@@ -7,8 +7,11 @@ const FOUND_MAX = 100
 const NEARLY_CHARACTERS_MIN = 3
 /** A name's runs of four characters are compared with those of a text that has some. */
 const ALIKE_CHARACTERS_MIN = 6
+const SHORT_CHARACTERS = 9
 /** Share of a text's runs of four characters that a name has to have; a letter that is wrong costs four of them. */
 const ALIKE_MIN = 0.4
+/** Compared closely: more than have anything in common with a text that means something. */
+const CANDIDATES_MAX = 100_000
 /** Of a whole address: two digits that are wrong. */
 const WRONG_BITS_MAX = 8
 const ADDRESS_DIGITS = 40
@@ -25,7 +28,7 @@ export async function searchNames(scope: NftScope, text: string): Promise<readon
   const query = text.replaceAll('\n', ' ')
   if (query === '') return []
   const found = new Set([...(await byName(scope, query)), ...(await byAddress(scope, query))])
-  if (found.size === 0 && query.length >= NEARLY_CHARACTERS_MIN)
+  if (found.size === 0 && query.length >= NEARLY_CHARACTERS_MIN && !query.startsWith('0x'))
     for (const address of await nearly(scope, query)) found.add(address)
   return [...found].slice(0, FOUND_MAX)
 }
@@ -76,25 +79,49 @@ async function byAddress(scope: NftScope, query: string): Promise<readonly strin
       { digits },
     )
   if (digits.length < PART_DIGITS_MIN) return beginning
+  // Whole bytes of it, wherever it begins in an address: cheap to look for, and what has them is looked at closely.
+  const bytes = [0, 1].map((from) => `unhex('${digits.slice(from, digits.length - ((digits.length - from) % 2))}')`)
   const within = await select(
     scope,
-    `${OF_CHAIN} AND position(lower(hex(contract)), {digits:String}) > 0 ORDER BY contract LIMIT {limit:UInt32}`,
+    `FROM (
+       SELECT contract ${OF_CHAIN} AND multiSearchAny(concat(contract, '.'), [${bytes.join(', ')}]) LIMIT ${CANDIDATES_MAX}
+     )
+     WHERE position(lower(hex(contract)), {digits:String}) > 0 ORDER BY contract LIMIT {limit:UInt32}`,
     { digits },
   )
   return [...new Set([...beginning, ...within])]
 }
 
-/** Whole names and symbols with a letter or two that are wrong, and names that have most of the text in them. */
+/**
+ * Whole names and symbols with a letter or two that are wrong, and names that have most of the text in them. Comparing is dear: only those
+ * are compared that have something in common with the text, which the limit keeps apart from the comparison.
+ */
 function nearly(scope: NftScope, query: string): Promise<readonly string[]> {
-  const slips = query.length <= 5 ? 1 : 2
+  const isShort = query.length < ALIKE_CHARACTERS_MIN
+  const slips = isShort ? 1 : 2
+  const bytes = Buffer.from(query)
+  const params = { query, length: bytes.length, ...(isShort ? {} : { runs: runsOf(query) }) }
+  // One slip leaves the first letter or the last one as it is.
+  const ends = [`startsWith(lowerUTF8(one), {first:String})`, `endsWith(lowerUTF8(one), {last:String})`].join(' OR ')
+  const isLike = (column: string) =>
+    `(abs(toInt32(length(${column})) - {length:Int32}) <= 1 AND (${ends.replaceAll('one', column)}))`
+  const common = isShort
+    ? `(${isLike('name')} OR ${isLike('symbol')})`
+    : 'multiSearchAny(search_text, {runs:Array(String)})'
   return select(
     scope,
-    `, splitByChar('\\n', search_text) AS texts,
-       arrayMin(arrayMap(one -> if(abs(toInt32(length(one)) - {length:Int32}) <= ${slips},
-         damerauLevenshteinDistance(one, {query:String}), 100), texts)) AS wrong,
-       ${query.length < ALIKE_CHARACTERS_MIN ? '0' : 'ngramSearch(search_text, {query:String})'} AS alike
-     ${OF_CHAIN} AND (alike >= ${ALIKE_MIN} OR wrong <= ${slips})
+    `, arrayMin(arrayMap(one -> if(abs(toInt32(length(one)) - {length:Int32}) <= ${slips},
+         damerauLevenshteinDistance(one, {query:String}), 100), splitByChar('\\n', search_text))) AS wrong,
+       ${isShort ? '0' : 'ngramSearch(search_text, {query:String})'} AS alike
+     FROM (SELECT contract, search_text ${OF_CHAIN} AND ${common} LIMIT ${CANDIDATES_MAX})
+     WHERE alike >= ${ALIKE_MIN} OR wrong <= ${slips}
      ORDER BY least(wrong, ${slips} + 1), alike DESC, ${THEN}`,
-    { query, length: Buffer.byteLength(query) },
+    isShort ? { ...params, first: query.slice(0, 1), last: query.slice(-1) } : params,
   )
+}
+
+/** Every four letters that follow on each other; of a short text every three, for two slips leave no four of it. */
+function runsOf(query: string): readonly string[] {
+  const letters = query.length < SHORT_CHARACTERS ? 3 : 4
+  return [...new Set(Array.from({ length: query.length - letters + 1 }, (_, i) => query.slice(i, i + letters)))]
 }
