@@ -12,6 +12,7 @@ import { type ValidatorDayRow, validatorDays } from '../rewards/validator-days.t
 import { withPast } from '../validators/account-validators.ts'
 import { historiesOf } from '../validators/history.ts'
 import type { ListedValidator } from '../validators/list-validators.ts'
+import type { NftQuestions } from './nft-questions.ts'
 
 export interface WindowKey {
   readonly from: DayNumber
@@ -44,6 +45,9 @@ export interface GraphqlContext extends AccountScope {
   readonly nowMs: number
   readonly unfundedRules: UnfundedRules
   readonly requestId: string
+  /** Whether the chain has validators. */
+  readonly hasBeacon: boolean
+  readonly nft: NftQuestions
   readonly horizon: () => Promise<Horizon | undefined>
   readonly accountDays: DataLoader<WindowKey, readonly AccountDay[], string>
   readonly days: DataLoader<DaysKey, ValidatorDayRow[], string>
@@ -53,7 +57,10 @@ export interface GraphqlContext extends AccountScope {
   readonly blocksOfEpoch: DataLoader<EpochKey, ProposalRow[], string>
 }
 
-type Request = Pick<GraphqlContext, 'warehouse' | 'nowMs' | 'unfundedRules' | 'requestId' | keyof AccountScope>
+type Request = Pick<
+  GraphqlContext,
+  'warehouse' | 'nowMs' | 'unfundedRules' | 'requestId' | 'hasBeacon' | 'nft' | keyof AccountScope
+>
 
 const dayKey = (key: DayKey) => `${key.index}/${key.day}`
 const epochKey = (key: EpochKey) => `${key.index}/${key.epoch}`

@@ -13,6 +13,7 @@ import {
 } from 'graphql/index.js'
 import { HISTORY_STEPS } from '../../schemas/routes/validators/validator-history.ts'
 import { dayWindow } from '../rewards/day-window.ts'
+import { LOOKUPS_MAX, NFT_COSTS } from './nft-cost.ts'
 
 /** Fields that an answer may hold: about a second of work. */
 export const COST_MAX = 500_000
@@ -30,9 +31,18 @@ export interface Cost {
   readonly cost: number
   readonly depth: number
   readonly statements: number
+  /** Values of `pageKey`, which say which block an answer about tokens is of. */
+  readonly pageKeys: readonly string[]
 }
 
-type Part = Omit<Cost, 'statements'>
+interface Part {
+  readonly cost: number
+  readonly depth: number
+  /** Statements of lists that are asked for below: for each value that they are below of. */
+  readonly each: number
+  /** Statements of lookups, which the items of a list share. */
+  readonly shared: number
+}
 
 interface Measurement {
   readonly schema: GraphQLSchema
@@ -44,6 +54,7 @@ interface Measurement {
   readonly measured: Map<string, Part>
   /** Statements that fields take, by name and arguments: equal ones share theirs. */
   readonly asked: Map<string, number>
+  readonly pageKeys: Set<string>
 }
 
 export interface CostInput {
@@ -79,16 +90,15 @@ export function measureCost(input: CostInput): Cost | undefined {
   )
   const asked = new Map<string, number>()
   const measured = new Map<string, Part>()
-  const measurement = { schema, variables: values.coerced, nowMs, validators, fragments, measured, asked }
-  return {
-    ...measureSelection(measurement, root, operation.selectionSet),
-    statements: asked.values().reduce((sum, some) => sum + some, 0),
-  }
+  const pageKeys = new Set<string>()
+  const measurement = { schema, variables: values.coerced, nowMs, validators, fragments, measured, asked, pageKeys }
+  const { cost, depth, each, shared } = measureSelection(measurement, root, operation.selectionSet)
+  const statements = asked.values().reduce((sum, some) => sum + some, each + shared)
+  return { cost, depth, statements, pageKeys: [...pageKeys] }
 }
 
 function measureSelection(measurement: Measurement, type: GraphQLObjectType, selection: SelectionSetNode): Part {
-  let cost = 0
-  let depth = 0
+  let { cost, depth, each, shared } = NOTHING
   for (const node of selection.selections) {
     let part: Part
     if (node.kind === Kind.FIELD) part = measureField(measurement, type, node)
@@ -96,8 +106,10 @@ function measureSelection(measurement: Measurement, type: GraphQLObjectType, sel
     else part = measureFragment(measurement, node.name.value)
     cost += part.cost
     depth = Math.max(depth, part.depth)
+    each += part.each
+    shared += part.shared
   }
-  return { cost, depth }
+  return { cost, depth, each, shared }
 }
 
 function measureFragment(measurement: Measurement, name: string): Part {
@@ -106,26 +118,38 @@ function measureFragment(measurement: Measurement, name: string): Part {
   const fragment = measurement.fragments.get(name)
   const type = fragment === undefined ? undefined : measurement.schema.getType(fragment.type)
   const cost =
-    fragment !== undefined && isObjectType(type)
-      ? measureSelection(measurement, type, fragment.selection)
-      : { cost: 0, depth: 0 }
+    fragment !== undefined && isObjectType(type) ? measureSelection(measurement, type, fragment.selection) : NOTHING
   measurement.measured.set(name, cost)
   return cost
 }
 
 function measureField(measurement: Measurement, parent: GraphQLObjectType, node: FieldNode): Part {
   const field = parent.getFields()[node.name.value]
-  if (field === undefined) return { cost: 0, depth: 0 }
+  if (field === undefined) return NOTHING
   const type = getNamedType(field.type)
   const name = `${parent.name}.${field.name}`
   const args = getArgumentValues(field, node, measurement.variables)
   const statements = STATEMENTS_OF[name]
   if (statements !== undefined) measurement.asked.set(`${name} ${JSON.stringify(args)}`, statements)
-  if (!isObjectType(type) || node.selectionSet === undefined) return { cost: 1, depth: 1 }
+  if (typeof args.pageKey === 'string') measurement.pageKeys.add(args.pageKey)
+  if (!isObjectType(type) || node.selectionSet === undefined) return { ...NOTHING, cost: 1, depth: 1 }
   const inner = measureSelection(measurement, type, node.selectionSet)
-  const length = listLength(name, args, measurement)
-  return { cost: 1 + length * inner.cost, depth: 1 + inner.depth }
+  const nft = NFT_COSTS[name]
+  const length = nft?.length?.(args) ?? listLength(name, args, measurement)
+  // Items of a list share the lookups of each of them, and nothing else.
+  const each =
+    nft?.length === undefined ? inner.each : length * inner.each + Math.ceil(length / LOOKUPS_MAX) * inner.shared
+  const shared = nft?.length === undefined ? inner.shared : 0
+  const { statements: own = 0, per } = nft ?? {}
+  return {
+    cost: 1 + length * inner.cost,
+    depth: 1 + inner.depth,
+    each: each + (per === 'value' ? own : 0),
+    shared: shared + (per === 'batch' ? own : 0),
+  }
 }
+
+const NOTHING: Part = { cost: 0, depth: 0, each: 0, shared: 0 }
 
 const STATEMENTS_OF: Readonly<Record<string, number>> = {
   'Query.days': 1,
@@ -170,7 +194,7 @@ function toText(value: unknown): string | undefined {
 }
 
 /** The sentence for a query that is too large, with what was computed, or undefined when it may run. */
-export function costRefusal({ cost, depth, statements }: Cost): string | undefined {
+export function costRefusal({ cost, depth, statements }: Omit<Cost, 'pageKeys'>): string | undefined {
   if (statements > STATEMENTS_MAX) {
     return `the query takes ${statements} statements, the limit is ${STATEMENTS_MAX}: equal fields with equal arguments share one`
   }

@@ -6,8 +6,9 @@ import { createSchema, createYoga, type Plugin } from 'graphql-yoga'
 import type { Log } from '../../infra/ports/log.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { dayOfInstant } from '../../schemas/eth/time.ts'
-import { formatMessage, RESULTS } from '../../schemas/routes/envelope.ts'
-import { envelopeErrors, NOT_READABLE, sendAnswer, TOO_MUCH } from '../http/answer.ts'
+import { formatMessage, RESULTS, refuse } from '../../schemas/routes/envelope.ts'
+import { NFT_FAILURES, type NftRefusal } from '../../schemas/routes/nft/nft-route.ts'
+import { envelopeErrors, NOT_READABLE, RefusedRequest, sendAnswer, TOO_MUCH } from '../http/answer.ts'
 import type { SentAnswer } from '../http/answers.ts'
 import type { SharedParts } from '../http/api-parts.ts'
 import { acceptTextOfAnyType } from '../http/body-rules.ts'
@@ -16,14 +17,21 @@ import { chainOf, chainPath, requireChainAndAccount, standingOf } from '../http/
 import { COMPRESSION } from '../http/compression.ts'
 import { AnswerLate, AskerGone, goneSignal } from '../http/gone.ts'
 import { ANSWER_MS_MAX } from '../http/limits.ts'
+import { REVERTED_MEANWHILE, RefusedNft, TRIES_MAX } from '../nft/asking.ts'
+import { tooManyAsked } from '../nft/serve.ts'
+import { NftStandings } from '../nft/standing.ts'
 import { createContext, type GraphqlContext } from './context.ts'
 import { costRefusal, measureCost } from './cost.ts'
 import { GRAPHQL_SCHEMAS } from './document.ts'
+import { NftQuestions } from './nft-questions.ts'
+import { nftResolvers, resolveFromRest } from './nft-resolvers.ts'
 import { refusalError, resolvers } from './resolvers.ts'
 
 /** Words and marks of one document; a query of every field has about 200. */
 const TOKENS_MAX = 5_000
-const SDL = new URL('../../schemas/schema.graphql', import.meta.url)
+const SDL = ['schema.graphql', 'nft.graphql'].map((file) => new URL(`../../schemas/${file}`, import.meta.url))
+/** Of a document that asks of tokens, its text has this in it, unless it was written to hide it. */
+const OF_TOKENS = 'nft'
 /** What GraphiQL begins with. */
 const FIRST_QUERY = `# The account's validators on this chain; dates are UTC+8 days.
 {
@@ -32,19 +40,27 @@ const FIRST_QUERY = `# The account's validators on this chain; dates are UTC+8 d
   validators(first: 10) { totalCount nodes { index status balance { eth } } }
 }
 `
+const FIRST_QUERY_OF_TOKENS = `# The chain's tokens, all as of one block.
+{
+  nft {
+    validAt { blockNumber blockHash }
+    transfers(maxCount: 10) { transfers { blockNumber from to amount token { tokenId metadata { title } } contract { name } } }
+  }
+}
+`
 /** The library sees this address instead of the one with the token. */
 const INNER_URL = 'http://localhost/graphql'
 
-/**
- * The account's GraphQL on one chain at GET and POST behind the token: one operation per request, bounded before it runs. All
- * that it tells is of validators, so a chain without them has none.
- */
+/** The account's GraphQL on one chain at GET and POST behind the token: one operation per request, bounded before it runs. */
 export async function graphqlPlugin(app: FastifyInstance, parts: SharedParts): Promise<void> {
   const { log, now, unfundedRules, answerMsMax = ANSWER_MS_MAX } = parts
   app.setErrorHandler(envelopeErrors(log))
   acceptTextOfAnyType(app)
-  requireChainAndAccount(app, { ...parts, family: 'graphql', serves: (chain) => chain.hasBeacon })
-  const schema = createSchema<GraphqlContext>({ typeDefs: await readFile(SDL, 'utf8'), resolvers })
+  requireChainAndAccount(app, { ...parts, family: 'graphql', serves: () => true })
+  const typeDefs = await Promise.all(SDL.map((file) => readFile(file, 'utf8')))
+  const schema = createSchema<GraphqlContext>({ typeDefs, resolvers: [resolvers, nftResolvers] })
+  resolveFromRest(schema)
+  const nftStandings = new NftStandings(parts.warehouse, parts.standingAgeMsMax === 0 ? 0 : undefined)
   const yoga = createYoga<GraphqlContext>({
     schema,
     plugins: [limitPlugin(), maskPlugin(log)],
@@ -60,30 +76,48 @@ export async function graphqlPlugin(app: FastifyInstance, parts: SharedParts): P
   // The library reads and checks what it is asked; the schemas of the routes are for the document.
   app.setValidatorCompiler(() => () => true)
   const answer: RouteHandlerMethod = async (request, reply) => {
-    if (wantsPage(request)) return reply.type('text/html; charset=utf-8').send(await graphiqlPage())
-    const { account } = request
-    const chain = chainOf(request).names.name
+    const { names, hasBeacon } = chainOf(request)
+    if (wantsPage(request))
+      return reply
+        .type('text/html; charset=utf-8')
+        .send(await graphiqlPage(hasBeacon ? FIRST_QUERY : FIRST_QUERY_OF_TOKENS))
+    const { account, actor } = request
+    const chain = names.name
     const standing = standingOf(request)
     const nowMs = now()
     const init = toInit(request)
+    const isOfTokens = `${searchText(request)}${init.body ?? ''}`.includes(OF_TOKENS)
+    const position = `${standing.position} ${isOfTokens ? (await nftStandings.of(chain))?.position : ''}`
     // Questions without dates mean other days tomorrow.
     const key = JSON.stringify(['graphql', chain, account, dayOfInstant(nowMs / 1_000), searchText(request), init])
-    const kept = parts.answers.kept(key, standing.position)
+    const kept = parts.answers.kept(key, position)
     if (kept !== undefined) return sendAnswer(reply, kept)
-    const question = { key, position: standing.position, signal: goneSignal(reply, answerMsMax) }
+    const admit = admission(parts, actor)
+    const question = { key, position, signal: goneSignal(reply, answerMsMax) }
     const made = await parts.answers.of(question, async (signal) => {
-      const warehouse = openBudget({ ...parts, account, signal })
-      const shared = openBudget({ ...parts, account })
-      const context = createContext({
-        warehouse,
-        shared,
-        account,
-        nowMs,
-        unfundedRules,
-        requestId: request.id,
-        standing,
-      })
-      return toSentAnswer(await yoga.fetch(`${INNER_URL}${searchText(request)}`, init, context))
+      for (let tries = 0; tries < TRIES_MAX; tries++) {
+        if (tries > 0) nftStandings.forget(chain)
+        const warehouse = openBudget({ ...parts, account, signal })
+        const shared = openBudget({ ...parts, account })
+        const nft = new NftQuestions({ standings: nftStandings, chain, warehouse, admit })
+        const asked = {
+          warehouse,
+          shared,
+          account,
+          nowMs,
+          unfundedRules,
+          requestId: request.id,
+          standing,
+          hasBeacon,
+          nft,
+        }
+        const response = await yoga.fetch(`${INNER_URL}${searchText(request)}`, init, createContext(asked))
+        // No answer has rows of two branches: it is asked again where a block was reverted meanwhile.
+        if (!(await nft.isOfOneChain())) continue
+        const answer = await toSentAnswer(response)
+        return { ...answer, isKept: answer.isKept && (isOfTokens || !nft.isOpen) }
+      }
+      throw new RefusedRequest(refuse('503', REVERTED_MEANWHILE))
     })
     return sendAnswer(reply, made)
   }
@@ -100,6 +134,16 @@ export async function graphqlPlugin(app: FastifyInstance, parts: SharedParts): P
   }
 }
 
+/** Counts the document as one question about tokens, whatever it asks of them. */
+function admission(parts: SharedParts, actor: string): () => void {
+  let isAdmitted = false
+  return () => {
+    if (!isAdmitted && (parts.nftLimit?.take(actor, performance.now()) ?? 0) > 0)
+      throw new RefusedNft(tooManyAsked(parts))
+    isAdmitted = true
+  }
+}
+
 /** A browser that opens the address, rather than a program that asks there. */
 function wantsPage({ method, headers, query }: FastifyRequest): boolean {
   const asked = typeof query === 'object' && query !== null && 'query' in query
@@ -107,9 +151,9 @@ function wantsPage({ method, headers, query }: FastifyRequest): boolean {
 }
 
 /** GraphiQL with everything in it: nine megabytes, so it is read when the first person comes. */
-async function graphiqlPage(): Promise<string> {
+async function graphiqlPage(defaultQuery: string): Promise<string> {
   const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql')
-  return renderGraphiQL({ title: 'epochline', defaultQuery: FIRST_QUERY })
+  return renderGraphiQL({ title: 'epochline', defaultQuery })
 }
 
 function searchText(request: FastifyRequest): string {
@@ -138,7 +182,7 @@ function httpStatusOf(status: number, body: string): number {
     readonly errors: readonly { readonly extensions?: { readonly code?: string } }[]
   }
   if (data != null) return status
-  return [500, 503].find((ours) => errors.some(({ extensions }) => extensions?.code === String(ours))) ?? 400
+  return [404, 429, 500, 503].find((ours) => errors.some(({ extensions }) => extensions?.code === String(ours))) ?? 400
 }
 
 interface Init {
@@ -171,6 +215,7 @@ function limitPlugin(): Plugin<GraphqlContext> {
         validators: args.contextValue.standing.validatorsOf(args.contextValue.account),
       })
       const refusal = cost === undefined ? undefined : costRefusal(cost)
+      args.contextValue.nft.pageKeys = cost?.pageKeys ?? []
       if (refusal !== undefined) setResultAndStopExecution({ errors: [refusalError('400', refusal)] })
     },
   }
@@ -207,6 +252,7 @@ function maskError(
   // Without another error below it is about the query; refusals of ours are thrown as GraphQLError.
   if (error instanceof GraphQLError && (cause == null || cause instanceof GraphQLError)) return error
   const path = error instanceof GraphQLError ? error.path : undefined
+  if (cause instanceof RefusedNft) return nftError(cause.refusal, path)
   if (cause instanceof Error && 'code' in cause && cause.code === 'query_limit') {
     return new GraphQLError(formatMessage('400', TOO_MUCH), { path: path ?? null, extensions: { code: '400' } })
   }
@@ -219,4 +265,11 @@ function maskError(
   }
   log.error({ requestId, path, err: cause }, 'graphql failed')
   return new GraphQLError(RESULTS['500'].text, { path: path ?? null, extensions: { code: '500', requestId } })
+}
+
+/** What REST answers to the same question. */
+function nftError({ code, detail }: NftRefusal, path: GraphQLError['path']): GraphQLError {
+  const text = NFT_FAILURES[code]
+  const message = detail === null ? text : `${text}: ${detail}`
+  return new GraphQLError(message, { path: path ?? null, extensions: { code: String(code) } })
 }

@@ -6,6 +6,7 @@ import { formatMessage, type RefusalCode } from '../../schemas/routes/envelope.t
 import { LIMIT_MAX, LISTED_VALIDATORS_MAX } from '../../schemas/routes/fields.ts'
 import type { HistoryStep } from '../../schemas/routes/validators/validator-history.ts'
 import type { ValidatorEpochRow } from '../../schemas/tables/rewards.ts'
+import { NO_VALIDATORS } from '../http/chain-path.ts'
 import { validatorLabels } from '../http/validator-labels.ts'
 import type { AccountDay } from '../rewards/account-days.ts'
 import { type DayWindow, dayWindow } from '../rewards/day-window.ts'
@@ -53,14 +54,15 @@ interface Connection {
 
 export const resolvers = {
   Query: {
-    newestEpoch: async (_: unknown, __: unknown, context: GraphqlContext) => (await context.horizon())?.epoch ?? null,
-    validators: (_: unknown, args: PageArguments, context: GraphqlContext) => loadConnection(args, context),
-    histories: (_: unknown, { pubkeys }: { readonly pubkeys: readonly string[] }, context: GraphqlContext) =>
+    newestEpoch: ofValidators(async (_: unknown, context) => (await context.horizon())?.epoch ?? null),
+    validators: ofValidators((args: PageArguments, context) => loadConnection(args, context)),
+    histories: ofValidators(({ pubkeys }: { readonly pubkeys: readonly string[] }, context) =>
       loadHistories(pubkeys, context),
-    days: (_: unknown, args: WindowArguments, context: GraphqlContext) => {
+    ),
+    days: ofValidators((args: WindowArguments, context) => {
       const { from, to } = windowOf(args, context)
       return context.accountDays.load({ from, to })
-    },
+    }),
   },
   ValidatorConnection: {
     pageInfo: ({ nodes, hasNextPage }: Connection) => ({
@@ -156,6 +158,14 @@ export const resolvers = {
     revenueClass: (row: ProposalRow) => (row.revenue_class === '' ? null : row.revenue_class),
     revenueRecipient: (row: ProposalRow) => (row.revenue_class === '' ? null : checksumAddress(row.recipient)),
   },
+}
+
+/** Refused on a chain without validators, which has nothing to tell of them. */
+function ofValidators<Args, Result>(resolve: (args: Args, context: GraphqlContext) => Result) {
+  return (_: unknown, args: Args, context: GraphqlContext): Result => {
+    if (!context.hasBeacon) throw refusalError('404', NO_VALIDATORS)
+    return resolve(args, context)
+  }
 }
 
 /** Of a former validator what the chain tells, and not what its account of today asks for. */

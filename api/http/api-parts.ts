@@ -5,6 +5,7 @@ import type { UnfundedRules } from '../../schemas/validator-lifecycle.ts'
 import type { Answers } from './answers.ts'
 import type { ApiChain } from './chain-path.ts'
 import type { Health } from './health.ts'
+import type { RequestLimit } from './request-limit.ts'
 import type { Standings } from './standings.ts'
 import type { StatementQueue } from './statement-queue.ts'
 
@@ -46,4 +47,6 @@ export interface SharedParts extends ApiParts {
   readonly standings: Standings
   readonly answers: Answers
   readonly queue: StatementQueue
+  /** Of NFT questions, whichever way they are asked; undefined without a limit. */
+  readonly nftLimit: RequestLimit | undefined
 }

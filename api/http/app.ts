@@ -24,6 +24,7 @@ import {
   SEGMENT_CHARACTERS_MAX,
   URL_CHARACTERS_MAX,
 } from './limits.ts'
+import { RequestLimit } from './request-limit.ts'
 import { Standings } from './standings.ts'
 import { StatementQueue } from './statement-queue.ts'
 
@@ -71,6 +72,7 @@ export async function buildApp(parts: ApiParts, families: readonly Family[] = FA
     standings: new Standings(parts.warehouse, { ageMsMax: parts.standingAgeMsMax }),
     answers: new Answers(),
     queue: new StatementQueue(),
+    nftLimit: parts.nftRequestsPerSecond === undefined ? undefined : new RequestLimit(parts.nftRequestsPerSecond),
   }
   for (const family of families) await app.register(family, shared)
   await app.ready()

@@ -57,8 +57,8 @@ export interface ChainPathOptions {
 /** What is answered while the log is being read into tables that were made anew. */
 const BEING_FILLED = 'the tables are being filled from the log'
 
-/** What all families are about, so far. */
-const NO_VALIDATORS = 'the chain has no validators'
+/** What is answered where a chain is asked for them. */
+export const NO_VALIDATORS = 'the chain has no validators'
 
 /** A path behind `/{protocol}/{network}/{token}`, as the router takes it. */
 export function chainPath(path: string): string {

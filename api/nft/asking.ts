@@ -5,18 +5,22 @@ import type { ValidAt } from '../../schemas/routes/nft/fields.ts'
 import { type AnyNftRoute, type NftRefusal, type NftRoute, refuseNft } from '../../schemas/routes/nft/nft-route.ts'
 import type { SentAnswer } from '../http/answers.ts'
 import type { SharedParts } from '../http/api-parts.ts'
-import { formatPageKey, type PageKey, readPageKey } from './page-key.ts'
+import { formatPageKey, type PageKey, type PageOf, readPageKey } from './page-key.ts'
 import { checkSnapshot, findSnapshot } from './snapshot.ts'
 import type { NftStanding, NftStandings, Snapshot } from './standing.ts'
 
-/** What a handler knows beside its parameters. */
-export interface NftScope {
+/** What everything in one answer is read with. */
+export interface NftPin {
   readonly warehouse: WarehouseReader
   /** Name of the path's chain, as in the tables. */
   readonly chain: string
   readonly standing: NftStanding
   /** The block that the answer is of. */
   readonly snapshot: Snapshot
+}
+
+/** What a handler knows beside its parameters. */
+export interface NftScope extends NftPin {
   /** Behind this sort key the page begins. */
   readonly after: readonly string[] | undefined
   /** The page key for what comes behind this sort key. */
@@ -74,9 +78,10 @@ export function toValidAt({ number, hash, timeSec }: Snapshot): ValidAt {
 }
 
 /** Reverts come one at a time; who is asked while many come is told to ask again. */
-const TRIES_MAX = 4
+export const TRIES_MAX = 4
 export const NOTHING_INDEXED = 'no block of the chain is indexed yet'
-const REVERTED_MEANWHILE = 'blocks are being reverted at the moment'
+const BEGINS_EARLIER = refuseNft(400, 'earlier blocks are indexed since the first page: begin again')
+export const REVERTED_MEANWHILE = 'blocks are being reverted at the moment'
 /** Carries a refusal out of what reads. */
 export class RefusedNft extends Error {
   readonly refusal: NftRefusal
@@ -101,20 +106,46 @@ export interface Asking {
 export async function openScope({ standings, chain, warehouse, values, operation }: Asking): Promise<NftScope> {
   const standing = await standings.of(chain)
   if (standing === undefined) throw new RefusedNft(refuseNft(503, NOTHING_INDEXED))
-  const { page_key: pageKey, page_size: _size, max_count: _count, ...filter } = values
-  const of = { secret: standing.secret, chain, operation: operation.route.id, filter: JSON.stringify(filter) }
+  const of = listOf({ chain, standing }, operation, values)
+  const page = pageOf(of, values)
+  const found = await snapshotOf({ warehouse, chain, standing }, values, page)
+  if (found.status === 'refused') throw new RefusedNft(found)
+  return toScope({ warehouse, chain, standing, snapshot: found.snapshot }, of, page)
+}
+
+/** The same for an answer whose block is known before. Throws RefusedNft where the page is not of that block. */
+export function scopeAt(pin: NftPin, operation: NftOperation, values: Asking['values']): NftScope {
+  const of = listOf(pin, operation, values)
+  const page = pageOf(of, values)
+  if (page !== undefined && page.start !== pin.standing.start) throw new RefusedNft(BEGINS_EARLIER)
+  if (page !== undefined && page.hash !== pin.snapshot.hash)
+    throw new RefusedNft(refuseNft(400, `page_key is of block ${page.hash}, and the answer of ${pin.snapshot.hash}`))
+  return toScope(pin, of, page)
+}
+
+type Place = Pick<NftPin, 'chain' | 'standing'>
+
+/** What pages of one list have in common: everything but what tells one page, or one shape, from another. */
+function listOf({ chain, standing }: Place, { route }: NftOperation, values: Asking['values']): PageOf {
+  const { page_key: _key, page_size: _size, max_count: _count, with_metadata: _shape, ...filter } = values
+  return { secret: standing.secret, chain, operation: route.id, filter: JSON.stringify(filter) }
+}
+
+function pageOf(of: PageOf, { page_key: pageKey }: Asking['values']): PageKey | undefined {
   const page = typeof pageKey === 'string' ? readPageKey(of, pageKey) : undefined
   if (pageKey !== undefined && page === undefined)
     throw new RefusedNft(refuseNft(400, 'page_key is none of this question'))
-  const found = await snapshotOf({ warehouse, chain, standing }, values, page)
-  if (found.status === 'refused') throw new RefusedNft(found)
-  const { snapshot } = found
+  return page
+}
+
+function toScope(pin: NftPin, of: PageOf, page: PageKey | undefined): NftScope {
+  const { standing, snapshot } = pin
   const pageKeyAfter = (after: readonly string[]) => formatPageKey(of, { start: standing.start, ...snapshot, after })
-  return { warehouse, chain, standing, snapshot, after: page?.after, pageKeyAfter }
+  return { ...pin, after: page?.after, pageKeyAfter }
 }
 
 /** Whether all that was read with the scope so far is of its block alone: what is final does not change any more. */
-export async function isOfOneChain(standings: NftStandings, { standing, snapshot, chain }: NftScope): Promise<boolean> {
+export async function isOfOneChain(standings: NftStandings, { standing, snapshot, chain }: NftPin): Promise<boolean> {
   const isFinal = standing.finalizedNumber !== undefined && snapshot.number <= standing.finalizedNumber
   return isFinal || (await standings.isUnreverted(chain, standing))
 }
@@ -150,8 +181,7 @@ async function snapshotOf(
   page: PageKey | undefined,
 ): ReturnType<typeof findSnapshot> {
   if (page !== undefined) {
-    if (page.start !== tables.standing.start)
-      return refuseNft(400, 'earlier blocks are indexed since the first page: begin again')
+    if (page.start !== tables.standing.start) return BEGINS_EARLIER
     return await checkSnapshot(tables, page)
   }
   const { block, block_hash: hash } = values as { readonly block?: string; readonly block_hash?: string }

@@ -10,8 +10,8 @@ import {
 } from '../../schemas/routes/nft/metadata.ts'
 import { refuseNft } from '../../schemas/routes/nft/nft-route.ts'
 import { tokenHex } from './amounts.ts'
-import { answered, type NftScope, nftAction, nftOperation } from './asking.ts'
-import { contractsMetadata, type Standard, searchContracts, type Token, tokensMetadata } from './metadata.ts'
+import { answered, type NftPin, type NftScope, nftAction, nftOperation } from './asking.ts'
+import { type ContractOfToken, contractsMetadata, type Standard, searchContracts, tokensMetadata } from './metadata.ts'
 import { foldParams } from './pages.ts'
 
 export const getContractMetadata = nftOperation(
@@ -57,8 +57,10 @@ export const searchContractMetadata = nftOperation(searchContractMetadataRoute, 
 })
 
 async function describeContracts(scope: NftScope, contracts: readonly string[], withMetadata: boolean) {
-  const standards = await standardsOf(scope, contracts.map(contractWhere))
-  const named = contracts.map((contract, i) => ({ contract, standard: standards.get(i) ?? null }))
+  const named = await withStandards(
+    scope,
+    contracts.map((contract) => ({ contract })),
+  )
   return await contractsMetadata(scope, named, withMetadata)
 }
 
@@ -68,27 +70,43 @@ interface AskedToken {
 }
 
 async function describeTokens(scope: NftScope, tokens: readonly AskedToken[], withMetadata: boolean) {
-  const standards = await standardsOf(
+  const named = await withStandards(
     scope,
-    tokens.map(
-      (token) => `${contractWhere(token.contract_address)} AND token_id = unhex('${tokenHex(token.token_id)}')`,
-    ),
-  )
-  const named = tokens.map(
-    (token, i): Token => ({
-      contract: token.contract_address,
-      tokenId: token.token_id,
-      standard: standards.get(i) ?? null,
-    }),
+    tokens.map((token) => ({ contract: token.contract_address, tokenId: token.token_id })),
   )
   return await tokensMetadata(scope, named, withMetadata)
+}
+
+/** A contract, or a token of it; `standard` where the row that led to it has told it. */
+export interface AskedStandard {
+  readonly contract: string
+  /** Decimal. */
+  readonly tokenId?: string
+  readonly standard?: Standard | null
+}
+
+/** The same with what their logs tell that they are; null where there are none. */
+export async function withStandards<Asked extends AskedStandard>(
+  scope: NftPin,
+  asked: readonly Asked[],
+): Promise<readonly (Asked & ContractOfToken)[]> {
+  const untold = asked.filter(({ standard }) => standard === undefined)
+  const standards = await standardsOf(scope, untold.map(whereOf))
+  const told = new Map(untold.map((one, i) => [one, standards.get(i) ?? null]))
+  return asked.map((one) => ({ ...one, standard: one.standard === undefined ? (told.get(one) ?? null) : one.standard }))
+}
+
+function whereOf({ contract, tokenId }: AskedStandard): string {
+  return tokenId === undefined
+    ? contractWhere(contract)
+    : `${contractWhere(contract)} AND token_id = unhex('${tokenHex(tokenId)}')`
 }
 
 // Addresses were checked: digits and nothing else.
 const contractWhere = (contract: string): string => `contract = unhex('${contract.slice(2)}')`
 
 /** What the logs say that tokens are, by the place of the question: each is looked up at its place in the order of the table. */
-async function standardsOf(scope: NftScope, wheres: readonly string[]): Promise<ReadonlyMap<number, Standard>> {
+async function standardsOf(scope: NftPin, wheres: readonly string[]): Promise<ReadonlyMap<number, Standard>> {
   if (wheres.length === 0) return new Map()
   const each = wheres.map(
     (where, i) => `SELECT ${i} AS place, standard FROM (

@@ -1,7 +1,7 @@
 import { parseExactly } from '../../schemas/nft/exact-json.ts'
 import type { MetadataState, NftAsset, NftContract } from '../../schemas/routes/nft/fields.ts'
 import { tokenHex } from './amounts.ts'
-import type { NftScope } from './asking.ts'
+import type { NftPin } from './asking.ts'
 import { searchNames } from './search.ts'
 
 // What contracts and tokens say of themselves, as it was read last: the block of the question does not matter here.
@@ -28,13 +28,17 @@ export interface Token extends ContractOfToken {
   readonly tokenId: string
 }
 
-/** A token, and when it was read: Unix seconds, 0 for never. */
-export interface ToldToken {
-  readonly asset: NftAsset
+/** What is said of a token, and when it was read: Unix seconds, 0 for never. */
+export interface SaidOfToken {
+  readonly asset: Omit<NftAsset, 'contract'>
   /** Its document. */
   readonly documentSec: number
   /** Its contract was asked for it. */
   readonly askedSec: number
+}
+
+export interface ToldToken extends SaidOfToken {
+  readonly asset: NftAsset
 }
 
 function noState(withMetadata: boolean, standard: Standard | null): MetadataState {
@@ -62,7 +66,7 @@ const hexOf = (address: string): string => address.slice(2)
 const literal = (hex: string): string => `unhex('${hex}')`
 
 async function selectContracts(
-  { warehouse, chain }: NftScope,
+  { warehouse, chain }: NftPin,
   contracts: readonly string[],
 ): Promise<ReadonlyMap<string, ContractRow>> {
   if (contracts.length === 0) return new Map()
@@ -81,7 +85,7 @@ async function selectContracts(
 
 /** Of each contract, in the order of the question. */
 export async function contractsMetadata(
-  scope: NftScope,
+  scope: NftPin,
   contracts: readonly ContractOfToken[],
   withMetadata: boolean,
 ): Promise<readonly NftContract[]> {
@@ -140,7 +144,7 @@ const keyOf = ({ address, token }: { readonly address: string; readonly token: s
 
 /** The newest row of each token, by contract and token. */
 async function selectTokens<Row extends { readonly address: string; readonly token: string }>(
-  { warehouse, chain }: NftScope,
+  { warehouse, chain }: NftPin,
   tokens: readonly Token[],
   { table, columns }: { readonly table: string; readonly columns: string },
 ): Promise<ReadonlyMap<string, Row>> {
@@ -171,20 +175,32 @@ function documentColumns(isList: boolean) {
 
 /** Of each token, in the order of the question. */
 export async function toldTokens(
-  scope: NftScope,
+  scope: NftPin,
   tokens: readonly Token[],
   withMetadata: boolean,
 ): Promise<readonly ToldToken[]> {
-  const asked = withMetadata ? tokens : []
-  const [contracts, states, documents] = await Promise.all([
+  const [contracts, said] = await Promise.all([
     contractsMetadata(scope, tokens, withMetadata),
+    saidOfTokens(scope, tokens, withMetadata),
+  ])
+  return said.map(({ asset, ...read }, i) => ({ ...read, asset: { ...asset, contract: contracts[i] as NftContract } }))
+}
+
+/** The same without what their contracts say of themselves. */
+export async function saidOfTokens(
+  scope: NftPin,
+  tokens: readonly Token[],
+  withMetadata: boolean,
+): Promise<readonly SaidOfToken[]> {
+  const asked = withMetadata ? tokens : []
+  const [states, documents] = await Promise.all([
     selectTokens<StateRow>(scope, asked, STATE),
     selectTokens<DocumentRow>(scope, asked, documentColumns(asked.length > 1)),
   ])
-  return tokens.map((token, i) => {
+  return tokens.map((token) => {
     const key = keyOf({ address: hexOf(token.contract), token: tokenHex(token.tokenId) })
     const [state, document] = [states.get(key), documents.get(key)]
-    const asset: NftAsset = {
+    const asset = {
       contract_address: token.contract,
       token_id: token.tokenId,
       token_type: token.standard,
@@ -199,7 +215,6 @@ export async function toldTokens(
         // Its numbers stay as they are written, through `JSON.stringify`.
         attributes: document === undefined || document.attributes === '' ? null : parseExactly(document.attributes),
       },
-      contract: contracts[i] as NftContract,
       error: textOf(state?.error),
       metadata_state: state === undefined ? noState(withMetadata, token.standard) : toState(state),
     }
@@ -208,7 +223,7 @@ export async function toldTokens(
 }
 
 export async function tokensMetadata(
-  scope: NftScope,
+  scope: NftPin,
   tokens: readonly Token[],
   withMetadata: boolean,
 ): Promise<readonly NftAsset[]> {
@@ -228,7 +243,7 @@ function toState({ error, attempts, read_sec, retry_sec }: StateRow): MetadataSt
 }
 
 /** The block that a contract begins with; undefined where nobody knows. */
-export async function contractBeginning(scope: NftScope, contract: string): Promise<number | undefined> {
+export async function contractBeginning(scope: NftPin, contract: string): Promise<number | undefined> {
   const row = (await selectContracts(scope, [contract])).get(contract)
   return row === undefined || row.deploy_block === '-1' ? undefined : Number(row.deploy_block)
 }
@@ -236,7 +251,7 @@ export async function contractBeginning(scope: NftScope, contract: string): Prom
 const ADDRESS = /^0x[0-9a-f]{40}$/
 
 /** Addresses of contracts that a text is meant for, the best first: an address is its own. */
-export async function searchContracts(scope: NftScope, query: string): Promise<readonly string[]> {
+export async function searchContracts(scope: NftPin, query: string): Promise<readonly string[]> {
   const text = query.trim().toLowerCase()
   const found = await searchNames(scope, text)
   return ADDRESS.test(text) ? [...new Set([text, ...found])] : found

@@ -19,6 +19,7 @@ export interface PageOf {
 }
 
 const SIGNATURE_BYTES = 12
+const HASH = /^[0-9a-f]{64}$/
 
 /** Opaque text that `readPageKey` takes for the same list alone. */
 export function formatPageKey(of: PageOf, { start, number, hash, after }: PageKey): string {
@@ -35,6 +36,20 @@ export function readPageKey(of: PageOf, text: string): PageKey | undefined {
   // Signed: it is what was written.
   const [start, number, hash, ...after] = JSON.parse(body.toString()) as [number, number, string, ...string[]]
   return { start, number, hash: `0x${hash}`, after }
+}
+
+/** The block that a page key says it is of, whatever it is for and whoever made it; undefined where it is none. */
+export function blockOfPageKey(text: string): Pick<PageKey, 'start' | 'number' | 'hash'> | undefined {
+  try {
+    const body: unknown = JSON.parse(Buffer.from(text, 'base64url').subarray(SIGNATURE_BYTES).toString())
+    const [start, number, hash] = Array.isArray(body) ? body : []
+    if (!Number.isSafeInteger(start) || !Number.isSafeInteger(number) || number < 0 || !HASH.test(hash))
+      return undefined
+    return { start, number, hash: `0x${hash}` }
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw error
+  }
 }
 
 function signature({ secret, chain, operation, filter }: PageOf, body: Buffer): Buffer {

@@ -1,6 +1,6 @@
 import type { QueryParams } from '../../infra/ports/warehouse.ts'
 import type { Coverage, Finality } from '../../schemas/routes/nft/fields.ts'
-import type { NftScope } from './asking.ts'
+import type { NftPin, NftScope } from './asking.ts'
 import { contractBeginning } from './metadata.ts'
 
 /** A table of what its keys have after each block that changed it, in the order of its keys. */
@@ -47,7 +47,7 @@ const READ_ROWS = 1_024
 const OF_FOLD = 'chain = {chain:String} AND start = {start:UInt64}'
 const upTo = ({ standing }: NftScope) => `block_number <= {number:UInt64} AND ${standing.notReverted}`
 
-export function foldParams({ chain, standing, snapshot }: NftScope): QueryParams {
+export function foldParams({ chain, standing, snapshot }: NftPin): QueryParams {
   return { chain, start: standing.start, number: snapshot.number }
 }
 

@@ -1,5 +1,5 @@
 import type { QueryParams } from '../../infra/ports/warehouse.ts'
-import type { NftScope } from './asking.ts'
+import type { NftPin } from './asking.ts'
 
 /** As many as an answer has. */
 const FOUND_MAX = 100
@@ -24,7 +24,7 @@ const PART_OF_ADDRESS = /^(0x)?([0-9a-f]{1,40})$/
  * Contracts whose names, symbols or addresses have a text in them, lower-case, the best first: the whole, a beginning, a word's
  * beginning, a part; where there are none, those that are nearly so. What a contract was called before does not count.
  */
-export async function searchNames(scope: NftScope, text: string): Promise<readonly string[]> {
+export async function searchNames(scope: NftPin, text: string): Promise<readonly string[]> {
   const query = text.replaceAll('\n', ' ')
   if (query === '') return []
   const found = new Set([...(await byName(scope, query)), ...(await byAddress(scope, query))])
@@ -37,7 +37,7 @@ const OF_CHAIN = 'FROM nft_contracts FINAL WHERE chain = {chain:String}'
 /** Shorter names are nearer to what was asked for; of equal ones each question gets the same. */
 const THEN = 'length(search_text), contract LIMIT {limit:UInt32}'
 
-async function select(scope: NftScope, sql: string, params: QueryParams): Promise<readonly string[]> {
+async function select(scope: NftPin, sql: string, params: QueryParams): Promise<readonly string[]> {
   const rows = await scope.warehouse.query<{ address: string }>(`SELECT lower(hex(contract)) AS address ${sql}`, {
     ...params,
     chain: scope.chain,
@@ -46,7 +46,7 @@ async function select(scope: NftScope, sql: string, params: QueryParams): Promis
   return rows.map(({ address }) => `0x${address}`)
 }
 
-function byName(scope: NftScope, query: string): Promise<readonly string[]> {
+function byName(scope: NftPin, query: string): Promise<readonly string[]> {
   return select(
     scope,
     `${OF_CHAIN} AND position(search_text, {query:String}) > 0
@@ -60,7 +60,7 @@ function byName(scope: NftScope, query: string): Promise<readonly string[]> {
   )
 }
 
-async function byAddress(scope: NftScope, query: string): Promise<readonly string[]> {
+async function byAddress(scope: NftPin, query: string): Promise<readonly string[]> {
   const digits = PART_OF_ADDRESS.exec(query)?.[2]
   if (digits === undefined) return []
   const isNamed = query.startsWith('0x')
@@ -96,7 +96,7 @@ async function byAddress(scope: NftScope, query: string): Promise<readonly strin
  * Whole names and symbols with a letter or two that are wrong, and names that have most of the text in them. Comparing is dear: only those
  * are compared that have something in common with the text, which the limit keeps apart from the comparison.
  */
-function nearly(scope: NftScope, query: string): Promise<readonly string[]> {
+function nearly(scope: NftPin, query: string): Promise<readonly string[]> {
   const isShort = query.length < ALIKE_CHARACTERS_MIN
   const slips = isShort ? 1 : 2
   const bytes = Buffer.from(query)

@@ -20,7 +20,6 @@ import { ANSWER_MS_MAX, BODY_BYTES_MAX } from '../http/limits.ts'
 import { ask, type NftOperation, NOTHING_INDEXED, RefusedNft } from './asking.ts'
 import { documentNftRoute } from './document.ts'
 import { nftParameterReader, type QueryTexts, type ReadNftParameters } from './read-parameters.ts'
-import { RequestLimit } from './request-limit.ts'
 import { NftStandings } from './standing.ts'
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
@@ -51,7 +50,6 @@ export function serveNftOperations(
   const closing = new AbortController()
   app.addHook('preClose', async () => closing.abort())
   const standings = new NftStandings(parts.warehouse, parts.standingAgeMsMax === 0 ? 0 : undefined)
-  const limit = parts.nftRequestsPerSecond === undefined ? undefined : new RequestLimit(parts.nftRequestsPerSecond)
   const serving = { parts, standings, closing: closing.signal }
   app.setErrorHandler(nftErrors(parts.log))
   app.setValidatorCompiler(() => () => true)
@@ -61,13 +59,10 @@ export function serveNftOperations(
     const chain = parts.chains().find(({ names }) => names.nftName === name)
     const refusal = await refusalOf(request, { ...parts, family: 'nft', serves: () => true }, chain, token)
     if (refusal !== undefined) return sendNftRefusal(reply, toNftRefusal(refusal))
-    const waitSec = limit?.take(request.actor, performance.now()) ?? 0
+    const waitSec = parts.nftLimit?.take(request.actor, performance.now()) ?? 0
     if (waitSec > 0) {
       reply.header('retry-after', Math.ceil(waitSec))
-      return sendNftRefusal(
-        reply,
-        refuseNft(429, `the token asks more than ${parts.nftRequestsPerSecond} times a second`),
-      )
+      return sendNftRefusal(reply, tooManyAsked(parts))
     }
   })
   for (const operation of operations) {
@@ -105,6 +100,10 @@ export function serveNftOperations(
     schema: { hide: true },
     handler: async (_request, reply) => sendNftRefusal(reply, refuseNft(404)),
   })
+}
+
+export function tooManyAsked({ nftRequestsPerSecond }: Pick<SharedParts, 'nftRequestsPerSecond'>): NftRefusal {
+  return refuseNft(429, `the token asks more than ${nftRequestsPerSecond} times a second`)
 }
 
 function methodsOf({ methods }: AnyNftRoute): readonly string[] {

@@ -3,7 +3,9 @@ import { buildSchema, parse } from 'graphql/index.js'
 import { expect, test } from 'vitest'
 import { COST_MAX, costRefusal, DEPTH_MAX, measureCost } from '../../api/graphql/cost.ts'
 
-const schema = buildSchema(await readFile(new URL('../../schemas/schema.graphql', import.meta.url), 'utf8'))
+const files = ['schema.graphql', 'nft.graphql'].map((file) => new URL(`../../schemas/${file}`, import.meta.url))
+const texts = await Promise.all(files.map((file) => readFile(file, 'utf8')))
+const schema = buildSchema(texts.join('\n'))
 const nowMs = Date.parse('2026-11-20T04:00:00Z')
 
 function measure(query: string, variables: Record<string, unknown> = {}) {
@@ -44,6 +46,32 @@ test.each([
   ['{ validators { totalCount nodes { days { epochs { blocks { slot } } blocks { slot } } } } }', 4],
 ] as const)('%s takes %i statements', (query, statements) => {
   expect(measure(query)?.statements).toBe(statements)
+})
+
+const OWNER = 'owner(address: "0x1")'
+test.each([
+  ['{ nft { validAt { blockNumber } } }', 3, 0],
+  ['{ nft { contract(address: "0x1") { name } } }', 3, 2],
+  ['{ nft { contract(address: "0x1") { owners(pageSize: 10) { owners { amount } } } } }', 1 + 1 + 1 + 10 * 2, 7],
+  // Tokens of a list are looked up together, and their contracts.
+  [`{ nft { ${OWNER} { tokens(pageSize: 3) { ownerNfts { token { tokenUri } } } } } }`, 3 + 3 * 3, 4],
+  [`{ nft { ${OWNER} { tokens { ownerNfts { token { tokenUri contract { name } } } } } } }`, 3 + 100 * 5, 6],
+  // A hundred by each statement.
+  ['{ nft { transfers(maxCount: 201) { transfers { token { tokenUri } } } } }', 2 + 201 * 3, 5 + 3 * 2],
+  // Owners are a list for each.
+  [`{ nft { ${OWNER} { contracts(pageSize: 3) { contracts { contract { owners { totalCount } } } } } } }`, 312, 19],
+  ['{ nft { search(query: "a") { name } } }', 102, 5],
+  ['{ nft { tokens(tokens: [{ contractAddress: "", tokenId: "" }]) { tokenId } } }', 3, 3],
+  // Fields of a page that nobody may ask for are refused later.
+  ['{ nft { transfers(maxCount: 1000000) { totalCount } } }', 1_002, 5],
+] as const)('%s costs %i fields and takes %i statements', (query, cost, statements) => {
+  expect(measure(query)).toMatchObject({ cost, statements })
+})
+
+test('finds the page keys of a document, wherever they are', () => {
+  const query = `query ($key: String) { nft { transfers(pageKey: $key) { totalCount } ...rest } }
+    fragment rest on Nft { ${OWNER} { tokens(pageKey: "b") { totalCount } } }`
+  expect(measure(query, { key: 'a' })?.pageKeys).toEqual(['a', 'b'])
 })
 
 test('reads variables, and their defaults', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { RequestLimit } from '../../api/nft/request-limit.ts'
+import { RequestLimit } from '../../api/http/request-limit.ts'
 
 test('a token may ask so many times at once, and then as often as its share comes back', () => {
   const limit = new RequestLimit(2)

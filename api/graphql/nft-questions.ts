@@ -1,0 +1,161 @@
+import DataLoader from 'dataloader'
+import { Type } from 'typebox'
+import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
+import { AT_BLOCK, type NftContract } from '../../schemas/routes/nft/fields.ts'
+import { refuseNft } from '../../schemas/routes/nft/nft-route.ts'
+import { isOfOneChain, type NftOperation, type NftPin, NOTHING_INDEXED, RefusedNft, scopeAt } from '../nft/asking.ts'
+import { contractsMetadata, type SaidOfToken, type Standard, saidOfTokens } from '../nft/metadata.ts'
+import { withStandards } from '../nft/metadata-operations.ts'
+import { blockOfPageKey } from '../nft/page-key.ts'
+import { nftParameterReader, type ReadNftParameters } from '../nft/read-parameters.ts'
+import { checkSnapshot, findSnapshot, type Tables } from '../nft/snapshot.ts'
+import type { NftStandings } from '../nft/standing.ts'
+import { LOOKUPS_MAX } from './nft-cost.ts'
+
+/** A contract by its address; `standard` where the row that led to it has told it. */
+export interface ContractKey {
+  readonly contract: string
+  readonly standard?: Standard | null
+}
+
+export interface TokenKey extends ContractKey {
+  /** Decimal. */
+  readonly tokenId: string
+}
+
+/** Arguments as GraphQL names them. */
+export type Arguments = Readonly<Record<string, unknown>>
+
+export interface NftAsker {
+  readonly standings: NftStandings
+  /** Name in the tables. */
+  readonly chain: string
+  readonly warehouse: WarehouseReader
+  /** Called before the first question; throws where the asker may not ask now. */
+  readonly admit: () => void
+}
+
+const readBlock = nftParameterReader(Type.Object({ block: AT_BLOCK.block }))
+const readers = new WeakMap<NftOperation, ReadNftParameters>()
+
+/** What one document asks of tokens: the REST operations are asked, all as of one block, and lookups of many rows are one. */
+export class NftQuestions {
+  /** In the whole document: they say which block it is of, where it does not. */
+  pageKeys: readonly string[] = []
+  readonly contracts: DataLoader<ContractKey, NftContract, string>
+  readonly tokens: DataLoader<TokenKey, SaidOfToken, string>
+  readonly #asker: NftAsker
+  readonly #asked = new Map<string, Promise<unknown>>()
+  #opened: { readonly block: string | undefined; readonly pin: Promise<NftPin> } | undefined
+
+  constructor(asker: NftAsker) {
+    this.#asker = asker
+    const maxBatchSize = LOOKUPS_MAX
+    this.contracts = new DataLoader((keys) => this.#describeContracts(keys), {
+      maxBatchSize,
+      cacheKeyFn: ({ contract, standard }) => `${contract} ${standard}`,
+    })
+    this.tokens = new DataLoader((keys) => this.#describeTokens(keys), {
+      maxBatchSize,
+      cacheKeyFn: ({ contract, tokenId, standard }) => `${contract} ${tokenId} ${standard}`,
+    })
+  }
+
+  /** Whether anything was asked of tokens. */
+  get isOpen(): boolean {
+    return this.#opened !== undefined
+  }
+
+  /** Decides which block everything is of. Throws RefusedNft where there is none such, or another one was decided for. */
+  async open(block: string | null | undefined): Promise<NftPin> {
+    const given = readBlock({}, JSON.stringify({ block }))
+    if (given.status === 'refused') throw new RefusedNft(given)
+    const text = given.values.block as string | undefined
+    if (this.#opened === undefined) {
+      this.#asker.admit()
+      this.#opened = { block: text, pin: this.#pin(text) }
+    }
+    if (this.#opened.block !== text) throw new RefusedNft(refuseNft(400, 'all of a document is of one block'))
+    return await this.#opened.pin
+  }
+
+  /** What the operation answers; asked once where it is asked for twice. Throws RefusedNft for what it refuses. */
+  async ask<Body>(operation: NftOperation, args: Arguments): Promise<Body> {
+    const values = this.read(operation, args)
+    const key = JSON.stringify([operation.route.id, values])
+    const asked = this.#asked.get(key) ?? this.#ask(operation, values)
+    this.#asked.set(key, asked)
+    return (await asked) as Body
+  }
+
+  /** The operation's parameters, as it would read them of a JSON body. */
+  read(operation: NftOperation, args: Arguments): Arguments {
+    const read = readers.get(operation) ?? nftParameterReader(operation.route.parameters)
+    readers.set(operation, read)
+    const given = read({}, JSON.stringify(snakeKeys(args)))
+    if (given.status === 'refused') throw new RefusedNft(given)
+    return given.values
+  }
+
+  /** Whether all that was read is of one chain: no block was reverted meanwhile. */
+  async isOfOneChain(): Promise<boolean> {
+    const pin = await this.#opened?.pin.catch(refusedOnly)
+    return pin === undefined || (await isOfOneChain(this.#asker.standings, pin))
+  }
+
+  async #pin(block: string | undefined): Promise<NftPin> {
+    const { standings, chain, warehouse } = this.#asker
+    const standing = await standings.of(chain)
+    if (standing === undefined) throw new RefusedNft(refuseNft(503, NOTHING_INDEXED))
+    const tables = { warehouse, chain, standing }
+    const found = await this.#snapshot(tables, block)
+    if (found.status === 'refused') throw new RefusedNft(found)
+    return { ...tables, snapshot: found.snapshot }
+  }
+
+  #snapshot(tables: Tables, block: string | undefined): ReturnType<typeof findSnapshot> {
+    if (block !== undefined) return findSnapshot(tables, block)
+    const blocks = this.pageKeys.map(blockOfPageKey).filter((one) => one !== undefined)
+    const [first] = blocks
+    if (first === undefined) return findSnapshot(tables, 'latest')
+    if (blocks.some(({ hash }) => hash !== first.hash))
+      throw new RefusedNft(refuseNft(400, 'the page keys are of several blocks, and all of a document is of one'))
+    return checkSnapshot(tables, first)
+  }
+
+  async #ask(operation: NftOperation, values: Arguments): Promise<unknown> {
+    const result = await operation.handle(values, scopeAt(await this.#pinned(), operation, values))
+    if (result.status === 'refused') throw new RefusedNft(result)
+    return result.body
+  }
+
+  #pinned(): Promise<NftPin> {
+    if (this.#opened === undefined) throw new Error('Nothing is asked of tokens before their block is known.')
+    return this.#opened.pin
+  }
+
+  async #describeContracts(keys: readonly ContractKey[]): Promise<readonly NftContract[]> {
+    const pin = await this.#pinned()
+    return await contractsMetadata(pin, await withStandards(pin, keys), true)
+  }
+
+  async #describeTokens(keys: readonly TokenKey[]): Promise<readonly SaidOfToken[]> {
+    const pin = await this.#pinned()
+    return await saidOfTokens(pin, await withStandards(pin, keys), true)
+  }
+}
+
+/** A block that was refused is of no chain. */
+function refusedOnly(error: unknown): undefined {
+  if (error instanceof RefusedNft) return undefined
+  throw error
+}
+
+/** `tokenId` as REST names it: `token_id`. */
+export const snakeCase = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+
+function snakeKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(snakeKeys)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [snakeCase(name), snakeKeys(one)]))
+}
