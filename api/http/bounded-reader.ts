@@ -7,6 +7,7 @@ import { AppError } from '../../schemas/errors.ts'
  */
 export function boundedReader(warehouse: WarehouseReader, timeMs: number): WarehouseReader {
   return {
+    ...warehouse,
     query: <Row>(sql: string, params?: QueryParams, limits: QueryLimits = {}) =>
       within(timeMs, (late) => {
         const signal = limits.signal === undefined ? late : AbortSignal.any([limits.signal, late])

@@ -6,6 +6,8 @@ import type { StatementQueue } from './statement-queue.ts'
 export const STATEMENTS_MAX = 40
 /** That the statements of one request run, together. */
 export const STATEMENT_MS_MAX = 15_000
+/** A limit that stays the same is not told to the engine again. */
+const TIME_STEP_MS = 1_000
 /** After this nobody waits for one: the engine has been told to end it long before. */
 export const STATEMENT_GIVEN_UP_MS = STATEMENT_MS_MAX + 2_000
 /**
@@ -42,7 +44,8 @@ export function openBudget({ warehouse, queue, account, signal = NEVER }: Budget
         if (leftMs <= 0) throw new AppError('query_limit', 'The question takes longer than one may.')
         const startMs = performance.now()
         try {
-          return await warehouse.query<Row>(sql, params, { signal, timeMsMax: leftMs, rowsReadMax: ROWS_READ_MAX })
+          const timeMsMax = Math.ceil(leftMs / TIME_STEP_MS) * TIME_STEP_MS
+          return await warehouse.query<Row>(sql, params, { signal, timeMsMax, rowsReadMax: ROWS_READ_MAX })
         } finally {
           spentMs += performance.now() - startMs
         }

@@ -88,6 +88,9 @@ const POSITION = [
   versionsOf('figures', 'rebuild_exchanges', 'started, version'),
 ].join(' UNION ALL ')
 
+/** What a look reads. */
+const LOOKED_AT = [...POSITION.matchAll(/FROM (\w+)/g)].map(([, table]) => table as string)
+
 function toText(rows: readonly PositionRow[], part: PositionRow['part']): string {
   const own = rows.filter((row) => row.part === part).map((row) => `${row.table_name} ${row.versions}`)
   return own.sort().join(' ')
@@ -104,6 +107,8 @@ interface Look {
   readonly standing: Promise<MadeStanding>
   /** As `performance.now()` tells it. */
   readonly atMs: number
+  /** What was written to the tables before the look; undefined where nobody knows, or something was being written. */
+  readonly writes: number | undefined
 }
 
 function ageMs({ atMs }: Look): number {
@@ -143,17 +148,25 @@ export class Standings {
 
   of(chain: string): Promise<Standing> {
     const last = this.#looks.get(chain)
-    if (last === undefined || ageMs(last) >= this.#ageMsMax) return this.#begin(chain).standing
+    if (last === undefined) return this.#begin(chain).standing
+    if (last.writes !== undefined && ageMs(last) < this.#keptMsMax && last.writes === this.#writes())
+      return last.standing
+    if (ageMs(last) >= this.#ageMsMax) return this.#begin(chain).standing
     // Its failure is nobody's yet: whoever asks when the last look is too old looks again.
     if (ageMs(last) >= this.#ageMsMax * AHEAD_AGE_SHARE) this.#begin(chain).standing.catch(() => {})
     return last.standing
+  }
+
+  #writes(): number | undefined {
+    return this.#warehouse.writesOf?.(LOOKED_AT)
   }
 
   /** The look that is under way, or a new one: `of` gives it out once it has ended. */
   #begin(chain: string): Look {
     const underWay = this.#underWay.get(chain)
     if (underWay !== undefined && ageMs(underWay) < this.#ageMsMax) return underWay
-    const look = { standing: this.#look(chain), atMs: performance.now() }
+    const writes = this.#writes()
+    const look = { standing: this.#look(chain), atMs: performance.now(), writes }
     this.#underWay.set(chain, look)
     const end = (): void => {
       if (this.#underWay.get(chain) === look) this.#underWay.delete(chain)

@@ -33,8 +33,10 @@ export interface NftStanding {
   readonly secret: string
 }
 
-/** So old may be what is known of a chain when a question comes. */
+/** So old may be what is known of a chain when a question comes, unless nothing was written since. */
 const AGE_MS_MAX = 100
+/** From this age on the next look is on its way, so that whoever asks all the time waits for none. */
+const AHEAD_AGE_SHARE = 0.6
 /** So many reverted blocks are named in statements; a subquery for more of them costs each statement as much as its reading. */
 const NAMED_REVERTED_MAX = 100
 /** A reorg that is not wholly told yet is looked for among so many of the newest blocks. */
@@ -43,7 +45,8 @@ const RECENT_BLOCKS = 128
 const OF_CHAIN = 'chain = {chain:String}'
 export const REVERTED = `SELECT block_hash FROM reverted_blocks FINAL WHERE ${OF_CHAIN} AND is_reverted = 1`
 
-const REVERTS = `SELECT toString((count(), sum(cityHash64(block_hash, is_reverted, version)))) FROM reverted_blocks WHERE ${OF_CHAIN}`
+const REVERTS = 'toString((count(), sum(cityHash64(block_hash, is_reverted, version))))'
+const TOLD_REVERTS = `FROM reverted_blocks WHERE ${OF_CHAIN}`
 
 // What a table has of a chain, or of a fold, is counted without reading it: both are in its partitions.
 const FACTS = [
@@ -52,7 +55,7 @@ const FACTS = [
   `SELECT 'final', toString(execution_block_number) FROM (
      SELECT execution_block_number FROM finalized_blocks WHERE ${OF_CHAIN} ORDER BY slot DESC LIMIT 1
    )`,
-  `SELECT 'reverts', (${REVERTS})`,
+  `SELECT 'reverts', ${REVERTS} ${TOLD_REVERTS}`,
   `SELECT 'reverted', lower(hex(block_hash)) FROM (${REVERTED} LIMIT ${NAMED_REVERTED_MAX + 1})`,
   `SELECT 'odd', toString(count()) FROM nft_odd_logs WHERE ${OF_CHAIN}`,
   `SELECT 'exchanges', toString((count(), sum(cityHash64(started, version)))) FROM rebuild_exchanges`,
@@ -67,6 +70,13 @@ FROM nft_blocks
 WHERE ${OF_CHAIN} AND start = {start:UInt64} AND block_hash NOT IN (${REVERTED})
 ORDER BY block_number DESC LIMIT ${RECENT_BLOCKS}`
 
+/** What a look reads. */
+const LOOKED_AT = [
+  ...['nft_blocks', 'execution_finality', 'finalized_blocks', 'reverted_blocks', 'nft_odd_logs', 'rebuild_exchanges'],
+  ...['filled_from', 'nft_contracts', 'nft_token_states', 'weak_blocks'],
+]
+const REVERT_TABLES = ['reverted_blocks']
+
 interface BlockRow {
   readonly number: string
   readonly hash: string
@@ -74,28 +84,41 @@ interface BlockRow {
   readonly time_sec: number
 }
 
-/** Looks at the tables when somebody asks, all askers together at most every so many milliseconds. */
+interface Look {
+  readonly standing: Promise<NftStanding | undefined>
+  readonly atMs: number
+  /** What was written to the tables before the look; undefined where nobody knows, or something was being written. */
+  readonly writes: number | undefined
+}
+
+/** Looks at the tables when somebody asks and something was written, all askers together at most every so many milliseconds. */
 export class NftStandings {
   readonly #warehouse: WarehouseReader
   readonly #ageMsMax: number
-  readonly #looks = new Map<string, { readonly standing: Promise<NftStanding | undefined>; readonly atMs: number }>()
+  readonly #nowMs: () => number
+  /** The newest one that has ended, by chain. */
+  readonly #looks = new Map<string, Look>()
+  readonly #underWay = new Map<string, Look>()
   readonly #known = new Map<string, NftStanding>()
+  /** What reverts were written before the last look that found what the standing says. */
+  readonly #reverts = new WeakMap<NftStanding, number>()
 
-  constructor(warehouse: WarehouseReader, ageMsMax = AGE_MS_MAX) {
+  constructor(warehouse: WarehouseReader, ageMsMax = AGE_MS_MAX, nowMs = () => performance.now()) {
     this.#warehouse = warehouse
     this.#ageMsMax = ageMsMax
+    this.#nowMs = nowMs
   }
 
   /** Undefined before the first block is folded. One object for as long as nothing has changed. */
   of(chain: string): Promise<NftStanding | undefined> {
     const last = this.#looks.get(chain)
-    if (last !== undefined && performance.now() - last.atMs < this.#ageMsMax) return last.standing
-    const look = { standing: this.#look(chain), atMs: performance.now() }
-    this.#looks.set(chain, look)
-    look.standing.catch(() => {
-      if (this.#looks.get(chain) === look) this.#looks.delete(chain)
-    })
-    return look.standing
+    if (last === undefined) return this.#begin(chain).standing
+    if (last.writes !== undefined && last.writes === this.#warehouse.writesOf?.(LOOKED_AT)) return last.standing
+    const ageMs = this.#nowMs() - last.atMs
+    if (ageMs >= this.#ageMsMax) return this.#begin(chain).standing
+    // Its failure is nobody's yet: whoever asks when the last look is too old looks again.
+    if (ageMs >= this.#ageMsMax * AHEAD_AGE_SHARE) this.#begin(chain).standing.catch(() => {})
+    return last.standing
   }
 
   /**
@@ -103,16 +126,46 @@ export class NftStandings {
    * revert of what they replace is told.
    */
   async isUnreverted(chain: string, standing: NftStanding): Promise<boolean> {
-    const [row] = await this.#warehouse.query<{ reverts: string }>(`SELECT (${REVERTS}) AS reverts`, { chain })
+    const writes = this.#reverts.get(standing)
+    if (writes !== undefined && writes === this.#warehouse.writesOf?.(REVERT_TABLES)) return true
+    const [row] = await this.#warehouse.query<{ reverts: string }>(`SELECT ${REVERTS} AS reverts ${TOLD_REVERTS}`, {
+      chain,
+    })
     return row?.reverts === standing.reverts
   }
 
   /** What was known is not good any more. */
   forget(chain: string): void {
     this.#looks.delete(chain)
+    this.#underWay.delete(chain)
+  }
+
+  /** The look that is under way, or a new one: `of` gives it out once it has ended. */
+  #begin(chain: string): Look {
+    const atMs = this.#nowMs()
+    const underWay = this.#underWay.get(chain)
+    if (underWay !== undefined && atMs - underWay.atMs < this.#ageMsMax) return underWay
+    const writes = this.#warehouse.writesOf?.(LOOKED_AT)
+    const look = { standing: this.#look(chain), atMs, writes }
+    this.#underWay.set(chain, look)
+    const end = (): void => {
+      if (this.#underWay.get(chain) === look) this.#underWay.delete(chain)
+    }
+    look.standing.then(() => {
+      if (this.#underWay.get(chain) === look) this.#looks.set(chain, look)
+      end()
+    }, end)
+    return look
   }
 
   async #look(chain: string): Promise<NftStanding | undefined> {
+    const writes = this.#warehouse.writesOf?.(REVERT_TABLES)
+    const standing = await this.#lookAt(chain)
+    if (standing !== undefined && writes !== undefined) this.#reverts.set(standing, writes)
+    return standing
+  }
+
+  async #lookAt(chain: string): Promise<NftStanding | undefined> {
     const rows = await this.#warehouse.query<{ part: string; value: string }>(FACTS, { chain })
     const valuesOf = (name: string) => rows.filter(({ part }) => part === name).map(({ value }) => value)
     const starts = valuesOf('start')

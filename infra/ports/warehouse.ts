@@ -32,6 +32,11 @@ export interface QueryLimits {
 export interface WarehouseReader {
   /** All rows of a SELECT with `{name:Type}` parameters; at most `rowsMax` of the adapter, beyond that it throws. */
   query<Row>(sql: string, params?: QueryParams, limits?: QueryLimits): Promise<Row[]>
+  /**
+   * Tells without a statement whether tables were written to: between two calls with one result nobody did. Undefined while somebody
+   * does; there is no such method where others may write who are not heard of.
+   */
+  writesOf?(tables: readonly string[]): number | undefined
 }
 
 /**
