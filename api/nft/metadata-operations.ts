@@ -11,8 +11,9 @@ import {
 import { refuseNft } from '../../schemas/routes/nft/nft-route.ts'
 import { tokenHex } from './amounts.ts'
 import { answered, type NftPin, type NftScope, nftAction, nftOperation } from './asking.ts'
-import { type ContractOfToken, contractsMetadata, type Standard, searchContracts, tokensMetadata } from './metadata.ts'
+import { type ContractOfToken, contractsMetadata, type Standard, tokensMetadata } from './metadata.ts'
 import { foldParams } from './pages.ts'
+import { searchContracts } from './search.ts'
 
 export const getContractMetadata = nftOperation(
   getContractMetadataRoute,
@@ -52,9 +53,16 @@ export const refreshNftMetadata = nftAction(
 )
 
 export const searchContractMetadata = nftOperation(searchContractMetadataRoute, async ({ query }, scope) => {
-  const found = await searchContracts(scope, query)
-  return answered([...(await describeContracts(scope, found, true))])
+  const text = query.trim().toLowerCase()
+  const found = await searchContracts(scope, text)
+  if (!ADDRESS.test(text)) return answered([...found])
+  // An address is its own, known or not.
+  const own = found.find(({ contract_address }) => contract_address === text)
+  const [described] = own === undefined ? await describeContracts(scope, [text], true) : [own]
+  return answered([described as NftContract, ...found.filter((one) => one !== own)])
 })
+
+const ADDRESS = /^0x[0-9a-f]{40}$/
 
 async function describeContracts(scope: NftScope, contracts: readonly string[], withMetadata: boolean) {
   const named = await withStandards(

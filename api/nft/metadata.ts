@@ -2,7 +2,6 @@ import { parseExactly } from '../../schemas/nft/exact-json.ts'
 import type { MetadataState, NftAsset, NftContract } from '../../schemas/routes/nft/fields.ts'
 import { tokenHex } from './amounts.ts'
 import type { NftPin } from './asking.ts'
-import { searchNames } from './search.ts'
 
 // What contracts and tokens say of themselves, as it was read last: the block of the question does not matter here.
 
@@ -47,40 +46,43 @@ function noState(withMetadata: boolean, standard: Standard | null): MetadataStat
   return { status, error: null, attempts: 0, last_attempt: null, next_retry: null }
 }
 
-interface ContractRow {
-  readonly address: string
-  readonly name: string
-  readonly has_name: number
-  readonly symbol: string
-  readonly has_symbol: number
+/** What a contract said of itself when it was read last. */
+export interface ToldContract {
+  readonly name: string | null
+  readonly symbol: string | null
   readonly type: '' | Standard | 'UNKNOWN'
-  readonly total_supply: string
-  readonly has_total_supply: number
+  readonly total_supply: string | null
+  /** Without `0x`; zeros: unknown. */
   readonly deployer: string
+  /** -1: unknown. */
   readonly deploy_block: string
   readonly read_sec: number
+  /** What it is found by (`search.ts`). */
+  readonly searchText: string
 }
 
 const hexOf = (address: string): string => address.slice(2)
 // Literals, which the index is used for. Addresses were checked: digits and nothing else.
 const literal = (hex: string): string => `unhex('${hex}')`
 
-async function selectContracts(
-  { warehouse, chain }: NftPin,
+/** By address, those that were read. */
+export async function selectContracts(
+  { warehouse, chain }: Pick<NftPin, 'warehouse' | 'chain'>,
   contracts: readonly string[],
-): Promise<ReadonlyMap<string, ContractRow>> {
+): Promise<ReadonlyMap<string, ToldContract>> {
   if (contracts.length === 0) return new Map()
-  const rows = await warehouse.query<ContractRow>(
-    `SELECT lower(hex(contract)) AS address, name, has_name, symbol, has_symbol, toString(token_type) AS type,
-       total_supply, has_total_supply, lower(hex(deployer)) AS deployer, deploy_block, toUnixTimestamp(read_at) AS read_sec
-     FROM (
-       SELECT * FROM nft_contracts
-       WHERE chain = {chain:String} AND contract IN (${[...new Set(contracts)].map((one) => literal(hexOf(one))).join(', ')})
-       ORDER BY contract, version DESC LIMIT 1 BY contract
-     )`,
-    { chain },
+  // A parameter, because a hundred literals take longer to parse than to find.
+  const rows = await warehouse.query<{ address: string; told: string; text: string }>(
+    `SELECT lower(hex(contract)) AS address, told, search_text AS text FROM nft_contracts
+     WHERE chain = {chain:String}
+       AND contract IN (SELECT toFixedString(unhex(arrayJoin({contracts:Array(String)})), 20))
+     ORDER BY contract, version DESC LIMIT 1 BY contract
+     SETTINGS max_threads = 1`,
+    { chain, contracts: [...new Set(contracts)].map(hexOf) },
   )
-  return new Map(rows.map((row) => [`0x${row.address}`, row]))
+  return new Map(
+    rows.map(({ address, told, text }) => [`0x${address}`, { ...JSON.parse(told), searchText: text } as ToldContract]),
+  )
 }
 
 /** Of each contract, in the order of the question. */
@@ -94,23 +96,28 @@ export async function contractsMetadata(
         scope,
         contracts.map(({ contract }) => contract),
       )
-    : new Map<string, ContractRow>()
-  return contracts.map(({ contract, standard }) => {
-    const row = known.get(contract)
-    return {
-      contract_address: contract,
-      name: row?.has_name === 1 ? row.name : null,
-      symbol: row?.has_symbol === 1 ? row.symbol : null,
-      token_type: row === undefined || row.type === '' ? standard : row.type,
-      total_supply: row?.has_total_supply === 1 ? row.total_supply : null,
-      deployer: row === undefined || /^0*$/.test(row.deployer) ? null : `0x${row.deployer}`,
-      deploy_block_number: row === undefined || row.deploy_block === '-1' ? null : Number(row.deploy_block),
-      metadata_state:
-        row === undefined
-          ? noState(withMetadata, standard)
-          : { status: 'fetched', error: null, attempts: 0, last_attempt: row.read_sec, next_retry: null },
-    }
-  })
+    : new Map<string, ToldContract>()
+  return contracts.map((one) => toContract(one, known.get(one.contract), withMetadata))
+}
+
+export function toContract(
+  { contract, standard }: ContractOfToken,
+  told: ToldContract | undefined,
+  withMetadata: boolean,
+): NftContract {
+  return {
+    contract_address: contract,
+    name: told?.name ?? null,
+    symbol: told?.symbol ?? null,
+    token_type: told === undefined || told.type === '' ? standard : told.type,
+    total_supply: told?.total_supply ?? null,
+    deployer: told === undefined || /^0*$/.test(told.deployer) ? null : `0x${told.deployer}`,
+    deploy_block_number: told === undefined || told.deploy_block === '-1' ? null : Number(told.deploy_block),
+    metadata_state:
+      told === undefined
+        ? noState(withMetadata, standard)
+        : { status: 'fetched', error: null, attempts: 0, last_attempt: told.read_sec, next_retry: null },
+  }
 }
 
 interface StateRow {
@@ -246,13 +253,4 @@ function toState({ error, attempts, read_sec, retry_sec }: StateRow): MetadataSt
 export async function contractBeginning(scope: NftPin, contract: string): Promise<number | undefined> {
   const row = (await selectContracts(scope, [contract])).get(contract)
   return row === undefined || row.deploy_block === '-1' ? undefined : Number(row.deploy_block)
-}
-
-const ADDRESS = /^0x[0-9a-f]{40}$/
-
-/** Addresses of contracts that a text is meant for, the best first: an address is its own. */
-export async function searchContracts(scope: NftPin, query: string): Promise<readonly string[]> {
-  const text = query.trim().toLowerCase()
-  const found = await searchNames(scope, text)
-  return ADDRESS.test(text) ? [...new Set([text, ...found])] : found
 }

@@ -1,8 +1,12 @@
 import type { QueryParams } from '../../infra/ports/warehouse.ts'
+import type { NftContract } from '../../schemas/routes/nft/fields.ts'
 import type { NftPin } from './asking.ts'
+import { selectContracts, toContract } from './metadata.ts'
 
 /** As many as an answer has. */
 const FOUND_MAX = 100
+/** A row may be older than another one of its contract: then it does not count. */
+const ROWS_MAX = 2 * FOUND_MAX
 /** A shorter text is nearly like everything. */
 const NEARLY_CHARACTERS_MIN = 3
 /** A name's runs of four characters are compared with those of a text that has some. */
@@ -15,109 +19,203 @@ const CANDIDATES_MAX = 100_000
 /** Of a whole address: two digits that are wrong. */
 const WRONG_BITS_MAX = 8
 const ADDRESS_DIGITS = 40
+/** A shorter word is nearly like too many others, unless they have other words of the text, too. */
+const LONE_CHARACTERS_MIN = 5
+/** So many words of a text are looked for one by one. */
+const WORDS_MAX = 8
+/** Letters that are wrong: too many. */
+const FAR = 100
 /** A part of an address that is no beginning: fewer digits are in every other one. */
 const PART_DIGITS_MIN = 6
 
 const PART_OF_ADDRESS = /^(0x)?([0-9a-f]{1,40})$/
 
+type Tables = Pick<NftPin, 'warehouse' | 'chain'>
+
 /**
  * Contracts whose names, symbols or addresses have a text in them, lower-case, the best first: the whole, a beginning, a word's
- * beginning, a part; where there are none, those that are nearly so. What a contract was called before does not count.
+ * beginning, a part; where there are none, those that have all its words, nearly; where there are none, those that have most of it. What
+ * a contract was called before does not count.
  */
-export async function searchNames(scope: NftPin, text: string): Promise<readonly string[]> {
+export async function searchContracts(tables: Tables, text: string): Promise<readonly NftContract[]> {
   const query = text.replaceAll('\n', ' ')
   if (query === '') return []
-  const found = new Set([...(await byName(scope, query)), ...(await byAddress(scope, query))])
-  if (found.size === 0 && query.length >= NEARLY_CHARACTERS_MIN && !query.startsWith('0x'))
-    for (const address of await nearly(scope, query)) found.add(address)
-  return [...found].slice(0, FOUND_MAX)
+  for (const selection of [having(query), ...nearlyOf(query)]) {
+    const found = await newestOf(tables, selection)
+    if (found.length > 0) return found
+  }
+  return []
 }
 
-const OF_CHAIN = 'FROM nft_contracts FINAL WHERE chain = {chain:String}'
-/** Shorter names are nearer to what was asked for; of equal ones each question gets the same. */
-const THEN = 'length(search_text), contract LIMIT {limit:UInt32}'
+/** Which rows of a table are read: all of them, without the time that it takes to tell the newest ones, or those alone. */
+type Rows = '' | 'FINAL'
 
-async function select(scope: NftPin, sql: string, params: QueryParams): Promise<readonly string[]> {
-  const rows = await scope.warehouse.query<{ address: string }>(`SELECT lower(hex(contract)) AS address ${sql}`, {
-    ...params,
-    chain: scope.chain,
-    limit: FOUND_MAX,
-  })
-  return rows.map(({ address }) => `0x${address}`)
+interface Found {
+  readonly address: string
+  /** As it was when the row was written. */
+  readonly text: string
 }
 
-function byName(scope: NftPin, query: string): Promise<readonly string[]> {
-  return select(
-    scope,
-    `${OF_CHAIN} AND position(search_text, {query:String}) > 0
-     ORDER BY multiIf(
-       has(splitByChar('\\n', search_text), {query:String}), 0,
-       startsWith(search_text, {query:String}) OR position(search_text, concat('\\n', {query:String})) > 0, 1,
-       position(search_text, concat(' ', {query:String})) > 0, 2,
-       3
-     ), ${THEN}`,
-    { query },
-  )
+interface Selection {
+  /** From `SELECT` on. */
+  readonly sql: (rows: Rows) => string
+  readonly params: QueryParams
 }
 
-async function byAddress(scope: NftPin, query: string): Promise<readonly string[]> {
+/** Of what is found, the contracts that are called so now. */
+async function newestOf(tables: Tables, selection: Selection): Promise<readonly NftContract[]> {
+  const found = await select(tables, selection, '')
+  const newest = await newestAmong(tables, found)
+  // So many rows are older ones that others had no place.
+  const isCut = found.length === ROWS_MAX && newest.length < FOUND_MAX
+  return isCut ? await newestAmong(tables, await select(tables, selection, 'FINAL')) : newest
+}
+
+async function newestAmong(tables: Tables, found: readonly Found[]): Promise<readonly NftContract[]> {
+  const texts = Map.groupBy(found, ({ address }) => `0x${address}`)
+  const contracts = [...texts.keys()]
+  const newest: NftContract[] = []
+  while (contracts.length > 0 && newest.length < FOUND_MAX) {
+    const some = contracts.splice(0, FOUND_MAX - newest.length)
+    const told = await selectContracts(tables, some)
+    for (const contract of some) {
+      const now = told.get(contract)
+      const isFound = texts.get(contract)?.some(({ text }) => text === now?.searchText)
+      if (isFound) newest.push(toContract({ contract, standard: null }, now, true))
+    }
+  }
+  return newest
+}
+
+function select({ warehouse, chain }: Tables, { sql, params }: Selection, rows: Rows): Promise<readonly Found[]> {
+  // Of so small a statement a second thread would only take time from another one.
+  const end = 'LIMIT {limit:UInt32} SETTINGS max_threads = 1'
+  return warehouse.query<Found>(`${sql(rows)} ${end}`, { ...params, chain, limit: ROWS_MAX })
+}
+
+/** What finds whatever has a text in it. Shorter names are nearer to what was asked for; of equal ones each question gets the same. */
+function having(query: string): Selection {
   const digits = PART_OF_ADDRESS.exec(query)?.[2]
-  if (digits === undefined) return []
-  const isNamed = query.startsWith('0x')
-  if (!isNamed && digits.length < PART_DIGITS_MIN) return []
-  const [first, last] = ['0', 'f'].map((digit) => `unhex('${digits.padEnd(ADDRESS_DIGITS, digit)}')`)
-  const beginning = await select(
-    scope,
-    `${OF_CHAIN} AND contract >= ${first} AND contract <= ${last} ORDER BY contract LIMIT {limit:UInt32}`,
-    {},
-  )
-  if (digits.length === ADDRESS_DIGITS && beginning.length === 0)
-    return await select(
-      scope,
-      `, bitHammingDistance(contract, toFixedString(unhex({digits:String}), 20)) AS wrong
-       ${OF_CHAIN} AND wrong <= ${WRONG_BITS_MAX} ORDER BY wrong, contract LIMIT {limit:UInt32}`,
-      { digits },
-    )
-  if (digits.length < PART_DIGITS_MIN) return beginning
-  // Whole bytes of it, wherever it begins in an address: cheap to look for, and what has them is looked at closely.
-  const bytes = [0, 1].map((from) => `unhex('${digits.slice(from, digits.length - ((digits.length - from) % 2))}')`)
-  const within = await select(
-    scope,
-    `FROM (
-       SELECT contract ${OF_CHAIN} AND multiSearchAny(concat(contract, '.'), [${bytes.join(', ')}]) LIMIT ${CANDIDATES_MAX}
-     )
-     WHERE position(lower(hex(contract)), {digits:String}) > 0 ORDER BY contract LIMIT {limit:UInt32}`,
-    { digits },
-  )
-  return [...new Set([...beginning, ...within])]
+  const ofAddress = digits === undefined ? undefined : addressHas(query, digits)
+  const ofName = 'position(search_text, {query:String}) > 0'
+  const ranks = `position(search_text, concat('\\n', {query:String}, '\\n')) > 0, 0,
+    position(search_text, concat('\\n', {query:String})) > 0, 1,
+    position(search_text, concat(' ', {query:String})) > 0, 2`
+  const [where, rank] =
+    ofAddress === undefined
+      ? [ofName, `multiIf(${ranks}, 3)`]
+      : [
+          `(${ofName} OR ${ofAddress})`,
+          `multiIf(${ranks}, ${ofName}, 3, startsWith(address_text, {digits:String}), 4, 5)`,
+        ]
+  return {
+    sql: (rows) => `SELECT lower(hex(contract)) AS address, search_text AS text FROM nft_contracts ${rows}
+      WHERE chain = {chain:String} AND ${where}
+      ORDER BY ${rank} AS rank, if(rank > 3, 0, length(search_text)), contract`,
+    params: ofAddress === undefined ? { query } : { query, digits: digits as string },
+  }
 }
 
-/**
- * Whole names and symbols with a letter or two that are wrong, and names that have most of the text in them. Comparing is dear: only those
- * are compared that have something in common with the text, which the limit keeps apart from the comparison.
- */
-function nearly(scope: NftPin, query: string): Promise<readonly string[]> {
+/** Undefined of too few digits. */
+function addressHas(query: string, digits: string): string | undefined {
+  if (digits.length >= PART_DIGITS_MIN) return 'position(address_text, {digits:String}) > 0'
+  return query.startsWith('0x') ? 'startsWith(address_text, {digits:String})' : undefined
+}
+
+/** What finds whatever is nearly like a text, the nearest first. */
+function nearlyOf(query: string): readonly Selection[] {
+  const digits = PART_OF_ADDRESS.exec(query)?.[2]
+  if (digits?.length === ADDRESS_DIGITS) return [nearlyAddress(digits)]
+  if (query.length < NEARLY_CHARACTERS_MIN || query.startsWith('0x')) return []
+  const words = withWordsOf(query)
+  return words === undefined ? [alike(query)] : [words, alike(query)]
+}
+
+function nearlyAddress(digits: string): Selection {
+  return {
+    sql: (rows) => `SELECT lower(hex(contract)) AS address, search_text AS text,
+        bitHammingDistance(contract, toFixedString(unhex({digits:String}), 20)) AS wrong
+      FROM nft_contracts ${rows} WHERE chain = {chain:String} AND wrong <= ${WRONG_BITS_MAX} ORDER BY wrong, contract`,
+    params: { digits },
+  }
+}
+
+/** What finds names that have each word of a text, or one with a letter or two that are wrong; undefined where no word may have one. */
+function withWordsOf(query: string): Selection | undefined {
+  const words = query.split(/\s+/).filter((word) => word !== '')
+  if (words.length > WORDS_MAX || (words.length === 1 && query.length < LONE_CHARACTERS_MIN)) return undefined
+  const longest = Math.max(...words.map(({ length }) => length))
+  const slips = words.map((word) => slipsOf(word, longest))
+  const wrong = words.map((_, i) => {
+    const [own, most] = [`{word${i}:String}`, slips[i] as number]
+    const least = most === 0 ? '0' : `if(position(search_text, ${own}) > 0, 0, ${leastWrong('words', own, most)})`
+    return `${least} AS wrong${i}`
+  })
+  const has = words.map((_, i) => `multiSearchAny(search_text, {parts${i}:Array(String)})`)
+  return {
+    sql: (
+      rows,
+    ) => `SELECT lower(hex(contract)) AS address, search_text AS text, splitByWhitespace(search_text) AS words,
+        ${wrong.join(', ')}
+      FROM (${candidates(rows, has.join(' AND '))})
+      WHERE ${slips.map((most, i) => `wrong${i} <= ${most}`).join(' AND ')}
+      ORDER BY ${words.map((_, i) => `wrong${i}`).join(' + ')}, length(search_text),
+        ngramSearch(search_text, {query:String}) DESC, contract`,
+    params: {
+      query,
+      ...Object.fromEntries(
+        words.flatMap((word, i) => [
+          [`word${i}`, word],
+          [`parts${i}`, slips[i] === 0 ? [word] : [word, ...endsOfWord(word)]],
+        ]),
+      ),
+    },
+  }
+}
+
+/** Whole names and symbols with a letter or two that are wrong, and names that have most of the text in them. */
+function alike(query: string): Selection {
   const isShort = query.length < ALIKE_CHARACTERS_MIN
   const slips = isShort ? 1 : 2
-  const bytes = Buffer.from(query)
-  const params = { query, length: bytes.length, ...(isShort ? {} : { runs: runsOf(query) }) }
-  // One slip leaves the first letter or the last one as it is.
-  const ends = [`startsWith(lowerUTF8(one), {first:String})`, `endsWith(lowerUTF8(one), {last:String})`].join(' OR ')
-  const isLike = (column: string) =>
-    `(abs(toInt32(length(${column})) - {length:Int32}) <= 1 AND (${ends.replaceAll('one', column)}))`
-  const common = isShort
-    ? `(${isLike('name')} OR ${isLike('symbol')})`
-    : 'multiSearchAny(search_text, {runs:Array(String)})'
-  return select(
-    scope,
-    `, arrayMin(arrayMap(one -> if(abs(toInt32(length(one)) - {length:Int32}) <= ${slips},
-         damerauLevenshteinDistance(one, {query:String}), 100), splitByChar('\\n', search_text))) AS wrong,
-       ${isShort ? '0' : 'ngramSearch(search_text, {query:String})'} AS alike
-     FROM (SELECT contract, search_text ${OF_CHAIN} AND ${common} LIMIT ${CANDIDATES_MAX})
-     WHERE alike >= ${ALIKE_MIN} OR wrong <= ${slips}
-     ORDER BY least(wrong, ${slips} + 1), alike DESC, ${THEN}`,
-    isShort ? { ...params, first: query.slice(0, 1), last: query.slice(-1) } : params,
-  )
+  return {
+    sql: (rows) => `SELECT lower(hex(contract)) AS address, search_text AS text,
+        ${leastWrong("splitByChar('\\n', search_text)", '{query:String}', slips)} AS wrong,
+        ${isShort ? '0' : 'ngramSearch(search_text, {query:String})'} AS alike
+      FROM (${candidates(rows, 'multiSearchAny(search_text, {parts:Array(String)})')})
+      WHERE wrong <= ${slips} OR alike >= ${ALIKE_MIN}
+      ORDER BY least(wrong, ${slips} + 1), alike DESC, length(search_text), contract`,
+    params: { query, parts: isShort ? endsOf(query) : runsOf(query) },
+  }
+}
+
+/** Comparing is dear: only those are compared that have something in common with the text, which the limit keeps apart from the comparison. */
+function candidates(rows: Rows, condition: string): string {
+  return `SELECT contract, search_text FROM nft_contracts ${rows}
+    WHERE chain = {chain:String} AND ${condition} LIMIT ${CANDIDATES_MAX}`
+}
+
+/** How many letters differ from the nearest of some; of words that are much longer or shorter nobody counts it. */
+function leastWrong(ones: string, own: string, slips: number): string {
+  const isNear = `abs(toInt32(length(one)) - toInt32(length(${own}))) <= ${slips}`
+  return `arrayMin(arrayMap(one -> if(${isNear}, damerauLevenshteinDistance(one, ${own}), ${FAR}), ${ones}))`
+}
+
+/** How many letters of a word may be wrong: of four letters one, unless there is a longer word to find names by. */
+function slipsOf(word: string, longest: number): number {
+  if (word.length < 4 || (word.length === 4 && longest > 4)) return 0
+  return word.length < 8 ? 1 : 2
+}
+
+/** A slip, of two letters at most, leaves a word's beginning or its end as it is. */
+function endsOfWord(word: string): readonly string[] {
+  const letters = Math.min(4, Math.floor((word.length - 1) / 2))
+  const [begin, end] = [word.slice(0, letters), word.slice(-letters)]
+  return ['\n', ' '].flatMap((space) => [`${space}${begin}`, `${end}${space}`])
+}
+
+/** One slip leaves the first letter or the last one as it is. */
+function endsOf(query: string): readonly string[] {
+  return [`\n${query.slice(0, 1)}`, `${query.slice(-1)}\n`]
 }
 
 /** Every four letters that follow on each other; of a short text every three, for two slips leave no four of it. */

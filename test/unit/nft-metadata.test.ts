@@ -626,81 +626,10 @@ describe('the API', () => {
     expect(await post({ contract_address: ART })).toMatchObject({ status: 429 })
   })
 
-  describe('searches', () => {
-    const NAMES: readonly (readonly [string, string])[] = [
-      ['Bored Ape Yacht Club', 'BAYC'],
-      ['Mutant Ape Yacht Club', 'MAYC'],
-      ['Azuki', 'AZUKI'],
-      ['CryptoPunks', 'PUNK'],
-      ['Apes of the Café', 'ape'],
-      ['Ünïcode Übung', 'UEB'],
-      ['100% _ \\ "quoted"', "'"],
-    ]
-    const addressOf = (place: number): Hex => `0x${'ab'.repeat(18)}${(0x1000 + place).toString(16)}`
-    const search = async (query: string) => {
-      const { body } = await ask(`searchContractMetadata?query=${encodeURIComponent(query)}`)
-      return body.map(
-        ({ name, contract_address }: { name: string | null; contract_address: string }) => name ?? contract_address,
-      )
-    }
-    beforeAll(async () => {
-      const rows = NAMES.map(([name, symbol], place) => ({
-        ...{ chain: 'mainnet', contract: { hex: addressOf(place) }, name, has_name: 1, symbol, has_symbol: 1 },
-      }))
-      await stores().warehouse.insert('nft_contracts', {
-        chain: rows.map(({ chain }) => chain),
-        contract: new Uint8Array(Buffer.concat(rows.map(({ contract }) => bytesOf(contract.hex)))),
-        name: rows.map(({ name }) => name),
-        has_name: new Uint8Array(rows.length).fill(1),
-        symbol: rows.map(({ symbol }) => symbol),
-        has_symbol: new Uint8Array(rows.length).fill(1),
-        deploy_block: new BigInt64Array(rows.length).fill(-1n),
-        version: new BigUint64Array(rows.length).fill(1n),
-      })
-    })
-
-    test.each<[string, readonly string[]]>([
-      ['bayc', ['Bored Ape Yacht Club']],
-      ['ape', ['Apes of the Café', 'Bored Ape Yacht Club', 'Mutant Ape Yacht Club']],
-      ['APE YACHT', ['Bored Ape Yacht Club', 'Mutant Ape Yacht Club']],
-      ['mutant', ['Mutant Ape Yacht Club']],
-      ['unks', ['CryptoPunks']],
-      ['café', ['Apes of the Café']],
-      ['übung', ['Ünïcode Übung']],
-      ['100%', ['100% _ \\ "quoted"']],
-      ["'", ['100% _ \\ "quoted"']],
-      ['azuky', ['Azuki']],
-      ['azkui', ['Azuki']],
-      ['bacy', ['Bored Ape Yacht Club']],
-      ['cryptopnks', ['CryptoPunks']],
-      ['bord ape yacht', ['Bored Ape Yacht Club', 'Mutant Ape Yacht Club']],
-      ['nothing like it', []],
-      ['0xABABAB', NAMES.map(([name]) => name)],
-      [addressOf(2), ['Azuki']],
-      [`${addressOf(2).slice(0, -1)}3`, ['CryptoPunks']],
-      ['ababab1004', ['Apes of the Café']],
-    ])('by %j', async (query, names) => {
-      expect(await search(query)).toEqual(names)
-    })
-
-    test('by an address with a wrong digit, behind the address itself', async () => {
-      const wrong = addressOf(2).replace('0xab', '0xac')
-      expect((await search(wrong)).slice(0, 1)).toEqual([wrong])
-      expect(await search(wrong)).toContain('Azuki')
-    })
-
-    test('by the newest name alone', async () => {
-      const before = await search('azuki')
-      await stores().warehouse.insert('nft_contracts', {
-        ...{ chain: ['mainnet'], contract: bytesOf(addressOf(2)), name: ['Renamed'], has_name: Uint8Array.of(1) },
-        ...{
-          symbol: [''],
-          has_symbol: Uint8Array.of(1),
-          deploy_block: BigInt64Array.of(-1n),
-          version: BigUint64Array.of(2n),
-        },
-      })
-      expect([before, await search('azuki'), await search('renamed')]).toEqual([['Azuki'], [], ['Renamed']])
-    })
+  test('finds it by a part of its name, and an address that nobody has read', async () => {
+    const own = (await ask('searchContractMetadata?query=OF%200X01')).body
+    expect(own).toMatchObject([{ contract_address: ART, name: 'name of 0x01', token_type: 'ERC721' }])
+    const coins = (await ask(`searchContractMetadata?query=${COINS}`)).body
+    expect(coins).toMatchObject([{ contract_address: COINS, name: null, metadata_state: { status: 'pending' } }])
   })
 })
