@@ -132,21 +132,19 @@ function measureField(measurement: Measurement, parent: GraphQLObjectType, node:
   const statements = STATEMENTS_OF[name]
   if (statements !== undefined) measurement.asked.set(`${name} ${JSON.stringify(args)}`, statements)
   if (typeof args.pageKey === 'string') measurement.pageKeys.add(args.pageKey)
-  if (!isObjectType(type) || node.selectionSet === undefined) return { ...NOTHING, cost: 1, depth: 1 }
-  const inner = measureSelection(measurement, type, node.selectionSet)
   const nft = NFT_COSTS[name]
+  const own = typeof nft?.statements === 'function' ? nft.statements(args) : (nft?.statements ?? 0)
+  const ownEach = nft?.per === 'value' ? own : 0
+  const ownShared = nft?.per === 'batch' ? own : 0
+  if (!isObjectType(type) || node.selectionSet === undefined)
+    return { cost: 1, depth: 1, each: ownEach, shared: ownShared }
+  const inner = measureSelection(measurement, type, node.selectionSet)
   const length = nft?.length?.(args) ?? listLength(name, args, measurement)
+  const size = { cost: 1 + length * inner.cost, depth: 1 + inner.depth }
+  if (nft?.length === undefined) return { ...size, each: ownEach + inner.each, shared: ownShared + inner.shared }
   // Items of a list share the lookups of each of them, and nothing else.
-  const each =
-    nft?.length === undefined ? inner.each : length * inner.each + Math.ceil(length / LOOKUPS_MAX) * inner.shared
-  const shared = nft?.length === undefined ? inner.shared : 0
-  const { statements: own = 0, per } = nft ?? {}
-  return {
-    cost: 1 + length * inner.cost,
-    depth: 1 + inner.depth,
-    each: each + (per === 'value' ? own : 0),
-    shared: shared + (per === 'batch' ? own : 0),
-  }
+  const ofItems = length * inner.each + Math.ceil(length / LOOKUPS_MAX) * inner.shared
+  return { ...size, each: ownEach + ofItems, shared: ownShared }
 }
 
 const NOTHING: Part = { cost: 0, depth: 0, each: 0, shared: 0 }

@@ -5,12 +5,14 @@ export const LOOKUPS_MAX = BATCH_MAX
 
 export interface NftCost {
   /** What a field takes where its page is full of what is held. */
-  readonly statements: number
+  readonly statements: number | ((args: Arguments) => number)
   /** `batch`: so many for each `LOOKUPS_MAX` of a list's items; `value`: for each of them. */
   readonly per: 'value' | 'batch'
   /** Of lists: how many items, at most. */
-  readonly length?: (args: Readonly<Record<string, unknown>>) => number
+  readonly length?: (args: Arguments) => number
 }
+
+type Arguments = Readonly<Record<string, unknown>>
 
 type Length = NonNullable<NftCost['length']>
 
@@ -28,6 +30,13 @@ const lengthOf =
     return Array.isArray(value) ? Math.min(Math.max(value.length, 1), BATCH_MAX) : 1
   }
 
+/** Reasons that rows are left out for are told by what their tokens say of themselves. */
+export function isFiltered({ withoutReasons }: Arguments): boolean {
+  return Array.isArray(withoutReasons) && withoutReasons.length > 0
+}
+
+const OF_OWNED: NftCost = { statements: 3, per: 'batch' }
+const OF_OWNED_CONTRACT: NftCost = { statements: 1, per: 'batch' }
 const OWNERS: NftCost = { statements: 5, per: 'value', length: numberOf('pageSize', 1_000) }
 
 /** Fields that statements are for, as `Type.field`. */
@@ -42,10 +51,22 @@ export const NFT_COSTS: Readonly<Record<string, NftCost>> = {
   'NftContract.owners': OWNERS,
   'NftToken.owners': OWNERS,
   'NftToken.contract': { statements: 2, per: 'batch' },
-  'NftOwner.tokens': { statements: 2, per: 'value', length: numberOf('pageSize', 100) },
-  'NftOwner.contracts': { statements: 3, per: 'value', length: numberOf('pageSize', 100) },
+  'NftOwner.tokens': {
+    statements: (args) => 2 + (args.withArrival === true ? 1 : 0) + (isFiltered(args) ? 4 : 0),
+    per: 'value',
+    length: numberOf('pageSize', 100),
+  },
+  'NftOwner.contracts': {
+    statements: (args) => 3 + (isFiltered(args) ? 1 : 0),
+    per: 'value',
+    length: numberOf('pageSize', 100),
+  },
   'NftOwnedToken.token': { statements: 2, per: 'batch' },
-  'NftOwnedContract.contract': { statements: 1, per: 'batch' },
+  'NftOwnedToken.reasons': OF_OWNED,
+  'NftOwnedToken.unknownReasons': OF_OWNED,
+  'NftOwnedContract.contract': OF_OWNED_CONTRACT,
+  'NftOwnedContract.reasons': OF_OWNED_CONTRACT,
+  'NftOwnedContract.unknownReasons': OF_OWNED_CONTRACT,
   'NftTransfer.token': { statements: 2, per: 'batch' },
   'NftTransfer.contract': { statements: 1, per: 'batch' },
 }

@@ -1,5 +1,7 @@
 import { GraphQLScalarType, type GraphQLSchema, isObjectType } from 'graphql/index.js'
 import type { NftContract } from '../../schemas/routes/nft/fields.ts'
+import type { OwnedReason } from '../../schemas/routes/nft/owned-reasons.ts'
+import type { OwnerNft } from '../../schemas/routes/nft/ownership.ts'
 import { type NftPin, toValidAt } from '../nft/asking.ts'
 import type { SaidOfToken, Standard } from '../nft/metadata.ts'
 import {
@@ -9,6 +11,7 @@ import {
   getNftMetadataBatch,
   searchContractMetadata,
 } from '../nft/metadata-operations.ts'
+import { type Reasons, reasonsOfContract, reasonsOfOwned } from '../nft/owned-reasons.ts'
 import {
   getContractsForOwner,
   getNftsForOwner,
@@ -18,6 +21,7 @@ import {
 } from '../nft/ownership.ts'
 import { getAssetsTransfer } from '../nft/transfers.ts'
 import type { GraphqlContext } from './context.ts'
+import { isFiltered } from './nft-cost.ts'
 import { type Arguments, type ContractKey, snakeCase, type TokenKey } from './nft-questions.ts'
 
 /** A row of a REST answer that tells of a token, or of a contract. */
@@ -97,16 +101,37 @@ export const nftResolvers = {
   },
   NftOwner: {
     tokens: ({ address }: Owner, args: Arguments, { nft }: GraphqlContext) =>
-      nft.ask(getNftsForOwner, { ...args, owner: address, withMetadata: false }),
+      nft.ask(getNftsForOwner, { ...args, owner: address, withMetadata: isFiltered(args) }),
     contracts: ({ address }: Owner, args: Arguments, { nft }: GraphqlContext) =>
-      nft.ask(getContractsForOwner, { ...args, owner: address, withMetadata: false }),
+      nft.ask(getContractsForOwner, { ...args, owner: address, withMetadata: isFiltered(args) }),
   },
-  NftOwnedToken: { token: tokenOf },
-  NftOwnedContract: { contract: contractOf },
+  NftOwnedToken: {
+    token: tokenOf,
+    reasons: async (row: OwnerNft, _: unknown, context: GraphqlContext) => (await reasonsOfRow(row, context)).reasons,
+    unknownReasons: async (row: OwnerNft, _: unknown, context: GraphqlContext) =>
+      (await reasonsOfRow(row, context)).unknown_reasons,
+  },
+  NftOwnedContract: {
+    contract: contractOf,
+    reasons: async (row: Row, _: unknown, { nft }: GraphqlContext) =>
+      reasonsOfContract(await nft.contracts.load(contractOf(row))).reasons,
+    unknownReasons: async (row: Row, _: unknown, { nft }: GraphqlContext) =>
+      reasonsOfContract(await nft.contracts.load(contractOf(row))).unknown_reasons,
+  },
   NftTransfer: { token: tokenOf, contract: contractOf },
   NftIsHolder: {
     isHolderOfContract: ({ isHolderOfContract }: { readonly isHolderOfContract: boolean | null }) => isHolderOfContract,
   },
+}
+
+/** The row was read without what its token says of itself, which is looked up where it is asked for. */
+async function reasonsOfRow(row: OwnerNft, { nft }: GraphqlContext): Promise<Reasons<OwnedReason>> {
+  const [{ asset }, contract] = await Promise.all([
+    nft.tokens.load(tokenOf(row as Row)),
+    nft.contracts.load(contractOf(row as Row)),
+  ])
+  const owner = row.owner.owners[0]?.owner_address ?? ''
+  return reasonsOfOwned({ owner, asset, contract, arrival: row.arrival, isInconsistent: row.is_inconsistent })
 }
 
 const askedToken = ({ contract_address, token_id }: Pick<Row, 'contract_address' | 'token_id'>): TokenKey => ({

@@ -127,7 +127,14 @@ type Place = Pick<NftPin, 'chain' | 'standing'>
 
 /** What pages of one list have in common: everything but what tells one page, or one shape, from another. */
 function listOf({ chain, standing }: Place, { route }: NftOperation, values: Asking['values']): PageOf {
-  const { page_key: _key, page_size: _size, max_count: _count, with_metadata: _shape, ...filter } = values
+  const {
+    page_key: _key,
+    page_size: _size,
+    max_count: _count,
+    with_metadata: _shape,
+    with_arrival: _arrival,
+    ...filter
+  } = values
   return { secret: standing.secret, chain, operation: route.id, filter: JSON.stringify(filter) }
 }
 

@@ -1,5 +1,6 @@
 import type { Acquired, OwnerRow } from '../../schemas/routes/nft/fields.ts'
 import { refuseNft } from '../../schemas/routes/nft/nft-route.ts'
+import { askedReasons, CONTRACT_REASONS, OWNED_REASONS } from '../../schemas/routes/nft/owned-reasons.ts'
 import {
   getContractsForOwnerRoute,
   getNftsForOwnerRoute,
@@ -8,16 +9,20 @@ import {
   isHolderOfContractRoute,
 } from '../../schemas/routes/nft/ownership.ts'
 import { IS_HELD, isInconsistent, shownAmount, tokenHex, tokenText, wholeAmount } from './amounts.ts'
+import { ARRIVAL_BLOCKS_MAX, arrivalsOf } from './arrivals.ts'
 import { answered, type NftScope, nftOperation, toValidAt } from './asking.ts'
 import { contractsMetadata, type Standard, type ToldToken, toldTokens } from './metadata.ts'
+import { isWithout, reasonsOfContract, reasonsOfOwned } from './owned-reasons.ts'
 import {
   bytesKey,
   coverageOf,
+  cutPage,
   FIRST_BLOCK,
   finalityOf,
   foldParams,
   type HistoryTable,
   type Item,
+  type Page,
   selectCounts,
   selectNewest,
   selectPage,
@@ -146,42 +151,60 @@ export const getNftsForOwner = nftOperation(getNftsForOwnerRoute, async (paramet
   if (contract_addresses !== undefined && contract_address !== undefined)
     return refuseNft(400, 'contract_addresses and contract_address are both given')
   const contracts = [...new Set(contract_addresses ?? (contract_address === undefined ? [] : [contract_address]))]
-  const [page, total, coverage] = await Promise.all([
-    selectPage(scope, tokensOf(owner, contracts), { limit, after: scope.after }),
+  const without = askedReasons(parameters.without_reasons, OWNED_REASONS)
+  const withArrival = parameters.with_arrival || without.includes('unsolicited')
+  const table = tokensOf(owner, contracts)
+  const [whole, total, coverage] = await Promise.all([
+    selectPage(scope, table, { limit, after: scope.after }),
     countTokens(scope, owner, contracts),
     coverageOf(scope),
   ])
+  const page = withArrival ? cutPage(whole, table, { column: 'since_block', most: ARRIVAL_BLOCKS_MAX }) : whole
   const tokens = page.items.map((item) => ({
     contract: item.contract_text as string,
     tokenId: tokenText(item.token_id_text as string),
     standard: item.standard_text as Standard,
+    sinceBlock: acquiredOf(scope, item)?.block_number,
   }))
-  const told = await toldTokens(scope, tokens, withMetadata)
+  const [told, arrivals] = await Promise.all([
+    toldTokens(scope, tokens, withMetadata),
+    withArrival ? arrivalsOf(scope, owner, tokens) : [],
+  ])
+  const rows = page.items.map((item, i) => {
+    const { asset, documentSec, askedSec } = told[i] as ToldToken
+    const balance = shownAmount(item)
+    const finality = finalityOf(scope, item.block_number)
+    const is_inconsistent = isInconsistent(item)
+    const acquired = acquiredOf(scope, item)
+    const arrival = arrivals[i] ?? null
+    return {
+      ...asset,
+      last_metadata_sync_time: documentSec,
+      last_token_uri_sync_time: askedSec,
+      modify_time: documentSec,
+      owner: { owners: [{ owner_address: owner, amount: balance, is_inconsistent, acquired, finality }] },
+      balance,
+      is_inconsistent,
+      acquired,
+      arrival,
+      ...reasonsOfOwned({ owner, asset, contract: asset.contract, arrival, isInconsistent: is_inconsistent }),
+      finality,
+    }
+  })
+  const kept = rows.filter(isWithout(without))
   return answered({
-    owner_nfts: page.items.map((item, i) => {
-      const { asset, documentSec, askedSec } = told[i] as ToldToken
-      const balance = shownAmount(item)
-      const finality = finalityOf(scope, item.block_number)
-      const is_inconsistent = isInconsistent(item)
-      const acquired = acquiredOf(scope, item)
-      return {
-        ...asset,
-        last_metadata_sync_time: documentSec,
-        last_token_uri_sync_time: askedSec,
-        modify_time: documentSec,
-        owner: { owners: [{ owner_address: owner, amount: balance, is_inconsistent, acquired, finality }] },
-        balance,
-        is_inconsistent,
-        acquired,
-        finality,
-      }
-    }),
+    owner_nfts: kept,
     page_key: page.next === undefined ? null : scope.pageKeyAfter(page.next),
-    total_count: total,
+    total_count: without.length === 0 ? total : countKept(scope, page, kept),
     valid_at: toValidAt(scope.snapshot),
     coverage,
   })
 })
+
+/** Of all pages together, where some rows are left out: nobody counts what is on other pages. */
+function countKept({ after }: NftScope, { next }: Page, kept: readonly unknown[]): number | null {
+  return after === undefined && next === undefined ? kept.length : null
+}
 
 /** The contracts, as SQL: constants, or no index is used. */
 const among = (contracts: readonly string[]): string =>
@@ -254,15 +277,23 @@ export const getContractsForOwner = nftOperation(getContractsForOwnerRoute, asyn
     standard: standards.get(item.contract_text as string) ?? null,
   }))
   const collections = await contractsMetadata(scope, contracts, withMetadata)
-  return answered({
-    contracts: page.items.map((item, i) => ({
-      ...(collections[i] as (typeof collections)[number]),
+  const without = askedReasons(parameters.without_reasons, CONTRACT_REASONS)
+  const rows = page.items.map((item, i) => {
+    const collection = collections[i] as (typeof collections)[number]
+    return {
+      ...collection,
       total_balance: wholeAmount(item),
       num_distinct_tokens_owned: item.tokens as string,
+      ...reasonsOfContract(collection),
       finality: finalityOf(scope, item.block_number),
-    })),
+    }
+  })
+  const kept = rows.filter(isWithout(without))
+  const total = owner === BURNED_AT ? 0 : totals.contracts
+  return answered({
+    contracts: kept,
     page_key: page.next === undefined ? null : scope.pageKeyAfter(page.next),
-    total_count: owner === BURNED_AT ? 0 : totals.contracts,
+    total_count: without.length === 0 ? total : countKept(scope, page, kept),
     valid_at: toValidAt(scope.snapshot),
     coverage,
   })

@@ -72,6 +72,19 @@ export async function selectPage(
   return { items, next: behind }
 }
 
+/** The page up to where its items would have more than so many values of a column. */
+export function cutPage(
+  page: Page,
+  table: HistoryTable,
+  { column, most }: { readonly column: string; readonly most: number },
+): Page {
+  const values = new Set<string | undefined>()
+  const cut = page.items.findIndex((item) => values.add(item[column]).size > most)
+  if (cut === -1) return page
+  const items = page.items.slice(0, cut)
+  return { items, next: keyOf(table, items.at(-1)) }
+}
+
 interface Stretch {
   readonly items: readonly Item[]
   /** The last key that was looked at; undefined where there are no more rows. */

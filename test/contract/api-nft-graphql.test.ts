@@ -75,7 +75,7 @@ beforeAll(async () => {
     [art(NOBODY, ANN, 1n), art(NOBODY, ANN, 2n), art(NOBODY, BOB, 3n), coins(NOBODY, ANN, 7n, 10n)],
     [coins(ANN, BOB, 7n, 4n), art(ANN, BOB, 2n)],
     [art(NOBODY, CID, MAX), coins(NOBODY, CID, 8n, MAX)],
-    [art(CID, ANN, 3n), coins(NOBODY, ANN, MAX, 1n)],
+    [{ ...art(CID, ANN, 3n), sender: CID }, coins(NOBODY, ANN, MAX, 1n)],
   ])
   const bytes = (text: string) => `unhex('${text.slice(2)}')`
   const id = (number: bigint) => `unhex('${number.toString(16).padStart(64, '0')}')`
@@ -176,6 +176,7 @@ const SAID = `contractAddress tokenId tokenType tokenUri metadataJson error ${ST
   metadata { title description media mediaType mediaExternal attributes } contract { ${CONTRACT} }`
 const PAGE = 'pageKey totalCount coverage { fromBlock toBlock check isWhole reason }'
 const HELD = 'isInconsistent acquired { blockNumber blockTimestamp } finality'
+const REASONS = 'reasons unknownReasons'
 const OWNERS = `owners { ownerAddress amount ${HELD} } ${PAGE}`
 const TRANSFERS = `transfers { contractAddress tokenId tokenType tokenIndex amount eventType from to sender reasons blockNumber
   blockHash blockTimestamp txHash txIndex logIndex finality } ${PAGE}`
@@ -184,8 +185,9 @@ describe('answers what REST answers', () => {
   test.each([
     [
       'tokens that somebody holds',
-      `owner(address: "${ANN}") { tokens { ownerNfts { balance ${HELD} token { ${SAID} lastMetadataSyncTime lastTokenUriSyncTime } } ${PAGE} } }`,
-      ['getNFTsForOwner', `owner=${ANN}`],
+      `owner(address: "${ANN}") { tokens(withArrival: true) { ownerNfts { balance ${HELD} ${REASONS} arrival { blockNumber txHash logIndex from sender }
+         token { ${SAID} lastMetadataSyncTime lastTokenUriSyncTime } } ${PAGE} } }`,
+      ['getNFTsForOwner', `owner=${ANN}&with_arrival=true`],
       ({ owner }: Asked['body']) => ({
         ...owner.tokens,
         ownerNfts: owner.tokens.ownerNfts.map(({ token, ...held }: { token: object }) => ({ ...token, ...held })),
@@ -193,7 +195,7 @@ describe('answers what REST answers', () => {
     ],
     [
       'contracts of whose tokens somebody holds some',
-      `owner(address: "${ANN}") { contracts { contracts { totalBalance numDistinctTokensOwned finality contract { ${CONTRACT} } } ${PAGE} } }`,
+      `owner(address: "${ANN}") { contracts { contracts { totalBalance numDistinctTokensOwned finality ${REASONS} contract { ${CONTRACT} } } ${PAGE} } }`,
       ['getContractsForOwner', `owner=${ANN}`],
       ({ owner }: Asked['body']) => ({
         ...owner.contracts,
@@ -201,6 +203,15 @@ describe('answers what REST answers', () => {
           ...contract,
           ...held,
         })),
+      }),
+    ],
+    [
+      'tokens without those that are odd',
+      `owner(address: "${ANN}") { tokens(withoutReasons: ["any"]) { ownerNfts { ${REASONS} token { tokenId } } ${PAGE} } }`,
+      ['getNFTsForOwner', `owner=${ANN}&without_reasons=any`],
+      ({ owner }: Asked['body']) => ({
+        ...owner.tokens,
+        ownerNfts: owner.tokens.ownerNfts.map(({ token, ...held }: { token: object }) => ({ ...token, ...held })),
       }),
     ],
     [

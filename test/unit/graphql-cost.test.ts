@@ -56,6 +56,9 @@ test.each([
   // Tokens of a list are looked up together, and their contracts.
   [`{ nft { ${OWNER} { tokens(pageSize: 3) { ownerNfts { token { tokenUri } } } } } }`, 3 + 3 * 3, 4],
   [`{ nft { ${OWNER} { tokens { ownerNfts { token { tokenUri contract { name } } } } } } }`, 3 + 100 * 5, 6],
+  // What is odd about them is told by what they say of themselves, and by how they came.
+  [`{ nft { ${OWNER} { tokens(pageSize: 3, withArrival: true) { ownerNfts { reasons } } } } }`, 3 + 3 * 2, 6],
+  [`{ nft { ${OWNER} { tokens(pageSize: 3, withoutReasons: ["any"]) { ownerNfts { balance } } } } }`, 3 + 3 * 2, 6],
   // A hundred by each statement.
   ['{ nft { transfers(maxCount: 201) { transfers { token { tokenUri } } } } }', 2 + 201 * 3, 5 + 3 * 2],
   // Owners are a list for each.

@@ -7,7 +7,13 @@ export const EXAMPLE_OWNER = `0x${'ad'.repeat(20)}`
 export const EXAMPLE_HASH = `0x${'1f'.repeat(32)}`
 export const EXAMPLE_AT = { block_number: 21_000_000, block_hash: EXAMPLE_HASH, block_timestamp: 1_729_000_000 }
 const COVERAGE: Coverage = { from_block: 1, to_block: 21_000_000, check: 'receipts', is_whole: true, reason: null }
-const STATE: MetadataState = { status: 'not_fetched', error: null, attempts: 0, last_attempt: null, next_retry: null }
+export const EXAMPLE_STATE: MetadataState = {
+  status: 'not_fetched',
+  error: null,
+  attempts: 0,
+  last_attempt: null,
+  next_retry: null,
+}
 
 export const EXAMPLE_COVERAGE = COVERAGE
 export const EXAMPLE_PAGE = { page_key: null, total_count: 1, valid_at: EXAMPLE_AT, coverage: COVERAGE }
@@ -20,7 +26,7 @@ export const EXAMPLE_COLLECTION: NftContract = {
   total_supply: null,
   deployer: null,
   deploy_block_number: null,
-  metadata_state: STATE,
+  metadata_state: EXAMPLE_STATE,
 }
 
 export const EXAMPLE_ASSET: NftAsset = {
@@ -32,7 +38,7 @@ export const EXAMPLE_ASSET: NftAsset = {
   metadata: { title: null, description: null, media: null, media_type: null, media_external: null, attributes: null },
   contract: EXAMPLE_COLLECTION,
   error: null,
-  metadata_state: STATE,
+  metadata_state: EXAMPLE_STATE,
 }
 
 export const EXAMPLE_OWNER_ROW = {

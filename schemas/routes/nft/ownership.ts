@@ -30,6 +30,7 @@ import {
   WithMetadata,
 } from './fields.ts'
 import { defineNftRoute } from './nft-route.ts'
+import { Arrival, CONTRACT_REASONS, OWNED_REASONS, reasonFields, WithArrival, withoutReasons } from './owned-reasons.ts'
 
 const AT = 'As of the newest indexed block, or of `block`.'
 
@@ -43,6 +44,8 @@ const OwnerNft = Type.Object(
     balance: amountText('How much of it the owner holds.'),
     is_inconsistent: Type.Boolean({ description: 'The contract’s logs cannot all be true.' }),
     acquired: Acquired,
+    arrival: Arrival,
+    ...reasonFields(OWNED_REASONS),
     finality: Finality,
   },
   closed,
@@ -55,6 +58,7 @@ const OwnerContract = Type.Object(
     metadata_state: MetadataState,
     total_balance: amountText('Sum of the amounts of all its tokens that the owner holds.'),
     num_distinct_tokens_owned: amountText('How many of its tokens.'),
+    ...reasonFields(CONTRACT_REASONS),
     finality: Finality,
   },
   closed,
@@ -137,6 +141,8 @@ export const getNftsForOwnerRoute = defineNftRoute({
     contract_addresses: Type.Optional(addressesParameter('Of these contracts alone.', ADDRESSES_MAX)),
     contract_address: Type.Optional(addressParameter('The same for one contract.')),
     with_metadata: WithMetadata,
+    with_arrival: WithArrival,
+    without_reasons: withoutReasons(OWNED_REASONS),
     ...pageParameters(NFT_PAGE_MAX),
     ...AT_BLOCK,
   }),
@@ -152,6 +158,9 @@ export const getNftsForOwnerRoute = defineNftRoute({
         balance: '1',
         is_inconsistent: false,
         acquired: EXAMPLE_OWNER_ROW.acquired,
+        arrival: null,
+        reasons: null,
+        unknown_reasons: ['unsolicited', 'link_in_name', 'asks_to_claim', 'unknown_type', 'no_metadata'],
         finality: 'finalized',
       },
     ],
@@ -168,12 +177,22 @@ export const getContractsForOwnerRoute = defineNftRoute({
   parameters: Type.Object({
     owner: addressParameter('Whose tokens.'),
     with_metadata: WithMetadata,
+    without_reasons: withoutReasons(CONTRACT_REASONS),
     ...pageParameters(NFT_PAGE_MAX),
     ...AT_BLOCK,
   }),
   response: Type.Object({ contracts: Type.Array(OwnerContract), ...PAGE_FIELDS }, closed),
   example: {
-    contracts: [{ ...EXAMPLE_COLLECTION, total_balance: '1', num_distinct_tokens_owned: '1', finality: 'finalized' }],
+    contracts: [
+      {
+        ...EXAMPLE_COLLECTION,
+        total_balance: '1',
+        num_distinct_tokens_owned: '1',
+        reasons: null,
+        unknown_reasons: [...CONTRACT_REASONS],
+        finality: 'finalized',
+      },
+    ],
     ...EXAMPLE_PAGE,
   },
 })

@@ -1,0 +1,88 @@
+import { type Static, Type } from 'typebox'
+import { AddressText, closed, HashText } from './fields.ts'
+
+/** What can be odd about a contract, by what it says of itself. */
+export const CONTRACT_REASONS = ['link_in_name', 'asks_to_claim', 'unknown_type'] as const
+export type ContractReason = (typeof CONTRACT_REASONS)[number]
+
+/** What can be odd about a token that somebody holds. */
+export const OWNED_REASONS = ['unsolicited', ...CONTRACT_REASONS, 'no_metadata', 'inconsistent'] as const
+export type OwnedReason = (typeof OWNED_REASONS)[number]
+
+const MEANINGS: Readonly<Record<OwnedReason, string>> = {
+  unsolicited:
+    'the transaction that brought it was sent by somebody else than the owner (so is an accepted offer, a gift, and all that a contract’s account gets); looked up with `with_arrival` alone',
+  link_in_name: 'name, symbol or title has a web address in it',
+  asks_to_claim:
+    'name, symbol or title has a word like claim, airdrop, giveaway, voucher, reward, redeem, bonus or free mint, or the description has one and a web address',
+  no_metadata: 'its document could not be read',
+  unknown_type: 'the contract does not say that it is ERC-721 or ERC-1155',
+  inconsistent: 'the contract’s logs cannot all be true',
+}
+
+function meaningsOf(codes: readonly OwnedReason[]): string {
+  return codes.map((code) => `\`${code}\`: ${MEANINGS[code]}`).join('; ')
+}
+
+/** Members of a row that may be odd. */
+export function reasonFields<Code extends OwnedReason>(codes: readonly Code[]) {
+  const list = Type.Array(Type.Enum([...codes]))
+  return {
+    reasons: Type.Union([list, Type.Null()], {
+      description: `Signs of spam, of which none proves anything. ${meaningsOf(codes)}. Null where none was found, and not all could be looked for.`,
+    }),
+    unknown_reasons: Type.Array(Type.Enum([...codes]), { description: 'Those that could not be looked for.' }),
+  } as const
+}
+
+const ANY = 'any'
+
+/** Which rows are left out; a row that nobody can tell a reason of is not. */
+export function withoutReasons(codes: readonly OwnedReason[]) {
+  return Type.Optional(
+    Type.Array(Type.Enum([...codes, ANY], { 'x-form': 'text' }), {
+      maxItems: codes.length + 1,
+      description:
+        `Leaves out rows with any of these \`reasons\`: ${codes.map((code) => `\`${code}\``).join(', ')}, or \`${ANY}\`. What is not known of a row does not ` +
+        'leave it out. Pages become shorter, and `total_count` is null where they are several.',
+    }),
+  )
+}
+
+/** Of codes that were asked for, `any` among them or not. */
+export function askedReasons<Code extends OwnedReason>(
+  asked: readonly string[] = [],
+  codes: readonly Code[],
+): readonly Code[] {
+  return asked.includes(ANY) ? codes : codes.filter((code) => asked.includes(code))
+}
+
+export const WithArrival = Type.Boolean({
+  default: false,
+  description:
+    'Tells the transfer by which each token came (`arrival`), and with it whether it was `unsolicited`. Pages have tokens of at most 25 blocks then, and are shorter.',
+  'x-form': 'flag',
+})
+
+export const Arrival = Type.Union(
+  [
+    Type.Object(
+      {
+        block_number: Type.Integer({ minimum: 0 }),
+        tx_hash: HashText,
+        log_index: Type.Integer({ minimum: 0 }),
+        from: AddressText,
+        sender: Type.Union([AddressText, Type.Null()], {
+          description: 'Who has sent the transaction; null where it is not known.',
+        }),
+      },
+      closed,
+    ),
+    Type.Null(),
+  ],
+  {
+    description:
+      'The last transfer of it to the owner in the block since which it is held; null unless `with_arrival` asks for it, and where it is not known.',
+  },
+)
+export type Arrival = Static<typeof Arrival>
