@@ -1,4 +1,5 @@
 import { selectChain } from '../infra/config/select-chain.ts'
+import type { ChainConfig } from '../infra/config/types.ts'
 import { openEventLog } from '../infra/open-ports.ts'
 import { backfill, parseBackfillRange, refuseEndBeforeStart } from '../ingest/backfill/backfill.ts'
 import { type BlockRange, backfillBlocks, parseBlockRange } from '../ingest/execution/block-backfill.ts'
@@ -26,15 +27,23 @@ export async function runBackfill(setting: Setting, range: RangeOptions): Promis
   else await fillBlocks(setting, blocks, range.chain)
 }
 
-async function fillBlocks({ config, log, screen, signal }: Setting, range: BlockRange, name?: string): Promise<void> {
-  const chain = selectChain(config, name)
-  const { name: chainName } = chain.names
-  await using open = new AsyncDisposableStack()
+/** A chain's nodes, the log, and the right to fill the chain; all of it closes with `open`. */
+async function openChainOf({ config, log, signal }: Setting, chain: ChainConfig, open: AsyncDisposableStack) {
   const eventLog = open.use(await openEventLog(config, log))
   const { beacon, execution } = open.use(await openChainNodes(chain, { devnet: devnetUrls(config), log }, signal))
   const { unnamedChain } = await openLogFacts(eventLog, nowSec(), signal)
-  // Beside the live ingester, which writes other blocks: two backfills of one chain wait for each other.
-  const writer = open.use(await eventLog.lease(`backfill:${chainName}`, signal))
+  // Beside the live ingester, which writes other blocks and epochs: two backfills of one chain wait for each other.
+  const lease = async () => open.use(await eventLog.lease(`backfill:${chain.names.name}`, signal))
+  return { eventLog, beacon, execution, unnamedChain, lease }
+}
+
+async function fillBlocks(setting: Setting, range: BlockRange, name?: string): Promise<void> {
+  const { config, log, screen, signal } = setting
+  const chain = selectChain(config, name)
+  const { name: chainName } = chain.names
+  await using open = new AsyncDisposableStack()
+  const { eventLog, beacon, execution, unnamedChain, lease } = await openChainOf(setting, chain, open)
+  const writer = await lease()
   using progress = screen.openProgress()
   const startMs = performance.now()
   const done = await backfillBlocks(
@@ -60,18 +69,16 @@ async function fillBlocks({ config, log, screen, signal }: Setting, range: Block
   )
 }
 
-async function fillEpochs({ config, log, screen, signal }: Setting, range: RangeOptions): Promise<void> {
+async function fillEpochs(setting: Setting, range: RangeOptions): Promise<void> {
+  const { config, log, screen, signal } = setting
   refuseEndBeforeStart(range) // before a node is asked for its clock
   const chain = selectChain(config, range.chain, 'beacon')
   const { name } = chain.names
   await using open = new AsyncDisposableStack()
-  const eventLog = open.use(await openEventLog(config, log))
-  const { beacon, execution } = open.use(await openChainNodes(chain, { devnet: devnetUrls(config), log }, signal))
+  const { eventLog, beacon, execution, unnamedChain, lease } = await openChainOf(setting, chain, open)
   if (beacon === undefined) throw new Error('a chain with a beacon chain has beacon nodes')
-  const { unnamedChain } = await openLogFacts(eventLog, nowSec(), signal)
   const epochs = parseBackfillRange(range, (await beacon.chain()).clock)
-  // Beside the live ingester, which writes other epochs: two backfills of one chain wait for each other.
-  const writer = open.use(await eventLog.lease(`backfill:${name}`, signal))
+  const writer = await lease()
   using progress = screen.openProgress()
   const startMs = performance.now()
   const done = await backfill(

@@ -76,7 +76,7 @@ async function* quiet(events: AsyncGenerator<string>): AsyncGenerator<string> {
   try {
     yield* events
   } catch (error) {
-    if (!(error instanceof Error && ['AbortError', 'AskerGone'].includes(error.name)) && !(error instanceof AskerGone))
-      throw error
+    const isEnd = error instanceof AskerGone || (error instanceof Error && error.name === 'AbortError')
+    if (!isEnd) throw error
   }
 }

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { AppError } from '../../schemas/errors.ts'
+import { toFailure } from '../nodes/thread-answers.ts'
 import type { Log } from '../ports/log.ts'
 import { openHttpBeaconSource } from './http-source.ts'
 import type { FinalQuestion, FromThread, KeptSet, ThreadStart, ToThread } from './thread-messages.ts'
@@ -101,11 +101,7 @@ async function answer(id: number, work: () => Promise<unknown>, isWide: boolean)
     const value = await work()
     tell({ kind: 'answer', id, value }, isWide ? buffersOf(value as object) : [])
   } catch (error) {
-    if (!(error instanceof AppError)) tell({ kind: 'failed', id, error })
-    else {
-      const { code, message, retryable } = error
-      tell({ kind: 'failed', id, fault: { code, message, retryable } })
-    }
+    tell(toFailure(id, error))
   }
 }
 

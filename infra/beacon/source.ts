@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { AppError } from '../../schemas/errors.ts'
 import { parseNodeUrl } from '../nodes/nodes.ts'
+import { errorOf } from '../nodes/thread-answers.ts'
 import type { BeaconSource, ChainNews, FinalChain, FinalizedCheckpoint, ValidatorSet } from '../ports/beacon-source.ts'
 import type { Log } from '../ports/log.ts'
 import type { NodeStatus } from '../ports/node-status.ts'
@@ -198,11 +199,9 @@ class ThreadedBeaconSource implements BeaconSource {
       case 'answer':
         this.#take(message.id)?.resolve(message.value as never)
         return
-      case 'failed': {
-        const { id, fault, error } = message
-        this.#take(id)?.reject(fault === undefined ? error : new AppError(fault.code, fault.message, fault))
+      case 'failed':
+        this.#take(message.id)?.reject(errorOf(message))
         return
-      }
       case 'news':
         this.#waiting.get(message.id)?.onNews?.(message.news)
         return

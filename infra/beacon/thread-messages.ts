@@ -1,8 +1,6 @@
-import type { ErrorCode } from '../../schemas/errors.ts'
 import type { NodeLimits } from '../nodes/nodes.ts'
+import type { ThreadAnswer } from '../nodes/thread-answers.ts'
 import type { BeaconSource, ChainNews, FinalChain, FinalizedCheckpoint } from '../ports/beacon-source.ts'
-import type { Log } from '../ports/log.ts'
-import type { NodeStatus } from '../ports/node-status.ts'
 
 // What the source and its thread tell each other.
 
@@ -39,17 +37,4 @@ export type ToThread =
   | { readonly kind: 'unwatch'; readonly id: number }
   | { readonly kind: 'close' }
 
-/** An AppError: its class does not survive the way between threads. */
-export interface Fault {
-  readonly code: ErrorCode
-  readonly message: string
-  readonly retryable: boolean
-}
-
-export type FromThread =
-  | { readonly kind: 'answer'; readonly id: number; readonly value: unknown }
-  /** `error` when it is no AppError: a mistake of ours, told as it is. */
-  | { readonly kind: 'failed'; readonly id: number; readonly fault?: Fault; readonly error?: unknown }
-  | { readonly kind: 'news'; readonly id: number; readonly news: ChainNews }
-  | { readonly kind: 'status'; readonly status: readonly NodeStatus[] }
-  | { readonly kind: 'log'; readonly level: keyof Log; readonly fields: object; readonly message: string }
+export type FromThread = ThreadAnswer | { readonly kind: 'news'; readonly id: number; readonly news: ChainNews }

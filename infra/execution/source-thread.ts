@@ -1,16 +1,16 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { AppError } from '../../schemas/errors.ts'
+import { type ThreadAnswer, toFailure } from '../nodes/thread-answers.ts'
 import type { ExecutionBlock } from '../ports/execution-source.ts'
 import type { Log } from '../ports/log.ts'
 import { openExecutionSource } from './source.ts'
-import type { FromThread, Question, ThreadStart, ToThread } from './thread-messages.ts'
+import type { Question, ThreadStart, ToThread } from './thread-messages.ts'
 
 // The thread that infra/execution/threaded-source.ts starts: it asks the nodes, and reads and checks their answers.
 
 const port = parentPort
 if (port === null) throw new Error('this file is the start of a thread')
 
-const tell = (message: FromThread, transfer: readonly ArrayBuffer[] = []): void => port.postMessage(message, transfer)
+const tell = (message: ThreadAnswer, transfer: readonly ArrayBuffer[] = []): void => port.postMessage(message, transfer)
 const tellLog = (level: keyof Log) => (fields: object, message: string) => tell({ kind: 'log', level, fields, message })
 const log: Log = { debug: tellLog('debug'), info: tellLog('info'), warn: tellLog('warn'), error: tellLog('error') }
 
@@ -31,9 +31,7 @@ async function answer(id: number, question: Question, args: readonly unknown[]):
     const value = await (source[question] as (...values: readonly unknown[]) => Promise<unknown>)(...args)
     tell({ kind: 'answer', id, value }, isBlock(value) ? buffersOf(value) : [])
   } catch (error) {
-    if (!(error instanceof AppError)) return tell({ kind: 'failed', id, error })
-    const { code, message, retryable } = error
-    tell({ kind: 'failed', id, fault: { code, message, retryable } })
+    tell(toFailure(id, error))
   }
 }
 

@@ -1,10 +1,11 @@
 import { Worker } from 'node:worker_threads'
 import { AppError } from '../../schemas/errors.ts'
 import { parseNodeUrl } from '../nodes/nodes.ts'
+import { errorOf, type ThreadAnswer } from '../nodes/thread-answers.ts'
 import type { ExecutionSource } from '../ports/execution-source.ts'
 import type { NodeStatus } from '../ports/node-status.ts'
 import { type ExecutionSourceOptions, executionNodeName } from './source-options.ts'
-import type { FromThread, Question, ThreadStart, ToThread } from './thread-messages.ts'
+import type { Question, ThreadStart, ToThread } from './thread-messages.ts'
 
 /**
  * As `openExecutionSource`, in a thread of its own: a block is a megabyte of JSON, of which a thousand hashes are taken, and whoever else
@@ -34,7 +35,7 @@ class ThreadedExecutionSource implements ExecutionSource {
     this.#status = start.urls.map((__, i) => ({ name: executionNodeName(i), state: 'unknown' }))
     const workerData: ThreadStart = start
     this.#thread = new Worker(new URL('./source-thread.ts', import.meta.url), { workerData })
-    this.#thread.on('message', (message: FromThread) => {
+    this.#thread.on('message', (message: ThreadAnswer) => {
       if (message.kind === 'log') log[message.level](message.fields, message.message)
       else this.#hear(message)
     })
@@ -81,7 +82,7 @@ class ThreadedExecutionSource implements ExecutionSource {
     this.#thread.postMessage(message)
   }
 
-  #hear(message: Exclude<FromThread, { readonly kind: 'log' }>): void {
+  #hear(message: Exclude<ThreadAnswer, { readonly kind: 'log' }>): void {
     if (message.kind === 'status') {
       this.#status = message.status
       return
@@ -89,10 +90,7 @@ class ThreadedExecutionSource implements ExecutionSource {
     const waiting = this.#waiting.get(message.id)
     this.#waiting.delete(message.id)
     if (message.kind === 'answer') waiting?.resolve(message.value as never)
-    else {
-      const { fault, error } = message
-      waiting?.reject(fault === undefined ? error : new AppError(fault.code, fault.message, fault))
-    }
+    else waiting?.reject(errorOf(message))
   }
 
   #end(reason: unknown): void {
