@@ -1,5 +1,6 @@
 import type { QueryParams, WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { AppError } from '../../schemas/errors.ts'
+import { type LookupReader, lookupSql, rowsOfLookups } from './lookups.ts'
 import type { StatementQueue } from './statement-queue.ts'
 
 /** Of one request; the deepest GraphQL query with a handful of windows has about twenty. */
@@ -31,14 +32,18 @@ const NEVER = new AbortController().signal
  * The warehouse for one request: its statements wait for their account's turn, and end with the request. Beyond the request's
  * budget they reject with AppError `query_limit`.
  */
-export function openBudget({ warehouse, queue, account, signal = NEVER }: Budgeted): WarehouseReader {
+export function openBudget({ warehouse, queue, account, signal = NEVER }: Budgeted): LookupReader {
   let statements = 0
   let spentMs = 0
+  const admit = (): void => {
+    signal.throwIfAborted()
+    if (++statements > STATEMENTS_MAX) {
+      throw new AppError('query_limit', `The question takes more than ${STATEMENTS_MAX} statements.`)
+    }
+  }
   return {
     async query<Row>(sql: string, params?: QueryParams): Promise<Row[]> {
-      if (++statements > STATEMENTS_MAX) {
-        throw new AppError('query_limit', `The question takes more than ${STATEMENTS_MAX} statements.`)
-      }
+      admit()
       return queue.run(account, signal, async () => {
         const leftMs = STATEMENT_MS_MAX - spentMs
         if (leftMs <= 0) throw new AppError('query_limit', 'The question takes longer than one may.')
@@ -49,6 +54,14 @@ export function openBudget({ warehouse, queue, account, signal = NEVER }: Budget
         } finally {
           spentMs += performance.now() - startMs
         }
+      })
+    },
+    async lookUp<Row>(kind: string, select: string): Promise<Row[]> {
+      admit()
+      return await queue.gather(account, { kind, item: select }, async (selects: readonly string[]) => {
+        const limits = { timeMsMax: STATEMENT_MS_MAX, rowsReadMax: ROWS_READ_MAX }
+        const rows = await warehouse.query<Row>(lookupSql(selects), {}, limits)
+        return rowsOfLookups(rows, selects.length)
       })
     },
   }

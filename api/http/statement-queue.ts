@@ -5,6 +5,17 @@ export const STATEMENTS_OF_ACCOUNT = 2
 /** The last turns are for accounts that have no statement running: a few that ask much do not keep the next one waiting. */
 export const STATEMENTS_OF_NEWCOMERS = 2
 
+/** Statements that are gathered for one turn. */
+export const GATHERED_MAX = 8
+
+/** What nobody ends: others wait for it, too. */
+const NEVER = new AbortController().signal
+
+interface Gathered {
+  readonly items: unknown[]
+  readonly results: Promise<readonly unknown[]>
+}
+
 interface Waiting {
   readonly begin: () => void
 }
@@ -19,6 +30,8 @@ export class StatementQueue {
   /** Accounts with something to do, those that have waited longest for their turn first. */
   readonly #lines = new Map<string, Line>()
   #running = 0
+  /** What is gathered for the next turn, by account and kind. */
+  readonly #gathered = new Map<string, Gathered>()
 
   /** Runs the task when it is the account's turn. Rejects with the signal's reason, and runs nothing, when it aborts before. */
   async run<Result>(account: string, signal: AbortSignal, task: () => Promise<Result>): Promise<Result> {
@@ -29,6 +42,38 @@ export class StatementQueue {
     } finally {
       this.#end(account)
     }
+  }
+
+  /**
+   * Runs what an account asks for of one kind while it waits for its turn as one: `runAll` gets all of it, and results are in its order.
+   * Whoever does not wait any more is not heard of.
+   */
+  async gather<Item, Result>(
+    account: string,
+    { kind, item }: { readonly kind: string; readonly item: Item },
+    runAll: (items: readonly Item[]) => Promise<readonly Result[]>,
+  ): Promise<Result> {
+    const key = JSON.stringify([account, kind])
+    const known = this.#gathered.get(key)
+    const isOpen = known !== undefined && known.items.length < GATHERED_MAX
+    const gathered = isOpen ? known : this.#beginGathering(account, key, runAll)
+    const place = gathered.items.push(item) - 1
+    return (await gathered.results)[place] as Result
+  }
+
+  #beginGathering<Item, Result>(
+    account: string,
+    key: string,
+    runAll: (items: readonly Item[]) => Promise<readonly Result[]>,
+  ): Gathered {
+    const items: Item[] = []
+    const results = this.run(account, NEVER, () => {
+      if (this.#gathered.get(key) === gathered) this.#gathered.delete(key)
+      return runAll(items)
+    })
+    const gathered: Gathered = { items, results }
+    this.#gathered.set(key, gathered)
+    return gathered
   }
 
   #turn(account: string, signal: AbortSignal): Promise<void> {

@@ -3,6 +3,11 @@ const MAX = 2n ** 256n - 1n
 /** Whether somebody with this amount holds anything, as SQL: `excess` is what is above 256 bits. */
 export const IS_HELD = '(excess > 0 OR (excess = 0 AND amount > 0))'
 
+/** The same of a row. */
+export function isHeld({ amount, excess = '0' }: Readonly<Record<string, string>>): boolean {
+  return excess === '0' ? amount !== '0' : !excess.startsWith('-')
+}
+
 /** An amount of one token as a contract that kept to its standard could have it. */
 export function shownAmount({ amount, excess }: Readonly<Record<string, string>>): string {
   if (excess === '0') return amount ?? '0'

@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto'
 import type { Static, TObject, TSchema } from 'typebox'
-import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import type { ValidAt } from '../../schemas/routes/nft/fields.ts'
 import { type AnyNftRoute, type NftRefusal, type NftRoute, refuseNft } from '../../schemas/routes/nft/nft-route.ts'
 import type { SentAnswer } from '../http/answers.ts'
 import type { SharedParts } from '../http/api-parts.ts'
+import type { LookupReader } from '../http/lookups.ts'
 import { formatPageKey, type PageKey, type PageOf, readPageKey } from './page-key.ts'
 import { checkSnapshot, findSnapshot } from './snapshot.ts'
 import type { NftStanding, NftStandings, Snapshot } from './standing.ts'
 
 /** What everything in one answer is read with. */
 export interface NftPin {
-  readonly warehouse: WarehouseReader
+  readonly warehouse: LookupReader
   /** Name of the path's chain, as in the tables. */
   readonly chain: string
   readonly standing: NftStanding
@@ -96,7 +96,7 @@ export interface Asking {
   readonly standings: NftStandings
   readonly operation: NftOperation
   readonly chain: string
-  readonly warehouse: WarehouseReader
+  readonly warehouse: LookupReader
   readonly values: Readonly<Record<string, unknown>>
   /** Of the answer, in memory. */
   readonly key: string

@@ -2,8 +2,9 @@ import { type Change, changesRoute, type Holding } from '../../schemas/routes/nf
 import { refuseNft } from '../../schemas/routes/nft/nft-route.ts'
 import { isInconsistent, shownAmount, tokenText } from './amounts.ts'
 import { answered, type NftScope, nftOperation, toValidAt } from './asking.ts'
+import { coverageOf, finalityOf } from './coverage.ts'
 import type { Standard } from './metadata.ts'
-import { coverageOf, finalityOf, foldParams } from './pages.ts'
+import { foldParams } from './pages.ts'
 import { canonicalAt } from './snapshot.ts'
 import { REVERTED } from './standing.ts'
 

@@ -1,7 +1,9 @@
 import { parseExactly } from '../../schemas/nft/exact-json.ts'
 import type { MetadataState, NftAsset, NftContract } from '../../schemas/routes/nft/fields.ts'
+import { lookUp } from '../http/lookups.ts'
 import { tokenHex } from './amounts.ts'
 import type { NftPin } from './asking.ts'
+import { bytesSql, textSql } from './literals.ts'
 
 // What contracts and tokens say of themselves, as it was read last: the block of the question does not matter here.
 
@@ -62,8 +64,27 @@ export interface ToldContract {
 }
 
 const hexOf = (address: string): string => address.slice(2)
-// Literals, which the index is used for. Addresses were checked: digits and nothing else.
-const literal = (hex: string): string => `unhex('${hex}')`
+
+interface Versioned {
+  readonly version: string
+}
+
+interface ContractRow extends Versioned {
+  readonly address: string
+  /** JSON. */
+  readonly told: string
+  readonly text: string
+}
+
+/** Of each key the row that was written last: older ones may not have been merged away yet. */
+function newestOf<Row extends Versioned>(rows: readonly Row[], keyOf: (row: Row) => string): ReadonlyMap<string, Row> {
+  const newest = new Map<string, Row>()
+  for (const row of rows) {
+    const known = newest.get(keyOf(row))
+    if (known === undefined || BigInt(row.version) > BigInt(known.version)) newest.set(keyOf(row), row)
+  }
+  return newest
+}
 
 /** By address, those that were read. */
 export async function selectContracts(
@@ -71,17 +92,18 @@ export async function selectContracts(
   contracts: readonly string[],
 ): Promise<ReadonlyMap<string, ToldContract>> {
   if (contracts.length === 0) return new Map()
-  // A parameter, because a hundred literals take longer to parse than to find.
-  const rows = await warehouse.query<{ address: string; told: string; text: string }>(
-    `SELECT lower(hex(contract)) AS address, told, search_text AS text FROM nft_contracts
-     WHERE chain = {chain:String}
-       AND contract IN (SELECT toFixedString(unhex(arrayJoin({contracts:Array(String)})), 20))
-     ORDER BY contract, version DESC LIMIT 1 BY contract
-     SETTINGS max_threads = 1`,
-    { chain, contracts: [...new Set(contracts)].map(hexOf) },
+  const rows = await lookUp<ContractRow>(
+    warehouse,
+    'contracts',
+    `SELECT hex(contract) AS address, told, search_text AS text, version FROM nft_contracts
+     WHERE chain = ${textSql(chain)} AND contract IN (${[...new Set(contracts)].map((one) => bytesSql(hexOf(one))).join(', ')})`,
   )
+  const newest = newestOf(rows, ({ address }) => `0x${address.toLowerCase()}`)
   return new Map(
-    rows.map(({ address, told, text }) => [`0x${address}`, { ...JSON.parse(told), searchText: text } as ToldContract]),
+    [...newest].map(([address, { told, text }]) => [
+      address,
+      { ...(JSON.parse(told) as Omit<ToldContract, 'searchText'>), searchText: text },
+    ]),
   )
 }
 
@@ -120,9 +142,12 @@ export function toContract(
   }
 }
 
-interface StateRow {
+interface TokenRow extends Versioned {
   readonly address: string
   readonly token: string
+}
+
+interface StateRow extends TokenRow {
   readonly token_uri: string
   readonly has_token_uri: number
   readonly error: string
@@ -131,9 +156,7 @@ interface StateRow {
   readonly retry_sec: number
 }
 
-interface DocumentRow {
-  readonly address: string
-  readonly token: string
+interface DocumentRow extends TokenRow {
   readonly json: string
   readonly title: string
   readonly has_title: number
@@ -146,38 +169,47 @@ interface DocumentRow {
   readonly read_sec: number
 }
 
-const keyOf = ({ address, token }: { readonly address: string; readonly token: string }): string =>
-  `${address} ${token}`
+const keyOf = ({ address, token }: Pick<TokenRow, 'address' | 'token'>): string => `${address} ${token}`.toLowerCase()
+
+interface TokenTable {
+  readonly table: string
+  readonly columns: string
+  readonly kind: string
+}
 
 /** The newest row of each token, by contract and token. */
-async function selectTokens<Row extends { readonly address: string; readonly token: string }>(
+async function selectTokens<Row extends TokenRow>(
   { warehouse, chain }: NftPin,
   tokens: readonly Token[],
-  { table, columns }: { readonly table: string; readonly columns: string },
+  { table, columns, kind }: TokenTable,
 ): Promise<ReadonlyMap<string, Row>> {
   if (tokens.length === 0) return new Map()
-  const pairs = tokens.map(({ contract, tokenId }) => `(${literal(hexOf(contract))}, ${literal(tokenHex(tokenId))})`)
-  const rows = await warehouse.query<Row>(
-    `SELECT lower(hex(contract)) AS address, lower(hex(token_id)) AS token, toUnixTimestamp(read_at) AS read_sec, ${columns}
-     FROM (
-       SELECT * FROM ${table} WHERE chain = {chain:String} AND (contract, token_id) IN (${[...new Set(pairs)].join(', ')})
-       ORDER BY contract, token_id, version DESC LIMIT 1 BY contract, token_id
-     )`,
-    { chain },
+  const pairs = tokens.map(({ contract, tokenId }) => `(${bytesSql(hexOf(contract))}, ${bytesSql(tokenHex(tokenId))})`)
+  const rows = await lookUp<Row>(
+    warehouse,
+    kind,
+    `SELECT hex(contract) AS address, hex(token_id) AS token, toUnixTimestamp(read_at) AS read_sec, version, ${columns}
+     FROM ${table} WHERE chain = ${textSql(chain)} AND (contract, token_id) IN (${[...new Set(pairs)].join(', ')})`,
   )
-  return new Map(rows.map((row) => [keyOf(row), row]))
+  return newestOf(rows, keyOf)
 }
 
 const STATE = {
   table: 'nft_token_states',
-  columns: 'token_uri, has_token_uri, toString(error) AS error, attempts, toUnixTimestamp(next_retry) AS retry_sec',
+  columns: 'token_uri, has_token_uri, error, attempts, toUnixTimestamp(next_retry) AS retry_sec',
+  kind: 'token states',
 }
 
 function documentColumns(isList: boolean) {
   const long = (column: string) =>
     isList ? `if(length(${column}) > ${LISTED_CHARACTERS_MAX}, '', ${column}) AS ${column}` : column
   const columns = ['json', 'media', 'media_external', 'attributes'].map(long).join(', ')
-  return { table: 'nft_documents', columns: `${columns}, title, has_title, description, has_description, media_type` }
+  const kind = isList ? 'listed documents' : 'documents'
+  return {
+    table: 'nft_documents',
+    kind,
+    columns: `${columns}, title, has_title, description, has_description, media_type`,
+  }
 }
 
 /** Of each token, in the order of the question. */

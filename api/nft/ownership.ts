@@ -8,22 +8,20 @@ import {
   getOwnersForNftRoute,
   isHolderOfContractRoute,
 } from '../../schemas/routes/nft/ownership.ts'
-import { IS_HELD, isInconsistent, shownAmount, tokenHex, tokenText, wholeAmount } from './amounts.ts'
+import { IS_HELD, isHeld, isInconsistent, shownAmount, tokenHex, tokenText, wholeAmount } from './amounts.ts'
 import { ARRIVAL_BLOCKS_MAX, arrivalsOf } from './arrivals.ts'
 import { answered, type NftScope, nftOperation, toValidAt } from './asking.ts'
+import { coverageOf, FIRST_BLOCK, finalityOf } from './coverage.ts'
+import { bytesSql, foldSql } from './literals.ts'
 import { contractsMetadata, type Standard, type ToldToken, toldTokens } from './metadata.ts'
+import { selectCounts } from './newest.ts'
 import { isWithout, reasonsOfContract, reasonsOfOwned } from './owned-reasons.ts'
 import {
   bytesKey,
-  coverageOf,
   cutPage,
-  FIRST_BLOCK,
-  finalityOf,
-  foldParams,
   type HistoryTable,
   type Item,
   type Page,
-  selectCounts,
   selectNewest,
   selectPage,
   textKey,
@@ -33,35 +31,43 @@ import {
 const BURNED_AT = `0x${'dead'.padStart(40, '0')}`
 const NOT_BURNED = `holder != unhex('${BURNED_AT.slice(2)}')`
 
-const hex = (text: string): string => text.slice(2)
+/** Hex with 0x, as SQL. */
+const bytes = (text: string): string => bytesSql(text.slice(2))
 
 export const holdersOf = (contract: string): HistoryTable => ({
   table: 'nft_contract_holders',
-  where: 'contract = unhex({contract:String})',
-  params: { contract: hex(contract) },
+  where: `contract = ${bytes(contract)}`,
   keys: [bytesKey('holder')],
   values: ['tokens', 'amount', 'excess'],
   isHeld: `tokens > 0 AND ${NOT_BURNED}`,
+  holds: (item) => item.tokens !== '0' && item.holder_text !== BURNED_AT,
 })
 
 const holdersOfToken = (contract: string, tokenId: string): HistoryTable => ({
   table: 'nft_token_holders',
-  where: 'contract = unhex({contract:String}) AND token_id = unhex({tokenId:String})',
-  params: { contract: hex(contract), tokenId: tokenHex(tokenId) },
+  where: `contract = ${bytes(contract)} AND token_id = ${bytesSql(tokenHex(tokenId))}`,
   keys: [textKey('standard'), bytesKey('holder')],
   values: ['amount', 'excess', 'since_block', 'since_time'],
   isHeld: `${IS_HELD} AND ${NOT_BURNED}`,
+  holds: (item) => isHeld(item) && item.holder_text !== BURNED_AT,
 })
 
+/** How many tokens of a contract somebody has. */
+const selectHolding = (scope: NftScope, contract: string, holder: string) =>
+  selectCounts(scope, {
+    table: 'nft_contract_holders',
+    where: `contract = ${bytes(contract)} AND holder = ${bytes(holder)}`,
+    columns: ['tokens'],
+  })
+
 export const isHolderOfContract = nftOperation(isHolderOfContractRoute, async ({ contract_address, wallet }, scope) => {
-  const table = holdersOf(contract_address)
   const [coverage, row] = await Promise.all([
     coverageOf(scope, contract_address),
-    selectNewest(scope, { ...table, isHeld: '1' }, [wallet]),
+    selectHolding(scope, contract_address, wallet),
   ])
-  const isHeld = row !== undefined && row.tokens !== '0' && wallet !== BURNED_AT
+  const holds = row !== undefined && row.first !== '0' && wallet !== BURNED_AT
   // What came before the first block, or what nobody can read, may be held.
-  const isHolder = isHeld ? true : coverage.is_whole ? false : null
+  const isHolder = holds ? true : coverage.is_whole ? false : null
   return answered({
     isholderOfContract: isHolder,
     isHolderOfContract: isHolder,
@@ -77,13 +83,8 @@ export const getOwnersForContract = nftOperation(getOwnersForContractRoute, asyn
   const table = holdersOf(contract)
   const [page, totals, burned, coverage] = await Promise.all([
     selectPage(scope, table, { limit, after: scope.after }),
-    selectCounts<{ holders: string }>(scope, {
-      table: 'nft_contract_totals',
-      columns: 'holders',
-      where: table.where,
-      params: table.params,
-    }),
-    selectNewest(scope, { ...table, isHeld: 'tokens > 0' }, [BURNED_AT]),
+    selectCounts(scope, { table: 'nft_contract_totals', where: table.where, columns: ['holders'] }),
+    selectHolding(scope, contract, BURNED_AT),
     coverageOf(scope, contract),
   ])
   return answered({
@@ -91,7 +92,7 @@ export const getOwnersForContract = nftOperation(getOwnersForContractRoute, asyn
       ownerRow(scope, item, { amount: wholeAmount(item), is_inconsistent: false, acquired: null }),
     ),
     page_key: page.next === undefined ? null : scope.pageKeyAfter(page.next),
-    total_count: Number(totals?.holders ?? 0) - (burned === undefined ? 0 : 1),
+    total_count: Number(totals?.first ?? 0) - (burned === undefined || burned.first === '0' ? 0 : 1),
     valid_at: toValidAt(scope.snapshot),
     coverage,
   })
@@ -105,17 +106,12 @@ async function ownersOfToken(scope: NftScope, contract: string, tokenId: string,
   const table = holdersOfToken(contract, tokenId)
   const [page, totals, burned, coverage] = await Promise.all([
     selectPage(scope, table, { limit, after: scope.after }),
-    selectCounts<{ holders: string }>(scope, {
-      table: 'nft_token_totals',
-      columns: 'holders',
-      where: table.where,
-      params: table.params,
-    }),
-    selectNewest(scope, { ...table, isHeld: IS_HELD }, ['ERC1155', BURNED_AT]),
+    selectCounts(scope, { table: 'nft_token_totals', where: table.where, columns: ['holders'] }),
+    selectNewest(scope, { ...table, holds: isHeld }, ['ERC1155', BURNED_AT]),
     coverageOf(scope, contract),
   ])
   // A token that is one of a kind is not counted: it is on this page, or its only owner is on another one.
-  const counted = totals === undefined ? undefined : Number(totals.holders) - (burned === undefined ? 0 : 1)
+  const counted = totals === undefined ? undefined : Number(totals.first) - (burned === undefined ? 0 : 1)
   const isAll = scope.after === undefined && page.next === undefined
   return answered({
     owners: page.items.map((item) =>
@@ -208,18 +204,16 @@ function countKept({ after }: NftScope, { next }: Page, kept: readonly unknown[]
 
 /** The contracts, as SQL: constants, or no index is used. */
 const among = (contracts: readonly string[]): string =>
-  contracts.length === 0
-    ? ''
-    : ` AND contract IN (${contracts.map((contract) => `unhex('${hex(contract)}')`).join(', ')})`
+  contracts.length === 0 ? '' : ` AND contract IN (${contracts.map(bytes).join(', ')})`
 
 function tokensOf(owner: string, contracts: readonly string[]): HistoryTable {
   return {
     table: 'nft_holder_tokens',
-    where: `holder = unhex({owner:String})${among(contracts)}`,
-    params: { owner: hex(owner) },
+    where: `holder = ${bytes(owner)}${among(contracts)}`,
     keys: [bytesKey('contract'), bytesKey('token_id'), textKey('standard')],
     values: ['amount', 'excess', 'since_block', 'since_time'],
     isHeld: owner === BURNED_AT ? '0' : IS_HELD,
+    holds: (item) => owner !== BURNED_AT && isHeld(item),
   }
 }
 
@@ -230,37 +224,33 @@ async function countTokens(scope: NftScope, owner: string, contracts: readonly s
   const each = contracts.map(
     (contract) => `SELECT tokens FROM (
       SELECT tokens FROM nft_holder_contracts
-      WHERE chain = {chain:String} AND start = {start:UInt64} AND holder = unhex({owner:String}) AND contract = unhex('${hex(contract)}')
-        AND block_number <= {number:UInt64} AND ${scope.standing.notReverted}
+      WHERE ${foldSql(scope)} AND holder = ${bytes(owner)} AND contract = ${bytes(contract)}
+        AND block_number <= ${scope.snapshot.number} AND ${scope.standing.notReverted}
       ORDER BY block_number DESC LIMIT 1
     )`,
   )
-  const rows = await scope.warehouse.query<{ tokens: string }>(each.join(' UNION ALL '), {
-    ...foldParams(scope),
-    owner: hex(owner),
-  })
+  const rows = await scope.warehouse.query<{ tokens: string }>(each.join(' UNION ALL '), { chain: scope.chain })
   return rows.reduce((sum, { tokens }) => sum + Number(tokens), 0)
 }
 
 async function selectHolderTotals(scope: NftScope, owner: string) {
-  const row = await selectCounts<{ holdings: string; contracts: string }>(scope, {
+  const row = await selectCounts(scope, {
     table: 'nft_holder_totals',
-    columns: 'holdings, contracts',
-    where: 'holder = unhex({owner:String})',
-    params: { owner: hex(owner) },
+    where: `holder = ${bytes(owner)}`,
+    columns: ['holdings', 'contracts'],
   })
-  return { holdings: Number(row?.holdings ?? 0), contracts: Number(row?.contracts ?? 0) }
+  return { holdings: Number(row?.first ?? 0), contracts: Number(row?.second ?? 0) }
 }
 
 export const getContractsForOwner = nftOperation(getContractsForOwnerRoute, async (parameters, scope) => {
   const { owner, page_size: limit, with_metadata: withMetadata } = parameters
   const table: HistoryTable = {
     table: 'nft_holder_contracts',
-    where: 'holder = unhex({owner:String})',
-    params: { owner: hex(owner) },
+    where: `holder = ${bytes(owner)}`,
     keys: [bytesKey('contract')],
     values: ['tokens', 'amount', 'excess'],
     isHeld: owner === BURNED_AT ? '0' : 'tokens > 0',
+    holds: (item) => owner !== BURNED_AT && item.tokens !== '0',
   }
   const [page, totals, coverage] = await Promise.all([
     selectPage(scope, table, { limit, after: scope.after }),
@@ -310,13 +300,10 @@ async function standardsOf(
   const each = contracts.map(
     (contract) => `SELECT '${contract}' AS contract, toString(standard) AS standard FROM (
       SELECT standard FROM nft_holder_tokens
-      WHERE chain = {chain:String} AND start = {start:UInt64} AND holder = unhex({owner:String}) AND contract = unhex('${hex(contract)}')
+      WHERE ${foldSql(scope)} AND holder = ${bytes(owner)} AND contract = ${bytes(contract)}
       ORDER BY contract, token_id LIMIT 1
     )`,
   )
-  const rows = await scope.warehouse.query<{ contract: string; standard: Standard }>(each.join(' UNION ALL '), {
-    ...foldParams(scope),
-    owner: hex(owner),
-  })
+  const rows = await scope.warehouse.query<{ contract: string; standard: Standard }>(each.join(' UNION ALL '))
   return new Map(rows.map(({ contract, standard }) => [contract, standard]))
 }

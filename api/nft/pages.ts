@@ -1,19 +1,20 @@
 import type { QueryParams } from '../../infra/ports/warehouse.ts'
-import type { Coverage, Finality } from '../../schemas/routes/nft/fields.ts'
+import { lookUp } from '../http/lookups.ts'
 import type { NftPin, NftScope } from './asking.ts'
-import { contractBeginning } from './metadata.ts'
+import { bytesSql, foldSql, textSql } from './literals.ts'
+import { selectNewestRow } from './newest.ts'
 
 /** A table of what its keys have after each block that changed it, in the order of its keys. */
 export interface HistoryTable {
   readonly table: string
-  /** What stays the same for the whole list, as SQL: the beginning of the sort key. */
+  /** What stays the same for the whole list, as SQL without parameters: the beginning of the sort key. */
   readonly where: string
-  readonly params: QueryParams
   /** The rest of the sort key, before the block: what tells one item from another. */
   readonly keys: readonly Key[]
   readonly values: readonly string[]
-  /** Whether an item is one of the list, of values. */
+  /** Whether an item is one of the list, of keys and values: as SQL, and of its row. */
   readonly isHeld: string
+  readonly holds: (item: Item) => boolean
 }
 
 export interface Key {
@@ -38,9 +39,12 @@ export interface Page {
  * items that nobody holds any more have theirs, too. Where all stretches are used up the page is shorter than asked for.
  */
 const STRETCH_ROWS = [8_000, 20_000] as const
-/** The first stretch: as many rows for an item as most have, and some that hold nothing. */
-const FIRST_ROWS_PER_ITEM = 2
-const FIRST_ROWS_MIN = 250
+/**
+ * The first stretch, whose rows are all taken and looked through here: as many for an item as most have, with those that hold nothing. Of
+ * long pages fewer, for they take longer to be told than to be found.
+ */
+const FIRST_ROWS_PER_ITEM = { few: 8, many: 2 } as const
+const FIRST_ROWS = { min: 250, ofFew: 1_000 } as const
 /** A block of rows that is read at once: what is read beyond the stretch. */
 const READ_ROWS = 1_024
 
@@ -59,8 +63,9 @@ export async function selectPage(
 ): Promise<Page> {
   const items: Item[] = []
   let behind = after
-  for (const rows of [Math.max(FIRST_ROWS_MIN, limit * FIRST_ROWS_PER_ITEM), ...STRETCH_ROWS]) {
-    const stretch = await selectStretch(scope, table, { rows, behind, limit: limit + 1 - items.length })
+  for (const [i, rows] of [firstRows(limit), ...STRETCH_ROWS].entries()) {
+    const select = i === 0 ? selectFirst : selectStretch
+    const stretch = await select(scope, table, { rows, behind, limit: limit + 1 - items.length })
     items.push(...stretch.items)
     if (items.length > limit) {
       const page = items.slice(0, limit)
@@ -91,15 +96,61 @@ interface Stretch {
   readonly end: readonly string[] | undefined
 }
 
-async function selectStretch(
+function firstRows(limit: number): number {
+  const few = Math.min(limit * FIRST_ROWS_PER_ITEM.few, FIRST_ROWS.ofFew)
+  return Math.max(FIRST_ROWS.min, few, limit * FIRST_ROWS_PER_ITEM.many)
+}
+
+interface Look {
+  readonly rows: number
+  readonly behind: readonly string[] | undefined
+  readonly limit: number
+}
+
+/** A row as the tables have it, with the hash of its block. */
+type Row = Item & { readonly of_block: string }
+
+/** A stretch whose rows are all told. */
+async function selectFirst(scope: NftScope, table: HistoryTable, { rows, behind, limit }: Look): Promise<Stretch> {
+  const keys = table.keys.map(({ name }) => name).join(', ')
+  const isFurther = behind === undefined ? '' : ` AND (${isBehind(table.keys, (key, i) => literalOf(key, behind[i]))})`
+  const found = await lookUp<Row>(
+    scope.warehouse,
+    `stretch of ${table.table}`,
+    `SELECT ${columnsOf(table)}, block_number, hex(block_hash) AS of_block FROM ${table.table}
+     WHERE ${foldSql(scope)} AND ${table.where}${isFurther} ORDER BY ${keys}, block_number LIMIT ${rows}`,
+  )
+  const newest = new Map<string, { readonly row: Row; counted: Row | undefined }>()
+  for (const row of found) {
+    const key = table.keys.map(({ name }) => row[`${name}_text`]).join(' ')
+    const known = newest.get(key) ?? { row, counted: undefined }
+    newest.set(key, known)
+    // In the order of their blocks.
+    if (Number(row.block_number) <= scope.snapshot.number && !scope.standing.isReverted(row.of_block))
+      known.counted = row
+  }
+  const looked = [...newest.values()]
+  const isFull = found.length >= rows
+  const last = isFull ? looked.pop() : undefined
+  const complete = looked
+    .flatMap(({ counted }) => (counted === undefined ? [] : [toItem(table, counted)]))
+    .filter(table.holds)
+  if (last === undefined) return { items: complete.slice(0, limit), end: undefined }
+  if (complete.length >= limit) return { items: complete.slice(0, limit), end: keyOf(table, complete[limit - 1]) }
+  return await completeLast(scope, table, { complete, end: keyOf(table, toItem(table, last.row)) })
+}
+
+/** Of the last key the stretch may lack the newest rows. */
+async function completeLast(
   scope: NftScope,
   table: HistoryTable,
-  {
-    rows,
-    behind,
-    limit,
-  }: { readonly rows: number; readonly behind: readonly string[] | undefined; readonly limit: number },
+  { complete, end }: { readonly complete: readonly Item[]; readonly end: readonly string[] },
 ): Promise<Stretch> {
+  const newest = await selectNewest(scope, table, end)
+  return { items: newest === undefined ? complete : [...complete, newest], end }
+}
+
+async function selectStretch(scope: NftScope, table: HistoryTable, { rows, behind, limit }: Look): Promise<Stretch> {
   const names = table.keys.map(({ name }) => name)
   const keys = names.join(', ')
   const values = ['block_number', ...table.values]
@@ -112,7 +163,7 @@ async function selectStretch(
          SELECT ${keys}, count() AS rows, countIf(counts) AS found, argMaxIf((${values.join(', ')}), block_number, counts) AS newest
          FROM (
            SELECT ${keys}, ${values.join(', ')}, ${upTo(scope)} AS counts FROM ${table.table}
-           WHERE ${OF_FOLD} AND ${table.where}${behind === undefined ? '' : ` AND (${isBehind(table.keys)})`}
+           WHERE ${OF_FOLD} AND ${table.where}${behind === undefined ? '' : ` AND (${isBehind(table.keys, parameterOf)})`}
            ORDER BY ${keys}, block_number LIMIT ${rows}
          )
          GROUP BY ${keys}
@@ -120,19 +171,16 @@ async function selectStretch(
      )
      WHERE is_held OR is_end ORDER BY ${keys} LIMIT ${limit + 1}
      SETTINGS max_block_size = ${READ_ROWS}, read_in_order_use_buffering = 0, max_threads = 1`,
-    { ...foldParams(scope), ...table.params, ...behindParams(behind) },
+    { ...foldParams(scope), ...behindParams(behind) },
   )
   const last = found.at(-1)
   const isFull = last !== undefined && Number(last.looked_at) >= rows
-  // Of the last key the stretch may lack the newest rows.
   const complete = found.filter(({ is_held, is_end }) => is_held === 1 && !(isFull && is_end === 1))
   if (!isFull || complete.length >= limit)
     return { items: complete.slice(0, limit), end: isFull ? keyOf(table, complete.at(-1)) : undefined }
   const end = found.find(({ is_end }) => is_end === 1)
   if (end === undefined) return { items: complete, end: keyOf(table, complete.at(-1)) }
-  const endKey = keyOf(table, end) as readonly string[]
-  const newest = await selectNewest(scope, table, endKey)
-  return { items: newest === undefined ? complete : [...complete, newest], end: endKey }
+  return await completeLast(scope, table, { complete, end: keyOf(table, end) })
 }
 
 /** What one key has after the snapshot's block; undefined where that is nothing. */
@@ -141,16 +189,29 @@ export async function selectNewest(
   table: HistoryTable,
   key: readonly string[],
 ): Promise<Item | undefined> {
-  const values = ['block_number', ...table.values]
-  const [item] = await scope.warehouse.query<Item>(
-    `SELECT ${table.keys.map(shown).join(', ')}, ${values.map((name) => `toString(${name}) AS ${name}`).join(', ')} FROM (
-       SELECT * FROM (SELECT ${table.keys.map(({ name }) => name).join(', ')}, ${values.join(', ')} FROM ${table.table}
-       WHERE ${OF_FOLD} AND ${table.where} AND ${table.keys.map((one, i) => `${one.name} = ${valueSql(one, i)}`).join(' AND ')} AND ${upTo(scope)}
-       ORDER BY block_number DESC LIMIT 1) WHERE ${table.isHeld}
-     ) SETTINGS max_threads = 1`,
-    { ...foldParams(scope), ...table.params, ...behindParams(key) },
-  )
-  return item
+  const ofKey = table.keys.map((one, i) => `${one.name} = ${literalOf(one, key[i])}`)
+  const row = await selectNewestRow<Item>(scope, {
+    table: table.table,
+    where: [table.where, ...ofKey].join(' AND '),
+    columns: columnsOf(table),
+    kind: `key of ${table.table}`,
+  })
+  const item = row === undefined ? undefined : toItem(table, row)
+  return item !== undefined && table.holds(item) ? item : undefined
+}
+
+/** Keys as the table has them, bytes in hex; wider integers come as text anyway. */
+function columnsOf({ keys, values }: HistoryTable): string {
+  const shownKeys = keys.map(({ name, kind }) => `${kind === 'text' ? name : `hex(${name})`} AS ${name}_text`)
+  return [...shownKeys, ...values].join(', ')
+}
+
+function toItem({ keys }: HistoryTable, row: Item): Item {
+  const texts = keys.map(({ name, kind }) => {
+    const text = row[`${name}_text`] as string
+    return [`${name}_text`, kind === 'text' ? text : `0x${text.toLowerCase()}`]
+  })
+  return { ...row, ...Object.fromEntries(texts) }
 }
 
 const shown = ({ name, kind }: Key): string =>
@@ -163,14 +224,15 @@ function keyOf({ keys }: HistoryTable, item: Item | undefined): readonly string[
 }
 
 // Compared with a constant, or no index is used.
-const valueSql = ({ kind }: Key, i: number): string =>
+const parameterOf = ({ kind }: Key, i: number): string =>
   kind === 'text' ? `{key${i}:String}` : `unhex({key${i}:String})`
+const literalOf = ({ kind }: Key, value = ''): string => (kind === 'text' ? textSql(value) : bytesSql(value.slice(2)))
 
-function isBehind(keys: readonly Key[]): string {
+function isBehind(keys: readonly Key[], sqlOf: (key: Key, i: number) => string): string {
   const places = keys.map((_, i) =>
     keys
       .slice(0, i + 1)
-      .map((key, j) => `${key.name} ${j === i ? '>' : '='} ${valueSql(key, j)}`)
+      .map((key, j) => `${key.name} ${j === i ? '>' : '='} ${sqlOf(key, j)}`)
       .join(' AND '),
   )
   return places.map((place) => `(${place})`).join(' OR ')
@@ -178,51 +240,4 @@ function isBehind(keys: readonly Key[]): string {
 
 function behindParams(key: readonly string[] = []): QueryParams {
   return Object.fromEntries(key.map((value, i) => [`key${i}`, value.startsWith('0x') ? value.slice(2) : value]))
-}
-
-/** The newest row of a table of counts up to the snapshot; undefined where there is none. */
-export async function selectCounts<Row>(
-  scope: NftScope,
-  {
-    table,
-    columns,
-    where,
-    params,
-  }: { readonly table: string; readonly columns: string; readonly where: string; readonly params: QueryParams },
-): Promise<Row | undefined> {
-  const [row] = await scope.warehouse.query<Row>(
-    `SELECT ${columns} FROM ${table} WHERE ${OF_FOLD} AND ${where} AND ${upTo(scope)} ORDER BY block_number DESC LIMIT 1
-     SETTINGS max_threads = 1`,
-    { ...foldParams(scope), ...params },
-  )
-  return row
-}
-
-/** Of a row that changed last in this block. */
-export function finalityOf({ standing }: NftScope, blockNumber: string): Finality {
-  const { finalizedNumber } = standing
-  return finalizedNumber !== undefined && Number(blockNumber) <= finalizedNumber ? 'finalized' : 'pending'
-}
-
-/** The first block that can have a log. */
-export const FIRST_BLOCK = 1
-
-/** Whether all that happened up to the snapshot is indexed, of one contract or of all. */
-export async function coverageOf(scope: NftScope, contract?: string): Promise<Coverage> {
-  const { standing, snapshot } = scope
-  const blocks = { from_block: standing.start, to_block: snapshot.number, check: standing.check }
-  const begins = contract === undefined ? undefined : await contractBeginning(scope, contract)
-  if (standing.start > Math.max(begins ?? 0, FIRST_BLOCK)) return { ...blocks, is_whole: false, reason: 'starts_later' }
-  const isOdd = await hasOddLogs(scope, contract)
-  return isOdd ? { ...blocks, is_whole: false, reason: 'odd_logs' } : { ...blocks, is_whole: true, reason: null }
-}
-
-async function hasOddLogs(scope: NftScope, contract: string | undefined): Promise<boolean> {
-  // Of a list of many contracts nobody looks through all logs.
-  if (contract === undefined || !scope.standing.hasOddLogs) return false
-  const [odd] = await scope.warehouse.query(
-    `SELECT 1 FROM nft_odd_logs WHERE chain = {chain:String} AND contract = unhex({contract:String}) AND ${upTo(scope)} LIMIT 1`,
-    { ...foldParams(scope), contract: contract.slice(2) },
-  )
-  return odd !== undefined
 }

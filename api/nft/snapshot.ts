@@ -1,11 +1,12 @@
-import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { type NftRefusal, refuseNft } from '../../schemas/routes/nft/nft-route.ts'
+import { type LookupReader, lookUp } from '../http/lookups.ts'
+import { foldSql } from './literals.ts'
 import { type NftStanding, REVERTED, type Snapshot } from './standing.ts'
 
 type Found = { readonly status: 'found'; readonly snapshot: Snapshot } | NftRefusal
 
 export interface Tables {
-  readonly warehouse: WarehouseReader
+  readonly warehouse: LookupReader
   readonly chain: string
   readonly standing: NftStanding
 }
@@ -39,18 +40,45 @@ export async function checkSnapshot(
   return refuseNft(400, `block ${hash} is orphaned: it was reverted`)
 }
 
-export async function canonicalAt({ warehouse, chain, standing }: Tables, number: number): Promise<Found> {
+export async function canonicalAt(tables: Tables, number: number): Promise<Found> {
+  const { standing } = tables
   const { start, head } = standing
   if (number > head.number)
     return refuseNft(400, `block ${number} is in the future: the newest indexed one is ${head.number}`)
   if (number < start) return refuseNft(400, `block ${number} is not covered: the first indexed one is ${start}`)
   if (number === head.number) return { status: 'found', snapshot: head }
-  const [row] = await warehouse.query<{ hash: string; time_sec: number }>(
-    `SELECT concat('0x', lower(hex(block_hash))) AS hash, toUnixTimestamp(time) AS time_sec FROM nft_blocks
-     WHERE chain = {chain:String} AND start = {start:UInt64} AND block_number = {number:UInt64} AND block_hash NOT IN (${REVERTED})
-     LIMIT 1`,
-    { chain, start, number },
-  )
-  if (row === undefined) return refuseNft(400, `block ${number} is not covered`)
-  return { status: 'found', snapshot: { number, hash: row.hash, timeSec: row.time_sec } }
+  const kept = keptBlocks.get(standing) ?? new Map<number, Snapshot>()
+  keptBlocks.set(standing, kept)
+  const snapshot = kept.get(number) ?? (await selectBlock(tables, number))
+  if (snapshot === undefined) return refuseNft(400, `block ${number} is not covered`)
+  if (kept.size >= KEPT_BLOCKS_MAX) kept.clear()
+  kept.set(number, snapshot)
+  return { status: 'found', snapshot }
+}
+
+/** Blocks that were asked for while a chain stood so. */
+const keptBlocks = new WeakMap<NftStanding, Map<number, Snapshot>>()
+const KEPT_BLOCKS_MAX = 10_000
+/** Blocks of one height are told of first, whether they were reverted or not. */
+const OF_HEIGHT_MAX = 10
+
+async function selectBlock(tables: Tables, number: number): Promise<Snapshot | undefined> {
+  const { warehouse, chain, standing } = tables
+  const select = (counting: string) =>
+    `SELECT hex(block_hash) AS of_block, toUnixTimestamp(time) AS time_sec FROM nft_blocks
+     WHERE ${foldSql(tables)} AND block_number = ${number}${counting} LIMIT ${OF_HEIGHT_MAX}`
+  const rows = await lookUp<BlockRow>(warehouse, 'block', select(''))
+  const counted = rows.find(({ of_block }) => !standing.isReverted(of_block))
+  if (counted !== undefined || rows.length < OF_HEIGHT_MAX) return toSnapshot(number, counted)
+  const [found] = await warehouse.query<BlockRow>(select(` AND block_hash NOT IN (${REVERTED})`), { chain })
+  return toSnapshot(number, found)
+}
+
+interface BlockRow {
+  readonly of_block: string
+  readonly time_sec: number
+}
+
+function toSnapshot(number: number, row: BlockRow | undefined): Snapshot | undefined {
+  return row === undefined ? undefined : { number, hash: `0x${row.of_block.toLowerCase()}`, timeSec: row.time_sec }
 }

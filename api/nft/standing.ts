@@ -23,6 +23,8 @@ export interface NftStanding {
   readonly check: LogsCheck
   /** Blocks whose rows count for nobody, as a condition of SQL on `block_hash`. */
   readonly notReverted: string
+  /** Whether rows of a block count for nobody, by its hash as `hex` writes it. */
+  readonly isReverted: (hash: string) => boolean
   /** Whether any contract has logged what nobody can read. */
   readonly hasOddLogs: boolean
   /** Differs when a block was reverted, or came back. */
@@ -56,7 +58,6 @@ const FACTS = [
      SELECT execution_block_number FROM finalized_blocks WHERE ${OF_CHAIN} ORDER BY slot DESC LIMIT 1
    )`,
   `SELECT 'reverts', ${REVERTS} ${TOLD_REVERTS}`,
-  `SELECT 'reverted', lower(hex(block_hash)) FROM (${REVERTED} LIMIT ${NAMED_REVERTED_MAX + 1})`,
   `SELECT 'odd', toString(count()) FROM nft_odd_logs WHERE ${OF_CHAIN}`,
   `SELECT 'exchanges', toString((count(), sum(cityHash64(started, version)))) FROM rebuild_exchanges`,
   `SELECT 'log', log_id FROM (SELECT log_id FROM filled_from ORDER BY since DESC LIMIT 1)`,
@@ -100,6 +101,7 @@ export class NftStandings {
   readonly #looks = new Map<string, Look>()
   readonly #underWay = new Map<string, Look>()
   readonly #known = new Map<string, NftStanding>()
+  readonly #reverted = new Map<string, { readonly reverts: string; readonly hashes: ReadonlySet<string> }>()
   /** What reverts were written before the last look that found what the standing says. */
   readonly #reverts = new WeakMap<NftStanding, number>()
 
@@ -185,32 +187,44 @@ export class NftStandings {
     const finalizedNumber = final.length === 0 ? undefined : Math.min(Math.max(...final), head.number)
     const [reverts = ''] = valuesOf('reverts')
     const others = rows
-      .filter(({ part }) => !['start', 'final', 'reverted'].includes(part))
+      .filter(({ part }) => !['start', 'final'].includes(part))
       .map(({ part, value }) => `${part} ${value}`)
     const position = [chain, start, head.hash, finalizedNumber, ...others.sort()].join(' ')
     const known = this.#known.get(chain)
     if (known?.position === position) return known
-    const weak = await this.#warehouse.query<WeakCheckRow>(WEAK_CHECKS_SQL, {
-      chain,
-      from: start,
-      through: head.number,
-    })
+    const [weak, reverted] = await Promise.all([
+      this.#warehouse.query<WeakCheckRow>(WEAK_CHECKS_SQL, { chain, from: start, through: head.number }),
+      this.#revertedAt(chain, reverts),
+    ])
     const check = weakestCheck(weak)
     const standing = {
       ...{ start, head, finalizedNumber, check, reverts, position },
-      notReverted: notReverted(valuesOf('reverted')),
+      notReverted: notReverted(reverted),
+      isReverted: (hash: string) => reverted.has(hash),
       hasOddLogs: valuesOf('odd').some((count) => count !== '0'),
       secret: valuesOf('log')[0] ?? '',
     }
     this.#known.set(chain, standing)
     return standing
   }
+
+  /** Hashes of reverted blocks, read again where some came or went: a chain has a few of them a day. */
+  async #revertedAt(chain: string, reverts: string): Promise<ReadonlySet<string>> {
+    const known = this.#reverted.get(chain)
+    if (known?.reverts === reverts) return known.hashes
+    const rows = await this.#warehouse.query<{ hash: string }>(`SELECT hex(block_hash) AS hash FROM (${REVERTED})`, {
+      chain,
+    })
+    const hashes = new Set(rows.map(({ hash }) => hash))
+    this.#reverted.set(chain, { reverts, hashes })
+    return hashes
+  }
 }
 
-function notReverted(hashes: readonly string[]): string {
-  if (hashes.length === 0) return '1'
-  if (hashes.length > NAMED_REVERTED_MAX) return `block_hash NOT IN (${REVERTED})`
-  return `block_hash NOT IN (${hashes.map((hash) => `unhex('${hash}')`).join(', ')})`
+function notReverted(hashes: ReadonlySet<string>): string {
+  if (hashes.size === 0) return '1'
+  if (hashes.size > NAMED_REVERTED_MAX) return `block_hash NOT IN (${REVERTED})`
+  return `block_hash NOT IN (${[...hashes].map((hash) => `unhex('${hash}')`).join(', ')})`
 }
 
 /** The newest block below which one follows on the other, of the newest ones: where two are at one height, a revert is on its way. */

@@ -3,8 +3,9 @@ import type { QueryParams } from '../../infra/ports/warehouse.ts'
 import { getAssetsTransferRoute, type Transfer } from '../../schemas/routes/nft/transfers.ts'
 import { tokenText } from './amounts.ts'
 import { answered, type NftScope, nftOperation, toValidAt } from './asking.ts'
+import { coverageOf, finalityOf } from './coverage.ts'
 import type { Standard } from './metadata.ts'
-import { coverageOf, finalityOf, foldParams } from './pages.ts'
+import { foldParams } from './pages.ts'
 
 type Parameters = Static<typeof getAssetsTransferRoute.parameters>
 

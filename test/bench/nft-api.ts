@@ -114,7 +114,7 @@ async function questionsOf(warehouse: Warehouse, size: TokenChainSize): Promise<
       p99MsMax: 30,
       path: (form) =>
         form % 2 === 0
-          ? `getNFTsForOwner?owner=${whale}&page_key=${pageKey('getNFTsForOwner', { owner: whale, with_metadata: true }, [spread(form, 20), `0x${'00'.repeat(32)}`, 'ERC721'])}`
+          ? `getNFTsForOwner?owner=${whale}&page_key=${pageKey('getNFTsForOwner', { owner: whale }, [spread(form, 20), `0x${'00'.repeat(32)}`, 'ERC721'])}`
           : `getNFTsForOwner?owner=${whale}&block=${past(form)}`,
     },
     {

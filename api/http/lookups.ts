@@ -1,0 +1,40 @@
+import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
+
+/** A warehouse that may look up rows for several questions at once. */
+export interface LookupReader extends WarehouseReader {
+  /**
+   * Rows of a SELECT that has no parameters, no settings and no subqueries, and finds few: a statement takes the engine so much longer to
+   * understand than to run that several are asked as one. All of one kind have equal columns.
+   */
+  lookUp?<Row>(kind: string, select: string): Promise<Row[]>
+}
+
+/** Rows lie in the order that they are asked for in: so many are read at once, and no threads are begun for them. */
+const SETTINGS =
+  'SETTINGS max_threads = 1, max_block_size = 1024, read_in_order_use_buffering = 0, optimize_move_to_prewhere = 0'
+
+interface PlacedRow {
+  readonly nth: number
+}
+
+/** One statement for several SELECTs of one kind. */
+export function lookupSql(selects: readonly string[]): string {
+  const [only] = selects
+  if (selects.length === 1) return `${only} ${SETTINGS}`
+  const placed = selects.map((select, nth) => select.replace(/^SELECT /, `SELECT ${nth} AS nth, `))
+  return `${placed.join(' UNION ALL ')} ${SETTINGS}`
+}
+
+/** The rows of each SELECT of `lookupSql`, each in its order. */
+export function rowsOfLookups<Row>(rows: readonly Row[], selects: number): Row[][] {
+  if (selects === 1) return [[...rows]]
+  const found: Row[][] = Array.from({ length: selects }, () => [])
+  for (const row of rows) found[(row as PlacedRow).nth]?.push(row)
+  return found
+}
+
+/** `select`, together with others where the warehouse can. */
+export async function lookUp<Row>(warehouse: LookupReader, kind: string, select: string): Promise<Row[]> {
+  if (warehouse.lookUp !== undefined) return await warehouse.lookUp<Row>(kind, select)
+  return await warehouse.query<Row>(lookupSql([select]))
+}

@@ -1,0 +1,79 @@
+import { expect, test } from 'vitest'
+import { openBudget } from '../../api/http/budget.ts'
+import { GATHERED_MAX, STATEMENTS_OF_ACCOUNT, StatementQueue } from '../../api/http/statement-queue.ts'
+import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
+
+/** A warehouse whose statements end when the test says so. */
+function heldWarehouse(answer: (sql: string) => readonly object[] = () => []) {
+  const statements: string[] = []
+  const ends: (() => void)[] = []
+  const warehouse: WarehouseReader = {
+    async query<Row>(sql: string) {
+      statements.push(sql)
+      const { promise, resolve } = Promise.withResolvers<void>()
+      ends.push(resolve)
+      await promise
+      return answer(sql) as Row[]
+    },
+  }
+  const endAll = (): void => {
+    for (const end of ends.splice(0)) end()
+  }
+  return { statements, warehouse, endAll }
+}
+
+const turns = () => new Promise((resolve) => setImmediate(resolve))
+const NAMES = Array.from({ length: STATEMENTS_OF_ACCOUNT }, (_, i) => `busy ${i}`)
+
+test('lookups that wait for a turn are one statement, and each gets its rows in their order', async () => {
+  const rows = [
+    { nth: 1, a: 'second' },
+    { nth: 0, a: 'first' },
+    { nth: 1, a: 'third' },
+  ]
+  const { statements, warehouse, endAll } = heldWarehouse((sql) => (sql.includes('UNION ALL') ? rows : []))
+  const budget = openBudget({ warehouse, queue: new StatementQueue(), account: 'one' })
+  const busy = NAMES.map((sql) => budget.query(sql))
+  const lookups = ['SELECT a FROM x', 'SELECT a FROM y'].map((sql) => budget.lookUp?.('kind', sql))
+  await turns()
+  expect(statements).toEqual(NAMES)
+  endAll()
+  await turns()
+  endAll()
+  await Promise.all(busy)
+  expect((await Promise.all(lookups)).map((found) => found?.map((row) => (row as { a: string }).a))).toEqual([
+    ['first'],
+    ['second', 'third'],
+  ])
+  expect(statements[NAMES.length]).toMatch(/^SELECT 0 AS nth, a FROM x UNION ALL SELECT 1 AS nth, a FROM y SETTINGS /)
+  expect(statements).toHaveLength(NAMES.length + 1)
+})
+
+test('lookups of other kinds and of other accounts are others, and so are more than one statement has', async () => {
+  const { statements, warehouse, endAll } = heldWarehouse()
+  const queue = new StatementQueue()
+  const [one, other] = ['one', 'other'].map((account) => openBudget({ warehouse, queue, account }))
+  const lookups = [
+    ...Array.from({ length: GATHERED_MAX + 1 }, (_, i) => one?.lookUp?.('kind', `SELECT ${i}`)),
+    one?.lookUp?.('kind of another', 'SELECT a'),
+    other?.lookUp?.('kind', 'SELECT b'),
+  ]
+  for (let i = 0; i < lookups.length; i++) {
+    await turns()
+    endAll()
+  }
+  await Promise.all(lookups)
+  expect(statements.map((sql) => sql.split('UNION ALL').length).sort()).toEqual([1, 1, 1, GATHERED_MAX])
+})
+
+test('what fails fails for all that were gathered, and for nobody after them', async () => {
+  let isAway = true
+  const warehouse: WarehouseReader = {
+    query: () => (isAway ? Promise.reject(new Error('away')) : Promise.resolve([])),
+  }
+  const budget = openBudget({ warehouse, queue: new StatementQueue(), account: 'one' })
+  const failed = await Promise.allSettled([budget.lookUp?.('kind', 'SELECT 1'), budget.lookUp?.('kind', 'SELECT 2')])
+  expect(failed.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+  isAway = false
+  expect(await budget.lookUp?.('kind', 'SELECT 3')).toEqual([])
+})
