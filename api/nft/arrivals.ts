@@ -1,8 +1,8 @@
 import type { Arrival } from '../../schemas/routes/nft/owned-reasons.ts'
 import { tokenHex } from './amounts.ts'
 import type { NftPin } from './asking.ts'
+import { bytesSql, foldSql } from './literals.ts'
 import type { Token } from './metadata.ts'
-import { foldParams } from './pages.ts'
 
 /** Blocks that one page looks for arrivals in: of each a whole piece of the table is read. */
 export const ARRIVAL_BLOCKS_MAX = 25
@@ -27,7 +27,6 @@ interface Row {
 }
 
 const NOBODY = `0x${'00'.repeat(20)}`
-const bytes = (hex: string): string => `unhex('${hex}')`
 const shown = (column: string): string => `concat('0x', lower(hex(${column})))`
 const keyOf = (contract: string, token: string, standard: string | null, block: number | undefined): string =>
   `${contract} ${token} ${standard} ${block}`
@@ -36,7 +35,10 @@ const keyOf = (contract: string, token: string, standard: string | null, block: 
 export async function arrivalsOf(scope: NftPin, owner: string, tokens: readonly Held[]): Promise<readonly Arrival[]> {
   const blocks = [...new Set(tokens.map(({ sinceBlock }) => sinceBlock).filter((block) => block !== undefined))]
   if (blocks.length === 0) return tokens.map(() => null)
-  const pairs = tokens.map(({ contract, tokenId }) => `(${bytes(contract.slice(2))}, ${bytes(tokenHex(tokenId))})`)
+  const pairs = tokens.map(
+    ({ contract, tokenId }) => `(${bytesSql(contract.slice(2))}, ${bytesSql(tokenHex(tokenId))})`,
+  )
+  const account = bytesSql(owner.slice(2))
   const rows = await scope.warehouse.query<Row>(
     `SELECT ${shown('contract')} AS contract, lower(hex(token_id)) AS token_id, toString(standard) AS standard,
        toString(block_number) AS block_number, ${shown('last.1')} AS sent_from, ${shown('last.2')} AS sender,
@@ -47,15 +49,14 @@ export async function arrivalsOf(scope: NftPin, owner: string, tokens: readonly 
        FROM (
          SELECT contract, token_id, standard, block_number, log_index, batch_index, other, sender, transaction_hash
          FROM nft_account_transfers
-         WHERE chain = {chain:String} AND start = {start:UInt64} AND account = unhex({owner:String}) AND side = 'to'
+         WHERE ${foldSql(scope)} AND account = ${account} AND side = 'to'
            AND block_number IN (${blocks.join(', ')}) AND ${scope.standing.notReverted}
          ORDER BY block_number, log_index, batch_index LIMIT ${ARRIVALS_READ_MAX}
        )
-       WHERE (contract, token_id) IN (${[...new Set(pairs)].join(', ')}) AND other != unhex({owner:String})
+       WHERE (contract, token_id) IN (${[...new Set(pairs)].join(', ')}) AND other != ${account}
        GROUP BY contract, token_id, standard, block_number
      )
      SETTINGS max_block_size = ${READ_ROWS}, read_in_order_use_buffering = 0, max_threads = 1`,
-    { ...foldParams(scope), owner: owner.slice(2) },
   )
   const found = new Map(
     rows.map((row) => [keyOf(row.contract, row.token_id, row.standard, Number(row.block_number)), row]),

@@ -12,6 +12,7 @@ import { IS_HELD, isHeld, isInconsistent, shownAmount, tokenHex, tokenText, whol
 import { ARRIVAL_BLOCKS_MAX, arrivalsOf } from './arrivals.ts'
 import { answered, type NftScope, nftOperation, toValidAt } from './asking.ts'
 import { coverageOf, FIRST_BLOCK, finalityOf } from './coverage.ts'
+import { heldContracts } from './held-contracts.ts'
 import { bytesSql, foldSql } from './literals.ts'
 import { contractsMetadata, type Standard, type ToldToken, toldTokens } from './metadata.ts'
 import { selectCounts } from './newest.ts'
@@ -257,14 +258,16 @@ export const getContractsForOwner = nftOperation(getContractsForOwnerRoute, asyn
     selectHolderTotals(scope, owner),
     coverageOf(scope),
   ])
+  const addresses = page.items.map((item) => item.contract_text as string)
+  const held = await heldContracts(scope, owner, addresses)
   const standards = await standardsOf(
     scope,
     owner,
-    page.items.map((item) => item.contract_text as string),
+    addresses.filter((address) => !held.has(address)),
   )
-  const contracts = page.items.map((item) => ({
-    contract: item.contract_text as string,
-    standard: standards.get(item.contract_text as string) ?? null,
+  const contracts = addresses.map((contract) => ({
+    contract,
+    standard: held.get(contract)?.standard ?? standards.get(contract) ?? null,
   }))
   const collections = await contractsMetadata(scope, contracts, withMetadata)
   const without = askedReasons(parameters.without_reasons, CONTRACT_REASONS)
@@ -274,6 +277,7 @@ export const getContractsForOwner = nftOperation(getContractsForOwnerRoute, asyn
       ...collection,
       total_balance: wholeAmount(item),
       num_distinct_tokens_owned: item.tokens as string,
+      acquired: held.get(collection.contract_address)?.acquired ?? null,
       ...reasonsOfContract(collection),
       finality: finalityOf(scope, item.block_number),
     }

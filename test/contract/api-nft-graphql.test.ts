@@ -195,7 +195,7 @@ describe('answers what REST answers', () => {
     ],
     [
       'contracts of whose tokens somebody holds some',
-      `owner(address: "${ANN}") { contracts { contracts { totalBalance numDistinctTokensOwned finality ${REASONS} contract { ${CONTRACT} } } ${PAGE} } }`,
+      `owner(address: "${ANN}") { contracts { contracts { totalBalance numDistinctTokensOwned finality acquired { blockNumber blockTimestamp } ${REASONS} contract { ${CONTRACT} } } ${PAGE} } }`,
       ['getContractsForOwner', `owner=${ANN}`],
       ({ owner }: Asked['body']) => ({
         ...owner.contracts,
@@ -395,10 +395,12 @@ describe('rows of one page', () => {
         await ask(`owner(address: "${CID}") { tokens(pageSize: ${size}) { ownerNfts { token { metadata { title } contract { name } } } } }
         transfers(maxCount: ${size}, contractAddresses: ["${COINS}"]) { transfers { token { metadata { title } } contract { name } } }`)
       expect([found.owner.tokens.ownerNfts, found.transfers.transfers].flat().length).toBeGreaterThan(size)
-      return statements.slice(before).filter((sql) => /nft_documents|FROM nft_contracts\n/.test(sql)).length
+      return statements.slice(before).filter((sql) => /FROM (nft_documents|nft_contracts)\s/.test(sql)).length
     }
     // Documents and contracts of each list at most: lookups of both lists may be one.
-    expect(await count(4)).toBeLessThanOrEqual(4)
+    const lookups = await count(4)
+    expect(lookups).toBeGreaterThan(0)
+    expect(lookups).toBeLessThanOrEqual(4)
   })
 })
 

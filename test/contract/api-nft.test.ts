@@ -55,6 +55,9 @@ const BUSY: Address = `0x${'0d'.repeat(20)}`
 const OWNERS_OF_MIDDLE = 7_000
 const OWNERS_OF_LARGE = 120_000
 const TOKENS_OF_SELLER = 60_000
+/** Holds more of LARGE than a page of contracts looks at. */
+const HOARDER: Address = `0x${'0f'.repeat(20)}`
+const TOKENS_OF_HOARDER = 30_000
 const BLOCKS_OF_BUSY = 150_000
 /** For any page, of all its statements together. */
 const ROWS_READ_MAX = 100_000
@@ -187,6 +190,18 @@ async function fillLarge(chain: string): Promise<void> {
     sold,
   )
   await insert('nft_holder_totals', `${bytes(SELLER)}, ${at('2')}, 1, 1`)
+  for (const [contract, tokens] of [
+    [ART, 1],
+    [LARGE, TOKENS_OF_HOARDER],
+    [MIDDLE, 1],
+  ] as const) {
+    await insert('nft_holder_contracts', `${bytes(HOARDER)}, ${bytes(contract)}, ${at('2')}, ${tokens}, ${tokens}, 0`)
+    await insert(
+      'nft_holder_tokens',
+      `${bytes(HOARDER)}, ${bytes(contract)}, ${padded(32)}, 'ERC721', ${at('2')}, 1, 0, 2, ${timeOf(2)}`,
+      `numbers(${tokens})`,
+    )
+  }
   // One owner that changed in each of many later blocks, and two that did not.
   await insert(
     'nft_contract_holders',
@@ -474,6 +489,25 @@ describe('ownership', () => {
       { contract_address: COINS, token_type: 'ERC1155', total_balance: MAX.toString(), num_distinct_tokens_owned: '1' },
     ])
     expect(body.total_count).toBe(2)
+  })
+
+  test('by contracts says since when the oldest token is held that is held then', async () => {
+    const since = async (owner: Address, block: string | number, chain?: string) => {
+      const { body } = await get('getContractsForOwner', `owner=${owner}&block=${block}`, chain)
+      return body.contracts.map(
+        ({ acquired }: { acquired: { block_number: number; block_timestamp: number } | null }) => {
+          if (acquired !== null) expect(acquired.block_timestamp).toBe(timeOf(acquired.block_number))
+          return acquired?.block_number ?? null
+        },
+      )
+    }
+    expect(await since(ANN, 'latest')).toEqual([1, 1])
+    expect(await since(CID, 'latest')).toEqual([3, 4])
+    // Of his two tokens one was burned.
+    expect(await since(BOB, 2)).toEqual([1, 2])
+    expect(await since(BOB, 'latest')).toEqual([2, 2])
+    // Of what there are many of, some may have been his before the first block.
+    expect(await since(BOB, 'latest', 'scroll_mainnet')).toEqual([100, null])
   })
 })
 
@@ -824,6 +858,21 @@ describe('a page of what is large', () => {
     } while (next !== '')
     expect(found).toEqual([String(4_294_967_296 + TOKENS_OF_SELLER - 1)])
     expect(pages).toBeGreaterThan(1)
+  })
+
+  test('reads at most 100,000 rows where a contract has more tokens than are looked at, and says what it knows', async () => {
+    const { body } = await readBy(() => get('getContractsForOwner', `owner=${HOARDER}`))
+    expect(
+      body.contracts.map((row: { contract_address: string; token_type: string; acquired: unknown }) => [
+        row.contract_address,
+        row.token_type,
+        row.acquired,
+      ]),
+    ).toEqual([
+      [ART, 'ERC721', { block_number: 2, block_timestamp: timeOf(2) }],
+      [LARGE, 'ERC721', null],
+      [MIDDLE, 'ERC721', null],
+    ])
   })
 
   test('reads at most 100,000 rows where one owner has changed more often than that', async () => {

@@ -166,13 +166,18 @@ export const ASSET_FIELDS = {
 export const NftAsset = Type.Object(ASSET_FIELDS, closed)
 export type NftAsset = Static<typeof NftAsset>
 
-export const Acquired = Type.Union(
-  [Type.Object({ block_number: Count, block_timestamp: Count }, closed), Type.Null()],
-  {
-    description: 'Since when it is held without a break; null where that is not known, and for a sum over tokens.',
-  },
+const acquired = (description: string) =>
+  Type.Union([Type.Object({ block_number: Count, block_timestamp: Count }, closed), Type.Null()], { description })
+
+export const Acquired = acquired(
+  'Since when it is held without a break; null where that is not known, and for a sum over tokens.',
 )
 export type Acquired = Static<typeof Acquired>
+
+export const AcquiredOfContract = acquired(
+  'Since when the oldest of the tokens that it holds now is held without a break; null where that is not known, and where more than 16,000 changes of what ' +
+    'it holds of the page’s contracts would have to be read.',
+)
 
 export const OwnerRow = Type.Object(
   {

@@ -9,6 +9,7 @@ import {
 } from './examples.ts'
 import {
   Acquired,
+  AcquiredOfContract,
   ADDRESSES_MAX,
   ASSET_FIELDS,
   AT_BLOCK,
@@ -58,6 +59,7 @@ const OwnerContract = Type.Object(
     metadata_state: MetadataState,
     total_balance: amountText('Sum of the amounts of all its tokens that the owner holds.'),
     num_distinct_tokens_owned: amountText('How many of its tokens.'),
+    acquired: AcquiredOfContract,
     ...reasonFields(CONTRACT_REASONS),
     finality: Finality,
   },
@@ -188,6 +190,7 @@ export const getContractsForOwnerRoute = defineNftRoute({
         ...EXAMPLE_COLLECTION,
         total_balance: '1',
         num_distinct_tokens_owned: '1',
+        acquired: EXAMPLE_OWNER_ROW.acquired,
         reasons: null,
         unknown_reasons: [...CONTRACT_REASONS],
         finality: 'finalized',
