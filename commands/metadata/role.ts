@@ -1,8 +1,9 @@
 import { openGuardedFetch } from '../../infra/guarded-fetch/guarded-fetch.ts'
 import type { Lease } from '../../infra/ports/event-log.ts'
-import { REREAD_DELAY_MS, UnreadNoticer } from '../../ingest/metadata/notice-unread.ts'
-import { type ReadingSome, type Run, readAsked, readSome } from '../../ingest/metadata/read-some.ts'
+import { UnreadNoticer } from '../../ingest/metadata/notice-unread.ts'
+import { type Done, type ReadingSome, type Run, readAsked, readSome } from '../../ingest/metadata/read-some.ts'
 import { Recently } from '../../ingest/metadata/recently.ts'
+import { CHANGED_AT_ONCE, CONTRACTS_AT_ONCE, takeTurn } from '../../ingest/metadata/take-turn.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { readNftContract, refreshNft, rereadNftContract } from '../../schemas/jobs/read-nft.ts'
 import { retryWithBackoff } from '../../schemas/retry.ts'
@@ -11,17 +12,12 @@ import { allOrNone } from '../ingest-role.ts'
 import type { Ports, Role, Running } from '../role.ts'
 import { ContractNodes } from './contract-nodes.ts'
 
-const REREAD = { delayMs: REREAD_DELAY_MS }
 const METADATA_LEASE = 'nft-metadata'
 const RELEASE_PAUSE_MS = 1_000
 /** Between two looks for what is new. */
 const LOOK_MS = 1_000
 /** Where a run has read nothing and there is more, the tables have to follow first. */
 const FOLLOW_MS = 1_000
-/** Contracts that are read side by side: a server that does not answer takes a place for ten seconds, and then makes room. */
-const CONTRACTS_AT_ONCE = 8
-/** The same of what contracts say has changed, and of what somebody has asked for. */
-const CHANGED_AT_ONCE = 8
 const ASKED_AT_ONCE = 4
 
 /** Reads what tokens are called and look like: the one role that asks contracts, and servers that contracts name. */
@@ -109,14 +105,13 @@ async function noticing({ ports, running }: Held, signal: AbortSignal): Promise<
   }
 }
 
-interface Lane extends Held {
+interface Working extends Held {
   readonly readingOf: (chain: string) => ReadingSome | undefined
   readonly job: typeof readNftContract
   readonly which: Run['which']
 }
 
-/** Does some of what is to be read of a contract, and puts the rest behind what others wait for. */
-async function working({ ports, running, readingOf, job, which }: Lane, atOnce: number, signal: AbortSignal) {
+async function working({ ports, running, readingOf, job, which }: Working, atOnce: number, signal: AbortSignal) {
   const { jobQueue } = ports
   await jobQueue.work({
     name: job.name,
@@ -127,12 +122,13 @@ async function working({ ports, running, readingOf, job, which }: Lane, atOnce: 
       const reading = readingOf(place.chain)
       // Of a chain that is not read any more nothing is asked; when it is again, the search finds what is missing.
       if (reading === undefined) return null
-      const contractsWaiting = await jobQueue.pending(job.name)
-      const { read, isMore } = await readSome(reading, { ...place, which, contractsWaiting }, signal)
-      if (read > 0) running.log.debug({ ...place, which, tokens: read }, 'documents of tokens were asked for')
-      if (!isMore || signal.aborted) return null
-      if (read === 0) await pause(FOLLOW_MS, signal)
-      await jobQueue.request(job.name, job.idOf(place), place, which === 'changed' ? REREAD : {})
+      const read = async (run: Run): Promise<Done> => {
+        const done = await readSome(reading, run, signal)
+        if (done.read > 0)
+          running.log.debug({ ...place, which, tokens: done.read }, 'documents of tokens were asked for')
+        return signal.aborted ? { ...done, isMore: false } : done
+      }
+      await takeTurn({ jobQueue, job, which, read, follow: () => pause(FOLLOW_MS, signal) }, place)
       return null
     },
   })
@@ -140,7 +136,7 @@ async function working({ ports, running, readingOf, job, which }: Lane, atOnce: 
 
 async function answering(
   { ports: { jobQueue } }: Held,
-  readingOf: Lane['readingOf'],
+  readingOf: Working['readingOf'],
   signal: AbortSignal,
 ): Promise<void> {
   await jobQueue.work({

@@ -26,16 +26,18 @@ export type Reply =
     }
   | { readonly kind: 'advanced'; readonly id: number }
 
-/** Of a validator's life; mainnet's unless given. */
+/** Of a validator's life, mainnet's unless given; and what else a suite's chains have. */
 export interface Periods {
   readonly shardCommitteePeriodEpochs?: number
   readonly withdrawabilityDelayEpochs?: number
   /** Of the Ethereum: one that the default history does not have. */
   readonly deepReorg?: { readonly slot: number; readonly depth: number }
+  /** Where documents of tokens are served, as the tokens say; nobody serves them unless given. */
+  readonly metadataPort?: number
 }
 
 /** The default history; where validators may leave earlier, the one that leaves of its own will does so earlier by as much. */
-function scenarioOf({ deepReorg, ...periods }: Periods): Scenario {
+function scenarioOf({ deepReorg, metadataPort: _, ...periods }: Periods): Scenario {
   const { SHARD_COMMITTEE_PERIOD: periodOfMainnet } = mainnetChainConfig
   const { shardCommitteePeriodEpochs: period = periodOfMainnet } = periods
   const earlierSlots = (periodOfMainnet - period) * SLOTS_PER_EPOCH
@@ -46,13 +48,15 @@ function scenarioOf({ deepReorg, ...periods }: Periods): Scenario {
   return { ...defaultScenario, ...periods, incidents: [...added, ...incidents] }
 }
 
+const periods = JSON.parse(process.argv[2] ?? '{}') as Periods
 const devnet = await openDevnet({
   seed: E2E_SEED,
-  scenario: scenarioOf(JSON.parse(process.argv[2] ?? '{}') as Periods),
+  scenario: scenarioOf(periods),
   genesisTimeSec: GENESIS_TIME_SEC,
   beaconPort: 0,
   executionPort: 0,
   validatorPort: 0,
+  metadataPort: periods.metadataPort,
   second: { port: 0, genesisTimeSec: GENESIS_TIME_SEC },
   clock: 'manual',
 })
