@@ -1,7 +1,7 @@
 import type { QueryParams, WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { type LookupReader, lookupSql, rowsOfLookups } from './lookups.ts'
-import type { StatementQueue } from './statement-queue.ts'
+import { GATHERED_MAX, type StatementQueue } from './statement-queue.ts'
 
 /** Of one request; the deepest GraphQL query with a handful of windows has about twenty. */
 export const STATEMENTS_MAX = 40
@@ -35,15 +35,16 @@ const NEVER = new AbortController().signal
 export function openBudget({ warehouse, queue, account, signal = NEVER }: Budgeted): LookupReader {
   let statements = 0
   let spentMs = 0
-  const admit = (): void => {
+  const admit = (share: number): void => {
     signal.throwIfAborted()
-    if (++statements > STATEMENTS_MAX) {
+    statements += share
+    if (statements > STATEMENTS_MAX) {
       throw new AppError('query_limit', `The question takes more than ${STATEMENTS_MAX} statements.`)
     }
   }
   return {
     async query<Row>(sql: string, params?: QueryParams): Promise<Row[]> {
-      admit()
+      admit(1)
       return queue.run(account, signal, async () => {
         const leftMs = STATEMENT_MS_MAX - spentMs
         if (leftMs <= 0) throw new AppError('query_limit', 'The question takes longer than one may.')
@@ -57,7 +58,7 @@ export function openBudget({ warehouse, queue, account, signal = NEVER }: Budget
       })
     },
     async lookUp<Row>(kind: string, select: string): Promise<Row[]> {
-      admit()
+      admit(1 / GATHERED_MAX)
       return await queue.gather(account, { kind, item: select }, async (selects: readonly string[]) => {
         const limits = { timeMsMax: STATEMENT_MS_MAX, rowsReadMax: ROWS_READ_MAX }
         const rows = await warehouse.query<Row>(lookupSql(selects), {}, limits)

@@ -4,7 +4,7 @@ import type { ValidAt } from '../../schemas/routes/nft/fields.ts'
 import { type AnyNftRoute, type NftRefusal, type NftRoute, refuseNft } from '../../schemas/routes/nft/nft-route.ts'
 import type { SentAnswer } from '../http/answers.ts'
 import type { SharedParts } from '../http/api-parts.ts'
-import type { LookupReader } from '../http/lookups.ts'
+import { type LookupReader, lookUp } from '../http/lookups.ts'
 import { formatPageKey, type PageKey, type PageOf, readPageKey } from './page-key.ts'
 import { checkSnapshot, findSnapshot } from './snapshot.ts'
 import type { NftStanding, NftStandings, Snapshot } from './standing.ts'
@@ -103,14 +103,53 @@ export interface Asking {
 }
 
 /** What an operation's handler needs. Throws RefusedNft where there is no such block or page. */
-export async function openScope({ standings, chain, warehouse, values, operation }: Asking): Promise<NftScope> {
+export async function openScope(asking: Asking): Promise<NftScope> {
+  const { scope, found } = await beginScope(asking)
+  await found
+  return scope
+}
+
+interface Begun {
+  /** Its block has its number; its hash and time, once something was read with it. */
+  readonly scope: NftScope
+  /** Rejects with RefusedNft where there is no such block. */
+  readonly found: Promise<void>
+}
+
+/** The same where all that is read waits for the block: where its number is known, rows are read while it is looked for. */
+async function beginScope({ standings, chain, warehouse, values, operation }: Asking): Promise<Begun> {
   const standing = await standings.of(chain)
   if (standing === undefined) throw new RefusedNft(refuseNft(503, NOTHING_INDEXED))
   const of = listOf({ chain, standing }, operation, values)
   const page = pageOf(of, values)
-  const found = await snapshotOf({ warehouse, chain, standing }, values, page)
-  if (found.status === 'refused') throw new RefusedNft(found)
-  return toScope({ warehouse, chain, standing, snapshot: found.snapshot }, of, page)
+  const looking = snapshotOf({ warehouse, chain, standing }, values, page).then((found) => {
+    if (found.status === 'refused') throw new RefusedNft(found)
+    return found.snapshot
+  })
+  const number = page?.number ?? numberOf(values)
+  if (number === undefined) {
+    const snapshot = await looking
+    return { scope: toScope({ warehouse, chain, standing, snapshot }, of, page), found: Promise.resolve() }
+  }
+  const snapshot: Snapshot = { number, hash: '', timeSec: 0 }
+  const found = looking.then((known) => void Object.assign(snapshot, known))
+  // Whoever reads hears of it.
+  found.catch(() => {})
+  return { scope: toScope({ warehouse: readerAfter(warehouse, found), chain, standing, snapshot }, of, page), found }
+}
+
+/** Rows of the reader, once something else has come to its end, too; fails as that does. */
+function readerAfter(warehouse: LookupReader, ended: Promise<void>): LookupReader {
+  const after = async <Rows>(reading: Promise<Rows>): Promise<Rows> => (await Promise.all([reading, ended]))[0]
+  return {
+    query: <Row>(...asked: Parameters<LookupReader['query']>) => after(warehouse.query<Row>(...asked)),
+    lookUp: <Row>(kind: string, select: string) => after(lookUp<Row>(warehouse, kind, select)),
+  }
+}
+
+/** The block's number where that is what was asked for. */
+function numberOf({ block, block_hash: hash }: Asking['values']): number | undefined {
+  return hash === undefined && typeof block === 'string' && /^\d+$/.test(block) ? Number(block) : undefined
 }
 
 /** The same for an answer whose block is known before. Throws RefusedNft where the page is not of that block. */
@@ -162,8 +201,9 @@ export async function ask(asking: Asking): Promise<SentAnswer> {
   const { standings, operation, chain, values, key } = asking
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     if (tries > 0) standings.forget(chain)
-    const scope = await openScope(asking)
+    const { scope, found } = await beginScope(asking)
     const result = await operation.handle(values, scope)
+    await found
     if (!(await isOfOneChain(standings, scope))) continue
     if (result.status === 'refused') throw new RefusedNft(result)
     const etag = createHash('sha256').update(`${scope.standing.position} ${key}`).digest('base64url').slice(0, 22)

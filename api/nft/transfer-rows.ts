@@ -1,0 +1,237 @@
+import type { Static } from 'typebox'
+import type { QueryParams } from '../../infra/ports/warehouse.ts'
+import type { getAssetsTransferRoute } from '../../schemas/routes/nft/transfers.ts'
+import { lookUp } from '../http/lookups.ts'
+import type { NftScope } from './asking.ts'
+import { bytesSql, foldSql } from './literals.ts'
+import type { Standard } from './metadata.ts'
+import { foldParams } from './pages.ts'
+
+// Rows of transfers, in the order of the chain, of each place where they lie together.
+
+export type Parameters = Static<typeof getAssetsTransferRoute.parameters>
+
+/** Transfers of one contract, or of one account on one side, or of all: they lie together, in the order of the chain. */
+export interface Stream {
+  readonly kind: 'all' | 'contract' | 'from' | 'to'
+  /** Hex without 0x. */
+  readonly key: string
+}
+
+/** Block, log, and place in it, as text. */
+export type Place = readonly string[]
+
+const READ_ROWS = 1_024
+
+interface Range {
+  readonly first: number
+  readonly last: number
+}
+
+export function rangeOf({ snapshot }: NftScope, { from_block = 0, to_block = snapshot.number }: Parameters): Range {
+  return { first: from_block, last: Math.min(to_block, snapshot.number) }
+}
+
+/** What is looked for in rows, beside the streams and the category. */
+export function otherFilters(streams: readonly Stream[], parameters: Parameters): readonly string[] {
+  const { contract_addresses = [], from_address, to_address, without_reasons } = parameters
+  const kind = streams[0]?.kind
+  const columns = COLUMNS[kind === 'from' || kind === 'to' ? kind : 'others']
+  const equals = (column: string, address: string) => `${column} = unhex('${address.slice(2)}')`
+  return [
+    ...(kind === 'contract' || contract_addresses.length === 0
+      ? []
+      : [`contract IN (${contract_addresses.map((contract) => `unhex('${contract.slice(2)}')`).join(', ')})`]),
+    ...(kind === 'from' || from_address === undefined ? [] : [equals(columns.from, from_address)]),
+    ...(kind === 'to' || to_address === undefined ? [] : [equals(columns.to, to_address)]),
+    ...(without_reasons ? ["reasons = ''"] : []),
+  ]
+}
+
+export function filtersOf(streams: readonly Stream[], parameters: Parameters): readonly string[] {
+  const category = [...new Set(parameters.category ?? [])]
+  return [...otherFilters(streams, parameters), ...(category.length === 1 ? [`standard = '${category[0]}'`] : [])]
+}
+
+/** Where the tables have sender and receiver. */
+const COLUMNS = {
+  from: { from: 'account', to: 'other' },
+  to: { from: 'other', to: 'account' },
+  others: { from: 'from_address', to: 'to_address' },
+} as const
+
+export function placeOf({ kind, key }: Stream): { readonly table: string; readonly where: string } {
+  switch (kind) {
+    case 'all':
+      return { table: 'nft_folded_transfers', where: '1' }
+    case 'contract':
+      return { table: 'nft_contract_transfers', where: `contract = ${bytesSql(key)}` }
+    case 'from':
+    case 'to':
+      return { table: 'nft_account_transfers', where: `account = ${bytesSql(key)} AND side = '${kind}'` }
+  }
+}
+
+export const inRange = ({ standing }: NftScope): string =>
+  `block_number >= {first:UInt64} AND block_number <= {last:UInt64} AND ${standing.notReverted}`
+
+export function rangeParams(scope: NftScope, parameters: Parameters): QueryParams {
+  return { ...foldParams(scope), ...rangeOf(scope, parameters) }
+}
+
+export interface Row {
+  readonly contract: string
+  readonly token_id: string
+  readonly standard: Standard
+  readonly event: string
+  readonly sent_from: string
+  readonly sent_to: string
+  readonly amount: string
+  readonly sender: string
+  readonly reasons: string
+  readonly block_number: string
+  readonly block_hash: string
+  readonly time_sec: number
+  readonly transaction_hash: string
+  readonly transaction_index: number
+  readonly log_index: string
+  readonly batch_index: string
+}
+
+interface Looked extends Row {
+  readonly stream: number
+  readonly fits: number
+  readonly looked_at: string
+  readonly is_end: number
+}
+
+interface Look {
+  readonly streams: readonly Stream[]
+  readonly parameters: Parameters
+  readonly behind: Place | undefined
+  /** Rows of each stream. */
+  readonly each: number
+  readonly limit: number
+}
+
+/** Of reverted blocks, or written twice: more than most pages have. */
+const SPARE_ROWS = 30
+
+/** The next rows of a stream that all fit. */
+export async function lookAtOne(scope: NftScope, stream: Stream, { parameters, behind, limit }: Look) {
+  const { first, last } = rangeOf(scope, parameters)
+  const { table, where } = placeOf(stream)
+  const columns = COLUMNS[stream.kind === 'from' || stream.kind === 'to' ? stream.kind : 'others']
+  const isAscending = parameters.order !== 'desc'
+  const most = limit + SPARE_ROWS
+  const found = await lookUp<FlatRow>(
+    scope.warehouse,
+    `stretch of ${table}`,
+    `SELECT hex(contract) AS of_contract, hex(token_id) AS of_token, standard, event, hex(${columns.from}) AS hex_from,
+       hex(${columns.to}) AS hex_to, amount, hex(sender) AS hex_sender, reasons, block_number, hex(block_hash) AS of_block,
+       toUnixTimestamp(time) AS time_sec, hex(transaction_hash) AS of_transaction, transaction_index, log_index, batch_index
+     FROM ${table}
+     WHERE ${foldSql(scope)} AND ${where} AND block_number >= ${first} AND block_number <= ${last}
+       ${behind === undefined ? '' : `AND (${isBehind(isAscending, behind)})`}
+     ORDER BY ${orderOf(isAscending)} LIMIT ${most}`,
+  )
+  const rows = new Map<string, FlatRow>()
+  for (const row of found) if (!scope.standing.isReverted(row.of_block)) rows.set(placeOfRow(row).join(' '), row)
+  const counted = [...rows.values()].slice(0, limit)
+  const end = counted.length < limit ? found.at(-1) : counted.at(-1)
+  return {
+    rows: counted.map(toRow),
+    end: found.length < most || end === undefined ? undefined : placeOfRow(end),
+  }
+}
+
+/** Bytes in hex as the engine writes it; under names that no column has, or they would stand for it. */
+interface FlatRow extends Pick<Row, 'standard' | 'event' | 'amount' | 'reasons' | 'time_sec' | 'transaction_index'> {
+  readonly of_contract: string
+  readonly of_token: string
+  readonly hex_from: string
+  readonly hex_to: string
+  readonly hex_sender: string
+  readonly of_block: string
+  readonly of_transaction: string
+  readonly block_number: string
+  readonly log_index: number
+  readonly batch_index: number
+}
+
+function toRow(row: FlatRow): Row {
+  const hex = (text: string) => `0x${text.toLowerCase()}`
+  return {
+    ...row,
+    contract: hex(row.of_contract),
+    token_id: hex(row.of_token),
+    sent_from: hex(row.hex_from),
+    sent_to: hex(row.hex_to),
+    sender: hex(row.hex_sender),
+    block_hash: hex(row.of_block),
+    transaction_hash: hex(row.of_transaction),
+    log_index: String(row.log_index),
+    batch_index: String(row.batch_index),
+  }
+}
+
+const orderOf = (isAscending: boolean): string =>
+  ['block_number', 'log_index', 'batch_index'].map((column) => `${column} ${isAscending ? 'ASC' : 'DESC'}`).join(', ')
+
+/** Rows that fit among the next ones of each stream, up to where all streams were looked at; `end` is that place, if there is more. */
+export async function lookAt(scope: NftScope, { streams, parameters, behind, each, limit }: Look) {
+  const isAscending = parameters.order !== 'desc'
+  const direction = isAscending ? 'ASC' : 'DESC'
+  const order = orderOf(isAscending)
+  const fits = [...filtersOf(streams, parameters), '1'].join(' AND ')
+  const parts = streams.map((stream, i) => {
+    const { table, where } = placeOf(stream)
+    const columns = COLUMNS[stream.kind === 'from' || stream.kind === 'to' ? stream.kind : 'others']
+    return `SELECT ${i} AS stream, ${fits} AS fits, count() OVER () AS looked_at,
+        row_number() OVER (ORDER BY ${order}) AS place,
+        contract, token_id, standard, event, ${columns.from} AS sent_from, ${columns.to} AS sent_to, amount, sender, reasons,
+        block_number, block_hash, time, transaction_hash, transaction_index, log_index, batch_index
+      FROM (
+        SELECT * FROM ${table} WHERE ${foldSql(scope)} AND ${where} AND ${inRange(scope)}${behind === undefined ? '' : ` AND (${isBehind(isAscending, behind)})`}
+        ORDER BY ${order} LIMIT 1 BY block_number, log_index, batch_index LIMIT ${each}
+      )`
+  })
+  const hex = (column: string) => `concat('0x', lower(hex(${column}))) AS ${column}`
+  const found = await scope.warehouse.query<Looked>(
+    `SELECT stream, fits, toString(looked_at) AS looked_at, place = t.looked_at AS is_end, toString(standard) AS standard, toString(event) AS event, toString(amount) AS amount,
+       toString(reasons) AS reasons, toUnixTimestamp(time) AS time_sec, transaction_index,
+       ${['contract', 'token_id', 'sent_from', 'sent_to', 'sender', 'block_hash', 'transaction_hash'].map(hex).join(', ')},
+       toString(t.block_number) AS block_number, toString(t.log_index) AS log_index, toString(t.batch_index) AS batch_index
+     FROM (${parts.join(' UNION ALL ')}) AS t
+     WHERE fits OR place = t.looked_at
+     ORDER BY t.block_number ${direction}, t.log_index ${direction}, t.batch_index ${direction}
+     LIMIT ${limit + streams.length}
+     SETTINGS max_block_size = ${READ_ROWS}, read_in_order_use_buffering = 0, max_threads = 1`,
+    rangeParams(scope, parameters),
+  )
+  // The earliest end of a stream that has more: behind it rows of that stream are not known.
+  const ends = found.filter((row) => row.is_end === 1 && Number(row.looked_at) >= each)
+  const [end] = ends
+  const upToEnd = end === undefined ? found : found.slice(0, found.indexOf(end) + 1)
+  const rows = upToEnd.filter((row) => row.fits === 1)
+  const isCut = found.length === limit + streams.length
+  return {
+    rows: rows.slice(0, limit),
+    end: end === undefined && !isCut ? undefined : placeOfRow((end ?? found.at(-1)) as Row),
+  }
+}
+
+function isBehind(isAscending: boolean, behind: Place): string {
+  const sign = isAscending ? '>' : '<'
+  const [block, log, batch] = behind.map(Number)
+  return `(block_number ${sign} ${block}) OR (block_number = ${block} AND log_index ${sign} ${log})
+    OR (block_number = ${block} AND log_index = ${log} AND batch_index ${sign} ${batch})`
+}
+
+export function placeOfRow({
+  block_number,
+  log_index,
+  batch_index,
+}: Pick<FlatRow | Row, 'block_number' | 'log_index' | 'batch_index'>): Place {
+  return [block_number, String(log_index), String(batch_index)]
+}
