@@ -4,24 +4,14 @@ import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { AT_BLOCK, type NftContract } from '../../schemas/routes/nft/fields.ts'
 import { refuseNft } from '../../schemas/routes/nft/nft-route.ts'
 import { isOfOneChain, type NftOperation, type NftPin, NOTHING_INDEXED, RefusedNft, scopeAt } from '../nft/asking.ts'
-import { contractsMetadata, type SaidOfToken, type Standard, saidOfTokens } from '../nft/metadata.ts'
-import { withStandards } from '../nft/metadata-operations.ts'
+import { type SaidOfToken, saidOfTokens } from '../nft/metadata.ts'
+import { describeAsked } from '../nft/metadata-operations.ts'
 import { blockOfPageKey } from '../nft/page-key.ts'
 import { nftParameterReader, type ReadNftParameters } from '../nft/read-parameters.ts'
 import { checkSnapshot, findSnapshot, type Tables } from '../nft/snapshot.ts'
+import { type AskedContract, type AskedToken, withStandards } from '../nft/standards.ts'
 import type { NftStandings } from '../nft/standing.ts'
 import { LOOKUPS_MAX } from './nft-cost.ts'
-
-/** A contract by its address; `standard` where the row that led to it has told it. */
-export interface ContractKey {
-  readonly contract: string
-  readonly standard?: Standard | null
-}
-
-export interface TokenKey extends ContractKey {
-  /** Decimal. */
-  readonly tokenId: string
-}
 
 /** Arguments as GraphQL names them. */
 export type Arguments = Readonly<Record<string, unknown>>
@@ -42,8 +32,8 @@ const readers = new WeakMap<NftOperation, ReadNftParameters>()
 export class NftQuestions {
   /** In the whole document: they say which block it is of, where it does not. */
   pageKeys: readonly string[] = []
-  readonly contracts: DataLoader<ContractKey, NftContract, string>
-  readonly tokens: DataLoader<TokenKey, SaidOfToken, string>
+  readonly contracts: DataLoader<AskedContract, NftContract, string>
+  readonly tokens: DataLoader<AskedToken, SaidOfToken, string>
   readonly #asker: NftAsker
   readonly #asked = new Map<string, Promise<unknown>>()
   #opened: { readonly block: string | undefined; readonly pin: Promise<NftPin> } | undefined
@@ -134,12 +124,12 @@ export class NftQuestions {
     return this.#opened.pin
   }
 
-  async #describeContracts(keys: readonly ContractKey[]): Promise<readonly NftContract[]> {
+  async #describeContracts(keys: readonly AskedContract[]): Promise<readonly NftContract[]> {
     const pin = await this.#pinned()
-    return await contractsMetadata(pin, await withStandards(pin, keys), true)
+    return await describeAsked(pin, keys, true)
   }
 
-  async #describeTokens(keys: readonly TokenKey[]): Promise<readonly SaidOfToken[]> {
+  async #describeTokens(keys: readonly AskedToken[]): Promise<readonly SaidOfToken[]> {
     const pin = await this.#pinned()
     return await saidOfTokens(pin, await withStandards(pin, keys), true)
   }

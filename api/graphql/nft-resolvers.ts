@@ -19,10 +19,11 @@ import {
   getOwnersForNft,
   isHolderOfContract,
 } from '../nft/ownership.ts'
+import type { AskedContract, AskedToken } from '../nft/standards.ts'
 import { getAssetsTransfer } from '../nft/transfers.ts'
 import type { GraphqlContext } from './context.ts'
 import { isFiltered } from './nft-cost.ts'
-import { type Arguments, type ContractKey, snakeCase, type TokenKey } from './nft-questions.ts'
+import { type Arguments, snakeCase } from './nft-questions.ts'
 
 /** A row of a REST answer that tells of a token, or of a contract. */
 interface Row {
@@ -31,12 +32,15 @@ interface Row {
   readonly token_type: Standard | null
 }
 
-const tokenOf = ({ contract_address: contract, token_id: tokenId, token_type: standard }: Row): TokenKey => ({
+const tokenOf = ({ contract_address: contract, token_id: tokenId, token_type: standard }: Row): AskedToken => ({
   contract,
   tokenId,
   standard,
 })
-const contractOf = ({ contract_address: contract, token_type: standard }: Row): ContractKey => ({ contract, standard })
+const contractOf = ({ contract_address: contract, token_type: standard }: Row): AskedContract => ({
+  contract,
+  standard,
+})
 
 interface Owner {
   readonly address: string
@@ -50,22 +54,22 @@ export const nftResolvers = {
   },
   Nft: {
     validAt: ({ snapshot }: NftPin) => toValidAt(snapshot),
-    contract: (_: unknown, { address }: { readonly address: string }, { nft }: GraphqlContext): ContractKey => ({
+    contract: (_: unknown, { address }: { readonly address: string }, { nft }: GraphqlContext): AskedContract => ({
       contract: nft.read(getContractMetadata, { contractAddress: address }).contract_address as string,
     }),
     contracts: (_: unknown, { addresses }: { readonly addresses: readonly string[] }, { nft }: GraphqlContext) => {
       const values = nft.read(getContractMetadataBatch, { contractAddresses: addresses })
-      return (values.contract_addresses as string[]).map((contract): ContractKey => ({ contract }))
+      return (values.contract_addresses as string[]).map((contract): AskedContract => ({ contract }))
     },
-    token: (_: unknown, args: Arguments, { nft }: GraphqlContext): TokenKey =>
+    token: (_: unknown, args: Arguments, { nft }: GraphqlContext): AskedToken =>
       askedToken(nft.read(getNftMetadata, args) as unknown as Row),
-    tokens: (_: unknown, args: Arguments, { nft }: GraphqlContext): TokenKey[] =>
+    tokens: (_: unknown, args: Arguments, { nft }: GraphqlContext): AskedToken[] =>
       (nft.read(getNftMetadataBatch, args).tokens as Row[]).map(askedToken),
     owner: (_: unknown, { address }: Owner, { nft }: GraphqlContext): Owner => ({
       address: nft.read(getContractsForOwner, { owner: address }).owner as string,
     }),
     transfers: (_: unknown, args: Arguments, { nft }: GraphqlContext) => nft.ask(getAssetsTransfer, args),
-    search: async (_: unknown, args: Arguments, { nft }: GraphqlContext): Promise<ContractKey[]> => {
+    search: async (_: unknown, args: Arguments, { nft }: GraphqlContext): Promise<AskedContract[]> => {
       const found = await nft.ask<readonly NftContract[]>(searchContractMetadata, args)
       return found.map((contract) => {
         const key = { contract: contract.contract_address }
@@ -77,26 +81,26 @@ export const nftResolvers = {
   },
   // What these two say of themselves is looked up when a field of it is asked for.
   NftContract: {
-    contractAddress: ({ contract }: ContractKey) => contract,
-    owners: ({ contract }: ContractKey, args: Arguments, { nft }: GraphqlContext) =>
+    contractAddress: ({ contract }: AskedContract) => contract,
+    owners: ({ contract }: AskedContract, args: Arguments, { nft }: GraphqlContext) =>
       nft.ask(getOwnersForContract, { ...args, contractAddress: contract }),
     ...lookedUp(['name', 'symbol', 'tokenType', 'totalSupply', 'deployer', 'deployBlockNumber', 'metadataState'], {
-      look: (key: ContractKey, { nft }: GraphqlContext): Promise<object> => nft.contracts.load(key),
+      look: (key: AskedContract, { nft }: GraphqlContext): Promise<object> => nft.contracts.load(key),
     }),
   },
   NftToken: {
-    contractAddress: ({ contract }: TokenKey) => contract,
-    tokenId: ({ tokenId }: TokenKey) => tokenId,
-    contract: ({ contract, standard }: TokenKey): ContractKey =>
+    contractAddress: ({ contract }: AskedToken) => contract,
+    tokenId: ({ tokenId }: AskedToken) => tokenId,
+    contract: ({ contract, standard }: AskedToken): AskedContract =>
       standard === undefined ? { contract } : { contract, standard },
-    owners: ({ contract, tokenId }: TokenKey, args: Arguments, { nft }: GraphqlContext) =>
+    owners: ({ contract, tokenId }: AskedToken, args: Arguments, { nft }: GraphqlContext) =>
       nft.ask(getOwnersForNft, { ...args, contractAddress: contract, tokenId }),
     ...lookedUp(['tokenType', 'tokenUri', 'metadataJson', 'metadata', 'error', 'metadataState'], {
-      look: async (key: TokenKey, { nft }: GraphqlContext): Promise<object> => (await nft.tokens.load(key)).asset,
+      look: async (key: AskedToken, { nft }: GraphqlContext): Promise<object> => (await nft.tokens.load(key)).asset,
     }),
-    lastMetadataSyncTime: (key: TokenKey, _: unknown, { nft }: GraphqlContext) =>
+    lastMetadataSyncTime: (key: AskedToken, _: unknown, { nft }: GraphqlContext) =>
       nft.tokens.load(key).then(({ documentSec }: SaidOfToken) => documentSec),
-    lastTokenUriSyncTime: (key: TokenKey, _: unknown, { nft }: GraphqlContext) =>
+    lastTokenUriSyncTime: (key: AskedToken, _: unknown, { nft }: GraphqlContext) =>
       nft.tokens.load(key).then(({ askedSec }: SaidOfToken) => askedSec),
   },
   NftOwner: {
@@ -134,7 +138,7 @@ async function reasonsOfRow(row: OwnerNft, { nft }: GraphqlContext): Promise<Rea
   return reasonsOfOwned({ owner, asset, contract, arrival: row.arrival, isInconsistent: row.is_inconsistent })
 }
 
-const askedToken = ({ contract_address, token_id }: Pick<Row, 'contract_address' | 'token_id'>): TokenKey => ({
+const askedToken = ({ contract_address, token_id }: Pick<Row, 'contract_address' | 'token_id'>): AskedToken => ({
   contract: contract_address,
   tokenId: token_id,
 })

@@ -11,9 +11,9 @@ import {
 import { refuseNft } from '../../schemas/routes/nft/nft-route.ts'
 import { tokenHex } from './amounts.ts'
 import { answered, type NftPin, type NftScope, nftAction, nftOperation } from './asking.ts'
-import { type ContractOfToken, contractsMetadata, type Standard, tokensMetadata } from './metadata.ts'
-import { foldParams } from './pages.ts'
+import { selectContracts, type ToldContract, toContract, tokensMetadata } from './metadata.ts'
 import { searchContracts } from './search.ts'
+import { type AskedContract, standardsOfContracts, withStandards } from './standards.ts'
 
 export const getContractMetadata = nftOperation(
   getContractMetadataRoute,
@@ -64,12 +64,35 @@ export const searchContractMetadata = nftOperation(searchContractMetadataRoute, 
 
 const ADDRESS = /^0x[0-9a-f]{40}$/
 
-async function describeContracts(scope: NftScope, contracts: readonly string[], withMetadata: boolean) {
-  const named = await withStandards(
+function describeContracts(scope: NftScope, contracts: readonly string[], withMetadata: boolean) {
+  return describeAsked(
     scope,
     contracts.map((contract) => ({ contract })),
+    withMetadata,
   )
-  return await contractsMetadata(scope, named, withMetadata)
+}
+
+/** Of each contract, in the order of the question. */
+export async function describeAsked(
+  scope: NftPin,
+  asked: readonly AskedContract[],
+  withMetadata: boolean,
+): Promise<readonly NftContract[]> {
+  const told = withMetadata
+    ? await selectContracts(
+        scope,
+        asked.map(({ contract }) => contract),
+      )
+    : new Map<string, ToldContract>()
+  // What a contract says that it is counts, and what its logs tell where it does not say.
+  const silent = asked.filter(({ contract, standard }) => standard === undefined && !told.get(contract)?.type)
+  const standards = await standardsOfContracts(
+    scope,
+    silent.map(({ contract }) => contract),
+  )
+  return asked.map(({ contract, standard = standards.get(contract) ?? null }) =>
+    toContract({ contract, standard }, told.get(contract), withMetadata),
+  )
 }
 
 interface AskedToken {
@@ -83,48 +106,4 @@ async function describeTokens(scope: NftScope, tokens: readonly AskedToken[], wi
     tokens.map((token) => ({ contract: token.contract_address, tokenId: token.token_id })),
   )
   return await tokensMetadata(scope, named, withMetadata)
-}
-
-/** A contract, or a token of it; `standard` where the row that led to it has told it. */
-export interface AskedStandard {
-  readonly contract: string
-  /** Decimal. */
-  readonly tokenId?: string
-  readonly standard?: Standard | null
-}
-
-/** The same with what their logs tell that they are; null where there are none. */
-export async function withStandards<Asked extends AskedStandard>(
-  scope: NftPin,
-  asked: readonly Asked[],
-): Promise<readonly (Asked & ContractOfToken)[]> {
-  const untold = asked.filter(({ standard }) => standard === undefined)
-  const standards = await standardsOf(scope, untold.map(whereOf))
-  const told = new Map(untold.map((one, i) => [one, standards.get(i) ?? null]))
-  return asked.map((one) => ({ ...one, standard: one.standard === undefined ? (told.get(one) ?? null) : one.standard }))
-}
-
-function whereOf({ contract, tokenId }: AskedStandard): string {
-  return tokenId === undefined
-    ? contractWhere(contract)
-    : `${contractWhere(contract)} AND token_id = unhex('${tokenHex(tokenId)}')`
-}
-
-// Addresses were checked: digits and nothing else.
-const contractWhere = (contract: string): string => `contract = unhex('${contract.slice(2)}')`
-
-/** What the logs say that tokens are, by the place of the question: each is looked up at its place in the order of the table. */
-async function standardsOf(scope: NftPin, wheres: readonly string[]): Promise<ReadonlyMap<number, Standard>> {
-  if (wheres.length === 0) return new Map()
-  const each = wheres.map(
-    (where, i) => `SELECT ${i} AS place, standard FROM (
-      SELECT toString(standard) AS standard FROM nft_token_holders
-      WHERE chain = {chain:String} AND start = {start:UInt64} AND ${where} LIMIT 1
-    )`,
-  )
-  const rows = await scope.warehouse.query<{ place: number; standard: Standard }>(
-    each.join(' UNION ALL '),
-    foldParams(scope),
-  )
-  return new Map(rows.map(({ place, standard }) => [place, standard]))
 }

@@ -54,6 +54,7 @@ const SELLER: Address = `0x${'0c'.repeat(20)}`
 const BUSY: Address = `0x${'0d'.repeat(20)}`
 const OWNERS_OF_MIDDLE = 7_000
 const OWNERS_OF_LARGE = 120_000
+const OWNERS_OF_TOKEN = 40_000
 const TOKENS_OF_SELLER = 60_000
 /** Holds more of LARGE than a page of contracts looks at. */
 const HOARDER: Address = `0x${'0f'.repeat(20)}`
@@ -202,6 +203,16 @@ async function fillLarge(chain: string): Promise<void> {
       `numbers(${tokens})`,
     )
   }
+  // One of its tokens has many holders; the next one has one.
+  await insert(
+    'nft_token_holders',
+    `${bytes(LARGE)}, ${bytes(`0x${'00'.repeat(31)}01`)}, 'ERC1155', ${padded(20)}, ${at('1')}, 1, 0, 1, 0`,
+    `numbers(${OWNERS_OF_TOKEN})`,
+  )
+  await insert(
+    'nft_token_holders',
+    `${bytes(LARGE)}, ${bytes(`0x${'00'.repeat(31)}02`)}, 'ERC721', ${bytes(BOB)}, ${at('1')}, 1, 0, 1, 0`,
+  )
   // One owner that changed in each of many later blocks, and two that did not.
   await insert(
     'nft_contract_holders',
@@ -873,6 +884,14 @@ describe('a page of what is large', () => {
       [LARGE, 'ERC721', null],
       [MIDDLE, 'ERC721', null],
     ])
+  })
+
+  test('reads at most 100,000 rows where a token of a list has many holders', async () => {
+    const tokens = [1, 2, 3].map((token_id) => ({ contract_address: LARGE, token_id }))
+    const { body } = await readBy(() =>
+      get('getNFTMetadataBatch', `tokens=${encodeURIComponent(JSON.stringify(tokens))}`),
+    )
+    expect(body.map(({ token_type }: { token_type: string | null }) => token_type)).toEqual(['ERC1155', 'ERC721', null])
   })
 
   test('reads at most 100,000 rows where one owner has changed more often than that', async () => {
