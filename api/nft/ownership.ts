@@ -1,6 +1,6 @@
 import type { Acquired, OwnerRow } from '../../schemas/routes/nft/fields.ts'
 import { refuseNft } from '../../schemas/routes/nft/nft-route.ts'
-import { askedReasons, CONTRACT_REASONS, OWNED_REASONS } from '../../schemas/routes/nft/owned-reasons.ts'
+import { CONTRACT_REASONS, OWNED_REASONS } from '../../schemas/routes/nft/owned-reasons.ts'
 import {
   getContractsForOwnerRoute,
   getNftsForOwnerRoute,
@@ -8,6 +8,7 @@ import {
   getOwnersForNftRoute,
   isHolderOfContractRoute,
 } from '../../schemas/routes/nft/ownership.ts'
+import { askedReasons } from '../../schemas/routes/nft/without-reasons.ts'
 import { IS_HELD, isHeld, isInconsistent, shownAmount, tokenHex, tokenText, wholeAmount } from './amounts.ts'
 import { ARRIVAL_BLOCKS_MAX, arrivalsOf } from './arrivals.ts'
 import { answered, type NftScope, nftOperation, toValidAt } from './asking.ts'

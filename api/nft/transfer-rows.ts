@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import type { QueryParams } from '../../infra/ports/warehouse.ts'
-import type { getAssetsTransferRoute } from '../../schemas/routes/nft/transfers.ts'
+import { type getAssetsTransferRoute, TRANSFER_REASONS } from '../../schemas/routes/nft/transfers.ts'
+import { askedReasons } from '../../schemas/routes/nft/without-reasons.ts'
 import { lookUp } from '../http/lookups.ts'
 import type { NftScope } from './asking.ts'
 import { bytesSql, foldSql } from './literals.ts'
@@ -44,8 +45,14 @@ export function otherFilters(streams: readonly Stream[], parameters: Parameters)
       : [`contract IN (${contract_addresses.map((contract) => `unhex('${contract.slice(2)}')`).join(', ')})`]),
     ...(kind === 'from' || from_address === undefined ? [] : [equals(columns.from, from_address)]),
     ...(kind === 'to' || to_address === undefined ? [] : [equals(columns.to, to_address)]),
-    ...(without_reasons ? ["reasons = ''"] : []),
+    ...withoutSql(askedReasons(without_reasons, TRANSFER_REASONS)),
   ]
+}
+
+function withoutSql(reasons: readonly string[]): readonly string[] {
+  if (reasons.length === 0) return []
+  if (reasons.length === TRANSFER_REASONS.length) return ["reasons = ''"]
+  return [`NOT hasAny(splitByChar(',', toString(reasons)), ['${reasons.join("', '")}'])`]
 }
 
 export function filtersOf(streams: readonly Stream[], parameters: Parameters): readonly string[] {

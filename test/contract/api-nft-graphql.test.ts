@@ -24,7 +24,7 @@ import {
   tell,
 } from '../unit/given-nft-chain.ts'
 import { noJobs } from '../unit/no-jobs.ts'
-import { insertRows, MAINNET, SCROLL } from './api-fixture.ts'
+import { HOODI, insertRows, MAINNET, SCROLL } from './api-fixture.ts'
 
 const TOKEN = 'token-of-demo'
 const [ANN, BOB, CID] = ['a1', 'b2', 'c3'].map((byte) => `0x${byte.repeat(20)}`) as [Address, Address, Address]
@@ -105,7 +105,7 @@ beforeAll(async () => {
     } as Warehouse,
     jobs: noJobs,
     unfundedRules: DEFAULT_UNFUNDED_RULES,
-    chains: () => [MAINNET, SCROLL],
+    chains: () => [MAINNET, SCROLL, HOODI],
     log: pino({ level: 'error' }, { write: (line: string) => logged.push(line) }),
     now: () => 0,
     wallNow: () => 0,
@@ -251,10 +251,10 @@ describe('answers what REST answers', () => {
     [
       'transfers by every filter',
       `transfers(category: ["ERC721"], contractAddresses: ["${ART}", "${COINS}"], fromAddress: "${NOBODY}", toAddress: "${ANN}",
-         fromBlock: 1, toBlock: 3, maxCount: 1, order: "asc", withoutReasons: true) { ${TRANSFERS} }`,
+         fromBlock: 1, toBlock: 3, maxCount: 1, order: "asc", withoutReasons: ["no_amount"]) { ${TRANSFERS} }`,
       [
         'getAssetsTransfer',
-        `category=ERC721&contract_addresses=${ART},${COINS}&from_address=${NOBODY}&to_address=${ANN}&from_block=1&to_block=3&max_count=1&order=asc&without_reasons=true`,
+        `category=ERC721&contract_addresses=${ART},${COINS}&from_address=${NOBODY}&to_address=${ANN}&from_block=1&to_block=3&max_count=1&order=asc&without_reasons=no_amount`,
       ],
       ({ transfers }: Asked['body']) => transfers,
     ],
@@ -441,6 +441,15 @@ describe('refusals', () => {
     expect(answers.find(({ status }) => status === 429)?.body.errors[0].message).toMatch(
       /^Too Many Requests: the token asks more than 1 times a second$/,
     )
+  })
+
+  test('of a chain of which nothing is indexed yet', async () => {
+    const { status, body } = await post('{ nft { validAt { blockNumber } } }', { path: 'ethereum/hoodi' })
+    expect(body.errors[0]).toMatchObject({
+      message: 'Service not ready: no block of the chain is indexed yet',
+      extensions: { code: '503' },
+    })
+    expect(status).toBe(503)
   })
 
   test('of validators, on a chain that has none', async () => {

@@ -633,9 +633,17 @@ describe('transfers', () => {
       ['from_lacks_amount'],
       ['no_amount'],
     ])
-    const clean = await get('getAssetsTransfer', 'without_reasons=true', 'eth_hoodi')
-    expect(clean.body).toMatchObject({ totalCount: 3 })
-    expect(clean.body.transfers).toHaveLength(3)
+    for (const [codes, count] of [
+      ['true', 3],
+      ['any', 3],
+      ['false', 9],
+      ['no_amount', 8],
+      ['from_not_holder,minted_again', 5],
+    ] as const) {
+      const { body } = await get('getAssetsTransfer', `without_reasons=${codes}`, 'eth_hoodi')
+      expect(body.totalCount, codes).toBe(count)
+      expect(body.transfers).toHaveLength(count)
+    }
   })
 })
 

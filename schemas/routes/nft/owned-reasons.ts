@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { AddressText, closed, HashText } from './fields.ts'
+import { withoutReasons } from './without-reasons.ts'
 
 /** What can be odd about a contract, by what it says of itself. */
 export const CONTRACT_REASONS = ['link_in_name', 'asks_to_claim', 'unknown_type'] as const
@@ -35,27 +36,10 @@ export function reasonFields<Code extends OwnedReason>(codes: readonly Code[]) {
   } as const
 }
 
-const ANY = 'any'
+const SHORTER =
+  'What is not known of a row does not leave it out. Pages become shorter, and `total_count` is null where they are several.'
 
-/** Which rows are left out; a row that nobody can tell a reason of is not. */
-export function withoutReasons(codes: readonly OwnedReason[]) {
-  return Type.Optional(
-    Type.Array(Type.Enum([...codes, ANY], { 'x-form': 'text' }), {
-      maxItems: codes.length + 1,
-      description:
-        `Leaves out rows with any of these \`reasons\`: ${codes.map((code) => `\`${code}\``).join(', ')}, or \`${ANY}\`. What is not known of a row does not ` +
-        'leave it out. Pages become shorter, and `total_count` is null where they are several.',
-    }),
-  )
-}
-
-/** Of codes that were asked for, `any` among them or not. */
-export function askedReasons<Code extends OwnedReason>(
-  asked: readonly string[] = [],
-  codes: readonly Code[],
-): readonly Code[] {
-  return asked.includes(ANY) ? codes : codes.filter((code) => asked.includes(code))
-}
+export const withoutOwnedReasons = (codes: readonly OwnedReason[]) => withoutReasons(codes, SHORTER)
 
 export const WithArrival = Type.Boolean({
   default: false,

@@ -31,7 +31,14 @@ import {
   WithMetadata,
 } from './fields.ts'
 import { defineNftRoute } from './nft-route.ts'
-import { Arrival, CONTRACT_REASONS, OWNED_REASONS, reasonFields, WithArrival, withoutReasons } from './owned-reasons.ts'
+import {
+  Arrival,
+  CONTRACT_REASONS,
+  OWNED_REASONS,
+  reasonFields,
+  WithArrival,
+  withoutOwnedReasons,
+} from './owned-reasons.ts'
 
 const AT = 'As of the newest indexed block, or of `block`.'
 
@@ -144,7 +151,7 @@ export const getNftsForOwnerRoute = defineNftRoute({
     contract_address: Type.Optional(addressParameter('The same for one contract.')),
     with_metadata: WithMetadata,
     with_arrival: WithArrival,
-    without_reasons: withoutReasons(OWNED_REASONS),
+    without_reasons: withoutOwnedReasons(OWNED_REASONS),
     ...pageParameters(NFT_PAGE_MAX),
     ...AT_BLOCK,
   }),
@@ -179,7 +186,7 @@ export const getContractsForOwnerRoute = defineNftRoute({
   parameters: Type.Object({
     owner: addressParameter('Whose tokens.'),
     with_metadata: WithMetadata,
-    without_reasons: withoutReasons(CONTRACT_REASONS),
+    without_reasons: withoutOwnedReasons(CONTRACT_REASONS),
     ...pageParameters(NFT_PAGE_MAX),
     ...AT_BLOCK,
   }),

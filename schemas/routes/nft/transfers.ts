@@ -18,6 +18,7 @@ import {
   TokenType,
 } from './fields.ts'
 import { defineNftRoute } from './nft-route.ts'
+import { withoutReasons } from './without-reasons.ts'
 
 const TRANSFERS_PAGE_MAX = 1_000
 
@@ -93,11 +94,7 @@ export const getAssetsTransferRoute = defineNftRoute({
       description: 'Newest or oldest first.',
       'x-form': 'text',
     }),
-    without_reasons: Type.Boolean({
-      default: false,
-      description: 'Leaves out transfers that anything is odd about.',
-      'x-form': 'flag',
-    }),
+    without_reasons: withoutReasons(TRANSFER_REASONS, 'They are neither told nor counted.'),
     page_key: pageParameters(1).page_key,
     ...AT_BLOCK,
   }),
