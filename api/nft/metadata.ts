@@ -59,8 +59,8 @@ export interface ToldContract {
   /** -1: unknown. */
   readonly deploy_block: string
   readonly read_sec: number
-  /** What it is found by (`search.ts`). */
-  readonly searchText: string
+  /** Of the row that was written last. */
+  readonly version: string
 }
 
 const hexOf = (address: string): string => address.slice(2)
@@ -73,7 +73,6 @@ interface ContractRow extends Versioned {
   readonly address: string
   /** JSON. */
   readonly told: string
-  readonly text: string
 }
 
 /** Of each key the row that was written last: older ones may not have been merged away yet. */
@@ -95,14 +94,14 @@ export async function selectContracts(
   const rows = await lookUp<ContractRow>(
     warehouse,
     'contracts',
-    `SELECT hex(contract) AS address, told, search_text AS text, version FROM nft_contracts
+    `SELECT hex(contract) AS address, told, version FROM nft_contracts
      WHERE chain = ${textSql(chain)} AND contract IN (${[...new Set(contracts)].map((one) => bytesSql(hexOf(one))).join(', ')})`,
   )
   const newest = newestOf(rows, ({ address }) => `0x${address.toLowerCase()}`)
   return new Map(
-    [...newest].map(([address, { told, text }]) => [
+    [...newest].map(([address, { told, version }]) => [
       address,
-      { ...(JSON.parse(told) as Omit<ToldContract, 'searchText'>), searchText: text },
+      { ...(JSON.parse(told) as Omit<ToldContract, 'version'>), version },
     ]),
   )
 }

@@ -52,8 +52,7 @@ type Rows = '' | 'FINAL'
 
 interface Found {
   readonly address: string
-  /** As it was when the row was written. */
-  readonly text: string
+  readonly version: string
 }
 
 interface Selection {
@@ -72,15 +71,15 @@ async function newestOf(tables: Tables, selection: Selection): Promise<readonly 
 }
 
 async function newestAmong(tables: Tables, found: readonly Found[]): Promise<readonly NftContract[]> {
-  const texts = Map.groupBy(found, ({ address }) => `0x${address}`)
-  const contracts = [...texts.keys()]
+  const rows = Map.groupBy(found, ({ address }) => `0x${address}`)
+  const contracts = [...rows.keys()]
   const newest: NftContract[] = []
   while (contracts.length > 0 && newest.length < FOUND_MAX) {
     const some = contracts.splice(0, FOUND_MAX - newest.length)
     const told = await selectContracts(tables, some)
     for (const contract of some) {
       const now = told.get(contract)
-      const isFound = texts.get(contract)?.some(({ text }) => text === now?.searchText)
+      const isFound = rows.get(contract)?.some(({ version }) => version === now?.version)
       if (isFound) newest.push(toContract({ contract, standard: null }, now, true))
     }
   }
@@ -109,7 +108,7 @@ function having(query: string): Selection {
           `multiIf(${ranks}, ${ofName}, 3, startsWith(address_text, {digits:String}), 4, 5)`,
         ]
   return {
-    sql: (rows) => `SELECT lower(hex(contract)) AS address, search_text AS text FROM nft_contracts ${rows}
+    sql: (rows) => `SELECT lower(hex(contract)) AS address, version FROM nft_contracts ${rows}
       WHERE chain = {chain:String} AND ${where}
       ORDER BY ${rank} AS rank, if(rank > 3, 0, length(search_text)), contract`,
     params: ofAddress === undefined ? { query } : { query, digits: digits as string },
@@ -133,7 +132,7 @@ function nearlyOf(query: string): readonly Selection[] {
 
 function nearlyAddress(digits: string): Selection {
   return {
-    sql: (rows) => `SELECT lower(hex(contract)) AS address, search_text AS text,
+    sql: (rows) => `SELECT lower(hex(contract)) AS address, version,
         bitHammingDistance(contract, toFixedString(unhex({digits:String}), 20)) AS wrong
       FROM nft_contracts ${rows} WHERE chain = {chain:String} AND wrong <= ${WRONG_BITS_MAX} ORDER BY wrong, contract`,
     params: { digits },
@@ -153,9 +152,7 @@ function withWordsOf(query: string): Selection | undefined {
   })
   const has = words.map((_, i) => `multiSearchAny(search_text, {parts${i}:Array(String)})`)
   return {
-    sql: (
-      rows,
-    ) => `SELECT lower(hex(contract)) AS address, search_text AS text, splitByWhitespace(search_text) AS words,
+    sql: (rows) => `SELECT lower(hex(contract)) AS address, version, splitByWhitespace(search_text) AS words,
         ${wrong.join(', ')}
       FROM (${candidates(rows, has.join(' AND '))})
       WHERE ${slips.map((most, i) => `wrong${i} <= ${most}`).join(' AND ')}
@@ -178,7 +175,7 @@ function alike(query: string): Selection {
   const isShort = query.length < ALIKE_CHARACTERS_MIN
   const slips = isShort ? 1 : 2
   return {
-    sql: (rows) => `SELECT lower(hex(contract)) AS address, search_text AS text,
+    sql: (rows) => `SELECT lower(hex(contract)) AS address, version,
         ${leastWrong("splitByChar('\\n', search_text)", '{query:String}', slips)} AS wrong,
         ${isShort ? '0' : 'ngramSearch(search_text, {query:String})'} AS alike
       FROM (${candidates(rows, 'multiSearchAny(search_text, {parts:Array(String)})')})
@@ -190,7 +187,7 @@ function alike(query: string): Selection {
 
 /** Comparing is dear: only those are compared that have something in common with the text, which the limit keeps apart from the comparison. */
 function candidates(rows: Rows, condition: string): string {
-  return `SELECT contract, search_text FROM nft_contracts ${rows}
+  return `SELECT contract, search_text, version FROM nft_contracts ${rows}
     WHERE chain = {chain:String} AND ${condition} LIMIT ${CANDIDATES_MAX}`
 }
 
