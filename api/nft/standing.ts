@@ -1,6 +1,7 @@
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import type { LogsCheck } from '../../schemas/events/execution-block.ts'
 import { WEAK_CHECKS_SQL, type WeakCheckRow, weakestCheck } from '../../schemas/tables/block-coverage.ts'
+import { textSql } from './literals.ts'
 import { METADATA_POSITION } from './metadata.ts'
 
 /** A block that an answer describes. */
@@ -44,7 +45,8 @@ const NAMED_REVERTED_MAX = 100
 /** A reorg that is not wholly told yet is looked for among so many of the newest blocks. */
 const RECENT_BLOCKS = 128
 
-const OF_CHAIN = 'chain = {chain:String}'
+const CHAIN = '{chain:String}'
+const OF_CHAIN = `chain = ${CHAIN}`
 export const REVERTED = `SELECT block_hash FROM reverted_blocks FINAL WHERE ${OF_CHAIN} AND is_reverted = 1`
 
 const REVERTS = 'toString((count(), sum(cityHash64(block_hash, is_reverted, version))))'
@@ -199,7 +201,7 @@ export class NftStandings {
     const check = weakestCheck(weak)
     const standing = {
       ...{ start, head, finalizedNumber, check, reverts, position },
-      notReverted: notReverted(reverted),
+      notReverted: notReverted(chain, reverted),
       isReverted: (hash: string) => reverted.has(hash),
       hasOddLogs: valuesOf('odd').some((count) => count !== '0'),
       secret: valuesOf('log')[0] ?? '',
@@ -221,9 +223,10 @@ export class NftStandings {
   }
 }
 
-function notReverted(hashes: ReadonlySet<string>): string {
+/** Without a parameter: it is part of statements that have none. */
+function notReverted(chain: string, hashes: ReadonlySet<string>): string {
   if (hashes.size === 0) return '1'
-  if (hashes.size > NAMED_REVERTED_MAX) return `block_hash NOT IN (${REVERTED})`
+  if (hashes.size > NAMED_REVERTED_MAX) return `block_hash NOT IN (${REVERTED.replace(CHAIN, () => textSql(chain))})`
   return `block_hash NOT IN (${[...hashes].map((hash) => `unhex('${hash}')`).join(', ')})`
 }
 

@@ -1,0 +1,227 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Api, openApi } from '../../api/http/server.ts'
+import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import { migrate, readMigrations } from '../../infra/warehouse/migrate.ts'
+import { openWarehouse } from '../../infra/warehouse/open.ts'
+import { hashToken } from '../../schemas/events/accounts.ts'
+import { DEFAULT_UNFUNDED_RULES } from '../../schemas/validator-lifecycle.ts'
+import { noJobs } from '../unit/no-jobs.ts'
+import { insertRows, MAINNET } from './api-fixture.ts'
+
+// Each list of something large, at its beginning, further on, and in the past: what all statements of a page read together.
+
+const ROWS_READ_MAX = 100_000
+const TOKEN = 'token-of-demo'
+const CHAIN = MAINNET.names.name
+const BLOCKS = 1_500
+const ROWS_PER_BLOCK = 100
+const ROWS = BLOCKS * ROWS_PER_BLOCK
+/** Of every so manyth block there was another one, with as many rows. */
+const REVERTED_EVERY = 10
+const PAST = 700
+const [LARGE, WHALE, OTHER, SMALL] = ['0a', '0b', '0c', '0d'].map((byte) => `0x${byte.repeat(20)}`) as [
+  string,
+  string,
+  string,
+  string,
+]
+
+let warehouse: Warehouse
+let api: Api
+let directory: string
+const logged: string[] = []
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'epochline-read-rows-'))
+  warehouse = await openWarehouse({ directory })
+  await migrate(warehouse, await readMigrations())
+  await insertRows(warehouse, 'access_tokens', [
+    { token_hash: hashToken(TOKEN), account: 'demo', version: 1, is_deleted: 0 },
+  ])
+  await fill()
+  const unasked = () => Promise.reject(new Error('not asked'))
+  api = await openApi({
+    warehouse,
+    jobs: noJobs,
+    unfundedRules: DEFAULT_UNFUNDED_RULES,
+    chains: () => [MAINNET],
+    log: pino({ level: 'error' }, { write: (line: string) => logged.push(line) }),
+    now: () => 0,
+    wallNow: () => 0,
+    health: unasked,
+    accountsKnown: async () => true,
+    tablesWhole: async () => true,
+    host: '127.0.0.1',
+    port: 0,
+  })
+  // How the chain stands is looked at once for all questions.
+  await readBy(`isHolderOfContract?contract_address=${LARGE}&wallet=${SMALL}`)
+})
+afterAll(async () => {
+  await api[Symbol.asyncDispose]()
+  await warehouse[Symbol.asyncDispose]()
+  await rm(directory, { recursive: true, force: true })
+})
+
+const bytes = (text: string) => `unhex('${text.slice(2)}')`
+const wide = (number: string, width: number) => `unhex(leftPad(hex(toUInt64(${number})), ${width * 2}, '0'))`
+/** Bytes that spread keys, so that blocks and keys are not in one order. */
+const spread = (number: string, width: number) =>
+  `unhex(concat(leftPad(hex(toUInt32(${number} * 2654435761)), 8, '0'), leftPad(hex(toUInt64(${number})), ${width * 2 - 8}, '0')))`
+
+/** Rows of the fold, as 150,000 transfers of one contract to one wallet and to many leave them; and those of reverted blocks. */
+async function fill(): Promise<void> {
+  // Each number is a transfer; of a reverted block there is another one with the same place.
+  const numbers = `(
+    SELECT number, intDiv(number, ${ROWS_PER_BLOCK}) + 1 AS block, arrayJoin(if(block % ${REVERTED_EVERY} = 0, [1, 2], [1])) AS branch,
+      number % ${ROWS_PER_BLOCK} AS place, unhex(concat(leftPad(hex(toUInt32(block)), 8, '0'), leftPad(hex(toUInt8(branch)), 56, '0'))) AS hash
+    FROM numbers(${ROWS})
+  )`
+  const insert = (table: string, columns: Readonly<Record<string, string>>, from = numbers) =>
+    warehouse.command(
+      `INSERT INTO ${table} (chain, ${Object.keys(columns).join(', ')}) SELECT '${CHAIN}', ${Object.values(columns).join(', ')} FROM ${from}`,
+    )
+  const at = { start: '1', block_number: 'block', block_hash: 'hash' }
+  const blocks = `(SELECT DISTINCT block, branch, hash FROM ${numbers})`
+  await insert('nft_blocks', { ...at, parent_hash: PARENT, time: 'toDateTime(block)' }, `${blocks} WHERE branch = 1`)
+  await insert(
+    'reverted_blocks',
+    { block_number: 'block', block_hash: 'hash', is_reverted: '1', version: '1' },
+    `${blocks} WHERE branch = 2`,
+  )
+  const amount = { amount: '1', excess: '0' }
+  const since = { since_block: 'block', since_time: 'toDateTime(block)' }
+  const token = { token_id: spread('number', 32), standard: "'ERC721'" }
+  const [contract, holder] = [{ contract: bytes(LARGE) }, { holder: bytes(WHALE) }]
+  await insert('nft_holder_tokens', { ...at, ...holder, ...contract, ...token, ...amount, ...since })
+  await insert('nft_holder_contracts', { ...at, ...holder, contract: spread('number', 20), tokens: '1', ...amount })
+  await insert('nft_contract_holders', { ...at, ...contract, holder: spread('number', 20), tokens: '1', ...amount })
+  const shared = { ...contract, token_id: wide('1', 32), standard: "'ERC1155'", holder: spread('number', 20) }
+  await insert('nft_token_holders', { ...at, ...shared, ...amount, ...since })
+  await insert('nft_changes', { ...at, ...contract, ...token, ...holder, ...amount, ...since })
+  const totals = (table: string, columns: Readonly<Record<string, string>>) =>
+    insert(table, { ...at, ...columns }, blocks)
+  const sum = `block * ${ROWS_PER_BLOCK}`
+  await totals('nft_holder_totals', { ...holder, holdings: sum, contracts: sum })
+  await totals('nft_contract_totals', { ...contract, holdings: sum, holders: sum })
+  await totals('nft_holder_contracts', { ...holder, ...contract, tokens: sum, amount: sum, excess: '0' })
+  await totals('nft_token_totals', { ...contract, token_id: wide('1', 32), holders: sum })
+  for (const [kind, key] of [
+    ['all', `0x${'00'.repeat(20)}`],
+    ['contract', LARGE],
+    ['contract', SMALL],
+    ['from', OTHER],
+    ['to', WHALE],
+  ] as const)
+    await totals('nft_transfer_totals', { kind: `'${kind}'`, key: bytes(key), transfers: sum, singles: sum })
+  const transfer = {
+    ...{ ...at, time: 'toDateTime(block)', log_index: 'place', batch_index: '0', transaction_index: 'place' },
+    ...{ transaction_hash: wide('number', 32), event: "'Transfer'", amount: '1', sender: bytes(OTHER), reasons: "''" },
+    ...token,
+  }
+  const ends = { from_address: bytes(OTHER), to_address: bytes(WHALE) }
+  await insert('nft_folded_transfers', { ...transfer, ...contract, ...ends })
+  for (const one of [LARGE, SMALL])
+    await insert('nft_contract_transfers', { ...transfer, contract: bytes(one), ...ends })
+  for (const [side, account, other] of [
+    ['from', OTHER, WHALE],
+    ['to', WHALE, OTHER],
+  ] as const)
+    await insert('nft_account_transfers', {
+      ...{ ...transfer, ...contract, side: `'${side}'`, account: bytes(account), other: bytes(other) },
+    })
+  const read = { block_number: '1', read_at: 'now()', version: '1' }
+  await insert('nft_token_states', { ...read, ...contract, token_id: token.token_id, token_uri: "'ipfs://a'" })
+  await insert('nft_documents', { ...read, ...contract, token_id: token.token_id, json: "'{}'" })
+  await insert('nft_contracts', { ...read, contract: spread('number', 20), name: "'a'", has_name: '1' })
+}
+
+const PARENT = `unhex(concat(leftPad(hex(toUInt32(block - 1)), 8, '0'), leftPad('01', 56, '0')))`
+
+/** Rows that the engine has read of all tables so far. */
+async function rowsRead(): Promise<number> {
+  const [row] = await warehouse.query<{ value: string }>("SELECT value FROM system.events WHERE event = 'SelectedRows'")
+  return Number(row?.value)
+}
+
+async function readBy(path: string): Promise<{ readonly text: string; readonly rows: number }> {
+  const before = await rowsRead()
+  const response = await fetch(`${api.url}/nft/${MAINNET.names.nftName}/${TOKEN}/${path}`)
+  const text = await response.text()
+  if (response.status === 500) throw new Error(logged.join('\n').slice(-3_000))
+  expect({ path, status: response.status, text: response.status === 200 ? '' : text }).toEqual({
+    ...{ path, status: 200, text: '' },
+  })
+  return { text, rows: (await rowsRead()) - before }
+}
+
+const LISTS: readonly (readonly [string, string, string])[] = [
+  ['tokens of a wallet', 'getNFTsForOwner', `owner=${WHALE}`],
+  ['tokens of a wallet, of one contract', 'getNFTsForOwner', `owner=${WHALE}&contract_address=${LARGE}`],
+  ['contracts of a wallet', 'getContractsForOwner', `owner=${WHALE}`],
+  ['owners of a contract', 'getOwnersForContract', `contract_address=${LARGE}&page_size=1000`],
+  ['owners of a token', 'getOwnersForNFT', `contract_address=${LARGE}&token_id=1&page_size=1000`],
+  ...[
+    ['all', ''],
+    ['of a contract', `contract_addresses=${LARGE}`],
+    ['of two contracts', `contract_addresses=${LARGE},${SMALL}`],
+    ['from somebody', `from_address=${OTHER}`],
+    ['to somebody', `to_address=${WHALE}`],
+    ['from one to another', `from_address=${OTHER}&to_address=${WHALE}`],
+    ['of a contract, from one to another', `contract_addresses=${LARGE}&from_address=${OTHER}&to_address=${WHALE}`],
+    ['of a contract, to nobody that it went to', `contract_addresses=${LARGE}&to_address=${SMALL}`],
+    ['of a standard', 'category=ERC721'],
+    ['of a standard that there are none of', `to_address=${WHALE}&category=ERC1155`],
+    ['newest first', `to_address=${WHALE}&order=desc`],
+    ['of some blocks', `contract_addresses=${LARGE}&from_block=${PAST}&to_block=${PAST + 100}`],
+  ].map(([what, filter]) => [`transfers ${what}`, 'getAssetsTransfer', filter] as [string, string, string]),
+]
+const KEYS_OF_LATER_PAGES = 2
+
+test.each(LISTS)('a page of %s reads at most 100,000 rows, further on, too', async (_what, operation, query) => {
+  let next = ''
+  for (let page = 0; page <= KEYS_OF_LATER_PAGES; page++) {
+    const { text, rows } = await readBy(`${operation}?${query}${next}`)
+    expect(rows).toBeLessThanOrEqual(ROWS_READ_MAX)
+    expect(rows).toBeGreaterThan(ROWS_PER_BLOCK)
+    const { page_key: key } = JSON.parse(text)
+    if (key === null) break
+    next = `&page_key=${key}`
+  }
+})
+
+test.each(LISTS.filter(([, operation]) => operation !== 'getAssetsTransfer'))(
+  'a page of %s in the past reads at most 100,000 rows',
+  async (_what, operation, query) => {
+    const { text, rows } = await readBy(`${operation}?${query}&block=${PAST}`)
+    expect(rows).toBeLessThanOrEqual(ROWS_READ_MAX)
+    expect(JSON.parse(text)).toMatchObject({ total_count: PAST * ROWS_PER_BLOCK })
+  },
+)
+
+test('whether somebody is a holder reads at most 100,000 rows', async () => {
+  for (const block of ['latest', String(PAST)]) {
+    const path = `isHolderOfContract?contract_address=${LARGE}&wallet=${WHALE}&block=${block}`
+    expect((await readBy(path)).rows).toBeLessThanOrEqual(ROWS_READ_MAX)
+  }
+})
+
+test('pages of the change feed read at most 100,000 rows', async () => {
+  let since = ''
+  for (let page = 0; page <= KEYS_OF_LATER_PAGES; page++) {
+    const { text, rows } = await readBy(`changes?limit=1000${since}`)
+    expect(rows).toBeLessThanOrEqual(ROWS_READ_MAX)
+    since = `&since=${JSON.parse(text).next}`
+  }
+})
+
+test('a list of all owners reads at most 100,000 rows for each 5,000 of them', async () => {
+  const { text, rows } = await readBy(`owners.csv?contract_address=${LARGE}`)
+  const owners = text.trim().split('\n').length - 1
+  expect(owners).toBe(ROWS)
+  expect(rows).toBeLessThanOrEqual((owners / 5_000) * ROWS_READ_MAX)
+})
