@@ -20,7 +20,7 @@ const RETRY_MS = 2_000
 
 /** Changes as they happen, as server-sent events, to who asks for those. */
 export const streamChanges: Streaming = async (request: FastifyRequest, reply: FastifyReply, asked) => {
-  if (request.headers.accept?.includes('text/event-stream') !== true) return undefined
+  if (request.headers.accept?.includes('text/event-stream') !== true) return false
   const { parts, standings, closing, values } = asked
   const { token } = request.params as { readonly token: string }
   const { account } = request
@@ -64,11 +64,12 @@ export const streamChanges: Streaming = async (request: FastifyRequest, reply: F
       else changes = await next()
     }
   }
-  return reply
+  reply
     .header('content-type', 'text/event-stream; charset=utf-8')
     .header('cache-control', 'no-store')
     .header('x-accel-buffering', 'no')
     .send(Readable.from(quiet(events())))
+  return true
 }
 
 /** Ends where a wait was cut short: the client is gone, or the API closes. */

@@ -27,10 +27,11 @@ export const streamOwnersCsv: Streaming = async (request: FastifyRequest, reply:
   const scope = await openScope({ ...asked, chain: chainOf(request).names.name, warehouse: budget(), key: '' })
   const { contract_address: contract } = values as { readonly contract_address: string }
   const lines = linesOf(standings, contract, () => ({ ...scope, warehouse: budget() }))
-  return reply
+  reply
     .header('content-type', 'text/csv; charset=utf-8')
     .header('x-valid-at', formatValidAt(scope.snapshot))
     .send(Readable.from(lines))
+  return true
 }
 
 async function* linesOf(

@@ -24,12 +24,12 @@ import { NftStandings } from './standing.ts'
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
-/** Answers otherwise than with one text; undefined where the request wants that. */
+/** Answers otherwise than with one text, and says whether it has begun to: what it sends is sent later. */
 export type Streaming = (
   request: FastifyRequest,
   reply: FastifyReply,
   asked: Serving & { readonly values: Readonly<Record<string, unknown>> },
-) => Promise<FastifyReply | undefined>
+) => Promise<boolean>
 
 export interface Serving {
   readonly parts: SharedParts
@@ -139,8 +139,7 @@ async function answer(request: FastifyRequest, reply: FastifyReply, serving: Ser
   const { body, account } = request
   const given = read(request.query as QueryTexts, typeof body === 'string' ? body : undefined)
   if (given.status === 'refused') return sendNftRefusal(reply, given)
-  const streamed = await serving.stream?.(request, reply, { ...serving, values: given.values })
-  if (streamed !== undefined) return streamed
+  if ((await serving.stream?.(request, reply, { ...serving, values: given.values })) === true) return reply
   const chain = chainOf(request).names.name
   if (operation.act !== undefined) {
     const done = await operation.act(given.values, { chain, jobs: parts.jobs })

@@ -801,6 +801,21 @@ describe('a snapshot of all owners', () => {
   })
 })
 
+test('a stream that has ended is not answered once more', async () => {
+  await using other = await openApi({ ...parts, standingAgeMsMax: 0, host: '127.0.0.1', port: 0 })
+  logged.length = 0
+  const path = `${other.url}${base()}/owners.csv?contract_address=${ART}`
+  await (await fetch(path)).text()
+  const abandon = new AbortController()
+  const headers = { accept: 'text/event-stream' }
+  const response = await fetch(`${other.url}${base()}/changes`, { headers, signal: abandon.signal })
+  await (response.body as ReadableStream).getReader().read()
+  abandon.abort()
+  // Whatever is done after the ends of streams is done before these are answered.
+  for (let i = 0; i < 5; i++) await (await fetch(path)).text()
+  expect(logged).toEqual([])
+})
+
 describe('what contracts and tokens say of themselves', () => {
   test('has its whole shape where nothing is known, and what their logs tell', async () => {
     const tokens = JSON.stringify([
