@@ -84,7 +84,7 @@ async function askDeployment(node: ChainNode, ask: AskNode, contract: string): P
       else without = middle
     } catch (error) {
       // Of old blocks most nodes have no states.
-      if (error instanceof JsonRpcError) return { block: null, deployer: null, reason: 'no_old_states' }
+      if (error instanceof JsonRpcError) return await askCreation(ask, contract)
       throw error
     }
   }
@@ -98,6 +98,23 @@ async function askDeployment(node: ChainNode, ask: AskNode, contract: string): P
   return { block, deployer: creation.from.toLowerCase(), reason: null }
 }
 
+/** Without old states: the transaction that some nodes know a contract's creation by; its receipt says the rest. */
+async function askCreation(ask: AskNode, contract: string): Promise<Deployment> {
+  const unknown = { block: null, deployer: null, reason: 'no_old_states' } as const
+  try {
+    const creator = await ask(creatorQuestion(contract))
+    const receipt = creator === null ? null : await ask(receiptQuestion(creator.hash))
+    if (receipt === null) return unknown
+    const block = Number(receipt.blockNumber)
+    if (receipt.contractAddress?.toLowerCase() !== contract)
+      return { block, deployer: null, reason: 'made_by_contract' }
+    return { block, deployer: receipt.from.toLowerCase(), reason: null }
+  } catch (error) {
+    if (error instanceof JsonRpcError) return unknown
+    throw error
+  }
+}
+
 const HASH = '^0x[0-9a-fA-F]{64}$'
 const ADDRESS = '^0x[0-9a-fA-F]{40}$'
 const NUMBER = '^0x[0-9a-fA-F]{1,13}$'
@@ -107,16 +124,19 @@ const Head = Type.Object({
   timestamp: Type.String({ pattern: NUMBER }),
 })
 const isHead = Compile(Type.Union([Head, Type.Null()]))
-const Creations = Type.Union([
-  Type.Array(
-    Type.Object({
-      from: Type.String({ pattern: ADDRESS }),
-      contractAddress: Type.Optional(Type.Union([Type.String({ pattern: ADDRESS }), Type.Null()])),
-    }),
-  ),
+const Creation = Type.Object({
+  from: Type.String({ pattern: ADDRESS }),
+  contractAddress: Type.Optional(Type.Union([Type.String({ pattern: ADDRESS }), Type.Null()])),
+})
+const Creations = Type.Union([Type.Array(Creation), Type.Null()])
+const isCreations = Compile(Creations)
+const Creator = Type.Union([Type.Object({ hash: Type.String({ pattern: HASH }) }), Type.Null()])
+const isCreator = Compile(Creator)
+const Receipt = Type.Union([
+  Type.Object({ ...Creation.properties, blockNumber: Type.String({ pattern: NUMBER }) }),
   Type.Null(),
 ])
-const isCreations = Compile(Creations)
+const isReceipt = Compile(Receipt)
 
 const headQuestion: Question<Type.Static<typeof Head> | null> = {
   method: 'eth_getBlockByNumber',
@@ -159,6 +179,29 @@ function creationsQuestion(block: number): Question<Type.Static<typeof Creations
     params: [`0x${block.toString(16)}`],
     parse(result) {
       if (!isCreations.Check(result)) throw malformed('the receipts of a block are not of the documented shape')
+      return result
+    },
+  }
+}
+
+/** Of Otterscan's methods, which nodes with traces have. */
+function creatorQuestion(contract: string): Question<Type.Static<typeof Creator>> {
+  return {
+    method: 'ots_getContractCreator',
+    params: [contract],
+    parse(result) {
+      if (!isCreator.Check(result)) throw malformed('the creator of a contract is not of the documented shape')
+      return result
+    },
+  }
+}
+
+function receiptQuestion(hash: string): Question<Type.Static<typeof Receipt>> {
+  return {
+    method: 'eth_getTransactionReceipt',
+    params: [hash],
+    parse(result) {
+      if (!isReceipt.Check(result)) throw malformed('a receipt is not of the documented shape')
       return result
     },
   }

@@ -21,7 +21,10 @@ export interface CallAnswers {
 export const UNKNOWN_DEPLOYMENTS = ['not_a_contract', 'no_old_states', 'made_by_contract'] as const
 export type UnknownDeployment = (typeof UNKNOWN_DEPLOYMENTS)[number]
 
-/** The block that a contract is there from, where states of before it show that it was not; and who sent the transaction whose receipt names it. */
+/**
+ * The block that a contract is there from, where states of before it show that it was not, or the node knows the transaction; and who sent
+ * the transaction whose receipt names it.
+ */
 export interface Deployment {
   readonly block: number | null
   /** Lower-case hex. */

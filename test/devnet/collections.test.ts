@@ -65,6 +65,17 @@ describe("the devnet's collections", () => {
     for (const name of COLLECTIONS) expect(await rpc('eth_getCode', [addressOf(name), 'latest'])).not.toBe('0x')
   })
 
+  it('have creators, whom the chain still knows when it has no states of then', async () => {
+    for (const name of COLLECTIONS) {
+      const { hash } = await rpc<{ hash: Hex }>('ots_getContractCreator', [addressOf(name)])
+      expect(await rpc('eth_getTransactionReceipt', [hash])).toMatchObject({
+        contractAddress: addressOf(name),
+        from: publisher.toLowerCase(),
+      })
+    }
+    expect(await rpc('ots_getContractCreator', [`0x${'ee'.repeat(20)}`])).toBeNull()
+  })
+
   it('log every event that tokens are moved or announced by', () => {
     const logged = new Set(receipts.flatMap(({ logs }) => logs.map(({ topics: [topic] }) => topic)))
     const events = [

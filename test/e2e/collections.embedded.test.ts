@@ -124,6 +124,7 @@ describe('collections of the devnet', () => {
       STEP_TIMEOUT_MS,
     )
     expect(answers.contracts.map(({ name }) => name)).toEqual(CHAINS.flatMap(() => NAMES))
+    for (const { deployer } of answers.contracts) expect(deployer).toBe(accounts[PUBLISHER])
     for (const { token_uri: uri, token_id: id, metadata_json: json, metadata } of answers.tokens) {
       expect(metadata.title, uri ?? id).toBeTruthy()
       if (uri?.startsWith('http') !== true) continue

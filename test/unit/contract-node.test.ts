@@ -119,6 +119,25 @@ test.each([0, 1, 617, HEAD])(
   },
 )
 
+test('without old states the receipt of the transaction that a node knows a creation by is enough', async () => {
+  const transaction = `0x${'77'.repeat(32)}`
+  const creation = (contractAddress: string | null) => (question: Question) => {
+    const [asked] = question.params
+    if (question.method === 'ots_getContractCreator' && asked === CONTRACT)
+      return { result: { hash: transaction, creator: MAKER } }
+    if (question.method === 'eth_getTransactionReceipt' && asked === transaction)
+      return { result: { from: MAKER, contractAddress, blockNumber: '0x269' } }
+    return codeFrom(617, 900)(question)
+  }
+  answer = creation(CONTRACT)
+  expect(await node.deploymentOf(CONTRACT)).toEqual({ block: 617, deployer: MAKER, reason: null })
+  answer = creation(null)
+  expect(await node.deploymentOf(CONTRACT)).toEqual({ block: 617, deployer: null, reason: 'made_by_contract' })
+  answer = (question) =>
+    question.method === 'ots_getContractCreator' ? { result: null } : codeFrom(617, 900)(question)
+  expect(await node.deploymentOf(CONTRACT)).toEqual({ block: null, deployer: null, reason: 'no_old_states' })
+})
+
 test('what nobody can show is not told, and why', async () => {
   answer = (question) => codeFrom(617)(question) ?? receipts(null)(question)
   expect(await node.deploymentOf(CONTRACT)).toEqual({ block: 617, deployer: null, reason: 'made_by_contract' })

@@ -213,6 +213,20 @@ async function receiptsText(block: StoredBlock | undefined): Promise<string> {
   return block === undefined ? 'null' : `[${(await block.texts()).receipts.join(',')}]`
 }
 
+/** Whose receipt names a contract, in the canonical chain: anvil, which has no old states either, cannot be asked for it. */
+async function creatorText(store: BlockStore, address: string): Promise<string> {
+  const named = `"contractAddress":"${address}"`
+  for (let number = 0; number <= store.head.number; number++) {
+    const block = store.byNumber(number)
+    if (block === undefined || block.transactionHashes.length === 0) continue
+    const receipt = (await block.texts()).receipts.find((text) => text.includes(named))
+    if (receipt === undefined) continue
+    const { transactionHash, from } = JSON.parse(receipt) as { readonly transactionHash: Hex; readonly from: Hex }
+    return JSON.stringify({ hash: transactionHash, creator: from })
+  }
+  return 'null'
+}
+
 function countText(block: StoredBlock | undefined): string {
   return block === undefined ? 'null' : `"${quantity(block.transactionHashes.length)}"`
 }
@@ -253,6 +267,7 @@ function createHandlers(
       const found = store.locate(String(hash).toLowerCase())
       return found === undefined ? 'null' : ((await found.block.texts()).receipts[found.index] ?? 'null')
     },
+    ots_getContractCreator: ([address]) => creatorText(store, String(address).toLowerCase()),
     eth_getLogs: ([filter]) =>
       findLogs(
         store,
