@@ -57,6 +57,11 @@ export interface Warehouse extends WarehouseReader, AsyncDisposable {
   beside(database: string): Promise<Warehouse>
   /** Inserts one block of columns. Column types are those of the table. */
   insert(table: string, columns: InsertColumns): Promise<void>
+  /**
+   * The rows of a SELECT one after the other, as 32-bit words: of columns of fixed width, each a multiple of four bytes, with integers
+   * little-endian. As many rows as there are.
+   */
+  queryWords(sql: string, params?: QueryParams): Promise<Uint32Array>
   /** A statement without result: DDL, or INSERT … SELECT. */
   command(sql: string, params?: QueryParams): Promise<void>
 }

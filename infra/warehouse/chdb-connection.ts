@@ -23,8 +23,10 @@ const MARK_CACHE_BYTES = 64 * 1024 * 1024
 /** More would only share the same cores; with fewer, long questions of a few accounts would hold up everybody's. */
 const QUERIES_MAX = 6
 const QUERIES_MIN = 2
-/** An insert, a command, the end of a query, and a file. */
-const OTHER_THREADS = 4
+/** One is sorted and written while the next one is read: a fold inserts into a dozen tables at once. */
+const INSERTS_AT_ONCE = 2
+/** The inserts, a command, the end of a query, and a file. */
+const OTHER_THREADS = INSERTS_AT_ONCE + 3
 /** A statement with its parameters: 20,000 public keys in one list are 2 MB. */
 const STATEMENT_BYTES_MAX = 64 * 1024 * 1024
 
@@ -35,7 +37,7 @@ export interface ChdbEngine extends AsyncDisposable {
 }
 
 /**
- * Starts the engine. Its connections run side by side, each one statement at a time: every database has one for inserts, one for
+ * Starts the engine. Its connections run side by side, each one statement at a time: every database has two for inserts, one for
  * commands and a few for queries. What waits for one of them waits here, because in the engine it would block a thread of Node's
  * pool. Its connections are closed before it is disposed.
  * Throws AppError `usage` when the directory, or the engine of this process, is taken.
@@ -89,24 +91,39 @@ interface Connecting {
 }
 
 async function connect({ options, path, configFile, database, number }: Connecting): Promise<ClientConnection> {
-  const inserts = openSession(path, configFile)
+  const inserters = Array.from({ length: INSERTS_AT_ONCE }, (_, place) => ({
+    session: openSession(path, configFile),
+    run: createLane(),
+    file: resolve(options.directory, `insert-${number}-${place}.bytes`),
+    waiting: 0,
+  }))
   const start = startStatements(options, database)
   const open = () => openStarted(path, start)
   let commands: StatementPool | undefined
   let queries: StatementPool
   try {
-    await inserts.queryAsync(`CREATE DATABASE IF NOT EXISTS ${database}`)
-    for (const statement of start) await inserts.queryAsync(statement)
+    for (const { session } of inserters) {
+      await session.queryAsync(`CREATE DATABASE IF NOT EXISTS ${database}`)
+      for (const statement of start) await session.queryAsync(statement)
+    }
     commands = await openStatementPool(open, 1)
     queries = await openStatementPool(open, queriesAtOnce())
   } catch (error) {
     await commands?.close()
-    inserts.close()
+    for (const { session } of inserters) session.close()
     await drainPending()
     throw error
   }
-  const runInsert = createLane()
-  const file = resolve(options.directory, `insert-${number}.bytes`)
+  async function insert(statement: string, body: Readable) {
+    const inserter = inserters.reduce((least, one) => (one.waiting < least.waiting ? one : least))
+    inserter.waiting++
+    try {
+      await inserter.run(() => insertBytes(inserter.session, statement, { body, file: inserter.file }))
+      return { stream: Readable.from([]), query_id: '', response_headers: {}, http_status_code: 200 }
+    } finally {
+      inserter.waiting--
+    }
+  }
 
   return {
     ping: () => commands.run({ query: 'SELECT 1' }, (connection) => connection.ping({ select: true })),
@@ -115,16 +132,13 @@ async function connect({ options, path, configFile, database, number }: Connecti
     insert: (params) => commands.run(params, (connection, bound) => connection.insert(bound)),
     exec: (params) => {
       const body = params.values
-      if (body === undefined) return commands.run(params, (connection, bound) => connection.exec(bound))
-      return runInsert(async () => {
-        await insertBytes(inserts, params.query, { body, file })
-        return { stream: Readable.from([]), query_id: '', response_headers: {}, http_status_code: 200 }
-      })
+      if (body === undefined) return queries.run(params, (connection, bound) => connection.exec(bound))
+      return insert(params.query, body)
     },
     close: async () => {
       // Closing under a running statement would abort the engine for the rest of the process.
-      await Promise.all([runInsert(async () => {}), commands.close(), queries.close()])
-      inserts.close()
+      await Promise.all([...inserters.map(({ run }) => run(async () => {})), commands.close(), queries.close()])
+      for (const { session } of inserters) session.close()
       await drainPending()
     },
   }

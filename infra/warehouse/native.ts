@@ -32,27 +32,43 @@ const INTEGER_LAYOUTS: Readonly<Record<string, IntegerLayout>> = {
 /** Wider than what typed arrays have. */
 const PACKED_INTEGER_BYTES_MIN = 16
 
+const DICTIONARY_TYPE = 'LowCardinality(String)'
+/** Of the column: a dictionary of its own in each block. */
+const SHARED_DICTIONARIES_WITH_ADDITIONAL_KEYS = 1n
+/** Of the block's dictionary, beside the width of its indexes (0: one byte, 1: two bytes). */
+const HAS_ADDITIONAL_KEYS = 1n << 9n
+const NEED_UPDATE_DICTIONARY = 1n << 10n
+/** What indexes of two bytes reach; of more texts a dictionary saves nothing. */
+const DICTIONARY_TEXTS_MAX = 2 ** 16
+
 /** The longest varint that is written: a length below 2^35. */
 const VARINT_BYTES_MAX = 5
 
 /**
- * One block of ClickHouse's Native format: columns, rows, then name, type and values of each column.
+ * One block of ClickHouse's Native format, in pieces: columns, rows, then name, type and values of each column. Pieces may be memory of the
+ * columns.
  *
  * `types` holds the table's type of each column. LowCardinality and Nullable are declared as the type inside, which the
  * server converts on insert. A FixedString(N) column may come as one Uint8Array of N bytes per row, one of 128 or 256 bits as its
  * bytes, little-endian; an Enum column as its names. Typed arrays of the type's own width are copied as they are (the machine is little-endian, as Native is).
  * Throws AppError `warehouse` naming the column when a value does not fit its type or the lengths differ.
  */
-export function encodeNativeBlock(columns: InsertColumns, types: Readonly<Record<string, string>>): Buffer {
+export function encodeNativeBlock(
+  columns: InsertColumns,
+  types: Readonly<Record<string, string>>,
+): readonly Uint8Array[] {
   const names = Object.keys(columns)
   const rows = blockRows(columns, types)
   const parts: Uint8Array[] = [varint(names.length), varint(rows)]
   for (const name of names) {
     const values = columns[name] as InsertColumn
-    const encoded = encodeColumn(name, typeOf(name, types), values)
+    const encoded =
+      types[name] === DICTIONARY_TYPE && isStrings(values) && rows > 0
+        ? encodeDictionary(values)
+        : encodeColumn(name, typeOf(name, types), values)
     parts.push(shortText(name), shortText(encoded.type), encoded.data)
   }
-  return Buffer.concat(parts)
+  return parts
 }
 
 /** The number of rows of the columns; throws when they differ, naming the one that does. */
@@ -208,6 +224,39 @@ function encodeStrings(values: readonly string[]): Buffer {
     previousStart = start
   }
   return out.subarray(0, end)
+}
+
+/** Each text once, and for each row which one it is: the engine takes it as it is, where it would look up every text itself. */
+function encodeDictionary(values: readonly string[]): { type: string; data: Uint8Array } {
+  const places = new Map<string, number>()
+  const indexes = new Uint16Array(values.length)
+  let previous: string | undefined
+  let place = 0
+  for (let row = 0; row < values.length; row++) {
+    const text = values[row] as string
+    if (text !== previous) {
+      place = places.get(text) ?? places.size
+      if (place === places.size) places.set(text, place)
+      if (places.size > DICTIONARY_TEXTS_MAX) return { type: 'String', data: encodeStrings(values) }
+      previous = text
+    }
+    indexes[row] = place
+  }
+  const isNarrow = places.size <= 2 ** 8
+  const width = isNarrow ? 0n : 1n
+  const head = [
+    SHARED_DICTIONARIES_WITH_ADDITIONAL_KEYS,
+    HAS_ADDITIONAL_KEYS | NEED_UPDATE_DICTIONARY | width,
+    BigInt(places.size),
+  ]
+  const bytes = (numbers: readonly bigint[]) => new Uint8Array(BigUint64Array.from(numbers).buffer)
+  const data = Buffer.concat([
+    bytes(head),
+    encodeStrings([...places.keys()]),
+    bytes([BigInt(values.length)]),
+    isNarrow ? Uint8Array.from(indexes) : new Uint8Array(indexes.buffer),
+  ])
+  return { type: DICTIONARY_TYPE, data }
 }
 
 function shortText(text: string): Buffer {

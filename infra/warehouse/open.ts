@@ -45,6 +45,9 @@ const MEMORY_BYTES_MAX_DEFAULT = Math.min(4 * 1024 ** 3, totalmem() * 0.75)
 /** A daily INSERT … SELECT over all validators may take minutes on a busy server. */
 const REQUEST_TIMEOUT_MS = 300_000
 const CONNECTIONS_MAX = 10
+/** Said as such: what a connection of the engine was told last stays with it. */
+const NO_LIMITS = { max_result_rows: '0', max_execution_time: 0, max_rows_to_read: '0' } as const
+const WORD_BYTES = 4
 
 const SETTINGS = {
   // Numbers above 2^53 would arrive as floats.
@@ -230,12 +233,36 @@ function createWarehouse(
     }
   }
 
-  async function insertBlock(table: string, names: readonly string[], block: Buffer): Promise<void> {
+  async function selectWords(sql: string, params: QueryParams): Promise<Uint32Array> {
+    try {
+      const { stream } = await client.exec({
+        query: `${sql}\nFORMAT RowBinary`,
+        query_params: toClientParams(params),
+        clickhouse_settings: { ...engine.querySettings, ...NO_LIMITS },
+      })
+      const pieces: Uint8Array[] = await stream.toArray()
+      const bytes = pieces.reduce((sum, { length }) => sum + length, 0)
+      if (bytes % WORD_BYTES !== 0)
+        throw new AppError('warehouse', `The rows have ${bytes} bytes, which are no whole words.`)
+      const words = new Uint32Array(bytes / WORD_BYTES)
+      const target = new Uint8Array(words.buffer)
+      let at = 0
+      for (const piece of pieces) {
+        target.set(piece, at)
+        at += piece.length
+      }
+      return words
+    } catch (error) {
+      throw toWarehouseError(error)
+    }
+  }
+
+  async function insertBlock(table: string, names: readonly string[], block: readonly Uint8Array[]): Promise<void> {
     const columns = names.map((name) => `\`${name}\``).join(', ')
     try {
       const { stream } = await client.exec({
         query: `INSERT INTO ${table} (${columns}) FORMAT Native`,
-        values: Readable.from([block], { objectMode: false }),
+        values: Readable.from(block, { objectMode: false }),
       })
       // The connection is free for the next request when the (empty) answer has been read.
       for await (const _ of stream);
@@ -264,6 +291,7 @@ function createWarehouse(
     },
     query: (sql, params = {}, limits = {}) => select(sql, params, limits),
     ...(writes === undefined ? {} : { writesOf: (tables: readonly string[]) => writes.of(tables) }),
+    queryWords: (sql, params = {}) => selectWords(sql, params),
     async command(sql, params = {}) {
       if (!/^\s*INSERT\b/i.test(sql)) typesOfTable.clear()
       try {

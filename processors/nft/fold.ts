@@ -1,4 +1,4 @@
-import type { QueryParams, Warehouse } from '../../infra/ports/warehouse.ts'
+import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { bytesOf } from '../../schemas/eth/hex.ts'
 import {
   answeringFold,
@@ -9,20 +9,20 @@ import {
 } from '../../schemas/tables/block-coverage.ts'
 import { FOLDED_TABLES } from '../../schemas/tables/nft.ts'
 import { constantColumn, textColumn } from '../loop/rows.ts'
-import { foldStatements, REVERTED, STEP_BLOCKS_MAX } from './fold-statements.ts'
+import { type Block, foldStep } from './fold-step.ts'
+import { FoldedRows } from './folded-rows.ts'
 
-/** A step is what is sorted in memory at once; one block may have more. */
-const STEP_LOGS_MAX = 1_000_000
+/** Headers of so many blocks are read at once. */
+const STEP_BLOCKS_MAX = 5_500
+/** What a step touches is in memory at once; one block may have more. */
+const STEP_TRANSFERS_MAX = 300_000
 /** Blocks that were folded and reverted since are among the newest: no reorg is deeper than finality. */
 const RECENT_BLOCKS = 10_000
 
-/** A block, with hashes as text. */
-interface Block {
-  readonly number: number
-  readonly hash: string
-  readonly parentHash: string
-  readonly timeSec: number
-}
+/** Reverted blocks that are named in statements; a subquery for more of them costs each statement as much as its reading. */
+const NAMED_REVERTED_MAX = 100
+/** Blocks whose rows count for nobody. */
+const REVERTED = 'SELECT block_hash FROM reverted_blocks FINAL WHERE chain = {chain:String} AND is_reverted = 1'
 
 /** What is folded: from the block `start` on, through a block; before the first step through none. */
 interface Place {
@@ -35,24 +35,27 @@ interface Place {
  * aborts. Returns the number of blocks. Two that fold the same chain side by side write the same rows.
  */
 export async function foldChain(warehouse: Warehouse, chain: string, signal: AbortSignal): Promise<number> {
-  let folded = 0
+  let blocks = 0
+  let folded: FoldedRows | undefined
   while (!signal.aborted) {
     const place = await placeOf(warehouse, chain)
     if (place === undefined) break
-    const step = await nextStep(warehouse, chain, place)
+    const { step, hasTransfers } = await withTransfers(warehouse, chain, await nextStep(warehouse, chain, place))
     const last = step.at(-1)
     if (last === undefined) break
     const { start } = place
-    const params = { chain, start, from: place.through.number, to: last.number }
-    if (await hasTransfers(warehouse, params))
-      for (const statement of foldStatements(step.map(({ hash }) => hash))) await warehouse.command(statement, params)
+    const span = { chain, start, from: place.through.number, to: last.number }
+    if (hasTransfers) {
+      folded ??= new FoldedRows(warehouse)
+      await foldStep(warehouse, { span, blocks: step, notReverted: await notReverted(warehouse, chain), folded })
+    }
     await note(warehouse, { chain, start }, step)
-    folded += step.length
+    blocks += step.length
     await dropOvertaken(warehouse, chain, { start, number: last.number })
     // What comes meanwhile is asked for when it is there.
     if ((await newestHeight(warehouse, chain)) <= last.number) break
   }
-  return folded
+  return blocks
 }
 
 /** The number of the newest block that was ever there: it may be reverted. */
@@ -88,14 +91,38 @@ async function dropOvertaken(
   }
 }
 
-/** Most blocks of most chains move no token. */
-async function hasTransfers(warehouse: Warehouse, params: QueryParams): Promise<boolean> {
-  const [one] = await warehouse.query(
-    `SELECT 1 FROM nft_transfers
-     WHERE chain = {chain:String} AND block_number > {from:UInt64} AND block_number <= {to:UInt64} LIMIT 1`,
-    params,
+/** As many blocks of a step as have so many transfers. Most blocks of most chains move no token. */
+async function withTransfers(
+  warehouse: Warehouse,
+  chain: string,
+  step: readonly Block[],
+): Promise<{ readonly step: readonly Block[]; readonly hasTransfers: boolean }> {
+  const [first, last] = [step.at(0), step.at(-1)]
+  if (first === undefined || last === undefined) return { step, hasTransfers: false }
+  const counts = await warehouse.query<{ number: string; transfers: string }>(
+    `SELECT block_number AS number, count() AS transfers FROM nft_transfers
+     WHERE chain = {chain:String} AND block_number >= {first:UInt64} AND block_number <= {last:UInt64}
+     GROUP BY block_number ORDER BY block_number`,
+    { chain, first: first.number, last: last.number },
   )
-  return one !== undefined
+  let transfers = 0
+  const beyond = counts.find(({ number, transfers: more }) => {
+    transfers += Number(more)
+    return transfers > STEP_TRANSFERS_MAX && Number(number) > first.number
+  })
+  if (beyond === undefined) return { step, hasTransfers: counts.length > 0 }
+  return { step: step.slice(0, Number(beyond.number) - first.number), hasTransfers: true }
+}
+
+/** A condition on `block_hash`: rows of other blocks count for nobody. */
+async function notReverted(warehouse: Warehouse, chain: string): Promise<string> {
+  const rows = await warehouse.query<{ hash: string }>(
+    `SELECT hex(block_hash) AS hash FROM (${REVERTED} LIMIT ${NAMED_REVERTED_MAX + 1})`,
+    { chain },
+  )
+  if (rows.length === 0) return '1'
+  if (rows.length > NAMED_REVERTED_MAX) return `block_hash NOT IN (${REVERTED})`
+  return `block_hash NOT IN (${rows.map(({ hash }) => `unhex('${hash}')`).join(', ')})`
 }
 
 /** Undefined where nothing can be folded: there is no block, or it is not known yet which one the chain goes on from. */
@@ -210,17 +237,16 @@ interface BlockRow {
   readonly version: string
   readonly reverted_version: string
   readonly parts: string
-  readonly logs: string
 }
 
 /** The blocks that follow one on the other, as many as a step may have; none where the next one is not there, or lacks logs. */
 async function nextStep(warehouse: Warehouse, chain: string, { through }: Place): Promise<readonly Block[]> {
   const rows = await warehouse.query<BlockRow>(
     `SELECT block_number AS number, toString(block_hash) AS hash, parent_hash, toUnixTimestamp(time) AS time_sec, log_parts,
-       version, reverted_version, parts, logs
+       version, reverted_version, parts
      FROM (SELECT * FROM execution_heights FINAL WHERE chain = {chain:String} AND block_number > {from:UInt64} AND block_number <= {to:UInt64}) AS h
      LEFT JOIN (
-       SELECT block_hash, count() AS parts, sum(logs) AS logs FROM execution_log_parts FINAL
+       SELECT block_hash, count() AS parts FROM execution_log_parts FINAL
        WHERE chain = {chain:String} AND block_number > {from:UInt64} AND block_number <= {to:UInt64} GROUP BY block_hash
      ) AS l USING (block_hash)
      LEFT JOIN (
@@ -232,14 +258,11 @@ async function nextStep(warehouse: Warehouse, chain: string, { through }: Place)
   )
   const byNumber = Map.groupBy(rows, ({ number }) => Number(number))
   const step: Block[] = []
-  let logs = 0
   let { number, hash } = through
   for (;;) {
     const next = (byNumber.get(number + 1) ?? []).filter((row) => hash === undefined || row.parent_hash === hash)
     const [row] = next
     if (row === undefined || next.length > 1 || Number(row.parts) !== row.log_parts) return step
-    logs += Number(row.logs)
-    if (step.length > 0 && logs > STEP_LOGS_MAX) return step
     if (row.reverted_version !== '0' && !(await cameBack(warehouse, chain, row))) return step
     number = Number(row.number)
     hash = row.hash

@@ -126,6 +126,7 @@ const FORMS = {
 
 /** The event that told of a transfer. */
 export type TransferEvent = (typeof FORMS)[keyof typeof FORMS]['event']
+export const TRANSFER_EVENTS: readonly TransferEvent[] = [...new Set(Object.values(FORMS).map(({ event }) => event))]
 
 interface KnownEvent extends Form {
   readonly event: TransferEvent

@@ -4,7 +4,6 @@ const FOLDED = {
   nft_changes: ['chain', 'start', 'block_number', 'block_hash', 'contract', 'token_id', 'standard', 'holder'],
   nft_token_holders: ['chain', 'start', 'contract', 'token_id', 'standard', 'holder', 'block_number', 'block_hash'],
   nft_holder_tokens: ['chain', 'start', 'holder', 'contract', 'token_id', 'standard', 'block_number', 'block_hash'],
-  nft_holding_changes: ['chain', 'start', 'block_number', 'block_hash', 'contract', 'holder'],
   nft_contract_holders: ['chain', 'start', 'contract', 'holder', 'block_number', 'block_hash'],
   nft_holder_contracts: ['chain', 'start', 'holder', 'contract', 'block_number', 'block_hash'],
   nft_holder_totals: ['chain', 'start', 'holder', 'block_number', 'block_hash'],
@@ -37,5 +36,7 @@ export const NFT_TABLES = {
   nft_documents: ['chain', 'contract', 'token_id'],
   nft_token_states: ['chain', 'contract', 'token_id'],
 } as const
+
+export type NftTable = keyof typeof NFT_TABLES
 
 export const FOLDED_TABLES = Object.keys(FOLDED) as readonly (keyof typeof FOLDED)[]

@@ -57,6 +57,7 @@ const WITHOUT_ROWS: Warehouse = {
   beside: async () => WITHOUT_ROWS,
   insert: async () => {},
   query: async () => [],
+  queryWords: async () => new Uint32Array(),
   command: async () => {},
   [Symbol.asyncDispose]: async () => {},
 }

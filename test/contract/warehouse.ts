@@ -89,6 +89,26 @@ export function warehouseContract(name: string, open: () => Promise<Warehouse>):
       expect(found.map((text) => String(text).toLowerCase()).join('')).toBe(Buffer.from(bytes).toString('hex'))
     })
 
+    test.each([300, 70_000])('takes and returns %i different texts of a dictionary', async (texts) => {
+      const values = Array.from({ length: texts + 10 }, (_, row) => (row % texts === 7 ? '' : `text ${row % texts}`))
+      expect(await roundTrip('LowCardinality(String)', values, values.length)).toEqual(values)
+    })
+
+    test('returns rows of fixed width as words, however many there are', async () => {
+      const rows = 300_000
+      const sql = `SELECT toUInt32(number), number * 4294967296, toUInt256(number)
+        FROM numbers({rows:UInt32}) ORDER BY number`
+      const words = await warehouse.queryWords(sql, { rows })
+      expect(words.length).toBe(rows * 11)
+      const row = (number: number) => [...words.subarray(11 * number, 11 * number + 11)]
+      for (const number of [0, 1, 255, 65_536, rows - 1])
+        expect(row(number)).toEqual([number, 0, number, number, 0, 0, 0, 0, 0, 0, 0])
+      expect(await warehouse.queryWords(`${sql} LIMIT 0`, { rows })).toEqual(new Uint32Array())
+      const error = await failure(warehouse.queryWords('SELECT toUInt8(1)'))
+      expect(error.message).toContain('1 bytes, which are no whole words')
+      expect((await failure(warehouse.queryWords('SELECT nothing'))).code).toBe('warehouse')
+    })
+
     test('keeps bytes that look like line feeds, whatever the column', async () => {
       const lineFeeds = Uint32Array.of(0x0a0a0a0a, 0x0a0a, 0x0d0a0d0a)
       expect(await roundTrip('UInt32', lineFeeds, 3)).toEqual([...lineFeeds])

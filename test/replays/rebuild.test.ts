@@ -62,6 +62,7 @@ function beforeCommands(warehouse: Warehouse, before: (sql: string, database: st
     database: one.database,
     beside: async (database) => wrap(await one.beside(database)),
     query: (sql, params) => one.query(sql, params),
+    queryWords: (sql, params) => one.queryWords(sql, params),
     insert: (table, columns) => one.insert(table, columns),
     async command(sql, params) {
       await before(sql, one.database)

@@ -24,6 +24,7 @@ it('is rebuilt to the end although the warehouse is away for a moment', { timeou
     database: one.database,
     beside: async (database) => failingOnce(await one.beside(database)),
     query: (sql, params) => one.query(sql, params),
+    queryWords: (sql, params) => one.queryWords(sql, params),
     command: (sql, params) => one.command(sql, params),
     async insert(table, columns) {
       if (table === 'execution_blocks' && failures-- > 0) throw new AppError('warehouse', 'away', { retryable: true })

@@ -3,7 +3,6 @@ import type { Address } from 'viem'
 import { expect, test } from 'vitest'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { foldChain } from '../../processors/nft/fold.ts'
-import { foldStatements, STEP_BLOCKS_MAX } from '../../processors/nft/fold-statements.ts'
 import type { EncodedEvent } from '../../schemas/events/codec.ts'
 import { tries } from '../long-form.ts'
 import {
@@ -18,6 +17,7 @@ import {
   revertOf,
   tell as tellChain,
 } from './given-nft-chain.ts'
+import { dumpTables } from './projecting.ts'
 import { storesOfFile } from './warehouse-of-file.ts'
 
 const CHAIN = 'eth'
@@ -250,8 +250,30 @@ test('a block is folded with all that it logged, whenever the fold looks while i
   await expectHoldings(warehouse, head)
 })
 
-test('a step of as many blocks as one may have is named in statements that a server takes', () => {
-  const hashes = Array.from({ length: STEP_BLOCKS_MAX }, (_, i) => `0x${i.toString(16).padStart(64, '0')}`)
-  const lengths = foldStatements(hashes).map((statement) => statement.length)
-  expect(Math.max(...lengths)).toBeLessThan(256 * 1024)
+test('what is folded of a block does not depend on where steps end, nor on whether all blocks before are there', {
+  timeout: 600_000,
+}, async () => {
+  const { warehouse, empty } = stores()
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(anyBlock, { minLength: 2, maxLength: 8 }),
+      fc.constantFrom(1, 7),
+      async (blocks, first) => {
+        let head: Block | undefined
+        for (const [i, moves] of blocks.entries()) head = blockOn(head, moves, first + i)
+        const chain = chainOf(head)
+        await empty()
+        await tell(warehouse, chain.flatMap(eventsOf))
+        await fold(warehouse)
+        const atOnce = await dumpTables(warehouse, { versions: false })
+        await empty()
+        for (const block of chain) {
+          await tell(warehouse, eventsOf(block))
+          await fold(warehouse)
+        }
+        expect(await dumpTables(warehouse, { versions: false })).toEqual(atOnce)
+      },
+    ),
+    { numRuns: tries(3, 300) },
+  )
 })

@@ -3,8 +3,11 @@ import { describe, expect, test } from 'vitest'
 import type { InsertColumns } from '../../infra/ports/warehouse.ts'
 import { blockRows, encodeNativeBlock, sliceColumns } from '../../infra/warehouse/native.ts'
 
+const encode = (columns: InsertColumns, types: Record<string, string>): Buffer =>
+  Buffer.concat(encodeNativeBlock(columns, types))
+
 function hex(columns: InsertColumns, types: Record<string, string>): string {
-  return encodeNativeBlock(columns, types).toString('hex')
+  return encode(columns, types).toString('hex')
 }
 
 /** A reader of its own: Native as its documentation tells it, for the types of the tests below. */
@@ -30,12 +33,26 @@ function decodeNativeBlock(block: Buffer): Record<string, { type: string; values
     at += bytes
     return signed ? BigInt.asIntN(bytes * 8, BigInt(`0x${digits}`)) : BigInt(`0x${digits}`)
   }
+  /** One dictionary for the block, with its own texts (version 1, flags 2^9 and 2^10), and each row's place in it. */
+  const dictionary = () => {
+    expect(integer(8, false)).toBe(1n)
+    const flags = integer(8, false)
+    const bytes = 2 ** Number(flags & 0xffn)
+    expect(flags & ~0xffn).toBe(0x600n)
+    const texts = Array.from({ length: Number(integer(8, false)) }, () => text())
+    expect(new Set(texts).size).toBe(texts.length)
+    return Array.from({ length: Number(integer(8, false)) }, () => texts[Number(integer(bytes, false))])
+  }
   const columns = varint()
   const rows = varint()
   const decoded: Record<string, { type: string; values: unknown[] }> = {}
   for (let column = 0; column < columns; column++) {
     const name = text()
     const type = text()
+    if (type === 'LowCardinality(String)' && rows > 0) {
+      decoded[name] = { type, values: dictionary() }
+      continue
+    }
     const [, unsigned, bits] = /^(U?)Int(\d+)$/.exec(type) ?? []
     const read = bits === undefined ? text : () => integer(Number(bits) / 8, unsigned === '')
     decoded[name] = { type, values: Array.from({ length: rows }, () => read()) }
@@ -53,7 +70,7 @@ describe('a Native block', () => {
   })
 
   test('writes lengths above 127 as several bytes', () => {
-    const block = encodeNativeBlock({ s: ['x'.repeat(300)] }, { s: 'String' })
+    const block = encode({ s: ['x'.repeat(300)] }, { s: 'String' })
     expect(block.subarray(11, 13).toString('hex')).toBe('ac02')
     expect(block.length).toBe(13 + 300)
   })
@@ -72,7 +89,7 @@ describe('a Native block', () => {
     ['Int128', -(2n ** 127n), 2n ** 127n - 1n],
     ['Int256', -(2n ** 255n), 2n ** 255n - 1n],
   ])('holds every %s from %s to %s and refuses the next', (type, min, max) => {
-    const decode = (values: bigint[]) => decodeNativeBlock(encodeNativeBlock({ x: values }, { x: type })).x?.values
+    const decode = (values: bigint[]) => decodeNativeBlock(encode({ x: values }, { x: type })).x?.values
     expect(decode([min, max])).toEqual([min, max])
     fc.assert(
       fc.property(fc.array(fc.bigInt(min, max)), (values) => {
@@ -87,9 +104,7 @@ describe('a Native block', () => {
   test('copies typed arrays of the own width and widens narrower ones', () => {
     fc.assert(
       fc.property(fc.int32Array(), (values) => {
-        const decoded = decodeNativeBlock(
-          encodeNativeBlock({ own: values, wide: values }, { own: 'Int32', wide: 'Int256' }),
-        )
+        const decoded = decodeNativeBlock(encode({ own: values, wide: values }, { own: 'Int32', wide: 'Int256' }))
         const expected = Array.from(values, BigInt)
         expect(decoded).toEqual({
           own: { type: 'Int32', values: expected },
@@ -101,16 +116,27 @@ describe('a Native block', () => {
 
   test('holds a view of a larger buffer and nothing around it', () => {
     const view = BigInt64Array.of(1n, -2n, 3n).subarray(1, 2)
-    expect(decodeNativeBlock(encodeNativeBlock({ x: view }, { x: 'Int64' })).x?.values).toEqual([-2n])
+    expect(decodeNativeBlock(encode({ x: view }, { x: 'Int64' })).x?.values).toEqual([-2n])
   })
 
   test('holds any text, repeated or not', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(fc.string({ unit: 'binary' }), fc.constant('again'))), (values) => {
-        const decoded = decodeNativeBlock(encodeNativeBlock({ x: values }, { x: 'LowCardinality(String)' }))
-        expect(decoded.x).toEqual({ type: 'String', values: values.map((text) => Buffer.from(text).toString()) })
+        const decoded = decodeNativeBlock(encode({ x: values }, { x: 'LowCardinality(String)' }))
+        expect(decoded.x?.values).toEqual(values.map((text) => Buffer.from(text).toString()))
       }),
     )
+  })
+
+  test.each([
+    [1, 'LowCardinality(String)'],
+    [256, 'LowCardinality(String)'],
+    [257, 'LowCardinality(String)'],
+    [65_536, 'LowCardinality(String)'],
+    [65_537, 'String'],
+  ])('has each of %i texts once, as %s', (texts, type) => {
+    const values = Array.from({ length: texts + 3 }, (_, row) => `text ${row % texts}`)
+    expect(decodeNativeBlock(encode({ x: values }, { x: 'LowCardinality(String)' }))).toEqual({ x: { type, values } })
   })
 
   test('pads a FixedString with zeros and takes one that is packed already', () => {

@@ -1,0 +1,114 @@
+import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import { bytesOf, hexOf } from '../../schemas/eth/hex.ts'
+import { BlockFold } from './block-fold.ts'
+import type { FoldedRows } from './folded-rows.ts'
+import { OWNER, readStep, readUnnamed, type Span, TRANSFER } from './read-step.ts'
+import { Senders } from './senders.ts'
+import { numberAt, StepState } from './step-state.ts'
+
+/** A block, with hashes as text. */
+export interface Block {
+  readonly number: number
+  readonly hash: string
+  readonly parentHash: string
+  readonly timeSec: number
+}
+
+// In 32-bit words.
+const ADDRESS = 5
+const WORD = 8
+
+export interface Step {
+  readonly span: Span
+  /** They follow one on the other. */
+  readonly blocks: readonly Block[]
+  /** A condition on `block_hash`: rows of other blocks count for nobody. */
+  readonly notReverted: string
+  /** Of all steps: its memory is used again. */
+  readonly folded: FoldedRows
+}
+
+/**
+ * Folds the blocks of a step: writes what accounts, contracts and tokens have after each of them, and the transfers, with what is odd about
+ * them. What it writes is a function of the chain up to each block, wherever steps begin and end.
+ */
+export async function foldStep(warehouse: Warehouse, { span, blocks, notReverted, folded }: Step): Promise<void> {
+  const rows = await readStep(warehouse, span, notReverted)
+  const state = new StepState()
+  namePairs(rows.transfers, state)
+  state.load(rows)
+  const pairs = unnamedPairs(rows.owners, state)
+  for (const unnamed of await readUnnamed(warehouse, span, { notReverted, pairs })) state.loadHolders(unnamed)
+  const fold = new BlockFold({ state, folded, span, transfers: rows.transfers, senders: new Senders(rows.senders) })
+  const hashes = wordsOf(Buffer.concat(blocks.map(({ hash }) => bytesOf(hash))))
+  for (const { block, first, end } of transfersByBlock(rows.transfers, { blocks, hashes })) {
+    await fold.foldBlock(block, first, end)
+    await folded.writeIfMany(span)
+  }
+  await folded.end(span)
+}
+
+/** The pairs that what was read is about: those of accounts that transfers name. */
+function namePairs(transfers: Uint32Array, state: StepState): void {
+  for (let at = 0; at < transfers.length; at += TRANSFER.row) {
+    const contract = state.contractAt(transfers, at + TRANSFER.contract)
+    state.pairOf(contract, state.accountAt(transfers, at + TRANSFER.from))
+    state.pairOf(contract, state.accountAt(transfers, at + TRANSFER.to))
+  }
+}
+
+/** Who has a token that is moved, and is not named: its log says that somebody else has sent it. */
+function unnamedPairs(owners: Uint32Array, state: StepState): readonly (readonly [string, string])[] {
+  const bytes = new Uint8Array(owners.buffer, owners.byteOffset)
+  const addressAt = (at: number) => hexOf(bytes.subarray(at * 4, (at + ADDRESS) * 4)).slice(2)
+  const pairs = new Map<string, readonly [string, string]>()
+  for (let at = 0; at < owners.length; at += OWNER.row) {
+    if (owners[at + OWNER.isHeld] !== 1) continue
+    if (state.hasPair(state.contractAt(owners, at), state.accountAt(owners, at + OWNER.holder))) continue
+    const pair = [addressAt(at), addressAt(at + OWNER.holder)] as const
+    pairs.set(pair.join(' '), pair)
+  }
+  return [...pairs.values()]
+}
+
+interface BlockTransfers {
+  readonly block: Block
+  /** Places among the words. */
+  readonly first: number
+  readonly end: number
+}
+
+/** The transfers of each of the blocks that has some; those of blocks in their places are left out. */
+function* transfersByBlock(
+  transfers: Uint32Array,
+  { blocks, hashes }: { readonly blocks: readonly Block[]; readonly hashes: Uint32Array },
+): Generator<BlockTransfers> {
+  const [lowest] = blocks
+  for (let first = 0; first < transfers.length; ) {
+    let end = first + TRANSFER.row
+    while (end < transfers.length && isOfSameBlock(transfers, first, end)) end += TRANSFER.row
+    const place = numberAt(transfers, first + TRANSFER.blockNumber) - (lowest?.number ?? 0)
+    const block = blocks[place]
+    if (block !== undefined && isEqual(transfers, first + TRANSFER.blockHash, hashes, place * WORD))
+      yield { block, first, end }
+    first = end
+  }
+}
+
+function isOfSameBlock(transfers: Uint32Array, one: number, other: number): boolean {
+  return (
+    transfers[one + TRANSFER.blockNumber] === transfers[other + TRANSFER.blockNumber] &&
+    isEqual(transfers, one + TRANSFER.blockHash, transfers, other + TRANSFER.blockHash)
+  )
+}
+
+function isEqual(words: Uint32Array, at: number, others: Uint32Array, othersAt: number): boolean {
+  for (let i = 0; i < WORD; i++) if (words[at + i] !== others[othersAt + i]) return false
+  return true
+}
+
+function wordsOf(bytes: Uint8Array): Uint32Array {
+  const words = new Uint32Array(bytes.length / 4)
+  new Uint8Array(words.buffer).set(bytes)
+  return words
+}

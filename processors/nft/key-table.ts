@@ -1,0 +1,85 @@
+/** So many slots for each key that there is room for: what is looked for is near to where it falls. */
+const SLOTS_PER_KEY = 2
+const KEYS_AT_FIRST = 256
+/** 2^32 divided by the golden ratio. */
+const SPREAD = 0x9e3779b1
+/** Keys are written by strangers, who could have them all fall on one slot if they knew where they fall. */
+const SEED = Math.floor(Math.random() * 2 ** 32)
+
+/**
+ * Numbers 0, 1, 2 … for keys of so many 32-bit words, in the order in which they come. An open hash table: millions of keys without an
+ * object for each.
+ */
+export class KeyTable {
+  readonly #width: number
+  #keys: Uint32Array
+  /** Number of the key plus 1; 0: nobody has the slot. */
+  #slots: Int32Array
+  #size = 0
+
+  constructor(width: number) {
+    this.#width = width
+    this.#keys = new Uint32Array(KEYS_AT_FIRST * width)
+    this.#slots = new Int32Array(KEYS_AT_FIRST * SLOTS_PER_KEY)
+  }
+
+  get size(): number {
+    return this.#size
+  }
+
+  /** The words of all keys, one key after the other: good until the next one comes. */
+  get keys(): Uint32Array {
+    return this.#keys
+  }
+
+  /** The number of the key whose words begin there; it gets the next one where it is new. */
+  numberOf(words: Uint32Array, at = 0): number {
+    const slot = this.#slotOf(words, at)
+    const taken = this.#slots[slot] as number
+    if (taken !== 0) return taken - 1
+    const number = this.#size++
+    if (number * SLOTS_PER_KEY >= this.#slots.length) {
+      this.#grow()
+      this.#slots[this.#slotOf(words, at)] = this.#size
+    } else this.#slots[slot] = this.#size
+    const width = this.#width
+    for (let i = 0, to = number * width; i < width; i++, to++) this.#keys[to] = words[at + i] as number
+    return number
+  }
+
+  /** -1 where there is no such key. */
+  find(words: Uint32Array, at = 0): number {
+    return (this.#slots[this.#slotOf(words, at)] as number) - 1
+  }
+
+  /** Where the key is, or the free slot where it would be. */
+  #slotOf(words: Uint32Array, at: number): number {
+    const width = this.#width
+    const mask = this.#slots.length - 1
+    let hash = SEED
+    for (let i = 0; i < width; i++) {
+      hash = Math.imul(hash ^ (words[at + i] as number), SPREAD)
+      hash ^= hash >>> 15
+    }
+    let slot = hash & mask
+    for (;;) {
+      const taken = this.#slots[slot] as number
+      if (taken === 0 || this.#isKey((taken - 1) * width, words, at)) return slot
+      slot = (slot + 1) & mask
+    }
+  }
+
+  #isKey(key: number, words: Uint32Array, at: number): boolean {
+    for (let i = 0; i < this.#width; i++) if (this.#keys[key + i] !== words[at + i]) return false
+    return true
+  }
+
+  #grow(): void {
+    const width = this.#width
+    const keys = new Uint32Array(this.#keys.length * 2)
+    keys.set(this.#keys)
+    this.#keys = keys
+    this.#slots = new Int32Array(this.#slots.length * 2)
+    for (let number = 0; number < this.#size - 1; number++) this.#slots[this.#slotOf(keys, number * width)] = number + 1
+  }
+}

@@ -1,0 +1,235 @@
+import { type Balance, readBalance, sum } from './balance.ts'
+import { KeyTable } from './key-table.ts'
+import {
+  CONTRACT_TOTAL,
+  COUNTED,
+  HOLDER_TOTAL,
+  HOLDING,
+  OWNER,
+  PAIR,
+  type StepRows,
+  TOKEN_TOTAL,
+  TRANSFER_TOTAL,
+} from './read-step.ts'
+
+/** Numbers below 2^53 by the numbers of keys, 0 where none was set. */
+export class Figures {
+  #values = new Float64Array(256)
+
+  get(key: number): number {
+    return this.#values[key] ?? 0
+  }
+
+  set(key: number, value: number): void {
+    if (key >= this.#values.length) {
+      const values = new Float64Array(2 ** Math.ceil(Math.log2(key + 1)))
+      values.set(this.#values)
+      this.#values = values
+    }
+    this.#values[key] = value
+  }
+
+  add(key: number, value: number): number {
+    const after = this.get(key) + value
+    this.set(key, after)
+    return after
+  }
+}
+
+/** Keys that a block has touched, each once, in the order in which it did. */
+export class Touched {
+  /** Of each key, counted through all blocks, from 1 on. */
+  readonly #places = new Figures()
+  /** How many there were in the blocks before. */
+  #before = 0
+  readonly keys: number[] = []
+
+  /** Whether it is the first time in this block. */
+  add(key: number): boolean {
+    if (this.placeOf(key) !== -1) return false
+    this.#places.set(key, this.#before + this.keys.length + 1)
+    this.keys.push(key)
+    return true
+  }
+
+  /** Among the keys; -1 where the block has not touched it. */
+  placeOf(key: number): number {
+    return Math.max(this.#places.get(key) - this.#before, 0) - 1
+  }
+
+  /** Another block begins. */
+  clear(): void {
+    this.#before += this.keys.length
+    this.keys.length = 0
+  }
+}
+
+/** The zero address: it is nobody, and the first account. */
+export const NOBODY = 0
+// In 32-bit words.
+const ADDRESS = 5
+const WORD = 8
+/** The key of a token: its contract, whether there are many of it, and its id. */
+export const TOKEN_KEY = 2 + WORD
+export const TOKEN_ID = 2
+
+/** Transfers, and those of tokens that are one of a kind among them. */
+export interface TransferCounts {
+  readonly transfers: Figures
+  readonly singles: Figures
+}
+
+/**
+ * All that a step touches, as it stands after the blocks that are folded: contracts, accounts, tokens, what accounts have of tokens that
+ * there are many of (holdings), and what they have of contracts (pairs), each by a number of its own.
+ */
+export class StepState {
+  readonly accounts = new KeyTable(ADDRESS)
+  readonly accountHoldings = new Figures()
+  readonly accountContracts = new Figures()
+
+  readonly contracts = new KeyTable(ADDRESS)
+  readonly contractHoldings = new Figures()
+  readonly contractHolders = new Figures()
+
+  readonly tokens = new KeyTable(TOKEN_KEY)
+  /** Of one that is one of a kind: an account. */
+  readonly owner = new Figures()
+  /** 1 where somebody has or had it, as far as blocks are folded. */
+  readonly isKnown = new Figures()
+  /** Of one that there are many of. */
+  readonly tokenHolders = new Figures()
+
+  /** Token and account. */
+  readonly holdings = new KeyTable(2)
+  readonly balance: Balance[] = []
+  readonly sinceBlock = new Figures()
+  readonly sinceTimeSec = new Figures()
+
+  /** Contract and account. */
+  readonly pairs = new KeyTable(2)
+  readonly pairTokens = new Figures()
+  readonly pairAmount: Balance[] = []
+
+  /** Of all (key 0), by contracts, and by accounts that have sent and received. */
+  readonly counted: Readonly<Record<(typeof COUNTED)[number], TransferCounts>> = {
+    all: { transfers: new Figures(), singles: new Figures() },
+    contract: { transfers: new Figures(), singles: new Figures() },
+    from: { transfers: new Figures(), singles: new Figures() },
+    to: { transfers: new Figures(), singles: new Figures() },
+  }
+
+  readonly #key = new Uint32Array(TOKEN_KEY)
+
+  constructor() {
+    this.accounts.numberOf(new Uint32Array(ADDRESS))
+  }
+
+  contractAt(words: Uint32Array, at: number): number {
+    return this.contracts.numberOf(words, at)
+  }
+
+  accountAt(words: Uint32Array, at: number): number {
+    return this.accounts.numberOf(words, at)
+  }
+
+  tokenAt(contract: number, isMany: boolean, words: Uint32Array, at: number): number {
+    this.#key[0] = contract
+    this.#key[1] = isMany ? 1 : 0
+    for (let i = 0; i < WORD; i++) this.#key[TOKEN_ID + i] = words[at + i] as number
+    return this.tokens.numberOf(this.#key)
+  }
+
+  pairOf(contract: number, account: number): number {
+    const pair = this.pairs.numberOf(this.#both(contract, account))
+    if (pair === this.pairAmount.length) this.pairAmount.push(0)
+    return pair
+  }
+
+  hasPair(contract: number, account: number): boolean {
+    return this.pairs.find(this.#both(contract, account)) !== -1
+  }
+
+  holdingOf(token: number, account: number): number {
+    const holding = this.holdings.numberOf(this.#both(token, account))
+    if (holding === this.balance.length) this.balance.push(0)
+    return holding
+  }
+
+  /** Takes what the tables tell. */
+  load(rows: Omit<StepRows, 'transfers' | 'senders'>): void {
+    each(rows.owners, OWNER.row, (words, at) => {
+      const token = this.tokenAt(this.contractAt(words, at), false, words, at + OWNER.tokenId)
+      this.isKnown.set(token, 1)
+      if (words[at + OWNER.isHeld] === 1) this.owner.set(token, this.accountAt(words, at + OWNER.holder))
+    })
+    each(rows.holdings, HOLDING.row, (words, at) => {
+      const token = this.tokenAt(this.contractAt(words, at), true, words, at + HOLDING.tokenId)
+      const holding = this.holdingOf(token, this.accountAt(words, at + HOLDING.holder))
+      this.balance[holding] = balanceAt(words, at + HOLDING.amount)
+      this.sinceBlock.set(holding, numberAt(words, at + HOLDING.sinceBlock))
+      this.sinceTimeSec.set(holding, words[at + HOLDING.sinceTime] as number)
+    })
+    this.loadHolders(rows)
+    each(rows.contractTotals, CONTRACT_TOTAL.row, (words, at) => {
+      const contract = this.contractAt(words, at)
+      this.contractHoldings.set(contract, numberAt(words, at + CONTRACT_TOTAL.holdings))
+      this.contractHolders.set(contract, numberAt(words, at + CONTRACT_TOTAL.holders))
+    })
+    each(rows.tokenTotals, TOKEN_TOTAL.row, (words, at) => {
+      const token = this.tokenAt(this.contractAt(words, at), true, words, at + TOKEN_TOTAL.tokenId)
+      this.tokenHolders.set(token, numberAt(words, at + TOKEN_TOTAL.holders))
+    })
+    each(rows.transferTotals, TRANSFER_TOTAL.row, (words, at) => {
+      const kind = COUNTED[(words[at] as number) - 1]
+      if (kind === undefined) throw new Error('transfers are counted by a kind that nobody knows')
+      const key =
+        kind === 'all'
+          ? 0
+          : kind === 'contract'
+            ? this.contractAt(words, at + TRANSFER_TOTAL.key)
+            : this.accountAt(words, at + TRANSFER_TOTAL.key)
+      this.counted[kind].transfers.set(key, numberAt(words, at + TRANSFER_TOTAL.transfers))
+      this.counted[kind].singles.set(key, numberAt(words, at + TRANSFER_TOTAL.singles))
+    })
+  }
+
+  loadHolders(rows: Pick<StepRows, 'pairs' | 'holderTotals'>): void {
+    each(rows.pairs, PAIR.row, (words, at) => {
+      const pair = this.pairOf(this.contractAt(words, at), this.accountAt(words, at + PAIR.holder))
+      this.pairTokens.set(pair, numberAt(words, at + PAIR.tokens))
+      this.pairAmount[pair] = balanceAt(words, at + PAIR.amount)
+    })
+    each(rows.holderTotals, HOLDER_TOTAL.row, (words, at) => {
+      const account = this.accountAt(words, at)
+      this.accountHoldings.set(account, numberAt(words, at + HOLDER_TOTAL.holdings))
+      this.accountContracts.set(account, numberAt(words, at + HOLDER_TOTAL.contracts))
+    })
+  }
+
+  addToPair(pair: number, tokens: number, amount: Balance): void {
+    this.pairTokens.add(pair, tokens)
+    this.pairAmount[pair] = sum(this.pairAmount[pair] as Balance, amount)
+  }
+
+  #both(first: number, second: number): Uint32Array {
+    this.#key[0] = first
+    this.#key[1] = second
+    return this.#key
+  }
+}
+
+function each(words: Uint32Array, row: number, take: (words: Uint32Array, at: number) => void): void {
+  for (let at = 0; at < words.length; at += row) take(words, at)
+}
+
+/** Of 64 bits, below 2^53. */
+export function numberAt(words: Uint32Array, at: number): number {
+  return (words[at + 1] as number) * 2 ** 32 + (words[at] as number)
+}
+
+/** An amount of 256 bits with its excess of 64 behind it. */
+function balanceAt(words: Uint32Array, at: number): Balance {
+  const [low, high] = [words[at + WORD] as number, words[at + WORD + 1] as number]
+  return readBalance(words, at, low === 0 && high === 0 ? 0n : (BigInt(high | 0) << 32n) | BigInt(low))
+}
