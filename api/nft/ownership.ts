@@ -152,11 +152,12 @@ export const getNftsForOwner = nftOperation(getNftsForOwnerRoute, async (paramet
   const without = askedReasons(parameters.without_reasons, OWNED_REASONS)
   const withArrival = parameters.with_arrival || without.includes('unsolicited')
   const table = tokensOf(owner, contracts)
-  const [whole, total, coverage] = await Promise.all([
+  const [whole, coverage] = await Promise.all([
     selectPage(scope, table, { limit, after: scope.after }),
-    countTokens(scope, owner, contracts),
     coverageOf(scope),
   ])
+  // What is on one page is counted with it.
+  const isAll = scope.after === undefined && whole.next === undefined
   const page = withArrival ? cutPage(whole, table, { column: 'since_block', most: ARRIVAL_BLOCKS_MAX }) : whole
   const tokens = page.items.map((item) => ({
     contract: item.contract_text as string,
@@ -164,7 +165,8 @@ export const getNftsForOwner = nftOperation(getNftsForOwnerRoute, async (paramet
     standard: item.standard_text as Standard,
     sinceBlock: acquiredOf(scope, item)?.block_number,
   }))
-  const [told, arrivals] = await Promise.all([
+  const [total, told, arrivals] = await Promise.all([
+    isAll ? whole.items.length : countTokens(scope, owner, contracts),
     toldTokens(scope, tokens, withMetadata),
     withArrival ? arrivalsOf(scope, owner, tokens) : [],
   ])
@@ -208,12 +210,16 @@ function countKept({ after }: NftScope, { next }: Page, kept: readonly unknown[]
 const among = (contracts: readonly string[]): string =>
   contracts.length === 0 ? '' : ` AND contract IN (${contracts.map(bytes).join(', ')})`
 
+/** A token comes and goes; few come back. */
+const TOKEN_ROWS_PER_ITEM = 3
+
 function tokensOf(owner: string, contracts: readonly string[]): HistoryTable {
   return {
     table: 'nft_holder_tokens',
     where: `holder = ${bytes(owner)}${among(contracts)}`,
     keys: [bytesKey('contract'), bytesKey('token_id'), textKey('standard')],
     values: ['amount', 'excess', 'since_block', 'since_time'],
+    rowsPerItem: TOKEN_ROWS_PER_ITEM,
     isHeld: owner === BURNED_AT ? '0' : IS_HELD,
     holds: (item) => owner !== BURNED_AT && isHeld(item),
   }

@@ -12,6 +12,8 @@ export interface HistoryTable {
   /** The rest of the sort key, before the block: what tells one item from another. */
   readonly keys: readonly Key[]
   readonly values: readonly string[]
+  /** Rows that most items have, with those of keys that hold nothing, where they are fewer than of others. */
+  readonly rowsPerItem?: number
   /** Whether an item is one of the list, of keys and values: as SQL, and of its row. */
   readonly isHeld: string
   readonly holds: (item: Item) => boolean
@@ -63,7 +65,7 @@ export async function selectPage(
 ): Promise<Page> {
   const items: Item[] = []
   let behind = after
-  for (const [i, rows] of [firstRows(limit), ...STRETCH_ROWS].entries()) {
+  for (const [i, rows] of [firstRows(table, limit), ...STRETCH_ROWS].entries()) {
     const select = i === 0 ? selectFirst : selectStretch
     const stretch = await select(scope, table, { rows, behind, limit: limit + 1 - items.length })
     items.push(...stretch.items)
@@ -96,8 +98,8 @@ interface Stretch {
   readonly end: readonly string[] | undefined
 }
 
-function firstRows(limit: number): number {
-  const few = Math.min(limit * FIRST_ROWS_PER_ITEM.few, FIRST_ROWS.ofFew)
+function firstRows({ rowsPerItem = FIRST_ROWS_PER_ITEM.few }: HistoryTable, limit: number): number {
+  const few = Math.min(limit * rowsPerItem, FIRST_ROWS.ofFew)
   return Math.max(FIRST_ROWS.min, few, limit * FIRST_ROWS_PER_ITEM.many)
 }
 

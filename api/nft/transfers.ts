@@ -28,14 +28,17 @@ const COUNTED_ROWS_MAX = 20_000
 
 export const getAssetsTransfer = nftOperation(getAssetsTransferRoute, async (parameters, scope) => {
   const streams = await streamsOf(scope, parameters)
-  const [page, total, coverage] = await Promise.all([
+  const isFirst = scope.after === undefined
+  const [page, ofLater, coverage] = await Promise.all([
     selectTransfers(scope, streams, parameters),
-    countTransfers(scope, streams, parameters),
+    isFirst ? undefined : countTransfers(scope, streams, parameters),
     coverageOf(scope),
   ])
-  const isAll = scope.after === undefined && page.next === undefined
+  // What is on one page is counted with it.
+  const isAll = isFirst && page.next === undefined
+  const counted = isAll ? page.rows.length : ofLater
+  const totalCount = counted === undefined ? await countTransfers(scope, streams, parameters) : counted
   const pageKey = page.next === undefined ? null : scope.pageKeyAfter(page.next)
-  const totalCount = isAll ? page.rows.length : total
   return answered({
     transfers: page.rows.map((row) => toTransfer(scope, row)),
     pageKey,
