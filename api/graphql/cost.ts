@@ -194,7 +194,7 @@ function toText(value: unknown): string | undefined {
 /** The sentence for a query that is too large, with what was computed, or undefined when it may run. */
 export function costRefusal({ cost, depth, statements }: Omit<Cost, 'pageKeys'>): string | undefined {
   if (statements > STATEMENTS_MAX) {
-    return `the query takes ${statements} statements, the limit is ${STATEMENTS_MAX}: equal fields with equal arguments share one`
+    return `the query takes ${statements} statements, the limit is ${STATEMENTS_MAX}: equal fields with equal arguments share one, and a list within a list is one for each item`
   }
   if (depth > DEPTH_MAX) return `the query is ${depth} levels deep, the limit is ${DEPTH_MAX}`
   if (cost > COST_MAX) return `the query costs ${cost} fields, the limit is ${COST_MAX}`

@@ -22,6 +22,7 @@ import {
   NOBODY,
   revertOf,
   tell,
+  timeOf,
 } from '../unit/given-nft-chain.ts'
 import { noJobs } from '../unit/no-jobs.ts'
 import { HOODI, insertRows, MAINNET, SCROLL } from './api-fixture.ts'
@@ -292,13 +293,14 @@ describe('answers what REST answers', () => {
 
 describe('a document', () => {
   test('is of one block, which it names', async () => {
-    const fields = `validAt { blockNumber blockHash } owner(address: "${BOB}") { tokens { totalCount coverage { toBlock } } }
+    const fields = `validAt { blockNumber blockHash blockTimestamp } owner(address: "${BOB}") { address tokens { totalCount coverage { toBlock } } }
       transfers { totalCount coverage { toBlock } } contract(address: "${ART}") { owners { coverage { toBlock } } }`
     for (const number of [2, 4]) {
       const { hash } = blocks[number - 1] as Block
       for (const block of [`${number}`, hash]) {
         const found = await ask(fields, block)
-        expect(found.validAt).toEqual({ blockNumber: number, blockHash: hash })
+        expect(found.validAt).toEqual({ blockNumber: number, blockHash: hash, blockTimestamp: timeOf(number) })
+        expect(found.owner.address).toBe(BOB)
         const covered = [found.owner.tokens, found.transfers, found.contract.owners]
         expect(covered.map(({ coverage }) => coverage.toBlock)).toEqual([number, number, number])
       }
