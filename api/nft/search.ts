@@ -1,6 +1,6 @@
-import type { QueryParams } from '../../infra/ports/warehouse.ts'
 import type { NftContract } from '../../schemas/routes/nft/fields.ts'
 import type { NftPin } from './asking.ts'
+import { bytesSql, textSql } from './literals.ts'
 import { selectContracts, toContract } from './metadata.ts'
 
 /** As many as an answer has. */
@@ -55,11 +55,12 @@ interface Found {
   readonly version: string
 }
 
-interface Selection {
-  /** From `SELECT` on. */
-  readonly sql: (rows: Rows) => string
-  readonly params: QueryParams
-}
+/** A statement, up to its LIMIT. */
+type Selection = (from: string) => string
+
+/** What somebody has written, as bytes: it cannot end the literal, and the engine understands that faster than a parameter. */
+const literal = (text: string): string => bytesSql(Buffer.from(text).toString('hex'))
+const literals = (texts: readonly string[]): string => `[${texts.map(literal).join(', ')}]`
 
 /** Of what is found, the contracts that are called so now. */
 async function newestOf(tables: Tables, selection: Selection): Promise<readonly NftContract[]> {
@@ -86,57 +87,47 @@ async function newestAmong(tables: Tables, found: readonly Found[]): Promise<rea
   return newest
 }
 
-function select({ warehouse, chain }: Tables, { sql, params }: Selection, rows: Rows): Promise<readonly Found[]> {
+function select({ warehouse, chain }: Tables, selection: Selection, rows: Rows): Promise<readonly Found[]> {
+  const from = `FROM nft_contracts ${rows} WHERE chain = ${textSql(chain)}`
   // Of so small a statement a second thread would only take time from another one.
-  const end = 'LIMIT {limit:UInt32} SETTINGS max_threads = 1'
-  return warehouse.query<Found>(`${sql(rows)} ${end}`, { ...params, chain, limit: ROWS_MAX })
+  return warehouse.query<Found>(`${selection(from)} LIMIT ${ROWS_MAX} SETTINGS max_threads = 1`)
 }
 
 /** What finds whatever has a text in it. Shorter names are nearer to what was asked for; of equal ones each question gets the same. */
 function having(query: string): Selection {
   const digits = PART_OF_ADDRESS.exec(query)?.[2]
   const ofAddress = digits === undefined ? undefined : addressHas(query, digits)
-  const ofName = 'position(search_text, {query:String}) > 0'
-  const ranks = `position(search_text, concat('\\n', {query:String}, '\\n')) > 0, 0,
-    position(search_text, concat('\\n', {query:String})) > 0, 1,
-    position(search_text, concat(' ', {query:String})) > 0, 2`
+  const has = (part: string) => `position(search_text, ${literal(part)}) > 0`
+  const ofName = has(query)
+  const ranks = `${has(`\n${query}\n`)}, 0, ${has(`\n${query}`)}, 1, ${has(` ${query}`)}, 2`
   const [where, rank] =
     ofAddress === undefined
       ? [ofName, `multiIf(${ranks}, 3)`]
-      : [
-          `(${ofName} OR ${ofAddress})`,
-          `multiIf(${ranks}, ${ofName}, 3, startsWith(address_text, {digits:String}), 4, 5)`,
-        ]
-  return {
-    sql: (rows) => `SELECT lower(hex(contract)) AS address, version FROM nft_contracts ${rows}
-      WHERE chain = {chain:String} AND ${where}
-      ORDER BY ${rank} AS rank, if(rank > 3, 0, length(search_text)), contract`,
-    params: ofAddress === undefined ? { query } : { query, digits: digits as string },
-  }
+      : [`(${ofName} OR ${ofAddress})`, `multiIf(${ranks}, ${ofName}, 3, startsWith(address_text, '${digits}'), 4, 5)`]
+  return (from) => `SELECT lower(hex(contract)) AS address, version ${from} AND ${where}
+    ORDER BY ${rank} AS rank, if(rank > 3, 0, length(search_text)), contract`
 }
 
 /** Undefined of too few digits. */
 function addressHas(query: string, digits: string): string | undefined {
-  if (digits.length >= PART_DIGITS_MIN) return 'position(address_text, {digits:String}) > 0'
-  return query.startsWith('0x') ? 'startsWith(address_text, {digits:String})' : undefined
+  if (digits.length >= PART_DIGITS_MIN) return `position(address_text, '${digits}') > 0`
+  return query.startsWith('0x') ? `startsWith(address_text, '${digits}')` : undefined
 }
 
 /** What finds whatever is nearly like a text, the nearest first. */
 function nearlyOf(query: string): readonly Selection[] {
   const digits = PART_OF_ADDRESS.exec(query)?.[2]
   if (digits?.length === ADDRESS_DIGITS) return [nearlyAddress(digits)]
-  if (query.length < NEARLY_CHARACTERS_MIN || query.startsWith('0x')) return []
+  const isPartOfAddress = digits !== undefined && digits.length >= PART_DIGITS_MIN && /\d/.test(digits)
+  if (query.length < NEARLY_CHARACTERS_MIN || query.startsWith('0x') || isPartOfAddress) return []
   const words = withWordsOf(query)
   return words === undefined ? [alike(query)] : [words, alike(query)]
 }
 
 function nearlyAddress(digits: string): Selection {
-  return {
-    sql: (rows) => `SELECT lower(hex(contract)) AS address, version,
-        bitHammingDistance(contract, toFixedString(unhex({digits:String}), 20)) AS wrong
-      FROM nft_contracts ${rows} WHERE chain = {chain:String} AND wrong <= ${WRONG_BITS_MAX} ORDER BY wrong, contract`,
-    params: { digits },
-  }
+  return (from) => `SELECT lower(hex(contract)) AS address, version,
+      bitHammingDistance(contract, toFixedString(${bytesSql(digits)}, 20)) AS wrong
+    ${from} AND wrong <= ${WRONG_BITS_MAX} ORDER BY wrong, contract`
 }
 
 /** What finds names that have each word of a text, or one with a letter or two that are wrong; undefined where no word may have one. */
@@ -146,49 +137,39 @@ function withWordsOf(query: string): Selection | undefined {
   const longest = Math.max(...words.map(({ length }) => length))
   const slips = words.map((word) => slipsOf(word, longest))
   const wrong = words.map((_, i) => {
-    const [own, most] = [`{word${i}:String}`, slips[i] as number]
+    const [own, most] = [literal(words[i] as string), slips[i] as number]
     const least = most === 0 ? '0' : `if(position(search_text, ${own}) > 0, 0, ${leastWrong('words', own, most)})`
     return `${least} AS wrong${i}`
   })
-  const has = words.map((_, i) => `multiSearchAny(search_text, {parts${i}:Array(String)})`)
-  return {
-    sql: (rows) => `SELECT lower(hex(contract)) AS address, version, splitByWhitespace(search_text) AS words,
-        ${wrong.join(', ')}
-      FROM (${candidates(rows, has.join(' AND '))})
-      WHERE ${slips.map((most, i) => `wrong${i} <= ${most}`).join(' AND ')}
-      ORDER BY ${words.map((_, i) => `wrong${i}`).join(' + ')}, length(search_text),
-        ngramSearch(search_text, {query:String}) DESC, contract`,
-    params: {
-      query,
-      ...Object.fromEntries(
-        words.flatMap((word, i) => [
-          [`word${i}`, word],
-          [`parts${i}`, slips[i] === 0 ? [word] : [word, ...endsOfWord(word)]],
-        ]),
-      ),
-    },
-  }
+  const has = words.map((word, i) =>
+    slips[i] === 0
+      ? `position(search_text, ${literal(word)}) > 0`
+      : `multiSearchAny(search_text, ${literals([word, ...endsOfWord(word)])})`,
+  )
+  return (from) => `SELECT lower(hex(contract)) AS address, version, splitByWhitespace(search_text) AS words,
+      ${wrong.join(', ')}
+    FROM (${candidates(from, has.join(' AND '))})
+    WHERE ${slips.map((most, i) => `wrong${i} <= ${most}`).join(' AND ')}
+    ORDER BY ${words.map((_, i) => `wrong${i}`).join(' + ')}, length(search_text),
+      ngramSearch(search_text, ${literal(query)}) DESC, contract`
 }
 
 /** Whole names and symbols with a letter or two that are wrong, and names that have most of the text in them. */
 function alike(query: string): Selection {
   const isShort = query.length < ALIKE_CHARACTERS_MIN
   const slips = isShort ? 1 : 2
-  return {
-    sql: (rows) => `SELECT lower(hex(contract)) AS address, version,
-        ${leastWrong("splitByChar('\\n', search_text)", '{query:String}', slips)} AS wrong,
-        ${isShort ? '0' : 'ngramSearch(search_text, {query:String})'} AS alike
-      FROM (${candidates(rows, 'multiSearchAny(search_text, {parts:Array(String)})')})
-      WHERE wrong <= ${slips} OR alike >= ${ALIKE_MIN}
-      ORDER BY least(wrong, ${slips} + 1), alike DESC, length(search_text), contract`,
-    params: { query, parts: isShort ? endsOf(query) : runsOf(query) },
-  }
+  const own = literal(query)
+  return (from) => `SELECT lower(hex(contract)) AS address, version,
+      ${leastWrong("splitByChar('\\n', search_text)", own, slips)} AS wrong,
+      ${isShort ? '0' : `ngramSearch(search_text, ${own})`} AS alike
+    FROM (${candidates(from, `multiSearchAny(search_text, ${literals(isShort ? endsOf(query) : runsOf(query))})`)})
+    WHERE wrong <= ${slips} OR alike >= ${ALIKE_MIN}
+    ORDER BY least(wrong, ${slips} + 1), alike DESC, length(search_text), contract`
 }
 
 /** Comparing is dear: only those are compared that have something in common with the text, which the limit keeps apart from the comparison. */
-function candidates(rows: Rows, condition: string): string {
-  return `SELECT contract, search_text, version FROM nft_contracts ${rows}
-    WHERE chain = {chain:String} AND ${condition} LIMIT ${CANDIDATES_MAX}`
+function candidates(from: string, condition: string): string {
+  return `SELECT contract, search_text, version ${from} AND ${condition} LIMIT ${CANDIDATES_MAX}`
 }
 
 /** How many letters differ from the nearest of some; of words that are much longer or shorter nobody counts it. */
