@@ -17,6 +17,9 @@ const LINK = new RegExp(`https?://|\\bwww\\.|\\b[a-z0-9][a-z0-9-]{0,62}\\.(?:${E
 const CLAIM =
   /\b(?:claim|claims|claimable|airdrop|airdrops|giveaway|giveaways|voucher|vouchers|reward|rewards|redeem|bonus|free mint)\b/i
 
+/** Of a text: whoever writes a longer one than people read does not write it for them. */
+const LOOKED_AT_CHARACTERS = 4_096
+
 /** Whether each reason is so; undefined where nobody can tell. */
 type Findings<Code extends string> = Readonly<Record<Code, boolean | undefined>>
 
@@ -76,7 +79,7 @@ export function isWithout<Code extends string>(codes: readonly Code[]) {
 }
 
 /** Letters that look alike in other widths are the same. */
-const textOf = (text: string | null): string => (text ?? '').normalize('NFKC')
+const textOf = (text: string | null): string => (text ?? '').slice(0, LOOKED_AT_CHARACTERS).normalize('NFKC')
 
 function either(one: boolean | undefined, other: boolean | undefined): boolean | undefined {
   if (one === true || other === true) return true

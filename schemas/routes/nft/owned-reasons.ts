@@ -15,7 +15,7 @@ const MEANINGS: Readonly<Record<OwnedReason, string>> = {
     'the transaction that brought it was sent by somebody else than the owner (so is an accepted offer, a gift, and all that a contract’s account gets); looked up with `with_arrival` alone',
   link_in_name: 'name, symbol or title has a web address in it',
   asks_to_claim:
-    'name, symbol or title has a word like claim, airdrop, giveaway, voucher, reward, redeem, bonus or free mint, or the description has one and a web address',
+    'name, symbol or title has a word like claim, airdrop, giveaway, voucher, reward, redeem, bonus or free mint, or the first 4,096 characters of the description have one and a web address',
   no_metadata: 'its document could not be read',
   unknown_type: 'the contract does not say that it is ERC-721 or ERC-1155',
   inconsistent: 'the contract’s logs cannot all be true',
