@@ -9,9 +9,17 @@ export interface LookupReader extends WarehouseReader {
   lookUp?<Row>(kind: string, select: string): Promise<Row[]>
 }
 
-/** Rows lie in the order that they are asked for in: so many are read at once, and no threads are begun for them. */
-const SETTINGS =
-  'SETTINGS max_threads = 1, max_block_size = 1024, read_in_order_use_buffering = 0, optimize_move_to_prewhere = 0'
+/**
+ * Rows lie in the order that they are asked for in: so many are read at once, no threads are begun for them, and columns are not read one
+ * after the other, which pays where few rows are left of many.
+ */
+const SETTINGS = `SETTINGS ${[
+  'max_threads = 1',
+  'max_block_size = 1024',
+  'read_in_order_use_buffering = 0',
+  'optimize_move_to_prewhere = 0',
+  'query_plan_optimize_lazy_materialization = 0',
+].join(', ')}`
 
 interface PlacedRow {
   readonly nth: number
