@@ -4,7 +4,7 @@ import { UnreadNoticer } from '../../ingest/metadata/notice-unread.ts'
 import { type Run, tokensPerRun } from '../../ingest/metadata/read-some.ts'
 import { CHANGED_AT_ONCE, CONTRACTS_AT_ONCE, takeTurn } from '../../ingest/metadata/take-turn.ts'
 import { type ReadNftContractInput, readNftContract, rereadNftContract } from '../../schemas/jobs/read-nft.ts'
-import { CHAIN, changed, MAX, mint, tellBlock } from './given-metadata.ts'
+import { ART, CHAIN, COINS, changed, MAX, mint, tellBlock, World } from './given-metadata.ts'
 import { SimulatedQueue } from './simulated-queue.ts'
 import { storesOfFile } from './warehouse-of-file.ts'
 
@@ -31,6 +31,7 @@ const contracts = Array.from({ length: CONTRACTS }, (_, i): Hex => `0x${(i + 1).
 /** Every contract has tokens, all of which were read. */
 async function givenReadTokens(): Promise<void> {
   const { warehouse } = stores()
+  await stores().empty()
   const minted = contracts.map((contract) => ({ contract, log: mint(contract, 1n).log }))
   await tellBlock(warehouse, 1, minted)
   await warehouse.command(
@@ -84,4 +85,38 @@ test('1,000 contracts that change everything in each block are one job each, and
   const counts = contracts.map((contract) => turns.get(contract) ?? 0)
   expect(Math.max(...counts)).toBe(1)
   expect(counts.filter((count) => count === 1).length).toBeGreaterThan(300)
+})
+
+test('a round reads some tokens of each contract that waits, and no more than so many of all', () => {
+  expect([1, 10, 1_000, 100_000].map(tokensPerRun)).toEqual([200, 200, 2, 1])
+})
+
+test('a search of the tables finds what nobody told of: unread tokens, those that are due, and changes', async () => {
+  const world = new World(() => stores().warehouse)
+  await stores().empty()
+  const asked: string[] = []
+  const jobQueue = { request: async (name: string, id: string) => void asked.push(`${name} ${id.slice(4, 8)}`) }
+  const look = () => {
+    asked.length = 0
+    const noticing = { warehouse: stores().warehouse, jobQueue, nowSec: () => world.nowSec, nowMs: () => 0 }
+    return new UnreadNoticer(noticing, CHAIN).look()
+  }
+  await tellBlock(stores().warehouse, 1, [mint(ART, 1n), mint(COINS, 1n)])
+  await look()
+  expect(asked.toSorted()).toEqual(['read-nft-contract 0x01', 'read-nft-contract 0x02'])
+  await world.run(ART)
+  world.answer = () => ({ status: 'failed', isLate: false, reason: '' })
+  await world.run(COINS)
+  await look()
+  expect(asked).toEqual([])
+  world.nowSec += 30
+  await look()
+  expect(asked).toEqual(['read-nft-contract 0x02'])
+  world.nowSec -= 30
+  await tellBlock(stores().warehouse, 11, [
+    changed(ART, 'MetadataUpdate', { tokenId: 1n }),
+    changed(COINS, 'ContractURIUpdated', {}),
+  ])
+  await look()
+  expect(asked.toSorted()).toEqual(['reread-nft-contract 0x01', 'reread-nft-contract 0x02'])
 })
