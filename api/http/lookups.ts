@@ -11,7 +11,7 @@ export interface LookupReader extends WarehouseReader {
 
 /**
  * Rows lie in the order that they are asked for in: so many are read at once, no threads are begun for them, and columns are not read one
- * after the other, which pays where few rows are left of many.
+ * after the other, which pays where few rows are left of many. The engine's older analyzer takes a fifth less for what is as plain as this.
  */
 const SETTINGS = `SETTINGS ${[
   'max_threads = 1',
@@ -19,6 +19,7 @@ const SETTINGS = `SETTINGS ${[
   'read_in_order_use_buffering = 0',
   'optimize_move_to_prewhere = 0',
   'query_plan_optimize_lazy_materialization = 0',
+  'enable_analyzer = 0',
 ].join(', ')}`
 
 interface PlacedRow {
