@@ -1,6 +1,6 @@
 import type { QueryParams, WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { AppError } from '../../schemas/errors.ts'
-import { type LookupReader, lookupSql, rowsOfLookups } from './lookups.ts'
+import { keysSql, type LookupReader, lookupSql, rowsOfLookups } from './lookups.ts'
 import { GATHERED_MAX, type StatementQueue } from './statement-queue.ts'
 
 /** Of one request; the deepest GraphQL query with a handful of windows has about twenty. */
@@ -25,6 +25,9 @@ export interface Budgeted {
   /** Ends the request's statements; absent for what others may wait for as well. */
   readonly signal?: AbortSignal
 }
+
+/** Of what several requests ask for together. */
+const LOOKUP_LIMITS = { timeMsMax: STATEMENT_MS_MAX, rowsReadMax: ROWS_READ_MAX }
 
 const NEVER = new AbortController().signal
 
@@ -60,9 +63,15 @@ export function openBudget({ warehouse, queue, account, signal = NEVER }: Budget
     async lookUp<Row>(kind: string, select: string): Promise<Row[]> {
       admit(1 / GATHERED_MAX)
       return await queue.gather(account, { kind, item: select }, async (selects: readonly string[]) => {
-        const limits = { timeMsMax: STATEMENT_MS_MAX, rowsReadMax: ROWS_READ_MAX }
-        const rows = await warehouse.query<Row>(lookupSql(selects), {}, limits)
+        const rows = await warehouse.query<Row>(lookupSql(selects), {}, LOOKUP_LIMITS)
         return rowsOfLookups(rows, selects.length)
+      })
+    },
+    async lookUpKeys<Row>(select: string, keys: string): Promise<Row[]> {
+      admit(1 / GATHERED_MAX)
+      return await queue.gather(account, { kind: select, item: keys }, async (all: readonly string[]) => {
+        const rows = await warehouse.query<Row>(keysSql(select, all), {}, LOOKUP_LIMITS)
+        return all.map(() => rows)
       })
     },
   }

@@ -7,7 +7,14 @@ export interface LookupReader extends WarehouseReader {
    * understand than to run that several are asked as one. All of one kind have equal columns.
    */
   lookUp?<Row>(kind: string, select: string): Promise<Row[]>
+  /**
+   * Rows of such a SELECT by their keys, which stand for `KEYS` in it: what is asked for with one text is found in one look, so that rows of
+   * others' keys may be among them, and a limit is that of all.
+   */
+  lookUpKeys?<Row>(select: string, keys: string): Promise<Row[]>
 }
+
+export const KEYS = '{keys}'
 
 /**
  * Rows lie in the order that they are asked for in: so many are read at once, no threads are begun for them, and columns are not read one
@@ -21,6 +28,11 @@ const SETTINGS = `SETTINGS ${[
   'query_plan_optimize_lazy_materialization = 0',
   'enable_analyzer = 0',
 ].join(', ')}`
+
+/** One statement for all keys. */
+export function keysSql(select: string, keys: readonly string[]): string {
+  return `${select.replace(KEYS, () => [...new Set(keys)].join(', '))} ${SETTINGS}`
+}
 
 interface PlacedRow {
   readonly nth: number
@@ -46,4 +58,10 @@ export function rowsOfLookups<Row>(rows: readonly Row[], selects: number): Row[]
 export async function lookUp<Row>(warehouse: LookupReader, kind: string, select: string): Promise<Row[]> {
   if (warehouse.lookUp !== undefined) return await warehouse.lookUp<Row>(kind, select)
   return await warehouse.query<Row>(lookupSql([select]))
+}
+
+/** Rows of keys, together with those of others where the warehouse can. */
+export async function lookUpKeys<Row>(warehouse: LookupReader, select: string, keys: string): Promise<Row[]> {
+  if (warehouse.lookUpKeys !== undefined) return await warehouse.lookUpKeys<Row>(select, keys)
+  return await warehouse.query<Row>(keysSql(select, [keys]))
 }

@@ -4,7 +4,7 @@ import type { ValidAt } from '../../schemas/routes/nft/fields.ts'
 import { type AnyNftRoute, type NftRefusal, type NftRoute, refuseNft } from '../../schemas/routes/nft/nft-route.ts'
 import type { SentAnswer } from '../http/answers.ts'
 import type { SharedParts } from '../http/api-parts.ts'
-import { type LookupReader, lookUp } from '../http/lookups.ts'
+import { type LookupReader, lookUp, lookUpKeys } from '../http/lookups.ts'
 import { formatPageKey, type PageKey, type PageOf, readPageKey } from './page-key.ts'
 import { checkSnapshot, findSnapshot } from './snapshot.ts'
 import type { NftStanding, NftStandings, Snapshot } from './standing.ts'
@@ -144,6 +144,7 @@ function readerAfter(warehouse: LookupReader, ended: Promise<void>): LookupReade
   return {
     query: <Row>(...asked: Parameters<LookupReader['query']>) => after(warehouse.query<Row>(...asked)),
     lookUp: <Row>(kind: string, select: string) => after(lookUp<Row>(warehouse, kind, select)),
+    lookUpKeys: <Row>(select: string, keys: string) => after(lookUpKeys<Row>(warehouse, select, keys)),
   }
 }
 

@@ -1,6 +1,6 @@
 import { parseExactly } from '../../schemas/nft/exact-json.ts'
 import type { MetadataState, NftAsset, NftContract } from '../../schemas/routes/nft/fields.ts'
-import { lookUp } from '../http/lookups.ts'
+import { KEYS, lookUpKeys } from '../http/lookups.ts'
 import { tokenHex } from './amounts.ts'
 import type { NftPin } from './asking.ts'
 import { bytesSql, textSql } from './literals.ts'
@@ -91,19 +91,19 @@ export async function selectContracts(
   contracts: readonly string[],
 ): Promise<ReadonlyMap<string, ToldContract>> {
   if (contracts.length === 0) return new Map()
-  const rows = await lookUp<ContractRow>(
+  const rows = await lookUpKeys<ContractRow>(
     warehouse,
-    'contracts',
     `SELECT hex(contract) AS address, told, version FROM nft_contracts
-     WHERE chain = ${textSql(chain)} AND contract IN (${[...new Set(contracts)].map((one) => bytesSql(hexOf(one))).join(', ')})`,
+     WHERE chain = ${textSql(chain)} AND contract IN (${KEYS})`,
+    [...new Set(contracts)].map((one) => bytesSql(hexOf(one))).join(', '),
   )
   const newest = newestOf(rows, ({ address }) => `0x${address.toLowerCase()}`)
-  return new Map(
-    [...newest].map(([address, { told, version }]) => [
-      address,
-      { ...(JSON.parse(told) as Omit<ToldContract, 'version'>), version },
-    ]),
-  )
+  const told = new Map<string, ToldContract>()
+  for (const contract of contracts) {
+    const row = newest.get(contract)
+    if (row !== undefined) told.set(contract, { ...JSON.parse(row.told), version: row.version } as ToldContract)
+  }
+  return told
 }
 
 /** Of each contract, in the order of the question. */
@@ -173,22 +173,21 @@ const keyOf = ({ address, token }: Pick<TokenRow, 'address' | 'token'>): string 
 interface TokenTable {
   readonly table: string
   readonly columns: string
-  readonly kind: string
 }
 
 /** The newest row of each token, by contract and token. */
 async function selectTokens<Row extends TokenRow>(
   { warehouse, chain }: NftPin,
   tokens: readonly Token[],
-  { table, columns, kind }: TokenTable,
+  { table, columns }: TokenTable,
 ): Promise<ReadonlyMap<string, Row>> {
   if (tokens.length === 0) return new Map()
   const pairs = tokens.map(({ contract, tokenId }) => `(${bytesSql(hexOf(contract))}, ${bytesSql(tokenHex(tokenId))})`)
-  const rows = await lookUp<Row>(
+  const rows = await lookUpKeys<Row>(
     warehouse,
-    kind,
     `SELECT hex(contract) AS address, hex(token_id) AS token, toUnixTimestamp(read_at) AS read_sec, version, ${columns}
-     FROM ${table} WHERE chain = ${textSql(chain)} AND (contract, token_id) IN (${[...new Set(pairs)].join(', ')})`,
+     FROM ${table} WHERE chain = ${textSql(chain)} AND (contract, token_id) IN (${KEYS})`,
+    [...new Set(pairs)].join(', '),
   )
   return newestOf(rows, keyOf)
 }
@@ -196,17 +195,14 @@ async function selectTokens<Row extends TokenRow>(
 const STATE = {
   table: 'nft_token_states',
   columns: 'token_uri, has_token_uri, error, attempts, toUnixTimestamp(next_retry) AS retry_sec',
-  kind: 'token states',
 }
 
 function documentColumns(isList: boolean) {
   const long = (column: string) =>
     isList ? `if(length(${column}) > ${LISTED_CHARACTERS_MAX}, '', ${column}) AS ${column}` : column
   const columns = ['json', 'media', 'media_external', 'attributes'].map(long).join(', ')
-  const kind = isList ? 'listed documents' : 'documents'
   return {
     table: 'nft_documents',
-    kind,
     columns: `${columns}, title, has_title, description, has_description, media_type`,
   }
 }

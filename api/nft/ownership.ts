@@ -14,6 +14,7 @@ import { ARRIVAL_BLOCKS_MAX, arrivalsOf } from './arrivals.ts'
 import { answered, type NftScope, nftOperation, toValidAt } from './asking.ts'
 import { coverageOf, FIRST_BLOCK, finalityOf } from './coverage.ts'
 import { heldContracts } from './held-contracts.ts'
+import { selectHolding, selectUsualHolding } from './holding.ts'
 import { bytesSql, foldSql } from './literals.ts'
 import { contractsMetadata, type Standard, type ToldToken, toldTokens } from './metadata.ts'
 import { selectCounts } from './newest.ts'
@@ -54,18 +55,10 @@ const holdersOfToken = (contract: string, tokenId: string): HistoryTable => ({
   holds: (item) => isHeld(item) && item.holder_text !== BURNED_AT,
 })
 
-/** How many tokens of a contract somebody has. */
-const selectHolding = (scope: NftScope, contract: string, holder: string) =>
-  selectCounts(scope, {
-    table: 'nft_contract_holders',
-    where: `contract = ${bytes(contract)} AND holder = ${bytes(holder)}`,
-    columns: ['tokens'],
-  })
-
 export const isHolderOfContract = nftOperation(isHolderOfContractRoute, async ({ contract_address, wallet }, scope) => {
   const [coverage, row] = await Promise.all([
     coverageOf(scope, contract_address),
-    selectHolding(scope, contract_address, wallet),
+    selectUsualHolding(scope, contract_address, wallet),
   ])
   const holds = row !== undefined && row.first !== '0' && wallet !== BURNED_AT
   // What came before the first block, or what nobody can read, may be held.

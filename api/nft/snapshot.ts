@@ -1,5 +1,5 @@
 import { type NftRefusal, refuseNft } from '../../schemas/routes/nft/nft-route.ts'
-import { type LookupReader, lookUp } from '../http/lookups.ts'
+import { KEYS, type LookupReader, lookUpKeys } from '../http/lookups.ts'
 import { foldSql } from './literals.ts'
 import { type NftStanding, REVERTED, type Snapshot } from './standing.ts'
 
@@ -59,22 +59,26 @@ export async function canonicalAt(tables: Tables, number: number): Promise<Found
 /** Blocks that were asked for while a chain stood so. */
 const keptBlocks = new WeakMap<NftStanding, Map<number, Snapshot>>()
 const KEPT_BLOCKS_MAX = 10_000
-/** Blocks of one height are told of first, whether they were reverted or not. */
-const OF_HEIGHT_MAX = 10
+/** Rows that are looked at: of several heights, and of reverted blocks at each. */
+const BLOCKS_LOOKED_AT_MAX = 500
 
 async function selectBlock(tables: Tables, number: number): Promise<Snapshot | undefined> {
   const { warehouse, chain, standing } = tables
   const select = (counting: string) =>
-    `SELECT hex(block_hash) AS of_block, toUnixTimestamp(time) AS time_sec FROM nft_blocks
-     WHERE ${foldSql(tables)} AND block_number = ${number}${counting} LIMIT ${OF_HEIGHT_MAX}`
-  const rows = await lookUp<BlockRow>(warehouse, 'block', select(''))
-  const counted = rows.find(({ of_block }) => !standing.isReverted(of_block))
-  if (counted !== undefined || rows.length < OF_HEIGHT_MAX) return toSnapshot(number, counted)
-  const [found] = await warehouse.query<BlockRow>(select(` AND block_hash NOT IN (${REVERTED})`), { chain })
+    `SELECT block_number, hex(block_hash) AS of_block, toUnixTimestamp(time) AS time_sec FROM nft_blocks
+     WHERE ${foldSql(tables)} AND block_number IN (${KEYS})${counting} LIMIT ${BLOCKS_LOOKED_AT_MAX}`
+  const rows = await lookUpKeys<BlockRow>(warehouse, select(''), String(number))
+  const counted = rows.find((row) => Number(row.block_number) === number && !standing.isReverted(row.of_block))
+  if (counted !== undefined || rows.length < BLOCKS_LOOKED_AT_MAX) return toSnapshot(number, counted)
+  const [found] = await warehouse.query<BlockRow>(
+    select(` AND block_hash NOT IN (${REVERTED})`).replace(KEYS, String(number)),
+    { chain },
+  )
   return toSnapshot(number, found)
 }
 
 interface BlockRow {
+  readonly block_number: string
   readonly of_block: string
   readonly time_sec: number
 }

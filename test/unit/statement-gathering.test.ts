@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { openBudget } from '../../api/http/budget.ts'
+import { KEYS } from '../../api/http/lookups.ts'
 import { GATHERED_MAX, STATEMENTS_OF_ACCOUNT, StatementQueue } from '../../api/http/statement-queue.ts'
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 
@@ -76,4 +77,15 @@ test('what fails fails for all that were gathered, and for nobody after them', a
   expect(failed.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
   isAway = false
   expect(await budget.lookUp?.('kind', 'SELECT 3')).toEqual([])
+})
+
+test('keys that wait for a turn are looked up in one statement, each once', async () => {
+  const { statements, warehouse, endAll } = heldWarehouse(() => [{ a: 1 }])
+  const budget = openBudget({ warehouse, queue: new StatementQueue(), account: 'one' })
+  const select = `SELECT a FROM x WHERE a IN (${KEYS})`
+  const lookups = ['1', '2', '1'].map((key) => budget.lookUpKeys?.(select, key))
+  await turns()
+  endAll()
+  expect(await Promise.all(lookups)).toEqual([[{ a: 1 }], [{ a: 1 }], [{ a: 1 }]])
+  expect(statements).toEqual([expect.stringMatching(/^SELECT a FROM x WHERE a IN \(1, 2\) SETTINGS /)])
 })
