@@ -184,9 +184,9 @@ function slipsOf(word: string, longest: number): number {
   return word.length < 8 ? 1 : 2
 }
 
-/** A slip, of two letters at most, leaves a word's beginning or its end as it is. */
+/** A slip, of two letters at most, leaves a word's beginning or its end as it is, but in the middle of four letters. */
 function endsOfWord(word: string): readonly string[] {
-  const letters = Math.min(4, Math.floor((word.length - 1) / 2))
+  const letters = Math.min(4, Math.max(2, Math.floor((word.length - 1) / 2)))
   const [begin, end] = [word.slice(0, letters), word.slice(-letters)]
   return ['\n', ' '].flatMap((space) => [`${space}${begin}`, `${end}${space}`])
 }

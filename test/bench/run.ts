@@ -1,3 +1,4 @@
+import { sizeThreadPool } from '../../infra/thread-pool.ts'
 import { benchAdvance } from './advance.ts'
 import { benchApi } from './api.ts'
 import { benchBlocks } from './blocks.ts'
@@ -23,6 +24,8 @@ const BENCHES: Readonly<Record<string, () => Promise<boolean>>> = {
   start: benchStart,
 }
 
+// As the program does: with fewer, statements of the engine would wait for each other.
+sizeThreadPool()
 const name = process.argv[2] ?? ''
 const bench = BENCHES[name]
 if (bench === undefined) {
