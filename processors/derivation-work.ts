@@ -70,14 +70,14 @@ export class DerivationWork {
     ])
   }
 
-  /** As a day it rests, where blocks come faster than they do on any chain that is followed at its own pace. */
+  /** As a day it rests, where it finds several blocks: of those that come one by one each is folded at once. */
   async #fold(input: FoldNftInput, signal: AbortSignal): Promise<void> {
     const id = `fold ${foldNft.idOf(input)}`
     await this.#rest(id, signal)
     const begin = performance.now()
     const blocks = await this.#busy(() => runFoldNft(this.#ports.warehouse, input, signal))
     const end = performance.now()
-    if (blocks > 0) this.#restUntilMs.set(id, end + restMs(end - begin))
+    if (blocks > 1) this.#restUntilMs.set(id, end + restMs(end - begin))
     this.#ports.log.debug({ ...input, blocks }, 'blocks folded')
   }
 

@@ -1,5 +1,5 @@
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
-import { bytesOf, hexOf } from '../../schemas/eth/hex.ts'
+import { bytesOf } from '../../schemas/eth/hex.ts'
 import { BlockFold } from './block-fold.ts'
 import type { FoldedRows } from './folded-rows.ts'
 import { OWNER, readStep, readUnnamed, type Span, TRANSFER } from './read-step.ts'
@@ -14,8 +14,7 @@ export interface Block {
   readonly timeSec: number
 }
 
-// In 32-bit words.
-const ADDRESS = 5
+/** In 32-bit words. */
 const WORD = 8
 
 export interface Step {
@@ -37,8 +36,8 @@ export async function foldStep(warehouse: Warehouse, { span, blocks, notReverted
   const state = new StepState()
   namePairs(rows.transfers, state)
   state.load(rows)
-  const pairs = unnamedPairs(rows.owners, state)
-  for (const unnamed of await readUnnamed(warehouse, span, { notReverted, pairs })) state.loadHolders(unnamed)
+  const unnamed = { notReverted, owners: rows.owners, places: placesOfUnnamed(rows.owners, state) }
+  for (const holders of await readUnnamed(warehouse, span, unnamed)) state.loadHolders(holders)
   const fold = new BlockFold({ state, folded, span, transfers: rows.transfers, senders: new Senders(rows.senders) })
   const hashes = wordsOf(Buffer.concat(blocks.map(({ hash }) => bytesOf(hash))))
   for (const { block, first, end } of transfersByBlock(rows.transfers, { blocks, hashes })) {
@@ -57,18 +56,15 @@ function namePairs(transfers: Uint32Array, state: StepState): void {
   }
 }
 
-/** Who has a token that is moved, and is not named: its log says that somebody else has sent it. */
-function unnamedPairs(owners: Uint32Array, state: StepState): readonly (readonly [string, string])[] {
-  const bytes = new Uint8Array(owners.buffer, owners.byteOffset)
-  const addressAt = (at: number) => hexOf(bytes.subarray(at * 4, (at + ADDRESS) * 4)).slice(2)
-  const pairs = new Map<string, readonly [string, string]>()
+/** Who has a token that is moved, and is not named: its log says that somebody else has sent it. Places among the words. */
+function placesOfUnnamed(owners: Uint32Array, state: StepState): readonly number[] {
+  const places: number[] = []
   for (let at = 0; at < owners.length; at += OWNER.row) {
     if (owners[at + OWNER.isHeld] !== 1) continue
-    if (state.hasPair(state.contractAt(owners, at), state.accountAt(owners, at + OWNER.holder))) continue
-    const pair = [addressAt(at), addressAt(at + OWNER.holder)] as const
-    pairs.set(pair.join(' '), pair)
+    const contract = state.contractAt(owners, at)
+    if (!state.hasPair(contract, state.accountAt(owners, at + OWNER.holder))) places.push(at)
   }
-  return [...pairs.values()]
+  return places
 }
 
 interface BlockTransfers {

@@ -30,32 +30,76 @@ interface Place {
   readonly through: { readonly number: number; readonly hash: string | undefined }
 }
 
+/** Where a fold of this process has ended, and what follows from nothing having been reverted since. */
+interface Known {
+  readonly place: Place
+  /** A condition on `block_hash`. */
+  readonly notReverted: string
+  readonly isOnlyFold: boolean
+  /** Writes of reverts before it was looked up. */
+  readonly reverts: number
+}
+const KNOWN = new WeakMap<Warehouse, Map<string, Known>>()
+
+const revertsOf = (warehouse: Warehouse): number | undefined => warehouse.writesOf?.(['reverted_blocks'])
+
 /**
  * Folds all blocks of a chain that follow on what is folded, are canonical, and are there with all their logs; ends early when the signal
  * aborts. Returns the number of blocks. Two that fold the same chain side by side write the same rows.
  */
 export async function foldChain(warehouse: Warehouse, chain: string, signal: AbortSignal): Promise<number> {
+  const ofWarehouse = KNOWN.get(warehouse) ?? new Map<string, Known>()
+  KNOWN.set(warehouse, ofWarehouse)
   let blocks = 0
   let folded: FoldedRows | undefined
   while (!signal.aborted) {
-    const place = await placeOf(warehouse, chain)
+    const reverts = revertsOf(warehouse)
+    const kept = ofWarehouse.get(chain)
+    ofWarehouse.delete(chain)
+    const known = kept !== undefined && kept.reverts === reverts ? kept : undefined
+    const place = known?.place ?? (await placeOf(warehouse, chain))
     if (place === undefined) break
-    const { step, hasTransfers } = await withTransfers(warehouse, chain, await nextStep(warehouse, chain, place))
+    const [follow, isAsKnown] = await Promise.all([
+      nextStep(warehouse, chain, place),
+      known === undefined || isStillPlace(warehouse, chain, known.place),
+    ])
+    if (!isAsKnown) continue
+    if (known !== undefined && follow.length === 0) {
+      // Only behind blocks that are not there something else may be folded.
+      if ((await newestHeight(warehouse, chain)) > place.through.number + 1) continue
+      ofWarehouse.set(chain, known)
+      break
+    }
+    const [{ step, hasTransfers }, notReverted] = await Promise.all([
+      withTransfers(warehouse, chain, follow),
+      known?.notReverted ?? notRevertedOf(warehouse, chain),
+    ])
     const last = step.at(-1)
     if (last === undefined) break
     const { start } = place
     const span = { chain, start, from: place.through.number, to: last.number }
     if (hasTransfers) {
       folded ??= new FoldedRows(warehouse)
-      await foldStep(warehouse, { span, blocks: step, notReverted: await notReverted(warehouse, chain), folded })
+      await foldStep(warehouse, { span, blocks: step, notReverted, folded })
     }
     await note(warehouse, { chain, start }, step)
     blocks += step.length
-    await dropOvertaken(warehouse, chain, { start, number: last.number })
+    const isOnlyFold = known?.isOnlyFold || (await dropOvertaken(warehouse, chain, { start, number: last.number }))
+    if (reverts !== undefined)
+      ofWarehouse.set(chain, { place: { start, through: last }, notReverted, isOnlyFold, reverts })
     // What comes meanwhile is asked for when it is there.
     if ((await newestHeight(warehouse, chain)) <= last.number) break
   }
   return blocks
+}
+
+/** Whether the fold ends there, and begins with the first block that is there. */
+async function isStillPlace(warehouse: Warehouse, chain: string, { start, through }: Place): Promise<boolean> {
+  const [place, before] = await Promise.all([
+    placeOfFold(warehouse, chain, start),
+    hasBlocksBefore(warehouse, chain, start),
+  ])
+  return !before && place.through.hash === through.hash
 }
 
 /** The number of the newest block that was ever there: it may be reverted. */
@@ -68,17 +112,21 @@ async function newestHeight(warehouse: Warehouse, chain: string): Promise<number
   return Number(newest?.number ?? -1)
 }
 
-/** Drops folds that begin later than `start` and have come no further than `number`: nobody is answered from them any more. */
+/**
+ * Drops folds that begin later than `start` and have come no further than `number`: nobody is answered from them any more. Whether there
+ * is no other left.
+ */
 async function dropOvertaken(
   warehouse: Warehouse,
   chain: string,
   { start, number }: { readonly start: number; readonly number: number },
-): Promise<void> {
-  const overtaken = await warehouse.query<{ start: string }>(
-    `SELECT start FROM nft_blocks WHERE chain = {chain:String} AND start > {start:UInt64}
-     GROUP BY start HAVING max(block_number) <= {number:UInt64}`,
+): Promise<boolean> {
+  const others = await warehouse.query<{ start: string; is_overtaken: number }>(
+    `SELECT start, start > {start:UInt64} AND max(block_number) <= {number:UInt64} AS is_overtaken FROM nft_blocks
+     WHERE chain = {chain:String} AND start != {start:UInt64} GROUP BY start`,
     { chain, start, number },
   )
+  const overtaken = others.filter(({ is_overtaken }) => is_overtaken === 1)
   for (const later of overtaken) {
     // The table that tells of a fold is the last one: a run that is interrupted is made again.
     for (const table of FOLDED_TABLES.toReversed()) {
@@ -89,6 +137,7 @@ async function dropOvertaken(
       for (const { id } of parts) await warehouse.command(`ALTER TABLE ${table} DROP PARTITION ID '${id}'`)
     }
   }
+  return overtaken.length === others.length
 }
 
 /** As many blocks of a step as have so many transfers. Most blocks of most chains move no token. */
@@ -115,7 +164,7 @@ async function withTransfers(
 }
 
 /** A condition on `block_hash`: rows of other blocks count for nobody. */
-async function notReverted(warehouse: Warehouse, chain: string): Promise<string> {
+async function notRevertedOf(warehouse: Warehouse, chain: string): Promise<string> {
   const rows = await warehouse.query<{ hash: string }>(
     `SELECT hex(block_hash) AS hash FROM (${REVERTED} LIMIT ${NAMED_REVERTED_MAX + 1})`,
     { chain },
@@ -165,6 +214,18 @@ async function startInstead(
   chain: string,
   { start, through }: Place,
 ): Promise<number | undefined> {
+  if (await hasBlocksBefore(warehouse, chain, start)) return await lowestOf(warehouse, chain, { below: start })
+  const [next] = await warehouse.query<{ number: string }>(
+    `SELECT min(block_number) AS number FROM execution_heights FINAL
+     WHERE chain = {chain:String} AND block_number > {number:UInt64} AND log_parts >= 0 HAVING count() > 0`,
+    { chain, number: through.number },
+  )
+  const follows = next === undefined || Number(next.number) === through.number + 1
+  return follows ? start : await lowestOf(warehouse, chain, { above: through.number })
+}
+
+/** Whether the block before a fold's first one is there. */
+async function hasBlocksBefore(warehouse: Warehouse, chain: string, start: number): Promise<boolean> {
   const [before] = await warehouse.query(
     `SELECT 1 FROM execution_heights FINAL
      WHERE chain = {chain:String} AND block_number = {number:UInt64} AND log_parts >= 0 AND block_hash IN (
@@ -174,14 +235,7 @@ async function startInstead(
      )`,
     { chain, number: start - 1, start },
   )
-  if (before !== undefined) return await lowestOf(warehouse, chain, { below: start })
-  const [next] = await warehouse.query<{ number: string }>(
-    `SELECT min(block_number) AS number FROM execution_heights FINAL
-     WHERE chain = {chain:String} AND block_number > {number:UInt64} AND log_parts >= 0 HAVING count() > 0`,
-    { chain, number: through.number },
-  )
-  const follows = next === undefined || Number(next.number) === through.number + 1
-  return follows ? start : await lowestOf(warehouse, chain, { above: through.number })
+  return before !== undefined
 }
 
 /** The lowest block that the newest one is reached from without a gap; below one that is given it is that one which is reached. */

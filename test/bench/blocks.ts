@@ -38,7 +38,7 @@ export async function benchBlocks(): Promise<boolean> {
   const blocks = Number(process.env.BENCH_BLOCKS ?? BLOCKS)
   const node = fork(join(import.meta.dirname, 'blocks-node.ts'), [String(WARM_UP_BLOCKS + blocks + 1)])
   try {
-    const [url] = (await once(node, 'message')) as [string]
+    const [{ url }] = (await once(node, 'message')) as [{ readonly url: string }]
     report.heading(
       `blocks of ${TRANSACTIONS_PER_BLOCK} transactions and ${LOGS_PER_BLOCK} logs, from a node to the tables`,
     )

@@ -6,6 +6,7 @@ import { benchCreate } from './create.ts'
 import { benchDevnet } from './devnet.ts'
 import { benchIngest } from './ingest.ts'
 import { benchNft } from './nft.ts'
+import { benchNftHead } from './nft-head.ts'
 import { benchNftSearch } from './nft-search.ts'
 import { benchScale } from './scale.ts'
 import { benchStart } from './start.ts'
@@ -19,6 +20,7 @@ const BENCHES: Readonly<Record<string, () => Promise<boolean>>> = {
   devnet: benchDevnet,
   ingest: benchIngest,
   nft: benchNft,
+  'nft-head': benchNftHead,
   'nft-search': benchNftSearch,
   scale: benchScale,
   start: benchStart,

@@ -31,6 +31,9 @@ const quantity = (value: number | bigint): string => `0x${value.toString(16)}`
 const word = (value: number): `0x${string}` => `0x${value.toString(16).padStart(64, '0')}`
 const address = (value: number): `0x${string}` => `0x${value.toString(16).padStart(40, '0')}`
 
+/** Receives a token in every block: by its first log. */
+export const RECEIVER = address(0xc000)
+
 interface Body {
   /** JSON, and what the header has of it. */
   readonly transactions: string
