@@ -9,23 +9,36 @@ import { pause } from '../../schemas/wait.ts'
 import { type DeadLetters, refuseNoEnvelope } from './dead-letters.ts'
 import { type LateRows, takeBack, takeBackEpochs } from './drop-chains.ts'
 import { type FactsSource, isOfRemoved, type LogFacts, stillCounts } from './log-facts.ts'
-import { joinRows, type Projected, type Touched, versionOf } from './rows.ts'
+import { joinRows, type Projected, type TableRows, type Touched, versionOf } from './rows.ts'
 
 /** One insert per table and batch, which costs about the same for one row as for many; adapters bound the bytes of a batch. */
 export const BATCH_EVENTS_MAX = 512
 /**
  * At the log's end events wait for others, so that writing takes a small share of the time however slow the machine is: after a batch
- * so many times as long as it took, within bounds. The first event after a pause never waits.
+ * so many times as long as it took, within bounds. Where batches are few none waits: so much may come without a pause.
  */
 const LINGER_PER_HANDLED = 20
 const LINGER_MIN_MS = 500
 const LINGER_MAX_MS = 2_000
+const LINGER_FREE_MS = 4_000
 const RETRY_FIRST_MS = 250
 const RETRY_MAX_MS = 15_000
 
-/** How long events at the log's end wait for others after a batch that took `handledMs`. */
-export function lingerMs(handledMs: number): number {
-  return Math.min(Math.max(LINGER_PER_HANDLED * handledMs, LINGER_MIN_MS), LINGER_MAX_MS)
+/**
+ * How long events at the log's end wait for others after a batch, of one consumer: asked after each with what it took. A log that asks
+ * beforehand, with 0, because its server waits by itself, is told the least.
+ */
+export function pace(nowMs: () => number = () => performance.now()): (handledMs: number) => number {
+  let owedMs = 0
+  let atMs = nowMs()
+  return (handledMs) => {
+    const now = nowMs()
+    owedMs = Math.max(0, owedMs - (now - atMs)) + LINGER_PER_HANDLED * handledMs
+    atMs = now
+    if (handledMs > 0 && owedMs <= LINGER_FREE_MS) return 0
+    owedMs = Math.min(owedMs, LINGER_FREE_MS + LINGER_MAX_MS)
+    return Math.min(Math.max(LINGER_PER_HANDLED * handledMs, LINGER_MIN_MS), LINGER_MAX_MS)
+  }
 }
 
 /** How one topic becomes tables. */
@@ -61,6 +74,7 @@ export interface Projecting {
  */
 export async function consume(ports: Projecting, projector: Projector, signal: AbortSignal): Promise<void> {
   let retryMs = RETRY_FIRST_MS
+  const lingerMs = pace()
   while (!signal.aborted) {
     try {
       await ports.eventLog.consume({
@@ -101,7 +115,7 @@ export async function project(ports: Projecting, projector: Projector, batch: re
   for (;;) {
     const made = await makeRows(ports, projector, { batch, facts, isAside })
     const rows = made.flatMap(({ projected }) => projected.rows)
-    for (const { table, columns } of joinRows(rows, projector.lastTable)) await ports.warehouse.insert(table, columns)
+    await insertRows(ports.warehouse, joinRows(rows, projector.lastTable), projector.lastTable)
     await ports.derive(touchedBy(made))
     const now = await ports.facts.current()
     if (now === facts) {
@@ -115,6 +129,13 @@ export async function project(ports: Projecting, projector: Projector, batch: re
     await ports.derive(touchedBy(late))
     facts = now
   }
+}
+
+/** All tables at once, and then the one that says that the others are complete. */
+async function insertRows(warehouse: Warehouse, rows: readonly TableRows[], lastTable?: Projection): Promise<void> {
+  const insert = ({ table, columns }: TableRows) => warehouse.insert(table, columns)
+  await Promise.all(rows.filter(({ table }) => table !== lastTable).map(insert))
+  for (const last of rows) if (last.table === lastTable) await insert(last)
 }
 
 interface Made {

@@ -14,6 +14,8 @@ const BLOCKS_BEFORE = 300
 const BLOCKS = 40
 const P99_MS_MAX = 250
 const ASK_EVERY_MS = 5
+/** After them it works no more. */
+const QUIET_MS = 10_000
 const START_MS_MAX = 180_000
 const CHAIN = 'scroll_mainnet'
 
@@ -39,6 +41,7 @@ export async function benchNftHead(): Promise<boolean> {
     }
     const isThere = async () => (await heightTold()) >= BLOCKS_BEFORE || undefined
     await eventually('the blocks before', isThere, START_MS_MAX)
+    await wait(QUIET_MS)
     report.heading(
       `a head block of ${TRANSACTIONS_PER_BLOCK} transactions and ${LOGS_PER_BLOCK} logs, from the node to getNFTsForOwner`,
     )
