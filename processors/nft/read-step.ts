@@ -175,7 +175,7 @@ const LOOKUPS: Readonly<Record<Exclude<keyof StepRows, 'transfers' | 'senders'>,
     columns: `toUInt32(indexOf([${KINDS}], toString(kind))), key, argMax((transfers, singles), block_number)`,
     table: 'nft_transfer_totals',
     keys: '(kind, key)',
-    ofStep: `arrayJoin([('all', ${NO_ADDRESS}), ('contract', contract), ('from', from_address), ('to', to_address)]) ${OF_STEP}`,
+    ofStep: `arrayJoin([('all', toFixedString('', ${4 * ADDRESS})), ('contract', contract), ('from', from_address), ('to', to_address)]) ${OF_STEP}`,
     ofTransfer: ({ contract, from, to }) => [
       `('all', ${NO_ADDRESS})`,
       `('contract', ${contract})`,
