@@ -1,7 +1,8 @@
 import type { Arrival } from '../../schemas/routes/nft/owned-reasons.ts'
+import { bytesSql } from '../../schemas/tables/literals.ts'
 import { tokenHex } from './amounts.ts'
 import type { NftPin } from './asking.ts'
-import { bytesSql, foldSql } from './literals.ts'
+import { foldSql } from './literals.ts'
 import type { Token } from './metadata.ts'
 
 /** Blocks that one page looks for arrivals in: of each a whole piece of the table is read. */

@@ -1,6 +1,6 @@
 import type { Coverage, Finality } from '../../schemas/routes/nft/fields.ts'
+import { bytesSql, textSql } from '../../schemas/tables/literals.ts'
 import type { NftPin, NftScope } from './asking.ts'
-import { bytesSql, textSql } from './literals.ts'
 import { contractBeginning } from './metadata.ts'
 import type { NftStanding } from './standing.ts'
 

@@ -1,8 +1,9 @@
 import type { Acquired } from '../../schemas/routes/nft/fields.ts'
+import { bytesSql } from '../../schemas/tables/literals.ts'
 import { IS_HELD } from './amounts.ts'
 import type { NftScope } from './asking.ts'
 import { FIRST_BLOCK } from './coverage.ts'
-import { bytesSql, foldSql } from './literals.ts'
+import { foldSql } from './literals.ts'
 import type { Standard } from './metadata.ts'
 
 /** Rows of an owner's tokens that one page of contracts looks at. */

@@ -1,6 +1,7 @@
+import { bytesSql } from '../../schemas/tables/literals.ts'
 import { KEYS, lookUpKeys } from '../http/lookups.ts'
 import type { NftScope } from './asking.ts'
-import { bytesSql, foldSql } from './literals.ts'
+import { foldSql } from './literals.ts'
 import { type Counts, selectCounts } from './newest.ts'
 
 const bytes = (address: string): string => bytesSql(address.slice(2))

@@ -1,9 +1,9 @@
 import { parseExactly } from '../../schemas/nft/exact-json.ts'
 import type { MetadataState, NftAsset, NftContract } from '../../schemas/routes/nft/fields.ts'
+import { bytesSql, textSql } from '../../schemas/tables/literals.ts'
 import { KEYS, lookUpKeys } from '../http/lookups.ts'
 import { tokenHex } from './amounts.ts'
 import type { NftPin } from './asking.ts'
-import { bytesSql, textSql } from './literals.ts'
 
 // What contracts and tokens say of themselves, as it was read last: the block of the question does not matter here.
 

@@ -9,13 +9,14 @@ import {
   isHolderOfContractRoute,
 } from '../../schemas/routes/nft/ownership.ts'
 import { askedReasons } from '../../schemas/routes/nft/without-reasons.ts'
+import { bytesSql } from '../../schemas/tables/literals.ts'
 import { IS_HELD, isHeld, isInconsistent, shownAmount, tokenHex, tokenText, wholeAmount } from './amounts.ts'
 import { ARRIVAL_BLOCKS_MAX, arrivalsOf } from './arrivals.ts'
 import { answered, type NftScope, nftOperation, toValidAt } from './asking.ts'
 import { coverageOf, FIRST_BLOCK, finalityOf } from './coverage.ts'
 import { heldContracts } from './held-contracts.ts'
 import { selectHolding, selectUsualHolding } from './holding.ts'
-import { bytesSql, foldSql } from './literals.ts'
+import { foldSql } from './literals.ts'
 import { contractsMetadata, type Standard, type ToldToken, toldTokens } from './metadata.ts'
 import { selectCounts } from './newest.ts'
 import { isWithout, reasonsOfContract, reasonsOfOwned } from './owned-reasons.ts'
@@ -32,7 +33,7 @@ import {
 
 /** What is there is burned, and nobody's; the zero address has no rows. */
 const BURNED_AT = `0x${'dead'.padStart(40, '0')}`
-const NOT_BURNED = `holder != unhex('${BURNED_AT.slice(2)}')`
+const NOT_BURNED = `holder != ${bytesSql(BURNED_AT.slice(2))}`
 
 /** Hex with 0x, as SQL. */
 const bytes = (text: string): string => bytesSql(text.slice(2))

@@ -1,7 +1,8 @@
 import type { QueryParams } from '../../infra/ports/warehouse.ts'
+import { bytesSql, textSql } from '../../schemas/tables/literals.ts'
 import { lookUp } from '../http/lookups.ts'
 import type { NftPin, NftScope } from './asking.ts'
-import { bytesSql, foldSql, textSql } from './literals.ts'
+import { foldSql } from './literals.ts'
 import { selectNewestRow } from './newest.ts'
 
 /** A table of what its keys have after each block that changed it, in the order of its keys. */

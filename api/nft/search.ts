@@ -1,6 +1,6 @@
 import type { NftContract } from '../../schemas/routes/nft/fields.ts'
+import { bytesSql, textSql } from '../../schemas/tables/literals.ts'
 import type { NftPin } from './asking.ts'
-import { bytesSql, textSql } from './literals.ts'
 import { selectContracts, toContract } from './metadata.ts'
 
 /** As many as an answer has. */

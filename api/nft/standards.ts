@@ -1,6 +1,7 @@
+import { bytesSql } from '../../schemas/tables/literals.ts'
 import { tokenHex } from './amounts.ts'
 import type { NftPin } from './asking.ts'
-import { bytesSql, foldSql } from './literals.ts'
+import { foldSql } from './literals.ts'
 import type { Standard, Token } from './metadata.ts'
 
 // What logs tell that contracts and tokens are. Reverted blocks count here, too: a contract does not become another one with them.

@@ -1,7 +1,7 @@
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import type { LogsCheck } from '../../schemas/events/execution-block.ts'
 import { WEAK_CHECKS_SQL, type WeakCheckRow, weakestCheck } from '../../schemas/tables/block-coverage.ts'
-import { textSql } from './literals.ts'
+import { bytesSql, textSql } from '../../schemas/tables/literals.ts'
 import { METADATA_POSITION } from './metadata.ts'
 
 /** A block that an answer describes. */
@@ -227,7 +227,7 @@ export class NftStandings {
 function notReverted(chain: string, hashes: ReadonlySet<string>): string {
   if (hashes.size === 0) return '1'
   if (hashes.size > NAMED_REVERTED_MAX) return `block_hash NOT IN (${REVERTED.replace(CHAIN, () => textSql(chain))})`
-  return `block_hash NOT IN (${[...hashes].map((hash) => `unhex('${hash}')`).join(', ')})`
+  return `block_hash NOT IN (${[...hashes].map((hash) => bytesSql(hash.toLowerCase())).join(', ')})`
 }
 
 /** The newest block below which one follows on the other, of the newest ones: where two are at one height, a revert is on its way. */

@@ -2,9 +2,10 @@ import type { Static } from 'typebox'
 import type { QueryParams } from '../../infra/ports/warehouse.ts'
 import { type getAssetsTransferRoute, TRANSFER_REASONS } from '../../schemas/routes/nft/transfers.ts'
 import { askedReasons } from '../../schemas/routes/nft/without-reasons.ts'
+import { bytesSql } from '../../schemas/tables/literals.ts'
 import { lookUp } from '../http/lookups.ts'
 import type { NftScope } from './asking.ts'
-import { bytesSql, foldSql } from './literals.ts'
+import { foldSql } from './literals.ts'
 import type { Standard } from './metadata.ts'
 import { foldParams } from './pages.ts'
 
@@ -38,11 +39,11 @@ export function otherFilters(streams: readonly Stream[], parameters: Parameters)
   const { contract_addresses = [], from_address, to_address, without_reasons } = parameters
   const kind = streams[0]?.kind
   const columns = COLUMNS[kind === 'from' || kind === 'to' ? kind : 'others']
-  const equals = (column: string, address: string) => `${column} = unhex('${address.slice(2)}')`
+  const equals = (column: string, address: string) => `${column} = ${bytesSql(address.slice(2))}`
   return [
     ...(kind === 'contract' || contract_addresses.length === 0
       ? []
-      : [`contract IN (${contract_addresses.map((contract) => `unhex('${contract.slice(2)}')`).join(', ')})`]),
+      : [`contract IN (${contract_addresses.map((contract) => bytesSql(contract.slice(2))).join(', ')})`]),
     ...(kind === 'from' || from_address === undefined ? [] : [equals(columns.from, from_address)]),
     ...(kind === 'to' || to_address === undefined ? [] : [equals(columns.to, to_address)]),
     ...withoutSql(askedReasons(without_reasons, TRANSFER_REASONS)),

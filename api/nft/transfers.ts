@@ -1,8 +1,9 @@
 import { getAssetsTransferRoute, type Transfer } from '../../schemas/routes/nft/transfers.ts'
+import { bytesSql } from '../../schemas/tables/literals.ts'
 import { tokenText } from './amounts.ts'
 import { answered, type NftScope, nftOperation, toValidAt } from './asking.ts'
 import { coverageOf, finalityOf } from './coverage.ts'
-import { bytesSql, foldSql } from './literals.ts'
+import { foldSql } from './literals.ts'
 import { selectCounts } from './newest.ts'
 import {
   filtersOf,

@@ -7,6 +7,7 @@ import {
   type FoldStartRow,
   type FoldThroughRow,
 } from '../../schemas/tables/block-coverage.ts'
+import { bytesSql } from '../../schemas/tables/literals.ts'
 import { FOLDED_TABLES } from '../../schemas/tables/nft.ts'
 import { constantColumn, textColumn } from '../loop/rows.ts'
 import { type Block, foldStep } from './fold-step.ts'
@@ -166,12 +167,12 @@ async function withTransfers(
 /** A condition on `block_hash`: rows of other blocks count for nobody. */
 async function notRevertedOf(warehouse: Warehouse, chain: string): Promise<string> {
   const rows = await warehouse.query<{ hash: string }>(
-    `SELECT hex(block_hash) AS hash FROM (${REVERTED} LIMIT ${NAMED_REVERTED_MAX + 1})`,
+    `SELECT lower(hex(block_hash)) AS hash FROM (${REVERTED} LIMIT ${NAMED_REVERTED_MAX + 1})`,
     { chain },
   )
   if (rows.length === 0) return '1'
   if (rows.length > NAMED_REVERTED_MAX) return `block_hash NOT IN (${REVERTED})`
-  return `block_hash NOT IN (${rows.map(({ hash }) => `unhex('${hash}')`).join(', ')})`
+  return `block_hash NOT IN (${rows.map(({ hash }) => bytesSql(hash)).join(', ')})`
 }
 
 /** Undefined where nothing can be folded: there is no block, or it is not known yet which one the chain goes on from. */

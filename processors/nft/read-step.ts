@@ -1,5 +1,6 @@
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { TRANSFER_EVENTS } from '../../schemas/eth/nft-transfers.ts'
+import { bytesSql } from '../../schemas/tables/literals.ts'
 
 /**
  * What a step is folded from: its transfers, and what the tables tell of all that they touch after the last block before it. Rows are
@@ -125,7 +126,7 @@ interface Literals {
 const OF_STEP =
   'FROM nft_transfers WHERE chain = {chain:String} AND block_number > {from:UInt64} AND block_number <= {to:UInt64}'
 const EACH = 'arrayJoin([from_address, to_address])'
-const NO_ADDRESS = `'${'\\x00'.repeat(20)}'`
+const NO_ADDRESS = bytesSql('00'.repeat(4 * ADDRESS))
 
 const LOOKUPS: Readonly<Record<Exclude<keyof StepRows, 'transfers' | 'senders'>, Lookup>> = {
   owners: {
@@ -241,8 +242,7 @@ function literalsOf(transfers: Uint32Array): readonly Literals[] {
 
 /** Bytes of so many words as text of SQL. */
 function literal(words: Uint32Array, at: number, width: number): string {
-  const hex = Buffer.from(words.buffer, words.byteOffset + 4 * at, 4 * width).toString('hex')
-  return `'${hex.replaceAll(/../g, '\\x$&')}'`
+  return bytesSql(Buffer.from(words.buffer, words.byteOffset + 4 * at, 4 * width).toString('hex'))
 }
 
 /**
