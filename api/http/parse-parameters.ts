@@ -91,7 +91,7 @@ function keyReader(properties: readonly (readonly [string, TSchema])[]) {
 }
 
 /** Whether who wrote a name that is none of ours meant this one: it begins with it, or is most of its beginning, but for spelling. */
-export function isMeant(key: string, name: string): boolean {
+function isMeant(key: string, name: string): boolean {
   const [written, ours] = [lettersOf(key), lettersOf(name)]
   return (
     written.startsWith(ours) ||

@@ -77,8 +77,8 @@ async function isAhead(scope: NftScope, { start, number, hash }: Position): Prom
   if (start !== scope.standing.start || number <= scope.snapshot.number) return false
   const [known] = await scope.warehouse.query<{ is_reverted: number }>(
     `SELECT unhex(substring({hash:String}, 3)) IN (${REVERTED}) AS is_reverted FROM execution_blocks
-     WHERE chain = {chain:String} AND block_hash = {hash:String} LIMIT 1`,
-    { chain: scope.chain, hash },
+     WHERE chain = {chain:String} AND block_number = {number:UInt64} AND block_hash = {hash:String} LIMIT 1`,
+    { chain: scope.chain, number, hash },
   )
   return known?.is_reverted === 0
 }

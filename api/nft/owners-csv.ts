@@ -6,6 +6,7 @@ import { chainOf } from '../http/chain-path.ts'
 import { goneSignal } from '../http/gone.ts'
 import { wholeAmount } from './amounts.ts'
 import { answered, formatValidAt, isOfOneChain, type NftScope, nftOperation, openScope } from './asking.ts'
+import { coverageOf } from './coverage.ts'
 import { holdersOf } from './ownership.ts'
 import { selectPage } from './pages.ts'
 import type { Streaming } from './serve.ts'
@@ -27,8 +28,10 @@ export const streamOwnersCsv: Streaming = async (request: FastifyRequest, reply:
   const scope = await openScope({ ...asked, chain: chainOf(request).names.name, warehouse: budget(), key: '' })
   const { contract_address: contract } = values as { readonly contract_address: string }
   const lines = linesOf(standings, contract, () => ({ ...scope, warehouse: budget() }))
+  const { from_block, is_whole } = await coverageOf(scope, contract)
   reply
     .header('content-type', 'text/csv; charset=utf-8')
+    .header('x-coverage', `from_block=${from_block}, is_whole=${is_whole ? '?1' : '?0'}`)
     .header('x-valid-at', formatValidAt(scope.snapshot))
     .send(Readable.from(lines))
   return true

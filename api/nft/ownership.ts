@@ -88,7 +88,9 @@ export const getOwnersForContract = nftOperation(getOwnersForContractRoute, asyn
       ownerRow(scope, item, { amount: wholeAmount(item), is_inconsistent: false, acquired: null }),
     ),
     page_key: page.next === undefined ? null : scope.pageKeyAfter(page.next),
-    total_count: Number(totals?.first ?? 0) - (burned === undefined || burned.first === '0' ? 0 : 1),
+    total_count: coverage.is_whole
+      ? Number(totals?.first ?? 0) - (burned === undefined || burned.first === '0' ? 0 : 1)
+      : null,
     valid_at: toValidAt(scope.snapshot),
     coverage,
   })
@@ -118,7 +120,7 @@ async function ownersOfToken(scope: NftScope, contract: string, tokenId: string,
       }),
     ),
     page_key: page.next === undefined ? null : scope.pageKeyAfter(page.next),
-    total_count: isAll ? page.items.length : (counted ?? null),
+    total_count: !coverage.is_whole ? null : isAll ? page.items.length : (counted ?? null),
     valid_at: toValidAt(scope.snapshot),
     coverage,
   })

@@ -2,7 +2,6 @@ import type { TObject, TSchema } from 'typebox'
 import { Compile } from 'typebox/schema'
 import type { NftForm } from '../../schemas/routes/nft/fields.ts'
 import { type NftRefusal, refuseNft } from '../../schemas/routes/nft/nft-route.ts'
-import { isMeant } from '../http/parse-parameters.ts'
 
 export interface ReadParameters {
   readonly status: 'read'
@@ -25,24 +24,27 @@ const UINT256_MAX = 2n ** 256n - 1n
 const DECIMAL = /^[0-9]{1,78}$/
 const HEX_NUMBER = /^0[xX][0-9a-fA-F]{1,64}$/
 const HASH = /^0[xX][0-9a-fA-F]{64}$/
+/** Clients send the one of no page with the first page. */
+const MAY_BE_EMPTY: readonly string[] = ['page_key']
 const BLOCK_WORDS: readonly string[] = ['latest', 'safe', 'finalized']
 
 /** Builds the reader of an operation's parameters, from the query string and the JSON body together. */
 export function nftParameterReader(schema: TObject): ReadNftParameters {
   const properties = Object.entries<TSchema>(schema.properties)
   const checks = new Map(properties.map(([name, property]) => [name, Compile(property)]))
-  const nameOf = (key: string): string | undefined | null => {
+  const nameOf = (key: string): string | undefined => {
     const bare = key.endsWith(']') ? key.replace(/\[[0-9]*\]$/, '') : key
     const property = properties.find(([name]) => name === bare)
-    if (property !== undefined && (bare === key || isArray(property[1]))) return bare
-    return properties.some(([name]) => isMeant(key, name)) ? null : undefined
+    return property !== undefined && (bare === key || isArray(property[1])) ? bare : undefined
   }
   return (query, body) => {
     const given = new Map<string, Given[]>()
     const add = (key: string, value: unknown, isQuery: boolean): NftRefusal | undefined => {
       const name = nameOf(key)
-      if (name === null) return refuseNft(400, `${key.slice(0, DETAIL_CHARACTERS_MAX)} is not understood`)
-      if (name === undefined || value === null || value === '') return undefined
+      // Whoever meant a filter would be answered without it.
+      if (name === undefined) return refuseNft(400, `${key.slice(0, DETAIL_CHARACTERS_MAX)} is no parameter of it`)
+      if (value === null) return undefined
+      if (value === '') return MAY_BE_EMPTY.includes(name) ? undefined : refuseNft(400, `${name} is empty`)
       given.set(name, [...(given.get(name) ?? []), { value, isQuery }])
       return undefined
     }

@@ -50,10 +50,7 @@ export async function createToken(setting: Setting, options: TokenOptions): Prom
     ...(of === undefined ? {} : { chain: of.names.name }),
   }
   if (of !== undefined && !hasBeacon(of))
-    setting.log.warn(
-      { chain: of.names.name },
-      'the chain has no validators: nothing is served there that the token could ask for',
-    )
+    setting.log.warn({ chain: of.names.name }, 'the chain has no validators: NFTs alone are served there')
   await addAccountFacts(setting, (book, envelope) => {
     if (isNew) refuseKnownAccount(book, account)
     else knownAccount(book, account)

@@ -381,6 +381,20 @@ describe('paths and requests', () => {
   })
 })
 
+test.each([
+  ['getAssetsTransfer', `from=${ANN}`, 'from is no parameter of it'],
+  ['getAssetsTransfer', `contract_address=${ART}`, 'contract_address is no parameter of it'],
+  ['getOwnersForContract', `contract_address=${ART}&at_block=1`, 'at_block is no parameter of it'],
+  ['getOwnersForContract', `contract_address=${ART}&block=`, 'block is empty'],
+  ['getNFTsForOwner', `owner=${ANN}&contract_addresses=`, 'contract_addresses is empty'],
+])('%s?%s is not answered as another question', async (operation, query, detail) => {
+  expect(await get(operation, query)).toMatchObject({ status: 400, body: { detail } })
+})
+
+test('the first page may be asked for by no key', async () => {
+  expect((await get('getNFTsForOwner', `owner=${ANN}&page_key=`)).status).toBe(200)
+})
+
 test('a token that asks more often than it may is told when to come back', async () => {
   await using limited = await openApi({ ...parts, nftRequestsPerSecond: 1, host: '127.0.0.1', port: 0 })
   const url = `${limited.url}${base()}/isHolderOfContract?contract_address=${ART}&wallet=${ANN}`
@@ -491,6 +505,17 @@ describe('ownership', () => {
       coverage: { from_block: 100, check: 'bloom', is_whole: false, reason: 'starts_later' },
     })
     expect(await asked(ART, ZED, 'eth_mainnet')).toMatchObject({ isHolderOfContract: false, isholderOfContract: false })
+  })
+
+  test('of what began before the first block is not counted', async () => {
+    const counted = async (question: string, chain: string) =>
+      (await get('getOwnersForContract', question, chain)).body.total_count
+    for (const question of [`contract_address=${ART}`, `contract_address=${ART}&token_id=1`]) {
+      expect(await counted(question, 'scroll_mainnet')).toBeNull()
+      expect(await counted(question, 'eth_mainnet')).toBeGreaterThan(0)
+    }
+    const csv = await fetch(`${api.url}${base('scroll_mainnet')}/owners.csv?contract_address=${ART}`)
+    expect(csv.headers.get('x-coverage')).toBe('from_block=100, is_whole=?0')
   })
 
   test('by contracts has each once', async () => {
@@ -763,6 +788,8 @@ describe('the change feed', () => {
     expect((await get('getChanges', `since=1.3.${hash}`, FEED)).status).toBe(410)
     expect((await get('getChanges', `since=0.3.${hash}`, FEED)).status).toBe(410)
     expect((await get('getChanges', 'since=yesterday', FEED)).status).toBe(400)
+    const [start, number, known] = (await get('getChanges', 'since=latest', FEED)).body.next.split('.')
+    expect((await get('getChanges', `since=${start}.${Number(number) + 1_000}.${known}`, FEED)).status).toBe(410)
   })
 
   test('tells changes as they happen, from the position that was heard last', async () => {

@@ -88,7 +88,7 @@ it.each<[string, object, string | RegExp]>([
   expect(await tokensIn(setting)).toHaveLength(1)
 })
 
-it('whoever gives out a token for a chain without validators is told that nothing is served there', async () => {
+it('whoever gives out a token for a chain without validators is told that NFTs alone are served there', async () => {
   const file = join(mkdtempSync(join(tmpdir(), 'epochline-chains-')), 'epochline.yaml')
   writeFileSync(file, 'chains: { scroll_mainnet: { execution: { urls: ["http://127.0.0.1:9"] } } }')
   const setting = settings({ EPOCHLINE_CONFIG: file })
@@ -97,7 +97,7 @@ it('whoever gives out a token for a chain without validators is told that nothin
   await createToken({ ...setting, log }, { account: 'a', new: true, chain: 'mainnet' })
   expect(warned).toEqual([])
   await createToken({ ...setting, log }, { account: 'a', new: false, chain: 'scroll_mainnet' })
-  expect(warned).toEqual(['the chain has no validators: nothing is served there that the token could ask for'])
+  expect(warned).toEqual(['the chain has no validators: NFTs alone are served there'])
   setting.printed() // the tokens themselves
   expect(await tokensIn(setting)).toHaveLength(2)
   rmSync(dirname(file), { recursive: true })

@@ -90,7 +90,7 @@ export const Coverage = Type.Object(
     }),
     is_whole: Type.Boolean({
       description:
-        'Whether everything that the answer is about is indexed. Otherwise what is told is so, and more may be.',
+        'Whether everything that the answer is about is indexed. Otherwise nobody has less than is told, and there may be more of everything: amounts are what came since the first indexed block.',
     }),
     reason: orNull(
       Type.Enum(['starts_later', 'odd_logs']),
@@ -196,7 +196,9 @@ export type OwnerRow = Static<typeof OwnerRow>
 /** Members of every answer that is a page. */
 export const PAGE_FIELDS = {
   page_key: PageKey,
-  total_count: countOrNull('Of all pages together, as of the block; null where nobody has counted.'),
+  total_count: countOrNull(
+    'Of all pages together, as of the block; null where nobody has counted, or not all is indexed that would have to be.',
+  ),
   valid_at: ValidAt,
   coverage: Coverage,
 } as const
