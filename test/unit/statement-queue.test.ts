@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { openBudget, STATEMENTS_MAX } from '../../api/http/budget.ts'
 import { STATEMENTS_AT_ONCE, STATEMENTS_OF_ACCOUNT, StatementQueue } from '../../api/http/statement-queue.ts'
 import type { QueryLimits, WarehouseReader } from '../../infra/ports/warehouse.ts'
@@ -85,9 +85,13 @@ test('a failed task lets the next one begin', async () => {
 
 test('a request that takes more statements than one may is refused the next one', async () => {
   const given: (QueryLimits | undefined)[] = []
+  let now = 0
+  vi.spyOn(performance, 'now').mockImplementation(() => now)
+  onTestFinished(() => void vi.restoreAllMocks())
   const warehouse: WarehouseReader = {
     query(_sql, _params, limits) {
       given.push(limits)
+      now += 200
       return Promise.resolve([])
     },
   }
@@ -95,7 +99,9 @@ test('a request that takes more statements than one may is refused the next one'
   for (let n = 0; n < STATEMENTS_MAX; n++) await budget.query('SELECT 1')
   await expect(budget.query('SELECT 1')).rejects.toMatchObject({ code: 'query_limit' })
   expect(given).toHaveLength(STATEMENTS_MAX)
-  // Each gets what is left of the request's time, and ends with it.
-  expect(given[0]?.timeMsMax).toBeGreaterThan(given.at(-1)?.timeMsMax ?? Number.POSITIVE_INFINITY)
+  // Each gets what is left of the request's time, in whole seconds, and ends with it.
+  expect(given.map((limits) => limits?.timeMsMax).filter((_, i) => [0, 5, 6, STATEMENTS_MAX - 1].includes(i))).toEqual([
+    15_000, 14_000, 14_000, 8_000,
+  ])
   expect(given[0]?.signal).toBe(STAYS)
 })
