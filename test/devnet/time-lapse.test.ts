@@ -123,7 +123,8 @@ test('a command leads the devnet of a folder, is told how it went, and is refuse
   const until = { pubkey: `0x${'ab'.repeat(48)}`, status: 'active_ongoing' }
   await expect(ask({ epochs: 1, until })).rejects.toThrow('The validator is not active_ongoing after 1 epochs')
   await expect(ask({ epochs: 0 })).rejects.toThrow('The devnet is of another release')
-  const first = devnet.lead({ epochs: 1 })
+  // Some seconds, which the question is not to take.
+  const first = devnet.lead({ epochs: 32 })
   await expect(ask({ epochs: 1 })).rejects.toThrow('in time-lapse already')
   await first
 })

@@ -235,15 +235,15 @@ function whenLeased(eventLog: EventLog, onLease: () => void): EventLog {
   })
 }
 
-/** The warehouse, with something before its first insert of a chain's rows. */
+/** The warehouse, with something before all of its inserts of a chain's rows, of which several run at once. */
 function beforeInserts(warehouse: Warehouse, before: () => Promise<void>): Warehouse {
-  let isFirst = true
+  let done: Promise<void> | undefined
   return {
     ...warehouse,
     async insert(table, columns) {
-      if (isFirst && table !== 'dropped_chains') {
-        isFirst = false
-        await before()
+      if (table !== 'dropped_chains') {
+        done ??= before()
+        await done
       }
       await warehouse.insert(table, columns)
     },
