@@ -1,17 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { pino } from 'pino'
 import type { Address } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ApiParts } from '../../api/http/api-parts.ts'
 import { type Api, openApi } from '../../api/http/server.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
-import { migrate, readMigrations } from '../../infra/warehouse/migrate.ts'
-import { openWarehouse } from '../../infra/warehouse/open.ts'
 import { foldChain } from '../../processors/nft/fold.ts'
-import { hashToken } from '../../schemas/events/accounts.ts'
-import { DEFAULT_UNFUNDED_RULES } from '../../schemas/validator-lifecycle.ts'
 import {
   ART,
   type Block,
@@ -24,10 +16,9 @@ import {
   tell,
   timeOf,
 } from '../unit/given-nft-chain.ts'
-import { noJobs } from '../unit/no-jobs.ts'
-import { HOODI, insertRows, MAINNET, SCROLL } from './api-fixture.ts'
+import { HOODI, MAINNET, SCROLL } from './api-fixture.ts'
+import { type GivenApi, openGivenApi, TOKEN } from './given-api.ts'
 
-const TOKEN = 'token-of-demo'
 const [ANN, BOB, CID] = ['a1', 'b2', 'c3'].map((byte) => `0x${byte.repeat(20)}`) as [Address, Address, Address]
 const MAX = 2n ** 256n - 1n
 const never = new AbortController().signal
@@ -41,8 +32,7 @@ const coins = (from: Address, to: Address, id: bigint, amount: bigint): Move => 
 let warehouse: Warehouse
 let api: Api
 let parts: ApiParts
-let directory: string
-const logged: string[] = []
+let given: GivenApi
 const statements: string[] = []
 const blocks: Block[] = []
 /** Called before each statement of the API. */
@@ -66,12 +56,8 @@ async function grow(moves: readonly (readonly Move[])[]): Promise<void> {
 }
 
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'epochline-api-nft-graphql-'))
-  warehouse = await openWarehouse({ directory })
-  await migrate(warehouse, await readMigrations())
-  await insertRows(warehouse, 'access_tokens', [
-    { token_hash: hashToken(TOKEN), account: 'demo', version: 1, is_deleted: 0 },
-  ])
+  given = await openGivenApi()
+  warehouse = given.warehouse
   await grow([
     [art(NOBODY, ANN, 1n), art(NOBODY, ANN, 2n), art(NOBODY, BOB, 3n), coins(NOBODY, ANN, 7n, 10n)],
     [coins(ANN, BOB, 7n, 4n), art(ANN, BOB, 2n)],
@@ -96,6 +82,7 @@ beforeAll(async () => {
     )
   }
   parts = {
+    ...given.partsOf([MAINNET, SCROLL, HOODI]),
     warehouse: {
       ...warehouse,
       query: async (sql, ...rest) => {
@@ -104,23 +91,13 @@ beforeAll(async () => {
         return await warehouse.query(sql, ...rest)
       },
     } as Warehouse,
-    jobs: noJobs,
-    unfundedRules: DEFAULT_UNFUNDED_RULES,
-    chains: () => [MAINNET, SCROLL, HOODI],
-    log: pino({ level: 'error' }, { write: (line: string) => logged.push(line) }),
-    now: () => 0,
-    wallNow: () => 0,
-    health: () => Promise.reject(new Error('not asked')),
-    accountsKnown: async () => true,
-    tablesWhole: async () => true,
     standingAgeMsMax: 0,
   }
   api = await openApi({ ...parts, host: '127.0.0.1', port: 0 })
 })
 afterAll(async () => {
   await api[Symbol.asyncDispose]()
-  await warehouse[Symbol.asyncDispose]()
-  await rm(directory, { recursive: true, force: true })
+  await given[Symbol.asyncDispose]()
 })
 
 interface Asked {
@@ -133,7 +110,7 @@ async function post(query: string, { variables = {}, url = api.url, path = SCROL
   const body = JSON.stringify({ query, variables })
   const response = await fetch(`${url}/${path}/${TOKEN}/graphql`, { method: 'POST', body })
   const text = await response.text()
-  if (response.status === 500) throw new Error(`${text} ${logged.join('\n').slice(-3_000)}`)
+  if (response.status === 500) throw new Error(`${text} ${given.logged.join('\n').slice(-3_000)}`)
   return { status: response.status, body: JSON.parse(text) }
 }
 

@@ -1,25 +1,16 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { Compile } from 'typebox/schema'
 import type { Address } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Api, openApi } from '../../api/http/server.ts'
 import { NFT_OPERATIONS } from '../../api/nft/plugin.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
-import { migrate, readMigrations } from '../../infra/warehouse/migrate.ts'
-import { openWarehouse } from '../../infra/warehouse/open.ts'
 import { foldChain } from '../../processors/nft/fold.ts'
-import { hashToken } from '../../schemas/events/accounts.ts'
-import { DEFAULT_UNFUNDED_RULES } from '../../schemas/validator-lifecycle.ts'
 import { ART, blockOn, COINS, eventsOf, type Move, NOBODY, revertOf, tell } from '../unit/given-nft-chain.ts'
-import { noJobs } from '../unit/no-jobs.ts'
-import { silentLog } from '../unit/silent-log.ts'
-import { HOODI, insertRows, MAINNET, SCROLL } from './api-fixture.ts'
+import { HOODI, MAINNET, SCROLL } from './api-fixture.ts'
+import { type GivenApi, openGivenApi, TOKEN } from './given-api.ts'
 
 // Which tokens of an owner are likely spam: by how they came, and by what they say of themselves.
 
-const TOKEN = 'token-of-demo'
 const [ANN, BOB, SPAMMER] = ['a1', 'b2', 'c3'].map((byte) => `0x${byte.repeat(20)}`) as [Address, Address, Address]
 /** Says of itself what spam says. */
 const SPAM: Address = `0x${'05'.repeat(20)}`
@@ -35,7 +26,7 @@ const never = new AbortController().signal
 
 let warehouse: Warehouse
 let api: Api
-let directory: string
+let given: GivenApi
 
 const move = (
   contract: Address,
@@ -47,33 +38,15 @@ const move = (
 })
 
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'epochline-api-nft-reasons-'))
-  warehouse = await openWarehouse({ directory })
-  await migrate(warehouse, await readMigrations())
-  await insertRows(warehouse, 'access_tokens', [
-    { token_hash: hashToken(TOKEN), account: 'demo', version: 1, is_deleted: 0 },
-  ])
+  given = await openGivenApi()
+  warehouse = given.warehouse
   await fillMainnet()
   await fillScroll()
-  api = await openApi({
-    warehouse,
-    jobs: noJobs,
-    unfundedRules: DEFAULT_UNFUNDED_RULES,
-    chains: () => [MAINNET, HOODI, SCROLL],
-    log: silentLog,
-    now: () => 0,
-    wallNow: () => 0,
-    health: () => Promise.reject(new Error('not asked')),
-    accountsKnown: async () => true,
-    tablesWhole: async () => true,
-    host: '127.0.0.1',
-    port: 0,
-  })
+  api = await openApi({ ...given.partsOf([MAINNET, HOODI, SCROLL]), host: '127.0.0.1', port: 0 })
 })
 afterAll(async () => {
   await api[Symbol.asyncDispose]()
-  await warehouse[Symbol.asyncDispose]()
-  await rm(directory, { recursive: true, force: true })
+  await given[Symbol.asyncDispose]()
 })
 
 async function fillMainnet(): Promise<void> {

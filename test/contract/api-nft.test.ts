@@ -1,8 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
 import { request } from 'node:http'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { pino } from 'pino'
 import { Compile } from 'typebox/schema'
 import type { Address } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -11,15 +7,12 @@ import type { ApiChain } from '../../api/http/chain-path.ts'
 import { type Api, openApi } from '../../api/http/server.ts'
 import { NFT_OPERATIONS } from '../../api/nft/plugin.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
-import { migrate, readMigrations } from '../../infra/warehouse/migrate.ts'
-import { openWarehouse } from '../../infra/warehouse/open.ts'
 import { foldChain } from '../../processors/nft/fold.ts'
 import { chainNames } from '../../schemas/chains.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
 import { NftError } from '../../schemas/routes/nft/nft-route.ts'
 import { toTokenLimitsRow } from '../../schemas/tables/accounts.ts'
 import { FOLDED_TABLES } from '../../schemas/tables/nft.ts'
-import { DEFAULT_UNFUNDED_RULES } from '../../schemas/validator-lifecycle.ts'
 import { tries } from '../long-form.ts'
 import {
   ART,
@@ -33,10 +26,9 @@ import {
   tell,
   timeOf,
 } from '../unit/given-nft-chain.ts'
-import { noJobs } from '../unit/no-jobs.ts'
 import { HOODI, insertRows, MAINNET, SCROLL } from './api-fixture.ts'
+import { type GivenApi, openGivenApi, TOKEN } from './given-api.ts'
 
-const TOKEN = 'token-of-demo'
 const [ANN, BOB, CID, ZED] = ['a1', 'b2', 'c3', 'd4'].map((byte) => `0x${byte.repeat(20)}`) as [
   Address,
   Address,
@@ -75,8 +67,7 @@ const coins = (from: Address, to: Address, id: bigint, amount: bigint): Move => 
 let warehouse: Warehouse
 let api: Api
 let parts: ApiParts
-let directory: string
-const logged: string[] = []
+let given: GivenApi
 const blocks: Block[] = []
 
 async function grow(chain: string, moves: readonly (readonly Move[])[]): Promise<void> {
@@ -90,12 +81,8 @@ async function grow(chain: string, moves: readonly (readonly Move[])[]): Promise
 }
 
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'epochline-api-nft-'))
-  warehouse = await openWarehouse({ directory })
-  await migrate(warehouse, await readMigrations())
-  await insertRows(warehouse, 'access_tokens', [
-    { token_hash: hashToken(TOKEN), account: 'demo', version: 1, is_deleted: 0 },
-  ])
+  given = await openGivenApi()
+  warehouse = given.warehouse
   await insertRows(warehouse, 'access_tokens', [
     {
       token_hash: hashToken('of-rewards'),
@@ -107,24 +94,12 @@ beforeAll(async () => {
   await fillMainnet()
   await fillScroll()
   await fillHoodi()
-  parts = {
-    warehouse,
-    jobs: noJobs,
-    unfundedRules: DEFAULT_UNFUNDED_RULES,
-    chains: () => [MAINNET, HOLESKY, HOODI, SCROLL, { names: chainNames('feed', 'mainnet'), hasBeacon: false }],
-    log: pino({ level: 'error' }, { write: (line: string) => logged.push(line) }),
-    now: () => 0,
-    wallNow: () => 0,
-    health: () => Promise.reject(new Error('not asked')),
-    accountsKnown: async () => true,
-    tablesWhole: async () => true,
-  }
+  parts = given.partsOf([MAINNET, HOLESKY, HOODI, SCROLL, { names: chainNames('feed', 'mainnet'), hasBeacon: false }])
   api = await openApi({ ...parts, host: '127.0.0.1', port: 0 })
 })
 afterAll(async () => {
   await api[Symbol.asyncDispose]()
-  await warehouse[Symbol.asyncDispose]()
-  await rm(directory, { recursive: true, force: true })
+  await given[Symbol.asyncDispose]()
 })
 
 const HEAD = 6
@@ -282,7 +257,7 @@ interface Answer {
 async function ask(path: string, init: RequestInit = {}): Promise<Answer> {
   const response = await fetch(`${api.url}${path}`, init)
   const text = await response.text()
-  if (response.status === 500) throw new Error(logged.join('\n').slice(-3_000))
+  if (response.status === 500) throw new Error(given.logged.join('\n').slice(-3_000))
   return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) }
 }
 const base = (chain = 'eth_mainnet', token = TOKEN) => `/nft/${chain}/${token}`
@@ -830,7 +805,7 @@ describe('a snapshot of all owners', () => {
 
 test('a stream that has ended is not answered once more', async () => {
   await using other = await openApi({ ...parts, standingAgeMsMax: 0, host: '127.0.0.1', port: 0 })
-  logged.length = 0
+  given.logged.length = 0
   const path = `${other.url}${base()}/owners.csv?contract_address=${ART}`
   await (await fetch(path)).text()
   const abandon = new AbortController()
@@ -840,7 +815,7 @@ test('a stream that has ended is not answered once more', async () => {
   abandon.abort()
   // Whatever is done after the ends of streams is done before these are answered.
   for (let i = 0; i < 5; i++) await (await fetch(path)).text()
-  expect(logged).toEqual([])
+  expect(given.logged).toEqual([])
 })
 
 describe('what contracts and tokens say of themselves', () => {

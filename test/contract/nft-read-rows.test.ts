@@ -1,21 +1,12 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Api, openApi } from '../../api/http/server.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
-import { migrate, readMigrations } from '../../infra/warehouse/migrate.ts'
-import { openWarehouse } from '../../infra/warehouse/open.ts'
-import { hashToken } from '../../schemas/events/accounts.ts'
-import { DEFAULT_UNFUNDED_RULES } from '../../schemas/validator-lifecycle.ts'
-import { noJobs } from '../unit/no-jobs.ts'
-import { insertRows, MAINNET } from './api-fixture.ts'
+import { MAINNET } from './api-fixture.ts'
+import { type GivenApi, openGivenApi, TOKEN } from './given-api.ts'
 
 // Each list of something large, at its beginning, further on, and in the past: what all statements of a page read together.
 
 const ROWS_READ_MAX = 100_000
-const TOKEN = 'token-of-demo'
 const CHAIN = MAINNET.names.name
 const BLOCKS = 1_500
 const ROWS_PER_BLOCK = 100
@@ -32,39 +23,19 @@ const [LARGE, WHALE, OTHER, SMALL] = ['0a', '0b', '0c', '0d'].map((byte) => `0x$
 
 let warehouse: Warehouse
 let api: Api
-let directory: string
-const logged: string[] = []
+let given: GivenApi
 
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'epochline-read-rows-'))
-  warehouse = await openWarehouse({ directory })
-  await migrate(warehouse, await readMigrations())
-  await insertRows(warehouse, 'access_tokens', [
-    { token_hash: hashToken(TOKEN), account: 'demo', version: 1, is_deleted: 0 },
-  ])
+  given = await openGivenApi()
+  warehouse = given.warehouse
   await fill()
-  const unasked = () => Promise.reject(new Error('not asked'))
-  api = await openApi({
-    warehouse,
-    jobs: noJobs,
-    unfundedRules: DEFAULT_UNFUNDED_RULES,
-    chains: () => [MAINNET],
-    log: pino({ level: 'error' }, { write: (line: string) => logged.push(line) }),
-    now: () => 0,
-    wallNow: () => 0,
-    health: unasked,
-    accountsKnown: async () => true,
-    tablesWhole: async () => true,
-    host: '127.0.0.1',
-    port: 0,
-  })
+  api = await openApi({ ...given.partsOf([MAINNET]), host: '127.0.0.1', port: 0 })
   // How the chain stands is looked at once for all questions.
   await readBy(`isHolderOfContract?contract_address=${LARGE}&wallet=${SMALL}`)
 })
 afterAll(async () => {
   await api[Symbol.asyncDispose]()
-  await warehouse[Symbol.asyncDispose]()
-  await rm(directory, { recursive: true, force: true })
+  await given[Symbol.asyncDispose]()
 })
 
 const bytes = (text: string) => `unhex('${text.slice(2)}')`
@@ -152,7 +123,7 @@ async function readBy(path: string): Promise<{ readonly text: string; readonly r
   const before = await rowsRead()
   const response = await fetch(`${api.url}/nft/${MAINNET.names.nftName}/${TOKEN}/${path}`)
   const text = await response.text()
-  if (response.status === 500) throw new Error(logged.join('\n').slice(-3_000))
+  if (response.status === 500) throw new Error(given.logged.join('\n').slice(-3_000))
   expect({ path, status: response.status, text: response.status === 200 ? '' : text }).toEqual({
     ...{ path, status: 200, text: '' },
   })
