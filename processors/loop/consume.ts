@@ -9,7 +9,7 @@ import { pause } from '../../schemas/wait.ts'
 import { type DeadLetters, refuseNoEnvelope } from './dead-letters.ts'
 import { type LateRows, takeBack, takeBackEpochs } from './drop-chains.ts'
 import { type FactsSource, isOfRemoved, type LogFacts, stillCounts } from './log-facts.ts'
-import { joinRows, type Projected, type TableRows, type Touched, versionOf } from './rows.ts'
+import { insertAll, joinRows, type Projected, type TableRows, type Touched, versionOf } from './rows.ts'
 
 /** One insert per table and batch, which costs about the same for one row as for many; adapters bound the bytes of a batch. */
 export const BATCH_EVENTS_MAX = 512
@@ -131,11 +131,14 @@ export async function project(ports: Projecting, projector: Projector, batch: re
   }
 }
 
-/** All tables at once, and then the one that says that the others are complete. */
+/** The table that says that the others are complete comes after them. */
 async function insertRows(warehouse: Warehouse, rows: readonly TableRows[], lastTable?: Projection): Promise<void> {
-  const insert = ({ table, columns }: TableRows) => warehouse.insert(table, columns)
-  await Promise.all(rows.filter(({ table }) => table !== lastTable).map(insert))
-  for (const last of rows) if (last.table === lastTable) await insert(last)
+  const isLast = ({ table }: TableRows): boolean => table === lastTable
+  await insertAll(
+    warehouse,
+    rows.filter((one) => !isLast(one)),
+  )
+  await insertAll(warehouse, rows.filter(isLast))
 }
 
 interface Made {

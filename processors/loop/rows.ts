@@ -1,4 +1,4 @@
-import type { InsertColumn, InsertColumns } from '../../infra/ports/warehouse.ts'
+import type { InsertColumn, InsertColumns, Warehouse } from '../../infra/ports/warehouse.ts'
 import type { Position } from '../../schemas/events/envelope.ts'
 import type { Projection } from '../../schemas/tables/projections.ts'
 
@@ -80,6 +80,12 @@ function joinColumn(parts: readonly InsertColumn[]): InsertColumn {
     at += part.length
   }
   return joined
+}
+
+/** Inserts into several tables at once. Rejects as the first of them, when none is under way any more: whoever tries again does it alone. */
+export async function insertAll(warehouse: Warehouse, rows: readonly TableRows[]): Promise<void> {
+  const ended = await Promise.allSettled(rows.map(({ table, columns }) => warehouse.insert(table, columns)))
+  for (const one of ended) if (one.status === 'rejected') throw one.reason
 }
 
 /** A column with one text in every row. */

@@ -1,5 +1,6 @@
 import type { InsertColumns, Warehouse } from '../../infra/ports/warehouse.ts'
 import type { NftTable } from '../../schemas/tables/nft.ts'
+import { insertAll } from '../loop/rows.ts'
 import { GrowingRows } from './growing-rows.ts'
 
 /** Rows that are kept in memory at once, of each table. */
@@ -64,7 +65,7 @@ export class FoldedRows {
   readonly tokenTotals = new GrowingRows({ ...BLOCK, contract: ADDRESS, token_id: WORD, holders: NUMBER })
 
   readonly #warehouse: Warehouse
-  #writing: Promise<unknown> = Promise.resolve()
+  #writing: Promise<void> = Promise.resolve()
 
   constructor(warehouse: Warehouse) {
     this.#warehouse = warehouse
@@ -87,12 +88,12 @@ export class FoldedRows {
     await this.#write(fold)
   }
 
-  #write(fold: Fold): Promise<unknown> {
+  #write(fold: Fold): Promise<void> {
     const take = (rows: { take(fold: Fold): InsertColumns }) => rows.take(fold)
     const changes = take(this.changes)
     const { amount_before: _amount, excess_before: _excess, ...holdings } = changes
     const [transfers, pairs] = [this.transfers, this.pairs].map(take) as [InsertColumns, InsertColumns]
-    const blocks: readonly (readonly [NftTable, InsertColumns])[] = [
+    const made: readonly (readonly [NftTable, InsertColumns])[] = [
       ['nft_folded_transfers', transfers],
       ['nft_contract_transfers', transfers],
       ['nft_account_transfers', take(this.accountTransfers)],
@@ -106,7 +107,9 @@ export class FoldedRows {
       ['nft_contract_totals', take(this.contractTotals)],
       ['nft_token_totals', take(this.tokenTotals)],
     ]
-    const filled = blocks.filter(([, { chain = [] }]) => chain.length > 0)
-    return Promise.all(filled.map(([table, columns]) => this.#warehouse.insert(table, columns)))
+    const rows = made
+      .map(([table, columns]) => ({ table, columns }))
+      .filter(({ columns: { chain = [] } }) => chain.length > 0)
+    return insertAll(this.#warehouse, rows)
   }
 }
