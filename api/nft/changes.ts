@@ -1,12 +1,12 @@
 import { type Change, changesRoute, type Holding } from '../../schemas/routes/nft/changes.ts'
 import { refuseNft } from '../../schemas/routes/nft/nft-route.ts'
+import { REVERTED_SQL } from '../../schemas/tables/reverted-blocks.ts'
 import { isInconsistent, shownAmount, tokenText } from './amounts.ts'
 import { answered, type NftScope, nftOperation, toValidAt } from './asking.ts'
 import { coverageOf, finalityOf } from './coverage.ts'
 import type { Standard } from './metadata.ts'
 import { foldParams } from './pages.ts'
 import { canonicalAt } from './snapshot.ts'
-import { REVERTED } from './standing.ts'
 
 /** Holdings that reverts may take back at once: beyond them it is less work to begin anew. */
 const TAKEN_BACK_MAX = 50_000
@@ -76,7 +76,7 @@ function formatPosition({ start, number, hash, told }: Position): string {
 async function isAhead(scope: NftScope, { start, number, hash }: Position): Promise<boolean> {
   if (start !== scope.standing.start || number <= scope.snapshot.number) return false
   const [known] = await scope.warehouse.query<{ is_reverted: number }>(
-    `SELECT unhex(substring({hash:String}, 3)) IN (${REVERTED}) AS is_reverted FROM execution_blocks
+    `SELECT unhex(substring({hash:String}, 3)) IN (${REVERTED_SQL}) AS is_reverted FROM execution_blocks
      WHERE chain = {chain:String} AND block_number = {number:UInt64} AND block_hash = {hash:String} LIMIT 1`,
     { chain: scope.chain, number, hash },
   )
@@ -159,14 +159,14 @@ async function holdingsBefore(
        moved AS (
          SELECT DISTINCT contract, token_id, toString(standard) AS standard, holder FROM nft_transfers
          ARRAY JOIN [from_address, to_address] AS holder
-         WHERE chain = {chain:String} AND block_number > {number:UInt64} AND block_number <= {last:UInt64} AND block_hash IN (${REVERTED})
+         WHERE chain = {chain:String} AND block_number > {number:UInt64} AND block_number <= {last:UInt64} AND block_hash IN (${REVERTED_SQL})
            AND holder != toFixedString('', 20)
        ),
        held AS (
          SELECT contract, token_id, toString(standard) AS standard, holder, argMax(amount, block_number) AS amount, argMax(excess, block_number) AS excess
          FROM nft_token_holders
          WHERE chain = {chain:String} AND start = {start:UInt64} AND (contract, token_id) IN (SELECT contract, token_id FROM moved)
-           AND block_number <= {number:UInt64} AND block_hash NOT IN (${REVERTED})
+           AND block_number <= {number:UInt64} AND block_hash NOT IN (${REVERTED_SQL})
          GROUP BY contract, token_id, standard, holder
          HAVING standard = 'ERC721' AND amount > 0 OR (contract, token_id, standard, holder) IN (SELECT * FROM moved)
        ),
@@ -212,7 +212,7 @@ async function selectBlocks(scope: NftScope, from: Position, limit: number) {
      FROM (
        SELECT block_number, block_hash, contract, token_id, standard, holder, amount, excess FROM nft_changes
        WHERE chain = {chain:String} AND start = {start:UInt64} AND block_number >= {first:UInt64} AND block_number <= {number:UInt64}
-         AND block_hash NOT IN (${REVERTED})
+         AND block_hash NOT IN (${REVERTED_SQL})
        ORDER BY block_number, block_hash, contract, token_id, standard, holder
        LIMIT 1 BY block_number, block_hash, contract, token_id, standard, holder LIMIT {skipped:UInt64}, ${limit + 1}
      ) AS t

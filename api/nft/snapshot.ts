@@ -1,7 +1,8 @@
 import { type NftRefusal, refuseNft } from '../../schemas/routes/nft/nft-route.ts'
+import { REVERTED_SQL } from '../../schemas/tables/reverted-blocks.ts'
 import { KEYS, type LookupReader, lookUpKeys } from '../http/lookups.ts'
 import { foldSql } from './literals.ts'
-import { type NftStanding, REVERTED, type Snapshot } from './standing.ts'
+import type { NftStanding, Snapshot } from './standing.ts'
 
 type Found = { readonly status: 'found'; readonly snapshot: Snapshot } | NftRefusal
 
@@ -71,7 +72,7 @@ async function selectBlock(tables: Tables, number: number): Promise<Snapshot | u
   const counted = rows.find((row) => Number(row.block_number) === number && !standing.isReverted(row.of_block))
   if (counted !== undefined || rows.length < BLOCKS_LOOKED_AT_MAX) return toSnapshot(number, counted)
   const [found] = await warehouse.query<BlockRow>(
-    select(` AND block_hash NOT IN (${REVERTED})`).replace(KEYS, String(number)),
+    select(` AND block_hash NOT IN (${REVERTED_SQL})`).replace(KEYS, String(number)),
     { chain },
   )
   return toSnapshot(number, found)

@@ -1,7 +1,8 @@
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import type { LogsCheck } from '../../schemas/events/execution-block.ts'
 import { WEAK_CHECKS_SQL, type WeakCheckRow, weakestCheck } from '../../schemas/tables/block-coverage.ts'
-import { bytesSql, textSql } from '../../schemas/tables/literals.ts'
+import { textSql } from '../../schemas/tables/literals.ts'
+import { notRevertedSql, REVERTED_SQL } from '../../schemas/tables/reverted-blocks.ts'
 import { METADATA_POSITION } from './metadata.ts'
 
 /** A block that an answer describes. */
@@ -40,14 +41,11 @@ export interface NftStanding {
 const AGE_MS_MAX = 100
 /** From this age on the next look is on its way, so that whoever asks all the time waits for none. */
 const AHEAD_AGE_SHARE = 0.6
-/** So many reverted blocks are named in statements; a subquery for more of them costs each statement as much as its reading. */
-const NAMED_REVERTED_MAX = 100
 /** A reorg that is not wholly told yet is looked for among so many of the newest blocks. */
 const RECENT_BLOCKS = 128
 
 const CHAIN = '{chain:String}'
 const OF_CHAIN = `chain = ${CHAIN}`
-export const REVERTED = `SELECT block_hash FROM reverted_blocks FINAL WHERE ${OF_CHAIN} AND is_reverted = 1`
 
 const REVERTS = 'toString((count(), sum(cityHash64(block_hash, is_reverted, version))))'
 const TOLD_REVERTS = `FROM reverted_blocks WHERE ${OF_CHAIN}`
@@ -70,7 +68,7 @@ const RECENT = `
 SELECT block_number AS number, concat('0x', lower(hex(block_hash))) AS hash, concat('0x', lower(hex(parent_hash))) AS parent,
   toUnixTimestamp(time) AS time_sec
 FROM nft_blocks
-WHERE ${OF_CHAIN} AND start = {start:UInt64} AND block_hash NOT IN (${REVERTED})
+WHERE ${OF_CHAIN} AND start = {start:UInt64} AND block_hash NOT IN (${REVERTED_SQL})
 ORDER BY block_number DESC LIMIT ${RECENT_BLOCKS}`
 
 /** What a look reads. */
@@ -201,7 +199,11 @@ export class NftStandings {
     const check = weakestCheck(weak)
     const standing = {
       ...{ start, head, finalizedNumber, check, reverts, position },
-      notReverted: notReverted(chain, reverted),
+      // Without a parameter: it is part of statements that have none.
+      notReverted: notRevertedSql(
+        [...reverted],
+        REVERTED_SQL.replace(CHAIN, () => textSql(chain)),
+      ),
       isReverted: (hash: string) => reverted.has(hash),
       hasOddLogs: valuesOf('odd').some((count) => count !== '0'),
       secret: valuesOf('log')[0] ?? '',
@@ -214,20 +216,16 @@ export class NftStandings {
   async #revertedAt(chain: string, reverts: string): Promise<ReadonlySet<string>> {
     const known = this.#reverted.get(chain)
     if (known?.reverts === reverts) return known.hashes
-    const rows = await this.#warehouse.query<{ hash: string }>(`SELECT hex(block_hash) AS hash FROM (${REVERTED})`, {
-      chain,
-    })
+    const rows = await this.#warehouse.query<{ hash: string }>(
+      `SELECT hex(block_hash) AS hash FROM (${REVERTED_SQL})`,
+      {
+        chain,
+      },
+    )
     const hashes = new Set(rows.map(({ hash }) => hash))
     this.#reverted.set(chain, { reverts, hashes })
     return hashes
   }
-}
-
-/** Without a parameter: it is part of statements that have none. */
-function notReverted(chain: string, hashes: ReadonlySet<string>): string {
-  if (hashes.size === 0) return '1'
-  if (hashes.size > NAMED_REVERTED_MAX) return `block_hash NOT IN (${REVERTED.replace(CHAIN, () => textSql(chain))})`
-  return `block_hash NOT IN (${[...hashes].map((hash) => bytesSql(hash.toLowerCase())).join(', ')})`
 }
 
 /** The newest block below which one follows on the other, of the newest ones: where two are at one height, a revert is on its way. */

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { TRANSFER_EVENTS } from '../../schemas/eth/nft-transfers.ts'
 import { type Balance, negative, readBalance, shown, sum, writeBalance } from './balance.ts'
 import type { FoldedRows } from './folded-rows.ts'
@@ -6,11 +5,8 @@ import type { WordColumn } from './growing-rows.ts'
 import { COUNTED, type Span, TRANSFER } from './read-step.ts'
 import type { Senders } from './senders.ts'
 import { NOBODY, type StepState, TOKEN_ID, TOKEN_KEY, Touched } from './step-state.ts'
+import type { Turns } from './turns.ts'
 
-/** Others in this process wait no longer for a turn. */
-const TURN_MS = 10
-/** Between looks at the clock. */
-const ROWS_PER_LOOK = 500
 /** A fold that begins with it knows that nobody had anything before. */
 const FIRST_BLOCK = 1
 // In 32-bit words.
@@ -25,6 +21,7 @@ interface StepParts {
   readonly span: Span
   readonly transfers: Uint32Array
   readonly senders: Senders
+  readonly turns: Turns
 }
 
 interface FoldedBlock {
@@ -81,8 +78,6 @@ export class BlockFold {
   /** Place of the block's hash among the words. */
   #hash = 0
   readonly #balance = new Uint32Array(WORD + 2)
-  #rows = 0
-  #turnBegan = performance.now()
 
   constructor(parts: StepParts) {
     this.#parts = parts
@@ -91,44 +86,41 @@ export class BlockFold {
 
   /** The block's transfers are in the order of the chain, from one place among the words up to another. */
   async foldBlock(block: FoldedBlock, first: number, end: number): Promise<void> {
+    const { turns } = this.#parts
     this.#block = block
     this.#hash = first + TRANSFER.blockHash
     const moves: Move[] = []
     for (let at = first; at < end; at += TRANSFER.row) {
       if (at > first && this.#isTwice(at)) continue
       moves.push(this.#move(at))
-      if (this.#isTurn()) await this.#nextTurn()
+      if (turns.isOver()) await this.#nextTurn()
     }
     for (const [place, token] of this.#singles.keys.entries()) {
       this.#changeOwner(token, this.#ownerBefore[place] as number)
-      if (this.#isTurn()) await this.#nextTurn()
+      if (turns.isOver()) await this.#nextTurn()
     }
     for (const [place, holding] of this.#holdings.keys.entries()) {
       this.#changeBalance(holding, this.#balanceBefore[place] as Balance)
-      if (this.#isTurn()) await this.#nextTurn()
+      if (turns.isOver()) await this.#nextTurn()
     }
     for (const [place, pair] of this.#pairs.keys.entries()) {
       this.#countPair(pair, this.#tokensBefore[place] as number)
-      if (this.#isTurn()) await this.#nextTurn()
+      if (turns.isOver()) await this.#nextTurn()
     }
     this.#tellTotals()
     for (const move of moves) {
       this.#tell(move)
-      if (this.#isTurn()) await this.#nextTurn()
+      if (turns.isOver()) await this.#nextTurn()
     }
     this.#tellTransferTotals()
     for (const touched of [this.#singles, this.#holdings, this.#pairs, this.#accounts, this.#contracts, this.#tokens])
       touched.clear()
   }
 
-  #isTurn(): boolean {
-    return ++this.#rows % ROWS_PER_LOOK === 0 && performance.now() - this.#turnBegan > TURN_MS
-  }
-
   async #nextTurn(): Promise<void> {
-    await this.#parts.folded.writeIfMany(this.#parts.span)
-    await nextTurn()
-    this.#turnBegan = performance.now()
+    const { folded, span, turns } = this.#parts
+    await folded.writeIfMany(span)
+    await turns.next()
   }
 
   /** Whether a row is there once more: it was written twice. */

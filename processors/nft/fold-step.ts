@@ -5,6 +5,7 @@ import type { FoldedRows } from './folded-rows.ts'
 import { OWNER, readStep, readUnnamed, type Span, TRANSFER } from './read-step.ts'
 import { Senders } from './senders.ts'
 import { numberAt, StepState } from './step-state.ts'
+import { Turns } from './turns.ts'
 
 /** A block, with hashes as text. */
 export interface Block {
@@ -34,11 +35,13 @@ export interface Step {
 export async function foldStep(warehouse: Warehouse, { span, blocks, notReverted, folded }: Step): Promise<void> {
   const rows = await readStep(warehouse, span, notReverted)
   const state = new StepState()
-  namePairs(rows.transfers, state)
-  state.load(rows)
-  const unnamed = { notReverted, owners: rows.owners, places: placesOfUnnamed(rows.owners, state) }
-  for (const holders of await readUnnamed(warehouse, span, unnamed)) state.loadHolders(holders)
-  const fold = new BlockFold({ state, folded, span, transfers: rows.transfers, senders: new Senders(rows.senders) })
+  const turns = new Turns()
+  await namePairs(rows.transfers, state, turns)
+  await state.load(rows, turns)
+  const unnamed = { notReverted, owners: rows.owners, places: await placesOfUnnamed(rows.owners, state, turns) }
+  for (const holders of await readUnnamed(warehouse, span, unnamed)) await state.loadHolders(holders, turns)
+  const senders = await Senders.of(rows.senders, turns)
+  const fold = new BlockFold({ state, folded, span, transfers: rows.transfers, senders, turns })
   const hashes = wordsOf(Buffer.concat(blocks.map(({ hash }) => bytesOf(hash))))
   for (const { block, first, end } of transfersByBlock(rows.transfers, { blocks, hashes })) {
     await fold.foldBlock(block, first, end)
@@ -48,18 +51,20 @@ export async function foldStep(warehouse: Warehouse, { span, blocks, notReverted
 }
 
 /** The pairs that what was read is about: those of accounts that transfers name. */
-function namePairs(transfers: Uint32Array, state: StepState): void {
+async function namePairs(transfers: Uint32Array, state: StepState, turns: Turns): Promise<void> {
   for (let at = 0; at < transfers.length; at += TRANSFER.row) {
     const contract = state.contractAt(transfers, at + TRANSFER.contract)
     state.pairOf(contract, state.accountAt(transfers, at + TRANSFER.from))
     state.pairOf(contract, state.accountAt(transfers, at + TRANSFER.to))
+    if (turns.isOver()) await turns.next()
   }
 }
 
 /** Who has a token that is moved, and is not named: its log says that somebody else has sent it. Places among the words. */
-function placesOfUnnamed(owners: Uint32Array, state: StepState): readonly number[] {
+async function placesOfUnnamed(owners: Uint32Array, state: StepState, turns: Turns): Promise<readonly number[]> {
   const places: number[] = []
   for (let at = 0; at < owners.length; at += OWNER.row) {
+    if (turns.isOver()) await turns.next()
     if (owners[at + OWNER.isHeld] !== 1) continue
     const contract = state.contractAt(owners, at)
     if (!state.hasPair(contract, state.accountAt(owners, at + OWNER.holder))) places.push(at)

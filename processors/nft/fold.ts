@@ -7,8 +7,8 @@ import {
   type FoldStartRow,
   type FoldThroughRow,
 } from '../../schemas/tables/block-coverage.ts'
-import { bytesSql } from '../../schemas/tables/literals.ts'
 import { FOLDED_TABLES } from '../../schemas/tables/nft.ts'
+import { NAMED_REVERTED_MAX, notRevertedSql, REVERTED_SQL } from '../../schemas/tables/reverted-blocks.ts'
 import { constantColumn, textColumn } from '../loop/rows.ts'
 import { type Block, foldStep } from './fold-step.ts'
 import { FoldedRows } from './folded-rows.ts'
@@ -19,11 +19,6 @@ const STEP_BLOCKS_MAX = 5_500
 const STEP_TRANSFERS_MAX = 300_000
 /** Blocks that were folded and reverted since are among the newest: no reorg is deeper than finality. */
 const RECENT_BLOCKS = 10_000
-
-/** Reverted blocks that are named in statements; a subquery for more of them costs each statement as much as its reading. */
-const NAMED_REVERTED_MAX = 100
-/** Blocks whose rows count for nobody. */
-const REVERTED = 'SELECT block_hash FROM reverted_blocks FINAL WHERE chain = {chain:String} AND is_reverted = 1'
 
 /** What is folded: from the block `start` on, through a block; before the first step through none. */
 interface Place {
@@ -167,12 +162,10 @@ async function withTransfers(
 /** A condition on `block_hash`: rows of other blocks count for nobody. */
 async function notRevertedOf(warehouse: Warehouse, chain: string): Promise<string> {
   const rows = await warehouse.query<{ hash: string }>(
-    `SELECT lower(hex(block_hash)) AS hash FROM (${REVERTED} LIMIT ${NAMED_REVERTED_MAX + 1})`,
+    `SELECT hex(block_hash) AS hash FROM (${REVERTED_SQL} LIMIT ${NAMED_REVERTED_MAX + 1})`,
     { chain },
   )
-  if (rows.length === 0) return '1'
-  if (rows.length > NAMED_REVERTED_MAX) return `block_hash NOT IN (${REVERTED})`
-  return `block_hash NOT IN (${rows.map(({ hash }) => bytesSql(hash)).join(', ')})`
+  return notRevertedSql(rows.map(({ hash }) => hash))
 }
 
 /** Undefined where nothing can be folded: there is no block, or it is not known yet which one the chain goes on from. */
@@ -232,7 +225,7 @@ async function hasBlocksBefore(warehouse: Warehouse, chain: string, start: numbe
      WHERE chain = {chain:String} AND block_number = {number:UInt64} AND log_parts >= 0 AND block_hash IN (
        SELECT concat('0x', lower(hex(parent_hash))) FROM nft_blocks
        WHERE chain = {chain:String} AND start = {start:UInt64} AND block_number = {start:UInt64}
-         AND block_hash NOT IN (${REVERTED})
+         AND block_hash NOT IN (${REVERTED_SQL})
      )`,
     { chain, number: start - 1, start },
   )
@@ -270,7 +263,7 @@ async function isInDoubt(warehouse: Warehouse, chain: string, { start, number, h
     `SELECT 1 FROM (
        SELECT block_number FROM nft_blocks
        WHERE chain = {chain:String} AND start = {start:UInt64} AND block_number > {recent:UInt64}
-         AND block_hash NOT IN (${REVERTED})
+         AND block_hash NOT IN (${REVERTED_SQL})
        GROUP BY block_number HAVING uniqExact(block_hash) > 1
      )
      UNION ALL

@@ -1,6 +1,7 @@
 import type { WordColumn } from './growing-rows.ts'
 import { KeyTable } from './key-table.ts'
 import { SENDER, TRANSFER } from './read-step.ts'
+import type { Turns } from './turns.ts'
 
 // In 32-bit words.
 const ADDRESS = 5
@@ -15,10 +16,17 @@ export class Senders {
   readonly #place: number[] = []
   readonly #key = new Uint32Array(SENDER.sender)
 
-  constructor(rows: Uint32Array) {
+  private constructor(rows: Uint32Array) {
     this.#rows = rows
-    for (let at = 0; at < rows.length; at += SENDER.row)
-      this.#place[this.#table.numberOf(rows, at)] = at + SENDER.sender
+  }
+
+  static async of(rows: Uint32Array, turns: Turns): Promise<Senders> {
+    const senders = new Senders(rows)
+    for (let at = 0; at < rows.length; at += SENDER.row) {
+      senders.#place[senders.#table.numberOf(rows, at)] = at + SENDER.sender
+      if (turns.isOver()) await turns.next()
+    }
+    return senders
   }
 
   /** Pushes the sender of a transfer's transaction; zeros where nobody knows it. */

@@ -11,6 +11,7 @@ import {
   TOKEN_TOTAL,
   TRANSFER_TOTAL,
 } from './read-step.ts'
+import type { Turns } from './turns.ts'
 
 /** Numbers below 2^53 by the numbers of keys, 0 where none was set. */
 export class Figures {
@@ -157,30 +158,30 @@ export class StepState {
   }
 
   /** Takes what the tables tell. */
-  load(rows: Omit<StepRows, 'transfers' | 'senders'>): void {
-    each(rows.owners, OWNER.row, (words, at) => {
+  async load(rows: Omit<StepRows, 'transfers' | 'senders'>, turns: Turns): Promise<void> {
+    await each(rows.owners, OWNER.row, turns, (words, at) => {
       const token = this.tokenAt(this.contractAt(words, at), false, words, at + OWNER.tokenId)
       this.isKnown.set(token, 1)
       if (words[at + OWNER.isHeld] === 1) this.owner.set(token, this.accountAt(words, at + OWNER.holder))
     })
-    each(rows.holdings, HOLDING.row, (words, at) => {
+    await each(rows.holdings, HOLDING.row, turns, (words, at) => {
       const token = this.tokenAt(this.contractAt(words, at), true, words, at + HOLDING.tokenId)
       const holding = this.holdingOf(token, this.accountAt(words, at + HOLDING.holder))
       this.balance[holding] = balanceAt(words, at + HOLDING.amount)
       this.sinceBlock.set(holding, numberAt(words, at + HOLDING.sinceBlock))
       this.sinceTimeSec.set(holding, words[at + HOLDING.sinceTime] as number)
     })
-    this.loadHolders(rows)
-    each(rows.contractTotals, CONTRACT_TOTAL.row, (words, at) => {
+    await this.loadHolders(rows, turns)
+    await each(rows.contractTotals, CONTRACT_TOTAL.row, turns, (words, at) => {
       const contract = this.contractAt(words, at)
       this.contractHoldings.set(contract, numberAt(words, at + CONTRACT_TOTAL.holdings))
       this.contractHolders.set(contract, numberAt(words, at + CONTRACT_TOTAL.holders))
     })
-    each(rows.tokenTotals, TOKEN_TOTAL.row, (words, at) => {
+    await each(rows.tokenTotals, TOKEN_TOTAL.row, turns, (words, at) => {
       const token = this.tokenAt(this.contractAt(words, at), true, words, at + TOKEN_TOTAL.tokenId)
       this.tokenHolders.set(token, numberAt(words, at + TOKEN_TOTAL.holders))
     })
-    each(rows.transferTotals, TRANSFER_TOTAL.row, (words, at) => {
+    await each(rows.transferTotals, TRANSFER_TOTAL.row, turns, (words, at) => {
       const kind = COUNTED[(words[at] as number) - 1]
       if (kind === undefined) throw new Error('transfers are counted by a kind that nobody knows')
       const key =
@@ -194,13 +195,13 @@ export class StepState {
     })
   }
 
-  loadHolders(rows: Pick<StepRows, 'pairs' | 'holderTotals'>): void {
-    each(rows.pairs, PAIR.row, (words, at) => {
+  async loadHolders(rows: Pick<StepRows, 'pairs' | 'holderTotals'>, turns: Turns): Promise<void> {
+    await each(rows.pairs, PAIR.row, turns, (words, at) => {
       const pair = this.pairOf(this.contractAt(words, at), this.accountAt(words, at + PAIR.holder))
       this.pairTokens.set(pair, numberAt(words, at + PAIR.tokens))
       this.pairAmount[pair] = balanceAt(words, at + PAIR.amount)
     })
-    each(rows.holderTotals, HOLDER_TOTAL.row, (words, at) => {
+    await each(rows.holderTotals, HOLDER_TOTAL.row, turns, (words, at) => {
       const account = this.accountAt(words, at)
       this.accountHoldings.set(account, numberAt(words, at + HOLDER_TOTAL.holdings))
       this.accountContracts.set(account, numberAt(words, at + HOLDER_TOTAL.contracts))
@@ -219,8 +220,16 @@ export class StepState {
   }
 }
 
-function each(words: Uint32Array, row: number, take: (words: Uint32Array, at: number) => void): void {
-  for (let at = 0; at < words.length; at += row) take(words, at)
+async function each(
+  words: Uint32Array,
+  row: number,
+  turns: Turns,
+  take: (words: Uint32Array, at: number) => void,
+): Promise<void> {
+  for (let at = 0; at < words.length; at += row) {
+    take(words, at)
+    if (turns.isOver()) await turns.next()
+  }
 }
 
 /** Of 64 bits, below 2^53. */

@@ -1,8 +1,7 @@
 import { LOGS_CHECKS, type LogsCheck } from '../events/execution-block.ts'
+import { REVERTED_SQL } from './reverted-blocks.ts'
 
 // Of which blocks of a chain transfers are known. Statements take the parameter `chain`; hashes are lower-case hex with 0x.
-
-const REVERTED = 'SELECT block_hash FROM reverted_blocks FINAL WHERE chain = {chain:String} AND is_reverted = 1'
 
 /** First blocks of the chain's folds: few, and found without reading their blocks. */
 export const FOLD_STARTS_SQL = 'SELECT start FROM nft_blocks WHERE chain = {chain:String} GROUP BY start ORDER BY start'
@@ -14,7 +13,7 @@ export interface FoldStartRow {
 export const FOLD_THROUGH_SQL = `
 SELECT block_number AS number, concat('0x', lower(hex(block_hash))) AS hash, toUnixTimestamp(time) AS time_sec
 FROM nft_blocks
-WHERE chain = {chain:String} AND start = {start:UInt64} AND block_hash NOT IN (${REVERTED})
+WHERE chain = {chain:String} AND start = {start:UInt64} AND block_hash NOT IN (${REVERTED_SQL})
 ORDER BY block_number DESC LIMIT 1`
 export interface FoldThroughRow {
   readonly number: string
@@ -30,7 +29,7 @@ export const WEAK_CHECKS_SQL = WEAK_CHECKS.map(
 SELECT '${check}' AS logs_check WHERE EXISTS (
   SELECT 1 FROM weak_blocks
   WHERE chain = {chain:String} AND logs_check = '${check}' AND is_deleted = 0
-    AND block_number >= {from:UInt64} AND block_number <= {through:UInt64} AND block_hash NOT IN (${REVERTED})
+    AND block_number >= {from:UInt64} AND block_number <= {through:UInt64} AND block_hash NOT IN (${REVERTED_SQL})
   LIMIT 1
 )`,
 ).join('\nUNION ALL')
