@@ -46,6 +46,12 @@ interface Owner {
   readonly address: string
 }
 
+/** What a contract says of itself. */
+const CONTRACT_MEMBERS = [
+  ...['name', 'symbol', 'tokenType', 'totalSupply', 'totalSupplyBlockNumber', 'deployer', 'deployBlockNumber'],
+  'metadataState',
+]
+
 export const nftResolvers = {
   Count: new GraphQLScalarType({ name: 'Count' }),
   Json: new GraphQLScalarType({ name: 'Json' }),
@@ -84,7 +90,7 @@ export const nftResolvers = {
     contractAddress: ({ contract }: AskedContract) => contract,
     owners: ({ contract }: AskedContract, args: Arguments, { nft }: GraphqlContext) =>
       nft.ask(getOwnersForContract, { ...args, contractAddress: contract }),
-    ...lookedUp(['name', 'symbol', 'tokenType', 'totalSupply', 'deployer', 'deployBlockNumber', 'metadataState'], {
+    ...lookedUp(CONTRACT_MEMBERS, {
       look: (key: AskedContract, { nft }: GraphqlContext): Promise<object> => nft.contracts.load(key),
     }),
   },

@@ -59,6 +59,8 @@ export interface ToldContract {
   /** -1: unknown. */
   readonly deploy_block: string
   readonly read_sec: number
+  /** It was read after this block. */
+  readonly block: string | number
   /** Of the row that was written last. */
   readonly version: string
 }
@@ -132,6 +134,7 @@ export function toContract(
     symbol: told?.symbol ?? null,
     token_type: told === undefined || told.type === '' ? standard : told.type,
     total_supply: told?.total_supply ?? null,
+    total_supply_block_number: told === undefined || told.total_supply === null ? null : Number(told.block),
     deployer: told === undefined || /^0*$/.test(told.deployer) ? null : `0x${told.deployer}`,
     deploy_block_number: told === undefined || told.deploy_block === '-1' ? null : Number(told.deploy_block),
     metadata_state:

@@ -59,12 +59,19 @@ describe('the API, of metadata', () => {
     const { body } = await ask(`getContractMetadata?contract_address=${ART}`)
     expect(body).toMatchObject({
       ...{ name: 'name of 0x01', symbol: '', token_type: 'ERC721', total_supply: String(MAX) },
+      total_supply_block_number: 10,
       ...{ deployer: ALICE, deploy_block_number: 3 },
       metadata_state: { status: 'fetched', attempts: 0, last_attempt: 1_800_000_000, next_retry: null },
     })
     const batch = await ask(`getContractMetadataBatch?contract_addresses=${COINS},${ART},${ALICE}`)
     expect(batch.body).toMatchObject([
-      { contract_address: COINS, name: null, token_type: 'ERC1155', metadata_state: { status: 'pending' } },
+      {
+        contract_address: COINS,
+        name: null,
+        total_supply_block_number: null,
+        token_type: 'ERC1155',
+        metadata_state: { status: 'pending' },
+      },
       { contract_address: ART, name: 'name of 0x01' },
       { contract_address: ALICE, name: null, token_type: null, metadata_state: { status: 'not_fetched' } },
     ])

@@ -24,6 +24,7 @@ export const EXAMPLE_COLLECTION: NftContract = {
   symbol: null,
   token_type: 'ERC721',
   total_supply: null,
+  total_supply_block_number: null,
   deployer: null,
   deploy_block_number: null,
   metadata_state: EXAMPLE_STATE,
