@@ -41,6 +41,11 @@ const response = {
     description: 'A document that cannot be read, is not valid or costs too much',
     content: { [JSON_TYPE]: { schema: Result }, [RESULT_TYPE]: { schema: Result } },
   },
+  '429': {
+    description:
+      'A document that asks of tokens, of a token that asks more often than it may: `Retry-After` says when to come back',
+    content: { [JSON_TYPE]: { schema: Result } },
+  },
 }
 
 /** How the OpenAPI document tells of GraphQL; its own schema tells the rest. */

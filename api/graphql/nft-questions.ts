@@ -21,8 +21,6 @@ export interface NftAsker {
   /** Name in the tables. */
   readonly chain: string
   readonly warehouse: WarehouseReader
-  /** Called before the first question; throws where the asker may not ask now. */
-  readonly admit: () => void
 }
 
 const readBlock = nftParameterReader(Type.Object({ block: AT_BLOCK.block }))
@@ -51,20 +49,12 @@ export class NftQuestions {
     })
   }
 
-  /** Whether anything was asked of tokens. */
-  get isOpen(): boolean {
-    return this.#opened !== undefined
-  }
-
   /** Decides which block everything is of. Throws RefusedNft where there is none such, or another one was decided for. */
   async open(block: string | null | undefined): Promise<NftPin> {
     const given = readBlock({}, JSON.stringify({ block }))
     if (given.status === 'refused') throw new RefusedNft(given)
     const text = given.values.block as string | undefined
-    if (this.#opened === undefined) {
-      this.#asker.admit()
-      this.#opened = { block: text, pin: this.#pin(text) }
-    }
+    this.#opened ??= { block: text, pin: this.#pin(text) }
     if (this.#opened.block !== text) throw new RefusedNft(refuseNft(400, 'all of a document is of one block'))
     return await this.#opened.pin
   }

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import type { FastifyInstance, FastifyRequest, RouteHandlerMethod } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 // graphql comes in two builds, and values of one are foreign to the other: this is the one that graphql-yoga loads.
 import { type ExecutionResult, GraphQLError, parse } from 'graphql/index.js'
 import { createSchema, createYoga, type Plugin } from 'graphql-yoga'
@@ -20,6 +20,7 @@ import { ANSWER_MS_MAX } from '../http/limits.ts'
 import { REVERTED_MEANWHILE, RefusedNft, TRIES_MAX } from '../nft/asking.ts'
 import { tooManyAsked } from '../nft/serve.ts'
 import { NftStandings } from '../nft/standing.ts'
+import { asksOfTokens, TOKENS_MAX } from './asks-of-tokens.ts'
 import { createContext, type GraphqlContext } from './context.ts'
 import { costRefusal, measureCost } from './cost.ts'
 import { GRAPHQL_SCHEMAS } from './document.ts'
@@ -27,11 +28,7 @@ import { NftQuestions } from './nft-questions.ts'
 import { nftResolvers, resolveFromRest } from './nft-resolvers.ts'
 import { refusalError, resolvers } from './resolvers.ts'
 
-/** Words and marks of one document; a query of every field has about 200. */
-const TOKENS_MAX = 5_000
 const SDL = ['schema.graphql', 'nft.graphql'].map((file) => new URL(`../../schemas/${file}`, import.meta.url))
-/** Of a document that asks of tokens, its text has this in it, unless it was written to hide it. */
-const OF_TOKENS = 'nft'
 /** What GraphiQL begins with. */
 const FIRST_QUERY = `# The account's validators on this chain; dates are UTC+8 days.
 {
@@ -86,20 +83,22 @@ export async function graphqlPlugin(app: FastifyInstance, parts: SharedParts): P
     const standing = standingOf(request)
     const nowMs = now()
     const init = toInit(request)
-    const isOfTokens = `${searchText(request)}${init.body ?? ''}`.includes(OF_TOKENS)
+    const isOfTokens = asksOfTokens({ search: searchText(request), body: init.body })
+    // As of REST every question counts, answered from memory or with others, too.
+    const waitSec = isOfTokens ? (parts.nftLimit?.take(actor, performance.now()) ?? 0) : 0
+    if (waitSec > 0) return sendTooMany(reply, waitSec, parts)
     const position = `${standing.position} ${isOfTokens ? (await nftStandings.of(chain))?.position : ''}`
     // Questions without dates mean other days tomorrow.
     const key = JSON.stringify(['graphql', chain, account, dayOfInstant(nowMs / 1_000), searchText(request), init])
     const kept = parts.answers.kept(key, position)
     if (kept !== undefined) return sendAnswer(reply, kept)
-    const admit = admission(parts, actor)
     const question = { key, position, signal: goneSignal(reply, answerMsMax) }
     const made = await parts.answers.of(question, async (signal) => {
       for (let tries = 0; tries < TRIES_MAX; tries++) {
         if (tries > 0) nftStandings.forget(chain)
         const warehouse = openBudget({ ...parts, account, signal })
         const shared = openBudget({ ...parts, account })
-        const nft = new NftQuestions({ standings: nftStandings, chain, warehouse, admit })
+        const nft = new NftQuestions({ standings: nftStandings, chain, warehouse })
         const asked = {
           warehouse,
           shared,
@@ -114,8 +113,7 @@ export async function graphqlPlugin(app: FastifyInstance, parts: SharedParts): P
         const response = await yoga.fetch(`${INNER_URL}${searchText(request)}`, init, createContext(asked))
         // No answer has rows of two branches: it is asked again where a block was reverted meanwhile.
         if (!(await nft.isOfOneChain())) continue
-        const answer = await toSentAnswer(response)
-        return { ...answer, isKept: answer.isKept && (isOfTokens || !nft.isOpen) }
+        return await toSentAnswer(response)
       }
       throw new RefusedRequest(refuse('503', REVERTED_MEANWHILE))
     })
@@ -134,14 +132,9 @@ export async function graphqlPlugin(app: FastifyInstance, parts: SharedParts): P
   }
 }
 
-/** Counts the document as one question about tokens, whatever it asks of them. */
-function admission(parts: SharedParts, actor: string): () => void {
-  let isAdmitted = false
-  return () => {
-    if (!isAdmitted && (parts.nftLimit?.take(actor, performance.now()) ?? 0) > 0)
-      throw new RefusedNft(tooManyAsked(parts))
-    isAdmitted = true
-  }
+function sendTooMany(reply: FastifyReply, waitSec: number, parts: SharedParts): FastifyReply {
+  const errors = [nftError(tooManyAsked(parts))]
+  return reply.status(429).header('retry-after', Math.ceil(waitSec)).send({ errors })
 }
 
 /** A browser that opens the address, rather than a program that asks there. */
@@ -268,7 +261,7 @@ function maskError(
 }
 
 /** What REST answers to the same question. */
-function nftError({ code, detail }: NftRefusal, path: GraphQLError['path']): GraphQLError {
+function nftError({ code, detail }: NftRefusal, path?: GraphQLError['path']): GraphQLError {
   const text = NFT_FAILURES[code]
   const message = detail === null ? text : `${text}: ${detail}`
   return new GraphQLError(message, { path: path ?? null, extensions: { code: String(code) } })

@@ -353,7 +353,7 @@ describe('a document', () => {
     expect(statements.slice(before).filter((sql) => sql.includes('nft_holder'))).toEqual([])
     await grow([[art(NOBODY, CID, 60n)]])
     expect((await ask(fields)).validAt.blockNumber).toBe(first.validAt.blockNumber + 1)
-    // Its text may hide that it is about tokens: then it is not kept.
+    // Its text may hide that it is about tokens.
     const hidden = async () => {
       const body = '{"query":"{ \\u006eft { validAt { blockNumber } } }"}'
       const response = await fetch(`${api.url}/${SCROLL_PATH}/${TOKEN}/graphql`, { method: 'POST', body })
@@ -420,6 +420,26 @@ describe('refusals', () => {
     expect(answers.find(({ status }) => status === 429)?.body.errors[0].message).toMatch(
       /^Too Many Requests: the token asks more than 1 times a second$/,
     )
+  })
+
+  test.each([
+    ['of a plain text', 'nft { validAt { blockNumber } }'],
+    ['of a text that hides what it asks for', '\\u006eft { validAt { blockNumber } }'],
+  ])('count equal questions %s, answered from memory or not', async (_, fields) => {
+    await using limited = await openApi({ ...parts, nftRequestsPerSecond: 2, host: '127.0.0.1', port: 0 })
+    const body = `{"query":"{ ${fields} }"}`
+    const asked = () => fetch(`${limited.url}/${SCROLL_PATH}/${TOKEN}/graphql`, { method: 'POST', body })
+    // Two at a time are one for the tables.
+    const answers = [...(await Promise.all([asked(), asked()])), ...(await Promise.all([asked(), asked(), asked()]))]
+    expect(answers.slice(0, 2).map(({ status }) => status)).toEqual([200, 200])
+    const refused = answers.find(({ status }) => status === 429)
+    expect(refused?.headers.get('retry-after')).toBe('1')
+  })
+
+  test('count no question that asks nothing of tokens, whatever its text has in it', async () => {
+    await using limited = await openApi({ ...parts, nftRequestsPerSecond: 1, host: '127.0.0.1', port: 0 })
+    for (let i = 0; i < 4; i++)
+      expect((await post('query nft { nft: __typename }', { url: limited.url })).body.data).toEqual({ nft: 'Query' })
   })
 
   test('of a chain of which nothing is indexed yet', async () => {
