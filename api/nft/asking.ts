@@ -150,7 +150,8 @@ function readerAfter(warehouse: LookupReader, ended: Promise<void>): LookupReade
 
 /** The block's number where that is what was asked for. */
 function numberOf({ block, block_hash: hash }: Asking['values']): number | undefined {
-  return hash === undefined && typeof block === 'string' && /^\d+$/.test(block) ? Number(block) : undefined
+  const number = hash === undefined && typeof block === 'string' && /^\d+$/.test(block) ? Number(block) : undefined
+  return Number.isSafeInteger(number) ? number : undefined
 }
 
 /** The same for an answer whose block is known before. Throws RefusedNft where the page is not of that block. */

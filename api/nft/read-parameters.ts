@@ -171,7 +171,7 @@ function readToken(name: string, property: TSchema, value: unknown): Read {
 const FORM_NAMES: Readonly<Record<NftForm, string>> = {
   address: 'an address',
   uint256: 'an integer of 256 bits',
-  integer: 'an integer',
+  integer: 'an integer below 2^53',
   block: 'a block',
   text: 'text',
   flag: 'true or false',

@@ -20,7 +20,7 @@ export async function findSnapshot(tables: Tables, block: string): Promise<Found
     if (finalizedNumber === undefined) return refuseNft(400, 'no block is known to be final yet')
     return await canonicalAt(tables, finalizedNumber)
   }
-  if (!block.startsWith('0x')) return await canonicalAt(tables, Number(block))
+  if (!block.startsWith('0x')) return await canonicalAt(tables, Number(block), block)
   const [known] = await tables.warehouse.query<{ number: string }>(
     `SELECT block_number AS number FROM execution_blocks WHERE chain = {chain:String} AND block_hash = {block:String} LIMIT 1`,
     { chain: tables.chain, block },
@@ -41,17 +41,18 @@ export async function checkSnapshot(
   return refuseNft(400, `block ${hash} is orphaned: it was reverted`)
 }
 
-export async function canonicalAt(tables: Tables, number: number): Promise<Found> {
+/** `asked`: the number as it was asked for, which may be larger than one can be exact. */
+export async function canonicalAt(tables: Tables, number: number, asked = String(number)): Promise<Found> {
   const { standing } = tables
   const { start, head } = standing
   if (number > head.number)
-    return refuseNft(400, `block ${number} is in the future: the newest indexed one is ${head.number}`)
-  if (number < start) return refuseNft(400, `block ${number} is not covered: the first indexed one is ${start}`)
+    return refuseNft(400, `block ${asked} is in the future: the newest indexed one is ${head.number}`)
+  if (number < start) return refuseNft(400, `block ${asked} is not covered: the first indexed one is ${start}`)
   if (number === head.number) return { status: 'found', snapshot: head }
   const kept = keptBlocks.get(standing) ?? new Map<number, Snapshot>()
   keptBlocks.set(standing, kept)
   const snapshot = kept.get(number) ?? (await selectBlock(tables, number))
-  if (snapshot === undefined) return refuseNft(400, `block ${number} is not covered`)
+  if (snapshot === undefined) return refuseNft(400, `block ${asked} is not covered`)
   if (kept.size >= KEPT_BLOCKS_MAX) kept.clear()
   kept.set(number, snapshot)
   return { status: 'found', snapshot }

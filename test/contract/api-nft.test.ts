@@ -420,7 +420,7 @@ describe('ownership', () => {
   })
 
   test('after a block that is to come, is not covered, was reverted or is unknown is refused, and says why', async () => {
-    const detailOf = async (block: string | number, chain?: string) => {
+    const detailOf = async (block: string | number | bigint, chain?: string) => {
       const { status, body } = await get(
         'isHolderOfContract',
         `contract_address=${ART}&wallet=${ANN}&block=${block}`,
@@ -430,6 +430,7 @@ describe('ownership', () => {
       return body.detail
     }
     expect(await detailOf(7)).toMatch(/in the future: the newest indexed one is 6/)
+    expect(await detailOf(10n ** 26n + 1n)).toMatch(/^block 100000000000000000000000001 is in the future/)
     expect(await detailOf(99, 'scroll_mainnet')).toMatch(/not covered: the first indexed one is 100/)
     expect(await detailOf((orphans[0] as Block).hash)).toMatch(/orphaned/)
     expect(await detailOf(`0x${'ee'.repeat(32)}`)).toMatch(/no block of this hash/)
