@@ -1,0 +1,155 @@
+import type { Address } from 'viem'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { foldChain } from '../../processors/nft/fold.ts'
+import { FOLDED_TABLES } from '../../schemas/tables/nft.ts'
+import { tries } from '../long-form.ts'
+import { ART, type Block, blockOn, eventsOf, type Move, NOBODY, revertOf, tell } from '../unit/given-nft-chain.ts'
+import { ANN, art, BOB, base, CID, coins, type GivenNftApi, openGivenNftApi, ZED } from './given-nft-api.ts'
+
+const never = new AbortController().signal
+let nft: GivenNftApi
+beforeAll(async () => {
+  nft = await openGivenNftApi()
+})
+afterAll(() => nft[Symbol.asyncDispose]())
+const get: GivenNftApi['get'] = (...asked) => nft.get(...asked)
+
+describe('the change feed', () => {
+  interface Copy {
+    position: string | undefined
+    readonly held: Map<string, string>
+  }
+  interface Told {
+    readonly contract_address: string
+    readonly token_id: string
+    readonly owner_address: string
+    readonly amount: string
+  }
+
+  /** Takes one answer's changes over; true where there was nothing more. */
+  async function take(copy: Copy, limit: number): Promise<boolean> {
+    const since = copy.position === undefined ? '' : `&since=${copy.position}`
+    const { body } = await get('getChanges', `limit=${limit}${since}`, FEED)
+    for (const change of body.changes as { holdings: Told[] }[]) {
+      for (const { contract_address, token_id, owner_address, amount } of change.holdings) {
+        const key = `${contract_address} ${token_id} ${owner_address}`
+        if (amount === '0') copy.held.delete(key)
+        else copy.held.set(key, amount)
+      }
+    }
+    copy.position = body.next
+    return body.is_at_head
+  }
+
+  const FEED = 'feed_mainnet'
+  const chain = 'feed_mainnet'
+
+  async function dropFold(name: string): Promise<void> {
+    for (const table of FOLDED_TABLES) {
+      const parts = await nft.warehouse.query<{ id: string }>(
+        `SELECT DISTINCT partition_id AS id FROM system.parts
+         WHERE active AND database = currentDatabase() AND table = '${table}' AND partition LIKE '%''${name}''%'`,
+      )
+      for (const { id } of parts) await nft.warehouse.command(`ALTER TABLE ${table} DROP PARTITION ID '${id}'`)
+    }
+    expect(await nft.warehouse.query(`SELECT 1 FROM nft_changes WHERE chain = '${name}'`)).toEqual([])
+  }
+
+  async function heldNow(): Promise<Map<string, string>> {
+    const held = new Map<string, string>()
+    for (const owner of [ANN, BOB, CID, ZED]) {
+      const { body } = await get('getNFTsForOwner', `owner=${owner}`, FEED)
+      for (const row of body.owner_nfts) held.set(`${row.contract_address} ${row.token_id} ${owner}`, row.balance)
+    }
+    return held
+  }
+
+  test('makes a copy equal to the API, whenever who keeps it dies and goes on, through reorgs', async () => {
+    let seed = 7
+    const random = (below: number): number => {
+      seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0
+      return (seed >>> 8) % below
+    }
+    const people = [NOBODY, ANN, BOB, CID, ZED]
+    const anyMove = (): Move => {
+      const [from, to] = [people[random(5)] as Address, people[random(5)] as Address]
+      return random(2) === 0 ? art(from, to, BigInt(random(3))) : coins(from, to, BigInt(random(2)), BigInt(random(4)))
+    }
+    const copy: Copy = { position: undefined, held: new Map() }
+    let saved: Copy = { position: undefined, held: new Map() }
+    let head: Block | undefined
+    for (let step = 0; step < tries(5, 200); step++) {
+      const events: ReturnType<typeof eventsOf>[number][] = []
+      for (let away = random(5); away > 0 && head?.parent !== undefined; away--) {
+        events.push(revertOf(head, chain))
+        head = head.parent
+      }
+      for (let more = 1 + random(4); more > 0; more--) {
+        head = blockOn(head, Array.from({ length: random(4) }, anyMove))
+        events.push(...eventsOf(head, chain))
+      }
+      await tell(nft.warehouse, events, { chain })
+      await foldChain(nft.warehouse, chain, never)
+      for (let answers = random(4); answers > 0; answers--) {
+        await take(copy, 1 + random(3))
+        if (random(3) === 0) {
+          // What was saved last comes back.
+          copy.position = saved.position
+          copy.held.clear()
+          for (const [key, amount] of saved.held) copy.held.set(key, amount)
+        } else if (random(2) === 0) saved = { position: copy.position, held: new Map(copy.held) }
+      }
+    }
+    while (!(await take(copy, 2)));
+    expect(copy.held).toEqual(await heldNow())
+  })
+
+  test('goes on from a reverted block where the fold was made anew and never saw it', async () => {
+    const copy: Copy = { position: undefined, held: new Map() }
+    while (!(await take(copy, 100)));
+    const head = {
+      number: Number(copy.position?.split('.')[1]),
+      hash: copy.position?.split('.')[2] as string,
+      parent: undefined,
+      moves: [],
+    }
+    const forked = { ...blockOn(undefined, [art(ANN, BOB, 0n), art(NOBODY, CID, 50n)], head.number + 1), parent: head }
+    await tell(nft.warehouse, eventsOf(forked, chain), { chain })
+    await foldChain(nft.warehouse, chain, never)
+    while (!(await take(copy, 100)));
+    expect(copy.held.get(`${ART} 50 ${CID}`)).toBe('1')
+    await tell(nft.warehouse, [revertOf(forked, chain)], { chain })
+    await dropFold(chain)
+    await foldChain(nft.warehouse, chain, never)
+    while (!(await take(copy, 100)));
+    expect(copy.held).toEqual(await heldNow())
+  })
+
+  test('refuses a position from which nobody can tell how to go on', async () => {
+    const hash = `0x${'ee'.repeat(32)}`
+    expect((await get('getChanges', `since=1.3.${hash}`, FEED)).status).toBe(410)
+    expect((await get('getChanges', `since=0.3.${hash}`, FEED)).status).toBe(410)
+    expect((await get('getChanges', 'since=yesterday', FEED)).status).toBe(400)
+    const [start, number, known] = (await get('getChanges', 'since=latest', FEED)).body.next.split('.')
+    expect((await get('getChanges', `since=${start}.${Number(number) + 1_000}.${known}`, FEED)).status).toBe(410)
+  })
+
+  test('tells changes as they happen, from the position that was heard last', async () => {
+    const { body } = await get('getChanges', 'since=latest', FEED)
+    const abandon = new AbortController()
+    const headers = { accept: 'text/event-stream', 'last-event-id': body.next }
+    const response = await fetch(`${nft.api.url}${base(FEED)}/changes`, { headers, signal: abandon.signal })
+    expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/)
+    const [, number, hash] = body.next.split('.')
+    const parent = { number: Number(number), hash, parent: undefined, moves: [] }
+    await tell(nft.warehouse, eventsOf(blockOn(parent, [art(NOBODY, ZED, 60n)]), chain), { chain })
+    await foldChain(nft.warehouse, chain, never)
+    let text = ''
+    for await (const bytes of response.body as unknown as AsyncIterable<Uint8Array>) {
+      text += Buffer.from(bytes).toString()
+      if (text.includes('event: position')) break
+    }
+    abandon.abort()
+    expect(text).toMatch(/event: block\ndata: \{.*"token_id":"60".*\}\n\nid: 1\./)
+  })
+})

@@ -1,0 +1,167 @@
+import type { Address } from 'viem'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ART, timeOf } from '../unit/given-nft-chain.ts'
+import { MAINNET } from './api-fixture.ts'
+import { ANN, type Answer, BOB, base, CID, type GivenNftApi, openGivenNftApi } from './given-nft-api.ts'
+
+/** Where the rows of the large ones are. */
+const LARGE: Address = `0x${'0a'.repeat(20)}`
+const MIDDLE: Address = `0x${'0b'.repeat(20)}`
+const SELLER: Address = `0x${'0c'.repeat(20)}`
+const BUSY: Address = `0x${'0d'.repeat(20)}`
+const OWNERS_OF_MIDDLE = 7_000
+const OWNERS_OF_LARGE = 120_000
+const OWNERS_OF_TOKEN = 40_000
+const TOKENS_OF_SELLER = 60_000
+/** Holds more of LARGE than a page of contracts looks at. */
+const HOARDER: Address = `0x${'0f'.repeat(20)}`
+const TOKENS_OF_HOARDER = 30_000
+const BLOCKS_OF_BUSY = 150_000
+/** For any page, of all its statements together. */
+const ROWS_READ_MAX = 100_000
+let nft: GivenNftApi
+beforeAll(async () => {
+  nft = await openGivenNftApi()
+  await fillLarge(nft, MAINNET.names.name)
+})
+afterAll(() => nft[Symbol.asyncDispose]())
+const get: GivenNftApi['get'] = (...asked) => nft.get(...asked)
+
+/** Rows of the fold as many transfers in its first blocks would have left them. */
+async function fillLarge({ warehouse, blocks }: GivenNftApi, chain: string): Promise<void> {
+  const hashes = blocks.map(({ hash }) => hash.slice(2))
+  const bytes = (text: string) => `toFixedString(unhex('${text.slice(2)}'), ${(text.length - 2) / 2})`
+  const padded = (width: number) =>
+    `toFixedString(unhex(leftPad(hex(number + 4294967296), ${width * 2}, '0')), ${width})`
+  const at = (number: string) =>
+    `${number} AS block, toFixedString(unhex({hashes:Array(String)}[least(block, 6)]), 32) AS hash`
+  const insert = (table: string, columns: string, from = 'numbers(1)') =>
+    warehouse.command(`INSERT INTO ${table} SELECT '${chain}', 1, ${columns} FROM ${from}`, { hashes })
+  const owners = `numbers(${OWNERS_OF_LARGE})`
+  await insert('nft_contract_holders', `${bytes(LARGE)}, ${padded(20)}, ${at('1')}, 1, 1, 0`, owners)
+  await insert(
+    'nft_contract_holders',
+    `${bytes(MIDDLE)}, ${padded(20)}, ${at('1')}, 1, 1, 0`,
+    `numbers(${OWNERS_OF_MIDDLE})`,
+  )
+  await insert('nft_contract_totals', `${bytes(LARGE)}, ${at('1')}, ${OWNERS_OF_LARGE}, ${OWNERS_OF_LARGE}`)
+  // All but the last of its tokens were sold in the second block.
+  const sold = `(SELECT number, arrayJoin([1, 2]) AS block FROM numbers(${TOKENS_OF_SELLER}) WHERE NOT (block = 2 AND number = ${TOKENS_OF_SELLER - 1}))`
+  await insert(
+    'nft_holder_tokens',
+    `${bytes(SELLER)}, ${bytes(LARGE)}, ${padded(32)}, 'ERC721', ${at('block')}, 2 - block, 0, block, 0`,
+    sold,
+  )
+  await insert('nft_holder_totals', `${bytes(SELLER)}, ${at('2')}, 1, 1`)
+  for (const [contract, tokens] of [
+    [ART, 1],
+    [LARGE, TOKENS_OF_HOARDER],
+    [MIDDLE, 1],
+  ] as const) {
+    await insert('nft_holder_contracts', `${bytes(HOARDER)}, ${bytes(contract)}, ${at('2')}, ${tokens}, ${tokens}, 0`)
+    await insert(
+      'nft_holder_tokens',
+      `${bytes(HOARDER)}, ${bytes(contract)}, ${padded(32)}, 'ERC721', ${at('2')}, 1, 0, 2, ${timeOf(2)}`,
+      `numbers(${tokens})`,
+    )
+  }
+  // One of its tokens has many holders; the next one has one.
+  await insert(
+    'nft_token_holders',
+    `${bytes(LARGE)}, ${bytes(`0x${'00'.repeat(31)}01`)}, 'ERC1155', ${padded(20)}, ${at('1')}, 1, 0, 1, 0`,
+    `numbers(${OWNERS_OF_TOKEN})`,
+  )
+  await insert(
+    'nft_token_holders',
+    `${bytes(LARGE)}, ${bytes(`0x${'00'.repeat(31)}02`)}, 'ERC721', ${bytes(BOB)}, ${at('1')}, 1, 0, 1, 0`,
+  )
+  // One owner that changed in each of many later blocks, and two that did not.
+  await insert(
+    'nft_contract_holders',
+    `${bytes(BUSY)}, ${bytes(BOB)}, if(number = 0, 1, 10 + number) AS block, unhex({hashes:Array(String)}[1]), 1, 1, 0`,
+    `numbers(${BLOCKS_OF_BUSY})`,
+  )
+  for (const holder of [ANN, CID])
+    await insert('nft_contract_holders', `${bytes(BUSY)}, ${bytes(holder)}, ${at('1')}, 1, 1, 0`)
+  await insert('nft_contract_totals', `${bytes(BUSY)}, ${at('1')}, 3, 3`)
+}
+
+/** Rows that the engine has read of all tables so far. */
+async function rowsRead(): Promise<number> {
+  const [row] = await nft.warehouse.query<{ value: string }>(
+    "SELECT value FROM system.events WHERE event = 'SelectedRows'",
+  )
+  return Number(row?.value)
+}
+
+describe('a page of what is large', () => {
+  const readBy = async (query: () => Promise<Answer>): Promise<Answer> => {
+    const before = await rowsRead()
+    const answer = await query()
+    expect(answer.status).toBe(200)
+    expect((await rowsRead()) - before).toBeLessThanOrEqual(ROWS_READ_MAX)
+    return answer
+  }
+
+  test('reads at most 100,000 rows, at the beginning and further on, total included', async () => {
+    const query = `contract_address=${LARGE}&page_size=1000`
+    let next = ''
+    for (let page = 0; page < 3; page++) {
+      const { body } = await readBy(() => get('getOwnersForContract', query + next))
+      expect(body.owners).toHaveLength(1_000)
+      expect(body.total_count).toBe(OWNERS_OF_LARGE)
+      next = `&page_key=${body.page_key}`
+    }
+  })
+
+  test('reads at most 100,000 rows where nearly all was sold, and comes to what was not', async () => {
+    const found: string[] = []
+    let next = ''
+    let pages = 0
+    do {
+      const { body } = await readBy(() => get('getNFTsForOwner', `owner=${SELLER}${next}`))
+      expect(body.total_count).toBe(1)
+      found.push(...body.owner_nfts.map((row: { token_id: string }) => row.token_id))
+      next = body.page_key === null ? '' : `&page_key=${body.page_key}`
+      pages++
+    } while (next !== '')
+    expect(found).toEqual([String(4_294_967_296 + TOKENS_OF_SELLER - 1)])
+    expect(pages).toBeGreaterThan(1)
+  })
+
+  test('reads at most 100,000 rows where a contract has more tokens than are looked at, and says what it knows', async () => {
+    const { body } = await readBy(() => get('getContractsForOwner', `owner=${HOARDER}`))
+    expect(
+      body.contracts.map((row: { contract_address: string; token_type: string; acquired: unknown }) => [
+        row.contract_address,
+        row.token_type,
+        row.acquired,
+      ]),
+    ).toEqual([
+      [ART, 'ERC721', { block_number: 2, block_timestamp: timeOf(2) }],
+      [LARGE, 'ERC721', null],
+      [MIDDLE, 'ERC721', null],
+    ])
+  })
+
+  test('reads at most 100,000 rows where a token of a list has many holders', async () => {
+    const tokens = [1, 2, 3].map((token_id) => ({ contract_address: LARGE, token_id }))
+    const { body } = await readBy(() =>
+      get('getNFTMetadataBatch', `tokens=${encodeURIComponent(JSON.stringify(tokens))}`),
+    )
+    expect(body.map(({ token_type }: { token_type: string | null }) => token_type)).toEqual(['ERC1155', 'ERC721', null])
+  })
+
+  test('reads at most 100,000 rows where one owner has changed more often than that', async () => {
+    const { body } = await readBy(() => get('getOwnersForContract', `contract_address=${BUSY}`))
+    expect(body.owners).toHaveLength(3)
+    await readBy(() => get('isHolderOfContract', `contract_address=${BUSY}&wallet=${BOB}`))
+  })
+})
+
+test('a snapshot of all owners has all of a large contract', async () => {
+  const response = await fetch(`${nft.api.url}${base()}/owners.csv?contract_address=${MIDDLE}`)
+  const lines = (await response.text()).trim().split('\n')
+  expect(lines).toHaveLength(OWNERS_OF_MIDDLE + 1)
+  expect(new Set(lines).size).toBe(OWNERS_OF_MIDDLE + 1)
+})
