@@ -34,10 +34,9 @@ interface NftAnswered<Body> {
 
 type NftHandler<Parameters, Body> = (parameters: Parameters, scope: NftScope) => Promise<NftAnswered<Body> | NftRefusal>
 
-/** Who asks for something to be done. */
+/** What who asks for something to be done has: the tables as they stand, too. */
 export interface NftActing {
-  /** Name of the path's chain, as in the tables. */
-  readonly chain: string
+  readonly pin: NftPin
   readonly jobs: SharedParts['jobs']
 }
 

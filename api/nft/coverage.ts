@@ -14,7 +14,7 @@ export function finalityOf({ standing }: NftScope, blockNumber: string): Finalit
 export const FIRST_BLOCK = 1
 
 /** Whether all that happened up to the snapshot is indexed, of one contract or of all. */
-export async function coverageOf(scope: NftScope, contract?: string): Promise<Coverage> {
+export async function coverageOf(scope: NftPin, contract?: string): Promise<Coverage> {
   const { standing } = scope
   const [begins, oddFrom] = await Promise.all([
     contract === undefined || standing.start <= FIRST_BLOCK ? undefined : beginningOf(scope, contract),

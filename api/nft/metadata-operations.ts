@@ -1,16 +1,12 @@
-import { REFRESHES_MAX, refreshNft } from '../../schemas/jobs/read-nft.ts'
 import type { NftAsset, NftContract } from '../../schemas/routes/nft/fields.ts'
 import {
   getContractMetadataBatchRoute,
   getContractMetadataRoute,
   getNftMetadataBatchRoute,
   getNftMetadataRoute,
-  refreshNftMetadataRoute,
   searchContractMetadataRoute,
 } from '../../schemas/routes/nft/metadata.ts'
-import { refuseNft } from '../../schemas/routes/nft/nft-route.ts'
-import { tokenHex } from './amounts.ts'
-import { answered, type NftPin, type NftScope, nftAction, nftOperation } from './asking.ts'
+import { answered, type NftPin, type NftScope, nftOperation } from './asking.ts'
 import { selectContracts, type ToldContract, toContract, tokensMetadata } from './metadata.ts'
 import { searchContracts } from './search.ts'
 import { type AskedContract, standardsOfContracts, withStandards } from './standards.ts'
@@ -39,17 +35,6 @@ export const getNftMetadata = nftOperation(
 
 export const getNftMetadataBatch = nftOperation(getNftMetadataBatchRoute, async ({ tokens, with_metadata }, scope) =>
   answered([...(await describeTokens(scope, tokens, with_metadata))]),
-)
-
-export const refreshNftMetadata = nftAction(
-  refreshNftMetadataRoute,
-  async ({ contract_address: contract, token_id }, { chain, jobs }) => {
-    if ((await jobs.pending(refreshNft.name)) >= REFRESHES_MAX)
-      return refuseNft(429, 'too many tokens wait to be read again')
-    const input = { chain, contract, tokenId: token_id === undefined ? null : `0x${tokenHex(token_id)}` }
-    await jobs.request(refreshNft.name, refreshNft.idOf(input), input)
-    return answered({ status: 'queued' })
-  },
 )
 
 export const searchContractMetadata = nftOperation(searchContractMetadataRoute, async ({ query }, scope) => {

@@ -275,7 +275,8 @@ function toState({ error, attempts, read_sec, retry_sec }: StateRow): MetadataSt
     error: textOf(error),
     attempts,
     last_attempt: read_sec,
-    next_retry: error === '' ? null : retry_sec,
+    // What nobody saw moved is not tried again by itself.
+    next_retry: error === '' || retry_sec === 0 ? null : retry_sec,
   }
 }
 

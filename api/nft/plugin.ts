@@ -8,7 +8,6 @@ import {
   getContractMetadataBatch,
   getNftMetadata,
   getNftMetadataBatch,
-  refreshNftMetadata,
   searchContractMetadata,
 } from './metadata-operations.ts'
 import { ownersCsv, streamOwnersCsv } from './owners-csv.ts'
@@ -19,6 +18,7 @@ import {
   getOwnersForNft,
   isHolderOfContract,
 } from './ownership.ts'
+import { refreshNftMetadata } from './refresh.ts'
 import { acceptBodies, type Streaming, serveNftOperations } from './serve.ts'
 import { getAssetsTransfer } from './transfers.ts'
 

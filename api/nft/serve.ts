@@ -141,16 +141,19 @@ async function answer(request: FastifyRequest, reply: FastifyReply, serving: Ser
   if (given.status === 'refused') return sendNftRefusal(reply, given)
   if ((await serving.stream?.(request, reply, { ...serving, values: given.values })) === true) return reply
   const chain = chainOf(request).names.name
-  if (operation.act !== undefined) {
-    const done = await operation.act(given.values, { chain, jobs: parts.jobs })
-    return done.status === 'refused' ? sendNftRefusal(reply, done) : reply.send(done.body)
-  }
   const standing = await standings.of(chain)
   if (standing === undefined) return sendNftRefusal(reply, refuseNft(503, NOTHING_INDEXED))
+  const begin = () => goneSignal(reply, parts.answerMsMax ?? ANSWER_MS_MAX)
+  if (operation.act !== undefined) {
+    const warehouse = openBudget({ ...parts, account, signal: begin() })
+    const pin = { warehouse, chain, standing, snapshot: standing.head }
+    const done = await operation.act(given.values, { pin, jobs: parts.jobs })
+    return done.status === 'refused' ? sendNftRefusal(reply, done) : reply.send(done.body)
+  }
   const key = JSON.stringify(['nft', operation.route.id, chain, given.values])
   const kept = parts.answers.kept(key, standing.position)
   if (kept !== undefined) return sendKept(request, reply, kept)
-  const question = { key, position: standing.position, signal: goneSignal(reply, parts.answerMsMax ?? ANSWER_MS_MAX) }
+  const question = { key, position: standing.position, signal: begin() }
   const sent = await parts.answers.of(question, (signal) => {
     const warehouse = openBudget({ ...parts, account, signal })
     return ask({ standings, operation, chain, warehouse, values: given.values, key })

@@ -36,8 +36,14 @@ export interface Deployed {
   readonly deployReason: string | null
 }
 
+/** What a contract says that it is; null where there is none. */
+export type ContractType = TokenStandard | 'UNKNOWN' | null
+
 /** Asks a contract what it is; the answer is an event. Throws AppError of a node fault. */
-export async function readContract(node: ContractNode, question: ContractQuestion): Promise<EncodedEvent> {
+export async function readContract(
+  node: ContractNode,
+  question: ContractQuestion,
+): Promise<{ readonly event: EncodedEvent; readonly tokenType: ContractType }> {
   const { chain, contract, moved, nowSec } = question
   const calls = [
     ...[NAME_CALL, SYMBOL_CALL, TOTAL_SUPPLY_CALL],
@@ -51,7 +57,8 @@ export async function readContract(node: ContractNode, question: ContractQuestio
   const [is165, isAnything, is721, is1155] = interfaces.map((answer) => isYes(answer))
   const saysTruth = is165 === true && isAnything !== true
   const isContract = deployed.deployReason !== 'not_a_contract'
-  return encodeEvent(contractRead, {
+  const tokenType = isContract ? typeOf({ is721: saysTruth && is721, is1155: saysTruth && is1155, moved }) : null
+  const event = encodeEvent(contractRead, {
     id: `${contractRead.name}:${chain}:${contract}:${block.hash}:${nowSec}`,
     key: chainKey(chain, contract),
     time: formatInstant(block.timeSec),
@@ -62,11 +69,12 @@ export async function readContract(node: ContractNode, question: ContractQuestio
       atSec: nowSec,
       name: textOf(name),
       symbol: textOf(symbol),
-      tokenType: isContract ? typeOf({ is721: saysTruth && is721, is1155: saysTruth && is1155, moved }) : null,
+      tokenType,
       totalSupply: supply === undefined ? null : (decodeUint(supply.data)?.toString() ?? null),
       ...deployed,
     },
   })
+  return { event, tokenType }
 }
 
 async function deployedBy(node: ContractNode, contract: string): Promise<Deployed> {

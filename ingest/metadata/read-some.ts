@@ -1,10 +1,11 @@
 import type { EventWriter } from '../../infra/ports/event-log.ts'
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import type { RefreshNftInput } from '../../schemas/jobs/read-nft.ts'
-import { readContract } from './read-contract.ts'
-import { type Reading, readToken } from './read-token.ts'
+import { type ContractType, readContract } from './read-contract.ts'
+import { type Reading, readToken, type TokenQuestion } from './read-token.ts'
 import type { Recently } from './recently.ts'
 import {
+  attemptsOf,
   type ContractPlace,
   changedAt,
   changedTokens,
@@ -108,23 +109,41 @@ async function readContractIfNew(reading: ReadingSome, place: ContractPlace): Pr
   await readContractNow(reading, place)
 }
 
-async function readContractNow(reading: ReadingSome, place: ContractPlace): Promise<void> {
+/** Returns what it is. */
+async function readContractNow(reading: ReadingSome, place: ContractPlace): Promise<ContractType> {
   const { warehouse, node, writer, recently, now } = reading
   const known = await knownContract(warehouse, place)
   const moved = await movedAs(warehouse, place)
   // What nobody could say before may be said now, by another node.
   const deployed = known?.deployed.deployReason === null ? known.deployed : undefined
-  const event = await readContract(node, { ...place, moved, known: deployed, nowSec: now() })
+  const { event, tokenType } = await readContract(node, { ...place, moved, known: deployed, nowSec: now() })
   await writer.append('nft.metadata', [event])
   recently.add(nameOf(place, 'contract'))
+  return tokenType
 }
 
-/** Reads one token, or what the contract says of itself, whatever was read before: somebody has asked. A token that was never moved is none. */
+/** Reads one token, or what the contract says of itself, whatever was read before: somebody has asked. */
 export async function readAsked(reading: ReadingSome, { tokenId, ...place }: RefreshNftInput): Promise<void> {
-  if (tokenId === null) return await readContractNow(reading, place)
-  const token = await tokenOf(reading.warehouse, place, tokenId)
+  if (tokenId === null) {
+    await readContractNow(reading, place)
+    return
+  }
+  const token = (await tokenOf(reading.warehouse, place, tokenId)) ?? (await unseenToken(reading, place, tokenId))
   if (token === undefined) return
   const { event } = await readToken(reading, { ...place, ...token })
   await reading.writer.append('nft.metadata', [event])
   reading.recently.add(nameOf(place, tokenId))
+}
+
+/** A token that was never moved in what is indexed may have been there before: it is what its contract is. Undefined of a contract without tokens. */
+async function unseenToken(
+  reading: ReadingSome,
+  place: ContractPlace,
+  tokenId: string,
+): Promise<TokenQuestion | undefined> {
+  const known = await knownContract(reading.warehouse, place)
+  const standard = known === undefined ? await readContractNow(reading, place) : known.tokenType
+  if (standard !== 'ERC721' && standard !== 'ERC1155') return undefined
+  const attempts = await attemptsOf(reading.warehouse, place, tokenId)
+  return { ...place, tokenId, standard, attempts, isUnseen: true }
 }

@@ -35,6 +35,8 @@ export interface TokenQuestion {
   readonly standard: TokenStandard
   /** That have failed since it was read last. */
   readonly attempts: number
+  /** Nobody saw it moved: it is not tried again by itself, or anybody could have us ask for ever for what is not there. */
+  readonly isUnseen?: boolean
 }
 
 type Ended =
@@ -76,7 +78,8 @@ export async function readToken(reading: Reading, question: TokenQuestion): Prom
     return { event, blockNumber: block.number, isLate: false }
   }
   const { error } = ended
-  const ends = { error, attempts: attempts + 1, nextRetrySec: atSec + retryDelaySec(error, attempts + 1) }
+  const nextRetrySec = question.isUnseen === true ? 0 : atSec + retryDelaySec(error, attempts + 1)
+  const ends = { error, attempts: attempts + 1, nextRetrySec }
   const id = `${tokenNotRead.name}:${place}`
   const event = encodeEvent(tokenNotRead, { id, ...envelope, data: { ...told, ...ends } })
   return { event, blockNumber: block.number, isLate: error === 'TIMEOUT' }

@@ -1,7 +1,7 @@
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import type { Hex } from '../../schemas/eth/hex.ts'
 import type { TokenStandard } from '../../schemas/eth/nft-transfers.ts'
-import type { Deployed } from './read-contract.ts'
+import type { ContractType, Deployed } from './read-contract.ts'
 
 // What the tables say is to be read. Addresses are compared with literals, which the index is used for.
 
@@ -94,23 +94,34 @@ export async function changedTokens(
 /** One token, where there is one. */
 export async function tokenOf(
   warehouse: WarehouseReader,
-  { chain, contract }: ContractPlace,
+  place: ContractPlace,
   tokenId: string,
 ): Promise<UnreadToken | undefined> {
-  const place = `chain = {chain:String} AND contract = unhex('${contract.slice(2)}') AND token_id = unhex('${tokenId.slice(2)}')`
-  const [row] = await warehouse.query<TokenRow>(
-    `SELECT lower(hex(token_id)) AS token, toString(standard) AS standard,
-       (SELECT max(attempts) FROM nft_token_states FINAL WHERE ${place}) AS attempts
-     FROM nft_tokens WHERE ${place} LIMIT 1`,
-    { chain },
+  const [row] = await warehouse.query<Omit<TokenRow, 'attempts'>>(
+    `SELECT lower(hex(token_id)) AS token, toString(standard) AS standard
+     FROM nft_tokens WHERE ${placeOfToken(place, tokenId)} LIMIT 1`,
+    { chain: place.chain },
   )
-  return row === undefined ? undefined : toToken({ ...row, attempts: Number(row.attempts ?? 0) })
+  return row === undefined ? undefined : toToken({ ...row, attempts: await attemptsOf(warehouse, place, tokenId) })
 }
+
+/** To read a token, that have failed since it was read last. */
+export async function attemptsOf(warehouse: WarehouseReader, place: ContractPlace, tokenId: string): Promise<number> {
+  const [row] = await warehouse.query<{ attempts: number }>(
+    `SELECT attempts FROM nft_token_states FINAL WHERE ${placeOfToken(place, tokenId)}`,
+    { chain: place.chain },
+  )
+  return row?.attempts ?? 0
+}
+
+const placeOfToken = ({ contract }: ContractPlace, tokenId: string): string =>
+  `chain = {chain:String} AND contract = unhex('${contract.slice(2)}') AND token_id = unhex('${tokenId.slice(2)}')`
 
 /** What is known of a contract itself; undefined of one that nobody has read. */
 export interface KnownContract {
   readonly blockNumber: number
   readonly readSec: number
+  readonly tokenType: ContractType
   readonly deployed: Deployed
 }
 
@@ -121,12 +132,13 @@ export async function knownContract(
   const [row] = await warehouse.query<{
     number: string
     read_sec: number
+    type: Exclude<ContractType, null> | ''
     deployer: string
     deploy_block: string
     deploy_reason: string
   }>(
-    `SELECT block_number AS number, toUnixTimestamp(read_at) AS read_sec, lower(hex(deployer)) AS deployer,
-       deploy_block, toString(deploy_reason) AS deploy_reason
+    `SELECT block_number AS number, toUnixTimestamp(read_at) AS read_sec, toString(token_type) AS type,
+       lower(hex(deployer)) AS deployer, deploy_block, toString(deploy_reason) AS deploy_reason
      FROM nft_contracts FINAL WHERE chain = {chain:String} AND contract = unhex('${contract.slice(2)}')`,
     { chain },
   )
@@ -136,7 +148,8 @@ export async function knownContract(
     deployBlock: row.deploy_block === '-1' ? null : Number(row.deploy_block),
     deployReason: row.deploy_reason === '' ? null : row.deploy_reason,
   }
-  return { blockNumber: Number(row.number), readSec: row.read_sec, deployed }
+  const tokenType = row.type === '' ? null : row.type
+  return { blockNumber: Number(row.number), readSec: row.read_sec, tokenType, deployed }
 }
 
 /** The newest block after which the contract said that something of its own has changed; 0 for none. */

@@ -60,7 +60,7 @@ const TokenNotRead = Type.Object({
   error: Type.Enum([...METADATA_ERRORS]),
   /** Since it was read last, this one included. */
   attempts: UInt,
-  /** Unix seconds. */
+  /** Unix seconds; 0 where it is not tried again by itself. */
   nextRetrySec: UInt,
 })
 export type TokenNotRead = Static<typeof TokenNotRead>

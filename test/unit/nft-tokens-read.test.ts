@@ -122,9 +122,45 @@ describe('what is known of tokens', () => {
   test('is asked for when somebody wants it, of tokens that there are', async () => {
     await stores().empty()
     await tellBlock(stores().warehouse, 1, [mint(ART, 1n)])
-    for (const tokenId of [idOf(1n), idOf(2n), null])
-      await readAsked(world.reading(), { chain: CHAIN, contract: ART, tokenId })
+    for (const tokenId of [idOf(1n), null]) await readAsked(world.reading(), { chain: CHAIN, contract: ART, tokenId })
     expect(world.told.map(({ type }) => type)).toEqual(['nft.token-read', 'nft.contract-read'])
+  })
+
+  test('is asked for when somebody wants it of a token that nobody saw moved, and not tried again by itself', async () => {
+    await stores().empty()
+    const asked = async (contract: typeof ART, tokenId: string) => {
+      world.told = []
+      await readAsked(world.reading(), { chain: CHAIN, contract, tokenId })
+      await tell(stores().warehouse, 'nft.metadata', world.told)
+      return world.told.map(({ type }) => type)
+    }
+    // What it is is asked first, once.
+    expect(await asked(COINS, idOf(7n))).toEqual(['nft.contract-read', 'nft.token-read'])
+    expect(world.called).toEqual(['uri 0x02 7'])
+    world.uriOf = () => undefined
+    expect(await asked(COINS, idOf(8n))).toEqual(['nft.token-not-read'])
+    expect(await asked(COINS, idOf(8n))).toEqual(['nft.token-not-read'])
+    expect(await statesOf(stores().warehouse, COINS)).toMatchObject([
+      { id: '7', error: '' },
+      { id: '8', error: 'CALL_REVERTED', attempts: 2, next: 0 },
+    ])
+    expect(await world.run(COINS)).toEqual({ read: 0, isMore: false })
+    // Once it is moved it is read as any other.
+    await tellBlock(stores().warehouse, 11, [mint(COINS, 8n)])
+    expect(await world.run(COINS)).toEqual({ read: 1, isMore: false })
+  })
+
+  test('is not asked of a contract that has no tokens', async () => {
+    await stores().empty()
+    const node: ContractNode = {
+      ...world.reading().node,
+      call: async (calls) => ({
+        block: { number: 1, hash: idOf(1n), timeSec: 1 },
+        answers: calls.map(() => ({ status: 'reverted' })),
+      }),
+    }
+    await readAsked({ ...world.reading(), node }, { chain: CHAIN, contract: ART, tokenId: idOf(1n) })
+    expect(world.told.map(({ type }) => type)).toEqual(['nft.contract-read'])
   })
 
   test('is the same when it is made of the log again, without anybody being asked', async () => {

@@ -99,6 +99,7 @@ export const refreshNftMetadataRoute = defineNftRoute({
   summary: 'Read a token, or a contract, again',
   description:
     'Asks for it, and does not wait: `metadata_state` of later answers tells what became of it. Asked again before it was read, it is read once. ' +
+    'A token that was never moved is refused, and a contract of none, unless what came before is not indexed: then it is asked for, and not tried again by itself. ' +
     'What is read without being asked: new tokens, what failed when its `next_retry` has come, and what contracts say has changed (ERC-4906).',
   parameters: Type.Object({
     contract_address: addressParameter('The contract.'),
