@@ -93,7 +93,9 @@ export const PROJECTORS: readonly Projector[] = [
   {
     group: 'nft-metadata',
     topic: 'nft.metadata',
-    tables: ['nft_contracts', 'nft_documents', 'nft_token_states'],
+    tables: ['nft_contracts', 'nft_documents', 'nft_token_states', 'nft_metadata_positions'],
+    // Says that something else is told now: who keeps what was told before looks again.
+    lastTable: 'nft_metadata_positions',
     project: projectMetadata,
   },
   { group: 'dead-letters', topic: 'dead-letters', tables: ['dead_letters'], project: projectDeadLetter },

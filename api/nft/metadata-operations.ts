@@ -7,9 +7,10 @@ import {
   searchContractMetadataRoute,
 } from '../../schemas/routes/nft/metadata.ts'
 import { answered, type NftPin, type NftScope, nftOperation } from './asking.ts'
-import { selectContracts, type ToldContract, toContract, tokensMetadata } from './metadata.ts'
+import { toContract, tokensMetadata } from './metadata.ts'
 import { searchContracts } from './search.ts'
 import { type AskedContract, standardsOfContracts, withStandards } from './standards.ts'
+import { selectContracts, type ToldContract } from './told-contracts.ts'
 
 export const getContractMetadata = nftOperation(
   getContractMetadataRoute,

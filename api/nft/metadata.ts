@@ -4,14 +4,10 @@ import { bytesSql, textSql } from '../../schemas/tables/literals.ts'
 import { KEYS, lookUpKeys } from '../http/lookups.ts'
 import { tokenHex } from './amounts.ts'
 import type { NftPin } from './asking.ts'
+import { newestOf, type Versioned } from './newest-rows.ts'
+import { selectContracts, type ToldContract } from './told-contracts.ts'
 
 // What contracts and tokens say of themselves, as it was read last: the block of the question does not matter here.
-
-/** SQL of one text for a chain that differs when metadata has changed. */
-export const METADATA_POSITION = `SELECT toString((
-  (SELECT (count(), sum(version)) FROM nft_contracts WHERE chain = {chain:String}),
-  (SELECT (count(), sum(version)) FROM nft_token_states WHERE chain = {chain:String})
-))`
 
 /** Of a list of tokens, longer documents, media and attributes are left out: a page of them would be fifty megabytes. */
 const LISTED_CHARACTERS_MAX = 32_768
@@ -46,66 +42,6 @@ function noState(withMetadata: boolean, standard: Standard | null): MetadataStat
   // What was ever moved is read.
   const status = withMetadata ? (standard === null ? 'not_fetched' : 'pending') : 'left_out'
   return { status, error: null, attempts: 0, last_attempt: null, next_retry: null }
-}
-
-/** What a contract said of itself when it was read last. */
-export interface ToldContract {
-  readonly name: string | null
-  readonly symbol: string | null
-  readonly type: '' | Standard | 'UNKNOWN'
-  readonly total_supply: string | null
-  /** Without `0x`; zeros: unknown. */
-  readonly deployer: string
-  /** -1: unknown. */
-  readonly deploy_block: string
-  readonly read_sec: number
-  /** It was read after this block. */
-  readonly block: string | number
-  /** Of the row that was written last. */
-  readonly version: string
-}
-
-const hexOf = (address: string): string => address.slice(2)
-
-interface Versioned {
-  readonly version: string
-}
-
-interface ContractRow extends Versioned {
-  readonly address: string
-  /** JSON. */
-  readonly told: string
-}
-
-/** Of each key the row that was written last: older ones may not have been merged away yet. */
-function newestOf<Row extends Versioned>(rows: readonly Row[], keyOf: (row: Row) => string): ReadonlyMap<string, Row> {
-  const newest = new Map<string, Row>()
-  for (const row of rows) {
-    const known = newest.get(keyOf(row))
-    if (known === undefined || BigInt(row.version) > BigInt(known.version)) newest.set(keyOf(row), row)
-  }
-  return newest
-}
-
-/** By address, those that were read. */
-export async function selectContracts(
-  { warehouse, chain }: Pick<NftPin, 'warehouse' | 'chain'>,
-  contracts: readonly string[],
-): Promise<ReadonlyMap<string, ToldContract>> {
-  if (contracts.length === 0) return new Map()
-  const rows = await lookUpKeys<ContractRow>(
-    warehouse,
-    `SELECT hex(contract) AS address, told, version FROM nft_contracts
-     WHERE chain = ${textSql(chain)} AND contract IN (${KEYS})`,
-    [...new Set(contracts)].map((one) => bytesSql(hexOf(one))).join(', '),
-  )
-  const newest = newestOf(rows, ({ address }) => `0x${address.toLowerCase()}`)
-  const told = new Map<string, ToldContract>()
-  for (const contract of contracts) {
-    const row = newest.get(contract)
-    if (row !== undefined) told.set(contract, { ...JSON.parse(row.told), version: row.version } as ToldContract)
-  }
-  return told
 }
 
 /** Of each contract, in the order of the question. */
@@ -143,6 +79,8 @@ export function toContract(
         : { status: 'fetched', error: null, attempts: 0, last_attempt: told.read_sec, next_retry: null },
   }
 }
+
+const hexOf = (address: string): string => address.slice(2)
 
 interface TokenRow extends Versioned {
   readonly address: string

@@ -1,7 +1,7 @@
 import type { NftContract } from '../../schemas/routes/nft/fields.ts'
 import { bytesSql, textSql } from '../../schemas/tables/literals.ts'
-import type { NftPin } from './asking.ts'
-import { selectContracts, toContract } from './metadata.ts'
+import { toContract } from './metadata.ts'
+import { type ContractTables, selectContracts } from './told-contracts.ts'
 
 /** As many as an answer has. */
 const FOUND_MAX = 100
@@ -30,14 +30,12 @@ const PART_DIGITS_MIN = 6
 
 const PART_OF_ADDRESS = /^(0x)?([0-9a-f]{1,40})$/
 
-type Tables = Pick<NftPin, 'warehouse' | 'chain'>
-
 /**
  * Contracts whose names, symbols or addresses have a text in them, lower-case, the best first: the whole, a beginning, a word's
  * beginning, a part; where there are none, those that have all its words, nearly; where there are none, those that have most of it. What
  * a contract was called before does not count.
  */
-export async function searchContracts(tables: Tables, text: string): Promise<readonly NftContract[]> {
+export async function searchContracts(tables: ContractTables, text: string): Promise<readonly NftContract[]> {
   const query = text.replaceAll('\n', ' ')
   if (query === '') return []
   for (const selection of [having(query), ...nearlyOf(query)]) {
@@ -63,7 +61,7 @@ const literal = (text: string): string => bytesSql(Buffer.from(text).toString('h
 const literals = (texts: readonly string[]): string => `[${texts.map(literal).join(', ')}]`
 
 /** Of what is found, the contracts that are called so now. */
-async function newestOf(tables: Tables, selection: Selection): Promise<readonly NftContract[]> {
+async function newestOf(tables: ContractTables, selection: Selection): Promise<readonly NftContract[]> {
   const found = await select(tables, selection, '')
   const newest = await newestAmong(tables, found)
   // So many rows are older ones that others had no place.
@@ -71,7 +69,7 @@ async function newestOf(tables: Tables, selection: Selection): Promise<readonly 
   return isCut ? await newestAmong(tables, await select(tables, selection, 'FINAL')) : newest
 }
 
-async function newestAmong(tables: Tables, found: readonly Found[]): Promise<readonly NftContract[]> {
+async function newestAmong(tables: ContractTables, found: readonly Found[]): Promise<readonly NftContract[]> {
   const rows = Map.groupBy(found, ({ address }) => `0x${address}`)
   const contracts = [...rows.keys()]
   const newest: NftContract[] = []
@@ -87,7 +85,7 @@ async function newestAmong(tables: Tables, found: readonly Found[]): Promise<rea
   return newest
 }
 
-function select({ warehouse, chain }: Tables, selection: Selection, rows: Rows): Promise<readonly Found[]> {
+function select({ warehouse, chain }: ContractTables, selection: Selection, rows: Rows): Promise<readonly Found[]> {
   const from = `FROM nft_contracts ${rows} WHERE chain = ${textSql(chain)}`
   // Of so small a statement a second thread would only take time from another one.
   return warehouse.query<Found>(`${selection(from)} LIMIT ${ROWS_MAX} SETTINGS max_threads = 1`)

@@ -3,7 +3,7 @@ import type { LogsCheck } from '../../schemas/events/execution-block.ts'
 import { WEAK_CHECKS_SQL, type WeakCheckRow, weakestCheck } from '../../schemas/tables/block-coverage.ts'
 import { textSql } from '../../schemas/tables/literals.ts'
 import { notRevertedSql, REVERTED_SQL } from '../../schemas/tables/reverted-blocks.ts'
-import { METADATA_POSITION } from './metadata.ts'
+import { ToldContracts } from './told-contracts.ts'
 
 /** A block that an answer describes. */
 export interface Snapshot {
@@ -31,6 +31,8 @@ export interface NftStanding {
   readonly hasOddLogs: boolean
   /** Differs when a block was reverted, or came back. */
   readonly reverts: string
+  /** What contracts say of themselves, as far as it was asked for while they say the same. */
+  readonly told: ToldContracts
   /** Differs when anything has changed that an answer is made of. */
   readonly position: string
   /** What page keys are signed with: the log's identity, which nobody is told. */
@@ -61,7 +63,9 @@ const FACTS = [
   `SELECT 'odd', toString(count()) FROM nft_odd_logs WHERE ${OF_CHAIN}`,
   `SELECT 'exchanges', toString((count(), sum(cityHash64(started, version)))) FROM rebuild_exchanges`,
   `SELECT 'log', log_id FROM (SELECT log_id FROM filled_from ORDER BY since DESC LIMIT 1)`,
-  `SELECT 'metadata', (${METADATA_POSITION})`,
+  `SELECT toString(kind), toString(sum(newest)) FROM (
+     SELECT kind, bucket, max(version) AS newest FROM nft_metadata_positions WHERE ${OF_CHAIN} GROUP BY kind, bucket
+   ) GROUP BY kind`,
 ].join(' UNION ALL ')
 
 const RECENT = `
@@ -74,7 +78,7 @@ ORDER BY block_number DESC LIMIT ${RECENT_BLOCKS}`
 /** What a look reads. */
 const LOOKED_AT = [
   ...['nft_blocks', 'execution_finality', 'finalized_blocks', 'reverted_blocks', 'nft_odd_logs', 'rebuild_exchanges'],
-  ...['filled_from', 'nft_contracts', 'nft_token_states', 'weak_blocks'],
+  ...['filled_from', 'nft_metadata_positions', 'weak_blocks'],
 ]
 const REVERT_TABLES = ['reverted_blocks']
 
@@ -192,6 +196,7 @@ export class NftStandings {
     const position = [chain, start, head.hash, finalizedNumber, ...others.sort()].join(' ')
     const known = this.#known.get(chain)
     if (known?.position === position) return known
+    const contractsRead = [...valuesOf('contracts'), ...valuesOf('exchanges')].join()
     const [weak, reverted] = await Promise.all([
       this.#warehouse.query<WeakCheckRow>(WEAK_CHECKS_SQL, { chain, from: start, through: head.number }),
       this.#revertedAt(chain, reverts),
@@ -199,6 +204,7 @@ export class NftStandings {
     const check = weakestCheck(weak)
     const standing = {
       ...{ start, head, finalizedNumber, check, reverts, position },
+      told: known?.told.position === contractsRead ? known.told : new ToldContracts(contractsRead),
       // Without a parameter: it is part of statements that have none.
       notReverted: notRevertedSql(
         [...reverted],

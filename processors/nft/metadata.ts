@@ -15,14 +15,34 @@ import { type Projected, type TableRows, versionOf } from '../loop/rows.ts'
 /** What one event of `nft.metadata` becomes. */
 export function projectMetadata({ event, position }: StoredEvent): Projected {
   const version = versionOf(position)
-  if (event.type === contractRead.name) return { rows: [contractRow(decodeEvent(contractRead, event), version)] }
+  if (event.type === contractRead.name) {
+    const read = decodeEvent(contractRead, event)
+    return { rows: [contractRow(read, version), positionRow(read, 'contracts', position)] }
+  }
   if (event.type === tokenRead.name) {
     const read = decodeEvent(tokenRead, event)
     const state = { error: '', attempts: 0, nextRetrySec: 0 }
-    return { rows: [documentRow(read, version), stateRow(read, state, version)] }
+    return { rows: [documentRow(read, version), stateRow(read, state, version), positionRow(read, 'tokens', position)] }
   }
   const failed = decodeEvent(tokenNotRead, event)
-  return { rows: [stateRow(failed, failed, version)] }
+  return { rows: [stateRow(failed, failed, version), positionRow(failed, 'tokens', position)] }
+}
+
+/** Whoever keeps what was told of contracts, or of tokens, learns from it that something else is. */
+function positionRow(
+  { chain }: Pick<ContractRead, 'chain'>,
+  kind: 'contracts' | 'tokens',
+  position: StoredEvent['position'],
+): TableRows {
+  return {
+    table: 'nft_metadata_positions',
+    columns: {
+      chain: [chain],
+      kind: [kind],
+      bucket: Uint16Array.of(position.partition),
+      version: BigUint64Array.of(versionOf(position)),
+    },
+  }
 }
 
 const NOBODY = new Uint8Array(ADDRESS_BYTES)

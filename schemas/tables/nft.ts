@@ -35,6 +35,7 @@ export const NFT_TABLES = {
   nft_contracts: ['chain', 'contract'],
   nft_documents: ['chain', 'contract', 'token_id'],
   nft_token_states: ['chain', 'contract', 'token_id'],
+  nft_metadata_positions: ['chain', 'kind', 'bucket'],
 } as const
 
 export type NftTable = keyof typeof NFT_TABLES

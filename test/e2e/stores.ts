@@ -85,6 +85,7 @@ const TABLES_OF_LOOKS: ReadonlySet<Projection> = new Set<Projection>([
   'nft_contracts',
   'nft_documents',
   'nft_token_states',
+  'nft_metadata_positions',
 ])
 const TABLES_OF_LOGS: readonly Projection[] = [
   'execution_log_parts',

@@ -141,6 +141,7 @@ describe.each(['given-chain', 'devnet'])('a log of release 0.1 (%s)', (name) => 
       'nft_contracts',
       'nft_documents',
       'nft_token_states',
+      'nft_metadata_positions',
       'chain_queues',
       'deposit_queue_fronts',
       'validator_owners',

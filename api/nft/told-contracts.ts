@@ -1,0 +1,94 @@
+import { bytesSql, textSql } from '../../schemas/tables/literals.ts'
+import { KEYS, lookUpKeys } from '../http/lookups.ts'
+import type { NftPin } from './asking.ts'
+import type { Standard } from './metadata.ts'
+import { newestOf, type Versioned } from './newest-rows.ts'
+
+/** What a contract said of itself when it was read last. */
+export interface ToldContract {
+  readonly name: string | null
+  readonly symbol: string | null
+  readonly type: '' | Standard | 'UNKNOWN'
+  readonly total_supply: string | null
+  /** Without `0x`; zeros: unknown. */
+  readonly deployer: string
+  /** -1: unknown. */
+  readonly deploy_block: string
+  readonly read_sec: number
+  /** It was read after this block. */
+  readonly block: string | number
+  /** Of the row that was written last. */
+  readonly version: string
+}
+
+/** That are kept together: about 50 MB. */
+const CHARACTERS_MAX = 16_000_000
+/** That one takes beside what it says. */
+const CHARACTERS_EACH = 200
+
+/** What contracts have told to those who asked, good for as long as no contract is read again: most collections are in many wallets. */
+export class ToldContracts {
+  /** Of which reading it is. */
+  readonly position: string
+  /** Null: nothing is told of it. */
+  readonly #known = new Map<string, ToldContract | null>()
+  #characters = 0
+
+  constructor(position: string) {
+    this.position = position
+  }
+
+  /** Undefined where nobody has asked. */
+  of(contract: string): ToldContract | null | undefined {
+    return this.#known.get(contract)
+  }
+
+  keep(contract: string, told: ToldContract | null): void {
+    this.#characters += (told?.name?.length ?? 0) + (told?.symbol?.length ?? 0) + CHARACTERS_EACH
+    if (this.#characters > CHARACTERS_MAX) {
+      this.#known.clear()
+      this.#characters = 0
+    }
+    this.#known.set(contract, told)
+  }
+}
+
+/** Where contracts are looked up; without a standing nothing is kept. */
+export type ContractTables = Pick<NftPin, 'warehouse' | 'chain'> & {
+  readonly standing?: Pick<NftPin['standing'], 'told'>
+}
+
+interface ContractRow extends Versioned {
+  readonly address: string
+  /** JSON. */
+  readonly told: string
+}
+
+/** By address, those that were read. */
+export async function selectContracts(
+  { warehouse, chain, standing }: ContractTables,
+  contracts: readonly string[],
+): Promise<ReadonlyMap<string, ToldContract>> {
+  const told = new Map<string, ToldContract>()
+  const unknown: string[] = []
+  for (const contract of new Set(contracts)) {
+    const known = standing?.told.of(contract)
+    if (known === undefined) unknown.push(contract)
+    else if (known !== null) told.set(contract, known)
+  }
+  if (unknown.length === 0) return told
+  const rows = await lookUpKeys<ContractRow>(
+    warehouse,
+    `SELECT hex(contract) AS address, told, version FROM nft_contracts
+     WHERE chain = ${textSql(chain)} AND contract IN (${KEYS})`,
+    unknown.map((one) => bytesSql(one.slice(2))).join(', '),
+  )
+  const newest = newestOf(rows, ({ address }) => `0x${address.toLowerCase()}`)
+  for (const contract of unknown) {
+    const row = newest.get(contract)
+    const own = row === undefined ? null : ({ ...JSON.parse(row.told), version: row.version } as ToldContract)
+    standing?.told.keep(contract, own)
+    if (own !== null) told.set(contract, own)
+  }
+  return told
+}
