@@ -1,9 +1,9 @@
 import { type Change, changesRoute, type Holding } from '../../schemas/routes/nft/changes.ts'
 import { refuseNft } from '../../schemas/routes/nft/nft-route.ts'
 import { REVERTED_SQL } from '../../schemas/tables/reverted-blocks.ts'
-import { isInconsistent, shownAmount, tokenText } from './amounts.ts'
+import { isHeld, isInconsistent, shownAmount, tokenText } from './amounts.ts'
 import { answered, type NftScope, nftOperation, toValidAt } from './asking.ts'
-import { coverageOf, finalityOf } from './coverage.ts'
+import { coverageOf, FIRST_BLOCK, finalityOf } from './coverage.ts'
 import type { Standard } from './metadata.ts'
 import { foldParams } from './pages.ts'
 import { canonicalAt } from './snapshot.ts'
@@ -179,17 +179,22 @@ async function holdingsBefore(
      ORDER BY contract, token_id, standard, holder LIMIT ${TAKEN_BACK_MAX + 1}`,
     { ...foldParams(scope), number, last },
   )
-  return rows.length > TAKEN_BACK_MAX ? undefined : rows.map(toHolding)
+  return rows.length > TAKEN_BACK_MAX ? undefined : rows.map((row) => toHolding(scope, row))
 }
 
-function toHolding(row: HoldingRow): Holding {
+function toHolding({ standing }: NftScope, row: HoldingRow): Holding {
+  // Contracts of a page may be too many to look up when each was made.
+  const isWhole = standing.start <= FIRST_BLOCK || row.standard === 'ERC721'
+  const isUnknown = !isWhole && !isHeld(row)
   return {
     contract_address: row.contract,
     token_id: tokenText(row.token_id),
     token_type: row.standard,
     owner_address: row.holder,
-    amount: shownAmount(row),
-    is_inconsistent: isInconsistent(row),
+    amount: isUnknown ? null : shownAmount(row),
+    is_amount_whole: isWhole,
+    // More may have been sent than came since.
+    is_inconsistent: !isUnknown && isInconsistent(row),
   }
 }
 
@@ -230,7 +235,7 @@ async function selectBlocks(scope: NftScope, from: Position, limit: number) {
     block_hash: some[0]?.block_hash as string,
     finality: finalityOf(scope, number),
     is_whole: number !== cutBlock,
-    holdings: some.map(toHolding),
+    holdings: some.map((row) => toHolding(scope, row)),
   }))
   if (rows.length <= limit || last === undefined) {
     return { changes: made, next: { start, number: snapshot.number, hash: snapshot.hash, told: undefined } }

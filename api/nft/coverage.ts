@@ -3,6 +3,7 @@ import { bytesSql, textSql } from '../../schemas/tables/literals.ts'
 import type { NftPin, NftScope } from './asking.ts'
 import { contractBeginning } from './metadata.ts'
 import type { NftStanding } from './standing.ts'
+import { selectContracts } from './told-contracts.ts'
 
 /** Of a row that changed last in this block. */
 export function finalityOf({ standing }: NftScope, blockNumber: string): Finality {
@@ -25,6 +26,19 @@ export async function coverageOf(scope: NftPin, contract?: string): Promise<Cove
   if (standing.start > Math.max(begins ?? 0, FIRST_BLOCK)) return { ...blocks, is_whole: false, reason: 'starts_later' }
   const isOdd = oddFrom !== undefined && oddFrom <= scope.snapshot.number
   return isOdd ? { ...blocks, is_whole: false, reason: 'odd_logs' } : { ...blocks, is_whole: true, reason: null }
+}
+
+/** Whether what is held of a token is known to be all of it: who has one of a kind its last transfer says. */
+export function isAmountWhole({ is_whole, reason }: Pick<Coverage, 'is_whole' | 'reason'>, standard?: string): boolean {
+  return is_whole || (reason === 'starts_later' && standard === 'ERC721')
+}
+
+/** Tells of contracts of a list whether the chain is indexed since they are there. */
+export async function indexedSince(pin: NftPin, contracts: readonly string[]): Promise<(contract: string) => boolean> {
+  const { start } = pin.standing
+  if (start <= FIRST_BLOCK) return () => true
+  const told = await selectContracts(pin, contracts)
+  return (contract) => Number(told.get(contract)?.deploy_block ?? -1) >= start
 }
 
 type Kept = WeakMap<NftStanding, Map<string, number | undefined>>

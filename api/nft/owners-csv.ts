@@ -27,8 +27,8 @@ export const streamOwnersCsv: Streaming = async (request: FastifyRequest, reply:
   const budget = () => openBudget({ ...parts, account, signal })
   const scope = await openScope({ ...asked, chain: chainOf(request).names.name, warehouse: budget(), key: '' })
   const { contract_address: contract } = values as { readonly contract_address: string }
-  const lines = linesOf(standings, contract, () => ({ ...scope, warehouse: budget() }))
   const { from_block, is_whole } = await coverageOf(scope, contract)
+  const lines = linesOf(standings, { contract, isWhole: is_whole }, () => ({ ...scope, warehouse: budget() }))
   reply
     .header('content-type', 'text/csv; charset=utf-8')
     .header('x-coverage', `from_block=${from_block}, is_whole=${is_whole ? '?1' : '?0'}`)
@@ -39,7 +39,7 @@ export const streamOwnersCsv: Streaming = async (request: FastifyRequest, reply:
 
 async function* linesOf(
   standings: NftStandings,
-  contract: string,
+  { contract, isWhole }: { readonly contract: string; readonly isWhole: boolean },
   scopeOfRead: () => NftScope,
 ): AsyncGenerator<string> {
   yield `${CSV_HEADER}\n`
@@ -47,7 +47,7 @@ async function* linesOf(
   do {
     const page = await selectPage(scopeOfRead(), holdersOf(contract), { limit: OWNERS_PER_READ, after })
     yield page.items
-      .map((item) => `${item.holder_text},${wholeAmount(item)},${item.tokens},${item.block_number}\n`)
+      .map((item) => `${item.holder_text},${wholeAmount(item)},${item.tokens},${item.block_number},${isWhole}\n`)
       .join('')
     after = page.next
   } while (after !== undefined)

@@ -13,7 +13,7 @@ import { bytesSql } from '../../schemas/tables/literals.ts'
 import { IS_HELD, isHeld, isInconsistent, shownAmount, tokenHex, tokenText, wholeAmount } from './amounts.ts'
 import { ARRIVAL_BLOCKS_MAX, arrivalsOf } from './arrivals.ts'
 import { answered, type NftScope, nftOperation, toValidAt } from './asking.ts'
-import { coverageOf, FIRST_BLOCK, finalityOf } from './coverage.ts'
+import { coverageOf, FIRST_BLOCK, finalityOf, indexedSince, isAmountWhole } from './coverage.ts'
 import { heldContracts } from './held-contracts.ts'
 import { selectHolding, selectUsualHolding } from './holding.ts'
 import { foldSql } from './literals.ts'
@@ -85,7 +85,12 @@ export const getOwnersForContract = nftOperation(getOwnersForContractRoute, asyn
   ])
   return answered({
     owners: page.items.map((item) =>
-      ownerRow(scope, item, { amount: wholeAmount(item), is_inconsistent: false, acquired: null }),
+      ownerRow(scope, item, {
+        amount: wholeAmount(item),
+        is_amount_whole: isAmountWhole(coverage),
+        is_inconsistent: false,
+        acquired: null,
+      }),
     ),
     page_key: page.next === undefined ? null : scope.pageKeyAfter(page.next),
     total_count: coverage.is_whole
@@ -115,6 +120,7 @@ async function ownersOfToken(scope: NftScope, contract: string, tokenId: string,
     owners: page.items.map((item) =>
       ownerRow(scope, item, {
         amount: shownAmount(item),
+        is_amount_whole: isAmountWhole(coverage, item.standard_text),
         is_inconsistent: isInconsistent(item),
         acquired: acquiredOf(scope, item),
       }),
@@ -129,7 +135,7 @@ async function ownersOfToken(scope: NftScope, contract: string, tokenId: string,
 function ownerRow(
   scope: NftScope,
   item: Item,
-  held: Pick<OwnerRow, 'amount' | 'is_inconsistent' | 'acquired'>,
+  held: Pick<OwnerRow, 'amount' | 'is_amount_whole' | 'is_inconsistent' | 'acquired'>,
 ): OwnerRow {
   return { owner_address: item.holder_text as string, ...held, finality: finalityOf(scope, item.block_number) }
 }
@@ -161,14 +167,19 @@ export const getNftsForOwner = nftOperation(getNftsForOwnerRoute, async (paramet
     standard: item.standard_text as Standard,
     sinceBlock: acquiredOf(scope, item)?.block_number,
   }))
-  const [total, told, arrivals] = await Promise.all([
+  const [total, told, arrivals, isIndexed] = await Promise.all([
     isAll ? whole.items.length : countTokens(scope, owner, contracts),
     toldTokens(scope, tokens, withMetadata),
     withArrival ? arrivalsOf(scope, owner, tokens) : [],
+    indexedSince(
+      scope,
+      tokens.filter(({ standard }) => standard !== 'ERC721').map(({ contract }) => contract),
+    ),
   ])
   const rows = page.items.map((item, i) => {
     const { asset, documentSec, askedSec } = told[i] as ToldToken
     const balance = shownAmount(item)
+    const is_amount_whole = item.standard_text === 'ERC721' || isIndexed(item.contract_text as string)
     const finality = finalityOf(scope, item.block_number)
     const is_inconsistent = isInconsistent(item)
     const acquired = acquiredOf(scope, item)
@@ -178,8 +189,11 @@ export const getNftsForOwner = nftOperation(getNftsForOwnerRoute, async (paramet
       last_metadata_sync_time: documentSec,
       last_token_uri_sync_time: askedSec,
       modify_time: documentSec,
-      owner: { owners: [{ owner_address: owner, amount: balance, is_inconsistent, acquired, finality }] },
+      owner: {
+        owners: [{ owner_address: owner, amount: balance, is_amount_whole, is_inconsistent, acquired, finality }],
+      },
       balance,
+      is_amount_whole,
       is_inconsistent,
       acquired,
       arrival,
@@ -272,7 +286,10 @@ export const getContractsForOwner = nftOperation(getContractsForOwnerRoute, asyn
     contract,
     standard: held.get(contract)?.standard ?? standards.get(contract) ?? null,
   }))
-  const collections = await contractsMetadata(scope, contracts, withMetadata)
+  const [collections, isIndexed] = await Promise.all([
+    contractsMetadata(scope, contracts, withMetadata),
+    indexedSince(scope, addresses),
+  ])
   const without = askedReasons(parameters.without_reasons, CONTRACT_REASONS)
   const rows = page.items.map((item, i) => {
     const collection = collections[i] as (typeof collections)[number]
@@ -280,6 +297,7 @@ export const getContractsForOwner = nftOperation(getContractsForOwnerRoute, asyn
       ...collection,
       total_balance: wholeAmount(item),
       num_distinct_tokens_owned: item.tokens as string,
+      is_amount_whole: isIndexed(collection.contract_address),
       acquired: held.get(collection.contract_address)?.acquired ?? null,
       ...reasonsOfContract(collection),
       finality: finalityOf(scope, item.block_number),

@@ -105,6 +105,7 @@ describe('ownership', () => {
       {
         owner_address: CID,
         amount: MAX.toString(),
+        is_amount_whole: true,
         is_inconsistent: true,
         acquired: { block_number: 4, block_timestamp: timeOf(4) },
         finality: 'pending',

@@ -159,7 +159,9 @@ describe('a snapshot of all owners', () => {
     const response = await fetch(`${nft.api.url}${base()}/owners.csv?contract_address=${ART}&block=2`)
     expect(response.headers.get('content-type')).toMatch(/^text\/csv/)
     expect(response.headers.get('x-valid-at')).toMatch(/^block_number=2, /)
-    expect(await response.text()).toBe(`owner_address,amount,tokens,last_change_block\n${ANN},1,1,2\n${BOB},2,2,2\n`)
+    expect(await response.text()).toBe(
+      `owner_address,amount,tokens,last_change_block,is_amount_whole\n${ANN},1,1,2,true\n${BOB},2,2,2,true\n`,
+    )
   })
 })
 

@@ -53,6 +53,8 @@ export interface GivenNftApi extends AsyncDisposable {
   /** Of mainnet, without the reverted one. */
   readonly blocks: readonly Block[]
   readonly orphan: Block
+  /** Folds what a chain was told. */
+  readonly fold: (chain: string) => Promise<unknown>
   readonly ask: (path: string, init?: RequestInit) => Promise<Answer>
   /** By the operation's id; the answer has the shape that the route says. */
   readonly get: (operation: string, query: string, chain?: string) => Promise<Answer>
@@ -90,6 +92,7 @@ export async function openGivenNftApi(): Promise<GivenNftApi> {
   }
   return {
     ...{ warehouse, api, parts, logged, blocks, orphan, ask },
+    fold: (chain) => foldChain(warehouse, chain, never),
     async get(operation, query, chain = 'eth_mainnet') {
       const route = NFT_OPERATIONS.find((one) => one.route.id === operation)?.route
       const answer = await ask(`${base(chain)}/${route?.names[0]}?${query}`)

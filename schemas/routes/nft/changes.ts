@@ -8,6 +8,7 @@ import {
   closed,
   Finality,
   HashText,
+  IsAmountWhole,
   TokenType,
   ValidAt,
 } from './fields.ts'
@@ -23,7 +24,11 @@ const Holding = Type.Object(
     token_id: amountText('Up to 2^256 - 1.'),
     token_type: TokenType,
     owner_address: AddressText,
-    amount: amountText('What it holds from now on; 0 = nothing any more.'),
+    amount: Type.Union([amountText('What it holds from now on; 0 = nothing any more.'), Type.Null()], {
+      description:
+        'What it holds from now on; 0 = nothing any more; null = nothing of what came since the first indexed block, and what came before is not known.',
+    }),
+    is_amount_whole: IsAmountWhole,
     is_inconsistent: Type.Boolean({ description: 'The contract’s logs cannot all be true.' }),
   },
   closed,
@@ -110,6 +115,7 @@ export const changesRoute = defineNftRoute({
             token_type: 'ERC721',
             owner_address: EXAMPLE_OWNER,
             amount: '1',
+            is_amount_whole: true,
             is_inconsistent: false,
           },
         ],

@@ -45,6 +45,7 @@ export const EXAMPLE_ASSET: NftAsset = {
 export const EXAMPLE_OWNER_ROW = {
   owner_address: EXAMPLE_OWNER,
   amount: '1',
+  is_amount_whole: true,
   is_inconsistent: false,
   acquired: { block_number: 20_999_990, block_timestamp: 1_728_999_880 },
   finality: 'finalized' as const,

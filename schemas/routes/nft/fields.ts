@@ -180,10 +180,16 @@ export const AcquiredOfContract = acquired(
     'it holds of the page’s contracts would have to be read.',
 )
 
+export const IsAmountWhole = Type.Boolean({
+  description:
+    'False where what is told is not known to be all of it: it is what came since the first indexed block, or the contract has logged what nobody can read.',
+})
+
 export const OwnerRow = Type.Object(
   {
     owner_address: AddressText,
     amount: amountText('How much it holds.'),
+    is_amount_whole: IsAmountWhole,
     is_inconsistent: Type.Boolean({
       description: 'The contract’s logs cannot all be true: more was received than there can be.',
     }),

@@ -20,6 +20,7 @@ import {
   Coverage,
   closed,
   Finality,
+  IsAmountWhole,
   MetadataState,
   NFT_PAGE_MAX,
   OWNERS_PAGE_MAX,
@@ -50,6 +51,7 @@ const OwnerNft = Type.Object(
     modify_time: Type.Integer({ description: 'Unix seconds; 0 = never.' }),
     owner: Type.Object({ owners: Type.Array(OwnerRow) }, closed),
     balance: amountText('How much of it the owner holds.'),
+    is_amount_whole: IsAmountWhole,
     is_inconsistent: Type.Boolean({ description: 'The contract’s logs cannot all be true.' }),
     acquired: Acquired,
     arrival: Arrival,
@@ -66,6 +68,7 @@ const OwnerContract = Type.Object(
     metadata_state: MetadataState,
     total_balance: amountText('Sum of the amounts of all its tokens that the owner holds.'),
     num_distinct_tokens_owned: amountText('How many of its tokens.'),
+    is_amount_whole: IsAmountWhole,
     acquired: AcquiredOfContract,
     ...reasonFields(CONTRACT_REASONS),
     finality: Finality,
@@ -165,6 +168,7 @@ export const getNftsForOwnerRoute = defineNftRoute({
         modify_time: 0,
         owner: { owners: [EXAMPLE_OWNER_ROW] },
         balance: '1',
+        is_amount_whole: true,
         is_inconsistent: false,
         acquired: EXAMPLE_OWNER_ROW.acquired,
         arrival: null,
@@ -197,6 +201,7 @@ export const getContractsForOwnerRoute = defineNftRoute({
         ...EXAMPLE_COLLECTION,
         total_balance: '1',
         num_distinct_tokens_owned: '1',
+        is_amount_whole: true,
         acquired: EXAMPLE_OWNER_ROW.acquired,
         reasons: null,
         unknown_reasons: [...CONTRACT_REASONS],
@@ -207,7 +212,7 @@ export const getContractsForOwnerRoute = defineNftRoute({
   },
 })
 
-export const CSV_HEADER = 'owner_address,amount,tokens,last_change_block'
+export const CSV_HEADER = 'owner_address,amount,tokens,last_change_block,is_amount_whole'
 
 export const ownersCsvRoute = defineNftRoute({
   id: 'getOwnersSnapshot',
@@ -218,5 +223,5 @@ export const ownersCsvRoute = defineNftRoute({
   parameters: Type.Object({ contract_address: addressParameter('The contract.'), ...AT_BLOCK }),
   response: Type.String(),
   media: 'text/csv',
-  example: `${CSV_HEADER}\n${EXAMPLE_OWNER_ROW.owner_address},1,1,20999990\n`,
+  example: `${CSV_HEADER}\n${EXAMPLE_OWNER_ROW.owner_address},1,1,20999990,true\n`,
 })
