@@ -1,3 +1,5 @@
+import type { CodedTexts } from '../../schemas/tables/coded-texts.ts'
+
 /** Columns of one insert, by name; all of one length. Numbers and bigints go in as typed arrays, text as strings. */
 export type InsertColumns = Readonly<Record<string, InsertColumn>>
 
@@ -13,6 +15,7 @@ export type InsertColumn =
   | BigInt64Array
   | BigUint64Array
   | readonly string[] // String, FixedString and LowCardinality(String)
+  | CodedTexts // the same
   | readonly bigint[] // Int128 … UInt256
 
 export type QueryParams = Readonly<

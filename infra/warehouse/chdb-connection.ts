@@ -215,7 +215,7 @@ function writeEngineConfig(options: EngineOptions): string {
  * engine takes two line feeds for the end of the data, and binary data holds such bytes.
  */
 async function insertBytes(session: Session, statement: string, source: { body: Readable; file: string }) {
-  const format = /\sFORMAT \w+$/
+  const format = /(\sSETTINGS [\w ,=]+)?\sFORMAT \w+$/
   if (!format.test(statement)) throw new AppError('warehouse', 'An insert of bytes ends with FORMAT and its name.')
   const literal = source.file.replaceAll('\\', '\\\\').replaceAll("'", "\\'")
   await writeFile(source.file, source.body)

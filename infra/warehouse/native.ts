@@ -1,4 +1,5 @@
 import { AppError } from '../../schemas/errors.ts'
+import { CODED_TEXTS_MAX, CodedTexts } from '../../schemas/tables/coded-texts.ts'
 import type { InsertColumn, InsertColumns } from '../ports/warehouse.ts'
 
 /** How many bytes a fixed-width ClickHouse type takes in Native, and how they are read. */
@@ -61,14 +62,23 @@ export function encodeNativeBlock(
   const rows = blockRows(columns, types)
   const parts: Uint8Array[] = [varint(names.length), varint(rows)]
   for (const name of names) {
-    const values = columns[name] as InsertColumn
-    const encoded =
-      types[name] === DICTIONARY_TYPE && isStrings(values) && rows > 0
-        ? encodeDictionary(values)
-        : encodeColumn(name, typeOf(name, types), values)
-    parts.push(shortText(name), shortText(encoded.type), encoded.data)
+    const { type, data } = encode(name, types, columns[name] as InsertColumn)
+    parts.push(shortText(name), shortText(type), data)
   }
   return parts
+}
+
+interface EncodedColumn {
+  readonly type: string
+  readonly data: Uint8Array
+}
+
+function encode(name: string, types: Readonly<Record<string, string>>, values: InsertColumn): EncodedColumn {
+  const isDictionary = types[name] === DICTIONARY_TYPE && values.length > 0
+  if (values instanceof CodedTexts) {
+    return isDictionary ? dictionary(values.texts, values.codes) : encodeColumn(name, typeOf(name, types), [...values])
+  }
+  return isDictionary && isStrings(values) ? encodeDictionary(values) : encodeColumn(name, typeOf(name, types), values)
 }
 
 /** The number of rows of the columns; throws when they differ, naming the one that does. */
@@ -131,7 +141,7 @@ function fixedStringBytes(type: string): number | undefined {
   return size === undefined ? undefined : Number(size)
 }
 
-function encodeColumn(name: string, type: string, values: InsertColumn): { type: string; data: Uint8Array } {
+function encodeColumn(name: string, type: string, values: Exclude<InsertColumn, CodedTexts>): EncodedColumn {
   const fixedBytes = fixedStringBytes(type)
   if (packedBytes(type) !== undefined && values instanceof Uint8Array) return { type, data: values }
   const base = type.replace(/\(.*$/s, '')
@@ -153,7 +163,7 @@ function isStrings(values: InsertColumn): values is readonly string[] {
   return Array.isArray(values) && (values.length === 0 || typeof values[0] === 'string')
 }
 
-type IntegerColumn = Exclude<InsertColumn, readonly string[]>
+type IntegerColumn = Exclude<InsertColumn, readonly string[] | CodedTexts>
 
 function encodeIntegers(name: string, layout: IntegerLayout, values: IntegerColumn): Uint8Array {
   if (ArrayBuffer.isView(values) && hasLayout(values, layout)) {
@@ -227,7 +237,7 @@ function encodeStrings(values: readonly string[]): Buffer {
 }
 
 /** Each text once, and for each row which one it is: the engine takes it as it is, where it would look up every text itself. */
-function encodeDictionary(values: readonly string[]): { type: string; data: Uint8Array } {
+function encodeDictionary(values: readonly string[]): EncodedColumn {
   const places = new Map<string, number>()
   const indexes = new Uint16Array(values.length)
   let previous: string | undefined
@@ -242,21 +252,23 @@ function encodeDictionary(values: readonly string[]): { type: string; data: Uint
     }
     indexes[row] = place
   }
-  const isNarrow = places.size <= 2 ** 8
-  const width = isNarrow ? 0n : 1n
+  const texts = [...places.keys()]
+  return dictionary(texts, texts.length <= CODED_TEXTS_MAX ? Uint8Array.from(indexes) : indexes)
+}
+
+function dictionary(texts: readonly string[], indexes: Uint8Array | Uint16Array): EncodedColumn {
+  const width = BigInt(indexes.BYTES_PER_ELEMENT - 1)
   const head = [
     SHARED_DICTIONARIES_WITH_ADDITIONAL_KEYS,
     HAS_ADDITIONAL_KEYS | NEED_UPDATE_DICTIONARY | width,
-    BigInt(places.size),
+    BigInt(texts.length),
   ]
   const bytes = (numbers: readonly bigint[]) => new Uint8Array(BigUint64Array.from(numbers).buffer)
-  const data = Buffer.concat([
-    bytes(head),
-    encodeStrings([...places.keys()]),
-    bytes([BigInt(values.length)]),
-    isNarrow ? Uint8Array.from(indexes) : new Uint8Array(indexes.buffer),
-  ])
-  return { type: DICTIONARY_TYPE, data }
+  const rows = new Uint8Array(indexes.buffer, indexes.byteOffset, indexes.byteLength)
+  return {
+    type: DICTIONARY_TYPE,
+    data: Buffer.concat([bytes(head), encodeStrings(texts), bytes([BigInt(indexes.length)]), rows]),
+  }
 }
 
 function shortText(text: string): Buffer {

@@ -56,6 +56,12 @@ const SETTINGS = {
   wait_end_of_query: 1,
 } as const
 
+/**
+ * Rows of one key within an insert are left to merges, and to FINAL, as those of several inserts are: to look for them first takes as
+ * long as to write all rows.
+ */
+const INSERT_SETTINGS = 'optimize_on_insert = 0'
+
 const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/
 
 /**
@@ -261,7 +267,7 @@ function createWarehouse(
     const columns = names.map((name) => `\`${name}\``).join(', ')
     try {
       const { stream } = await client.exec({
-        query: `INSERT INTO ${table} (${columns}) FORMAT Native`,
+        query: `INSERT INTO ${table} (${columns}) SETTINGS ${INSERT_SETTINGS} FORMAT Native`,
         values: Readable.from(block, { objectMode: false }),
       })
       // The connection is free for the next request when the (empty) answer has been read.

@@ -2,6 +2,7 @@ import type { EventLog } from '../../infra/ports/event-log.ts'
 import type { InsertColumns, QueryParams, Warehouse } from '../../infra/ports/warehouse.ts'
 import { type ChainClock, type DayNumber, dayOfSlot, firstSlotOfDay, formatDay } from '../../schemas/eth/time.ts'
 import type { EpochsRetracted } from '../../schemas/events/log-facts.ts'
+import { CodedTexts } from '../../schemas/tables/coded-texts.ts'
 import { FAMILIES, PROJECTIONS, type Projection } from '../../schemas/tables/projections.ts'
 import { chainClock } from '../rewards/days.ts'
 import { type LogFacts, takenBackBy } from './log-facts.ts'
@@ -204,7 +205,7 @@ function boundsOf(sortKey: readonly string[], columns: InsertColumns): readonly 
     const given = columns[column]
     if (column === 'chain' || given === undefined || given.length === 0) return []
     const isBytes = given instanceof Uint8Array && given.length > rows
-    const values = isBytes ? hexOfRows(given, rows) : given
+    const values = isBytes ? hexOfRows(given, rows) : given instanceof CodedTexts ? [...given] : given
     let [first, last] = [toComparable(values[0]), toComparable(values[0])]
     for (const value of values) {
       const one = toComparable(value)

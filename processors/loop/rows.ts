@@ -1,5 +1,6 @@
 import type { InsertColumn, InsertColumns, Warehouse } from '../../infra/ports/warehouse.ts'
 import type { Position } from '../../schemas/events/envelope.ts'
+import { CodedTexts } from '../../schemas/tables/coded-texts.ts'
 import type { Projection } from '../../schemas/tables/projections.ts'
 
 /** Rows of one table, as columns. */
@@ -71,7 +72,12 @@ function joinColumns(table: Projection, blocks: readonly InsertColumns[]): Inser
 
 function joinColumn(parts: readonly InsertColumn[]): InsertColumn {
   const [first] = parts
-  if (first === undefined || Array.isArray(first)) return (parts as readonly string[][]).flat()
+  if (parts.every((part) => part instanceof CodedTexts)) {
+    const joined = CodedTexts.join(parts)
+    if (joined !== undefined) return joined
+  }
+  if (first === undefined || Array.isArray(first) || first instanceof CodedTexts)
+    return (parts as readonly Iterable<string>[]).flatMap((part) => [...part])
   const length = parts.reduce((sum, part) => sum + part.length, 0)
   const joined = new (first.constructor as new (length: number) => Uint8Array)(length)
   let at = 0
@@ -89,8 +95,13 @@ export async function insertAll(warehouse: Warehouse, rows: readonly TableRows[]
 }
 
 /** A column with one text in every row. */
-export function textColumn(rows: number, text: string): readonly string[] {
-  return new Array<string>(rows).fill(text)
+export function textColumn(rows: number, text: string): CodedTexts {
+  return new CodedTexts([text], new Uint8Array(rows))
+}
+
+/** No rows of a table: most events have none of most tables. */
+export function noRows(table: Projection): TableRows {
+  return { table, columns: {} }
 }
 
 /** A column with one value in every row. */

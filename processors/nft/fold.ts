@@ -34,6 +34,8 @@ interface Known {
   readonly isOnlyFold: boolean
   /** Writes of reverts before it was looked up. */
   readonly reverts: number
+  /** With memory for many rows, where months are folded. */
+  readonly folded: FoldedRows | undefined
 }
 const KNOWN = new WeakMap<Warehouse, Map<string, Known>>()
 
@@ -52,6 +54,7 @@ export async function foldChain(warehouse: Warehouse, chain: string, signal: Abo
     const reverts = revertsOf(warehouse)
     const kept = ofWarehouse.get(chain)
     ofWarehouse.delete(chain)
+    folded ??= kept?.folded
     const known = kept !== undefined && kept.reverts === reverts ? kept : undefined
     const place = known?.place ?? (await placeOf(warehouse, chain))
     if (place === undefined) break
@@ -63,7 +66,7 @@ export async function foldChain(warehouse: Warehouse, chain: string, signal: Abo
     if (known !== undefined && follow.length === 0) {
       // Only behind blocks that are not there something else may be folded.
       if ((await newestHeight(warehouse, chain)) > place.through.number + 1) continue
-      ofWarehouse.set(chain, known)
+      ofWarehouse.set(chain, { ...known, folded: undefined })
       break
     }
     const [{ step, hasTransfers }, notReverted] = await Promise.all([
@@ -81,8 +84,10 @@ export async function foldChain(warehouse: Warehouse, chain: string, signal: Abo
     await note(warehouse, { chain, start }, step)
     blocks += step.length
     const isOnlyFold = known?.isOnlyFold || (await dropOvertaken(warehouse, chain, { start, number: last.number }))
-    if (reverts !== undefined)
-      ofWarehouse.set(chain, { place: { start, through: last }, notReverted, isOnlyFold, reverts })
+    if (reverts !== undefined) {
+      const now = { place: { start, through: last }, notReverted, isOnlyFold, reverts }
+      ofWarehouse.set(chain, { ...now, folded: step.length > 1 ? folded : undefined })
+    }
     // What comes meanwhile is asked for when it is there.
     if ((await newestHeight(warehouse, chain)) <= last.number) break
   }

@@ -4,7 +4,7 @@ import { insertAll } from '../loop/rows.ts'
 import { GrowingRows } from './growing-rows.ts'
 
 /** Rows that are kept in memory at once, of each table. */
-const ROWS_MAX = 300_000
+const ROWS_MAX = 100_000
 
 // In 32-bit words.
 const ADDRESS = 5

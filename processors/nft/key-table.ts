@@ -1,6 +1,7 @@
 /** So many slots for each key that there is room for: what is looked for is near to where it falls. */
 const SLOTS_PER_KEY = 2
-const KEYS_AT_FIRST = 256
+/** Many tables have few keys, those of one event. */
+const KEYS_AT_FIRST = 16
 /** 2^32 divided by the golden ratio. */
 const SPREAD = 0x9e3779b1
 /** Keys are written by strangers, who could have them all fall on one slot if they knew where they fall. */

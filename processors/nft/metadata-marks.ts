@@ -1,10 +1,21 @@
 import { bytesOf } from '../../schemas/eth/hex.ts'
 import { decodeMetadataChange, type MetadataChange } from '../../schemas/eth/metadata-changes.ts'
+import { TOKEN_STANDARDS } from '../../schemas/eth/nft-transfers.ts'
 import { WORD_BYTES } from '../../schemas/eth/words.ts'
 import { bytesOfRow } from '../../schemas/events/columns.ts'
 import { ADDRESS_BYTES } from '../../schemas/events/execution-block.ts'
 import type { ExecutionLogsData } from '../../schemas/events/execution-logs.ts'
-import { constantColumn, type TableRows, textColumn } from '../loop/rows.ts'
+import { CodedTexts } from '../../schemas/tables/coded-texts.ts'
+import { constantColumn, noRows, type TableRows, textColumn } from '../loop/rows.ts'
+import { KeyTable } from './key-table.ts'
+
+// In 32-bit words.
+const ADDRESS = ADDRESS_BYTES / 4
+const WORD = WORD_BYTES / 4
+const TOKEN_KEY = ADDRESS + WORD
+
+/** What a mark is about. */
+const MARKS = ['moved', 'changed'] as const
 
 /**
  * Rows of `nft_tokens` and `nft_metadata_changes`, and which contracts they are of: what the role `metadata` finds its work by.
@@ -15,80 +26,107 @@ export function metadataMarkRows(
   transfers: readonly TableRows[],
   version: bigint,
 ): readonly TableRows[] {
-  const tokens = tokensOf(transfers)
-  const changes = changesOf(part)
-  const moved = distinct(tokens.map(({ contract }) => contract))
-  const changed = distinct(changes.map(({ contract }) => contract))
-  const { chain, number, hash, bucket } = part.header
-  const marks = [...moved, ...changed]
+  const { chain, bucket } = part.header
+  const moved = new KeyTable(ADDRESS)
+  const changed = new KeyTable(ADDRESS)
+  const tokens = tokenRows(chain, transfers, { moved, version })
+  const changes = changeRows(part, { changed, version })
+  const rows = moved.size + changed.size
+  if (rows === 0) return []
   return [
-    {
-      table: 'nft_tokens',
-      columns: {
-        chain: textColumn(tokens.length, chain),
-        contract: joined(tokens.map(({ contract }) => contract)),
-        token_id: joined(tokens.map(({ tokenId }) => tokenId)),
-        standard: tokens.map(({ standard }) => standard),
-        version: constantColumn(tokens.length, version),
-      },
-    },
-    {
-      table: 'nft_metadata_changes',
-      columns: {
-        chain: textColumn(changes.length, chain),
-        contract: joined(changes.map(({ contract }) => contract)),
-        block_number: constantColumn(changes.length, BigInt(number)),
-        block_hash: joined(changes.map(() => bytesOf(hash))),
-        log_index: Uint32Array.from(changes, ({ logIndex }) => logIndex),
-        event: changes.map(({ change }) => change.event),
-        first_id: joined(changes.map(({ change }) => change.firstId)),
-        last_id: joined(changes.map(({ change }) => change.lastId)),
-        version: constantColumn(changes.length, version),
-      },
-    },
+    tokens,
+    changes,
     {
       table: 'nft_marks',
       columns: {
-        chain: textColumn(marks.length, chain),
-        kind: [...textColumn(moved.length, 'moved'), ...textColumn(changed.length, 'changed')],
-        contract: joined(marks),
-        bucket: new Uint16Array(marks.length).fill(bucket),
-        version: constantColumn(marks.length, version),
+        chain: textColumn(rows, chain),
+        kind: new CodedTexts(MARKS, new Uint8Array(rows).fill(1, moved.size)),
+        contract: new Uint8Array(Buffer.concat([bytesOfKeys(moved), bytesOfKeys(changed)])),
+        bucket: new Uint16Array(rows).fill(bucket),
+        version: constantColumn(rows, version),
       },
     },
   ]
 }
 
-interface Token {
-  readonly contract: Uint8Array
-  readonly tokenId: Uint8Array
-  readonly standard: string
+/** Each token once, though it may be moved ten thousand times in a block; `moved` gets their contracts. */
+function tokenRows(
+  chain: string,
+  transfers: readonly TableRows[],
+  { moved, version }: { readonly moved: KeyTable; readonly version: bigint },
+): TableRows {
+  const { columns = {} } = transfers.find(({ table }) => table === 'nft_transfers') ?? {}
+  const { contract, token_id: tokenId, standard } = columns
+  if (!(contract instanceof Uint8Array && tokenId instanceof Uint8Array && standard instanceof CodedTexts))
+    return noRows('nft_tokens')
+  const [contracts, ids] = [contract, tokenId].map(wordsOf) as [Uint32Array, Uint32Array]
+  const tokens = new KeyTable(TOKEN_KEY)
+  const key = new Uint32Array(TOKEN_KEY)
+  const standards: number[] = []
+  for (let row = 0; row < standard.length; row++) {
+    moved.numberOf(contracts, row * ADDRESS)
+    for (let i = 0; i < ADDRESS; i++) key[i] = contracts[row * ADDRESS + i] as number
+    for (let i = 0; i < WORD; i++) key[ADDRESS + i] = ids[row * WORD + i] as number
+    standards[tokens.numberOf(key)] = standard.codes[row] as number
+  }
+  const rows = tokens.size
+  const columnsOfTokens = { contract: new Uint32Array(rows * ADDRESS), tokenId: new Uint32Array(rows * WORD) }
+  for (let row = 0; row < rows; row++) {
+    const at = row * TOKEN_KEY
+    for (let i = 0; i < ADDRESS; i++) columnsOfTokens.contract[row * ADDRESS + i] = tokens.keys[at + i] as number
+    for (let i = 0; i < WORD; i++) columnsOfTokens.tokenId[row * WORD + i] = tokens.keys[at + ADDRESS + i] as number
+  }
+  return {
+    table: 'nft_tokens',
+    columns: {
+      chain: textColumn(rows, chain),
+      contract: new Uint8Array(columnsOfTokens.contract.buffer),
+      token_id: new Uint8Array(columnsOfTokens.tokenId.buffer),
+      standard: new CodedTexts(TOKEN_STANDARDS, Uint8Array.from(standards)),
+      version: constantColumn(rows, version),
+    },
+  }
 }
 
-/** Each token once, though it may be moved ten thousand times in a block. */
-function tokensOf(transfers: readonly TableRows[]): readonly Token[] {
-  const columns = transfers.find(({ table }) => table === 'nft_transfers')?.columns
-  const contract = columns?.contract as Uint8Array | undefined
-  const tokenId = columns?.token_id as Uint8Array | undefined
-  const standard = columns?.standard as readonly string[] | undefined
-  const tokens = new Map<string, Token>()
-  if (contract === undefined || tokenId === undefined || standard === undefined) return []
-  for (let row = 0; row < standard.length; row++) {
-    const token = {
-      contract: bytesOfRow(contract, row, ADDRESS_BYTES),
-      tokenId: bytesOfRow(tokenId, row, WORD_BYTES),
-      standard: standard[row] as string,
-    }
-    const key = Buffer.from(token.contract).toString('latin1') + Buffer.from(token.tokenId).toString('latin1')
-    tokens.set(key, token)
-  }
-  return [...tokens.values()]
+/** Words of a column that begins its memory. */
+function wordsOf(bytes: Uint8Array): Uint32Array {
+  return new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4)
+}
+
+function bytesOfKeys({ keys, size }: KeyTable): Uint8Array {
+  return new Uint8Array(keys.buffer, 0, size * ADDRESS_BYTES)
 }
 
 interface Changed {
   readonly contract: Uint8Array
   readonly logIndex: number
   readonly change: MetadataChange
+}
+
+/** What logs say has changed; `changed` gets their contracts. */
+function changeRows(
+  part: ExecutionLogsData,
+  { changed, version }: { readonly changed: KeyTable; readonly version: bigint },
+): TableRows {
+  const changes = changesOf(part)
+  if (changes.length === 0) return noRows('nft_metadata_changes')
+  const { chain, number, hash } = part.header
+  const contracts = joined(changes.map(({ contract }) => contract))
+  for (let row = 0; row < changes.length; row++) changed.numberOf(wordsOf(contracts), row * ADDRESS)
+  return {
+    table: 'nft_metadata_changes',
+    columns: {
+      chain: textColumn(changes.length, chain),
+      contract: contracts,
+      block_number: constantColumn(changes.length, BigInt(number)),
+      block_hash: joined(changes.map(() => bytesOf(hash))),
+      log_index: Uint32Array.from(changes, ({ logIndex }) => logIndex),
+      event: changes.map(({ change }) => change.event),
+      first_id: joined(changes.map(({ change }) => change.firstId)),
+      last_id: joined(changes.map(({ change }) => change.lastId)),
+      version: constantColumn(changes.length, version),
+    },
+  }
 }
 
 function changesOf({ columns }: ExecutionLogsData): readonly Changed[] {
@@ -105,10 +143,6 @@ function changesOf({ columns }: ExecutionLogsData): readonly Changed[] {
     changes.push({ contract, logIndex: columns.logIndex[row] as number, change })
   }
   return changes
-}
-
-function distinct(contracts: readonly Uint8Array[]): readonly Uint8Array[] {
-  return [...new Map(contracts.map((contract) => [Buffer.from(contract).toString('latin1'), contract])).values()]
 }
 
 function joined(parts: readonly Uint8Array[]): Uint8Array {

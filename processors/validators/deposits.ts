@@ -3,7 +3,7 @@ import { type DepositEvent, decodeDepositEvent } from '../../schemas/eth/deposit
 import { hexOf } from '../../schemas/eth/hex.ts'
 import type { ExecutionLogsData } from '../../schemas/events/execution-logs.ts'
 import { logPlaces } from '../loop/log-places.ts'
-import { constantColumn, type TableRows } from '../loop/rows.ts'
+import { constantColumn, noRows, type TableRows } from '../loop/rows.ts'
 
 /**
  * Rows of the deposits among a part's logs, whatever contract emitted them: which one is the chain's may be told later. Such a log is
@@ -17,6 +17,7 @@ export function depositRows(part: ExecutionLogsData, version: bigint): TableRows
     const deposit = isWhole ? decodeDepositEvent(columns.topics[row] as Uint8Array, data) : undefined
     if (deposit !== undefined) found.push({ row, deposit })
   }
+  if (found.length === 0) return noRows('deposits')
   const places = logPlaces(
     part,
     found.map(({ row }) => row),

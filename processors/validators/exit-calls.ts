@@ -1,7 +1,7 @@
 import { decodeExitCall, type ExitCall } from '../../schemas/eth/exit-call.ts'
 import type { ExecutionLogsData } from '../../schemas/events/execution-logs.ts'
 import { logPlaces } from '../loop/log-places.ts'
-import { constantColumn, type TableRows } from '../loop/rows.ts'
+import { constantColumn, noRows, type TableRows } from '../loop/rows.ts'
 
 /**
  * Rows of the calls to exit-request contracts among a part's logs, whatever contract emitted them: which one is the chain's is configured
@@ -15,6 +15,7 @@ export function exitCallRows(part: ExecutionLogsData, version: bigint): TableRow
     const call = decodeExitCall(columns.topics[row] as Uint8Array, data, columns.dataTotal[row] as number)
     if (call !== undefined) found.push({ row, call })
   }
+  if (found.length === 0) return noRows('exit_calls')
   const places = logPlaces(
     part,
     found.map(({ row }) => row),

@@ -3,7 +3,8 @@ import { KEPT_EVENTS } from './kept-logs.ts'
 import { addressAt, isZero, numberAt, WORD_BYTES, wordAt } from './words.ts'
 
 /** What a token is by the log that moved it. Those of before the standards are told as ERC-721. */
-export type TokenStandard = 'ERC721' | 'ERC1155'
+export const TOKEN_STANDARDS = ['ERC721', 'ERC1155'] as const
+export type TokenStandard = (typeof TOKEN_STANDARDS)[number]
 
 /** One token, or one range of tokens, that went from one address to another. All bytes are views of the log's. */
 export interface TokenTransfer {
@@ -146,8 +147,7 @@ const BY_TOPIC: ReadonlyMap<number, KnownEvent> = new Map(
 export function decodeTransfers(log: RawLog, origin: LogOrigin): TransferLog {
   const { topics } = log
   const known = topics.length < WORD_BYTES ? undefined : BY_TOPIC.get(prefixOf(topics))
-  if (known === undefined || !isEqual(known.topic, topics.subarray(0, WORD_BYTES)) || !known.isMove(log, origin))
-    return { kind: 'other' }
+  if (known === undefined || !beginsWith(topics, known.topic) || !known.isMove(log, origin)) return { kind: 'other' }
   const { event, standard } = known
   const transfers = known.read(log, origin)
   return transfers === undefined ? { kind: 'malformed', event } : { kind: 'transfers', event, standard, transfers }
@@ -229,7 +229,7 @@ function readPunkBought({ topics, data }: RawLog, { before }: LogOrigin): readon
 /** Of the Punks' own `Transfer`, which tells how many and not which. */
 function receiverOf({ topics, data }: RawLog): Uint8Array | undefined {
   if (topics.length !== 3 * WORD_BYTES || data.length !== WORD_BYTES) return undefined
-  return isEqual(TRANSFER, topics.subarray(0, WORD_BYTES)) ? addressAt(topics, 64) : undefined
+  return beginsWith(topics, TRANSFER) ? addressAt(topics, 64) : undefined
 }
 
 const TRANSFER = bytesOf(KEPT_EVENTS[0].topic)
@@ -266,10 +266,13 @@ function isAbove(a: Uint8Array, b: Uint8Array): boolean {
   return Buffer.compare(a, b) > 0
 }
 
-function isEqual(a: Uint8Array, b: Uint8Array): boolean {
-  return Buffer.compare(a, b) === 0
+function beginsWith(bytes: Uint8Array, beginning: Uint8Array): boolean {
+  for (let i = 0; i < beginning.length; i++) if (bytes[i] !== beginning[i]) return false
+  return true
 }
 
-function prefixOf(bytes: Uint8Array): number {
-  return new DataView(bytes.buffer, bytes.byteOffset).getUint32(0)
+/** Its first four bytes. */
+function prefixOf(topic: Uint8Array): number {
+  const [first, second, third, fourth] = [topic[0], topic[1], topic[2], topic[3]] as [number, number, number, number]
+  return (first << 24) | (second << 16) | (third << 8) | fourth
 }

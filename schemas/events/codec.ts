@@ -99,6 +99,9 @@ function jsonDecoder<Schema extends TSchema>(schema: Schema): (bytes: Uint8Array
 /** Level 1: the columns are mostly repeated values, higher levels cost time and gain little. */
 const ZSTD_LEVEL = 1
 const HEADER_LENGTH_BYTES = 4
+// Of what columns are unpacked to: most events fill one piece and leave little of it empty.
+const CHUNK_BYTES_MIN = 1_024
+const USUAL_RATIO = 4
 
 /** Data of a packed event: a small header of one JSON shape, and columns of one length. */
 export interface Packed<Header, L extends Layout> {
@@ -167,7 +170,10 @@ function packedDecoder<Schema extends TSchema, L extends Layout>(
     if (!shape.Check(header)) {
       throw new AppError('undecodable', 'packed event header does not have the shape of its type')
     }
-    const columns = zstdDecompressSync(packed, { maxOutputLength: COLUMNS_BYTES_MAX })
+    const columns = zstdDecompressSync(packed, {
+      maxOutputLength: COLUMNS_BYTES_MAX,
+      chunkSize: Math.min(Math.max(CHUNK_BYTES_MIN, packed.length * USUAL_RATIO), COLUMNS_BYTES_MAX),
+    })
     return { header: header as Static<Schema>, columns: unpackColumns(layout, rows, columns) }
   }
 }

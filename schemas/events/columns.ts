@@ -35,7 +35,16 @@ const lengths = numbers(Uint32Array)
 const variableBytes: ColumnCodec<readonly Uint8Array[]> = {
   rowsOf: (values) => values.length,
   pack: (values) => [...lengths.pack(Uint32Array.from(values, (value) => value.length)), ...values],
-  unpack: (from, rows) => Array.from(lengths.unpack(from, rows), (length) => new Uint8Array(from.copy(length))),
+  unpack(from, rows) {
+    const lengthOf = lengths.unpack(from, rows)
+    // Views of one copy: memory of its own for each row would keep the garbage collector busier than whatever reads the rows.
+    const all = from.copy(lengthOf.reduce((sum, length) => sum + length, 0))
+    let end = 0
+    return Array.from(lengthOf, (length) => {
+      end += length
+      return new Uint8Array(all, end - length, length)
+    })
+  },
 }
 
 /** The highest number of 32 bits. */

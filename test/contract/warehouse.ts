@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { InsertColumns, QueryLimits, Warehouse } from '../../infra/ports/warehouse.ts'
 import { migrate } from '../../infra/warehouse/migrate.ts'
 import { AppError } from '../../schemas/errors.ts'
+import { CodedTexts } from '../../schemas/tables/coded-texts.ts'
 
 /** Limits that `open` must pass on, small enough to be reached in a test. */
 export const CONTRACT_ROWS_MAX = 200_000
@@ -77,6 +78,8 @@ export function warehouseContract(name: string, open: () => Promise<Warehouse>):
       ],
       ['String', ['', 'zażółć\n\n\0\t\'"\\'], ['', 'zażółć\n\n\0\t\'"\\']],
       ['LowCardinality(String)', ['source', 'source'], ['source', 'source']],
+      ['LowCardinality(String)', new CodedTexts(['', 'b', 'a'], Uint8Array.of(2, 0)), ['a', '']],
+      ['String', new CodedTexts(['b', 'a'], Uint8Array.of(1, 0)), ['a', 'b']],
       ['FixedString(4)', ['abcd', 'ef'], ['abcd', 'ef\0\0']],
       ['Nullable(UInt32)', Uint32Array.of(0, 7), [0, 7]],
     ] as const)('stores and returns %s up to its boundaries', async (type, values, expected) => {
@@ -188,6 +191,23 @@ export function warehouseContract(name: string, open: () => Promise<Warehouse>):
         },
       ])
     }, 60_000)
+
+    test('shows the newest of several versions of a row that come in one insert with FINAL', async () => {
+      const table = await createTable(
+        'id UInt32, value String, version UInt64',
+        'ReplacingMergeTree(version) ORDER BY id',
+      )
+      const version = BigUint64Array.of(1n, 3n, 2n, 1n)
+      await warehouse.insert(table, { id: Uint32Array.of(1, 1, 1, 2), value: ['a', 'c', 'b', 'd'], version })
+      const read = () => warehouse.query(`SELECT id, value FROM ${table} FINAL ORDER BY id`)
+      const newest = [
+        { id: 1, value: 'c' },
+        { id: 2, value: 'd' },
+      ]
+      expect(await read()).toEqual(newest)
+      await warehouse.command(`OPTIMIZE TABLE ${table} FINAL`)
+      expect(await warehouse.query(`SELECT id, value FROM ${table} ORDER BY id`)).toEqual(newest)
+    })
 
     test('shows the newest version of a row with FINAL, and none after its deletion', async () => {
       const table = await createTable(

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { InsertColumns } from '../../infra/ports/warehouse.ts'
 import { blockRows, encodeNativeBlock, sliceColumns } from '../../infra/warehouse/native.ts'
+import { CodedTexts } from '../../schemas/tables/coded-texts.ts'
 
 const encode = (columns: InsertColumns, types: Record<string, string>): Buffer =>
   Buffer.concat(encodeNativeBlock(columns, types))
@@ -139,6 +140,14 @@ describe('a Native block', () => {
     expect(decodeNativeBlock(encode({ x: values }, { x: 'LowCardinality(String)' }))).toEqual({ x: { type, values } })
   })
 
+  test('holds texts by their codes, of those that no row has, too', () => {
+    const coded = new CodedTexts(['none', 'a', 'zażółć'], Uint8Array.of(2, 1, 1))
+    const values = ['zażółć', 'a', 'a']
+    for (const type of ['LowCardinality(String)', 'String'])
+      expect(decodeNativeBlock(encode({ x: coded }, { x: type })).x).toEqual({ type, values })
+    expect(hex({ f: coded }, { f: 'FixedString(10)' })).toBe(hex({ f: values }, { f: 'FixedString(10)' }))
+  })
+
   test('pads a FixedString with zeros and takes one that is packed already', () => {
     const types = { f: 'FixedString(3)' }
     expect(hex({ f: ['ab', 'é'] }, types)).toBe(hex({ f: Uint8Array.of(0x61, 0x62, 0, 0xc3, 0xa9, 0) }, types))
@@ -154,10 +163,16 @@ describe('a Native block', () => {
   })
 
   test('is cut into ranges of rows', () => {
-    const types = { n: 'UInt32', f: 'FixedString(2)', s: 'String' }
-    const columns = { n: Uint32Array.of(1, 2, 3), f: Uint8Array.of(1, 1, 2, 2, 3, 3), s: ['a', 'b', 'c'] }
+    const types = { n: 'UInt32', f: 'FixedString(2)', s: 'String', c: 'LowCardinality(String)' }
+    const columns = {
+      n: Uint32Array.of(1, 2, 3),
+      f: Uint8Array.of(1, 1, 2, 2, 3, 3),
+      s: ['a', 'b', 'c'],
+      c: new CodedTexts(['x', 'y'], Uint8Array.of(1, 0, 1)),
+    }
     const slice = sliceColumns(columns, types, { from: 1, to: 3 })
     expect(blockRows(slice, types)).toBe(2)
-    expect(slice).toEqual({ n: Uint32Array.of(2, 3), f: Uint8Array.of(2, 2, 3, 3), s: ['b', 'c'] })
+    expect(slice).toMatchObject({ n: Uint32Array.of(2, 3), f: Uint8Array.of(2, 2, 3, 3), s: ['b', 'c'] })
+    expect([...(slice.c as CodedTexts)]).toEqual(['x', 'y'])
   })
 })

@@ -86,7 +86,8 @@ it('a process waits for a warehouse that is away at its start, and when its tabl
   }
   const stop = new AbortController()
   /** What ends a filling. */
-  const isLast = (table?: string, columns?: InsertColumns) => table === 'filled_from' && columns?.is_whole?.[0] === 1
+  const isLast = (table?: string, { is_whole: isWhole = [] }: InsertColumns = {}) =>
+    table === 'filled_from' && isWhole instanceof Uint8Array && isWhole[0] === 1
   const ports = {
     ...{ eventLog, jobQueue },
     warehouse: withAbsence(warehouse, (...insert) => isAway || (isLast(...insert) && !waited.has(FILLING))),

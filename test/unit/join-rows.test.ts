@@ -1,0 +1,38 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { joinRows, noRows, type TableRows, textColumn } from '../../processors/loop/rows.ts'
+import { CODED_TEXTS_MAX, CodedTexts } from '../../schemas/tables/coded-texts.ts'
+
+const rows = (x: TableRows['columns'][string]): TableRows => ({ table: 'nft_transfers', columns: { x } })
+const joined = (parts: readonly TableRows[]) => joinRows(parts)[0]?.columns.x
+
+describe('rows of one table', () => {
+  test('are joined, whichever texts each part has', () => {
+    const part = fc.array(fc.nat(9), { minLength: 1 }).chain((codes) =>
+      fc.record({
+        codes: fc.constant(codes),
+        texts: fc.uniqueArray(fc.string(), { minLength: 10, maxLength: 10 }),
+      }),
+    )
+    fc.assert(
+      fc.property(fc.array(part, { minLength: 2, maxLength: 5 }), (parts) => {
+        const columns = parts.map(({ texts, codes }) => new CodedTexts(texts, Uint8Array.from(codes)))
+        const one = joined(columns.map(rows))
+        expect(one).toBeInstanceOf(CodedTexts)
+        expect([...(one as CodedTexts)]).toEqual(columns.flatMap((column) => [...column]))
+      }),
+    )
+  })
+
+  test('are joined as texts where they have more of them than codes, or some have none', () => {
+    const texts = Array.from({ length: CODED_TEXTS_MAX + 1 }, (_, i) => `text ${i}`)
+    const all = texts.map((text) => rows(textColumn(1, text)))
+    expect(joined(all)).toEqual(texts)
+    expect(joined([rows(textColumn(2, 'a')), rows(['b'])])).toEqual(['a', 'a', 'b'])
+  })
+
+  test('are left out where there are none', () => {
+    const some = rows(textColumn(1, 'a'))
+    expect(joinRows([noRows('deposits'), some, noRows('nft_transfers')])).toEqual([some])
+  })
+})
