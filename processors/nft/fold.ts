@@ -42,8 +42,8 @@ const KNOWN = new WeakMap<Warehouse, Map<string, Known>>()
 const revertsOf = (warehouse: Warehouse): number | undefined => warehouse.writesOf?.(['reverted_blocks'])
 
 /**
- * Folds all blocks of a chain that follow on what is folded, are canonical, and are there with all their logs; ends early when the signal
- * aborts. Returns the number of blocks. Two that fold the same chain side by side write the same rows.
+ * Folds all blocks of a chain that follow on what is folded, are canonical, and are there with all their logs when it begins; ends early
+ * when the signal aborts. Returns the number of blocks. Two that fold the same chain side by side write the same rows.
  */
 export async function foldChain(warehouse: Warehouse, chain: string, signal: AbortSignal): Promise<number> {
   const ofWarehouse = KNOWN.get(warehouse) ?? new Map<string, Known>()
@@ -88,8 +88,9 @@ export async function foldChain(warehouse: Warehouse, chain: string, signal: Abo
       const now = { place: { start, through: last }, notReverted, isOnlyFold, reverts }
       ofWarehouse.set(chain, { ...now, folded: step.length > 1 ? folded : undefined })
     }
-    // What comes meanwhile is asked for when it is there.
-    if ((await newestHeight(warehouse, chain)) <= last.number) break
+    // What comes meanwhile is asked for when it is there; of blocks that come in numbers that is many at once.
+    const isCut = step.length < follow.length || follow.length === STEP_BLOCKS_MAX
+    if (!isCut) break
   }
   return blocks
 }

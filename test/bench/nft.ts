@@ -6,10 +6,13 @@ import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { migrate, readMigrations } from '../../infra/warehouse/migrate.ts'
 import { openWarehouse } from '../../infra/warehouse/open.ts'
 import { executionBlockEvents } from '../../ingest/execution/block-events.ts'
-import { joinRows } from '../../processors/loop/rows.ts'
+import { restMs } from '../../processors/derivation-work.ts'
+import { BATCH_EVENTS_MAX } from '../../processors/loop/consume.ts'
+import { insertAll, joinRows } from '../../processors/loop/rows.ts'
 import { foldChain } from '../../processors/nft/fold.ts'
 import { PROJECTORS } from '../../processors/projections.ts'
 import type { EncodedEvent } from '../../schemas/events/codec.ts'
+import { pause } from '../../schemas/wait.ts'
 import { benchNftApi } from './nft-api.ts'
 import { Report } from './report.ts'
 import { type TokenChainSize, tokenChain } from './synthetic-tokens.ts'
@@ -36,10 +39,10 @@ const SMALL: TokenChainSize = {
 const TRANSFERS_PER_SECOND_MIN = 50_000
 /** Of Ethereum mainnet, about. */
 const TRANSFERS_PER_DAY = 300_000
-/** As a process takes them off the log: 512 events a batch, several of each block. */
-const BLOCKS_PER_BATCH = 250
-const BATCHES_PER_LINE = 20
+/** Made beforehand: what makes them is not counted. */
+const BLOCKS_AT_ONCE = 5_000
 const CHAIN = 'mainnet'
+const LAST_TABLES = new Set(PROJECTORS.map(({ lastTable }) => lastTable))
 const TIME = '2026-01-01T00:00:00.000Z'
 
 /** Measures how fast transfers become holdings, from the events of a log to rows that answer who holds what, and how fast that is answered. */
@@ -65,35 +68,48 @@ export async function benchNft(): Promise<boolean> {
   return report.within
 }
 
-/** Seconds from the first event to the last holding; what makes the events is not counted. */
+/** Seconds from the first event to the last holding. */
 async function fill(warehouse: Warehouse, size: TokenChainSize, report: Report): Promise<number> {
   let seconds = 0
-  let batches = 0
-  let batch: EncodedEvent[] = []
   let blocks = 0
-  let decoding = 0
-  const work = async (): Promise<void> => {
+  for (const events of eventsAtOnce(size)) {
     const begin = performance.now()
-    // Blocks that are there are folded while those after them become rows.
-    const folding = foldChain(warehouse, CHAIN, new AbortController().signal)
-    await project(warehouse, batch)
-    decoding += performance.now() - begin
+    const stop = new AbortController()
+    const folding = foldAsTheyCome(warehouse, stop.signal)
+    for (let first = 0; first < events.length; first += BATCH_EVENTS_MAX)
+      await project(warehouse, events.slice(first, first + BATCH_EVENTS_MAX))
+    stop.abort()
     await folding
     seconds += (performance.now() - begin) / 1_000
-    if (++batches % BATCHES_PER_LINE === 0)
-      report.info(`transfers per second up to block ${blocks}`, (blocks * size.transfersPerBlock) / seconds, 0)
-    batch = []
+    blocks = Math.min(blocks + BLOCKS_AT_ONCE, size.transfers / size.transfersPerBlock)
+    report.info(`transfers per second up to block ${blocks}`, (blocks * size.transfersPerBlock) / seconds, 0)
   }
+  return seconds
+}
+
+/** The chain's events, some thousand blocks at a time. */
+function* eventsAtOnce(size: TokenChainSize): Generator<readonly EncodedEvent[]> {
+  let events: EncodedEvent[] = []
+  let blocks = 0
   for (const block of tokenChain(size)) {
     const { blocks: told, logs } = executionBlockEvents(CHAIN, block, TIME)
-    batch.push(...logs, ...told)
-    if (++blocks % BLOCKS_PER_BATCH === 0) await work()
+    events.push(...logs, ...told)
+    if (++blocks % BLOCKS_AT_ONCE > 0) continue
+    yield events
+    events = []
   }
-  await work()
-  const begin = performance.now()
-  await foldChain(warehouse, CHAIN, new AbortController().signal)
-  report.info('until rows are there', decoding / 1_000, 1, 's')
-  return seconds + (performance.now() - begin) / 1_000
+  if (events.length > 0) yield events
+}
+
+/** As the role does it: folds what is there, rests, folds what came meanwhile; after the abort the last of it. */
+async function foldAsTheyCome(warehouse: Warehouse, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    const isLast = signal.aborted
+    const begin = performance.now()
+    await foldChain(warehouse, CHAIN, new AbortController().signal)
+    if (isLast) return
+    await pause(restMs(performance.now() - begin), signal)
+  }
 }
 
 let offset = 0n
@@ -104,7 +120,11 @@ async function project(warehouse: Warehouse, events: readonly EncodedEvent[]): P
     const topic = event.type === 'execution.logs' ? 'execution.logs' : 'execution.blocks'
     return PROJECTORS.find((one) => one.topic === topic)?.project(stored, CHAIN).rows ?? []
   })
-  for (const { table, columns } of joinRows(rows)) await warehouse.insert(table, columns)
+  // Those that say that the others are complete come after them, as in the pipeline.
+  const [complete, others] = [true, false].map((isLast) =>
+    rows.filter(({ table }) => LAST_TABLES.has(table) === isLast),
+  )
+  for (const some of [others, complete]) await insertAll(warehouse, joinRows(some ?? []))
 }
 
 async function tellSizes(warehouse: Warehouse, size: TokenChainSize, report: Report): Promise<void> {

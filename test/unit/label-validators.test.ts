@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { projectAccountFact } from '../../processors/accounts/account-facts.ts'
+import { textColumn } from '../../processors/loop/rows.ts'
 import { labelForAccount } from '../../processors/validators/label-validators.ts'
 import { StakingBook } from '../../processors/validators/staking-book.ts'
 import { ACCOUNTS_KEY } from '../../schemas/events/accounts.ts'
@@ -71,8 +72,8 @@ test('a label is a row of its account, with the version of its event', async () 
     {
       table: 'validator_labels',
       columns: {
-        chain: ['mainnet', 'mainnet'],
-        account: ['a', 'a'],
+        chain: textColumn(2, 'mainnet'),
+        account: textColumn(2, 'a'),
         pubkey: [key('bb'), CREATED],
         label: ['seen', 'x'],
         version: BigUint64Array.of(7n, 7n),
