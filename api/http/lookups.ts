@@ -8,13 +8,19 @@ export interface LookupReader extends WarehouseReader {
    */
   lookUp?<Row>(kind: string, select: string): Promise<Row[]>
   /**
-   * Rows of such a SELECT by their keys, which stand for `KEYS` in it: what is asked for with one text is found in one look, so that rows of
+   * Rows of such a SELECT by their keys, which stand for `KEYS` or `hexKeys` in it: what is asked for with one text is found in one look, so that rows of
    * others' keys may be among them, and a limit is that of all.
    */
   lookUpKeys?<Row>(select: string, keys: string): Promise<Row[]>
 }
 
 export const KEYS = '{keys}'
+const HEX_KEYS = '{hex keys}'
+
+/** The same for keys of so many bytes, given as hex and without anything between them: the engine has them sooner than of literals. */
+export function hexKeys(bytes: number): string {
+  return `extractAll(unhex('${HEX_KEYS}'), '\\\\C{${bytes}}')`
+}
 
 /**
  * Rows lie in the order that they are asked for in: so many are read at once, no threads are begun for them, and columns are not read one
@@ -31,7 +37,11 @@ const SETTINGS = `SETTINGS ${[
 
 /** One statement for all keys. */
 export function keysSql(select: string, keys: readonly string[]): string {
-  return `${select.replace(KEYS, () => [...new Set(keys)].join(', '))} ${SETTINGS}`
+  const distinct = [...new Set(keys)]
+  const filled = select.includes(HEX_KEYS)
+    ? select.replace(HEX_KEYS, () => distinct.join(''))
+    : select.replace(KEYS, () => distinct.join(', '))
+  return `${filled} ${SETTINGS}`
 }
 
 interface PlacedRow {

@@ -1,16 +1,11 @@
 import { parseExactly } from '../../schemas/nft/exact-json.ts'
+import type { ToldState } from '../../schemas/nft/told-token.ts'
 import type { MetadataState, NftAsset, NftContract } from '../../schemas/routes/nft/fields.ts'
-import { bytesSql, textSql } from '../../schemas/tables/literals.ts'
-import { KEYS, lookUpKeys } from '../http/lookups.ts'
-import { tokenHex } from './amounts.ts'
 import type { NftPin } from './asking.ts'
-import { newestOf, type Versioned } from './newest-rows.ts'
 import { selectContracts, type ToldContract } from './told-contracts.ts'
+import { selectTokens } from './told-tokens.ts'
 
 // What contracts and tokens say of themselves, as it was read last: the block of the question does not matter here.
-
-/** Of a list of tokens, longer documents, media and attributes are left out: a page of them would be fifty megabytes. */
-const LISTED_CHARACTERS_MAX = 32_768
 
 export type Standard = 'ERC721' | 'ERC1155'
 
@@ -34,7 +29,7 @@ export interface SaidOfToken {
   readonly askedSec: number
 }
 
-export interface ToldToken extends SaidOfToken {
+export interface ToldAsset extends SaidOfToken {
   readonly asset: NftAsset
 }
 
@@ -80,80 +75,12 @@ export function toContract(
   }
 }
 
-const hexOf = (address: string): string => address.slice(2)
-
-interface TokenRow extends Versioned {
-  readonly address: string
-  readonly token: string
-}
-
-interface StateRow extends TokenRow {
-  readonly token_uri: string
-  readonly has_token_uri: number
-  readonly error: string
-  readonly attempts: number
-  readonly read_sec: number
-  readonly retry_sec: number
-}
-
-interface DocumentRow extends TokenRow {
-  readonly json: string
-  readonly title: string
-  readonly has_title: number
-  readonly description: string
-  readonly has_description: number
-  readonly media: string
-  readonly media_type: string
-  readonly media_external: string
-  readonly attributes: string
-  readonly read_sec: number
-}
-
-const keyOf = ({ address, token }: Pick<TokenRow, 'address' | 'token'>): string => `${address} ${token}`.toLowerCase()
-
-interface TokenTable {
-  readonly table: string
-  readonly columns: string
-}
-
-/** The newest row of each token, by contract and token. */
-async function selectTokens<Row extends TokenRow>(
-  { warehouse, chain }: NftPin,
-  tokens: readonly Token[],
-  { table, columns }: TokenTable,
-): Promise<ReadonlyMap<string, Row>> {
-  if (tokens.length === 0) return new Map()
-  const pairs = tokens.map(({ contract, tokenId }) => `(${bytesSql(hexOf(contract))}, ${bytesSql(tokenHex(tokenId))})`)
-  const rows = await lookUpKeys<Row>(
-    warehouse,
-    `SELECT hex(contract) AS address, hex(token_id) AS token, toUnixTimestamp(read_at) AS read_sec, version, ${columns}
-     FROM ${table} WHERE chain = ${textSql(chain)} AND (contract, token_id) IN (${KEYS})`,
-    [...new Set(pairs)].join(', '),
-  )
-  return newestOf(rows, keyOf)
-}
-
-const STATE = {
-  table: 'nft_token_states',
-  columns: 'token_uri, has_token_uri, error, attempts, toUnixTimestamp(next_retry) AS retry_sec',
-}
-
-function documentColumns(isList: boolean) {
-  const long = (column: string) =>
-    isList ? `if(length(${column}) > ${LISTED_CHARACTERS_MAX}, '', ${column}) AS ${column}` : column
-  const columns = ['json', 'media', 'media_external', 'attributes'].map(long).join(', ')
-  return {
-    table: 'nft_documents',
-    columns: `${columns}, title, has_title, description, has_description, media_type`,
-  }
-}
-
 /** Of each token, in the order of the question. */
 export async function toldTokens(
   scope: NftPin,
   tokens: readonly Token[],
   withMetadata: boolean,
-): Promise<readonly ToldToken[]> {
+): Promise<readonly ToldAsset[]> {
   const [contracts, said] = await Promise.all([
     contractsMetadata(scope, tokens, withMetadata),
     saidOfTokens(scope, tokens, withMetadata),
@@ -167,28 +94,23 @@ export async function saidOfTokens(
   tokens: readonly Token[],
   withMetadata: boolean,
 ): Promise<readonly SaidOfToken[]> {
-  const asked = withMetadata ? tokens : []
-  const [states, documents] = await Promise.all([
-    selectTokens<StateRow>(scope, asked, STATE),
-    selectTokens<DocumentRow>(scope, asked, documentColumns(asked.length > 1)),
-  ])
-  return tokens.map((token) => {
-    const key = keyOf({ address: hexOf(token.contract), token: tokenHex(token.tokenId) })
-    const [state, document] = [states.get(key), documents.get(key)]
+  const told = withMetadata ? await selectTokens(scope, tokens) : []
+  return tokens.map((token, i) => {
+    const { state, document } = told[i] ?? {}
     const asset = {
       contract_address: token.contract,
       token_id: token.tokenId,
       token_type: token.standard,
-      token_uri: state?.has_token_uri === 1 ? state.token_uri : null,
+      token_uri: state?.token_uri ?? null,
       metadata_json: textOf(document?.json),
       metadata: {
-        title: document?.has_title === 1 ? document.title : null,
-        description: document?.has_description === 1 ? document.description : null,
+        title: document?.title ?? null,
+        description: document?.description ?? null,
         media: textOf(document?.media),
         media_type: textOf(document?.media_type),
         media_external: textOf(document?.media_external),
         // Its numbers stay as they are written, through `JSON.stringify`.
-        attributes: document === undefined || document.attributes === '' ? null : parseExactly(document.attributes),
+        attributes: textOf(document?.attributes) === null ? null : parseExactly(document?.attributes as string),
       },
       error: textOf(state?.error),
       metadata_state: state === undefined ? noState(withMetadata, token.standard) : toState(state),
@@ -205,16 +127,16 @@ export async function tokensMetadata(
   return (await toldTokens(scope, tokens, withMetadata)).map(({ asset }) => asset)
 }
 
-const textOf = (text: string | undefined): string | null => (text === undefined || text === '' ? null : text)
+const textOf = (text: string | null | undefined): string | null => (text === undefined || text === '' ? null : text)
 
-function toState({ error, attempts, read_sec, retry_sec }: StateRow): MetadataState {
+function toState({ error, attempts, read_sec, retry_sec }: ToldState): MetadataState {
+  const isRead = textOf(error) === null
   return {
-    status: error === '' ? 'fetched' : 'failed',
+    status: isRead ? 'fetched' : 'failed',
     error: textOf(error),
     attempts,
     last_attempt: read_sec,
-    // What nobody saw moved is not tried again by itself.
-    next_retry: error === '' || retry_sec === 0 ? null : retry_sec,
+    next_retry: isRead ? null : retry_sec,
   }
 }
 

@@ -17,7 +17,7 @@ import { coverageOf, FIRST_BLOCK, finalityOf, indexedSince, isAmountWhole } from
 import { heldContracts } from './held-contracts.ts'
 import { selectHolding, selectUsualHolding } from './holding.ts'
 import { foldSql } from './literals.ts'
-import { contractsMetadata, type Standard, type ToldToken, toldTokens } from './metadata.ts'
+import { contractsMetadata, type Standard, type ToldAsset, toldTokens } from './metadata.ts'
 import { selectCounts } from './newest.ts'
 import { isWithout, reasonsOfContract, reasonsOfOwned } from './owned-reasons.ts'
 import {
@@ -177,7 +177,7 @@ export const getNftsForOwner = nftOperation(getNftsForOwnerRoute, async (paramet
     ),
   ])
   const rows = page.items.map((item, i) => {
-    const { asset, documentSec, askedSec } = told[i] as ToldToken
+    const { asset, documentSec, askedSec } = told[i] as ToldAsset
     const balance = shownAmount(item)
     const is_amount_whole = item.standard_text === 'ERC721' || isIndexed(item.contract_text as string)
     const finality = finalityOf(scope, item.block_number)

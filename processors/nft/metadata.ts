@@ -1,5 +1,5 @@
 import type { StoredEvent } from '../../infra/ports/event-log.ts'
-import { bytesOf } from '../../schemas/eth/hex.ts'
+import { bytesOf, type Hex } from '../../schemas/eth/hex.ts'
 import { decodeEvent } from '../../schemas/events/codec.ts'
 import { ADDRESS_BYTES } from '../../schemas/events/execution-block.ts'
 import {
@@ -10,6 +10,7 @@ import {
   tokenNotRead,
   tokenRead,
 } from '../../schemas/events/nft-metadata.ts'
+import { listedDocument, type ToldDocument, type ToldState } from '../../schemas/nft/told-token.ts'
 import { type Projected, type TableRows, versionOf } from '../loop/rows.ts'
 
 /** What one event of `nft.metadata` becomes. */
@@ -22,10 +23,12 @@ export function projectMetadata({ event, position }: StoredEvent): Projected {
   if (event.type === tokenRead.name) {
     const read = decodeEvent(tokenRead, event)
     const state = { error: '', attempts: 0, nextRetrySec: 0 }
-    return { rows: [documentRow(read, version), stateRow(read, state, version), positionRow(read, 'tokens', position)] }
+    return {
+      rows: [...stateRows(read, state, version), documentRow(read, version), positionRow(read, 'tokens', position)],
+    }
   }
   const failed = decodeEvent(tokenNotRead, event)
-  return { rows: [stateRow(failed, failed, version), positionRow(failed, 'tokens', position)] }
+  return { rows: [...stateRows(failed, failed, version), positionRow(failed, 'tokens', position)] }
 }
 
 /** Whoever keeps what was told of contracts, or of tokens, learns from it that something else is. */
@@ -68,18 +71,35 @@ function contractRow(read: ContractRead, version: bigint): TableRows {
 }
 
 function documentRow(read: TokenRead, version: bigint): TableRows {
+  const document: ToldDocument = {
+    ...{ json: read.json, title: read.title, description: read.description },
+    ...{ media: read.media, media_type: read.mediaType, media_external: read.mediaExternal },
+    ...{ attributes: read.attributes, read_sec: read.atSec },
+  }
+  const listed = listedDocument(document)
+  const whole = listed === document ? '' : JSON.stringify(document)
+  return toldRow(read, { kind: 'document', told: JSON.stringify(listed), whole }, version)
+}
+
+interface Told {
+  readonly kind: 'document' | 'state'
+  readonly told: string
+  readonly whole: string
+}
+
+function toldRow(
+  { chain, contract, tokenId }: Pick<TokenRead, 'chain' | 'contract' | 'tokenId'>,
+  { kind, told, whole }: Told,
+  version: bigint,
+): TableRows {
   return {
-    table: 'nft_documents',
+    table: 'nft_token_told',
     columns: {
-      ...readAt(read),
-      token_id: bytesOf(read.tokenId),
-      json: [read.json],
-      ...text('title', read.title),
-      ...text('description', read.description),
-      media: [read.media ?? ''],
-      media_type: [read.mediaType ?? ''],
-      media_external: [read.mediaExternal ?? ''],
-      attributes: [read.attributes ?? ''],
+      chain: [chain],
+      token: bytesOf(`${contract}${tokenId.slice(2)}` as Hex),
+      kind: [kind],
+      told: [told],
+      whole: [whole],
       version: BigUint64Array.of(version),
     },
   }
@@ -87,12 +107,17 @@ function documentRow(read: TokenRead, version: bigint): TableRows {
 
 type State = Pick<TokenNotRead, 'attempts' | 'nextRetrySec'> & { readonly error: string }
 
-function stateRow(
+/** Of who reads it again, and of answers. */
+function stateRows(
   read: Pick<TokenNotRead, 'chain' | 'contract' | 'block' | 'atSec' | 'tokenId' | 'tokenUri'>,
   { error, attempts, nextRetrySec }: State,
   version: bigint,
-): TableRows {
-  return {
+): readonly TableRows[] {
+  const state: ToldState = {
+    ...{ token_uri: read.tokenUri, error: error === '' ? null : error, attempts },
+    ...{ read_sec: read.atSec, retry_sec: nextRetrySec },
+  }
+  const row: TableRows = {
     table: 'nft_token_states',
     columns: {
       ...readAt(read),
@@ -104,6 +129,7 @@ function stateRow(
       version: BigUint64Array.of(version),
     },
   }
+  return [row, toldRow(read, { kind: 'state', told: JSON.stringify(state), whole: '' }, version)]
 }
 
 function readAt({ chain, contract, block, atSec }: Pick<ContractRead, 'chain' | 'contract' | 'block' | 'atSec'>) {

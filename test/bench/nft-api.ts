@@ -98,16 +98,19 @@ async function fillMetadata(warehouse: Warehouse): Promise<void> {
      SELECT DISTINCT '${chain}', contract, concat('token ', toString(cityHash64(contract) % 1000)), 1, 'TOK', 1, 'ERC721', 1, 1
      FROM nft_contract_totals`,
   )
-  await warehouse.command(
-    `INSERT INTO nft_token_states (chain, contract, token_id, token_uri, has_token_uri, version)
-     SELECT DISTINCT '${chain}', contract, token_id, concat('ipfs://', hex(token_id)), 1, 1 FROM nft_token_holders`,
-  )
-  await warehouse.command(
-    `INSERT INTO nft_documents (chain, contract, token_id, json, title, has_title, media, attributes, version)
-     SELECT DISTINCT '${chain}', contract, token_id,
-       concat('{"name":"one of many","image":"ipfs://', hex(token_id), '","attributes":[{"trait_type":"of","value":"many"}]}'),
-       'one of many', 1, concat('ipfs://', hex(token_id)), '[{"trait_type":"of","value":"many"}]', 1
-     FROM nft_token_holders`,
+  const told = (kind: string, json: string) =>
+    warehouse.command(
+      `INSERT INTO nft_token_told (chain, token, kind, told, version)
+       SELECT DISTINCT '${chain}', concat(contract, token_id), '${kind}', ${json}, 1 FROM nft_token_holders`,
+    )
+  const uri = "concat('ipfs://', hex(token_id))"
+  const attributes = '[{"trait_type":"of","value":"many"}]'
+  const document = `concat('{"name":"one of many","image":"', ${uri}, '","attributes":${attributes}}')`
+  await told('state', `concat('{"token_uri":"', ${uri}, '","error":null,"attempts":0,"read_sec":1,"retry_sec":0}')`)
+  await told(
+    'document',
+    `concat('{"json":', toJSONString(${document}), ',"title":"one of many","description":null,"media":"', ${uri},
+      '","media_type":null,"media_external":null,"attributes":', toJSONString('${attributes}'), ',"read_sec":1}')`,
   )
 }
 

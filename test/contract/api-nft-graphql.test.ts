@@ -16,6 +16,7 @@ import {
   tell,
   timeOf,
 } from '../unit/given-nft-chain.ts'
+import { tellTokens } from '../unit/given-told-tokens.ts'
 import { HOODI, MAINNET, SCROLL } from './api-fixture.ts'
 import { type GivenApi, openGivenApi, TOKEN } from './given-api.ts'
 
@@ -65,21 +66,18 @@ beforeAll(async () => {
     [{ ...art(CID, ANN, 3n), sender: CID }, coins(NOBODY, ANN, MAX, 1n)],
   ])
   const bytes = (text: string) => `unhex('${text.slice(2)}')`
-  const id = (number: bigint) => `unhex('${number.toString(16).padStart(64, '0')}')`
   for (const { names } of [MAINNET, SCROLL]) {
     await warehouse.command(
       `INSERT INTO nft_contracts (chain, contract, read_at, name, has_name, symbol, has_symbol, token_type, deploy_block, version)
        VALUES ('${names.name}', ${bytes(ART)}, 77, 'Lanterns', 1, '', 1, 'ERC721', 1, 1)`,
     )
-    await warehouse.command(
-      `INSERT INTO nft_documents (chain, contract, token_id, read_at, json, title, has_title, attributes, version)
-       VALUES ('${names.name}', ${bytes(ART)}, ${id(1n)}, 78, '{"name":"One"}', 'One', 1, '[{"value":9007199254740993}]', 1)`,
-    )
-    await warehouse.command(
-      `INSERT INTO nft_token_states (chain, contract, token_id, read_at, token_uri, has_token_uri, error, attempts, next_retry, version)
-       VALUES ('${names.name}', ${bytes(ART)}, ${id(1n)}, 79, 'ipfs://one', 1, '', 0, 0, 1),
-         ('${names.name}', ${bytes(ART)}, ${id(MAX)}, 79, '', 0, 'CALL_REVERTED', 2, 99, 1)`,
-    )
+    await tellTokens(warehouse, names.name, [
+      {
+        ...{ contract: ART, id: 1n, state: { token_uri: 'ipfs://one', read_sec: 79 } },
+        document: { json: '{"name":"One"}', title: 'One', attributes: '[{"value":9007199254740993}]', read_sec: 78 },
+      },
+      { contract: ART, id: MAX, state: { error: 'CALL_REVERTED', attempts: 2, read_sec: 79, retry_sec: 99 } },
+    ])
   }
   parts = {
     ...given.partsOf([MAINNET, SCROLL, HOODI]),
@@ -374,7 +372,7 @@ describe('rows of one page', () => {
         await ask(`owner(address: "${CID}") { tokens(pageSize: ${size}) { ownerNfts { token { metadata { title } contract { name } } } } }
         transfers(maxCount: ${size}, contractAddresses: ["${COINS}"]) { transfers { token { metadata { title } } contract { name } } }`)
       expect([found.owner.tokens.ownerNfts, found.transfers.transfers].flat().length).toBeGreaterThan(size)
-      return statements.slice(before).filter((sql) => /FROM (nft_documents|nft_contracts)\s/.test(sql)).length
+      return statements.slice(before).filter((sql) => /FROM (nft_token_told|nft_contracts)\s/.test(sql)).length
     }
     // Documents and contracts of each list at most: lookups of both lists may be one.
     const lookups = await count(4)

@@ -6,6 +6,7 @@ import { NFT_OPERATIONS } from '../../api/nft/plugin.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { foldChain } from '../../processors/nft/fold.ts'
 import { ART, blockOn, COINS, eventsOf, type Move, NOBODY, revertOf, tell } from '../unit/given-nft-chain.ts'
+import { tellTokens } from '../unit/given-told-tokens.ts'
 import { HOODI, MAINNET, SCROLL } from './api-fixture.ts'
 import { type GivenApi, openGivenApi, TOKEN } from './given-api.ts'
 
@@ -86,18 +87,13 @@ async function fillMainnet(): Promise<void> {
        VALUES ('${chain}', unhex('${contract.slice(2)}'), 77, '${name}', 1, '', 1, '${type}', 1, 1)`,
     )
   }
-  const token = (contract: Address, id: bigint) =>
-    `unhex('${contract.slice(2)}'), unhex('${id.toString(16).padStart(64, '0')}')`
-  for (const id of [1n, 2n, 3n, 4n])
-    await warehouse.command(
-      `INSERT INTO nft_documents (chain, contract, token_id, read_at, json, title, has_title, version)
-       VALUES ('${chain}', ${token(ART, id)}, 78, '{}', 'One', 1, 1)`,
-    )
-  const states = [1n, 2n, 3n, 4n].map((id) => `('${chain}', ${token(ART, id)}, 79, 'ipfs://one', 1, '', 0, 0, 1)`)
-  await warehouse.command(
-    `INSERT INTO nft_token_states (chain, contract, token_id, read_at, token_uri, has_token_uri, error, attempts, next_retry, version)
-     VALUES ${states.join(', ')}, ('${chain}', ${token(SPAM, 1n)}, 79, '', 0, 'NO_TOKEN_URI', 2, 99, 1)`,
-  )
+  await tellTokens(warehouse, chain, [
+    ...[1n, 2n, 3n, 4n].map((id) => ({
+      ...{ contract: ART, id, document: { json: '{}', title: 'One', read_sec: 78 } },
+      state: { token_uri: 'ipfs://one', read_sec: 79 },
+    })),
+    { contract: SPAM, id: 1n, state: { error: 'NO_TOKEN_URI', attempts: 2, read_sec: 79, retry_sec: 99 } },
+  ])
 }
 
 /** A wallet that holds tokens of as many blocks, which lie otherwise than the tokens do. */

@@ -106,8 +106,13 @@ async function fill(): Promise<void> {
       ...{ ...transfer, ...contract, side: `'${side}'`, account: bytes(account), other: bytes(other) },
     })
   const read = { block_number: '1', read_at: 'now()', version: '1' }
-  await insert('nft_token_states', { ...read, ...contract, token_id: token.token_id, token_uri: "'ipfs://a'" })
-  await insert('nft_documents', { ...read, ...contract, token_id: token.token_id, json: "'{}'" })
+  for (const [kind, told] of [
+    ['document', '{"json":"{}","read_sec":1}'],
+    ['state', '{"token_uri":"ipfs://a","attempts":0,"read_sec":1,"retry_sec":0}'],
+  ])
+    await insert('nft_token_told', {
+      ...{ token: `concat(${bytes(LARGE)}, ${token.token_id})`, kind: `'${kind}'`, told: `'${told}'`, version: '1' },
+    })
   await insert('nft_contracts', { ...read, contract: spread('number', 20), name: "'a'", has_name: '1' })
 }
 

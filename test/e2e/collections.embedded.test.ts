@@ -142,7 +142,7 @@ describe('collections of the devnet', () => {
     await eventually('an end of the work', async () => (await isProcessed(env)) || undefined, STEP_TIMEOUT_MS)
     expect(await processing.stop(), processing.output()).toBe(0)
     const tables: Tables = await dump(env)
-    expect(tables.nft_documents.length).toBeGreaterThan(40)
+    expect(tables.nft_token_told.length).toBeGreaterThan(40)
     const { code, stderr } = await runCommand(['rebuild'], env)
     expect(code, stderr).toBe(0)
     expectEqualTables(await dump(env), tables)

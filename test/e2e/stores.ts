@@ -83,8 +83,8 @@ const TABLES_OF_LOOKS: ReadonlySet<Projection> = new Set<Projection>([
   'nft_tokens',
   'nft_marks',
   'nft_contracts',
-  'nft_documents',
   'nft_token_states',
+  'nft_token_told',
   'nft_metadata_positions',
 ])
 const TABLES_OF_LOGS: readonly Projection[] = [

@@ -194,6 +194,7 @@ export const statesOf = (warehouse: Warehouse, contract: Hex) =>
   )
 export const documentsOf = (warehouse: Warehouse, contract: Hex) =>
   warehouse.query<Record<string, unknown>>(
-    `SELECT toString(reinterpretAsUInt256(reverse(token_id))) AS id, title, json
-     FROM nft_documents FINAL WHERE contract = unhex('${contract.slice(2)}') ORDER BY token_id`,
+    `SELECT toString(reinterpretAsUInt256(reverse(substring(token, 21)))) AS id, JSONExtractString(told, 'title') AS title,
+       JSONExtractString(told, 'json') AS json
+     FROM nft_token_told FINAL WHERE startsWith(token, unhex('${contract.slice(2)}')) AND kind = 'document' ORDER BY token`,
   )

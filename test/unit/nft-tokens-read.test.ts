@@ -202,7 +202,10 @@ describe('what is known of tokens', () => {
     await world.run(ART)
     expect(world.fetched.toSorted()).toEqual(['HEAD https://media.test/1', 'HEAD https://media.test/2'])
     expect(
-      await stores().warehouse.query('SELECT media, media_type FROM nft_documents FINAL ORDER BY token_id'),
+      await stores().warehouse.query(
+        `SELECT JSONExtractString(told, 'media') AS media, JSONExtractString(told, 'media_type') AS media_type
+         FROM nft_token_told FINAL WHERE kind = 'document' ORDER BY token`,
+      ),
     ).toEqual([
       { media: 'https://media.test/1', media_type: 'image/png' },
       { media: '', media_type: '' },

@@ -1,0 +1,52 @@
+import type { ToldDocument, ToldState } from '../../schemas/nft/told-token.ts'
+import { textSql } from '../../schemas/tables/literals.ts'
+import { hexKeys, lookUpKeys } from '../http/lookups.ts'
+import { tokenHex } from './amounts.ts'
+import type { NftPin } from './asking.ts'
+import type { Token } from './metadata.ts'
+import { newestOf, type Versioned } from './newest-rows.ts'
+
+/** What is known of a token; undefined: nothing was read, or nobody has tried. */
+export interface ToldToken {
+  readonly document: ToldDocument | undefined
+  readonly state: ToldState | undefined
+}
+
+interface Row extends Versioned {
+  /** As `hex` writes it. */
+  readonly of_token: string
+  readonly of_kind: string
+  readonly json: string
+}
+
+/** Contract and token id, in one. */
+const TOKEN_BYTES = 52
+
+const keyOf = ({ contract, tokenId }: Token): string => `${contract.slice(2)}${tokenHex(tokenId)}`
+
+const rowKey = ({ of_token, of_kind }: Row): string => `${of_token}${of_kind}`
+
+/** Of each token, in the order of the question. */
+export async function selectTokens(
+  { warehouse, chain }: Pick<NftPin, 'warehouse' | 'chain'>,
+  tokens: readonly Token[],
+): Promise<readonly ToldToken[]> {
+  if (tokens.length === 0) return []
+  const keys = tokens.map(keyOf)
+  const told = tokens.length === 1 ? "if(whole = '', told, whole)" : 'told'
+  const rows = await lookUpKeys<Row>(
+    warehouse,
+    `SELECT hex(token) AS of_token, toString(kind) AS of_kind, ${told} AS json, version FROM nft_token_told
+     WHERE chain = ${textSql(chain)} AND token IN (${hexKeys(TOKEN_BYTES)})`,
+    keys.join(''),
+  )
+  const newest = newestOf(rows, rowKey)
+  return keys.map((key) => {
+    const of = (kind: string) => newest.get(`${key.toUpperCase()}${kind}`)?.json
+    const [document, state] = [of('document'), of('state')]
+    return {
+      document: document === undefined ? undefined : (JSON.parse(document) as ToldDocument),
+      state: state === undefined ? undefined : (JSON.parse(state) as ToldState),
+    }
+  })
+}
