@@ -1,6 +1,7 @@
 import type { JobQueue } from '../../infra/ports/job-queue.ts'
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { readNftContract, rereadNftContract } from '../../schemas/jobs/read-nft.ts'
+import { REVERTED_SQL } from '../../schemas/tables/reverted-blocks.ts'
 
 /** Changes of a contract that come one after the other are read once; and a run of one that changes all the time rests so long. */
 export const REREAD_DELAY_MS = 10_000
@@ -8,6 +9,8 @@ export const REREAD_DELAY_MS = 10_000
 const CONTRACTS_MAX = 5_000
 /** How often all tables are asked what was missed: what a queue lost, what came while nobody looked, what is due again. */
 const SEARCH_EVERY_MS = 30_000
+/** What a contract says of itself is read again so often at most while its tokens are minted or burned. */
+const CONTRACT_RESTS_SEC = 60
 
 const KINDS = ['moved', 'changed'] as const
 type Kind = (typeof KINDS)[number]
@@ -94,13 +97,31 @@ export class UnreadNoticer {
 
   async #search(): Promise<readonly { readonly kind: Kind; readonly contract: string }[]> {
     const { warehouse, nowSec } = this.#noticing
-    const params = { chain: this.#chain, nowSec: nowSec(), limit: CONTRACTS_MAX }
+    const now = nowSec()
+    const params = { chain: this.#chain, nowSec: now, restedSec: now - CONTRACT_RESTS_SEC, limit: CONTRACTS_MAX }
     const rows = await warehouse.query<{ address: string; kind: Kind }>(
       `SELECT DISTINCT lower(hex(contract)) AS address, 'moved' AS kind FROM nft_tokens
        WHERE chain = {chain:String} AND (contract, token_id) NOT IN (
          SELECT contract, token_id FROM nft_token_states FINAL
          WHERE chain = {chain:String} AND (error = '' OR next_retry > toDateTime({nowSec:UInt32}))
        )
+       LIMIT {limit:UInt32}
+       UNION ALL
+       SELECT DISTINCT lower(hex(contract)) AS address, 'moved' AS kind FROM nft_tokens
+       INNER JOIN (
+         SELECT contract, token_id, block_number AS read FROM nft_token_states FINAL WHERE chain = {chain:String} AND error != ''
+       ) AS failed USING (contract, token_id)
+       WHERE chain = {chain:String} AND supply_block > read
+       LIMIT {limit:UInt32}
+       UNION ALL
+       SELECT lower(hex(own.contract)) AS address, 'changed' AS kind FROM (
+         SELECT contract, block_number AS read, has_total_supply, block_hash IN (${REVERTED_SQL}) AS is_reverted
+         FROM nft_contracts FINAL WHERE chain = {chain:String} AND read_at <= toDateTime({restedSec:UInt32})
+       ) AS own
+       LEFT JOIN (
+         SELECT contract, max(supply_block) AS supplied FROM nft_tokens WHERE chain = {chain:String} GROUP BY contract
+       ) AS tokens ON tokens.contract = own.contract
+       WHERE is_reverted OR (has_total_supply = 1 AND read < supplied)
        LIMIT {limit:UInt32}
        UNION ALL
        SELECT lower(hex(changes.contract)) AS address, 'changed' AS kind FROM (

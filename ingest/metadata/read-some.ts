@@ -24,7 +24,7 @@ const RUN_TOKENS_MAX = 200
 const RUN_MS_MAX = 15_000
 /** Tokens of one contract that are asked for side by side: mostly they lie on one server. */
 const TOKENS_AT_ONCE = 4
-/** What a contract says of itself, its supply above all, is read again so often at most while its tokens move. */
+/** What a contract says of itself is read again so often at least while its tokens move. */
 const CONTRACT_STANDS_SEC = 600
 
 export interface ReadingSome extends Reading {
@@ -99,13 +99,16 @@ async function readTokens(
   return done
 }
 
-/** Reads what a contract says of itself where nobody has, where it says that this has changed, or where its tokens have gone on moving. */
+/**
+ * Reads what a contract says of itself where nobody has, where it says that this has changed, tokens came or went, or the block was
+ * reverted, or where its tokens have gone on moving; once a minute at most.
+ */
 async function readContractIfNew(reading: ReadingSome, place: ContractPlace): Promise<void> {
   const { warehouse, recently, now } = reading
   if (recently.has(nameOf(place, 'contract'))) return
   const known = await knownContract(warehouse, place)
-  const isFresh = known !== undefined && known.readSec > now() - CONTRACT_STANDS_SEC
-  if (isFresh && known.blockNumber >= (await changedAt(warehouse, place))) return
+  const isFresh = known !== undefined && !known.isReverted && known.readSec > now() - CONTRACT_STANDS_SEC
+  if (isFresh && known.blockNumber >= (await changedAt(warehouse, place, known))) return
   await readContractNow(reading, place)
 }
 

@@ -1,6 +1,7 @@
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import type { Hex } from '../../schemas/eth/hex.ts'
 import type { TokenStandard } from '../../schemas/eth/nft-transfers.ts'
+import { REVERTED_SQL } from '../../schemas/tables/reverted-blocks.ts'
 import type { ContractType, Deployed } from './read-contract.ts'
 
 // What the tables say is to be read. Addresses are compared with literals, which the index is used for.
@@ -31,7 +32,7 @@ const toToken = ({ token, standard, attempts }: TokenRow): UnreadToken => ({
   attempts,
 })
 
-/** Tokens that nobody has read, in their order, and those that are due again. */
+/** Tokens that nobody has read, in their order, those that are due again, and those that came or went since they could not be read. */
 export async function unreadTokens(
   warehouse: WarehouseReader,
   { chain, contract }: ContractPlace,
@@ -39,15 +40,20 @@ export async function unreadTokens(
 ): Promise<readonly UnreadToken[]> {
   const place = `chain = {chain:String} AND contract = unhex('${contract.slice(2)}')`
   const rows = await warehouse.query<TokenRow>(
-    `SELECT lower(hex(t.token_id)) AS token, toString(t.standard) AS standard, s.attempts AS attempts
+    `WITH failed AS (
+       SELECT token_id, attempts, block_number AS read FROM nft_token_states FINAL WHERE ${place} AND error != ''
+     )
+     SELECT lower(hex(t.token_id)) AS token, toString(t.standard) AS standard, s.attempts AS attempts
      FROM (
-       SELECT token_id, standard FROM nft_tokens WHERE ${place} AND token_id NOT IN (
+       SELECT token_id, standard FROM nft_tokens WHERE ${place} AND (token_id NOT IN (
          SELECT token_id FROM nft_token_states FINAL
          WHERE ${place} AND (error = '' OR next_retry > toDateTime({nowSec:UInt32}))
-       )
+       ) OR token_id IN (
+         SELECT token_id FROM nft_tokens INNER JOIN failed USING token_id WHERE ${place} AND supply_block > read
+       ))
        ORDER BY token_id, version DESC LIMIT 1 BY token_id LIMIT {limit:UInt32}
      ) AS t
-     LEFT JOIN (SELECT token_id, attempts FROM nft_token_states FINAL WHERE ${place} AND error != '') AS s USING token_id
+     LEFT JOIN failed AS s USING token_id
      ORDER BY t.token_id`,
     { chain, nowSec, limit },
   )
@@ -122,6 +128,9 @@ export interface KnownContract {
   readonly blockNumber: number
   readonly readSec: number
   readonly tokenType: ContractType
+  readonly hasSupply: boolean
+  /** The block that it was read after was reverted. */
+  readonly isReverted: boolean
   readonly deployed: Deployed
 }
 
@@ -133,12 +142,14 @@ export async function knownContract(
     number: string
     read_sec: number
     type: Exclude<ContractType, null> | ''
+    has_supply: number
+    is_reverted: number
     deployer: string
     deploy_block: string
     deploy_reason: string
   }>(
     `SELECT block_number AS number, toUnixTimestamp(read_at) AS read_sec, toString(token_type) AS type,
-       lower(hex(deployer)) AS deployer, deploy_block, toString(deploy_reason) AS deploy_reason
+       has_total_supply AS has_supply, block_hash IN (${REVERTED_SQL}) AS is_reverted, lower(hex(deployer)) AS deployer, deploy_block, toString(deploy_reason) AS deploy_reason
      FROM nft_contracts FINAL WHERE chain = {chain:String} AND contract = unhex('${contract.slice(2)}')`,
     { chain },
   )
@@ -149,17 +160,25 @@ export async function knownContract(
     deployReason: row.deploy_reason === '' ? null : row.deploy_reason,
   }
   const tokenType = row.type === '' ? null : row.type
-  return { blockNumber: Number(row.number), readSec: row.read_sec, tokenType, deployed }
+  return {
+    ...{ blockNumber: Number(row.number), readSec: row.read_sec, tokenType, deployed },
+    ...{ hasSupply: row.has_supply === 1, isReverted: row.is_reverted === 1 },
+  }
 }
 
-/** The newest block after which the contract said that something of its own has changed; 0 for none. */
-export async function changedAt(warehouse: WarehouseReader, { chain, contract }: ContractPlace): Promise<number> {
-  const [row] = await warehouse.query<{ number: string }>(
-    `SELECT max(block_number) AS number FROM nft_metadata_changes
-     WHERE chain = {chain:String} AND contract = unhex('${contract.slice(2)}') AND event = 'ContractURIUpdated'`,
+/** The newest block after which what a contract says of itself may be other than it was: it said so, or a token was minted or burned. */
+export async function changedAt(
+  warehouse: WarehouseReader,
+  { chain, contract }: ContractPlace,
+  { hasSupply }: Pick<KnownContract, 'hasSupply'>,
+): Promise<number> {
+  const place = `chain = {chain:String} AND contract = unhex('${contract.slice(2)}')`
+  const supply = hasSupply ? `UNION ALL SELECT max(supply_block) FROM nft_tokens WHERE ${place}` : ''
+  const rows = await warehouse.query<{ number: string }>(
+    `SELECT max(block_number) AS number FROM nft_metadata_changes WHERE ${place} AND event = 'ContractURIUpdated' ${supply}`,
     { chain },
   )
-  return Number(row?.number ?? 0)
+  return Math.max(...rows.map(({ number }) => Number(number)))
 }
 
 /** As what tokens of a contract were moved. */

@@ -26,10 +26,10 @@ export function metadataMarkRows(
   transfers: readonly TableRows[],
   version: bigint,
 ): readonly TableRows[] {
-  const { chain, bucket } = part.header
+  const { chain, number, bucket } = part.header
   const moved = new KeyTable(ADDRESS)
   const changed = new KeyTable(ADDRESS)
-  const tokens = tokenRows(chain, transfers, { moved, version })
+  const tokens = tokenRows({ chain, number, version }, transfers, moved)
   const changes = changeRows(part, { changed, version })
   const rows = moved.size + changed.size
   if (rows === 0) return []
@@ -49,43 +49,58 @@ export function metadataMarkRows(
   ]
 }
 
+interface OfBlock {
+  readonly chain: string
+  readonly number: number
+  readonly version: bigint
+}
+
 /** Each token once, though it may be moved ten thousand times in a block; `moved` gets their contracts. */
-function tokenRows(
-  chain: string,
-  transfers: readonly TableRows[],
-  { moved, version }: { readonly moved: KeyTable; readonly version: bigint },
-): TableRows {
+function tokenRows({ chain, number, version }: OfBlock, transfers: readonly TableRows[], moved: KeyTable): TableRows {
   const { columns = {} } = transfers.find(({ table }) => table === 'nft_transfers') ?? {}
-  const { contract, token_id: tokenId, standard } = columns
-  if (!(contract instanceof Uint8Array && tokenId instanceof Uint8Array && standard instanceof CodedTexts))
+  const { standard } = columns
+  const bytes = [columns.contract, columns.token_id, columns.from_address, columns.to_address]
+  if (!(standard instanceof CodedTexts && bytes.every((column) => column instanceof Uint8Array)))
     return noRows('nft_tokens')
-  const [contracts, ids] = [contract, tokenId].map(wordsOf) as [Uint32Array, Uint32Array]
+  const [contracts, ids, from, to] = bytes.map(wordsOf) as [Uint32Array, Uint32Array, Uint32Array, Uint32Array]
   const tokens = new KeyTable(TOKEN_KEY)
   const key = new Uint32Array(TOKEN_KEY)
-  const standards: number[] = []
+  const standards = new Uint8Array(standard.length)
+  const cameOrWent = new Uint8Array(standard.length)
   for (let row = 0; row < standard.length; row++) {
     moved.numberOf(contracts, row * ADDRESS)
     for (let i = 0; i < ADDRESS; i++) key[i] = contracts[row * ADDRESS + i] as number
     for (let i = 0; i < WORD; i++) key[ADDRESS + i] = ids[row * WORD + i] as number
-    standards[tokens.numberOf(key)] = standard.codes[row] as number
+    const token = tokens.numberOf(key)
+    standards[token] = standard.codes[row] as number
+    if (isNobody(from, row) || isNobody(to, row)) cameOrWent[token] = 1
   }
   const rows = tokens.size
-  const columnsOfTokens = { contract: new Uint32Array(rows * ADDRESS), tokenId: new Uint32Array(rows * WORD) }
+  const [contract, tokenId] = [new Uint32Array(rows * ADDRESS), new Uint32Array(rows * WORD)]
+  const supplyBlock = new BigUint64Array(rows)
+  const block = BigInt(number)
   for (let row = 0; row < rows; row++) {
     const at = row * TOKEN_KEY
-    for (let i = 0; i < ADDRESS; i++) columnsOfTokens.contract[row * ADDRESS + i] = tokens.keys[at + i] as number
-    for (let i = 0; i < WORD; i++) columnsOfTokens.tokenId[row * WORD + i] = tokens.keys[at + ADDRESS + i] as number
+    for (let i = 0; i < ADDRESS; i++) contract[row * ADDRESS + i] = tokens.keys[at + i] as number
+    for (let i = 0; i < WORD; i++) tokenId[row * WORD + i] = tokens.keys[at + ADDRESS + i] as number
+    if (cameOrWent[row] === 1) supplyBlock[row] = block
   }
   return {
     table: 'nft_tokens',
     columns: {
       chain: textColumn(rows, chain),
-      contract: new Uint8Array(columnsOfTokens.contract.buffer),
-      token_id: new Uint8Array(columnsOfTokens.tokenId.buffer),
-      standard: new CodedTexts(TOKEN_STANDARDS, Uint8Array.from(standards)),
+      contract: new Uint8Array(contract.buffer),
+      token_id: new Uint8Array(tokenId.buffer),
+      supply_block: supplyBlock,
+      standard: new CodedTexts(TOKEN_STANDARDS, standards.subarray(0, rows)),
       version: constantColumn(rows, version),
     },
   }
+}
+
+function isNobody(addresses: Uint32Array, row: number): boolean {
+  for (let i = 0; i < ADDRESS; i++) if (addresses[row * ADDRESS + i] !== 0) return false
+  return true
 }
 
 /** Words of a column that begins its memory. */

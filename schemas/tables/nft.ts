@@ -29,7 +29,7 @@ export const NFT_TABLES = {
   nft_transfers: ['chain', 'block_number', 'block_hash', 'log_index', 'batch_index'],
   nft_odd_logs: ['chain', 'contract', 'block_number', 'block_hash', 'log_index'],
   ...FOLDED,
-  nft_tokens: ['chain', 'contract', 'token_id'],
+  nft_tokens: ['chain', 'contract', 'token_id', 'supply_block'],
   nft_metadata_changes: ['chain', 'contract', 'block_number', 'block_hash', 'log_index'],
   nft_marks: ['chain', 'kind', 'contract'],
   nft_contracts: ['chain', 'contract'],

@@ -131,7 +131,9 @@ export const CONTRACT_FIELDS = {
   name: textOrNull('As the contract tells it; an empty one stays empty.'),
   symbol: textOrNull('The same.'),
   token_type: TokenType,
-  total_supply: textOrNull('As the contract told it when it was read last, whatever block the answer is of.'),
+  total_supply: textOrNull(
+    'As the contract told it when it was read last, whatever block the answer is of; read again within two minutes after a token was minted or burned.',
+  ),
   total_supply_block_number: countOrNull('The block after which it told so.'),
   deployer: textOrNull('The account that deployed it.'),
   deploy_block_number: countOrNull('Where it was deployed.'),
