@@ -2,6 +2,7 @@ import type { InsertColumn, InsertColumns, Warehouse } from '../../infra/ports/w
 import type { Position } from '../../schemas/events/envelope.ts'
 import { CodedTexts } from '../../schemas/tables/coded-texts.ts'
 import type { Projection } from '../../schemas/tables/projections.ts'
+import { bytesColumn, uint64Column } from './column-memory.ts'
 
 /** Rows of one table, as columns. */
 export interface TableRows {
@@ -96,7 +97,7 @@ export async function insertAll(warehouse: Warehouse, rows: readonly TableRows[]
 
 /** A column with one text in every row. */
 export function textColumn(rows: number, text: string): CodedTexts {
-  return new CodedTexts([text], new Uint8Array(rows))
+  return new CodedTexts([text], bytesColumn(rows))
 }
 
 /** No rows of a table: most events have none of most tables. */
@@ -106,5 +107,5 @@ export function noRows(table: Projection): TableRows {
 
 /** A column with one value in every row. */
 export function constantColumn(rows: number, value: bigint): BigUint64Array {
-  return new BigUint64Array(rows).fill(value)
+  return uint64Column(rows).fill(value)
 }

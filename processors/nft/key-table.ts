@@ -2,6 +2,8 @@
 const SLOTS_PER_KEY = 2
 /** Many tables have few keys, those of one event. */
 const KEYS_AT_FIRST = 16
+/** Emptied in less than a microsecond. */
+const SLOTS_KEPT_MAX = 2 ** 10
 /** 2^32 divided by the golden ratio. */
 const SPREAD = 0x9e3779b1
 /** Keys are written by strangers, who could have them all fall on one slot if they knew where they fall. */
@@ -21,6 +23,17 @@ export class KeyTable {
   constructor(width: number) {
     this.#width = width
     this.#keys = new Uint32Array(KEYS_AT_FIRST * width)
+    this.#slots = new Int32Array(KEYS_AT_FIRST * SLOTS_PER_KEY)
+  }
+
+  /** Forgets all keys. What they had of memory is kept where it is little. */
+  clear(): void {
+    this.#size = 0
+    if (this.#slots.length <= SLOTS_KEPT_MAX) {
+      this.#slots.fill(0)
+      return
+    }
+    this.#keys = new Uint32Array(KEYS_AT_FIRST * this.#width)
     this.#slots = new Int32Array(KEYS_AT_FIRST * SLOTS_PER_KEY)
   }
 

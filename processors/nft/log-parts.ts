@@ -1,6 +1,7 @@
 import type { StoredEvent } from '../../infra/ports/event-log.ts'
 import type { ExecutionLogsData } from '../../schemas/events/execution-logs.ts'
-import { type TableRows, textColumn, versionOf } from '../loop/rows.ts'
+import { uint16Column, uint32Column } from '../loop/column-memory.ts'
+import { constantColumn, type TableRows, textColumn, versionOf } from '../loop/rows.ts'
 
 /**
  * That a part of a block's logs is there: they are complete when there is a row for each of its `parts`. A log in
@@ -11,14 +12,14 @@ export function logPartRow({ header, columns }: ExecutionLogsData, stored: Store
     table: 'execution_log_parts',
     columns: {
       chain: textColumn(1, header.chain),
-      block_number: BigUint64Array.of(BigInt(header.number)),
+      block_number: constantColumn(1, BigInt(header.number)),
       block_hash: [header.hash],
-      bucket: Uint16Array.of(header.bucket),
-      part: Uint16Array.of(header.part),
-      parts: Uint16Array.of(header.parts),
-      logs: Uint32Array.of(columns.dataOffset.reduce((logs, offset) => (offset === 0 ? logs + 1 : logs), 0)),
-      bytes: BigUint64Array.of(BigInt(stored.event.data.length)),
-      version: BigUint64Array.of(versionOf(stored.position)),
+      bucket: uint16Column(1).fill(header.bucket),
+      part: uint16Column(1).fill(header.part),
+      parts: uint16Column(1).fill(header.parts),
+      logs: uint32Column(1).fill(columns.dataOffset.reduce((logs, offset) => (offset === 0 ? logs + 1 : logs), 0)),
+      bytes: constantColumn(1, BigInt(stored.event.data.length)),
+      version: constantColumn(1, versionOf(stored.position)),
     },
   }
 }

@@ -6,6 +6,7 @@ import { bytesOfRow } from '../../schemas/events/columns.ts'
 import { ADDRESS_BYTES } from '../../schemas/events/execution-block.ts'
 import type { ExecutionLogsData } from '../../schemas/events/execution-logs.ts'
 import { CodedTexts } from '../../schemas/tables/coded-texts.ts'
+import { bytesColumn, uint16Column, uint32Column, uint64Column } from '../loop/column-memory.ts'
 import { constantColumn, noRows, type TableRows, textColumn } from '../loop/rows.ts'
 import { KeyTable } from './key-table.ts'
 
@@ -17,6 +18,12 @@ const TOKEN_KEY = ADDRESS + WORD
 /** What a mark is about. */
 const MARKS = ['moved', 'changed'] as const
 
+// Of the event at hand, their memory used again: contracts whose tokens have moved, or say that something has changed, and tokens.
+const moved = new KeyTable(ADDRESS)
+const changed = new KeyTable(ADDRESS)
+const tokens = new KeyTable(TOKEN_KEY)
+const key = new Uint32Array(TOKEN_KEY)
+
 /**
  * Rows of `nft_tokens` and `nft_metadata_changes`, and which contracts they are of: what the role `metadata` finds its work by.
  * `transfers` are the rows that `transferRows` has made of the same part.
@@ -27,22 +34,21 @@ export function metadataMarkRows(
   version: bigint,
 ): readonly TableRows[] {
   const { chain, number, bucket } = part.header
-  const moved = new KeyTable(ADDRESS)
-  const changed = new KeyTable(ADDRESS)
-  const tokens = tokenRows({ chain, number, version }, transfers, moved)
-  const changes = changeRows(part, { changed, version })
+  for (const table of [moved, changed]) table.clear()
+  const ofTokens = tokenRows({ chain, number, version }, transfers)
+  const changes = changeRows(part, version)
   const rows = moved.size + changed.size
   if (rows === 0) return []
   return [
-    tokens,
+    ofTokens,
     changes,
     {
       table: 'nft_marks',
       columns: {
         chain: textColumn(rows, chain),
-        kind: new CodedTexts(MARKS, new Uint8Array(rows).fill(1, moved.size)),
-        contract: new Uint8Array(Buffer.concat([bytesOfKeys(moved), bytesOfKeys(changed)])),
-        bucket: new Uint16Array(rows).fill(bucket),
+        kind: new CodedTexts(MARKS, bytesColumn(rows).fill(1, moved.size)),
+        contract: addresses([moved, changed]),
+        bucket: uint16Column(rows).fill(bucket),
         version: constantColumn(rows, version),
       },
     },
@@ -55,18 +61,16 @@ interface OfBlock {
   readonly version: bigint
 }
 
-/** Each token once, though it may be moved ten thousand times in a block; `moved` gets their contracts. */
-function tokenRows({ chain, number, version }: OfBlock, transfers: readonly TableRows[], moved: KeyTable): TableRows {
+/** Each token once, though it may be moved ten thousand times in a block. */
+function tokenRows({ chain, number, version }: OfBlock, transfers: readonly TableRows[]): TableRows {
   const { columns = {} } = transfers.find(({ table }) => table === 'nft_transfers') ?? {}
   const { standard } = columns
   const bytes = [columns.contract, columns.token_id, columns.from_address, columns.to_address]
   if (!(standard instanceof CodedTexts && bytes.every((column) => column instanceof Uint8Array)))
     return noRows('nft_tokens')
   const [contracts, ids, from, to] = bytes.map(wordsOf) as [Uint32Array, Uint32Array, Uint32Array, Uint32Array]
-  const tokens = new KeyTable(TOKEN_KEY)
-  const key = new Uint32Array(TOKEN_KEY)
-  const standards = new Uint8Array(standard.length)
-  const cameOrWent = new Uint8Array(standard.length)
+  tokens.clear()
+  const [standards, cameOrWent] = [bytesColumn(standard.length), bytesColumn(standard.length)]
   for (let row = 0; row < standard.length; row++) {
     moved.numberOf(contracts, row * ADDRESS)
     for (let i = 0; i < ADDRESS; i++) key[i] = contracts[row * ADDRESS + i] as number
@@ -76,8 +80,8 @@ function tokenRows({ chain, number, version }: OfBlock, transfers: readonly Tabl
     if (isNobody(from, row) || isNobody(to, row)) cameOrWent[token] = 1
   }
   const rows = tokens.size
-  const [contract, tokenId] = [new Uint32Array(rows * ADDRESS), new Uint32Array(rows * WORD)]
-  const supplyBlock = new BigUint64Array(rows)
+  const [contract, tokenId] = [uint32Column(rows * ADDRESS), uint32Column(rows * WORD)]
+  const supplyBlock = uint64Column(rows)
   const block = BigInt(number)
   for (let row = 0; row < rows; row++) {
     const at = row * TOKEN_KEY
@@ -89,8 +93,8 @@ function tokenRows({ chain, number, version }: OfBlock, transfers: readonly Tabl
     table: 'nft_tokens',
     columns: {
       chain: textColumn(rows, chain),
-      contract: new Uint8Array(contract.buffer),
-      token_id: new Uint8Array(tokenId.buffer),
+      contract: bytesOfWords(contract),
+      token_id: bytesOfWords(tokenId),
       supply_block: supplyBlock,
       standard: new CodedTexts(TOKEN_STANDARDS, standards.subarray(0, rows)),
       version: constantColumn(rows, version),
@@ -103,13 +107,21 @@ function isNobody(addresses: Uint32Array, row: number): boolean {
   return true
 }
 
-/** Words of a column that begins its memory. */
+/** Words of a column that begins where words do. */
 function wordsOf(bytes: Uint8Array): Uint32Array {
   return new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4)
 }
 
-function bytesOfKeys({ keys, size }: KeyTable): Uint8Array {
-  return new Uint8Array(keys.buffer, 0, size * ADDRESS_BYTES)
+function bytesOfWords(words: Uint32Array): Uint8Array {
+  return new Uint8Array(words.buffer, words.byteOffset, words.byteLength)
+}
+
+/** The keys of tables of addresses. */
+function addresses(tables: readonly KeyTable[]): Uint8Array {
+  const words = uint32Column(tables.reduce((sum, { size }) => sum + size * ADDRESS, 0))
+  let end = 0
+  for (const { keys, size } of tables) for (let i = 0; i < size * ADDRESS; i++) words[end++] = keys[i] as number
+  return bytesOfWords(words)
 }
 
 interface Changed {
@@ -118,11 +130,8 @@ interface Changed {
   readonly change: MetadataChange
 }
 
-/** What logs say has changed; `changed` gets their contracts. */
-function changeRows(
-  part: ExecutionLogsData,
-  { changed, version }: { readonly changed: KeyTable; readonly version: bigint },
-): TableRows {
+/** What logs say has changed. */
+function changeRows(part: ExecutionLogsData, version: bigint): TableRows {
   const changes = changesOf(part)
   if (changes.length === 0) return noRows('nft_metadata_changes')
   const { chain, number, hash } = part.header

@@ -13,6 +13,7 @@ import { bytesOfRow } from '../../schemas/events/columns.ts'
 import { ADDRESS_BYTES, HASH_BYTES } from '../../schemas/events/execution-block.ts'
 import type { ExecutionLogsData } from '../../schemas/events/execution-logs.ts'
 import { CodedTexts } from '../../schemas/tables/coded-texts.ts'
+import { bytesColumn, uint32Column } from '../loop/column-memory.ts'
 import { constantColumn, noRows, type TableRows, textColumn } from '../loop/rows.ts'
 
 /**
@@ -162,9 +163,8 @@ function moveColumns(part: ExecutionLogsData, moves: readonly Move[], version: b
   const rows = moves.length
   if (rows === 0) return noRows('nft_transfers')
   const { header, columns } = part
-  const numbers = () => new Uint32Array(rows)
-  const bytes = (width: number) => new Uint8Array(rows * width)
-  const [logIndex, batchIndex, transactionIndex] = [numbers(), numbers(), numbers()]
+  const bytes = (width: number) => bytesColumn(rows * width)
+  const [logIndex, batchIndex, transactionIndex] = [uint32Column(rows), uint32Column(rows), uint32Column(rows)]
   const [contract, from, to] = [bytes(ADDRESS_BYTES), bytes(ADDRESS_BYTES), bytes(ADDRESS_BYTES)]
   const [transactionHash, tokenId, amount] = [bytes(HASH_BYTES), bytes(WORD_BYTES), bytes(WORD_BYTES)]
   const [standard, event] = [bytes(1), bytes(1)]
@@ -193,7 +193,7 @@ function moveColumns(part: ExecutionLogsData, moves: readonly Move[], version: b
       block_hash: repeated(bytesOf(header.hash), rows),
       log_index: logIndex,
       batch_index: batchIndex,
-      time: new Uint32Array(rows).fill(header.timestampSec),
+      time: uint32Column(rows).fill(header.timestampSec),
       transaction_index: transactionIndex,
       transaction_hash: transactionHash,
       contract,
@@ -236,7 +236,7 @@ function oddColumns(part: ExecutionLogsData, odd: readonly Odd[], version: bigin
 }
 
 function repeated(bytes: Uint8Array, rows: number): Uint8Array {
-  const column = new Uint8Array(rows * bytes.length)
+  const column = bytesColumn(rows * bytes.length)
   for (let row = 0; row < rows; row++) column.set(bytes, row * bytes.length)
   return column
 }

@@ -1,7 +1,10 @@
 import { AppError } from '../errors.ts'
 
 type NumberArray = Uint8Array | Uint32Array | Int32Array | BigInt64Array | BigUint64Array
-type NumberArrayCtor<Values> = { new (buffer: ArrayBuffer): Values; readonly BYTES_PER_ELEMENT: number }
+type NumberArrayCtor<Values> = {
+  new (buffer: ArrayBuffer, byteOffset: number, length: number): Values
+  readonly BYTES_PER_ELEMENT: number
+}
 
 /** How a column of one type stands in the bytes of a packed event. */
 interface ColumnCodec<Values> {
@@ -16,7 +19,7 @@ function numbers<Values extends NumberArray>(ctor: NumberArrayCtor<Values>): Col
   return {
     rowsOf: (values) => values.length,
     pack: (values) => [bytesOfArray(deltaOf(values))],
-    unpack: (from, rows) => undoDelta(new ctor(from.copy(rows * ctor.BYTES_PER_ELEMENT))),
+    unpack: (from, rows) => undoDelta(from.array(ctor, rows)),
   }
 }
 
@@ -25,7 +28,7 @@ function fixedBytes(width: number): ColumnCodec<Uint8Array> {
   return {
     rowsOf: (values) => values.length / width,
     pack: (values) => [values],
-    unpack: (from, rows) => new Uint8Array(from.copy(rows * width)),
+    unpack: (from, rows) => from.array(Uint8Array, rows * width),
   }
 }
 
@@ -37,12 +40,14 @@ const variableBytes: ColumnCodec<readonly Uint8Array[]> = {
   pack: (values) => [...lengths.pack(Uint32Array.from(values, (value) => value.length)), ...values],
   unpack(from, rows) {
     const lengthOf = lengths.unpack(from, rows)
-    // Views of one copy: memory of its own for each row would keep the garbage collector busier than whatever reads the rows.
-    const all = from.copy(lengthOf.reduce((sum, length) => sum + length, 0))
+    const all = from.array(
+      Uint8Array,
+      lengthOf.reduce((sum, length) => sum + length, 0),
+    )
     let end = 0
     return Array.from(lengthOf, (length) => {
       end += length
-      return new Uint8Array(all, end - length, length)
+      return all.subarray(end - length, end)
     })
   },
 }
@@ -67,7 +72,7 @@ const uint256: ColumnCodec<readonly bigint[]> = {
     })
   },
   unpack(from, rows) {
-    const words = Array.from({ length: UINT256_WORDS }, () => new BigUint64Array(from.copy(rows * 8)))
+    const words = Array.from({ length: UINT256_WORDS }, () => from.array(BigUint64Array, rows))
     return Array.from({ length: rows }, (_, row) =>
       words.reduceRight((value, word) => (value << WORD_BITS) | (word[row] ?? 0n), 0n),
     )
@@ -114,8 +119,9 @@ export function packColumns<L extends Layout>(
 /** The columns that `packColumns` made bytes of; throws AppError `undecodable` when the bytes are not exactly theirs. */
 export function unpackColumns<L extends Layout>(layout: L, rows: number, bytes: Uint8Array): ColumnsOf<L> {
   const columns: Record<string, unknown> = {}
-  const reader = new ColumnReader(bytes)
-  for (const name of Object.keys(layout)) {
+  const names = Object.keys(layout)
+  const reader = new ColumnReader(bytes, names.length)
+  for (const name of names) {
     const codec: ColumnCodec<unknown> = COLUMN_CODECS[layout[name] as ColumnType]
     reader.column = name
     columns[name] = codec.unpack(reader, rows)
@@ -129,24 +135,35 @@ export function bytesOfRow(column: Uint8Array, row: number, width: number): Uint
   return column.subarray(row * width, (row + 1) * width)
 }
 
+/** Typed arrays begin at a multiple of it, whatever they are of. */
+const ALIGNMENT = 8
+/** A column of 256 bits is as many arrays as it has words, one of byte strings two. */
+const ARRAYS_PER_COLUMN_MAX = UINT256_WORDS
+
 class ColumnReader {
   readonly #bytes: Uint8Array
   #at = 0
+  /** Memory of all columns: thousands of small events come together, and each memory of its own is work when it is let go. */
+  readonly #memory: Uint8Array
+  #end = 0
   /** The column that is being read. */
   column = ''
 
-  constructor(bytes: Uint8Array) {
+  constructor(bytes: Uint8Array, columns: number) {
     this.#bytes = bytes
+    this.#memory = new Uint8Array(bytes.length + ALIGNMENT * ARRAYS_PER_COLUMN_MAX * columns)
   }
 
-  /** The next bytes, aligned for any typed array, and free of the whole that they come from. */
-  copy(length: number): ArrayBuffer {
-    const end = this.#at + length
-    if (end > this.#bytes.length) throw new AppError('undecodable', `packed event is short of column ${this.column}`)
-    const copy = new Uint8Array(length)
-    copy.set(this.#bytes.subarray(this.#at, end))
-    this.#at = end
-    return copy.buffer
+  /** The next bytes as a typed array, free of those that they come from. */
+  array<Values>(ctor: NumberArrayCtor<Values>, length: number): Values {
+    const from = this.#at
+    const to = from + length * ctor.BYTES_PER_ELEMENT
+    if (to > this.#bytes.length) throw new AppError('undecodable', `packed event is short of column ${this.column}`)
+    const begin = this.#end
+    this.#memory.set(this.#bytes.subarray(from, to), begin)
+    this.#at = to
+    this.#end = begin + Math.ceil((to - from) / ALIGNMENT) * ALIGNMENT
+    return new ctor(this.#memory.buffer as ArrayBuffer, begin, length)
   }
 
   end(): void {
