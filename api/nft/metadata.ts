@@ -136,7 +136,8 @@ function toState({ error, attempts, read_sec, retry_sec }: ToldState): MetadataS
     error: textOf(error),
     attempts,
     last_attempt: read_sec,
-    next_retry: isRead ? null : retry_sec,
+    // What nobody saw moved is not tried again by itself.
+    next_retry: isRead || retry_sec === 0 ? null : retry_sec,
   }
 }
 

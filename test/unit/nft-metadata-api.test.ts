@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Api, openApi } from '../../api/http/server.ts'
+import { readAsked } from '../../ingest/metadata/read-some.ts'
 import { Recently } from '../../ingest/metadata/recently.ts'
 import { foldChain } from '../../processors/nft/fold.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
@@ -7,7 +8,7 @@ import { REFRESHES_MAX, refreshNft } from '../../schemas/jobs/read-nft.ts'
 import { DEFAULT_UNFUNDED_RULES } from '../../schemas/validator-lifecycle.ts'
 import { insertRows, MAINNET } from '../contract/api-fixture.ts'
 import { AskedJobs } from '../contract/asked-jobs.ts'
-import { ALICE, ART, answered, COINS, idOf, MAX, NOBODY, World } from './given-metadata.ts'
+import { ALICE, ART, answered, COINS, idOf, MAX, NOBODY, tell as tellMetadata, World } from './given-metadata.ts'
 import { blockOn, eventsOf, tell as tellChain } from './given-nft-chain.ts'
 import { silentLog } from './silent-log.ts'
 import { storesOfFile } from './warehouse-of-file.ts'
@@ -145,6 +146,15 @@ describe('the API, of metadata', () => {
     expect(await post({ contract_address: 'x' })).toMatchObject({ status: 400 })
     jobs.asked = Array.from({ length: REFRESHES_MAX }, () => ({ name: '', id: '', input: null }))
     expect(await post({ contract_address: ART })).toMatchObject({ status: 429 })
+  })
+
+  test('tells no next attempt where there is none: nobody saw the token moved', async () => {
+    world.uriOf = () => undefined
+    world.told = []
+    await readAsked(world.reading(), { chain: 'mainnet', contract: ART, tokenId: idOf(99n) })
+    await tellMetadata(stores().warehouse, 'nft.metadata', world.told)
+    const { body } = await ask(`getNFTMetadata?contract_address=${ART}&token_id=99`)
+    expect(body.metadata_state).toMatchObject({ status: 'failed', attempts: 1, next_retry: null })
   })
 
   test('finds it by a part of its name, and an address that nobody has read', async () => {
