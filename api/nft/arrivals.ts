@@ -4,6 +4,7 @@ import { tokenHex } from './amounts.ts'
 import type { NftPin } from './asking.ts'
 import { foldSql } from './literals.ts'
 import type { Token } from './metadata.ts'
+import { inList } from './transfer-rows.ts'
 
 /** Blocks that one page looks for arrivals in: of each a whole piece of the table is read. */
 export const ARRIVAL_BLOCKS_MAX = 25
@@ -46,15 +47,15 @@ export async function arrivalsOf(scope: NftPin, owner: string, tokens: readonly 
        ${shown('last.3')} AS transaction_hash, last.4 AS log_index
      FROM (
        SELECT contract, token_id, standard, block_number,
-         argMax((other, sender, transaction_hash, log_index), (log_index, batch_index)) AS last
+         argMax((from_address, sender, transaction_hash, log_index), (log_index, batch_index)) AS last
        FROM (
-         SELECT contract, token_id, standard, block_number, log_index, batch_index, other, sender, transaction_hash
-         FROM nft_account_transfers
-         WHERE ${foldSql(scope)} AND account = ${account} AND side = 'to'
+         SELECT contract, token_id, standard, block_number, log_index, batch_index, from_address, sender, transaction_hash
+         FROM nft_transfer_lists
+         WHERE ${foldSql(scope)} AND ${inList('to', owner.slice(2))}
            AND block_number IN (${blocks.join(', ')}) AND ${scope.standing.notReverted}
          ORDER BY block_number, log_index, batch_index LIMIT ${ARRIVALS_READ_MAX}
        )
-       WHERE (contract, token_id) IN (${[...new Set(pairs)].join(', ')}) AND other != ${account}
+       WHERE (contract, token_id) IN (${[...new Set(pairs)].join(', ')}) AND from_address != ${account}
        GROUP BY contract, token_id, standard, block_number
      )
      SETTINGS max_block_size = ${READ_ROWS}, read_in_order_use_buffering = 0, max_threads = 1`,

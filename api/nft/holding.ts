@@ -3,14 +3,14 @@ import { KEYS, lookUpKeys } from '../http/lookups.ts'
 import type { NftScope } from './asking.ts'
 import { foldSql } from './literals.ts'
 import { type Counts, selectCounts } from './newest.ts'
+import { placeOfTotal, TOTALS } from './totals.ts'
 
 const bytes = (address: string): string => bytesSql(address.slice(2))
 
 /** How many tokens of a contract somebody has; of one whose row has changed very often, too. */
 export const selectHolding = (scope: NftScope, contract: string, holder: string) =>
   selectCounts(scope, {
-    table: 'nft_contract_holders',
-    where: `contract = ${bytes(contract)} AND holder = ${bytes(holder)}`,
+    ...placeOfTotal('contract_account', contract.slice(2), holder.slice(2)),
     columns: ['tokens'],
   })
 
@@ -27,8 +27,8 @@ interface PairRow extends Counts {
 export async function selectUsualHolding(scope: NftScope, contract: string, holder: string) {
   const rows = await lookUpKeys<PairRow>(
     scope.warehouse,
-    `SELECT hex(contract) AS of_contract, hex(holder) AS of_holder, tokens AS first, block_number, hex(block_hash) AS of_block
-     FROM nft_contract_holders WHERE ${foldSql(scope)} AND (contract, holder) IN (${KEYS}) LIMIT ${PAIRS_ROWS_MAX}`,
+    `SELECT hex(key) AS of_contract, hex(other) AS of_holder, tokens AS first, block_number, hex(block_hash) AS of_block
+     FROM ${TOTALS} WHERE ${foldSql(scope)} AND kind = 'contract_account' AND (key, other) IN (${KEYS}) LIMIT ${PAIRS_ROWS_MAX}`,
     `(${bytes(contract)}, ${bytes(holder)})`,
   )
   if (rows.length >= PAIRS_ROWS_MAX) return await selectHolding(scope, contract, holder)

@@ -47,7 +47,7 @@ async function* linesOf(
   do {
     const page = await selectPage(scopeOfRead(), holdersOf(contract), { limit: OWNERS_PER_READ, after })
     yield page.items
-      .map((item) => `${item.holder_text},${wholeAmount(item)},${item.tokens},${item.block_number},${isWhole}\n`)
+      .map((item) => `${item.other_text},${wholeAmount(item)},${item.tokens},${item.block_number},${isWhole}\n`)
       .join('')
     after = page.next
   } while (after !== undefined)

@@ -30,29 +30,34 @@ import {
   selectPage,
   textKey,
 } from './pages.ts'
+import { placeOfTotal, TOTALS, totalsOf } from './totals.ts'
 
-/** What is there is burned, and nobody's; the zero address has no rows. */
+/** What is there is burned, and nobody's. */
 const BURNED_AT = `0x${'dead'.padStart(40, '0')}`
-const NOT_BURNED = `holder != ${bytesSql(BURNED_AT.slice(2))}`
+/** It holds nothing; of a token that there are many of it has how many hold it. */
+const NOBODY = `0x${'00'.repeat(20)}`
 
 /** Hex with 0x, as SQL. */
 const bytes = (text: string): string => bytesSql(text.slice(2))
 
 export const holdersOf = (contract: string): HistoryTable => ({
-  table: 'nft_contract_holders',
-  where: `contract = ${bytes(contract)}`,
-  keys: [bytesKey('holder')],
+  table: TOTALS,
+  where: totalsOf('contract_account', contract.slice(2)),
+  keys: [bytesKey('other')],
   values: ['tokens', 'amount', 'excess'],
-  isHeld: `tokens > 0 AND ${NOT_BURNED}`,
-  holds: (item) => item.tokens !== '0' && item.holder_text !== BURNED_AT,
+  isHeld: `tokens > 0 AND other != ${bytes(BURNED_AT)}`,
+  holds: (item) => item.tokens !== '0' && item.other_text !== BURNED_AT,
 })
+
+const ofToken = (contract: string, tokenId: string): string =>
+  `contract = ${bytes(contract)} AND token_id = ${bytesSql(tokenHex(tokenId))}`
 
 const holdersOfToken = (contract: string, tokenId: string): HistoryTable => ({
   table: 'nft_token_holders',
-  where: `contract = ${bytes(contract)} AND token_id = ${bytesSql(tokenHex(tokenId))}`,
+  where: `${ofToken(contract, tokenId)} AND holder > ${bytes(NOBODY)}`,
   keys: [textKey('standard'), bytesKey('holder')],
   values: ['amount', 'excess', 'since_block', 'since_time'],
-  isHeld: `${IS_HELD} AND ${NOT_BURNED}`,
+  isHeld: `${IS_HELD} AND holder != ${bytes(BURNED_AT)}`,
   holds: (item) => isHeld(item) && item.holder_text !== BURNED_AT,
 })
 
@@ -79,13 +84,14 @@ export const getOwnersForContract = nftOperation(getOwnersForContractRoute, asyn
   const table = holdersOf(contract)
   const [page, totals, burned, coverage] = await Promise.all([
     selectPage(scope, table, { limit, after: scope.after }),
-    selectCounts(scope, { table: 'nft_contract_totals', where: table.where, columns: ['holders'] }),
+    selectCounts(scope, { ...placeOfTotal('contract', contract.slice(2)), columns: ['others'] }),
     selectHolding(scope, contract, BURNED_AT),
     coverageOf(scope, contract),
   ])
   return answered({
     owners: page.items.map((item) =>
       ownerRow(scope, item, {
+        owner_address: item.other_text as string,
         amount: wholeAmount(item),
         is_amount_whole: isAmountWhole(coverage),
         is_inconsistent: false,
@@ -109,7 +115,11 @@ async function ownersOfToken(scope: NftScope, contract: string, tokenId: string,
   const table = holdersOfToken(contract, tokenId)
   const [page, totals, burned, coverage] = await Promise.all([
     selectPage(scope, table, { limit, after: scope.after }),
-    selectCounts(scope, { table: 'nft_token_totals', where: table.where, columns: ['holders'] }),
+    selectCounts(scope, {
+      table: 'nft_token_holders',
+      where: `${ofToken(contract, tokenId)} AND standard = 'ERC1155' AND holder = ${bytes(NOBODY)}`,
+      columns: ['toUInt64(amount)'],
+    }),
     selectNewest(scope, { ...table, holds: isHeld }, ['ERC1155', BURNED_AT]),
     coverageOf(scope, contract),
   ])
@@ -119,6 +129,7 @@ async function ownersOfToken(scope: NftScope, contract: string, tokenId: string,
   return answered({
     owners: page.items.map((item) =>
       ownerRow(scope, item, {
+        owner_address: item.holder_text as string,
         amount: shownAmount(item),
         is_amount_whole: isAmountWhole(coverage, item.standard_text),
         is_inconsistent: isInconsistent(item),
@@ -132,12 +143,8 @@ async function ownersOfToken(scope: NftScope, contract: string, tokenId: string,
   })
 }
 
-function ownerRow(
-  scope: NftScope,
-  item: Item,
-  held: Pick<OwnerRow, 'amount' | 'is_amount_whole' | 'is_inconsistent' | 'acquired'>,
-): OwnerRow {
-  return { owner_address: item.holder_text as string, ...held, finality: finalityOf(scope, item.block_number) }
+function ownerRow(scope: NftScope, item: Item, held: Omit<OwnerRow, 'finality'>): OwnerRow {
+  return { ...held, finality: finalityOf(scope, item.block_number) }
 }
 
 /** What somebody had of a token that there are many of before the first block nobody knows. */
@@ -241,8 +248,8 @@ async function countTokens(scope: NftScope, owner: string, contracts: readonly s
   // The newest row of each, which the order of the table has at hand.
   const each = contracts.map(
     (contract) => `SELECT tokens FROM (
-      SELECT tokens FROM nft_holder_contracts
-      WHERE ${foldSql(scope)} AND holder = ${bytes(owner)} AND contract = ${bytes(contract)}
+      SELECT tokens FROM ${TOTALS}
+      WHERE ${foldSql(scope)} AND ${placeOfTotal('account_contract', owner.slice(2), contract.slice(2)).where}
         AND block_number <= ${scope.snapshot.number} AND ${scope.standing.notReverted}
       ORDER BY block_number DESC LIMIT 1
     )`,
@@ -253,9 +260,8 @@ async function countTokens(scope: NftScope, owner: string, contracts: readonly s
 
 async function selectHolderTotals(scope: NftScope, owner: string) {
   const row = await selectCounts(scope, {
-    table: 'nft_holder_totals',
-    where: `holder = ${bytes(owner)}`,
-    columns: ['holdings', 'contracts'],
+    ...placeOfTotal('account', owner.slice(2)),
+    columns: ['tokens', 'others'],
   })
   return { holdings: Number(row?.first ?? 0), contracts: Number(row?.second ?? 0) }
 }
@@ -263,9 +269,9 @@ async function selectHolderTotals(scope: NftScope, owner: string) {
 export const getContractsForOwner = nftOperation(getContractsForOwnerRoute, async (parameters, scope) => {
   const { owner, page_size: limit, with_metadata: withMetadata } = parameters
   const table: HistoryTable = {
-    table: 'nft_holder_contracts',
-    where: `holder = ${bytes(owner)}`,
-    keys: [bytesKey('contract')],
+    table: TOTALS,
+    where: totalsOf('account_contract', owner.slice(2)),
+    keys: [bytesKey('other')],
     values: ['tokens', 'amount', 'excess'],
     isHeld: owner === BURNED_AT ? '0' : 'tokens > 0',
     holds: (item) => owner !== BURNED_AT && item.tokens !== '0',
@@ -275,7 +281,7 @@ export const getContractsForOwner = nftOperation(getContractsForOwnerRoute, asyn
     selectHolderTotals(scope, owner),
     coverageOf(scope),
   ])
-  const addresses = page.items.map((item) => item.contract_text as string)
+  const addresses = page.items.map((item) => item.other_text as string)
   const held = await heldContracts(scope, owner, addresses)
   const standards = await standardsOf(
     scope,

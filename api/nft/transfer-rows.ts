@@ -3,6 +3,7 @@ import type { QueryParams } from '../../infra/ports/warehouse.ts'
 import { type getAssetsTransferRoute, TRANSFER_REASONS } from '../../schemas/routes/nft/transfers.ts'
 import { askedReasons } from '../../schemas/routes/nft/without-reasons.ts'
 import { bytesSql } from '../../schemas/tables/literals.ts'
+import type { TransferList } from '../../schemas/tables/nft.ts'
 import { lookUp } from '../http/lookups.ts'
 import type { NftScope } from './asking.ts'
 import { foldSql } from './literals.ts'
@@ -15,7 +16,7 @@ export type Parameters = Static<typeof getAssetsTransferRoute.parameters>
 
 /** Transfers of one contract, or of one account on one side, or of all: they lie together, in the order of the chain. */
 export interface Stream {
-  readonly kind: 'all' | 'contract' | 'from' | 'to'
+  readonly kind: TransferList
   /** Hex without 0x. */
   readonly key: string
 }
@@ -38,14 +39,13 @@ export function rangeOf({ snapshot }: NftScope, { from_block = 0, to_block = sna
 export function otherFilters(streams: readonly Stream[], parameters: Parameters): readonly string[] {
   const { contract_addresses = [], from_address, to_address, without_reasons } = parameters
   const kind = streams[0]?.kind
-  const columns = COLUMNS[kind === 'from' || kind === 'to' ? kind : 'others']
   const equals = (column: string, address: string) => `${column} = ${bytesSql(address.slice(2))}`
   return [
     ...(kind === 'contract' || contract_addresses.length === 0
       ? []
       : [`contract IN (${contract_addresses.map((contract) => bytesSql(contract.slice(2))).join(', ')})`]),
-    ...(kind === 'from' || from_address === undefined ? [] : [equals(columns.from, from_address)]),
-    ...(kind === 'to' || to_address === undefined ? [] : [equals(columns.to, to_address)]),
+    ...(kind === 'from' || from_address === undefined ? [] : [equals('from_address', from_address)]),
+    ...(kind === 'to' || to_address === undefined ? [] : [equals('to_address', to_address)]),
     ...withoutSql(askedReasons(without_reasons, TRANSFER_REASONS)),
   ]
 }
@@ -61,24 +61,10 @@ export function filtersOf(streams: readonly Stream[], parameters: Parameters): r
   return [...otherFilters(streams, parameters), ...(category.length === 1 ? [`standard = '${category[0]}'`] : [])]
 }
 
-/** Where the tables have sender and receiver. */
-const COLUMNS = {
-  from: { from: 'account', to: 'other' },
-  to: { from: 'other', to: 'account' },
-  others: { from: 'from_address', to: 'to_address' },
-} as const
+export const LISTS = 'nft_transfer_lists'
 
-export function placeOf({ kind, key }: Stream): { readonly table: string; readonly where: string } {
-  switch (kind) {
-    case 'all':
-      return { table: 'nft_folded_transfers', where: '1' }
-    case 'contract':
-      return { table: 'nft_contract_transfers', where: `contract = ${bytesSql(key)}` }
-    case 'from':
-    case 'to':
-      return { table: 'nft_account_transfers', where: `account = ${bytesSql(key)} AND side = '${kind}'` }
-  }
-}
+/** Transfers of a list, whose key is hex without 0x. */
+export const inList = (kind: TransferList, key: string): string => `kind = '${kind}' AND key = ${bytesSql(key)}`
 
 export const inRange = ({ standing }: NftScope): string =>
   `block_number >= {first:UInt64} AND block_number <= {last:UInt64} AND ${standing.notReverted}`
@@ -128,18 +114,16 @@ const SPARE_ROWS = 30
 /** The next rows of a stream that all fit. */
 export async function lookAtOne(scope: NftScope, stream: Stream, { parameters, behind, limit }: Look) {
   const { first, last } = rangeOf(scope, parameters)
-  const { table, where } = placeOf(stream)
-  const columns = COLUMNS[stream.kind === 'from' || stream.kind === 'to' ? stream.kind : 'others']
   const isAscending = parameters.order !== 'desc'
   const most = limit + SPARE_ROWS
   const found = await lookUp<FlatRow>(
     scope.warehouse,
-    `stretch of ${table}`,
-    `SELECT hex(contract) AS of_contract, hex(token_id) AS of_token, standard, event, hex(${columns.from}) AS hex_from,
-       hex(${columns.to}) AS hex_to, amount, hex(sender) AS hex_sender, reasons, block_number, hex(block_hash) AS of_block,
+    `stretch of ${LISTS}`,
+    `SELECT hex(contract) AS of_contract, hex(token_id) AS of_token, standard, event, hex(from_address) AS hex_from,
+       hex(to_address) AS hex_to, amount, hex(sender) AS hex_sender, reasons, block_number, hex(block_hash) AS of_block,
        toUnixTimestamp(time) AS time_sec, hex(transaction_hash) AS of_transaction, transaction_index, log_index, batch_index
-     FROM ${table}
-     WHERE ${foldSql(scope)} AND ${where} AND block_number >= ${first} AND block_number <= ${last}
+     FROM ${LISTS}
+     WHERE ${foldSql(scope)} AND ${inList(stream.kind, stream.key)} AND block_number >= ${first} AND block_number <= ${last}
        ${behind === undefined ? '' : `AND (${isBehind(isAscending, behind)})`}
      ORDER BY ${orderOf(isAscending)} LIMIT ${most}`,
   )
@@ -192,18 +176,16 @@ export async function lookAt(scope: NftScope, { streams, parameters, behind, eac
   const direction = isAscending ? 'ASC' : 'DESC'
   const order = orderOf(isAscending)
   const fits = [...filtersOf(streams, parameters), '1'].join(' AND ')
-  const parts = streams.map((stream, i) => {
-    const { table, where } = placeOf(stream)
-    const columns = COLUMNS[stream.kind === 'from' || stream.kind === 'to' ? stream.kind : 'others']
-    return `SELECT ${i} AS stream, ${fits} AS fits, count() OVER () AS looked_at,
+  const parts = streams.map(
+    ({ kind, key }, i) => `SELECT ${i} AS stream, ${fits} AS fits, count() OVER () AS looked_at,
         row_number() OVER (ORDER BY ${order}) AS place,
-        contract, token_id, standard, event, ${columns.from} AS sent_from, ${columns.to} AS sent_to, amount, sender, reasons,
+        contract, token_id, standard, event, from_address AS sent_from, to_address AS sent_to, amount, sender, reasons,
         block_number, block_hash, time, transaction_hash, transaction_index, log_index, batch_index
       FROM (
-        SELECT * FROM ${table} WHERE ${foldSql(scope)} AND ${where} AND ${inRange(scope)}${behind === undefined ? '' : ` AND (${isBehind(isAscending, behind)})`}
+        SELECT * FROM ${LISTS} WHERE ${foldSql(scope)} AND ${inList(kind, key)} AND ${inRange(scope)}${behind === undefined ? '' : ` AND (${isBehind(isAscending, behind)})`}
         ORDER BY ${order} LIMIT 1 BY block_number, log_index, batch_index LIMIT ${each}
-      )`
-  })
+      )`,
+  )
   const hex = (column: string) => `concat('0x', lower(hex(${column}))) AS ${column}`
   const found = await scope.warehouse.query<Looked>(
     `SELECT stream, fits, toString(looked_at) AS looked_at, place = t.looked_at AS is_end, toString(standard) AS standard, toString(event) AS event, toString(amount) AS amount,

@@ -1,19 +1,21 @@
 import { getAssetsTransferRoute, type Transfer } from '../../schemas/routes/nft/transfers.ts'
-import { bytesSql } from '../../schemas/tables/literals.ts'
+import type { TransferList } from '../../schemas/tables/nft.ts'
 import { tokenText } from './amounts.ts'
 import { answered, type NftScope, nftOperation, toValidAt } from './asking.ts'
 import { coverageOf, finalityOf } from './coverage.ts'
 import { foldSql } from './literals.ts'
 import { selectCounts } from './newest.ts'
+import { placeOfTotal } from './totals.ts'
 import {
   filtersOf,
+  inList,
   inRange,
+  LISTS,
   lookAt,
   lookAtOne,
   otherFilters,
   type Parameters,
   type Place,
-  placeOf,
   placeOfRow,
   type Row,
   rangeOf,
@@ -68,6 +70,20 @@ async function streamsOf(scope: NftScope, parameters: Parameters): Promise<reado
   return choices[least.indexOf(Math.min(...least))] ?? only
 }
 
+/** Where the transfers of a stream are counted. */
+function placeOfCounts(kind: TransferList, key: string) {
+  switch (kind) {
+    case 'all':
+      return { table: 'nft_blocks', where: '1', columns: ['transfers', 'singles'] } as const
+    case 'contract':
+      return { ...placeOfTotal('contract', key), columns: ['sent', 'sent_singles'] } as const
+    case 'from':
+      return { ...placeOfTotal('account', key), columns: ['sent', 'sent_singles'] } as const
+    case 'to':
+      return { ...placeOfTotal('account', key), columns: ['received', 'received_singles'] } as const
+  }
+}
+
 interface Counts {
   readonly transfers: number
   readonly singles: number
@@ -76,14 +92,7 @@ interface Counts {
 /** How many transfers streams have up to a block. */
 async function countStreams(scope: NftScope, streams: readonly Stream[], number: number): Promise<Counts> {
   const counts = await Promise.all(
-    streams.map(({ kind, key }) =>
-      selectCounts(scope, {
-        table: 'nft_transfer_totals',
-        where: `kind = '${kind}' AND key = ${bytesSql(key)}`,
-        columns: ['transfers', 'singles'],
-        number: Math.max(0, number),
-      }),
-    ),
+    streams.map(({ kind, key }) => selectCounts(scope, { ...placeOfCounts(kind, key), number: Math.max(0, number) })),
   )
   const sum = (name: 'first' | 'second') => counts.reduce((total, row) => total + Number(row?.[name] ?? 0), 0)
   return { transfers: sum('first'), singles: sum('second') }
@@ -109,11 +118,11 @@ async function countTransfers(
     return category.has('ERC721') ? singles : all - singles
   }
   if (all > COUNTED_ROWS_MAX) return null
-  const each = streams.map((stream) => {
-    const { table, where } = placeOf(stream)
-    return `SELECT DISTINCT block_number, log_index, batch_index FROM ${table}
-      WHERE ${foldSql(scope)} AND ${where} AND ${inRange(scope)} AND ${[...filtersOf(streams, parameters), '1'].join(' AND ')}`
-  })
+  const fits = [...filtersOf(streams, parameters), '1'].join(' AND ')
+  const each = streams.map(
+    ({ kind, key }) => `SELECT DISTINCT block_number, log_index, batch_index FROM ${LISTS}
+      WHERE ${foldSql(scope)} AND ${inList(kind, key)} AND ${inRange(scope)} AND ${fits}`,
+  )
   const [row] = await scope.warehouse.query<{ count: string }>(
     `SELECT count() AS count FROM (${each.join(' UNION ALL ')})`,
     rangeParams(scope, parameters),

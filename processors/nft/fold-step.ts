@@ -1,8 +1,8 @@
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { bytesOf } from '../../schemas/eth/hex.ts'
-import { BlockFold } from './block-fold.ts'
+import { type BlockCounts, BlockFold } from './block-fold.ts'
 import type { FoldedRows } from './folded-rows.ts'
-import { OWNER, readStep, readUnnamed, type Span, TRANSFER } from './read-step.ts'
+import { HOLDING, readStep, readUnnamed, type Span, TRANSFER } from './read-step.ts'
 import { Senders } from './senders.ts'
 import { numberAt, StepState } from './step-state.ts'
 import { Turns } from './turns.ts'
@@ -17,6 +17,7 @@ export interface Block {
 
 /** In 32-bit words. */
 const WORD = 8
+export const NO_TRANSFERS: BlockCounts = { transfers: 0, singles: 0 }
 
 export interface Step {
   readonly span: Span
@@ -30,24 +31,32 @@ export interface Step {
 
 /**
  * Folds the blocks of a step: writes what accounts, contracts and tokens have after each of them, and the transfers, with what is odd about
- * them. What it writes is a function of the chain up to each block, wherever steps begin and end.
+ * them. What it writes is a function of the chain up to each block, wherever steps begin and end. Returns how many transfers each block has.
  */
-export async function foldStep(warehouse: Warehouse, { span, blocks, notReverted, folded }: Step): Promise<void> {
+export async function foldStep(
+  warehouse: Warehouse,
+  { span, blocks, notReverted, folded }: Step,
+): Promise<readonly BlockCounts[]> {
+  const counts = new Array<BlockCounts>(blocks.length).fill(NO_TRANSFERS)
   const rows = await readStep(warehouse, span, notReverted)
+  const { transfers, holdings } = rows
+  if (transfers.length === 0) return counts
   const state = new StepState()
   const turns = new Turns()
-  await namePairs(rows.transfers, state, turns)
-  await state.load(rows, turns)
-  const unnamed = { notReverted, owners: rows.owners, places: await placesOfUnnamed(rows.owners, state, turns) }
-  for (const holders of await readUnnamed(warehouse, span, unnamed)) await state.loadHolders(holders, turns)
+  await namePairs(transfers, state, turns)
+  await state.loadHoldings(holdings, turns)
+  await state.loadTotals(rows.totals, turns)
+  const unnamed = { notReverted, holdings, places: await placesOfUnnamed(holdings, state, turns) }
+  for (const totals of await readUnnamed(warehouse, span, unnamed)) await state.loadTotals(totals, turns)
   const senders = await Senders.of(rows.senders, turns)
-  const fold = new BlockFold({ state, folded, span, transfers: rows.transfers, senders, turns })
+  const fold = new BlockFold({ state, folded, span, transfers, senders, turns })
   const hashes = wordsOf(Buffer.concat(blocks.map(({ hash }) => bytesOf(hash))))
-  for (const { block, first, end } of transfersByBlock(rows.transfers, { blocks, hashes })) {
-    await fold.foldBlock(block, first, end)
+  for (const { place, first, end } of transfersByBlock(transfers, { blocks, hashes })) {
+    counts[place] = await fold.foldBlock(blocks[place] as Block, first, end)
     await folded.writeIfMany(span)
   }
   await folded.end(span)
+  return counts
 }
 
 /** The pairs that what was read is about: those of accounts that transfers name. */
@@ -61,19 +70,20 @@ async function namePairs(transfers: Uint32Array, state: StepState, turns: Turns)
 }
 
 /** Who has a token that is moved, and is not named: its log says that somebody else has sent it. Places among the words. */
-async function placesOfUnnamed(owners: Uint32Array, state: StepState, turns: Turns): Promise<readonly number[]> {
+async function placesOfUnnamed(holdings: Uint32Array, state: StepState, turns: Turns): Promise<readonly number[]> {
   const places: number[] = []
-  for (let at = 0; at < owners.length; at += OWNER.row) {
+  for (let at = 0; at < holdings.length; at += HOLDING.row) {
     if (turns.isOver()) await turns.next()
-    if (owners[at + OWNER.isHeld] !== 1) continue
-    const contract = state.contractAt(owners, at)
-    if (!state.hasPair(contract, state.accountAt(owners, at + OWNER.holder))) places.push(at)
+    if (holdings[at + HOLDING.isMany] === 1 || holdings[at + HOLDING.amount] !== 1) continue
+    const contract = state.contractAt(holdings, at)
+    if (!state.hasPair(contract, state.accountAt(holdings, at + HOLDING.holder))) places.push(at)
   }
   return places
 }
 
 interface BlockTransfers {
-  readonly block: Block
+  /** Of the block, among the step's. */
+  readonly place: number
   /** Places among the words. */
   readonly first: number
   readonly end: number
@@ -89,9 +99,8 @@ function* transfersByBlock(
     let end = first + TRANSFER.row
     while (end < transfers.length && isOfSameBlock(transfers, first, end)) end += TRANSFER.row
     const place = numberAt(transfers, first + TRANSFER.blockNumber) - (lowest?.number ?? 0)
-    const block = blocks[place]
-    if (block !== undefined && isEqual(transfers, first + TRANSFER.blockHash, hashes, place * WORD))
-      yield { block, first, end }
+    if (blocks[place] !== undefined && isEqual(transfers, first + TRANSFER.blockHash, hashes, place * WORD))
+      yield { place, first, end }
     first = end
   }
 }

@@ -1,30 +1,17 @@
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { bytesOf } from '../../schemas/eth/hex.ts'
-import {
-  answeringFold,
-  FOLD_STARTS_SQL,
-  FOLD_THROUGH_SQL,
-  type FoldStartRow,
-  type FoldThroughRow,
-} from '../../schemas/tables/block-coverage.ts'
 import { FOLDED_TABLES } from '../../schemas/tables/nft.ts'
 import { NAMED_REVERTED_MAX, notRevertedSql, REVERTED_SQL } from '../../schemas/tables/reverted-blocks.ts'
 import { constantColumn, textColumn } from '../loop/rows.ts'
-import { type Block, foldStep } from './fold-step.ts'
+import type { BlockCounts } from './block-fold.ts'
+import { isStillPlace, newestHeight, type Place, placeOf } from './fold-place.ts'
+import { type Block, foldStep, NO_TRANSFERS } from './fold-step.ts'
 import { FoldedRows } from './folded-rows.ts'
 
 /** Headers of so many blocks are read at once. */
 const STEP_BLOCKS_MAX = 5_500
 /** What a step touches is in memory at once; one block may have more. */
 const STEP_TRANSFERS_MAX = 300_000
-/** Blocks that were folded and reverted since are among the newest: no reorg is deeper than finality. */
-const RECENT_BLOCKS = 10_000
-
-/** What is folded: from the block `start` on, through a block; before the first step through none. */
-interface Place {
-  readonly start: number
-  readonly through: { readonly number: number; readonly hash: string | undefined }
-}
 
 /** Where a fold of this process has ended, and what follows from nothing having been reverted since. */
 interface Known {
@@ -77,15 +64,16 @@ export async function foldChain(warehouse: Warehouse, chain: string, signal: Abo
     if (last === undefined) break
     const { start } = place
     const span = { chain, start, from: place.through.number, to: last.number }
-    if (hasTransfers) {
-      folded ??= new FoldedRows(warehouse)
-      await foldStep(warehouse, { span, blocks: step, notReverted, folded })
-    }
-    await note(warehouse, { chain, start }, step)
+    if (hasTransfers) folded ??= new FoldedRows(warehouse)
+    const counts =
+      folded === undefined || !hasTransfers
+        ? step.map(() => NO_TRANSFERS)
+        : await foldStep(warehouse, { span, blocks: step, notReverted, folded })
+    const through = await note(warehouse, { chain, place, step, counts })
     blocks += step.length
     const isOnlyFold = known?.isOnlyFold || (await dropOvertaken(warehouse, chain, { start, number: last.number }))
     if (reverts !== undefined) {
-      const now = { place: { start, through: last }, notReverted, isOnlyFold, reverts }
+      const now = { place: { start, through }, notReverted, isOnlyFold, reverts }
       ofWarehouse.set(chain, { ...now, folded: step.length > 1 ? folded : undefined })
     }
     // What comes meanwhile is asked for when it is there; of blocks that come in numbers that is many at once.
@@ -93,25 +81,6 @@ export async function foldChain(warehouse: Warehouse, chain: string, signal: Abo
     if (!isCut) break
   }
   return blocks
-}
-
-/** Whether the fold ends there, and begins with the first block that is there. */
-async function isStillPlace(warehouse: Warehouse, chain: string, { start, through }: Place): Promise<boolean> {
-  const [place, before] = await Promise.all([
-    placeOfFold(warehouse, chain, start),
-    hasBlocksBefore(warehouse, chain, start),
-  ])
-  return !before && place.through.hash === through.hash
-}
-
-/** The number of the newest block that was ever there: it may be reverted. */
-async function newestHeight(warehouse: Warehouse, chain: string): Promise<number> {
-  const [newest] = await warehouse.query<{ number: string }>(
-    `SELECT block_number AS number FROM execution_heights WHERE chain = {chain:String}
-     ORDER BY chain DESC, block_number DESC LIMIT 1`,
-    { chain },
-  )
-  return Number(newest?.number ?? -1)
 }
 
 /**
@@ -150,6 +119,8 @@ async function withTransfers(
 ): Promise<{ readonly step: readonly Block[]; readonly hasTransfers: boolean }> {
   const [first, last] = [step.at(0), step.at(-1)]
   if (first === undefined || last === undefined) return { step, hasTransfers: false }
+  // At the head reading its transfers takes no longer than counting them.
+  if (first === last) return { step, hasTransfers: true }
   const counts = await warehouse.query<{ number: string; transfers: string }>(
     `SELECT block_number AS number, count() AS transfers FROM nft_transfers
      WHERE chain = {chain:String} AND block_number >= {first:UInt64} AND block_number <= {last:UInt64}
@@ -172,114 +143,6 @@ async function notRevertedOf(warehouse: Warehouse, chain: string): Promise<strin
     { chain },
   )
   return notRevertedSql(rows.map(({ hash }) => hash))
-}
-
-/** Undefined where nothing can be folded: there is no block, or it is not known yet which one the chain goes on from. */
-async function placeOf(warehouse: Warehouse, chain: string): Promise<Place | undefined> {
-  const furthest = await furthestFold(warehouse, chain)
-  const start =
-    furthest === undefined ? await lowestOf(warehouse, chain) : await startInstead(warehouse, chain, furthest)
-  if (start === undefined) return undefined
-  const place = start === furthest?.start ? furthest : await placeOfFold(warehouse, chain, start)
-  const { number, hash } = place.through
-  if (hash === undefined) return place
-  // A block was reverted, and not all rows say so yet: whatever follows asks again.
-  return (await isInDoubt(warehouse, chain, { start, number, hash })) ? undefined : place
-}
-
-async function placeOfFold(warehouse: Warehouse, chain: string, start: number): Promise<Place> {
-  const [newest] = await warehouse.query<FoldThroughRow>(FOLD_THROUGH_SQL, { chain, start })
-  if (newest === undefined) return { start, through: { number: start - 1, hash: undefined } }
-  return { start, through: { number: Number(newest.number), hash: newest.hash } }
-}
-
-/** The fold that answers: the one that has come furthest; of several, the one that has most. Undefined before the first. */
-async function furthestFold(warehouse: Warehouse, chain: string): Promise<Place | undefined> {
-  const starts = await warehouse.query<FoldStartRow>(FOLD_STARTS_SQL, { chain })
-  const places: (Place & { readonly from: number })[] = []
-  for (const { start } of starts) {
-    const place = await placeOfFold(warehouse, chain, Number(start))
-    if (place.through.hash !== undefined) places.push({ ...place, from: place.start })
-  }
-  return answeringFold(places)
-}
-
-/**
- * Where to go on: with the furthest fold, or with one that begins elsewhere. Blocks before the first one change what everybody holds
- * afterwards, so where they are there now the fold begins with them, beside the one that answers until it is as far. Behind blocks
- * that are not there another one begins: nobody knows when they come.
- */
-async function startInstead(
-  warehouse: Warehouse,
-  chain: string,
-  { start, through }: Place,
-): Promise<number | undefined> {
-  if (await hasBlocksBefore(warehouse, chain, start)) return await lowestOf(warehouse, chain, { below: start })
-  const [next] = await warehouse.query<{ number: string }>(
-    `SELECT min(block_number) AS number FROM execution_heights FINAL
-     WHERE chain = {chain:String} AND block_number > {number:UInt64} AND log_parts >= 0 HAVING count() > 0`,
-    { chain, number: through.number },
-  )
-  const follows = next === undefined || Number(next.number) === through.number + 1
-  return follows ? start : await lowestOf(warehouse, chain, { above: through.number })
-}
-
-/** Whether the block before a fold's first one is there. */
-async function hasBlocksBefore(warehouse: Warehouse, chain: string, start: number): Promise<boolean> {
-  const [before] = await warehouse.query(
-    `SELECT 1 FROM execution_heights FINAL
-     WHERE chain = {chain:String} AND block_number = {number:UInt64} AND log_parts >= 0 AND block_hash IN (
-       SELECT concat('0x', lower(hex(parent_hash))) FROM nft_blocks
-       WHERE chain = {chain:String} AND start = {start:UInt64} AND block_number = {start:UInt64}
-         AND block_hash NOT IN (${REVERTED_SQL})
-     )`,
-    { chain, number: start - 1, start },
-  )
-  return before !== undefined
-}
-
-/** The lowest block that the newest one is reached from without a gap; below one that is given it is that one which is reached. */
-async function lowestOf(
-  warehouse: Warehouse,
-  chain: string,
-  { below = Number.MAX_SAFE_INTEGER, above = -1 }: { readonly below?: number; readonly above?: number } = {},
-): Promise<number | undefined> {
-  const [lowest] = await warehouse.query<{ number: string }>(
-    `SELECT min(block_number) AS number FROM (
-       SELECT block_number, block_number + row_number() OVER (ORDER BY block_number DESC) AS top
-       FROM (
-         SELECT DISTINCT block_number FROM execution_heights FINAL
-         WHERE chain = {chain:String} AND toInt64(block_number) > {above:Int64} AND block_number < {below:UInt64} AND log_parts >= 0
-       )
-     ) GROUP BY top ORDER BY top DESC LIMIT 1`,
-    { chain, above, below },
-  )
-  return lowest === undefined ? undefined : Number(lowest.number)
-}
-
-interface Newest {
-  readonly start: number
-  readonly number: number
-  readonly hash: string
-}
-
-/** Whether rows about a revert are on their way: the newest folded block is not canonical, or two are at one height. */
-async function isInDoubt(warehouse: Warehouse, chain: string, { start, number, hash }: Newest): Promise<boolean> {
-  const rows = await warehouse.query(
-    `SELECT 1 FROM (
-       SELECT block_number FROM nft_blocks
-       WHERE chain = {chain:String} AND start = {start:UInt64} AND block_number > {recent:UInt64}
-         AND block_hash NOT IN (${REVERTED_SQL})
-       GROUP BY block_number HAVING uniqExact(block_hash) > 1
-     )
-     UNION ALL
-     SELECT 1 WHERE (
-       SELECT count() FROM execution_heights FINAL
-       WHERE chain = {chain:String} AND block_number = {number:UInt64} AND block_hash = {hash:String}
-     ) = 0`,
-    { chain, start, number, recent: Math.max(0, number - RECENT_BLOCKS), hash },
-  )
-  return rows.length > 0
 }
 
 interface BlockRow {
@@ -338,19 +201,31 @@ async function cameBack(warehouse: Warehouse, chain: string, row: BlockRow): Pro
   return true
 }
 
-/** Notes that blocks are folded: last, so that a step that was interrupted is made again. */
-async function note(
-  warehouse: Warehouse,
-  { chain, start }: { readonly chain: string; readonly start: number },
-  step: readonly Block[],
-): Promise<void> {
+interface Noted {
+  readonly chain: string
+  readonly place: Place
+  readonly step: readonly Block[]
+  readonly counts: readonly BlockCounts[]
+}
+
+/** Notes that blocks are folded: last, so that a step that was interrupted is made again. Returns through which one, then. */
+async function note(warehouse: Warehouse, { chain, place, step, counts }: Noted): Promise<Place['through']> {
   const bytes = (hashes: readonly string[]) => new Uint8Array(Buffer.concat(hashes.map(bytesOf)))
+  let { through } = place
+  const noted = step.map(({ number, hash }, i) => {
+    const { transfers, singles } = counts[i] ?? NO_TRANSFERS
+    through = { number, hash, transfers: through.transfers + transfers, singles: through.singles + singles }
+    return through
+  })
   await warehouse.insert('nft_blocks', {
     chain: textColumn(step.length, chain),
-    start: constantColumn(step.length, BigInt(start)),
+    start: constantColumn(step.length, BigInt(place.start)),
     block_number: BigUint64Array.from(step, ({ number }) => BigInt(number)),
     block_hash: bytes(step.map(({ hash }) => hash)),
     parent_hash: bytes(step.map(({ parentHash }) => parentHash)),
     time: Uint32Array.from(step, ({ timeSec }) => timeSec),
+    transfers: BigUint64Array.from(noted, ({ transfers }) => BigInt(transfers)),
+    singles: BigUint64Array.from(noted, ({ singles }) => BigInt(singles)),
   })
+  return through
 }

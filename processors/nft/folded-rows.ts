@@ -1,7 +1,9 @@
 import type { InsertColumns, Warehouse } from '../../infra/ports/warehouse.ts'
-import type { NftTable } from '../../schemas/tables/nft.ts'
-import { insertAll } from '../loop/rows.ts'
+import { TRANSFER_EVENTS } from '../../schemas/eth/nft-transfers.ts'
+import { TOTAL_KINDS, TRANSFER_LISTS } from '../../schemas/tables/nft.ts'
+import { insertAll, joinRows, type TableRows } from '../loop/rows.ts'
 import { GrowingRows } from './growing-rows.ts'
+import { ODD_TRANSFERS } from './odd-transfers.ts'
 
 /** Rows that are kept in memory at once, of each table. */
 const ROWS_MAX = 100_000
@@ -11,25 +13,15 @@ const ADDRESS = 5
 const WORD = 8
 const NUMBER = 2
 
-const PLACE = {
-  block_number: NUMBER,
-  log_index: 1,
-  batch_index: 1,
-  block_hash: WORD,
-  time: 1,
-  transaction_index: 1,
-  transaction_hash: WORD,
-} as const
-const MOVED = {
-  standard: 'text',
-  event: 'text',
-  token_id: WORD,
-  amount: WORD,
-  sender: ADDRESS,
-  reasons: 'text',
-} as const
+/** Of tokens that are one of a kind, and of those that there are many of. */
+const STANDARDS = ['ERC721', 'ERC1155'] as const
 const BLOCK = { block_number: NUMBER, block_hash: WORD } as const
 const AMOUNT = { amount: WORD, excess: 'signed' } as const
+const HOLDING = {
+  ...{ ...BLOCK, ...AMOUNT },
+  ...{ contract: ADDRESS, token_id: WORD, standard: STANDARDS, holder: ADDRESS },
+  ...{ since_block: NUMBER, since_time: 1 },
+} as const
 
 interface Fold {
   readonly chain: string
@@ -37,32 +29,24 @@ interface Fold {
   readonly start: number
 }
 
-/** What a step makes, on its way to the tables. Several tables have the same rows in different orders. */
+/** What a step makes, on its way to the tables. */
 export class FoldedRows {
+  /** In each list that a transfer is in. */
   readonly transfers = new GrowingRows({
-    ...{ ...PLACE, ...MOVED },
-    ...{ contract: ADDRESS, from_address: ADDRESS, to_address: ADDRESS },
+    ...{ ...BLOCK, log_index: 1, batch_index: 1 },
+    ...{ kind: TRANSFER_LISTS, key: ADDRESS },
+    ...{ time: 1, transaction_index: 1, transaction_hash: WORD },
+    ...{ contract: ADDRESS, standard: STANDARDS, event: TRANSFER_EVENTS, from_address: ADDRESS, to_address: ADDRESS },
+    ...{ token_id: WORD, amount: WORD, sender: ADDRESS, reasons: ODD_TRANSFERS },
   })
-  readonly accountTransfers = new GrowingRows({
-    ...{ ...PLACE, ...MOVED },
-    ...{ contract: ADDRESS, account: ADDRESS, side: 'text', other: ADDRESS },
-  })
-  readonly transferTotals = new GrowingRows({
-    ...BLOCK,
-    ...{ kind: 'text', key: ADDRESS, transfers: NUMBER, singles: NUMBER },
-  })
-  readonly changes = new GrowingRows({
+  readonly changes = new GrowingRows({ ...HOLDING, amount_before: WORD, excess_before: 'signed' })
+  /** How many hold a token that there are many of, as what the zero address has of it. */
+  readonly holders = new GrowingRows(HOLDING)
+  readonly totals = new GrowingRows({
     ...{ ...BLOCK, ...AMOUNT },
-    ...{ contract: ADDRESS, token_id: WORD, standard: 'text', holder: ADDRESS },
-    ...{ amount_before: WORD, excess_before: 'signed', since_block: NUMBER, since_time: 1 },
+    ...{ kind: TOTAL_KINDS, key: ADDRESS, other: ADDRESS, tokens: NUMBER, others: NUMBER },
+    ...{ sent: NUMBER, sent_singles: NUMBER, received: NUMBER, received_singles: NUMBER },
   })
-  readonly pairs = new GrowingRows({
-    ...{ ...BLOCK, ...AMOUNT },
-    ...{ contract: ADDRESS, holder: ADDRESS, tokens: NUMBER },
-  })
-  readonly holderTotals = new GrowingRows({ ...BLOCK, holder: ADDRESS, holdings: NUMBER, contracts: NUMBER })
-  readonly contractTotals = new GrowingRows({ ...BLOCK, contract: ADDRESS, holdings: NUMBER, holders: NUMBER })
-  readonly tokenTotals = new GrowingRows({ ...BLOCK, contract: ADDRESS, token_id: WORD, holders: NUMBER })
 
   readonly #warehouse: Warehouse
   #writing: Promise<void> = Promise.resolve()
@@ -73,9 +57,8 @@ export class FoldedRows {
 
   /** Writes what there is when it is much; others are made meanwhile. Rejects when writing what was there before has failed. */
   async writeIfMany(fold: Fold): Promise<void> {
-    const { transfers, accountTransfers, transferTotals, changes, pairs } = this
-    const most = Math.max(...[transfers, accountTransfers, transferTotals, changes, pairs].map(({ rows }) => rows))
-    if (most < ROWS_MAX) return
+    const { transfers, changes, totals } = this
+    if (Math.max(transfers.rows, changes.rows, totals.rows) < ROWS_MAX) return
     await this.#writing
     this.#writing = this.#write(fold)
     // Whoever writes next, or ends, is told.
@@ -89,27 +72,17 @@ export class FoldedRows {
   }
 
   #write(fold: Fold): Promise<void> {
-    const take = (rows: { take(fold: Fold): InsertColumns }) => rows.take(fold)
-    const changes = take(this.changes)
+    const changes = this.changes.take(fold)
+    // The same in other orders, as it is after the block.
     const { amount_before: _amount, excess_before: _excess, ...holdings } = changes
-    const [transfers, pairs] = [this.transfers, this.pairs].map(take) as [InsertColumns, InsertColumns]
-    const made: readonly (readonly [NftTable, InsertColumns])[] = [
-      ['nft_folded_transfers', transfers],
-      ['nft_contract_transfers', transfers],
-      ['nft_account_transfers', take(this.accountTransfers)],
-      ['nft_transfer_totals', take(this.transferTotals)],
-      ['nft_changes', changes],
-      ['nft_token_holders', holdings],
-      ['nft_holder_tokens', holdings],
-      ['nft_contract_holders', pairs],
-      ['nft_holder_contracts', pairs],
-      ['nft_holder_totals', take(this.holderTotals)],
-      ['nft_contract_totals', take(this.contractTotals)],
-      ['nft_token_totals', take(this.tokenTotals)],
+    const made: readonly TableRows[] = [
+      { table: 'nft_transfer_lists', columns: this.transfers.take(fold) },
+      { table: 'nft_totals', columns: this.totals.take(fold) },
+      { table: 'nft_changes', columns: changes },
+      { table: 'nft_token_holders', columns: holdings },
+      { table: 'nft_token_holders', columns: this.holders.take(fold) },
+      { table: 'nft_holder_tokens', columns: holdings as InsertColumns },
     ]
-    const rows = made
-      .map(([table, columns]) => ({ table, columns }))
-      .filter(({ columns: { chain = [] } }) => chain.length > 0)
-    return insertAll(this.#warehouse, rows)
+    return insertAll(this.#warehouse, joinRows(made))
   }
 }

@@ -1,4 +1,5 @@
 import type { InsertColumn, InsertColumns } from '../../infra/ports/warehouse.ts'
+import { CodedTexts } from '../../schemas/tables/coded-texts.ts'
 import { constantColumn, textColumn } from '../loop/rows.ts'
 
 const ROWS_AT_FIRST = 256
@@ -53,12 +54,42 @@ class WordColumn {
   }
 }
 
-export type { WordColumn }
+/** A column of some texts, each row by its place among them. */
+class TextColumn {
+  readonly #texts: readonly string[]
+  #codes = new Uint8Array(ROWS_AT_FIRST)
+  #end = 0
 
-/** Words of a row of each column; `signed` for two that are one signed number, `text` for columns of text. */
-export type Widths = Readonly<Record<string, number | 'signed' | 'text'>>
+  constructor(texts: readonly string[]) {
+    this.#texts = texts
+  }
 
-type Columns<Of extends Widths> = { readonly [Name in keyof Of]: Of[Name] extends 'text' ? string[] : WordColumn }
+  push(code: number): void {
+    if (this.#end === this.#codes.length) {
+      const codes = new Uint8Array(this.#codes.length * 2)
+      codes.set(this.#codes)
+      this.#codes = codes
+    }
+    this.#codes[this.#end++] = code
+  }
+
+  clear(): void {
+    this.#end = 0
+  }
+
+  view(): InsertColumn {
+    return new CodedTexts(this.#texts, this.#codes.subarray(0, this.#end))
+  }
+}
+
+export type { TextColumn, WordColumn }
+
+/** Words of a row of each column; `signed` for two that are one signed number; the texts of a column of text. */
+export type Widths = Readonly<Record<string, number | 'signed' | readonly string[]>>
+
+type Columns<Of extends Widths> = {
+  readonly [Name in keyof Of]: Of[Name] extends readonly string[] ? TextColumn : WordColumn
+}
 
 /** Rows of a table that is folded, column by column, as they come. */
 export class GrowingRows<Of extends Widths> {
@@ -85,12 +116,9 @@ export class GrowingRows<Of extends Widths> {
     this.#columns = this.#taken
     this.#taken = columns
     this.rows = 0
-    for (const column of Object.values<string[] | WordColumn>(this.#columns)) {
-      if (Array.isArray(column)) column.length = 0
-      else column.clear()
-    }
-    const taken = Object.entries<string[] | WordColumn>(columns).map(
-      ([name, column]) => [name, Array.isArray(column) ? column : column.view()] as const,
+    for (const column of Object.values<TextColumn | WordColumn>(this.#columns)) column.clear()
+    const taken = Object.entries<TextColumn | WordColumn>(columns).map(
+      ([name, column]) => [name, column.view()] as const,
     )
     return { chain: textColumn(rows, chain), start: constantColumn(rows, BigInt(start)), ...Object.fromEntries(taken) }
   }
@@ -98,7 +126,7 @@ export class GrowingRows<Of extends Widths> {
 
 function columnsOf<Of extends Widths>(widths: Of): Columns<Of> {
   const column = (width: Widths[string]) => {
-    if (width === 'text') return []
+    if (typeof width === 'object') return new TextColumn(width)
     return width === 'signed' ? new WordColumn(2, true) : new WordColumn(width)
   }
   return Object.fromEntries(Object.entries(widths).map(([name, width]) => [name, column(width)])) as Columns<Of>

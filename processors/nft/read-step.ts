@@ -1,6 +1,7 @@
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { TRANSFER_EVENTS } from '../../schemas/eth/nft-transfers.ts'
 import { bytesSql } from '../../schemas/tables/literals.ts'
+import { TOTAL_KINDS } from '../../schemas/tables/nft.ts'
 
 /**
  * What a step is folded from: its transfers, and what the tables tell of all that they touch after the last block before it. Rows are
@@ -62,53 +63,49 @@ const SENDERS = `
 SELECT block_number, block_hash, transaction_index, sender FROM execution_senders
 WHERE chain = {chain:String} AND block_number > {from:UInt64} AND block_number <= {to:UInt64}`
 
-/** Whom a token that is one of a kind went to last. */
-export const OWNER = layout({ contract: ADDRESS, tokenId: WORD, holder: ADDRESS, isHeld: 1 })
-/** What somebody has of a token that there are many of. */
+/**
+ * What somebody has of a token that there are many of; of the zero address, how many have it. Of a token that is one of a kind, whom it
+ * went to last: with amount 1, if he has it.
+ */
 export const HOLDING = layout({
   contract: ADDRESS,
   tokenId: WORD,
+  isMany: 1,
   holder: ADDRESS,
   amount: WORD,
   excess: NUMBER,
   sinceBlock: NUMBER,
   sinceTime: 1,
 })
-/** What somebody has of a contract. */
-export const PAIR = layout({ contract: ADDRESS, holder: ADDRESS, tokens: NUMBER, amount: WORD, excess: NUMBER })
-export const HOLDER_TOTAL = layout({ holder: ADDRESS, holdings: NUMBER, contracts: NUMBER })
-export const CONTRACT_TOTAL = layout({ contract: ADDRESS, holdings: NUMBER, holders: NUMBER })
-export const TOKEN_TOTAL = layout({ contract: ADDRESS, tokenId: WORD, holders: NUMBER })
-export const TRANSFER_TOTAL = layout({
-  /** Place in `COUNTED`, from 1 on. */
+export const TOTAL = layout({
+  /** Place in `TOTAL_KINDS`. */
   kind: 1,
   key: ADDRESS,
-  transfers: NUMBER,
-  singles: NUMBER,
+  other: ADDRESS,
+  amount: WORD,
+  excess: NUMBER,
+  tokens: NUMBER,
+  others: NUMBER,
+  sent: NUMBER,
+  sentSingles: NUMBER,
+  received: NUMBER,
+  receivedSingles: NUMBER,
 })
-export const COUNTED = ['all', 'contract', 'from', 'to'] as const
-const KINDS = COUNTED.map((kind) => `'${kind}'`).join(', ')
+const KINDS = TOTAL_KINDS.map((kind) => `'${kind}'`).join(', ')
 
 const BEFORE = 'chain = {chain:String} AND start = {start:UInt64} AND block_number <= {from:UInt64}'
 
 export interface StepRows {
   readonly transfers: Uint32Array
   readonly senders: Uint32Array
-  readonly owners: Uint32Array
   readonly holdings: Uint32Array
-  readonly pairs: Uint32Array
-  readonly holderTotals: Uint32Array
-  readonly contractTotals: Uint32Array
-  readonly tokenTotals: Uint32Array
-  readonly transferTotals: Uint32Array
+  readonly totals: Uint32Array
 }
 
-/** What is looked up: its columns, and whose. */
-interface Lookup {
+/** Keys that transfers name. */
+interface Keys {
   readonly columns: string
-  readonly table: string
-  readonly keys: string
-  /** The keys that the step's transfers name, as SELECT of them. */
+  /** Those of the step's transfers, as SELECT of them. */
   readonly ofStep: string
   /** The same of one transfer, as literals. */
   readonly ofTransfer: (literals: Literals) => readonly string[]
@@ -123,69 +120,61 @@ interface Literals {
   readonly isMany: boolean
 }
 
-const OF_STEP =
-  'FROM nft_transfers WHERE chain = {chain:String} AND block_number > {from:UInt64} AND block_number <= {to:UInt64}'
-const EACH = 'arrayJoin([from_address, to_address])'
-const NO_ADDRESS = bytesSql('00'.repeat(4 * ADDRESS))
-
-const LOOKUPS: Readonly<Record<Exclude<keyof StepRows, 'transfers' | 'senders'>, Lookup>> = {
-  owners: {
-    columns: 'contract, token_id, argMax((holder, toUInt32(amount > 0)), (block_number, amount))',
-    table: 'nft_token_holders',
-    keys: '(contract, token_id, standard)',
-    ofStep: `contract, token_id, standard ${OF_STEP} AND standard = 'ERC721'`,
-    ofTransfer: ({ contract, tokenId, isMany }) => (isMany ? [] : [`(${contract}, ${tokenId}, 'ERC721')`]),
-  },
-  holdings: {
-    columns: 'contract, token_id, holder, argMax((amount, excess), block_number), max(since_block), max(since_time)',
-    table: 'nft_token_holders',
-    keys: '(contract, token_id, standard, holder)',
-    ofStep: `contract, token_id, standard, ${EACH} ${OF_STEP} AND standard = 'ERC1155'`,
-    ofTransfer: ({ contract, tokenId, from, to, isMany }) =>
-      isMany ? [from, to].map((holder) => `(${contract}, ${tokenId}, 'ERC1155', ${holder})`) : [],
-  },
-  pairs: {
-    columns: 'contract, holder, argMax((tokens, amount, excess), block_number)',
-    table: 'nft_contract_holders',
-    keys: '(contract, holder)',
-    ofStep: `contract, ${EACH} ${OF_STEP}`,
-    ofTransfer: ({ contract, from, to }) => [from, to].map((holder) => pairSql(contract, holder)),
-  },
-  holderTotals: {
-    columns: 'holder, argMax((holdings, contracts), block_number)',
-    table: 'nft_holder_totals',
-    keys: 'holder',
-    ofStep: `${EACH} ${OF_STEP}`,
-    ofTransfer: ({ from, to }) => [from, to],
-  },
-  contractTotals: {
-    columns: 'contract, argMax((holdings, holders), block_number)',
-    table: 'nft_contract_totals',
-    keys: 'contract',
-    ofStep: `contract ${OF_STEP}`,
-    ofTransfer: ({ contract }) => [contract],
-  },
-  tokenTotals: {
-    columns: 'contract, token_id, argMax(holders, block_number)',
-    table: 'nft_token_totals',
-    keys: '(contract, token_id)',
-    ofStep: `contract, token_id ${OF_STEP} AND standard = 'ERC1155'`,
-    ofTransfer: ({ contract, tokenId, isMany }) => (isMany ? [`(${contract}, ${tokenId})`] : []),
-  },
-  transferTotals: {
-    columns: `toUInt32(indexOf([${KINDS}], toString(kind))), key, argMax((transfers, singles), block_number)`,
-    table: 'nft_transfer_totals',
-    keys: '(kind, key)',
-    ofStep: `arrayJoin([('all', toFixedString('', ${4 * ADDRESS})), ('contract', contract), ('from', from_address), ('to', to_address)]) ${OF_STEP}`,
-    ofTransfer: ({ contract, from, to }) => [
-      `('all', ${NO_ADDRESS})`,
-      `('contract', ${contract})`,
-      ...[`('from', ${from})`, `('to', ${to})`],
-    ],
-  },
+/** What is looked up: the newest row of each group, whose columns are found by any of the keys. */
+interface Lookup {
+  readonly columns: string
+  readonly table: string
+  readonly keys: readonly Keys[]
+  readonly groups: string
 }
 
-const pairSql = (contract: string, holder: string): string => `(${contract}, ${holder})`
+const OF_STEP =
+  'FROM nft_transfers WHERE chain = {chain:String} AND block_number > {from:UInt64} AND block_number <= {to:UInt64}'
+const NO_ADDRESS = bytesSql('00'.repeat(4 * ADDRESS))
+const NOBODY = `toFixedString('', ${4 * ADDRESS})`
+
+const HOLDINGS: Lookup = {
+  columns: `contract, token_id, toUInt32(standard = 'ERC1155'),
+    argMax((holder, amount, excess, since_block, since_time), (block_number, amount))`,
+  table: 'nft_token_holders',
+  keys: [
+    {
+      columns: '(contract, token_id, standard)',
+      ofStep: `contract, token_id, standard ${OF_STEP} AND standard = 'ERC721'`,
+      ofTransfer: ({ contract, tokenId, isMany }) => (isMany ? [] : [`(${contract}, ${tokenId}, 'ERC721')`]),
+    },
+    {
+      columns: '(contract, token_id, standard, holder)',
+      ofStep: `contract, token_id, standard, arrayJoin([from_address, to_address, ${NOBODY}]) ${OF_STEP} AND standard = 'ERC1155'`,
+      ofTransfer: ({ contract, tokenId, from, to, isMany }) =>
+        isMany ? [from, to, NO_ADDRESS].map((holder) => `(${contract}, ${tokenId}, 'ERC1155', ${holder})`) : [],
+    },
+  ],
+  groups: `contract, token_id, standard, if(standard = 'ERC1155', holder, ${NOBODY})`,
+}
+
+const pairSql = (contract: string, holder: string): string => `('contract_account', ${contract}, ${holder})`
+const accountSql = (account: string): string => `('account', ${account}, ${NO_ADDRESS})`
+
+const TOTALS: Lookup = {
+  columns: `toUInt32(indexOf([${KINDS}], toString(kind)) - 1), key, other,
+    argMax((amount, excess, tokens, others, sent, sent_singles, received, received_singles), block_number)`,
+  table: 'nft_totals',
+  keys: [
+    {
+      columns: '(kind, key, other)',
+      ofStep: `arrayJoin([
+        ('contract', contract, ${NOBODY}), ('account', from_address, ${NOBODY}), ('account', to_address, ${NOBODY}),
+        ('contract_account', contract, from_address), ('contract_account', contract, to_address)
+      ]) ${OF_STEP}`,
+      ofTransfer: ({ contract, from, to }) => [
+        `('contract', ${contract}, ${NO_ADDRESS})`,
+        ...[from, to].flatMap((account) => [accountSql(account), pairSql(contract, account)]),
+      ],
+    },
+  ],
+  groups: 'kind, key, other',
+}
 
 /**
  * Keys of so many transfers are named one by one, in less text than a server takes (256 KiB): for a block at the head it takes the engine a
@@ -200,27 +189,32 @@ export async function readStep(warehouse: Warehouse, span: Span, notReverted: st
     warehouse.queryWords(SENDERS, { ...span }),
   ])
   const named = transfers.length <= NAMED_TRANSFERS_MAX * TRANSFER.row ? literalsOf(transfers) : undefined
-  const found = Object.entries(LOOKUPS).map(async ([name, lookup]) => {
-    const among = named === undefined ? `SELECT ${lookup.ofStep}` : listOf(named.flatMap(lookup.ofTransfer))
-    return [name, await lookUp(warehouse, span, { lookup, among, notReverted })] as const
-  })
-  return {
-    transfers,
-    senders,
-    ...(Object.fromEntries(await Promise.all(found)) as Omit<StepRows, 'transfers' | 'senders'>),
+  const find = async (lookup: Lookup) => {
+    const among = lookup.keys.map(({ ofStep, ofTransfer }) =>
+      named === undefined ? `SELECT ${ofStep}` : listOf(named.flatMap(ofTransfer)),
+    )
+    return await lookUp(warehouse, span, { lookup, among, notReverted })
   }
+  const [holdings, totals] = await Promise.all([find(HOLDINGS), find(TOTALS)])
+  return { transfers, senders, holdings, totals }
+}
+
+interface Asked {
+  readonly lookup: Lookup
+  /** Of each of the lookup's keys those that are asked for; none where it is empty. */
+  readonly among: readonly string[]
+  readonly notReverted: string
 }
 
 async function lookUp(
   warehouse: Warehouse,
   span: Span,
-  { lookup, among, notReverted }: { readonly lookup: Lookup; readonly among: string; readonly notReverted: string },
+  { lookup: { columns, table, keys, groups }, among, notReverted }: Asked,
 ): Promise<Uint32Array> {
-  if (among === '') return new Uint32Array()
-  const { columns, table, keys } = lookup
+  const asked = keys.flatMap((one, i) => (among[i] === '' ? [] : [`${one.columns} IN (${among[i]})`]))
+  if (asked.length === 0) return new Uint32Array()
   return await warehouse.queryWords(
-    `SELECT ${columns} FROM ${table} WHERE ${BEFORE} AND ${notReverted} AND ${keys} IN (${among})
-     GROUP BY ${keys.replace(/^\((.*)\)$/, '$1')}`,
+    `SELECT ${columns} FROM ${table} WHERE ${BEFORE} AND ${notReverted} AND (${asked.join(' OR ')}) GROUP BY ${groups}`,
     { ...span },
   )
 }
@@ -246,36 +240,25 @@ function literal(words: Uint32Array, at: number, width: number): string {
 }
 
 /**
- * The same of holders whom no transfer of the step names: from whom a token is taken that a log says somebody else has sent. Their rows
- * are at these places among the owners.
+ * Totals of holders whom no transfer of the step names: from whom a token is taken that a log says somebody else has sent. They are at
+ * these places among the holdings.
  */
 export async function readUnnamed(
   warehouse: Warehouse,
   span: Span,
   {
     notReverted,
-    owners,
+    holdings,
     places,
-  }: { readonly notReverted: string; readonly owners: Uint32Array; readonly places: readonly number[] },
-): Promise<readonly Pick<StepRows, 'pairs' | 'holderTotals'>[]> {
-  const found: Pick<StepRows, 'pairs' | 'holderTotals'>[] = []
+  }: { readonly notReverted: string; readonly holdings: Uint32Array; readonly places: readonly number[] },
+): Promise<readonly Uint32Array[]> {
+  const found: Uint32Array[] = []
   for (let first = 0; first < places.length; first += NAMED_TRANSFERS_MAX) {
-    const named = places
-      .slice(first, first + NAMED_TRANSFERS_MAX)
-      .map((at) => [literal(owners, at, ADDRESS), literal(owners, at + OWNER.holder, ADDRESS)] as const)
-    const [pairs, holderTotals] = await Promise.all([
-      lookUp(warehouse, span, {
-        lookup: LOOKUPS.pairs,
-        among: listOf(named.map((both) => pairSql(...both))),
-        notReverted,
-      }),
-      lookUp(warehouse, span, {
-        lookup: LOOKUPS.holderTotals,
-        among: listOf(named.map(([, holder]) => holder)),
-        notReverted,
-      }),
-    ])
-    found.push({ pairs, holderTotals })
+    const named = places.slice(first, first + NAMED_TRANSFERS_MAX).flatMap((at) => {
+      const holder = literal(holdings, at + HOLDING.holder, ADDRESS)
+      return [pairSql(literal(holdings, at + HOLDING.contract, ADDRESS), holder), accountSql(holder)]
+    })
+    found.push(await lookUp(warehouse, span, { lookup: TOTALS, among: [listOf(named)], notReverted }))
   }
   return found
 }

@@ -1,16 +1,7 @@
+import { TOTAL_KINDS } from '../../schemas/tables/nft.ts'
 import { type Balance, readBalance, sum } from './balance.ts'
 import { KeyTable } from './key-table.ts'
-import {
-  CONTRACT_TOTAL,
-  COUNTED,
-  HOLDER_TOTAL,
-  HOLDING,
-  OWNER,
-  PAIR,
-  type StepRows,
-  TOKEN_TOTAL,
-  TRANSFER_TOTAL,
-} from './read-step.ts'
+import { HOLDING, type StepRows, TOTAL } from './read-step.ts'
 import type { Turns } from './turns.ts'
 
 /** Numbers below 2^53 by the numbers of keys, 0 where none was set. */
@@ -70,14 +61,25 @@ export const NOBODY = 0
 // In 32-bit words.
 const ADDRESS = 5
 const WORD = 8
+const NUMBER = 2
 /** The key of a token: its contract, whether there are many of it, and its id. */
 export const TOKEN_KEY = 2 + WORD
 export const TOKEN_ID = 2
 
 /** Transfers, and those of tokens that are one of a kind among them. */
-export interface TransferCounts {
-  readonly transfers: Figures
-  readonly singles: Figures
+class TransferCounts {
+  readonly transfers = new Figures()
+  readonly singles = new Figures()
+
+  add(key: number, isMany: boolean): void {
+    this.transfers.add(key, 1)
+    if (!isMany) this.singles.add(key, 1)
+  }
+
+  load(key: number, words: Uint32Array, at: number): void {
+    this.transfers.set(key, numberAt(words, at))
+    this.singles.set(key, numberAt(words, at + NUMBER))
+  }
 }
 
 /**
@@ -88,10 +90,13 @@ export class StepState {
   readonly accounts = new KeyTable(ADDRESS)
   readonly accountHoldings = new Figures()
   readonly accountContracts = new Figures()
+  readonly sent = new TransferCounts()
+  readonly received = new TransferCounts()
 
   readonly contracts = new KeyTable(ADDRESS)
   readonly contractHoldings = new Figures()
   readonly contractHolders = new Figures()
+  readonly ofContract = new TransferCounts()
 
   readonly tokens = new KeyTable(TOKEN_KEY)
   /** Of one that is one of a kind: an account. */
@@ -111,14 +116,6 @@ export class StepState {
   readonly pairs = new KeyTable(2)
   readonly pairTokens = new Figures()
   readonly pairAmount: Balance[] = []
-
-  /** Of all (key 0), by contracts, and by accounts that have sent and received. */
-  readonly counted: Readonly<Record<(typeof COUNTED)[number], TransferCounts>> = {
-    all: { transfers: new Figures(), singles: new Figures() },
-    contract: { transfers: new Figures(), singles: new Figures() },
-    from: { transfers: new Figures(), singles: new Figures() },
-    to: { transfers: new Figures(), singles: new Figures() },
-  }
 
   readonly #key = new Uint32Array(TOKEN_KEY)
 
@@ -157,54 +154,63 @@ export class StepState {
     return holding
   }
 
-  /** Takes what the tables tell. */
-  async load(rows: Omit<StepRows, 'transfers' | 'senders'>, turns: Turns): Promise<void> {
-    await each(rows.owners, OWNER.row, turns, (words, at) => {
-      const token = this.tokenAt(this.contractAt(words, at), false, words, at + OWNER.tokenId)
-      this.isKnown.set(token, 1)
-      if (words[at + OWNER.isHeld] === 1) this.owner.set(token, this.accountAt(words, at + OWNER.holder))
-    })
-    await each(rows.holdings, HOLDING.row, turns, (words, at) => {
-      const token = this.tokenAt(this.contractAt(words, at), true, words, at + HOLDING.tokenId)
-      const holding = this.holdingOf(token, this.accountAt(words, at + HOLDING.holder))
-      this.balance[holding] = balanceAt(words, at + HOLDING.amount)
-      this.sinceBlock.set(holding, numberAt(words, at + HOLDING.sinceBlock))
-      this.sinceTimeSec.set(holding, words[at + HOLDING.sinceTime] as number)
-    })
-    await this.loadHolders(rows, turns)
-    await each(rows.contractTotals, CONTRACT_TOTAL.row, turns, (words, at) => {
-      const contract = this.contractAt(words, at)
-      this.contractHoldings.set(contract, numberAt(words, at + CONTRACT_TOTAL.holdings))
-      this.contractHolders.set(contract, numberAt(words, at + CONTRACT_TOTAL.holders))
-    })
-    await each(rows.tokenTotals, TOKEN_TOTAL.row, turns, (words, at) => {
-      const token = this.tokenAt(this.contractAt(words, at), true, words, at + TOKEN_TOTAL.tokenId)
-      this.tokenHolders.set(token, numberAt(words, at + TOKEN_TOTAL.holders))
-    })
-    await each(rows.transferTotals, TRANSFER_TOTAL.row, turns, (words, at) => {
-      const kind = COUNTED[(words[at] as number) - 1]
-      if (kind === undefined) throw new Error('transfers are counted by a kind that nobody knows')
-      const key =
-        kind === 'all'
-          ? 0
-          : kind === 'contract'
-            ? this.contractAt(words, at + TRANSFER_TOTAL.key)
-            : this.accountAt(words, at + TRANSFER_TOTAL.key)
-      this.counted[kind].transfers.set(key, numberAt(words, at + TRANSFER_TOTAL.transfers))
-      this.counted[kind].singles.set(key, numberAt(words, at + TRANSFER_TOTAL.singles))
+  tokenOf(holding: number): number {
+    return this.holdings.keys[2 * holding] as number
+  }
+
+  holderOf(holding: number): number {
+    return this.holdings.keys[2 * holding + 1] as number
+  }
+
+  contractOfPair(pair: number): number {
+    return this.pairs.keys[2 * pair] as number
+  }
+
+  accountOfPair(pair: number): number {
+    return this.pairs.keys[2 * pair + 1] as number
+  }
+
+  /** Takes what the tables tell of tokens. */
+  async loadHoldings(rows: StepRows['holdings'], turns: Turns): Promise<void> {
+    await each(rows, HOLDING.row, turns, (words, at) => {
+      const isMany = words[at + HOLDING.isMany] === 1
+      const token = this.tokenAt(this.contractAt(words, at), isMany, words, at + HOLDING.tokenId)
+      const account = this.accountAt(words, at + HOLDING.holder)
+      if (!isMany) {
+        this.isKnown.set(token, 1)
+        if (words[at + HOLDING.amount] === 1) this.owner.set(token, account)
+      } else if (account === NOBODY) this.tokenHolders.set(token, numberAt(words, at + HOLDING.amount))
+      else {
+        const holding = this.holdingOf(token, account)
+        this.balance[holding] = balanceAt(words, at + HOLDING.amount)
+        this.sinceBlock.set(holding, numberAt(words, at + HOLDING.sinceBlock))
+        this.sinceTimeSec.set(holding, words[at + HOLDING.sinceTime] as number)
+      }
     })
   }
 
-  async loadHolders(rows: Pick<StepRows, 'pairs' | 'holderTotals'>, turns: Turns): Promise<void> {
-    await each(rows.pairs, PAIR.row, turns, (words, at) => {
-      const pair = this.pairOf(this.contractAt(words, at), this.accountAt(words, at + PAIR.holder))
-      this.pairTokens.set(pair, numberAt(words, at + PAIR.tokens))
-      this.pairAmount[pair] = balanceAt(words, at + PAIR.amount)
-    })
-    await each(rows.holderTotals, HOLDER_TOTAL.row, turns, (words, at) => {
-      const account = this.accountAt(words, at)
-      this.accountHoldings.set(account, numberAt(words, at + HOLDER_TOTAL.holdings))
-      this.accountContracts.set(account, numberAt(words, at + HOLDER_TOTAL.contracts))
+  /** The same of contracts and accounts. */
+  async loadTotals(rows: StepRows['totals'], turns: Turns): Promise<void> {
+    await each(rows, TOTAL.row, turns, (words, at) => {
+      const kind = TOTAL_KINDS[words[at] as number]
+      const tokens = numberAt(words, at + TOTAL.tokens)
+      const others = numberAt(words, at + TOTAL.others)
+      if (kind === 'contract') {
+        const contract = this.contractAt(words, at + TOTAL.key)
+        this.contractHoldings.set(contract, tokens)
+        this.contractHolders.set(contract, others)
+        this.ofContract.load(contract, words, at + TOTAL.sent)
+      } else if (kind === 'account') {
+        const account = this.accountAt(words, at + TOTAL.key)
+        this.accountHoldings.set(account, tokens)
+        this.accountContracts.set(account, others)
+        this.sent.load(account, words, at + TOTAL.sent)
+        this.received.load(account, words, at + TOTAL.received)
+      } else {
+        const pair = this.pairOf(this.contractAt(words, at + TOTAL.key), this.accountAt(words, at + TOTAL.other))
+        this.pairTokens.set(pair, tokens)
+        this.pairAmount[pair] = balanceAt(words, at + TOTAL.amount)
+      }
     })
   }
 

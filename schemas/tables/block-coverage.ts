@@ -11,7 +11,7 @@ export interface FoldStartRow {
 
 /** The newest block of the fold that begins at `start`; no row before its first step. Of the fold's table it reads the end. */
 export const FOLD_THROUGH_SQL = `
-SELECT block_number AS number, concat('0x', lower(hex(block_hash))) AS hash, toUnixTimestamp(time) AS time_sec
+SELECT block_number AS number, concat('0x', lower(hex(block_hash))) AS hash, toUnixTimestamp(time) AS time_sec, transfers, singles
 FROM nft_blocks
 WHERE chain = {chain:String} AND start = {start:UInt64} AND block_hash NOT IN (${REVERTED_SQL})
 ORDER BY block_number DESC LIMIT 1`
@@ -19,6 +19,9 @@ export interface FoldThroughRow {
   readonly number: string
   readonly hash: string
   readonly time_sec: number
+  /** Of the fold up to the block, and those of ERC-721 among them. */
+  readonly transfers: string
+  readonly singles: string
 }
 
 const WEAK_CHECKS = LOGS_CHECKS.filter((check) => check !== 'receipts')

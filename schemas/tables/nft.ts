@@ -4,25 +4,17 @@ const FOLDED = {
   nft_changes: ['chain', 'start', 'block_number', 'block_hash', 'contract', 'token_id', 'standard', 'holder'],
   nft_token_holders: ['chain', 'start', 'contract', 'token_id', 'standard', 'holder', 'block_number', 'block_hash'],
   nft_holder_tokens: ['chain', 'start', 'holder', 'contract', 'token_id', 'standard', 'block_number', 'block_hash'],
-  nft_contract_holders: ['chain', 'start', 'contract', 'holder', 'block_number', 'block_hash'],
-  nft_holder_contracts: ['chain', 'start', 'holder', 'contract', 'block_number', 'block_hash'],
-  nft_holder_totals: ['chain', 'start', 'holder', 'block_number', 'block_hash'],
-  nft_contract_totals: ['chain', 'start', 'contract', 'block_number', 'block_hash'],
-  nft_token_totals: ['chain', 'start', 'contract', 'token_id', 'block_number', 'block_hash'],
-  nft_folded_transfers: ['chain', 'start', 'block_number', 'log_index', 'batch_index', 'block_hash'],
-  nft_contract_transfers: ['chain', 'start', 'contract', 'block_number', 'log_index', 'batch_index', 'block_hash'],
-  nft_account_transfers: [
-    'chain',
-    'start',
-    'account',
-    'side',
-    'block_number',
-    'log_index',
-    'batch_index',
-    'block_hash',
-  ],
-  nft_transfer_totals: ['chain', 'start', 'kind', 'key', 'block_number', 'block_hash'],
+  nft_totals: ['chain', 'start', 'kind', 'key', 'other', 'block_number', 'block_hash'],
+  nft_transfer_lists: ['chain', 'start', 'kind', 'key', 'block_number', 'log_index', 'batch_index', 'block_hash'],
 } as const
+
+/** Lists that a transfer is in (`kind` of nft_transfer_lists): of all, of a contract's tokens, from an account, to one. */
+export const TRANSFER_LISTS = ['all', 'contract', 'from', 'to'] as const
+export type TransferList = (typeof TRANSFER_LISTS)[number]
+
+/** Of what there are totals (`kind` of nft_totals): the last two are the same in both orders. */
+export const TOTAL_KINDS = ['contract', 'account', 'contract_account', 'account_contract'] as const
+export type TotalKind = (typeof TOTAL_KINDS)[number]
 
 /** Sort keys: the columns that tell one row from another. */
 export const NFT_TABLES = {

@@ -95,8 +95,8 @@ async function fillMetadata(warehouse: Warehouse): Promise<void> {
   const chain = CHAIN.names.name
   await warehouse.command(
     `INSERT INTO nft_contracts (chain, contract, name, has_name, symbol, has_symbol, token_type, deploy_block, version)
-     SELECT DISTINCT '${chain}', contract, concat('token ', toString(cityHash64(contract) % 1000)), 1, 'TOK', 1, 'ERC721', 1, 1
-     FROM nft_contract_totals`,
+     SELECT DISTINCT '${chain}', key, concat('token ', toString(cityHash64(key) % 1000)), 1, 'TOK', 1, 'ERC721', 1, 1
+     FROM nft_totals WHERE kind = 'contract'`,
   )
   const told = (kind: string, json: string) =>
     warehouse.command(

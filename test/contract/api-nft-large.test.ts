@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ART, timeOf } from '../unit/given-nft-chain.ts'
+import { ART, NOBODY, timeOf } from '../unit/given-nft-chain.ts'
 import { MAINNET } from './api-fixture.ts'
 import { ANN, type Answer, BOB, base, CID, type GivenNftApi, openGivenNftApi } from './given-nft-api.ts'
 
@@ -37,14 +37,16 @@ async function fillLarge({ warehouse, blocks }: GivenNftApi, chain: string): Pro
     `${number} AS block, toFixedString(unhex({hashes:Array(String)}[least(block, 6)]), 32) AS hash`
   const insert = (table: string, columns: string, from = 'numbers(1)') =>
     warehouse.command(`INSERT INTO ${table} SELECT '${chain}', 1, ${columns} FROM ${from}`, { hashes })
-  const owners = `numbers(${OWNERS_OF_LARGE})`
-  await insert('nft_contract_holders', `${bytes(LARGE)}, ${padded(20)}, ${at('1')}, 1, 1, 0`, owners)
-  await insert(
-    'nft_contract_holders',
-    `${bytes(MIDDLE)}, ${padded(20)}, ${at('1')}, 1, 1, 0`,
-    `numbers(${OWNERS_OF_MIDDLE})`,
-  )
-  await insert('nft_contract_totals', `${bytes(LARGE)}, ${at('1')}, ${OWNERS_OF_LARGE}, ${OWNERS_OF_LARGE}`)
+  const totals = (key: string, figures: string, from?: string) =>
+    insert('nft_totals', `${key}, ${figures}, 0, 0, 0, 0`, from)
+  const ofContract = (contract: Address, holder: string) => `'contract_account', ${bytes(contract)}, ${holder}`
+  const none = bytes(NOBODY)
+  for (const [contract, count] of [
+    [LARGE, OWNERS_OF_LARGE],
+    [MIDDLE, OWNERS_OF_MIDDLE],
+  ] as const)
+    await totals(ofContract(contract, padded(20)), `${at('1')}, 1, 1, 0, 0`, `numbers(${count})`)
+  await totals(`'contract', ${bytes(LARGE)}, ${none}`, `${at('1')}, ${OWNERS_OF_LARGE}, 0, 0, ${OWNERS_OF_LARGE}`)
   // All but the last of its tokens were sold in the second block.
   const sold = `(SELECT number, arrayJoin([1, 2]) AS block FROM numbers(${TOKENS_OF_SELLER}) WHERE NOT (block = 2 AND number = ${TOKENS_OF_SELLER - 1}))`
   await insert(
@@ -52,13 +54,13 @@ async function fillLarge({ warehouse, blocks }: GivenNftApi, chain: string): Pro
     `${bytes(SELLER)}, ${bytes(LARGE)}, ${padded(32)}, 'ERC721', ${at('block')}, 2 - block, 0, block, 0`,
     sold,
   )
-  await insert('nft_holder_totals', `${bytes(SELLER)}, ${at('2')}, 1, 1`)
+  await totals(`'account', ${bytes(SELLER)}, ${none}`, `${at('2')}, 1, 0, 0, 1`)
   for (const [contract, tokens] of [
     [ART, 1],
     [LARGE, TOKENS_OF_HOARDER],
     [MIDDLE, 1],
   ] as const) {
-    await insert('nft_holder_contracts', `${bytes(HOARDER)}, ${bytes(contract)}, ${at('2')}, ${tokens}, ${tokens}, 0`)
+    await totals(`'account_contract', ${bytes(HOARDER)}, ${bytes(contract)}`, `${at('2')}, ${tokens}, ${tokens}, 0, 0`)
     await insert(
       'nft_holder_tokens',
       `${bytes(HOARDER)}, ${bytes(contract)}, ${padded(32)}, 'ERC721', ${at('2')}, 1, 0, 2, ${timeOf(2)}`,
@@ -76,14 +78,13 @@ async function fillLarge({ warehouse, blocks }: GivenNftApi, chain: string): Pro
     `${bytes(LARGE)}, ${bytes(`0x${'00'.repeat(31)}02`)}, 'ERC721', ${bytes(BOB)}, ${at('1')}, 1, 0, 1, 0`,
   )
   // One owner that changed in each of many later blocks, and two that did not.
-  await insert(
-    'nft_contract_holders',
-    `${bytes(BUSY)}, ${bytes(BOB)}, if(number = 0, 1, 10 + number) AS block, unhex({hashes:Array(String)}[1]), 1, 1, 0`,
+  await totals(
+    ofContract(BUSY, bytes(BOB)),
+    'if(number = 0, 1, 10 + number) AS block, unhex({hashes:Array(String)}[1]), 1, 1, 0, 0',
     `numbers(${BLOCKS_OF_BUSY})`,
   )
-  for (const holder of [ANN, CID])
-    await insert('nft_contract_holders', `${bytes(BUSY)}, ${bytes(holder)}, ${at('1')}, 1, 1, 0`)
-  await insert('nft_contract_totals', `${bytes(BUSY)}, ${at('1')}, 3, 3`)
+  for (const holder of [ANN, CID]) await totals(ofContract(BUSY, bytes(holder)), `${at('1')}, 1, 1, 0, 0`)
+  await totals(`'contract', ${bytes(BUSY)}, ${none}`, `${at('1')}, 3, 0, 0, 3`)
 }
 
 /** Rows that the engine has read of all tables so far. */

@@ -112,8 +112,8 @@ async function fillScroll(): Promise<void> {
        FROM numbers(${tokens})`,
     )
     await warehouse.command(
-      `INSERT INTO nft_account_transfers (chain, start, account, side, block_number, log_index, batch_index, block_hash, contract, standard, event, token_id, amount, sender)
-       SELECT '${chain}', ${FIRST}, ${bytes(owner)}, 'to', ${block}, ${log}, 0, ${hash}, ${bytes(ART)}, 'ERC721', 'Transfer', ${padded}, 1, ${bytes(SPAMMER)}
+      `INSERT INTO nft_transfer_lists (chain, start, kind, key, block_number, log_index, batch_index, block_hash, contract, standard, event, token_id, amount, sender)
+       SELECT '${chain}', ${FIRST}, 'to', ${bytes(owner)}, ${block}, ${log}, 0, ${hash}, ${bytes(ART)}, 'ERC721', 'Transfer', ${padded}, 1, ${bytes(SPAMMER)}
        FROM numbers(${tokens})`,
     )
   }

@@ -21,6 +21,8 @@ const [LARGE, WHALE, OTHER, SMALL] = ['0a', '0b', '0c', '0d'].map((byte) => `0x$
   string,
 ]
 
+const NOBODY = `0x${'00'.repeat(20)}`
+
 let warehouse: Warehouse
 let api: Api
 let given: GivenApi
@@ -58,7 +60,9 @@ async function fill(): Promise<void> {
     )
   const at = { start: '1', block_number: 'block', block_hash: 'hash' }
   const blocks = `(SELECT DISTINCT block, branch, hash FROM ${numbers})`
-  await insert('nft_blocks', { ...at, parent_hash: PARENT, time: 'toDateTime(block)' }, `${blocks} WHERE branch = 1`)
+  const transfers = `block * ${ROWS_PER_BLOCK}`
+  const block = { ...at, parent_hash: PARENT, time: 'toDateTime(block)', transfers, singles: transfers }
+  await insert('nft_blocks', block, `${blocks} WHERE branch = 1`)
   await insert(
     'reverted_blocks',
     { block_number: 'block', block_hash: 'hash', is_reverted: '1', version: '1' },
@@ -69,42 +73,38 @@ async function fill(): Promise<void> {
   const token = { token_id: spread('number', 32), standard: "'ERC721'" }
   const [contract, holder] = [{ contract: bytes(LARGE) }, { holder: bytes(WHALE) }]
   await insert('nft_holder_tokens', { ...at, ...holder, ...contract, ...token, ...amount, ...since })
-  await insert('nft_holder_contracts', { ...at, ...holder, contract: spread('number', 20), tokens: '1', ...amount })
-  await insert('nft_contract_holders', { ...at, ...contract, holder: spread('number', 20), tokens: '1', ...amount })
+  const others = { other: spread('number', 20), tokens: '1', ...amount }
+  await insert('nft_totals', { ...at, kind: "'account_contract'", key: bytes(WHALE), ...others })
+  await insert('nft_totals', { ...at, kind: "'contract_account'", key: bytes(LARGE), ...others })
   const shared = { ...contract, token_id: wide('1', 32), standard: "'ERC1155'", holder: spread('number', 20) }
   await insert('nft_token_holders', { ...at, ...shared, ...amount, ...since })
   await insert('nft_changes', { ...at, ...contract, ...token, ...holder, ...amount, ...since })
-  const totals = (table: string, columns: Readonly<Record<string, string>>) =>
-    insert(table, { ...at, ...columns }, blocks)
-  const sum = `block * ${ROWS_PER_BLOCK}`
-  await totals('nft_holder_totals', { ...holder, holdings: sum, contracts: sum })
-  await totals('nft_contract_totals', { ...contract, holdings: sum, holders: sum })
-  await totals('nft_holder_contracts', { ...holder, ...contract, tokens: sum, amount: sum, excess: '0' })
-  await totals('nft_token_totals', { ...contract, token_id: wide('1', 32), holders: sum })
-  for (const [kind, key] of [
-    ['all', `0x${'00'.repeat(20)}`],
-    ['contract', LARGE],
-    ['contract', SMALL],
-    ['from', OTHER],
-    ['to', WHALE],
-  ] as const)
-    await totals('nft_transfer_totals', { kind: `'${kind}'`, key: bytes(key), transfers: sum, singles: sum })
+  // Rows with the columns' defaults are those of nobody.
+  const totals = (kind: string, key: string, columns: Readonly<Record<string, string>>) =>
+    insert('nft_totals', { ...at, kind: `'${kind}'`, key: bytes(key), ...columns }, blocks)
+  const counts = { tokens: transfers, others: transfers, sent: transfers, sent_singles: transfers }
+  const received = { received: transfers, received_singles: transfers }
+  await totals('account_contract', WHALE, { other: bytes(LARGE), tokens: transfers, amount: transfers })
+  for (const contract of [LARGE, SMALL]) await totals('contract', contract, counts)
+  for (const account of [WHALE, OTHER]) await totals('account', account, { ...counts, ...received })
+  const holders = { ...contract, token_id: wide('1', 32), standard: "'ERC1155'", amount: transfers }
+  await insert('nft_token_holders', { ...at, ...holders }, blocks)
   const transfer = {
     ...{ ...at, time: 'toDateTime(block)', log_index: 'place', batch_index: '0', transaction_index: 'place' },
     ...{ transaction_hash: wide('number', 32), event: "'Transfer'", amount: '1', sender: bytes(OTHER), reasons: "''" },
     ...token,
   }
   const ends = { from_address: bytes(OTHER), to_address: bytes(WHALE) }
-  await insert('nft_folded_transfers', { ...transfer, ...contract, ...ends })
-  for (const one of [LARGE, SMALL])
-    await insert('nft_contract_transfers', { ...transfer, contract: bytes(one), ...ends })
-  for (const [side, account, other] of [
-    ['from', OTHER, WHALE],
-    ['to', WHALE, OTHER],
-  ] as const)
-    await insert('nft_account_transfers', {
-      ...{ ...transfer, ...contract, side: `'${side}'`, account: bytes(account), other: bytes(other) },
-    })
+  for (const [kind, key] of [
+    ['all', NOBODY],
+    ['contract', LARGE],
+    ['contract', SMALL],
+    ['from', OTHER],
+    ['to', WHALE],
+  ] as const) {
+    const list = { kind: `'${kind}'`, key: bytes(key), contract: bytes(kind === 'contract' ? key : LARGE) }
+    await insert('nft_transfer_lists', { ...transfer, ...list, ...ends })
+  }
   const read = { block_number: '1', read_at: 'now()', version: '1' }
   for (const [kind, told] of [
     ['document', '{"json":"{}","read_sec":1}'],

@@ -39,22 +39,36 @@ const NOT_REVERTED = `block_hash NOT IN (SELECT block_hash FROM reverted_blocks 
 const hex = (column: string) => `concat('0x', lower(hex(${column})))`
 const number = (column: string) => `toString(reinterpretAsUInt256(reverse(${column})))`
 
+interface Question {
+  readonly table: string
+  readonly where: string
+  readonly keys: readonly string[]
+  readonly value: string
+}
+
 /** The newest rows of keys up to a block, of blocks that count. */
 async function newest(
   warehouse: Warehouse,
-  { table, keys, value }: { readonly table: string; readonly keys: readonly string[]; readonly value: string },
+  { table, where, keys, value }: Question,
   block: number,
 ): Promise<ReadonlyMap<string, bigint>> {
-  const rows = await warehouse.query<{ key: string; value: string }>(
-    `SELECT concat(${keys.join(", ' ', ")}, '') AS key, toString(argMax(${value}, block_number)) AS value FROM ${table}
-     WHERE chain = '${CHAIN}' AND block_number <= {block:UInt64} AND ${NOT_REVERTED} GROUP BY key HAVING value != '0'`,
+  const rows = await warehouse.query<{ of_key: string; newest: string }>(
+    `SELECT concat(${keys.join(", ' ', ")}, '') AS of_key, toString(argMax(${value}, block_number)) AS newest FROM ${table}
+     WHERE chain = '${CHAIN}' AND block_number <= {block:UInt64} AND ${NOT_REVERTED} AND ${where}
+     GROUP BY ${keys.join(', ')} HAVING newest != '0'`,
     { block },
   )
-  return new Map(rows.map(({ key, value: text }) => [key, BigInt(text)]))
+  return new Map(rows.map(({ of_key, newest: text }) => [of_key, BigInt(text)]))
 }
 
-const TOKENS = { keys: [hex('contract'), number('token_id'), hex('holder')], value: 'amount' }
-const HOLDINGS = { keys: [hex('contract'), hex('holder')], value: 'tokens' }
+const TOKENS = {
+  keys: [hex('contract'), number('token_id'), hex('holder')],
+  value: 'amount',
+  where: "holder != toFixedString('', 20)",
+}
+const totals = (kind: string, keys: readonly string[]) => ({
+  ...{ table: 'nft_totals', where: `kind = '${kind}'`, keys: keys.map(hex), value: 'tokens' },
+})
 
 const onlyOf = (contracts: ReadonlySet<string>, counts: ReadonlyMap<string, bigint>) =>
   new Map([...counts].filter(([key]) => contracts.has(key.split(' ')[0] ?? '')))
@@ -67,12 +81,11 @@ async function expectSaid(
   for (const table of ['nft_token_holders', 'nft_holder_tokens'])
     expect(await newest(warehouse, { table, ...TOKENS }, block), `${table} after ${block}`).toEqual(said.held)
   const counting = new Set<string>(SINGLES.map((name) => addresses[name]))
-  for (const table of ['nft_contract_holders', 'nft_holder_contracts']) {
-    const told = await newest(warehouse, { table, ...HOLDINGS }, block)
-    expect(onlyOf(counting, told), `${table} after ${block}`).toEqual(said.counted)
+  for (const question of [totals('contract_account', ['key', 'other']), totals('account_contract', ['other', 'key'])]) {
+    const told = await newest(warehouse, question, block)
+    expect(onlyOf(counting, told), `${question.where} after ${block}`).toEqual(said.counted)
   }
-  const totals = { table: 'nft_contract_totals', keys: [hex('contract')], value: 'holdings' }
-  const supply = (await newest(warehouse, totals, block)).get(addresses.Lanterns) ?? 0n
+  const supply = (await newest(warehouse, totals('contract', ['key']), block)).get(addresses.Lanterns) ?? 0n
   expect(supply, `tokens after ${block}`).toBe(said.supply.get(addresses.Lanterns))
 }
 

@@ -1,0 +1,15 @@
+import { bytesSql } from '../../schemas/tables/literals.ts'
+import type { TotalKind } from '../../schemas/tables/nft.ts'
+import type { KeyPlace } from './newest.ts'
+
+export const TOTALS = 'nft_totals'
+
+const NOBODY = '00'.repeat(20)
+
+/** Totals of a kind that have one key, as SQL; addresses are hex without 0x. */
+export const totalsOf = (kind: TotalKind, key: string): string => `kind = '${kind}' AND key = ${bytesSql(key)}`
+
+/** Where the total of a contract, of an account, or of one of both and the `other` lies. */
+export function placeOfTotal(kind: TotalKind, key: string, other = NOBODY): Pick<KeyPlace, 'table' | 'where'> {
+  return { table: TOTALS, where: `${totalsOf(kind, key)} AND other = ${bytesSql(other)}` }
+}
