@@ -45,7 +45,7 @@ export async function foldChain(warehouse: Warehouse, chain: string, signal: Abo
     const known = kept !== undefined && kept.reverts === reverts ? kept : undefined
     const place = known?.place ?? (await placeOf(warehouse, chain))
     if (place === undefined) break
-    const [follow, isAsKnown] = await Promise.all([
+    const [{ follow, isLast }, isAsKnown] = await Promise.all([
       nextStep(warehouse, chain, place),
       known === undefined || isStillPlace(warehouse, chain, known.place),
     ])
@@ -78,7 +78,7 @@ export async function foldChain(warehouse: Warehouse, chain: string, signal: Abo
     }
     // What comes meanwhile is asked for when it is there; of blocks that come in numbers that is many at once.
     const isCut = step.length < follow.length || follow.length === STEP_BLOCKS_MAX
-    if (!isCut) break
+    if (!isCut && isLast) break
   }
   return blocks
 }
@@ -156,8 +156,14 @@ interface BlockRow {
   readonly parts: string
 }
 
-/** The blocks that follow one on the other, as many as a step may have; none where the next one is not there, or lacks logs. */
-async function nextStep(warehouse: Warehouse, chain: string, { through }: Place): Promise<readonly Block[]> {
+interface Following {
+  /** One on the other, as many as a step may have; none where the next one is not there, or lacks logs. */
+  readonly follow: readonly Block[]
+  /** Whether no blocks are there behind them. */
+  readonly isLast: boolean
+}
+
+async function nextStep(warehouse: Warehouse, chain: string, { through }: Place): Promise<Following> {
   const rows = await warehouse.query<BlockRow>(
     `SELECT block_number AS number, toString(block_hash) AS hash, parent_hash, toUnixTimestamp(time) AS time_sec, log_parts,
        version, reverted_version, parts
@@ -174,17 +180,19 @@ async function nextStep(warehouse: Warehouse, chain: string, { through }: Place)
     { chain, from: through.number, to: through.number + STEP_BLOCKS_MAX },
   )
   const byNumber = Map.groupBy(rows, ({ number }) => Number(number))
-  const step: Block[] = []
+  const follow: Block[] = []
+  const highest = Number(rows.at(-1)?.number ?? 0)
   let { number, hash } = through
   for (;;) {
     const next = (byNumber.get(number + 1) ?? []).filter((row) => hash === undefined || row.parent_hash === hash)
     const [row] = next
-    if (row === undefined || next.length > 1 || Number(row.parts) !== row.log_parts) return step
-    if (row.reverted_version !== '0' && !(await cameBack(warehouse, chain, row))) return step
+    if (row === undefined || next.length > 1 || Number(row.parts) !== row.log_parts) break
+    if (row.reverted_version !== '0' && !(await cameBack(warehouse, chain, row))) break
     number = Number(row.number)
     hash = row.hash
-    step.push({ number, hash, parentHash: row.parent_hash, timeSec: row.time_sec })
+    follow.push({ number, hash, parentHash: row.parent_hash, timeSec: row.time_sec })
   }
+  return { follow, isLast: highest <= number }
 }
 
 /** Whether a block that was reverted is canonical again; then its rows count again. The log has both facts of a block in their order. */
