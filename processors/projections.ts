@@ -93,7 +93,14 @@ export const PROJECTORS: readonly Projector[] = [
   {
     group: 'nft-metadata',
     topic: 'nft.metadata',
-    tables: ['nft_contracts', 'nft_token_states', 'nft_token_told', 'nft_metadata_positions'],
+    tables: [
+      'nft_contracts',
+      'nft_contract_names',
+      'nft_words',
+      'nft_token_states',
+      'nft_token_told',
+      'nft_metadata_positions',
+    ],
     // Says that something else is told now: who keeps what was told before looks again.
     lastTable: 'nft_metadata_positions',
     project: projectMetadata,

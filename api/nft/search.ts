@@ -1,5 +1,7 @@
+import { searchable } from '../../schemas/nft/search-text.ts'
 import type { NftContract } from '../../schemas/routes/nft/fields.ts'
-import { bytesSql, textSql } from '../../schemas/tables/literals.ts'
+import { bytesSql, textSql, writtenSql } from '../../schemas/tables/literals.ts'
+import { type AskedWord, askedWords, type Meant, type MeantWord, meantWords } from './meant-words.ts'
 import { toContract } from './metadata.ts'
 import { type ContractTables, selectContracts } from './told-contracts.ts'
 
@@ -19,14 +21,15 @@ const CANDIDATES_MAX = 100_000
 /** Of a whole address: two digits that are wrong. */
 const WRONG_BITS_MAX = 8
 const ADDRESS_DIGITS = 40
-/** A shorter word is nearly like too many others, unless they have other words of the text, too. */
-const LONE_CHARACTERS_MIN = 5
-/** So many words of a text are looked for one by one. */
-const WORDS_MAX = 8
 /** Letters that are wrong: too many. */
 const FAR = 100
 /** A part of an address that is no beginning: fewer digits are in every other one. */
 const PART_DIGITS_MIN = 6
+
+/** So many texts are looked for one after the other. */
+const APART_MAX = 3
+/** What words of a name lie between. */
+const SPACES = [' ', '\n'] as const
 
 const PART_OF_ADDRESS = /^(0x)?([0-9a-f]{1,40})$/
 
@@ -36,10 +39,11 @@ const PART_OF_ADDRESS = /^(0x)?([0-9a-f]{1,40})$/
  * a contract was called before does not count.
  */
 export async function searchContracts(tables: ContractTables, text: string): Promise<readonly NftContract[]> {
-  const query = text.replaceAll('\n', ' ')
+  const query = searchable(text)
   if (query === '') return []
-  for (const selection of [having(query), ...nearlyOf(query)]) {
-    const found = await newestOf(tables, selection)
+  for (const selectionOf of [() => having(query), ...nearlyOf(query)]) {
+    const selection = await selectionOf(tables)
+    const found = selection === undefined ? [] : await newestOf(tables, selection)
     if (found.length > 0) return found
   }
   return []
@@ -55,9 +59,10 @@ interface Found {
 
 /** A statement, up to its LIMIT. */
 type Selection = (from: string) => string
+/** One that other statements may be needed for; undefined where they say that nothing would be found. */
+type SelectionOf = (tables: ContractTables) => Selection | Promise<Selection | undefined>
 
-/** What somebody has written, as bytes: it cannot end the literal, and the engine understands that faster than a parameter. */
-const literal = (text: string): string => bytesSql(Buffer.from(text).toString('hex'))
+const literal = writtenSql
 const literals = (texts: readonly string[]): string => `[${texts.map(literal).join(', ')}]`
 
 /** Of what is found, the contracts that are called so now. */
@@ -86,7 +91,7 @@ async function newestAmong(tables: ContractTables, found: readonly Found[]): Pro
 }
 
 function select({ warehouse, chain }: ContractTables, selection: Selection, rows: Rows): Promise<readonly Found[]> {
-  const from = `FROM nft_contracts ${rows} WHERE chain = ${textSql(chain)}`
+  const from = `FROM nft_contract_names ${rows} WHERE chain = ${textSql(chain)}`
   // Of so small a statement a second thread would only take time from another one.
   return warehouse.query<Found>(`${selection(from)} LIMIT ${ROWS_MAX} SETTINGS max_threads = 1`)
 }
@@ -113,13 +118,14 @@ function addressHas(query: string, digits: string): string | undefined {
 }
 
 /** What finds whatever is nearly like a text, the nearest first. */
-function nearlyOf(query: string): readonly Selection[] {
+function nearlyOf(query: string): readonly SelectionOf[] {
   const digits = PART_OF_ADDRESS.exec(query)?.[2]
-  if (digits?.length === ADDRESS_DIGITS) return [nearlyAddress(digits)]
+  if (digits?.length === ADDRESS_DIGITS) return [() => nearlyAddress(digits)]
   const isPartOfAddress = digits !== undefined && digits.length >= PART_DIGITS_MIN && /\d/.test(digits)
   if (query.length < NEARLY_CHARACTERS_MIN || query.startsWith('0x') || isPartOfAddress) return []
-  const words = withWordsOf(query)
-  return words === undefined ? [alike(query)] : [words, alike(query)]
+  const asked = askedWords(query)
+  const likeText = () => alike(query)
+  return asked === undefined ? [likeText] : [(tables) => withMeant(tables, query, asked), likeText]
 }
 
 function nearlyAddress(digits: string): Selection {
@@ -128,28 +134,40 @@ function nearlyAddress(digits: string): Selection {
     ${from} AND wrong <= ${WRONG_BITS_MAX} ORDER BY wrong, contract`
 }
 
-/** What finds names that have each word of a text, or one with a letter or two that are wrong; undefined where no word may have one. */
-function withWordsOf(query: string): Selection | undefined {
-  const words = query.split(/\s+/).filter((word) => word !== '')
-  if (words.length > WORDS_MAX || (words.length === 1 && query.length < LONE_CHARACTERS_MIN)) return undefined
-  const longest = Math.max(...words.map(({ length }) => length))
-  const slips = words.map((word) => slipsOf(word, longest))
-  const wrong = words.map((_, i) => {
-    const [own, most] = [literal(words[i] as string), slips[i] as number]
-    const least = most === 0 ? '0' : `if(position(search_text, ${own}) > 0, 0, ${leastWrong('words', own, most)})`
-    return `${least} AS wrong${i}`
+/** Undefined where a text of one word has no name, and nothing else can be meant by it. */
+async function withMeant(tables: ContractTables, query: string, asked: readonly AskedWord[]) {
+  const words = await meantWords(tables, asked)
+  return words.length === 1 && words[0]?.meant.length === 0 ? undefined : withWords(query, words)
+}
+
+/** What finds names that have each word of a text, or one that was meant by it. */
+function withWords(query: string, words: readonly MeantWord[]): Selection {
+  const wrong = words.map(({ word, meant }, i) => {
+    const ofSlips = [...Map.groupBy(meant, ({ slips }) => slips)].map(([slips, some]) => `${hasWord(some)}, ${slips}`)
+    return `multiIf(${[`${isPart(word)}, 0`, ...ofSlips].join(', ')}, ${FAR}) AS wrong${i}`
   })
-  const has = words.map((word, i) =>
-    slips[i] === 0
-      ? `position(search_text, ${literal(word)}) > 0`
-      : `multiSearchAny(search_text, ${literals([word, ...endsOfWord(word)])})`,
-  )
-  return (from) => `SELECT lower(hex(contract)) AS address, version, splitByWhitespace(search_text) AS words,
-      ${wrong.join(', ')}
-    FROM (${candidates(from, has.join(' AND '))})
-    WHERE ${slips.map((most, i) => `wrong${i} <= ${most}`).join(' AND ')}
+  // That no name has a text of one word is known by then.
+  const own = (word: string) => (words.length === 1 ? [] : [word])
+  const mayHave = words.map(({ word, meant }) => hasPart([...own(word), ...meant.map((one) => one.word)])).join(' AND ')
+  return (from) => `SELECT lower(hex(contract)) AS address, version, ${wrong.join(', ')}
+    FROM (${candidates(from, mayHave)})
+    WHERE ${words.map((_, i) => `wrong${i} < ${FAR}`).join(' AND ')}
     ORDER BY ${words.map((_, i) => `wrong${i}`).join(' + ')}, length(search_text),
       ngramSearch(search_text, ${literal(query)}) DESC, contract`
+}
+
+const isPart = (text: string): string => `position(search_text, ${literal(text)}) > 0`
+
+/** Whether a name has one of some texts anywhere. One text is looked for in all names at once, several in each name. */
+function hasPart(texts: readonly string[]): string {
+  if (texts.length > APART_MAX) return `multiSearchAny(search_text, ${literals(texts)})`
+  return `(${texts.map(isPart).join(' OR ')})`
+}
+
+/** Whether a name has one of some words, as a word. */
+function hasWord(words: readonly Meant[]): string {
+  const between = words.flatMap(({ word }) => SPACES.flatMap((left) => SPACES.map((right) => `${left}${word}${right}`)))
+  return `multiSearchAny(search_text, ${literals(between)})`
 }
 
 /** Whole names and symbols with a letter or two that are wrong, and names that have most of the text in them. */
@@ -174,19 +192,6 @@ function candidates(from: string, condition: string): string {
 function leastWrong(ones: string, own: string, slips: number): string {
   const isNear = `abs(toInt32(length(one)) - toInt32(length(${own}))) <= ${slips}`
   return `arrayMin(arrayMap(one -> if(${isNear}, damerauLevenshteinDistance(one, ${own}), ${FAR}), ${ones}))`
-}
-
-/** How many letters of a word may be wrong: of four letters one, unless there is a longer word to find names by. */
-function slipsOf(word: string, longest: number): number {
-  if (word.length < 4 || (word.length === 4 && longest > 4)) return 0
-  return word.length < 8 ? 1 : 2
-}
-
-/** A slip, of two letters at most, leaves a word's beginning or its end as it is, but in the middle of four letters. */
-function endsOfWord(word: string): readonly string[] {
-  const letters = Math.min(4, Math.max(2, Math.floor((word.length - 1) / 2)))
-  const [begin, end] = [word.slice(0, letters), word.slice(-letters)]
-  return ['\n', ' '].flatMap((space) => [`${space}${begin}`, `${end}${space}`])
 }
 
 /** One slip leaves the first letter or the last one as it is. */

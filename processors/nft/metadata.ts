@@ -12,13 +12,14 @@ import {
 } from '../../schemas/events/nft-metadata.ts'
 import { listedDocument, type ToldDocument, type ToldState } from '../../schemas/nft/told-token.ts'
 import { type Projected, type TableRows, versionOf } from '../loop/rows.ts'
+import { nameRows } from './names.ts'
 
 /** What one event of `nft.metadata` becomes. */
 export function projectMetadata({ event, position }: StoredEvent): Projected {
   const version = versionOf(position)
   if (event.type === contractRead.name) {
     const read = decodeEvent(contractRead, event)
-    return { rows: [contractRow(read, version), positionRow(read, 'contracts', position)] }
+    return { rows: [contractRow(read, version), ...nameRows(read, version), positionRow(read, 'contracts', position)] }
   }
   if (event.type === tokenRead.name) {
     const read = decodeEvent(tokenRead, event)

@@ -12,3 +12,6 @@ export function bytesSql(hex: string): string {
 export function textSql(text: string): string {
   return `'${text.replaceAll(/[\\']/g, '\\$&')}'`
 }
+
+/** What somebody has written, as bytes: whatever it is, it cannot end the literal. */
+export const writtenSql = (text: string): string => bytesSql(Buffer.from(text).toString('hex'))

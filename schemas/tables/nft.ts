@@ -25,6 +25,8 @@ export const NFT_TABLES = {
   nft_metadata_changes: ['chain', 'contract', 'block_number', 'block_hash', 'log_index'],
   nft_marks: ['chain', 'kind', 'contract'],
   nft_contracts: ['chain', 'contract'],
+  nft_contract_names: ['chain', 'contract'],
+  nft_words: ['chain', 'letters', 'word'],
   nft_token_states: ['chain', 'contract', 'token_id'],
   nft_token_told: ['chain', 'token', 'kind'],
   nft_metadata_positions: ['chain', 'kind', 'bucket'],

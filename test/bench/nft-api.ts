@@ -11,6 +11,7 @@ import { hashToken } from '../../schemas/events/accounts.ts'
 import { DEFAULT_UNFUNDED_RULES } from '../../schemas/validator-lifecycle.ts'
 import { noJobs } from '../unit/no-jobs.ts'
 import { silentLog } from '../unit/silent-log.ts'
+import { namesSql } from './names-sql.ts'
 import type { Report } from './report.ts'
 import { addressOf, LARGE_CONTRACT, type TokenChainSize, WHALE } from './synthetic-tokens.ts'
 
@@ -98,6 +99,7 @@ async function fillMetadata(warehouse: Warehouse): Promise<void> {
      SELECT DISTINCT '${chain}', key, concat('token ', toString(cityHash64(key) % 1000)), 1, 'TOK', 1, 'ERC721', 1, 1
      FROM nft_totals WHERE kind = 'contract'`,
   )
+  for (const sql of namesSql('1')) await warehouse.command(sql)
   const told = (kind: string, json: string) =>
     warehouse.command(
       `INSERT INTO nft_token_told (chain, token, kind, told, version)

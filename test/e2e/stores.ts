@@ -83,6 +83,8 @@ const TABLES_OF_LOOKS: ReadonlySet<Projection> = new Set<Projection>([
   'nft_tokens',
   'nft_marks',
   'nft_contracts',
+  'nft_contract_names',
+  'nft_words',
   'nft_token_states',
   'nft_token_told',
   'nft_metadata_positions',

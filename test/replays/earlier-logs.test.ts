@@ -139,6 +139,8 @@ describe.each(['given-chain', 'devnet'])('a log of release 0.1 (%s)', (name) => 
       'nft_metadata_changes',
       'nft_marks',
       'nft_contracts',
+      'nft_contract_names',
+      'nft_words',
       'nft_token_states',
       'nft_token_told',
       'nft_metadata_positions',

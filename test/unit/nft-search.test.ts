@@ -1,6 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { searchContracts } from '../../api/nft/search.ts'
-import { bytesOf, type Hex } from '../../schemas/eth/hex.ts'
+import { joinRows } from '../../processors/loop/rows.ts'
+import { projectMetadata } from '../../processors/nft/metadata.ts'
+import type { Hex } from '../../schemas/eth/hex.ts'
+import { encodeEvent } from '../../schemas/events/codec.ts'
+import { contractRead } from '../../schemas/events/nft-metadata.ts'
 import { storesOfFile } from './warehouse-of-file.ts'
 
 const CHAIN = 'eth'
@@ -16,16 +20,23 @@ const addressOf = (place: number): Hex => `0x${'ab'.repeat(18)}${(0x1000 + place
 
 /** Tells the tables what contracts are called; of each the highest version is the newest. */
 async function call(contracts: readonly Named[], version: bigint): Promise<void> {
-  await stores().warehouse.insert('nft_contracts', {
-    chain: contracts.map(() => CHAIN),
-    contract: new Uint8Array(Buffer.concat(contracts.map(({ address }) => bytesOf(address)))),
-    name: contracts.map(({ name }) => name),
-    has_name: new Uint8Array(contracts.length).fill(1),
-    symbol: contracts.map(({ symbol }) => symbol),
-    has_symbol: new Uint8Array(contracts.length).fill(1),
-    deploy_block: new BigInt64Array(contracts.length).fill(-1n),
-    version: new BigUint64Array(contracts.length).fill(version),
+  const rows = contracts.flatMap(({ address, name, symbol }) => {
+    const data = {
+      ...{
+        chain: CHAIN,
+        contract: address,
+        name,
+        symbol,
+        block: { number: 1, hash: `0x${'01'.repeat(32)}` },
+        atSec: 1,
+      },
+      ...{ tokenType: null, totalSupply: null, deployer: null, deployBlock: null, deployReason: null },
+    }
+    const named = { id: `${address} ${version}`, key: CHAIN, time: '2026-01-01T00:00:00.000Z' }
+    const event = encodeEvent(contractRead, { ...named, data })
+    return projectMetadata({ event, position: { partition: 0, offset: version - 1n } }).rows
   })
+  for (const { table, columns } of joinRows(rows)) await stores().warehouse.insert(table, columns)
 }
 
 async function search(query: string): Promise<readonly (string | null)[]> {
@@ -81,6 +92,12 @@ describe('a search of collections', () => {
     ['ababab1004', ['Apes of the Café']],
   ])('finds by %j', async (query, names) => {
     expect(await search(query)).toEqual(names)
+  })
+
+  test('blanks of a name are all one', async () => {
+    await call([{ address: addressOf(50), name: 'Tab\tand\u00a0space', symbol: '' }], 1n)
+    expect(await search('tab and space')).toEqual(['Tab\tand\u00a0space'])
+    expect(await search('tab adn spcae')).toEqual(['Tab\tand\u00a0space'])
   })
 
   test('finds an address with a wrong digit', async () => {
