@@ -1,11 +1,20 @@
 /** The commands of a section of the README, as they stand in its code blocks. */
 export function commandsOf(readme: string, heading: string): readonly string[] {
+  const outside = sectionOf(readme, heading).replaceAll(/^```[\s\S]*?^```$/gm, '')
+  const indented = [...outside.matchAll(/^ {4}(\S.*)$/gm)].map(([, line = '']) => line)
+  return [...indented, ...consoleCommandsOf(readme, heading)]
+}
+
+/** Those alone that are shown with their answers. */
+export function consoleCommandsOf(readme: string, heading: string): readonly string[] {
+  const consoles = sectionOf(readme, heading).matchAll(/^```console\n([\s\S]*?)^```$/gm)
+  return [...consoles].flatMap(([, block = '']) => typedIn(block))
+}
+
+function sectionOf(readme: string, heading: string): string {
   const [, section] = new RegExp(`^## ${heading}$([\\s\\S]*?)(?=^## |(?![\\s\\S]))`, 'm').exec(readme) ?? []
   if (section === undefined) throw new Error(`the README has no section ${heading}`)
-  const outside = section.replaceAll(/^```[\s\S]*?^```$/gm, '')
-  const indented = [...outside.matchAll(/^ {4}(\S.*)$/gm)].map(([, line = '']) => line)
-  const consoles = [...section.matchAll(/^```console\n([\s\S]*?)^```$/gm)].flatMap(([, block = '']) => typedIn(block))
-  return [...indented, ...consoles]
+  return section
 }
 
 /** What follows a command, and may have an apostrophe. */

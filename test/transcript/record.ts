@@ -9,7 +9,7 @@ import { pubkeyOf, withdrawalAddressOf } from '../../infra/devnet/consensus/keys
 import { hexOf } from '../../schemas/eth/hex.ts'
 import { dayOfInstant, formatDay } from '../../schemas/eth/time.ts'
 import { NO_PSEUDO_TERMINAL, runInTerminal, shownBy } from '../pseudo-terminal.ts'
-import { COMMENT, commandsOf, withDates } from './readme-commands.ts'
+import { COMMENT, commandsOf, consoleCommandsOf, withDates } from './readme-commands.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const TRANSCRIPT = join(ROOT, 'docs/first-ten-minutes.md')
@@ -59,6 +59,7 @@ try {
   ended.catch(() => undefined) // in the end it is asked to
   await Promise.race([until(() => program.output().includes(awaited)), ended])
   for (const command of commandsOf(readme, 'Ask it').slice(1)) await record(command)
+  for (const command of consoleCommandsOf(readme, 'Ask who owns which token')) await record(command)
   const [, ...operator] = commandsOf(readme, 'Point it at real nodes')
   for (const command of operator) await record(command)
   for (const command of commandsOf(readme, 'Lead a validator through its life')) {

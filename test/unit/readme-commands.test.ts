@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { commandsOf, withDates } from '../transcript/readme-commands.ts'
+import { commandsOf, consoleCommandsOf, withDates } from '../transcript/readme-commands.ts'
 
 const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8')
 
@@ -16,6 +16,11 @@ it('finds the commands of the README where they stand', () => {
   expect(asked[0]).toMatch(/^API=http/)
   expect(asked.slice(1).every((command) => command.startsWith('curl '))).toBe(true)
   expect(asked.find((command) => command.includes('/graphql'))).toMatch(/"query":\n.*"}'$/s)
+  const owned = consoleCommandsOf(readme, 'Ask who owns which token')
+  expect(owned.map((command) => command.split(/[ =]/)[0])).toEqual([
+    ...['NFT', 'curl', 'LANTERNS', 'curl', 'curl', 'BLOCK', 'curl'],
+  ])
+  expect(owned.join(' ')).not.toContain('…')
   const life = commandsOf(readme, 'Lead a validator through its life')
   expect(life.map((command) => command.split(/[ =]/)[0])).toEqual([
     ...['curl', 'KEY', 'SIGNED', 'curl', 'npm', 'curl', 'npm', 'curl', 'npm', 'npm', 'curl'],
