@@ -16,11 +16,15 @@ export interface LookupReader extends WarehouseReader {
 
 export const KEYS = '{keys}'
 const HEX_KEYS = '{hex keys}'
+const ROWS_EACH = /\{(\d+) rows each\}/
 
 /** The same for keys of so many bytes, given as hex and without anything between them: the engine has them sooner than of literals. */
 export function hexKeys(bytes: number): string {
   return `extractAll(unhex('${HEX_KEYS}'), '\\\\C{${bytes}}')`
 }
+
+/** A limit of so many rows for each key: that of all keys together, whichever they are of. */
+export const rowsEach = (rows: number): string => `{${rows} rows each}`
 
 /**
  * Rows lie in the order that they are asked for in: so many are read at once, no threads are begun for them, and columns are not read one
@@ -41,7 +45,7 @@ export function keysSql(select: string, keys: readonly string[]): string {
   const filled = select.includes(HEX_KEYS)
     ? select.replace(HEX_KEYS, () => distinct.join(''))
     : select.replace(KEYS, () => distinct.join(', '))
-  return `${filled} ${SETTINGS}`
+  return `${filled.replace(ROWS_EACH, (_, rows) => String(Number(rows) * distinct.length))} ${SETTINGS}`
 }
 
 interface PlacedRow {

@@ -30,7 +30,7 @@ import {
   selectPage,
   textKey,
 } from './pages.ts'
-import { placeOfTotal, TOTALS, totalsOf } from './totals.ts'
+import { leadOfTotals, placeOfTotal, TOTALS, totalsOf } from './totals.ts'
 
 /** What is there is burned, and nobody's. */
 const BURNED_AT = `0x${'dead'.padStart(40, '0')}`
@@ -43,6 +43,7 @@ const bytes = (text: string): string => bytesSql(text.slice(2))
 export const holdersOf = (contract: string): HistoryTable => ({
   table: TOTALS,
   where: totalsOf('contract_account', contract.slice(2)),
+  lead: leadOfTotals('contract_account', contract.slice(2)),
   keys: [bytesKey('other')],
   values: ['tokens', 'amount', 'excess'],
   isHeld: `tokens > 0 AND other != ${bytes(BURNED_AT)}`,
@@ -234,6 +235,7 @@ function tokensOf(owner: string, contracts: readonly string[]): HistoryTable {
   return {
     table: 'nft_holder_tokens',
     where: `holder = ${bytes(owner)}${among(contracts)}`,
+    ...(contracts.length === 0 ? { lead: { column: 'holder', value: owner.slice(2), within: '' } } : {}),
     keys: [bytesKey('contract'), bytesKey('token_id'), textKey('standard')],
     values: ['amount', 'excess', 'since_block', 'since_time'],
     rowsPerItem: TOKEN_ROWS_PER_ITEM,
@@ -271,6 +273,7 @@ export const getContractsForOwner = nftOperation(getContractsForOwnerRoute, asyn
   const table: HistoryTable = {
     table: TOTALS,
     where: totalsOf('account_contract', owner.slice(2)),
+    lead: leadOfTotals('account_contract', owner.slice(2)),
     keys: [bytesKey('other')],
     values: ['tokens', 'amount', 'excess'],
     isHeld: owner === BURNED_AT ? '0' : 'tokens > 0',

@@ -2,6 +2,7 @@ import type { QueryParams } from '../../infra/ports/warehouse.ts'
 import { bytesSql, textSql } from '../../schemas/tables/literals.ts'
 import { lookUp } from '../http/lookups.ts'
 import type { NftPin, NftScope } from './asking.ts'
+import { type Lead, selectBeginning } from './beginnings.ts'
 import { foldSql } from './literals.ts'
 import { selectNewestRow } from './newest.ts'
 
@@ -10,6 +11,8 @@ export interface HistoryTable {
   readonly table: string
   /** What stays the same for the whole list, as SQL without parameters: the beginning of the sort key. */
   readonly where: string
+  /** Its last column, where it is one value's rows: lists of several values are begun together. */
+  readonly lead?: Lead
   /** The rest of the sort key, before the block: what tells one item from another. */
   readonly keys: readonly Key[]
   readonly values: readonly string[]
@@ -116,13 +119,22 @@ type Row = Item & { readonly of_block: string }
 /** A stretch whose rows are all told. */
 async function selectFirst(scope: NftScope, table: HistoryTable, { rows, behind, limit }: Look): Promise<Stretch> {
   const keys = table.keys.map(({ name }) => name).join(', ')
+  const columns = `${columnsOf(table)}, block_number, hex(block_hash) AS of_block`
+  const order = `${keys}, block_number`
+  const { lead } = table
+  const begun =
+    behind !== undefined || lead === undefined
+      ? undefined
+      : await selectBeginning<Row>(scope, { table: table.table, lead, columns, order, rows })
   const isFurther = behind === undefined ? '' : ` AND (${isBehind(table.keys, (key, i) => literalOf(key, behind[i]))})`
-  const found = await lookUp<Row>(
-    scope.warehouse,
-    `stretch of ${table.table}`,
-    `SELECT ${columnsOf(table)}, block_number, hex(block_hash) AS of_block FROM ${table.table}
-     WHERE ${foldSql(scope)} AND ${table.where}${isFurther} ORDER BY ${keys}, block_number LIMIT ${rows}`,
-  )
+  const found =
+    begun ??
+    (await lookUp<Row>(
+      scope.warehouse,
+      `stretch of ${table.table}`,
+      `SELECT ${columns} FROM ${table.table}
+       WHERE ${foldSql(scope)} AND ${table.where}${isFurther} ORDER BY ${order} LIMIT ${rows}`,
+    ))
   const newest = new Map<string, { readonly row: Row; counted: Row | undefined }>()
   for (const row of found) {
     const key = table.keys.map(({ name }) => row[`${name}_text`]).join(' ')
@@ -238,7 +250,10 @@ function isBehind(keys: readonly Key[], sqlOf: (key: Key, i: number) => string):
       .map((key, j) => `${key.name} ${j === i ? '>' : '='} ${sqlOf(key, j)}`)
       .join(' AND '),
   )
-  return places.map((place) => `(${place})`).join(' OR ')
+  const further = places.map((place) => `(${place})`).join(' OR ')
+  const [first] = keys
+  // The engine finds where to begin by the first column sooner than by what is between several.
+  return first === undefined || keys.length === 1 ? further : `${first.name} >= ${sqlOf(first, 0)} AND (${further})`
 }
 
 function behindParams(key: readonly string[] = []): QueryParams {

@@ -1,5 +1,5 @@
 import type { ToldDocument, ToldState } from '../../schemas/nft/told-token.ts'
-import { textSql } from '../../schemas/tables/literals.ts'
+import { bytesSql, textSql } from '../../schemas/tables/literals.ts'
 import { hexKeys, lookUpKeys } from '../http/lookups.ts'
 import { tokenHex } from './amounts.ts'
 import type { NftPin } from './asking.ts'
@@ -33,15 +33,14 @@ export async function selectTokens(
 ): Promise<readonly ToldToken[]> {
   if (tokens.length === 0) return []
   const keys = tokens.map(keyOf)
-  const told = tokens.length === 1 ? "if(whole = '', told, whole)" : 'told'
   const rows = await lookUpKeys<Row>(
     warehouse,
-    `SELECT hex(token) AS of_token, toString(kind) AS of_kind, ${told} AS json, version FROM nft_token_told
+    `SELECT hex(token) AS of_token, toString(kind) AS of_kind, told AS json, version FROM nft_token_told
      WHERE chain = ${textSql(chain)} AND token IN (${hexKeys(TOKEN_BYTES)})`,
     keys.join(''),
   )
   const newest = newestOf(rows, rowKey)
-  return keys.map((key) => {
+  const told = keys.map((key) => {
     const of = (kind: string) => newest.get(`${key.toUpperCase()}${kind}`)?.json
     const [document, state] = [of('document'), of('state')]
     return {
@@ -49,4 +48,16 @@ export async function selectTokens(
       state: state === undefined ? undefined : (JSON.parse(state) as ToldState),
     }
   })
+  const [only] = told
+  if (told.length > 1 || only?.document?.is_cut !== true) return told
+  return [{ ...only, document: await selectWhole({ warehouse, chain }, keys[0] as string) }]
+}
+
+/** The document with what lists leave out. */
+async function selectWhole({ warehouse, chain }: Pick<NftPin, 'warehouse' | 'chain'>, key: string) {
+  const [row] = await warehouse.query<{ whole: string }>(
+    `SELECT whole FROM nft_token_told WHERE chain = ${textSql(chain)} AND token = ${bytesSql(key)} AND kind = 'document'
+     ORDER BY version DESC LIMIT 1`,
+  )
+  return row === undefined ? undefined : (JSON.parse(row.whole) as ToldDocument)
 }

@@ -11,6 +11,8 @@ export interface ToldDocument {
   /** JSON. */
   readonly attributes: string | null
   readonly read_sec: number
+  /** Long texts are left out: they are in `whole`. */
+  readonly is_cut?: boolean
 }
 
 /** How the last attempt to read it ended. */
@@ -33,5 +35,7 @@ const LONG = ['json', 'media', 'media_external', 'attributes'] as const
 /** A document as lists tell it: the same object where nothing is left out. */
 export function listedDocument(document: ToldDocument): ToldDocument {
   const long = LONG.filter((name) => Buffer.byteLength(document[name] ?? '') > LISTED_BYTES_MAX)
-  return long.length === 0 ? document : { ...document, ...Object.fromEntries(long.map((name) => [name, null])) }
+  return long.length === 0
+    ? document
+    : { ...document, ...Object.fromEntries(long.map((name) => [name, null])), is_cut: true }
 }
