@@ -10,9 +10,14 @@ import { type DeadLetters, refuseNoEnvelope } from './dead-letters.ts'
 import { type LateRows, takeBack, takeBackEpochs } from './drop-chains.ts'
 import { type FactsSource, isOfRemoved, type LogFacts, stillCounts } from './log-facts.ts'
 import { insertAll, joinRows, type Projected, type TableRows, type Touched, versionOf } from './rows.ts'
+import { Turns } from './turns.ts'
 
-/** One insert per table and batch, which costs about the same for one row as for many; adapters bound the bytes of a batch. */
-export const BATCH_EVENTS_MAX = 512
+/**
+ * One insert per table and batch, which costs about the same for one row as for many; adapters bound the bytes of a batch. A hundred
+ * blocks with their logs are as many.
+ */
+export const BATCH_EVENTS_MAX = 2_048
+const EVENTS_PER_LOOK = 8
 /**
  * At the log's end events wait for others, so that writing takes a small share of the time however slow the machine is: after a batch
  * so many times as long as it took, within bounds. Where batches are few none waits: so much may come without a pause.
@@ -159,11 +164,13 @@ async function makeRows(
   { batch, facts, isAside }: Making,
 ): Promise<readonly Made[]> {
   const made: Made[] = []
+  const turns = new Turns(EVENTS_PER_LOOK)
   for (const stored of batch) {
     if (isAside.has(stored) || !stillCounts(projector.topic, stored, facts)) continue
     try {
       refuseNoEnvelope(stored.event)
       made.push({ stored, projected: projector.project(stored, facts.unnamedChain) })
+      if (turns.isOver()) await turns.next()
     } catch (error) {
       if (!(error instanceof AppError && error.code === 'undecodable')) throw error
       ports.log.error({ group: projector.group, event: stored.event.id, reason: error.message }, 'event set aside')

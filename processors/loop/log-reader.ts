@@ -11,15 +11,13 @@ import type { FoldNftInput } from '../../schemas/jobs/fold-nft.ts'
 import type { SettleAccountInput } from '../../schemas/jobs/settle-account.ts'
 import type { Projection } from '../../schemas/tables/projections.ts'
 import { Derivation, deriveTogether, type Wanted } from '../derive.ts'
-import { type Projecting, type Projector, project } from './consume.ts'
+import { BATCH_EVENTS_MAX, type Projecting, type Projector, project } from './consume.ts'
 import { DeadLetters } from './dead-letters.ts'
 import type { LogFacts } from './log-facts.ts'
 
 const NEVER = new AbortController().signal
 /** Events of one batch are in memory three times: as bytes, as columns, and as rows. One event always fits. */
 const BATCH_BYTES_MAX = 8 << 20
-/** Nobody waits for the rows of a batch here, and most events are a row: an insert of many costs what one of few does. */
-const BATCH_EVENTS_MAX = 1_024
 /** About two minutes in all: what takes longer ends the rebuild, and the live tables stay as they are. */
 const RETRIES = {
   retries: 10,

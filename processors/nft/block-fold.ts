@@ -1,3 +1,4 @@
+import type { Turns } from '../loop/turns.ts'
 import { type Balance, negative, readBalance, shown, sum } from './balance.ts'
 import { BlockRows, type FoldedBlock, isZero } from './block-rows.ts'
 import type { FoldedRows } from './folded-rows.ts'
@@ -5,7 +6,6 @@ import { ODD } from './odd-transfers.ts'
 import { type Span, TRANSFER } from './read-step.ts'
 import type { Senders } from './senders.ts'
 import { NOBODY, type StepState, TOKEN_KEY, Touched } from './step-state.ts'
-import type { Turns } from './turns.ts'
 
 /** A fold that begins with it knows that nobody had anything before. */
 const FIRST_BLOCK = 1

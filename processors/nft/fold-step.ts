@@ -1,11 +1,11 @@
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { bytesOf } from '../../schemas/eth/hex.ts'
+import { Turns } from '../loop/turns.ts'
 import { type BlockCounts, BlockFold } from './block-fold.ts'
 import type { FoldedRows } from './folded-rows.ts'
 import { HOLDING, readStep, readUnnamed, type Span, TRANSFER } from './read-step.ts'
 import { Senders } from './senders.ts'
 import { numberAt, StepState } from './step-state.ts'
-import { Turns } from './turns.ts'
 
 /** A block, with hashes as text. */
 export interface Block {

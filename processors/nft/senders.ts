@@ -1,7 +1,7 @@
+import type { Turns } from '../loop/turns.ts'
 import type { WordColumn } from './growing-rows.ts'
 import { KeyTable } from './key-table.ts'
 import { SENDER, TRANSFER } from './read-step.ts'
-import type { Turns } from './turns.ts'
 
 // In 32-bit words.
 const ADDRESS = 5

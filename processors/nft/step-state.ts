@@ -1,8 +1,8 @@
 import { TOTAL_KINDS } from '../../schemas/tables/nft.ts'
+import type { Turns } from '../loop/turns.ts'
 import { type Balance, readBalance, sum } from './balance.ts'
 import { KeyTable } from './key-table.ts'
 import { HOLDING, type StepRows, TOTAL } from './read-step.ts'
-import type { Turns } from './turns.ts'
 
 /** Numbers below 2^53 by the numbers of keys, 0 where none was set. */
 export class Figures {

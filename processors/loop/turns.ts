@@ -5,13 +5,18 @@ const TURN_MS = 10
 /** Between looks at the clock. */
 const ROWS_PER_LOOK = 500
 
-/** Long work on many rows: `if (turns.isOver()) await turns.next()` after each. */
+/** Long work on many rows, or other items: `if (turns.isOver()) await turns.next()` after each. */
 export class Turns {
-  #rows = 0
+  readonly #perLook: number
+  #items = 0
   #began = performance.now()
 
+  constructor(perLook = ROWS_PER_LOOK) {
+    this.#perLook = perLook
+  }
+
   isOver(): boolean {
-    return ++this.#rows % ROWS_PER_LOOK === 0 && performance.now() - this.#began > TURN_MS
+    return ++this.#items % this.#perLook === 0 && performance.now() - this.#began > TURN_MS
   }
 
   async next(): Promise<void> {
