@@ -11,14 +11,9 @@ import {
   getNftMetadataBatch,
   searchContractMetadata,
 } from '../nft/metadata-operations.ts'
+import { getContractsForOwner, getNftsForOwner } from '../nft/owned.ts'
 import { type Reasons, reasonsOfContract, reasonsOfOwned } from '../nft/owned-reasons.ts'
-import {
-  getContractsForOwner,
-  getNftsForOwner,
-  getOwnersForContract,
-  getOwnersForNft,
-  isHolderOfContract,
-} from '../nft/ownership.ts'
+import { getOwnersForContract, getOwnersForNft, isHolderOfContract } from '../nft/ownership.ts'
 import type { AskedContract, AskedToken } from '../nft/standards.ts'
 import { getAssetsTransfer } from '../nft/transfers.ts'
 import type { GraphqlContext } from './context.ts'

@@ -10,14 +10,9 @@ import {
   getNftMetadataBatch,
   searchContractMetadata,
 } from './metadata-operations.ts'
+import { getContractsForOwner, getNftsForOwner } from './owned.ts'
 import { ownersCsv, streamOwnersCsv } from './owners-csv.ts'
-import {
-  getContractsForOwner,
-  getNftsForOwner,
-  getOwnersForContract,
-  getOwnersForNft,
-  isHolderOfContract,
-} from './ownership.ts'
+import { getOwnersForContract, getOwnersForNft, isHolderOfContract } from './ownership.ts'
 import { refreshNftMetadata } from './refresh.ts'
 import { acceptBodies, type Streaming, serveNftOperations } from './serve.ts'
 import { getAssetsTransfer } from './transfers.ts'
