@@ -63,8 +63,11 @@ export function openBudget({ warehouse, queue, account, signal = NEVER }: Budget
     async lookUp<Row>(kind: string, select: string): Promise<Row[]> {
       admit(1 / GATHERED_MAX)
       return await queue.gather(account, { kind, item: select }, async (selects: readonly string[]) => {
-        const rows = await warehouse.query<Row>(lookupSql(selects), {}, LOOKUP_LIMITS)
-        return rowsOfLookups(rows, selects.length)
+        // Whoever asks the same has the same rows.
+        const distinct = [...new Set(selects)]
+        const rows = await warehouse.query<Row>(lookupSql(distinct), {}, LOOKUP_LIMITS)
+        const found = rowsOfLookups(rows, distinct.length)
+        return selects.map((one) => found[distinct.indexOf(one)] as Row[])
       })
     },
     async lookUpKeys<Row>(select: string, keys: string): Promise<Row[]> {

@@ -135,24 +135,27 @@ async function selectFirst(scope: NftScope, table: HistoryTable, { rows, behind,
       `SELECT ${columns} FROM ${table.table}
        WHERE ${foldSql(scope)} AND ${table.where}${isFurther} ORDER BY ${order} LIMIT ${rows}`,
     ))
-  const newest = new Map<string, { readonly row: Row; counted: Row | undefined }>()
-  for (const row of found) {
-    const key = table.keys.map(({ name }) => row[`${name}_text`]).join(' ')
-    const known = newest.get(key) ?? { row, counted: undefined }
-    newest.set(key, known)
-    // In the order of their blocks.
-    if (Number(row.block_number) <= scope.snapshot.number && !scope.standing.isReverted(row.of_block))
-      known.counted = row
-  }
-  const looked = [...newest.values()]
   const isFull = found.length >= rows
-  const last = isFull ? looked.pop() : undefined
-  const complete = looked
-    .flatMap(({ counted }) => (counted === undefined ? [] : [toItem(table, counted)]))
-    .filter(table.holds)
-  if (last === undefined) return { items: complete.slice(0, limit), end: undefined }
-  if (complete.length >= limit) return { items: complete.slice(0, limit), end: keyOf(table, complete[limit - 1]) }
-  return await completeLast(scope, table, { complete, end: keyOf(table, toItem(table, last.row)) })
+  const complete: Item[] = []
+  const names = table.keys.map(({ name }) => `${name}_text`)
+  let [first, counted]: (Row | undefined)[] = []
+  const endKey = (): void => {
+    const item = counted === undefined ? undefined : toItem(table, counted)
+    if (item !== undefined && table.holds(item)) complete.push(item)
+  }
+  // In the order of their keys, and those of one key of their blocks.
+  for (const row of found) {
+    if (first === undefined || names.some((name) => row[name] !== first?.[name])) {
+      endKey()
+      if (complete.length >= limit) return { items: complete, end: isFull ? keyOf(table, complete.at(-1)) : undefined }
+      first = row
+      counted = undefined
+    }
+    if (Number(row.block_number) <= scope.snapshot.number && !scope.standing.isReverted(row.of_block)) counted = row
+  }
+  if (isFull) return await completeLast(scope, table, { complete, end: keyOf(table, toItem(table, first as Row)) })
+  endKey()
+  return { items: complete, end: undefined }
 }
 
 /** Of the last key the stretch may lack the newest rows. */
@@ -222,11 +225,10 @@ function columnsOf({ keys, values }: HistoryTable): string {
 }
 
 function toItem({ keys }: HistoryTable, row: Item): Item {
-  const texts = keys.map(({ name, kind }) => {
-    const text = row[`${name}_text`] as string
-    return [`${name}_text`, kind === 'text' ? text : `0x${text.toLowerCase()}`]
-  })
-  return { ...row, ...Object.fromEntries(texts) }
+  const item: Record<string, string> & { block_number: string } = { ...row }
+  for (const { name, kind } of keys)
+    if (kind === 'bytes') item[`${name}_text`] = `0x${(row[`${name}_text`] as string).toLowerCase()}`
+  return item
 }
 
 const shown = ({ name, kind }: Key): string =>
