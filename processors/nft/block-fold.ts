@@ -190,7 +190,7 @@ export class BlockFold {
       state.sinceBlock.set(holding, this.#block.number)
       state.sinceTimeSec.set(holding, this.#block.timeSec)
     }
-    this.#rows.holding(holding, before)
+    this.#rows.holding(holding)
     const token = state.tokenOf(holding)
     const more = Number(after > 0) - Number(before > 0)
     this.#addToPair(this.#pairOf(token, state.holderOf(holding)), more, sum(shown(after), negative(shown(before))))

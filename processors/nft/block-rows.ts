@@ -52,22 +52,20 @@ export class BlockRows {
 
   /** Somebody has got a token that is one of a kind, or has it no more. */
   single(token: number, account: number, isHeld: boolean): void {
-    const row = this.#parts.folded.changes.next()
+    const row = this.#parts.folded.holdings.next()
     this.#pushHolding(row, token, account)
     row.standard.push(SINGLE)
-    this.#pushBalance(row.amount_before, row.excess_before, isHeld ? 0 : 1)
     this.#pushBalance(row.amount, row.excess, isHeld ? 1 : 0)
     row.since_block.pushNumber(this.#block.number)
     row.since_time.pushNumber(this.#block.timeSec)
   }
 
   /** Somebody has another amount than before of a token that there are many of. */
-  holding(holding: number, before: Balance): void {
+  holding(holding: number): void {
     const { state, folded } = this.#parts
-    const row = folded.changes.next()
+    const row = folded.holdings.next()
     this.#pushHolding(row, state.tokenOf(holding), state.holderOf(holding))
     row.standard.push(MANY)
-    this.#pushBalance(row.amount_before, row.excess_before, before)
     this.#pushBalance(row.amount, row.excess, state.balance[holding] as Balance)
     row.since_block.pushNumber(state.sinceBlock.get(holding))
     row.since_time.pushNumber(state.sinceTimeSec.get(holding))

@@ -1,4 +1,4 @@
-import type { InsertColumns, Warehouse } from '../../infra/ports/warehouse.ts'
+import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { TRANSFER_EVENTS } from '../../schemas/eth/nft-transfers.ts'
 import { TOTAL_KINDS, TRANSFER_LISTS } from '../../schemas/tables/nft.ts'
 import { insertAll, joinRows, type TableRows } from '../loop/rows.ts'
@@ -6,7 +6,7 @@ import { GrowingRows } from './growing-rows.ts'
 import { ODD_TRANSFERS } from './odd-transfers.ts'
 
 /** Rows that are kept in memory at once, of each table. */
-const ROWS_MAX = 100_000
+const ROWS_MAX = 170_000
 
 // In 32-bit words.
 const ADDRESS = 5
@@ -39,7 +39,8 @@ export class FoldedRows {
     ...{ contract: ADDRESS, standard: STANDARDS, event: TRANSFER_EVENTS, from_address: ADDRESS, to_address: ADDRESS },
     ...{ token_id: WORD, amount: WORD, sender: ADDRESS, reasons: ODD_TRANSFERS },
   })
-  readonly changes = new GrowingRows({ ...HOLDING, amount_before: WORD, excess_before: 'signed' })
+  /** What holders have of tokens that they had another amount of before. */
+  readonly holdings = new GrowingRows(HOLDING)
   /** How many hold a token that there are many of, as what the zero address has of it. */
   readonly holders = new GrowingRows(HOLDING)
   readonly totals = new GrowingRows({
@@ -57,8 +58,8 @@ export class FoldedRows {
 
   /** Writes what there is when it is much; others are made meanwhile. Rejects when writing what was there before has failed. */
   async writeIfMany(fold: Fold): Promise<void> {
-    const { transfers, changes, totals } = this
-    if (Math.max(transfers.rows, changes.rows, totals.rows) < ROWS_MAX) return
+    const { transfers, holdings, totals } = this
+    if (Math.max(transfers.rows, holdings.rows, totals.rows) < ROWS_MAX) return
     await this.#writing
     this.#writing = this.#write(fold)
     // Whoever writes next, or ends, is told.
@@ -72,16 +73,15 @@ export class FoldedRows {
   }
 
   #write(fold: Fold): Promise<void> {
-    const changes = this.changes.take(fold)
-    // The same in other orders, as it is after the block.
-    const { amount_before: _amount, excess_before: _excess, ...holdings } = changes
+    const holdings = this.holdings.take(fold)
+    const { since_block: _block, since_time: _time, ...changes } = holdings
     const made: readonly TableRows[] = [
       { table: 'nft_transfer_lists', columns: this.transfers.take(fold) },
       { table: 'nft_totals', columns: this.totals.take(fold) },
       { table: 'nft_changes', columns: changes },
       { table: 'nft_token_holders', columns: holdings },
       { table: 'nft_token_holders', columns: this.holders.take(fold) },
-      { table: 'nft_holder_tokens', columns: holdings as InsertColumns },
+      { table: 'nft_holder_tokens', columns: holdings },
     ]
     return insertAll(this.#warehouse, joinRows(made))
   }

@@ -25,9 +25,9 @@ export interface GivenApi extends AsyncDisposable {
   partsOf(chains: readonly ApiChain[]): ApiParts
 }
 
-/** A warehouse with empty tables and one access token, in a folder that goes with it. */
-export async function openGivenApi(): Promise<GivenApi> {
-  const directory = await mkdtemp(join(tmpdir(), 'epochline-given-api-'))
+/** A warehouse with one access token, and with empty tables in a folder that goes with it, unless one is named that stays. */
+export async function openGivenApi(kept?: string): Promise<GivenApi> {
+  const directory = kept ?? (await mkdtemp(join(tmpdir(), 'epochline-given-api-')))
   const warehouse = await openWarehouse({ directory })
   await migrate(warehouse, await readMigrations())
   await insertRows(warehouse, 'access_tokens', [
@@ -51,7 +51,7 @@ export async function openGivenApi(): Promise<GivenApi> {
     }),
     async [Symbol.asyncDispose]() {
       await warehouse[Symbol.asyncDispose]()
-      await rm(directory, { recursive: true, force: true })
+      if (kept === undefined) await rm(directory, { recursive: true, force: true })
     },
   }
 }

@@ -78,7 +78,7 @@ async function fill(): Promise<void> {
   await insert('nft_totals', { ...at, kind: "'contract_account'", key: bytes(LARGE), ...others })
   const shared = { ...contract, token_id: wide('1', 32), standard: "'ERC1155'", holder: spread('number', 20) }
   await insert('nft_token_holders', { ...at, ...shared, ...amount, ...since })
-  await insert('nft_changes', { ...at, ...contract, ...token, ...holder, ...amount, ...since })
+  await insert('nft_changes', { ...at, ...contract, ...token, ...holder, ...amount })
   // Rows with the columns' defaults are those of nobody.
   const totals = (kind: string, key: string, columns: Readonly<Record<string, string>>) =>
     insert('nft_totals', { ...at, kind: `'${kind}'`, key: bytes(key), ...columns }, blocks)
