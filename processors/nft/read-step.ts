@@ -180,7 +180,7 @@ const TOTALS: Lookup = {
  * Keys of so many transfers are named one by one, in less text than a server takes (256 KiB): for a block at the head it takes the engine a
  * third of what a subquery does. Bytes are escapes, for calls of functions take it five times as long.
  */
-const NAMED_TRANSFERS_MAX = 300
+const NAMED_TRANSFERS_MAX = 250
 
 /** Reads it; `notReverted` is a condition on `block_hash`: rows of other blocks count for nobody. */
 export async function readStep(warehouse: Warehouse, span: Span, notReverted: string): Promise<StepRows> {
