@@ -58,7 +58,15 @@ interface Found {
 }
 
 /** A statement, up to its LIMIT. */
-type Selection = (from: string) => string
+interface Selection {
+  readonly sql: (from: string) => string
+  /** A setting; the usual one where it is not there. */
+  readonly analyzer?: string
+}
+
+/** Takes a third less for what is plain, and more for what depends on the order of conditions. */
+const OLDER_ANALYZER = ', enable_analyzer = 0'
+
 /** One that other statements may be needed for; undefined where they say that nothing would be found. */
 type SelectionOf = (tables: ContractTables) => Selection | Promise<Selection | undefined>
 
@@ -92,8 +100,9 @@ async function newestAmong(tables: ContractTables, found: readonly Found[]): Pro
 
 function select({ warehouse, chain }: ContractTables, selection: Selection, rows: Rows): Promise<readonly Found[]> {
   const from = `FROM nft_contract_names ${rows} WHERE chain = ${textSql(chain)}`
+  const { sql, analyzer = '' } = selection
   // Of so small a statement a second thread would only take time from another one.
-  return warehouse.query<Found>(`${selection(from)} LIMIT ${ROWS_MAX} SETTINGS max_threads = 1`)
+  return warehouse.query<Found>(`${sql(from)} LIMIT ${ROWS_MAX} SETTINGS max_threads = 1${analyzer}`)
 }
 
 /** What finds whatever has a text in it. Shorter names are nearer to what was asked for; of equal ones each question gets the same. */
@@ -107,8 +116,11 @@ function having(query: string): Selection {
     ofAddress === undefined
       ? [ofName, `multiIf(${ranks}, 3)`]
       : [`(${ofName} OR ${ofAddress})`, `multiIf(${ranks}, ${ofName}, 3, startsWith(address_text, '${digits}'), 4, 5)`]
-  return (from) => `SELECT lower(hex(contract)) AS address, version ${from} AND ${where}
-    ORDER BY ${rank} AS rank, if(rank > 3, 0, length(search_text)), contract`
+  return {
+    sql: (from) => `SELECT lower(hex(contract)) AS address, version ${from} AND ${where}
+    ORDER BY ${rank} AS rank, if(rank > 3, 0, length(search_text)), contract`,
+    ...(ofAddress === undefined ? { analyzer: OLDER_ANALYZER } : {}),
+  }
 }
 
 /** Undefined of too few digits. */
@@ -129,9 +141,11 @@ function nearlyOf(query: string): readonly SelectionOf[] {
 }
 
 function nearlyAddress(digits: string): Selection {
-  return (from) => `SELECT lower(hex(contract)) AS address, version,
+  return {
+    sql: (from) => `SELECT lower(hex(contract)) AS address, version,
       bitHammingDistance(contract, toFixedString(${bytesSql(digits)}, 20)) AS wrong
-    ${from} AND wrong <= ${WRONG_BITS_MAX} ORDER BY wrong, contract`
+    ${from} AND wrong <= ${WRONG_BITS_MAX} ORDER BY wrong, contract`,
+  }
 }
 
 /** Undefined where a text of one word has no name, and nothing else can be meant by it. */
@@ -149,11 +163,13 @@ function withWords(query: string, words: readonly MeantWord[]): Selection {
   // That no name has a text of one word is known by then.
   const own = (word: string) => (words.length === 1 ? [] : [word])
   const mayHave = words.map(({ word, meant }) => hasPart([...own(word), ...meant.map((one) => one.word)])).join(' AND ')
-  return (from) => `SELECT lower(hex(contract)) AS address, version, ${wrong.join(', ')}
+  return {
+    sql: (from) => `SELECT lower(hex(contract)) AS address, version, ${wrong.join(', ')}
     FROM (${candidates(from, mayHave)})
     WHERE ${words.map((_, i) => `wrong${i} < ${FAR}`).join(' AND ')}
     ORDER BY ${words.map((_, i) => `wrong${i}`).join(' + ')}, length(search_text),
-      ngramSearch(search_text, ${literal(query)}) DESC, contract`
+      ngramSearch(search_text, ${literal(query)}) DESC, contract`,
+  }
 }
 
 const isPart = (text: string): string => `position(search_text, ${literal(text)}) > 0`
@@ -175,12 +191,14 @@ function alike(query: string): Selection {
   const isShort = query.length < ALIKE_CHARACTERS_MIN
   const slips = isShort ? 1 : 2
   const own = literal(query)
-  return (from) => `SELECT lower(hex(contract)) AS address, version,
+  return {
+    sql: (from) => `SELECT lower(hex(contract)) AS address, version,
       ${leastWrong("splitByChar('\\n', search_text)", own, slips)} AS wrong,
       ${isShort ? '0' : `ngramSearch(search_text, ${own})`} AS alike
     FROM (${candidates(from, `multiSearchAny(search_text, ${literals(isShort ? endsOf(query) : runsOf(query))})`)})
     WHERE wrong <= ${slips} OR alike >= ${ALIKE_MIN}
-    ORDER BY least(wrong, ${slips} + 1), alike DESC, length(search_text), contract`
+    ORDER BY least(wrong, ${slips} + 1), alike DESC, length(search_text), contract`,
+  }
 }
 
 /** Comparing is dear: only those are compared that have something in common with the text, which the limit keeps apart from the comparison. */
