@@ -9,13 +9,13 @@ import type { Setting } from './commands/setting.ts'
 import { loadConfig } from './infra/config/config.ts'
 import type { ConfigSource, FlagName } from './infra/config/layers.ts'
 import { prepareDataDirectory, requireEventLog } from './infra/data-directory.ts'
+import { prepareRuntime } from './infra/runtime.ts'
 import { openScreen } from './infra/screen.ts'
-import { sizeThreadPool } from './infra/thread-pool.ts'
 import packageJson from './package.json' with { type: 'json' }
 import { AppError } from './schemas/errors.ts'
 import { isAbortOf } from './schemas/wait.ts'
 
-sizeThreadPool()
+prepareRuntime()
 
 const EXIT_FAILED = 1
 const EXIT_USAGE = 2

@@ -12,7 +12,8 @@ import { constantColumn, noRows, type TableRows } from '../loop/rows.ts'
 export function depositRows(part: ExecutionLogsData, version: bigint): TableRows {
   const { columns } = part
   const found: { readonly row: number; readonly deposit: DepositEvent }[] = []
-  for (const [row, data] of columns.data.entries()) {
+  for (let row = 0; row < columns.data.length; row++) {
+    const data = columns.data[row] as Uint8Array
     const isWhole = columns.dataTotal[row] === data.length
     const deposit = isWhole ? decodeDepositEvent(columns.topics[row] as Uint8Array, data) : undefined
     if (deposit !== undefined) found.push({ row, deposit })

@@ -10,9 +10,10 @@ import { constantColumn, noRows, type TableRows } from '../loop/rows.ts'
 export function exitCallRows(part: ExecutionLogsData, version: bigint): TableRows {
   const { columns } = part
   const found: { readonly row: number; readonly call: ExitCall }[] = []
-  for (const [row, data] of columns.data.entries()) {
+  for (let row = 0; row < columns.data.length; row++) {
     if (columns.dataOffset[row] !== 0) continue
-    const call = decodeExitCall(columns.topics[row] as Uint8Array, data, columns.dataTotal[row] as number)
+    const [topics, data] = [columns.topics[row], columns.data[row]] as [Uint8Array, Uint8Array]
+    const call = decodeExitCall(topics, data, columns.dataTotal[row] as number)
     if (call !== undefined) found.push({ row, call })
   }
   if (found.length === 0) return noRows('exit_calls')

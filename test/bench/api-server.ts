@@ -1,12 +1,12 @@
 import { apiRole } from '../../commands/api-role.ts'
 import { runRoles } from '../../commands/run-roles.ts'
 import { readConfig } from '../../infra/config/config.ts'
+import { prepareRuntime } from '../../infra/runtime.ts'
 import { openScreen } from '../../infra/screen.ts'
-import { sizeThreadPool } from '../../infra/thread-pool.ts'
 import { silentLog } from '../unit/silent-log.ts'
 
 // The API as the program runs it, in a process of its own. Tells its parent the microseconds of CPU that it has used, when asked.
-sizeThreadPool()
+prepareRuntime()
 const stop = new AbortController()
 process.on('message', (message) => {
   if (message === 'stop') stop.abort()

@@ -5,8 +5,8 @@ import { processRole } from '../../commands/process-role.ts'
 import { runRoles } from '../../commands/run-roles.ts'
 import { validatorsRole } from '../../commands/validators/role.ts'
 import { readConfig } from '../../infra/config/config.ts'
+import { prepareRuntime } from '../../infra/runtime.ts'
 import { openScreen } from '../../infra/screen.ts'
-import { sizeThreadPool } from '../../infra/thread-pool.ts'
 import { silentLog } from '../unit/silent-log.ts'
 
 // The program with all its roles, in a process of its own. Tells its parent the 99th percentile of its event loop's delay since it was
@@ -14,7 +14,7 @@ import { silentLog } from '../unit/silent-log.ts'
 const LOOK_EVERY_MS = 1
 const NANOSECONDS_PER_MS = 1e6
 
-sizeThreadPool()
+prepareRuntime()
 const stop = new AbortController()
 const delay = monitorEventLoopDelay({ resolution: LOOK_EVERY_MS })
 delay.enable()

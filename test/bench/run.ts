@@ -1,4 +1,4 @@
-import { sizeThreadPool } from '../../infra/thread-pool.ts'
+import { prepareRuntime } from '../../infra/runtime.ts'
 import { benchAdvance } from './advance.ts'
 import { benchApi } from './api.ts'
 import { benchBlocks } from './blocks.ts'
@@ -27,7 +27,7 @@ const BENCHES: Readonly<Record<string, () => Promise<boolean>>> = {
 }
 
 // As the program does: with fewer, statements of the engine would wait for each other.
-sizeThreadPool()
+prepareRuntime()
 const name = process.argv[2] ?? ''
 const bench = BENCHES[name]
 if (bench === undefined) {
