@@ -10,7 +10,7 @@ import { type DeadLetters, refuseNoEnvelope } from './dead-letters.ts'
 import { type LateRows, takeBack, takeBackEpochs } from './drop-chains.ts'
 import { type FactsSource, isOfRemoved, type LogFacts, stillCounts } from './log-facts.ts'
 import { insertAll, joinRows, type Projected, type TableRows, type Touched, versionOf } from './rows.ts'
-import { Turns } from './turns.ts'
+import { TimeSlices } from './time-slices.ts'
 
 /**
  * One insert per table and batch, which costs about the same for one row as for many; adapters bound the bytes of a batch. A hundred
@@ -164,13 +164,13 @@ async function makeRows(
   { batch, facts, isAside }: Making,
 ): Promise<readonly Made[]> {
   const made: Made[] = []
-  const turns = new Turns(EVENTS_PER_LOOK)
+  const slices = new TimeSlices(EVENTS_PER_LOOK)
   for (const stored of batch) {
     if (isAside.has(stored) || !stillCounts(projector.topic, stored, facts)) continue
     try {
       refuseNoEnvelope(stored.event)
       made.push({ stored, projected: projector.project(stored, facts.unnamedChain) })
-      if (turns.isOver()) await turns.next()
+      if (slices.isOver()) await slices.next()
     } catch (error) {
       if (!(error instanceof AppError && error.code === 'undecodable')) throw error
       ports.log.error({ group: projector.group, event: stored.event.id, reason: error.message }, 'event set aside')

@@ -1,4 +1,4 @@
-import type { Turns } from '../loop/turns.ts'
+import type { TimeSlices } from '../loop/time-slices.ts'
 import { type Balance, negative, readBalance, shown, sum } from './balance.ts'
 import { BlockRows, type FoldedBlock, isZero } from './block-rows.ts'
 import type { FoldedRows } from './folded-rows.ts'
@@ -20,7 +20,7 @@ interface StepParts {
   readonly span: Span
   readonly transfers: Uint32Array
   readonly senders: Senders
-  readonly turns: Turns
+  readonly slices: TimeSlices
 }
 
 /** Transfers, and those of tokens that are one of a kind among them. */
@@ -66,7 +66,7 @@ export class BlockFold {
     for (let at = first; at < end; at += TRANSFER.row) {
       if (at > first && this.#isTwice(at)) continue
       this.#move(at)
-      if (this.#parts.turns.isOver()) await this.#nextTurn()
+      if (this.#parts.slices.isOver()) await this.#nextTurn()
     }
     await this.#each(this.#singles.keys, (token, i) => this.#changeOwner(token, this.#ownerBefore[i] as number))
     await this.#each(this.#holdings.keys, (holding, i) =>
@@ -93,14 +93,14 @@ export class BlockFold {
   async #each(keys: readonly number[], work: (key: number, place: number) => void): Promise<void> {
     for (let i = 0; i < keys.length; i++) {
       work(keys[i] as number, i)
-      if (this.#parts.turns.isOver()) await this.#nextTurn()
+      if (this.#parts.slices.isOver()) await this.#nextTurn()
     }
   }
 
   async #nextTurn(): Promise<void> {
-    const { folded, span, turns } = this.#parts
+    const { folded, span, slices } = this.#parts
     await folded.writeIfMany(span)
-    await turns.next()
+    await slices.next()
   }
 
   /** Whether a row is there once more: it was written twice. */

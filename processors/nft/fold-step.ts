@@ -1,6 +1,6 @@
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { bytesOf } from '../../schemas/eth/hex.ts'
-import { Turns } from '../loop/turns.ts'
+import { TimeSlices } from '../loop/time-slices.ts'
 import { type BlockCounts, BlockFold } from './block-fold.ts'
 import type { FoldedRows } from './folded-rows.ts'
 import { HOLDING, readStep, readUnnamed, type Span, TRANSFER } from './read-step.ts'
@@ -42,14 +42,14 @@ export async function foldStep(
   const { transfers, holdings } = rows
   if (transfers.length === 0) return counts
   const state = new StepState()
-  const turns = new Turns()
-  await namePairs(transfers, state, turns)
-  await state.loadHoldings(holdings, turns)
-  await state.loadTotals(rows.totals, turns)
-  const unnamed = { notReverted, holdings, places: await placesOfUnnamed(holdings, state, turns) }
-  for (const totals of await readUnnamed(warehouse, span, unnamed)) await state.loadTotals(totals, turns)
-  const senders = await Senders.of(rows.senders, turns)
-  const fold = new BlockFold({ state, folded, span, transfers, senders, turns })
+  const slices = new TimeSlices()
+  await namePairs(transfers, state, slices)
+  await state.loadHoldings(holdings, slices)
+  await state.loadTotals(rows.totals, slices)
+  const unnamed = { notReverted, holdings, places: await placesOfUnnamed(holdings, state, slices) }
+  for (const totals of await readUnnamed(warehouse, span, unnamed)) await state.loadTotals(totals, slices)
+  const senders = await Senders.of(rows.senders, slices)
+  const fold = new BlockFold({ state, folded, span, transfers, senders, slices })
   const hashes = wordsOf(Buffer.concat(blocks.map(({ hash }) => bytesOf(hash))))
   for (const { place, first, end } of transfersByBlock(transfers, { blocks, hashes })) {
     counts[place] = await fold.foldBlock(blocks[place] as Block, first, end)
@@ -60,20 +60,24 @@ export async function foldStep(
 }
 
 /** The pairs that what was read is about: those of accounts that transfers name. */
-async function namePairs(transfers: Uint32Array, state: StepState, turns: Turns): Promise<void> {
+async function namePairs(transfers: Uint32Array, state: StepState, slices: TimeSlices): Promise<void> {
   for (let at = 0; at < transfers.length; at += TRANSFER.row) {
     const contract = state.contractAt(transfers, at + TRANSFER.contract)
     state.pairOf(contract, state.accountAt(transfers, at + TRANSFER.from))
     state.pairOf(contract, state.accountAt(transfers, at + TRANSFER.to))
-    if (turns.isOver()) await turns.next()
+    if (slices.isOver()) await slices.next()
   }
 }
 
 /** Who has a token that is moved, and is not named: its log says that somebody else has sent it. Places among the words. */
-async function placesOfUnnamed(holdings: Uint32Array, state: StepState, turns: Turns): Promise<readonly number[]> {
+async function placesOfUnnamed(
+  holdings: Uint32Array,
+  state: StepState,
+  slices: TimeSlices,
+): Promise<readonly number[]> {
   const places: number[] = []
   for (let at = 0; at < holdings.length; at += HOLDING.row) {
-    if (turns.isOver()) await turns.next()
+    if (slices.isOver()) await slices.next()
     if (holdings[at + HOLDING.isMany] === 1 || holdings[at + HOLDING.amount] !== 1) continue
     const contract = state.contractAt(holdings, at)
     if (!state.hasPair(contract, state.accountAt(holdings, at + HOLDING.holder))) places.push(at)

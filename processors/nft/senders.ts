@@ -1,4 +1,4 @@
-import type { Turns } from '../loop/turns.ts'
+import type { TimeSlices } from '../loop/time-slices.ts'
 import type { WordColumn } from './growing-rows.ts'
 import { KeyTable } from './key-table.ts'
 import { SENDER, TRANSFER } from './read-step.ts'
@@ -20,11 +20,11 @@ export class Senders {
     this.#rows = rows
   }
 
-  static async of(rows: Uint32Array, turns: Turns): Promise<Senders> {
+  static async of(rows: Uint32Array, slices: TimeSlices): Promise<Senders> {
     const senders = new Senders(rows)
     for (let at = 0; at < rows.length; at += SENDER.row) {
       senders.#place[senders.#table.numberOf(rows, at)] = at + SENDER.sender
-      if (turns.isOver()) await turns.next()
+      if (slices.isOver()) await slices.next()
     }
     return senders
   }

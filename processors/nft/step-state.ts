@@ -1,5 +1,5 @@
 import { TOTAL_KINDS } from '../../schemas/tables/nft.ts'
-import type { Turns } from '../loop/turns.ts'
+import type { TimeSlices } from '../loop/time-slices.ts'
 import { type Balance, readBalance, sum } from './balance.ts'
 import { KeyTable } from './key-table.ts'
 import { HOLDING, type StepRows, TOTAL } from './read-step.ts'
@@ -171,8 +171,8 @@ export class StepState {
   }
 
   /** Takes what the tables tell of tokens. */
-  async loadHoldings(rows: StepRows['holdings'], turns: Turns): Promise<void> {
-    await each(rows, HOLDING.row, turns, (words, at) => {
+  async loadHoldings(rows: StepRows['holdings'], slices: TimeSlices): Promise<void> {
+    await each(rows, HOLDING.row, slices, (words, at) => {
       const isMany = words[at + HOLDING.isMany] === 1
       const token = this.tokenAt(this.contractAt(words, at), isMany, words, at + HOLDING.tokenId)
       const account = this.accountAt(words, at + HOLDING.holder)
@@ -190,8 +190,8 @@ export class StepState {
   }
 
   /** The same of contracts and accounts. */
-  async loadTotals(rows: StepRows['totals'], turns: Turns): Promise<void> {
-    await each(rows, TOTAL.row, turns, (words, at) => {
+  async loadTotals(rows: StepRows['totals'], slices: TimeSlices): Promise<void> {
+    await each(rows, TOTAL.row, slices, (words, at) => {
       const kind = TOTAL_KINDS[words[at] as number]
       const tokens = numberAt(words, at + TOTAL.tokens)
       const others = numberAt(words, at + TOTAL.others)
@@ -229,12 +229,12 @@ export class StepState {
 async function each(
   words: Uint32Array,
   row: number,
-  turns: Turns,
+  slices: TimeSlices,
   take: (words: Uint32Array, at: number) => void,
 ): Promise<void> {
   for (let at = 0; at < words.length; at += row) {
     take(words, at)
-    if (turns.isOver()) await turns.next()
+    if (slices.isOver()) await slices.next()
   }
 }
 

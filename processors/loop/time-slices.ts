@@ -5,8 +5,8 @@ const TURN_MS = 10
 /** Between looks at the clock. */
 const ROWS_PER_LOOK = 500
 
-/** Long work on many rows, or other items: `if (turns.isOver()) await turns.next()` after each. */
-export class Turns {
+/** Long work on many rows, or other items: `if (slices.isOver()) await slices.next()` after each. */
+export class TimeSlices {
   readonly #perLook: number
   #items = 0
   #began = performance.now()
