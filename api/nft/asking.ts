@@ -108,6 +108,9 @@ export async function openScope(asking: Asking): Promise<NftScope> {
   return scope
 }
 
+/** Hash of a block that is being looked for. */
+const NOT_YET = ''
+
 interface Begun {
   /** Its block has its number; its hash and time, once something was read with it. */
   readonly scope: NftScope
@@ -130,7 +133,7 @@ async function beginScope({ standings, chain, warehouse, values, operation }: As
     const snapshot = await looking
     return { scope: toScope({ warehouse, chain, standing, snapshot }, of, page), found: Promise.resolve() }
   }
-  const snapshot: Snapshot = { number, hash: '', timeSec: 0 }
+  const snapshot: Snapshot = { number, hash: NOT_YET, timeSec: 0 }
   const found = looking.then((known) => void Object.assign(snapshot, known))
   // Whoever reads hears of it.
   found.catch(() => {})
@@ -203,8 +206,11 @@ export async function ask(asking: Asking): Promise<SentAnswer> {
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     if (tries > 0) standings.forget(chain)
     const { scope, found } = await beginScope(asking)
-    const result = await operation.handle(values, scope)
+    const early = await operation.handle(values, scope)
+    // What was made without reading anything did not wait for its block.
+    const isOfBlock = scope.snapshot.hash !== NOT_YET
     await found
+    const result = isOfBlock ? early : await operation.handle(values, scope)
     if (!(await isOfOneChain(standings, scope))) continue
     if (result.status === 'refused') throw new RefusedNft(result)
     const etag = createHash('sha256').update(`${scope.standing.position} ${key}`).digest('base64url').slice(0, 22)

@@ -113,28 +113,37 @@ const SPARE_ROWS = 30
 
 /** The next rows of a stream that all fit. */
 export async function lookAtOne(scope: NftScope, stream: Stream, { parameters, behind, limit }: Look) {
+  const { warehouse, chain, standing } = scope
   const { first, last } = rangeOf(scope, parameters)
   const isAscending = parameters.order !== 'desc'
   const most = limit + SPARE_ROWS
-  const found = await lookUp<FlatRow>(
-    scope.warehouse,
-    `stretch of ${LISTS}`,
+  const select = (counting: string) =>
     `SELECT hex(contract) AS of_contract, hex(token_id) AS of_token, standard, event, hex(from_address) AS hex_from,
        hex(to_address) AS hex_to, amount, hex(sender) AS hex_sender, reasons, block_number, hex(block_hash) AS of_block,
        toUnixTimestamp(time) AS time_sec, hex(transaction_hash) AS of_transaction, transaction_index, log_index, batch_index
      FROM ${LISTS}
      WHERE ${foldSql(scope)} AND ${inList(stream.kind, stream.key)} AND block_number >= ${first} AND block_number <= ${last}
-       ${behind === undefined ? '' : `AND (${isBehind(isAscending, behind)})`}
-     ORDER BY ${orderOf(isAscending)} LIMIT ${most}`,
-  )
-  const rows = new Map<string, FlatRow>()
-  for (const row of found) if (!scope.standing.isReverted(row.of_block)) rows.set(placeOfRow(row).join(' '), row)
-  const counted = [...rows.values()].slice(0, limit)
+       ${behind === undefined ? '' : `AND (${isBehind(isAscending, behind)})`}${counting}
+     ORDER BY ${orderOf(isAscending)} LIMIT ${most}`
+  let found = await lookUp<FlatRow>(warehouse, `stretch of ${LISTS}`, select(''))
+  let counted = countedRows(scope, found, limit)
+  // So many are of reverted blocks that the last one may have another at its place, behind it, that counts.
+  if (counted.length < limit && found.length === most) {
+    found = await warehouse.query<FlatRow>(select(` AND ${standing.notReverted}`), { chain })
+    counted = countedRows(scope, found, limit)
+  }
   const end = counted.length < limit ? found.at(-1) : counted.at(-1)
   return {
     rows: counted.map(toRow),
     end: found.length < most || end === undefined ? undefined : placeOfRow(end),
   }
+}
+
+/** The first rows that count, each once. */
+function countedRows({ standing }: NftScope, found: readonly FlatRow[], limit: number): readonly FlatRow[] {
+  const rows = new Map<string, FlatRow>()
+  for (const row of found) if (!standing.isReverted(row.of_block)) rows.set(placeOfRow(row).join(' '), row)
+  return [...rows.values()].slice(0, limit)
 }
 
 /** Bytes in hex as the engine writes it; under names that no column has, or they would stand for it. */
