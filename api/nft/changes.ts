@@ -3,6 +3,7 @@ import { refuseNft } from '../../schemas/routes/nft/nft-route.ts'
 import { REVERTED_SQL } from '../../schemas/tables/reverted-blocks.ts'
 import { isHeld, isInconsistent, shownAmount, tokenText } from './amounts.ts'
 import { answered, type NftScope, nftOperation, toValidAt } from './asking.ts'
+import { notBurnedSql } from './burned.ts'
 import { coverageOf, FIRST_BLOCK, finalityOf } from './coverage.ts'
 import type { Standard } from './metadata.ts'
 import { foldParams } from './pages.ts'
@@ -171,7 +172,8 @@ async function holdingsBefore(
          HAVING standard = 'ERC721' AND amount > 0 OR (contract, token_id, standard, holder) IN (SELECT * FROM moved)
        ),
        touched AS (
-         SELECT * FROM moved UNION DISTINCT SELECT contract, token_id, standard, holder FROM held
+         SELECT * FROM moved WHERE ${notBurnedSql('holder')}
+         UNION DISTINCT SELECT contract, token_id, standard, holder FROM held WHERE ${notBurnedSql('holder')}
        )
      SELECT concat('0x', lower(hex(contract))) AS contract, concat('0x', lower(hex(token_id))) AS token_id, standard,
        concat('0x', lower(hex(holder))) AS holder, toString(amount) AS amount, toString(excess) AS excess
@@ -217,7 +219,7 @@ async function selectBlocks(scope: NftScope, from: Position, limit: number) {
      FROM (
        SELECT block_number, block_hash, contract, token_id, standard, holder, amount, excess FROM nft_changes
        WHERE chain = {chain:String} AND start = {start:UInt64} AND block_number >= {first:UInt64} AND block_number <= {number:UInt64}
-         AND block_hash NOT IN (${REVERTED_SQL})
+         AND block_hash NOT IN (${REVERTED_SQL}) AND ${notBurnedSql('holder')}
        ORDER BY block_number, block_hash, contract, token_id, standard, holder
        LIMIT 1 BY block_number, block_hash, contract, token_id, standard, holder LIMIT {skipped:UInt64}, ${limit + 1}
      ) AS t

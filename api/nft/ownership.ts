@@ -7,14 +7,13 @@ import {
 import { bytesSql } from '../../schemas/tables/literals.ts'
 import { IS_HELD, isHeld, isInconsistent, shownAmount, tokenHex, wholeAmount } from './amounts.ts'
 import { answered, type NftScope, nftOperation, toValidAt } from './asking.ts'
+import { BURNED_AT, notBurnedSql } from './burned.ts'
 import { coverageOf, FIRST_BLOCK, finalityOf, isAmountWhole } from './coverage.ts'
 import { selectHolding, selectUsualHolding } from './holding.ts'
 import { selectCounts } from './newest.ts'
 import { bytesKey, type HistoryTable, type Item, selectNewest, selectPage, textKey } from './pages.ts'
 import { leadOfTotals, placeOfTotal, TOTALS, totalsOf } from './totals.ts'
 
-/** What is there is burned, and nobody's. */
-export const BURNED_AT = `0x${'dead'.padStart(40, '0')}`
 /** It holds nothing; of a token that there are many of it has how many hold it. */
 const NOBODY = `0x${'00'.repeat(20)}`
 
@@ -27,7 +26,7 @@ export const holdersOf = (contract: string): HistoryTable => ({
   lead: leadOfTotals('contract_account', contract.slice(2)),
   keys: [bytesKey('other')],
   values: ['tokens', 'amount', 'excess'],
-  isHeld: `tokens > 0 AND other != ${bytes(BURNED_AT)}`,
+  isHeld: `tokens > 0 AND ${notBurnedSql('other')}`,
   holds: (item) => item.tokens !== '0' && item.other_text !== BURNED_AT,
 })
 
@@ -39,7 +38,7 @@ const holdersOfToken = (contract: string, tokenId: string): HistoryTable => ({
   where: `${ofToken(contract, tokenId)} AND holder > ${bytes(NOBODY)}`,
   keys: [textKey('standard'), bytesKey('holder')],
   values: ['amount', 'excess', 'since_block', 'since_time'],
-  isHeld: `${IS_HELD} AND holder != ${bytes(BURNED_AT)}`,
+  isHeld: `${IS_HELD} AND ${notBurnedSql('holder')}`,
   holds: (item) => isHeld(item) && item.holder_text !== BURNED_AT,
 })
 

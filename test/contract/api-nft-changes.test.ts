@@ -4,7 +4,7 @@ import { foldChain } from '../../processors/nft/fold.ts'
 import { FOLDED_TABLES } from '../../schemas/tables/nft.ts'
 import { tries } from '../long-form.ts'
 import { ART, type Block, blockOn, eventsOf, type Move, NOBODY, revertOf, tell } from '../unit/given-nft-chain.ts'
-import { ANN, art, BOB, base, CID, coins, type GivenNftApi, openGivenNftApi, ZED } from './given-nft-api.ts'
+import { ANN, art, BOB, BURNED_AT, base, CID, coins, type GivenNftApi, openGivenNftApi, ZED } from './given-nft-api.ts'
 
 const never = new AbortController().signal
 let nft: GivenNftApi
@@ -70,9 +70,9 @@ describe('the change feed', () => {
       seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0
       return (seed >>> 8) % below
     }
-    const people = [NOBODY, ANN, BOB, CID, ZED]
+    const people = [NOBODY, BURNED_AT, ANN, BOB, CID, ZED]
     const anyMove = (): Move => {
-      const [from, to] = [people[random(5)] as Address, people[random(5)] as Address]
+      const [from, to] = [people[random(6)] as Address, people[random(6)] as Address]
       return random(2) === 0 ? art(from, to, BigInt(random(3))) : coins(from, to, BigInt(random(2)), BigInt(random(4)))
     }
     const copy: Copy = { position: undefined, held: new Map() }
@@ -102,6 +102,41 @@ describe('the change feed', () => {
     }
     while (!(await take(copy, 2)));
     expect(copy.held).toEqual(await heldNow())
+  })
+
+  test('tells nothing of what is burned, as all other answers: the owners of a contract are who the copy has', async () => {
+    const pictures: Address = `0x${'0f'.repeat(20)}`
+    const ids = [1n, 2n, 3n]
+    const move = (from: Address, to: Address): Move[] =>
+      ids.map((id) => ({ contract: pictures, from, to, id, amount: 1n }))
+    const [, number, hash] = (await get('getChanges', 'since=latest', FEED)).body.next.split('.')
+    const made = blockOn({ number: Number(number), hash, parent: undefined, moves: [] }, [
+      ...move(NOBODY, ANN),
+      { contract: pictures, from: NOBODY, to: BOB, id: 4n, amount: 1n },
+    ])
+    const burning = blockOn(made, move(ANN, BURNED_AT))
+    await tell(nft.warehouse, [...eventsOf(made, chain), ...eventsOf(burning, chain)], { chain })
+    await foldChain(nft.warehouse, chain, never)
+    const copy: Copy = { position: undefined, held: new Map() }
+    const owners = async () => {
+      while (!(await take(copy, 1)));
+      const { body } = await get('getOwnersForContract', `contract_address=${pictures}`, FEED)
+      const copied = [...copy.held.keys()].map((key) => key.split(' ')).filter(([contract]) => contract === pictures)
+      const told = body.owners.map((row: { owner_address: string }) => row.owner_address)
+      expect([...new Set(copied.map(([, , owner]) => owner))].sort()).toEqual(told)
+      return told
+    }
+    expect(await owners()).toEqual([BOB])
+    const { body } = await get('getChanges', `limit=3&since=1.${made.number}.${made.hash}`, FEED)
+    expect(body.changes.map((change: { holdings: Told[] }) => change.holdings.map((row) => row.owner_address))).toEqual(
+      [[ANN, ANN, ANN]],
+    )
+    expect(body.is_at_head).toBe(true)
+    await tell(nft.warehouse, [revertOf(burning, chain)], { chain })
+    await foldChain(nft.warehouse, chain, never)
+    const back = await get('getChanges', `since=1.${burning.number}.${burning.hash}`, FEED)
+    expect(back.body.changes[0].holdings.map((row: Told) => row.owner_address)).toEqual([ANN, ANN, ANN])
+    expect(await owners()).toEqual([ANN, BOB])
   })
 
   test('goes on from a reverted block where the fold was made anew and never saw it', async () => {

@@ -71,7 +71,7 @@ export const changesRoute = defineNftRoute({
   description:
     'For copies of the holdings: each change says what somebody holds from then on, so that one which is taken twice does no harm. Ask ' +
     'again with `next` as `since`, without an end; where `changes` is empty nothing has changed. A position is a place on the chain: it ' +
-    'stays good when tables are built anew. `410`: nothing is known any more of how to go on from it, so begin without one. With ' +
+    'stays good when tables are built anew. What is burned (at the zero address or `0x…dead`) is nobody’s, so nothing is told of it. `410`: nothing is known any more of how to go on from it, so begin without one. With ' +
     '`Accept: text/event-stream` changes come as they happen: events `block`, `revert` and `position`, whose ids are positions ' +
     '(`Last-Event-ID` counts as `since`).',
   parameters: Type.Object({
