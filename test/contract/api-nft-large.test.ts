@@ -16,6 +16,13 @@ const TOKENS_OF_SELLER = 60_000
 /** Holds more of LARGE than a page of contracts looks at. */
 const HOARDER: Address = `0x${'0f'.repeat(20)}`
 const TOKENS_OF_HOARDER = 30_000
+/** Have one token of ART and one of LARGE since block 2; of ART many more came after it, or in a reverted block. */
+const LATER: Address = `0x${'10'.repeat(20)}`
+const REORGED: Address = `0x${'11'.repeat(20)}`
+const TOKENS_THAT_CAME = 20_000
+/** The same with more later rows than are read. */
+const FLOODED: Address = `0x${'12'.repeat(20)}`
+const TOKENS_THAT_FLOODED = 45_000
 const BLOCKS_OF_BUSY = 150_000
 /** For any page, of all its statements together. */
 const ROWS_READ_MAX = 100_000
@@ -28,7 +35,7 @@ afterAll(() => nft[Symbol.asyncDispose]())
 const get: GivenNftApi['get'] = (...asked) => nft.get(...asked)
 
 /** Rows of the fold as many transfers in its first blocks would have left them. */
-async function fillLarge({ warehouse, blocks }: GivenNftApi, chain: string): Promise<void> {
+async function fillLarge({ warehouse, blocks, orphan }: GivenNftApi, chain: string): Promise<void> {
   const hashes = blocks.map(({ hash }) => hash.slice(2))
   const bytes = (text: string) => `toFixedString(unhex('${text.slice(2)}'), ${(text.length - 2) / 2})`
   const padded = (width: number) =>
@@ -66,6 +73,19 @@ async function fillLarge({ warehouse, blocks }: GivenNftApi, chain: string): Pro
       `${bytes(HOARDER)}, ${bytes(contract)}, ${padded(32)}, 'ERC721', ${at('2')}, 1, 0, 2, ${timeOf(2)}`,
       `numbers(${tokens})`,
     )
+  }
+  for (const [holder, tokens, came] of [
+    [LATER, TOKENS_THAT_CAME, at('5')],
+    [REORGED, TOKENS_THAT_CAME, `${orphan.number}, ${bytes(orphan.hash)}`],
+    [FLOODED, TOKENS_THAT_FLOODED, at('5')],
+  ] as const) {
+    const token = (contract: Address, when: string) =>
+      `${bytes(holder)}, ${bytes(contract)}, ${padded(32)}, 'ERC721', ${when}, 1, 0, 2, ${timeOf(2)}`
+    await insert('nft_holder_tokens', token(ART, came), `numbers(${tokens})`)
+    for (const contract of [ART, LARGE]) {
+      await totals(`'account_contract', ${bytes(holder)}, ${bytes(contract)}`, `${at('2')}, 1, 1, 0, 0`)
+      await insert('nft_holder_tokens', token(contract, at('2')), `numbers(${tokens}, 1)`)
+    }
   }
   // One of its tokens has many holders; the next one has one.
   await insert(
@@ -143,6 +163,21 @@ describe('a page of what is large', () => {
       [LARGE, 'ERC721', null],
       [MIDDLE, 'ERC721', null],
     ])
+  })
+
+  test.each([
+    ['later blocks have', `owner=${LATER}&block=2`],
+    ['a reverted block has', `owner=${REORGED}`],
+  ])('says since when contracts are held, however many rows %s', async (_, query) => {
+    const { body } = await readBy(() => get('getContractsForOwner', query))
+    const acquired = body.contracts.map((row: { acquired: unknown }) => row.acquired)
+    expect(acquired).toEqual(Array(2).fill({ block_number: 2, block_timestamp: timeOf(2) }))
+  })
+
+  test('does not say since when contracts are held where more rows came later than are read', async () => {
+    const { body } = await readBy(() => get('getContractsForOwner', `owner=${FLOODED}&block=2`))
+    const told = body.contracts.map((row: { token_type: string; acquired: unknown }) => [row.token_type, row.acquired])
+    expect(told).toEqual(Array(2).fill(['ERC721', null]))
   })
 
   test('reads at most 100,000 rows where a token of a list has many holders', async () => {
