@@ -24,8 +24,8 @@ const UINT256_MAX = 2n ** 256n - 1n
 const DECIMAL = /^[0-9]{1,78}$/
 const HEX_NUMBER = /^0[xX][0-9a-fA-F]{1,64}$/
 const HASH = /^0[xX][0-9a-fA-F]{64}$/
-/** Clients send the one of no page with the first page. */
-const MAY_BE_EMPTY: readonly string[] = ['page_key']
+/** Clients send the page key of no page with the first page, and no category for all. */
+const MAY_BE_EMPTY: readonly string[] = ['page_key', 'category']
 const BLOCK_WORDS: readonly string[] = ['latest', 'safe', 'finalized']
 
 /** Builds the reader of an operation's parameters, from the query string and the JSON body together. */
@@ -158,6 +158,9 @@ function readToken(name: string, property: TSchema, value: unknown): Read {
     return refuseNft(400, `${name} is not a list of objects`)
   const fields: Record<string, unknown> = {}
   const known = 'properties' in property ? Object.entries(property.properties as Record<string, TSchema>) : []
+  const unknown = Object.keys(value).find((key) => !known.some(([name]) => name === key))
+  if (unknown !== undefined)
+    return refuseNft(400, `${name}.${unknown.slice(0, DETAIL_CHARACTERS_MAX)} is no parameter of it`)
   for (const [key, field] of known) {
     const member = (value as Record<string, unknown>)[key]
     if (member === undefined || member === null || member === '') continue

@@ -53,6 +53,7 @@ describe('transfers', () => {
     [`from_address=${NOBODY}&category=ERC721&category=ERC1155`, 8],
     ['category=ERC721&from_block=2&to_block=4', 3],
     ['category=ERC1155&block=2', 2],
+    ['category=&block=2', 6],
     ['from_block=9', 0],
     [`from_address=${ZED}`, 0],
   ])('of %s are %i, on one page as on many', async (query, count) => {

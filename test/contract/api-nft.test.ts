@@ -196,6 +196,14 @@ describe('what contracts and tokens say of themselves', () => {
     expect((await get('getNFTMetadata', `contract_address=${ART}&token_id=1`)).body.token_type).toBe('ERC721')
   })
 
+  test('is refused where a token of a list has a member that none has', async () => {
+    const tokens = JSON.stringify([{ contract_address: ART, token_id: 1, bogus: 2 }])
+    expect(await get('getNFTMetadataBatch', `tokens=${encodeURIComponent(tokens)}`)).toMatchObject({
+      status: 400,
+      body: { detail: 'tokens.bogus is no parameter of it' },
+    })
+  })
+
   test('is asked for many by POST, in the order of the question', async () => {
     const body = JSON.stringify({ contract_addresses: [COINS, ZED, ART] })
     const answer = await ask(`${base()}/getContractMetadataBatch`, { method: 'POST', body })

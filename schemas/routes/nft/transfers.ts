@@ -74,7 +74,7 @@ export const getAssetsTransferRoute = defineNftRoute({
     category: Type.Optional(
       Type.Array(Type.Enum(['ERC721', 'ERC1155'], { 'x-form': 'text' }), {
         maxItems: 2,
-        description: 'All unless told.',
+        description: 'All unless told; empty is all.',
       }),
     ),
     contract_addresses: Type.Optional(addressesParameter('Of these contracts alone.', ADDRESSES_MAX)),
