@@ -87,7 +87,8 @@ export const getAssetsTransferRoute = defineNftRoute({
       minimum: 1,
       maximum: TRANSFERS_PAGE_MAX,
       default: TRANSFERS_PAGE_MAX,
-      description: 'Items of a page.',
+      description:
+        'Items of a page at most. It may have fewer where reverted or filtered rows lie among them: only a null `page_key` is the end.',
     }),
     order: Type.Enum(['desc', 'asc', 'aesc'], {
       default: 'desc',
