@@ -138,7 +138,7 @@ export async function openEngine(directory: string): Promise<Engine> {
       await writeFile(file, values)
       try {
         return await run(
-          text.replace(/\s+FORMAT\s+\w+\s*$/i, (end) => ` FROM INFILE '${file}'${end}`),
+          text.replace(/(\sSETTINGS [\w ,=]+)?\s+FORMAT\s+\w+\s*$/i, (end) => ` FROM INFILE '${file}'${end}`),
           'Null',
         )
       } finally {
