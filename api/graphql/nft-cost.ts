@@ -52,12 +52,13 @@ export const NFT_COSTS: Readonly<Record<string, NftCost>> = {
   'NftToken.owners': OWNERS,
   'NftToken.contract': { statements: 2, per: 'batch' },
   'NftOwner.tokens': {
-    statements: (args) => 2 + (args.withArrival === true ? 1 : 0) + (isFiltered(args) ? 4 : 0),
+    statements: (args) =>
+      3 + (args.withArrival === true ? 1 : 0) + (args.withNewHolders === true ? 1 : 0) + (isFiltered(args) ? 5 : 0),
     per: 'value',
     length: numberOf('pageSize', 100),
   },
   'NftOwner.contracts': {
-    statements: (args) => 3 + (isFiltered(args) ? 1 : 0),
+    statements: (args) => 4 + (isFiltered(args) ? 1 : 0),
     per: 'value',
     length: numberOf('pageSize', 100),
   },

@@ -8,7 +8,7 @@ import { type SaidOfToken, saidOfTokens } from '../nft/metadata.ts'
 import { describeAsked } from '../nft/metadata-operations.ts'
 import { blockOfPageKey } from '../nft/page-key.ts'
 import { nftParameterReader, type ReadNftParameters } from '../nft/read-parameters.ts'
-import { checkSnapshot, findSnapshot, type Tables } from '../nft/snapshot.ts'
+import { findPageSnapshot, findSnapshot, type Tables } from '../nft/snapshot.ts'
 import { type AskedContract, type AskedToken, withStandards } from '../nft/standards.ts'
 import type { NftStandings } from '../nft/standing.ts'
 import { LOOKUPS_MAX } from './nft-cost.ts'
@@ -94,13 +94,12 @@ export class NftQuestions {
   }
 
   #snapshot(tables: Tables, block: string | undefined): ReturnType<typeof findSnapshot> {
-    if (block !== undefined) return findSnapshot(tables, block)
     const blocks = this.pageKeys.map(blockOfPageKey).filter((one) => one !== undefined)
     const [first] = blocks
-    if (first === undefined) return findSnapshot(tables, 'latest')
+    if (first === undefined) return findSnapshot(tables, block ?? 'latest')
     if (blocks.some(({ hash }) => hash !== first.hash))
       throw new RefusedNft(refuseNft(400, 'the page keys are of several blocks, and all of a document is of one'))
-    return checkSnapshot(tables, first)
+    return findPageSnapshot(tables, first, block)
   }
 
   async #ask(operation: NftOperation, values: Arguments): Promise<unknown> {

@@ -136,7 +136,13 @@ async function reasonsOfRow(row: OwnerNft, { nft }: GraphqlContext): Promise<Rea
     nft.contracts.load(contractOf(row as Row)),
   ])
   const owner = row.owner.owners[0]?.owner_address ?? ''
-  return reasonsOfOwned({ owner, asset, contract, arrival: row.arrival, isInconsistent: row.is_inconsistent })
+  const hasManyNewHolders = row.unknown_reasons.includes('many_new_holders')
+    ? undefined
+    : row.reasons?.includes('many_new_holders') === true
+  return reasonsOfOwned({
+    ...{ owner, asset, contract, arrival: row.arrival, hasManyNewHolders },
+    isInconsistent: row.is_inconsistent,
+  })
 }
 
 const askedToken = ({ contract_address, token_id }: Pick<Row, 'contract_address' | 'token_id'>): AskedToken => ({

@@ -2,10 +2,12 @@ import { randomUUID } from 'node:crypto'
 import compress from '@fastify/compress'
 import cors from '@fastify/cors'
 import swagger from '@fastify/swagger'
-import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Log } from '../../infra/ports/log.ts'
-import { formatMessage, refuse } from '../../schemas/routes/envelope.ts'
+import { formatMessage, type Refusal, refuse } from '../../schemas/routes/envelope.ts'
+import { isNftPath, toNftRefusal } from '../../schemas/routes/nft/nft-route.ts'
 import { FAMILIES, type Family } from '../families.ts'
+import { sendNftRefusal } from '../nft/serve.ts'
 import { envelopeErrors, sendRefusal } from './answer.ts'
 import { Answers } from './answers.ts'
 import type { ApiParts } from './api-parts.ts'
@@ -28,6 +30,13 @@ import { RequestLimit } from './request-limit.ts'
 import { Standings } from './standings.ts'
 import { StatementQueue } from './statement-queue.ts'
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** What pages of other origins may do at this path, where it is not what they may do everywhere. */
+    cors?: { readonly methods: string[]; readonly exposedHeaders: string[] }
+  }
+}
+
 /** The whole API with its families, ready to listen or to be asked for its document. */
 export async function buildApp(parts: ApiParts, families: readonly Family[] = FAMILIES): Promise<FastifyInstance> {
   const app = Fastify({
@@ -46,7 +55,7 @@ export async function buildApp(parts: ApiParts, families: readonly Family[] = FA
     routerOptions: { maxParamLength: SEGMENT_CHARACTERS_MAX, ignoreTrailingSlash: true },
     frameworkErrors: (_error, request, reply) => {
       reply.header('x-request-id', request.id)
-      sendRefusal(reply, refuse('404'))
+      refuseEarly(request, reply, refuse('404'))
     },
     clientErrorHandler: (_error, socket) => {
       if (socket.writable) socket.end(RAW_BAD_REQUEST)
@@ -58,6 +67,7 @@ export async function buildApp(parts: ApiParts, families: readonly Family[] = FA
   app.server.on('checkExpectation', (_request, response) => response.socket?.end(RAW_BAD_REQUEST))
   addHooks(app, parts.log)
   await addBrowserRules(app, parts.corsOrigins ?? [])
+  addEarlyRefusals(app)
   await app.register(compress, { global: false })
   app.setErrorHandler(envelopeErrors(parts.log))
   // A serializer made from a schema would leave out what the schema does not name, and nobody would see it.
@@ -99,14 +109,6 @@ function addHooks(app: FastifyInstance, log: Log): void {
   app.decorateRequest('standing', undefined)
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
-    if (request.url.length > URL_CHARACTERS_MAX) {
-      return sendRefusal(reply, refuse('400', `the address is longer than ${URL_CHARACTERS_MAX} characters`))
-    }
-    if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
-      return sendRefusal(reply, refuse('400', 'the request has no Host header'))
-    }
-    // Here, before the body is read: what its type says means nothing where nobody wants it.
-    if (request.is404) return sendRefusal(reply, refuse('404'))
   })
   let closing = false
   app.addHook('preClose', async () => {
@@ -130,6 +132,26 @@ function addHooks(app: FastifyInstance, log: Log): void {
       'request',
     )
   })
+}
+
+/** Behind the rules for browsers, which have to read refusals, too. */
+function addEarlyRefusals(app: FastifyInstance): void {
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.url.length > URL_CHARACTERS_MAX) {
+      const detail = `the address is longer than ${URL_CHARACTERS_MAX} characters`
+      return refuseEarly(request, reply, refuse('400', detail))
+    }
+    if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
+      return refuseEarly(request, reply, refuse('400', 'the request has no Host header'))
+    }
+    // Here, before the body is read: what its type says means nothing where nobody wants it.
+    if (request.is404) return refuseEarly(request, reply, refuse('404'))
+  })
+}
+
+/** Before any family has the request: in the shape of the one whose path it is. */
+function refuseEarly(request: FastifyRequest, reply: FastifyReply, refusal: Refusal): FastifyReply {
+  return isNftPath(request.url) ? sendNftRefusal(reply, toNftRefusal(refusal)) : sendRefusal(reply, refusal)
 }
 
 /** Which pages may ask, and what a browser asks before it does; nothing without origins. */

@@ -35,7 +35,7 @@ declare module 'fastify' {
     account: string
     /** Beginning of the token's hash, as operators know it; empty outside the token's paths. */
     actor: string
-    /** How the chain's tables stood when the request came; undefined outside the token's paths. */
+    /** How the chain's tables stood when the request came; undefined outside the token's paths, and at those of NFTs. */
     standing: Standing | undefined
   }
 }
@@ -79,7 +79,7 @@ export function requireChainAndAccount(app: FastifyInstance, options: ChainPathO
   })
 }
 
-/** Why the token may not ask there; undefined where it may, and then the request knows the chain, the account, and how the tables stand. */
+/** Why the token may not ask there; undefined where it may: then the request knows the chain, the account and, but for NFTs, how the tables stand. */
 export async function refusalOf(
   request: FastifyRequest,
   { standings, family, serves, accountsKnown, tablesWhole }: Omit<ChainPathOptions, 'chains'>,
@@ -90,13 +90,18 @@ export async function refusalOf(
   if (!serves(chain)) return refuse('404', NO_VALIDATORS)
   request.chain = chain
   const tokenHash = hashToken(token)
-  let standing = await standings.of(chain.names.name)
-  if (standing.tokenOf(tokenHash) === undefined) {
+  const knownToken = async () => {
+    // Answers about tokens depend on tables of their own.
+    if (family === 'nft') return (await standings.accounts()).tokenOf(tokenHash)
+    request.standing = await standings.of(chain.names.name)
+    return request.standing.tokenOf(tokenHash)
+  }
+  let known = await knownToken()
+  if (known === undefined) {
     if (!(await within(LOOK_MS_MAX, accountsKnown))) return refuse('503')
     // It may have been waited for facts, which came after the look.
-    standing = await standings.of(chain.names.name)
+    known = await knownToken()
   }
-  const known = standing.tokenOf(tokenHash)
   if (known === undefined) return refuse('401')
   // Before anything is answered from memory: what is kept is the account's, whichever of its tokens asked for it.
   const { scope = 'read' } = request.routeOptions.config
@@ -105,7 +110,6 @@ export async function refusalOf(
   if (!(await within(LOOK_MS_MAX, tablesWhole))) return refuse('503', BEING_FILLED)
   request.account = known.account
   request.actor = tokenHash.slice(0, TOKEN_HASH_CHARACTERS)
-  request.standing = standing
   return undefined
 }
 

@@ -3,13 +3,13 @@ import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 /** A warehouse that may look up rows for several questions at once. */
 export interface LookupReader extends WarehouseReader {
   /**
-   * Rows of a SELECT that has no parameters, no settings and no subqueries, and finds few: a statement takes the engine so much longer to
-   * understand than to run that several are asked as one. All of one kind have equal columns.
+   * Rows of a SELECT that has no parameters, no settings and no subqueries, and finds few: a statement takes the engine
+   * so much longer to understand than to run that several are asked as one. All of one kind have equal columns.
    */
   lookUp?<Row>(kind: string, select: string): Promise<Row[]>
   /**
-   * Rows of such a SELECT by their keys, which stand for `KEYS` or `hexKeys` in it: what is asked for with one text is found in one look, so that rows of
-   * others' keys may be among them, and a limit is that of all.
+   * Rows of such a SELECT by their keys, which stand for `KEYS` or `hexKeys` in it: what is asked for with one text is
+   * found in one look, so that rows of others' keys may be among them, and a limit is that of all.
    */
   lookUpKeys?<Row>(select: string, keys: string): Promise<Row[]>
 }
@@ -18,7 +18,7 @@ export const KEYS = '{keys}'
 const HEX_KEYS = '{hex keys}'
 const ROWS_EACH = /\{(\d+) rows each\}/
 
-/** The same for keys of so many bytes, given as hex and without anything between them: the engine has them sooner than of literals. */
+/** The same for keys of so many bytes, as hex with nothing between: the engine has them sooner than of literals. */
 export function hexKeys(bytes: number): string {
   return `extractAll(unhex('${HEX_KEYS}'), '\\\\C{${bytes}}')`
 }
@@ -27,8 +27,9 @@ export function hexKeys(bytes: number): string {
 export const rowsEach = (rows: number): string => `{${rows} rows each}`
 
 /**
- * Rows lie in the order that they are asked for in: so many are read at once, no threads are begun for them, and columns are not read one
- * after the other, which pays where few rows are left of many. The engine's older analyzer takes a fifth less for what is as plain as this.
+ * Rows lie in the order that they are asked for in: so many are read at once, no threads are begun for them, and
+ * columns are not read one after the other, which pays where few rows are left of many. The engine's older analyzer
+ * takes a fifth less for what is as plain as this.
  */
 const SETTINGS = `SETTINGS ${[
   'max_threads = 1',

@@ -2,25 +2,30 @@ import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import type { TokenLimits } from '../../schemas/access-token.ts'
 import { type TokenLimitsRow, toTokenLimits } from '../../schemas/tables/accounts.ts'
 import { boundedReader } from './bounded-reader.ts'
+import { Looks } from './looks.ts'
 
 /** An access token that was created and not revoked: whose it is, and what it is for. */
 export interface KnownToken extends TokenLimits {
   readonly account: string
 }
 
+/** Who has which token, as it stood when it was looked at. */
+export interface AccountStanding {
+  /** Of the hash of an access token; undefined where it was never created, or is revoked. */
+  tokenOf(tokenHash: string): KnownToken | undefined
+}
+
 /**
  * What a chain's answers depend on, as it stood when it was looked at: the position of the tables, and who has which token. It
  * stays one object for as long as nothing has changed.
  */
-export interface Standing {
+export interface Standing extends AccountStanding {
   readonly chain: string
   /**
    * Differs when anything has changed that an answer is made of: newest epochs, closed days, settlements, account facts; and
    * now and then although nothing has.
    */
   readonly position: string
-  /** Of the hash of an access token; undefined where it was never created, or is revoked. */
-  tokenOf(tokenHash: string): KnownToken | undefined
   /** How many validators of the chain an account has, had or watches: no list of its validators is longer. */
   validatorsOf(account: string): number
   /** For what all requests share: no request's budget, and not ended with one. */
@@ -29,9 +34,6 @@ export interface Standing {
 
 /** So long a look is good for: a revoked token works no longer than this after the processors know of it. */
 export const STANDING_AGE_MS_MAX = 500
-
-/** From this age on the next look is on its way, so that whoever asks all the time waits for none. */
-const AHEAD_AGE_SHARE = 0.6
 
 /** After so long what was made of the tables is made again: a block of an open day that was read late moves no position. */
 const STANDING_KEPT_MS_MAX = 30_000
@@ -58,13 +60,16 @@ const ofChain = 'chain = {chain:String}'
 const RECENT_DEPOSITS = `${ofChain} AND time > (SELECT max(time) - INTERVAL 2 DAY FROM deposits WHERE ${ofChain})
   AND pubkey IN (SELECT pubkey FROM created_validators WHERE ${ofChain})`
 // Side by side: as values of one row they took the engine twice as long.
-const POSITION = [
+const ACCOUNTS = [
   versionsOf('accounts', 'access_tokens', 'version, is_deleted'),
   versionsOf('accounts', 'account_validators', 'version'),
   versionsOf('accounts', 'validator_owners', 'version'),
   versionsOf('accounts', 'watched_validators', 'version, is_deleted'),
   versionsOf('accounts', 'created_validators', 'version'),
   versionsOf('accounts', 'validator_labels', 'version'),
+].join(' UNION ALL ')
+const POSITION = [
+  ACCOUNTS,
   versionsOf('figures', 'chains', 'version', ofChain),
   versionsOf('figures', 'validators', 'version', ofChain),
   versionsOf('figures', 'chain_queues', 'version', ofChain),
@@ -88,8 +93,8 @@ const POSITION = [
   versionsOf('figures', 'rebuild_exchanges', 'started, version'),
 ].join(' UNION ALL ')
 
-/** What a look reads. */
-const LOOKED_AT = [...POSITION.matchAll(/FROM (\w+)/g)].map(([, table]) => table as string)
+const tablesOf = (sql: string): readonly string[] =>
+  [...sql.matchAll(/FROM (\w+)/g)].map(([, table]) => table as string)
 
 function toText(rows: readonly PositionRow[], part: PositionRow['part']): string {
   const own = rows.filter((row) => row.part === part).map((row) => `${row.table_name} ${row.versions}`)
@@ -103,32 +108,19 @@ interface MadeStanding extends Standing {
   readonly madeMs: number
 }
 
-interface Look {
-  readonly standing: Promise<MadeStanding>
-  /** As `performance.now()` tells it. */
-  readonly atMs: number
-  /** What was written to the tables before the look; undefined where nobody knows, or something was being written. */
-  readonly writes: number | undefined
-}
-
-function ageMs({ atMs }: Look): number {
-  return performance.now() - atMs
-}
-
 interface StandingsOptions {
   readonly ageMsMax?: number | undefined
   readonly keptMsMax?: number
   readonly lookMsMax?: number
 }
 
-/** Looks at the tables when somebody asks, all askers together at most every so many milliseconds. */
+/** What is known of the tables, as old as `Looks` may be. */
 export class Standings {
   readonly #warehouse: WarehouseReader
-  readonly #ageMsMax: number
   readonly #keptMsMax: number
-  /** The newest one that has ended, by chain. */
-  readonly #looks = new Map<string, Look>()
-  readonly #underWay = new Map<string, Look>()
+  readonly #accounts: Looks<AccountStanding>
+  /** By chain. */
+  readonly #standings: Looks<MadeStanding>
   /** What the last look that has ended found, by chain. */
   readonly #made = new Map<string, MadeStanding>()
   #facts: { readonly accounts: string; readonly facts: Promise<AccountFacts> } | undefined
@@ -142,41 +134,28 @@ export class Standings {
     }: StandingsOptions = {},
   ) {
     this.#warehouse = boundedReader(warehouse, lookMsMax)
-    this.#ageMsMax = ageMsMax
     this.#keptMsMax = keptMsMax
+    const looks = <Found>(sql: string, look: (chain: string) => Promise<Found>): Looks<Found> => {
+      const tables = tablesOf(sql)
+      return new Looks({ look, writes: () => warehouse.writesOf?.(tables), ageMsMax, keptMsMax })
+    }
+    this.#accounts = looks(ACCOUNTS, () => this.#lookAtAccounts())
+    this.#standings = looks(POSITION, (chain) => this.#look(chain))
   }
 
   of(chain: string): Promise<Standing> {
-    const last = this.#looks.get(chain)
-    if (last === undefined) return this.#begin(chain).standing
-    if (last.writes !== undefined && ageMs(last) < this.#keptMsMax && last.writes === this.#writes())
-      return last.standing
-    if (ageMs(last) >= this.#ageMsMax) return this.#begin(chain).standing
-    // Its failure is nobody's yet: whoever asks when the last look is too old looks again.
-    if (ageMs(last) >= this.#ageMsMax * AHEAD_AGE_SHARE) this.#begin(chain).standing.catch(() => {})
-    return last.standing
+    return this.#standings.of(chain)
   }
 
-  #writes(): number | undefined {
-    return this.#warehouse.writesOf?.(LOOKED_AT)
+  /** For who does not ask for figures: what is written of these makes nothing be looked at. */
+  accounts(): Promise<AccountStanding> {
+    return this.#accounts.of('')
   }
 
-  /** The look that is under way, or a new one: `of` gives it out once it has ended. */
-  #begin(chain: string): Look {
-    const underWay = this.#underWay.get(chain)
-    if (underWay !== undefined && ageMs(underWay) < this.#ageMsMax) return underWay
-    const writes = this.#writes()
-    const look = { standing: this.#look(chain), atMs: performance.now(), writes }
-    this.#underWay.set(chain, look)
-    const end = (): void => {
-      if (this.#underWay.get(chain) === look) this.#underWay.delete(chain)
-    }
-    look.standing.then(() => {
-      const last = this.#looks.get(chain)
-      if (last === undefined || last.atMs < look.atMs) this.#looks.set(chain, look)
-      end()
-    }, end)
-    return look
+  async #lookAtAccounts(): Promise<AccountStanding> {
+    const rows = await this.#warehouse.query<PositionRow>(ACCOUNTS)
+    const { tokens } = await this.#factsAt(toText(rows, 'accounts'))
+    return { tokenOf: (hash) => tokens.get(hash) }
   }
 
   async #look(chain: string): Promise<MadeStanding> {

@@ -6,7 +6,7 @@ import type { SentAnswer } from '../http/answers.ts'
 import type { SharedParts } from '../http/api-parts.ts'
 import { type LookupReader, lookUp, lookUpKeys } from '../http/lookups.ts'
 import { formatPageKey, type PageKey, type PageOf, readPageKey } from './page-key.ts'
-import { checkSnapshot, findSnapshot } from './snapshot.ts'
+import { BEGINS_EARLIER, findPageSnapshot, findSnapshot } from './snapshot.ts'
 import type { NftStanding, NftStandings, Snapshot } from './standing.ts'
 
 /** What everything in one answer is read with. */
@@ -79,7 +79,6 @@ export function toValidAt({ number, hash, timeSec }: Snapshot): ValidAt {
 /** Reverts come one at a time; who is asked while many come is told to ask again. */
 export const TRIES_MAX = 4
 export const NOTHING_INDEXED = 'no block of the chain is indexed yet'
-const BEGINS_EARLIER = refuseNft(400, 'earlier blocks are indexed since the first page: begin again')
 export const REVERTED_MEANWHILE = 'blocks are being reverted at the moment'
 /** Carries a refusal out of what reads. */
 export class RefusedNft extends Error {
@@ -172,10 +171,14 @@ type Place = Pick<NftPin, 'chain' | 'standing'>
 function listOf({ chain, standing }: Place, { route }: NftOperation, values: Asking['values']): PageOf {
   const {
     page_key: _key,
+    // The key has it.
+    block: _block,
+    block_hash: _hash,
     page_size: _size,
     max_count: _count,
     with_metadata: _shape,
     with_arrival: _arrival,
+    with_new_holders: _newHolders,
     ...filter
   } = values
   return { secret: standing.secret, chain, operation: route.id, filter: JSON.stringify(filter) }
@@ -234,15 +237,14 @@ async function snapshotOf(
   values: Readonly<Record<string, unknown>>,
   page: PageKey | undefined,
 ): ReturnType<typeof findSnapshot> {
-  if (page !== undefined) {
-    if (page.start !== tables.standing.start) return BEGINS_EARLIER
-    return await checkSnapshot(tables, page)
-  }
   const { block, block_hash: hash } = values as { readonly block?: string; readonly block_hash?: string }
   if (block !== undefined && hash !== undefined && block !== hash)
     return refuseNft(400, 'block and block_hash are both given')
   if (hash !== undefined && !hash.startsWith('0x')) return refuseNft(400, 'block_hash is not a hash')
-  return await findSnapshot(tables, block ?? hash ?? 'latest')
+  const asked = block ?? hash
+  return page === undefined
+    ? await findSnapshot(tables, asked ?? 'latest')
+    : await findPageSnapshot(tables, page, asked)
 }
 
 /** As a dictionary of structured fields (RFC 8941). */

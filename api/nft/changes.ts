@@ -24,7 +24,7 @@ interface Position {
   readonly told: number | undefined
 }
 
-const POSITION = /^([0-9]{1,15})\.([0-9]{1,15})\.(0x[0-9a-f]{64})(?:\.([0-9]{1,9}))?$/
+const POSITION = /^([0-9]{1,15})\.([0-9]{1,15})\.(0x[0-9a-f]{64})(?:([.-])([0-9]{1,9}))?$/
 /** Before the first block. */
 const NO_HASH = `0x${'00'.repeat(32)}`
 
@@ -64,13 +64,17 @@ function headOf({ standing, snapshot }: NftScope): Position {
 }
 
 function parsePosition(text: string): Position | undefined {
-  const [, start, number, hash, told] = POSITION.exec(text) ?? []
+  const [, start, number, hash, sign, told] = POSITION.exec(text) ?? []
   if (hash === undefined) return undefined
-  return { start: Number(start), number: Number(number), hash, told: told === undefined ? undefined : Number(told) }
+  const place = { start: Number(start), number: Number(number), hash }
+  if (sign === undefined) return { ...place, told: undefined }
+  // What was counted behind a dot had what is burned in it: the block is told again, which does no harm.
+  return { ...place, told: sign === '.' ? 0 : Number(told) }
 }
 
 function formatPosition({ start, number, hash, told }: Position): string {
-  return [start, number, hash, ...(told === undefined ? [] : [told])].join('.')
+  const place = [start, number, hash].join('.')
+  return told === undefined ? place : `${place}-${told}`
 }
 
 /** Whether a position is behind the newest folded block, and was not reverted. */

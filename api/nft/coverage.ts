@@ -1,7 +1,6 @@
 import type { Coverage, Finality } from '../../schemas/routes/nft/fields.ts'
 import { bytesSql, textSql } from '../../schemas/tables/literals.ts'
 import type { NftPin, NftScope } from './asking.ts'
-import { contractBeginning } from './metadata.ts'
 import type { NftStanding } from './standing.ts'
 import { selectContracts } from './told-contracts.ts'
 
@@ -14,18 +13,23 @@ export function finalityOf({ standing }: NftScope, blockNumber: string): Finalit
 /** The first block that can have a log. */
 export const FIRST_BLOCK = 1
 
-/** Whether all that happened up to the snapshot is indexed, of one contract or of all. */
-export async function coverageOf(scope: NftPin, contract?: string): Promise<Coverage> {
-  const { standing } = scope
-  const [begins, oddFrom] = await Promise.all([
-    contract === undefined || standing.start <= FIRST_BLOCK ? undefined : beginningOf(scope, contract),
-    // Of a list of many contracts nobody looks through all logs.
-    contract === undefined || !standing.hasOddLogs ? undefined : firstOddBlock(scope, contract),
-  ])
-  const blocks = { from_block: standing.start, to_block: scope.snapshot.number, check: standing.check }
-  if (standing.start > Math.max(begins ?? 0, FIRST_BLOCK)) return { ...blocks, is_whole: false, reason: 'starts_later' }
-  const isOdd = oddFrom !== undefined && oddFrom <= scope.snapshot.number
-  return isOdd ? { ...blocks, is_whole: false, reason: 'odd_logs' } : { ...blocks, is_whole: true, reason: null }
+/** Of a list. */
+interface Contracts {
+  /** Those that the question is about; none: all of the chain, of which nobody looks through all logs. */
+  readonly asked?: readonly string[]
+  /** Those that the answer tells of. */
+  readonly told?: readonly string[]
+}
+
+/** Whether all that happened up to the snapshot is indexed, of some contracts or of all. */
+export async function coverageOf(scope: NftPin, { asked = [], told = [] }: Contracts = {}): Promise<Coverage> {
+  const { standing, snapshot } = scope
+  const all = [...new Set([...asked, ...told])]
+  const [isIndexed, isOdd] = await Promise.all([indexedSince(scope, asked), oddAmong(scope, all)])
+  const blocks = { from_block: standing.start, to_block: snapshot.number, check: standing.check }
+  if (all.some(isOdd)) return { ...blocks, is_whole: false, reason: 'odd_logs' }
+  const isWhole = asked.length === 0 ? standing.start <= FIRST_BLOCK : asked.every(isIndexed)
+  return isWhole ? { ...blocks, is_whole: true, reason: null } : { ...blocks, is_whole: false, reason: 'starts_later' }
 }
 
 /** Whether what is held of a token is known to be all of it: who has one of a kind its last transfer says. */
@@ -33,7 +37,30 @@ export function isAmountWhole({ is_whole, reason }: Pick<Coverage, 'is_whole' | 
   return is_whole || (reason === 'starts_later' && standard === 'ERC721')
 }
 
-/** Tells of contracts of a list whether the chain is indexed since they are there. */
+/** What somebody has in a contract, or of its tokens of a standard. */
+interface Holding {
+  readonly contract: string
+  readonly standard?: string
+}
+
+/** The same of holdings in many contracts, with the coverage of their list. */
+export async function coverageOfHoldings(
+  pin: NftPin,
+  { asked, holdings }: { readonly asked?: readonly string[]; readonly holdings: readonly Holding[] },
+): Promise<{ readonly coverage: Coverage; readonly isWhole: (holding: Holding) => boolean }> {
+  const contractsOf = (some: readonly Holding[]) => [...new Set(some.map(({ contract }) => contract))]
+  const told = contractsOf(holdings)
+  const [isIndexed, isOdd] = await Promise.all([
+    indexedSince(pin, contractsOf(holdings.filter(({ standard }) => standard !== 'ERC721'))),
+    oddAmong(pin, told),
+  ])
+  return {
+    coverage: await coverageOf(pin, { ...(asked === undefined ? {} : { asked }), told }),
+    isWhole: ({ contract, standard }) => !isOdd(contract) && (standard === 'ERC721' || isIndexed(contract)),
+  }
+}
+
+/** Tells of contracts whether the chain is indexed since they are there. */
 export async function indexedSince(pin: NftPin, contracts: readonly string[]): Promise<(contract: string) => boolean> {
   const { start } = pin.standing
   if (start <= FIRST_BLOCK) return () => true
@@ -41,40 +68,38 @@ export async function indexedSince(pin: NftPin, contracts: readonly string[]): P
   return (contract) => Number(told.get(contract)?.deploy_block ?? -1) >= start
 }
 
-type Kept = WeakMap<NftStanding, Map<string, number | undefined>>
-
-/** What was asked of contracts while the chain stood so: it is the same for every question. */
-const beginnings: Kept = new WeakMap()
-const oddBlocks: Kept = new WeakMap()
+/** The first blocks in which contracts have logged what nobody can read, while the chain stood so; undefined of those that have not. */
+const oddBlocks = new WeakMap<NftStanding, Map<string, number | undefined>>()
 /** Of contracts that are asked for while a chain does not move. */
 const KEPT_MAX = 10_000
 
-const beginningOf = (pin: NftPin, contract: string) =>
-  keptOf(beginnings, { pin, contract }, () => contractBeginning(pin, contract))
+/** Tells of contracts whether they have logged what nobody can read, up to the snapshot. */
+async function oddAmong(pin: NftPin, contracts: readonly string[]): Promise<(contract: string) => boolean> {
+  const { standing, snapshot } = pin
+  if (!standing.hasOddLogs || contracts.length === 0) return () => false
+  const kept = oddBlocks.get(standing) ?? new Map<string, number | undefined>()
+  oddBlocks.set(standing, kept)
+  const unknown = contracts.filter((contract) => !kept.has(contract))
+  const found = await selectOddBlocks(pin, unknown)
+  const first = new Map(contracts.map((contract) => [contract, found.get(contract) ?? kept.get(contract)]))
+  if (kept.size + unknown.length > KEPT_MAX) kept.clear()
+  for (const contract of unknown) kept.set(contract, found.get(contract))
+  return (contract) => (first.get(contract) ?? Number.POSITIVE_INFINITY) <= snapshot.number
+}
 
-/** The first block in which the contract has logged what nobody can read; undefined where it has not. */
-const firstOddBlock = (pin: NftPin, contract: string) =>
-  keptOf(oddBlocks, { pin, contract }, async () => {
-    const { warehouse, chain, standing } = pin
-    const [odd] = await warehouse.query<{ number: string }>(
-      `SELECT min(block_number) AS number FROM nft_odd_logs
-       WHERE chain = ${textSql(chain)} AND contract = ${bytesSql(contract.slice(2))} AND ${standing.notReverted}
-       HAVING count() > 0`,
-      { chain },
-    )
-    return odd === undefined ? undefined : Number(odd.number)
-  })
-
-async function keptOf(
-  kept: Kept,
-  { pin, contract }: { readonly pin: NftPin; readonly contract: string },
-  ask: () => Promise<number | undefined>,
-): Promise<number | undefined> {
-  const known = kept.get(pin.standing) ?? new Map<string, number | undefined>()
-  kept.set(pin.standing, known)
-  if (known.has(contract)) return known.get(contract)
-  const found = await ask()
-  if (known.size >= KEPT_MAX) known.clear()
-  known.set(contract, found)
-  return found
+async function selectOddBlocks(
+  { warehouse, chain, standing }: NftPin,
+  contracts: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  if (contracts.length === 0) return new Map()
+  // Each at its place in the order of the table: some have very many.
+  const each = contracts.map(
+    (contract) => `SELECT '${contract}' AS contract, number FROM (
+      SELECT toString(block_number) AS number FROM nft_odd_logs
+      WHERE chain = ${textSql(chain)} AND contract = ${bytesSql(contract.slice(2))} AND ${standing.notReverted}
+      ORDER BY block_number LIMIT 1
+    )`,
+  )
+  const rows = await warehouse.query<{ contract: string; number: string }>(each.join(' UNION ALL '))
+  return new Map(rows.map(({ contract, number }) => [contract, Number(number)]))
 }

@@ -44,11 +44,11 @@ export async function heldContracts(
        toString(oldest) AS since_block, toUnixTimestamp(oldest_time) AS since_sec, one = max(one) OVER () AS is_end,
        sum(rows) OVER () >= ${LOOKED_AT_MAX} OR max(place) OVER () = ${PASSED_MAX - 1} AS is_cut
      FROM (
-       SELECT contract AS one, sum(token_rows) AS rows, max(token_place) AS place, argMin(standard, (token_id, standard)) AS first_standard,
+       SELECT contract AS one, sum(token_rows) AS rows, max(token_place) AS place, argMinIf(standard, (token_id, standard), is_known) AS first_standard,
          countIf(is_held AND standard = 'ERC1155') > 0 AS has_many,
          minIf(since_block, is_held) AS oldest, argMinIf(since_time, since_block, is_held) AS oldest_time
        FROM (
-         SELECT contract, token_id, standard, token_rows, token_place, newest.1 AS amount, newest.2 AS excess, newest.3 AS since_block, newest.4 AS since_time,
+         SELECT contract, token_id, standard, is_known, token_rows, token_place, newest.1 AS amount, newest.2 AS excess, newest.3 AS since_block, newest.4 AS since_time,
            is_known AND ${IS_HELD} AS is_held
          FROM (
            SELECT contract, token_id, standard, countIf(counts) AS token_rows, token_rows > 0 AS is_known, max(passed) AS token_place,
@@ -70,6 +70,7 @@ export async function heldContracts(
          )
        )
        GROUP BY contract
+       HAVING rows > 0
      )
      SETTINGS max_block_size = ${READ_ROWS}, read_in_order_use_buffering = 0, max_threads = 1`,
   )

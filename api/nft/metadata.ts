@@ -140,9 +140,3 @@ function toState({ error, attempts, read_sec, retry_sec }: ToldState): MetadataS
     next_retry: isRead || retry_sec === 0 ? null : retry_sec,
   }
 }
-
-/** The block that a contract begins with; undefined where nobody knows. */
-export async function contractBeginning(scope: NftPin, contract: string): Promise<number | undefined> {
-  const row = (await selectContracts(scope, [contract])).get(contract)
-  return row === undefined || row.deploy_block === '-1' ? undefined : Number(row.deploy_block)
-}

@@ -43,10 +43,19 @@ interface Owned {
   readonly asset: Pick<NftAsset, 'metadata' | 'metadata_state'>
   readonly contract: NftContract
   readonly arrival: Arrival
+  /** Undefined where nobody has looked, or can tell. */
+  readonly hasManyNewHolders: boolean | undefined
   readonly isInconsistent: boolean
 }
 
-export function reasonsOfOwned({ owner, asset, contract, arrival, isInconsistent }: Owned): Reasons<OwnedReason> {
+export function reasonsOfOwned({
+  owner,
+  asset,
+  contract,
+  arrival,
+  hasManyNewHolders,
+  isInconsistent,
+}: Owned): Reasons<OwnedReason> {
   const { metadata, metadata_state } = asset
   const ofContract = findingsOfContract(contract)
   const isRead = metadata_state.status === 'fetched'
@@ -54,6 +63,7 @@ export function reasonsOfOwned({ owner, asset, contract, arrival, isInconsistent
   const asks = CLAIM.test(title) || (CLAIM.test(description) && LINK.test(description))
   return toReasons(OWNED_REASONS, {
     unsolicited: arrival === null || arrival.sender === null ? undefined : arrival.sender !== owner,
+    many_new_holders: hasManyNewHolders,
     link_in_name: either(ofContract.link_in_name, isRead ? LINK.test(title) : undefined),
     asks_to_claim: either(ofContract.asks_to_claim, isRead ? asks : undefined),
     unknown_type: ofContract.unknown_type,

@@ -6,14 +6,16 @@ import { IS_HELD, isHeld, isInconsistent, shownAmount, tokenText, wholeAmount } 
 import { ARRIVAL_BLOCKS_MAX, arrivalsOf } from './arrivals.ts'
 import { answered, type NftScope, nftOperation, toValidAt } from './asking.ts'
 import { BURNED_AT } from './burned.ts'
-import { coverageOf, finalityOf, indexedSince } from './coverage.ts'
+import { coverageOfHoldings, finalityOf } from './coverage.ts'
 import { heldContracts } from './held-contracts.ts'
 import { foldSql } from './literals.ts'
 import { contractsMetadata, type Standard, type ToldAsset, toldTokens } from './metadata.ts'
+import { COMINGS_MAX, comingOf, manyNewHolders } from './new-holders.ts'
 import { selectCounts } from './newest.ts'
 import { isWithout, reasonsOfContract, reasonsOfOwned } from './owned-reasons.ts'
 import { acquiredOf, bytes } from './ownership.ts'
 import { bytesKey, cutPage, type HistoryTable, type Page, selectPage, textKey } from './pages.ts'
+import { standardsOfContracts } from './standards.ts'
 import { leadOfTotals, placeOfTotal, TOTALS, totalsOf } from './totals.ts'
 
 export const getNftsForOwner = nftOperation(getNftsForOwnerRoute, async (parameters, scope) => {
@@ -23,33 +25,32 @@ export const getNftsForOwner = nftOperation(getNftsForOwnerRoute, async (paramet
   const contracts = [...new Set(contract_addresses ?? (contract_address === undefined ? [] : [contract_address]))]
   const without = askedReasons(parameters.without_reasons, OWNED_REASONS)
   const withArrival = parameters.with_arrival || without.includes('unsolicited')
+  const withNewHolders = parameters.with_new_holders || without.includes('many_new_holders')
   const table = tokensOf(owner, contracts)
-  const [whole, coverage] = await Promise.all([
-    selectPage(scope, table, { limit, after: scope.after }),
-    coverageOf(scope),
-  ])
+  const whole = await selectPage(scope, table, { limit, after: scope.after })
   // What is on one page is counted with it.
   const isAll = scope.after === undefined && whole.next === undefined
-  const page = withArrival ? cutPage(whole, table, { column: 'since_block', most: ARRIVAL_BLOCKS_MAX }) : whole
+  const ofBlocks = withArrival ? cutPage(whole, table, { columns: ['since_block'], most: ARRIVAL_BLOCKS_MAX }) : whole
+  const most = withArrival ? COMINGS_MAX.withArrival : COMINGS_MAX.alone
+  const page = withNewHolders ? cutPage(ofBlocks, table, { columns: ['contract_text', 'since_block'], most }) : ofBlocks
   const tokens = page.items.map((item) => ({
     contract: item.contract_text as string,
     tokenId: tokenText(item.token_id_text as string),
     standard: item.standard_text as Standard,
     sinceBlock: acquiredOf(scope, item)?.block_number,
   }))
-  const [total, told, arrivals, isIndexed] = await Promise.all([
+  const [total, told, arrivals, newHolders, { coverage, isWhole }] = await Promise.all([
     isAll ? whole.items.length : countTokens(scope, owner, contracts),
     toldTokens(scope, tokens, withMetadata),
     withArrival ? arrivalsOf(scope, owner, tokens) : [],
-    indexedSince(
-      scope,
-      tokens.filter(({ standard }) => standard !== 'ERC721').map(({ contract }) => contract),
-    ),
+    withNewHolders ? manyNewHolders(scope, tokens) : undefined,
+    coverageOfHoldings(scope, { asked: contracts, holdings: tokens }),
   ])
   const rows = page.items.map((item, i) => {
     const { asset, documentSec, askedSec } = told[i] as ToldAsset
     const balance = shownAmount(item)
-    const is_amount_whole = item.standard_text === 'ERC721' || isIndexed(item.contract_text as string)
+    const token = tokens[i] as (typeof tokens)[number]
+    const is_amount_whole = isWhole(token)
     const finality = finalityOf(scope, item.block_number)
     const is_inconsistent = isInconsistent(item)
     const acquired = acquiredOf(scope, item)
@@ -67,7 +68,11 @@ export const getNftsForOwner = nftOperation(getNftsForOwnerRoute, async (paramet
       is_inconsistent,
       acquired,
       arrival,
-      ...reasonsOfOwned({ owner, asset, contract: asset.contract, arrival, isInconsistent: is_inconsistent }),
+      ...reasonsOfOwned({
+        ...{ owner, asset, contract: asset.contract, arrival },
+        hasManyNewHolders: newHolders?.get(comingOf(token)),
+        isInconsistent: is_inconsistent,
+      }),
       finality,
     }
   })
@@ -141,25 +146,23 @@ export const getContractsForOwner = nftOperation(getContractsForOwnerRoute, asyn
     isHeld: owner === BURNED_AT ? '0' : 'tokens > 0',
     holds: (item) => owner !== BURNED_AT && item.tokens !== '0',
   }
-  const [page, totals, coverage] = await Promise.all([
+  const [page, totals] = await Promise.all([
     selectPage(scope, table, { limit, after: scope.after }),
     selectHolderTotals(scope, owner),
-    coverageOf(scope),
   ])
   const addresses = page.items.map((item) => item.other_text as string)
   const held = await heldContracts(scope, owner, addresses)
-  const standards = await standardsOf(
+  const standards = await standardsOfContracts(
     scope,
-    owner,
     addresses.filter((address) => !held.has(address)),
   )
   const contracts = addresses.map((contract) => ({
     contract,
     standard: held.get(contract)?.standard ?? standards.get(contract) ?? null,
   }))
-  const [collections, isIndexed] = await Promise.all([
+  const [collections, { coverage, isWhole }] = await Promise.all([
     contractsMetadata(scope, contracts, withMetadata),
-    indexedSince(scope, addresses),
+    coverageOfHoldings(scope, { holdings: addresses.map((contract) => ({ contract })) }),
   ])
   const without = askedReasons(parameters.without_reasons, CONTRACT_REASONS)
   const rows = page.items.map((item, i) => {
@@ -168,7 +171,7 @@ export const getContractsForOwner = nftOperation(getContractsForOwnerRoute, asyn
       ...collection,
       total_balance: wholeAmount(item),
       num_distinct_tokens_owned: item.tokens as string,
-      is_amount_whole: isIndexed(collection.contract_address),
+      is_amount_whole: isWhole({ contract: collection.contract_address }),
       acquired: held.get(collection.contract_address)?.acquired ?? null,
       ...reasonsOfContract(collection),
       finality: finalityOf(scope, item.block_number),
@@ -184,22 +187,3 @@ export const getContractsForOwner = nftOperation(getContractsForOwnerRoute, asyn
     coverage,
   })
 })
-
-/** What the owner's tokens of contracts are, as their logs tell it. */
-async function standardsOf(
-  scope: NftScope,
-  owner: string,
-  contracts: readonly string[],
-): Promise<ReadonlyMap<string, Standard>> {
-  if (contracts.length === 0) return new Map()
-  // The first token of each.
-  const each = contracts.map(
-    (contract) => `SELECT '${contract}' AS contract, toString(standard) AS standard FROM (
-      SELECT standard FROM nft_holder_tokens
-      WHERE ${foldSql(scope)} AND holder = ${bytes(owner)} AND contract = ${bytes(contract)}
-      ORDER BY contract, token_id LIMIT 1
-    )`,
-  )
-  const rows = await scope.warehouse.query<{ contract: string; standard: Standard }>(each.join(' UNION ALL '))
-  return new Map(rows.map(({ contract, standard }) => [contract, standard]))
-}

@@ -27,7 +27,7 @@ export const streamOwnersCsv: Streaming = async (request: FastifyRequest, reply:
   const budget = () => openBudget({ ...parts, account, signal })
   const scope = await openScope({ ...asked, chain: chainOf(request).names.name, warehouse: budget(), key: '' })
   const { contract_address: contract } = values as { readonly contract_address: string }
-  const { from_block, is_whole } = await coverageOf(scope, contract)
+  const { from_block, is_whole } = await coverageOf(scope, { asked: [contract] })
   const lines = linesOf(standings, { contract, isWhole: is_whole }, () => ({ ...scope, warehouse: budget() }))
   reply
     .header('content-type', 'text/csv; charset=utf-8')

@@ -44,7 +44,7 @@ const holdersOfToken = (contract: string, tokenId: string): HistoryTable => ({
 
 export const isHolderOfContract = nftOperation(isHolderOfContractRoute, async ({ contract_address, wallet }, scope) => {
   const [coverage, row] = await Promise.all([
-    coverageOf(scope, contract_address),
+    coverageOf(scope, { asked: [contract_address] }),
     selectUsualHolding(scope, contract_address, wallet),
   ])
   const holds = row !== undefined && row.first !== '0' && wallet !== BURNED_AT
@@ -67,7 +67,7 @@ export const getOwnersForContract = nftOperation(getOwnersForContractRoute, asyn
     selectPage(scope, table, { limit, after: scope.after }),
     selectCounts(scope, { ...placeOfTotal('contract', contract.slice(2)), columns: ['others'] }),
     selectHolding(scope, contract, BURNED_AT),
-    coverageOf(scope, contract),
+    coverageOf(scope, { asked: [contract] }),
   ])
   return answered({
     owners: page.items.map((item) =>
@@ -102,7 +102,7 @@ async function ownersOfToken(scope: NftScope, contract: string, tokenId: string,
       columns: ['toUInt64(amount)'],
     }),
     selectNewest(scope, { ...table, holds: isHeld }, ['ERC1155', BURNED_AT]),
-    coverageOf(scope, contract),
+    coverageOf(scope, { asked: [contract] }),
   ])
   // A token that is one of a kind is not counted: it is on this page, or its only owner is on another one.
   const counted = totals === undefined ? undefined : Number(totals.first) - (burned === undefined ? 0 : 1)

@@ -39,7 +39,7 @@ export function readPageKey(of: PageOf, text: string): PageKey | undefined {
 }
 
 /** The block that a page key says it is of, whatever it is for and whoever made it; undefined where it is none. */
-export function blockOfPageKey(text: string): Pick<PageKey, 'start' | 'number' | 'hash'> | undefined {
+export function blockOfPageKey(text: string): Omit<PageKey, 'after'> | undefined {
   try {
     const body: unknown = JSON.parse(Buffer.from(text, 'base64url').subarray(SIGNATURE_BYTES).toString())
     const [start, number, hash] = Array.isArray(body) ? body : []

@@ -5,6 +5,7 @@ import type { NftPin, NftScope } from './asking.ts'
 import { type Lead, selectBeginning } from './beginnings.ts'
 import { foldSql } from './literals.ts'
 import { selectNewestRow } from './newest.ts'
+import { RowsPerItem } from './rows-per-item.ts'
 
 /** A table of what its keys have after each block that changed it, in the order of its keys. */
 export interface HistoryTable {
@@ -51,6 +52,8 @@ const STRETCH_ROWS = [8_000, 20_000] as const
  */
 const FIRST_ROWS_PER_ITEM = { few: 8, many: 2 } as const
 const FIRST_ROWS = { min: 250, ofFew: 1_000 } as const
+/** Where pages have shown how many rows an item has, so many times as many are looked at at once as a page of such items has. */
+const SPARE_ROWS = 1.25
 /** A block of rows that is read at once: what is read beyond the stretch. */
 const READ_ROWS = 1_024
 
@@ -61,6 +64,9 @@ export function foldParams({ chain, standing, snapshot }: NftPin): QueryParams {
   return { chain, start: standing.start, number: snapshot.number }
 }
 
+/** Of all lists of this process. */
+const rowsPerItem = new RowsPerItem()
+
 /** The items of a page, as of the snapshot, behind a sort key. */
 export async function selectPage(
   scope: NftScope,
@@ -68,10 +74,13 @@ export async function selectPage(
   { limit, after }: { readonly limit: number; readonly after: readonly string[] | undefined },
 ): Promise<Page> {
   const items: Item[] = []
+  const list = [scope.chain, scope.standing.start, table.table, table.where].join(' ')
   let behind = after
-  for (const [i, rows] of [firstRows(table, limit), ...STRETCH_ROWS].entries()) {
-    const select = i === 0 ? selectFirst : selectStretch
-    const stretch = await select(scope, table, { rows, behind, limit: limit + 1 - items.length })
+  for (const { rows, select } of stretchesOf(table, limit, rowsPerItem.of(list))) {
+    const wanted = limit + 1 - items.length
+    const stretch = await select(scope, table, { rows, behind, limit: wanted })
+    const found = stretch.items.length
+    rowsPerItem.note(list, { rows: stretch.rows, items: found, isCut: found >= wanted })
     items.push(...stretch.items)
     if (items.length > limit) {
       const page = items.slice(0, limit)
@@ -83,14 +92,15 @@ export async function selectPage(
   return { items, next: behind }
 }
 
-/** The page up to where its items would have more than so many values of a column. */
+/** The page up to where its items would have more than so many values of some columns. */
 export function cutPage(
   page: Page,
   table: HistoryTable,
-  { column, most }: { readonly column: string; readonly most: number },
+  { columns, most }: { readonly columns: readonly string[]; readonly most: number },
 ): Page {
-  const values = new Set<string | undefined>()
-  const cut = page.items.findIndex((item) => values.add(item[column]).size > most)
+  const values = new Set<string>()
+  const valuesOf = (item: Item) => columns.map((column) => item[column]).join(' ')
+  const cut = page.items.findIndex((item) => values.add(valuesOf(item)).size > most)
   if (cut === -1) return page
   const items = page.items.slice(0, cut)
   return { items, next: keyOf(table, items.at(-1)) }
@@ -98,8 +108,33 @@ export function cutPage(
 
 interface Stretch {
   readonly items: readonly Item[]
+  /** That were looked at. */
+  readonly rows: number
   /** The last key that was looked at; undefined where there are no more rows. */
   readonly end: readonly string[] | undefined
+}
+
+interface Select {
+  readonly rows: number
+  readonly select: typeof selectStretch
+}
+
+/** How a page is looked for: few rows first, or at once as many as the list is known to need, where these are too many to be told. */
+function stretchesOf(table: HistoryTable, limit: number, perItem = 0): readonly Select[] {
+  const first = firstRows(table, limit)
+  const [few, many] = STRETCH_ROWS
+  const known = Math.min(Math.ceil((limit + 1) * perItem * SPARE_ROWS), few + many)
+  if (known <= Math.max(first, FIRST_ROWS.ofFew))
+    return [
+      { rows: first, select: selectFirst },
+      { rows: few, select: selectStretch },
+      { rows: many, select: selectStretch },
+    ]
+  const rest = first + few + many - known
+  return [
+    { rows: known, select: selectStretch },
+    { rows: rest, select: selectStretch },
+  ]
 }
 
 function firstRows({ rowsPerItem = FIRST_ROWS_PER_ITEM.few }: HistoryTable, limit: number): number {
@@ -144,28 +179,34 @@ async function selectFirst(scope: NftScope, table: HistoryTable, { rows, behind,
     if (item !== undefined && table.holds(item)) complete.push(item)
   }
   // In the order of their keys, and those of one key of their blocks.
-  for (const row of found) {
+  for (const [rows, row] of found.entries()) {
     if (first === undefined || names.some((name) => row[name] !== first?.[name])) {
       endKey()
-      if (complete.length >= limit) return { items: complete, end: isFull ? keyOf(table, complete.at(-1)) : undefined }
+      if (complete.length >= limit)
+        return { items: complete, rows, end: isFull ? keyOf(table, complete.at(-1)) : undefined }
       first = row
       counted = undefined
     }
     if (Number(row.block_number) <= scope.snapshot.number && !scope.standing.isReverted(row.of_block)) counted = row
   }
-  if (isFull) return await completeLast(scope, table, { complete, end: keyOf(table, toItem(table, first as Row)) })
+  const looked = { complete, rows: found.length }
+  if (isFull) return await completeLast(scope, table, { ...looked, end: keyOf(table, toItem(table, first as Row)) })
   endKey()
-  return { items: complete, end: undefined }
+  return { items: complete, rows: found.length, end: undefined }
 }
 
 /** Of the last key the stretch may lack the newest rows. */
 async function completeLast(
   scope: NftScope,
   table: HistoryTable,
-  { complete, end }: { readonly complete: readonly Item[]; readonly end: readonly string[] },
+  {
+    complete,
+    rows,
+    end,
+  }: { readonly complete: readonly Item[]; readonly rows: number; readonly end: readonly string[] },
 ): Promise<Stretch> {
   const newest = await selectNewest(scope, table, end)
-  return { items: newest === undefined ? complete : [...complete, newest], end }
+  return { items: newest === undefined ? complete : [...complete, newest], rows, end }
 }
 
 async function selectStretch(scope: NftScope, table: HistoryTable, { rows, behind, limit }: Look): Promise<Stretch> {
@@ -192,13 +233,14 @@ async function selectStretch(scope: NftScope, table: HistoryTable, { rows, behin
     { ...foldParams(scope), ...behindParams(behind) },
   )
   const last = found.at(-1)
-  const isFull = last !== undefined && Number(last.looked_at) >= rows
+  const looked = Number(last?.looked_at ?? 0)
+  const isFull = looked >= rows
   const complete = found.filter(({ is_held, is_end }) => is_held === 1 && !(isFull && is_end === 1))
   if (!isFull || complete.length >= limit)
-    return { items: complete.slice(0, limit), end: isFull ? keyOf(table, complete.at(-1)) : undefined }
+    return { items: complete.slice(0, limit), rows: looked, end: isFull ? keyOf(table, complete.at(-1)) : undefined }
   const end = found.find(({ is_end }) => is_end === 1)
-  if (end === undefined) return { items: complete, end: keyOf(table, complete.at(-1)) }
-  return await completeLast(scope, table, { complete, end: keyOf(table, end) })
+  if (end === undefined) return { items: complete, rows: looked, end: keyOf(table, complete.at(-1)) }
+  return await completeLast(scope, table, { complete, rows: looked, end: keyOf(table, end) })
 }
 
 /** What one key has after the snapshot's block; undefined where that is nothing. */

@@ -26,7 +26,7 @@ async function refusalOfUnseen(pin: NftPin, contract: string, tokenId: string | 
   const seen = await pin.warehouse.query(
     `SELECT 1 FROM nft_tokens WHERE chain = ${textSql(pin.chain)} AND contract = ${bytesSql(contract.slice(2))}${ofToken} LIMIT 1`,
   )
-  if (seen.length > 0 || !(await coverageOf(pin, contract)).is_whole) return undefined
+  if (seen.length > 0 || !(await coverageOf(pin, { asked: [contract] })).is_whole) return undefined
   return refuseNft(
     400,
     tokenId === null ? 'no token of the contract was ever moved' : 'the token was never moved: there is none',

@@ -22,7 +22,8 @@ import { documentNftRoute } from './document.ts'
 import { nftParameterReader, type QueryTexts, type ReadNftParameters } from './read-parameters.ts'
 import { NftStandings } from './standing.ts'
 
-const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+/** Headers of answers that pages of other origins may read. */
+const EXPOSED_HEADERS = ['x-request-id', 'x-valid-at', 'x-coverage', 'etag', 'retry-after', 'allow']
 
 /** Answers otherwise than with one text, and says whether it has begun to: what it sends is sent later. */
 export type Streaming = (
@@ -68,7 +69,9 @@ export function serveNftOperations(
   for (const operation of operations) {
     const { route } = operation
     const read = nftParameterReader(route.parameters)
-    const others = METHODS.filter((method) => !methodsOf(route).includes(method))
+    const methods = methodsOf(route)
+    const others = app.supportedMethods.filter((method) => !methods.includes(method))
+    const config = { cors: { methods, exposedHeaders: EXPOSED_HEADERS } }
     for (const [form, path] of NFT_PATHS.entries()) {
       for (const [place, name] of route.names.entries()) {
         const url = `${path.replaceAll(/\{(\w+)\}/g, ':$1')}/${name}`
@@ -76,6 +79,7 @@ export function serveNftOperations(
           app.route({
             method,
             url,
+            config,
             schema: documentNftRoute(route, { method, isDocumented: form === 0 && place === 0 }),
             compress: COMPRESSION,
             handler: (request, reply) =>
@@ -85,9 +89,10 @@ export function serveNftOperations(
         app.route({
           method: others,
           url,
+          config,
           schema: { hide: true },
           handler: async (_request, reply) => {
-            reply.header('allow', methodsOf(route).join(', '))
+            reply.header('allow', methods.join(', '))
             return sendNftRefusal(reply, refuseNft(405))
           },
         })
@@ -95,7 +100,7 @@ export function serveNftOperations(
     }
   }
   app.route({
-    method: [...METHODS],
+    method: app.supportedMethods,
     url: '/nft/*',
     schema: { hide: true },
     handler: async (_request, reply) => sendNftRefusal(reply, refuseNft(404)),
@@ -106,8 +111,8 @@ export function tooManyAsked({ nftRequestsPerSecond }: Pick<SharedParts, 'nftReq
   return refuseNft(429, `the token asks more than ${nftRequestsPerSecond} times a second`)
 }
 
-function methodsOf({ methods }: AnyNftRoute): readonly string[] {
-  return methods.includes('GET') ? ['GET', 'HEAD', ...methods.filter((method) => method !== 'GET')] : methods
+function methodsOf({ methods }: AnyNftRoute): string[] {
+  return methods.includes('GET') ? ['GET', 'HEAD', ...methods.filter((method) => method !== 'GET')] : [...methods]
 }
 
 /** Takes JSON whatever its type says, of GET, too, as some clients send it. */

@@ -2,6 +2,7 @@ import { type NftRefusal, refuseNft } from '../../schemas/routes/nft/nft-route.t
 import { REVERTED_SQL } from '../../schemas/tables/reverted-blocks.ts'
 import { KEYS, type LookupReader, lookUpKeys } from '../http/lookups.ts'
 import { foldSql } from './literals.ts'
+import type { PageKey } from './page-key.ts'
 import type { NftStanding, Snapshot } from './standing.ts'
 
 type Found = { readonly status: 'found'; readonly snapshot: Snapshot } | NftRefusal
@@ -29,16 +30,37 @@ export async function findSnapshot(tables: Tables, block: string): Promise<Found
   return await checkSnapshot(tables, { number: Number(known.number), hash: block })
 }
 
+export const BEGINS_EARLIER = refuseNft(400, 'earlier blocks are indexed since the first page: begin again')
+
+type PageBlock = Omit<PageKey, 'after'>
+
+/** The block of a page key; refused where the question asks for another one. */
+export async function findPageSnapshot(tables: Tables, page: PageBlock, asked: string | undefined): Promise<Found> {
+  if (page.start !== tables.standing.start) return BEGINS_EARLIER
+  if (asked !== undefined && !mayBe(tables.standing, page, asked))
+    return refuseNft(400, `page_key is of block ${page.number}, ${page.hash}, and not of ${asked}`)
+  return await checkSnapshot(tables, page)
+}
+
+/** A word may have named any block that fits it when the first page was asked for. */
+function mayBe({ finalizedNumber = -1 }: NftStanding, { number, hash }: PageBlock, asked: string): boolean {
+  if (asked === 'latest') return true
+  if (asked === 'safe' || asked === 'finalized') return number <= finalizedNumber
+  return asked === (asked.startsWith('0x') ? hash : String(number))
+}
+
 /** A block that was known before, if it is still of the chain. */
 export async function checkSnapshot(
   tables: Tables,
   { number, hash }: { readonly number: number; readonly hash: string },
 ): Promise<Found> {
-  const { head } = tables.standing
+  const { head, isReverted } = tables.standing
   if (head.hash === hash) return { status: 'found', snapshot: head }
+  const orphaned = refuseNft(400, `block ${hash} is orphaned: it was reverted`)
+  // It may stand above the head that is left.
+  if (isReverted(hash.slice(2).toUpperCase())) return orphaned
   const found = await canonicalAt(tables, number)
-  if (found.status === 'refused' || found.snapshot.hash === hash) return found
-  return refuseNft(400, `block ${hash} is orphaned: it was reverted`)
+  return found.status === 'refused' || found.snapshot.hash === hash ? found : orphaned
 }
 
 /** `asked`: the number as it was asked for, which may be larger than one can be exact. */

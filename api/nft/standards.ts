@@ -3,6 +3,7 @@ import { tokenHex } from './amounts.ts'
 import type { NftPin } from './asking.ts'
 import { foldSql } from './literals.ts'
 import type { Standard, Token } from './metadata.ts'
+import { inList, LISTS, orderOf } from './transfer-rows.ts'
 
 // What logs tell that contracts and tokens are. Reverted blocks count here, too: a contract does not become another one with them.
 
@@ -34,14 +35,17 @@ export async function withStandards(scope: NftPin, asked: readonly AskedToken[])
 
 const keyOf = ({ contract, tokenId }: AskedToken): string => `${contract.slice(2)} ${tokenHex(tokenId)}`
 
-/** By address; each is looked up at its place in the order of the table. */
+/** By address: what the first transfer of its tokens was of, so that none which comes later makes it another one. */
 export function standardsOfContracts(
   scope: NftPin,
   contracts: readonly string[],
 ): Promise<ReadonlyMap<string, Standard>> {
   return lookUpEach(
     scope,
-    contracts.map((contract) => [contract, `contract = ${bytesSql(contract.slice(2))}`]),
+    contracts.map((contract) => [
+      contract,
+      `${LISTS} WHERE ${foldSql(scope)} AND ${inList('contract', contract.slice(2))} ORDER BY ${orderOf(true)}`,
+    ]),
   )
 }
 
@@ -72,22 +76,25 @@ async function standardsOfTokens(scope: NftPin, tokens: readonly AskedToken[]): 
   const found = new Map(rows.map(({ key, standard }) => [key, standard]))
   if (Number(rows[0]?.looked_at ?? 0) < LOOKED_AT_MAX) return found
   const others = [...places].filter(([key]) => !found.has(key))
-  const wheres = others.map(
+  const rowsOf = others.map(
     ([key, { contract, tokenId }]) =>
-      [key, `contract = ${bytesSql(contract.slice(2))} AND token_id = ${bytesSql(tokenHex(tokenId))}`] as const,
+      [
+        key,
+        `nft_token_holders WHERE ${foldSql(scope)} AND contract = ${bytesSql(contract.slice(2))} AND token_id = ${bytesSql(tokenHex(tokenId))}`,
+      ] as const,
   )
-  return new Map([...found, ...(await lookUpEach(scope, wheres))])
+  return new Map([...found, ...(await lookUpEach(scope, rowsOf))])
 }
 
+/** The standard of the first of some rows, each at their place in the order of their table. */
 async function lookUpEach(
   scope: NftPin,
-  places: readonly (readonly [key: string, where: string])[],
+  places: readonly (readonly [key: string, rows: string])[],
 ): Promise<ReadonlyMap<string, Standard>> {
   if (places.length === 0) return new Map()
   const each = places.map(
-    ([key, where]) => `SELECT '${key}' AS key, standard FROM (
-      SELECT toString(standard) AS standard FROM nft_token_holders WHERE ${foldSql(scope)} AND ${where} LIMIT 1
-    )`,
+    ([key, rows]) =>
+      `SELECT '${key}' AS key, standard FROM (SELECT toString(standard) AS standard FROM ${rows} LIMIT 1)`,
   )
   const rows = await scope.warehouse.query<Omit<Row, 'looked_at'>>(each.join(' UNION ALL '))
   return new Map(rows.map(({ key, standard }) => [key, standard]))

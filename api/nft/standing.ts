@@ -3,6 +3,7 @@ import type { LogsCheck } from '../../schemas/events/execution-block.ts'
 import { WEAK_CHECKS_SQL, type WeakCheckRow, weakestCheck } from '../../schemas/tables/block-coverage.ts'
 import { textSql } from '../../schemas/tables/literals.ts'
 import { notRevertedSql, REVERTED_SQL } from '../../schemas/tables/reverted-blocks.ts'
+import { Looks } from '../http/looks.ts'
 import { ToldContracts } from './told-contracts.ts'
 
 /** A block that an answer describes. */
@@ -41,8 +42,6 @@ export interface NftStanding {
 
 /** So old may be what is known of a chain when a question comes, unless nothing was written since. */
 const AGE_MS_MAX = 100
-/** From this age on the next look is on its way, so that whoever asks all the time waits for none. */
-const AHEAD_AGE_SHARE = 0.6
 /** A reorg that is not wholly told yet is looked for among so many of the newest blocks. */
 const RECENT_BLOCKS = 128
 
@@ -89,42 +88,30 @@ interface BlockRow {
   readonly time_sec: number
 }
 
-interface Look {
-  readonly standing: Promise<NftStanding | undefined>
-  readonly atMs: number
-  /** What was written to the tables before the look; undefined where nobody knows, or something was being written. */
-  readonly writes: number | undefined
-}
-
-/** Looks at the tables when somebody asks and something was written, all askers together at most every so many milliseconds. */
+/** What is known of the tables of tokens, as old as `Looks` may be. */
 export class NftStandings {
   readonly #warehouse: WarehouseReader
-  readonly #ageMsMax: number
-  readonly #nowMs: () => number
-  /** The newest one that has ended, by chain. */
-  readonly #looks = new Map<string, Look>()
-  readonly #underWay = new Map<string, Look>()
+  readonly #looks: Looks<NftStanding | undefined>
   readonly #known = new Map<string, NftStanding>()
   readonly #reverted = new Map<string, { readonly reverts: string; readonly hashes: ReadonlySet<string> }>()
   /** What reverts were written before the last look that found what the standing says. */
   readonly #reverts = new WeakMap<NftStanding, number>()
 
-  constructor(warehouse: WarehouseReader, ageMsMax = AGE_MS_MAX, nowMs = () => performance.now()) {
+  constructor(warehouse: WarehouseReader, ageMsMax = AGE_MS_MAX, nowMs?: () => number) {
     this.#warehouse = warehouse
-    this.#ageMsMax = ageMsMax
-    this.#nowMs = nowMs
+    this.#looks = new Looks({
+      look: (chain) => this.#look(chain),
+      writes: () => warehouse.writesOf?.(LOOKED_AT),
+      // Written once for all blocks that are folded at a time.
+      news: () => warehouse.writesOf?.(['nft_blocks']),
+      ageMsMax,
+      ...(nowMs === undefined ? {} : { nowMs }),
+    })
   }
 
   /** Undefined before the first block is folded. One object for as long as nothing has changed. */
   of(chain: string): Promise<NftStanding | undefined> {
-    const last = this.#looks.get(chain)
-    if (last === undefined) return this.#begin(chain).standing
-    if (last.writes !== undefined && last.writes === this.#warehouse.writesOf?.(LOOKED_AT)) return last.standing
-    const ageMs = this.#nowMs() - last.atMs
-    if (ageMs >= this.#ageMsMax) return this.#begin(chain).standing
-    // Its failure is nobody's yet: whoever asks when the last look is too old looks again.
-    if (ageMs >= this.#ageMsMax * AHEAD_AGE_SHARE) this.#begin(chain).standing.catch(() => {})
-    return last.standing
+    return this.#looks.of(chain)
   }
 
   /**
@@ -142,26 +129,7 @@ export class NftStandings {
 
   /** What was known is not good any more. */
   forget(chain: string): void {
-    this.#looks.delete(chain)
-    this.#underWay.delete(chain)
-  }
-
-  /** The look that is under way, or a new one: `of` gives it out once it has ended. */
-  #begin(chain: string): Look {
-    const atMs = this.#nowMs()
-    const underWay = this.#underWay.get(chain)
-    if (underWay !== undefined && atMs - underWay.atMs < this.#ageMsMax) return underWay
-    const writes = this.#warehouse.writesOf?.(LOOKED_AT)
-    const look = { standing: this.#look(chain), atMs, writes }
-    this.#underWay.set(chain, look)
-    const end = (): void => {
-      if (this.#underWay.get(chain) === look) this.#underWay.delete(chain)
-    }
-    look.standing.then(() => {
-      if (this.#underWay.get(chain) === look) this.#looks.set(chain, look)
-      end()
-    }, end)
-    return look
+    this.#looks.forget(chain)
   }
 
   async #look(chain: string): Promise<NftStanding | undefined> {
@@ -172,14 +140,25 @@ export class NftStandings {
   }
 
   async #lookAt(chain: string): Promise<NftStanding | undefined> {
-    const rows = await this.#warehouse.query<{ part: string; value: string }>(FACTS, { chain })
+    const lastStart = this.#known.get(chain)?.start
+    const recent = (start: number) => this.#warehouse.query<BlockRow>(RECENT, { chain, start })
+    // The fold that answered last mostly does so still: its blocks are looked for at the same time.
+    const [rows, ofLast] = await Promise.all([
+      this.#warehouse.query<{ part: string; value: string }>(FACTS, { chain }),
+      lastStart === undefined ? undefined : recent(lastStart),
+    ])
     const valuesOf = (name: string) => rows.filter(({ part }) => part === name).map(({ value }) => value)
     const starts = valuesOf('start')
       .map(Number)
       .sort((a, b) => a - b)
+    const [reverts = ''] = valuesOf('reverts')
+    const reverted = await this.#revertedAt(chain, reverts)
     let answering: { readonly start: number; readonly head: Snapshot } | undefined
     for (const start of starts) {
-      const head = headOf(await this.#warehouse.query<BlockRow>(RECENT, { chain, start }))
+      const early = start === lastStart && ofLast !== undefined ? headOf(ofLast) : undefined
+      // It was looked for before what is told of reverts: one that was told in between is found here.
+      const isGood = early !== undefined && !reverted.has(early.hash.slice(2).toUpperCase())
+      const head = isGood ? early : headOf(await recent(start))
       if (head !== undefined && (answering === undefined || head.number > answering.head.number))
         answering = { start, head }
     }
@@ -189,7 +168,6 @@ export class NftStandings {
       .map(Number)
       .filter((number) => number > 0)
     const finalizedNumber = final.length === 0 ? undefined : Math.min(Math.max(...final), head.number)
-    const [reverts = ''] = valuesOf('reverts')
     const others = rows
       .filter(({ part }) => !['start', 'final'].includes(part))
       .map(({ part, value }) => `${part} ${value}`)
@@ -197,10 +175,11 @@ export class NftStandings {
     const known = this.#known.get(chain)
     if (known?.position === position) return known
     const contractsRead = [...valuesOf('contracts'), ...valuesOf('exchanges')].join()
-    const [weak, reverted] = await Promise.all([
-      this.#warehouse.query<WeakCheckRow>(WEAK_CHECKS_SQL, { chain, from: start, through: head.number }),
-      this.#revertedAt(chain, reverts),
-    ])
+    const weak = await this.#warehouse.query<WeakCheckRow>(WEAK_CHECKS_SQL, {
+      chain,
+      from: start,
+      through: head.number,
+    })
     const check = weakestCheck(weak)
     const standing = {
       ...{ start, head, finalizedNumber, check, reverts, position },

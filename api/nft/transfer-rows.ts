@@ -176,7 +176,7 @@ function toRow(row: FlatRow): Row {
   }
 }
 
-const orderOf = (isAscending: boolean): string =>
+export const orderOf = (isAscending: boolean): string =>
   ['block_number', 'log_index', 'batch_index'].map((column) => `${column} ${isAscending ? 'ASC' : 'DESC'}`).join(', ')
 
 /** Rows that fit among the next ones of each stream, up to where all streams were looked at; `end` is that place, if there is more. */

@@ -35,7 +35,7 @@ export const getAssetsTransfer = nftOperation(getAssetsTransferRoute, async (par
   const [page, ofLater, coverage] = await Promise.all([
     selectTransfers(scope, streams, parameters),
     isFirst ? undefined : countTransfers(scope, streams, parameters),
-    coverageOf(scope),
+    coverageOf(scope, parameters.contract_addresses === undefined ? {} : { asked: parameters.contract_addresses }),
   ])
   // What is on one page is counted with it.
   const isAll = isFirst && page.next === undefined

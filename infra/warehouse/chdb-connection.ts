@@ -151,6 +151,9 @@ function startStatements({ memoryBytesMax, threads }: EngineOptions, database: s
   return [
     `USE ${database}`,
     `SET max_threads = ${threads}, max_memory_usage = ${memoryBytes}, max_query_size = ${STATEMENT_BYTES_MAX}, implicit_select = 0`,
+    // Most statements read a few rows of every part: to hand each of these reads to another thread, and to look for the newest rows of
+    // a limit before they are read, took as long as the rest of a lookup.
+    "SET local_filesystem_read_method = 'pread', use_top_k_dynamic_filtering = 0",
   ]
 }
 

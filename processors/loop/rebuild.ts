@@ -203,6 +203,8 @@ async function refuseNewRemovals({ eventLog, facts }: RebuildOptions): Promise<v
 /** Empty tables beside the live ones, and what is not rebuilt but needed by what is derived: linked, not copied. */
 async function makeTables(warehouse: Warehouse, beside: Warehouse, { chain, family }: Scope): Promise<void> {
   const rebuilt = tablesOf(family)
+  // Who derives looks at what was put in place: here nothing ever is.
+  await beside.command(`CREATE TABLE rebuild_exchanges AS ${warehouse.database}.rebuild_exchanges`)
   for (const table of Object.keys(PROJECTIONS) as Projection[]) {
     await beside.command(`CREATE TABLE ${table} AS ${warehouse.database}.${table}`)
     if (rebuilt.includes(table) && chain === undefined) continue

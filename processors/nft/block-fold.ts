@@ -1,11 +1,12 @@
 import type { TimeSlices } from '../loop/time-slices.ts'
 import { type Balance, negative, readBalance, shown, sum } from './balance.ts'
 import { BlockRows, type FoldedBlock, isZero } from './block-rows.ts'
+import { type FoldState, NOBODY } from './fold-state.ts'
 import type { FoldedRows } from './folded-rows.ts'
 import { ODD } from './odd-transfers.ts'
 import { type Span, TRANSFER } from './read-step.ts'
 import type { Senders } from './senders.ts'
-import { NOBODY, type StepState, TOKEN_KEY, Touched } from './step-state.ts'
+import type { TransferParts } from './transfer-parts.ts'
 
 /** A fold that begins with it knows that nobody had anything before. */
 const FIRST_BLOCK = 1
@@ -15,10 +16,11 @@ const WORD = 8
 const UNKNOWN = -1
 
 interface StepParts {
-  readonly state: StepState
+  readonly state: FoldState
   readonly folded: FoldedRows
   readonly span: Span
   readonly transfers: Uint32Array
+  readonly parts: TransferParts
   readonly senders: Senders
   readonly slices: TimeSlices
 }
@@ -34,22 +36,14 @@ export class BlockFold {
   readonly #parts: StepParts
   readonly #rows: BlockRows
   readonly #isFromFirstBlock: boolean
-  // The transfers of the block at hand: places among the words, and parts by their numbers.
+  /** The transfers of the block at hand: places among the words. */
   readonly #places: number[] = []
-  readonly #from: number[] = []
-  readonly #token: number[] = []
   /** Who had a token that is one of a kind. */
   readonly #had: number[] = []
-  // What they have touched, and what that was before the block.
-  readonly #singles = new Touched()
+  // What they have touched, before the block.
   readonly #ownerBefore: number[] = []
-  readonly #holdings = new Touched()
   readonly #balanceBefore: Balance[] = []
-  readonly #pairs = new Touched()
   readonly #tokensBefore: number[] = []
-  readonly #accounts = new Touched()
-  readonly #contracts = new Touched()
-  readonly #tokens = new Touched()
   #block: FoldedBlock = { number: 0, timeSec: 0 }
 
   constructor(parts: StepParts) {
@@ -68,14 +62,13 @@ export class BlockFold {
       this.#move(at)
       if (this.#parts.slices.isOver()) await this.#nextTurn()
     }
-    await this.#each(this.#singles.keys, (token, i) => this.#changeOwner(token, this.#ownerBefore[i] as number))
-    await this.#each(this.#holdings.keys, (holding, i) =>
-      this.#changeBalance(holding, this.#balanceBefore[i] as Balance),
-    )
-    await this.#each(this.#pairs.keys, (pair, i) => this.#countPair(pair, this.#tokensBefore[i] as number))
-    await this.#each(this.#tokens.keys, (token) => rows.holders(token))
-    await this.#each(this.#contracts.keys, (contract) => rows.contract(contract))
-    await this.#each(this.#accounts.keys, (account) => rows.account(account))
+    const { singles, holdings, pairs, tokens, contracts, accounts } = this.#parts.state.touched
+    await this.#each(singles.keys, (token, i) => this.#changeOwner(token, this.#ownerBefore[i] as number))
+    await this.#each(holdings.keys, (holding, i) => this.#changeBalance(holding, this.#balanceBefore[i] as Balance))
+    await this.#each(pairs.keys, (pair, i) => this.#countPair(pair, this.#tokensBefore[i] as number))
+    await this.#each(tokens.keys, (token) => rows.holders(token))
+    await this.#each(contracts.keys, (contract) => rows.contract(contract))
+    await this.#each(accounts.keys, (account) => rows.account(account))
     await this.#each(this.#places, (at, i) => rows.transfer(at, this.#oddOf(i)))
     return this.#endBlock()
   }
@@ -83,9 +76,8 @@ export class BlockFold {
   #endBlock(): BlockCounts {
     const transfers = this.#places.length
     const singles = this.#places.filter((at) => !this.#isMany(at)).length
-    for (const numbers of [this.#places, this.#from, this.#token, this.#had]) numbers.length = 0
-    for (const touched of [this.#singles, this.#holdings, this.#pairs, this.#accounts, this.#contracts, this.#tokens])
-      touched.clear()
+    for (const numbers of [this.#places, this.#had]) numbers.length = 0
+    for (const touched of Object.values(this.#parts.state.touched)) touched.clear()
     return { transfers, singles }
   }
 
@@ -118,15 +110,14 @@ export class BlockFold {
   }
 
   #move(at: number): void {
-    const { state, transfers } = this.#parts
-    const contract = state.contractAt(transfers, at + TRANSFER.contract)
-    const from = state.accountAt(transfers, at + TRANSFER.from)
-    const to = state.accountAt(transfers, at + TRANSFER.to)
+    const { state, parts, transfers } = this.#parts
     const isMany = this.#isMany(at)
-    const token = state.tokenAt(contract, isMany, transfers, at + TRANSFER.tokenId)
+    const row = at / TRANSFER.row
+    const contract = parts.contract[row] as number
+    const token = parts.token[row] as number
+    const from = parts.from[row] as number
+    const to = parts.to[row] as number
     this.#places.push(at)
-    this.#from.push(from)
-    this.#token.push(token)
     this.#had.push(isMany ? UNKNOWN : this.#pass(token, to))
     if (isMany) {
       const amount = readBalance(transfers, at + TRANSFER.amount, 0n)
@@ -134,14 +125,14 @@ export class BlockFold {
       this.#add(token, to, amount)
     }
     state.ofContract.add(contract, isMany)
-    this.#contracts.add(contract)
+    state.touched.contracts.add(contract)
     if (from !== NOBODY) {
       state.sent.add(from, isMany)
-      this.#accounts.add(from)
+      state.touched.accounts.add(from)
     }
     if (to !== NOBODY) {
       state.received.add(to, isMany)
-      this.#accounts.add(to)
+      state.touched.accounts.add(to)
     }
   }
 
@@ -150,11 +141,11 @@ export class BlockFold {
    * mint what is there. Returns who had it.
    */
   #pass(token: number, to: number): number {
-    const { owner, isKnown } = this.#parts.state
+    const { owner, isKnown, touched } = this.#parts.state
     const before = owner.get(token)
     owner.set(token, to)
-    const isFirst = this.#singles.add(token)
-    if (isFirst) this.#ownerBefore[this.#singles.keys.length - 1] = before
+    const isFirst = touched.singles.add(token)
+    if (isFirst) this.#ownerBefore[touched.singles.keys.length - 1] = before
     return !isFirst || this.#isFromFirstBlock || isKnown.get(token) === 1 ? before : UNKNOWN
   }
 
@@ -162,9 +153,10 @@ export class BlockFold {
     if (account === NOBODY) return
     const { state } = this.#parts
     const holding = state.holdingOf(token, account)
-    const before = state.balance[holding] as Balance
-    state.balance[holding] = sum(before, amount)
-    if (this.#holdings.add(holding)) this.#balanceBefore[this.#holdings.keys.length - 1] = before
+    const before = state.balance.get(holding)
+    state.balance.set(holding, sum(before, amount))
+    const { holdings } = state.touched
+    if (holdings.add(holding)) this.#balanceBefore[holdings.keys.length - 1] = before
   }
 
   #changeOwner(token: number, before: number): void {
@@ -184,7 +176,7 @@ export class BlockFold {
 
   #changeBalance(holding: number, before: Balance): void {
     const { state } = this.#parts
-    const after = state.balance[holding] as Balance
+    const after = state.balance.get(holding)
     if (before === after) return
     if (before <= 0 && after > 0) {
       state.sinceBlock.set(holding, this.#block.number)
@@ -195,17 +187,18 @@ export class BlockFold {
     const more = Number(after > 0) - Number(before > 0)
     this.#addToPair(this.#pairOf(token, state.holderOf(holding)), more, sum(shown(after), negative(shown(before))))
     state.tokenHolders.add(token, more)
-    this.#tokens.add(token)
+    state.touched.tokens.add(token)
   }
 
   #pairOf(token: number, account: number): number {
     const { state } = this.#parts
-    return state.pairOf(state.tokens.keys[token * TOKEN_KEY] as number, account)
+    return state.pairOf(state.contractOf(token), account)
   }
 
   #addToPair(pair: number, tokens: number, amount: Balance): void {
     const { state } = this.#parts
-    if (this.#pairs.add(pair)) this.#tokensBefore[this.#pairs.keys.length - 1] = state.pairTokens.get(pair)
+    const { pairs } = state.touched
+    if (pairs.add(pair)) this.#tokensBefore[pairs.keys.length - 1] = state.pairTokens.get(pair)
     state.addToPair(pair, tokens, amount)
   }
 
@@ -221,30 +214,30 @@ export class BlockFold {
     state.accountHoldings.add(account, after - before)
     state.accountContracts.add(account, more)
     // Who had a token may be somebody whom no transfer names.
-    this.#accounts.add(account)
+    state.touched.accounts.add(account)
   }
 
   /** What is odd about a transfer, by its place in the block; of an amount after the whole block. */
   #oddOf(place: number): number {
-    const { transfers } = this.#parts
+    const { transfers, parts } = this.#parts
     const at = this.#places[place] as number
-    const from = this.#from[place] as number
+    const from = parts.from[at / TRANSFER.row] as number
     const had = this.#had[place] as number
     let odd = isZero(transfers, at + TRANSFER.amount, WORD) ? ODD.no_amount : 0
     if (had !== UNKNOWN && from !== had) {
       if (from !== NOBODY) odd |= ODD.from_not_holder
       else odd |= ODD.minted_again
     }
-    if (this.#isMany(at) && from !== NOBODY && this.#isFromFirstBlock && this.#isLacking(place))
+    if (this.#isMany(at) && from !== NOBODY && this.#isFromFirstBlock && this.#isLacking(at / TRANSFER.row))
       odd |= ODD.from_lacks_amount
     return odd
   }
 
   /** Whether who has sent it has less than nothing after the block, and something else than before. */
-  #isLacking(place: number): boolean {
-    const { state } = this.#parts
-    const holding = state.holdingOf(this.#token[place] as number, this.#from[place] as number)
-    const balance = state.balance[holding] as Balance
-    return balance < 0 && balance !== this.#balanceBefore[this.#holdings.placeOf(holding)]
+  #isLacking(row: number): boolean {
+    const { state, parts } = this.#parts
+    const holding = state.holdingOf(parts.token[row] as number, parts.from[row] as number)
+    const balance = state.balance.get(holding)
+    return balance < 0 && balance !== this.#balanceBefore[state.touched.holdings.placeOf(holding)]
   }
 }

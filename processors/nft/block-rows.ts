@@ -1,15 +1,15 @@
 import { TOTAL_KINDS, type TotalKind, TRANSFER_LISTS, type TransferList } from '../../schemas/tables/nft.ts'
 import { type Balance, writeBalance } from './balance.ts'
+import { type FoldState, NOBODY, TOKEN_ID, TOKEN_KEY } from './fold-state.ts'
 import type { FoldedRows } from './folded-rows.ts'
 import type { WordColumn } from './growing-rows.ts'
 import { TRANSFER } from './read-step.ts'
 import type { Senders } from './senders.ts'
-import { NOBODY, type StepState, TOKEN_ID, TOKEN_KEY } from './step-state.ts'
 
 // In 32-bit words.
 const ADDRESS = 5
 const WORD = 8
-/** Places among `STANDARDS`. */
+/** Places among `TOKEN_STANDARDS`: of tokens that are one of a kind, and of those that there are many of. */
 const [SINGLE, MANY] = [0, 1]
 const NO_ADDRESS = new Uint32Array(ADDRESS)
 
@@ -17,7 +17,7 @@ const LIST = Object.fromEntries(TRANSFER_LISTS.map((kind, i) => [kind, i])) as R
 const TOTAL = Object.fromEntries(TOTAL_KINDS.map((kind, i) => [kind, i])) as Readonly<Record<TotalKind, number>>
 
 interface Parts {
-  readonly state: StepState
+  readonly state: FoldState
   readonly folded: FoldedRows
   readonly transfers: Uint32Array
   readonly senders: Senders
@@ -66,7 +66,7 @@ export class BlockRows {
     const row = folded.holdings.next()
     this.#pushHolding(row, state.tokenOf(holding), state.holderOf(holding))
     row.standard.push(MANY)
-    this.#pushBalance(row.amount, row.excess, state.balance[holding] as Balance)
+    this.#pushBalance(row.amount, row.excess, state.balance.get(holding))
     row.since_block.pushNumber(state.sinceBlock.get(holding))
     row.since_time.pushNumber(state.sinceTimeSec.get(holding))
   }
@@ -168,7 +168,7 @@ export class BlockRows {
 
   #pushPair(row: TotalRow, pair: number): void {
     const { state } = this.#parts
-    this.#pushBalance(row.amount, row.excess, state.pairAmount[pair] as Balance)
+    this.#pushBalance(row.amount, row.excess, state.pairAmount.get(pair))
     row.tokens.pushNumber(state.pairTokens.get(pair))
     for (const none of [row.others, row.sent, row.sent_singles, row.received, row.received_singles]) none.pushNumber(0)
   }

@@ -81,16 +81,24 @@ async function startInstead(
 
 /** Whether the block before a fold's first one is there. */
 async function hasBlocksBefore(warehouse: Warehouse, chain: string, start: number): Promise<boolean> {
+  const parentHash = await parentOfFirst(warehouse, chain, start)
   const [before] = await warehouse.query(
     `SELECT 1 FROM execution_heights FINAL
-     WHERE chain = {chain:String} AND block_number = {number:UInt64} AND log_parts >= 0 AND block_hash IN (
-       SELECT concat('0x', lower(hex(parent_hash))) FROM nft_blocks
-       WHERE chain = {chain:String} AND start = {start:UInt64} AND block_number = {start:UInt64}
-         AND block_hash NOT IN (${REVERTED_SQL})
-     )`,
-    { chain, number: start - 1, start },
+     WHERE chain = {chain:String} AND block_number = {number:UInt64} AND log_parts >= 0 AND block_hash = {parentHash:String}`,
+    { chain, number: start - 1, parentHash },
   )
   return before !== undefined
+}
+
+/** The hash of the block that a fold's first one follows on; empty before its first step. */
+export async function parentOfFirst(warehouse: Warehouse, chain: string, start: number): Promise<string> {
+  const [first] = await warehouse.query<{ parent_hash: string }>(
+    `SELECT concat('0x', lower(hex(parent_hash))) AS parent_hash FROM nft_blocks
+     WHERE chain = {chain:String} AND start = {start:UInt64} AND block_number = {start:UInt64}
+       AND block_hash NOT IN (${REVERTED_SQL})`,
+    { chain, start },
+  )
+  return first?.parent_hash ?? ''
 }
 
 /** The lowest block that the newest one is reached from without a gap; below one that is given it is that one which is reached. */
@@ -137,13 +145,10 @@ async function isInDoubt(warehouse: Warehouse, chain: string, { start, number, h
   return rows.length > 0
 }
 
-/** Whether the fold ends there, and begins with the first block that is there. */
+/** Whether the fold ends there. */
 export async function isStillPlace(warehouse: Warehouse, chain: string, { start, through }: Place): Promise<boolean> {
-  const [place, before] = await Promise.all([
-    placeOfFold(warehouse, chain, start),
-    hasBlocksBefore(warehouse, chain, start),
-  ])
-  return !before && place.through.hash === through.hash
+  const place = await placeOfFold(warehouse, chain, start)
+  return place.through.hash === through.hash
 }
 
 /** The number of the newest block that was ever there: it may be reverted. */

@@ -2,10 +2,12 @@ import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { bytesOf } from '../../schemas/eth/hex.ts'
 import { TimeSlices } from '../loop/time-slices.ts'
 import { type BlockCounts, BlockFold } from './block-fold.ts'
+import { type FoldState, numberAt } from './fold-state.ts'
 import type { FoldedRows } from './folded-rows.ts'
-import { HOLDING, readStep, readUnnamed, type Span, TRANSFER } from './read-step.ts'
+import { lookUp } from './look-up.ts'
+import { readStep, type Span, TRANSFER } from './read-step.ts'
 import { Senders } from './senders.ts'
-import { numberAt, StepState } from './step-state.ts'
+import { TransferParts } from './transfer-parts.ts'
 
 /** A block, with hashes as text. */
 export interface Block {
@@ -25,6 +27,8 @@ export interface Step {
   readonly blocks: readonly Block[]
   /** A condition on `block_hash`: rows of other blocks count for nobody. */
   readonly notReverted: string
+  /** As it stands before the step; afterwards it stands behind it, or is good for nobody where the step has failed. */
+  readonly state: FoldState
   /** Of all steps: its memory is used again. */
   readonly folded: FoldedRows
 }
@@ -35,21 +39,18 @@ export interface Step {
  */
 export async function foldStep(
   warehouse: Warehouse,
-  { span, blocks, notReverted, folded }: Step,
+  { span, blocks, notReverted, state, folded }: Step,
 ): Promise<readonly BlockCounts[]> {
   const counts = new Array<BlockCounts>(blocks.length).fill(NO_TRANSFERS)
-  const rows = await readStep(warehouse, span, notReverted)
-  const { transfers, holdings } = rows
+  const rows = await readStep(warehouse, span)
+  const { transfers } = rows
   if (transfers.length === 0) return counts
-  const state = new StepState()
   const slices = new TimeSlices()
-  await namePairs(transfers, state, slices)
-  await state.loadHoldings(holdings, slices)
-  await state.loadTotals(rows.totals, slices)
-  const unnamed = { notReverted, holdings, places: await placesOfUnnamed(holdings, state, slices) }
-  for (const totals of await readUnnamed(warehouse, span, unnamed)) await state.loadTotals(totals, slices)
+  const since = state.sizes()
+  const parts = await TransferParts.of(transfers, state, slices)
+  if (!state.isWhole) await lookUp(warehouse, span, { state, since, notReverted, slices })
   const senders = await Senders.of(rows.senders, slices)
-  const fold = new BlockFold({ state, folded, span, transfers, senders, slices })
+  const fold = new BlockFold({ state, folded, span, transfers, parts, senders, slices })
   const hashes = wordsOf(Buffer.concat(blocks.map(({ hash }) => bytesOf(hash))))
   for (const { place, first, end } of transfersByBlock(transfers, { blocks, hashes })) {
     counts[place] = await fold.foldBlock(blocks[place] as Block, first, end)
@@ -57,32 +58,6 @@ export async function foldStep(
   }
   await folded.end(span)
   return counts
-}
-
-/** The pairs that what was read is about: those of accounts that transfers name. */
-async function namePairs(transfers: Uint32Array, state: StepState, slices: TimeSlices): Promise<void> {
-  for (let at = 0; at < transfers.length; at += TRANSFER.row) {
-    const contract = state.contractAt(transfers, at + TRANSFER.contract)
-    state.pairOf(contract, state.accountAt(transfers, at + TRANSFER.from))
-    state.pairOf(contract, state.accountAt(transfers, at + TRANSFER.to))
-    if (slices.isOver()) await slices.next()
-  }
-}
-
-/** Who has a token that is moved, and is not named: its log says that somebody else has sent it. Places among the words. */
-async function placesOfUnnamed(
-  holdings: Uint32Array,
-  state: StepState,
-  slices: TimeSlices,
-): Promise<readonly number[]> {
-  const places: number[] = []
-  for (let at = 0; at < holdings.length; at += HOLDING.row) {
-    if (slices.isOver()) await slices.next()
-    if (holdings[at + HOLDING.isMany] === 1 || holdings[at + HOLDING.amount] !== 1) continue
-    const contract = state.contractAt(holdings, at)
-    if (!state.hasPair(contract, state.accountAt(holdings, at + HOLDING.holder))) places.push(at)
-  }
-  return places
 }
 
 interface BlockTransfers {

@@ -4,7 +4,8 @@ import { FOLDED_TABLES } from '../../schemas/tables/nft.ts'
 import { NAMED_REVERTED_MAX, notRevertedSql, REVERTED_SQL } from '../../schemas/tables/reverted-blocks.ts'
 import { constantColumn, textColumn } from '../loop/rows.ts'
 import type { BlockCounts } from './block-fold.ts'
-import { isStillPlace, newestHeight, type Place, placeOf } from './fold-place.ts'
+import { exchangesOf, keepState, memoryOf, notesOf, revertsOf, takeState } from './fold-memory.ts'
+import { isStillPlace, newestHeight, type Place, parentOfFirst, placeOf } from './fold-place.ts'
 import { type Block, foldStep, NO_TRANSFERS } from './fold-step.ts'
 import { FoldedRows } from './folded-rows.ts'
 
@@ -12,48 +13,33 @@ import { FoldedRows } from './folded-rows.ts'
 const STEP_BLOCKS_MAX = 5_500
 /** What a step touches is in memory at once; one block may have more. */
 const STEP_TRANSFERS_MAX = 300_000
-
-/** Where a fold of this process has ended, and what follows from nothing having been reverted since. */
-interface Known {
-  readonly place: Place
-  /** A condition on `block_hash`. */
-  readonly notReverted: string
-  readonly isOnlyFold: boolean
-  /** Writes of reverts before it was looked up. */
-  readonly reverts: number
-  /** With memory for many rows, where months are folded. */
-  readonly folded: FoldedRows | undefined
-}
-const KNOWN = new WeakMap<Warehouse, Map<string, Known>>()
-
-const revertsOf = (warehouse: Warehouse): number | undefined => warehouse.writesOf?.(['reverted_blocks'])
-
 /**
  * Folds all blocks of a chain that follow on what is folded, are canonical, and are there with all their logs when it begins; ends early
  * when the signal aborts. Returns the number of blocks. Two that fold the same chain side by side write the same rows.
  */
 export async function foldChain(warehouse: Warehouse, chain: string, signal: AbortSignal): Promise<number> {
-  const ofWarehouse = KNOWN.get(warehouse) ?? new Map<string, Known>()
-  KNOWN.set(warehouse, ofWarehouse)
+  const memory = memoryOf(warehouse)
   let blocks = 0
   let folded: FoldedRows | undefined
   while (!signal.aborted) {
-    const reverts = revertsOf(warehouse)
-    const kept = ofWarehouse.get(chain)
-    ofWarehouse.delete(chain)
+    const reverts = await revertsOf(warehouse, chain)
+    const kept = memory.known.get(chain)
+    memory.known.delete(chain)
     folded ??= kept?.folded
     const known = kept !== undefined && kept.reverts === reverts ? kept : undefined
     const place = known?.place ?? (await placeOf(warehouse, chain))
     if (place === undefined) break
-    const [{ follow, isLast }, isAsKnown] = await Promise.all([
-      nextStep(warehouse, chain, place),
-      known === undefined || isStillPlace(warehouse, chain, known.place),
+    const isNoted = known?.notes !== undefined && known.notes === notesOf(warehouse)
+    const [exchanges, { follow, isLast, isPreceded }, isAsKnown] = await Promise.all([
+      exchangesOf(warehouse, memory),
+      nextStep(warehouse, chain, place, known?.parentHash),
+      known === undefined || isNoted || isStillPlace(warehouse, chain, known.place),
     ])
-    if (!isAsKnown) continue
+    if (!isAsKnown || isPreceded) continue
     if (known !== undefined && follow.length === 0) {
       // Only behind blocks that are not there something else may be folded.
       if ((await newestHeight(warehouse, chain)) > place.through.number + 1) continue
-      ofWarehouse.set(chain, { ...known, folded: undefined })
+      memory.known.set(chain, { ...known, folded: undefined })
       break
     }
     const [{ step, hasTransfers }, notReverted] = await Promise.all([
@@ -64,17 +50,21 @@ export async function foldChain(warehouse: Warehouse, chain: string, signal: Abo
     if (last === undefined) break
     const { start } = place
     const span = { chain, start, from: place.through.number, to: last.number }
+    const state = takeState(memory, chain, { place, exchanges })
     if (hasTransfers) folded ??= new FoldedRows(warehouse)
     const counts =
       folded === undefined || !hasTransfers
         ? step.map(() => NO_TRANSFERS)
-        : await foldStep(warehouse, { span, blocks: step, notReverted, folded })
+        : await foldStep(warehouse, { span, blocks: step, notReverted, state, folded })
     const through = await note(warehouse, { chain, place, step, counts })
+    keepState(memory, chain, { start, hash: through.hash, exchanges, state })
     blocks += step.length
     const isOnlyFold = known?.isOnlyFold || (await dropOvertaken(warehouse, chain, { start, number: last.number }))
     if (reverts !== undefined) {
-      const now = { place: { start, through }, notReverted, isOnlyFold, reverts }
-      ofWarehouse.set(chain, { ...now, folded: step.length > 1 ? folded : undefined })
+      const notes = notesOf(warehouse)
+      const parentHash = known?.parentHash ?? (await parentOfFirst(warehouse, chain, start))
+      const now = { place: { start, through }, parentHash, notes, notReverted, isOnlyFold, reverts }
+      memory.known.set(chain, { ...now, folded: step.length > 1 ? folded : undefined })
     }
     // What comes meanwhile is asked for when it is there; of blocks that come in numbers that is many at once.
     const isCut = step.length < follow.length || follow.length === STEP_BLOCKS_MAX
@@ -161,13 +151,26 @@ interface Following {
   readonly follow: readonly Block[]
   /** Whether no blocks are there behind them. */
   readonly isLast: boolean
+  /** Whether the block before the fold's first one is there. */
+  readonly isPreceded: boolean
 }
 
-async function nextStep(warehouse: Warehouse, chain: string, { through }: Place): Promise<Following> {
+async function nextStep(
+  warehouse: Warehouse,
+  chain: string,
+  { start, through }: Place,
+  parentHash = '',
+): Promise<Following> {
   const rows = await warehouse.query<BlockRow>(
     `SELECT block_number AS number, toString(block_hash) AS hash, parent_hash, toUnixTimestamp(time) AS time_sec, log_parts,
        version, reverted_version, parts
-     FROM (SELECT * FROM execution_heights FINAL WHERE chain = {chain:String} AND block_number > {from:UInt64} AND block_number <= {to:UInt64}) AS h
+     FROM (
+       SELECT * FROM execution_heights FINAL
+       WHERE chain = {chain:String} AND (
+         block_number > {from:UInt64} AND block_number <= {to:UInt64}
+         OR block_number = {before:UInt64} AND block_hash = {parentHash:String} AND log_parts >= 0
+       )
+     ) AS h
      LEFT JOIN (
        SELECT block_hash, count() AS parts FROM execution_log_parts FINAL
        WHERE chain = {chain:String} AND block_number > {from:UInt64} AND block_number <= {to:UInt64} GROUP BY block_hash
@@ -177,7 +180,7 @@ async function nextStep(warehouse: Warehouse, chain: string, { through }: Place)
        FROM reverted_blocks FINAL WHERE chain = {chain:String} AND is_reverted = 1
      ) AS r USING (block_hash)
      ORDER BY block_number`,
-    { chain, from: through.number, to: through.number + STEP_BLOCKS_MAX },
+    { chain, before: Math.max(0, start - 1), parentHash, from: through.number, to: through.number + STEP_BLOCKS_MAX },
   )
   const byNumber = Map.groupBy(rows, ({ number }) => Number(number))
   const follow: Block[] = []
@@ -192,7 +195,7 @@ async function nextStep(warehouse: Warehouse, chain: string, { through }: Place)
     hash = row.hash
     follow.push({ number, hash, parentHash: row.parent_hash, timeSec: row.time_sec })
   }
-  return { follow, isLast: highest <= number }
+  return { follow, isLast: highest <= number, isPreceded: parentHash !== '' && byNumber.has(start - 1) }
 }
 
 /** Whether a block that was reverted is canonical again; then its rows count again. The log has both facts of a block in their order. */

@@ -1,5 +1,5 @@
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
-import { TRANSFER_EVENTS } from '../../schemas/eth/nft-transfers.ts'
+import { TOKEN_STANDARDS, TRANSFER_EVENTS } from '../../schemas/eth/nft-transfers.ts'
 import { TOTAL_KINDS, TRANSFER_LISTS } from '../../schemas/tables/nft.ts'
 import { insertAll, joinRows, type TableRows } from '../loop/rows.ts'
 import { GrowingRows } from './growing-rows.ts'
@@ -13,13 +13,11 @@ const ADDRESS = 5
 const WORD = 8
 const NUMBER = 2
 
-/** Of tokens that are one of a kind, and of those that there are many of. */
-const STANDARDS = ['ERC721', 'ERC1155'] as const
 const BLOCK = { block_number: NUMBER, block_hash: WORD } as const
 const AMOUNT = { amount: WORD, excess: 'signed' } as const
 const HOLDING = {
   ...{ ...BLOCK, ...AMOUNT },
-  ...{ contract: ADDRESS, token_id: WORD, standard: STANDARDS, holder: ADDRESS },
+  ...{ contract: ADDRESS, token_id: WORD, standard: TOKEN_STANDARDS, holder: ADDRESS },
   ...{ since_block: NUMBER, since_time: 1 },
 } as const
 
@@ -36,7 +34,8 @@ export class FoldedRows {
     ...{ ...BLOCK, log_index: 1, batch_index: 1 },
     ...{ kind: TRANSFER_LISTS, key: ADDRESS },
     ...{ time: 1, transaction_index: 1, transaction_hash: WORD },
-    ...{ contract: ADDRESS, standard: STANDARDS, event: TRANSFER_EVENTS, from_address: ADDRESS, to_address: ADDRESS },
+    ...{ contract: ADDRESS, standard: TOKEN_STANDARDS, event: TRANSFER_EVENTS },
+    ...{ from_address: ADDRESS, to_address: ADDRESS },
     ...{ token_id: WORD, amount: WORD, sender: ADDRESS, reasons: ODD_TRANSFERS },
   })
   /** What holders have of tokens that they had another amount of before. */

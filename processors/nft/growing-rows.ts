@@ -64,7 +64,10 @@ class TextColumn {
     this.#texts = texts
   }
 
+  /** Throws where no text has the code: one byte would take another one's. */
   push(code: number): void {
+    const { length } = this.#texts
+    if (code < 0 || code >= length) throw new RangeError(`a column of ${length} texts has no text ${code}`)
     if (this.#end === this.#codes.length) {
       const codes = new Uint8Array(this.#codes.length * 2)
       codes.set(this.#codes)

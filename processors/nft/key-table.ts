@@ -1,3 +1,5 @@
+import type { TimeSlices } from '../loop/time-slices.ts'
+
 /** So many slots for each key that there is room for: what is looked for is near to where it falls. */
 const SLOTS_PER_KEY = 2
 /** Many tables have few keys, those of one event. */
@@ -35,6 +37,17 @@ export class KeyTable {
     }
     this.#keys = new Uint32Array(KEYS_AT_FIRST * this.#width)
     this.#slots = new Int32Array(KEYS_AT_FIRST * SLOTS_PER_KEY)
+  }
+
+  /** Makes room for so many more keys; others have their turns meanwhile, but nobody may use the table. */
+  async reserve(more: number, slices: TimeSlices): Promise<void> {
+    const keys = 2 ** Math.ceil(Math.log2(this.#size + more))
+    if (keys * SLOTS_PER_KEY <= this.#slots.length) return
+    this.#resize(keys)
+    for (let number = 0; number < this.#size; number++) {
+      this.#place(number)
+      if (slices.isOver()) await slices.next()
+    }
   }
 
   get size(): number {
@@ -89,11 +102,19 @@ export class KeyTable {
   }
 
   #grow(): void {
-    const width = this.#width
-    const keys = new Uint32Array(this.#keys.length * 2)
-    keys.set(this.#keys)
-    this.#keys = keys
-    this.#slots = new Int32Array(this.#slots.length * 2)
-    for (let number = 0; number < this.#size - 1; number++) this.#slots[this.#slotOf(keys, number * width)] = number + 1
+    this.#resize((this.#slots.length / SLOTS_PER_KEY) * 2)
+    for (let number = 0; number < this.#size - 1; number++) this.#place(number)
+  }
+
+  /** Has room for so many keys, of which none has its slot yet. */
+  #resize(keys: number): void {
+    const words = new Uint32Array(keys * this.#width)
+    words.set(this.#keys)
+    this.#keys = words
+    this.#slots = new Int32Array(keys * SLOTS_PER_KEY)
+  }
+
+  #place(number: number): void {
+    this.#slots[this.#slotOf(this.#keys, number * this.#width)] = number + 1
   }
 }

@@ -8,6 +8,7 @@ import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { chainNames } from '../../schemas/chains.ts'
 import { hexOf } from '../../schemas/eth/hex.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
+import { REVERTED_SQL } from '../../schemas/tables/reverted-blocks.ts'
 import { DEFAULT_UNFUNDED_RULES } from '../../schemas/validator-lifecycle.ts'
 import { noJobs } from '../unit/no-jobs.ts'
 import { silentLog } from '../unit/silent-log.ts'
@@ -132,7 +133,8 @@ const addressHex = (kind: 'contract' | 'holder', number: number): string => hexO
 async function questionsOf(warehouse: Warehouse, size: TokenChainSize): Promise<readonly Question[]> {
   const [head] = await warehouse.query<{ start: string; number: string; hash: string }>(
     `SELECT start, block_number AS number, concat('0x', lower(hex(block_hash))) AS hash FROM nft_blocks
-     ORDER BY block_number DESC LIMIT 1`,
+     WHERE block_hash NOT IN (${REVERTED_SQL}) ORDER BY block_number DESC LIMIT 1`,
+    { chain: CHAIN.names.name },
   )
   const { start, number } = { start: Number(head?.start), number: Number(head?.number) }
   const hash = head?.hash as string

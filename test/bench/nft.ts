@@ -5,7 +5,7 @@ import type { StoredEvent } from '../../infra/ports/event-log.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { migrate, readMigrations } from '../../infra/warehouse/migrate.ts'
 import { openWarehouse } from '../../infra/warehouse/open.ts'
-import { executionBlockEvents } from '../../ingest/execution/block-events.ts'
+import { executionBlockEvents, executionRevertEvent } from '../../ingest/execution/block-events.ts'
 import { restMs } from '../../processors/derivation-work.ts'
 import { BATCH_EVENTS_MAX } from '../../processors/loop/consume.ts'
 import { insertAll, joinRows } from '../../processors/loop/rows.ts'
@@ -15,7 +15,7 @@ import type { EncodedEvent } from '../../schemas/events/codec.ts'
 import { pause } from '../../schemas/wait.ts'
 import { benchNftApi } from './nft-api.ts'
 import { Report } from './report.ts'
-import { type TokenChainSize, tokenChain } from './synthetic-tokens.ts'
+import { type TokenChainSize, tokenBranch, tokenChain } from './synthetic-tokens.ts'
 
 const SIZE: TokenChainSize = {
   transfers: 10_000_000,
@@ -41,6 +41,9 @@ const TRANSFERS_PER_SECOND_MIN = 50_000
 const TRANSFERS_PER_DAY = 300_000
 /** Made beforehand: what makes them is not counted. */
 const BLOCKS_AT_ONCE = 5_000
+/** Of the chain's transfers, so many more were reverted, in so many reorgs. */
+const REVERTED_SHARE = 0.01
+const BRANCHES = 10
 const CHAIN = 'mainnet'
 const LAST_TABLES = new Set(PROJECTORS.map(({ lastTable }) => lastTable))
 const TIME = '2026-01-01T00:00:00.000Z'
@@ -59,6 +62,7 @@ export async function benchNft(): Promise<boolean> {
     const perSecond = size.transfers / seconds
     report.atLeast('transfers per second, all of it', perSecond, { digits: 0, unit: '', min: TRANSFERS_PER_SECOND_MIN })
     report.info(`a day of ${TRANSFERS_PER_DAY} transfers, at this rate`, TRANSFERS_PER_DAY / perSecond, 1, 's')
+    await revertSome(warehouse, size, report)
     await tellSizes(warehouse, size, report)
     report.heading('answers: never given before; wherever pages begin, at the head and in the past')
     await benchNftApi(warehouse, size, report)
@@ -66,6 +70,27 @@ export async function benchNft(): Promise<boolean> {
     rmSync(directory, { recursive: true, force: true })
   }
   return report.within
+}
+
+/** Folds branches on the chain's last block, one after the other, and reverts each: so many more rows count for nobody. */
+async function revertSome(warehouse: Warehouse, size: TokenChainSize, report: Report): Promise<void> {
+  const never = new AbortController().signal
+  const fork = Math.ceil(size.transfers / size.transfersPerBlock)
+  const blocks = Math.ceil((fork * REVERTED_SHARE) / BRANCHES)
+  for (let branch = 1; branch <= BRANCHES; branch++) {
+    const told = [...tokenBranch(size, { fork, branch, blocks })]
+    const events = told.map((block) => executionBlockEvents(CHAIN, block, TIME))
+    await project(
+      warehouse,
+      events.flatMap(({ logs, blocks: own }) => [...logs, ...own]),
+    )
+    await foldChain(warehouse, CHAIN, never)
+    await project(
+      warehouse,
+      told.toReversed().map(({ header: { number, hash } }) => executionRevertEvent(CHAIN, { number, hash }, TIME)),
+    )
+  }
+  report.info('transfers of blocks that were folded and reverted', BRANCHES * blocks * size.transfersPerBlock, 0)
 }
 
 /** Seconds from the first event to the last holding. */

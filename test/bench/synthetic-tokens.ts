@@ -57,8 +57,6 @@ export function* tokenChain(size: TokenChainSize): Generator<ExecutionBlock> {
     seed = mix(seed + 0x9e3779b1)
     return (seed >>> 0) % below
   }
-  const contractOf = (token: number): number =>
-    token < size.tokensOfLarge ? LARGE_CONTRACT : 1 + ((token - size.tokensOfLarge) % (size.contracts - 1))
   for (let first = 0, number = 1; first < size.transfers; first += size.transfersPerBlock, number++) {
     const moves = Math.min(size.transfersPerBlock, size.transfers - first)
     const block = emptyBlock(number, moves)
@@ -68,7 +66,7 @@ export function* tokenChain(size: TokenChainSize): Generator<ExecutionBlock> {
       const from = holderOf[token] as number
       const to = receiverOf(made, token, size, random)
       holderOf[token] = to
-      putLog(block, i, { contract: contractOf(token), token, from, to })
+      putLog(block, i, { contract: contractOf(token, size), token, from, to })
     }
     yield block
   }
@@ -85,12 +83,41 @@ function receiverOf(made: number, token: number, size: TokenChainSize, random: (
   return made < size.tokensOfLarge ? made : random(size.holders)
 }
 
-function emptyBlock(number: number, logs: number): ExecutionBlock {
+/** So far apart are the numbers that blocks of branches have their hashes of. */
+const BRANCH = 2 ** 24
+
+/** Blocks of a branch, counted from 1 on, that follow on a block of the chain: tokens move at random, whoever has them. */
+export function* tokenBranch(
+  size: TokenChainSize,
+  { fork, branch, blocks }: { readonly fork: number; readonly branch: number; readonly blocks: number },
+): Generator<ExecutionBlock> {
+  let seed = branch
+  const random = (below: number): number => {
+    seed = mix(seed + 0x9e3779b1)
+    return (seed >>> 0) % below
+  }
+  const idOf = (number: number): number => (number > fork ? branch * BRANCH + number : number)
+  for (let number = fork + 1; number <= fork + blocks; number++) {
+    const block = emptyBlock(number, size.transfersPerBlock, idOf)
+    for (let i = 0; i < size.transfersPerBlock; i++) {
+      const token = movedToken(random(size.tokens - size.tokensOfWhale), size)
+      const [from, to] = [random(size.holders), random(size.holders)]
+      putLog(block, i, { contract: contractOf(token, size), token, from, to })
+    }
+    yield block
+  }
+}
+
+function contractOf(token: number, { tokensOfLarge, contracts }: TokenChainSize): number {
+  return token < tokensOfLarge ? LARGE_CONTRACT : 1 + ((token - tokensOfLarge) % (contracts - 1))
+}
+
+function emptyBlock(number: number, logs: number, idOf = (own: number): number => own): ExecutionBlock {
   return {
     header: {
       number,
-      hash: hashOf(number),
-      parentHash: hashOf(number - 1),
+      hash: hashOf(idOf(number)),
+      parentHash: hashOf(idOf(number - 1)),
       timestampSec: FIRST_TIME_SEC + SECONDS_PER_BLOCK * number,
       coinbase: `0x${'00'.repeat(ADDRESS_BYTES)}`,
       extraData: '0x',

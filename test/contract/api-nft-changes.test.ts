@@ -139,6 +139,26 @@ describe('the change feed', () => {
     expect(await owners()).toEqual([ANN, BOB])
   })
 
+  test('tells a block again to who has a place in it that may have counted what is burned', async () => {
+    const sales: Address = `0x${'0c'.repeat(20)}`
+    const [, number, hash] = (await get('getChanges', 'since=latest', FEED)).body.next.split('.')
+    const from = `1.${number}.${hash}`
+    const made = blockOn(
+      { number: Number(number), hash, parent: undefined, moves: [] },
+      [1n, 2n, 3n].map((id) => ({ contract: sales, from: NOBODY, to: ANN, id, amount: 1n })),
+    )
+    await tell(nft.warehouse, eventsOf(made, chain), { chain })
+    await foldChain(nft.warehouse, chain, never)
+    const toldFrom = async (since: string) => {
+      const { body } = await get('getChanges', `limit=2&since=${since}`, FEED)
+      return [body.changes[0].holdings.map((row: Told) => row.token_id), body.next]
+    }
+    const within = `1.${made.number}.${made.hash}`
+    expect(await toldFrom(from)).toEqual([['1', '2'], `${within}-2`])
+    expect(await toldFrom(`${within}-2`)).toEqual([['3'], within])
+    expect(await toldFrom(`${within}.2`)).toEqual([['1', '2'], `${within}-2`])
+  })
+
   test('goes on from a reverted block where the fold was made anew and never saw it', async () => {
     const copy: Copy = { position: undefined, held: new Map() }
     while (!(await take(copy, 100)));

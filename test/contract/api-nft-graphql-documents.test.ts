@@ -63,7 +63,7 @@ describe('a document', () => {
     expect(second.owner.tokens.ownerNfts).toEqual([{ token: { tokenId: ofRest.owner_nfts[0].token_id } }])
     const fields = `owner(address: "${ANN}") { tokens(pageSize: 1, pageKey: "${key}") { totalCount } }`
     const wrong: readonly [string, RegExp][] = [
-      [`nft(block: "1") { ${fields} }`, /page_key is of block 0x.*, and the answer of 0x/],
+      [`nft(block: "1") { ${fields} }`, /page_key is of block \d+, 0x[0-9a-f]{64}, and not of 1$/],
       [`nft { ${fields.replace(ANN, BOB)} }`, /page_key is none of this question/],
       [`nft { ${fields.replace(key, `${key}A`)} }`, /page_key is none of this question/],
       ['nft { transfers(pageKey: "nonsense") { totalCount } }', /page_key is none of this question/],
@@ -72,6 +72,36 @@ describe('a document', () => {
       const { status, body } = await post(`{ ${question} }`)
       expect(body.errors?.[0].message, question).toMatch(message)
       expect(status).toBe(400)
+    }
+  })
+
+  test('goes on behind pages of REST and gives it keys, whether or not either names their block', async () => {
+    const query = `owner=${ANN}&page_size=1`
+    const fields = (key?: string) =>
+      `owner(address: "${ANN}") { tokens(pageSize: 1${key === undefined ? '' : `, pageKey: "${key}"`}) { ownerNfts { token { tokenId } } pageKey } }`
+    const named = await rest('getNFTsForOwner', `${query}&block=1`)
+    const { block_hash: hash } = named.valid_at
+    const ofGraphql = await ask(fields(), '1')
+    expect(ofGraphql.owner.tokens.pageKey).toBe(named.page_key)
+    const key = named.page_key as string
+    const next = await rest('getNFTsForOwner', `${query}&page_key=${key}`)
+    expect(next.valid_at).toEqual(named.valid_at)
+    for (const same of ['block=1', 'block=0x1', `block=${hash}`, `block_hash=${hash}`, 'block=latest'])
+      expect(await rest('getNFTsForOwner', `${query}&page_key=${key}&${same}`), same).toEqual(next)
+    for (const same of [undefined, '1', '0x1', hash, 'latest']) {
+      const { ownerNfts } = (await ask(fields(key), same)).owner.tokens
+      expect(ownerNfts, same).toEqual([{ token: { tokenId: next.owner_nfts[0].token_id } }])
+    }
+    const other = `0x${'ab'.repeat(32)}`
+    // No block is known to be final on this chain.
+    for (const block of ['2', other, 'finalized', 'safe']) {
+      const detail = `page_key is of block 1, ${hash}, and not of ${block}`
+      const response = await fetch(
+        `${given.api.url}/nft/scroll_mainnet/${TOKEN}/getNFTsForOwner?${query}&page_key=${key}&block=${block}`,
+      )
+      expect([response.status, (await response.json()).detail]).toEqual([400, detail])
+      const { status, body } = await post(`{ nft(block: "${block}") { ${fields(key)} } }`)
+      expect([status, body.errors?.[0].message]).toEqual([400, `Param error: ${detail}`])
     }
   })
 

@@ -79,14 +79,20 @@ async function fillLarge({ warehouse, blocks, orphan }: GivenNftApi, chain: stri
     [REORGED, TOKENS_THAT_CAME, `${orphan.number}, ${bytes(orphan.hash)}`],
     [FLOODED, TOKENS_THAT_FLOODED, at('5')],
   ] as const) {
-    const token = (contract: Address, when: string) =>
-      `${bytes(holder)}, ${bytes(contract)}, ${padded(32)}, 'ERC721', ${when}, 1, 0, 2, ${timeOf(2)}`
-    await insert('nft_holder_tokens', token(ART, came), `numbers(${tokens})`)
+    const token = (contract: Address, when: string, standard = 'ERC721') =>
+      `${bytes(holder)}, ${bytes(contract)}, ${padded(32)}, '${standard}', ${when}, 1, 0, 2, ${timeOf(2)}`
+    await insert('nft_holder_tokens', token(ART, came, 'ERC1155'), `numbers(${tokens})`)
     for (const contract of [ART, LARGE]) {
       await totals(`'account_contract', ${bytes(holder)}, ${bytes(contract)}`, `${at('2')}, 1, 1, 0, 0`)
       await insert('nft_holder_tokens', token(contract, at('2')), `numbers(${tokens}, 1)`)
     }
   }
+  for (const contract of [LARGE, MIDDLE])
+    await insert(
+      'nft_transfer_lists',
+      `'contract', ${bytes(contract)}, 1, 0, 0, unhex({hashes:Array(String)}[1]) AS hash, ${timeOf(1)}, 0, hash, ${bytes(contract)}, 'ERC721', 'Transfer',
+       ${none}, ${bytes(SELLER)}, ${padded(32)}, 1, ${none}, ''`,
+    )
   // One of its tokens has many holders; the next one has one.
   await insert(
     'nft_token_holders',

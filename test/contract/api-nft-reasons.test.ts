@@ -118,6 +118,15 @@ async function fillScroll(): Promise<void> {
     )
   }
   await receive(WHALE, TOKENS_OF_WHALE, { block: `10 + (number * 7919) % ${TOKENS_OF_WHALE}`, log: '0' })
+  // Its holders became more with each block since it was made.
+  await warehouse.command(
+    `INSERT INTO nft_contracts (chain, contract, block_number, token_type, deploy_block, version)
+     VALUES ('${chain}', unhex('${ART.slice(2)}'), ${FIRST}, 'ERC721', ${FIRST}, 1)`,
+  )
+  await warehouse.command(
+    `INSERT INTO nft_totals (chain, start, kind, key, block_number, block_hash, others)
+     SELECT '${chain}', ${FIRST}, 'contract', ${bytes(ART)}, 10 + number, ${hash}, number FROM numbers(${TOKENS_OF_WHALE})`,
+  )
   await receive(HEAP, TOKENS_OF_HEAP, { block: '10', log: `${TOKENS_OF_HEAP} - number` })
 }
 
@@ -160,7 +169,7 @@ test('tokens tell by which transfer they came, where that is asked for', async (
 })
 
 test('tokens tell what is odd about them, and what nobody knows', async () => {
-  const { owner_nfts } = await get('getNFTsForOwner', `owner=${ANN}&with_arrival=true`)
+  const { owner_nfts } = await get('getNFTsForOwner', `owner=${ANN}&with_arrival=true&with_new_holders=true`)
   expect(named(owner_nfts, ({ reasons }) => reasons)).toEqual({
     'art 1': [],
     'art 2': ['unsolicited'],
@@ -228,23 +237,35 @@ test('a reason that there is none of is refused', async () => {
   }
 })
 
-test('a page of a large wallet whose tokens came in as many blocks reads at most 100,000 rows', async () => {
-  const rowsRead = async (): Promise<number> => {
-    const [row] = await warehouse.query<{ value: string }>(
-      "SELECT value FROM system.events WHERE event = 'SelectedRows'",
-    )
-    return Number(row?.value)
-  }
-  let next = ''
-  const found: string[] = []
-  for (let pages = 0; pages < 3; pages++) {
-    const before = await rowsRead()
-    const page = await get('getNFTsForOwner', `owner=${WHALE}&with_arrival=true${next}`, 'scroll_mainnet')
-    expect((await rowsRead()) - before).toBeLessThanOrEqual(ROWS_READ_MAX)
-    expect(page.owner_nfts).toHaveLength(25)
-    expect(new Set(page.owner_nfts.flatMap(({ reasons }: Owned) => reasons))).toEqual(new Set(['unsolicited']))
-    found.push(...page.owner_nfts.map(({ token_id }: Owned) => token_id))
-    next = `&page_key=${page.page_key}`
-  }
-  expect(found).toEqual(Array.from({ length: 75 }, (_, i) => String(4_294_967_296 + i)))
-})
+test.each([
+  ['with_arrival=true', 25],
+  ['with_new_holders=true', 25],
+  ['with_arrival=true&with_new_holders=true', 10],
+])(
+  'a page of a large wallet whose tokens came in as many blocks reads at most 100,000 rows: %s',
+  async (asked, rows) => {
+    const rowsRead = async (): Promise<number> => {
+      const [row] = await warehouse.query<{ value: string }>(
+        "SELECT value FROM system.events WHERE event = 'SelectedRows'",
+      )
+      return Number(row?.value)
+    }
+    let next = ''
+    const found: string[] = []
+    for (let pages = 0; pages < 3; pages++) {
+      const before = await rowsRead()
+      const page = await get('getNFTsForOwner', `owner=${WHALE}&${asked}${next}`, 'scroll_mainnet')
+      expect((await rowsRead()) - before).toBeLessThanOrEqual(ROWS_READ_MAX)
+      expect(page.owner_nfts).toHaveLength(rows)
+      const isTold = asked.includes('with_arrival')
+      expect(new Set(page.owner_nfts.flatMap(({ reasons }: Owned) => reasons))).toEqual(
+        new Set([isTold ? 'unsolicited' : null]),
+      )
+      const unknown = new Set(page.owner_nfts.flatMap(({ unknown_reasons }: Owned) => unknown_reasons))
+      expect(unknown.has('many_new_holders')).toBe(!asked.includes('with_new_holders'))
+      found.push(...page.owner_nfts.map(({ token_id }: Owned) => token_id))
+      next = `&page_key=${page.page_key}`
+    }
+    expect(found).toEqual(Array.from({ length: 3 * rows }, (_, i) => String(4_294_967_296 + i)))
+  },
+)

@@ -11,6 +11,7 @@ const BRANCHES = 3
 const REVERTED = 30
 
 let nft: GivenNftApi
+let head: Block
 /** What the canonical chain has, told as `block log`. */
 const expected: string[] = []
 
@@ -36,12 +37,13 @@ beforeAll(async () => {
   }
   const fork = await grow(undefined, BLOCKS - REVERTED)
   for (let branch = 0; branch < BRANCHES; branch++) {
-    let head: Block | undefined = await grow(fork, REVERTED)
     const reverts = []
-    for (; head !== fork && head !== undefined; head = head.parent) reverts.push(revertOf(head, chain))
+    for (let block = await grow(fork, REVERTED); block !== fork; block = block.parent as Block)
+      reverts.push(revertOf(block, chain))
     await tell(nft.warehouse, reverts, { chain })
   }
-  for (let block: Block | undefined = await grow(fork, REVERTED); block !== undefined; block = block.parent)
+  head = await grow(fork, REVERTED)
+  for (let block: Block | undefined = head; block !== undefined; block = block.parent)
     for (let log = block.moves.length - 1; log >= 0; log--) expected.unshift(`${block.number} ${log}`)
 }, 60_000)
 afterAll(() => nft[Symbol.asyncDispose]())
@@ -85,4 +87,17 @@ test('an answer for which nothing is read tells its block as any other does', as
   const [hash] = /0x[0-9a-f]{64}/.exec(headers.get('x-valid-at') ?? '') ?? []
   expect(body).toMatchObject({ transfers: [], total_count: 0, valid_at: { block_number: 7, block_hash: hash } })
   expect(body.valid_at.block_timestamp).toBeGreaterThan(0)
+})
+
+test('a page of a block that was reverted is refused as that, where no block has taken its place, too', async () => {
+  const above = blockOn(head, [art(NOBODY, BOB, 1_000n)])
+  await tell(nft.warehouse, eventsOf(above, chain), { chain })
+  await foldChain(nft.warehouse, chain, never)
+  const { body } = await nft.get('getAssetsTransfer', 'max_count=1', chain)
+  expect(body.valid_at.block_hash).toBe(above.hash)
+  await tell(nft.warehouse, [revertOf(above, chain)], { chain })
+  for (const query of [`max_count=1&page_key=${body.page_key}`, `block_hash=${above.hash}`]) {
+    const { status, body } = await nft.get('getAssetsTransfer', query, chain)
+    expect([status, body.detail], query).toEqual([400, `block ${above.hash} is orphaned: it was reverted`])
+  }
 })

@@ -1,6 +1,8 @@
-import { request } from 'node:http'
+import { type IncomingMessage, request } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { Compile } from 'typebox/schema'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { URL_CHARACTERS_MAX } from '../../api/http/limits.ts'
 import { openApi } from '../../api/http/server.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
 import { NftError } from '../../schemas/routes/nft/nft-route.ts'
@@ -25,6 +27,14 @@ beforeAll(async () => {
 afterAll(() => nft[Symbol.asyncDispose]())
 const get: GivenNftApi['get'] = (...asked) => nft.get(...asked)
 const ask: GivenNftApi['ask'] = (...asked) => nft.ask(...asked)
+
+/** Fetch refuses some methods to its callers. */
+async function askBy(method: string, path: string) {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+  request(`${nft.api.url}${path}`, { method }, resolve).on('error', reject).end()
+  const response = await promise
+  return { status: response.statusCode, headers: response.headers, body: JSON.parse(await text(response)) }
+}
 
 describe('paths and requests', () => {
   const question = `isHolderOfContract?contract_address=${ART}&wallet=${ANN}`
@@ -71,6 +81,67 @@ describe('paths and requests', () => {
     expect(headers.get('allow')).toBe('GET, HEAD')
     expect(body).toEqual({ code: 405, message: 'Method Not Allowed', data: null, detail: null })
     expect((await ask(`${base()}/${question}`, { method: 'HEAD' })).status).toBe(200)
+  })
+
+  const known = ['getNFTsForOwner', 'v1/getNFTsForOwner'].map((path) => `${base()}/${path}`)
+  const alone = `/eth_mainnet/${TOKEN}/v1`
+  const NOT_ALLOWED = { code: 405, message: 'Method Not Allowed', data: null, detail: null }
+  const NOT_FOUND = { code: 404, message: 'Path Not Found', data: null, detail: null }
+
+  test.each(['OPTIONS', 'TRACE', 'PUT'])('are refused in this family’s words, asked by %s', async (method) => {
+    for (const path of [...known, `${alone}/getNFTsForOwner`]) {
+      const { status, headers, body } = await askBy(method, path)
+      expect(status, path).toBe(405)
+      expect(headers.allow, path).toBe('GET, HEAD')
+      expect(body, path).toEqual(NOT_ALLOWED)
+    }
+  })
+
+  test.each(['GET', 'OPTIONS', 'PROPFIND'])(
+    'that nobody has are not found in its words, asked by %s',
+    async (method) => {
+      for (const path of ['/nft', '/nft/', '/nft?a=/b', `${base()}/`, `${base()}/getAll?a=1`, `${alone}/getAll`]) {
+        const { status, body } = await askBy(method, path)
+        expect(status, path).toBe(404)
+        expect(body, path).toEqual(NOT_FOUND)
+      }
+      const { body } = await askBy(method, '/nftx')
+      expect(body).toEqual({ code: '404', msg: 'Path Not Found', data: null })
+    },
+  )
+
+  test('that cannot be read are refused in its words', async () => {
+    expect((await askBy('GET', `${base()}/%zz`)).body).toEqual(NOT_FOUND)
+    const { status, body } = await askBy('GET', `${known[0]}?owner=${'a'.repeat(URL_CHARACTERS_MAX)}`)
+    expect(status).toBe(400)
+    expect(Compile(NftError).Errors(body)).toEqual([true, []])
+  })
+
+  test('may be asked by pages of other origins, with the methods of each', async () => {
+    const origin = 'https://dashboard.example'
+    await using forPages = await openApi({ ...nft.parts, corsOrigins: [origin], host: '127.0.0.1', port: 0 })
+    for (const [operation, methods] of [
+      ['getNFTsForOwner', 'GET, HEAD'],
+      ['getAssetsTransfer', 'GET, HEAD, POST'],
+    ]) {
+      const headers = {
+        origin,
+        'access-control-request-method': 'GET',
+        'access-control-request-headers': 'if-none-match',
+      }
+      const preflight = await fetch(`${forPages.url}${base()}/${operation}`, { method: 'OPTIONS', headers })
+      expect(preflight.status).toBe(204)
+      expect(preflight.headers.get('access-control-allow-origin')).toBe(origin)
+      expect(preflight.headers.get('access-control-allow-methods')).toBe(methods)
+      expect(preflight.headers.get('access-control-allow-headers')).toBe('if-none-match')
+    }
+    const answer = await fetch(`${forPages.url}${base()}/${question}`, { headers: { origin } })
+    expect(answer.headers.get('access-control-expose-headers')).toContain('x-valid-at')
+    for (const path of [`${base()}/getAll`, `${alone}/getAll`, '/nowhere']) {
+      const { status, headers } = await fetch(`${forPages.url}${path}`, { headers: { origin } })
+      expect(status, path).toBe(404)
+      expect(headers.get('access-control-allow-origin'), path).toBe(origin)
+    }
   })
 
   test('may have their parameters in a JSON body, with numbers that JavaScript would round', async () => {
@@ -139,6 +210,20 @@ describe('pages', () => {
       key = answer.body.page_key === null ? '' : `&page_key=${answer.body.page_key}`
     } while (key !== '')
     expect(found).toEqual(['art 1: 1', 'art 2: 1', 'coins 7: 10'])
+  })
+
+  test.each([
+    ['finalized', 'finalized', 200],
+    ['finalized', 'latest', 200],
+    ['finalized', '4', 200],
+    ['latest', 'finalized', 400],
+    ['3', 'safe', 200],
+    ['3', '4', 400],
+  ])('of block %s go on where they are asked for as of %s: %i', async (first, then, status) => {
+    const { body } = await get('getNFTsForOwner', `owner=${ANN}&page_size=1&block=${first}`)
+    const next = await get('getNFTsForOwner', `owner=${ANN}&page_size=1&block=${then}&page_key=${body.page_key}`)
+    expect(next.status).toBe(status)
+    if (status === 200) expect(next.body.valid_at).toEqual(body.valid_at)
   })
 
   test('refuse a key that was changed, or belongs to another question', async () => {

@@ -54,15 +54,16 @@ test.each([
   ['{ nft { contract(address: "0x1") { name } } }', 3, 2],
   ['{ nft { contract(address: "0x1") { owners(pageSize: 10) { owners { amount } } } } }', 1 + 1 + 1 + 10 * 2, 7],
   // Tokens of a list are looked up together, and their contracts.
-  [`{ nft { ${OWNER} { tokens(pageSize: 3) { ownerNfts { token { tokenUri } } } } } }`, 3 + 3 * 3, 4],
-  [`{ nft { ${OWNER} { tokens { ownerNfts { token { tokenUri contract { name } } } } } } }`, 3 + 100 * 5, 6],
+  [`{ nft { ${OWNER} { tokens(pageSize: 3) { ownerNfts { token { tokenUri } } } } } }`, 3 + 3 * 3, 5],
+  [`{ nft { ${OWNER} { tokens { ownerNfts { token { tokenUri contract { name } } } } } } }`, 3 + 100 * 5, 7],
   // What is odd about them is told by what they say of themselves, and by how they came.
-  [`{ nft { ${OWNER} { tokens(pageSize: 3, withArrival: true) { ownerNfts { reasons } } } } }`, 3 + 3 * 2, 6],
-  [`{ nft { ${OWNER} { tokens(pageSize: 3, withoutReasons: ["any"]) { ownerNfts { balance } } } } }`, 3 + 3 * 2, 6],
+  [`{ nft { ${OWNER} { tokens(pageSize: 3, withArrival: true) { ownerNfts { reasons } } } } }`, 3 + 3 * 2, 7],
+  [`{ nft { ${OWNER} { tokens(pageSize: 3, withNewHolders: true) { ownerNfts { reasons } } } } }`, 3 + 3 * 2, 7],
+  [`{ nft { ${OWNER} { tokens(pageSize: 3, withoutReasons: ["any"]) { ownerNfts { balance } } } } }`, 3 + 3 * 2, 8],
   // A hundred by each statement.
   ['{ nft { transfers(maxCount: 201) { transfers { token { tokenUri } } } } }', 2 + 201 * 3, 5 + 3 * 2],
   // Owners are a list for each.
-  [`{ nft { ${OWNER} { contracts(pageSize: 3) { contracts { contract { owners { totalCount } } } } } } }`, 312, 19],
+  [`{ nft { ${OWNER} { contracts(pageSize: 3) { contracts { contract { owners { totalCount } } } } } } }`, 312, 20],
   ['{ nft { search(query: "a") { name } } }', 102, 5],
   ['{ nft { tokens(tokens: [{ contractAddress: "", tokenId: "" }]) { tokenId } } }', 3, 3],
   // Fields of a page that nobody may ask for are refused later.

@@ -98,3 +98,32 @@ test('who asks all the time waits for no look: the next one begins before the la
   ended.resolve()
   expect([(await waiting)?.reverts, state.looks]).toEqual(['(1,7)', 2])
 })
+
+test('a block that is reverted while it is looked at is no head', async () => {
+  const { warehouse } = tables({ tellsWrites: false })
+  const blocks = [
+    { number: '2', hash: '0xab', parent: '0x01', time_sec: 24 },
+    { number: '1', hash: '0x01', parent: '0x00', time_sec: 12 },
+  ]
+  let isReverted = false
+  const reverting: WarehouseReader = {
+    async query<Row>(sql: string) {
+      if (sql.includes('AS parent')) return (isReverted ? blocks.slice(1) : blocks) as Row[]
+      const isLook = sql.includes("'start' AS part")
+      if (isLook && looks++ > 0) {
+        // What is asked at the same time is answered before.
+        await Promise.resolve()
+        isReverted = true
+      }
+      if (sql.includes('AS hash FROM')) return (isReverted ? [{ hash: 'AB' }] : []) as Row[]
+      const rows = await warehouse.query<{ part: string; value: string }>(sql)
+      const now = (row: { part: string; value: string }) =>
+        row.part === 'reverts' && isReverted ? { ...row, value: '(1,7)' } : row
+      return (isLook ? rows.map(now) : rows) as Row[]
+    },
+  }
+  let looks = 0
+  const standings = new NftStandings(reverting, OLD_AT_ONCE_MS)
+  expect((await standings.of('mainnet'))?.head.number).toBe(2)
+  expect(await standings.of('mainnet')).toMatchObject({ head: { number: 1 }, reverts: '(1,7)' })
+})

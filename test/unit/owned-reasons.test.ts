@@ -24,6 +24,7 @@ interface Given {
   readonly status?: 'fetched' | 'failed' | 'pending'
   readonly contract?: Partial<typeof EXAMPLE_COLLECTION>
   readonly sender?: string | null
+  readonly hasManyNewHolders?: boolean
   readonly isInconsistent?: boolean
 }
 
@@ -33,6 +34,7 @@ function reasons({
   status = 'fetched',
   contract = {},
   sender = EXAMPLE_OWNER,
+  hasManyNewHolders = false,
   isInconsistent = false,
 }: Given) {
   const { metadata } = EXAMPLE_ASSET
@@ -44,6 +46,7 @@ function reasons({
     },
     contract: contractOf(contract),
     arrival: arrivalOf(sender),
+    hasManyNewHolders,
     isInconsistent,
   })
 }
@@ -51,6 +54,7 @@ function reasons({
 test.each([
   ['nothing that is odd', {}, []],
   ['a transaction of somebody else', { sender: STRANGER }, ['unsolicited']],
+  ['a contract that many others came to hold with it', { hasManyNewHolders: true }, ['many_new_holders']],
   ['a link in its title', { title: 'Visit https://example.org' }, ['link_in_name']],
   ['a host in the name of its contract', { contract: { name: 'usd-drop.com' } }, ['link_in_name']],
   ['a host in letters of another width', { contract: { symbol: 'ｄｒｏｐ．ｘｙｚ' } }, ['link_in_name']],
@@ -94,7 +98,7 @@ test('what could not be looked at is not said to be in order', () => {
   })
   const known = reasons({ status: 'pending', contract: { name: 'drop.xyz' } })
   expect(known).toEqual({ reasons: ['link_in_name'], unknown_reasons: ['asks_to_claim', 'no_metadata'] })
-  expect(OWNED_REASONS).toHaveLength(6)
+  expect(OWNED_REASONS).toHaveLength(7)
 })
 
 test('of a long text the beginning is looked at', () => {

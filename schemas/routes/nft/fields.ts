@@ -48,7 +48,9 @@ export const pageParameters = (maximum: number) =>
     page_key: Type.Optional(
       Type.String({
         maxLength: PAGE_KEY_CHARACTERS_MAX,
-        description: 'Of the page before: the next one, as of the same block. Other parameters stay as they were.',
+        description:
+          'Of the page before: the next one, as of the same block. Other parameters stay as they were; `block` may be left out, and another ' +
+          'block is refused.',
         'x-form': 'text',
       }),
     ),
@@ -94,7 +96,7 @@ export const Coverage = Type.Object(
     }),
     reason: orNull(
       Type.Enum(['starts_later', 'odd_logs']),
-      'Why not: blocks before the first one are not indexed, or the contract has logged what nobody can read.',
+      'Why not: blocks before the first one are not indexed, or a contract that was asked for, or is told of, has logged what nobody can read.',
     ),
   },
   closed,

@@ -4,6 +4,11 @@ import { RESULTS, type Refusal } from '../envelope.ts'
 /** The paths of an operation: the first one is documented, the others answer the same. */
 export const NFT_PATHS = ['/nft/{chain}/{token}', '/nft/{chain}/{token}/v1', '/{chain}/{token}/v1'] as const
 
+/** Whether a request is meant for this family, whatever operation it names: its address begins as one of the paths. */
+export function isNftPath(url: string): boolean {
+  return /^\/(?:nft(?:\/|$)|[^/]+\/[^/]+\/v1\/[^/]+\/?$)/.test(url.replace(/\?.*$/s, ''))
+}
+
 export const NftPathParams = Type.Object({
   chain: Type.String({
     description: 'Chain by its NFT name: protocol and network.',

@@ -7,12 +7,20 @@ export const CONTRACT_REASONS = ['link_in_name', 'asks_to_claim', 'unknown_type'
 export type ContractReason = (typeof CONTRACT_REASONS)[number]
 
 /** What can be odd about a token that somebody holds. */
-export const OWNED_REASONS = ['unsolicited', ...CONTRACT_REASONS, 'no_metadata', 'inconsistent'] as const
+export const OWNED_REASONS = [
+  'unsolicited',
+  'many_new_holders',
+  ...CONTRACT_REASONS,
+  'no_metadata',
+  'inconsistent',
+] as const
 export type OwnedReason = (typeof OWNED_REASONS)[number]
 
 const MEANINGS: Readonly<Record<OwnedReason, string>> = {
   unsolicited:
     'the transaction that brought it was sent by somebody else than the owner (so is an accepted offer, a gift, and all that a contract’s account gets); looked up with `with_arrival` alone',
+  many_new_holders:
+    'its contract had at least 1,000 more holders 100 blocks after the one in which it came than before the 100 blocks before that (so has a collection that sells well on its first day); looked up with `with_new_holders` alone',
   link_in_name: 'name, symbol or title has a web address in it',
   asks_to_claim:
     'name, symbol or title has a word like claim, airdrop, giveaway, voucher, reward, redeem, bonus or free mint, or the first 4,096 characters of the description have one and a web address',
@@ -45,6 +53,13 @@ export const WithArrival = Type.Boolean({
   default: false,
   description:
     'Tells the transfer by which each token came (`arrival`), and with it whether it was `unsolicited`. Pages have tokens of at most 25 blocks then, and are shorter.',
+  'x-form': 'flag',
+})
+
+export const WithNewHolders = Type.Boolean({
+  default: false,
+  description:
+    'Tells of each token whether its contract got `many_new_holders` when it came. Pages have tokens of at most 25 contracts and blocks then, of 10 beside `with_arrival`, and are shorter.',
   'x-form': 'flag',
 })
 

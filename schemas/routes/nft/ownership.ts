@@ -38,6 +38,7 @@ import {
   OWNED_REASONS,
   reasonFields,
   WithArrival,
+  WithNewHolders,
   withoutOwnedReasons,
 } from './owned-reasons.ts'
 
@@ -154,6 +155,7 @@ export const getNftsForOwnerRoute = defineNftRoute({
     contract_address: Type.Optional(addressParameter('The same for one contract.')),
     with_metadata: WithMetadata,
     with_arrival: WithArrival,
+    with_new_holders: WithNewHolders,
     without_reasons: withoutOwnedReasons(OWNED_REASONS),
     ...pageParameters(NFT_PAGE_MAX),
     ...AT_BLOCK,
@@ -173,7 +175,14 @@ export const getNftsForOwnerRoute = defineNftRoute({
         acquired: EXAMPLE_OWNER_ROW.acquired,
         arrival: null,
         reasons: null,
-        unknown_reasons: ['unsolicited', 'link_in_name', 'asks_to_claim', 'unknown_type', 'no_metadata'],
+        unknown_reasons: [
+          'unsolicited',
+          'many_new_holders',
+          'link_in_name',
+          'asks_to_claim',
+          'unknown_type',
+          'no_metadata',
+        ],
         finality: 'finalized',
       },
     ],

@@ -1,60 +1,9 @@
 import { TOTAL_KINDS } from '../../schemas/tables/nft.ts'
 import type { TimeSlices } from '../loop/time-slices.ts'
 import { type Balance, readBalance, sum } from './balance.ts'
+import { Balances, Figures, Touched } from './figures.ts'
 import { KeyTable } from './key-table.ts'
-import { HOLDING, type StepRows, TOTAL } from './read-step.ts'
-
-/** Numbers below 2^53 by the numbers of keys, 0 where none was set. */
-export class Figures {
-  #values = new Float64Array(256)
-
-  get(key: number): number {
-    return this.#values[key] ?? 0
-  }
-
-  set(key: number, value: number): void {
-    if (key >= this.#values.length) {
-      const values = new Float64Array(2 ** Math.ceil(Math.log2(key + 1)))
-      values.set(this.#values)
-      this.#values = values
-    }
-    this.#values[key] = value
-  }
-
-  add(key: number, value: number): number {
-    const after = this.get(key) + value
-    this.set(key, after)
-    return after
-  }
-}
-
-/** Keys that a block has touched, each once, in the order in which it did. */
-export class Touched {
-  /** Of each key, counted through all blocks, from 1 on. */
-  readonly #places = new Figures()
-  /** How many there were in the blocks before. */
-  #before = 0
-  readonly keys: number[] = []
-
-  /** Whether it is the first time in this block. */
-  add(key: number): boolean {
-    if (this.placeOf(key) !== -1) return false
-    this.#places.set(key, this.#before + this.keys.length + 1)
-    this.keys.push(key)
-    return true
-  }
-
-  /** Among the keys; -1 where the block has not touched it. */
-  placeOf(key: number): number {
-    return Math.max(this.#places.get(key) - this.#before, 0) - 1
-  }
-
-  /** Another block begins. */
-  clear(): void {
-    this.#before += this.keys.length
-    this.keys.length = 0
-  }
-}
+import { HOLDING, TOTAL } from './read-step.ts'
 
 /** The zero address: it is nobody, and the first account. */
 export const NOBODY = 0
@@ -82,11 +31,27 @@ class TransferCounts {
   }
 }
 
+/** How many keys there are of each kind: those from one count up to a later one came between. */
+export interface Sizes {
+  readonly accounts: number
+  readonly contracts: number
+  readonly tokens: number
+  readonly holdings: number
+  readonly pairs: number
+}
+
+/** Keys of all kinds. */
+export const keysOf = ({ accounts, contracts, tokens, holdings, pairs }: Sizes): number =>
+  accounts + contracts + tokens + holdings + pairs
+
 /**
- * All that a step touches, as it stands after the blocks that are folded: contracts, accounts, tokens, what accounts have of tokens that
- * there are many of (holdings), and what they have of contracts (pairs), each by a number of its own.
+ * What blocks touch, as it stands after the blocks that are folded: contracts, accounts, tokens, what accounts have of tokens that there
+ * are many of (holdings), and what they have of contracts (pairs), each by a number of its own. It is what the tables tell of the keys
+ * that are there; of others they tell nothing where it is whole.
  */
-export class StepState {
+export class FoldState {
+  /** Whether it knows all that is folded, from the fold's first block on. */
+  readonly isWhole: boolean
   readonly accounts = new KeyTable(ADDRESS)
   readonly accountHoldings = new Figures()
   readonly accountContracts = new Figures()
@@ -108,19 +73,48 @@ export class StepState {
 
   /** Token and account. */
   readonly holdings = new KeyTable(2)
-  readonly balance: Balance[] = []
+  readonly balance = new Balances()
   readonly sinceBlock = new Figures()
   readonly sinceTimeSec = new Figures()
 
   /** Contract and account. */
   readonly pairs = new KeyTable(2)
   readonly pairTokens = new Figures()
-  readonly pairAmount: Balance[] = []
+  readonly pairAmount = new Balances()
+
+  /** What the block at hand has touched: tokens that are one of a kind, and those that there are many of; the rest as above. */
+  readonly touched = {
+    singles: new Touched(),
+    holdings: new Touched(),
+    pairs: new Touched(),
+    accounts: new Touched(),
+    contracts: new Touched(),
+    tokens: new Touched(),
+  }
 
   readonly #key = new Uint32Array(TOKEN_KEY)
 
-  constructor() {
+  constructor({ isWhole }: { readonly isWhole: boolean }) {
+    this.isWhole = isWhole
     this.accounts.numberOf(new Uint32Array(ADDRESS))
+  }
+
+  sizes(): Sizes {
+    const { accounts, contracts, tokens, holdings, pairs } = this
+    return {
+      accounts: accounts.size,
+      contracts: contracts.size,
+      tokens: tokens.size,
+      holdings: holdings.size,
+      pairs: pairs.size,
+    }
+  }
+
+  /** Makes room for all that so many transfers may touch, so that nobody has to wait while tables grow. */
+  async reserve(transfers: number, slices: TimeSlices): Promise<void> {
+    const { accounts, contracts, tokens, holdings, pairs } = this
+    for (const table of [contracts, tokens]) await table.reserve(transfers, slices)
+    for (const table of [accounts, holdings, pairs]) await table.reserve(2 * transfers, slices)
   }
 
   contractAt(words: Uint32Array, at: number): number {
@@ -139,19 +133,19 @@ export class StepState {
   }
 
   pairOf(contract: number, account: number): number {
-    const pair = this.pairs.numberOf(this.#both(contract, account))
-    if (pair === this.pairAmount.length) this.pairAmount.push(0)
-    return pair
-  }
-
-  hasPair(contract: number, account: number): boolean {
-    return this.pairs.find(this.#both(contract, account)) !== -1
+    return this.pairs.numberOf(this.#both(contract, account))
   }
 
   holdingOf(token: number, account: number): number {
-    const holding = this.holdings.numberOf(this.#both(token, account))
-    if (holding === this.balance.length) this.balance.push(0)
-    return holding
+    return this.holdings.numberOf(this.#both(token, account))
+  }
+
+  isMany(token: number): boolean {
+    return this.tokens.keys[token * TOKEN_KEY + 1] === 1
+  }
+
+  contractOf(token: number): number {
+    return this.tokens.keys[token * TOKEN_KEY] as number
   }
 
   tokenOf(holding: number): number {
@@ -170,19 +164,25 @@ export class StepState {
     return this.pairs.keys[2 * pair + 1] as number
   }
 
-  /** Takes what the tables tell of tokens. */
-  async loadHoldings(rows: StepRows['holdings'], slices: TimeSlices): Promise<void> {
+  /** Takes what the tables tell of tokens. Whoever has one of those that are one of a kind is a key then, with his contract. */
+  async loadHoldings(rows: Uint32Array, slices: TimeSlices): Promise<void> {
     await each(rows, HOLDING.row, slices, (words, at) => {
+      const contract = this.contractAt(words, at)
       const isMany = words[at + HOLDING.isMany] === 1
-      const token = this.tokenAt(this.contractAt(words, at), isMany, words, at + HOLDING.tokenId)
-      const account = this.accountAt(words, at + HOLDING.holder)
+      const token = this.tokenAt(contract, isMany, words, at + HOLDING.tokenId)
       if (!isMany) {
         this.isKnown.set(token, 1)
-        if (words[at + HOLDING.amount] === 1) this.owner.set(token, account)
-      } else if (account === NOBODY) this.tokenHolders.set(token, numberAt(words, at + HOLDING.amount))
+        if (words[at + HOLDING.amount] !== 1) return
+        const owner = this.accountAt(words, at + HOLDING.holder)
+        this.owner.set(token, owner)
+        this.pairOf(contract, owner)
+        return
+      }
+      const account = this.accountAt(words, at + HOLDING.holder)
+      if (account === NOBODY) this.tokenHolders.set(token, numberAt(words, at + HOLDING.amount))
       else {
         const holding = this.holdingOf(token, account)
-        this.balance[holding] = balanceAt(words, at + HOLDING.amount)
+        this.balance.set(holding, balanceAt(words, at + HOLDING.amount))
         this.sinceBlock.set(holding, numberAt(words, at + HOLDING.sinceBlock))
         this.sinceTimeSec.set(holding, words[at + HOLDING.sinceTime] as number)
       }
@@ -190,7 +190,7 @@ export class StepState {
   }
 
   /** The same of contracts and accounts. */
-  async loadTotals(rows: StepRows['totals'], slices: TimeSlices): Promise<void> {
+  async loadTotals(rows: Uint32Array, slices: TimeSlices): Promise<void> {
     await each(rows, TOTAL.row, slices, (words, at) => {
       const kind = TOTAL_KINDS[words[at] as number]
       const tokens = numberAt(words, at + TOTAL.tokens)
@@ -209,14 +209,14 @@ export class StepState {
       } else {
         const pair = this.pairOf(this.contractAt(words, at + TOTAL.key), this.accountAt(words, at + TOTAL.other))
         this.pairTokens.set(pair, tokens)
-        this.pairAmount[pair] = balanceAt(words, at + TOTAL.amount)
+        this.pairAmount.set(pair, balanceAt(words, at + TOTAL.amount))
       }
     })
   }
 
   addToPair(pair: number, tokens: number, amount: Balance): void {
     this.pairTokens.add(pair, tokens)
-    this.pairAmount[pair] = sum(this.pairAmount[pair] as Balance, amount)
+    this.pairAmount.set(pair, sum(this.pairAmount.get(pair), amount))
   }
 
   #both(first: number, second: number): Uint32Array {

@@ -1,0 +1,104 @@
+import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import type { Place } from './fold-place.ts'
+import { FoldState, keysOf } from './fold-state.ts'
+import type { FoldedRows } from './folded-rows.ts'
+
+// What folds of this process keep in memory, and what tells that it is good no more.
+
+/** Of all chains together, where nothing has to be looked up for them; some 100 bytes each. */
+const WHOLE_KEYS_MAX = 12_000_000
+/** At the head most blocks touch some of what those before did. */
+const PART_KEYS_MAX = 200_000
+
+/** Where a fold of this process has ended, and what follows from nothing having been reverted since. */
+export interface Known {
+  readonly place: Place
+  /** The hash of the block that the first one follows on: when it comes, another fold begins. */
+  readonly parentHash: string
+  /** Writes of folded blocks after the last one of its own; undefined where nobody knows. */
+  readonly notes: number | undefined
+  /** A condition on `block_hash`. */
+  readonly notReverted: string
+  readonly isOnlyFold: boolean
+  /** What told of reverts before it was looked up. */
+  readonly reverts: string
+  /** With memory for many rows, where months are folded. */
+  readonly folded: FoldedRows | undefined
+}
+
+/** What a fold has come to: the same whatever else was reverted, for the hash names the blocks before. */
+interface Kept {
+  readonly start: number
+  /** Of the last block. */
+  readonly hash: string | undefined
+  /** What told of exchanges: a rebuild may make other rows of the same blocks. */
+  readonly exchanges: string
+  readonly state: FoldState
+}
+
+/** Of each chain. */
+export interface Memory {
+  readonly known: Map<string, Known>
+  readonly states: Map<string, Kept>
+  /** What is told of exchanges, and writes of them before it was asked for. */
+  exchanges?: { readonly told: string; readonly writes: number }
+}
+
+const MEMORIES = new WeakMap<Warehouse, Memory>()
+
+export function memoryOf(warehouse: Warehouse): Memory {
+  const memory = MEMORIES.get(warehouse) ?? { known: new Map(), states: new Map() }
+  MEMORIES.set(warehouse, memory)
+  return memory
+}
+
+export const notesOf = (warehouse: Warehouse): number | undefined => warehouse.writesOf?.(['nft_blocks'])
+
+/** Differs when a block was reverted, or is canonical again. Undefined while somebody writes of it. */
+export async function revertsOf(warehouse: Warehouse, chain: string): Promise<string | undefined> {
+  if (warehouse.writesOf !== undefined) return warehouse.writesOf(['reverted_blocks'])?.toString()
+  const [told] = await warehouse.query<{ reverts: string }>(
+    `SELECT toString((count(), groupBitXor(cityHash64(block_hash, is_reverted, version)))) AS reverts
+     FROM reverted_blocks FINAL WHERE chain = {chain:String}`,
+    { chain },
+  )
+  return told?.reverts
+}
+
+/** Differs when a rebuild has begun to put its tables in place, or has ended. */
+export async function exchangesOf(warehouse: Warehouse, memory: Memory): Promise<string> {
+  const writes = warehouse.writesOf?.(['rebuild_exchanges'])
+  if (writes !== undefined && memory.exchanges?.writes === writes) return memory.exchanges.told
+  const [row] = await warehouse.query<{ told: string }>(
+    'SELECT toString((count(), sum(cityHash64(started, version)))) AS told FROM rebuild_exchanges',
+  )
+  const told = row?.told ?? ''
+  if (writes !== undefined) memory.exchanges = { told, writes }
+  return told
+}
+
+/** What the fold has come to at its place, of which nothing is kept until the next step has ended. */
+export function takeState(
+  { states }: Memory,
+  chain: string,
+  { place, exchanges }: { readonly place: Place; readonly exchanges: string },
+): FoldState {
+  const { start } = place
+  const { hash } = place.through
+  const kept = states.get(chain)
+  states.delete(chain)
+  if (kept?.start === start && kept.hash === hash && kept.exchanges === exchanges) return kept.state
+  return new FoldState({ isWhole: hash === undefined })
+}
+
+/** Keeps what a fold has come to, where it is not too much. */
+export function keepState(memory: Memory, chain: string, kept: Kept): void {
+  if (keysOf(kept.state.sizes()) <= keysLeft(memory, kept.state)) memory.states.set(chain, kept)
+}
+
+/** How many keys a chain may have in memory beside those of others. */
+function keysLeft({ states }: Memory, { isWhole }: FoldState): number {
+  if (!isWhole) return PART_KEYS_MAX
+  const taken = [...states.values()].map(({ state }) => (state.isWhole ? keysOf(state.sizes()) : 0))
+  return WHOLE_KEYS_MAX - taken.reduce((all, keys) => all + keys, 0)
+}
