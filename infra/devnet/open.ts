@@ -12,6 +12,7 @@ import { devnetClock } from './consensus/chain-config.ts'
 import { createChainEvents } from './consensus/chain-event.ts'
 import { depositDataFor } from './consensus/deposits.ts'
 import { ExitPool } from './consensus/exit-pool.ts'
+import { GENESIS_VALIDATORS } from './consensus/genesis-validators.ts'
 import { useNativeHasher } from './consensus/hasher.ts'
 import type { History } from './consensus/history.ts'
 import { feeRecipientOf } from './consensus/keys.ts'
@@ -131,7 +132,7 @@ function identityOf(options: DevnetOptions, now: () => number, scenario: Scenari
     secondsPerSlot,
     metadataUrl: metadataUrlOf(options),
     genesisTimeSec: options.genesisTimeSec ?? known?.genesisTimeSec ?? devnetGenesisTime(now(), secondsPerSlot),
-    validators: options.validators ?? known?.validators ?? 256,
+    validators: options.validators ?? known?.validators ?? GENESIS_VALIDATORS,
   }
   if (path !== undefined) claimIdentity(path, identity)
   return identity

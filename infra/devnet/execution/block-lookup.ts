@@ -1,5 +1,5 @@
 import type { BlockStore, StoredBlock } from './block-store.ts'
-import { RpcFault } from './rpc-fault.ts'
+import { INVALID_PARAMS, RpcFault, SERVER_ERROR } from './rpc-fault.ts'
 
 /** Blocks that the tags are behind the head; `none` is a node that knows of no finality, as many EVM chains' nodes do. */
 export type Finality =
@@ -18,8 +18,6 @@ export interface BlockLookup {
 
 /** "0x" and 32 bytes. */
 const HASH_LENGTH = 66
-const SERVER_ERROR = -32_000
-const INVALID_PARAMS = -32_602
 
 export function createBlockLookup(store: BlockStore, finality: Finality): BlockLookup {
   function finalityTag(tag: 'safe' | 'finalized'): StoredBlock | undefined {

@@ -2,6 +2,7 @@ import { bytesOf, type Hex } from '../../../schemas/eth/hex.ts'
 import type { Write } from '../archive/archive.ts'
 import type { ArchivedBlocks } from './archived-blocks.ts'
 import { type BlockTexts, packTexts, unpackTexts } from './block-texts.ts'
+import type { ChainChange } from './chain-feed.ts'
 
 export interface StoredBlock {
   readonly number: number
@@ -88,9 +89,13 @@ async function toTexts(block: NewBlock): Promise<BlockTexts> {
 
 /**
  * The chain of sealed blocks from genesis on, in memory; with an archive, only the blocks since its newest checkpoint are, and the
- * chain begins where it ends.
+ * chain begins where it ends. `onChange` is told what has become of the canonical chain.
  */
-export function openBlockStore(genesis: NewBlock, archived?: ArchivedBlocks): BlockStore {
+export function openBlockStore(
+  genesis: NewBlock,
+  archived: ArchivedBlocks | undefined,
+  onChange: (change: ChainChange) => void,
+): BlockStore {
   const byHash = new Map<string, Entry>()
   /** Blocks after those that are archived. */
   const canonical: Entry[] = []
@@ -108,15 +113,18 @@ export function openBlockStore(genesis: NewBlock, archived?: ArchivedBlocks): Bl
       locations.set(hash, { block: entry, index })
     })
     void canonical[canonical.length - 1 - UNPACKED_BLOCKS]?.pack()
+    onChange({ kind: 'appended', block: entry })
   }
 
   function unwindTo(hash: Hex): void {
     const number = byHash.get(hash)?.number ?? archived?.byHash(hash)?.number
     if (number === undefined || number < first - 1 || byNumber(number)?.hash !== hash)
       throw new Error('only a canonical block can be head')
-    for (const orphan of canonical.splice(number + 1 - first)) {
+    const orphans = canonical.splice(number + 1 - first)
+    for (const orphan of orphans) {
       for (const transaction of orphan.transactionHashes) locations.delete(transaction)
     }
+    onChange({ kind: 'reverted', blocks: orphans })
   }
 
   function byNumber(number: number): StoredBlock | undefined {

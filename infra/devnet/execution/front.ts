@@ -4,9 +4,12 @@ import { AppError } from '../../../schemas/errors.ts'
 import type { Hex } from '../../../schemas/eth/hex.ts'
 import { type BlockLookup, createBlockLookup, type Finality } from './block-lookup.ts'
 import type { BlockStore, StoredBlock } from './block-store.ts'
+import type { ChainFeed } from './chain-feed.ts'
 import type { CallResult, JsonRpc } from './json-rpc.ts'
 import { findLogs, parseLogFilter } from './logs.ts'
-import { RpcFault } from './rpc-fault.ts'
+import { answerText, errorText, REQUEST_BYTES_MAX } from './request-text.ts'
+import { INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, RpcFault, SERVER_ERROR } from './rpc-fault.ts'
+import { asksForWebSocket, type Handler, type Handlers, serveWebSocket } from './web-socket.ts'
 
 export interface FrontOptions {
   readonly host: string
@@ -17,6 +20,8 @@ export interface FrontOptions {
   readonly chainId: number
   readonly finality: Finality
   readonly store: BlockStore
+  /** Of the store's chain. */
+  readonly feed: ChainFeed
   readonly anvil: JsonRpc
   /** Resolves when anvil's state is the head's; balances are read after it. */
   settled(): Promise<unknown>
@@ -30,17 +35,9 @@ export interface Front extends AsyncDisposable {
   readonly url: string
 }
 
-const BODY_BYTES_MAX = 4 * 1024 * 1024
-const BATCH_MAX = 1_000
 const CLIENT_VERSION = 'epochline-devnet/0.1.0'
 
 const TAGS: ReadonlySet<string> = new Set(['latest', 'safe', 'finalized', 'earliest'])
-
-const SERVER_ERROR = -32_000
-const PARSE_ERROR = -32_700
-const INVALID_REQUEST = -32_600
-const METHOD_NOT_FOUND = -32_601
-const INTERNAL_ERROR = -32_603
 
 /**
  * What anvil may answer by itself: state, fees and traces. Nothing that shows a block (anvil's hashes are not ours), uses
@@ -60,17 +57,20 @@ interface Request {
   readonly params?: unknown
 }
 
-/** JSON text of a result. */
-type Handler = (params: readonly unknown[]) => Promise<string> | string
+const NO_HANDLERS: Handlers = new Map()
 
-/** The JSON-RPC endpoint that readers see: sealed blocks from our own store, state from anvil. */
+/** The JSON-RPC endpoint that readers see, over HTTP and WebSocket: sealed blocks from our own store, state from anvil. */
 export async function openFront(options: FrontOptions): Promise<Front> {
   const lookup = createBlockLookup(options.store, options.finality)
   const handlers = createHandlers(options, lookup)
-  const answerOne = (request: unknown) => answer({ ...options, handlers, lookup }, request)
-  const server = createServer((request, response) => {
-    respond(request, response, answerOne).catch(() => response.destroy()) // the client went away: nobody to tell
+  const answering = { ...options, handlers, lookup }
+  const answerAll = (text: string, own: Handlers) =>
+    answerText(text, (request) => answer({ ...answering, own }, request))
+  const server = createServer({ shouldUpgradeCallback: asksForWebSocket }, (request, response) => {
+    // Fails when the client went away: nobody to tell.
+    respond(request, response, (text) => answerAll(text, NO_HANDLERS)).catch(() => response.destroy())
   })
+  const sockets = serveWebSocket({ server, feed: options.feed, answer: answerAll })
   server.listen(options.port, options.host)
   try {
     await once(server, 'listening')
@@ -92,6 +92,7 @@ export async function openFront(options: FrontOptions): Promise<Front> {
       const closed = once(server, 'close')
       server.close()
       server.closeAllConnections()
+      sockets[Symbol.dispose]()
       await closed
     },
   }
@@ -102,7 +103,8 @@ async function readBody(request: IncomingMessage): Promise<string> {
   let bytes = 0
   for await (const chunk of request as AsyncIterable<Buffer>) {
     bytes += chunk.length
-    if (bytes > BODY_BYTES_MAX) throw new RpcFault(INVALID_REQUEST, `request is larger than ${BODY_BYTES_MAX} bytes`)
+    if (bytes > REQUEST_BYTES_MAX)
+      throw new RpcFault(INVALID_REQUEST, `request is larger than ${REQUEST_BYTES_MAX} bytes`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')
@@ -111,59 +113,40 @@ async function readBody(request: IncomingMessage): Promise<string> {
 async function respond(
   request: IncomingMessage,
   response: ServerResponse,
-  answerOne: (request: unknown) => Promise<string>,
+  answerBody: (text: string) => Promise<string>,
 ): Promise<void> {
   if (request.method !== 'POST') {
     response.writeHead(405, { allow: 'POST' }).end()
     return
   }
-  const text = await answerBody(request, answerOne)
+  const text = await answerRequest(request, answerBody)
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }).end(text)
 }
 
-async function answerBody(request: IncomingMessage, answerOne: (request: unknown) => Promise<string>): Promise<string> {
+async function answerRequest(request: IncomingMessage, answerBody: (text: string) => Promise<string>): Promise<string> {
   try {
-    const parsed = parseJson(await readBody(request))
-    if (!Array.isArray(parsed)) return await answerOne(parsed)
-    if (parsed.length === 0 || parsed.length > BATCH_MAX) {
-      throw new RpcFault(INVALID_REQUEST, `a batch has 1 to ${BATCH_MAX} requests`)
-    }
-    return `[${(await Promise.all(parsed.map(answerOne))).join(',')}]`
+    return await answerBody(await readBody(request))
   } catch (error) {
-    if (error instanceof RpcFault) return errorText(null, error)
+    if (error instanceof RpcFault) return errorText(null, error) // of a body that is too large
     throw error
   }
 }
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw new RpcFault(PARSE_ERROR, 'parse error')
-  }
-}
-
-function errorText(
-  id: unknown,
-  error: { readonly code: number; readonly message: string; readonly data?: unknown },
-): string {
-  const { code, message, data } = error
-  return JSON.stringify({ jsonrpc: '2.0', id, error: data === undefined ? { code, message } : { code, message, data } })
-}
-
 interface Answering extends FrontOptions {
-  readonly handlers: ReadonlyMap<string, Handler>
+  readonly handlers: Handlers
+  /** Of the connection alone. */
+  readonly own: Handlers
   readonly lookup: BlockLookup
 }
 
 async function answer(
-  { handlers, lookup, anvil, store, settled, anvilHash }: Answering,
+  { handlers, own, lookup, anvil, store, settled, anvilHash }: Answering,
   request: unknown,
 ): Promise<string> {
   const { id = null, method, params = [] } = (request ?? {}) as Request
   try {
     if (typeof method !== 'string' || !Array.isArray(params)) throw new RpcFault(INVALID_REQUEST, 'invalid request')
-    const handler = handlers.get(method)
+    const handler = own.get(method) ?? handlers.get(method)
     if (handler !== undefined) return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${await handler(params)}}`
     if (!FORWARDED.has(method)) {
       throw new RpcFault(METHOD_NOT_FOUND, `the method ${method} does not exist or is not available`)
@@ -236,10 +219,7 @@ async function transactionText(block: StoredBlock | undefined, index: unknown): 
   return (await block.texts()).transactions[Number(index)] ?? 'null'
 }
 
-function createHandlers(
-  { store, chainId, anvil, submit }: FrontOptions,
-  lookup: BlockLookup,
-): ReadonlyMap<string, Handler> {
+function createHandlers({ store, chainId, anvil, submit }: FrontOptions, lookup: BlockLookup): Handlers {
   const handlers: Readonly<Record<string, Handler>> = {
     eth_chainId: () => `"${quantity(chainId)}"`,
     net_version: () => `"${chainId}"`,

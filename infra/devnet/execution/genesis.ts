@@ -23,6 +23,8 @@ export const REVERTING_RECEIVER_ADDRESS: Hex = '0xdead00000000000000000000000000
 
 /** A network id of our own: a signed devnet transaction is worth nothing on another network. */
 export const DEVNET_CHAIN_ID = 7_017_017
+/** Of the second chain: Scroll's 534352 behind a 7, likewise. */
+export const SECOND_CHAIN_ID = 7_534_352
 
 export const GAS_LIMIT = 36_000_000
 /** EIP-1559's base fee would fall to 7 wei on a quiet chain; the devnet keeps it where it matters in every reward. */

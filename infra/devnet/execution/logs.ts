@@ -1,27 +1,29 @@
 import type { Hex } from '../../../schemas/eth/hex.ts'
 import { bloomTester } from '../../../schemas/eth/receipts.ts'
 import type { BlockStore, StoredBlock } from './block-store.ts'
-import { RpcFault } from './rpc-fault.ts'
+import { INVALID_PARAMS, LIMIT_EXCEEDED, RpcFault, SERVER_ERROR } from './rpc-fault.ts'
 
 /** One position of a filter: any of the values, or anything at all when empty. */
 type AnyOf = readonly Hex[]
 
-export interface LogFilter {
-  readonly range:
-    | { readonly kind: 'block'; readonly hash: string }
-    | { readonly kind: 'numbers'; readonly from: number; readonly to: number }
+/** Which logs of a block are asked for. */
+export interface LogSelection {
   readonly addresses: AnyOf
   readonly topics: readonly AnyOf[]
 }
 
-interface LogJson {
+export interface LogFilter extends LogSelection {
+  readonly range:
+    | { readonly kind: 'block'; readonly hash: string }
+    | { readonly kind: 'numbers'; readonly from: number; readonly to: number }
+}
+
+export interface LogJson {
   readonly address: Hex
   readonly topics: readonly Hex[]
 }
 
 const BLOCK_RANGE_MAX = 10_000
-const INVALID_PARAMS = -32_602
-const LIMIT_EXCEEDED = -32_005
 
 function parseAnyOf(value: unknown, bytes: number): AnyOf {
   if (value === undefined || value === null) return []
@@ -34,27 +36,35 @@ function parseAnyOf(value: unknown, bytes: number): AnyOf {
   })
 }
 
-/** Checks the parameter of eth_getLogs; `numberOf` resolves numbers and tags. */
-export function parseLogFilter(value: unknown, numberOf: (tag: unknown) => number | undefined): LogFilter {
+/** Checks `address` and `topics` of a filter. */
+export function parseLogSelection(value: unknown): LogSelection {
   if (typeof value !== 'object' || value === null) throw new RpcFault(INVALID_PARAMS, 'the filter is an object')
   const filter = value as Readonly<Record<string, unknown>>
-  const addresses = parseAnyOf(filter.address, 20)
-  const topics = (Array.isArray(filter.topics) ? filter.topics : []).map((topic) => parseAnyOf(topic, 32))
+  return {
+    addresses: parseAnyOf(filter.address, 20),
+    topics: (Array.isArray(filter.topics) ? filter.topics : []).map((topic) => parseAnyOf(topic, 32)),
+  }
+}
+
+/** Checks the parameter of eth_getLogs; `numberOf` resolves numbers and tags. */
+export function parseLogFilter(value: unknown, numberOf: (tag: unknown) => number | undefined): LogFilter {
+  const selection = parseLogSelection(value)
+  const filter = value as Readonly<Record<string, unknown>>
   if (typeof filter.blockHash === 'string') {
-    return { range: { kind: 'block', hash: filter.blockHash.toLowerCase() }, addresses, topics }
+    return { range: { kind: 'block', hash: filter.blockHash.toLowerCase() }, ...selection }
   }
   const head = numberOf('latest') ?? 0
   const from = numberOf(filter.fromBlock) ?? head + 1
   const to = numberOf(filter.toBlock) ?? head
   if (to - from >= BLOCK_RANGE_MAX)
     throw new RpcFault(LIMIT_EXCEEDED, `at most ${BLOCK_RANGE_MAX} blocks in one request`)
-  return { range: { kind: 'numbers', from, to }, addresses, topics }
+  return { range: { kind: 'numbers', from, to }, ...selection }
 }
 
 function blocksOf(store: BlockStore, range: LogFilter['range']): StoredBlock[] {
   if (range.kind === 'block') {
     const block = store.byHash(range.hash)
-    if (block === undefined) throw new RpcFault(-32_000, 'unknown block')
+    if (block === undefined) throw new RpcFault(SERVER_ERROR, 'unknown block')
     return [block]
   }
   const blocks: StoredBlock[] = []
@@ -65,12 +75,19 @@ function blocksOf(store: BlockStore, range: LogFilter['range']): StoredBlock[] {
   return blocks
 }
 
-function matches(filter: LogFilter, log: LogJson): boolean {
-  if (filter.addresses.length > 0 && !filter.addresses.includes(log.address.toLowerCase() as Hex)) return false
-  return filter.topics.every((anyOf, position) => {
+export function selects({ addresses, topics }: LogSelection, log: LogJson): boolean {
+  if (addresses.length > 0 && !addresses.includes(log.address.toLowerCase() as Hex)) return false
+  return topics.every((anyOf, position) => {
     const topic = log.topics[position]
     return topic !== undefined && (anyOf.length === 0 || anyOf.includes(topic))
   })
+}
+
+/** All logs of a block, in their order. */
+export async function logsOf(block: StoredBlock): Promise<readonly LogJson[]> {
+  if (block.logsBloom === undefined) return []
+  const { receipts } = await block.texts()
+  return receipts.flatMap((receipt) => (JSON.parse(receipt) as { readonly logs: readonly LogJson[] }).logs)
 }
 
 /** JSON text of the logs that match, in chain order. Blocks whose bloom excludes a match are not opened. */
@@ -81,11 +98,7 @@ export async function findLogs(store: BlockStore, filter: LogFilter): Promise<st
   for (const block of blocksOf(store, filter.range)) {
     const bloom = block.logsBloom
     if (bloom === undefined || !testers.every((anyOf) => anyOf.some((mayContain) => mayContain(bloom)))) continue
-    const { receipts } = await block.texts()
-    for (const receipt of receipts) {
-      const { logs } = JSON.parse(receipt) as { logs: LogJson[] }
-      found.push(...logs.filter((log) => matches(filter, log)))
-    }
+    for (const log of await logsOf(block)) if (selects(filter, log)) found.push(log)
   }
   return JSON.stringify(found)
 }

@@ -8,6 +8,7 @@ import { type ArchivedBlocks, openArchivedBlocks } from './archived-blocks.ts'
 import type { Finality } from './block-lookup.ts'
 import { openBlockStore } from './block-store.ts'
 import { ExecutionChain, type ExecutionCheckpoint, type Head } from './chain.ts'
+import { createChainFeed } from './chain-feed.ts'
 import { openFront } from './front.ts'
 import {
   BASE_FEE_WEI_MIN,
@@ -68,7 +69,7 @@ export interface ExecutionOptions {
 }
 
 export interface DevnetExecution extends ExecutionEngine {
-  /** The JSON-RPC endpoint for readers. */
+  /** The JSON-RPC endpoint for readers; the same port speaks WebSocket. */
   readonly url: string
 }
 
@@ -108,12 +109,15 @@ export async function openExecutionEngine(options: ExecutionOptions): Promise<De
     metadataUrl: options.metadataUrl ?? METADATA_URL,
   }
   const journal = options.journalFile === undefined ? emptyJournal : openJournal(options.journalFile)
-  const pool = createPool(anvil.rpc, setup, chainId, journal)
+  const feed = createChainFeed()
+  const onPending = (transactionHash: Hex) => feed.publish({ kind: 'pending', transactionHash })
+  const pool = createPool({ anvil: anvil.rpc, setup, chainId, journal, onPending })
   const genesis = await sealGenesis(anvil.rpc, options.genesisTimeSec)
   const { archive } = options
   const archived = archive === undefined ? undefined : openArchivedBlocks(archive)
   const checkpoint = await restoring(() => restore(anvil.rpc, genesis.sealed.hash, archive, archived))
-  const store = openBlockStore(toNewBlock(genesis.sealed, genesis.executed, Promise.resolve([])), archived)
+  const genesisBlock = toNewBlock(genesis.sealed, genesis.executed, Promise.resolve([]))
+  const store = openBlockStore(genesisBlock, archived, feed.publish)
   const parts = { anvil: anvil.rpc, pool, setup, store, senders }
   const beginning = { head: toGenesisHead(genesis.sealed, options), step: 0, waiting: [] }
   const chain = await ExecutionChain.open(parts, checkpoint ?? beginning)
@@ -126,6 +130,7 @@ export async function openExecutionEngine(options: ExecutionOptions): Promise<De
       chainId,
       finality,
       store,
+      feed,
       anvil: anvil.rpc,
       settled: () => chain.settled(),
       submit: (raw) => chain.submit(raw),

@@ -60,14 +60,29 @@ function toWaiting({ raw, step }: OutsideTransaction): WaitingTransaction {
   return { raw, step }
 }
 
+export interface PoolOptions {
+  readonly anvil: JsonRpc
+  readonly setup: ScenarioSetup
+  readonly chainId: number
+  readonly journal: Journal
+  /** Told of every outside transaction that begins to wait, be it because its block was rolled back. */
+  readonly onPending: (hash: Hex) => void
+}
+
 /** Where transactions wait for the next block: anvil's pool, and our memory of what came from outside. */
-export function createPool(anvil: JsonRpc, setup: ScenarioSetup, chainId: number, journal: Journal): Pool {
+export function createPool({ anvil, setup, chainId, journal, onPending }: PoolOptions): Pool {
   const outside = new Map<string, OutsideTransaction>()
 
   async function send(raw: Hex, step: number): Promise<CallResult> {
     const [outcome] = await anvil.batch([['eth_sendRawTransaction', [raw]]])
     if (outcome === undefined) throw new Error('anvil answered a batch of one with nothing')
     if (outcome.status === 'ok') outside.set(String(outcome.result), { raw, step, includedIn: undefined })
+    return outcome
+  }
+
+  async function sendNew(raw: Hex, step: number): Promise<CallResult> {
+    const outcome = await send(raw, step)
+    if (outcome.status === 'ok') onPending(String(outcome.result) as Hex)
     return outcome
   }
 
@@ -78,13 +93,14 @@ export function createPool(anvil: JsonRpc, setup: ScenarioSetup, chainId: number
       return { calls, state: plan.state }
     },
     async submit(raw, step, slot) {
-      const outcome = await send(raw, step)
+      const outcome = await sendNew(raw, step)
       if (outcome.status === 'ok') journal.append({ step, slot, raw })
       return outcome
     },
     hasRecorded: (step) => journal.recorded(step).length > 0,
     async replay(step) {
-      for (const { raw } of journal.recorded(step)) expectOk(['eth_sendRawTransaction', [raw]], await send(raw, step))
+      for (const { raw } of journal.recorded(step))
+        expectOk(['eth_sendRawTransaction', [raw]], await sendNew(raw, step))
     },
     waitingBefore: (step) =>
       [...outside.values()].filter((each) => each.includedIn === undefined && each.step < step).map(toWaiting),
@@ -104,10 +120,10 @@ export function createPool(anvil: JsonRpc, setup: ScenarioSetup, chainId: number
     },
     async restoreAbove(number) {
       const waiting = [...outside].filter(([, { includedIn }]) => includedIn === undefined || includedIn > number)
-      for (const [hash, { raw, step }] of waiting) {
+      for (const [hash, { raw, step, includedIn }] of waiting) {
         outside.delete(hash)
         // A refusal here is a fact about the new chain, as for any transaction that an orphaned block made possible.
-        await send(raw, step)
+        await (includedIn === undefined ? send(raw, step) : sendNew(raw, step))
       }
     },
   }

@@ -6,6 +6,7 @@ import { depositDataFor } from '../consensus/deposits.ts'
 import { type ExecutionEngine, ROLLBACK_BLOCKS_MAX } from '../engine.ts'
 import { BLOCKS_SCHEMA } from '../execution/archived-blocks.ts'
 import type { Finality } from '../execution/block-lookup.ts'
+import { SECOND_CHAIN_ID } from '../execution/genesis.ts'
 import { openExecutionEngine } from '../execution/open.ts'
 import { claimIdentity, readIdentity } from '../identity.ts'
 import { METADATA_URL } from '../metadata/documents.ts'
@@ -58,8 +59,6 @@ export interface SecondChain extends AsyncDisposable {
 export const SECOND_PORT = 8546
 /** Scroll's own pace. */
 export const SECOND_BLOCK_TIME_SEC = 3
-/** Scroll's 534352 behind a 7, as the devnet's Ethereum has it: a transaction signed for the devnet is worth nothing on Scroll. */
-export const SECOND_CHAIN_ID = 7_534_352
 /** What a new chain begins with: 1,200 blocks, three reorgs, and no more than some seconds of work at the start. */
 export const SECOND_HISTORY_SEC = 3_600
 /** Part of the chain's identity: a change of what happens on it, or of how it is made, needs a new version. */
