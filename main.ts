@@ -51,7 +51,7 @@ program
   .description('everything in this process; without BEACON_URL on the built-in devnet')
   .action(() =>
     run(
-      (setting) => runRolesOf(setting, ['ingest', 'process', 'api', 'validators', 'webhooks', 'metadata']),
+      (setting) => runRolesOf(setting, ['ingest', 'process', 'api', 'validators', 'webhooks', 'metadata', 'users']),
       MAKES_LOG,
     ),
   )
@@ -79,6 +79,10 @@ program
   .command('metadata')
   .description('read what tokens are called and look like: the one role that asks servers that contracts name')
   .action(() => run((setting) => runRolesOf(setting, ['metadata'])))
+program
+  .command('users')
+  .description('decide about accounts that people make themselves: one process at a time, which the API asks')
+  .action(() => run((setting) => runRolesOf(setting, ['users'])))
 const devnet = program
   .command('devnet')
   .description('run the built-in Ethereum devnet alone: Beacon API and JSON-RPC on loopback')
@@ -186,6 +190,7 @@ const ROLES = {
   validators: async () => (await import('./commands/validators/role.ts')).validatorsRole,
   webhooks: async () => (await import('./commands/webhooks/role.ts')).webhooksRole,
   metadata: async () => (await import('./commands/metadata/role.ts')).metadataRole,
+  users: async () => (await import('./commands/users/role.ts')).usersRole,
 }
 
 async function runRolesOf(setting: Setting, names: readonly (keyof typeof ROLES)[]): Promise<void> {

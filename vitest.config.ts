@@ -8,6 +8,8 @@ import { PATIENCE } from './test/long-form.ts'
 const SERVER_TESTS = 'test/**/*.servers.test.ts'
 const UNIT_TIMEOUT_MS = 20_000 * PATIENCE
 const CONTRACT_TIMEOUT_MS = 30_000
+/** Begins an engine, a devnet or a server: where much else runs, the first of them has waited for half a minute. */
+const HOOK_TIMEOUT_MS = 120_000
 /** A test of the whole program starts a devnet and waits for days of history. */
 const E2E_TIMEOUT_MS = 600_000
 const COMPILE_CACHE = join(import.meta.dirname, 'node_modules/.cache/epochline')
@@ -65,8 +67,7 @@ export default defineConfig({
           name: 'unit',
           include: ['test/unit/**/*.test.ts'],
           testTimeout: UNIT_TIMEOUT_MS,
-          // Some start a devnet or an engine first.
-          hookTimeout: CONTRACT_TIMEOUT_MS,
+          hookTimeout: HOOK_TIMEOUT_MS,
         },
       },
       {
@@ -76,7 +77,7 @@ export default defineConfig({
           include: ['test/contract/**/*.test.ts'],
           exclude: [SERVER_TESTS],
           testTimeout: CONTRACT_TIMEOUT_MS,
-          hookTimeout: CONTRACT_TIMEOUT_MS,
+          hookTimeout: HOOK_TIMEOUT_MS,
         },
       },
       {
@@ -85,7 +86,7 @@ export default defineConfig({
           name: 'replays',
           include: ['test/replays/**/*.test.ts'],
           testTimeout: UNIT_TIMEOUT_MS,
-          hookTimeout: CONTRACT_TIMEOUT_MS,
+          hookTimeout: HOOK_TIMEOUT_MS,
         },
       },
       {
@@ -94,7 +95,7 @@ export default defineConfig({
           name: 'devnet',
           include: ['test/devnet/**/*.test.ts'],
           testTimeout: UNIT_TIMEOUT_MS,
-          hookTimeout: CONTRACT_TIMEOUT_MS,
+          hookTimeout: HOOK_TIMEOUT_MS,
         },
       },
       {

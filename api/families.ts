@@ -1,4 +1,5 @@
 import type { FastifyPluginAsync } from 'fastify'
+import { accountPlugin } from './account/plugin.ts'
 import { graphqlPlugin } from './graphql/plugin.ts'
 import type { SharedParts } from './http/api-parts.ts'
 import { nftPlugin } from './nft/plugin.ts'
@@ -12,4 +13,11 @@ import { validatorsPlugin } from './validators/plugin.ts'
  */
 export type Family = FastifyPluginAsync<SharedParts>
 
-export const FAMILIES: readonly Family[] = [rewardsPlugin, validatorsPlugin, graphqlPlugin, quotesPlugin, nftPlugin]
+export const FAMILIES: readonly Family[] = [
+  rewardsPlugin,
+  validatorsPlugin,
+  graphqlPlugin,
+  quotesPlugin,
+  nftPlugin,
+  accountPlugin,
+]

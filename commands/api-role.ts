@@ -1,21 +1,25 @@
+import { Meter } from '../api/gateway/meter.ts'
 import { openApi, refuseAddress } from '../api/http/server.ts'
 import { hasBeacon } from '../infra/config/select-chain.ts'
 import { DEMO_TOKEN } from '../infra/devnet/demo-account.ts'
+import { openUpstreams } from '../infra/upstreams/upstreams.ts'
 import { areAccountsKnown } from '../processors/accounts/accounts-known.ts'
 import { areTablesWhole, refuseOtherLog } from '../processors/loop/filled-from.ts'
 import { LagWatch } from '../processors/loop/lag-watch.ts'
 import { readLogFacts } from '../processors/loop/log-facts.ts'
 import { untilAborted } from '../schemas/wait.ts'
 import { healthOf } from './health.ts'
+import { planOf } from './plan-of.ts'
 import { quoteConfigOf } from './quote-config.ts'
 import { clocksOf, type Role, type Running } from './role.ts'
 import { nowSec } from './setting.ts'
+import { openAccountParts } from './users/account-parts.ts'
 import { stakingContractOf } from './validators/staking-chains.ts'
 
 /** HTTP in, warehouse out. */
 export const apiRole: Role = {
   name: 'api',
-  needs: ['eventLog', 'warehouse', 'jobQueue'],
+  needs: ['eventLog', 'warehouse', 'jobQueue', 'counters', 'clientCounters'],
   check: refuseAddress,
   async run(ports, running, signal) {
     const { warehouse, eventLog } = ports
@@ -23,8 +27,22 @@ export const apiRole: Role = {
     const facts = await readLogFacts(eventLog, signal)
     if (facts !== undefined) await refuseOtherLog(warehouse, facts)
     const lagWatch = new LagWatch()
+    const { networks } = running.gateway.current
+    await using upstreams = openUpstreams({ networks, log: running.log })
+    running.gateway.onChange(() => upstreams.replace(running.gateway.current.networks), signal)
+    await using meter = new Meter({
+      counters: ports.counters,
+      clientCounters: ports.clientCounters,
+      planOf: planOf(running.config),
+      trustedProxies: running.config.trustedProxies,
+      log: running.log,
+    })
+    await using open = new AsyncDisposableStack()
+    const account = await openAccountParts(running, ports, open)
     await using api = await openApi({
       warehouse,
+      upstreams,
+      meter,
       jobs: ports.jobQueue,
       chains: () =>
         running.chains.current.map((chain) => ({
@@ -37,6 +55,7 @@ export const apiRole: Role = {
       port,
       corsOrigins,
       quotes: quoteConfigOf(running.config),
+      account,
       nftRequestsPerSecond: running.config.nft.requestsPerSecond,
       trustedProxies: running.config.trustedProxies,
       log: running.log,
@@ -75,6 +94,7 @@ function announce({ config, chains, devnet, screen }: Running, url: string): voi
     `epochline   ${mode.kind} mode${mode.kind === 'embedded' ? `, data in ${dataDirectory}` : ''}`,
     `REST        ${base}/api/v1/validator/total-rewards`,
     `GraphQL     ${base}/graphql`,
+    `Gateway     ${base}`,
     `OpenAPI     ${url}/openapi.json`,
     `Readiness   ${url}/ready`,
     ...(devnet === undefined

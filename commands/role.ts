@@ -1,5 +1,6 @@
-import type { ChainConfig, Config } from '../infra/config/types.ts'
+import type { ChainConfig, Config, GatewayConfig } from '../infra/config/types.ts'
 import type { DevnetProcess } from '../infra/devnet/child.ts'
+import type { Counters } from '../infra/ports/counters.ts'
 import type { EventLog } from '../infra/ports/event-log.ts'
 import type { JobQueue } from '../infra/ports/job-queue.ts'
 import type { Log } from '../infra/ports/log.ts'
@@ -7,13 +8,22 @@ import type { NodeStatus } from '../infra/ports/node-status.ts'
 import type { Warehouse } from '../infra/ports/warehouse.ts'
 import type { Progress } from '../infra/progress.ts'
 import type { Screen } from '../infra/screen.ts'
+import type { LiveSetting } from './live-setting.ts'
 import type { VaultWatch } from './vault-watch.ts'
 
-/** What a role may need; each is opened once for all roles of a process. */
+/** What roles and commands may need; each is opened once for all roles of a process. */
 export interface Ports {
   readonly eventLog: EventLog
   readonly warehouse: Warehouse
   readonly jobQueue: JobQueue
+}
+
+/** With what roles alone need. */
+export interface RolePorts extends Ports {
+  /** Of quotas. */
+  readonly counters: Counters
+  /** Of clients by their addresses. */
+  readonly clientCounters: Counters
 }
 
 /** What runs beside the ports: shared by the roles of a process. */
@@ -25,7 +35,9 @@ export interface Running {
   /** The devnet of this process, if it has one. */
   readonly devnet: DevnetProcess | undefined
   /** The configured chains as they are now: they change while the program runs. */
-  readonly chains: ChainSet
+  readonly chains: LiveSetting<readonly ChainConfig[]>
+  /** What the gateway sends calls to, with the devnet's nodes: it changes likewise. */
+  readonly gateway: LiveSetting<GatewayConfig>
   /** State of the nodes that this process reads from, by chain. */
   readonly nodes: Map<string, () => readonly NodeStatus[]>
   /** Newest slot or block number of the nodes of each chain that this process follows. */
@@ -46,34 +58,9 @@ export function clocksOf(running: Pick<Running, 'devnet'>): { now(): number; wal
 
 /** A long-running part of the program: what it needs, and what it does until the signal aborts. */
 export interface Role {
-  readonly name: 'ingest' | 'process' | 'api' | 'validators' | 'webhooks' | 'metadata'
-  readonly needs: readonly (keyof Ports)[]
+  readonly name: 'ingest' | 'process' | 'api' | 'validators' | 'webhooks' | 'metadata' | 'users'
+  readonly needs: readonly (keyof RolePorts)[]
   /** Throws AppError for a setting that cannot hold now: before anything is started that takes its time. */
   check?(config: Config): Promise<void>
-  run(ports: Ports, running: Running, signal: AbortSignal): Promise<void>
-}
-
-/** The chains of the configuration, and who wants to know when they change. */
-export class ChainSet {
-  #chains: readonly ChainConfig[]
-  readonly #listeners = new Set<() => void>()
-
-  constructor(chains: readonly ChainConfig[]) {
-    this.#chains = chains
-  }
-
-  get current(): readonly ChainConfig[] {
-    return this.#chains
-  }
-
-  replace(chains: readonly ChainConfig[]): void {
-    this.#chains = chains
-    for (const listener of this.#listeners) listener()
-  }
-
-  /** Calls the listener at each change, until the signal aborts. */
-  onChange(listener: () => void, signal: AbortSignal): void {
-    this.#listeners.add(listener)
-    signal.addEventListener('abort', () => this.#listeners.delete(listener), { once: true })
-  }
+  run(ports: RolePorts, running: Running, signal: AbortSignal): Promise<void>
 }

@@ -1,20 +1,30 @@
 import type { Config } from '../infra/config/types.ts'
 import { watchConfig } from '../infra/config/watch.ts'
-import { openEventLog, openJobQueue, openMigratedWarehouse } from '../infra/open-ports.ts'
+import {
+  openClientCounters,
+  openCounters,
+  openEventLog,
+  openJobQueue,
+  openMigratedWarehouse,
+} from '../infra/open-ports.ts'
+import type { Counters } from '../infra/ports/counters.ts'
 import type { EventLog } from '../infra/ports/event-log.ts'
 import type { JobQueue } from '../infra/ports/job-queue.ts'
 import type { Warehouse } from '../infra/ports/warehouse.ts'
 import { AppError } from '../schemas/errors.ts'
 import { isAbortOf, untilAborted } from '../schemas/wait.ts'
+import { devnetUrls } from './chain-nodes.ts'
+import { gatewayConfigOf } from './gateway-config.ts'
 import { allOrNone } from './ingest-role.ts'
-import { ChainSet, type Ports, type Role, type Running } from './role.ts'
+import { LiveSetting } from './live-setting.ts'
+import type { Role, RolePorts, Running } from './role.ts'
 import { answerCommands } from './running-program.ts'
 import type { Setting } from './setting.ts'
 import { startDevnet } from './start-devnet.ts'
 import { VaultWatch } from './vault-watch.ts'
 
 /** What the answers to commands need beside the warehouse. */
-const ASKED_FOR: ReadonlySet<keyof Ports> = new Set<keyof Ports>(['eventLog', 'jobQueue'])
+const ASKED_FOR: ReadonlySet<keyof RolePorts> = new Set<keyof RolePorts>(['eventLog', 'jobQueue'])
 
 /**
  * Opens what the roles need and runs them until the signal aborts; the first that fails ends them all. Everything is open
@@ -33,9 +43,11 @@ export async function runRoles(setting: Setting, roles: readonly Role[]): Promis
   log.info({ mode: config.mode.kind }, `started: ${roles.map(({ name }) => name).join(', ')}`)
   const isAlone = roles.length > 1 && config.devnet !== undefined
   const devnet = isAlone ? open.use(await startDevnet(ports.eventLog, setting, progress)) : undefined
-  const chains = new ChainSet(config.chains)
+  const upstreamsOf = (of: Config) => gatewayConfigOf(of, devnet ?? devnetUrls(config))
+  const chains = new LiveSetting(config.chains)
+  const gateway = new LiveSetting(upstreamsOf(config))
   const seen = { nodes: new Map(), nodeHeads: new Map(), vault: new VaultWatch() }
-  const running: Running = { config, log, screen, progress, devnet, chains, ...seen }
+  const running: Running = { config, log, screen, progress, devnet, chains, gateway, ...seen }
   if (isAsked) open.use(await answerCommands(ports, running))
 
   const stop = new AbortController()
@@ -45,7 +57,10 @@ export async function runRoles(setting: Setting, roles: readonly Role[]): Promis
     watchConfig({
       current: config,
       read: setting.readAgain,
-      onChange: (changed) => chains.replace(changed.chains),
+      onChange: (changed) => {
+        chains.replace(changed.chains)
+        gateway.replace(upstreamsOf(changed))
+      },
       log,
       signal: ending,
     }),
@@ -74,12 +89,14 @@ function refuseDevnetOfOthers({ devnet, chains }: Config, roles: readonly Role[]
 /** Opens the ports that are needed; asking for another one is a mistake of a role. */
 async function openPorts(
   { config, log }: Setting,
-  needs: ReadonlySet<keyof Ports>,
+  needs: ReadonlySet<keyof RolePorts>,
   open: AsyncDisposableStack,
-): Promise<Ports> {
+): Promise<RolePorts> {
   const eventLog = needs.has('eventLog') ? open.use(await openEventLog(config, log)) : undefined
   const warehouse = needs.has('warehouse') ? open.use(await openMigratedWarehouse(config, log)) : undefined
   const jobQueue = needs.has('jobQueue') ? open.use(await openJobQueue(config, log)) : undefined
+  const counters = needs.has('counters') ? open.use(await openCounters(config)) : undefined
+  const clientCounters = needs.has('clientCounters') ? open.use(await openClientCounters(config)) : undefined
   const needed = <Port>(port: Port | undefined, name: string): Port => {
     if (port === undefined) throw new Error(`a role uses ${name} and does not say that it needs it`)
     return port
@@ -93,6 +110,12 @@ async function openPorts(
     },
     get jobQueue(): JobQueue {
       return needed(jobQueue, 'jobQueue')
+    },
+    get counters(): Counters {
+      return needed(counters, 'counters')
+    },
+    get clientCounters(): Counters {
+      return needed(clientCounters, 'clientCounters')
     },
   }
 }

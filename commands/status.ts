@@ -10,7 +10,8 @@ import type { ReadyAnswer } from '../schemas/routes/probes.ts'
 import { type ExitCallsStatus, exitCallLines, readExitCalls } from './exit-calls-status.ts'
 import { type ExitsStatus, exitLines, readExits } from './exits-status.ts'
 import { healthOf, type Watched } from './health.ts'
-import { ChainSet, type Ports } from './role.ts'
+import { LiveSetting } from './live-setting.ts'
+import type { Ports } from './role.ts'
 import { askRunning } from './running-program.ts'
 import { nowSec, type Setting } from './setting.ts'
 import { readWebhooks, type WebhookStatus, webhookLine } from './webhooks-status.ts'
@@ -56,7 +57,7 @@ export async function runStatus(setting: Setting, { json }: { readonly json: boo
   await using eventLog = await openEventLog(config, log)
   await using warehouse = await openMigratedWarehouse(config, log)
   await using jobQueue = await openJobQueue(config, log)
-  const alone = { config, chains: new ChainSet(config.chains), nodes: new Map(), nodeHeads: new Map() }
+  const alone = { config, chains: new LiveSetting(config.chains), nodes: new Map(), nodeHeads: new Map() }
   const program = config.mode.kind === 'servers' ? 'servers' : 'stopped'
   show(await readStatus({ eventLog, warehouse, jobQueue }, alone, program))
 }

@@ -1,10 +1,14 @@
 import { AppError } from '../schemas/errors.ts'
 import type { Config, ServersMode } from './config/types.ts'
+import { openMemoryCounters } from './counters/memory.ts'
 import { openSqliteEventLog } from './event-log/sqlite.ts'
 import { openSqliteJobQueue } from './job-queue/sqlite.ts'
+import { openFolderMail } from './mail/folder.ts'
+import type { Counters } from './ports/counters.ts'
 import type { EventLog } from './ports/event-log.ts'
 import type { JobQueue } from './ports/job-queue.ts'
 import type { Log } from './ports/log.ts'
+import type { Mail } from './ports/mail.ts'
 import type { Warehouse } from './ports/warehouse.ts'
 import { isMigrated, type MigrateOptions, migrate, readMigrations } from './warehouse/migrate.ts'
 import { openWarehouse, type WarehouseLimits, type WarehouseLocation } from './warehouse/open.ts'
@@ -106,6 +110,30 @@ export async function openJobQueue({ mode }: ModeConfig, log: Log): Promise<JobQ
   if (mode.kind === 'embedded') return openSqliteJobQueue({ file: mode.jobsFile, log })
   const { openBullmqJobQueue } = await import('./job-queue/bullmq.ts')
   return openBullmqJobQueue({ redisUrl: mode.redisUrl, prefix: jobKeysPrefix(mode), log })
+}
+
+/** What is taken of quotas, in every process of the installation. */
+export async function openCounters({ mode }: ModeConfig): Promise<Counters> {
+  if (mode.kind === 'embedded') return openMemoryCounters({ file: mode.countersFile })
+  return openSharedCounters(mode)
+}
+
+/** What clients have asked for, by their addresses: of one process it is in memory alone. */
+export async function openClientCounters({ mode }: ModeConfig): Promise<Counters> {
+  return mode.kind === 'embedded' ? openMemoryCounters() : openSharedCounters(mode)
+}
+
+async function openSharedCounters(mode: ServersMode): Promise<Counters> {
+  const { openRedisCounters } = await import('./counters/redis.ts')
+  return openRedisCounters({ redisUrl: mode.redisUrl, prefix: `${jobKeysPrefix(mode)}:counters:` })
+}
+
+/** Undefined where no mail is configured: servers mode has none unless it is told of some. */
+export async function openMail({ mail }: Pick<Config, 'mail'>): Promise<Mail | undefined> {
+  if (mail === undefined) return undefined
+  if (mail.kind === 'folder') return openFolderMail(mail)
+  const { openSmtpMail } = await import('./mail/smtp.ts')
+  return openSmtpMail(mail)
 }
 
 /** What the names of all keys begin with that an installation's jobs have in Redis. */

@@ -3,7 +3,7 @@ export const TOKEN_SCOPES = ['read', 'create', 'exit'] as const
 export type TokenScope = (typeof TOKEN_SCOPES)[number]
 
 /** The families of the API that a token may be for, by the names of their folders in api/. */
-export const TOKEN_FAMILIES = ['rewards', 'validators', 'graphql', 'nft'] as const
+export const TOKEN_FAMILIES = ['rewards', 'validators', 'graphql', 'nft', 'gateway'] as const
 export type TokenFamily = (typeof TOKEN_FAMILIES)[number]
 
 /** What a token is for, all of it together: a scope counts in these families and on this chain only. */

@@ -14,6 +14,7 @@ export const ERROR_CODES = [
   'lease_lost', // another may be writing what this lease stood for: get the lease again, read what the log says, then go on
   'job_queue',
   'counters',
+  'mail', // nobody has taken a message for somebody: try again later
   'webhook', // a receiver has not taken what it was to be told: try again later
   'key_vault', // retryable: its process died or forgot prepared keys, ask again; otherwise its file is damaged
   'validator_client', // it does not answer as it should, or is another one than before: keys and transactions wait for it

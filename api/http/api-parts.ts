@@ -1,7 +1,10 @@
 import type { JobQueue } from '../../infra/ports/job-queue.ts'
 import type { Log } from '../../infra/ports/log.ts'
+import type { Upstreams } from '../../infra/ports/upstreams.ts'
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import type { UnfundedRules } from '../../schemas/validator-lifecycle.ts'
+import type { AccountParts } from '../account/account.ts'
+import type { Meter } from '../gateway/meter.ts'
 import type { Answers } from './answers.ts'
 import type { ApiChain } from './chain-path.ts'
 import type { Health } from './health.ts'
@@ -26,6 +29,12 @@ export interface ApiParts {
   readonly trustedProxies?: readonly string[]
   /** NFT questions of one access token; without it as many as it likes. */
   readonly nftRequestsPerSecond?: number | undefined
+  /** What the gateway forwards calls to; without it there is no gateway. */
+  readonly upstreams?: Upstreams
+  /** What accounts and clients may ask; without it as much as they like. */
+  readonly meter?: Meter | undefined
+  /** What people's own accounts are made with; without it there are none. */
+  readonly account?: AccountParts | undefined
   readonly log: Log
   /** Unix milliseconds on the chains. */
   readonly now: () => number

@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto'
+import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http'
 import compress from '@fastify/compress'
 import cors from '@fastify/cors'
 import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import type { Log } from '../../infra/ports/log.ts'
 import { formatMessage, type Refusal, refuse } from '../../schemas/routes/envelope.ts'
 import { isNftPath, toNftRefusal } from '../../schemas/routes/nft/nft-route.ts'
 import { FAMILIES, type Family } from '../families.ts'
+import { Gateway } from '../gateway/gateway.ts'
+import { asksForWebSocket } from '../gateway/socket-address.ts'
 import { sendNftRefusal } from '../nft/serve.ts'
 import { envelopeErrors, sendRefusal } from './answer.ts'
 import { Answers } from './answers.ts'
@@ -39,6 +41,9 @@ declare module 'fastify' {
 
 /** The whole API with its families, ready to listen or to be asked for its document. */
 export async function buildApp(parts: ApiParts, families: readonly Family[] = FAMILIES): Promise<FastifyInstance> {
+  const standings = new Standings(parts.warehouse, { ageMsMax: parts.standingAgeMsMax })
+  const { upstreams, accountsKnown, meter, log } = parts
+  const gateway = upstreams === undefined ? undefined : new Gateway({ upstreams, standings, accountsKnown, meter, log })
   const app = Fastify({
     // Fastify's own lines hold the address, and with it the token.
     logger: false,
@@ -47,8 +52,6 @@ export async function buildApp(parts: ApiParts, families: readonly Family[] = FA
       : { trustProxy: [...parts.trustedProxies] }),
     genReqId: () => randomUUID(),
     bodyLimit: BODY_BYTES_MAX,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     forceCloseConnections: 'idle',
     // What arrives on an open connection while closing is still answered; the connection then closes.
     return503OnClosing: false,
@@ -60,12 +63,11 @@ export async function buildApp(parts: ApiParts, families: readonly Family[] = FA
     clientErrorHandler: (_error, socket) => {
       if (socket.writable) socket.end(RAW_BAD_REQUEST)
     },
-    // What Node's own check would answer has no envelope: the hook below checks it.
-    http: { maxHeaderSize: HEADER_BYTES_MAX, requireHostHeader: false },
+    serverFactory: (handler) => createListener(handler, gateway),
   })
   // Node's own answer has no body.
   app.server.on('checkExpectation', (_request, response) => response.socket?.end(RAW_BAD_REQUEST))
-  addHooks(app, parts.log)
+  addHooks(app, parts, gateway)
   await addBrowserRules(app, parts.corsOrigins ?? [])
   addEarlyRefusals(app)
   await app.register(compress, { global: false })
@@ -79,7 +81,7 @@ export async function buildApp(parts: ApiParts, families: readonly Family[] = FA
   const shared = {
     ...parts,
     warehouse: boundedReader(parts.warehouse, STATEMENT_GIVEN_UP_MS),
-    standings: new Standings(parts.warehouse, { ageMsMax: parts.standingAgeMsMax }),
+    standings,
     answers: new Answers(),
     queue: new StatementQueue(),
     nftLimit: parts.nftRequestsPerSecond === undefined ? undefined : new RequestLimit(parts.nftRequestsPerSecond),
@@ -87,6 +89,23 @@ export async function buildApp(parts: ApiParts, families: readonly Family[] = FA
   for (const family of families) await app.register(family, shared)
   await app.ready()
   return app
+}
+
+/** What the gateway takes goes no further: what the framework does for each request takes longer than to forward it. */
+function createListener(handler: RequestListener, gateway: Gateway | undefined): Server {
+  const options: ServerOptions = {
+    maxHeaderSize: HEADER_BYTES_MAX,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    // What Node's own check would answer has no envelope: the families' hook and the gateway check it.
+    requireHostHeader: false,
+    ...(gateway === undefined ? {} : { shouldUpgradeCallback: asksForWebSocket }),
+  }
+  const server = createServer(options, (request, response) => {
+    if (gateway?.handle(request, response) !== true) handler(request, response)
+  })
+  if (gateway !== undefined) server.on('upgrade', (request, stream, head) => gateway.upgrade(request, stream, head))
+  return server
 }
 
 /** A request that HTTP's own parser refuses has no route and no reply object. */
@@ -102,10 +121,16 @@ const RAW_BAD_REQUEST = (() => {
   ].join('\r\n')
 })()
 
-function addHooks(app: FastifyInstance, log: Log): void {
+function addHooks(
+  app: FastifyInstance,
+  { log, meter }: Pick<ApiParts, 'log' | 'meter'>,
+  gateway: Gateway | undefined,
+): void {
   app.decorateRequest('chain', undefined)
   app.decorateRequest('account', '')
   app.decorateRequest('actor', '')
+  app.decorateRequest('tokenHash', '')
+  app.decorateRequest('passed', undefined)
   app.decorateRequest('standing', undefined)
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
@@ -113,12 +138,15 @@ function addHooks(app: FastifyInstance, log: Log): void {
   let closing = false
   app.addHook('preClose', async () => {
     closing = true
+    gateway?.close()
   })
   app.addHook('onSend', async (_request, reply) => {
     // A client that keeps its connection would hold up the close until the keep-alive timeout.
     if (closing) reply.header('connection', 'close')
   })
   app.addHook('onResponse', async (request, reply) => {
+    // A request that we have failed costs nothing.
+    if (request.passed !== undefined && reply.statusCode >= 500) meter?.giveBack(request.passed, 1)
     log.debug(
       {
         requestId: request.id,

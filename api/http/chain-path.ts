@@ -10,9 +10,11 @@ import type { StakingContract } from '../../schemas/eth/staking-transaction.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
 import { type Refusal, refuse } from '../../schemas/routes/envelope.ts'
 import { PREFIX } from '../../schemas/routes/route.ts'
+import type { Meter } from '../gateway/meter.ts'
 import { sendRefusal } from './answer.ts'
 import { within } from './bounded-reader.ts'
 import { LOOK_MS_MAX, type Standing, type Standings } from './standings.ts'
+import { takeRequest } from './take-request.ts'
 
 /** A chain that is served. */
 export interface ApiChain {
@@ -35,12 +37,16 @@ declare module 'fastify' {
     account: string
     /** Beginning of the token's hash, as operators know it; empty outside the token's paths. */
     actor: string
+    /** Hash of the token, hex; empty likewise. */
+    tokenHash: string
     /** How the chain's tables stood when the request came; undefined outside the token's paths, and at those of NFTs. */
     standing: Standing | undefined
   }
 }
 
 export interface ChainPathOptions {
+  /** Without one nothing is limited. */
+  readonly meter?: Meter | undefined
   readonly standings: Standings
   /** Asked at each request: chains come and go while the API listens. */
   readonly chains: () => readonly ApiChain[]
@@ -67,14 +73,16 @@ export function chainPath(path: string): string {
 
 /**
  * Adds what requests at paths of `chainPath` go through: the chain is found (404), then the token (401, or 503 while the tables
- * lack accounts), which has to be for this scope, family and chain (401); while the tables are being filled from the log, 503.
+ * lack accounts), which has to be for this scope, family and chain (401); while the tables are being filled from the log, 503. Then
+ * the request is taken of what the account may ask (429).
  */
 export function requireChainAndAccount(app: FastifyInstance, options: ChainPathOptions): void {
   // Before the body is read: an unknown token learns nothing and costs little.
   app.addHook('onRequest', async (request: FastifyRequest, reply: FastifyReply) => {
     const { protocol, network, token } = request.params as { protocol: string; network: string; token: string }
     const chain = options.chains().find(({ names }) => names.protocol === protocol && names.network === network)
-    const refusal = await refusalOf(request, options, chain, token)
+    const refusal =
+      (await refusalOf(request, options, chain, token)) ?? (await takeRequest(request, reply, options.meter))
     if (refusal !== undefined) return sendRefusal(reply, refusal)
   })
 }
@@ -109,6 +117,7 @@ export async function refusalOf(
   if (lack !== undefined) return refuse('401', lack)
   if (!(await within(LOOK_MS_MAX, tablesWhole))) return refuse('503', BEING_FILLED)
   request.account = known.account
+  request.tokenHash = tokenHash
   request.actor = tokenHash.slice(0, TOKEN_HASH_CHARACTERS)
   return undefined
 }
@@ -120,7 +129,7 @@ interface Asked {
 }
 
 /** Why a token is not for what is asked; undefined where it is. */
-function lackOf({ scopes, families, chain }: TokenLimits, asked: Asked): string | undefined {
+export function lackOf({ scopes, families, chain }: TokenLimits, asked: Asked): string | undefined {
   if (!scopes.includes(asked.scope)) return `the token does not have the scope ${asked.scope}`
   if (families?.includes(asked.family) === false) return `the token is not for the family ${asked.family}`
   if (chain !== undefined && chain !== asked.chain) return `the token is not for the chain ${asked.chain}`

@@ -2,6 +2,7 @@ import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import type { FastifySchema } from 'fastify'
 import type { TObject, TSchema } from 'typebox'
 import { TOKEN_FAMILIES, TOKEN_SCOPES } from '../../schemas/access-token.ts'
+import { SESSION_COOKIE } from '../../schemas/routes/account/account-route.ts'
 import { ErrorEnvelope, formatMessage, RESULTS, type RefusalCode } from '../../schemas/routes/envelope.ts'
 import { NftError } from '../../schemas/routes/nft/nft-route.ts'
 import { HealthAnswer, ReadyAnswer } from '../../schemas/routes/probes.ts'
@@ -14,6 +15,9 @@ const JSON_TYPE = 'application/json'
 /** The envelope of refusals by name, so that the document has it once. */
 export const ERROR_ENVELOPE = { ...ErrorEnvelope, $id: 'ErrorEnvelope' }
 export const NFT_ERROR = { ...NftError, $id: 'NftError' }
+
+/** By which the document names the cookie of people's accounts. */
+export const SESSION_SCHEME = 'session'
 
 /** How @fastify/swagger writes the document: from the schemas of the routes, each of them by `documentRoute`. */
 export const DOCUMENT_OPTIONS: FastifyDynamicSwaggerOptions = {
@@ -33,6 +37,16 @@ export const DOCUMENT_OPTIONS: FastifyDynamicSwaggerOptions = {
     servers: [{ url: 'http://127.0.0.1:8080', description: 'Where the program listens unless it is told otherwise.' }],
     // The token in the path authenticates; there is no scheme beside it.
     security: [],
+    components: {
+      securitySchemes: {
+        [SESSION_SCHEME]: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: SESSION_COOKIE,
+          description: 'Set by `POST /account/v1/log-in`.',
+        },
+      },
+    },
   },
   // OpenAPI 3.1 has `const`.
   convertConstToEnum: false,
@@ -72,7 +86,7 @@ export function documentRoute(route: AnyRoute, position: number): FastifySchema 
         description: RESULTS['200'].text,
         content: { [JSON_TYPE]: { schema: route.response, example: route.example } },
       },
-      ...toRefusals([...route.refusals, '401', '404', '500', '503']),
+      ...toRefusals([...route.refusals, '401', '404', '429', '500', '503']),
     },
   }
 }

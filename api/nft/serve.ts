@@ -17,13 +17,14 @@ import { chainOf, refusalOf } from '../http/chain-path.ts'
 import { COMPRESSION } from '../http/compression.ts'
 import { AnswerLate, AskerGone, goneSignal } from '../http/gone.ts'
 import { ANSWER_MS_MAX, BODY_BYTES_MAX } from '../http/limits.ts'
+import { takeRequest } from '../http/take-request.ts'
 import { ask, type NftOperation, NOTHING_INDEXED, RefusedNft } from './asking.ts'
 import { documentNftRoute } from './document.ts'
 import { nftParameterReader, type QueryTexts, type ReadNftParameters } from './read-parameters.ts'
 import { NftStandings } from './standing.ts'
 
 /** Headers of answers that pages of other origins may read. */
-const EXPOSED_HEADERS = ['x-request-id', 'x-valid-at', 'x-coverage', 'etag', 'retry-after', 'allow']
+const EXPOSED_HEADERS = ['x-request-id', 'x-valid-at', 'x-coverage', 'etag', 'retry-after', 'allow', 'x-reason']
 
 /** Answers otherwise than with one text, and says whether it has begun to: what it sends is sent later. */
 export type Streaming = (
@@ -60,6 +61,8 @@ export function serveNftOperations(
     const chain = parts.chains().find(({ names }) => names.nftName === name)
     const refusal = await refusalOf(request, { ...parts, family: 'nft', serves: () => true }, chain, token)
     if (refusal !== undefined) return sendNftRefusal(reply, toNftRefusal(refusal))
+    const limited = await takeRequest(request, reply, parts.meter)
+    if (limited !== undefined) return sendNftRefusal(reply, toNftRefusal(limited))
     const waitSec = parts.nftLimit?.take(request.actor, performance.now()) ?? 0
     if (waitSec > 0) {
       reply.header('retry-after', Math.ceil(waitSec))

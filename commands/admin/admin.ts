@@ -38,6 +38,10 @@ function addAccountCommands(admin: Command, { run }: CommandLine): void {
     .description('tokens, fee rates, validators of one account and where they are paid')
     .argument('<name>', 'name of the account')
     .action((name: string) => run(async (setting) => (await import('./accounts.ts')).showAccount(setting, name)))
+  accounts
+    .command('find')
+    .description('the account of the mail address on standard input, of who made one at /account/v1')
+    .action(() => run(async (setting) => (await import('./find-account.ts')).findAccount(setting)))
 }
 
 /** Names with commas between them; an option that is given again names more. */
@@ -49,7 +53,7 @@ function addTokenCommands(admin: Command, { run }: CommandLine): void {
   const token = admin.command('token').description('access tokens')
   token
     .command('create')
-    .description('create an access token and print it, once')
+    .description('create an access token and print it, once, or send it by mail')
     .addOption(account())
     .option('--new', 'make the account with this token; without it the account has to be there', false)
     .option('--name <text>', 'what it is listed with: at most 64 printable characters')
@@ -60,6 +64,7 @@ function addTokenCommands(admin: Command, { run }: CommandLine): void {
     )
     .option('--family <list>', `only these: ${TOKEN_FAMILIES.join(', ')}; default: all, later ones too`, toList)
     .option('--chain <name>', 'only this chain; default: all, later ones too')
+    .option('--mail-to <address>', 'send it there, and do not print it')
     .action((options: Parameters<typeof createToken>[1]) =>
       run(async (setting) => (await import('./tokens.ts')).createToken(setting, options)),
     )

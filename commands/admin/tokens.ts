@@ -16,6 +16,7 @@ import type { Setting } from '../setting.ts'
 import { addAccountFacts, checkedAccount, readAccountBook } from './account-facts.ts'
 import { checkedNames } from './checked-names.ts'
 import { knownAccount, refuseKnownAccount } from './known-account.ts'
+import { mailToken, openMailTo } from './mail-token.ts'
 
 const TOKEN_BYTES = 24
 const nothingDone = 'no token was created'
@@ -28,14 +29,16 @@ interface TokenOptions {
   readonly scope?: readonly string[]
   readonly family?: readonly string[]
   readonly chain?: string
+  /** A mail address that it is sent to; without it it is printed. */
+  readonly mailTo?: string
 }
 
 /**
- * Creates a token for an account, a new one if that is asked for, and prints it; the log keeps its hash only. It reads unless scopes
+ * Creates a token for an account, a new one if that is asked for, and prints it, or sends it by mail; the log keeps its hash only. It reads unless scopes
  * are named, in all families and of all chains unless some are. Throws AppError `usage` for what names none of these.
  */
 export async function createToken(setting: Setting, options: TokenOptions): Promise<void> {
-  const { account, new: isNew, name = '', scope = ['read'], family, chain } = options
+  const { account, new: isNew, name = '', scope = ['read'], family, chain, mailTo } = options
   const of = chain === undefined ? undefined : selectChain(setting.config, chain)
   const token = randomBytes(TOKEN_BYTES).toString('base64url')
   const tokenHash = hashToken(token)
@@ -51,14 +54,16 @@ export async function createToken(setting: Setting, options: TokenOptions): Prom
   }
   if (of !== undefined && !hasBeacon(of))
     setting.log.warn({ chain: of.names.name }, 'the chain has no validators: NFTs alone are served there')
+  await using mail = mailTo === undefined ? undefined : await openMailTo(setting, mailTo)
   await addAccountFacts(setting, (book, envelope) => {
     if (isNew) refuseKnownAccount(book, account)
     else knownAccount(book, account)
     return {
       facts: [encodeEvent(tokenCreated, { ...envelope, id: `account.token-created:${tokenHash}`, data })],
-      said: `${token}\n`,
+      ...(mail === undefined ? { said: `${token}\n` } : {}),
     }
   })
+  if (mail !== undefined && mailTo !== undefined) await mailToken(setting, mail, { to: mailTo, account, token })
 }
 
 function checkedName(name: string): string {

@@ -1,11 +1,15 @@
 import { availableParallelism } from 'node:os'
+import { readAccounts } from './accounts.ts'
 import { readChains } from './chains.ts'
 import { type Environment, given } from './environment.ts'
+import { readGateway } from './gateway.ts'
 import { type ConfigSource, layerVariables } from './layers.ts'
+import { readMail } from './mail.ts'
 import { readMetadata } from './metadata.ts'
 import { toConfigError } from './mistakes.ts'
 import { readMode } from './mode.ts'
 import { readNft } from './nft.ts'
+import { readPlans } from './plans.ts'
 import { readQuote, readTrustedProxies } from './quote.ts'
 import { readConfigFile } from './read-file.ts'
 import { Concurrency, Folder, Host, LogLevel, Origin, Port } from './rules.ts'
@@ -55,6 +59,7 @@ export function loadConfig(source: ConfigSource): LoadedConfig {
     { path: ['data'], variable: 'EPOCHLINE_DATA', inFile: file.data },
     './data',
   )
+  const mode = readMode(reader, file, dataDirectory)
   const settings = {
     dataDirectory,
     logLevel: reader.setting(LogLevel, { path: ['log_level'], variable: 'LOG_LEVEL', inFile: file.log_level }, 'info'),
@@ -73,9 +78,13 @@ export function loadConfig(source: ConfigSource): LoadedConfig {
       Math.max(2, Math.min(CONCURRENCY_DEFAULT_MAX, availableParallelism() * 2)),
     ),
     nft: readNft(reader, file),
-    mode: readMode(reader, file, dataDirectory),
+    plans: readPlans(reader, file),
+    gateway: readGateway(reader, file),
+    mode,
     vault: readVault(reader, file, dataDirectory),
+    accounts: readAccounts(reader, file, dataDirectory),
     webhooks: readWebhooks(reader, file, dataDirectory),
+    mail: readMail(reader, file, { mode, dataDirectory }),
     metadata: readMetadata(reader, file),
     validators: readUnfundedRules(reader, file),
   }

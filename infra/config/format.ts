@@ -1,4 +1,5 @@
 import { Document, YAMLSeq } from 'yaml'
+import { gatewayName } from './gateway.ts'
 import { chainKind } from './select-chain.ts'
 import type { ShownSetting } from './setting-reader.ts'
 import type { Config } from './types.ts'
@@ -23,16 +24,18 @@ export function formatConfig(config: Config, shown: readonly ShownSetting[]): st
   return document.toString({ lineWidth: 0 })
 }
 
-/** Where the configuration was read, the mode, and the chains: without addresses. */
-export function summarize({ file, mode, chains, devnet }: Config): string {
+/** Where the configuration was read, the mode, the chains, and what the gateway has upstreams of: without addresses. */
+export function summarize({ file, mode, chains, devnet, gateway }: Config): string {
   const listed = chains.map((chain) => {
     const { names, paused } = chain
     const notes = [`${names.protocol}/${names.network}`, chainKind(chain), ...(paused ? ['paused'] : [])]
     return `${names.name} (${notes.join(', ')})`
   })
+  const served = gateway.networks.map((network) => `${gatewayName(network)} (${network.upstreams.length})`)
   return [
     `file: ${file.isThere ? file.path : 'none'}`,
     `mode: ${mode.kind}`,
     `chains${devnet === undefined ? '' : ' of the devnet'}: ${listed.join('; ')}`,
+    ...(served.length === 0 ? [] : [`upstreams: ${served.join('; ')}`]),
   ].join('\n')
 }

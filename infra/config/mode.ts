@@ -39,6 +39,7 @@ export function readMode(reader: SettingReader, file: FileSettings, dataDirector
     eventLogFile: join(dataDirectory, 'event-log.sqlite'),
     warehouseDirectory: join(dataDirectory, 'warehouse'),
     jobsFile: join(dataDirectory, 'jobs.sqlite'),
+    countersFile: join(dataDirectory, 'counters.sqlite'),
   }
 }
 

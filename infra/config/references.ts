@@ -61,6 +61,7 @@ export interface UrlRule {
 
 const ROOT = /^\/?$/
 export const NODE_URL: UrlRule = { protocols: ['http:', 'https:'], example: 'http://127.0.0.1:8545', openPath: ROOT }
+export const WEBSOCKET_URL: UrlRule = { protocols: ['ws:', 'wss:'], example: 'ws://127.0.0.1:8545', openPath: ROOT }
 export const CLICKHOUSE_URL: UrlRule = { ...NODE_URL, example: 'http://127.0.0.1:8123' }
 export const REDIS_URL: UrlRule = {
   protocols: ['redis:', 'rediss:'],

@@ -1,6 +1,7 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { ACCOUNT_PATTERN } from '../../schemas/events/accounts.ts'
 import { LOGS_CHECKS } from '../../schemas/events/execution-block.ts'
+import { MAIL_ADDRESS_PATTERN } from '../../schemas/mail-address.ts'
 import { DEFAULT_UNFUNDED_RULES } from '../../schemas/validator-lifecycle.ts'
 
 // What a setting may be, said once: for its variable, for its place in the file, and in the words of its mistakes.
@@ -38,6 +39,10 @@ function text(expected: string, example: string) {
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
 const PORT_MAX = 65_535
 const CONCURRENCY_MAX = 64
+const PLANS_MAX = 64
+const PLAN_ACCOUNTS_MAX = 10_000
+/** More than a month of one process, asked all the time. */
+const REQUESTS_PER_DAY_MAX = 1_000_000_000_000
 const REQUESTS_PER_SECOND_MAX = 100_000
 const REPLICATION_FACTOR_MAX = 9
 /** Each has its own loops, connections and place in memory. */
@@ -53,6 +58,11 @@ const FINALITY_DEPTH_MAX = 100_000
 const EXPIRY_EPOCHS_MAX = 10_000_000
 /** A page of details has a thousand. */
 const UNFUNDED_VALIDATORS_MAX = 100_000
+
+/** Nodes and providers of one network. */
+const UPSTREAMS_MAX = 64
+const WEIGHT_MAX = 100
+const HEADERS_MAX = 16
 
 export const Host = text('an address to listen on', '127.0.0.1')
 export const Origin = matching(
@@ -70,11 +80,8 @@ export const Folder = text('the path of a folder', './data')
 export const LogLevel = rule(Type.Enum(LOG_LEVELS), `one of ${LOG_LEVELS.join(', ')}`, 'info')
 export const RequestsPerSecond = integer(1, REQUESTS_PER_SECOND_MAX, 50)
 export const Concurrency = integer(1, CONCURRENCY_MAX, 4)
-export const Network = matching(
-  '^[a-z0-9][a-z0-9-]{0,31}$',
-  'at most 32 lower-case letters, digits and dashes',
-  'hoodi',
-)
+const NAME_PATTERN = '^[a-z0-9][a-z0-9-]{0,31}$'
+export const Network = matching(NAME_PATTERN, 'at most 32 lower-case letters, digits and dashes', 'hoodi')
 export const Broker = matching('^[^\\s:/]+:\\d{1,5}$', 'host:port', '127.0.0.1:9092')
 export const TopicPrefix = matching(
   '^[A-Za-z0-9._-]{0,64}$',
@@ -116,8 +123,17 @@ export const VaultKey = matching(
   'file:/run/secrets/vault-key',
 )
 export const AllowedServer = matching('^[^\\s:/]+:\\d{1,5}$', 'host:port', '127.0.0.1:9000')
+export const MailHost = matching('^[A-Za-z0-9.:-]{1,253}$', 'the name or address of a mail server', 'smtp.example.org')
+export const MailTls = rule(Type.Enum(['starttls', 'implicit', 'none']), 'one of starttls, implicit, none', 'starttls')
+export const MailFrom = matching(MAIL_ADDRESS_PATTERN, 'a mail address', 'accounts@example.org')
 /** What stands behind it is a stranger's: it holds no secret. */
 export const Gateway = matching('^https?://[^\\s@]+/$', 'a URL with a slash at its end', 'https://ipfs.io/ipfs/')
+export const Weight = integer(1, WEIGHT_MAX, 2)
+export const ChainIdentity = matching(
+  '^[!-~]([ -~]{0,126}[!-~])?$',
+  'what nodes of the network answer, as a text in quotes',
+  '"0x1"',
+)
 const Secret = text('a reference, env:NAME or file:/path', 'env:CLICKHOUSE_PASSWORD')
 const Url = (example: string) => text('a URL or a reference, env:NAME or file:/path', example)
 const Urls = (example: string) =>
@@ -148,6 +164,47 @@ const Chain = section({
   paused: Switch,
 })
 
+/** A word of its own: what is not said is the default, and nothing stands for no limit by accident. */
+export const UNLIMITED = 'unlimited'
+
+function limit(maximum: number, example: number) {
+  return rule(
+    Type.Union([Type.Integer({ minimum: 1, maximum }), Type.Literal(UNLIMITED)]),
+    `a whole number from 1 to ${maximum}, or ${UNLIMITED}`,
+    example,
+  )
+}
+
+const Plan = section({
+  requests_per_day: limit(REQUESTS_PER_DAY_MAX, 100_000),
+  requests_per_second: limit(REQUESTS_PER_SECOND_MAX, 50),
+  accounts: rule(Type.Array(QuoteAccount, { maxItems: PLAN_ACCOUNTS_MAX }), 'a list of accounts', '[acme]'),
+})
+
+/** As networks are called. */
+export const isPlanName = (name: string): boolean => new RegExp(NAME_PATTERN).test(name)
+
+const Upstream = section({
+  url: Url('http://127.0.0.1:8545'),
+  ws_url: Url('ws://127.0.0.1:8545'),
+  headers: rule(
+    Type.Record(Type.String(), Secret, { maxProperties: HEADERS_MAX }),
+    `a section with at most ${HEADERS_MAX} headers, by name`,
+    '{ authorization: env:NODE_KEY }',
+  ),
+  archive: Switch,
+  weight: Weight,
+})
+
+const GatewayNetwork = section({
+  identity: ChainIdentity,
+  upstreams: rule(
+    Type.Array(Upstream, { minItems: 1, maxItems: UPSTREAMS_MAX }),
+    `a list of 1 to ${UPSTREAMS_MAX} upstreams`,
+    '[{ url: http://127.0.0.1:8545 }]',
+  ),
+})
+
 /** The whole of epochline.yaml. */
 export const ConfigFile = section({
   data: Folder,
@@ -175,7 +232,17 @@ export const ConfigFile = section({
   }),
   ingest: section({ concurrency: Concurrency }),
   vault: section({ key: VaultKey, web3signer: Url('http://127.0.0.1:9000') }),
+  accounts: section({ key: VaultKey }),
   webhooks: section({ key: VaultKey, allowed_server: AllowedServer }),
+  mail: section({
+    host: MailHost,
+    port: Port,
+    tls: MailTls,
+    user: text('the name of a user', 'epochline'),
+    password: Secret,
+    from: MailFrom,
+    folder: Folder,
+  }),
   metadata: section({
     allowed_server: AllowedServer,
     ipfs_gateways: rule(Type.Array(Gateway), 'a list of URLs with a slash at their ends', `[${Gateway.example}]`),
@@ -184,6 +251,18 @@ export const ConfigFile = section({
   nft: section({ requests_per_second: RequestsPerSecond }),
   validators: section({ expiry_epochs: ExpiryEpochs, unfunded_max: UnfundedMax }),
   quote: section({ chain: text('the name of a configured chain', 'mainnet'), account: QuoteAccount }),
+  gateway: section({
+    networks: rule(
+      Type.Record(Type.String(), GatewayNetwork),
+      'a section with networks, by protocol/network',
+      '{ ethereum/mainnet: … }',
+    ),
+  }),
+  plans: rule(
+    Type.Record(Type.String(), Plan, { maxProperties: PLANS_MAX }),
+    `a section with at most ${PLANS_MAX} plans, by name`,
+    '{ default: … }',
+  ),
   devnet: section({
     beacon_port: Port,
     execution_port: Port,
@@ -204,3 +283,6 @@ export const ConfigFile = section({
 /** What the file says, with every mistaken value left out. */
 export type FileSettings = Static<typeof ConfigFile>
 export type FileChain = NonNullable<FileSettings['chains']>[string]
+export type FileGatewayNetwork = NonNullable<NonNullable<FileSettings['gateway']>['networks']>[string]
+export type FileUpstream = NonNullable<FileGatewayNetwork['upstreams']>[number]
+export type FilePlan = NonNullable<FileSettings['plans']>[string]

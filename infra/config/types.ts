@@ -2,6 +2,7 @@ import type { ChainNames } from '../../schemas/chains.ts'
 import type { StakingContract } from '../../schemas/eth/staking-transaction.ts'
 import type { LogsCheck } from '../../schemas/events/execution-block.ts'
 import type { Gateways } from '../../schemas/nft/token-uri.ts'
+import type { Plan } from '../../schemas/plans.ts'
 import type { UnfundedRules } from '../../schemas/validator-lifecycle.ts'
 import type { KeySource } from '../key-vault/key-source.ts'
 
@@ -10,6 +11,7 @@ export interface EmbeddedMode {
   readonly eventLogFile: string
   readonly warehouseDirectory: string
   readonly jobsFile: string
+  readonly countersFile: string
 }
 
 export interface ServersMode {
@@ -92,12 +94,31 @@ export interface VaultConfig {
   readonly web3signerUrl?: string
 }
 
+export interface AccountsConfig {
+  /** Where the key is that addresses and passwords of people are hashed with: never the key itself. */
+  readonly keySource: KeySource
+}
+
 export interface WebhookConfig {
   /** Where the key is that signatures follow from: never the key itself. */
   readonly keySource: KeySource
   /** `host:port` of a server that is told although it is not public, over http too: for tests and the devnet. */
   readonly allowedServer?: string
 }
+
+/** How people are written to. */
+export type MailConfig =
+  /** Each message is a file of the folder. */
+  | { readonly kind: 'folder'; readonly folder: string }
+  | {
+      readonly kind: 'smtp'
+      readonly host: string
+      readonly port: number
+      readonly tls: 'starttls' | 'implicit' | 'none'
+      /** Absent = the server wants none. The password is a secret. */
+      readonly login?: { readonly user: string; readonly password: string }
+      readonly from: string
+    }
 
 export interface MetadataConfig {
   /** `host:port` of a server that documents of tokens are read from although it is not public: for tests and the devnet. */
@@ -118,6 +139,44 @@ export interface QuoteConfig {
   readonly account: string
 }
 
+/** One node, or a provider's. All three texts may be, or hold, a secret. */
+export interface UpstreamConfig {
+  /** What stands before the paths that its protocol has. */
+  readonly url: string
+  /** As `url`, of its WebSocket; undefined = it has none. */
+  readonly wsUrl?: string
+  /** Go with every call; names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Has the states of all blocks, not of the newest alone. */
+  readonly isArchive: boolean
+  /** Its share of the calls beside the others' of its network. */
+  readonly weight: number
+}
+
+/** The upstreams of a network; of a protocol that has several services, of one of them. */
+export interface GatewayNetworkConfig {
+  readonly protocol: string
+  readonly network: string
+  /** Empty where the protocol has one service. */
+  readonly service: string
+  /** What its nodes have to answer when they are asked which chain they follow; undefined = what the protocol's table says. */
+  readonly identity?: string
+  /** At least one. */
+  readonly upstreams: readonly UpstreamConfig[]
+}
+
+export interface GatewayConfig {
+  /** Each protocol, network and service once. */
+  readonly networks: readonly GatewayNetworkConfig[]
+}
+
+export interface PlansConfig {
+  /** The default one among them. */
+  readonly plans: readonly Plan[]
+  /** Names of plans by account; accounts that are not there have the default one. */
+  readonly planOfAccount: Readonly<Record<string, string>>
+}
+
 export interface Config {
   readonly host: string
   readonly port: number
@@ -130,12 +189,19 @@ export interface Config {
   readonly mode: EmbeddedMode | ServersMode
   readonly vault: VaultConfig
   readonly webhooks: WebhookConfig
+  readonly accounts: AccountsConfig
+  /** Undefined: nobody is written to, and people cannot make accounts of their own. */
+  readonly mail: MailConfig | undefined
   readonly metadata: MetadataConfig
   readonly validators: UnfundedRules
   /** Undefined: none are configured, and only the devnet has some. */
   readonly quote: QuoteConfig | undefined
   readonly concurrency: number
   readonly nft: NftConfig
+  /** As the file has them, without that of the devnet's account. */
+  readonly plans: PlansConfig
+  /** As the file has it, without the devnet's. */
+  readonly gateway: GatewayConfig
   /** At least one; names, paths and NFT names are unique. */
   readonly chains: readonly ChainConfig[]
   /** The devnet that the chains are layers of; undefined = all chains are read from nodes. */

@@ -3,7 +3,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { AppError } from '../../schemas/errors.ts'
 import type { Log } from '../ports/log.ts'
 import { WakeUps } from '../wake-ups.ts'
-import { type ChainDiff, diffChains, isEmptyDiff } from './diff-chains.ts'
+import { type ConfigDiff, chainName, diffConfig, isEmptyDiff, type NamedDiff } from './diff-config.ts'
+import { gatewayName } from './gateway.ts'
 import type { Config } from './types.ts'
 
 export interface WatchOptions {
@@ -12,7 +13,7 @@ export interface WatchOptions {
   /** Reads everything again; throws AppError `config` when something is mistaken. */
   readonly read: () => Config
   /** Is awaited before the next change is looked for; what it throws ends the watch. */
-  readonly onChange: (config: Config, diff: ChainDiff) => void | Promise<void>
+  readonly onChange: (config: Config, diff: ConfigDiff) => void | Promise<void>
   readonly log: Log
   readonly signal: AbortSignal
   readonly pollMs?: number
@@ -34,7 +35,10 @@ const FIXED_SETTINGS = {
   mode: 'servers',
   concurrency: 'ingest.concurrency',
   nft: 'nft',
+  plans: 'plans',
   webhooks: 'webhooks',
+  accounts: 'accounts',
+  mail: 'mail',
   metadata: 'metadata',
   validators: 'validators',
   quote: 'quote',
@@ -43,9 +47,10 @@ const FIXED_SETTINGS = {
 } as const satisfies Partial<Record<keyof Config, string>>
 
 /**
- * Takes over changes of the chains while the program runs: on SIGHUP at once, otherwise when the file has changed and then
- * stayed the same for one look, so that a half-written file is not read. Mistakes are logged and change nothing, nor does
- * a file that is gone. Of other settings it only tells that they need a restart. Resolves when the signal aborts.
+ * Takes over changes of the chains and of the gateway's upstreams while the program runs: on SIGHUP at once, otherwise when
+ * the file has changed and then stayed the same for one look, so that a half-written file is not read. Mistakes are logged
+ * and change nothing, nor does a file that is gone. Of other settings it only tells that they need a restart. Resolves when
+ * the signal aborts.
  */
 export async function watchConfig(options: WatchOptions): Promise<void> {
   const { read, onChange, log, signal, pollMs = POLL_MS } = options
@@ -66,12 +71,12 @@ export async function watchConfig(options: WatchOptions): Promise<void> {
         isAsked = false
         taken = state
         const next = takeOver(current, read, log)
-        const diff = diffChains(current.chains, next.chains)
+        const diff = diffConfig(current, next)
         current = next
-        if (!isEmptyDiff(diff)) {
-          log.info(namesOf(diff), 'The chains of the configuration have changed')
-          await onChange(current, diff)
-        }
+        const [hasChains, hasGateway] = [!isEmptyDiff(diff.chains), !isEmptyDiff(diff.gateway)]
+        if (hasChains) log.info(namesOf(diff.chains, chainName), 'The chains of the configuration have changed')
+        if (hasGateway) log.info(namesOf(diff.gateway, gatewayName), 'The upstreams of the gateway have changed')
+        if (hasChains || hasGateway) await onChange(current, diff)
       }
       seen = state
       if (!isAsked) await wakeUps.wait(RELOAD_SIGNAL, pollMs, signal)
@@ -91,7 +96,7 @@ async function stateOf(path: string): Promise<string> {
   }
 }
 
-/** What the program runs on from now: the settings it has, with the chains of the file if they can be taken. */
+/** What the program runs on from now: the settings it has, with the upstreams of the file, and its chains if they can be taken. */
 function takeOver(current: Config, read: () => Config, log: Log): Config {
   let next: Config
   try {
@@ -109,14 +114,17 @@ function takeOver(current: Config, read: () => Config, log: Log): Config {
   const waiting = fixed.filter(([name]) => !isDeepStrictEqual(current[name], next[name])).map(([, setting]) => setting)
   if (waiting.length > 0) log.warn({ settings: waiting }, 'These settings of the configuration need a restart')
   // The devnet's log and that of a real chain never mix, so the chains on the other side of this change wait, too.
-  if (!isDeepStrictEqual(current.devnet, next.devnet)) return current
-  return { ...current, chains: next.chains, file: next.file }
+  const { chains } = isDeepStrictEqual(current.devnet, next.devnet) ? next : current
+  return { ...current, chains, gateway: next.gateway, file: next.file }
 }
 
-function namesOf({ added, removed, changed }: ChainDiff): Readonly<Record<keyof ChainDiff, readonly string[]>> {
+function namesOf<Setting>(
+  { added, removed, changed }: NamedDiff<Setting>,
+  nameOf: (setting: Setting) => string,
+): Readonly<Record<keyof NamedDiff<Setting>, readonly string[]>> {
   return {
-    added: added.map(({ names }) => names.name),
-    removed: removed.map(({ names }) => names.name),
-    changed: changed.map(({ after }) => after.names.name),
+    added: added.map(nameOf),
+    removed: removed.map(nameOf),
+    changed: changed.map(({ after }) => nameOf(after)),
   }
 }

@@ -84,6 +84,13 @@ class MemoryCounters implements Counters {
     return taken
   }
 
+  async giveBack(key: string, units: number, now: number): Promise<void> {
+    const window = this.#windows.get(key)
+    if (window === undefined || window.endsAt <= now) return
+    window.used = Math.max(window.used - units, 0)
+    if (this.#store !== undefined && window.saved) await this.#saved(key)
+  }
+
   #saved(key: string): Promise<void> {
     this.#unsaved.add(key)
     this.#saving ??= nextTurn().then(() => this.#flush())

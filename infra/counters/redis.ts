@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
 import type { Counters, Taken } from '../ports/counters.ts'
 import { withRedisErrors } from '../redis-errors.ts'
@@ -27,6 +28,15 @@ const TAKE = `
   return { 1, limit - used - cost, endsAt - now }
 `
 
+/** What is sent again after a broken connection is done once: `KEYS[2]` is of this return alone. */
+const GIVE_BACK = `
+  if not redis.call('SET', KEYS[2], 1, 'NX', 'PX', ARGV[3]) then return 0 end
+  local window = redis.call('HMGET', KEYS[1], 'used', 'endsAt')
+  local used, endsAt = tonumber(window[1] or 0), tonumber(window[2] or 0)
+  if tonumber(ARGV[2]) < endsAt then redis.call('HSET', KEYS[1], 'used', math.max(used - tonumber(ARGV[1]), 0)) end
+  return 1
+`
+
 /**
  * Counters that all processes share, in Redis. Whether windows survive a restart of Redis is a matter of its own settings
  * (append-only file). Throws AppError `counters` when Redis does not answer in time.
@@ -54,6 +64,11 @@ export async function openRedisCounters(options: {
       withRedisErrors('counters', async () =>
         toTaken(await redis.eval(TAKE, 1, options.prefix + key, cost, limit, windowMs, now, CLOCK_SLACK_MS)),
       ),
+    giveBack: (key, units, now) =>
+      withRedisErrors('counters', async () => {
+        const once = `${options.prefix}given:${randomUUID()}`
+        await redis.eval(GIVE_BACK, 2, options.prefix + key, once, units, now, CLOCK_SLACK_MS)
+      }),
     [Symbol.asyncDispose]: async () => redis.disconnect(),
   }
 }

@@ -30,7 +30,9 @@ const REFETCHABLE_TOPICS: ReadonlySet<Topic> = new Set<Topic>([
   'roles',
 ])
 
-const SCHEMA_VERSION = 1
+const SCHEMA_VERSION = 2
+/** Topics have come to those whose older events are dropped. */
+const INDEX_OF_MORE_TOPICS = 'DROP INDEX IF EXISTS events_of_key;'
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS events (
     topic   TEXT    NOT NULL,
@@ -77,6 +79,7 @@ export async function openSqliteEventLog(options: { readonly file: string }): Pr
   const db = openSqliteFile({
     ...subject,
     schema: SCHEMA,
+    changes: [{ version: 2, statements: INDEX_OF_MORE_TOPICS }],
     schemaVersion: SCHEMA_VERSION,
     synchronous: 'NORMAL',
   })

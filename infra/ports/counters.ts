@@ -16,4 +16,9 @@ export interface Taken {
 export interface Counters extends AsyncDisposable {
   /** Takes `cost` from the limit of `key`'s window, all of it or nothing. `now` is the caller's clock, Unix milliseconds. */
   take(key: string, cost: number, limit: number, windowMs: number, now: number): Promise<Taken>
+  /**
+   * Gives back what was taken from `key`'s window and not used; nothing where it has ended at `now`. When it rejects it may have
+   * been done: whoever gives it again would give it twice.
+   */
+  giveBack(key: string, units: number, now: number): Promise<void>
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { type Static, type TSchema, Type } from 'typebox'
 import { TOKEN_FAMILIES, TOKEN_NAME_PATTERN, TOKEN_SCOPES } from '../access-token.ts'
 import { jsonEvent, olderJson } from './codec.ts'
@@ -16,7 +16,7 @@ const Account = Type.String({ pattern: ACCOUNT_PATTERN })
 const TokenHash = Type.String({ pattern: '^[0-9a-f]{64}$' })
 
 export function hashToken(token: string): string {
-  return createHash('sha256').update(token, 'utf8').digest('hex')
+  return hash('sha256', token, 'hex')
 }
 
 const TokenFields = { account: Account, tokenHash: TokenHash }

@@ -12,6 +12,7 @@ export const TOPICS = [
   'dead-letters',
   'log',
   'roles',
+  'users',
 ] as const
 
 export type Topic = (typeof TOPICS)[number]
@@ -23,10 +24,11 @@ export const CHAINLESS_TOPICS: ReadonlySet<Topic> = new Set<Topic>([
   'dead-letters',
   'log',
   'roles',
+  'users',
 ])
 
 /** Topics of which only the newest event of a key has to be kept: an adapter may drop the older ones. */
-export const COMPACTED_TOPICS: ReadonlySet<Topic> = new Set<Topic>(['ingest.cursors', 'roles'])
+export const COMPACTED_TOPICS: ReadonlySet<Topic> = new Set<Topic>(['ingest.cursors', 'roles', 'users'])
 
 /** A fact of the log. `Name` fixes the shape of `data`; the codec of each type lies beside its definition. */
 export interface Envelope<Name extends string = string, Data = unknown> {

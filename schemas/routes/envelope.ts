@@ -6,6 +6,7 @@ export const RESULTS = {
   '400': { text: 'Param error', httpStatus: 400 },
   '401': { text: 'Authentication failed', httpStatus: 401 },
   '404': { text: 'Path Not Found', httpStatus: 404 },
+  '429': { text: 'Too Many Requests', httpStatus: 429 },
   '500': { text: 'Server error', httpStatus: 500 },
   '503': { text: 'Service not ready', httpStatus: 503 },
   '4001': { text: 'Date format is incorrect', httpStatus: 400 },

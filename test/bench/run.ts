@@ -4,6 +4,7 @@ import { benchApi } from './api.ts'
 import { benchBlocks } from './blocks.ts'
 import { benchCreate } from './create.ts'
 import { benchDevnet } from './devnet.ts'
+import { benchGateway } from './gateway.ts'
 import { benchIngest } from './ingest.ts'
 import { benchNft } from './nft.ts'
 import { benchNftHead } from './nft-head.ts'
@@ -18,6 +19,7 @@ const BENCHES: Readonly<Record<string, () => Promise<boolean>>> = {
   blocks: benchBlocks,
   create: benchCreate,
   devnet: benchDevnet,
+  gateway: benchGateway,
   ingest: benchIngest,
   nft: benchNft,
   'nft-head': benchNftHead,

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { buildSchema } from 'graphql'
 import type { TObject } from 'typebox'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ACCOUNT_OPERATIONS } from '../../api/account/plugin.ts'
 import { type Api, openApi } from '../../api/http/server.ts'
 import { NFT_OPERATIONS } from '../../api/nft/plugin.ts'
 import { TOKEN_SCOPES } from '../../schemas/access-token.ts'
@@ -70,6 +71,8 @@ const ARGUMENTS: Readonly<Record<string, readonly (string | undefined)[]>> = {
 
 /** Who holds which token is the chain's to tell, and the same for all. */
 const OF_CHAINS: ReadonlySet<string> = new Set(NFT_OPERATIONS.map(({ route }) => route.id))
+/** What people ask of their own accounts, by a session instead of a token: `api-account.test.ts` asks for others' there. */
+const OF_PEOPLE: ReadonlySet<string> = new Set(ACCOUNT_OPERATIONS.map(({ route }) => route.id))
 /** What is served and no route of a file: the probes and quotes, which are asked without a token, and GraphQL, which is asked above. */
 const WITHOUT_ACCOUNT: ReadonlySet<string> = new Set([
   ...['getHealth', 'getReady', 'queryGraphql', 'postGraphql'],
@@ -195,7 +198,10 @@ test('every route that is defined is served, and no other one', async () => {
   const served = new Set(operations.flatMap(({ operationId }) => (operationId === undefined ? [] : [operationId])))
   expect([...ROUTES.keys()].filter((id) => !served.has(id))).toEqual([])
   const isKnown = (id: string) =>
-    ROUTES.has(id.replace(/Alias\d+$/, '')) || WITHOUT_ACCOUNT.has(id) || OF_CHAINS.has(id.replace(/ByBody$/, ''))
+    ROUTES.has(id.replace(/Alias\d+$/, '')) ||
+    WITHOUT_ACCOUNT.has(id) ||
+    OF_PEOPLE.has(id) ||
+    OF_CHAINS.has(id.replace(/ByBody$/, ''))
   expect([...served].filter((id) => !isKnown(id))).toEqual([])
 })
 

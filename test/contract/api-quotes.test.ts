@@ -1,7 +1,7 @@
 import { getAddress } from 'viem'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { clientOf } from '../../api/http/client.ts'
 import { type Api, openApi } from '../../api/http/server.ts'
-import { clientOf } from '../../api/quotes/client.ts'
 import type { JobState } from '../../infra/ports/job-queue.ts'
 import type { QueryLimits, QueryParams, WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { type QuoteStakeInput, quoteStake } from '../../schemas/jobs/quote-stake.ts'

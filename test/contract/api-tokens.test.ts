@@ -33,6 +33,7 @@ const TOKENS = {
   'of validators': { scopes: TOKEN_SCOPES, families: ['validators'] },
   'of graphql': { scopes: TOKEN_SCOPES, families: ['graphql'] },
   'of nft': { scopes: TOKEN_SCOPES, families: ['nft'] },
+  'of gateway': { scopes: TOKEN_SCOPES, families: ['gateway'] },
   'of mainnet': { scopes: TOKEN_SCOPES, chain: 'mainnet' },
   'of hoodi': { scopes: TOKEN_SCOPES, chain: 'hoodi' },
 } as const satisfies Readonly<Record<string, TokenLimits>>

@@ -106,10 +106,24 @@ export function countersContract(name: string, newPlace: () => Promise<CountersP
       )
     })
 
+    test('takes back what was not used, of the running window alone', async () => {
+      const counters = await openCounters()
+      await counters.take('k', 5, 5, SECOND_MS, NOW)
+      await counters.giveBack('k', 2, NOW + 999)
+      expect(await counters.take('k', 3, 5, SECOND_MS, NOW + 999)).toMatchObject({ allowed: false, remaining: 2 })
+      expect(await counters.take('k', 2, 5, SECOND_MS, NOW + 999)).toEqual({ allowed: true, remaining: 0, resetMs: 1 })
+      await counters.take('k', 5, 5, SECOND_MS, NOW + 1_000)
+      await counters.giveBack('k', 5, NOW + 2_000)
+      await counters.giveBack('never taken', 5, NOW)
+      expect(await counters.take('k', 1, 5, SECOND_MS, NOW + 1_999)).toMatchObject({ allowed: false, remaining: 0 })
+      expect(await counters.take('never taken', 6, 5, SECOND_MS, NOW)).toMatchObject({ allowed: false, remaining: 5 })
+    })
+
     test('windows of a minute and longer survive closing and opening', async () => {
       const place = await openPlace()
       const before = await openAt(place)
-      await before.take('minute', 3, 10, MINUTE_MS, NOW)
+      await before.take('minute', 5, 10, MINUTE_MS, NOW)
+      await before.giveBack('minute', 2, NOW)
       await before.take('minute', 1, 10, MINUTE_MS, NOW + 10)
       await before.take('day', 1_000, 1_000, 86_400_000, NOW)
       await before[Symbol.asyncDispose]()

@@ -3,7 +3,8 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createWebhook, listWebhooks, revokeWebhook } from '../../commands/admin/webhooks.ts'
-import { ChainSet, type Running } from '../../commands/role.ts'
+import { LiveSetting } from '../../commands/live-setting.ts'
+import type { Running } from '../../commands/role.ts'
 import { webhooksRoleOf } from '../../commands/webhooks/role.ts'
 import { readWebhooks } from '../../commands/webhooks-status.ts'
 import { openSqliteJobQueue } from '../../infra/job-queue/sqlite.ts'
@@ -15,6 +16,7 @@ import { openLogFacts } from '../../processors/loop/log-facts.ts'
 import { encodeEvent } from '../../schemas/events/codec.ts'
 import { exitRequested } from '../../schemas/events/exits.ts'
 import { created, tracked, watched } from '../unit/account-facts.ts'
+import { noCounters } from '../unit/no-counters.ts'
 import { settingsOfFile, type TestSetting } from '../unit/setting-of-file.ts'
 import { silentLog } from '../unit/silent-log.ts'
 import {
@@ -103,10 +105,11 @@ async function whileTelling(work: () => Promise<void>): Promise<void> {
   const running = {
     config: setting.config,
     log: silentLog,
-    chains: new ChainSet(setting.config.chains),
+    chains: new LiveSetting(setting.config.chains),
     devnet: undefined,
   } as Partial<Running> as Running
-  const ports = { eventLog, jobQueue, warehouse: fixture.warehouse }
+  const counters = { counters: noCounters, clientCounters: noCounters }
+  const ports = { eventLog, jobQueue, warehouse: fixture.warehouse, ...counters }
   const told = webhooksRoleOf({ lookMs: LOOK_MS }).run(ports, running, stop.signal)
   const failed = told.then(() => {
     throw new Error('the role has ended')

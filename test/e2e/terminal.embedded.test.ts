@@ -31,7 +31,7 @@ describe.skipIf(NO_PSEUDO_TERMINAL !== undefined)(`on a terminal (${NO_PSEUDO_TE
     expect(await run.ended, run.output()).toBe(0)
     const lines = shownBy(run.output()).filter((line) => line !== '')
     const expected = [
-      /^\d\d:\d\d:\d\d started: ingest, process, api, validators, webhooks, metadata$/,
+      /^\d\d:\d\d:\d\d started: ingest, process, api, validators, webhooks, metadata, users$/,
       /^epochline {3}embedded mode, data in /,
       /^REST {8}http:\/\/127\.0\.0\.1:\d+\/ethereum\/mainnet\/<token>\//,
       /^GraphQL {5}http/,

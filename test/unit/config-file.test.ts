@@ -14,8 +14,11 @@ const EXAMPLE = join(import.meta.dirname, '../../docs/epochline.example.yaml')
 const EXAMPLE_ENVIRONMENT = {
   EPOCHLINE_CONFIG: EXAMPLE,
   WAREHOUSE_PASSWORD: 'hunter2',
+  MAIL_PASSWORD: 'hunter2',
   BEACON_FALLBACK: 'https://user:hunter2@beacon.example/key-hunter2',
   VALIDATOR_CLIENT_TOKEN: 'api-token-hunter2',
+  ETHEREUM_PROVIDER: 'https://eth.example/v3/hunter2',
+  ETHEREUM_PROVIDER_KEY: 'Bearer hunter2',
   SCROLL_URL: 'https://scroll.example/v2/hunter2?key=hunter2',
 }
 const NODES = 'execution: { urls: ["http://127.0.0.1:8545"] }'

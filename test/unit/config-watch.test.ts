@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { readConfig } from '../../infra/config/config.ts'
-import type { ChainDiff } from '../../infra/config/diff-chains.ts'
+import { type ConfigDiff, isEmptyDiff } from '../../infra/config/diff-config.ts'
+import { gatewayName } from '../../infra/config/gateway.ts'
 import type { Config } from '../../infra/config/types.ts'
 import { watchConfig } from '../../infra/config/watch.ts'
 import type { Log } from '../../infra/ports/log.ts'
@@ -44,12 +45,17 @@ const chains = (entries: Readonly<Record<string, string>>): string =>
   `chains:\n${Object.entries(entries)
     .map(([name, chain]) => `  ${name}: ${chain}\n`)
     .join('')}`
+/** Networks of the gateway, each with one upstream at a port. */
+const upstreams = (ports: Readonly<Record<string, number>>): string =>
+  `gateway:\n  networks:\n${Object.entries(ports)
+    .map(([name, port]) => `    ${name}: { upstreams: [{ url: "http://127.0.0.1:${port}" }] }\n`)
+    .join('')}`
 
 let directory: string
 let file: string
 let stop: AbortController
 let watching: Promise<void>
-let changes: Events<{ readonly config: Config; readonly diff: ChainDiff }>
+let changes: Events<{ readonly config: Config; readonly diff: ConfigDiff }>
 let entries: Events<Entry>
 
 beforeEach(() => {
@@ -100,9 +106,9 @@ describe('watching the configuration', () => {
     replace(chains({ d_one: node(4), e_one: node(5), b_one: node(22), c_one: node(3).replace('{', '{ paused: true,') }))
     const { config, diff } = await changes.next()
     expect(namesIn(config.chains)).toEqual(['d_one', 'e_one', 'b_one', 'c_one'])
-    expect(namesIn(diff.added)).toEqual(['e_one'])
-    expect(namesIn(diff.removed)).toEqual(['a_one'])
-    expect(diff.changed.map(({ before, after }) => [before.paused, after.paused, after.names.name])).toEqual([
+    expect(namesIn(diff.chains.added)).toEqual(['e_one'])
+    expect(namesIn(diff.chains.removed)).toEqual(['a_one'])
+    expect(diff.chains.changed.map(({ before, after }) => [before.paused, after.paused, after.names.name])).toEqual([
       [false, false, 'b_one'],
       [false, true, 'c_one'],
     ])
@@ -111,9 +117,9 @@ describe('watching the configuration', () => {
   it('tells each change against the one before, whether the file was written over or replaced', async () => {
     watch(chains({ a_one: node(1) }))
     writeFileSync(file, chains({ a_one: node(1), b_one: node(2) }))
-    expect(namesIn((await changes.next()).diff.added)).toEqual(['b_one'])
+    expect(namesIn((await changes.next()).diff.chains.added)).toEqual(['b_one'])
     replace(chains({ a_one: node(1) }))
-    expect(namesIn((await changes.next()).diff.removed)).toEqual(['b_one'])
+    expect(namesIn((await changes.next()).diff.chains.removed)).toEqual(['b_one'])
   })
 
   it('keeps what it has while the file has mistakes, and logs them', async () => {
@@ -127,7 +133,7 @@ describe('watching the configuration', () => {
     })
     expect(changes.isEmpty).toBe(true)
     replace(chains({ a_one: node(1), b_one: node(2) }))
-    expect(namesIn((await changes.next()).diff.added)).toEqual(['b_one'])
+    expect(namesIn((await changes.next()).diff.chains.added)).toEqual(['b_one'])
   })
 
   it('keeps what it has when the file is gone', async () => {
@@ -135,7 +141,7 @@ describe('watching the configuration', () => {
     rmSync(file)
     expect((await entries.next()).fields).toMatchObject({ mistakes: [expect.stringMatching('EPOCHLINE_CONFIG')] })
     replace(chains({ b_one: node(1) }))
-    expect(namesIn((await changes.next()).diff.removed)).toEqual(['a_one'])
+    expect(namesIn((await changes.next()).diff.chains.removed)).toEqual(['a_one'])
   })
 
   it('adds the chains of a file that appears in the working folder, and keeps them when it goes', async () => {
@@ -145,11 +151,11 @@ describe('watching the configuration', () => {
       watchFrom(() => readConfig({ BEACON_URL: 'http://a:1', EXECUTION_URL: 'http://a:2' }))
       replace(chains({ b_one: node(1) }))
       const { config, diff } = await changes.next()
-      expect([namesIn(config.chains), namesIn(diff.added)]).toEqual([['mainnet', 'b_one'], ['b_one']])
+      expect([namesIn(config.chains), namesIn(diff.chains.added)]).toEqual([['mainnet', 'b_one'], ['b_one']])
       rmSync(file)
       expect((await entries.next()).message).toMatch('is gone')
       replace(chains({ c_one: node(1) }))
-      expect(namesIn((await changes.next()).diff.removed)).toEqual(['b_one'])
+      expect(namesIn((await changes.next()).diff.chains.removed)).toEqual(['b_one'])
       stop.abort()
       await watching
     } finally {
@@ -157,7 +163,46 @@ describe('watching the configuration', () => {
     }
   })
 
-  it('takes over chains alone, and says what needs a restart', async () => {
+  it('tells what changes of the upstreams of the gateway, by network', async () => {
+    watch(`${chains({ a_one: node(1) })}${upstreams({ 'ethereum/mainnet': 1, 'bsc/mainnet': 2, 'etc/mainnet': 3 })}`)
+    replace(
+      `${chains({ a_one: node(1) })}${upstreams({ 'ethereum/mainnet': 9, 'etc/mainnet': 3, 'ton/mainnet/v2': 4 })}`,
+    )
+    const { config, diff } = await changes.next()
+    expect(config.gateway.networks.map(gatewayName)).toEqual(['ethereum/mainnet', 'etc/mainnet', 'ton/mainnet/v2'])
+    expect(diff.gateway.added.map(gatewayName)).toEqual(['ton/mainnet/v2'])
+    expect(diff.gateway.removed.map(gatewayName)).toEqual(['bsc/mainnet'])
+    expect(
+      diff.gateway.changed.map(({ before, after }) => [before, after].map(({ upstreams: [one] }) => one?.url)),
+    ).toEqual([['http://127.0.0.1:1', 'http://127.0.0.1:9']])
+    expect(isEmptyDiff(diff.chains)).toBe(true)
+  })
+
+  it('keeps the upstreams that it has while one of them is mistaken, and repeats no secret of it', async () => {
+    watch(`${chains({ a_one: node(1) })}${upstreams({ 'ethereum/mainnet': 1 })}`)
+    replace(
+      `${chains({ a_one: node(1), b_one: node(2) })}${upstreams({ 'ethereum/mainnet': 2 }).replace('http://', 'http://hunter2@')}`,
+    )
+    const entry = await entries.next()
+    expect(entry.fields).toEqual({
+      mistakes: [expect.stringMatching(/gateway\.networks\.ethereum\/mainnet\.upstreams\[0\]\.url: has more than/)],
+    })
+    expect(JSON.stringify(entry)).not.toContain('hunter2')
+    expect(changes.isEmpty).toBe(true)
+  })
+
+  it('takes over upstreams though the chains wait for a restart', async () => {
+    watch(chains({ a_one: node(1) }))
+    replace(upstreams({ 'ethereum/mainnet': 1 }))
+    expect((await entries.next()).fields).toEqual({ settings: ['devnet'] })
+    const { config } = await changes.next()
+    expect([namesIn(config.chains), config.gateway.networks.map(gatewayName)]).toEqual([
+      ['a_one'],
+      ['ethereum/mainnet'],
+    ])
+  })
+
+  it('takes over chains and upstreams alone, and says what needs a restart', async () => {
     watch(`http: { port: 1 }\n${chains({ a_one: node(1) })}`)
     replace(`http: { port: 2 }\nlog_level: warn\n${chains({ a_one: node(1), b_one: node(2) })}`)
     expect((await entries.next()).fields).toEqual({ settings: ['http.port', 'log_level'] })
@@ -170,7 +215,7 @@ describe('watching the configuration', () => {
     replace('chains:\n')
     expect((await entries.next()).fields).toEqual({ settings: ['devnet'] })
     replace(chains({ a_one: node(1), b_one: node(2) }))
-    expect(namesIn((await changes.next()).diff.added)).toEqual(['b_one'])
+    expect(namesIn((await changes.next()).diff.chains.added)).toEqual(['b_one'])
   })
 
   it('reads again at once on SIGHUP, and looks references up again though the file is the same', async () => {
@@ -181,7 +226,9 @@ describe('watching the configuration', () => {
       writeFileSync(secret, url)
       process.kill(process.pid, 'SIGHUP')
       const { diff } = await changes.next()
-      expect(diff.changed.map(({ after }) => after.source)).toEqual([{ kind: 'execution', executionUrls: [url] }])
+      expect(diff.chains.changed.map(({ after }) => after.source)).toEqual([
+        { kind: 'execution', executionUrls: [url] },
+      ])
     }
   })
 

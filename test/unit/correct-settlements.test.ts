@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { readAccountBook } from '../../commands/admin/account-facts.ts'
 import { correctSettlement } from '../../commands/admin/settlements.ts'
-import { ChainSet } from '../../commands/role.ts'
+import { LiveSetting } from '../../commands/live-setting.ts'
 import { answerCommands } from '../../commands/running-program.ts'
 import { openEventLog, openJobQueue, openMigratedWarehouse } from '../../infra/open-ports.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
@@ -63,7 +63,7 @@ describe('a correction is written with --yes, once it was said', () => {
     await using eventLog = await openEventLog(setting.config, setting.log)
     await using warehouse = await openMigratedWarehouse(setting.config)
     await using jobQueue = await openJobQueue(setting.config, setting.log)
-    const running = { ...setting, chains: new ChainSet([]), nodes: new Map(), nodeHeads: new Map() }
+    const running = { ...setting, chains: new LiveSetting([]), nodes: new Map(), nodeHeads: new Map() }
     await using _program = await answerCommands({ eventLog, warehouse, jobQueue }, running)
     expect(await refusal(correctSettlement(setting, slip, key))).toBe(alone)
     expect(await correctionsOf(setting)).toBe(0)

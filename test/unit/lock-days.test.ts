@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { readAccountBook } from '../../commands/admin/account-facts.ts'
 import { lockSettlements } from '../../commands/admin/settlements.ts'
 import { trackValidators } from '../../commands/admin/validators.ts'
-import { ChainSet } from '../../commands/role.ts'
+import { LiveSetting } from '../../commands/live-setting.ts'
 import { answerCommands } from '../../commands/running-program.ts'
 import type { EmbeddedMode } from '../../infra/config/types.ts'
 import { serveControl } from '../../infra/control.ts'
@@ -132,7 +132,7 @@ it('the program that has the tables is asked which days are closed', { timeout: 
   await using eventLog = await openEventLog(setting.config, setting.log)
   await using warehouse = await openMigratedWarehouse(setting.config)
   await using jobQueue = await openJobQueue(setting.config, setting.log)
-  const running = { ...setting, chains: new ChainSet([]), nodes: new Map(), nodeHeads: new Map() }
+  const running = { ...setting, chains: new LiveSetting([]), nodes: new Map(), nodeHeads: new Map() }
   await using _program = await answerCommands({ eventLog, warehouse, jobQueue }, running)
   expect(await refusal(lock(setting, thirdDay))).toMatch(new RegExp(`can be locked through ${secondDay};`))
   await lock(setting, secondDay)

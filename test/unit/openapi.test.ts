@@ -2,11 +2,13 @@ import { readFile } from 'node:fs/promises'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { Compile } from 'typebox/schema'
 import { expect, test } from 'vitest'
+import { ACCOUNT_OPERATIONS } from '../../api/account/plugin.ts'
 import { buildOpenApi } from '../../api/http/openapi.ts'
 import { NFT_OPERATIONS } from '../../api/nft/plugin.ts'
 import { QUOTES } from '../../api/quotes/plugin.ts'
 import { REWARDS_OPERATIONS } from '../../api/rewards/plugin.ts'
 import { VALIDATORS_ACTIONS, VALIDATORS_OPERATIONS } from '../../api/validators/plugin.ts'
+import { ACCOUNT_PREFIX } from '../../schemas/routes/account/account-route.ts'
 import { RESULTS } from '../../schemas/routes/envelope.ts'
 import { type NFT_FAILURES, NFT_PATHS } from '../../schemas/routes/nft/nft-route.ts'
 import { QUOTES_PREFIX } from '../../schemas/routes/quotes/quote-route.ts'
@@ -47,8 +49,11 @@ test('documents every path of every route, the probes, and nothing else, with di
   const nfts = NFT_OPERATIONS.flatMap(({ route }) =>
     route.methods.map((method) => `${method.toLowerCase()} ${NFT_PATHS[0]}/${route.names[0]}`),
   )
+  const ofAccounts = ACCOUNT_OPERATIONS.map(
+    ({ route }) => `${route.method.toLowerCase()} ${ACCOUNT_PREFIX}${route.path}`,
+  )
   const others = ['get /health', 'get /ready', `get ${PREFIX}/graphql`, `post ${PREFIX}/graphql`]
-  expect(found.sort()).toEqual([...others, ...quotes, ...nfts, ...expected].sort())
+  expect(found.sort()).toEqual([...others, ...quotes, ...nfts, ...ofAccounts, ...expected].sort())
   expect(new Set(documented.map(({ operationId }) => operationId)).size).toBe(documented.length)
 })
 
@@ -102,6 +107,10 @@ test('asks for what stands in the path, for what nobody can do without, and for 
     const required = parameters.filter((parameter) => parameter.required).map(({ name }) => name)
     const quote = QUOTES.find(({ route }) => route.id === operationId)
     const nft = NFT_OPERATIONS.find(({ route }) => operationId.replace(/ByBody$/, '') === route.id)
+    if (ACCOUNT_OPERATIONS.some(({ route }) => route.id === operationId)) {
+      expect(required, operationId).toEqual(operationId === 'deleteKey' ? ['key_id'] : [])
+      continue
+    }
     if (nft !== undefined) {
       const isBody = operationId.endsWith('ByBody') || nft.route.methods[0] === 'POST'
       const { properties, required: all = [] } = nft.route.parameters
@@ -119,12 +128,19 @@ test('asks for what stands in the path, for what nobody can do without, and for 
   expect(Object.fromEntries(bodies)).toEqual({
     broadcastStaking: true,
     cancelExits: true,
+    closeAccount: true,
+    createKey: false,
     createValidators: true,
     getAssetsTransferByBody: false,
     getContractMetadataBatchByBody: true,
     getNFTMetadataBatchByBody: true,
     exitValidators: true,
     labelValidators: true,
+    logIn: true,
+    requestPasswordReset: true,
+    resetPassword: true,
+    signUp: true,
+    verifyEmail: true,
     getValidatorDetails: false,
     postGraphql: true,
     refreshNFTMetadata: true,
@@ -132,6 +148,6 @@ test('asks for what stands in the path, for what nobody can do without, and for 
 })
 
 test('every example has the shape of its route', () => {
-  for (const { route } of [...OPERATIONS, ...QUOTES, ...NFT_OPERATIONS])
+  for (const { route } of [...OPERATIONS, ...QUOTES, ...NFT_OPERATIONS, ...ACCOUNT_OPERATIONS])
     expect(Compile(route.response).Errors(route.example), route.id).toEqual([true, []])
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { networkOf } from '../../api/quotes/client.ts'
+import { networkOf } from '../../api/http/client.ts'
 import { dutiesYield, formatYield, measuredYield } from '../../schemas/eth/yield.ts'
 import { STRATEGIES, STRATEGY_DEFAULT, strategyOf, validatorsOfAmount } from '../../schemas/strategies.ts'
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { toReadyAnswer } from '../../api/http/health.ts'
 import { healthOf } from '../../commands/health.ts'
-import { ChainSet } from '../../commands/role.ts'
+import { LiveSetting } from '../../commands/live-setting.ts'
 import { type VaultHealth, VaultWatch } from '../../commands/vault-watch.ts'
 import type { ChainConfig } from '../../infra/config/types.ts'
 import type { EventLog } from '../../infra/ports/event-log.ts'
@@ -88,7 +88,7 @@ async function ready(conditions: Conditions = {}) {
   if (vault !== undefined) watch.watch(() => vault)
   const running = {
     vault: watch,
-    chains: new ChainSet([chain]),
+    chains: new LiveSetting([chain]),
     nodes: new Map(nodes.length === 0 ? [] : [['mainnet', () => nodes]]),
     nodeHeads: new Map(nodeHead === undefined ? [] : [['mainnet', nodeHead]]),
   }

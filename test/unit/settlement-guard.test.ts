@@ -6,7 +6,7 @@ import { listFeeRates, setFeeRate } from '../../commands/admin/fee-rates.ts'
 import { tellFeeRecipients } from '../../commands/admin/fee-recipients.ts'
 import { correctSettlement, listSettlementFacts, lockSettlements } from '../../commands/admin/settlements.ts'
 import { moveValidators, trackValidators, untrackValidators } from '../../commands/admin/validators.ts'
-import { ChainSet } from '../../commands/role.ts'
+import { LiveSetting } from '../../commands/live-setting.ts'
 import { answerCommands } from '../../commands/running-program.ts'
 import type { EmbeddedMode } from '../../infra/config/types.ts'
 import { openEventLog, openJobQueue, openMigratedWarehouse } from '../../infra/open-ports.ts'
@@ -162,7 +162,7 @@ describe('a change of what was settled', () => {
     await using eventLog = await openEventLog(setting.config, setting.log)
     await using warehouse = await openMigratedWarehouse(setting.config)
     await using jobQueue = await openJobQueue(setting.config, setting.log)
-    const running = { ...setting, chains: new ChainSet([]), nodes: new Map(), nodeHeads: new Map() }
+    const running = { ...setting, chains: new LiveSetting([]), nodes: new Map(), nodeHeads: new Map() }
     await using _program = await answerCommands({ eventLog, warehouse, jobQueue }, running)
     const asked = await refusal(setFeeRate(setting, { account: 'a', rate: '0.3', from: secondDay }))
     expect(toldOf(asked, 'a').rows).toBe(rows)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ChainSet } from '../../commands/role.ts'
+import { LiveSetting } from '../../commands/live-setting.ts'
 import { exitContractOf, type OpenedChain, StakingChains } from '../../commands/validators/staking-chains.ts'
 import type { ChainConfig } from '../../infra/config/types.ts'
 import { EXIT_REQUEST_ADDRESS } from '../../infra/devnet/execution/genesis.ts'
@@ -16,7 +16,7 @@ function configOf(name: string, url: string): ChainConfig {
 
 /** Chains whose nodes say what becomes of them. */
 function openChains(configs: readonly ChainConfig[], fault?: () => Error | undefined) {
-  const set = new ChainSet(configs)
+  const set = new LiveSetting(configs)
   const happened: string[] = []
   const chains = new StakingChains({ chains: set, log: silentLog }, async ({ names, source }, open) => {
     const [url] = source.kind === 'beacon' ? source.beaconUrls : []

@@ -2,14 +2,16 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { LiveSetting } from '../../commands/live-setting.ts'
 import { processRole } from '../../commands/process-role.ts'
-import { ChainSet, type Running } from '../../commands/role.ts'
+import type { Running } from '../../commands/role.ts'
 import { VaultWatch } from '../../commands/vault-watch.ts'
 import { openSqliteJobQueue } from '../../infra/job-queue/sqlite.ts'
 import type { InsertColumns, Warehouse } from '../../infra/ports/warehouse.ts'
 import { areTablesWhole } from '../../processors/loop/filled-from.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { givenChain } from './given-chain.ts'
+import { noCounters } from './no-counters.ts'
 import { settingsOfFile } from './setting-of-file.ts'
 import { silentLog } from './silent-log.ts'
 import { storesOfFile } from './warehouse-of-file.ts'
@@ -76,7 +78,8 @@ it('a process waits for a warehouse that is away at its start, and when its tabl
   }
   const { config, screen } = settings()
   const running: Running = {
-    ...{ config, screen, log, devnet: undefined, chains: new ChainSet([]) },
+    ...{ config, screen, log, devnet: undefined, chains: new LiveSetting([]) },
+    gateway: new LiveSetting({ networks: [] }),
     ...{
       nodes: new Map(),
       nodeHeads: new Map(),
@@ -89,7 +92,7 @@ it('a process waits for a warehouse that is away at its start, and when its tabl
   const isLast = (table?: string, { is_whole: isWhole = [] }: InsertColumns = {}) =>
     table === 'filled_from' && isWhole instanceof Uint8Array && isWhole[0] === 1
   const ports = {
-    ...{ eventLog, jobQueue },
+    ...{ eventLog, jobQueue, counters: noCounters, clientCounters: noCounters },
     warehouse: withAbsence(warehouse, (...insert) => isAway || (isLast(...insert) && !waited.has(FILLING))),
   }
   const ended = processRole.run(ports, running, stop.signal)

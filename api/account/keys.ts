@@ -1,0 +1,68 @@
+import { TOKEN_HASH_CHARACTERS, TOKEN_NAME_PATTERN } from '../../schemas/access-token.ts'
+import { chainNames } from '../../schemas/chains.ts'
+import { formatInstant } from '../../schemas/eth/time.ts'
+import { hashToken } from '../../schemas/events/accounts.ts'
+import type { UserKey } from '../../schemas/events/users.ts'
+import { PROTOCOLS } from '../../schemas/protocols/protocols.ts'
+import { createKeyRoute, deleteKeyRoute, listKeysRoute } from '../../schemas/routes/account/keys.ts'
+import { refuse } from '../../schemas/routes/envelope.ts'
+import { answer } from '../http/operation.ts'
+import { type Accounts, accountOperation } from './account.ts'
+import { DONE, noSuchKey, notLoggedIn } from './answers.ts'
+import { newToken } from './secrets.ts'
+
+const NAME = new RegExp(TOKEN_NAME_PATTERN, 'u')
+const KEY_ID = new RegExp(`^[0-9a-f]{${TOKEN_HASH_CHARACTERS}}$`)
+const pathOf = (protocol: string, network: string): string => `${protocol}/${network}`
+
+const GATEWAY_NETWORKS: readonly (readonly [chain: string, path: string])[] = PROTOCOLS.flatMap(({ name, networks }) =>
+  Object.keys(networks).map((network) => [chainNames(name, network).name, pathOf(name, network)] as const),
+)
+
+/** Paths of all that a key may be for, by the names that tokens have it by: networks of the gateway, and chains that are served. */
+function blockchains({ parts }: Accounts): ReadonlyMap<string, string> {
+  const served = parts.chains().map(({ names }) => [names.name, pathOf(names.protocol, names.network)] as const)
+  return new Map([...GATEWAY_NETWORKS, ...served])
+}
+
+function toShown({ hash, name, chain }: UserKey, paths: ReadonlyMap<string, string>) {
+  // A chain that is gone has its name all the same.
+  const blockchain = chain === undefined ? null : (paths.get(chain) ?? chain)
+  return { key_id: hash.slice(0, TOKEN_HASH_CHARACTERS), name, blockchain }
+}
+
+export const createKey = accountOperation(createKeyRoute, async ({ body, session }, accounts) => {
+  const { name, blockchain } = body
+  if (!NAME.test(name)) return refuse('400', 'name has characters that cannot be printed')
+  const paths = blockchains(accounts)
+  const chain = [...paths].find(([, path]) => path === blockchain)?.[0]
+  if (blockchain !== undefined && chain === undefined)
+    return refuse('400', 'blockchain is none that there is, e.g. ethereum/mainnet', 'no_such_blockchain')
+  const key = newToken()
+  const hash = hashToken(key)
+  const ofChain = chain === undefined ? {} : { chain }
+  const { status } = await accounts.ask({ kind: 'create-key', session, hash, name, ...ofChain })
+  if (status === 'too-many-keys') return refuse('400', 'the account has as many keys as it may', 'too_many_keys')
+  if (status !== 'done') return notLoggedIn()
+  return answer({ ...toShown({ hash, name, ...ofChain, sinceSec: 0 }, paths), key })
+})
+
+export const listKeys = accountOperation(listKeysRoute, async ({ session }, accounts) => {
+  const found = await accounts.ask({ kind: 'look', session })
+  if (found.status !== 'found') return notLoggedIn()
+  const [paths, tokens] = [blockchains(accounts), await accounts.parts.standings.accounts()]
+  const data = found.user.keys.map((key) => ({
+    ...toShown(key, paths),
+    created_at: formatInstant(key.sinceSec),
+    is_working: tokens.tokenOf(key.hash) !== undefined,
+  }))
+  return answer(data)
+})
+
+export const deleteKey = accountOperation(deleteKeyRoute, async ({ params, session }, accounts) => {
+  const keyId = params.key_id
+  if (!KEY_ID.test(keyId)) return noSuchKey()
+  const { status } = await accounts.ask({ kind: 'delete-key', session, keyId })
+  if (status === 'no-key') return noSuchKey()
+  return status === 'done' ? DONE : notLoggedIn()
+})

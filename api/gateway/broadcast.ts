@@ -1,0 +1,130 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { AnswerHandler, Upstream, UpstreamFault } from '../../infra/ports/upstreams.ts'
+import type { ExchangeOptions } from './exchange.ts'
+import { toClientHeaders } from './headers.ts'
+import { refusalOf } from './refusals.ts'
+import type { SentTransaction } from './sent-transaction.ts'
+
+/** What a node says of a transaction; a longer answer is none. */
+const ANSWER_BYTES_MAX = 64 * 1024
+
+interface Answer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+}
+
+interface Refused extends Answer {
+  readonly upstream: Upstream
+}
+
+/**
+ * A signed transaction on its way to all nodes: whoever takes it answers for all, for those that have it already may say so as an error. It
+ * stays on its way when its client has gone.
+ */
+export class Broadcast {
+  readonly #options: ExchangeOptions
+  /** What may be looked for where a node took it and was lost before it said so; undefined: nothing. */
+  readonly #sent: SentTransaction | undefined
+  #waiting: number
+  #refused: Refused | undefined
+  #fault: UpstreamFault = 'unreached'
+  #isAnswered = false
+
+  constructor(options: ExchangeOptions, upstreams: readonly Upstream[], sent: SentTransaction | undefined) {
+    this.#options = options
+    this.#sent = sent
+    this.#waiting = upstreams.length
+    options.group.countCall()
+    for (const upstream of upstreams)
+      upstream.send(
+        options.request,
+        hearWhole(
+          (answer) => this.#onAnswer(answer, upstream),
+          (fault) => this.#onFault(fault),
+        ),
+      )
+  }
+
+  #onAnswer(answer: Answer, upstream: Upstream): void {
+    const verdict = verdictOf(answer.body)
+    if (verdict === 'taken') this.#answer(answer)
+    else if (verdict === 'refused') this.#refused ??= { ...answer, upstream }
+    else this.#note('lost')
+    this.#onEnd()
+  }
+
+  #onFault(fault: UpstreamFault): void {
+    this.#note(fault)
+    this.#onEnd()
+  }
+
+  /** A node that has not had it says less than one that may have. */
+  #note(fault: UpstreamFault): void {
+    if (fault !== 'unreached' && fault !== 'refused') this.#fault = fault
+    else if (this.#fault === 'unreached') this.#fault = fault
+  }
+
+  #onEnd(): void {
+    this.#waiting--
+    if (this.#waiting > 0 || this.#isAnswered) return
+    const refused = this.#refused
+    if (refused === undefined) this.#options.refuse(refusalOf(this.#fault))
+    else if (this.#sent === undefined || this.#fault === 'unreached' || this.#fault === 'refused') this.#answer(refused)
+    else this.#lookFor(this.#sent, refused)
+  }
+
+  /** A node that was lost may have taken it and passed it on: others then refuse what they have, or what is in a block already. */
+  #lookFor(sent: SentTransaction, refused: Refused): void {
+    const answer = (body: Buffer | undefined): void => {
+      this.#answer(body !== undefined && sent.isIn(body) ? { ...refused, status: 200, body: sent.taken } : refused)
+    }
+    refused.upstream.send(
+      { ...this.#options.request, body: sent.question },
+      hearWhole(
+        ({ body }) => answer(body),
+        () => answer(undefined),
+      ),
+    )
+  }
+
+  #answer({ status, headers, body }: Answer): void {
+    if (this.#isAnswered) return
+    this.#isAnswered = true
+    const { response, ownHeaders } = this.#options
+    if (response.destroyed) return
+    const passed = toClientHeaders({ ...headers, 'content-length': String(body.length) })
+    response.writeHead(status, [...passed, ...ownHeaders])
+    response.end(body)
+  }
+}
+
+/** Of an answer, once it is whole; more than a node says of a transaction is none. */
+function hearWhole(onAnswer: (answer: Answer) => void, onFault: (fault: UpstreamFault) => void): AnswerHandler {
+  let [status, bytes] = [0, 0]
+  let headers: IncomingHttpHeaders = {}
+  const chunks: Buffer[] = []
+  return {
+    onHeaders(code, received) {
+      status = code
+      headers = received
+    },
+    onData(chunk) {
+      bytes += chunk.length
+      if (bytes <= ANSWER_BYTES_MAX) chunks.push(chunk)
+    },
+    onEnd: () => onAnswer({ status, headers, body: Buffer.concat(chunks) }),
+    onFault,
+  }
+}
+
+function verdictOf(body: Buffer): 'taken' | 'refused' | 'unreadable' {
+  try {
+    const answer: unknown = JSON.parse(body.toString())
+    if (typeof answer !== 'object' || answer === null) return 'unreadable'
+    return 'error' in answer && answer.error !== null ? 'refused' : 'taken'
+  } catch {
+    // What is no JSON is no answer of a node.
+    return 'unreadable'
+  }
+}

@@ -1,0 +1,120 @@
+import { isUtf8 } from 'node:buffer'
+import { endOfValue, itemsOf, membersOf, skipBlanks } from './json-text.ts'
+
+/** One JSON-RPC request as it stands in a body. */
+export interface Call {
+  readonly method: string
+  /** As the client has written it, for answers that are ours; undefined where there is none. */
+  readonly id: string | undefined
+  /** Where its parameters lie; undefined where it has none. */
+  readonly params: { readonly from: number; readonly to: number } | undefined
+  /** Its bytes. */
+  readonly from: number
+  readonly to: number
+}
+
+export interface Calls {
+  readonly status: 'read'
+  readonly isBatch: boolean
+  readonly calls: readonly Call[]
+}
+
+export interface Unreadable {
+  readonly status: 'unreadable'
+  /** `parse`: no JSON; `request`: none that is a call; `large`: too many. */
+  readonly fault: 'parse' | 'request' | 'large'
+  readonly why: string
+  readonly id?: string | undefined
+}
+
+/** Of one batch. */
+export const CALLS_MAX = 100
+export const METHOD_CHARACTERS_MAX = 128
+
+/** The member that names the method: XRP's over WebSocket is `command`. */
+export type MethodKey = 'method' | 'command'
+
+/** Nodes read these members of a call; some of them whatever their letters' case is, and some the first of two, some the last. */
+const MEMBERS = ['method', 'params', 'id', 'jsonrpc', 'command'] as const
+
+/**
+ * The calls in a body. Bytes that a node may read in another way than they are read here are refused: a member that is there twice, in
+ * other letters or with escapes, and what is no UTF-8.
+ */
+export function readCalls(body: Buffer, methodKey: MethodKey = 'method'): Calls | Unreadable {
+  const text = isUtf8(body) ? body.toString() : undefined
+  let parsed: unknown
+  try {
+    parsed = text === undefined ? undefined : JSON.parse(text)
+  } catch {
+    // What a syntax error says of the text is nothing that the client does not know.
+  }
+  if (typeof parsed !== 'object' || parsed === null) {
+    const why = parsed === undefined ? 'the body is not JSON' : 'the body is neither a call nor a batch of calls'
+    return { status: 'unreadable', fault: parsed === undefined ? 'parse' : 'request', why }
+  }
+  const start = skipBlanks(body, 0)
+  return Array.isArray(parsed)
+    ? readBatch(body, parsed, { start, methodKey })
+    : readSingle(body, parsed, { start, methodKey })
+}
+
+interface Reading {
+  /** Where the object or the array begins. */
+  readonly start: number
+  readonly methodKey: MethodKey
+}
+
+function readSingle(body: Buffer, parsed: object, reading: Reading): Calls | Unreadable {
+  const call = readCall(body, parsed, reading)
+  return 'status' in call ? call : { status: 'read', isBatch: false, calls: [call] }
+}
+
+function readBatch(body: Buffer, parsed: readonly unknown[], { start, methodKey }: Reading): Calls | Unreadable {
+  if (parsed.length === 0) return { status: 'unreadable', fault: 'request', why: 'the batch is empty' }
+  if (parsed.length > CALLS_MAX) {
+    return { status: 'unreadable', fault: 'large', why: `the batch has more than ${CALLS_MAX} calls` }
+  }
+  const calls: Call[] = []
+  const starts = itemsOf(body, start)
+  for (const [i, item] of parsed.entries()) {
+    if (typeof item !== 'object' || item === null || Array.isArray(item)) {
+      return { status: 'unreadable', fault: 'request', why: 'the batch has something that is no call' }
+    }
+    const call = readCall(body, item, { start: starts[i] as number, methodKey })
+    if ('status' in call) return call
+    calls.push(call)
+  }
+  return { status: 'read', isBatch: true, calls }
+}
+
+/** The call whose object begins at `start`: the text is known to be JSON, `parsed` is what it means. */
+function readCall(body: Buffer, parsed: object, { start: from, methodKey }: Reading): Call | Unreadable {
+  let id: string | undefined
+  let params: Call['params']
+  let fault: string | undefined
+  let seen = ''
+  for (const { keyFrom, keyTo, from: valueFrom, to } of membersOf(body, from)) {
+    const key = memberOf(body, keyFrom, keyTo)
+    if (key === undefined) continue
+    const isPlain = body.toString('latin1', keyFrom + 1, keyTo - 1) === key
+    if (!isPlain || seen.includes(`${key} `)) fault = `the call has ${key} twice, or in other letters`
+    seen += `${key} `
+    if (key === 'id') id = body.toString('utf8', valueFrom, to)
+    if (key === 'params') params = { from: valueFrom, to }
+  }
+  const method = (parsed as { readonly [key in MethodKey]?: unknown })[methodKey]
+  // Nodes take either, and the other may name another one.
+  if (methodKey === 'command' && seen.includes('method ')) fault = 'the call has method beside command'
+  if (fault === undefined && typeof method !== 'string') fault = `the call has no ${methodKey}`
+  if (fault === undefined && (method as string).length > METHOD_CHARACTERS_MAX) fault = 'no method has so long a name'
+  if (fault !== undefined) return { status: 'unreadable', fault: 'request', why: fault, id }
+  return { method: method as string, id, params, from, to: endOfValue(body, from) }
+}
+
+/** The member that a key stands for, whatever its letters' case is; undefined for any other. */
+function memberOf(body: Buffer, from: number, to: number): (typeof MEMBERS)[number] | undefined {
+  const raw = body.toString('utf8', from, to)
+  const key = (raw.includes('\\') ? (JSON.parse(raw) as string) : raw.slice(1, -1)).toLowerCase()
+  return MEMBERS.find((member) => member === key)
+}

@@ -1,0 +1,47 @@
+import type { IncomingMessage } from 'node:http'
+import { BlockList, isIP, isIPv6 } from 'node:net'
+
+const MAPPED = '::ffff:'
+
+/** Who has sent a request, as far as that can be known. */
+export class ClientAddresses {
+  readonly #trusted = new BlockList()
+  readonly #hasTrusted: boolean
+
+  /** Addresses and networks (`10.0.0.0/8`) of proxies that are believed whom they ask for. */
+  constructor(trustedProxies: readonly string[] = []) {
+    this.#hasTrusted = trustedProxies.length > 0
+    for (const proxy of trustedProxies) {
+      const [address = '', bits] = proxy.split('/')
+      const family = isIPv6(address) ? 'ipv6' : 'ipv4'
+      if (bits === undefined) this.#trusted.addAddress(address, family)
+      else this.#trusted.addSubnet(address, Number(bits), family)
+    }
+  }
+
+  /**
+   * The peer of the connection; behind trusted proxies the last address of `X-Forwarded-For` that none of them has. What stands before
+   * that one a client may have written itself.
+   */
+  of({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): string {
+    let address = plain(socket.remoteAddress ?? '')
+    const forwarded = headers['x-forwarded-for']
+    if (!this.#hasTrusted || typeof forwarded !== 'string') return address
+    const hops = forwarded.split(',')
+    while (hops.length > 0 && this.#isTrusted(address)) {
+      const hop = plain((hops.pop() as string).trim())
+      if (isIP(hop) === 0) return address // what is no address is no client's
+      address = hop
+    }
+    return address
+  }
+
+  #isTrusted(address: string): boolean {
+    return this.#trusted.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
+  }
+}
+
+/** Of an IPv4 address that a socket tells as one of IPv6, the former. */
+function plain(address: string): string {
+  return address.startsWith(MAPPED) && address.includes('.') ? address.slice(MAPPED.length) : address
+}

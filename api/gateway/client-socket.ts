@@ -1,0 +1,248 @@
+import { isUtf8 } from 'node:buffer'
+import type { WebSocket } from 'ws'
+import type { Log } from '../../infra/ports/log.ts'
+import type { UpstreamGroup } from '../../infra/ports/upstreams.ts'
+import type { Protocol, Route, Service } from '../../schemas/protocols/protocol.ts'
+import { Broadcast } from './broadcast.ts'
+import { type Call, type Calls, readCalls, type Unreadable } from './calls.ts'
+import { ClientLink } from './client-link.ts'
+import { Exchange, type ExchangeOptions } from './exchange.ts'
+import { toRpcHeaders } from './headers.ts'
+import { MessageSink } from './message-sink.ts'
+import type { Meter, Passed } from './meter.ts'
+import { type MethodRules, rulesOf } from './method-rules.ts'
+import { type PreparedCalls, prepareCalls } from './prepare-calls.ts'
+import { type Refusal, rpcRefusal, tellRefusal } from './refusals.ts'
+import { Relay } from './relay.ts'
+import { sentTransactionOf } from './sent-transaction.ts'
+
+export interface ClientSocketOptions {
+  readonly socket: WebSocket
+  readonly protocol: Protocol
+  readonly network: string
+  readonly group: UpstreamGroup
+  readonly tokenHash: string
+  readonly account: string
+  readonly meter: Meter | undefined
+  readonly log: Log
+}
+
+/** The next message of a socket is read when an answer is out. */
+export const CALLS_IN_FLIGHT_MAX = 64
+/** Of a client that has gone without a word: it hears a ping, or the one after it. */
+const PINGS_UNANSWERED_MAX = 1
+
+/** What a client hears in place of an answer: text of JSON. Undefined where it wants none. */
+type Answer = string | Buffer | undefined
+
+interface ReadMessage {
+  readonly read: Calls
+  readonly message: Buffer
+}
+
+/** One client's WebSocket: each message a call or a batch, refused as over HTTP, answered in whatever order answers come. */
+export class ClientSocket {
+  readonly #options: ClientSocketOptions
+  readonly #client: ClientLink
+  readonly #rules: MethodRules
+  readonly #relay: Relay | undefined
+  /** Answers that are waited for. */
+  readonly #sinks = new Set<MessageSink>()
+  /** What was read before reading was held back. */
+  readonly #waiting: Buffer[] = []
+  #inFlight = 0
+  #pingsUnanswered = 0
+  #heardMs = performance.now()
+  /** At the last ping. */
+  #unsentBytes = 0
+
+  constructor(options: ClientSocketOptions) {
+    const { socket, protocol, group } = options
+    this.#options = options
+    this.#client = new ClientLink(socket)
+    this.#rules = rulesOf(protocol)
+    this.#relay = protocol.webSocket?.methodKey === 'command' ? new Relay(group, this.#client) : undefined
+    socket.on('message', (data: Buffer) => this.#onMessage(data))
+    socket.on('pong', () => {
+      this.#pingsUnanswered = 0
+    })
+    // A pong goes out for each; who does not read them is not to be kept.
+    socket.on('ping', () => {
+      if (this.#client.isFull) socket.terminate()
+    })
+    socket.on('error', () => {}) // `close` follows, and the client was sent the code that says why
+    socket.once('close', () => this.#end())
+  }
+
+  /** As `performance.now()`: when the client has said something; now, where it waits for something. */
+  get heardMs(): number {
+    return this.#inFlight > 0 || this.#relay !== undefined ? performance.now() : this.#heardMs
+  }
+
+  close(code: number, reason: string): void {
+    this.#client.close(code, reason)
+  }
+
+  /** To be called now and then: ends it where the client has not answered the last but one, or has read nothing meanwhile. */
+  ping(): void {
+    const { socket } = this.#options
+    const { unsentBytes, isFull } = this.#client
+    const hasReadNothing = isFull && this.#unsentBytes > 0 && unsentBytes >= this.#unsentBytes
+    this.#unsentBytes = unsentBytes
+    if (hasReadNothing || this.#pingsUnanswered > PINGS_UNANSWERED_MAX) socket.terminate()
+    else if (this.#client.isOpen) {
+      // What is held back is not heard.
+      if (!socket.isPaused) this.#pingsUnanswered++
+      socket.ping()
+    }
+  }
+
+  #onMessage(message: Buffer): void {
+    this.#heardMs = performance.now()
+    this.#pingsUnanswered = 0
+    if (this.#mayBegin()) this.#begin(message)
+    else this.#waiting.push(message)
+    if (!this.#mayBegin()) this.#options.socket.pause()
+  }
+
+  #mayBegin(): boolean {
+    return this.#inFlight < CALLS_IN_FLIGHT_MAX && !this.#client.isFull
+  }
+
+  #begin(message: Buffer): void {
+    const { protocol, log } = this.#options
+    const read = readCalls(message, protocol.webSocket?.methodKey)
+    const calls = read.status === 'read' ? read.calls.length : 1
+    this.#inFlight += calls
+    const onOut = (): void => {
+      this.#inFlight -= calls
+      this.#next()
+    }
+    if (read.status === 'unreadable') this.#client.answer(tellUnreadable(read), onOut)
+    else
+      this.#answer(read, message, onOut).catch((error: unknown) => {
+        log.error({ err: error, network: protocol.name }, 'a gateway call failed')
+        this.#client.answer(refuseAll(read, { kind: 'failed' }), onOut)
+      })
+  }
+
+  #next(): void {
+    while (this.#waiting.length > 0 && this.#mayBegin()) this.#begin(this.#waiting.shift() as Buffer)
+    if (this.#mayBegin()) this.#options.socket.resume()
+  }
+
+  /** `onOut` is called once, when all is done. */
+  async #answer(read: Calls, message: Buffer, onOut: () => void): Promise<void> {
+    const prepared =
+      this.#relay === undefined
+        ? prepareCalls(message, read, { rules: this.#rules, publicAccess: undefined })
+        : prepareForRelay(message, read, this.#rules)
+    if (prepared.body === undefined) {
+      this.#client.answer(joinAnswers(read, prepared.answers), onOut)
+      return
+    }
+    const units = read.calls.length - prepared.answers.length
+    const taken = await this.#take(units)
+    if ('kind' in taken) this.#client.answer(refuseAll(read, taken), onOut)
+    else if (this.#relay !== undefined) this.#relay.send(prepared.body, onOut)
+    else {
+      const giveBack = (): void => this.#options.meter?.giveBack(taken, units)
+      const answer = await this.#ask({ read, message }, prepared as PreparedCalls, giveBack)
+      if (answer === undefined) onOut()
+      else this.#client.answer(answer, onOut)
+    }
+  }
+
+  /** Of the key's plan, before anything is asked of a node. */
+  async #take(units: number): Promise<Passed | Refusal> {
+    const { meter, account, tokenHash, protocol, network } = this.#options
+    if (meter === undefined) return { status: 'passed' }
+    const taken = await meter.take({ account, tokenHash, endpoint: `${protocol.name}/${network}`, units })
+    if (taken.status === 'passed') return taken
+    return taken.status === 'limited' ? { kind: 'limited', limited: taken } : { kind: 'uncounted' }
+  }
+
+  async #ask({ read, message }: ReadMessage, prepared: PreparedCalls, giveBack: () => void): Promise<Answer> {
+    const { protocol, group, tokenHash } = this.#options
+    const sink = new MessageSink()
+    let refused: string | undefined
+    const refuse = (refusal: Refusal): void => {
+      giveBack()
+      refused = refuseAll(read, refusal)
+      sink.destroy()
+    }
+    const { answers, node, isSticky, editAnswer } = prepared
+    const options: ExchangeOptions = {
+      ...{ group, response: sink, answers, node, editAnswer, refuse },
+      isRepeatable: read.calls.every(({ method }) => this.#rules.isRepeatable(method) || this.#rules.isRefused(method)),
+      isJson: true,
+      key: isSticky ? tokenHash : undefined,
+      isNamed: false,
+      ownHeaders: [],
+      request: {
+        verb: 'POST',
+        path: rpcPathOf(protocol),
+        headers: toRpcHeaders({ headers: {} }, true),
+        body: prepared.body as Buffer,
+        isEndless: false,
+      },
+    }
+    const [first] = read.calls as [Call, ...Call[]]
+    const isBroadcast = !read.isBatch && this.#rules.isBroadcast(first.method)
+    const all = isBroadcast ? group.all() : []
+    this.#sinks.add(sink)
+    if (all.length > 1) new Broadcast(options, all, sentTransactionOf(message, first, this.#rules.findsBroadcast))
+    else new Exchange(options)
+    const answer = await sink.answer
+    this.#sinks.delete(sink)
+    if (answer === 'too-long') return refuseAll(read, { kind: 'long-answer' })
+    if (answer === 'gone') return refused ?? refuseAll(read, { kind: 'bad-answer' })
+    if (!isUtf8(answer)) return refuseAll(read, { kind: 'bad-answer' })
+    return answer.length === 0 ? undefined : answer
+  }
+
+  #end(): void {
+    for (const sink of this.#sinks) sink.destroy()
+    this.#relay?.end()
+    this.#waiting.length = 0
+  }
+}
+
+/** Where nodes take the calls by HTTP that a client sends over WebSocket. */
+function rpcPathOf({ services: [service] }: Protocol): string {
+  const { path, nodePath } = (service as Service).routes.find(({ form }) => form === 'json-rpc') as Route
+  return nodePath ?? path
+}
+
+/** What is sent as it came, alone: XRP has no batches. */
+function prepareForRelay(
+  message: Buffer,
+  { isBatch, calls }: Calls,
+  rules: MethodRules,
+): Pick<PreparedCalls, 'body' | 'answers'> {
+  const refusals = calls.flatMap(({ method, id }): readonly string[] => {
+    if (isBatch) {
+      const why = 'the protocol has no batches'
+      return [rpcRefusal(tellRefusal({ kind: 'unreadable', fault: 'request', why }), id)]
+    }
+    return rules.isRefused(method) ? [rpcRefusal(tellRefusal({ kind: 'method', method }), id)] : []
+  })
+  return refusals.length > 0 ? { body: undefined, answers: refusals } : { body: message, answers: [] }
+}
+
+function tellUnreadable({ fault, why, id }: Unreadable): string {
+  return rpcRefusal(tellRefusal({ kind: 'unreadable', fault, why }), id)
+}
+
+/** The refusal of each call, with its id. */
+function refuseAll(read: Calls, refusal: Refusal): string {
+  const told = tellRefusal(refusal)
+  return joinAnswers(
+    read,
+    read.calls.map(({ id }) => rpcRefusal(told, id)),
+  )
+}
+
+function joinAnswers({ isBatch }: Calls, answers: readonly string[]): string {
+  return isBatch ? `[${answers.join(',')}]` : (answers[0] as string)
+}

@@ -1,0 +1,202 @@
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+import type { AnswerHandler, Flow, UpstreamFault, UpstreamGroup, UpstreamRequest } from '../../infra/ports/upstreams.ts'
+import { toClientHeaders } from './headers.ts'
+import { isArrayAt, skipBlanks } from './json-text.ts'
+import { type Refusal, refusalOf } from './refusals.ts'
+
+/** Answers up to here are sent as one piece, once they are whole; longer ones as they come. */
+const WHOLE_BYTES_MAX = 64 * 1024
+/** Of an answer that is edited. */
+const EDITED_BYTES_MAX = 64 * 1024 * 1024
+/** Longer ones are not copied. */
+const ONE_PIECE_BYTES_MAX = 8 * 1024
+/** The header that names the node, opaquely, to who asks for one and the same. */
+const NODE_HEADER = 'x-node-id'
+
+/** Where an answer goes: to a client of its own, or into a message. */
+export type AnswerSink = Pick<ServerResponse, 'destroyed'> & {
+  once(event: 'close' | 'drain', listener: () => void): unknown
+  writeHead(status: number, headers: string[]): unknown
+  /** False: not before it drains. */
+  write(chunk: Buffer): boolean
+  end(): unknown
+  end(chunk: Buffer): unknown
+  end(chunk: string, encoding: BufferEncoding): unknown
+  destroy(): unknown
+}
+
+/** What has to be known of a call to forward it. */
+export interface ExchangeOptions {
+  readonly group: UpstreamGroup
+  readonly request: UpstreamRequest
+  readonly response: AnswerSink
+  /** Whether it may be sent again where a node may have done it. */
+  readonly isRepeatable: boolean
+  /** Whether an answer has to be JSON. */
+  readonly isJson: boolean
+  /** Calls of one key go to one node. */
+  readonly key: string | undefined
+  /** Whether the answer names its node. */
+  readonly isNamed: boolean
+  /** The only node that can answer; undefined: any. */
+  readonly node?: string | undefined
+  /** Answers of ours that stand before the node's in that to a batch. */
+  readonly answers?: readonly string[]
+  /** What becomes of the answer of a node; then it is held until it is whole. */
+  readonly editAnswer?: ((answer: Buffer, node: string) => Buffer) | undefined
+  /** Headers of ours, in every answer. */
+  readonly ownHeaders: readonly string[]
+  /** Told once, where no answer comes or one breaks off: too late for the client to hear of it then. */
+  readonly refuse: (refusal: Refusal) => void
+}
+
+/** One client's call until it is answered: sent to one upstream after the other, as far as that is safe, and passed back. */
+export class Exchange implements AnswerHandler {
+  readonly #options: ExchangeOptions
+  readonly #tried: string[] = []
+  #cancel: (() => void) | undefined
+  #node = ''
+  #status = 0
+  #headers: IncomingHttpHeaders = {}
+  #flow: Flow | undefined
+  #chunks: Buffer[] = []
+  #bytes = 0
+  /** Something of the answer is on its way to the client. */
+  #isStreaming = false
+  #isDraining = false
+
+  constructor(options: ExchangeOptions) {
+    this.#options = options
+    options.group.countCall()
+    options.response.once('close', () => this.#cancel?.())
+    this.#send()
+  }
+
+  onHeaders(status: number, headers: IncomingHttpHeaders, flow: Flow): void {
+    this.#status = status
+    this.#headers = headers
+    this.#flow = flow
+  }
+
+  onData(chunk: Buffer): void {
+    if (this.#isStreaming) {
+      this.#write(chunk)
+      return
+    }
+    this.#chunks.push(chunk)
+    this.#bytes += chunk.length
+    if (this.#options.editAnswer !== undefined) {
+      if (this.#bytes > EDITED_BYTES_MAX) this.#giveUp()
+    } else if (this.#bytes > WHOLE_BYTES_MAX || this.#options.request.isEndless) this.#stream()
+  }
+
+  onEnd(): void {
+    this.#cancel = undefined
+    const { response } = this.#options
+    if (this.#isStreaming) {
+      response.end()
+      return
+    }
+    const answer = this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks, this.#bytes)
+    if (this.#options.isJson && !this.#mayBeJson(answer)) {
+      this.onFault('lost')
+      return
+    }
+    const body = this.#joined(this.#options.editAnswer?.(answer, this.#node) ?? answer)
+    this.#writeHead(body.length)
+    // With its headers as one text, which the engine writes as one piece; in Latin-1 each byte is a character.
+    if (body.length <= ONE_PIECE_BYTES_MAX) response.end(body.toString('latin1'), 'latin1')
+    else response.end(body)
+  }
+
+  onFault(fault: UpstreamFault): void {
+    this.#cancel = undefined
+    const { response, request, group, isRepeatable, refuse } = this.#options
+    if (response.destroyed) return
+    // A shortened answer that looks whole is worse than none.
+    if (this.#isStreaming) {
+      response.destroy()
+      refuse(refusalOf(fault))
+      return
+    }
+    // What came as a stream is gone.
+    const isThere = request.body === null || request.body instanceof Uint8Array
+    const isSafe = isThere && (fault === 'unreached' || fault === 'refused' || isRepeatable)
+    // What no node has seen costs none of them anything.
+    if (isSafe && (fault === 'unreached' || group.takeRetry()) && this.#send()) return
+    refuse(refusalOf(fault))
+  }
+
+  /** False where nobody is left to ask. */
+  #send(): boolean {
+    const { group, key, node, request, refuse } = this.#options
+    const upstream = group.choose({ tried: this.#tried, key, id: node })
+    if (upstream === undefined) {
+      if (this.#tried.length === 0) refuse({ kind: 'none-healthy' })
+      return false
+    }
+    this.#tried.push(upstream.id)
+    this.#node = upstream.id
+    this.#chunks = []
+    this.#bytes = 0
+    this.#cancel = upstream.send(request, this)
+    return true
+  }
+
+  #stream(): void {
+    this.#isStreaming = true
+    this.#writeHead(undefined)
+    this.#write(this.#joined(Buffer.concat(this.#chunks, this.#bytes)))
+    this.#chunks = []
+  }
+
+  /** No client waits for what is larger than this. */
+  #giveUp(): void {
+    this.#cancel?.()
+    this.#cancel = undefined
+    this.#options.refuse({ kind: 'bad-answer' })
+  }
+
+  /** With answers of ours at the beginning of the list. */
+  #joined(answer: Buffer): Buffer {
+    const { answers = [] } = this.#options
+    if (answers.length === 0) return answer
+    const own = answers.join(',')
+    const from = skipBlanks(answer, 0)
+    if (from === answer.length) return Buffer.from(`[${own}]`)
+    if (!isArrayAt(answer, from)) return Buffer.concat([Buffer.from(`[${own},`), answer, Buffer.from(']')])
+    const isEmpty = answer[skipBlanks(answer, from + 1)] === 0x5d
+    return Buffer.concat([Buffer.from(`[${own}${isEmpty ? '' : ','}`), answer.subarray(from + 1)])
+  }
+
+  #write(chunk: Buffer): void {
+    const { response } = this.#options
+    if (response.write(chunk) || this.#isDraining) return
+    this.#isDraining = true
+    this.#flow?.pause()
+    response.once('drain', () => {
+      this.#isDraining = false
+      this.#flow?.resume()
+    })
+  }
+
+  /** `length` is that of a whole answer, as it is sent. */
+  #writeHead(length: number | undefined): void {
+    const { response, isNamed, ownHeaders, request, answers = [] } = this.#options
+    const hasBody = request.verb !== 'HEAD' && this.#status !== 204 && this.#status !== 304
+    const isOurs = hasBody && (length !== undefined || answers.length > 0)
+    const headers = toClientHeaders(isOurs ? { ...this.#headers, 'content-length': undefined } : this.#headers)
+    headers.push(...ownHeaders)
+    if (isNamed) headers.push(NODE_HEADER, this.#node)
+    if (isOurs && length !== undefined) headers.push('content-length', String(length))
+    response.writeHead(this.#status, headers)
+  }
+
+  /** Pages of proxies in between are no answers of a node. */
+  #mayBeJson(body: Buffer): boolean {
+    if (this.#headers['content-encoding'] !== undefined) return true
+    let at = 0
+    while (at < body.length && (body[at] as number) <= 0x20) at++
+    return body[at] === 0x7b || body[at] === 0x5b || (body.length === 0 && this.#status < 300)
+  }
+}

@@ -1,0 +1,376 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type Duplex, PassThrough, type Readable } from 'node:stream'
+import type { Log } from '../../infra/ports/log.ts'
+import type { UpstreamRequest, Upstreams } from '../../infra/ports/upstreams.ts'
+import { chainNames } from '../../schemas/chains.ts'
+import { hashToken } from '../../schemas/events/accounts.ts'
+import { matchRoute, nodePathOf } from '../../schemas/protocols/match-route.ts'
+import type { Route, Service } from '../../schemas/protocols/protocol.ts'
+import { lackOf } from '../http/chain-path.ts'
+import type { AccountStanding, KnownToken, Standings } from '../http/standings.ts'
+import { type GatewayAddress, parseAddress } from './address.ts'
+import { Broadcast } from './broadcast.ts'
+import { type Call, type Calls, readCalls, type Unreadable } from './calls.ts'
+import { Exchange, type ExchangeOptions } from './exchange.ts'
+import { toNodeHeaders, toRpcHeaders } from './headers.ts'
+import { HeldOpen } from './held-open.ts'
+import { Keys } from './keys.ts'
+import type { Meter, Passed, Taken } from './meter.ts'
+import { rulesOf } from './method-rules.ts'
+import { type PreparedCalls, prepareCalls } from './prepare-calls.ts'
+import { readBody } from './read-body.ts'
+import { type Refusal, restRefusal, rpcRefusal, type Told, tellRefusal } from './refusals.ts'
+import { type SentTransaction, sentTransactionOf } from './sent-transaction.ts'
+import { Sockets } from './sockets.ts'
+
+export interface GatewayParts {
+  readonly upstreams: Upstreams
+  readonly standings: Pick<Standings, 'accounts'>
+  /** Whether a key that is not in the tables is none: waits for facts that are on their way. */
+  readonly accountsKnown: () => Promise<boolean>
+  /** Without one nothing is limited. */
+  readonly meter?: Meter | undefined
+  readonly log: Log
+}
+
+const UNMETERED: Passed = { status: 'passed' }
+const CONSISTENT = 'consistent-hash'
+/** Pages of any origin may ask: what they need is in the address, and no cookie is. */
+const ANY_ORIGIN = ['access-control-allow-origin', '*', 'access-control-expose-headers', '*'] as const
+const PREFLIGHT = [
+  ...['access-control-allow-origin', '*', 'access-control-allow-methods', 'GET, HEAD, POST, OPTIONS'],
+  ...['access-control-allow-headers', '*', 'access-control-max-age', '600', 'content-length', '0'],
+] as const
+
+/** A request whose address, route and key are good. */
+interface Admitted {
+  readonly address: GatewayAddress
+  readonly service: Service
+  readonly route: Route
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly tokenHash: string
+  /** Of the key, once it is known; empty for public access. */
+  account: string
+}
+
+/** What is sent to a node, and what has to be known of it meanwhile. */
+interface Forwarded {
+  readonly request: UpstreamRequest
+  /** The calls of its body; undefined: it is a native request. */
+  readonly read?: Calls
+  readonly isRepeatable: boolean
+  /** Goes to all nodes. */
+  readonly isBroadcast?: boolean
+  readonly sent?: SentTransaction | undefined
+  /** Is best sent where the key's other calls of the kind are. */
+  readonly isSticky?: boolean
+  readonly isJson: boolean
+  readonly answers?: readonly string[]
+  readonly node?: string | undefined
+  readonly editAnswer?: ((answer: Buffer, node: string) => Buffer) | undefined
+}
+
+/** Forwards the native calls of all protocols. */
+export class Gateway {
+  readonly #parts: GatewayParts
+  readonly #keys: Keys
+  /** Answers without end that are under way, and sockets. */
+  readonly #heldOpen: HeldOpen
+  readonly #sockets: Sockets
+
+  constructor(parts: GatewayParts) {
+    this.#parts = parts
+    this.#keys = new Keys(parts.standings)
+    this.#heldOpen = new HeldOpen(this.#keys, parts)
+    this.#sockets = new Sockets({ ...parts, keys: this.#keys, heldOpen: this.#heldOpen })
+  }
+
+  /** Answers the request if its address is the gateway's; false: it is another family's, and untouched. */
+  handle(request: IncomingMessage, response: ServerResponse): boolean {
+    const address = parseAddress(request.url ?? '')
+    if (address === undefined) return false
+    if (address === 'unknown') refuse({ request, response, isRpc: false }, { kind: 'not-found' })
+    else if (request.headers.host === undefined && request.httpVersion === '1.1') {
+      const why = 'the request has no Host header'
+      refuse({ request, response, isRpc: false }, { kind: 'unreadable', fault: 'request', why })
+    } else if (request.method === 'OPTIONS') sendPreflight(response)
+    else this.#admit(address, request, response)
+    return true
+  }
+
+  /** A request for a WebSocket, whatever its address is. */
+  upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): void {
+    this.#sockets.upgrade(request, stream, head)
+  }
+
+  /** Ends what would not end by itself. */
+  close(): void {
+    this.#sockets.close()
+    this.#heldOpen.endAll()
+  }
+
+  #admit(address: GatewayAddress, request: IncomingMessage, response: ServerResponse): void {
+    const verb = request.method ?? ''
+    const found = findRoute(address, verb)
+    if (found === undefined) {
+      refuse(
+        { request, response, isRpc: verb === 'POST' && address.protocol.methods !== undefined },
+        { kind: 'not-found' },
+      )
+      return
+    }
+    const { token } = address
+    const tokenHash = token === undefined ? '' : hashToken(token)
+    const admitted = { address, ...found, request, response, tokenHash, account: '' }
+    if (token === undefined) {
+      this.#forward(admitted)
+      return
+    }
+    const known = this.#keys.get()
+    if (known instanceof Promise)
+      this.#failing(
+        admitted,
+        known.then((found) => this.#checkKey(admitted, found)),
+      )
+    else this.#checkKey(admitted, known)
+  }
+
+  #checkKey(admitted: Admitted, standing: AccountStanding): void {
+    const known = standing.tokenOf(admitted.tokenHash)
+    if (known === undefined) this.#failing(admitted, this.#lookForKey(admitted))
+    else this.#admitKey(admitted, known)
+  }
+
+  /** A key may be newer than what is known of keys; and tables that lack accounts do not say that there is none. */
+  async #lookForKey(admitted: Admitted): Promise<void> {
+    let known = (await this.#keys.look()).tokenOf(admitted.tokenHash)
+    if (known === undefined) {
+      if (!(await this.#parts.accountsKnown())) {
+        refuseAdmitted(admitted, { kind: 'filling' })
+        return
+      }
+      known = (await this.#keys.look()).tokenOf(admitted.tokenHash)
+    }
+    if (known === undefined) refuseAdmitted(admitted, { kind: 'unauthenticated' })
+    else this.#admitKey(admitted, known)
+  }
+
+  #admitKey(admitted: Admitted, known: KnownToken): void {
+    const { protocol, network } = admitted.address
+    const chain = chainNames(protocol.name, network).name
+    const why = lackOf(known, { scope: 'read', family: 'gateway', chain })
+    if (why !== undefined) refuseAdmitted(admitted, { kind: 'unauthenticated', why })
+    else {
+      admitted.account = known.account
+      this.#forward(admitted)
+    }
+  }
+
+  #forward(admitted: Admitted): void {
+    if (admitted.route.form === 'json-rpc') this.#failing(admitted, this.#forwardCalls(admitted))
+    else this.#forwardNative(admitted)
+  }
+
+  async #forwardCalls(admitted: Admitted): Promise<void> {
+    const { request, address, route } = admitted
+    const encoding = request.headers['content-encoding']
+    if (encoding !== undefined && encoding !== 'identity') {
+      refuseAdmitted(admitted, { kind: 'media' })
+      return
+    }
+    const body = await readBody(request)
+    if (body === undefined) return
+    if (body === 'too-large') {
+      refuseAdmitted(admitted, { kind: 'too-large' })
+      return
+    }
+    const read = readCalls(body)
+    if (read.status === 'unreadable') {
+      refuseAdmitted(admitted, { kind: 'unreadable', fault: read.fault, why: read.why }, read)
+      return
+    }
+    const rules = rulesOf(address.protocol)
+    const prepared = prepareCalls(body, read, { rules, publicAccess: address.publicAccess })
+    if (prepared.body === undefined) {
+      sendAnswers(admitted, read, prepared)
+      return
+    }
+    const { answers, node, isSticky, editAnswer } = prepared
+    const isRead = answers.length > 0 || editAnswer !== undefined
+    const [first] = read.calls as [Call, ...Call[]]
+    const isBroadcast = !read.isBatch && rules.isBroadcast(first.method)
+    this.#exchange(admitted, {
+      ...{ read, answers, node, isSticky, editAnswer },
+      isRepeatable: read.calls.every(({ method }) => rules.isRepeatable(method) || rules.isRefused(method)),
+      isBroadcast,
+      sent: isBroadcast ? sentTransactionOf(body, first, rules.findsBroadcast) : undefined,
+      isJson: true,
+      request: {
+        verb: 'POST',
+        path: nodePathOf(route, address.path) + address.query,
+        headers: toRpcHeaders(request, isRead),
+        body: prepared.body,
+        isEndless: false,
+      },
+    })
+  }
+
+  #forwardNative(admitted: Admitted): void {
+    const { request, address, route } = admitted
+    const verb = request.method as UpstreamRequest['verb']
+    const hasBody = verb === 'POST'
+    this.#exchange(admitted, {
+      isRepeatable: !hasBody,
+      isJson: false,
+      request: {
+        verb,
+        path: nodePathOf(route, address.path) + address.query,
+        headers: toNodeHeaders(request),
+        body: hasBody ? bodyOf(request) : null,
+        isEndless: route.isStream === true,
+      },
+    })
+  }
+
+  /** Takes the calls of the key's plan, or of the client's minute, before anything is asked of a node. */
+  #exchange(admitted: Admitted, forwarded: Forwarded): void {
+    const taken = this.#take(admitted, unitsOf(forwarded))
+    if (taken instanceof Promise)
+      this.#failing(
+        admitted,
+        taken.then((one) => this.#exchangeTaken(admitted, forwarded, one)),
+      )
+    else this.#exchangeTaken(admitted, forwarded, taken)
+  }
+
+  #take({ address, account, tokenHash, request }: Admitted, units: number): Taken | Promise<Taken> {
+    const { meter } = this.#parts
+    if (meter === undefined) return UNMETERED
+    const { protocol, network, publicAccess } = address
+    if (publicAccess !== undefined) return meter.takePublic(request, publicAccess, units)
+    return meter.take({ account, tokenHash, endpoint: `${protocol.name}/${network}`, units })
+  }
+
+  #exchangeTaken(admitted: Admitted, forwarded: Forwarded, taken: Taken): void {
+    if (taken.status === 'passed') this.#exchangePassed(admitted, forwarded, taken)
+    else {
+      const refusal: Refusal = taken.status === 'limited' ? { kind: 'limited', limited: taken } : { kind: 'uncounted' }
+      refuseAdmitted(admitted, refusal, forwarded.read)
+    }
+  }
+
+  #exchangePassed(admitted: Admitted, forwarded: Forwarded, passed: Passed): void {
+    const { read, isBroadcast, sent, isSticky, ...call } = forwarded
+    const { address, service, request, response, tokenHash } = admitted
+    const refusing = (refusal: Refusal): void => {
+      this.#parts.meter?.giveBack(passed, unitsOf(forwarded))
+      refuseAdmitted(admitted, refusal, read)
+    }
+    // Nobody has done anything for who has left while the counters were asked.
+    if (response.destroyed) {
+      refusing({ kind: 'failed' })
+      return
+    }
+    const group = this.#parts.upstreams.groupOf(address.protocol.name, address.network, service.name)
+    if (group === undefined) {
+      refusing({ kind: 'no-upstream' })
+      return
+    }
+    if (call.request.isEndless) {
+      const chain = chainNames(address.protocol.name, address.network).name
+      response.once('close', this.#heldOpen.hold({ tokenHash, chain, end: () => response.destroy() }))
+    }
+    const isConsistent = request.headers[CONSISTENT] === 'true'
+    const options: ExchangeOptions = {
+      ...call,
+      group,
+      response,
+      key: isConsistent || isSticky === true ? tokenHash : undefined,
+      isNamed: isConsistent,
+      ownHeaders: request.headers.origin === undefined ? [] : ANY_ORIGIN,
+      refuse: refusing,
+    }
+    const all = isBroadcast === true ? group.all() : []
+    if (all.length > 1) new Broadcast(options, all, sent)
+    else new Exchange(options)
+  }
+
+  /** What is not expected is told in the log, and to the client as a failure of ours. */
+  #failing(admitted: Admitted, task: Promise<void>): void {
+    task.catch((error: unknown) => {
+      const { protocol, network } = admitted.address
+      this.#parts.log.error({ err: error, network: `${protocol.name}/${network}` }, 'a gateway call failed')
+      refuseAdmitted(admitted, { kind: 'failed' })
+    })
+  }
+}
+
+/** Calls that a node gets: what is answered here costs nothing. */
+function unitsOf({ read, answers = [] }: Forwarded): number {
+  return read === undefined ? 1 : read.calls.length - answers.length
+}
+
+/** By a stream of its own: a node that is not reached ends it, and the client's connection is to hear why. */
+function bodyOf(request: IncomingMessage): Readable | null {
+  const hasNone = request.headers['content-length'] === '0' || request.complete
+  return hasNone ? null : request.pipe(new PassThrough())
+}
+
+function findRoute(
+  { protocol, path, publicAccess }: GatewayAddress,
+  verb: string,
+): { readonly service: Service; readonly route: Route } | undefined {
+  if (publicAccess !== undefined && (path === '' ? '/' : path) !== publicAccess.path) return undefined
+  for (const service of protocol.services) {
+    const route = matchRoute(service, verb, path)
+    if (route !== undefined) return { service, route }
+  }
+  return undefined
+}
+
+interface Refused {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly isRpc: boolean
+}
+
+function refuseAdmitted({ request, response, route }: Admitted, refusal: Refusal, read?: Calls | Unreadable): void {
+  refuse({ request, response, isRpc: route.form === 'json-rpc' }, refusal, read)
+}
+
+function refuse({ request, response, isRpc }: Refused, refusal: Refusal, read?: Calls | Unreadable): void {
+  if (response.headersSent || response.destroyed) return
+  const told = tellRefusal(refusal)
+  // What has not been read yet is not waited for.
+  if (!request.complete) response.shouldKeepAlive = false
+  const body = isRpc ? rpcBody(told, read) : restRefusal(told)
+  for (const [name, value] of Object.entries(told.headers ?? {})) response.setHeader(name, value)
+  send(response, told.status, body, request.headers.origin !== undefined)
+}
+
+/** Of each call of a batch, with its id. */
+function rpcBody(told: Told, read: Calls | Unreadable | undefined): string {
+  if (read?.status !== 'read') return rpcRefusal(told, read?.id)
+  const answers = read.calls.map(({ id }) => rpcRefusal(told, id))
+  return read.isBatch ? `[${answers.join(',')}]` : (answers[0] as string)
+}
+
+/** Where no call is left to send. */
+function sendAnswers({ request, response }: Admitted, { isBatch }: Calls, { answers, status }: PreparedCalls): void {
+  const body = isBatch ? `[${answers.join(',')}]` : (answers[0] as string)
+  send(response, status, body, request.headers.origin !== undefined)
+}
+
+function send(response: ServerResponse, status: number, body: string, isCrossOrigin: boolean): void {
+  const length = String(Buffer.byteLength(body))
+  const headers = ['content-type', 'application/json', 'content-length', length, 'cache-control', 'no-store']
+  if (isCrossOrigin) headers.push(...ANY_ORIGIN)
+  response.writeHead(status, headers)
+  response.end(body)
+}
+
+function sendPreflight(response: ServerResponse): void {
+  response.writeHead(204, [...PREFLIGHT])
+  response.end()
+}

@@ -1,0 +1,81 @@
+import type { Log } from '../../infra/ports/log.ts'
+import { lackOf } from '../http/chain-path.ts'
+import type { KnownToken } from '../http/standings.ts'
+import type { Keys } from './keys.ts'
+
+/** Something that lasts longer than an answer, and the key that it was let in by. */
+export interface Held {
+  readonly tokenHash: string
+  readonly chain: string
+  /** The key is no longer good for it. */
+  end(): void
+}
+
+/** With what a look may be late by, a revoked key holds nothing open for a second after the tables know of it. */
+const LOOK_MS = 250
+
+/** What a key must be for at a network. */
+export function lackAt(known: KnownToken, chain: string): string | undefined {
+  return lackOf(known, { scope: 'read', family: 'gateway', chain })
+}
+
+/** Looks at the keys of what is open again and again, for as long as anything is. */
+export class HeldOpen {
+  readonly #keys: Keys
+  readonly #accountsKnown: () => Promise<boolean>
+  readonly #log: Log
+  readonly #held = new Set<Held>()
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(
+    keys: Keys,
+    { accountsKnown, log }: { readonly accountsKnown: () => Promise<boolean>; readonly log: Log },
+  ) {
+    this.#keys = keys
+    this.#accountsKnown = accountsKnown
+    this.#log = log
+  }
+
+  get size(): number {
+    return this.#held.size
+  }
+
+  /** Until what it returns is called. */
+  hold(held: Held): () => void {
+    this.#held.add(held)
+    this.#plan()
+    return () => {
+      this.#held.delete(held)
+      if (this.#held.size > 0) return
+      clearTimeout(this.#timer)
+      this.#timer = undefined
+    }
+  }
+
+  endAll(): void {
+    for (const held of this.#held) held.end()
+  }
+
+  #plan(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#look()
+        .catch((error: unknown) => this.#log.error({ err: error }, 'the keys of open connections are not known'))
+        .finally(() => {
+          this.#timer = undefined
+          if (this.#held.size > 0) this.#plan()
+        })
+    }, LOOK_MS)
+  }
+
+  async #look(): Promise<void> {
+    const standing = await this.#keys.look()
+    const isBad = ({ tokenHash, chain }: Held): boolean => {
+      const known = standing.tokenOf(tokenHash)
+      return known === undefined || lackAt(known, chain) !== undefined
+    }
+    const bad = [...this.#held].filter(isBad)
+    // Tables that are being filled lack keys that are good.
+    if (bad.length === 0 || !(await this.#accountsKnown())) return
+    for (const held of bad) held.end()
+  }
+}

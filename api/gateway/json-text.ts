@@ -1,0 +1,98 @@
+// Where the parts of a JSON text lie in its bytes. The text is known to be JSON: nothing here checks it.
+
+export interface Member {
+  /** From its first quote to behind its last one. */
+  readonly keyFrom: number
+  readonly keyTo: number
+  readonly from: number
+  readonly to: number
+}
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const COMMA = 0x2c
+const OPEN_BRACE = 0x7b
+const CLOSE_BRACE = 0x7d
+const OPEN_BRACKET = 0x5b
+const CLOSE_BRACKET = 0x5d
+
+export function skipBlanks(text: Buffer, from: number): number {
+  let at = from
+  while (isBlank(text[at])) at++
+  return at
+}
+
+export const isArrayAt = (text: Buffer, at: number): boolean => text[at] === OPEN_BRACKET
+export const isStringAt = (text: Buffer, at: number): boolean => text[at] === QUOTE
+
+/** The members of the object that begins at `from`, in their order, those of one name too. */
+export function membersOf(text: Buffer, from: number): readonly Member[] {
+  const members: Member[] = []
+  let at = skipBlanks(text, from + 1)
+  while (text[at] === QUOTE) {
+    const keyTo = endOfString(text, at)
+    const valueFrom = skipBlanks(text, skipBlanks(text, keyTo) + 1) // behind the colon
+    const valueTo = endOfValue(text, valueFrom)
+    members.push({ keyFrom: at, keyTo, from: valueFrom, to: valueTo })
+    at = skipBlanks(text, valueTo)
+    if (text[at] === COMMA) at = skipBlanks(text, at + 1)
+  }
+  return members
+}
+
+/** Where the items of the array begin that begins at `from`. */
+export function itemsOf(text: Buffer, from: number): readonly number[] {
+  const items: number[] = []
+  let at = skipBlanks(text, from + 1)
+  while (at < text.length && text[at] !== CLOSE_BRACKET) {
+    items.push(at)
+    at = skipBlanks(text, endOfValue(text, at))
+    if (text[at] === COMMA) at = skipBlanks(text, at + 1)
+  }
+  return items
+}
+
+/** Behind the value that begins at `from`. */
+export function endOfValue(text: Buffer, from: number): number {
+  const first = text[from]
+  if (first === QUOTE) return endOfString(text, from)
+  return first === OPEN_BRACE || first === OPEN_BRACKET ? endOfNested(text, from) : endOfPlain(text, from)
+}
+
+function endOfString(text: Buffer, from: number): number {
+  let at = from + 1
+  while (text[at] !== QUOTE) at += text[at] === BACKSLASH ? 2 : 1
+  return at + 1
+}
+
+/** Of an object or an array. */
+function endOfNested(text: Buffer, from: number): number {
+  let at = from
+  let depth = 0
+  do {
+    const byte = text[at]
+    if (byte === QUOTE) {
+      at = endOfString(text, at)
+      continue
+    }
+    if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth++
+    else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth--
+    at++
+  } while (depth > 0)
+  return at
+}
+
+/** Of a number or a word. */
+function endOfPlain(text: Buffer, from: number): number {
+  let at = from
+  while (at < text.length && !endsPlain(text[at])) at++
+  return at
+}
+
+function endsPlain(byte: number | undefined): boolean {
+  return byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET || isBlank(byte)
+}
+
+function isBlank(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
+}

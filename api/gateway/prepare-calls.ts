@@ -1,0 +1,89 @@
+import type { PublicAccess } from '../../schemas/protocols/public-methods.ts'
+import type { Call, Calls } from './calls.ts'
+import { nameNode, readFilterCall } from './filters.ts'
+import type { MethodRules } from './method-rules.ts'
+import { rpcRefusal, tellRefusal } from './refusals.ts'
+
+/** Calls as they go to a node, and what is answered here. */
+export interface PreparedCalls {
+  /** Undefined: nothing is left to send. */
+  readonly body: Buffer | undefined
+  /** Answers of ours, to those that are not sent. */
+  readonly answers: readonly string[]
+  /** HTTP's, where nothing else is answered. */
+  readonly status: 200 | 403
+  /** The node that has their filters: no other one can answer. */
+  readonly node: string | undefined
+  /** They make filters: the next ones are best made at the same node. */
+  readonly isSticky: boolean
+  readonly editAnswer: ((answer: Buffer, node: string) => Buffer) | undefined
+}
+
+interface Preparing {
+  readonly rules: MethodRules
+  readonly publicAccess: PublicAccess | undefined
+}
+
+/** What an unknown filter is answered with by nodes, too. */
+const NO_FILTER = { status: 200, code: -32000, message: 'filter not found' }
+
+/**
+ * Leaves out what may not be called, and finds the node of filters: that of the first one in a batch, at which filters of another node are
+ * not found.
+ */
+export function prepareCalls(body: Buffer, read: Calls, { rules, publicAccess }: Preparing): PreparedCalls {
+  if (read.calls.every(({ method }) => isPlain(method, rules, publicAccess))) return { ...PLAIN, body }
+  const answers: string[] = []
+  const sent: Buffer[] = []
+  const made = new Set<string>()
+  let node: string | undefined
+  let [isChanged, isRefused] = [false, false]
+  for (const call of read.calls) {
+    const { method } = call
+    if (rules.isRefused(method) || publicAccess?.methods.has(method) === false) {
+      answers.push(rpcRefusal(tellRefusal({ kind: 'method', method }), call.id))
+      isRefused = true
+      continue
+    }
+    const filter = rules.takesFilter(method) ? readFilterCall(body, call) : undefined
+    if (rules.takesFilter(method)) {
+      node ??= filter?.node
+      if (filter === undefined || filter.node !== node) {
+        answers.push(rpcRefusal(NO_FILTER, call.id))
+        continue
+      }
+      isChanged = true
+    }
+    if (rules.makesFilter(method)) made.add(call.id ?? 'null')
+    sent.push(filter?.bytes ?? bytesOf(body, call))
+  }
+  isChanged ||= answers.length > 0
+  return {
+    body: sent.length === 0 ? undefined : isChanged ? join(sent, read.isBatch) : body,
+    answers,
+    status: isRefused ? 403 : 200,
+    node,
+    isSticky: made.size > 0,
+    editAnswer: made.size === 0 ? undefined : (answer, by) => nameNode(answer, by, made),
+  }
+}
+
+/** What most calls are: sent as they came. */
+const PLAIN = { answers: [], status: 200, node: undefined, isSticky: false, editAnswer: undefined } as const
+
+function isPlain(method: string, rules: MethodRules, publicAccess: PublicAccess | undefined): boolean {
+  if (rules.isRefused(method) || publicAccess?.methods.has(method) === false) return false
+  return !rules.takesFilter(method) && !rules.makesFilter(method)
+}
+
+const bytesOf = (body: Buffer, { from, to }: Call): Buffer => body.subarray(from, to)
+
+function join(calls: readonly Buffer[], isBatch: boolean): Buffer {
+  if (!isBatch) return calls[0] as Buffer
+  const pieces = calls.flatMap((call, i) => (i === 0 ? [call] : [COMMA, call]))
+  return Buffer.concat([OPEN, ...pieces, CLOSE])
+}
+
+const OPEN = Buffer.from('[')
+const COMMA = Buffer.from(',')
+const CLOSE = Buffer.from(']')

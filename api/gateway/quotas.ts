@@ -1,0 +1,185 @@
+import type { Counters } from '../../infra/ports/counters.ts'
+import type { Log } from '../../infra/ports/log.ts'
+import { AppError } from '../../schemas/errors.ts'
+import { DAY_SEC, dayOfInstant, dayStartSec } from '../../schemas/eth/time.ts'
+import { type Limited, UNKNOWN, type Unknown } from './limited.ts'
+
+/** Of a quota, at once: fewer and fewer questions to the counters the more an account may ask. */
+const LEASE_SHARE = 0.01
+const LEASE_UNITS_MIN = 10
+/** Of what is left of the day: near the limit leases shrink to what is asked for, so that none keeps others from their last units. */
+const LEASE_SHARE_OF_REST = 0.05
+/** So long a process keeps units that it does not use. */
+const IDLE_MS = 1_000
+/** An account that has used its day up asks the counters no more often: units that others return may still come. */
+const EMPTY_MS = 200
+/** A day's window is not to end within the day, whatever the clocks of processes say. */
+const WINDOW_MS = (DAY_SEC + 3_600) * 1_000
+
+/** What an account has left of its day in this process; who takes of it holds it, so that units can be given back. */
+export class Budget {
+  readonly status = 'passed'
+  readonly limit: number
+  readonly key: string
+  readonly endsAtMs: number
+  /** Units of the lease: passing takes from it, and nothing else. */
+  left = 0
+  /** What the counters had left of the whole day when they were asked last. */
+  rest: number
+  usedAtMs = 0
+  emptyUntilMs = 0
+  readonly waiting: Waiting[] = []
+  isAsking = false
+
+  constructor(account: string, limit: number, nowMs: number) {
+    const day = dayOfInstant(nowMs / 1_000)
+    this.limit = limit
+    this.rest = limit
+    this.key = `quota:${day}:${account}`
+    this.endsAtMs = dayStartSec(day + 1) * 1_000
+  }
+}
+
+interface Waiting {
+  readonly units: number
+  readonly resolve: (taken: Budget | Limited | Unknown) => void
+}
+
+interface QuotasOptions {
+  readonly counters: Counters
+  readonly log: Log
+  /** Unix milliseconds on the machine. */
+  readonly now: () => number
+}
+
+/**
+ * Units of days (UTC+8), taken by all processes from one quota by account. Each leases some and counts them down; of all processes
+ * together never more than the quota pass. Without the counters leases are used up, then nothing is known.
+ */
+export class Quotas implements AsyncDisposable {
+  readonly #options: QuotasOptions
+  readonly #budgets = new Map<string, Budget>()
+  readonly #returning: NodeJS.Timeout
+
+  constructor(options: QuotasOptions) {
+    this.#options = options
+    this.#returning = setInterval(() => void this.#returnUnused(false), IDLE_MS).unref()
+  }
+
+  /** At once where the lease has them; otherwise the counters are asked. */
+  take(account: string, units: number, limit: number): Budget | Limited | Promise<Budget | Limited | Unknown> {
+    const nowMs = this.#options.now()
+    let budget = this.#budgets.get(account)
+    if (budget === undefined || budget.limit !== limit || nowMs >= budget.endsAtMs) {
+      budget = new Budget(account, limit, nowMs)
+      this.#budgets.set(account, budget)
+    }
+    budget.usedAtMs = nowMs
+    if (budget.left >= units) {
+      budget.left -= units
+      return budget
+    }
+    if (nowMs < budget.emptyUntilMs) return limitedBy(budget, nowMs)
+    return this.#wait(budget, units)
+  }
+
+  /** Units of a request that we have failed; those of a day that is over are gone with it. */
+  giveBack(budget: Budget, units: number): void {
+    budget.left += units
+    budget.usedAtMs = this.#options.now()
+  }
+
+  /** Returns what is leased. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#returning)
+    await this.#returnUnused(true)
+  }
+
+  #wait(budget: Budget, units: number): Promise<Budget | Limited | Unknown> {
+    const { promise, resolve } = Promise.withResolvers<Budget | Limited | Unknown>()
+    budget.waiting.push({ units, resolve })
+    if (!budget.isAsking) void this.#ask(budget)
+    return promise
+  }
+
+  /** One question at a time, for all who wait. */
+  async #ask(budget: Budget): Promise<void> {
+    budget.isAsking = true
+    try {
+      while (budget.waiting.length > 0) {
+        await this.#lease(budget)
+        this.#serve(budget)
+      }
+    } catch (error) {
+      if (!(error instanceof AppError)) this.#options.log.error({ err: error }, 'a quota could not be asked')
+      for (const { resolve } of budget.waiting.splice(0)) resolve(UNKNOWN)
+    } finally {
+      budget.isAsking = false
+    }
+  }
+
+  /** Takes what is waited for, and more where the day has much left; as much as there is where it has less. */
+  async #lease(budget: Budget): Promise<void> {
+    const wanted = budget.waiting.reduce((sum, { units }) => sum + units, 0) - budget.left
+    if (wanted <= 0) return // units came back meanwhile
+    const usual = Math.max(LEASE_UNITS_MIN, Math.floor(budget.limit * LEASE_SHARE))
+    const lease = Math.max(wanted, Math.min(usual, Math.floor(budget.rest * LEASE_SHARE_OF_REST)))
+    const first = await this.#take(budget, lease)
+    if (!first.allowed && first.remaining > 0) await this.#take(budget, Math.min(wanted, first.remaining))
+  }
+
+  async #take(budget: Budget, units: number) {
+    const { counters, now } = this.#options
+    const taken = await counters.take(budget.key, units, budget.limit, WINDOW_MS, now())
+    if (taken.allowed) budget.left += units
+    budget.rest = taken.remaining
+    return taken
+  }
+
+  /** Whoever fits passes, in order; the others are told, unless the counters have enough for them. */
+  #serve(budget: Budget): void {
+    const nowMs = this.#options.now()
+    for (const waiting of budget.waiting.splice(0)) {
+      if (budget.left >= waiting.units) {
+        budget.left -= waiting.units
+        waiting.resolve(budget)
+      } else if (budget.left + budget.rest >= waiting.units) budget.waiting.push(waiting)
+      else {
+        if (budget.rest === 0 && budget.left === 0) budget.emptyUntilMs = nowMs + EMPTY_MS
+        waiting.resolve(limitedBy(budget, nowMs))
+      }
+    }
+  }
+
+  async #returnUnused(isAll: boolean): Promise<void> {
+    const { counters, now, log } = this.#options
+    const nowMs = now()
+    for (const [account, budget] of this.#budgets) {
+      if (nowMs >= budget.endsAtMs) this.#budgets.delete(account)
+      else if (budget.left === 0 || (!isAll && nowMs - budget.usedAtMs < IDLE_MS)) continue
+      const units = budget.left
+      budget.left = 0
+      if (nowMs >= budget.endsAtMs) continue
+      try {
+        await counters.giveBack(budget.key, units, nowMs)
+        budget.rest += units
+      } catch (error) {
+        // They may have been returned: whoever gave them again might give them twice.
+        if (!(error instanceof AppError)) throw error
+        log.warn({ units, reason: error.message }, 'units of a quota could not be returned, and are lost')
+      }
+    }
+  }
+}
+
+function limitedBy({ limit, left, rest, endsAtMs }: Budget, nowMs: number): Limited {
+  const untilSec = Math.max(1, Math.ceil((endsAtMs - nowMs) / 1_000))
+  return {
+    status: 'limited',
+    reason: 'daily_quota',
+    limit,
+    remaining: Math.min(limit, left + rest),
+    resetSec: untilSec,
+    retryAfterSec: untilSec,
+  }
+}

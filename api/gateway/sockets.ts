@@ -1,0 +1,187 @@
+import { type IncomingMessage, STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { type WebSocket, WebSocketServer } from 'ws'
+import type { Log } from '../../infra/ports/log.ts'
+import type { UpstreamGroup, Upstreams } from '../../infra/ports/upstreams.ts'
+import { chainNames } from '../../schemas/chains.ts'
+import { hashToken } from '../../schemas/events/accounts.ts'
+import type { KnownToken } from '../http/standings.ts'
+import { CLOSE } from './client-link.ts'
+import { ClientSocket } from './client-socket.ts'
+import { type HeldOpen, lackAt } from './held-open.ts'
+import type { Keys } from './keys.ts'
+import type { Meter } from './meter.ts'
+import { RPC_BODY_BYTES_MAX } from './read-body.ts'
+import { type Refusal, restRefusal, rpcRefusal, tellRefusal } from './refusals.ts'
+import { handshakeFault, parseSocketAddress, type SocketAddress, WEB_SOCKET_VERSION } from './socket-address.ts'
+
+export interface SocketsParts {
+  readonly upstreams: Upstreams
+  readonly keys: Keys
+  readonly heldOpen: HeldOpen
+  readonly accountsKnown: () => Promise<boolean>
+  /** Without one nothing is limited. */
+  readonly meter?: Meter | undefined
+  readonly log: Log
+}
+
+/** Of all keys. */
+export const SOCKETS_MAX = 10_000
+export const SOCKETS_OF_KEY_MAX = 1_000
+/** Of one message, which small ones are put together to. */
+const FRAGMENTS_MAX = 1_024
+/** A client that does not answer two in turn is gone. */
+const PING_MS = 30_000
+/** Of one that asks nothing, and has nothing to hear. */
+export const IDLE_MS_MAX = 600_000
+/** Until a client has answered that its socket closes. */
+const CLOSE_MS_MAX = 2_000
+
+const LIMITS = { maxPayload: RPC_BODY_BYTES_MAX, maxFragments: FRAGMENTS_MAX, closeTimeout: CLOSE_MS_MAX }
+
+/** Refused before it is one. */
+interface Refused {
+  readonly refusal: Refusal
+  readonly isRpc: boolean
+}
+
+interface Admitted {
+  readonly address: SocketAddress
+  readonly tokenHash: string
+  readonly account: string
+  readonly group: UpstreamGroup
+}
+
+/** The WebSockets of clients: lets them in, looks whether they are there, and ends them. */
+export class Sockets {
+  readonly #parts: SocketsParts
+  readonly #server = new WebSocketServer({ noServer: true, perMessageDeflate: false, ...LIMITS })
+  readonly #open = new Set<ClientSocket>()
+  readonly #ofKeys = new Map<string, number>()
+  #timer: NodeJS.Timeout | undefined
+  #isClosed = false
+
+  constructor(parts: SocketsParts) {
+    this.#parts = parts
+    // What it would answer itself has no body of ours.
+    this.#server.on('wsClientError', (_error, stream) => refuse(stream, { refusal: BAD_HANDSHAKE, isRpc: false }))
+  }
+
+  get size(): number {
+    return this.#open.size
+  }
+
+  upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): void {
+    const onError = (): void => void stream.destroy()
+    stream.on('error', onError)
+    this.#admit(request, stream, head)
+      .then((refused) => {
+        if (refused !== undefined) refuse(stream, refused)
+        else stream.off('error', onError)
+      })
+      .catch((error: unknown) => {
+        this.#parts.log.error({ err: error }, 'a socket of the gateway failed')
+        refuse(stream, { refusal: { kind: 'failed' }, isRpc: true })
+      })
+  }
+
+  close(): void {
+    this.#isClosed = true
+    for (const socket of this.#open) socket.close(CLOSE.goingAway, 'the service stops')
+  }
+
+  async #admit(request: IncomingMessage, stream: Duplex, head: Buffer): Promise<Refused | undefined> {
+    const address = parseSocketAddress(request.url ?? '')
+    if (address === undefined) return { refusal: { kind: 'not-found' }, isRpc: false }
+    const fault = handshakeFault(request)
+    if (fault !== undefined)
+      return { refusal: fault === 'version' ? { kind: 'socket-version' } : BAD_HANDSHAKE, isRpc: false }
+    const tokenHash = hashToken(address.token)
+    const known = await this.#find(address, tokenHash)
+    if ('kind' in known) return { refusal: known, isRpc: true }
+    const group = this.#groupOf(address)
+    if ('kind' in group) return { refusal: group, isRpc: true }
+    const ofKey = this.#ofKeys.get(tokenHash) ?? 0
+    if (this.#isClosed || this.#open.size >= SOCKETS_MAX || ofKey >= SOCKETS_OF_KEY_MAX)
+      return { refusal: { kind: 'sockets' }, isRpc: true }
+    if (stream.destroyed) return undefined
+    this.#server.handleUpgrade(request, stream, head, (socket) =>
+      this.#begin(socket, { address, tokenHash, group, account: known.account }),
+    )
+    return undefined
+  }
+
+  /** A key may be newer than what is known of keys; and tables that lack accounts do not say that there is none. */
+  async #find({ protocol, network }: SocketAddress, tokenHash: string): Promise<KnownToken | Refusal> {
+    const { keys, accountsKnown } = this.#parts
+    let known = (await keys.get()).tokenOf(tokenHash) ?? (await keys.look()).tokenOf(tokenHash)
+    if (known === undefined) {
+      if (!(await accountsKnown())) return { kind: 'filling' }
+      known = (await keys.look()).tokenOf(tokenHash)
+    }
+    if (known === undefined) return { kind: 'unauthenticated' }
+    const why = lackAt(known, chainNames(protocol.name, network).name)
+    return why === undefined ? known : { kind: 'unauthenticated', why }
+  }
+
+  #groupOf({ protocol, network }: SocketAddress): UpstreamGroup | Refusal {
+    const group = this.#parts.upstreams.groupOf(protocol.name, network, '')
+    const isServed = group !== undefined && (group.hasSockets || protocol.webSocket?.isBridged === true)
+    return isServed ? group : { kind: 'no-upstream' }
+  }
+
+  #begin(socket: WebSocket, { address: { protocol, network }, tokenHash, group, account }: Admitted): void {
+    const { log, meter } = this.#parts
+    const client = new ClientSocket({ socket, protocol, network, group, tokenHash, account, meter, log })
+    this.#open.add(client)
+    this.#ofKeys.set(tokenHash, (this.#ofKeys.get(tokenHash) ?? 0) + 1)
+    this.#timer ??= setInterval(() => this.#look(), PING_MS)
+    const release = this.#parts.heldOpen.hold({
+      tokenHash,
+      chain: chainNames(protocol.name, network).name,
+      end: () => client.close(CLOSE.policy, 'Authentication failed'),
+    })
+    socket.once('close', () => {
+      release()
+      this.#open.delete(client)
+      const left = (this.#ofKeys.get(tokenHash) ?? 0) - 1
+      if (left > 0) this.#ofKeys.set(tokenHash, left)
+      else this.#ofKeys.delete(tokenHash)
+      if (this.#open.size > 0) return
+      clearInterval(this.#timer)
+      this.#timer = undefined
+    })
+  }
+
+  #look(): void {
+    const idleSinceMs = performance.now() - IDLE_MS_MAX
+    for (const client of this.#open) {
+      if (client.heardMs < idleSinceMs) client.close(CLOSE.goingAway, 'nothing was asked')
+      else client.ping()
+    }
+  }
+}
+
+const BAD_HANDSHAKE: Refusal = {
+  kind: 'unreadable',
+  fault: 'request',
+  why: 'the request is no WebSocket handshake',
+}
+
+/** There is no reply object yet. */
+function refuse(stream: Duplex, { refusal, isRpc }: Refused): void {
+  const told = tellRefusal(refusal)
+  const body = isRpc ? rpcRefusal(told) : restRefusal(told)
+  const lines = [
+    `HTTP/1.1 ${told.status} ${STATUS_CODES[told.status] ?? ''}`,
+    'content-type: application/json',
+    `content-length: ${Buffer.byteLength(body)}`,
+    ...(refusal.kind === 'socket-version' ? [`sec-websocket-version: ${WEB_SOCKET_VERSION}`] : []),
+    'cache-control: no-store',
+    'connection: close',
+    '',
+    body,
+  ]
+  stream.once('finish', () => stream.destroy())
+  stream.end(lines.join('\r\n'))
+}

@@ -1,0 +1,68 @@
+import { answerAsked, dropExpiredSignUps, type UsersParts } from '../../processors/users/answer-asked.ts'
+import { readUserBook } from '../../processors/users/user-book.ts'
+import { Turns } from '../../processors/validators/turns.ts'
+import { AppError } from '../../schemas/errors.ts'
+import { askUsers } from '../../schemas/jobs/ask-users.ts'
+import { retryWithBackoff } from '../../schemas/retry.ts'
+import { pause } from '../../schemas/wait.ts'
+import { allOrNone } from '../ingest-role.ts'
+import type { Ports, Role, Running } from '../role.ts'
+
+const USERS_LEASE = 'users'
+const RELEASE_PAUSE_MS = 1_000
+/** Sign-ups that nobody verifies count for a day, and are gone this much later. */
+const DROP_EVERY_MS = 3_600_000
+
+/** Decides about accounts that people make: one process at a time, which the API asks by jobs (decision 42). */
+export const usersRole: Role = {
+  name: 'users',
+  needs: ['eventLog', 'jobQueue'],
+  async run(ports, running, signal) {
+    while (!signal.aborted) {
+      const lease = await ports.eventLog.lease(USERS_LEASE, signal).catch((error: unknown) => {
+        if (signal.aborted) return undefined
+        throw error
+      })
+      if (lease === undefined) return
+      try {
+        await using held = lease
+        const ending = AbortSignal.any([signal, held.lost])
+        const book = await readUserBook(ports.eventLog, ending)
+        await decideAlone({ ports, running, parts: { book, writer: held, now: Date.now } }, ending)
+      } catch (error) {
+        if (!(error instanceof AppError && error.code === 'lease_lost')) throw error
+      }
+      if (signal.aborted) return
+      running.log.warn({}, "another process decides about people's accounts now: waiting for it")
+      await pause(RELEASE_PAUSE_MS, signal)
+    }
+  },
+}
+
+interface Deciding {
+  readonly ports: Pick<Ports, 'jobQueue'>
+  readonly running: Pick<Running, 'log'>
+  readonly parts: UsersParts
+}
+
+export async function decideAlone({ ports, running, parts }: Deciding, signal: AbortSignal): Promise<void> {
+  const stop = new AbortController()
+  const ending = AbortSignal.any([signal, stop.signal])
+  const turns = new Turns()
+  const inTurn = <Result>(work: () => Promise<Result>) => turns.take(USERS_LEASE, work)
+  const answering = ports.jobQueue.work({
+    name: askUsers.name,
+    concurrency: 1,
+    signal: ending,
+    handle: ({ input }) => inTurn(() => answerAsked(parts, askUsers.parse(input))),
+  })
+  const dropping = async (): Promise<void> => {
+    while (!ending.aborted) {
+      await retryWithBackoff({ log: running.log, signal: ending, what: 'the dropping of old sign-ups' }, () =>
+        inTurn(() => dropExpiredSignUps(parts)),
+      )
+      await pause(DROP_EVERY_MS, ending)
+    }
+  }
+  await allOrNone([answering, dropping()], stop)
+}

@@ -1,0 +1,11 @@
+import { join } from 'node:path'
+import type { FileSettings } from './rules.ts'
+import type { SettingReader } from './setting-reader.ts'
+import type { AccountsConfig } from './types.ts'
+import { readKeySource } from './vault.ts'
+
+/** What people's own accounts are kept with. */
+export function readAccounts(reader: SettingReader, { accounts }: FileSettings, dataDirectory: string): AccountsConfig {
+  const place = { path: ['accounts', 'key'], variable: 'ACCOUNTS_KEY', inFile: accounts?.key }
+  return { keySource: readKeySource(reader, { ...place, beside: join(dataDirectory, 'accounts.key') }) }
+}

@@ -1,0 +1,95 @@
+import type { Protocol, Service } from '../../schemas/protocols/protocol.ts'
+import { networkOf, PROTOCOLS, protocolOf } from '../../schemas/protocols/protocols.ts'
+import { nearestName, type Path } from './mistakes.ts'
+import type { FileGatewayNetwork, FileSettings } from './rules.ts'
+import type { SettingReader } from './setting-reader.ts'
+import type { GatewayConfig, GatewayNetworkConfig } from './types.ts'
+import { readUpstream } from './upstream.ts'
+
+const UPSTREAMS_EXAMPLE = 'upstreams: [{ url: http://127.0.0.1:8545 }]'
+
+/** What the node-access gateway sends calls to, by protocol and network. */
+export function readGateway(reader: SettingReader, { gateway }: FileSettings): GatewayConfig {
+  const networks = Object.entries(gateway?.networks ?? {})
+  return { networks: networks.flatMap(([name, network]) => readNetwork(reader, name, network) ?? []) }
+}
+
+/** `ethereum/mainnet`, `ton/mainnet/v2`: as the file says it. */
+export function gatewayName({
+  protocol,
+  network,
+  service,
+}: Pick<GatewayNetworkConfig, 'protocol' | 'network' | 'service'>): string {
+  return [protocol, network, ...(service === '' ? [] : [service])].join('/')
+}
+
+function readNetwork(
+  reader: SettingReader,
+  name: string,
+  { identity, upstreams }: FileGatewayNetwork,
+): GatewayNetworkConfig | undefined {
+  const path = ['gateway', 'networks', name]
+  const named = findService(name)
+  if (typeof named === 'string') {
+    reader.refuseAt(path, named)
+    return undefined
+  }
+  const { protocol, network, service } = named
+  if (identity !== undefined) checkIdentity(reader, [...path, 'identity'], identity, named)
+  if (upstreams === undefined) reader.refuseAt([...path, 'upstreams'], `is missing; e.g. ${UPSTREAMS_EXAMPLE}`)
+  return {
+    ...{ protocol: protocol.name, network, service: service.name },
+    ...(identity === undefined ? {} : { identity }),
+    upstreams: (upstreams ?? []).map((upstream, index) =>
+      readUpstream(reader, [...path, 'upstreams', index], { upstream, protocol }),
+    ),
+  }
+}
+
+interface NamedService {
+  readonly protocol: Protocol
+  readonly network: string
+  readonly service: Service
+}
+
+/** What a name of the file stands for, or the sentence that says why it is none. */
+function findService(name: string): NamedService | string {
+  const [first = '', network = '', service = '', ...more] = name.split('/')
+  const protocol = protocolOf(first)
+  if (protocol === undefined) {
+    const names = PROTOCOLS.map((one) => one.name)
+    const meant = nearestName(first, names)
+    return meant === undefined
+      ? `is of no protocol that there is; write protocol/network, with one of ${names.join(', ')}`
+      : `is of no protocol that there is; did you mean ${meant}?`
+  }
+  if (networkOf(protocol, network) === undefined) {
+    const named = Object.keys(protocol.networks).map((one) => `${protocol.name}/${one}`)
+    return `is no network of ${protocol.name}; write ${named.join(' or ')}`
+  }
+  const found = more.length > 0 ? undefined : protocol.services.find((one) => one.name === service)
+  if (found !== undefined && gatewayName({ protocol: first, network, service }) === name)
+    return { protocol, network, service: found }
+  const named = protocol.services.map((one) => gatewayName({ protocol: first, network, service: one.name }))
+  return `is not what upstreams of ${protocol.name} go by; write ${named.join(' or ')}`
+}
+
+/** What a text has to look like to be such an answer. */
+const FORMS = {
+  hex: { pattern: /^0x[0-9a-f]+$/i, words: '0x and hex digits', example: '"0x1"' },
+  number: { pattern: /^-?\d+$/, words: 'a whole number', example: '"1"' },
+} as const
+
+function checkIdentity(reader: SettingReader, path: Path, identity: string, { protocol, service }: NamedService): void {
+  if (service.identity === undefined) {
+    reader.refuseAt(path, `is for protocols whose nodes say which chain they follow; those of ${protocol.name} do not`)
+    return
+  }
+  const { as } = service.identity
+  if (as === 'text' || FORMS[as].pattern.test(identity)) {
+    reader.show(path, identity)
+    return
+  }
+  const { words, example } = FORMS[as]
+  reader.refuseAt(path, `is not ${words} in quotes, as nodes of ${protocol.name} answer; e.g. identity: ${example}`)
+}

@@ -1,0 +1,113 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Readable } from 'node:stream'
+
+/** A request as a node gets it: nothing of the client's but what stands here. */
+export interface UpstreamRequest {
+  readonly verb: 'GET' | 'HEAD' | 'POST'
+  /** With the query, below the upstream's own address. */
+  readonly path: string
+  /** Names, lower-case, and values in turn. */
+  readonly headers: readonly string[]
+  readonly body: Uint8Array | Readable | null
+  /** Its answer is events as they happen: it may be silent for as long as it likes. */
+  readonly isEndless: boolean
+}
+
+/**
+ * Why there is no answer, by what the caller may do then:
+ * `unreached`: no node has seen the request;
+ * `refused`: the node has not done it, and its answer (3xx, 401, 402, 403, 429) is about us: no client sees it;
+ * `lost`: it may have done it, and the connection broke;
+ * `silent`: it may have done it, and did not answer in time;
+ * `cut`: it died in the middle of its answer.
+ */
+export type UpstreamFault = 'unreached' | 'refused' | 'lost' | 'silent' | 'cut'
+
+/** Holds the answer's bytes back while the client does not read them. */
+export interface Flow {
+  pause(): void
+  resume(): void
+}
+
+/**
+ * Hears an answer as it arrives: `onHeaders`, then `onData` as often as there are bytes, then `onEnd`; or, at any point, `onFault`
+ * and nothing after it.
+ */
+export interface AnswerHandler {
+  onHeaders(status: number, headers: IncomingHttpHeaders, flow: Flow): void
+  onData(chunk: Buffer): void
+  onEnd(): void
+  onFault(fault: UpstreamFault): void
+}
+
+/** A node, or a provider's, behind an HTTP address that nobody but the adapter knows. */
+export interface Upstream {
+  /** Tells it from others of its network, and nothing else of it. */
+  readonly id: string
+  /**
+   * Sends it once: whether it is sent again, here or elsewhere, is for the caller to say. Returns what ends it early, when the client
+   * has gone; the handler hears nothing after that.
+   */
+  send(request: UpstreamRequest, handler: AnswerHandler): () => void
+}
+
+/** A WebSocket to a node. */
+export interface UpstreamSocket {
+  /** Of its upstream. */
+  readonly id: string
+  /** `onOut` is called when it is on its way, or can no longer be. */
+  send(text: string | Uint8Array, onOut?: () => void): void
+  /** Holds messages back while the client does not read them. */
+  readonly flow: Flow
+  /** The handler hears nothing after that. */
+  close(): void
+}
+
+/** Hears `onOpen`, then `onMessage` as often as the node sends a text, and `onLost` once, at any point, and nothing after it. */
+export interface SocketHandler {
+  onOpen(): void
+  onMessage(text: Buffer): void
+  onLost(): void
+}
+
+export interface Wanted {
+  /** Ids of those that this call has failed at. */
+  readonly tried: readonly string[]
+  /** Calls of one key go to one upstream while it is healthy, and to the next one in its own order otherwise. */
+  readonly key?: string | undefined
+  /** The id of the only one that will do. */
+  readonly id?: string | undefined
+}
+
+/** The upstreams of one network; of TON, of one of its APIs. */
+export interface UpstreamGroup {
+  /**
+   * The one that may be asked now with the shortest wait ahead. Where none is healthy, one that was: the last resort. Undefined where none
+   * is left, or none has shown that it is on the right chain.
+   */
+  choose(wanted: Wanted): Upstream | undefined
+  /** All that are as good as the one that would be chosen. */
+  all(): readonly Upstream[]
+  /** Whether any of them has a WebSocket. */
+  readonly hasSockets: boolean
+  /** The newest block that any of them has told; undefined where none has. */
+  readonly head: number | undefined
+  /**
+   * Connects to one that has a WebSocket, chosen as `choose` does. The socket is lost when it closes, when the node does not answer pings,
+   * and when its upstream is left out while another one with a WebSocket is not.
+   */
+  connect(wanted: Wanted, handler: SocketHandler): UpstreamSocket | undefined
+  /** Counts a call of a client, which earns a part of a retry. */
+  countCall(): void
+  /** Whether a call that has failed may be sent again: where all upstreams fail, little more is sent than clients ask. */
+  takeRetry(): boolean
+}
+
+/**
+ * What the gateway forwards to. Guarantees: an upstream that lags, stands still, follows another chain or fails is left out while
+ * others do not, and comes back by itself. Not promised: that two answers in turn are of one block.
+ */
+export interface Upstreams {
+  /** Undefined: none is configured. */
+  groupOf(protocol: string, network: string, service: string): UpstreamGroup | undefined
+}

@@ -1,0 +1,197 @@
+import { createHash } from 'node:crypto'
+import { type Dispatcher, Pool } from 'undici'
+import type { AnswerHandler, Upstream, UpstreamFault, UpstreamRequest } from '../ports/upstreams.ts'
+import { Breaker } from './breaker.ts'
+
+/** One upstream as it is configured. Address and headers may hold secrets. */
+export interface UpstreamOptions {
+  readonly url: string
+  /** Of its WebSocket; absent: it has none. */
+  readonly wsUrl?: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly weight: number
+}
+
+const CONNECTIONS_MAX = 256
+const CONNECT_TIMEOUT_MS = 2_000
+/** Until the first byte of an answer: traces and logs of many blocks take nodes long. */
+const HEADERS_TIMEOUT_MS = 30_000
+/** Between two pieces of an answer. */
+const BODY_TIMEOUT_MS = 60_000
+/** Shorter than nodes keep connections that nobody uses: a request on one that is being closed is lost. */
+const KEEP_ALIVE_MS = 4_000
+const ID_CHARACTERS = 8
+/** Of a new answer's time in the average; the rest is what it was. */
+const NEWEST_SHARE = 0.1
+
+/** Statuses that are about us and not about the call: our key, our bill, our rate, or an address that has moved. */
+const isAboutUs = (status: number): boolean =>
+  (status >= 300 && status < 400 && status !== 304) ||
+  status === 401 ||
+  status === 402 ||
+  status === 403 ||
+  status === 429
+
+/** Before anything was sent. */
+const UNREACHED: ReadonlySet<string | undefined> = new Set([
+  ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'],
+  ...[
+    'ERR_TLS_CERT_ALTNAME_INVALID',
+    'DEPTH_ZERO_SELF_SIGNED_CERT',
+    'CERT_HAS_EXPIRED',
+    'UND_ERR_DESTROYED',
+    'UND_ERR_CLOSED',
+  ],
+])
+const SILENT: ReadonlySet<string | undefined> = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])
+
+const GIVEN_UP = new Error('the client has gone')
+const NOT_PASSED_ON = new Error('the answer is not passed on')
+
+/** An HTTP address with a pool of kept-alive connections, and how its calls go. */
+export class HttpUpstream implements Upstream, AsyncDisposable {
+  readonly id: string
+  readonly weight: number
+  readonly breaker = new Breaker()
+  readonly #pool: Pool
+  readonly #basePath: string
+  /** Some providers take their key as a query. */
+  readonly #query: string
+  readonly #headers: readonly string[]
+  #inFlight = 0
+  /** Moving average of the time until answers begin. */
+  #answerMs = 1
+
+  constructor({ url, headers, weight }: UpstreamOptions) {
+    const { origin, pathname, search, username, password } = new URL(url)
+    this.id = createHash('sha256').update(`upstream ${url}`).digest('hex').slice(0, ID_CHARACTERS)
+    this.weight = weight
+    this.#basePath = pathname.replace(/\/+$/, '')
+    this.#query = search.slice(1)
+    const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+    this.#headers = [
+      ...(username === '' ? [] : ['authorization', `Basic ${Buffer.from(credentials).toString('base64')}`]),
+      ...Object.entries(headers).flat(),
+    ]
+    this.#pool = new Pool(origin, {
+      connections: CONNECTIONS_MAX,
+      pipelining: 1,
+      connectTimeout: CONNECT_TIMEOUT_MS,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      bodyTimeout: BODY_TIMEOUT_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+    })
+  }
+
+  /** What a call would wait for, by how long answers take and how many are waited for; for its share of the calls. */
+  get load(): number {
+    return (this.#answerMs * (this.#inFlight + 1)) / this.weight
+  }
+
+  send({ verb, path, headers, body, isEndless }: UpstreamRequest, handler: AnswerHandler): () => void {
+    const sending = new Sending(handler, (outcome, answerMs) => {
+      this.#inFlight--
+      if (answerMs !== undefined) this.#answerMs += (answerMs - this.#answerMs) * NEWEST_SHARE
+      if (outcome === 'given up') this.breaker.forget()
+      else this.breaker.end(outcome === 'answered', performance.now())
+    })
+    this.#inFlight++
+    this.breaker.begin()
+    const options: Dispatcher.DispatchOptions = {
+      method: verb,
+      path: this.#pathOf(path),
+      headers: this.#headers.length === 0 ? (headers as string[]) : [...headers, ...this.#headers],
+      body: body as Buffer | null,
+    }
+    if (isEndless) options.bodyTimeout = 0
+    this.#pool.dispatch(options, sending)
+    return () => sending.giveUp()
+  }
+
+  #pathOf(path: string): string {
+    if (this.#query === '') return this.#basePath === '' ? path : this.#basePath + path
+    return `${this.#basePath}${path}${path.includes('?') ? '&' : '?'}${this.#query}`
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#pool.destroy()
+  }
+
+  /** Accepts nothing new, and ends when what runs has ended. */
+  async drain(): Promise<void> {
+    await this.#pool.close()
+  }
+}
+
+type Outcome = 'answered' | 'failed' | 'given up'
+
+/** One request on its way. */
+class Sending implements Dispatcher.DispatchHandler {
+  readonly #handler: AnswerHandler
+  readonly #onEnd: (outcome: Outcome, answerMs: number | undefined) => void
+  readonly #beganMs = performance.now()
+  #controller: Dispatcher.DispatchController | undefined
+  #answerMs: number | undefined
+  #isOver = false
+
+  constructor(handler: AnswerHandler, onEnd: (outcome: Outcome, answerMs: number | undefined) => void) {
+    this.#handler = handler
+    this.#onEnd = onEnd
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#isOver) controller.abort(GIVEN_UP)
+  }
+
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Dispatcher.ResponseData['headers'],
+  ): void {
+    if (this.#isOver || status < 200) return
+    if (isAboutUs(status)) {
+      this.#fail('refused')
+      controller.abort(NOT_PASSED_ON)
+      return
+    }
+    this.#answerMs = performance.now() - this.#beganMs
+    this.#handler.onHeaders(status, headers, controller)
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (!this.#isOver) this.#handler.onData(chunk)
+  }
+
+  onResponseEnd(): void {
+    if (this.#isOver) return
+    this.#end('answered')
+    this.#handler.onEnd()
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (!this.#isOver) this.#fail(this.#faultOf(error))
+  }
+
+  giveUp(): void {
+    if (this.#isOver) return
+    this.#end('given up')
+    this.#controller?.abort(GIVEN_UP)
+  }
+
+  #faultOf(error: Error & { readonly code?: string }): UpstreamFault {
+    if (this.#answerMs !== undefined) return 'cut'
+    if (UNREACHED.has(error.code)) return 'unreached'
+    return SILENT.has(error.code) ? 'silent' : 'lost'
+  }
+
+  #fail(fault: UpstreamFault): void {
+    this.#end('failed')
+    this.#handler.onFault(fault)
+  }
+
+  #end(outcome: Outcome): void {
+    this.#isOver = true
+    this.#onEnd(outcome, this.#answerMs)
+  }
+}

@@ -1,0 +1,133 @@
+import type { SocketHandler, Upstream, UpstreamGroup, UpstreamSocket, Wanted } from '../ports/upstreams.ts'
+import type { HttpUpstream } from './http-upstream.ts'
+import { RetryBudget } from './retry-budget.ts'
+import { connectSocket, type OpenSocket, type SocketAddress } from './socket.ts'
+import type { UpstreamHealth } from './upstream-health.ts'
+
+export interface Member {
+  readonly upstream: HttpUpstream
+  readonly health: UpstreamHealth
+  readonly socketAddress?: SocketAddress | undefined
+}
+
+/** Chooses among the upstreams of one network. */
+export class HttpUpstreamGroup implements UpstreamGroup {
+  readonly members: readonly Member[]
+  readonly #lagMax: number
+  readonly #retries = new RetryBudget()
+  readonly #sockets = new Map<OpenSocket, Member>()
+
+  constructor(members: readonly Member[], lagMax: number) {
+    this.members = members
+    this.#lagMax = lagMax
+  }
+
+  choose({ tried, key, id }: Wanted): Upstream | undefined {
+    const [only] = this.members
+    // Most networks have one, and most calls are their first try: nothing is left to compare.
+    if (only !== undefined && this.members.length === 1 && tried.length === 0 && id === undefined)
+      return only.health.isRightChain ? only.upstream : undefined
+    const left = this.members.filter(
+      ({ upstream, health }) =>
+        health.isRightChain && !tried.includes(upstream.id) && (id === undefined || upstream.id === id),
+    )
+    const from = this.#bestOf(left)
+    return key === undefined ? leastLoaded(from) : firstFor(key, from)
+  }
+
+  get hasSockets(): boolean {
+    return this.members.some(hasSocket)
+  }
+
+  get head(): number | undefined {
+    const heads = this.members.flatMap(({ health }) =>
+      health.isRightChain && health.head !== undefined ? [health.head] : [],
+    )
+    return heads.length === 0 ? undefined : Math.max(...heads)
+  }
+
+  connect({ tried }: Wanted, handler: SocketHandler): UpstreamSocket | undefined {
+    const left = this.members.filter(
+      (one) => hasSocket(one) && one.health.isRightChain && !tried.includes(one.upstream.id),
+    )
+    const upstream = leastLoaded(this.#bestOf(left))
+    const member = left.find((one) => one.upstream === upstream)
+    if (member?.socketAddress === undefined) return undefined
+    const socket = connectSocket(member.upstream.id, member.socketAddress, {
+      onOpen: () => handler.onOpen(),
+      onMessage: (text) => handler.onMessage(text),
+      onLost: () => handler.onLost(),
+      onGone: () => this.#sockets.delete(socket),
+    })
+    this.#sockets.set(socket, member)
+    return socket
+  }
+
+  /** To be called after each look at the upstreams. */
+  tendSockets(): void {
+    const isElsewhere = (than: Member): boolean =>
+      this.members.some((one) => one !== than && hasSocket(one) && one.health.isWell(this.#lagMax))
+    for (const [socket, member] of this.#sockets) {
+      const isLeftOut = !member.health.isWell(this.#lagMax) && isElsewhere(member)
+      if (!member.health.isRightChain || isLeftOut) socket.lose()
+      else socket.ping()
+    }
+  }
+
+  loseSockets(): void {
+    for (const socket of this.#sockets.keys()) socket.lose()
+  }
+
+  all(): readonly Upstream[] {
+    return this.#bestOf(this.members.filter(({ health }) => health.isRightChain)).map(({ upstream }) => upstream)
+  }
+
+  /** Those that are well; where there is none, all. */
+  #bestOf(members: readonly Member[]): readonly Member[] {
+    const nowMs = performance.now()
+    const well = members.filter(({ upstream, health }) => health.isWell(this.#lagMax) && upstream.breaker.allows(nowMs))
+    return well.length > 0 ? well : members
+  }
+
+  countCall(): void {
+    this.#retries.earn()
+  }
+
+  takeRetry(): boolean {
+    return this.#retries.take()
+  }
+}
+
+const hasSocket = ({ socketAddress }: Member): boolean => socketAddress !== undefined
+
+/** Of two at random the one with less to do: as good as the least of all, and not everybody's at once. */
+function leastLoaded(members: readonly Member[]): Upstream | undefined {
+  if (members.length < 2) return members[0]?.upstream
+  const first = Math.floor(Math.random() * members.length)
+  const step = 1 + Math.floor(Math.random() * (members.length - 1))
+  const one = members[first]?.upstream as HttpUpstream
+  const other = members[(first + step) % members.length]?.upstream as HttpUpstream
+  return one.load <= other.load ? one : other
+}
+
+/** Rendezvous hashing: each key has an order of its own, in which those that are left out leave all others' places as they are. */
+function firstFor(key: string, members: readonly Member[]): Upstream | undefined {
+  let best: { readonly upstream: Upstream; readonly score: number } | undefined
+  for (const { upstream } of members) {
+    const score = upstream.weight / -Math.log(shareOf(`${key} ${upstream.id}`))
+    if (best === undefined || score > best.score) best = { upstream, score }
+  }
+  return best?.upstream
+}
+
+const FNV_OFFSET = 0x811c9dc5
+const FNV_PRIME = 0x01000193
+
+/** A number between 0 and 1, both excluded, that follows from the text alone (FNV-1a, with murmur3's finalizer over it). */
+function shareOf(text: string): number {
+  let hash = FNV_OFFSET
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), FNV_PRIME)
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
+  return (((hash ^ (hash >>> 16)) >>> 0) + 0.5) / 2 ** 32
+}

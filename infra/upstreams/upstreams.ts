@@ -1,0 +1,174 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Protocol, Service } from '../../schemas/protocols/protocol.ts'
+import { identityOf, networkOf, protocolOf } from '../../schemas/protocols/protocols.ts'
+import { pause } from '../../schemas/wait.ts'
+import type { Log } from '../ports/log.ts'
+import type { Upstreams } from '../ports/upstreams.ts'
+import { HttpUpstream, type UpstreamOptions } from './http-upstream.ts'
+import { askProbes, readValue } from './probe.ts'
+import { socketAddressOf } from './socket.ts'
+import { HttpUpstreamGroup, type Member } from './upstream-group.ts'
+import { UpstreamHealth } from './upstream-health.ts'
+
+/** The upstreams of one network, as they are configured. */
+export interface NetworkOptions {
+  readonly protocol: string
+  readonly network: string
+  /** '' but for TON. */
+  readonly service: string
+  /** Instead of what the table of protocols says. */
+  readonly identity?: string
+  readonly upstreams: readonly UpstreamOptions[]
+}
+
+export interface UpstreamsOptions {
+  readonly networks: readonly NetworkOptions[]
+  readonly log: Log
+  /** Between two looks at every upstream. */
+  readonly probeMs?: number
+}
+
+const PROBE_MS = 3_000
+
+/** Upstreams that may be replaced while calls run: those of networks that stay as they are keep their connections and what is known of them. */
+export interface OpenUpstreams extends Upstreams, AsyncDisposable {
+  replace(networks: readonly NetworkOptions[]): void
+}
+
+/** Opens what is configured, and looks at each upstream again and again, from now on until it is disposed. */
+export function openUpstreams({ networks, log, probeMs = PROBE_MS }: UpstreamsOptions): OpenUpstreams {
+  let open = new Map<string, OpenNetwork>()
+  const closing = new Set<Promise<void>>()
+
+  function replace(changed: readonly NetworkOptions[]): void {
+    const next = new Map<string, OpenNetwork>()
+    for (const options of changed) {
+      const name = nameOf(options.protocol, options.network, options.service)
+      const known = open.get(name)
+      next.set(name, known?.is(options) === true ? known : new OpenNetwork(name, options, log, probeMs))
+    }
+    for (const [name, network] of open) if (next.get(name) !== network) close(network)
+    open = next
+  }
+
+  function close(network: OpenNetwork): void {
+    const closed = network.drain().finally(() => closing.delete(closed))
+    closing.add(closed)
+  }
+
+  replace(networks)
+  return {
+    replace,
+    groupOf: (protocol, network, service) => open.get(nameOf(protocol, network, service))?.group,
+    async [Symbol.asyncDispose]() {
+      await Promise.all([...[...open.values()].map((network) => network[Symbol.asyncDispose]()), ...closing])
+    },
+  }
+}
+
+const nameOf = (protocol: string, network: string, service: string): string =>
+  service === '' ? `${protocol}/${network}` : `${protocol}/${network}/${service}`
+
+/** The upstreams of one network, and who looks at them. */
+class OpenNetwork implements AsyncDisposable {
+  readonly group: HttpUpstreamGroup
+  readonly #name: string
+  readonly #options: NetworkOptions
+  readonly #service: Service
+  /** As `readValue` reads it; undefined: nothing to compare with. */
+  readonly #identity: string | undefined
+  readonly #log: Log
+  readonly #stop = new AbortController()
+  readonly #watching: Promise<void>
+  readonly #wasWell = new Map<Member, boolean>()
+
+  constructor(name: string, options: NetworkOptions, log: Log, probeMs: number) {
+    this.#name = name
+    this.#options = options
+    this.#log = log
+    const protocol = protocolOf(options.protocol) as Protocol
+    this.#service = protocol.services.find((service) => service.name === options.service) as Service
+    const network = networkOf(protocol, options.network)
+    const identity = options.identity ?? (network === undefined ? undefined : identityOf(network, options.service))
+    const probe = this.#service.identity
+    this.#identity = probe === undefined || identity === undefined ? undefined : readValue(identity, probe.as)
+    const members = options.upstreams.map((upstream) => ({
+      upstream: new HttpUpstream(upstream),
+      health: new UpstreamHealth(),
+      socketAddress: socketAddressOf(upstream, protocol.webSocket),
+    }))
+    this.group = new HttpUpstreamGroup(members, this.#service.lagMax)
+    this.#watching = this.#watch(probeMs)
+  }
+
+  is(options: NetworkOptions): boolean {
+    return isDeepStrictEqual(this.#options, options)
+  }
+
+  /** Lets calls that run end. */
+  async drain(): Promise<void> {
+    this.#stop.abort()
+    this.group.loseSockets()
+    await Promise.all(this.group.members.map(({ upstream }) => upstream.drain()))
+    await this.#watching
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort()
+    this.group.loseSockets()
+    await Promise.all(this.group.members.map(({ upstream }) => upstream[Symbol.asyncDispose]()))
+    await this.#watching
+  }
+
+  async #watch(probeMs: number): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      await this.#look()
+      await pause(probeMs, this.#stop.signal)
+    }
+  }
+
+  async #look(): Promise<void> {
+    const { members } = this.group
+    await Promise.all(
+      members.map(async (member) => {
+        const found = await this.#find(member)
+        if (this.#stop.signal.aborted) return
+        member.health.note(found)
+        if (found !== undefined) member.upstream.breaker.endRest(performance.now())
+      }),
+    )
+    if (this.#stop.signal.aborted) return
+    const heads = members.flatMap(({ health }) =>
+      health.isRightChain && health.head !== undefined ? [health.head] : [],
+    )
+    const best = heads.length === 0 ? 0 : Math.max(...heads)
+    for (const [index, member] of members.entries()) {
+      if (heads.length > 0) member.health.compare(best)
+      this.#tell(member, index)
+    }
+    this.group.tendSockets()
+  }
+
+  async #find({ upstream }: Member) {
+    const { head } = this.#service
+    const identity = this.#identity === undefined ? undefined : this.#service.identity
+    const [newest, chain] = await askProbes(upstream, [head, identity])
+    if ((head !== undefined && newest === undefined) || (identity !== undefined && chain === undefined))
+      return undefined
+    return {
+      ...(newest === undefined ? {} : { head: Number(newest) }),
+      ...(chain === undefined ? {} : { isRightChain: chain === this.#identity }),
+    }
+  }
+
+  /** Says once when an upstream is left out, and when it is back. */
+  #tell(member: Member, index: number): void {
+    const isWell = member.health.isWell(this.#service.lagMax)
+    if (this.#wasWell.get(member) === isWell) return
+    const isFirst = !this.#wasWell.has(member)
+    this.#wasWell.set(member, isWell)
+    const what = { network: this.#name, upstream: index + 1, node: member.upstream.id }
+    if (!isWell) this.#log.warn(what, 'an upstream is left out')
+    else if (!isFirst) this.#log.info(what, 'an upstream is back')
+  }
+}

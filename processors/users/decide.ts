@@ -1,0 +1,182 @@
+import { timingSafeEqual } from 'node:crypto'
+import { TOKEN_HASH_CHARACTERS } from '../../schemas/access-token.ts'
+import type { TokenCreated, TokenRevoked } from '../../schemas/events/accounts.ts'
+import {
+  KEYS_MAX,
+  type Password,
+  RESETS_MAX,
+  SESSIONS_MAX,
+  SIGN_UPS_MAX,
+  type User,
+  type UserStands,
+} from '../../schemas/events/users.ts'
+import type { AskUsers, UsersAnswer } from '../../schemas/jobs/ask-users.ts'
+import { isOpen, SESSION_NOTED_SEC, withoutExpired } from './expiry.ts'
+import type { UserBook } from './user-book.ts'
+
+/** Somebody verifies within a day, or signs up again. */
+export const SIGN_UP_SEC = 86_400
+/** Who asks for a new password sits before the mail program. */
+export const RESET_SEC = 3_600
+
+/** What of one asking the log is to be told, and what is answered. */
+export interface Decision {
+  readonly answer: UsersAnswer
+  /** What stands of the address from now on; absent: nothing has changed. */
+  readonly stands?: UserStands
+  /** Facts of the topic `accounts`, which come first (decision 42). */
+  readonly created?: TokenCreated
+  readonly revoked?: readonly TokenRevoked[]
+}
+
+interface Asked {
+  readonly keyId: string
+  readonly nowSec: number
+}
+
+type Of<Kind extends AskUsers['kind']> = Extract<AskUsers, { readonly kind: Kind }>
+
+/** Decides what is asked by what stands. Asked twice, it comes to the same but for codes, which count once. */
+export function decide(book: UserBook, ask: AskUsers, asked: Asked): Decision {
+  switch (ask.kind) {
+    case 'sign-up':
+      return signUp(book, ask, asked)
+    case 'verify':
+      return verify(book, ask, asked)
+    case 'log-in':
+      return logIn(book, ask, asked)
+    case 'request-reset':
+      return requestReset(book, ask, asked)
+    case 'reset':
+      return reset(book, ask, asked)
+    case 'log-out':
+    case 'look':
+    case 'create-key':
+    case 'delete-key':
+    case 'close':
+      return decideOfSession(book, ask, asked)
+  }
+}
+
+/** Each sign-up waits by itself, with its own password: the one whose code is used opens the account. */
+function signUp(book: UserBook, { address, account, password, code }: Of<'sign-up'>, asked: Asked): Decision {
+  const { keyId, nowSec } = asked
+  const stands = withoutExpired(book.ofAddress(address) ?? { address, keyId, signUps: [] }, nowSec)
+  // Told the log again as it is: an address with an account is to take as long as one without.
+  if (stands.user !== undefined) return { answer: { status: 'has-account' }, stands }
+  const others = stands.signUps.filter((one) => one.code.hash !== code)
+  const waiting = { account, password, code: { hash: code, untilSec: nowSec + SIGN_UP_SEC } }
+  return {
+    answer: { status: 'done' },
+    stands: { ...stands, signUps: [...others.slice(1 - SIGN_UPS_MAX), waiting] },
+  }
+}
+
+function verify(book: UserBook, { code }: Of<'verify'>, { nowSec }: Asked): Decision {
+  const found = book.ofCode(code)
+  const stands = found === undefined ? undefined : withoutExpired(found, nowSec)
+  const signUp = stands?.signUps.find((one) => one.code.hash === code)
+  if (stands === undefined || signUp === undefined) return { answer: { status: 'no-code' } }
+  const { account, password } = signUp
+  const user: User = { account, password, sinceSec: nowSec, resets: [], sessions: [], keys: [] }
+  // The other sign-ups of the address are gone with it: one address has one account.
+  return { answer: { status: 'done' }, stands: { ...stands, signUps: [], user } }
+}
+
+function logIn(book: UserBook, { address, password, session }: Of<'log-in'>, { nowSec }: Asked): Decision {
+  const found = book.ofAddress(address)
+  const stands = found === undefined ? undefined : withoutExpired(found, nowSec)
+  if (stands?.user === undefined || !isSame(stands.user.password, password))
+    return { answer: { status: 'wrong-password' } }
+  const others = stands.user.sessions.filter(({ hash }) => hash !== session)
+  const sessions = [...others.slice(1 - SESSIONS_MAX), { hash: session, sinceSec: nowSec, seenSec: nowSec }]
+  return { answer: { status: 'done' }, stands: { ...stands, user: { ...stands.user, sessions } } }
+}
+
+function requestReset(book: UserBook, { address, code }: Of<'request-reset'>, { keyId, nowSec }: Asked): Decision {
+  const stands = withoutExpired(book.ofAddress(address) ?? { address, keyId, signUps: [] }, nowSec)
+  // As with a sign-up: to tell the log takes as long as if there was something to tell.
+  if (stands.user === undefined) return { answer: { status: 'has-none' }, stands }
+  const others = stands.user.resets.filter(({ hash }) => hash !== code)
+  const resets = [...others.slice(1 - RESETS_MAX), { hash: code, untilSec: nowSec + RESET_SEC }]
+  return { answer: { status: 'done' }, stands: { ...stands, user: { ...stands.user, resets } } }
+}
+
+/** The address has to be the one that the code was sent to: the password was made for it. */
+function reset(book: UserBook, { code, address, password }: Of<'reset'>, { nowSec }: Asked): Decision {
+  const found = book.ofCode(code)
+  const stands = found === undefined ? undefined : withoutExpired(found, nowSec)
+  const isSent = stands?.user?.resets.some(({ hash }) => hash === code) === true
+  if (stands?.user === undefined || !isSent || stands.address !== address) return { answer: { status: 'no-code' } }
+  const user = { ...stands.user, password, resets: [], sessions: [] }
+  return { answer: { status: 'done' }, stands: { ...stands, user } }
+}
+
+type OfSession = Of<'log-out' | 'look' | 'create-key' | 'delete-key' | 'close'>
+
+function decideOfSession(book: UserBook, ask: OfSession, { nowSec }: Asked): Decision {
+  const found = book.ofSession(ask.session)
+  const open = found?.user?.sessions.find(({ hash }) => hash === ask.session)
+  if (found?.user === undefined || open === undefined || !isOpen(open, nowSec))
+    return { answer: { status: 'no-session' } }
+  const isNoted = nowSec - open.seenSec < SESSION_NOTED_SEC
+  const sessions = found.user.sessions.map((one) => (one === open && !isNoted ? { ...one, seenSec: nowSec } : one))
+  const user: User = { ...found.user, sessions }
+  const stands = withoutExpired({ ...found, user }, nowSec)
+  switch (ask.kind) {
+    case 'look': {
+      const { account, sinceSec, keys } = user
+      const answer = { status: 'found', user: { account, sinceSec, keys } } as const
+      return isNoted ? { answer } : { answer, stands }
+    }
+    case 'log-out': {
+      const others = sessions.filter(({ hash }) => hash !== ask.session)
+      return { answer: { status: 'done' }, stands: { ...stands, user: { ...user, sessions: others } } }
+    }
+    case 'create-key':
+      return createKey(stands, user, ask, nowSec)
+    case 'delete-key':
+      return deleteKey(stands, user, ask)
+    case 'close':
+      return close(stands, user, ask)
+  }
+}
+
+function createKey(stands: UserStands, user: User, { hash, name, chain }: Of<'create-key'>, nowSec: number): Decision {
+  const others = user.keys.filter((key) => key.hash !== hash)
+  if (others.length >= KEYS_MAX) return { answer: { status: 'too-many-keys' } }
+  const ofChain = chain === undefined ? {} : { chain }
+  const keys = [...others, { hash, name, ...ofChain, sinceSec: nowSec }]
+  return {
+    answer: { status: 'done' },
+    created: { account: user.account, tokenHash: hash, name, scopes: ['read'], ...ofChain },
+    stands: { ...stands, user: { ...user, keys } },
+  }
+}
+
+function deleteKey(stands: UserStands, user: User, { keyId }: Of<'delete-key'>): Decision {
+  const key = user.keys.find(({ hash }) => hash.slice(0, TOKEN_HASH_CHARACTERS) === keyId)
+  if (key === undefined) return { answer: { status: 'no-key' } }
+  const keys = user.keys.filter((one) => one !== key)
+  return {
+    answer: { status: 'done' },
+    revoked: [{ tokenHash: key.hash }],
+    stands: { ...stands, user: { ...user, keys } },
+  }
+}
+
+/** What is left is that there was something: compaction drops the rest. */
+function close(stands: UserStands, user: User, { address, password }: Of<'close'>): Decision {
+  if (stands.address !== address || !isSame(user.password, password)) return { answer: { status: 'wrong-password' } }
+  return {
+    answer: { status: 'done' },
+    revoked: user.keys.map(({ hash }) => ({ tokenHash: hash })),
+    stands: { address, keyId: stands.keyId, signUps: [] },
+  }
+}
+
+/** Takes as long wherever two passwords differ. */
+function isSame(known: Password, given: Password): boolean {
+  const isEqual = timingSafeEqual(Buffer.from(known.proof, 'hex'), Buffer.from(given.proof, 'hex'))
+  return isEqual && known.scheme === given.scheme
+}

@@ -1,0 +1,66 @@
+import { type Static, type TSchema, Type } from 'typebox'
+import { TOKEN_HASH_CHARACTERS, TOKEN_NAME_PATTERN } from '../access-token.ts'
+import { Chain, UInt } from '../events/fields.ts'
+import { Digest, KeyId, Password, UserAccount, UserKey } from '../events/users.ts'
+import { answeringJob } from './job.ts'
+
+const ask = <Kind extends string, Fields extends Record<string, TSchema>>(kind: Kind, fields: Fields) =>
+  Type.Object({ kind: Type.Literal(kind), ...fields })
+
+/** What may be asked: addresses, passwords, codes and sessions are digests everywhere here. */
+const Ask = Type.Union([
+  ask('sign-up', { address: Digest, account: UserAccount, password: Password, code: Digest }),
+  ask('verify', { code: Digest }),
+  ask('log-in', { address: Digest, password: Password, session: Digest }),
+  ask('log-out', { session: Digest }),
+  ask('look', { session: Digest }),
+  ask('request-reset', { address: Digest, code: Digest }),
+  ask('reset', { code: Digest, address: Digest, password: Password }),
+  ask('create-key', {
+    session: Digest,
+    hash: Digest,
+    name: Type.String({ pattern: TOKEN_NAME_PATTERN }),
+    chain: Type.Optional(Chain),
+  }),
+  ask('delete-key', { session: Digest, keyId: Type.String({ pattern: `^[0-9a-f]{${TOKEN_HASH_CHARACTERS}}$` }) }),
+  ask('close', { session: Digest, address: Digest, password: Password }),
+])
+export type AskUsers = Static<typeof Ask>
+
+const answered = <Status extends string>(status: Status) => Type.Object({ status: Type.Literal(status) })
+
+/** What is known of somebody who is logged in. */
+const UserView = Type.Object({ account: UserAccount, sinceSec: UInt, keys: Type.Array(UserKey) })
+export type UserView = Static<typeof UserView>
+
+const Answer = Type.Union([
+  answered('done'),
+  Type.Object({ status: Type.Literal('found'), user: UserView }),
+  /** The address has an account already; or, of a reset, none. */
+  answered('has-account'),
+  answered('has-none'),
+  /** The code was never sent, was used, or is too old. */
+  answered('no-code'),
+  answered('no-session'),
+  answered('wrong-password'),
+  answered('too-many-keys'),
+  answered('no-key'),
+  /** What was asked was made with another key of the installation than what there is. */
+  answered('other-key'),
+  /** Nobody waits for the answer any more: nothing was done. */
+  answered('late'),
+])
+export type UsersAnswer = Static<typeof Answer>
+
+const Input = Type.Object({
+  /** Of this asking: done twice, it comes to the same. */
+  requestId: Type.String({ pattern: '^[0-9a-f-]{36}$' }),
+  keyId: KeyId,
+  ask: Ask,
+  /** Unix milliseconds on the machine of who asks. */
+  notAfterMs: UInt,
+})
+export type AskUsersInput = Static<typeof Input>
+
+/** Asks the one process that decides about people's accounts. */
+export const askUsers = answeringJob('ask-users', { input: Input, output: Answer }, ({ requestId }) => requestId)

@@ -1,0 +1,52 @@
+import type { Methods } from './protocol.ts'
+
+const READS = [
+  ...['blockNumber', 'call', 'callMany', 'chainId', 'createAccessList', 'estimateGas', 'feeHistory', 'gasPrice'],
+  ...['blobBaseFee', 'config', 'getAccount', 'getBalance', 'getBlockByHash', 'getBlockByNumber', 'getBlockReceipts'],
+  ...['getBlockTransactionCountByHash', 'getBlockTransactionCountByNumber', 'getCode', 'getHeaderByHash'],
+  ...['getHeaderByNumber', 'getLogs', 'getProof', 'getRawTransactionByHash', 'getRawTransactionByBlockHashAndIndex'],
+  ...['getRawTransactionByBlockNumberAndIndex', 'getStorageAt', 'getStorageValues', 'getTransactionByHash'],
+  ...['getTransactionByBlockHashAndIndex', 'getTransactionByBlockNumberAndIndex', 'getTransactionCount'],
+  ...['getTransactionReceipt', 'getTransactionReceiptsByBlock', 'getUncleByBlockHashAndIndex'],
+  ...['getUncleByBlockNumberAndIndex', 'getUncleCountByBlockHash', 'getUncleCountByBlockNumber'],
+  ...['maxPriorityFeePerGas', 'pendingTransactions', 'protocolVersion', 'simulateV1', 'syncing', 'baseFee'],
+  // Of the node itself; what needs its keys is not among them.
+  ...['accounts', 'requestAccounts', 'coinbase', 'hashrate', 'mining'],
+].map((name) => `eth_${name}`)
+
+/** What looks at the past of a chain, by several names. */
+const TRACES = [
+  ...['trace_*', 'arbtrace_*', 'ots_*', 'txpool_*', 'debug_trace*', 'debug_getRaw*', 'debug_getModifiedAccounts*'],
+  ...['debug_storageRangeAt', 'debug_accountRange', 'debug_intermediateRoots', 'debug_getBadBlocks'],
+]
+
+/** Clients' and layers' own. */
+const OTHERS = [
+  ...['net_version', 'net_listening', 'net_peerCount', 'web3_clientVersion', 'web3_sha3', 'rpc_modules'],
+  ...['bor_get*', 'erigon_get*', 'scroll_get*', 'rollup_get*', 'optimism_*', 'linea_*', 'parity_getBlockReceipts'],
+]
+
+export const EVM_METHODS: Methods = {
+  reads: [...READS, ...TRACES, ...OTHERS],
+  broadcasts: ['eth_sendRawTransaction'],
+  findsBroadcast: 'eth_getTransactionByHash',
+  makesFilter: ['eth_newFilter', 'eth_newBlockFilter', 'eth_newPendingTransactionFilter'],
+  takesFilter: ['eth_getFilterChanges', 'eth_getFilterLogs', 'eth_uninstallFilter'],
+  refused: [
+    ...['admin_*', 'personal_*', 'miner_*', 'engine_*', 'clique_*', 'ethash_*', 'les_*', 'bor_set*'],
+    ...['debug_set*', 'debug_start*', 'debug_stop*', 'debug_write*', 'debug_chaindb*', 'debug_db*', 'debug_cpuProfile'],
+    ...['debug_blockProfile', 'debug_mutexProfile', 'debug_goTrace', 'debug_gcStats', 'debug_memStats', 'debug_stacks'],
+    ...[
+      'debug_freeOSMemory',
+      'debug_verbosity',
+      'debug_vmodule',
+      'debug_backtraceAt',
+      'debug_dump*',
+      'debug_standard*',
+    ],
+    ...['parity_set*', 'parity_add*', 'parity_remove*', 'parity_clear*'],
+    // Nodes for tests let everyone rewrite their chain.
+    ...['anvil_*', 'hardhat_*', 'evm_*', 'tenderly_*', 'ganache_*'],
+  ],
+  subscribes: { eth_subscribe: 'eth_unsubscribe' },
+}

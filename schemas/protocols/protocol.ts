@@ -1,0 +1,91 @@
+/** JSON-RPC calls are told apart by `method` of their body (of XRP over WebSocket by `command`), others by their route. */
+export type CallForm = 'json-rpc' | 'rest'
+
+export type Verb = 'GET' | 'HEAD' | 'POST'
+
+/** A way into a node that is open to whoever has a token. What is no route does not exist (404). */
+export interface Route {
+  readonly verbs: readonly Verb[]
+  /** Behind the token, as users write it. `*` is one segment; `**`, at the end alone, whatever follows, or nothing. */
+  readonly path: string
+  /** Where nodes have it, if not at `path`; its `*`s stand for those of `path`, in order. */
+  readonly nodePath?: string
+  readonly form: CallForm
+  /** Changes something (REST): is never sent twice. GET and HEAD never do. */
+  readonly isWrite?: true
+  /** An answer without end: server-sent events. */
+  readonly isStream?: true
+}
+
+/** One question to a node, and where in the JSON of its answer what it asks for stands. */
+export interface Probe {
+  readonly verb: 'GET' | 'POST'
+  /** A route of the same service. */
+  readonly path: string
+  /** JSON-RPC bodies in full. */
+  readonly body?: object
+  /** Names and indices from the outside in; none: the answer as a whole. */
+  readonly at: readonly (string | number)[]
+  /** A whole number as a JSON number or decimal text; a number as hex text with 0x; text as it is. */
+  readonly as: 'number' | 'hex' | 'text'
+}
+
+/**
+ * What is known of JSON-RPC methods. A name is a pattern: `*` at its end is any rest. No name is in two of these lists. What is in
+ * none is passed on, and sent once.
+ */
+export interface Methods {
+  /** May be asked again, and of another upstream. */
+  readonly reads: readonly string[]
+  /**
+   * Signed transactions: to all upstreams. However many nodes get one, it is applied once; nodes that have it already may say so
+   * as an error, so one that took it is the answer.
+   */
+  readonly broadcasts: readonly string[]
+  /** Finds what was broadcast by the Keccak-256 of its bytes, which are the first parameter there as hex. Absent: its name does not follow from its bytes so simply. */
+  readonly findsBroadcast?: string
+  /** Makes a filter whose id only its upstream knows. */
+  readonly makesFilter: readonly string[]
+  /** Takes such an id as its first parameter. */
+  readonly takesFilter: readonly string[]
+  /** Administers the node, or uses keys that lie on it: never passed on, whoever asks. */
+  readonly refused: readonly string[]
+  /** Subscribe methods and what ends them, over WebSocket. */
+  readonly subscribes: Readonly<Record<string, string>>
+}
+
+export interface Network {
+  /**
+   * What the identity probe answers: a number in the spelling that its chain prints, or text; by the service's name where services
+   * answer differently. Absent: not known, not compared.
+   */
+  readonly identity?: string | Readonly<Record<string, string>>
+  /** Was shut down, or is about to be: answers as one without upstreams unless some are configured. */
+  readonly isRetired?: true
+}
+
+/** What one set of upstreams serves; only TON has two. */
+export interface Service {
+  /** '' but for TON: `v2`, `v3`. */
+  readonly name: string
+  readonly routes: readonly Route[]
+  /** The height of the newest block. Absent: there are no blocks. */
+  readonly head?: Probe
+  readonly identity?: Probe
+  /** Blocks behind the best upstream at which one is left out. Where they come from: decision 41. */
+  readonly lagMax: number
+}
+
+export interface Protocol {
+  /** First segment of the gateway's paths. */
+  readonly name: string
+  readonly networks: Readonly<Record<string, Network>>
+  readonly services: readonly Service[]
+  /** Undefined: no JSON-RPC. */
+  readonly methods?: Methods
+  /**
+   * Undefined: the protocol has no WebSocket. `path` is where upstreams have it; `isBridged`: they have none, calls go over HTTP;
+   * `methodKey`: the member that names the method, if it is not `method`.
+   */
+  readonly webSocket?: { readonly path: string; readonly isBridged?: true; readonly methodKey?: 'command' }
+}

@@ -1,0 +1,86 @@
+import { Type } from 'typebox'
+import { TOKEN_NAME_MAX } from '../../access-token.ts'
+import { KEYS_MAX } from '../../events/users.ts'
+import { DoneEnvelope, envelopeOf } from '../envelope.ts'
+import { DONE_EXAMPLE, defineAccountRoute, KeyId } from './account-route.ts'
+
+const BLOCKCHAIN_CHARACTERS_MAX = 65
+
+const Blockchain = Type.String({
+  maxLength: BLOCKCHAIN_CHARACTERS_MAX,
+  description: 'Protocol and network with a slash between them.',
+  examples: ['ethereum/mainnet'],
+})
+const OfKey = {
+  key_id: KeyId,
+  name: Type.String(),
+  blockchain: Type.Union([Blockchain, Type.Null()], { description: 'Null: all of them.' }),
+}
+const CreatedKey = Type.Object(
+  {
+    ...OfKey,
+    key: Type.String({ description: 'What stands in the path of every call; told this once.' }),
+  },
+  { additionalProperties: false },
+)
+const ListedKey = Type.Object(
+  {
+    ...OfKey,
+    created_at: Type.String({ format: 'date-time' }),
+    is_working: Type.Boolean({
+      description: 'False for less than a second after its creation, and where an operator has revoked it.',
+    }),
+  },
+  { additionalProperties: false },
+)
+const EXAMPLE = { key_id: '3f786850e387', name: 'wallet', blockchain: 'ethereum/mainnet' }
+
+export const createKeyRoute = defineAccountRoute({
+  id: 'createKey',
+  method: 'POST',
+  path: '/keys',
+  summary: 'Make an API key',
+  description:
+    `The key reads, of one blockchain or of all, and works within a second. An account has at most ${KEYS_MAX} keys. \`400\` with the reason ` +
+    '`no_such_blockchain` or `too_many_keys`.',
+  ofSession: true,
+  body: Type.Object(
+    {
+      name: Type.String({ maxLength: TOKEN_NAME_MAX, default: '', description: 'What you tell it by.' }),
+      blockchain: Type.Optional(Blockchain),
+    },
+    { additionalProperties: false },
+  ),
+  response: envelopeOf(CreatedKey),
+  refusals: ['400', '401', '429'],
+  example: { code: '200', msg: 'Success', data: { ...EXAMPLE, key: 'mZb0oGqB3F2tq1l7dM0wJmC0d4p0cS6X' } },
+})
+
+export const listKeysRoute = defineAccountRoute({
+  id: 'listKeys',
+  method: 'GET',
+  path: '/keys',
+  summary: 'API keys of the account',
+  description: 'In the order in which they were made. The keys themselves are nowhere.',
+  ofSession: true,
+  response: envelopeOf(Type.Array(ListedKey)),
+  refusals: ['401', '429'],
+  example: {
+    code: '200',
+    msg: 'Success',
+    data: [{ ...EXAMPLE, created_at: '2026-11-20T04:00:00.000Z', is_working: true }],
+  },
+})
+
+export const deleteKeyRoute = defineAccountRoute({
+  id: 'deleteKey',
+  method: 'DELETE',
+  path: '/keys/{key_id}',
+  summary: 'Delete an API key',
+  description: 'It stops working within a second, for good. `404` with the reason `no_such_key`.',
+  ofSession: true,
+  params: Type.Object({ key_id: KeyId }),
+  response: DoneEnvelope,
+  refusals: ['400', '401', '429'],
+  example: DONE_EXAMPLE,
+})

@@ -1,0 +1,33 @@
+import { Type } from 'typebox'
+import { DoneEnvelope } from '../envelope.ts'
+import { DONE_EXAMPLE, defineAccountRoute, Email, MailedCode, NewPassword } from './account-route.ts'
+
+export const signUpRoute = defineAccountRoute({
+  id: 'signUp',
+  method: 'POST',
+  path: '/sign-up',
+  summary: 'Sign up with a mail address and a password',
+  description:
+    'Sends a code to the address, which `POST /verify` wants within 24 hours; before, nobody can log in. The answer is the same where the ' +
+    'address has an account: the mail says so.',
+  ofSession: false,
+  body: Type.Object({ email: Email, password: NewPassword }, { additionalProperties: false }),
+  response: DoneEnvelope,
+  refusals: ['400', '429'],
+  example: DONE_EXAMPLE,
+})
+
+export const verifyRoute = defineAccountRoute({
+  id: 'verifyEmail',
+  method: 'POST',
+  path: '/verify',
+  summary: 'Open the account that was signed up for',
+  description:
+    'Of several sign-ups of one address the one whose code is used counts, with its password. `400` with the reason `code_not_valid`: ' +
+    'the code was never sent, was used, or is too old.',
+  ofSession: false,
+  body: Type.Object({ code: MailedCode }, { additionalProperties: false }),
+  response: DoneEnvelope,
+  refusals: ['400', '429'],
+  example: DONE_EXAMPLE,
+})

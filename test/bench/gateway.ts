@@ -1,0 +1,190 @@
+import { execFile, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { Report } from './report.ts'
+
+const ROUNDS = 5
+const SECONDS = 4
+const CONNECTIONS = 64
+/** Of nginx's requests per second. */
+const OF_NGINX_MIN = 0.5
+/** Times those of the best proxy that runs on Node. */
+const OF_NODE_MIN = 1.4
+/** Above nginx's, at one connection. */
+const ABOVE_NGINX_US_MAX = 30
+const OURS = 'epochline'
+const ON_NODE = ['http-proxy-3', 'fast-proxy', '@fastify/http-proxy']
+const CALL = '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}'
+const run = promisify(execFile)
+
+/**
+ * Measures the gateway beside nginx and the proxies that there are for Node: one call, over and over, to a node that is an nginx with one
+ * answer. All take turns, so that what else the machine does hits all of them. It needs Debian's nginx and wrk.
+ */
+export async function benchGateway(): Promise<boolean> {
+  const report = new Report()
+  await using open = new AsyncDisposableStack()
+  const directory = mkdtempSync(join(tmpdir(), 'epochline-gateway-'))
+  open.defer(() => rmSync(directory, { recursive: true, force: true }))
+  const [stub, counts, nginx] = [await freePort(), await freePort(), await freePort()]
+  const script = join(directory, 'call.lua')
+  writeFileSync(script, `wrk.method = "POST"\nwrk.body = '${CALL}'\nwrk.headers["content-type"] = "application/json"\n`)
+  open.use(await startNginx(directory, 'stub', stubConfig(stub, counts)))
+  open.use(await startNginx(directory, 'proxy', proxyConfig(nginx, stub)))
+  const node = `http://127.0.0.1:${stub}`
+  const urls = new Map([
+    ['direct', node],
+    ['nginx', `http://127.0.0.1:${nginx}/`],
+  ])
+  for (const name of [OURS, ...ON_NODE]) {
+    const proxy = await startProxy(name, node)
+    open.use(proxy)
+    urls.set(name, `http://127.0.0.1:${proxy.port}/${name === OURS ? 'ethereum/mainnet/key-77' : ''}`)
+  }
+  const measure = async (connections: number) => {
+    const figures = new Map<string, Figures[]>([...urls.keys()].map((name) => [name, []]))
+    for (let round = 0; round < ROUNDS; round++)
+      for (const [name, url] of urls) {
+        const before = await countOf(counts)
+        const one = await load(url, script, connections)
+        const seen = (await countOf(counts)) - before
+        if (seen < one.requests)
+          throw new Error(`${name} was answered ${one.requests} times, the node was asked ${seen} times`)
+        figures.get(name)?.push(one)
+      }
+    return (name: string, of: keyof Figures) => median((figures.get(name) ?? []).map((one) => one[of]))
+  }
+
+  report.heading(
+    `a call of ${CALL.length} bytes, ${CONNECTIONS} connections, ${ROUNDS} rounds of ${SECONDS} s in turns`,
+  )
+  const many = await measure(CONNECTIONS)
+  for (const name of urls.keys()) {
+    report.info(`${name}, requests per second`, many(name, 'perSecond'), 0)
+    report.info('  p99', many(name, 'p99Us') / 1_000, 1, 'ms')
+  }
+  const perSecond = (name: string) => many(name, 'perSecond')
+  report.atLeast('of nginx', perSecond(OURS) / perSecond('nginx'), { digits: 2, unit: '', min: OF_NGINX_MIN })
+  const best = Math.max(...ON_NODE.map(perSecond))
+  report.atLeast('times the best on Node', perSecond(OURS) / best, { digits: 2, unit: '', min: OF_NODE_MIN })
+  report.heading('one connection')
+  const single = await measure(1)
+  for (const name of urls.keys()) report.info(`${name}, median`, single(name, 'medianUs'), 0, 'us')
+  const above = single(OURS, 'medianUs') - single('nginx', 'medianUs')
+  report.limited('above nginx', above, { digits: 0, unit: 'us', max: ABOVE_NGINX_US_MAX })
+  return report.within
+}
+
+interface Figures {
+  readonly requests: number
+  readonly perSecond: number
+  readonly medianUs: number
+  readonly p99Us: number
+}
+
+async function load(url: string, script: string, connections: number): Promise<Figures> {
+  const { stdout } = await run('wrk', ['-t1', `-c${connections}`, `-d${SECONDS}s`, '--latency', '-s', script, url])
+  if (/Non-2xx|Socket errors/.test(stdout)) throw new Error(`${url}: ${stdout}`)
+  const figure = (pattern: RegExp): string => {
+    const found = pattern.exec(stdout)?.[1]
+    if (found === undefined) throw new Error(`wrk has not told ${pattern}: ${stdout}`)
+    return found
+  }
+  return {
+    requests: Number(figure(/(\d+) requests in/)),
+    perSecond: Number(figure(/Requests\/sec:\s+([\d.]+)/)),
+    medianUs: toUs(figure(/50%\s+(\S+)/)),
+    p99Us: toUs(figure(/99%\s+(\S+)/)),
+  }
+}
+
+function toUs(text: string): number {
+  const [, number, unit] = /^([\d.]+)(us|ms|s)$/.exec(text) ?? []
+  return Number(number) * { us: 1, ms: 1_000, s: 1_000_000 }[unit as 'us' | 'ms' | 's']
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] as number
+}
+
+/** Requests that the node has had. */
+async function countOf(port: number): Promise<number> {
+  const text = await (await fetch(`http://127.0.0.1:${port}/`)).text()
+  return Number(/\n\s*\d+\s+\d+\s+(\d+)/.exec(text)?.[1])
+}
+
+const nginxConfig = (http: string): string => `
+worker_processes 1;
+daemon off;
+error_log stderr crit;
+pid nginx.pid;
+events { worker_connections 4096; }
+http {
+  access_log off;
+  keepalive_requests 100000000;
+  client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi; uwsgi_temp_path uwsgi; scgi_temp_path scgi;
+${http}
+}
+`
+
+const stubConfig = (port: number, counts: number): string =>
+  nginxConfig(`
+  server {
+    listen 127.0.0.1:${port};
+    location / { default_type application/json; return 200 '{"jsonrpc":"2.0","id":1,"result":"0x1234"}'; }
+  }
+  server { listen 127.0.0.1:${counts}; location / { stub_status; } }`)
+
+const proxyConfig = (port: number, stub: number): string =>
+  nginxConfig(`
+  upstream node { server 127.0.0.1:${stub}; keepalive 128; keepalive_requests 100000000; }
+  server {
+    listen 127.0.0.1:${port};
+    location / { proxy_pass http://node; proxy_http_version 1.1; proxy_set_header Connection ""; }
+  }`)
+
+async function startNginx(directory: string, name: string, config: string): Promise<AsyncDisposable> {
+  const place = mkdtempSync(join(directory, name))
+  writeFileSync(join(place, 'nginx.conf'), config)
+  return started(
+    spawn('nginx', ['-p', place, '-c', join(place, 'nginx.conf')], { stdio: ['ignore', 'inherit', 'inherit'] }),
+  )
+}
+
+async function startProxy(name: string, node: string): Promise<AsyncDisposable & { readonly port: number }> {
+  const program = join(import.meta.dirname, 'gateway-proxies.ts')
+  const child = spawn(process.execPath, [program, name, node], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const port = await new Promise<number>((resolve, reject) => {
+    child.stdout.once('data', (bytes: Buffer) => resolve(Number(bytes.toString())))
+    child.once('exit', (code) => reject(new Error(`${name} has ended with ${code}`)))
+  })
+  return { ...(await started(child)), port }
+}
+
+async function started(child: ReturnType<typeof spawn>): Promise<AsyncDisposable> {
+  const ended = new Promise<void>((resolve, reject) => {
+    child.once('exit', () => resolve())
+    child.once('error', reject)
+  })
+  await Promise.race([wait(300), ended])
+  if (child.exitCode !== null) throw new Error(`${child.spawnfile} has ended with ${child.exitCode}`)
+  return {
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGTERM')
+      await ended
+    },
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return address.port
+}

@@ -1,0 +1,216 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { tries } from '../long-form.ts'
+import {
+  type GivenGateway,
+  type Got,
+  networkOn,
+  openGivenGateway,
+  openStub,
+  rpcAnswer,
+  type Stub,
+  sendJson,
+  untilHealthy,
+} from './given-gateway.ts'
+
+const nodes: Stub[] = []
+let gateway: GivenGateway
+beforeAll(async () => {
+  for (let i = 0; i < 3; i++) nodes.push(await openStub('ethereum', 'mainnet'))
+  gateway = await openGivenGateway([networkOn('ethereum/mainnet', ...nodes)])
+  await untilHealthy(gateway, 'ethereum/mainnet')
+})
+afterAll(async () => {
+  await gateway[Symbol.asyncDispose]()
+  for (const node of nodes) await node[Symbol.asyncDispose]()
+})
+beforeEach(() => {
+  for (const node of nodes) {
+    node.answer = rpcAnswer
+    node.got.length = 0
+  }
+})
+
+interface Rpc {
+  readonly id: number
+  readonly method: string
+  readonly params: readonly unknown[]
+}
+const place = 'ethereum/mainnet'
+const post = async (body: unknown) => {
+  const response = await gateway.ask(place, { method: 'POST', body: JSON.stringify(body) })
+  return { status: response.status, body: (await response.json()) as never }
+}
+const gotBy = () => nodes.map((node) => node.got.length)
+
+/** A node that knows its own filters and no others. */
+function keepFilters(node: Stub): void {
+  let made = 0
+  const answerTo = ({ id, method, params }: Rpc) => {
+    if (method === 'eth_newFilter') return { jsonrpc: '2.0', id, result: `0x${(++made).toString(16)}` }
+    if (method !== 'eth_getFilterChanges') return { jsonrpc: '2.0', id, result: '0x2a' }
+    const known = Number(params[0]) <= made && Number(params[0]) > 0
+    return known
+      ? { jsonrpc: '2.0', id, result: [] }
+      : { jsonrpc: '2.0', id, error: { code: -32000, message: 'filter not found' } }
+  }
+  node.answer = ({ body }: Got, response) => {
+    const asked = JSON.parse(body) as Rpc | readonly Rpc[]
+    sendJson(response, Array.isArray(asked) ? asked.map(answerTo) : answerTo(asked as Rpc))
+  }
+}
+
+describe('filters', () => {
+  const make = { jsonrpc: '2.0', id: 1, method: 'eth_newFilter', params: [{}] }
+  const changes = (filter: unknown, id = 2) => ({
+    jsonrpc: '2.0',
+    id,
+    method: 'eth_getFilterChanges',
+    params: [filter],
+  })
+
+  test('are asked for where they were made, whichever of three nodes that was', async () => {
+    for (const node of nodes) keepFilters(node)
+    const filters = new Set<string>()
+    for (let i = 0; i < 30; i++) {
+      // Another node is the first choice while one is on another chain.
+      const out = nodes[i % 3] as Stub
+      out.identity = '0x5'
+      await expect
+        .poll(() => (gateway.upstreams.groupOf('ethereum', 'mainnet', '')?.all() ?? []).length, { interval: 20 })
+        .toBe(2)
+      const { body } = await post(make)
+      filters.add((body as { result: string }).result)
+      out.identity = '0x1'
+      await expect
+        .poll(() => (gateway.upstreams.groupOf('ethereum', 'mainnet', '')?.all() ?? []).length, { interval: 20 })
+        .toBe(3)
+    }
+    expect(filters.size).toBe(30)
+    expect(gotBy().filter((count) => count > 0).length).toBeGreaterThan(1)
+    const asked = [...filters]
+    for (let i = 0; i < tries(300, 10_000); i++) {
+      const { body } = await post(changes(asked[i % asked.length]))
+      expect(body).toEqual({ jsonrpc: '2.0', id: 2, result: [] })
+    }
+  })
+
+  test('work in batches with other calls', async () => {
+    for (const node of nodes) keepFilters(node)
+    const made = await post([
+      { ...make, id: 'a' },
+      { jsonrpc: '2.0', id: 'b', method: 'eth_chainId' },
+      { ...make, id: 'c' },
+    ])
+    const answers = made.body as { id: string; result: string }[]
+    expect(answers.map(({ id }) => id)).toEqual(['a', 'b', 'c'])
+    expect(answers[1]?.result).toBe('0x2a')
+    const { body } = await post([
+      changes(answers[0]?.result, 1),
+      changes(answers[2]?.result, 2),
+      { id: 3, method: 'eth_chainId' },
+    ])
+    expect(body).toEqual([
+      { jsonrpc: '2.0', id: 1, result: [] },
+      { jsonrpc: '2.0', id: 2, result: [] },
+      { jsonrpc: '2.0', id: 3, result: '0x2a' },
+    ])
+  })
+
+  test.each(['0x1', '0x1ffffffff', 7, null])('that nobody has made here are not found: %j', async (filter) => {
+    for (const node of nodes) keepFilters(node)
+    const { body } = await post(changes(filter))
+    expect(body).toMatchObject({
+      id: 2,
+      error: filter === '0x1ffffffff' ? {} : { code: -32000, message: 'filter not found' },
+    })
+  })
+})
+
+describe('a signed transaction', () => {
+  const send = { jsonrpc: '2.0', id: 9, method: 'eth_sendRawTransaction', params: ['0x00'] }
+  const known = { jsonrpc: '2.0', id: 9, error: { code: -32000, message: 'already known' } }
+
+  test('goes to all nodes, and is answered by one that takes it', async () => {
+    for (const node of nodes) node.answer = (_got, response) => sendJson(response, known)
+    const last = nodes[2] as Stub
+    last.answer = (_got, response) =>
+      setTimeout(() => sendJson(response, { jsonrpc: '2.0', id: 9, result: '0xabc' }), 50)
+    expect(await post(send)).toEqual({ status: 200, body: { jsonrpc: '2.0', id: 9, result: '0xabc' } })
+    expect(gotBy()).toEqual([1, 1, 1])
+  })
+
+  test('that no node takes is answered with what the first one says', async () => {
+    for (const node of nodes) node.answer = (_got, response) => sendJson(response, known)
+    expect(await post(send)).toEqual({ status: 200, body: known })
+  })
+
+  test('that a node has taken and died is looked for at one that refuses it, and answered by its hash', async () => {
+    const hash = '0x8da7e0b8da6ac4e2e1cdbb1a8b0a9c8c0c0a3f1b7c5d6e7f8091a2b3c4d5e6f7'
+    const raw = '0x00'
+    const [dying, ...others] = nodes as [Stub, Stub, Stub]
+    dying.answer = (_got, response) => response.destroy()
+    for (const node of others)
+      node.answer = (got, response) => {
+        const { method, params } = JSON.parse(got.body) as { method: string; params: string[] }
+        if (method === 'eth_sendRawTransaction') sendJson(response, known)
+        else sendJson(response, { jsonrpc: '2.0', id: 1, result: { hash: isThere ? params[0] : hash } })
+      }
+    let isThere = true
+    // keccak-256 of one zero byte
+    const expected = '0xbc36789e7a1e281436464229828f817d6612f7b477d66591ff96a9e064bcc98a'
+    expect(await post({ ...send, params: [raw] })).toEqual({
+      status: 200,
+      body: { jsonrpc: '2.0', id: 9, result: expected },
+    })
+    isThere = false
+    expect(await post(send)).toEqual({ status: 200, body: known })
+  })
+
+  test('that a dying node gets is answered by the others, and by nobody if all die', async () => {
+    const [first, ...others] = nodes as [Stub, Stub, Stub]
+    first.answer = (_got, response) => response.destroy()
+    expect((await post(send)).status).toBe(200)
+    for (const node of others) node.answer = (_got, response) => response.destroy()
+    expect(await post(send)).toEqual({
+      status: 502,
+      body: { jsonrpc: '2.0', id: 9, error: { code: -32603, message: 'Bad Gateway: the node did not answer' } },
+    })
+    expect(gotBy()).toEqual([2, 2, 2])
+  })
+})
+
+describe('a batch of which some calls are refused', () => {
+  const batch = [
+    { jsonrpc: '2.0', id: 1, method: 'eth_chainId' },
+    { jsonrpc: '2.0', id: 2, method: 'admin_peers' },
+    { jsonrpc: '2.0', id: 3, method: 'eth_blockNumber' },
+  ]
+  const refusal = { jsonrpc: '2.0', id: 2, error: { code: -32601, message: 'Method not allowed: admin_peers' } }
+
+  test('is answered for each of them, and only the others reach a node', async () => {
+    const { status, body } = await post(batch)
+    expect(status).toBe(200)
+    expect(body).toEqual([
+      refusal,
+      { jsonrpc: '2.0', id: 1, result: '0x2a' },
+      { jsonrpc: '2.0', id: 3, result: '0x2a' },
+    ])
+    const sent = nodes.flatMap((node) => node.got.map((got) => JSON.parse(got.body) as Rpc[]))
+    expect(sent.map((calls) => calls.map(({ method }) => method))).toEqual([['eth_chainId', 'eth_blockNumber']])
+  })
+
+  test('is answered whole where the answer is long, and where it is no list', async () => {
+    const long = 'x'.repeat(200_000)
+    for (const node of nodes) node.answer = (_got, response) => sendJson(response, [{ id: 1, result: long }])
+    expect((await post(batch)).body).toEqual([refusal, { id: 1, result: long }])
+    for (const node of nodes) node.answer = (_got, response) => sendJson(response, { error: { code: 1 } })
+    expect((await post(batch)).body).toEqual([refusal, { error: { code: 1 } }])
+    for (const node of nodes) node.answer = (_got, response) => response.end(' [ ] ')
+    expect((await post(batch)).body).toEqual([refusal])
+  })
+
+  test('has 403 where all are refused', async () => {
+    expect((await post([batch[1], { ...batch[1], id: 4 }])).status).toBe(403)
+    expect(gotBy()).toEqual([0, 0, 0])
+  })
+})

@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { nodePathOf } from '../../schemas/protocols/match-route.ts'
+import type { Protocol, Route, Service } from '../../schemas/protocols/protocol.ts'
+import { PROTOCOLS } from '../../schemas/protocols/protocols.ts'
+import { publicAccessOf } from '../../schemas/protocols/public-methods.ts'
+import { type GivenGateway, networkOn, openGivenGateway, openStub, type Stub, untilHealthy } from './given-gateway.ts'
+
+// Every network of every protocol, each before a node of its own.
+
+interface Place {
+  readonly name: string
+  readonly protocol: Protocol
+  readonly network: string
+  readonly service: Service
+}
+
+const PLACES: readonly Place[] = PROTOCOLS.flatMap((protocol) =>
+  Object.keys(protocol.networks).flatMap((network) =>
+    protocol.services.map((service) => ({
+      name: [protocol.name, network, ...(service.name === '' ? [] : [service.name])].join('/'),
+      ...{ protocol, network, service },
+    })),
+  ),
+)
+
+const stubs = new Map<string, Stub>()
+let gateway: GivenGateway
+beforeAll(async () => {
+  for (const { name, protocol, network, service } of PLACES)
+    stubs.set(name, await openStub(protocol.name, network, service.name))
+  gateway = await openGivenGateway(PLACES.map(({ name }) => networkOn(name, stubs.get(name) as Stub)))
+  for (const { name } of PLACES) await untilHealthy(gateway, name, 30_000)
+})
+afterAll(async () => {
+  await gateway[Symbol.asyncDispose]()
+  for (const stub of stubs.values()) await stub[Symbol.asyncDispose]()
+})
+
+/** A path that the route matches, with something for each place of its pattern. */
+const pathOf = ({ path }: Route): string => path.replaceAll('**', 'a/b').replaceAll('*', 'a1')
+
+test('54 networks of 36 protocols are there', () => {
+  expect(new Set(PLACES.map(({ protocol, network }) => `${protocol.name}/${network}`)).size).toBe(54)
+  expect(PROTOCOLS).toHaveLength(36)
+})
+
+describe.each(PLACES)('$name', ({ name, protocol, network, service }) => {
+  const place = `${protocol.name}/${network}`
+  const ask = (route: Route, verb: string) => {
+    const body = route.form === 'json-rpc' ? { body: '{"jsonrpc":"2.0","id":7,"method":"some_method"}' } : {}
+    return gateway.ask(place, { method: verb, path: pathOf(route), ...(verb === 'POST' ? body : {}) })
+  }
+
+  test('forwards each of its routes to where its node has it, and nothing else', async () => {
+    const stub = stubs.get(name) as Stub
+    for (const route of service.routes) {
+      for (const verb of route.verbs) {
+        stub.got.length = 0
+        const response = await ask(route, verb)
+        await response.arrayBuffer()
+        expect(response.status, `${verb} ${route.path}`).toBe(200)
+        expect(stub.got.map((got) => `${got.verb} ${got.path}`)).toEqual([
+          `${verb} ${nodePathOf(route, pathOf(route)) || '/'}`,
+        ])
+      }
+    }
+    stub.got.length = 0
+    for (const path of ['/admin', '/metrics', '/debug/pprof', '/eth%2fv1/node/version', '//'])
+      expect((await gateway.ask(place, { path })).status, path).toBe(404)
+    expect(stub.got).toEqual([])
+  })
+
+  test('refuses an unknown key before anything reaches its node', async () => {
+    const stub = stubs.get(name) as Stub
+    stub.got.length = 0
+    const [route] = service.routes as readonly [Route, ...Route[]]
+    const [verb = 'GET'] = route.verbs
+    const body = route.form === 'json-rpc' ? { body: '{"method":"x"}' } : {}
+    const response = await gateway.ask(place, { token: 'none', method: verb, path: pathOf(route), ...body })
+    expect(response.status).toBe(401)
+    expect(stub.got).toEqual([])
+  })
+
+  test('has public access only where the specification gives it, for its methods alone', async () => {
+    const stub = stubs.get(name) as Stub
+    stub.got.length = 0
+    const access = publicAccessOf(protocol.name, network)
+    const url = `${gateway.api.url}/public/${place}${access === undefined || access.path === '/' ? '' : access.path}`
+    const call = (method: string) =>
+      fetch(url, { method: 'POST', body: JSON.stringify({ jsonrpc: '2.0', id: 7, method }) })
+    if (access === undefined) {
+      expect((await call('eth_blockNumber')).status).toBe(404)
+      return
+    }
+    for (const method of access.methods) expect((await call(method)).status, method).toBe(200)
+    // Filters that nobody has made are no node's.
+    const sent = [...access.methods].filter((method) => protocol.methods?.takesFilter.includes(method) !== true)
+    expect(stub.got).toHaveLength(sent.length)
+    expect((await call('eth_getProof')).status).toBe(403)
+    expect(stub.got).toHaveLength(sent.length)
+  })
+})

@@ -1,0 +1,177 @@
+import { describe, expect, test } from 'vitest'
+import { Breaker } from '../../infra/upstreams/breaker.ts'
+import { HttpUpstream } from '../../infra/upstreams/http-upstream.ts'
+import { readValue } from '../../infra/upstreams/probe.ts'
+import { RetryBudget } from '../../infra/upstreams/retry-budget.ts'
+import { HttpUpstreamGroup } from '../../infra/upstreams/upstream-group.ts'
+import { UpstreamHealth } from '../../infra/upstreams/upstream-health.ts'
+
+const LAG_MAX = 6
+
+describe('a breaker', () => {
+  test('stays closed while fewer than half of the calls fail', () => {
+    const breaker = new Breaker()
+    for (let i = 0; i < 100; i++) {
+      breaker.begin()
+      breaker.end(i % 5 < 3, i)
+    }
+    expect(breaker.allows(100)).toBe(true)
+  })
+
+  test('opens where they fail, lets one at a time try after a while, and closes when three have succeeded', () => {
+    const breaker = new Breaker()
+    for (let i = 0; i < 5; i++) breaker.end(false, 1_000)
+    expect([breaker.allows(1_000), breaker.allows(30_999), breaker.allows(31_000)]).toEqual([false, false, true])
+    breaker.begin()
+    expect(breaker.allows(31_000)).toBe(false)
+    breaker.end(true, 31_000)
+    for (const nowMs of [31_001, 31_002]) {
+      expect(breaker.allows(nowMs)).toBe(true)
+      breaker.begin()
+      breaker.end(true, nowMs)
+    }
+    breaker.begin()
+    breaker.begin()
+    expect(breaker.allows(31_003)).toBe(true)
+  })
+
+  test('opens again when a trial fails, and earlier tries where something else shows that the upstream answers', () => {
+    const breaker = new Breaker()
+    for (let i = 0; i < 5; i++) breaker.end(false, 0)
+    breaker.endRest(10)
+    expect(breaker.allows(10)).toBe(true)
+    breaker.begin()
+    breaker.end(false, 11)
+    expect([breaker.allows(30_010), breaker.allows(30_011)]).toEqual([false, true])
+  })
+
+  test('hears nothing from a call that its client gave up', () => {
+    const breaker = new Breaker()
+    for (let i = 0; i < 5; i++) breaker.end(false, 0)
+    breaker.begin()
+    breaker.forget()
+    expect(breaker.allows(30_000)).toBe(true)
+  })
+})
+
+test.each([100, 1_000, 10_000])('of %i calls that all fail, at most a fifth are sent again', (calls) => {
+  const budget = new RetryBudget()
+  let sent = 0
+  for (let i = 0; i < calls; i++) {
+    budget.earn()
+    sent++
+    while (budget.take()) sent++
+  }
+  expect(sent / calls).toBeLessThanOrEqual(1.2)
+  expect(sent).toBeGreaterThan(calls)
+})
+
+describe('the health of an upstream', () => {
+  const healthOf = (...found: (number | undefined)[]): UpstreamHealth => {
+    const health = new UpstreamHealth()
+    for (const head of found) health.note(head === undefined ? undefined : { head, isRightChain: true })
+    return health
+  }
+
+  test('is not known before it has shown its chain', () => {
+    expect(new UpstreamHealth().isWell(LAG_MAX)).toBe(false)
+    expect(healthOf(1).isWell(LAG_MAX)).toBe(true)
+  })
+
+  test('is bad on another chain, from the probe on that shows it, and good again when it is back', () => {
+    const health = healthOf(5)
+    health.note({ head: 6, isRightChain: false })
+    expect([health.isRightChain, health.isWell(LAG_MAX)]).toEqual([false, false])
+    health.note({ head: 7, isRightChain: true })
+    expect(health.isWell(LAG_MAX)).toBe(true)
+  })
+
+  test('is bad when two probes in a row have failed', () => {
+    expect([healthOf(5, undefined).isWell(LAG_MAX), healthOf(5, undefined, undefined).isWell(LAG_MAX)]).toEqual([
+      true,
+      false,
+    ])
+    expect(healthOf(5, undefined, undefined, 6).isWell(LAG_MAX)).toBe(true)
+  })
+
+  test('is bad as many blocks behind the best as its chain allows', () => {
+    const health = healthOf(100)
+    health.compare(105)
+    expect(health.isWell(LAG_MAX)).toBe(true)
+    health.compare(106)
+    expect(health.isWell(LAG_MAX)).toBe(false)
+  })
+
+  test('is bad when it stands still while the others advance twice, and good when it moves', () => {
+    const health = healthOf(100)
+    health.compare(100)
+    for (const best of [101, 102]) {
+      health.note({ head: 100, isRightChain: true })
+      health.compare(best)
+    }
+    expect(health.isWell(LAG_MAX)).toBe(false)
+    health.note({ head: 101, isRightChain: true })
+    health.compare(102)
+    expect(health.isWell(LAG_MAX)).toBe(true)
+  })
+
+  test('is good where a chain stands still for everybody', () => {
+    const health = healthOf(100, 100, 100, 100)
+    for (let i = 0; i < 5; i++) health.compare(100)
+    expect(health.isWell(LAG_MAX)).toBe(true)
+  })
+})
+
+describe('a group', () => {
+  const memberOf = (port: number) => ({
+    upstream: new HttpUpstream({ url: `http://127.0.0.1:${port}`, headers: {}, weight: 1 }),
+    health: new UpstreamHealth(),
+  })
+  const groupOf = (...heads: number[]) => {
+    const members = heads.map((head, i) => {
+      const member = memberOf(10_000 + i)
+      member.health.note({ head, isRightChain: head >= 0 })
+      member.health.compare(Math.max(...heads))
+      return member
+    })
+    return { members, group: new HttpUpstreamGroup(members, LAG_MAX) }
+  }
+  const KEYS = Array.from({ length: 300 }, (_, i) => `key ${i}`)
+
+  test('asks the ones that are well, the others only where there is none else, and never one of another chain', () => {
+    const { members, group } = groupOf(100, 10, -1)
+    const ids = members.map(({ upstream }) => upstream.id)
+    for (let i = 0; i < 20; i++) expect(group.choose({ tried: [] })?.id).toBe(ids[0])
+    expect(group.choose({ tried: [ids[0] as string] })?.id).toBe(ids[1])
+    expect(group.choose({ tried: ids.slice(0, 2) })).toBeUndefined()
+  })
+
+  test('gives a key one upstream, all of them equal shares, and another one only to keys of one that is left out', () => {
+    const { members, group } = groupOf(100, 100, 100)
+    const before = KEYS.map((key) => group.choose({ tried: [], key })?.id)
+    expect(KEYS.map((key) => group.choose({ tried: [], key })?.id)).toEqual(before)
+    for (const { upstream } of members) {
+      const share = before.filter((id) => id === upstream.id).length / KEYS.length
+      expect(share).toBeGreaterThan(0.2)
+      expect(share).toBeLessThan(0.5)
+    }
+    const out = members[1]?.upstream.id
+    members[1]?.health.note({ head: 100, isRightChain: false })
+    const after = KEYS.map((key) => group.choose({ tried: [], key })?.id)
+    expect(after.every((id, i) => id !== out && (before[i] === out || before[i] === id))).toBe(true)
+  })
+})
+
+test.each([
+  ['0x1A', 'hex', '26'],
+  [26, 'hex', undefined],
+  ['26', 'number', '26'],
+  [26, 'number', '26'],
+  ['0026', 'number', '26'],
+  ['main', 'number', undefined],
+  ['main', 'text', 'main'],
+  [{}, 'text', undefined],
+  [null, 'number', undefined],
+] as const)('%j as %s is %s', (value, as, text) => {
+  expect(readValue(value, as)).toBe(text)
+})

@@ -1,0 +1,228 @@
+import { randomUUID } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { AT_ONCE_MAX, Passwords, WAITING_MAX } from '../../api/account/passwords.ts'
+import { AccountSecrets, digestOf } from '../../api/account/secrets.ts'
+import type { EventWriter } from '../../infra/ports/event-log.ts'
+import { answerAsked, dropExpiredSignUps, type UsersParts } from '../../processors/users/answer-asked.ts'
+import { RESET_SEC, SIGN_UP_SEC } from '../../processors/users/decide.ts'
+import { SESSION_IDLE_SEC, SESSION_NOTED_SEC, SESSION_SEC } from '../../processors/users/expiry.ts'
+import { readUserBook } from '../../processors/users/user-book.ts'
+import { KEYS_MAX, SESSIONS_MAX, SIGN_UPS_MAX } from '../../schemas/events/users.ts'
+import type { AskUsers } from '../../schemas/jobs/ask-users.ts'
+import { eventLogOfEachTest } from './event-log-of-each-test.ts'
+
+const log = eventLogOfEachTest()
+const NEVER = new AbortController().signal
+const KEY_ID = '0123456789abcdef'
+const ADDRESS = digestOf('address')
+const PASSWORD = { scheme: 'scrypt-1-1-1', proof: digestOf('password') }
+const OTHER = { ...PASSWORD, proof: digestOf('other') }
+const BEGIN_SEC = 1_800_000_000
+
+/** Who decides, as of a process that has just begun, and a clock that the test leads on. */
+async function begin(writer: EventWriter = log(), clock = { sec: BEGIN_SEC }) {
+  const book = await readUserBook(log(), NEVER)
+  const parts: UsersParts = { book, writer, now: () => clock.sec * 1_000 }
+  const answer = (ask: AskUsers, more: object = {}) =>
+    answerAsked(parts, { requestId: randomUUID(), keyId: KEY_ID, ask, notAfterMs: clock.sec * 1_000, ...more })
+  return { ...parts, clock, answer, ask: async (asked: AskUsers) => (await answer(asked)).status }
+}
+
+const signUp = (code: string, password = PASSWORD): AskUsers => {
+  return { kind: 'sign-up', address: ADDRESS, account: `u-${code}`, password, code: digestOf(code) }
+}
+const verify = (code: string): AskUsers => ({ kind: 'verify', code: digestOf(code) })
+const logIn = (session: string, password = PASSWORD): AskUsers => {
+  return { kind: 'log-in', address: ADDRESS, password, session: digestOf(session) }
+}
+const look = (session: string): AskUsers => ({ kind: 'look', session: digestOf(session) })
+const createKey = (token: string): AskUsers => {
+  return { kind: 'create-key', session: digestOf('s'), hash: digestOf(token), name: token }
+}
+
+async function beginWithUser(writer?: EventWriter) {
+  const users = await begin(writer)
+  for (const asked of [signUp('c'), verify('c'), logIn('s')]) expect(await users.ask(asked)).toBe('done')
+  return users
+}
+
+async function eventsIn(topic: 'users' | 'accounts') {
+  return (await Array.fromAsync(log().read({ topic, signal: NEVER }))).map(({ event }) => event)
+}
+
+describe('a sign-up', () => {
+  it('opens one account of many that wait, with its own password, and the others no more', async () => {
+    const { ask } = await begin()
+    const codes = Array.from({ length: SIGN_UPS_MAX + 1 }, (_, i) => `code-${i}`)
+    for (const [i, code] of codes.entries()) expect(await ask(signUp(code, i === 4 ? OTHER : PASSWORD))).toBe('done')
+    expect(await ask(verify('code-0')), 'the oldest has made room').toBe('no-code')
+    expect(await ask(verify('code-4'))).toBe('done')
+    for (const code of codes) expect(await ask(verify(code))).toBe('no-code')
+    expect(await ask(logIn('s'))).toBe('wrong-password')
+    expect(await ask(logIn('s', OTHER))).toBe('done')
+    expect(await ask(signUp('late'))).toBe('has-account')
+    expect(await ask(verify('late'))).toBe('no-code')
+    expect(await eventsIn('users'), 'one event has all that stands of an address').toHaveLength(1)
+  })
+
+  it('counts for a day, and is gone then without anybody asking', async () => {
+    const users = await begin()
+    await users.ask(signUp('c'))
+    users.clock.sec += SIGN_UP_SEC - 1
+    await dropExpiredSignUps(users)
+    expect(users.book.ofAddress(ADDRESS)?.signUps).toHaveLength(1)
+    users.clock.sec += 1
+    expect(await users.ask(verify('c'))).toBe('no-code')
+    await dropExpiredSignUps(users)
+    const [event] = await eventsIn('users')
+    expect(JSON.parse(Buffer.from(event?.data ?? []).toString())).toEqual({
+      address: ADDRESS,
+      keyId: KEY_ID,
+      signUps: [],
+    })
+  })
+})
+
+describe('a session', () => {
+  it('ends a day after it was last used, and two weeks after its beginning', async () => {
+    const { ask, clock } = await beginWithUser()
+    clock.sec += SESSION_IDLE_SEC - 1
+    expect(await ask(look('s'))).toBe('found')
+    clock.sec += SESSION_IDLE_SEC
+    expect(await ask(look('s'))).toBe('no-session')
+    await ask(logIn('long'))
+    for (let passed = 0; passed < SESSION_SEC; passed += SESSION_IDLE_SEC / 2) {
+      expect(await ask(look('long')), String(passed)).toBe('found')
+      clock.sec += SESSION_IDLE_SEC / 2
+    }
+    expect(await ask(look('long'))).toBe('no-session')
+  })
+
+  it('is noted once in a while', async () => {
+    const { ask, clock } = await beginWithUser()
+    const offset = async () => (await log().ends('users')).get(0)
+    const before = await offset()
+    clock.sec += SESSION_NOTED_SEC - 1
+    await ask(look('s'))
+    expect(await offset()).toBe(before)
+    clock.sec += 1
+    await ask(look('s'))
+    expect(await offset()).not.toBe(before)
+  })
+
+  it('makes room when there are too many', async () => {
+    const { ask } = await beginWithUser()
+    for (let i = 0; i < SESSIONS_MAX; i++) await ask(logIn(`s${i}`))
+    expect(await ask(look('s'))).toBe('no-session')
+    expect(await ask(look('s0'))).toBe('found')
+  })
+})
+
+it('a new password ends all sessions; its code counts an hour, once, for its own address', async () => {
+  const { ask, clock } = await beginWithUser()
+  const request = (code: string): AskUsers => ({ kind: 'request-reset', address: ADDRESS, code: digestOf(code) })
+  const reset = (code: string, address = ADDRESS): AskUsers => {
+    return { kind: 'reset', code: digestOf(code), address, password: OTHER }
+  }
+  expect(await ask({ kind: 'request-reset', address: digestOf('nobody'), code: digestOf('n') })).toBe('has-none')
+  expect(await ask(reset('n'))).toBe('no-code')
+  await ask(request('old'))
+  clock.sec += RESET_SEC
+  expect(await ask(reset('old'))).toBe('no-code')
+  await ask(request('new'))
+  expect(await ask(reset('new', digestOf('another')))).toBe('no-code')
+  expect(await ask(verify('new'))).toBe('no-code')
+  expect(await ask(reset('new'))).toBe('done')
+  expect(await ask(reset('new'))).toBe('no-code')
+  expect(await ask(look('s'))).toBe('no-session')
+  expect(await ask(logIn('t'))).toBe('wrong-password')
+  expect(await ask(logIn('t', OTHER))).toBe('done')
+})
+
+describe('a key', () => {
+  it('is one of so many', async () => {
+    const { ask } = await beginWithUser()
+    for (let i = 0; i < KEYS_MAX; i++) expect(await ask(createKey(`key ${i}`))).toBe('done')
+    expect(await ask(createKey('one more'))).toBe('too-many-keys')
+    expect(await ask(createKey('key 0')), 'done twice').toBe('done')
+    const ids = (await eventsIn('accounts')).map(({ id }) => id)
+    expect(new Set(ids).size).toBe(KEYS_MAX)
+  })
+
+  // A kill between the two appends is as if the second had never been.
+  it.each(['create-key', 'delete-key'])(
+    'is none that somebody has and nobody lists, however %s is killed',
+    async (kind) => {
+      let isKilled = false
+      const writer: EventWriter = {
+        append: (topic, events) =>
+          isKilled && topic === 'users' ? Promise.reject(new Error('killed')) : log().append(topic, events),
+      }
+      const before = await beginWithUser(writer)
+      const deleteKey: AskUsers = { kind: 'delete-key', session: digestOf('s'), keyId: digestOf('kept').slice(0, 12) }
+      await before.ask(createKey('kept'))
+      isKilled = true
+      await expect(before.ask(kind === 'create-key' ? createKey('lost') : deleteKey)).rejects.toThrow('killed')
+      const after = await begin()
+      const found = await after.answer(look('s'))
+      const listed = found.status === 'found' ? found.user.keys.map(({ name }) => name) : []
+      expect(listed).toEqual(['kept'])
+      const types = (await eventsIn('accounts')).map(({ type }) => type)
+      if (kind === 'create-key') return expect(types).toEqual(['account.token-created', 'account.token-created'])
+      expect(types).toEqual(['account.token-created', 'account.token-revoked'])
+      expect(await after.ask(deleteKey)).toBe('done')
+    },
+  )
+})
+
+it('nothing is decided for who waits no more, nor with another key of the installation', async () => {
+  const { answer, clock } = await beginWithUser()
+  const late = await answer(logIn('t'), { notAfterMs: clock.sec * 1_000 - 1 })
+  expect(late.status).toBe('late')
+  expect((await answer(logIn('t'), { keyId: 'f'.repeat(16) })).status).toBe('other-key')
+  expect((await answer(look('t'))).status).toBe('no-session')
+})
+
+describe('a password', () => {
+  const secrets = new AccountSecrets(Buffer.alloc(32, 1))
+
+  it('is made into what only the same key, address and password are made into', async () => {
+    const passwords = new Passwords(secrets)
+    const of = (email: string, password: string, by = passwords) => by.of(email, password)
+    const made = await of('ann@example.org', 'a password')
+    expect(made).toEqual({ scheme: 'scrypt-131072-8-1', proof: expect.stringMatching(/^[0-9a-f]{64}$/) })
+    expect(await of('Ann@example.org', 'a password')).toEqual(made)
+    const others = await Promise.all([
+      of('ann@example.org', 'A password'),
+      of('bob@example.org', 'a password'),
+      of('ann@example.org', 'a password', new Passwords(new AccountSecrets(Buffer.alloc(32, 2)))),
+    ])
+    expect(new Set([made, ...others].map((one) => one?.proof)).size).toBe(4)
+  })
+
+  it('is one of two at a time; so many wait, and no more', async () => {
+    const gates: (() => void)[] = []
+    let running = 0
+    let most = 0
+    const passwords = new Passwords(secrets, async () => {
+      most = Math.max(most, ++running)
+      await new Promise<void>((resolve) => gates.push(resolve))
+      running--
+      return new Uint8Array(32)
+    })
+    const asked = Array.from({ length: AT_ONCE_MAX + WAITING_MAX + 3 }, () => passwords.of('a@example.org', 'password'))
+    const refused = await Promise.all(asked.slice(AT_ONCE_MAX + WAITING_MAX))
+    expect(refused).toEqual([undefined, undefined, undefined])
+    const done = Promise.all(asked.slice(0, AT_ONCE_MAX + WAITING_MAX))
+    let isDone = false
+    done.then(() => {
+      isDone = true
+    })
+    while (!isDone) {
+      gates.shift()?.()
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    expect((await done).every((made) => made !== undefined)).toBe(true)
+    expect(most).toBe(AT_ONCE_MAX)
+  })
+})
