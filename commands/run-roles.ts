@@ -7,16 +7,13 @@ import {
   openJobQueue,
   openMigratedWarehouse,
 } from '../infra/open-ports.ts'
-import type { Counters } from '../infra/ports/counters.ts'
-import type { EventLog } from '../infra/ports/event-log.ts'
-import type { JobQueue } from '../infra/ports/job-queue.ts'
-import type { Warehouse } from '../infra/ports/warehouse.ts'
 import { AppError } from '../schemas/errors.ts'
 import { isAbortOf, untilAborted } from '../schemas/wait.ts'
 import { devnetUrls } from './chain-nodes.ts'
 import { gatewayConfigOf } from './gateway-config.ts'
 import { allOrNone } from './ingest-role.ts'
 import { LiveSetting } from './live-setting.ts'
+import { neededPorts } from './needed-ports.ts'
 import type { Role, RolePorts, Running } from './role.ts'
 import { answerCommands } from './running-program.ts'
 import type { Setting } from './setting.ts'
@@ -86,7 +83,7 @@ function refuseDevnetOfOthers({ devnet, chains }: Config, roles: readonly Role[]
   )
 }
 
-/** Opens the ports that are needed; asking for another one is a mistake of a role. */
+/** Opens the ports that are needed. */
 async function openPorts(
   { config, log }: Setting,
   needs: ReadonlySet<keyof RolePorts>,
@@ -97,25 +94,5 @@ async function openPorts(
   const jobQueue = needs.has('jobQueue') ? open.use(await openJobQueue(config, log)) : undefined
   const counters = needs.has('counters') ? open.use(await openCounters(config)) : undefined
   const clientCounters = needs.has('clientCounters') ? open.use(await openClientCounters(config)) : undefined
-  const needed = <Port>(port: Port | undefined, name: string): Port => {
-    if (port === undefined) throw new Error(`a role uses ${name} and does not say that it needs it`)
-    return port
-  }
-  return {
-    get eventLog(): EventLog {
-      return needed(eventLog, 'eventLog')
-    },
-    get warehouse(): Warehouse {
-      return needed(warehouse, 'warehouse')
-    },
-    get jobQueue(): JobQueue {
-      return needed(jobQueue, 'jobQueue')
-    },
-    get counters(): Counters {
-      return needed(counters, 'counters')
-    },
-    get clientCounters(): Counters {
-      return needed(clientCounters, 'clientCounters')
-    },
-  }
+  return neededPorts({ eventLog, warehouse, jobQueue, counters, clientCounters })
 }
