@@ -35,6 +35,7 @@ describe.skipIf(NO_PSEUDO_TERMINAL !== undefined)(`on a terminal (${NO_PSEUDO_TE
       /^epochline {3}embedded mode, data in /,
       /^REST {8}http:\/\/127\.0\.0\.1:\d+\/ethereum\/mainnet\/<token>\//,
       /^GraphQL {5}http/,
+      /^Gateway {5}http:\/\/127\.0\.0\.1:\d+\/ethereum\/mainnet\/<token>$/,
       /^OpenAPI {5}http/,
       /^Readiness {3}http/,
     ]
