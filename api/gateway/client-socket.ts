@@ -11,6 +11,7 @@ import { toRpcHeaders } from './headers.ts'
 import { MessageSink } from './message-sink.ts'
 import type { Meter, Passed } from './meter.ts'
 import { type MethodRules, rulesOf } from './method-rules.ts'
+import { needOldState } from './old-states.ts'
 import { type PreparedCalls, prepareCalls } from './prepare-calls.ts'
 import { type Refusal, rpcRefusal, tellRefusal } from './refusals.ts'
 import { Relay } from './relay.ts'
@@ -178,6 +179,8 @@ export class ClientSocket {
       isJson: true,
       key: isSticky ? tokenHash : undefined,
       isNamed: false,
+      isArchival: group.hasArchives && needOldState(protocol, group, { body: message, calls: read.calls }),
+      hedgeMs: read.calls.every(({ method }) => this.#rules.isRead(method)) ? group.hedgeMs : undefined,
       ownHeaders: [],
       request: {
         verb: 'POST',

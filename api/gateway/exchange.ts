@@ -3,9 +3,8 @@ import type { AnswerHandler, Flow, UpstreamFault, UpstreamGroup, UpstreamRequest
 import { toClientHeaders } from './headers.ts'
 import { isArrayAt, skipBlanks } from './json-text.ts'
 import { type Refusal, refusalOf } from './refusals.ts'
+import { mayBeJson, Rival, WHOLE_BYTES_MAX } from './rival.ts'
 
-/** Answers up to here are sent as one piece, once they are whole; longer ones as they come. */
-const WHOLE_BYTES_MAX = 64 * 1024
 /** Of an answer that is edited. */
 const EDITED_BYTES_MAX = 64 * 1024 * 1024
 /** Longer ones are not copied. */
@@ -40,6 +39,10 @@ export interface ExchangeOptions {
   readonly isNamed: boolean
   /** The only node that can answer; undefined: any. */
   readonly node?: string | undefined
+  /** It needs the state of an old block. */
+  readonly isArchival: boolean
+  /** Milliseconds without a first byte after which another node is asked, too; undefined: none is. */
+  readonly hedgeMs: number | undefined
   /** Answers of ours that stand before the node's in that to a batch. */
   readonly answers?: readonly string[]
   /** What becomes of the answer of a node; then it is held until it is whole. */
@@ -64,15 +67,24 @@ export class Exchange implements AnswerHandler {
   /** Something of the answer is on its way to the client. */
   #isStreaming = false
   #isDraining = false
+  #timer: NodeJS.Timeout | undefined
+  #rival: Rival | undefined
+  /** Why the first node has no answer, while the second one may have. */
+  #held: UpstreamFault | undefined
 
   constructor(options: ExchangeOptions) {
     this.#options = options
     options.group.countCall()
-    options.response.once('close', () => this.#cancel?.())
-    this.#send()
+    options.response.once('close', () => this.#endAll())
+    const isSent = this.#send()
+    const { hedgeMs, key, node } = options
+    // What is to go to one node goes to no other.
+    if (isSent && hedgeMs !== undefined && key === undefined && node === undefined)
+      this.#timer = setTimeout(() => this.#hedge(), hedgeMs)
   }
 
   onHeaders(status: number, headers: IncomingHttpHeaders, flow: Flow): void {
+    clearTimeout(this.#timer)
     this.#status = status
     this.#headers = headers
     this.#flow = flow
@@ -98,10 +110,11 @@ export class Exchange implements AnswerHandler {
       return
     }
     const answer = this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks, this.#bytes)
-    if (this.#options.isJson && !this.#mayBeJson(answer)) {
+    if (this.#options.isJson && !mayBeJson(answer, this.#status, this.#headers)) {
       this.onFault('lost')
       return
     }
+    this.#dropRival()
     const body = this.#joined(this.#options.editAnswer?.(answer, this.#node) ?? answer)
     this.#writeHead(body.length)
     // With its headers as one text, which the engine writes as one piece; in Latin-1 each byte is a character.
@@ -111,8 +124,13 @@ export class Exchange implements AnswerHandler {
 
   onFault(fault: UpstreamFault): void {
     this.#cancel = undefined
+    clearTimeout(this.#timer)
     const { response, request, group, isRepeatable, refuse } = this.#options
     if (response.destroyed) return
+    if (this.#rival !== undefined) {
+      this.#held = fault
+      return
+    }
     // A shortened answer that looks whole is worse than none.
     if (this.#isStreaming) {
       response.destroy()
@@ -127,10 +145,51 @@ export class Exchange implements AnswerHandler {
     refuse(refusalOf(fault))
   }
 
+  /** The first node has said nothing yet: whoever of the two has a whole answer first is heard. */
+  #hedge(): void {
+    const { group, isArchival, request } = this.#options
+    const upstream = group.choose({ tried: this.#tried, isArchival })
+    if (upstream === undefined || !group.takeHedge()) return
+    this.#tried.push(upstream.id)
+    const rival = new Rival(upstream.id, this.#options.isJson, {
+      onAnswer: () => this.#yieldTo(rival),
+      onFault: () => this.#onRivalLost(),
+    })
+    this.#rival = rival
+    rival.cancel = upstream.send(request, rival)
+  }
+
+  /** From here on the second node is the one that answers. */
+  #yieldTo(rival: Rival): void {
+    this.#cancel?.()
+    this.#cancel = rival.cancel
+    this.#rival = undefined
+    this.#node = rival.node
+    this.#chunks = []
+    this.#bytes = 0
+    rival.passTo(this)
+  }
+
+  #onRivalLost(): void {
+    this.#rival = undefined
+    if (this.#held !== undefined) this.onFault(this.#held)
+  }
+
+  #dropRival(): void {
+    this.#rival?.cancel?.()
+    this.#rival = undefined
+  }
+
+  #endAll(): void {
+    clearTimeout(this.#timer)
+    this.#cancel?.()
+    this.#dropRival()
+  }
+
   /** False where nobody is left to ask. */
   #send(): boolean {
-    const { group, key, node, request, refuse } = this.#options
-    const upstream = group.choose({ tried: this.#tried, key, id: node })
+    const { group, key, node, isArchival, request, refuse } = this.#options
+    const upstream = group.choose({ tried: this.#tried, key, id: node, isArchival })
     if (upstream === undefined) {
       if (this.#tried.length === 0) refuse({ kind: 'none-healthy' })
       return false
@@ -145,6 +204,7 @@ export class Exchange implements AnswerHandler {
 
   #stream(): void {
     this.#isStreaming = true
+    this.#dropRival()
     this.#writeHead(undefined)
     this.#write(this.#joined(Buffer.concat(this.#chunks, this.#bytes)))
     this.#chunks = []
@@ -190,13 +250,5 @@ export class Exchange implements AnswerHandler {
     if (isNamed) headers.push(NODE_HEADER, this.#node)
     if (isOurs && length !== undefined) headers.push('content-length', String(length))
     response.writeHead(this.#status, headers)
-  }
-
-  /** Pages of proxies in between are no answers of a node. */
-  #mayBeJson(body: Buffer): boolean {
-    if (this.#headers['content-encoding'] !== undefined) return true
-    let at = 0
-    while (at < body.length && (body[at] as number) <= 0x20) at++
-    return body[at] === 0x7b || body[at] === 0x5b || (body.length === 0 && this.#status < 300)
   }
 }

@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Duplex, PassThrough, type Readable } from 'node:stream'
 import type { Log } from '../../infra/ports/log.ts'
-import type { UpstreamRequest, Upstreams } from '../../infra/ports/upstreams.ts'
+import type { UpstreamGroup, UpstreamRequest, Upstreams } from '../../infra/ports/upstreams.ts'
 import { chainNames } from '../../schemas/chains.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
 import { matchRoute, nodePathOf } from '../../schemas/protocols/match-route.ts'
-import type { Route, Service } from '../../schemas/protocols/protocol.ts'
+import type { Protocol, Route, Service } from '../../schemas/protocols/protocol.ts'
 import { lackOf } from '../http/chain-path.ts'
 import type { AccountStanding, KnownToken, Standings } from '../http/standings.ts'
 import { type GatewayAddress, parseAddress } from './address.ts'
@@ -17,6 +17,7 @@ import { HeldOpen } from './held-open.ts'
 import { Keys } from './keys.ts'
 import type { Meter, Passed, Taken } from './meter.ts'
 import { rulesOf } from './method-rules.ts'
+import { needOldState, needsOldState } from './old-states.ts'
 import { type PreparedCalls, prepareCalls } from './prepare-calls.ts'
 import { readBody } from './read-body.ts'
 import { type Refusal, restRefusal, rpcRefusal, type Told, tellRefusal } from './refusals.ts'
@@ -59,6 +60,8 @@ interface Forwarded {
   readonly request: UpstreamRequest
   /** The calls of its body; undefined: it is a native request. */
   readonly read?: Calls
+  /** As it came. */
+  readonly body?: Buffer
   readonly isRepeatable: boolean
   /** Goes to all nodes. */
   readonly isBroadcast?: boolean
@@ -201,7 +204,7 @@ export class Gateway {
     const [first] = read.calls as [Call, ...Call[]]
     const isBroadcast = !read.isBatch && rules.isBroadcast(first.method)
     this.#exchange(admitted, {
-      ...{ read, answers, node, isSticky, editAnswer },
+      ...{ read, body, answers, node, isSticky, editAnswer },
       isRepeatable: read.calls.every(({ method }) => rules.isRepeatable(method) || rules.isRefused(method)),
       isBroadcast,
       sent: isBroadcast ? sentTransactionOf(body, first, rules.findsBroadcast) : undefined,
@@ -261,8 +264,9 @@ export class Gateway {
   }
 
   #exchangePassed(admitted: Admitted, forwarded: Forwarded, passed: Passed): void {
-    const { read, isBroadcast, sent, isSticky, ...call } = forwarded
+    const { read, body, isBroadcast, sent, isSticky, ...call } = forwarded
     const { address, service, request, response, tokenHash } = admitted
+    const { protocol } = address
     const refusing = (refusal: Refusal): void => {
       this.#parts.meter?.giveBack(passed, unitsOf(forwarded))
       refuseAdmitted(admitted, refusal, read)
@@ -288,6 +292,8 @@ export class Gateway {
       response,
       key: isConsistent || isSticky === true ? tokenHash : undefined,
       isNamed: isConsistent,
+      isArchival: group.hasArchives && isArchival(admitted, forwarded, group),
+      hedgeMs: hedgeMsOf(protocol, forwarded, group),
       ownHeaders: request.headers.origin === undefined ? [] : ANY_ORIGIN,
       refuse: refusing,
     }
@@ -304,6 +310,23 @@ export class Gateway {
       refuseAdmitted(admitted, { kind: 'failed' })
     })
   }
+}
+
+function isArchival({ address, route }: Admitted, { read, body }: Forwarded, group: UpstreamGroup): boolean {
+  const { protocol, path } = address
+  if (read === undefined || body === undefined) return needsOldState(protocol, group, { route, path })
+  return needOldState(protocol, group, { body, calls: read.calls })
+}
+
+/** Of what changes nothing, whichever nodes do it. */
+function hedgeMsOf(protocol: Protocol, { read, isRepeatable, request }: Forwarded, group: UpstreamGroup) {
+  const { hedgeMs } = group
+  if (hedgeMs === undefined) return undefined
+  const isRead =
+    read === undefined
+      ? isRepeatable && !request.isEndless
+      : read.calls.every(({ method }) => rulesOf(protocol).isRead(method))
+  return isRead ? hedgeMs : undefined
 }
 
 /** Calls that a node gets: what is answered here costs nothing. */

@@ -6,6 +6,10 @@ type Matcher = (name: string) => boolean
 
 /** What of a protocol's methods is asked at every call. */
 export interface MethodRules {
+  /** Changes nothing: may be under way at two nodes. */
+  readonly isRead: Matcher
+  /** Which parameter names the block whose state it needs. */
+  readonly blockAt: ReadonlyMap<string, number>
   /** May be sent again, to another node too. */
   readonly isRepeatable: Matcher
   /** Goes to all nodes. */
@@ -22,6 +26,8 @@ const RULES: ReadonlyMap<Protocol, MethodRules> = new Map(
     const { methods } = protocol
     if (methods === undefined) return []
     const rules = {
+      isRead: methodMatcher(methods.reads),
+      blockAt: new Map(Object.entries(methods.blockAt ?? {})),
       isRepeatable: methodMatcher([...methods.reads, ...methods.broadcasts]),
       isBroadcast: methodMatcher(methods.broadcasts),
       findsBroadcast: methods.findsBroadcast,

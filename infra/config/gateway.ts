@@ -6,6 +6,8 @@ import type { SettingReader } from './setting-reader.ts'
 import type { GatewayConfig, GatewayNetworkConfig } from './types.ts'
 import { readUpstream } from './upstream.ts'
 
+/** One read in seven at most is sent twice, where it waits longer than nearly all. */
+const HEDGE_DEFAULT = true
 const UPSTREAMS_EXAMPLE = 'upstreams: [{ url: http://127.0.0.1:8545 }]'
 
 /** What the node-access gateway sends calls to, by protocol and network. */
@@ -26,7 +28,7 @@ export function gatewayName({
 function readNetwork(
   reader: SettingReader,
   name: string,
-  { identity, upstreams }: FileGatewayNetwork,
+  { identity, hedge, upstreams }: FileGatewayNetwork,
 ): GatewayNetworkConfig | undefined {
   const path = ['gateway', 'networks', name]
   const named = findService(name)
@@ -36,10 +38,12 @@ function readNetwork(
   }
   const { protocol, network, service } = named
   if (identity !== undefined) checkIdentity(reader, [...path, 'identity'], identity, named)
+  reader.show([...path, 'hedge'], hedge ?? HEDGE_DEFAULT, hedge === undefined ? 'default' : undefined)
   if (upstreams === undefined) reader.refuseAt([...path, 'upstreams'], `is missing; e.g. ${UPSTREAMS_EXAMPLE}`)
   return {
     ...{ protocol: protocol.name, network, service: service.name },
     ...(identity === undefined ? {} : { identity }),
+    hedge: hedge ?? HEDGE_DEFAULT,
     upstreams: (upstreams ?? []).map((upstream, index) =>
       readUpstream(reader, [...path, 'upstreams', index], { upstream, protocol }),
     ),

@@ -198,6 +198,7 @@ const Upstream = section({
 
 const GatewayNetwork = section({
   identity: ChainIdentity,
+  hedge: Switch,
   upstreams: rule(
     Type.Array(Upstream, { minItems: 1, maxItems: UPSTREAMS_MAX }),
     `a list of 1 to ${UPSTREAMS_MAX} upstreams`,

@@ -161,6 +161,8 @@ export interface GatewayNetworkConfig {
   readonly service: string
   /** What its nodes have to answer when they are asked which chain they follow; undefined = what the protocol's table says. */
   readonly identity?: string
+  /** Reads that are slow are asked of another node, too; undefined = they are not. */
+  readonly hedge?: boolean
   /** At least one. */
   readonly upstreams: readonly UpstreamConfig[]
 }

@@ -77,6 +77,8 @@ export interface Wanted {
   readonly key?: string | undefined
   /** The id of the only one that will do. */
   readonly id?: string | undefined
+  /** It needs the state of an old block: goes to one that has all, where such a one is well. */
+  readonly isArchival?: boolean | undefined
 }
 
 /** The upstreams of one network; of TON, of one of its APIs. */
@@ -88,6 +90,10 @@ export interface UpstreamGroup {
   choose(wanted: Wanted): Upstream | undefined
   /** All that are as good as the one that would be chosen. */
   all(): readonly Upstream[]
+  /** Whether some of them have the states of all blocks, and others do not. */
+  readonly hasArchives: boolean
+  /** Milliseconds after which a read that may be sent twice is best asked of another one, too; undefined: it is not. */
+  readonly hedgeMs: number | undefined
   /** Whether any of them has a WebSocket. */
   readonly hasSockets: boolean
   /** The newest block that any of them has told; undefined where none has. */
@@ -101,6 +107,8 @@ export interface UpstreamGroup {
   countCall(): void
   /** Whether a call that has failed may be sent again: where all upstreams fail, little more is sent than clients ask. */
   takeRetry(): boolean
+  /** Whether a call may be sent to another one because it is slow; what is sent again for failures comes first. */
+  takeHedge(): boolean
 }
 
 /**

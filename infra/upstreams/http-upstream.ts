@@ -10,6 +10,8 @@ export interface UpstreamOptions {
   readonly wsUrl?: string
   readonly headers: Readonly<Record<string, string>>
   readonly weight: number
+  /** Has the states of all blocks. */
+  readonly isArchive?: boolean
 }
 
 const CONNECTIONS_MAX = 256
@@ -21,8 +23,10 @@ const BODY_TIMEOUT_MS = 60_000
 /** Shorter than nodes keep connections that nobody uses: a request on one that is being closed is lost. */
 const KEEP_ALIVE_MS = 4_000
 const ID_CHARACTERS = 8
-/** Of a new answer's time in the average; the rest is what it was. */
+/** Of a new answer's time in the averages; the rest is what it was. */
 const NEWEST_SHARE = 0.1
+/** Beyond the average; of times that vary as waits do, about one in twenty takes longer. */
+const USUAL_DEVIATIONS = 3
 
 /** Statuses that are about us and not about the call: our key, our bill, our rate, or an address that has moved. */
 const isAboutUs = (status: number): boolean =>
@@ -52,6 +56,7 @@ const NOT_PASSED_ON = new Error('the answer is not passed on')
 export class HttpUpstream implements Upstream, AsyncDisposable {
   readonly id: string
   readonly weight: number
+  readonly isArchive: boolean
   readonly breaker = new Breaker()
   readonly #pool: Pool
   readonly #basePath: string
@@ -61,11 +66,14 @@ export class HttpUpstream implements Upstream, AsyncDisposable {
   #inFlight = 0
   /** Moving average of the time until answers begin. */
   #answerMs = 1
+  /** Of how far answers' times are from it. */
+  #deviationMs = 0
 
-  constructor({ url, headers, weight }: UpstreamOptions) {
+  constructor({ url, headers, weight, isArchive = false }: UpstreamOptions) {
     const { origin, pathname, search, username, password } = new URL(url)
     this.id = createHash('sha256').update(`upstream ${url}`).digest('hex').slice(0, ID_CHARACTERS)
     this.weight = weight
+    this.isArchive = isArchive
     this.#basePath = pathname.replace(/\/+$/, '')
     this.#query = search.slice(1)
     const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
@@ -88,10 +96,17 @@ export class HttpUpstream implements Upstream, AsyncDisposable {
     return (this.#answerMs * (this.#inFlight + 1)) / this.weight
   }
 
+  /** Milliseconds within which nearly all its answers begin. */
+  get usualMs(): number {
+    return this.#answerMs + USUAL_DEVIATIONS * this.#deviationMs
+  }
+
   send({ verb, path, headers, body, isEndless }: UpstreamRequest, handler: AnswerHandler): () => void {
     const sending = new Sending(handler, (outcome, answerMs) => {
       this.#inFlight--
-      if (answerMs !== undefined) this.#answerMs += (answerMs - this.#answerMs) * NEWEST_SHARE
+      if (answerMs !== undefined) this.#note(answerMs)
+      // It would have taken longer; one that never answers must not seem quick.
+      else if (outcome === 'given up') this.#note(Math.max(this.#answerMs, sending.waitedMs))
       if (outcome === 'given up') this.breaker.forget()
       else this.breaker.end(outcome === 'answered', performance.now())
     })
@@ -106,6 +121,12 @@ export class HttpUpstream implements Upstream, AsyncDisposable {
     if (isEndless) options.bodyTimeout = 0
     this.#pool.dispatch(options, sending)
     return () => sending.giveUp()
+  }
+
+  #note(answerMs: number): void {
+    const distanceMs = answerMs - this.#answerMs
+    this.#answerMs += distanceMs * NEWEST_SHARE
+    this.#deviationMs += (Math.abs(distanceMs) - this.#deviationMs) * NEWEST_SHARE
   }
 
   #pathOf(path: string): string {
@@ -139,6 +160,10 @@ class Sending implements Dispatcher.DispatchHandler {
     this.#onEnd = onEnd
   }
 
+  get waitedMs(): number {
+    return performance.now() - this.#beganMs
+  }
+
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
     if (this.#isOver) controller.abort(GIVEN_UP)
@@ -155,7 +180,7 @@ class Sending implements Dispatcher.DispatchHandler {
       controller.abort(NOT_PASSED_ON)
       return
     }
-    this.#answerMs = performance.now() - this.#beganMs
+    this.#answerMs = this.waitedMs
     this.#handler.onHeaders(status, headers, controller)
   }
 

@@ -10,19 +10,29 @@ export interface Member {
   readonly socketAddress?: SocketAddress | undefined
 }
 
+/** Sooner than this another node is no gain: connections that wait for a processor take as long. */
+const HEDGE_MS_MIN = 100
+/** Where all nodes are slow as a rule. */
+const HEDGE_MS_MAX = 2_000
+
 /** Chooses among the upstreams of one network. */
 export class HttpUpstreamGroup implements UpstreamGroup {
   readonly members: readonly Member[]
+  readonly hasArchives: boolean
   readonly #lagMax: number
+  readonly #isHedged: boolean
   readonly #retries = new RetryBudget()
   readonly #sockets = new Map<OpenSocket, Member>()
 
-  constructor(members: readonly Member[], lagMax: number) {
+  constructor(members: readonly Member[], lagMax: number, isHedged = false) {
     this.members = members
     this.#lagMax = lagMax
+    this.#isHedged = isHedged && members.length > 1
+    const archives = members.filter(({ upstream }) => upstream.isArchive)
+    this.hasArchives = archives.length > 0 && archives.length < members.length
   }
 
-  choose({ tried, key, id }: Wanted): Upstream | undefined {
+  choose({ tried, key, id, isArchival }: Wanted): Upstream | undefined {
     const [only] = this.members
     // Most networks have one, and most calls are their first try: nothing is left to compare.
     if (only !== undefined && this.members.length === 1 && tried.length === 0 && id === undefined)
@@ -31,7 +41,7 @@ export class HttpUpstreamGroup implements UpstreamGroup {
       ({ upstream, health }) =>
         health.isRightChain && !tried.includes(upstream.id) && (id === undefined || upstream.id === id),
     )
-    const from = this.#bestOf(left)
+    const from = isArchival === true ? this.#archivesOf(left) : this.#bestOf(left)
     return key === undefined ? leastLoaded(from) : firstFor(key, from)
   }
 
@@ -89,12 +99,32 @@ export class HttpUpstreamGroup implements UpstreamGroup {
     return well.length > 0 ? well : members
   }
 
+  /** Archives that are well; where there is none, as of any call. */
+  #archivesOf(members: readonly Member[]): readonly Member[] {
+    const best = this.#bestOf(members)
+    const archives = best.filter(({ upstream }) => upstream.isArchive)
+    return archives.length > 0 ? archives : best
+  }
+
+  /** By the fastest that is well: one that is slow itself must not say how slow is usual. */
+  get hedgeMs(): number | undefined {
+    if (!this.#isHedged) return undefined
+    let fastestMs = HEDGE_MS_MAX
+    for (const { upstream, health } of this.members)
+      if (health.isWell(this.#lagMax)) fastestMs = Math.min(fastestMs, upstream.usualMs)
+    return Math.max(HEDGE_MS_MIN, fastestMs)
+  }
+
   countCall(): void {
     this.#retries.earn()
   }
 
   takeRetry(): boolean {
     return this.#retries.take()
+  }
+
+  takeHedge(): boolean {
+    return this.#retries.takeForSlow()
   }
 }
 

@@ -18,6 +18,8 @@ export interface NetworkOptions {
   readonly service: string
   /** Instead of what the table of protocols says. */
   readonly identity?: string
+  /** Reads that are slow are asked of another one, too. */
+  readonly hedge?: boolean
   readonly upstreams: readonly UpstreamOptions[]
 }
 
@@ -97,7 +99,7 @@ class OpenNetwork implements AsyncDisposable {
       health: new UpstreamHealth(),
       socketAddress: socketAddressOf(upstream, protocol.webSocket),
     }))
-    this.group = new HttpUpstreamGroup(members, this.#service.lagMax)
+    this.group = new HttpUpstreamGroup(members, this.#service.lagMax, options.hedge)
     this.#watching = this.#watch(probeMs)
   }
 

@@ -1,4 +1,4 @@
-import { EVM_METHODS } from './evm-methods.ts'
+import { EVM_METHODS, EVM_STATES_KEPT } from './evm-methods.ts'
 import type { Methods, Protocol } from './protocol.ts'
 import { jsonRpcAt, restReads, rpcProbe } from './routes.ts'
 
@@ -37,6 +37,7 @@ export const AVAX: Protocol = {
       lagMax: 45,
     },
   ],
+  statesKept: EVM_STATES_KEPT,
   methods: METHODS,
   webSocket: { path: '/ext/bc/C/ws' },
 }

@@ -1,4 +1,4 @@
-import type { Protocol } from './protocol.ts'
+import type { Protocol, Route } from './protocol.ts'
 import { restProbe, restReads, restWrites } from './routes.ts'
 
 const under = (base: string, paths: readonly string[]) => paths.map((path) => `${base}/${path}`)
@@ -53,9 +53,21 @@ const PUBLISHED = [
   ...under('/eth/v2/beacon', ['blocks']),
 ]
 
+/** Slots of three epochs, before which everything is final where the chain is well: nodes make room of final states. */
+const STATES_KEPT = 96
+
+/** With where they name a state, if they do: behind the segment `states`. */
+function namingStates(routes: readonly Route[]): readonly Route[] {
+  return routes.map((route) => {
+    const at = route.path.split('/').indexOf('states')
+    return at < 0 ? route : { ...route, blockAt: at + 1 }
+  })
+}
+
 /** The Beacon API. Identities are roots of the validators at genesis. */
 export const ETHEREUM2: Protocol = {
   name: 'ethereum2',
+  statesKept: STATES_KEPT,
   networks: {
     mainnet: { identity: '0x4b363db94e286120d76eb905340fdd4e54bfe9f06bf33ff6cf5ad27f511bfe95' },
     prater: {
@@ -72,9 +84,9 @@ export const ETHEREUM2: Protocol = {
     {
       name: '',
       routes: [
-        ...restReads(['GET'], [...STATE, ...BLOCKS, ...POOLS, ...LIGHT_CLIENT, ...NODE, ...DUTIES]),
+        ...namingStates(restReads(['GET'], [...STATE, ...BLOCKS, ...POOLS, ...LIGHT_CLIENT, ...NODE, ...DUTIES])),
         { verbs: ['GET'], path: '/eth/v1/events', form: 'rest', isStream: true },
-        ...restReads(['POST'], ASKED_BY_POST),
+        ...namingStates(restReads(['POST'], ASKED_BY_POST)),
         ...restWrites(PUBLISHED),
       ],
       head: restProbe('/eth/v1/node/syncing', 'number', ['data', 'head_slot']),

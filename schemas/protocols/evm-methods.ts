@@ -26,10 +26,24 @@ const OTHERS = [
   ...['bor_get*', 'erigon_get*', 'scroll_get*', 'rollup_get*', 'optimism_*', 'linea_*', 'parity_getBlockReceipts'],
 ]
 
+/** What geth keeps without `--gcmode archive`; other clients keep as much or more. */
+export const EVM_STATES_KEPT = 128
+
+/** The block is a number, or an object with it (EIP-1898); of `trace_filter` the first of several. */
+const BLOCK_AT = {
+  ...{ eth_getBalance: 1, eth_getCode: 1, eth_getTransactionCount: 1, eth_getStorageAt: 2, eth_getStorageValues: 1 },
+  ...{ eth_getProof: 2, eth_getAccount: 1, eth_call: 1, eth_callMany: 1, eth_estimateGas: 1, eth_createAccessList: 1 },
+  ...{ eth_simulateV1: 1, debug_traceCall: 1, debug_traceBlockByNumber: 0, debug_accountRange: 0 },
+  ...{ debug_getModifiedAccountsByNumber: 0, trace_block: 0, trace_call: 2, trace_callMany: 1, trace_filter: 0 },
+  ...{ trace_replayBlockTransactions: 0, arbtrace_block: 0, arbtrace_call: 2, arbtrace_callMany: 1 },
+  ...{ arbtrace_filter: 0, arbtrace_replayBlockTransactions: 0 },
+}
+
 export const EVM_METHODS: Methods = {
   reads: [...READS, ...TRACES, ...OTHERS],
   broadcasts: ['eth_sendRawTransaction'],
   findsBroadcast: 'eth_getTransactionByHash',
+  blockAt: BLOCK_AT,
   makesFilter: ['eth_newFilter', 'eth_newBlockFilter', 'eth_newPendingTransactionFilter'],
   takesFilter: ['eth_getFilterChanges', 'eth_getFilterLogs', 'eth_uninstallFilter'],
   refused: [

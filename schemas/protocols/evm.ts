@@ -1,4 +1,4 @@
-import { EVM_METHODS } from './evm-methods.ts'
+import { EVM_METHODS, EVM_STATES_KEPT } from './evm-methods.ts'
 import type { Network, Protocol, Service } from './protocol.ts'
 import { jsonRpcAt, rpcProbe } from './routes.ts'
 
@@ -26,7 +26,7 @@ function evm(name: string, lagMax: number, networks: Readonly<Record<string, Net
 }
 
 function evmOverHttp(name: string, lagMax: number, networks: Readonly<Record<string, Network>>): Protocol {
-  return { name, networks, services: [evmService(lagMax)], methods: EVM_METHODS }
+  return { name, networks, services: [evmService(lagMax)], statesKept: EVM_STATES_KEPT, methods: EVM_METHODS }
 }
 
 function evmService(lagMax: number): Service {

@@ -15,6 +15,8 @@ export interface Route {
   readonly isWrite?: true
   /** An answer without end: server-sent events. */
   readonly isStream?: true
+  /** The segment of `path`, from 1, that names the block whose state is asked for. */
+  readonly blockAt?: number
 }
 
 /** One question to a node, and where in the JSON of its answer what it asks for stands. */
@@ -50,6 +52,8 @@ export interface Methods {
   readonly takesFilter: readonly string[]
   /** Administers the node, or uses keys that lie on it: never passed on, whoever asks. */
   readonly refused: readonly string[]
+  /** Of those that need the state of a block: which parameter names it, from 0. */
+  readonly blockAt?: Readonly<Record<string, number>>
   /** Subscribe methods and what ends them, over WebSocket. */
   readonly subscribes: Readonly<Record<string, string>>
 }
@@ -81,6 +85,8 @@ export interface Protocol {
   readonly name: string
   readonly networks: Readonly<Record<string, Network>>
   readonly services: readonly Service[]
+  /** Newest blocks whose states every node has; older ones are asked of archives. Undefined: it is not known which calls need them. */
+  readonly statesKept?: number
   /** Undefined: no JSON-RPC. */
   readonly methods?: Methods
   /**

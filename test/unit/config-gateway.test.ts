@@ -53,6 +53,7 @@ gateway:
   networks:
     ethereum/mainnet:
       identity: '0x6b1239'
+      hedge: false
       upstreams:
         - url: env:NODE
           ws_url: env:NODE_WS
@@ -69,7 +70,7 @@ describe('upstreams of the gateway', () => {
   it('are read with their references looked up, and header names in lower case', () => {
     expect(read(FULL)).toEqual([
       {
-        ...{ protocol: 'ethereum', network: 'mainnet', service: '', identity: '0x6b1239' },
+        ...{ protocol: 'ethereum', network: 'mainnet', service: '', identity: '0x6b1239', hedge: false },
         upstreams: [
           {
             ...{ url: SECRETS.NODE, wsUrl: SECRETS.NODE_WS },
@@ -80,7 +81,7 @@ describe('upstreams of the gateway', () => {
         ],
       },
       {
-        ...{ protocol: 'ton', network: 'mainnet', service: 'v3' },
+        ...{ protocol: 'ton', network: 'mainnet', service: 'v3', hedge: true },
         upstreams: [{ url: 'http://127.0.0.1:8081', headers: {}, isArchive: false, weight: 1 }],
       },
     ])
@@ -176,7 +177,7 @@ describe('mistakes of the gateway', () => {
     [
       'a network that is no section',
       networkOf('ethereum/mainnet', '5'),
-      `${AT}: is not a section with identity, upstreams`,
+      `${AT}: is not a section with identity, hedge, upstreams`,
     ],
     [
       'an upstream that is none',

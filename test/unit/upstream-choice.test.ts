@@ -66,6 +66,17 @@ test.each([100, 1_000, 10_000])('of %i calls that all fail, at most a fifth are 
   expect(sent).toBeGreaterThan(calls)
 })
 
+test('what is slow is sent again by what is saved beyond that for failures', () => {
+  const budget = new RetryBudget()
+  expect(budget.takeForSlow()).toBe(false)
+  for (let i = 0; i < 1_000; i++) budget.earn()
+  let hedges = 0
+  while (budget.takeForSlow()) hedges++
+  let retries = 0
+  while (budget.take()) retries++
+  expect([hedges, retries]).toEqual([25, 25])
+})
+
 describe('the health of an upstream', () => {
   const healthOf = (...found: (number | undefined)[]): UpstreamHealth => {
     const health = new UpstreamHealth()

@@ -1,0 +1,82 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { AnswerHandler, Flow, UpstreamFault } from '../../infra/ports/upstreams.ts'
+
+/** Answers up to here are sent as one piece, once they are whole; longer ones as they come. */
+export const WHOLE_BYTES_MAX = 64 * 1024
+
+interface RivalOptions {
+  /** It has a whole answer, or more of one than is waited for: `passTo` says who gets it. */
+  onAnswer(): void
+  onFault(): void
+}
+
+/** The second node that a slow read was sent to. It keeps what it hears until it is first. */
+export class Rival implements AnswerHandler {
+  readonly node: string
+  /** Ends it early. */
+  cancel: (() => void) | undefined
+  readonly #isJson: boolean
+  readonly #options: RivalOptions
+  #status = 0
+  #headers: IncomingHttpHeaders = {}
+  #flow: Flow | undefined
+  #chunks: Buffer[] = []
+  #bytes = 0
+  #isWhole = false
+  /** Who hears it from now on. */
+  #heir: AnswerHandler | undefined
+
+  constructor(node: string, isJson: boolean, options: RivalOptions) {
+    this.node = node
+    this.#isJson = isJson
+    this.#options = options
+  }
+
+  onHeaders(status: number, headers: IncomingHttpHeaders, flow: Flow): void {
+    this.#status = status
+    this.#headers = headers
+    this.#flow = flow
+  }
+
+  onData(chunk: Buffer): void {
+    if (this.#heir !== undefined) {
+      this.#heir.onData(chunk)
+      return
+    }
+    this.#chunks.push(chunk)
+    this.#bytes += chunk.length
+    if (this.#bytes > WHOLE_BYTES_MAX) this.#options.onAnswer()
+  }
+
+  onEnd(): void {
+    if (this.#heir !== undefined) {
+      this.#heir.onEnd()
+      return
+    }
+    this.#isWhole = true
+    if (this.#isJson && !mayBeJson(Buffer.concat(this.#chunks), this.#status, this.#headers)) this.#options.onFault()
+    else this.#options.onAnswer()
+  }
+
+  onFault(fault: UpstreamFault): void {
+    if (this.#heir === undefined) this.#options.onFault()
+    else this.#heir.onFault(fault)
+  }
+
+  /** What it has heard, and all that follows. */
+  passTo(heir: AnswerHandler): void {
+    this.#heir = heir
+    heir.onHeaders(this.#status, this.#headers, this.#flow as Flow)
+    for (const chunk of this.#chunks) heir.onData(chunk)
+    this.#chunks = []
+    if (this.#isWhole) heir.onEnd()
+  }
+}
+
+/** Pages of proxies in between are no answers of a node. */
+export function mayBeJson(body: Buffer, status: number, headers: IncomingHttpHeaders): boolean {
+  if (headers['content-encoding'] !== undefined) return true
+  let at = 0
+  while (at < body.length && (body[at] as number) <= 0x20) at++
+  return body[at] === 0x7b || body[at] === 0x5b || (body.length === 0 && status < 300)
+}
