@@ -59,8 +59,10 @@ describe('a call that needs an old state', () => {
   const ask = () => gateway.call(ARCHIVED, 'eth_getBalance', ['0x0', 'earliest'])
 
   test('goes to archives, and where there is none that is well to others', async () => {
-    for (let i = 0; i < 20; i++) expect((await ask()).status).toBe(200)
-    expect([full.got.length, archive.got.length]).toEqual([0, 20])
+    // By its speed alone nobody would choose it.
+    archive.answer = (got, response) => setTimeout(() => rpcAnswer(got, response), 30)
+    for (let i = 0; i < 10; i++) expect((await ask()).status).toBe(200)
+    expect([full.got.length, archive.got.length]).toEqual([0, 10])
     archive.identity = '0x1'
     await expect.poll(() => wellOf('bsc'), { interval: 20 }).toBe(1)
     expect((await ask()).status).toBe(200)
@@ -132,6 +134,21 @@ describe('a read that is slow', () => {
       expect((await gateway.call(PLACE, 'eth_chainId')).status).toBe(200)
     }
   })
+})
+
+test('a running node that stops advancing is left out when the others have advanced twice, and is back when it moves', async () => {
+  const [stuck, moving] = nodes as [Stub, Stub]
+  const group = gateway.upstreams.groupOf('ethereum', 'mainnet', '')
+  for (let i = 0; i < 2; i++) {
+    expect(wellOf('ethereum')).toBe(2)
+    moving.head++
+    await expect.poll(() => group?.head, { interval: 10 }).toBe(moving.head)
+  }
+  await expect.poll(() => wellOf('ethereum'), { interval: 10 }).toBe(1)
+  expect(await callMany(20)).toEqual(Array(20).fill(200))
+  expect([stuck.got.length, moving.got.length]).toEqual([0, 20])
+  stuck.head++
+  await expect.poll(() => wellOf('ethereum'), { interval: 10 }).toBe(2)
 })
 
 test('where all nodes fail, at once or slowly, at most 1.2 calls are sent for one of a client’s', async () => {
