@@ -1,3 +1,5 @@
+import type { AllowLists } from './allow-lists.ts'
+
 /** What a token may be for: to read figures, to create validators, to let them exit. None includes another. */
 export const TOKEN_SCOPES = ['read', 'create', 'exit'] as const
 export type TokenScope = (typeof TOKEN_SCOPES)[number]
@@ -13,6 +15,8 @@ export interface TokenLimits {
   readonly families?: readonly TokenFamily[]
   /** Name of a chain; absent: all chains, those that are added later too. */
   readonly chain?: string
+  /** From where it may be used, and for which calls of the gateway; absent: from everywhere, for all. */
+  readonly allow?: AllowLists
 }
 
 /** Characters of the name that an operator gives to a token. */

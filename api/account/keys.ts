@@ -7,6 +7,7 @@ import { PROTOCOLS } from '../../schemas/protocols/protocols.ts'
 import { createKeyRoute, deleteKeyRoute, listKeysRoute } from '../../schemas/routes/account/keys.ts'
 import { refuse } from '../../schemas/routes/envelope.ts'
 import { answer } from '../http/operation.ts'
+import { parseAllowLists } from '../http/parse-allow-lists.ts'
 import { type Accounts, accountOperation } from './account.ts'
 import { DONE, noSuchKey, notLoggedIn } from './answers.ts'
 import { newToken } from './secrets.ts'
@@ -25,26 +26,32 @@ function blockchains({ parts }: Accounts): ReadonlyMap<string, string> {
   return new Map([...GATEWAY_NETWORKS, ...served])
 }
 
-function toShown({ hash, name, chain }: UserKey, paths: ReadonlyMap<string, string>) {
+function toShown({ hash, name, chain, allow }: Omit<UserKey, 'sinceSec'>, paths: ReadonlyMap<string, string>) {
   // A chain that is gone has its name all the same.
   const blockchain = chain === undefined ? null : (paths.get(chain) ?? chain)
-  return { key_id: hash.slice(0, TOKEN_HASH_CHARACTERS), name, blockchain }
+  return { key_id: hash.slice(0, TOKEN_HASH_CHARACTERS), name, blockchain, allow: allow ?? null }
 }
 
 export const createKey = accountOperation(createKeyRoute, async ({ body, session }, accounts) => {
-  const { name, blockchain } = body
+  const { name, blockchain, allow: given = {} } = body
   if (!NAME.test(name)) return refuse('400', 'name has characters that cannot be printed')
   const paths = blockchains(accounts)
   const chain = [...paths].find(([, path]) => path === blockchain)?.[0]
   if (blockchain !== undefined && chain === undefined)
     return refuse('400', 'blockchain is none that there is, e.g. ethereum/mainnet', 'no_such_blockchain')
+  const lists = parseAllowLists(given)
+  if (lists.status === 'refused')
+    return refuse('400', `allow.${lists.list} has ${JSON.stringify(lists.entry)}, ${lists.why}`, 'allow_not_valid')
   const key = newToken()
   const hash = hashToken(key)
-  const ofChain = chain === undefined ? {} : { chain }
-  const { status } = await accounts.ask({ kind: 'create-key', session, hash, name, ...ofChain })
+  const limits = {
+    ...(chain === undefined ? {} : { chain }),
+    ...(lists.allow === undefined ? {} : { allow: lists.allow }),
+  }
+  const { status } = await accounts.ask({ kind: 'create-key', session, hash, name, ...limits })
   if (status === 'too-many-keys') return refuse('400', 'the account has as many keys as it may', 'too_many_keys')
   if (status !== 'done') return notLoggedIn()
-  return answer({ ...toShown({ hash, name, ...ofChain, sinceSec: 0 }, paths), key })
+  return answer({ ...toShown({ hash, name, ...limits }, paths), key })
 })
 
 export const listKeys = accountOperation(listKeysRoute, async ({ session }, accounts) => {

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { endOfValue, itemsOf, membersOf, skipBlanks } from './json-text.ts'
+import { endOfValue, foldedKey, itemsOf, membersOf, skipBlanks } from './json-text.ts'
 
 /** One JSON-RPC request as it stands in a body. */
 export interface Call {
@@ -30,6 +30,8 @@ export interface Unreadable {
 /** Of one batch. */
 export const CALLS_MAX = 100
 export const METHOD_CHARACTERS_MAX = 128
+/** Visible ASCII, or none: some nodes read a name up to its first NUL. */
+const METHOD = /^[!-~]*$/
 
 /** The member that names the method: XRP's over WebSocket is `command`. */
 export type MethodKey = 'method' | 'command'
@@ -39,7 +41,7 @@ const MEMBERS = ['method', 'params', 'id', 'jsonrpc', 'command'] as const
 
 /**
  * The calls in a body. Bytes that a node may read in another way than they are read here are refused: a member that is there twice, in
- * other letters or with escapes, and what is no UTF-8.
+ * other letters or with escapes, a method that is not of visible ASCII, and what is no UTF-8.
  */
 export function readCalls(body: Buffer, methodKey: MethodKey = 'method'): Calls | Unreadable {
   const text = isUtf8(body) ? body.toString() : undefined
@@ -94,8 +96,10 @@ function readCall(body: Buffer, parsed: object, { start: from, methodKey }: Read
   let params: Call['params']
   let fault: string | undefined
   let seen = ''
-  for (const { keyFrom, keyTo, from: valueFrom, to } of membersOf(body, from)) {
-    const key = memberOf(body, keyFrom, keyTo)
+  for (const member of membersOf(body, from)) {
+    const { keyFrom, keyTo, from: valueFrom, to } = member
+    const folded = foldedKey(body, member)
+    const key = MEMBERS.find((one) => one === folded)
     if (key === undefined) continue
     const isPlain = body.toString('latin1', keyFrom + 1, keyTo - 1) === key
     if (!isPlain || seen.includes(`${key} `)) fault = `the call has ${key} twice, or in other letters`
@@ -105,16 +109,11 @@ function readCall(body: Buffer, parsed: object, { start: from, methodKey }: Read
   }
   const method = (parsed as { readonly [key in MethodKey]?: unknown })[methodKey]
   // Nodes take either, and the other may name another one.
-  if (methodKey === 'command' && seen.includes('method ')) fault = 'the call has method beside command'
+  const other = methodKey === 'command' ? 'method' : 'command'
+  if (seen.includes(`${other} `)) fault = `the call has ${other} beside ${methodKey}`
   if (fault === undefined && typeof method !== 'string') fault = `the call has no ${methodKey}`
   if (fault === undefined && (method as string).length > METHOD_CHARACTERS_MAX) fault = 'no method has so long a name'
+  if (fault === undefined && !METHOD.test(method as string)) fault = 'no method has such a name'
   if (fault !== undefined) return { status: 'unreadable', fault: 'request', why: fault, id }
   return { method: method as string, id, params, from, to: endOfValue(body, from) }
-}
-
-/** The member that a key stands for, whatever its letters' case is; undefined for any other. */
-function memberOf(body: Buffer, from: number, to: number): (typeof MEMBERS)[number] | undefined {
-  const raw = body.toString('utf8', from, to)
-  const key = (raw.includes('\\') ? (JSON.parse(raw) as string) : raw.slice(1, -1)).toLowerCase()
-  return MEMBERS.find((member) => member === key)
 }

@@ -1,22 +1,18 @@
 import type { IncomingMessage } from 'node:http'
-import { BlockList, isIP, isIPv6 } from 'node:net'
+import { isIP } from 'node:net'
+import { IpNetworks } from '../http/ip-networks.ts'
 
 const MAPPED = '::ffff:'
 
 /** Who has sent a request, as far as that can be known. */
 export class ClientAddresses {
-  readonly #trusted = new BlockList()
+  readonly #trusted: IpNetworks
   readonly #hasTrusted: boolean
 
   /** Addresses and networks (`10.0.0.0/8`) of proxies that are believed whom they ask for. */
   constructor(trustedProxies: readonly string[] = []) {
     this.#hasTrusted = trustedProxies.length > 0
-    for (const proxy of trustedProxies) {
-      const [address = '', bits] = proxy.split('/')
-      const family = isIPv6(address) ? 'ipv6' : 'ipv4'
-      if (bits === undefined) this.#trusted.addAddress(address, family)
-      else this.#trusted.addSubnet(address, Number(bits), family)
-    }
+    this.#trusted = new IpNetworks(trustedProxies)
   }
 
   /**
@@ -28,16 +24,12 @@ export class ClientAddresses {
     const forwarded = headers['x-forwarded-for']
     if (!this.#hasTrusted || typeof forwarded !== 'string') return address
     const hops = forwarded.split(',')
-    while (hops.length > 0 && this.#isTrusted(address)) {
+    while (hops.length > 0 && this.#trusted.has(address)) {
       const hop = plain((hops.pop() as string).trim())
       if (isIP(hop) === 0) return address // what is no address is no client's
       address = hop
     }
     return address
-  }
-
-  #isTrusted(address: string): boolean {
-    return this.#trusted.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
   }
 }
 

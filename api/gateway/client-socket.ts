@@ -3,6 +3,7 @@ import type { WebSocket } from 'ws'
 import type { Log } from '../../infra/ports/log.ts'
 import type { UpstreamGroup } from '../../infra/ports/upstreams.ts'
 import type { Protocol, Route, Service } from '../../schemas/protocols/protocol.ts'
+import type { AllowedUse } from '../http/allowed-use.ts'
 import { Broadcast } from './broadcast.ts'
 import { type Call, type Calls, readCalls, type Unreadable } from './calls.ts'
 import { ClientLink } from './client-link.ts'
@@ -12,7 +13,7 @@ import { MessageSink } from './message-sink.ts'
 import type { Meter, Passed } from './meter.ts'
 import { type MethodRules, rulesOf } from './method-rules.ts'
 import { needOldState } from './old-states.ts'
-import { type PreparedCalls, prepareCalls } from './prepare-calls.ts'
+import { type PreparedCalls, type Preparing, prepareCalls, refusalOfCall } from './prepare-calls.ts'
 import { type Refusal, rpcRefusal, tellRefusal } from './refusals.ts'
 import { Relay } from './relay.ts'
 import { sentTransactionOf } from './sent-transaction.ts'
@@ -24,6 +25,8 @@ export interface ClientSocketOptions {
   readonly group: UpstreamGroup
   readonly tokenHash: string
   readonly account: string
+  /** Of the key. */
+  readonly allowed: AllowedUse
   readonly meter: Meter | undefined
   readonly log: Log
 }
@@ -134,10 +137,9 @@ export class ClientSocket {
 
   /** `onOut` is called once, when all is done. */
   async #answer(read: Calls, message: Buffer, onOut: () => void): Promise<void> {
+    const preparing = { rules: this.#rules, publicAccess: undefined, allowed: this.#options.allowed }
     const prepared =
-      this.#relay === undefined
-        ? prepareCalls(message, read, { rules: this.#rules, publicAccess: undefined })
-        : prepareForRelay(message, read, this.#rules)
+      this.#relay === undefined ? prepareCalls(message, read, preparing) : prepareForRelay(message, read, preparing)
     if (prepared.body === undefined) {
       this.#client.answer(joinAnswers(read, prepared.answers), onOut)
       return
@@ -221,14 +223,16 @@ function rpcPathOf({ services: [service] }: Protocol): string {
 function prepareForRelay(
   message: Buffer,
   { isBatch, calls }: Calls,
-  rules: MethodRules,
+  preparing: Preparing,
 ): Pick<PreparedCalls, 'body' | 'answers'> {
-  const refusals = calls.flatMap(({ method, id }): readonly string[] => {
+  const refusals = calls.flatMap((call): readonly string[] => {
+    const { id } = call
     if (isBatch) {
       const why = 'the protocol has no batches'
       return [rpcRefusal(tellRefusal({ kind: 'unreadable', fault: 'request', why }), id)]
     }
-    return rules.isRefused(method) ? [rpcRefusal(tellRefusal({ kind: 'method', method }), id)] : []
+    const refusal = refusalOfCall(message, call, preparing)
+    return refusal === undefined ? [] : [rpcRefusal(tellRefusal(refusal), id)]
   })
   return refusals.length > 0 ? { body: undefined, answers: refusals } : { body: message, answers: [] }
 }

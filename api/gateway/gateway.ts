@@ -4,13 +4,15 @@ import type { Log } from '../../infra/ports/log.ts'
 import type { UpstreamGroup, UpstreamRequest, Upstreams } from '../../infra/ports/upstreams.ts'
 import { chainNames } from '../../schemas/chains.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
-import { matchRoute, nodePathOf } from '../../schemas/protocols/match-route.ts'
+import { callName, matchRoute, nodePathOf } from '../../schemas/protocols/match-route.ts'
 import type { Protocol, Route, Service } from '../../schemas/protocols/protocol.ts'
+import { type AllowedUse, allowedUseOf, foreignClient } from '../http/allowed-use.ts'
 import { lackOf } from '../http/chain-path.ts'
 import type { AccountStanding, KnownToken, Standings } from '../http/standings.ts'
 import { type GatewayAddress, parseAddress } from './address.ts'
 import { Broadcast } from './broadcast.ts'
 import { type Call, type Calls, readCalls, type Unreadable } from './calls.ts'
+import type { ClientAddresses } from './client-address.ts'
 import { Exchange, type ExchangeOptions } from './exchange.ts'
 import { toNodeHeaders, toRpcHeaders } from './headers.ts'
 import { HeldOpen } from './held-open.ts'
@@ -29,6 +31,7 @@ export interface GatewayParts {
   readonly standings: Pick<Standings, 'accounts'>
   /** Whether a key that is not in the tables is none: waits for facts that are on their way. */
   readonly accountsKnown: () => Promise<boolean>
+  readonly addresses: ClientAddresses
   /** Without one nothing is limited. */
   readonly meter?: Meter | undefined
   readonly log: Log
@@ -53,6 +56,8 @@ interface Admitted {
   readonly tokenHash: string
   /** Of the key, once it is known; empty for public access. */
   account: string
+  /** Likewise. */
+  allowed: AllowedUse
 }
 
 /** What is sent to a node, and what has to be known of it meanwhile. */
@@ -125,7 +130,7 @@ export class Gateway {
     }
     const { token } = address
     const tokenHash = token === undefined ? '' : hashToken(token)
-    const admitted = { address, ...found, request, response, tokenHash, account: '' }
+    const admitted = { address, ...found, request, response, tokenHash, account: '', allowed: allowedUseOf(undefined) }
     if (token === undefined) {
       this.#forward(admitted)
       return
@@ -163,20 +168,25 @@ export class Gateway {
     const { protocol, network } = admitted.address
     const chain = chainNames(protocol.name, network).name
     const why = lackOf(known, { scope: 'read', family: 'gateway', chain })
+    const foreign = foreignClient(known.allow, admitted.request, this.#parts.addresses)
     if (why !== undefined) refuseAdmitted(admitted, { kind: 'unauthenticated', why })
+    else if (foreign !== undefined) refuseAdmitted(admitted, { kind: 'not-allowed', of: foreign })
     else {
       admitted.account = known.account
+      admitted.allowed = allowedUseOf(known.allow)
       this.#forward(admitted)
     }
   }
 
   #forward(admitted: Admitted): void {
-    if (admitted.route.form === 'json-rpc') this.#failing(admitted, this.#forwardCalls(admitted))
+    const refusal = refusalOfNative(admitted)
+    if (refusal !== undefined) refuseAdmitted(admitted, refusal)
+    else if (admitted.route.form === 'json-rpc') this.#failing(admitted, this.#forwardCalls(admitted))
     else this.#forwardNative(admitted)
   }
 
   async #forwardCalls(admitted: Admitted): Promise<void> {
-    const { request, address, route } = admitted
+    const { request, address, route, allowed } = admitted
     const encoding = request.headers['content-encoding']
     if (encoding !== undefined && encoding !== 'identity') {
       refuseAdmitted(admitted, { kind: 'media' })
@@ -194,7 +204,7 @@ export class Gateway {
       return
     }
     const rules = rulesOf(address.protocol)
-    const prepared = prepareCalls(body, read, { rules, publicAccess: address.publicAccess })
+    const prepared = prepareCalls(body, read, { rules, publicAccess: address.publicAccess, allowed })
     if (prepared.body === undefined) {
       sendAnswers(admitted, read, prepared)
       return
@@ -327,6 +337,16 @@ function hedgeMsOf(protocol: Protocol, { read, isRepeatable, request }: Forwarde
       ? isRepeatable && !request.isEndless
       : read.calls.every(({ method }) => rulesOf(protocol).isRead(method))
   return isRead ? hedgeMs : undefined
+}
+
+/** Native calls go by verb and path. Nobody looks for contracts in them: where there may be some, they are for keys without a list of these. */
+function refusalOfNative({ route, request, address, allowed }: Admitted): Refusal | undefined {
+  if (route.form === 'json-rpc') return undefined
+  const { isMethod, contracts } = allowed
+  const method = callName(route, request.method === 'HEAD' ? 'GET' : (request.method ?? ''))
+  if (isMethod?.(method) === false) return { kind: 'method', method }
+  if (contracts === undefined || address.protocol.methods?.contracts === undefined) return undefined
+  return { kind: 'not-allowed', of: { what: 'contract', named: `${method} may name any` } }
 }
 
 /** Calls that a node gets: what is answered here costs nothing. */

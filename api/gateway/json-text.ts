@@ -23,6 +23,7 @@ export function skipBlanks(text: Buffer, from: number): number {
 }
 
 export const isArrayAt = (text: Buffer, at: number): boolean => text[at] === OPEN_BRACKET
+export const isObjectAt = (text: Buffer, at: number): boolean => text[at] === OPEN_BRACE
 export const isStringAt = (text: Buffer, at: number): boolean => text[at] === QUOTE
 
 /** The members of the object that begins at `from`, in their order, those of one name too. */
@@ -38,6 +39,16 @@ export function membersOf(text: Buffer, from: number): readonly Member[] {
     if (text[at] === COMMA) at = skipBlanks(text, at + 1)
   }
   return members
+}
+
+/**
+ * What a member's key may be read as: some nodes take letters of either case for one another, those that Unicode folds to ASCII too
+ * (Go's), some read a text up to its first NUL.
+ */
+export function foldedKey(text: Buffer, { keyFrom, keyTo }: Pick<Member, 'keyFrom' | 'keyTo'>): string {
+  const raw = text.toString('utf8', keyFrom, keyTo)
+  const key = raw.includes('\\') ? (JSON.parse(raw) as string) : raw.slice(1, -1)
+  return (key.split('\0', 1)[0] as string).toUpperCase().toLowerCase()
 }
 
 /** Where the items of the array begin that begins at `from`. */

@@ -1,8 +1,9 @@
 import { methodMatcher } from '../../schemas/protocols/method-patterns.ts'
-import type { Protocol } from '../../schemas/protocols/protocol.ts'
+import type { ContractMethods, Protocol } from '../../schemas/protocols/protocol.ts'
 import { PROTOCOLS } from '../../schemas/protocols/protocols.ts'
 
 type Matcher = (name: string) => boolean
+export type ContractPlace = keyof ContractMethods
 
 /** What of a protocol's methods is asked at every call. */
 export interface MethodRules {
@@ -19,6 +20,8 @@ export interface MethodRules {
   readonly isRefused: Matcher
   readonly makesFilter: Matcher
   readonly takesFilter: Matcher
+  /** Where a call of the method names a contract; undefined: it names none. */
+  readonly contractPlaceOf: (name: string) => ContractPlace | undefined
 }
 
 const RULES: ReadonlyMap<Protocol, MethodRules> = new Map(
@@ -34,10 +37,19 @@ const RULES: ReadonlyMap<Protocol, MethodRules> = new Map(
       isRefused: methodMatcher(methods.refused),
       makesFilter: methodMatcher(methods.makesFilter),
       takesFilter: methodMatcher(methods.takesFilter),
+      contractPlaceOf: contractPlaces(methods.contracts),
     }
     return [[protocol, rules] as const]
   }),
 )
+
+function contractPlaces(methods: ContractMethods | undefined): MethodRules['contractPlaceOf'] {
+  if (methods === undefined) return () => undefined
+  const places = Object.entries(methods).map(
+    ([place, names]) => [place as ContractPlace, methodMatcher(names)] as const,
+  )
+  return (name) => places.find(([, isOne]) => isOne(name))?.[0]
+}
 
 /** Of a protocol that has JSON-RPC. */
 export function rulesOf(protocol: Protocol): MethodRules {

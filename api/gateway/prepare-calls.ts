@@ -1,8 +1,10 @@
 import type { PublicAccess } from '../../schemas/protocols/public-methods.ts'
+import type { AllowedUse } from '../http/allowed-use.ts'
 import type { Call, Calls } from './calls.ts'
 import { nameNode, readFilterCall } from './filters.ts'
 import type { MethodRules } from './method-rules.ts'
-import { rpcRefusal, tellRefusal } from './refusals.ts'
+import { foreignContract } from './named-contract.ts'
+import { type Refusal, rpcRefusal, tellRefusal } from './refusals.ts'
 
 /** Calls as they go to a node, and what is answered here. */
 export interface PreparedCalls {
@@ -19,9 +21,11 @@ export interface PreparedCalls {
   readonly editAnswer: ((answer: Buffer, node: string) => Buffer) | undefined
 }
 
-interface Preparing {
+export interface Preparing {
   readonly rules: MethodRules
   readonly publicAccess: PublicAccess | undefined
+  /** Of the key. */
+  readonly allowed: AllowedUse
 }
 
 /** What an unknown filter is answered with by nodes, too. */
@@ -31,8 +35,9 @@ const NO_FILTER = { status: 200, code: -32000, message: 'filter not found' }
  * Leaves out what may not be called, and finds the node of filters: that of the first one in a batch, at which filters of another node are
  * not found.
  */
-export function prepareCalls(body: Buffer, read: Calls, { rules, publicAccess }: Preparing): PreparedCalls {
-  if (read.calls.every(({ method }) => isPlain(method, rules, publicAccess))) return { ...PLAIN, body }
+export function prepareCalls(body: Buffer, read: Calls, preparing: Preparing): PreparedCalls {
+  const { rules } = preparing
+  if (read.calls.every((call) => isPlain(body, call, preparing))) return { ...PLAIN, body }
   const answers: string[] = []
   const sent: Buffer[] = []
   const made = new Set<string>()
@@ -40,8 +45,9 @@ export function prepareCalls(body: Buffer, read: Calls, { rules, publicAccess }:
   let [isChanged, isRefused] = [false, false]
   for (const call of read.calls) {
     const { method } = call
-    if (rules.isRefused(method) || publicAccess?.methods.has(method) === false) {
-      answers.push(rpcRefusal(tellRefusal({ kind: 'method', method }), call.id))
+    const refusal = refusalOfCall(body, call, preparing)
+    if (refusal !== undefined) {
+      answers.push(rpcRefusal(tellRefusal(refusal), call.id))
       isRefused = true
       continue
     }
@@ -71,9 +77,25 @@ export function prepareCalls(body: Buffer, read: Calls, { rules, publicAccess }:
 /** What most calls are: sent as they came. */
 const PLAIN = { answers: [], status: 200, node: undefined, isSticky: false, editAnswer: undefined } as const
 
-function isPlain(method: string, rules: MethodRules, publicAccess: PublicAccess | undefined): boolean {
-  if (rules.isRefused(method) || publicAccess?.methods.has(method) === false) return false
-  return !rules.takesFilter(method) && !rules.makesFilter(method)
+function isPlain(body: Buffer, call: Call, preparing: Preparing): boolean {
+  const { takesFilter, makesFilter } = preparing.rules
+  if (takesFilter(call.method) || makesFilter(call.method)) return false
+  return refusalOfCall(body, call, preparing) === undefined
+}
+
+/** Why the call is nobody's, not public, or not the key's; undefined where it may be sent. */
+export function refusalOfCall(
+  body: Buffer,
+  call: Call,
+  { rules, publicAccess, allowed: { isMethod, contracts } }: Preparing,
+): Refusal | undefined {
+  const { method } = call
+  const isOpen = !rules.isRefused(method) && publicAccess?.methods.has(method) !== false
+  if (!isOpen || isMethod?.(method) === false) return { kind: 'method', method }
+  const place = contracts === undefined ? undefined : rules.contractPlaceOf(method)
+  if (contracts === undefined || place === undefined) return undefined
+  const named = foreignContract(body, call, { place, contracts })
+  return named === undefined ? undefined : { kind: 'not-allowed', of: { what: 'contract', named } }
 }
 
 const bytesOf = (body: Buffer, { from, to }: Call): Buffer => body.subarray(from, to)

@@ -1,4 +1,5 @@
 import type { UpstreamFault } from '../../infra/ports/upstreams.ts'
+import { type NotAllowed, notAllowedWords } from '../http/allowed-use.ts'
 import { type Limited, limitHeaders, limitWords, NOT_COUNTED } from './limited.ts'
 
 /** Why a call is not answered by a node: all that clients may hear of it. */
@@ -6,6 +7,7 @@ export type Refusal =
   | { readonly kind: 'not-found' }
   | { readonly kind: 'unauthenticated'; readonly why?: string }
   | { readonly kind: 'method'; readonly method: string }
+  | { readonly kind: 'not-allowed'; readonly of: NotAllowed }
   | { readonly kind: 'unreadable'; readonly fault: 'parse' | 'request' | 'large'; readonly why: string }
   | { readonly kind: 'too-large' }
   | { readonly kind: 'media' }
@@ -28,8 +30,8 @@ export interface Told {
   /** Of JSON-RPC bodies. */
   readonly code: number
   readonly message: string
-  /** Of limits: what programs go by. */
-  readonly data?: { readonly reason: string; readonly retry_after: number }
+  /** What programs go by. */
+  readonly data?: { readonly reason: string; readonly retry_after?: number }
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -45,6 +47,10 @@ export function tellRefusal(refusal: Refusal): Told {
       return { status: 401, code: -32001, message: withDetail('Authentication failed', refusal.why) }
     case 'method':
       return { status: 403, code: -32601, message: `Method not allowed: ${refusal.method.slice(0, METHOD_SHOWN_MAX)}` }
+    case 'not-allowed': {
+      const data = { reason: refusal.of.what }
+      return { status: 403, code: -32600, message: notAllowedWords(refusal.of), data }
+    }
     case 'unreadable':
       if (refusal.fault === 'large') return { status: 413, code: -32600, message: `Invalid Request: ${refusal.why}` }
       if (refusal.fault === 'parse') return { status: 400, code: -32700, message: `Parse error: ${refusal.why}` }

@@ -5,7 +5,9 @@ import type { Log } from '../../infra/ports/log.ts'
 import type { UpstreamGroup, Upstreams } from '../../infra/ports/upstreams.ts'
 import { chainNames } from '../../schemas/chains.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
+import { allowedUseOf, foreignClient } from '../http/allowed-use.ts'
 import type { KnownToken } from '../http/standings.ts'
+import type { ClientAddresses } from './client-address.ts'
 import { CLOSE } from './client-link.ts'
 import { ClientSocket } from './client-socket.ts'
 import { type HeldOpen, lackAt } from './held-open.ts'
@@ -20,6 +22,7 @@ export interface SocketsParts {
   readonly keys: Keys
   readonly heldOpen: HeldOpen
   readonly accountsKnown: () => Promise<boolean>
+  readonly addresses: ClientAddresses
   /** Without one nothing is limited. */
   readonly meter?: Meter | undefined
   readonly log: Log
@@ -48,7 +51,7 @@ interface Refused {
 interface Admitted {
   readonly address: SocketAddress
   readonly tokenHash: string
-  readonly account: string
+  readonly known: KnownToken
   readonly group: UpstreamGroup
 }
 
@@ -99,6 +102,8 @@ export class Sockets {
     const tokenHash = hashToken(address.token)
     const known = await this.#find(address, tokenHash)
     if ('kind' in known) return { refusal: known, isRpc: true }
+    const foreign = foreignClient(known.allow, request, this.#parts.addresses)
+    if (foreign !== undefined) return { refusal: { kind: 'not-allowed', of: foreign }, isRpc: true }
     const group = this.#groupOf(address)
     if ('kind' in group) return { refusal: group, isRpc: true }
     const ofKey = this.#ofKeys.get(tokenHash) ?? 0
@@ -106,7 +111,7 @@ export class Sockets {
       return { refusal: { kind: 'sockets' }, isRpc: true }
     if (stream.destroyed) return undefined
     this.#server.handleUpgrade(request, stream, head, (socket) =>
-      this.#begin(socket, { address, tokenHash, group, account: known.account }),
+      this.#begin(socket, { address, tokenHash, group, known }),
     )
     return undefined
   }
@@ -130,9 +135,10 @@ export class Sockets {
     return isServed ? group : { kind: 'no-upstream' }
   }
 
-  #begin(socket: WebSocket, { address: { protocol, network }, tokenHash, group, account }: Admitted): void {
+  #begin(socket: WebSocket, { address: { protocol, network }, tokenHash, group, known }: Admitted): void {
     const { log, meter } = this.#parts
-    const client = new ClientSocket({ socket, protocol, network, group, tokenHash, account, meter, log })
+    const ofKey = { tokenHash, account: known.account, allowed: allowedUseOf(known.allow) }
+    const client = new ClientSocket({ socket, protocol, network, group, ...ofKey, meter, log })
     this.#open.add(client)
     this.#ofKeys.set(tokenHash, (this.#ofKeys.get(tokenHash) ?? 0) + 1)
     this.#timer ??= setInterval(() => this.#look(), PING_MS)

@@ -36,7 +36,7 @@ const response = {
     description: 'The result, or what is wrong with single fields',
     content: { [JSON_TYPE]: { schema: Result }, [RESULT_TYPE]: { schema: Result } },
   },
-  ...toRefusals(['401', '404', '500', '503']),
+  ...toRefusals(['401', '403', '404', '500', '503']),
   '400': {
     description: 'A document that cannot be read, is not valid or costs too much',
     content: { [JSON_TYPE]: { schema: Result }, [RESULT_TYPE]: { schema: Result } },

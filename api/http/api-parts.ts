@@ -4,6 +4,7 @@ import type { Upstreams } from '../../infra/ports/upstreams.ts'
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import type { UnfundedRules } from '../../schemas/validator-lifecycle.ts'
 import type { AccountParts } from '../account/account.ts'
+import type { ClientAddresses } from '../gateway/client-address.ts'
 import type { Meter } from '../gateway/meter.ts'
 import type { Answers } from './answers.ts'
 import type { ApiChain } from './chain-path.ts'
@@ -54,6 +55,7 @@ export interface ApiParts {
 /** What every family's plugin gets: the parts, and what the requests of all families share. */
 export interface SharedParts extends ApiParts {
   readonly standings: Standings
+  readonly addresses: ClientAddresses
   readonly answers: Answers
   readonly queue: StatementQueue
   /** Of NFT questions, whichever way they are asked; undefined without a limit. */

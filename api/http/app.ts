@@ -7,6 +7,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { formatMessage, type Refusal, refuse } from '../../schemas/routes/envelope.ts'
 import { isNftPath, toNftRefusal } from '../../schemas/routes/nft/nft-route.ts'
 import { FAMILIES, type Family } from '../families.ts'
+import { ClientAddresses } from '../gateway/client-address.ts'
 import { Gateway } from '../gateway/gateway.ts'
 import { asksForWebSocket } from '../gateway/socket-address.ts'
 import { sendNftRefusal } from '../nft/serve.ts'
@@ -43,7 +44,9 @@ declare module 'fastify' {
 export async function buildApp(parts: ApiParts, families: readonly Family[] = FAMILIES): Promise<FastifyInstance> {
   const standings = new Standings(parts.warehouse, { ageMsMax: parts.standingAgeMsMax })
   const { upstreams, accountsKnown, meter, log } = parts
-  const gateway = upstreams === undefined ? undefined : new Gateway({ upstreams, standings, accountsKnown, meter, log })
+  const addresses = new ClientAddresses(parts.trustedProxies)
+  const gateway =
+    upstreams === undefined ? undefined : new Gateway({ upstreams, standings, accountsKnown, addresses, meter, log })
   const app = Fastify({
     // Fastify's own lines hold the address, and with it the token.
     logger: false,
@@ -82,6 +85,7 @@ export async function buildApp(parts: ApiParts, families: readonly Family[] = FA
     ...parts,
     warehouse: boundedReader(parts.warehouse, STATEMENT_GIVEN_UP_MS),
     standings,
+    addresses,
     answers: new Answers(),
     queue: new StatementQueue(),
     nftLimit: parts.nftRequestsPerSecond === undefined ? undefined : new RequestLimit(parts.nftRequestsPerSecond),

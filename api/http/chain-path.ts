@@ -10,7 +10,9 @@ import type { StakingContract } from '../../schemas/eth/staking-transaction.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
 import { type Refusal, refuse } from '../../schemas/routes/envelope.ts'
 import { PREFIX } from '../../schemas/routes/route.ts'
+import type { ClientAddresses } from '../gateway/client-address.ts'
 import type { Meter } from '../gateway/meter.ts'
+import { foreignClient, notAllowedWords } from './allowed-use.ts'
 import { sendRefusal } from './answer.ts'
 import { within } from './bounded-reader.ts'
 import { LOOK_MS_MAX, type Standing, type Standings } from './standings.ts'
@@ -48,6 +50,7 @@ export interface ChainPathOptions {
   /** Without one nothing is limited. */
   readonly meter?: Meter | undefined
   readonly standings: Standings
+  readonly addresses: ClientAddresses
   /** Asked at each request: chains come and go while the API listens. */
   readonly chains: () => readonly ApiChain[]
   /** Whether a token that is not in the tables is none: waits for facts that are on their way. */
@@ -73,7 +76,7 @@ export function chainPath(path: string): string {
 
 /**
  * Adds what requests at paths of `chainPath` go through: the chain is found (404), then the token (401, or 503 while the tables
- * lack accounts), which has to be for this scope, family and chain (401); while the tables are being filled from the log, 503. Then
+ * lack accounts), which has to be for this scope, family and chain (401), and for who asks (403); while the tables are being filled from the log, 503. Then
  * the request is taken of what the account may ask (429).
  */
 export function requireChainAndAccount(app: FastifyInstance, options: ChainPathOptions): void {
@@ -90,7 +93,7 @@ export function requireChainAndAccount(app: FastifyInstance, options: ChainPathO
 /** Why the token may not ask there; undefined where it may: then the request knows the chain, the account and, but for NFTs, how the tables stand. */
 export async function refusalOf(
   request: FastifyRequest,
-  { standings, family, serves, accountsKnown, tablesWhole }: Omit<ChainPathOptions, 'chains'>,
+  { standings, addresses, family, serves, accountsKnown, tablesWhole }: Omit<ChainPathOptions, 'chains'>,
   chain: ApiChain | undefined,
   token: string,
 ): Promise<Refusal | undefined> {
@@ -115,6 +118,8 @@ export async function refusalOf(
   const { scope = 'read' } = request.routeOptions.config
   const lack = lackOf(known, { scope, family, chain: chain.names.name })
   if (lack !== undefined) return refuse('401', lack)
+  const foreign = foreignClient(known.allow, request.raw, addresses)
+  if (foreign !== undefined) return refuse('403', notAllowedWords(foreign), foreign.what)
   if (!(await within(LOOK_MS_MAX, tablesWhole))) return refuse('503', BEING_FILLED)
   request.account = known.account
   request.tokenHash = tokenHash

@@ -86,7 +86,7 @@ export function documentRoute(route: AnyRoute, position: number): FastifySchema 
         description: RESULTS['200'].text,
         content: { [JSON_TYPE]: { schema: route.response, example: route.example } },
       },
-      ...toRefusals([...route.refusals, '401', '404', '429', '500', '503']),
+      ...toRefusals([...route.refusals, '401', '403', '404', '429', '500', '503']),
     },
   }
 }

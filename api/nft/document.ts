@@ -3,7 +3,7 @@ import { type AnyNftRoute, NFT_FAILURES, type NftFailure, NftPathParams } from '
 import { NFT_ERROR, toInput, UNDOCUMENTED } from '../http/document.ts'
 
 const JSON_TYPE = 'application/json'
-const TOLD: readonly NftFailure[] = [400, 401, 404, 429, 500, 503]
+const TOLD: readonly NftFailure[] = [400, 401, 403, 404, 429, 500, 503]
 
 /** What the document tells of a route; of its other paths and names nothing but that they are there. */
 export function documentNftRoute(

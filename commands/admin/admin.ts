@@ -64,6 +64,14 @@ function addTokenCommands(admin: Command, { run }: CommandLine): void {
     )
     .option('--family <list>', `only these: ${TOKEN_FAMILIES.join(', ')}; default: all, later ones too`, toList)
     .option('--chain <name>', 'only this chain; default: all, later ones too')
+    .option('--allow-origin <list>', 'only from pages of these origins: https://app.example.org', toList)
+    .option('--allow-ip <list>', 'only from these addresses and networks: 203.0.113.7,2001:db8::/32', toList)
+    .option(
+      '--allow-method <list>',
+      'only these calls of the gateway, with * at the end for any rest: eth_get*',
+      toList,
+    )
+    .option('--allow-contract <list>', 'only these contracts in calls of the gateway: 0x and 40 hex digits', toList)
     .option('--mail-to <address>', 'send it there, and do not print it')
     .action((options: Parameters<typeof createToken>[1]) =>
       run(async (setting) => (await import('./tokens.ts')).createToken(setting, options)),

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { text } from 'node:stream/consumers'
+import { parseAllowLists } from '../../api/http/parse-allow-lists.ts'
 import { hasBeacon, selectChain } from '../../infra/config/select-chain.ts'
 import {
   TOKEN_FAMILIES,
@@ -9,6 +10,7 @@ import {
   TOKEN_SCOPES,
 } from '../../schemas/access-token.ts'
 import type { AccountBook, TokenFact } from '../../schemas/account-book.ts'
+import { ALLOW_ENTRIES_MAX, ALLOW_LISTS, type AllowLists } from '../../schemas/allow-lists.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { hashToken, type TokenCreated, tokenCreated, tokenRevoked } from '../../schemas/events/accounts.ts'
 import { encodeEvent } from '../../schemas/events/codec.ts'
@@ -29,16 +31,21 @@ interface TokenOptions {
   readonly scope?: readonly string[]
   readonly family?: readonly string[]
   readonly chain?: string
+  readonly allowOrigin?: readonly string[]
+  readonly allowIp?: readonly string[]
+  readonly allowMethod?: readonly string[]
+  readonly allowContract?: readonly string[]
   /** A mail address that it is sent to; without it it is printed. */
   readonly mailTo?: string
 }
 
 /**
  * Creates a token for an account, a new one if that is asked for, and prints it, or sends it by mail; the log keeps its hash only. It reads unless scopes
- * are named, in all families and of all chains unless some are. Throws AppError `usage` for what names none of these.
+ * are named, in all families and of all chains unless some are, from everywhere and for everything unless something is allowed. Throws AppError `usage` for what names none of these.
  */
 export async function createToken(setting: Setting, options: TokenOptions): Promise<void> {
   const { account, new: isNew, name = '', scope = ['read'], family, chain, mailTo } = options
+  const allow = checkedLists(options)
   const of = chain === undefined ? undefined : selectChain(setting.config, chain)
   const token = randomBytes(TOKEN_BYTES).toString('base64url')
   const tokenHash = hashToken(token)
@@ -51,6 +58,7 @@ export async function createToken(setting: Setting, options: TokenOptions): Prom
       ? {}
       : { families: checkedNames({ option: '--family', nothingDone }, family, TOKEN_FAMILIES) }),
     ...(of === undefined ? {} : { chain: of.names.name }),
+    ...(allow === undefined ? {} : { allow }),
   }
   if (of !== undefined && !hasBeacon(of))
     setting.log.warn({ chain: of.names.name }, 'the chain has no validators: NFTs alone are served there')
@@ -74,6 +82,30 @@ function checkedName(name: string): string {
   )
 }
 
+const OPTION_OF = { origins: 'origin', ips: 'ip', methods: 'method', contracts: 'contract' } as const
+
+function checkedLists({ allowOrigin, allowIp, allowMethod, allowContract }: TokenOptions): TokenCreated['allow'] {
+  const given = {
+    ...(allowOrigin === undefined ? {} : { origins: allowOrigin }),
+    ...(allowIp === undefined ? {} : { ips: allowIp }),
+    ...(allowMethod === undefined ? {} : { methods: allowMethod }),
+    ...(allowContract === undefined ? {} : { contracts: allowContract }),
+  }
+  const parsed = parseAllowLists(given)
+  if (parsed.status === 'refused')
+    throw new AppError(
+      'usage',
+      `--allow-${OPTION_OF[parsed.list]} has ${JSON.stringify(parsed.entry)}, ${parsed.why}: ${nothingDone}.`,
+    )
+  const long = ALLOW_LISTS.find((list) => (parsed.allow?.[list]?.length ?? 0) > ALLOW_ENTRIES_MAX)
+  if (long !== undefined)
+    throw new AppError(
+      'usage',
+      `--allow-${OPTION_OF[long]} has more than ${ALLOW_ENTRIES_MAX} entries: ${nothingDone}.`,
+    )
+  return parsed.allow
+}
+
 /** Revokes the token on standard input: arguments can be read by every process of the machine. */
 export async function revokeToken(setting: Setting, input: AsyncIterable<Uint8Array> = process.stdin): Promise<void> {
   const token = (await text(input)).trim()
@@ -94,13 +126,20 @@ export async function revokeToken(setting: Setting, input: AsyncIterable<Uint8Ar
   })
 }
 
+function formatLists(allow: AllowLists): readonly string[] {
+  return ALLOW_LISTS.flatMap((list) => {
+    const entries = allow[list]
+    return entries === undefined ? [] : [`${list} ${entries.join(',')}`]
+  })
+}
+
 export function tokensOf(book: AccountBook, account: string): readonly TokenFact[] {
   return [...book.tokens().values()].filter((token) => token.account === account)
 }
 
 /** A line each: the beginning of its SHA-256, its name, what it is for, when it was created, and whether it still works. */
 export function formatTokens(tokens: readonly TokenFact[]): readonly string[] {
-  return tokens.map(({ tokenHash, account, name, scopes, families, chain, createdAt, revokedAt }) =>
+  return tokens.map(({ tokenHash, account, name, scopes, families, chain, allow = {}, createdAt, revokedAt }) =>
     [
       `sha256 ${tokenHash.slice(0, TOKEN_HASH_CHARACTERS)}…`,
       account,
@@ -108,6 +147,7 @@ export function formatTokens(tokens: readonly TokenFact[]): readonly string[] {
       `scopes ${scopes.join(',')}`,
       families === undefined ? 'all families' : `families ${families.join(',')}`,
       chain === undefined ? 'all chains' : `chain ${chain}`,
+      ...formatLists(allow),
       `created ${createdAt}${revokedAt === undefined ? '' : `, revoked ${revokedAt}`}`,
     ].join('  '),
   )

@@ -169,16 +169,14 @@ function storedSec(unixSec: number): number {
 /** The row of a token, or, of its hash alone, that it is revoked. */
 function tokenRow(token: TokenCreated | TokenRevoked, version: bigint): TableRows {
   const created = 'account' in token ? token : undefined
-  const limits = toTokenLimitsRow(created ?? { scopes: [] })
+  const limits = Object.entries(toTokenLimitsRow(created ?? { scopes: [] }))
   return {
     table: 'access_tokens',
     columns: {
       token_hash: [token.tokenHash],
       account: [created?.account ?? ''],
       name: [created?.name ?? ''],
-      scopes: [limits.scopes],
-      families: [limits.families],
-      only_chain: [limits.only_chain],
+      ...Object.fromEntries(limits.map(([column, text]) => [column, [text]])),
       version: BigUint64Array.of(version),
       is_deleted: Uint8Array.of(created === undefined ? 1 : 0),
     },

@@ -142,14 +142,19 @@ function decideOfSession(book: UserBook, ask: OfSession, { nowSec }: Asked): Dec
   }
 }
 
-function createKey(stands: UserStands, user: User, { hash, name, chain }: Of<'create-key'>, nowSec: number): Decision {
+function createKey(
+  stands: UserStands,
+  user: User,
+  { hash, name, chain, allow }: Of<'create-key'>,
+  nowSec: number,
+): Decision {
   const others = user.keys.filter((key) => key.hash !== hash)
   if (others.length >= KEYS_MAX) return { answer: { status: 'too-many-keys' } }
-  const ofChain = chain === undefined ? {} : { chain }
-  const keys = [...others, { hash, name, ...ofChain, sinceSec: nowSec }]
+  const limits = { ...(chain === undefined ? {} : { chain }), ...(allow === undefined ? {} : { allow }) }
+  const keys = [...others, { hash, name, ...limits, sinceSec: nowSec }]
   return {
     answer: { status: 'done' },
-    created: { account: user.account, tokenHash: hash, name, scopes: ['read'], ...ofChain },
+    created: { account: user.account, tokenHash: hash, name, scopes: ['read'], ...limits },
     stands: { ...stands, user: { ...user, keys } },
   }
 }

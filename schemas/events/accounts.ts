@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { type Static, type TSchema, Type } from 'typebox'
 import { TOKEN_FAMILIES, TOKEN_NAME_PATTERN, TOKEN_SCOPES } from '../access-token.ts'
+import { AllowLists } from '../allow-lists.ts'
 import { jsonEvent, olderJson } from './codec.ts'
 import { Chain, Day, Instant, IntegerText, Pubkey, UInt } from './fields.ts'
 
@@ -20,7 +21,7 @@ export function hashToken(token: string): string {
 }
 
 const TokenFields = { account: Account, tokenHash: TokenHash }
-const TokenCreated = Type.Object({
+const TokenMade = {
   ...TokenFields,
   /** What operators tell it by; may be empty, and need not be its alone. */
   name: Type.String({ pattern: TOKEN_NAME_PATTERN }),
@@ -29,6 +30,11 @@ const TokenCreated = Type.Object({
   families: Type.Optional(Type.Array(Type.Enum([...TOKEN_FAMILIES]), { minItems: 1, uniqueItems: true })),
   /** Absent: all chains. */
   chain: Type.Optional(Chain),
+}
+const TokenCreated = Type.Object({
+  ...TokenMade,
+  /** Absent: it may be used from everywhere, for everything that it is for. */
+  allow: Type.Optional(AllowLists),
 })
 const TokenRevoked = Type.Object({ tokenHash: TokenHash })
 const TrackedFields = { account: Account, pubkeys: Type.Array(Pubkey) }
@@ -84,9 +90,11 @@ function accountFact<Name extends string, Schema extends TSchema>(name: Name, sc
  * An access token of an account and what it is for, which never changes; id `account.token-created:<token hash>`. Another family
  * among those that it may name is no new version.
  */
-export const tokenCreated = jsonEvent({ name: 'account.token-created', version: 2, topic: 'accounts' }, TokenCreated, {
+export const tokenCreated = jsonEvent({ name: 'account.token-created', version: 3, topic: 'accounts' }, TokenCreated, {
   // There was nothing but reading, and nobody who got a token then was given more.
   1: olderJson(Type.Object(TokenFields), (data) => ({ ...data, name: '', scopes: ['read'] })),
+  // A release that knew no lists would let such a token in from everywhere: what it cannot read it refuses.
+  2: olderJson(Type.Object(TokenMade), (data) => data),
 })
 
 /** The token stops working, for good; id `account.token-revoked:<token hash>`. */

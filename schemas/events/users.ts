@@ -1,7 +1,8 @@
 import { type Static, Type } from 'typebox'
 import { TOKEN_NAME_PATTERN } from '../access-token.ts'
+import { AllowLists } from '../allow-lists.ts'
 import { ACCOUNT_PATTERN } from './accounts.ts'
-import { jsonEvent } from './codec.ts'
+import { jsonEvent, olderJson } from './codec.ts'
 import { Chain, UInt } from './fields.ts'
 
 /** Sign-ups of one address that wait to be verified; a further one takes the place of the oldest. */
@@ -43,6 +44,8 @@ export const UserKey = Type.Object({
   /** Absent: all chains. */
   chain: Type.Optional(Chain),
   sinceSec: UInt,
+  /** Absent: from everywhere, for everything. */
+  allow: Type.Optional(AllowLists),
 })
 export type UserKey = Static<typeof UserKey>
 
@@ -70,4 +73,7 @@ export type UserStands = Static<typeof UserStands>
  * All that stands of a mail address (decision 42): of one address the newest counts, the former ones may be dropped. Key: the address;
  * id `user.stands:<address>:<what it was asked by>`.
  */
-export const userStands = jsonEvent({ name: 'user.stands', version: 1, topic: 'users' }, UserStands)
+export const userStands = jsonEvent({ name: 'user.stands', version: 2, topic: 'users' }, UserStands, {
+  // Its keys had no lists.
+  1: olderJson(UserStands, (data) => data),
+})

@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { TOKEN_HASH_CHARACTERS, TOKEN_NAME_PATTERN } from '../access-token.ts'
+import { AllowLists } from '../allow-lists.ts'
 import { Chain, UInt } from '../events/fields.ts'
 import { Digest, KeyId, Password, UserAccount, UserKey } from '../events/users.ts'
 import { answeringJob } from './job.ts'
@@ -21,6 +22,7 @@ const Ask = Type.Union([
     hash: Digest,
     name: Type.String({ pattern: TOKEN_NAME_PATTERN }),
     chain: Type.Optional(Chain),
+    allow: Type.Optional(AllowLists),
   }),
   ask('delete-key', { session: Digest, keyId: Type.String({ pattern: `^[0-9a-f]{${TOKEN_HASH_CHARACTERS}}$` }) }),
   ask('close', { session: Digest, address: Digest, password: Password }),

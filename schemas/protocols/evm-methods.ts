@@ -1,3 +1,4 @@
+import { EVM_CONTRACT_METHODS } from './contract-methods.ts'
 import type { Methods } from './protocol.ts'
 
 const READS = [
@@ -63,4 +64,5 @@ export const EVM_METHODS: Methods = {
     ...['anvil_*', 'hardhat_*', 'evm_*', 'tenderly_*', 'ganache_*'],
   ],
   subscribes: { eth_subscribe: 'eth_unsubscribe' },
+  contracts: EVM_CONTRACT_METHODS,
 }

@@ -1,3 +1,4 @@
+import { FILECOIN_CONTRACT_METHODS } from './contract-methods.ts'
 import { EVM_METHODS } from './evm-methods.ts'
 import type { Methods, Protocol } from './protocol.ts'
 import { jsonRpcAt, rpcProbe } from './routes.ts'
@@ -72,6 +73,7 @@ const METHODS: Methods = {
     ...EVM_METHODS.refused,
   ],
   subscribes: {},
+  contracts: FILECOIN_CONTRACT_METHODS,
 }
 
 export const FILECOIN: Protocol = {

@@ -56,6 +56,24 @@ export interface Methods {
   readonly blockAt?: Readonly<Record<string, number>>
   /** Subscribe methods and what ends them, over WebSocket. */
   readonly subscribes: Readonly<Record<string, string>>
+  /** Which of them name a contract of an EVM chain; absent: none does. */
+  readonly contracts?: ContractMethods
+}
+
+/** Methods that name a contract, by where they name it. A name is a pattern, as of `Methods`; none is in two of these lists. */
+export interface ContractMethods {
+  /** `to` of the transaction that is the first parameter. One without it runs code of its own, which may call whatever it likes. */
+  readonly transaction: readonly string[]
+  /** The first parameter. */
+  readonly address: readonly string[]
+  /** `address` of the filter that is the first parameter, one or a list. One without it is for the logs of all contracts. */
+  readonly logs: readonly string[]
+  /** Such a filter is the second parameter, where the first one is `logs`. */
+  readonly subscription: readonly string[]
+  /** `to` of the signed transaction whose bytes are the first parameter as hex. */
+  readonly rawTransaction: readonly string[]
+  /** What they name is not read: they are for keys without a list of contracts. */
+  readonly closed: readonly string[]
 }
 
 export interface Network {

@@ -38,6 +38,8 @@ export const XRP: Protocol = {
       ...['logrotate', 'consensus_info', 'fetch_info', 'get_counts', 'peers', 'peer_reservations_*', 'print'],
       ...['unl_list', 'validator_info', 'validator_list_sites', 'validators', 'crawl_shards', 'download_shard'],
       ...['node_to_shard', 'blacklist', 'tx_reduce_relay'],
+      // Has calls in its parameters, which would be whatever they like.
+      'batch',
       // Take or make secret keys.
       ...['sign', 'sign_for', 'channel_authorize', 'validation_create', 'validation_seed', 'wallet_propose'],
       'wallet_seed',

@@ -5,6 +5,7 @@ export const RESULTS = {
   '200': { text: 'Success', httpStatus: 200 },
   '400': { text: 'Param error', httpStatus: 400 },
   '401': { text: 'Authentication failed', httpStatus: 401 },
+  '403': { text: 'Forbidden', httpStatus: 403 },
   '404': { text: 'Path Not Found', httpStatus: 404 },
   '429': { text: 'Too Many Requests', httpStatus: 429 },
   '500': { text: 'Server error', httpStatus: 500 },

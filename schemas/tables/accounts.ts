@@ -1,4 +1,5 @@
 import { TOKEN_FAMILIES, TOKEN_SCOPES, type TokenLimits } from '../access-token.ts'
+import { ALLOW_LISTS, type AllowLists } from '../allow-lists.ts'
 import type { StakingEnd } from '../events/staking-broadcast.ts'
 
 /** Sort keys: the columns that tell one row from another. */
@@ -23,19 +24,31 @@ export type ExitStep = 'requested' | 'cancelled' | 'signed' | 'submitted' | 'on_
 /** How far a staking transaction has come, as `staking_steps` has it. */
 export type StakingStep = 'broadcast' | StakingEnd
 
-/** What a token is for, as `access_tokens` has it: names with commas between them, empty for all families or all chains. */
+/**
+ * What a token is for, as `access_tokens` has it: names with commas between them, empty for all families or all chains, and for lists
+ * that it has not.
+ */
 export interface TokenLimitsRow {
   readonly scopes: string
   readonly families: string
   readonly only_chain: string
+  readonly only_origins: string
+  readonly only_ips: string
+  readonly only_methods: string
+  readonly only_contracts: string
 }
 
-export function toTokenLimitsRow({ scopes, families = [], chain = '' }: TokenLimits): TokenLimitsRow {
-  return { scopes: scopes.join(','), families: families.join(','), only_chain: chain }
+export function toTokenLimitsRow({ scopes, families = [], chain = '', allow = {} }: TokenLimits): TokenLimitsRow {
+  const { origins = [], ips = [], methods = [], contracts = [] } = allow
+  return {
+    ...{ scopes: scopes.join(','), families: families.join(','), only_chain: chain },
+    ...{ only_origins: origins.join(','), only_ips: ips.join(',') },
+    ...{ only_methods: methods.join(','), only_contracts: contracts.join(',') },
+  }
 }
 
 /** Names that this release does not know allow nothing here. */
-export function toTokenLimits({ scopes, families, only_chain }: TokenLimitsRow): TokenLimits {
+export function toTokenLimits({ scopes, families, only_chain, ...row }: TokenLimitsRow): TokenLimits {
   const namedIn = (text: string) => {
     const names: readonly string[] = text.split(',')
     return (name: string) => names.includes(name)
@@ -44,7 +57,14 @@ export function toTokenLimits({ scopes, families, only_chain }: TokenLimitsRow):
     scopes: TOKEN_SCOPES.filter(namedIn(scopes)),
     ...(families === '' ? {} : { families: TOKEN_FAMILIES.filter(namedIn(families)) }),
     ...(only_chain === '' ? {} : { chain: only_chain }),
+    ...toAllow(row),
   }
+}
+
+function toAllow(row: Pick<TokenLimitsRow, `only_${keyof AllowLists}`>): Pick<TokenLimits, 'allow'> {
+  const lists = ALLOW_LISTS.filter((list) => row[`only_${list}`] !== '')
+  if (lists.length === 0) return {}
+  return { allow: Object.fromEntries(lists.map((list) => [list, row[`only_${list}`].split(',')])) }
 }
 
 /**

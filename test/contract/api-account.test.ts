@@ -155,7 +155,7 @@ describe('a key', () => {
     const made = await browser.post('/keys', { name: 'wallet', blockchain: 'ethereum/mainnet' })
     expect(made.status, made.text).toBe(200)
     const { key, ...shown } = made.body.data
-    expect(shown).toEqual({ key_id: expect.any(String), name: 'wallet', blockchain: 'ethereum/mainnet' })
+    expect(shown).toEqual({ key_id: expect.any(String), name: 'wallet', blockchain: 'ethereum/mainnet', allow: null })
     await given.fill()
     const call = () => fetch(`${given.urls[1]}/ethereum/mainnet/${key}/api/v1/validator/total-rewards`)
     expect(await until(async () => (await call()).status !== 401)).toBe(true)
@@ -181,6 +181,30 @@ describe('a key', () => {
     })
   })
 
+  test('has the lists that it was made with, in one spelling, and they hold at once', async () => {
+    const browser = await newUser(given, 'lists@example.org', PASSWORD)
+    const allow = {
+      origins: ['https://App.Example:443', 'http://localhost:3000'],
+      ips: ['203.0.113.0/24', '2001:DB8::/32'],
+      methods: ['eth_get*', 'eth_get*x'],
+      contracts: ['0xdAC17F958D2ee523a2206206994597C13D831ec7'],
+    }
+    const made = await browser.post('/keys', { name: 'page', allow })
+    const kept = {
+      origins: ['https://app.example', 'http://localhost:3000'],
+      ips: ['203.0.113.0/24', '2001:db8::/32'],
+      methods: ['eth_get*', 'eth_get*x'],
+      contracts: ['0xdac17f958d2ee523a2206206994597c13d831ec7'],
+    }
+    expect(made.body.data.allow, made.text).toEqual(kept)
+    expect((await browser.get('/keys')).body.data).toMatchObject([{ allow: kept }])
+    await given.fill()
+    const path = `${given.urls[1]}/ethereum/mainnet/${made.body.data.key}/api/v1/validator/total-rewards`
+    const call = async () => (await fetch(path, { headers: { origin: 'https://evil.example' } })).json()
+    expect(await until(async () => (await call()).code !== '401')).toBe(true)
+    expect(await call()).toMatchObject({ code: '403', reason: 'origin' })
+  })
+
   test('is nobody else’s to see or to delete', async () => {
     const [mine, theirs] = [
       await newUser(given, 'hans@example.org', PASSWORD),
@@ -198,6 +222,12 @@ describe('a key', () => {
       { code: '400', reason: 'no_such_blockchain' },
     ],
     [{ name: 'x'.repeat(65) }, { code: '400' }],
+    [
+      { name: 'x', allow: { ips: ['10.0.0.0/33'] } },
+      { code: '400', reason: 'allow_not_valid' },
+    ],
+    [{ name: 'x', allow: { origins: [] } }, { code: '400' }],
+    [{ name: 'x', allow: { hosts: ['a'] } }, { code: '400' }],
     [{ name: 'a\u202eb' }, { code: '400' }],
     [{ name: 'x', scopes: ['exit'] }, { code: '400' }],
   ])('is not made of %j', async (body, refusal) => {

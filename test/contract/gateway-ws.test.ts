@@ -182,6 +182,8 @@ describe('a call', () => {
     expect(await client.ask('{"id":7,"command":"server_info"}')).toBe('{"id":7,"type":"response"}')
     for (const refused of [
       '{"id":7,"command":"stop"}',
+      '{"id":7,"command":"batch","params":[{"method":"stop"}]}',
+      '{"id":7,"command":"stop\\u0000"}',
       '{"id":7,"method":"stop"}',
       '{"id":7,"command":"ping","method":"stop"}',
       '[{"id":7,"command":"ping"}]',

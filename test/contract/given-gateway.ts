@@ -2,6 +2,8 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
+import type { ApiParts } from '../../api/http/api-parts.ts'
+import type { ApiChain } from '../../api/http/chain-path.ts'
 import { type Api, openApi } from '../../api/http/server.ts'
 import { type NetworkOptions, type OpenUpstreams, openUpstreams } from '../../infra/upstreams/upstreams.ts'
 import type { Probe, Protocol, Service } from '../../schemas/protocols/protocol.ts'
@@ -131,10 +133,13 @@ export interface GivenGateway extends AsyncDisposable {
 /** Soon enough for tests, and not so soon that a busy machine does nothing else. */
 const PROBE_MS = 100
 
-export async function openGivenGateway(networks: readonly NetworkOptions[]): Promise<GivenGateway> {
+export async function openGivenGateway(
+  networks: readonly NetworkOptions[],
+  { chains = [], ...parts }: Partial<Omit<ApiParts, 'chains'>> & { readonly chains?: readonly ApiChain[] } = {},
+): Promise<GivenGateway> {
   const given = await openGivenApi()
   const upstreams = openUpstreams({ networks, log: silentLog, probeMs: PROBE_MS })
-  const api = await openApi({ ...given.partsOf([]), upstreams, host: '127.0.0.1', port: 0 })
+  const api = await openApi({ ...given.partsOf(chains), ...parts, upstreams, host: '127.0.0.1', port: 0 })
   const ask: GivenGateway['ask'] = (place, { path = '', token = TOKEN, ...init } = {}) =>
     fetch(`${api.url}/${place}/${token}${path}`, init)
   return {

@@ -30,7 +30,10 @@ const FIXTURES = join(import.meta.dirname, '../fixtures/release-0.1')
 /** What the tables have besides since then. */
 const NEW_COLUMNS = ['chain', 'has_rewards', 'log_parts', 'matches_hash', 'blocks_unexplained', 'unexplained_wei']
 /** Tokens of then only read. */
-const TOKEN_COLUMNS = { name: '', scopes: 'read', families: '', only_chain: '' }
+const TOKEN_COLUMNS = {
+  ...{ name: '', scopes: 'read', families: '', only_chain: '' },
+  ...{ only_origins: '', only_ips: '', only_methods: '', only_contracts: '' },
+}
 /** Blocks have evidence now, of which their class is made: what it came to is in the days and the settlements. */
 const BLOCK_COLUMNS = ['revenue_class', 'revenue_wei', 'claimed_wei', 'recipient']
 const EVIDENCE_COLUMNS = ['payment_recipient', 'payment_wei', 'payment_succeeded']

@@ -38,6 +38,10 @@ it('a token of an earlier release only reads, in all families and of all chains'
         scopes: ['read'],
         families: [''],
         only_chain: [''],
+        only_origins: [''],
+        only_ips: [''],
+        only_methods: [''],
+        only_contracts: [''],
         version: BigUint64Array.of(7n),
         is_deleted: Uint8Array.of(0),
       },
@@ -73,6 +77,9 @@ it.each<[string, object]>([
   ['a name that is too long', { name: 'x'.repeat(65) }],
   ['a name of two lines', { name: 'a\nb' }],
   ['a name that turns the line around', { name: 'a\u202eb' }],
+  ['a list of no origin', { allow: { origins: [] } }],
+  ['two methods in one', { allow: { methods: ['eth_call,eth_chainId'] } }],
+  ['a list of something else', { allow: { hosts: ['localhost'] } }],
 ])('a token with %s does not get into the log', (_, change) => {
   expect(() => encodeEvent(tokenCreated, { ...envelope, data: { ...TOKEN, ...change } as TokenCreated })).toThrow(
     expect.objectContaining({ code: 'event_log' }),
@@ -83,12 +90,17 @@ it.each<TokenLimits>([
   { scopes: ['read'] },
   { scopes: ['read', 'create', 'exit'], families: ['rewards', 'graphql'] },
   { scopes: ['exit'], families: ['validators'], chain: 'scroll_mainnet' },
+  { scopes: ['read'], allow: { origins: ['https://a.example', 'http://b.example:81'], methods: ['eth_*'] } },
+  { scopes: ['read'], allow: { ips: ['10.0.0.0/8', '2001:db8::1'], contracts: [`0x${'ab'.repeat(20)}`] } },
 ])('a row tells what a token is for: %j', (limits) => {
   expect(toTokenLimits(toTokenLimitsRow(limits))).toEqual(limits)
 })
 
 it('names of a later release allow nothing in this one', () => {
-  expect(toTokenLimits({ scopes: 'spend', families: 'lending', only_chain: '' })).toEqual({ scopes: [], families: [] })
+  expect(toTokenLimits({ ...toTokenLimitsRow({ scopes: [] }), scopes: 'spend', families: 'lending' })).toEqual({
+    scopes: [],
+    families: [],
+  })
 })
 
 it('the devnet’s token is for everything, also in a log where it only read, and stays revoked where it was', () => {

@@ -53,6 +53,19 @@ it('a token is listed with its name and what it is for; the token itself is prin
   }
 })
 
+it('a token is listed with from where and for which calls it may be used', async () => {
+  const setting = settings()
+  await createToken(setting, {
+    ...{ account: 'a', new: true, allowOrigin: ['https://app.example.org'], allowIp: ['10.0.0.0/8', '2001:DB8::1'] },
+    ...{ allowMethod: ['eth_*'], allowContract: ['0xdAC17F958D2ee523a2206206994597C13D831ec7'] },
+  })
+  setting.printed()
+  const [line] = await tokensIn(setting)
+  expect(line).toContain(
+    'all chains  origins https://app.example.org  ips 10.0.0.0/8,2001:db8::1  methods eth_*  contracts 0xdac17f958d2ee523a2206206994597c13d831ec7  created ',
+  )
+})
+
 it.each<[string, object, string | RegExp]>([
   [
     'an unknown scope',
@@ -79,6 +92,21 @@ it.each<[string, object, string | RegExp]>([
     'a name with a control character',
     { name: 'a\u001b[2J' },
     /^--name is .* not "a\\u001b\[2J": no token was created\.$/,
+  ],
+  [
+    'no address',
+    { allowIp: ['10.0.0.0/8', '10.0.0.0/40'] },
+    '--allow-ip has "10.0.0.0/40", neither an address nor a network, e.g. 203.0.113.0/24: no token was created.',
+  ],
+  [
+    'no origin',
+    { allowOrigin: ['app.example.org'] },
+    '--allow-origin has "app.example.org", no origin of a page, e.g. https://app.example.org: no token was created.',
+  ],
+  [
+    'too many methods',
+    { allowMethod: Array.from({ length: 101 }, (_one, i) => `eth_${i}`) },
+    '--allow-method has more than 100 entries: no token was created.',
   ],
 ])('a token with %s is refused with a sentence, and is not created', async (_, options, sentence) => {
   const setting = settings()

@@ -152,6 +152,15 @@ test.each(METHODS)('no method of %s is of two kinds', (_, methods) => {
     refused: methods.refused,
     subscribes: [...Object.keys(methods.subscribes), ...Object.values(methods.subscribes)],
   }
+  expectDisjoint(kinds)
+})
+
+test.each(METHODS)('no method of %s names a contract in two places', (_, { contracts }) => {
+  expectDisjoint({ ...contracts })
+})
+
+/** No name is twice there, or fits a pattern of another kind. */
+function expectDisjoint(kinds: Readonly<Record<string, readonly string[]>>): void {
   const matchers = Object.entries(kinds).map(([kind, names]) => ({ kind, matches: methodMatcher(names) }))
   for (const [kind, names] of Object.entries(kinds)) {
     expect(new Set(names).size, kind).toBe(names.length)
@@ -164,7 +173,7 @@ test.each(METHODS)('no method of %s is of two kinds', (_, methods) => {
       ])
     }
   }
-})
+}
 
 test('JSON-RPC routes are where methods are known', () => {
   for (const { name, services, methods } of PROTOCOLS) {

@@ -1,6 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { Standings } from '../../api/http/standings.ts'
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
+import { toTokenLimitsRow } from '../../schemas/tables/accounts.ts'
 
 /** Tables of one token, at a position that the test moves. */
 function tables() {
@@ -12,7 +13,7 @@ function tables() {
       const rows = isLook
         ? [{ part: 'accounts', table_name: 'access_tokens', versions: state.position }]
         : sql.includes('FROM access_tokens FINAL')
-          ? [{ token_hash: 'hash', account: state.account, scopes: 'read', families: '', only_chain: '' }]
+          ? [{ token_hash: 'hash', account: state.account, ...toTokenLimitsRow({ scopes: ['read'] }) }]
           : []
       return Promise.resolve(rows as Row[])
     },

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { TOKEN_NAME_MAX } from '../../access-token.ts'
+import { AllowLists } from '../../allow-lists.ts'
 import { KEYS_MAX } from '../../events/users.ts'
 import { DoneEnvelope, envelopeOf } from '../envelope.ts'
 import { DONE_EXAMPLE, defineAccountRoute, KeyId } from './account-route.ts'
@@ -15,6 +16,7 @@ const OfKey = {
   key_id: KeyId,
   name: Type.String(),
   blockchain: Type.Union([Blockchain, Type.Null()], { description: 'Null: all of them.' }),
+  allow: Type.Union([AllowLists, Type.Null()], { description: 'Null: from everywhere, for everything.' }),
 }
 const CreatedKey = Type.Object(
   {
@@ -33,7 +35,12 @@ const ListedKey = Type.Object(
   },
   { additionalProperties: false },
 )
-const EXAMPLE = { key_id: '3f786850e387', name: 'wallet', blockchain: 'ethereum/mainnet' }
+const EXAMPLE = {
+  key_id: '3f786850e387',
+  name: 'wallet',
+  blockchain: 'ethereum/mainnet',
+  allow: { ips: ['203.0.113.0/24'] },
+}
 
 export const createKeyRoute = defineAccountRoute({
   id: 'createKey',
@@ -41,13 +48,15 @@ export const createKeyRoute = defineAccountRoute({
   path: '/keys',
   summary: 'Make an API key',
   description:
-    `The key reads, of one blockchain or of all, and works within a second. An account has at most ${KEYS_MAX} keys. \`400\` with the reason ` +
-    '`no_such_blockchain` or `too_many_keys`.',
+    `The key reads, of one blockchain or of all, and works within a second. An account has at most ${KEYS_MAX} keys. \`allow\` is what it may be ` +
+    'used from (`origins`, `ips`: everywhere) and for (`methods`, `contracts`: calls of the gateway), for as long as it is there; else there is `403`, ' +
+    'with the reason `origin`, `address` or `contract`, or the method. `400` with the reason `no_such_blockchain`, `too_many_keys` or `allow_not_valid`.',
   ofSession: true,
   body: Type.Object(
     {
       name: Type.String({ maxLength: TOKEN_NAME_MAX, default: '', description: 'What you tell it by.' }),
       blockchain: Type.Optional(Blockchain),
+      allow: Type.Optional(AllowLists),
     },
     { additionalProperties: false },
   ),

@@ -51,6 +51,7 @@ export function defineNftRoute<Parameters extends TObject, Response extends TSch
 export const NFT_FAILURES = {
   400: RESULTS['400'].text,
   401: RESULTS['401'].text,
+  403: RESULTS['403'].text,
   404: RESULTS['404'].text,
   405: 'Method Not Allowed',
   410: 'Gone',
