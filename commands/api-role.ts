@@ -42,6 +42,7 @@ export const apiRole: Role = {
     await using api = await openApi({
       warehouse,
       upstreams,
+      gatewayHosts: () => running.gateway.current.hosts,
       meter,
       jobs: ports.jobQueue,
       chains: () =>

@@ -18,11 +18,11 @@ export function gatewayConfigOf(
   if (devnet === undefined) return gateway
   const inFile = new Set(gateway.networks.map(gatewayName))
   const own = devnetUpstreams(chains, devnet).networks.filter((network) => !inFile.has(gatewayName(network)))
-  return { networks: [...own, ...gateway.networks] }
+  return { ...gateway, networks: [...own, ...gateway.networks] }
 }
 
 /** The devnet's nodes as upstreams of the networks whose names its chains have; a network that no protocol has is left out. */
-export function devnetUpstreams(chains: Config['chains'], urls: DevnetUrls): GatewayConfig {
+export function devnetUpstreams(chains: Config['chains'], urls: DevnetUrls): Pick<GatewayConfig, 'networks'> {
   const networks = chains.flatMap(({ names: { protocol, network }, source }): readonly GatewayNetworkConfig[] => {
     if (source.kind !== 'devnet') return []
     const { beaconUrl, executionUrl, secondExecutionUrl } = urls

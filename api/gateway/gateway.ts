@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type Duplex, PassThrough, type Readable } from 'node:stream'
+import type { Duplex } from 'node:stream'
 import type { Log } from '../../infra/ports/log.ts'
-import type { UpstreamGroup, UpstreamRequest, Upstreams } from '../../infra/ports/upstreams.ts'
+import type { UpstreamRequest, Upstreams } from '../../infra/ports/upstreams.ts'
 import { chainNames } from '../../schemas/chains.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
 import { callName, matchRoute, nodePathOf } from '../../schemas/protocols/match-route.ts'
-import type { Protocol, Route, Service } from '../../schemas/protocols/protocol.ts'
+import type { Route, Service } from '../../schemas/protocols/protocol.ts'
 import { type AllowedUse, allowedUseOf, foreignClient } from '../http/allowed-use.ts'
 import { lackOf } from '../http/chain-path.ts'
 import type { AccountStanding, KnownToken, Standings } from '../http/standings.ts'
@@ -14,20 +14,22 @@ import { Broadcast } from './broadcast.ts'
 import { type Call, type Calls, readCalls, type Unreadable } from './calls.ts'
 import type { ClientAddresses } from './client-address.ts'
 import { Exchange, type ExchangeOptions } from './exchange.ts'
+import { bodyOf, type Forwarded, hedgeMsOf, isArchival, unitsOf } from './forwarded.ts'
 import { toNodeHeaders, toRpcHeaders } from './headers.ts'
 import { HeldOpen } from './held-open.ts'
+import type { Hosts } from './hosts.ts'
 import { Keys } from './keys.ts'
 import type { Meter, Passed, Taken } from './meter.ts'
 import { rulesOf } from './method-rules.ts'
-import { needOldState, needsOldState } from './old-states.ts'
 import { type PreparedCalls, prepareCalls } from './prepare-calls.ts'
 import { readBody } from './read-body.ts'
 import { type Refusal, restRefusal, rpcRefusal, type Told, tellRefusal } from './refusals.ts'
-import { type SentTransaction, sentTransactionOf } from './sent-transaction.ts'
+import { sentTransactionOf } from './sent-transaction.ts'
 import { Sockets } from './sockets.ts'
 
 export interface GatewayParts {
   readonly upstreams: Upstreams
+  readonly hosts: Hosts
   readonly standings: Pick<Standings, 'accounts'>
   /** Whether a key that is not in the tables is none: waits for facts that are on their way. */
   readonly accountsKnown: () => Promise<boolean>
@@ -60,25 +62,6 @@ interface Admitted {
   allowed: AllowedUse
 }
 
-/** What is sent to a node, and what has to be known of it meanwhile. */
-interface Forwarded {
-  readonly request: UpstreamRequest
-  /** The calls of its body; undefined: it is a native request. */
-  readonly read?: Calls
-  /** As it came. */
-  readonly body?: Buffer
-  readonly isRepeatable: boolean
-  /** Goes to all nodes. */
-  readonly isBroadcast?: boolean
-  readonly sent?: SentTransaction | undefined
-  /** Is best sent where the key's other calls of the kind are. */
-  readonly isSticky?: boolean
-  readonly isJson: boolean
-  readonly answers?: readonly string[]
-  readonly node?: string | undefined
-  readonly editAnswer?: ((answer: Buffer, node: string) => Buffer) | undefined
-}
-
 /** Forwards the native calls of all protocols. */
 export class Gateway {
   readonly #parts: GatewayParts
@@ -96,7 +79,9 @@ export class Gateway {
 
   /** Answers the request if its address is the gateway's; false: it is another family's, and untouched. */
   handle(request: IncomingMessage, response: ServerResponse): boolean {
-    const address = parseAddress(request.url ?? '')
+    const ofHost = this.#parts.hosts.targetOf(request)
+    // A host name of its own has nothing of other families.
+    const address = parseAddress(ofHost ?? request.url ?? '') ?? (ofHost === undefined ? undefined : 'unknown')
     if (address === undefined) return false
     if (address === 'unknown') refuse({ request, response, isRpc: false }, { kind: 'not-found' })
     else if (request.headers.host === undefined && request.httpVersion === '1.1') {
@@ -302,7 +287,8 @@ export class Gateway {
       response,
       key: isConsistent || isSticky === true ? tokenHash : undefined,
       isNamed: isConsistent,
-      isArchival: group.hasArchives && isArchival(admitted, forwarded, group),
+      isArchival:
+        group.hasArchives && isArchival({ protocol, path: address.path, route: admitted.route }, forwarded, group),
       hedgeMs: hedgeMsOf(protocol, forwarded, group),
       ownHeaders: request.headers.origin === undefined ? [] : ANY_ORIGIN,
       refuse: refusing,
@@ -322,23 +308,6 @@ export class Gateway {
   }
 }
 
-function isArchival({ address, route }: Admitted, { read, body }: Forwarded, group: UpstreamGroup): boolean {
-  const { protocol, path } = address
-  if (read === undefined || body === undefined) return needsOldState(protocol, group, { route, path })
-  return needOldState(protocol, group, { body, calls: read.calls })
-}
-
-/** Of what changes nothing, whichever nodes do it. */
-function hedgeMsOf(protocol: Protocol, { read, isRepeatable, request }: Forwarded, group: UpstreamGroup) {
-  const { hedgeMs } = group
-  if (hedgeMs === undefined) return undefined
-  const isRead =
-    read === undefined
-      ? isRepeatable && !request.isEndless
-      : read.calls.every(({ method }) => rulesOf(protocol).isRead(method))
-  return isRead ? hedgeMs : undefined
-}
-
 /** Native calls go by verb and path. Nobody looks for contracts in them: where there may be some, they are for keys without a list of these. */
 function refusalOfNative({ route, request, address, allowed }: Admitted): Refusal | undefined {
   if (route.form === 'json-rpc') return undefined
@@ -347,17 +316,6 @@ function refusalOfNative({ route, request, address, allowed }: Admitted): Refusa
   if (isMethod?.(method) === false) return { kind: 'method', method }
   if (contracts === undefined || address.protocol.methods?.contracts === undefined) return undefined
   return { kind: 'not-allowed', of: { what: 'contract', named: `${method} may name any` } }
-}
-
-/** Calls that a node gets: what is answered here costs nothing. */
-function unitsOf({ read, answers = [] }: Forwarded): number {
-  return read === undefined ? 1 : read.calls.length - answers.length
-}
-
-/** By a stream of its own: a node that is not reached ends it, and the client's connection is to hear why. */
-function bodyOf(request: IncomingMessage): Readable | null {
-  const hasNone = request.headers['content-length'] === '0' || request.complete
-  return hasNone ? null : request.pipe(new PassThrough())
 }
 
 function findRoute(

@@ -11,6 +11,7 @@ import type { ClientAddresses } from './client-address.ts'
 import { CLOSE } from './client-link.ts'
 import { ClientSocket } from './client-socket.ts'
 import { type HeldOpen, lackAt } from './held-open.ts'
+import type { Hosts } from './hosts.ts'
 import type { Keys } from './keys.ts'
 import type { Meter } from './meter.ts'
 import { RPC_BODY_BYTES_MAX } from './read-body.ts'
@@ -19,6 +20,7 @@ import { handshakeFault, parseSocketAddress, type SocketAddress, WEB_SOCKET_VERS
 
 export interface SocketsParts {
   readonly upstreams: Upstreams
+  readonly hosts: Hosts
   readonly keys: Keys
   readonly heldOpen: HeldOpen
   readonly accountsKnown: () => Promise<boolean>
@@ -94,7 +96,7 @@ export class Sockets {
   }
 
   async #admit(request: IncomingMessage, stream: Duplex, head: Buffer): Promise<Refused | undefined> {
-    const address = parseSocketAddress(request.url ?? '')
+    const address = parseSocketAddress(this.#parts.hosts.socketTargetOf(request) ?? request.url ?? '')
     if (address === undefined) return { refusal: { kind: 'not-found' }, isRpc: false }
     const fault = handshakeFault(request)
     if (fault !== undefined)

@@ -5,6 +5,7 @@ import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import type { UnfundedRules } from '../../schemas/validator-lifecycle.ts'
 import type { AccountParts } from '../account/account.ts'
 import type { ClientAddresses } from '../gateway/client-address.ts'
+import type { GatewayHost } from '../gateway/hosts.ts'
 import type { Meter } from '../gateway/meter.ts'
 import type { Answers } from './answers.ts'
 import type { ApiChain } from './chain-path.ts'
@@ -32,6 +33,8 @@ export interface ApiParts {
   readonly nftRequestsPerSecond?: number | undefined
   /** What the gateway forwards calls to; without it there is no gateway. */
   readonly upstreams?: Upstreams
+  /** Host names that stand for a network of it; asked at each request. */
+  readonly gatewayHosts?: () => readonly GatewayHost[]
   /** What accounts and clients may ask; without it as much as they like. */
   readonly meter?: Meter | undefined
   /** What people's own accounts are made with; without it there are none. */

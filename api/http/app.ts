@@ -9,6 +9,7 @@ import { isNftPath, toNftRefusal } from '../../schemas/routes/nft/nft-route.ts'
 import { FAMILIES, type Family } from '../families.ts'
 import { ClientAddresses } from '../gateway/client-address.ts'
 import { Gateway } from '../gateway/gateway.ts'
+import { type GatewayHost, Hosts } from '../gateway/hosts.ts'
 import { asksForWebSocket } from '../gateway/socket-address.ts'
 import { sendNftRefusal } from '../nft/serve.ts'
 import { envelopeErrors, sendRefusal } from './answer.ts'
@@ -40,13 +41,17 @@ declare module 'fastify' {
   }
 }
 
+const NO_HOSTS: readonly GatewayHost[] = []
+
 /** The whole API with its families, ready to listen or to be asked for its document. */
 export async function buildApp(parts: ApiParts, families: readonly Family[] = FAMILIES): Promise<FastifyInstance> {
   const standings = new Standings(parts.warehouse, { ageMsMax: parts.standingAgeMsMax })
-  const { upstreams, accountsKnown, meter, log } = parts
+  const { upstreams, gatewayHosts = () => NO_HOSTS, accountsKnown, meter, log } = parts
   const addresses = new ClientAddresses(parts.trustedProxies)
   const gateway =
-    upstreams === undefined ? undefined : new Gateway({ upstreams, standings, accountsKnown, addresses, meter, log })
+    upstreams === undefined
+      ? undefined
+      : new Gateway({ upstreams, hosts: new Hosts(gatewayHosts), standings, accountsKnown, addresses, meter, log })
   const app = Fastify({
     // Fastify's own lines hold the address, and with it the token.
     logger: false,

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { gatewayName } from './gateway.ts'
-import type { ChainConfig, Config, GatewayNetworkConfig } from './types.ts'
+import type { ChainConfig, Config, GatewayHostConfig, GatewayNetworkConfig } from './types.ts'
 
 /** What is taken over while the program runs. */
 export type LiveSettings = Pick<Config, 'chains' | 'gateway'>
@@ -17,7 +17,11 @@ export interface ConfigDiff {
   readonly chains: NamedDiff<ChainConfig>
   /** Networks that the gateway has upstreams of. */
   readonly gateway: NamedDiff<GatewayNetworkConfig>
+  /** Host names that stand for networks. */
+  readonly hosts: NamedDiff<GatewayHostConfig>
 }
+
+export const hostName = ({ name }: GatewayHostConfig): string => name
 
 export const chainName = ({ names }: ChainConfig): string => names.name
 
@@ -25,6 +29,7 @@ export function diffConfig(before: LiveSettings, after: LiveSettings): ConfigDif
   return {
     chains: diffNamed(before.chains, after.chains, chainName),
     gateway: diffNamed(before.gateway.networks, after.gateway.networks, gatewayName),
+    hosts: diffNamed(before.gateway.hosts, after.gateway.hosts, hostName),
   }
 }
 

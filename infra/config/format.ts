@@ -32,10 +32,12 @@ export function summarize({ file, mode, chains, devnet, gateway }: Config): stri
     return `${names.name} (${notes.join(', ')})`
   })
   const served = gateway.networks.map((network) => `${gatewayName(network)} (${network.upstreams.length})`)
+  const hosts = gateway.hosts.map(({ name, protocol, network }) => `${name} (${protocol}/${network})`)
   return [
     `file: ${file.isThere ? file.path : 'none'}`,
     `mode: ${mode.kind}`,
     `chains${devnet === undefined ? '' : ' of the devnet'}: ${listed.join('; ')}`,
     ...(served.length === 0 ? [] : [`upstreams: ${served.join('; ')}`]),
+    ...(hosts.length === 0 ? [] : [`hosts: ${hosts.join('; ')}`]),
   ].join('\n')
 }

@@ -1,9 +1,10 @@
+import { hostPrefixOf } from '../../schemas/protocols/hosts.ts'
 import type { Protocol, Service } from '../../schemas/protocols/protocol.ts'
 import { networkOf, PROTOCOLS, protocolOf } from '../../schemas/protocols/protocols.ts'
 import { nearestName, type Path } from './mistakes.ts'
-import type { FileGatewayNetwork, FileSettings } from './rules.ts'
+import { type FileGatewayNetwork, type FileSettings, isHostName } from './rules.ts'
 import type { SettingReader } from './setting-reader.ts'
-import type { GatewayConfig, GatewayNetworkConfig } from './types.ts'
+import type { GatewayConfig, GatewayHostConfig, GatewayNetworkConfig } from './types.ts'
 import { readUpstream } from './upstream.ts'
 
 /** One read in seven at most is sent twice, where it waits longer than nearly all. */
@@ -13,7 +14,43 @@ const UPSTREAMS_EXAMPLE = 'upstreams: [{ url: http://127.0.0.1:8545 }]'
 /** What the node-access gateway sends calls to, by protocol and network. */
 export function readGateway(reader: SettingReader, { gateway }: FileSettings): GatewayConfig {
   const networks = Object.entries(gateway?.networks ?? {})
-  return { networks: networks.flatMap(([name, network]) => readNetwork(reader, name, network) ?? []) }
+  return {
+    networks: networks.flatMap(([name, network]) => readNetwork(reader, name, network) ?? []),
+    hosts: readHosts(reader, gateway?.hosts ?? {}),
+  }
+}
+
+/** Host names that stand for networks; of requests they are compared whatever their letters' case is. */
+function readHosts(reader: SettingReader, inFile: Readonly<Record<string, string>>): readonly GatewayHostConfig[] {
+  const hosts = new Map<string, GatewayHostConfig>()
+  for (const [written, place] of Object.entries(inFile)) {
+    const path = ['gateway', 'hosts', written]
+    const name = written.toLowerCase()
+    const wrong = hosts.has(name) ? 'is there twice, in other letters' : hostFault(written, place)
+    if (wrong !== undefined) {
+      reader.refuseAt(path, wrong)
+      continue
+    }
+    const [protocol = '', network = ''] = place.split('/')
+    hosts.set(name, { name, protocol, network })
+    reader.show(path, place)
+  }
+  return [...hosts.values()]
+}
+
+/** The sentence that says why a host name cannot stand for a network; undefined where it can. */
+function hostFault(name: string, place: string): string | undefined {
+  if (!isHostName(name)) return 'is not a host name without a port; e.g. rpc.example.org'
+  const [protocolName = '', network = '', ...more] = place.split('/')
+  if (more.length === 0 && hostPrefixOf(protocolName, network) !== undefined) return undefined
+  const protocol = protocolOf(protocolName)
+  const isNetwork = protocol !== undefined && networkOf(protocol, network) !== undefined
+  const found = isNetwork ? undefined : findService(place)
+  if (typeof found === 'string') return found
+  const named = PROTOCOLS.flatMap(({ name: one, networks }) =>
+    Object.keys(networks).flatMap((of) => (hostPrefixOf(one, of) === undefined ? [] : [`${one}/${of}`])),
+  )
+  return `is for a network that has no host names; those of ${named.join(', ')} may have some`
 }
 
 /** `ethereum/mainnet`, `ton/mainnet/v2`: as the file says it. */

@@ -11,8 +11,9 @@ export interface Mistake {
   readonly sentence: string
 }
 
-/** Keys that look like keys, or like `ton/mainnet/v2`; another one may be an address that lost its quotes. */
-const SHOWN_KEY = /^([A-Za-z0-9_-]{1,64}|[a-z0-9]{1,16}(\/[a-z0-9]{1,16}){1,2})$/
+/** Keys that look like keys, like `ton/mainnet/v2` or host names; another one may be an address that lost its quotes. */
+const SHOWN_KEY =
+  /^([A-Za-z0-9_-]{1,64}|[a-z0-9]{1,16}(\/[a-z0-9]{1,16}){1,2}|[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63}){1,4})$/
 
 /** `chains.mainnet.beacon.urls[0]` */
 export function formatPath(path: Path): string {

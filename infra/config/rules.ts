@@ -63,6 +63,7 @@ const UNFUNDED_VALIDATORS_MAX = 100_000
 const UPSTREAMS_MAX = 64
 const WEIGHT_MAX = 100
 const HEADERS_MAX = 16
+const HOSTS_MAX = 64
 
 export const Host = text('an address to listen on', '127.0.0.1')
 export const Origin = matching(
@@ -128,6 +129,8 @@ export const MailTls = rule(Type.Enum(['starttls', 'implicit', 'none']), 'one of
 export const MailFrom = matching(MAIL_ADDRESS_PATTERN, 'a mail address', 'accounts@example.org')
 /** What stands behind it is a stranger's: it holds no secret. */
 export const Gateway = matching('^https?://[^\\s@]+/$', 'a URL with a slash at its end', 'https://ipfs.io/ipfs/')
+/** Of a request: DNS has no longer ones. */
+export const isHostName = (name: string): boolean => /^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/.test(name)
 export const Weight = integer(1, WEIGHT_MAX, 2)
 export const ChainIdentity = matching(
   '^[!-~]([ -~]{0,126}[!-~])?$',
@@ -257,6 +260,11 @@ export const ConfigFile = section({
       Type.Record(Type.String(), GatewayNetwork),
       'a section with networks, by protocol/network',
       '{ ethereum/mainnet: … }',
+    ),
+    hosts: rule(
+      Type.Record(Type.String(), text('protocol/network', 'ethereum/mainnet'), { maxProperties: HOSTS_MAX }),
+      `a section with at most ${HOSTS_MAX} host names`,
+      '{ rpc.example.org: ethereum/mainnet }',
     ),
   }),
   plans: rule(

@@ -167,9 +167,19 @@ export interface GatewayNetworkConfig {
   readonly upstreams: readonly UpstreamConfig[]
 }
 
+/** A host name that stands for a network. */
+export interface GatewayHostConfig {
+  /** Lower case, without a port. */
+  readonly name: string
+  readonly protocol: string
+  readonly network: string
+}
+
 export interface GatewayConfig {
   /** Each protocol, network and service once. */
   readonly networks: readonly GatewayNetworkConfig[]
+  /** Each name once. */
+  readonly hosts: readonly GatewayHostConfig[]
 }
 
 export interface PlansConfig {

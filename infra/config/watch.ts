@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { AppError } from '../../schemas/errors.ts'
 import type { Log } from '../ports/log.ts'
 import { WakeUps } from '../wake-ups.ts'
-import { type ConfigDiff, chainName, diffConfig, isEmptyDiff, type NamedDiff } from './diff-config.ts'
+import { type ConfigDiff, chainName, diffConfig, hostName, isEmptyDiff, type NamedDiff } from './diff-config.ts'
 import { gatewayName } from './gateway.ts'
 import type { Config } from './types.ts'
 
@@ -47,7 +47,7 @@ const FIXED_SETTINGS = {
 } as const satisfies Partial<Record<keyof Config, string>>
 
 /**
- * Takes over changes of the chains and of the gateway's upstreams while the program runs: on SIGHUP at once, otherwise when
+ * Takes over changes of the chains and of the gateway while the program runs: on SIGHUP at once, otherwise when
  * the file has changed and then stayed the same for one look, so that a half-written file is not read. Mistakes are logged
  * and change nothing, nor does a file that is gone. Of other settings it only tells that they need a restart. Resolves when
  * the signal aborts.
@@ -74,9 +74,11 @@ export async function watchConfig(options: WatchOptions): Promise<void> {
         const diff = diffConfig(current, next)
         current = next
         const [hasChains, hasGateway] = [!isEmptyDiff(diff.chains), !isEmptyDiff(diff.gateway)]
+        const hasHosts = !isEmptyDiff(diff.hosts)
         if (hasChains) log.info(namesOf(diff.chains, chainName), 'The chains of the configuration have changed')
         if (hasGateway) log.info(namesOf(diff.gateway, gatewayName), 'The upstreams of the gateway have changed')
-        if (hasChains || hasGateway) await onChange(current, diff)
+        if (hasHosts) log.info(namesOf(diff.hosts, hostName), 'The host names of the gateway have changed')
+        if (hasChains || hasGateway || hasHosts) await onChange(current, diff)
       }
       seen = state
       if (!isAsked) await wakeUps.wait(RELOAD_SIGNAL, pollMs, signal)

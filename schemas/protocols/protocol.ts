@@ -105,6 +105,8 @@ export interface Protocol {
   readonly services: readonly Service[]
   /** Newest blocks whose states every node has; older ones are asked of archives. Undefined: it is not known which calls need them. */
   readonly statesKept?: number
+  /** Operators may give its networks host names of their own, which are followed by the token at once. */
+  readonly hasOwnHost?: true
   /** Undefined: no JSON-RPC. */
   readonly methods?: Methods
   /**

@@ -6,6 +6,7 @@ const SUBSCRIPTIONS = ['account', 'block', 'logs', 'program', 'root', 'signature
 
 export const SOLANA: Protocol = {
   name: 'solana',
+  hasOwnHost: true,
   networks: { mainnet: { identity: '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d' } },
   services: [
     {

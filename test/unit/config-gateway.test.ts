@@ -347,3 +347,51 @@ describe('mistakes of the gateway', () => {
     ])
   })
 })
+
+/** A file with host names. */
+const hostsOf = (entries: string): string => `gateway: { hosts: { ${entries} } }`
+
+describe('host names of the gateway', () => {
+  const FILE = hostsOf('RPC.example: ethereum/mainnet, fil.example: filecoin/calibration, sol.example: solana/mainnet')
+
+  it('are read in lower case, each with its network', () => {
+    expect(readConfig(fileOf(FILE)).gateway.hosts).toEqual([
+      { name: 'rpc.example', protocol: 'ethereum', network: 'mainnet' },
+      { name: 'fil.example', protocol: 'filecoin', network: 'calibration' },
+      { name: 'sol.example', protocol: 'solana', network: 'mainnet' },
+    ])
+    expect(readConfig(fileOf('')).gateway.hosts).toEqual([])
+    expect(checkConfig({ env: fileOf(FILE) })).toContain('\nhosts: rpc.example (ethereum/mainnet); fil.example (')
+    expect(parse(showConfig({ env: fileOf(FILE) }))).toMatchObject({
+      gateway: { hosts: { 'RPC.example': 'ethereum/mainnet', 'sol.example': 'solana/mainnet' } },
+    })
+  })
+
+  it('are of networks that have public access, and of Solana', () => {
+    const places = PROTOCOLS.flatMap(({ name, networks }) => Object.keys(networks).map((one) => `${name}/${one}`))
+    const good = places.filter((place) => mistakesOf(hostsOf(`a.example: ${place}`)).length === 0)
+    expect(good).toEqual([
+      ...['ethereum/mainnet', 'solana/mainnet', 'filecoin/mainnet', 'filecoin/calibration', 'filecoin/hyperspace'],
+      'bitcoin/mainnet',
+    ])
+  })
+
+  it.each([
+    [
+      'a network without public access',
+      'a.example: bsc/mainnet',
+      'a.example: is for a network that has no host names;',
+    ],
+    ['a protocol that is none', 'a.example: ethereun/mainnet', 'a.example: is of no protocol that there is; did you'],
+    ['a network that is none', 'a.example: ethereum/main', 'a.example: is no network of ethereum; write ethereum/'],
+    ['a path', 'a.example: filecoin/mainnet/rpc/v1', 'a.example: is for a network that has no host names;'],
+    ['a host name twice', 'a.example: bitcoin/mainnet, A.example: ethereum/mainnet', '?: is there twice, in other'],
+    ['a port', '"a.example:80": bitcoin/mainnet', '?: is not a host name without a port; e.g. rpc.example.org'],
+    ['an address', '"https://a.example": bitcoin/mainnet', '?: is not a host name without a port; e.g. rpc.example'],
+    ['no text', 'a.example: 7', 'a.example: is not protocol/network; e.g. ethereum/mainnet'],
+  ])('are refused with line and path for %s', (_, entries, sentence) => {
+    const [mistake, ...others] = mistakesOf(hostsOf(entries))
+    expect(others).toEqual([])
+    expect(mistake).toContain(`1: gateway.hosts.${sentence}`)
+  })
+})

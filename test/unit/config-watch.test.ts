@@ -178,6 +178,21 @@ describe('watching the configuration', () => {
     expect(isEmptyDiff(diff.chains)).toBe(true)
   })
 
+  it('tells what changes of the host names of the gateway', async () => {
+    const hosts = (entries: string): string => `${chains({ a_one: node(1) })}gateway: { hosts: { ${entries} } }\n`
+    watch(hosts('a.example: ethereum/mainnet, b.example: bitcoin/mainnet'))
+    replace(hosts('b.example: ethereum/mainnet, c.example: solana/mainnet'))
+    const { config, diff } = await changes.next()
+    expect(config.gateway.hosts.map(({ name, protocol }) => [name, protocol])).toEqual([
+      ['b.example', 'ethereum'],
+      ['c.example', 'solana'],
+    ])
+    const namesOf = (settings: readonly { readonly name: string }[]) => settings.map(({ name }) => name)
+    expect([namesOf(diff.hosts.added), namesOf(diff.hosts.removed)]).toEqual([['c.example'], ['a.example']])
+    expect(diff.hosts.changed.map(({ after }) => after.name)).toEqual(['b.example'])
+    expect(isEmptyDiff(diff.gateway)).toBe(true)
+  })
+
   it('keeps the upstreams that it has while one of them is mistaken, and repeats no secret of it', async () => {
     watch(`${chains({ a_one: node(1) })}${upstreams({ 'ethereum/mainnet': 1 })}`)
     replace(

@@ -65,7 +65,7 @@ test('what the file says of a network takes the place of what the devnet has', (
     ...{ protocol: 'ethereum', network: 'mainnet', service: '' },
     upstreams: [{ url: 'http://node:1', headers: {}, isArchive: true, weight: 1 }],
   }
-  const config = { ...configOf(), gateway: { networks: [named] } }
+  const config = { ...configOf(), gateway: { networks: [named], hosts: [] } }
   const { networks } = gatewayConfigOf(config, URLS)
   expect(networks.map(gatewayName)).toEqual(['ethereum2/mainnet', 'scroll/mainnet', 'ethereum/mainnet'])
   expect(networks.at(-1)).toBe(named)

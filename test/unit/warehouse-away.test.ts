@@ -79,7 +79,7 @@ it('a process waits for a warehouse that is away at its start, and when its tabl
   const { config, screen } = settings()
   const running: Running = {
     ...{ config, screen, log, devnet: undefined, chains: new LiveSetting([]) },
-    gateway: new LiveSetting({ networks: [] }),
+    gateway: new LiveSetting({ networks: [], hosts: [] }),
     ...{
       nodes: new Map(),
       nodeHeads: new Map(),

@@ -1,0 +1,66 @@
+import type { IncomingMessage } from 'node:http'
+import { PassThrough, type Readable } from 'node:stream'
+import type { UpstreamGroup, UpstreamRequest } from '../../infra/ports/upstreams.ts'
+import type { Protocol, Route } from '../../schemas/protocols/protocol.ts'
+import type { Calls } from './calls.ts'
+import { rulesOf } from './method-rules.ts'
+import { needOldState, needsOldState } from './old-states.ts'
+import type { SentTransaction } from './sent-transaction.ts'
+
+/** What is sent to a node, and what has to be known of it meanwhile. */
+export interface Forwarded {
+  readonly request: UpstreamRequest
+  /** The calls of its body; undefined: it is a native request. */
+  readonly read?: Calls
+  /** As it came. */
+  readonly body?: Buffer
+  readonly isRepeatable: boolean
+  /** Goes to all nodes. */
+  readonly isBroadcast?: boolean
+  readonly sent?: SentTransaction | undefined
+  /** Is best sent where the key's other calls of the kind are. */
+  readonly isSticky?: boolean
+  readonly isJson: boolean
+  readonly answers?: readonly string[]
+  readonly node?: string | undefined
+  readonly editAnswer?: ((answer: Buffer, node: string) => Buffer) | undefined
+}
+
+/** Where a request has come in. */
+interface Place {
+  readonly protocol: Protocol
+  readonly path: string
+  readonly route: Route
+}
+
+/** Calls that a node gets: what is answered here costs nothing. */
+export function unitsOf({ read, answers = [] }: Forwarded): number {
+  return read === undefined ? 1 : read.calls.length - answers.length
+}
+
+/** Whether it needs the state of an old block. */
+export function isArchival({ protocol, path, route }: Place, { read, body }: Forwarded, group: UpstreamGroup): boolean {
+  if (read === undefined || body === undefined) return needsOldState(protocol, group, { route, path })
+  return needOldState(protocol, group, { body, calls: read.calls })
+}
+
+/** When a second node is asked, in milliseconds: of what changes nothing, whichever nodes do it. */
+export function hedgeMsOf(
+  protocol: Protocol,
+  { read, isRepeatable, request }: Forwarded,
+  group: UpstreamGroup,
+): number | undefined {
+  const { hedgeMs } = group
+  if (hedgeMs === undefined) return undefined
+  const isRead =
+    read === undefined
+      ? isRepeatable && !request.isEndless
+      : read.calls.every(({ method }) => rulesOf(protocol).isRead(method))
+  return isRead ? hedgeMs : undefined
+}
+
+/** By a stream of its own: a node that is not reached ends it, and the client's connection is to hear why. */
+export function bodyOf(request: IncomingMessage): Readable | null {
+  const hasNone = request.headers['content-length'] === '0' || request.complete
+  return hasNone ? null : request.pipe(new PassThrough())
+}
