@@ -5,6 +5,7 @@ import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { chainNames } from '../../schemas/chains.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
+import { toTokenLimitsRow } from '../../schemas/tables/accounts.ts'
 import { DEFAULT_UNFUNDED_RULES } from '../../schemas/validator-lifecycle.ts'
 import { noJobs } from './no-jobs.ts'
 
@@ -15,7 +16,7 @@ function slowWarehouse(rows: Promise<never[]>, asked: () => void): WarehouseRead
       if (sql.includes('AS versions')) return Promise.resolve([])
       if (sql.includes('access_tokens')) {
         return Promise.resolve([
-          { token_hash: hashToken('token'), account: 'demo', scopes: 'read', families: '', only_chain: '' },
+          { token_hash: hashToken('token'), account: 'demo', ...toTokenLimitsRow({ scopes: ['read'] }) },
         ] as Row[])
       }
       if (sql.includes('account_validators')) return Promise.resolve([])
