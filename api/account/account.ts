@@ -14,7 +14,7 @@ import type { SharedParts } from '../http/api-parts.ts'
 import { askJob } from '../http/ask-job.ts'
 import { clientOf } from '../http/client.ts'
 import { Attempts } from './attempts.ts'
-import { Passwords } from './passwords.ts'
+import { type Derive, Passwords } from './passwords.ts'
 import { AccountSecrets, digestOf } from './secrets.ts'
 import { readSession } from './session-cookie.ts'
 
@@ -36,6 +36,8 @@ export interface AccountParts {
   readonly planOf: (account: string) => Plan
   /** Whether the listener can be reached from this machine alone: cookies of plain HTTP are kept then. */
   readonly isLoopback: boolean
+  /** Instead of scrypt, which takes half a second of a core: for tests of what is not about passwords. */
+  readonly derive?: Derive
 }
 
 /** Too many tries: answered with the seconds until the next. */
@@ -60,7 +62,7 @@ export class Accounts {
     this.parts = parts
     this.#account = account
     this.secrets = new AccountSecrets(account.key)
-    this.passwords = new Passwords(this.secrets)
+    this.passwords = new Passwords(this.secrets, account.derive)
     this.#attempts = new Attempts(account, parts.wallNow)
   }
 

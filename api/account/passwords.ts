@@ -15,7 +15,8 @@ export const AT_ONCE_MAX = 2
 /** Half a minute's work on two cores: whoever came after these would not wait that long. */
 export const WAITING_MAX = 64
 
-type Derive = (password: string, salt: Uint8Array) => Promise<Uint8Array>
+/** What a password becomes, of a salt; 32 bytes. */
+export type Derive = (password: string, salt: Uint8Array) => Promise<Uint8Array>
 
 /** Makes what is kept of passwords, off the event loop, two at a time. */
 export class Passwords {
