@@ -143,7 +143,7 @@ export function chainsSuite(mode: string, modeOf: (name: string) => Environment)
 
     it('begins anew with a chain that is added again', async () => {
       writeChains(file, { ...lasting, [THIRD]: third })
-      await until('the added chain’s head', ({ chains }) => chains[THIRD]?.head_block === PAUSED_BLOCK, ADDED_WITHIN_MS)
+      await until('the added chain’s head', ({ chains }) => chains[THIRD]?.head_block === PAUSED_BLOCK)
       await until('an end of the work', ({ lag }) => Object.values(lag).every((events) => events === 0))
       expect(await program.stop(), program.output()).toBe(0)
       const tables = await dump(env)
