@@ -57,7 +57,7 @@ export function chainsSuite(mode: string, modeOf: (name: string) => Environment)
     /** Events of the lasting chains before the third came. */
     let before: Readonly<Record<string, number>>
 
-    const ready = async (): Promise<Ready> => (await fetch(`${program.url}/ready`)).json() as Promise<Ready>
+    const ready = async (): Promise<Ready> => (await program.ask('/ready')).json() as Promise<Ready>
     const headOf = async (chain: string) => (await ready()).chains[chain]?.head_block
     const until = (what: string, isSo: (now: Ready) => boolean, timeoutMs = STEP_TIMEOUT_MS) =>
       eventually(what, async () => isSo(await ready()) || undefined, timeoutMs)
@@ -89,7 +89,7 @@ export function chainsSuite(mode: string, modeOf: (name: string) => Environment)
       await until('the other chain’s head', ({ chains }) => chains.mainnet?.head_slot === FIRST_SLOT)
       const name = `${SECOND} execution node 1`
       await until('the word that the node is away', ({ nodes }) => nodes[name]?.state === 'away')
-      const response = await fetch(`${program.url}/ready`)
+      const response = await program.ask('/ready')
       expect(response.status).toBe(503)
       expect(await response.json()).toMatchObject({
         status: 'not_ready',

@@ -9,6 +9,8 @@ import type { Command, Periods, Reply } from './devnet-process.ts'
 const NODE_OPTIONS = ['--disable-warning=TimeoutNegativeWarning']
 const MAIN = join(import.meta.dirname, '../../main.ts')
 const STOP_TIMEOUT_MS = 20_000
+/** Characters: what it ended of is in its last lines. */
+const LAST_WORDS = 4_000
 
 export interface DevnetChild extends AsyncDisposable {
   readonly beaconUrl: string
@@ -100,6 +102,8 @@ export interface Running extends AsyncDisposable {
   readonly exited: Promise<NodeJS.Signals | null>
   /** All that it has printed so far. */
   output(): string
+  /** Asks its API; where it has ended of itself, the error has what it said last. */
+  ask(path: string, init?: RequestInit): Promise<Response>
   /** SIGTERM, as Ctrl-C would: resolves with the exit code, -1 where it had to be killed after `timeoutMs`. */
   stop(timeoutMs?: number): Promise<number>
   /** SIGKILL: nothing is cleaned up. */
@@ -136,11 +140,21 @@ export async function startProgram(
         throw new Error(`the program ended with ${code} before it was ready:\n${output}`)
       }),
     ])
+  const url = `http://127.0.0.1:${port}`
   return {
-    url: `http://127.0.0.1:${port}`,
+    url,
     pid: child.pid ?? 0,
     exited: exited.then(([, signal]) => signal),
     output: () => output,
+    async ask(path, init) {
+      try {
+        return await fetch(`${url}${path}`, init)
+      } catch (error) {
+        if (child.exitCode === null && child.signalCode === null) throw error
+        const how = child.exitCode ?? child.signalCode
+        throw new Error(`the program has ended with ${how}: ${output.slice(-LAST_WORDS)}`, { cause: error })
+      }
+    },
     stop: (timeoutMs) => end(child, 'SIGTERM', exited, timeoutMs),
     async kill() {
       await end(child, 'SIGKILL', exited)
