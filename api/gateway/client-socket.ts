@@ -17,6 +17,8 @@ import { type PreparedCalls, type Preparing, prepareCalls, refusalOfCall } from 
 import { type Refusal, rpcRefusal, tellRefusal } from './refusals.ts'
 import { Relay } from './relay.ts'
 import { sentTransactionOf } from './sent-transaction.ts'
+import type { ClientSubscriptions } from './subscriptions/client-subscriptions.ts'
+import type { Subscriptions } from './subscriptions/subscriptions.ts'
 
 export interface ClientSocketOptions {
   readonly socket: WebSocket
@@ -28,6 +30,7 @@ export interface ClientSocketOptions {
   /** Of the key. */
   readonly allowed: AllowedUse
   readonly meter: Meter | undefined
+  readonly subscriptions: Subscriptions
   readonly log: Log
 }
 
@@ -50,6 +53,7 @@ export class ClientSocket {
   readonly #client: ClientLink
   readonly #rules: MethodRules
   readonly #relay: Relay | undefined
+  readonly #subscriptions: ClientSubscriptions | undefined
   /** Answers that are waited for. */
   readonly #sinks = new Set<MessageSink>()
   /** What was read before reading was held back. */
@@ -66,6 +70,7 @@ export class ClientSocket {
     this.#client = new ClientLink(socket)
     this.#rules = rulesOf(protocol)
     this.#relay = protocol.webSocket?.methodKey === 'command' ? new Relay(group, this.#client) : undefined
+    this.#subscriptions = options.subscriptions.open(options, this.#client)
     socket.on('message', (data: Buffer) => this.#onMessage(data))
     socket.on('pong', () => {
       this.#pingsUnanswered = 0
@@ -80,7 +85,8 @@ export class ClientSocket {
 
   /** As `performance.now()`: when the client has said something; now, where it waits for something. */
   get heardMs(): number {
-    return this.#inFlight > 0 || this.#relay !== undefined ? performance.now() : this.#heardMs
+    const isTold = this.#relay !== undefined || (this.#subscriptions?.size ?? 0) > 0
+    return this.#inFlight > 0 || isTold ? performance.now() : this.#heardMs
   }
 
   close(code: number, reason: string): void {
@@ -144,6 +150,10 @@ export class ClientSocket {
       this.#client.answer(joinAnswers(read, prepared.answers), onOut)
       return
     }
+    if (read.calls.some(({ method }) => this.#isOfSubscriptions(method))) {
+      await this.#answerSubscriber(read, message, onOut)
+      return
+    }
     const units = read.calls.length - prepared.answers.length
     const taken = await this.#take(units)
     if ('kind' in taken) this.#client.answer(refuseAll(read, taken), onOut)
@@ -153,6 +163,33 @@ export class ClientSocket {
       const answer = await this.#ask({ read, message }, prepared as PreparedCalls, giveBack)
       if (answer === undefined) onOut()
       else this.#client.answer(answer, onOut)
+    }
+  }
+
+  #isOfSubscriptions(method: string): boolean {
+    return this.#subscriptions?.subscribes(method) === true || this.#subscriptions?.unsubscribes(method) === true
+  }
+
+  /** What is told begins with the answer, which that to a batch would hold back: subscribing goes alone. */
+  async #answerSubscriber(read: Calls, message: Buffer, onOut: () => void): Promise<void> {
+    const [call] = read.calls as [Call, ...Call[]]
+    const subscriptions = this.#subscriptions as ClientSubscriptions
+    if (read.isBatch) {
+      const why = 'a batch neither subscribes nor unsubscribes'
+      this.#client.answer(refuseAll(read, { kind: 'unreadable', fault: 'request', why }), onOut)
+    } else if (subscriptions.unsubscribes(call.method))
+      this.#client.answer(subscriptions.unsubscribe(message, call), onOut)
+    else if (!subscriptions.reserve()) this.#client.answer(refuseAll(read, { kind: 'subscriptions' }), onOut)
+    else {
+      const taken = await this.#take(1)
+      if ('kind' in taken || !this.#client.isOpen) {
+        subscriptions.giveUp()
+        if ('kind' in taken) this.#client.answer(refuseAll(read, taken), onOut)
+        else onOut()
+        return
+      }
+      const onFailed = (): void => this.#options.meter?.giveBack(taken, 1)
+      subscriptions.subscribe(message, call, { onOut, onFailed })
     }
   }
 
@@ -209,6 +246,7 @@ export class ClientSocket {
   #end(): void {
     for (const sink of this.#sinks) sink.destroy()
     this.#relay?.end()
+    this.#subscriptions?.end()
     this.#waiting.length = 0
   }
 }

@@ -17,6 +17,7 @@ import type { Meter } from './meter.ts'
 import { RPC_BODY_BYTES_MAX } from './read-body.ts'
 import { type Refusal, restRefusal, rpcRefusal, tellRefusal } from './refusals.ts'
 import { handshakeFault, parseSocketAddress, type SocketAddress, WEB_SOCKET_VERSION } from './socket-address.ts'
+import { Subscriptions } from './subscriptions/subscriptions.ts'
 
 export interface SocketsParts {
   readonly upstreams: Upstreams
@@ -63,11 +64,13 @@ export class Sockets {
   readonly #server = new WebSocketServer({ noServer: true, perMessageDeflate: false, ...LIMITS })
   readonly #open = new Set<ClientSocket>()
   readonly #ofKeys = new Map<string, number>()
+  readonly #subscriptions: Subscriptions
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
 
   constructor(parts: SocketsParts) {
     this.#parts = parts
+    this.#subscriptions = new Subscriptions(parts.upstreams, parts.log)
     // What it would answer itself has no body of ours.
     this.#server.on('wsClientError', (_error, stream) => refuse(stream, { refusal: BAD_HANDSHAKE, isRpc: false }))
   }
@@ -140,7 +143,8 @@ export class Sockets {
   #begin(socket: WebSocket, { address: { protocol, network }, tokenHash, group, known }: Admitted): void {
     const { log, meter } = this.#parts
     const ofKey = { tokenHash, account: known.account, allowed: allowedUseOf(known.allow) }
-    const client = new ClientSocket({ socket, protocol, network, group, ...ofKey, meter, log })
+    const subscriptions = this.#subscriptions
+    const client = new ClientSocket({ socket, protocol, network, group, ...ofKey, meter, subscriptions, log })
     this.#open.add(client)
     this.#ofKeys.set(tokenHash, (this.#ofKeys.get(tokenHash) ?? 0) + 1)
     this.#timer ??= setInterval(() => this.#look(), PING_MS)

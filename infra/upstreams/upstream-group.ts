@@ -73,7 +73,7 @@ export class HttpUpstreamGroup implements UpstreamGroup {
     return socket
   }
 
-  /** To be called after each look at the upstreams. */
+  /** To be called again and again: pings at each call, and loses what is left out. */
   tendSockets(): void {
     const isElsewhere = (than: Member): boolean =>
       this.members.some((one) => one !== than && hasSocket(one) && one.health.isWell(this.#lagMax))

@@ -81,7 +81,7 @@ class OpenNetwork implements AsyncDisposable {
   readonly #identity: string | undefined
   readonly #log: Log
   readonly #stop = new AbortController()
-  readonly #watching: Promise<void>
+  readonly #watching: Promise<unknown>
   readonly #wasWell = new Map<Member, boolean>()
 
   constructor(name: string, options: NetworkOptions, log: Log, probeMs: number) {
@@ -100,7 +100,7 @@ class OpenNetwork implements AsyncDisposable {
       socketAddress: socketAddressOf(upstream, protocol.webSocket),
     }))
     this.group = new HttpUpstreamGroup(members, this.#service.lagMax, options.hedge)
-    this.#watching = this.#watch(probeMs)
+    this.#watching = Promise.all([this.#watch(probeMs), this.#tend(probeMs)])
   }
 
   is(options: NetworkOptions): boolean {
@@ -129,6 +129,14 @@ class OpenNetwork implements AsyncDisposable {
     }
   }
 
+  /** Beside the looks, which wait for who is silent. */
+  async #tend(probeMs: number): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      this.group.tendSockets()
+      await pause(probeMs, this.#stop.signal)
+    }
+  }
+
   async #look(): Promise<void> {
     const { members } = this.group
     await Promise.all(
@@ -148,7 +156,6 @@ class OpenNetwork implements AsyncDisposable {
       if (heads.length > 0) member.health.compare(best)
       this.#tell(member, index)
     }
-    this.group.tendSockets()
   }
 
   async #find({ upstream }: Member) {

@@ -56,6 +56,10 @@ export interface Methods {
   readonly blockAt?: Readonly<Record<string, number>>
   /** Subscribe methods and what ends them, over WebSocket. */
   readonly subscribes: Readonly<Record<string, string>>
+  /** Of these, what changes something, or begins with what only its own beginning has: each client's is one of its own at the node. */
+  readonly ownSubscriptions?: readonly string[]
+  /** Of these, what begins with how things are: who joins others is told that too. */
+  readonly latestFirst?: readonly string[]
   /** Which of them name a contract of an EVM chain; absent: none does. */
   readonly contracts?: ContractMethods
 }

@@ -25,6 +25,8 @@ export const SOLANA: Protocol = {
     takesFilter: [],
     refused: [],
     subscribes: Object.fromEntries(SUBSCRIPTIONS.map((kind) => [`${kind}Subscribe`, `${kind}Unsubscribe`])),
+    // Tells once, and is over.
+    ownSubscriptions: ['signatureSubscribe'],
   },
   webSocket: { path: '/' },
 }

@@ -33,6 +33,12 @@ const METHODS: Methods = {
     author_submitAndWatchExtrinsic: 'author_unwatchExtrinsic',
     grandpa_subscribeJustifications: 'grandpa_unsubscribeJustifications',
   },
+  ownSubscriptions: ['state_subscribeStorage', 'author_submitAndWatchExtrinsic'],
+  latestFirst: [
+    ...['subscribe_newHead', 'chain_subscribeNewHead', 'chain_subscribeNewHeads', 'chain_subscribeAllHeads'],
+    ...['chain_subscribeFinalizedHeads', 'chain_subscribeFinalisedHeads', 'chain_subscribeRuntimeVersion'],
+    'state_subscribeRuntimeVersion',
+  ],
 }
 
 export const SUBSTRATE_ROWS = {
