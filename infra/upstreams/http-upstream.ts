@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { type Dispatcher, Pool } from 'undici'
 import type { AnswerHandler, Upstream, UpstreamFault, UpstreamRequest } from '../ports/upstreams.ts'
 import { Breaker } from './breaker.ts'
+import { countPassed } from './passed-bytes.ts'
 
 /** One upstream as it is configured. Address and headers may hold secrets. */
 export interface UpstreamOptions {
@@ -185,6 +186,7 @@ class Sending implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    countPassed(chunk.length)
     if (!this.#isOver) this.#handler.onData(chunk)
   }
 

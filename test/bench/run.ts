@@ -5,6 +5,7 @@ import { benchBlocks } from './blocks.ts'
 import { benchCreate } from './create.ts'
 import { benchDevnet } from './devnet.ts'
 import { benchGateway } from './gateway.ts'
+import { benchGatewayBeside } from './gateway-beside.ts'
 import { benchIngest } from './ingest.ts'
 import { benchNft } from './nft.ts'
 import { benchNftHead } from './nft-head.ts'
@@ -20,6 +21,7 @@ const BENCHES: Readonly<Record<string, () => Promise<boolean>>> = {
   create: benchCreate,
   devnet: benchDevnet,
   gateway: benchGateway,
+  'gateway-beside': benchGatewayBeside,
   ingest: benchIngest,
   nft: benchNft,
   'nft-head': benchNftHead,

@@ -15,6 +15,7 @@ import {
   sendJson,
   untilHealthy,
 } from './given-gateway.ts'
+import { HOSTILE_CALLS, randomOf } from './hostile-calls.ts'
 
 // Requests that nobody sends by mistake, written to the socket byte for byte.
 
@@ -40,17 +41,6 @@ afterAll(async () => {
   await node[Symbol.asyncDispose]()
   await beacon[Symbol.asyncDispose]()
 })
-
-/** Numbers that are the same in every run (mulberry32). */
-function randomOf(seed: number): (below: number) => number {
-  let state = seed
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below)
-  }
-}
 
 const VERBS = ['GET', 'POST', 'POST', 'POST', 'HEAD', 'OPTIONS', 'PUT', 'TRACE', 'CONNECT', 'get', 'PO ST', '']
 const PLACES = [
@@ -133,41 +123,11 @@ const HEADERS = [
     `Long: ${'z'.repeat(20_000)}`,
   ],
 ]
-const BODIES = [
-  ...['', '{}', '[]', '{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}', '{"method":"eth_chainId","id":1}'],
-  ...[
-    '{"method":"admin_peers","id":1}',
-    '{"m\\u0065thod":"admin_peers","method":"eth_chainId"}',
-    '{"METHOD":"admin_peers","method":"eth_chainId"}',
-  ],
-  ...[
-    '{"method":"eth_chainId","method":"admin_peers"}',
-    `[${'{"method":"eth_chainId","id":1},'.repeat(120)}1]`,
-    '[[]]',
-    '[1,"a",null]',
-    'null',
-    '1e999',
-  ],
-  ...[
-    '['.repeat(50_000),
-    '{"a":'.repeat(20_000),
-    '"\\ud800"',
-    '\ufeff{"method":"eth_chainId"}',
-    '{"id":1e400,"method":"eth_chainId"}',
-    '{"method":{}}',
-  ],
-  ...[
-    `{"method":"${'m'.repeat(5_000)}"}`,
-    '{"method":"eth_getFilterChanges","params":["0x123456789"],"id":{"a":[1]}}',
-    '{"method":"eth_newFilter","id":"\\""}',
-  ],
-]
-
 /** A good request but for a part or two. */
 function requestOf(random: (below: number) => number): Buffer {
   const pick = <One>(from: readonly One[]): One => from[random(from.length)] as One
   const mostly = <One>(good: One, any: readonly One[]): One => (random(4) === 0 ? pick(any) : good)
-  const body = Buffer.from(mostly('{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}', BODIES))
+  const body = Buffer.from(mostly('{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}', HOSTILE_CALLS))
   const [place, verb, tail] = random(3) === 0 ? [PLACES[1], 'GET', '/eth/v1/node/syncing'] : [PLACES[0], 'POST', '']
   const length = mostly(`Content-Length: ${body.length}`, [
     `Content-Length: ${random(99)}`,

@@ -91,7 +91,7 @@ interface Subscribed {
 interface Call {
   readonly id: unknown
   readonly method: string
-  readonly params: readonly unknown[]
+  readonly params?: unknown
 }
 
 /** A node of the chain, at an address that stays when it is killed. */
@@ -135,8 +135,8 @@ export class EvmNode implements AsyncDisposable {
         this.#unanswered.push(response)
         return
       }
-      const call = JSON.parse(Buffer.concat(chunks).toString()) as Call
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(this.#answer(call)))
+      const answer = this.#answerText(Buffer.concat(chunks).toString())
+      response.writeHead(200, { 'content-type': 'application/json' }).end(answer)
     })
     server.on('connection', (socket) => {
       this.#sockets.add(socket)
@@ -213,15 +213,23 @@ export class EvmNode implements AsyncDisposable {
       if (!this.#isSilent) socket.pong(data)
     })
     socket.on('message', (data) => {
-      if (!this.#isSilent) socket.send(JSON.stringify(this.#answer(JSON.parse(data.toString()) as Call, socket)))
+      if (!this.#isSilent) socket.send(this.#answerText(data.toString(), socket))
     })
     socket.on('close', () => {
       for (const one of this.subscribed.values()) if (one.socket === socket) this.subscribed.delete(one.id)
     })
   }
 
-  #answer({ id, method, params = [] }: Call, socket?: WebSocket): Json {
-    const [first, second] = params
+  /** To a call or a batch of them. */
+  #answerText(text: string, socket?: WebSocket): string {
+    const asked = JSON.parse(text) as Call | readonly Call[]
+    return JSON.stringify(
+      Array.isArray(asked) ? asked.map((call) => this.#answer(call, socket)) : this.#answer(asked as Call, socket),
+    )
+  }
+
+  #answer({ id, method, params }: Call, socket?: WebSocket): Json {
+    const [first, second] = Array.isArray(params) ? params : []
     const tip = this.#blocks.at(-1) as ChainBlock
     const told = (result: unknown): Json => ({ jsonrpc: '2.0', id, result })
     const failed = (code: number, message: string): Json => ({ jsonrpc: '2.0', id, error: { code, message } })
@@ -238,7 +246,7 @@ export class EvmNode implements AsyncDisposable {
       case 'eth_getBlockByHash':
         return told(bodyOf(this.#chain.byHash.get(first as string)))
       case 'eth_getLogs': {
-        const { blockHash } = first as { readonly blockHash: string }
+        const { blockHash } = Object(first) as { readonly blockHash?: string }
         // A node that has not had a block knows none of its logs.
         const block = this.#blocks.find(({ hash }) => hash === blockHash)
         return block === undefined
