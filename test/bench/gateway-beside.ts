@@ -1,15 +1,12 @@
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Browser } from '../contract/given-accounts.ts'
-import { executionChain, writeChains } from '../e2e/configuration.ts'
-import { eventually, type Running, runCommand, startProgram } from '../e2e/processes.ts'
+import { eventually, type Running } from '../e2e/processes.ts'
+import { openGatewayProgram, residentMb } from './gateway-program.ts'
 import { Report } from './report.ts'
 
 const MB = 1_000_000
@@ -23,15 +20,12 @@ const SECONDS = 8
 const CALLERS = 16
 const LOOK_EVERY_MS = 5
 const START_MS_MAX = 60_000
-const NO_NODE = 'http://127.0.0.1:9'
 const IDENTITY = '0x1'
 
 /** `npm run bench gateway-beside`: what large answers take of the gateway's memory, and logins of its calls' time. */
 export async function benchGatewayBeside(): Promise<boolean> {
   const report = new Report()
   await using open = new AsyncDisposableStack()
-  const directory = mkdtempSync(join(tmpdir(), 'bench-gateway-beside-'))
-  open.defer(() => rmSync(directory, { recursive: true, force: true }))
   const node = createServer((request, response) => void answer(request, response)).listen(0, '127.0.0.1')
   await once(node, 'listening')
   open.defer(() => {
@@ -39,17 +33,12 @@ export async function benchGatewayBeside(): Promise<boolean> {
     node.close()
   })
   const upstreams = [{ url: `http://127.0.0.1:${(node.address() as AddressInfo).port}` }]
-  const file = join(directory, 'epochline.yaml')
-  const networks = {
-    'ethereum/mainnet': { upstreams, identity: IDENTITY },
-    'ethereum2/mainnet': { upstreams, identity: IDENTITY },
-  }
-  writeChains(file, { scroll_mainnet: { ...executionChain(NO_NODE), paused: true } }, { gateway: { networks } })
-  const env = { EPOCHLINE_DATA: join(directory, 'data'), EPOCHLINE_CONFIG: file }
-  const program = open.use(await startProgram(['all'], env))
-  const made = await runCommand(['admin', 'token', 'create', '--account', 'bench', '--new', '--scope', 'read'], env)
-  if (made.code !== 0) throw new Error(made.stderr)
-  const key = made.stdout.trim()
+  const { program, key } = open.use(
+    await openGatewayProgram({
+      'ethereum/mainnet': { upstreams, identity: IDENTITY },
+      'ethereum2/mainnet': { upstreams, identity: IDENTITY },
+    }),
+  )
   const call = `${program.url}/ethereum/mainnet/${key}`
   const state = `${program.url}/ethereum2/mainnet/${key}${STATE}`
   await eventually('an answer', async () => (await callOnce(call)) || undefined, START_MS_MAX)
@@ -103,15 +92,13 @@ async function readAll(url: string): Promise<void> {
 }
 
 async function memoryDuring(
-  { pid }: Running,
+  program: Running,
   work: () => Promise<void>,
 ): Promise<{ readonly addedMb: number; readonly tookMs: number }> {
-  const residentMb = (): number =>
-    (Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1_024) / MB
-  const before = residentMb()
+  const before = residentMb(program)
   let most = before
   const looking = setInterval(() => {
-    most = Math.max(most, residentMb())
+    most = Math.max(most, residentMb(program))
   }, LOOK_EVERY_MS)
   const begin = performance.now()
   try {

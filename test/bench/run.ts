@@ -6,6 +6,7 @@ import { benchCreate } from './create.ts'
 import { benchDevnet } from './devnet.ts'
 import { benchGateway } from './gateway.ts'
 import { benchGatewayBeside } from './gateway-beside.ts'
+import { benchGatewaySockets } from './gateway-sockets.ts'
 import { benchIngest } from './ingest.ts'
 import { benchNft } from './nft.ts'
 import { benchNftHead } from './nft-head.ts'
@@ -22,6 +23,7 @@ const BENCHES: Readonly<Record<string, () => Promise<boolean>>> = {
   devnet: benchDevnet,
   gateway: benchGateway,
   'gateway-beside': benchGatewayBeside,
+  'gateway-sockets': benchGatewaySockets,
   ingest: benchIngest,
   nft: benchNft,
   'nft-head': benchNftHead,
