@@ -13,7 +13,7 @@ import { finishFilling, prepareFilling } from './loop/prepare-filling.ts'
 import { PROJECTORS, runProjections } from './projections.ts'
 
 /** What was asked for by the last batches is done before the process ends, unless that takes longer: then the next start does it. */
-const DRAIN_MAX_MS = 5_000
+const DRAIN_MS_MAX = 5_000
 /** What was asked for last is due by then: what this process has not begun is another's. */
 const DRAIN_IDLE_MS = DERIVE_DELAY_MS + 500
 const DRAIN_LOOK_MS = 50
@@ -25,6 +25,8 @@ export interface Processing {
   readonly log: Log
   /** Unix seconds. */
   readonly now: () => number
+  /** How long what was asked for may take behind the signal. */
+  readonly drainMsMax?: number
 }
 
 /**
@@ -32,7 +34,7 @@ export interface Processing {
  * of processes may do so side by side. What can pass, the warehouse or the log is away, is waited out. Throws AppError `config` for a warehouse that was filled from another log.
  */
 export async function runProcessing(ports: Processing, signal: AbortSignal): Promise<void> {
-  const { eventLog, warehouse, jobQueue, log, now } = ports
+  const { eventLog, warehouse, jobQueue, log, now, drainMsMax = DRAIN_MS_MAX } = ports
   const wanted = wantedByJobs(jobQueue, log)
   const derivation = new Derivation(warehouse, wanted)
   const facts = await openLogFacts(eventLog, now(), signal)
@@ -66,7 +68,7 @@ export async function runProcessing(ports: Processing, signal: AbortSignal): Pro
   try {
     const deadLetters = await DeadLetters.open(eventLog)
     await runProjections({ ...ports, facts: reader, derive, deadLetters }, ending)
-    if (!ended.signal.aborted) await drain(jobQueue, work)
+    if (!ended.signal.aborted) await drain(jobQueue, work, drainMsMax)
   } finally {
     idle.abort()
     ended.abort()
@@ -75,10 +77,10 @@ export async function runProcessing(ports: Processing, signal: AbortSignal): Pro
 }
 
 /** Waits for what was asked for as long as this process does some of it: others may go on, and end what is left. */
-async function drain(jobQueue: JobQueue, work: DerivationWork): Promise<void> {
+async function drain(jobQueue: JobQueue, work: DerivationWork, msMax: number): Promise<void> {
   work.hurry()
   const begin = performance.now()
-  while (performance.now() - begin < DRAIN_MAX_MS) {
+  while (performance.now() - begin < msMax) {
     const pending = await Promise.all(DERIVING_JOBS.map((name) => jobQueue.pending(name)))
     if (pending.every((jobs) => jobs === 0)) return
     if (Math.min(work.idleMs(), performance.now() - begin) > DRAIN_IDLE_MS) return

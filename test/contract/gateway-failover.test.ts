@@ -132,9 +132,14 @@ test('no read fails and no write is made twice while one node lags and another o
     read('eth_blockNumber', []),
   ]
   lagging.lag = 50
-  await wait(500)
-  lagging.told.length = 0
-  for (let i = 0; i < tries(8, 100); i++) {
+  const toldInAWhile = async (): Promise<number> => {
+    lagging.told.length = 0
+    await wait(200)
+    return lagging.told.length
+  }
+  await expect.poll(toldInAWhile, { timeout: 10_000 }).toBe(0)
+  const losses = tries(8, 100)
+  for (let i = 0; i < losses; i++) {
     await dying.kill()
     await wait(250)
     await dying.start()
@@ -144,7 +149,8 @@ test('no read fails and no write is made twice while one node lags and another o
   await Promise.all(tasks)
   await anvil.rpc.call('anvil_mine', ['0x1'])
   expect(failed).toEqual([])
-  expect(reads.count).toBeGreaterThan(500)
+  // Some while each node was away, however busy the machine is.
+  expect(reads.count).toBeGreaterThan(losses * 5)
   // Nobody was told of a head that is long gone.
   expect(lagging.told).toEqual([])
   expect(new Set(sent).size).toBe(sent.length)

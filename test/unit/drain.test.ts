@@ -22,7 +22,10 @@ it('does what the last batches have asked for before it ends', { timeout: TEST_M
     await using jobQueue = await openSqliteJobQueue({ file: join(directory, 'jobs.sqlite'), log: silentLog })
     const stop = new AbortController()
     const now = () => Date.now() / 1_000
-    const processing = runProcessing({ eventLog, warehouse, jobQueue, log: silentLog, now }, stop.signal)
+    const processing = runProcessing(
+      { eventLog, warehouse, jobQueue, log: silentLog, now, drainMsMax: TEST_MS },
+      stop.signal,
+    )
     const lag = () => eventLog.lag('beacon.epochs', 'finalized')
     await expect.poll(lag, { timeout: TEST_MS, interval: 20 }).toBe(0n)
     await expect.poll(() => jobQueue.pending(deriveDay.name), { timeout: TEST_MS, interval: 20 }).toBeGreaterThan(0)
