@@ -1,4 +1,6 @@
+import type { Duplex } from 'node:stream'
 import { WebSocket } from 'ws'
+import { Together } from '../../schemas/together.ts'
 import { MESSAGE_BYTES_MAX } from './message-sink.ts'
 
 /** Of what is told without being asked; a client that reads more slowly than it is told is closed: nothing is left out silently. */
@@ -12,9 +14,12 @@ export const CLOSE = { goingAway: 1001, policy: 1008, internal: 1011, restart: 1
 /** The way to a client, which never holds more than it may. */
 export class ClientLink {
   readonly #socket: WebSocket
+  readonly #together: Together
 
-  constructor(socket: WebSocket) {
+  /** `stream` is what the socket writes to. */
+  constructor(socket: WebSocket, stream: Duplex) {
     this.#socket = socket
+    this.#together = new Together(stream)
   }
 
   get isOpen(): boolean {
@@ -33,13 +38,17 @@ export class ClientLink {
   tell(text: string | Buffer): void {
     if (!this.isOpen) return
     if (this.isFull) this.close(CLOSE.policy, 'the client reads more slowly than it is told')
-    else this.#socket.send(text, { binary: false })
+    else {
+      this.#together.hold()
+      this.#socket.send(text, { binary: false })
+    }
   }
 
   /** An answer may be longer; `onOut` is called when it is out, or the client is gone. */
   answer(text: string | Buffer, onOut: () => void): void {
     if (this.isOpen && this.unsentBytes > MESSAGE_BYTES_MAX)
       this.close(CLOSE.policy, 'the client does not read its answers')
+    this.#together.hold()
     this.#socket.send(text, { binary: false }, () => onOut())
   }
 

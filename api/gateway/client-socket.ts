@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import type { Duplex } from 'node:stream'
 import type { WebSocket } from 'ws'
 import type { Log } from '../../infra/ports/log.ts'
 import type { UpstreamGroup } from '../../infra/ports/upstreams.ts'
@@ -22,6 +23,8 @@ import type { Subscriptions } from './subscriptions/subscriptions.ts'
 
 export interface ClientSocketOptions {
   readonly socket: WebSocket
+  /** What the socket writes to. */
+  readonly stream: Duplex
   readonly protocol: Protocol
   readonly network: string
   readonly group: UpstreamGroup
@@ -65,9 +68,9 @@ export class ClientSocket {
   #unsentBytes = 0
 
   constructor(options: ClientSocketOptions) {
-    const { socket, protocol, group } = options
+    const { socket, stream, protocol, group } = options
     this.#options = options
-    this.#client = new ClientLink(socket)
+    this.#client = new ClientLink(socket, stream)
     this.#rules = rulesOf(protocol)
     this.#relay = protocol.webSocket?.methodKey === 'command' ? new Relay(group, this.#client) : undefined
     this.#subscriptions = options.subscriptions.open(options, this.#client)

@@ -116,7 +116,7 @@ export class Sockets {
       return { refusal: { kind: 'sockets' }, isRpc: true }
     if (stream.destroyed) return undefined
     this.#server.handleUpgrade(request, stream, head, (socket) =>
-      this.#begin(socket, { address, tokenHash, group, known }),
+      this.#begin(socket, stream, { address, tokenHash, group, known }),
     )
     return undefined
   }
@@ -140,11 +140,15 @@ export class Sockets {
     return isServed ? group : { kind: 'no-upstream' }
   }
 
-  #begin(socket: WebSocket, { address: { protocol, network }, tokenHash, group, known }: Admitted): void {
+  #begin(
+    socket: WebSocket,
+    stream: Duplex,
+    { address: { protocol, network }, tokenHash, group, known }: Admitted,
+  ): void {
     const { log, meter } = this.#parts
     const ofKey = { tokenHash, account: known.account, allowed: allowedUseOf(known.allow) }
     const subscriptions = this.#subscriptions
-    const client = new ClientSocket({ socket, protocol, network, group, ...ofKey, meter, subscriptions, log })
+    const client = new ClientSocket({ socket, stream, protocol, network, group, ...ofKey, meter, subscriptions, log })
     this.#open.add(client)
     this.#ofKeys.set(tokenHash, (this.#ofKeys.get(tokenHash) ?? 0) + 1)
     this.#timer ??= setInterval(() => this.#look(), PING_MS)

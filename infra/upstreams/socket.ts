@@ -1,5 +1,6 @@
 import { WebSocket } from 'ws'
 import type { Protocol } from '../../schemas/protocols/protocol.ts'
+import { Together } from '../../schemas/together.ts'
 import type { Flow, SocketHandler, UpstreamSocket } from '../ports/upstreams.ts'
 import type { UpstreamOptions } from './http-upstream.ts'
 
@@ -53,6 +54,7 @@ export function connectSocket(id: string, { url, headers }: SocketAddress, handl
     maxFragments: MESSAGE_FRAGMENTS_MAX,
     followRedirects: false,
   })
+  let together: Together | undefined
   let isOver = false
   let isPaused = false
   let pingsUnanswered = 0
@@ -83,6 +85,9 @@ export function connectSocket(id: string, { url, headers }: SocketAddress, handl
     },
   }
 
+  socket.on('upgrade', ({ socket: stream }) => {
+    together = new Together(stream)
+  })
   socket.on('open', () => {
     if (!isOver) handler.onOpen()
   })
@@ -97,7 +102,10 @@ export function connectSocket(id: string, { url, headers }: SocketAddress, handl
     id,
     flow,
     lose,
-    send: (text, onOut) => socket.send(text, { binary: false }, () => onOut?.()),
+    send(text, onOut) {
+      together?.hold()
+      socket.send(text, { binary: false }, () => onOut?.())
+    },
     close: () => void end(),
     ping() {
       // Before it is open, connecting has a limit of its own; what is held back is not heard.

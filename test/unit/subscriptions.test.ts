@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events'
+import { PassThrough } from 'node:stream'
 import { setImmediate as soon } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { WebSocket } from 'ws'
@@ -119,7 +120,10 @@ function given(protocolName: string) {
   const protocol = protocolOf(protocolName)
   if (protocol === undefined) throw new Error(`no ${protocolName}`)
   const openFor = (tokenHash: string, socket: FakeSocket) =>
-    all.open({ protocol, network: 'mainnet', tokenHash }, new ClientLink(socket as unknown as WebSocket))
+    all.open(
+      { protocol, network: 'mainnet', tokenHash },
+      new ClientLink(socket as unknown as WebSocket, new PassThrough()),
+    )
   const open = (tokenHash = 'one'): Client => {
     const socket = new FakeSocket()
     const subscriptions = openFor(tokenHash, socket) as ClientSubscriptions
