@@ -8,6 +8,13 @@ export type TokenScope = (typeof TOKEN_SCOPES)[number]
 export const TOKEN_FAMILIES = ['rewards', 'validators', 'graphql', 'nft', 'gateway'] as const
 export type TokenFamily = (typeof TOKEN_FAMILIES)[number]
 
+/** A token that is for what was ordered alone, and for as long as that runs. */
+export interface TokenOrder {
+  readonly id: string
+  /** An instant: the token works before it. */
+  readonly until: string
+}
+
 /** What a token is for, all of it together: a scope counts in these families and on this chain only. */
 export interface TokenLimits {
   readonly scopes: readonly TokenScope[]
@@ -17,6 +24,13 @@ export interface TokenLimits {
   readonly chain?: string
   /** From where it may be used, and for which calls of the gateway; absent: from everywhere, for all. */
   readonly allow?: AllowLists
+  /** Its calls go to the nodes of this order, and nobody else's do; absent: to those that all share. */
+  readonly order?: TokenOrder
+}
+
+/** Whether the order that a token is for is over at a time in Unix milliseconds. */
+export function isExpired({ order }: Pick<TokenLimits, 'order'>, nowMs: number): boolean {
+  return order !== undefined && nowMs >= Date.parse(order.until)
 }
 
 /** Characters of the name that an operator gives to a token. */

@@ -1,4 +1,5 @@
 import { MAIL_ADDRESS_PATTERN } from '../../schemas/mail-address.ts'
+import type { OrderState } from '../../schemas/orders.ts'
 import { RESULTS, type Refusal, refuse } from '../../schemas/routes/envelope.ts'
 
 /** Where something was done and there is nothing to tell. */
@@ -21,6 +22,14 @@ export function wrongPassword(): Refusal {
 
 export function notLoggedIn(): Refusal {
   return refuse('401', 'nobody is logged in here', 'not_logged_in')
+}
+
+export function noSuchOrder(): Refusal {
+  return refuse('404', 'the account has no such order', 'no_such_order')
+}
+
+export function wrongState(state: OrderState): Refusal {
+  return refuse('400', `the order is ${state}`, 'wrong_state')
 }
 
 export function noSuchKey(): Refusal {

@@ -1,18 +1,21 @@
-import { TOKEN_HASH_CHARACTERS, TOKEN_NAME_PATTERN } from '../../schemas/access-token.ts'
+import { isExpired, TOKEN_HASH_CHARACTERS, TOKEN_NAME_PATTERN } from '../../schemas/access-token.ts'
 import { chainNames } from '../../schemas/chains.ts'
 import { formatInstant } from '../../schemas/eth/time.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
 import type { UserKey } from '../../schemas/events/users.ts'
+import { ORDER_ID_PATTERN } from '../../schemas/orders.ts'
 import { PROTOCOLS } from '../../schemas/protocols/protocols.ts'
 import { createKeyRoute, deleteKeyRoute, listKeysRoute } from '../../schemas/routes/account/keys.ts'
 import { refuse } from '../../schemas/routes/envelope.ts'
 import { answer } from '../http/operation.ts'
 import { parseAllowLists } from '../http/parse-allow-lists.ts'
+import type { AccountStanding } from '../http/standings.ts'
 import { type Accounts, accountOperation } from './account.ts'
-import { DONE, noSuchKey, notLoggedIn } from './answers.ts'
+import { DONE, noSuchKey, noSuchOrder, notLoggedIn, wrongState } from './answers.ts'
 import { newToken } from './secrets.ts'
 
 const NAME = new RegExp(TOKEN_NAME_PATTERN, 'u')
+const ORDER_ID = new RegExp(ORDER_ID_PATTERN)
 const KEY_ID = new RegExp(`^[0-9a-f]{${TOKEN_HASH_CHARACTERS}}$`)
 const pathOf = (protocol: string, network: string): string => `${protocol}/${network}`
 
@@ -26,19 +29,33 @@ function blockchains({ parts }: Accounts): ReadonlyMap<string, string> {
   return new Map([...GATEWAY_NETWORKS, ...served])
 }
 
-function toShown({ hash, name, chain, allow }: Omit<UserKey, 'sinceSec'>, paths: ReadonlyMap<string, string>) {
+function toShown({ hash, name, chain, allow, order }: Omit<UserKey, 'sinceSec'>, paths: ReadonlyMap<string, string>) {
   // A chain that is gone has its name all the same.
   const blockchain = chain === undefined ? null : (paths.get(chain) ?? chain)
-  return { key_id: hash.slice(0, TOKEN_HASH_CHARACTERS), name, blockchain, allow: allow ?? null }
+  return {
+    key_id: hash.slice(0, TOKEN_HASH_CHARACTERS),
+    name,
+    blockchain,
+    allow: allow ?? null,
+    order_id: order ?? null,
+  }
+}
+
+function isWorking(tokens: AccountStanding, { hash }: UserKey, nowMs: number): boolean {
+  const known = tokens.tokenOf(hash)
+  return known !== undefined && !isExpired(known, nowMs)
 }
 
 export const createKey = accountOperation(createKeyRoute, async ({ body, session }, accounts) => {
-  const { name, blockchain, allow: given = {} } = body
+  const { name, blockchain, allow: given = {}, order_id: order } = body
   if (!NAME.test(name)) return refuse('400', 'name has characters that cannot be printed')
   const paths = blockchains(accounts)
   const chain = [...paths].find(([, path]) => path === blockchain)?.[0]
   if (blockchain !== undefined && chain === undefined)
     return refuse('400', 'blockchain is none that there is, e.g. ethereum/mainnet', 'no_such_blockchain')
+  if (order !== undefined && blockchain !== undefined)
+    return refuse('400', 'the blockchain of a key of an order is that of the order: leave blockchain out')
+  if (order !== undefined && !ORDER_ID.test(order)) return noSuchOrder()
   const lists = parseAllowLists(given)
   if (lists.status === 'refused')
     return refuse('400', `allow.${lists.list} has ${JSON.stringify(lists.entry)}, ${lists.why}`, 'allow_not_valid')
@@ -47,21 +64,24 @@ export const createKey = accountOperation(createKeyRoute, async ({ body, session
   const limits = {
     ...(chain === undefined ? {} : { chain }),
     ...(lists.allow === undefined ? {} : { allow: lists.allow }),
+    ...(order === undefined ? {} : { order }),
   }
-  const { status } = await accounts.ask({ kind: 'create-key', session, hash, name, ...limits })
-  if (status === 'too-many-keys') return refuse('400', 'the account has as many keys as it may', 'too_many_keys')
-  if (status !== 'done') return notLoggedIn()
-  return answer({ ...toShown({ hash, name, ...limits }, paths), key })
+  const asked = await accounts.ask({ kind: 'create-key', session, hash, name, ...limits })
+  if (asked.status === 'too-many-keys') return refuse('400', 'the account has as many keys as it may', 'too_many_keys')
+  if (asked.status === 'no-order') return noSuchOrder()
+  if (asked.status === 'wrong-state') return wrongState(asked.state)
+  return asked.status === 'made' ? answer({ ...toShown(asked.key, paths), key }) : notLoggedIn()
 })
 
 export const listKeys = accountOperation(listKeysRoute, async ({ session }, accounts) => {
   const found = await accounts.ask({ kind: 'look', session })
   if (found.status !== 'found') return notLoggedIn()
   const [paths, tokens] = [blockchains(accounts), await accounts.parts.standings.accounts()]
+  const nowMs = accounts.parts.wallNow()
   const data = found.user.keys.map((key) => ({
     ...toShown(key, paths),
     created_at: formatInstant(key.sinceSec),
-    is_working: tokens.tokenOf(key.hash) !== undefined,
+    is_working: isWorking(tokens, key, nowMs),
   }))
   return answer(data)
 })

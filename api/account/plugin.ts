@@ -5,12 +5,14 @@ import type { AccountOperation } from './account.ts'
 import { createKey, deleteKey, listKeys } from './keys.ts'
 import { logIn, logOut, requestReset, resetPassword } from './log-in.ts'
 import { closeAccount, me } from './me.ts'
+import { cancelOrder, listOrders, placeOrder } from './orders.ts'
 import { serveAccount } from './serve.ts'
 import { signUp, verifyEmail } from './sign-up.ts'
 
 export const ACCOUNT_OPERATIONS: readonly AccountOperation[] = [
   ...[signUp, verifyEmail, logIn, logOut, requestReset, resetPassword],
   ...[me, closeAccount, createKey, listKeys, deleteKey],
+  ...[placeOrder, listOrders, cancelOrder],
 ]
 
 /** Accounts that people make themselves: a cookie says who asks, and one process decides (decision 42). */

@@ -32,6 +32,8 @@ export interface ClientSocketOptions {
   readonly account: string
   /** Of the key. */
   readonly allowed: AllowedUse
+  /** Id of the order that the key is for; undefined: it is for what all share. */
+  readonly order: string | undefined
   readonly meter: Meter | undefined
   readonly subscriptions: Subscriptions
   readonly log: Log

@@ -7,7 +7,6 @@ import { hashToken } from '../../schemas/events/accounts.ts'
 import { callName, matchRoute, nodePathOf } from '../../schemas/protocols/match-route.ts'
 import type { Route, Service } from '../../schemas/protocols/protocol.ts'
 import { type AllowedUse, allowedUseOf, foreignClient } from '../http/allowed-use.ts'
-import { lackOf } from '../http/chain-path.ts'
 import type { AccountStanding, KnownToken, Standings } from '../http/standings.ts'
 import { type GatewayAddress, parseAddress } from './address.ts'
 import { Broadcast } from './broadcast.ts'
@@ -16,7 +15,7 @@ import type { ClientAddresses } from './client-address.ts'
 import { Exchange, type ExchangeOptions } from './exchange.ts'
 import { bodyOf, type Forwarded, hedgeMsOf, isArchival, unitsOf } from './forwarded.ts'
 import { toNodeHeaders, toRpcHeaders } from './headers.ts'
-import { HeldOpen } from './held-open.ts'
+import { HeldOpen, lackAt } from './held-open.ts'
 import type { Hosts } from './hosts.ts'
 import { Keys } from './keys.ts'
 import type { Meter, Passed, Taken } from './meter.ts'
@@ -36,6 +35,8 @@ export interface GatewayParts {
   readonly addresses: ClientAddresses
   /** Without one nothing is limited. */
   readonly meter?: Meter | undefined
+  /** Unix milliseconds on the machine. */
+  readonly wallNow: () => number
   readonly log: Log
 }
 
@@ -60,6 +61,8 @@ interface Admitted {
   account: string
   /** Likewise. */
   allowed: AllowedUse
+  /** Likewise; undefined: the key is for what all share. */
+  order: string | undefined
 }
 
 /** Forwards the native calls of all protocols. */
@@ -115,7 +118,16 @@ export class Gateway {
     }
     const { token } = address
     const tokenHash = token === undefined ? '' : hashToken(token)
-    const admitted = { address, ...found, request, response, tokenHash, account: '', allowed: allowedUseOf(undefined) }
+    const admitted = {
+      address,
+      ...found,
+      request,
+      response,
+      tokenHash,
+      account: '',
+      allowed: allowedUseOf(undefined),
+      order: undefined,
+    }
     if (token === undefined) {
       this.#forward(admitted)
       return
@@ -152,13 +164,14 @@ export class Gateway {
   #admitKey(admitted: Admitted, known: KnownToken): void {
     const { protocol, network } = admitted.address
     const chain = chainNames(protocol.name, network).name
-    const why = lackOf(known, { scope: 'read', family: 'gateway', chain })
+    const why = lackAt(known, chain, this.#parts.wallNow())
     const foreign = foreignClient(known.allow, admitted.request, this.#parts.addresses)
     if (why !== undefined) refuseAdmitted(admitted, { kind: 'unauthenticated', why })
     else if (foreign !== undefined) refuseAdmitted(admitted, { kind: 'not-allowed', of: foreign })
     else {
       admitted.account = known.account
       admitted.allowed = allowedUseOf(known.allow)
+      admitted.order = known.order?.id
       this.#forward(admitted)
     }
   }
@@ -260,8 +273,8 @@ export class Gateway {
 
   #exchangePassed(admitted: Admitted, forwarded: Forwarded, passed: Passed): void {
     const { read, body, isBroadcast, sent, isSticky, ...call } = forwarded
-    const { address, service, request, response, tokenHash } = admitted
-    const { protocol } = address
+    const { address, service, request, response, tokenHash, order } = admitted
+    const { protocol, network } = address
     const refusing = (refusal: Refusal): void => {
       this.#parts.meter?.giveBack(passed, unitsOf(forwarded))
       refuseAdmitted(admitted, refusal, read)
@@ -271,13 +284,13 @@ export class Gateway {
       refusing({ kind: 'failed' })
       return
     }
-    const group = this.#parts.upstreams.groupOf(address.protocol.name, address.network, service.name)
+    const group = this.#parts.upstreams.groupOf({ protocol: protocol.name, network, service: service.name, order })
     if (group === undefined) {
       refusing({ kind: 'no-upstream' })
       return
     }
     if (call.request.isEndless) {
-      const chain = chainNames(address.protocol.name, address.network).name
+      const chain = chainNames(protocol.name, network).name
       response.once('close', this.#heldOpen.hold({ tokenHash, chain, end: () => response.destroy() }))
     }
     const isConsistent = request.headers[CONSISTENT] === 'true'

@@ -1,4 +1,5 @@
 import type { Log } from '../../infra/ports/log.ts'
+import { isExpired } from '../../schemas/access-token.ts'
 import { lackOf } from '../http/chain-path.ts'
 import type { KnownToken } from '../http/standings.ts'
 import type { Keys } from './keys.ts'
@@ -11,29 +12,32 @@ export interface Held {
   end(): void
 }
 
+export interface HeldOpenParts {
+  readonly accountsKnown: () => Promise<boolean>
+  /** Unix milliseconds on the machine. */
+  readonly wallNow: () => number
+  readonly log: Log
+}
+
 /** With what a look may be late by, a revoked key holds nothing open for a second after the tables know of it. */
 const LOOK_MS = 250
 
-/** What a key must be for at a network. */
-export function lackAt(known: KnownToken, chain: string): string | undefined {
-  return lackOf(known, { scope: 'read', family: 'gateway', chain })
+/** What a key must be for at a network, and that its order still runs at a time in Unix milliseconds; undefined where it may. */
+export function lackAt(known: KnownToken, chain: string, nowMs: number): string | undefined {
+  const lack = lackOf(known, { scope: 'read', family: 'gateway', chain })
+  return lack ?? (isExpired(known, nowMs) ? 'the order of the token has expired' : undefined)
 }
 
 /** Looks at the keys of what is open again and again, for as long as anything is. */
 export class HeldOpen {
   readonly #keys: Keys
-  readonly #accountsKnown: () => Promise<boolean>
-  readonly #log: Log
+  readonly #parts: HeldOpenParts
   readonly #held = new Set<Held>()
   #timer: NodeJS.Timeout | undefined
 
-  constructor(
-    keys: Keys,
-    { accountsKnown, log }: { readonly accountsKnown: () => Promise<boolean>; readonly log: Log },
-  ) {
+  constructor(keys: Keys, parts: HeldOpenParts) {
     this.#keys = keys
-    this.#accountsKnown = accountsKnown
-    this.#log = log
+    this.#parts = parts
   }
 
   get size(): number {
@@ -59,7 +63,7 @@ export class HeldOpen {
   #plan(): void {
     this.#timer ??= setTimeout(() => {
       this.#look()
-        .catch((error: unknown) => this.#log.error({ err: error }, 'the keys of open connections are not known'))
+        .catch((error: unknown) => this.#parts.log.error({ err: error }, 'the keys of open connections are not known'))
         .finally(() => {
           this.#timer = undefined
           if (this.#held.size > 0) this.#plan()
@@ -69,13 +73,14 @@ export class HeldOpen {
 
   async #look(): Promise<void> {
     const standing = await this.#keys.look()
+    const nowMs = this.#parts.wallNow()
     const isBad = ({ tokenHash, chain }: Held): boolean => {
       const known = standing.tokenOf(tokenHash)
-      return known === undefined || lackAt(known, chain) !== undefined
+      return known === undefined || lackAt(known, chain, nowMs) !== undefined
     }
     const bad = [...this.#held].filter(isBad)
     // Tables that are being filled lack keys that are good.
-    if (bad.length === 0 || !(await this.#accountsKnown())) return
+    if (bad.length === 0 || !(await this.#parts.accountsKnown())) return
     for (const held of bad) held.end()
   }
 }

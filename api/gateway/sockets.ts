@@ -28,6 +28,8 @@ export interface SocketsParts {
   readonly addresses: ClientAddresses
   /** Without one nothing is limited. */
   readonly meter?: Meter | undefined
+  /** Unix milliseconds on the machine. */
+  readonly wallNow: () => number
   readonly log: Log
 }
 
@@ -109,7 +111,7 @@ export class Sockets {
     if ('kind' in known) return { refusal: known, isRpc: true }
     const foreign = foreignClient(known.allow, request, this.#parts.addresses)
     if (foreign !== undefined) return { refusal: { kind: 'not-allowed', of: foreign }, isRpc: true }
-    const group = this.#groupOf(address)
+    const group = this.#groupOf(address, known)
     if ('kind' in group) return { refusal: group, isRpc: true }
     const ofKey = this.#ofKeys.get(tokenHash) ?? 0
     if (this.#isClosed || this.#open.size >= SOCKETS_MAX || ofKey >= SOCKETS_OF_KEY_MAX)
@@ -123,19 +125,19 @@ export class Sockets {
 
   /** A key may be newer than what is known of keys; and tables that lack accounts do not say that there is none. */
   async #find({ protocol, network }: SocketAddress, tokenHash: string): Promise<KnownToken | Refusal> {
-    const { keys, accountsKnown } = this.#parts
+    const { keys, accountsKnown, wallNow } = this.#parts
     let known = (await keys.get()).tokenOf(tokenHash) ?? (await keys.look()).tokenOf(tokenHash)
     if (known === undefined) {
       if (!(await accountsKnown())) return { kind: 'filling' }
       known = (await keys.look()).tokenOf(tokenHash)
     }
     if (known === undefined) return { kind: 'unauthenticated' }
-    const why = lackAt(known, chainNames(protocol.name, network).name)
+    const why = lackAt(known, chainNames(protocol.name, network).name, wallNow())
     return why === undefined ? known : { kind: 'unauthenticated', why }
   }
 
-  #groupOf({ protocol, network }: SocketAddress): UpstreamGroup | Refusal {
-    const group = this.#parts.upstreams.groupOf(protocol.name, network, '')
+  #groupOf({ protocol, network }: SocketAddress, { order }: KnownToken): UpstreamGroup | Refusal {
+    const group = this.#parts.upstreams.groupOf({ protocol: protocol.name, network, order: order?.id })
     const isServed = group !== undefined && (group.hasSockets || protocol.webSocket?.isBridged === true)
     return isServed ? group : { kind: 'no-upstream' }
   }
@@ -146,7 +148,7 @@ export class Sockets {
     { address: { protocol, network }, tokenHash, group, known }: Admitted,
   ): void {
     const { log, meter } = this.#parts
-    const ofKey = { tokenHash, account: known.account, allowed: allowedUseOf(known.allow) }
+    const ofKey = { tokenHash, account: known.account, allowed: allowedUseOf(known.allow), order: known.order?.id }
     const subscriptions = this.#subscriptions
     const client = new ClientSocket({ socket, stream, protocol, network, group, ...ofKey, meter, subscriptions, log })
     this.#open.add(client)

@@ -46,12 +46,21 @@ const NO_HOSTS: readonly GatewayHost[] = []
 /** The whole API with its families, ready to listen or to be asked for its document. */
 export async function buildApp(parts: ApiParts, families: readonly Family[] = FAMILIES): Promise<FastifyInstance> {
   const standings = new Standings(parts.warehouse, { ageMsMax: parts.standingAgeMsMax })
-  const { upstreams, gatewayHosts = () => NO_HOSTS, accountsKnown, meter, log } = parts
+  const { upstreams, gatewayHosts = () => NO_HOSTS, accountsKnown, meter, wallNow, log } = parts
   const addresses = new ClientAddresses(parts.trustedProxies)
   const gateway =
     upstreams === undefined
       ? undefined
-      : new Gateway({ upstreams, hosts: new Hosts(gatewayHosts), standings, accountsKnown, addresses, meter, log })
+      : new Gateway({
+          upstreams,
+          hosts: new Hosts(gatewayHosts),
+          standings,
+          accountsKnown,
+          addresses,
+          meter,
+          wallNow,
+          log,
+        })
   const app = Fastify({
     // Fastify's own lines hold the address, and with it the token.
     logger: false,

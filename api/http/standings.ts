@@ -203,7 +203,8 @@ interface AccountFacts {
 async function selectAccountFacts(warehouse: WarehouseReader): Promise<AccountFacts> {
   const tokens = await warehouse.query<TokenLimitsRow & { token_hash: string; account: string }>(
     // FINAL leaves out what was deleted: a revoked token.
-    `SELECT token_hash, account, scopes, families, only_chain, only_origins, only_ips, only_methods, only_contracts
+    `SELECT token_hash, account, scopes, families, only_chain, only_origins, only_ips, only_methods, only_contracts,
+            order_id, order_until
      FROM access_tokens FINAL`,
   )
   const counts = await warehouse.query<{ account: string; chain: string; validators: string }>(

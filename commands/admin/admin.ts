@@ -15,13 +15,16 @@ interface CommandLine {
 
 /** Adds `admin` and what is below it. As everywhere, a command is loaded when it is called. */
 export function addAdminCommands(program: Command, line: CommandLine): void {
-  const admin = program.command('admin').description('accounts: tokens, validators, fee rates, settlements, webhooks')
+  const admin = program
+    .command('admin')
+    .description('accounts: tokens, validators, fee rates, settlements, webhooks, orders')
   addAccountCommands(admin, line)
   addTokenCommands(admin, line)
   addValidatorCommands(admin, line)
   addFeeRateCommands(admin, line)
   addSettlementCommands(admin, line)
   addWebhookCommands(admin, line)
+  addOrderCommands(admin, line)
 }
 
 const yes = () => new Option('--yes', 'change settlements that were served already, once it was said how many')
@@ -213,6 +216,42 @@ function addSettlementCommands(admin: Command, { run, chainOption }: CommandLine
     .action((options: { account?: string }) =>
       run(async (setting) => (await import('./settlements.ts')).listSettlementFacts(setting, options)),
     )
+}
+
+const ORDER_ID = ['<id>', 'as list prints it'] as const
+
+function addOrderCommands(admin: Command, { run }: CommandLine): void {
+  const order = admin.command('order').description('dedicated nodes and hosted validators that customers order')
+  order
+    .command('list')
+    .description('a line for each: what was ordered, how it stands, when it ends')
+    .option('--account <name>', 'only orders of this account')
+    .action((options: { account?: string }) =>
+      run(async (setting) => (await import('./orders.ts')).listOrders(setting, options.account)),
+    )
+  order
+    .command('accept')
+    .description('say that it is paid')
+    .option('--days <n>', 'that are paid; default: as many as it was for')
+    .argument(...ORDER_ID)
+    .action((id: string, options: { days?: string }) =>
+      run(async (setting) => (await import('./orders.ts')).acceptOrder(setting, id, options)),
+    )
+  order
+    .command('provision')
+    .description('say that somebody works on its nodes')
+    .argument(...ORDER_ID)
+    .action((id: string) => run(async (setting) => (await import('./orders.ts')).provisionOrder(setting, id)))
+  order
+    .command('start')
+    .description('have its paid time begin, once gateway.orders of the configuration names its upstreams')
+    .argument(...ORDER_ID)
+    .action((id: string) => run(async (setting) => (await import('./orders.ts')).startOrder(setting, id)))
+  order
+    .command('cancel')
+    .description('end it, in whatever state it is; its keys stop working')
+    .argument(...ORDER_ID)
+    .action((id: string) => run(async (setting) => (await import('./orders.ts')).cancelOrder(setting, id)))
 }
 
 function addWebhookCommands(admin: Command, { run }: CommandLine): void {

@@ -139,7 +139,7 @@ export function tokensOf(book: AccountBook, account: string): readonly TokenFact
 
 /** A line each: the beginning of its SHA-256, its name, what it is for, when it was created, and whether it still works. */
 export function formatTokens(tokens: readonly TokenFact[]): readonly string[] {
-  return tokens.map(({ tokenHash, account, name, scopes, families, chain, allow = {}, createdAt, revokedAt }) =>
+  return tokens.map(({ tokenHash, account, name, scopes, families, chain, allow = {}, order, createdAt, revokedAt }) =>
     [
       `sha256 ${tokenHash.slice(0, TOKEN_HASH_CHARACTERS)}…`,
       account,
@@ -148,6 +148,7 @@ export function formatTokens(tokens: readonly TokenFact[]): readonly string[] {
       families === undefined ? 'all families' : `families ${families.join(',')}`,
       chain === undefined ? 'all chains' : `chain ${chain}`,
       ...formatLists(allow),
+      ...(order === undefined ? [] : [`order ${order.id} until ${order.until}`]),
       `created ${createdAt}${revokedAt === undefined ? '' : `, revoked ${revokedAt}`}`,
     ].join('  '),
   )

@@ -1,7 +1,14 @@
-import { answerAsked, dropExpiredSignUps, type UsersParts } from '../../processors/users/answer-asked.ts'
+import {
+  answerAsked,
+  answerOperator,
+  dropExpiredSignUps,
+  type UsersParts,
+} from '../../processors/users/answer-asked.ts'
+import { readOrderBook } from '../../processors/users/order-book.ts'
 import { readUserBook } from '../../processors/users/user-book.ts'
 import { Turns } from '../../processors/validators/turns.ts'
 import { AppError } from '../../schemas/errors.ts'
+import { askOrders } from '../../schemas/jobs/ask-orders.ts'
 import { askUsers } from '../../schemas/jobs/ask-users.ts'
 import { retryWithBackoff } from '../../schemas/retry.ts'
 import { pause } from '../../schemas/wait.ts'
@@ -28,7 +35,8 @@ export const usersRole: Role = {
         await using held = lease
         const ending = AbortSignal.any([signal, held.lost])
         const book = await readUserBook(ports.eventLog, ending)
-        await decideAlone({ ports, running, parts: { book, writer: held, now: Date.now } }, ending)
+        const orders = await readOrderBook(ports.eventLog, ending)
+        await decideAlone({ ports, running, parts: { book, orders, writer: held, now: Date.now } }, ending)
       } catch (error) {
         if (!(error instanceof AppError && error.code === 'lease_lost')) throw error
       }
@@ -56,6 +64,12 @@ export async function decideAlone({ ports, running, parts }: Deciding, signal: A
     signal: ending,
     handle: ({ input }) => inTurn(() => answerAsked(parts, askUsers.parse(input))),
   })
+  const answeringOperators = ports.jobQueue.work({
+    name: askOrders.name,
+    concurrency: 1,
+    signal: ending,
+    handle: ({ input }) => inTurn(() => answerOperator(parts, askOrders.parse(input))),
+  })
   const dropping = async (): Promise<void> => {
     while (!ending.aborted) {
       await retryWithBackoff({ log: running.log, signal: ending, what: 'the dropping of old sign-ups' }, () =>
@@ -64,5 +78,5 @@ export async function decideAlone({ ports, running, parts }: Deciding, signal: A
       await pause(DROP_EVERY_MS, ending)
     }
   }
-  await allOrNone([answering, dropping()], stop)
+  await allOrNone([answering, answeringOperators, dropping()], stop)
 }

@@ -1,3 +1,4 @@
+import { ORDER_ID_PATTERN } from '../../schemas/orders.ts'
 import { hostPrefixOf } from '../../schemas/protocols/hosts.ts'
 import type { Protocol, Service } from '../../schemas/protocols/protocol.ts'
 import { networkOf, PROTOCOLS, protocolOf } from '../../schemas/protocols/protocols.ts'
@@ -13,9 +14,13 @@ const UPSTREAMS_EXAMPLE = 'upstreams: [{ url: http://127.0.0.1:8545 }]'
 
 /** What the node-access gateway sends calls to, by protocol and network. */
 export function readGateway(reader: SettingReader, { gateway }: FileSettings): GatewayConfig {
-  const networks = Object.entries(gateway?.networks ?? {})
+  const path = ['gateway', 'networks']
+  const orders = Object.entries(gateway?.orders ?? {})
   return {
-    networks: networks.flatMap(([name, network]) => readNetwork(reader, name, network) ?? []),
+    networks: [
+      ...readNetworks(reader, path, gateway?.networks ?? {}),
+      ...orders.flatMap(([order, networks]) => readOrder(reader, order, networks)),
+    ],
     hosts: readHosts(reader, gateway?.hosts ?? {}),
   }
 }
@@ -53,22 +58,44 @@ function hostFault(name: string, place: string): string | undefined {
   return `is for a network that has no host names; those of ${named.join(', ')} may have some`
 }
 
-/** `ethereum/mainnet`, `ton/mainnet/v2`: as the file says it. */
+/** `ethereum/mainnet`, `ton/mainnet/v2`: as the file says it; behind the id of the order that it is for. */
 export function gatewayName({
   protocol,
   network,
   service,
-}: Pick<GatewayNetworkConfig, 'protocol' | 'network' | 'service'>): string {
-  return [protocol, network, ...(service === '' ? [] : [service])].join('/')
+  order,
+}: Pick<GatewayNetworkConfig, 'protocol' | 'network' | 'service' | 'order'>): string {
+  const place = [protocol, network, ...(service === '' ? [] : [service])].join('/')
+  return order === undefined ? place : `${order} ${place}`
+}
+
+/** What an order's calls are sent to, and nobody else's. */
+function readOrder(
+  reader: SettingReader,
+  order: string,
+  networks: Readonly<Record<string, FileGatewayNetwork>>,
+): readonly GatewayNetworkConfig[] {
+  const path = ['gateway', 'orders', order]
+  if (new RegExp(ORDER_ID_PATTERN).test(order))
+    return readNetworks(reader, path, networks).map((network) => ({ ...network, order }))
+  reader.refuseAt(path, 'is not the id of an order, as admin order list tells it; e.g. ord_0123456789abcdef')
+  return []
+}
+
+function readNetworks(
+  reader: SettingReader,
+  path: Path,
+  networks: Readonly<Record<string, FileGatewayNetwork>>,
+): readonly GatewayNetworkConfig[] {
+  return Object.entries(networks).flatMap(([name, network]) => readNetwork(reader, [...path, name], network) ?? [])
 }
 
 function readNetwork(
   reader: SettingReader,
-  name: string,
+  path: Path,
   { identity, hedge, upstreams }: FileGatewayNetwork,
 ): GatewayNetworkConfig | undefined {
-  const path = ['gateway', 'networks', name]
-  const named = findService(name)
+  const named = findService(String(path.at(-1)))
   if (typeof named === 'string') {
     reader.refuseAt(path, named)
     return undefined

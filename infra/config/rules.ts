@@ -64,6 +64,8 @@ const UPSTREAMS_MAX = 64
 const WEIGHT_MAX = 100
 const HEADERS_MAX = 16
 const HOSTS_MAX = 64
+/** Each has nodes of its own, which are looked at every few seconds. */
+const ORDERS_MAX = 1_000
 
 export const Host = text('an address to listen on', '127.0.0.1')
 export const Origin = matching(
@@ -209,6 +211,12 @@ const GatewayNetwork = section({
   ),
 })
 
+const GatewayNetworks = rule(
+  Type.Record(Type.String(), GatewayNetwork),
+  'a section with networks, by protocol/network',
+  '{ ethereum/mainnet: … }',
+)
+
 /** The whole of epochline.yaml. */
 export const ConfigFile = section({
   data: Folder,
@@ -256,10 +264,11 @@ export const ConfigFile = section({
   validators: section({ expiry_epochs: ExpiryEpochs, unfunded_max: UnfundedMax }),
   quote: section({ chain: text('the name of a configured chain', 'mainnet'), account: QuoteAccount }),
   gateway: section({
-    networks: rule(
-      Type.Record(Type.String(), GatewayNetwork),
-      'a section with networks, by protocol/network',
-      '{ ethereum/mainnet: … }',
+    networks: GatewayNetworks,
+    orders: rule(
+      Type.Record(Type.String(), GatewayNetworks, { maxProperties: ORDERS_MAX }),
+      `a section with at most ${ORDERS_MAX} orders, by id`,
+      '{ ord_0123456789abcdef: … }',
     ),
     hosts: rule(
       Type.Record(Type.String(), text('protocol/network', 'ethereum/mainnet'), { maxProperties: HOSTS_MAX }),

@@ -159,6 +159,8 @@ export interface GatewayNetworkConfig {
   readonly network: string
   /** Empty where the protocol has one service. */
   readonly service: string
+  /** Id of the order whose nodes these are alone; undefined = all share them. */
+  readonly order?: string
   /** What its nodes have to answer when they are asked which chain they follow; undefined = what the protocol's table says. */
   readonly identity?: string
   /** Reads that are slow are asked of another node, too; undefined = they are not. */
@@ -176,7 +178,7 @@ export interface GatewayHostConfig {
 }
 
 export interface GatewayConfig {
-  /** Each protocol, network and service once. */
+  /** Each protocol, network and service once, and once more for each order. */
   readonly networks: readonly GatewayNetworkConfig[]
   /** Each name once. */
   readonly hosts: readonly GatewayHostConfig[]

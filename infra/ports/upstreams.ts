@@ -81,6 +81,16 @@ export interface Wanted {
   readonly isArchival?: boolean | undefined
 }
 
+/** What a group of upstreams is for. */
+export interface GroupName {
+  readonly protocol: string
+  readonly network: string
+  /** '' but for TON. */
+  readonly service?: string
+  /** Id of the order whose nodes they are, and nobody else's; absent: all share them. */
+  readonly order?: string | undefined
+}
+
 /** The upstreams of one network; of TON, of one of its APIs. */
 export interface UpstreamGroup {
   /**
@@ -116,6 +126,6 @@ export interface UpstreamGroup {
  * others do not, and comes back by itself. Not promised: that two answers in turn are of one block.
  */
 export interface Upstreams {
-  /** Undefined: none is configured. */
-  groupOf(protocol: string, network: string, service: string): UpstreamGroup | undefined
+  /** Undefined: none is configured. What is sent to a group goes to its own upstreams alone. */
+  groupOf(name: GroupName): UpstreamGroup | undefined
 }

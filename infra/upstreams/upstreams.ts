@@ -3,7 +3,7 @@ import type { Protocol, Service } from '../../schemas/protocols/protocol.ts'
 import { identityOf, networkOf, protocolOf } from '../../schemas/protocols/protocols.ts'
 import { pause } from '../../schemas/wait.ts'
 import type { Log } from '../ports/log.ts'
-import type { Upstreams } from '../ports/upstreams.ts'
+import type { GroupName, Upstreams } from '../ports/upstreams.ts'
 import { HttpUpstream, type UpstreamOptions } from './http-upstream.ts'
 import { askProbes, readValue } from './probe.ts'
 import { socketAddressOf } from './socket.ts'
@@ -16,6 +16,8 @@ export interface NetworkOptions {
   readonly network: string
   /** '' but for TON. */
   readonly service: string
+  /** Id of the order whose nodes these are alone; absent: all share them. */
+  readonly order?: string
   /** Instead of what the table of protocols says. */
   readonly identity?: string
   /** Reads that are slow are asked of another one, too. */
@@ -45,7 +47,7 @@ export function openUpstreams({ networks, log, probeMs = PROBE_MS }: UpstreamsOp
   function replace(changed: readonly NetworkOptions[]): void {
     const next = new Map<string, OpenNetwork>()
     for (const options of changed) {
-      const name = nameOf(options.protocol, options.network, options.service)
+      const name = nameOf(options)
       const known = open.get(name)
       next.set(name, known?.is(options) === true ? known : new OpenNetwork(name, options, log, probeMs))
     }
@@ -61,15 +63,18 @@ export function openUpstreams({ networks, log, probeMs = PROBE_MS }: UpstreamsOp
   replace(networks)
   return {
     replace,
-    groupOf: (protocol, network, service) => open.get(nameOf(protocol, network, service))?.group,
+    groupOf: (name) => open.get(nameOf(name))?.group,
     async [Symbol.asyncDispose]() {
       await Promise.all([...[...open.values()].map((network) => network[Symbol.asyncDispose]()), ...closing])
     },
   }
 }
 
-const nameOf = (protocol: string, network: string, service: string): string =>
-  service === '' ? `${protocol}/${network}` : `${protocol}/${network}/${service}`
+/** No place has a blank in it. */
+function nameOf({ protocol, network, service = '', order }: GroupName): string {
+  const place = service === '' ? `${protocol}/${network}` : `${protocol}/${network}/${service}`
+  return order === undefined ? place : `${order} ${place}`
+}
 
 /** The upstreams of one network, and who looks at them. */
 class OpenNetwork implements AsyncDisposable {

@@ -13,6 +13,7 @@ import { decodeEvent } from '../../schemas/events/codec.ts'
 import { validatorsCreated } from '../../schemas/events/created-validators.ts'
 import { exitCallRead } from '../../schemas/events/exit-calls.ts'
 import { feeRecipientsTold } from '../../schemas/events/fee-recipients.ts'
+import { orderMoved, orderPlaced } from '../../schemas/events/orders.ts'
 import { exitsPresigned } from '../../schemas/events/presigned-exits.ts'
 import { validatorLabelled } from '../../schemas/events/validator-labels.ts'
 import { keysAssigned, keysExported, keysImported, keysTaken } from '../../schemas/events/vault-keys.ts'
@@ -93,6 +94,13 @@ export function projectAccountFact(stored: StoredEvent, unnamedChain: string): P
       return { rows: [] }
     case webhookRevoked.name:
       decodeEvent(webhookRevoked, stored.event)
+      return { rows: [] }
+    case orderPlaced.name:
+      // Who decides about orders has them in memory; what a key may is in the key.
+      decodeEvent(orderPlaced, stored.event)
+      return { rows: [] }
+    case orderMoved.name:
+      decodeEvent(orderMoved, stored.event)
       return { rows: [] }
     case validatorLabelled.name:
       return projectLabels(decodeEvent(validatorLabelled, stored.event), version)

@@ -1,15 +1,16 @@
 import type { EventWriter } from '../../infra/ports/event-log.ts'
 import { formatInstant } from '../../schemas/eth/time.ts'
 import { ACCOUNTS_KEY, tokenCreated, tokenRevoked } from '../../schemas/events/accounts.ts'
-import { type EncodedEvent, encodeEvent } from '../../schemas/events/codec.ts'
+import { type EncodedEvent, type EventType, encodeEvent } from '../../schemas/events/codec.ts'
+import { orderMoved, orderPlaced } from '../../schemas/events/orders.ts'
 import { type UserStands, userStands } from '../../schemas/events/users.ts'
+import type { AskOrdersInput, OrdersAnswer } from '../../schemas/jobs/ask-orders.ts'
 import type { AskUsersInput, UsersAnswer } from '../../schemas/jobs/ask-users.ts'
-import { type Decision, decide } from './decide.ts'
+import { type Books, type Decision, decide } from './decide.ts'
+import { moveOrder } from './decide-order.ts'
 import { hasExpiredSignUps, withoutExpired } from './expiry.ts'
-import type { UserBook } from './user-book.ts'
 
-export interface UsersParts {
-  readonly book: UserBook
+export interface UsersParts extends Books {
   readonly writer: EventWriter
   /** Unix milliseconds on the machine. */
   readonly now: () => number
@@ -17,15 +18,23 @@ export interface UsersParts {
 
 /** Answers what was asked when the log has what follows from it. One at a time: the next decision counts on this one. */
 export async function answerAsked(parts: UsersParts, input: AskUsersInput): Promise<UsersAnswer> {
-  const { book, writer, now } = parts
+  const { book, now } = parts
   const { requestId, keyId, ask, notAfterMs } = input
   const nowMs = now()
   if (nowMs > notAfterMs) return { status: 'late' }
   if (book.keyId !== undefined && book.keyId !== keyId) return { status: 'other-key' }
-  const decision = decide(book, ask, { keyId, nowSec: Math.floor(nowMs / 1_000) })
-  const facts = accountFacts(decision, nowMs)
-  if (facts.length > 0) await writer.append('accounts', facts)
+  const decision = decide(parts, ask, { keyId, nowSec: Math.floor(nowMs / 1_000) })
+  await tellFacts(parts, decision, nowMs)
   if (decision.stands !== undefined) await tell(parts, decision.stands, requestId)
+  return decision.answer
+}
+
+/** Likewise of what an operator asks. */
+export async function answerOperator(parts: UsersParts, { move, notAfterMs }: AskOrdersInput): Promise<OrdersAnswer> {
+  const nowMs = parts.now()
+  if (nowMs > notAfterMs) return { status: 'late' }
+  const decision = moveOrder(parts.orders, move, Math.floor(nowMs / 1_000))
+  await tellFacts(parts, decision, nowMs)
   return decision.answer
 }
 
@@ -44,14 +53,31 @@ async function tell({ book, writer, now }: UsersParts, stands: UserStands, askin
   book.put(stands)
 }
 
-function accountFacts({ created, revoked = [] }: Decision, nowMs: number): readonly EncodedEvent[] {
+/** What is decided of accounts is on the log before anybody counts on it. */
+async function tellFacts(
+  { writer, orders }: UsersParts,
+  decision: Omit<Decision, 'answer'>,
+  nowMs: number,
+): Promise<void> {
+  const facts = accountFacts(decision, nowMs)
+  if (facts.length === 0) return
+  await writer.append('accounts', facts)
+  for (const fact of facts) orders.add(fact)
+}
+
+function accountFacts(
+  { created, revoked = [], placed, moved = [] }: Omit<Decision, 'answer'>,
+  nowMs: number,
+): readonly EncodedEvent[] {
   const envelope = { key: ACCOUNTS_KEY, time: timeOf(nowMs) }
-  const revocations = revoked.map((data) =>
-    encodeEvent(tokenRevoked, { ...envelope, id: `${tokenRevoked.name}:${data.tokenHash}`, data }),
-  )
-  if (created === undefined) return revocations
-  const id = `${tokenCreated.name}:${created.tokenHash}`
-  return [encodeEvent(tokenCreated, { ...envelope, id, data: created }), ...revocations]
+  const tell = <Data>(type: EventType<string, Data>, what: string, data: Data): EncodedEvent =>
+    encodeEvent(type, { ...envelope, id: `${type.name}:${what}`, data })
+  return [
+    ...(created === undefined ? [] : [tell(tokenCreated, created.tokenHash, created)]),
+    ...(placed === undefined ? [] : [tell(orderPlaced, placed.orderId, placed)]),
+    ...moved.map((move) => tell(orderMoved, `${move.orderId}:${move.to}`, move)),
+    ...revoked.map((data) => tell(tokenRevoked, data.tokenHash, data)),
+  ]
 }
 
 function timeOf(nowMs: number): string {

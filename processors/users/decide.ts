@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import { TOKEN_HASH_CHARACTERS } from '../../schemas/access-token.ts'
 import type { TokenCreated, TokenRevoked } from '../../schemas/events/accounts.ts'
+import type { OrderMove, OrderPlaced } from '../../schemas/events/orders.ts'
 import {
   KEYS_MAX,
   type Password,
@@ -11,7 +12,9 @@ import {
   type UserStands,
 } from '../../schemas/events/users.ts'
 import type { AskUsers, UsersAnswer } from '../../schemas/jobs/ask-users.ts'
+import { cancelAll, cancelOwnOrder, keyLimitsOf, listOrders, placeOrder } from './decide-order.ts'
 import { isOpen, SESSION_NOTED_SEC, withoutExpired } from './expiry.ts'
+import type { OrderBook } from './order-book.ts'
 import type { UserBook } from './user-book.ts'
 
 /** Somebody verifies within a day, or signs up again. */
@@ -27,6 +30,14 @@ export interface Decision {
   /** Facts of the topic `accounts`, which come first (decision 42). */
   readonly created?: TokenCreated
   readonly revoked?: readonly TokenRevoked[]
+  readonly placed?: OrderPlaced
+  readonly moved?: readonly OrderMove[]
+}
+
+/** What stands of everybody. */
+export interface Books {
+  readonly book: UserBook
+  readonly orders: OrderBook
 }
 
 interface Asked {
@@ -37,7 +48,7 @@ interface Asked {
 type Of<Kind extends AskUsers['kind']> = Extract<AskUsers, { readonly kind: Kind }>
 
 /** Decides what is asked by what stands. Asked twice, it comes to the same but for codes, which count once. */
-export function decide(book: UserBook, ask: AskUsers, asked: Asked): Decision {
+export function decide({ book, orders }: Books, ask: AskUsers, asked: Asked): Decision {
   switch (ask.kind) {
     case 'sign-up':
       return signUp(book, ask, asked)
@@ -53,8 +64,11 @@ export function decide(book: UserBook, ask: AskUsers, asked: Asked): Decision {
     case 'look':
     case 'create-key':
     case 'delete-key':
+    case 'place-order':
+    case 'list-orders':
+    case 'cancel-order':
     case 'close':
-      return decideOfSession(book, ask, asked)
+      return decideOfSession({ book, orders }, ask, asked)
   }
 }
 
@@ -112,9 +126,9 @@ function reset(book: UserBook, { code, address, password }: Of<'reset'>, { nowSe
   return { answer: { status: 'done' }, stands: { ...stands, user } }
 }
 
-type OfSession = Of<'log-out' | 'look' | 'create-key' | 'delete-key' | 'close'>
+type OfSession = Exclude<Extract<AskUsers, { readonly session: string }>, { readonly kind: 'log-in' }>
 
-function decideOfSession(book: UserBook, ask: OfSession, { nowSec }: Asked): Decision {
+function decideOfSession({ book, orders }: Books, ask: OfSession, { nowSec }: Asked): Decision {
   const found = book.ofSession(ask.session)
   const open = found?.user?.sessions.find(({ hash }) => hash === ask.session)
   if (found?.user === undefined || open === undefined || !isOpen(open, nowSec))
@@ -123,39 +137,56 @@ function decideOfSession(book: UserBook, ask: OfSession, { nowSec }: Asked): Dec
   const sessions = found.user.sessions.map((one) => (one === open && !isNoted ? { ...one, seenSec: nowSec } : one))
   const user: User = { ...found.user, sessions }
   const stands = withoutExpired({ ...found, user }, nowSec)
+  // Of what changes nothing that stands of the address.
+  const noted = isNoted ? {} : { stands }
   switch (ask.kind) {
     case 'look': {
       const { account, sinceSec, keys } = user
-      const answer = { status: 'found', user: { account, sinceSec, keys } } as const
-      return isNoted ? { answer } : { answer, stands }
+      return { answer: { status: 'found', user: { account, sinceSec, keys } }, ...noted }
     }
     case 'log-out': {
       const others = sessions.filter(({ hash }) => hash !== ask.session)
       return { answer: { status: 'done' }, stands: { ...stands, user: { ...user, sessions: others } } }
     }
     case 'create-key':
-      return createKey(stands, user, ask, nowSec)
+      return createKey(orders, { stands, user }, ask, nowSec)
     case 'delete-key':
       return deleteKey(stands, user, ask)
     case 'close':
-      return close(stands, user, ask)
+      return close(orders, { stands, user }, ask, nowSec)
+    case 'place-order':
+      return { ...placeOrder(orders, user.account, ask, nowSec), ...noted }
+    case 'list-orders':
+      return { ...listOrders(orders, user.account, nowSec), ...noted }
+    case 'cancel-order':
+      return { ...cancelOwnOrder(orders, user.account, ask.orderId, nowSec), ...noted }
   }
 }
 
+/** Of whoever is logged in. */
+interface Whose {
+  readonly stands: UserStands
+  readonly user: User
+}
+
 function createKey(
-  stands: UserStands,
-  user: User,
-  { hash, name, chain, allow }: Of<'create-key'>,
+  orders: OrderBook,
+  { stands, user }: Whose,
+  { hash, name, chain, allow, order }: Of<'create-key'>,
   nowSec: number,
 ): Decision {
   const others = user.keys.filter((key) => key.hash !== hash)
   if (others.length >= KEYS_MAX) return { answer: { status: 'too-many-keys' } }
-  const limits = { ...(chain === undefined ? {} : { chain }), ...(allow === undefined ? {} : { allow }) }
-  const keys = [...others, { hash, name, ...limits, sinceSec: nowSec }]
+  const ofOrder = order === undefined ? undefined : keyLimitsOf(orders, user.account, order, nowSec)
+  if (ofOrder !== undefined && 'status' in ofOrder) return { answer: ofOrder }
+  const onChain = ofOrder?.chain ?? chain
+  const limits = { ...(onChain === undefined ? {} : { chain: onChain }), ...(allow === undefined ? {} : { allow }) }
+  const key = { hash, name, ...limits, sinceSec: nowSec, ...(order === undefined ? {} : { order }) }
+  const made: TokenCreated = { account: user.account, tokenHash: hash, name, scopes: ['read'], ...limits }
   return {
-    answer: { status: 'done' },
-    created: { account: user.account, tokenHash: hash, name, scopes: ['read'], ...limits },
-    stands: { ...stands, user: { ...user, keys } },
+    answer: { status: 'made', key },
+    created: ofOrder === undefined ? made : { ...made, families: ['gateway'], order: ofOrder.order },
+    stands: { ...stands, user: { ...user, keys: [...others, key] } },
   }
 }
 
@@ -171,11 +202,17 @@ function deleteKey(stands: UserStands, user: User, { keyId }: Of<'delete-key'>):
 }
 
 /** What is left is that there was something: compaction drops the rest. */
-function close(stands: UserStands, user: User, { address, password }: Of<'close'>): Decision {
+function close(
+  orders: OrderBook,
+  { stands, user }: Whose,
+  { address, password }: Of<'close'>,
+  nowSec: number,
+): Decision {
   if (stands.address !== address || !isSame(user.password, password)) return { answer: { status: 'wrong-password' } }
   return {
     answer: { status: 'done' },
     revoked: user.keys.map(({ hash }) => ({ tokenHash: hash })),
+    moved: cancelAll(orders, user.account, nowSec),
     stands: { address, keyId: stands.keyId, signUps: [] },
   }
 }

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { type Static, type TSchema, Type } from 'typebox'
 import { TOKEN_FAMILIES, TOKEN_NAME_PATTERN, TOKEN_SCOPES } from '../access-token.ts'
 import { AllowLists } from '../allow-lists.ts'
+import { ORDER_ID_PATTERN } from '../orders.ts'
 import { jsonEvent, olderJson } from './codec.ts'
 import { Chain, Day, Instant, IntegerText, Pubkey, UInt } from './fields.ts'
 
@@ -31,10 +32,15 @@ const TokenMade = {
   /** Absent: all chains. */
   chain: Type.Optional(Chain),
 }
-const TokenCreated = Type.Object({
+const TokenWithLists = {
   ...TokenMade,
   /** Absent: it may be used from everywhere, for everything that it is for. */
   allow: Type.Optional(AllowLists),
+}
+const TokenCreated = Type.Object({
+  ...TokenWithLists,
+  /** Absent: it is for the nodes that all share. */
+  order: Type.Optional(Type.Object({ id: Type.String({ pattern: ORDER_ID_PATTERN }), until: Instant })),
 })
 const TokenRevoked = Type.Object({ tokenHash: TokenHash })
 const TrackedFields = { account: Account, pubkeys: Type.Array(Pubkey) }
@@ -90,11 +96,13 @@ function accountFact<Name extends string, Schema extends TSchema>(name: Name, sc
  * An access token of an account and what it is for, which never changes; id `account.token-created:<token hash>`. Another family
  * among those that it may name is no new version.
  */
-export const tokenCreated = jsonEvent({ name: 'account.token-created', version: 3, topic: 'accounts' }, TokenCreated, {
+export const tokenCreated = jsonEvent({ name: 'account.token-created', version: 4, topic: 'accounts' }, TokenCreated, {
   // There was nothing but reading, and nobody who got a token then was given more.
   1: olderJson(Type.Object(TokenFields), (data) => ({ ...data, name: '', scopes: ['read'] })),
   // A release that knew no lists would let such a token in from everywhere: what it cannot read it refuses.
   2: olderJson(Type.Object(TokenMade), (data) => data),
+  // Likewise one that knew no orders: to nodes that all share, and for ever.
+  3: olderJson(Type.Object(TokenWithLists), (data) => data),
 })
 
 /** The token stops working, for good; id `account.token-revoked:<token hash>`. */

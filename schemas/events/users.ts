@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { TOKEN_NAME_PATTERN } from '../access-token.ts'
 import { AllowLists } from '../allow-lists.ts'
+import { ORDER_ID_PATTERN } from '../orders.ts'
 import { ACCOUNT_PATTERN } from './accounts.ts'
 import { jsonEvent, olderJson } from './codec.ts'
 import { Chain, UInt } from './fields.ts'
@@ -46,6 +47,8 @@ export const UserKey = Type.Object({
   sinceSec: UInt,
   /** Absent: from everywhere, for everything. */
   allow: Type.Optional(AllowLists),
+  /** Id of the order that it is for; absent: for none. */
+  order: Type.Optional(Type.String({ pattern: ORDER_ID_PATTERN })),
 })
 export type UserKey = Static<typeof UserKey>
 
@@ -73,7 +76,9 @@ export type UserStands = Static<typeof UserStands>
  * All that stands of a mail address (decision 42): of one address the newest counts, the former ones may be dropped. Key: the address;
  * id `user.stands:<address>:<what it was asked by>`.
  */
-export const userStands = jsonEvent({ name: 'user.stands', version: 2, topic: 'users' }, UserStands, {
+export const userStands = jsonEvent({ name: 'user.stands', version: 3, topic: 'users' }, UserStands, {
   // Its keys had no lists.
   1: olderJson(UserStands, (data) => data),
+  // They were for no orders.
+  2: olderJson(UserStands, (data) => data),
 })

@@ -2,7 +2,9 @@ import { type Static, type TSchema, Type } from 'typebox'
 import { TOKEN_HASH_CHARACTERS, TOKEN_NAME_PATTERN } from '../access-token.ts'
 import { AllowLists } from '../allow-lists.ts'
 import { Chain, UInt } from '../events/fields.ts'
+import { OrderFields, OrderId } from '../events/orders.ts'
 import { Digest, KeyId, Password, UserAccount, UserKey } from '../events/users.ts'
+import { ORDER_STATES } from '../orders.ts'
 import { answeringJob } from './job.ts'
 
 const ask = <Kind extends string, Fields extends Record<string, TSchema>>(kind: Kind, fields: Fields) =>
@@ -23,8 +25,13 @@ const Ask = Type.Union([
     name: Type.String({ pattern: TOKEN_NAME_PATTERN }),
     chain: Type.Optional(Chain),
     allow: Type.Optional(AllowLists),
+    /** Whose nodes it is for, which have their chain. */
+    order: Type.Optional(OrderId),
   }),
   ask('delete-key', { session: Digest, keyId: Type.String({ pattern: `^[0-9a-f]{${TOKEN_HASH_CHARACTERS}}$` }) }),
+  ask('place-order', { session: Digest, ...OrderFields }),
+  ask('list-orders', { session: Digest }),
+  ask('cancel-order', { session: Digest, orderId: OrderId }),
   ask('close', { session: Digest, address: Digest, password: Password }),
 ])
 export type AskUsers = Static<typeof Ask>
@@ -35,8 +42,24 @@ const answered = <Status extends string>(status: Status) => Type.Object({ status
 const UserView = Type.Object({ account: UserAccount, sinceSec: UInt, keys: Type.Array(UserKey) })
 export type UserView = Static<typeof UserView>
 
+const OrderState = Type.Enum([...ORDER_STATES])
+const OrderView = Type.Object({
+  ...OrderFields,
+  account: UserAccount,
+  state: OrderState,
+  placedSec: UInt,
+  /** When it came to its state. */
+  movedSec: UInt,
+  /** Absent of one that never ran, or was cancelled. */
+  endsSec: Type.Optional(UInt),
+})
+export type OrderView = Static<typeof OrderView>
+
 const Answer = Type.Union([
   answered('done'),
+  Type.Object({ status: Type.Literal('made'), key: UserKey }),
+  Type.Object({ status: Type.Literal('order'), order: OrderView }),
+  Type.Object({ status: Type.Literal('orders'), orders: Type.Array(OrderView) }),
   Type.Object({ status: Type.Literal('found'), user: UserView }),
   /** The address has an account already; or, of a reset, none. */
   answered('has-account'),
@@ -47,6 +70,10 @@ const Answer = Type.Union([
   answered('wrong-password'),
   answered('too-many-keys'),
   answered('no-key'),
+  answered('too-many-orders'),
+  answered('no-order'),
+  /** The order is not in a state for it. */
+  Type.Object({ status: Type.Literal('wrong-state'), state: OrderState }),
   /** What was asked was made with another key of the installation than what there is. */
   answered('other-key'),
   /** Nobody waits for the answer any more: nothing was done. */

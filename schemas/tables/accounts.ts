@@ -36,19 +36,36 @@ export interface TokenLimitsRow {
   readonly only_ips: string
   readonly only_methods: string
   readonly only_contracts: string
+  readonly order_id: string
+  /** Of the order; an instant, or empty. */
+  readonly order_until: string
 }
 
-export function toTokenLimitsRow({ scopes, families = [], chain = '', allow = {} }: TokenLimits): TokenLimitsRow {
+export function toTokenLimitsRow({
+  scopes,
+  families = [],
+  chain = '',
+  allow = {},
+  order,
+}: TokenLimits): TokenLimitsRow {
   const { origins = [], ips = [], methods = [], contracts = [] } = allow
   return {
     ...{ scopes: scopes.join(','), families: families.join(','), only_chain: chain },
     ...{ only_origins: origins.join(','), only_ips: ips.join(',') },
     ...{ only_methods: methods.join(','), only_contracts: contracts.join(',') },
+    ...{ order_id: order?.id ?? '', order_until: order?.until ?? '' },
   }
 }
 
 /** Names that this release does not know allow nothing here. */
-export function toTokenLimits({ scopes, families, only_chain, ...row }: TokenLimitsRow): TokenLimits {
+export function toTokenLimits({
+  scopes,
+  families,
+  only_chain,
+  order_id,
+  order_until,
+  ...row
+}: TokenLimitsRow): TokenLimits {
   const namedIn = (text: string) => {
     const names: readonly string[] = text.split(',')
     return (name: string) => names.includes(name)
@@ -58,6 +75,7 @@ export function toTokenLimits({ scopes, families, only_chain, ...row }: TokenLim
     ...(families === '' ? {} : { families: TOKEN_FAMILIES.filter(namedIn(families)) }),
     ...(only_chain === '' ? {} : { chain: only_chain }),
     ...toAllow(row),
+    ...(order_id === '' ? {} : { order: { id: order_id, until: order_until } }),
   }
 }
 

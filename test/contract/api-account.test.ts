@@ -155,7 +155,10 @@ describe('a key', () => {
     const made = await browser.post('/keys', { name: 'wallet', blockchain: 'ethereum/mainnet' })
     expect(made.status, made.text).toBe(200)
     const { key, ...shown } = made.body.data
-    expect(shown).toEqual({ key_id: expect.any(String), name: 'wallet', blockchain: 'ethereum/mainnet', allow: null })
+    expect(shown).toEqual({
+      ...{ key_id: expect.any(String), name: 'wallet', blockchain: 'ethereum/mainnet' },
+      ...{ allow: null, order_id: null },
+    })
     await given.fill()
     const call = () => fetch(`${given.urls[1]}/ethereum/mainnet/${key}/api/v1/validator/total-rewards`)
     expect(await until(async () => (await call()).status !== 401)).toBe(true)

@@ -76,13 +76,17 @@ describe('filters', () => {
       const out = nodes[i % 3] as Stub
       out.identity = '0x5'
       await expect
-        .poll(() => (gateway.upstreams.groupOf('ethereum', 'mainnet', '')?.all() ?? []).length, { interval: 20 })
+        .poll(() => (gateway.upstreams.groupOf({ protocol: 'ethereum', network: 'mainnet' })?.all() ?? []).length, {
+          interval: 20,
+        })
         .toBe(2)
       const { body } = await post(make)
       filters.add((body as { result: string }).result)
       out.identity = '0x1'
       await expect
-        .poll(() => (gateway.upstreams.groupOf('ethereum', 'mainnet', '')?.all() ?? []).length, { interval: 20 })
+        .poll(() => (gateway.upstreams.groupOf({ protocol: 'ethereum', network: 'mainnet' })?.all() ?? []).length, {
+          interval: 20,
+        })
         .toBe(3)
     }
     expect(filters.size).toBe(30)

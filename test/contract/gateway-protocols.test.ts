@@ -29,7 +29,7 @@ beforeAll(async () => {
   for (const { name, protocol, network, service } of PLACES)
     stubs.set(name, await openStub(protocol.name, network, service.name))
   gateway = await openGivenGateway(PLACES.map(({ name }) => networkOn(name, stubs.get(name) as Stub)))
-  for (const { name } of PLACES) await untilHealthy(gateway, name, 30_000)
+  for (const { name } of PLACES) await untilHealthy(gateway, name, { ms: 30_000 })
 })
 afterAll(async () => {
   await gateway[Symbol.asyncDispose]()

@@ -38,7 +38,7 @@ beforeEach(async () => {
     stub.got.length = 0
   }
 })
-const wellOf = (protocol: string) => gateway.upstreams.groupOf(protocol, 'mainnet', '')?.all().length
+const wellOf = (protocol: string) => gateway.upstreams.groupOf({ protocol, network: 'mainnet' })?.all().length
 const sent = () => nodes.reduce((sum, { got }) => sum + got.length, 0)
 
 async function callMany(calls: number, method = 'eth_chainId', concurrency = 50): Promise<readonly number[]> {
@@ -138,7 +138,7 @@ describe('a read that is slow', () => {
 
 test('a running node that stops advancing is left out when the others have advanced twice, and is back when it moves', async () => {
   const [stuck, moving] = nodes as [Stub, Stub]
-  const group = gateway.upstreams.groupOf('ethereum', 'mainnet', '')
+  const group = gateway.upstreams.groupOf({ protocol: 'ethereum', network: 'mainnet' })
   for (let i = 0; i < 2; i++) {
     expect(wellOf('ethereum')).toBe(2)
     moving.head++

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { pino } from 'pino'
 import type { AccountParts } from '../../api/account/account.ts'
+import type { ApiParts } from '../../api/http/api-parts.ts'
 import { type Api, openApi } from '../../api/http/server.ts'
 import { decideAlone } from '../../commands/users/role.ts'
 import { openMemoryCounters } from '../../infra/counters/memory.ts'
@@ -14,6 +15,7 @@ import { openFolderMail } from '../../infra/mail/folder.ts'
 import type { EventLog, StoredEvent } from '../../infra/ports/event-log.ts'
 import { projectAccountFact } from '../../processors/accounts/account-facts.ts'
 import { insertAll } from '../../processors/loop/rows.ts'
+import { readOrderBook } from '../../processors/users/order-book.ts'
 import { readUserBook } from '../../processors/users/user-book.ts'
 import { silentLog } from '../unit/silent-log.ts'
 import { MAINNET } from './api-fixture.ts'
@@ -50,6 +52,12 @@ export interface GivenAccounts extends AsyncDisposable {
 
 export interface GivenAccountsOptions {
   readonly account?: Partial<AccountParts>
+  /** What both listeners have besides. */
+  readonly api?: Partial<Pick<ApiParts, 'upstreams'>>
+  /** Where commands find its log and its jobs. */
+  readonly files?: { readonly eventLogFile: string; readonly jobsFile: string }
+  /** Unix milliseconds of everybody. */
+  readonly wallNow?: () => number
   /** Passwords take as long as they do for people. */
   readonly hasSlowPasswords?: boolean
 }
@@ -61,11 +69,11 @@ async function deriveQuickly(password: string, salt: Uint8Array): Promise<Uint8A
 /** Over the tables of `tables`: a process has one warehouse at a time. */
 export async function openGivenAccounts(
   tables: GivenApi,
-  { account, hasSlowPasswords = false }: GivenAccountsOptions = {},
+  { account, api, files, wallNow = Date.now, hasSlowPasswords = false }: GivenAccountsOptions = {},
 ): Promise<GivenAccounts> {
   const directory = await mkdtemp(join(tmpdir(), 'epochline-accounts-'))
-  const eventLog = await openSqliteEventLog({ file: join(directory, 'log.sqlite') })
-  const jobsFile = join(directory, 'jobs.sqlite')
+  const eventLog = await openSqliteEventLog({ file: files?.eventLogFile ?? join(directory, 'log.sqlite') })
+  const jobsFile = files?.jobsFile ?? join(directory, 'jobs.sqlite')
   const queues = await Promise.all([1, 2, 3].map(() => openSqliteJobQueue({ file: jobsFile, log: silentLog })))
   const [deciding, ...asking] = queues as [(typeof queues)[number], ...typeof queues]
   const lines: string[] = []
@@ -87,7 +95,8 @@ export async function openGivenAccounts(
   const open = (jobs: (typeof queues)[number]): Promise<Api> =>
     openApi({
       ...tables.partsOf([MAINNET]),
-      ...{ jobs, log, account: parts, wallNow: Date.now, standingAgeMsMax: 0, host: '127.0.0.1', port: 0 },
+      ...api,
+      ...{ jobs, log, account: parts, wallNow, standingAgeMsMax: 0, host: '127.0.0.1', port: 0 },
     })
   const apis = await Promise.all(asking.map(open))
   const decide = (): (() => Promise<void>) => {
@@ -95,7 +104,8 @@ export async function openGivenAccounts(
     const done = (async () => {
       await using lease = await eventLog.lease('users', stop.signal)
       const book = await readUserBook(eventLog, stop.signal)
-      const users = { book, writer: lease, now: Date.now }
+      const orders = await readOrderBook(eventLog, stop.signal)
+      const users = { book, orders, writer: lease, now: wallNow }
       await decideAlone({ ports: { jobQueue: deciding }, running: { log }, parts: users }, stop.signal)
     })()
     return async () => {

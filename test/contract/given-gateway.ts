@@ -163,11 +163,11 @@ export function networkOn(place: string, ...stubs: readonly Stub[]): NetworkOpti
 export async function untilHealthy(
   { upstreams }: Pick<GivenGateway, 'upstreams'>,
   place: string,
-  ms = 10_000,
+  { order, ms = 10_000 }: { readonly order?: string; readonly ms?: number } = {},
 ): Promise<void> {
   const [protocol = '', network = '', service = ''] = place.split('/')
   const end = performance.now() + ms
-  while (upstreams.groupOf(protocol, network, service)?.choose({ tried: [] }) === undefined) {
+  while (upstreams.groupOf({ protocol, network, service, order })?.choose({ tried: [] }) === undefined) {
     if (performance.now() > end) throw new Error(`no upstream of ${place} is healthy`)
     await wait(20)
   }

@@ -33,6 +33,7 @@ const NEW_COLUMNS = ['chain', 'has_rewards', 'log_parts', 'matches_hash', 'block
 const TOKEN_COLUMNS = {
   ...{ name: '', scopes: 'read', families: '', only_chain: '' },
   ...{ only_origins: '', only_ips: '', only_methods: '', only_contracts: '' },
+  ...{ order_id: '', order_until: '' },
 }
 /** Blocks have evidence now, of which their class is made: what it came to is in the days and the settlements. */
 const BLOCK_COLUMNS = ['revenue_class', 'revenue_wei', 'claimed_wei', 'recipient']

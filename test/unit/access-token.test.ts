@@ -42,6 +42,8 @@ it('a token of an earlier release only reads, in all families and of all chains'
         only_ips: [''],
         only_methods: [''],
         only_contracts: [''],
+        order_id: [''],
+        order_until: [''],
         version: BigUint64Array.of(7n),
         is_deleted: Uint8Array.of(0),
       },

@@ -277,7 +277,7 @@ describe('events', () => {
 
   it('of another type or version are undecodable', () => {
     expect(() => decodeEvent(feeRateSet, encoded)).toThrow(/expected account.fee-rate-set v1/)
-    expect(() => decodeEvent(tokenCreated, { ...encoded, version: 4 })).toThrow(/found account.token-created v4/)
+    expect(() => decodeEvent(tokenCreated, { ...encoded, version: 5 })).toThrow(/found account.token-created v5/)
   })
 
   it.each([

@@ -351,6 +351,49 @@ describe('mistakes of the gateway', () => {
 /** A file with host names. */
 const hostsOf = (entries: string): string => `gateway: { hosts: { ${entries} } }`
 
+describe('nodes of orders', () => {
+  const ORDER = 'ord_0123456789abcdef'
+  const orders = (id: string, networks: string): string => `gateway: { orders: { "${id}": ${networks} } }`
+  const NODE = '{ upstreams: [{ url: env:NODE }] }'
+
+  it('are read beside those that all share, by the order, of both services of TON', () => {
+    const text = `gateway:
+  networks: { ethereum/mainnet: ${NODE} }
+  orders:
+    ${ORDER}: { ethereum/mainnet: ${NODE}, ton/mainnet/v2: ${NODE}, ton/mainnet/v3: ${NODE} }
+`
+    const networks = read(text)
+    expect(networks.map(gatewayName)).toEqual([
+      'ethereum/mainnet',
+      ...['ethereum/mainnet', 'ton/mainnet/v2', 'ton/mainnet/v3'].map((place) => `${ORDER} ${place}`),
+    ])
+    expect(networks[1]).toEqual({ ...networks[0], order: ORDER })
+    const shown = showConfig({ env: fileOf(text) })
+    expect(shown).toContain(`${ORDER} ethereum/mainnet (1)`)
+    expect(shown).not.toContain('hunter2')
+  })
+
+  it.each([
+    [
+      'ord_1',
+      `{ ethereum/mainnet: ${NODE} }`,
+      '1: gateway.orders.ord_1: is not the id of an order, as admin order list',
+    ],
+    [
+      ORDER,
+      `{ ethereun/mainnet: ${NODE} }`,
+      `gateway.orders.${ORDER}.ethereun/mainnet: is of no protocol that there is`,
+    ],
+    [ORDER, '{ ethereum/mainnet: {} }', `gateway.orders.${ORDER}.ethereum/mainnet.upstreams: is missing`],
+    [ORDER, `{ ethereum/mainnet: { upstreams: [{ url: "${SECRETS.NODE}" }] } }`, 'ethereum/mainnet.upstreams[0].url'],
+    [ORDER, '[]', `gateway.orders.${ORDER}: is not a section with networks`],
+  ])('of %s as %s are refused', (id, networks, mistake) => {
+    const told = mistakesOf(orders(id, networks)).join('\n')
+    expect(told).toContain(mistake)
+    expect(told).not.toContain('hunter2')
+  })
+})
+
 describe('host names of the gateway', () => {
   const FILE = hostsOf('RPC.example: ethereum/mainnet, fil.example: filecoin/calibration, sol.example: solana/mainnet')
 

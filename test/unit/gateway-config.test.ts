@@ -72,6 +72,18 @@ test('what the file says of a network takes the place of what the devnet has', (
   expect(gatewayConfigOf(config, undefined)).toBe(config.gateway)
 })
 
+test('nodes of an order leave the devnet’s to all others', () => {
+  const ofOrder: GatewayNetworkConfig = {
+    ...{ protocol: 'ethereum', network: 'mainnet', service: '', order: 'ord_0123456789abcdef' },
+    upstreams: [{ url: 'http://node:1', headers: {}, isArchive: true, weight: 1 }],
+  }
+  const { networks } = gatewayConfigOf({ ...configOf(), gateway: { networks: [ofOrder], hosts: [] } }, URLS)
+  expect(networks.map(gatewayName)).toEqual([
+    ...['ethereum/mainnet', 'ethereum2/mainnet', 'scroll/mainnet'],
+    'ord_0123456789abcdef ethereum/mainnet',
+  ])
+})
+
 test('a devnet that another process runs is where its settings say', () => {
   const config = configOf({ DEVNET_EXECUTION_PORT: '9' })
   expect(gatewayConfigOf(config, devnetUrls(config)).networks[0]?.upstreams[0]?.url).toBe('http://127.0.0.1:9')

@@ -107,8 +107,9 @@ test('asks for what stands in the path, for what nobody can do without, and for 
     const required = parameters.filter((parameter) => parameter.required).map(({ name }) => name)
     const quote = QUOTES.find(({ route }) => route.id === operationId)
     const nft = NFT_OPERATIONS.find(({ route }) => operationId.replace(/ByBody$/, '') === route.id)
-    if (ACCOUNT_OPERATIONS.some(({ route }) => route.id === operationId)) {
-      expect(required, operationId).toEqual(operationId === 'deleteKey' ? ['key_id'] : [])
+    const ofAccount = ACCOUNT_OPERATIONS.find(({ route }) => route.id === operationId)
+    if (ofAccount !== undefined) {
+      expect(required, operationId).toEqual(ofAccount.route.path.match(/(?<=\{)\w+/g) ?? [])
       continue
     }
     if (nft !== undefined) {
@@ -136,6 +137,7 @@ test('asks for what stands in the path, for what nobody can do without, and for 
     getNFTMetadataBatchByBody: true,
     exitValidators: true,
     labelValidators: true,
+    placeOrder: true,
     logIn: true,
     requestPasswordReset: true,
     resetPassword: true,

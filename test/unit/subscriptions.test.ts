@@ -121,7 +121,7 @@ function given(protocolName: string) {
   if (protocol === undefined) throw new Error(`no ${protocolName}`)
   const openFor = (tokenHash: string, socket: FakeSocket) =>
     all.open(
-      { protocol, network: 'mainnet', tokenHash },
+      { protocol, network: 'mainnet', tokenHash, order: undefined },
       new ClientLink(socket as unknown as WebSocket, new PassThrough()),
     )
   const open = (tokenHash = 'one'): Client => {

@@ -3,12 +3,20 @@ import { describe, expect, it } from 'vitest'
 import { AT_ONCE_MAX, Passwords, WAITING_MAX } from '../../api/account/passwords.ts'
 import { AccountSecrets, digestOf } from '../../api/account/secrets.ts'
 import type { EventWriter } from '../../infra/ports/event-log.ts'
-import { answerAsked, dropExpiredSignUps, type UsersParts } from '../../processors/users/answer-asked.ts'
+import {
+  answerAsked,
+  answerOperator,
+  dropExpiredSignUps,
+  type UsersParts,
+} from '../../processors/users/answer-asked.ts'
 import { RESET_SEC, SIGN_UP_SEC } from '../../processors/users/decide.ts'
 import { SESSION_IDLE_SEC, SESSION_NOTED_SEC, SESSION_SEC } from '../../processors/users/expiry.ts'
+import { readOrderBook, toOrderView } from '../../processors/users/order-book.ts'
 import { readUserBook } from '../../processors/users/user-book.ts'
+import type { OrderMove } from '../../schemas/events/orders.ts'
 import { KEYS_MAX, SESSIONS_MAX, SIGN_UPS_MAX } from '../../schemas/events/users.ts'
 import type { AskUsers } from '../../schemas/jobs/ask-users.ts'
+import { ORDERS_OPEN_MAX, ORDERS_PER_DAY_MAX } from '../../schemas/orders.ts'
 import { eventLogOfEachTest } from './event-log-of-each-test.ts'
 
 const log = eventLogOfEachTest()
@@ -22,7 +30,8 @@ const BEGIN_SEC = 1_800_000_000
 /** Who decides, as of a process that has just begun, and a clock that the test leads on. */
 async function begin(writer: EventWriter = log(), clock = { sec: BEGIN_SEC }) {
   const book = await readUserBook(log(), NEVER)
-  const parts: UsersParts = { book, writer, now: () => clock.sec * 1_000 }
+  const orders = await readOrderBook(log(), NEVER)
+  const parts: UsersParts = { book, orders, writer, now: () => clock.sec * 1_000 }
   const answer = (ask: AskUsers, more: object = {}) =>
     answerAsked(parts, { requestId: randomUUID(), keyId: KEY_ID, ask, notAfterMs: clock.sec * 1_000, ...more })
   return { ...parts, clock, answer, ask: async (asked: AskUsers) => (await answer(asked)).status }
@@ -107,7 +116,12 @@ describe('a session', () => {
     expect(await offset()).toBe(before)
     clock.sec += 1
     await ask(look('s'))
-    expect(await offset()).not.toBe(before)
+    const noted = await offset()
+    expect(noted).not.toBe(before)
+    // Whatever is asked with it.
+    clock.sec += SESSION_NOTED_SEC
+    await ask({ kind: 'list-orders', session: digestOf('s') })
+    expect(await offset()).not.toBe(noted)
   })
 
   it('makes room when there are too many', async () => {
@@ -142,9 +156,9 @@ it('a new password ends all sessions; its code counts an hour, once, for its own
 describe('a key', () => {
   it('is one of so many', async () => {
     const { ask } = await beginWithUser()
-    for (let i = 0; i < KEYS_MAX; i++) expect(await ask(createKey(`key ${i}`))).toBe('done')
+    for (let i = 0; i < KEYS_MAX; i++) expect(await ask(createKey(`key ${i}`))).toBe('made')
     expect(await ask(createKey('one more'))).toBe('too-many-keys')
-    expect(await ask(createKey('key 0')), 'done twice').toBe('done')
+    expect(await ask(createKey('key 0')), 'done twice').toBe('made')
     const ids = (await eventsIn('accounts')).map(({ id }) => id)
     expect(new Set(ids).size).toBe(KEYS_MAX)
   })
@@ -173,6 +187,101 @@ describe('a key', () => {
       expect(await after.ask(deleteKey)).toBe('done')
     },
   )
+})
+
+describe('an order', () => {
+  const idOf = (n: number): string => `ord_${n.toString(16).padStart(16, '0')}`
+  const place = (n: number): AskUsers => ({
+    ...{ kind: 'place-order', session: digestOf('s'), orderId: idOf(n), name: `node ${n}` },
+    ...{ protocol: 'ethereum', network: 'mainnet', nodeType: 'full', location: 'eu-central', days: 2 },
+  })
+  const cancel = (n: number): AskUsers => ({ kind: 'cancel-order', session: digestOf('s'), orderId: idOf(n) })
+  const list: AskUsers = { kind: 'list-orders', session: digestOf('s') }
+
+  async function beginWithOperator(writer?: EventWriter) {
+    const users = await beginWithUser(writer)
+    const step = async (move: OrderMove) => {
+      const asked = { requestId: randomUUID(), move, notAfterMs: users.clock.sec * 1_000 }
+      return (await answerOperator(users, asked)).status
+    }
+    const run = async (n: number) => {
+      for (const to of ['provisioning', 'running'] as const) expect(await step({ orderId: idOf(n), to })).toBe('done')
+    }
+    return { ...users, step, run }
+  }
+
+  it('takes each step from the one before alone, once, and is over at its end though nobody says so', async () => {
+    const { ask, answer, step, clock } = await beginWithOperator()
+    const steps = ['accepted', 'provisioning', 'running', 'cancelled'] as const
+    const take = (to: (typeof steps)[number], days = 3) =>
+      step(to === 'accepted' ? { orderId: idOf(1), to, days } : { orderId: idOf(1), to })
+    expect(await take('accepted'), 'there is none').toBe('no-order')
+    for (const _ of ['once', 'twice']) expect(await ask(place(1))).toBe('order')
+    for (const [at, to] of steps.slice(0, 3).entries()) {
+      // The one before is where it stands: asked again, it is done.
+      const wrong = steps.slice(0, 3).filter((_, i) => i !== at && i !== at - 1)
+      for (const other of wrong) expect(await take(other), `${to}, ${other}`).toBe('wrong-state')
+      for (const _ of ['once', 'twice']) expect(await take(to)).toBe('done')
+      const moves = (await eventsIn('accounts')).filter(({ type }) => type === 'account.order-moved')
+      expect(moves, 'asked twice it is told once').toHaveLength(at + 1)
+      if (to === 'accepted') expect(await take(to, 4), 'for other days').toBe('wrong-state')
+    }
+    clock.sec += 3 * 86_400 - 1
+    await ask(logIn('s'))
+    expect(await answer(list)).toMatchObject({ orders: [{ state: 'running', days: 3, endsSec: clock.sec + 1 }] })
+    clock.sec += 1
+    expect(await answer(list)).toMatchObject({ orders: [{ state: 'expired', movedSec: clock.sec }] })
+    for (const to of steps) expect(await take(to), to).toBe('wrong-state')
+  })
+
+  it('is one of so many that are open, and of so many of a day', async () => {
+    const { ask, clock, step, run } = await beginWithOperator()
+    for (let n = 0; n < ORDERS_OPEN_MAX; n++) expect(await ask(place(n))).toBe('order')
+    expect(await ask(place(100))).toBe('too-many-orders')
+    expect(await ask(place(0)), 'asked again').toBe('order')
+    // Room is made by one that is cancelled, and by one that expires.
+    await ask(cancel(0))
+    expect(await ask(place(ORDERS_OPEN_MAX))).toBe('order')
+    await step({ orderId: idOf(1), to: 'accepted', days: 1 })
+    await run(1)
+    clock.sec += 86_399
+    expect(await ask(place(100))).toBe('too-many-orders')
+    clock.sec += 1
+    await ask(logIn('s'))
+    for (let n = 0; n < ORDERS_PER_DAY_MAX; n++) {
+      expect(await ask(place(200 + n)), String(n)).toBe('order')
+      await ask(cancel(200 + n))
+    }
+    expect(await ask(place(100))).toBe('too-many-orders')
+    clock.sec += 86_400
+    await ask(logIn('s'))
+    expect(await ask(place(100))).toBe('order')
+  })
+
+  it('has keys for as long as it runs, and none of them works when it is cancelled', async () => {
+    const { ask, step, run, clock } = await beginWithOperator()
+    await ask(place(1))
+    const keyOf = (token: string): AskUsers => ({ ...(createKey(token) as object), order: idOf(1) }) as AskUsers
+    expect(await ask(keyOf('early'))).toBe('wrong-state')
+    await step({ orderId: idOf(1), to: 'accepted', days: 2 })
+    await run(1)
+    for (const token of ['deleted', 'kept']) expect(await ask(keyOf(token))).toBe('made')
+    await ask({ kind: 'delete-key', session: digestOf('s'), keyId: digestOf('deleted').slice(0, 12) })
+    await step({ orderId: idOf(1), to: 'cancelled' })
+    expect(await ask(keyOf('late'))).toBe('wrong-state')
+    const events = await eventsIn('accounts')
+    const [token] = events.filter(({ type }) => type === 'account.token-created')
+    expect(JSON.parse(Buffer.from(token?.data ?? []).toString())).toMatchObject({
+      ...{ scopes: ['read'], families: ['gateway'], chain: 'mainnet' },
+      order: { id: idOf(1), until: new Date((clock.sec + 2 * 86_400) * 1_000).toISOString() },
+    })
+    const revoked = events.filter(({ type }) => type === 'account.token-revoked').map(({ id }) => id)
+    expect(revoked, 'each once').toEqual(['deleted', 'kept'].map((one) => `account.token-revoked:${digestOf(one)}`))
+    // Whoever reads the log knows the same.
+    const again = await begin(log(), clock)
+    expect(again.orders.of().map((order) => toOrderView(order, clock.sec))).toMatchObject([{ state: 'cancelled' }])
+    expect(again.orders.get(idOf(1))?.keys.size).toBe(0)
+  })
 })
 
 it('nothing is decided for who waits no more, nor with another key of the installation', async () => {

@@ -1,5 +1,5 @@
 import type { Log } from '../../../infra/ports/log.ts'
-import type { Upstreams } from '../../../infra/ports/upstreams.ts'
+import type { GroupName, Upstreams } from '../../../infra/ports/upstreams.ts'
 import type { Protocol } from '../../../schemas/protocols/protocol.ts'
 import type { ClientLink } from '../client-link.ts'
 import { ClientSubscriptions } from './client-subscriptions.ts'
@@ -13,6 +13,8 @@ export interface Place {
   readonly protocol: Protocol
   readonly network: string
   readonly tokenHash: string
+  /** Id of the order that the key is for; undefined: it is for what all share. */
+  readonly order: string | undefined
 }
 
 /** What all clients of all networks are subscribed to. */
@@ -38,19 +40,21 @@ export class Subscriptions {
   }
 
   /** Undefined: clients of the protocol subscribe to nothing, or each over a node's socket of its own. */
-  open({ protocol, network, tokenHash }: Place, client: ClientLink): ClientSubscriptions | undefined {
+  open({ protocol, network, tokenHash, order }: Place, client: ClientLink): ClientSubscriptions | undefined {
     const { methods, webSocket } = protocol
     if (methods === undefined || webSocket?.isBridged === true || webSocket?.methodKey !== undefined) return undefined
     if (Object.keys(methods.subscribes).length === 0) return undefined
-    const ofNetwork = this.#networkOf(protocol.name, network)
+    const ofNetwork = this.#networkOf({ protocol: protocol.name, network, order })
     return new ClientSubscriptions({ methods, network: ofNetwork, client, count: (by) => this.#count(tokenHash, by) })
   }
 
-  #networkOf(protocol: string, network: string): NetworkSubscriptions {
-    const name = `${protocol}/${network}`
+  /** Of an order those of its own nodes: nobody else hears from these. */
+  #networkOf(group: GroupName): NetworkSubscriptions {
+    const { protocol, network, order } = group
+    const name = order === undefined ? `${protocol}/${network}` : `${order} ${protocol}/${network}`
     let known = this.#networks.get(name)
     if (known === undefined) {
-      const groupOf = () => this.#upstreams.groupOf(protocol, network, '')
+      const groupOf = () => this.#upstreams.groupOf(group)
       known = new NetworkSubscriptions({ name, groupOf, log: this.#log })
       this.#networks.set(name, known)
     }

@@ -1,6 +1,7 @@
 import { type Static, type TObject, type TSchema, Type } from 'typebox'
 import { TOKEN_HASH_CHARACTERS } from '../../access-token.ts'
 import { MAIL_ADDRESS_MAX } from '../../mail-address.ts'
+import { ORDER_ID_PATTERN } from '../../orders.ts'
 import type { RefusalCode } from '../envelope.ts'
 
 /** What stands before the paths of people's accounts: no chain and no token, the cookie says who asks. */
@@ -69,6 +70,20 @@ export const GivenPassword = Type.String({ minLength: 1, maxLength: PASSWORD_CHA
 export const MailedCode = Type.String({
   pattern: '^[A-Za-z0-9_-]{43}$',
   description: 'The code of the mail; counts once.',
+})
+
+const BLOCKCHAIN_CHARACTERS_MAX = 65
+
+export const Blockchain = Type.String({
+  maxLength: BLOCKCHAIN_CHARACTERS_MAX,
+  description: 'Protocol and network with a slash between them.',
+  examples: ['ethereum/mainnet'],
+})
+
+export const OrderId = Type.String({
+  pattern: ORDER_ID_PATTERN,
+  description: 'What an order is told by, by its operator too.',
+  examples: ['ord_5f2b8c1d9e3a4f60'],
 })
 
 export const KeyId = Type.String({

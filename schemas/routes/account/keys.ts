@@ -3,20 +3,16 @@ import { TOKEN_NAME_MAX } from '../../access-token.ts'
 import { AllowLists } from '../../allow-lists.ts'
 import { KEYS_MAX } from '../../events/users.ts'
 import { DoneEnvelope, envelopeOf } from '../envelope.ts'
-import { DONE_EXAMPLE, defineAccountRoute, KeyId } from './account-route.ts'
+import { Blockchain, DONE_EXAMPLE, defineAccountRoute, KeyId, OrderId } from './account-route.ts'
 
-const BLOCKCHAIN_CHARACTERS_MAX = 65
-
-const Blockchain = Type.String({
-  maxLength: BLOCKCHAIN_CHARACTERS_MAX,
-  description: 'Protocol and network with a slash between them.',
-  examples: ['ethereum/mainnet'],
-})
 const OfKey = {
   key_id: KeyId,
   name: Type.String(),
   blockchain: Type.Union([Blockchain, Type.Null()], { description: 'Null: all of them.' }),
   allow: Type.Union([AllowLists, Type.Null()], { description: 'Null: from everywhere, for everything.' }),
+  order_id: Type.Union([OrderId, Type.Null()], {
+    description: 'The order whose nodes it is for; null: for those that all share.',
+  }),
 }
 const CreatedKey = Type.Object(
   {
@@ -30,7 +26,8 @@ const ListedKey = Type.Object(
     ...OfKey,
     created_at: Type.String({ format: 'date-time' }),
     is_working: Type.Boolean({
-      description: 'False for less than a second after its creation, and where an operator has revoked it.',
+      description:
+        'False for less than a second after its creation, where an operator has revoked it, and when its order is over.',
     }),
   },
   { additionalProperties: false },
@@ -40,6 +37,7 @@ const EXAMPLE = {
   name: 'wallet',
   blockchain: 'ethereum/mainnet',
   allow: { ips: ['203.0.113.0/24'] },
+  order_id: null,
 }
 
 export const createKeyRoute = defineAccountRoute({
@@ -50,13 +48,15 @@ export const createKeyRoute = defineAccountRoute({
   description:
     `The key reads, of one blockchain or of all, and works within a second. An account has at most ${KEYS_MAX} keys. \`allow\` is what it may be ` +
     'used from (`origins`, `ips`: everywhere) and for (`methods`, `contracts`: calls of the gateway), for as long as it is there; else there is `403`, ' +
-    'with the reason `origin`, `address` or `contract`, or the method. `400` with the reason `no_such_blockchain`, `too_many_keys` or `allow_not_valid`.',
+    'with the reason `origin`, `address` or `contract`, or the method. With `order_id` it is a key of an order that runs, for its blockchain and its nodes alone, and works ' +
+    'until that is over. `400` with the reason `no_such_blockchain`, `too_many_keys`, `allow_not_valid` or `wrong_state`, `404` with the reason `no_such_order`.',
   ofSession: true,
   body: Type.Object(
     {
       name: Type.String({ maxLength: TOKEN_NAME_MAX, default: '', description: 'What you tell it by.' }),
       blockchain: Type.Optional(Blockchain),
       allow: Type.Optional(AllowLists),
+      order_id: Type.Optional(OrderId),
     },
     { additionalProperties: false },
   ),

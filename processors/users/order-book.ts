@@ -1,0 +1,100 @@
+import type { EventLog } from '../../infra/ports/event-log.ts'
+import { tokenCreated, tokenRevoked } from '../../schemas/events/accounts.ts'
+import { decodeEvent, type EncodedEvent } from '../../schemas/events/codec.ts'
+import { type OrderPlaced, orderMoved, orderPlaced } from '../../schemas/events/orders.ts'
+import type { OrderView } from '../../schemas/jobs/ask-users.ts'
+import type { OrderState, OrderStep } from '../../schemas/orders.ts'
+
+/** What the log has of an order. Seconds are Unix's. */
+export interface Order extends OrderPlaced {
+  readonly step: OrderStep
+  readonly placedSec: number
+  /** Of the newest step. */
+  readonly movedSec: number
+  /** When what was paid is over; undefined before it runs. */
+  readonly endsSec?: number
+  /** Hashes of its keys that nobody has revoked. */
+  readonly keys: ReadonlySet<string>
+}
+
+const DAY_SEC = 86_400
+
+/** Orders of all accounts, by the facts of the topic `accounts`; what else is told there is passed over. */
+export class OrderBook {
+  readonly #orders = new Map<string, Order>()
+  /** Ids, by their accounts. */
+  readonly #byAccount = new Map<string, Set<string>>()
+  /** Ids, by the hashes of their keys. */
+  readonly #byKey = new Map<string, string>()
+
+  add(event: EncodedEvent): void {
+    const sec = Date.parse(event.time) / 1_000
+    switch (event.type) {
+      case orderPlaced.name: {
+        const placed = decodeEvent(orderPlaced, event)
+        const order: Order = { ...placed, step: 'ordered', placedSec: sec, movedSec: sec, keys: new Set() }
+        this.#orders.set(order.orderId, order)
+        this.#byAccount.set(order.account, (this.#byAccount.get(order.account) ?? new Set()).add(order.orderId))
+        return
+      }
+      case orderMoved.name: {
+        const move = decodeEvent(orderMoved, event)
+        this.#change(move.orderId, (order) => ({
+          ...order,
+          ...{ step: move.to, movedSec: sec },
+          ...(move.to === 'accepted' ? { days: move.days } : {}),
+          ...(move.to === 'running' ? { endsSec: sec + order.days * DAY_SEC } : {}),
+        }))
+        return
+      }
+      case tokenCreated.name: {
+        const { order, tokenHash } = decodeEvent(tokenCreated, event)
+        if (order === undefined) return
+        this.#byKey.set(tokenHash, order.id)
+        this.#change(order.id, (known) => ({ ...known, keys: new Set([...known.keys, tokenHash]) }))
+        return
+      }
+      case tokenRevoked.name: {
+        const { tokenHash } = decodeEvent(tokenRevoked, event)
+        const id = this.#byKey.get(tokenHash)
+        if (id === undefined) return
+        this.#change(id, (known) => ({ ...known, keys: known.keys.difference(new Set([tokenHash])) }))
+      }
+    }
+  }
+
+  get(orderId: string): Order | undefined {
+    return this.#orders.get(orderId)
+  }
+
+  /** In the order in which they were placed; without an account those of all. */
+  of(account?: string): readonly Order[] {
+    if (account === undefined) return [...this.#orders.values()]
+    return [...(this.#byAccount.get(account) ?? [])].flatMap((orderId) => this.#orders.get(orderId) ?? [])
+  }
+
+  #change(orderId: string, change: (order: Order) => Order): void {
+    const order = this.#orders.get(orderId)
+    if (order !== undefined) this.#orders.set(orderId, change(order))
+  }
+}
+
+/** How it stands at a time. */
+export function stateAt({ step, endsSec }: Order, nowSec: number): OrderState {
+  return step === 'running' && endsSec !== undefined && nowSec >= endsSec ? 'expired' : step
+}
+
+/** What its customer and its operator see of it. */
+export function toOrderView(order: Order, nowSec: number): OrderView {
+  const { keys, step, movedSec, endsSec, ...placed } = order
+  const state = stateAt(order, nowSec)
+  const ends = endsSec === undefined || state === 'cancelled' ? {} : { endsSec }
+  return { ...placed, state, movedSec: state === 'expired' ? (endsSec ?? movedSec) : movedSec, ...ends }
+}
+
+/** What the log has of them. */
+export async function readOrderBook(eventLog: Pick<EventLog, 'read'>, signal: AbortSignal): Promise<OrderBook> {
+  const book = new OrderBook()
+  for await (const { event } of eventLog.read({ topic: 'accounts', signal })) book.add(event)
+  return book
+}

@@ -1,0 +1,113 @@
+import { Type } from 'typebox'
+import { TOKEN_NAME_MAX } from '../../access-token.ts'
+import {
+  NODE_TYPES,
+  ORDER_DAYS_MAX,
+  ORDER_STATES,
+  ORDERS_LISTED_MAX,
+  ORDERS_OPEN_MAX,
+  ORDERS_PER_DAY_MAX,
+} from '../../orders.ts'
+import { DoneEnvelope, envelopeOf } from '../envelope.ts'
+import { Blockchain, DONE_EXAMPLE, defineAccountRoute, OrderId } from './account-route.ts'
+
+const NodeType = Type.Enum([...NODE_TYPES], {
+  description: '`full` has the newest states, `archive` all of them; `validator` is a hosted validator.',
+})
+const Days = Type.Integer({
+  minimum: 1,
+  maximum: ORDER_DAYS_MAX,
+  description: 'Of 24 hours each, from when it begins to run.',
+})
+const Location = Type.String({
+  maxLength: 32,
+  description: 'Where it is to stand: lower-case letters, digits and hyphens.',
+  examples: ['eu-central'],
+})
+const NullableInstant = (description: string) =>
+  Type.Union([Type.String({ format: 'date-time' }), Type.Null()], { description })
+
+const Order = Type.Object(
+  {
+    order_id: OrderId,
+    name: Type.String(),
+    blockchain: Blockchain,
+    node_type: NodeType,
+    location: Location,
+    days: Type.Integer({ description: 'That were asked for; from `accepted` on, that are paid.' }),
+    state: Type.Enum([...ORDER_STATES]),
+    ordered_at: Type.String({ format: 'date-time' }),
+    changed_at: Type.String({ format: 'date-time', description: 'When it came to its state.' }),
+    expires_at: NullableInstant('Null of one that does not run yet, or was cancelled.'),
+  },
+  { additionalProperties: false },
+)
+const EXAMPLE = {
+  order_id: 'ord_5f2b8c1d9e3a4f60',
+  name: 'indexer',
+  blockchain: 'ethereum/mainnet',
+  node_type: 'archive',
+  location: 'eu-central',
+  days: 90,
+  state: 'ordered',
+  ordered_at: '2026-11-20T04:00:00.000Z',
+  changed_at: '2026-11-20T04:00:00.000Z',
+  expires_at: null,
+} as const
+
+export const placeOrderRoute = defineAccountRoute({
+  id: 'placeOrder',
+  method: 'POST',
+  path: '/orders',
+  summary: 'Order a dedicated node or a hosted validator',
+  description:
+    'An operator accepts it, provides for it and has it run: then `POST /keys` makes keys of it by its `order_id`. Calls with such a key go to its nodes ' +
+    `alone, and those of nobody else do. An account has at most ${ORDERS_OPEN_MAX} orders that are not over, and places ${ORDERS_PER_DAY_MAX} a day. ` +
+    '`400` with the reason `no_such_blockchain` or `too_many_orders`.',
+  ofSession: true,
+  body: Type.Object(
+    {
+      name: Type.String({ maxLength: TOKEN_NAME_MAX, default: '', description: 'What you tell it by.' }),
+      blockchain: Blockchain,
+      node_type: NodeType,
+      location: Location,
+      days: Days,
+    },
+    { additionalProperties: false },
+  ),
+  response: envelopeOf(Order),
+  refusals: ['400', '401', '429'],
+  example: { code: '200', msg: 'Success', data: EXAMPLE },
+})
+
+export const listOrdersRoute = defineAccountRoute({
+  id: 'listOrders',
+  method: 'GET',
+  path: '/orders',
+  summary: 'Orders of the account',
+  description: `Those that are not over first, then the newest; at most ${ORDERS_LISTED_MAX}.`,
+  ofSession: true,
+  response: envelopeOf(Type.Array(Order)),
+  refusals: ['401', '429'],
+  example: {
+    code: '200',
+    msg: 'Success',
+    data: [
+      { ...EXAMPLE, state: 'running', changed_at: '2026-11-21T04:00:00.000Z', expires_at: '2027-02-19T04:00:00.000Z' },
+    ],
+  },
+})
+
+export const cancelOrderRoute = defineAccountRoute({
+  id: 'cancelOrder',
+  method: 'POST',
+  path: '/orders/{order_id}/cancel',
+  summary: 'Cancel an order',
+  description:
+    'Of one that nobody provides for yet (`ordered`, `accepted`); later it is for the operator. `400` with the reason `wrong_state`, `404` with the reason `no_such_order`.',
+  ofSession: true,
+  params: Type.Object({ order_id: OrderId }),
+  response: DoneEnvelope,
+  refusals: ['400', '401', '429'],
+  example: DONE_EXAMPLE,
+})

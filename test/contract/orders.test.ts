@@ -1,0 +1,275 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { acceptOrder, cancelOrder, listOrders, provisionOrder, startOrder } from '../../commands/admin/orders.ts'
+import { readConfig } from '../../infra/config/config.ts'
+import type { EmbeddedMode } from '../../infra/config/types.ts'
+import { openEventLog } from '../../infra/open-ports.ts'
+import { type OpenUpstreams, openUpstreams } from '../../infra/upstreams/upstreams.ts'
+import { readOrderBook, toOrderView } from '../../processors/users/order-book.ts'
+import { refusal } from '../unit/given-log.ts'
+import { settingsOfFile, type TestSetting } from '../unit/setting-of-file.ts'
+import { silentLog } from '../unit/silent-log.ts'
+import { Browser, type GivenAccounts, newUser, openGivenAccounts, until } from './given-accounts.ts'
+import { type GivenApi, openGivenApi } from './given-api.ts'
+import { networkOn, openStub, type Stub, untilHealthy } from './given-gateway.ts'
+
+// Customers at two listeners, an operator with the commands of another process, and a gateway before nodes that answer.
+
+const PASSWORD = 'correct horse battery'
+const ETHEREUM = 'ethereum/mainnet'
+const WANTED = { name: 'indexer', blockchain: ETHEREUM, node_type: 'archive', location: 'eu-central', days: 90 }
+const CREDENTIAL = 'Bearer hunter2'
+const DAY_MS = 86_400_000
+const never = new AbortController().signal
+
+const settings = settingsOfFile()
+const clock = { aheadMs: 0 }
+const wallNow = () => Date.now() + clock.aheadMs
+const directory = mkdtempSync(join(tmpdir(), 'epochline-orders-'))
+
+let tables: GivenApi
+let setting: TestSetting
+let shared: Stub
+let own: Stub
+let upstreams: OpenUpstreams
+let given: GivenAccounts
+beforeAll(async () => {
+  tables = await openGivenApi()
+  setting = settings()
+  shared = await openStub('ethereum', 'mainnet')
+  own = await openStub('ethereum', 'mainnet')
+  upstreams = openUpstreams({ networks: [networkOn(ETHEREUM, shared)], log: silentLog, probeMs: 100 })
+  await untilHealthy({ upstreams }, ETHEREUM)
+  const files = setting.config.mode as EmbeddedMode
+  given = await openGivenAccounts(tables, { api: { upstreams }, files, wallNow })
+})
+afterAll(async () => {
+  await given[Symbol.asyncDispose]()
+  await upstreams[Symbol.asyncDispose]()
+  for (const stub of [shared, own]) await stub[Symbol.asyncDispose]()
+  await tables[Symbol.asyncDispose]()
+  rmSync(directory, { recursive: true })
+})
+
+/** What the operator's next command reads, and what the program takes over: the nodes of an order, by a reference. */
+async function provideFor(orderId: string, place = ETHEREUM): Promise<void> {
+  const file = join(directory, 'epochline.yaml')
+  const upstream = '{ url: env:ORDER_NODE, headers: { authorization: env:ORDER_KEY } }'
+  writeFileSync(file, `gateway: { orders: { ${orderId}: { ${place}: { upstreams: [${upstream}] } } } }`)
+  const nodes = { BEACON_URL: 'http://127.0.0.1:9', EXECUTION_URL: 'http://127.0.0.1:9' }
+  const secrets = { ORDER_NODE: own.url, ORDER_KEY: CREDENTIAL }
+  const config = readConfig({
+    ...{ ...nodes, ...secrets },
+    ...{ EPOCHLINE_CONFIG: file, EPOCHLINE_DATA: setting.config.dataDirectory },
+  })
+  setting = { ...setting, config }
+  upstreams.replace([networkOn(ETHEREUM, shared), ...config.gateway.networks])
+  if (place === ETHEREUM) await untilHealthy({ upstreams }, place, { order: orderId })
+}
+
+async function place(user: Browser, wanted: object = WANTED): Promise<string> {
+  const { status, body, text } = await user.post('/orders', wanted)
+  expect(status, text).toBe(200)
+  return body.data.order_id
+}
+
+const orderOf = async (user: Browser, orderId: string) => {
+  const { body } = await user.get('/orders')
+  return body.data.find(({ order_id }: { order_id: string }) => order_id === orderId)
+}
+
+/** Calls with a key: the status, and what it says where it is refused. */
+async function call(key: string, place = ETHEREUM, method = 'eth_blockNumber') {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 7, method, params: [] })
+  const response = await fetch(`${given.urls[0]}/${place}/${key}`, { method: 'POST', body })
+  const { error } = (await response.json()) as { readonly error?: { readonly message: string } }
+  return { status: response.status, why: error?.message }
+}
+
+async function newKey(user: Browser, wanted: object): Promise<string> {
+  const { status, body, text } = await user.post('/keys', wanted)
+  expect(status, text).toBe(200)
+  await given.fill()
+  return body.data.key
+}
+
+async function running(user: Browser): Promise<string> {
+  const orderId = await place(user)
+  await acceptOrder(setting, orderId, {})
+  await provisionOrder(setting, orderId)
+  await provideFor(orderId)
+  await startOrder(setting, orderId)
+  setting.printed()
+  return orderId
+}
+
+describe('an order', () => {
+  test('goes its way from being ordered to its end, and has a node that its keys alone reach', async () => {
+    const ann = await newUser(given, 'ann@example.org', PASSWORD)
+    const placed = await ann.post('/orders', WANTED)
+    const orderId: string = placed.body.data.order_id
+    expect(placed.body.data).toEqual({
+      ...{ ...WANTED, order_id: expect.stringMatching(/^ord_[0-9a-f]{16}$/), state: 'ordered', expires_at: null },
+      ...{ ordered_at: expect.stringMatching(/^\d{4}-/), changed_at: placed.body.data.ordered_at },
+    })
+    const early = { status: 400, body: { reason: 'wrong_state', msg: 'Param error: the order is ordered' } }
+    expect(await ann.post('/keys', { order_id: orderId })).toMatchObject(early)
+    expect(await refusal(provisionOrder(setting, orderId))).toBe(
+      `${orderId} is ordered, and does not come to provisioning from there: nothing was changed.`,
+    )
+
+    await acceptOrder(setting, orderId, { days: '30' })
+    expect(await orderOf(ann, orderId)).toMatchObject({ state: 'accepted', days: 30 })
+    expect(await refusal(acceptOrder(setting, orderId, { days: '60' }))).toMatch(/is accepted, and does not come to/)
+    await provisionOrder(setting, orderId)
+    expect(await refusal(startOrder(setting, orderId))).toBe(
+      `${orderId} has no upstream of ethereum/mainnet, which its calls would go to: name one below gateway.orders.${orderId} of the configuration; nothing was changed.`,
+    )
+    await provideFor(orderId)
+    await startOrder(setting, orderId)
+    await listOrders(setting, undefined)
+    expect(setting.printed()).toMatch(
+      new RegExp(
+        `^${orderId} was accepted for 30 days\\.\n${orderId} is being provided for\\.\n${orderId} runs\\.\n` +
+          `${orderId}  u-\\w+  "indexer"  ethereum/mainnet  archive  eu-central  30 days  running \\S+Z  ordered \\S+Z  ends \\S+Z\n$`,
+      ),
+    )
+    const runs = await orderOf(ann, orderId)
+    expect(Date.parse(runs.expires_at) - Date.parse(runs.changed_at)).toBe(30 * DAY_MS)
+
+    const dedicated = await newKey(ann, { name: 'mine', order_id: orderId })
+    const common = await newKey(ann, { name: 'all' })
+    expect(await call(dedicated)).toEqual({ status: 200, why: undefined })
+    expect(own.got.map(({ headers }) => headers.authorization)).toEqual([CREDENTIAL])
+    expect(shared.got).toEqual([])
+    expect(await call(common)).toEqual({ status: 200, why: undefined })
+    expect([own.got.length, shared.got.length]).toEqual([1, 1])
+    expect(await call(dedicated, 'ethereum/sepolia')).toEqual({
+      status: 401,
+      why: 'Authentication failed: the token is not for the chain sepolia',
+    })
+    const rest = await fetch(`${given.urls[0]}/${ETHEREUM}/${dedicated}/api/v1/validator/daliy-rewards`)
+    expect(await rest.json()).toMatchObject({ code: '401', msg: expect.stringContaining('the family rewards') })
+    const keys = async () => (await ann.get('/keys')).body.data
+    expect(await keys()).toMatchObject([
+      { name: 'mine', blockchain: ETHEREUM, order_id: orderId, is_working: true },
+      { name: 'all', blockchain: null, order_id: null, is_working: true },
+    ])
+
+    // What is kept says the same to whoever decides next, and to who reads it for the first time.
+    const told = (await ann.get('/orders')).body.data
+    await given.restart()
+    expect((await ann.get('/orders')).body.data).toEqual(told)
+    const everything = [
+      ...[await given.log(), given.logged(), setting.printed()],
+      ...[JSON.stringify(told), JSON.stringify(await keys())],
+    ].join('\n')
+    for (const secret of [CREDENTIAL, 'hunter2', `127.0.0.1:${own.port}`, dedicated])
+      expect(everything).not.toContain(secret)
+
+    clock.aheadMs = 30 * DAY_MS
+    onTestFinished(() => {
+      clock.aheadMs = 0
+    })
+    expect(await call(dedicated)).toEqual({
+      status: 401,
+      why: 'Authentication failed: the order of the token has expired',
+    })
+    expect(await call(common)).toMatchObject({ status: 200 })
+    expect([own.got.length, shared.got.length]).toEqual([1, 2])
+    await ann.post('/log-in', { email: 'ann@example.org', password: PASSWORD })
+    expect(await orderOf(ann, orderId)).toMatchObject({ state: 'expired', changed_at: runs.expires_at })
+    expect((await keys()).map(({ is_working }: { is_working: boolean }) => is_working)).toEqual([false, true])
+    expect(await ann.post('/keys', { order_id: orderId })).toMatchObject({ body: { reason: 'wrong_state' } })
+  })
+
+  test('is its account’s: to another one it is not there, nor are its keys', async () => {
+    const bob = await newUser(given, 'bob@example.org', PASSWORD)
+    const orderId = await running(bob)
+    const key = await newKey(bob, { order_id: orderId })
+    const eve = await newUser(given, 'eve@example.org', PASSWORD)
+    const gone = { status: 404, body: { reason: 'no_such_order' } }
+    expect((await eve.get('/orders')).body.data).toEqual([])
+    expect(await eve.post(`/orders/${orderId}/cancel`)).toMatchObject(gone)
+    expect(await eve.post('/keys', { order_id: orderId })).toMatchObject(gone)
+    // Another order’s key goes to that order’s node, of which there is none here.
+    const ofEve = await place(eve)
+    await acceptOrder(setting, ofEve, {})
+    await provisionOrder(setting, ofEve)
+    await provideFor(ofEve)
+    await startOrder(setting, ofEve)
+    upstreams.replace([networkOn(ETHEREUM, shared), { ...networkOn(ETHEREUM, own), order: orderId }])
+    await untilHealthy({ upstreams }, ETHEREUM, { order: orderId })
+    const evesKey = await newKey(eve, { order_id: ofEve })
+    const before = [own.got.length, shared.got.length]
+    expect(await call(evesKey)).toMatchObject({ status: 503 })
+    expect([own.got.length, shared.got.length]).toEqual(before)
+    expect(await call(key)).toMatchObject({ status: 200 })
+    expect([own.got.length, shared.got.length]).toEqual([(before[0] ?? 0) + 1, before[1]])
+  })
+
+  test('is cancelled by its customer while nobody works on it, later by the operator, and then its keys stop', async () => {
+    const cat = await newUser(given, 'cat@example.org', PASSWORD)
+    const first = await place(cat)
+    await acceptOrder(setting, first, {})
+    for (const _ of ['once', 'twice']) expect(await cat.post(`/orders/${first}/cancel`)).toMatchObject({ status: 200 })
+    expect(await orderOf(cat, first)).toMatchObject({ state: 'cancelled', expires_at: null })
+    expect(await refusal(acceptOrder(setting, first, {}))).toMatch(/is cancelled, and does not come to accepted/)
+
+    const second = await running(cat)
+    const keys = [await newKey(cat, { order_id: second }), await newKey(cat, { order_id: second })]
+    for (const key of keys) expect(await call(key)).toMatchObject({ status: 200 })
+    expect(await cat.post(`/orders/${second}/cancel`)).toMatchObject({
+      status: 400,
+      body: { msg: 'Param error: the order is running', reason: 'wrong_state' },
+    })
+    await cancelOrder(setting, second)
+    await given.fill()
+    for (const key of keys)
+      expect(await until(async () => (await call(key)).status === 401), 'a cancelled order has no key').toBe(true)
+    expect((await cat.get('/keys')).body.data).toMatchObject([{ is_working: false }, { is_working: false }])
+    expect(await orderOf(cat, second)).toMatchObject({ state: 'cancelled', expires_at: null })
+  })
+
+  test('ends with its account', async () => {
+    const dan = await newUser(given, 'dan@example.org', PASSWORD)
+    const [open, ended] = [await place(dan), await place(dan)]
+    await dan.post(`/orders/${ended}/cancel`)
+    await dan.post('/close', { email: 'dan@example.org', password: PASSWORD })
+    await using eventLog = await openEventLog(setting.config, silentLog)
+    const book = await readOrderBook(eventLog, never)
+    expect([open, ended].map((id) => book.get(id)?.step)).toEqual(['cancelled', 'cancelled'])
+    const events = await Array.fromAsync(eventLog.read({ topic: 'accounts', signal: never }))
+    const ids = events.map(({ event }) => event.id).filter((id) => id.startsWith(`account.order-moved:${ended}`))
+    expect(ids, 'told once').toEqual([`account.order-moved:${ended}:cancelled`])
+    expect(book.of().map((order) => toOrderView(order, 0).state)).not.toContain('expired')
+  })
+
+  test('is refused with a reason where it is for nothing that there is', async () => {
+    const fay = await newUser(given, 'fay@example.org', PASSWORD)
+    const refused = async (change: object) => (await fay.post('/orders', { ...WANTED, ...change })).body
+    expect(await refused({ blockchain: 'ethereum/nowhere' })).toMatchObject({ reason: 'no_such_blockchain' })
+    expect(await refused({ blockchain: 'ethereum/mainnet/x' })).toMatchObject({ reason: 'no_such_blockchain' })
+    expect(await refused({ node_type: 'light' })).toMatchObject({
+      code: '400',
+      msg: expect.stringContaining('node_type'),
+    })
+    expect(await refused({ location: 'EU\n' })).toMatchObject({ msg: expect.stringContaining('location') })
+    expect(await refused({ days: 0 })).toMatchObject({ msg: expect.stringContaining('days') })
+    expect(await refused({ name: 'a\u202eb' })).toMatchObject({ msg: expect.stringContaining('name') })
+    const both = await fay.post('/keys', { order_id: `ord_${'0'.repeat(16)}`, blockchain: ETHEREUM })
+    expect(both.body.msg).toContain('leave blockchain out')
+    expect(await new Browser(given.urls[0]).post('/orders', WANTED)).toMatchObject({ status: 401 })
+  })
+})
+
+test('an operator is told what no order is, and what no number of days is', async () => {
+  const unknown = `ord_${'0'.repeat(16)}`
+  for (const step of [acceptOrder, provisionOrder, startOrder, cancelOrder])
+    expect(await refusal(step(setting, unknown))).toMatch(/^There is no order with this id/)
+  expect(await refusal(acceptOrder(setting, unknown, { days: '1e2' }))).toMatch(/^--days is not a whole number from 1/)
+  await listOrders(setting, 'nobody')
+  expect(setting.printed()).toMatch(/There are no orders\.\n$/)
+})
