@@ -71,7 +71,7 @@ const LIVES_IN: Readonly<Record<string, readonly string[]>> = {
   '@graphql-yoga': ['api/graphql'],
   '@fastify': ['api/http'],
   dataloader: ['api/graphql'],
-  'lru-cache': ['api/http'],
+  'lru-cache': ['api/http', 'api/gateway'],
   nodemailer: ['infra/mail'],
   ws: ['infra/devnet', 'infra/upstreams', 'api/gateway'],
   yaml: ['infra/config'],

@@ -18,6 +18,7 @@ import { type PreparedCalls, type Preparing, prepareCalls, refusalOfCall } from 
 import { type Refusal, rpcRefusal, tellRefusal } from './refusals.ts'
 import { Relay } from './relay.ts'
 import { sentTransactionOf } from './sent-transaction.ts'
+import type { SharedReads } from './shared-reads.ts'
 import type { ClientSubscriptions } from './subscriptions/client-subscriptions.ts'
 import type { Subscriptions } from './subscriptions/subscriptions.ts'
 
@@ -36,6 +37,7 @@ export interface ClientSocketOptions {
   readonly order: string | undefined
   readonly meter: Meter | undefined
   readonly subscriptions: Subscriptions
+  readonly reads: SharedReads
   readonly log: Log
 }
 
@@ -239,7 +241,7 @@ export class ClientSocket {
     const all = isBroadcast ? group.all() : []
     this.#sinks.add(sink)
     if (all.length > 1) new Broadcast(options, all, sentTransactionOf(message, first, this.#rules.findsBroadcast))
-    else new Exchange(options)
+    else if (!this.#options.reads.answer(options, { protocol, read, body: message })) new Exchange(options)
     const answer = await sink.answer
     this.#sinks.delete(sink)
     if (answer === 'too-long') return refuseAll(read, { kind: 'long-answer' })

@@ -47,6 +47,8 @@ export interface ExchangeOptions {
   readonly answers?: readonly string[]
   /** What becomes of the answer of a node; then it is held until it is whole. */
   readonly editAnswer?: ((answer: Buffer, node: string) => Buffer) | undefined
+  /** Up to how many bytes an answer is held until it is whole; undefined: `WHOLE_BYTES_MAX`. */
+  readonly heldBytesMax?: number
   /** Headers of ours, in every answer. */
   readonly ownHeaders: readonly string[]
   /** Told once, where no answer comes or one breaks off: too late for the client to hear of it then. */
@@ -97,9 +99,10 @@ export class Exchange implements AnswerHandler {
     }
     this.#chunks.push(chunk)
     this.#bytes += chunk.length
-    if (this.#options.editAnswer !== undefined) {
+    const { editAnswer, heldBytesMax = WHOLE_BYTES_MAX } = this.#options
+    if (editAnswer !== undefined) {
       if (this.#bytes > EDITED_BYTES_MAX) this.#giveUp()
-    } else if (this.#bytes > WHOLE_BYTES_MAX || this.#options.request.isEndless) this.#stream()
+    } else if (this.#bytes > heldBytesMax || this.#options.request.isEndless) this.#stream()
   }
 
   onEnd(): void {

@@ -24,6 +24,7 @@ import { type PreparedCalls, prepareCalls } from './prepare-calls.ts'
 import { readBody } from './read-body.ts'
 import { type Refusal, restRefusal, rpcRefusal, type Told, tellRefusal } from './refusals.ts'
 import { sentTransactionOf } from './sent-transaction.ts'
+import { SharedReads } from './shared-reads.ts'
 import { Sockets } from './sockets.ts'
 
 export interface GatewayParts {
@@ -72,12 +73,13 @@ export class Gateway {
   /** Answers without end that are under way, and sockets. */
   readonly #heldOpen: HeldOpen
   readonly #sockets: Sockets
+  readonly #reads = new SharedReads()
 
   constructor(parts: GatewayParts) {
     this.#parts = parts
     this.#keys = new Keys(parts.standings)
     this.#heldOpen = new HeldOpen(this.#keys, parts)
-    this.#sockets = new Sockets({ ...parts, keys: this.#keys, heldOpen: this.#heldOpen })
+    this.#sockets = new Sockets({ ...parts, keys: this.#keys, heldOpen: this.#heldOpen, reads: this.#reads })
   }
 
   /** Answers the request if its address is the gateway's; false: it is another family's, and untouched. */
@@ -308,7 +310,8 @@ export class Gateway {
     }
     const all = isBroadcast === true ? group.all() : []
     if (all.length > 1) new Broadcast(options, all, sent)
-    else new Exchange(options)
+    else if (read === undefined || body === undefined || !this.#reads.answer(options, { protocol, read, body }))
+      new Exchange(options)
   }
 
   /** What is not expected is told in the log, and to the client as a failure of ours. */

@@ -1,5 +1,5 @@
 import { methodMatcher } from '../../schemas/protocols/method-patterns.ts'
-import type { ContractMethods, Protocol } from '../../schemas/protocols/protocol.ts'
+import type { ContractMethods, FinalResult, KeptReads, Protocol } from '../../schemas/protocols/protocol.ts'
 import { PROTOCOLS } from '../../schemas/protocols/protocols.ts'
 
 type Matcher = (name: string) => boolean
@@ -20,6 +20,8 @@ export interface MethodRules {
   readonly isRefused: Matcher
   readonly makesFilter: Matcher
   readonly takesFilter: Matcher
+  /** When its answer may be kept: always, or by what its result says; undefined: never. */
+  readonly keptAs: (name: string) => 'always' | FinalResult | undefined
   /** Where a call of the method names a contract; undefined: it names none. */
   readonly contractPlaceOf: (name: string) => ContractPlace | undefined
 }
@@ -37,11 +39,18 @@ const RULES: ReadonlyMap<Protocol, MethodRules> = new Map(
       isRefused: methodMatcher(methods.refused),
       makesFilter: methodMatcher(methods.makesFilter),
       takesFilter: methodMatcher(methods.takesFilter),
+      keptAs: keptReads(methods.kept),
       contractPlaceOf: contractPlaces(methods.contracts),
     }
     return [[protocol, rules] as const]
   }),
 )
+
+function keptReads(kept: KeptReads | undefined): MethodRules['keptAs'] {
+  const names = new Map<string, 'always' | FinalResult>(Object.entries(kept?.ofFinal ?? {}))
+  for (const name of kept?.always ?? []) names.set(name, 'always')
+  return (name) => names.get(name)
+}
 
 function contractPlaces(methods: ContractMethods | undefined): MethodRules['contractPlaceOf'] {
   if (methods === undefined) return () => undefined

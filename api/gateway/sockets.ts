@@ -16,6 +16,7 @@ import type { Keys } from './keys.ts'
 import type { Meter } from './meter.ts'
 import { RPC_BODY_BYTES_MAX } from './read-body.ts'
 import { type Refusal, restRefusal, rpcRefusal, tellRefusal } from './refusals.ts'
+import type { SharedReads } from './shared-reads.ts'
 import { handshakeFault, parseSocketAddress, type SocketAddress, WEB_SOCKET_VERSION } from './socket-address.ts'
 import { Subscriptions } from './subscriptions/subscriptions.ts'
 
@@ -24,6 +25,7 @@ export interface SocketsParts {
   readonly hosts: Hosts
   readonly keys: Keys
   readonly heldOpen: HeldOpen
+  readonly reads: SharedReads
   readonly accountsKnown: () => Promise<boolean>
   readonly addresses: ClientAddresses
   /** Without one nothing is limited. */
@@ -147,10 +149,11 @@ export class Sockets {
     stream: Duplex,
     { address: { protocol, network }, tokenHash, group, known }: Admitted,
   ): void {
-    const { log, meter } = this.#parts
+    const { log, meter, reads } = this.#parts
     const ofKey = { tokenHash, account: known.account, allowed: allowedUseOf(known.allow), order: known.order?.id }
     const subscriptions = this.#subscriptions
-    const client = new ClientSocket({ socket, stream, protocol, network, group, ...ofKey, meter, subscriptions, log })
+    const ofNetwork = { protocol, network, group, reads }
+    const client = new ClientSocket({ socket, stream, ...ofNetwork, ...ofKey, meter, subscriptions, log })
     this.#open.add(client)
     this.#ofKeys.set(tokenHash, (this.#ofKeys.get(tokenHash) ?? 0) + 1)
     this.#timer ??= setInterval(() => this.#look(), PING_MS)

@@ -10,6 +10,9 @@ import { readUpstream } from './upstream.ts'
 
 /** One read in seven at most is sent twice, where it waits longer than nearly all. */
 const HEDGE_DEFAULT = true
+/** A read that joins another one may hear what a node knew before it was asked. */
+const COALESCE_DEFAULT = false
+const BYTES_PER_MEGABYTE = 1024 * 1024
 const UPSTREAMS_EXAMPLE = 'upstreams: [{ url: http://127.0.0.1:8545 }]'
 
 /** What the node-access gateway sends calls to, by protocol and network. */
@@ -93,7 +96,7 @@ function readNetworks(
 function readNetwork(
   reader: SettingReader,
   path: Path,
-  { identity, hedge, upstreams }: FileGatewayNetwork,
+  { identity, hedge, coalesce, cache_mb: cacheMb, upstreams }: FileGatewayNetwork,
 ): GatewayNetworkConfig | undefined {
   const named = findService(String(path.at(-1)))
   if (typeof named === 'string') {
@@ -103,11 +106,15 @@ function readNetwork(
   const { protocol, network, service } = named
   if (identity !== undefined) checkIdentity(reader, [...path, 'identity'], identity, named)
   reader.show([...path, 'hedge'], hedge ?? HEDGE_DEFAULT, hedge === undefined ? 'default' : undefined)
+  reader.show([...path, 'coalesce'], coalesce ?? COALESCE_DEFAULT, coalesce === undefined ? 'default' : undefined)
+  if (cacheMb !== undefined) reader.show([...path, 'cache_mb'], cacheMb)
   if (upstreams === undefined) reader.refuseAt([...path, 'upstreams'], `is missing; e.g. ${UPSTREAMS_EXAMPLE}`)
   return {
     ...{ protocol: protocol.name, network, service: service.name },
     ...(identity === undefined ? {} : { identity }),
     hedge: hedge ?? HEDGE_DEFAULT,
+    coalesce: coalesce ?? COALESCE_DEFAULT,
+    ...(cacheMb === undefined ? {} : { keptBytes: cacheMb * BYTES_PER_MEGABYTE }),
     upstreams: (upstreams ?? []).map((upstream, index) =>
       readUpstream(reader, [...path, 'upstreams', index], { upstream, protocol }),
     ),

@@ -66,6 +66,8 @@ const HEADERS_MAX = 16
 const HOSTS_MAX = 64
 /** Each has nodes of its own, which are looked at every few seconds. */
 const ORDERS_MAX = 1_000
+/** Of one network, in memory. */
+const CACHE_MEGABYTES_MAX = 16_384
 
 export const Host = text('an address to listen on', '127.0.0.1')
 export const Origin = matching(
@@ -201,9 +203,13 @@ const Upstream = section({
   weight: Weight,
 })
 
+const CacheMegabytes = integer(1, CACHE_MEGABYTES_MAX, 64)
+
 const GatewayNetwork = section({
   identity: ChainIdentity,
   hedge: Switch,
+  coalesce: Switch,
+  cache_mb: CacheMegabytes,
   upstreams: rule(
     Type.Array(Upstream, { minItems: 1, maxItems: UPSTREAMS_MAX }),
     `a list of 1 to ${UPSTREAMS_MAX} upstreams`,

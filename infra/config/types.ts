@@ -165,6 +165,10 @@ export interface GatewayNetworkConfig {
   readonly identity?: string
   /** Reads that are slow are asked of another node, too; undefined = they are not. */
   readonly hedge?: boolean
+  /** Equal reads that are in flight at a time are asked of one node, once; undefined = each is asked. */
+  readonly coalesce?: boolean
+  /** Bytes of answers that change no more, which are kept; undefined = none are. */
+  readonly keptBytes?: number
   /** At least one. */
   readonly upstreams: readonly UpstreamConfig[]
 }

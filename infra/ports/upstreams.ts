@@ -91,6 +91,14 @@ export interface GroupName {
   readonly order?: string | undefined
 }
 
+/** What equal reads of a network share, as it is configured. */
+export interface ReadSharing {
+  /** Those that are in flight at a time are asked of one node, once. */
+  readonly coalesce: boolean
+  /** Of answers that change no more, which are kept; 0: none are. */
+  readonly keptBytes: number
+}
+
 /** The upstreams of one network; of TON, of one of its APIs. */
 export interface UpstreamGroup {
   /**
@@ -108,6 +116,15 @@ export interface UpstreamGroup {
   readonly hasSockets: boolean
   /** The newest block that any of them has told; undefined where none has. */
   readonly head: number | undefined
+  /** Undefined: each read is asked by itself. */
+  readonly sharing: ReadSharing | undefined
+  /**
+   * The newest block that is final at each of them: what one of them says of blocks up to there changes no more. Undefined where one has told
+   * none, and where no answers are kept.
+   */
+  readonly final: number | undefined
+  /** How often one of them has turned out to follow another chain: what was heard before may be of that one. */
+  readonly strays: number
   /**
    * Connects to one that has a WebSocket, chosen as `choose` does. The socket is lost when it closes, when the node does not answer pings,
    * and when its upstream is left out while another one with a WebSocket is not.

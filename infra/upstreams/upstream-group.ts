@@ -1,4 +1,4 @@
-import type { SocketHandler, Upstream, UpstreamGroup, UpstreamSocket, Wanted } from '../ports/upstreams.ts'
+import type { ReadSharing, SocketHandler, Upstream, UpstreamGroup, UpstreamSocket, Wanted } from '../ports/upstreams.ts'
 import type { HttpUpstream } from './http-upstream.ts'
 import { RetryBudget } from './retry-budget.ts'
 import { connectSocket, type OpenSocket, type SocketAddress } from './socket.ts'
@@ -10,6 +10,12 @@ export interface Member {
   readonly socketAddress?: SocketAddress | undefined
 }
 
+export interface GroupOptions {
+  /** Reads that are slow are asked of another one, too. */
+  readonly hedge?: boolean | undefined
+  readonly sharing?: ReadSharing | undefined
+}
+
 /** Sooner than this another node is no gain: connections that wait for a processor take as long. */
 const HEDGE_MS_MIN = 100
 /** Where all nodes are slow as a rule. */
@@ -19,15 +25,17 @@ const HEDGE_MS_MAX = 2_000
 export class HttpUpstreamGroup implements UpstreamGroup {
   readonly members: readonly Member[]
   readonly hasArchives: boolean
+  readonly sharing: ReadSharing | undefined
   readonly #lagMax: number
   readonly #isHedged: boolean
   readonly #retries = new RetryBudget()
   readonly #sockets = new Map<OpenSocket, Member>()
 
-  constructor(members: readonly Member[], lagMax: number, isHedged = false) {
+  constructor(members: readonly Member[], lagMax: number, { hedge = false, sharing }: GroupOptions = {}) {
     this.members = members
     this.#lagMax = lagMax
-    this.#isHedged = isHedged && members.length > 1
+    this.#isHedged = hedge && members.length > 1
+    this.sharing = sharing
     const archives = members.filter(({ upstream }) => upstream.isArchive)
     this.hasArchives = archives.length > 0 && archives.length < members.length
   }
@@ -54,6 +62,20 @@ export class HttpUpstreamGroup implements UpstreamGroup {
       health.isRightChain && health.head !== undefined ? [health.head] : [],
     )
     return heads.length === 0 ? undefined : Math.max(...heads)
+  }
+
+  get final(): number | undefined {
+    let lowest: number | undefined
+    for (const { health } of this.members) {
+      if (!health.isRightChain) continue
+      if (health.final === undefined) return undefined
+      lowest = Math.min(lowest ?? health.final, health.final)
+    }
+    return lowest
+  }
+
+  get strays(): number {
+    return this.members.reduce((sum, { health }) => sum + health.strays, 0)
   }
 
   connect({ tried }: Wanted, handler: SocketHandler): UpstreamSocket | undefined {

@@ -9,6 +9,8 @@ export interface Found {
   readonly head?: number
   /** Undefined: nothing is compared. */
   readonly isRightChain?: boolean
+  /** The newest final block; undefined: it has told none. */
+  readonly final?: number
 }
 
 /** How an upstream is, by what probes find: by how far it has come, never by what it says of its health. */
@@ -16,6 +18,8 @@ export class UpstreamHealth {
   #isRightChain = false
   #failedProbes = 0
   #head: number | undefined
+  #final: number | undefined
+  #strays = 0
   #best = 0
   #advancesMissed = 0
   #lag = 0
@@ -28,6 +32,16 @@ export class UpstreamHealth {
   /** The newest block that it had when it was asked last; undefined while it does not answer. */
   get head(): number | undefined {
     return this.#failedProbes > 0 ? undefined : this.#head
+  }
+
+  /** The newest block that it has called final when it was asked last, whether or not it answers now. */
+  get final(): number | undefined {
+    return this.#final
+  }
+
+  /** How often it has left the right chain. */
+  get strays(): number {
+    return this.#strays
   }
 
   isWell(lagMax: number): boolean {
@@ -45,7 +59,10 @@ export class UpstreamHealth {
       return
     }
     this.#failedProbes = 0
-    this.#isRightChain = found.isRightChain !== false
+    const isRightChain = found.isRightChain !== false
+    if (this.#isRightChain && !isRightChain) this.#strays++
+    this.#isRightChain = isRightChain
+    this.#final = found.final
     if (found.head !== this.#head) this.#advancesMissed = 0
     this.#head = found.head
   }

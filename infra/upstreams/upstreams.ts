@@ -22,6 +22,10 @@ export interface NetworkOptions {
   readonly identity?: string
   /** Reads that are slow are asked of another one, too. */
   readonly hedge?: boolean
+  /** Equal reads that are in flight at a time are asked once. */
+  readonly coalesce?: boolean
+  /** Of answers that change no more, which are kept; undefined: none are. */
+  readonly keptBytes?: number
   readonly upstreams: readonly UpstreamOptions[]
 }
 
@@ -104,7 +108,9 @@ class OpenNetwork implements AsyncDisposable {
       health: new UpstreamHealth(),
       socketAddress: socketAddressOf(upstream, protocol.webSocket),
     }))
-    this.group = new HttpUpstreamGroup(members, this.#service.lagMax, options.hedge)
+    const { hedge, coalesce = false, keptBytes = 0 } = options
+    const sharing = coalesce || keptBytes > 0 ? { coalesce, keptBytes } : undefined
+    this.group = new HttpUpstreamGroup(members, this.#service.lagMax, { hedge, sharing })
     this.#watching = Promise.all([this.#watch(probeMs), this.#tend(probeMs)])
   }
 
@@ -164,14 +170,16 @@ class OpenNetwork implements AsyncDisposable {
   }
 
   async #find({ upstream }: Member) {
-    const { head } = this.#service
+    const { head, final: finalProbe } = this.#service
     const identity = this.#identity === undefined ? undefined : this.#service.identity
-    const [newest, chain] = await askProbes(upstream, [head, identity])
+    const keepsAnswers = (this.#options.keptBytes ?? 0) > 0
+    const [newest, chain, final] = await askProbes(upstream, [head, identity, keepsAnswers ? finalProbe : undefined])
     if ((head !== undefined && newest === undefined) || (identity !== undefined && chain === undefined))
       return undefined
     return {
       ...(newest === undefined ? {} : { head: Number(newest) }),
       ...(chain === undefined ? {} : { isRightChain: chain === this.#identity }),
+      ...(final === undefined ? {} : { final: Number(final) }),
     }
   }
 

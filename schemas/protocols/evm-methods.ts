@@ -1,5 +1,5 @@
 import { EVM_CONTRACT_METHODS } from './contract-methods.ts'
-import type { Methods } from './protocol.ts'
+import type { KeptReads, Methods } from './protocol.ts'
 
 const READS = [
   ...['blockNumber', 'call', 'callMany', 'chainId', 'createAccessList', 'estimateGas', 'feeHistory', 'gasPrice'],
@@ -40,11 +40,27 @@ const BLOCK_AT = {
   ...{ arbtrace_filter: 0, arbtrace_replayBlockTransactions: 0 },
 }
 
+/**
+ * What tells of which block it is. The state of an account does not, nor does a list of logs: a node that lacks them may answer 0 or nothing.
+ */
+const KEPT: KeptReads = {
+  always: ['eth_chainId', 'net_version'],
+  ofFinal: {
+    eth_getBlockByNumber: { block: 'number', named: 'number' },
+    eth_getBlockByHash: { block: 'number', named: 'hash' },
+    eth_getTransactionByHash: { block: 'blockNumber', named: 'hash' },
+    eth_getTransactionByBlockNumberAndIndex: { block: 'blockNumber', named: 'blockNumber' },
+    eth_getTransactionByBlockHashAndIndex: { block: 'blockNumber', named: 'blockHash' },
+    eth_getTransactionReceipt: { block: 'blockNumber', named: 'transactionHash' },
+  },
+}
+
 export const EVM_METHODS: Methods = {
   reads: [...READS, ...TRACES, ...OTHERS],
   broadcasts: ['eth_sendRawTransaction'],
   findsBroadcast: 'eth_getTransactionByHash',
   blockAt: BLOCK_AT,
+  kept: KEPT,
   makesFilter: ['eth_newFilter', 'eth_newBlockFilter', 'eth_newPendingTransactionFilter'],
   takesFilter: ['eth_getFilterChanges', 'eth_getFilterLogs', 'eth_uninstallFilter'],
   refused: [

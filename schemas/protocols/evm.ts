@@ -35,6 +35,7 @@ function evmService(lagMax: number): Service {
     routes: jsonRpcAt('/'),
     head: rpcProbe({ method: 'eth_blockNumber' }, 'hex'),
     identity: rpcProbe({ method: 'eth_chainId' }, 'hex'),
+    final: rpcProbe({ method: 'eth_getBlockByNumber', params: ['finalized', false] }, 'hex', ['number']),
     lagMax,
   }
 }

@@ -60,8 +60,26 @@ export interface Methods {
   readonly ownSubscriptions?: readonly string[]
   /** Of these, what begins with how things are: who joins others is told that too. */
   readonly latestFirst?: readonly string[]
+  /** Of reads, those whose answers may be kept; absent: none. */
+  readonly kept?: KeptReads
   /** Which of them name a contract of an EVM chain; absent: none does. */
   readonly contracts?: ContractMethods
+}
+
+/** Reads that are answered alike for ever. Names are whole, not patterns. */
+export interface KeptReads {
+  /** Whenever they are asked. */
+  readonly always: readonly string[]
+  /**
+   * Once the block is final that the result is of. Of the result's members, `block` is that block's number in hex, and `named` what the
+   * first parameter asks for: where they differ, a tag was asked for, or a node has answered something else.
+   */
+  readonly ofFinal: Readonly<Record<string, FinalResult>>
+}
+
+export interface FinalResult {
+  readonly block: string
+  readonly named: string
 }
 
 /** Methods that name a contract, by where they name it. A name is a pattern, as of `Methods`; none is in two of these lists. */
@@ -98,6 +116,8 @@ export interface Service {
   /** The height of the newest block. Absent: there are no blocks. */
   readonly head?: Probe
   readonly identity?: Probe
+  /** The height of the newest block that changes no more, as far as the node knows. Absent: nobody tells. */
+  readonly final?: Probe
   /** Blocks behind the best upstream at which one is left out. Where they come from: decision 41. */
   readonly lagMax: number
 }

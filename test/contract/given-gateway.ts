@@ -30,6 +30,8 @@ export interface Stub extends AsyncDisposable {
   /** Without probes. */
   readonly got: Got[]
   head: number
+  /** Of its final block. */
+  final: number | undefined
   identity: string | undefined
   answer: Answer
   readonly server: Server
@@ -65,6 +67,7 @@ export async function openStub(name: string, networkName: string, serviceName = 
       }
       const known = [
         ...(isProbe(service.head, got) ? [answerTo(service.head as Probe, stub.head)] : []),
+        ...(isProbe(service.final, got) ? [answerTo(service.final as Probe, stub.final)] : []),
         ...(isProbe(service.identity, got) ? [answerTo(service.identity as Probe, stub.identity)] : []),
       ]
       if (known.length > 0) {
@@ -83,6 +86,7 @@ export async function openStub(name: string, networkName: string, serviceName = 
     port,
     got: [],
     head: 100,
+    final: undefined,
     identity: network === undefined ? undefined : identityOf(network, serviceName),
     answer: rpcAnswer,
     server,

@@ -54,6 +54,8 @@ gateway:
     ethereum/mainnet:
       identity: '0x6b1239'
       hedge: false
+      coalesce: true
+      cache_mb: 2
       upstreams:
         - url: env:NODE
           ws_url: env:NODE_WS
@@ -71,6 +73,7 @@ describe('upstreams of the gateway', () => {
     expect(read(FULL)).toEqual([
       {
         ...{ protocol: 'ethereum', network: 'mainnet', service: '', identity: '0x6b1239', hedge: false },
+        ...{ coalesce: true, keptBytes: 2 * 1024 * 1024 },
         upstreams: [
           {
             ...{ url: SECRETS.NODE, wsUrl: SECRETS.NODE_WS },
@@ -81,7 +84,7 @@ describe('upstreams of the gateway', () => {
         ],
       },
       {
-        ...{ protocol: 'ton', network: 'mainnet', service: 'v3', hedge: true },
+        ...{ protocol: 'ton', network: 'mainnet', service: 'v3', hedge: true, coalesce: false },
         upstreams: [{ url: 'http://127.0.0.1:8081', headers: {}, isArchive: false, weight: 1 }],
       },
     ])
@@ -177,7 +180,12 @@ describe('mistakes of the gateway', () => {
     [
       'a network that is no section',
       networkOf('ethereum/mainnet', '5'),
-      `${AT}: is not a section with identity, hedge, upstreams`,
+      `${AT}: is not a section with identity, hedge, coalesce, cache_mb, upstreams`,
+    ],
+    [
+      'a cache without room',
+      networkOf('ethereum/mainnet', `{ cache_mb: 0, upstreams: [{ url: "${URL}" }] }`),
+      `${AT}.cache_mb: is not a whole number from 1 to 16384`,
     ],
     [
       'an upstream that is none',

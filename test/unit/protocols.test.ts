@@ -236,3 +236,9 @@ test.each(['ethereum/sepolia', 'bitcoin/testnet', 'solana/mainnet', 'x/construct
   const [protocol = '', network = ''] = place.split('/')
   expect(publicAccessOf(protocol, network)).toBeUndefined()
 })
+
+test.each(METHODS)('what is kept of %s is asked by methods that change nothing', (_name, { reads, kept }) => {
+  const isRead = methodMatcher(reads)
+  for (const method of [...(kept?.always ?? []), ...Object.keys(kept?.ofFinal ?? {})])
+    expect(isRead(method), method).toBe(true)
+})
