@@ -27,6 +27,13 @@ export const ADDRESSES = ['a1', 'b2'].map((byte) => `0x${byte.repeat(20)}`)
 const hex = (value: number): string => `0x${value.toString(16)}`
 const hashOf = (text: string): string => `0x${createHash('sha256').update(text).digest('hex')}`
 
+/** What else a block has; over HTTP alone, so that what subscribers are told stays short. */
+const UNUSED = {
+  ...{ baseFeePerGas: '0x7', difficulty: '0x0', extraData: '0x', gasLimit: '0x1c9c380', nonce: '0x0000000000000000' },
+  ...{ miner: ADDRESSES[0], logsBloom: `0x${'00'.repeat(256)}`, mixHash: hashOf('mix'), stateRoot: hashOf('state') },
+  ...{ receiptsRoot: hashOf('receipts'), sha3Uncles: hashOf('uncles'), transactionsRoot: hashOf('transactions') },
+}
+
 /** Its blocks have hashes that follow from how they were made, and logs of either address. */
 export class EvmChain {
   readonly byHash = new Map<string, ChainBlock>()
@@ -65,7 +72,12 @@ export class EvmChain {
     const hash = hashOf(`${parentHash} ${this.#made++}`)
     const logs = Array.from({ length: this.#made % 4 }, (_, index) => ({
       address: ADDRESSES[(this.#made + index) % 2] as string,
-      ...{ topics: [hashOf('topic')], data: hex(this.#made), blockNumber: hex(number), transactionHash: hashOf(hash) },
+      ...{
+        topics: [hashOf('topic')],
+        data: hashOf(`${this.#made}`),
+        blockNumber: hex(number),
+        transactionHash: hashOf(hash),
+      },
       ...{ transactionIndex: '0x0', blockHash: hash, logIndex: hex(index), removed: false },
     }))
     const timestamp = hex(1_700_000_000 + number)
@@ -234,7 +246,9 @@ export class EvmNode implements AsyncDisposable {
     const told = (result: unknown): Json => ({ jsonrpc: '2.0', id, result })
     const failed = (code: number, message: string): Json => ({ jsonrpc: '2.0', id, error: { code, message } })
     const bodyOf = (block: ChainBlock | undefined) =>
-      block === undefined ? null : { ...block.head, transactions: [], uncles: [], size: '0x1' }
+      block === undefined
+        ? null
+        : { ...block.head, ...(socket === undefined ? UNUSED : {}), transactions: [], uncles: [], size: '0x1' }
     switch (method) {
       case 'eth_chainId':
         return told('0x1')
@@ -242,7 +256,7 @@ export class EvmNode implements AsyncDisposable {
         return told(hex(tip.number))
       case 'eth_getBlockByNumber':
         this.asked++
-        return told(bodyOf(tip))
+        return told(bodyOf(this.#blocks.find(({ number }) => hex(number) === first) ?? tip))
       case 'eth_getBlockByHash':
         return told(bodyOf(this.#chain.byHash.get(first as string)))
       case 'eth_getLogs': {
