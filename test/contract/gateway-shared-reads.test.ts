@@ -231,7 +231,7 @@ describe('answers that are kept', () => {
     Object.assign(node as Stub, { final: first })
     Object.assign(other as Stub, { final: second })
     const both = second === undefined ? undefined : Math.min(first, second)
-    return expect.poll(() => gateway.upstreams.groupOf('bsc', 'mainnet', '')?.final, { interval: 10 }).toBe(both)
+    return expect.poll(() => gateway.upstreams.groupOf({ protocol: 'bsc', network: 'mainnet' })?.final, { interval: 10 }).toBe(both)
   }
   const asked = () => (node?.got.length ?? 0) + (other?.got.length ?? 0)
   /** The result; undefined where it is none. */
@@ -348,7 +348,7 @@ describe('answers that are kept', () => {
     expect(await read('eth_getBlockByNumber', [hex(30), true])).toMatchObject({ hash: hashOf(30) })
     const { identity } = stub
     stub.identity = '0x1'
-    const wellOf = () => gateway.upstreams.groupOf('bsc', 'mainnet', '')?.all().length
+    const wellOf = () => gateway.upstreams.groupOf({ protocol: 'bsc', network: 'mainnet' })?.all().length
     await expect.poll(wellOf, { interval: 10 }).toBe(1)
     fork = 'aa'
     expect(await read('eth_getBlockByNumber', [hex(30), true])).toMatchObject({ hash: hashOf(30) })
