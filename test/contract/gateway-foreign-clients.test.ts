@@ -1,6 +1,7 @@
 import { getClient } from '@lodestar/api'
 import { config } from '@lodestar/config/default'
 import { ApiPromise, HttpProvider, WsProvider } from '@polkadot/api'
+import type { ApiOptions } from '@polkadot/api/types'
 import metadata from '@polkadot/types-support/metadata/static-substrate'
 import { createSolanaRpc, createSolanaRpcSubscriptions } from '@solana/web3.js'
 import { Address } from '@ton/core'
@@ -186,7 +187,9 @@ test('@polkadot/api reads the chain, and hears heads', async () => {
     new HttpProvider(urlOf('polkadot/mainnet')),
     new WsProvider(socketUrl(gateway, 'polkadot/mainnet')),
   ]) {
-    const api = await ApiPromise.create({ provider: provider as WsProvider, noInitWarn: true })
+    // Its own types do not hold with exact optional properties.
+    const options = { provider, noInitWarn: true } as unknown as ApiOptions
+    const api = await ApiPromise.create(options)
     expect((await api.rpc.chain.getHeader()).number.toNumber()).toBe(42)
     if (provider.hasSubscriptions) {
       const numbers: number[] = []

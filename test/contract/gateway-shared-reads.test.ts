@@ -231,7 +231,9 @@ describe('answers that are kept', () => {
     Object.assign(node as Stub, { final: first })
     Object.assign(other as Stub, { final: second })
     const both = second === undefined ? undefined : Math.min(first, second)
-    return expect.poll(() => gateway.upstreams.groupOf({ protocol: 'bsc', network: 'mainnet' })?.final, { interval: 10 }).toBe(both)
+    return expect
+      .poll(() => gateway.upstreams.groupOf({ protocol: 'bsc', network: 'mainnet' })?.final, { interval: 10 })
+      .toBe(both)
   }
   const asked = () => (node?.got.length ?? 0) + (other?.got.length ?? 0)
   /** The result; undefined where it is none. */
