@@ -1,4 +1,5 @@
 import { Meter } from '../api/gateway/meter.ts'
+import { Usage } from '../api/gateway/usage.ts'
 import { openApi, refuseAddress } from '../api/http/server.ts'
 import { hasBeacon } from '../infra/config/select-chain.ts'
 import { DEMO_TOKEN } from '../infra/devnet/demo-account.ts'
@@ -30,11 +31,13 @@ export const apiRole: Role = {
     const { networks } = running.gateway.current
     await using upstreams = openUpstreams({ networks, log: running.log })
     running.gateway.onChange(() => upstreams.replace(running.gateway.current.networks), signal)
+    await using usage = new Usage({ eventLog, log: running.log })
     await using meter = new Meter({
       counters: ports.counters,
       clientCounters: ports.clientCounters,
       planOf: planOf(running.config),
       trustedProxies: running.config.trustedProxies,
+      usage,
       log: running.log,
     })
     await using open = new AsyncDisposableStack()

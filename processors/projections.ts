@@ -14,6 +14,7 @@ import { metadataMarkRows } from './nft/metadata-marks.ts'
 import { transferRows } from './nft/transfers.ts'
 import { projectExecutionBlock } from './rewards/execution.ts'
 import { projectFinalized } from './rewards/finalized.ts'
+import { projectUsage } from './usage/project-usage.ts'
 import { depositRows } from './validators/deposits.ts'
 import { exitCallRows } from './validators/exit-calls.ts'
 import { projectValidatorFact } from './validators/validator-facts.ts'
@@ -107,6 +108,7 @@ export const PROJECTORS: readonly Projector[] = [
   },
   { group: 'dead-letters', topic: 'dead-letters', tables: ['dead_letters'], project: projectDeadLetter },
   { group: 'roles', topic: 'roles', tables: ['role_health'], project: projectRoleHealth },
+  { group: 'usage', topic: 'usage', tables: ['usage_minutes'], project: projectUsage },
   { group: 'log', topic: 'log', tables: [], project: projectLogFact },
 ]
 

@@ -131,31 +131,40 @@ export interface Answered<Envelope> {
   readonly session?: string
 }
 
-interface Asked<Params, Body> {
+interface Asked<Params, Query, Body> {
   readonly params: Params
+  readonly query: Query
   readonly body: Body
   /** Digest of the session; empty where the route is for whoever asks. */
   readonly session: string
 }
 
-type Handler<Params, Body, Envelope> = (
-  asked: Asked<Params, Body>,
+type Handler<Params, Query, Body, Envelope> = (
+  asked: Asked<Params, Query, Body>,
   accounts: Accounts,
 ) => Promise<Answered<Envelope> | Refusal>
 
 /** A route with its handler, which is given what the route's schemas have been checked with. */
 export interface AccountOperation {
   readonly route: AnyAccountRoute
-  readonly handle: Handler<unknown, unknown, unknown>
+  readonly handle: Handler<unknown, unknown, unknown, unknown>
 }
 
-export function accountOperation<Params extends TObject, Body extends TObject, Response extends TSchema>(
-  route: AccountRoute<Params, Body, Response>,
-  handle: Handler<Static<Params>, Static<Body>, Static<Response>>,
+export function accountOperation<
+  Params extends TObject,
+  Query extends TObject,
+  Body extends TObject,
+  Response extends TSchema,
+>(
+  route: AccountRoute<Params, Query, Body, Response>,
+  handle: Handler<Static<Params>, Static<Query>, Static<Body>, Static<Response>>,
 ): AccountOperation {
   return {
     route,
-    handle: ({ params, body, session }, accounts) =>
-      handle({ params: params as Static<Params>, body: body as Static<Body>, session }, accounts),
+    handle: ({ params, query, body, session }, accounts) =>
+      handle(
+        { params: params as Static<Params>, query: query as Static<Query>, body: body as Static<Body>, session },
+        accounts,
+      ),
   }
 }

@@ -8,10 +8,11 @@ import { closeAccount, me } from './me.ts'
 import { cancelOrder, listOrders, placeOrder } from './orders.ts'
 import { serveAccount } from './serve.ts'
 import { signUp, verifyEmail } from './sign-up.ts'
+import { usage } from './usage.ts'
 
 export const ACCOUNT_OPERATIONS: readonly AccountOperation[] = [
   ...[signUp, verifyEmail, logIn, logOut, requestReset, resetPassword],
-  ...[me, closeAccount, createKey, listKeys, deleteKey],
+  ...[me, closeAccount, createKey, listKeys, deleteKey, usage],
   ...[placeOrder, listOrders, cancelOrder],
 ]
 

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { AnswerHandler, Upstream, UpstreamFault } from '../../infra/ports/upstreams.ts'
+import { CLIENT_LEFT } from './bill.ts'
 import type { ExchangeOptions } from './exchange.ts'
 import { toClientHeaders } from './headers.ts'
 import { refusalOf } from './refusals.ts'
@@ -91,8 +92,12 @@ export class Broadcast {
   #answer({ status, headers, body }: Answer): void {
     if (this.#isAnswered) return
     this.#isAnswered = true
-    const { response, ownHeaders } = this.#options
-    if (response.destroyed) return
+    const { response, ownHeaders, bill } = this.#options
+    if (response.destroyed) {
+      bill?.answered(CLIENT_LEFT, 0)
+      return
+    }
+    bill?.answered(status, body.length)
     const passed = toClientHeaders({ ...headers, 'content-length': String(body.length) })
     response.writeHead(status, [...passed, ...ownHeaders])
     response.end(body)

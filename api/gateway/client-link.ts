@@ -34,14 +34,16 @@ export class ClientLink {
     return this.unsentBytes > UNSENT_BYTES_MAX
   }
 
-  /** Something that the client has not asked for now. */
-  tell(text: string | Buffer): void {
-    if (!this.isOpen) return
-    if (this.isFull) this.close(CLOSE.policy, 'the client reads more slowly than it is told')
-    else {
-      this.#together.hold()
-      this.#socket.send(text, { binary: false })
+  /** Something that the client has not asked for now; false: it is not told. */
+  tell(text: string | Buffer): boolean {
+    if (!this.isOpen) return false
+    if (this.isFull) {
+      this.close(CLOSE.policy, 'the client reads more slowly than it is told')
+      return false
     }
+    this.#together.hold()
+    this.#socket.send(text, { binary: false })
+    return true
   }
 
   /** An answer may be longer; `onOut` is called when it is out, or the client is gone. */

@@ -5,13 +5,14 @@ import type { Log } from '../../infra/ports/log.ts'
 import type { UpstreamGroup } from '../../infra/ports/upstreams.ts'
 import type { Protocol, Route, Service } from '../../schemas/protocols/protocol.ts'
 import type { AllowedUse } from '../http/allowed-use.ts'
+import { type Bill, CLIENT_LEFT } from './bill.ts'
 import { Broadcast } from './broadcast.ts'
 import { type Call, type Calls, readCalls, type Unreadable } from './calls.ts'
 import { ClientLink } from './client-link.ts'
 import { Exchange, type ExchangeOptions } from './exchange.ts'
 import { toRpcHeaders } from './headers.ts'
 import { MessageSink } from './message-sink.ts'
-import type { Meter, Passed } from './meter.ts'
+import type { Meter } from './meter.ts'
 import { type MethodRules, rulesOf } from './method-rules.ts'
 import { needOldState } from './old-states.ts'
 import { type PreparedCalls, type Preparing, prepareCalls, refusalOfCall } from './prepare-calls.ts'
@@ -21,6 +22,7 @@ import { sentTransactionOf } from './sent-transaction.ts'
 import type { SharedReads } from './shared-reads.ts'
 import type { ClientSubscriptions } from './subscriptions/client-subscriptions.ts'
 import type { Subscriptions } from './subscriptions/subscriptions.ts'
+import { OTHER_METHOD, type UsageOf } from './usage.ts'
 
 export interface ClientSocketOptions {
   readonly socket: WebSocket
@@ -52,12 +54,14 @@ type Answer = string | Buffer | undefined
 interface ReadMessage {
   readonly read: Calls
   readonly message: Buffer
+  readonly bill: Bill | undefined
 }
 
 /** One client's WebSocket: each message a call or a batch, refused as over HTTP, answered in whatever order answers come. */
 export class ClientSocket {
   readonly #options: ClientSocketOptions
   readonly #client: ClientLink
+  readonly #of: UsageOf
   readonly #rules: MethodRules
   readonly #relay: Relay | undefined
   readonly #subscriptions: ClientSubscriptions | undefined
@@ -72,12 +76,15 @@ export class ClientSocket {
   #unsentBytes = 0
 
   constructor(options: ClientSocketOptions) {
-    const { socket, stream, protocol, group } = options
+    const { socket, stream, protocol, network, group, account, tokenHash } = options
     this.#options = options
+    this.#of = { account, tokenHash, place: `${protocol.name}/${network}` }
     this.#client = new ClientLink(socket, stream)
     this.#rules = rulesOf(protocol)
-    this.#relay = protocol.webSocket?.methodKey === 'command' ? new Relay(group, this.#client) : undefined
-    this.#subscriptions = options.subscriptions.open(options, this.#client)
+    const onTold = (method: string, bytes: number): void => options.meter?.push(this.#of, method, bytes)
+    const isRelayed = protocol.webSocket?.methodKey === 'command'
+    this.#relay = isRelayed ? new Relay(group, this.#client, (bytes) => onTold(OTHER_METHOD, bytes)) : undefined
+    this.#subscriptions = options.subscriptions.open({ ...options, onTold }, this.#client)
     socket.on('message', (data: Buffer) => this.#onMessage(data))
     socket.on('pong', () => {
       this.#pingsUnanswered = 0
@@ -135,11 +142,12 @@ export class ClientSocket {
       this.#inFlight -= calls
       this.#next()
     }
-    if (read.status === 'unreadable') this.#client.answer(tellUnreadable(read), onOut)
+    const bill = this.#options.meter?.open(this.#of)
+    if (read.status === 'unreadable') this.#client.answer(tellUnreadable(read, bill), onOut)
     else
-      this.#answer(read, message, onOut).catch((error: unknown) => {
+      this.#answer({ read, message, bill }, onOut).catch((error: unknown) => {
         log.error({ err: error, network: protocol.name }, 'a gateway call failed')
-        this.#client.answer(refuseAll(read, { kind: 'failed' }), onOut)
+        this.#client.answer(refuseAll({ read, bill }, { kind: 'failed' }), onOut)
       })
   }
 
@@ -149,25 +157,27 @@ export class ClientSocket {
   }
 
   /** `onOut` is called once, when all is done. */
-  async #answer(read: Calls, message: Buffer, onOut: () => void): Promise<void> {
+  async #answer(asked: ReadMessage, onOut: () => void): Promise<void> {
+    const { read, message, bill } = asked
     const preparing = { rules: this.#rules, publicAccess: undefined, allowed: this.#options.allowed }
     const prepared =
       this.#relay === undefined ? prepareCalls(message, read, preparing) : prepareForRelay(message, read, preparing)
+    bill?.asks(read.calls, message.length, prepared.own)
     if (prepared.body === undefined) {
-      this.#client.answer(joinAnswers(read, prepared.answers), onOut)
+      const answer = joinAnswers(read, prepared.answers)
+      bill?.answered(200, answer.length)
+      this.#client.answer(answer, onOut)
       return
     }
     if (read.calls.some(({ method }) => this.#isOfSubscriptions(method))) {
-      await this.#answerSubscriber(read, message, onOut)
+      await this.#answerSubscriber(asked, onOut)
       return
     }
-    const units = read.calls.length - prepared.answers.length
-    const taken = await this.#take(units)
-    if ('kind' in taken) this.#client.answer(refuseAll(read, taken), onOut)
-    else if (this.#relay !== undefined) this.#relay.send(prepared.body, onOut)
+    const refusal = await this.#take(bill)
+    if (refusal !== undefined) this.#client.answer(refuseAll(asked, refusal), onOut)
+    else if (this.#relay !== undefined) this.#relay.send({ text: prepared.body, bill, onOut })
     else {
-      const giveBack = (): void => this.#options.meter?.giveBack(taken, units)
-      const answer = await this.#ask({ read, message }, prepared as PreparedCalls, giveBack)
+      const answer = await this.#ask(asked, prepared as PreparedCalls)
       if (answer === undefined) onOut()
       else this.#client.answer(answer, onOut)
     }
@@ -178,44 +188,47 @@ export class ClientSocket {
   }
 
   /** What is told begins with the answer, which that to a batch would hold back: subscribing goes alone. */
-  async #answerSubscriber(read: Calls, message: Buffer, onOut: () => void): Promise<void> {
+  async #answerSubscriber(asked: ReadMessage, onOut: () => void): Promise<void> {
+    const { read, message, bill } = asked
     const [call] = read.calls as [Call, ...Call[]]
     const subscriptions = this.#subscriptions as ClientSubscriptions
     if (read.isBatch) {
       const why = 'a batch neither subscribes nor unsubscribes'
-      this.#client.answer(refuseAll(read, { kind: 'unreadable', fault: 'request', why }), onOut)
-    } else if (subscriptions.unsubscribes(call.method))
-      this.#client.answer(subscriptions.unsubscribe(message, call), onOut)
-    else if (!subscriptions.reserve()) this.#client.answer(refuseAll(read, { kind: 'subscriptions' }), onOut)
+      this.#client.answer(refuseAll(asked, { kind: 'unreadable', fault: 'request', why }), onOut)
+    } else if (subscriptions.unsubscribes(call.method)) {
+      const answer = subscriptions.unsubscribe(message, call)
+      bill?.answered(200, Buffer.byteLength(answer))
+      this.#client.answer(answer, onOut)
+    } else if (!subscriptions.reserve()) this.#client.answer(refuseAll(asked, { kind: 'subscriptions' }), onOut)
     else {
-      const taken = await this.#take(1)
-      if ('kind' in taken || !this.#client.isOpen) {
-        subscriptions.giveUp()
-        if ('kind' in taken) this.#client.answer(refuseAll(read, taken), onOut)
-        else onOut()
+      const refusal = await this.#take(bill)
+      if (refusal === undefined && this.#client.isOpen) {
+        subscriptions.subscribe(message, call, { onOut, bill })
         return
       }
-      const onFailed = (): void => this.#options.meter?.giveBack(taken, 1)
-      subscriptions.subscribe(message, call, { onOut, onFailed })
+      subscriptions.giveUp()
+      if (refusal !== undefined) this.#client.answer(refuseAll(asked, refusal), onOut)
+      else {
+        bill?.answered(CLIENT_LEFT, 0)
+        onOut()
+      }
     }
   }
 
-  /** Of the key's plan, before anything is asked of a node. */
-  async #take(units: number): Promise<Passed | Refusal> {
-    const { meter, account, tokenHash, protocol, network } = this.#options
-    if (meter === undefined) return { status: 'passed' }
-    const taken = await meter.take({ account, tokenHash, endpoint: `${protocol.name}/${network}`, units })
-    if (taken.status === 'passed') return taken
+  /** Of the key's plan, before anything is asked of a node; undefined: it may be. */
+  async #take(bill: Bill | undefined): Promise<Refusal | undefined> {
+    const taken = await bill?.take()
+    if (taken === undefined || taken.status === 'passed') return undefined
     return taken.status === 'limited' ? { kind: 'limited', limited: taken } : { kind: 'uncounted' }
   }
 
-  async #ask({ read, message }: ReadMessage, prepared: PreparedCalls, giveBack: () => void): Promise<Answer> {
+  async #ask(asked: ReadMessage, prepared: PreparedCalls): Promise<Answer> {
+    const { read, message, bill } = asked
     const { protocol, group, tokenHash } = this.#options
     const sink = new MessageSink()
     let refused: string | undefined
     const refuse = (refusal: Refusal): void => {
-      giveBack()
-      refused = refuseAll(read, refusal)
+      refused = refuseAll(asked, refusal)
       sink.destroy()
     }
     const { answers, node, isSticky, editAnswer } = prepared
@@ -244,9 +257,14 @@ export class ClientSocket {
     else if (!this.#options.reads.answer(options, { protocol, read, body: message })) new Exchange(options)
     const answer = await sink.answer
     this.#sinks.delete(sink)
-    if (answer === 'too-long') return refuseAll(read, { kind: 'long-answer' })
-    if (answer === 'gone') return refused ?? refuseAll(read, { kind: 'bad-answer' })
-    if (!isUtf8(answer)) return refuseAll(read, { kind: 'bad-answer' })
+    if (refused !== undefined) return refused
+    if (!this.#client.isOpen) {
+      bill?.answered(CLIENT_LEFT, 0)
+      return undefined
+    }
+    if (answer === 'too-long') return refuseAll(asked, { kind: 'long-answer' })
+    if (answer === 'gone' || !isUtf8(answer)) return refuseAll(asked, { kind: 'bad-answer' })
+    bill?.answered(sink.status, answer.length)
     return answer.length === 0 ? undefined : answer
   }
 
@@ -269,26 +287,31 @@ function prepareForRelay(
   message: Buffer,
   { isBatch, calls }: Calls,
   preparing: Preparing,
-): Pick<PreparedCalls, 'body' | 'answers'> {
+): Pick<PreparedCalls, 'body' | 'answers' | 'own'> {
+  const own = new Map<Call, number>()
   const refusals = calls.flatMap((call): readonly string[] => {
-    const { id } = call
-    if (isBatch) {
-      const why = 'the protocol has no batches'
-      return [rpcRefusal(tellRefusal({ kind: 'unreadable', fault: 'request', why }), id)]
-    }
-    const refusal = refusalOfCall(message, call, preparing)
-    return refusal === undefined ? [] : [rpcRefusal(tellRefusal(refusal), id)]
+    const why = 'the protocol has no batches'
+    const refusal: Refusal | undefined = isBatch
+      ? { kind: 'unreadable', fault: 'request', why }
+      : refusalOfCall(message, call, preparing)
+    if (refusal === undefined) return []
+    const told = tellRefusal(refusal)
+    own.set(call, told.status)
+    return [rpcRefusal(told, call.id)]
   })
-  return refusals.length > 0 ? { body: undefined, answers: refusals } : { body: message, answers: [] }
+  return refusals.length > 0 ? { body: undefined, answers: refusals, own } : { body: message, answers: [], own }
 }
 
-function tellUnreadable({ fault, why, id }: Unreadable): string {
-  return rpcRefusal(tellRefusal({ kind: 'unreadable', fault, why }), id)
+function tellUnreadable({ fault, why, id }: Unreadable, bill: Bill | undefined): string {
+  const told = tellRefusal({ kind: 'unreadable', fault, why })
+  bill?.failed(told.status)
+  return rpcRefusal(told, id)
 }
 
-/** The refusal of each call, with its id. */
-function refuseAll(read: Calls, refusal: Refusal): string {
+/** The refusal of each call, with its id: what was taken for them is given back. */
+function refuseAll({ read, bill }: Pick<ReadMessage, 'read' | 'bill'>, refusal: Refusal): string {
   const told = tellRefusal(refusal)
+  bill?.failed(told.status)
   return joinAnswers(
     read,
     read.calls.map(({ id }) => rpcRefusal(told, id)),

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { AnswerHandler, Flow, UpstreamFault, UpstreamGroup, UpstreamRequest } from '../../infra/ports/upstreams.ts'
+import { type Bill, CLIENT_LEFT } from './bill.ts'
 import { toClientHeaders } from './headers.ts'
 import { isArrayAt, skipBlanks } from './json-text.ts'
 import { type Refusal, refusalOf } from './refusals.ts'
@@ -51,6 +52,8 @@ export interface ExchangeOptions {
   readonly heldBytesMax?: number
   /** Headers of ours, in every answer. */
   readonly ownHeaders: readonly string[]
+  /** Told of the answer; undefined: whoever takes it does that. */
+  readonly bill?: Pick<Bill, 'answered' | 'streamed'> | undefined
   /** Told once, where no answer comes or one breaks off: too late for the client to hear of it then. */
   readonly refuse: (refusal: Refusal) => void
 }
@@ -69,6 +72,8 @@ export class Exchange implements AnswerHandler {
   /** Something of the answer is on its way to the client. */
   #isStreaming = false
   #isDraining = false
+  /** Of an answer that is streamed. */
+  #sentBytes = 0
   #timer: NodeJS.Timeout | undefined
   #rival: Rival | undefined
   /** Why the first node has no answer, while the second one may have. */
@@ -110,6 +115,7 @@ export class Exchange implements AnswerHandler {
     const { response } = this.#options
     if (this.#isStreaming) {
       response.end()
+      this.#options.bill?.answered(this.#status, this.#sentBytes)
       return
     }
     const answer = this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks, this.#bytes)
@@ -123,6 +129,7 @@ export class Exchange implements AnswerHandler {
     // With its headers as one text, which the engine writes as one piece; in Latin-1 each byte is a character.
     if (body.length <= ONE_PIECE_BYTES_MAX) response.end(body.toString('latin1'), 'latin1')
     else response.end(body)
+    this.#options.bill?.answered(this.#status, body.length)
   }
 
   onFault(fault: UpstreamFault): void {
@@ -136,8 +143,8 @@ export class Exchange implements AnswerHandler {
     }
     // A shortened answer that looks whole is worse than none.
     if (this.#isStreaming) {
-      response.destroy()
       refuse(refusalOf(fault))
+      response.destroy()
       return
     }
     // What came as a stream is gone.
@@ -187,6 +194,7 @@ export class Exchange implements AnswerHandler {
     clearTimeout(this.#timer)
     this.#cancel?.()
     this.#dropRival()
+    this.#options.bill?.answered(CLIENT_LEFT, this.#sentBytes)
   }
 
   /** False where nobody is left to ask. */
@@ -233,7 +241,9 @@ export class Exchange implements AnswerHandler {
   }
 
   #write(chunk: Buffer): void {
-    const { response } = this.#options
+    const { response, request, bill } = this.#options
+    this.#sentBytes += chunk.length
+    if (request.isEndless) bill?.streamed(this.#status, chunk.length)
     if (response.write(chunk) || this.#isDraining) return
     this.#isDraining = true
     this.#flow?.pause()

@@ -33,11 +33,6 @@ interface Place {
   readonly route: Route
 }
 
-/** Calls that a node gets: what is answered here costs nothing. */
-export function unitsOf({ read, answers = [] }: Forwarded): number {
-  return read === undefined ? 1 : read.calls.length - answers.length
-}
-
 /** Whether it needs the state of an old block. */
 export function isArchival({ protocol, path, route }: Place, { read, body }: Forwarded, group: UpstreamGroup): boolean {
   if (read === undefined || body === undefined) return needsOldState(protocol, group, { route, path })
@@ -60,7 +55,10 @@ export function hedgeMsOf(
 }
 
 /** By a stream of its own: a node that is not reached ends it, and the client's connection is to hear why. */
-export function bodyOf(request: IncomingMessage): Readable | null {
+export function bodyOf(request: IncomingMessage, onBytes: (bytes: number) => void): Readable | null {
   const hasNone = request.headers['content-length'] === '0' || request.complete
-  return hasNone ? null : request.pipe(new PassThrough())
+  if (hasNone) return null
+  const body = request.pipe(new PassThrough())
+  request.on('data', (chunk: Buffer) => onBytes(chunk.length))
+  return body
 }

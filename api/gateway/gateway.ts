@@ -9,16 +9,17 @@ import type { Route, Service } from '../../schemas/protocols/protocol.ts'
 import { type AllowedUse, allowedUseOf, foreignClient } from '../http/allowed-use.ts'
 import type { AccountStanding, KnownToken, Standings } from '../http/standings.ts'
 import { type GatewayAddress, parseAddress } from './address.ts'
+import { type Bill, CLIENT_LEFT } from './bill.ts'
 import { Broadcast } from './broadcast.ts'
 import { type Call, type Calls, readCalls, type Unreadable } from './calls.ts'
 import type { ClientAddresses } from './client-address.ts'
 import { Exchange, type ExchangeOptions } from './exchange.ts'
-import { bodyOf, type Forwarded, hedgeMsOf, isArchival, unitsOf } from './forwarded.ts'
+import { bodyOf, type Forwarded, hedgeMsOf, isArchival } from './forwarded.ts'
 import { toNodeHeaders, toRpcHeaders } from './headers.ts'
 import { HeldOpen, lackAt } from './held-open.ts'
 import type { Hosts } from './hosts.ts'
 import { Keys } from './keys.ts'
-import type { Meter, Passed, Taken } from './meter.ts'
+import type { Meter, Taken } from './meter.ts'
 import { rulesOf } from './method-rules.ts'
 import { type PreparedCalls, prepareCalls } from './prepare-calls.ts'
 import { readBody } from './read-body.ts'
@@ -41,7 +42,7 @@ export interface GatewayParts {
   readonly log: Log
 }
 
-const UNMETERED: Passed = { status: 'passed' }
+const UNMETERED: Taken = { status: 'passed' }
 const CONSISTENT = 'consistent-hash'
 /** Pages of any origin may ask: what they need is in the address, and no cookie is. */
 const ANY_ORIGIN = ['access-control-allow-origin', '*', 'access-control-expose-headers', '*'] as const
@@ -58,12 +59,12 @@ interface Admitted {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly tokenHash: string
-  /** Of the key, once it is known; empty for public access. */
-  account: string
-  /** Likewise. */
+  /** Of the key, once it is known. */
   allowed: AllowedUse
   /** Likewise; undefined: the key is for what all share. */
   order: string | undefined
+  /** Of what it asks, once it may. */
+  bill: Bill | undefined
 }
 
 /** Forwards the native calls of all protocols. */
@@ -88,10 +89,10 @@ export class Gateway {
     // A host name of its own has nothing of other families.
     const address = parseAddress(ofHost ?? request.url ?? '') ?? (ofHost === undefined ? undefined : 'unknown')
     if (address === undefined) return false
-    if (address === 'unknown') refuse({ request, response, isRpc: false }, { kind: 'not-found' })
+    if (address === 'unknown') refuse({ request, response, isRpc: false }, tellRefusal({ kind: 'not-found' }))
     else if (request.headers.host === undefined && request.httpVersion === '1.1') {
       const why = 'the request has no Host header'
-      refuse({ request, response, isRpc: false }, { kind: 'unreadable', fault: 'request', why })
+      refuse({ request, response, isRpc: false }, tellRefusal({ kind: 'unreadable', fault: 'request', why }))
     } else if (request.method === 'OPTIONS') sendPreflight(response)
     else this.#admit(address, request, response)
     return true
@@ -114,23 +115,19 @@ export class Gateway {
     if (found === undefined) {
       refuse(
         { request, response, isRpc: verb === 'POST' && address.protocol.methods !== undefined },
-        { kind: 'not-found' },
+        tellRefusal({ kind: 'not-found' }),
       )
       return
     }
     const { token } = address
     const tokenHash = token === undefined ? '' : hashToken(token)
-    const admitted = {
-      address,
-      ...found,
-      request,
-      response,
-      tokenHash,
-      account: '',
-      allowed: allowedUseOf(undefined),
-      order: undefined,
+    const admitted: Admitted = {
+      ...{ address, ...found, request, response, tokenHash },
+      ...{ allowed: allowedUseOf(undefined), order: undefined, bill: undefined },
     }
     if (token === undefined) {
+      const { publicAccess } = address
+      if (publicAccess !== undefined) admitted.bill = this.#parts.meter?.openPublic(request, publicAccess)
       this.#forward(admitted)
       return
     }
@@ -171,7 +168,8 @@ export class Gateway {
     if (why !== undefined) refuseAdmitted(admitted, { kind: 'unauthenticated', why })
     else if (foreign !== undefined) refuseAdmitted(admitted, { kind: 'not-allowed', of: foreign })
     else {
-      admitted.account = known.account
+      const of = { account: known.account, tokenHash: admitted.tokenHash, place: `${protocol.name}/${network}` }
+      admitted.bill = this.#parts.meter?.open(of)
       admitted.allowed = allowedUseOf(known.allow)
       admitted.order = known.order?.id
       this.#forward(admitted)
@@ -179,14 +177,16 @@ export class Gateway {
   }
 
   #forward(admitted: Admitted): void {
+    const { route, request, bill } = admitted
+    if (route.form !== 'json-rpc') bill?.asks([{ method: callName(route, verbOf(request)) }], 0)
     const refusal = refusalOfNative(admitted)
     if (refusal !== undefined) refuseAdmitted(admitted, refusal)
-    else if (admitted.route.form === 'json-rpc') this.#failing(admitted, this.#forwardCalls(admitted))
+    else if (route.form === 'json-rpc') this.#failing(admitted, this.#forwardCalls(admitted))
     else this.#forwardNative(admitted)
   }
 
   async #forwardCalls(admitted: Admitted): Promise<void> {
-    const { request, address, route, allowed } = admitted
+    const { request, address, route, allowed, bill } = admitted
     const encoding = request.headers['content-encoding']
     if (encoding !== undefined && encoding !== 'identity') {
       refuseAdmitted(admitted, { kind: 'media' })
@@ -205,6 +205,7 @@ export class Gateway {
     }
     const rules = rulesOf(address.protocol)
     const prepared = prepareCalls(body, read, { rules, publicAccess: address.publicAccess, allowed })
+    bill?.asks(read.calls, body.length, prepared.own)
     if (prepared.body === undefined) {
       sendAnswers(admitted, read, prepared)
       return
@@ -230,7 +231,7 @@ export class Gateway {
   }
 
   #forwardNative(admitted: Admitted): void {
-    const { request, address, route } = admitted
+    const { request, address, route, bill } = admitted
     const verb = request.method as UpstreamRequest['verb']
     const hasBody = verb === 'POST'
     this.#exchange(admitted, {
@@ -240,7 +241,7 @@ export class Gateway {
         verb,
         path: nodePathOf(route, address.path) + address.query,
         headers: toNodeHeaders(request),
-        body: hasBody ? bodyOf(request) : null,
+        body: hasBody ? bodyOf(request, (bytes) => bill?.addRequestBytes(bytes)) : null,
         isEndless: route.isStream === true,
       },
     })
@@ -248,7 +249,7 @@ export class Gateway {
 
   /** Takes the calls of the key's plan, or of the client's minute, before anything is asked of a node. */
   #exchange(admitted: Admitted, forwarded: Forwarded): void {
-    const taken = this.#take(admitted, unitsOf(forwarded))
+    const taken = admitted.bill?.take() ?? UNMETERED
     if (taken instanceof Promise)
       this.#failing(
         admitted,
@@ -257,33 +258,22 @@ export class Gateway {
     else this.#exchangeTaken(admitted, forwarded, taken)
   }
 
-  #take({ address, account, tokenHash, request }: Admitted, units: number): Taken | Promise<Taken> {
-    const { meter } = this.#parts
-    if (meter === undefined) return UNMETERED
-    const { protocol, network, publicAccess } = address
-    if (publicAccess !== undefined) return meter.takePublic(request, publicAccess, units)
-    return meter.take({ account, tokenHash, endpoint: `${protocol.name}/${network}`, units })
-  }
-
   #exchangeTaken(admitted: Admitted, forwarded: Forwarded, taken: Taken): void {
-    if (taken.status === 'passed') this.#exchangePassed(admitted, forwarded, taken)
+    if (taken.status === 'passed') this.#exchangePassed(admitted, forwarded)
     else {
       const refusal: Refusal = taken.status === 'limited' ? { kind: 'limited', limited: taken } : { kind: 'uncounted' }
       refuseAdmitted(admitted, refusal, forwarded.read)
     }
   }
 
-  #exchangePassed(admitted: Admitted, forwarded: Forwarded, passed: Passed): void {
+  #exchangePassed(admitted: Admitted, forwarded: Forwarded): void {
     const { read, body, isBroadcast, sent, isSticky, ...call } = forwarded
-    const { address, service, request, response, tokenHash, order } = admitted
+    const { address, service, request, response, tokenHash, order, bill } = admitted
     const { protocol, network } = address
-    const refusing = (refusal: Refusal): void => {
-      this.#parts.meter?.giveBack(passed, unitsOf(forwarded))
-      refuseAdmitted(admitted, refusal, read)
-    }
+    const refusing = (refusal: Refusal): void => refuseAdmitted(admitted, refusal, read)
     // Nobody has done anything for who has left while the counters were asked.
     if (response.destroyed) {
-      refusing({ kind: 'failed' })
+      bill?.failed(CLIENT_LEFT)
       return
     }
     const group = this.#parts.upstreams.groupOf({ protocol: protocol.name, network, service: service.name, order })
@@ -306,6 +296,7 @@ export class Gateway {
         group.hasArchives && isArchival({ protocol, path: address.path, route: admitted.route }, forwarded, group),
       hedgeMs: hedgeMsOf(protocol, forwarded, group),
       ownHeaders: request.headers.origin === undefined ? [] : ANY_ORIGIN,
+      bill,
       refuse: refusing,
     }
     const all = isBroadcast === true ? group.all() : []
@@ -328,10 +319,15 @@ export class Gateway {
 function refusalOfNative({ route, request, address, allowed }: Admitted): Refusal | undefined {
   if (route.form === 'json-rpc') return undefined
   const { isMethod, contracts } = allowed
-  const method = callName(route, request.method === 'HEAD' ? 'GET' : (request.method ?? ''))
+  const method = callName(route, verbOf(request))
   if (isMethod?.(method) === false) return { kind: 'method', method }
   if (contracts === undefined || address.protocol.methods?.contracts === undefined) return undefined
   return { kind: 'not-allowed', of: { what: 'contract', named: `${method} may name any` } }
+}
+
+/** As routes have it. */
+function verbOf({ method = '' }: IncomingMessage): string {
+  return method === 'HEAD' ? 'GET' : method
 }
 
 function findRoute(
@@ -352,13 +348,18 @@ interface Refused {
   readonly isRpc: boolean
 }
 
-function refuseAdmitted({ request, response, route }: Admitted, refusal: Refusal, read?: Calls | Unreadable): void {
-  refuse({ request, response, isRpc: route.form === 'json-rpc' }, refusal, read)
+function refuseAdmitted(
+  { request, response, route, bill }: Admitted,
+  refusal: Refusal,
+  read?: Calls | Unreadable,
+): void {
+  const told = tellRefusal(refusal)
+  bill?.failed(told.status)
+  refuse({ request, response, isRpc: route.form === 'json-rpc' }, told, read)
 }
 
-function refuse({ request, response, isRpc }: Refused, refusal: Refusal, read?: Calls | Unreadable): void {
+function refuse({ request, response, isRpc }: Refused, told: Told, read?: Calls | Unreadable): void {
   if (response.headersSent || response.destroyed) return
-  const told = tellRefusal(refusal)
   // What has not been read yet is not waited for.
   if (!request.complete) response.shouldKeepAlive = false
   const body = isRpc ? rpcBody(told, read) : restRefusal(told)
@@ -374,8 +375,13 @@ function rpcBody(told: Told, read: Calls | Unreadable | undefined): string {
 }
 
 /** Where no call is left to send. */
-function sendAnswers({ request, response }: Admitted, { isBatch }: Calls, { answers, status }: PreparedCalls): void {
+function sendAnswers(
+  { request, response, bill }: Admitted,
+  { isBatch }: Calls,
+  { answers, status }: PreparedCalls,
+): void {
   const body = isBatch ? `[${answers.join(',')}]` : (answers[0] as string)
+  bill?.answered(status, body.length)
   send(response, status, body, request.headers.origin !== undefined)
 }
 

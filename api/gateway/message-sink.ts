@@ -8,6 +8,8 @@ export const MESSAGE_BYTES_MAX = 32 * 1024 * 1024
 export class MessageSink extends EventEmitter implements AnswerSink {
   readonly answer: Promise<Buffer | 'too-long' | 'gone'>
   destroyed = false
+  /** HTTP's, of an answer. */
+  status = 200
   readonly #settle: (answer: Buffer | 'too-long' | 'gone') => void
   readonly #chunks: Buffer[] = []
   #bytes = 0
@@ -19,7 +21,8 @@ export class MessageSink extends EventEmitter implements AnswerSink {
     this.#settle = resolve
   }
 
-  writeHead(): this {
+  writeHead(status: number): this {
+    this.status = status
     return this
   }
 

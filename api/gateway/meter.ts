@@ -5,10 +5,12 @@ import { AppError } from '../../schemas/errors.ts'
 import type { Plan } from '../../schemas/plans.ts'
 import type { PublicAccess } from '../../schemas/protocols/public-methods.ts'
 import { clientOf } from '../http/client.ts'
+import { Bill } from './bill.ts'
 import { ClientAddresses } from './client-address.ts'
 import { type Limited, UNKNOWN, type Unknown } from './limited.ts'
 import { Budget, Quotas } from './quotas.ts'
 import { Rates } from './rates.ts'
+import type { Usage, UsageMinute, UsageOf } from './usage.ts'
 
 const MINUTE_MS = 60_000
 
@@ -19,20 +21,16 @@ export interface MeterOptions {
   readonly clientCounters: Counters
   readonly planOf: (account: string) => Plan
   readonly trustedProxies?: readonly string[]
+  /** Without it nothing is counted but what is taken. */
+  readonly usage?: Pick<Usage, 'minuteAt'>
   readonly log: Log
   /** Unix milliseconds on the machine. */
   readonly now?: () => number
 }
 
-/** What asks. */
-export interface Asking {
-  readonly account: string
-  /** SHA-256 of the key, hex. */
-  readonly tokenHash: string
-  /** What a second's requests are counted at. */
-  readonly endpoint: string
-  /** Calls. */
+interface Asked {
   readonly units: number
+  readonly nowMs: number
 }
 
 /** Passed, with what its units are given back to where we fail. */
@@ -50,34 +48,58 @@ export class Meter implements AsyncDisposable {
   readonly #quotas: Quotas
   readonly #rates = new Rates()
   readonly #addresses: ClientAddresses
+  readonly #now: () => number
 
   constructor(options: MeterOptions) {
     const { counters, log, now = Date.now } = options
     this.#options = options
+    this.#now = now
     this.#quotas = new Quotas({ counters, log, now })
     this.#addresses = new ClientAddresses(options.trustedProxies)
   }
 
+  /** Of a request of a key; `endpoint` is what a second's requests are counted at. */
+  open(of: UsageOf, endpoint = of.place): Bill {
+    const take = (units: number, nowMs: number) => this.#take(of, endpoint, { units, nowMs })
+    return new Bill({ meter: this, take, of, now: this.#now })
+  }
+
+  /** Of a client without a key, which is nobody's usage. */
+  openPublic(request: Pick<IncomingMessage, 'socket' | 'headers'>, access: PublicAccess): Bill {
+    const take = (units: number, nowMs: number) => this.#takePublic(request, access, { units, nowMs })
+    return new Bill({ meter: this, take, of: undefined, now: this.#now })
+  }
+
+  minuteAt(nowMs: number): UsageMinute | undefined {
+    return this.#options.usage?.minuteAt(nowMs)
+  }
+
+  /** Something was told that was not asked for now: it costs nothing. */
+  push(of: UsageOf, method: string, bytes: number): void {
+    this.minuteAt(this.#now())?.rowOf(of, method, 200).push(bytes)
+  }
+
   /** Takes a request's calls, all or none: of the key's second first, then of the account's day. At once, unless no units are leased. */
-  take({ account, tokenHash, endpoint, units }: Asking): Taken | Promise<Taken> {
+  #take({ account, tokenHash }: UsageOf, endpoint: string, { units, nowMs }: Asked): Taken | Promise<Taken> {
     const { requestsPerSecond, requestsPerDay } = this.#options.planOf(account)
     if (requestsPerSecond !== undefined) {
       const limited = this.#rates.take(`${tokenHash} ${endpoint}`, units, requestsPerSecond, performance.now())
       if (limited !== undefined) return limited
     }
-    return requestsPerDay === undefined ? UNBUDGETED : this.#quotas.take(account, units, requestsPerDay)
+    if (requestsPerDay === undefined) return UNBUDGETED
+    return this.#quotas.take(account, { units, limit: requestsPerDay, nowMs })
   }
 
   /** Takes of the minute that a client without a key has; its address is kept for that minute, as a hash. */
-  async takePublic(
+  async #takePublic(
     request: Pick<IncomingMessage, 'socket' | 'headers'>,
     { protocol, network, callsPerMinute }: PublicAccess,
-    units: number,
+    { units, nowMs }: Asked,
   ): Promise<Taken> {
-    const { clientCounters, now = Date.now } = this.#options
+    const { clientCounters } = this.#options
     const key = `public:${protocol}/${network}:${clientOf(this.#addresses.of(request))}`
     try {
-      const taken = await clientCounters.take(key, units, callsPerMinute, MINUTE_MS, now())
+      const taken = await clientCounters.take(key, units, callsPerMinute, MINUTE_MS, nowMs)
       if (taken.allowed) return UNBUDGETED
       const untilSec = Math.max(1, Math.ceil(taken.resetMs / 1_000))
       const limited = { limit: callsPerMinute, remaining: taken.remaining, resetSec: untilSec, retryAfterSec: untilSec }

@@ -12,6 +12,8 @@ export interface PreparedCalls {
   readonly body: Buffer | undefined
   /** Answers of ours, to those that are not sent. */
   readonly answers: readonly string[]
+  /** HTTP's statuses of these, by their calls. */
+  readonly own: ReadonlyMap<Call, number>
   /** HTTP's, where nothing else is answered. */
   readonly status: 200 | 403
   /** The node that has their filters: no other one can answer. */
@@ -39,6 +41,7 @@ export function prepareCalls(body: Buffer, read: Calls, preparing: Preparing): P
   const { rules } = preparing
   if (read.calls.every((call) => isPlain(body, call, preparing))) return { ...PLAIN, body }
   const answers: string[] = []
+  const own = new Map<Call, number>()
   const sent: Buffer[] = []
   const made = new Set<string>()
   let node: string | undefined
@@ -47,7 +50,9 @@ export function prepareCalls(body: Buffer, read: Calls, preparing: Preparing): P
     const { method } = call
     const refusal = refusalOfCall(body, call, preparing)
     if (refusal !== undefined) {
-      answers.push(rpcRefusal(tellRefusal(refusal), call.id))
+      const told = tellRefusal(refusal)
+      answers.push(rpcRefusal(told, call.id))
+      own.set(call, told.status)
       isRefused = true
       continue
     }
@@ -56,6 +61,7 @@ export function prepareCalls(body: Buffer, read: Calls, preparing: Preparing): P
       node ??= filter?.node
       if (filter === undefined || filter.node !== node) {
         answers.push(rpcRefusal(NO_FILTER, call.id))
+        own.set(call, NO_FILTER.status)
         continue
       }
       isChanged = true
@@ -67,6 +73,7 @@ export function prepareCalls(body: Buffer, read: Calls, preparing: Preparing): P
   return {
     body: sent.length === 0 ? undefined : isChanged ? join(sent, read.isBatch) : body,
     answers,
+    own,
     status: isRefused ? 403 : 200,
     node,
     isSticky: made.size > 0,
@@ -75,7 +82,10 @@ export function prepareCalls(body: Buffer, read: Calls, preparing: Preparing): P
 }
 
 /** What most calls are: sent as they came. */
-const PLAIN = { answers: [], status: 200, node: undefined, isSticky: false, editAnswer: undefined } as const
+const PLAIN = {
+  ...({ answers: [], own: new Map<Call, number>(), status: 200 } as const),
+  ...({ node: undefined, isSticky: false, editAnswer: undefined } as const),
+}
 
 function isPlain(body: Buffer, call: Call, preparing: Preparing): boolean {
   const { takesFilter, makesFilter } = preparing.rules

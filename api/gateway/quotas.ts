@@ -45,6 +45,14 @@ interface Waiting {
   readonly resolve: (taken: Budget | Limited | Unknown) => void
 }
 
+interface AskedUnits {
+  readonly units: number
+  /** Of the day. */
+  readonly limit: number
+  /** Unix milliseconds: which day they are of. */
+  readonly nowMs: number
+}
+
 interface QuotasOptions {
   readonly counters: Counters
   readonly log: Log
@@ -67,8 +75,7 @@ export class Quotas implements AsyncDisposable {
   }
 
   /** At once where the lease has them; otherwise the counters are asked. */
-  take(account: string, units: number, limit: number): Budget | Limited | Promise<Budget | Limited | Unknown> {
-    const nowMs = this.#options.now()
+  take(account: string, { units, limit, nowMs }: AskedUnits): Budget | Limited | Promise<Budget | Limited | Unknown> {
     let budget = this.#budgets.get(account)
     if (budget === undefined || budget.limit !== limit || nowMs >= budget.endsAtMs) {
       budget = new Budget(account, limit, nowMs)

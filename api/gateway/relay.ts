@@ -1,8 +1,11 @@
 import type { SocketHandler, UpstreamGroup, UpstreamSocket } from '../../infra/ports/upstreams.ts'
+import { type Bill, CLIENT_LEFT } from './bill.ts'
 import { CLOSE, type ClientLink } from './client-link.ts'
 
 interface Waiting {
   readonly text: Buffer
+  readonly bill: Bill | undefined
+  /** Called when it is on its way to the node. */
   readonly onOut: () => void
 }
 
@@ -10,37 +13,39 @@ interface Waiting {
 export class Relay implements SocketHandler {
   readonly #group: UpstreamGroup
   readonly #client: ClientLink
+  readonly #onTold: (bytes: number) => void
   readonly #tried: string[] = []
   #upstream: UpstreamSocket | undefined
   #isOpen = false
   #isPaused = false
   /** Until it is open. */
-  #waiting: Waiting[] = []
+  readonly #waiting: Waiting[] = []
 
-  constructor(group: UpstreamGroup, client: ClientLink) {
+  /** `onTold` hears of all that the node says: what answers which call is not looked for. */
+  constructor(group: UpstreamGroup, client: ClientLink, onTold: (bytes: number) => void) {
     this.#group = group
     this.#client = client
+    this.#onTold = onTold
   }
 
-  /** `onOut` is called when it is on its way to the node. */
-  send(text: Buffer, onOut: () => void): void {
-    if (this.#isOpen) this.#upstream?.send(text, onOut)
-    else this.#waiting.push({ text, onOut })
+  send(waiting: Waiting): void {
+    if (this.#isOpen) this.#pass(waiting)
+    else this.#waiting.push(waiting)
     if (this.#upstream === undefined) this.#connect()
   }
 
   end(): void {
     this.#upstream?.close()
-    this.#waiting = []
+    for (const { bill } of this.#waiting.splice(0)) bill?.answered(CLIENT_LEFT, 0)
   }
 
   onOpen(): void {
     this.#isOpen = true
-    for (const { text, onOut } of this.#waiting) this.#upstream?.send(text, onOut)
-    this.#waiting = []
+    for (const waiting of this.#waiting.splice(0)) this.#pass(waiting)
   }
 
   onMessage(text: Buffer): void {
+    this.#onTold(text.length)
     this.#client.answer(text, () => {
       if (!this.#isPaused || this.#client.isFull) return
       this.#isPaused = false
@@ -59,7 +64,15 @@ export class Relay implements SocketHandler {
 
   #connect(): void {
     this.#upstream = this.#group.connect({ tried: this.#tried }, this)
-    if (this.#upstream === undefined) this.#client.close(CLOSE.later, 'no node of this network is reached')
-    else this.#tried.push(this.#upstream.id)
+    if (this.#upstream === undefined) {
+      for (const { bill } of this.#waiting.splice(0)) bill?.failed(503)
+      this.#client.close(CLOSE.later, 'no node of this network is reached')
+    } else this.#tried.push(this.#upstream.id)
+  }
+
+  /** What becomes of it is not known here. */
+  #pass({ text, bill, onOut }: Waiting): void {
+    bill?.answered(200, 0)
+    this.#upstream?.send(text, onOut)
   }
 }

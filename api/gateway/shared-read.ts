@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events'
+import { CLIENT_LEFT } from './bill.ts'
 import { type AnswerSink, Exchange, type ExchangeOptions } from './exchange.ts'
 import { endOfValue, isObjectAt, membersOf, skipBlanks } from './json-text.ts'
 
@@ -38,6 +39,8 @@ export class SharedRead extends EventEmitter implements AnswerSink {
   #heir: Waiting | undefined
   #status = 0
   #headers: readonly string[] = []
+  /** Of what the heir has got as it came. */
+  #bytes = 0
 
   constructor(first: Waiting, onOver: OnOver) {
     super()
@@ -68,14 +71,17 @@ export class SharedRead extends EventEmitter implements AnswerSink {
     this.#heir ??= this.#bequeath()
     if (this.#heir === undefined) return true
     const { response } = this.#heir.options
+    this.#bytes += chunk.length
     const isFlowing = response.write(chunk)
     if (!isFlowing) response.once('drain', () => this.emit('drain'))
     return isFlowing
   }
 
   end(chunk?: Buffer | string, encoding?: BufferEncoding): this {
-    if (this.#heir !== undefined) this.#heir.options.response.end()
-    else this.#tell(typeof chunk === 'string' ? Buffer.from(chunk, encoding) : (chunk ?? Buffer.alloc(0)))
+    if (this.#heir !== undefined) {
+      this.#heir.options.response.end()
+      this.#heir.options.bill?.answered(this.#status, this.#bytes)
+    } else this.#tell(typeof chunk === 'string' ? Buffer.from(chunk, encoding) : (chunk ?? Buffer.alloc(0)))
     return this
   }
 
@@ -90,6 +96,7 @@ export class SharedRead extends EventEmitter implements AnswerSink {
     if (answer === undefined) {
       const heir = this.#bequeath()
       heir?.options.response.end(body)
+      heir?.options.bill?.answered(this.#status, body.length)
       return
     }
     this.#end(answer, parsed)
@@ -125,6 +132,7 @@ export class SharedRead extends EventEmitter implements AnswerSink {
 
   #leave(one: Waiting): void {
     this.#waiting = this.#waiting.filter((other) => other !== one)
+    one.options.bill?.answered(CLIENT_LEFT, one === this.#heir ? this.#bytes : 0)
     if (this.#waiting.length > 0) return
     this.#end(undefined)
     this.#giveUp()
@@ -142,11 +150,12 @@ export class SharedRead extends EventEmitter implements AnswerSink {
   }
 }
 
-export function tellAnswer(answer: SharedAnswer, { response, ownHeaders }: ExchangeOptions, id: string): void {
+export function tellAnswer(answer: SharedAnswer, { response, ownHeaders, bill }: ExchangeOptions, id: string): void {
   const { status, headers, beforeId, afterId } = answer
   const text = afterId === undefined ? beforeId : beforeId + Buffer.from(id).toString('latin1') + afterId
   response.writeHead(status, [...headers, ...ownHeaders, 'content-length', String(text.length)])
   response.end(text, 'latin1')
+  bill?.answered(status, text.length)
 }
 
 function parse(body: Buffer): unknown {

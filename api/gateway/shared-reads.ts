@@ -96,7 +96,7 @@ class GroupReads {
       ...waiting.options,
       // For whoever joins, and to be looked into: as the node has it.
       request: { ...request, headers: toRpcHeaders({ headers: {} }, true) },
-      ...{ response: shared, refuse: shared.refuse, ownHeaders: [], heldBytesMax: SHARED_BYTES_MAX },
+      ...{ response: shared, refuse: shared.refuse, bill: undefined, ownHeaders: [], heldBytesMax: SHARED_BYTES_MAX },
     })
   }
 

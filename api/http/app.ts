@@ -4,6 +4,7 @@ import compress from '@fastify/compress'
 import cors from '@fastify/cors'
 import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import type { Log } from '../../infra/ports/log.ts'
 import { formatMessage, type Refusal, refuse } from '../../schemas/routes/envelope.ts'
 import { isNftPath, toNftRefusal } from '../../schemas/routes/nft/nft-route.ts'
 import { FAMILIES, type Family } from '../families.ts'
@@ -84,7 +85,7 @@ export async function buildApp(parts: ApiParts, families: readonly Family[] = FA
   })
   // Node's own answer has no body.
   app.server.on('checkExpectation', (_request, response) => response.socket?.end(RAW_BAD_REQUEST))
-  addHooks(app, parts, gateway)
+  addHooks(app, parts.log, gateway)
   await addBrowserRules(app, parts.corsOrigins ?? [])
   addEarlyRefusals(app)
   await app.register(compress, { global: false })
@@ -139,16 +140,12 @@ const RAW_BAD_REQUEST = (() => {
   ].join('\r\n')
 })()
 
-function addHooks(
-  app: FastifyInstance,
-  { log, meter }: Pick<ApiParts, 'log' | 'meter'>,
-  gateway: Gateway | undefined,
-): void {
+function addHooks(app: FastifyInstance, log: Log, gateway: Gateway | undefined): void {
   app.decorateRequest('chain', undefined)
   app.decorateRequest('account', '')
   app.decorateRequest('actor', '')
   app.decorateRequest('tokenHash', '')
-  app.decorateRequest('passed', undefined)
+  app.decorateRequest('bill', undefined)
   app.decorateRequest('standing', undefined)
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
@@ -158,13 +155,12 @@ function addHooks(
     closing = true
     gateway?.close()
   })
-  app.addHook('onSend', async (_request, reply) => {
+  app.addHook('onSend', async (request, reply) => {
+    request.bill?.begins()
     // A client that keeps its connection would hold up the close until the keep-alive timeout.
     if (closing) reply.header('connection', 'close')
   })
   app.addHook('onResponse', async (request, reply) => {
-    // A request that we have failed costs nothing.
-    if (request.passed !== undefined && reply.statusCode >= 500) meter?.giveBack(request.passed, 1)
     log.debug(
       {
         requestId: request.id,

@@ -1,12 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Refusal, refuse } from '../../schemas/routes/envelope.ts'
+import { type Bill, CLIENT_LEFT } from '../gateway/bill.ts'
 import { limitHeaders, limitWords, NOT_COUNTED } from '../gateway/limited.ts'
-import type { Meter, Passed } from '../gateway/meter.ts'
+import type { Meter } from '../gateway/meter.ts'
+import { BODY_BYTES_MAX } from './limits.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What has been taken for the request; undefined where nothing was. */
-    passed: Passed | undefined
+    /** Of the request; undefined where it asks for nothing that is counted. */
+    bill: Bill | undefined
   }
 }
 
@@ -17,14 +19,38 @@ export async function takeRequest(
   meter: Meter | undefined,
 ): Promise<Refusal | undefined> {
   if (meter === undefined) return undefined
-  const { account, tokenHash, chain, routeOptions } = request
-  const endpoint = `${chain?.names.name} ${routeOptions.url}`
-  const taken = await meter.take({ account, tokenHash, endpoint, units: 1 })
+  const { account, tokenHash, routeOptions, raw } = request
+  const { protocol = '', network = '' } = request.chain?.names ?? {}
+  const of = { account, tokenHash, place: `${protocol}/${network}` }
+  const bill = meter.open(of, `${of.place} ${routeOptions.url}`)
+  bill.asks(
+    [{ method: `${request.method}#${nameOf(routeOptions.url ?? '')}` }],
+    Math.min(Number(raw.headers['content-length'] ?? 0), BODY_BYTES_MAX),
+  )
+  request.bill = bill
+  billAnswer(bill, reply)
+  const taken = await bill.take()
   if (taken.status === 'unknown') return refuse('503', NOT_COUNTED)
   if (taken.status === 'limited') {
     reply.headers(limitHeaders(taken)).header('x-reason', taken.reason)
     return refuse('429', limitWords(taken), taken.reason)
   }
-  request.passed = taken
   return undefined
+}
+
+/** A path's pattern without what it has of every request. */
+function nameOf(pattern: string): string {
+  return pattern.replaceAll(/\/:(protocol|network|chain|token)(?=\/|$)/g, '')
+}
+
+/** Also of a client that leaves: the framework says nothing of it. */
+function billAnswer(bill: Bill, { raw }: FastifyReply): void {
+  const { socket } = raw
+  const before = socket?.bytesWritten ?? 0
+  raw.once('close', () => {
+    const bytes = (socket?.bytesWritten ?? 0) - before
+    if (!raw.headersSent) bill.answered(CLIENT_LEFT, 0)
+    else if (raw.statusCode >= 500) bill.failed(raw.statusCode)
+    else bill.answered(raw.statusCode, bytes)
+  })
 }

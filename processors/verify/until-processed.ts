@@ -7,8 +7,8 @@ import { DERIVING_JOBS } from '../derive.ts'
 import { measureLag } from '../loop/measure-health.ts'
 import { PROJECTORS } from '../projections.ts'
 
-/** What the program says of itself makes no figure, and its last word comes when its tables are closed. */
-const PROVEN = PROJECTORS.filter(({ topic }) => topic !== 'roles')
+/** What the program says of itself, and of who asks it, makes no figure, and its last word comes when its tables are closed. */
+const PROVEN = PROJECTORS.filter(({ topic }) => topic !== 'roles' && topic !== 'usage')
 
 /** Between two looks. */
 const LOOK_MS = 250

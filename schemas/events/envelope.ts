@@ -13,6 +13,7 @@ export const TOPICS = [
   'log',
   'roles',
   'users',
+  'usage',
 ] as const
 
 export type Topic = (typeof TOPICS)[number]
@@ -25,10 +26,11 @@ export const CHAINLESS_TOPICS: ReadonlySet<Topic> = new Set<Topic>([
   'log',
   'roles',
   'users',
+  'usage',
 ])
 
 /** Topics of which only the newest event of a key has to be kept: an adapter may drop the older ones. */
-export const COMPACTED_TOPICS: ReadonlySet<Topic> = new Set<Topic>(['ingest.cursors', 'roles', 'users'])
+export const COMPACTED_TOPICS: ReadonlySet<Topic> = new Set<Topic>(['ingest.cursors', 'roles', 'users', 'usage'])
 
 /** A fact of the log. `Name` fixes the shape of `data`; the codec of each type lies beside its definition. */
 export interface Envelope<Name extends string = string, Data = unknown> {

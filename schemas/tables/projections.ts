@@ -3,6 +3,7 @@ import { EXECUTION_TABLES } from './execution.ts'
 import { NFT_TABLES } from './nft.ts'
 import { REWARD_TABLES } from './rewards.ts'
 import { SETTLEMENT_TABLES } from './settlements.ts'
+import { USAGE_TABLES } from './usage.ts'
 import { VALIDATOR_TABLES } from './validators.ts'
 
 /** A part of the warehouse that can be rebuilt alone: its tables, with the columns of their sort keys. */
@@ -18,6 +19,7 @@ export const FAMILIES = {
     deposit_queue_fronts: ['chain', 'epoch'],
   },
   accounts: ACCOUNT_TABLES,
+  usage: USAGE_TABLES,
   loop: { dead_letters: ['chain', 'consumer_group', 'topic', 'event_id'], role_health: ['part'] },
 } as const
 
@@ -32,6 +34,7 @@ export const PROJECTIONS = {
   ...FAMILIES.nft,
   ...FAMILIES.head,
   ...FAMILIES.accounts,
+  ...FAMILIES.usage,
   ...FAMILIES.loop,
 } as const satisfies Record<string, readonly string[]>
 
@@ -42,4 +45,5 @@ export const CHAINLESS_PROJECTIONS: ReadonlySet<Projection> = new Set<Projection
   'access_tokens',
   'fee_rates',
   'role_health',
+  'usage_minutes',
 ])

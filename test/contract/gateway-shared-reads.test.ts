@@ -1,8 +1,9 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type Asking, Meter, type Passed } from '../../api/gateway/meter.ts'
+import { Meter, type Passed } from '../../api/gateway/meter.ts'
 import { SHARED_BYTES_MAX } from '../../api/gateway/shared-reads.ts'
+import type { CountedCall, UsageMinute, UsageOf } from '../../api/gateway/usage.ts'
 import type { Counters } from '../../infra/ports/counters.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
 import { toTokenLimitsRow } from '../../schemas/tables/accounts.ts'
@@ -33,9 +34,19 @@ class CountingMeter extends Meter {
   taken = 0
   returned = 0
 
-  override take(asking: Asking) {
-    this.taken += asking.units
-    return super.take(asking)
+  override open(of: UsageOf, endpoint?: string) {
+    const bill = super.open(of, endpoint)
+    const [asks, take] = [bill.asks.bind(bill), bill.take.bind(bill)]
+    let units = 0
+    bill.asks = (calls, ...rest) => {
+      units = calls.length
+      asks(calls, ...rest)
+    }
+    bill.take = () => {
+      this.taken += units
+      return take()
+    }
+    return bill
   }
 
   override giveBack(passed: Passed, units: number): void {
@@ -43,6 +54,14 @@ class CountingMeter extends Meter {
     super.giveBack(passed, units)
   }
 }
+
+/** Status, units and bytes of the answer of each call that was counted as usage. */
+const counted: (readonly [number, number, number])[] = []
+const minute = {
+  rowOf: (_of: UsageOf, _method: string, status: number) => ({
+    count: ({ billed, answerBytes }: CountedCall) => void counted.push([status, billed, answerBytes]),
+  }),
+} as unknown as UsageMinute
 
 const open = new AsyncDisposableStack()
 let [node, other, plain, shared]: Stub[] = []
@@ -57,7 +76,8 @@ beforeAll(async () => {
   withSockets(shared)
   const counters = {} as Counters
   const planOf = () => ({ name: 'unlimited' })
-  meter = new CountingMeter({ counters, clientCounters: counters, planOf, log: silentLog })
+  const usage = { minuteAt: () => minute }
+  meter = new CountingMeter({ counters, clientCounters: counters, planOf, usage, log: silentLog })
   gateway = open.use(
     await openGivenGateway(
       [
@@ -81,6 +101,7 @@ beforeEach(() => {
   }
   meter.taken = 0
   meter.returned = 0
+  counted.length = 0
 })
 
 const post = (place: string, id: string, call: string, init: RequestInit = {}) =>
@@ -116,6 +137,8 @@ describe('equal reads in flight', () => {
       ...[null, ...others.map(() => '*')],
     ])
     expect([shared?.got.length, meter.taken, meter.returned]).toEqual([1, IDS.length + sockets.length, 0])
+    const bytes = [...IDS, '0', '1'].map((id) => Buffer.byteLength(`{"jsonrpc":"2.0","id":${id},"result":"0x2a"}`))
+    expect(counted.toSorted()).toEqual(bytes.map((length) => [200, 1, length]).toSorted())
     for (const socket of sockets) socket[Symbol.dispose]()
     // What has been answered is asked again.
     Object.assign(shared as Stub, { answer: rpcAnswer })
@@ -185,6 +208,7 @@ describe('equal reads in flight', () => {
       expect(await response.json()).toMatchObject({ id, error: { code: -32603 } })
     }
     expect([shared?.got.length, meter.returned]).toEqual([1, 20])
+    expect(counted).toEqual(Array.from({ length: 20 }, () => [502, 0, 0]))
   })
 
   const long = 'a'.repeat(SHARED_BYTES_MAX)
@@ -201,6 +225,8 @@ describe('equal reads in flight', () => {
       expect((await response.text()).replace(long, '')).toMatch(new RegExp(`"(id|of)":${i + 1}[,}]|"of":${i + 1}$`))
     }
     expect(shared?.got.length).toBe(4)
+    await expect.poll(() => counted.length).toBe(4)
+    expect(counted.map(([status, units]) => [status, units])).toEqual(Array.from({ length: 4 }, () => [200, 1]))
   })
 })
 

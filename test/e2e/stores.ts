@@ -30,14 +30,14 @@ export function openTables(env: Environment): Promise<Warehouse> {
   return openMigratedWarehouse(readConfig(env))
 }
 
-/** Tells when the program was started and stopped: each run's is another one. */
-const OF_THE_PROGRAM: Projection = 'role_health'
+/** Tell when the program was started and stopped, and what it was asked: each run's are others. */
+const OF_THE_PROGRAM: ReadonlySet<string> = new Set<Projection>(['role_health', 'usage_minutes'])
 
 /** Every table that is made from what happened to the chains, as queries see it, in the order of its sort key. */
 export async function dump(env: Environment): Promise<Tables> {
   await using warehouse = await openTables(env)
-  const { [OF_THE_PROGRAM]: _, ...tables } = await dumpTables(warehouse)
-  return tables as unknown as Tables
+  const tables = Object.entries(await dumpTables(warehouse)).filter(([table]) => !OF_THE_PROGRAM.has(table))
+  return Object.fromEntries(tables) as unknown as Tables
 }
 
 /** Row by row, table by table: a difference is shown by some rows, not by the whole of the tables. */
@@ -136,10 +136,11 @@ export async function cursorOf(env: Environment, chain: string, name: 'head' | '
   return newest === undefined ? undefined : decodeEvent(ingestCursor, newest.event).next
 }
 
-/** Events that no projection has acknowledged, over all topics. */
+/** Events that no projection has acknowledged, over all topics but the one that tells of questions to the very end. */
 export async function lagOf(env: Environment): Promise<bigint> {
   await using log = await openLog(env)
-  const lags = await Promise.all(PROJECTORS.map(({ topic, group }) => log.lag(topic, group)))
+  const projectors = PROJECTORS.filter(({ topic }) => topic !== 'usage')
+  const lags = await Promise.all(projectors.map(({ topic, group }) => log.lag(topic, group)))
   return lags.reduce((sum, lag) => sum + lag, 0n)
 }
 

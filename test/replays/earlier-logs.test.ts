@@ -159,13 +159,14 @@ describe.each(['given-chain', 'devnet'])('a log of release 0.1 (%s)', (name) => 
       'exit_call_ends',
       'validator_labels',
       'staking_steps',
+      'usage_minutes',
       'role_health',
     ])
   })
 
   it('holds events of every topic that was written then', async () => {
     await using eventLog = await openSqliteEventLog({ file: join(directory, `${name}.sqlite`) })
-    const later = ['dead-letters', 'execution.logs', 'log', 'nft.metadata', 'roles', 'users', 'webhooks']
+    const later = ['dead-letters', 'execution.logs', 'log', 'nft.metadata', 'roles', 'usage', 'users', 'webhooks']
     for (const topic of TOPICS.filter((one) => !later.includes(one))) {
       const events = await Array.fromAsync(eventLog.read({ topic, signal: never }))
       expect(events.length, topic).toBeGreaterThan(0)

@@ -33,6 +33,8 @@ async function openCounters(): Promise<{ readonly counters: Counters; readonly t
   return { counters: slow, taken, at: counters }
 }
 
+const of = (units: number, limit: number, { nowMs }: Clock = { nowMs: NOON }) => ({ units, limit, nowMs })
+
 function quotasOf(counters: Counters, clock: Clock = { nowMs: NOON }): Quotas {
   const quotas = new Quotas({ counters, log: silentLog, now: () => clock.nowMs })
   onTestFinished(() => quotas[Symbol.asyncDispose]())
@@ -45,7 +47,7 @@ test.each([1, 7, 100, 2_500])('of %i units exactly so many pass, of 100 clients 
   let passed = 0
   const client = async (number: number): Promise<void> => {
     const quotas = processes[number % 2] as Quotas
-    while ((await quotas.take('acme', 1, limit)).status === 'passed') passed++
+    while ((await quotas.take('acme', of(1, limit))).status === 'passed') passed++
   }
   await Promise.all(Array.from({ length: 100 }, (_, number) => client(number)))
   expect(passed).toBe(limit)
@@ -54,19 +56,19 @@ test.each([1, 7, 100, 2_500])('of %i units exactly so many pass, of 100 clients 
 test('nobody waits, and no promise is made, while units are leased; a server is asked seldom', async () => {
   const { counters, taken } = await openCounters()
   const quotas = quotasOf(counters)
-  await quotas.take('acme', 1, 100_000)
-  for (let i = 0; i < 999; i++) expect(quotas.take('acme', 1, 100_000)).toBeInstanceOf(Budget)
+  await quotas.take('acme', of(1, 100_000))
+  for (let i = 0; i < 999; i++) expect(quotas.take('acme', of(1, 100_000))).toBeInstanceOf(Budget)
   expect(taken).toEqual([1_000])
-  expect(quotas.take('acme', 1, 100_000)).toBeInstanceOf(Promise)
+  expect(quotas.take('acme', of(1, 100_000))).toBeInstanceOf(Promise)
 })
 
 test('leases shrink to what is asked for near the limit', async () => {
   const { counters, taken } = await openCounters()
   const quotas = quotasOf(counters)
-  for (let i = 0; i < 1_000; i++) await quotas.take('acme', 1, 1_000)
+  for (let i = 0; i < 1_000; i++) await quotas.take('acme', of(1, 1_000))
   expect(taken[0]).toBe(10)
   expect(taken.slice(-39)).toEqual(Array.from({ length: 39 }, () => 1))
-  expect(await quotas.take('acme', 1, 1_000)).toEqual({
+  expect(await quotas.take('acme', of(1, 1_000))).toEqual({
     ...{ status: 'limited', reason: 'daily_quota', limit: 1_000, remaining: 0 },
     ...{ resetSec: 12 * 3_600, retryAfterSec: 12 * 3_600 },
   })
@@ -74,9 +76,9 @@ test('leases shrink to what is asked for near the limit', async () => {
 
 test('a batch is taken as a whole or not at all', async () => {
   const quotas = quotasOf((await openCounters()).counters)
-  expect(await quotas.take('acme', 60, 100)).toMatchObject({ status: 'passed' })
-  expect(await quotas.take('acme', 41, 100)).toMatchObject({ status: 'limited', remaining: 40 })
-  expect(await quotas.take('acme', 40, 100)).toMatchObject({ status: 'passed' })
+  expect(await quotas.take('acme', of(60, 100))).toMatchObject({ status: 'passed' })
+  expect(await quotas.take('acme', of(41, 100))).toMatchObject({ status: 'limited', remaining: 40 })
+  expect(await quotas.take('acme', of(40, 100))).toMatchObject({ status: 'passed' })
 })
 
 test('what is given back passes again, in another process after a second too', async () => {
@@ -85,36 +87,36 @@ test('what is given back passes again, in another process after a second too', a
   const counters = await openMemoryCounters()
   const clock = { nowMs: NOON }
   const [one, other] = [quotasOf(counters, clock), quotasOf(counters, clock)]
-  const budget = (await one.take('acme', 5, 5)) as Budget
-  expect(await other.take('acme', 1, 5)).toMatchObject({ status: 'limited' })
+  const budget = (await one.take('acme', of(5, 5, clock))) as Budget
+  expect(await other.take('acme', of(1, 5, clock))).toMatchObject({ status: 'limited' })
   one.giveBack(budget, 2)
-  expect(await one.take('acme', 1, 5)).toMatchObject({ status: 'passed' })
+  expect(await one.take('acme', of(1, 5, clock))).toMatchObject({ status: 'passed' })
   clock.nowMs += 1_500
   await vi.advanceTimersByTimeAsync(2_000)
-  expect(await other.take('acme', 1, 5)).toMatchObject({ status: 'passed' })
-  expect(await other.take('acme', 1, 5)).toMatchObject({ status: 'limited' })
+  expect(await other.take('acme', of(1, 5, clock))).toMatchObject({ status: 'passed' })
+  expect(await other.take('acme', of(1, 5, clock))).toMatchObject({ status: 'limited' })
 })
 
 test('a process that ends returns what it has leased', async () => {
   const { counters } = await openCounters()
   const one = quotasOf(counters)
-  await one.take('acme', 1, 1_000)
+  await one.take('acme', of(1, 1_000))
   await one[Symbol.asyncDispose]()
   const other = quotasOf(counters)
-  expect(await other.take('acme', 999, 1_000)).toMatchObject({ status: 'passed' })
+  expect(await other.take('acme', of(999, 1_000))).toMatchObject({ status: 'passed' })
 })
 
 test('the day begins at midnight of UTC+8, and gives nobody units of the day before', async () => {
   const { counters } = await openCounters()
   const clock = { nowMs: NEXT_DAY - 1 }
   const quotas = quotasOf(counters, clock)
-  const before = (await quotas.take('acme', 10, 10)) as Budget
-  expect(await quotas.take('acme', 1, 10)).toMatchObject({ status: 'limited', retryAfterSec: 1 })
+  const before = (await quotas.take('acme', of(10, 10, clock))) as Budget
+  expect(await quotas.take('acme', of(1, 10, clock))).toMatchObject({ status: 'limited', retryAfterSec: 1 })
   clock.nowMs = NEXT_DAY
-  expect(await quotas.take('acme', 4, 10)).toMatchObject({ status: 'passed' })
+  expect(await quotas.take('acme', of(4, 10, clock))).toMatchObject({ status: 'passed' })
   quotas.giveBack(before, 10)
-  expect(await quotas.take('acme', 6, 10)).toMatchObject({ status: 'passed' })
-  expect(await quotas.take('acme', 1, 10)).toMatchObject({ status: 'limited', retryAfterSec: 86_400 })
+  expect(await quotas.take('acme', of(6, 10, clock))).toMatchObject({ status: 'passed' })
+  expect(await quotas.take('acme', of(1, 10, clock))).toMatchObject({ status: 'limited', retryAfterSec: 86_400 })
 })
 
 test('without counters leases are used up; then nothing is known, until they are back', async () => {
@@ -122,10 +124,10 @@ test('without counters leases are used up; then nothing is known, until they are
   let isAway = false
   const coming: Counters = { ...counters, take: (...asked) => (isAway ? away.take(...asked) : at.take(...asked)) }
   const quotas = quotasOf(coming)
-  await quotas.take('acme', 1, 1_000)
+  await quotas.take('acme', of(1, 1_000))
   isAway = true
-  for (let i = 0; i < 9; i++) expect(await quotas.take('acme', 1, 1_000)).toMatchObject({ status: 'passed' })
-  expect(await quotas.take('acme', 1, 1_000)).toEqual({ status: 'unknown' })
+  for (let i = 0; i < 9; i++) expect(await quotas.take('acme', of(1, 1_000))).toMatchObject({ status: 'passed' })
+  expect(await quotas.take('acme', of(1, 1_000))).toEqual({ status: 'unknown' })
   isAway = false
-  expect(await quotas.take('acme', 1, 1_000)).toMatchObject({ status: 'passed' })
+  expect(await quotas.take('acme', of(1, 1_000))).toMatchObject({ status: 'passed' })
 })

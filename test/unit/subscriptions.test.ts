@@ -121,7 +121,7 @@ function given(protocolName: string) {
   if (protocol === undefined) throw new Error(`no ${protocolName}`)
   const openFor = (tokenHash: string, socket: FakeSocket) =>
     all.open(
-      { protocol, network: 'mainnet', tokenHash, order: undefined },
+      { protocol, network: 'mainnet', tokenHash, order: undefined, onTold() {} },
       new ClientLink(socket as unknown as WebSocket, new PassThrough()),
     )
   const open = (tokenHash = 'one'): Client => {
@@ -133,7 +133,7 @@ function given(protocolName: string) {
       subscribe(method, params) {
         if (!subscriptions.reserve()) throw new Error('too many')
         const body = Buffer.from(`{"id":"mine","method":"${method}","params":${params}}`)
-        subscriptions.subscribe(body, callIn(body), { onOut() {}, onFailed() {} })
+        subscriptions.subscribe(body, callIn(body), { onOut() {}, bill: undefined })
       },
       id() {
         const answer = socket.heard.find((text) => text.includes('"id":"mine"')) ?? '{}'

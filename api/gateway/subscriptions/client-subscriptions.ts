@@ -1,4 +1,5 @@
 import type { Methods } from '../../../schemas/protocols/protocol.ts'
+import { type Bill, CLIENT_LEFT } from '../bill.ts'
 import type { Call } from '../calls.ts'
 import { CLOSE, type ClientLink } from '../client-link.ts'
 import { rpcRefusal, tellRefusal } from '../refusals.ts'
@@ -15,6 +16,14 @@ export interface ClientSubscriptionsOptions {
   readonly client: ClientLink
   /** Counts one more, or less, of the key; false: it may have no more. */
   readonly count: (by: 1 | -1) => boolean
+  /** So many bytes were told of what the method has subscribed to. */
+  readonly onTold: (method: string, bytes: number) => void
+}
+
+interface Asking {
+  /** Called once, when its answer is out. */
+  readonly onOut: () => void
+  readonly bill: Bill | undefined
 }
 
 interface Subscribed {
@@ -64,21 +73,21 @@ export class ClientSubscriptions {
     this.#options.count(-1)
   }
 
-  /** Answers the call, and tells what there is to tell from then on; `onFailed` is called where no node has answered. */
-  subscribe(body: Buffer, call: Call, { onOut, onFailed }: { onOut: () => void; onFailed: () => void }): void {
+  /** Answers the call, and tells what there is to tell from then on. */
+  subscribe(body: Buffer, call: Call, asking: Asking): void {
     const { methods, network } = this.#options
     const wanted = readSubscribeCall(body, call, methods) as SubscribeCall
     const joining = { end: (): void => {} }
     this.#joining.add(joining)
     const cancel = network.join(wanted, (outcome) => {
       this.#joining.delete(joining)
-      if (outcome.status === 'unreached') onFailed()
-      this.#onOutcome(outcome, call.id, onOut)
+      this.#onOutcome(outcome, call, asking)
     })
     joining.end = (): void => {
       cancel()
       this.giveUp()
-      onOut()
+      asking.bill?.answered(CLIENT_LEFT, 0)
+      asking.onOut()
     }
   }
 
@@ -105,27 +114,37 @@ export class ClientSubscriptions {
     this.#subscribed.clear()
   }
 
-  #onOutcome(outcome: Outcome, callId = 'null', onOut: () => void): void {
-    const { client } = this.#options
+  #onOutcome(outcome: Outcome, { id = 'null', method }: Call, asking: Asking): void {
+    const { client, onTold } = this.#options
     if (outcome.status === 'begun') {
       const { shared } = outcome
       const listener: Listener = {
         id: newSubscriptionId(shared.nodeId as string),
-        tell: (text) => client.tell(text),
+        tell: (text) => {
+          if (client.tell(text)) onTold(method, Buffer.byteLength(text))
+        },
         end: () => client.close(CLOSE.restart, 'what would have been told is lost with its node'),
       }
       this.#subscribed.set(listener.id, { shared, listener })
-      client.answer(`{"jsonrpc":"2.0","id":${callId},"result":${listener.id}}`, onOut)
+      this.#answer(`{"jsonrpc":"2.0","id":${id},"result":${listener.id}}`, asking)
       shared.add(listener)
       return
     }
     this.giveUp()
-    if (outcome.status === 'unreached') client.answer(rpcRefusal(tellRefusal({ kind: 'none-healthy' }), callId), onOut)
-    else {
+    if (outcome.status === 'unreached') {
+      const told = tellRefusal({ kind: 'none-healthy' })
+      asking.bill?.failed(told.status)
+      client.answer(rpcRefusal(told, id), asking.onOut)
+    } else {
       const { error, result = null } = outcome.answer
       const said = error === undefined ? `"result":${JSON.stringify(result)}` : `"error":${JSON.stringify(error)}`
-      client.answer(`{"jsonrpc":"2.0","id":${callId},${said}}`, onOut)
+      this.#answer(`{"jsonrpc":"2.0","id":${id},${said}}`, asking)
     }
+  }
+
+  #answer(text: string, { bill, onOut }: Asking): void {
+    bill?.answered(200, Buffer.byteLength(text))
+    this.#options.client.answer(text, onOut)
   }
 }
 

@@ -2,7 +2,7 @@ import type { Log } from '../../../infra/ports/log.ts'
 import type { GroupName, Upstreams } from '../../../infra/ports/upstreams.ts'
 import type { Protocol } from '../../../schemas/protocols/protocol.ts'
 import type { ClientLink } from '../client-link.ts'
-import { ClientSubscriptions } from './client-subscriptions.ts'
+import { ClientSubscriptions, type ClientSubscriptionsOptions } from './client-subscriptions.ts'
 import { NetworkSubscriptions } from './network-subscriptions.ts'
 
 /** Of all sockets of a key. */
@@ -15,6 +15,7 @@ export interface Place {
   readonly tokenHash: string
   /** Id of the order that the key is for; undefined: it is for what all share. */
   readonly order: string | undefined
+  readonly onTold: ClientSubscriptionsOptions['onTold']
 }
 
 /** What all clients of all networks are subscribed to. */
@@ -40,12 +41,13 @@ export class Subscriptions {
   }
 
   /** Undefined: clients of the protocol subscribe to nothing, or each over a node's socket of its own. */
-  open({ protocol, network, tokenHash, order }: Place, client: ClientLink): ClientSubscriptions | undefined {
+  open({ protocol, network, tokenHash, order, onTold }: Place, client: ClientLink): ClientSubscriptions | undefined {
     const { methods, webSocket } = protocol
     if (methods === undefined || webSocket?.isBridged === true || webSocket?.methodKey !== undefined) return undefined
     if (Object.keys(methods.subscribes).length === 0) return undefined
     const ofNetwork = this.#networkOf({ protocol: protocol.name, network, order })
-    return new ClientSubscriptions({ methods, network: ofNetwork, client, count: (by) => this.#count(tokenHash, by) })
+    const count = (by: 1 | -1): boolean => this.#count(tokenHash, by)
+    return new ClientSubscriptions({ methods, network: ofNetwork, client, count, onTold })
   }
 
   /** Of an order those of its own nodes: nobody else hears from these. */

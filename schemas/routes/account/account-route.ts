@@ -21,6 +21,7 @@ export interface AnyAccountRoute {
   /** Whether somebody has to be logged in. */
   readonly ofSession: boolean
   readonly params?: TObject
+  readonly query?: TObject
   readonly body?: TObject
   /** The whole successful answer, envelope included. */
   readonly response: TSchema
@@ -30,18 +31,26 @@ export interface AnyAccountRoute {
 }
 
 /** One operation: the value that validates requests, documents them and types their handlers. */
-export interface AccountRoute<Params extends TObject, Body extends TObject, Response extends TSchema>
-  extends AnyAccountRoute {
+export interface AccountRoute<
+  Params extends TObject,
+  Query extends TObject,
+  Body extends TObject,
+  Response extends TSchema,
+> extends AnyAccountRoute {
   readonly params?: Params
+  readonly query?: Query
   readonly body?: Body
   readonly response: Response
   readonly example: Static<Response>
 }
 
 /** Keeps the precise types of a route's parts. */
-export function defineAccountRoute<Params extends TObject, Body extends TObject, Response extends TSchema>(
-  route: AccountRoute<Params, Body, Response>,
-): AccountRoute<Params, Body, Response> {
+export function defineAccountRoute<
+  Params extends TObject,
+  Query extends TObject,
+  Body extends TObject,
+  Response extends TSchema,
+>(route: AccountRoute<Params, Query, Body, Response>): AccountRoute<Params, Query, Body, Response> {
   return route
 }
 
