@@ -8,6 +8,7 @@ import { areAccountsKnown } from '../processors/accounts/accounts-known.ts'
 import { areTablesWhole, refuseOtherLog } from '../processors/loop/filled-from.ts'
 import { LagWatch } from '../processors/loop/lag-watch.ts'
 import { readLogFacts } from '../processors/loop/log-facts.ts'
+import { retryWithBackoff } from '../schemas/retry.ts'
 import { untilAborted } from '../schemas/wait.ts'
 import { healthOf } from './health.ts'
 import { planOf } from './plan-of.ts'
@@ -25,8 +26,11 @@ export const apiRole: Role = {
   async run(ports, running, signal) {
     const { warehouse, eventLog } = ports
     const { host, port, corsOrigins } = running.config
-    const facts = await readLogFacts(eventLog, signal)
-    if (facts !== undefined) await refuseOtherLog(warehouse, facts)
+    await retryWithBackoff({ log: running.log, signal, what: 'the start of the API' }, async () => {
+      const facts = await readLogFacts(eventLog, signal)
+      if (facts !== undefined) await refuseOtherLog(warehouse, facts)
+    })
+    if (signal.aborted) return
     const lagWatch = new LagWatch()
     const { networks } = running.gateway.current
     await using upstreams = openUpstreams({ networks, log: running.log })

@@ -10,13 +10,12 @@ import { followExecutionHead } from '../ingest/execution/execution-head.ts'
 import { followQueues } from '../ingest/queues/queue-follower.ts'
 import { openLogFacts } from '../processors/loop/log-facts.ts'
 import { AppError } from '../schemas/errors.ts'
-import { pause, untilAborted } from '../schemas/wait.ts'
+import { retryWithBackoff } from '../schemas/retry.ts'
+import { untilAborted } from '../schemas/wait.ts'
 import { type ChainNodes, openChainNodes } from './chain-nodes.ts'
 import type { Role, Running } from './role.ts'
 import { nowSec } from './setting.ts'
-
-/** Between losing a lease and asking for it again. */
-const RELEASE_PAUSE_MS = 1_000
+import { whileLeased } from './while-leased.ts'
 
 /** The name of the right to write what a chain tells. */
 export function ingestLease(chain: string): string {
@@ -28,7 +27,12 @@ export const ingestRole: Role = {
   name: 'ingest',
   needs: ['eventLog'],
   async run({ eventLog }, running, signal) {
-    const { unnamedChain } = await openLogFacts(eventLog, nowSec(), signal)
+    const { log } = running
+    const opened = await retryWithBackoff({ log, signal, what: 'the start of the ingesters' }, () =>
+      openLogFacts(eventLog, nowSec(), signal),
+    )
+    if (opened === undefined) return
+    const { unnamedChain } = opened
     const failed = new AbortController()
     const ending = AbortSignal.any([signal, failed.signal])
     let failure: unknown
@@ -89,26 +93,19 @@ async function ingestChain(chain: ChainConfig, ingesting: Ingesting, signal: Abo
   await using nodes = await openChainNodes(chain, running, signal)
   running.nodes.set(name, () => nodes.status())
   try {
-    while (!signal.aborted) {
-      running.log.debug({ chain: name }, 'waits for the chain')
-      const lease = await eventLog.lease(ingestLease(name), signal).catch((error: unknown) => {
-        if (signal.aborted) return undefined
-        throw error
-      })
-      if (lease === undefined) return
-      try {
-        await using held = lease
+    running.log.debug({ chain: name }, 'waits for the chain')
+    await whileLeased(
+      {
+        ...{ eventLog, log: running.log, lease: ingestLease(name), what: `the ingesting of ${name}` },
+        onOther: () => running.log.warn({ chain: name }, 'another process writes this chain now: waiting for it'),
+      },
+      async (lease, ending) => {
         running.log.debug({ chain: name }, 'holds the chain')
         await tellOtherStart(chain, ingesting, signal)
-        await follow(chain, { ...ingesting, nodes, lease: held }, AbortSignal.any([signal, held.lost]))
-      } catch (error) {
-        if (!(error instanceof AppError && error.code === 'lease_lost')) throw error
-      }
-      if (signal.aborted) return
-      // Told by a refused append, or before one was tried.
-      running.log.warn({ chain: name }, 'another process writes this chain now: waiting for it')
-      await pause(RELEASE_PAUSE_MS, signal)
-    }
+        await follow(chain, { ...ingesting, nodes, lease }, ending)
+      },
+      signal,
+    )
   } finally {
     running.nodes.delete(name)
     running.nodeHeads.delete(name)

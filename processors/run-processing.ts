@@ -37,10 +37,10 @@ export async function runProcessing(ports: Processing, signal: AbortSignal): Pro
   const { eventLog, warehouse, jobQueue, log, now, drainMsMax = DRAIN_MS_MAX } = ports
   const wanted = wantedByJobs(jobQueue, log)
   const derivation = new Derivation(warehouse, wanted)
-  const facts = await openLogFacts(eventLog, now(), signal)
-  const reader = await retryWithBackoff({ log, signal, what: 'the start of the processors' }, async () => {
+  const start = await retryWithBackoff({ log, signal, what: 'the start of the processors' }, async () => {
+    const facts = await openLogFacts(eventLog, now(), signal)
     await prepareFilling({ ...ports, facts, projectors: PROJECTORS }, now(), signal)
-    const opened = await LogFactsReader.open({
+    const reader = await LogFactsReader.open({
       eventLog,
       now: now(),
       signal,
@@ -50,9 +50,10 @@ export async function runProcessing(ports: Processing, signal: AbortSignal): Pro
       },
     })
     await wantOpenWork(warehouse, wanted)
-    return opened
+    return { facts, reader }
   })
-  if (reader === undefined) return
+  if (start === undefined) return
+  const { facts, reader } = start
   const ended = new AbortController()
   const ending = AbortSignal.any([signal, ended.signal])
   const deriveAll = (until: AbortSignal) => deriveAllUndisturbed({ warehouse, facts: reader }, until)

@@ -4,16 +4,15 @@ import { UnreadNoticer } from '../../ingest/metadata/notice-unread.ts'
 import { type Done, type ReadingSome, type Run, readAsked, readSome } from '../../ingest/metadata/read-some.ts'
 import { Recently } from '../../ingest/metadata/recently.ts'
 import { CHANGED_AT_ONCE, CONTRACTS_AT_ONCE, takeTurn } from '../../ingest/metadata/take-turn.ts'
-import { AppError } from '../../schemas/errors.ts'
 import { readNftContract, refreshNft, rereadNftContract } from '../../schemas/jobs/read-nft.ts'
 import { retryWithBackoff } from '../../schemas/retry.ts'
 import { pause } from '../../schemas/wait.ts'
 import { allOrNone } from '../ingest-role.ts'
 import type { Ports, Role, Running } from '../role.ts'
+import { whileLeased } from '../while-leased.ts'
 import { ContractNodes } from './contract-nodes.ts'
 
 const METADATA_LEASE = 'nft-metadata'
-const RELEASE_PAUSE_MS = 1_000
 /** Between two looks for what is new. */
 const LOOK_MS = 1_000
 /** Where a run has read nothing and there is more, the tables have to follow first. */
@@ -24,23 +23,14 @@ const ASKED_AT_ONCE = 4
 export const metadataRole: Role = {
   name: 'metadata',
   needs: ['eventLog', 'warehouse', 'jobQueue'],
-  async run(ports, running, signal) {
-    while (!signal.aborted) {
-      const lease = await ports.eventLog.lease(METADATA_LEASE, signal).catch((error: unknown) => {
-        if (signal.aborted) return undefined
-        throw error
-      })
-      if (lease === undefined) return
-      try {
-        await using held = lease
-        await readMetadata({ ports, running, lease: held }, AbortSignal.any([signal, held.lost]))
-      } catch (error) {
-        if (!(error instanceof AppError && error.code === 'lease_lost')) throw error
-      }
-      if (signal.aborted) return
-      running.log.warn({}, 'another process reads the metadata of tokens now: waiting for it')
-      await pause(RELEASE_PAUSE_MS, signal)
-    }
+  run(ports, running, signal) {
+    const { log } = running
+    const onOther = () => log.warn({}, 'another process reads the metadata of tokens now: waiting for it')
+    return whileLeased(
+      { eventLog: ports.eventLog, log, lease: METADATA_LEASE, what: 'the reading of metadata', onOther },
+      (lease, ending) => readMetadata({ ports, running, lease }, ending),
+      signal,
+    )
   },
 }
 

@@ -7,16 +7,15 @@ import {
 import { readOrderBook } from '../../processors/users/order-book.ts'
 import { readUserBook } from '../../processors/users/user-book.ts'
 import { Turns } from '../../processors/validators/turns.ts'
-import { AppError } from '../../schemas/errors.ts'
 import { askOrders } from '../../schemas/jobs/ask-orders.ts'
 import { askUsers } from '../../schemas/jobs/ask-users.ts'
 import { retryWithBackoff } from '../../schemas/retry.ts'
 import { pause } from '../../schemas/wait.ts'
 import { allOrNone } from '../ingest-role.ts'
 import type { Ports, Role, Running } from '../role.ts'
+import { whileLeased } from '../while-leased.ts'
 
 const USERS_LEASE = 'users'
-const RELEASE_PAUSE_MS = 1_000
 /** Sign-ups that nobody verifies count for a day, and are gone this much later. */
 const DROP_EVERY_MS = 3_600_000
 
@@ -24,26 +23,18 @@ const DROP_EVERY_MS = 3_600_000
 export const usersRole: Role = {
   name: 'users',
   needs: ['eventLog', 'jobQueue'],
-  async run(ports, running, signal) {
-    while (!signal.aborted) {
-      const lease = await ports.eventLog.lease(USERS_LEASE, signal).catch((error: unknown) => {
-        if (signal.aborted) return undefined
-        throw error
-      })
-      if (lease === undefined) return
-      try {
-        await using held = lease
-        const ending = AbortSignal.any([signal, held.lost])
-        const book = await readUserBook(ports.eventLog, ending)
-        const orders = await readOrderBook(ports.eventLog, ending)
-        await decideAlone({ ports, running, parts: { book, orders, writer: held, now: Date.now } }, ending)
-      } catch (error) {
-        if (!(error instanceof AppError && error.code === 'lease_lost')) throw error
-      }
-      if (signal.aborted) return
-      running.log.warn({}, "another process decides about people's accounts now: waiting for it")
-      await pause(RELEASE_PAUSE_MS, signal)
-    }
+  run({ eventLog, jobQueue }, running, signal) {
+    const { log } = running
+    const onOther = () => log.warn({}, "another process decides about people's accounts now: waiting for it")
+    return whileLeased(
+      { eventLog, log, lease: USERS_LEASE, what: "the deciding about people's accounts", onOther },
+      async (writer, ending) => {
+        const book = await readUserBook(eventLog, ending)
+        const orders = await readOrderBook(eventLog, ending)
+        await decideAlone({ ports: { jobQueue }, running, parts: { book, orders, writer, now: Date.now } }, ending)
+      },
+      signal,
+    )
   },
 }
 

@@ -5,11 +5,10 @@ import { RegisteredKeys } from '../../processors/validators/registered-keys.ts'
 import { readStakingBook } from '../../processors/validators/staking-book.ts'
 import { Turns } from '../../processors/validators/turns.ts'
 import { UnfundedRoom } from '../../processors/validators/unfunded-room.ts'
-import { AppError } from '../../schemas/errors.ts'
 import { retryWithBackoff } from '../../schemas/retry.ts'
-import { pause } from '../../schemas/wait.ts'
 import { allOrNone } from '../ingest-role.ts'
 import type { Role } from '../role.ts'
+import { whileLeased } from '../while-leased.ts'
 import { broadcasting, followingStakings } from './broadcasting.ts'
 import { creating } from './creating.ts'
 import type { Custody, Duty } from './duty.ts'
@@ -34,46 +33,38 @@ const DUTIES: readonly Duty[] = [
   handingOver,
 ]
 
-const RELEASE_PAUSE_MS = 1_000
-
 /** Makes validators for accounts: the one role that has their keys. It talks to the nodes, to the log, and to the API by jobs. */
 export const validatorsRole: Role = {
   name: 'validators',
   needs: ['eventLog', 'jobQueue'],
   async run(ports, running, signal) {
-    while (!signal.aborted) {
-      running.log.debug({}, 'waits for the vault')
-      const lease = await ports.eventLog.lease(VALIDATORS_LEASE, signal).catch((error: unknown) => {
-        if (signal.aborted) return undefined
-        throw error
-      })
-      if (lease === undefined) return
-      try {
-        await using held = lease
-        const ending = AbortSignal.any([signal, held.lost])
-        const { log } = running
+    const { eventLog } = ports
+    const { log } = running
+    log.debug({}, 'waits for the vault')
+    await whileLeased(
+      {
+        ...{ eventLog, log, lease: VALIDATORS_LEASE, what: 'the work with the key vault' },
+        onOther: () => log.warn({}, 'another process has the vault now: waiting for it'),
+      },
+      async (lease, ending) => {
         await using vault = await retryWithBackoff({ log, signal: ending, what: 'the key vault' }, () =>
           openLocalKeyVault(running.config.vault),
         )
-        if (vault === undefined) continue
+        if (vault === undefined) return
         log.debug({}, 'holds the vault')
         await using chains = new StakingChains(running, openingChains(running, ending))
-        const book = await readStakingBook(ports.eventLog, ending)
+        const book = await readStakingBook(eventLog, ending)
         await retryWithBackoff({ log, signal: ending, what: 'the telling of what the key vault has kept' }, () =>
-          announceKept({ vault, writer: held, book }, log),
+          announceKept({ vault, writer: lease, book }, log),
         )
-        const registered = new RegisteredKeys(ports.eventLog, ending)
+        const registered = new RegisteredKeys(eventLog, ending)
         const funded = new DepositedKeys({ registered, sent: book.sent })
         const room = new UnfundedRoom({ book, funded, rules: running.config.validators })
-        const shared = { vault, lease: held, chains, book, funded, room, handing: new Turns() }
+        const shared = { vault, lease, chains, book, funded, room, handing: new Turns() }
         await doDuties({ ports, running, ...shared }, ending)
-      } catch (error) {
-        if (!(error instanceof AppError && error.code === 'lease_lost')) throw error
-      }
-      if (signal.aborted) return
-      running.log.warn({}, 'another process has the vault now: waiting for it')
-      await pause(RELEASE_PAUSE_MS, signal)
-    }
+      },
+      signal,
+    )
   },
 }
 

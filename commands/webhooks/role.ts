@@ -5,17 +5,16 @@ import { AccountsOnLog } from '../../processors/webhooks/accounts-on-log.ts'
 import { deliverWaiting } from '../../processors/webhooks/deliver.ts'
 import { Noticer } from '../../processors/webhooks/notice-changes.ts'
 import { readWebhookBook, type WebhookBook } from '../../processors/webhooks/webhook-book.ts'
-import { AppError } from '../../schemas/errors.ts'
 import { deliverWebhook } from '../../schemas/jobs/deliver-webhook.ts'
 import { retryWithBackoff } from '../../schemas/retry.ts'
 import { pause } from '../../schemas/wait.ts'
 import { allOrNone } from '../ingest-role.ts'
 import { chainNowMs, type Ports, type Role, type Running } from '../role.ts'
+import { whileLeased } from '../while-leased.ts'
 import { receiversOf } from './receivers.ts'
 import { standingsOf } from './standing.ts'
 
 const WEBHOOKS_LEASE = 'webhooks'
-const RELEASE_PAUSE_MS = 1_000
 /** Between two looks for what is new; without webhooks one reads what operators have said, and nothing else. */
 const LOOK_MS = 2_000
 /** Receivers that are told at once: one that does not answer takes a place for ten seconds, and then makes room. */
@@ -34,23 +33,14 @@ export function webhooksRoleOf(pace: Pace): Role {
   return {
     name: 'webhooks',
     needs: ['eventLog', 'warehouse', 'jobQueue'],
-    async run(ports, running, signal) {
-      while (!signal.aborted) {
-        const lease = await ports.eventLog.lease(WEBHOOKS_LEASE, signal).catch((error: unknown) => {
-          if (signal.aborted) return undefined
-          throw error
-        })
-        if (lease === undefined) return
-        try {
-          await using held = lease
-          await tellWebhooks({ ports, running, lease: held, pace }, AbortSignal.any([signal, held.lost]))
-        } catch (error) {
-          if (!(error instanceof AppError && error.code === 'lease_lost')) throw error
-        }
-        if (signal.aborted) return
-        running.log.warn({}, 'another process tells the webhooks now: waiting for it')
-        await pause(RELEASE_PAUSE_MS, signal)
-      }
+    run(ports, running, signal) {
+      const { log } = running
+      const onOther = () => log.warn({}, 'another process tells the webhooks now: waiting for it')
+      return whileLeased(
+        { eventLog: ports.eventLog, log, lease: WEBHOOKS_LEASE, what: 'the telling of webhooks', onOther },
+        (lease, ending) => tellWebhooks({ ports, running, lease, pace }, ending),
+        signal,
+      )
     },
   }
 }
