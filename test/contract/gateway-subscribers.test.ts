@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { PATIENCE, tries } from '../long-form.ts'
 import { ADDRESSES, type ChainBlock, type ChainLog, EvmChain, EvmNode } from './given-evm-chain.ts'
 import { openGivenGateway, untilHealthy } from './given-gateway.ts'
+import { socketsOn } from './given-socket.ts'
 import { expectLinked, openSubscriber, standingOf } from './given-subscriber.ts'
 
 // A hundred subscribers through losses of nodes, of each kind in turn. What they are to have heard in the end is asked of the chain.
@@ -22,14 +23,7 @@ test(`a hundred subscribers end with equal, complete lists over ${LOSSES} losses
   await using stack = new AsyncDisposableStack()
   const nodes: EvmNode[] = []
   for (let i = 0; i < 3; i++) nodes.push(stack.use(await EvmNode.open(chain)))
-  const gateway = stack.use(
-    await openGivenGateway([
-      {
-        ...{ protocol: 'ethereum', network: 'mainnet', service: '' },
-        upstreams: nodes.map(({ url }) => ({ url, wsUrl: url.replace('http', 'ws'), headers: {}, weight: 1 })),
-      },
-    ]),
-  )
+  const gateway = stack.use(await openGivenGateway([socketsOn('ethereum/mainnet', ...nodes)]))
   await untilHealthy(gateway, 'ethereum/mainnet')
   const base = chain.tip
   const subscribers = await Promise.all(

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { ADDRESSES, type ChainBlock, type ChainLog, EvmChain, EvmNode } from './given-evm-chain.ts'
 import { type GivenGateway, openGivenGateway, untilHealthy } from './given-gateway.ts'
+import { socketsOn } from './given-socket.ts'
 import { expectLinked, openSubscriber, type Subscriber, standingOf } from './given-subscriber.ts'
 
 const SOON = { timeout: 10_000, interval: 10 }
@@ -13,12 +14,7 @@ beforeAll(async () => {
   chain = new EvmChain()
   chain.append(3)
   nodes = [await EvmNode.open(chain), await EvmNode.open(chain)]
-  gateway = await openGivenGateway([
-    {
-      ...{ protocol: 'ethereum', network: 'mainnet', service: '' },
-      upstreams: nodes.map(({ url }) => ({ url, wsUrl: url.replace('http', 'ws'), headers: {}, weight: 1 })),
-    },
-  ])
+  gateway = await openGivenGateway([socketsOn('ethereum/mainnet', ...nodes)])
   await untilHealthy(gateway, 'ethereum/mainnet')
 })
 afterAll(async () => {

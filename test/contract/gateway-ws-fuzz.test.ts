@@ -3,7 +3,7 @@ import { tries } from '../long-form.ts'
 import { TOKEN } from './given-api.ts'
 import { EvmChain, EvmNode } from './given-evm-chain.ts'
 import { type GivenGateway, openGivenGateway, untilHealthy } from './given-gateway.ts'
-import { openClient, socketUrl } from './given-socket.ts'
+import { openClient, socketsOn, socketUrl } from './given-socket.ts'
 import { HOSTILE_CALLS, randomOf } from './hostile-calls.ts'
 
 // Messages that nobody sends by mistake, over WebSockets, among calls and subscriptions, while the chain goes on.
@@ -24,12 +24,7 @@ beforeAll(async () => {
   chain = new EvmChain()
   chain.append(REORG_DEPTH_MAX)
   nodes = [await EvmNode.open(chain), await EvmNode.open(chain)]
-  gateway = await openGivenGateway([
-    {
-      ...{ protocol: 'ethereum', network: 'mainnet', service: '' },
-      upstreams: nodes.map(({ url }) => ({ url, wsUrl: url.replace('http', 'ws'), headers: {}, weight: 1 })),
-    },
-  ])
+  gateway = await openGivenGateway([socketsOn('ethereum/mainnet', ...nodes)])
   await untilHealthy(gateway, 'ethereum/mainnet')
 })
 afterAll(async () => {

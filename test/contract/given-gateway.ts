@@ -158,7 +158,7 @@ export async function openGivenGateway(
   }
 }
 
-export function networkOn(place: string, ...stubs: readonly Stub[]): NetworkOptions {
+export function networkOn(place: string, ...stubs: readonly Pick<Stub, 'url'>[]): NetworkOptions {
   const [protocol = '', network = '', service = ''] = place.split('/')
   return { protocol, network, service, upstreams: stubs.map(({ url }) => ({ url, headers: {}, weight: 1 })) }
 }

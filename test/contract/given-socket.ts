@@ -30,7 +30,7 @@ export function withSockets(stub: Stub): SocketStub {
   return node
 }
 
-export function socketsOn(place: string, ...stubs: readonly Stub[]) {
+export function socketsOn(place: string, ...stubs: readonly Pick<Stub, 'url'>[]) {
   const network = networkOn(place, ...stubs)
   return { ...network, upstreams: network.upstreams.map((one) => ({ ...one, wsUrl: one.url.replace('http', 'ws') })) }
 }
