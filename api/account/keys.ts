@@ -56,6 +56,8 @@ export const createKey = accountOperation(createKeyRoute, async ({ body, session
   if (order !== undefined && blockchain !== undefined)
     return refuse('400', 'the blockchain of a key of an order is that of the order: leave blockchain out')
   if (order !== undefined && !ORDER_ID.test(order)) return noSuchOrder()
+  if (body.allow !== undefined && Object.keys(body.allow).length === 0)
+    return refuse('400', 'allow has no list: leave it out for a key without any', 'allow_not_valid')
   const lists = parseAllowLists(given)
   if (lists.status === 'refused')
     return refuse('400', `allow.${lists.list} has ${JSON.stringify(lists.entry)}, ${lists.why}`, 'allow_not_valid')

@@ -54,14 +54,15 @@ export const usage = accountOperation(usageRoute, async ({ query, session }, acc
   const { account } = found.user
   const nowSec = Math.floor(accounts.parts.wallNow() / 1_000)
   const { page, limit, step } = query
-  const fromSec = query.from === undefined ? dayStartSec(dayOfInstant(nowSec)) : secOf(query.from)
-  const toSec = query.to === undefined ? nowSec + 1 : secOf(query.to)
+  const fromSec = query.from === undefined ? dayStartSec(dayOfInstant(nowSec)) : minuteOf(query.from, Math.floor)
+  const toSec = query.to === undefined ? nowSec + 1 : minuteOf(query.to, Math.ceil)
   const daysMax = USAGE_DAYS_MAX[step]
-  if (!(fromSec >= 0 && toSec > fromSec && toSec <= SEC_MAX))
-    return refuse('400', 'to is not behind from', 'period_not_valid')
+  if (!(toSec > fromSec)) return refuse('400', 'to is not behind from', 'period_not_valid')
   if (toSec - fromSec > daysMax * DAY_SEC)
     return refuse('400', `from and to are more than ${daysMax} days apart`, 'period_not_valid')
-  const { key_id: keyId = '', blockchain = '', method = '' } = query
+  if (fromSec < 0 || toSec > SEC_MAX)
+    return refuse('400', 'from or to is beyond the years that are counted, 1970 to 2106', 'period_not_valid')
+  const { key_id: keyId = '', blockchain = '', method = '', status = 0 } = query
   const params = {
     account,
     fromSec,
@@ -71,6 +72,7 @@ export const usage = accountOperation(usageRoute, async ({ query, session }, acc
     keyId,
     blockchain,
     method,
+    status,
   }
   const warehouse = openBudget({ ...accounts.parts, account })
   const select = (rows: number, offset: number) =>
@@ -84,12 +86,13 @@ export const usage = accountOperation(usageRoute, async ({ query, session }, acc
   )
 })
 
-function secOf(instant: string): number {
-  return Math.floor(Date.parse(instant) / 1_000)
+/** Unix seconds of the minute that the instant lies in, or of the next one. */
+function minuteOf(instant: string, round: (minutes: number) => number): number {
+  return round(Date.parse(instant) / (1_000 * STEP_SEC.minute)) * STEP_SEC.minute
 }
 
 /** One statement, whatever the rows are by: a row has nothing of what they are not by. */
-function usageSql({ step, by, key_id, blockchain, method }: UsageQuery): string {
+function usageSql({ step, by, key_id, blockchain, method, status }: UsageQuery): string {
   const local = 'toUnixTimestamp(minute) + {offsetSec:UInt32}'
   const time = `intDiv(${local}, {stepSec:UInt32}) * {stepSec:UInt32} - {offsetSec:UInt32}`
   const parts = USAGE_PARTS.map((part) => `${by.includes(part) ? COLUMNS[part] : "''"} AS of_${part}`)
@@ -98,6 +101,7 @@ function usageSql({ step, by, key_id, blockchain, method }: UsageQuery): string 
     ...(key_id === undefined ? [] : ['startsWith(token_hash, {keyId:String})']),
     ...(blockchain === undefined ? [] : [`${COLUMNS.blockchain} = {blockchain:String}`]),
     ...(method === undefined ? [] : ['method = {method:String}']),
+    ...(status === undefined ? [] : ['status = {status:UInt16}']),
   ]
   const groups = ['time', ...USAGE_PARTS.map((part) => `of_${part}`)].join(', ')
   return `

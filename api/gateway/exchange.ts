@@ -95,6 +95,8 @@ export class Exchange implements AnswerHandler {
     this.#status = status
     this.#headers = headers
     this.#flow = flow
+    // What has no end may begin long before there is something in it.
+    if (this.#options.request.isEndless && status === 200) this.#stream()
   }
 
   onData(chunk: Buffer): void {
@@ -107,7 +109,7 @@ export class Exchange implements AnswerHandler {
     const { editAnswer, heldBytesMax = WHOLE_BYTES_MAX } = this.#options
     if (editAnswer !== undefined) {
       if (this.#bytes > EDITED_BYTES_MAX) this.#giveUp()
-    } else if (this.#bytes > heldBytesMax || this.#options.request.isEndless) this.#stream()
+    } else if (this.#bytes > heldBytesMax) this.#stream()
   }
 
   onEnd(): void {

@@ -19,6 +19,7 @@ export type Refusal =
   | { readonly kind: 'socket-version' }
   | { readonly kind: 'long-answer' }
   | { readonly kind: 'no-upstream' }
+  | { readonly kind: 'no-socket' }
   | { readonly kind: 'none-healthy' }
   | { readonly kind: 'bad-answer' }
   | { readonly kind: 'timeout' }
@@ -84,6 +85,12 @@ export function tellRefusal(refusal: Refusal): Told {
       return { status: 502, code: -32603, message: 'Bad Gateway: the answer is too long for one message' }
     case 'no-upstream':
       return { status: 503, code: -32011, message: 'Service Unavailable: no node is configured for this network' }
+    case 'no-socket':
+      return {
+        status: 503,
+        code: -32011,
+        message: 'Service Unavailable: no node with a WebSocket is configured for this network',
+      }
     case 'none-healthy':
       return { status: 503, code: -32011, message: 'Service Unavailable: no node of this network is healthy' }
     case 'bad-answer':

@@ -140,8 +140,8 @@ export class Sockets {
 
   #groupOf({ protocol, network }: SocketAddress, { order }: KnownToken): UpstreamGroup | Refusal {
     const group = this.#parts.upstreams.groupOf({ protocol: protocol.name, network, order: order?.id })
-    const isServed = group !== undefined && (group.hasSockets || protocol.webSocket?.isBridged === true)
-    return isServed ? group : { kind: 'no-upstream' }
+    if (group === undefined) return { kind: 'no-upstream' }
+    return group.hasSockets || protocol.webSocket?.isBridged === true ? group : { kind: 'no-socket' }
   }
 
   #begin(

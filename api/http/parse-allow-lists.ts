@@ -8,14 +8,14 @@ const METHOD = new RegExp(METHOD_ENTRY_PATTERN)
 const KEPT: Readonly<Record<AllowList, (entry: string) => string | undefined>> = {
   origins: originOf,
   ips: (entry) => (parseIpNetwork(entry) === undefined ? undefined : entry.toLowerCase()),
-  methods: (entry) => (METHOD.test(entry) ? entry : undefined),
+  methods: (entry) => (METHOD.test(entry) && !entry.slice(0, -1).includes('*') ? entry : undefined),
   contracts: (entry) => (/^0x[0-9a-f]{40}$/i.test(entry) && hasRightChecksum(entry) ? entry.toLowerCase() : undefined),
 }
 
 const WORDS: Readonly<Record<AllowList, string>> = {
   origins: 'no origin of a page, e.g. https://app.example.org',
   ips: 'neither an address nor a network, e.g. 203.0.113.0/24',
-  methods: 'no name of a method, e.g. eth_get*',
+  methods: 'no name of a method, e.g. eth_get*, where * may stand at the end alone',
   contracts: 'no address of a contract: 0x and 40 hex digits, with the right checksum where letters are of both cases',
 }
 

@@ -45,17 +45,20 @@ function toValidator<Input>(parse: Parse<Input>) {
 /**
  * Builds the parser of a query string from the route's definition. A scalar that is given twice is refused; arrays are
  * `k=1,2`, `k=[1,2]`, repeated keys, `k[]=1` or `k[0]=1`. Unknown parameters are ignored, but not those that look like a known
- * name: it was meant, and a filter that is not understood must not answer for everything.
+ * name: it was meant, and a filter that is not understood must not answer for everything. Where the schema is closed
+ * (`additionalProperties: false`), all of them are refused.
  */
 function queryParser(schema: TObject): Parse<QueryTexts> {
   const properties = Object.entries<TSchema>(schema.properties)
   const checks = new Map(properties.map(([name, property]) => [name, propertyCheck(name, property)]))
   const nameOf = keyReader(properties)
+  const isClosed = isClosedObject(schema)
   return (query) => {
     const given = new Map<string, string[]>()
     for (const [key, value] of Object.entries(query)) {
       const name = nameOf(key)
-      if (name === null) return refuse('400', `${key.slice(0, DETAIL_CHARACTERS_MAX)} is not understood`)
+      if (name === null || (name === undefined && isClosed))
+        return refuse('400', `${key.slice(0, DETAIL_CHARACTERS_MAX)} is not understood`)
       if (name === undefined) continue
       const texts = (typeof value === 'string' ? [value] : value).filter((text) => !isAbsent(text))
       given.set(name, [...(given.get(name) ?? []), ...texts])
@@ -103,6 +106,10 @@ function lettersOf(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, '')
 }
 
+function isClosedObject(schema: TObject): boolean {
+  return 'additionalProperties' in schema && schema.additionalProperties === false
+}
+
 function isArray(property: TSchema): boolean {
   return 'type' in property && property.type === 'array'
 }
@@ -114,13 +121,13 @@ function isAbsent(value: unknown): boolean {
 
 /**
  * Builds the parser of a JSON body from the route's definition; no body, blank text and `null` mean `{}`, and a member that is
- * null or empty text is one that was left out. Unknown members are ignored, as in a query string, but for those that look like a
+ * null or empty text is one that was left out, but where it restricts something (`x-restricts`). Unknown members are ignored, as in a query string, but for those that look like a
  * known one; where the schema is closed (`additionalProperties: false`), all of them are refused.
  */
 function bodyParser(schema: TObject): Parse<string | null> {
   const properties = Object.entries<TSchema>(schema.properties)
   const checks = new Map(properties.map(([name, property]) => [name, propertyCheck(name, property)]))
-  const isClosed = 'additionalProperties' in schema && schema.additionalProperties === false
+  const isClosed = isClosedObject(schema)
   return (text) => {
     const json = parseJson(text)
     if (json === undefined) return refuse('400', 'the body is not a JSON object')
@@ -130,6 +137,8 @@ function bodyParser(schema: TObject): Parse<string | null> {
     if (slip !== undefined) return refuse('400', `${slip.slice(0, DETAIL_CHARACTERS_MAX)} is not understood`)
     const value: Record<string, unknown> = {}
     for (const [name, property] of properties) {
+      if (Object.hasOwn(json, name) && isAbsent(json[name]) && 'x-restricts' in property)
+        return refuse('400', `${name} has no value: leave it out`)
       if (!Object.hasOwn(json, name) || isAbsent(json[name])) {
         if ('default' in property) value[name] = property.default
         else if (schema.required?.includes(name)) return refuse('400', `${name} is missing`)

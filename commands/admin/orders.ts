@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { askJob } from '../../api/http/ask-job.ts'
 import { gatewayName } from '../../infra/config/gateway.ts'
 import { openEventLog, openJobQueue } from '../../infra/open-ports.ts'
-import { type OrderBook, readOrderBook, toOrderView } from '../../processors/users/order-book.ts'
+import { type OrderBook, readOrderBook, stateAt, toOrderView } from '../../processors/users/order-book.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { formatInstant } from '../../schemas/eth/time.ts'
 import type { OrderMove } from '../../schemas/events/orders.ts'
@@ -76,12 +76,14 @@ export async function provisionOrder(setting: Setting, orderId: string): Promise
  * configuration names no upstream of it.
  */
 export async function startOrder(setting: Setting, orderId: string): Promise<void> {
-  const { protocol, network } = knownOrder(await readOrders(setting), orderId)
+  const order = knownOrder(await readOrders(setting), orderId)
+  const { protocol, network } = order
   const isServed = setting.config.gateway.networks.some(
     (one) => one.order === orderId && one.protocol === protocol && one.network === network,
   )
   const place = gatewayName({ protocol, network, service: '' })
-  if (!isServed)
+  // Of an order that does not come to run from where it is, that is what is said.
+  if (!isServed && stateAt(order, nowSec()) === 'provisioning')
     throw new AppError(
       'usage',
       `${orderId} has no upstream of ${place}, which its calls would go to: name one below gateway.orders.${orderId} of the configuration; nothing was changed.`,

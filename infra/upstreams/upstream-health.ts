@@ -45,12 +45,15 @@ export class UpstreamHealth {
   }
 
   isWell(lagMax: number): boolean {
-    return (
-      this.#isRightChain &&
-      this.#failedProbes <= FAILED_PROBES_MAX &&
-      this.#lag < lagMax &&
-      this.#advancesMissed <= ADVANCES_MISSED_MAX
-    )
+    return this.faultAt(lagMax) === undefined
+  }
+
+  /** Why it is left out, for people; undefined: it is well. */
+  faultAt(lagMax: number): string | undefined {
+    if (this.#failedProbes > FAILED_PROBES_MAX) return 'it does not answer'
+    if (!this.#isRightChain) return this.#failedProbes > 0 ? 'it does not answer' : 'it follows another chain'
+    if (this.#lag >= lagMax) return 'it is behind the others'
+    return this.#advancesMissed > ADVANCES_MISSED_MAX ? 'it stands still' : undefined
   }
 
   note(found: Found | undefined): void {

@@ -91,7 +91,8 @@ class OpenNetwork implements AsyncDisposable {
   readonly #log: Log
   readonly #stop = new AbortController()
   readonly #watching: Promise<unknown>
-  readonly #wasWell = new Map<Member, boolean>()
+  /** Why they were left out when that was told last; undefined: they were not. */
+  readonly #faults = new Map<Member, string | undefined>()
 
   constructor(name: string, options: NetworkOptions, log: Log, probeMs: number) {
     this.#name = name
@@ -183,14 +184,14 @@ class OpenNetwork implements AsyncDisposable {
     }
   }
 
-  /** Says once when an upstream is left out, and when it is back. */
+  /** Says once when an upstream is left out, and why, and when it is back. */
   #tell(member: Member, index: number): void {
-    const isWell = member.health.isWell(this.#service.lagMax)
-    if (this.#wasWell.get(member) === isWell) return
-    const isFirst = !this.#wasWell.has(member)
-    this.#wasWell.set(member, isWell)
+    const fault = member.health.faultAt(this.#service.lagMax)
+    const isFirst = !this.#faults.has(member)
+    if (!isFirst && this.#faults.get(member) === fault) return
+    this.#faults.set(member, fault)
     const what = { network: this.#name, upstream: index + 1, node: member.upstream.id }
-    if (!isWell) this.#log.warn(what, 'an upstream is left out')
+    if (fault !== undefined) this.#log.warn(what, `an upstream is left out: ${fault}`)
     else if (!isFirst) this.#log.info(what, 'an upstream is back')
   }
 }

@@ -138,6 +138,15 @@ test('p99 is what one call of a hundred takes longer than', async () => {
   expect((await ask(ann, { ...ofWallet, method: 'getSlot' })).data).toEqual([])
 })
 
+test('a period is of whole minutes, and may be of one status', async () => {
+  const within = { step: 'all', from: formatInstant(DAY + HOUR_SEC + 1), to: formatInstant(DAY + HOUR_SEC + 2) }
+  const callsOf = async (query: Readonly<Record<string, string>>) =>
+    (await ask(ann, query)).data.map(({ calls }: { calls: number }) => calls)
+  expect(await callsOf(within)).toEqual([1])
+  expect(await callsOf({ ...within, status: '502' })).toEqual([1])
+  expect(await callsOf({ ...within, status: '200' })).toEqual([])
+})
+
 test('nobody sees what others use, whatever is asked for', async () => {
   const rows = (await ask(bob, { step: 'all', by: 'key,blockchain' })).data
   expect(rows.map(({ blockchain, calls }: { blockchain: string; calls: number }) => [blockchain, calls])).toEqual([
@@ -159,12 +168,16 @@ test.each([
   expect([status, body.reason]).toEqual([400, 'period_not_valid'])
 })
 
-test.each([{ from: 'yesterday' }, { step: 'week' }, { by: 'account' }, { key_id: 'x' }])(
-  '%j is no value of it',
-  async (query) => {
-    expect((await ann.get(`/usage?${new URLSearchParams(Object.entries(query))}`)).status).toBe(400)
-  },
-)
+test.each([
+  { from: 'yesterday' },
+  { step: 'week' },
+  { by: 'account' },
+  { key_id: 'x' },
+  { status: '9' },
+  { state: '200' },
+])('%j is no value of it', async (query) => {
+  expect((await ann.get(`/usage?${new URLSearchParams(Object.entries(query))}`)).status).toBe(400)
+})
 
 test('what is not asked for is today', async () => {
   const { status, body } = await ann.get('/usage')

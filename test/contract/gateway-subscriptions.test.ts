@@ -40,6 +40,22 @@ async function whileAway(happen: () => void): Promise<void> {
 }
 
 describe('a subscription', () => {
+  test.each([1, 3])('is told of a reorg of %i blocks that all were there before it', async (depth) => {
+    using one = await openSubscriber(gateway)
+    const heads = await one.subscribe<Head>('newHeads')
+    const logs = await one.subscribe<ChainLog>('logs')
+    const left = chain.blocks.slice(-depth)
+    chain.reorg(depth)
+    await told(heads.results)
+    const came = chain.blocks.slice(-depth - 1)
+    expect(hashesOf(heads.results)).toEqual(came.map(({ hash }) => hash))
+    const removed = left.flatMap((block) => block.logs).map((log) => ({ ...log, removed: true }))
+    await expect.poll(() => logs.results, SOON).toEqual([...removed, ...came.flatMap((block) => block.logs)])
+    expect([heads, logs].flatMap(({ replayed }) => replayed)).not.toContain(true)
+    chain.append()
+    await told(heads.results)
+  })
+
   test('tells what happens from then on, by an id of its own, and nothing once it is ended', async () => {
     using one = await openSubscriber(gateway)
     const base = chain.tip

@@ -89,7 +89,9 @@ describe('before it is a WebSocket', () => {
     )
     const none = failed(503, -32011, 'Service Unavailable: no node is configured for this network')
     expect(await refusedAt(`/ws/ethereum/holesky/${TOKEN}`, ...UPGRADE)).toEqual(none)
-    expect(await refusedAt(`/ws/ethereum/sepolia/${TOKEN}`, ...UPGRADE)).toEqual(none)
+    expect(await refusedAt(`/ws/ethereum/sepolia/${TOKEN}`, ...UPGRADE)).toEqual(
+      failed(503, -32011, 'Service Unavailable: no node with a WebSocket is configured for this network'),
+    )
   })
 
   test.each([

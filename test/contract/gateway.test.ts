@@ -210,6 +210,14 @@ describe('a native request', () => {
     await expect(response.text()).rejects.toThrow()
   })
 
+  test('for events begins before there is one', async () => {
+    beacon.answer = (_got, response) => response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders()
+    const leaving = new AbortController()
+    const events = await gateway.ask('ethereum2/mainnet', { path: '/eth/v1/events?topics=x', signal: leaving.signal })
+    expect([events.status, events.headers.get('content-type')]).toEqual([200, 'text/event-stream'])
+    leaving.abort()
+  })
+
   test('passes its body on', async () => {
     beacon.answer = (_got, response) => sendJson(response, {})
     const body = JSON.stringify([{ message: 1 }])

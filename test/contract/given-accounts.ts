@@ -58,8 +58,6 @@ export interface GivenAccountsOptions {
   readonly files?: { readonly eventLogFile: string; readonly jobsFile: string }
   /** Unix milliseconds of everybody. */
   readonly wallNow?: () => number
-  /** Passwords take as long as they do for people. */
-  readonly hasSlowPasswords?: boolean
 }
 
 async function deriveQuickly(password: string, salt: Uint8Array): Promise<Uint8Array> {
@@ -69,7 +67,7 @@ async function deriveQuickly(password: string, salt: Uint8Array): Promise<Uint8A
 /** Over the tables of `tables`: a process has one warehouse at a time. */
 export async function openGivenAccounts(
   tables: GivenApi,
-  { account, api, files, wallNow = Date.now, hasSlowPasswords = false }: GivenAccountsOptions = {},
+  { account, api, files, wallNow = Date.now }: GivenAccountsOptions = {},
 ): Promise<GivenAccounts> {
   const directory = await mkdtemp(join(tmpdir(), 'epochline-accounts-'))
   const eventLog = await openSqliteEventLog({ file: files?.eventLogFile ?? join(directory, 'log.sqlite') })
@@ -88,7 +86,7 @@ export async function openGivenAccounts(
       clientCounters: counters,
       isLoopback: true,
     },
-    ...(hasSlowPasswords ? {} : { derive: deriveQuickly }),
+    derive: deriveQuickly,
     planOf: () => ({ name: 'default', requestsPerDay: 1_000 }),
     ...account,
   }

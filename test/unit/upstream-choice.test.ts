@@ -8,6 +8,24 @@ import { UpstreamHealth } from '../../infra/upstreams/upstream-health.ts'
 
 const LAG_MAX = 6
 
+test('an upstream that is left out is so for one reason that people are told', () => {
+  const health = new UpstreamHealth()
+  const fault = () => health.faultAt(LAG_MAX)
+  health.note(undefined)
+  expect(fault()).toBe('it does not answer')
+  health.note({ head: 5, isRightChain: false })
+  expect(fault()).toBe('it follows another chain')
+  health.note({ head: 5, isRightChain: true })
+  health.compare(5)
+  expect(fault()).toBeUndefined()
+  health.compare(5 + LAG_MAX)
+  expect(fault()).toBe('it is behind the others')
+  for (const best of [6, 7]) health.compare(best)
+  expect(fault()).toBe('it stands still')
+  for (const found of [undefined, undefined]) health.note(found)
+  expect(fault()).toBe('it does not answer')
+})
+
 describe('a breaker', () => {
   test('stays closed while fewer than half of the calls fail', () => {
     const breaker = new Breaker()

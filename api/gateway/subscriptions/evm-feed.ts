@@ -144,13 +144,17 @@ export class EvmFeed {
     }
   }
 
-  /** Blocks that lie between what was told and this one, oldest first. */
-  async #walkBack(link: RpcLink, from: BlockRef): Promise<readonly LookedUp[] | Exclude<CaughtUp, 'whole'>> {
+  /** Blocks that lie between what was told and this one, oldest first; none of height `lowest` or below has to be found. */
+  async #walkBack(
+    link: RpcLink,
+    from: BlockRef,
+    lowest = 0,
+  ): Promise<readonly LookedUp[] | Exclude<CaughtUp, 'whole'>> {
     const found: LookedUp[] = []
     // Not asked for one by one only to find that they are too many.
     if (from.number - (this.#view.tip?.number ?? 0) > REPLAYED_BLOCKS_MAX) return 'impossible'
     let { parentHash } = from
-    while (!this.#view.has(parentHash)) {
+    while (!this.#view.has(parentHash) && from.number - found.length > lowest) {
       if (found.length + 1 >= REPLAYED_BLOCKS_MAX) return 'impossible'
       const block = await lookUp(link, 'eth_getBlockByHash', parentHash)
       if (block?.ref.hash !== parentHash) return 'failed'
@@ -195,7 +199,9 @@ export class EvmFeed {
       return true
     }
     if (this.#view.has(head.hash)) return true
-    if (this.#view.tip === undefined || this.#view.has(head.parentHash)) {
+    const { oldest } = this.#view
+    // A reorg of blocks from before the subscription is told as the node tells it: nobody has been told of what they replace.
+    if (oldest === undefined || head.number <= oldest.number || this.#view.has(head.parentHash)) {
       this.#view.extend(head)
       shared.tell(notification)
       return true
@@ -207,7 +213,7 @@ export class EvmFeed {
   /** Nodes leave heads out when they take several blocks at once. */
   async #fill(shared: SharedSubscription, head: BlockRef, notification: Notification): Promise<void> {
     const link = this.#link as RpcLink
-    const found = await this.#walkBack(link, head)
+    const found = await this.#walkBack(link, head, this.#view.oldest?.number)
     // Where the node is lost, another one is asked for all of it.
     if (link.isLost || link !== this.#link) return
     if (found === 'failed') {

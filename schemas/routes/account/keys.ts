@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { type TSchema, Type } from 'typebox'
 import { TOKEN_NAME_MAX } from '../../access-token.ts'
 import { AllowLists } from '../../allow-lists.ts'
 import { KEYS_MAX } from '../../events/users.ts'
@@ -32,6 +32,9 @@ const ListedKey = Type.Object(
   },
   { additionalProperties: false },
 )
+/** Who has no value for it must not be given a key without the restriction. */
+const restricting = <Schema extends TSchema>(schema: Schema): Schema => ({ ...schema, 'x-restricts': true })
+
 const EXAMPLE = {
   key_id: '3f786850e387',
   name: 'wallet',
@@ -54,9 +57,9 @@ export const createKeyRoute = defineAccountRoute({
   body: Type.Object(
     {
       name: Type.String({ maxLength: TOKEN_NAME_MAX, default: '', description: 'What you tell it by.' }),
-      blockchain: Type.Optional(Blockchain),
-      allow: Type.Optional(AllowLists),
-      order_id: Type.Optional(OrderId),
+      blockchain: Type.Optional(restricting(Blockchain)),
+      allow: Type.Optional(restricting(AllowLists)),
+      order_id: Type.Optional(restricting(OrderId)),
     },
     { additionalProperties: false },
   ),

@@ -13,31 +13,43 @@ export const USAGE_DAYS_MAX = { minute: 1, hour: 31, day: USAGE_DAYS_KEPT, all: 
 
 const METHOD_CHARACTERS_MAX = 256
 
-const Query = Type.Object({
-  from: Type.Optional(
-    Type.String({ format: 'date-time', description: 'First instant; the beginning of today (UTC+8) unless told.' }),
-  ),
-  to: Type.Optional(Type.String({ format: 'date-time', description: 'Instant behind the last; now unless told.' })),
-  step: Type.Enum(Object.keys(USAGE_DAYS_MAX) as (keyof typeof USAGE_DAYS_MAX)[], {
-    default: 'day',
-    description: 'What one row sums up: a minute, an hour, a day of the service (UTC+8), or all of it.',
-  }),
-  by: Type.Array(Type.Enum([...USAGE_PARTS]), {
-    default: [],
-    maxItems: USAGE_PARTS.length,
-    description: 'What has rows of its own.',
-  }),
-  key_id: Type.Optional(KeyId),
-  blockchain: Type.Optional(Blockchain),
-  method: Type.Optional(
-    Type.String({
-      maxLength: METHOD_CHARACTERS_MAX,
-      description: 'A method, or verb and path as `GET#/eth/v1/node/syncing`.',
+const Query = Type.Object(
+  {
+    from: Type.Optional(
+      Type.String({
+        format: 'date-time',
+        description: 'Its minute is the first one; the beginning of today (UTC+8) unless told.',
+      }),
+    ),
+    to: Type.Optional(
+      Type.String({
+        format: 'date-time',
+        description: 'Instant behind the last, whose minute counts as a whole; now unless told.',
+      }),
+    ),
+    step: Type.Enum(Object.keys(USAGE_DAYS_MAX) as (keyof typeof USAGE_DAYS_MAX)[], {
+      default: 'day',
+      description: 'What one row sums up: a minute, an hour, a day of the service (UTC+8), or all of it.',
     }),
-  ),
-  page: Page,
-  limit: Limit,
-})
+    by: Type.Array(Type.Enum([...USAGE_PARTS]), {
+      default: [],
+      maxItems: USAGE_PARTS.length,
+      description: 'What has rows of its own.',
+    }),
+    key_id: Type.Optional(KeyId),
+    blockchain: Type.Optional(Blockchain),
+    method: Type.Optional(
+      Type.String({
+        maxLength: METHOD_CHARACTERS_MAX,
+        description: 'A method, or verb and path as `GET#/eth/v1/node/syncing`.',
+      }),
+    ),
+    status: Type.Optional(Type.Integer({ minimum: 100, maximum: 599, description: 'HTTP’s.' })),
+    page: Page,
+    limit: Limit,
+  },
+  { additionalProperties: false },
+)
 export type UsageQuery = Static<typeof Query>
 
 const Count = (description: string) => Type.Integer({ minimum: 0, description })
