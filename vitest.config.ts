@@ -8,6 +8,7 @@ import { PATIENCE } from './test/long-form.ts'
 const SERVER_TESTS = 'test/**/*.servers.test.ts'
 const UNIT_TIMEOUT_MS = 20_000 * PATIENCE
 const CONTRACT_TIMEOUT_MS = 30_000
+const POLL_TIMEOUT_MS = 10_000
 /** Begins an engine, a devnet or a server: where much else runs, the first of them has waited for half a minute. */
 const HOOK_TIMEOUT_MS = 120_000
 /** A test of the whole program starts a devnet and waits for days of history. */
@@ -58,6 +59,8 @@ export default defineConfig({
     maxWorkers: 3,
     // Loading the same code again was a fifth of the time of the unit and contract suites: no file changes what another one loads.
     isolate: false,
+    // What is waited for comes late where much else runs; a second, as by default, is no defect.
+    expect: { poll: { timeout: POLL_TIMEOUT_MS } },
     // kafkajs asks for timers in the past, and Node says so in every process.
     execArgv: ['--disable-warning=TimeoutNegativeWarning'],
     projects: [

@@ -204,9 +204,9 @@ export async function newUser(given: GivenAccounts, email: string, password: str
   return browser
 }
 
-/** Waits until it is true, at most for two seconds. */
+/** Waits until it is true, at most for ten seconds. */
 export async function until(isTrue: () => Promise<boolean>): Promise<boolean> {
-  for (let tries = 0; tries < 40; tries++) {
+  for (let tries = 0; tries < 200; tries++) {
     if (await isTrue()) return true
     await wait(50)
   }
