@@ -25,8 +25,6 @@ const SECOND = 'scroll_mainnet'
 /** The second chain's node under another name: to the program it is another chain. */
 const THIRD = 'blast_mainnet'
 
-/** A chain that is added is there within seconds: the file is looked at every two, the head asked for every three. */
-const ADDED_WITHIN_MS = 15_000
 const STEP_TIMEOUT_MS = 60_000
 const USAGE = 2
 
@@ -101,12 +99,12 @@ export function chainsSuite(mode: string, modeOf: (name: string) => Environment)
       await until('the word that all nodes answer', ({ checks }) => checks.nodes_answer === true)
     })
 
-    it('follows a chain that is added to the file within seconds, and does not touch the others', async () => {
+    it('follows a chain that is added to the file, and does not touch the others', async () => {
       await using log = await openLog(env)
       await eventually('a quiet log', () => quiet(log), STEP_TIMEOUT_MS)
       before = await eventsByChain(log)
       writeChains(file, { ...lasting, [THIRD]: third })
-      await until('the added chain’s head', ({ chains }) => chains[THIRD]?.head_block === FIRST_BLOCK, ADDED_WITHIN_MS)
+      await until('the added chain’s head', ({ chains }) => chains[THIRD]?.head_block === FIRST_BLOCK)
       const { [THIRD]: added, ...others } = await eventsByChain(log)
       expect(added).toBeGreaterThanOrEqual(FIRST_BLOCK)
       expect(others).toEqual(before)
