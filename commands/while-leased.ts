@@ -36,13 +36,12 @@ export async function whileLeased(
       await using held = lease
       await work(held, AbortSignal.any([signal, held.lost]))
     } catch (error) {
-      if (!(error instanceof AppError)) throw error
-      isOthers = error.code === 'lease_lost'
-      if (!isOthers && !error.retryable) throw error
-      if (!isOthers) log.warn({ code: error.code }, `${what} begins anew: ${error.message}`)
+      // A refused append says so, and work that stops by its signal fails of the signal's reason.
+      isOthers = error === lease.lost.reason || (error instanceof AppError && error.code === 'lease_lost')
+      if (!isOthers && !(error instanceof AppError && error.retryable)) throw error
+      if (!isOthers) log.warn({ code: (error as AppError).code }, `${what} begins anew: ${(error as AppError).message}`)
     }
     if (signal.aborted) return
-    // Told by a refused append, or before one was tried.
     if (isOthers) onOther()
     await pause(RELEASE_PAUSE_MS, signal)
   }

@@ -11,12 +11,13 @@ const PASSES = () => new AppError('event_log', 'Kafka: no coordinator', { retrya
 function given(failing: Error[] = []) {
   const told: string[] = []
   const stop = new AbortController()
+  const lost = new AbortController()
   const lease = async (name: string): Promise<Lease> => {
     const error = failing.shift()
     if (error !== undefined) throw error
     told.push(`has ${name}`)
     return {
-      lost: new AbortController().signal,
+      lost: lost.signal,
       append: async () => [],
       [Symbol.asyncDispose]: async () => void told.push(`gives ${name} back`),
     }
@@ -25,7 +26,7 @@ function given(failing: Error[] = []) {
     ...{ eventLog: { lease }, log: silentLog, lease: 'one', what: 'the work' },
     onOther: () => void told.push('another has it'),
   }
-  return { told, stop, leased }
+  return { told, stop, lost, leased }
 }
 
 test('work goes on until the signal aborts, and gives its lease back', async () => {
@@ -60,6 +61,18 @@ test('a lease that another process has taken over is said, and asked for again',
   const work = async (): Promise<void> => {
     if (++times === 1) throw new AppError('lease_lost', 'gone')
     stop.abort()
+  }
+  await whileLeased(leased, work, stop.signal)
+  expect(told).toEqual(['has one', 'gives one back', 'another has it', 'has one', 'gives one back'])
+})
+
+test('work that stops with whatever its lease was lost of asks for it again', async () => {
+  const { told, stop, lost, leased } = given()
+  let times = 0
+  const work = async (): Promise<void> => {
+    if (++times === 2) return stop.abort()
+    lost.abort(new AppError('event_log', 'Kafka: the group is gone'))
+    throw lost.signal.reason
   }
   await whileLeased(leased, work, stop.signal)
   expect(told).toEqual(['has one', 'gives one back', 'another has it', 'has one', 'gives one back'])
