@@ -5,6 +5,7 @@ import { DERIVING_JOBS } from '../processors/derive.ts'
 import { DeadLetters } from '../processors/loop/dead-letters.ts'
 import { LagWatch } from '../processors/loop/lag-watch.ts'
 import { findDayGaps } from '../processors/verify/day-gaps.ts'
+import { DAY_SEC } from '../schemas/eth/time.ts'
 import { NO_TYPE } from '../schemas/events/dead-letter.ts'
 import type { ReadyAnswer } from '../schemas/routes/probes.ts'
 import { type ExitCallsStatus, exitCallLines, readExitCalls } from './exit-calls-status.ts'
@@ -206,7 +207,6 @@ function count(number: number | null, what: string): string {
 
 const MINUTE_SEC = 60
 const HOUR_SEC = 3_600
-const DAY_SEC = 86_400
 
 /** Seconds as people say them. */
 function duration(seconds: number | null): string {

@@ -38,8 +38,10 @@ export async function whileLeased(
     } catch (error) {
       // A refused append says so, and work that stops by its signal fails of the signal's reason.
       isOthers = error === lease.lost.reason || (error instanceof AppError && error.code === 'lease_lost')
-      if (!isOthers && !(error instanceof AppError && error.retryable)) throw error
-      if (!isOthers) log.warn({ code: (error as AppError).code }, `${what} begins anew: ${(error as AppError).message}`)
+      if (!isOthers) {
+        if (!(error instanceof AppError && error.retryable)) throw error
+        log.warn({ code: error.code }, `${what} begins anew: ${error.message}`)
+      }
     }
     if (signal.aborted) return
     if (isOthers) onOther()

@@ -121,8 +121,9 @@ function isAbsent(value: unknown): boolean {
 
 /**
  * Builds the parser of a JSON body from the route's definition; no body, blank text and `null` mean `{}`, and a member that is
- * null or empty text is one that was left out, but where it restricts something (`x-restricts`). Unknown members are ignored, as in a query string, but for those that look like a
- * known one; where the schema is closed (`additionalProperties: false`), all of them are refused.
+ * null or empty text is one that was left out, but where it restricts something (`x-restricts`): then it is refused. Unknown members
+ * are ignored, as in a query string, but for those that look like a known one; where the schema is closed
+ * (`additionalProperties: false`), all of them are refused.
  */
 function bodyParser(schema: TObject): Parse<string | null> {
   const properties = Object.entries<TSchema>(schema.properties)

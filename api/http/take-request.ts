@@ -43,12 +43,13 @@ function nameOf(pattern: string): string {
   return pattern.replaceAll(/\/:(protocol|network|chain|token)(?=\/|$)/g, '')
 }
 
-/** Also of a client that leaves: the framework says nothing of it. */
-function billAnswer(bill: Bill, { raw }: FastifyReply): void {
+/** Also of a client that leaves: the framework says nothing of it. Of a body whose length nobody says, what went over the connection. */
+function billAnswer(bill: Bill, reply: FastifyReply): void {
+  const { raw } = reply
   const { socket } = raw
   const before = socket?.bytesWritten ?? 0
   raw.once('close', () => {
-    const bytes = (socket?.bytesWritten ?? 0) - before
+    const bytes = Number(reply.getHeader('content-length') ?? (socket?.bytesWritten ?? 0) - before)
     if (!raw.headersSent) bill.answered(CLIENT_LEFT, 0)
     else if (raw.statusCode >= 500) bill.failed(raw.statusCode)
     else bill.answered(raw.statusCode, bytes)

@@ -4,6 +4,7 @@ import { runInNewContext } from 'node:vm'
 /** So much of answers that have passed lies in memory before it is looked for. */
 const BYTES_MAX = 8 * 1024 * 1024
 
+// Contexts that are made behind the flag have it; this one was made before.
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as (options: { readonly type: 'minor' }) => void
 

@@ -1,6 +1,6 @@
 import type { TokenOrder } from '../../schemas/access-token.ts'
 import { chainNames } from '../../schemas/chains.ts'
-import { formatInstant } from '../../schemas/eth/time.ts'
+import { DAY_SEC, formatInstant } from '../../schemas/eth/time.ts'
 import type { OrderMove } from '../../schemas/events/orders.ts'
 import type { OrdersAnswer } from '../../schemas/jobs/ask-orders.ts'
 import type { AskUsers, OrderView } from '../../schemas/jobs/ask-users.ts'
@@ -13,8 +13,6 @@ import {
 } from '../../schemas/orders.ts'
 import type { Decision } from './decide.ts'
 import { type Order, type OrderBook, stateAt, toOrderView } from './order-book.ts'
-
-const DAY_SEC = 86_400
 
 /** From which states a step leads on: the operator's. */
 const BEFORE: Readonly<Record<OrderMove['to'], readonly OrderState[]>> = {

@@ -1,4 +1,5 @@
 import type { EventLog } from '../../infra/ports/event-log.ts'
+import { DAY_SEC } from '../../schemas/eth/time.ts'
 import { tokenCreated, tokenRevoked } from '../../schemas/events/accounts.ts'
 import { decodeEvent, type EncodedEvent } from '../../schemas/events/codec.ts'
 import { type OrderPlaced, orderMoved, orderPlaced } from '../../schemas/events/orders.ts'
@@ -16,8 +17,6 @@ export interface Order extends OrderPlaced {
   /** Hashes of its keys that nobody has revoked. */
   readonly keys: ReadonlySet<string>
 }
-
-const DAY_SEC = 86_400
 
 /** Orders of all accounts, by the facts of the topic `accounts`; what else is told there is passed over. */
 export class OrderBook {

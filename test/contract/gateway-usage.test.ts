@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Meter } from '../../api/gateway/meter.ts'
-import { Usage } from '../../api/gateway/usage.ts'
+import { type CountedCall, Usage, type UsageMinute, type UsageOf } from '../../api/gateway/usage.ts'
 import { type Api, openApi } from '../../api/http/server.ts'
 import { openMemoryCounters } from '../../infra/counters/memory.ts'
 import { openSqliteEventLog } from '../../infra/event-log/sqlite.ts'
@@ -312,3 +312,26 @@ async function askWhatFails(): Promise<void> {
 async function untilAsked(isIt: (got: Got) => boolean): Promise<void> {
   await expect.poll(() => node.got.some(isIt), { timeout: 5_000 }).toBe(true)
 }
+
+test('bytes of answers of other families are those of their bodies, refusals too', async () => {
+  const counted: (readonly [status: number, bytes: number])[] = []
+  const minute = {
+    rowOf: (_of: UsageOf, _method: string, status: number) => ({
+      count: ({ answerBytes }: CountedCall) => void counted.push([status, answerBytes]),
+    }),
+  } as unknown as UsageMinute
+  const planOf = () => ({ name: 'default', requestsPerDay: 1 })
+  await using ofDay = await openMemoryCounters()
+  const options = { counters: ofDay, clientCounters: ofDay, planOf, log: silentLog }
+  await using meter = new Meter({ ...options, usage: { minuteAt: () => minute } })
+  await using api = await openApi({ ...given.partsOf([MAINNET]), meter, host: '127.0.0.1', port: 0 })
+  const answers: (readonly [status: number, bytes: number])[] = []
+  for (let i = 0; i < 2; i++) {
+    const response = await fetch(`${api.url}/ethereum/mainnet/other-1/api/v1/validator/total-rewards`, {
+      headers: { 'accept-encoding': 'identity' },
+    })
+    answers.push([response.status, (await response.arrayBuffer()).byteLength])
+  }
+  expect(answers.map(([status]) => status)).toEqual([expect.any(Number), 429])
+  await expect.poll(() => counted).toEqual(answers)
+})
