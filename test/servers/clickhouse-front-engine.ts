@@ -31,8 +31,8 @@ export interface Engine {
   /** Runs one request at a time: settings and the database belong to the engine's connection. */
   exclusive<T>(task: () => Promise<T>): Promise<T>
   use(database: string): Promise<void>
-  set(name: string, value: string): Promise<void>
-  reset(name: string): Promise<void>
+  /** Of the statements that follow; others are as they are by default. */
+  set(settings: ReadonlyMap<string, string>): Promise<void>
   run(text: string, format: string, params: Readonly<Record<string, string>>): Promise<Done>
   stream(text: string, format: string, params: Readonly<Record<string, string>>): AsyncIterable<Uint8Array>
   insert(text: string, values: Buffer): Promise<Done>
@@ -70,17 +70,21 @@ interface NativeModule {
 
 /** What the engine's list of running statements has for those of requests. */
 const RUNNING = 'request'
+/** Tables have a few rows here: to hand each of their reads and answers to other threads takes longer than they do. */
+const FEW_ROWS =
+  "local_filesystem_read_method = 'pread', use_top_k_dynamic_filtering = 0, output_format_parallel_formatting = 0"
 /** Between attempts to end a statement: it may not have begun. */
 const KILL_AGAIN_MS = 50
 
 export async function openEngine(directory: string): Promise<Engine> {
   const session = new Session(join(directory, 'front-store'))
-  await session.queryAsync(`SET log_comment = '${RUNNING}'`)
+  await session.queryAsync(`SET log_comment = '${RUNNING}', ${FEW_ROWS}`)
   const watcher = new Session(join(directory, 'front-store'))
   const native = loadNative()
   const version = session.query('SELECT version()', 'TabSeparated').trim()
   let tail: Promise<unknown> = Promise.resolve()
   let database = ''
+  let settings: ReadonlyMap<string, string> = new Map()
 
   async function run(text: string, format: string, params: Readonly<Record<string, string>> = {}): Promise<Done> {
     const started = performance.now()
@@ -107,13 +111,26 @@ export async function openEngine(directory: string): Promise<Engine> {
       await run(`USE \`${name.replaceAll('`', '')}\``, 'Null')
       database = name
     },
-    async set(name, value) {
-      if (!/^\w+$/.test(name)) throw new EngineError(115, `Unknown setting '${name}'. (UNKNOWN_SETTING)`)
-      await run(`SET ${name} = '${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`, 'Null')
-    },
-    async reset(name) {
-      // A setting that could not be set cannot be reset either; its request has failed already.
-      await run(`SET ${name} = DEFAULT`, 'Null').catch(() => {})
+    async set(wanted) {
+      const unknown = [...wanted.keys()].find((name) => !/^\w+$/.test(name))
+      if (unknown !== undefined) throw new EngineError(115, `Unknown setting '${unknown}'. (UNKNOWN_SETTING)`)
+      const left = [...settings.keys()].filter((name) => !wanted.has(name))
+      const changed = [...wanted].filter(([name, value]) => settings.get(name) !== value)
+      const assignments = [
+        ...left.map((name) => `${name} = DEFAULT`),
+        ...changed.map(([name, value]) => `${name} = '${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`),
+      ]
+      if (assignments.length === 0) return
+      try {
+        await run(`SET ${assignments.join(', ')}`, 'Null')
+        settings = wanted
+      } catch (error) {
+        // One that could not be set cannot be reset either.
+        for (const name of [...settings.keys(), ...wanted.keys()])
+          await run(`SET ${name} = DEFAULT`, 'Null').catch(() => {})
+        settings = new Map()
+        throw error
+      }
     },
     run,
     async *stream(text, format, params) {
@@ -130,7 +147,11 @@ export async function openEngine(directory: string): Promise<Engine> {
       } catch (error) {
         rethrow(error)
       } finally {
-        if (!done && stream !== undefined) native.StreamCancel(stream)
+        if (!done && stream !== undefined) {
+          native.StreamCancel(stream)
+          // The engine lists it as running until its connection has something else to do.
+          await run(`SET log_comment = '${RUNNING}'`, 'Null')
+        }
       }
     },
     async insert(text, values) {

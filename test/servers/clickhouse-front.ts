@@ -190,25 +190,20 @@ async function readStatement(request: IncomingMessage, url: URLSearchParams): Pr
 
 async function answer(statement: Statement, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { url } = statement
-  const settings = [...url].filter(([name]) => !NOT_SETTINGS.has(name) && !name.startsWith('param_'))
   const format = formatOf(statement)
   await engine.use(url.get('database') ?? 'default')
-  try {
-    for (const [name, value] of settings) await engine.set(name, value)
-    const compressed = url.get('enable_http_compression') === '1' ? acceptedEncoding(request) : undefined
-    if (statement.values !== undefined) {
-      sendSummary(response, await engine.insert(statement.text, statement.values))
-      response.end()
-    } else if (READS.test(statement.text)) {
-      const chunks = engine.stream(statement.text, format, statement.params)
-      await sendChunks(response, url.get('wait_end_of_query') === '1' ? await collect(chunks) : chunks, compressed)
-    } else {
-      const done = await engine.run(statement.text, format, statement.params)
-      sendSummary(response, done)
-      await sendChunks(response, [done.bytes], compressed)
-    }
-  } finally {
-    for (const [name] of settings) await engine.reset(name)
+  await engine.set(new Map([...url].filter(([name]) => !NOT_SETTINGS.has(name) && !name.startsWith('param_'))))
+  const compressed = url.get('enable_http_compression') === '1' ? acceptedEncoding(request) : undefined
+  if (statement.values !== undefined) {
+    sendSummary(response, await engine.insert(statement.text, statement.values))
+    response.end()
+  } else if (READS.test(statement.text)) {
+    const chunks = engine.stream(statement.text, format, statement.params)
+    await sendChunks(response, url.get('wait_end_of_query') === '1' ? await collect(chunks) : chunks, compressed)
+  } else {
+    const done = await engine.run(statement.text, format, statement.params)
+    sendSummary(response, done)
+    await sendChunks(response, [done.bytes], compressed)
   }
 }
 

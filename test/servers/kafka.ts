@@ -39,7 +39,8 @@ export async function startKafka(options: {
 
   const stop = await startChild({
     command: 'java',
-    args: [...java, '-XX:+UseSerialGC', 'kafka.Kafka', propertiesFile],
+    // A few minutes are over before what the second compiler makes has paid for it.
+    args: [...java, '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', 'kafka.Kafka', propertiesFile],
     logFile: join(options.directory, 'kafka.log'),
     readyTimeoutMs: READY_TIMEOUT_MS,
     ready: () => answersMetadata(port),
