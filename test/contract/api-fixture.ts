@@ -10,11 +10,10 @@ import { type Api, openApi } from '../../api/http/server.ts'
 import { REWARDS_OPERATIONS } from '../../api/rewards/plugin.ts'
 import { VALIDATORS_OPERATIONS } from '../../api/validators/plugin.ts'
 import type { QueryLimits, QueryParams, Warehouse, WarehouseReader } from '../../infra/ports/warehouse.ts'
-import { migrate, readMigrations } from '../../infra/warehouse/migrate.ts'
-import { openWarehouse } from '../../infra/warehouse/open.ts'
 import { chainNames } from '../../schemas/chains.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
 import { CHAINLESS_PROJECTIONS, type Projection } from '../../schemas/tables/projections.ts'
+import { openEmptyWarehouse } from '../empty-warehouse.ts'
 import { noJobs } from '../unit/no-jobs.ts'
 
 type Value = string | number | bigint
@@ -416,8 +415,7 @@ export interface ApiFixture extends AsyncDisposable {
 /** The API over an in-process ClickHouse in its own directory, with the rows above. */
 export async function openApiFixture(): Promise<ApiFixture> {
   const directory = await mkdtemp(join(tmpdir(), 'epochline-api-'))
-  const warehouse = await openWarehouse({ directory })
-  await migrate(warehouse, await readMigrations())
+  const warehouse = await openEmptyWarehouse(directory)
   await fillAccounts(warehouse)
   await fillRewards(warehouse)
   await fillBlocks(warehouse)

@@ -5,10 +5,9 @@ import { pino } from 'pino'
 import type { ApiParts } from '../../api/http/api-parts.ts'
 import type { ApiChain } from '../../api/http/chain-path.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
-import { migrate, readMigrations } from '../../infra/warehouse/migrate.ts'
-import { openWarehouse } from '../../infra/warehouse/open.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
 import { DEFAULT_UNFUNDED_RULES } from '../../schemas/validator-lifecycle.ts'
+import { openEmptyWarehouse } from '../empty-warehouse.ts'
 import { noJobs } from '../unit/no-jobs.ts'
 import { insertRows } from './api-fixture.ts'
 
@@ -28,8 +27,7 @@ export interface GivenApi extends AsyncDisposable {
 /** A warehouse with one access token, and with empty tables in a folder that goes with it, unless one is named that stays. */
 export async function openGivenApi(kept?: string): Promise<GivenApi> {
   const directory = kept ?? (await mkdtemp(join(tmpdir(), 'epochline-given-api-')))
-  const warehouse = await openWarehouse({ directory })
-  await migrate(warehouse, await readMigrations())
+  const warehouse = await openEmptyWarehouse(directory)
   await insertRows(warehouse, 'access_tokens', [
     { token_hash: hashToken(TOKEN), account: 'demo', version: 1, is_deleted: 0 },
   ])

@@ -1,7 +1,9 @@
 import { expect } from 'vitest'
+import type { EmbeddedMode } from '../../infra/config/types.ts'
 import { openEventLog, openMigratedWarehouse } from '../../infra/open-ports.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import type { EncodedEvent } from '../../schemas/events/codec.ts'
+import { copyEmptyTables } from '../empty-warehouse.ts'
 import { created } from './account-facts.ts'
 import type { GivenChain } from './given-chain.ts'
 import { processLog } from './processing.ts'
@@ -39,9 +41,15 @@ export async function processed<Answer>(
   ask: (warehouse: Warehouse) => Promise<Answer>,
 ): Promise<Answer> {
   await using eventLog = await openEventLog(setting.config, setting.log)
-  await using warehouse = await openMigratedWarehouse(setting.config)
+  await using warehouse = await openTablesOf(setting)
   await processLog(eventLog, warehouse)
   return await ask(warehouse)
+}
+
+/** As the program opens it, which finds the tables made. */
+async function openTablesOf({ config }: TestSetting): Promise<Warehouse> {
+  await copyEmptyTables((config.mode as EmbeddedMode).warehouseDirectory)
+  return openMigratedWarehouse(config)
 }
 
 export function inTables(setting: TestSetting): Promise<void> {

@@ -6,10 +6,9 @@ import { afterAll, beforeAll } from 'vitest'
 import { openSqliteEventLog } from '../../infra/event-log/sqlite.ts'
 import type { EventLog } from '../../infra/ports/event-log.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
-import { migrate, readMigrations } from '../../infra/warehouse/migrate.ts'
-import { openWarehouse } from '../../infra/warehouse/open.ts'
 import type { EncodedEvent, Topic } from '../../schemas/events/codec.ts'
 import { PROJECTIONS } from '../../schemas/tables/projections.ts'
+import { openEmptyWarehouse } from '../empty-warehouse.ts'
 import { emptyTables, filledTables } from './filled-tables.ts'
 
 const TABLES = [...Object.keys(PROJECTIONS), 'filled_from', 'dropped_chains', 'rebuild_exchanges']
@@ -33,8 +32,7 @@ export function storesOfFile(): () => TestStores {
   const directory = mkdtempSync(join(tmpdir(), 'epochline-stores-'))
   let stores: TestStores | undefined
   beforeAll(async () => {
-    const warehouse = await openWarehouse({ directory: join(directory, 'warehouse') })
-    await migrate(warehouse, await readMigrations())
+    const warehouse = await openEmptyWarehouse(join(directory, 'warehouse'))
     stores = testStores(warehouse, directory)
   })
   afterAll(async () => {
