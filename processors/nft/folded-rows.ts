@@ -5,8 +5,10 @@ import { insertAll, joinRows, type TableRows } from '../loop/rows.ts'
 import { GrowingRows } from './growing-rows.ts'
 import { ODD_TRANSFERS } from './odd-transfers.ts'
 
-/** Rows that are kept in memory at once, of each table. */
-const ROWS_MAX = 170_000
+/**
+ * Rows that are kept in memory at once, of each table: an insert makes one part, and the more it has the less often its rows are merged again.
+ */
+const ROWS_MAX = 400_000
 
 // In 32-bit words.
 const ADDRESS = 5
