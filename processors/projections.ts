@@ -26,6 +26,7 @@ export const PROJECTORS: readonly Projector[] = [
     topic: 'accounts',
     tables: [
       'access_tokens',
+      'order_ends',
       'account_validators',
       'validator_owners',
       'watched_validators',

@@ -10,6 +10,7 @@ import {
 } from './events/accounts.ts'
 import { decodeEvent, type EncodedEvent } from './events/codec.ts'
 import { feeRecipientsTold } from './events/fee-recipients.ts'
+import { orderExtended } from './events/orders.ts'
 import { exitsPresigned } from './events/presigned-exits.ts'
 import { type WebhookCreated, webhookCreated, webhookRevoked } from './events/webhooks.ts'
 import { END_OF_DAYS, type Interval, Ownership, ownershipFact, storedDay } from './ownership.ts'
@@ -86,6 +87,12 @@ export class AccountBook {
       case tokenRevoked.name: {
         const token = this.#tokens.get(decodeEvent(tokenRevoked, event).tokenHash)
         if (token !== undefined) this.#tokens.set(token.tokenHash, { ...token, revokedAt: event.time })
+        return
+      }
+      case orderExtended.name: {
+        const { orderId: id, until } = decodeEvent(orderExtended, event)
+        const ofOrder = [...this.#tokens.values()].filter(({ order }) => order?.id === id)
+        for (const token of ofOrder) this.#tokens.set(token.tokenHash, { ...token, order: { id, until } })
         return
       }
       case webhookCreated.name: {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import type { Static, TObject, TSchema } from 'typebox'
 import type { Counters } from '../../infra/ports/counters.ts'
@@ -135,6 +136,7 @@ interface Asked<Params, Query, Body> {
   readonly params: Params
   readonly query: Query
   readonly body: Body
+  readonly headers: IncomingHttpHeaders
   /** Digest of the session; empty where the route is for whoever asks. */
   readonly session: string
 }
@@ -161,9 +163,9 @@ export function accountOperation<
 ): AccountOperation {
   return {
     route,
-    handle: ({ params, query, body, session }, accounts) =>
+    handle: ({ params, query, body, ...asked }, accounts) =>
       handle(
-        { params: params as Static<Params>, query: query as Static<Query>, body: body as Static<Body>, session },
+        { params: params as Static<Params>, query: query as Static<Query>, body: body as Static<Body>, ...asked },
         accounts,
       ),
   }

@@ -1,6 +1,7 @@
 import { MAIL_ADDRESS_PATTERN } from '../../schemas/mail-address.ts'
 import type { OrderState } from '../../schemas/orders.ts'
 import { RESULTS, type Refusal, refuse } from '../../schemas/routes/envelope.ts'
+import { OTHER_REQUEST } from '../../schemas/routes/idempotency-key.ts'
 
 /** Where something was done and there is nothing to tell. */
 export const DONE = { status: 'answered', envelope: { code: '200', msg: RESULTS['200'].text } } as const
@@ -26,6 +27,10 @@ export function notLoggedIn(): Refusal {
 
 export function noSuchOrder(): Refusal {
   return refuse('404', 'the account has no such order', 'no_such_order')
+}
+
+export function otherRequest(): Refusal {
+  return refuse('400', OTHER_REQUEST, 'other_request')
 }
 
 export function wrongState(state: OrderState): Refusal {

@@ -5,9 +5,9 @@ import { hashToken } from '../../schemas/events/accounts.ts'
 import type { UserKey } from '../../schemas/events/users.ts'
 import { ORDER_ID_PATTERN } from '../../schemas/orders.ts'
 import { PROTOCOLS } from '../../schemas/protocols/protocols.ts'
-import { createKeyRoute, deleteKeyRoute, listKeysRoute } from '../../schemas/routes/account/keys.ts'
+import { createKeyRoute, deleteKeyRoute, type ListedKey, listKeysRoute } from '../../schemas/routes/account/keys.ts'
 import { refuse } from '../../schemas/routes/envelope.ts'
-import { answer } from '../http/operation.ts'
+import { answer, answerPage, pageOffset } from '../http/operation.ts'
 import { parseAllowLists } from '../http/parse-allow-lists.ts'
 import type { AccountStanding } from '../http/standings.ts'
 import { type Accounts, accountOperation } from './account.ts'
@@ -75,18 +75,40 @@ export const createKey = accountOperation(createKeyRoute, async ({ body, session
   return asked.status === 'made' ? answer({ ...toShown(asked.key, paths), key }) : notLoggedIn()
 })
 
-export const listKeys = accountOperation(listKeysRoute, async ({ session }, accounts) => {
+export const listKeys = accountOperation(listKeysRoute, async ({ query, session }, accounts) => {
+  const { page, limit } = query
+  const keys = await (query.state === 'deleted' ? deletedKeys : presentKeys)(session, accounts)
+  if (keys === undefined) return notLoggedIn()
+  const begin = pageOffset(query)
+  return answerPage(keys.slice(begin, begin + limit), { page, limit, total: keys.length })
+})
+
+/** Undefined where nobody is logged in. */
+async function presentKeys(session: string, accounts: Accounts): Promise<readonly ListedKey[] | undefined> {
   const found = await accounts.ask({ kind: 'look', session })
-  if (found.status !== 'found') return notLoggedIn()
+  if (found.status !== 'found') return undefined
   const [paths, tokens] = [blockchains(accounts), await accounts.parts.standings.accounts()]
   const nowMs = accounts.parts.wallNow()
-  const data = found.user.keys.map((key) => ({
+  return found.user.keys.map((key) => ({
     ...toShown(key, paths),
     created_at: formatInstant(key.sinceSec),
+    deleted_at: null,
     is_working: isWorking(tokens, key, nowMs),
   }))
-  return answer(data)
-})
+}
+
+/** Likewise. */
+async function deletedKeys(session: string, accounts: Accounts): Promise<readonly ListedKey[] | undefined> {
+  const asked = await accounts.ask({ kind: 'list-deleted-keys', session })
+  if (asked.status !== 'deleted-keys') return undefined
+  const paths = blockchains(accounts)
+  return asked.keys.map((key) => ({
+    ...toShown(key, paths),
+    created_at: formatInstant(key.sinceSec),
+    deleted_at: formatInstant(key.deletedSec),
+    is_working: false,
+  }))
+}
 
 export const deleteKey = accountOperation(deleteKeyRoute, async ({ params, session }, accounts) => {
   const keyId = params.key_id

@@ -5,7 +5,7 @@ import type { AccountOperation } from './account.ts'
 import { createKey, deleteKey, listKeys } from './keys.ts'
 import { logIn, logOut, requestReset, resetPassword } from './log-in.ts'
 import { closeAccount, me } from './me.ts'
-import { cancelOrder, listOrders, placeOrder } from './orders.ts'
+import { cancelOrder, getOrder, listOrders, placeOrder } from './orders.ts'
 import { serveAccount } from './serve.ts'
 import { signUp, verifyEmail } from './sign-up.ts'
 import { usage } from './usage.ts'
@@ -13,7 +13,7 @@ import { usage } from './usage.ts'
 export const ACCOUNT_OPERATIONS: readonly AccountOperation[] = [
   ...[signUp, verifyEmail, logIn, logOut, requestReset, resetPassword],
   ...[me, closeAccount, createKey, listKeys, deleteKey, usage],
-  ...[placeOrder, listOrders, cancelOrder],
+  ...[placeOrder, listOrders, getOrder, cancelOrder],
 ]
 
 /** Accounts that people make themselves: a cookie says who asks, and one process decides (decision 42). */

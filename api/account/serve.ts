@@ -44,8 +44,8 @@ async function answerAsked(
   const { client, session = '' } = askerOf(request)
   if (route.ofSession && session === '') return sendRefusal(reply, notLoggedIn())
   await accounts.count(route.ofSession ? SESSION_LIMIT : CLIENT_LIMIT, client)
-  const { params, query, body } = request
-  const result = await handle({ params, query, body, session }, accounts)
+  const { params, query, body, headers } = request
+  const result = await handle({ params, query, body, headers, session }, accounts)
   if (result.status === 'refused') return sendRefusal(reply, result)
   const isPlain = accounts.isLoopback && request.protocol === 'http'
   if (result.session !== undefined) setSession(reply, result.session, isPlain)
@@ -81,6 +81,7 @@ function documentAccountRoute(route: AnyAccountRoute): FastifySchema {
     ...(route.params === undefined ? {} : { params: route.params }),
     // Lists are `k=1,2`.
     ...(route.query === undefined ? {} : { querystring: { ...toInput(route.query), style: 'form', explode: false } }),
+    ...(route.headers === undefined ? {} : { headers: route.headers }),
     ...(route.body === undefined ? {} : { body: toInput(route.body) }),
     response: {
       '200': {

@@ -62,6 +62,7 @@ const RECENT_DEPOSITS = `${ofChain} AND time > (SELECT max(time) - INTERVAL 2 DA
 // Side by side: as values of one row they took the engine twice as long.
 const ACCOUNTS = [
   versionsOf('accounts', 'access_tokens', 'version, is_deleted'),
+  versionsOf('accounts', 'order_ends', 'version'),
   versionsOf('accounts', 'account_validators', 'version'),
   versionsOf('accounts', 'validator_owners', 'version'),
   versionsOf('accounts', 'watched_validators', 'version, is_deleted'),
@@ -207,6 +208,9 @@ async function selectAccountFacts(warehouse: WarehouseReader): Promise<AccountFa
             order_id, order_until
      FROM access_tokens FINAL`,
   )
+  const ends = await warehouse.query<{ order_id: string; until: string }>(
+    'SELECT order_id, until FROM order_ends FINAL',
+  )
   const counts = await warehouse.query<{ account: string; chain: string; validators: string }>(
     `SELECT account, chain, uniqExact(pubkey) AS validators FROM
      (
@@ -220,6 +224,15 @@ async function selectAccountFacts(warehouse: WarehouseReader): Promise<AccountFa
     const chains = validators.get(row.account) ?? new Map<string, number>()
     validators.set(row.account, chains.set(row.chain, Number(row.validators)))
   }
-  const known = tokens.map((row) => [row.token_hash, { account: row.account, ...toTokenLimits(row) }] as const)
+  const endOf = new Map(ends.map(({ order_id, until }) => [order_id, until]))
+  const known = tokens.map((row) => {
+    const until = later(row.order_until, endOf.get(row.order_id) ?? '')
+    return [row.token_hash, { account: row.account, ...toTokenLimits({ ...row, order_until: until }) }] as const
+  })
   return { tokens: new Map(known), validators }
+}
+
+/** Of two instants of one spelling; an empty one is before all. */
+function later(one: string, other: string): string {
+  return one > other ? one : other
 }

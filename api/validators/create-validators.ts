@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { hasRightChecksum } from '../../schemas/eth/address.ts'
 import { createValidators } from '../../schemas/jobs/create-validators.ts'
 import { type Refusal, refuse } from '../../schemas/routes/envelope.ts'
@@ -6,36 +6,31 @@ import { type Created, createValidatorsRoute } from '../../schemas/routes/valida
 import { tooManyUnfunded } from '../../schemas/validator-lifecycle.ts'
 import { type ActionScope, action } from '../http/action.ts'
 import { askJob } from '../http/ask-job.ts'
+import { nameRequest } from '../http/name-request.ts'
 import { answer } from '../http/operation.ts'
 import { countUnfunded } from './unfunded-validators.ts'
 
 /** So long a request waits for its keys; the job makes none after that. */
 const CREATE_MS_MAX = 20_000
 const ZERO_ADDRESS = `0x${'00'.repeat(20)}`
-/** What a client may name its request by: printable ASCII, as HTTP headers are. */
-const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
 
 export const createValidatorsOperation = action(createValidatorsRoute, async ({ body, headers }, scope) => {
   const { chain, account } = scope
   const addresses = readAddresses(body)
   if ('status' in addresses) return addresses
-  const key = headers['idempotency-key']
-  if (key !== undefined && !(typeof key === 'string' && IDEMPOTENCY_KEY.test(key))) {
-    return refuse('400', 'Idempotency-Key is 1 to 255 printable characters without blanks')
-  }
+  const named = nameRequest(headers, chain)
+  if (named.status === 'refused') return named
   // Whether a request with a key was answered before only the one who does it knows, who counts as well.
-  if (key === undefined) {
+  if (!named.isRepeatable) {
     const tooMany = await refusalOf(body.validator_count, scope)
     if (tooMany !== undefined) return refuse('400', tooMany)
   }
   const asked = { count: body.validator_count, ...addresses }
-  // Clients cannot name what another client's request is named, nor what one without a key gets.
-  const requestId = sha256(key === undefined ? randomUUID() : JSON.stringify(['key', chain, key]))
   const input = {
     chain,
     account,
-    requestId,
-    bodyHash: sha256(JSON.stringify([chain, asked])),
+    requestId: named.id,
+    bodyHash: hash('sha256', JSON.stringify([chain, asked]), 'hex'),
     ...asked,
   }
   const output = await askJob(scope, createValidators, { input, timeoutMs: CREATE_MS_MAX })
@@ -92,8 +87,4 @@ function readAddresses(body: AskedAddresses): Addresses | Refusal {
     depositFrom: stored(given.deposit_from_address),
     feeRecipient: stored(given.fee_recipient_address),
   }
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text, 'utf8').digest('hex')
 }

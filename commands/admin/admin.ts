@@ -1,8 +1,10 @@
 import { type Command, Option } from 'commander'
 import { TOKEN_FAMILIES, TOKEN_SCOPES } from '../../schemas/access-token.ts'
+import { ORDER_STATES } from '../../schemas/orders.ts'
 import { WEBHOOK_KINDS } from '../../schemas/webhooks.ts'
 import type { Setting } from '../setting.ts'
 import type { tellFeeRecipients } from './fee-recipients.ts'
+import type { listOrders } from './orders.ts'
 import type { correctSettlement } from './settlements.ts'
 import type { createToken } from './tokens.ts'
 import type { createWebhook } from './webhooks.ts'
@@ -226,8 +228,9 @@ function addOrderCommands(admin: Command, { run }: CommandLine): void {
     .command('list')
     .description('a line for each: what was ordered, how it stands, when it ends')
     .option('--account <name>', 'only orders of this account')
-    .action((options: { account?: string }) =>
-      run(async (setting) => (await import('./orders.ts')).listOrders(setting, options.account)),
+    .addOption(new Option('--state <state>', 'only orders that stand so').choices(ORDER_STATES))
+    .action((options: Parameters<typeof listOrders>[1]) =>
+      run(async (setting) => (await import('./orders.ts')).listOrders(setting, options)),
     )
   order
     .command('accept')
@@ -247,6 +250,14 @@ function addOrderCommands(admin: Command, { run }: CommandLine): void {
     .description('have its paid time begin, once gateway.orders of the configuration names its upstreams')
     .argument(...ORDER_ID)
     .action((id: string) => run(async (setting) => (await import('./orders.ts')).startOrder(setting, id)))
+  order
+    .command('extend')
+    .description('say that it is paid for longer, while it runs or shortly after; its keys work as much longer')
+    .requiredOption('--days <n>', 'that are paid in all, from when it began to run')
+    .argument(...ORDER_ID)
+    .action((id: string, options: { days: string }) =>
+      run(async (setting) => (await import('./orders.ts')).extendOrder(setting, id, options)),
+    )
   order
     .command('cancel')
     .description('end it, in whatever state it is; its keys stop working')

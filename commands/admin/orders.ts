@@ -5,10 +5,14 @@ import { openEventLog, openJobQueue } from '../../infra/open-ports.ts'
 import { type OrderBook, readOrderBook, stateAt, toOrderView } from '../../processors/users/order-book.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { formatInstant } from '../../schemas/eth/time.ts'
-import type { OrderMove } from '../../schemas/events/orders.ts'
-import { askOrders } from '../../schemas/jobs/ask-orders.ts'
+import { type AskOrdersInput, askOrders } from '../../schemas/jobs/ask-orders.ts'
 import type { OrderView } from '../../schemas/jobs/ask-users.ts'
-import { ORDER_DAYS_MAX } from '../../schemas/orders.ts'
+import {
+  ORDER_DAYS_MAX,
+  ORDER_EXTENDED_AFTER_DAYS_MAX,
+  ORDER_PAID_DAYS_MAX,
+  type OrderState,
+} from '../../schemas/orders.ts'
 import { nowSec, type Setting } from '../setting.ts'
 import { checkedAccount } from './account-facts.ts'
 
@@ -16,10 +20,14 @@ import { checkedAccount } from './account-facts.ts'
 const DECIDED_MS_MAX = 10_000
 const WHOLE = /^\d{1,9}$/
 
-/** Prints a line for each order, of one account if it is given. */
-export async function listOrders(setting: Setting, account: string | undefined): Promise<void> {
+/** Prints a line for each order, of one account or in one state if it is given. */
+export async function listOrders(
+  setting: Setting,
+  { account, state }: { readonly account?: string; readonly state?: OrderState } = {},
+): Promise<void> {
   const of = account === undefined ? undefined : checkedAccount(account)
-  const orders = (await readOrders(setting)).of(of).map((order) => toOrderView(order, Math.floor(nowSec())))
+  const all = (await readOrders(setting)).of(of).map((order) => toOrderView(order, Math.floor(nowSec())))
+  const orders = all.filter((order) => state === undefined || order.state === state)
   setting.screen.print(orders.length === 0 ? 'There are no orders.\n' : `${orders.map(orderLine).join('\n')}\n`)
 }
 
@@ -50,18 +58,18 @@ export async function acceptOrder(
   orderId: string,
   { days }: { readonly days?: string } = {},
 ): Promise<void> {
-  const paid = days === undefined ? undefined : checkedDays(days)
+  const paid = days === undefined ? undefined : checkedDays(days, ORDER_DAYS_MAX)
   const order = knownOrder(await readOrders(setting), orderId)
   const move = { orderId, to: 'accepted', days: paid ?? order.days } as const
   await takeStep(setting, move, `${orderId} was accepted for ${move.days} days.`)
 }
 
-function checkedDays(text: string): number {
+function checkedDays(text: string, daysMax: number): number {
   const days = Number(text)
-  if (WHOLE.test(text) && days >= 1 && days <= ORDER_DAYS_MAX) return days
+  if (WHOLE.test(text) && days >= 1 && days <= daysMax) return days
   throw new AppError(
     'usage',
-    `--days is not a whole number from 1 to ${ORDER_DAYS_MAX}: ${JSON.stringify(text)}; the order was not accepted.`,
+    `--days is not a whole number from 1 to ${daysMax}: ${JSON.stringify(text)}; nothing was changed.`,
   )
 }
 
@@ -91,6 +99,20 @@ export async function startOrder(setting: Setting, orderId: string): Promise<voi
   await takeStep(setting, { orderId, to: 'running' }, `${orderId} runs.`)
 }
 
+/**
+ * Says that an order is paid for longer: for `days` from when it began to run. Its keys work as much longer. Throws AppError `usage`
+ * where it neither runs nor has expired a short while ago, and for days that are over already.
+ */
+export async function extendOrder(
+  setting: Setting,
+  orderId: string,
+  { days: text }: { readonly days: string },
+): Promise<void> {
+  const days = checkedDays(text, ORDER_PAID_DAYS_MAX)
+  knownOrder(await readOrders(setting), orderId)
+  await takeStep(setting, { orderId, to: 'extended', days }, `${orderId} is paid for ${days} days in all.`)
+}
+
 /** Ends an order; its keys stop working. Throws AppError `usage` for one that has ended. */
 export async function cancelOrder(setting: Setting, orderId: string): Promise<void> {
   knownOrder(await readOrders(setting), orderId)
@@ -109,7 +131,7 @@ function knownOrder(orders: OrderBook, orderId: string) {
 }
 
 /** One process decides about orders (decision 48): it is asked. */
-async function takeStep({ config, log, screen }: Setting, move: OrderMove, said: string): Promise<void> {
+async function takeStep({ config, log, screen }: Setting, move: AskOrdersInput['move'], said: string): Promise<void> {
   await using jobs = await openJobQueue(config, log)
   const asked = { input: { requestId: randomUUID(), move }, timeoutMs: DECIDED_MS_MAX }
   const answer = await askJob({ jobs, wallNow: Date.now }, askOrders, asked)
@@ -118,9 +140,11 @@ async function takeStep({ config, log, screen }: Setting, move: OrderMove, said:
       screen.print(`${said}\n`)
       return
     case 'wrong-state':
+      throw new AppError('usage', `${move.orderId} is ${answer.state}, ${refusedStep(move.to)}: nothing was changed.`)
+    case 'too-short':
       throw new AppError(
         'usage',
-        `${move.orderId} is ${answer.state}, and does not come to ${move.to} from there: nothing was changed.`,
+        `--days counts from when ${move.orderId} began to run, and has to be ${answer.daysMin} or more for it to run longer: nothing was changed.`,
       )
     case 'no-order':
       throw new AppError('usage', 'There is no order with this id: nothing was changed.')
@@ -131,4 +155,9 @@ async function takeStep({ config, log, screen }: Setting, move: OrderMove, said:
         'Nobody decides about orders at the moment: the program, or its role users, has to run.',
       )
   }
+}
+
+function refusedStep(to: AskOrdersInput['move']['to']): string {
+  if (to !== 'extended') return `and does not come to ${to} from there`
+  return `and is extended while it runs, and for ${ORDER_EXTENDED_AFTER_DAYS_MAX} days after it has expired`
 }

@@ -31,7 +31,7 @@ export const usersRole: Role = {
       async (writer, ending) => {
         const book = await readUserBook(eventLog, ending)
         const orders = await readOrderBook(eventLog, ending)
-        await decideAlone({ ports: { jobQueue }, running, parts: { book, orders, writer, now: Date.now } }, ending)
+        await decideAlone({ ports: { jobQueue }, running, parts: { book, orders, writer, log, now: Date.now } }, ending)
       },
       signal,
     )

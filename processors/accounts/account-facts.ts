@@ -13,7 +13,7 @@ import { decodeEvent } from '../../schemas/events/codec.ts'
 import { validatorsCreated } from '../../schemas/events/created-validators.ts'
 import { exitCallRead } from '../../schemas/events/exit-calls.ts'
 import { feeRecipientsTold } from '../../schemas/events/fee-recipients.ts'
-import { orderMoved, orderPlaced } from '../../schemas/events/orders.ts'
+import { orderExtended, orderMoved, orderPlaced } from '../../schemas/events/orders.ts'
 import { exitsPresigned } from '../../schemas/events/presigned-exits.ts'
 import { validatorLabelled } from '../../schemas/events/validator-labels.ts'
 import { keysAssigned, keysExported, keysImported, keysTaken } from '../../schemas/events/vault-keys.ts'
@@ -102,6 +102,11 @@ export function projectAccountFact(stored: StoredEvent, unnamedChain: string): P
     case orderMoved.name:
       decodeEvent(orderMoved, stored.event)
       return { rows: [] }
+    case orderExtended.name: {
+      const { orderId, until } = decodeEvent(orderExtended, stored.event)
+      const columns = { order_id: [orderId], until: [until], version: BigUint64Array.of(version) }
+      return { rows: [{ table: 'order_ends', columns }] }
+    }
     case validatorLabelled.name:
       return projectLabels(decodeEvent(validatorLabelled, stored.event), version)
     case feeRecipientsTold.name:

@@ -1,8 +1,9 @@
 import type { EventWriter } from '../../infra/ports/event-log.ts'
+import type { Log } from '../../infra/ports/log.ts'
 import { formatInstant } from '../../schemas/eth/time.ts'
 import { ACCOUNTS_KEY, tokenCreated, tokenRevoked } from '../../schemas/events/accounts.ts'
 import { type EncodedEvent, type EventType, encodeEvent } from '../../schemas/events/codec.ts'
-import { orderMoved, orderPlaced } from '../../schemas/events/orders.ts'
+import { orderExtended, orderMoved, orderPlaced } from '../../schemas/events/orders.ts'
 import { type UserStands, userStands } from '../../schemas/events/users.ts'
 import type { AskOrdersInput, OrdersAnswer } from '../../schemas/jobs/ask-orders.ts'
 import type { AskUsersInput, UsersAnswer } from '../../schemas/jobs/ask-users.ts'
@@ -12,6 +13,7 @@ import { hasExpiredSignUps, withoutExpired } from './expiry.ts'
 
 export interface UsersParts extends Books {
   readonly writer: EventWriter
+  readonly log: Log
   /** Unix milliseconds on the machine. */
   readonly now: () => number
 }
@@ -25,6 +27,10 @@ export async function answerAsked(parts: UsersParts, input: AskUsersInput): Prom
   if (book.keyId !== undefined && book.keyId !== keyId) return { status: 'other-key' }
   const decision = decide(parts, ask, { keyId, nowSec: Math.floor(nowMs / 1_000) })
   await tellFacts(parts, decision, nowMs)
+  if (decision.placed !== undefined) {
+    const { account, orderId } = decision.placed
+    parts.log.info({ account, order: orderId }, 'an order came in: admin order list tells it')
+  }
   if (decision.stands !== undefined) await tell(parts, decision.stands, requestId)
   return decision.answer
 }
@@ -66,7 +72,7 @@ async function tellFacts(
 }
 
 function accountFacts(
-  { created, revoked = [], placed, moved = [] }: Omit<Decision, 'answer'>,
+  { created, revoked = [], placed, moved = [], extended }: Omit<Decision, 'answer'>,
   nowMs: number,
 ): readonly EncodedEvent[] {
   const envelope = { key: ACCOUNTS_KEY, time: timeOf(nowMs) }
@@ -76,6 +82,7 @@ function accountFacts(
     ...(created === undefined ? [] : [tell(tokenCreated, created.tokenHash, created)]),
     ...(placed === undefined ? [] : [tell(orderPlaced, placed.orderId, placed)]),
     ...moved.map((move) => tell(orderMoved, `${move.orderId}:${move.to}`, move)),
+    ...(extended === undefined ? [] : [tell(orderExtended, `${extended.orderId}:${extended.days}`, extended)]),
     ...revoked.map((data) => tell(tokenRevoked, data.tokenHash, data)),
   ]
 }

@@ -1,12 +1,15 @@
+import { hash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import type { TokenOrder } from '../../schemas/access-token.ts'
 import { chainNames } from '../../schemas/chains.ts'
 import { DAY_SEC, formatInstant } from '../../schemas/eth/time.ts'
 import type { OrderMove } from '../../schemas/events/orders.ts'
-import type { OrdersAnswer } from '../../schemas/jobs/ask-orders.ts'
+import type { AskOrdersInput, OrderExtension, OrdersAnswer } from '../../schemas/jobs/ask-orders.ts'
 import type { AskUsers, OrderView } from '../../schemas/jobs/ask-users.ts'
 import {
   isOver,
-  ORDERS_LISTED_MAX,
+  ORDER_EXTENDED_AFTER_DAYS_MAX,
+  ORDER_ID_BYTES,
   ORDERS_OPEN_MAX,
   ORDERS_PER_DAY_MAX,
   type OrderState,
@@ -24,53 +27,70 @@ const BEFORE: Readonly<Record<OrderMove['to'], readonly OrderState[]>> = {
 /** Until somebody works on it, its customer may think better of it; from then on that is between the two. */
 const CUSTOMER_CANCELS: readonly OrderState[] = ['ordered', 'accepted']
 
-/** Of a step: `done`, or why it is not taken. */
-interface MoveDecision extends Decision {
-  readonly answer: OrdersAnswer
-}
+/** Of what an operator asks: `done`, or why it is not. */
+type OperatorDecision = Omit<Decision, 'answer'> & { readonly answer: OrdersAnswer }
+type MoveDecision = Decision & OperatorDecision
 
 type Place = Extract<AskUsers, { readonly kind: 'place-order' }>
+type List = Extract<AskUsers, { readonly kind: 'list-orders' }>
 
-export function placeOrder(
-  orders: OrderBook,
-  account: string,
-  { kind, session, ...fields }: Place,
-  nowSec: number,
-): Decision {
-  const known = orders.get(fields.orderId)
-  // An id is random: this is the same asking once more.
-  if (known !== undefined) return { answer: { status: 'order', order: toOrderView(known, nowSec) } }
+export function placeOrder(orders: OrderBook, account: string, { request, wanted }: Place, nowSec: number): Decision {
+  const orderId = orderIdOf(account, request)
+  const known = orders.get(orderId)
+  if (known !== undefined) {
+    // The same asking once more: it is answered with what has become of it.
+    const isSame = isDeepStrictEqual(known.placed, { account, orderId, ...wanted })
+    return { answer: isSame ? { status: 'order', order: toOrderView(known, nowSec) } : { status: 'other-request' } }
+  }
   const all = orders.of(account)
   const open = all.filter((order) => !isOver(stateAt(order, nowSec)))
   const recent = all.filter(({ placedSec }) => placedSec > nowSec - DAY_SEC)
   if (open.length >= ORDERS_OPEN_MAX || recent.length >= ORDERS_PER_DAY_MAX)
     return { answer: { status: 'too-many-orders' } }
-  const placed = { account, ...fields }
+  const placed = { account, orderId, ...wanted }
   const order: OrderView = { ...placed, state: 'ordered', placedSec: nowSec, movedSec: nowSec }
   return { answer: { status: 'order', order }, placed }
 }
 
+/** One request of an account is one order, whoever is asked for it, and however often. */
+export function orderIdOf(account: string, request: string): string {
+  return `ord_${hash('sha256', JSON.stringify([account, request]), 'hex').slice(0, 2 * ORDER_ID_BYTES)}`
+}
+
 /** Those that are open first, then the newest. */
-export function listOrders(orders: OrderBook, account: string, nowSec: number): Decision {
+export function listOrders(
+  orders: OrderBook,
+  account: string,
+  { offset, limit }: Pick<List, 'offset' | 'limit'>,
+  nowSec: number,
+): Decision {
   const views = orders
     .of(account)
     .map((order) => toOrderView(order, nowSec))
     .toReversed()
   const [open, over] = [views.filter(({ state }) => !isOver(state)), views.filter(({ state }) => isOver(state))]
-  return { answer: { status: 'orders', orders: [...open, ...over].slice(0, ORDERS_LISTED_MAX) } }
+  const listed = [...open, ...over].slice(offset, offset + limit)
+  return { answer: { status: 'orders', orders: listed, total: views.length } }
+}
+
+export function findOrder(orders: OrderBook, account: string, orderId: string, nowSec: number): Decision {
+  const order = orders.get(orderId)
+  // What others have ordered is not there.
+  if (order?.account !== account) return { answer: { status: 'no-order' } }
+  return { answer: { status: 'order', order: toOrderView(order, nowSec) } }
 }
 
 export function cancelOwnOrder(orders: OrderBook, account: string, orderId: string, nowSec: number): Decision {
   const order = orders.get(orderId)
-  // What others have ordered is not there.
   if (order?.account !== account) return { answer: { status: 'no-order' } }
   return move(order, { orderId, to: 'cancelled' }, { nowSec, from: CUSTOMER_CANCELS })
 }
 
 /** Takes the step of an operator. A key works until its order is over, so a cancelled one's are revoked. */
-export function moveOrder(orders: OrderBook, step: OrderMove, nowSec: number): MoveDecision {
+export function moveOrder(orders: OrderBook, step: AskOrdersInput['move'], nowSec: number): OperatorDecision {
   const order = orders.get(step.orderId)
   if (order === undefined) return { answer: { status: 'no-order' } }
+  if (step.to === 'extended') return extend(order, step, nowSec)
   return move(order, step, { nowSec, from: BEFORE[step.to] })
 }
 
@@ -88,12 +108,34 @@ function move(
   return { answer: { status: 'done' }, moved: [step], revoked }
 }
 
+/** The days go on from those that are paid, also where they were over for a while: it has stood as long. */
+function extend(order: Order, { orderId, days }: OrderExtension, nowSec: number): OperatorDecision {
+  const state = stateAt(order, nowSec)
+  const { endsSec } = order
+  const isOpen = state === 'running' || state === 'expired'
+  if (!isOpen || endsSec === undefined) return { answer: { status: 'wrong-state', state } }
+  if (nowSec >= endsSec + ORDER_EXTENDED_AFTER_DAYS_MAX * DAY_SEC) return { answer: { status: 'wrong-state', state } }
+  // Asked twice, it comes to the same.
+  if (state === 'running' && days === order.days) return { answer: { status: 'done' } }
+  const beganSec = endsSec - order.days * DAY_SEC
+  const daysMin = Math.max(order.days, Math.floor((nowSec - beganSec) / DAY_SEC)) + 1
+  if (days < daysMin) return { answer: { status: 'too-short', daysMin } }
+  const until = formatInstant(beganSec + days * DAY_SEC)
+  return { answer: { status: 'done' }, extended: { orderId, days, until } }
+}
+
 /** The steps that end an account's orders with it. */
 export function cancelAll(orders: OrderBook, account: string, nowSec: number): readonly OrderMove[] {
   return orders
     .of(account)
     .filter((order) => !isOver(stateAt(order, nowSec)))
     .map(({ orderId }) => ({ orderId, to: 'cancelled' }))
+}
+
+/** Whether an order of the log is over. */
+export function isOverAt(orders: OrderBook, orderId: string, nowSec: number): boolean {
+  const order = orders.get(orderId)
+  return order !== undefined && isOver(stateAt(order, nowSec))
 }
 
 /** What a key of an order is for; or why there can be none. */

@@ -1,8 +1,10 @@
 import { timingSafeEqual } from 'node:crypto'
 import { TOKEN_HASH_CHARACTERS } from '../../schemas/access-token.ts'
 import type { TokenCreated, TokenRevoked } from '../../schemas/events/accounts.ts'
-import type { OrderMove, OrderPlaced } from '../../schemas/events/orders.ts'
+import type { OrderExtended, OrderMove, OrderPlaced } from '../../schemas/events/orders.ts'
 import {
+  DELETED_KEYS_MAX,
+  KEYS_KEPT_MAX,
   KEYS_MAX,
   type Password,
   RESETS_MAX,
@@ -12,7 +14,7 @@ import {
   type UserStands,
 } from '../../schemas/events/users.ts'
 import type { AskUsers, UsersAnswer } from '../../schemas/jobs/ask-users.ts'
-import { cancelAll, cancelOwnOrder, keyLimitsOf, listOrders, placeOrder } from './decide-order.ts'
+import { cancelAll, cancelOwnOrder, findOrder, isOverAt, keyLimitsOf, listOrders, placeOrder } from './decide-order.ts'
 import { isOpen, SESSION_NOTED_SEC, withoutExpired } from './expiry.ts'
 import type { OrderBook } from './order-book.ts'
 import type { UserBook } from './user-book.ts'
@@ -32,6 +34,7 @@ export interface Decision {
   readonly revoked?: readonly TokenRevoked[]
   readonly placed?: OrderPlaced
   readonly moved?: readonly OrderMove[]
+  readonly extended?: OrderExtended
 }
 
 /** What stands of everybody. */
@@ -63,9 +66,11 @@ export function decide({ book, orders }: Books, ask: AskUsers, asked: Asked): De
     case 'log-out':
     case 'look':
     case 'create-key':
+    case 'list-deleted-keys':
     case 'delete-key':
     case 'place-order':
     case 'list-orders':
+    case 'find-order':
     case 'cancel-order':
     case 'close':
       return decideOfSession({ book, orders }, ask, asked)
@@ -92,7 +97,7 @@ function verify(book: UserBook, { code }: Of<'verify'>, { nowSec }: Asked): Deci
   const signUp = stands?.signUps.find((one) => one.code.hash === code)
   if (stands === undefined || signUp === undefined) return { answer: { status: 'no-code' } }
   const { account, password } = signUp
-  const user: User = { account, password, sinceSec: nowSec, resets: [], sessions: [], keys: [] }
+  const user: User = { account, password, sinceSec: nowSec, resets: [], sessions: [], keys: [], deletedKeys: [] }
   // The other sign-ups of the address are gone with it: one address has one account.
   return { answer: { status: 'done' }, stands: { ...stands, signUps: [], user } }
 }
@@ -151,13 +156,17 @@ function decideOfSession({ book, orders }: Books, ask: OfSession, { nowSec }: As
     case 'create-key':
       return createKey(orders, { stands, user }, ask, nowSec)
     case 'delete-key':
-      return deleteKey(stands, user, ask)
+      return deleteKey({ stands, user }, ask, nowSec)
+    case 'list-deleted-keys':
+      return { answer: { status: 'deleted-keys', keys: user.deletedKeys.toReversed() }, ...noted }
     case 'close':
       return close(orders, { stands, user }, ask, nowSec)
     case 'place-order':
       return { ...placeOrder(orders, user.account, ask, nowSec), ...noted }
     case 'list-orders':
-      return { ...listOrders(orders, user.account, nowSec), ...noted }
+      return { ...listOrders(orders, user.account, ask, nowSec), ...noted }
+    case 'find-order':
+      return { ...findOrder(orders, user.account, ask.orderId, nowSec), ...noted }
     case 'cancel-order':
       return { ...cancelOwnOrder(orders, user.account, ask.orderId, nowSec), ...noted }
   }
@@ -176,7 +185,8 @@ function createKey(
   nowSec: number,
 ): Decision {
   const others = user.keys.filter((key) => key.hash !== hash)
-  if (others.length >= KEYS_MAX) return { answer: { status: 'too-many-keys' } }
+  const counted = others.filter((key) => key.order === undefined || !isOverAt(orders, key.order, nowSec))
+  if (counted.length >= KEYS_MAX || others.length >= KEYS_KEPT_MAX) return { answer: { status: 'too-many-keys' } }
   const ofOrder = order === undefined ? undefined : keyLimitsOf(orders, user.account, order, nowSec)
   if (ofOrder !== undefined && 'status' in ofOrder) return { answer: ofOrder }
   const onChain = ofOrder?.chain ?? chain
@@ -190,14 +200,15 @@ function createKey(
   }
 }
 
-function deleteKey(stands: UserStands, user: User, { keyId }: Of<'delete-key'>): Decision {
+function deleteKey({ stands, user }: Whose, { keyId }: Of<'delete-key'>, nowSec: number): Decision {
   const key = user.keys.find(({ hash }) => hash.slice(0, TOKEN_HASH_CHARACTERS) === keyId)
   if (key === undefined) return { answer: { status: 'no-key' } }
   const keys = user.keys.filter((one) => one !== key)
+  const deletedKeys = [...user.deletedKeys.slice(1 - DELETED_KEYS_MAX), { ...key, deletedSec: nowSec }]
   return {
     answer: { status: 'done' },
     revoked: [{ tokenHash: key.hash }],
-    stands: { ...stands, user: { ...user, keys } },
+    stands: { ...stands, user: { ...user, keys, deletedKeys } },
   }
 }
 

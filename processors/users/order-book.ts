@@ -2,12 +2,14 @@ import type { EventLog } from '../../infra/ports/event-log.ts'
 import { DAY_SEC } from '../../schemas/eth/time.ts'
 import { tokenCreated, tokenRevoked } from '../../schemas/events/accounts.ts'
 import { decodeEvent, type EncodedEvent } from '../../schemas/events/codec.ts'
-import { type OrderPlaced, orderMoved, orderPlaced } from '../../schemas/events/orders.ts'
+import { type OrderPlaced, orderExtended, orderMoved, orderPlaced } from '../../schemas/events/orders.ts'
 import type { OrderView } from '../../schemas/jobs/ask-users.ts'
 import type { OrderState, OrderStep } from '../../schemas/orders.ts'
 
 /** What the log has of an order. Seconds are Unix's. */
 export interface Order extends OrderPlaced {
+  /** As it was asked for. */
+  readonly placed: OrderPlaced
   readonly step: OrderStep
   readonly placedSec: number
   /** Of the newest step. */
@@ -31,7 +33,9 @@ export class OrderBook {
     switch (event.type) {
       case orderPlaced.name: {
         const placed = decodeEvent(orderPlaced, event)
-        const order: Order = { ...placed, step: 'ordered', placedSec: sec, movedSec: sec, keys: new Set() }
+        // Told again by who did not learn that the log had it: the first counts.
+        if (this.#orders.has(placed.orderId)) return
+        const order: Order = { ...placed, placed, step: 'ordered', placedSec: sec, movedSec: sec, keys: new Set() }
         this.#orders.set(order.orderId, order)
         this.#byAccount.set(order.account, (this.#byAccount.get(order.account) ?? new Set()).add(order.orderId))
         return
@@ -44,6 +48,11 @@ export class OrderBook {
           ...(move.to === 'accepted' ? { days: move.days } : {}),
           ...(move.to === 'running' ? { endsSec: sec + order.days * DAY_SEC } : {}),
         }))
+        return
+      }
+      case orderExtended.name: {
+        const { orderId, days, until } = decodeEvent(orderExtended, event)
+        this.#change(orderId, (order) => ({ ...order, days, endsSec: Date.parse(until) / 1_000 }))
         return
       }
       case tokenCreated.name: {
@@ -85,10 +94,10 @@ export function stateAt({ step, endsSec }: Order, nowSec: number): OrderState {
 
 /** What its customer and its operator see of it. */
 export function toOrderView(order: Order, nowSec: number): OrderView {
-  const { keys, step, movedSec, endsSec, ...placed } = order
+  const { keys, placed, step, movedSec, endsSec, ...fields } = order
   const state = stateAt(order, nowSec)
   const ends = endsSec === undefined || state === 'cancelled' ? {} : { endsSec }
-  return { ...placed, state, movedSec: state === 'expired' ? (endsSec ?? movedSec) : movedSec, ...ends }
+  return { ...fields, state, movedSec: state === 'expired' ? (endsSec ?? movedSec) : movedSec, ...ends }
 }
 
 /** What the log has of them. */

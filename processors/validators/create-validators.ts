@@ -10,6 +10,7 @@ import { gasOf, type StakingContract, serializeUnsigned, stakingCall } from '../
 import { type ChainClock, formatInstant, slotAt } from '../../schemas/eth/time.ts'
 import { toWei } from '../../schemas/eth/units.ts'
 import type { CreateValidatorsInput, CreateValidatorsOutput } from '../../schemas/jobs/create-validators.ts'
+import { OTHER_REQUEST } from '../../schemas/routes/idempotency-key.ts'
 import type { Created } from '../../schemas/routes/validators/create-validators.ts'
 import { createdEvent, credentialsOf } from './announce-created.ts'
 import { type Clocks, isLate } from './clocks.ts'
@@ -126,7 +127,6 @@ const NO_CONTRACT =
   'validator_count is above 1, and no contract that takes several deposits is configured for this network'
 const LOST =
   'the validators that this Idempotency-Key was answered with are no longer in the key vault: do not fund them, and ask the operator'
-const OTHER_REQUEST = 'Idempotency-Key was used for another request'
 
 function contractFor({ contract }: StakingChain, facts: StakingFacts, count: number): StakingContract | undefined {
   if (contract !== undefined) return contract

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { UInt } from '../events/fields.ts'
-import { OrderMove } from '../events/orders.ts'
+import { OrderId, OrderMove, PaidDays } from '../events/orders.ts'
 import { ORDER_STATES } from '../orders.ts'
 import { answeringJob } from './job.ts'
 
@@ -11,15 +11,21 @@ const Answer = Type.Union([
   answered('no-order'),
   /** It does not come to this step from how it stands. */
   Type.Object({ status: Type.Literal('wrong-state'), state: Type.Enum([...ORDER_STATES]) }),
+  /** It would be over all the same, or is paid for as long already: so many days at least. */
+  Type.Object({ status: Type.Literal('too-short'), daysMin: UInt }),
   /** Nobody waits for the answer any more: nothing was done. */
   answered('late'),
 ])
 export type OrdersAnswer = Static<typeof Answer>
 
+/** To be paid for so many days from when it began to run, those of before among them. */
+const OrderExtension = Type.Object({ orderId: OrderId, to: Type.Literal('extended'), days: PaidDays })
+export type OrderExtension = Static<typeof OrderExtension>
+
 const Input = Type.Object({
   /** Of this asking: done twice, it comes to the same. */
   requestId: Type.String({ pattern: '^[0-9a-f-]{36}$' }),
-  move: OrderMove,
+  move: Type.Union([OrderMove, OrderExtension]),
   /** Unix milliseconds on the machine of who asks. */
   notAfterMs: UInt,
 })

@@ -2,8 +2,8 @@ import { type Static, type TSchema, Type } from 'typebox'
 import { TOKEN_HASH_CHARACTERS, TOKEN_NAME_PATTERN } from '../access-token.ts'
 import { AllowLists } from '../allow-lists.ts'
 import { Chain, UInt } from '../events/fields.ts'
-import { OrderFields, OrderId } from '../events/orders.ts'
-import { Digest, KeyId, Password, UserAccount, UserKey } from '../events/users.ts'
+import { OrderFields, OrderId, PaidDays, WantedFields } from '../events/orders.ts'
+import { DeletedKey, Digest, KeyId, Password, UserAccount, UserKey } from '../events/users.ts'
 import { ORDER_STATES } from '../orders.ts'
 import { answeringJob } from './job.ts'
 
@@ -28,9 +28,13 @@ const Ask = Type.Union([
     /** Whose nodes it is for, which have their chain. */
     order: Type.Optional(OrderId),
   }),
+  /** The newest first. */
+  ask('list-deleted-keys', { session: Digest }),
   ask('delete-key', { session: Digest, keyId: Type.String({ pattern: `^[0-9a-f]{${TOKEN_HASH_CHARACTERS}}$` }) }),
-  ask('place-order', { session: Digest, ...OrderFields }),
-  ask('list-orders', { session: Digest }),
+  /** `request` tells it from others of the account: asked for again, it is answered with the same order. */
+  ask('place-order', { session: Digest, request: Digest, wanted: Type.Object(WantedFields) }),
+  ask('list-orders', { session: Digest, offset: UInt, limit: UInt }),
+  ask('find-order', { session: Digest, orderId: OrderId }),
   ask('cancel-order', { session: Digest, orderId: OrderId }),
   ask('close', { session: Digest, address: Digest, password: Password }),
 ])
@@ -45,6 +49,7 @@ export type UserView = Static<typeof UserView>
 const OrderState = Type.Enum([...ORDER_STATES])
 const OrderView = Type.Object({
   ...OrderFields,
+  days: PaidDays,
   account: UserAccount,
   state: OrderState,
   placedSec: UInt,
@@ -59,8 +64,10 @@ const Answer = Type.Union([
   answered('done'),
   Type.Object({ status: Type.Literal('made'), key: UserKey }),
   Type.Object({ status: Type.Literal('order'), order: OrderView }),
-  Type.Object({ status: Type.Literal('orders'), orders: Type.Array(OrderView) }),
+  /** Those of a page; `total` is of all of them. */
+  Type.Object({ status: Type.Literal('orders'), orders: Type.Array(OrderView), total: UInt }),
   Type.Object({ status: Type.Literal('found'), user: UserView }),
+  Type.Object({ status: Type.Literal('deleted-keys'), keys: Type.Array(DeletedKey) }),
   /** The address has an account already; or, of a reset, none. */
   answered('has-account'),
   answered('has-none'),
@@ -71,6 +78,8 @@ const Answer = Type.Union([
   answered('too-many-keys'),
   answered('no-key'),
   answered('too-many-orders'),
+  /** What has the same name wanted something else. */
+  answered('other-request'),
   answered('no-order'),
   /** The order is not in a state for it. */
   Type.Object({ status: Type.Literal('wrong-state'), state: OrderState }),

@@ -5,6 +5,7 @@ import type { StakingEnd } from '../events/staking-broadcast.ts'
 /** Sort keys: the columns that tell one row from another. */
 export const ACCOUNT_TABLES = {
   access_tokens: ['token_hash'],
+  order_ends: ['order_id'],
   account_validators: ['account', 'chain', 'pubkey'],
   validator_owners: ['chain', 'pubkey', 'from_day'],
   watched_validators: ['account', 'chain', 'pubkey'],
@@ -37,7 +38,7 @@ export interface TokenLimitsRow {
   readonly only_methods: string
   readonly only_contracts: string
   readonly order_id: string
-  /** Of the order; an instant, or empty. */
+  /** Of the order, as it was paid when the token was made; an instant, or empty. */
   readonly order_until: string
 }
 

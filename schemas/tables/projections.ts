@@ -43,6 +43,7 @@ export type Projection = keyof typeof PROJECTIONS
 /** Tables whose rows belong to an account, or to the program, and not to a chain. */
 export const CHAINLESS_PROJECTIONS: ReadonlySet<Projection> = new Set<Projection>([
   'access_tokens',
+  'order_ends',
   'fee_rates',
   'role_health',
   'usage_minutes',

@@ -172,14 +172,21 @@ describe('a key', () => {
     expect(await ofSolana.json()).toMatchObject({ msg: expect.stringContaining('not for the chain mainnet') })
     const listed = await browser.get('/keys')
     expect(listed.body.data).toEqual([
-      { ...shown, created_at: expect.any(String), is_working: true },
+      { ...shown, created_at: expect.any(String), deleted_at: null, is_working: true },
       expect.objectContaining({ name: '', blockchain: 'solana/mainnet' }),
     ])
     expect(listed.text).not.toContain(key)
     expect((await browser.ask('DELETE', `/keys/${shown.key_id}`)).status).toBe(200)
     await given.fill()
     expect(await until(async () => (await call()).status === 401)).toBe(true)
-    expect((await browser.get('/keys')).body.data).toHaveLength(1)
+    const left = (await browser.get('/keys')).body
+    expect([left.data.length, left.pagination]).toEqual([1, { page: 1, limit: 100, total: 1 }])
+    const deleted = await browser.get('/keys?state=deleted')
+    const { created_at } = listed.body.data[0]
+    expect(deleted.body.data).toEqual([
+      { ...shown, created_at, deleted_at: expect.stringMatching(/^\d{4}-/), is_working: false },
+    ])
+    expect(deleted.text).not.toContain(key)
     expect(await browser.ask('DELETE', `/keys/${shown.key_id}`)).toMatchObject({
       status: 404,
       body: { reason: 'no_such_key' },

@@ -103,7 +103,7 @@ export async function openGivenAccounts(
       await using lease = await eventLog.lease('users', stop.signal)
       const book = await readUserBook(eventLog, stop.signal)
       const orders = await readOrderBook(eventLog, stop.signal)
-      const users = { book, orders, writer: lease, now: wallNow }
+      const users = { book, orders, writer: lease, log, now: wallNow }
       await decideAlone({ ports: { jobQueue: deciding }, running: { log }, parts: users }, stop.signal)
     })()
     return async () => {

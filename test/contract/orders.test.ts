@@ -2,7 +2,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { acceptOrder, cancelOrder, listOrders, provisionOrder, startOrder } from '../../commands/admin/orders.ts'
+import {
+  acceptOrder,
+  cancelOrder,
+  extendOrder,
+  listOrders,
+  provisionOrder,
+  startOrder,
+} from '../../commands/admin/orders.ts'
 import { readConfig } from '../../infra/config/config.ts'
 import type { EmbeddedMode } from '../../infra/config/types.ts'
 import { openEventLog } from '../../infra/open-ports.ts'
@@ -129,7 +136,7 @@ describe('an order', () => {
     )
     await provideFor(orderId)
     await startOrder(setting, orderId)
-    await listOrders(setting, undefined)
+    await listOrders(setting)
     expect(setting.printed()).toMatch(
       new RegExp(
         `^${orderId} was accepted for 30 days\\.\n${orderId} is being provided for\\.\n${orderId} runs\\.\n` +
@@ -233,6 +240,72 @@ describe('an order', () => {
     expect(await orderOf(cat, second)).toMatchObject({ state: 'cancelled', expires_at: null })
   })
 
+  test('is one, however often its request is sent under one name, and is told to its account alone', async () => {
+    const gus = await newUser(given, 'gus@example.org', PASSWORD)
+    const named = { 'idempotency-key': 'order-7' }
+    const sent = await Promise.all([1, 2, 3].map(() => gus.post('/orders', WANTED, named)))
+    const [{ order_id: orderId }] = sent.map(({ body }) => body.data)
+    expect(new Set(sent.map(({ text }) => text)).size).toBe(1)
+    await acceptOrder(setting, orderId, { days: '30' })
+    await given.restart()
+    const again = await gus.post('/orders', WANTED, named)
+    expect(again.body.data, 'as it stands').toMatchObject({ order_id: orderId, state: 'accepted', days: 30 })
+    expect((await gus.get('/orders')).body.pagination).toEqual({ page: 1, limit: 100, total: 1 })
+    expect(await gus.post('/orders', { ...WANTED, days: 30 }, named)).toMatchObject({
+      status: 400,
+      body: { reason: 'other_request', msg: 'Param error: Idempotency-Key was used for another request' },
+    })
+    expect((await gus.post('/orders', WANTED, { 'idempotency-key': 'a b' })).body.msg).toContain('Idempotency-Key is')
+    expect(given.logged().split(orderId).length - 1, 'its operator finds it in the log, once').toBe(1)
+
+    const hal = await newUser(given, 'hal@example.org', PASSWORD)
+    const ofHal = await hal.post('/orders', WANTED, named)
+    expect(ofHal.body.data.order_id, 'a name is its account’s').not.toBe(orderId)
+    expect((await gus.get(`/orders/${orderId}`)).body).toEqual(again.body)
+    const foreign = await hal.get(`/orders/${orderId}`)
+    expect(foreign).toMatchObject({ status: 404, body: { reason: 'no_such_order' } })
+    for (const none of [`ord_${'0'.repeat(16)}`, 'ord_1'])
+      expect((await hal.get(`/orders/${none}`)).text, none).toBe(foreign.text)
+
+    const newest = await place(gus)
+    const page = async (number: number) => (await gus.get(`/orders?page=${number}&limit=1`)).body
+    expect((await page(1)).data).toMatchObject([{ order_id: newest }])
+    expect(await page(2)).toMatchObject({ data: [{ order_id: orderId }], pagination: { page: 2, limit: 1, total: 2 } })
+    expect((await page(3)).data).toEqual([])
+    setting.printed()
+    await listOrders(setting, { state: 'accepted', account: ofHal.body.data.account })
+    expect(setting.printed()).toMatch(new RegExp(`^(?!.*${newest}).*${orderId}`, 's'))
+  })
+
+  test('is paid for longer, and its keys work as long, but for those that were revoked', async () => {
+    const ida = await newUser(given, 'ida@example.org', PASSWORD)
+    const orderId = await running(ida)
+    const [key, deleted] = [await newKey(ida, { order_id: orderId }), await newKey(ida, { order_id: orderId })]
+    const keys = (await ida.get('/keys')).body.data
+    await ida.ask('DELETE', `/keys/${keys[1].key_id}`)
+    const { changed_at } = await orderOf(ida, orderId)
+    expect(await refusal(extendOrder(setting, orderId, { days: '89' }))).toBe(
+      `--days counts from when ${orderId} began to run, and has to be 91 or more for it to run longer: nothing was changed.`,
+    )
+    const other = await place(ida)
+    expect(await refusal(extendOrder(setting, other, { days: '91' }))).toBe(
+      `${other} is ordered, and is extended while it runs, and for 7 days after it has expired: nothing was changed.`,
+    )
+    for (const _ of ['once', 'twice']) await extendOrder(setting, orderId, { days: '120' })
+    expect((await given.log()).split(`account.order-extended:${orderId}`)).toHaveLength(2)
+    await given.fill()
+    const ends = Date.parse(changed_at) + 120 * DAY_MS
+    expect(await orderOf(ida, orderId)).toMatchObject({ days: 120, expires_at: new Date(ends).toISOString() })
+    onTestFinished(() => {
+      clock.aheadMs = 0
+    })
+    clock.aheadMs = 100 * DAY_MS
+    expect(await until(async () => (await call(key)).status === 200)).toBe(true)
+    expect(await call(deleted)).toMatchObject({ status: 401 })
+    clock.aheadMs = 120 * DAY_MS
+    expect(await call(key)).toEqual({ status: 401, why: 'Authentication failed: the order of the token has expired' })
+  })
+
   test('ends with its account', async () => {
     const dan = await newUser(given, 'dan@example.org', PASSWORD)
     const [open, ended] = [await place(dan), await place(dan)]
@@ -270,6 +343,6 @@ test('an operator is told what no order is, and what no number of days is', asyn
   for (const step of [acceptOrder, provisionOrder, startOrder, cancelOrder])
     expect(await refusal(step(setting, unknown))).toMatch(/^There is no order with this id/)
   expect(await refusal(acceptOrder(setting, unknown, { days: '1e2' }))).toMatch(/^--days is not a whole number from 1/)
-  await listOrders(setting, 'nobody')
+  await listOrders(setting, { account: 'nobody' })
   expect(setting.printed()).toMatch(/There are no orders\.\n$/)
 })

@@ -150,6 +150,7 @@ describe.each(['given-chain', 'devnet'])('a log of release 0.1 (%s)', (name) => 
       'nft_metadata_positions',
       'chain_queues',
       'deposit_queue_fronts',
+      'order_ends',
       'validator_owners',
       'watched_validators',
       'settlement_corrections',

@@ -20,7 +20,7 @@ test('an account is found by its address, with the key that it was made with', a
   const key = randomBytes(32)
   const secrets = new AccountSecrets(key)
   const password = { scheme: 'scrypt-1-1-1', proof: '0'.repeat(64) }
-  const user = { account: 'u-1', password, sinceSec: 0, resets: [], sessions: [], keys: [] }
+  const user = { account: 'u-1', password, sinceSec: 0, resets: [], sessions: [], keys: [], deletedKeys: [] }
   const data = { address: secrets.addressOf('ann@example.org'), keyId: secrets.keyId, signUps: [], user }
   {
     await using eventLog = await openEventLog(setting.config, setting.log)

@@ -10,14 +10,16 @@ import {
   type UsersParts,
 } from '../../processors/users/answer-asked.ts'
 import { RESET_SEC, SIGN_UP_SEC } from '../../processors/users/decide.ts'
+import { orderIdOf } from '../../processors/users/decide-order.ts'
 import { SESSION_IDLE_SEC, SESSION_NOTED_SEC, SESSION_SEC } from '../../processors/users/expiry.ts'
 import { readOrderBook, toOrderView } from '../../processors/users/order-book.ts'
 import { readUserBook } from '../../processors/users/user-book.ts'
-import type { OrderMove } from '../../schemas/events/orders.ts'
-import { KEYS_MAX, SESSIONS_MAX, SIGN_UPS_MAX } from '../../schemas/events/users.ts'
+import { DELETED_KEYS_MAX, KEYS_MAX, SESSIONS_MAX, SIGN_UPS_MAX } from '../../schemas/events/users.ts'
+import type { AskOrdersInput } from '../../schemas/jobs/ask-orders.ts'
 import type { AskUsers } from '../../schemas/jobs/ask-users.ts'
-import { ORDERS_OPEN_MAX, ORDERS_PER_DAY_MAX } from '../../schemas/orders.ts'
+import { ORDER_EXTENDED_AFTER_DAYS_MAX, ORDERS_OPEN_MAX, ORDERS_PER_DAY_MAX } from '../../schemas/orders.ts'
 import { eventLogOfEachTest } from './event-log-of-each-test.ts'
+import { silentLog } from './silent-log.ts'
 
 const log = eventLogOfEachTest()
 const NEVER = new AbortController().signal
@@ -31,7 +33,7 @@ const BEGIN_SEC = 1_800_000_000
 async function begin(writer: EventWriter = log(), clock = { sec: BEGIN_SEC }) {
   const book = await readUserBook(log(), NEVER)
   const orders = await readOrderBook(log(), NEVER)
-  const parts: UsersParts = { book, orders, writer, now: () => clock.sec * 1_000 }
+  const parts: UsersParts = { book, orders, writer, log: silentLog, now: () => clock.sec * 1_000 }
   const answer = (ask: AskUsers, more: object = {}) =>
     answerAsked(parts, { requestId: randomUUID(), keyId: KEY_ID, ask, notAfterMs: clock.sec * 1_000, ...more })
   return { ...parts, clock, answer, ask: async (asked: AskUsers) => (await answer(asked)).status }
@@ -120,7 +122,7 @@ describe('a session', () => {
     expect(noted).not.toBe(before)
     // Whatever is asked with it.
     clock.sec += SESSION_NOTED_SEC
-    await ask({ kind: 'list-orders', session: digestOf('s') })
+    await ask({ kind: 'list-orders', session: digestOf('s'), offset: 0, limit: 100 })
     expect(await offset()).not.toBe(noted)
   })
 
@@ -163,6 +165,20 @@ describe('a key', () => {
     expect(new Set(ids).size).toBe(KEYS_MAX)
   })
 
+  it('is told of for a while when it is deleted, to whoever decides next, too', async () => {
+    const { ask, clock } = await beginWithUser()
+    for (let i = 0; i <= DELETED_KEYS_MAX; i++) {
+      await ask(createKey(`key ${i}`))
+      clock.sec += 1
+      await ask({ kind: 'delete-key', session: digestOf('s'), keyId: digestOf(`key ${i}`).slice(0, 12) })
+    }
+    const listed = await (await begin(log(), clock)).answer({ kind: 'list-deleted-keys', session: digestOf('s') })
+    const keys = listed.status === 'deleted-keys' ? listed.keys : []
+    const newest = { name: `key ${DELETED_KEYS_MAX}`, sinceSec: clock.sec - 1, deletedSec: clock.sec }
+    expect(keys).toMatchObject([newest, ...Array.from({ length: DELETED_KEYS_MAX - 1 }, () => ({}))])
+    expect(keys.map(({ name }) => name)).not.toContain('key 0')
+  })
+
   // A kill between the two appends is as if the second had never been.
   it.each(['create-key', 'delete-key'])(
     'is none that somebody has and nobody lists, however %s is killed',
@@ -190,17 +206,21 @@ describe('a key', () => {
 })
 
 describe('an order', () => {
-  const idOf = (n: number): string => `ord_${n.toString(16).padStart(16, '0')}`
+  const requestOf = (n: number): string => digestOf(`request ${n}`)
+  const idOf = (n: number): string => orderIdOf('u-c', requestOf(n))
   const place = (n: number): AskUsers => ({
-    ...{ kind: 'place-order', session: digestOf('s'), orderId: idOf(n), name: `node ${n}` },
-    ...{ protocol: 'ethereum', network: 'mainnet', nodeType: 'full', location: 'eu-central', days: 2 },
+    ...{ kind: 'place-order', session: digestOf('s'), request: requestOf(n) },
+    wanted: {
+      ...{ name: `node ${n}`, protocol: 'ethereum', network: 'mainnet', nodeType: 'full' },
+      ...{ location: 'eu-central', days: 2 },
+    },
   })
   const cancel = (n: number): AskUsers => ({ kind: 'cancel-order', session: digestOf('s'), orderId: idOf(n) })
-  const list: AskUsers = { kind: 'list-orders', session: digestOf('s') }
+  const list: AskUsers = { kind: 'list-orders', session: digestOf('s'), offset: 0, limit: 100 }
 
   async function beginWithOperator(writer?: EventWriter) {
     const users = await beginWithUser(writer)
-    const step = async (move: OrderMove) => {
+    const step = async (move: AskOrdersInput['move']) => {
       const asked = { requestId: randomUUID(), move, notAfterMs: users.clock.sec * 1_000 }
       return (await answerOperator(users, asked)).status
     }
@@ -256,6 +276,40 @@ describe('an order', () => {
     clock.sec += 86_400
     await ask(logIn('s'))
     expect(await ask(place(100))).toBe('order')
+  })
+
+  it('is extended while it runs and shortly after, from when it began, and its keys do not count when it is over', async () => {
+    const { ask, answer, step, run, clock } = await beginWithOperator()
+    const extend = (days: number) => step({ orderId: idOf(1), to: 'extended', days })
+    const keyOf = (token: string): AskUsers => ({ ...(createKey(token) as object), order: idOf(1) }) as AskUsers
+    expect(await extend(3)).toBe('no-order')
+    await ask(place(1))
+    await step({ orderId: idOf(1), to: 'accepted', days: 2 })
+    expect(await extend(3)).toBe('wrong-state')
+    await run(1)
+    const beganSec = clock.sec
+    for (let i = 0; i < KEYS_MAX; i++) await ask(keyOf(`of order ${i}`))
+    expect(await ask(createKey('one more'))).toBe('too-many-keys')
+    expect(await extend(1)).toBe('too-short')
+    for (const _ of ['once', 'twice']) expect(await extend(3)).toBe('done')
+    clock.sec = beganSec + 5 * 86_400
+    await ask(logIn('s'))
+    expect(await answer(list)).toMatchObject({ orders: [{ state: 'expired', movedSec: beganSec + 3 * 86_400 }] })
+    for (let i = 0; i < KEYS_MAX; i++) expect(await ask(createKey(`key ${i}`))).toBe('made')
+    expect(await ask(createKey('one more'))).toBe('too-many-keys')
+    // It would be over at once.
+    expect(await extend(5)).toBe('too-short')
+    expect(await extend(6)).toBe('done')
+    expect(await answer(list)).toMatchObject({ orders: [{ state: 'running', endsSec: beganSec + 6 * 86_400 }] })
+    const told = (await eventsIn('accounts')).filter(({ type }) => type === 'account.order-extended')
+    expect(told.map(({ id }) => id)).toEqual([3, 6].map((days) => `account.order-extended:${idOf(1)}:${days}`))
+    clock.sec = beganSec + (6 + ORDER_EXTENDED_AFTER_DAYS_MAX) * 86_400
+    expect(await extend(60)).toBe('wrong-state')
+    clock.sec -= 1
+    expect(await extend(60)).toBe('done')
+    await ask(logIn('s'))
+    const again = await begin(log(), clock)
+    expect(await again.answer(list)).toMatchObject({ orders: [{ days: 60, endsSec: beganSec + 60 * 86_400 }] })
   })
 
   it('has keys for as long as it runs, and none of them works when it is cancelled', async () => {

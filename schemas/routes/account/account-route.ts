@@ -3,6 +3,7 @@ import { TOKEN_HASH_CHARACTERS } from '../../access-token.ts'
 import { MAIL_ADDRESS_MAX } from '../../mail-address.ts'
 import { ORDER_ID_PATTERN } from '../../orders.ts'
 import type { RefusalCode } from '../envelope.ts'
+import { Limit } from '../fields.ts'
 
 /** What stands before the paths of people's accounts: no chain and no token, the cookie says who asks. */
 export const ACCOUNT_PREFIX = '/account/v1'
@@ -22,6 +23,8 @@ export interface AnyAccountRoute {
   readonly ofSession: boolean
   readonly params?: TObject
   readonly query?: TObject
+  /** Headers that mean something, as the document tells them: the handler checks them. */
+  readonly headers?: TObject
   readonly body?: TObject
   /** The whole successful answer, envelope included. */
   readonly response: TSchema
@@ -88,6 +91,11 @@ export const Blockchain = Type.String({
   description: 'Protocol and network with a slash between them.',
   examples: ['ethereum/mainnet'],
 })
+
+const LISTED_MAX = 100
+
+/** Of lists that fit one page for nearly everybody. */
+export const ListLimit = Type.Integer({ ...Limit, maximum: LISTED_MAX, default: LISTED_MAX })
 
 export const OrderId = Type.String({
   pattern: ORDER_ID_PATTERN,

@@ -1,9 +1,10 @@
-import { type TSchema, Type } from 'typebox'
+import { type Static, type TSchema, Type } from 'typebox'
 import { TOKEN_NAME_MAX } from '../../access-token.ts'
 import { AllowLists } from '../../allow-lists.ts'
-import { KEYS_MAX } from '../../events/users.ts'
-import { DoneEnvelope, envelopeOf } from '../envelope.ts'
-import { Blockchain, DONE_EXAMPLE, defineAccountRoute, KeyId, OrderId } from './account-route.ts'
+import { DELETED_KEYS_MAX, KEYS_KEPT_MAX, KEYS_MAX } from '../../events/users.ts'
+import { DoneEnvelope, envelopeOf, pagedEnvelopeOf } from '../envelope.ts'
+import { Instant, Page } from '../fields.ts'
+import { Blockchain, DONE_EXAMPLE, defineAccountRoute, KeyId, ListLimit, OrderId } from './account-route.ts'
 
 const OfKey = {
   key_id: KeyId,
@@ -25,6 +26,7 @@ const ListedKey = Type.Object(
   {
     ...OfKey,
     created_at: Type.String({ format: 'date-time' }),
+    deleted_at: { ...Instant, description: 'Null of one that is not deleted.' },
     is_working: Type.Boolean({
       description:
         'False for less than a second after its creation, where an operator has revoked it, and when its order is over.',
@@ -32,6 +34,8 @@ const ListedKey = Type.Object(
   },
   { additionalProperties: false },
 )
+export type ListedKey = Static<typeof ListedKey>
+
 /** Who has no value for it must not be given a key without the restriction. */
 const restricting = <Schema extends TSchema>(schema: Schema): Schema => ({ ...schema, 'x-restricts': true })
 
@@ -49,7 +53,7 @@ export const createKeyRoute = defineAccountRoute({
   path: '/keys',
   summary: 'Make an API key',
   description:
-    `The key reads, of one blockchain or of all, and works within a second. An account has at most ${KEYS_MAX} keys. \`allow\` is what it may be ` +
+    `The key reads, of one blockchain or of all, and works within a second. An account has at most ${KEYS_MAX} keys, besides those of orders that are over, and ${KEYS_KEPT_MAX} with them. \`allow\` is what it may be ` +
     'used from (`origins`, `ips`: everywhere) and for (`methods`, `contracts`: calls of the gateway), for as long as it is there; else there is `403`, ' +
     'with the reason `origin`, `address` or `contract`, or the method. With `order_id` it is a key of an order that runs, for its blockchain and its nodes alone, and works ' +
     'until that is over. `400` with the reason `no_such_blockchain`, `too_many_keys`, `allow_not_valid` or `wrong_state`, `404` with the reason `no_such_order`.',
@@ -73,14 +77,23 @@ export const listKeysRoute = defineAccountRoute({
   method: 'GET',
   path: '/keys',
   summary: 'API keys of the account',
-  description: 'In the order in which they were made. The keys themselves are nowhere.',
+  description: `In the order in which they were made; of those that were deleted the newest ${DELETED_KEYS_MAX}, the last one first. The keys themselves are nowhere.`,
   ofSession: true,
-  response: envelopeOf(Type.Array(ListedKey)),
-  refusals: ['401', '429'],
+  query: Type.Object(
+    {
+      state: Type.Enum(['present', 'deleted'], { default: 'present', description: 'Which keys.' }),
+      page: Page,
+      limit: ListLimit,
+    },
+    { additionalProperties: false },
+  ),
+  response: pagedEnvelopeOf(Type.Array(ListedKey)),
+  refusals: ['400', '401', '429'],
   example: {
     code: '200',
     msg: 'Success',
-    data: [{ ...EXAMPLE, created_at: '2026-11-20T04:00:00.000Z', is_working: true }],
+    data: [{ ...EXAMPLE, created_at: '2026-11-20T04:00:00.000Z', deleted_at: null, is_working: true }],
+    pagination: { page: 1, limit: 100, total: 1 },
   },
 })
 

@@ -1,15 +1,10 @@
 import { Type } from 'typebox'
 import { TOKEN_NAME_MAX } from '../../access-token.ts'
-import {
-  NODE_TYPES,
-  ORDER_DAYS_MAX,
-  ORDER_STATES,
-  ORDERS_LISTED_MAX,
-  ORDERS_OPEN_MAX,
-  ORDERS_PER_DAY_MAX,
-} from '../../orders.ts'
-import { DoneEnvelope, envelopeOf } from '../envelope.ts'
-import { Blockchain, DONE_EXAMPLE, defineAccountRoute, OrderId } from './account-route.ts'
+import { NODE_TYPES, ORDER_DAYS_MAX, ORDER_STATES, ORDERS_OPEN_MAX, ORDERS_PER_DAY_MAX } from '../../orders.ts'
+import { DoneEnvelope, envelopeOf, pagedEnvelopeOf } from '../envelope.ts'
+import { Page } from '../fields.ts'
+import { idempotencyHeaders } from '../idempotency-key.ts'
+import { Blockchain, DONE_EXAMPLE, defineAccountRoute, ListLimit, OrderId } from './account-route.ts'
 
 const NodeType = Type.Enum([...NODE_TYPES], {
   description: '`full` has the newest states, `archive` all of them; `validator` is a hosted validator.',
@@ -63,8 +58,10 @@ export const placeOrderRoute = defineAccountRoute({
   description:
     'An operator accepts it, provides for it and has it run: then `POST /keys` makes keys of it by its `order_id`. Calls with such a key go to its nodes ' +
     `alone, and those of nobody else do. An account has at most ${ORDERS_OPEN_MAX} orders that are not over, and places ${ORDERS_PER_DAY_MAX} a day. ` +
-    '`400` with the reason `no_such_blockchain` or `too_many_orders`.',
+    'With an `Idempotency-Key` header the same request is answered with the same order, whatever has become of it, so that it can be sent again; another ' +
+    'request with the same key is refused. `400` with the reason `no_such_blockchain`, `too_many_orders` or `other_request`.',
   ofSession: true,
+  headers: idempotencyHeaders('account'),
   body: Type.Object(
     {
       name: Type.String({ maxLength: TOKEN_NAME_MAX, default: '', description: 'What you tell it by.' }),
@@ -85,17 +82,32 @@ export const listOrdersRoute = defineAccountRoute({
   method: 'GET',
   path: '/orders',
   summary: 'Orders of the account',
-  description: `Those that are not over first, then the newest; at most ${ORDERS_LISTED_MAX}.`,
+  description: 'Those that are not over first, then the newest.',
   ofSession: true,
-  response: envelopeOf(Type.Array(Order)),
-  refusals: ['401', '429'],
+  query: Type.Object({ page: Page, limit: ListLimit }, { additionalProperties: false }),
+  response: pagedEnvelopeOf(Type.Array(Order)),
+  refusals: ['400', '401', '429'],
   example: {
     code: '200',
     msg: 'Success',
     data: [
       { ...EXAMPLE, state: 'running', changed_at: '2026-11-21T04:00:00.000Z', expires_at: '2027-02-19T04:00:00.000Z' },
     ],
+    pagination: { page: 1, limit: 100, total: 1 },
   },
+})
+
+export const getOrderRoute = defineAccountRoute({
+  id: 'getOrder',
+  method: 'GET',
+  path: '/orders/{order_id}',
+  summary: 'An order of the account',
+  description: '`404` with the reason `no_such_order`.',
+  ofSession: true,
+  params: Type.Object({ order_id: OrderId }),
+  response: envelopeOf(Order),
+  refusals: ['401', '429'],
+  example: { code: '200', msg: 'Success', data: EXAMPLE },
 })
 
 export const cancelOrderRoute = defineAccountRoute({

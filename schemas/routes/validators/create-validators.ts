@@ -3,6 +3,7 @@ import { checksumAddress } from '../../eth/address.ts'
 import { CREATED_MAX } from '../../events/created-validators.ts'
 import { envelopeOf } from '../envelope.ts'
 import { addressText, PubkeyText } from '../fields.ts'
+import { idempotencyHeaders } from '../idempotency-key.ts'
 import { defineRoute, NoParameters } from '../route.ts'
 
 function bytesText(bytes: number, meaning: string) {
@@ -77,13 +78,7 @@ export const createValidatorsRoute = defineRoute({
     'all of them: sign it with the wallet of `deposit_from_address`. Credentials are 0x01, 32 ETH each. With an `Idempotency-Key` ' +
     'header the same request is answered with the same validators; another request with the same key is refused.',
   query: NoParameters,
-  headers: Type.Object({
-    'Idempotency-Key': Type.Optional(
-      Type.String({
-        description: 'Names the request, per account and chain: 1 to 255 printable ASCII characters without blanks.',
-      }),
-    ),
-  }),
+  headers: idempotencyHeaders('account and chain'),
   body: Type.Object(
     {
       validator_count: Type.Integer({ minimum: 1, maximum: CREATED_MAX, description: 'How many validators.' }),
