@@ -34,6 +34,7 @@ export const apiRole: Role = {
     const lagWatch = new LagWatch()
     const { networks } = running.gateway.current
     await using upstreams = openUpstreams({ networks, log: running.log })
+    running.upstreams.watch(() => upstreams.status())
     running.gateway.onChange(() => upstreams.replace(running.gateway.current.networks), signal)
     await using usage = new Usage({ eventLog, log: running.log })
     await using meter = new Meter({

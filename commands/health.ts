@@ -1,5 +1,6 @@
 import type { Health, VaultHealth } from '../api/http/health.ts'
 import { hasBeacon } from '../infra/config/select-chain.ts'
+import type { NetworkStatus } from '../infra/ports/upstreams.ts'
 import type { LagWatch } from '../processors/loop/lag-watch.ts'
 import { measureHealth, type WatchedChain } from '../processors/loop/measure-health.ts'
 import { toldVault } from '../processors/loop/role-health.ts'
@@ -8,7 +9,7 @@ import { formatInstant } from '../schemas/eth/time.ts'
 import { MISSING_NAMED_MAX } from '../schemas/events/vault-state.ts'
 import type { Ports, Running } from './role.ts'
 import { RENEWED_MS } from './validators/telling-vault.ts'
-import type { VaultHealth as OwnVault } from './vault-watch.ts'
+import type { VaultHealth as OwnVault } from './vault-health.ts'
 
 /** The configured chains, as health is asked of them. */
 export function watchedChains({
@@ -25,8 +26,9 @@ export function watchedChains({
   }))
 }
 
-/** What health is asked of; without a watch this process has no vault. */
-export type Watched = Pick<Running, 'chains' | 'nodes' | 'nodeHeads'> & Partial<Pick<Running, 'devnet' | 'vault'>>
+/** What health is asked of; without a watch this process has no vault, and no gateway. */
+export type Watched = Pick<Running, 'chains' | 'nodes' | 'nodeHeads'> &
+  Partial<Pick<Running, 'devnet' | 'vault' | 'upstreams'>>
 
 /** How far this process's chains have come, how the nodes are that it reads from, and its key vault. `nowSec` is Unix seconds. */
 export async function healthOf(
@@ -40,7 +42,13 @@ export async function healthOf(
     nowSec,
   )
   const vault = await vaultHealth(ports, running.vault?.health(), nowSec)
-  return withVault(withNodes(measured, running), vault)
+  return withVault(withUpstreams(withNodes(measured, running), running.upstreams?.health()), vault)
+}
+
+/** The gateway's networks have nothing to do with each other, nor with other families: none of them makes all of that unready. */
+function withUpstreams(measured: Health, networks: readonly NetworkStatus[] = []): Health {
+  if (networks.length === 0) return measured
+  return { ...measured, upstreams: Object.fromEntries(networks.map(({ name, upstreams }) => [name, upstreams])) }
 }
 
 function withNodes(measured: Health, running: Pick<Running, 'nodes'>): Health {

@@ -5,11 +5,13 @@ import type { EventLog } from '../infra/ports/event-log.ts'
 import type { JobQueue } from '../infra/ports/job-queue.ts'
 import type { Log } from '../infra/ports/log.ts'
 import type { NodeStatus } from '../infra/ports/node-status.ts'
+import type { NetworkStatus } from '../infra/ports/upstreams.ts'
 import type { Warehouse } from '../infra/ports/warehouse.ts'
 import type { Progress } from '../infra/progress.ts'
 import type { Screen } from '../infra/screen.ts'
 import type { LiveSetting } from './live-setting.ts'
-import type { VaultWatch } from './vault-watch.ts'
+import type { VaultHealth } from './vault-health.ts'
+import type { Watch } from './watch.ts'
 
 /** What roles and commands may need; each is opened once for all roles of a process. */
 export interface Ports {
@@ -43,7 +45,9 @@ export interface Running {
   /** Newest slot or block number of the nodes of each chain that this process follows. */
   readonly nodeHeads: Map<string, number>
   /** The key vault, where this process has it. */
-  readonly vault: VaultWatch
+  readonly vault: Watch<VaultHealth>
+  /** The gateway's upstreams, where this process has it. */
+  readonly upstreams: Watch<readonly NetworkStatus[]>
 }
 
 /** Unix milliseconds on the chains of this process: those of its devnet may have been led into time to come. */

@@ -7,6 +7,7 @@ import {
   openJobQueue,
   openMigratedWarehouse,
 } from '../infra/open-ports.ts'
+import type { NetworkStatus } from '../infra/ports/upstreams.ts'
 import { AppError } from '../schemas/errors.ts'
 import { isAbortOf, untilAborted } from '../schemas/wait.ts'
 import { devnetUrls } from './chain-nodes.ts'
@@ -18,7 +19,8 @@ import type { Role, RolePorts, Running } from './role.ts'
 import { answerCommands } from './running-program.ts'
 import type { Setting } from './setting.ts'
 import { startDevnet } from './start-devnet.ts'
-import { VaultWatch } from './vault-watch.ts'
+import type { VaultHealth } from './vault-health.ts'
+import { Watch } from './watch.ts'
 
 /** What the answers to commands need beside the warehouse. */
 const ASKED_FOR: ReadonlySet<keyof RolePorts> = new Set<keyof RolePorts>(['eventLog', 'jobQueue'])
@@ -43,7 +45,12 @@ export async function runRoles(setting: Setting, roles: readonly Role[]): Promis
   const upstreamsOf = (of: Config) => gatewayConfigOf(of, devnet ?? devnetUrls(config))
   const chains = new LiveSetting(config.chains)
   const gateway = new LiveSetting(upstreamsOf(config))
-  const seen = { nodes: new Map(), nodeHeads: new Map(), vault: new VaultWatch() }
+  const seen = {
+    nodes: new Map(),
+    nodeHeads: new Map(),
+    vault: new Watch<VaultHealth>(),
+    upstreams: new Watch<readonly NetworkStatus[]>(),
+  }
   const running: Running = { config, log, screen, progress, devnet, chains, gateway, ...seen }
   if (isAsked) open.use(await answerCommands(ports, running))
 

@@ -128,6 +128,7 @@ export function formatStatus(status: Status): string {
     exit_calls: exitCalls,
     webhooks = [],
     nodes = {},
+    upstreams,
     dead_letters: letters,
   } = status
   const sections: [string, readonly string[]][] = [
@@ -142,6 +143,7 @@ export function formatStatus(status: Status): string {
     ...(exitCalls === undefined ? [] : [exitCallsSection(exitCalls)]),
     ...(webhooks.length === 0 ? [] : [['webhooks', webhooks.map(webhookLine)] as [string, readonly string[]]]),
     ['nodes', Object.entries(nodes).map(([name, node]) => `${name}: ${node.state}${since(node)}`)],
+    ...(upstreams === undefined ? [] : [['upstreams', upstreamLines(upstreams)] as [string, readonly string[]]]),
     ...(status.vault === undefined ? [] : [['key vault', vaultLines(status.vault)] as [string, readonly string[]]]),
     ['dead letters', letters.map(({ topic, event_id: id, reason }) => `${topic} ${id}: ${reason}`)],
   ]
@@ -179,6 +181,22 @@ function chainLines(chain: Status['chains'][string]): readonly string[] {
     closed === 0 ? 'no day is closed' : `${count(closed, 'day')} closed, ${first} to ${newest}`,
     gaps.length === 0 ? 'no gaps' : `${count(gaps.length, 'gap')}: ${shown.join('; ')}`,
   ]
+}
+
+/** A line for each network, those of which most is left out first: lists are cut. */
+function upstreamLines(upstreams: NonNullable<Status['upstreams']>): readonly string[] {
+  const networks = Object.entries(upstreams).map(([name, { well, nodes }]) => {
+    const all = Object.entries(nodes)
+    const faults = all.flatMap(([id, { fault, web_socket_fault: socketFault }]) => [
+      ...(fault === undefined ? [] : [`${id}: ${fault}`]),
+      ...(socketFault === undefined ? [] : [`${id}: its WebSocket: ${socketFault}`]),
+    ])
+    const heads = all.flatMap(([, { head, fault }]) => (head === null || fault !== undefined ? [] : [head]))
+    const head = heads.length === 0 ? '' : `, head ${Math.max(...heads)}`
+    const line = `${name}: ${well} of ${all.length} well${head}${faults.length === 0 ? '' : ` (${faults.join('; ')})`}`
+    return { line, wellShare: well / all.length }
+  })
+  return networks.toSorted((one, other) => one.wellShare - other.wellShare).map(({ line }) => line)
 }
 
 function vaultLines(vault: NonNullable<Status['vault']>): readonly string[] {

@@ -12,6 +12,17 @@ export interface NodeHealth {
   readonly fault?: string
 }
 
+/** An upstream of the gateway. */
+export interface UpstreamHealth {
+  /** Names it, and tells no address. */
+  readonly id: string
+  readonly head: number | undefined
+  /** Why it is left out; undefined: it is not. */
+  readonly fault: string | undefined
+  /** Undefined: nothing is wrong with its WebSocket. */
+  readonly socketFault: string | undefined
+}
+
 /** The key vault. */
 export interface VaultHealth extends NodeHealth {
   /** When the process that has it last said so, Unix seconds; absent where this process has it. */
@@ -26,6 +37,8 @@ export interface Health extends Judged {
   readonly chains: Readonly<Record<string, ChainHealth>>
   /** By a name that holds no address; absent where the process reads from no node. */
   readonly nodes?: Readonly<Record<string, NodeHealth>>
+  /** Of the gateway, by network; absent where the process has none. */
+  readonly upstreams?: Readonly<Record<string, readonly UpstreamHealth[]>>
   /** Absent where no process ever had a key vault. */
   readonly vault?: VaultHealth
   /** Events that each consumer group has not processed yet. */
@@ -41,6 +54,7 @@ export function toReadyAnswer(health: Health): ReadyAnswer {
     last_finalized_epoch: first?.lastFinalizedEpoch ?? null,
     chains: mapValues(health.chains, toChainReady),
     ...(health.nodes === undefined ? {} : { nodes: mapValues(health.nodes, toNodeReady) }),
+    ...(health.upstreams === undefined ? {} : { upstreams: mapValues(health.upstreams, toUpstreamsReady) }),
     ...(health.vault === undefined ? {} : { vault: toVaultReady(health.vault) }),
     lag: { ...health.lag },
     paused: Object.keys(health.chains).filter((name) => health.chains[name]?.paused === true),
@@ -76,6 +90,22 @@ function toNodeReady({ state, sinceSec, fault }: NodeHealth): NonNullable<ReadyA
     state,
     ...(sinceSec === undefined ? {} : { since: formatInstant(sinceSec) }),
     ...(fault === undefined ? {} : { fault }),
+  }
+}
+
+function toUpstreamsReady(upstreams: readonly UpstreamHealth[]): NonNullable<ReadyAnswer['upstreams']>[string] {
+  return {
+    well: upstreams.filter(({ fault }) => fault === undefined).length,
+    nodes: Object.fromEntries(
+      upstreams.map(({ id, head, fault, socketFault }) => [
+        id,
+        {
+          head: head ?? null,
+          ...(fault === undefined ? {} : { fault }),
+          ...(socketFault === undefined ? {} : { web_socket_fault: socketFault }),
+        },
+      ]),
+    ),
   }
 }
 

@@ -138,6 +138,25 @@ export interface UpstreamGroup {
   takeHedge(): boolean
 }
 
+/** How an upstream is, for those who watch over the program. */
+export interface UpstreamStatus {
+  /** Opaque. */
+  readonly id: string
+  /** The newest block that it had when it was asked last; undefined while it does not answer, or where the chain has none. */
+  readonly head: number | undefined
+  /** Why it is left out; undefined: it is not. */
+  readonly fault: string | undefined
+  /** Why nothing is asked over its WebSocket; undefined where it connects, was not tried yet, or is not there. */
+  readonly socketFault: string | undefined
+}
+
+/** The upstreams of one network, as they are now. */
+export interface NetworkStatus {
+  /** `ethereum/mainnet`, `ton/mainnet/v2`; behind the id of the order whose nodes they are. */
+  readonly name: string
+  readonly upstreams: readonly UpstreamStatus[]
+}
+
 /**
  * What the gateway forwards to. Guarantees: an upstream that lags, stands still, follows another chain or fails is left out while
  * others do not, and comes back by itself. Not promised: that two answers in turn are of one block.

@@ -18,6 +18,11 @@ export class Breaker {
   #trials = 0
   #successes = 0
 
+  /** Whether calls are kept from it, but for trials. */
+  get isOpen(): boolean {
+    return this.#isOpen
+  }
+
   allows(nowMs: number): boolean {
     return !this.#isOpen || (nowMs >= this.#openUntilMs && this.#trials === 0)
   }

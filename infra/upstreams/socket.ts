@@ -12,6 +12,8 @@ export interface SocketAddress {
 
 /** Who holds a socket hears of its end whoever ends it. */
 export interface HeldSocketHandler extends SocketHandler {
+  /** It does not connect: `onLost` follows. */
+  onRefused(): void
   onGone(): void
 }
 
@@ -55,6 +57,7 @@ export function connectSocket(id: string, { url, headers }: SocketAddress, handl
     followRedirects: false,
   })
   let together: Together | undefined
+  let hasOpened = false
   let isOver = false
   let isPaused = false
   let pingsUnanswered = 0
@@ -89,6 +92,7 @@ export function connectSocket(id: string, { url, headers }: SocketAddress, handl
     together = new Together(stream)
   })
   socket.on('open', () => {
+    hasOpened = true
     if (!isOver) handler.onOpen()
   })
   socket.on('message', (data: Buffer) => {
@@ -97,7 +101,10 @@ export function connectSocket(id: string, { url, headers }: SocketAddress, handl
   })
   socket.on('pong', heard)
   socket.on('error', () => {}) // `close` follows, and nobody is told of a node more than that it is gone
-  socket.on('close', lose)
+  socket.on('close', () => {
+    if (!hasOpened && !isOver) handler.onRefused()
+    lose()
+  })
   return {
     id,
     flow,

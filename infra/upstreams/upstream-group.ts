@@ -1,4 +1,12 @@
-import type { ReadSharing, SocketHandler, Upstream, UpstreamGroup, UpstreamSocket, Wanted } from '../ports/upstreams.ts'
+import type {
+  ReadSharing,
+  SocketHandler,
+  Upstream,
+  UpstreamGroup,
+  UpstreamSocket,
+  UpstreamStatus,
+  Wanted,
+} from '../ports/upstreams.ts'
 import type { HttpUpstream } from './http-upstream.ts'
 import { RetryBudget } from './retry-budget.ts'
 import { connectSocket, type OpenSocket, type SocketAddress } from './socket.ts'
@@ -7,7 +15,14 @@ import type { UpstreamHealth } from './upstream-health.ts'
 export interface Member {
   readonly upstream: HttpUpstream
   readonly health: UpstreamHealth
-  readonly socketAddress?: SocketAddress | undefined
+  /** Undefined: it has none. */
+  readonly socket?: MemberSocket | undefined
+}
+
+export interface MemberSocket {
+  readonly address: SocketAddress
+  /** Whether the last one that was tried has opened; undefined: none was. */
+  connects: boolean | undefined
 }
 
 export interface GroupOptions {
@@ -84,9 +99,18 @@ export class HttpUpstreamGroup implements UpstreamGroup {
     )
     const upstream = leastLoaded(this.#bestOf(left))
     const member = left.find((one) => one.upstream === upstream)
-    if (member?.socketAddress === undefined) return undefined
-    const socket = connectSocket(member.upstream.id, member.socketAddress, {
-      onOpen: () => handler.onOpen(),
+    return member?.socket === undefined ? undefined : this.#connectTo(member, member.socket, handler)
+  }
+
+  #connectTo(member: Member, to: MemberSocket, handler: SocketHandler): OpenSocket {
+    const socket = connectSocket(member.upstream.id, to.address, {
+      onOpen: () => {
+        to.connects = true
+        handler.onOpen()
+      },
+      onRefused: () => {
+        to.connects = false
+      },
       onMessage: (text) => handler.onMessage(text),
       onLost: () => handler.onLost(),
       onGone: () => this.#sockets.delete(socket),
@@ -95,7 +119,15 @@ export class HttpUpstreamGroup implements UpstreamGroup {
     return socket
   }
 
-  /** To be called again and again: pings at each call, and loses what is left out. */
+  /** Clients may come late: whether a WebSocket connects is tried once before they do, and again while it does not. */
+  #trySocket(member: Member): void {
+    const { socket: to, health } = member
+    const isTried = to === undefined || to.connects === true || [...this.#sockets.values()].includes(member)
+    if (isTried || !health.isRightChain) return
+    const socket = this.#connectTo(member, to, { onOpen: () => socket.close(), onMessage: () => {}, onLost: () => {} })
+  }
+
+  /** To be called again and again: pings at each call, loses what is left out, and tries what is not known to connect. */
   tendSockets(): void {
     const isElsewhere = (than: Member): boolean =>
       this.members.some((one) => one !== than && hasSocket(one) && one.health.isWell(this.#lagMax))
@@ -103,6 +135,16 @@ export class HttpUpstreamGroup implements UpstreamGroup {
       const isLeftOut = !member.health.isWell(this.#lagMax) && isElsewhere(member)
       if (!member.health.isRightChain || isLeftOut) socket.lose()
       else socket.ping()
+    }
+    for (const member of this.members) this.#trySocket(member)
+  }
+
+  statusOf({ upstream, health, socket }: Member): UpstreamStatus {
+    return {
+      id: upstream.id,
+      head: health.head,
+      fault: health.faultAt(this.#lagMax) ?? (upstream.breaker.isOpen ? 'calls to it fail' : undefined),
+      socketFault: socket?.connects === false ? 'it does not connect' : undefined,
     }
   }
 
@@ -150,7 +192,7 @@ export class HttpUpstreamGroup implements UpstreamGroup {
   }
 }
 
-const hasSocket = ({ socketAddress }: Member): boolean => socketAddress !== undefined
+const hasSocket = ({ socket }: Member): boolean => socket !== undefined
 
 /** Of two at random the one with less to do: as good as the least of all, and not everybody's at once. */
 function leastLoaded(members: readonly Member[]): Upstream | undefined {

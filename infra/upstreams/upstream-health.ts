@@ -15,7 +15,8 @@ export interface Found {
 
 /** How an upstream is, by what probes find: by how far it has come, never by what it says of its health. */
 export class UpstreamHealth {
-  #isRightChain = false
+  /** Undefined: it has shown none. */
+  #isRightChain: boolean | undefined
   #failedProbes = 0
   #head: number | undefined
   #final: number | undefined
@@ -26,7 +27,7 @@ export class UpstreamHealth {
 
   /** Whether it has shown that it is on the right chain; before, nobody is answered by it. */
   get isRightChain(): boolean {
-    return this.#isRightChain
+    return this.#isRightChain === true
   }
 
   /** The newest block that it had when it was asked last; undefined while it does not answer. */
@@ -51,7 +52,8 @@ export class UpstreamHealth {
   /** Why it is left out, for people; undefined: it is well. */
   faultAt(lagMax: number): string | undefined {
     if (this.#failedProbes > FAILED_PROBES_MAX) return 'it does not answer'
-    if (!this.#isRightChain) return this.#failedProbes > 0 ? 'it does not answer' : 'it follows another chain'
+    if (this.#isRightChain === undefined) return this.#failedProbes > 0 ? 'it does not answer' : 'it was not asked yet'
+    if (!this.#isRightChain) return 'it follows another chain'
     if (this.#lag >= lagMax) return 'it is behind the others'
     return this.#advancesMissed > ADVANCES_MISSED_MAX ? 'it stands still' : undefined
   }
@@ -63,7 +65,7 @@ export class UpstreamHealth {
     }
     this.#failedProbes = 0
     const isRightChain = found.isRightChain !== false
-    if (this.#isRightChain && !isRightChain) this.#strays++
+    if (this.#isRightChain === true && !isRightChain) this.#strays++
     this.#isRightChain = isRightChain
     this.#final = found.final
     if (found.head !== this.#head) this.#advancesMissed = 0

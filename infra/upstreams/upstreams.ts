@@ -3,11 +3,11 @@ import type { Protocol, Service } from '../../schemas/protocols/protocol.ts'
 import { identityOf, networkOf, protocolOf } from '../../schemas/protocols/protocols.ts'
 import { pause } from '../../schemas/wait.ts'
 import type { Log } from '../ports/log.ts'
-import type { GroupName, Upstreams } from '../ports/upstreams.ts'
+import type { GroupName, NetworkStatus, Upstreams } from '../ports/upstreams.ts'
 import { HttpUpstream, type UpstreamOptions } from './http-upstream.ts'
 import { askProbes, readValue } from './probe.ts'
-import { socketAddressOf } from './socket.ts'
-import { HttpUpstreamGroup, type Member } from './upstream-group.ts'
+import { type SocketAddress, socketAddressOf } from './socket.ts'
+import { HttpUpstreamGroup, type Member, type MemberSocket } from './upstream-group.ts'
 import { UpstreamHealth } from './upstream-health.ts'
 
 /** The upstreams of one network, as they are configured. */
@@ -41,6 +41,8 @@ const PROBE_MS = 3_000
 /** Upstreams that may be replaced while calls run: those of networks that stay as they are keep their connections and what is known of them. */
 export interface OpenUpstreams extends Upstreams, AsyncDisposable {
   replace(networks: readonly NetworkOptions[]): void
+  /** In the order of the configuration. */
+  status(): readonly NetworkStatus[]
 }
 
 /** Opens what is configured, and looks at each upstream again and again, from now on until it is disposed. */
@@ -67,6 +69,7 @@ export function openUpstreams({ networks, log, probeMs = PROBE_MS }: UpstreamsOp
   replace(networks)
   return {
     replace,
+    status: () => [...open.values()].map((network) => network.status()),
     groupOf: (name) => open.get(nameOf(name))?.group,
     async [Symbol.asyncDispose]() {
       await Promise.all([...[...open.values()].map((network) => network[Symbol.asyncDispose]()), ...closing])
@@ -93,6 +96,8 @@ class OpenNetwork implements AsyncDisposable {
   readonly #watching: Promise<unknown>
   /** Why they were left out when that was told last; undefined: they were not. */
   readonly #faults = new Map<Member, string | undefined>()
+  /** Those of which it was told last that their WebSocket does not connect. */
+  readonly #unconnected = new Set<Member>()
 
   constructor(name: string, options: NetworkOptions, log: Log, probeMs: number) {
     this.#name = name
@@ -107,7 +112,7 @@ class OpenNetwork implements AsyncDisposable {
     const members = options.upstreams.map((upstream) => ({
       upstream: new HttpUpstream(upstream),
       health: new UpstreamHealth(),
-      socketAddress: socketAddressOf(upstream, protocol.webSocket),
+      socket: memberSocketOf(socketAddressOf(upstream, protocol.webSocket)),
     }))
     const { hedge, coalesce = false, keptBytes = 0 } = options
     const sharing = coalesce || keptBytes > 0 ? { coalesce, keptBytes } : undefined
@@ -117,6 +122,10 @@ class OpenNetwork implements AsyncDisposable {
 
   is(options: NetworkOptions): boolean {
     return isDeepStrictEqual(this.#options, options)
+  }
+
+  status(): NetworkStatus {
+    return { name: this.#name, upstreams: this.group.members.map((member) => this.group.statusOf(member)) }
   }
 
   /** Lets calls that run end. */
@@ -145,6 +154,7 @@ class OpenNetwork implements AsyncDisposable {
   async #tend(probeMs: number): Promise<void> {
     while (!this.#stop.signal.aborted) {
       this.group.tendSockets()
+      for (const [index, member] of this.group.members.entries()) this.#tellSocket(member, index)
       await pause(probeMs, this.#stop.signal)
     }
   }
@@ -190,8 +200,28 @@ class OpenNetwork implements AsyncDisposable {
     const isFirst = !this.#faults.has(member)
     if (!isFirst && this.#faults.get(member) === fault) return
     this.#faults.set(member, fault)
-    const what = { network: this.#name, upstream: index + 1, node: member.upstream.id }
-    if (fault !== undefined) this.#log.warn(what, `an upstream is left out: ${fault}`)
-    else if (!isFirst) this.#log.info(what, 'an upstream is back')
+    if (fault !== undefined) this.#log.warn(this.#named(member, index), `an upstream is left out: ${fault}`)
+    else if (!isFirst) this.#log.info(this.#named(member, index), 'an upstream is back')
   }
+
+  /** Says once when the WebSocket of an upstream does not connect, and when it does again. */
+  #tellSocket(member: Member, index: number): void {
+    const { connects } = member.socket ?? {}
+    if (connects === undefined || connects === !this.#unconnected.has(member)) return
+    if (connects) {
+      this.#unconnected.delete(member)
+      this.#log.info(this.#named(member, index), 'the WebSocket of an upstream connects')
+    } else {
+      this.#unconnected.add(member)
+      this.#log.warn(this.#named(member, index), 'the WebSocket of an upstream does not connect: look at its ws_url')
+    }
+  }
+
+  #named({ upstream }: Member, index: number) {
+    return { network: this.#name, upstream: index + 1, node: upstream.id }
+  }
+}
+
+function memberSocketOf(address: SocketAddress | undefined): MemberSocket | undefined {
+  return address === undefined ? undefined : { address, connects: undefined }
 }

@@ -42,6 +42,27 @@ const stateFields = {
 }
 const NodeReady = Type.Object(stateFields, { additionalProperties: false })
 
+const UpstreamsReady = Type.Object(
+  {
+    well: Type.Integer({ minimum: 0, description: 'How many of the nodes are not left out.' }),
+    nodes: Type.Record(
+      Type.String(),
+      Type.Object(
+        {
+          head: reached('Newest block that it has told; null while it does not answer, and on chains without blocks.'),
+          fault: Type.Optional(Type.String({ description: 'Why it is left out; absent where it is not.' })),
+          web_socket_fault: Type.Optional(
+            Type.String({ description: 'Why nothing is asked over its WebSocket; absent where it has none, too.' }),
+          ),
+        },
+        { additionalProperties: false },
+      ),
+      { description: 'By id, as the header X-Node-Id tells it; no address is told.' },
+    ),
+  },
+  { additionalProperties: false },
+)
+
 const Missing = Type.Object(
   {
     count: Type.Integer({ minimum: 0 }),
@@ -79,6 +100,13 @@ export const ReadyAnswer = Type.Object(
     last_finalized_epoch: reached('That of the first chain with a beacon chain.'),
     chains: Type.Record(Type.String(), ChainReady, { description: 'By name of the chain.' }),
     nodes: Type.Optional(Type.Record(Type.String(), NodeReady, { description: 'By name of the node.' })),
+    upstreams: Type.Optional(
+      Type.Record(Type.String(), UpstreamsReady, {
+        description:
+          'What the gateway sends calls to, by network, behind the id of the order whose nodes they are alone. Whether they are well is no ' +
+          'check: other families go on without them.',
+      }),
+    ),
     vault: Type.Optional(VaultReady),
     lag: Type.Record(Type.String(), Type.Integer({ minimum: 0 }), {
       description: 'Events that each consumer group has not processed yet.',

@@ -2,10 +2,12 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { toReadyAnswer } from '../../api/http/health.ts'
 import { healthOf } from '../../commands/health.ts'
 import { LiveSetting } from '../../commands/live-setting.ts'
-import { type VaultHealth, VaultWatch } from '../../commands/vault-watch.ts'
+import type { VaultHealth } from '../../commands/vault-health.ts'
+import { Watch } from '../../commands/watch.ts'
 import type { ChainConfig } from '../../infra/config/types.ts'
 import type { EventLog } from '../../infra/ports/event-log.ts'
 import type { NodeStatus } from '../../infra/ports/node-status.ts'
+import type { NetworkStatus } from '../../infra/ports/upstreams.ts'
 import { deriveAllUndisturbed } from '../../processors/derivation-work.ts'
 import { areTablesWhole } from '../../processors/loop/filled-from.ts'
 import { LagWatch } from '../../processors/loop/lag-watch.ts'
@@ -56,6 +58,7 @@ interface Conditions {
   readonly nowSec?: number
   readonly lagWatch?: LagWatch
   readonly vault?: VaultHealth
+  readonly upstreams?: readonly NetworkStatus[]
 }
 
 async function newest(): Promise<{ readonly slot: number; readonly block: number; readonly timeSec: number }> {
@@ -83,11 +86,12 @@ async function tellVault(afterSec: number, change: Partial<VaultState> = {}): Pr
 
 /** What `/ready` answers, at the time of the newest block unless another is named. */
 async function ready(conditions: Conditions = {}) {
-  const { chain = MAINNET, nodes = [], nodeHead, nowSec, lagWatch = new LagWatch(), vault } = conditions
-  const watch = new VaultWatch()
-  if (vault !== undefined) watch.watch(() => vault)
+  const { chain = MAINNET, nodes = [], nodeHead, nowSec, lagWatch = new LagWatch(), vault, upstreams } = conditions
+  const [ofVault, ofUpstreams] = [new Watch<VaultHealth>(), new Watch<readonly NetworkStatus[]>()]
+  if (vault !== undefined) ofVault.watch(() => vault)
+  if (upstreams !== undefined) ofUpstreams.watch(() => upstreams)
   const running = {
-    vault: watch,
+    ...{ vault: ofVault, upstreams: ofUpstreams },
     chains: new LiveSetting([chain]),
     nodes: new Map(nodes.length === 0 ? [] : [['mainnet', () => nodes]]),
     nodeHeads: new Map(nodeHead === undefined ? [] : [['mainnet', nodeHead]]),
@@ -163,6 +167,31 @@ it('names validators whose secret is missing, a hundred at most, and is ready al
   expect(answer).toMatchObject({ status: 'ready', checks: { vault_answers: true }, reasons: [] })
   expect(answer.vault?.missing).toEqual({ count: 120, pubkeys: missing.slice(0, 100) })
   expect((await ready()).vault).toBeUndefined()
+})
+
+it('tells how the gateway’s upstreams are, and is ready without any that is well', { timeout: TEST_MS }, async () => {
+  const [well, behind] = [
+    { id: 'aa', head: 100, fault: undefined, socketFault: 'it does not connect' },
+    { id: 'bb', head: 50, fault: 'it is behind the others', socketFault: undefined },
+  ]
+  const away = { id: 'cc', head: undefined, fault: 'it does not answer', socketFault: undefined }
+  const upstreams = [
+    { name: 'ethereum/mainnet', upstreams: [well, behind] },
+    { name: 'sui/mainnet', upstreams: [away] },
+  ]
+  const answer = await ready({ upstreams })
+  expect(answer).toMatchObject({ status: 'ready', reasons: [] })
+  expect(answer.upstreams).toEqual({
+    'ethereum/mainnet': {
+      well: 1,
+      nodes: {
+        aa: { head: 100, web_socket_fault: 'it does not connect' },
+        bb: { head: 50, fault: 'it is behind the others' },
+      },
+    },
+    'sui/mainnet': { well: 0, nodes: { cc: { head: null, fault: 'it does not answer' } } },
+  })
+  expect((await ready()).upstreams).toBeUndefined()
 })
 
 it('tells how the key vault of another process is, and misses it when nothing is heard of it for minutes', {

@@ -67,6 +67,29 @@ it('says how the key vault is, where there is one, and what it lacks', () => {
   ])
 })
 
+it('says how the gateway’s upstreams are, those that somebody has to look at first', () => {
+  const upstreams = {
+    'sui/mainnet': { well: 1, nodes: { dd: { head: 9 } } },
+    'ethereum/mainnet': {
+      well: 1,
+      nodes: {
+        aa: { head: 100, web_socket_fault: 'it does not connect' },
+        bb: { head: 50, fault: 'it is behind the others' },
+      },
+    },
+    'ipfs/mainnet': { well: 0, nodes: { cc: { head: null, fault: 'it does not answer' } } },
+  }
+  expect(
+    formatStatus({ ...status, upstreams })
+      .split('\n')
+      .slice(-5, -2),
+  ).toEqual([
+    'upstreams       ipfs/mainnet: 0 of 1 well (cc: it does not answer)',
+    '                ethereum/mainnet: 1 of 2 well, head 100 (aa: its WebSocket: it does not connect; bb: it is behind the others)',
+    '                sui/mainnet: 1 of 1 well, head 9',
+  ])
+})
+
 it('cuts long lists', () => {
   const letters = Array.from({ length: 12 }, (_, i) => ({ chain: '', topic: 't', event_id: `${i}`, reason: 'r' }))
   const text = formatStatus({ ...status, dead_letters: letters })

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { LiveSetting } from '../../commands/live-setting.ts'
 import { processRole } from '../../commands/process-role.ts'
 import type { Running } from '../../commands/role.ts'
-import { VaultWatch } from '../../commands/vault-watch.ts'
+import { Watch } from '../../commands/watch.ts'
 import { openSqliteJobQueue } from '../../infra/job-queue/sqlite.ts'
 import type { InsertColumns, Warehouse } from '../../infra/ports/warehouse.ts'
 import { areTablesWhole } from '../../processors/loop/filled-from.ts'
@@ -83,7 +83,8 @@ it('a process waits for a warehouse that is away at its start, and when its tabl
     ...{
       nodes: new Map(),
       nodeHeads: new Map(),
-      vault: new VaultWatch(),
+      vault: new Watch(),
+      upstreams: new Watch(),
       progress: { update() {}, [Symbol.dispose]() {} },
     },
   }
