@@ -1,8 +1,11 @@
-import type { Meter, Passed, Taken } from './meter.ts'
+import { type Meter, type Passed, type Taken, UNBUDGETED } from './meter.ts'
 import { OTHER_METHOD, type UsageMinute, type UsageOf, type UsageRow } from './usage.ts'
 
 /** Of who leaves before the answer has come: no client hears it. */
 export const CLIENT_LEFT = 499
+
+/** Statuses from here on say that nothing was answered. */
+const REFUSED_MIN = 400
 
 interface BilledCall {
   readonly method: string
@@ -44,7 +47,7 @@ export class Bill {
     this.#parts = parts
   }
 
-  /** `own`: the statuses of calls that are answered here, and cost nothing. */
+  /** `own`: the statuses of calls that are answered here; those that are refused cost nothing. */
   asks(calls: readonly BilledCall[], requestBytes: number, own: ReadonlyMap<BilledCall, number> = NONE): void {
     this.#calls = calls
     this.#requestBytes = requestBytes
@@ -56,12 +59,12 @@ export class Bill {
     this.#requestBytes += bytes
   }
 
-  /** A unit for each call that is not answered here, all or none. */
+  /** A unit for each call that is not refused, all or none. */
   take(): Taken | Promise<Taken> {
     const { meter, now, take } = this.#parts
     const nowMs = now()
     this.#minute = meter.minuteAt(nowMs)
-    const taken = take(this.#units, nowMs)
+    const taken = this.#units === 0 ? UNBUDGETED : take(this.#units, nowMs)
     return taken instanceof Promise ? taken.then((one) => this.#keep(one)) : this.#keep(taken)
   }
 
@@ -75,8 +78,8 @@ export class Bill {
     this.#count(status, answerBytes, this.#passed !== undefined)
   }
 
-  /** Each of its calls was refused: what was taken is given back. */
-  failed(status: number): void {
+  /** Each of its calls was refused, in so many bytes: what was taken is given back. */
+  failed(status: number, answerBytes = 0): void {
     if (this.#passed !== undefined) {
       this.#parts.meter.giveBack(this.#passed, this.#units)
       for (const row of this.#billed) row.giveBack(1)
@@ -84,7 +87,7 @@ export class Bill {
       this.#billed = []
     }
     this.#own = NONE
-    this.#count(status, 0, false)
+    this.#count(status, answerBytes, false)
   }
 
   /** Something of an answer without end, which has been given once it has begun. */
@@ -99,7 +102,12 @@ export class Bill {
   }
 
   get #units(): number {
-    return this.#calls.length - this.#own.size
+    if (this.#own.size === 0) return this.#calls.length
+    return this.#calls.filter((call) => !this.#isRefused(call)).length
+  }
+
+  #isRefused(call: BilledCall): boolean {
+    return (this.#own.get(call) ?? 200) >= REFUSED_MIN
   }
 
   #keep(taken: Taken): Taken {
@@ -121,7 +129,7 @@ export class Bill {
     const { length } = this.#calls
     for (const [i, call] of this.#calls.entries()) {
       const own = this.#own.get(call)
-      const isOfPlan = isBilled && own === undefined
+      const isOfPlan = isBilled && !this.#isRefused(call)
       const row = minute.rowOf(of, call.method, own ?? status)
       const [requestPart, answerPart] = [partOf(this.#requestBytes, i, length), partOf(answerBytes, i, length)]
       row.count({ billed: isOfPlan ? 1 : 0, ms, requestBytes: requestPart, answerBytes: answerPart })

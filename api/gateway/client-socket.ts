@@ -163,24 +163,24 @@ export class ClientSocket {
     const prepared =
       this.#relay === undefined ? prepareCalls(message, read, preparing) : prepareForRelay(message, read, preparing)
     bill?.asks(read.calls, message.length, prepared.own)
-    if (prepared.body === undefined) {
-      const answer = joinAnswers(read, prepared.answers)
-      bill?.answered(200, answer.length)
-      this.#client.answer(answer, onOut)
-      return
-    }
-    if (read.calls.some(({ method }) => this.#isOfSubscriptions(method))) {
+    if (prepared.body !== undefined && read.calls.some(({ method }) => this.#isOfSubscriptions(method))) {
       await this.#answerSubscriber(asked, onOut)
       return
     }
     const refusal = await this.#take(bill)
     if (refusal !== undefined) this.#client.answer(refuseAll(asked, refusal), onOut)
+    else if (prepared.body === undefined) this.#answerHere(bill, joinAnswers(read, prepared.answers), onOut)
     else if (this.#relay !== undefined) this.#relay.send({ text: prepared.body, bill, onOut })
     else {
       const answer = await this.#ask(asked, prepared as PreparedCalls)
       if (answer === undefined) onOut()
       else this.#client.answer(answer, onOut)
     }
+  }
+
+  #answerHere(bill: Bill | undefined, answer: string, onOut: () => void): void {
+    bill?.answered(200, Buffer.byteLength(answer))
+    this.#client.answer(answer, onOut)
   }
 
   #isOfSubscriptions(method: string): boolean {
@@ -196,9 +196,9 @@ export class ClientSocket {
       const why = 'a batch neither subscribes nor unsubscribes'
       this.#client.answer(refuseAll(asked, { kind: 'unreadable', fault: 'request', why }), onOut)
     } else if (subscriptions.unsubscribes(call.method)) {
-      const answer = subscriptions.unsubscribe(message, call)
-      bill?.answered(200, Buffer.byteLength(answer))
-      this.#client.answer(answer, onOut)
+      const refusal = await this.#take(bill)
+      if (refusal === undefined) this.#answerHere(bill, subscriptions.unsubscribe(message, call), onOut)
+      else this.#client.answer(refuseAll(asked, refusal), onOut)
     } else if (!subscriptions.reserve()) this.#client.answer(refuseAll(asked, { kind: 'subscriptions' }), onOut)
     else {
       const refusal = await this.#take(bill)
@@ -304,18 +304,20 @@ function prepareForRelay(
 
 function tellUnreadable({ fault, why, id }: Unreadable, bill: Bill | undefined): string {
   const told = tellRefusal({ kind: 'unreadable', fault, why })
-  bill?.failed(told.status)
-  return rpcRefusal(told, id)
+  const answer = rpcRefusal(told, id)
+  bill?.failed(told.status, Buffer.byteLength(answer))
+  return answer
 }
 
 /** The refusal of each call, with its id: what was taken for them is given back. */
 function refuseAll({ read, bill }: Pick<ReadMessage, 'read' | 'bill'>, refusal: Refusal): string {
   const told = tellRefusal(refusal)
-  bill?.failed(told.status)
-  return joinAnswers(
+  const answer = joinAnswers(
     read,
     read.calls.map(({ id }) => rpcRefusal(told, id)),
   )
+  bill?.failed(told.status, Buffer.byteLength(answer))
+  return answer
 }
 
 function joinAnswers({ isBatch }: Calls, answers: readonly string[]): string {

@@ -207,7 +207,7 @@ export class Gateway {
     const prepared = prepareCalls(body, read, { rules, publicAccess: address.publicAccess, allowed })
     bill?.asks(read.calls, body.length, prepared.own)
     if (prepared.body === undefined) {
-      sendAnswers(admitted, read, prepared)
+      this.#take(admitted, read, () => sendAnswers(admitted, read, prepared))
       return
     }
     const { answers, node, isSticky, editAnswer } = prepared
@@ -247,23 +247,20 @@ export class Gateway {
     })
   }
 
-  /** Takes the calls of the key's plan, or of the client's minute, before anything is asked of a node. */
-  #exchange(admitted: Admitted, forwarded: Forwarded): void {
+  /** Takes the calls of the key's plan, or of the client's minute, before they are answered. */
+  #take(admitted: Admitted, read: Calls | undefined, onPassed: () => void): void {
+    const goOn = (taken: Taken): void => {
+      if (taken.status === 'passed') onPassed()
+      else if (taken.status === 'limited') refuseAdmitted(admitted, { kind: 'limited', limited: taken }, read)
+      else refuseAdmitted(admitted, { kind: 'uncounted' }, read)
+    }
     const taken = admitted.bill?.take() ?? UNMETERED
-    if (taken instanceof Promise)
-      this.#failing(
-        admitted,
-        taken.then((one) => this.#exchangeTaken(admitted, forwarded, one)),
-      )
-    else this.#exchangeTaken(admitted, forwarded, taken)
+    if (taken instanceof Promise) this.#failing(admitted, taken.then(goOn))
+    else goOn(taken)
   }
 
-  #exchangeTaken(admitted: Admitted, forwarded: Forwarded, taken: Taken): void {
-    if (taken.status === 'passed') this.#exchangePassed(admitted, forwarded)
-    else {
-      const refusal: Refusal = taken.status === 'limited' ? { kind: 'limited', limited: taken } : { kind: 'uncounted' }
-      refuseAdmitted(admitted, refusal, forwarded.read)
-    }
+  #exchange(admitted: Admitted, forwarded: Forwarded): void {
+    this.#take(admitted, forwarded.read, () => this.#exchangePassed(admitted, forwarded))
   }
 
   #exchangePassed(admitted: Admitted, forwarded: Forwarded): void {
@@ -354,17 +351,18 @@ function refuseAdmitted(
   read?: Calls | Unreadable,
 ): void {
   const told = tellRefusal(refusal)
-  bill?.failed(told.status)
-  refuse({ request, response, isRpc: route.form === 'json-rpc' }, told, read)
+  const bytes = refuse({ request, response, isRpc: route.form === 'json-rpc' }, told, read)
+  bill?.failed(told.status, bytes)
 }
 
-function refuse({ request, response, isRpc }: Refused, told: Told, read?: Calls | Unreadable): void {
-  if (response.headersSent || response.destroyed) return
+/** Returns how many bytes of a body are sent. */
+function refuse({ request, response, isRpc }: Refused, told: Told, read?: Calls | Unreadable): number {
+  if (response.headersSent || response.destroyed) return 0
   // What has not been read yet is not waited for.
   if (!request.complete) response.shouldKeepAlive = false
   const body = isRpc ? rpcBody(told, read) : restRefusal(told)
   for (const [name, value] of Object.entries(told.headers ?? {})) response.setHeader(name, value)
-  send(response, told.status, body, request.headers.origin !== undefined)
+  return send(request, response, { status: told.status, body })
 }
 
 /** Of each call of a batch, with its id. */
@@ -381,16 +379,27 @@ function sendAnswers(
   { answers, status }: PreparedCalls,
 ): void {
   const body = isBatch ? `[${answers.join(',')}]` : (answers[0] as string)
-  bill?.answered(status, body.length)
-  send(response, status, body, request.headers.origin !== undefined)
+  // Nobody hears an answer who has left while the counters were asked.
+  if (response.destroyed) {
+    bill?.answered(CLIENT_LEFT, 0)
+    return
+  }
+  const bytes = send(request, response, { status, body })
+  bill?.answered(status, bytes)
 }
 
-function send(response: ServerResponse, status: number, body: string, isCrossOrigin: boolean): void {
-  const length = String(Buffer.byteLength(body))
-  const headers = ['content-type', 'application/json', 'content-length', length, 'cache-control', 'no-store']
-  if (isCrossOrigin) headers.push(...ANY_ORIGIN)
+/** Returns how many bytes of the body are sent. */
+function send(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, body }: { readonly status: number; readonly body: string },
+): number {
+  const bytes = Buffer.byteLength(body)
+  const headers = ['content-type', 'application/json', 'content-length', String(bytes), 'cache-control', 'no-store']
+  if (request.headers.origin !== undefined) headers.push(...ANY_ORIGIN)
   response.writeHead(status, headers)
   response.end(body)
+  return request.method === 'HEAD' ? 0 : bytes
 }
 
 function sendPreflight(response: ServerResponse): void {

@@ -37,7 +37,7 @@ interface Asked {
 export interface Unbudgeted {
   readonly status: 'passed'
 }
-const UNBUDGETED: Unbudgeted = { status: 'passed' }
+export const UNBUDGETED: Unbudgeted = { status: 'passed' }
 
 export type Passed = Budget | Unbudgeted
 export type Taken = Passed | Limited | Unknown

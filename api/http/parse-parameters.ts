@@ -3,6 +3,7 @@ import type { TObject, TSchema } from 'typebox'
 import { Compile } from 'typebox/schema'
 import { type Refusal, type RefusalCode, refuse } from '../../schemas/routes/envelope.ts'
 import { RefusedRequest } from './answer.ts'
+import { faultWords } from './fault-words.ts'
 
 interface Parsed {
   readonly status: 'parsed'
@@ -171,11 +172,11 @@ function propertyCheck(name: string, property: TSchema): PropertyCheck {
   const code = 'x-error-code' in property ? (property['x-error-code'] as RefusalCode) : '400'
   return (value) => {
     if (validator.Check(value)) return undefined
-    const [, [first]] = validator.Errors(value)
-    const at = first === undefined ? name : `${name}${first.instancePath}`
+    const [, errors] = validator.Errors(value)
+    const [first] = errors
+    const at = `${name}${first?.instancePath ?? ''}`.slice(0, DETAIL_CHARACTERS_MAX)
     // The schema of members that a closed object does not name is `false`.
-    if (first?.keyword === 'boolean') return refuse(code, `${at.slice(0, DETAIL_CHARACTERS_MAX)} is not understood`)
-    return refuse(code, `${at} ${first?.message ?? 'is not valid'}`.slice(0, DETAIL_CHARACTERS_MAX))
+    return refuse(code, `${at} ${first?.keyword === 'boolean' ? 'is not understood' : faultWords(errors)}`)
   }
 }
 

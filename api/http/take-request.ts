@@ -51,7 +51,7 @@ function billAnswer(bill: Bill, reply: FastifyReply): void {
   raw.once('close', () => {
     const bytes = Number(reply.getHeader('content-length') ?? (socket?.bytesWritten ?? 0) - before)
     if (!raw.headersSent) bill.answered(CLIENT_LEFT, 0)
-    else if (raw.statusCode >= 500) bill.failed(raw.statusCode)
+    else if (raw.statusCode >= 500) bill.failed(raw.statusCode, bytes)
     else bill.answered(raw.statusCode, bytes)
   })
 }

@@ -2,6 +2,7 @@ import type { TObject, TSchema } from 'typebox'
 import { Compile } from 'typebox/schema'
 import type { NftForm } from '../../schemas/routes/nft/fields.ts'
 import { type NftRefusal, refuseNft } from '../../schemas/routes/nft/nft-route.ts'
+import { faultWords } from '../http/fault-words.ts'
 
 export interface ReadParameters {
   readonly status: 'read'
@@ -70,9 +71,9 @@ export function nftParameterReader(schema: TObject): ReadNftParameters {
       }
       const validator = checks.get(name)
       if (validator?.Check(read.value) === false) {
-        const [, [first]] = validator.Errors(read.value)
-        const fault = `${name}${first?.instancePath ?? ''} ${first?.message ?? 'is not valid'}`
-        return refuseNft(400, fault.slice(0, DETAIL_CHARACTERS_MAX))
+        const [, errors] = validator.Errors(read.value)
+        const at = `${name}${errors[0]?.instancePath ?? ''}`.slice(0, DETAIL_CHARACTERS_MAX)
+        return refuseNft(400, `${at} ${faultWords(errors)}`)
       }
       values[name] = read.value
     }

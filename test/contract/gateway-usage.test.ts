@@ -160,7 +160,12 @@ test('usage is what was done, to the call; what is billed is what the quota has 
   did({ method: 'admin_peers', status: 403 })
   did({ method: 'admin_addPeer', status: 403 })
   expect(await post({ ...rpc('eth_getFilterChanges'), params: ['0x1'] })).toBe(200)
-  did({ method: 'eth_getFilterChanges', status: 200 })
+  did({ method: 'eth_getFilterChanges', status: 200, billed: 1 })
+  // A filter of nobody's is an answer, what is refused beside it is none.
+  const unknown = [{ ...rpc('eth_uninstallFilter', 1), params: ['0x1'] }, rpc('admin_peers', 2)]
+  expect(await post(unknown)).toBe(403)
+  did({ method: 'eth_uninstallFilter', status: 200, billed: 1 })
+  did({ method: 'admin_peers', status: 403 })
 
   // Nobody's.
   await fetch(`${url()}/public/${PLACE}`, { method: 'POST', body: JSON.stringify(rpc('eth_chainId')) })
@@ -281,7 +286,9 @@ async function askSockets(): Promise<void> {
   did({ method: 'eth_subscribe', status: 200, billed: 1, pushes: 3 })
   const { result } = JSON.parse(client.heard[heard] ?? '') as { readonly result: string }
   await say({ ...rpc('eth_unsubscribe'), params: [result] })
-  did({ method: 'eth_unsubscribe', status: 200 })
+  did({ method: 'eth_unsubscribe', status: 200, billed: 1 })
+  await say({ ...rpc('eth_getFilterLogs'), params: ['0x1'] })
+  did({ method: 'eth_getFilterLogs', status: 200, billed: 1 })
   // Who leaves has asked.
   client.socket.send(JSON.stringify(rpc('eth_call')))
   await untilAsked(({ body }) => body.includes('eth_call'))
@@ -313,17 +320,24 @@ async function untilAsked(isIt: (got: Got) => boolean): Promise<void> {
   await expect.poll(() => node.got.some(isIt), { timeout: 5_000 }).toBe(true)
 }
 
-test('bytes of answers of other families are those of their bodies, refusals too', async () => {
+/** Counts answers, of an account with so many units a day, instead of adding them up. */
+function givenCounting(counters: Counters, requestsPerDay: number) {
   const counted: (readonly [status: number, bytes: number])[] = []
   const minute = {
     rowOf: (_of: UsageOf, _method: string, status: number) => ({
       count: ({ answerBytes }: CountedCall) => void counted.push([status, answerBytes]),
+      giveBack: () => {},
     }),
   } as unknown as UsageMinute
-  const planOf = () => ({ name: 'default', requestsPerDay: 1 })
+  const planOf = () => ({ name: 'default', requestsPerDay })
+  const options = { counters, clientCounters: counters, planOf, log: silentLog }
+  return { counted, meter: new Meter({ ...options, usage: { minuteAt: () => minute } }) }
+}
+
+test('bytes of answers of other families are those of their bodies, refusals too', async () => {
   await using ofDay = await openMemoryCounters()
-  const options = { counters: ofDay, clientCounters: ofDay, planOf, log: silentLog }
-  await using meter = new Meter({ ...options, usage: { minuteAt: () => minute } })
+  const { counted, meter } = givenCounting(ofDay, 1)
+  await using _meter = meter
   await using api = await openApi({ ...given.partsOf([MAINNET]), meter, host: '127.0.0.1', port: 0 })
   const answers: (readonly [status: number, bytes: number])[] = []
   for (let i = 0; i < 2; i++) {
@@ -334,4 +348,38 @@ test('bytes of answers of other families are those of their bodies, refusals too
   }
   expect(answers.map(([status]) => status)).toEqual([expect.any(Number), 429])
   await expect.poll(() => counted).toEqual(answers)
+})
+
+test('bytes of refusals are those that were sent, over HTTP and over WebSocket', async () => {
+  await using ofDay = await openMemoryCounters()
+  const { counted, meter } = givenCounting(ofDay, 2)
+  await using _meter = meter
+  await using api = await openApi({ ...given.partsOf([]), upstreams, meter, host: '127.0.0.1', port: 0 })
+  node.answer = rpcAnswer
+  const answers: (readonly [status: number, bytes: number])[] = []
+  const tell = async (place: string, init: RequestInit): Promise<void> => {
+    const response = await fetch(`${api.url}/${place}`, init)
+    answers.push([response.status, (await response.arrayBuffer()).byteLength])
+  }
+  const say = (body: unknown) => tell(`${PLACE}/other-1`, { method: 'POST', body: JSON.stringify(body) })
+  await say({ ...rpc('admin_peers'), id: 'ä' })
+  await say({ ...rpc('eth_getFilterChanges'), id: 'ä', params: ['0x1'] })
+  await say([])
+  node.answer = (_got, response) => response.destroy()
+  await say(rpc('eth_gasPrice'))
+  await tell('ethereum2/holesky/other-1/eth/v1/node/version', {})
+  await tell('ipfs/pub/other-1/ipfs/bafkqaaa', { method: 'HEAD' })
+  using client = await openClient(`${api.url.replace('http', 'ws')}/ws/${PLACE}/other-1`)
+  const hear = async (body: string, status: number): Promise<void> => {
+    answers.push([status, Buffer.byteLength(await client.ask(body))])
+  }
+  await hear('{', 400)
+  await hear(JSON.stringify(rpc('eth_gasPrice')), 502)
+  // The last unit of the day.
+  await hear(JSON.stringify({ ...rpc('eth_unsubscribe'), params: ['0x1'] }), 200)
+  await hear(JSON.stringify(rpc('eth_chainId')), 429)
+  await hear(JSON.stringify({ ...rpc('eth_unsubscribe'), params: ['0x1'] }), 429)
+  expect(answers.map(([status]) => status)).toEqual([403, 200, 400, 502, 503, 503, 400, 502, 200, 429, 429])
+  expect(answers[5]).toEqual([503, 0])
+  expect(counted).toEqual(answers)
 })

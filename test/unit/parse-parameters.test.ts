@@ -10,6 +10,8 @@ const Shape = Type.Object({
   page: Type.Integer({ minimum: 1, default: 1 }),
   day: Type.Optional(Type.String({ format: 'date', 'x-error-code': '4001' })),
   list: Type.Array(Type.Integer({ minimum: 0 }), { default: [], maxItems: 3 }),
+  step: Type.Optional(Type.Enum(['minute', 'hour'])),
+  by: Type.Optional(Type.Array(Type.Union([Type.Literal('key'), Type.Literal('status')]))),
   validator_indexes: Type.Optional(Type.Array(Type.Integer())),
 })
 
@@ -69,6 +71,8 @@ describe('a query string', () => {
     ['list=1,2,3,4', '400', 'list'],
     ['day=2026-02-30', '4001', 'day must match format "date"'],
     ['day=2026-11-20&day=2026-11-20', '400', 'day'],
+    ['step=week', '400', 'step must be one of minute, hour'],
+    ['by=key,week', '400', 'by/1 must be one of key, status'],
   ])('%j is refused with %s naming %s', async (text, code, detail) => {
     const result = await parse(text)
     expect(result).toMatchObject({ status: 'refused', code })

@@ -133,8 +133,9 @@ export class ClientSubscriptions {
     this.giveUp()
     if (outcome.status === 'unreached') {
       const told = tellRefusal({ kind: 'none-healthy' })
-      asking.bill?.failed(told.status)
-      client.answer(rpcRefusal(told, id), asking.onOut)
+      const text = rpcRefusal(told, id)
+      asking.bill?.failed(told.status, Buffer.byteLength(text))
+      client.answer(text, asking.onOut)
     } else {
       const { error, result = null } = outcome.answer
       const said = error === undefined ? `"result":${JSON.stringify(result)}` : `"error":${JSON.stringify(error)}`
