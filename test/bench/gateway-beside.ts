@@ -19,20 +19,14 @@ const TIMES_MAX = 2
 const SECONDS = 8
 const CALLERS = 16
 const LOOK_EVERY_MS = 5
-const START_MS_MAX = 60_000
-const IDENTITY = '0x1'
+export const START_MS_MAX = 60_000
+export const IDENTITY = '0x1'
 
 /** `npm run bench gateway-beside`: what large answers take of the gateway's memory, and logins of its calls' time. */
 export async function benchGatewayBeside(): Promise<boolean> {
   const report = new Report()
   await using open = new AsyncDisposableStack()
-  const node = createServer((request, response) => void answer(request, response)).listen(0, '127.0.0.1')
-  await once(node, 'listening')
-  open.defer(() => {
-    node.closeAllConnections()
-    node.close()
-  })
-  const upstreams = [{ url: `http://127.0.0.1:${(node.address() as AddressInfo).port}` }]
+  const upstreams = [{ url: open.use(await openNode()).url }]
   const { program, key } = open.use(
     await openGatewayProgram({
       'ethereum/mainnet': { upstreams, identity: IDENTITY },
@@ -62,6 +56,19 @@ export async function benchGatewayBeside(): Promise<boolean> {
   report.info('calls beside, p99', p99(beside), 1, 'ms')
   report.limited('times', p99(beside) / p99(alone), { digits: 2, unit: '', max: TIMES_MAX })
   return report.within
+}
+
+/** A node of `IDENTITY` in this process, that answers each call. */
+export async function openNode(): Promise<AsyncDisposable & { readonly url: string }> {
+  const node = createServer((request, response) => void answer(request, response)).listen(0, '127.0.0.1')
+  await once(node, 'listening')
+  return {
+    url: `http://127.0.0.1:${(node.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      node.closeAllConnections()
+      node.close()
+    },
+  }
 }
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -109,7 +116,7 @@ async function memoryDuring(
   return { addedMb: most - before, tookMs: performance.now() - begin }
 }
 
-async function callOnce(url: string): Promise<boolean> {
+export async function callOnce(url: string): Promise<boolean> {
   const body = '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}'
   const response = await fetch(url, { method: 'POST', body, headers: { 'content-type': 'application/json' } })
   await response.text()
@@ -117,7 +124,7 @@ async function callOnce(url: string): Promise<boolean> {
 }
 
 /** Milliseconds of calls that go on until the signal aborts. */
-async function timesOf(url: string, signal: AbortSignal): Promise<readonly number[]> {
+export async function timesOf(url: string, signal: AbortSignal): Promise<readonly number[]> {
   const times: number[] = []
   const caller = async (): Promise<void> => {
     while (!signal.aborted) {

@@ -9,6 +9,8 @@ import { Report } from './report.ts'
 
 const ROUNDS = 5
 const SECONDS = 4
+/** Of load that is discarded, on each program on Node: its just-in-time compiler is busy for some 100,000 calls. */
+const WARM_UP_SECONDS = 6
 const CONNECTIONS = 64
 /** Of nginx's requests per second. */
 const OF_NGINX_MIN = 0.5
@@ -45,12 +47,14 @@ export async function benchGateway(): Promise<boolean> {
     open.use(proxy)
     urls.set(name, `http://127.0.0.1:${proxy.port}/${name === OURS ? 'ethereum/mainnet/key-77' : ''}`)
   }
+  for (const name of [OURS, ...ON_NODE])
+    await load(urls.get(name) as string, script, { connections: CONNECTIONS, seconds: WARM_UP_SECONDS })
   const measure = async (connections: number) => {
     const figures = new Map<string, Figures[]>([...urls.keys()].map((name) => [name, []]))
     for (let round = 0; round < ROUNDS; round++)
       for (const [name, url] of urls) {
         const before = await countOf(counts)
-        const one = await load(url, script, connections)
+        const one = await load(url, script, { connections, seconds: SECONDS })
         const seen = (await countOf(counts)) - before
         if (seen < one.requests)
           throw new Error(`${name} was answered ${one.requests} times, the node was asked ${seen} times`)
@@ -86,8 +90,12 @@ interface Figures {
   readonly p99Us: number
 }
 
-async function load(url: string, script: string, connections: number): Promise<Figures> {
-  const { stdout } = await run('wrk', ['-t1', `-c${connections}`, `-d${SECONDS}s`, '--latency', '-s', script, url])
+async function load(
+  url: string,
+  script: string,
+  { connections, seconds }: { readonly connections: number; readonly seconds: number },
+): Promise<Figures> {
+  const { stdout } = await run('wrk', ['-t1', `-c${connections}`, `-d${seconds}s`, '--latency', '-s', script, url])
   if (/Non-2xx|Socket errors/.test(stdout)) throw new Error(`${url}: ${stdout}`)
   const figure = (pattern: RegExp): string => {
     const found = pattern.exec(stdout)?.[1]
@@ -102,9 +110,20 @@ async function load(url: string, script: string, connections: number): Promise<F
   }
 }
 
+/** Of a time as wrk writes it. */
+const US_OF = new Map([
+  ['us', 1],
+  ['ms', 1_000],
+  ['s', 1_000_000],
+  ['m', 60_000_000],
+  ['h', 3_600_000_000],
+])
+
 function toUs(text: string): number {
-  const [, number, unit] = /^([\d.]+)(us|ms|s)$/.exec(text) ?? []
-  return Number(number) * { us: 1, ms: 1_000, s: 1_000_000 }[unit as 'us' | 'ms' | 's']
+  const [, number, unit = ''] = /^(\d+(?:\.\d+)?)([a-z]+)$/.exec(text) ?? []
+  const us = US_OF.get(unit)
+  if (us === undefined) throw new Error(`wrk has told no time: ${text}`)
+  return Number(number) * us
 }
 
 function median(values: readonly number[]): number {

@@ -7,6 +7,7 @@ import { benchDevnet } from './devnet.ts'
 import { benchGateway } from './gateway.ts'
 import { benchGatewayBeside } from './gateway-beside.ts'
 import { benchGatewaySockets } from './gateway-sockets.ts'
+import { benchGatewaySteady } from './gateway-steady.ts'
 import { benchIngest } from './ingest.ts'
 import { benchNft } from './nft.ts'
 import { benchNftHead } from './nft-head.ts'
@@ -24,6 +25,7 @@ const BENCHES: Readonly<Record<string, () => Promise<boolean>>> = {
   gateway: benchGateway,
   'gateway-beside': benchGatewayBeside,
   'gateway-sockets': benchGatewaySockets,
+  'gateway-steady': benchGatewaySteady,
   ingest: benchIngest,
   nft: benchNft,
   'nft-head': benchNftHead,
