@@ -4,11 +4,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { TOKEN } from './given-api.ts'
 import { ADDRESSES, type ChainBlock, EvmChain, EvmNode } from './given-evm-chain.ts'
 import { type GivenGateway, openGivenGateway, untilHealthy } from './given-gateway.ts'
-import { socketUrl } from './given-socket.ts'
+import { openClient, socketUrl } from './given-socket.ts'
 
 // Clients of EVM chains as their users have them, before nodes that are lost.
 
 const PLACE = 'ethereum/mainnet'
+/** As decision 44 says. */
+const REPLAYED_BLOCKS_MAX = 128
 const SOON = { timeout: 20_000, interval: 10 }
 const open = new AsyncDisposableStack()
 const chain = new EvmChain()
@@ -40,6 +42,16 @@ async function loseTeller(): Promise<void> {
   await expect.poll(() => nodes.some(isTelling), SOON).toBe(true)
   chain.append(2)
   await node.start()
+}
+
+/** All nodes die, and are back when the chain has gone on by more than is told again: the gateway closes sockets with 1012. */
+async function loseAll(): Promise<void> {
+  using witness = await openClient(socketUrl(gateway, PLACE))
+  await witness.ask('{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}')
+  for (const node of nodes) await node.kill()
+  chain.append(REPLAYED_BLOCKS_MAX + 2)
+  for (const node of nodes) await node.start()
+  expect((await witness.closed).code).toBe(1012)
 }
 
 describe('viem', () => {
@@ -122,4 +134,48 @@ describe('ethers', () => {
     expect(logs).toEqual(standing)
     await provider.destroy()
   })
+
+  test('does not connect again by itself when its socket is closed: a new provider hears on', async () => {
+    const first = new WebSocketProvider(socketUrl(gateway, PLACE))
+    const [before, after]: [number[], number[]] = [[], []]
+    await first.on('block', (number: number) => before.push(number))
+    await expect.poll(() => nodes.some(({ subscribed }) => subscribed.size > 0), SOON).toBe(true)
+    await loseAll()
+    const socket = first.websocket as unknown as WebSocket
+    await expect.poll(() => socket.readyState, SOON).toBe(WebSocket.CLOSED)
+    const second = new WebSocketProvider(socketUrl(gateway, PLACE))
+    await second.on('block', (number: number) => after.push(number))
+    await expect.poll(() => nodes.some(({ subscribed }) => subscribed.size > 0), SOON).toBe(true)
+    chain.append()
+    await expect.poll(() => after, SOON).toEqual([chain.tip.number])
+    expect(before).toEqual([])
+    for (const provider of [first, second]) await provider.destroy().catch(() => {})
+  })
+})
+
+test('viem connects again by itself when its socket is closed, and its watcher goes on', async () => {
+  const isAnySubscribed = () => nodes.some(({ subscribed }) => subscribed.size > 0)
+  await expect.poll(isAnySubscribed, SOON).toBe(false)
+  const options = { reconnect: { attempts: 2, delay: 20 }, keepAlive: { interval: 100 } }
+  const transport = webSocket(socketUrl(gateway, PLACE), options)
+  const client = createPublicClient({ transport })
+  const heads: bigint[] = []
+  const faults: Error[] = []
+  const end = client.watchBlockNumber({
+    onBlockNumber: (number) => heads.push(number),
+    onError: (error) => faults.push(error),
+  })
+  await expect.poll(isAnySubscribed, SOON).toBe(true)
+  chain.append()
+  await expect.poll(() => heads, SOON).toEqual([BigInt(chain.tip.number)])
+  await loseAll()
+  await expect.poll(isAnySubscribed, SOON).toBe(true)
+  chain.append(2)
+  await expect.poll(() => heads.slice(1), SOON).toEqual([chain.tip.number - 1, chain.tip.number].map(BigInt))
+  expect(faults.map(({ name }) => name)).toContain('SocketClosedError')
+  end()
+  // The watcher gives back the id that it had before; and viem connects again whenever it is closed.
+  const rpc = await transport({}).value?.getRpcClient()
+  rpc?.subscriptions.clear()
+  rpc?.close()
 })
