@@ -2,14 +2,27 @@ import type { EventLog } from '../../infra/ports/event-log.ts'
 import type { JobQueue } from '../../infra/ports/job-queue.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import {
+  feeRateSet,
+  settlementCorrected,
   settlementsLocked,
   tokenCreated,
   tokenRevoked,
+  validatorsTracked,
+  validatorsUntracked,
   validatorsUnwatched,
   validatorsWatched,
 } from '../../schemas/events/accounts.ts'
 import type { Topic } from '../../schemas/events/codec.ts'
+import { validatorsCreated } from '../../schemas/events/created-validators.ts'
+import { exitCallRead } from '../../schemas/events/exit-calls.ts'
+import { exitCancelled, exitEnded, exitRequested, exitSigned, exitSubmitted } from '../../schemas/events/exits.ts'
+import { feeRecipientsTold } from '../../schemas/events/fee-recipients.ts'
+import { orderExtended, orderMoved, orderPlaced } from '../../schemas/events/orders.ts'
+import { exitsPresigned } from '../../schemas/events/presigned-exits.ts'
+import { stakingBroadcast, stakingEnded } from '../../schemas/events/staking-broadcast.ts'
 import { validatorLabelled } from '../../schemas/events/validator-labels.ts'
+import { keysAssigned, keysExported, keysImported, keysTaken } from '../../schemas/events/vault-keys.ts'
+import { webhookCreated, webhookRevoked } from '../../schemas/events/webhooks.ts'
 import { readLogFacts } from '../loop/log-facts.ts'
 import { missingWhole, missingWork } from './find-missing.ts'
 import { type Unprocessed, untilProcessed } from './until-processed.ts'
@@ -23,14 +36,27 @@ const TOPICS_OF_SETTLEMENTS: ReadonlySet<Topic> = new Set<Topic>([
   'log',
 ])
 
-/** Account facts that no table of settlements is made of: whoever locks a day twice in a row has said nothing that changes one. */
-const SETTLING_NOTHING: ReadonlySet<string> = new Set([
-  tokenCreated.name,
-  tokenRevoked.name,
-  validatorsWatched.name,
-  validatorsUnwatched.name,
-  settlementsLocked.name,
-  validatorLabelled.name,
+/** Account facts that tables of settlements are made of. */
+const SETTLING = [
+  ...[validatorsTracked, validatorsUntracked, validatorsCreated],
+  ...[feeRateSet, feeRecipientsTold, settlementCorrected],
+]
+
+/** Account facts that none is made of: whoever locks a day twice in a row has said nothing that changes one. */
+const SETTLING_NOTHING = [
+  ...[tokenCreated, tokenRevoked, settlementsLocked],
+  ...[validatorsWatched, validatorsUnwatched, validatorLabelled],
+  ...[exitRequested, exitCancelled, exitSigned, exitSubmitted, exitEnded, exitsPresigned, exitCallRead],
+  ...[stakingBroadcast, stakingEnded],
+  ...[keysExported, keysImported, keysAssigned, keysTaken],
+  ...[webhookCreated, webhookRevoked],
+  ...[orderPlaced, orderMoved, orderExtended],
+]
+
+/** By the types of account facts. One that is not named may be a later release's, and is waited for. */
+export const SETTLES: ReadonlyMap<string, boolean> = new Map([
+  ...SETTLING.map(({ name }) => [name, true] as const),
+  ...SETTLING_NOTHING.map(({ name }) => [name, false] as const),
 ])
 
 /**
@@ -65,7 +91,7 @@ async function changesSettlements(
     [...(ends.get('accounts') ?? [])].map(([partition, end]) => [partition, maxOf(0n, end - waiting)]),
   )
   for await (const { event } of eventLog.read({ topic: 'accounts', from, signal, envelopesOnly: true })) {
-    if (!SETTLING_NOTHING.has(event.type)) return true
+    if (SETTLES.get(event.type) !== false) return true
   }
   return false
 }

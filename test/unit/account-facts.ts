@@ -11,6 +11,7 @@ import {
   validatorsWatched,
 } from '../../schemas/events/accounts.ts'
 import { type EncodedEvent, encodeEvent } from '../../schemas/events/codec.ts'
+import { orderPlaced } from '../../schemas/events/orders.ts'
 
 // What operators say of accounts, in few words. The chain is mainnet.
 
@@ -47,6 +48,19 @@ export function watched(account: string, pubkeys: readonly string[]): EncodedEve
 
 export function unwatched(account: string, pubkeys: readonly string[]): EncodedEvent {
   return encodeEvent(validatorsUnwatched, { ...envelope, data: { chain, account, pubkeys: [...pubkeys] } })
+}
+
+export function ordered(account: string): EncodedEvent {
+  const wanted = {
+    name: '',
+    protocol: 'ethereum',
+    network: 'mainnet',
+    nodeType: 'full',
+    location: 'eu',
+    days: 30,
+  } as const
+  const data = { account, orderId: `ord_${'0'.repeat(16)}`, ...wanted }
+  return encodeEvent(orderPlaced, { ...envelope, data })
 }
 
 /** From the start of a UTC+8 day on. */

@@ -10,7 +10,7 @@ import { serveControl } from '../../infra/control.ts'
 import { openEventLog, openJobQueue, openMigratedWarehouse } from '../../infra/open-ports.ts'
 import { AppError } from '../../schemas/errors.ts'
 import type { EncodedEvent } from '../../schemas/events/codec.ts'
-import { tracked, untracked } from './account-facts.ts'
+import { ordered, tracked, untracked } from './account-facts.ts'
 import { givenChain, givenKey } from './given-chain.ts'
 import { appendSince, givenLog, inTables, processed, refusal } from './given-log.ts'
 import { settingsOfFile, type TestSetting } from './setting-of-file.ts'
@@ -28,6 +28,10 @@ const settings = settingsOfFile()
 const given = (facts: readonly EncodedEvent[], before?: string): Promise<TestSetting> =>
   givenLog(settings(), chain, facts, before)
 const lock = (setting: TestSetting, through: string, account = 'a') => lockSettlements(setting, { account, through })
+async function append(setting: TestSetting, facts: readonly EncodedEvent[]): Promise<void> {
+  await using eventLog = await openEventLog(setting.config, setting.log)
+  await eventLog.append('accounts', facts)
+}
 const locksOf = async (setting: TestSetting) => (await readAccountBook(setting)).locks().length
 
 describe('a day is locked once it is closed, with all before it', () => {
@@ -85,6 +89,8 @@ it('days are locked one after the other while no program runs', { timeout: TEST_
   const setting = await given([tracked('a', keys), tracked('b', [givenKey(90)], thirdDay)])
   await inTables(setting)
   await lock(setting, firstDay)
+  // Orders come in meanwhile, of which no figure is made.
+  await append(setting, [ordered('a')])
   await lock(setting, secondDay)
   await lock(setting, thirdDay, 'b')
   expect(await locksOf(setting)).toBe(3)
