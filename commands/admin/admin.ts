@@ -247,9 +247,14 @@ function addOrderCommands(admin: Command, { run }: CommandLine): void {
     .action((id: string) => run(async (setting) => (await import('./orders.ts')).provisionOrder(setting, id)))
   order
     .command('start')
-    .description('have its paid time begin, once gateway.orders of the configuration names its upstreams')
+    .description(
+      'have its paid time begin, once gateway.orders of the configuration names its upstreams and one is well',
+    )
+    .option('--force', 'whether or not one is well: it may be that only the program can reach them')
     .argument(...ORDER_ID)
-    .action((id: string) => run(async (setting) => (await import('./orders.ts')).startOrder(setting, id)))
+    .action((id: string, options: { force?: boolean }) =>
+      run(async (setting) => (await import('./orders.ts')).startOrder(setting, id, options)),
+    )
   order
     .command('extend')
     .description('say that it is paid for longer, while it runs or shortly after; its keys work as much longer')

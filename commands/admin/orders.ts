@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { askJob } from '../../api/http/ask-job.ts'
 import { gatewayName } from '../../infra/config/gateway.ts'
 import { openEventLog, openJobQueue } from '../../infra/open-ports.ts'
-import { type OrderBook, readOrderBook, stateAt, toOrderView } from '../../processors/users/order-book.ts'
+import { type Order, type OrderBook, readOrderBook, stateAt, toOrderView } from '../../processors/users/order-book.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { formatInstant } from '../../schemas/eth/time.ts'
 import { type AskOrdersInput, askOrders } from '../../schemas/jobs/ask-orders.ts'
@@ -15,6 +15,7 @@ import {
 } from '../../schemas/orders.ts'
 import { nowSec, type Setting } from '../setting.ts'
 import { checkedAccount } from './account-facts.ts'
+import { findUnwell } from './unwell-nodes.ts'
 
 /** So long an operator waits for the process that decides. */
 const DECIDED_MS_MAX = 10_000
@@ -80,23 +81,44 @@ export async function provisionOrder(setting: Setting, orderId: string): Promise
 }
 
 /**
- * Has its paid time begin: its customer can make keys now. Throws AppError `usage` where it is not `provisioning`, and where the
- * configuration names no upstream of it.
+ * Has its paid time begin: its customer can make keys now. Throws AppError `usage` where it is not `provisioning`, where the configuration
+ * names no upstream of it, and, but with `force`, where none of those that it names is well, as they are asked from here.
  */
-export async function startOrder(setting: Setting, orderId: string): Promise<void> {
+export async function startOrder(
+  setting: Setting,
+  orderId: string,
+  { force = false }: { readonly force?: boolean } = {},
+): Promise<void> {
   const order = knownOrder(await readOrders(setting), orderId)
-  const { protocol, network } = order
-  const isServed = setting.config.gateway.networks.some(
+  // Of an order that does not come to run from where it is, that is what is said.
+  if (stateAt(order, nowSec()) === 'provisioning') await checkNodes(setting, order, force)
+  await takeStep(setting, { orderId, to: 'running' }, `${orderId} runs.`)
+}
+
+async function checkNodes(setting: Setting, { orderId, protocol, network }: Order, force: boolean): Promise<void> {
+  const networks = setting.config.gateway.networks.filter(
     (one) => one.order === orderId && one.protocol === protocol && one.network === network,
   )
-  const place = gatewayName({ protocol, network, service: '' })
-  // Of an order that does not come to run from where it is, that is what is said.
-  if (!isServed && stateAt(order, nowSec()) === 'provisioning')
+  if (networks.length === 0)
     throw new AppError(
       'usage',
-      `${orderId} has no upstream of ${place}, which its calls would go to: name one below gateway.orders.${orderId} of the configuration; nothing was changed.`,
+      `${orderId} has no upstream of ${gatewayName({ protocol, network, service: '' })}, which its calls would go to: name one below gateway.orders.${orderId} of the configuration; nothing was changed.`,
     )
-  await takeStep(setting, { orderId, to: 'running' }, `${orderId} runs.`)
+  if (force) return
+  // Asked from here they are nobody's in particular.
+  const unwell = await findUnwell(
+    networks.map(({ order: _, ...network }) => network),
+    setting,
+  )
+  if (unwell.length === 0) return
+  const named = unwell.map(({ name, upstreams }) => {
+    const faults = upstreams.map(({ id, fault }) => `node ${id}: ${fault}`)
+    return `${name} (${faults.join('; ')})`
+  })
+  throw new AppError(
+    'usage',
+    `${orderId} has no node that is well of ${named.join(' and of ')}; --force starts it all the same. Nothing was changed.`,
+  )
 }
 
 /**

@@ -144,6 +144,8 @@ export interface UpstreamStatus {
   readonly id: string
   /** The newest block that it had when it was asked last; undefined while it does not answer, or where the chain has none. */
   readonly head: number | undefined
+  /** Whether it has answered when it was asked last: what is wrong with one that does is not over in a moment. */
+  readonly answers: boolean
   /** Why it is left out; undefined: it is not. */
   readonly fault: string | undefined
   /** Why nothing is asked over its WebSocket; undefined where it connects, was not tried yet, or is not there. */

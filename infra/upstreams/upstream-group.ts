@@ -143,6 +143,7 @@ export class HttpUpstreamGroup implements UpstreamGroup {
     return {
       id: upstream.id,
       head: health.head,
+      answers: health.answers,
       fault: health.faultAt(this.#lagMax) ?? (upstream.breaker.isOpen ? 'calls to it fail' : undefined),
       socketFault: socket?.connects === false ? 'it does not connect' : undefined,
     }

@@ -30,6 +30,11 @@ export class UpstreamHealth {
     return this.#isRightChain === true
   }
 
+  /** Whether it has answered when it was asked last. */
+  get answers(): boolean {
+    return this.#isRightChain !== undefined && this.#failedProbes === 0
+  }
+
   /** The newest block that it had when it was asked last; undefined while it does not answer. */
   get head(): number | undefined {
     return this.#failedProbes > 0 ? undefined : this.#head

@@ -29,12 +29,13 @@ test('tells of each upstream how far it is and why it is left out, of its WebSoc
     }),
   )
   const tell = () => upstreams.status()[0]?.upstreams.map(({ id: _, ...rest }) => rest)
-  expect(tell()).toEqual(Array(4).fill({ head: undefined, fault: 'it was not asked yet', socketFault: undefined }))
-  const well = { head: 100, fault: undefined, socketFault: undefined }
+  const unasked = { head: undefined, answers: false, fault: 'it was not asked yet', socketFault: undefined }
+  expect(tell()).toEqual(Array(4).fill(unasked))
+  const well = { head: 100, answers: true, fault: undefined, socketFault: undefined }
   const expected = [
     { ...well, socketFault: 'it does not connect' },
     well,
-    { head: 10, fault: 'it is behind the others', socketFault: 'it does not connect' },
+    { ...well, head: 10, fault: 'it is behind the others', socketFault: 'it does not connect' },
     { ...well, fault: 'it follows another chain' },
   ]
   await expect.poll(tell, SOON).toEqual(expected)

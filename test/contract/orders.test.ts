@@ -10,6 +10,7 @@ import {
   provisionOrder,
   startOrder,
 } from '../../commands/admin/orders.ts'
+import { findUnwell } from '../../commands/admin/unwell-nodes.ts'
 import { readConfig } from '../../infra/config/config.ts'
 import type { EmbeddedMode } from '../../infra/config/types.ts'
 import { openEventLog } from '../../infra/open-ports.ts'
@@ -61,19 +62,23 @@ afterAll(async () => {
 })
 
 /** What the operator's next command reads, and what the program takes over: the nodes of an order, by a reference. */
-async function provideFor(orderId: string, place = ETHEREUM): Promise<void> {
+async function provideFor(
+  orderId: string,
+  { withShared = false }: { readonly withShared?: boolean } = {},
+): Promise<void> {
   const file = join(directory, 'epochline.yaml')
-  const upstream = '{ url: env:ORDER_NODE, headers: { authorization: env:ORDER_KEY } }'
-  writeFileSync(file, `gateway: { orders: { ${orderId}: { ${place}: { upstreams: [${upstream}] } } } }`)
+  const first = '{ url: env:ORDER_NODE, headers: { authorization: env:ORDER_KEY } }'
+  const all = [first, ...(withShared ? ['{ url: env:SHARED_NODE }'] : [])].join()
+  writeFileSync(file, `gateway: { orders: { ${orderId}: { ${ETHEREUM}: { upstreams: [${all}] } } } }`)
   const nodes = { BEACON_URL: 'http://127.0.0.1:9', EXECUTION_URL: 'http://127.0.0.1:9' }
-  const secrets = { ORDER_NODE: own.url, ORDER_KEY: CREDENTIAL }
+  const secrets = { ORDER_NODE: own.url, SHARED_NODE: shared.url, ORDER_KEY: CREDENTIAL }
   const config = readConfig({
     ...{ ...nodes, ...secrets },
     ...{ EPOCHLINE_CONFIG: file, EPOCHLINE_DATA: setting.config.dataDirectory },
   })
   setting = { ...setting, config }
   upstreams.replace([networkOn(ETHEREUM, shared), ...config.gateway.networks])
-  if (place === ETHEREUM) await untilHealthy({ upstreams }, place, { order: orderId })
+  await untilHealthy({ upstreams }, ETHEREUM, { order: orderId })
 }
 
 async function place(user: Browser, wanted: object = WANTED): Promise<string> {
@@ -190,6 +195,36 @@ describe('an order', () => {
     expect(await orderOf(ann, orderId)).toMatchObject({ state: 'expired', changed_at: runs.expires_at })
     expect((await keys()).map(({ is_working }: { is_working: boolean }) => is_working)).toEqual([false, true])
     expect(await ann.post('/keys', { order_id: orderId })).toMatchObject({ body: { reason: 'wrong_state' } })
+  })
+
+  test('starts where a node of its network is well, or the operator says so all the same', async () => {
+    const kim = await newUser(given, 'kim@example.org', PASSWORD)
+    const [orderId, forced] = [await place(kim), await place(kim)]
+    for (const id of [orderId, forced]) {
+      await acceptOrder(setting, id, {})
+      await provisionOrder(setting, id)
+      await provideFor(id)
+    }
+    const group = (order: string) => upstreams.groupOf({ protocol: 'ethereum', network: 'mainnet', order })
+    const node = group(forced)?.choose({ tried: [] })?.id
+    const { identity } = own
+    onTestFinished(() => {
+      own.identity = identity
+    })
+    own.identity = '0x5'
+    const unwell = `has no node that is well of ethereum/mainnet (node ${node}: it follows another chain)`
+    expect(await refusal(startOrder(setting, forced))).toBe(
+      `${forced} ${unwell}; --force starts it all the same. Nothing was changed.`,
+    )
+    expect(await orderOf(kim, forced)).toMatchObject({ state: 'provisioning' })
+    await startOrder(setting, forced, { force: true })
+    expect(await orderOf(kim, forced)).toMatchObject({ state: 'running' })
+    // What runs already is asked for nothing.
+    await startOrder(setting, forced)
+
+    await provideFor(orderId, { withShared: true })
+    await startOrder(setting, orderId)
+    expect(await orderOf(kim, orderId), 'one of two is well').toMatchObject({ state: 'running' })
   })
 
   test('is its account’s: to another one it is not there, nor are its keys', async () => {
@@ -336,6 +371,17 @@ describe('an order', () => {
     expect(both.body.msg).toContain('leave blockchain out')
     expect(await new Browser(given.urls[0]).post('/orders', WANTED)).toMatchObject({ status: 401 })
   })
+})
+
+test('nodes that do not answer are asked for a while, and those of each network by themselves', async () => {
+  await using gone = await openStub('ethereum', 'mainnet')
+  await gone[Symbol.asyncDispose]()
+  const ton = await openStub('ton', 'mainnet', 'v3')
+  onTestFinished(() => ton[Symbol.asyncDispose]())
+  const networks = [networkOn('ton/mainnet/v2', gone), networkOn('ton/mainnet/v3', ton), networkOn(ETHEREUM, gone, own)]
+  const unwell = await findUnwell(networks, { log: silentLog, signal: never }, 200)
+  const fault = { id: expect.stringMatching(/^[0-9a-f]{8}$/), answers: false, fault: 'it does not answer' }
+  expect(unwell).toMatchObject([{ name: 'ton/mainnet/v2', upstreams: [fault] }])
 })
 
 test('an operator is told what no order is, and what no number of days is', async () => {

@@ -171,10 +171,10 @@ it('names validators whose secret is missing, a hundred at most, and is ready al
 
 it('tells how the gateway’s upstreams are, and is ready without any that is well', { timeout: TEST_MS }, async () => {
   const [well, behind] = [
-    { id: 'aa', head: 100, fault: undefined, socketFault: 'it does not connect' },
-    { id: 'bb', head: 50, fault: 'it is behind the others', socketFault: undefined },
+    { id: 'aa', head: 100, answers: true, fault: undefined, socketFault: 'it does not connect' },
+    { id: 'bb', head: 50, answers: true, fault: 'it is behind the others', socketFault: undefined },
   ]
-  const away = { id: 'cc', head: undefined, fault: 'it does not answer', socketFault: undefined }
+  const away = { id: 'cc', head: undefined, answers: false, fault: 'it does not answer', socketFault: undefined }
   const upstreams = [
     { name: 'ethereum/mainnet', upstreams: [well, behind] },
     { name: 'sui/mainnet', upstreams: [away] },

@@ -11,6 +11,7 @@ const LAG_MAX = 6
 test('an upstream that is left out is so for one reason that people are told', () => {
   const health = new UpstreamHealth()
   const fault = () => health.faultAt(LAG_MAX)
+  expect(fault()).toBe('it was not asked yet')
   health.note(undefined)
   expect(fault()).toBe('it does not answer')
   health.note({ head: 5, isRightChain: false })
