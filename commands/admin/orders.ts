@@ -10,6 +10,7 @@ import type { OrderView } from '../../schemas/jobs/ask-users.ts'
 import {
   ORDER_DAYS_MAX,
   ORDER_EXTENDED_AFTER_DAYS_MAX,
+  ORDER_ID_PATTERN,
   ORDER_PAID_DAYS_MAX,
   type OrderState,
 } from '../../schemas/orders.ts'
@@ -19,6 +20,7 @@ import { findUnwell } from './unwell-nodes.ts'
 
 /** So long an operator waits for the process that decides. */
 const DECIDED_MS_MAX = 10_000
+const ORDER_ID = new RegExp(ORDER_ID_PATTERN)
 const WHOLE = /^\d{1,9}$/
 
 /** Prints a line for each order, of one account or in one state if it is given. */
@@ -59,10 +61,8 @@ export async function acceptOrder(
   orderId: string,
   { days }: { readonly days?: string } = {},
 ): Promise<void> {
-  const paid = days === undefined ? undefined : checkedDays(days, ORDER_DAYS_MAX)
-  const order = knownOrder(await readOrders(setting), orderId)
-  const move = { orderId, to: 'accepted', days: paid ?? order.days } as const
-  await takeStep(setting, move, `${orderId} was accepted for ${move.days} days.`)
+  const paid = days === undefined ? (await readOrder(setting, orderId)).days : checkedDays(days, ORDER_DAYS_MAX)
+  await takeStep(setting, { orderId, to: 'accepted', days: paid }, `${orderId} was accepted for ${paid} days.`)
 }
 
 function checkedDays(text: string, daysMax: number): number {
@@ -76,7 +76,6 @@ function checkedDays(text: string, daysMax: number): number {
 
 /** Says that somebody works on its nodes. Throws AppError `usage` where it is not `accepted`. */
 export async function provisionOrder(setting: Setting, orderId: string): Promise<void> {
-  knownOrder(await readOrders(setting), orderId)
   await takeStep(setting, { orderId, to: 'provisioning' }, `${orderId} is being provided for.`)
 }
 
@@ -89,7 +88,7 @@ export async function startOrder(
   orderId: string,
   { force = false }: { readonly force?: boolean } = {},
 ): Promise<void> {
-  const order = knownOrder(await readOrders(setting), orderId)
+  const order = await readOrder(setting, orderId)
   // Of an order that does not come to run from where it is, that is what is said.
   if (stateAt(order, nowSec()) === 'provisioning') await checkNodes(setting, order, force)
   await takeStep(setting, { orderId, to: 'running' }, `${orderId} runs.`)
@@ -131,13 +130,11 @@ export async function extendOrder(
   { days: text }: { readonly days: string },
 ): Promise<void> {
   const days = checkedDays(text, ORDER_PAID_DAYS_MAX)
-  knownOrder(await readOrders(setting), orderId)
   await takeStep(setting, { orderId, to: 'extended', days }, `${orderId} is paid for ${days} days in all.`)
 }
 
 /** Ends an order; its keys stop working. Throws AppError `usage` for one that has ended. */
 export async function cancelOrder(setting: Setting, orderId: string): Promise<void> {
-  knownOrder(await readOrders(setting), orderId)
   await takeStep(setting, { orderId, to: 'cancelled' }, `${orderId} was cancelled; its keys work no more.`)
 }
 
@@ -146,14 +143,20 @@ async function readOrders({ config, log, signal }: Setting): Promise<OrderBook> 
   return await readOrderBook(eventLog, signal) // before the log is closed
 }
 
-function knownOrder(orders: OrderBook, orderId: string) {
-  const order = orders.get(orderId)
-  if (order !== undefined) return order
-  throw new AppError('usage', 'There is no order with this id, as admin order list tells them: nothing was changed.')
+/** For what the role's answers do not say: how many days it was for, and which network its calls go to. */
+async function readOrder(setting: Setting, orderId: string): Promise<Order> {
+  const order = (await readOrders(setting)).get(orderId)
+  if (order === undefined) throw noOrder()
+  return order
+}
+
+function noOrder(): AppError {
+  return new AppError('usage', 'There is no order with this id, as admin order list tells them: nothing was changed.')
 }
 
 /** One process decides about orders (decision 48): it is asked. */
 async function takeStep({ config, log, screen }: Setting, move: AskOrdersInput['move'], said: string): Promise<void> {
+  if (!ORDER_ID.test(move.orderId)) throw noOrder() // no question that the role would take
   await using jobs = await openJobQueue(config, log)
   const asked = { input: { requestId: randomUUID(), move }, timeoutMs: DECIDED_MS_MAX }
   const answer = await askJob({ jobs, wallNow: Date.now }, askOrders, asked)
@@ -169,7 +172,7 @@ async function takeStep({ config, log, screen }: Setting, move: AskOrdersInput['
         `--days counts from when ${move.orderId} began to run, and has to be ${answer.daysMin} or more for it to run longer: nothing was changed.`,
       )
     case 'no-order':
-      throw new AppError('usage', 'There is no order with this id: nothing was changed.')
+      throw noOrder()
     case 'late':
     case undefined:
       throw new AppError(

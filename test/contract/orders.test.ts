@@ -386,8 +386,12 @@ test('nodes that do not answer are asked for a while, and those of each network 
 
 test('an operator is told what no order is, and what no number of days is', async () => {
   const unknown = `ord_${'0'.repeat(16)}`
-  for (const step of [acceptOrder, provisionOrder, startOrder, cancelOrder])
-    expect(await refusal(step(setting, unknown))).toMatch(/^There is no order with this id/)
+  const days = '30'
+  const accept = (of: TestSetting, orderId: string) => acceptOrder(of, orderId, { days })
+  const extend = (of: TestSetting, orderId: string) => extendOrder(of, orderId, { days })
+  for (const id of [unknown, 'ord_7'])
+    for (const step of [acceptOrder, accept, provisionOrder, startOrder, extend, cancelOrder])
+      expect(await refusal(step(setting, id))).toMatch(/^There is no order with this id/)
   expect(await refusal(acceptOrder(setting, unknown, { days: '1e2' }))).toMatch(/^--days is not a whole number from 1/)
   await listOrders(setting, { account: 'nobody' })
   expect(setting.printed()).toMatch(/There are no orders\.\n$/)
