@@ -15,54 +15,68 @@ export function gatewayConfigOf(
   { gateway, chains }: Pick<Config, 'gateway' | 'chains'>,
   devnet: DevnetUrls | undefined,
 ): GatewayConfig {
-  if (devnet === undefined) return gateway
-  const inFile = new Set(gateway.networks.map(gatewayName))
+  const networks = configuredNetworks({ gateway, chains })
+  if (devnet === undefined) return { ...gateway, networks }
+  const inFile = new Set(networks.map(gatewayName))
   const own = devnetUpstreams(chains, devnet).networks.filter((network) => !inFile.has(gatewayName(network)))
-  return { ...gateway, networks: [...own, ...gateway.networks] }
+  return { ...gateway, networks: [...own, ...networks] }
 }
 
-/** The devnet's nodes as upstreams of the networks whose names its chains have; a network that no protocol has is left out. */
-export function devnetUpstreams(chains: Config['chains'], urls: DevnetUrls): Pick<GatewayConfig, 'networks'> {
-  const networks = chains.flatMap(({ names: { protocol, network }, source }): readonly GatewayNetworkConfig[] => {
+/** What the file says: nodes of an order follow the chain that the shared ones of their network do, unless it says another one. */
+export function configuredNetworks({
+  gateway,
+  chains,
+}: Pick<Config, 'gateway' | 'chains'>): readonly GatewayNetworkConfig[] {
+  const shared = [...devnetNetworks(chains), ...gateway.networks.filter(({ order }) => order === undefined)]
+  const identities = new Map(shared.map((network) => [gatewayName(network), network.identity]))
+  return gateway.networks.map((network) => {
+    const { order, ...place } = network
+    const identity = identities.get(gatewayName(place))
+    const isNamed = order === undefined || network.identity !== undefined || identity === undefined
+    return isNamed ? network : { ...network, identity }
+  })
+}
+
+/** Where one of the devnet's nodes stands in the gateway, and what it says that it follows. */
+interface DevnetNetwork extends Pick<GatewayNetworkConfig, 'protocol' | 'network' | 'service'> {
+  readonly identity: string
+  readonly node: keyof DevnetUrls
+}
+
+/** The networks whose names the devnet's chains have; one that no protocol has is left out. */
+function devnetNetworks(chains: Config['chains']): readonly DevnetNetwork[] {
+  const networks = chains.flatMap(({ names: { protocol, network }, source }): readonly DevnetNetwork[] => {
     if (source.kind !== 'devnet') return []
-    const { beaconUrl, executionUrl, secondExecutionUrl } = urls
+    const place = { network, service: '' }
     if (source.layer === 'second')
-      return secondExecutionUrl === undefined
-        ? []
-        : [executionUpstream({ protocol, network, chainId: SECOND_CHAIN_ID, url: secondExecutionUrl })]
+      return [{ ...place, protocol, identity: toHex(SECOND_CHAIN_ID), node: 'secondExecutionUrl' }]
     return [
-      executionUpstream({ protocol, network, chainId: DEVNET_CHAIN_ID, url: executionUrl }),
-      beaconUpstream(network, beaconUrl),
+      { ...place, protocol, identity: toHex(DEVNET_CHAIN_ID), node: 'executionUrl' },
+      { ...place, protocol: BEACON_PROTOCOL, identity: GENESIS_VALIDATORS_ROOT, node: 'beaconUrl' },
     ]
   })
-  return { networks: networks.filter(isServed) }
+  return networks.filter(isServed)
 }
 
-function executionUpstream({
-  protocol,
-  network,
-  chainId,
-  url,
-}: {
-  readonly protocol: string
-  readonly network: string
-  readonly chainId: number
-  readonly url: string
-}): GatewayNetworkConfig {
-  const upstream = { url, wsUrl: url.replace(/^http/, 'ws'), headers: {}, isArchive: false, weight: 1 }
-  return { protocol, network, service: '', identity: `0x${chainId.toString(16)}`, upstreams: [upstream] }
+const toHex = (chainId: number): string => `0x${chainId.toString(16)}`
+
+/** The devnet's nodes as upstreams of the networks whose names its chains have. */
+export function devnetUpstreams(chains: Config['chains'], urls: DevnetUrls): Pick<GatewayConfig, 'networks'> {
+  const networks = devnetNetworks(chains).flatMap(({ node, ...network }): readonly GatewayNetworkConfig[] => {
+    const url = urls[node]
+    return url === undefined ? [] : [{ ...network, upstreams: [devnetUpstream(node, url)] }]
+  })
+  return { networks }
 }
 
-/** Its states are made again from what is kept, of whatever slot. */
-function beaconUpstream(network: string, url: string): GatewayNetworkConfig {
-  const upstream = { url, headers: {}, isArchive: true, weight: 1 }
-  return {
-    ...{ protocol: BEACON_PROTOCOL, network, service: '', identity: GENESIS_VALIDATORS_ROOT },
-    upstreams: [upstream],
-  }
+function devnetUpstream(node: keyof DevnetUrls, url: string): GatewayNetworkConfig['upstreams'][number] {
+  const upstream = { url, headers: {}, weight: 1 }
+  // Its states are made again from what is kept, of whatever slot.
+  if (node === 'beaconUrl') return { ...upstream, isArchive: true }
+  return { ...upstream, wsUrl: url.replace(/^http/, 'ws'), isArchive: false }
 }
 
-function isServed({ protocol, network }: GatewayNetworkConfig): boolean {
+function isServed({ protocol, network }: DevnetNetwork): boolean {
   const row = protocolOf(protocol)
   return row !== undefined && networkOf(row, network) !== undefined
 }

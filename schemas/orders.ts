@@ -1,5 +1,7 @@
 /** What an order is for: a node of its own that has the newest states, one that has all, or one that validators are run with. */
 export const NODE_TYPES = ['full', 'archive', 'validator'] as const
+/** Whose validators this service creates, and with them those that are hosted. */
+export const VALIDATOR_PROTOCOLS: readonly string[] = ['ethereum', 'ethereum2']
 
 /** What somebody says of an order, one after the other; `cancelled` is an end. */
 export const ORDER_STEPS = ['ordered', 'accepted', 'provisioning', 'running', 'cancelled'] as const

@@ -1,7 +1,7 @@
 import { TOKEN_NAME_PATTERN } from '../../schemas/access-token.ts'
 import { formatInstant } from '../../schemas/eth/time.ts'
 import type { OrderView } from '../../schemas/jobs/ask-users.ts'
-import { LOCATION_PATTERN, ORDER_ID_PATTERN } from '../../schemas/orders.ts'
+import { LOCATION_PATTERN, ORDER_ID_PATTERN, VALIDATOR_PROTOCOLS } from '../../schemas/orders.ts'
 import { networkOf, protocolOf } from '../../schemas/protocols/protocols.ts'
 import {
   cancelOrderRoute,
@@ -37,6 +37,12 @@ export const placeOrder = accountOperation(placeOrderRoute, async ({ body, heade
   const protocol = protocolOf(protocolName)
   if (protocol === undefined || networkOf(protocol, network) === undefined || more.length > 0)
     return refuse('400', 'blockchain is none that there is, e.g. ethereum/mainnet', 'no_such_blockchain')
+  if (nodeType === 'validator' && !VALIDATOR_PROTOCOLS.includes(protocol.name))
+    return refuse(
+      '400',
+      `blockchain has no validators that are hosted here: node_type validator is for networks of ${VALIDATOR_PROTOCOLS.join(' and ')}`,
+      'no_validators',
+    )
   const named = nameRequest(headers)
   if (named.status === 'refused') return named
   const wanted = { name, protocol: protocol.name, network, nodeType, location, days }

@@ -2,7 +2,7 @@ import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import type { FastifySchema } from 'fastify'
 import type { TObject, TSchema } from 'typebox'
 import { TOKEN_FAMILIES, TOKEN_SCOPES } from '../../schemas/access-token.ts'
-import { SESSION_COOKIE } from '../../schemas/routes/account/account-route.ts'
+import { ACCOUNT_PREFIX, SESSION_COOKIE } from '../../schemas/routes/account/account-route.ts'
 import { ErrorEnvelope, formatMessage, RESULTS, type RefusalCode } from '../../schemas/routes/envelope.ts'
 import { NftError } from '../../schemas/routes/nft/nft-route.ts'
 import { HealthAnswer, ReadyAnswer } from '../../schemas/routes/probes.ts'
@@ -28,7 +28,8 @@ export const DOCUMENT_OPTIONS: FastifyDynamicSwaggerOptions = {
       version: 'v1',
       description:
         'Rewards and state of the validators of the account behind an access token. Amounts are exact decimal text, dates are ' +
-        'UTC+8. Query parameters and body members that look like no known name are ignored, those that do are refused (400); null, an empty text and an empty parameter are absent ones. The same account answers GraphQL at ' +
+        'UTC+8. Query parameters and body members that look like no known name are ignored, those that do are refused (400); null, an empty text and an empty parameter are absent ones. ' +
+        `An empty parameter below \`${ACCOUNT_PREFIX}\` is refused (400). The same account answers GraphQL at ` +
         `\`${PREFIX}/graphql\`. A chain without validators has none of these paths. A token has scopes (\`${TOKEN_SCOPES.join('`, `')}\`; ` +
         `what says nothing else asks for \`read\`), and may be for some of the families \`${TOKEN_FAMILIES.join('`, `')}\` or for one ` +
         'chain only: 401 says what it lacks.',

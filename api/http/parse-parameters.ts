@@ -47,7 +47,7 @@ function toValidator<Input>(parse: Parse<Input>) {
  * Builds the parser of a query string from the route's definition. A scalar that is given twice is refused; arrays are
  * `k=1,2`, `k=[1,2]`, repeated keys, `k[]=1` or `k[0]=1`. Unknown parameters are ignored, but not those that look like a known
  * name: it was meant, and a filter that is not understood must not answer for everything. Where the schema is closed
- * (`additionalProperties: false`), all of them are refused.
+ * (`additionalProperties: false`), all of them are refused, and so is a known one without a value, which elsewhere is an absent one.
  */
 function queryParser(schema: TObject): Parse<QueryTexts> {
   const properties = Object.entries<TSchema>(schema.properties)
@@ -61,7 +61,9 @@ function queryParser(schema: TObject): Parse<QueryTexts> {
       if (name === null || (name === undefined && isClosed))
         return refuse('400', `${key.slice(0, DETAIL_CHARACTERS_MAX)} is not understood`)
       if (name === undefined) continue
-      const texts = (typeof value === 'string' ? [value] : value).filter((text) => !isAbsent(text))
+      const all = typeof value === 'string' ? [value] : value
+      const texts = all.filter((text) => !isAbsent(text))
+      if (isClosed && texts.length < all.length) return refuse('400', `${name} has no value: leave it out`)
       given.set(name, [...(given.get(name) ?? []), ...texts])
     }
     const value: Record<string, unknown> = {}

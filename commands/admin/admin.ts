@@ -220,6 +220,8 @@ function addSettlementCommands(admin: Command, { run, chainOption }: CommandLine
     )
 }
 
+const force = () =>
+  new Option('--force', 'whether or not a node is well: it may be that only the program can reach them')
 const ORDER_ID = ['<id>', 'as list prints it'] as const
 
 function addOrderCommands(admin: Command, { run }: CommandLine): void {
@@ -250,7 +252,7 @@ function addOrderCommands(admin: Command, { run }: CommandLine): void {
     .description(
       'have its paid time begin, once gateway.orders of the configuration names its upstreams and one is well',
     )
-    .option('--force', 'whether or not one is well: it may be that only the program can reach them')
+    .addOption(force())
     .argument(...ORDER_ID)
     .action((id: string, options: { force?: boolean }) =>
       run(async (setting) => (await import('./orders.ts')).startOrder(setting, id, options)),
@@ -259,15 +261,19 @@ function addOrderCommands(admin: Command, { run }: CommandLine): void {
     .command('extend')
     .description('say that it is paid for longer, while it runs or shortly after; its keys work as much longer')
     .requiredOption('--days <n>', 'that are paid in all, from when it began to run')
+    .addOption(force())
     .argument(...ORDER_ID)
-    .action((id: string, options: { days: string }) =>
+    .action((id: string, options: { days: string; force?: boolean }) =>
       run(async (setting) => (await import('./orders.ts')).extendOrder(setting, id, options)),
     )
   order
     .command('cancel')
-    .description('end it, in whatever state it is; its keys stop working')
+    .description('end it for good, in whatever state it is; its keys stop working')
+    .option('--yes', 'one that is paid, too, once it was said what ends')
     .argument(...ORDER_ID)
-    .action((id: string) => run(async (setting) => (await import('./orders.ts')).cancelOrder(setting, id)))
+    .action((id: string, options: { yes?: boolean }) =>
+      run(async (setting) => (await import('./orders.ts')).cancelOrder(setting, id, options)),
+    )
 }
 
 function addWebhookCommands(admin: Command, { run }: CommandLine): void {

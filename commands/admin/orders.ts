@@ -2,20 +2,30 @@ import { randomUUID } from 'node:crypto'
 import { askJob } from '../../api/http/ask-job.ts'
 import { gatewayName } from '../../infra/config/gateway.ts'
 import { openEventLog, openJobQueue } from '../../infra/open-ports.ts'
-import { type Order, type OrderBook, readOrderBook, stateAt, toOrderView } from '../../processors/users/order-book.ts'
+import {
+  canExtend,
+  type Order,
+  type OrderBook,
+  readOrderBook,
+  stateAt,
+  toOrderView,
+} from '../../processors/users/order-book.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { formatInstant } from '../../schemas/eth/time.ts'
 import { type AskOrdersInput, askOrders } from '../../schemas/jobs/ask-orders.ts'
 import type { OrderView } from '../../schemas/jobs/ask-users.ts'
 import {
+  isOver,
   ORDER_DAYS_MAX,
   ORDER_EXTENDED_AFTER_DAYS_MAX,
   ORDER_ID_PATTERN,
   ORDER_PAID_DAYS_MAX,
   type OrderState,
 } from '../../schemas/orders.ts'
+import { configuredNetworks } from '../gateway-config.ts'
 import { nowSec, type Setting } from '../setting.ts'
-import { checkedAccount } from './account-facts.ts'
+import { checkedAccount, readAccountBook } from './account-facts.ts'
+import { knownAccount } from './known-account.ts'
 import { findUnwell } from './unwell-nodes.ts'
 
 /** So long an operator waits for the process that decides. */
@@ -23,13 +33,14 @@ const DECIDED_MS_MAX = 10_000
 const ORDER_ID = new RegExp(ORDER_ID_PATTERN)
 const WHOLE = /^\d{1,9}$/
 
-/** Prints a line for each order, of one account or in one state if it is given. */
+/** Prints a line for each order, of one account or in one state if it is given. Throws AppError `usage` for an account that nobody has made. */
 export async function listOrders(
   setting: Setting,
   { account, state }: { readonly account?: string; readonly state?: OrderState } = {},
 ): Promise<void> {
   const of = account === undefined ? undefined : checkedAccount(account)
   const all = (await readOrders(setting)).of(of).map((order) => toOrderView(order, Math.floor(nowSec())))
+  if (of !== undefined && all.length === 0) knownAccount(await readAccountBook(setting), of)
   const orders = all.filter((order) => state === undefined || order.state === state)
   setting.screen.print(orders.length === 0 ? 'There are no orders.\n' : `${orders.map(orderLine).join('\n')}\n`)
 }
@@ -90,12 +101,16 @@ export async function startOrder(
 ): Promise<void> {
   const order = await readOrder(setting, orderId)
   // Of an order that does not come to run from where it is, that is what is said.
-  if (stateAt(order, nowSec()) === 'provisioning') await checkNodes(setting, order, force)
+  if (stateAt(order, nowSec()) === 'provisioning') await checkNodes(setting, order, { force, does: 'starts' })
   await takeStep(setting, { orderId, to: 'running' }, `${orderId} runs.`)
 }
 
-async function checkNodes(setting: Setting, { orderId, protocol, network }: Order, force: boolean): Promise<void> {
-  const networks = setting.config.gateway.networks.filter(
+async function checkNodes(
+  setting: Setting,
+  { orderId, protocol, network }: Order,
+  { force, does }: { readonly force: boolean; readonly does: 'starts' | 'extends' },
+): Promise<void> {
+  const networks = configuredNetworks(setting.config).filter(
     (one) => one.order === orderId && one.protocol === protocol && one.network === network,
   )
   if (networks.length === 0)
@@ -116,26 +131,51 @@ async function checkNodes(setting: Setting, { orderId, protocol, network }: Orde
   })
   throw new AppError(
     'usage',
-    `${orderId} has no node that is well of ${named.join(' and of ')}; --force starts it all the same. Nothing was changed.`,
+    `${orderId} has no node that is well of ${named.join(' and of ')}; --force ${does} it all the same. Nothing was changed.`,
   )
 }
 
 /**
  * Says that an order is paid for longer: for `days` from when it began to run. Its keys work as much longer. Throws AppError `usage`
- * where it neither runs nor has expired a short while ago, and for days that are over already.
+ * where it neither runs nor has expired a short while ago, for days that are over already, and where its nodes would not have it start.
  */
 export async function extendOrder(
   setting: Setting,
   orderId: string,
-  { days: text }: { readonly days: string },
+  { days: text, force = false }: { readonly days: string; readonly force?: boolean },
 ): Promise<void> {
   const days = checkedDays(text, ORDER_PAID_DAYS_MAX)
+  const order = await readOrder(setting, orderId)
+  // As with a start; nor are nodes asked for days that are no more than it has.
+  if (canExtend(order, nowSec()) && days > order.days) await checkNodes(setting, order, { force, does: 'extends' })
   await takeStep(setting, { orderId, to: 'extended', days }, `${orderId} is paid for ${days} days in all.`)
 }
 
-/** Ends an order; its keys stop working. Throws AppError `usage` for one that has ended. */
-export async function cancelOrder(setting: Setting, orderId: string): Promise<void> {
+/**
+ * Ends an order for good; its keys stop working. Throws AppError `usage` where it is paid and that was not said with `yes`: the sentence
+ * names what would end.
+ */
+export async function cancelOrder(
+  setting: Setting,
+  orderId: string,
+  { yes = false }: { readonly yes?: boolean } = {},
+): Promise<void> {
+  const order = await readOrder(setting, orderId)
+  if (!yes) refusePaid(order)
   await takeStep(setting, { orderId, to: 'cancelled' }, `${orderId} was cancelled; its keys work no more.`)
+}
+
+function refusePaid(order: Order): void {
+  const view = toOrderView(order, Math.floor(nowSec()))
+  if (isOver(view.state) || view.state === 'ordered') return
+  throw new AppError(
+    'usage',
+    [
+      orderLine(view),
+      `It is paid. Cancelled it has ended for good, and its keys (${order.keys.size}) work no more.`,
+      'Say --yes to cancel it; nothing was changed.',
+    ].join('\n'),
+  )
 }
 
 async function readOrders({ config, log, signal }: Setting): Promise<OrderBook> {
@@ -165,7 +205,12 @@ async function takeStep({ config, log, screen }: Setting, move: AskOrdersInput['
       screen.print(`${said}\n`)
       return
     case 'wrong-state':
-      throw new AppError('usage', `${move.orderId} is ${answer.state}, ${refusedStep(move.to)}: nothing was changed.`)
+      throw new AppError('usage', `${move.orderId} is ${answer.state}${refusedStep(move.to)}: nothing was changed.`)
+    case 'closed':
+      throw new AppError(
+        'usage',
+        `The account of ${move.orderId} was closed, so nobody could use the order: nothing was changed.`,
+      )
     case 'too-short':
       throw new AppError(
         'usage',
@@ -183,6 +228,6 @@ async function takeStep({ config, log, screen }: Setting, move: AskOrdersInput['
 }
 
 function refusedStep(to: AskOrdersInput['move']['to']): string {
-  if (to !== 'extended') return `and does not come to ${to} from there`
-  return `and is extended while it runs, and for ${ORDER_EXTENDED_AFTER_DAYS_MAX} days after it has expired`
+  if (to !== 'extended') return `, and does not come to ${to} from there`
+  return `; only one that is running, or expired less than ${ORDER_EXTENDED_AFTER_DAYS_MAX} days ago, can be extended`
 }

@@ -39,7 +39,7 @@ export async function answerAsked(parts: UsersParts, input: AskUsersInput): Prom
 export async function answerOperator(parts: UsersParts, { move, notAfterMs }: AskOrdersInput): Promise<OrdersAnswer> {
   const nowMs = parts.now()
   if (nowMs > notAfterMs) return { status: 'late' }
-  const decision = moveOrder(parts.orders, move, Math.floor(nowMs / 1_000))
+  const decision = moveOrder(parts, move, Math.floor(nowMs / 1_000))
   await tellFacts(parts, decision, nowMs)
   return decision.answer
 }

@@ -6,23 +6,17 @@ import { DAY_SEC, formatInstant } from '../../schemas/eth/time.ts'
 import type { OrderMove } from '../../schemas/events/orders.ts'
 import type { AskOrdersInput, OrderExtension, OrdersAnswer } from '../../schemas/jobs/ask-orders.ts'
 import type { AskUsers, OrderView } from '../../schemas/jobs/ask-users.ts'
-import {
-  isOver,
-  ORDER_EXTENDED_AFTER_DAYS_MAX,
-  ORDER_ID_BYTES,
-  ORDERS_OPEN_MAX,
-  ORDERS_PER_DAY_MAX,
-  type OrderState,
-} from '../../schemas/orders.ts'
-import type { Decision } from './decide.ts'
-import { type Order, type OrderBook, stateAt, toOrderView } from './order-book.ts'
+import { isOver, ORDER_ID_BYTES, ORDERS_OPEN_MAX, ORDERS_PER_DAY_MAX, type OrderState } from '../../schemas/orders.ts'
+import type { Books, Decision } from './decide.ts'
+import { canExtend, type Order, type OrderBook, stateAt, toOrderView } from './order-book.ts'
 
 /** From which states a step leads on: the operator's. */
 const BEFORE: Readonly<Record<OrderMove['to'], readonly OrderState[]>> = {
   accepted: ['ordered'],
   provisioning: ['accepted'],
   running: ['provisioning'],
-  cancelled: ['ordered', 'accepted', 'provisioning', 'running'],
+  // An expired one, too: no extension follows then.
+  cancelled: ['ordered', 'accepted', 'provisioning', 'running', 'expired'],
 }
 /** Until somebody works on it, its customer may think better of it; from then on that is between the two. */
 const CUSTOMER_CANCELS: readonly OrderState[] = ['ordered', 'accepted']
@@ -86,10 +80,14 @@ export function cancelOwnOrder(orders: OrderBook, account: string, orderId: stri
   return move(order, { orderId, to: 'cancelled' }, { nowSec, from: CUSTOMER_CANCELS })
 }
 
-/** Takes the step of an operator. A key works until its order is over, so a cancelled one's are revoked. */
-export function moveOrder(orders: OrderBook, step: AskOrdersInput['move'], nowSec: number): OperatorDecision {
+/**
+ * Takes the step of an operator. A key works until its order is over, so a cancelled one's are revoked. An order whose account is closed
+ * can only be cancelled.
+ */
+export function moveOrder({ book, orders }: Books, step: AskOrdersInput['move'], nowSec: number): OperatorDecision {
   const order = orders.get(step.orderId)
   if (order === undefined) return { answer: { status: 'no-order' } }
+  if (step.to !== 'cancelled' && !book.hasAccount(order.account)) return { answer: { status: 'closed' } }
   if (step.to === 'extended') return extend(order, step, nowSec)
   return move(order, step, { nowSec, from: BEFORE[step.to] })
 }
@@ -112,9 +110,7 @@ function move(
 function extend(order: Order, { orderId, days }: OrderExtension, nowSec: number): OperatorDecision {
   const state = stateAt(order, nowSec)
   const { endsSec } = order
-  const isOpen = state === 'running' || state === 'expired'
-  if (!isOpen || endsSec === undefined) return { answer: { status: 'wrong-state', state } }
-  if (nowSec >= endsSec + ORDER_EXTENDED_AFTER_DAYS_MAX * DAY_SEC) return { answer: { status: 'wrong-state', state } }
+  if (!canExtend(order, nowSec) || endsSec === undefined) return { answer: { status: 'wrong-state', state } }
   // Asked twice, it comes to the same.
   if (state === 'running' && days === order.days) return { answer: { status: 'done' } }
   const beganSec = endsSec - order.days * DAY_SEC

@@ -4,7 +4,7 @@ import { tokenCreated, tokenRevoked } from '../../schemas/events/accounts.ts'
 import { decodeEvent, type EncodedEvent } from '../../schemas/events/codec.ts'
 import { type OrderPlaced, orderExtended, orderMoved, orderPlaced } from '../../schemas/events/orders.ts'
 import type { OrderView } from '../../schemas/jobs/ask-users.ts'
-import type { OrderState, OrderStep } from '../../schemas/orders.ts'
+import { ORDER_EXTENDED_AFTER_DAYS_MAX, type OrderState, type OrderStep } from '../../schemas/orders.ts'
 
 /** What the log has of an order. Seconds are Unix's. */
 export interface Order extends OrderPlaced {
@@ -12,7 +12,7 @@ export interface Order extends OrderPlaced {
   readonly placed: OrderPlaced
   readonly step: OrderStep
   readonly placedSec: number
-  /** Of the newest step. */
+  /** Of the newest step, or of the extension of one that had expired. */
   readonly movedSec: number
   /** When what was paid is over; undefined before it runs. */
   readonly endsSec?: number
@@ -52,7 +52,12 @@ export class OrderBook {
       }
       case orderExtended.name: {
         const { orderId, days, until } = decodeEvent(orderExtended, event)
-        this.#change(orderId, (order) => ({ ...order, days, endsSec: Date.parse(until) / 1_000 }))
+        this.#change(orderId, (order) => ({
+          ...order,
+          ...{ days, endsSec: Date.parse(until) / 1_000 },
+          // One that had expired runs from then on.
+          movedSec: stateAt(order, sec) === 'expired' ? sec : order.movedSec,
+        }))
         return
       }
       case tokenCreated.name: {
@@ -90,6 +95,11 @@ export class OrderBook {
 /** How it stands at a time. */
 export function stateAt({ step, endsSec }: Order, nowSec: number): OrderState {
   return step === 'running' && endsSec !== undefined && nowSec >= endsSec ? 'expired' : step
+}
+
+/** Whether it can be paid for longer: while it runs, and shortly after. */
+export function canExtend({ step, endsSec }: Order, nowSec: number): boolean {
+  return step === 'running' && endsSec !== undefined && nowSec < endsSec + ORDER_EXTENDED_AFTER_DAYS_MAX * DAY_SEC
 }
 
 /** What its customer and its operator see of it. */

@@ -8,6 +8,7 @@ export class UserBook {
   /** Addresses, by the hashes of codes that were sent to them. */
   readonly #byCode = new Map<string, string>()
   readonly #bySession = new Map<string, string>()
+  readonly #accounts = new Set<string>()
   #keyId: string | undefined
 
   /** Fingerprint of the key that all of it was made with; undefined as long as there is nothing. */
@@ -19,6 +20,8 @@ export class UserBook {
     const before = this.#byAddress.get(stands.address)
     for (const code of codesOf(before)) this.#byCode.delete(code)
     for (const session of sessionsOf(before)) this.#bySession.delete(session)
+    if (before?.user !== undefined) this.#accounts.delete(before.user.account)
+    if (stands.user !== undefined) this.#accounts.add(stands.user.account)
     for (const code of codesOf(stands)) this.#byCode.set(code, stands.address)
     for (const session of sessionsOf(stands)) this.#bySession.set(session, stands.address)
     this.#byAddress.set(stands.address, stands)
@@ -31,6 +34,11 @@ export class UserBook {
 
   ofCode(code: string): UserStands | undefined {
     return this.#byAddress.get(this.#byCode.get(code) ?? '')
+  }
+
+  /** Whether somebody has the account: of one that was closed there is nothing. */
+  hasAccount(account: string): boolean {
+    return this.#accounts.has(account)
   }
 
   ofSession(session: string): UserStands | undefined {

@@ -9,6 +9,8 @@ const answered = <Status extends string>(status: Status) => Type.Object({ status
 const Answer = Type.Union([
   answered('done'),
   answered('no-order'),
+  /** Its account is closed: nobody could use what it is for. */
+  answered('closed'),
   /** It does not come to this step from how it stands. */
   Type.Object({ status: Type.Literal('wrong-state'), state: Type.Enum([...ORDER_STATES]) }),
   /** It would be over all the same, or is paid for as long already: so many days at least. */

@@ -199,8 +199,8 @@ describe('an order', () => {
 
   test('starts where a node of its network is well, or the operator says so all the same', async () => {
     const kim = await newUser(given, 'kim@example.org', PASSWORD)
-    const [orderId, forced] = [await place(kim), await place(kim)]
-    for (const id of [orderId, forced]) {
+    const [orderId, onDevnet, forced] = [await place(kim), await place(kim), await place(kim)]
+    for (const id of [orderId, onDevnet, forced]) {
       await acceptOrder(setting, id, {})
       await provisionOrder(setting, id)
       await provideFor(id)
@@ -221,6 +221,17 @@ describe('an order', () => {
     expect(await orderOf(kim, forced)).toMatchObject({ state: 'running' })
     // What runs already is asked for nothing.
     await startOrder(setting, forced)
+
+    // Nobody has said which chain the node is to follow: it is the one of the nodes that all share, the devnet's on the devnet.
+    own.identity = identity
+    await provideFor(onDevnet)
+    const { chains } = readConfig({ EPOCHLINE_CONFIG: '/dev/null' })
+    const devnet = { ...setting, config: { ...setting.config, chains } }
+    expect(await refusal(startOrder(devnet, onDevnet))).toContain('it follows another chain')
+    own.identity = '0x6b1239'
+    await startOrder(devnet, onDevnet)
+    expect(await orderOf(kim, onDevnet)).toMatchObject({ state: 'running' })
+    own.identity = '0x5'
 
     await provideFor(orderId, { withShared: true })
     await startOrder(setting, orderId)
@@ -267,12 +278,25 @@ describe('an order', () => {
       status: 400,
       body: { msg: 'Param error: the order is running', reason: 'wrong_state' },
     })
+    await listOrders(setting, { state: 'running' })
+    const line = setting
+      .printed()
+      .split('\n')
+      .find((one) => one.startsWith(second))
+    expect(await refusal(cancelOrder(setting, second)), 'it is paid').toBe(
+      `${line}\nIt is paid. Cancelled it has ended for good, and its keys (2) work no more.\nSay --yes to cancel it; nothing was changed.`,
+    )
+    for (const key of keys) expect(await call(key)).toMatchObject({ status: 200 })
+    await cancelOrder(setting, second, { yes: true })
     await cancelOrder(setting, second)
     await given.fill()
     for (const key of keys)
       expect(await until(async () => (await call(key)).status === 401), 'a cancelled order has no key').toBe(true)
     expect((await cat.get('/keys')).body.data).toMatchObject([{ is_working: false }, { is_working: false }])
     expect(await orderOf(cat, second)).toMatchObject({ state: 'cancelled', expires_at: null })
+    const unpaid = await place(cat)
+    await cancelOrder(setting, unpaid)
+    expect(await orderOf(cat, unpaid)).toMatchObject({ state: 'cancelled' })
   })
 
   test('is one, however often its request is sent under one name, and is told to its account alone', async () => {
@@ -324,10 +348,23 @@ describe('an order', () => {
     )
     const other = await place(ida)
     expect(await refusal(extendOrder(setting, other, { days: '91' }))).toBe(
-      `${other} is ordered, and is extended while it runs, and for 7 days after it has expired: nothing was changed.`,
+      `${other} is ordered; only one that is running, or expired less than 7 days ago, can be extended: nothing was changed.`,
     )
+    const { identity } = own
+    onTestFinished(() => {
+      own.identity = identity
+    })
+    own.identity = '0x5'
+    expect(await refusal(extendOrder(setting, orderId, { days: '120' }))).toMatch(
+      /has no node that is well of ethereum\/mainnet \(node \w+: it follows another chain\); --force extends it all the same\. Nothing was changed\.$/,
+    )
+    const nodeless = { ...setting.config, gateway: { ...setting.config.gateway, networks: [] } }
+    const onNothing = extendOrder({ ...setting, config: nodeless }, orderId, { days: '120', force: true })
+    expect(await refusal(onNothing)).toMatch(/has no upstream of ethereum\/mainnet, /)
+    await extendOrder(setting, orderId, { days: '110', force: true })
+    own.identity = identity
     for (const _ of ['once', 'twice']) await extendOrder(setting, orderId, { days: '120' })
-    expect((await given.log()).split(`account.order-extended:${orderId}`)).toHaveLength(2)
+    expect((await given.log()).split(`account.order-extended:${orderId}:120`)).toHaveLength(2)
     await given.fill()
     const ends = Date.parse(changed_at) + 120 * DAY_MS
     expect(await orderOf(ida, orderId)).toMatchObject({ days: 120, expires_at: new Date(ends).toISOString() })
@@ -346,6 +383,9 @@ describe('an order', () => {
     const [open, ended] = [await place(dan), await place(dan)]
     await dan.post(`/orders/${ended}/cancel`)
     await dan.post('/close', { email: 'dan@example.org', password: PASSWORD })
+    expect(await refusal(acceptOrder(setting, open, {}))).toBe(
+      `The account of ${open} was closed, so nobody could use the order: nothing was changed.`,
+    )
     await using eventLog = await openEventLog(setting.config, silentLog)
     const book = await readOrderBook(eventLog, never)
     expect([open, ended].map((id) => book.get(id)?.step)).toEqual(['cancelled', 'cancelled'])
@@ -360,6 +400,17 @@ describe('an order', () => {
     const refused = async (change: object) => (await fay.post('/orders', { ...WANTED, ...change })).body
     expect(await refused({ blockchain: 'ethereum/nowhere' })).toMatchObject({ reason: 'no_such_blockchain' })
     expect(await refused({ blockchain: 'ethereum/mainnet/x' })).toMatchObject({ reason: 'no_such_blockchain' })
+    for (const blockchain of ['ipfs/pub', 'ton/mainnet'])
+      expect(await refused({ blockchain, node_type: 'validator' })).toMatchObject({
+        ...{ reason: 'no_validators', msg: expect.stringContaining('is for networks of ethereum and ethereum2') },
+      })
+    for (const blockchain of [ETHEREUM, 'ethereum2/mainnet'])
+      expect(await refused({ blockchain, node_type: 'validator' })).toMatchObject({ code: '200' })
+    for (const asked of ['/usage?key_id=', '/usage?by=', '/usage?by=key,&by=', '/keys?state=', '/orders?limit=']) {
+      const name = /(\w+)=$/.exec(asked)?.[1]
+      const msg = `Param error: ${name} has no value: leave it out`
+      expect(await fay.get(asked), asked).toMatchObject({ status: 400, body: { code: '400', msg } })
+    }
     expect(await refused({ node_type: 'light' })).toMatchObject({
       code: '400',
       msg: expect.stringContaining('node_type'),
@@ -393,6 +444,10 @@ test('an operator is told what no order is, and what no number of days is', asyn
     for (const step of [acceptOrder, accept, provisionOrder, startOrder, extend, cancelOrder])
       expect(await refusal(step(setting, id))).toMatch(/^There is no order with this id/)
   expect(await refusal(acceptOrder(setting, unknown, { days: '1e2' }))).toMatch(/^--days is not a whole number from 1/)
-  await listOrders(setting, { account: 'nobody' })
-  expect(setting.printed()).toMatch(/There are no orders\.\n$/)
+  expect(await refusal(listOrders(setting, { account: 'nobody' }))).toMatch(/^There is no account nobody: nothing/)
+  const leo = await newUser(given, 'leo@example.org', PASSWORD)
+  await newKey(leo, { name: 'any' })
+  setting.printed()
+  await listOrders(setting, { account: (await leo.get('/me')).body.data.account })
+  expect(setting.printed()).toBe('There are no orders.\n')
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { devnetUrls } from '../../commands/chain-nodes.ts'
-import { devnetUpstreams, gatewayConfigOf } from '../../commands/gateway-config.ts'
+import { configuredNetworks, devnetUpstreams, gatewayConfigOf } from '../../commands/gateway-config.ts'
 import { readConfig } from '../../infra/config/config.ts'
 import type { Environment } from '../../infra/config/environment.ts'
 import { gatewayName } from '../../infra/config/gateway.ts'
@@ -69,7 +69,7 @@ test('what the file says of a network takes the place of what the devnet has', (
   const { networks } = gatewayConfigOf(config, URLS)
   expect(networks.map(gatewayName)).toEqual(['ethereum2/mainnet', 'scroll/mainnet', 'ethereum/mainnet'])
   expect(networks.at(-1)).toBe(named)
-  expect(gatewayConfigOf(config, undefined)).toBe(config.gateway)
+  expect(gatewayConfigOf(config, undefined)).toEqual(config.gateway)
 })
 
 test('nodes of an order leave the devnet’s to all others', () => {
@@ -82,6 +82,25 @@ test('nodes of an order leave the devnet’s to all others', () => {
     ...['ethereum/mainnet', 'ethereum2/mainnet', 'scroll/mainnet'],
     'ord_0123456789abcdef ethereum/mainnet',
   ])
+})
+
+test('nodes of an order follow the chain that the shared ones of their network do, unless they are said to follow another', () => {
+  const of = (given: Partial<GatewayNetworkConfig>): GatewayNetworkConfig => ({
+    ...{ protocol: 'ethereum', network: 'mainnet', service: '' },
+    upstreams: [{ url: 'http://node:1', headers: {}, isArchive: true, weight: 1 }],
+    ...given,
+  })
+  const order = 'ord_0123456789abcdef'
+  const identities = (networks: readonly GatewayNetworkConfig[], { chains } = configOf()) =>
+    configuredNetworks({ chains, gateway: { networks, hosts: [] } }).map(({ identity }) => identity)
+  expect(identities([of({ order }), of({ order, identity: '0x9' })]), 'the devnet’s').toEqual(['0x6b1239', '0x9'])
+  expect(identities([of({ order, protocol: 'ethereum2' })])).toEqual([GENESIS_VALIDATORS_ROOT])
+  expect(identities([of({ order }), of({ identity: '0x7' })]), 'the file’s').toEqual(['0x7', '0x7'])
+  expect(identities([of({}), of({ order })]), 'what the table says').toEqual([undefined, undefined])
+  const nodes = configOf({ BEACON_URL: 'http://a', EXECUTION_URL: 'http://b' })
+  expect(identities([of({ order })], nodes), 'without a devnet').toEqual([undefined])
+  const { networks } = gatewayConfigOf({ ...configOf(), gateway: { networks: [of({ order })], hosts: [] } }, URLS)
+  expect(networks.at(-1)).toEqual(of({ order, identity: '0x6b1239' }))
 })
 
 test('a devnet that another process runs is where its settings say', () => {

@@ -24,7 +24,21 @@ app.setErrorHandler((error) => {
   return error.refusal
 })
 app.get('/', { schema: { querystring: Shape } }, async ({ query }) => ({ status: 'parsed', value: query }))
+app.get('/closed', { schema: { querystring: { ...Shape, additionalProperties: false } } }, async ({ query }) => query)
 app.post('/', { schema: { body: Shape } }, async ({ body }) => ({ status: 'parsed', value: body }))
+
+test.each([
+  ['page=', 'page'],
+  ['day=2026-11-20&day=', 'day'],
+  ['list=null', 'list'],
+  ['list[]=%20', 'list'],
+  ['step=', 'step'],
+])('a closed query string has no parameter without a value: %j', async (text, name) => {
+  expect((await app.inject(`/closed?${text}`)).json()).toMatchObject({
+    code: '400',
+    detail: `${name} has no value: leave it out`,
+  })
+})
 
 describe('a query string', () => {
   const parse = async (text: string) => (await app.inject(`/?${text}`)).json()

@@ -251,7 +251,24 @@ describe('an order', () => {
     expect(await answer(list)).toMatchObject({ orders: [{ state: 'running', days: 3, endsSec: clock.sec + 1 }] })
     clock.sec += 1
     expect(await answer(list)).toMatchObject({ orders: [{ state: 'expired', movedSec: clock.sec }] })
-    for (const to of steps) expect(await take(to), to).toBe('wrong-state')
+    for (const to of steps.slice(0, 3)) expect(await take(to), to).toBe('wrong-state')
+    expect(await take('cancelled')).toBe('done')
+    expect(await answer(list)).toMatchObject({ orders: [{ state: 'cancelled', movedSec: clock.sec }] })
+    expect(await step({ orderId: idOf(1), to: 'extended', days: 10 })).toBe('wrong-state')
+  })
+
+  it('can but be cancelled when its account is closed, however far it has come', async () => {
+    const { ask, step, run, clock } = await beginWithOperator()
+    await ask(place(1))
+    await step({ orderId: idOf(1), to: 'accepted', days: 1 })
+    await run(1)
+    clock.sec += 86_400
+    await ask(logIn('s'))
+    expect(await ask({ kind: 'close', session: digestOf('s'), address: ADDRESS, password: PASSWORD })).toBe('done')
+    const after = [{ to: 'accepted', days: 1 }, { to: 'provisioning' }, { to: 'running' }, { to: 'extended', days: 30 }]
+    for (const move of after as AskOrdersInput['move'][])
+      expect(await step({ ...move, orderId: idOf(1) }), move.to).toBe('closed')
+    expect(await step({ orderId: idOf(1), to: 'cancelled' })).toBe('done')
   })
 
   it('is one of so many that are open, and of so many of a day', async () => {
@@ -292,6 +309,9 @@ describe('an order', () => {
     expect(await ask(createKey('one more'))).toBe('too-many-keys')
     expect(await extend(1)).toBe('too-short')
     for (const _ of ['once', 'twice']) expect(await extend(3)).toBe('done')
+    clock.sec += 60
+    await extend(3)
+    expect(await answer(list), 'it ran all the while').toMatchObject({ orders: [{ movedSec: beganSec }] })
     clock.sec = beganSec + 5 * 86_400
     await ask(logIn('s'))
     expect(await answer(list)).toMatchObject({ orders: [{ state: 'expired', movedSec: beganSec + 3 * 86_400 }] })
@@ -300,7 +320,9 @@ describe('an order', () => {
     // It would be over at once.
     expect(await extend(5)).toBe('too-short')
     expect(await extend(6)).toBe('done')
-    expect(await answer(list)).toMatchObject({ orders: [{ state: 'running', endsSec: beganSec + 6 * 86_400 }] })
+    expect(await answer(list)).toMatchObject({
+      orders: [{ state: 'running', movedSec: clock.sec, endsSec: beganSec + 6 * 86_400 }],
+    })
     const told = (await eventsIn('accounts')).filter(({ type }) => type === 'account.order-extended')
     expect(told.map(({ id }) => id)).toEqual([3, 6].map((days) => `account.order-extended:${idOf(1)}:${days}`))
     clock.sec = beganSec + (6 + ORDER_EXTENDED_AFTER_DAYS_MAX) * 86_400

@@ -1,13 +1,20 @@
 import { Type } from 'typebox'
 import { TOKEN_NAME_MAX } from '../../access-token.ts'
-import { NODE_TYPES, ORDER_DAYS_MAX, ORDER_STATES, ORDERS_OPEN_MAX, ORDERS_PER_DAY_MAX } from '../../orders.ts'
+import {
+  NODE_TYPES,
+  ORDER_DAYS_MAX,
+  ORDER_STATES,
+  ORDERS_OPEN_MAX,
+  ORDERS_PER_DAY_MAX,
+  VALIDATOR_PROTOCOLS,
+} from '../../orders.ts'
 import { DoneEnvelope, envelopeOf, pagedEnvelopeOf } from '../envelope.ts'
 import { Page } from '../fields.ts'
 import { idempotencyHeaders } from '../idempotency-key.ts'
 import { Blockchain, DONE_EXAMPLE, defineAccountRoute, ListLimit, OrderId } from './account-route.ts'
 
 const NodeType = Type.Enum([...NODE_TYPES], {
-  description: '`full` has the newest states, `archive` all of them; `validator` is a hosted validator.',
+  description: `\`full\` has the newest states, \`archive\` all of them; \`validator\` is a hosted validator, of ${VALIDATOR_PROTOCOLS.join(' and ')} alone.`,
 })
 const Days = Type.Integer({
   minimum: 1,
@@ -32,7 +39,10 @@ const Order = Type.Object(
     days: Type.Integer({ description: 'That were asked for; from `accepted` on, that are paid.' }),
     state: Type.Enum([...ORDER_STATES]),
     ordered_at: Type.String({ format: 'date-time' }),
-    changed_at: Type.String({ format: 'date-time', description: 'When it came to its state.' }),
+    changed_at: Type.String({
+      format: 'date-time',
+      description: 'When it came to its state; of one that was extended after it had expired, when that was.',
+    }),
     expires_at: NullableInstant('Null of one that does not run yet, or was cancelled.'),
   },
   { additionalProperties: false },
@@ -59,7 +69,7 @@ export const placeOrderRoute = defineAccountRoute({
     'An operator accepts it, provides for it and has it run: then `POST /keys` makes keys of it by its `order_id`. Calls with such a key go to its nodes ' +
     `alone, and those of nobody else do. An account has at most ${ORDERS_OPEN_MAX} orders that are not over, and places ${ORDERS_PER_DAY_MAX} a day. ` +
     'With an `Idempotency-Key` header the same request is answered with the same order, whatever has become of it, so that it can be sent again; another ' +
-    'request with the same key is refused. `400` with the reason `no_such_blockchain`, `too_many_orders` or `other_request`.',
+    'request with the same key is refused. `400` with the reason `no_such_blockchain`, `no_validators`, `too_many_orders` or `other_request`.',
   ofSession: true,
   headers: idempotencyHeaders('account'),
   body: Type.Object(
