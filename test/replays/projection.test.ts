@@ -16,6 +16,15 @@ import { emptyTables } from '../unit/filled-tables.ts'
 import { GIVEN_CHAIN, type GivenChain, givenChain } from '../unit/given-chain.ts'
 import { dumpTables as dump, projecting, rebuildFrom } from '../unit/projecting.ts'
 
+/** Minutes and seconds, process, method, calls, billed. */
+const USAGE = [
+  ['30:00', 'a', 'method_0', 4, 3],
+  ['30:00', 'b', 'method_0', 5, 5],
+  ['30:00', 'a', 'method_1', 1, 0],
+  ['30:00', 'b', 'method_1', 7, 7],
+  ['31:00', 'a', 'method_0', 8, 7],
+]
+
 describe('the projection of a log', () => {
   const directory = mkdtempSync(join(tmpdir(), 'epochline-projection-'))
   const chain: GivenChain = givenChain()
@@ -63,6 +72,17 @@ describe('the projection of a log', () => {
     expect(first.settlements).toHaveLength(chain.settledBlocks)
     const rates = new Set(first.settlements?.map((row) => (row as { fee_rate: string }).fee_rate))
     expect([...rates].sort()).toEqual(['0.1', '0.25'])
+  })
+
+  it('has of a minute what each process told last of it', () => {
+    const rows = first.usage_minutes as {
+      minute: string
+      writer: string
+      method: string
+      calls: number
+      billed: number
+    }[]
+    expect(rows.map((row) => [row.minute.slice(14), row.writer[0], row.method, row.calls, row.billed])).toEqual(USAGE)
   })
 
   it('is equal row for row after a rebuild, and after another', { timeout: 60_000 }, async () => {

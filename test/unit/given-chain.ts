@@ -26,7 +26,9 @@ import {
 import { type EncodedEvent, encodeEvent, type Topic } from '../../schemas/events/codec.ts'
 import { executionBlock } from '../../schemas/events/execution-block.ts'
 import { feeRecipientsTold } from '../../schemas/events/fee-recipients.ts'
+import { usageCounted } from '../../schemas/events/usage.ts'
 import { validatorsIdentified } from '../../schemas/events/validators.ts'
+import { TIME_BUCKETS } from '../../schemas/usage-times.ts'
 import { transactionColumns } from './execution-columns.ts'
 
 /** A log written by hand: a chain of slow slots (one an hour, four an epoch) whose days are 24 slots and begin inside epochs. */
@@ -146,6 +148,7 @@ export function givenChain(epochs = EPOCHS): GivenChain {
       ['beacon.blocks', head],
       ['execution.blocks', execution],
       ['beacon.epochs', finalized],
+      ['usage', usageEvents()],
     ]),
     wholeDays,
     validators: VALIDATORS,
@@ -184,6 +187,42 @@ function accountEvents(): readonly EncodedEvent[] {
     }),
     rate('0.25', 40),
     rate('0.1', 0),
+  ]
+}
+
+/** Two processes of one minute, the first of which goes on to the next; what it tells again of the first one has more calls, and fewer billed. */
+function usageEvents(): readonly EncodedEvent[] {
+  const counted = (writer: string, minute: number, calls: readonly number[], told: number): EncodedEvent => {
+    const header = { writer: writer.repeat(16), minuteSec: slotTimeSec(CLOCK, 0) + minute * 60, part: 0 }
+    const key = `${header.writer}:${header.minuteSec}:0`
+    const texts = (text: string) => calls.map(() => Buffer.from(text))
+    const columns = {
+      account: texts('a'),
+      tokenHash: Buffer.from(hashToken('secret').repeat(calls.length), 'hex'),
+      place: texts('ethereum/mainnet'),
+      method: calls.map((_, row) => Buffer.from(`method_${row}`)),
+      status: new Uint32Array(calls.length).fill(200),
+      calls: Uint32Array.from(calls),
+      billed: Uint32Array.from(calls, (some) => some - told),
+      requestBytes: BigUint64Array.from(calls, (some) => BigInt(some) * 2n ** 32n),
+      answerBytes: BigUint64Array.from(calls, BigInt),
+      pushes: Uint32Array.from(calls),
+      timeUs: BigUint64Array.from(calls, (some) => BigInt(some) * 1_500n),
+      times: calls.map((some) => Buffer.from(new Uint32Array(TIME_BUCKETS).fill(some, 3, 4).buffer)),
+    }
+    return encodeEvent(usageCounted, {
+      id: `${usageCounted.name}:${key}:${told}`,
+      key,
+      time: instant(0),
+      data: { header, columns },
+    })
+  }
+  return [
+    counted('a', 0, [2], 0),
+    counted('b', 0, [5, 7], 0),
+    counted('a', 1, [3], 0),
+    counted('a', 0, [4, 1], 1),
+    counted('a', 1, [8], 1),
   ]
 }
 

@@ -7,15 +7,17 @@ import { executionBlock } from '../../schemas/events/execution-block.ts'
 import { feeRecipientsTold } from '../../schemas/events/fee-recipients.ts'
 import { validatorsIdentified } from '../../schemas/events/validators.ts'
 
+/** Topics of accounts, not of chains. */
+const OF_ACCOUNTS: ReadonlySet<Topic> = new Set<Topic>(['accounts', 'usage'])
 /** Facts of the accounts that are about validators of one chain. */
 const OF_A_CHAIN: ReadonlySet<string> = new Set([validatorsTracked.name, feeRecipientsTold.name])
 
-/** The same events of another chain: data and key name it. Facts about accounts that name no chain are left out. */
+/** The same events of another chain: data and key name it. What is about accounts and names no chain is left out. */
 export function renamed(events: ReadonlyMap<Topic, readonly EncodedEvent[]>, chain: string): typeof events {
   return new Map(
     [...events].map(([topic, list]) => [
       topic,
-      list.filter(({ type }) => topic !== 'accounts' || OF_A_CHAIN.has(type)).map((e) => renameOne(e, chain)),
+      list.filter(({ type }) => !OF_ACCOUNTS.has(topic) || OF_A_CHAIN.has(type)).map((e) => renameOne(e, chain)),
     ]),
   )
 }
