@@ -7,6 +7,7 @@ import type { Watched } from './health.ts'
 import type { Ports, Running } from './role.ts'
 import { askTables, SettlementQuestion } from './settled-tables.ts'
 import { readStatus } from './status.ts'
+import { summedUsage, UsageQuestion } from './summed-usage.ts'
 import { verdictOf } from './verify.ts'
 
 const VerifyQuestion = Type.Object({
@@ -17,12 +18,17 @@ const VerifyQuestion = Type.Object({
 const StatusQuestion = Type.Object({ command: Type.Literal('status') })
 const isVerify = Compile(VerifyQuestion)
 const isStatus = Compile(StatusQuestion)
+const isUsage = Compile(UsageQuestion)
 
 /** Answered with a JSON line for each row; refused where that is not known. */
 const isOfSettlements = Compile(SettlementQuestion)
 
 /** What commands ask the program that holds the data folder: one process has the embedded engine. */
-export type Question = Type.Static<typeof VerifyQuestion> | Type.Static<typeof StatusQuestion> | SettlementQuestion
+export type Question =
+  | Type.Static<typeof VerifyQuestion>
+  | Type.Static<typeof StatusQuestion>
+  | SettlementQuestion
+  | UsageQuestion
 
 /** Asks the program that holds the data folder of the configuration, if one does: false when none does, or needs not to. */
 export async function askRunning(
@@ -43,6 +49,10 @@ export function answerCommands(
     if (isOfSettlements.Check(question)) {
       const rows = await askTables(ports, question, { waits: true, signal })
       for (const row of rows) await print(JSON.stringify(row))
+      return
+    }
+    if (isUsage.Check(question)) {
+      for (const row of await summedUsage(ports.warehouse, question)) await print(JSON.stringify(row))
       return
     }
     if (isStatus.Check(question)) return await print(JSON.stringify(await readStatus(ports, running, 'running')))

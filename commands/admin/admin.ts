@@ -7,6 +7,7 @@ import type { tellFeeRecipients } from './fee-recipients.ts'
 import type { listOrders } from './orders.ts'
 import type { correctSettlement } from './settlements.ts'
 import type { createToken } from './tokens.ts'
+import type { showUsage } from './usage.ts'
 import type { createWebhook } from './webhooks.ts'
 
 /** What the command line gives to commands: how one is run, and the option that names a chain. */
@@ -19,7 +20,7 @@ interface CommandLine {
 export function addAdminCommands(program: Command, line: CommandLine): void {
   const admin = program
     .command('admin')
-    .description('accounts: tokens, validators, fee rates, settlements, webhooks, orders')
+    .description('accounts: tokens, validators, fee rates, settlements, webhooks, orders, usage')
   addAccountCommands(admin, line)
   addTokenCommands(admin, line)
   addValidatorCommands(admin, line)
@@ -27,6 +28,7 @@ export function addAdminCommands(program: Command, line: CommandLine): void {
   addSettlementCommands(admin, line)
   addWebhookCommands(admin, line)
   addOrderCommands(admin, line)
+  addUsageCommand(admin, line)
 }
 
 const yes = () => new Option('--yes', 'change settlements that were served already, once it was said how many')
@@ -273,6 +275,19 @@ function addOrderCommands(admin: Command, { run }: CommandLine): void {
     .argument(...ORDER_ID)
     .action((id: string, options: { yes?: boolean }) =>
       run(async (setting) => (await import('./orders.ts')).cancelOrder(setting, id, options)),
+    )
+}
+
+function addUsageCommand(admin: Command, { run }: CommandLine): void {
+  admin
+    .command('usage')
+    .description('what keys were used for, by account and network: calls, success, time, what was billed, bytes')
+    .option('--account <name>', 'only of this account')
+    .option('--from <day>', 'first day, YYYY-MM-DD (UTC+8); default: today')
+    .option('--to <day>', 'last day; default: today')
+    .option('--json', 'print one JSON value', false)
+    .action((options: Parameters<typeof showUsage>[1]) =>
+      run(async (setting) => (await import('./usage.ts')).showUsage(setting, options)),
     )
 }
 

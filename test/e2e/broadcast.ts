@@ -3,7 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { encodeFunctionData, type Hex, keccak256, parseAbi, parseTransaction } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Budget } from '../../api/gateway/quotas.ts'
+import { readConfig } from '../../infra/config/config.ts'
 import { BATCH_DEPOSIT_ADDRESS, DEPOSIT_CONTRACT_ADDRESS } from '../../infra/devnet/execution/genesis.ts'
+import { openCounters } from '../../infra/open-ports.ts'
 import { depositDataRoot } from '../../schemas/eth/deposit-data.ts'
 import { bytesOf, hexOf } from '../../schemas/eth/hex.ts'
 import { decodeEvent } from '../../schemas/events/codec.ts'
@@ -14,13 +17,14 @@ import type { ValidatorDetail } from '../../schemas/routes/validators/validator-
 import { askJsonRpc } from '../ask-json-rpc.ts'
 import { STRANGER, WALLET } from '../wallets.ts'
 import { createToken } from './account.ts'
-import { runChain, writeChains } from './configuration.ts'
+import { PLANS, runChain, writeChains } from './configuration.ts'
 import { type HoldingNode, openHoldingNode } from './holding-node.ts'
 import {
   type DevnetChild,
   type Environment,
   eventually,
   type Running,
+  runCommand,
   startDevnetChild,
   startProgram,
 } from './processes.ts'
@@ -36,6 +40,9 @@ const FINAL_SLOT = 180
 const REGISTERED_SLOT = 420
 const SLOTS_PER_EPOCH = 32
 const PARALLEL = 50
+/** An account whose days have an end, and its calls of one. */
+const CALLER = 'caller'
+const CALLS_PER_DAY = 1_000
 
 export interface BroadcastOptions {
   readonly mode: string
@@ -123,7 +130,8 @@ export function broadcastSuite({ mode, modeOf, twoProcesses }: BroadcastOptions)
       node = await openHoldingNode(() => devnet.executionUrl)
       const file = join(directory, 'epochline.yaml')
       const chain = runChain(file, { ...devnet, executionUrl: node.url })
-      writeChains(file, { mainnet: { ...chain, staking: { contract: BATCH_DEPOSIT_ADDRESS } } })
+      const plans = { ...PLANS, limited: { requests_per_day: CALLS_PER_DAY, accounts: [CALLER] } }
+      writeChains(file, { mainnet: { ...chain, staking: { contract: BATCH_DEPOSIT_ADDRESS } } }, { plans })
       env = { ...modeOf('broadcast'), EPOCHLINE_DATA: join(directory, 'data'), EPOCHLINE_CONFIG: file }
       token = await createToken(env, { scopes: 'read,create' })
       await devnet.advanceTo(FIRST_SLOT)
@@ -252,6 +260,37 @@ export function broadcastSuite({ mode, modeOf, twoProcesses }: BroadcastOptions)
       expect(await broadcast(raw)).toMatchObject({ status: 200, data: { tx_hash: keccak256(raw) } })
       await devnet.advanceTo(FIRST_SLOT + 20)
       expect(await rpc('eth_getTransactionReceipt', [keccak256(raw)])).toMatchObject({ status: '0x1' })
+    })
+
+    it.runIf(twoProcesses)('are calls as others, of which usage has what the quota has counted', async () => {
+      const config = readConfig(env)
+      const key = await createToken(env, { account: CALLER })
+      let passed = 0
+      const call = async ({ url }: Running): Promise<true | undefined> => {
+        const response = await fetch(`${url}/ethereum/mainnet/${key}/api/v1/validator/details`, { method: 'POST' })
+        await response.text()
+        if (response.status !== 200) return undefined
+        passed++
+        return true
+      }
+      for (const program of programs) {
+        await eventually('the key', () => call(program), STEP_TIMEOUT_MS)
+        for (let i = 0; i < 3; i++) expect(await call(program)).toBe(true)
+      }
+      await using counters = await openCounters(config)
+      const counted = async (): Promise<number> => {
+        const { key: day, limit } = new Budget(CALLER, CALLS_PER_DAY, Date.now())
+        return limit - (await counters.take(day, 0, limit, STEP_TIMEOUT_MS, Date.now())).remaining
+      }
+      // Beside them it has what processes lease, until they return it.
+      await expect.poll(counted, { timeout: STEP_TIMEOUT_MS }).toBe(passed)
+      const billed = async () => {
+        const { stdout, stderr } = await runCommand(['admin', 'usage', '--account', CALLER, '--json'], env)
+        expect(stderr).toBe('')
+        const rows = JSON.parse(stdout) as readonly { readonly blockchain: string; readonly billed: number }[]
+        return rows.map(({ blockchain, billed: units }) => [blockchain, units])
+      }
+      await expect.poll(billed, { timeout: STEP_TIMEOUT_MS }).toEqual([['ethereum/mainnet', passed]])
     })
 
     it('end with the final block that they are in, and their validators are deposited once for ever', async () => {

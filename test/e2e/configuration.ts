@@ -32,7 +32,7 @@ export function executionChain(url: string): WrittenChain {
 }
 
 /** Suites ask as fast as the machine lets them; what plans refuse has tests of its own. */
-const PLANS = { default: { requests_per_day: 'unlimited', requests_per_second: 'unlimited' } }
+export const PLANS = { default: { requests_per_day: 'unlimited', requests_per_second: 'unlimited' } }
 
 /** Puts a configuration with these chains and other sections in the file's place; JSON is YAML. */
 export function writeChains(
