@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http'
+import { createServer, type RequestListener, type Server, type ServerOptions, type ServerResponse } from 'node:http'
 import compress from '@fastify/compress'
 import cors from '@fastify/cors'
 import swagger from '@fastify/swagger'
@@ -121,15 +121,31 @@ function createListener(handler: RequestListener, gateway: Gateway | undefined):
     ...(gateway === undefined ? {} : { shouldUpgradeCallback: asksForWebSocket }),
   }
   const server = createServer(options, (request, response) => {
-    if (gateway?.handle(request, response) !== true) handler(request, response)
+    if (request.url?.startsWith('/') !== true) refuseTarget(response)
+    else if (gateway?.handle(request, response) !== true) handler(request, response)
   })
   if (gateway !== undefined) server.on('upgrade', (request, stream, head) => gateway.upgrade(request, stream, head))
   return server
 }
 
+const badRequestBody = (detail: string): string =>
+  JSON.stringify({ code: '400', msg: formatMessage('400', detail), data: null })
+
+const WRONG_TARGET = badRequestBody('the target of the request is not a path')
+
+/** Whole addresses (`GET http://…`) are for proxies: whom such a request is for, its Host header and its target may tell differently. */
+function refuseTarget(response: ServerResponse): void {
+  response.shouldKeepAlive = false // its body is not read
+  const headers = {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(WRONG_TARGET),
+  }
+  response.writeHead(400, headers).end(WRONG_TARGET)
+}
+
 /** A request that HTTP's own parser refuses has no route and no reply object. */
 const RAW_BAD_REQUEST = (() => {
-  const body = JSON.stringify({ code: '400', msg: formatMessage('400', 'the request cannot be read'), data: null })
+  const body = badRequestBody('the request cannot be read')
   return [
     'HTTP/1.1 400 Bad Request',
     'content-type: application/json; charset=utf-8',

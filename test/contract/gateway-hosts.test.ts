@@ -128,3 +128,30 @@ describe('any other host name', () => {
     expect(await ask('eth.example', '/')).toEqual(ANSWERED)
   })
 })
+
+describe('a request for a whole address', () => {
+  test.each([
+    ['POST', `/ethereum/mainnet/${TOKEN}`],
+    ['GET', `/ethereum/mainnet/${TOKEN}/api/v1/validator/total-rewards`],
+    ['POST', `/ethereum/mainnet/${TOKEN}/graphql`],
+    ['GET', `/nft/eth-main/${TOKEN}/getNFTs`],
+    ['GET', '/aggregator/api/v1/quote/stake'],
+    ['GET', '/account/v1/me'],
+    ['GET', '/health'],
+    ['POST', '/public/ethereum/mainnet'],
+  ])('is refused before anybody looks whose it is: %s %s', async (verb, path) => {
+    for (const authority of ['evil.example', 'eth.example', 'localhost']) {
+      const head = [`${verb} http://${authority}${path} HTTP/1.1`, 'Host: localhost', 'Content-Length: 0', '', '']
+      const answer = await sendRaw(gateway, ...head)
+      expect(parseRaw(answer), authority).toEqual([
+        400,
+        { code: '400', msg: 'Param error: the target of the request is not a path', data: null },
+      ])
+    }
+  })
+
+  test('opens no WebSocket', async () => {
+    const answer = await sendRaw(gateway, ...handshake(`http://${SOLANA}/ws/${TOKEN}`, ...UPGRADE))
+    expect(parseRaw(answer)).toEqual(NOT_FOUND)
+  })
+})
