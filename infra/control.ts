@@ -8,6 +8,7 @@ import { Type } from 'typebox'
 import { Compile } from 'typebox/schema'
 import { AppError, ERROR_CODES } from '../schemas/errors.ts'
 import { settledOrAborted } from '../schemas/wait.ts'
+import { OWNER_ONLY, OWNER_ONLY_FOLDER } from './owner-only.ts'
 import type { Log } from './ports/log.ts'
 
 // How a command asks the program that holds the data folder: a Unix-domain socket that only its owner can open. One question, a JSON
@@ -16,9 +17,6 @@ import type { Log } from './ports/log.ts'
 /** Of a socket's address: 108 bytes on Linux, 104 elsewhere, with the zero at its end. */
 const PATH_BYTES_MAX = 103
 const QUESTION_BYTES_MAX = 64 * 1024
-/** The folder is what keeps others out from the first moment: the socket gets its own rights only after it is there. */
-const OWNER_ONLY_FOLDER = 0o700
-const OWNER_ONLY = 0o600
 /** So long the last lines of an answer may take to be read when the program ends. */
 const LAST_LINES_MS_MAX = 1_000
 
@@ -86,6 +84,7 @@ export async function serveControl(dataDirectory: string, answer: Answerer, log:
   }
 }
 
+/** The folder is what keeps others out from the first moment: the socket gets its own rights only after it is there. */
 async function makeOwnFolder(place: Place): Promise<void> {
   try {
     await mkdir(place.folder, { recursive: true, mode: OWNER_ONLY_FOLDER })

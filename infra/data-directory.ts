@@ -3,14 +3,15 @@ import { access, mkdir, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { AppError } from '../schemas/errors.ts'
 import { nearestName } from './config/mistakes.ts'
+import { OWNER_ONLY_FOLDER } from './owner-only.ts'
 
 /**
- * Makes the data folder, with those above it, and sees that it can be written to. Throws AppError `config` that names
+ * Makes the data folder, for its owner alone, with those above it, and sees that it can be written to. Throws AppError `config` that names
  * the setting when it cannot.
  */
 export async function prepareDataDirectory(directory: string): Promise<void> {
   try {
-    await makeFolder(resolve(directory))
+    await makeFolder(resolve(directory), OWNER_ONLY_FOLDER)
     await access(directory, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (cause) {
     if (!(cause instanceof Error && 'code' in cause)) throw cause
@@ -45,11 +46,11 @@ function foldersWith(file: string, parent: string): readonly string[] {
 }
 
 /** One folder at a time: Node's own recursive way never ends where a file system knows the parent and refuses the child. */
-async function makeFolder(path: string): Promise<void> {
+async function makeFolder(path: string, mode?: number): Promise<void> {
   if ((await kindOf(path)) === 'folder') return
   if (dirname(path) !== path) await makeFolder(dirname(path))
   try {
-    await mkdir(path)
+    await mkdir(path, mode)
   } catch (error) {
     if ((await kindOf(path)) !== 'folder') throw error // else somebody else has just made it
   }

@@ -1,7 +1,8 @@
-import { mkdirSync, statfsSync } from 'node:fs'
+import { chmodSync, mkdirSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { AppError, type ErrorCode } from '../schemas/errors.ts'
+import { OWNER_ONLY, OWNER_ONLY_FOLDER } from './owner-only.ts'
 
 /** How long a statement waits for another process that is writing to the same file before it fails as retryable. */
 const BUSY_TIMEOUT_MS = 10_000
@@ -18,12 +19,13 @@ const SQLITE_CORRUPT = 11
 const SQLITE_FULL = 13
 const SQLITE_CANTOPEN = 14
 const SQLITE_NOTADB = 26
+
 /** With less than this SQLite cannot open a file: its shared memory alone takes as much. */
 const FREE_BYTES_MIN = 64 * 1024
 
 /** A database file, as errors speak of it. */
 export interface SqliteSubject {
-  /** Path; missing parent folders are made when it is opened. */
+  /** Path; missing parent folders are made when it is opened, and it is for its owner alone from then on. */
   readonly file: string
   /** Code of the errors thrown for this file. */
   readonly code: ErrorCode
@@ -48,10 +50,11 @@ export interface SqliteFile extends SqliteSubject {
  */
 export function openSqliteFile(options: SqliteFile): DatabaseSync {
   return withSqliteErrors(options, () => {
-    mkdirSync(dirname(options.file), { recursive: true })
+    mkdirSync(dirname(options.file), { recursive: true, mode: OWNER_ONLY_FOLDER })
     const db = new DatabaseSync(options.file, { timeout: BUSY_TIMEOUT_MS })
     try {
       db.exec(`PRAGMA journal_mode = WAL`)
+      keepForOwner(options.file)
       db.exec(`PRAGMA synchronous = ${options.synchronous}`)
       db.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
       db.exec(`PRAGMA journal_size_limit = ${WAL_BYTES_KEPT}`)
@@ -62,6 +65,14 @@ export function openSqliteFile(options: SqliteFile): DatabaseSync {
       throw error
     }
   })
+}
+
+/** Some hold proofs of passwords. What SQLite makes beside the file later has the file's rights. A file of somebody else keeps those that it was given. */
+function keepForOwner(file: string): void {
+  for (const path of [file, `${file}-wal`, `${file}-shm`]) {
+    const found = statSync(path, { throwIfNoEntry: false })
+    if (found !== undefined && found.uid === process.getuid?.()) chmodSync(path, OWNER_ONLY)
+  }
 }
 
 function migrate(db: DatabaseSync, { schema, schemaVersion, changes = [] }: SqliteFile): void {

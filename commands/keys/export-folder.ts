@@ -2,12 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { syncFolder } from '../../infra/key-vault/durable-folder.ts'
+import { OWNER_ONLY, OWNER_ONLY_FOLDER } from '../../infra/owner-only.ts'
 import { AppError } from '../../schemas/errors.ts'
 
 /** The password is random: so many bits are more than its derivation has to make up for. */
 const PASSWORD_BYTES = 32
-const OWNER_ONLY_FOLDER = 0o700
-const OWNER_ONLY = 0o600
 
 /** A new folder of keystores or signed exits, for its owner alone. What is in it is on the disk when it was written. */
 export class ExportFolder {

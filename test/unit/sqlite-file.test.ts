@@ -1,9 +1,10 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
 import { openMemoryCounters } from '../../infra/counters/memory.ts'
+import { prepareDataDirectory } from '../../infra/data-directory.ts'
 import { lockDirectory } from '../../infra/directory-lock.ts'
 import { openSqliteEventLog } from '../../infra/event-log/sqlite.ts'
 import { openSqliteJobQueue } from '../../infra/job-queue/sqlite.ts'
@@ -46,6 +47,34 @@ describe.each(Object.entries(STORES))('a damaged file of %s is named, with what 
       }),
     )
   })
+})
+
+it.each(Object.entries(STORES))(
+  'what is in the file of %s, and beside it, is its owner’s to read, of an earlier release too',
+  async (_, open) => {
+    const folder = join(mkdtempSync(join(directory, 'owned-')), 'data')
+    const file = join(folder, 'data.sqlite')
+    const modesIn = () => readdirSync(folder).map((name) => statSync(join(folder, name)).mode & 0o777)
+    for (const isNew of [true, false]) {
+      const store = await open(file)
+      const modes = modesIn()
+      expect(modes.length).toBeGreaterThan(1)
+      expect(new Set(modes), isNew ? 'new' : 'found').toEqual(new Set([0o600]))
+      await store[Symbol.asyncDispose]()
+      for (const name of readdirSync(folder)) chmodSync(join(folder, name), 0o644)
+    }
+    expect(statSync(folder).mode & 0o777).toBe(0o700)
+  },
+)
+
+it('the data folder is made for its owner alone, and left as it is where it is there', async () => {
+  const above = mkdtempSync(join(directory, 'above-'))
+  const modeOf = (path: string) => statSync(path).mode & 0o777
+  await prepareDataDirectory(join(above, 'data'))
+  expect(modeOf(join(above, 'data'))).toBe(0o700)
+  chmodSync(above, 0o755)
+  await prepareDataDirectory(above)
+  expect(modeOf(above)).toBe(0o755)
 })
 
 it('a damaged lock of a folder is named, too', () => {

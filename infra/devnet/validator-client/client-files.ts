@@ -12,6 +12,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import type { Hex } from '../../../schemas/eth/hex.ts'
+import { OWNER_ONLY, OWNER_ONLY_FOLDER } from '../../owner-only.ts'
 import type { SignedUpTo } from './interchange.ts'
 
 /** What happened to a key, and from which slot on it counts; and what it has signed, because that is asked for again when it is gone. */
@@ -44,8 +45,6 @@ export interface ClientFiles {
 const FOLDER = 'validator-client'
 const TOKEN_FILE = 'api-token.txt'
 const JOURNAL_FILE = 'devnet-validators.jsonl'
-const OWNER_ONLY_FOLDER = 0o700
-const OWNER_ONLY = 0o600
 
 /** The file with the token of a devnet's folder. */
 export function tokenFileOf(directory: string): string {
