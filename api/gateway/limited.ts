@@ -5,6 +5,8 @@ export type LimitReason = 'daily_quota' | 'rate_limit' | 'ip_limit'
 export interface Limited {
   readonly status: 'limited'
   readonly reason: LimitReason
+  /** Calls that were asked for together. */
+  readonly units: number
   readonly limit: number
   readonly remaining: number
   /** Until all of the limit is there again. */
@@ -35,7 +37,15 @@ const WORDS: Readonly<Record<LimitReason, string>> = {
   ip_limit: 'the address asks too often in a minute',
 }
 
-export function limitWords({ reason }: Limited): string {
+/** All of a batch passes, or none; one that is larger than a second's calls waits for them, those of other periods do not come back so soon. */
+const PERIODS: Partial<Readonly<Record<LimitReason, string>>> = { daily_quota: 'day', ip_limit: 'minute' }
+
+export function limitWords({ reason, units, limit, remaining }: Limited): string {
+  const period = PERIODS[reason]
+  if (period === undefined) return WORDS[reason]
+  if (units > limit) return `a batch of ${units} calls never passes, the ${period} has ${limit}`
+  if (remaining > 0 && remaining < units)
+    return `the batch has ${units} calls, and ${remaining} are left of the ${period}`
   return WORDS[reason]
 }
 

@@ -103,7 +103,7 @@ export class Meter implements AsyncDisposable {
       if (taken.allowed) return UNBUDGETED
       const untilSec = Math.max(1, Math.ceil(taken.resetMs / 1_000))
       const limited = { limit: callsPerMinute, remaining: taken.remaining, resetSec: untilSec, retryAfterSec: untilSec }
-      return { status: 'limited', reason: 'ip_limit', ...limited }
+      return { status: 'limited', reason: 'ip_limit', units, ...limited }
     } catch (error) {
       if (!(error instanceof AppError)) throw error
       return UNKNOWN

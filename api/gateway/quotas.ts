@@ -86,7 +86,7 @@ export class Quotas implements AsyncDisposable {
       budget.left -= units
       return budget
     }
-    if (nowMs < budget.emptyUntilMs) return limitedBy(budget, nowMs)
+    if (nowMs < budget.emptyUntilMs) return limitedBy(budget, units, nowMs)
     return this.#wait(budget, units)
   }
 
@@ -153,7 +153,7 @@ export class Quotas implements AsyncDisposable {
       } else if (budget.left + budget.rest >= waiting.units) budget.waiting.push(waiting)
       else {
         if (budget.rest === 0 && budget.left === 0) budget.emptyUntilMs = nowMs + EMPTY_MS
-        waiting.resolve(limitedBy(budget, nowMs))
+        waiting.resolve(limitedBy(budget, waiting.units, nowMs))
       }
     }
   }
@@ -179,11 +179,12 @@ export class Quotas implements AsyncDisposable {
   }
 }
 
-function limitedBy({ limit, left, rest, endsAtMs }: Budget, nowMs: number): Limited {
+function limitedBy({ limit, left, rest, endsAtMs }: Budget, units: number, nowMs: number): Limited {
   const untilSec = Math.max(1, Math.ceil((endsAtMs - nowMs) / 1_000))
   return {
     status: 'limited',
     reason: 'daily_quota',
+    units,
     limit,
     remaining: Math.min(limit, left + rest),
     resetSec: untilSec,

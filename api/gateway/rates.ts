@@ -27,6 +27,7 @@ export class Rates {
     return {
       status: 'limited',
       reason: 'rate_limit',
+      units,
       limit: perSecond,
       remaining: Math.max(0, Math.floor(bucket.left)),
       resetSec: Math.max(1, Math.ceil((perSecond - bucket.left) / perSecond)),

@@ -33,7 +33,7 @@ export interface Told {
   readonly code: number
   readonly message: string
   /** What programs go by. */
-  readonly data?: { readonly reason: string; readonly retry_after?: number }
+  readonly data?: { readonly reason: string; readonly retry_after?: number; readonly remaining?: number }
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -69,7 +69,11 @@ export function tellRefusal(refusal: Refusal): Told {
         status: 429,
         code: -32005,
         message: `Too Many Requests: ${limitWords(limited)}`,
-        data: { reason: limited.reason, retry_after: limited.retryAfterSec },
+        data: {
+          reason: limited.reason,
+          retry_after: limited.retryAfterSec,
+          ...(limited.remaining === 0 ? {} : { remaining: limited.remaining }),
+        },
         headers: limitHeaders(limited),
       }
     }

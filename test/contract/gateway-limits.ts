@@ -91,7 +91,7 @@ export function limitsContract(name: string, openShared: () => Promise<SharedCou
       expect([passed, node.got.length]).toEqual([250, 250])
     }, 60_000)
 
-    test('a day that is used up is told in JSON-RPC, to each call of a batch with its id', async () => {
+    test('a batch that is larger than the day is told so in JSON-RPC, to each call with its id', async () => {
       const response = await call(
         'batches-1',
         0,
@@ -99,19 +99,31 @@ export function limitsContract(name: string, openShared: () => Promise<SharedCou
       )
       const untilMidnight = 12 * 3_600
       expect([response.status, headersOf(response)]).toEqual([429, [untilMidnight, 5, 5, untilMidnight]])
-      const message = 'Too Many Requests: the requests of the day are used up'
-      const error = { code: -32005, message, data: { reason: 'daily_quota', retry_after: untilMidnight } }
+      const errorOf = (words: string, left: object) => ({
+        ...{ code: -32005, message: `Too Many Requests: ${words}` },
+        data: { reason: 'daily_quota', retry_after: untilMidnight, ...left },
+      })
+      const error = errorOf('a batch of 6 calls never passes, the day has 5', { remaining: 5 })
       expect(await response.json()).toEqual([1, 2, 3, 4, 5, 6].map((id) => ({ jsonrpc: '2.0', id, error })))
       expect(
         (
           await call(
             'batches-1',
             0,
-            [1, 2, 3, 4, 5].map((id) => ({ id, method: 'eth_chainId' })),
+            [1, 2, 3, 4].map((id) => ({ id, method: 'eth_chainId' })),
           )
         ).status,
       ).toBe(200)
-      expect((await call('batches-2')).status).toBe(429)
+      const two = await call(
+        'batches-1',
+        0,
+        [1, 2].map((id) => ({ id, method: 'eth_chainId' })),
+      )
+      const tooMany = errorOf('the batch has 2 calls, and 1 are left of the day', { remaining: 1 })
+      expect(await two.json()).toEqual([1, 2].map((id) => ({ jsonrpc: '2.0', id, error: tooMany })))
+      expect((await call('batches-2')).status).toBe(200)
+      const usedUp = await (await call('batches-1')).json()
+      expect(usedUp).toMatchObject({ error: errorOf('the requests of the day are used up', {}) })
     })
 
     test('what one service spends is gone for the others, and each tells it in its own way', async () => {

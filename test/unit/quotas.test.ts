@@ -69,7 +69,7 @@ test('leases shrink to what is asked for near the limit', async () => {
   expect(taken[0]).toBe(10)
   expect(taken.slice(-39)).toEqual(Array.from({ length: 39 }, () => 1))
   expect(await quotas.take('acme', of(1, 1_000))).toEqual({
-    ...{ status: 'limited', reason: 'daily_quota', limit: 1_000, remaining: 0 },
+    ...{ status: 'limited', reason: 'daily_quota', units: 1, limit: 1_000, remaining: 0 },
     ...{ resetSec: 12 * 3_600, retryAfterSec: 12 * 3_600 },
   })
 })

@@ -5,7 +5,7 @@ test('lets so many pass in a second, and says when the next one may', () => {
   const rates = new Rates()
   for (let i = 0; i < 5; i++) expect(rates.take('key ethereum/mainnet', 1, 5, 1_000)).toBeUndefined()
   expect(rates.take('key ethereum/mainnet', 1, 5, 1_000)).toEqual({
-    ...{ status: 'limited', reason: 'rate_limit', limit: 5, remaining: 0, resetSec: 1, retryAfterSec: 1 },
+    ...{ status: 'limited', reason: 'rate_limit', units: 1, limit: 5, remaining: 0, resetSec: 1, retryAfterSec: 1 },
   })
   expect(rates.take('key bsc/mainnet', 1, 5, 1_000)).toBeUndefined()
   expect(rates.take('key ethereum/mainnet', 1, 5, 1_200)).toBeUndefined()
