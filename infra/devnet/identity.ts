@@ -11,6 +11,13 @@ export function readIdentity(path: string): Identity | undefined {
   return JSON.parse(readFileSync(path, 'utf8')) as Identity
 }
 
+/** Settings that say what a chain is made from. */
+const SETTINGS: Readonly<Record<string, string>> = {
+  seed: 'DEVNET_SEED',
+  secondsPerSlot: 'DEVNET_SLOT_SECONDS',
+  metadataUrl: 'DEVNET_METADATA_PORT',
+}
+
 /** Writes the identity into a new file; where it differs from what a file holds, AppError `config` says what does. */
 export function claimIdentity(path: string, identity: Identity): void {
   const known = readIdentity(path)
@@ -21,9 +28,10 @@ export function claimIdentity(path: string, identity: Identity): void {
   }
   for (const [key, value] of Object.entries(identity)) {
     if (known[key] === value) continue
+    const setting = SETTINGS[key] === undefined ? '' : ` by ${SETTINGS[key]}`
     throw new AppError(
       'config',
-      `The devnet's directory holds another chain: its ${key} is ${known[key]}, asked for is ${value}. Use the same, or an empty directory.`,
+      `The devnet's directory holds another chain: its ${key} is ${known[key]}, asked for${setting} is ${value}. Use the same, or an empty directory.`,
     )
   }
 }
