@@ -45,7 +45,7 @@ export function limitWords({ reason, units, limit, remaining }: Limited): string
   if (period === undefined) return WORDS[reason]
   if (units > limit) return `a batch of ${units} calls never passes, the ${period} has ${limit}`
   if (remaining > 0 && remaining < units)
-    return `the batch has ${units} calls, and ${remaining} are left of the ${period}`
+    return `the batch has ${units} calls, and ${remaining} ${remaining === 1 ? 'is' : 'are'} left of the ${period}`
   return WORDS[reason]
 }
 

@@ -119,7 +119,7 @@ export function limitsContract(name: string, openShared: () => Promise<SharedCou
         0,
         [1, 2].map((id) => ({ id, method: 'eth_chainId' })),
       )
-      const tooMany = errorOf('the batch has 2 calls, and 1 are left of the day', { remaining: 1 })
+      const tooMany = errorOf('the batch has 2 calls, and 1 is left of the day', { remaining: 1 })
       expect(await two.json()).toEqual([1, 2].map((id) => ({ jsonrpc: '2.0', id, error: tooMany })))
       expect((await call('batches-2')).status).toBe(200)
       const usedUp = await (await call('batches-1')).json()
