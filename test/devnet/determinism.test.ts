@@ -62,7 +62,9 @@ test('a directory of another chain is refused with what differs', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'devnet-'))
   try {
     await (await openShortDevnet({ directory }))[Symbol.asyncDispose]()
-    await expect(openShortDevnet({ directory, seed: 'other' })).rejects.toThrow('its seed is short, asked for is other')
+    await expect(openShortDevnet({ directory, seed: 'other' })).rejects.toThrow(
+      'its seed is short, asked for by DEVNET_SEED is other',
+    )
   } finally {
     await rm(directory, { recursive: true })
   }

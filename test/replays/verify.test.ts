@@ -84,13 +84,14 @@ describe('a verification', () => {
     ])
   })
 
-  it('of a log that no processor has read fails on each group', { timeout: TEST_MS }, async () => {
+  it('of a log that no processor has read fails on each group that figures need', { timeout: TEST_MS }, async () => {
     const { openLog, empty } = stores()
     await empty()
     await using eventLog = await openLog(given.events)
     const { missing, lines } = await verify(eventLog)
     expect(missing).toBeGreaterThan(5)
     for (const [topic, list] of given.events) {
+      if (topic === 'usage') continue
       expect(lines.join('\n')).toContain(`MISSING ${list.length} events of ${topic} are not processed`)
     }
   })
