@@ -105,8 +105,8 @@ async function load(
   return {
     requests: Number(figure(/(\d+) requests in/)),
     perSecond: Number(figure(/Requests\/sec:\s+([\d.]+)/)),
-    medianUs: toUs(figure(/50%\s+(\S+)/)),
-    p99Us: toUs(figure(/99%\s+(\S+)/)),
+    medianUs: toUs(figure(/^ *50% +(\S+)/m)),
+    p99Us: toUs(figure(/^ *99% +(\S+)/m)),
   }
 }
 
