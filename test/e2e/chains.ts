@@ -94,7 +94,7 @@ export function chainsSuite(mode: string, modeOf: (name: string) => Environment)
         checks: { nodes_answer: false },
         chains: { [SECOND]: { head_block: null } },
       })
-      await late.arrive()
+      late.arrive()
       await until('the late chain’s head', ({ chains }) => chains[SECOND]?.head_block === FIRST_BLOCK)
       await until('the word that all nodes answer', ({ checks }) => checks.nodes_answer === true)
     })

@@ -1,17 +1,24 @@
 import { once } from 'node:events'
-import { connect, createServer, type Socket } from 'node:net'
-import { freePort } from './processes.ts'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** The address of a node at which nobody listens until `arrive`; then whoever connects reaches the real one. */
+/**
+ * The address of a node that resets every connection until `arrive`; then whoever connects reaches the real one. The port is held from the
+ * beginning: another test's node must not be taken for this one.
+ */
 export interface LateNode extends AsyncDisposable {
   readonly url: string
-  arrive(): Promise<void>
+  arrive(): void
 }
 
 export async function openLateNode(real: string): Promise<LateNode> {
   const { hostname, port } = new URL(real)
   const sockets = new Set<Socket>()
+  let isHere = false
   const server = createServer((client) => {
+    if (!isHere) {
+      client.resetAndDestroy()
+      return
+    }
     const node = connect(Number(port), hostname)
     for (const socket of [client, node]) {
       sockets.add(socket)
@@ -20,15 +27,14 @@ export async function openLateNode(real: string): Promise<LateNode> {
     }
     client.pipe(node).pipe(client)
   })
-  const ours = await freePort()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
   return {
-    url: `http://127.0.0.1:${ours}`,
-    async arrive() {
-      server.listen(ours, '127.0.0.1')
-      await once(server, 'listening')
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    arrive() {
+      isHere = true
     },
     async [Symbol.asyncDispose]() {
-      if (!server.listening) return
       server.close()
       for (const socket of sockets) socket.destroy()
       await once(server, 'close')
