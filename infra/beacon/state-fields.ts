@@ -1,36 +1,15 @@
-import { ssz } from '@lodestar/types'
 import type { ChainNode } from '../nodes/nodes.ts'
 import type { QueueFields } from '../ports/beacon-source.ts'
 import { pathOf } from './route.ts'
 import { DEBUG } from './routes.ts'
+import { fieldAt, STATE_LAYOUTS, type StateLayout } from './state-layout.ts'
 
-// The beginning of a serialized state has its fields of fixed length, and where those of variable length lie. Of mainnet's state, which
-// is some 300 MB, that is the first 2.8 MB: the rest is not read.
+// Of mainnet's state, which is some 300 MB, the fixed part is the first 2.8 MB: the rest is not read.
 
 /** Forks whose states have these queues. */
 const FORKS = ['electra', 'fulu', 'gloas'] as const
-type Fork = (typeof FORKS)[number]
 
-const OFFSET_BYTES = 4
-
-interface FixedPart {
-  readonly bytes: number
-  /** Where a field begins, by its name. */
-  readonly at: ReadonlyMap<string, number>
-}
-
-function fixedPartOf(fork: Fork): FixedPart {
-  const at = new Map<string, number>()
-  let bytes = 0
-  const fields: Readonly<Record<string, { readonly fixedSize: number | null }>> = ssz[fork].BeaconState.fields
-  for (const [name, { fixedSize }] of Object.entries(fields)) {
-    at.set(name, bytes)
-    bytes += fixedSize ?? OFFSET_BYTES
-  }
-  return { bytes, at }
-}
-
-const FIXED_PARTS: ReadonlyMap<string, FixedPart> = new Map(FORKS.map((fork) => [fork, fixedPartOf(fork)]))
+const FIXED_PARTS = new Map(FORKS.map((fork) => [fork as string, requiredLayout(fork)]))
 const FIXED_BYTES_MAX = Math.max(...[...FIXED_PARTS.values()].map(({ bytes }) => bytes))
 
 /**
@@ -50,9 +29,15 @@ export async function askQueueFields(node: ChainNode, slot: number): Promise<Que
   throw node.fault('node_inconsistent', `answered the state of slot ${slot} with that of slot ${fields.slot}`)
 }
 
-function readFields({ at }: FixedPart, bytes: Uint8Array): QueueFields & { readonly slot: number } {
+function requiredLayout(fork: string): StateLayout {
+  const layout = STATE_LAYOUTS.get(fork)
+  if (layout === undefined) throw new Error(`no layout of the fork ${fork}`)
+  return layout
+}
+
+function readFields(layout: StateLayout, bytes: Uint8Array): QueueFields & { readonly slot: number } {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  const amount = (name: string) => view.getBigUint64(required(at, name), true)
+  const amount = (name: string) => view.getBigUint64(fieldAt(layout, name), true)
   return {
     slot: Number(amount('slot')),
     nextWithdrawalValidatorIndex: Number(amount('nextWithdrawalValidatorIndex')),
@@ -60,10 +45,4 @@ function readFields({ at }: FixedPart, bytes: Uint8Array): QueueFields & { reado
     exitBalanceToConsumeGwei: amount('exitBalanceToConsume'),
     earliestExitEpoch: Number(amount('earliestExitEpoch')),
   }
-}
-
-function required(at: ReadonlyMap<string, number>, name: string): number {
-  const found = at.get(name)
-  if (found === undefined) throw new Error(`states have no field ${name}`)
-  return found
 }

@@ -1,11 +1,14 @@
 import { type CachedBeaconStateFulu, createCachedBeaconState, createPubkeyCache } from '@lodestar/state-transition'
 import { ssz } from '@lodestar/types'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readBlockOperations } from '../../infra/beacon/block-operations.ts'
+import { scanState } from '../../infra/beacon/state-columns.ts'
 import { createDevnetConfig } from '../../infra/devnet/consensus/chain-config.ts'
 import type { SlotRecord } from '../../infra/devnet/consensus/history.ts'
 import { replaySlot } from '../../infra/devnet/consensus/regenerate.ts'
 import type { Devnet } from '../../infra/devnet/open.ts'
 import { hexOf } from '../../schemas/eth/hex.ts'
+import { explainEpoch, wantedPubkeys } from '../../schemas/eth/transition/explain-epoch.ts'
 import {
   EXITED_BY_REQUEST,
   openShortDevnet,
@@ -91,6 +94,37 @@ test('the reported rewards, deposits, withdrawals and penalties explain every ba
     })
   }
   expect(unexplained.slice(0, 5)).toEqual([])
+})
+
+test('states and blocks alone explain every balance of every epoch, and a gwei too much in one state stays where it is', async () => {
+  const answer = await fetch(`${devnet.beaconUrl}/eth/v1/config/spec`)
+  const { data: spec } = (await answer.json()) as { data: Readonly<Record<string, string>> }
+  const TAMPERED = { epoch: 7, validator: 64 }
+  const unexplained: [epoch: number, validator: number, gwei: number][] = []
+  const lastSlotOf = (epoch: number) => (epoch + 1) * SLOTS_PER_EPOCH - 1
+  let before = scanState({ fork: 'fulu', bytes: devnet.stateBytes(0), pubkeys: [] })
+  for (let epoch = 0; epoch < EPOCHS; epoch++) {
+    const slots = Array.from({ length: SLOTS_PER_EPOCH }, (_, offset) => epoch * SLOTS_PER_EPOCH + offset).slice(
+      epoch === 0 ? 1 : 0,
+    )
+    const blocks = slots.flatMap((slot) => {
+      const { block } = record(slot)
+      return block === undefined ? [] : [readBlockOperations('fulu', block.bytes())]
+    })
+    const bytes = devnet.stateBytes(lastSlotOf(epoch))
+    const after = scanState({ fork: 'fulu', bytes, pubkeys: wantedPubkeys(before, blocks) })
+    if (epoch === TAMPERED.epoch)
+      after.balancesGwei[TAMPERED.validator] = (after.balancesGwei[TAMPERED.validator] ?? 0) + 1
+    const explained = explainEpoch({ before, after, blocks, spec, isSigned: () => true })
+    expect(explained.isParticipationReplayed, `epoch ${epoch}`).toBe(true)
+    for (const [validator, gwei] of explained.residuals) unexplained.push([epoch, validator, gwei])
+    if (epoch >= 2) expect(explained.targetGwei.some((gwei) => gwei > 0)).toBe(true)
+    before = after
+  }
+  expect(unexplained).toEqual([
+    [TAMPERED.epoch, TAMPERED.validator, 1],
+    [TAMPERED.epoch + 1, TAMPERED.validator, -1],
+  ])
 })
 
 test('the history contains every kind of incident', () => {

@@ -1,0 +1,243 @@
+import type { BlockAttestation, BlockOperations, BlockWithdrawal, ConsolidationRequest } from './block-operations.ts'
+import { Committees } from './committees.ts'
+import type { ReplayedBalances } from './effects.ts'
+import { type ChainRules, type ForkRules, INCREMENT_GWEI, isFrom, type QueueRules } from './fork-rules.ts'
+import type { Newcomers } from './newcomers.ts'
+import {
+  activeIncrements,
+  baseRewardPerIncrement,
+  COMPOUNDING_PREFIX,
+  EXECUTION_PREFIX,
+  HEAD_FLAG,
+  SOURCE_FLAG,
+  type StateColumns,
+  TARGET_FLAG,
+} from './state-columns.ts'
+
+// Weights out of 64, and what they make of a proposer's part (consensus-specs, altair).
+const SOURCE_WEIGHT = 14
+const TARGET_WEIGHT = 26
+const HEAD_WEIGHT = 14
+const SYNC_WEIGHT = 2
+const PROPOSER_WEIGHT = 8
+const WEIGHT_DENOMINATOR = 64
+const PROPOSER_DENOMINATOR = ((WEIGHT_DENOMINATOR - PROPOSER_WEIGHT) * WEIGHT_DENOMINATOR) / PROPOSER_WEIGHT
+const HEAD_DELAY_SLOTS = 1
+const ROOT_BYTES = 32
+const ADDRESS_AT = 12
+
+export interface BlockReplayParts {
+  /** Before the transition into the epoch: who was slashed and withdrawable then, and which partial withdrawals wait. */
+  readonly before: StateColumns
+  /** After the epoch's last slot: effective balances, committees and roots of the epoch. */
+  readonly after: StateColumns
+  readonly epoch: number
+  readonly rules: ChainRules
+  readonly fork: ForkRules
+  /** Of chains with Electra. */
+  readonly queues: QueueRules | undefined
+  readonly balances: ReplayedBalances
+  readonly newcomers: Newcomers
+  /** As the transition leaves it. */
+  readonly previousParticipation: Uint8Array
+}
+
+/** Replays an epoch's blocks, in order, as far as they change balances and participation. */
+export class BlockReplay {
+  readonly previousParticipation: Uint8Array
+  readonly currentParticipation: Uint8Array
+  readonly #parts: BlockReplayParts
+  readonly #perIncrement: number
+  readonly #seatReward: number
+  readonly #seatProposerReward: number
+  readonly #slashed: Uint8Array
+  readonly #committees = new Map<number, Committees>()
+  readonly #switched = new Set<number>()
+  /** Validators whose withdrawal credentials a block of the epoch has changed to an address. */
+  readonly #changed = new Set<number>()
+  #partialsDone = 0
+
+  constructor(parts: BlockReplayParts) {
+    const { before, after, epoch, rules } = parts
+    this.#parts = parts
+    this.previousParticipation = new Uint8Array(after.validators)
+    this.previousParticipation.set(parts.previousParticipation)
+    this.currentParticipation = new Uint8Array(after.validators)
+    this.#slashed = new Uint8Array(after.validators)
+    this.#slashed.set(before.slashed)
+    const total = activeIncrements(after, epoch)
+    this.#perIncrement = baseRewardPerIncrement(rules.baseRewardFactor, total, INCREMENT_GWEI)
+    const share = Math.floor((this.#perIncrement * total * SYNC_WEIGHT) / WEIGHT_DENOMINATOR)
+    this.#seatReward = Math.floor(Math.floor(share / rules.slotsPerEpoch) / rules.syncCommitteeSize)
+    this.#seatProposerReward = Math.floor((this.#seatReward * PROPOSER_WEIGHT) / (WEIGHT_DENOMINATOR - PROPOSER_WEIGHT))
+  }
+
+  /** In the order of `process_block`: what changed before counts for what comes after. */
+  apply(block: BlockOperations): void {
+    this.#withdraw(block)
+    this.#slash(block)
+    block.attestations.forEach((attestation, place) => {
+      this.#attest(block, attestation, place)
+    })
+    if (!isFrom(this.#parts.after.fork, 'electra')) this.#deposit(block)
+    for (const index of block.credentialChanges) this.#changed.add(index)
+    block.consolidationRequests.forEach((request, place) => {
+      this.#switchToCompounding(block.slot, request, place)
+    })
+    this.#syncAggregate(block)
+  }
+
+  #withdraw({ slot, withdrawals }: BlockOperations): void {
+    const requested = this.#requested(withdrawals)
+    withdrawals.forEach(({ index, validatorIndex, amountGwei }, place) => {
+      const swept = this.#isWithdrawable(validatorIndex) ? 'withdrawal_full' : 'withdrawal_partial'
+      const kind = place < requested ? 'withdrawal_requested' : swept
+      this.#parts.balances.record({ slot, validatorIndex, kind, reference: index, gwei: -amountGwei })
+    })
+  }
+
+  /** How many of a payload's withdrawals, from its first, answer requests (consensus-specs, electra: get_expected_withdrawals). */
+  #requested(withdrawals: readonly BlockWithdrawal[]): number {
+    const { before, after, epoch, queues } = this.#parts
+    const waiting = before.queues?.partials ?? []
+    if (queues === undefined || !isFrom(after.fork, 'electra')) return 0
+    let paid = 0
+    for (; this.#partialsDone < waiting.length && paid < queues.partialsPerSweepMax; this.#partialsDone++) {
+      const partial = waiting[this.#partialsDone]
+      if (partial === undefined || partial.withdrawableEpoch > epoch) break
+      const { validatorIndex, amountGwei } = partial
+      const earlier = withdrawals.slice(0, paid).filter((other) => other.validatorIndex === validatorIndex)
+      const taken = earlier.reduce((sum, other) => sum + other.amountGwei, 0)
+      const excess = (this.#parts.balances.gwei[validatorIndex] as number) - taken - queues.activationBalanceMinGwei
+      // Those that are exiting by now are passed over: the payload has none of theirs, or a sweep of another amount.
+      const next = withdrawals[paid]
+      if (next?.validatorIndex === validatorIndex && next.amountGwei === Math.min(excess, amountGwei)) paid++
+    }
+    return paid
+  }
+
+  #isWithdrawable(index: number): boolean {
+    return (
+      index < this.#parts.before.validators &&
+      (this.#parts.before.withdrawableEpochs[index] as number) <= this.#parts.epoch
+    )
+  }
+
+  #slash(block: BlockOperations): void {
+    const { after, epoch, fork, balances } = this.#parts
+    const accused = [...block.proposerSlashings, ...block.attesterSlashings.flat()]
+    for (const validatorIndex of accused) {
+      const hasBegun = (after.activationEpochs[validatorIndex] as number) <= epoch
+      if (this.#slashed[validatorIndex] !== 0 || !hasBegun || this.#isWithdrawable(validatorIndex)) continue
+      this.#slashed[validatorIndex] = 1
+      const effectiveGwei = (after.effectiveIncrements[validatorIndex] as number) * INCREMENT_GWEI
+      const { slot, proposerIndex } = block
+      const penalty = -Math.floor(effectiveGwei / fork.slashingPenaltyQuotient)
+      balances.record({ slot, validatorIndex, kind: 'slashing_initial', reference: 0, gwei: penalty })
+      // The block's proposer is the whistleblower, too, so both parts are its own.
+      const gwei = Math.floor(effectiveGwei / fork.whistleblowerQuotient)
+      const part = { kind: 'proposer_slashings', reference: validatorIndex } as const
+      balances.record({ slot, validatorIndex: proposerIndex, ...part, gwei })
+    }
+  }
+
+  #attest(block: BlockOperations, attestation: BlockAttestation, place: number): void {
+    const { after, epoch, balances } = this.#parts
+    const flags = this.#flagsOf(block.slot, attestation)
+    const participation = attestation.targetEpoch === epoch ? this.currentParticipation : this.previousParticipation
+    const committees = this.#committeesOf(attestation.targetEpoch)
+    const { aggregationBits } = attestation
+    let weighted = 0
+    let bit = 0
+    for (const committeeIndex of attestation.committees) {
+      const committee = committees.of(attestation.slot, committeeIndex)
+      for (let seat = 0; seat < committee.length; seat++, bit++) {
+        if ((((aggregationBits[bit >> 3] as number) >> (bit & 7)) & 1) === 0) continue
+        const validator = committee[seat] as number
+        const fresh = flags & ~(participation[validator] as number)
+        if (fresh === 0) continue
+        participation[validator] = (participation[validator] as number) | fresh
+        weighted += (after.effectiveIncrements[validator] as number) * (WEIGHT_OF_FLAGS[fresh] as number)
+      }
+    }
+    const gwei = Math.floor((weighted * this.#perIncrement) / PROPOSER_DENOMINATOR)
+    const { slot, proposerIndex } = block
+    balances.record({ slot, validatorIndex: proposerIndex, kind: 'proposer_attestations', reference: place, gwei })
+  }
+
+  /** get_attestation_participation_flag_indices; the source of an attestation in a valid block is right. */
+  #flagsOf(blockSlot: number, { slot, beaconBlockRoot, targetEpoch, targetRoot }: BlockAttestation): number {
+    const { after, rules } = this.#parts
+    const delay = blockSlot - slot
+    const isTarget = this.#isRootAt(targetEpoch * rules.slotsPerEpoch, targetRoot)
+    const isHead = isTarget && this.#isRootAt(slot, beaconBlockRoot)
+    const isTargetTimely = isFrom(after.fork, 'deneb') || delay <= rules.slotsPerEpoch
+    return (
+      (delay <= Math.floor(Math.sqrt(rules.slotsPerEpoch)) ? SOURCE_FLAG : 0) |
+      (isTarget && isTargetTimely ? TARGET_FLAG : 0) |
+      (isHead && delay === HEAD_DELAY_SLOTS ? HEAD_FLAG : 0)
+    )
+  }
+
+  #isRootAt(slot: number, root: Uint8Array): boolean {
+    const { after, rules } = this.#parts
+    const at = (slot % rules.slotsPerHistoricalRoot) * ROOT_BYTES
+    return Buffer.compare(after.blockRoots.subarray(at, at + ROOT_BYTES), root) === 0
+  }
+
+  #committeesOf(epoch: number): Committees {
+    const known = this.#committees.get(epoch)
+    if (known !== undefined) return known
+    const made = new Committees(this.#parts.after, this.#parts.rules, epoch)
+    this.#committees.set(epoch, made)
+    return made
+  }
+
+  #deposit({ slot, deposits }: BlockOperations): void {
+    deposits.forEach((deposit, reference) => {
+      const validatorIndex = this.#parts.newcomers.creditedTo(deposit)
+      if (validatorIndex === undefined) return
+      this.#parts.balances.record({ slot, validatorIndex, kind: 'deposit', reference, gwei: deposit.amountGwei })
+    })
+  }
+
+  /** What a switch to compounding credentials queues: all above the activation balance (queue_excess_active_balance). */
+  #switchToCompounding(slot: number, request: ConsolidationRequest, reference: number): void {
+    const { before, after, queues, balances } = this.#parts
+    if (queues === undefined || Buffer.compare(request.sourcePubkey, request.targetPubkey) !== 0) return
+    const validatorIndex = after.indexOf(request.sourcePubkey)
+    if (validatorIndex === undefined || validatorIndex >= before.validators || this.#switched.has(validatorIndex))
+      return
+    // Who has compounding credentials afterwards has switched, by the first request that could: what forbids one does not end in an epoch.
+    if (after.credentialPrefixes[validatorIndex] !== COMPOUNDING_PREFIX) return
+    const hadAddress =
+      before.credentialPrefixes[validatorIndex] === EXECUTION_PREFIX || this.#changed.has(validatorIndex)
+    const address = after.credentialsOf(validatorIndex).subarray(ADDRESS_AT)
+    if (!hadAddress || Buffer.compare(address, request.sourceAddress) !== 0) return
+    this.#switched.add(validatorIndex)
+    const excess = (balances.gwei[validatorIndex] as number) - queues.activationBalanceMinGwei
+    if (excess > 0) balances.record({ slot, validatorIndex, kind: 'moved_to_queue', reference, gwei: -excess })
+  }
+
+  /** Seat after seat: the proposer may sit in its own committee, and an empty balance loses nothing (process_sync_aggregate). */
+  #syncAggregate({ slot, proposerIndex, syncBits }: BlockOperations): void {
+    const { after, balances } = this.#parts
+    let proposerGwei = 0
+    after.syncSeats.forEach((validator, seat) => {
+      const hasSigned = (((syncBits[seat >> 3] as number) >> (seat & 7)) & 1) === 1
+      balances.recordSeat(slot, validator, hasSigned ? this.#seatReward : -this.#seatReward)
+      if (hasSigned) proposerGwei += balances.apply(proposerIndex, this.#seatProposerReward)
+    })
+    const sum = { kind: 'proposer_sync', reference: 0, gwei: proposerGwei } as const
+    balances.recordApplied({ slot, validatorIndex: proposerIndex, ...sum })
+  }
+}
+
+/** Sum of the weights of flags, by their bits. */
+const WEIGHT_OF_FLAGS: readonly number[] = Array.from(
+  { length: 8 },
+  (_, flags) =>
+    ((flags & SOURCE_FLAG) !== 0 ? SOURCE_WEIGHT : 0) +
+    ((flags & TARGET_FLAG) !== 0 ? TARGET_WEIGHT : 0) +
+    ((flags & HEAD_FLAG) !== 0 ? HEAD_WEIGHT : 0),
+)

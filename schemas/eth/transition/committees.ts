@@ -1,0 +1,50 @@
+import { unshuffleList } from '@chainsafe/swap-or-not-shuffle'
+import { sha256 } from '../signing-root.ts'
+import type { ChainRules } from './fork-rules.ts'
+import { isActive, type StateColumns } from './state-columns.ts'
+
+const DOMAIN_BEACON_ATTESTER = Uint8Array.of(0x01, 0, 0, 0)
+const MIX_BYTES = 32
+const EPOCH_BYTES = 8
+
+/** Beacon committees of one epoch (consensus-specs, get_beacon_committee). */
+export class Committees {
+  readonly perSlot: number
+  readonly #shuffled: Uint32Array
+  readonly #slotsPerEpoch: number
+
+  /** From a state of the epoch or of the one after it: whoever is active in it was so long before. */
+  constructor(state: StateColumns, rules: ChainRules, epoch: number) {
+    const active = activeIndices(state, epoch)
+    const { slotsPerEpoch, targetCommitteeSize, committeesPerSlotMax } = rules
+    const wanted = Math.floor(Math.floor(active.length / slotsPerEpoch) / targetCommitteeSize)
+    this.perSlot = Math.max(1, Math.min(committeesPerSlotMax, wanted))
+    this.#slotsPerEpoch = slotsPerEpoch
+    this.#shuffled = unshuffleList(active, attesterSeed(state, rules, epoch), rules.shuffleRounds)
+  }
+
+  /** Validators of a committee, by seat. */
+  of(slot: number, committeeIndex: number): Uint32Array {
+    const count = this.perSlot * this.#slotsPerEpoch
+    const place = (slot % this.#slotsPerEpoch) * this.perSlot + committeeIndex
+    const from = Math.floor((this.#shuffled.length * place) / count)
+    const to = Math.floor((this.#shuffled.length * (place + 1)) / count)
+    return this.#shuffled.subarray(from, to)
+  }
+}
+
+function activeIndices(state: StateColumns, epoch: number): Uint32Array {
+  const found = new Uint32Array(state.validators)
+  let count = 0
+  for (let index = 0; index < state.validators; index++) if (isActive(state, index, epoch)) found[count++] = index
+  return found.slice(0, count)
+}
+
+/** `get_seed` of attesters: the mix is of the epoch before the lookahead, so states of this epoch and the next have it. */
+function attesterSeed({ randaoMixes }: StateColumns, rules: ChainRules, epoch: number): Uint8Array {
+  const { epochsPerHistoricalVector, minSeedLookahead } = rules
+  const at = ((epoch + epochsPerHistoricalVector - minSeedLookahead - 1) % epochsPerHistoricalVector) * MIX_BYTES
+  const epochBytes = new Uint8Array(EPOCH_BYTES)
+  new DataView(epochBytes.buffer).setBigUint64(0, BigInt(epoch), true)
+  return sha256(DOMAIN_BEACON_ATTESTER, epochBytes, randaoMixes.subarray(at, at + MIX_BYTES))
+}
