@@ -1,6 +1,6 @@
 import type { PendingDeposit } from '../../infra/ports/beacon-source.ts'
 import { AppError } from '../../schemas/errors.ts'
-import type { CreditedDeposit } from '../../schemas/events/beacon-epoch.ts'
+import type { CreditedDeposit } from '../../schemas/events/balance-effects.ts'
 
 /** Compressed point at infinity of G2: what the protocol puts as signature of balances that it queues itself. */
 const G2_INFINITY = `0xc0${'00'.repeat(95)}`

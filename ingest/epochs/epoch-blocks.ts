@@ -1,6 +1,7 @@
 import type { BeaconBlock, BeaconChain, FinalChain } from '../../infra/ports/beacon-source.ts'
 import { firstSlotOfEpoch } from '../../schemas/eth/time.ts'
-import type { CreditedDeposit, FinalizedBlock, Slashing, Withdrawal } from '../../schemas/events/beacon-epoch.ts'
+import type { CreditedDeposit, Slashing, Withdrawal } from '../../schemas/events/balance-effects.ts'
+import type { FinalizedBlock } from '../../schemas/events/beacon-epoch.ts'
 import { creditedToNewValidator, type HandledDeposit, handledDeposits, toCreditedDeposit } from './credited-deposits.ts'
 import { toText } from './proposer-rewards.ts'
 import { missingRow } from './registry-rows.ts'
@@ -47,7 +48,12 @@ export function trackedWithdrawals(
   return blocks.flatMap(({ slot, withdrawals }) =>
     withdrawals
       .filter(({ validatorIndex }) => isTracked(validatorIndex))
-      .map(({ amountGwei, ...withdrawal }) => ({ slot, ...withdrawal, amountGwei: amountGwei.toString() })),
+      .map(({ index, validatorIndex, amountGwei }) => ({
+        slot,
+        index,
+        validatorIndex,
+        amountGwei: String(amountGwei),
+      })),
   )
 }
 

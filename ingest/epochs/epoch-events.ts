@@ -11,6 +11,7 @@ import {
   lastSlotOfEpoch,
   slotTimeSec,
 } from '../../schemas/eth/time.ts'
+import { effectsOf } from '../../schemas/events/balance-effects.ts'
 import {
   dayBalances,
   type EpochBlocksData,
@@ -214,7 +215,8 @@ async function blocksData(
   const withdrawals = trackedWithdrawals(blocks, isTracked)
   const figures = { blocks: [...rewarded], withdrawals, slashings, deposits, states: await states, attestations }
   const proven = await provenBlocks(request, { ...figures, sync: columns }, request.log)
-  const content = { blocks: [...proven], withdrawals, slashings, deposits }
+  const effects = effectsOf({ withdrawals, slashings, deposits })
+  const content = { blocks: [...proven], effects, proof: null, residuals: [] }
   return { header: { chain: chainName, clock: chain.clock, epoch, ...content, parts: [] }, columns }
 }
 

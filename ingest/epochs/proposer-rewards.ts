@@ -6,6 +6,7 @@ import type {
 } from '../../infra/ports/beacon-source.ts'
 import type { Log } from '../../infra/ports/log.ts'
 import { firstSlotOfEpoch } from '../../schemas/eth/time.ts'
+import type { EffectLists } from '../../schemas/events/balance-effects.ts'
 import type { EpochBlocksColumns, EpochBlocksHeader, FinalizedBlock } from '../../schemas/events/beacon-epoch.ts'
 import type { EpochInput } from './epoch-blocks.ts'
 
@@ -13,7 +14,7 @@ import type { EpochInput } from './epoch-blocks.ts'
 const ASKED_AGAIN = 2
 
 /** What an epoch did to balances. */
-export interface EpochFigures extends Pick<EpochBlocksHeader, 'blocks' | 'withdrawals' | 'slashings' | 'deposits'> {
+export interface EpochFigures extends Pick<EpochBlocksHeader, 'blocks'>, EffectLists {
   readonly states: ValidatorStates
   readonly attestations: AttestationRewards | undefined
   readonly sync: EpochBlocksColumns

@@ -15,7 +15,6 @@ import {
 import { decodeEvent } from '../../schemas/events/codec.ts'
 import type { LedgerKind } from '../../schemas/tables/rewards.ts'
 import { constantColumn, type Projected, type TableRows, textColumn, versionOf } from '../loop/rows.ts'
-import { initialSlashingPenalty } from './slashing.ts'
 
 /** What one event of the finalized chain (`beacon.epochs`) becomes: its rows, and last that this part of its epoch is there. */
 export function projectFinalized(stored: StoredEvent, unnamedChain: string): Projected {
@@ -194,19 +193,7 @@ function ledgerRows({ header, columns }: EpochBlocksData, version: bigint): Tabl
     )
     entries.push({ slot: block.slot, validatorIndex: block.proposerIndex, kind: 'proposer', reference: 0, amountGwei })
   }
-  for (const w of header.withdrawals) {
-    const { slot, validatorIndex, index } = w
-    entries.push({ slot, validatorIndex, kind: 'withdrawal', reference: index, amountGwei: -BigInt(w.amountGwei) })
-  }
-  for (const s of header.slashings) {
-    const penaltyGwei = initialSlashingPenalty(BigInt(s.effectiveBalanceGwei), s.penaltyQuotient)
-    const { slot, validatorIndex } = s
-    entries.push({ slot, validatorIndex, kind: 'slashing_penalty', reference: 0, amountGwei: -penaltyGwei })
-  }
-  for (const d of header.deposits) {
-    const { slot, validatorIndex, kind, ordinal } = d
-    entries.push({ slot, validatorIndex, kind, reference: ordinal, amountGwei: BigInt(d.amountGwei) })
-  }
+  for (const { amountGwei, ...effect } of header.effects) entries.push({ ...effect, amountGwei: BigInt(amountGwei) })
   return withSyncRewards(header, columns, entries, version)
 }
 

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { BalanceEffect, CreditedDeposit, type EffectLists, effectsOf, Slashing, Withdrawal } from './balance-effects.ts'
 import { type ColumnsOf, type EncodedEvent, olderPacked, type Packed, packedEvent } from './codec.ts'
 import { Address, Chain, Clock, Hash, IntegerText, UInt } from './fields.ts'
 
@@ -89,34 +90,6 @@ const FinalizedBlock = Type.Object({
 })
 export type FinalizedBlock = Static<typeof FinalizedBlock>
 
-const Withdrawal = Type.Object({
-  slot: UInt,
-  index: UInt,
-  validatorIndex: UInt,
-  address: Address,
-  amountGwei: IntegerText,
-})
-export type Withdrawal = Static<typeof Withdrawal>
-
-/** A validator slashed by a block; the initial penalty is floor(effective balance / quotient) of the block's fork. */
-const Slashing = Type.Object({
-  slot: UInt,
-  validatorIndex: UInt,
-  effectiveBalanceGwei: IntegerText,
-  penaltyQuotient: UInt,
-})
-export type Slashing = Static<typeof Slashing>
-
-/** A deposit that the transition into the epoch credited (EIP-6110 pending deposits), or a queued balance given back. */
-const CreditedDeposit = Type.Object({
-  slot: UInt,
-  validatorIndex: UInt,
-  kind: Type.Union([Type.Literal('deposit'), Type.Literal('returned_from_queue')]),
-  ordinal: UInt,
-  amountGwei: IntegerText,
-})
-export type CreditedDeposit = Static<typeof CreditedDeposit>
-
 const EpochPart = Type.Object({
   kind: Type.Union([Type.Literal('validators'), Type.Literal('day_balances')]),
   range: UInt,
@@ -126,21 +99,46 @@ const EpochPart = Type.Object({
 /** An event that an epoch is not complete without. */
 export type EpochPart = Static<typeof EpochPart>
 
-const EpochBlocksFields = {
-  clock: Clock,
-  epoch: UInt,
-  withdrawals: Type.Array(Withdrawal),
-  slashings: Type.Array(Slashing),
-  deposits: Type.Array(CreditedDeposit),
-}
+/** How the figures of an epoch came about that were computed from states. */
+const EpochProof = Type.Object({
+  /** Version of the formulas: schemas/eth/transition/explain-epoch.ts. */
+  formulas: UInt,
+  /** Root of the state after the epoch's last slot, as it was computed of its bytes. */
+  stateRoot: Hash,
+  /** `anchored`: the root is the one that the chain's own blocks name. */
+  level: Type.Union([Type.Literal('consistent'), Type.Literal('anchored')]),
+})
+export type EpochProof = Static<typeof EpochProof>
+
+/** What the replay does not explain of a validator's balance, gwei. */
+const Residual = Type.Object({ validatorIndex: UInt, gwei: IntegerText })
+
+const EpochFields = { clock: Clock, epoch: UInt }
 const EpochBlocksHeader = Type.Object({
   chain: Chain,
-  ...EpochBlocksFields,
+  ...EpochFields,
   blocks: Type.Array(FinalizedBlock),
+  /** Of tracked validators. */
+  effects: Type.Array(BalanceEffect),
+  /** Null where the figures are what the node's reward endpoints tell: what they leave unexplained shows by the day. */
+  proof: Type.Union([EpochProof, Type.Null()]),
+  /** Of tracked validators whose residual is not 0; only with a proof. */
+  residuals: Type.Array(Residual),
   /** The epoch's other events. None from before they were counted: then they lie before this one. */
   parts: Type.Array(EpochPart),
 })
 export type EpochBlocksHeader = Static<typeof EpochBlocksHeader>
+
+const EffectListFields = {
+  withdrawals: Type.Array(Withdrawal),
+  slashings: Type.Array(Slashing),
+  deposits: Type.Array(CreditedDeposit),
+}
+
+/** A header of before effects were one list, and figures could be computed. */
+function withEffects<Header extends EffectLists>({ withdrawals, slashings, deposits, ...header }: Header) {
+  return { ...header, effects: effectsOf({ withdrawals, slashings, deposits }), proof: null, residuals: [] }
+}
 
 /** Sync committee rewards of tracked validators, summed over a validator's seats per block; gwei, penalties negative. */
 export const EPOCH_BLOCKS_LAYOUT = { slotOffset: 'u8', validatorIndex: 'u32', syncGwei: 'i64' } as const
@@ -176,20 +174,37 @@ export const dayBalances = packedEvent(
 
 /** The finalized blocks of one epoch with what they changed; slots without an entry were missed; id `beacon.epoch-blocks:<chain>:<epoch>`. */
 export const epochBlocks = packedEvent(
-  { name: 'beacon.epoch-blocks', version: 2, topic: 'beacon.epochs' },
+  { name: 'beacon.epoch-blocks', version: 3, topic: 'beacon.epochs' },
   EpochBlocksHeader,
   EPOCH_BLOCKS_LAYOUT,
   {
     1: olderPacked(
       {
         header: Type.Object({
-          ...EpochBlocksFields,
+          ...EpochFields,
+          ...EffectListFields,
           network: Type.String(),
           blocks: Type.Array(Type.Object({ ...FinalizedBlockFields, ...KnownRewards })),
         }),
         layout: EPOCH_BLOCKS_LAYOUT,
       },
-      ({ header: { network: _, ...header }, columns }, chain) => ({ header: { chain, ...header, parts: [] }, columns }),
+      ({ header: { network: _, ...header }, columns }, chain) => ({
+        header: withEffects({ chain, ...header, parts: [] }),
+        columns,
+      }),
+    ),
+    2: olderPacked(
+      {
+        header: Type.Object({
+          chain: Chain,
+          ...EpochFields,
+          ...EffectListFields,
+          blocks: Type.Array(FinalizedBlock),
+          parts: Type.Array(EpochPart),
+        }),
+        layout: EPOCH_BLOCKS_LAYOUT,
+      },
+      ({ header, columns }) => ({ header: withEffects(header), columns }),
     ),
   },
 )

@@ -1,3 +1,5 @@
+import type { BalanceEffectKind } from '../events/balance-effects.ts'
+
 /** Sort keys: the columns that tell one row from another. */
 export const REWARD_TABLES = {
   chains: ['chain'],
@@ -12,7 +14,7 @@ export const REWARD_TABLES = {
 } as const
 
 /** Kinds of `ledger_entries`: rewards first, then capital flows. The amount is signed by its effect on the balance. */
-export type LedgerKind = 'sync' | 'proposer' | 'slashing_penalty' | 'withdrawal' | 'deposit' | 'returned_from_queue'
+export type LedgerKind = 'sync' | 'proposer' | BalanceEffectKind
 
 // Rows as queries return them: 64-bit and wider integers are decimal text.
 

@@ -27,9 +27,7 @@ function keepInBlocks({ header, columns }: EpochBlocksData, keeps: (validator: n
   return {
     header: {
       ...header,
-      withdrawals: kept(header.withdrawals),
-      slashings: kept(header.slashings),
-      deposits: kept(header.deposits),
+      effects: kept(header.effects),
       parts: header.parts.map((part) => keepInPart(part, keeps)).filter(({ rows }) => rows > 0),
     },
     columns: keepRows(columns, (i) => keeps(columns.validatorIndex[i] as number)),

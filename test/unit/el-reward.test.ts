@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { paymentEvidence, priorityFeesWei } from '../../processors/rewards/el-reward.ts'
-import { initialSlashingPenalty } from '../../processors/rewards/slashing.ts'
 import { rateAt, splitRevenue } from '../../processors/settlements/settlement.ts'
 import type { ExecutionBlockData, WholeExecutionBlock } from '../../schemas/events/execution-block.ts'
 import { type GivenTransaction, transactionColumns } from './execution-columns.ts'
@@ -145,8 +144,4 @@ describe('settlement', () => {
     expect(rateAt(rates, 100)).toEqual({ rate: '0.1', versions: 10n })
     expect(rateAt(rates, 500)).toEqual({ rate: '0.2', versions: 10n })
   })
-})
-
-it('floors the initial slashing penalty', () => {
-  expect(initialSlashingPenalty(31_999_999_999n, 4096)).toBe(7_812_499n)
 })

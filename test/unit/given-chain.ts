@@ -11,17 +11,15 @@ import {
   slotTimeSec,
 } from '../../schemas/eth/time.ts'
 import { ACCOUNTS_KEY, feeRateSet, hashToken, tokenCreated, validatorsTracked } from '../../schemas/events/accounts.ts'
+import type { BalanceEffect } from '../../schemas/events/balance-effects.ts'
 import { beaconBlock } from '../../schemas/events/beacon-block.ts'
 import {
-  type CreditedDeposit,
   dayBalances,
   type EpochPart,
   epochBlocks,
   epochValidators,
   type FinalizedBlock,
-  type Slashing,
   VALIDATOR_STATUSES,
-  type Withdrawal,
 } from '../../schemas/events/beacon-epoch.ts'
 import { type EncodedEvent, encodeEvent, type Topic } from '../../schemas/events/codec.ts'
 import { executionBlock } from '../../schemas/events/execution-block.ts'
@@ -91,13 +89,11 @@ export function givenChain(epochs = EPOCHS): GivenChain {
       credit(firstSlot, v, gwei * 3n - (epoch > 3 ? 5n : 0n), true)
     })
     const blocks: FinalizedBlock[] = []
-    const withdrawals: Withdrawal[] = []
-    const slashings: Slashing[] = []
-    const deposits: CreditedDeposit[] = []
+    const effects: BalanceEffect[] = []
     const sync: { offset: number; validator: number; gwei: bigint }[] = []
     const dayEvents: EncodedEvent[] = []
     if (epoch === 7) {
-      deposits.push({ slot: firstSlot, validatorIndex: 2, kind: 'deposit', ordinal: 0, amountGwei: '1000000000' })
+      effects.push({ slot: firstSlot, validatorIndex: 2, kind: 'deposit', reference: 0, amountGwei: '1000000000' })
       credit(firstSlot, 2, 1_000_000_000n, false)
     }
     for (let slot = firstSlot; slot < firstSlot + CLOCK.slotsPerEpoch; slot++) {
@@ -119,12 +115,13 @@ export function givenChain(epochs = EPOCHS): GivenChain {
         credit(slot, validator, gwei, true)
       }
       if (slot === 30) {
-        slashings.push({ slot, validatorIndex: 4, effectiveBalanceGwei: '32000000000', penaltyQuotient: 4096 })
+        effects.push({ slot, validatorIndex: 4, kind: 'slashing_penalty', reference: 0, amountGwei: '-7812500' })
         credit(slot, 4, -7_812_500n, true)
       }
       if (slot % 7 === 0) {
         const index = slot / 7
-        withdrawals.push({ slot, index, validatorIndex: slot % VALIDATORS, address: address('cc'), amountGwei: '777' })
+        const validatorIndex = slot % VALIDATORS
+        effects.push({ slot, validatorIndex, kind: 'withdrawal', reference: index, amountGwei: '-777' })
         credit(slot, slot % VALIDATORS, -777n, false)
       }
       head.push(headEvent(block))
@@ -132,7 +129,7 @@ export function givenChain(epochs = EPOCHS): GivenChain {
     }
     const validators = (extraGwei: bigint) => validatorsEvents(epoch, attestation, balances, extraGwei)
     if (epoch === TAMPERED_EPOCH) [tampered] = validators(1n)
-    const content = { blocks, withdrawals, slashings, deposits, sync, beginsDay: dayEvents.length > 0 }
+    const content = { blocks, effects, sync, beginsDay: dayEvents.length > 0 }
     finalized.push(...dayEvents, ...validators(0n), blocksEvent(epoch, content))
   }
   if (tampered === undefined) throw new Error('no epoch to tamper with')
@@ -362,14 +359,12 @@ function validatorsEvents(
 
 interface EpochContent {
   readonly blocks: FinalizedBlock[]
-  readonly withdrawals: Withdrawal[]
-  readonly slashings: Slashing[]
-  readonly deposits: CreditedDeposit[]
+  readonly effects: BalanceEffect[]
   readonly sync: readonly { readonly offset: number; readonly validator: number; readonly gwei: bigint }[]
   readonly beginsDay: boolean
 }
 
-function blocksEvent(epoch: number, { sync, beginsDay, ...lists }: EpochContent): EncodedEvent {
+function blocksEvent(epoch: number, { blocks, effects, sync, beginsDay }: EpochContent): EncodedEvent {
   const kinds: readonly EpochPart['kind'][] = beginsDay ? ['validators', 'day_balances'] : ['validators']
   const parts = kinds.flatMap((kind) => RANGES.map(({ range, from, to }) => ({ kind, range, rows: to - from })))
   return encodeEvent(epochBlocks, {
@@ -377,7 +372,7 @@ function blocksEvent(epoch: number, { sync, beginsDay, ...lists }: EpochContent)
     key: chainKey(GIVEN_CHAIN),
     time: instant((epoch + 1) * CLOCK.slotsPerEpoch - 1),
     data: {
-      header: { chain: GIVEN_CHAIN, clock: CLOCK, epoch, parts, ...lists },
+      header: { chain: GIVEN_CHAIN, clock: CLOCK, epoch, parts, blocks, effects, proof: null, residuals: [] },
       columns: {
         slotOffset: Uint8Array.from(sync, (s) => s.offset),
         validatorIndex: Uint32Array.from(sync, (s) => s.validator),

@@ -12,6 +12,7 @@ import {
   slotTimeSec,
 } from '../../schemas/eth/time.ts'
 import { ACCOUNTS_KEY, feeRateSet, TRACKED_PER_EVENT_MAX, validatorsTracked } from '../../schemas/events/accounts.ts'
+import type { BalanceEffect } from '../../schemas/events/balance-effects.ts'
 import { beaconBlock } from '../../schemas/events/beacon-block.ts'
 import {
   dayBalances,
@@ -20,7 +21,6 @@ import {
   epochValidators,
   type FinalizedBlock,
   VALIDATOR_STATUSES,
-  type Withdrawal,
 } from '../../schemas/events/beacon-epoch.ts'
 import { type EncodedEvent, encodeEvent, type Topic } from '../../schemas/events/codec.ts'
 import type { LogColumns } from '../../schemas/events/execution-logs.ts'
@@ -146,7 +146,7 @@ class SyntheticChain {
   *epoch(epoch: number): Generator<LogChunk> {
     const attestation = this.#attest(epoch)
     const blocks: FinalizedBlock[] = []
-    const withdrawals: Withdrawal[] = []
+    const effects: BalanceEffect[] = []
     const sync: Sync[] = []
     const balances: EncodedEvent[] = []
     const first = epoch * CLOCK.slotsPerEpoch
@@ -162,8 +162,8 @@ class SyntheticChain {
       this.#credit(seat.validator, SYNC_GWEI)
       if (slot % 7 === 0) {
         const validatorIndex = (slot * 13) % this.#size.validators
-        const amountGwei = String(WITHDRAWAL_GWEI)
-        withdrawals.push({ slot, index: slot / 7, validatorIndex, address: address('cc'), amountGwei })
+        const amountGwei = String(-WITHDRAWAL_GWEI)
+        effects.push({ slot, validatorIndex, kind: 'withdrawal', reference: slot / 7, amountGwei })
         this.#credit(validatorIndex, -WITHDRAWAL_GWEI)
       }
     }
@@ -172,7 +172,7 @@ class SyntheticChain {
     yield { topic: 'execution.logs', events: execution.flatMap(({ logs }) => logs) }
     yield { topic: 'execution.blocks', events: execution.flatMap((events) => events.blocks) }
     const parts = this.#parts(balances.length > 0)
-    const ending = this.#blocksEvent(epoch, { blocks, withdrawals, sync, parts })
+    const ending = this.#blocksEvent(epoch, { blocks, effects, sync, parts })
     yield { topic: 'beacon.epochs', events: [...balances, ...this.#validators(epoch, attestation), ending] }
   }
 
@@ -301,19 +301,19 @@ class SyntheticChain {
     epoch: number,
     content: {
       readonly blocks: FinalizedBlock[]
-      readonly withdrawals: Withdrawal[]
+      readonly effects: BalanceEffect[]
       readonly sync: readonly Sync[]
       readonly parts: readonly EpochPart[]
     },
   ): EncodedEvent {
     const chain = this.#chain
-    const { blocks, withdrawals, sync, parts } = content
+    const { blocks, effects, sync, parts } = content
     return encodeEvent(epochBlocks, {
       id: `beacon.epoch-blocks:${chain}:${epoch}`,
       key: chainKey(chain),
       time: instant((epoch + 1) * CLOCK.slotsPerEpoch - 1),
       data: {
-        header: { chain, clock: CLOCK, epoch, parts: [...parts], blocks, withdrawals, slashings: [], deposits: [] },
+        header: { chain, clock: CLOCK, epoch, parts: [...parts], blocks, effects, proof: null, residuals: [] },
         columns: {
           slotOffset: Uint8Array.from(sync, ({ offset }) => offset),
           validatorIndex: Uint32Array.from(sync, ({ validator }) => validator),

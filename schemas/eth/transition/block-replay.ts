@@ -133,7 +133,7 @@ export class BlockReplay {
       const effectiveGwei = (after.effectiveIncrements[validatorIndex] as number) * INCREMENT_GWEI
       const { slot, proposerIndex } = block
       const penalty = -Math.floor(effectiveGwei / fork.slashingPenaltyQuotient)
-      balances.record({ slot, validatorIndex, kind: 'slashing_initial', reference: 0, gwei: penalty })
+      balances.record({ slot, validatorIndex, kind: 'slashing_penalty', reference: 0, gwei: penalty })
       // The block's proposer is the whistleblower, too, so both parts are its own.
       const gwei = Math.floor(effectiveGwei / fork.whistleblowerQuotient)
       const part = { kind: 'proposer_slashings', reference: validatorIndex } as const

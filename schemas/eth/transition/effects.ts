@@ -4,7 +4,7 @@ export type EffectKind =
   | 'proposer_attestations'
   | 'proposer_sync'
   | 'proposer_slashings'
-  | 'slashing_initial'
+  | 'slashing_penalty'
   | 'slashing_correlation'
   /** Capital: it moved and is no income. */
   | 'withdrawal_partial'
