@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { cp, mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
+import { cpSync, existsSync } from 'node:fs'
+import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import chdb from 'chdb/package.json' with { type: 'json' }
@@ -33,10 +33,14 @@ export async function copyEmptyTables(directory: string): Promise<void> {
   const kept = join(KEPT, key)
   if (!existsSync(kept)) await makeTables(kept)
   await mkdir(directory, { recursive: true })
-  // The engine's links are paths from where they lie.
   const copy = `${store}-copy`
-  await cp(kept, copy, { recursive: true, verbatimSymlinks: true })
+  copyStore(kept, copy)
   await rename(copy, store)
+}
+
+/** The engine's links are paths from where they lie. The promise of the same copies a file a thread: 20 times the work. */
+function copyStore(from: string, to: string): void {
+  cpSync(from, to, { recursive: true, verbatimSymlinks: true })
 }
 
 async function makeTables(kept: string): Promise<void> {
@@ -46,7 +50,7 @@ async function makeTables(kept: string): Promise<void> {
     await migrate(warehouse, await readMigrations())
     await warehouse[Symbol.asyncDispose]()
     const whole = `${kept}-${process.pid}`
-    await cp(storeOf(directory), whole, { recursive: true, verbatimSymlinks: true })
+    copyStore(storeOf(directory), whole)
     await rename(whole, kept).catch(async (error: unknown) => {
       await rm(whole, { recursive: true })
       if (!existsSync(kept)) throw error // otherwise another process was sooner
