@@ -20,7 +20,6 @@ import { createToken } from './account.ts'
 import { ethereumChain, writeChains } from './configuration.ts'
 import {
   type DevnetChild,
-  EARLY_EXITS,
   type Environment,
   eventually,
   type Running,
@@ -36,8 +35,9 @@ const FIRST_SLOT = 40
 /** The deposits are in the registry, and no validator of them is active. */
 const REGISTERED_SLOT = 420
 const SLOTS_PER_EPOCH = 32
-/** Of the devnet: epochs that a validator is active before it may exit. */
-const SHARD_COMMITTEE_PERIOD = EARLY_EXITS.shardCommitteePeriodEpochs
+/** Of the devnet: epochs that a validator is active before it may exit, of which each costs the program two seconds of a core. */
+const SHARD_COMMITTEE_PERIOD = 8
+const PERIODS = { shardCommitteePeriodEpochs: SHARD_COMMITTEE_PERIOD }
 const FORGOTTEN_EPOCHS = tries(16, 50)
 const EXITS_PATH = '/eth/v1/beacon/pool/voluntary_exits'
 
@@ -107,7 +107,7 @@ export function exitSuite({ mode, modeOf }: ExitOptions): void {
     }
 
     beforeAll(async () => {
-      devnet = await startDevnetChild(EARLY_EXITS)
+      devnet = await startDevnetChild(PERIODS)
       truth = new TrueNode(devnet.beaconUrl)
       node = await openFaultyNode(truth, [
         {

@@ -34,9 +34,12 @@ const STEP_TIMEOUT_MS = 120_000
 const LEAP_TIMEOUT_MS = 480_000
 const ACCOUNT = 'acme'
 const CREATED_SLOT = 40
-/** Epochs that a validator is active before it may exit, and from its exit until it is paid: mainnet's in the long form. */
-const SHARD_COMMITTEE_PERIOD = tries(32, 256)
-const WITHDRAWABILITY_DELAY = tries(32, 256)
+/**
+ * Epochs that a validator is active before it may exit, and from its exit until it is paid: mainnet's in the long form. In the short one
+ * the whole day of the activation, which ends with epoch 65, is final before the validators are paid.
+ */
+const SHARD_COMMITTEE_PERIOD = tries(25, 256)
+const WITHDRAWABILITY_DELAY = tries(25, 256)
 const FAR_FUTURE_EPOCH = String(2n ** 64n - 1n)
 /** Within so many epochs an estimate has to be right while the chain has not fixed what it is of; of a payment half of a sweep's cycle more. */
 const ERROR_EPOCHS_MAX = 2

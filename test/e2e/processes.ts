@@ -25,9 +25,6 @@ export interface DevnetChild extends AsyncDisposable {
   orphanSecond(depth: number): Promise<void>
 }
 
-/** For suites in whose first days validators must leave of their own will: an eighth of mainnet's epochs before they may. */
-export const EARLY_EXITS = { shardCommitteePeriodEpochs: 32 } satisfies Periods
-
 /** The devnet of the e2e suites, in a process of its own. */
 export async function startDevnetChild(periods: Periods = {}): Promise<DevnetChild> {
   const stdio = ['ignore', 'inherit', 'inherit', 'ipc'] as const

@@ -23,7 +23,6 @@ import { createToken } from './account.ts'
 import { runChain, writeChains } from './configuration.ts'
 import {
   type DevnetChild,
-  EARLY_EXITS,
   type Environment,
   eventually,
   type Running,
@@ -35,8 +34,9 @@ import { recipientsOf } from './run-keys.ts'
 
 const STEP_TIMEOUT_MS = 120_000
 const SLOTS_PER_EPOCH = 32
-/** Of the devnet: epochs that a validator is active before it may exit. */
-const SHARD_COMMITTEE_PERIOD = EARLY_EXITS.shardCommitteePeriodEpochs
+/** Of the devnet: epochs that a validator is active before it may exit, of which each costs the program two seconds of a core. */
+const SHARD_COMMITTEE_PERIOD = 8
+const PERIODS = { shardCommitteePeriodEpochs: SHARD_COMMITTEE_PERIOD }
 const ACCOUNT = 'quotes'
 const COUNT = 4
 const AMOUNT_GWEI = String(BigInt(COUNT) * 32_000_000_000n)
@@ -101,7 +101,7 @@ export function quotesSuite({ mode, modeOf }: QuotesOptions): void {
     const mine = { address: WALLET.address, amount: AMOUNT_GWEI }
 
     beforeAll(async () => {
-      devnet = await startDevnetChild(EARLY_EXITS)
+      devnet = await startDevnetChild(PERIODS)
       const file = join(directory, 'epochline.yaml')
       const contracts = { staking: { contract: BATCH_DEPOSIT_ADDRESS }, exit_contract: EXIT_REQUEST_ADDRESS }
       const mainnet = { ...runChain(file, devnet), ...contracts }
