@@ -5,7 +5,7 @@ import { bls12_381 } from '@noble/curves/bls12-381.js'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { ExitTerms, ExitToSign, KeyVault } from '../../infra/ports/key-vault.ts'
 import { bytesOf, hexOf } from '../../schemas/eth/hex.ts'
-import { type KeyVaultPlace, pubkeysOf, requestOf, TERMS } from './key-vault.ts'
+import { type KeyVaultPlace, pubkeysOf, requestOf, sharedVault, TERMS } from './key-vault.ts'
 
 const EXIT_TERMS: ExitTerms = {
   chain: TERMS.chain,
@@ -25,6 +25,8 @@ export function keyVaultExits(name: string, newPlace: () => Promise<KeyVaultPlac
   }
 
   describe(`key vault contract, exits: ${name}`, () => {
+    const refusing = sharedVault(newPlace)
+
     test('signs exits that another library verifies, the same each time, with keys of every seed', async () => {
       const place = await openPlace()
       const pubkeys = [...(await commitIn(place, 'first', 2)), ...(await commitIn(place, 'second', 1))]
@@ -64,13 +66,13 @@ export function keyVaultExits(name: string, newPlace: () => Promise<KeyVaultPlac
       ['an index that is no number', [{ validatorIndex: Number.NaN }], {}],
       ['a fork version of 3 bytes', [{}], { capellaForkVersion: new Uint8Array(3) }],
       ['a root of 20 bytes', [{}], { genesisValidatorsRoot: new Uint8Array(20) }],
-    ])('refuses %s, and keeps what others have prepared', async (_, wrong, terms) => {
-      await using vault = await (await openPlace()).open()
-      const [pubkey = ''] = await commit(vault, 'r', 1)
+    ])('refuses %s, and keeps what others have prepared', async (what, wrong, terms) => {
+      const vault = refusing()
+      const [pubkey = ''] = await commit(vault, `before ${what}`, 1)
       const { id } = await vault.prepare(1, TERMS)
       const exits = wrong.map((one) => ({ pubkey, epoch: 1, validatorIndex: 1, ...one }))
       await expect(vault.signExits(exits, { ...EXIT_TERMS, ...terms })).rejects.toThrow(RangeError)
-      expect(await vault.commit(id, 'other', requestOf('acme'))).toEqual(requestOf('acme'))
+      expect(await vault.commit(id, `after ${what}`, requestOf('acme'))).toEqual(requestOf('acme'))
     })
   })
 }

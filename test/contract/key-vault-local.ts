@@ -12,8 +12,9 @@ import type { KeySource } from '../../infra/key-vault/key-source.ts'
 import { type LocalKeyVaultOptions, type LocalVault, openLocalKeyVault } from '../../infra/key-vault/open-local.ts'
 import { openVaultStore } from '../../infra/key-vault/vault-store.ts'
 
-/** A folder for a vault with its key beside it; it is removed when the test ends. */
+/** A folder for a vault with its key beside it. */
 export interface VaultFolder {
+  /** Has both, and nothing else. */
   readonly above: string
   readonly directory: string
   /** The vault's database. */
@@ -22,13 +23,23 @@ export interface VaultFolder {
   readonly options: LocalKeyVaultOptions
 }
 
+/** It is removed when the test ends. */
 export async function newVaultFolder(): Promise<VaultFolder> {
+  const folder = await makeVaultFolder()
+  onTestFinished(() => removeVaultFolder(folder))
+  return folder
+}
+
+export async function makeVaultFolder(): Promise<VaultFolder> {
   const above = await mkdtemp(join(tmpdir(), 'epochline-vault-'))
-  onTestFinished(() => rm(above, { recursive: true, force: true }))
   const directory = join(above, 'vault')
   const keyFile = join(above, 'vault-key')
   const keySource: KeySource = { kind: 'file', file: keyFile, mayCreate: true }
   return { above, directory, file: join(directory, 'vault.db'), keyFile, options: { directory, keySource } }
+}
+
+export function removeVaultFolder({ above }: VaultFolder): Promise<void> {
+  return rm(above, { recursive: true, force: true })
 }
 
 export async function openIn(folder: VaultFolder): Promise<LocalVault> {

@@ -6,8 +6,10 @@ import { openLocalKeyVault } from '../../infra/key-vault/open-local.ts'
 import { type KeyVaultPlace, keyVaultContract, pubkeysOf, requestOf, TERMS } from './key-vault.ts'
 import { keyVaultExits } from './key-vault-exits.ts'
 import {
+  makeVaultFolder,
   newVaultFolder,
   openIn,
+  removeVaultFolder,
   rowsOf,
   secretsOf,
   startVaultOwner,
@@ -18,10 +20,10 @@ import {
 const START_TIMEOUT_MS = 10_000
 
 async function newPlace(): Promise<KeyVaultPlace> {
-  const { options } = await newVaultFolder()
+  const folder = await makeVaultFolder()
   return {
-    open: (more) => openLocalKeyVault({ ...options, ...more }),
-    [Symbol.asyncDispose]: async () => {}, // the folder goes with the test
+    open: (more) => openLocalKeyVault({ ...folder.options, ...more }),
+    [Symbol.asyncDispose]: () => removeVaultFolder(folder),
   }
 }
 

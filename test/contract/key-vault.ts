@@ -1,7 +1,7 @@
 import { computeDomain, computeSigningRoot } from '@lodestar/state-transition'
 import { ssz } from '@lodestar/types'
 import { bls12_381 } from '@noble/curves/bls12-381.js'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { DepositTerms, KeptRequest, KeyVault, PreparedKeys } from '../../infra/ports/key-vault.ts'
 import { hexOf } from '../../schemas/eth/hex.ts'
 
@@ -34,6 +34,20 @@ export function pubkeysOf({ deposits }: PreparedKeys): readonly string[] {
   return deposits.map(({ pubkey }) => hexOf(pubkey))
 }
 
+/** One vault for all tests that it is asked in, opened before them and closed after them: each opening starts a process. */
+export function sharedVault(newPlace: () => Promise<KeyVaultPlace>): () => KeyVault {
+  const open = new AsyncDisposableStack()
+  let vault: KeyVault | undefined
+  beforeAll(async () => {
+    vault = open.use(await open.use(await newPlace()).open())
+  })
+  afterAll(() => open.disposeAsync())
+  return () => {
+    if (vault === undefined) throw new Error('the vault is open during tests only')
+    return vault
+  }
+}
+
 /** What all key vaults must do: the guarantees of infra/ports/key-vault.ts, each as a test. */
 export function keyVaultContract(name: string, newPlace: () => Promise<KeyVaultPlace>): void {
   async function openPlace(): Promise<KeyVaultPlace> {
@@ -49,6 +63,8 @@ export function keyVaultContract(name: string, newPlace: () => Promise<KeyVaultP
   }
 
   describe(`key vault contract: ${name}`, () => {
+    const refusing = sharedVault(newPlace)
+
     test('signs deposits whose roots are the specification and whose signatures another library verifies', async () => {
       const vault = await openVault()
       const { deposits } = await vault.prepare(2, TERMS)
@@ -77,7 +93,7 @@ export function keyVaultContract(name: string, newPlace: () => Promise<KeyVaultP
     })
 
     test.each([0, -1, 101, 1.5, Number.NaN])('refuses to prepare %d keys', async (count) => {
-      const vault = await openVault()
+      const vault = refusing()
       await expect(vault.prepare(count, TERMS)).rejects.toThrow(RangeError)
     })
 
@@ -87,10 +103,10 @@ export function keyVaultContract(name: string, newPlace: () => Promise<KeyVaultP
       { amountGwei: 2n ** 64n },
       { amountGwei: -1n },
     ])('refuses terms that no deposit has, and keeps what others have prepared: %o', async (wrong) => {
-      const vault = await openVault()
+      const vault = refusing()
       const { id } = await vault.prepare(1, TERMS)
       await expect(vault.prepare(1, { ...TERMS, ...wrong })).rejects.toThrow(RangeError)
-      expect(await vault.commit(id, 'r', requestOf('acme'))).toEqual(requestOf('acme'))
+      expect(await vault.commit(id, id, requestOf('acme'))).toEqual(requestOf('acme'))
     })
 
     test('has a request as it was committed, after it was opened again too', async () => {

@@ -5,7 +5,7 @@ import { hexOf } from '../../schemas/eth/hex.ts'
 import { FakeWeb3Signer, type Misbehaviour } from '../web3signer/fake-web3signer.ts'
 import { type KeyVaultPlace, keyVaultContract, pubkeysOf, requestOf, TERMS } from './key-vault.ts'
 import { keyVaultExits } from './key-vault-exits.ts'
-import { newVaultFolder, openIn, type VaultFolder } from './key-vault-local.ts'
+import { makeVaultFolder, newVaultFolder, openIn, removeVaultFolder, type VaultFolder } from './key-vault-local.ts'
 
 /** Whatever a test does: what is asked and what is answered are the API's. */
 async function startSigner(): Promise<FakeWeb3Signer> {
@@ -18,12 +18,13 @@ async function startSigner(): Promise<FakeWeb3Signer> {
 }
 
 async function newPlace(): Promise<KeyVaultPlace> {
-  const { options } = await newVaultFolder()
+  const folder = await makeVaultFolder()
   const signer = await FakeWeb3Signer.start()
   return {
-    open: (more) => openLocalKeyVault({ ...options, ...more, web3signerUrl: signer.url }),
+    open: (more) => openLocalKeyVault({ ...folder.options, ...more, web3signerUrl: signer.url }),
     async [Symbol.asyncDispose]() {
       await signer[Symbol.asyncDispose]()
+      await removeVaultFolder(folder)
       expect(signer.faults).toEqual([])
     },
   }
