@@ -26,6 +26,7 @@ import {
   type Environment,
   eventually,
   killWhile,
+  MOMENT_POLL_MS,
   type Running,
   runCommand,
   startDevnetChild,
@@ -128,7 +129,7 @@ export function pipelineSuite({ mode, modeOf, deaths }: PipelineOptions): void {
         const before = await secondHead()
         await devnet.advanceSecondTo(secondBlock)
         const moved = async () => (await secondHead()) > before || undefined
-        await eventually('the first of its new blocks', moved, STEP_TIMEOUT_MS)
+        await eventually('the first of its new blocks', moved, STEP_TIMEOUT_MS, MOMENT_POLL_MS)
         await program.kill()
         program = await startProgram(['all'], env)
       }

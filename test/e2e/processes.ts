@@ -9,6 +9,10 @@ import type { Command, Periods, Reply } from './devnet-process.ts'
 const NODE_OPTIONS = ['--disable-warning=TimeoutNegativeWarning']
 const MAIN = join(import.meta.dirname, '../../main.ts')
 const STOP_TIMEOUT_MS = 20_000
+/** Whether the program is ready costs it tens of milliseconds of a core, and most waiting is for seconds or minutes of history. */
+const POLL_MS = 500
+/** A moment to kill at must not pass unseen. */
+export const MOMENT_POLL_MS = 200
 /** Characters: what it ended of is in its last lines. */
 const LAST_WORDS = 4_000
 
@@ -202,7 +206,7 @@ export async function eventually<Answer>(
   what: string,
   ask: () => Promise<Answer | undefined>,
   timeoutMs: number,
-  everyMs = 200,
+  everyMs = POLL_MS,
 ): Promise<Answer> {
   const deadline = performance.now() + timeoutMs
   for (;;) {
@@ -225,6 +229,7 @@ export async function killWhile(
     `the moment to kill ${args.join(' ')}`,
     async () => ((await until()) ? true : undefined),
     timeoutMs,
+    MOMENT_POLL_MS,
   ).catch((error: unknown) => {
     throw new Error(role.output(), { cause: error })
   })
