@@ -1,4 +1,4 @@
 import { pipelineSuite } from './pipeline.ts'
 import { withServers } from './servers.ts'
 
-withServers((modeOf) => pipelineSuite({ mode: 'servers', modeOf, deaths: 'on a second way' }))
+withServers((modeOf) => pipelineSuite({ mode: 'servers', modeOf, deaths: 'nowhere' }))

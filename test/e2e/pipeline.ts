@@ -81,9 +81,9 @@ export interface PipelineOptions {
   readonly modeOf: (name: string) => Environment
   /**
    * `on the way`: the program that everything is asked of has been killed while it caught up. `on a second way`: it has not, and
-   * another log of the same chains, filled and processed by processes that are killed, must give the same tables.
+   * another log of the same chains, filled and processed by processes that are killed, must give the same tables. `nowhere`: neither.
    */
-  readonly deaths: 'on the way' | 'on a second way'
+  readonly deaths: 'on the way' | 'on a second way' | 'nowhere'
 }
 
 /**
