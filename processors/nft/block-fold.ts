@@ -55,14 +55,16 @@ export class BlockFold {
   /** The block's transfers are in the order of the chain, from one place among the words up to another. */
   async foldBlock(block: FoldedBlock, first: number, end: number): Promise<BlockCounts> {
     const rows = this.#rows
+    const { state, span } = this.#parts
     this.#block = block
+    state.journal.begin(block.number, span.to)
     rows.begin(block, first + TRANSFER.blockHash)
     for (let at = first; at < end; at += TRANSFER.row) {
       if (at > first && this.#isTwice(at)) continue
       this.#move(at)
       if (this.#parts.slices.isOver()) await this.#nextTurn()
     }
-    const { singles, holdings, pairs, tokens, contracts, accounts } = this.#parts.state.touched
+    const { singles, holdings, pairs, tokens, contracts, accounts } = state.touched
     await this.#each(singles.keys, (token, i) => this.#changeOwner(token, this.#ownerBefore[i] as number))
     await this.#each(holdings.keys, (holding, i) => this.#changeBalance(holding, this.#balanceBefore[i] as Balance))
     await this.#each(pairs.keys, (pair, i) => this.#countPair(pair, this.#tokensBefore[i] as number))
@@ -74,6 +76,7 @@ export class BlockFold {
   }
 
   #endBlock(): BlockCounts {
+    this.#parts.state.journal.end()
     const transfers = this.#places.length
     const singles = this.#places.filter((at) => !this.#isMany(at)).length
     for (const numbers of [this.#places, this.#had]) numbers.length = 0

@@ -1,8 +1,17 @@
 import type { Balance } from './balance.ts'
+import type { UndoJournal } from './undo-journal.ts'
 
 /** Numbers below 2^53 by the numbers of keys, 0 where none was set. */
 export class Figures {
   #values = new Float64Array(256)
+  readonly #journal: UndoJournal | undefined
+  readonly #place: number
+
+  /** Changes are noted in the journal while it is open. */
+  constructor(journal?: UndoJournal) {
+    this.#journal = journal
+    this.#place = journal?.enlist(this) ?? 0
+  }
 
   get(key: number): number {
     return this.#values[key] ?? 0
@@ -14,6 +23,8 @@ export class Figures {
       values.set(this.#values)
       this.#values = values
     }
+    const before = this.#values[key] as number
+    if (this.#journal?.isOpen && before !== value) this.#journal.note(this.#place, key, before)
     this.#values[key] = value
   }
 
@@ -29,6 +40,13 @@ export class Balances {
   /** NaN where it is among the large ones. */
   readonly #small = new Figures()
   readonly #large = new Map<number, bigint>()
+  readonly #journal: UndoJournal
+  readonly #place: number
+
+  constructor(journal: UndoJournal) {
+    this.#journal = journal
+    this.#place = journal.enlist(this)
+  }
 
   get(key: number): Balance {
     const small = this.#small.get(key)
@@ -36,6 +54,7 @@ export class Balances {
   }
 
   set(key: number, balance: Balance): void {
+    if (this.#journal.isOpen) this.#journal.note(this.#place, key, this.get(key))
     if (typeof balance === 'number') {
       this.#small.set(key, balance)
       this.#large.delete(key)

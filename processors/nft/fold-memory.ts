@@ -1,7 +1,9 @@
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import type { Place } from './fold-place.ts'
 import { FoldState, keysOf } from './fold-state.ts'
+import type { Block } from './fold-step.ts'
 import type { FoldedRows } from './folded-rows.ts'
+import { JOURNAL_LIMITS, type JournalLimits } from './undo-journal.ts'
 
 // What folds of this process keep in memory, and what tells that it is good no more.
 
@@ -29,8 +31,8 @@ export interface Known {
 /** What a fold has come to: the same whatever else was reverted, for the hash names the blocks before. */
 interface Kept {
   readonly start: number
-  /** Of the last block. */
-  readonly hash: string | undefined
+  /** Of the last block, behind those that it may be taken back to; undefined before the first one. */
+  readonly hashes: readonly (string | undefined)[]
   /** What told of exchanges: a rebuild may make other rows of the same blocks. */
   readonly exchanges: string
   readonly state: FoldState
@@ -38,6 +40,7 @@ interface Kept {
 
 /** Of each chain. */
 export interface Memory {
+  readonly limits: JournalLimits
   readonly known: Map<string, Known>
   readonly states: Map<string, Kept>
   /** What is told of exchanges, and writes of them before it was asked for. */
@@ -46,8 +49,9 @@ export interface Memory {
 
 const MEMORIES = new WeakMap<Warehouse, Memory>()
 
-export function memoryOf(warehouse: Warehouse): Memory {
-  const memory = MEMORIES.get(warehouse) ?? { known: new Map(), states: new Map() }
+/** The memory of folds into a warehouse. Who asks first says how far it is taken back. */
+export function memoryOf(warehouse: Warehouse, limits = JOURNAL_LIMITS): Memory {
+  const memory = MEMORIES.get(warehouse) ?? { limits, known: new Map(), states: new Map() }
   MEMORIES.set(warehouse, memory)
   return memory
 }
@@ -77,23 +81,32 @@ export async function exchangesOf(warehouse: Warehouse, memory: Memory): Promise
   return told
 }
 
-/** What the fold has come to at its place, of which nothing is kept until the next step has ended. */
+/**
+ * What the fold has come to at its place, of which nothing is kept until the next step has ended. Where blocks were reverted since, it is
+ * taken back to the one that the fold goes on from; where that is too far before, nothing is known.
+ */
 export function takeState(
-  { states }: Memory,
+  { states, limits }: Memory,
   chain: string,
   { place, exchanges }: { readonly place: Place; readonly exchanges: string },
-): FoldState {
-  const { start } = place
-  const { hash } = place.through
+): Kept {
+  const { start, through } = place
   const kept = states.get(chain)
   states.delete(chain)
-  if (kept?.start === start && kept.hash === hash && kept.exchanges === exchanges) return kept.state
-  return new FoldState({ isWhole: hash === undefined })
+  if (kept?.start === start && kept.exchanges === exchanges) {
+    const last = kept.hashes.lastIndexOf(through.hash)
+    if (last !== -1 && kept.state.journal.undoTo(through.number))
+      return { ...kept, hashes: kept.hashes.slice(0, last + 1) }
+  }
+  const state = new FoldState({ isWhole: through.hash === undefined, limits })
+  return { start, hashes: [through.hash], exchanges, state }
 }
 
-/** Keeps what a fold has come to, where it is not too much. */
-export function keepState(memory: Memory, chain: string, kept: Kept): void {
-  if (keysOf(kept.state.sizes()) <= keysLeft(memory, kept.state)) memory.states.set(chain, kept)
+/** Keeps what a fold has come to behind the blocks of a step, where it is not too much. */
+export function keepState(memory: Memory, chain: string, taken: Kept, step: readonly Block[]): void {
+  if (keysOf(taken.state.sizes()) > keysLeft(memory, taken.state)) return
+  const hashes = [...taken.hashes, ...step.map(({ hash }) => hash)].slice(-(memory.limits.blocks + 1))
+  memory.states.set(chain, { ...taken, hashes })
 }
 
 /** How many keys a chain may have in memory beside those of others. */

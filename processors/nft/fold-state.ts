@@ -4,6 +4,7 @@ import { type Balance, readBalance, sum } from './balance.ts'
 import { Balances, Figures, Touched } from './figures.ts'
 import { KeyTable } from './key-table.ts'
 import { HOLDING, TOTAL } from './read-step.ts'
+import { type JournalLimits, UndoJournal } from './undo-journal.ts'
 
 /** The zero address: it is nobody, and the first account. */
 export const NOBODY = 0
@@ -17,8 +18,13 @@ export const TOKEN_ID = 2
 
 /** Transfers, and those of tokens that are one of a kind among them. */
 class TransferCounts {
-  readonly transfers = new Figures()
-  readonly singles = new Figures()
+  readonly transfers: Figures
+  readonly singles: Figures
+
+  constructor(journal: UndoJournal) {
+    this.transfers = new Figures(journal)
+    this.singles = new Figures(journal)
+  }
 
   add(key: number, isMany: boolean): void {
     this.transfers.add(key, 1)
@@ -52,35 +58,37 @@ export const keysOf = ({ accounts, contracts, tokens, holdings, pairs }: Sizes):
 export class FoldState {
   /** Whether it knows all that is folded, from the fold's first block on. */
   readonly isWhole: boolean
+  /** Of all figures. Keys stay when blocks are taken back: what such blocks have not changed was so before them. */
+  readonly journal = new UndoJournal()
   readonly accounts = new KeyTable(ADDRESS)
-  readonly accountHoldings = new Figures()
-  readonly accountContracts = new Figures()
-  readonly sent = new TransferCounts()
-  readonly received = new TransferCounts()
+  readonly accountHoldings = new Figures(this.journal)
+  readonly accountContracts = new Figures(this.journal)
+  readonly sent = new TransferCounts(this.journal)
+  readonly received = new TransferCounts(this.journal)
 
   readonly contracts = new KeyTable(ADDRESS)
-  readonly contractHoldings = new Figures()
-  readonly contractHolders = new Figures()
-  readonly ofContract = new TransferCounts()
+  readonly contractHoldings = new Figures(this.journal)
+  readonly contractHolders = new Figures(this.journal)
+  readonly ofContract = new TransferCounts(this.journal)
 
   readonly tokens = new KeyTable(TOKEN_KEY)
   /** Of one that is one of a kind: an account. */
-  readonly owner = new Figures()
+  readonly owner = new Figures(this.journal)
   /** 1 where somebody has or had it, as far as blocks are folded. */
-  readonly isKnown = new Figures()
+  readonly isKnown = new Figures(this.journal)
   /** Of one that there are many of. */
-  readonly tokenHolders = new Figures()
+  readonly tokenHolders = new Figures(this.journal)
 
   /** Token and account. */
   readonly holdings = new KeyTable(2)
-  readonly balance = new Balances()
-  readonly sinceBlock = new Figures()
-  readonly sinceTimeSec = new Figures()
+  readonly balance = new Balances(this.journal)
+  readonly sinceBlock = new Figures(this.journal)
+  readonly sinceTimeSec = new Figures(this.journal)
 
   /** Contract and account. */
   readonly pairs = new KeyTable(2)
-  readonly pairTokens = new Figures()
-  readonly pairAmount = new Balances()
+  readonly pairTokens = new Figures(this.journal)
+  readonly pairAmount = new Balances(this.journal)
 
   /** What the block at hand has touched: tokens that are one of a kind, and those that there are many of; the rest as above. */
   readonly touched = {
@@ -94,8 +102,9 @@ export class FoldState {
 
   readonly #key = new Uint32Array(TOKEN_KEY)
 
-  constructor({ isWhole }: { readonly isWhole: boolean }) {
+  constructor({ isWhole, limits }: { readonly isWhole: boolean; readonly limits: JournalLimits }) {
     this.isWhole = isWhole
+    this.journal.limits = limits
     this.accounts.numberOf(new Uint32Array(ADDRESS))
   }
 

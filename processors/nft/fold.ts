@@ -50,14 +50,14 @@ export async function foldChain(warehouse: Warehouse, chain: string, signal: Abo
     if (last === undefined) break
     const { start } = place
     const span = { chain, start, from: place.through.number, to: last.number }
-    const state = takeState(memory, chain, { place, exchanges })
+    const taken = takeState(memory, chain, { place, exchanges })
     if (hasTransfers) folded ??= new FoldedRows(warehouse)
     const counts =
       folded === undefined || !hasTransfers
         ? step.map(() => NO_TRANSFERS)
-        : await foldStep(warehouse, { span, blocks: step, notReverted, state, folded })
+        : await foldStep(warehouse, { span, blocks: step, notReverted, state: taken.state, folded })
     const through = await note(warehouse, { chain, place, step, counts })
-    keepState(memory, chain, { start, hash: through.hash, exchanges, state })
+    keepState(memory, chain, taken, step)
     blocks += step.length
     const isOnlyFold = known?.isOnlyFold || (await dropOvertaken(warehouse, chain, { start, number: last.number }))
     if (reverts !== undefined) {

@@ -77,9 +77,11 @@ async function revertSome(warehouse: Warehouse, size: TokenChainSize, report: Re
   const never = new AbortController().signal
   const fork = Math.ceil(size.transfers / size.transfersPerBlock)
   const blocks = Math.ceil((fork * REVERTED_SHARE) / BRANCHES)
+  let seconds = 0
   for (let branch = 1; branch <= BRANCHES; branch++) {
     const told = [...tokenBranch(size, { fork, branch, blocks })]
     const events = told.map((block) => executionBlockEvents(CHAIN, block, TIME))
+    const begin = performance.now()
     await project(
       warehouse,
       events.flatMap(({ logs, blocks: own }) => [...logs, ...own]),
@@ -89,8 +91,10 @@ async function revertSome(warehouse: Warehouse, size: TokenChainSize, report: Re
       warehouse,
       told.toReversed().map(({ header: { number, hash } }) => executionRevertEvent(CHAIN, { number, hash }, TIME)),
     )
+    seconds += (performance.now() - begin) / 1_000
   }
   report.info('transfers of blocks that were folded and reverted', BRANCHES * blocks * size.transfersPerBlock, 0)
+  report.info(`  from the events of ${blocks} of them to their reverts`, seconds / BRANCHES, 1, 's')
 }
 
 /** Seconds from the first event to the last holding. */

@@ -18,6 +18,7 @@ import {
   tell as tellChain,
 } from './given-nft-chain.ts'
 import { dumpTables } from './projecting.ts'
+import { handleOf } from './warehouse-handle.ts'
 import { storesOfFile } from './warehouse-of-file.ts'
 
 const CHAIN = 'eth'
@@ -265,16 +266,6 @@ const HANDLES: readonly ((warehouse: Warehouse) => () => Warehouse)[] = [
     return () => (asked++ === 0 ? first : later)
   },
 ]
-
-/** Another handle, as another process has it; `insert` instead of the warehouse's own. */
-function handleOf(warehouse: Warehouse, insert?: Warehouse['insert']): Warehouse {
-  return new Proxy(warehouse, {
-    get: (target, name) => {
-      const own = name === 'insert' && insert !== undefined ? insert : Reflect.get(target, name)
-      return typeof own === 'function' ? own.bind(target) : own
-    },
-  })
-}
 
 test.each(['nft_totals', 'nft_token_holders', 'nft_blocks'])(
   'what a step has come to is forgotten where it could not write %s',
