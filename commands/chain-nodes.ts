@@ -32,7 +32,10 @@ export async function openChainNodes(
   const execution = opening.use(
     await openThreadedExecutionSource({ urls: executionUrls, log, binding, ...chain.blocks }),
   )
-  const beacon = beaconUrls === undefined ? undefined : opening.use(await openBeaconSource({ urls: beaconUrls, log }))
+  const beacon =
+    beaconUrls === undefined
+      ? undefined
+      : opening.use(await openBeaconSource({ urls: beaconUrls, log, rewardsBy: chain.rewardsBy ?? 'states' }))
   const open = opening.move()
   let closed: Promise<void> | undefined
   const close = (): Promise<void> => {

@@ -1,4 +1,4 @@
-import { ssz } from '@lodestar/types'
+import { type SignedBeaconBlock, ssz } from '@lodestar/types'
 import { AppError } from '../../schemas/errors.ts'
 import type { BlockAttestation, BlockOperations } from '../../schemas/eth/transition/block-operations.ts'
 import { parseTransitionFork, type TransitionFork } from '../../schemas/eth/transition/fork-rules.ts'
@@ -47,12 +47,18 @@ interface DepositData {
   readonly signature: Uint8Array
 }
 
+/** What a block that a codec has read does to balances. Throws AppError `usage` for a fork that is not known here. */
+export function toBlockOperations(forkName: string, { message }: SignedBeaconBlock): BlockOperations {
+  parseTransitionFork(forkName)
+  return operationsOf(message as unknown as Message)
+}
+
 /**
  * What a serialized SignedBeaconBlock does to balances. Throws AppError `usage` for a fork that is not known here, `node_malformed` where the
  * bytes are no block of it.
  */
 export function readBlockOperations(forkName: string, bytes: Uint8Array): BlockOperations {
-  return toBlockOperations(messageOf(parseTransitionFork(forkName), bytes))
+  return operationsOf(messageOf(parseTransitionFork(forkName), bytes))
 }
 
 function messageOf(fork: TransitionFork, bytes: Uint8Array): Message {
@@ -63,7 +69,7 @@ function messageOf(fork: TransitionFork, bytes: Uint8Array): Message {
   }
 }
 
-function toBlockOperations({ slot, proposerIndex, body }: Message): BlockOperations {
+function operationsOf({ slot, proposerIndex, body }: Message): BlockOperations {
   return {
     slot,
     proposerIndex,

@@ -1,15 +1,9 @@
-import { setHasher, zeroHash } from '@chainsafe/persistent-merkle-tree'
 import { hasher } from '@chainsafe/persistent-merkle-tree/hasher/hashtree'
 import { type ForkName, MAX_BYTES_PER_TRANSACTION, MAX_TRANSACTIONS_PER_PAYLOAD } from '@lodestar/params'
 import { type BeaconBlock, ssz } from '@lodestar/types'
+import { CHUNK_BYTES, climb, depthOf, lengthChunk, PAIR_BYTES, withLength } from './merkle.ts'
 
-// Several times as fast as the default one.
-setHasher(hasher)
-
-const CHUNK_BYTES = 32
-const CHUNK_WORDS = CHUNK_BYTES / 4
-const PAIR_BYTES = 2 * CHUNK_BYTES
-const TRANSACTION_DEPTH = Math.log2(MAX_BYTES_PER_TRANSACTION / CHUNK_BYTES)
+const TRANSACTION_DEPTH = depthOf(MAX_BYTES_PER_TRANSACTION / CHUNK_BYTES)
 
 /** Forks whose blocks carry their payload; later ones need rules of their own. */
 export const FORKS = ['phase0', 'altair', 'bellatrix', 'capella', 'deneb', 'electra', 'fulu'] as const
@@ -42,44 +36,20 @@ export function rootOfTransactions(transactions: readonly Uint8Array[]): Uint8Ar
     hasher.hashInto(withLengths(treeRoots(transactions), transactions), roots.subarray(0, length * CHUNK_BYTES))
   const root = new Uint8Array(CHUNK_BYTES)
   hasher.merkleizeBlocksBytes(length === 0 ? new Uint8Array(0) : roots, MAX_TRANSACTIONS_PER_PAYLOAD, root, 0)
-  return hasher.digest64(root, lengthChunk(length))
+  return withLength(root, length)
 }
 
 /** Roots of the trees of chunks of all transactions, one after the other. */
 function treeRoots(transactions: readonly Uint8Array[]): Uint8Array {
   // Nodes of each tree at the level; a tree without chunks is one empty chunk.
   const counts = transactions.map(({ length }) => Math.max(1, Math.ceil(length / CHUNK_BYTES)))
-  let nodes = new Uint8Array(counts.reduce((sum, count) => sum + count, 0) * CHUNK_BYTES)
+  const nodes = new Uint8Array(counts.reduce((sum, count) => sum + count, 0) * CHUNK_BYTES)
   let at = 0
   transactions.forEach((bytes, i) => {
     nodes.set(bytes, at)
     at += (counts[i] as number) * CHUNK_BYTES
   })
-  for (let level = 0; level < TRANSACTION_DEPTH; level++) {
-    const pairs = pairUp(nodes, counts, zeroHash(level))
-    nodes = new Uint8Array(pairs.length / 2)
-    hasher.hashInto(pairs, nodes)
-    for (let i = 0; i < counts.length; i++) counts[i] = Math.ceil((counts[i] as number) / 2)
-  }
-  return nodes
-}
-
-/** The nodes with an empty one after those of each tree that has an odd number of them. */
-function pairUp(nodes: Uint8Array, counts: readonly number[], empty: Uint8Array): Uint8Array {
-  const pairs = new Uint8Array(counts.reduce((sum, count) => sum + count + (count & 1), 0) * CHUNK_BYTES)
-  // Word by word: a call of `set` costs more than it copies here.
-  const [from, to, pad] = [wordsOf(nodes), wordsOf(pairs), wordsOf(empty.slice())]
-  let read = 0
-  let written = 0
-  for (const count of counts) {
-    for (const end = read + count * CHUNK_WORDS; read < end; ) to[written++] = from[read++] as number
-    if ((count & 1) === 1) for (let i = 0; i < CHUNK_WORDS; i++) to[written++] = pad[i] as number
-  }
-  return pairs
-}
-
-function wordsOf(bytes: Uint8Array): Uint32Array {
-  return new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4)
+  return climb(nodes, counts, 0, TRANSACTION_DEPTH)
 }
 
 /** Each root beside its transaction's length, ready to be hashed together. */
@@ -90,10 +60,4 @@ function withLengths(roots: Uint8Array, transactions: readonly Uint8Array[]): Ui
     pairs.set(lengthChunk(bytes.length), i * PAIR_BYTES + CHUNK_BYTES)
   })
   return pairs
-}
-
-function lengthChunk(length: number): Uint8Array {
-  const chunk = new Uint8Array(CHUNK_BYTES)
-  new DataView(chunk.buffer).setUint32(0, length, true)
-  return chunk
 }

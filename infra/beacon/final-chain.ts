@@ -5,6 +5,8 @@ import type {
   AttestationRewards,
   Balances,
   BeaconBlock,
+  EpochQuestion,
+  ExplainedRows,
   FinalChain,
   PendingDeposit,
   ProposerReward,
@@ -15,6 +17,7 @@ import type {
 } from '../ports/beacon-source.ts'
 import { refuseOptimistic } from './answer-flags.ts'
 import { askRootAt, type CheckpointHolders } from './checkpoint-holders.ts'
+import type { ExplainedEpochs } from './explained-epochs.ts'
 import { type AskOptions, type Route, required } from './route.ts'
 import { BEACON } from './routes.ts'
 import { IDS_PER_REQUEST_MAX } from './validator-ids.ts'
@@ -24,6 +27,8 @@ export interface FinalChainParts {
   readonly nodes: NodeGroup<ChainNode>
   readonly holders: CheckpointHolders
   readonly tables: WideTables
+  /** Undefined where rewards are what the endpoints tell. */
+  readonly explained: ExplainedEpochs | undefined
   readonly slotsPerEpoch: () => Promise<number>
   /** Of a sync committee. */
   readonly seats: () => Promise<number>
@@ -100,6 +105,10 @@ export class HttpFinalChain implements FinalChain {
       }
     }
     return found.sort((a, b) => a.index - b.index)
+  }
+
+  async explainedEpoch(question: EpochQuestion, set: ValidatorSet): Promise<ExplainedRows | undefined> {
+    return this.#parts.explained?.of(question, set, this.#ask)
   }
 
   async pendingDeposits(slot: number): Promise<readonly PendingDeposit[]> {

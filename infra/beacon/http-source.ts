@@ -22,6 +22,7 @@ import { BlockCache } from './block-cache.ts'
 import { askChain, specNumber } from './chain.ts'
 import { CheckpointHolders } from './checkpoint-holders.ts'
 import { watchEvents } from './event-stream.ts'
+import { ExplainedEpochs } from './explained-epochs.ts'
 import { HttpFinalChain } from './final-chain.ts'
 import { nodeName, type WatchedBeaconSourceOptions } from './options.ts'
 import { askRoute, missing, pathOf, required } from './route.ts'
@@ -59,6 +60,7 @@ interface Opening extends WatchedBeaconSourceOptions {
 class HttpBeaconSource implements BeaconSource {
   readonly #nodes: NodeGroup<ChainNode>
   readonly #tables: WideTables
+  readonly #explained: ExplainedEpochs | undefined
   readonly #log: Log
   readonly #blocks = new BlockCache()
   /** By epoch and root of the checkpoint. */
@@ -67,7 +69,7 @@ class HttpBeaconSource implements BeaconSource {
   /** Blocks that are being fetched: two askers share one download. */
   readonly #fetching = new Map<string, Promise<BeaconBlock | undefined>>()
 
-  constructor({ nodes, limits, log, onStatus }: Opening) {
+  constructor({ nodes, limits, rewardsBy = 'states', log, onStatus }: Opening) {
     const identify = async (node: ChainNode) => {
       const chain = await askChain(node)
       this.#chain ??= chain
@@ -76,6 +78,7 @@ class HttpBeaconSource implements BeaconSource {
     }
     this.#nodes = new NodeGroup({ nodes, limits, log, identify, onStatus })
     this.#tables = new WideTables(limits.bodyBytesMax)
+    if (rewardsBy === 'states') this.#explained = new ExplainedEpochs({ log, chain: () => this.chain() })
     this.#log = log
   }
 
@@ -147,6 +150,7 @@ class HttpBeaconSource implements BeaconSource {
       nodes: this.#nodes,
       holders: this.#holdersOf(checkpoint),
       tables: this.#tables,
+      explained: this.#explained,
       slotsPerEpoch: async () => (await this.chain()).clock.slotsPerEpoch,
       seats: async () => specNumber((await this.chain()).spec, 'SYNC_COMMITTEE_SIZE'),
       blockHint: (slot, ask) => this.#blockHint(slot, ask),

@@ -4,11 +4,17 @@ import type { NodeStatus } from '../ports/node-status.ts'
 
 // Apart from the sources: whoever only starts the thread of one must not load the codecs that it reads with.
 
+/** Whole states, 306 MB an epoch on mainnet, from which all is computed and proven; or what the node's reward endpoints tell. */
+export const REWARD_SOURCES = ['states', 'endpoints'] as const
+export type RewardsBy = (typeof REWARD_SOURCES)[number]
+
 export interface BeaconSourceOptions {
   /** The main node, then its fallbacks. */
   readonly urls: readonly string[]
   readonly log: Log
   readonly limits?: Partial<NodeLimits>
+  /** What rewards are made of; states where nothing is said. */
+  readonly rewardsBy?: RewardsBy
 }
 
 export interface WatchedBeaconSourceOptions extends BeaconSourceOptions {

@@ -54,8 +54,8 @@ class ThreadedBeaconSource implements BeaconSource {
   /** Told in this turn: they go over together, as each message wakes the thread. */
   #untold: ToThread[] = []
 
-  constructor({ urls, limits = {}, log }: BeaconSourceOptions) {
-    const start: ThreadStart = { urls, limits }
+  constructor({ urls, limits = {}, rewardsBy = 'states', log }: BeaconSourceOptions) {
+    const start: ThreadStart = { urls, limits, rewardsBy }
     this.#log = log
     this.#status = urls.map((_, i) => ({ name: nodeName(i), state: 'unknown' }))
     this.#thread = new Worker(new URL('./source-thread.ts', import.meta.url), { workerData: start })
@@ -87,6 +87,7 @@ class ThreadedBeaconSource implements BeaconSource {
       validators: (slot, set) => ask('validators', slot, set),
       balances: (slot, set) => ask('balances', slot, set),
       identify: (slot, pubkeys) => ask('identify', slot, pubkeys),
+      explainedEpoch: (question, set) => ask('explainedEpoch', question, set),
       pendingDeposits: (slot) => ask('pendingDeposits', slot),
       attestationRewards: (epoch, set) => ask('attestationRewards', epoch, set),
       proposerReward: (blockRoot) => ask('proposerReward', blockRoot),

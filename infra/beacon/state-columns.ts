@@ -1,5 +1,4 @@
 import { MAX_PENDING_DEPOSITS_PER_EPOCH } from '@lodestar/params'
-import { AppError } from '../../schemas/errors.ts'
 import { INCREMENT_GWEI, parseTransitionFork } from '../../schemas/eth/transition/fork-rules.ts'
 import {
   type PendingConsolidation,
@@ -11,7 +10,7 @@ import {
   UNSET_EPOCH,
 } from '../../schemas/eth/transition/state-columns.ts'
 import { nameOf, PubkeyFinder } from './pubkey-finder.ts'
-import { fieldAt, STATE_LAYOUTS, type StateLayout } from './state-layout.ts'
+import { malformed, SerializedState } from './serialized-state.ts'
 
 // A serialized state is scanned where it lies: columns of numbers are made of the registry and the lists, and nothing else of it is read.
 // Lengths of records: consensus-specs, phase0 Validator, electra PendingDeposit, PendingPartialWithdrawal, PendingConsolidation.
@@ -26,6 +25,7 @@ const VALIDATOR = {
   withdrawalCredentials: 48,
   effectiveBalance: 80,
   slashed: 88,
+  eligibilityEpoch: 89,
   activationEpoch: 97,
   exitEpoch: 105,
   withdrawableEpoch: 113,
@@ -53,9 +53,7 @@ export interface StateBytes {
  */
 export function scanState({ fork: forkName, bytes, pubkeys }: StateBytes): StateColumns {
   const fork = parseTransitionFork(forkName)
-  const layout = STATE_LAYOUTS.get(fork)
-  if (layout === undefined) throw new Error(`no layout of the fork ${fork}`)
-  const state = new SerializedState(layout, bytes)
+  const state = new SerializedState(fork, bytes)
   const registry = state.list('validators', VALIDATOR.bytes)
   const validators = registry.length / VALIDATOR.bytes
   const perValidator = (name: string, width: number) => {
@@ -63,7 +61,7 @@ export function scanState({ fork: forkName, bytes, pubkeys }: StateBytes): State
     if (list.length === validators * width) return list
     throw malformed(`${name} has ${list.length / width} entries for ${validators} validators`)
   }
-  const queues = layout.at.has('pendingDeposits') ? queuesOf(state) : undefined
+  const queues = state.has('pendingDeposits') ? queuesOf(state) : undefined
   const seats = seatKeys(state)
   const wanted = [...pubkeys, ...seats, ...(queues?.deposits ?? []).map(({ pubkey }) => pubkey)]
   const indices = new PubkeyFinder(wanted).find(registry, VALIDATOR.bytes)
@@ -94,67 +92,11 @@ export function scanState({ fork: forkName, bytes, pubkeys }: StateBytes): State
   }
 }
 
-/** Fields of a state by their names. */
-class SerializedState {
-  readonly #layout: StateLayout
-  readonly #bytes: Uint8Array
-  readonly #view: DataView
-
-  constructor(layout: StateLayout, bytes: Uint8Array) {
-    if (bytes.length < layout.bytes) throw malformed(`it has ${bytes.length} bytes`)
-    this.#layout = layout
-    this.#bytes = bytes
-    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-    this.#checkOffsets()
-  }
-
-  number(name: string): number {
-    const value = this.bigint(name)
-    if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw malformed(`its ${name} is ${value}`)
-    return Number(value)
-  }
-
-  bigint(name: string): bigint {
-    return this.#view.getBigUint64(fieldAt(this.#layout, name), true)
-  }
-
-  /** Bytes of a field of fixed length. */
-  vector(name: string): Uint8Array {
-    const names = [...this.#layout.at.keys()]
-    const next = names[names.indexOf(name) + 1]
-    const end = next === undefined ? this.#layout.bytes : fieldAt(this.#layout, next)
-    return this.#bytes.subarray(fieldAt(this.#layout, name), end)
-  }
-
-  /** Bytes of a list whose entries have one width. */
-  list(name: string, width: number): Uint8Array {
-    const next = this.#layout.variable[this.#layout.variable.indexOf(name) + 1]
-    const from = this.#offset(name)
-    const to = next === undefined ? this.#bytes.length : this.#offset(next)
-    if ((to - from) % width !== 0)
-      throw malformed(`its ${name} has ${to - from} bytes, which are no entries of ${width}`)
-    return this.#bytes.subarray(from, to)
-  }
-
-  #offset(name: string): number {
-    return this.#view.getUint32(fieldAt(this.#layout, name), true)
-  }
-
-  #checkOffsets(): void {
-    let last = this.#layout.bytes
-    for (const [place, name] of this.#layout.variable.entries()) {
-      const offset = this.#offset(name)
-      if ((place === 0 && offset !== last) || offset < last || offset > this.#bytes.length)
-        throw malformed(`its ${name} cannot begin at byte ${offset} of ${this.#bytes.length}`)
-      last = offset
-    }
-  }
-}
-
 function registryColumns(registry: Uint8Array, validators: number) {
   const view = new DataView(registry.buffer, registry.byteOffset, registry.byteLength)
   const effectiveIncrements = new Uint16Array(validators)
   const slashed = new Uint8Array(validators)
+  const eligibilityEpochs = new Uint32Array(validators)
   const activationEpochs = new Uint32Array(validators)
   const exitEpochs = new Uint32Array(validators)
   const withdrawableEpochs = new Uint32Array(validators)
@@ -164,11 +106,20 @@ function registryColumns(registry: Uint8Array, validators: number) {
     slashed[index] = registry[at + VALIDATOR.slashed] as number
     effectiveIncrements[index] =
       integerAt(view, at + VALIDATOR.effectiveBalance, 'an effective balance') / INCREMENT_GWEI
+    eligibilityEpochs[index] = epochAt(view, at + VALIDATOR.eligibilityEpoch)
     activationEpochs[index] = epochAt(view, at + VALIDATOR.activationEpoch)
     exitEpochs[index] = epochAt(view, at + VALIDATOR.exitEpoch)
     withdrawableEpochs[index] = epochAt(view, at + VALIDATOR.withdrawableEpoch)
   }
-  return { effectiveIncrements, slashed, activationEpochs, exitEpochs, withdrawableEpochs, credentialPrefixes }
+  return {
+    effectiveIncrements,
+    slashed,
+    eligibilityEpochs,
+    activationEpochs,
+    exitEpochs,
+    withdrawableEpochs,
+    credentialPrefixes,
+  }
 }
 
 function epochAt(view: DataView, at: number): number {
@@ -264,8 +215,4 @@ function rowsOf(list: Uint8Array, numbers: number): readonly (readonly number[])
   return Array.from({ length: values.length / numbers }, (_, row) =>
     Array.from(values.subarray(row * numbers, (row + 1) * numbers)),
   )
-}
-
-function malformed(why: string): AppError {
-  return new AppError('node_malformed', `the state is malformed: ${why}`, { retryable: true })
 }

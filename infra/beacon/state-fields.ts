@@ -2,14 +2,14 @@ import type { ChainNode } from '../nodes/nodes.ts'
 import type { QueueFields } from '../ports/beacon-source.ts'
 import { pathOf } from './route.ts'
 import { DEBUG } from './routes.ts'
-import { fieldAt, STATE_LAYOUTS, type StateLayout } from './state-layout.ts'
+import { fieldAt, type StateLayout, stateLayout } from './state-layout.ts'
 
 // Of mainnet's state, which is some 300 MB, the fixed part is the first 2.8 MB: the rest is not read.
 
 /** Forks whose states have these queues. */
 const FORKS = ['electra', 'fulu', 'gloas'] as const
 
-const FIXED_PARTS = new Map(FORKS.map((fork) => [fork as string, requiredLayout(fork)]))
+const FIXED_PARTS = new Map(FORKS.map((fork) => [fork as string, stateLayout(fork)]))
 const FIXED_BYTES_MAX = Math.max(...[...FIXED_PARTS.values()].map(({ bytes }) => bytes))
 
 /**
@@ -27,12 +27,6 @@ export async function askQueueFields(node: ChainNode, slot: number): Promise<Que
   const fields = readFields(part, answer.body)
   if (fields.slot === slot) return fields
   throw node.fault('node_inconsistent', `answered the state of slot ${slot} with that of slot ${fields.slot}`)
-}
-
-function requiredLayout(fork: string): StateLayout {
-  const layout = STATE_LAYOUTS.get(fork)
-  if (layout === undefined) throw new Error(`no layout of the fork ${fork}`)
-  return layout
 }
 
 function readFields(layout: StateLayout, bytes: Uint8Array): QueueFields & { readonly slot: number } {

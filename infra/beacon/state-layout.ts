@@ -35,6 +35,13 @@ export const STATE_LAYOUTS: ReadonlyMap<string, StateLayout> = new Map(
   STATE_FORKS.map((fork) => [fork, layoutOf(fork)]),
 )
 
+/** The layout of a fork whose states are known here. */
+export function stateLayout(fork: StateFork): StateLayout {
+  const layout = STATE_LAYOUTS.get(fork)
+  if (layout === undefined) throw new Error(`no layout of the fork ${fork}`)
+  return layout
+}
+
 /** Where a field stands in the fixed part. */
 export function fieldAt({ at }: StateLayout, name: string): number {
   const found = at.get(name)

@@ -1,6 +1,7 @@
 import type { NodeLimits } from '../nodes/nodes.ts'
 import type { ThreadAnswer } from '../nodes/thread-answers.ts'
 import type { BeaconSource, ChainNews, FinalChain, FinalizedCheckpoint } from '../ports/beacon-source.ts'
+import type { RewardsBy } from './options.ts'
 
 // What the source and its thread tell each other.
 
@@ -8,6 +9,7 @@ import type { BeaconSource, ChainNews, FinalChain, FinalizedCheckpoint } from '.
 export interface ThreadStart {
   readonly urls: readonly string[]
   readonly limits: Partial<NodeLimits>
+  readonly rewardsBy: RewardsBy
 }
 
 /** Methods of a source that are a question with one answer. */

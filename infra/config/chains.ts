@@ -2,6 +2,7 @@ import { Check } from 'typebox/schema'
 import { CHAIN_NAME_PATTERN, type ChainNames, chainNames } from '../../schemas/chains.ts'
 import { hasRightChecksum } from '../../schemas/eth/address.ts'
 import type { StakingContract } from '../../schemas/eth/staking-transaction.ts'
+import type { RewardsBy } from '../beacon/options.ts'
 import { given } from './environment.ts'
 import type { Path } from './mistakes.ts'
 import { NODE_URL } from './references.ts'
@@ -148,6 +149,7 @@ function readFileChain(
   if (short?.start !== undefined && source.kind !== 'beacon') {
     reader.refuse(`START_EPOCH is set for ${name}, which has no beacon chain: write start: { block: … } into the file.`)
   }
+  const rewardsBy = readRewardsBy(reader, [...path, 'rewards'], chain, source)
   const blocks = readBlocks(reader, [...path, 'blocks'], chain, source)
   const stakingContract = readStakingContract(reader, [...path, 'staking'], chain, source)
   const exitContract = readExitContract(reader, [...path, 'exit_contract'], chain, source)
@@ -160,12 +162,27 @@ function readFileChain(
     names,
     source,
     ...(start === undefined ? {} : { start }),
+    ...(rewardsBy === undefined ? {} : { rewardsBy }),
     ...(blocks === undefined ? {} : { blocks }),
     ...(stakingContract === undefined ? {} : { stakingContract }),
     ...(exitContract === undefined ? {} : { exitContract }),
     ...(validatorClient === undefined ? {} : { validatorClient }),
     paused: chain.paused ?? false,
   }
+}
+
+/** Whole states or what the node's reward endpoints tell. */
+function readRewardsBy(
+  reader: SettingReader,
+  path: Path,
+  { rewards }: FileChain,
+  source: ChainSource,
+): RewardsBy | undefined {
+  if (rewards === undefined) return undefined
+  if (source.kind === 'execution' || (source.kind === 'devnet' && source.layer !== 'ethereum'))
+    reader.refuseAt(path, 'is for chains with validators, which this one has not')
+  else reader.show(path, rewards)
+  return rewards
 }
 
 /** How blocks are checked, and by what they come. A proposer's revenue is made of receipts. */

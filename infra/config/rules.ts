@@ -3,6 +3,7 @@ import { ACCOUNT_PATTERN } from '../../schemas/events/accounts.ts'
 import { LOGS_CHECKS } from '../../schemas/events/execution-block.ts'
 import { MAIL_ADDRESS_PATTERN } from '../../schemas/mail-address.ts'
 import { DEFAULT_UNFUNDED_RULES } from '../../schemas/validator-lifecycle.ts'
+import { REWARD_SOURCES } from '../beacon/options.ts'
 
 // What a setting may be, said once: for its variable, for its place in the file, and in the words of its mistakes.
 
@@ -120,6 +121,7 @@ export const QuoteAccount = matching(
   'the name of an account: lower-case letters, digits, dashes and underscores',
   'acme',
 )
+const RewardsSource = rule(Type.Enum([...REWARD_SOURCES]), `one of ${REWARD_SOURCES.join(', ')}`, 'endpoints')
 const Switch = rule(Type.Boolean(), 'true or false', true)
 // References and addresses are looked at one by one: see references.ts.
 export const VaultKey = matching(
@@ -160,6 +162,7 @@ function section<const Fields extends Properties>(fields: Fields) {
 }
 
 const Chain = section({
+  rewards: RewardsSource,
   beacon: section({ urls: Urls('http://127.0.0.1:5052') }),
   execution: section({ urls: Urls('http://127.0.0.1:8545') }),
   finality: section({ depth: FinalityDepth }),

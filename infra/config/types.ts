@@ -4,6 +4,7 @@ import type { LogsCheck } from '../../schemas/events/execution-block.ts'
 import type { Gateways } from '../../schemas/nft/token-uri.ts'
 import type { Plan } from '../../schemas/plans.ts'
 import type { UnfundedRules } from '../../schemas/validator-lifecycle.ts'
+import type { RewardsBy } from '../beacon/options.ts'
 import type { KeySource } from '../key-vault/key-source.ts'
 
 export interface EmbeddedMode {
@@ -61,6 +62,8 @@ export interface ChainConfig {
   readonly source: ChainSource
   /** Where a fresh log begins: an epoch, or a block of a chain without a beacon chain; absent = what is final now. */
   readonly start?: number
+  /** What rewards are made of; absent = states, where the node gives them. */
+  readonly rewardsBy?: RewardsBy
   /** Absent = receipts, checked by their root. */
   readonly blocks?: BlockConfig
   /** Takes the deposits of several validators at once; undefined = one at a time, by the deposit contract. */

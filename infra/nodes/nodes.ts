@@ -119,6 +119,25 @@ export class ChainNode implements AsyncDisposable {
   }
 
   /**
+   * As `request`, with the body in memory that is used again: `room` gives as many bytes as it is asked for, with what was written
+   * before at their beginning. A body whose length is not told gets more of it as it comes.
+   */
+  async readInto(request: NodeRequest, room: (bytes: number) => Uint8Array): Promise<NodeAnswer | undefined> {
+    const begun = await this.#begin(request)
+    if (begun === undefined) return undefined
+    const told = Number(begun.headers['content-length'] ?? 0)
+    let memory = room(Math.min(told, this.#limits.bodyBytesMax))
+    let bytes = 0
+    await this.#take(begun.body, (piece) => {
+      if (bytes + piece.length > memory.length) memory = room(Math.max(bytes + piece.length, 2 * memory.length))
+      memory.set(piece, bytes)
+      bytes += piece.length
+      return false
+    })
+    return { headers: begun.headers, body: memory.subarray(0, bytes) }
+  }
+
+  /**
    * As `request`, handing the body to `take` while it arrives; false for 404. Throws AppError, and what `take` throws; after a throw
    * the body is not whole.
    */

@@ -1,5 +1,7 @@
 import type { ScheduledFork } from '../../schemas/eth/chain-identity.ts'
 import type { ChainClock } from '../../schemas/eth/time.ts'
+import type { BalanceEffect } from '../../schemas/events/balance-effects.ts'
+import type { EpochProof } from '../../schemas/events/beacon-epoch.ts'
 import type { ColumnsOf } from '../../schemas/events/codec.ts'
 import type { NodeStatus } from './node-status.ts'
 
@@ -157,6 +159,34 @@ export interface RegistryFigures {
   readonly sweepEligible: number
 }
 
+/** A finalized epoch that is to be computed from states. */
+export interface EpochQuestion {
+  readonly epoch: number
+  /** Roots of its blocks by ascending slot, as the walk back from the final block has found them. */
+  readonly blockRoots: readonly string[]
+}
+
+/** What a block's proposer earned by it, gwei. */
+export interface ComputedProposal extends ProposerReward {
+  readonly slot: number
+}
+
+/** What explains the balances of an epoch, computed from the states before and after it and its blocks: of the validators asked for. */
+export interface ExplainedRows {
+  /** After the epoch, of those that are in the registry. */
+  readonly states: ValidatorStates
+  /** Rows as those of `states`: credited by the transition into the epoch. */
+  readonly attestations: AttestationRewards
+  /** A row per block and member of the committee, summed over its seats. */
+  readonly sync: ColumnsOf<{ slot: 'u32'; validatorIndex: 'u32'; syncGwei: 'i64' }>
+  /** Of all blocks. */
+  readonly proposals: readonly ComputedProposal[]
+  readonly effects: readonly BalanceEffect[]
+  /** What is not explained, of validators where that is not 0. */
+  readonly residuals: readonly { readonly validatorIndex: number; readonly gwei: string }[]
+  readonly proof: EpochProof
+}
+
 /**
  * Validators that a question is about: ascending indices. Pass the same array again while the set is the same: an
  * implementation keeps what it has made of it.
@@ -189,6 +219,11 @@ export interface FinalChain {
   balances(slot: number, validators: ValidatorSet): Promise<Balances>
   /** Who these public keys are in the state after this slot; unknown ones are left out. */
   identify(slot: number, pubkeys: readonly string[]): Promise<readonly ValidatorIdentity[]>
+  /**
+   * Everything that changed balances in an epoch that is final by the checkpoint, computed here; undefined where no node gives the states
+   * that it takes, or they are of a preset that this process does not have. A root that the chain's blocks do not name is node_inconsistent.
+   */
+  explainedEpoch(question: EpochQuestion, validators: ValidatorSet): Promise<ExplainedRows | undefined>
   /** Deposits waiting after this slot, in the order of the queue; from Electra on. */
   pendingDeposits(slot: number): Promise<readonly PendingDeposit[]>
   /** Rewards for the duty epoch; available once the epoch after it has ended. */

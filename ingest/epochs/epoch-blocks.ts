@@ -3,7 +3,7 @@ import { firstSlotOfEpoch } from '../../schemas/eth/time.ts'
 import type { CreditedDeposit, Slashing, Withdrawal } from '../../schemas/events/balance-effects.ts'
 import type { FinalizedBlock } from '../../schemas/events/beacon-epoch.ts'
 import { creditedToNewValidator, type HandledDeposit, handledDeposits, toCreditedDeposit } from './credited-deposits.ts'
-import { toText } from './proposer-rewards.ts'
+import { NOT_ASKED, toText } from './proposer-rewards.ts'
 import { missingRow } from './registry-rows.ts'
 import { forkEpoch, slashingPenaltyQuotient } from './spec.ts'
 import type { TrackedSet } from './tracked-validators.ts'
@@ -17,13 +17,11 @@ export interface EpochInput {
   readonly tracked: TrackedSet
 }
 
-/** Parts of a proposer's reward where nobody asked for them. */
-const NOT_ASKED = {
-  attestationsGwei: null,
-  syncAggregateGwei: null,
-  proposerSlashingsGwei: null,
-  attesterSlashingsGwei: null,
-} as const
+/** What names a block, as events have it. */
+export function namedBlock(block: BeaconBlock) {
+  const { slot, root, parentRoot, proposerIndex, executionBlockHash, executionBlockNumber, feeRecipient } = block
+  return { slot, root, parentRoot, proposerIndex, executionBlockHash, executionBlockNumber, feeRecipient }
+}
 
 /** The epoch's blocks; what the proposer earned is asked for tracked proposers only, and unknown (null) of the others. */
 export async function finalizedBlocks(
@@ -33,10 +31,8 @@ export async function finalizedBlocks(
 ): Promise<readonly FinalizedBlock[]> {
   return Promise.all(
     blocks.map(async (block) => {
-      const { slot, root, parentRoot, proposerIndex, executionBlockHash, executionBlockNumber, feeRecipient } = block
-      const reward = isTracked(proposerIndex) ? toText(await final.proposerReward(root)) : NOT_ASKED
-      const named = { slot, root, parentRoot, proposerIndex, executionBlockHash, executionBlockNumber, feeRecipient }
-      return { ...named, ...reward }
+      const isOwn = isTracked(block.proposerIndex)
+      return { ...namedBlock(block), ...(isOwn ? toText(await final.proposerReward(block.root)) : NOT_ASKED) }
     }),
   )
 }

@@ -16,10 +16,12 @@ import {
   dayBalances,
   type EpochBlocksData,
   type EpochPart,
+  type EpochValidatorsColumns,
   epochBlocks,
   epochValidators,
 } from '../../schemas/events/beacon-epoch.ts'
 import { type EncodedEvent, encodeEvent } from '../../schemas/events/codec.ts'
+import { computedEpoch } from './computed-epoch.ts'
 import type { DutySets } from './duty-sets.ts'
 import {
   creditedDeposits,
@@ -62,24 +64,35 @@ export interface EpochRequest extends EpochInput {
  * asking again gives the same events. Throws AppErrors of node faults, and `usage` for epochs before Altair.
  */
 export async function buildEpoch(request: EpochRequest): Promise<BuiltEpoch> {
-  const { epoch, tracked } = request
+  const { epoch, tracked, final } = request
   refusePhase0(request)
-  const dutyEpoch = epoch - ATTESTATION_CREDIT_DELAY_EPOCHS
-  const some = tracked.indices.length > 0
-  const states = some ? statesOf(request) : Promise.resolve(NO_STATES)
-  states.catch(() => {}) // awaited below, after other questions
-  const [{ blocks, endRoot }, rewards, days] = await Promise.all([
-    request.walked,
-    some && dutyEpoch >= 0 ? rewardsOf(request, states, dutyEpoch) : undefined,
-    some ? dayEvents(request) : [],
-  ])
-  const [validators, data] = await Promise.all([
-    states.then((rows) => validatorEvents(request, rows, rewards, dutyEpoch)),
-    blocksData(request, blocks, { states, attestations: rewards }),
+  const { blocks, endRoot } = await request.walked
+  const question = { epoch, blockRoots: blocks.map(({ root }) => root) }
+  const explained = tracked.indices.length > 0 ? await final.explainedEpoch(question, tracked.indices) : undefined
+  const [days, { validators, data }] = await Promise.all([
+    tracked.indices.length > 0 ? dayEvents(request) : [],
+    explained === undefined ? toldEpoch(request, blocks) : computedEpoch(request, blocks, explained),
   ])
   await request.confirm()
-  const parts = [...days, ...validators]
+  const parts = [...days, ...validatorEvents(request, validators)]
   return { epoch, events: [...parts.map(({ event }) => event), blocksEvent(request, data, parts)], blocks, endRoot }
+}
+
+/** What an epoch's events are made of, beside the balances that days begin with. */
+interface EpochContent {
+  readonly validators: EpochValidatorsColumns
+  readonly data: EpochBlocksData
+}
+
+/** By the node's reward endpoints, where it gives no states to compute them from. */
+async function toldEpoch(request: EpochRequest, blocks: readonly BeaconBlock[]): Promise<EpochContent> {
+  const dutyEpoch = request.epoch - ATTESTATION_CREDIT_DELAY_EPOCHS
+  const some = request.tracked.indices.length > 0
+  const states = some ? statesOf(request) : Promise.resolve(NO_STATES)
+  states.catch(() => {}) // awaited below, after other questions
+  const rewards = some && dutyEpoch >= 0 ? await rewardsOf(request, states, dutyEpoch) : undefined
+  const [rows, data] = await Promise.all([states, toldBlocks(request, blocks, { states, attestations: rewards })])
+  return { validators: joinRewards(rows, rewards, dutyEpoch), data }
 }
 
 /** An event that the epoch is not complete without. */
@@ -144,14 +157,8 @@ async function rewardsOf(
   return active.length === 0 ? undefined : final.attestationRewards(dutyEpoch, active)
 }
 
-function validatorEvents(
-  request: EpochRequest,
-  states: ValidatorStates,
-  rewards: AttestationRewards | undefined,
-  dutyEpoch: number,
-): readonly PartEvent[] {
+function validatorEvents(request: EpochRequest, columns: EpochValidatorsColumns): readonly PartEvent[] {
   const { chain, chainName, epoch } = request
-  const columns = joinRewards(states, rewards, dutyEpoch)
   return rangesOf(columns.validatorIndex).map(({ range, from, to }) => ({
     part: { kind: 'validators', range, rows: to - from },
     event: encodeEvent(epochValidators, {
@@ -197,7 +204,7 @@ async function dayEvents(request: EpochRequest): Promise<readonly PartEvent[]> {
 }
 
 /** What the epoch's blocks changed, without the other events of the epoch. */
-async function blocksData(
+async function toldBlocks(
   request: EpochRequest,
   blocks: readonly BeaconBlock[],
   { states, attestations }: { states: Promise<ValidatorStates>; attestations: AttestationRewards | undefined },

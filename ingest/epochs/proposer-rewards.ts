@@ -20,6 +20,14 @@ export interface EpochFigures extends Pick<EpochBlocksHeader, 'blocks'>, EffectL
   readonly sync: EpochBlocksColumns
 }
 
+/** Parts of a proposer's reward where nobody asked for them. */
+export const NOT_ASKED = {
+  attestationsGwei: null,
+  syncAggregateGwei: null,
+  proposerSlashingsGwei: null,
+  attesterSlashingsGwei: null,
+} as const
+
 /** The parts of a proposer's reward as events have them. */
 export function toText(reward: ProposerReward) {
   return {

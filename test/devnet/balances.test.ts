@@ -117,6 +117,7 @@ test('states and blocks alone explain every balance of every epoch, and a gwei t
       after.balancesGwei[TAMPERED.validator] = (after.balancesGwei[TAMPERED.validator] ?? 0) + 1
     const explained = explainEpoch({ before, after, blocks, spec, isSigned: () => true })
     expect(explained.isParticipationReplayed, `epoch ${epoch}`).toBe(true)
+    expect(explained.headGwei.length, `epoch ${epoch}`).toBe(record(lastSlotOf(epoch)).registry.length)
     for (const [validator, gwei] of explained.residuals) unexplained.push([epoch, validator, gwei])
     if (epoch >= 2) expect(explained.targetGwei.some((gwei) => gwei > 0)).toBe(true)
     before = after

@@ -80,6 +80,39 @@ test('the sync rewards of an epoch are those that the chain has applied', async 
   expect(rows.length).toBeGreaterThan(32)
 })
 
+test('what is computed from states is what the endpoints of a node say that does not round', async () => {
+  const { epoch: finalEpoch } = await source.finalized()
+  const set = Uint32Array.from({ length: 140 }, (_, index) => index) // some of them are in no registry yet
+  for (let epoch = 0; epoch < finalEpoch; epoch++) {
+    const slots = Array.from({ length: 32 }, (_, i) => epoch * 32 + i).slice(epoch === 0 ? 1 : 0)
+    const blocks = (await Promise.all(slots.map((slot) => source.blockAt(slot)))).filter((block) => block !== undefined)
+    const question = { epoch, blockRoots: blocks.map(({ root }) => root) }
+    const explained = await final.explainedEpoch(question, set)
+    expect(explained, `epoch ${epoch}`).toMatchObject({
+      states: await final.validators(epoch * 32 + 31, set),
+      residuals: [],
+      proof: { level: 'anchored', stateRoot: record(epoch * 32 + 31).stateRoot },
+    })
+    if (epoch >= 2) expect(explained?.attestations).toEqual(await final.attestationRewards(epoch - 2, set))
+    const told = await Promise.all(
+      blocks.map(async ({ slot, root }) => ({ slot, ...(await final.proposerReward(root)) })),
+    )
+    expect(explained?.proposals).toEqual(told)
+    const members = new Set(await final.syncCommittee(epoch))
+    const { validatorIndex, syncGwei } = await final.syncRewards(
+      blocks[0]?.root ?? '',
+      set.filter((index) => members.has(index)),
+    )
+    const first = new Map(
+      Array.from(explained?.sync.validatorIndex ?? [], (index, row) => [index, row] as const).reverse(),
+    )
+    expect(Array.from(validatorIndex, (index) => explained?.sync.syncGwei[first.get(index) ?? -1])).toEqual([
+      ...syncGwei,
+    ])
+  }
+  expect(finalEpoch).toBeGreaterThan(1)
+})
+
 test('validators are identified by their keys', async () => {
   const pubkey = hexOf(record(64).registry[5]?.pubkey ?? new Uint8Array(0))
   expect(await final.identify(64, [pubkey, `0x${'ab'.repeat(48)}`])).toMatchObject([{ index: 5, pubkey }])

@@ -114,7 +114,7 @@ export async function fillBack(options: Omit<Following, 'onProgress'>, range: Ep
 async function openSources({ beaconUrls, executionUrls, limits: given }: Omit<Following, 'onProgress'>, log: Log) {
   const limits = { ...LIMITS, ...given }
   const open = new AsyncDisposableStack()
-  const beacon = open.use(await openHttpBeaconSource({ urls: beaconUrls, log, limits }))
+  const beacon = open.use(await openHttpBeaconSource({ urls: beaconUrls, log, limits, rewardsBy: 'endpoints' }))
   const execution = open.use(await openExecutionSource({ urls: executionUrls, log, limits, binding: 'ethereum' }))
   return { beacon, execution, [Symbol.asyncDispose]: () => open.disposeAsync() }
 }

@@ -79,6 +79,7 @@ describe('the example file', () => {
           beaconUrls: ['http://127.0.0.1:15052'],
           executionUrls: ['http://127.0.0.1:18545'],
         },
+        rewardsBy: 'endpoints',
         paused: true,
       },
       {

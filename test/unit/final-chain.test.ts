@@ -40,7 +40,8 @@ async function follow({ nodes, to, onProgress, onLine }: Following): Promise<voi
   const stop = new AbortController()
   const hear = (_: object, line: string) => onLine?.(line, () => stop.abort())
   const log: Log = { ...silentLog, warn: hear, info: hear, debug: hear }
-  await using beacon = await openHttpBeaconSource({ urls: nodes.map(({ url }) => url), log, limits: LIMITS })
+  const urls = nodes.map(({ url }) => url)
+  await using beacon = await openHttpBeaconSource({ urls, log, limits: LIMITS, rewardsBy: 'endpoints' })
   await followEpochs(
     {
       ...ofChain(BEACON_CHAIN, eventLog()),

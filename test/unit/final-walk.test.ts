@@ -32,6 +32,7 @@ const FINAL: FinalChain = {
   validators: unasked,
   balances: unasked,
   identify: unasked,
+  explainedEpoch: async () => undefined,
   pendingDeposits: unasked,
   attestationRewards: unasked,
   proposerReward: unasked,

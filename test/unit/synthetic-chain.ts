@@ -215,6 +215,7 @@ export class SyntheticChain {
           .filter((index) => this.#isIn(index, slot) && pubkeys.includes(pubkeyOf(index)))
           .map((index) => ({ index, pubkey: pubkeyOf(index), withdrawalCredentials: hash(`wc${index}`) })),
       ),
+    explainedEpoch: async () => undefined,
     pendingDeposits: () => this.#answer('pending deposits', () => []),
     attestationRewards: (epoch, set) =>
       this.#answer(`attestations ${epoch}`, () => {

@@ -32,6 +32,12 @@ export interface AttestationDeltas {
   readonly inactivityGwei: Float64Array
 }
 
+/** Of a transition that rewards nobody; a value per validator. */
+export function noDeltas(validators: number): AttestationDeltas {
+  const zeros = () => new Float64Array(validators)
+  return { sourceGwei: zeros(), targetGwei: zeros(), headGwei: zeros(), inactivityGwei: zeros() }
+}
+
 /** What the transition out of a state's epoch goes by. */
 export interface TransitionFacts {
   /** The state's own epoch. */
@@ -95,8 +101,7 @@ export function applyAttestationDeltas(
 ): AttestationDeltas {
   const { epoch, isLeaking } = facts
   const { validators, effectiveIncrements, previousParticipation, slashed } = state
-  const zeros = () => new Float64Array(validators)
-  const deltas = { sourceGwei: zeros(), targetGwei: zeros(), headGwei: zeros(), inactivityGwei: zeros() }
+  const deltas = noDeltas(balances.gwei.length)
   if (epoch === GENESIS_EPOCH) return deltas
   const previousEpoch = epoch - 1
   const parts = FLAGS.map((flag) => tableOf(state, flag, rules, facts))

@@ -40,6 +40,8 @@ export interface BlockReplayParts {
   readonly newcomers: Newcomers
   /** As the transition leaves it. */
   readonly previousParticipation: Uint8Array
+  /** Those of epochs before. */
+  readonly committees: readonly Committees[]
 }
 
 /** Replays an epoch's blocks, in order, as far as they change balances and participation. */
@@ -70,6 +72,11 @@ export class BlockReplay {
     const share = Math.floor((this.#perIncrement * total * SYNC_WEIGHT) / WEIGHT_DENOMINATOR)
     this.#seatReward = Math.floor(Math.floor(share / rules.slotsPerEpoch) / rules.syncCommitteeSize)
     this.#seatProposerReward = Math.floor((this.#seatReward * PROPOSER_WEIGHT) / (WEIGHT_DENOMINATOR - PROPOSER_WEIGHT))
+  }
+
+  /** Those that attestations of the epoch's blocks were of. */
+  get committees(): readonly Committees[] {
+    return [...this.#committees.values()]
   }
 
   /** In the order of `process_block`: what changed before counts for what comes after. */
@@ -125,8 +132,11 @@ export class BlockReplay {
 
   #slash(block: BlockOperations): void {
     const { after, epoch, fork, balances } = this.#parts
-    const accused = [...block.proposerSlashings, ...block.attesterSlashings.flat()]
-    for (const validatorIndex of accused) {
+    const accused = [
+      ...block.proposerSlashings.map((validator) => [validator, 'proposer_proposer_slashings'] as const),
+      ...block.attesterSlashings.flat().map((validator) => [validator, 'proposer_attester_slashings'] as const),
+    ]
+    for (const [validatorIndex, rewardKind] of accused) {
       const hasBegun = (after.activationEpochs[validatorIndex] as number) <= epoch
       if (this.#slashed[validatorIndex] !== 0 || !hasBegun || this.#isWithdrawable(validatorIndex)) continue
       this.#slashed[validatorIndex] = 1
@@ -136,7 +146,7 @@ export class BlockReplay {
       balances.record({ slot, validatorIndex, kind: 'slashing_penalty', reference: 0, gwei: penalty })
       // The block's proposer is the whistleblower, too, so both parts are its own.
       const gwei = Math.floor(effectiveGwei / fork.whistleblowerQuotient)
-      const part = { kind: 'proposer_slashings', reference: validatorIndex } as const
+      const part = { kind: rewardKind, reference: validatorIndex }
       balances.record({ slot, validatorIndex: proposerIndex, ...part, gwei })
     }
   }
@@ -188,9 +198,10 @@ export class BlockReplay {
   #committeesOf(epoch: number): Committees {
     const known = this.#committees.get(epoch)
     if (known !== undefined) return known
-    const made = new Committees(this.#parts.after, this.#parts.rules, epoch)
-    this.#committees.set(epoch, made)
-    return made
+    const { after, rules, committees } = this.#parts
+    const drawn = Committees.of(after, rules, epoch, committees)
+    this.#committees.set(epoch, drawn)
+    return drawn
   }
 
   #deposit({ slot, deposits }: BlockOperations): void {

@@ -1,20 +1,22 @@
-/** Why a balance changed at a slot, beside the four dense components of a transition. */
-export type EffectKind =
-  /** Consensus rewards of a block's proposer, by what it included. */
-  | 'proposer_attestations'
-  | 'proposer_sync'
-  | 'proposer_slashings'
-  | 'slashing_penalty'
-  | 'slashing_correlation'
-  /** Capital: it moved and is no income. */
-  | 'withdrawal_partial'
-  | 'withdrawal_full'
-  | 'withdrawal_requested'
-  | 'deposit'
-  | 'returned_from_queue'
-  | 'moved_to_queue'
-  | 'consolidation_in'
-  | 'consolidation_out'
+import type { BalanceEffectKind } from '../../events/balance-effects.ts'
+
+/** Consensus rewards of a block's proposer, by what it included. */
+export const PROPOSER_KINDS = [
+  'proposer_attestations',
+  'proposer_sync',
+  'proposer_proposer_slashings',
+  'proposer_attester_slashings',
+] as const
+export type ProposerKind = (typeof PROPOSER_KINDS)[number]
+
+const KINDS: ReadonlySet<string> = new Set(PROPOSER_KINDS)
+
+export function isProposerKind(kind: EffectKind): kind is ProposerKind {
+  return KINDS.has(kind)
+}
+
+/** Why a balance changed at a slot, beside the four dense components of a transition and the seats of the sync committee. */
+export type EffectKind = ProposerKind | Exclude<BalanceEffectKind, 'withdrawal'>
 
 export interface Effect {
   readonly slot: number

@@ -1,7 +1,8 @@
 import { AppError } from '../../errors.ts'
-import { type AttestationDeltas, applyAttestationDeltas, transitionFacts } from './attestation-deltas.ts'
+import { type AttestationDeltas, applyAttestationDeltas, noDeltas, transitionFacts } from './attestation-deltas.ts'
 import { type BlockOperations, pubkeysIn } from './block-operations.ts'
 import { BlockReplay } from './block-replay.ts'
+import type { Committees } from './committees.ts'
 import { type Effect, ReplayedBalances, type SeatEffects } from './effects.ts'
 import { chainRules, forkRules, isFrom, queueRules, type Spec } from './fork-rules.ts'
 import { Newcomers } from './newcomers.ts'
@@ -29,6 +30,8 @@ export interface EpochInput {
   readonly spec: Spec
   /** Whether its own key has signed a deposit; asked only of one that competes with another for a new validator. */
   readonly isSigned: (deposit: StateDeposit) => boolean
+  /** Of the epoch before, as it has told them. */
+  readonly committees?: readonly Committees[]
 }
 
 /** Why balances changed in an epoch: from the transition into it to its last slot. */
@@ -41,6 +44,7 @@ export interface ExplainedEpoch extends AttestationDeltas {
   readonly residuals: ReadonlyMap<number, number>
   /** Whether the flags that the blocks set are those of the state: if not, no figure of the epoch is to be believed. */
   readonly isParticipationReplayed: boolean
+  readonly committees: readonly Committees[]
 }
 
 /** Public keys whose validators `after` has to know: of deposits that the transition may credit, and of what blocks name. */
@@ -54,7 +58,7 @@ export function wantedPubkeys(before: StateColumns, blocks: readonly BlockOperat
  * Throws AppError `node_inconsistent` where states and blocks do not belong together.
  */
 export function explainEpoch(input: EpochInput): ExplainedEpoch {
-  const { before, after, blocks, spec, isSigned } = input
+  const { before, after, blocks, spec, isSigned, committees = [] } = input
   const rules = chainRules(spec)
   const epoch = Math.floor(after.slot / rules.slotsPerEpoch)
   const firstSlot = epoch * rules.slotsPerEpoch
@@ -89,6 +93,7 @@ export function explainEpoch(input: EpochInput): ExplainedEpoch {
     balances,
     newcomers,
     previousParticipation,
+    committees,
   })
   for (const block of blocks) replay.apply(block)
   return {
@@ -97,15 +102,11 @@ export function explainEpoch(input: EpochInput): ExplainedEpoch {
     effects: balances.effects,
     seats: balances.seats(),
     residuals: residualsOf(after.balancesGwei, balances.gwei),
+    committees: replay.committees,
     isParticipationReplayed:
       Buffer.compare(replay.previousParticipation, after.previousParticipation) === 0 &&
       Buffer.compare(replay.currentParticipation, after.currentParticipation) === 0,
   }
-}
-
-function noDeltas(validators: number): AttestationDeltas {
-  const zeros = () => new Float64Array(validators)
-  return { sourceGwei: zeros(), targetGwei: zeros(), headGwei: zeros(), inactivityGwei: zeros() }
 }
 
 function refuseOthers(

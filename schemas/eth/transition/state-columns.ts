@@ -71,6 +71,7 @@ export interface StateColumns {
   /** Effective balances in units of 1e9 gwei. */
   readonly effectiveIncrements: Uint16Array
   readonly slashed: Uint8Array
+  readonly eligibilityEpochs: Uint32Array
   readonly activationEpochs: Uint32Array
   readonly exitEpochs: Uint32Array
   readonly withdrawableEpochs: Uint32Array

@@ -1,0 +1,79 @@
+import { AppError } from '../../schemas/errors.ts'
+import type { TransitionFork } from '../../schemas/eth/transition/fork-rules.ts'
+import { fieldAt, type StateLayout, stateLayout } from './state-layout.ts'
+
+/** Fields of a state by their names, where they lie in its bytes. Throws AppError `node_malformed` where there is no such field. */
+export class SerializedState {
+  readonly #layout: StateLayout
+  readonly #bytes: Uint8Array
+  readonly #view: DataView
+
+  constructor(fork: TransitionFork, bytes: Uint8Array) {
+    const layout = stateLayout(fork)
+    if (bytes.length < layout.bytes) throw malformed(`it has ${bytes.length} bytes`)
+    this.#layout = layout
+    this.#bytes = bytes
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    this.#checkOffsets()
+  }
+
+  /** Whether the fork's states have this field. */
+  has(name: string): boolean {
+    return this.#layout.at.has(name)
+  }
+
+  /** Whether the field is of variable length. */
+  isVariable(name: string): boolean {
+    return this.#layout.variable.includes(name)
+  }
+
+  number(name: string): number {
+    const value = this.bigint(name)
+    if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw malformed(`its ${name} is ${value}`)
+    return Number(value)
+  }
+
+  bigint(name: string): bigint {
+    return this.#view.getBigUint64(fieldAt(this.#layout, name), true)
+  }
+
+  /** Bytes of a field of fixed length. */
+  vector(name: string): Uint8Array {
+    const names = [...this.#layout.at.keys()]
+    const next = names[names.indexOf(name) + 1]
+    const end = next === undefined ? this.#layout.bytes : fieldAt(this.#layout, next)
+    return this.#bytes.subarray(fieldAt(this.#layout, name), end)
+  }
+
+  /** Bytes of a list whose entries have one width. */
+  list(name: string, width: number): Uint8Array {
+    const list = this.variable(name)
+    if (list.length % width === 0) return list
+    throw malformed(`its ${name} has ${list.length} bytes, which are no entries of ${width}`)
+  }
+
+  /** Bytes of a field of variable length. */
+  variable(name: string): Uint8Array {
+    const next = this.#layout.variable[this.#layout.variable.indexOf(name) + 1]
+    return this.#bytes.subarray(this.#offset(name), next === undefined ? this.#bytes.length : this.#offset(next))
+  }
+
+  #offset(name: string): number {
+    return this.#view.getUint32(fieldAt(this.#layout, name), true)
+  }
+
+  #checkOffsets(): void {
+    let last = this.#layout.bytes
+    for (const [place, name] of this.#layout.variable.entries()) {
+      const offset = this.#offset(name)
+      if ((place === 0 && offset !== last) || offset < last || offset > this.#bytes.length)
+        throw malformed(`its ${name} cannot begin at byte ${offset} of ${this.#bytes.length}`)
+      last = offset
+    }
+  }
+}
+
+/** A state whose bytes are none of its fork: another answer may be better. */
+export function malformed(why: string, cause?: unknown): AppError {
+  return new AppError('node_malformed', `the state is malformed: ${why}`, { retryable: true, cause })
+}

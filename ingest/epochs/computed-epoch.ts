@@ -1,0 +1,32 @@
+import type { BeaconBlock, ExplainedRows } from '../../infra/ports/beacon-source.ts'
+import { firstSlotOfEpoch } from '../../schemas/eth/time.ts'
+import type { EpochBlocksData, EpochValidatorsColumns, FinalizedBlock } from '../../schemas/events/beacon-epoch.ts'
+import { type EpochInput, namedBlock } from './epoch-blocks.ts'
+import { NOT_ASKED, toText } from './proposer-rewards.ts'
+import { isAmong } from './registry-rows.ts'
+
+/** An epoch as it was computed from states: its columns, and its blocks event without the parts. */
+export function computedEpoch(
+  { chain, epoch, tracked, chainName }: EpochInput & { readonly chainName: string },
+  blocks: readonly BeaconBlock[],
+  { states, attestations, sync, proposals, effects, proof, residuals }: ExplainedRows,
+): { readonly validators: EpochValidatorsColumns; readonly data: EpochBlocksData } {
+  const proposalOf = new Map(proposals.map((proposal) => [proposal.slot, proposal]))
+  const finalized = blocks.map((block): FinalizedBlock => {
+    const proposal = isAmong(tracked.indices, block.proposerIndex) ? proposalOf.get(block.slot) : undefined
+    return { ...namedBlock(block), ...(proposal === undefined ? NOT_ASKED : toText(proposal)) }
+  })
+  const firstSlot = firstSlotOfEpoch(chain.clock, epoch)
+  const flows = { blocks: finalized, effects: [...effects], proof, residuals: [...residuals] }
+  return {
+    validators: { ...states, ...attestations },
+    data: {
+      header: { chain: chainName, clock: chain.clock, epoch, ...flows, parts: [] },
+      columns: {
+        slotOffset: Uint8Array.from(sync.slot, (slot) => slot - firstSlot),
+        validatorIndex: sync.validatorIndex,
+        syncGwei: sync.syncGwei,
+      },
+    },
+  }
+}
