@@ -1,8 +1,10 @@
 import { Meter } from '../api/gateway/meter.ts'
 import { Usage } from '../api/gateway/usage.ts'
 import { openApi, refuseAddress } from '../api/http/server.ts'
+import { openStatementSigner } from '../api/http/statement-signer.ts'
 import { hasBeacon } from '../infra/config/select-chain.ts'
 import { DEMO_TOKEN } from '../infra/devnet/demo-account.ts'
+import { readSealingKey } from '../infra/key-vault/key-source.ts'
 import { openUpstreams } from '../infra/upstreams/upstreams.ts'
 import { areAccountsKnown } from '../processors/accounts/accounts-known.ts'
 import { areTablesWhole, refuseOtherLog } from '../processors/loop/filled-from.ts'
@@ -65,6 +67,10 @@ export const apiRole: Role = {
       corsOrigins,
       quotes: quoteConfigOf(running.config),
       account,
+      // Made at the first statement where it is missing: nobody has been shown one before.
+      statementSigner: openStatementSigner(() =>
+        readSealingKey(running.config.statements.keySource, true, 'statement'),
+      ),
       nftRequestsPerSecond: running.config.nft.requestsPerSecond,
       trustedProxies: running.config.trustedProxies,
       log: running.log,

@@ -13,6 +13,7 @@ import type { Health } from './health.ts'
 import type { RequestLimit } from './request-limit.ts'
 import type { Standings } from './standings.ts'
 import type { StatementQueue } from './statement-queue.ts'
+import type { StatementSigner } from './statement-signer.ts'
 
 /** What the API is made from. */
 export interface ApiParts {
@@ -39,6 +40,8 @@ export interface ApiParts {
   readonly meter?: Meter | undefined
   /** What people's own accounts are made with; without it there are none. */
   readonly account?: AccountParts | undefined
+  /** What monthly statements are signed with; without it there are none. */
+  readonly statementSigner?: StatementSigner | undefined
   readonly log: Log
   /** Unix milliseconds on the chains. */
   readonly now: () => number

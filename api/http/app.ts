@@ -7,6 +7,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Log } from '../../infra/ports/log.ts'
 import { formatMessage, type Refusal, refuse } from '../../schemas/routes/envelope.ts'
 import { isNftPath, toNftRefusal } from '../../schemas/routes/nft/nft-route.ts'
+import { STATEMENT_KEY_PATH } from '../../schemas/routes/rewards/statement.ts'
 import { FAMILIES, type Family } from '../families.ts'
 import { ClientAddresses } from '../gateway/client-address.ts'
 import { Gateway } from '../gateway/gateway.ts'
@@ -19,7 +20,16 @@ import type { ApiParts } from './api-parts.ts'
 import { boundedReader } from './bounded-reader.ts'
 import { STATEMENT_GIVEN_UP_MS } from './budget.ts'
 import { COMPRESSION } from './compression.ts'
-import { DOCUMENT_OPTIONS, ERROR_ENVELOPE, HEALTH_SCHEMA, NFT_ERROR, READY_SCHEMA, UNDOCUMENTED } from './document.ts'
+import {
+  DOCUMENT_OPTIONS,
+  ERROR_ENVELOPE,
+  HEALTH_SCHEMA,
+  NFT_ERROR,
+  PEM_TYPE,
+  READY_SCHEMA,
+  STATEMENT_KEY_SCHEMA,
+  UNDOCUMENTED,
+} from './document.ts'
 import { toReadyAnswer } from './health.ts'
 import {
   ANSWER_MS_MAX,
@@ -218,7 +228,7 @@ async function addBrowserRules(app: FastifyInstance, origins: readonly string[])
   await app.register(cors, {
     origin: [...origins],
     methods: ['GET', 'HEAD', 'POST'],
-    exposedHeaders: ['x-request-id', 'x-reason'],
+    exposedHeaders: ['x-request-id', 'x-reason', 'x-completeness', 'etag'],
     maxAge: PREFLIGHT_AGE_SEC,
     strictPreflight: false,
   })
@@ -233,6 +243,10 @@ function loggedRoute({ routeOptions, chain }: FastifyRequest): string {
 
 function addOpenPaths(app: FastifyInstance, parts: ApiParts): void {
   app.get('/openapi.json', { schema: UNDOCUMENTED, compress: COMPRESSION }, async () => app.swagger())
+  app.get(STATEMENT_KEY_PATH, { schema: STATEMENT_KEY_SCHEMA }, async (_request, reply) => {
+    if (parts.statementSigner === undefined) return sendRefusal(reply, refuse('404'))
+    return reply.header('content-type', PEM_TYPE).send(parts.statementSigner.publicKeyPem())
+  })
   app.get('/health', { schema: HEALTH_SCHEMA }, async () => ({ status: 'ok' }))
   app.get('/ready', { schema: READY_SCHEMA, handlerTimeout: ANSWER_MS_MAX }, async (_request, reply) => {
     const answer = toReadyAnswer(await parts.health())

@@ -6,7 +6,8 @@ import { ACCOUNT_PREFIX, SESSION_COOKIE } from '../../schemas/routes/account/acc
 import { ErrorEnvelope, formatMessage, RESULTS, type RefusalCode } from '../../schemas/routes/envelope.ts'
 import { NftError } from '../../schemas/routes/nft/nft-route.ts'
 import { HealthAnswer, ReadyAnswer } from '../../schemas/routes/probes.ts'
-import { type AnyRoute, PREFIX, PrefixParams } from '../../schemas/routes/route.ts'
+import { type AnyRoute, CSV_MEDIA_TYPE, PREFIX, PrefixParams, TAX_MEDIA_TYPE } from '../../schemas/routes/route.ts'
+import { columnsOf } from './csv.ts'
 
 type Json = { readonly [member: string]: unknown }
 
@@ -85,12 +86,45 @@ export function documentRoute(route: AnyRoute, position: number): FastifySchema 
     response: {
       '200': {
         description: RESULTS['200'].text,
-        content: { [JSON_TYPE]: { schema: route.response, example: route.example } },
+        ...(hasCompleteness(route) ? { headers: COMPLETENESS_HEADER } : {}),
+        content: {
+          [JSON_TYPE]: { schema: route.response, example: route.example },
+          ...csvContent(route),
+        },
       },
       ...toRefusals([...route.refusals, '401', '403', '404', '429', '500', '503']),
     },
   }
 }
+
+/** @fastify/swagger makes the header's schema of it. */
+const COMPLETENESS_HEADER = {
+  'x-completeness': {
+    type: 'string',
+    description:
+      'Of CSV: what its figures cover, as the structured field `state=…, final_through="…", not_final_from="…"`.',
+  },
+}
+
+function hasCompleteness({ csv, response }: AnyRoute): boolean {
+  return csv !== undefined && 'properties' in response && 'completeness' in (response as TObject).properties
+}
+
+/** Forms of an answer as a table. */
+function csvContent({ csv }: AnyRoute): Json {
+  if (csv === undefined) return {}
+  const columns = columnsOf(csv.row).map((path) => path.join('.'))
+  const description = `All items, whatever \`page\`, \`limit\` and \`cursor\` say (RFC 4180). Columns: \`${columns.join('`, `')}\`.`
+  return {
+    [CSV_MEDIA_TYPE]: { schema: { type: 'string', description } },
+    ...(csv.hasTaxForm === true
+      ? { [TAX_MEDIA_TYPE]: { schema: { type: 'string', description: TAX_DESCRIPTION } } }
+      : {}),
+  }
+}
+
+const TAX_DESCRIPTION =
+  'The same income in the simple template of Koinly: `Koinly Date` (UTC), `Amount` (negative for a loss), `Currency`, `Label`, `Description`.'
 
 /** Reading is what every token could do before there were scopes: it is told once, for all. */
 function scopeText({ scope = 'read' }: AnyRoute): string {
@@ -140,6 +174,21 @@ export const READY_SCHEMA: FastifySchema = {
     '200': answerOf('Ready', ReadyAnswer),
     '503': answerOf('Not ready', ReadyAnswer),
     ...toRefusals(['400']),
+  },
+}
+
+/** What servers call text of RFC 7468. */
+export const PEM_TYPE = 'application/x-pem-file'
+
+export const STATEMENT_KEY_SCHEMA: FastifySchema = {
+  operationId: 'getStatementKey',
+  summary: 'The key that monthly statements are signed with',
+  response: {
+    '200': {
+      description: 'Public key of Ed25519 as PEM (RFC 8410)',
+      content: { [PEM_TYPE]: { schema: { type: 'string' } } },
+    },
+    ...toRefusals(['400', '404', '500']),
   },
 }
 

@@ -15,6 +15,7 @@ import type { SharedParts } from '../http/api-parts.ts'
 import { openBudget } from '../http/budget.ts'
 import { chainOf, refusalOf } from '../http/chain-path.ts'
 import { COMPRESSION } from '../http/compression.ts'
+import { isKnown } from '../http/etag.ts'
 import { AnswerLate, AskerGone, goneSignal } from '../http/gone.ts'
 import { ANSWER_MS_MAX, BODY_BYTES_MAX } from '../http/limits.ts'
 import { takeRequest } from '../http/take-request.ts'
@@ -174,13 +175,6 @@ function sendKept(request: FastifyRequest, reply: FastifyReply, { httpStatus, ty
   if (isKnown(request.headers['if-none-match'], headers.etag)) return reply.status(304).send()
   return reply.status(httpStatus).header('content-type', type).send(body)
 }
-
-function isKnown(known: string | undefined, etag: string | undefined): boolean {
-  if (known === undefined || etag === undefined) return false
-  return known === etag || known.trim() === '*' || known.split(',').some((one) => bare(one) === bare(etag))
-}
-
-const bare = (etag: string): string => etag.trim().replace(/^W\//, '')
 
 const RETRY_AFTER_SEC = 5
 

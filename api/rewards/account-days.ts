@@ -1,3 +1,4 @@
+import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { FAR_FUTURE_EPOCH } from '../../schemas/eth/far-future.ts'
 import { type DayNumber, formatDay } from '../../schemas/eth/time.ts'
 import {
@@ -23,9 +24,13 @@ export interface AccountDay {
   readonly earning: number
   /** Validators that the sums are over. */
   readonly validators: number
+  /** Sum of their rows' versions: it moves with each of them. */
+  readonly versions: bigint
   /** Validators that were activated by the end of the day and of which the whole day is not known: not in the sums. */
   readonly missing: number
 }
+
+export type DaysScope = AccountScope & { readonly warehouse: WarehouseReader }
 
 /** Rows of daily figures up to which all days of an account are read at once and kept: any range is then cut from them. */
 const HISTORY_ROWS_MAX = 500_000
@@ -36,22 +41,24 @@ const daysMemo = new StandingMemo<readonly AccountDay[]>((days) => days.length)
  * The account's closed days of `[from, to)`, ascending: each sums the validators that it sees on that day. Days without a whole
  * row of any are left out.
  */
-export async function accountDays(scope: AccountScope, horizon: Horizon, days: Days): Promise<readonly AccountDay[]> {
+export async function accountDays(scope: DaysScope, horizon: Horizon, days: Days): Promise<readonly AccountDay[]> {
   return (await expectedDays(scope, horizon, days)).filter(({ validators }) => validators > 0)
 }
 
 /** The same with the closed days of which the account should have a row and has none. */
 export async function expectedDays(
-  scope: AccountScope,
+  scope: DaysScope,
   horizon: Horizon,
   { from, to }: Days,
 ): Promise<readonly AccountDay[]> {
   const { registered } = await seenValidators(scope)
   const isIn = ({ day }: { readonly day: DayNumber }): boolean => from <= day && day < to
   if (registered.length * horizon.closedDays.length > HISTORY_ROWS_MAX) {
-    return selectDays(scope, horizon, horizon.closedDays.filter(isIn))
+    return selectDays({ ...scope, reader: scope.warehouse }, horizon, horizon.closedDays.filter(isIn))
   }
-  const all = await daysMemo.of(scope.standing, scope.account, () => selectDays(scope, horizon, horizon.closedDays))
+  const all = await daysMemo.of(scope.standing, scope.account, () =>
+    selectDays({ ...scope, reader: scope.shared }, horizon, horizon.closedDays),
+  )
   return all.filter(isIn)
 }
 
@@ -63,6 +70,7 @@ interface SumRow {
   readonly earning: string
   readonly validators: string
   readonly activated: string
+  readonly versions: string
 }
 
 const SUMS = `
@@ -73,13 +81,14 @@ const SUMS = `
     sum(rewards.cl_reward_gwei) AS cl_reward_gwei,
     countIf(toInt256(rewards.el_reward_wei) + toInt256(rewards.cl_reward_gwei) * 1000000000 > 0) AS earning,
     count() AS validators,
+    sum(rewards.version) AS versions,
     countIf(
       transform(rewards.validator_index, {indices:Array(UInt32)}, {activations:Array(UInt64)}, {never:UInt64})
         <= transform(toUInt16(rewards.day), {days:Array(UInt16)}, {lastEpochs:Array(UInt64)}, toUInt64(0))
     ) AS activated
   FROM
   (
-    SELECT day, validator_index, el_reward_wei, cl_reward_gwei FROM daily_rewards FINAL
+    SELECT day, validator_index, el_reward_wei, cl_reward_gwei, version FROM daily_rewards FINAL
     WHERE chain = {chain:String} AND day BETWEEN toDate({firstDay:UInt16}) AND toDate({lastDay:UInt16})
       AND has({days:Array(UInt16)}, toUInt16(day))
       AND is_whole = 1
@@ -89,7 +98,11 @@ const SUMS = `
   WHERE seen.from_day <= toUInt16(rewards.day) AND toUInt16(rewards.day) < seen.to_day
   GROUP BY rewards.day`
 
-async function selectDays(scope: AccountScope, horizon: Horizon, days: readonly ClosedDay[]): Promise<AccountDay[]> {
+async function selectDays(
+  scope: AccountScope & { readonly reader: WarehouseReader },
+  horizon: Horizon,
+  days: readonly ClosedDay[],
+): Promise<AccountDay[]> {
   const { registered } = await seenValidators(scope)
   const [firstDay, lastDay] = [days[0]?.day, days.at(-1)?.day]
   if (firstDay === undefined || lastDay === undefined || registered.length === 0) return []
@@ -106,7 +119,7 @@ async function selectDays(scope: AccountScope, horizon: Horizon, days: readonly 
   const sums = new Map<DayNumber, AccountDay>()
   for (const some of inStatements(registered)) {
     const activations = some.map(({ index }) => activationOf(states.get(index)))
-    const rows = await scope.shared.query<SumRow>(SUMS, { ...window, ...seenParams(some), activations })
+    const rows = await scope.reader.query<SumRow>(SUMS, { ...window, ...seenParams(some), activations })
     for (const row of rows) sums.set(row.day, addRow(sums.get(row.day), row))
   }
   const expected = expectedOf(registered, states, days)
@@ -119,7 +132,16 @@ async function selectDays(scope: AccountScope, horizon: Horizon, days: readonly 
 }
 
 function noneOf(day: DayNumber): AccountDay {
-  return { date: formatDay(day), day, elRewardWei: 0n, clRewardGwei: 0n, earning: 0, validators: 0, missing: 0 }
+  return {
+    date: formatDay(day),
+    day,
+    elRewardWei: 0n,
+    clRewardGwei: 0n,
+    earning: 0,
+    validators: 0,
+    versions: 0n,
+    missing: 0,
+  }
 }
 
 /** Validators that have a row are not missing: those that were expected are added when all of them are counted. */
@@ -131,6 +153,7 @@ function addRow(before: AccountDay | undefined, row: SumRow): AccountDay {
     clRewardGwei: (before?.clRewardGwei ?? 0n) + BigInt(row.cl_reward_gwei),
     earning: (before?.earning ?? 0) + Number(row.earning),
     validators: (before?.validators ?? 0) + Number(row.validators),
+    versions: (before?.versions ?? 0n) + BigInt(row.versions),
     missing: (before?.missing ?? 0) - Number(row.activated),
   }
 }

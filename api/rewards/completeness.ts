@@ -1,7 +1,7 @@
 import { type DayNumber, epochOf, firstSlotOfDay, formatDay } from '../../schemas/eth/time.ts'
-import type { Pagination } from '../../schemas/routes/envelope.ts'
 import type { Completeness } from '../../schemas/routes/rewards/completeness.ts'
-import { answerPage } from '../http/operation.ts'
+import type { ListPage } from '../http/cursor.ts'
+import { answerList } from '../http/operation.ts'
 import type { Horizon } from './horizon.ts'
 import type { Days } from './kept-spans.ts'
 
@@ -58,7 +58,7 @@ export function daysOfTotals(horizon: Horizon | undefined): Days {
 }
 
 /** The envelope of a page of figures with what they cover. */
-export function answerFigures<Data>(data: Data, pagination: Pagination, completeness: Completeness) {
-  const { status, envelope } = answerPage(data, pagination)
+export function answerFigures<Data>(data: Data, page: ListPage<unknown>, completeness: Completeness) {
+  const { status, envelope } = answerList(data, page)
   return { status, envelope: { ...envelope, completeness } } as const
 }

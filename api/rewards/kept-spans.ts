@@ -1,5 +1,6 @@
-import type { DayNumber } from '../../schemas/eth/time.ts'
+import { type DayNumber, dayOfInstant } from '../../schemas/eth/time.ts'
 import { WINDOW_DAYS_MAX } from './day-window.ts'
+import type { Horizon } from './horizon.ts'
 
 /** UTC+8 days `[from, to)`. */
 export interface Days {
@@ -18,4 +19,23 @@ export function spansOf({ from, to }: Days): readonly Days[] {
     from: (last - i) * SPAN_DAYS,
     to: (last - i + 1) * SPAN_DAYS,
   }))
+}
+
+/** Days that a report reads at once of accounts whose days are not kept: as many as an answer of a year does. */
+const REPORT_SPAN_DAYS = 366
+
+/** Those of some days on which the chain was there. */
+export function withinLife({ from, to }: Days, { clock }: Pick<Horizon, 'clock'>): Days {
+  return { from: Math.max(from, dayOfInstant(clock.genesisTimeSec)), to }
+}
+
+/** Those that are closed, or lie before one that is, in spans that follow on each other, the oldest first. */
+export function reportSpansOf(days: Days, horizon: Horizon): readonly Days[] {
+  const { from, to } = withinLife(days, horizon)
+  const behind = Math.min(to, (horizon.closedDays.at(-1)?.day ?? from - 1) + 1)
+  const count = Math.max(0, Math.ceil((behind - from) / REPORT_SPAN_DAYS))
+  return Array.from({ length: count }, (_, i) => {
+    const start = from + i * REPORT_SPAN_DAYS
+    return { from: start, to: Math.min(start + REPORT_SPAN_DAYS, behind) }
+  })
 }

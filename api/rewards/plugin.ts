@@ -4,12 +4,16 @@ import { requireChainAndAccount } from '../http/chain-path.ts'
 import { type Operation, serveOperations } from '../http/operation.ts'
 import { dailyRewardsOperation } from './daily-rewards.ts'
 import { settledRewardsOperation } from './settled-rewards.ts'
+import { statementOperation } from './statement.ts'
 import { totalRewardsOperation } from './total-rewards.ts'
+import { validatorRewardsOperation } from './validator-rewards.ts'
 
 export const REWARDS_OPERATIONS: readonly Operation[] = [
   dailyRewardsOperation,
   totalRewardsOperation,
   settledRewardsOperation,
+  validatorRewardsOperation,
+  statementOperation,
 ]
 
 /** What validators have earned, of chains that have validators. */

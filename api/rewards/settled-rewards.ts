@@ -2,29 +2,69 @@ import { checksumAddress } from '../../schemas/eth/address.ts'
 import { formatLocalTime } from '../../schemas/eth/time.ts'
 import { formatEthFromWei } from '../../schemas/eth/units.ts'
 import { type SettledReward, settledRewards } from '../../schemas/routes/rewards/settled-rewards.ts'
-import { operation, pageOffset } from '../http/operation.ts'
+import { pageOf } from '../http/cursor.ts'
+import { operation, type RequestScope } from '../http/operation.ts'
 import { answerFigures, completenessOf } from './completeness.ts'
 import { dayWindow } from './day-window.ts'
 import { horizonOf } from './horizon.ts'
+import { type Days, spansOf, withinLife } from './kept-spans.ts'
 import { type SettlementRecord, settlementsOf } from './select-settlements.ts'
+import { settledIncome } from './tax-entries.ts'
 
-export const settledRewardsOperation = operation(settledRewards, async ({ query }, scope) => {
-  const window = dayWindow(scope.nowMs, query, 'month')
-  if (window.status === 'refused') return window
-  const wanted = new Set(query.validator_indexes)
-  const settled = await settlementsOf(scope, window)
-  const records = wanted.size === 0 ? settled : settled.filter(({ validator_index }) => wanted.has(validator_index))
-  const offset = pageOffset(query)
-  const data = {
-    rewards: records.slice(offset, offset + query.limit).map(toSettledReward),
+export const settledRewardsOperation = operation(
+  settledRewards,
+  async ({ query }, scope) => {
+    const window = dayWindow(scope.nowMs, query, 'month')
+    if (window.status === 'refused') return window
+    const isWanted = wantedBy(query.validator_indexes)
+    const records = (await settlementsOf(scope, window)).filter(isWanted)
+    const page = pageOf(records, {
+      of: [settledRewards.id, scope.chain, scope.account],
+      query,
+      keyOf: ({ time_sec, id }) => [String(time_sec), id],
+      isBehind: ({ time_sec, id }, [lastSec, lastId]) =>
+        time_sec < Number(lastSec) || (time_sec === Number(lastSec) && Number(id) < Number(lastId)),
+    })
+    if (page.status === 'refused') return page
+    const data = { rewards: page.items.map(toSettledReward), ...sumsOf(records) }
+    return answerFigures(data, page, completenessOf(await horizonOf(scope.standing), window))
+  },
+  async ({ query }, scope) => {
+    const window = dayWindow(scope.nowMs, query, 'month', 'any')
+    if (window.status === 'refused') return window
+    const horizon = await horizonOf(scope.standing)
+    const isWanted = wantedBy(query.validator_indexes)
+    return {
+      status: 'report',
+      completeness: completenessOf(horizon, window),
+      rows: horizon === undefined ? [] : readBySpans(scope, withinLife(window, horizon), isWanted),
+      toTaxEntries: (row) => settledIncome(row as SettledReward),
+    }
+  },
+)
+
+/** Newest first, as the list: a month of them is in memory. */
+async function* readBySpans(scope: RequestScope, { from, to }: Days, isWanted: (record: SettlementRecord) => boolean) {
+  for (const span of spansOf({ from, to })) {
+    const days = { from: Math.max(span.from, from), to: Math.min(span.to, to) }
+    yield (await settlementsOf(scope, days)).filter(isWanted).map(toSettledReward)
+  }
+}
+
+/** No indices mean all validators. */
+function wantedBy(indices: readonly number[]): (record: SettlementRecord) => boolean {
+  const wanted = new Set(indices)
+  return ({ validator_index }) => wanted.size === 0 || wanted.has(validator_index)
+}
+
+export function sumsOf(records: readonly SettlementRecord[]) {
+  return {
     sum_reward: formatEthFromWei(records.reduce((sum, { user_reward_wei }) => sum + BigInt(user_reward_wei), 0n)),
     sum_service_fee: formatEthFromWei(records.reduce((sum, { service_fee_wei }) => sum + BigInt(service_fee_wei), 0n)),
   }
-  const completeness = completenessOf(await horizonOf(scope.standing), window)
-  return answerFigures(data, { page: query.page, limit: query.limit, total: records.length }, completeness)
-})
+}
 
-function toSettledReward(row: SettlementRecord): SettledReward {
+export function toSettledReward(row: SettlementRecord): SettledReward {
   return {
     id: Number(row.id),
     kind: row.kind,

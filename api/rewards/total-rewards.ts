@@ -1,26 +1,44 @@
 import { dayOfInstant } from '../../schemas/eth/time.ts'
 import { formatEthFromGwei, formatEthFromWei, toWei } from '../../schemas/eth/units.ts'
 import { totalRewards, type ValidatorTotal } from '../../schemas/routes/rewards/total-rewards.ts'
-import { operation, pageOffset, type RequestScope } from '../http/operation.ts'
+import { pageOf } from '../http/cursor.ts'
+import { inPieces, operation, type RequestScope } from '../http/operation.ts'
 import { toStatus } from '../validators/validator-status.ts'
 import { type AccountTotals, accountTotals, countDeposited, type ValidatorTotals } from './account-totals.ts'
 import { answerFigures, completenessOf, daysOfTotals } from './completeness.ts'
 import { horizonOf } from './horizon.ts'
 
-export const totalRewardsOperation = operation(totalRewards, async ({ query }, scope) => {
-  const horizon = await horizonOf(scope.standing)
-  const totals = horizon === undefined ? await emptyTotals(scope) : await accountTotals(scope, horizon)
-  const offset = pageOffset(query)
-  const data = {
-    validator_details: totals.items.slice(offset, offset + query.limit).map(toValidatorTotal),
-    validators_active_count: totals.active,
-    validators_total_count: totals.deposited,
-    validators_total_rewards: formatTotal(totals),
-    validators_total_cl_balance: formatEthFromGwei(totals.balanceGwei),
-  }
-  const completeness = completenessOf(horizon, daysOfTotals(horizon))
-  return answerFigures(data, { page: query.page, limit: query.limit, total: totals.items.length }, completeness)
-})
+export const totalRewardsOperation = operation(
+  totalRewards,
+  async ({ query }, scope) => {
+    const horizon = await horizonOf(scope.standing)
+    const totals = horizon === undefined ? await emptyTotals(scope) : await accountTotals(scope, horizon)
+    const page = pageOf(totals.items, {
+      of: [totalRewards.id, scope.chain, scope.account],
+      query,
+      keyOf: ({ state }) => [String(state.validator_index)],
+      isBehind: ({ state }, [last]) => state.validator_index > Number(last),
+    })
+    if (page.status === 'refused') return page
+    const data = {
+      validator_details: page.items.map(toValidatorTotal),
+      validators_active_count: totals.active,
+      validators_total_count: totals.deposited,
+      validators_total_rewards: formatTotal(totals),
+      validators_total_cl_balance: formatEthFromGwei(totals.balanceGwei),
+    }
+    return answerFigures(data, page, completenessOf(horizon, daysOfTotals(horizon)))
+  },
+  async (_, scope) => {
+    const horizon = await horizonOf(scope.standing)
+    const { items } = horizon === undefined ? { items: [] } : await accountTotals(scope, horizon)
+    return {
+      status: 'report',
+      completeness: completenessOf(horizon, daysOfTotals(horizon)),
+      rows: inPieces(items, toValidatorTotal),
+    }
+  },
+)
 
 /** Before the first complete epoch there are validators, but no figures. */
 async function emptyTotals(scope: RequestScope): Promise<AccountTotals> {

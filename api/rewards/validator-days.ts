@@ -30,7 +30,7 @@ const COLUMNS = [
 /** A closed day of a validator. */
 export type ValidatorDayRow = Pick<DailyRewardRow, (typeof COLUMNS)[number]>
 
-/** Rows of one span up to which those of all the account's validators are read at once and kept; beyond, those asked for. */
+/** Rows of one span up to which those of all the account's validators are read at once and kept; beyond, and of longer ranges, those asked for. */
 const SPAN_ROWS_MAX = 5_000
 
 const spanMemo = new StandingMemo<readonly ValidatorDayRow[]>((rows) => rows.length)
@@ -45,7 +45,7 @@ export async function validatorDays(
   { indices, days }: { readonly indices: ReadonlySet<number>; readonly days: Days },
 ): Promise<readonly ValidatorDayRow[]> {
   const { registered } = await seenValidators(scope)
-  if (registered.length * SPAN_DAYS > SPAN_ROWS_MAX) {
+  if (days.to - days.from > SPAN_DAYS || registered.length * SPAN_DAYS > SPAN_ROWS_MAX) {
     const validators = registered.filter(({ index }) => indices.has(index))
     return selectDays(scope.warehouse, horizon, { validators, days })
   }

@@ -31,7 +31,7 @@ const CREATED = `
   FROM created_validators FINAL
   WHERE chain = {chain:String} AND pubkey IN
     (SELECT pubkey FROM account_validators WHERE account = {account:String} AND chain = {chain:String})
-  ORDER BY created_at DESC, version DESC, pubkey`
+  ORDER BY created_at DESC, pubkey`
 
 const createdMemo = new StandingMemo<ReadonlyMap<string, CreatedValidator>>((created) => created.size)
 

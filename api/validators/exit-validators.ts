@@ -7,8 +7,8 @@ import { accountDeposits } from '../http/account-deposits.ts'
 import { type ActionScope, action } from '../http/action.ts'
 import { askJob } from '../http/ask-job.ts'
 import type { Answer } from '../http/operation.ts'
+import { normalisePubkey } from '../http/pubkey-text.ts'
 import { horizonOf } from '../rewards/horizon.ts'
-import { normalisePubkey } from './public-keys.ts'
 
 export const exitValidatorsOperation = action(exitValidatorsRoute, ({ body }, scope) => ask('request', body, scope))
 

@@ -1,15 +1,17 @@
+import type { Static } from 'typebox'
 import { checksumAddress } from '../../schemas/eth/address.ts'
 import { FAR_FUTURE_EPOCH_TEXT } from '../../schemas/eth/far-future.ts'
 import { type ValidatorDetail, validatorDetails } from '../../schemas/routes/validators/validator-details.ts'
 import type { UnfundedRules } from '../../schemas/validator-lifecycle.ts'
-import { answerPage, operation, pageOffset } from '../http/operation.ts'
+import { type ItemKey, pageOf } from '../http/cursor.ts'
+import { answerList, inPieces, operation, type RequestScope } from '../http/operation.ts'
+import { normalisePubkey } from '../http/pubkey-text.ts'
 import { validatorLabels } from '../http/validator-labels.ts'
 import { type Horizon, horizonOf } from '../rewards/horizon.ts'
 import { type AccountValidator, accountValidators } from './account-validators.ts'
 import { type ExitFlagsOf, exitFlags } from './exit-flags.ts'
 import { earlyStatus } from './lifecycle.ts'
 import { feeRecipients } from './list-validators.ts'
-import { normalisePubkey } from './public-keys.ts'
 import { queueFactsOf } from './queue-facts.ts'
 import { type EstimatesAround, isExitAtHead, statusEstimates } from './status-estimates.ts'
 import { sweptSlots } from './swept-slots.ts'
@@ -18,7 +20,43 @@ import { toStatus } from './validator-status.ts'
 /** Credentials 0x01 and 0x02 end with the withdrawal address after eleven zero bytes. */
 const ADDRESS_CREDENTIALS = /^0x0[12]0{22}([0-9a-f]{40})$/
 
-export const validatorDetailsOperation = operation(validatorDetails, async ({ body }, scope) => {
+export const validatorDetailsOperation = operation(
+  validatorDetails,
+  async ({ body }, scope) => {
+    const { validators, around } = await askedValidators(body, scope)
+    const page = pageOf(validators, {
+      of: [validatorDetails.id, scope.chain, scope.account],
+      query: body,
+      keyOf,
+      isBehind,
+    })
+    if (page.status === 'refused') return page
+    return answerList(
+      page.items.map((validator) => toDetail(validator, around)),
+      page,
+    )
+  },
+  async ({ body }, scope) => {
+    const { validators, around } = await askedValidators(body, scope)
+    return { status: 'report', rows: inPieces(validators, (validator) => toDetail(validator, around)) }
+  },
+)
+
+/** Those that were created here come first, by when that was; the others by their index. */
+function keyOf({ pubkey, created, registered }: AccountValidator): ItemKey {
+  if (created !== undefined) return ['created', String(created.createdAtSec), pubkey]
+  return ['tracked', String(registered?.validator_index)]
+}
+
+function isBehind(validator: AccountValidator, [kind, ...last]: ItemKey): boolean {
+  const { pubkey, created, registered } = validator
+  if (created === undefined) return kind === 'created' || Number(registered?.validator_index) < Number(last[0])
+  const [sec, lastSec] = [created.createdAtSec, Number(last[0])]
+  return kind === 'created' && (sec < lastSec || (sec === lastSec && pubkey > (last[1] ?? '')))
+}
+
+/** All that a question is about, in the order of the list, with what their details are made of. */
+async function askedValidators(body: Static<NonNullable<typeof validatorDetails.body>>, scope: RequestScope) {
   const pubkeys = new Set(body.pubkeys.map(normalisePubkey))
   const credentials = new Set(body.withdrawal_address === undefined ? [] : credentialsOf(body.withdrawal_address))
   const horizon = await horizonOf(scope.standing)
@@ -26,8 +64,6 @@ export const validatorDetailsOperation = operation(validatorDetails, async ({ bo
   const validators = everybody.filter(
     (one) => isAmong(pubkeys, one.pubkey) && isAmong(credentials, one.withdrawalCredentials),
   )
-  const offset = pageOffset(body)
-  const page = validators.slice(offset, offset + body.limit)
   const recipients = horizon === undefined ? NOBODY : await feeRecipients(scope)
   const facts = await queueFactsOf(scope.standing)
   const swept = horizon === undefined ? NOBODY_SWEPT : await sweptSlots(scope, horizon.epoch)
@@ -35,20 +71,9 @@ export const validatorDetailsOperation = operation(validatorDetails, async ({ bo
   const exitingGwei = exitingBalance(everybody, { exitFlagsOf, facts })
   const rules = scope.unfundedRules
   const labels = await validatorLabels(scope)
-  const around = {
-    network: scope.network,
-    horizon,
-    rules,
-    recipients,
-    facts,
-    swept,
-    exitFlagsOf,
-    exitingGwei,
-    labels,
-  }
-  const data = page.map((validator) => toDetail(validator, around))
-  return answerPage(data, { page: body.page, limit: body.limit, total: validators.length })
-})
+  const { network } = scope
+  return { validators, around: { network, horizon, rules, recipients, facts, swept, exitFlagsOf, exitingGwei, labels } }
+}
 
 const NOBODY: ReadonlyMap<number, string> = new Map()
 const NOBODY_SWEPT: ReadonlyMap<number, number> = new Map()

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { readAccounts } from './accounts.ts'
+import { readAccounts, readStatements } from './accounts.ts'
 import { readChains } from './chains.ts'
 import { type Environment, given } from './environment.ts'
 import { readGateway } from './gateway.ts'
@@ -83,6 +83,7 @@ export function loadConfig(source: ConfigSource): LoadedConfig {
     mode,
     vault: readVault(reader, file, dataDirectory),
     accounts: readAccounts(reader, file, dataDirectory),
+    statements: readStatements(reader, file, dataDirectory),
     webhooks: readWebhooks(reader, file, dataDirectory),
     mail: readMail(reader, file, { mode, dataDirectory }),
     metadata: readMetadata(reader, file),

@@ -254,6 +254,7 @@ export const ConfigFile = section({
   ingest: section({ concurrency: Concurrency }),
   vault: section({ key: VaultKey, web3signer: Url('http://127.0.0.1:9000') }),
   accounts: section({ key: VaultKey }),
+  statements: section({ key: VaultKey }),
   webhooks: section({ key: VaultKey, allowed_server: AllowedServer }),
   mail: section({
     host: MailHost,

@@ -97,6 +97,11 @@ export interface VaultConfig {
   readonly web3signerUrl?: string
 }
 
+export interface StatementsConfig {
+  /** Where the 32 bytes are that the signing key is made of. */
+  readonly keySource: KeySource
+}
+
 export interface AccountsConfig {
   /** Where the key is that addresses and passwords of people are hashed with: never the key itself. */
   readonly keySource: KeySource
@@ -211,6 +216,7 @@ export interface Config {
   readonly vault: VaultConfig
   readonly webhooks: WebhookConfig
   readonly accounts: AccountsConfig
+  readonly statements: StatementsConfig
   /** Undefined: nobody is written to, and people cannot make accounts of their own. */
   readonly mail: MailConfig | undefined
   readonly metadata: MetadataConfig

@@ -1,4 +1,5 @@
 import { type Static, type TSchema, Type } from 'typebox'
+import { NextCursor } from './fields.ts'
 
 /** Result codes of the envelope with their texts (service specification, section 7) and the HTTP status beside each. */
 export const RESULTS = {
@@ -68,6 +69,11 @@ export function pagedEnvelopeOf<Data extends TSchema>(data: Data) {
     { code: Type.Literal('200'), msg: Type.Literal(RESULTS['200'].text), data, pagination: Pagination },
     { additionalProperties: false },
   )
+}
+
+/** As `pagedEnvelopeOf`, for lists that also go on from where an answer has ended. */
+export function listEnvelopeOf<Data extends TSchema>(data: Data) {
+  return Type.Object({ ...pagedEnvelopeOf(data).properties, next_cursor: NextCursor }, { additionalProperties: false })
 }
 
 /** Shape of a refusal. */

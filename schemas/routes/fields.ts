@@ -23,6 +23,27 @@ export const Limit = Type.Integer({
   description: 'Items per page.',
 })
 
+/** Of the text that stands for a place in a list. */
+const CURSOR_CHARACTERS_MAX = 512
+export const Cursor = Type.Optional(
+  Type.String({
+    maxLength: CURSOR_CHARACTERS_MAX,
+    description:
+      '`next_cursor` of the answer before: the list goes on behind its last item, whatever has come since. It is for the ' +
+      'same account and the same question, whose `limit` may differ; in place of `page`.',
+  }),
+)
+export const NextCursor = Type.Union([Type.String({ maxLength: CURSOR_CHARACTERS_MAX }), Type.Null()], {
+  description: '`cursor` of the items behind these; null where none are.',
+})
+
+/** A public key as whoever asks may write it. */
+export const AskedPubkey = Type.String({
+  pattern: '^(0[xX])?[0-9a-fA-F]{96}$',
+  description: '48 bytes, hex in any case, with or without 0x.',
+  examples: [`0x${'a1'.repeat(48)}`],
+})
+
 /** `x-error-code` is the envelope code of a wrong value, where it is not 400. */
 const dateOptions = { format: 'date', 'x-error-code': '4001' } as const
 export const StartDate = Type.String({

@@ -10,6 +10,19 @@ export const PrefixParams = Type.Object({
   token: Type.String({ description: 'Access token: stands for the account and authenticates the request.' }),
 })
 
+/** The answer as a table, for `Accept: text/csv`: all its items, whatever the page, in the order of the list. */
+export interface CsvForm {
+  /** Its columns: those of objects in it are named with dots. */
+  readonly row: TObject
+  /** Whether there is also a form that tax tools read (`TAX_MEDIA_TYPE`). */
+  readonly hasTaxForm?: boolean
+}
+
+export const CSV_MEDIA_TYPE = 'text/csv'
+/** Name of that form in `Accept: text/csv; profile=…`: Koinly's simple template (decision 51). */
+export const TAX_PROFILE = 'koinly'
+export const TAX_MEDIA_TYPE = `${CSV_MEDIA_TYPE}; profile=${TAX_PROFILE}`
+
 /** One operation, whatever its parameters and answer are. */
 export interface AnyRoute {
   readonly id: string
@@ -27,6 +40,7 @@ export interface AnyRoute {
   readonly body?: TObject
   /** The whole successful answer, envelope included. */
   readonly response: TSchema
+  readonly csv?: CsvForm
   /** Envelope codes beside 200, 401, 404 and 500, which every operation has. */
   readonly refusals: readonly ('400' | '4001' | '4002' | '4003')[]
   readonly example: unknown

@@ -7,6 +7,7 @@ import type { ApiChain } from '../../api/http/chain-path.ts'
 import type { Health } from '../../api/http/health.ts'
 import type { Operation } from '../../api/http/operation.ts'
 import { type Api, openApi } from '../../api/http/server.ts'
+import { openStatementSigner } from '../../api/http/statement-signer.ts'
 import { REWARDS_OPERATIONS } from '../../api/rewards/plugin.ts'
 import { VALIDATORS_OPERATIONS } from '../../api/validators/plugin.ts'
 import type { QueryLimits, QueryParams, Warehouse, WarehouseReader } from '../../infra/ports/warehouse.ts'
@@ -459,6 +460,7 @@ export async function openApiFixture(): Promise<ApiFixture> {
     jobs: noJobs,
     unfundedRules: { expiryEpochs: EXPIRY_EPOCHS, unfundedMax: UNFUNDED_MAX },
     chains: () => fixture.chains,
+    statementSigner: openStatementSigner(() => Buffer.alloc(32, 7)),
     log: pino({ level: 'debug' }, { write: (line: string) => lines.push(line) }),
     now: () => NOW_MS,
     wallNow: () => WALL_MS,

@@ -37,6 +37,9 @@ type Account = keyof typeof TOKENS
 /** What may be asked of an API by a parameter's name: without an entry here a new one fails the tests. Several make several questions. */
 const PARAMETERS: Readonly<Record<string, readonly unknown[]>> = {
   page: [1],
+  // An empty text is an absent one: what makes another's cursor none is tested where cursors are.
+  cursor: [''],
+  month: [DAY.slice(0, 7)],
   limit: [1_000],
   start_date: [DAY],
   end_date: [NEXT_DAY],
@@ -75,7 +78,7 @@ const OF_CHAINS: ReadonlySet<string> = new Set(NFT_OPERATIONS.map(({ route }) =>
 const OF_PEOPLE: ReadonlySet<string> = new Set(ACCOUNT_OPERATIONS.map(({ route }) => route.id))
 /** What is served and no route of a file: the probes and quotes, which are asked without a token, and GraphQL, which is asked above. */
 const WITHOUT_ACCOUNT: ReadonlySet<string> = new Set([
-  ...['getHealth', 'getReady', 'queryGraphql', 'postGraphql'],
+  ...['getHealth', 'getReady', 'getStatementKey', 'queryGraphql', 'postGraphql'],
   ...['getStakeQuote', 'getUnstakeQuote', 'getQuoteRoutes', 'getAddressBalance', 'getAddressValidators'],
 ])
 

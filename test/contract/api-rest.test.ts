@@ -74,6 +74,7 @@ describe('daily rewards', () => {
         ],
       },
       pagination: { page: 1, limit: 10, total: 1 },
+      next_cursor: null,
       completeness: { state: 'complete', final_through: '2026-11-19', not_final_from: null, incomplete: [] },
     })
   })

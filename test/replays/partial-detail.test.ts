@@ -30,7 +30,10 @@ beforeAll(async () => {
 const wholeDays = async () => {
   const { scope, horizon } = await look()
   const [first, last] = [chain.wholeDays[0], chain.wholeDays.at(-1)].map((day) => parseDay(day ?? '') ?? 0)
-  return accountDays(scope, horizon, { from: first as number, to: (last as number) + 1 })
+  return accountDays({ ...scope, warehouse: scope.shared }, horizon, {
+    from: first as number,
+    to: (last as number) + 1,
+  })
 }
 
 describe('validators that are tracked late', () => {

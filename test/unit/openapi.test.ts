@@ -52,7 +52,13 @@ test('documents every path of every route, the probes, and nothing else, with di
   const ofAccounts = ACCOUNT_OPERATIONS.map(
     ({ route }) => `${route.method.toLowerCase()} ${ACCOUNT_PREFIX}${route.path}`,
   )
-  const others = ['get /health', 'get /ready', `get ${PREFIX}/graphql`, `post ${PREFIX}/graphql`]
+  const others = [
+    'get /health',
+    'get /ready',
+    'get /statement-key.pem',
+    `get ${PREFIX}/graphql`,
+    `post ${PREFIX}/graphql`,
+  ]
   expect(found.sort()).toEqual([...others, ...quotes, ...nfts, ...ofAccounts, ...expected].sort())
   expect(new Set(documented.map(({ operationId }) => operationId)).size).toBe(documented.length)
 })
@@ -100,7 +106,11 @@ const QUOTES_ASK_FOR: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** In the query, beside what stands in the path. */
-const ASKS_FOR: Readonly<Record<string, readonly string[]>> = { getValidatorHistory: ['pubkey'] }
+const ASKS_FOR: Readonly<Record<string, readonly string[]>> = {
+  getValidatorHistory: ['pubkey'],
+  getValidatorRewards: ['pubkey'],
+  getStatement: ['month'],
+}
 
 test('asks for what stands in the path, for what nobody can do without, and for nothing that has a default', () => {
   for (const { operationId, parameters = [] } of documented.filter(({ parameters }) => parameters !== undefined)) {

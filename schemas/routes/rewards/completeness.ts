@@ -1,5 +1,5 @@
 import { type Static, type TSchema, Type } from 'typebox'
-import { pagedEnvelopeOf } from '../envelope.ts'
+import { listEnvelopeOf } from '../envelope.ts'
 
 const Day = Type.String({ format: 'date', description: 'UTC+8 day.' })
 const DayOrNone = (description: string) => Type.Union([Day, Type.Null()], { description })
@@ -44,7 +44,7 @@ export const COMPLETE_EXAMPLE: Completeness = {
 /** Shape of a page of figures with what they cover. */
 export function figuresEnvelopeOf<Data extends TSchema>(data: Data) {
   return Type.Object(
-    { ...pagedEnvelopeOf(data).properties, completeness: Completeness },
+    { ...listEnvelopeOf(data).properties, completeness: Completeness },
     { additionalProperties: false },
   )
 }

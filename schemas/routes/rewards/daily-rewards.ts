@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { EndDate, ethText, Limit, Page, StartDate } from '../fields.ts'
+import { Cursor, EndDate, ethText, Limit, Page, StartDate } from '../fields.ts'
 import { defineRoute } from '../route.ts'
 import { COMPLETE_EXAMPLE, figuresEnvelopeOf } from './completeness.ts'
 
@@ -23,6 +23,19 @@ const DailyReward = Type.Object(
 )
 export type DailyReward = Static<typeof DailyReward>
 
+/** As CSV has it: a file has no `completeness` beside it. */
+const DailyRewardLine = Type.Object(
+  {
+    ...DailyReward.properties,
+    validators_missing: Type.Integer({
+      minimum: 0,
+      description: 'Validators of the account of which the whole day is not known: they are not in the sums.',
+    }),
+  },
+  { additionalProperties: false },
+)
+export type DailyRewardLine = Static<typeof DailyRewardLine>
+
 export const dailyRewards = defineRoute({
   id: 'getDailyRewards',
   method: 'GET',
@@ -38,7 +51,9 @@ export const dailyRewards = defineRoute({
     end_date: Type.Optional(EndDate),
     page: Page,
     limit: Limit,
+    cursor: Cursor,
   }),
+  csv: { row: DailyRewardLine, hasTaxForm: true },
   response: figuresEnvelopeOf(Type.Object({ reward: Type.Array(DailyReward) }, { additionalProperties: false })),
   refusals: ['400', '4001', '4002'],
   example: {
@@ -56,6 +71,7 @@ export const dailyRewards = defineRoute({
       ],
     },
     pagination: { page: 1, limit: 10, total: 1 },
+    next_cursor: null,
     completeness: COMPLETE_EXAMPLE,
   },
 })

@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import { checksumAddress } from '../../eth/address.ts'
 import {
   addressText,
+  Cursor,
   EndDate,
   ethText,
   LISTED_VALIDATORS_MAX,
@@ -61,7 +62,7 @@ export const settledRewards = defineRoute({
     'One record per finalized block of a validator that was the account’s on the block’s day, and per correction, whose time ' +
     'lies in the UTC+8 days `[start_date, end_date)`, newest first. Locked days never change: what they lack or have too much is ' +
     'a correction of the day on which it was found. The sums cover the whole filter, not the page. Without dates: the last 31 days, today included. ' +
-    'Only `start_date`: through today. Only `end_date`: the 31 days before it. A range has at most 31 days.',
+    'Only `start_date`: through today. Only `end_date`: the 31 days before it. A range has at most 31 days, but for CSV.',
   query: Type.Object({
     start_date: Type.Optional(StartDate),
     end_date: Type.Optional(EndDate),
@@ -74,7 +75,9 @@ export const settledRewards = defineRoute({
     }),
     page: Page,
     limit: Limit,
+    cursor: Cursor,
   }),
+  csv: { row: SettledReward, hasTaxForm: true },
   response: figuresEnvelopeOf(
     Type.Object(
       {
@@ -109,6 +112,7 @@ export const settledRewards = defineRoute({
       sum_service_fee: '0.00591711995573472',
     },
     pagination: { page: 1, limit: 10, total: 1 },
+    next_cursor: null,
     completeness: COMPLETE_EXAMPLE,
   },
 })

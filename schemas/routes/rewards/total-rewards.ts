@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { VALIDATOR_STATUSES } from '../../events/beacon-epoch.ts'
-import { ethText, Limit, Page, PubkeyText, ValidatorIndex } from '../fields.ts'
+import { Cursor, ethText, Limit, Page, PubkeyText, ValidatorIndex } from '../fields.ts'
 import { defineRoute } from '../route.ts'
 import { COMPLETE_EXAMPLE, figuresEnvelopeOf } from './completeness.ts'
 
@@ -33,7 +33,8 @@ export const totalRewards = defineRoute({
     'A validator whose deposit is on chain and that is not in the registry yet counts in `validators_total_count` and has no item; ' +
     'one without a deposit does not count. So `pagination.total`, which counts the items of all pages, is more than ' +
     '`validators_total_count` once validators have moved to another account, and less while deposits wait for the registry.',
-  query: Type.Object({ page: Page, limit: Limit }),
+  query: Type.Object({ page: Page, limit: Limit, cursor: Cursor }),
+  csv: { row: ValidatorTotal },
   response: figuresEnvelopeOf(
     Type.Object(
       {
@@ -77,6 +78,7 @@ export const totalRewards = defineRoute({
       validators_total_cl_balance: '32.002700123',
     },
     pagination: { page: 1, limit: 10, total: 1 },
+    next_cursor: null,
     completeness: COMPLETE_EXAMPLE,
   },
 })

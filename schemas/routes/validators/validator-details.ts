@@ -2,8 +2,8 @@ import { type Static, Type } from 'typebox'
 import { checksumAddress } from '../../eth/address.ts'
 import { VALIDATOR_STATUSES } from '../../events/beacon-epoch.ts'
 import { EARLY_STATUSES } from '../../validator-lifecycle.ts'
-import { pagedEnvelopeOf } from '../envelope.ts'
-import { EpochText, Instant, LISTED_VALIDATORS_MAX, Limit, Page, PubkeyText } from '../fields.ts'
+import { listEnvelopeOf } from '../envelope.ts'
+import { AskedPubkey, Cursor, EpochText, Instant, LISTED_VALIDATORS_MAX, Limit, Page, PubkeyText } from '../fields.ts'
 import { defineRoute, NoParameters } from '../route.ts'
 
 /** Addresses that are not known are empty text. */
@@ -67,20 +67,20 @@ export const validatorDetails = defineRoute({
     '`error_seconds`. An empty body means all validators.',
   query: NoParameters,
   body: Type.Object({
-    pubkeys: Type.Array(
-      Type.String({
-        pattern: '^(0[xX])?[0-9a-fA-F]{96}$',
-        description: '48 bytes, hex in any case, with or without 0x.',
-      }),
-      { default: [], maxItems: LISTED_VALIDATORS_MAX, description: 'Only these validators; empty means all.' },
-    ),
+    pubkeys: Type.Array(AskedPubkey, {
+      default: [],
+      maxItems: LISTED_VALIDATORS_MAX,
+      description: 'Only these validators; empty means all.',
+    }),
     withdrawal_address: Type.Optional(
       Type.String({ pattern: '^0[xX][0-9a-fA-F]{40}$', description: 'Only validators that withdraw to this address.' }),
     ),
     page: Page,
     limit: Limit,
+    cursor: Cursor,
   }),
-  response: pagedEnvelopeOf(Type.Array(ValidatorDetail)),
+  csv: { row: ValidatorDetail },
+  response: listEnvelopeOf(Type.Array(ValidatorDetail)),
   refusals: ['400'],
   example: {
     code: '200',
@@ -110,5 +110,6 @@ export const validatorDetails = defineRoute({
       },
     ],
     pagination: { page: 1, limit: 10, total: 1 },
+    next_cursor: null,
   },
 })

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { envelopeOf } from '../envelope.ts'
-import { PubkeyText } from '../fields.ts'
+import { AskedPubkey, PubkeyText } from '../fields.ts'
 import { defineRoute } from '../route.ts'
 
 /** What may happen to a validator, in the order of its life. */
@@ -63,13 +63,8 @@ export const validatorHistory = defineRoute({
     'whatever was sent after it, or a deposit that made no validator. Of exits that were asked for here the last request is told, the last ' +
     'cancelling, and when a node took the last one. Steps that nobody has followed ' +
     'are left out. Epochs begin with their first slot.',
-  query: Type.Object({
-    pubkey: Type.String({
-      pattern: '^(0[xX])?[0-9a-fA-F]{96}$',
-      description: '48 bytes, hex in any case, with or without 0x.',
-      examples: [`0x${'a1'.repeat(48)}`],
-    }),
-  }),
+  query: Type.Object({ pubkey: AskedPubkey }),
+  csv: { row: HistoryStep },
   response: envelopeOf(
     Type.Object(
       { network: Type.String(), pubkey: PubkeyText, history: Type.Array(HistoryStep) },

@@ -1,0 +1,114 @@
+import { parseDay } from '../../schemas/eth/time.ts'
+import { formatEthFromGwei, formatEthFromWei, toWei } from '../../schemas/eth/units.ts'
+import { refuse } from '../../schemas/routes/envelope.ts'
+import { type ValidatorDay, validatorRewards } from '../../schemas/routes/rewards/validator-rewards.ts'
+import { pageOf } from '../http/cursor.ts'
+import { operation, type RequestScope } from '../http/operation.ts'
+import { normalisePubkey } from '../http/pubkey-text.ts'
+import { isIn, type SeenValidator, seenValidators } from '../http/seen-validators.ts'
+import { validatorStates } from '../http/validator-states.ts'
+import { answerFigures, completenessOf } from './completeness.ts'
+import { type DateQuery, dayWindow } from './day-window.ts'
+import { type Horizon, horizonOf } from './horizon.ts'
+import { type Days, reportSpansOf } from './kept-spans.ts'
+import { incomeOfDay } from './tax-entries.ts'
+import { type ValidatorDayRow, validatorDays } from './validator-days.ts'
+
+export const validatorRewardsOperation = operation(
+  validatorRewards,
+  async ({ query }, scope) => {
+    const asked = await daysAskedFor(query, scope)
+    if (asked.status === 'refused') return asked
+    const page = pageOf(asked.rows, {
+      of: [validatorRewards.id, scope.chain, scope.account],
+      query,
+      keyOf: ({ day }) => [day],
+      isBehind: ({ day }, [last = '']) => day > last,
+    })
+    if (page.status === 'refused') return page
+    const { pubkey, index, completeness } = asked
+    const data = { pubkey, validator_index: index ?? null, rewards: page.items.map(toValidatorDay) }
+    return answerFigures(data, page, completeness)
+  },
+  async ({ query }, scope) => {
+    const asked = await daysAskedFor(query, scope)
+    if (asked.status === 'refused') return asked
+    return {
+      status: 'report',
+      completeness: asked.completeness,
+      rows: [asked.rows.map(toValidatorDay)],
+      toTaxEntries: (row) => incomeOfDay(row as ValidatorDay, `, validator ${asked.index}`),
+    }
+  },
+)
+
+/** One validator's rows: no more than the chain has closed days. */
+async function daysAskedFor(query: DateQuery & { readonly pubkey: string }, scope: RequestScope) {
+  const window = dayWindow(scope.nowMs, query, 'yesterday', 'any')
+  if (window.status === 'refused') return window
+  const pubkey = normalisePubkey(query.pubkey)
+  const { registered, unregistered } = await seenValidators(scope)
+  const validator = registered.find((one) => one.pubkey === pubkey)
+  if (validator === undefined && !unregistered.some((one) => one.pubkey === pubkey))
+    return refuse('400', 'pubkey is none of the account’s validators')
+  const horizon = await horizonOf(scope.standing)
+  const rows: ValidatorDayRow[] = []
+  let missing: ReadonlyMap<number, number> = new Map()
+  if (validator !== undefined && horizon !== undefined) {
+    const indices = new Set([validator.index])
+    for (const days of reportSpansOf(window, horizon))
+      rows.push(...(await validatorDays(scope, horizon, { indices, days })))
+    missing = await missingDays(scope, horizon, { validator, rows, window })
+  }
+  const completeness = completenessOf(horizon, window, missing)
+  return { status: 'found', pubkey, index: validator?.index, rows, completeness } as const
+}
+
+interface Lacking {
+  readonly validator: SeenValidator
+  readonly rows: readonly ValidatorDayRow[]
+  readonly window: Days
+}
+
+/** Closed days that the account has it on, activated by their end, and of which there is no whole row. */
+async function missingDays(scope: RequestScope, horizon: Horizon, { validator, rows, window }: Lacking) {
+  const { index, intervals } = validator
+  const state = (await validatorStates(scope, horizon.epoch)).get(index)
+  const found = new Set(rows.map(({ day }) => parseDay(day)))
+  const lacking = horizon.closedDays.filter(
+    ({ day, lastEpoch }) =>
+      window.from <= day &&
+      day < window.to &&
+      !found.has(day) &&
+      intervals.some((days) => isIn(days, day)) &&
+      state !== undefined &&
+      BigInt(state.activation_epoch) <= BigInt(lastEpoch),
+  )
+  return new Map(lacking.map(({ day }) => [day, 1]))
+}
+
+const gweiText = (gwei: string): string => formatEthFromGwei(BigInt(gwei))
+
+function toValidatorDay(row: ValidatorDayRow): ValidatorDay {
+  const elWei = BigInt(row.el_reward_wei)
+  return {
+    date: row.day,
+    el_reward: formatEthFromWei(elWei),
+    cl_reward: gweiText(row.cl_reward_gwei),
+    total_reward: formatEthFromWei(elWei + toWei(BigInt(row.cl_reward_gwei))),
+    source: gweiText(row.source_gwei),
+    target: gweiText(row.target_gwei),
+    head: gweiText(row.head_gwei),
+    inactivity: gweiText(row.inactivity_gwei),
+    sync: gweiText(row.sync_gwei),
+    proposer: gweiText(row.proposer_gwei),
+    slashing_penalty: gweiText(row.slashing_penalty_gwei),
+    deposits: gweiText(row.deposits_gwei),
+    withdrawals: gweiText(row.withdrawals_gwei),
+    returned_from_queue: gweiText(row.returned_from_queue_gwei),
+    balance_start: gweiText(row.balance_start_gwei),
+    balance_end: gweiText(row.balance_end_gwei),
+    residual: gweiText(row.residual_gwei),
+    blocks: row.blocks,
+  }
+}
