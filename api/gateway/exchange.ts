@@ -54,8 +54,8 @@ export interface ExchangeOptions {
   readonly ownHeaders: readonly string[]
   /** Told of the answer; undefined: whoever takes it does that. */
   readonly bill?: Pick<Bill, 'answered' | 'streamed'> | undefined
-  /** Told once, where no answer comes or one breaks off: too late for the client to hear of it then. */
-  readonly refuse: (refusal: Refusal) => void
+  /** Told once, where no answer comes or one breaks off: too late for the client to hear of it then, which has got `sentBytes` of its body. */
+  readonly refuse: (refusal: Refusal, sentBytes?: number) => void
 }
 
 /** One client's call until it is answered: sent to one upstream after the other, as far as that is safe, and passed back. */
@@ -145,7 +145,7 @@ export class Exchange implements AnswerHandler {
     }
     // A shortened answer that looks whole is worse than none.
     if (this.#isStreaming) {
-      refuse(refusalOf(fault))
+      refuse(refusalOf(fault), this.#sentBytes)
       response.destroy()
       return
     }

@@ -267,7 +267,8 @@ export class Gateway {
     const { read, body, isBroadcast, sent, isSticky, ...call } = forwarded
     const { address, service, request, response, tokenHash, order, bill } = admitted
     const { protocol, network } = address
-    const refusing = (refusal: Refusal): void => refuseAdmitted(admitted, refusal, read)
+    const refusing: ExchangeOptions['refuse'] = (refusal, sentBytes) =>
+      refuseAdmitted(admitted, refusal, read, sentBytes)
     // Nobody has done anything for who has left while the counters were asked.
     if (response.destroyed) {
       bill?.failed(CLIENT_LEFT)
@@ -349,10 +350,11 @@ function refuseAdmitted(
   { request, response, route, bill }: Admitted,
   refusal: Refusal,
   read?: Calls | Unreadable,
+  sentBytes = 0,
 ): void {
   const told = tellRefusal(refusal)
   const bytes = refuse({ request, response, isRpc: route.form === 'json-rpc' }, told, read)
-  bill?.failed(told.status, bytes)
+  bill?.failed(told.status, sentBytes + bytes)
 }
 
 /** Returns how many bytes of a body are sent. */

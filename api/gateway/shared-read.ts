@@ -56,9 +56,9 @@ export class SharedRead extends EventEmitter implements AnswerSink {
   }
 
   /** Of each of them. */
-  readonly refuse: ExchangeOptions['refuse'] = (refusal) => {
+  readonly refuse: ExchangeOptions['refuse'] = (refusal, sentBytes) => {
     this.#end(undefined)
-    for (const { options } of this.#waiting) options.refuse(refusal)
+    for (const { options } of this.#waiting) options.refuse(refusal, sentBytes)
   }
 
   writeHead(status: number, headers: readonly string[]): this {

@@ -383,3 +383,36 @@ test('bytes of refusals are those that were sent, over HTTP and over WebSocket',
   expect(answers[5]).toEqual([503, 0])
   expect(counted).toEqual(answers)
 })
+
+/** Of an answer that is told as it comes, and stops amid it. */
+const SENT_BYTES = 100_000
+
+test('bytes of answers that are cut are those that were sent, whoever cuts them', async () => {
+  await using ofDay = await openMemoryCounters()
+  const { counted, meter } = givenCounting(ofDay, 2)
+  await using _meter = meter
+  await using api = await openApi({ ...given.partsOf([]), upstreams, meter, host: '127.0.0.1', port: 0 })
+  let die = (): void => {}
+  beacon.answer = (_got, answer) => {
+    answer.writeHead(200, { 'content-type': 'application/octet-stream', 'content-length': 2 * SENT_BYTES })
+    answer.write(Buffer.alloc(SENT_BYTES))
+    die = () => answer.destroy()
+  }
+  for (const cut of ['client', 'node']) {
+    const leaving = new AbortController()
+    const { body } = await fetch(`${api.url}/ethereum2/mainnet/other-1/eth/v2/debug/beacon/states/head`, {
+      signal: leaving.signal,
+    })
+    const reader = (body as ReadableStream<Uint8Array>).getReader()
+    for (let bytes = 0; bytes < SENT_BYTES; ) bytes += (await reader.read()).value?.length ?? SENT_BYTES
+    if (cut === 'client') leaving.abort()
+    else die()
+    await expect(reader.read()).rejects.toThrow()
+  }
+  await expect
+    .poll(() => counted)
+    .toEqual([
+      [499, SENT_BYTES],
+      [502, SENT_BYTES],
+    ])
+})
