@@ -154,24 +154,42 @@ describe('when its node is lost, a subscription', () => {
     expect(heads.replayed.at(-1)).toBe(false)
   })
 
-  test('tells logs of blocks that are dropped meanwhile to be removed, and the heads of the new branch', async () => {
+  test.each([3, 127])(
+    'tells logs of %i blocks that are dropped meanwhile to be removed, and the heads of the new branch',
+    async (depth) => {
+      using one = await openSubscriber(gateway)
+      const base = chain.tip
+      const heads = await one.subscribe<Head>('newHeads')
+      const logs = await one.subscribe<ChainLog>('logs')
+      chain.append(depth + 3)
+      await told(heads.results)
+      const dropped = chain.blocks.slice(-depth)
+      await expect.poll(() => logs.results, SOON).toEqual(blocksSince(base).flatMap((block) => block.logs))
+      const before = [...logs.results]
+      await whileAway(() => chain.reorg(depth))
+      await told(heads.results)
+      const added = chain.blocks.slice(-depth - 1)
+      expect(hashesOf(heads.results).slice(depth + 3)).toEqual(added.map(({ hash }) => hash))
+      const removed = dropped.flatMap((block) => block.logs).map((log) => ({ ...log, removed: true }))
+      await expect
+        .poll(() => logs.results, SOON)
+        .toEqual([...before, ...removed, ...added.flatMap((block) => block.logs)])
+    },
+  )
+
+  test('is told logs of all blocks of which the lost node has told the heads alone', async () => {
     using one = await openSubscriber(gateway)
     const base = chain.tip
     const heads = await one.subscribe<Head>('newHeads')
     const logs = await one.subscribe<ChainLog>('logs')
-    chain.append(6)
+    const [telling] = nodes.filter(({ subscribed }) => subscribed.size > 0) as [EvmNode]
+    chain.append(2)
+    for (const [id, { kind }] of telling.subscribed) if (kind === 'logs') telling.subscribed.delete(id)
+    chain.append(60)
     await told(heads.results)
-    const dropped = chain.blocks.slice(-3)
-    await expect.poll(() => logs.results, SOON).toEqual(blocksSince(base).flatMap((block) => block.logs))
-    const before = [...logs.results]
-    await whileAway(() => chain.reorg(3))
-    await told(heads.results)
-    const added = chain.blocks.slice(-4)
-    expect(hashesOf(heads.results).slice(6)).toEqual(added.map(({ hash }) => hash))
-    const removed = dropped.flatMap((block) => block.logs).map((log) => ({ ...log, removed: true }))
-    await expect
-      .poll(() => logs.results, SOON)
-      .toEqual([...before, ...removed, ...added.flatMap((block) => block.logs)])
+    await telling.kill()
+    await expect.poll(() => standingOf(logs.results), SOON).toEqual(blocksSince(base).flatMap((block) => block.logs))
+    await telling.start()
   })
 
   test('tells nothing twice where the next node is behind', async () => {
@@ -192,6 +210,27 @@ describe('when its node is lost, a subscription', () => {
     expect(hashesOf(heads.results)).toEqual(blocksSince(base).map(({ hash }) => hash))
     await expect.poll(() => logs.results, SOON).toEqual(blocksSince(base).flatMap((block) => block.logs))
     await telling.start()
+  })
+
+  test('tells nothing twice of more than is kept, and is closed where that is left', async () => {
+    using one = await openSubscriber(gateway)
+    const base = chain.tip
+    const heads = await one.subscribe<Head>('newHeads')
+    const logs = await one.subscribe<ChainLog>('logs')
+    chain.paddingBytes = 100_000
+    // Some 4 MB, of which half is kept.
+    for (let i = 0; i < 14; i++) {
+      chain.append()
+      await told(heads.results)
+      await expect.poll(() => logs.results.length, SOON).toBe(blocksSince(base).flatMap((block) => block.logs).length)
+    }
+    chain.paddingBytes = 0
+    await whileAway(() => chain.reorg(1))
+    const standing = () => standingOf(logs.results).map(({ blockHash, logIndex }) => [blockHash, logIndex])
+    const logsSince = () => blocksSince(base).flatMap((block) => block.logs)
+    await expect.poll(standing, SOON).toEqual(logsSince().map(({ blockHash, logIndex }) => [blockHash, logIndex]))
+    await whileAway(() => chain.reorg(14))
+    expect((await one.client.closed).code).toBe(1012)
   })
 
   test('waits for the next node where that is behind, on a branch that was left', async () => {

@@ -39,6 +39,8 @@ export class EvmChain {
   readonly byHash = new Map<string, ChainBlock>()
   readonly nodes = new Set<EvmNode>()
   blocks: readonly ChainBlock[] = []
+  /** Bytes of the data of each log that is made, besides those that differ. */
+  paddingBytes = 0
   #made = 0
 
   constructor() {
@@ -74,7 +76,7 @@ export class EvmChain {
       address: ADDRESSES[(this.#made + index) % 2] as string,
       ...{
         topics: [hashOf('topic')],
-        data: hashOf(`${this.#made}`),
+        data: hashOf(`${this.#made}`) + '00'.repeat(this.paddingBytes),
         blockNumber: hex(number),
         transactionHash: hashOf(hash),
       },

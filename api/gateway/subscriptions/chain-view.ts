@@ -9,6 +9,8 @@ export interface BlockRef {
 export interface KnownBlock extends BlockRef {
   /** In what order they became known. */
   readonly turn: number
+  /** When it did, as `performance.now()`. */
+  readonly knownMs: number
 }
 
 /** Blocks that may be missing between what was told and what is told next. */
@@ -46,7 +48,7 @@ export class ChainView {
   /** With a block behind its parent: what was there instead is left. Where its parent is not known, nothing else is any more. */
   extend({ hash, number, parentHash }: BlockRef): void {
     while (this.tip !== undefined && this.tip.hash !== parentHash) this.#hashes.delete(this.#blocks.pop()?.hash ?? '')
-    this.#blocks.push({ hash, number, parentHash, turn: ++this.#turn })
+    this.#blocks.push({ hash, number, parentHash, turn: ++this.#turn, knownMs: performance.now() })
     this.#hashes.add(hash)
     if (this.#blocks.length > KEPT_BLOCKS) this.#hashes.delete(this.#blocks.shift()?.hash ?? '')
   }

@@ -1,12 +1,18 @@
 import { setImmediate as breathe, setTimeout as wait } from 'node:timers/promises'
-import { type BlockRef, ChainView, REPLAYED_BLOCKS_MAX, readBlock } from './chain-view.ts'
+import { type BlockRef, ChainView, type KnownBlock, REPLAYED_BLOCKS_MAX, readBlock } from './chain-view.ts'
 import type { Notification, RpcLink } from './rpc-link.ts'
 import type { SharedSubscription } from './shared-subscription.ts'
 import type { LogFilter } from './subscribe-call.ts'
 import { ToldLogs } from './told-logs.ts'
 
-/** Heads that were told lately: their logs may have been on their way when the node was lost. */
+/** Logs of heads that were told lately may have been on their way when the node was lost: of so many blocks at least, */
 const CHECKED_BLOCKS = 8
+/** and of all that became known within so long of the newest one. Nodes take several blocks at once, and tell their logs behind. */
+const CHECKED_MS = 10_000
+/** Of all subscriptions to logs of one chain, in equal parts: what can be told to be removed. */
+const KEPT_BYTES_MAX = 64 * 1024 * 1024
+/** Of one of them. */
+const KEPT_BYTES_OF_ONE_MAX = 2 * 1024 * 1024
 /** Of what nodes tell while something before it is looked up. */
 const HELD_MAX = 10_000
 /** A node that is behind what was told is asked again. */
@@ -60,6 +66,7 @@ export class EvmFeed {
   begin(shared: SharedSubscription, base: unknown): void {
     if (shared.call.replayed !== 'heads') {
       if (!this.#logs.has(shared)) this.#logs.set(shared, new ToldLogs(this.#view))
+      this.#shareRoom()
       return
     }
     this.#heads = shared
@@ -68,10 +75,15 @@ export class EvmFeed {
   }
 
   end(shared: SharedSubscription): void {
-    this.#logs.delete(shared)
+    if (this.#logs.delete(shared)) this.#shareRoom()
     if (shared !== this.#heads) return
     this.#heads = undefined
     this.#view.clear()
+  }
+
+  #shareRoom(): void {
+    const bytesMax = Math.min(KEPT_BYTES_OF_ONE_MAX, KEPT_BYTES_MAX / this.#logs.size)
+    for (const told of this.#logs.values()) told.keepAtMost(bytesMax)
   }
 
   /** Holds back what the node tells until `release`. */
@@ -115,7 +127,8 @@ export class EvmFeed {
         this.#onStuck(shared)
         continue
       }
-      const checked = kept.slice(-CHECKED_BLOCKS).filter(({ turn }) => turn > told.sinceTurn)
+      // Of what is forgotten nobody knows what was told: it would be told again.
+      const checked = checkedOf(kept).filter(({ turn, number }) => turn > told.sinceTurn && number > told.forgottenTo)
       const hashes = [...checked.map(({ hash }) => hash), ...missing.map(({ ref }) => ref.hash)]
       const found = await findLogs(link, shared.call.replayed as LogFilter, hashes)
       if (found === undefined) return 'failed'
@@ -233,6 +246,12 @@ export class EvmFeed {
     shared.tell(notification)
     this.release()
   }
+}
+
+/** Of blocks that still stand, oldest first, those whose logs may not have been told. */
+function checkedOf(kept: readonly KnownBlock[]): readonly KnownBlock[] {
+  const sinceMs = (kept.at(-1)?.knownMs ?? 0) - CHECKED_MS
+  return kept.filter(({ knownMs }, index) => knownMs > sinceMs || index >= kept.length - CHECKED_BLOCKS)
 }
 
 const headOf = (block: Members): string =>

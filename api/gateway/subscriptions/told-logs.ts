@@ -1,8 +1,5 @@
 import type { ChainView } from './chain-view.ts'
 
-/** Of one subscription: logs that can be told to be removed when their node is gone. */
-const KEPT_BYTES_MAX = 2 * 1024 * 1024
-
 /** What ties a log to its block. */
 interface LogRef {
   readonly blockHash: string
@@ -24,6 +21,7 @@ interface ToldOfBlock {
 export class ToldLogs {
   readonly #blocks = new Map<string, ToldOfBlock>()
   #bytes = 0
+  #bytesMax = Number.POSITIVE_INFINITY
   /** Up to this number not all that was told is known. */
   #forgottenTo = Number.NEGATIVE_INFINITY
   readonly #view: ChainView
@@ -33,6 +31,12 @@ export class ToldLogs {
   constructor(view: ChainView) {
     this.#view = view
     this.sinceTurn = view.turn
+  }
+
+  /** How much may be kept: what is older is forgotten, and can no longer be told to be removed. */
+  keepAtMost(bytes: number): void {
+    this.#bytesMax = bytes
+    if (this.#bytes > bytes) this.#trim()
   }
 
   get forgottenTo(): number {
@@ -85,9 +89,9 @@ export class ToldLogs {
   #trim(): void {
     const from = this.#view.oldest?.number ?? Number.NEGATIVE_INFINITY
     for (const block of this.#blocks.values()) if (block.number < from) this.#forget(block)
-    if (this.#bytes <= KEPT_BYTES_MAX) return
+    if (this.#bytes <= this.#bytesMax) return
     for (const block of [...this.#blocks.values()].toSorted((one, other) => one.number - other.number)) {
-      if (this.#bytes <= KEPT_BYTES_MAX) return
+      if (this.#bytes <= this.#bytesMax) return
       this.#forgottenTo = Math.max(this.#forgottenTo, block.number)
       this.#forget(block)
     }
