@@ -126,8 +126,9 @@ export interface UpstreamGroup {
   /** How often one of them has turned out to follow another chain: what was heard before may be of that one. */
   readonly strays: number
   /**
-   * Connects to one that has a WebSocket, chosen as `choose` does. The socket is lost when it closes, when the node does not answer pings,
-   * and when its upstream is left out while another one with a WebSocket is not.
+   * Connects to one that has a WebSocket, chosen as `choose` does among those whose WebSocket is not known not to connect; where there is no
+   * such one, among all. The socket is lost when it closes, when the node does not answer pings, and when its upstream is left out while
+   * another one, whose WebSocket may connect, is not.
    */
   connect(wanted: Wanted, handler: SocketHandler): UpstreamSocket | undefined
   /** Counts a call of a client, which earns a part of a retry. */

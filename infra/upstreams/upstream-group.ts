@@ -23,7 +23,14 @@ export interface MemberSocket {
   readonly address: SocketAddress
   /** Whether the last one that was tried has opened; undefined: none was. */
   connects: boolean | undefined
+  /** Tries in a row that have not opened one. */
+  failedTries: number
+  /** Looks that pass before the next try. */
+  looksLeft: number
 }
+
+/** Between two tries of a WebSocket that does not connect: they double up to here. */
+const LOOKS_UNTRIED_MAX = 16
 
 export interface GroupOptions {
   /** Reads that are slow are asked of another one, too. */
@@ -97,7 +104,8 @@ export class HttpUpstreamGroup implements UpstreamGroup {
     const left = this.members.filter(
       (one) => hasSocket(one) && one.health.isRightChain && !tried.includes(one.upstream.id),
     )
-    const upstream = leastLoaded(this.#bestOf(left))
+    const connecting = left.filter(mayConnect)
+    const upstream = leastLoaded(this.#bestOf(connecting.length > 0 ? connecting : left))
     const member = left.find((one) => one.upstream === upstream)
     return member?.socket === undefined ? undefined : this.#connectTo(member, member.socket, handler)
   }
@@ -106,6 +114,8 @@ export class HttpUpstreamGroup implements UpstreamGroup {
     const socket = connectSocket(member.upstream.id, to.address, {
       onOpen: () => {
         to.connects = true
+        to.failedTries = 0
+        to.looksLeft = 0
         handler.onOpen()
       },
       onRefused: () => {
@@ -119,18 +129,19 @@ export class HttpUpstreamGroup implements UpstreamGroup {
     return socket
   }
 
-  /** Clients may come late: whether a WebSocket connects is tried once before they do, and again while it does not. */
+  /** Clients may come late: whether a WebSocket connects is tried once before they do, and again and again, ever more seldom, while it does not. */
   #trySocket(member: Member): void {
     const { socket: to, health } = member
     const isTried = to === undefined || to.connects === true || [...this.#sockets.values()].includes(member)
-    if (isTried || !health.isRightChain) return
+    if (isTried || !health.isRightChain || to.looksLeft-- > 0) return
+    to.looksLeft = Math.min(2 ** to.failedTries++, LOOKS_UNTRIED_MAX)
     const socket = this.#connectTo(member, to, { onOpen: () => socket.close(), onMessage: () => {}, onLost: () => {} })
   }
 
   /** To be called again and again: pings at each call, loses what is left out, and tries what is not known to connect. */
   tendSockets(): void {
     const isElsewhere = (than: Member): boolean =>
-      this.members.some((one) => one !== than && hasSocket(one) && one.health.isWell(this.#lagMax))
+      this.members.some((one) => one !== than && mayConnect(one) && one.health.isWell(this.#lagMax))
     for (const [socket, member] of this.#sockets) {
       const isLeftOut = !member.health.isWell(this.#lagMax) && isElsewhere(member)
       if (!member.health.isRightChain || isLeftOut) socket.lose()
@@ -194,6 +205,7 @@ export class HttpUpstreamGroup implements UpstreamGroup {
 }
 
 const hasSocket = ({ socket }: Member): boolean => socket !== undefined
+const mayConnect = ({ socket }: Member): boolean => socket !== undefined && socket.connects !== false
 
 /** Of two at random the one with less to do: as good as the least of all, and not everybody's at once. */
 function leastLoaded(members: readonly Member[]): Upstream | undefined {

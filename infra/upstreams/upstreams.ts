@@ -223,5 +223,5 @@ class OpenNetwork implements AsyncDisposable {
 }
 
 function memberSocketOf(address: SocketAddress | undefined): MemberSocket | undefined {
-  return address === undefined ? undefined : { address, connects: undefined }
+  return address === undefined ? undefined : { address, connects: undefined, failedTries: 0, looksLeft: 0 }
 }

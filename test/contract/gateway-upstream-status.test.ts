@@ -1,5 +1,8 @@
+import { once } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { WebSocketServer } from 'ws'
+import type { UpstreamGroup } from '../../infra/ports/upstreams.ts'
 import { openUpstreams } from '../../infra/upstreams/upstreams.ts'
 import { silentLog } from '../unit/silent-log.ts'
 import { openStub } from './given-gateway.ts'
@@ -57,4 +60,67 @@ test('tells of each upstream how far it is and why it is left out, of its WebSoc
   expect(connections).toEqual([])
   const all = JSON.stringify([upstreams.status(), said])
   for (const { port } of [wrong, right, lagging, stray]) expect(all).not.toContain(String(port))
+})
+
+/** Which nodes so many new sockets are connected to. */
+function chosen(group: UpstreamGroup, times = 20): ReadonlySet<string | undefined> {
+  const handler = { onOpen() {}, onMessage() {}, onLost() {} }
+  const sockets = Array.from({ length: times }, () => group.connect({ tried: [] }, handler))
+  for (const socket of sockets) socket?.close()
+  return new Set(sockets.map((socket) => socket?.id))
+}
+
+test('a node whose WebSocket does not connect is not chosen for sockets until it does, and no socket is given up for it', async () => {
+  await using open = new AsyncDisposableStack()
+  const [broken, lagging] = [
+    open.use(await openStub('ethereum', 'mainnet')),
+    open.use(await openStub('ethereum', 'mainnet')),
+  ]
+  const server = new WebSocketServer({ server: lagging.server })
+  const networks = [socketsOn('ethereum/mainnet', broken, lagging)]
+  const upstreams = open.use(openUpstreams({ networks, log: silentLog, probeMs: PROBE_MS }))
+  const group = upstreams.groupOf({ protocol: 'ethereum', network: 'mainnet' }) as UpstreamGroup
+  const tell = () => upstreams.status()[0]?.upstreams ?? []
+  const [brokenId, laggingId] = tell().map(({ id }) => id)
+  const faults = () => tell().map(({ fault, socketFault }) => [fault, socketFault])
+  const unconnected = 'it does not connect'
+  await expect.poll(faults, SOON).toEqual([
+    [undefined, unconnected],
+    [undefined, undefined],
+  ])
+  expect(chosen(group)).toEqual(new Set([laggingId]))
+
+  // What is behind but connects is better than what does not.
+  const opened = once(server, 'connection')
+  let isLost = false
+  const onLost = (): void => {
+    isLost = true
+  }
+  const socket = group.connect({ tried: [] }, { onOpen() {}, onMessage() {}, onLost })
+  await opened
+  lagging.head = 10
+  await expect.poll(faults, SOON).toEqual([
+    [undefined, unconnected],
+    ['it is behind the others', undefined],
+  ])
+  const asked = broken.got.length
+  await expect.poll(() => broken.got.length, SOON).toBeGreaterThan(asked)
+  expect(isLost).toBe(false)
+  expect(chosen(group)).toEqual(new Set([laggingId]))
+
+  withSockets(broken)
+  await expect.poll(() => isLost, SOON).toBe(true)
+  socket?.close()
+  expect(chosen(group)).toEqual(new Set([brokenId]))
+})
+
+test('where no WebSocket connects the nodes are tried all the same, by clients too', async () => {
+  await using open = new AsyncDisposableStack()
+  const only = open.use(await openStub('ethereum', 'mainnet'))
+  const networks = [socketsOn('ethereum/mainnet', only)]
+  const upstreams = open.use(openUpstreams({ networks, log: silentLog, probeMs: PROBE_MS }))
+  const group = upstreams.groupOf({ protocol: 'ethereum', network: 'mainnet' }) as UpstreamGroup
+  const fault = () => upstreams.status()[0]?.upstreams[0]?.socketFault
+  await expect.poll(fault, SOON).toBe('it does not connect')
+  expect(chosen(group, 1)).toEqual(new Set([upstreams.status()[0]?.upstreams[0]?.id]))
 })
