@@ -15,7 +15,6 @@ import { formatInstant } from '../../schemas/eth/time.ts'
 import { type AskOrdersInput, askOrders } from '../../schemas/jobs/ask-orders.ts'
 import type { OrderView } from '../../schemas/jobs/ask-users.ts'
 import {
-  isOver,
   ORDER_DAYS_MAX,
   ORDER_EXTENDED_AFTER_DAYS_MAX,
   ORDER_ID_PATTERN,
@@ -73,7 +72,11 @@ export async function acceptOrder(
   { days }: { readonly days?: string } = {},
 ): Promise<void> {
   const paid = days === undefined ? (await readOrder(setting, orderId)).days : checkedDays(days, ORDER_DAYS_MAX)
-  await takeStep(setting, { orderId, to: 'accepted', days: paid }, `${orderId} was accepted for ${paid} days.`)
+  await takeStep(
+    setting,
+    { move: { orderId, to: 'accepted', days: paid } },
+    `${orderId} was accepted for ${paid} days.`,
+  )
 }
 
 function checkedDays(text: string, daysMax: number): number {
@@ -87,7 +90,7 @@ function checkedDays(text: string, daysMax: number): number {
 
 /** Says that somebody works on its nodes. Throws AppError `usage` where it is not `accepted`. */
 export async function provisionOrder(setting: Setting, orderId: string): Promise<void> {
-  await takeStep(setting, { orderId, to: 'provisioning' }, `${orderId} is being provided for.`)
+  await takeStep(setting, { move: { orderId, to: 'provisioning' } }, `${orderId} is being provided for.`)
 }
 
 /**
@@ -102,7 +105,7 @@ export async function startOrder(
   const order = await readOrder(setting, orderId)
   // Of an order that does not come to run from where it is, that is what is said.
   if (stateAt(order, nowSec()) === 'provisioning') await checkNodes(setting, order, { force, does: 'starts' })
-  await takeStep(setting, { orderId, to: 'running' }, `${orderId} runs.`)
+  await takeStep(setting, { move: { orderId, to: 'running' } }, `${orderId} runs.`)
 }
 
 async function checkNodes(
@@ -148,7 +151,7 @@ export async function extendOrder(
   const order = await readOrder(setting, orderId)
   // As with a start; nor are nodes asked for days that are no more than it has.
   if (canExtend(order, nowSec()) && days > order.days) await checkNodes(setting, order, { force, does: 'extends' })
-  await takeStep(setting, { orderId, to: 'extended', days }, `${orderId} is paid for ${days} days in all.`)
+  await takeStep(setting, { move: { orderId, to: 'extended', days } }, `${orderId} is paid for ${days} days in all.`)
 }
 
 /**
@@ -160,22 +163,8 @@ export async function cancelOrder(
   orderId: string,
   { yes = false }: { readonly yes?: boolean } = {},
 ): Promise<void> {
-  const order = await readOrder(setting, orderId)
-  if (!yes) refusePaid(order)
-  await takeStep(setting, { orderId, to: 'cancelled' }, `${orderId} was cancelled; its keys work no more.`)
-}
-
-function refusePaid(order: Order): void {
-  const view = toOrderView(order, Math.floor(nowSec()))
-  if (isOver(view.state) || view.state === 'ordered') return
-  throw new AppError(
-    'usage',
-    [
-      orderLine(view),
-      `It is paid. Cancelled it has ended for good, and its keys (${order.keys.size}) work no more.`,
-      'Say --yes to cancel it; nothing was changed.',
-    ].join('\n'),
-  )
+  const step = { move: { orderId, to: 'cancelled' }, evenPaid: yes } as const
+  await takeStep(setting, step, `${orderId} was cancelled; its keys work no more.`)
 }
 
 async function readOrders({ config, log, signal }: Setting): Promise<OrderBook> {
@@ -195,10 +184,15 @@ function noOrder(): AppError {
 }
 
 /** One process decides about orders (decision 48): it is asked. */
-async function takeStep({ config, log, screen }: Setting, move: AskOrdersInput['move'], said: string): Promise<void> {
+async function takeStep(
+  { config, log, screen }: Setting,
+  step: Pick<AskOrdersInput, 'move' | 'evenPaid'>,
+  said: string,
+): Promise<void> {
+  const { move } = step
   if (!ORDER_ID.test(move.orderId)) throw noOrder() // no question that the role would take
   await using jobs = await openJobQueue(config, log)
-  const asked = { input: { requestId: randomUUID(), move }, timeoutMs: DECIDED_MS_MAX }
+  const asked = { input: { requestId: randomUUID(), ...step }, timeoutMs: DECIDED_MS_MAX }
   const answer = await askJob({ jobs, wallNow: Date.now }, askOrders, asked)
   switch (answer?.status) {
     case 'done':
@@ -206,6 +200,15 @@ async function takeStep({ config, log, screen }: Setting, move: AskOrdersInput['
       return
     case 'wrong-state':
       throw new AppError('usage', `${move.orderId} is ${answer.state}${refusedStep(move.to)}: nothing was changed.`)
+    case 'paid':
+      throw new AppError(
+        'usage',
+        [
+          orderLine(answer.order),
+          `It is paid. Cancelled it has ended for good, and its keys (${answer.keys}) work no more.`,
+          'Say --yes to cancel it; nothing was changed.',
+        ].join('\n'),
+      )
     case 'closed':
       throw new AppError(
         'usage',

@@ -36,10 +36,10 @@ export async function answerAsked(parts: UsersParts, input: AskUsersInput): Prom
 }
 
 /** Likewise of what an operator asks. */
-export async function answerOperator(parts: UsersParts, { move, notAfterMs }: AskOrdersInput): Promise<OrdersAnswer> {
+export async function answerOperator(parts: UsersParts, asked: AskOrdersInput): Promise<OrdersAnswer> {
   const nowMs = parts.now()
-  if (nowMs > notAfterMs) return { status: 'late' }
-  const decision = moveOrder(parts, move, Math.floor(nowMs / 1_000))
+  if (nowMs > asked.notAfterMs) return { status: 'late' }
+  const decision = moveOrder(parts, asked, Math.floor(nowMs / 1_000))
   await tellFacts(parts, decision, nowMs)
   return decision.answer
 }

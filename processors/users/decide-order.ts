@@ -21,6 +21,9 @@ const BEFORE: Readonly<Record<OrderMove['to'], readonly OrderState[]>> = {
 /** Until somebody works on it, its customer may think better of it; from then on that is between the two. */
 const CUSTOMER_CANCELS: readonly OrderState[] = ['ordered', 'accepted']
 
+/** What has been paid for ends with it. */
+const PAID: readonly OrderState[] = ['accepted', 'provisioning', 'running']
+
 /** Of what an operator asks: `done`, or why it is not. */
 type OperatorDecision = Omit<Decision, 'answer'> & { readonly answer: OrdersAnswer }
 type MoveDecision = Decision & OperatorDecision
@@ -82,13 +85,19 @@ export function cancelOwnOrder(orders: OrderBook, account: string, orderId: stri
 
 /**
  * Takes the step of an operator. A key works until its order is over, so a cancelled one's are revoked. An order whose account is closed
- * can only be cancelled.
+ * can only be cancelled. Whether it is paid is judged here, as it stands now: what the operator has seen may be over.
  */
-export function moveOrder({ book, orders }: Books, step: AskOrdersInput['move'], nowSec: number): OperatorDecision {
+export function moveOrder(
+  { book, orders }: Books,
+  { move: step, evenPaid = false }: Pick<AskOrdersInput, 'move' | 'evenPaid'>,
+  nowSec: number,
+): OperatorDecision {
   const order = orders.get(step.orderId)
   if (order === undefined) return { answer: { status: 'no-order' } }
   if (step.to !== 'cancelled' && !book.hasAccount(order.account)) return { answer: { status: 'closed' } }
   if (step.to === 'extended') return extend(order, step, nowSec)
+  if (step.to === 'cancelled' && !evenPaid && PAID.includes(stateAt(order, nowSec)))
+    return { answer: { status: 'paid', order: toOrderView(order, nowSec), keys: order.keys.size } }
   return move(order, step, { nowSec, from: BEFORE[step.to] })
 }
 

@@ -47,7 +47,7 @@ const UserView = Type.Object({ account: UserAccount, sinceSec: UInt, keys: Type.
 export type UserView = Static<typeof UserView>
 
 const OrderState = Type.Enum([...ORDER_STATES])
-const OrderView = Type.Object({
+export const OrderView = Type.Object({
   ...OrderFields,
   days: PaidDays,
   account: UserAccount,

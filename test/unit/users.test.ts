@@ -220,8 +220,13 @@ describe('an order', () => {
 
   async function beginWithOperator(writer?: EventWriter) {
     const users = await beginWithUser(writer)
-    const step = async (move: AskOrdersInput['move']) => {
-      const asked = { requestId: randomUUID(), move, notAfterMs: users.clock.sec * 1_000 }
+    const step = async (move: AskOrdersInput['move'], evenPaid?: boolean) => {
+      const asked = {
+        requestId: randomUUID(),
+        move,
+        ...(evenPaid === undefined ? {} : { evenPaid }),
+        notAfterMs: users.clock.sec * 1_000,
+      }
       return (await answerOperator(users, asked)).status
     }
     const run = async (n: number) => {
@@ -255,6 +260,27 @@ describe('an order', () => {
     expect(await take('cancelled')).toBe('done')
     expect(await answer(list)).toMatchObject({ orders: [{ state: 'cancelled', movedSec: clock.sec }] })
     expect(await step({ orderId: idOf(1), to: 'extended', days: 10 })).toBe('wrong-state')
+  })
+
+  it('is judged to be paid as it stands when it is cancelled, whatever the operator has seen before', async () => {
+    const { ask, answer, step, clock } = await beginWithOperator()
+    await ask(logIn('s'))
+    const cancelled = { orderId: idOf(1), to: 'cancelled' } as const
+    await ask(place(1))
+    const days = [{ to: 'accepted', days: 3 }, { to: 'provisioning' }, { to: 'running' }] as const
+    for (const { to, ...more } of days) {
+      await step({ ...more, orderId: idOf(1), to } as AskOrdersInput['move'])
+      for (const evenPaid of [undefined, false]) expect(await step(cancelled, evenPaid), to).toBe('paid')
+      expect(await answer(list)).toMatchObject({ orders: [{ state: to }] })
+    }
+    expect(await step(cancelled, true)).toBe('done')
+    expect(await step(cancelled), 'there is nothing left to agree to').toBe('done')
+    await ask(place(2))
+    expect(await step({ ...cancelled, orderId: idOf(2) }), 'nobody has paid').toBe('done')
+    await ask(place(3))
+    for (const { to, ...more } of days) await step({ ...more, orderId: idOf(3), to } as AskOrdersInput['move'])
+    clock.sec += 3 * 86_400
+    expect(await step({ ...cancelled, orderId: idOf(3) }), 'it is over').toBe('done')
   })
 
   it('can but be cancelled when its account is closed, however far it has come', async () => {
@@ -343,7 +369,7 @@ describe('an order', () => {
     await run(1)
     for (const token of ['deleted', 'kept']) expect(await ask(keyOf(token))).toBe('made')
     await ask({ kind: 'delete-key', session: digestOf('s'), keyId: digestOf('deleted').slice(0, 12) })
-    await step({ orderId: idOf(1), to: 'cancelled' })
+    await step({ orderId: idOf(1), to: 'cancelled' }, true)
     expect(await ask(keyOf('late'))).toBe('wrong-state')
     const events = await eventsIn('accounts')
     const [token] = events.filter(({ type }) => type === 'account.token-created')
