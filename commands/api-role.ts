@@ -10,6 +10,7 @@ import { areAccountsKnown } from '../processors/accounts/accounts-known.ts'
 import { areTablesWhole, refuseOtherLog } from '../processors/loop/filled-from.ts'
 import { LagWatch } from '../processors/loop/lag-watch.ts'
 import { readLogFacts } from '../processors/loop/log-facts.ts'
+import { unprovenDays } from '../processors/rewards/unproven-days.ts'
 import { retryWithBackoff } from '../schemas/retry.ts'
 import { untilAborted } from '../schemas/wait.ts'
 import { healthOf } from './health.ts'
@@ -62,6 +63,7 @@ export const apiRole: Role = {
           stakingContract: stakingContractOf(chain),
         })),
       unfundedRules: running.config.validators,
+      servesUnproven: running.config.unproven === 'serve',
       host,
       port,
       corsOrigins,
@@ -78,6 +80,7 @@ export const apiRole: Role = {
       health: () => healthOf(ports, running, { lagWatch, nowSec: nowSec() }),
       accountsKnown: asked(() => areAccountsKnown({ warehouse, eventLog, waitMs: ACCOUNTS_WAIT_MS })),
       tablesWhole: asked(() => areTablesWhole(warehouse)),
+      unprovenDays: asked(() => unprovenDays(warehouse)),
     })
     announce(running, api.url)
     await untilAborted(signal)
@@ -86,12 +89,12 @@ export const apiRole: Role = {
 
 /** Facts wait for others for two seconds at most before they are written (processors/loop/consume.ts). */
 const ACCOUNTS_WAIT_MS = 4_000
-/** How long an answer about the tables is good for: every request asks, and whoever tries many tokens asks as often. */
+/** How long an answer about the tables is good for: every request asks, and whoever tries many tokens, or has none, asks as often. */
 const ASKED_MS = 1_000
 
 /** The answer of at most a second ago. */
-function asked(ask: () => Promise<boolean>): () => Promise<boolean> {
-  let last: { readonly atMs: number; readonly answer: Promise<boolean> } | undefined
+function asked<Answer>(ask: () => Promise<Answer>): () => Promise<Answer> {
+  let last: { readonly atMs: number; readonly answer: Promise<Answer> } | undefined
   return () => {
     if (last === undefined || performance.now() - last.atMs > ASKED_MS)
       last = { atMs: performance.now(), answer: ask() }

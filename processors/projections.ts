@@ -88,7 +88,16 @@ export const PROJECTORS: readonly Projector[] = [
   {
     group: 'finalized',
     topic: 'beacon.epochs',
-    tables: ['chains', 'finalized_blocks', 'validator_epochs', 'ledger_entries', 'day_balances', 'epoch_parts'],
+    tables: [
+      'chains',
+      'finalized_blocks',
+      'validator_epochs',
+      'ledger_entries',
+      'epoch_residuals',
+      'epoch_proofs',
+      'day_balances',
+      'epoch_parts',
+    ],
     lastTable: 'epoch_parts',
     project: projectFinalized,
   },

@@ -2,12 +2,16 @@ import DataLoader from 'dataloader'
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { type DayNumber, epochOf, firstSlotOfDay, parseDay } from '../../schemas/eth/time.ts'
 import type { HistoryStep } from '../../schemas/routes/validators/validator-history.ts'
-import type { ValidatorEpochRow } from '../../schemas/tables/rewards.ts'
 import type { UnfundedRules } from '../../schemas/validator-lifecycle.ts'
 import type { AccountScope } from '../http/seen-validators.ts'
 import { type AccountDay, accountDays } from '../rewards/account-days.ts'
 import { type Horizon, horizonOf } from '../rewards/horizon.ts'
-import { type ProposalRow, selectProposals, selectValidatorEpochs } from '../rewards/select-detail.ts'
+import {
+  type ProposalRow,
+  type ProvenEpochRow,
+  selectProposals,
+  selectValidatorEpochs,
+} from '../rewards/select-detail.ts'
 import { type ValidatorDayRow, validatorDays } from '../rewards/validator-days.ts'
 import { withPast } from '../validators/account-validators.ts'
 import { historiesOf } from '../validators/history.ts'
@@ -44,6 +48,7 @@ export interface GraphqlContext extends AccountScope {
   readonly warehouse: WarehouseReader
   readonly nowMs: number
   readonly unfundedRules: UnfundedRules
+  readonly servesUnproven: boolean
   readonly requestId: string
   /** Whether the chain has validators. */
   readonly hasBeacon: boolean
@@ -52,14 +57,14 @@ export interface GraphqlContext extends AccountScope {
   readonly accountDays: DataLoader<WindowKey, readonly AccountDay[], string>
   readonly days: DataLoader<DaysKey, ValidatorDayRow[], string>
   readonly histories: DataLoader<ListedValidator, readonly HistoryStep[], number>
-  readonly epochs: DataLoader<DayKey, ValidatorEpochRow[], string>
+  readonly epochs: DataLoader<DayKey, ProvenEpochRow[], string>
   readonly blocksOfDay: DataLoader<DayKey, ProposalRow[], string>
   readonly blocksOfEpoch: DataLoader<EpochKey, ProposalRow[], string>
 }
 
 type Request = Pick<
   GraphqlContext,
-  'warehouse' | 'nowMs' | 'unfundedRules' | 'requestId' | 'hasBeacon' | 'nft' | keyof AccountScope
+  'warehouse' | 'nowMs' | 'unfundedRules' | 'servesUnproven' | 'requestId' | 'hasBeacon' | 'nft' | keyof AccountScope
 >
 
 const dayKey = (key: DayKey) => `${key.index}/${key.day}`
@@ -123,7 +128,7 @@ async function loadEpochs(
   warehouse: WarehouseReader,
   horizon: Horizons,
   keys: readonly DayKey[],
-): Promise<ValidatorEpochRow[][]> {
+): Promise<ProvenEpochRow[][]> {
   const known = await horizon()
   if (known === undefined) return keys.map(() => [])
   const slots = slotsOfDays(known, keys)

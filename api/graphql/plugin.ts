@@ -50,7 +50,7 @@ const INNER_URL = 'http://localhost/graphql'
 
 /** The account's GraphQL on one chain at GET and POST behind the token: one operation per request, bounded before it runs. */
 export async function graphqlPlugin(app: FastifyInstance, parts: SharedParts): Promise<void> {
-  const { log, now, unfundedRules, answerMsMax = ANSWER_MS_MAX } = parts
+  const { log, now, unfundedRules, servesUnproven = false, answerMsMax = ANSWER_MS_MAX } = parts
   app.setErrorHandler(envelopeErrors(log))
   acceptTextOfAnyType(app)
   requireChainAndAccount(app, { ...parts, family: 'graphql', serves: () => true })
@@ -105,6 +105,7 @@ export async function graphqlPlugin(app: FastifyInstance, parts: SharedParts): P
           account,
           nowMs,
           unfundedRules,
+          servesUnproven,
           requestId: request.id,
           standing,
           hasBeacon,

@@ -5,13 +5,13 @@ import { formatEthFromGwei, formatEthFromWei, toWei } from '../../schemas/eth/un
 import { formatMessage, type RefusalCode } from '../../schemas/routes/envelope.ts'
 import { LIMIT_MAX, LISTED_VALIDATORS_MAX } from '../../schemas/routes/fields.ts'
 import type { HistoryStep } from '../../schemas/routes/validators/validator-history.ts'
-import type { ValidatorEpochRow } from '../../schemas/tables/rewards.ts'
+import { isProvenLevel } from '../../schemas/tables/day-levels.ts'
 import { NO_VALIDATORS } from '../http/chain-path.ts'
 import { normalisePubkey } from '../http/pubkey-text.ts'
 import { validatorLabels } from '../http/validator-labels.ts'
 import type { AccountDay } from '../rewards/account-days.ts'
 import { type DayWindow, dayWindow } from '../rewards/day-window.ts'
-import type { ProposalRow } from '../rewards/select-detail.ts'
+import type { ProposalRow, ProvenEpochRow } from '../rewards/select-detail.ts'
 import type { ValidatorDayRow } from '../rewards/validator-days.ts'
 import { accountValidators } from '../validators/account-validators.ts'
 import { type ExitFlags, exitFlags } from '../validators/exit-flags.ts'
@@ -104,6 +104,7 @@ export const resolvers = {
     validatorsCount: (row: AccountDay) => row.validators,
     validatorsActiveCount: (row: AccountDay) => row.earning,
     validatorsMissingCount: (row: AccountDay) => row.missing,
+    validatorsUnprovenCount: (row: AccountDay) => row.unproven.validators,
   },
   ValidatorDay: {
     date: (row: ValidatorDayRow) => row.day,
@@ -121,9 +122,14 @@ export const resolvers = {
     deposits: (row: ValidatorDayRow) => gwei(row.deposits_gwei),
     withdrawals: (row: ValidatorDayRow) => gwei(row.withdrawals_gwei),
     returnedFromQueue: (row: ValidatorDayRow) => gwei(row.returned_from_queue_gwei),
+    movedToQueue: (row: ValidatorDayRow) => gwei(row.moved_to_queue_gwei),
+    consolidationsIn: (row: ValidatorDayRow) => gwei(row.consolidations_in_gwei),
+    consolidationsOut: (row: ValidatorDayRow) => gwei(row.consolidations_out_gwei),
     balanceStart: (row: ValidatorDayRow) => gwei(row.balance_start_gwei),
     balanceEnd: (row: ValidatorDayRow) => gwei(row.balance_end_gwei),
     residual: (row: ValidatorDayRow) => gwei(row.residual_gwei),
+    level: (row: ValidatorDayRow) => row.level.toUpperCase(),
+    isProven: (row: ValidatorDayRow) => isProvenLevel(row.level),
     blocksCount: (row: ValidatorDayRow) => row.blocks,
     epochs: (row: ValidatorDayRow, _: unknown, context: GraphqlContext) =>
       context.epochs.load({ index: row.validator_index, day: row.day }),
@@ -131,15 +137,18 @@ export const resolvers = {
       context.blocksOfDay.load({ index: row.validator_index, day: row.day }),
   },
   ValidatorEpoch: {
-    source: (row: ValidatorEpochRow) => gwei(row.source_gwei),
-    target: (row: ValidatorEpochRow) => gwei(row.target_gwei),
-    head: (row: ValidatorEpochRow) => gwei(row.head_gwei),
-    inactivity: (row: ValidatorEpochRow) => gwei(row.inactivity_gwei),
-    balance: (row: ValidatorEpochRow) => gwei(row.balance_gwei),
-    effectiveBalance: (row: ValidatorEpochRow) => gwei(row.effective_balance_gwei),
-    status: (row: ValidatorEpochRow) => toStatus(row.status),
-    slashed: (row: ValidatorEpochRow) => row.slashed === 1,
-    blocks: (row: ValidatorEpochRow, _: unknown, context: GraphqlContext) =>
+    source: (row: ProvenEpochRow) => gwei(row.source_gwei),
+    target: (row: ProvenEpochRow) => gwei(row.target_gwei),
+    head: (row: ProvenEpochRow) => gwei(row.head_gwei),
+    inactivity: (row: ProvenEpochRow) => gwei(row.inactivity_gwei),
+    balance: (row: ProvenEpochRow) => gwei(row.balance_gwei),
+    effectiveBalance: (row: ProvenEpochRow) => gwei(row.effective_balance_gwei),
+    status: (row: ProvenEpochRow) => toStatus(row.status),
+    slashed: (row: ProvenEpochRow) => row.slashed === 1,
+    level: (row: ProvenEpochRow) => levelOfEpoch(row),
+    residual: (row: ProvenEpochRow) => (isComputed(row) ? gwei(row.residual_gwei) : null),
+    isProven: (row: ProvenEpochRow) => (isComputed(row) ? row.residual_gwei === '0' : null),
+    blocks: (row: ProvenEpochRow, _: unknown, context: GraphqlContext) =>
       context.blocksOfEpoch.load({ index: row.validator_index, epoch: row.epoch }),
   },
   Block: {
@@ -158,6 +167,15 @@ export const resolvers = {
     revenueClass: (row: ProposalRow) => (row.revenue_class === '' ? null : row.revenue_class),
     revenueRecipient: (row: ProposalRow) => (row.revenue_class === '' ? null : checksumAddress(row.recipient)),
   },
+}
+
+function isComputed({ level }: ProvenEpochRow): boolean {
+  return level === 'anchored' || level === 'consistent'
+}
+
+function levelOfEpoch(row: ProvenEpochRow): string | null {
+  if (!isComputed(row)) return null
+  return row.residual_gwei === '0' ? row.level.toUpperCase() : 'UNEXPLAINED'
 }
 
 /** Refused on a chain without validators, which has nothing to tell of them. */

@@ -2,6 +2,7 @@ import type { JobQueue } from '../../infra/ports/job-queue.ts'
 import type { Log } from '../../infra/ports/log.ts'
 import type { Upstreams } from '../../infra/ports/upstreams.ts'
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
+import type { UnprovenDays } from '../../schemas/tables/day-levels.ts'
 import type { UnfundedRules } from '../../schemas/validator-lifecycle.ts'
 import type { AccountParts } from '../account/account.ts'
 import type { ClientAddresses } from '../gateway/client-address.ts'
@@ -26,6 +27,8 @@ export interface ApiParts {
   readonly jobs: Pick<JobQueue, 'add' | 'result' | 'withdraw' | 'request' | 'pending'>
   /** What is allowed of validators that nobody has funded. */
   readonly unfundedRules: UnfundedRules
+  /** Whether days of validators count in the figures of days although their balances are not explained; without it they do not. */
+  readonly servesUnproven?: boolean
   /** What quotes are made for; without it there are none. */
   readonly quotes?: { readonly chain: string; readonly account: string } | undefined
   /** Addresses and networks of proxies that are believed whom they ask for: without them the asker is the client. */
@@ -52,6 +55,8 @@ export interface ApiParts {
   readonly accountsKnown: () => Promise<boolean>
   /** Whether the tables have all that the log held when they were made: a part of it would be served as sums of the whole. */
   readonly tablesWhole: () => Promise<boolean>
+  /** How many days of validators are not proven; without it there are no metrics. */
+  readonly unprovenDays?: () => Promise<readonly UnprovenDays[]>
   /** How old what is known of the tables may be; tests that change them want 0. */
   readonly standingAgeMsMax?: number
   /** Until the answer to a question is ready, `ANSWER_MS_MAX` unless told. */

@@ -41,6 +41,7 @@ import {
   SEGMENT_CHARACTERS_MAX,
   URL_CHARACTERS_MAX,
 } from './limits.ts'
+import { formatMetrics, METRICS_TYPE } from './metrics.ts'
 import { RequestLimit } from './request-limit.ts'
 import { Standings } from './standings.ts'
 import { StatementQueue } from './statement-queue.ts'
@@ -252,4 +253,9 @@ function addOpenPaths(app: FastifyInstance, parts: ApiParts): void {
     const answer = toReadyAnswer(await parts.health())
     return reply.status(answer.status === 'ready' ? 200 : 503).send(answer)
   })
+  const { unprovenDays } = parts
+  if (unprovenDays === undefined) return
+  app.get('/metrics', { schema: UNDOCUMENTED, handlerTimeout: ANSWER_MS_MAX }, async (_request, reply) =>
+    reply.type(METRICS_TYPE).send(formatMetrics(await unprovenDays())),
+  )
 }

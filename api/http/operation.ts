@@ -34,6 +34,7 @@ export interface RequestScope extends AccountScope {
   readonly nowMs: number
   readonly unfundedRules: UnfundedRules
   readonly statementSigner: StatementSigner | undefined
+  readonly servesUnproven: boolean
 }
 
 export interface Answer<Envelope> {
@@ -208,7 +209,7 @@ function toScope(
 ): RequestScope {
   const { account } = request
   const { names } = chainOf(request)
-  const { unfundedRules, statementSigner } = parts
+  const { unfundedRules, statementSigner, servesUnproven = false } = parts
   return {
     ...readers,
     chain: names.name,
@@ -219,6 +220,7 @@ function toScope(
     standing: standingOf(request),
     unfundedRules,
     statementSigner,
+    servesUnproven,
   }
 }
 

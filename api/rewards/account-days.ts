@@ -1,6 +1,7 @@
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { FAR_FUTURE_EPOCH } from '../../schemas/eth/far-future.ts'
 import { type DayNumber, formatDay } from '../../schemas/eth/time.ts'
+import { IS_EXPLAINED } from '../../schemas/tables/day-levels.ts'
 import {
   type AccountScope,
   inStatements,
@@ -14,10 +15,7 @@ import { type ValidatorState, validatorStates } from '../http/validator-states.t
 import type { ClosedDay, Horizon } from './horizon.ts'
 import type { Days } from './kept-spans.ts'
 
-export interface AccountDay {
-  /** `YYYY-MM-DD`. */
-  readonly date: string
-  readonly day: DayNumber
+interface Sums {
   readonly elRewardWei: bigint
   readonly clRewardGwei: bigint
   /** Validators whose income of the day is above zero. */
@@ -26,11 +24,26 @@ export interface AccountDay {
   readonly validators: number
   /** Sum of their rows' versions: it moves with each of them. */
   readonly versions: bigint
-  /** Validators that were activated by the end of the day and of which the whole day is not known: not in the sums. */
-  readonly missing: number
 }
 
-export type DaysScope = AccountScope & { readonly warehouse: WarehouseReader }
+export interface AccountDay extends Sums {
+  /** `YYYY-MM-DD`. */
+  readonly date: string
+  readonly day: DayNumber
+  /** Validators that were activated by the end of the day and are not in the sums. */
+  readonly missing: number
+  /** Of validators whose balances are not explained; how many of them were activated. */
+  readonly unproven: Sums & { readonly activated: number }
+  /** Whether these are in the sums, which the operator decides. */
+  readonly servesUnproven?: true
+}
+
+/** Whether what is unexplained is served nonetheless: in the figures of days, of which each says how many validators that are. */
+export interface UnprovenRule {
+  readonly servesUnproven?: boolean | undefined
+}
+
+export type DaysScope = AccountScope & UnprovenRule & { readonly warehouse: WarehouseReader }
 
 /** Rows of daily figures up to which all days of an account are read at once and kept: any range is then cut from them. */
 const HISTORY_ROWS_MAX = 500_000
@@ -39,18 +52,19 @@ const daysMemo = new StandingMemo<readonly AccountDay[]>((days) => days.length)
 
 /**
  * The account's closed days of `[from, to)`, ascending: each sums the validators that it sees on that day. Days without a whole
- * row of any are left out.
+ * row of any that is explained are left out.
  */
 export async function accountDays(scope: DaysScope, horizon: Horizon, days: Days): Promise<readonly AccountDay[]> {
   return (await expectedDays(scope, horizon, days)).filter(({ validators }) => validators > 0)
 }
 
 /** The same with the closed days of which the account should have a row and has none. */
-export async function expectedDays(
-  scope: DaysScope,
-  horizon: Horizon,
-  { from, to }: Days,
-): Promise<readonly AccountDay[]> {
+export async function expectedDays(scope: DaysScope, horizon: Horizon, days: Days): Promise<readonly AccountDay[]> {
+  const proven = await provenDays(scope, horizon, days)
+  return scope.servesUnproven === true ? proven.map(withUnproven) : proven
+}
+
+async function provenDays(scope: DaysScope, horizon: Horizon, { from, to }: Days): Promise<readonly AccountDay[]> {
   const { registered } = await seenValidators(scope)
   const isIn = ({ day }: { readonly day: DayNumber }): boolean => from <= day && day < to
   if (registered.length * horizon.closedDays.length > HISTORY_ROWS_MAX) {
@@ -63,7 +77,6 @@ export async function expectedDays(
 }
 
 interface SumRow {
-  readonly date: string
   readonly day: number
   readonly el_reward_wei: string
   readonly cl_reward_gwei: string
@@ -71,11 +84,12 @@ interface SumRow {
   readonly validators: string
   readonly activated: string
   readonly versions: string
+  readonly is_explained: number
 }
 
 const SUMS = `
   SELECT
-    rewards.day AS date,
+    rewards.is_explained AS is_explained,
     toUInt16(rewards.day) AS day,
     sum(rewards.el_reward_wei) AS el_reward_wei,
     sum(rewards.cl_reward_gwei) AS cl_reward_gwei,
@@ -88,7 +102,9 @@ const SUMS = `
     ) AS activated
   FROM
   (
-    SELECT day, validator_index, el_reward_wei, cl_reward_gwei, version FROM daily_rewards FINAL
+    SELECT
+      day, validator_index, el_reward_wei, cl_reward_gwei, version, ${IS_EXPLAINED} AS is_explained
+    FROM daily_rewards FINAL
     WHERE chain = {chain:String} AND day BETWEEN toDate({firstDay:UInt16}) AND toDate({lastDay:UInt16})
       AND has({days:Array(UInt16)}, toUInt16(day))
       AND is_whole = 1
@@ -96,7 +112,7 @@ const SUMS = `
   ) AS rewards
   INNER JOIN ${SEEN_RELATION} AS seen ON seen.validator_index = rewards.validator_index
   WHERE seen.from_day <= toUInt16(rewards.day) AND toUInt16(rewards.day) < seen.to_day
-  GROUP BY rewards.day`
+  GROUP BY rewards.day, rewards.is_explained`
 
 async function selectDays(
   scope: AccountScope & { readonly reader: WarehouseReader },
@@ -120,7 +136,7 @@ async function selectDays(
   for (const some of inStatements(registered)) {
     const activations = some.map(({ index }) => activationOf(states.get(index)))
     const rows = await scope.reader.query<SumRow>(SUMS, { ...window, ...seenParams(some), activations })
-    for (const row of rows) sums.set(row.day, addRow(sums.get(row.day), row))
+    for (const row of rows) sums.set(row.day, addRow(sums.get(row.day) ?? noneOf(row.day), row))
   }
   const expected = expectedOf(registered, states, days)
   return days.flatMap(({ day }, at) => {
@@ -131,31 +147,39 @@ async function selectDays(
   })
 }
 
+const NO_SUMS: Sums = { elRewardWei: 0n, clRewardGwei: 0n, earning: 0, validators: 0, versions: 0n }
+
 function noneOf(day: DayNumber): AccountDay {
+  return { ...NO_SUMS, date: formatDay(day), day, missing: 0, unproven: { ...NO_SUMS, activated: 0 } }
+}
+
+function addSums(one: Sums, other: Sums): Sums {
   return {
-    date: formatDay(day),
-    day,
-    elRewardWei: 0n,
-    clRewardGwei: 0n,
-    earning: 0,
-    validators: 0,
-    versions: 0n,
-    missing: 0,
+    elRewardWei: one.elRewardWei + other.elRewardWei,
+    clRewardGwei: one.clRewardGwei + other.clRewardGwei,
+    earning: one.earning + other.earning,
+    validators: one.validators + other.validators,
+    versions: one.versions + other.versions,
   }
 }
 
-/** Validators that have a row are not missing: those that were expected are added when all of them are counted. */
-function addRow(before: AccountDay | undefined, row: SumRow): AccountDay {
-  return {
-    date: row.date,
-    day: row.day,
-    elRewardWei: (before?.elRewardWei ?? 0n) + BigInt(row.el_reward_wei),
-    clRewardGwei: (before?.clRewardGwei ?? 0n) + BigInt(row.cl_reward_gwei),
-    earning: (before?.earning ?? 0) + Number(row.earning),
-    validators: (before?.validators ?? 0) + Number(row.validators),
-    versions: (before?.versions ?? 0n) + BigInt(row.versions),
-    missing: (before?.missing ?? 0) - Number(row.activated),
+/** Validators that are in the sums are not missing: those that were expected are added when all of them are counted. */
+function addRow(before: AccountDay, row: SumRow): AccountDay {
+  const activated = Number(row.activated)
+  const sums: Sums = {
+    elRewardWei: BigInt(row.el_reward_wei),
+    clRewardGwei: BigInt(row.cl_reward_gwei),
+    earning: Number(row.earning),
+    validators: Number(row.validators),
+    versions: BigInt(row.versions),
   }
+  if (row.is_explained === 1) return { ...before, ...addSums(before, sums), missing: before.missing - activated }
+  const { unproven } = before
+  return { ...before, unproven: { ...addSums(unproven, sums), activated: unproven.activated + activated } }
+}
+
+function withUnproven(day: AccountDay): AccountDay {
+  return { ...day, ...addSums(day, day.unproven), missing: day.missing - day.unproven.activated, servesUnproven: true }
 }
 
 function activationOf(state: ValidatorState | undefined): bigint {

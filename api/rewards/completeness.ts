@@ -7,7 +7,7 @@ import type { Days } from './kept-spans.ts'
 
 /**
  * What the figures of some days cover: days that are not final yet, and final days of which something is missing. `missing` says how
- * many validators of the account a closed day lacks, where that is known.
+ * many validators of the account a day lacks, where that is known.
  */
 export function completenessOf(
   horizon: Horizon | undefined,
@@ -30,7 +30,7 @@ export function completenessOf(
     const name = formatDay(day)
     const nextSlot = firstSlotOfDay(clock, day + 1)
     if (nextSlot === 0) continue // the chain began later
-    const lacking = closed.has(day) ? (missing.get(day) ?? 0) : null
+    const lacking = missing.get(day) ?? (closed.has(day) ? 0 : null)
     if (lacking === 0) continue
     if (lacking === null && epochOf(clock, nextSlot) > epoch) {
       notFinalFrom = name
@@ -51,10 +51,11 @@ export function completenessOf(
   }
 }
 
-/** Days that totals are over: from the first closed one to the newest. */
-export function daysOfTotals(horizon: Horizon | undefined): Days {
-  const [first, last] = [horizon?.closedDays[0], horizon?.closedDays.at(-1)]
-  return first === undefined || last === undefined ? { from: 0, to: 0 } : { from: first.day, to: last.day + 1 }
+/** Days that totals are over: from the first closed one to the newest, and to the last one that they lack something of, open or not. */
+export function daysOfTotals(horizon: Horizon | undefined, missing: ReadonlyMap<DayNumber, number> = new Map()): Days {
+  const first = horizon?.closedDays[0]?.day ?? Math.min(...missing.keys())
+  const last = Math.max(horizon?.closedDays.at(-1)?.day ?? 0, ...missing.keys())
+  return first > last ? { from: 0, to: 0 } : { from: first, to: last + 1 }
 }
 
 /** The envelope of a page of figures with what they cover. */

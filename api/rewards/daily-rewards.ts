@@ -50,16 +50,18 @@ export function missingOf(days: readonly AccountDay[]): ReadonlyMap<number, numb
   return new Map(days.map((row) => [row.day, row.missing]))
 }
 
-export function toDailyReward({ date, elRewardWei, clRewardGwei, earning }: AccountDay): DailyReward {
+export function toDailyReward(day: AccountDay): DailyReward {
+  const { date, elRewardWei, clRewardGwei, earning, unproven, servesUnproven } = day
   return {
     date,
     el_reward: formatEthFromWei(elRewardWei),
     cl_reward: formatEthFromGwei(clRewardGwei),
     total_reward: formatEthFromWei(elRewardWei + toWei(clRewardGwei)),
     validators_active_count: earning,
+    ...(servesUnproven === true ? { validators_unproven_count: unproven.validators } : {}),
   }
 }
 
 function toLine(day: AccountDay): DailyRewardLine {
-  return { ...toDailyReward(day), validators_missing: day.missing }
+  return { validators_unproven_count: 0, ...toDailyReward(day), validators_missing: day.missing }
 }

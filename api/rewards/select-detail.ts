@@ -1,5 +1,6 @@
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { blockRevenuesSql } from '../../schemas/tables/block-revenues.ts'
+import { type EpochLevel, newestToldSql } from '../../schemas/tables/day-levels.ts'
 import type { RevenueClass } from '../../schemas/tables/execution.ts'
 import type { FinalizedBlockRow, ValidatorEpochRow } from '../../schemas/tables/rewards.ts'
 
@@ -10,17 +11,33 @@ export interface EpochRange {
   readonly toEpoch: number
 }
 
+/** An epoch with how its figures came about, and what they leave unexplained. */
+export interface ProvenEpochRow extends ValidatorEpochRow {
+  /** Empty before the epoch's blocks were told. */
+  readonly level: EpochLevel | ''
+  readonly residual_gwei: string
+}
+
+const OF_EPOCHS = 'epoch >= {fromEpoch:UInt32} AND epoch < {toEpoch:UInt32}'
+
 /** Epochs of `[fromEpoch, toEpoch)` of several validators on the given days, by validator and epoch. */
 export function selectValidatorEpochs(
   warehouse: WarehouseReader,
   range: EpochRange & { readonly days: readonly string[] },
-): Promise<ValidatorEpochRow[]> {
+): Promise<ProvenEpochRow[]> {
   // The range lets the sort key skip what the days alone could not.
-  return warehouse.query<ValidatorEpochRow>(
-    `SELECT * FROM validator_epochs FINAL
-     WHERE chain = {chain:String} AND epoch >= {fromEpoch:UInt32} AND epoch < {toEpoch:UInt32}
-       AND day IN {days:Array(Date)}
-       AND validator_index IN {indices:Array(UInt32)}
+  const inRange = `chain = {chain:String} AND ${OF_EPOCHS}`
+  return warehouse.query<ProvenEpochRow>(
+    `SELECT *
+     FROM (
+       SELECT * FROM validator_epochs FINAL
+       WHERE ${inRange} AND day IN {days:Array(Date)} AND validator_index IN {indices:Array(UInt32)}
+     ) AS epochs
+     LEFT JOIN (SELECT epoch, level FROM epoch_proofs FINAL WHERE ${inRange}) AS proofs USING (epoch)
+     LEFT JOIN (
+       SELECT epoch, validator_index, residual_gwei FROM epoch_residuals FINAL
+       WHERE ${inRange} AND validator_index IN {indices:Array(UInt32)} AND version IN (${newestToldSql(OF_EPOCHS)})
+     ) AS residuals USING (epoch, validator_index)
      ORDER BY validator_index, epoch`,
     { ...range },
   )

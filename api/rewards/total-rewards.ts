@@ -6,7 +6,7 @@ import { inPieces, operation, type RequestScope } from '../http/operation.ts'
 import { toStatus } from '../validators/validator-status.ts'
 import { type AccountTotals, accountTotals, countDeposited, type ValidatorTotals } from './account-totals.ts'
 import { answerFigures, completenessOf, daysOfTotals } from './completeness.ts'
-import { horizonOf } from './horizon.ts'
+import { type Horizon, horizonOf } from './horizon.ts'
 
 export const totalRewardsOperation = operation(
   totalRewards,
@@ -27,23 +27,27 @@ export const totalRewardsOperation = operation(
       validators_total_rewards: formatTotal(totals),
       validators_total_cl_balance: formatEthFromGwei(totals.balanceGwei),
     }
-    return answerFigures(data, page, completenessOf(horizon, daysOfTotals(horizon)))
+    return answerFigures(data, page, completenessOfTotals(horizon, totals))
   },
   async (_, scope) => {
     const horizon = await horizonOf(scope.standing)
-    const { items } = horizon === undefined ? { items: [] } : await accountTotals(scope, horizon)
+    const totals = horizon === undefined ? await emptyTotals(scope) : await accountTotals(scope, horizon)
     return {
       status: 'report',
-      completeness: completenessOf(horizon, daysOfTotals(horizon)),
-      rows: inPieces(items, toValidatorTotal),
+      completeness: completenessOfTotals(horizon, totals),
+      rows: inPieces(totals.items, toValidatorTotal),
     }
   },
 )
 
+function completenessOfTotals(horizon: Horizon | undefined, { unproven }: AccountTotals) {
+  return completenessOf(horizon, daysOfTotals(horizon, unproven), unproven)
+}
+
 /** Before the first complete epoch there are validators, but no figures. */
 async function emptyTotals(scope: RequestScope): Promise<AccountTotals> {
   const deposited = await countDeposited(scope, dayOfInstant(scope.nowMs / 1000), undefined)
-  return { deposited, active: 0, elRewardWei: 0n, clRewardGwei: 0n, balanceGwei: 0n, items: [] }
+  return { deposited, active: 0, elRewardWei: 0n, clRewardGwei: 0n, balanceGwei: 0n, items: [], unproven: new Map() }
 }
 
 function toValidatorTotal(totals: ValidatorTotals): ValidatorTotal {

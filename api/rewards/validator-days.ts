@@ -22,12 +22,16 @@ const COLUMNS = [
   'deposits_gwei',
   'withdrawals_gwei',
   'returned_from_queue_gwei',
+  'moved_to_queue_gwei',
+  'consolidations_in_gwei',
+  'consolidations_out_gwei',
   'balance_start_gwei',
   'balance_end_gwei',
   'residual_gwei',
+  'level',
 ] as const satisfies readonly (keyof DailyRewardRow)[]
 
-/** A closed day of a validator. */
+/** A closed day of a validator, whatever its level. */
 export type ValidatorDayRow = Pick<DailyRewardRow, (typeof COLUMNS)[number]>
 
 /** Rows of one span up to which those of all the account's validators are read at once and kept; beyond, and of longer ranges, those asked for. */

@@ -57,11 +57,16 @@ async function daysAskedFor(query: DateQuery & { readonly pubkey: string }, scop
   if (validator !== undefined && horizon !== undefined) {
     const indices = new Set([validator.index])
     for (const days of reportSpansOf(window, horizon))
-      rows.push(...(await validatorDays(scope, horizon, { indices, days })))
+      rows.push(...(await validatorDays(scope, horizon, { indices, days })).filter(isServed(scope)))
     missing = await missingDays(scope, horizon, { validator, rows, window })
   }
   const completeness = completenessOf(horizon, window, missing)
   return { status: 'found', pubkey, index: validator?.index, rows, completeness } as const
+}
+
+/** What nothing explains is served only where the operator wants it. */
+function isServed({ servesUnproven }: RequestScope): (row: ValidatorDayRow) => boolean {
+  return ({ level }) => servesUnproven || level !== 'unexplained'
 }
 
 interface Lacking {

@@ -1,6 +1,7 @@
 import { fixedEpoch } from '../../schemas/eth/far-future.ts'
 import { type ChainClock, epochOf, firstSlotOfEpoch } from '../../schemas/eth/time.ts'
 import { VALIDATOR_STATUSES, type ValidatorStatus } from '../../schemas/events/beacon-epoch.ts'
+import { IS_WITHDRAWAL } from '../../schemas/tables/rewards.ts'
 import type { AccountScope } from '../http/seen-validators.ts'
 import { inStatements } from '../http/seen-validators.ts'
 import type { Horizon } from '../rewards/horizon.ts'
@@ -38,12 +39,12 @@ const FIRST_EPOCHS = `
     AND validator_index IN {indices:Array(UInt32)} AND status IN {statuses:Array(UInt8)}
   GROUP BY validator_index, status`
 const FIRST_ENTRIES = `
-  SELECT validator_index, toString(kind) AS entry, toString(min(slot)) AS first FROM ledger_entries
+  SELECT validator_index, if(kind = 'slashing_penalty', 'slashed', 'paid_out') AS entry, toString(min(slot)) AS first FROM ledger_entries
   WHERE chain = {chain:String} AND intDiv(epoch, ${PARTITION_EPOCHS}) IN {partitions:Array(UInt32)} AND epoch <= {horizon:UInt32}
     AND validator_index IN {indices:Array(UInt32)}
     AND (kind = 'slashing_penalty'
-      OR (kind = 'withdrawal' AND slot >= transform(validator_index, {indices:Array(UInt32)}, {withdrawable:Array(UInt64)}, toUInt64(0))))
-  GROUP BY validator_index, kind`
+      OR (${IS_WITHDRAWAL} AND slot >= transform(validator_index, {indices:Array(UInt32)}, {withdrawable:Array(UInt64)}, toUInt64(0))))
+  GROUP BY validator_index, entry`
 
 /** Facts of validators that the registry has states of, by index. */
 export async function historyFacts(
@@ -65,8 +66,8 @@ export async function historyFacts(
     const epochsOf = Map.groupBy(epochs, (row) => row.validator_index)
     const entriesOf = Map.groupBy(entries, (row) => row.validator_index)
     for (const index of indices) {
-      const slotOf = (kind: string) => {
-        const entry = entriesOf.get(index)?.find((row) => row.entry === kind)
+      const slotOf = (name: FirstEntry['entry']) => {
+        const entry = entriesOf.get(index)?.find((row) => row.entry === name)
         return entry === undefined ? undefined : Number(entry.first)
       }
       facts.set(index, {
@@ -76,12 +77,19 @@ export async function historyFacts(
             first,
           ]),
         ),
-        slashedSlot: slotOf('slashing_penalty'),
-        sweptSlot: slotOf('withdrawal'),
+        slashedSlot: slotOf('slashed'),
+        sweptSlot: slotOf('paid_out'),
       })
     }
   }
   return facts
+}
+
+interface FirstEntry {
+  readonly validator_index: number
+  readonly entry: 'slashed' | 'paid_out'
+  /** Slot. */
+  readonly first: string
 }
 
 /** First slashings, and first withdrawals since they are withdrawable, of those that leave. */
@@ -89,7 +97,7 @@ async function firstEntries(
   { shared }: AccountScope,
   { chain, clock, epoch: horizon }: Pick<Horizon, 'chain' | 'clock' | 'epoch'>,
   validators: readonly RegisteredValidator[],
-): Promise<readonly { readonly validator_index: number; readonly entry: string; readonly first: string }[]> {
+): Promise<readonly FirstEntry[]> {
   const leaving = validators.filter(({ registered }) => fixedEpoch(registered.exit_epoch) !== undefined)
   if (leaving.length === 0) return []
   return await shared.query(FIRST_ENTRIES, {

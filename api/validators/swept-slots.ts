@@ -1,4 +1,5 @@
 import { VALIDATOR_STATUSES } from '../../schemas/events/beacon-epoch.ts'
+import { IS_WITHDRAWAL } from '../../schemas/tables/rewards.ts'
 import type { AccountScope } from '../http/seen-validators.ts'
 import { inStatements } from '../http/seen-validators.ts'
 import { StandingMemo } from '../http/standing-memo.ts'
@@ -11,7 +12,7 @@ const WITHDRAWABLE = (['withdrawal_possible', 'withdrawal_done'] as const).map((
 
 const SWEPT = `
   SELECT validator_index, toString(min(slot)) AS slot FROM ledger_entries
-  WHERE chain = {chain:String} AND kind = 'withdrawal' AND epoch >= {epoch:UInt32} AND validator_index IN {indices:Array(UInt32)}
+  WHERE chain = {chain:String} AND ${IS_WITHDRAWAL} AND epoch >= {epoch:UInt32} AND validator_index IN {indices:Array(UInt32)}
     AND epoch >= transform(validator_index, {indices:Array(UInt32)}, {withdrawable:Array(UInt32)}, toUInt32(0))
   GROUP BY validator_index`
 

@@ -12,7 +12,7 @@ import { readNft } from './nft.ts'
 import { readPlans } from './plans.ts'
 import { readQuote, readTrustedProxies } from './quote.ts'
 import { readConfigFile } from './read-file.ts'
-import { Concurrency, Folder, Host, LogLevel, Origin, Port } from './rules.ts'
+import { Concurrency, Folder, Host, LogLevel, Origin, Port, Unproven } from './rules.ts'
 import { SettingReader, type ShownSetting } from './setting-reader.ts'
 import type { Config } from './types.ts'
 import { readUnfundedRules } from './unfunded-rules.ts'
@@ -76,6 +76,11 @@ export function loadConfig(source: ConfigSource): LoadedConfig {
       Concurrency,
       { path: ['ingest', 'concurrency'], variable: 'INGEST_CONCURRENCY', inFile: file.ingest?.concurrency },
       Math.max(2, Math.min(CONCURRENCY_DEFAULT_MAX, availableParallelism() * 2)),
+    ),
+    unproven: reader.setting(
+      Unproven,
+      { path: ['figures', 'unproven'], variable: 'EPOCHLINE_UNPROVEN', inFile: file.figures?.unproven },
+      'withhold',
     ),
     nft: readNft(reader, file),
     plans: readPlans(reader, file),

@@ -54,7 +54,7 @@ function readVariables(file: string): { variables: Environment; mistakes: readon
 }
 
 const PREFIX = 'EPOCHLINE_'
-const KNOWN = ['EPOCHLINE_CONFIG', 'EPOCHLINE_DATA', 'EPOCHLINE_NETWORK']
+const KNOWN = ['EPOCHLINE_CONFIG', 'EPOCHLINE_DATA', 'EPOCHLINE_NETWORK', 'EPOCHLINE_UNPROVEN']
 /** Settings whose names are nobody's in particular. */
 const UNPREFIXED = [
   ...[

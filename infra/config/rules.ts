@@ -84,6 +84,8 @@ export const TrustedProxy = matching(
 export const Port = integer(0, PORT_MAX, 8080)
 export const Folder = text('the path of a folder', './data')
 export const LogLevel = rule(Type.Enum(LOG_LEVELS), `one of ${LOG_LEVELS.join(', ')}`, 'info')
+export const UNPROVEN_CHOICES = ['withhold', 'serve'] as const
+export const Unproven = rule(Type.Enum([...UNPROVEN_CHOICES]), UNPROVEN_CHOICES.join(' or '), 'withhold')
 export const RequestsPerSecond = integer(1, REQUESTS_PER_SECOND_MAX, 50)
 export const Concurrency = integer(1, CONCURRENCY_MAX, 4)
 const NAME_PATTERN = '^[a-z0-9][a-z0-9-]{0,31}$'
@@ -252,6 +254,7 @@ export const ConfigFile = section({
     }),
   }),
   ingest: section({ concurrency: Concurrency }),
+  figures: section({ unproven: Unproven }),
   vault: section({ key: VaultKey, web3signer: Url('http://127.0.0.1:9000') }),
   accounts: section({ key: VaultKey }),
   statements: section({ key: VaultKey }),

@@ -224,6 +224,8 @@ export interface Config {
   /** Undefined: none are configured, and only the devnet has some. */
   readonly quote: QuoteConfig | undefined
   readonly concurrency: number
+  /** What becomes of a validator's day whose balances are not explained, in figures of days. */
+  readonly unproven: 'withhold' | 'serve'
   readonly nft: NftConfig
   /** As the file has them, without that of the devnet's account. */
   readonly plans: PlansConfig

@@ -90,6 +90,8 @@ const RETRACTED_ROWS = [
   ['finalized_blocks', 'epoch >= {epoch:UInt32}'],
   ['validator_epochs', 'epoch >= {epoch:UInt32}'],
   ['ledger_entries', 'epoch >= {epoch:UInt32}'],
+  ['epoch_residuals', 'epoch >= {epoch:UInt32}'],
+  ['epoch_proofs', 'epoch >= {epoch:UInt32}'],
   ['epoch_parts', 'epoch >= {epoch:UInt32}'],
   ['epochs', 'epoch >= {epoch:UInt32}'],
   ['day_balances', 'day > {day:Date}'],

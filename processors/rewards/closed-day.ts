@@ -2,8 +2,9 @@ import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { formatDay } from '../../schemas/eth/time.ts'
 import { formatEthFromGwei, formatEthFromWei } from '../../schemas/eth/units.ts'
 import type { DeriveDayInput } from '../../schemas/jobs/derive-day.ts'
+import { IS_EXPLAINED } from '../../schemas/tables/day-levels.ts'
 
-/** A closed day as the log tells it: amounts are exact ETH, summed over the validators with a whole day. */
+/** A closed day as the log tells it: amounts are exact ETH, summed over the validators with a whole day that is explained. */
 export interface ClosedDay {
   readonly chain: string
   readonly day: string
@@ -20,7 +21,7 @@ SELECT
 FROM (SELECT * FROM closed_days FINAL WHERE chain = {chain:String} AND day = {day:Date}) AS c
 CROSS JOIN (
   SELECT sum(cl_reward_gwei) AS consensus_gwei, toString(sum(el_reward_wei)) AS execution_wei FROM daily_rewards FINAL
-  WHERE chain = {chain:String} AND day = {day:Date} AND is_whole = 1
+  WHERE chain = {chain:String} AND day = {day:Date} AND is_whole = 1 AND ${IS_EXPLAINED}
 ) AS d`
 
 /** With how many validators the day was closed; undefined while it is open. */
@@ -58,6 +59,9 @@ export async function readClosedDay(warehouse: Warehouse, input: DeriveDayInput)
 /** "day 2026-11-18 closed: 64 validators earned 9.8 ETH of consensus and 42.7 ETH of execution rewards" */
 export function formatClosedDay(closed: ClosedDay): string {
   const { day, validators, unexplained, consensusEth, executionEth } = closed
-  const doubt = unexplained === 0 ? '' : `; balances of ${unexplained} changed by more than that explains: see verify`
-  return `day ${day} closed: ${validators} validators earned ${consensusEth} ETH of consensus and ${executionEth} ETH of execution rewards${doubt}`
+  const doubt =
+    unexplained === 0
+      ? ''
+      : `; ${unexplained} more are left out, whose balances changed by what nothing explains: see verify`
+  return `day ${day} closed: ${validators - unexplained} validators earned ${consensusEth} ETH of consensus and ${executionEth} ETH of execution rewards${doubt}`
 }

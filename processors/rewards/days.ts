@@ -1,5 +1,6 @@
 import type { QueryParams, Warehouse } from '../../infra/ports/warehouse.ts'
 import { type ChainClock, type DayNumber, epochOf, firstSlotOfDay, formatDay } from '../../schemas/eth/time.ts'
+import { DAY_TOLD_VERSION, dayLevelSql, roundingMaxSql } from '../../schemas/tables/day-levels.ts'
 import type { ChainRow } from '../../schemas/tables/rewards.ts'
 import { validatorDaysSql } from '../../schemas/tables/validator-days.ts'
 
@@ -91,48 +92,57 @@ WHERE execution_block_hash NOT IN (
 )`
 
 // A validator's day is whole when there is a row for every transition of the day and a balance to start from - or, for one
-// that joined the registry during the day, the deposit that brought it in, which must then explain its balance: a top-up of
-// a validator that was only tracked late looks alike. Whoever has a part of the detail has a row that says so. Each select uses
-// what the one below has named: the engine works out an expression again wherever its alias is used.
+// that joined the registry during the day, the deposit that brought it in (in a block before the day's first transition at the
+// earliest), which must then explain its balance: a top-up of a validator that was only tracked late looks alike. Whoever has a part
+// of the detail has a row that says so. What is published is the balance change without the flows: where the node has rounded the
+// components, its rounding is a part of it. Each select uses what the one below has named: the engine works out an expression again
+// wherever its alias is used.
 const DAILY_SQL = `
 INSERT INTO daily_rewards
   (chain, day, validator_index, is_whole, source_gwei, target_gwei, head_gwei, inactivity_gwei, sync_gwei, proposer_gwei,
    slashing_penalty_gwei, cl_reward_gwei, el_reward_wei, blocks, blocks_unexplained, unexplained_wei, deposits_gwei, withdrawals_gwei, returned_from_queue_gwei,
-   balance_start_gwei, balance_end_gwei, residual_gwei, version)
+   moved_to_queue_gwei, consolidations_in_gwei, consolidations_out_gwei, balance_start_gwei, balance_end_gwei, residual_gwei, level, version)
 SELECT
-  {chain:String}, day, validator_index, whole, source, target, head, inactivity, sync, proposer, slashing_penalty, cl_reward,
-  revenue, blocks, blocks_unexplained, unexplained, deposits, withdrawals, returned,
-  whole * balance_start, whole * balance_end, whole * not_explained, version
+  {chain:String}, day, validator_index, whole, source, target, head, inactivity, sync, proposer, slashing_penalty,
+  cl_reward + if(level = 'rounding', not_explained, 0),
+  revenue, blocks, blocks_unexplained, unexplained, deposits, withdrawals, returned, moved, consolidated_in, consolidated_out,
+  whole * balance_start, whole * balance_end, whole * not_explained, level, version
 FROM (
   SELECT
-    * EXCEPT (first_epoch, epochs, first_deposit_epoch, is_start_known, is_end_known),
-    is_end_known AND epochs = {last_transition:UInt32} - first_epoch + 1
-      AND ((is_start_known AND first_epoch = {first_transition:UInt32})
-        OR (NOT is_start_known AND deposits > 0 AND first_deposit_epoch = first_epoch AND not_explained = 0)) AS whole
+    *,
+    ${dayLevelSql({ index: 'validator_index', residual: 'not_explained', epochs: 'epochs', whole: 'whole' })} AS level
   FROM (
     SELECT
-      d.* EXCEPT (validator_index, versions), d.validator_index AS validator_index,
-      s.known = 1 AS is_start_known, b.known = 1 AS is_end_known, s.balance AS balance_start, b.balance AS balance_end,
-      (b.balance - s.balance) - (d.cl_reward + d.deposits + d.withdrawals + d.returned) AS not_explained,
-      d.versions + s.version + b.version AS version
-    FROM (${validatorDaysSql()}) AS d
-    LEFT JOIN (
-      SELECT validator_index, balance_gwei AS balance, version, 1 AS known FROM day_balances FINAL
-      WHERE chain = {chain:String} AND day = {day:Date}
-    ) AS s ON s.validator_index = d.validator_index
-    LEFT JOIN (
-      SELECT validator_index, balance_gwei AS balance, version, 1 AS known FROM day_balances FINAL
-      WHERE chain = {chain:String} AND day = {day:Date} + 1
-    ) AS b ON b.validator_index = d.validator_index
+      * EXCEPT (is_start_known, is_end_known),
+      is_end_known AND epochs = {last_transition:UInt32} - first_epoch + 1
+        AND ((is_start_known AND first_epoch = {first_transition:UInt32})
+          OR (NOT is_start_known AND deposits > 0 AND greatest(first_deposit_epoch, {first_transition:UInt32}) = first_epoch
+            AND abs(not_explained) <= ${roundingMaxSql('epochs')})) AS whole
+    FROM (
+      SELECT
+        d.* EXCEPT (validator_index, versions), d.validator_index AS validator_index,
+        s.known = 1 AS is_start_known, b.known = 1 AS is_end_known, s.balance AS balance_start, b.balance AS balance_end,
+        (b.balance - s.balance) - (d.cl_reward + d.flows) AS not_explained,
+        d.versions + s.version + b.version + ${DAY_TOLD_VERSION} AS version
+      FROM (${validatorDaysSql()}) AS d
+      LEFT JOIN (
+        SELECT validator_index, balance_gwei AS balance, version, 1 AS known FROM day_balances FINAL
+        WHERE chain = {chain:String} AND day = {day:Date}
+      ) AS s ON s.validator_index = d.validator_index
+      LEFT JOIN (
+        SELECT validator_index, balance_gwei AS balance, version, 1 AS known FROM day_balances FINAL
+        WHERE chain = {chain:String} AND day = {day:Date} + 1
+      ) AS b ON b.validator_index = d.validator_index
+    )
   )
 )`
 
 const CLOSED_SQL = `
 INSERT INTO closed_days
-  (chain, day, first_slot, last_slot, validators, validators_unexplained, validators_incomplete, version)
+  (chain, day, first_slot, last_slot, validators, validators_rounded, validators_unexplained, validators_incomplete, version)
 SELECT
   {chain:String}, {day:Date}, {first_slot:UInt64}, {last_slot:UInt64}, countIf(is_whole = 1),
-  countIf(residual_gwei != 0), countIf(is_whole = 0), sum(version)
+  countIf(level = 'rounding'), countIf(is_whole = 1 AND level = 'unexplained'), countIf(is_whole = 0), sum(version)
 FROM daily_rewards FINAL
 WHERE chain = {chain:String} AND day = {day:Date}`
 

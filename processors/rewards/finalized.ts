@@ -13,6 +13,7 @@ import {
   epochValidators,
 } from '../../schemas/events/beacon-epoch.ts'
 import { decodeEvent } from '../../schemas/events/codec.ts'
+import type { EpochLevel } from '../../schemas/tables/day-levels.ts'
 import type { LedgerKind } from '../../schemas/tables/rewards.ts'
 import { constantColumn, type Projected, type TableRows, textColumn, versionOf } from '../loop/rows.ts'
 
@@ -147,7 +148,43 @@ function epochBlockRows(data: EpochBlocksData, version: bigint): readonly TableR
   const expected = header.parts.map((part): Part => ({ chain, epoch, ...part, version, isExpected: true }))
   const own: Part = { chain, epoch, kind: 'blocks', range: 0, rows: blocks.length, version }
   // The clock first: what is derived of a chain without one belongs to a removed chain.
-  return [clockRow, finalizedBlockRows(header, version), ledgerRows(data, version), partRows([...expected, own])]
+  return [
+    clockRow,
+    finalizedBlockRows(header, version),
+    ledgerRows(data, version),
+    residualRows(header, version),
+    proofRow(header, version),
+    partRows([...expected, own]),
+  ]
+}
+
+/** Each blocks event has one, whose version says which rows of the ledger and residuals count. */
+function proofRow({ chain, epoch, proof }: EpochBlocksHeader, version: bigint): TableRows {
+  return {
+    table: 'epoch_proofs',
+    columns: {
+      chain: [chain],
+      epoch: Uint32Array.of(epoch),
+      level: [proof?.level ?? ('reported' satisfies EpochLevel)],
+      formulas: Uint16Array.of(proof?.formulas ?? 0),
+      state_root: [proof?.stateRoot ?? ''],
+      version: BigUint64Array.of(version),
+    },
+  }
+}
+
+function residualRows({ chain, epoch, residuals }: EpochBlocksHeader, version: bigint): TableRows {
+  const rows = residuals.length
+  return {
+    table: 'epoch_residuals',
+    columns: {
+      chain: textColumn(rows, chain),
+      epoch: new Uint32Array(rows).fill(epoch),
+      validator_index: Uint32Array.from(residuals, (residual) => residual.validatorIndex),
+      residual_gwei: BigInt64Array.from(residuals, (residual) => BigInt(residual.gwei)),
+      version: constantColumn(rows, version),
+    },
+  }
 }
 
 function finalizedBlockRows({ chain, clock, epoch, blocks }: EpochBlocksHeader, version: bigint): TableRows {

@@ -1,5 +1,6 @@
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { parseDay } from '../../schemas/eth/time.ts'
+import { type DayLevel, dayLevelSql } from '../../schemas/tables/day-levels.ts'
 import { validatorDaysSql } from '../../schemas/tables/validator-days.ts'
 import { chainClocks, dayParams, daySpan } from '../rewards/days.ts'
 import { PROVE_ALL, type Proving } from './proving.ts'
@@ -9,20 +10,26 @@ export interface DayProof {
   readonly chain: string
   readonly day: string
   readonly validator_index: number
+  /** Sum of the components. */
   readonly rewards: string
   readonly deposits: string
   readonly withdrawals: string
   readonly returned: string
+  readonly moved: string
+  readonly consolidated_in: string
+  readonly consolidated_out: string
   readonly balance_start: string
   readonly balance_end: string
   /** Balance change that rewards and flows do not explain. */
   readonly residual: string
+  readonly level: DayLevel
   /** Whether there is a stored row of daily_rewards, and it says the same, execution revenue included. */
   readonly stored_agrees: number
 }
 
-export function isProven({ residual, stored_agrees: agrees }: DayProof): boolean {
-  return residual === '0' && agrees === 1
+/** Whether the figure may be published: it is stored as it is made, and what its components leave unexplained is the node's rounding at most. */
+export function holds({ level, stored_agrees: agrees }: DayProof): boolean {
+  return level !== 'unexplained' && agrees === 1
 }
 
 /** Validators of one statement: what it returns is in memory, about 300 bytes each. */
@@ -41,47 +48,52 @@ SELECT arraySort(groupUniqArray(validator_index)) AS indices FROM (
 // both balances of a day are known must have a whole row.
 const DAY_PROOF_SQL = `
 SELECT
-  {chain:String} AS chain, toString({day:Date}) AS day, validator_index, rewards, deposits, withdrawals, returned,
-  balance_start, balance_end, residual,
+  {chain:String} AS chain, toString({day:Date}) AS day, validator_index, rewards, deposits, withdrawals, returned, moved,
+  consolidated_in, consolidated_out, balance_start, balance_end, residual, level,
   is_whole = 1 AND stored = (
-    rewards, rewards, revenue, blocks, blocks_unexplained, unexplained, deposits, withdrawals, returned, balance_start, balance_end,
-    residual
-  ) AS stored_agrees
+    rewards + if(level = 'rounding', residual, 0), rewards, revenue, blocks, blocks_unexplained, unexplained, deposits, withdrawals,
+    returned, moved, consolidated_in, consolidated_out, balance_start, balance_end, residual
+  ) AND stored_level = level AS stored_agrees
 FROM (
   SELECT
-    j.validator_index AS validator_index, j.epochs AS epochs, j.rewards AS rewards, j.deposits AS deposits,
-    j.withdrawals AS withdrawals, j.returned AS returned, j.revenue AS revenue, j.blocks AS blocks,
-    j.blocks_unexplained AS blocks_unexplained, j.unexplained AS unexplained, j.is_whole AS is_whole, j.stored AS stored,
-    s.balance AS balance_start, b.balance AS balance_end, s.known = 1 AND b.known = 1 AS are_balances_known,
-    (b.balance - s.balance) - (j.rewards + j.deposits + j.withdrawals + j.returned) AS residual
+    *,
+    ${dayLevelSql({ index: 'validator_index', residual: 'residual', epochs: 'epochs', whole: '1' })} AS level
   FROM (
     SELECT
-      if(d.epochs = 0, r.validator_index, d.validator_index) AS validator_index,
-      d.epochs AS epochs, d.cl_reward AS rewards, d.deposits AS deposits, d.withdrawals AS withdrawals, d.returned AS returned,
-      d.revenue AS revenue, d.blocks AS blocks, d.blocks_unexplained AS blocks_unexplained, d.unexplained AS unexplained,
-      r.is_whole AS is_whole, r.stored AS stored
-    FROM (${validatorDaysSql(inRange)}) AS d
-    FULL JOIN (
+      j.* EXCEPT validator_index, j.validator_index AS validator_index,
+      s.balance AS balance_start, b.balance AS balance_end, s.known = 1 AND b.known = 1 AS are_balances_known,
+      (b.balance - s.balance) - (j.rewards + j.flows) AS residual
+    FROM (
       SELECT
-        validator_index, is_whole,
-        (
-          cl_reward_gwei,
-          source_gwei + target_gwei + head_gwei + inactivity_gwei + sync_gwei + proposer_gwei + slashing_penalty_gwei,
-          el_reward_wei, blocks, blocks_unexplained, unexplained_wei, deposits_gwei, withdrawals_gwei,
-          returned_from_queue_gwei, balance_start_gwei, balance_end_gwei, residual_gwei
-        ) AS stored
-      FROM daily_rewards FINAL
-      WHERE chain = {chain:String} AND day = {day:Date} AND is_whole = 1 AND ${inRange('validator_index')}
-    ) AS r ON r.validator_index = d.validator_index
-  ) AS j
-  LEFT JOIN (
-    SELECT validator_index, balance_gwei AS balance, 1 AS known FROM day_balances FINAL
-    WHERE chain = {chain:String} AND day = {day:Date}
-  ) AS s ON s.validator_index = j.validator_index
-  LEFT JOIN (
-    SELECT validator_index, balance_gwei AS balance, 1 AS known FROM day_balances FINAL
-    WHERE chain = {chain:String} AND day = {day:Date} + 1
-  ) AS b ON b.validator_index = j.validator_index
+        if(d.epochs = 0, r.validator_index, d.validator_index) AS validator_index,
+        d.epochs AS epochs, d.cl_reward AS rewards, d.deposits AS deposits, d.withdrawals AS withdrawals, d.returned AS returned,
+        d.moved AS moved, d.consolidated_in AS consolidated_in, d.consolidated_out AS consolidated_out, d.flows AS flows,
+        d.revenue AS revenue, d.blocks AS blocks, d.blocks_unexplained AS blocks_unexplained, d.unexplained AS unexplained,
+        r.is_whole AS is_whole, r.stored AS stored, r.stored_level AS stored_level
+      FROM (${validatorDaysSql(inRange)}) AS d
+      FULL JOIN (
+        SELECT
+          validator_index, is_whole, level AS stored_level,
+          (
+            cl_reward_gwei,
+            source_gwei + target_gwei + head_gwei + inactivity_gwei + sync_gwei + proposer_gwei + slashing_penalty_gwei,
+            el_reward_wei, blocks, blocks_unexplained, unexplained_wei, deposits_gwei, withdrawals_gwei,
+            returned_from_queue_gwei, moved_to_queue_gwei, consolidations_in_gwei, consolidations_out_gwei,
+            balance_start_gwei, balance_end_gwei, residual_gwei
+          ) AS stored
+        FROM daily_rewards FINAL
+        WHERE chain = {chain:String} AND day = {day:Date} AND is_whole = 1 AND ${inRange('validator_index')}
+      ) AS r ON r.validator_index = d.validator_index
+    ) AS j
+    LEFT JOIN (
+      SELECT validator_index, balance_gwei AS balance, 1 AS known FROM day_balances FINAL
+      WHERE chain = {chain:String} AND day = {day:Date}
+    ) AS s ON s.validator_index = j.validator_index
+    LEFT JOIN (
+      SELECT validator_index, balance_gwei AS balance, 1 AS known FROM day_balances FINAL
+      WHERE chain = {chain:String} AND day = {day:Date} + 1
+    ) AS b ON b.validator_index = j.validator_index
+  )
 )
 WHERE is_whole = 1 OR (are_balances_known AND epochs = {last_transition:UInt32} - {first_transition:UInt32} + 1)
 ORDER BY validator_index`
@@ -112,7 +124,7 @@ export async function* proveDays(
       const last = indices[Math.min(from + validatorsMax, indices.length) - 1]
       const range = { ...params, first_validator: indices[from] ?? 0, last_validator: last ?? 0 }
       let proofs = await warehouse.query<DayProof>(DAY_PROOF_SQL, range)
-      while (!proofs.every(isProven) && (await again())) {
+      while (!proofs.every(holds) && (await again())) {
         proofs = await warehouse.query<DayProof>(DAY_PROOF_SQL, range)
       }
       yield proofs

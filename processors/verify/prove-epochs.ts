@@ -1,7 +1,11 @@
 import type { QueryParams, Warehouse } from '../../infra/ports/warehouse.ts'
+import { newestToldSql, ROUNDING_GWEI_MAX } from '../../schemas/tables/day-levels.ts'
 import { checkRanges, PROVE_ALL, type Proving } from './proving.ts'
 
-/** An epoch in which a validator's balance change is not explained: narrows a wrong day down to one transition or block. */
+/**
+ * An epoch in which a validator's balance change is not explained, be it by what nodes round where no states were read: narrows a wrong
+ * day down to one transition or block.
+ */
 export interface EpochResidual {
   readonly chain: string
   readonly epoch: number
@@ -18,6 +22,8 @@ export interface EpochProof {
 
 /** Rows of one statement: its windows and joins hold them in memory, about 100 bytes each. */
 const ROWS_PER_STATEMENT = 2_000_000
+
+const RANGE = 'epoch BETWEEN {first:UInt32} AND {last:UInt32}'
 
 // The epoch before the range is read, too: each epoch is compared with the one before it.
 const EPOCH_RESIDUALS_SQL = `
@@ -38,7 +44,7 @@ FROM (
   ) AS e
   LEFT JOIN (
     SELECT chain, epoch, validator_index, sum(amount_gwei) AS amount FROM ledger_entries FINAL
-    WHERE chain = {chain:String} AND epoch BETWEEN {first:UInt32} AND {last:UInt32}
+    WHERE chain = {chain:String} AND ${RANGE} AND version IN (${newestToldSql(RANGE)})
     GROUP BY chain, epoch, validator_index
   ) AS l ON l.chain = e.chain AND l.epoch = e.epoch AND l.validator_index = e.validator_index
   WHERE e.epoch_before + 1 = e.epoch AND e.epoch >= {first:UInt32}
@@ -72,7 +78,13 @@ export async function proveEpochs(
   return { checked: proof.checked, unexplained: proof.wrong, examples: proof.examples }
 }
 
-const RESIDUALS = { sql: EPOCH_RESIDUALS_SQL, isWrong: 'residual != 0', order: 'chain, epoch, validator_index' }
+const READ_EPOCHS = `SELECT epoch FROM epoch_proofs FINAL WHERE chain = {chain:String} AND ${RANGE} AND level != 'reported'`
+
+const RESIDUALS = {
+  sql: EPOCH_RESIDUALS_SQL,
+  isWrong: `abs(residual) > if(epoch IN (${READ_EPOCHS}), 0, ${ROUNDING_GWEI_MAX})`,
+  order: 'chain, epoch, validator_index',
+}
 
 function epochRanges(
   { chain, first: from, last: to, validators }: ChainEpochs,

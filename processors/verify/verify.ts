@@ -1,9 +1,10 @@
 import type { EventLog } from '../../infra/ports/event-log.ts'
 import type { JobQueue } from '../../infra/ports/job-queue.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import { ROUNDING_GWEI_MAX } from '../../schemas/tables/day-levels.ts'
 import { findDayGaps } from './day-gaps.ts'
 import { findMissing, type Missing } from './find-missing.ts'
-import { type DayProof, isProven, proveDays } from './prove-days.ts'
+import { type DayProof, holds, proveDays } from './prove-days.ts'
 import { proveEpochs } from './prove-epochs.ts'
 import { proveRevenue, proveSettlements } from './prove-settlements.ts'
 import type { Proving } from './proving.ts'
@@ -92,6 +93,7 @@ export async function verifyTables(verifying: Verifying): Promise<Verdict> {
 /** Tells of each figure that does not hold, and of those that do unless `quiet`. */
 async function proveFigures({ warehouse, quiet, print, signal }: Verifying, proving: Proving) {
   const days = new Set<string>()
+  const rounded = new Map<string, number>()
   let proofs = 0
   let wrong = 0
   for await (const some of proveDays(warehouse, proving)) {
@@ -99,10 +101,16 @@ async function proveFigures({ warehouse, quiet, print, signal }: Verifying, prov
     for (const proof of some) {
       days.add(`${proof.chain} ${proof.day}`)
       proofs++
-      const holds = isProven(proof)
-      if (!holds) wrong++
-      if (!quiet || !holds) await print(formatProof(proof, holds))
+      const isRight = holds(proof)
+      if (!isRight) wrong++
+      if (proof.level === 'rounding') rounded.set(proof.chain, (rounded.get(proof.chain) ?? 0) + 1)
+      if (!quiet || !isRight) await print(formatProof(proof, isRight))
     }
+  }
+  for (const [name, count] of rounded) {
+    await print(
+      `${name}: ${count} validator-days have what their node rounds in them, ${ROUNDING_GWEI_MAX} gwei an epoch at most`,
+    )
   }
   const epochs = await proveEpochs(warehouse, proving)
   for (const { chain: name, epoch, validator_index, residual } of epochs.examples) {
@@ -155,19 +163,29 @@ function formatMissing({ chain, what, examples, remedy }: Missing): string {
   return `MISSING ${named}${examples.length === 0 ? '' : `: ${examples.join(', ')}`}. ${remedy}`
 }
 
-function formatProof(proof: DayProof, holds: boolean): string {
+function formatProof(proof: DayProof, isRight: boolean): string {
   const change = BigInt(proof.balance_end) - BigInt(proof.balance_start)
   const flows = [
     `rewards ${proof.rewards}`,
     `deposits ${proof.deposits}`,
     `withdrawals ${proof.withdrawals}`,
     `returned ${proof.returned}`,
+    ...namedUnlessZero({
+      moved: proof.moved,
+      consolidated: proof.consolidated_in,
+      'consolidated away': proof.consolidated_out,
+    }),
+    ...namedUnlessZero({ rounding: proof.level === 'rounding' ? proof.residual : '0' }),
   ]
-  const verdict = holds
-    ? 'ok'
-    : proof.residual === '0'
-      ? 'WRONG: the stored row is missing or differs from its detail'
-      : `WRONG by ${proof.residual}`
   const who = `${proof.chain} ${proof.day} validator ${proof.validator_index}`
-  return `${who}: ${flows.join(' + ')} = ${change} gwei  ${verdict}`
+  return `${who}: ${flows.join(' + ')} = ${change} gwei  ${isRight ? 'ok' : faultOf(proof)}`
+}
+
+function namedUnlessZero(amounts: Readonly<Record<string, string>>): readonly string[] {
+  return Object.entries(amounts).flatMap(([name, gwei]) => (gwei === '0' ? [] : [`${name} ${gwei}`]))
+}
+
+function faultOf({ level, residual }: DayProof): string {
+  if (level !== 'unexplained') return 'WRONG: the stored row is missing or differs from its detail'
+  return residual === '0' ? 'WRONG: an epoch of it is unexplained, and another the other way' : `WRONG by ${residual}`
 }

@@ -1,4 +1,6 @@
 import type { BalanceEffectKind } from '../events/balance-effects.ts'
+import type { DayLevel } from './day-levels.ts'
+import { textSql } from './literals.ts'
 
 /** Sort keys: the columns that tell one row from another. */
 export const REWARD_TABLES = {
@@ -8,6 +10,8 @@ export const REWARD_TABLES = {
   epochs: ['chain', 'epoch'],
   validator_epochs: ['chain', 'epoch', 'validator_index'],
   ledger_entries: ['chain', 'slot', 'validator_index', 'kind', 'reference'],
+  epoch_proofs: ['chain', 'epoch'],
+  epoch_residuals: ['chain', 'epoch', 'validator_index'],
   day_balances: ['chain', 'day', 'validator_index'],
   daily_rewards: ['chain', 'day', 'validator_index'],
   closed_days: ['chain', 'day'],
@@ -15,6 +19,22 @@ export const REWARD_TABLES = {
 
 /** Kinds of `ledger_entries`: rewards first, then capital flows. The amount is signed by its effect on the balance. */
 export type LedgerKind = 'sync' | 'proposer' | BalanceEffectKind
+
+const SLASHINGS: readonly LedgerKind[] = ['slashing_penalty', 'slashing_correlation']
+const WITHDRAWALS: readonly LedgerKind[] = [
+  'withdrawal',
+  'withdrawal_requested',
+  'withdrawal_partial',
+  'withdrawal_full',
+]
+
+/** Conditions on `kind`, of kinds that count as one. */
+export const IS_SLASHING = isOneOf(SLASHINGS)
+export const IS_WITHDRAWAL = isOneOf(WITHDRAWALS)
+
+function isOneOf(kinds: readonly LedgerKind[]): string {
+  return `kind IN (${kinds.map(textSql).join(', ')})`
+}
 
 // Rows as queries return them: 64-bit and wider integers are decimal text.
 
@@ -39,9 +59,13 @@ export interface DailyRewardRow {
   readonly deposits_gwei: string
   readonly withdrawals_gwei: string
   readonly returned_from_queue_gwei: string
+  readonly moved_to_queue_gwei: string
+  readonly consolidations_in_gwei: string
+  readonly consolidations_out_gwei: string
   readonly balance_start_gwei: string
   readonly balance_end_gwei: string
   readonly residual_gwei: string
+  readonly level: DayLevel
   readonly version: string
 }
 

@@ -1,12 +1,14 @@
 import { blockRevenuesSql } from './block-revenues.ts'
+import { newestToldSql } from './day-levels.ts'
+import { IS_SLASHING, IS_WITHDRAWAL } from './rewards.ts'
 
 /**
  * Income and flows of validators by UTC+8 day, summed from the detail: one row per validator and day of which a transition is
  * known. It is the one place where a day's figure is made: closing a day stores it, `verify` compares it with what is stored, and
  * totals sum it over the days that are not closed yet.
  *
- * Parameters: `chain` String, `days` Array(Date), and the epochs and slots that the days lie in, `first_transition` and
- * `last_transition` UInt32, `first_slot` and `last_slot` UInt64, inclusive. `validators` makes a condition on a column of indices, if
+ * Parameters: `chain` String, `days` Array(Date), and the epochs and slots that the days lie in, `first_epoch`, `first_transition` and
+ * `last_transition` UInt32, `first_slot` and `last_slot` UInt64, inclusive; the first epoch may begin before the days. `validators` makes a condition on a column of indices, if
  * not all are wanted; `epochs` is a subquery of epochs, where some in between do not count (a closed day has all of its own, an open one
  * may have gaps). A day is told by the columns `day` of the detail: the epoch's first slot for what its transition
  * credits, the slot of a block for the rest.
@@ -20,10 +22,12 @@ export function validatorDaysSql(validators?: (index: string) => string, epochs?
     e.source AS source, e.target AS target, e.head AS head, e.inactivity AS inactivity,
     l.sync AS sync, l.proposer AS proposer, l.slashing_penalty AS slashing_penalty,
     e.source + e.target + e.head + e.inactivity + l.sync + l.proposer + l.slashing_penalty AS cl_reward,
-    l.deposits AS deposits, l.withdrawals AS withdrawals, l.returned AS returned,
+    l.deposits AS deposits, l.withdrawals AS withdrawals, l.returned AS returned, l.moved AS moved,
+    l.consolidated_in AS consolidated_in, l.consolidated_out AS consolidated_out,
+    l.deposits + l.withdrawals + l.returned + l.moved + l.consolidated_in + l.consolidated_out AS flows,
     x.revenue AS revenue, x.blocks AS blocks, x.blocks_unexplained AS blocks_unexplained, x.unexplained AS unexplained,
     e.first_epoch AS first_epoch, e.epochs AS epochs, l.first_deposit_epoch AS first_deposit_epoch,
-    e.versions + l.versions + x.versions AS versions
+    e.versions + x.versions AS versions
   FROM (
     SELECT
       day, validator_index, sum(source_gwei) AS source, sum(target_gwei) AS target, sum(head_gwei) AS head,
@@ -37,12 +41,15 @@ export function validatorDaysSql(validators?: (index: string) => string, epochs?
     SELECT
       day, validator_index,
       sumIf(amount_gwei, kind = 'sync') AS sync, sumIf(amount_gwei, kind = 'proposer') AS proposer,
-      sumIf(amount_gwei, kind = 'slashing_penalty') AS slashing_penalty,
-      sumIf(amount_gwei, kind = 'deposit') AS deposits, sumIf(amount_gwei, kind = 'withdrawal') AS withdrawals,
-      sumIf(amount_gwei, kind = 'returned_from_queue') AS returned,
-      minIf(epoch, kind = 'deposit') AS first_deposit_epoch, sum(version) AS versions
+      sumIf(amount_gwei, ${IS_SLASHING}) AS slashing_penalty,
+      sumIf(amount_gwei, kind = 'deposit') AS deposits, sumIf(amount_gwei, ${IS_WITHDRAWAL}) AS withdrawals,
+      sumIf(amount_gwei, kind = 'returned_from_queue') AS returned, sumIf(amount_gwei, kind = 'moved_to_queue') AS moved,
+      sumIf(amount_gwei, kind = 'consolidation_in') AS consolidated_in,
+      sumIf(amount_gwei, kind = 'consolidation_out') AS consolidated_out,
+      minIf(epoch, kind = 'deposit') AS first_deposit_epoch
     FROM ledger_entries FINAL
     WHERE chain = {chain:String} AND slot BETWEEN {first_slot:UInt64} AND {last_slot:UInt64}
+      AND version IN (${newestToldSql('epoch BETWEEN {first_epoch:UInt32} AND {last_transition:UInt32}')})
       AND has({days:Array(Date)}, day) ${counted} ${mine('validator_index')}
     GROUP BY day, validator_index
   ) AS l ON l.day = e.day AND l.validator_index = e.validator_index

@@ -97,6 +97,8 @@ const CHAIN_ROWS = [
   `INSERT INTO ledger_entries (chain, slot, epoch, day, validator_index, kind, reference, amount_gwei, version)
    SELECT {chain:String}, slot, epoch, ${DAY}, proposer, 'proposer', 0, 31000000, slot + 10
    FROM ${BLOCKS} WHERE slot % ${SLOTS_PER_PROPOSAL} = 0`,
+  `INSERT INTO epoch_proofs (chain, epoch, level, version)
+   SELECT {chain:String}, epoch, 'reported', slot + 10 FROM ${BLOCKS} WHERE slot % ${SLOTS_PER_PROPOSAL} = 0`,
   `INSERT INTO daily_rewards (chain, day, validator_index, is_whole, source_gwei, target_gwei, head_gwei, inactivity_gwei,
      cl_reward_gwei, el_reward_wei, blocks, balance_start_gwei, balance_end_gwei, version)
    SELECT {chain:String}, toDate({firstDay:String}) + intDiv(number, ${BENCH_VALIDATORS}),

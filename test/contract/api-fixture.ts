@@ -185,6 +185,11 @@ async function fillRewards(warehouse: Warehouse): Promise<void> {
       epochRow(epoch, '2026-11-20', 20),
     ]),
   ])
+  await insertRows(
+    warehouse,
+    'epoch_proofs',
+    [449, 450, 451, 452].map((epoch) => ({ epoch, level: epoch === 449 ? 'anchored' : 'reported', version: 1 })),
+  )
   const ledger = (slot: number, day: string, validator_index: number, kind: string, amount_gwei: number) => ({
     slot,
     epoch: Math.floor(slot / 32),
@@ -322,6 +327,10 @@ async function fillHoodi(warehouse: Warehouse): Promise<void> {
     // At mainnet's epochs of mainnet's days.
     ...[449, 450, 451].map((epoch) => epochRow(epoch, epoch === 449 ? '2026-11-19' : '2026-11-20', 10)),
   ])
+  await insert(
+    'epoch_proofs',
+    [450, 3590].map((epoch) => ({ epoch, level: 'reported', version: 1 })),
+  )
   const sync = { validator_index: 10, kind: 'sync', amount_gwei: 3, version: 1 }
   await insert('ledger_entries', [
     { slot: 14_400, epoch: 450, day: '2026-11-20', ...sync },

@@ -141,8 +141,8 @@ beforeAll(async () => {
   const entry = { day: '2026-11-18', validator_index: LEFT, reference: 0, amount_gwei: -1, version: 1 }
   await insert('ledger_entries', [
     { ...entry, slot: 9_300, epoch: 290, kind: 'slashing_penalty' },
-    { ...entry, slot: 14_000, epoch: 437, kind: 'withdrawal' }, // skimmed before it was withdrawable
-    { ...entry, slot: 14_101, epoch: 440, kind: 'withdrawal' },
+    { ...entry, slot: 14_000, epoch: 437, kind: 'withdrawal_partial' }, // skimmed before it was withdrawable
+    { ...entry, slot: 14_101, epoch: 440, kind: 'withdrawal_full' },
     { ...entry, slot: 14_300, epoch: 446, kind: 'withdrawal' },
   ])
 })

@@ -28,7 +28,10 @@ type Row = Record<string, unknown>
 
 const FIXTURES = join(import.meta.dirname, '../fixtures/release-0.1')
 /** What the tables have besides since then. */
-const NEW_COLUMNS = ['chain', 'has_rewards', 'log_parts', 'matches_hash', 'blocks_unexplained', 'unexplained_wei']
+const NEW_COLUMNS = [
+  ...['chain', 'has_rewards', 'log_parts', 'matches_hash', 'blocks_unexplained', 'unexplained_wei'],
+  ...['moved_to_queue_gwei', 'consolidations_in_gwei', 'consolidations_out_gwei', 'level', 'validators_rounded'],
+]
 /** Tokens of then only read. */
 const TOKEN_COLUMNS = {
   ...{ name: '', scopes: 'read', families: '', only_chain: '' },
@@ -127,6 +130,8 @@ describe.each(['given-chain', 'devnet'])('a log of release 0.1 (%s)', (name) => 
     expect(tables.dead_letters).toEqual([])
     expect(Object.keys(PROJECTIONS).filter((table) => !tablesBefore.has(table))).toEqual([
       'epoch_parts',
+      'epoch_proofs',
+      'epoch_residuals',
       'execution_finality',
       'execution_log_parts',
       'execution_heights',

@@ -13,7 +13,7 @@ import { proveDays } from '../../processors/verify/prove-days.ts'
 import { proveEpochs } from '../../processors/verify/prove-epochs.ts'
 import type { EncodedEvent, Topic } from '../../schemas/events/codec.ts'
 import { emptyTables } from '../unit/filled-tables.ts'
-import { GIVEN_CHAIN, type GivenChain, givenChain } from '../unit/given-chain.ts'
+import { GIVEN_CHAIN, type GivenChain, givenChain, TAMPERED_GWEI } from '../unit/given-chain.ts'
 import { dumpTables as dump, projecting, rebuildFrom } from '../unit/projecting.ts'
 
 /** Minutes and seconds, process, method, calls, billed. */
@@ -126,7 +126,7 @@ describe('the projection of a log', () => {
     expect(await dump(warehouse, { versions: false })).toEqual(withoutVersions(first))
   })
 
-  it('sees a wrong gwei: the day’s residual and the epoch are named', async () => {
+  it('sees a wrong reward: the day’s residual and the epoch are named', async () => {
     const [event] = chain.events.get('beacon.epochs')?.filter((e) => e.id === chain.tampered.id) ?? []
     expect(event).toBeDefined()
     const projector = PROJECTORS.find((p) => p.topic === 'beacon.epochs')
@@ -135,9 +135,14 @@ describe('the projection of a log', () => {
     await project(ports, projector, [stored])
     await ports.wanted.make()
     const proofs = (await Array.fromAsync(proveDays(warehouse))).flat().filter((proof) => proof.residual !== '0')
-    expect(proofs.map((proof) => proof.residual)).toEqual(['-1'])
+    expect(proofs.map((proof) => proof.residual)).toEqual([`${-TAMPERED_GWEI}`])
     expect((await proveEpochs(warehouse)).examples).toEqual([
-      { chain: GIVEN_CHAIN, epoch: chain.tamperedEpoch, validator_index: proofs[0]?.validator_index, residual: '-1' },
+      {
+        chain: GIVEN_CHAIN,
+        epoch: chain.tamperedEpoch,
+        validator_index: proofs[0]?.validator_index,
+        residual: `${-TAMPERED_GWEI}`,
+      },
     ])
   })
 

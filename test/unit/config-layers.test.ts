@@ -56,7 +56,9 @@ it('tells variables that look like settings and are none', () => {
   expect(loadConfig({ env }).notes).toEqual([
     'EPOCHLINE_DATE is set and is not a setting: did you mean EPOCHLINE_DATA?',
     expect.stringMatching(/^EPOCHLINE_CONFIG_FILE is set and is not a setting: /),
-    expect.stringMatching(/^EPOCHLINE_SERVICE_HOST .* there are EPOCHLINE_CONFIG, EPOCHLINE_DATA, EPOCHLINE_NETWORK$/),
+    expect.stringMatching(
+      /^EPOCHLINE_SERVICE_HOST .* there are EPOCHLINE_CONFIG, EPOCHLINE_DATA, EPOCHLINE_NETWORK, EPOCHLINE_UNPROVEN$/,
+    ),
   ])
   expect(loadConfig({ env: { EPOCHLINE_DATA: 'x' } }).notes).toEqual([])
   const slips = { BEACON_URLS: 'x', START_EPOC: '1', LOGLEVEL: 'debug', KAFKA_BROKER: 'x', CLICKHOUSE_PASWORD: 'x' }

@@ -37,7 +37,7 @@ export interface GivenChain {
   readonly epochs: number
   readonly dailySums: readonly { readonly day: string; readonly cl: string; readonly el: string }[]
   readonly settledBlocks: number
-  /** A validators event of a whole day with one gwei too much in one reward. */
+  /** A validators event of a whole day with more in one reward than nodes round. */
   readonly tampered: EncodedEvent
   readonly tamperedEpoch: number
 }
@@ -56,6 +56,8 @@ const EPOCHS = 24
 const START_GWEI = 32_000_000_000n
 const FAR = 2n ** 64n - 1n
 const TAMPERED_EPOCH = 10
+/** More than a node rounds in all epochs of a day. */
+export const TAMPERED_GWEI = 1_000n
 
 const hash = (kind: string, number: number): string => `0x${kind.repeat(16)}${number.toString(16).padStart(32, '0')}`
 /** Points of the curve: commands take no others. */
@@ -128,7 +130,7 @@ export function givenChain(epochs = EPOCHS): GivenChain {
       execution.push(executionEvent(slot))
     }
     const validators = (extraGwei: bigint) => validatorsEvents(epoch, attestation, balances, extraGwei)
-    if (epoch === TAMPERED_EPOCH) [tampered] = validators(1n)
+    if (epoch === TAMPERED_EPOCH) [tampered] = validators(TAMPERED_GWEI)
     const content = { blocks, effects, sync, beginsDay: dayEvents.length > 0 }
     finalized.push(...dayEvents, ...validators(0n), blocksEvent(epoch, content))
   }

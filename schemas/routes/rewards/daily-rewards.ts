@@ -18,18 +18,34 @@ const DailyReward = Type.Object(
       description:
         'Validators whose income of the day, execution and consensus together, is above zero: not those with an active status.',
     }),
+    validators_unproven_count: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        description:
+          'Only where the operator has figures served that are not proven (`EPOCHLINE_UNPROVEN=serve`): validators in the sums whose ' +
+          'balances changed by what nothing explains. Elsewhere they are left out, and `completeness` counts them as missing.',
+      }),
+    ),
   },
   { additionalProperties: false },
 )
 export type DailyReward = Static<typeof DailyReward>
 
-/** As CSV has it: a file has no `completeness` beside it. */
+const { validators_unproven_count: _, ...OF_EACH_DAY } = DailyReward.properties
+
+/** As CSV has it: a file has no `completeness` beside it, and the same columns everywhere. */
 const DailyRewardLine = Type.Object(
   {
-    ...DailyReward.properties,
+    ...OF_EACH_DAY,
     validators_missing: Type.Integer({
       minimum: 0,
-      description: 'Validators of the account of which the whole day is not known: they are not in the sums.',
+      description:
+        'Validators of the account of which the whole day is not known, or not explained: they are not in the sums.',
+    }),
+    validators_unproven_count: Type.Integer({
+      minimum: 0,
+      description:
+        'Validators in the sums whose balances changed by what nothing explains; 0 unless the operator has them served.',
     }),
   },
   { additionalProperties: false },

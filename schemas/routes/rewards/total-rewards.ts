@@ -27,7 +27,8 @@ export const totalRewards = defineRoute({
   paths: ['/api/v1/validator/total-rewards'],
   summary: 'Cumulative income and balance of each validator',
   description:
-    'Figures up to the newest complete finalized epoch. Items by ascending validator index; the aggregates cover all ' +
+    'Figures up to the newest complete finalized epoch. Days on which a validator’s balance changed by what nothing explains are in none of ' +
+    'them, and `completeness` names these days. Items by ascending validator index; the aggregates cover all ' +
     'validators of the account, not the page. Income counts on the UTC+8 days on which the account has the validator. One that ' +
     'it had before keeps its item, with the chain’s balance and status of it, and counts in `validators_total_rewards` alone. ' +
     'A validator whose deposit is on chain and that is not in the registry yet counts in `validators_total_count` and has no item; ' +

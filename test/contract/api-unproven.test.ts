@@ -1,0 +1,162 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Api, openApi } from '../../api/http/server.ts'
+import { unprovenDays } from '../../processors/rewards/unproven-days.ts'
+import { insertRows, openApiFixture, TOKEN } from './api-fixture.ts'
+
+// Validator 11 earned 500 gwei on 2026-11-19; here its balance of that day changed by what nothing explains.
+
+const DAILY = '/api/v1/validator/daily-rewards?start_date=2026-11-19&end_date=2026-11-20'
+const TOTAL = '/api/v1/validator/total-rewards'
+const LACKS = { start_date: '2026-11-19', end_date: '2026-11-20', validators_missing: 1 }
+
+let fixture: Awaited<ReturnType<typeof openApiFixture>>
+/** Of an operator who wants such days served. */
+let serving: Api
+
+beforeAll(async () => {
+  fixture = await openApiFixture()
+  serving = await openApi({ ...fixture.parts, servesUnproven: true, host: '127.0.0.1', port: 0 })
+  const figures = { cl_reward_gwei: 900_000n, el_reward_wei: 5n, residual_gwei: 899_500n, level: 'unexplained' }
+  await insertRows(fixture.warehouse, 'daily_rewards', [
+    { day: '2026-11-19', validator_index: 11, ...figures, version: 60 },
+  ])
+  const closed = { day: '2026-11-19', first_slot: 7184, last_slot: 14383, validators: 4, validators_unexplained: 1 }
+  await insertRows(fixture.warehouse, 'closed_days', [{ ...closed, version: 60 }])
+})
+
+afterAll(async () => {
+  await serving[Symbol.asyncDispose]()
+  await fixture[Symbol.asyncDispose]()
+})
+
+async function get(api: Api, path: string) {
+  return (await fetch(`${api.url}/ethereum/mainnet/${TOKEN}${path}`)).json()
+}
+
+async function graphql(query: string) {
+  const response = await fetch(`${fixture.base}/graphql`, { method: 'POST', body: JSON.stringify({ query }) })
+  return (await response.json()).data
+}
+
+test('a day that is not explained is left out of the figures, and counted as missing', async () => {
+  const { data, completeness } = await get(fixture.api, DAILY)
+  // Of 10 and 12; nobody has earned anything.
+  expect(data.reward).toEqual([
+    {
+      ...{ date: '2026-11-19', el_reward: '0', cl_reward: '-0.000002', total_reward: '-0.000002' },
+      validators_active_count: 0,
+    },
+  ])
+  expect(completeness).toMatchObject({ state: 'incomplete', incomplete: [LACKS] })
+})
+
+test('an operator may have it served, with how many validators that are; totals leave it out all the same', async () => {
+  const { data, completeness } = await get(serving, DAILY)
+  expect(data.reward).toEqual([
+    {
+      ...{ date: '2026-11-19', el_reward: '0.000000000000000005', cl_reward: '0.000898' },
+      ...{ total_reward: '0.000898000000000005', validators_active_count: 1, validators_unproven_count: 1 },
+    },
+  ])
+  expect(completeness.incomplete).toEqual([])
+  const totals = await get(serving, TOTAL)
+  // -50 on the 18th, and -15 in each of two epochs of the open day.
+  expect(totals.data.validator_details[1].cl_total_reward).toBe('-0.00000008')
+  expect(totals.completeness).toMatchObject({ state: 'incomplete', incomplete: [LACKS] })
+})
+
+test('GraphQL shows it, and what it is worth', async () => {
+  const { days, validators } = await graphql(`{
+    days(from: "2026-11-19", to: "2026-11-20") { validatorsCount validatorsMissingCount validatorsUnprovenCount }
+    validators { nodes { index days(from: "2026-11-19", to: "2026-11-20") {
+      consensusReward { gwei } residual { gwei } level isProven
+    } } }
+  }`)
+  expect(days).toEqual([{ validatorsCount: 2, validatorsMissingCount: 1, validatorsUnprovenCount: 1 }])
+  expect(validators.nodes.slice(0, 2)).toEqual([
+    {
+      index: 10,
+      days: [{ consensusReward: { gwei: '-2000' }, residual: { gwei: '0' }, level: 'CONSISTENT', isProven: true }],
+    },
+    {
+      index: 11,
+      days: [
+        { consensusReward: { gwei: '900000' }, residual: { gwei: '899500' }, level: 'UNEXPLAINED', isProven: false },
+      ],
+    },
+  ])
+})
+
+test('an epoch that is not explained leaves its day out of totals before it is closed, until it is told otherwise', async () => {
+  const totalsOf10 = async () => {
+    const { data, completeness } = await get(fixture.api, TOTAL)
+    const { cl_total_reward: cl, el_total_reward: el } = data.validator_details[0]
+    return { cl, el, lacks: completeness.incomplete }
+  }
+  // 100 and -2000 on closed days; on the open one 6 in each of two epochs, 70 in the committee, 90 for a block.
+  expect(await totalsOf10()).toMatchObject({ cl: '-0.000001728', lacks: [LACKS] })
+  const tell = async (version: number, level: string) => {
+    await insertRows(fixture.warehouse, 'epoch_proofs', [{ epoch: 451, level, version }])
+    await insertRows(fixture.warehouse, 'epochs', [
+      { epoch: 451, first_slot: 451 * 32, last_slot: 451 * 32 + 31, blocks: 32, version },
+    ])
+  }
+  await insertRows(fixture.warehouse, 'epoch_residuals', [
+    { epoch: 451, validator_index: 10, residual_gwei: 1, version: 70 },
+  ])
+  await tell(70, 'anchored')
+  expect(await totalsOf10()).toEqual({
+    ...{ cl: '-0.0000019', el: '0.005' },
+    lacks: [{ ...LACKS, end_date: '2026-11-21' }],
+  })
+  await tell(71, 'anchored')
+  expect(await totalsOf10()).toMatchObject({ cl: '-0.000001728', lacks: [LACKS] })
+})
+
+test('counts are told to who watches the program, and nothing else of them', async () => {
+  const unproven = [
+    { chain: 'mainnet', level: 'rounding', validatorDays: 2 },
+    { chain: 'mainnet', level: 'unexplained', validatorDays: 1 },
+  ] as const
+  const options = { unprovenDays: async () => unproven, host: '127.0.0.1', port: 0 }
+  await using api = await openApi({ ...fixture.parts, ...options })
+  const response = await fetch(`${api.url}/metrics`)
+  expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8')
+  const lines = (await response.text()).split('\n').filter((line) => !line.startsWith('#'))
+  expect(lines).toEqual([
+    'epochline_unproven_validator_days{chain="mainnet",level="rounding"} 2',
+    'epochline_unproven_validator_days{chain="mainnet",level="unexplained"} 1',
+    '',
+  ])
+  expect(await unprovenDays(fixture.warehouse)).toEqual(
+    expect.arrayContaining([
+      { chain: 'mainnet', level: 'rounding', validatorDays: 0 },
+      { chain: 'mainnet', level: 'unexplained', validatorDays: 1 },
+    ]),
+  )
+})
+
+test('GraphQL says of an epoch how it was computed, and nothing of one that a node told', async () => {
+  const change = (epoch: number, level: string) => [{ epoch, level, version: 80 }]
+  await insertRows(fixture.warehouse, 'epoch_proofs', change(449, 'anchored'))
+  await insertRows(fixture.warehouse, 'epoch_residuals', [
+    { epoch: 449, validator_index: 11, residual_gwei: -1, version: 80 },
+  ])
+  const query = `{ validators { nodes { days(from: "2026-11-19", to: "2026-11-20") {
+    epochs { epoch level isProven residual { gwei } }
+  } } } }`
+  const epochOf10 = async () => (await graphql(query)).validators.nodes[0].days[0].epochs
+  expect(await epochOf10()).toEqual([{ epoch: 449, level: 'ANCHORED', isProven: true, residual: { gwei: '0' } }])
+  await insertRows(fixture.warehouse, 'epoch_residuals', [
+    { epoch: 449, validator_index: 10, residual_gwei: -1, version: 80 },
+  ])
+  await insertRows(fixture.warehouse, 'closed_days', [
+    { day: '2026-11-19', first_slot: 7184, last_slot: 14383, validators: 4, validators_unexplained: 1, version: 81 },
+  ])
+  expect(await epochOf10()).toEqual([{ epoch: 449, level: 'UNEXPLAINED', isProven: false, residual: { gwei: '-1' } }])
+  await insertRows(fixture.warehouse, 'epoch_proofs', [{ epoch: 449, level: 'reported', version: 82 }])
+  await insertRows(fixture.warehouse, 'closed_days', [
+    { day: '2026-11-19', first_slot: 7184, last_slot: 14383, validators: 4, validators_unexplained: 1, version: 83 },
+  ])
+  expect(await epochOf10()).toEqual([{ epoch: 449, level: null, isProven: null, residual: null }])
+})
