@@ -91,10 +91,16 @@ interface Answered {
   readonly statements: number
 }
 
+/** What some routes are about has to be named. */
+const ABOUT: readonly (readonly [end: string, query: string])[] = [
+  ['/validator/history', `?pubkey=${pubkeyOf(10)}`],
+  ['/validator/rewards', `?pubkey=${pubkeyOf(10)}`],
+  ['/validator/statement', '?month=2026-11'],
+]
+
 async function ask({ method, path }: Way, token: string, network = 'mainnet'): Promise<Answered> {
   const before = fixture.statements.length
-  // What the route of a validator's history is about has to be named.
-  const named = path.endsWith('/history') ? `${path}?pubkey=${pubkeyOf(10)}` : path
+  const named = `${path}${ABOUT.find(([end]) => path.endsWith(end))?.[1] ?? ''}`
   const url = `${fixture.api.url}/ethereum/${network}/${token}${named}`
   const body = JSON.stringify(path === '/graphql' ? { query: QUERY } : {})
   const response = await fetch(url, method === 'GET' ? {} : { method, body })

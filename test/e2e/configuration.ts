@@ -4,6 +4,7 @@ import { renameSync, writeFileSync } from 'node:fs'
 export interface WrittenChain {
   readonly beacon?: { readonly urls: readonly string[] }
   readonly execution: { readonly urls: readonly string[] }
+  readonly rewards?: 'states' | 'endpoints'
   readonly start?: { readonly epoch: number } | { readonly block: number }
   readonly staking?: { readonly contract: string }
   readonly exit_contract?: string

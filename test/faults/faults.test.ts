@@ -167,7 +167,8 @@ async function stopWhileNodesHang(nodes: Nodes): Promise<void> {
   const ingestUntil = async (faults: readonly NodeFault[], isReached: (node: FaultyNode) => Promise<boolean>) => {
     await using beacon = await openFaultyNode(nodes.beacon, faults)
     const urls = { beacon: { urls: [beacon.url] }, execution: { urls: [execution.url] }, start: { epoch: 0 } }
-    writeChains(env.EPOCHLINE_CONFIG ?? '', { [STOPPING.chain]: urls })
+    // As the other runs, whose faults are those of reward endpoints.
+    writeChains(env.EPOCHLINE_CONFIG ?? '', { [STOPPING.chain]: { ...urls, rewards: 'endpoints' } })
     await using program = await startProgram(['ingest'], { ...env, LOG_LEVEL: 'info' }, { announces: false })
     await eventually('the moment to stop', async () => (await isReached(beacon)) || undefined, PROCESS_TIMEOUT_MS)
     const code = await program.stop(END_WITHIN_MS)
