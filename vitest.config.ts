@@ -26,6 +26,8 @@ const BEGUN_FIRST = [
   'e2e/operator.embedded.test.ts',
   'e2e/exit.embedded.test.ts',
   'e2e/kills.embedded.test.ts',
+  'replays/explained-histories.test.ts',
+  'replays/nft-kills.test.ts',
   'replays/chain-removal.test.ts',
   'replays/several-chains.test.ts',
   'devnet/restart.test.ts',

@@ -18,6 +18,7 @@ beforeAll(async () => {
   devnet = await openShortDevnet()
   await devnet.advanceTo(HEAD_SLOT)
   truth = new TrueNode(devnet.beaconUrl)
+  truth.isSettled = true // a whole state takes the devnet a second
 })
 afterAll(async () => {
   await truth[Symbol.asyncDispose]()

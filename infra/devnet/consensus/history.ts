@@ -64,7 +64,7 @@ export interface SlotRecord {
   readonly nextSyncCommittee: Uint32Array
   /** Proposer of each slot of the record's epoch, whether it proposed or not. */
   readonly proposers: readonly number[]
-  /** The state's tree at the first slot of each epoch: neighbours share all that did not change. */
+  /** The state's tree at the first and the last slot of each epoch: neighbours share all that did not change. */
   readonly tree: Node | undefined
 }
 

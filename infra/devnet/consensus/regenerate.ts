@@ -19,7 +19,7 @@ export function stateAt(
   immutable: { readonly config: BeaconConfig; readonly pubkeyCache: PubkeyCache },
   slot: number,
 ): CachedBeaconStateFulu {
-  const first = slot - (slot % SLOTS_PER_EPOCH)
+  const first = history.slot(slot)?.tree === undefined ? slot - (slot % SLOTS_PER_EPOCH) : slot
   const { tree } = history.slot(first) as SlotRecord
   if (tree === undefined) throw new Error(`no state is kept for slot ${first}`)
   const view = ssz.fulu.BeaconState.getViewDU(tree)

@@ -89,6 +89,12 @@ export function slotRecordOf(state: CachedBeaconStateFulu, head: BlockRecord, be
     syncCommittee: state.epochCtx.currentSyncCommitteeIndexed.validatorIndices,
     nextSyncCommittee: state.epochCtx.nextSyncCommitteeIndexed.validatorIndices,
     proposers: state.epochCtx.proposers,
-    tree: state.slot % SLOTS_PER_EPOCH === 0 ? state.node : undefined,
+    tree: isKept(state.slot) ? state.node : undefined,
   }
+}
+
+/** States of other slots are made from the first of their epoch; rewards are computed from those of the last. */
+function isKept(slot: number): boolean {
+  const place = slot % SLOTS_PER_EPOCH
+  return place === 0 || place === SLOTS_PER_EPOCH - 1
 }
