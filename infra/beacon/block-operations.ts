@@ -4,16 +4,28 @@ import type { BlockAttestation, BlockOperations } from '../../schemas/eth/transi
 import { parseTransitionFork, type TransitionFork } from '../../schemas/eth/transition/fork-rules.ts'
 import type { StateDeposit } from '../../schemas/eth/transition/state-columns.ts'
 
+interface AttesterSlashing {
+  readonly attestation1: { readonly attestingIndices: readonly number[] }
+  readonly attestation2: { readonly attestingIndices: readonly number[] }
+}
+
+/** The slashings of a block's body, in any fork and preset. */
+export interface SlashingsOfBlock {
+  readonly proposerSlashings: readonly { readonly signedHeader1: { readonly message: { proposerIndex: number } } }[]
+  readonly attesterSlashings: readonly AttesterSlashing[]
+}
+
+/** Whom an attester slashing accuses, ascending: who is in both of its attestations. */
+export function accusedBy({ attestation1, attestation2 }: AttesterSlashing): readonly number[] {
+  const second = new Set(attestation2.attestingIndices)
+  return attestation1.attestingIndices.filter((index) => second.has(index)).sort((a, b) => a - b)
+}
+
 /** What is read of a block of any fork; later forks have more of it. */
 interface Message {
   readonly slot: number
   readonly proposerIndex: number
-  readonly body: {
-    readonly proposerSlashings: readonly { readonly signedHeader1: { readonly message: { proposerIndex: number } } }[]
-    readonly attesterSlashings: readonly {
-      readonly attestation1: { readonly attestingIndices: readonly number[] }
-      readonly attestation2: { readonly attestingIndices: readonly number[] }
-    }[]
+  readonly body: SlashingsOfBlock & {
     readonly attestations: readonly {
       readonly aggregationBits: { readonly uint8Array: Uint8Array }
       readonly committeeBits?: { getTrueBitIndexes(): number[] }
@@ -79,10 +91,7 @@ function operationsOf({ slot, proposerIndex, body }: Message): BlockOperations {
       amountGwei: exactGwei(amount),
     })),
     proposerSlashings: body.proposerSlashings.map(({ signedHeader1 }) => signedHeader1.message.proposerIndex),
-    attesterSlashings: body.attesterSlashings.map(({ attestation1, attestation2 }) => {
-      const second = new Set(attestation2.attestingIndices)
-      return attestation1.attestingIndices.filter((index) => second.has(index)).sort((a, b) => a - b)
-    }),
+    attesterSlashings: body.attesterSlashings.map(accusedBy),
     attestations: body.attestations.map(toAttestation),
     deposits: body.deposits.map(({ data }) => toDeposit(data)),
     credentialChanges: (body.blsToExecutionChanges ?? []).map(({ message }) => message.validatorIndex),

@@ -5,6 +5,7 @@ import { AppError } from '../../schemas/errors.ts'
 import { hexOf } from '../../schemas/eth/hex.ts'
 import { parseJson } from '../nodes/json.ts'
 import type { BeaconBlock } from '../ports/beacon-source.ts'
+import { accusedBy, type SlashingsOfBlock } from './block-operations.ts'
 import { blockRoot, FORKS } from './block-root.ts'
 import { documented, jsonAt, readJson } from './route.ts'
 
@@ -31,12 +32,7 @@ interface BlockMessage {
   readonly slot: number
   readonly proposerIndex: number
   readonly parentRoot: Uint8Array
-  readonly body: {
-    readonly proposerSlashings: readonly { readonly signedHeader1: { readonly message: { proposerIndex: number } } }[]
-    readonly attesterSlashings: readonly {
-      readonly attestation1: { readonly attestingIndices: readonly number[] }
-      readonly attestation2: { readonly attestingIndices: readonly number[] }
-    }[]
+  readonly body: SlashingsOfBlock & {
     readonly syncAggregate?: { readonly syncCommitteeBits: { readonly uint8Array: Uint8Array } }
     readonly executionPayload?: {
       readonly blockHash: Uint8Array
@@ -69,12 +65,8 @@ function partsOf(message: BlockMessage): Omit<BeaconBlock, 'root'> {
 }
 
 function accusedIn({ proposerSlashings, attesterSlashings }: BlockMessage['body']): readonly number[] {
-  const accused = new Set<number>()
-  for (const slashing of proposerSlashings) accused.add(slashing.signedHeader1.message.proposerIndex)
-  for (const { attestation1, attestation2 } of attesterSlashings) {
-    const second = new Set(attestation2.attestingIndices)
-    for (const index of attestation1.attestingIndices) if (second.has(index)) accused.add(index)
-  }
+  const accused = new Set(proposerSlashings.map(({ signedHeader1 }) => signedHeader1.message.proposerIndex))
+  for (const slashing of attesterSlashings) for (const index of accusedBy(slashing)) accused.add(index)
   return [...accused].sort((a, b) => a - b)
 }
 

@@ -1,5 +1,5 @@
 import { MAX_PENDING_DEPOSITS_PER_EPOCH } from '@lodestar/params'
-import { INCREMENT_GWEI, parseTransitionFork } from '../../schemas/eth/transition/fork-rules.ts'
+import { INCREMENT_GWEI, INCREMENTS_MAX, parseTransitionFork } from '../../schemas/eth/transition/fork-rules.ts'
 import {
   type PendingConsolidation,
   type PendingPartial,
@@ -104,8 +104,7 @@ function registryColumns(registry: Uint8Array, validators: number) {
   for (let index = 0, at = 0; index < validators; index++, at += VALIDATOR.bytes) {
     credentialPrefixes[index] = registry[at + VALIDATOR.withdrawalCredentials] as number
     slashed[index] = registry[at + VALIDATOR.slashed] as number
-    effectiveIncrements[index] =
-      integerAt(view, at + VALIDATOR.effectiveBalance, 'an effective balance') / INCREMENT_GWEI
+    effectiveIncrements[index] = incrementsAt(view, at + VALIDATOR.effectiveBalance)
     eligibilityEpochs[index] = epochAt(view, at + VALIDATOR.eligibilityEpoch)
     activationEpochs[index] = epochAt(view, at + VALIDATOR.activationEpoch)
     exitEpochs[index] = epochAt(view, at + VALIDATOR.exitEpoch)
@@ -120,6 +119,12 @@ function registryColumns(registry: Uint8Array, validators: number) {
     withdrawableEpochs,
     credentialPrefixes,
   }
+}
+
+function incrementsAt(view: DataView, at: number): number {
+  const increments = integerAt(view, at, 'an effective balance') / INCREMENT_GWEI
+  if (Number.isInteger(increments) && increments <= INCREMENTS_MAX) return increments
+  throw malformed(`an effective balance of it is not of 0 to ${INCREMENTS_MAX} increments`)
 }
 
 function epochAt(view: DataView, at: number): number {

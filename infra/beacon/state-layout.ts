@@ -1,11 +1,12 @@
 import { ssz } from '@lodestar/types'
+import { TRANSITION_FORKS } from '../../schemas/eth/transition/fork-rules.ts'
 
 // The beginning of a serialized state has its fields of fixed length, and where those of variable length lie.
 
 export const OFFSET_BYTES = 4
 
 /** Forks whose states are laid out here. */
-export const STATE_FORKS = ['altair', 'bellatrix', 'capella', 'deneb', 'electra', 'fulu', 'gloas'] as const
+export const STATE_FORKS = [...TRANSITION_FORKS, 'gloas'] as const
 export type StateFork = (typeof STATE_FORKS)[number]
 
 /** The fixed part of a fork's states, in the preset of this process. */

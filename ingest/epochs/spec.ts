@@ -1,6 +1,4 @@
-import { AppError } from '../../schemas/errors.ts'
-
-type Spec = Readonly<Record<string, string>>
+import { type Spec, specInteger } from '../../schemas/eth/chain-spec.ts'
 
 /** First epoch of a fork; Infinity when the node does not plan it. */
 export function forkEpoch(spec: Spec, fork: string): number {
@@ -10,9 +8,7 @@ export function forkEpoch(spec: Spec, fork: string): number {
 
 /** A number that the node's config/spec must have. */
 export function specNumber(spec: Spec, name: string): number {
-  const text = spec[name]
-  if (text !== undefined && /^\d+$/.test(text)) return Number(text)
-  throw new AppError('node_malformed', `the beacon node's config/spec has no number ${name}`, { retryable: true })
+  return Number(specInteger(spec, name))
 }
 
 /** The quotient that the initial slashing penalty is made with (consensus-specs, slash_validator of each fork). */

@@ -1,5 +1,5 @@
 import type { ReplayedBalances } from './effects.ts'
-import { type ChainRules, type ForkRules, INCREMENT_GWEI } from './fork-rules.ts'
+import { type ChainRules, type ForkRules, INCREMENT_GWEI, INCREMENTS_MAX } from './fork-rules.ts'
 import {
   activeIncrements,
   baseRewardPerIncrement,
@@ -19,8 +19,6 @@ const FLAGS = [
   { bit: HEAD_FLAG, weight: 14, isPenalized: false },
 ] as const
 const GENESIS_EPOCH = 0
-/** MAX_EFFECTIVE_BALANCE_ELECTRA in increments: rewards are a table by effective balance. */
-const INCREMENTS_MAX = 2_048
 /** Below it a product of integers is exact in a double. */
 const EXACT_MAX = Number.MAX_SAFE_INTEGER
 

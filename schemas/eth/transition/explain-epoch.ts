@@ -1,10 +1,11 @@
 import { AppError } from '../../errors.ts'
+import type { Spec } from '../chain-spec.ts'
 import { type AttestationDeltas, applyAttestationDeltas, noDeltas, transitionFacts } from './attestation-deltas.ts'
 import { type BlockOperations, pubkeysIn } from './block-operations.ts'
 import { BlockReplay } from './block-replay.ts'
 import type { Committees } from './committees.ts'
 import { type Effect, ReplayedBalances, type SeatEffects } from './effects.ts'
-import { chainRules, forkRules, isFrom, queueRules, type Spec } from './fork-rules.ts'
+import { chainRules, forkRules, isFrom, queueRules } from './fork-rules.ts'
 import { Newcomers } from './newcomers.ts'
 import type { StateColumns, StateDeposit } from './state-columns.ts'
 import {

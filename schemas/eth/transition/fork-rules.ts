@@ -1,4 +1,5 @@
 import { AppError } from '../../errors.ts'
+import { type Spec, specInteger } from '../chain-spec.ts'
 
 // Numbers that the transition function goes by, as the node tells them (`GET /eth/v1/config/spec`: preset and configuration by name).
 
@@ -21,11 +22,12 @@ export function parseTransitionFork(name: string): TransitionFork {
 
 /** Gwei of one step of an effective balance (EFFECTIVE_BALANCE_INCREMENT), which no chain has changed. */
 export const INCREMENT_GWEI = 1_000_000_000
+/** MAX_EFFECTIVE_BALANCE_ELECTRA in increments: no effective balance of any fork is above it. */
+export const INCREMENTS_MAX = 2_048
 
 /** Numbers of a chain that all of its forks share. */
 export interface ChainRules {
   readonly slotsPerEpoch: number
-  readonly secondsPerSlot: number
   readonly baseRewardFactor: number
   readonly slotsPerHistoricalRoot: number
   readonly epochsPerHistoricalVector: number
@@ -38,9 +40,6 @@ export interface ChainRules {
   readonly minEpochsToInactivityPenalty: number
   readonly inactivityScoreBias: number
   readonly inactivityScoreRecoveryRate: number
-  readonly proposerRewardQuotient: number
-  /** 4 bytes, `0x…`. */
-  readonly genesisForkVersion: string
 }
 
 /** Numbers that a fork has changed. */
@@ -62,8 +61,6 @@ export interface QueueRules {
   readonly activationExitChurnMaxGwei: bigint
 }
 
-export type Spec = Readonly<Record<string, string>>
-
 /** Throws AppError `node_malformed` where the node does not tell one of the numbers. */
 export function chainRules(spec: Spec): ChainRules {
   const number = (name: string) => Number(specInteger(spec, name))
@@ -71,7 +68,6 @@ export function chainRules(spec: Spec): ChainRules {
     throw new AppError('usage', 'effective balances of this chain have an increment other than 1 ETH')
   return {
     slotsPerEpoch: number('SLOTS_PER_EPOCH'),
-    secondsPerSlot: number('SECONDS_PER_SLOT'),
     baseRewardFactor: number('BASE_REWARD_FACTOR'),
     slotsPerHistoricalRoot: number('SLOTS_PER_HISTORICAL_ROOT'),
     epochsPerHistoricalVector: number('EPOCHS_PER_HISTORICAL_VECTOR'),
@@ -84,8 +80,6 @@ export function chainRules(spec: Spec): ChainRules {
     minEpochsToInactivityPenalty: number('MIN_EPOCHS_TO_INACTIVITY_PENALTY'),
     inactivityScoreBias: number('INACTIVITY_SCORE_BIAS'),
     inactivityScoreRecoveryRate: number('INACTIVITY_SCORE_RECOVERY_RATE'),
-    proposerRewardQuotient: number('PROPOSER_REWARD_QUOTIENT'),
-    genesisForkVersion: spec.GENESIS_FORK_VERSION ?? '',
   }
 }
 
@@ -113,10 +107,4 @@ export function queueRules(spec: Spec): QueueRules {
     churnQuotient: integer('CHURN_LIMIT_QUOTIENT'),
     activationExitChurnMaxGwei: integer('MAX_PER_EPOCH_ACTIVATION_EXIT_CHURN_LIMIT'),
   }
-}
-
-function specInteger(spec: Spec, name: string): bigint {
-  const text = spec[name]
-  if (text !== undefined && /^\d+$/.test(text)) return BigInt(text)
-  throw new AppError('node_malformed', `the beacon node's config/spec has no number ${name}`, { retryable: true })
 }

@@ -59,10 +59,10 @@ export function applyCorrelationPenalties(
 /** `process_pending_deposits` (consensus-specs, electra): what the walk over the queue credits. */
 export function applyPendingDeposits(parts: TransitionParts, queues: StateQueues, rules: QueueRules): void {
   const { before, facts, newcomers } = parts
-  const available = Number(queues.depositBalanceToConsumeGwei + activationChurn(facts.activeIncrements, rules))
+  const available = queues.depositBalanceToConsumeGwei + activationChurn(facts.activeIncrements, rules)
   const awaitsBridge = !isFrom(before.fork, 'fulu') && queues.eth1DepositIndex < queues.depositRequestsStartIndex
   const finalizedSlot = facts.finalizedEpoch * parts.rules.slotsPerEpoch
-  let used = 0
+  let used = 0n
   const handled: PendingStateDeposit[] = []
   for (const deposit of queues.deposits.slice(0, rules.depositsPerEpochMax)) {
     if ((deposit.slot > 0 && awaitsBridge) || deposit.slot > finalizedSlot) break
@@ -70,8 +70,8 @@ export function applyPendingDeposits(parts: TransitionParts, queues: StateQueues
     const isWithdrawn = index !== undefined && (before.withdrawableEpochs[index] as number) < facts.epoch + 1
     if (!isWithdrawn && index !== undefined && isLeaving(before, index, facts.epoch, rules)) continue
     if (!isWithdrawn) {
-      if (used + deposit.amountGwei > available) break
-      used += deposit.amountGwei
+      used += BigInt(deposit.amountGwei)
+      if (used > available) break
     }
     handled.push(deposit)
   }
