@@ -59,6 +59,8 @@ export interface ApiParts {
   readonly unprovenDays?: () => Promise<readonly UnprovenDays[]>
   /** How old what is known of the tables may be; tests that change them want 0. */
   readonly standingAgeMsMax?: number
+  /** After how long it is made again although nothing has changed; tests that count statements want it never. */
+  readonly standingKeptMsMax?: number
   /** Until the answer to a question is ready, `ANSWER_MS_MAX` unless told. */
   readonly answerMsMax?: number
 }

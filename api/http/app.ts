@@ -57,7 +57,10 @@ const NO_HOSTS: readonly GatewayHost[] = []
 
 /** The whole API with its families, ready to listen or to be asked for its document. */
 export async function buildApp(parts: ApiParts, families: readonly Family[] = FAMILIES): Promise<FastifyInstance> {
-  const standings = new Standings(parts.warehouse, { ageMsMax: parts.standingAgeMsMax })
+  const standings = new Standings(parts.warehouse, {
+    ageMsMax: parts.standingAgeMsMax,
+    keptMsMax: parts.standingKeptMsMax,
+  })
   const { upstreams, gatewayHosts = () => NO_HOSTS, accountsKnown, meter, wallNow, log } = parts
   const addresses = new ClientAddresses(parts.trustedProxies)
   const gateway =

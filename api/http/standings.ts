@@ -111,7 +111,7 @@ interface MadeStanding extends Standing {
 
 interface StandingsOptions {
   readonly ageMsMax?: number | undefined
-  readonly keptMsMax?: number
+  readonly keptMsMax?: number | undefined
   readonly lookMsMax?: number
 }
 

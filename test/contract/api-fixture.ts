@@ -474,6 +474,7 @@ export async function openApiFixture(): Promise<ApiFixture> {
     now: () => NOW_MS,
     wallNow: () => WALL_MS,
     standingAgeMsMax: 0,
+    standingKeptMsMax: Number.POSITIVE_INFINITY,
     health: () => Promise.resolve(fixture.health),
     accountsKnown: async () => fixture.accountsKnown,
     tablesWhole: async () => fixture.tablesWhole,
