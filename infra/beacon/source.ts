@@ -1,4 +1,7 @@
 import { Worker } from 'node:worker_threads'
+// Loaded here because it is never unloaded here: when the last thread that has this native library ends while another one loads it, the
+// process crashes, or waits for the ending thread for ever.
+import '@chainsafe/swap-or-not-shuffle'
 import { AppError } from '../../schemas/errors.ts'
 import { parseNodeUrl } from '../nodes/nodes.ts'
 import { errorOf } from '../nodes/thread-answers.ts'
@@ -88,6 +91,7 @@ class ThreadedBeaconSource implements BeaconSource {
       balances: (slot, set) => ask('balances', slot, set),
       identify: (slot, pubkeys) => ask('identify', slot, pubkeys),
       explainedEpoch: (question, set) => ask('explainedEpoch', question, set),
+      stateOffer: (slot) => ask('stateOffer', slot),
       pendingDeposits: (slot) => ask('pendingDeposits', slot),
       attestationRewards: (epoch, set) => ask('attestationRewards', epoch, set),
       proposerReward: (blockRoot) => ask('proposerReward', blockRoot),
