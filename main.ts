@@ -110,9 +110,20 @@ program
   )
   .requiredOption('--from <start>', 'first slot:N, epoch:N or YYYY-MM-DD (UTC+8); or block:N, for tokens')
   .requiredOption('--to <end>', 'last of the same kind, inclusive')
+  .option('--plan', 'only ask the nodes whether they have what it takes, and print what would be read', false)
   .addOption(chainOption())
-  .action((range: { from: string; to: string; chain?: string }) =>
+  .action((range: { from: string; to: string; plan: boolean; chain?: string }) =>
     run(async (setting) => (await import('./commands/backfill.ts')).runBackfill(setting, range)),
+  )
+program
+  .command('gaps')
+  .description('the epochs of which the log lacks something for tracked validators; exits with 1 where there are any')
+  .option('--from <start>', 'first epoch:N, slot:N or YYYY-MM-DD (UTC+8); default: the first that the log has')
+  .option('--to <end>', 'last of the same kind, inclusive; default: the last that the log has')
+  .option('--repair', 'read what is lacking, as a backfill does', false)
+  .addOption(chainOption())
+  .action((options: { from?: string; to?: string; repair: boolean; chain?: string }) =>
+    run(async (setting) => (await import('./commands/gaps.ts')).runGaps(setting, options)),
   )
 program
   .command('repair')

@@ -1,7 +1,9 @@
 import { selectChain } from '../infra/config/select-chain.ts'
 import type { ChainConfig } from '../infra/config/types.ts'
 import { openEventLog } from '../infra/open-ports.ts'
-import { backfill, parseBackfillRange, refuseEndBeforeStart } from '../ingest/backfill/backfill.ts'
+import { type BackfillOptions, backfill } from '../ingest/backfill/backfill.ts'
+import { type EpochRange, parseBackfillRange, refuseEndBeforeStart } from '../ingest/backfill/epoch-range.ts'
+import type { RangePlan } from '../ingest/backfill/range-plan.ts'
 import { type BlockRange, backfillBlocks, parseBlockRange } from '../ingest/execution/block-backfill.ts'
 import { openLogFacts } from '../processors/loop/log-facts.ts'
 import { AppError } from '../schemas/errors.ts'
@@ -13,6 +15,7 @@ interface RangeOptions {
   readonly from: string
   readonly to: string
   readonly chain?: string
+  readonly plan: boolean
 }
 
 const INTERRUPTED = 'The backfill was interrupted: run it again with the same range, it goes on where it was.'
@@ -23,6 +26,8 @@ const INTERRUPTED = 'The backfill was interrupted: run it again with the same ra
  */
 export async function runBackfill(setting: Setting, range: RangeOptions): Promise<void> {
   const blocks = parseBlockRange(range)
+  if (blocks !== undefined && range.plan)
+    throw new AppError('usage', '--plan tells what epochs take: it is for slot:N, epoch:N or dates.')
   if (blocks === undefined) await fillEpochs(setting, range)
   else await fillBlocks(setting, blocks, range.chain)
 }
@@ -70,36 +75,61 @@ async function fillBlocks(setting: Setting, range: BlockRange, name?: string): P
 }
 
 async function fillEpochs(setting: Setting, range: RangeOptions): Promise<void> {
-  const { config, log, screen, signal } = setting
+  const { config } = setting
   refuseEndBeforeStart(range) // before a node is asked for its clock
   const chain = selectChain(config, range.chain, 'beacon')
-  const { name } = chain.names
   await using open = new AsyncDisposableStack()
-  const { eventLog, beacon, execution, unnamedChain, lease } = await openChainOf(setting, chain, open)
+  const { lease, ...filling } = await openFilling(setting, chain, open)
+  const epochs = parseBackfillRange(range, (await filling.beacon.chain()).clock)
+  await fillRange(setting, { ...filling, writer: await lease(), onlyPlan: range.plan }, epochs)
+}
+
+/** What epochs of a chain with a beacon chain are filled with. */
+export async function openFilling(setting: Setting, chain: ChainConfig, open: AsyncDisposableStack) {
+  const { beacon, ...opened } = await openChainOf(setting, chain, open)
   if (beacon === undefined) throw new Error('a chain with a beacon chain has beacon nodes')
-  const epochs = parseBackfillRange(range, (await beacon.chain()).clock)
-  const writer = await lease()
+  const { log, config } = setting
+  return { ...opened, beacon, chain: chain.names.name, log, concurrency: config.concurrency }
+}
+
+/** Reads what the log lacks of a range, and says before and afterwards what that is. */
+export async function fillRange(
+  { screen, signal }: Setting,
+  filling: BackfillOptions,
+  range: EpochRange,
+): Promise<void> {
+  const { chain, onlyPlan } = filling
+  const where = `${chain}, epochs ${range.fromEpoch} to ${range.toEpoch}`
   using progress = screen.openProgress()
   const startMs = performance.now()
   const done = await backfill(
     {
-      chain: name,
-      writer,
-      eventLog,
-      unnamedChain,
-      beacon,
-      execution,
-      log,
-      concurrency: config.concurrency,
+      ...filling,
+      onPlan: (plan) => screen.print(`${where}: ${formatPlan(plan)}\n`),
       onProgress: (epochs) => progress.update('backfill', { ...epochs, note: 'epochs' }),
     },
-    epochs,
+    range,
     signal,
   )
   if (done === undefined) throw new AppError('usage', INTERRUPTED)
+  if (onlyPlan === true) return
   const seconds = Math.round((performance.now() - startMs) / 1_000)
   screen.print(
-    `${name}, epochs ${epochs.fromEpoch} to ${epochs.toEpoch}: ${done.ingested} ingested for ${done.validators} validators, ` +
-      `${done.skipped} were in the log already; ${seconds} s.\n`,
+    `${where}: ${done.ingested} ingested for ${done.validators} validators, ${done.skipped} were in the log already; ${seconds} s.\n`,
   )
+}
+
+const BYTES_PER_GB = 1e9
+
+/** What is going to be read, in a sentence. */
+function formatPlan({ epochs, validators, probes, states }: RangePlan): string {
+  if (epochs === 0) return 'the log has every epoch of the range.'
+  const what = `${epochs} epochs are to be read for ${validators} validators`
+  if (states !== undefined) {
+    const { count, bytes } = states
+    const size = bytes === undefined ? 'the node does not tell their size' : `${(bytes / BYTES_PER_GB).toFixed(2)} GB`
+    return `${what}, computed from ${count} states: ${size}.`
+  }
+  const ways = probes.map(({ place, epoch, by }) => `epoch ${epoch}, the ${place}, by ${by}`)
+  return ways.length === 0 ? `${what}.` : `${what}, told by reward endpoints where no states are: ${ways.join('; ')}.`
 }

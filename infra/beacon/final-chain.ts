@@ -20,6 +20,7 @@ import { askRootAt, type CheckpointHolders } from './checkpoint-holders.ts'
 import type { ExplainedEpochs } from './explained-epochs.ts'
 import { type AskOptions, type Route, required } from './route.ts'
 import { BEACON } from './routes.ts'
+import { askStateOffer } from './state-offer.ts'
 import { IDS_PER_REQUEST_MAX } from './validator-ids.ts'
 import type { Ask, WideTables } from './wide-tables.ts'
 
@@ -109,6 +110,10 @@ export class HttpFinalChain implements FinalChain {
 
   async explainedEpoch(question: EpochQuestion, set: ValidatorSet): Promise<ExplainedRows | undefined> {
     return this.#parts.explained?.of(question, set, this.#ask)
+  }
+
+  async stateOffer(slot: number): Promise<{ readonly bytes: number | undefined } | undefined> {
+    return this.#parts.explained === undefined ? undefined : askStateOffer(this.#ask, slot)
   }
 
   async pendingDeposits(slot: number): Promise<readonly PendingDeposit[]> {

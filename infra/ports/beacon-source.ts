@@ -224,6 +224,11 @@ export interface FinalChain {
    * that it takes, or they are of a preset that this process does not have. A root that the chain's blocks do not name is node_inconsistent.
    */
   explainedEpoch(question: EpochQuestion, validators: ValidatorSet): Promise<ExplainedRows | undefined>
+  /**
+   * Whether the whole state after this slot can be had, without having it: its bytes, undefined where nobody tells their number before they
+   * come. Undefined where rewards are not computed from states. Throws node_lagging where no node gives it.
+   */
+  stateOffer(slot: number): Promise<{ readonly bytes: number | undefined } | undefined>
   /** Deposits waiting after this slot, in the order of the queue; from Electra on. */
   pendingDeposits(slot: number): Promise<readonly PendingDeposit[]>
   /** Rewards for the duty epoch; available once the epoch after it has ended. */

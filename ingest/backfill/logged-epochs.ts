@@ -3,7 +3,7 @@ import { dayBalances, type EpochPart, epochBlocks, epochValidators } from '../..
 import { decodeEvent, type EncodedEvent, unlessUndecodable } from '../../schemas/events/codec.ts'
 import { deadLetter, deadLetterResolved } from '../../schemas/events/dead-letter.ts'
 import { type OwnEventsOptions, ownEvents } from '../own-events.ts'
-import type { EpochRange } from './backfill.ts'
+import type { EpochRange } from './epoch-range.ts'
 
 /** Events of before parts were counted do not say what belongs to them: their epochs are asked for again. */
 const COUNTED_SINCE_VERSION = 2
@@ -15,6 +15,13 @@ export interface LoggedEpochs {
    * joined by then looks like one that lacks it, and is not among them.
    */
   readonly present: ReadonlySet<number>
+  /**
+   * How many of the validators that are wanted have rows to come in an epoch of the range: they were active by then, or told of before, and
+   * are not told of in it. Undefined where the log does not have the epoch at all.
+   */
+  readonly lackingIn: (epoch: number) => number | undefined
+  /** The oldest and the newest epoch of the range that the log has; undefined where it has none. */
+  readonly told: EpochRange | undefined
   /** Those of which an event, or one of their execution blocks, could not be processed: it has to be told again. */
   readonly unreadable: ReadonlySet<number>
 }
@@ -37,6 +44,8 @@ export async function loggedEpochs(
   const partsOf = new Map<number, readonly EpochPart[]>()
   /** Validators that are wanted and have a row, by epoch and part. */
   const found = new Map<string, number>()
+  /** By when each of them was there at the latest. */
+  const thereBy = new Map<number, number>()
   const note = (part: string, rows: Uint32Array): void => {
     const ours = rows.filter((index) => wanted.has(index)).length
     found.set(part, Math.max(ours, found.get(part) ?? 0))
@@ -54,21 +63,48 @@ export async function loggedEpochs(
     } else if (event.type === epochValidators.name) {
       const { header, columns } = decodeEvent(epochValidators, event, unnamedChain)
       note(`${header.epoch} validators ${header.range}`, columns.validatorIndex)
+      for (const [row, index] of columns.validatorIndex.entries()) {
+        const epoch = Math.min(header.epoch, Number(columns.activationEpoch[row]))
+        if (wanted.has(index) && epoch < (thereBy.get(index) ?? Number.POSITIVE_INFINITY)) thereBy.set(index, epoch)
+      }
     } else if (event.type === dayBalances.name) {
       const { header, columns } = decodeEvent(dayBalances, event, unnamedChain)
       note(`${header.epoch} day_balances ${header.range}`, columns.validatorIndex)
     }
   }
+  const rowsOf = (epoch: number, parts: readonly EpochPart[], kind: EpochPart['kind']): number => {
+    const ranges = parts.filter((part) => part.kind === kind)
+    return ranges.reduce((sum, part) => sum + (found.get(`${epoch} ${kind} ${part.range}`) ?? 0), 0)
+  }
   const isPresent = ([epoch, parts]: [number, readonly EpochPart[]]): boolean => {
     const kinds = new Set<EpochPart['kind']>(['validators', ...parts.map(({ kind }) => kind)])
-    return [...kinds].every((kind) => {
-      const ranges = parts.filter((part) => part.kind === kind)
-      const rows = ranges.reduce((sum, part) => sum + (found.get(`${epoch} ${kind} ${part.range}`) ?? 0), 0)
-      return rows === wanted.size
-    })
+    return [...kinds].every((kind) => rowsOf(epoch, parts, kind) === wanted.size)
   }
   const present = new Set([...partsOf].filter(isPresent).map(([epoch]) => epoch))
-  return { present, unreadable: new Set([...setAside, ...unreadable.values()]) }
+  const sinceEpochs = Float64Array.from(thereBy.values()).sort()
+  const lackingIn = (epoch: number): number | undefined => {
+    const parts = partsOf.get(epoch)
+    // Whoever has a row was there by then: what is missing of the number is who lacks one.
+    return parts && countUpTo(sinceEpochs, epoch) - rowsOf(epoch, parts, 'validators')
+  }
+  return {
+    present,
+    lackingIn,
+    told: spanOf([...partsOf.keys()]),
+    unreadable: new Set([...setAside, ...unreadable.values()]),
+  }
+}
+
+/** How many of ascending numbers are not above one. */
+function countUpTo(ascending: Float64Array, number: number): number {
+  const above = ascending.findIndex((one) => one > number)
+  return above === -1 ? ascending.length : above
+}
+
+function spanOf(epochs: readonly number[]): EpochRange | undefined {
+  if (epochs.length === 0) return undefined
+  const ascending = Float64Array.from(epochs).sort()
+  return { fromEpoch: ascending[0] as number, toEpoch: ascending.at(-1) as number }
 }
 
 /** Epochs of events that processors have set aside, and that nobody has told again since. */

@@ -113,6 +113,16 @@ test('what is computed from states is what the endpoints of a node say that does
   expect(finalEpoch).toBeGreaterThan(1)
 })
 
+test('whether a state can be had is known without having it', async () => {
+  const answer = await fetch(`${devnet.beaconUrl}/eth/v2/debug/beacon/states/63`, {
+    headers: { accept: 'application/octet-stream' },
+  })
+  expect(await final.stateOffer(63)).toEqual({ bytes: (await answer.arrayBuffer()).byteLength })
+  await expect(final.stateOffer(HEAD_SLOT + 1)).rejects.toMatchObject({ code: 'node_lagging' })
+  await using light = await openBeaconSource({ urls: [devnet.beaconUrl], log: silentLog, rewardsBy: 'endpoints' })
+  expect(await light.finalChain(await light.finalized()).stateOffer(63)).toBeUndefined()
+})
+
 test('validators are identified by their keys', async () => {
   const pubkey = hexOf(record(64).registry[5]?.pubkey ?? new Uint8Array(0))
   expect(await final.identify(64, [pubkey, `0x${'ab'.repeat(48)}`])).toMatchObject([{ index: 5, pubkey }])

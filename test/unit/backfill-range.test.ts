@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseBackfillRange } from '../../ingest/backfill/backfill.ts'
+import { parseBackfillRange } from '../../ingest/backfill/epoch-range.ts'
 
 /** Mainnet: genesis 2020-12-01T12:00:23Z, which is 20:00:23 of that day in UTC+8; the day ends with slot 1198. */
 const clock = { genesisTimeSec: 1_606_824_023, secondsPerSlot: 12, slotsPerEpoch: 32 }

@@ -1,6 +1,7 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { BeaconSource } from '../../infra/ports/beacon-source.ts'
 import { backfill } from '../../ingest/backfill/backfill.ts'
+import type { RangePlan } from '../../ingest/backfill/range-plan.ts'
 import { timeOfSlot } from '../../ingest/beacon-head/block-events.ts'
 import { DeadLetters } from '../../processors/loop/dead-letters.ts'
 import { AppError } from '../../schemas/errors.ts'
@@ -178,4 +179,75 @@ test('a backfill of states that no node has any more ends, and says what kind of
   await expect(backfill(options, { fromEpoch: 2, toEpoch: 4 }, never)).rejects.toThrow(
     expect.objectContaining({ code: 'usage', message: expect.stringMatching(/slot 8\..*archive node.* 0 epochs/) }),
   )
+})
+
+describe('before anything is read', () => {
+  const range = { fromEpoch: 2, toEpoch: 6 }
+  const planned = async (chain: SyntheticChain, change: Partial<Parameters<typeof backfill>[0]> = {}) => {
+    const plans: RangePlan[] = []
+    const options = { ...backfilled(chain), onlyPlan: true, outageWaitMs: 1, goneAfterMs: 20, ...change }
+    await backfill({ ...options, onPlan: (plan) => void plans.push(plan) }, range, never)
+    return plans
+  }
+
+  test('the oldest, middle and newest states are asked for, and the bytes of all are told', async () => {
+    await track([1])
+    const chain = chainTo(40)
+    // The states behind epochs 2, 4 and 6 of four slots each.
+    const bytes = new Map([[11, 100], [19, 130], [27, 160]]) // biome-ignore format: a table
+    chain.offer = (slot) => ({ bytes: bytes.get(slot) })
+    const [plan] = await planned(chain)
+    expect(plan).toMatchObject({ epochs: 5, validators: 1, states: { count: 6, bytes: 6 * 130 } })
+    expect(plan?.probes.map(({ place, epoch }) => `${place} ${epoch}`)).toEqual(['oldest 2', 'newest 6', 'middle 4'])
+    expect(await eventsOf('beacon.epochs')).toEqual([])
+  })
+
+  test('no size is made up where a node does not tell it', async () => {
+    await track([1])
+    const chain = chainTo(40)
+    chain.offer = (slot) => ({ bytes: slot === 11 ? 100 : undefined })
+    expect(await planned(chain)).toMatchObject([{ states: { count: 6, bytes: undefined } }])
+  })
+
+  test('epochs without states are told by endpoints, which is said', async () => {
+    await track([1])
+    const chain = chainTo(40)
+    chain.offer = (slot) => {
+      if (slot < 19) throw new AppError('node_lagging', `node 1 does not have the state of slot ${slot}`)
+      return { bytes: 100 }
+    }
+    const [plan] = await planned(chain)
+    expect(plan?.states).toBeUndefined()
+    expect(plan?.probes.map(({ epoch, by }) => `${epoch} ${by}`)).toEqual(['2 endpoints', '6 states', '4 states'])
+  })
+
+  test('a range that no node can tell is refused by the epochs that are missing, and nothing of it is read', async () => {
+    await track([1])
+    const chain = chainTo(40)
+    const isGone = (slot: number) => {
+      if (slot < 16) throw new AppError('node_lagging', `node 1 does not have slot ${slot}`)
+    }
+    const finalChain: BeaconSource['finalChain'] = (at) => ({
+      ...chain.beacon.finalChain(at),
+      validators: async (slot, set) => {
+        isGone(slot)
+        return chain.final.validators(slot, set)
+      },
+    })
+    const refused = planned(chain, { beacon: { ...chain.beacon, finalChain }, onlyPlan: false })
+    await expect(refused).rejects.toThrow(
+      expect.objectContaining({ code: 'usage', message: expect.stringMatching(/epoch 2, the oldest: .*archive node/) }),
+    )
+    await expect(refused).rejects.not.toThrow(/epoch 4|epoch 6/)
+    expect(await eventsOf('beacon.epochs')).toEqual([])
+  })
+
+  test('what the log has is not asked for again', async () => {
+    await track([1])
+    const chain = chainTo(40)
+    await backfill(backfilled(chain), { fromEpoch: 2, toEpoch: 4 }, never)
+    expect(await planned(chain)).toMatchObject([{ epochs: 2 }])
+    await backfill(backfilled(chain), range, never)
+    expect(await planned(chain)).toMatchObject([{ epochs: 0, probes: [] }])
+  })
 })

@@ -33,6 +33,7 @@ const FINAL: FinalChain = {
   balances: unasked,
   identify: unasked,
   explainedEpoch: async () => undefined,
+  stateOffer: async () => undefined,
   pendingDeposits: unasked,
   attestationRewards: unasked,
   proposerReward: unasked,

@@ -72,6 +72,8 @@ export class SyntheticChain {
   readonly hints = new Map<number, string>()
   /** Called before each answer: throws to make the question fail. */
   before: (question: string) => void = () => {}
+  /** What the node offers as whole states, by slot; rewards are told by endpoints where undefined. */
+  offer: ((slot: number) => { readonly bytes: number | undefined } | undefined) | undefined
   /** Finds nobody by their keys. */
   isForgetful = false
   /** What waits at the head, whichever that is; a node that does not tell where undefined. */
@@ -216,6 +218,7 @@ export class SyntheticChain {
           .map((index) => ({ index, pubkey: pubkeyOf(index), withdrawalCredentials: hash(`wc${index}`) })),
       ),
     explainedEpoch: async () => undefined,
+    stateOffer: (slot) => this.#answer(`offer ${slot}`, () => this.offer?.(slot)),
     pendingDeposits: () => this.#answer('pending deposits', () => []),
     attestationRewards: (epoch, set) =>
       this.#answer(`attestations ${epoch}`, () => {

@@ -1,0 +1,47 @@
+import { AppError } from '../../schemas/errors.ts'
+import { type EpochRange, epochsOf, refuseUnfinal, stretchesOf } from './epoch-range.ts'
+import { type HistoryOptions, openHistory } from './history.ts'
+import { loggedEpochs } from './logged-epochs.ts'
+
+/** Epochs side by side of which the log lacks something. */
+export interface EpochGap extends EpochRange {
+  /** At most so many of the tracked validators in one of them; undefined where the log has nothing of them, or cannot be read. */
+  readonly lacking: number | undefined
+}
+
+/**
+ * What the log lacks of the epochs of a range, or of those between the first and the last one that it has, for validators that are tracked:
+ * from the epoch on in which each became active, or is told of. Without it nothing of a backfill is read. Throws as `backfill` does.
+ */
+export async function findGaps(
+  options: HistoryOptions,
+  range: EpochRange | undefined,
+  signal: AbortSignal,
+): Promise<{ readonly searched: EpochRange; readonly gaps: readonly EpochGap[] }> {
+  const { chain, checkpoint, indices } = await openHistory(options, signal)
+  if (range !== undefined) refuseUnfinal(range.toEpoch, checkpoint.epoch)
+  const final = { fromEpoch: 0, toEpoch: checkpoint.epoch - 1 }
+  const logged = await loggedEpochs({ ...options, clock: chain.clock, signal }, range ?? final, indices)
+  const searched = range ?? logged.told
+  if (searched === undefined) throw new AppError('usage', `The log has no epoch of ${options.chain} yet.`)
+  const lackingIn = (epoch: number) => (logged.unreadable.has(epoch) ? undefined : logged.lackingIn(epoch))
+  const stretches = stretchesOf(epochsOf(searched).filter((epoch) => lackingIn(epoch) !== 0))
+  const gaps = stretches.flatMap(({ from, to }) => gapsBetween(from, to, lackingIn))
+  return { searched, gaps }
+}
+
+/** Of epochs that all lack something, those that lack everything apart from those that lack validators. */
+function gapsBetween(from: number, to: number, lackingIn: (epoch: number) => number | undefined): readonly EpochGap[] {
+  const gaps: EpochGap[] = []
+  for (let epoch = from; epoch <= to; epoch++) {
+    const lacking = lackingIn(epoch)
+    const last = gaps.at(-1)
+    if (last === undefined || (last.lacking === undefined) !== (lacking === undefined))
+      gaps.push({ fromEpoch: epoch, toEpoch: epoch, lacking })
+    else {
+      const most = lacking === undefined ? undefined : Math.max(lacking, last.lacking ?? 0)
+      gaps[gaps.length - 1] = { fromEpoch: last.fromEpoch, toEpoch: epoch, lacking: most }
+    }
+  }
+  return gaps
+}
