@@ -1,5 +1,5 @@
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
-import { type ChainClock, type DayNumber, dayOfSlot, lastSlotOfEpoch } from '../../schemas/eth/time.ts'
+import { type ChainClock, type DayNumber, dayOfSlot, firstOfMonth, lastSlotOfEpoch } from '../../schemas/eth/time.ts'
 import { StandingMemo } from '../http/standing-memo.ts'
 import type { Standing } from '../http/standings.ts'
 
@@ -13,6 +13,8 @@ export interface Horizon {
   readonly clock: ChainClock
   /** Ascending; a day is closed or open, never both. */
   readonly closedDays: readonly ClosedDay[]
+  /** Months (their first days) whose sums in `monthly_rewards` are those of all their closed days, with the version that these rows have. */
+  readonly summedMonths: ReadonlyMap<DayNumber, string>
   /** Days of complete epochs that are not closed, `YYYY-MM-DD`. */
   readonly openDays: readonly string[]
   /** Complete epochs with a slot in an open day, ascending; after a backfill they may have gaps. */
@@ -27,7 +29,8 @@ export interface ClosedDay {
 }
 
 interface HorizonRow {
-  readonly closed: readonly (readonly [day: number, lastSlot: string])[]
+  readonly closed: readonly (readonly [day: number, lastSlot: string, version: string])[]
+  readonly months: readonly (readonly [month: number, version: string])[]
   readonly newest: number
   readonly epochs: string
   readonly open_days: readonly string[]
@@ -43,10 +46,11 @@ interface HorizonRow {
 const HORIZON = `
   WITH
     (
-      SELECT arraySort(groupArray((toUInt16(day), last_slot))) FROM closed_days FINAL WHERE chain = {chain:String}
+      SELECT arraySort(groupArray((toUInt16(day), last_slot, version))) FROM closed_days FINAL WHERE chain = {chain:String}
     ) AS closed_days_with_ends
   SELECT
     closed_days_with_ends AS closed,
+    (SELECT groupArray((toUInt16(month), version)) FROM closed_months FINAL WHERE chain = {chain:String}) AS months,
     max(epoch) AS newest,
     count() AS epochs,
     arraySort(groupUniqArrayIf(day, is_open)) AS open_days,
@@ -92,10 +96,21 @@ async function selectHorizon(warehouse: WarehouseReader, chain: string): Promise
       day,
       lastEpoch: Math.floor(Number(lastSlot) / row.epoch_slots),
     })),
+    summedMonths: summedMonthsOf(row),
     openDays: row.open_days,
     openEpochs: row.open_epochs,
     openSlots: { first: Number(row.open_first), last: Number(row.open_last) },
   }
+}
+
+/** Sums that a day is missing in, or has changed since, do not count. */
+function summedMonthsOf({ closed, months }: HorizonRow): ReadonlyMap<DayNumber, string> {
+  const versions = new Map<DayNumber, bigint>()
+  for (const [day, , version] of closed) {
+    const month = firstOfMonth(day)
+    versions.set(month, BigInt.asUintN(64, (versions.get(month) ?? 0n) + BigInt(version)))
+  }
+  return new Map(months.filter(([month, version]) => versions.get(month) === BigInt(version)))
 }
 
 /** The day that the chain's figures have come to: what an account has, it has on this day. */

@@ -12,6 +12,7 @@ const horizon: Horizon = {
   /** Through slot 115: day 6 has begun with slot 112. */
   epoch: 28,
   closedDays: closed('2026-01-03', '2026-01-05'),
+  summedMonths: new Map(),
   openDays: ['2026-01-02', '2026-01-04', '2026-01-06'],
   openEpochs: [],
   openSlots: { first: 0, last: 0 },

@@ -11,6 +11,7 @@ const horizon: Horizon = {
   epoch: 9,
   clock: { genesisTimeSec: 0, secondsPerSlot: 12, slotsPerEpoch: 32 },
   closedDays: [DAY, DAY + 1, DAY + 3].map((day) => ({ day, lastEpoch: 1 })),
+  summedMonths: new Map(),
   openDays: [],
   openEpochs: [],
   openSlots: { first: 0, last: 0 },
