@@ -3,7 +3,7 @@ ALTER TABLE daily_rewards ADD COLUMN IF NOT EXISTS active_epochs UInt32 AFTER re
 -- Sum over these epochs of the effective balance at the end of each.
 ALTER TABLE daily_rewards ADD COLUMN IF NOT EXISTS effective_balance_epochs_gwei Int64 AFTER active_epochs;
 
--- The table lies by day; who asks of few validators and many days reads this order (schemas/tables/newest-days.ts). A row that a merge leaves
+-- The table lies by day; who asks of few validators and many days reads this order (api/rewards/validator-days.ts). A row that a merge leaves
 -- out leaves it here too. DELETE FROM is refused: the engine would leave the rows in the projection.
 ALTER TABLE daily_rewards MODIFY SETTING deduplicate_merge_projection_mode = 'rebuild';
 ALTER TABLE daily_rewards ADD PROJECTION IF NOT EXISTS by_validator (SELECT * ORDER BY chain, validator_index, day);
