@@ -21,11 +21,15 @@ export interface Horizon {
   readonly openEpochs: readonly number[]
   /** Slots around the open epochs, inclusive; 0 and 0 when there are none. */
   readonly openSlots: { readonly first: number; readonly last: number }
+  /** Differs when a rebuild has put other tables in place. */
+  readonly exchanges: string
 }
 
 export interface ClosedDay {
   readonly day: DayNumber
   readonly lastEpoch: number
+  /** Differs whenever a row of the day does, but for what a rebuild puts in place. */
+  readonly version: string
 }
 
 interface HorizonRow {
@@ -37,6 +41,7 @@ interface HorizonRow {
   readonly open_epochs: readonly number[]
   readonly open_first: string
   readonly open_last: string
+  readonly exchanges: string
   readonly genesis: string
   readonly slot_sec: number
   readonly epoch_slots: number
@@ -51,6 +56,7 @@ const HORIZON = `
   SELECT
     closed_days_with_ends AS closed,
     (SELECT groupArray((toUInt16(month), version)) FROM closed_months FINAL WHERE chain = {chain:String}) AS months,
+    (SELECT toString((count(), sum(version))) FROM rebuild_exchanges) AS exchanges,
     max(epoch) AS newest,
     count() AS epochs,
     arraySort(groupUniqArrayIf(day, is_open)) AS open_days,
@@ -92,14 +98,16 @@ async function selectHorizon(warehouse: WarehouseReader, chain: string): Promise
       secondsPerSlot: row.slot_sec,
       slotsPerEpoch: row.epoch_slots,
     },
-    closedDays: row.closed.map(([day, lastSlot]) => ({
+    closedDays: row.closed.map(([day, lastSlot, version]) => ({
       day,
+      version,
       lastEpoch: Math.floor(Number(lastSlot) / row.epoch_slots),
     })),
     summedMonths: summedMonthsOf(row),
     openDays: row.open_days,
     openEpochs: row.open_epochs,
     openSlots: { first: Number(row.open_first), last: Number(row.open_last) },
+    exchanges: row.exchanges,
   }
 }
 
