@@ -222,7 +222,14 @@ export async function runSettleAccount(warehouse: Warehouse, { account }: Settle
 }
 
 /** Rows of them are made of rows of other tables, of chains that have a clock. */
-const DERIVED_TABLES = ['epochs', 'daily_rewards', 'closed_days', 'settlements'] as const
+const DERIVED_TABLES = [
+  'epochs',
+  'daily_rewards',
+  'closed_days',
+  'monthly_rewards',
+  'closed_months',
+  'settlements',
+] as const
 
 /**
  * Asks for everything that may be left to do: a queue may have lost what it was asked for. Days that are open although epochs of

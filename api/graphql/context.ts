@@ -16,6 +16,7 @@ import { type ValidatorDayRow, validatorDays } from '../rewards/validator-days.t
 import { withPast } from '../validators/account-validators.ts'
 import { historiesOf } from '../validators/history.ts'
 import type { ListedValidator } from '../validators/list-validators.ts'
+import { type AnalystLoaders, createAnalystLoaders } from './analyst-loaders.ts'
 import type { NftQuestions } from './nft-questions.ts'
 
 export interface WindowKey {
@@ -60,6 +61,7 @@ export interface GraphqlContext extends AccountScope {
   readonly epochs: DataLoader<DayKey, ProvenEpochRow[], string>
   readonly blocksOfDay: DataLoader<DayKey, ProposalRow[], string>
   readonly blocksOfEpoch: DataLoader<EpochKey, ProposalRow[], string>
+  readonly analysts: AnalystLoaders
 }
 
 type Request = Pick<
@@ -89,6 +91,7 @@ export function createContext(request: Request): GraphqlContext {
     }),
     epochs: new DataLoader((keys) => loadEpochs(warehouse, horizon, keys), { cacheKeyFn: dayKey }),
     blocksOfDay: new DataLoader((keys) => loadBlocksOfDays(warehouse, horizon, keys), { cacheKeyFn: dayKey }),
+    analysts: createAnalystLoaders(request),
     blocksOfEpoch: new DataLoader((keys) => loadBlocksOfEpochs(warehouse, horizon, keys), { cacheKeyFn: epochKey }),
   }
 }

@@ -11,14 +11,14 @@ import {
   Kind,
   type SelectionSetNode,
 } from 'graphql/index.js'
+import { dayOfInstant } from '../../schemas/eth/time.ts'
 import { HISTORY_STEPS } from '../../schemas/routes/validators/validator-history.ts'
 import { dayWindow } from '../rewards/day-window.ts'
+import { FIRST_DEFAULT, monthsIn, monthWindow, WINDOW_DAYS_MAX_GRAPHQL } from './analyst-windows.ts'
 import { LOOKUPS_MAX, NFT_COSTS } from './nft-cost.ts'
 
 /** Fields that an answer may hold: about a second of work. */
 export const COST_MAX = 500_000
-/** Validators of a page whose query does not say how many. */
-export const FIRST_DEFAULT = 10
 export const DEPTH_MAX = 8
 /** Statements that a query may take: equal fields with equal arguments share theirs. */
 export const STATEMENTS_MAX = 20
@@ -157,6 +157,21 @@ const STATEMENTS_OF: Readonly<Record<string, number>> = {
   'ValidatorDay.epochs': 1,
   'ValidatorDay.blocks': 1,
   'ValidatorEpoch.blocks': 1,
+  'Query.months': 2,
+  'Query.epochs': 1,
+  'Query.blocks': 2,
+  'Query.settlements': 1,
+  'Query.network': 1,
+  'Account.totals': 2,
+  'Account.performance': 2,
+  'LabelGroup.performance': 2,
+  'Validator.totals': 2,
+  'Validator.performance': 2,
+  'Validator.months': 2,
+  'Validator.proposals': 2,
+  'AccountDay.performance': 1,
+  'ValidatorDay.attestations': 2,
+  'ValidatorEpoch.attestations': 2,
 }
 
 /** How many objects stand below one value of the field. */
@@ -169,10 +184,27 @@ function listLength(
     case 'Query.validators':
       return Math.max(1, Math.min(typeof args.first === 'number' ? args.first : FIRST_DEFAULT, validators))
     case 'Query.days':
+    case 'Query.network':
     case 'Validator.days': {
-      const window = dayWindow(nowMs, { start_date: toText(args.from), end_date: toText(args.to) }, 'yesterday')
+      const window = dayWindow(
+        nowMs,
+        { start_date: toText(args.from), end_date: toText(args.to) },
+        'yesterday',
+        WINDOW_DAYS_MAX_GRAPHQL,
+      )
       return window.status === 'window' ? window.to - window.from : 1
     }
+    case 'Query.months':
+    case 'Validator.months': {
+      const window = monthWindow({ from: toText(args.from), to: toText(args.to) }, dayOfInstant(nowMs / 1_000))
+      return typeof window === 'string' ? 1 : monthsIn(window)
+    }
+    case 'Query.labels':
+      return Math.max(1, validators)
+    case 'Query.epochs':
+    case 'Query.blocks':
+    case 'Query.settlements':
+      return typeof args.first === 'number' ? Math.max(1, args.first) : FIRST_DEFAULT
     case 'Query.histories':
       return Math.max(1, Math.min(Array.isArray(args.pubkeys) ? args.pubkeys.length : 1, validators))
     case 'Validator.history':
@@ -194,9 +226,11 @@ function toText(value: unknown): string | undefined {
 /** The sentence for a query that is too large, with what was computed, or undefined when it may run. */
 export function costRefusal({ cost, depth, statements }: Omit<Cost, 'pageKeys'>): string | undefined {
   if (statements > STATEMENTS_MAX) {
-    return `the query takes ${statements} statements, the limit is ${STATEMENTS_MAX}: equal fields with equal arguments share one, and a list within a list is one for each item`
+    return `the query takes ${statements} statements, the limit is ${STATEMENTS_MAX}: equal fields with equal arguments share one, and a list within a list is one for each item; ask the rest in another query`
   }
-  if (depth > DEPTH_MAX) return `the query is ${depth} levels deep, the limit is ${DEPTH_MAX}`
-  if (cost > COST_MAX) return `the query costs ${cost} fields, the limit is ${COST_MAX}`
+  if (depth > DEPTH_MAX)
+    return `the query is ${depth} levels deep, the limit is ${DEPTH_MAX}: ask for what lies deeper in a query of its own`
+  if (cost > COST_MAX)
+    return `the query costs ${cost} fields, the limit is ${COST_MAX}: ask for shorter windows, fewer nodes (first, and after for the next page) or fewer fields`
   return undefined
 }

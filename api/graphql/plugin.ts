@@ -20,15 +20,19 @@ import { ANSWER_MS_MAX } from '../http/limits.ts'
 import { REVERTED_MEANWHILE, RefusedNft, TRIES_MAX } from '../nft/asking.ts'
 import { tooManyAsked } from '../nft/serve.ts'
 import { NftStandings } from '../nft/standing.ts'
+import { analystResolvers } from './analyst-resolvers.ts'
 import { asksOfTokens, TOKENS_MAX } from './asks-of-tokens.ts'
 import { createContext, type GraphqlContext } from './context.ts'
 import { costRefusal, measureCost } from './cost.ts'
 import { GRAPHQL_SCHEMAS } from './document.ts'
 import { NftQuestions } from './nft-questions.ts'
 import { nftResolvers, resolveFromRest } from './nft-resolvers.ts'
-import { refusalError, resolvers } from './resolvers.ts'
+import { refusalError } from './refusals.ts'
+import { resolvers } from './resolvers.ts'
 
-const SDL = ['schema.graphql', 'nft.graphql'].map((file) => new URL(`../../schemas/${file}`, import.meta.url))
+const SDL = ['schema.graphql', 'analysts.graphql', 'nft.graphql'].map(
+  (file) => new URL(`../../schemas/${file}`, import.meta.url),
+)
 /** What GraphiQL begins with. */
 const FIRST_QUERY = `# The account's validators on this chain; dates are UTC+8 days.
 {
@@ -55,7 +59,7 @@ export async function graphqlPlugin(app: FastifyInstance, parts: SharedParts): P
   acceptTextOfAnyType(app)
   requireChainAndAccount(app, { ...parts, family: 'graphql', serves: () => true })
   const typeDefs = await Promise.all(SDL.map((file) => readFile(file, 'utf8')))
-  const schema = createSchema<GraphqlContext>({ typeDefs, resolvers: [resolvers, nftResolvers] })
+  const schema = createSchema<GraphqlContext>({ typeDefs, resolvers: [resolvers, analystResolvers, nftResolvers] })
   resolveFromRest(schema)
   const nftStandings = new NftStandings(parts.warehouse, parts.standingAgeMsMax === 0 ? 0 : undefined)
   const yoga = createYoga<GraphqlContext>({

@@ -1,13 +1,8 @@
-import { GraphQLError } from 'graphql/index.js'
 import { checksumAddress } from '../../schemas/eth/address.ts'
 import { FAR_FUTURE_EPOCH_TEXT } from '../../schemas/eth/far-future.ts'
-import { formatEthFromGwei, formatEthFromWei, toWei } from '../../schemas/eth/units.ts'
-import { formatMessage, type RefusalCode } from '../../schemas/routes/envelope.ts'
-import { LIMIT_MAX, LISTED_VALIDATORS_MAX } from '../../schemas/routes/fields.ts'
+import { toWei } from '../../schemas/eth/units.ts'
 import type { HistoryStep } from '../../schemas/routes/validators/validator-history.ts'
 import { isProvenLevel } from '../../schemas/tables/day-levels.ts'
-import { NO_VALIDATORS } from '../http/chain-path.ts'
-import { normalisePubkey } from '../http/pubkey-text.ts'
 import { validatorLabels } from '../http/validator-labels.ts'
 import type { AccountDay } from '../rewards/account-days.ts'
 import { type DayWindow, dayWindow } from '../rewards/day-window.ts'
@@ -16,58 +11,35 @@ import type { ValidatorDayRow } from '../rewards/validator-days.ts'
 import { accountValidators } from '../validators/account-validators.ts'
 import { type ExitFlags, exitFlags } from '../validators/exit-flags.ts'
 import { historiesOf } from '../validators/history.ts'
-import { type ListedValidator, listValidators } from '../validators/list-validators.ts'
+import type { ListedValidator } from '../validators/list-validators.ts'
 import { toStatus } from '../validators/validator-status.ts'
+import * as amounts from './amounts.ts'
+import { WINDOW_DAYS_MAX_GRAPHQL } from './analyst-windows.ts'
 import type { GraphqlContext } from './context.ts'
-import { FIRST_DEFAULT } from './cost.ts'
+import { ofValidators, refusalError } from './refusals.ts'
+import { loadValidators, readPubkeys, type ValidatorsArguments } from './validator-list.ts'
 
 interface WindowArguments {
   readonly from?: string | null
   readonly to?: string | null
 }
 
-interface PageArguments {
-  readonly first?: number | null
-  readonly after?: string | null
-  readonly pubkeys?: readonly string[] | null
-  readonly label?: string | null
-}
-
-/** An expected refusal, with the code and text that the REST API has for it. */
-export function refusalError(code: RefusalCode, detail?: string): GraphQLError {
-  return new GraphQLError(formatMessage(code, detail), { extensions: { code } })
-}
-
 /** Of a `histories` field. */
 const HISTORIES_MAX = 100
-const PUBKEY = /^(0x)?[0-9a-f]{96}$/
-const CURSOR = /^[0-9]{1,10}$/
 
-const gwei = (text: string) => ({ gwei: text, eth: formatEthFromGwei(BigInt(text)) })
-const wei = (text: string) => ({ wei: text, eth: formatEthFromWei(BigInt(text)) })
-
-interface Connection {
-  readonly totalCount: number
-  readonly nodes: readonly ListedValidator[]
-  readonly hasNextPage: boolean
-}
+const gwei = (text: string) => amounts.gwei(BigInt(text))
+const wei = (text: string) => amounts.wei(BigInt(text))
 
 export const resolvers = {
   Query: {
     newestEpoch: ofValidators(async (_: unknown, context) => (await context.horizon())?.epoch ?? null),
-    validators: ofValidators((args: PageArguments, context) => loadConnection(args, context)),
+    validators: ofValidators((args: ValidatorsArguments, context) => loadValidators(args, context)),
     histories: ofValidators(({ pubkeys }: { readonly pubkeys: readonly string[] }, context) =>
       loadHistories(pubkeys, context),
     ),
     days: ofValidators((args: WindowArguments, context) => {
       const { from, to } = windowOf(args, context)
       return context.accountDays.load({ from, to })
-    }),
-  },
-  ValidatorConnection: {
-    pageInfo: ({ nodes, hasNextPage }: Connection) => ({
-      hasNextPage,
-      endCursor: nodes.at(-1)?.validator_index.toString() ?? null,
     }),
   },
   Validator: {
@@ -178,38 +150,11 @@ function levelOfEpoch(row: ProvenEpochRow): string | null {
   return row.residual_gwei === '0' ? row.level.toUpperCase() : 'UNEXPLAINED'
 }
 
-/** Refused on a chain without validators, which has nothing to tell of them. */
-function ofValidators<Args, Result>(resolve: (args: Args, context: GraphqlContext) => Result) {
-  return (_: unknown, args: Args, context: GraphqlContext): Result => {
-    if (!context.hasBeacon) throw refusalError('404', NO_VALIDATORS)
-    return resolve(args, context)
-  }
-}
-
 /** Of a former validator what the chain tells, and not what its account of today asks for. */
 async function exitOf(row: ListedValidator, context: GraphqlContext): Promise<ExitFlags> {
   const hasExitEpoch = row.exit_epoch !== FAR_FUTURE_EPOCH_TEXT
   if (!row.isSeenToday) return { isNeedExit: false, isPostExit: hasExitEpoch }
   return (await exitFlags(context))(row.pubkey, hasExitEpoch)
-}
-
-async function loadConnection(args: PageArguments, context: GraphqlContext): Promise<Connection> {
-  const first = args.first ?? FIRST_DEFAULT
-  if (first < 1 || first > LIMIT_MAX) throw refusalError('400', `first is not between 1 and ${LIMIT_MAX}`)
-  const after = args.after ?? undefined
-  if (after !== undefined && !CURSOR.test(after)) throw refusalError('400', 'after is not a cursor of this list')
-  const pubkeys = readPubkeys(args.pubkeys ?? [], LISTED_VALIDATORS_MAX)
-  const horizon = await context.horizon()
-  if (horizon === undefined) return { totalCount: 0, nodes: [], hasNextPage: false }
-  const found = await listValidators(context, horizon, {
-    former: true,
-    pubkeys,
-    credentials: [],
-  })
-  const labels = args.label == null ? undefined : await validatorLabels(context)
-  const listed = labels === undefined ? found : found.filter(({ pubkey }) => (labels.get(pubkey) ?? '') === args.label)
-  const rest = after === undefined ? listed : listed.filter((row) => row.validator_index > Number(after))
-  return { totalCount: listed.length, nodes: rest.slice(0, first), hasNextPage: rest.length > first }
 }
 
 async function loadHistories(
@@ -223,15 +168,9 @@ async function loadHistories(
   return found.map(({ pubkey }, at) => ({ pubkey, steps: histories[at] ?? [] }))
 }
 
-/** As tables have them; a GraphQLError where one is none, or they are too many. */
-function readPubkeys(given: readonly string[], max: number): readonly string[] {
-  if (given.length <= max && given.every((text) => PUBKEY.test(text.toLowerCase()))) return given.map(normalisePubkey)
-  throw refusalError('400', `pubkeys is not a list of at most ${max} public keys`)
-}
-
 function windowOf(args: WindowArguments, context: GraphqlContext): DayWindow {
   const query = { start_date: args.from ?? undefined, end_date: args.to ?? undefined }
-  const window = dayWindow(context.nowMs, query, 'yesterday')
+  const window = dayWindow(context.nowMs, query, 'yesterday', WINDOW_DAYS_MAX_GRAPHQL)
   if (window.status === 'refused') throw refusalError(window.code, window.detail)
   return window
 }

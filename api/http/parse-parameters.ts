@@ -2,6 +2,7 @@ import type { FastifySchemaCompiler } from 'fastify'
 import type { TObject, TSchema } from 'typebox'
 import { Compile } from 'typebox/schema'
 import { type Refusal, type RefusalCode, refuse } from '../../schemas/routes/envelope.ts'
+import { slipsBetween } from '../../schemas/slips.ts'
 import { RefusedRequest } from './answer.ts'
 import { faultWords } from './fault-words.ts'
 
@@ -19,6 +20,8 @@ const DECIMAL = /^(0|[1-9][0-9]{0,15})$/
 const ELEMENT = /^\[[0-9]*\]$/
 /** Shorter names are anybody's: caches are passed by `_`, `t` and the like. */
 const MEANT_CHARACTERS_MIN = 4
+/** Names of so many letters are told from each other by more than two. */
+const LONG_NAME_CHARACTERS = 8
 /** Beyond this text is not repeated in a message. */
 const DETAIL_CHARACTERS_MAX = 200
 
@@ -96,13 +99,13 @@ function keyReader(properties: readonly (readonly [string, TSchema])[]) {
   }
 }
 
-/** Whether who wrote a name that is none of ours meant this one: it begins with it, or is most of its beginning, but for spelling. */
+/** Whether who wrote a name that is none of ours meant this one: it begins with it, is most of its beginning, or has slips of the keyboard. */
 function isMeant(key: string, name: string): boolean {
   const [written, ours] = [lettersOf(key), lettersOf(name)]
-  return (
-    written.startsWith(ours) ||
-    (written.length >= MEANT_CHARACTERS_MIN && ours.startsWith(written) && written.length * 2 > ours.length)
-  )
+  if (written.startsWith(ours)) return true
+  if (written.length < MEANT_CHARACTERS_MIN) return false
+  const isBeginning = ours.startsWith(written) && written.length * 2 > ours.length
+  return isBeginning || slipsBetween(written, ours) <= (ours.length < LONG_NAME_CHARACTERS ? 1 : 2)
 }
 
 function lettersOf(name: string): string {

@@ -88,6 +88,7 @@ const POSITION = [
   versionsOf('figures', 'epochs', 'epoch, version', ofChain),
   versionsOf('figures', 'epoch_parts', 'epoch, version', ofChain),
   versionsOf('figures', 'closed_days', 'day, version', ofChain),
+  versionsOf('figures', 'closed_months', 'month, version', ofChain),
   versionsOf('figures', 'settlements', 'slot, version, is_deleted', ofChain),
   versionsOf('figures', 'settlement_corrections', 'number, version', ofChain),
   versionsOf('figures', 'dead_letters', 'version, is_resolved'),

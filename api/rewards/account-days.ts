@@ -1,7 +1,9 @@
+import { hash } from 'node:crypto'
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { FAR_FUTURE_EPOCH } from '../../schemas/eth/far-future.ts'
 import { type DayNumber, formatDay } from '../../schemas/eth/time.ts'
 import { IS_EXPLAINED } from '../../schemas/tables/day-levels.ts'
+import { AccountMemo } from '../http/account-memo.ts'
 import {
   type AccountScope,
   inStatements,
@@ -45,9 +47,17 @@ export interface UnprovenRule {
 
 export type DaysScope = AccountScope & UnprovenRule & { readonly warehouse: WarehouseReader }
 
-/** Rows of daily figures up to which all days of an account are read at once and kept: any range is then cut from them. */
+/** Rows of daily figures up to which all days of an account are read at once; of more, those of the range that is asked for. */
 const HISTORY_ROWS_MAX = 500_000
 
+/** Sums of a closed day, undefined where the account has none, with the version of the day that they were made of. */
+interface KeptDay {
+  readonly version: string
+  readonly sums: AccountDay | undefined
+}
+
+const daysKept = new AccountMemo<Map<DayNumber, KeptDay>>()
+const seenMemo = new StandingMemo<string>(() => 1)
 const daysMemo = new StandingMemo<readonly AccountDay[]>((days) => days.length)
 
 /**
@@ -68,12 +78,35 @@ async function provenDays(scope: DaysScope, horizon: Horizon, { from, to }: Days
   const { registered } = await seenValidators(scope)
   const isIn = ({ day }: { readonly day: DayNumber }): boolean => from <= day && day < to
   if (registered.length * horizon.closedDays.length > HISTORY_ROWS_MAX) {
-    return selectDays({ ...scope, reader: scope.warehouse }, horizon, horizon.closedDays.filter(isIn))
+    return keptDays({ ...scope, reader: scope.warehouse }, horizon, horizon.closedDays.filter(isIn))
   }
   const all = await daysMemo.of(scope.standing, scope.account, () =>
     selectDays({ ...scope, reader: scope.shared }, horizon, horizon.closedDays),
   )
   return all.filter(isIn)
+}
+
+/** The sums of a large account's days as they were read: an epoch that comes makes none of them be read again. */
+async function keptDays(scope: ReadingScope, horizon: Horizon, days: readonly ClosedDay[]): Promise<AccountDay[]> {
+  const kept = daysKept.of(scope, await whoIsSeen(scope, horizon), () => new Map())
+  const lacking = days.filter(({ day, version }) => kept.get(day)?.version !== version)
+  const read = new Map((await selectDays(scope, horizon, lacking)).map((sums) => [sums.day, sums]))
+  for (const { day, version } of lacking) kept.set(day, { version, sums: read.get(day) })
+  return days.flatMap(({ day }) => read.get(day) ?? kept.get(day)?.sums ?? [])
+}
+
+/** A text that differs where other validators, or other days of them, make the account's sums. */
+function whoIsSeen(scope: AccountScope, horizon: Horizon): Promise<string> {
+  return seenMemo.of(scope.standing, scope.account, async () => {
+    const { registered } = await seenValidators(scope)
+    const states = await validatorStates(scope, horizon.epoch)
+    const seen = registered.map(({ index, intervals }) => [
+      index,
+      activationOf(states.get(index)).toString(),
+      ...intervals.flatMap(({ fromDay, toDay }) => [fromDay, toDay]),
+    ])
+    return hash('sha256', JSON.stringify([horizon.exchanges, seen]))
+  })
 }
 
 interface SumRow {
@@ -114,11 +147,9 @@ const SUMS = `
   WHERE seen.from_day <= toUInt16(rewards.day) AND toUInt16(rewards.day) < seen.to_day
   GROUP BY rewards.day, rewards.is_explained`
 
-async function selectDays(
-  scope: AccountScope & { readonly reader: WarehouseReader },
-  horizon: Horizon,
-  days: readonly ClosedDay[],
-): Promise<AccountDay[]> {
+type ReadingScope = AccountScope & { readonly reader: WarehouseReader }
+
+async function selectDays(scope: ReadingScope, horizon: Horizon, days: readonly ClosedDay[]): Promise<AccountDay[]> {
   const { registered } = await seenValidators(scope)
   const [firstDay, lastDay] = [days[0]?.day, days.at(-1)?.day]
   if (firstDay === undefined || lastDay === undefined || registered.length === 0) return []

@@ -1,5 +1,5 @@
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
-import { type ChainClock, type DayNumber, dayOfSlot, lastSlotOfEpoch } from '../../schemas/eth/time.ts'
+import { type ChainClock, type DayNumber, dayOfSlot, firstOfMonth, lastSlotOfEpoch } from '../../schemas/eth/time.ts'
 import { StandingMemo } from '../http/standing-memo.ts'
 import type { Standing } from '../http/standings.ts'
 
@@ -13,27 +13,35 @@ export interface Horizon {
   readonly clock: ChainClock
   /** Ascending; a day is closed or open, never both. */
   readonly closedDays: readonly ClosedDay[]
+  /** Months (their first days) whose sums in `monthly_rewards` are those of all their closed days, with the version that these rows have. */
+  readonly summedMonths: ReadonlyMap<DayNumber, string>
   /** Days of complete epochs that are not closed, `YYYY-MM-DD`. */
   readonly openDays: readonly string[]
   /** Complete epochs with a slot in an open day, ascending; after a backfill they may have gaps. */
   readonly openEpochs: readonly number[]
   /** Slots around the open epochs, inclusive; 0 and 0 when there are none. */
   readonly openSlots: { readonly first: number; readonly last: number }
+  /** Differs when a rebuild has put other tables in place. */
+  readonly exchanges: string
 }
 
 export interface ClosedDay {
   readonly day: DayNumber
   readonly lastEpoch: number
+  /** Differs whenever a row of the day does, but for what a rebuild puts in place. */
+  readonly version: string
 }
 
 interface HorizonRow {
-  readonly closed: readonly (readonly [day: number, lastSlot: string])[]
+  readonly closed: readonly (readonly [day: number, lastSlot: string, version: string])[]
+  readonly months: readonly (readonly [month: number, version: string])[]
   readonly newest: number
   readonly epochs: string
   readonly open_days: readonly string[]
   readonly open_epochs: readonly number[]
   readonly open_first: string
   readonly open_last: string
+  readonly exchanges: string
   readonly genesis: string
   readonly slot_sec: number
   readonly epoch_slots: number
@@ -43,10 +51,12 @@ interface HorizonRow {
 const HORIZON = `
   WITH
     (
-      SELECT arraySort(groupArray((toUInt16(day), last_slot))) FROM closed_days FINAL WHERE chain = {chain:String}
+      SELECT arraySort(groupArray((toUInt16(day), last_slot, version))) FROM closed_days FINAL WHERE chain = {chain:String}
     ) AS closed_days_with_ends
   SELECT
     closed_days_with_ends AS closed,
+    (SELECT groupArray((toUInt16(month), version)) FROM closed_months FINAL WHERE chain = {chain:String}) AS months,
+    (SELECT toString((count(), sum(version))) FROM rebuild_exchanges) AS exchanges,
     max(epoch) AS newest,
     count() AS epochs,
     arraySort(groupUniqArrayIf(day, is_open)) AS open_days,
@@ -88,14 +98,27 @@ async function selectHorizon(warehouse: WarehouseReader, chain: string): Promise
       secondsPerSlot: row.slot_sec,
       slotsPerEpoch: row.epoch_slots,
     },
-    closedDays: row.closed.map(([day, lastSlot]) => ({
+    closedDays: row.closed.map(([day, lastSlot, version]) => ({
       day,
+      version,
       lastEpoch: Math.floor(Number(lastSlot) / row.epoch_slots),
     })),
+    summedMonths: summedMonthsOf(row),
     openDays: row.open_days,
     openEpochs: row.open_epochs,
     openSlots: { first: Number(row.open_first), last: Number(row.open_last) },
+    exchanges: row.exchanges,
   }
+}
+
+/** Sums that a day is missing in, or has changed since, do not count. */
+function summedMonthsOf({ closed, months }: HorizonRow): ReadonlyMap<DayNumber, string> {
+  const versions = new Map<DayNumber, bigint>()
+  for (const [day, , version] of closed) {
+    const month = firstOfMonth(day)
+    versions.set(month, BigInt.asUintN(64, (versions.get(month) ?? 0n) + BigInt(version)))
+  }
+  return new Map(months.filter(([month, version]) => versions.get(month) === BigInt(version)))
 }
 
 /** The day that the chain's figures have come to: what an account has, it has on this day. */

@@ -28,11 +28,19 @@ const COLUMNS = [
   'balance_start_gwei',
   'balance_end_gwei',
   'residual_gwei',
+  'active_epochs',
+  'effective_balance_epochs_gwei',
   'level',
 ] as const satisfies readonly (keyof DailyRewardRow)[]
 
 /** A closed day of a validator, whatever its level. */
 export type ValidatorDayRow = Pick<DailyRewardRow, (typeof COLUMNS)[number]>
+
+/**
+ * Validators up to which days are read in the order of validators, where each has its days of a month side by side: in the order of days
+ * every day would be opened for them. Rows of that order are not made one by FINAL, which the engine reads in the table's own order alone.
+ */
+const BY_VALIDATOR_MAX = 100
 
 /** Rows of one span up to which those of all the account's validators are read at once and kept; beyond, and of longer ranges, those asked for. */
 const SPAN_ROWS_MAX = 5_000
@@ -65,20 +73,29 @@ export async function validatorDays(
   return rows.flat().filter((row) => from <= row.day && row.day < to && indices.has(row.validator_index))
 }
 
+const OF_VALIDATORS = `chain = {chain:String} AND day >= {from:Date} AND day < {to:Date} AND validator_index IN {indices:Array(UInt32)}`
+export const DAYS_BY_DAY = `
+  SELECT ${COLUMNS.join(', ')} FROM daily_rewards FINAL
+  WHERE ${OF_VALIDATORS} AND is_whole = 1
+  ORDER BY day, validator_index`
+export const DAYS_BY_VALIDATOR = `
+  SELECT ${COLUMNS.join(', ')} FROM (
+    SELECT ${COLUMNS.join(', ')}, is_whole FROM daily_rewards
+    WHERE ${OF_VALIDATORS}
+    ORDER BY version DESC LIMIT 1 BY day, validator_index
+  )
+  WHERE is_whole = 1
+  ORDER BY day, validator_index`
+
 async function selectDays(
   warehouse: WarehouseReader,
   { chain, closedDays }: Horizon,
   { validators, days }: { readonly validators: readonly SeenValidator[]; readonly days: Days },
 ): Promise<readonly ValidatorDayRow[]> {
   const intervals = new Map(validators.map((validator) => [validator.index, validator.intervals]))
-  const rows = await warehouse.query<ValidatorDayRow>(
-    `SELECT ${COLUMNS.join(', ')} FROM daily_rewards FINAL
-     WHERE chain = {chain:String} AND day >= {from:Date} AND day < {to:Date}
-       AND is_whole = 1
-       AND validator_index IN {indices:Array(UInt32)}
-     ORDER BY day, validator_index`,
-    { chain, from: formatDay(days.from), to: formatDay(days.to), indices: [...intervals.keys()] },
-  )
+  const params = { chain, from: formatDay(days.from), to: formatDay(days.to), indices: [...intervals.keys()] }
+  const sql = intervals.size > BY_VALIDATOR_MAX ? DAYS_BY_DAY : DAYS_BY_VALIDATOR
+  const rows = await warehouse.query<ValidatorDayRow>(sql, params)
   // Here and not in the statement: joins take several times as long as reading the rows.
   const closed = new Set(closedDays.map(({ day }) => day))
   return rows.filter((row) => {

@@ -20,6 +20,12 @@ export interface ValidatorFilter {
   readonly credentials: readonly string[]
 }
 
+/** Withdrawal credentials that pay to an address. */
+export function credentialsOf(address: string): string[] {
+  const tail = `${'00'.repeat(11)}${address.slice(2).toLowerCase()}`
+  return [`0x01${tail}`, `0x02${tail}`]
+}
+
 /** The account's validators with a state at the horizon, by ascending index. */
 export async function listValidators(
   scope: AccountScope,

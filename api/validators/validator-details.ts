@@ -11,7 +11,7 @@ import { type Horizon, horizonOf } from '../rewards/horizon.ts'
 import { type AccountValidator, accountValidators } from './account-validators.ts'
 import { type ExitFlagsOf, exitFlags } from './exit-flags.ts'
 import { earlyStatus } from './lifecycle.ts'
-import { feeRecipients } from './list-validators.ts'
+import { credentialsOf, feeRecipients } from './list-validators.ts'
 import { queueFactsOf } from './queue-facts.ts'
 import { type EstimatesAround, isExitAtHead, statusEstimates } from './status-estimates.ts'
 import { sweptSlots } from './swept-slots.ts'
@@ -151,9 +151,4 @@ function addressesOf(
     // Of validators that were only tracked nobody has said who deposits.
     deposit_from_address: created === undefined ? '' : checksumAddress(created.depositFrom),
   }
-}
-
-function credentialsOf(address: string): string[] {
-  const tail = `${'00'.repeat(11)}${address.slice(2).toLowerCase()}`
-  return [`0x01${tail}`, `0x02${tail}`]
 }

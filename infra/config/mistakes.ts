@@ -1,4 +1,5 @@
 import { AppError } from '../../schemas/errors.ts'
+import { slipsBetween } from '../../schemas/slips.ts'
 
 /** Where a setting stands in the file: keys, and positions in lists. */
 export type Path = readonly (string | number)[]
@@ -50,22 +51,8 @@ const LETTERS_PER_SLIP = 3
 export function nearestName(name: string, names: readonly string[], slipsMax?: number): string | undefined {
   const plain = (text: string): string => text.toLowerCase().replaceAll(/[^a-z0-9]/g, '')
   const near = names
-    .map((candidate) => ({ candidate, slips: editDistance(plain(name), plain(candidate)) }))
+    .map((candidate) => ({ candidate, slips: slipsBetween(plain(name), plain(candidate)) }))
     .filter(({ candidate, slips }) => slips <= (slipsMax ?? Math.ceil(candidate.length / LETTERS_PER_SLIP)))
     .toSorted((a, b) => a.slips - b.slips)
   return near[0]?.candidate
-}
-
-/** Letters to insert, remove or replace (Levenshtein). */
-function editDistance(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, index) => index)
-  for (const [above, letter] of [...from].entries()) {
-    const next = [above + 1]
-    for (const [left, other] of [...to].entries()) {
-      const replaced = (row[left] ?? 0) + (letter === other ? 0 : 1)
-      next.push(Math.min(replaced, (row[left + 1] ?? 0) + 1, (next[left] ?? 0) + 1))
-    }
-    row = next
-  }
-  return row[to.length] ?? 0
 }

@@ -5,6 +5,7 @@ import type { EpochsRetracted } from '../../schemas/events/log-facts.ts'
 import { CodedTexts } from '../../schemas/tables/coded-texts.ts'
 import { FAMILIES, PROJECTIONS, type Projection } from '../../schemas/tables/projections.ts'
 import { chainClock } from '../rewards/days.ts'
+import { sumMonth } from '../rewards/months.ts'
 import { type LogFacts, takenBackBy } from './log-facts.ts'
 import { dropPartitions } from './partitions.ts'
 import type { TableRows, Touched } from './rows.ts'
@@ -71,8 +72,10 @@ export async function dropRetracted(warehouse: Warehouse, facts: LogFacts, known
     // The detail first: what is derived meanwhile is derived of less.
     for (const [table, where] of RETRACTED_ROWS) {
       const params = { chain, epoch: fromEpoch, slot: firstSettled(retracted, clock), day: formatDay(fromDay) }
-      await warehouse.command(`DELETE FROM ${table} WHERE chain = {chain:String} AND ${where}`, params)
+      await warehouse.command(deletionSql(table, `chain = {chain:String} AND ${where}`), params)
     }
+    // Days of its month before the first one that went stay closed.
+    await sumMonth(warehouse, chain, fromDay)
     await warehouse.insert('dropped_chains', { removal_id: [id] })
   }
 }
@@ -97,6 +100,8 @@ const RETRACTED_ROWS = [
   ['day_balances', 'day > {day:Date}'],
   ['daily_rewards', 'day >= {day:Date}'],
   ['closed_days', 'day >= {day:Date}'],
+  ['monthly_rewards', 'month >= toStartOfMonth({day:Date})'],
+  ['closed_months', 'month >= toStartOfMonth({day:Date})'],
   ['settlements', 'slot >= {slot:UInt64}'],
 ] as const satisfies readonly (readonly [Projection, string])[]
 
@@ -109,14 +114,27 @@ export async function takeBackDay(
   if (clock === undefined) return // the chain was removed with all of it
   const slots = { first: firstSlotOfDay(clock, day), behind: firstSlotOfDay(clock, day + 1) }
   const params = { chain, day: formatDay(day), ...slots }
-  const ofChain = 'WHERE chain = {chain:String} AND'
-  for (const table of ['closed_days', 'daily_rewards'] satisfies readonly Projection[]) {
-    await warehouse.command(`DELETE FROM ${table} ${ofChain} day = {day:Date}`, params)
-  }
-  await warehouse.command(
-    `DELETE FROM settlements ${ofChain} slot >= {first:UInt64} AND slot < {behind:UInt64}`,
-    params,
-  )
+  for (const [table, where] of ROWS_OF_DAY)
+    await warehouse.command(deletionSql(table, `chain = {chain:String} AND ${where}`), params)
+  await sumMonth(warehouse, chain, day)
+}
+
+/** Rows that are derived of a day. */
+const ROWS_OF_DAY = [
+  ['closed_days', 'day = {day:Date}'],
+  ['daily_rewards', 'day = {day:Date}'],
+  ['closed_months', 'month = toStartOfMonth({day:Date})'],
+  ['monthly_rewards', 'month = toStartOfMonth({day:Date})'],
+  ['settlements', 'slot >= {first:UInt64} AND slot < {behind:UInt64}'],
+] as const satisfies readonly (readonly [Projection, string])[]
+
+/** Tables with a projection, in which the engine would leave rows that DELETE FROM only marks. */
+const PROJECTED: ReadonlySet<Projection> = new Set<Projection>(['daily_rewards'])
+
+function deletionSql(table: Projection, where: string): string {
+  return PROJECTED.has(table)
+    ? `ALTER TABLE ${table} DELETE WHERE ${where} SETTINGS mutations_sync = 2`
+    : `DELETE FROM ${table} WHERE ${where}`
 }
 
 /** Deletes an account's settlements that may follow from retracted epochs, for the same reason. */

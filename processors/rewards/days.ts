@@ -3,6 +3,7 @@ import { type ChainClock, type DayNumber, epochOf, firstSlotOfDay, formatDay } f
 import { DAY_TOLD_VERSION, dayLevelSql, roundingMaxSql } from '../../schemas/tables/day-levels.ts'
 import type { ChainRow } from '../../schemas/tables/rewards.ts'
 import { validatorDaysSql } from '../../schemas/tables/validator-days.ts'
+import { sumMonth } from './months.ts'
 
 /** What a day spans, and the epochs that must be complete before it can be closed. */
 export interface DaySpan {
@@ -101,12 +102,14 @@ const DAILY_SQL = `
 INSERT INTO daily_rewards
   (chain, day, validator_index, is_whole, source_gwei, target_gwei, head_gwei, inactivity_gwei, sync_gwei, proposer_gwei,
    slashing_penalty_gwei, cl_reward_gwei, el_reward_wei, blocks, blocks_unexplained, unexplained_wei, deposits_gwei, withdrawals_gwei, returned_from_queue_gwei,
-   moved_to_queue_gwei, consolidations_in_gwei, consolidations_out_gwei, balance_start_gwei, balance_end_gwei, residual_gwei, level, version)
+   moved_to_queue_gwei, consolidations_in_gwei, consolidations_out_gwei, balance_start_gwei, balance_end_gwei, residual_gwei,
+   active_epochs, effective_balance_epochs_gwei, level, version)
 SELECT
   {chain:String}, day, validator_index, whole, source, target, head, inactivity, sync, proposer, slashing_penalty,
   cl_reward + if(level = 'rounding', not_explained, 0),
   revenue, blocks, blocks_unexplained, unexplained, deposits, withdrawals, returned, moved, consolidated_in, consolidated_out,
-  whole * balance_start, whole * balance_end, whole * not_explained, level, version
+  whole * balance_start, whole * balance_end, whole * not_explained,
+  active_epochs, effective_balance_epochs, level, version
 FROM (
   SELECT
     *,
@@ -194,5 +197,6 @@ export async function closeDay(warehouse: Warehouse, chain: string, span: DaySpa
   if ((await missingBlocks(warehouse, chain, span)) > 0) return false
   await warehouse.command(DAILY_SQL, params)
   await warehouse.command(CLOSED_SQL, params)
+  await sumMonth(warehouse, chain, span.day)
   return true
 }

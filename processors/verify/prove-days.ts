@@ -52,7 +52,7 @@ SELECT
   consolidated_in, consolidated_out, balance_start, balance_end, residual, level,
   is_whole = 1 AND stored = (
     rewards + if(level = 'rounding', residual, 0), rewards, revenue, blocks, blocks_unexplained, unexplained, deposits, withdrawals,
-    returned, moved, consolidated_in, consolidated_out, balance_start, balance_end, residual
+    returned, moved, consolidated_in, consolidated_out, balance_start, balance_end, residual, active_epochs, effective_balance_epochs
   ) AND stored_level = level AS stored_agrees
 FROM (
   SELECT
@@ -68,7 +68,7 @@ FROM (
         if(d.epochs = 0, r.validator_index, d.validator_index) AS validator_index,
         d.epochs AS epochs, d.cl_reward AS rewards, d.deposits AS deposits, d.withdrawals AS withdrawals, d.returned AS returned,
         d.moved AS moved, d.consolidated_in AS consolidated_in, d.consolidated_out AS consolidated_out, d.flows AS flows,
-        d.revenue AS revenue, d.blocks AS blocks, d.blocks_unexplained AS blocks_unexplained, d.unexplained AS unexplained,
+        d.active_epochs AS active_epochs, d.effective_balance_epochs AS effective_balance_epochs, d.revenue AS revenue, d.blocks AS blocks, d.blocks_unexplained AS blocks_unexplained, d.unexplained AS unexplained,
         r.is_whole AS is_whole, r.stored AS stored, r.stored_level AS stored_level
       FROM (${validatorDaysSql(inRange)}) AS d
       FULL JOIN (
@@ -79,7 +79,7 @@ FROM (
             source_gwei + target_gwei + head_gwei + inactivity_gwei + sync_gwei + proposer_gwei + slashing_penalty_gwei,
             el_reward_wei, blocks, blocks_unexplained, unexplained_wei, deposits_gwei, withdrawals_gwei,
             returned_from_queue_gwei, moved_to_queue_gwei, consolidations_in_gwei, consolidations_out_gwei,
-            balance_start_gwei, balance_end_gwei, residual_gwei
+            balance_start_gwei, balance_end_gwei, residual_gwei, active_epochs, effective_balance_epochs_gwei
           ) AS stored
         FROM daily_rewards FINAL
         WHERE chain = {chain:String} AND day = {day:Date} AND is_whole = 1 AND ${inRange('validator_index')}

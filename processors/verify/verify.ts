@@ -6,6 +6,7 @@ import { findDayGaps } from './day-gaps.ts'
 import { findMissing, type Missing } from './find-missing.ts'
 import { type DayProof, holds, proveDays } from './prove-days.ts'
 import { proveEpochs } from './prove-epochs.ts'
+import { proveMonths } from './prove-months.ts'
 import { proveRevenue, proveSettlements } from './prove-settlements.ts'
 import type { Proving } from './proving.ts'
 import { findUnexplainedRevenue } from './unexplained-revenue.ts'
@@ -111,6 +112,10 @@ async function proveFigures({ warehouse, quiet, print, signal }: Verifying, prov
     await print(
       `${name}: ${count} validator-days have what their node rounds in them, ${ROUNDING_GWEI_MAX} gwei an epoch at most`,
     )
+  }
+  for await (const { chain: name, month, validator_index } of proveMonths(warehouse, proving)) {
+    wrong++
+    await print(`${name} month ${month} validator ${validator_index}: WRONG: it is not the sum of its days`)
   }
   const epochs = await proveEpochs(warehouse, proving)
   for (const { chain: name, epoch, validator_index, residual } of epochs.examples) {

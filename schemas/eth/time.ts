@@ -71,6 +71,12 @@ export function parseDay(text: string): DayNumber | undefined {
   return formatDay(day) === text ? day : undefined
 }
 
+/** The first day of the month that a day lies in. */
+export function firstOfMonth(day: DayNumber): DayNumber {
+  const date = new Date(day * DAY_SEC * 1000)
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1) / (DAY_SEC * 1000)
+}
+
 /** ISO 8601 UTC with milliseconds. */
 export function formatInstant(unixSec: number): string {
   return new Date(unixSec * 1000).toISOString()

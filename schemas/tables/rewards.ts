@@ -15,6 +15,8 @@ export const REWARD_TABLES = {
   day_balances: ['chain', 'day', 'validator_index'],
   daily_rewards: ['chain', 'day', 'validator_index'],
   closed_days: ['chain', 'day'],
+  monthly_rewards: ['chain', 'month', 'validator_index'],
+  closed_months: ['chain', 'month'],
 } as const
 
 /** Kinds of `ledger_entries`: rewards first, then capital flows. The amount is signed by its effect on the balance. */
@@ -65,6 +67,9 @@ export interface DailyRewardRow {
   readonly balance_start_gwei: string
   readonly balance_end_gwei: string
   readonly residual_gwei: string
+  /** Epochs at whose end it was active, and the sum of its effective balances at these ends. */
+  readonly active_epochs: number
+  readonly effective_balance_epochs_gwei: string
   readonly level: DayLevel
   readonly version: string
 }

@@ -2,6 +2,9 @@ import { blockRevenuesSql } from './block-revenues.ts'
 import { newestToldSql } from './day-levels.ts'
 import { IS_SLASHING, IS_WITHDRAWAL } from './rewards.ts'
 
+/** Condition on rows of `validator_epochs`: at the epoch's end the validator has duties, and earns or loses by them. */
+const IS_ACTIVE = 'activation_epoch <= epoch AND epoch < exit_epoch'
+
 /**
  * Income and flows of validators by UTC+8 day, summed from the detail: one row per validator and day of which a transition is
  * known. It is the one place where a day's figure is made: closing a day stores it, `verify` compares it with what is stored, and
@@ -26,12 +29,14 @@ export function validatorDaysSql(validators?: (index: string) => string, epochs?
     l.consolidated_in AS consolidated_in, l.consolidated_out AS consolidated_out,
     l.deposits + l.withdrawals + l.returned + l.moved + l.consolidated_in + l.consolidated_out AS flows,
     x.revenue AS revenue, x.blocks AS blocks, x.blocks_unexplained AS blocks_unexplained, x.unexplained AS unexplained,
-    e.first_epoch AS first_epoch, e.epochs AS epochs, l.first_deposit_epoch AS first_deposit_epoch,
+    e.first_epoch AS first_epoch, e.epochs AS epochs, e.active_epochs AS active_epochs,
+    e.effective_balance_epochs AS effective_balance_epochs, l.first_deposit_epoch AS first_deposit_epoch,
     e.versions + x.versions AS versions
   FROM (
     SELECT
       day, validator_index, sum(source_gwei) AS source, sum(target_gwei) AS target, sum(head_gwei) AS head,
-      sum(inactivity_gwei) AS inactivity, min(epoch) AS first_epoch, count() AS epochs, sum(version) AS versions
+      sum(inactivity_gwei) AS inactivity, min(epoch) AS first_epoch, count() AS epochs, countIf(${IS_ACTIVE}) AS active_epochs,
+      sumIf(effective_balance_gwei, ${IS_ACTIVE}) AS effective_balance_epochs, sum(version) AS versions
     FROM validator_epochs FINAL
     WHERE chain = {chain:String} AND epoch BETWEEN {first_transition:UInt32} AND {last_transition:UInt32}
       AND has({days:Array(Date)}, day) ${counted} ${mine('validator_index')}

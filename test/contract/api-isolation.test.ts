@@ -15,7 +15,7 @@ import { toTokenLimitsRow } from '../../schemas/tables/accounts.ts'
 import { DEPOSIT_CONTRACT, depositFor, signStaking } from '../unit/given-staking.ts'
 import { type ApiFixture, insertRows, openApiFixture, pubkeyOf } from './api-fixture.ts'
 import { everyRoute } from './every-route.ts'
-import { fullQuery, objectFields } from './full-query.ts'
+import { fullQuery, fullQueryOf, objectFields } from './full-query.ts'
 import {
   ADDRESS,
   CREATED,
@@ -64,6 +64,10 @@ const ARGUMENTS: Readonly<Record<string, readonly (string | undefined)[]>> = {
   first: ['3', '1'],
   label: [undefined, JSON.stringify(LABEL), '""'],
   after: [undefined, `"${INDEX}"`, `"${INDEX - 1}"`],
+  statuses: [undefined, '["active_ongoing", "pending_queued"]'],
+  withdrawalAddress: [undefined, `"${ADDRESS}"`],
+  orderBy: [undefined, 'EFFECTIVE_BALANCE'],
+  descending: [undefined, 'true'],
   from: [`"${DAY}"`],
   to: [`"${NEXT_DAY}"`],
   pubkeys: [
@@ -82,7 +86,14 @@ const WITHOUT_ACCOUNT: ReadonlySet<string> = new Set([
   ...['getStakeQuote', 'getUnstakeQuote', 'getQuoteRoutes', 'getAddressBalance', 'getAddressValidators'],
 ])
 
-const SCHEMA = buildSchema(readFileSync(join(import.meta.dirname, '../../schemas/schema.graphql'), 'utf8'))
+const TEXTS = ['schema.graphql', 'analysts.graphql'].map((file) =>
+  readFileSync(join(import.meta.dirname, '../../schemas', file), 'utf8'),
+)
+const SCHEMA = buildSchema(TEXTS[0] ?? '')
+/** With what is for analysts: one question for each of its fields, since one for all of them takes more statements than one may. */
+const ANALYSTS = buildSchema(TEXTS.join('\n'))
+/** The chain's, and the same for all. */
+const OF_CHAIN: ReadonlySet<string> = new Set(['epochs', 'network'])
 const ROUTES = await everyRoute()
 
 interface Question {
@@ -140,7 +151,21 @@ function graphqlQuestions(): readonly Question[] {
   })
 }
 
-const QUESTIONS = [...[...ROUTES.values()].flatMap(questionsOf), ...graphqlQuestions()]
+function analystQuestions(): readonly Question[] {
+  const known = SCHEMA.getQueryType()?.getFields() ?? {}
+  const names = Object.keys(ANALYSTS.getQueryType()?.getFields() ?? {})
+  return names
+    .filter((name) => name === 'validators' || name === 'days' || (!(name in known) && !OF_CHAIN.has(name)))
+    .map((name) => {
+      // Months are no days, and what narrows a list is asked above.
+      const argumentOf = (field: string, argument: string) =>
+        field !== 'months' && ['from', 'to'].includes(argument) ? ARGUMENTS[argument]?.[0] : undefined
+      const body = JSON.stringify({ query: fullQueryOf(ANALYSTS, name, argumentOf) })
+      return { name: `graphql ${name}`, method: 'POST', path: '/graphql', body }
+    })
+}
+
+const QUESTIONS = [...[...ROUTES.values()].flatMap(questionsOf), ...graphqlQuestions(), ...analystQuestions()]
 
 let fixture: ApiFixture
 let api: Api

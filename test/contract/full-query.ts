@@ -8,6 +8,13 @@ export function fullQuery(schema: GraphQLSchema, argumentOf: ArgumentOf): string
   return `query ${selectionOf(schema.getQueryType() ?? undefined, argumentOf)}`
 }
 
+/** The same below one field of the query. */
+export function fullQueryOf(schema: GraphQLSchema, name: string, argumentOf: ArgumentOf): string {
+  const field = schema.getQueryType()?.getFields()[name]
+  if (field === undefined) throw new Error(`the schema has no ${name}`)
+  return `query { ${callOf(field, argumentOf)} ${selectionOf(field.type, argumentOf)} }`
+}
+
 /** Every field of every type, as `Type.field`. */
 export function objectFields(schema: GraphQLSchema): readonly string[] {
   const types = Object.values(schema.getTypeMap()).filter(isObjectType)

@@ -5,16 +5,18 @@ import { parseDay } from '../../schemas/eth/time.ts'
 
 /** Slots of an hour, four an epoch: a day is 24 slots, and day 2026-01-02 begins with slot 16 (UTC+8). */
 const clock = { genesisTimeSec: Date.parse('2026-01-01T00:00:00Z') / 1000, secondsPerSlot: 3_600, slotsPerEpoch: 4 }
-const closed = (...days: string[]) => days.map((day) => ({ day: parseDay(day) ?? 0, lastEpoch: 0 }))
+const closed = (...days: string[]) => days.map((day) => ({ day: parseDay(day) ?? 0, lastEpoch: 0, version: '1' }))
 const horizon: Horizon = {
   chain: 'mainnet',
   clock,
   /** Through slot 115: day 6 has begun with slot 112. */
   epoch: 28,
   closedDays: closed('2026-01-03', '2026-01-05'),
+  summedMonths: new Map(),
   openDays: ['2026-01-02', '2026-01-04', '2026-01-06'],
   openEpochs: [],
   openSlots: { first: 0, last: 0 },
+  exchanges: '',
 }
 const days = (from: string, to: string) => ({ from: parseDay(from) ?? 0, to: parseDay(to) ?? 0 })
 

@@ -3,7 +3,7 @@ import { buildSchema, parse } from 'graphql/index.js'
 import { expect, test } from 'vitest'
 import { COST_MAX, costRefusal, DEPTH_MAX, measureCost } from '../../api/graphql/cost.ts'
 
-const files = ['schema.graphql', 'nft.graphql'].map((file) => new URL(`../../schemas/${file}`, import.meta.url))
+const files = ['schema.graphql', 'analysts.graphql', 'nft.graphql'].map((file) => new URL(`../../schemas/${file}`, import.meta.url))
 const texts = await Promise.all(files.map((file) => readFile(file, 'utf8')))
 const schema = buildSchema(texts.join('\n'))
 const nowMs = Date.parse('2026-11-20T04:00:00Z')

@@ -82,6 +82,10 @@ describe('a query string', () => {
     ['validatorIndexes=1', '400', 'validatorIndexes is not understood'],
     ['VALIDATOR-INDEXES[0]=1', '400', 'VALIDATOR-INDEXES[0] is not understood'],
     ['Page=2', '400', 'Page is not understood'],
+    ['pgae=2', '400', 'pgae is not understood'],
+    ['patge=2', '400', 'patge is not understood'],
+    ['lits=2', '400', 'lits is not understood'],
+    ['validtaor_indxes=2', '400', 'validtaor_indxes is not understood'],
     ['list=1,2,3,4', '400', 'list'],
     ['day=2026-02-30', '4001', 'day must match format "date"'],
     ['day=2026-11-20&day=2026-11-20', '400', 'day'],
@@ -109,7 +113,7 @@ describe('a body', () => {
     expect(await parse(text)).toMatchObject({ status: 'refused', code: '400' })
   })
 
-  test.each(['list[0]', 'listed', 'validator_index', 'Page', 'page[]'])(
+  test.each(['list[0]', 'listed', 'validator_index', 'Page', 'page[]', 'pagge', 'vaildator_indexes'])(
     'with %j is refused, which names it',
     async (key) => {
       expect(await parse(JSON.stringify({ [key]: 1 }))).toEqual({

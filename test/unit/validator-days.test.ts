@@ -10,10 +10,12 @@ const horizon: Horizon = {
   chain: 'mainnet',
   epoch: 9,
   clock: { genesisTimeSec: 0, secondsPerSlot: 12, slotsPerEpoch: 32 },
-  closedDays: [DAY, DAY + 1, DAY + 3].map((day) => ({ day, lastEpoch: 1 })),
+  closedDays: [DAY, DAY + 1, DAY + 3].map((day) => ({ day, lastEpoch: 1, version: '1' })),
+  summedMonths: new Map(),
   openDays: [],
   openEpochs: [],
   openSlots: { first: 0, last: 0 },
+  exchanges: '',
 }
 
 /** Tables in which validator 7 was the account's until the second day, and every validator has a row of every day. */

@@ -1,0 +1,155 @@
+import DataLoader from 'dataloader'
+import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
+import { type DayNumber, dayOfSlot, firstSlotOfDay, firstSlotOfEpoch, parseDay } from '../../schemas/eth/time.ts'
+import { type AccountScope, type SeenValidator, seenValidators } from '../http/seen-validators.ts'
+import { attestationDuties, type EpochDuties } from '../rewards/attestation-duties.ts'
+import { type Horizon, horizonOf } from '../rewards/horizon.ts'
+import { type Days, withinLife } from '../rewards/kept-spans.ts'
+import { NO_SUMS, type Period, type PeriodSums, periodSums, sumPeriods } from '../rewards/period-sums.ts'
+import { type OrphanRow, selectOrphans } from '../rewards/select-chain.ts'
+import { type ProposalRow, selectProposals } from '../rewards/select-detail.ts'
+
+/** A window of days of one validator. */
+export interface WindowOf extends Days {
+  readonly index: number
+}
+
+/** What a validator proposed in a window. */
+export interface ProposalsFound {
+  readonly blocks: readonly ProposalRow[]
+  readonly orphans: readonly OrphanRow[]
+}
+
+/** Loaders of one request: fields of one level share their statements, and equal fields their rows. */
+export interface AnalystLoaders {
+  /** Of all the account's validators. */
+  readonly ofAccount: DataLoader<Days, PeriodSums, string>
+  readonly ofValidator: DataLoader<WindowOf, PeriodSums, string>
+  readonly ofDay: DataLoader<DayNumber, PeriodSums>
+  readonly months: DataLoader<Days, readonly Period[], string>
+  readonly validatorMonths: DataLoader<WindowOf, readonly Period[], string>
+  readonly duties: DataLoader<{ readonly index: number; readonly day: string }, readonly EpochDuties[], string>
+  readonly proposals: DataLoader<WindowOf, ProposalsFound, string>
+}
+
+type Request = AccountScope & { readonly warehouse: WarehouseReader }
+
+const daysKey = ({ from, to }: Days): string => `${from}/${to}`
+const windowKey = ({ index, from, to }: WindowOf): string => `${index}/${from}/${to}`
+const NO_PROPOSALS: ProposalsFound = { blocks: [], orphans: [] }
+
+export function createAnalystLoaders(request: Request): AnalystLoaders {
+  const all = async (days: Days, by: 'day' | 'month'): Promise<readonly Period[]> => {
+    const horizon = await horizonOf(request.standing)
+    if (horizon === undefined) return []
+    const { registered } = await seenValidators(request)
+    return await periodSums(request, horizon, { validators: registered, days, by, each: false })
+  }
+  const each = byWindow<readonly Period[]>(request, [], async (horizon, validators, days) => {
+    const periods = await periodSums(request, horizon, { validators, days, by: 'month', each: true })
+    return Map.groupBy(periods, ({ index }) => index ?? -1)
+  })
+  return {
+    ofAccount: new DataLoader(
+      (windows) => Promise.all(windows.map(async (days) => sumPeriods(await all(days, 'month')))),
+      { batch: false, cacheKeyFn: daysKey },
+    ),
+    ofValidator: new DataLoader(async (keys) => (await each(keys)).map(sumPeriods), { cacheKeyFn: windowKey }),
+    ofDay: new DataLoader(async (days) => {
+      const window = { from: Math.min(...days), to: Math.max(...days) + 1 }
+      const found = new Map((await all(window, 'day')).map(({ start, sums }) => [start, sums]))
+      return days.map((day) => found.get(day) ?? NO_SUMS)
+    }),
+    months: new DataLoader((windows) => Promise.all(windows.map((days) => all(days, 'month'))), {
+      batch: false,
+      cacheKeyFn: daysKey,
+    }),
+    validatorMonths: new DataLoader(each, { cacheKeyFn: windowKey }),
+    duties: new DataLoader((keys) => loadDuties(request, keys), { cacheKeyFn: ({ index, day }) => `${index}/${day}` }),
+    proposals: new DataLoader(
+      byWindow(request, NO_PROPOSALS, (horizon, validators, days) =>
+        loadProposals(request, horizon, { validators, days }),
+      ),
+      { cacheKeyFn: windowKey },
+    ),
+  }
+}
+
+/** Asks once for each window of the keys, which siblings have in common. */
+function byWindow<Found>(
+  request: Request,
+  none: Found,
+  load: (horizon: Horizon, validators: readonly SeenValidator[], days: Days) => Promise<ReadonlyMap<number, Found>>,
+) {
+  return async (keys: readonly WindowOf[]): Promise<Found[]> => {
+    const horizon = await horizonOf(request.standing)
+    if (horizon === undefined) return keys.map(() => none)
+    const { registered } = await seenValidators(request)
+    const found = new Map<string, ReadonlyMap<number, Found>>()
+    for (const [window, members] of Map.groupBy(keys, daysKey)) {
+      const indices = new Set(members.map(({ index }) => index))
+      const [days] = members
+      if (days === undefined) continue
+      const validators = registered.filter(({ index }) => indices.has(index))
+      found.set(window, await load(horizon, validators, days))
+    }
+    return keys.map((key) => found.get(daysKey(key))?.get(key.index) ?? none)
+  }
+}
+
+async function loadDuties(
+  request: Request,
+  keys: readonly { readonly index: number; readonly day: string }[],
+): Promise<EpochDuties[][]> {
+  const horizon = await horizonOf(request.standing)
+  if (horizon === undefined) return keys.map(() => [])
+  const { chain, clock } = horizon
+  const found = new Map<string, EpochDuties[]>()
+  // A day at a time: validators to compare with are those of its last epoch.
+  for (const [text, members] of Map.groupBy(keys, ({ day }) => day)) {
+    const day = parseDay(text) ?? 0
+    const firstEpoch = Math.ceil(firstSlotOfDay(clock, day) / clock.slotsPerEpoch)
+    const behind = Math.ceil(firstSlotOfDay(clock, day + 1) / clock.slotsPerEpoch)
+    const indices = [...new Set(members.map(({ index }) => index))]
+    const lastEpoch = Math.min(behind - 1, horizon.epoch)
+    const duties = await attestationDuties(request.warehouse, { chain, indices, firstEpoch, lastEpoch })
+    for (const [index, own] of Map.groupBy(duties, (one) => one.index)) found.set(`${index}/${text}`, own)
+  }
+  return keys.map(({ index, day }) => found.get(`${index}/${day}`) ?? [])
+}
+
+async function loadProposals(
+  request: Request,
+  horizon: Horizon,
+  { validators, days }: { readonly validators: readonly SeenValidator[]; readonly days: Days },
+): Promise<ReadonlyMap<number, ProposalsFound>> {
+  const { chain, clock, epoch } = horizon
+  const slots = {
+    fromSlot: firstSlotOfDay(clock, days.from),
+    toSlot: Math.min(firstSlotOfDay(clock, days.to), firstSlotOfEpoch(clock, epoch + 1)),
+  }
+  const asked = { chain, indices: validators.map(({ index }) => index), ...slots }
+  const blocks = Map.groupBy(await selectProposals(request.warehouse, asked), (row) => row.proposer_index)
+  const orphans = Map.groupBy(await selectOrphans(request.warehouse, asked), (row) => row.proposer_index)
+  return new Map(
+    validators.map(({ index, intervals }) => {
+      const isSeen = ({ slot }: { readonly slot: string }): boolean => {
+        const day = dayOfSlot(clock, Number(slot))
+        return intervals.some(({ fromDay, toDay }) => fromDay <= day && day < toDay)
+      }
+      const own = { blocks: blocks.get(index) ?? [], orphans: orphans.get(index) ?? [] }
+      return [index, { blocks: own.blocks.filter(isSeen), orphans: own.orphans.filter(isSeen) }]
+    }),
+  )
+}
+
+/** Blocks that the account's validators proposed on its days, the newest first. */
+export async function accountBlocks(request: Request, days: Days): Promise<readonly ProposalRow[]> {
+  const horizon = await horizonOf(request.standing)
+  if (horizon === undefined) return []
+  const { registered } = await seenValidators(request)
+  const found = await loadProposals(request, horizon, { validators: registered, days: withinLife(days, horizon) })
+  return [...found.values()]
+    .flatMap(({ blocks }) => blocks)
+    .toSorted((one, other) => Number(other.slot) - Number(one.slot))
+}

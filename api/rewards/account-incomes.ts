@@ -1,0 +1,187 @@
+import { type DayNumber, firstOfMonth, formatDay } from '../../schemas/eth/time.ts'
+import { IS_EXPLAINED, newestToldSql } from '../../schemas/tables/day-levels.ts'
+import { validatorDaysSql } from '../../schemas/tables/validator-days.ts'
+import {
+  type AccountScope,
+  inStatements,
+  SEEN_RELATION,
+  type SeenValidator,
+  seenParams,
+  seenValidators,
+} from '../http/seen-validators.ts'
+import type { Horizon } from './horizon.ts'
+
+export interface Income {
+  readonly elRewardWei: bigint
+  readonly clRewardGwei: bigint
+}
+
+export const NO_INCOME: Income = { elRewardWei: 0n, clRewardGwei: 0n }
+
+export function addIncome(one: Income, other: Income): Income {
+  return {
+    elRewardWei: one.elRewardWei + other.elRewardWei,
+    clRewardGwei: one.clRewardGwei + other.clRewardGwei,
+  }
+}
+
+export interface Incomes {
+  /** By validator index. */
+  readonly incomes: ReadonlyMap<number, Income>
+  /** How many validators are not counted on a day, because nothing explains what they have. */
+  readonly unproven: ReadonlyMap<DayNumber, number>
+}
+
+interface IncomeRow {
+  readonly validator_index: number
+  readonly el_reward_wei: string
+  readonly cl_reward_gwei: string
+  /** Days on which what it has is not explained: they are in no sum. */
+  readonly unproven: readonly DayNumber[]
+}
+
+interface MonthsRow extends IncomeRow {
+  /** Months of which the account has the validator on some of the days. */
+  readonly split: readonly DayNumber[]
+  /** Rows that were written since the horizon was read, and have other days. */
+  readonly moved: string
+}
+
+const sumsOf = (el: string, cl: string): string => `
+  income.validator_index AS validator_index, sumIf(${el}, income.is_explained) AS el_reward_wei,
+  sumIf(${cl}, income.is_explained) AS cl_reward_gwei, groupArrayIf(toUInt16(income.day), NOT income.is_explained) AS unproven`
+const ON_ITS_DAYS = `seen.from_day <= toUInt16(income.day) AND toUInt16(income.day) < seen.to_day`
+
+const MONTHS_INCOME = `
+  SELECT
+    validator_index, sumIf(el, is_inside) AS el_reward_wei, sumIf(cl, is_inside) AS cl_reward_gwei,
+    groupArrayArrayIf(unexplained, is_inside) AS unproven, groupArrayIf(month, NOT is_inside) AS split,
+    countIf(version != transform(month, {months:Array(UInt16)}, {versions:Array(UInt64)}, toUInt64(0))) AS moved
+  FROM
+  (
+    SELECT
+      sums.validator_index AS validator_index, sums.month AS month, sums.el AS el, sums.cl AS cl, sums.unexplained AS unexplained,
+      sums.version AS version, seen.from_day <= sums.first AND sums.last < seen.to_day AS is_inside
+    FROM
+    (
+      SELECT
+        toUInt16(month) AS month, validator_index, total_el_reward_wei AS el, total_cl_reward_gwei AS cl,
+        toUInt16(first_day) AS first, toUInt16(last_day) AS last, days_unexplained::Array(UInt16) AS unexplained, version
+      FROM monthly_rewards FINAL
+      WHERE chain = {chain:String} AND month IN {monthDates:Array(Date)} AND validator_index IN {indices:Array(UInt32)}
+    ) AS sums
+    INNER JOIN ${SEEN_RELATION} AS seen ON seen.validator_index = sums.validator_index
+    WHERE seen.from_day <= sums.last AND sums.first < seen.to_day
+  )
+  GROUP BY validator_index`
+
+const daysIncome = (where: string): string => `
+  SELECT ${sumsOf('income.el', 'income.cl')}, []::Array(UInt16) AS split, 0 AS moved
+  FROM
+  (
+    SELECT day, validator_index, el_reward_wei AS el, cl_reward_gwei AS cl, ${IS_EXPLAINED} AS is_explained FROM daily_rewards FINAL
+    WHERE chain = {chain:String} AND day IN {days:Array(Date)} AND validator_index IN {indices:Array(UInt32)} AND ${where}
+  ) AS income
+  INNER JOIN ${SEEN_RELATION} AS seen ON seen.validator_index = income.validator_index
+  WHERE ${ON_ITS_DAYS}
+  GROUP BY income.validator_index`
+const DAYS_INCOME = daysIncome('1')
+const SPLIT_INCOME = daysIncome(`(validator_index, toUInt16(toStartOfMonth(day))) IN (
+      SELECT arrayJoin(arrayZip({splitIndices:Array(UInt32)}, {splitMonths:Array(UInt16)}))
+    )`)
+
+// Rows of epochs between the open ones that are not complete must not count: their detail may be there in part.
+const OPEN_EPOCHS = 'SELECT arrayJoin({openEpochs:Array(UInt32)})'
+const OPEN_DAYS = validatorDaysSql((index) => `${index} IN (SELECT arrayJoin({indices:Array(UInt32)}))`, OPEN_EPOCHS)
+// As when they are closed: an epoch that is not explained leaves out the days that it lies in.
+const UNEXPLAINED_DAYS = `
+  SELECT
+    toDate(toDateTime({genesis:UInt64} + arrayJoin([epoch * {epoch_slots:UInt32}, (epoch + 1) * {epoch_slots:UInt32} - 1])
+      * {slot_sec:UInt32}, 'UTC') + 28800) AS day,
+    validator_index
+  FROM epoch_residuals FINAL
+  WHERE chain = {chain:String} AND epoch IN (${OPEN_EPOCHS}) AND residual_gwei != 0
+    AND version IN (${newestToldSql(`epoch IN (${OPEN_EPOCHS})`)})`
+const OPEN_INCOME = `
+  SELECT ${sumsOf('income.revenue', 'income.cl_reward')}
+  FROM (
+    SELECT day, validator_index, revenue, cl_reward, (day, validator_index) NOT IN (${UNEXPLAINED_DAYS}) AS is_explained
+    FROM (${OPEN_DAYS})
+  ) AS income
+  INNER JOIN ${SEEN_RELATION} AS seen ON seen.validator_index = income.validator_index
+  WHERE ${ON_ITS_DAYS}
+  GROUP BY income.validator_index`
+
+/**
+ * Closed days come from their rows (whole or not), open days from the detail, never both: the horizon tells which is which. Rows of
+ * closed days are read by month where their sums are there, by day otherwise. A validator's income counts on the days on which the account
+ * sees it.
+ */
+export async function selectIncomes(scope: AccountScope, horizon: Horizon): Promise<Incomes> {
+  const { registered } = await seenValidators(scope)
+  const incomes = new Map<number, Income>()
+  const unproven = new Map<DayNumber, number>()
+  for (const some of inStatements(registered)) {
+    const rows = [...(await closedRows(scope, horizon, some)), ...(await openRows(scope, horizon, some))]
+    for (const row of rows) {
+      const income = { elRewardWei: BigInt(row.el_reward_wei), clRewardGwei: BigInt(row.cl_reward_gwei) }
+      incomes.set(row.validator_index, addIncome(incomes.get(row.validator_index) ?? NO_INCOME, income))
+      for (const day of row.unproven) unproven.set(day, (unproven.get(day) ?? 0) + 1)
+    }
+  }
+  return { incomes, unproven }
+}
+
+async function closedRows(
+  { shared }: AccountScope,
+  { chain, summedMonths, closedDays }: Horizon,
+  validators: readonly SeenValidator[],
+): Promise<readonly IncomeRow[]> {
+  const daysOf = (isIn: (month: DayNumber) => boolean): readonly string[] =>
+    closedDays.filter(({ day }) => isIn(firstOfMonth(day))).map(({ day }) => formatDay(day))
+  const mine = { chain, ...seenParams(validators) }
+  const days = daysOf((month) => !summedMonths.has(month))
+  const rows = await shared.query<MonthsRow>(
+    days.length === 0 ? MONTHS_INCOME : `${MONTHS_INCOME} UNION ALL ${DAYS_INCOME}`,
+    {
+      ...mine,
+      months: [...summedMonths.keys()],
+      monthDates: [...summedMonths.keys()].map(formatDay),
+      versions: [...summedMonths.values()].map(BigInt),
+      days,
+    },
+  )
+  if (rows.some(({ moved }) => moved !== '0'))
+    return await shared.query<IncomeRow>(DAYS_INCOME, { ...mine, days: daysOf(() => true) })
+  const splits = rows.flatMap(({ split, validator_index }) => split.map((month) => ({ month, validator_index })))
+  if (splits.length === 0) return rows
+  const splitMonths = splits.map(({ month }) => month)
+  const ofMonths = new Set(splitMonths)
+  const splitIndices = splits.map(({ validator_index }) => validator_index)
+  const ofSplits = { ...mine, splitMonths, splitIndices, days: daysOf((month) => ofMonths.has(month)) }
+  return [
+    ...rows,
+    ...(await shared.query<IncomeRow>(SPLIT_INCOME, { ...ofSplits, indices: [...new Set(splitIndices)] })),
+  ]
+}
+
+function openRows(
+  { shared }: AccountScope,
+  { chain, clock, openDays, openEpochs, openSlots }: Horizon,
+  validators: readonly SeenValidator[],
+): Promise<readonly IncomeRow[]> {
+  return shared.query<IncomeRow>(OPEN_INCOME, {
+    chain,
+    ...seenParams(validators),
+    days: openDays,
+    openEpochs,
+    first_epoch: openEpochs[0] ?? 0,
+    first_transition: openEpochs[0] ?? 0,
+    last_transition: openEpochs.at(-1) ?? 0,
+    first_slot: openSlots.first,
+    last_slot: openSlots.last,
+    genesis: clock.genesisTimeSec,
+    slot_sec: clock.secondsPerSlot,
+    epoch_slots: clock.slotsPerEpoch,
+  })
+}

@@ -1,0 +1,33 @@
+import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import { type DayNumber, formatDay } from '../../schemas/eth/time.ts'
+import { MONTH_SUMS } from '../../schemas/tables/months.ts'
+
+const CLOSED_SQL = `
+SELECT groupArray(day) AS days, sum(version) AS version FROM closed_days FINAL
+WHERE chain = {chain:String} AND toStartOfMonth(day) = toStartOfMonth({day:Date})`
+
+const MONTH_SQL = `
+INSERT INTO monthly_rewards (chain, month, validator_index, ${MONTH_SUMS.map(({ column }) => column).join(', ')}, version)
+SELECT
+  {chain:String}, toStartOfMonth({day:Date}), validator_index, ${MONTH_SUMS.map(({ sql }) => sql).join(', ')}, {version:UInt64}
+FROM daily_rewards FINAL
+WHERE chain = {chain:String} AND day BETWEEN toStartOfMonth({day:Date}) AND toLastDayOfMonth({day:Date})
+  AND has({days:Array(Date)}, day)
+GROUP BY validator_index`
+
+const CLOSED_MONTH_SQL = `
+INSERT INTO closed_months (chain, month, days, version)
+SELECT {chain:String}, toStartOfMonth({day:Date}), {count:UInt8}, {version:UInt64}`
+
+/**
+ * Sums the closed days of the month that a day lies in: to be called when the day is closed. Whoever closes the last day of several finds
+ * all of them closed; rows of fewer days have a smaller version.
+ */
+export async function sumMonth(warehouse: Warehouse, chain: string, day: DayNumber): Promise<void> {
+  const params = { chain, day: formatDay(day) }
+  const [closed] = await warehouse.query<{ days: readonly string[]; version: string }>(CLOSED_SQL, params)
+  if (closed === undefined || closed.days.length === 0) return
+  const { days, version } = closed
+  await warehouse.command(MONTH_SQL, { ...params, days, version: BigInt(version) })
+  await warehouse.command(CLOSED_MONTH_SQL, { ...params, count: days.length, version: BigInt(version) })
+}
