@@ -5,7 +5,7 @@ import { formatEthFromGwei, formatEthFromWei, toWei } from '../../schemas/eth/un
 import { formatMessage, type RefusalCode } from '../../schemas/routes/envelope.ts'
 import { LIMIT_MAX, LISTED_VALIDATORS_MAX } from '../../schemas/routes/fields.ts'
 import type { HistoryStep } from '../../schemas/routes/validators/validator-history.ts'
-import { isProvenLevel } from '../../schemas/tables/day-levels.ts'
+import { isProvenLevel, levelOfEpoch } from '../../schemas/tables/day-levels.ts'
 import { NO_VALIDATORS } from '../http/chain-path.ts'
 import { normalisePubkey } from '../http/pubkey-text.ts'
 import { validatorLabels } from '../http/validator-labels.ts'
@@ -145,9 +145,9 @@ export const resolvers = {
     effectiveBalance: (row: ProvenEpochRow) => gwei(row.effective_balance_gwei),
     status: (row: ProvenEpochRow) => toStatus(row.status),
     slashed: (row: ProvenEpochRow) => row.slashed === 1,
-    level: (row: ProvenEpochRow) => levelOfEpoch(row),
+    level: (row: ProvenEpochRow) => (isComputed(row) ? levelOfEpoch(row).toUpperCase() : null),
     residual: (row: ProvenEpochRow) => (isComputed(row) ? gwei(row.residual_gwei) : null),
-    isProven: (row: ProvenEpochRow) => (isComputed(row) ? row.residual_gwei === '0' : null),
+    isProven: (row: ProvenEpochRow) => (isComputed(row) ? isProvenLevel(levelOfEpoch(row)) : null),
     blocks: (row: ProvenEpochRow, _: unknown, context: GraphqlContext) =>
       context.blocksOfEpoch.load({ index: row.validator_index, epoch: row.epoch }),
   },
@@ -170,12 +170,7 @@ export const resolvers = {
 }
 
 function isComputed({ level }: ProvenEpochRow): boolean {
-  return level === 'anchored' || level === 'consistent'
-}
-
-function levelOfEpoch(row: ProvenEpochRow): string | null {
-  if (!isComputed(row)) return null
-  return row.residual_gwei === '0' ? row.level.toUpperCase() : 'UNEXPLAINED'
+  return level !== '' && level !== 'reported'
 }
 
 /** Refused on a chain without validators, which has nothing to tell of them. */

@@ -139,10 +139,11 @@ FROM (
 
 const CLOSED_SQL = `
 INSERT INTO closed_days
-  (chain, day, first_slot, last_slot, validators, validators_rounded, validators_unexplained, validators_incomplete, version)
+  (chain, day, first_slot, last_slot, validators, validators_rounded, validators_unexplained, validators_unanchored, validators_incomplete,
+   version)
 SELECT
   {chain:String}, {day:Date}, {first_slot:UInt64}, {last_slot:UInt64}, countIf(is_whole = 1),
-  countIf(level = 'rounding'), countIf(is_whole = 1 AND level = 'unexplained'), countIf(is_whole = 0), sum(version)
+  countIf(level = 'rounding'), countIf(is_whole = 1 AND level = 'unexplained'), countIf(is_whole = 1 AND level = 'unanchored'), countIf(is_whole = 0), sum(version)
 FROM daily_rewards FINAL
 WHERE chain = {chain:String} AND day = {day:Date}`
 
