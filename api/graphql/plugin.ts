@@ -26,9 +26,12 @@ import { costRefusal, measureCost } from './cost.ts'
 import { GRAPHQL_SCHEMAS } from './document.ts'
 import { NftQuestions } from './nft-questions.ts'
 import { nftResolvers, resolveFromRest } from './nft-resolvers.ts'
+import { proofResolvers } from './proof-resolvers.ts'
 import { refusalError, resolvers } from './resolvers.ts'
 
-const SDL = ['schema.graphql', 'nft.graphql'].map((file) => new URL(`../../schemas/${file}`, import.meta.url))
+const SDL = ['schema.graphql', 'proof.graphql', 'nft.graphql'].map(
+  (file) => new URL(`../../schemas/${file}`, import.meta.url),
+)
 /** What GraphiQL begins with. */
 const FIRST_QUERY = `# The account's validators on this chain; dates are UTC+8 days.
 {
@@ -55,7 +58,7 @@ export async function graphqlPlugin(app: FastifyInstance, parts: SharedParts): P
   acceptTextOfAnyType(app)
   requireChainAndAccount(app, { ...parts, family: 'graphql', serves: () => true })
   const typeDefs = await Promise.all(SDL.map((file) => readFile(file, 'utf8')))
-  const schema = createSchema<GraphqlContext>({ typeDefs, resolvers: [resolvers, nftResolvers] })
+  const schema = createSchema<GraphqlContext>({ typeDefs, resolvers: [resolvers, proofResolvers, nftResolvers] })
   resolveFromRest(schema)
   const nftStandings = new NftStandings(parts.warehouse, parts.standingAgeMsMax === 0 ? 0 : undefined)
   const yoga = createYoga<GraphqlContext>({

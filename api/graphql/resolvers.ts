@@ -43,7 +43,7 @@ const HISTORIES_MAX = 100
 const PUBKEY = /^(0x)?[0-9a-f]{96}$/
 const CURSOR = /^[0-9]{1,10}$/
 
-const gwei = (text: string) => ({ gwei: text, eth: formatEthFromGwei(BigInt(text)) })
+export const gwei = (text: string) => ({ gwei: text, eth: formatEthFromGwei(BigInt(text)) })
 const wei = (text: string) => ({ wei: text, eth: formatEthFromWei(BigInt(text)) })
 
 interface Connection {
@@ -174,7 +174,7 @@ function isComputed({ level }: ProvenEpochRow): boolean {
 }
 
 /** Refused on a chain without validators, which has nothing to tell of them. */
-function ofValidators<Args, Result>(resolve: (args: Args, context: GraphqlContext) => Result) {
+export function ofValidators<Args, Result>(resolve: (args: Args, context: GraphqlContext) => Result) {
   return (_: unknown, args: Args, context: GraphqlContext): Result => {
     if (!context.hasBeacon) throw refusalError('404', NO_VALIDATORS)
     return resolve(args, context)
@@ -219,7 +219,7 @@ async function loadHistories(
 }
 
 /** As tables have them; a GraphQLError where one is none, or they are too many. */
-function readPubkeys(given: readonly string[], max: number): readonly string[] {
+export function readPubkeys(given: readonly string[], max: number): readonly string[] {
   if (given.length <= max && given.every((text) => PUBKEY.test(text.toLowerCase()))) return given.map(normalisePubkey)
   throw refusalError('400', `pubkeys is not a list of at most ${max} public keys`)
 }

@@ -1,37 +1,9 @@
 import type { QueryParams, Warehouse } from '../../infra/ports/warehouse.ts'
-import { type ChainClock, type DayNumber, epochOf, firstSlotOfDay, formatDay } from '../../schemas/eth/time.ts'
+import type { DaySpan } from '../../schemas/eth/day-span.ts'
+import { type ChainClock, formatDay } from '../../schemas/eth/time.ts'
 import { DAY_TOLD_VERSION, dayLevelSql, roundingMaxSql } from '../../schemas/tables/day-levels.ts'
 import type { ChainRow } from '../../schemas/tables/rewards.ts'
 import { validatorDaysSql } from '../../schemas/tables/validator-days.ts'
-
-/** What a day spans, and the epochs that must be complete before it can be closed. */
-export interface DaySpan {
-  readonly day: DayNumber
-  readonly firstSlot: number
-  readonly lastSlot: number
-  readonly firstEpoch: number
-  /** Epoch of the slot after the day: it brings the balances that the day ends with. */
-  readonly closingEpoch: number
-  /** First epoch whose transition belongs to the day. */
-  readonly firstTransition: number
-  readonly lastTransition: number
-}
-
-/** The day's slots and epochs; undefined for the day in which the chain began, which has no balances to start from. */
-export function daySpan(clock: ChainClock, day: DayNumber): DaySpan | undefined {
-  const firstSlot = firstSlotOfDay(clock, day)
-  const nextSlot = firstSlotOfDay(clock, day + 1)
-  if (firstSlot === 0) return undefined
-  return {
-    day,
-    firstSlot,
-    lastSlot: nextSlot - 1,
-    firstEpoch: epochOf(clock, firstSlot),
-    closingEpoch: epochOf(clock, nextSlot),
-    firstTransition: Math.ceil(firstSlot / clock.slotsPerEpoch),
-    lastTransition: epochOf(clock, nextSlot - 1),
-  }
-}
 
 /** The clock of a chain; undefined before its first finalized epoch, and for chains without a beacon chain. */
 export async function chainClock(warehouse: Warehouse, chain: string): Promise<ChainClock | undefined> {

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { completeEpochs } from '../../processors/rewards/complete-epochs.ts'
-import { closeDay, daySpan } from '../../processors/rewards/days.ts'
+import { closeDay } from '../../processors/rewards/days.ts'
 import { projectFinalized } from '../../processors/rewards/finalized.ts'
 import { holds, proveDays } from '../../processors/verify/prove-days.ts'
 import { proveEpochs } from '../../processors/verify/prove-epochs.ts'
 import { chainKey } from '../../schemas/chains.ts'
+import { daySpan } from '../../schemas/eth/day-span.ts'
 import { type ChainClock, dayOfSlot, formatInstant } from '../../schemas/eth/time.ts'
 import type { BalanceEffect, BalanceEffectKind } from '../../schemas/events/balance-effects.ts'
 import {
