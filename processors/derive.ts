@@ -1,6 +1,7 @@
 import type { JobQueue } from '../infra/ports/job-queue.ts'
 import type { Log } from '../infra/ports/log.ts'
 import type { Warehouse } from '../infra/ports/warehouse.ts'
+import { daySpan } from '../schemas/eth/day-span.ts'
 import {
   type ChainClock,
   type DayNumber,
@@ -19,7 +20,7 @@ import { dropPartitions } from './loop/partitions.ts'
 import type { Touched } from './loop/rows.ts'
 import { foldChain } from './nft/fold.ts'
 import { completeEpochs } from './rewards/complete-epochs.ts'
-import { chainClock, chainClocks, closeDay, daySpan } from './rewards/days.ts'
+import { chainClock, chainClocks, closeDay } from './rewards/days.ts'
 import { settleBlocks } from './settlements/settle.ts'
 
 /**

@@ -26,6 +26,8 @@ export const STATEMENTS_MAX = 20
 const EPOCHS_PER_DAY = 225
 /** Above what a mainnet validator proposes in a day (7,200 blocks among a million), for small networks. */
 const BLOCKS_PER_DAY_ESTIMATE = 10
+/** A seat of the sync committee changes the balance in each of an epoch's slots; hardly anything else does. */
+const EFFECTS_PER_EPOCH_ESTIMATE = 32
 
 export interface Cost {
   readonly cost: number
@@ -152,6 +154,7 @@ const NOTHING: Part = { cost: 0, depth: 0, each: 0, shared: 0 }
 const STATEMENTS_OF: Readonly<Record<string, number>> = {
   'Query.days': 1,
   'Query.histories': 6,
+  'Query.proof': 5,
   'Validator.days': 1,
   'Validator.history': 4,
   'ValidatorDay.epochs': 1,
@@ -212,6 +215,10 @@ function listLength(
       return HISTORY_STEPS.length
     case 'ValidatorDay.epochs':
       return EPOCHS_PER_DAY
+    case 'DayProof.epochs':
+      return typeof args.first === 'number' ? Math.max(1, args.first) : EPOCHS_PER_DAY
+    case 'ProofEpoch.effects':
+      return EFFECTS_PER_EPOCH_ESTIMATE
     case 'ValidatorDay.blocks':
       return BLOCKS_PER_DAY_ESTIMATE
     default:

@@ -27,10 +27,11 @@ import { costRefusal, measureCost } from './cost.ts'
 import { GRAPHQL_SCHEMAS } from './document.ts'
 import { NftQuestions } from './nft-questions.ts'
 import { nftResolvers, resolveFromRest } from './nft-resolvers.ts'
+import { proofResolvers } from './proof-resolvers.ts'
 import { refusalError } from './refusals.ts'
 import { resolvers } from './resolvers.ts'
 
-const SDL = ['schema.graphql', 'analysts.graphql', 'nft.graphql'].map(
+const SDL = ['schema.graphql', 'analysts.graphql', 'proof.graphql', 'nft.graphql'].map(
   (file) => new URL(`../../schemas/${file}`, import.meta.url),
 )
 /** What GraphiQL begins with. */
@@ -59,7 +60,10 @@ export async function graphqlPlugin(app: FastifyInstance, parts: SharedParts): P
   acceptTextOfAnyType(app)
   requireChainAndAccount(app, { ...parts, family: 'graphql', serves: () => true })
   const typeDefs = await Promise.all(SDL.map((file) => readFile(file, 'utf8')))
-  const schema = createSchema<GraphqlContext>({ typeDefs, resolvers: [resolvers, analystResolvers, nftResolvers] })
+  const schema = createSchema<GraphqlContext>({
+    typeDefs,
+    resolvers: [resolvers, analystResolvers, proofResolvers, nftResolvers],
+  })
   resolveFromRest(schema)
   const nftStandings = new NftStandings(parts.warehouse, parts.standingAgeMsMax === 0 ? 0 : undefined)
   const yoga = createYoga<GraphqlContext>({

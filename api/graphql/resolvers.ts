@@ -2,7 +2,7 @@ import { checksumAddress } from '../../schemas/eth/address.ts'
 import { FAR_FUTURE_EPOCH_TEXT } from '../../schemas/eth/far-future.ts'
 import { toWei } from '../../schemas/eth/units.ts'
 import type { HistoryStep } from '../../schemas/routes/validators/validator-history.ts'
-import { isProvenLevel } from '../../schemas/tables/day-levels.ts'
+import { isProvenLevel, levelOfEpoch } from '../../schemas/tables/day-levels.ts'
 import { validatorLabels } from '../http/validator-labels.ts'
 import type { AccountDay } from '../rewards/account-days.ts'
 import { type DayWindow, dayWindow } from '../rewards/day-window.ts'
@@ -117,9 +117,9 @@ export const resolvers = {
     effectiveBalance: (row: ProvenEpochRow) => gwei(row.effective_balance_gwei),
     status: (row: ProvenEpochRow) => toStatus(row.status),
     slashed: (row: ProvenEpochRow) => row.slashed === 1,
-    level: (row: ProvenEpochRow) => levelOfEpoch(row),
+    level: (row: ProvenEpochRow) => (isComputed(row) ? levelOfEpoch(row).toUpperCase() : null),
     residual: (row: ProvenEpochRow) => (isComputed(row) ? gwei(row.residual_gwei) : null),
-    isProven: (row: ProvenEpochRow) => (isComputed(row) ? row.residual_gwei === '0' : null),
+    isProven: (row: ProvenEpochRow) => (isComputed(row) ? isProvenLevel(levelOfEpoch(row)) : null),
     blocks: (row: ProvenEpochRow, _: unknown, context: GraphqlContext) =>
       context.blocksOfEpoch.load({ index: row.validator_index, epoch: row.epoch }),
   },
@@ -142,12 +142,7 @@ export const resolvers = {
 }
 
 function isComputed({ level }: ProvenEpochRow): boolean {
-  return level === 'anchored' || level === 'consistent'
-}
-
-function levelOfEpoch(row: ProvenEpochRow): string | null {
-  if (!isComputed(row)) return null
-  return row.residual_gwei === '0' ? row.level.toUpperCase() : 'UNEXPLAINED'
+  return level !== '' && level !== 'reported'
 }
 
 /** Of a former validator what the chain tells, and not what its account of today asks for. */

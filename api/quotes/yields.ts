@@ -2,7 +2,7 @@ import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import type { ChainClock } from '../../schemas/eth/time.ts'
 import { WEI_PER_GWEI } from '../../schemas/eth/units.ts'
 import { type BasisPoints, dutiesYield, measuredYield } from '../../schemas/eth/yield.ts'
-import { IS_EXPLAINED } from '../../schemas/tables/day-levels.ts'
+import { IS_PUBLISHED } from '../../schemas/tables/day-levels.ts'
 import type { AccountScope } from '../http/seen-validators.ts'
 import { StandingMemo } from '../http/standing-memo.ts'
 
@@ -51,7 +51,7 @@ const MEASURED = `
   FROM
   (
     SELECT day, validator_index, cl_reward_gwei, el_reward_wei FROM daily_rewards FINAL
-    WHERE chain = {chain:String} AND has({days:Array(Date)}, day) AND is_whole = 1 AND ${IS_EXPLAINED}
+    WHERE chain = {chain:String} AND has({days:Array(Date)}, day) AND is_whole = 1 AND ${IS_PUBLISHED}
   ) AS rewards
   INNER JOIN
   (

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { FAR_FUTURE_EPOCH } from '../../schemas/eth/far-future.ts'
 import { type DayNumber, formatDay } from '../../schemas/eth/time.ts'
-import { IS_EXPLAINED } from '../../schemas/tables/day-levels.ts'
+import { IS_PUBLISHED } from '../../schemas/tables/day-levels.ts'
 import { AccountMemo } from '../http/account-memo.ts'
 import {
   type AccountScope,
@@ -136,7 +136,7 @@ const SUMS = `
   FROM
   (
     SELECT
-      day, validator_index, el_reward_wei, cl_reward_gwei, version, ${IS_EXPLAINED} AS is_explained
+      day, validator_index, el_reward_wei, cl_reward_gwei, version, ${IS_PUBLISHED} AS is_explained
     FROM daily_rewards FINAL
     WHERE chain = {chain:String} AND day BETWEEN toDate({firstDay:UInt16}) AND toDate({lastDay:UInt16})
       AND has({days:Array(UInt16)}, toUInt16(day))

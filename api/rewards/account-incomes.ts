@@ -1,5 +1,5 @@
 import { type DayNumber, firstOfMonth, formatDay } from '../../schemas/eth/time.ts'
-import { IS_EXPLAINED, newestToldSql } from '../../schemas/tables/day-levels.ts'
+import { IS_PUBLISHED, IS_UNANCHORED, newestToldSql } from '../../schemas/tables/day-levels.ts'
 import { validatorDaysSql } from '../../schemas/tables/validator-days.ts'
 import {
   type AccountScope,
@@ -79,7 +79,7 @@ const daysIncome = (where: string): string => `
   SELECT ${sumsOf('income.el', 'income.cl')}, []::Array(UInt16) AS split, 0 AS moved
   FROM
   (
-    SELECT day, validator_index, el_reward_wei AS el, cl_reward_gwei AS cl, ${IS_EXPLAINED} AS is_explained FROM daily_rewards FINAL
+    SELECT day, validator_index, el_reward_wei AS el, cl_reward_gwei AS cl, ${IS_PUBLISHED} AS is_explained FROM daily_rewards FINAL
     WHERE chain = {chain:String} AND day IN {days:Array(Date)} AND validator_index IN {indices:Array(UInt32)} AND ${where}
   ) AS income
   INNER JOIN ${SEEN_RELATION} AS seen ON seen.validator_index = income.validator_index
@@ -93,19 +93,26 @@ const SPLIT_INCOME = daysIncome(`(validator_index, toUInt16(toStartOfMonth(day))
 // Rows of epochs between the open ones that are not complete must not count: their detail may be there in part.
 const OPEN_EPOCHS = 'SELECT arrayJoin({openEpochs:Array(UInt32)})'
 const OPEN_DAYS = validatorDaysSql((index) => `${index} IN (SELECT arrayJoin({indices:Array(UInt32)}))`, OPEN_EPOCHS)
-// As when they are closed: an epoch that is not explained leaves out the days that it lies in.
-const UNEXPLAINED_DAYS = `
-  SELECT
+// As when they are closed: an epoch that is not explained, or made of a state that no block names, leaves out the days that it lies in.
+const DAYS_OF_EPOCH = `
     toDate(toDateTime({genesis:UInt64} + arrayJoin([epoch * {epoch_slots:UInt32}, (epoch + 1) * {epoch_slots:UInt32} - 1])
-      * {slot_sec:UInt32}, 'UTC') + 28800) AS day,
-    validator_index
+      * {slot_sec:UInt32}, 'UTC') + 28800) AS day`
+const UNANCHORED_DAYS = `
+  SELECT day FROM (
+    SELECT ${DAYS_OF_EPOCH} FROM epoch_proofs FINAL
+    WHERE chain = {chain:String} AND epoch IN (${OPEN_EPOCHS}) AND ${IS_UNANCHORED}
+  )`
+const UNEXPLAINED_DAYS = `
+  SELECT ${DAYS_OF_EPOCH}, validator_index
   FROM epoch_residuals FINAL
   WHERE chain = {chain:String} AND epoch IN (${OPEN_EPOCHS}) AND residual_gwei != 0
     AND version IN (${newestToldSql(`epoch IN (${OPEN_EPOCHS})`)})`
 const OPEN_INCOME = `
   SELECT ${sumsOf('income.revenue', 'income.cl_reward')}
   FROM (
-    SELECT day, validator_index, revenue, cl_reward, (day, validator_index) NOT IN (${UNEXPLAINED_DAYS}) AS is_explained
+    SELECT
+      day, validator_index, revenue, cl_reward,
+      (day, validator_index) NOT IN (${UNEXPLAINED_DAYS}) AND day NOT IN (${UNANCHORED_DAYS}) AS is_explained
     FROM (${OPEN_DAYS})
   ) AS income
   INNER JOIN ${SEEN_RELATION} AS seen ON seen.validator_index = income.validator_index

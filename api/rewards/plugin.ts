@@ -6,6 +6,7 @@ import { dailyRewardsOperation } from './daily-rewards.ts'
 import { settledRewardsOperation } from './settled-rewards.ts'
 import { statementOperation } from './statement.ts'
 import { totalRewardsOperation } from './total-rewards.ts'
+import { validatorProofOperation } from './validator-proof.ts'
 import { validatorRewardsOperation } from './validator-rewards.ts'
 
 export const REWARDS_OPERATIONS: readonly Operation[] = [
@@ -13,6 +14,7 @@ export const REWARDS_OPERATIONS: readonly Operation[] = [
   totalRewardsOperation,
   settledRewardsOperation,
   validatorRewardsOperation,
+  validatorProofOperation,
   statementOperation,
 ]
 

@@ -2,6 +2,7 @@ import { parseDay } from '../../schemas/eth/time.ts'
 import { formatEthFromGwei, formatEthFromWei, toWei } from '../../schemas/eth/units.ts'
 import { refuse } from '../../schemas/routes/envelope.ts'
 import { type ValidatorDay, validatorRewards } from '../../schemas/routes/rewards/validator-rewards.ts'
+import { isWithheld } from '../../schemas/tables/day-levels.ts'
 import { pageOf } from '../http/cursor.ts'
 import { operation, type RequestScope } from '../http/operation.ts'
 import { normalisePubkey } from '../http/pubkey-text.ts'
@@ -64,9 +65,9 @@ async function daysAskedFor(query: DateQuery & { readonly pubkey: string }, scop
   return { status: 'found', pubkey, index: validator?.index, rows, completeness } as const
 }
 
-/** What nothing explains is served only where the operator wants it. */
+/** What nothing explains, or is made of a state that no block names, is served only where the operator wants it. */
 function isServed({ servesUnproven }: RequestScope): (row: ValidatorDayRow) => boolean {
-  return ({ level }) => servesUnproven || level !== 'unexplained'
+  return ({ level }) => servesUnproven || !isWithheld(level)
 }
 
 interface Lacking {
@@ -111,6 +112,9 @@ function toValidatorDay(row: ValidatorDayRow): ValidatorDay {
     deposits: gweiText(row.deposits_gwei),
     withdrawals: gweiText(row.withdrawals_gwei),
     returned_from_queue: gweiText(row.returned_from_queue_gwei),
+    moved_to_queue: gweiText(row.moved_to_queue_gwei),
+    consolidations_in: gweiText(row.consolidations_in_gwei),
+    consolidations_out: gweiText(row.consolidations_out_gwei),
     balance_start: gweiText(row.balance_start_gwei),
     balance_end: gweiText(row.balance_end_gwei),
     residual: gweiText(row.residual_gwei),

@@ -1,38 +1,10 @@
 import type { QueryParams, Warehouse } from '../../infra/ports/warehouse.ts'
-import { type ChainClock, type DayNumber, epochOf, firstSlotOfDay, formatDay } from '../../schemas/eth/time.ts'
+import type { DaySpan } from '../../schemas/eth/day-span.ts'
+import { type ChainClock, formatDay } from '../../schemas/eth/time.ts'
 import { DAY_TOLD_VERSION, dayLevelSql, roundingMaxSql } from '../../schemas/tables/day-levels.ts'
 import type { ChainRow } from '../../schemas/tables/rewards.ts'
 import { validatorDaysSql } from '../../schemas/tables/validator-days.ts'
 import { sumMonth } from './months.ts'
-
-/** What a day spans, and the epochs that must be complete before it can be closed. */
-export interface DaySpan {
-  readonly day: DayNumber
-  readonly firstSlot: number
-  readonly lastSlot: number
-  readonly firstEpoch: number
-  /** Epoch of the slot after the day: it brings the balances that the day ends with. */
-  readonly closingEpoch: number
-  /** First epoch whose transition belongs to the day. */
-  readonly firstTransition: number
-  readonly lastTransition: number
-}
-
-/** The day's slots and epochs; undefined for the day in which the chain began, which has no balances to start from. */
-export function daySpan(clock: ChainClock, day: DayNumber): DaySpan | undefined {
-  const firstSlot = firstSlotOfDay(clock, day)
-  const nextSlot = firstSlotOfDay(clock, day + 1)
-  if (firstSlot === 0) return undefined
-  return {
-    day,
-    firstSlot,
-    lastSlot: nextSlot - 1,
-    firstEpoch: epochOf(clock, firstSlot),
-    closingEpoch: epochOf(clock, nextSlot),
-    firstTransition: Math.ceil(firstSlot / clock.slotsPerEpoch),
-    lastTransition: epochOf(clock, nextSlot - 1),
-  }
-}
 
 /** The clock of a chain; undefined before its first finalized epoch, and for chains without a beacon chain. */
 export async function chainClock(warehouse: Warehouse, chain: string): Promise<ChainClock | undefined> {
@@ -142,10 +114,11 @@ FROM (
 
 const CLOSED_SQL = `
 INSERT INTO closed_days
-  (chain, day, first_slot, last_slot, validators, validators_rounded, validators_unexplained, validators_incomplete, version)
+  (chain, day, first_slot, last_slot, validators, validators_rounded, validators_unexplained, validators_unanchored, validators_incomplete,
+   version)
 SELECT
   {chain:String}, {day:Date}, {first_slot:UInt64}, {last_slot:UInt64}, countIf(is_whole = 1),
-  countIf(level = 'rounding'), countIf(is_whole = 1 AND level = 'unexplained'), countIf(is_whole = 0), sum(version)
+  countIf(level = 'rounding'), countIf(is_whole = 1 AND level = 'unexplained'), countIf(is_whole = 1 AND level = 'unanchored'), countIf(is_whole = 0), sum(version)
 FROM daily_rewards FINAL
 WHERE chain = {chain:String} AND day = {day:Date}`
 

@@ -1,5 +1,6 @@
 import type { EventLog } from '../../infra/ports/event-log.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import { daySpan } from '../../schemas/eth/day-span.ts'
 import { dayOfInstant, formatDay } from '../../schemas/eth/time.ts'
 import { epochBlocks } from '../../schemas/events/beacon-epoch.ts'
 import { chainOfEvent } from '../../schemas/events/chain-of-event.ts'
@@ -11,7 +12,7 @@ import { type DeadLetter, DeadLetters } from '../loop/dead-letters.ts'
 import { openExchange } from '../loop/exchange.ts'
 import { filledFrom, tablesNotFilled } from '../loop/filled-from.ts'
 import { isOfRemoved, type LogFacts, readLogFacts, stillCounts } from '../loop/log-facts.ts'
-import { chainClocks, daySpan, missingOfDay, NO_EXECUTION_BLOCK } from '../rewards/days.ts'
+import { chainClocks, missingOfDay, NO_EXECUTION_BLOCK } from '../rewards/days.ts'
 import type { Unprocessed } from './until-processed.ts'
 
 /** Epochs or hashes of one question: a server takes 128 KiB in one parameter. */

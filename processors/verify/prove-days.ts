@@ -1,8 +1,9 @@
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import { daySpan } from '../../schemas/eth/day-span.ts'
 import { parseDay } from '../../schemas/eth/time.ts'
 import { type DayLevel, dayLevelSql } from '../../schemas/tables/day-levels.ts'
 import { validatorDaysSql } from '../../schemas/tables/validator-days.ts'
-import { chainClocks, dayParams, daySpan } from '../rewards/days.ts'
+import { chainClocks, dayParams } from '../rewards/days.ts'
 import { PROVE_ALL, type Proving } from './proving.ts'
 
 /** One validator and day, recomputed from the detail; all amounts in gwei as decimal text. */

@@ -95,6 +95,7 @@ export async function verifyTables(verifying: Verifying): Promise<Verdict> {
 async function proveFigures({ warehouse, quiet, print, signal }: Verifying, proving: Proving) {
   const days = new Set<string>()
   const rounded = new Map<string, number>()
+  const unanchored = new Map<string, number>()
   let proofs = 0
   let wrong = 0
   for await (const some of proveDays(warehouse, proving)) {
@@ -105,6 +106,7 @@ async function proveFigures({ warehouse, quiet, print, signal }: Verifying, prov
       const isRight = holds(proof)
       if (!isRight) wrong++
       if (proof.level === 'rounding') rounded.set(proof.chain, (rounded.get(proof.chain) ?? 0) + 1)
+      if (proof.level === 'unanchored') unanchored.set(proof.chain, (unanchored.get(proof.chain) ?? 0) + 1)
       if (!quiet || !isRight) await print(formatProof(proof, isRight))
     }
   }
@@ -116,6 +118,11 @@ async function proveFigures({ warehouse, quiet, print, signal }: Verifying, prov
   for await (const { chain: name, month, validator_index } of proveMonths(warehouse, proving)) {
     wrong++
     await print(`${name} month ${month} validator ${validator_index}: WRONG: it is not the sum of its days`)
+  }
+  for (const [name, count] of unanchored) {
+    await print(
+      `${name}: ${count} validator-days are in no figure: epochs of them were computed of states that no block names`,
+    )
   }
   const epochs = await proveEpochs(warehouse, proving)
   for (const { chain: name, epoch, validator_index, residual } of epochs.examples) {
@@ -180,10 +187,10 @@ function formatProof(proof: DayProof, isRight: boolean): string {
       consolidated: proof.consolidated_in,
       'consolidated away': proof.consolidated_out,
     }),
-    ...namedUnlessZero({ rounding: proof.level === 'rounding' ? proof.residual : '0' }),
+    ...namedUnlessZero({ rounding: isRight ? proof.residual : '0' }),
   ]
   const who = `${proof.chain} ${proof.day} validator ${proof.validator_index}`
-  return `${who}: ${flows.join(' + ')} = ${change} gwei  ${isRight ? 'ok' : faultOf(proof)}`
+  return `${who}: ${flows.join(' + ')} = ${change} gwei  ${isRight ? (proof.level === 'unanchored' ? 'withheld: unanchored' : 'ok') : faultOf(proof)}`
 }
 
 function namedUnlessZero(amounts: Readonly<Record<string, string>>): readonly string[] {

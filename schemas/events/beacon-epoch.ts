@@ -105,27 +105,40 @@ const EpochProof = Type.Object({
   formulas: UInt,
   /** Root of the state after the epoch's last slot, as it was computed of its bytes. */
   stateRoot: Hash,
-  /** `anchored`: the root is the one that the chain's own blocks name. */
-  level: Type.Union([Type.Literal('consistent'), Type.Literal('anchored')]),
+  /**
+   * `anchored`: the roots of the states before and after the epoch are those that the chain's own blocks name; `agreed`: and another node
+   * than the one that gave the states names the same.
+   */
+  level: Type.Union([Type.Literal('consistent'), Type.Literal('anchored'), Type.Literal('agreed')]),
 })
 export type EpochProof = Static<typeof EpochProof>
+
+/** Of before other nodes were asked whether they have the same state. */
+const UnagreedProof = Type.Object({
+  formulas: UInt,
+  stateRoot: Hash,
+  level: Type.Union([Type.Literal('consistent'), Type.Literal('anchored')]),
+})
 
 /** What the replay does not explain of a validator's balance, gwei. */
 const Residual = Type.Object({ validatorIndex: UInt, gwei: IntegerText })
 
 const EpochFields = { clock: Clock, epoch: UInt }
-const EpochBlocksHeader = Type.Object({
+const EpochBlocksFields = {
   chain: Chain,
   ...EpochFields,
   blocks: Type.Array(FinalizedBlock),
   /** Of tracked validators. */
   effects: Type.Array(BalanceEffect),
-  /** Null where the figures are what the node's reward endpoints tell: what they leave unexplained shows by the day. */
-  proof: Type.Union([EpochProof, Type.Null()]),
   /** Of tracked validators whose residual is not 0; only with a proof. */
   residuals: Type.Array(Residual),
   /** The epoch's other events. None from before they were counted: then they lie before this one. */
   parts: Type.Array(EpochPart),
+}
+const EpochBlocksHeader = Type.Object({
+  ...EpochBlocksFields,
+  /** Null where the figures are what the node's reward endpoints tell: what they leave unexplained shows by the day. */
+  proof: Type.Union([EpochProof, Type.Null()]),
 })
 export type EpochBlocksHeader = Static<typeof EpochBlocksHeader>
 
@@ -174,7 +187,7 @@ export const dayBalances = packedEvent(
 
 /** The finalized blocks of one epoch with what they changed; slots without an entry were missed; id `beacon.epoch-blocks:<chain>:<epoch>`. */
 export const epochBlocks = packedEvent(
-  { name: 'beacon.epoch-blocks', version: 3, topic: 'beacon.epochs' },
+  { name: 'beacon.epoch-blocks', version: 4, topic: 'beacon.epochs' },
   EpochBlocksHeader,
   EPOCH_BLOCKS_LAYOUT,
   {
@@ -205,6 +218,13 @@ export const epochBlocks = packedEvent(
         layout: EPOCH_BLOCKS_LAYOUT,
       },
       ({ header, columns }) => ({ header: withEffects(header), columns }),
+    ),
+    3: olderPacked(
+      {
+        header: Type.Object({ ...EpochBlocksFields, proof: Type.Union([UnagreedProof, Type.Null()]) }),
+        layout: EPOCH_BLOCKS_LAYOUT,
+      },
+      (data) => data,
     ),
   },
 )

@@ -56,6 +56,12 @@ export const EndDate = Type.String({
   description: 'Day after the last one, UTC+8, `YYYY-MM-DD`, not after today.',
   examples: ['2023-07-02'],
 })
+/** A single day. */
+export const AskedDate = Type.String({
+  ...dateOptions,
+  description: 'Day, UTC+8, `YYYY-MM-DD`, before today.',
+  examples: ['2023-07-01'],
+})
 
 export const ValidatorIndex = Type.Integer({ minimum: 0, maximum: VALIDATOR_INDEX_MAX })
 export const PubkeyText = Type.String({ pattern: '^0x[0-9a-f]{96}$', description: '48 bytes, lower-case hex.' })

@@ -1,28 +1,57 @@
+import { textSql } from './literals.ts'
+
 /**
- * How far a validator's day is proven. `anchored`: nothing of its balance is unexplained, and all its epochs were computed of states whose
- * roots the chain names; `consistent`: nothing is unexplained; `rounding`: no more than nodes round, where states were not read;
- * `unexplained`: more, so a flow may pass for income that nobody knows; `partial`: a part of the day was followed, which its balances say
- * nothing of.
+ * How far a validator's day is proven. `agreed`: anchored, and another node has the same states; `anchored`: nothing of its balance is
+ * unexplained, and all its epochs were computed of states whose roots the chain names; `consistent`: nothing is unexplained, and what was
+ * not computed so was told by reward endpoints; `rounding`: no more than nodes round, where states were not read; `unanchored`: nothing more
+ * is unexplained, but an epoch was computed of a state that no block names; `unexplained`: more, so a flow may pass for income that nobody
+ * knows; `partial`: a part of the day was followed, which its balances say nothing of.
  */
-export type DayLevel = 'anchored' | 'consistent' | 'rounding' | 'unexplained' | 'partial'
+export type DayLevel = 'agreed' | 'anchored' | 'consistent' | 'rounding' | 'unanchored' | 'unexplained' | 'partial'
 
-/** Of an epoch: how its figures came about. */
-export type EpochLevel = 'anchored' | 'consistent' | 'reported'
+/**
+ * Of an epoch: how its figures came about. `consistent`: of states that no block names; `reported`: a node's reward endpoints told them.
+ */
+export type EpochLevel = 'agreed' | 'anchored' | 'consistent' | 'reported'
 
-/** Whether nothing of the balance is unexplained. */
-export function isProvenLevel(level: DayLevel): boolean {
-  return level === 'anchored' || level === 'consistent'
+/** Whether nothing of the balance is unexplained, and no state is doubtful. */
+export function isProvenLevel(level: DayLevel | 'reported'): boolean {
+  return level === 'agreed' || level === 'anchored' || level === 'consistent'
+}
+
+/** The same of a validator, for whom an epoch that was computed leaves something unexplained or nothing; empty before it was told. */
+export function levelOfEpoch({
+  level,
+  residual_gwei: residual,
+}: {
+  readonly level: EpochLevel | ''
+  readonly residual_gwei: string
+}): DayLevel | 'reported' {
+  if (level === '' || level === 'reported') return 'reported'
+  if (residual !== '0') return 'unexplained'
+  return level === 'consistent' ? 'unanchored' : level
+}
+
+/** Levels of whole days that are in no figure. */
+const WITHHELD = ['unexplained', 'unanchored'] as const satisfies readonly DayLevel[]
+
+export function isWithheld(level: DayLevel): boolean {
+  return WITHHELD.some((one) => one === level)
 }
 
 /** How many days of validators are whole and not proven to the gwei. */
 export interface UnprovenDays {
   readonly chain: string
-  readonly level: Extract<DayLevel, 'rounding' | 'unexplained'>
+  readonly level: 'rounding' | (typeof WITHHELD)[number]
   readonly validatorDays: number
 }
 
-/** Condition on rows of `daily_rewards`: what is unexplained is in no figure. */
-export const IS_EXPLAINED = "level != 'unexplained'"
+/** Condition on rows of `daily_rewards`: what is unexplained, or made of a state that no block names, is in no figure. */
+export const IS_PUBLISHED = `level NOT IN (${WITHHELD.map(textSql).join(', ')})`
+
+/** Conditions on rows of `epoch_proofs`. */
+const IS_ANCHORED = "level IN ('anchored', 'agreed')"
+export const IS_UNANCHORED = "level = 'consistent'"
 
 /** What a node's rounded rewards leave unexplained of a validator and epoch at most, gwei: head, source, target and inactivity, one each. */
 export const ROUNDING_GWEI_MAX = 4
@@ -66,8 +95,11 @@ export function dayLevelSql(columns: {
       SELECT validator_index FROM epoch_residuals FINAL
       WHERE chain = {chain:String} AND ${EPOCHS_OF_DAY} AND residual_gwei != 0 AND version IN (${newestToldSql(EPOCHS_OF_DAY)})
     ), 'unexplained',
+    ${whole} AND ${residual} != 0 AND abs(${residual}) > ${roundingMaxSql(epochs)}, 'unexplained',
+    ${ofDay(`countIf(${IS_UNANCHORED})`)} > 0, 'unanchored',
     NOT ${whole}, 'partial',
-    ${residual} = 0, if(${ofDay("countIf(level = 'anchored')")} = ${EPOCH_COUNT}, 'anchored', 'consistent'),
-    abs(${residual}) <= ${roundingMaxSql(epochs)}, 'rounding',
-    'unexplained')`
+    ${residual} != 0, 'rounding',
+    ${ofDay("countIf(level = 'agreed')")} = ${EPOCH_COUNT}, 'agreed',
+    ${ofDay(`countIf(${IS_ANCHORED})`)} = ${EPOCH_COUNT}, 'anchored',
+    'consistent')`
 }

@@ -1,4 +1,4 @@
-import { IS_EXPLAINED } from './day-levels.ts'
+import { IS_PUBLISHED } from './day-levels.ts'
 import type { DailyRewardRow } from './rewards.ts'
 
 /** Columns of `daily_rewards` that months add up under the same names. */
@@ -25,7 +25,7 @@ export const SUMMED_COLUMNS = [
 ] as const satisfies readonly (keyof DailyRewardRow)[]
 
 /** Condition on rows of `daily_rewards` that are figures of a day: the others are counted at most in totals. */
-export const IS_FIGURE = `(is_whole = 1 AND ${IS_EXPLAINED})`
+export const IS_FIGURE = `(is_whole = 1 AND ${IS_PUBLISHED})`
 
 interface MonthSum {
   /** Of `monthly_rewards`. */
@@ -41,9 +41,9 @@ export const MONTH_SUMS: readonly MonthSum[] = [
   ...SUMMED_COLUMNS.map((column) => ({ column, sql: `sumIf(${column}, ${IS_FIGURE})` })),
   { column: 'balance_start_gwei', sql: `argMinIf(balance_start_gwei, day, ${IS_FIGURE})` },
   { column: 'balance_end_gwei', sql: `argMaxIf(balance_end_gwei, day, ${IS_FIGURE})` },
-  { column: 'total_cl_reward_gwei', sql: `sumIf(cl_reward_gwei, ${IS_EXPLAINED})` },
-  { column: 'total_el_reward_wei', sql: `sumIf(el_reward_wei, ${IS_EXPLAINED})` },
+  { column: 'total_cl_reward_gwei', sql: `sumIf(cl_reward_gwei, ${IS_PUBLISHED})` },
+  { column: 'total_el_reward_wei', sql: `sumIf(el_reward_wei, ${IS_PUBLISHED})` },
   { column: 'first_day', sql: 'min(day)' },
   { column: 'last_day', sql: 'max(day)' },
-  { column: 'days_unexplained', sql: `arraySort(groupArrayIf(day, NOT ${IS_EXPLAINED}))` },
+  { column: 'days_unexplained', sql: `arraySort(groupArrayIf(day, NOT ${IS_PUBLISHED}))` },
 ]

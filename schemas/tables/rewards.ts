@@ -30,6 +30,11 @@ const WITHDRAWALS: readonly LedgerKind[] = [
   'withdrawal_full',
 ]
 
+/** Whether a change of a balance is income or a loss, and no capital. */
+export function isComponent(kind: LedgerKind): boolean {
+  return kind === 'sync' || kind === 'proposer' || SLASHINGS.includes(kind)
+}
+
 /** Conditions on `kind`, of kinds that count as one. */
 export const IS_SLASHING = isOneOf(SLASHINGS)
 export const IS_WITHDRAWAL = isOneOf(WITHDRAWALS)

@@ -40,6 +40,7 @@ const PARAMETERS: Readonly<Record<string, readonly unknown[]>> = {
   // An empty text is an absent one: what makes another's cursor none is tested where cursors are.
   cursor: [''],
   month: [DAY.slice(0, 7)],
+  date: [DAY],
   limit: [1_000],
   start_date: [DAY],
   end_date: [NEXT_DAY],
@@ -86,11 +87,11 @@ const WITHOUT_ACCOUNT: ReadonlySet<string> = new Set([
   ...['getStakeQuote', 'getUnstakeQuote', 'getQuoteRoutes', 'getAddressBalance', 'getAddressValidators'],
 ])
 
-const TEXTS = ['schema.graphql', 'analysts.graphql'].map((file) =>
+const TEXTS = ['schema.graphql', 'analysts.graphql', 'proof.graphql'].map((file) =>
   readFileSync(join(import.meta.dirname, '../../schemas', file), 'utf8'),
 )
 const SCHEMA = buildSchema(TEXTS[0] ?? '')
-/** With what is for analysts: one question for each of its fields, since one for all of them takes more statements than one may. */
+/** With what is for analysts, and proofs: one question for each of its fields, since one for all of them takes more statements than one may. */
 const ANALYSTS = buildSchema(TEXTS.join('\n'))
 /** The chain's, and the same for all. */
 const OF_CHAIN: ReadonlySet<string> = new Set(['epochs', 'network'])
@@ -158,8 +159,10 @@ function analystQuestions(): readonly Question[] {
     .filter((name) => name === 'validators' || name === 'days' || (!(name in known) && !OF_CHAIN.has(name)))
     .map((name) => {
       // Months are no days, and what narrows a list is asked above.
-      const argumentOf = (field: string, argument: string) =>
-        field !== 'months' && ['from', 'to'].includes(argument) ? ARGUMENTS[argument]?.[0] : undefined
+      const argumentOf = (field: string, argument: string) => {
+        if (field === 'proof') return `"${valuesOf(PARAMETERS, argument)[0]}"`
+        return field !== 'months' && ['from', 'to'].includes(argument) ? ARGUMENTS[argument]?.[0] : undefined
+      }
       const body = JSON.stringify({ query: fullQueryOf(ANALYSTS, name, argumentOf) })
       return { name: `graphql ${name}`, method: 'POST', path: '/graphql', body }
     })

@@ -95,6 +95,7 @@ interface Answered {
 const ABOUT: readonly (readonly [end: string, query: string])[] = [
   ['/validator/history', `?pubkey=${pubkeyOf(10)}`],
   ['/validator/rewards', `?pubkey=${pubkeyOf(10)}`],
+  ['/validator/rewards/proof', `?pubkey=${pubkeyOf(10)}&date=2026-11-19`],
   ['/validator/statement', '?month=2026-11'],
 ]
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Api, openApi } from '../../api/http/server.ts'
 import { unprovenDays } from '../../processors/rewards/unproven-days.ts'
-import { insertRows, openApiFixture, TOKEN } from './api-fixture.ts'
+import { insertRows, moveTables, openApiFixture, TOKEN } from './api-fixture.ts'
 
 // Validator 11 earned 500 gwei on 2026-11-19; here its balance of that day changed by what nothing explains.
 
@@ -111,6 +111,15 @@ test('an epoch that is not explained leaves its day out of totals before it is c
   })
   await tell(71, 'anchored')
   expect(await totalsOf10()).toMatchObject({ cl: '-0.000001728', lacks: [LACKS] })
+  // Of a state that no block names nothing is counted, of whichever validator; then it is told by one that is named.
+  await tell(72, 'consistent')
+  const { cl, lacks } = await totalsOf10()
+  expect({ cl, lacks }).toEqual({
+    cl: '-0.0000019',
+    lacks: [LACKS, { start_date: '2026-11-20', end_date: '2026-11-21', validators_missing: 3 }],
+  })
+  await tell(73, 'agreed')
+  expect(await totalsOf10()).toMatchObject({ cl: '-0.000001728', lacks: [LACKS] })
 })
 
 test('counts are told to who watches the program, and nothing else of them', async () => {
@@ -132,6 +141,7 @@ test('counts are told to who watches the program, and nothing else of them', asy
     expect.arrayContaining([
       { chain: 'mainnet', level: 'rounding', validatorDays: 0 },
       { chain: 'mainnet', level: 'unexplained', validatorDays: 1 },
+      { chain: 'mainnet', level: 'unanchored', validatorDays: 0 },
     ]),
   )
 })
@@ -154,7 +164,11 @@ test('GraphQL says of an epoch how it was computed, and nothing of one that a no
     { day: '2026-11-19', first_slot: 7184, last_slot: 14383, validators: 4, validators_unexplained: 1, version: 81 },
   ])
   expect(await epochOf10()).toEqual([{ epoch: 449, level: 'UNEXPLAINED', isProven: false, residual: { gwei: '-1' } }])
-  await insertRows(fixture.warehouse, 'epoch_proofs', [{ epoch: 449, level: 'reported', version: 82 }])
+  // What no block names is not proven, whatever it explains.
+  await insertRows(fixture.warehouse, 'epoch_proofs', [{ epoch: 449, level: 'consistent', version: 82 }])
+  await moveTables(fixture.warehouse)
+  expect(await epochOf10()).toMatchObject([{ level: 'UNANCHORED', isProven: false, residual: { gwei: '0' } }])
+  await insertRows(fixture.warehouse, 'epoch_proofs', [{ epoch: 449, level: 'reported', version: 83 }])
   await insertRows(fixture.warehouse, 'closed_days', [
     { day: '2026-11-19', first_slot: 7184, last_slot: 14383, validators: 4, validators_unexplained: 1, version: 83 },
   ])

@@ -31,6 +31,7 @@ const FIXTURES = join(import.meta.dirname, '../fixtures/release-0.1')
 const NEW_COLUMNS = [
   ...['chain', 'has_rewards', 'log_parts', 'matches_hash', 'blocks_unexplained', 'unexplained_wei'],
   ...['moved_to_queue_gwei', 'consolidations_in_gwei', 'consolidations_out_gwei', 'level', 'validators_rounded'],
+  ...['validators_unanchored', 'active_epochs', 'effective_balance_epochs_gwei'],
 ]
 /** Tokens of then only read. */
 const TOKEN_COLUMNS = {

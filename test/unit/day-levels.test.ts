@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { completeEpochs } from '../../processors/rewards/complete-epochs.ts'
-import { closeDay, daySpan } from '../../processors/rewards/days.ts'
+import { closeDay } from '../../processors/rewards/days.ts'
 import { projectFinalized } from '../../processors/rewards/finalized.ts'
 import { holds, proveDays } from '../../processors/verify/prove-days.ts'
 import { proveEpochs } from '../../processors/verify/prove-epochs.ts'
 import { chainKey } from '../../schemas/chains.ts'
+import { daySpan } from '../../schemas/eth/day-span.ts'
 import { type ChainClock, dayOfSlot, formatInstant } from '../../schemas/eth/time.ts'
 import type { BalanceEffect, BalanceEffectKind } from '../../schemas/events/balance-effects.ts'
 import {
@@ -16,6 +17,7 @@ import {
   VALIDATOR_STATUSES,
 } from '../../schemas/events/beacon-epoch.ts'
 import { type EncodedEvent, encodeEvent } from '../../schemas/events/codec.ts'
+import { IS_PUBLISHED } from '../../schemas/tables/day-levels.ts'
 import type { DailyRewardRow } from '../../schemas/tables/rewards.ts'
 import { storesOfFile } from './warehouse-of-file.ts'
 
@@ -218,7 +220,35 @@ describe('a day', () => {
     // One epoch of the day was reported, and nobody rounds 24 gwei in one.
     const mixed = await levels({ proof: (epoch) => (epoch === 7 ? null : ANCHORED) })
     expect(mixed).toMatchObject({ plain: 'consistent', rounded: 'unexplained', joined: 'rounding' })
-    expect((await levels({ proof: () => ({ ...ANCHORED, level: 'consistent' }) })).plain).toBe('consistent')
+  })
+
+  it('is in no figure where one of its epochs was computed of a state that no block names', async () => {
+    const unanchored: Told = { proof: (epoch) => (epoch === 7 ? { ...ANCHORED, level: 'consistent' } : ANCHORED) }
+    const warehouse = await given(unanchored)
+    const rows = await close(warehouse)
+    expect(rows.get('plain')).toMatchObject({ level: 'unanchored', is_whole: 1, residual_gwei: '0' })
+    expect(rows.get('odd')?.level).toBe('unexplained')
+    expect(await warehouse.query('SELECT * FROM closed_days FINAL')).toMatchObject([
+      { validators: 8, validators_unanchored: 6, validators_unexplained: 2 },
+    ])
+    const served = `SELECT count() AS served FROM daily_rewards FINAL WHERE ${IS_PUBLISHED}`
+    expect(await warehouse.query(served)).toEqual([{ served: '0' }])
+    // No figure of it is wrong, and verify says so; but none is served either.
+    const proofs = (await Array.fromAsync(proveDays(warehouse))).flat()
+    expect(proofs.filter(holds)).toHaveLength(6)
+    // Told again by a state that is named it is served.
+    await project(warehouse, blocksEvent(7, COMPUTED))
+    expect((await close(warehouse)).get('plain')?.level).toBe('anchored')
+    // Beside epochs that endpoints told it counts all the same.
+    const mixed = { proof: (epoch: number) => (epoch === 5 ? null : unanchored.proof(epoch)) }
+    expect(await levels(mixed)).toMatchObject({ plain: 'unanchored', joined: 'unanchored' })
+  })
+
+  it('is agreed where another node has the states of all its epochs', async () => {
+    const agreed = { ...ANCHORED, level: 'agreed' } as const
+    expect((await levels({ proof: () => agreed })).plain).toBe('agreed')
+    expect((await levels({ proof: (epoch) => (epoch === 7 ? ANCHORED : agreed) })).plain).toBe('anchored')
+    expect((await levels({ proof: (epoch) => (epoch === 7 ? null : agreed) })).plain).toBe('consistent')
   })
 
   it('is unexplained where two epochs are, and make up for each other', async () => {

@@ -3,7 +3,9 @@ import { buildSchema, parse } from 'graphql/index.js'
 import { expect, test } from 'vitest'
 import { COST_MAX, costRefusal, DEPTH_MAX, measureCost } from '../../api/graphql/cost.ts'
 
-const files = ['schema.graphql', 'analysts.graphql', 'nft.graphql'].map((file) => new URL(`../../schemas/${file}`, import.meta.url))
+const files = ['schema.graphql', 'analysts.graphql', 'proof.graphql', 'nft.graphql'].map(
+  (file) => new URL(`../../schemas/${file}`, import.meta.url),
+)
 const texts = await Promise.all(files.map((file) => readFile(file, 'utf8')))
 const schema = buildSchema(texts.join('\n'))
 const nowMs = Date.parse('2026-11-20T04:00:00Z')
@@ -24,6 +26,11 @@ test.each([
   ['{ days { ...day } } fragment day on AccountDay { date }', 2, 2],
   ['{ ... on Query { newestEpoch } }', 1, 1],
   ['{ __schema { types { fields { type { ofType { ofType { name } } } } } } }', 0, 0],
+  [
+    '{ proof(pubkey: "0x", date: "2026-11-19") { epochs(first: 3) { epoch effects { slot } } } }',
+    1 + 1 + 3 * (1 + 33),
+    4,
+  ],
   ['{ validators(first: 2) { nodes { days { epochs { epoch } } } } }', 1 + 2 * (1 + (1 + (1 + 225))), 5],
 ])('%s costs %i fields and is %i deep', (query, cost, depth) => {
   expect(measure(query)).toMatchObject({ cost, depth })

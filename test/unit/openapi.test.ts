@@ -109,6 +109,7 @@ const QUOTES_ASK_FOR: Readonly<Record<string, readonly string[]>> = {
 const ASKS_FOR: Readonly<Record<string, readonly string[]>> = {
   getValidatorHistory: ['pubkey'],
   getValidatorRewards: ['pubkey'],
+  getValidatorProof: ['date', 'pubkey'],
   getStatement: ['month'],
 }
 
