@@ -127,7 +127,7 @@ export class ExplainedEpochs {
     }
     this.#last = after
     this.#committees = explained.committees
-    const level = before.isAnchored && after.isAnchored ? 'anchored' : 'consistent'
+    const level = after.isAnchored && (before.isAnchored || isNamedBy(after, before)) ? 'anchored' : 'consistent'
     const proof: EpochProof = { formulas: FORMULAS_VERSION, stateRoot: after.root, level }
     const slots = blocks.map((block) => block.slot)
     return { ...toExplainedRows(explained, { after: after.columns, set, slots }), proof }
@@ -185,6 +185,22 @@ export class ExplainedEpochs {
 }
 
 const ROOT_BYTES = 32
+
+/**
+ * Whether a later state whose root is the chain's names the earlier one: it has the roots of states of the last slots, empty ones too
+ * (consensus-specs, process_slot). One that was read anew behind an empty slot has nothing else to be known by. Throws AppError
+ * `node_inconsistent` where the chain had another state there.
+ */
+function isNamedBy(later: ReadState, earlier: ReadState): boolean {
+  const roots = later.serialized.vector('stateRoots')
+  const back = later.columns.slot - earlier.columns.slot
+  if (back * ROOT_BYTES > roots.length) return false
+  const at = (earlier.columns.slot * ROOT_BYTES) % roots.length
+  if (hexOf(roots.subarray(at, at + ROOT_BYTES)) === earlier.root) return true
+  const why = `a node told a state of slot ${earlier.columns.slot} that the chain did not have`
+  throw new AppError('node_inconsistent', why, { retryable: true })
+}
+
 /** Where `BeaconBlockHeader` has its state root (consensus-specs, phase0). */
 const HEADER_STATE_ROOT_AT = 48
 

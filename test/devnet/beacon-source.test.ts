@@ -116,6 +116,16 @@ test('what is computed from states is what the endpoints of a node say that does
   expect(finalEpoch).toBeGreaterThan(1)
 })
 
+test('a state that is read anew behind an empty slot is proven by the next one, which has its root', async () => {
+  expect(record(31).block).toBeUndefined()
+  await using fresh = await openBeaconSource({ urls: [devnet.beaconUrl], log: silentLog })
+  const slots = Array.from({ length: 32 }, (_, i) => 32 + i)
+  const blocks = (await Promise.all(slots.map((slot) => fresh.blockAt(slot)))).filter((block) => block !== undefined)
+  const question = { epoch: 1, blockRoots: blocks.map(({ root }) => root) }
+  const explained = await fresh.finalChain(await fresh.finalized()).explainedEpoch(question, Uint32Array.of(3, 5))
+  expect(explained?.proof.level).toBe('anchored')
+})
+
 test('whether a state can be had is known without having it', async () => {
   const answer = await fetch(`${devnet.beaconUrl}/eth/v2/debug/beacon/states/63`, {
     headers: { accept: 'application/octet-stream' },

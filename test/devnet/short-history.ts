@@ -26,7 +26,7 @@ export const shortScenario: Scenario = {
   weakFactor: 8,
   shardCommitteePeriodEpochs: 3,
   incidents: [
-    { kind: 'missed', slots: [20, 21, 64] },
+    { kind: 'missed', slots: [20, 21, 31, 64] },
     { kind: 'reorg', slot: 50, depth: 1, everySlots: 200 },
     { kind: 'reorg', slot: 102, depth: 2 },
     { kind: 'offline', validators: [12, 13], fromSlot: 70, toSlot: 170 },

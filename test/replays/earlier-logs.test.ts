@@ -133,6 +133,8 @@ describe.each(['given-chain', 'devnet'])('a log of release 0.1 (%s)', (name) => 
       'epoch_parts',
       'epoch_proofs',
       'epoch_residuals',
+      'monthly_rewards',
+      'closed_months',
       'execution_finality',
       'execution_log_parts',
       'execution_heights',
