@@ -510,17 +510,34 @@ async function recompute({ before, after, index, hasTransition }) {
 
 // --- the document ---------------------------------------------------------------------------------------------------------------
 
+function dataOf({ code, msg, data }) {
+  if (code !== '200') throw new Error(`the proof was refused: ${msg}`)
+  return data
+}
+
+/** A document that was saved; one page of several says nothing of the day. */
+function readSaved(file) {
+  const answer = JSON.parse(readFileSync(file, 'utf8'))
+  const data = dataOf(answer)
+  const { total } = answer.pagination
+  if (total > data.epochs.length && options.epoch === undefined)
+    throw new Error(
+      `${file} has ${data.epochs.length} of the day's ${total} epochs: ask for it with limit=${LIMIT_MAX}`,
+    )
+  return data
+}
+
 async function readProof(source) {
-  if (!/^https?:/.test(source)) return JSON.parse(readFileSync(source, 'utf8')).data
+  if (!/^https?:/.test(source)) return readSaved(source)
   let whole
   for (let cursor = ''; cursor !== null; ) {
     const url = new URL(source)
     url.searchParams.set('limit', LIMIT_MAX)
     if (cursor !== '') url.searchParams.set('cursor', cursor)
-    const { code, msg, data, next_cursor } = await (await fetch(url)).json()
-    if (code !== '200') throw new Error(`the proof was refused: ${msg}`)
+    const answer = await (await fetch(url)).json()
+    const data = dataOf(answer)
     whole = whole === undefined ? data : { ...whole, epochs: [...whole.epochs, ...data.epochs] }
-    cursor = next_cursor
+    cursor = answer.next_cursor
   }
   return whole
 }

@@ -189,4 +189,6 @@ test('a script that shares no code with this program comes to the same from raw 
   expect(code).toBe(1)
   expect(lines[1]).toMatch(/^epoch 2: DIFFERS: head -?\d+, the document has -?\d+; \(/)
   expect(lines.at(-1)).toMatch(/DIFFERS: head_gwei of all epochs is/)
+  const page = await recompute(node.url, { ...day, epochs: told.slice(0, 2) }, told.length)
+  expect(page).toMatchObject({ code: 2, errors: expect.stringContaining("has 2 of the day's 4 epochs") })
 })

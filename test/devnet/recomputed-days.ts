@@ -142,12 +142,12 @@ export interface Verdict {
   readonly errors: string
 }
 
-/** What docs/recompute-a-day.mjs says of a document. */
-export async function recompute(nodeUrl: string, proof: DayProof): Promise<Verdict> {
+/** What docs/recompute-a-day.mjs says of a document as it was answered, which may be one page of more epochs. */
+export async function recompute(nodeUrl: string, proof: DayProof, total = proof.epochs.length): Promise<Verdict> {
   const folder = await mkdtemp(join(tmpdir(), 'epochline-proof-'))
   try {
     const file = join(folder, 'proof.json')
-    await writeFile(file, JSON.stringify({ data: proof }))
+    await writeFile(file, JSON.stringify({ code: '200', msg: 'Success', data: proof, pagination: { total } }))
     return await new Promise((resolve) => {
       execFile(process.execPath, [SCRIPT, '--node', nodeUrl, '--proof', file], (error, stdout, stderr) => {
         const code = error === null ? 0 : Number(error.code)
