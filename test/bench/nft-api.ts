@@ -104,7 +104,8 @@ async function fillMetadata(warehouse: Warehouse): Promise<void> {
   const told = (kind: string, json: string) =>
     warehouse.command(
       `INSERT INTO nft_token_told (chain, token, kind, told, version)
-       SELECT DISTINCT '${chain}', concat(contract, token_id), '${kind}', ${json}, 1 FROM nft_token_holders`,
+       SELECT '${chain}', concat(contract, token_id), '${kind}', ${json}, 1
+       FROM (SELECT DISTINCT contract, token_id FROM nft_token_holders)`,
     )
   const uri = "concat('ipfs://', hex(token_id))"
   const attributes = '[{"trait_type":"of","value":"many"}]'
