@@ -1,11 +1,12 @@
 import type { Protocol } from '../../schemas/protocols/protocol.ts'
-import { networkOf, protocolOf } from '../../schemas/protocols/protocols.ts'
+import { type Place, placeOf, protocolOf } from '../../schemas/protocols/protocols.ts'
 import { type PublicAccess, publicAccessOf } from '../../schemas/protocols/public-methods.ts'
 
 /** Where a request of the gateway goes. */
 export interface GatewayAddress {
   readonly protocol: Protocol
   readonly network: string
+  readonly place: Place
   /** Undefined: public access, which has none. */
   readonly token: string | undefined
   readonly publicAccess: PublicAccess | undefined
@@ -36,8 +37,9 @@ export function parseAddress(target: string): GatewayAddress | 'unknown' | undef
   const token = segmentAt(target, network.end, end)
   const path = target.slice(token.end, end)
   if (OF_OTHER_FAMILIES.test(path)) return undefined
-  if (networkOf(protocol, network.text) === undefined || token.text === '') return 'unknown'
-  return { protocol, network: network.text, token: token.text, publicAccess: undefined, path, query }
+  const place = placeOf(protocol, network.text)
+  if (place === undefined || token.text === '') return 'unknown'
+  return { protocol, network: network.text, place, token: token.text, publicAccess: undefined, path, query }
 }
 
 function parsePublic(
@@ -48,10 +50,12 @@ function parsePublic(
   const network = segmentAt(target, name.end, end)
   const protocol = protocolOf(name.text)
   const publicAccess = publicAccessOf(name.text, network.text)
-  if (protocol === undefined || publicAccess === undefined) return 'unknown'
+  const place = protocol === undefined ? undefined : placeOf(protocol, network.text)
+  if (protocol === undefined || place === undefined || publicAccess === undefined) return 'unknown'
   return {
     protocol,
     network: network.text,
+    place,
     token: undefined,
     publicAccess,
     path: target.slice(network.end, end),

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { endOfValue, foldedKey, itemsOf, membersOf, skipBlanks } from './json-text.ts'
+import { endOfObject, foldedKey, isKey, itemsOf, membersOf, skipBlanks } from './json-text.ts'
 
 /** One JSON-RPC request as it stands in a body. */
 export interface Call {
@@ -38,6 +38,9 @@ export type MethodKey = 'method' | 'command'
 
 /** Nodes read these members of a call; some of them whatever their letters' case is, and some the first of two, some the last. */
 const MEMBERS = ['method', 'params', 'id', 'jsonrpc', 'command'] as const
+const MEMBER_BYTES = MEMBERS.map((name) => Buffer.from(name))
+const ID_AT = MEMBERS.indexOf('id')
+const PARAMS_AT = MEMBERS.indexOf('params')
 
 /**
  * The calls in a body. Bytes that a node may read in another way than they are read here are refused: a member that is there twice, in
@@ -95,25 +98,26 @@ function readCall(body: Buffer, parsed: object, { start: from, methodKey }: Read
   let id: string | undefined
   let params: Call['params']
   let fault: string | undefined
-  let seen = ''
-  for (const member of membersOf(body, from)) {
-    const { keyFrom, keyTo, from: valueFrom, to } = member
-    const folded = foldedKey(body, member)
-    const key = MEMBERS.find((one) => one === folded)
-    if (key === undefined) continue
-    const isPlain = body.toString('latin1', keyFrom + 1, keyTo - 1) === key
-    if (!isPlain || seen.includes(`${key} `)) fault = `the call has ${key} twice, or in other letters`
-    seen += `${key} `
-    if (key === 'id') id = body.toString('utf8', valueFrom, to)
-    if (key === 'params') params = { from: valueFrom, to }
+  /** A bit for each of `MEMBERS`. */
+  let seen = 0
+  const members = membersOf(body, from)
+  for (const member of members) {
+    const { from: valueFrom, to } = member
+    const plain = MEMBER_BYTES.findIndex((bytes) => isKey(body, member, bytes))
+    const key = plain === -1 ? MEMBERS.indexOf(foldedKey(body, member) as (typeof MEMBERS)[number]) : plain
+    if (key === -1) continue
+    if (plain === -1 || (seen & (1 << key)) !== 0) fault = `the call has ${MEMBERS[key]} twice, or in other letters`
+    seen |= 1 << key
+    if (key === ID_AT) id = body.toString('utf8', valueFrom, to)
+    if (key === PARAMS_AT) params = { from: valueFrom, to }
   }
   const method = (parsed as { readonly [key in MethodKey]?: unknown })[methodKey]
   // Nodes take either, and the other may name another one.
   const other = methodKey === 'command' ? 'method' : 'command'
-  if (seen.includes(`${other} `)) fault = `the call has ${other} beside ${methodKey}`
+  if ((seen & (1 << MEMBERS.indexOf(other))) !== 0) fault = `the call has ${other} beside ${methodKey}`
   if (fault === undefined && typeof method !== 'string') fault = `the call has no ${methodKey}`
   if (fault === undefined && (method as string).length > METHOD_CHARACTERS_MAX) fault = 'no method has so long a name'
   if (fault === undefined && !METHOD.test(method as string)) fault = 'no method has such a name'
   if (fault !== undefined) return { status: 'unreadable', fault: 'request', why: fault, id }
-  return { method: method as string, id, params, from, to: endOfValue(body, from) }
+  return { method: method as string, id, params, from, to: endOfObject(body, from, members) }
 }

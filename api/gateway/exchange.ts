@@ -45,7 +45,7 @@ export interface ExchangeOptions {
   /** Milliseconds without a first byte after which another node is asked, too; undefined: none is. */
   readonly hedgeMs: number | undefined
   /** Answers of ours that stand before the node's in that to a batch. */
-  readonly answers?: readonly string[]
+  readonly answers?: readonly string[] | undefined
   /** What becomes of the answer of a node; then it is held until it is whole. */
   readonly editAnswer?: ((answer: Buffer, node: string) => Buffer) | undefined
   /** Up to how many bytes an answer is held until it is whole; undefined: `WHOLE_BYTES_MAX`. */
@@ -260,7 +260,7 @@ export class Exchange implements AnswerHandler {
     const { response, isNamed, ownHeaders, request, answers = [] } = this.#options
     const hasBody = request.verb !== 'HEAD' && this.#status !== 204 && this.#status !== 304
     const isOurs = hasBody && (length !== undefined || answers.length > 0)
-    const headers = toClientHeaders(isOurs ? { ...this.#headers, 'content-length': undefined } : this.#headers)
+    const headers = toClientHeaders(this.#headers, isOurs)
     headers.push(...ownHeaders)
     if (isNamed) headers.push(NODE_HEADER, this.#node)
     if (isOurs && length !== undefined) headers.push('content-length', String(length))

@@ -2,7 +2,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Log } from '../../infra/ports/log.ts'
 import type { UpstreamRequest, Upstreams } from '../../infra/ports/upstreams.ts'
-import { chainNames } from '../../schemas/chains.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
 import { callName, matchRoute, nodePathOf } from '../../schemas/protocols/match-route.ts'
 import type { Route, Service } from '../../schemas/protocols/protocol.ts'
@@ -121,9 +120,19 @@ export class Gateway {
     }
     const { token } = address
     const tokenHash = token === undefined ? '' : hashToken(token)
+    const { service, route } = found
+    const allowed = allowedUseOf(undefined)
+    // No spread here, nor below: to copy objects for each call would take as long as to read what it asks.
     const admitted: Admitted = {
-      ...{ address, ...found, request, response, tokenHash },
-      ...{ allowed: allowedUseOf(undefined), order: undefined, bill: undefined },
+      address,
+      service,
+      route,
+      request,
+      response,
+      tokenHash,
+      allowed,
+      order: undefined,
+      bill: undefined,
     }
     if (token === undefined) {
       const { publicAccess } = address
@@ -161,14 +170,13 @@ export class Gateway {
   }
 
   #admitKey(admitted: Admitted, known: KnownToken): void {
-    const { protocol, network } = admitted.address
-    const chain = chainNames(protocol.name, network).name
-    const why = lackAt(known, chain, this.#parts.wallNow())
+    const { place } = admitted.address
+    const why = lackAt(known, place.chain, this.#parts.wallNow())
     const foreign = foreignClient(known.allow, admitted.request, this.#parts.addresses)
     if (why !== undefined) refuseAdmitted(admitted, { kind: 'unauthenticated', why })
     else if (foreign !== undefined) refuseAdmitted(admitted, { kind: 'not-allowed', of: foreign })
     else {
-      const of = { account: known.account, tokenHash: admitted.tokenHash, place: `${protocol.name}/${network}` }
+      const of = { account: known.account, tokenHash: admitted.tokenHash, place: place.name }
       admitted.bill = this.#parts.meter?.open(of)
       admitted.allowed = allowedUseOf(known.allow)
       admitted.order = known.order?.id
@@ -181,23 +189,32 @@ export class Gateway {
     if (route.form !== 'json-rpc') bill?.asks([{ method: callName(route, verbOf(request)) }], 0)
     const refusal = refusalOfNative(admitted)
     if (refusal !== undefined) refuseAdmitted(admitted, refusal)
-    else if (route.form === 'json-rpc') this.#failing(admitted, this.#forwardCalls(admitted))
+    else if (route.form === 'json-rpc') this.#readCalls(admitted)
     else this.#forwardNative(admitted)
   }
 
-  async #forwardCalls(admitted: Admitted): Promise<void> {
-    const { request, address, route, allowed, bill } = admitted
+  #readCalls(admitted: Admitted): void {
+    const { request } = admitted
     const encoding = request.headers['content-encoding']
     if (encoding !== undefined && encoding !== 'identity') {
       refuseAdmitted(admitted, { kind: 'media' })
       return
     }
-    const body = await readBody(request)
-    if (body === undefined) return
-    if (body === 'too-large') {
-      refuseAdmitted(admitted, { kind: 'too-large' })
-      return
-    }
+    readBody(request, (body) => {
+      if (body === 'too-large') {
+        refuseAdmitted(admitted, { kind: 'too-large' })
+        return
+      }
+      try {
+        this.#forwardCalls(admitted, body)
+      } catch (error) {
+        this.#fail(admitted, error)
+      }
+    })
+  }
+
+  #forwardCalls(admitted: Admitted, body: Buffer): void {
+    const { request, address, route, allowed, bill } = admitted
     const read = readCalls(body)
     if (read.status === 'unreadable') {
       refuseAdmitted(admitted, { kind: 'unreadable', fault: read.fault, why: read.why }, read)
@@ -215,7 +232,12 @@ export class Gateway {
     const [first] = read.calls as [Call, ...Call[]]
     const isBroadcast = !read.isBatch && rules.isBroadcast(first.method)
     this.#exchange(admitted, {
-      ...{ read, body, answers, node, isSticky, editAnswer },
+      read,
+      body,
+      answers,
+      node,
+      isSticky,
+      editAnswer,
       isRepeatable: read.calls.every(({ method }) => rules.isRepeatable(method) || rules.isRefused(method)),
       isBroadcast,
       sent: isBroadcast ? sentTransactionOf(body, first, rules.findsBroadcast) : undefined,
@@ -264,9 +286,9 @@ export class Gateway {
   }
 
   #exchangePassed(admitted: Admitted, forwarded: Forwarded): void {
-    const { read, body, isBroadcast, sent, isSticky, ...call } = forwarded
+    const { read, body, isBroadcast, sent, isSticky } = forwarded
     const { address, service, request, response, tokenHash, order, bill } = admitted
-    const { protocol, network } = address
+    const { protocol, network, place } = address
     const refusing: ExchangeOptions['refuse'] = (refusal, sentBytes) =>
       refuseAdmitted(admitted, refusal, read, sentBytes)
     // Nobody has done anything for who has left while the counters were asked.
@@ -279,15 +301,20 @@ export class Gateway {
       refusing({ kind: 'no-upstream' })
       return
     }
-    if (call.request.isEndless) {
-      const chain = chainNames(protocol.name, network).name
+    if (forwarded.request.isEndless) {
+      const { chain } = place
       response.once('close', this.#heldOpen.hold({ tokenHash, chain, end: () => response.destroy() }))
     }
     const isConsistent = request.headers[CONSISTENT] === 'true'
     const options: ExchangeOptions = {
-      ...call,
       group,
+      request: forwarded.request,
       response,
+      isRepeatable: forwarded.isRepeatable,
+      isJson: forwarded.isJson,
+      node: forwarded.node,
+      answers: forwarded.answers,
+      editAnswer: forwarded.editAnswer,
       key: isConsistent || isSticky === true ? tokenHash : undefined,
       isNamed: isConsistent,
       isArchival:
@@ -305,11 +332,12 @@ export class Gateway {
 
   /** What is not expected is told in the log, and to the client as a failure of ours. */
   #failing(admitted: Admitted, task: Promise<void>): void {
-    task.catch((error: unknown) => {
-      const { protocol, network } = admitted.address
-      this.#parts.log.error({ err: error, network: `${protocol.name}/${network}` }, 'a gateway call failed')
-      refuseAdmitted(admitted, { kind: 'failed' })
-    })
+    task.catch((error: unknown) => this.#fail(admitted, error))
+  }
+
+  #fail(admitted: Admitted, error: unknown): void {
+    this.#parts.log.error({ err: error, network: admitted.address.place.name }, 'a gateway call failed')
+    refuseAdmitted(admitted, { kind: 'failed' })
   }
 }
 

@@ -39,11 +39,11 @@ export function toRpcHeaders({ headers }: Pick<IncomingMessage, 'headers'>, isRe
   return passed
 }
 
-/** Names and values in turn; of one that came several times all values. */
-export function toClientHeaders(headers: IncomingHttpHeaders): string[] {
+/** Names and values in turn; of one that came several times all values. `isCut`: all but the length, which is another one. */
+export function toClientHeaders(headers: IncomingHttpHeaders, isCut = false): string[] {
   const passed: string[] = []
   for (const name in headers) {
-    if (!TO_CLIENTS.has(name) && !hasPrefix(name)) continue
+    if ((!TO_CLIENTS.has(name) && !hasPrefix(name)) || (isCut && name === 'content-length')) continue
     const value = headers[name]
     if (typeof value === 'string') passed.push(name, value)
     else if (value !== undefined) for (const one of value) passed.push(name, one)

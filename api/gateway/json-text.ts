@@ -26,6 +26,11 @@ export const isArrayAt = (text: Buffer, at: number): boolean => text[at] === OPE
 export const isObjectAt = (text: Buffer, at: number): boolean => text[at] === OPEN_BRACE
 export const isStringAt = (text: Buffer, at: number): boolean => text[at] === QUOTE
 
+/** Behind the object that begins at `from` and has these members. */
+export function endOfObject(text: Buffer, from: number, members: readonly Member[]): number {
+  return skipBlanks(text, members.at(-1)?.to ?? from + 1) + 1
+}
+
 /** The members of the object that begins at `from`, in their order, those of one name too. */
 export function membersOf(text: Buffer, from: number): readonly Member[] {
   const members: Member[] = []
@@ -39,6 +44,13 @@ export function membersOf(text: Buffer, from: number): readonly Member[] {
     if (text[at] === COMMA) at = skipBlanks(text, at + 1)
   }
   return members
+}
+
+/** Whether a member's key is these bytes, and nothing that has to be read to be known. */
+export function isKey(text: Buffer, { keyFrom, keyTo }: Pick<Member, 'keyFrom' | 'keyTo'>, key: Uint8Array): boolean {
+  if (keyTo - keyFrom - 2 !== key.length) return false
+  for (let i = 0; i < key.length; i++) if (text[keyFrom + 1 + i] !== key[i]) return false
+  return true
 }
 
 /**

@@ -39,7 +39,7 @@ const NO_FILTER = { status: 200, code: -32000, message: 'filter not found' }
  */
 export function prepareCalls(body: Buffer, read: Calls, preparing: Preparing): PreparedCalls {
   const { rules } = preparing
-  if (read.calls.every((call) => isPlain(body, call, preparing))) return { ...PLAIN, body }
+  if (read.calls.every((call) => isPlain(body, call, preparing))) return asTheyCame(body)
   const answers: string[] = []
   const own = new Map<Call, number>()
   const sent: Buffer[] = []
@@ -81,10 +81,13 @@ export function prepareCalls(body: Buffer, read: Calls, preparing: Preparing): P
   }
 }
 
-/** What most calls are: sent as they came. */
-const PLAIN = {
-  ...({ answers: [], own: new Map<Call, number>(), status: 200 } as const),
-  ...({ node: undefined, isSticky: false, editAnswer: undefined } as const),
+const NO_ANSWERS: readonly string[] = []
+const NO_STATUSES: ReadonlyMap<Call, number> = new Map()
+
+/** What most calls are. */
+function asTheyCame(body: Buffer): PreparedCalls {
+  const [answers, own] = [NO_ANSWERS, NO_STATUSES]
+  return { body, answers, own, status: 200, node: undefined, isSticky: false, editAnswer: undefined }
 }
 
 function isPlain(body: Buffer, call: Call, preparing: Preparing): boolean {

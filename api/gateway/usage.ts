@@ -118,6 +118,8 @@ export class UsageRow {
 interface UsageOfKey {
   readonly rows: Map<string, UsageRow>
   readonly methods: Set<string>
+  /** As it was asked for: most calls of a key are like the one before. */
+  last: { readonly place: string; readonly method: string; readonly status: number; readonly row: UsageRow } | undefined
 }
 
 /** A minute's rows. Who has asked in it holds it until its calls have ended. */
@@ -136,10 +138,14 @@ export class UsageMinute {
   rowOf(of: UsageOf, method: string, status: number): UsageRow {
     let ofKey = this.#keys.get(of.tokenHash)
     if (ofKey === undefined) {
-      ofKey = { rows: new Map(), methods: new Set() }
+      ofKey = { rows: new Map(), methods: new Set(), last: undefined }
       this.#keys.set(of.tokenHash, ofKey)
     }
-    return ofKey.rows.get(`${of.place} ${status} ${method}`) ?? this.#addRow(ofKey, of, { method, status })
+    const { last } = ofKey
+    if (last?.method === method && last.status === status && last.place === of.place) return last.row
+    const row = ofKey.rows.get(`${of.place} ${status} ${method}`) ?? this.#addRow(ofKey, of, { method, status })
+    ofKey.last = { place: of.place, method, status, row }
+    return row
   }
 
   #addRow(ofKey: UsageOfKey, of: UsageOf, { method: asked, status }: { method: string; status: number }): UsageRow {

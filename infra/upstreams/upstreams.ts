@@ -48,6 +48,8 @@ export interface OpenUpstreams extends Upstreams, AsyncDisposable {
 /** Opens what is configured, and looks at each upstream again and again, from now on until it is disposed. */
 export function openUpstreams({ networks, log, probeMs = PROBE_MS }: UpstreamsOptions): OpenUpstreams {
   let open = new Map<string, OpenNetwork>()
+  /** Of `open` those that most calls are for, by protocol and network: to put a name together for each would take longer than to find it. */
+  let plain = new Map<string, Map<string, OpenNetwork>>()
   const closing = new Set<Promise<void>>()
 
   function replace(changed: readonly NetworkOptions[]): void {
@@ -59,6 +61,7 @@ export function openUpstreams({ networks, log, probeMs = PROBE_MS }: UpstreamsOp
     }
     for (const [name, network] of open) if (next.get(name) !== network) close(network)
     open = next
+    plain = plainOf(changed, next)
   }
 
   function close(network: OpenNetwork): void {
@@ -70,11 +73,30 @@ export function openUpstreams({ networks, log, probeMs = PROBE_MS }: UpstreamsOp
   return {
     replace,
     status: () => [...open.values()].map((network) => network.status()),
-    groupOf: (name) => open.get(nameOf(name))?.group,
+    groupOf(name) {
+      const { protocol, network, service = '', order } = name
+      const isPlain = service === '' && order === undefined
+      return (isPlain ? plain.get(protocol)?.get(network) : open.get(nameOf(name)))?.group
+    },
     async [Symbol.asyncDispose]() {
       await Promise.all([...[...open.values()].map((network) => network[Symbol.asyncDispose]()), ...closing])
     },
   }
+}
+
+/** The networks that have no name of a service, and that all share. */
+function plainOf(
+  networks: readonly NetworkOptions[],
+  open: ReadonlyMap<string, OpenNetwork>,
+): Map<string, Map<string, OpenNetwork>> {
+  const plain = new Map<string, Map<string, OpenNetwork>>()
+  for (const options of networks) {
+    if (options.service !== '' || options.order !== undefined) continue
+    const ofProtocol = plain.get(options.protocol) ?? new Map<string, OpenNetwork>()
+    ofProtocol.set(options.network, open.get(nameOf(options)) as OpenNetwork)
+    plain.set(options.protocol, ofProtocol)
+  }
+  return plain
 }
 
 /** No place has a blank in it. */

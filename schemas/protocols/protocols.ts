@@ -1,3 +1,4 @@
+import { chainNames } from '../chains.ts'
 import { APTOS } from './aptos.ts'
 import { AVAX } from './avax.ts'
 import { BITCOIN_ROWS } from './bitcoin.ts'
@@ -66,6 +67,29 @@ export function protocolOf(name: string): Protocol | undefined {
 /** Undefined where the protocol has no network of this name: `constructor` is none. */
 export function networkOf({ networks }: Protocol, name: string): Network | undefined {
   return Object.hasOwn(networks, name) ? networks[name] : undefined
+}
+
+/** What else a network is called; made once, for every call asks. */
+export interface Place {
+  /** Protocol and network with a slash between them. */
+  readonly name: string
+  /** As tokens and tables name it. */
+  readonly chain: string
+}
+
+const PLACES: ReadonlyMap<Protocol, ReadonlyMap<string, Place>> = new Map(
+  PROTOCOLS.map((protocol) => {
+    const places = Object.keys(protocol.networks).map((network): [string, Place] => {
+      const { name: chain } = chainNames(protocol.name, network)
+      return [network, { name: `${protocol.name}/${network}`, chain }]
+    })
+    return [protocol, new Map(places)]
+  }),
+)
+
+/** Undefined where the protocol has no network of this name. */
+export function placeOf(protocol: Protocol, network: string): Place | undefined {
+  return PLACES.get(protocol)?.get(network)
 }
 
 /** What upstreams of the service answer to its identity probe; undefined where it is not known. */
