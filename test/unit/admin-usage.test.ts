@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest'
 import { Usage } from '../../api/gateway/usage.ts'
 import { showUsage } from '../../commands/admin/usage.ts'
-import { openEventLog } from '../../infra/open-ports.ts'
+import { LiveSetting } from '../../commands/live-setting.ts'
+import { answerCommands } from '../../commands/running-program.ts'
+import { openEventLog, openJobQueue, openMigratedWarehouse } from '../../infra/open-ports.ts'
 import { insertAll } from '../../processors/loop/rows.ts'
 import { projectUsage } from '../../processors/usage/project-usage.ts'
 import { dayStartSec, parseDay } from '../../schemas/eth/time.ts'
@@ -54,6 +56,32 @@ it('operators see what accounts have used, in whole days, by network', async () 
   expect(await ask({ account: 'aa' })).toMatch(/^There is no account aa: .* Did you mean a\?/)
   expect(await ask({ from: DAY, to: '2026-11-19' })).toMatch(/^--to is before --from/)
   expect(await ask({ from: 'yesterday' })).toMatch(/^--from is not a date YYYY-MM-DD/)
+})
+
+it('the program that has the tables is asked, and says the same', async () => {
+  const setting = await given()
+  const shown = async (options: { account?: string; from: string; to?: string; json: boolean }): Promise<string> => {
+    await showUsage(setting, options)
+    return setting.printed()
+  }
+  const questions = [
+    { from: DAY, to: '2026-11-21', json: false },
+    { from: DAY, to: DAY, account: 'b', json: true },
+    { from: '2020-01-01', to: '2020-01-01', json: false },
+  ]
+  const alone: string[] = []
+  for (const question of questions) alone.push(await shown(question))
+  expect(alone[0]).toContain('solana/mainnet')
+
+  await using eventLog = await openEventLog(setting.config, setting.log)
+  await using warehouse = await openMigratedWarehouse(setting.config)
+  await using jobQueue = await openJobQueue(setting.config, setting.log)
+  const running = { ...setting, chains: new LiveSetting([]), nodes: new Map(), nodeHeads: new Map() }
+  // One process has the tables: nobody reads them beside it.
+  expect(await refusal(showUsage(setting, { from: DAY, json: false }))).toMatch(/is in use by process/)
+  await using _program = await answerCommands({ eventLog, warehouse, jobQueue }, running)
+  for (const [i, question] of questions.entries()) expect(await shown(question)).toBe(alone[i])
+  expect(await refusal(showUsage(setting, { account: 'aa', json: false }))).toMatch(/^There is no account aa:/)
 })
 
 async function given(): Promise<TestSetting> {
