@@ -30,6 +30,8 @@ export class Budget {
   emptyUntilMs = 0
   readonly waiting: Waiting[] = []
   isAsking = false
+  /** Its day is over, or its account has another plan: nobody takes of it any more. */
+  isReplaced = false
 
   constructor(account: string, limit: number, nowMs: number) {
     const day = dayOfInstant(nowMs / 1_000)
@@ -67,6 +69,8 @@ interface QuotasOptions {
 export class Quotas implements AsyncDisposable {
   readonly #options: QuotasOptions
   readonly #budgets = new Map<string, Budget>()
+  /** Those that are replaced and may have units left, which are still their day's. */
+  readonly #replaced = new Set<Budget>()
   readonly #returning: NodeJS.Timeout
 
   constructor(options: QuotasOptions) {
@@ -78,6 +82,7 @@ export class Quotas implements AsyncDisposable {
   take(account: string, { units, limit, nowMs }: AskedUnits): Budget | Limited | Promise<Budget | Limited | Unknown> {
     let budget = this.#budgets.get(account)
     if (budget === undefined || budget.limit !== limit || nowMs >= budget.endsAtMs) {
+      if (budget !== undefined) this.#replace(budget)
       budget = new Budget(account, limit, nowMs)
       this.#budgets.set(account, budget)
     }
@@ -90,10 +95,16 @@ export class Quotas implements AsyncDisposable {
     return this.#wait(budget, units)
   }
 
-  /** Units of a request that we have failed; those of a day that is over are gone with it. */
+  /** Units of a request that we have failed: they are those of its day, also when that is over. */
   giveBack(budget: Budget, units: number): void {
     budget.left += units
     budget.usedAtMs = this.#options.now()
+    if (budget.isReplaced) this.#replaced.add(budget)
+  }
+
+  #replace(budget: Budget): void {
+    budget.isReplaced = true
+    this.#replaced.add(budget)
   }
 
   /** Returns what is leased. */
@@ -159,22 +170,32 @@ export class Quotas implements AsyncDisposable {
   }
 
   async #returnUnused(isAll: boolean): Promise<void> {
-    const { counters, now, log } = this.#options
-    const nowMs = now()
+    const nowMs = this.#options.now()
     for (const [account, budget] of this.#budgets) {
-      if (nowMs >= budget.endsAtMs) this.#budgets.delete(account)
-      else if (budget.left === 0 || (!isAll && nowMs - budget.usedAtMs < IDLE_MS)) continue
-      const units = budget.left
-      budget.left = 0
-      if (nowMs >= budget.endsAtMs) continue
-      try {
-        await counters.giveBack(budget.key, units, nowMs)
-        budget.rest += units
-      } catch (error) {
-        // They may have been returned: whoever gave them again might give them twice.
-        if (!(error instanceof AppError)) throw error
-        log.warn({ units, reason: error.message }, 'units of a quota could not be returned, and are lost')
-      }
+      if (nowMs >= budget.endsAtMs) {
+        this.#budgets.delete(account)
+        this.#replace(budget)
+      } else if (isAll || nowMs - budget.usedAtMs >= IDLE_MS) await this.#return(budget, nowMs)
+    }
+    for (const budget of this.#replaced) {
+      await this.#return(budget, nowMs)
+      // What it is being asked for may leave some.
+      if (!budget.isAsking) this.#replaced.delete(budget)
+    }
+  }
+
+  async #return(budget: Budget, nowMs: number): Promise<void> {
+    const { counters, log } = this.#options
+    const units = budget.left
+    if (units === 0) return
+    budget.left = 0
+    try {
+      await counters.giveBack(budget.key, units, nowMs)
+      budget.rest += units
+    } catch (error) {
+      // They may have been returned: whoever gave them again might give them twice.
+      if (!(error instanceof AppError)) throw error
+      log.warn({ units, reason: error.message }, 'units of a quota could not be returned, and are lost')
     }
   }
 }

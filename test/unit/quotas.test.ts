@@ -119,6 +119,38 @@ test('the day begins at midnight of UTC+8, and gives nobody units of the day bef
   expect(await quotas.take('acme', of(1, 10, clock))).toMatchObject({ status: 'limited', retryAfterSec: 86_400 })
 })
 
+test('what a day has left over, and what is given back once it is over, is still that day’s', async () => {
+  const counters = await openMemoryCounters()
+  const clock = { nowMs: NEXT_DAY - 1 }
+  const sums = new Map<string, number>()
+  const add = (key: string, units: number): void => void sums.set(key, (sums.get(key) ?? 0) + units)
+  const summed: Counters = {
+    async take(key, units, ...rest) {
+      const taken = await counters.take(key, units, ...rest)
+      if (taken.allowed) add(key, units)
+      return taken
+    },
+    async giveBack(key, units, ...rest) {
+      await counters.giveBack(key, units, ...rest)
+      add(key, -units)
+    },
+    async [Symbol.asyncDispose]() {},
+  }
+  const quotas = quotasOf(summed, clock)
+  const before = (await quotas.take('acme', of(5, 1_000, clock))) as Budget
+  await quotas.take('idle', of(3, 1_000, clock))
+  clock.nowMs = NEXT_DAY
+  await quotas.take('acme', of(7, 1_000, clock))
+  quotas.giveBack(before, 2)
+  // The plan is another one from here on.
+  await quotas.take('acme', of(1, 2_000, clock))
+  await quotas[Symbol.asyncDispose]()
+  const [last, first] = [NEXT_DAY - 1, NEXT_DAY].map((ms) => Math.floor((ms + 8 * 3_600_000) / 86_400_000))
+  expect(Object.fromEntries(sums)).toEqual({
+    ...{ [`quota:${last}:acme`]: 3, [`quota:${last}:idle`]: 3, [`quota:${first}:acme`]: 8 },
+  })
+})
+
 test('without counters leases are used up; then nothing is known, until they are back', async () => {
   const { counters, at } = await openCounters()
   let isAway = false
