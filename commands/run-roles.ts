@@ -1,5 +1,6 @@
 import type { Config } from '../infra/config/types.ts'
 import { watchConfig } from '../infra/config/watch.ts'
+import { refuseOtherDevnet } from '../infra/devnet/identity.ts'
 import {
   openClientCounters,
   openCounters,
@@ -11,6 +12,7 @@ import type { NetworkStatus } from '../infra/ports/upstreams.ts'
 import { AppError } from '../schemas/errors.ts'
 import { isAbortOf, untilAborted } from '../schemas/wait.ts'
 import { devnetUrls } from './chain-nodes.ts'
+import { devnetDirectory } from './devnet-directory.ts'
 import { gatewayConfigOf } from './gateway-config.ts'
 import { allOrNone } from './ingest-role.ts'
 import { LiveSetting } from './live-setting.ts'
@@ -38,10 +40,11 @@ export async function runRoles(setting: Setting, roles: readonly Role[]): Promis
   const isAsked = config.mode.kind === 'embedded' && needs.has('warehouse')
   const ports = await openPorts(setting, isAsked ? needs.union(ASKED_FOR) : needs, open)
   for (const role of roles) await role.check?.(config)
+  const hasDevnet = roles.length > 1 && config.devnet !== undefined
+  if (hasDevnet) refuseOtherDevnet(devnetDirectory(config.dataDirectory), config.devnet)
   using progress = screen.openProgress()
   log.info({ mode: config.mode.kind }, `started: ${roles.map(({ name }) => name).join(', ')}`)
-  const isAlone = roles.length > 1 && config.devnet !== undefined
-  const devnet = isAlone ? open.use(await startDevnet(ports.eventLog, setting, progress)) : undefined
+  const devnet = hasDevnet ? open.use(await startDevnet(ports.eventLog, setting, progress)) : undefined
   const upstreamsOf = (of: Config) => gatewayConfigOf(of, devnet ?? devnetUrls(config))
   const chains = new LiveSetting(config.chains)
   const gateway = new LiveSetting(upstreamsOf(config))

@@ -22,10 +22,10 @@ import { BLOCKS_SCHEMA } from './execution/archived-blocks.ts'
 import { openExecutionEngine } from './execution/open.ts'
 import { defaultDeposits } from './execution/scenario.ts'
 import { devnetGenesisTime } from './genesis-time.ts'
-import { claimIdentity, readIdentity } from './identity.ts'
+import { claimIdentity, DEVNET_IDENTITY_FILE, readIdentity } from './identity.ts'
 import { openJournal } from './journal.ts'
 import { archived, type EngineSetup, type ListeningEngine, type OpenEngine, openLayersOrAnew } from './layers.ts'
-import { METADATA_URL } from './metadata/documents.ts'
+import { metadataUrlOf } from './metadata/documents.ts'
 import { openMetadataServer } from './metadata/open-metadata-server.ts'
 import { defaultScenario, type Scenario, SECONDS_PER_SLOT_MAINNET } from './scenario.ts'
 import { openSecondChain, type SecondChainOptions } from './second/open.ts'
@@ -36,7 +36,6 @@ import { openClientFiles, openMemoryFiles } from './validator-client/client-file
 import { openKeymanagerApi } from './validator-client/open-keymanager-api.ts'
 import { ValidatorClient } from './validator-client/validator-client.ts'
 
-const IDENTITY_FILE = 'devnet.json'
 const ARCHIVE_FILE = 'devnet.sqlite'
 const TRANSACTIONS_FILE = 'devnet-transactions.jsonl'
 
@@ -123,24 +122,19 @@ type DevnetIdentity = Readonly<{
 
 /** What is asked for; else what the directory holds; else the defaults. */
 function identityOf(options: DevnetOptions, now: () => number, scenario: Scenario): DevnetIdentity {
-  const path = options.directory === undefined ? undefined : join(options.directory, IDENTITY_FILE)
+  const path = options.directory === undefined ? undefined : join(options.directory, DEVNET_IDENTITY_FILE)
   const known = path === undefined ? undefined : (readIdentity(path) as DevnetIdentity | undefined)
   const { version: scenarioVersion, secondsPerSlot = SECONDS_PER_SLOT_MAINNET } = scenario
   const identity = {
     seed: String(options.seed ?? known?.seed ?? 'epochline'),
     scenarioVersion,
     secondsPerSlot,
-    metadataUrl: metadataUrlOf(options),
+    metadataUrl: metadataUrlOf(options.metadataPort),
     genesisTimeSec: options.genesisTimeSec ?? known?.genesisTimeSec ?? devnetGenesisTime(now(), secondsPerSlot),
     validators: options.validators ?? known?.validators ?? GENESIS_VALIDATORS,
   }
   if (path !== undefined) claimIdentity(path, identity)
   return identity
-}
-
-/** Contracts are created with it, so it cannot be one that every start finds anew. */
-function metadataUrlOf({ metadataPort = 0 }: DevnetOptions): string {
-  return metadataPort === 0 ? METADATA_URL : `http://127.0.0.1:${metadataPort}`
 }
 
 function openAnvilEngine(setup: EngineSetup): Promise<ListeningEngine> {

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
@@ -7,6 +7,7 @@ import { apiRole } from '../../commands/api-role.ts'
 import { ingestRole } from '../../commands/ingest-role.ts'
 import type { Role } from '../../commands/role.ts'
 import { runRoles } from '../../commands/run-roles.ts'
+import { defaultScenario } from '../../infra/devnet/scenario.ts'
 import { settingsOfFile } from './setting-of-file.ts'
 
 const settings = settingsOfFile()
@@ -34,6 +35,22 @@ it('a host that is none of this machine is told before the devnet is started', a
     message: 'HOST is not an address of this machine: "192.0.2.1"; e.g. HOST=127.0.0.1.',
   })
   expect(existsSync(join(setting.config.dataDirectory, 'devnet'))).toBe(false)
+})
+
+it('a devnet folder of another chain is refused before anything is said to be started', async () => {
+  const setting = settings({ ...NO_NODES, PORT: '0', DEVNET_SEED: 'two' })
+  const directory = join(setting.config.dataDirectory, 'devnet')
+  mkdirSync(directory)
+  const { secondsPerSlot, metadataPort } = setting.config.devnet ?? {}
+  const kept = { scenarioVersion: defaultScenario.version, metadataUrl: `http://127.0.0.1:${metadataPort}` }
+  writeFileSync(join(directory, 'devnet.json'), JSON.stringify({ ...kept, seed: 'one', secondsPerSlot }))
+  const said: unknown[] = []
+  const log = { ...setting.log, info: (_fields: object, message: string) => void said.push(message) }
+  await expect(runRoles({ ...setting, log }, [other, other])).rejects.toMatchObject({
+    code: 'config',
+    message: expect.stringContaining('holds another chain: its seed is one, asked for by DEVNET_SEED is two.'),
+  })
+  expect(said).toEqual([])
 })
 
 it('who ingests alone is told whose the devnet is', async () => {

@@ -8,6 +8,11 @@ export const METADATA_PORT = 8547
 /** Where contracts say that their documents are, unless another port is chosen before the chain begins. */
 export const METADATA_URL = `http://127.0.0.1:${METADATA_PORT}`
 
+/** Where tokens say that their documents are: contracts are created with it, so it cannot be a port that every start finds anew. */
+export function metadataUrlOf(port = 0): string {
+  return port === 0 ? METADATA_URL : `http://127.0.0.1:${port}`
+}
+
 export interface Collection {
   readonly profile: Profile
   readonly name: CollectionName
