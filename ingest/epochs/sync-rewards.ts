@@ -11,6 +11,11 @@ import { missingRow } from './registry-rows.ts'
  * on mainnet's preset, 42,400 if every ether there is were staked.
  */
 const SEAT_REWARD_MAX_GWEI = 50_000n
+/**
+ * No member earns or loses more than this in a block of whatever preset, gwei: what all seats together get of an epoch is
+ * 2 x sqrt(total active balance in gwei), which is less if every ether there is were staked. Some nodes have told balances.
+ */
+const MEMBER_REWARD_MAX_GWEI = 1_000_000_000n
 
 /** Members of a sync committee that are tracked. */
 export interface TrackedMembers {
@@ -154,6 +159,7 @@ async function rewardsOfEveryBlock({ final, blocks, members, states }: SyncInput
   const { validatorIndex, balanceGwei } = await states
   const empty = new Set(validatorIndex.filter((_, i) => balanceGwei[i] === 0n))
   for (const reward of rewards) {
+    refuseBalances(reward)
     if (reward.validatorIndex.length === members.indices.length) continue
     const known = new Set(reward.validatorIndex)
     for (const [index, seats] of members.seats) {
@@ -162,6 +168,16 @@ async function rewardsOfEveryBlock({ final, blocks, members, states }: SyncInput
     }
   }
   return rewards
+}
+
+function refuseBalances({ validatorIndex, syncGwei }: SyncRewards): void {
+  const at = syncGwei.findIndex((gwei) => gwei > MEMBER_REWARD_MAX_GWEI || gwei < -MEMBER_REWARD_MAX_GWEI)
+  if (at === -1) return
+  throw new AppError(
+    'node_malformed',
+    `the sync committee reward of validator ${validatorIndex[at]} is ${syncGwei[at]} gwei, which none is`,
+    { retryable: true },
+  )
 }
 
 /** Rows of the blocks' rewards one after the other; no rewards at all are no rows. */

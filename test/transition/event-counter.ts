@@ -64,6 +64,17 @@ export class EventCounter {
     if (isLeaking) this.count('inactivity_leak')
     if (this.#isLeaking && !isLeaking) this.count('leak_recovery')
     this.#isLeaking = isLeaking
+    this.#empty(state)
+  }
+
+  /** Who is rewarded or penalised in the transition, and has nothing. */
+  #empty(state: CachedBeaconStateAllForks): void {
+    const { epoch } = state.epochCtx
+    for (let index = 0; index < state.validators.length; index++) {
+      const { slashed, activationEpoch, exitEpoch, withdrawableEpoch } = state.validators.getReadonly(index)
+      const isEligible = (activationEpoch < epoch && epoch <= exitEpoch) || (slashed && epoch < withdrawableEpoch)
+      if (isEligible && state.balances.get(index) === 0) this.count('balance_at_zero')
+    }
   }
 
   after(step: Step, state: CachedBeaconStateAllForks, cache?: EpochTransitionCache): void {
@@ -185,9 +196,12 @@ export class EventCounter {
 
   /** What the steps since the last call did to balances. */
   changes(state: CachedBeaconStateAllForks, changes: readonly BalanceChange[]): void {
+    const effectiveBalanceOf = (index: number) => state.validators.getReadonly(index).effectiveBalance
     for (const { step, validatorIndex, gwei } of changes) {
       if (step === 'slashings') this.count('correlation_penalty')
       if (step === 'deposit' && validatorIndex >= this.#validators) this.count('eth1_new_validator')
+      if (step === 'target' && gwei > 0n && effectiveBalanceOf(validatorIndex) > MIN_ACTIVATION_BALANCE)
+        this.count('reward_above_32_eth')
       if (step === 'inactivity') this.count('inactivity_penalty')
       if (step === 'pending_consolidations' && gwei < 0n) this.count('consolidation')
       if (step === 'consolidation_request') {

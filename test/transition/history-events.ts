@@ -41,6 +41,8 @@ export const HISTORY_EVENTS = [
   'saturated_attestation_penalty',
   'saturated_correlation_penalty',
   'balance_near_zero',
+  'balance_at_zero',
+  'reward_above_32_eth',
   'upgrade_queued_inactive',
   'upgrade_cut_compounding',
 ] as const

@@ -210,6 +210,11 @@ test.each<[string, (rows: SyncRewards) => SyncRewards, string]>([
     'does not follow from its seats',
   ],
   [
+    'a balance in the place of a reward',
+    ({ validatorIndex, syncGwei }) => ({ validatorIndex, syncGwei: syncGwei.map((gwei) => 32_000_000_000n + gwei) }),
+    'does not follow from its seats',
+  ],
+  [
     'a member that is left out',
     ({ validatorIndex, syncGwei }) => ({ validatorIndex: validatorIndex.subarray(1), syncGwei: syncGwei.subarray(1) }),
     'lack validator',
@@ -218,6 +223,20 @@ test.each<[string, (rows: SyncRewards) => SyncRewards, string]>([
   const epoch = play(healthyBalances, [everybody, everybody])
   await expect(read(epoch, trackedMembers(committee, new Set([3, 4, 5])), change)).rejects.toThrow(
     expect.objectContaining({ code: 'node_malformed', message: expect.stringContaining(message) }),
+  )
+})
+
+test('a balance is not taken for a reward where nobody else’s reward contradicts it', async () => {
+  const epoch = play(healthyBalances, [everybody, everybody])
+  const members = trackedMembers(committee, new Set([3]))
+  const seats = BigInt(members.seats.get(3)?.length ?? 0)
+  // Some 32 ETH, which are as many times the same as it has seats.
+  const balances = ({ validatorIndex }: SyncRewards) => ({
+    validatorIndex,
+    syncGwei: BigInt64Array.of(seats * 4_000_000_000n),
+  })
+  await expect(read(epoch, members, balances)).rejects.toThrow(
+    expect.objectContaining({ code: 'node_malformed', message: expect.stringContaining('validator 3') }),
   )
 })
 
