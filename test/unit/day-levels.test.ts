@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { formatApr } from '../../api/rewards/apr.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { completeEpochs } from '../../processors/rewards/complete-epochs.ts'
 import { closeDay } from '../../processors/rewards/days.ts'
@@ -8,6 +9,7 @@ import { proveEpochs } from '../../processors/verify/prove-epochs.ts'
 import { chainKey } from '../../schemas/chains.ts'
 import { daySpan } from '../../schemas/eth/day-span.ts'
 import { type ChainClock, dayOfSlot, formatInstant } from '../../schemas/eth/time.ts'
+import { toWei } from '../../schemas/eth/units.ts'
 import type { BalanceEffect, BalanceEffectKind } from '../../schemas/events/balance-effects.ts'
 import {
   dayBalances,
@@ -194,6 +196,16 @@ describe('a day', () => {
     expect(flows('paid')).toEqual([60, 0, -10, 0, 0, 0, 0, 0])
     expect(flows('slashed')).toEqual([60 - 1_300, 0, 0, 0, 0, 0, 0, 0])
     expect(rows.get('slashed')?.slashing_penalty_gwei).toBe('-1300')
+  })
+
+  it('has no higher rate of a year where a consolidation has moved the stake', async () => {
+    const rows = await close(await given(COMPUTED))
+    const rate = (name: Name) => {
+      const { cl_reward_gwei: reward, effective_balance_epochs_gwei: capital } = rows.get(name) as DailyRewardRow
+      return formatApr(toWei(BigInt(reward)), BigInt(capital), CLOCK)
+    }
+    expect(rate('plain')).toMatch(/^0\.0000/)
+    expect([rate('emptied'), rate('consolidated')]).toEqual([rate('plain'), rate('plain')])
   })
 
   it('has what nodes round in its reward, 4 gwei an epoch at most; more is unexplained', async () => {

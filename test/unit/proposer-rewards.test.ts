@@ -108,6 +108,13 @@ test('what a node keeps saying is taken, and told with what it leaves unexplaine
   expect(lines).toEqual([expect.stringContaining('(validator 5: -2 gwei), which `epochline verify` shows')])
 })
 
+test('the reward for one vote is not taken for that of a whole sync aggregate', async () => {
+  const oneVote = { ...TRUE, syncAggregateGwei: 1n }
+  expect(await prove(oneVote, [TRUE])).toMatchObject({ asked: PROPOSED })
+  const { lines } = await prove(oneVote, [oneVote, oneVote])
+  expect(lines).toEqual([expect.stringContaining('(validator 5: 12 gwei), which `epochline verify` shows')])
+})
+
 test('nothing is concluded from the balance of a slashed validator', async () => {
   expect(await prove(WRONG, [], 1)).toEqual({ told: ['41', null, '41'], asked: 0, lines: [] })
 })
