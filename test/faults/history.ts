@@ -46,13 +46,13 @@ const SCENARIO: Scenario = {
   ],
 }
 
-/** The chain, with nothing produced yet. */
-export function openHistory(): Promise<Devnet> {
+/** The chain, with nothing produced yet; no block is proposed in the slots of `missed` either. */
+export function openHistory({ missed = [] }: { readonly missed?: readonly number[] } = {}): Promise<Devnet> {
   return openDevnet({
     seed: 'faults',
     genesisTimeSec: GENESIS_TIME_SEC,
     validators: VALIDATORS,
-    scenario: SCENARIO,
+    scenario: { ...SCENARIO, incidents: [...SCENARIO.incidents, { kind: 'missed', slots: missed }] },
     beaconPort: 0,
     executionPort: 0,
     clock: 'manual',
