@@ -100,9 +100,13 @@ export class HttpUpstreamGroup implements UpstreamGroup {
     return this.members.reduce((sum, { health }) => sum + health.strays, 0)
   }
 
-  connect({ tried }: Wanted, handler: SocketHandler): UpstreamSocket | undefined {
+  connect({ tried, id }: Wanted, handler: SocketHandler): UpstreamSocket | undefined {
     const left = this.members.filter(
-      (one) => hasSocket(one) && one.health.isRightChain && !tried.includes(one.upstream.id),
+      (one) =>
+        hasSocket(one) &&
+        one.health.isRightChain &&
+        !tried.includes(one.upstream.id) &&
+        (id === undefined || one.upstream.id === id),
     )
     const connecting = left.filter(mayConnect)
     const upstream = leastLoaded(this.#bestOf(connecting.length > 0 ? connecting : left))

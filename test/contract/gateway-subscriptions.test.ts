@@ -126,6 +126,52 @@ describe('a subscription', () => {
     expect(subscriptionsAtNodes()).toEqual([])
   })
 
+  test('has its place at the node when that takes a thousand of a socket, and tells on when the node is lost', async () => {
+    for (const node of nodes) node.subscriptionsOfSocketMax = 1_000
+    const subscribers = [await openSubscriber(gateway), await openSubscriber(gateway)]
+    const base = chain.tip
+    const heads = await subscribers[0]?.subscribe<Head>('newHeads')
+    const logs = await Promise.all(
+      Array.from({ length: 1_100 }, (_, i) =>
+        subscribers[i % 2]?.subscribe<ChainLog>('logs', { address: ADDRESSES[i % 2], topics: [[`0x${i}`]] }),
+      ),
+    )
+    const ofSockets = () =>
+      Object.groupBy(subscriptionsAtNodes(), ({ socket }) => (socket === first ? 'first' : 'further'))
+    const first = subscriptionsAtNodes().find(({ kind }) => kind === 'newHeads')?.socket
+    expect([ofSockets().first?.length, ofSockets().further?.length]).toEqual([1_000, 101])
+    chain.append(2)
+    await whileAway(() => chain.append(3))
+    chain.append()
+    const expected = ADDRESSES.map((address) =>
+      blocksSince(base).flatMap((block) => block.logs.filter((log) => log.address === address)),
+    )
+    await expect.poll(() => heads?.results.at(-1)?.hash, { timeout: 30_000 }).toBe(chain.tip.hash)
+    for (const [i, one] of logs.entries()) await expect.poll(() => one?.results, SOON).toEqual(expected[i % 2])
+    for (const { client } of subscribers) client.socket.terminate()
+    for (const node of nodes) node.subscriptionsOfSocketMax = Number.POSITIVE_INFINITY
+  }, 60_000)
+
+  test('that is left while what its node did not tell is looked up is ended there', async () => {
+    using one = await openSubscriber(gateway)
+    const heads = await one.subscribe<Head>('newHeads')
+    using other = await openSubscriber(gateway)
+    await other.subscribe('logs')
+    const [telling] = nodes.filter(({ subscribed }) => subscribed.size > 0) as [EvmNode]
+    const [behind] = nodes.filter((node) => node !== telling) as [EvmNode]
+    behind.isStuck = true
+    chain.append(2)
+    await told(heads.results)
+    await telling.kill()
+    await expect.poll(() => behind.subscribed.size, SOON).toBe(2)
+    other.client.socket.close()
+    await expect.poll(() => [...behind.subscribed.values()].map(({ kind }) => kind), SOON).toEqual(['newHeads'])
+    behind.isStuck = false
+    chain.append()
+    await told(heads.results)
+    await telling.start()
+  })
+
   test('is one of at most a thousand of a socket', async () => {
     using one = await openSubscriber(gateway)
     const answers = await Promise.all(Array.from({ length: 1_001 }, () => one.call('eth_subscribe', ['newHeads'])))

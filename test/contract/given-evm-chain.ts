@@ -112,6 +112,8 @@ interface Call {
 export class EvmNode implements AsyncDisposable {
   readonly #chain: EvmChain
   readonly subscribed = new Map<string, Subscribed>()
+  /** Of one socket; further ones are refused. */
+  subscriptionsOfSocketMax = Number.POSITIVE_INFINITY
   /** How often it has been asked for its newest block. */
   asked = 0
   readonly #sockets = new Set<Socket>()
@@ -271,6 +273,8 @@ export class EvmNode implements AsyncDisposable {
       }
       case 'eth_subscribe': {
         if (socket === undefined || first === 'refused') return failed(-32601, 'no such subscription')
+        const ofSocket = [...this.subscribed.values()].filter((one) => one.socket === socket)
+        if (ofSocket.length >= this.subscriptionsOfSocketMax) return failed(-32006, 'too many subscriptions')
         // Equal at all nodes: what tells them apart is the gateway's work.
         const made = { id: hex(++this.#made), socket, kind: first as string, filter: second }
         this.subscribed.set(made.id, made)

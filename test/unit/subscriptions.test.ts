@@ -6,8 +6,9 @@ import type { WebSocket } from 'ws'
 import { readCalls } from '../../api/gateway/calls.ts'
 import { ClientLink } from '../../api/gateway/client-link.ts'
 import type { ClientSubscriptions } from '../../api/gateway/subscriptions/client-subscriptions.ts'
+import { SOCKETS_OF_NODE_MAX } from '../../api/gateway/subscriptions/node-link.ts'
 import { SUBSCRIPTIONS_OF_KEY_MAX, Subscriptions } from '../../api/gateway/subscriptions/subscriptions.ts'
-import type { SocketHandler, UpstreamGroup, UpstreamSocket } from '../../infra/ports/upstreams.ts'
+import type { SocketHandler, UpstreamGroup, UpstreamSocket, Wanted } from '../../infra/ports/upstreams.ts'
 import { protocolOf } from '../../schemas/protocols/protocols.ts'
 import { silentLog } from './silent-log.ts'
 
@@ -19,60 +20,83 @@ interface Asked {
   readonly params?: readonly unknown[]
 }
 
+/** As providers have it for one socket. */
+const NODE_SUBSCRIPTIONS_MAX = 1_000
+
+/** A socket to the node, which counts what is subscribed to by itself. */
+interface FakeNodeSocket {
+  readonly handler: SocketHandler
+  /** Ids of what is subscribed to now. */
+  readonly subscribed: Set<unknown>
+  count: number
+}
+
 /** Answers calls of ours; sockets are open at once. */
 class FakeNode {
   readonly asked: Asked[] = []
-  handler: SocketHandler | undefined
-  /** Ids of what is subscribed to now. */
-  readonly subscribed = new Set<unknown>()
+  readonly sockets: FakeNodeSocket[] = []
+  /** Which nodes were wanted, socket by socket. */
+  readonly wanted: Wanted[] = []
+  socketsMax = Number.POSITIVE_INFINITY
   newId = (count: number): unknown => `0x${count.toString(16)}`
   beforeAnswer: (id: unknown) => void = () => {}
-  #count = 0
 
-  readonly group = { connect: (_wanted: unknown, handler: SocketHandler) => this.#connect(handler) } as UpstreamGroup
+  readonly group = {
+    connect: (wanted: Wanted, handler: SocketHandler) => this.#connect(wanted, handler),
+  } as UpstreamGroup
 
-  tell(method: string, subscription: unknown, result: unknown): void {
-    this.#send({ jsonrpc: '2.0', method, params: { subscription, result } })
+  /** How many are there now, socket by socket. */
+  get subscribed(): readonly number[] {
+    return this.sockets.map(({ subscribed }) => subscribed.size)
   }
 
-  lose(): void {
-    const { handler } = this
-    this.#end()
-    handler?.onLost()
+  tell(method: string, subscription: unknown, result: unknown, socket = 0): void {
+    const { handler } = this.sockets[socket] as FakeNodeSocket
+    this.#send(handler, { jsonrpc: '2.0', method, params: { subscription, result } })
   }
 
-  #connect(handler: SocketHandler): UpstreamSocket {
-    this.handler = handler
-    setImmediate(() => handler.onOpen())
+  lose(socket = 0): void {
+    for (const { handler } of this.sockets.splice(socket, 1)) handler.onLost()
+  }
+
+  #connect(wanted: Wanted, handler: SocketHandler): UpstreamSocket {
+    this.wanted.push(wanted)
+    const socket: FakeNodeSocket = { handler, subscribed: new Set(), count: 0 }
+    const isTaken = this.sockets.length < this.socketsMax
+    if (isTaken) this.sockets.push(socket)
+    setImmediate(() => (isTaken ? handler.onOpen() : handler.onLost()))
     return {
       id: 'node',
       flow: { pause() {}, resume() {} },
-      send: (text) => this.#hear(JSON.parse(text.toString()) as Asked),
-      close: () => this.#end(),
+      send: (text) => this.#hear(JSON.parse(text.toString()) as Asked, socket),
+      close: () => {
+        if (this.sockets.includes(socket)) this.sockets.splice(this.sockets.indexOf(socket), 1)
+      },
     }
   }
 
-  #hear(asked: Asked): void {
+  #hear(asked: Asked, socket: FakeNodeSocket): void {
+    const { handler, subscribed } = socket
     this.asked.push(asked)
     setImmediate(() => {
+      if (!this.sockets.includes(socket)) return
       if (/unsubscribe|unwatch/i.test(asked.method)) {
-        this.#send({ id: asked.id, result: this.subscribed.delete(asked.params?.[0]) })
+        this.#send(handler, { id: asked.id, result: subscribed.delete(asked.params?.[0]) })
         return
       }
-      const id = this.newId(++this.#count)
-      this.subscribed.add(id)
+      if (subscribed.size >= NODE_SUBSCRIPTIONS_MAX) {
+        this.#send(handler, { id: asked.id, error: { code: -32006, message: 'Too many subscriptions' } })
+        return
+      }
+      const id = this.newId(++socket.count)
+      subscribed.add(id)
       this.beforeAnswer(id)
-      this.#send({ jsonrpc: '2.0', id: asked.id, result: id })
+      this.#send(handler, { jsonrpc: '2.0', id: asked.id, result: id })
     })
   }
 
-  #send(message: object): void {
-    this.handler?.onMessage(Buffer.from(JSON.stringify(message)))
-  }
-
-  #end(): void {
-    this.handler = undefined
-    this.subscribed.clear()
+  #send(handler: SocketHandler, message: object): void {
+    handler.onMessage(Buffer.from(JSON.stringify(message)))
   }
 }
 
@@ -203,7 +227,7 @@ test.each([
   const { node, open } = given(protocol)
   for (let i = 0; i < 3; i++) open().subscribe(method, '["equal"]')
   await settled()
-  expect(node.subscribed.size).toBe(3)
+  expect(node.subscribed).toEqual([3])
 })
 
 test('what is told before the id is, is told behind the answer', async () => {
@@ -220,7 +244,7 @@ test('numbers that a double does not hold are not taken for equal', async () => 
   for (const params of ['[9007199254740993]', '[9007199254740992]', '[1]', '[ 1 ]'])
     open().subscribe('slotSubscribe', params)
   await settled()
-  expect(node.subscribed.size).toBe(3)
+  expect(node.subscribed).toEqual([3])
 })
 
 test('what cannot be told again closes its clients with the code to begin again, and leaves the others alone', async () => {
@@ -242,7 +266,7 @@ test('a thousand clients that come and go, some before they are answered, leave 
     client.socket.close(1000)
   }
   await settled()
-  expect([all.size, all.keys, node.subscribed.size]).toEqual([0, 0, 0])
+  expect([all.size, all.keys, node.subscribed]).toEqual([0, 0, []])
 })
 
 test('a key has so many subscriptions over all its sockets, and those of another key do not count', () => {
@@ -253,4 +277,86 @@ test('a key has so many subscriptions over all its sockets, and those of another
   expect(() => open('other').subscribe('slotSubscribe', '[]')).not.toThrow()
   full[0]?.socket.close(1000)
   expect(() => open('full').subscribe('slotSubscribe', '[]')).not.toThrow()
+})
+
+/** Of what the client was answered first. */
+function unsubscribing(client: Client): [body: Buffer, call: ReturnType<typeof callIn>] {
+  const body = Buffer.from(JSON.stringify({ id: 8, method: 'logsUnsubscribe', params: [client.id()] }))
+  return [body, callIn(body)]
+}
+
+describe('more subscriptions than a socket to a node may have', () => {
+  /** 1,000 of one client, 1,000 of the next one, and 2 of the last. */
+  async function givenMany({ socketsMax = Number.POSITIVE_INFINITY } = {}) {
+    const found = given('solana')
+    found.node.socketsMax = socketsMax
+    found.node.newId = (count) => count
+    const many = [1_000, 1_000, 2].map((count, i) => {
+      const client = found.open(`key ${i}`)
+      for (let n = 0; n < count; n++) client.subscribe('logsSubscribe', `[${i},${n}]`)
+      return client
+    })
+    await settled()
+    return { ...found, many: many as [Client, Client, Client] }
+  }
+  const errorsOf = ({ socket }: Client) => socket.heard.filter((text) => text.includes('"error"'))
+
+  test('go over further ones to the same node, whose ids may be those of the first', async () => {
+    const { node, all, many } = await givenMany()
+    expect(node.subscribed).toEqual([1_000, 1_000, 2])
+    expect(node.wanted.slice(1)).toEqual([1, 2].map(() => ({ tried: [], id: 'node' })))
+    expect(many.flatMap(errorsOf)).toEqual([])
+    const heard = () => many.map(({ socket }) => socket.heard.filter((text) => text.includes('told')).length)
+    for (const [socket, expected] of [
+      [1, 0, 0],
+      [1, 1, 0],
+      [1, 1, 1],
+    ].entries()) {
+      node.tell('logsNotification', 1, 'told', socket)
+      expect(heard()).toEqual(expected)
+    }
+    many[2].socket.close(1000)
+    await settled()
+    expect(node.subscribed, 'a further one goes with its last').toEqual([1_000, 1_000])
+    many[0].socket.close(1000)
+    await settled()
+    expect([all.size, node.subscribed]).toEqual([1_000, [0, 1_000]])
+    expect(many[1].socket.code).toBeUndefined()
+    many[1].socket.close(1000)
+    await settled()
+    expect([all.size, node.subscribed]).toEqual([0, []])
+  })
+
+  test.each([0, 2])('are lost together, whichever socket is (%i)', async (lost) => {
+    const { node, all, many } = await givenMany()
+    node.lose(lost)
+    await settled()
+    expect(many.map(({ socket }) => socket.code)).toEqual([1012, 1012, 1012])
+    expect([all.size, node.subscribed]).toEqual([0, []])
+  })
+
+  test('are refused where no further one opens, and the others go on', async () => {
+    const { node, all, many, open } = await givenMany({ socketsMax: 1 })
+    expect(node.subscribed).toEqual([1_000])
+    expect(many.map((client) => errorsOf(client).length)).toEqual([0, 1_000, 2])
+    expect(all.size).toBe(1_000)
+    node.tell('logsNotification', 1, 'told')
+    expect(many[0].socket.heard.at(-1)).toContain('told')
+    const [first] = many
+    expect(first.subscriptions.unsubscribe(...unsubscribing(first))).toContain('"result":true')
+    open('later').subscribe('logsSubscribe', '["later"]')
+    await settled()
+    expect([all.size, node.subscribed]).toEqual([1_000, [1_000]])
+  })
+
+  test('are more sockets than one network may have at a node, and the rest is refused', async () => {
+    const { node, open } = given('solana')
+    node.newId = (count) => count
+    const clients = Array.from({ length: SOCKETS_OF_NODE_MAX + 1 }, (_, i) => open(`key ${i}`))
+    for (const [i, client] of clients.entries())
+      for (let n = 0; n < 1_000; n++) client.subscribe('logsSubscribe', `[${i},${n}]`)
+    await settled()
+    expect(node.subscribed).toEqual(Array(SOCKETS_OF_NODE_MAX).fill(1_000))
+    expect(clients.map((client) => errorsOf(client).length)).toEqual([...Array(SOCKETS_OF_NODE_MAX).fill(0), 1_000])
+  })
 })

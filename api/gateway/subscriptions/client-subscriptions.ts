@@ -4,6 +4,7 @@ import type { Call } from '../calls.ts'
 import { CLOSE, type ClientLink } from '../client-link.ts'
 import { rpcRefusal, tellRefusal } from '../refusals.ts'
 import type { NetworkSubscriptions } from './network-subscriptions.ts'
+import type { NodeSubscription } from './node-link.ts'
 import type { Listener, Outcome, SharedSubscription } from './shared-subscription.ts'
 import { newSubscriptionId, readSubscribeCall, type SubscribeCall } from './subscribe-call.ts'
 
@@ -119,7 +120,7 @@ export class ClientSubscriptions {
     if (outcome.status === 'begun') {
       const { shared } = outcome
       const listener: Listener = {
-        id: newSubscriptionId(shared.nodeId as string),
+        id: newSubscriptionId((shared.atNode as NodeSubscription).id),
         tell: (text) => {
           if (client.tell(text)) onTold(method, Buffer.byteLength(text))
         },

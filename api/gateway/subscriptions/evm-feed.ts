@@ -1,6 +1,7 @@
 import { setImmediate as breathe, setTimeout as wait } from 'node:timers/promises'
 import { type BlockRef, ChainView, type KnownBlock, REPLAYED_BLOCKS_MAX, readBlock } from './chain-view.ts'
-import type { Notification, RpcLink } from './rpc-link.ts'
+import type { NodeLink } from './node-link.ts'
+import type { Notification } from './rpc-link.ts'
 import type { SharedSubscription } from './shared-subscription.ts'
 import type { LogFilter } from './subscribe-call.ts'
 import { ToldLogs } from './told-logs.ts'
@@ -53,7 +54,7 @@ export class EvmFeed {
   readonly #logs = new Map<SharedSubscription, ToldLogs>()
   readonly #onStuck: (shared?: SharedSubscription) => void
   #heads: SharedSubscription | undefined
-  #link: RpcLink | undefined
+  #link: NodeLink | undefined
   /** What waits until something before it is told; undefined: nothing has to wait. */
   #held: Held[] | undefined
 
@@ -87,7 +88,7 @@ export class EvmFeed {
   }
 
   /** Holds back what the node tells until `release`. */
-  hold(link: RpcLink): void {
+  hold(link: NodeLink): void {
     this.#link = link
     this.#held = []
   }
@@ -115,7 +116,7 @@ export class EvmFeed {
   }
 
   /** Tells what has happened between what was told last and what the link's node has now. To be called while held. */
-  async catchUp(link: RpcLink, untilMs: number): Promise<CaughtUp> {
+  async catchUp(link: NodeLink, untilMs: number): Promise<CaughtUp> {
     const missing = await this.#findMissing(link, untilMs)
     if (typeof missing === 'string') return missing
     const following = missing[0]?.ref.parentHash ?? this.#view.tip?.hash
@@ -140,10 +141,15 @@ export class EvmFeed {
   }
 
   /** What the node has beyond what was told, once it is not behind it; oldest first. */
-  async #findMissing(link: RpcLink, untilMs: number): Promise<readonly LookedUp[] | Exclude<CaughtUp, 'whole'>> {
+  async #findMissing(link: NodeLink, untilMs: number): Promise<readonly LookedUp[] | Exclude<CaughtUp, 'whole'>> {
     const { tip } = this.#view
     if (tip === undefined) return 'impossible'
-    const newestTold = Math.max(tip.number, ...[...this.#logs.values()].map(({ newest }) => newest))
+    // Whoever tells of logs over another socket has told those of its newest block to nobody here, if it was before they were asked for.
+    const further = await link.callFurther('eth_blockNumber')
+    const newestTold = Math.max(
+      ...[tip.number, ...[...this.#logs.values()].map(({ newest }) => newest)],
+      ...further.map(({ result }) => (typeof result === 'string' ? Number(result) : 0)),
+    )
     for (;;) {
       const latest = await lookUp(link, 'eth_getBlockByNumber', 'latest')
       if (latest === undefined) return 'failed'
@@ -159,7 +165,7 @@ export class EvmFeed {
 
   /** Blocks that lie between what was told and this one, oldest first; none of height `lowest` or below has to be found. */
   async #walkBack(
-    link: RpcLink,
+    link: NodeLink,
     from: BlockRef,
     lowest = 0,
   ): Promise<readonly LookedUp[] | Exclude<CaughtUp, 'whole'>> {
@@ -225,7 +231,7 @@ export class EvmFeed {
 
   /** Nodes leave heads out when they take several blocks at once. */
   async #fill(shared: SharedSubscription, head: BlockRef, notification: Notification): Promise<void> {
-    const link = this.#link as RpcLink
+    const link = this.#link as NodeLink
     const found = await this.#walkBack(link, head, this.#view.oldest?.number)
     // Where the node is lost, another one is asked for all of it.
     if (link.isLost || link !== this.#link) return
@@ -257,7 +263,7 @@ function checkedOf(kept: readonly KnownBlock[]): readonly KnownBlock[] {
 const headOf = (block: Members): string =>
   JSON.stringify(Object.fromEntries(Object.entries(block).filter(([name]) => !BODY_MEMBERS.has(name))))
 
-async function lookUp(link: RpcLink, method: string, block: string): Promise<LookedUp | undefined> {
+async function lookUp(link: NodeLink, method: string, block: string): Promise<LookedUp | undefined> {
   const answer = await link.call(method, JSON.stringify([block, false]))
   const ref = readBlock(answer?.result)
   return ref === undefined ? undefined : { ref, json: answer?.result as Members }
@@ -265,7 +271,7 @@ async function lookUp(link: RpcLink, method: string, block: string): Promise<Loo
 
 /** In the order of the blocks; undefined: the node does not tell. */
 async function findLogs(
-  link: RpcLink,
+  link: NodeLink,
   filter: LogFilter,
   hashes: readonly string[],
 ): Promise<readonly LogsOfBlock[] | undefined> {

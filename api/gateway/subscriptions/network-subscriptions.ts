@@ -2,7 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Log } from '../../../infra/ports/log.ts'
 import type { UpstreamGroup } from '../../../infra/ports/upstreams.ts'
 import { EvmFeed } from './evm-feed.ts'
-import { type Notification, RpcLink } from './rpc-link.ts'
+import { NodeLink, type NodeSocket, type NodeSubscription } from './node-link.ts'
+import type { Notification } from './rpc-link.ts'
 import { type Listener, type Outcome, SharedSubscription } from './shared-subscription.ts'
 import { HEADS_CALL, type SubscribeCall } from './subscribe-call.ts'
 
@@ -20,20 +21,21 @@ export interface NetworkOptions {
   readonly log: Log
 }
 
-/** All that the clients of one network are subscribed to: over one socket to one of its nodes, and another one's when that is lost. */
+/** All that the clients of one network are subscribed to: at one of its nodes, and at another one when that is lost. */
 export class NetworkSubscriptions {
   readonly #options: NetworkOptions
   readonly #all = new Map<string | SubscribeCall, SharedSubscription>()
-  readonly #byNodeId = new Map<string, SharedSubscription>()
+  /** By the node's ids of each socket: no two sockets have to count alike. */
+  readonly #byNodeId = new WeakMap<NodeSocket, Map<string, SharedSubscription>>()
   readonly #feed = new EvmFeed((shared) => this.#giveUp(shared === undefined ? this.#replayed() : [shared]))
   /** The one over which everything is told; undefined while there is none. */
-  #link: RpcLink | undefined
+  #link: NodeLink | undefined
   #isServing = false
   /** Subscriptions to logs: what they are whole by is the heads. */
   #ofLogs = 0
   /** Subscriptions that nodes are asked for now, and what may be of them. */
   #asked = 0
-  #early: Notification[] = []
+  #early: { readonly notification: Notification; readonly socket: NodeSocket }[] = []
 
   constructor(options: NetworkOptions) {
     this.#options = options
@@ -114,10 +116,10 @@ export class NetworkSubscriptions {
   }
 
   /** To another node than the lost one; and where something is to be resumed, until the time is up, to whichever is there again. */
-  async #connect(untilMs: number, lost: string): Promise<RpcLink | undefined> {
+  async #connect(untilMs: number, lost: string): Promise<NodeLink | undefined> {
     let tried = [lost]
     while (this.#all.size > 0) {
-      const link = new RpcLink(this.#options.groupOf(), tried, (notification) => this.#onNotification(notification))
+      const link = new NodeLink(this.#options.groupOf(), tried, this.#onNotification)
       if (await link.opened) return link
       if (link.id !== undefined) tried.push(link.id)
       else if (performance.now() > untilMs || !this.#isHeard()) return undefined
@@ -134,7 +136,7 @@ export class NetworkSubscriptions {
   }
 
   /** Whether the link is one over which everything is told now. */
-  async #beginAll(link: RpcLink, untilMs: number): Promise<boolean> {
+  async #beginAll(link: NodeLink, untilMs: number): Promise<boolean> {
     this.#feed.hold(link)
     await Promise.all([...this.#all.values()].map((shared) => this.#subscribe(link, shared)))
     if (link.isLost) return false
@@ -149,16 +151,16 @@ export class NetworkSubscriptions {
     if (link.isLost) return false
     this.#link = link
     const all = [...this.#all.values()]
-    for (const shared of all) if (shared.nodeId !== undefined) this.#goLive(shared)
+    for (const shared of all) if (shared.atNode !== undefined) this.#goLive(shared)
     this.#feed.release()
     // Those that came meanwhile.
-    for (const shared of all) if (shared.nodeId === undefined) void this.#subscribe(link, shared)
+    for (const shared of all) if (shared.atNode === undefined) void this.#subscribe(link, shared)
     for (const shared of all) this.#dropUnwanted(shared)
     if (this.#all.size === 0) link.close()
     return true
   }
 
-  #subscribe(link: RpcLink, shared: SharedSubscription): Promise<void> {
+  #subscribe(link: NodeLink, shared: SharedSubscription): Promise<void> {
     shared.beginning ??= this.#ask(link, shared).finally(() => {
       shared.beginning = undefined
       this.#dropUnwanted(shared)
@@ -166,29 +168,42 @@ export class NetworkSubscriptions {
     return shared.beginning
   }
 
-  async #ask(link: RpcLink, shared: SharedSubscription): Promise<void> {
+  async #ask(link: NodeLink, shared: SharedSubscription): Promise<void> {
     const { call } = shared
     const heads = isOfLogs(shared) ? this.#find(HEADS_CALL) : undefined
-    if (heads !== undefined && heads.nodeId === undefined) await this.#subscribe(link, heads)
+    if (heads !== undefined && heads.atNode === undefined) await this.#subscribe(link, heads)
     this.#asked++
     // Asked before, so that nothing after it is missed by it.
     const based = call.replayed === 'heads' ? link.call('eth_getBlockByNumber', '["latest",false]') : undefined
-    const answer = await link.call(call.method, call.params)
+    const subscribed = await link.subscribe(call.method, call.params)
     const base = await based
     this.#asked--
-    const id = answer?.result
-    if (link.isLost || answer === undefined) {
+    if (link.isLost || subscribed === undefined) {
       if (call.replayed === undefined) this.#giveUp([shared])
-    } else if (typeof id !== 'string' && typeof id !== 'number') {
-      shared.settle({ status: 'refused', answer })
-      this.#giveUp([shared])
-    } else {
-      shared.nodeId = JSON.stringify(id)
-      this.#byNodeId.set(shared.nodeId, shared)
-      if (call.replayed !== undefined) this.#feed.begin(shared, base?.result)
-      if (call.replayed === undefined || this.#link === link) this.#goLive(shared)
+    } else if (subscribed === 'full') this.#giveUp([shared])
+    else {
+      const { answer, socket } = subscribed
+      const id = answer.result
+      if (typeof id !== 'string' && typeof id !== 'number') {
+        link.leave(socket)
+        shared.settle({ status: 'refused', answer })
+        this.#giveUp([shared])
+      } else this.#placeAt(shared, { id: JSON.stringify(id), socket }, { link, base: base?.result })
     }
     this.#tellEarly()
+  }
+
+  #placeAt(
+    shared: SharedSubscription,
+    atNode: NodeSubscription,
+    { link, base }: { readonly link: NodeLink; readonly base: unknown },
+  ): void {
+    const { replayed } = shared.call
+    shared.atNode = atNode
+    const ofSocket = this.#byNodeId.get(atNode.socket) ?? new Map<string, SharedSubscription>()
+    this.#byNodeId.set(atNode.socket, ofSocket.set(atNode.id, shared))
+    if (replayed !== undefined) this.#feed.begin(shared, base)
+    if (replayed === undefined || this.#link === link) this.#goLive(shared)
   }
 
   #goLive(shared: SharedSubscription): void {
@@ -196,10 +211,10 @@ export class NetworkSubscriptions {
     shared.settle({ status: 'begun', shared })
   }
 
-  #onNotification(notification: Notification): void {
-    const shared = this.#byNodeId.get(notification.id)
+  readonly #onNotification = (notification: Notification, socket: NodeSocket): void => {
+    const shared = this.#byNodeId.get(socket)?.get(notification.id)
     if (shared !== undefined) this.#tell(shared, notification)
-    else if (this.#asked > 0 && this.#early.length < EARLY_MAX) this.#early.push(notification)
+    else if (this.#asked > 0 && this.#early.length < EARLY_MAX) this.#early.push({ notification, socket })
   }
 
   #tell(shared: SharedSubscription, notification: Notification): void {
@@ -211,17 +226,16 @@ export class NetworkSubscriptions {
   #tellEarly(): void {
     const early = this.#early
     this.#early = []
-    for (const notification of early) this.#onNotification(notification)
+    for (const { notification, socket } of early) this.#onNotification(notification, socket)
   }
 
-  #onLost(link: RpcLink): void {
+  #onLost(link: NodeLink): void {
     link.close()
     this.#link = undefined
-    this.#byNodeId.clear()
     this.#early = []
     const all = [...this.#all.values()]
     for (const shared of all) {
-      shared.nodeId = undefined
+      shared.atNode = undefined
       shared.isLive = false
     }
     // What they would have been told meanwhile is gone.
@@ -243,14 +257,14 @@ export class NetworkSubscriptions {
   }
 
   #drop(shared: SharedSubscription): void {
-    const { call, nodeId } = shared
+    const { call, atNode } = shared
     const key = call.key ?? call
     if (this.#all.get(key) !== shared) return
     this.#all.delete(key)
     this.#feed.end(shared)
-    if (nodeId !== undefined) {
-      this.#byNodeId.delete(nodeId)
-      void this.#link?.call(call.unsubscribe, `[${nodeId}]`)
+    if (atNode !== undefined) {
+      this.#byNodeId.get(atNode.socket)?.delete(atNode.id)
+      atNode.socket.node.unsubscribe(call.unsubscribe, atNode)
     }
     if (isOfLogs(shared)) {
       this.#ofLogs--

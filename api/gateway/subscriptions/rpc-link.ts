@@ -1,4 +1,4 @@
-import type { SocketHandler, UpstreamGroup, UpstreamSocket } from '../../../infra/ports/upstreams.ts'
+import type { SocketHandler, UpstreamGroup, UpstreamSocket, Wanted } from '../../../infra/ports/upstreams.ts'
 import { membersOf, skipBlanks } from '../json-text.ts'
 
 /** Of calls of ours: a node that takes longer over its WebSocket is as good as lost. */
@@ -37,19 +37,14 @@ export class RpcLink implements SocketHandler {
   #isLost = false
   #lastId = 0
 
-  /** `tried` are ids of upstreams that will not do. */
-  constructor(
-    group: UpstreamGroup | undefined,
-    tried: readonly string[],
-    onNotification: (notification: Notification) => void,
-  ) {
+  constructor(group: UpstreamGroup | undefined, wanted: Wanted, onNotification: (notification: Notification) => void) {
     const [opened, lost] = [Promise.withResolvers<boolean>(), Promise.withResolvers<void>()]
     this.opened = opened.promise
     this.lost = lost.promise
     this.#settleOpened = opened.resolve
     this.#settleLost = lost.resolve
     this.#onNotification = onNotification
-    this.#socket = group?.connect({ tried }, this)
+    this.#socket = group?.connect(wanted, this)
     if (this.#socket === undefined) this.onLost()
   }
 

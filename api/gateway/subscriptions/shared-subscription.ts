@@ -1,3 +1,4 @@
+import type { NodeSubscription } from './node-link.ts'
 import type { Notification, RpcAnswer } from './rpc-link.ts'
 import type { SubscribeCall } from './subscribe-call.ts'
 
@@ -22,8 +23,8 @@ export class SharedSubscription {
   readonly listeners = new Set<Listener>()
   /** Who waits until it has begun. */
   readonly joiners = new Set<(outcome: Outcome) => void>()
-  /** The node's, as JSON; undefined while there is none. */
-  nodeId: string | undefined
+  /** Undefined while there is none. */
+  atNode: NodeSubscription | undefined
   /** Whether the newest is being told, and nothing before it is missing. */
   isLive = false
   /** The first time, or again, at the link that there is. */
