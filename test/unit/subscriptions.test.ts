@@ -59,8 +59,9 @@ class FakeNode {
     for (const { handler } of this.sockets.splice(socket, 1)) handler.onLost()
   }
 
-  #connect(wanted: Wanted, handler: SocketHandler): UpstreamSocket {
+  #connect(wanted: Wanted, handler: SocketHandler): UpstreamSocket | undefined {
     this.wanted.push(wanted)
+    if (wanted.tried.includes('node')) return undefined
     const socket: FakeNodeSocket = { handler, subscribed: new Set(), count: 0 }
     const isTaken = this.sockets.length < this.socketsMax
     if (isTaken) this.sockets.push(socket)
@@ -256,6 +257,36 @@ test('what cannot be told again closes its clients with the code to begin again,
   await settled()
   expect([one.socket.code, other.socket.code, all.size, all.keys]).toEqual([1012, undefined, 0, 0])
 })
+
+test.each(['solana', 'polkadot', 'ethereum'])(
+  'of %s, who subscribes as the last of all leaves is subscribed',
+  async (protocol) => {
+    const { node, all, open } = given(protocol)
+    const [method, params] = {
+      solana: ['slotSubscribe', '[]'],
+      polkadot: ['chain_subscribeNewHeads', '[]'],
+      ethereum: ['eth_subscribe', '["newPendingTransactions"]'],
+    }[protocol] as [string, string]
+    let last = open()
+    last.subscribe(method, params)
+    await settled()
+    for (let turns = 0; turns < 8; turns++) {
+      last.socket.close(1000)
+      for (let i = 0; i < turns; i++) await Promise.resolve()
+      const next = open()
+      next.subscribe(method, params)
+      await settled()
+      expect([next.socket.heard, next.socket.code], `${turns} turns behind`).toEqual([
+        [expect.stringContaining('"result":')],
+        undefined,
+      ])
+      last = next
+    }
+    last.socket.close(1000)
+    await settled()
+    expect([all.size, node.subscribed]).toEqual([0, []])
+  },
+)
 
 test('a thousand clients that come and go, some before they are answered, leave nothing behind', async () => {
   const { node, all, open } = given('solana')

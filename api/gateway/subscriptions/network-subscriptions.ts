@@ -30,6 +30,8 @@ export class NetworkSubscriptions {
   readonly #feed = new EvmFeed((shared) => this.#giveUp(shared === undefined ? this.#replayed() : [shared]))
   /** The one over which everything is told; undefined while there is none. */
   #link: NodeLink | undefined
+  /** The one that was closed because nothing was left to be told. */
+  #unwanted: NodeLink | undefined
   #isServing = false
   /** Subscriptions to logs: what they are whole by is the heads. */
   #ofLogs = 0
@@ -107,7 +109,8 @@ export class NetworkSubscriptions {
           await link.lost
           untilMs = performance.now() + RESUME_MS_MAX
         }
-        lost = link.id as string
+        // The node is as good as it was where nobody wanted anything of it for a moment.
+        lost = link === this.#unwanted ? '' : (link.id as string)
         this.#onLost(link)
       }
     } finally {
@@ -156,7 +159,7 @@ export class NetworkSubscriptions {
     // Those that came meanwhile.
     for (const shared of all) if (shared.atNode === undefined) void this.#subscribe(link, shared)
     for (const shared of all) this.#dropUnwanted(shared)
-    if (this.#all.size === 0) link.close()
+    if (this.#all.size === 0) this.#rest()
     return true
   }
 
@@ -271,7 +274,15 @@ export class NetworkSubscriptions {
       const heads = this.#all.get(HEADS_CALL.key as string)
       if (heads !== undefined) this.#dropUnwanted(heads)
     }
-    if (this.#all.size === 0) this.#link?.close()
+    if (this.#all.size === 0) this.#rest()
+  }
+
+  /** Whoever subscribes from now on is not to be asked for over a link that is closed. */
+  #rest(): void {
+    const link = this.#link
+    this.#unwanted = link
+    this.#link = undefined
+    link?.close()
   }
 }
 
