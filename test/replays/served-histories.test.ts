@@ -1,0 +1,124 @@
+import { SLOTS_PER_EPOCH } from '@lodestar/params'
+import { expect, test } from 'vitest'
+import { openBeaconSource } from '../../infra/beacon/source.ts'
+import { followEpochs } from '../../ingest/epochs/epoch-follower.ts'
+import { ACCOUNTS_KEY, validatorsTracked } from '../../schemas/events/accounts.ts'
+import { encodeEvent } from '../../schemas/events/codec.ts'
+import { PATIENCE, tries } from '../long-form.ts'
+import type { Step } from '../transition/balance-changes.ts'
+import { ServedHistory } from '../transition/served-history.ts'
+import { rebuildFrom } from '../unit/projecting.ts'
+import { silentLog } from '../unit/silent-log.ts'
+import { storesOfFile } from '../unit/warehouse-of-file.ts'
+
+// Random histories of mainnet's preset from a node's bytes to rows: explained-histories.test.ts has many more of them, and begins with
+// what was read.
+
+const CHAIN = 'history'
+const TIMEOUT_MS = 120_000 * PATIENCE
+const SEEDS = Array.from({ length: tries(2, 50) }, (_, seed) => String(seed))
+
+/** Columns of `validator_epochs`, and kinds of `ledger_entries` as far as the reference's steps tell them apart. */
+const PART_OF_STEP: Readonly<Record<Step, string>> = {
+  source: 'source',
+  target: 'target',
+  head: 'head',
+  inactivity: 'inactivity',
+  slashings: 'slashing_correlation',
+  pending_deposits: 'deposit',
+  pending_consolidations: 'consolidation',
+  upgrade_bellatrix: 'moved_to_queue',
+  upgrade_capella: 'moved_to_queue',
+  upgrade_deneb: 'moved_to_queue',
+  upgrade_electra: 'moved_to_queue',
+  upgrade_fulu: 'moved_to_queue',
+  withdrawals: 'withdrawal',
+  proposer_slashing: 'slashing_penalty',
+  attester_slashing: 'slashing_penalty',
+  slashing_report: 'proposer',
+  attestation: 'proposer',
+  deposit: 'deposit',
+  consolidation_request: 'moved_to_queue',
+  sync_aggregate: 'sync',
+  sync_proposer: 'proposer',
+}
+
+interface Row {
+  readonly slot: string
+  readonly part: string
+  readonly validator: number
+  readonly gwei: string
+}
+
+const ROWS = `
+  SELECT slot, part, validator, gwei FROM (
+    SELECT
+      epoch * {slots:UInt64} AS slot, validator_index AS validator,
+      arrayJoin([('source', source_gwei), ('target', target_gwei), ('head', head_gwei), ('inactivity', inactivity_gwei)]) AS pair,
+      pair.1 AS part, pair.2 AS gwei
+    FROM validator_epochs FINAL WHERE chain = {chain:String}
+    UNION ALL
+    SELECT
+      toUInt64(slot) AS slot, validator_index AS validator, ('', toInt64(0)) AS pair,
+      multiIf(kind LIKE 'withdrawal%', 'withdrawal', kind LIKE 'consolidation%', 'consolidation', kind = 'returned_from_queue', 'deposit',
+        toString(kind)) AS part,
+      sum(amount_gwei) AS gwei
+    FROM ledger_entries FINAL WHERE chain = {chain:String} GROUP BY slot, validator, part
+  )
+  WHERE gwei != 0`
+
+const stores = storesOfFile()
+
+/** Follows a node that tells the history, and makes its tables. */
+async function read(history: ServedHistory): Promise<void> {
+  await stores().empty()
+  await using eventLog = await stores().openLog()
+  const pubkeys = [...history.pubkeys]
+  await eventLog.append('accounts', [
+    encodeEvent(validatorsTracked, {
+      ...{ id: 'account.validators-tracked:history', key: ACCOUNTS_KEY, time: '2020-01-01T00:00:00.000Z' },
+      data: { chain: CHAIN, account: 'a', pubkeys },
+    }),
+  ])
+  await using node = await history.open()
+  await using beacon = await openBeaconSource({ urls: [node.url], log: silentLog })
+  const done = new AbortController()
+  const onProgress = ({ nextEpoch }: { readonly nextEpoch: number }) => {
+    if (nextEpoch === history.finalEpochs) done.abort()
+  }
+  const ingester = { chain: CHAIN, writer: eventLog, eventLog, unnamedChain: CHAIN, log: silentLog, beacon }
+  const signal = AbortSignal.any([done.signal, AbortSignal.timeout(TIMEOUT_MS)])
+  await followEpochs({ ...ingester, startEpoch: 0, onProgress, outageWaitMs: 50 }, signal)
+  await rebuildFrom(eventLog, stores().warehouse)
+}
+
+const name = (slot: number | string, part: string, validator: number) =>
+  `slot ${slot}, ${part} of validator ${validator}`
+
+test.each(SEEDS)(
+  'rows of a history are what the reference state transition does to balances: seed %s, from SSZ over HTTP',
+  { timeout: TIMEOUT_MS },
+  async (seed) => {
+    const history = new ServedHistory({ seed })
+    await read(history)
+    const { warehouse } = stores()
+    const rows = await warehouse.query<Row>(ROWS, { chain: CHAIN, slots: SLOTS_PER_EPOCH })
+    const told = new Map(rows.map(({ slot, part, validator, gwei }) => [name(slot, part, validator), BigInt(gwei)]))
+    const done = new Map<string, bigint>()
+    for (const { changes } of history.epochs.slice(0, history.finalEpochs))
+      for (const { slot, step, validatorIndex, gwei } of changes) {
+        const key = name(slot, PART_OF_STEP[step], validatorIndex)
+        done.set(key, (done.get(key) ?? 0n) + gwei)
+      }
+    const wrong = [...new Set([...told.keys(), ...done.keys()])].flatMap((key) => {
+      const [ours, theirs] = [told.get(key) ?? 0n, done.get(key) ?? 0n]
+      return ours === theirs ? [] : [`${key}: ${ours} instead of ${theirs}`]
+    })
+    expect(wrong.slice(0, 5)).toEqual([])
+    expect(told.size).toBeGreaterThan(10_000)
+    expect(new Set(rows.map(({ part }) => part))).toEqual(new Set(Object.values(PART_OF_STEP)))
+    expect(await warehouse.query('SELECT * FROM epoch_residuals FINAL')).toEqual([])
+    const proofs = await warehouse.query<{ epoch: number }>('SELECT epoch FROM epoch_proofs FINAL ORDER BY epoch')
+    expect(proofs.map(({ epoch }) => epoch)).toEqual([...history.epochs.keys()].slice(0, history.finalEpochs))
+  },
+)
