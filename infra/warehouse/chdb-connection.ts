@@ -1,5 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { rm, writeFile } from 'node:fs/promises'
+import { open, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { drainPending, Session } from 'chdb'
@@ -23,8 +23,8 @@ const MARK_CACHE_BYTES = 64 * 1024 * 1024
 /** More would only share the same cores; with fewer, long questions of a few accounts would hold up everybody's. */
 const QUERIES_MAX = 6
 const QUERIES_MIN = 2
-/** A fold inserts into a dozen tables at once; most of the time a small insert waits for the disk. */
-const INSERTS_AT_ONCE = 4
+/** A head block has rows for six tables, and its fold for five; most of the time a small insert waits for the disk. */
+const INSERTS_AT_ONCE = 6
 /** The inserts, a command, the end of a query, and a file. */
 const OTHER_THREADS = INSERTS_AT_ONCE + 3
 /** A statement with its parameters: 20,000 public keys in one list are 2 MB. */
@@ -37,7 +37,7 @@ export interface ChdbEngine extends AsyncDisposable {
 }
 
 /**
- * Starts the engine. Its connections run side by side, each one statement at a time: every database has four for inserts, one for
+ * Starts the engine. Its connections run side by side, each one statement at a time: every database has six for inserts, one for
  * commands and a few for queries. What waits for one of them waits here, because in the engine it would block a thread of Node's
  * pool. Its connections are closed before it is disposed.
  * Throws AppError `usage` when the directory, or the engine of this process, is taken.
@@ -224,10 +224,22 @@ async function insertBytes(session: Session, statement: string, source: { body: 
   const format = /(\sSETTINGS [\w ,=]+)?\sFORMAT \w+$/
   if (!format.test(statement)) throw new AppError('warehouse', 'An insert of bytes ends with FORMAT and its name.')
   const literal = source.file.replaceAll('\\', '\\\\').replaceAll("'", "\\'")
-  await writeFile(source.file, source.body)
   try {
+    await writePieces(source.file, await source.body.toArray())
     await session.queryAsync(statement.replace(format, (end) => ` FROM INFILE '${literal}'${end}`))
   } finally {
     await rm(source.file, { force: true })
   }
+}
+
+/** In one call: the pieces are memory of columns, which nobody needs to copy or to hand over one by one. */
+async function writePieces(file: string, pieces: readonly Uint8Array[]): Promise<void> {
+  await using handle = await open(file, 'w')
+  const bytes = pieces.reduce((sum, { length }) => sum + length, 0)
+  const { bytesWritten } = await handle.writev(pieces)
+  if (bytesWritten < bytes)
+    throw new AppError(
+      'warehouse',
+      `Of an insert's ${bytes} bytes ${bytesWritten} fitted into ${file}: free some space.`,
+    )
 }

@@ -268,7 +268,8 @@ function createWarehouse(
     try {
       const { stream } = await client.exec({
         query: `INSERT INTO ${table} (${columns}) SETTINGS ${INSERT_SETTINGS} FORMAT Native`,
-        values: Readable.from(block, { objectMode: false }),
+        // Piece by piece: a stream of bytes would join them to copies.
+        values: Readable.from(block),
       })
       // The connection is free for the next request when the (empty) answer has been read.
       for await (const _ of stream);
