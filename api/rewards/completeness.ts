@@ -51,11 +51,11 @@ export function completenessOf(
   }
 }
 
-/** Days that totals are over: from the first closed one to the newest, and to the last one that they lack something of, open or not. */
+/** Days that totals are over: from the first to the last one that is closed, or that they lack something of, open or not. */
 export function daysOfTotals(horizon: Horizon | undefined, missing: ReadonlyMap<DayNumber, number> = new Map()): Days {
-  const first = horizon?.closedDays[0]?.day ?? Math.min(...missing.keys())
-  const last = Math.max(horizon?.closedDays.at(-1)?.day ?? 0, ...missing.keys())
-  return first > last ? { from: 0, to: 0 } : { from: first, to: last + 1 }
+  const closed = horizon?.closedDays.map(({ day }) => day) ?? []
+  const days = [...closed.slice(0, 1), ...closed.slice(-1), ...missing.keys()]
+  return days.length === 0 ? { from: 0, to: 0 } : { from: Math.min(...days), to: Math.max(...days) + 1 }
 }
 
 /** The envelope of a page of figures with what they cover. */

@@ -15,6 +15,7 @@ import { effectsOf } from '../../schemas/events/balance-effects.ts'
 import {
   dayBalances,
   type EpochBlocksData,
+  type EpochBlocksHeader,
   type EpochPart,
   type EpochValidatorsColumns,
   epochBlocks,
@@ -36,6 +37,7 @@ import { provenBlocks } from './proposer-rewards.ts'
 import { checkRegistryRows, isAmong, joinRewards, rangesOf, sliceColumns } from './registry-rows.ts'
 import { forkEpoch } from './spec.ts'
 import { syncColumns, type TrackedMembers } from './sync-rewards.ts'
+import { toldResiduals, unexplainedChanges } from './told-residuals.ts'
 
 /** A finalized epoch, read and encoded. */
 export interface BuiltEpoch {
@@ -213,18 +215,41 @@ async function toldBlocks(
   const isTracked = (index: number) => isAmong(tracked.indices, index)
   const members = await request.members(epoch, tracked.indices)
   const rewarding = finalizedBlocks(request, blocks, isTracked)
-  const [rewarded, columns, slashings, deposits] = await Promise.all([
+  const [before, rewarded, columns, slashings, deposits] = await Promise.all([
+    balancesBefore(request),
     rewarding,
     syncColumns({ ...request, blocks, members, states, rewarded: rewarding }),
     trackedSlashings(request, blocks, isTracked),
     creditedDeposits(request, blocks),
   ])
-  const withdrawals = trackedWithdrawals(blocks, isTracked)
-  const figures = { blocks: [...rewarded], withdrawals, slashings, deposits, states: await states, attestations }
-  const proven = await provenBlocks(request, { ...figures, sync: columns }, request.log)
-  const effects = effectsOf({ withdrawals, slashings, deposits })
-  const content = { blocks: [...proven], effects, proof: null, residuals: [] }
+  const effects = effectsOf({ withdrawals: trackedWithdrawals(blocks, isTracked), slashings, deposits })
+  const figures = { before, states: await states, attestations, sync: columns, effects }
+  const changes = unexplainedChanges(figures)
+  const proven = await provenBlocks(request, { ...figures, blocks: rewarded, changes }, request.log)
+  const residuals = toldResiduals(figures, changes, proven)
+  warnOf(request, residuals)
+  const content = { blocks: [...proven], effects, proof: null, residuals }
   return { header: { chain: chainName, clock: chain.clock, epoch, ...content, parts: [] }, columns }
+}
+
+function warnOf({ epoch, log }: EpochRequest, residuals: EpochBlocksHeader['residuals']): void {
+  const [first] = residuals
+  if (first === undefined) return
+  const example = `validator ${first.validatorIndex}: ${first.gwei} gwei`
+  log.warn(
+    { epoch, validators: residuals.length },
+    `what a node told of epoch ${epoch} does not explain the balances of ${residuals.length} validators (${example}): their days are in no figure`,
+  )
+}
+
+/** The tracked validators' balances that the epoch has changed; the state of slot 0 is that of the genesis. */
+async function balancesBefore(request: EpochRequest): Promise<Balances> {
+  const { final, chain, epoch, tracked } = request
+  if (tracked.indices.length === 0) return NO_STATES
+  const slot = Math.max(0, firstSlotOfEpoch(chain.clock, epoch) - 1)
+  const balances = await final.balances(slot, tracked.indices)
+  await checkRows(request, balances, `balances of slot ${slot}`, slot)
+  return balances
 }
 
 function blocksEvent(request: EpochRequest, data: EpochBlocksData, parts: readonly PartEvent[]): EncodedEvent {

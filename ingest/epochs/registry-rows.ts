@@ -23,8 +23,8 @@ export function rangesOf(validatorIndex: Uint32Array): readonly RangeRows[] {
   return ranges
 }
 
-/** Whether the index is one of the set's. */
-export function isAmong(set: ValidatorSet, index: number): boolean {
+/** Where the index is among ascending ones. */
+export function positionIn(set: ValidatorSet, index: number): number | undefined {
   let low = 0
   let high = set.length
   while (low < high) {
@@ -32,7 +32,12 @@ export function isAmong(set: ValidatorSet, index: number): boolean {
     if ((set[middle] as number) < index) low = middle + 1
     else high = middle
   }
-  return set[low] === index
+  return set[low] === index ? low : undefined
+}
+
+/** Whether the index is one of the set's. */
+export function isAmong(set: ValidatorSet, index: number): boolean {
+  return positionIn(set, index) !== undefined
 }
 
 /** An answer about the validators of a set in the state after a slot, as it has to be checked. */

@@ -3,8 +3,8 @@ import { AppError } from '../../schemas/errors.ts'
 import { firstSlotOfEpoch } from '../../schemas/eth/time.ts'
 import type { EpochBlocksColumns, FinalizedBlock } from '../../schemas/events/beacon-epoch.ts'
 import type { EpochInput } from './epoch-blocks.ts'
-import { proposerGwei } from './proposer-rewards.ts'
 import { missingRow } from './registry-rows.ts'
+import { proposerGwei } from './told-residuals.ts'
 
 /**
  * No seat earns or loses more than this in a block, gwei: the participant reward is sqrt(total active balance in gwei) / 8192

@@ -120,7 +120,7 @@ const UnagreedProof = Type.Object({
   level: Type.Union([Type.Literal('consistent'), Type.Literal('anchored')]),
 })
 
-/** What the replay does not explain of a validator's balance, gwei. */
+/** What is not explained of a validator's balance, gwei. */
 const Residual = Type.Object({ validatorIndex: UInt, gwei: IntegerText })
 
 const EpochFields = { clock: Clock, epoch: UInt }
@@ -130,7 +130,7 @@ const EpochBlocksFields = {
   blocks: Type.Array(FinalizedBlock),
   /** Of tracked validators. */
   effects: Type.Array(BalanceEffect),
-  /** Of tracked validators whose residual is not 0; only with a proof. */
+  /** Of tracked validators whose residual is not 0; without a proof, of those that have more than nodes round. */
   residuals: Type.Array(Residual),
   /** The epoch's other events. None from before they were counted: then they lie before this one. */
   parts: Type.Array(EpochPart),

@@ -67,3 +67,11 @@ it('is about the closed days where totals are asked for', () => {
   expect(completenessOf(whole, daysOfTotals(whole)).state).toBe('complete')
   expect(completenessOf(undefined, daysOfTotals(undefined)).state).toBe('not_final')
 })
+
+it('is about every day that totals lack something of, before the first closed one too', () => {
+  const whole = { ...horizon, closedDays: closed('2026-01-03', '2026-01-04', '2026-01-05') }
+  const missing = new Map([[parseDay('2026-01-02') ?? 0, 3]])
+  expect(completenessOf(whole, daysOfTotals(whole, missing), missing).incomplete).toEqual([
+    { start_date: '2026-01-02', end_date: '2026-01-03', validators_missing: 3 },
+  ])
+})

@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest'
 import type { FinalChain, ProposerReward } from '../../infra/ports/beacon-source.ts'
 import { provenBlocks, toText } from '../../ingest/epochs/proposer-rewards.ts'
+import { toldResiduals, unexplainedChanges } from '../../ingest/epochs/told-residuals.ts'
+import { effectsOf } from '../../schemas/events/balance-effects.ts'
 import { silentLog } from './silent-log.ts'
-import { SLOTS_PER_EPOCH, SyntheticChain, syntheticChain } from './synthetic-chain.ts'
+import { SyntheticChain } from './synthetic-chain.ts'
 
 // Nothing commits to what a proposer earned but the change of its balance.
 
@@ -27,10 +29,6 @@ async function prove(first: ProposerReward, again: readonly ProposerReward[], sl
   const asked: string[] = []
   const final: FinalChain = {
     ...chain.final,
-    balances: async (slot, set) => {
-      expect(slot).toBe(EPOCH * SLOTS_PER_EPOCH - 1)
-      return { validatorIndex: set, balanceGwei: BigInt64Array.from(set, () => BEFORE_GWEI) }
-    },
     proposerReward: async (blockRoot) => {
       asked.push(blockRoot)
       return again[Math.floor((asked.length - 1) / PROPOSED)] ?? first
@@ -59,14 +57,12 @@ async function prove(first: ProposerReward, again: readonly ProposerReward[], sl
   const states = await chain.final.validators(15, Uint32Array.of(5))
   const gwei = (value: bigint) => BigInt64Array.of(value)
   const figures = {
-    blocks,
-    withdrawals: [
-      { slot: 12, index: 1, validatorIndex: 5, address: `0x${'00'.repeat(20)}`, amountGwei: String(WITHDRAWN_GWEI) },
-    ],
-    slashings: [],
-    deposits: [
-      { slot: 12, validatorIndex: 5, kind: 'deposit' as const, ordinal: 0, amountGwei: String(DEPOSITED_GWEI) },
-    ],
+    effects: effectsOf({
+      withdrawals: [{ slot: 12, index: 1, validatorIndex: 5, amountGwei: String(WITHDRAWN_GWEI) }],
+      slashings: [],
+      deposits: [{ slot: 12, validatorIndex: 5, kind: 'deposit', ordinal: 0, amountGwei: String(DEPOSITED_GWEI) }],
+    }),
+    before: { validatorIndex: Uint32Array.of(5), balanceGwei: gwei(BEFORE_GWEI) },
     states: { ...states, balanceGwei: gwei(AFTER_GWEI), slashed: Uint8Array.of(slashed) },
     attestations: {
       validatorIndex: Uint32Array.of(5),
@@ -79,18 +75,18 @@ async function prove(first: ProposerReward, again: readonly ProposerReward[], sl
   }
   const lines: string[] = []
   const log = { ...silentLog, warn: (_: object, line: string) => void lines.push(line) }
-  const input = {
-    final,
-    chain: syntheticChain,
-    epoch: EPOCH,
-    tracked: { pubkeys: new Set<string>(), indexOf: new Map(), indices: Uint32Array.of(5) },
+  const changes = unexplainedChanges(figures)
+  const proven = await provenBlocks({ final, epoch: EPOCH }, { ...figures, blocks, changes }, log)
+  return {
+    told: proven.map(({ attestationsGwei }) => attestationsGwei),
+    asked: asked.length,
+    lines,
+    residuals: toldResiduals(figures, changes, proven),
   }
-  const proven = await provenBlocks(input, figures, log)
-  return { told: proven.map(({ attestationsGwei }) => attestationsGwei), asked: asked.length, lines }
 }
 
 test('rewards that explain the balance are asked for once', async () => {
-  expect(await prove(TRUE, [])).toEqual({ told: ['40', null, '40'], asked: 0, lines: [] })
+  expect(await prove(TRUE, [])).toEqual({ told: ['40', null, '40'], asked: 0, lines: [], residuals: [] })
 })
 
 test.each([
@@ -115,6 +111,19 @@ test('the reward for one vote is not taken for that of a whole sync aggregate', 
   expect(lines).toEqual([expect.stringContaining('(validator 5: 12 gwei), which `epochline verify` shows')])
 })
 
+test('what it leaves unexplained beyond what nodes round is told with the epoch', async () => {
+  const told = async (more: bigint) => {
+    const wrong = { ...TRUE, attestationsGwei: TRUE.attestationsGwei + more }
+    return (await prove(wrong, [wrong, wrong])).residuals
+  }
+  expect(await told(2n)).toEqual([])
+  expect(await told(3n)).toEqual([{ validatorIndex: 5, gwei: '-6' }])
+  expect(await told(-3n)).toEqual([{ validatorIndex: 5, gwei: '6' }])
+  // A slashed validator's balance is asked about no more, and proves as much.
+  const wrong = { ...TRUE, attestationsGwei: 43n }
+  expect((await prove(wrong, [], 1)).residuals).toEqual([{ validatorIndex: 5, gwei: '-6' }])
+})
+
 test('nothing is concluded from the balance of a slashed validator', async () => {
-  expect(await prove(WRONG, [], 1)).toEqual({ told: ['41', null, '41'], asked: 0, lines: [] })
+  expect(await prove(WRONG, [], 1)).toEqual({ told: ['41', null, '41'], asked: 0, lines: [], residuals: [] })
 })
