@@ -47,7 +47,7 @@ export interface RewardsFigures {
 
 /** Epochs before the clock starts: they compile the code, and the first state is read whole. */
 const WARM_UP_EPOCHS = 2
-const LOOK_MS = 5
+const LOOK_MS = 25
 const CHAIN = 'mainnet'
 const TIME = '2026-01-01T00:00:00.000Z'
 
