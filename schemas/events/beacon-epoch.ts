@@ -31,14 +31,14 @@ export type EpochValidatorsHeader = Static<typeof EpochValidatorsHeader>
 export const EPOCH_VALIDATORS_LAYOUT = {
   validatorIndex: 'u32',
   /** Attestation rewards of duty epoch `epoch - 2`, credited in the transition into `epoch`; gwei, penalties negative. */
-  sourceGwei: 'i64',
-  targetGwei: 'i64',
-  headGwei: 'i64',
-  inactivityGwei: 'i64',
+  sourceGwei: 'i64 plain',
+  targetGwei: 'i64 plain',
+  headGwei: 'i64 plain',
+  inactivityGwei: 'i64 plain',
   /** Post-state of the epoch's last slot. */
-  balanceGwei: 'i64',
+  balanceGwei: 'i64 planes',
   /** In force during the epoch, in units of 1e9 gwei. */
-  effectiveBalanceEth: 'u32',
+  effectiveBalanceEth: 'u32 plain',
   status: 'u8',
   slashed: 'u8',
   activationEpoch: 'u64',
@@ -46,6 +46,17 @@ export const EPOCH_VALIDATORS_LAYOUT = {
   withdrawableEpoch: 'u64',
 } as const
 export type EpochValidatorsColumns = ColumnsOf<typeof EPOCH_VALIDATORS_LAYOUT>
+
+/** Of versions 1 and 2: every number as the difference to the previous row, a byte per validator and epoch more. */
+const EPOCH_VALIDATORS_DIFFERENCES = {
+  ...EPOCH_VALIDATORS_LAYOUT,
+  sourceGwei: 'i64',
+  targetGwei: 'i64',
+  headGwei: 'i64',
+  inactivityGwei: 'i64',
+  balanceGwei: 'i64',
+  effectiveBalanceEth: 'u32',
+} as const
 export type EpochValidatorsData = Packed<EpochValidatorsHeader, typeof EPOCH_VALIDATORS_LAYOUT>
 
 const DayBalancesFields = {
@@ -61,7 +72,9 @@ const DayBalancesHeader = Type.Object({
   ...DayBalancesFields,
 })
 export type DayBalancesHeader = Static<typeof DayBalancesHeader>
-export const DAY_BALANCES_LAYOUT = { validatorIndex: 'u32', balanceGwei: 'i64' } as const
+export const DAY_BALANCES_LAYOUT = { validatorIndex: 'u32', balanceGwei: 'i64 planes' } as const
+/** Of versions 1 and 2. */
+const DAY_BALANCES_DIFFERENCES = { validatorIndex: 'u32', balanceGwei: 'i64' } as const
 export type DayBalancesData = Packed<DayBalancesHeader, typeof DAY_BALANCES_LAYOUT>
 
 const FinalizedBlockFields = {
@@ -160,28 +173,30 @@ export type EpochBlocksData = Packed<EpochBlocksHeader, typeof EPOCH_BLOCKS_LAYO
 
 /** State and attestation rewards of one range at the end of one finalized epoch; id `beacon.epoch-validators:<chain>:<epoch>:<range>`. */
 export const epochValidators = packedEvent(
-  { name: 'beacon.epoch-validators', version: 2, topic: 'beacon.epochs' },
+  { name: 'beacon.epoch-validators', version: 3, topic: 'beacon.epochs' },
   EpochValidatorsHeader,
   EPOCH_VALIDATORS_LAYOUT,
   {
     1: olderPacked(
-      { header: Type.Object({ ...EpochValidatorsFields, ranges: UInt }), layout: EPOCH_VALIDATORS_LAYOUT },
+      { header: Type.Object({ ...EpochValidatorsFields, ranges: UInt }), layout: EPOCH_VALIDATORS_DIFFERENCES },
       ({ header: { ranges: _, ...header }, columns }, chain) => ({ header: { chain, ...header }, columns }),
     ),
+    2: olderPacked({ header: EpochValidatorsHeader, layout: EPOCH_VALIDATORS_DIFFERENCES }, (data) => data),
   },
 )
 
 /** Balances that a UTC+8 day starts with; id `beacon.day-balances:<chain>:<day>:<range>`. */
 export const dayBalances = packedEvent(
-  { name: 'beacon.day-balances', version: 2, topic: 'beacon.epochs' },
+  { name: 'beacon.day-balances', version: 3, topic: 'beacon.epochs' },
   DayBalancesHeader,
   DAY_BALANCES_LAYOUT,
   {
     1: olderPacked(
-      { header: Type.Object(DayBalancesFields), layout: DAY_BALANCES_LAYOUT },
+      { header: Type.Object(DayBalancesFields), layout: DAY_BALANCES_DIFFERENCES },
       // Which epoch it belonged to was not said and is not needed: parts were not counted then.
       ({ header, columns }, chain) => ({ header: { chain, epoch: 0, ...header }, columns }),
     ),
+    2: olderPacked({ header: DayBalancesHeader, layout: DAY_BALANCES_DIFFERENCES }, (data) => data),
   },
 )
 

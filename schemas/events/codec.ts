@@ -111,14 +111,13 @@ export interface Packed<Header, L extends Layout> {
 
 /**
  * An event of `{ header, columns }`: u32 length of the JSON header, the header (with the row count), then one zstd frame with
- * the columns one after the other. Numbers are stored as the difference to the previous row: equal rewards and ascending
- * indices become runs of equal bytes. Throws AppError `event_log` for data beyond the limits, which no reader would take.
+ * the columns one after the other, each in the form that its layout names (`columns.ts`). Throws AppError `event_log` for data beyond the limits, which no reader would take.
  */
 export function packedEvent<Name extends string, Schema extends TSchema, L extends Layout>(
   identity: EventIdentity<Name>,
   schema: Schema,
   layout: L,
-  older: Readonly<Record<number, Upcast<Packed<Static<Schema>, L>>>> = {},
+  older: Readonly<Record<number, Upcast<Packed<Static<Schema>, NoInfer<L>>>>> = {},
 ): EventType<Name, Packed<Static<Schema>, L>> {
   const { bytesMax = EVENT_BYTES_MAX } = identity
   return {

@@ -23,6 +23,41 @@ function numbers<Values extends NumberArray>(ctor: NumberArrayCtor<Values>): Col
   }
 }
 
+/** Numbers as they are: where most rows have one of a few values, a difference to the previous row would make two of each other value. */
+function plainNumbers<Values extends NumberArray>(ctor: NumberArrayCtor<Values>): ColumnCodec<Values> {
+  return {
+    rowsOf: (values) => values.length,
+    pack: (values) => [bytesOfArray(values)],
+    unpack: (from, rows) => from.array(ctor, rows),
+  }
+}
+
+/** Numbers by planes, the lowest bytes of all rows first: of amounts the lower bytes are chance, and the upper ones alike. */
+function numbersByPlanes<Values extends NumberArray>(ctor: NumberArrayCtor<Values>): ColumnCodec<Values> {
+  const width = ctor.BYTES_PER_ELEMENT
+  return {
+    rowsOf: (values) => values.length,
+    pack(values) {
+      const [bytes, rows] = [bytesOfArray(values), values.length]
+      const planes = new Uint8Array(bytes.length)
+      for (let plane = 0; plane < width; plane++) {
+        const from = plane * rows
+        for (let row = 0; row < rows; row++) planes[from + row] = bytes[row * width + plane] as number
+      }
+      return [planes]
+    },
+    unpack(from, rows) {
+      const planes = from.array(Uint8Array, rows * width)
+      const bytes = new Uint8Array(planes.length)
+      for (let plane = 0; plane < width; plane++) {
+        const begin = plane * rows
+        for (let row = 0; row < rows; row++) bytes[row * width + plane] = planes[begin + row] as number
+      }
+      return new ctor(bytes.buffer, 0, rows)
+    },
+  }
+}
+
 /** Byte strings of one width, one after the other in one array. */
 function fixedBytes(width: number): ColumnCodec<Uint8Array> {
   return {
@@ -85,6 +120,9 @@ const COLUMN_CODECS = {
   i32: numbers<Int32Array>(Int32Array),
   i64: numbers<BigInt64Array>(BigInt64Array),
   u64: numbers<BigUint64Array>(BigUint64Array),
+  'u32 plain': plainNumbers<Uint32Array>(Uint32Array),
+  'i64 plain': plainNumbers<BigInt64Array>(BigInt64Array),
+  'i64 planes': numbersByPlanes<BigInt64Array>(BigInt64Array),
   u256: uint256,
   bytes20: fixedBytes(20),
   bytes32: fixedBytes(32),

@@ -17,6 +17,7 @@ import { followEpochs } from '../../ingest/epochs/epoch-follower.ts'
 import { runProcessing } from '../../processors/run-processing.ts'
 import { ACCOUNTS_KEY, TRACKED_PER_EVENT_MAX, validatorsTracked } from '../../schemas/events/accounts.ts'
 import { encodeEvent } from '../../schemas/events/codec.ts'
+import { bytesInClickhouse, bytesOfLog } from './epoch-bytes.ts'
 import type { ChainPlace, Kind, TrafficByKind } from './synthetic-beacon-node.ts'
 import { pubkeyOf, SLOTS_PER_EPOCH } from './synthetic-registry.ts'
 
@@ -147,22 +148,6 @@ function perEpoch(before: TrafficByKind, after: TrafficByKind, epochs: number): 
     return [kind, { requests, bytes: (after[kind].bytes - before[kind].bytes) / epochs }]
   })
   return Object.fromEntries(entries) as TrafficByKind
-}
-
-async function bytesOfLog(eventLog: EventLog): Promise<number> {
-  let bytes = 0
-  const { signal } = new AbortController()
-  for await (const { event } of eventLog.read({ topic: 'beacon.epochs', signal })) bytes += event.data.byteLength
-  return bytes
-}
-
-async function bytesInClickhouse(warehouse: Awaited<ReturnType<typeof openWarehouse>>): Promise<number> {
-  await warehouse.command('OPTIMIZE TABLE validator_epochs FINAL')
-  const [parts] = await warehouse.query<{ bytes: string; rows: string }>(
-    `SELECT sum(bytes_on_disk) AS bytes, sum(rows) AS rows FROM system.parts
-     WHERE active AND database = currentDatabase() AND table = 'validator_epochs'`,
-  )
-  return Number(parts?.bytes) / Number(parts?.rows)
 }
 
 const size = JSON.parse(process.argv[2] ?? '{}') as IngestSize

@@ -47,7 +47,7 @@ const CLICKHOUSE_BYTES_MAX = 8
 export async function benchIngest(): Promise<boolean> {
   const report = new Report()
   for (const { title, size, limits } of CASES) {
-    const figures = await measure(size)
+    const figures = await measureIngest(size)
     report.heading(`${title}, ${figures.epochs} epochs`)
     report.info('epochs per second', 1 / figures.secondsPerEpoch, 1)
     const seconds = { digits: 3, unit: 's', max: limits.secondsPerEpoch }
@@ -78,7 +78,8 @@ function reportTraffic(report: Report, { traffic }: IngestFigures, limits: Limit
   report.info('kB per epoch in all', Object.values(traffic).reduce((sum, one) => sum + one.bytes, 0) / 1_000, 1, 'kB')
 }
 
-async function measure(size: IngestSize): Promise<IngestFigures> {
+/** Of one size, in a fresh process. */
+export async function measureIngest(size: IngestSize): Promise<IngestFigures> {
   const child = fork(join(import.meta.dirname, 'ingest-run.ts'), [JSON.stringify(size)])
   const exited = once(child, 'exit').then(([code]) => {
     throw new Error(`the measurement ended with exit code ${code}`)

@@ -12,6 +12,7 @@ import { benchIngest } from './ingest.ts'
 import { benchNft } from './nft.ts'
 import { benchNftHead } from './nft-head.ts'
 import { benchNftSearch } from './nft-search.ts'
+import { benchRewards } from './rewards.ts'
 import { benchScale } from './scale.ts'
 import { benchStart } from './start.ts'
 
@@ -30,6 +31,7 @@ const BENCHES: Readonly<Record<string, () => Promise<boolean>>> = {
   nft: benchNft,
   'nft-head': benchNftHead,
   'nft-search': benchNftSearch,
+  rewards: benchRewards,
   scale: benchScale,
   start: benchStart,
 }

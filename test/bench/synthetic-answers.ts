@@ -1,5 +1,6 @@
 import { ssz } from '@lodestar/types'
 import { bytesOf, hexOf } from '../../schemas/eth/hex.ts'
+import { noise } from './noise.ts'
 import type { SyntheticExecution, SyntheticExecutionBlock } from './synthetic-execution.ts'
 import { pubkeyOf, SLOTS_PER_EPOCH } from './synthetic-registry.ts'
 
@@ -29,14 +30,6 @@ export interface Block {
   readonly proposerIndex: number
   readonly execution: SyntheticExecutionBlock
   readonly syncBits: Uint8Array
-}
-
-/** A repeatable number in [0, 1) for a validator and a variant, without a pattern that would compress (murmur3's finalizer). */
-function noise(index: number, variant: number): number {
-  let mixed = Math.imul(index + 1, 0x9e3779b1) ^ Math.imul(variant + 1, 0x85ebca77)
-  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b)
-  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35)
-  return ((mixed ^ (mixed >>> 16)) >>> 0) / 2 ** 32
 }
 
 export function makeChain(slots: number, registry: number, execution: SyntheticExecution): readonly Block[] {

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { Type } from 'typebox'
 import { describe, expect, it } from 'vitest'
 import { feeRateSet, tokenCreated } from '../../schemas/events/accounts.ts'
-import { dayBalances } from '../../schemas/events/beacon-epoch.ts'
+import { dayBalances, epochValidators } from '../../schemas/events/beacon-epoch.ts'
 import {
   COLUMNS_BYTES_MAX,
   DEFAULT_TOPIC_EVENT_BYTES_MAX,
@@ -22,6 +22,9 @@ const codec = packedEvent({ name: 'test', version: 1, topic: 'beacon.epochs' }, 
   c: 'i32',
   d: 'i64',
   e: 'u64',
+  f: 'u32 plain',
+  g: 'i64 plain',
+  h: 'i64 planes',
 })
 
 const columnsOf = (rows: readonly (readonly [number, number, number, bigint, bigint])[]) => ({
@@ -30,6 +33,9 @@ const columnsOf = (rows: readonly (readonly [number, number, number, bigint, big
   c: Int32Array.from(rows, (row) => row[2]),
   d: BigInt64Array.from(rows, (row) => row[3]),
   e: BigUint64Array.from(rows, (row) => row[4]),
+  f: Uint32Array.from(rows, (row) => row[1]),
+  g: BigInt64Array.from(rows, (row) => row[3]),
+  h: BigInt64Array.from(rows, (row) => row[3]),
 })
 
 describe('packed columns', () => {
@@ -65,6 +71,63 @@ describe('packed columns', () => {
     expect(
       dayBalances.encode({ header: { chain: 'mainnet', epoch: 0, day: 1, slot: 2, range: 0 }, columns }).length,
     ).toBeLessThan(rows / 10)
+  })
+
+  it('cost little more than three bytes where balances differ by less than 2^24 gwei', () => {
+    const rows = 16_384
+    const chance = Buffer.from(randomBytes(3 * rows))
+    const columns = {
+      validatorIndex: Uint32Array.from({ length: rows }, (_, i) => i),
+      balanceGwei: BigInt64Array.from(
+        { length: rows },
+        (_, i) => 32_000_000_000n + BigInt(chance.readUIntLE(3 * i, 3)),
+      ),
+    }
+    const data = { header: { chain: 'mainnet', epoch: 0, day: 1, slot: 2, range: 0 }, columns }
+    expect(dayBalances.encode(data).length).toBeLessThan(3.5 * rows)
+    expect(dayBalances.decode(dayBalances.encode(data))).toEqual(data)
+  })
+
+  it('of version 2 were differences, and are read as they are', () => {
+    const header = { clock: { genesisTimeSec: 1, secondsPerSlot: 12, slotsPerEpoch: 32 }, epoch: 3, range: 0 }
+    const columns = {
+      validatorIndex: Uint32Array.of(3, 5),
+      sourceGwei: BigInt64Array.of(7n, -9n),
+      targetGwei: BigInt64Array.of(8n, -10n),
+      headGwei: BigInt64Array.of(9n, 0n),
+      inactivityGwei: BigInt64Array.of(0n, -1n),
+      balanceGwei: BigInt64Array.of(32_000_000_001n, 31_999_999_999n),
+      effectiveBalanceEth: Uint32Array.of(32, 31),
+      status: Uint8Array.of(2, 3),
+      slashed: Uint8Array.of(0, 1),
+      activationEpoch: BigUint64Array.of(1n, 2n),
+      exitEpoch: BigUint64Array.of(2n ** 64n - 1n, 9n),
+      withdrawableEpoch: BigUint64Array.of(2n ** 64n - 1n, 10n),
+    }
+    const layout = {
+      validatorIndex: 'u32',
+      sourceGwei: 'i64',
+      targetGwei: 'i64',
+      headGwei: 'i64',
+      inactivityGwei: 'i64',
+      balanceGwei: 'i64',
+      effectiveBalanceEth: 'u32',
+      status: 'u8',
+      slashed: 'u8',
+      activationEpoch: 'u64',
+      exitEpoch: 'u64',
+      withdrawableEpoch: 'u64',
+    } as const
+    const shape = Type.Object({
+      chain: Type.String(),
+      clock: Type.Unknown(),
+      epoch: Type.Number(),
+      range: Type.Number(),
+    })
+    const version2 = packedEvent({ name: epochValidators.name, version: 2, topic: 'beacon.epochs' }, shape, layout)
+    const data = { header: { chain: 'hoodi', ...header }, columns }
+    const event = encodeEvent(version2, { id: 'x', key: 'x', time: '2026-01-01T00:00:00.000Z', data })
+    expect(decodeEvent(epochValidators, event)).toEqual(data)
   })
 
   it('refuse columns of different lengths', () => {
