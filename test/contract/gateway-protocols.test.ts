@@ -3,7 +3,15 @@ import { nodePathOf } from '../../schemas/protocols/match-route.ts'
 import type { Protocol, Route, Service } from '../../schemas/protocols/protocol.ts'
 import { PROTOCOLS } from '../../schemas/protocols/protocols.ts'
 import { publicAccessOf } from '../../schemas/protocols/public-methods.ts'
-import { type GivenGateway, networkOn, openGivenGateway, openStub, type Stub, untilHealthy } from './given-gateway.ts'
+import {
+  type GivenGateway,
+  networkOn,
+  openGivenGateway,
+  openStub,
+  rpcAnswer,
+  type Stub,
+  untilHealthy,
+} from './given-gateway.ts'
 
 // Every network of every protocol, each before a node of its own.
 
@@ -79,6 +87,27 @@ describe.each(PLACES)('$name', ({ name, protocol, network, service }) => {
     const response = await gateway.ask(place, { token: 'none', method: verb, path: pathOf(route), ...body })
     expect(response.status).toBe(401)
     expect(stub.got).toEqual([])
+  })
+
+  test('passes on what its node answers byte for byte, errors too, and nothing that is about us', async () => {
+    const stub = stubs.get(name) as Stub
+    const [route] = service.routes as readonly [Route, ...Route[]]
+    const [verb = 'GET'] = route.verbs
+    const answered = async (status: number, body: string) => {
+      stub.answer = (_got, response) =>
+        response.writeHead(status, { 'content-type': 'application/json', location: 'http://node.example' }).end(body)
+      const response = await ask(route, verb)
+      return [response.status, await response.text(), response.headers.get('location')]
+    }
+    const error = '{ "id":7,\n"error" : {"code":-5,"message":"none such, 12345678901234567890"},"result":null}'
+    for (const status of [200, 400, 404, 500])
+      expect(await answered(status, error), String(status)).toEqual([status, error, null])
+    for (const status of [302, 401, 402, 403, 429]) {
+      const [told, body, location] = await answered(status, '{"error":{"message":"the plan of key abc is over"}}')
+      expect([told, location], String(status)).toEqual([502, null])
+      expect(body, String(status)).not.toContain('plan')
+    }
+    stub.answer = rpcAnswer
   })
 
   test('has public access only where the specification gives it, for its methods alone', async () => {

@@ -298,7 +298,7 @@ describe('an order', () => {
   })
 
   it('is one of so many that are open, and of so many of a day', async () => {
-    const { ask, clock, step, run } = await beginWithOperator()
+    const { ask, answer, clock, step, run } = await beginWithOperator()
     for (let n = 0; n < ORDERS_OPEN_MAX; n++) expect(await ask(place(n))).toBe('order')
     expect(await ask(place(100))).toBe('too-many-orders')
     expect(await ask(place(0)), 'asked again').toBe('order')
@@ -319,6 +319,17 @@ describe('an order', () => {
     clock.sec += 86_400
     await ask(logIn('s'))
     expect(await ask(place(100))).toBe('order')
+    await ask(cancel(100))
+    for (let n = 1; n < ORDERS_PER_DAY_MAX; n++) {
+      expect(await ask(place(300 + n)), String(n)).toBe('order')
+      await ask(cancel(300 + n))
+    }
+    // Those that are open come first, then the newest: all of them are on some page, once.
+    const pages = [0, 100, 200].map((offset) => answer({ ...(list as object), offset } as AskUsers))
+    const listed = (await Promise.all(pages)).map((page) => (page.status === 'orders' ? page.orders : []))
+    const all = 1 + ORDERS_OPEN_MAX + 2 * ORDERS_PER_DAY_MAX
+    expect(listed.map(({ length }) => length)).toEqual([100, all - 100, 0])
+    expect(new Set(listed.flat().map(({ orderId }) => orderId)).size).toBe(all)
   })
 
   it('is extended while it runs and shortly after, from when it began, and its keys do not count when it is over', async () => {
