@@ -16,13 +16,20 @@ export interface ChainNodes extends AsyncDisposable {
   status(): readonly NodeStatus[]
 }
 
+export interface NodesOfProcess {
+  readonly devnet: DevnetUrls | undefined
+  readonly log: Log
+  /** For whoever reads states at the head: where they are kept until they are final. */
+  readonly statesFolder?: string
+}
+
 /**
  * Opens the nodes of a chain; the signal closes them, which ends the questions that are being asked: a node may take minutes to
  * answer, and who wants to stop should not wait for it. Throws AppError `config` for an address that is none.
  */
 export async function openChainNodes(
   chain: ChainConfig,
-  { devnet, log }: { readonly devnet: DevnetUrls | undefined; readonly log: Log },
+  { devnet, log, statesFolder }: NodesOfProcess,
   signal: AbortSignal,
 ): Promise<ChainNodes> {
   await using opening = new AsyncDisposableStack()
@@ -35,7 +42,9 @@ export async function openChainNodes(
   const beacon =
     beaconUrls === undefined
       ? undefined
-      : opening.use(await openBeaconSource({ urls: beaconUrls, log, rewardsBy: chain.rewardsBy ?? 'states' }))
+      : opening.use(
+          await openBeaconSource({ urls: beaconUrls, log, statesFolder, rewardsBy: chain.rewardsBy ?? 'states' }),
+        )
   const open = opening.move()
   let closed: Promise<void> | undefined
   const close = (): Promise<void> => {

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { hasBeacon } from '../infra/config/select-chain.ts'
 import type { ChainConfig } from '../infra/config/types.ts'
@@ -5,6 +6,7 @@ import type { EventLog, Lease } from '../infra/ports/event-log.ts'
 import { followBeaconHead } from '../ingest/beacon-head/beacon-head.ts'
 import { followEpochs } from '../ingest/epochs/epoch-follower.ts'
 import { firstEpoch } from '../ingest/epochs/first-epoch.ts'
+import { followStates } from '../ingest/epochs/state-follower.ts'
 import { ToldCheckpoints } from '../ingest/epochs/told-checkpoints.ts'
 import { followExecutionHead } from '../ingest/execution/execution-head.ts'
 import { followQueues } from '../ingest/queues/queue-follower.ts'
@@ -90,7 +92,8 @@ interface Ingesting {
 async function ingestChain(chain: ChainConfig, ingesting: Ingesting, signal: AbortSignal): Promise<void> {
   const { eventLog, running } = ingesting
   const { name } = chain.names
-  await using nodes = await openChainNodes(chain, running, signal)
+  const statesFolder = join(running.config.dataDirectory, 'states', name)
+  await using nodes = await openChainNodes(chain, { ...running, statesFolder }, signal)
   running.nodes.set(name, () => nodes.status())
   try {
     running.log.debug({ chain: name }, 'waits for the chain')
@@ -128,7 +131,7 @@ async function tellOtherStart(chain: ChainConfig, ingesting: Ingesting, signal: 
   )
 }
 
-/** Follows head, finality and queues side by side; the first that fails ends both. */
+/** Follows head, finality, queues and states side by side; the first that fails ends both. */
 async function follow(
   chain: ChainConfig,
   parts: Ingesting & { readonly nodes: ChainNodes; readonly lease: Lease },
@@ -181,6 +184,7 @@ async function follow(
             ending,
           ),
           followQueues({ ...shared, beacon }, ending),
+          followStates({ ...shared, beacon }, ending),
         ]
   await allOrNone(followers, stop)
 }

@@ -19,7 +19,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'infra/warehouse': ADAPTER,
   'infra/job-queue': ADAPTER,
   'infra/counters': ADAPTER,
-  'infra/mail': [...ADAPTER, 'infra/key-vault/durable-folder.ts'],
+  'infra/mail': ADAPTER,
   'infra/key-vault': ADAPTER,
   'infra/guarded-fetch': ADAPTER,
   'infra/upstreams': ADAPTER,

@@ -6,6 +6,7 @@ import type { UnfundedRules } from '../../schemas/validator-lifecycle.ts'
 import type { AccountScope } from '../http/seen-validators.ts'
 import { type AccountDay, accountDays } from '../rewards/account-days.ts'
 import { type Horizon, horizonOf } from '../rewards/horizon.ts'
+import { localDays } from '../rewards/local-days.ts'
 import {
   type ProposalRow,
   type ProvenEpochRow,
@@ -28,6 +29,10 @@ export interface DaysKey {
   readonly index: number
   readonly from: DayNumber
   readonly to: DayNumber
+}
+
+export interface LocalDaysKey extends DaysKey {
+  readonly offsetSec: number
 }
 
 export interface DayKey {
@@ -57,6 +62,7 @@ export interface GraphqlContext extends AccountScope {
   readonly horizon: () => Promise<Horizon | undefined>
   readonly accountDays: DataLoader<WindowKey, readonly AccountDay[], string>
   readonly days: DataLoader<DaysKey, ValidatorDayRow[], string>
+  readonly localDays: DataLoader<LocalDaysKey, ValidatorDayRow[], string>
   readonly histories: DataLoader<ListedValidator, readonly HistoryStep[], number>
   readonly epochs: DataLoader<DayKey, ProvenEpochRow[], string>
   readonly blocksOfDay: DataLoader<DayKey, ProposalRow[], string>
@@ -70,6 +76,7 @@ type Request = Pick<
 >
 
 const dayKey = (key: DayKey) => `${key.index}/${key.day}`
+const localKey = (key: LocalDaysKey) => `${key.index}/${key.from}/${key.to}/${key.offsetSec}`
 const epochKey = (key: EpochKey) => `${key.index}/${key.epoch}`
 
 export function createContext(request: Request): GraphqlContext {
@@ -86,6 +93,7 @@ export function createContext(request: Request): GraphqlContext {
     days: new DataLoader((keys) => loadDays(request, keys), {
       cacheKeyFn: (key) => `${key.index}/${key.from}/${key.to}`,
     }),
+    localDays: new DataLoader((keys) => loadLocalDays(request, keys), { cacheKeyFn: localKey }),
     histories: new DataLoader((listed) => loadHistories(request, listed), {
       cacheKeyFn: ({ validator_index }) => validator_index,
     }),
@@ -116,6 +124,23 @@ async function loadDays(request: Request, keys: readonly DaysKey[]): Promise<Val
     for (const [index, own] of Map.groupBy(rows, (row) => row.validator_index)) found.set(`${index}/${window}`, own)
   }
   return keys.map((key) => found.get(`${key.index}/${key.from}/${key.to}`) ?? [])
+}
+
+/** As `loadDays`, with one offset and window at a time. */
+async function loadLocalDays(request: Request, keys: readonly LocalDaysKey[]): Promise<ValidatorDayRow[][]> {
+  const horizon = await horizonOf(request.standing)
+  if (horizon === undefined) return keys.map(() => [])
+  const found = new Map<string, ValidatorDayRow[]>()
+  for (const members of Map.groupBy(keys, (key) => localKey({ ...key, index: 0 })).values()) {
+    const [one] = members
+    if (one === undefined) continue
+    const { offsetSec } = one
+    const indices = new Set(members.map(({ index }) => index))
+    const rows = await localDays(request, horizon, { indices, days: one, offsetSec })
+    for (const [index, own] of Map.groupBy(rows, (row) => row.validator_index))
+      found.set(localKey({ ...one, index }), own)
+  }
+  return keys.map((key) => found.get(localKey(key)) ?? [])
 }
 
 async function loadHistories(

@@ -156,6 +156,7 @@ const STATEMENTS_OF: Readonly<Record<string, number>> = {
   'Query.histories': 6,
   'Query.proof': 5,
   'Validator.days': 1,
+  'Validator.localDays': 4,
   'Validator.history': 4,
   'ValidatorDay.epochs': 1,
   'ValidatorDay.blocks': 1,
@@ -188,6 +189,7 @@ function listLength(
       return Math.max(1, Math.min(typeof args.first === 'number' ? args.first : FIRST_DEFAULT, validators))
     case 'Query.days':
     case 'Query.network':
+    case 'Validator.localDays':
     case 'Validator.days': {
       const window = dayWindow(
         nowMs,

@@ -1,11 +1,12 @@
 import { checksumAddress } from '../../schemas/eth/address.ts'
 import { FAR_FUTURE_EPOCH_TEXT } from '../../schemas/eth/far-future.ts'
 import { toWei } from '../../schemas/eth/units.ts'
+import { parseUtcOffset } from '../../schemas/eth/utc-offset.ts'
 import type { HistoryStep } from '../../schemas/routes/validators/validator-history.ts'
 import { isProvenLevel, levelOfEpoch } from '../../schemas/tables/day-levels.ts'
 import { validatorLabels } from '../http/validator-labels.ts'
 import type { AccountDay } from '../rewards/account-days.ts'
-import { type DayWindow, dayWindow } from '../rewards/day-window.ts'
+import { type DayWindow, dayWindow, nowBy, OFFSET_REFUSAL, WINDOW_DAYS_MAX } from '../rewards/day-window.ts'
 import type { ProposalRow, ProvenEpochRow } from '../rewards/select-detail.ts'
 import type { ValidatorDayRow } from '../rewards/validator-days.ts'
 import { accountValidators } from '../validators/account-validators.ts'
@@ -24,11 +25,42 @@ interface WindowArguments {
   readonly to?: string | null
 }
 
+interface LocalDaysArguments extends WindowArguments {
+  readonly utcOffset: string
+}
+
 /** Of a `histories` field. */
 const HISTORIES_MAX = 100
 
 const gwei = (text: string) => amounts.gwei(BigInt(text))
 const wei = (text: string) => amounts.wei(BigInt(text))
+
+const amountsOfDay = {
+  date: (row: ValidatorDayRow) => row.day,
+  source: (row: ValidatorDayRow) => gwei(row.source_gwei),
+  target: (row: ValidatorDayRow) => gwei(row.target_gwei),
+  head: (row: ValidatorDayRow) => gwei(row.head_gwei),
+  inactivity: (row: ValidatorDayRow) => gwei(row.inactivity_gwei),
+  sync: (row: ValidatorDayRow) => gwei(row.sync_gwei),
+  proposer: (row: ValidatorDayRow) => gwei(row.proposer_gwei),
+  slashingPenalty: (row: ValidatorDayRow) => gwei(row.slashing_penalty_gwei),
+  consensusReward: (row: ValidatorDayRow) => gwei(row.cl_reward_gwei),
+  executionReward: (row: ValidatorDayRow) => wei(row.el_reward_wei),
+  totalReward: (row: ValidatorDayRow) =>
+    totalReward({ elRewardWei: BigInt(row.el_reward_wei), clRewardGwei: BigInt(row.cl_reward_gwei) }),
+  deposits: (row: ValidatorDayRow) => gwei(row.deposits_gwei),
+  withdrawals: (row: ValidatorDayRow) => gwei(row.withdrawals_gwei),
+  returnedFromQueue: (row: ValidatorDayRow) => gwei(row.returned_from_queue_gwei),
+  movedToQueue: (row: ValidatorDayRow) => gwei(row.moved_to_queue_gwei),
+  consolidationsIn: (row: ValidatorDayRow) => gwei(row.consolidations_in_gwei),
+  consolidationsOut: (row: ValidatorDayRow) => gwei(row.consolidations_out_gwei),
+  balanceStart: (row: ValidatorDayRow) => gwei(row.balance_start_gwei),
+  balanceEnd: (row: ValidatorDayRow) => gwei(row.balance_end_gwei),
+  residual: (row: ValidatorDayRow) => gwei(row.residual_gwei),
+  level: (row: ValidatorDayRow) => row.level.toUpperCase(),
+  isProven: (row: ValidatorDayRow) => isProvenLevel(row.level),
+  blocksCount: (row: ValidatorDayRow) => row.blocks,
+}
 
 export const resolvers = {
   Query: {
@@ -63,6 +95,12 @@ export const resolvers = {
       const { from, to } = windowOf(args, context)
       return context.days.load({ index: row.validator_index, from, to })
     },
+    localDays: (row: ListedValidator, args: LocalDaysArguments, context: GraphqlContext) => {
+      const offsetSec = parseUtcOffset(args.utcOffset)
+      if (offsetSec === undefined) throw refusalError('400', OFFSET_REFUSAL.replace('utc_offset', 'utcOffset'))
+      const { from, to } = windowOf(args, { nowMs: nowBy(context.nowMs, offsetSec) }, WINDOW_DAYS_MAX)
+      return context.localDays.load({ index: row.validator_index, from, to, offsetSec })
+    },
   },
   ValidatorStep: {
     isExact: (row: HistoryStep) => row.is_exact,
@@ -79,35 +117,13 @@ export const resolvers = {
     validatorsUnprovenCount: (row: AccountDay) => row.unproven.validators,
   },
   ValidatorDay: {
-    date: (row: ValidatorDayRow) => row.day,
-    source: (row: ValidatorDayRow) => gwei(row.source_gwei),
-    target: (row: ValidatorDayRow) => gwei(row.target_gwei),
-    head: (row: ValidatorDayRow) => gwei(row.head_gwei),
-    inactivity: (row: ValidatorDayRow) => gwei(row.inactivity_gwei),
-    sync: (row: ValidatorDayRow) => gwei(row.sync_gwei),
-    proposer: (row: ValidatorDayRow) => gwei(row.proposer_gwei),
-    slashingPenalty: (row: ValidatorDayRow) => gwei(row.slashing_penalty_gwei),
-    consensusReward: (row: ValidatorDayRow) => gwei(row.cl_reward_gwei),
-    executionReward: (row: ValidatorDayRow) => wei(row.el_reward_wei),
-    totalReward: (row: ValidatorDayRow) =>
-      totalReward({ elRewardWei: BigInt(row.el_reward_wei), clRewardGwei: BigInt(row.cl_reward_gwei) }),
-    deposits: (row: ValidatorDayRow) => gwei(row.deposits_gwei),
-    withdrawals: (row: ValidatorDayRow) => gwei(row.withdrawals_gwei),
-    returnedFromQueue: (row: ValidatorDayRow) => gwei(row.returned_from_queue_gwei),
-    movedToQueue: (row: ValidatorDayRow) => gwei(row.moved_to_queue_gwei),
-    consolidationsIn: (row: ValidatorDayRow) => gwei(row.consolidations_in_gwei),
-    consolidationsOut: (row: ValidatorDayRow) => gwei(row.consolidations_out_gwei),
-    balanceStart: (row: ValidatorDayRow) => gwei(row.balance_start_gwei),
-    balanceEnd: (row: ValidatorDayRow) => gwei(row.balance_end_gwei),
-    residual: (row: ValidatorDayRow) => gwei(row.residual_gwei),
-    level: (row: ValidatorDayRow) => row.level.toUpperCase(),
-    isProven: (row: ValidatorDayRow) => isProvenLevel(row.level),
-    blocksCount: (row: ValidatorDayRow) => row.blocks,
+    ...amountsOfDay,
     epochs: (row: ValidatorDayRow, _: unknown, context: GraphqlContext) =>
       context.epochs.load({ index: row.validator_index, day: row.day }),
     blocks: (row: ValidatorDayRow, _: unknown, context: GraphqlContext) =>
       context.blocksOfDay.load({ index: row.validator_index, day: row.day }),
   },
+  LocalDay: amountsOfDay,
   ValidatorEpoch: {
     source: (row: ProvenEpochRow) => gwei(row.source_gwei),
     target: (row: ProvenEpochRow) => gwei(row.target_gwei),
@@ -163,9 +179,13 @@ async function loadHistories(
   return found.map(({ pubkey }, at) => ({ pubkey, steps: histories[at] ?? [] }))
 }
 
-function windowOf(args: WindowArguments, context: GraphqlContext): DayWindow {
+function windowOf(
+  args: WindowArguments,
+  { nowMs }: Pick<GraphqlContext, 'nowMs'>,
+  daysMax = WINDOW_DAYS_MAX_GRAPHQL,
+): DayWindow {
   const query = { start_date: args.from ?? undefined, end_date: args.to ?? undefined }
-  const window = dayWindow(context.nowMs, query, 'yesterday', WINDOW_DAYS_MAX_GRAPHQL)
+  const window = dayWindow(nowMs, query, 'yesterday', daysMax)
   if (window.status === 'refused') throw refusalError(window.code, window.detail)
   return window
 }

@@ -1,4 +1,4 @@
-import { type DayNumber, epochOf, firstSlotOfDay, formatDay } from '../../schemas/eth/time.ts'
+import { DAY_OFFSET_SEC, type DayNumber, epochOf, firstSlotOfDay, formatDay } from '../../schemas/eth/time.ts'
 import type { Completeness } from '../../schemas/routes/rewards/completeness.ts'
 import type { ListPage } from '../http/cursor.ts'
 import { answerList } from '../http/operation.ts'
@@ -7,12 +7,13 @@ import type { Days } from './kept-spans.ts'
 
 /**
  * What the figures of some days cover: days that are not final yet, and final days of which something is missing. `missing` says how
- * many validators of the account a day lacks, where that is known.
+ * many validators of the account a day lacks, where that is known. Days are by the offset, as those of the horizon are.
  */
 export function completenessOf(
   horizon: Horizon | undefined,
   { from, to }: Days,
   missing: ReadonlyMap<DayNumber, number> = new Map(),
+  offsetSec = DAY_OFFSET_SEC,
 ): Completeness {
   if (horizon === undefined) {
     return {
@@ -28,7 +29,7 @@ export function completenessOf(
   let notFinalFrom: string | null = null
   for (let day = from; day < to; day++) {
     const name = formatDay(day)
-    const nextSlot = firstSlotOfDay(clock, day + 1)
+    const nextSlot = firstSlotOfDay(clock, day + 1, offsetSec)
     if (nextSlot === 0) continue // the chain began later
     const lacking = missing.get(day) ?? (closed.has(day) ? 0 : null)
     if (lacking === 0) continue

@@ -1,4 +1,4 @@
-import { type DayNumber, dayOfInstant, parseDay } from '../../schemas/eth/time.ts'
+import { DAY_OFFSET_SEC, type DayNumber, dayOfInstant, parseDay } from '../../schemas/eth/time.ts'
 import { type Refusal, refuse } from '../../schemas/routes/envelope.ts'
 
 /** The specification's "about one month" of settled rewards. */
@@ -55,6 +55,13 @@ export function dayWindow(
 function windowOf(from: DayNumber, to: DayNumber): DayWindow {
   return { status: 'window', from: Math.max(from, FIRST_DAY), to: Math.max(to, FIRST_DAY) }
 }
+
+/** The instant that has the date in UTC+8 which this one has by an offset: both in milliseconds. */
+export function nowBy(nowMs: number, offsetSec: number): number {
+  return nowMs + (offsetSec - DAY_OFFSET_SEC) * 1_000
+}
+
+export const OFFSET_REFUSAL = 'utc_offset is not ±HH:MM at a quarter of an hour, from -12:00 to +14:00'
 
 /** Days before today are whole; settlements of today exist already. */
 function defaultEnd(today: DayNumber, whenAbsent: WindowDefault): DayNumber {

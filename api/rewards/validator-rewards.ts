@@ -1,5 +1,6 @@
-import { parseDay } from '../../schemas/eth/time.ts'
+import { DAY_OFFSET_SEC, type DayNumber, parseDay } from '../../schemas/eth/time.ts'
 import { formatEthFromGwei, formatEthFromWei, toWei } from '../../schemas/eth/units.ts'
+import { localDay, parseUtcOffset } from '../../schemas/eth/utc-offset.ts'
 import { refuse } from '../../schemas/routes/envelope.ts'
 import { type ValidatorDay, validatorRewards } from '../../schemas/routes/rewards/validator-rewards.ts'
 import { isWithheld } from '../../schemas/tables/day-levels.ts'
@@ -9,9 +10,10 @@ import { normalisePubkey } from '../http/pubkey-text.ts'
 import { isIn, type SeenValidator, seenValidators } from '../http/seen-validators.ts'
 import { validatorStates } from '../http/validator-states.ts'
 import { answerFigures, completenessOf } from './completeness.ts'
-import { type DateQuery, dayWindow } from './day-window.ts'
+import { type DateQuery, dayWindow, nowBy, OFFSET_REFUSAL } from './day-window.ts'
 import { type Horizon, horizonOf } from './horizon.ts'
 import { type Days, reportSpansOf } from './kept-spans.ts'
+import { horizonBy, localDays } from './local-days.ts'
 import { incomeOfDay } from './tax-entries.ts'
 import { type ValidatorDayRow, validatorDays } from './validator-days.ts'
 
@@ -43,25 +45,34 @@ export const validatorRewardsOperation = operation(
   },
 )
 
+type DaysQuery = DateQuery & { readonly pubkey: string; readonly utc_offset?: string | undefined }
+
 /** One validator's rows: no more than the chain has closed days. */
-async function daysAskedFor(query: DateQuery & { readonly pubkey: string }, scope: RequestScope) {
-  const window = dayWindow(scope.nowMs, query, 'yesterday', 'any')
+async function daysAskedFor(query: DaysQuery, scope: RequestScope) {
+  const offsetSec = query.utc_offset === undefined ? DAY_OFFSET_SEC : parseUtcOffset(query.utc_offset)
+  if (offsetSec === undefined) return refuse('400', OFFSET_REFUSAL)
+  const window = dayWindow(nowBy(scope.nowMs, offsetSec), query, 'yesterday', 'any')
   if (window.status === 'refused') return window
   const pubkey = normalisePubkey(query.pubkey)
   const { registered, unregistered } = await seenValidators(scope)
   const validator = registered.find((one) => one.pubkey === pubkey)
   if (validator === undefined && !unregistered.some((one) => one.pubkey === pubkey))
     return refuse('400', 'pubkey is none of the account’s validators')
-  const horizon = await horizonOf(scope.standing)
+  const utc8 = await horizonOf(scope.standing)
+  const horizon = utc8 && horizonBy(utc8, offsetSec)
   const rows: ValidatorDayRow[] = []
   let missing: ReadonlyMap<number, number> = new Map()
-  if (validator !== undefined && horizon !== undefined) {
+  if (validator !== undefined && utc8 !== undefined && horizon !== undefined) {
     const indices = new Set([validator.index])
-    for (const days of reportSpansOf(window, horizon))
-      rows.push(...(await validatorDays(scope, horizon, { indices, days })).filter(isServed(scope)))
-    missing = await missingDays(scope, horizon, { validator, rows, window })
+    for (const days of reportSpansOf(window, horizon)) {
+      const found = await (offsetSec === DAY_OFFSET_SEC
+        ? validatorDays(scope, horizon, { indices, days })
+        : localDays(scope, utc8, { indices, days, offsetSec }))
+      rows.push(...found.filter(isServed(scope)))
+    }
+    missing = await missingDays(scope, horizon, { validator, rows, window, offsetSec })
   }
-  const completeness = completenessOf(horizon, window, missing)
+  const completeness = completenessOf(horizon, window, missing, offsetSec)
   return { status: 'found', pubkey, index: validator?.index, rows, completeness } as const
 }
 
@@ -74,19 +85,25 @@ interface Lacking {
   readonly validator: SeenValidator
   readonly rows: readonly ValidatorDayRow[]
   readonly window: Days
+  readonly offsetSec: number
 }
 
 /** Closed days that the account has it on, activated by their end, and of which there is no whole row. */
-async function missingDays(scope: RequestScope, horizon: Horizon, { validator, rows, window }: Lacking) {
+async function missingDays(scope: RequestScope, horizon: Horizon, { validator, rows, window, offsetSec }: Lacking) {
   const { index, intervals } = validator
   const state = (await validatorStates(scope, horizon.epoch)).get(index)
   const found = new Set(rows.map(({ day }) => parseDay(day)))
+  // On which days an account has a validator is a matter of UTC+8.
+  const isOwn = (day: DayNumber) =>
+    (offsetSec === DAY_OFFSET_SEC ? [day] : (localDay(horizon.clock, day, offsetSec)?.utc8 ?? [])).every((one) =>
+      intervals.some((days) => isIn(days, one)),
+    )
   const lacking = horizon.closedDays.filter(
     ({ day, lastEpoch }) =>
       window.from <= day &&
       day < window.to &&
       !found.has(day) &&
-      intervals.some((days) => isIn(days, day)) &&
+      isOwn(day) &&
       state !== undefined &&
       BigInt(state.activation_epoch) <= BigInt(lastEpoch),
   )

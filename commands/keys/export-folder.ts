@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { syncFolder } from '../../infra/key-vault/durable-folder.ts'
+import { syncFolder } from '../../infra/durable-folder.ts'
 import { OWNER_ONLY, OWNER_ONLY_FOLDER } from '../../infra/owner-only.ts'
 import { AppError } from '../../schemas/errors.ts'
 

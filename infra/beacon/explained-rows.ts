@@ -1,6 +1,6 @@
 import type { Effect, ProposerKind } from '../../schemas/eth/transition/effects.ts'
 import { isProposerKind } from '../../schemas/eth/transition/effects.ts'
-import type { ExplainedEpoch } from '../../schemas/eth/transition/explain-epoch.ts'
+import type { ExplainedEpoch, ReplayedCut } from '../../schemas/eth/transition/explain-epoch.ts'
 import { type StateColumns, UNSET_EPOCH } from '../../schemas/eth/transition/state-columns.ts'
 import type { BalanceEffect, BalanceEffectKind } from '../../schemas/events/balance-effects.ts'
 import { VALIDATOR_STATUSES, type ValidatorStatus } from '../../schemas/events/beacon-epoch.ts'
@@ -15,10 +15,11 @@ export function toExplainedRows(
     slots,
   }: { readonly after: StateColumns; readonly set: ValidatorSet; readonly slots: readonly number[] },
 ): Omit<ExplainedRows, 'proof'> {
-  const indices = set.filter((index) => index < after.validators)
+  const indices = knownOf(set, after.validators)
   const isAsked = new Uint8Array(after.validators)
   for (const index of indices) isAsked[index] = 1
   const gwei = (column: Float64Array) => new BigInt64Array(wordsOf(indices, column).buffer)
+  const residuals = [...explained.residuals].filter(([index]) => isAsked[index] === 1)
   return {
     states: statesOf(after, explained.epoch, indices),
     attestations: {
@@ -31,10 +32,18 @@ export function toExplainedRows(
     sync: syncRows(explained, isAsked),
     proposals: proposalsOf(explained.effects, slots),
     effects: explained.effects.flatMap((effect) => (isAsked[effect.validatorIndex] === 1 ? flowOf(effect) : [])),
-    residuals: [...explained.residuals]
-      .filter(([index]) => isAsked[index] === 1)
-      .map(([validatorIndex, residual]) => ({ validatorIndex, gwei: String(residual) })),
+    residuals: residuals.map(([validatorIndex, residual]) => ({ validatorIndex, gwei: String(residual) })),
+    cuts: residuals.length > 0 ? undefined : explained.cuts.map((cut) => cutOf(cut, set)),
   }
+}
+
+function knownOf(set: ValidatorSet, validators: number): Uint32Array {
+  return set.filter((index) => index < validators)
+}
+
+function cutOf({ slot, gwei }: ReplayedCut, set: ValidatorSet) {
+  const validatorIndex = knownOf(set, gwei.length)
+  return { slot, balances: { validatorIndex, balanceGwei: new BigInt64Array(wordsOf(validatorIndex, gwei).buffer) } }
 }
 
 function statesOf(after: StateColumns, epoch: number, indices: Uint32Array) {

@@ -10,8 +10,10 @@ import type {
   BeaconHead,
   BeaconSource,
   ChainNews,
+  EpochOfBranch,
   FinalChain,
   FinalizedCheckpoint,
+  KeepingOutcome,
   StakingQueues,
 } from '../ports/beacon-source.ts'
 import type { Log } from '../ports/log.ts'
@@ -24,6 +26,7 @@ import { CheckpointHolders } from './checkpoint-holders.ts'
 import { watchEvents } from './event-stream.ts'
 import { ExplainedEpochs } from './explained-epochs.ts'
 import { HttpFinalChain } from './final-chain.ts'
+import { KeptStates } from './kept-states.ts'
 import { nodeName, type WatchedBeaconSourceOptions } from './options.ts'
 import { askRoute, missing, pathOf, required } from './route.ts'
 import { BEACON, NODE } from './routes.ts'
@@ -69,7 +72,7 @@ class HttpBeaconSource implements BeaconSource {
   /** Blocks that are being fetched: two askers share one download. */
   readonly #fetching = new Map<string, Promise<BeaconBlock | undefined>>()
 
-  constructor({ nodes, limits, rewardsBy = 'states', log, onStatus }: Opening) {
+  constructor({ nodes, limits, rewardsBy = 'states', statesFolder, log, onStatus }: Opening) {
     const identify = async (node: ChainNode) => {
       const chain = await askChain(node)
       this.#chain ??= chain
@@ -78,7 +81,10 @@ class HttpBeaconSource implements BeaconSource {
     }
     this.#nodes = new NodeGroup({ nodes, limits, log, identify, onStatus })
     this.#tables = new WideTables(limits.bodyBytesMax)
-    if (rewardsBy === 'states') this.#explained = new ExplainedEpochs({ log, chain: () => this.chain() })
+    if (rewardsBy === 'states') {
+      const kept = statesFolder === undefined ? undefined : new KeptStates({ folder: statesFolder, log })
+      this.#explained = new ExplainedEpochs({ log, kept, nodes: nodes.length, chain: () => this.chain() })
+    }
     this.#log = log
   }
 
@@ -133,6 +139,14 @@ class HttpBeaconSource implements BeaconSource {
   queues(own: readonly string[]): Promise<StakingQueues> {
     const parts = { tables: this.#tables, log: this.#log, chain: () => this.chain(), own }
     return this.#nodes.ask('queues', (node) => askQueues(node, parts))
+  }
+
+  async keepState(epoch: EpochOfBranch): Promise<KeepingOutcome> {
+    return (await this.#explained?.keep(epoch, this.#ask)) ?? 'absent'
+  }
+
+  async dropStatesBefore(epoch: number, endRoot: string): Promise<void> {
+    await this.#explained?.drop(epoch, endRoot)
   }
 
   /** What was read of the slot last may be of another fork, which does no harm: a hint proves nothing. */

@@ -15,6 +15,8 @@ export interface BeaconSourceOptions {
   readonly limits?: Partial<NodeLimits>
   /** What rewards are made of; states where nothing is said. */
   readonly rewardsBy?: RewardsBy
+  /** Where `keepState` keeps states, of this chain alone; nowhere unless it is given. */
+  readonly statesFolder?: string | undefined
 }
 
 export interface WatchedBeaconSourceOptions extends BeaconSourceOptions {

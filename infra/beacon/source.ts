@@ -5,7 +5,14 @@ import '@chainsafe/swap-or-not-shuffle'
 import { AppError } from '../../schemas/errors.ts'
 import { parseNodeUrl } from '../nodes/nodes.ts'
 import { errorOf } from '../nodes/thread-answers.ts'
-import type { BeaconSource, ChainNews, FinalChain, FinalizedCheckpoint, ValidatorSet } from '../ports/beacon-source.ts'
+import type {
+  BeaconSource,
+  ChainNews,
+  EpochOfBranch,
+  FinalChain,
+  FinalizedCheckpoint,
+  ValidatorSet,
+} from '../ports/beacon-source.ts'
 import type { Log } from '../ports/log.ts'
 import type { NodeStatus } from '../ports/node-status.ts'
 import { type BeaconSourceOptions, nodeName } from './options.ts'
@@ -57,8 +64,8 @@ class ThreadedBeaconSource implements BeaconSource {
   /** Told in this turn: they go over together, as each message wakes the thread. */
   #untold: ToThread[] = []
 
-  constructor({ urls, limits = {}, rewardsBy = 'states', log }: BeaconSourceOptions) {
-    const start: ThreadStart = { urls, limits, rewardsBy }
+  constructor({ urls, limits = {}, rewardsBy = 'states', statesFolder, log }: BeaconSourceOptions) {
+    const start: ThreadStart = { urls, limits, rewardsBy, statesFolder }
     this.#log = log
     this.#status = urls.map((_, i) => ({ name: nodeName(i), state: 'unknown' }))
     this.#thread = new Worker(new URL('./source-thread.ts', import.meta.url), { workerData: start })
@@ -75,6 +82,8 @@ class ThreadedBeaconSource implements BeaconSource {
   readonly finalized = () => this.#ask('finalized')
   readonly blockAt = (slot: number) => this.#ask('blockAt', slot)
   readonly blockByRoot = (root: string) => this.#ask('blockByRoot', root)
+  readonly keepState = (epoch: EpochOfBranch) => this.#ask('keepState', epoch)
+  readonly dropStatesBefore = (epoch: number, endRoot: string) => this.#ask('dropStatesBefore', epoch, endRoot)
   readonly queues = (own: readonly string[]) => this.#ask('queues', own)
 
   finalChain(checkpoint: FinalizedCheckpoint): FinalChain {

@@ -11,6 +11,7 @@ import {
 } from '../../schemas/eth/transition/state-columns.ts'
 import { nameOf, PubkeyFinder } from './pubkey-finder.ts'
 import { malformed, SerializedState } from './serialized-state.ts'
+import { ValidatorKeys } from './validator-keys.ts'
 
 // A serialized state is scanned where it lies: columns of numbers are made of the registry and the lists, and nothing else of it is read.
 // Lengths of records: consensus-specs, phase0 Validator, electra PendingDeposit, PendingPartialWithdrawal, PendingConsolidation.
@@ -46,12 +47,16 @@ export interface StateBytes {
   readonly pubkeys: readonly Uint8Array[]
 }
 
+export interface ScannedState extends StateColumns {
+  /** Whose validators were looked for. */
+  readonly keys: ValidatorKeys
+}
+
 /**
- * The columns of a serialized state of the preset of this process. They keep no bytes of it but the roots and the registry's
- * credentials: whoever uses the buffer again may do so when the columns are no longer needed. Throws AppError `node_malformed` where the bytes
- * are no state of the fork, `usage` for a fork that is not known here.
+ * The columns of a serialized state of the preset of this process. They keep nothing of its bytes, which may be written over. Throws
+ * AppError `node_malformed` where the bytes are no state of the fork, `usage` for a fork that is not known here.
  */
-export function scanState({ fork: forkName, bytes, pubkeys }: StateBytes): StateColumns {
+export function scanState({ fork: forkName, bytes, pubkeys }: StateBytes): ScannedState {
   const fork = parseTransitionFork(forkName)
   const state = new SerializedState(fork, bytes)
   const registry = state.list('validators', VALIDATOR.bytes)
@@ -64,32 +69,42 @@ export function scanState({ fork: forkName, bytes, pubkeys }: StateBytes): State
   const queues = state.has('pendingDeposits') ? queuesOf(state) : undefined
   const seats = seatKeys(state)
   const wanted = [...pubkeys, ...seats, ...(queues?.deposits ?? []).map(({ pubkey }) => pubkey)]
-  const indices = new PubkeyFinder(wanted).find(registry, VALIDATOR.bytes)
+  const keys = keysIn(registry, wanted)
   return {
     slot: state.number('slot'),
     fork,
     validators,
     ...registryColumns(registry, validators),
     balancesGwei: integers(perValidator('balances', UINT64_BYTES), 'a balance'),
-    previousParticipation: perValidator('previousEpochParticipation', 1),
-    currentParticipation: perValidator('currentEpochParticipation', 1),
+    previousParticipation: perValidator('previousEpochParticipation', 1).slice(),
+    currentParticipation: perValidator('currentEpochParticipation', 1).slice(),
     inactivityScores: integers(perValidator('inactivityScores', UINT64_BYTES), 'an inactivity score'),
     slashingsGwei: sumOf(state.vector('slashings')),
     checkpoints: checkpointsOf(state),
-    blockRoots: state.vector('blockRoots'),
-    randaoMixes: state.vector('randaoMixes'),
+    blockRoots: state.vector('blockRoots').slice(),
+    randaoMixes: state.vector('randaoMixes').slice(),
     syncSeats: Uint32Array.from(seats, (key) => {
-      const index = indices.get(nameOf(key))
+      const index = keys.indexOf(key)
       if (index === undefined) throw malformed('a member of its sync committee is not in its registry')
       return index
     }),
     queues,
-    indexOf: (pubkey) => indices.get(nameOf(pubkey)),
-    credentialsOf(index) {
-      const at = index * VALIDATOR.bytes + VALIDATOR.withdrawalCredentials
-      return registry.subarray(at, at + ROOT_BYTES)
-    },
+    keys,
+    indexOf: (pubkey) => keys.indexOf(pubkey),
+    credentialsOf: (index) => keys.credentialsOf(index),
   }
+}
+
+function keysIn(registry: Uint8Array, wanted: readonly Uint8Array[]): ValidatorKeys {
+  const indices = new PubkeyFinder(wanted).find(registry, VALIDATOR.bytes)
+  return new ValidatorKeys(
+    wanted.map((pubkey) => {
+      const index = indices.get(nameOf(pubkey))
+      if (index === undefined) return { pubkey: pubkey.slice(), validator: undefined }
+      const at = index * VALIDATOR.bytes + VALIDATOR.withdrawalCredentials
+      return { pubkey: pubkey.slice(), validator: { index, credentials: registry.slice(at, at + ROOT_BYTES) } }
+    }),
+  )
 }
 
 function registryColumns(registry: Uint8Array, validators: number) {

@@ -10,6 +10,7 @@ export interface ThreadStart {
   readonly urls: readonly string[]
   readonly limits: Partial<NodeLimits>
   readonly rewardsBy: RewardsBy
+  readonly statesFolder: string | undefined
 }
 
 /** Methods of a source that are a question with one answer. */

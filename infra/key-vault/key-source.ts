@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { AppError } from '../../schemas/errors.ts'
-import { makeFolders, syncFolder } from './durable-folder.ts'
+import { makeFolders, syncFolder } from '../durable-folder.ts'
 import { SEALING_KEY_BYTES } from './sealing.ts'
 
 /** Where the key-encryption key is: 32 bytes, each time as 64 hex digits, with or without 0x and white space around them. */

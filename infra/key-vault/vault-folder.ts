@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { AppError } from '../../schemas/errors.ts'
 import { lockDirectory } from '../directory-lock.ts'
-import { makeFolders } from './durable-folder.ts'
+import { makeFolders } from '../durable-folder.ts'
 
 /** A vault whose program was killed ends by itself, as soon as it has done what it is doing: at most a hundred keys. */
 const LOCK_WAIT_MS = 3_000

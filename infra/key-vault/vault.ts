@@ -5,6 +5,7 @@ import { AppError } from '../../schemas/errors.ts'
 import { bytesOf, hexOf } from '../../schemas/eth/hex.ts'
 import { voluntaryExitBody } from '../../schemas/eth/voluntary-exit.ts'
 import type { RecipientKey } from '../../schemas/recipient-key.ts'
+import { syncFolder } from '../durable-folder.ts'
 import type {
   CreatedRequest,
   ExportOutcome,
@@ -17,7 +18,6 @@ import type {
 import type { DepositTerms, ExitTerms, ExitToSign, KeptRequest, PreparedKeys } from '../ports/key-vault.ts'
 import { DepositSigner } from './deposit-signer.ts'
 import { deriveCommonKey } from './derive.ts'
-import { syncFolder } from './durable-folder.ts'
 import { type KeySource, nameOfSource, readSealingKey } from './key-source.ts'
 import type { VaultMethods, VaultOptions } from './messages.ts'
 import { readPassword } from './password.ts'

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { AppError } from '../../schemas/errors.ts'
-import { makeFolders, syncFolder } from '../key-vault/durable-folder.ts'
+import { makeFolders, syncFolder } from '../durable-folder.ts'
 import type { Mail, MailMessage } from '../ports/mail.ts'
 import { checkMessage } from './check-message.ts'
 

@@ -159,12 +159,26 @@ export interface RegistryFigures {
   readonly sweepEligible: number
 }
 
-/** A finalized epoch that is to be computed from states. */
-export interface EpochQuestion {
+/** An epoch of one branch, by its blocks. */
+export interface EpochOfBranch {
   readonly epoch: number
-  /** Roots of its blocks by ascending slot, as the walk back from the final block has found them. */
+  /** Roots of its blocks by ascending slot. */
   readonly blockRoots: readonly string[]
+  /** Root of the last block before it. */
+  readonly parentRoot: string
 }
+
+/** A finalized epoch that is to be computed from states; its blocks are those that the walk back from the final block has found. */
+export interface EpochQuestion extends EpochOfBranch {
+  /** Slots after which balances are asked for, too: of the epoch, or the last one before it. */
+  readonly cutSlots: readonly number[]
+}
+
+/**
+ * What became of a state that was to be kept: `absent` where no node gives it, or it is none that rewards are computed from; `no room` where
+ * it is asked for again when it is final.
+ */
+export type KeepingOutcome = 'kept' | 'absent' | 'no room'
 
 /** What a block's proposer earned by it, gwei. */
 export interface ComputedProposal extends ProposerReward {
@@ -185,6 +199,8 @@ export interface ExplainedRows {
   /** What is not explained, of validators where that is not 0. */
   readonly residuals: readonly { readonly validatorIndex: number; readonly gwei: string }[]
   readonly proof: EpochProof
+  /** After the slots that were asked for; undefined where something is left unexplained, and so by which slot. */
+  readonly cuts: readonly { readonly slot: number; readonly balances: Balances }[] | undefined
 }
 
 /**
@@ -267,6 +283,13 @@ export interface BeaconSource extends AsyncDisposable {
    * lower-case hex); throws node_inconsistent when the head changes meanwhile.
    */
   queues(own: readonly string[]): Promise<StakingQueues>
+  /**
+   * Reads the state after an epoch's last slot while nodes still have it, checks that it is the one that the epoch's blocks lead to, and
+   * keeps what `explainedEpoch` needs of it, over restarts. Repeated it does nothing. For one process at a time.
+   */
+  keepState(epoch: EpochOfBranch): Promise<KeepingOutcome>
+  /** Forgets the states of before this epoch's end, and those that another block than the root's led to at its end. */
+  dropStatesBefore(epoch: number, endRoot: string): Promise<void>
   /** What is final by this checkpoint. */
   finalChain(checkpoint: FinalizedCheckpoint): FinalChain
   /**

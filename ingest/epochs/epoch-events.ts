@@ -1,4 +1,10 @@
-import type { AttestationRewards, Balances, BeaconBlock, ValidatorStates } from '../../infra/ports/beacon-source.ts'
+import type {
+  AttestationRewards,
+  Balances,
+  BeaconBlock,
+  ExplainedRows,
+  ValidatorStates,
+} from '../../infra/ports/beacon-source.ts'
 import type { Log } from '../../infra/ports/log.ts'
 import { chainKey } from '../../schemas/chains.ts'
 import { AppError } from '../../schemas/errors.ts'
@@ -69,10 +75,12 @@ export async function buildEpoch(request: EpochRequest): Promise<BuiltEpoch> {
   const { epoch, tracked, final } = request
   refusePhase0(request)
   const { blocks, endRoot } = await request.walked
-  const question = { epoch, blockRoots: blocks.map(({ root }) => root) }
+  const parentRoot = blocks[0]?.parentRoot ?? endRoot
+  const cutSlots = dayCuts(request).map(({ slot }) => slot)
+  const question = { epoch, blockRoots: blocks.map(({ root }) => root), parentRoot, cutSlots }
   const explained = tracked.indices.length > 0 ? await final.explainedEpoch(question, tracked.indices) : undefined
   const [days, { validators, data }] = await Promise.all([
-    tracked.indices.length > 0 ? dayEvents(request) : [],
+    tracked.indices.length > 0 ? dayEvents(request, explained?.cuts) : [],
     explained === undefined ? toldEpoch(request, blocks) : computedEpoch(request, blocks, explained),
   ])
   await request.confirm()
@@ -175,18 +183,30 @@ function validatorEvents(request: EpochRequest, columns: EpochValidatorsColumns)
   }))
 }
 
-/** Balances that the UTC+8 days start with whose first slot lies in the epoch: post-state of the slot before. */
-async function dayEvents(request: EpochRequest): Promise<readonly PartEvent[]> {
-  const { final, chain, chainName, epoch, tracked } = request
-  const { clock } = chain
+interface DayCut {
+  readonly day: number
+  /** The last one before the day. */
+  readonly slot: number
+}
+
+/** The UTC+8 days whose first slot lies in the epoch. */
+function dayCuts({ chain: { clock }, epoch }: EpochRequest): readonly DayCut[] {
   const firstSlot = firstSlotOfEpoch(clock, epoch)
-  const events: PartEvent[] = []
+  const cuts: DayCut[] = []
   for (let day = dayOfSlot(clock, firstSlot); ; day++) {
     const dayStart = firstSlotOfDay(clock, day)
-    if (dayStart > lastSlotOfEpoch(clock, epoch)) return events
-    if (dayStart < firstSlot || dayStart === 0) continue
-    const slot = dayStart - 1
-    const balances: Balances = await final.balances(slot, tracked.indices)
+    if (dayStart > lastSlotOfEpoch(clock, epoch)) return cuts
+    if (dayStart >= firstSlot && dayStart > 0) cuts.push({ day, slot: dayStart - 1 })
+  }
+}
+
+/** Balances that days start with: post-state of the slot before, as it was replayed, or else as a node tells it. */
+async function dayEvents(request: EpochRequest, replayed: ExplainedRows['cuts']): Promise<readonly PartEvent[]> {
+  const { final, chainName, epoch, tracked } = request
+  const events: PartEvent[] = []
+  for (const { day, slot } of dayCuts(request)) {
+    const known = replayed?.find((cut) => cut.slot === slot)?.balances
+    const balances: Balances = known ?? (await final.balances(slot, tracked.indices))
     await checkRows(request, balances, `balances of slot ${slot}`, slot)
     for (const { range, from, to } of rangesOf(balances.validatorIndex)) {
       events.push({
@@ -203,6 +223,7 @@ async function dayEvents(request: EpochRequest): Promise<readonly PartEvent[]> {
       })
     }
   }
+  return events
 }
 
 /** What the epoch's blocks changed, without the other events of the epoch. */

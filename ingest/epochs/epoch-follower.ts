@@ -112,6 +112,7 @@ async function openFollower(options: FollowEpochsOptions, signal: AbortSignal) {
         next = built.epoch + 1
         after = built.endRoot
         await cursor.write({ next, after }, timeOfSlot(named, lastSlotOfEpoch(chain.clock, built.epoch)))
+        await beacon.dropStatesBefore(built.epoch, built.endRoot)
         report()
       }
       try {

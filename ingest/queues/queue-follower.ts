@@ -3,15 +3,10 @@ import type { Log } from '../../infra/ports/log.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { epochOf } from '../../schemas/eth/time.ts'
 import type { EncodedEvent } from '../../schemas/events/codec.ts'
-import { retryWithBackoff } from '../../schemas/retry.ts'
-import { pause } from '../../schemas/wait.ts'
-import { onceAnEpoch } from '../beacon-head/finality.ts'
+import { type LookAtHead, watchHead } from '../beacon-head/watch-head.ts'
 import type { ChainLog } from '../cursor.ts'
 import { forkEpoch } from '../epochs/spec.ts'
 import { TrackedKeys } from '../epochs/tracked-keys.ts'
-import { Latest } from '../latest.ts'
-import { refuseOtherNetwork } from '../right-nodes.ts'
-import { Waker } from '../waker.ts'
 import { type QueuesOfChain, queueRules, queuesEvent } from './queue-event.ts'
 
 /** Between two reads: a chain in time-lapse makes several epochs a second, and a look at each would be most of the node's work. */
@@ -33,44 +28,12 @@ export interface FollowQueuesOptions extends ChainLog {
  * when the signal aborts; throws AppError `config` for a node of another chain than configured, `lease_lost` when another process writes.
  */
 export async function followQueues(options: FollowQueuesOptions, signal: AbortSignal): Promise<void> {
-  const { beacon, log, readPauseMs = READ_PAUSE_MS } = options
-  const retry = { log, what: `reading the queues of ${options.chain}`, firstMs: options.outageWaitMs }
-  const chain = await retryWithBackoff({ ...retry, signal }, () => beacon.chain())
-  if (chain === undefined) return
-  refuseOtherNetwork(options.chain, chain)
-  const head = latestHead(options, chain)
-  const reader = new QueueReader(options, chain)
-  const waker = new Waker()
-  const stop = new AbortController()
-  const either = AbortSignal.any([signal, stop.signal])
-  const watching = beacon.watch((news) => {
-    if (news.kind === 'finalized') return
-    if (news.kind === 'head') head.update(news)
-    else head.invalidate()
-    waker.wake()
-  }, either)
-  watching.catch(() => stop.abort()) // it is awaited below
-  try {
-    while (!either.aborted) {
-      const hasRead = await retryWithBackoff({ ...retry, signal: either }, async () => {
-        return reader.readUpTo(await head.get(), either)
-      })
-      if (hasRead === true) await pause(readPauseMs, either)
-      else if (hasRead === false) await waker.wait(head.freshForMs, either)
-    }
-  } finally {
-    stop.abort()
-    await watching
+  const what = `reading the queues of ${options.chain}`
+  const open = (chain: BeaconChain): LookAtHead => {
+    const reader = new QueueReader(options, chain)
+    return (head, ending) => reader.readUpTo(head, ending)
   }
-}
-
-function latestHead({ beacon, now = Date.now }: FollowQueuesOptions, { clock }: BeaconChain): Latest<BeaconHead> {
-  return new Latest({
-    ask: () => beacon.head(),
-    heightOf: ({ slot }) => slot,
-    freshUntilMs: (since) => onceAnEpoch(clock, since),
-    now,
-  })
+  await watchHead({ ...options, what, pauseMs: options.readPauseMs ?? READ_PAUSE_MS }, open, signal)
 }
 
 class QueueReader {

@@ -37,14 +37,14 @@ export function lastSlotOfEpoch(clock: Pick<ChainClock, 'slotsPerEpoch'>, epoch:
   return (epoch + 1) * clock.slotsPerEpoch - 1
 }
 
-/** The UTC+8 day that an instant lies in. */
-export function dayOfInstant(unixSec: number): DayNumber {
-  return Math.floor((unixSec + DAY_OFFSET_SEC) / DAY_SEC)
+/** The day that an instant lies in, by default of UTC+8. */
+export function dayOfInstant(unixSec: number, offsetSec = DAY_OFFSET_SEC): DayNumber {
+  return Math.floor((unixSec + offsetSec) / DAY_SEC)
 }
 
-/** First instant of a UTC+8 day in Unix seconds: eight hours before the UTC day of the same date begins. */
-export function dayStartSec(day: DayNumber): number {
-  return day * DAY_SEC - DAY_OFFSET_SEC
+/** First instant of a day in Unix seconds: of a UTC+8 day eight hours before the UTC day of the same date begins. */
+export function dayStartSec(day: DayNumber, offsetSec = DAY_OFFSET_SEC): number {
+  return day * DAY_SEC - offsetSec
 }
 
 /** The UTC+8 day of a slot: the day of its start. */
@@ -52,9 +52,9 @@ export function dayOfSlot(clock: ChainClock, slot: number): DayNumber {
   return dayOfInstant(slotTimeSec(clock, slot))
 }
 
-/** First slot whose start lies in the day, or 0 when the chain began during it. */
-export function firstSlotOfDay(clock: ChainClock, day: DayNumber): number {
-  return Math.max(0, Math.ceil((dayStartSec(day) - clock.genesisTimeSec) / clock.secondsPerSlot))
+/** First slot whose start lies in the day, by default of UTC+8, or 0 when the chain began during it. */
+export function firstSlotOfDay(clock: ChainClock, day: DayNumber, offsetSec = DAY_OFFSET_SEC): number {
+  return Math.max(0, Math.ceil((dayStartSec(day, offsetSec) - clock.genesisTimeSec) / clock.secondsPerSlot))
 }
 
 /** "2026-11-20" for a day number. */

@@ -56,6 +56,14 @@ export const EndDate = Type.String({
   description: 'Day after the last one, UTC+8, `YYYY-MM-DD`, not after today.',
   examples: ['2023-07-02'],
 })
+/** Where a day begins, for those who do not count by UTC+8. */
+export const AskedUtcOffset = Type.String({
+  pattern: '^[+-]\\d{2}:[0-5]\\d$',
+  description:
+    'Days of another offset from UTC than `+08:00`, by quarters of an hour from `-12:00` to `+14:00` (a `+` is `%2B` in an address). ' +
+    'The dates of the question and of the answer are by it, and so are its today and yesterday.',
+  examples: ['+05:45'],
+})
 /** A single day. */
 export const AskedDate = Type.String({
   ...dateOptions,

@@ -5,6 +5,29 @@ import { IS_SLASHING, IS_WITHDRAWAL } from './rewards.ts'
 /** Condition on rows of `validator_epochs`: at the epoch's end the validator has duties, and earns or loses by them. */
 const IS_ACTIVE = 'activation_epoch <= epoch AND epoch < exit_epoch'
 
+/** Which day a row of the detail is of. */
+interface DaysOfRows {
+  /** By the slot, an expression. */
+  readonly dayOf: (slot: string) => string
+  /** Condition on `finalized_blocks AS f` that takes in the days' blocks, those of a UTC+8 day all or none. */
+  readonly blocks: string
+}
+
+const UTC8_DAYS: DaysOfRows = {
+  dayOf: () => 'day',
+  blocks: 'f.slot BETWEEN {first_slot:UInt64} AND {last_slot:UInt64} AND has({days:Array(Date)}, f.day)',
+}
+
+/**
+ * Days by another offset from UTC. More parameters: `genesis` UInt64 and `offset_sec` Int32, seconds, `slot_sec` and `epoch_slots` UInt32,
+ * and `utc8_days` Array(Date), all that the days lie in.
+ */
+export const LOCAL_DAYS: DaysOfRows = {
+  dayOf: (slot) =>
+    `toDate(toUInt16(intDiv({genesis:UInt64} + ${slot} * {slot_sec:UInt32} + {offset_sec:Int32}, 86400)))`,
+  blocks: 'has({utc8_days:Array(Date)}, f.day)',
+}
+
 /**
  * Income and flows of validators by UTC+8 day, summed from the detail: one row per validator and day of which a transition is
  * known. It is the one place where a day's figure is made: closing a day stores it, `verify` compares it with what is stored, and
@@ -16,8 +39,14 @@ const IS_ACTIVE = 'activation_epoch <= epoch AND epoch < exit_epoch'
  * may have gaps). A day is told by the columns `day` of the detail: the epoch's first slot for what its transition
  * credits, the slot of a block for the rest.
  */
-export function validatorDaysSql(validators?: (index: string) => string, epochs?: string): string {
+export function validatorDaysSql(
+  validators?: (index: string) => string,
+  epochs?: string,
+  { dayOf, blocks }: DaysOfRows = UTC8_DAYS,
+): string {
   const counted = epochs === undefined ? '' : `AND epoch IN (${epochs})`
+  const day = { epoch: dayOf('epoch * {epoch_slots:UInt32}'), slot: dayOf('slot') }
+  const isAsked = (one: string): string => `has({days:Array(Date)}, ${one})`
   const mine = (column: string): string => (validators === undefined ? '' : `AND ${validators(column)}`)
   return `
   SELECT
@@ -34,17 +63,17 @@ export function validatorDaysSql(validators?: (index: string) => string, epochs?
     e.versions + x.versions AS versions
   FROM (
     SELECT
-      day, validator_index, sum(source_gwei) AS source, sum(target_gwei) AS target, sum(head_gwei) AS head,
+      ${day.epoch} AS day, validator_index, sum(source_gwei) AS source, sum(target_gwei) AS target, sum(head_gwei) AS head,
       sum(inactivity_gwei) AS inactivity, min(epoch) AS first_epoch, count() AS epochs, countIf(${IS_ACTIVE}) AS active_epochs,
       sumIf(effective_balance_gwei, ${IS_ACTIVE}) AS effective_balance_epochs, sum(version) AS versions
     FROM validator_epochs FINAL
     WHERE chain = {chain:String} AND epoch BETWEEN {first_transition:UInt32} AND {last_transition:UInt32}
-      AND has({days:Array(Date)}, day) ${counted} ${mine('validator_index')}
-    GROUP BY day, validator_index
+      AND ${isAsked(day.epoch)} ${counted} ${mine('validator_index')}
+    GROUP BY ${day.epoch}, validator_index
   ) AS e
   LEFT JOIN (
     SELECT
-      day, validator_index,
+      ${day.slot} AS day, validator_index,
       sumIf(amount_gwei, kind = 'sync') AS sync, sumIf(amount_gwei, kind = 'proposer') AS proposer,
       sumIf(amount_gwei, ${IS_SLASHING}) AS slashing_penalty,
       sumIf(amount_gwei, kind = 'deposit') AS deposits, sumIf(amount_gwei, ${IS_WITHDRAWAL}) AS withdrawals,
@@ -55,17 +84,16 @@ export function validatorDaysSql(validators?: (index: string) => string, epochs?
     FROM ledger_entries FINAL
     WHERE chain = {chain:String} AND slot BETWEEN {first_slot:UInt64} AND {last_slot:UInt64}
       AND version IN (${newestToldSql('epoch BETWEEN {first_epoch:UInt32} AND {last_transition:UInt32}')})
-      AND has({days:Array(Date)}, day) ${counted} ${mine('validator_index')}
-    GROUP BY day, validator_index
+      AND ${isAsked(day.slot)} ${counted} ${mine('validator_index')}
+    GROUP BY ${day.slot}, validator_index
   ) AS l ON l.day = e.day AND l.validator_index = e.validator_index
   LEFT JOIN (
     SELECT
-      day, proposer_index AS validator_index, sum(revenue_wei) AS revenue, toUInt32(count()) AS blocks,
+      ${day.slot} AS day, proposer_index AS validator_index, sum(revenue_wei) AS revenue, toUInt32(count()) AS blocks,
       toUInt32(countIf(revenue_class = 'unexplained')) AS blocks_unexplained,
       sumIf(claimed_wei, revenue_class = 'unexplained') AS unexplained, sum(version) AS versions
-    FROM (${blockRevenuesSql(`f.chain = {chain:String} AND f.slot BETWEEN {first_slot:UInt64} AND {last_slot:UInt64}
-      AND has({days:Array(Date)}, f.day) ${mine('f.proposer_index')}`)})
-    WHERE 1 ${counted}
-    GROUP BY day, proposer_index
+    FROM (${blockRevenuesSql(`f.chain = {chain:String} AND ${blocks} ${mine('f.proposer_index')}`)})
+    WHERE ${isAsked(day.slot)} ${counted}
+    GROUP BY ${day.slot}, proposer_index
   ) AS x ON x.day = e.day AND x.validator_index = e.validator_index`
 }

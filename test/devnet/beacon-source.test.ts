@@ -8,6 +8,7 @@ import type { DaySpan } from '../../schemas/eth/day-span.ts'
 import { hexOf } from '../../schemas/eth/hex.ts'
 import { openFaultyNode, TrueNode } from '../faults/faulty-node.ts'
 import { silentLog } from '../unit/silent-log.ts'
+import { askEpoch } from './epoch-question.ts'
 import { proveDay, readEpochs, recompute } from './recomputed-days.ts'
 import { GENESIS_TIME_SEC, openShortDevnet, SLASHED_PROPOSER, TOPPED_UP } from './short-history.ts'
 
@@ -87,10 +88,11 @@ test('what is computed from states is what the endpoints of a node say that does
   const { epoch: finalEpoch } = await source.finalized()
   const set = Uint32Array.from({ length: 140 }, (_, index) => index) // some of them are in no registry yet
   for (let epoch = 0; epoch < finalEpoch; epoch++) {
-    const slots = Array.from({ length: 32 }, (_, i) => epoch * 32 + i).slice(epoch === 0 ? 1 : 0)
-    const blocks = (await Promise.all(slots.map((slot) => source.blockAt(slot)))).filter((block) => block !== undefined)
-    const question = { epoch, blockRoots: blocks.map(({ root }) => root) }
-    const explained = await final.explainedEpoch(question, set)
+    const { blocks, question } = await askEpoch(source, epoch)
+    const cutSlots = Array.from({ length: 33 }, (_, i) => epoch * 32 - 1 + i).filter((slot) => slot > 0)
+    const explained = await final.explainedEpoch({ ...question, cutSlots }, set)
+    for (const [nth, slot] of cutSlots.entries())
+      expect(explained?.cuts?.[nth], `slot ${slot}`).toEqual({ slot, balances: await final.balances(slot, set) })
     expect(explained, `epoch ${epoch}`).toMatchObject({
       states: await final.validators(epoch * 32 + 31, set),
       residuals: [],
@@ -119,9 +121,7 @@ test('what is computed from states is what the endpoints of a node say that does
 test('a state that is read anew behind an empty slot is proven by the next one, which has its root', async () => {
   expect(record(31).block).toBeUndefined()
   await using fresh = await openBeaconSource({ urls: [devnet.beaconUrl], log: silentLog })
-  const slots = Array.from({ length: 32 }, (_, i) => 32 + i)
-  const blocks = (await Promise.all(slots.map((slot) => fresh.blockAt(slot)))).filter((block) => block !== undefined)
-  const question = { epoch: 1, blockRoots: blocks.map(({ root }) => root) }
+  const { question } = await askEpoch(fresh, 1)
   const explained = await fresh.finalChain(await fresh.finalized()).explainedEpoch(question, Uint32Array.of(3, 5))
   expect(explained?.proof.level).toBe('anchored')
 })

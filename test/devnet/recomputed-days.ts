@@ -9,6 +9,7 @@ import type { BeaconBlock, BeaconSource, ExplainedRows } from '../../infra/ports
 import type { DaySpan } from '../../schemas/eth/day-span.ts'
 import type { DayProof } from '../../schemas/routes/rewards/validator-proof.ts'
 import { isComponent } from '../../schemas/tables/rewards.ts'
+import { askEpoch } from './epoch-question.ts'
 
 // A made-up day of a devnet, shorter than 24 hours, as the API would prove it: from rows as the source computes them.
 
@@ -26,11 +27,8 @@ export async function readEpochs(source: BeaconSource, span: DaySpan, set: Uint3
   const final = source.finalChain(await source.finalized())
   const epochs: ReadEpoch[] = []
   for (let epoch = span.firstEpoch - 1; epoch <= span.lastTransition; epoch++) {
-    const slots = Array.from({ length: SLOTS_PER_EPOCH }, (_, i) => epoch * SLOTS_PER_EPOCH + i).filter(
-      (slot) => slot > 0,
-    )
-    const blocks = (await Promise.all(slots.map((slot) => source.blockAt(slot)))).filter((block) => block !== undefined)
-    const explained = await final.explainedEpoch({ epoch, blockRoots: blocks.map(({ root }) => root) }, set)
+    const { blocks, question } = await askEpoch(source, epoch)
+    const explained = await final.explainedEpoch(question, set)
     if (explained === undefined) throw new Error(`the devnet does not give the states of epoch ${epoch}`)
     epochs.push({ epoch, blocks, explained })
   }

@@ -4,7 +4,9 @@ import type {
   BeaconHead,
   BeaconSource,
   ChainNews,
+  EpochOfBranch,
   FinalChain,
+  KeepingOutcome,
   StakingQueues,
 } from '../../infra/ports/beacon-source.ts'
 import type { ExecutionSource } from '../../infra/ports/execution-source.ts'
@@ -78,6 +80,9 @@ export class SyntheticChain {
   isForgetful = false
   /** What waits at the head, whichever that is; a node that does not tell where undefined. */
   queues: Omit<StakingQueues, 'slot' | 'root'> | undefined
+  /** Epochs whose states were to be kept, in order, and what becomes of them. */
+  readonly kept: EpochOfBranch[] = []
+  keeping: (epoch: EpochOfBranch) => KeepingOutcome = () => 'kept'
   /** Whether the event stream tells of new heads. */
   isAnnouncing = true
   /** Those who watch. */
@@ -270,6 +275,12 @@ export class SyntheticChain {
         if (this.queues === undefined) throw lagging('its queues')
         return { ...this.queues, slot: this.head.slot, root: this.head.root }
       }),
+    keepState: (epoch) =>
+      this.#answer(`state ${epoch.epoch}`, () => {
+        this.kept.push(epoch)
+        return this.keeping(epoch)
+      }),
+    dropStatesBefore: async () => {},
     finalChain: () => this.final,
     watch: (onNews, signal) => {
       this.#news.push(onNews)

@@ -33,6 +33,15 @@ export interface EpochInput {
   readonly isSigned: (deposit: StateDeposit) => boolean
   /** Of the epoch before, as it has told them. */
   readonly committees?: readonly Committees[]
+  /** Slots after which balances are asked for: of the epoch, or the last one before it. */
+  readonly cutSlots?: readonly number[]
+}
+
+/** Balances after a slot, as they were replayed: those of the chain where nothing of the epoch is left unexplained. */
+export interface ReplayedCut {
+  readonly slot: number
+  /** Of as many validators as the registry had by then. */
+  readonly gwei: Float64Array
 }
 
 /** Why balances changed in an epoch: from the transition into it to its last slot. */
@@ -46,10 +55,15 @@ export interface ExplainedEpoch extends AttestationDeltas {
   /** Whether the flags that the blocks set are those of the state: if not, no figure of the epoch is to be believed. */
   readonly isParticipationReplayed: boolean
   readonly committees: readonly Committees[]
+  /** One for each slot that was asked for. */
+  readonly cuts: readonly ReplayedCut[]
 }
 
 /** Public keys whose validators `after` has to know: of deposits that the transition may credit, and of what blocks name. */
-export function wantedPubkeys(before: StateColumns, blocks: readonly BlockOperations[]): readonly Uint8Array[] {
+export function wantedPubkeys(
+  before: Pick<StateColumns, 'queues'>,
+  blocks: readonly BlockOperations[],
+): readonly Uint8Array[] {
   return [...(before.queues?.deposits ?? []).map(({ pubkey }) => pubkey), ...blocks.flatMap(pubkeysIn)]
 }
 
@@ -96,7 +110,7 @@ export function explainEpoch(input: EpochInput): ExplainedEpoch {
     previousParticipation,
     committees,
   })
-  for (const block of blocks) replay.apply(block)
+  const cuts = replayWithCuts(input, { replay, balances, newcomers, firstSlot })
   return {
     epoch,
     ...deltas,
@@ -104,10 +118,43 @@ export function explainEpoch(input: EpochInput): ExplainedEpoch {
     seats: balances.seats(),
     residuals: residualsOf(after.balancesGwei, balances.gwei),
     committees: replay.committees,
+    cuts,
     isParticipationReplayed:
       Buffer.compare(replay.previousParticipation, after.previousParticipation) === 0 &&
       Buffer.compare(replay.currentParticipation, after.currentParticipation) === 0,
   }
+}
+
+/** Applies the blocks in order, and notes the balances as they stand after each slot that was asked for. */
+function replayWithCuts(
+  { before, after, blocks, cutSlots = [] }: EpochInput,
+  parts: {
+    readonly replay: BlockReplay
+    readonly balances: ReplayedBalances
+    readonly newcomers: Newcomers
+    readonly firstSlot: number
+  },
+): readonly ReplayedCut[] {
+  const { replay, balances, newcomers, firstSlot } = parts
+  const cuts: ReplayedCut[] = []
+  const noteBefore = (from: number, end: number) => {
+    for (const slot of cutSlots) {
+      if (slot < from || slot >= end) continue
+      // The transition comes with the epoch's first slot, so the one before it has the balances that it was made of.
+      cuts.push({
+        slot,
+        gwei: slot < firstSlot ? before.balancesGwei : balances.gwei.slice(0, newcomers.registrySize),
+      })
+    }
+  }
+  let from = before.slot
+  for (const block of blocks) {
+    noteBefore(from, block.slot)
+    from = block.slot
+    replay.apply(block)
+  }
+  noteBefore(from, after.slot + 1)
+  return cuts
 }
 
 function refuseOthers(

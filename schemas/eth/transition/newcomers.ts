@@ -35,6 +35,11 @@ export class Newcomers {
     return index
   }
 
+  /** Validators so far: nobody comes but by a deposit that was credited. */
+  get registrySize(): number {
+    return this.#parts.before.validators + this.#made.size
+  }
+
   #isNew({ pubkey }: StateDeposit): boolean {
     const index = this.#parts.after.indexOf(pubkey)
     return index !== undefined && index >= this.#parts.before.validators

@@ -93,7 +93,7 @@ export interface StateColumns {
   readonly queues: StateQueues | undefined
   /** Validator of a public key (48 bytes) that was asked for when the state was read; undefined where the registry has none. */
   indexOf(pubkey: Uint8Array): number | undefined
-  /** The withdrawal credentials of a validator, 32 bytes. */
+  /** The withdrawal credentials of a validator whose public key was asked for, 32 bytes. */
   credentialsOf(index: number): Uint8Array
 }
 

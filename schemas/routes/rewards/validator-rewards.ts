@@ -1,11 +1,22 @@
 import { type Static, Type } from 'typebox'
-import { AskedPubkey, Cursor, EndDate, ethText, Limit, Page, PubkeyText, StartDate, ValidatorIndex } from '../fields.ts'
+import {
+  AskedPubkey,
+  AskedUtcOffset,
+  Cursor,
+  EndDate,
+  ethText,
+  Limit,
+  Page,
+  PubkeyText,
+  StartDate,
+  ValidatorIndex,
+} from '../fields.ts'
 import { defineRoute } from '../route.ts'
 import { COMPLETE_EXAMPLE, figuresEnvelopeOf } from './completeness.ts'
 
 const ValidatorDay = Type.Object(
   {
-    date: Type.String({ format: 'date', description: 'UTC+8 day.' }),
+    date: Type.String({ format: 'date', description: 'Day, of UTC+8 or of `utc_offset`.' }),
     el_reward: ethText('What its blocks of the day provably paid, before any fee.'),
     cl_reward: ethText('What the consensus layer credited on the day: the seven parts that follow, together.'),
     total_reward: ethText('`el_reward` and `cl_reward` together.'),
@@ -40,11 +51,14 @@ export const validatorRewards = defineRoute({
   summary: 'Income of one validator by day, with its parts and its proof',
   description:
     'One item per closed UTC+8 day of `[start_date, end_date)` on which the account has the validator, by ascending date; days of ' +
-    'which something is missing are left out. Dates are those of daily rewards: without them yesterday. A range may be of any length.',
+    'which something is missing are left out. Dates are those of daily rewards: without them yesterday. A range may be of any length. ' +
+    'With `utc_offset` days are cut at the exact slot of another midnight: one has an item when each UTC+8 day that it lies in is closed and ' +
+    'all its epochs were computed of states that the chain names; otherwise `completeness` tells it.',
   query: Type.Object({
     pubkey: AskedPubkey,
     start_date: Type.Optional(StartDate),
     end_date: Type.Optional(EndDate),
+    utc_offset: Type.Optional(AskedUtcOffset),
     page: Page,
     limit: Limit,
     cursor: Cursor,

@@ -1,0 +1,189 @@
+import { ssz } from '@lodestar/types'
+import { AppError, isNodeFault } from '../../schemas/errors.ts'
+import { hexOf } from '../../schemas/eth/hex.ts'
+import { epochOf } from '../../schemas/eth/time.ts'
+import type { ChainNode } from '../nodes/nodes.ts'
+import type { BeaconChain } from '../ports/beacon-source.ts'
+import { flagsOfHeaders, refuseOptimistic } from './answer-flags.ts'
+import { pathOf } from './route.ts'
+import { DEBUG } from './routes.ts'
+import { SerializedState } from './serialized-state.ts'
+import { type ScannedState, scanState } from './state-columns.ts'
+import { StateRoots } from './state-root.ts'
+import type { Ask } from './wide-tables.ts'
+
+/** States grow with every epoch: a buffer has room for some that come. */
+const ROOM_STEP_BYTES = 1 << 24
+
+/** A state by where it stands on its branch: its root follows from both. */
+export interface StatePlace {
+  readonly slot: number
+  /** Root of the last block in the slot or before it. */
+  readonly blockRoot: string
+}
+
+/** A state as it was checked; nothing of it lies in the bytes that it was read from. */
+export interface ReadState extends StatePlace {
+  readonly columns: ScannedState
+  readonly stateRoot: string
+  /** The state's own, 32 bytes each by slot modulo SLOTS_PER_HISTORICAL_ROOT: the next state's root may need what it has written over. */
+  readonly stateRoots: Uint8Array
+  /** Its root is the one that a block of the chain names. */
+  readonly isAnchored: boolean
+}
+
+/** What of a state the root of the one an epoch later may need. */
+export interface EarlierRoots {
+  readonly slot: number
+  readonly blockRoots: Uint8Array
+  readonly stateRoots: Uint8Array
+}
+
+export interface StateQuestion extends StatePlace {
+  /** Public keys whose validators are asked for. */
+  readonly pubkeys: readonly Uint8Array[]
+  /** Of the state before the epoch that the slot ends, where it is known. */
+  readonly before?: EarlierRoots | undefined
+}
+
+/**
+ * Reads states from nodes, one after the other, into two buffers that are used again and again, each as large as the largest state so far:
+ * a root is told by what differs from the state before.
+ */
+export class StateReader {
+  readonly #chain: () => Promise<BeaconChain>
+  readonly #roots = new StateRoots({ lent: true })
+  readonly #buffers: [Uint8Array, Uint8Array] = [new Uint8Array(0), new Uint8Array(0)]
+  /** The buffer that the last root was not told of. */
+  #free: 0 | 1 = 0
+  #turn: Promise<unknown> = Promise.resolve()
+
+  constructor(chain: () => Promise<BeaconChain>) {
+    this.#chain = chain
+  }
+
+  /**
+   * Throws AppErrors of node faults: AbsentState where the last node that was asked does not have it, `node_inconsistent` for a state that the
+   * block's root does not lead to; `usage` for a fork that is not known here.
+   */
+  read(ask: Ask, question: StateQuestion): Promise<ReadState> {
+    const turn = this.#turn.then(() => ask('whole states', (node) => this.#readFrom(node, question)))
+    this.#turn = turn.catch(() => undefined)
+    return turn
+  }
+
+  async #readFrom(node: ChainNode, question: StateQuestion): Promise<ReadState> {
+    const { slot, pubkeys } = question
+    const buffer = this.#free
+    const { fork, bytes } = await askState(node, slot, (wanted) => this.#room(buffer, wanted))
+    refuseOtherFork(node, { slot, fork }, await this.#chain())
+    const columns = scanState({ fork, bytes, pubkeys })
+    if (columns.slot !== slot)
+      throw node.fault('node_inconsistent', `answered the state of slot ${slot} with that of slot ${columns.slot}`)
+    const serialized = new SerializedState(columns.fork, bytes)
+    const stateRoot = this.#roots.rootOf(fork, bytes)
+    this.#free = buffer === 0 ? 1 : 0
+    return {
+      ...{ slot, blockRoot: question.blockRoot, columns, stateRoot: hexOf(stateRoot) },
+      stateRoots: serialized.vector('stateRoots').slice(),
+      isAnchored: this.#isAnchored(node, question, { serialized, stateRoot }),
+    }
+  }
+
+  #room(buffer: 0 | 1, bytes: number): Uint8Array {
+    const had = this.#buffers[buffer]
+    if (had.length >= bytes) return had
+    const grown = new Uint8Array(Math.ceil(bytes / ROOM_STEP_BYTES) * ROOM_STEP_BYTES)
+    grown.set(had)
+    this.#buffers[buffer] = grown
+    return grown
+  }
+
+  /**
+   * Whether a block names the root: the block's root commits to the state behind it, and so to this one, or to what it was before empty slots.
+   * False where that cannot be told, as of a state behind slots that are empty for longer than an epoch.
+   */
+  #isAnchored(
+    node: ChainNode,
+    { slot, blockRoot, before }: StateQuestion,
+    { serialized, stateRoot }: { readonly serialized: SerializedState; readonly stateRoot: Uint8Array },
+  ): boolean {
+    const header = ssz.phase0.BeaconBlockHeader.deserialize(serialized.vector('latestBlockHeader'))
+    // The slot after a block writes the root of the block's state into the header (consensus-specs, process_slot).
+    const named = header.slot === slot ? { ...header, stateRoot } : header
+    const refuse = (why: string) => node.fault('node_inconsistent', `told a state of slot ${slot} ${why}`)
+    if (hexOf(ssz.phase0.BeaconBlockHeader.hashTreeRoot(named)) !== blockRoot)
+      throw refuse(`that the block ${blockRoot} does not name`)
+    if (header.slot === slot) return true
+    if (before === undefined || header.slot <= before.slot) return false
+    const root = this.#roots.rootWith(fieldsBack(before, serialized, { from: header.slot, to: slot }))
+    if (Buffer.compare(root, header.stateRoot) === 0) return true
+    throw refuse(`that the block of slot ${header.slot} does not name`)
+  }
+}
+
+const ROOT_BYTES = 32
+/** Where `BeaconBlockHeader` has its state root (consensus-specs, phase0). */
+const HEADER_STATE_ROOT_AT = 48
+
+/**
+ * What empty slots have changed in a state, as it was after the block of slot `from` (consensus-specs, process_slot): the roots that each of
+ * them has written are those of long before again, which the state before the epoch still has.
+ */
+function fieldsBack(
+  before: EarlierRoots,
+  after: SerializedState,
+  { from, to }: { readonly from: number; readonly to: number },
+): ReadonlyMap<string, Uint8Array> {
+  const slot = new Uint8Array(8)
+  new DataView(slot.buffer).setBigUint64(0, BigInt(from), true)
+  const latestBlockHeader = after.vector('latestBlockHeader').slice()
+  latestBlockHeader.fill(0, HEADER_STATE_ROOT_AT, HEADER_STATE_ROOT_AT + ROOT_BYTES)
+  const rootsBack = (name: 'blockRoots' | 'stateRoots') => {
+    const [roots, earlier] = [after.vector(name).slice(), before[name]]
+    for (let written = from; written < to; written++) {
+      const at = (written * ROOT_BYTES) % roots.length
+      roots.set(earlier.subarray(at, at + ROOT_BYTES), at)
+    }
+    return roots
+  }
+  const [blockRoots, stateRoots] = [rootsBack('blockRoots'), rootsBack('stateRoots')]
+  return new Map(Object.entries({ slot, latestBlockHeader, blockRoots, stateRoots }))
+}
+
+async function askState(node: ChainNode, slot: number, room: (bytes: number) => Uint8Array) {
+  const path = pathOf(DEBUG.getStateV2, { stateId: slot })
+  const request = { method: 'GET', path, accept: 'application/octet-stream' } as const
+  const answer = await node.readInto(request, room).catch((error: unknown) => {
+    if (isNodeFault(error) && error.code === 'node_refused') throw new AbsentState(error.message)
+    throw error
+  })
+  if (answer === undefined) throw new AbsentState(`${node.name} does not have the state of slot ${slot}`)
+  const { headers, body } = answer
+  if (!String(headers['content-type'] ?? '').includes('octet-stream'))
+    throw new AbsentState(`${node.name} does not tell states as SSZ`)
+  refuseOptimistic(node, `the state of slot ${slot}`, flagsOfHeaders(headers))
+  return { fork: String(headers['eth-consensus-version'] ?? ''), bytes: body }
+}
+
+/** Throws unless the answer's fork is the one that the chain has in the slot: the bytes of another one lie elsewhere. */
+function refuseOtherFork(
+  node: ChainNode,
+  { slot, fork }: { readonly slot: number; readonly fork: string },
+  { spec, forks, clock }: BeaconChain,
+): void {
+  const active = forks.findLast(({ epoch }) => epoch <= epochOf(clock, slot))
+  const name = fork === 'phase0' ? 'GENESIS' : fork.toUpperCase()
+  if (active !== undefined && spec[`${name}_FORK_VERSION`]?.toLowerCase() === active.version) return
+  throw node.fault(
+    'node_malformed',
+    `told the state of slot ${slot} as one of the fork "${node.quote(fork)}", which the chain does not have there`,
+  )
+}
+
+/** No fault of a node: it does not keep states, or not for everybody. Another node may; the same one is not asked again. */
+export class AbsentState extends AppError {
+  constructor(message: string) {
+    super('node_lagging', message)
+  }
+}

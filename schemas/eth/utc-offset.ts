@@ -1,0 +1,35 @@
+import { type ChainClock, type DayNumber, dayOfSlot, epochOf, firstSlotOfDay } from './time.ts'
+
+/** The offsets from UTC that are in use, seconds: of Baker Island and of Kiribati. */
+const OFFSET_SEC_MIN = -12 * 3600
+const OFFSET_SEC_MAX = 14 * 3600
+const QUARTER_SEC = 900
+
+/** Seconds of `+HH:MM` or `-HH:MM` at a quarter of an hour; undefined for other texts, and beyond the offsets in use. */
+export function parseUtcOffset(text: string): number | undefined {
+  const [, sign, hours, minutes] = /^([+-])(\d\d):([0-5]\d)$/.exec(text) ?? []
+  if (sign === undefined) return undefined
+  const size = Number(hours) * 3600 + Number(minutes) * 60
+  const seconds = sign === '-' ? 0 - size : size
+  return OFFSET_SEC_MIN <= seconds && seconds <= OFFSET_SEC_MAX && seconds % QUARTER_SEC === 0 ? seconds : undefined
+}
+
+/** A day by some offset from UTC, and what of UTC+8 it lies in. */
+export interface LocalDay {
+  readonly day: DayNumber
+  readonly firstSlot: number
+  readonly lastSlot: number
+  readonly lastEpoch: number
+  /** UTC+8 days of its slots, and of the one before, whose balance it begins with. */
+  readonly utc8: readonly DayNumber[]
+}
+
+/** Undefined for the day in which the chain began, which has no balances to start from, and for those before it. */
+export function localDay(clock: ChainClock, day: DayNumber, offsetSec: number): LocalDay | undefined {
+  const firstSlot = firstSlotOfDay(clock, day, offsetSec)
+  if (firstSlot === 0) return undefined
+  const lastSlot = firstSlotOfDay(clock, day + 1, offsetSec) - 1
+  const [from, to] = [dayOfSlot(clock, firstSlot - 1), dayOfSlot(clock, lastSlot)]
+  const utc8 = Array.from({ length: to - from + 1 }, (_, nth) => from + nth)
+  return { day, firstSlot, lastSlot, lastEpoch: epochOf(clock, lastSlot), utc8 }
+}

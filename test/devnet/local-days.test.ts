@@ -1,0 +1,175 @@
+import { pino } from 'pino'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Api, openApi } from '../../api/http/server.ts'
+import { openStatementSigner } from '../../api/http/statement-signer.ts'
+import { openBeaconSource } from '../../infra/beacon/source.ts'
+import type { Devnet } from '../../infra/devnet/open.ts'
+import { openExecutionSource } from '../../infra/execution/source.ts'
+import { backfill } from '../../ingest/backfill/backfill.ts'
+import { chainNames } from '../../schemas/chains.ts'
+import { slotTimeSec } from '../../schemas/eth/time.ts'
+import { formatEthFromGwei } from '../../schemas/eth/units.ts'
+import { appendAccount } from '../faults/account.ts'
+import { openHistory, TRACKED } from '../faults/history.ts'
+import { noJobs } from '../unit/no-jobs.ts'
+import { rebuildFrom } from '../unit/projecting.ts'
+import { silentLog } from '../unit/silent-log.ts'
+import { storesOfFile } from '../unit/warehouse-of-file.ts'
+
+// Days of other offsets than UTC+8, from states to answers. A slot takes a quarter of an hour, so each quarter hour is another cut; which
+// slots a date has is counted here by the calendar.
+
+const CHAIN = 'mainnet'
+const HEAD_SLOT = 350
+const VALIDATOR = 7
+const TIMEOUT_MS = 180_000
+const OFFSETS = ['+08:15', '+09:45', '+05:45', '+00:00', '-03:30', '-12:00', '+14:00']
+const never = new AbortController().signal
+
+const stores = storesOfFile()
+const open = new AsyncDisposableStack()
+let devnet: Devnet
+let api: Api
+
+beforeAll(async () => {
+  devnet = open.use(await openHistory())
+  await devnet.advanceTo(HEAD_SLOT)
+  const eventLog = open.use(await stores().openLog())
+  await appendAccount(eventLog, [CHAIN])
+  await using beacon = await openBeaconSource({ urls: [devnet.beaconUrl], log: silentLog })
+  await using execution = await openExecutionSource({
+    ...{ urls: [devnet.executionUrl], log: silentLog, binding: 'ethereum' },
+  })
+  const ingester = { chain: CHAIN, writer: eventLog, eventLog, unnamedChain: CHAIN, log: silentLog, beacon, execution }
+  await backfill(ingester, { fromEpoch: 0, toEpoch: devnet.history.head.finality.finalized.epoch - 1 }, never)
+  const { warehouse } = stores()
+  await rebuildFrom(eventLog, warehouse)
+  const nowMs = slotTimeSec(devnet.clock, HEAD_SLOT) * 1_000
+  api = open.use(
+    await openApi({
+      ...{
+        warehouse,
+        jobs: noJobs,
+        unfundedRules: { expiryEpochs: 100, unfundedMax: 5 },
+        log: pino({ level: 'silent' }),
+      },
+      chains: () => [{ names: chainNames('ethereum', CHAIN), hasBeacon: true }],
+      statementSigner: openStatementSigner(() => Buffer.alloc(32, 7)),
+      ...{ now: () => nowMs, wallNow: () => nowMs, standingAgeMsMax: 0 },
+      health: () => Promise.reject(new Error('nobody asks')),
+      ...{ accountsKnown: async () => true, tablesWhole: async () => true, host: '127.0.0.1', port: 0 },
+    }),
+  )
+}, TIMEOUT_MS)
+afterAll(() => open.disposeAsync())
+
+const balance = (slot: number) => BigInt(devnet.history.slot(slot)?.balances[VALIDATOR] ?? 0)
+const base = () => `${api.url}/ethereum/${CHAIN}/faults`
+
+/** Seconds of an offset as text. */
+function secondsOf(offset: string): number {
+  const [hours = 0, minutes = 0] = offset.slice(1).split(':').map(Number)
+  return (offset.startsWith('-') ? -1 : 1) * (hours * 3_600 + minutes * 60)
+}
+
+/** Slots of the chain by their dates at an offset. */
+function slotsByDate(offset: string): ReadonlyMap<string, readonly number[]> {
+  const slots = Array.from({ length: HEAD_SLOT + 1 }, (_, slot) => slot)
+  return Map.groupBy(slots, (slot) => {
+    return new Date((slotTimeSec(devnet.clock, slot) + secondsOf(offset)) * 1_000).toISOString().slice(0, 10)
+  })
+}
+
+/** Dates of whole days, whose slots and the one before lie in the two days of UTC+8 that are closed: slots 45 to 236. */
+function wholeDates(offset: string): readonly (readonly [date: string, first: number, last: number])[] {
+  const [from = 0, to = 0] = [45, 236]
+  return [...slotsByDate(offset)].flatMap(([date, slots]) => {
+    const [first = 0, last = 0] = [slots[0], slots.at(-1)]
+    return from < first && last <= to ? [[date, first, last] as const] : []
+  })
+}
+
+async function rest(offset: string | undefined, accept = 'application/json'): Promise<Response> {
+  const dates = 'start_date=2026-01-08&end_date=2026-01-13'
+  const query = offset === undefined ? dates : `${dates}&utc_offset=${encodeURIComponent(offset)}`
+  const url = `${base()}/api/v1/validator/rewards?pubkey=${TRACKED[VALIDATOR]}&${query}`
+  return await fetch(url, { headers: { accept } })
+}
+
+interface Answer {
+  readonly data: { readonly rewards: readonly Readonly<Record<string, string>>[] }
+  readonly completeness: { readonly state: string; readonly incomplete: readonly { readonly start_date: string }[] }
+}
+
+test.each(OFFSETS)('the days of %s begin and end with the post-states of their slots', async (offset) => {
+  const expected = wholeDates(offset)
+  const { data } = (await (await rest(offset)).json()) as Answer
+  const eth = (slot: number) => formatEthFromGwei(balance(slot))
+  const shown = data.rewards.map((day) => [day.date, day.balance_start, day.balance_end, day.residual])
+  expect(shown).toEqual(expected.map(([date, first, last]) => [date, eth(first - 1), eth(last), '0']))
+  expect(shown.length).toBeGreaterThan(0)
+  // A cut one slot beside would be seen, but for a slot without a block.
+  for (const [, first, last] of expected)
+    for (const slot of [first, last + 1])
+      if (devnet.history.block(slot) !== undefined) expect(balance(slot), `slot ${slot}`).not.toBe(balance(slot - 1))
+})
+
+test('what a day pays is what its states have more, less what flowed', async () => {
+  const { data } = (await (await rest('+05:45')).json()) as Answer
+  for (const { date, balance_start, balance_end, cl_reward, withdrawals, deposits } of data.rewards) {
+    const gwei = (text = '') => Math.round(Number(text) * 1e9)
+    expect([date, gwei(cl_reward)]).toEqual([
+      date,
+      gwei(balance_end) - gwei(balance_start) - gwei(withdrawals) - gwei(deposits),
+    ])
+  }
+})
+
+test('the same comes as CSV and in GraphQL', async () => {
+  const { data } = (await (await rest('+05:45')).json()) as Answer
+  const [header = '', ...lines] = (await (await rest('+05:45', 'text/csv')).text()).trim().split('\r\n')
+  const names = header.split(',')
+  const rows = lines.map((line) => Object.fromEntries(line.split(',').map((text, at) => [names[at], text])))
+  const figures = (row: Readonly<Record<string, string | undefined>>) => [row.date, row.balance_start, row.cl_reward]
+  expect(rows.map(figures)).toEqual(data.rewards.map(figures))
+  const query = `{ validators(first: 50) { nodes { index localDays(utcOffset: "+05:45", from: "2026-01-08", to: "2026-01-13") {
+    date balanceStart { eth } consensusReward { eth } level } } } }`
+  const response = await fetch(`${base()}/graphql`, { method: 'POST', body: JSON.stringify({ query }) })
+  const shown = (await response.json()) as {
+    data: { validators: { nodes: { index: number; localDays: Record<string, { eth: string }>[] }[] } }
+  }
+  const own = shown.data.validators.nodes.find(({ index }) => index === VALIDATOR)?.localDays ?? []
+  expect(own.map((day) => [day.date, day.balanceStart?.eth, day.consensusReward?.eth])).toEqual(
+    data.rewards.map(figures),
+  )
+  expect(own.map(({ level }) => level)).toEqual(data.rewards.map(() => 'ANCHORED'))
+})
+
+test('completeness tells the days of the offset that lack something, and +08:00 is what is asked without one', async () => {
+  const { completeness } = (await (await rest('+05:45')).json()) as Answer
+  const [first] = wholeDates('+05:45')
+  expect(completeness.state).toBe('incomplete')
+  // The day before the first whole one lies partly in the day in which the chain began.
+  const before = new Date(Date.parse(first?.[0] ?? '') - 86_400_000).toISOString().slice(0, 10)
+  expect(completeness.incomplete.map(({ start_date: date }) => date)).toContain(before)
+  expect(await (await rest('+08:00')).json()).toEqual(await (await rest(undefined)).json())
+})
+
+test.each(['+05:50', '+14:15', '-12:15', '5', '+24:00'])('the offset %s is refused', async (offset) => {
+  expect(await (await rest(offset)).json()).toMatchObject({ code: '400', msg: expect.stringContaining('utc_offset') })
+})
+
+test('a day is left out, and told by completeness, while a UTC+8 day that it lies in is not anchored', async () => {
+  const { warehouse } = stores()
+  const whole = ((await (await rest('+05:45')).json()) as Answer).data.rewards.map(({ date }) => date)
+  await warehouse.command(`
+    INSERT INTO daily_rewards SELECT * REPLACE ('consistent' AS level, version + 1 AS version) FROM daily_rewards FINAL
+    WHERE chain = '${CHAIN}' AND validator_index = ${VALIDATOR}`)
+  await warehouse.command(`INSERT INTO closed_days SELECT * REPLACE (version + 1 AS version) FROM closed_days FINAL`)
+  const { data, completeness } = (await (await rest('+05:45')).json()) as Answer
+  expect([whole.length > 0, data.rewards]).toEqual([true, []])
+  expect(completeness.incomplete).toContainEqual(
+    expect.objectContaining({ start_date: whole[0], validators_missing: 1 }),
+  )
+  expect(((await (await rest(undefined)).json()) as Answer).data.rewards).toHaveLength(2)
+})
