@@ -25,9 +25,11 @@ import { watchEvents } from './event-stream.ts'
 import { ExplainedEpochs } from './explained-epochs.ts'
 import { HttpFinalChain } from './final-chain.ts'
 import { nodeName, type WatchedBeaconSourceOptions } from './options.ts'
+import { OtherNodes } from './other-nodes.ts'
 import { askRoute, missing, pathOf, required } from './route.ts'
 import { BEACON, NODE } from './routes.ts'
 import { askQueues } from './staking-queues.ts'
+import { ToldRewards } from './told-rewards.ts'
 import { type Ask, WideTables } from './wide-tables.ts'
 
 /**
@@ -61,6 +63,8 @@ class HttpBeaconSource implements BeaconSource {
   readonly #nodes: NodeGroup<ChainNode>
   readonly #tables: WideTables
   readonly #explained: ExplainedEpochs | undefined
+  readonly #otherNodes: OtherNodes
+  readonly #toldRewards: ToldRewards
   readonly #log: Log
   readonly #blocks = new BlockCache()
   /** By epoch and root of the checkpoint. */
@@ -79,6 +83,13 @@ class HttpBeaconSource implements BeaconSource {
     this.#nodes = new NodeGroup({ nodes, limits, log, identify, onStatus })
     this.#tables = new WideTables(limits.bodyBytesMax)
     if (rewardsBy === 'states') this.#explained = new ExplainedEpochs({ log, chain: () => this.chain() })
+    const compared = { nodes: this.#nodes, log }
+    this.#otherNodes = new OtherNodes(compared)
+    this.#toldRewards = new ToldRewards({
+      ...compared,
+      tables: this.#tables,
+      slotsPerEpoch: () => this.#slotsPerEpoch(),
+    })
     this.#log = log
   }
 
@@ -87,6 +98,10 @@ class HttpBeaconSource implements BeaconSource {
   async chain(): Promise<BeaconChain> {
     this.#chain ??= await this.#nodes.ask('chain', async (node) => this.#chain ?? askChain(node))
     return this.#chain
+  }
+
+  async #slotsPerEpoch(): Promise<number> {
+    return (await this.chain()).clock.slotsPerEpoch
   }
 
   head(): Promise<BeaconHead> {
@@ -151,7 +166,9 @@ class HttpBeaconSource implements BeaconSource {
       holders: this.#holdersOf(checkpoint),
       tables: this.#tables,
       explained: this.#explained,
-      slotsPerEpoch: async () => (await this.chain()).clock.slotsPerEpoch,
+      otherNodes: this.#otherNodes,
+      toldRewards: this.#toldRewards,
+      slotsPerEpoch: () => this.#slotsPerEpoch(),
       seats: async () => specNumber((await this.chain()).spec, 'SYNC_COMMITTEE_SIZE'),
       blockHint: (slot, ask) => this.#blockHint(slot, ask),
     })

@@ -12,7 +12,7 @@ import { type GivenApi, openGivenApi, TOKEN } from '../contract/given-api.ts'
 import { openFaultyNode, TrueNode } from '../faults/faulty-node.ts'
 import { processLog } from '../unit/processing.ts'
 import { silentLog } from '../unit/silent-log.ts'
-import { ERRING_CLIENTS, type ErringClient, type LightChain } from './erring-clients.ts'
+import { ERRING_CLIENTS, type ErringClient, lightChainOf } from './erring-clients.ts'
 import {
   appendExecution,
   DAYS,
@@ -54,11 +54,7 @@ beforeAll(async () => {
   await using truth = new TrueNode(devnet.beaconUrl)
   truth.isSettled = true
   await using source = await openHttpBeaconSource({ urls: [devnet.beaconUrl], log: silentLog })
-  const committee = devnet.history.head.syncCommittee
-  const chain: LightChain = {
-    seatsOf: (index) => committee.filter((member) => member === index).length,
-    balanceOf: (index) => devnet.history.head.balances[index] ?? 0,
-  }
+  const chain = lightChainOf(devnet)
   const oneSeat = Array.from({ length: 128 }, (_, index) => index).find((index) => chain.seatsOf(index) === 1)
   if (oneSeat === undefined) throw new Error('everybody has several seats')
   tracked = new Map([

@@ -87,7 +87,7 @@ describe('a state', () => {
   ]
   test.each(cases)('%s explains nothing, and another node is asked', async (_, fault, why) => {
     await expect(explained([[fault]])).rejects.toThrow(why)
-    expect(await explained([[fault], []])).toMatchObject({ residuals: [], proof: { level: 'anchored' } })
+    expect(await explained([[fault], []])).toMatchObject({ residuals: [], proof: { level: 'agreed' } })
   })
 
   test('that a node does not have is asked of another one, and where none has it, rewards are what endpoints tell', async () => {
@@ -99,7 +99,7 @@ describe('a state', () => {
         body: Buffer.from('{"code":404}'),
       }),
     }
-    expect(await explained([[absent], []])).toMatchObject({ residuals: [], proof: { level: 'anchored' } })
+    expect(await explained([[absent], []])).toMatchObject({ residuals: [], proof: { level: 'agreed' } })
     expect(await explained([[absent], [absent]])).toBeUndefined()
   })
 })
