@@ -13,7 +13,7 @@ import { readLogFacts } from '../processors/loop/log-facts.ts'
 import { unprovenDays } from '../processors/rewards/unproven-days.ts'
 import { retryWithBackoff } from '../schemas/retry.ts'
 import { untilAborted } from '../schemas/wait.ts'
-import { healthOf } from './health.ts'
+import { differencesOf, healthOf } from './health.ts'
 import { planOf } from './plan-of.ts'
 import { quoteConfigOf } from './quote-config.ts'
 import { clocksOf, type Role, type Running } from './role.ts'
@@ -81,6 +81,7 @@ export const apiRole: Role = {
       accountsKnown: asked(() => areAccountsKnown({ warehouse, eventLog, waitMs: ACCOUNTS_WAIT_MS })),
       tablesWhole: asked(() => areTablesWhole(warehouse)),
       unprovenDays: asked(() => unprovenDays(warehouse)),
+      nodeDifferences: () => differencesOf(running),
     })
     announce(running, api.url)
     await untilAborted(signal)

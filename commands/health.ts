@@ -1,4 +1,5 @@
 import type { Health, VaultHealth } from '../api/http/health.ts'
+import type { DifferenceOfNode } from '../api/http/metrics.ts'
 import { hasBeacon } from '../infra/config/select-chain.ts'
 import type { NetworkStatus } from '../infra/ports/upstreams.ts'
 import type { LagWatch } from '../processors/loop/lag-watch.ts'
@@ -72,6 +73,13 @@ function withNodes(measured: Health, running: Pick<Running, 'nodes'>): Health {
       }),
     ],
   }
+}
+
+/** What the nodes that this process reads from have told otherwise than figures go by. */
+export function differencesOf(running: Pick<Running, 'nodes'>): readonly DifferenceOfNode[] {
+  return [...running.nodes].flatMap(([chain, status]) =>
+    status().flatMap(({ name, differences = [] }) => differences.map((one) => ({ ...one, chain, node: name }))),
+  )
 }
 
 /** A process that has the vault says how it is every minute: after three the vault counts as away. */

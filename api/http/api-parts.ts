@@ -11,6 +11,7 @@ import type { Meter } from '../gateway/meter.ts'
 import type { Answers } from './answers.ts'
 import type { ApiChain } from './chain-path.ts'
 import type { Health } from './health.ts'
+import type { DifferenceOfNode } from './metrics.ts'
 import type { RequestLimit } from './request-limit.ts'
 import type { Standings } from './standings.ts'
 import type { StatementQueue } from './statement-queue.ts'
@@ -57,6 +58,8 @@ export interface ApiParts {
   readonly tablesWhole: () => Promise<boolean>
   /** How many days of validators are not proven; without it there are no metrics. */
   readonly unprovenDays?: () => Promise<readonly UnprovenDays[]>
+  /** What nodes have told otherwise than figures go by; absent where this process reads from none. */
+  readonly nodeDifferences?: () => readonly DifferenceOfNode[]
   /** How old what is known of the tables may be; tests that change them want 0. */
   readonly standingAgeMsMax?: number
   /** After how long it is made again although nothing has changed; tests that count statements want it never. */

@@ -259,6 +259,8 @@ function addOpenPaths(app: FastifyInstance, parts: ApiParts): void {
   const { unprovenDays } = parts
   if (unprovenDays === undefined) return
   app.get('/metrics', { schema: UNDOCUMENTED, handlerTimeout: ANSWER_MS_MAX }, async (_request, reply) =>
-    reply.type(METRICS_TYPE).send(formatMetrics(await unprovenDays())),
+    reply
+      .type(METRICS_TYPE)
+      .send(formatMetrics({ unproven: await unprovenDays(), differences: parts.nodeDifferences?.() ?? [] })),
   )
 }

@@ -18,9 +18,11 @@ import type {
 import { refuseOptimistic } from './answer-flags.ts'
 import { askRootAt, type CheckpointHolders } from './checkpoint-holders.ts'
 import type { ExplainedEpochs } from './explained-epochs.ts'
+import type { OtherNodes } from './other-nodes.ts'
 import { type AskOptions, type Route, required } from './route.ts'
 import { BEACON } from './routes.ts'
 import { askStateOffer } from './state-offer.ts'
+import { askProposerReward, type ToldRewards } from './told-rewards.ts'
 import { IDS_PER_REQUEST_MAX } from './validator-ids.ts'
 import type { Ask, WideTables } from './wide-tables.ts'
 
@@ -30,6 +32,8 @@ export interface FinalChainParts {
   readonly tables: WideTables
   /** Undefined where rewards are what the endpoints tell. */
   readonly explained: ExplainedEpochs | undefined
+  readonly otherNodes: OtherNodes
+  readonly toldRewards: ToldRewards
   readonly slotsPerEpoch: () => Promise<number>
   /** Of a sync committee. */
   readonly seats: () => Promise<number>
@@ -109,7 +113,13 @@ export class HttpFinalChain implements FinalChain {
   }
 
   async explainedEpoch(question: EpochQuestion, set: ValidatorSet): Promise<ExplainedRows | undefined> {
-    return this.#parts.explained?.of(question, set, this.#ask)
+    const rows = await this.#parts.explained?.of(question, set, this.#ask)
+    if (rows?.proof.level !== 'anchored') return rows
+    // Nobody waits for it: nothing that is published depends on it.
+    void this.#parts.toldRewards.compare(question, rows)
+    const slot = (question.epoch + 1) * (await this.#parts.slotsPerEpoch()) - 1
+    const isAgreed = await this.#parts.otherNodes.agree({ slot, root: rows.proof.stateRoot })
+    return isAgreed ? { ...rows, proof: { ...rows.proof, level: 'agreed' } } : rows
   }
 
   async stateOffer(slot: number): Promise<{ readonly bytes: number | undefined } | undefined> {
@@ -128,15 +138,8 @@ export class HttpFinalChain implements FinalChain {
     }))
   }
 
-  async proposerReward(blockRoot: string): Promise<ProposerReward> {
-    const what = `rewards of block ${blockRoot}`
-    const data = await this.#required('proposer rewards', BEACON.getBlockRewards, { blockId: blockRoot }, { what })
-    return {
-      attestationsGwei: BigInt(data.attestations),
-      syncAggregateGwei: BigInt(data.syncAggregate),
-      proposerSlashingsGwei: BigInt(data.proposerSlashings),
-      attesterSlashingsGwei: BigInt(data.attesterSlashings),
-    }
+  proposerReward(blockRoot: string): Promise<ProposerReward> {
+    return this.#ask('proposer rewards', (node) => askProposerReward(node, blockRoot))
   }
 
   async syncCommittee(epoch: number): Promise<Uint32Array> {

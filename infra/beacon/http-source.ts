@@ -28,9 +28,11 @@ import { ExplainedEpochs } from './explained-epochs.ts'
 import { HttpFinalChain } from './final-chain.ts'
 import { KeptStates } from './kept-states.ts'
 import { nodeName, type WatchedBeaconSourceOptions } from './options.ts'
+import { OtherNodes } from './other-nodes.ts'
 import { askRoute, missing, pathOf, required } from './route.ts'
 import { BEACON, NODE } from './routes.ts'
 import { askQueues } from './staking-queues.ts'
+import { ToldRewards } from './told-rewards.ts'
 import { type Ask, WideTables } from './wide-tables.ts'
 
 /**
@@ -64,6 +66,8 @@ class HttpBeaconSource implements BeaconSource {
   readonly #nodes: NodeGroup<ChainNode>
   readonly #tables: WideTables
   readonly #explained: ExplainedEpochs | undefined
+  readonly #otherNodes: OtherNodes
+  readonly #toldRewards: ToldRewards
   readonly #log: Log
   readonly #blocks = new BlockCache()
   /** By epoch and root of the checkpoint. */
@@ -85,6 +89,13 @@ class HttpBeaconSource implements BeaconSource {
       const kept = statesFolder === undefined ? undefined : new KeptStates({ folder: statesFolder, log })
       this.#explained = new ExplainedEpochs({ log, kept, nodes: nodes.length, chain: () => this.chain() })
     }
+    const compared = { nodes: this.#nodes, log }
+    this.#otherNodes = new OtherNodes(compared)
+    this.#toldRewards = new ToldRewards({
+      ...compared,
+      tables: this.#tables,
+      slotsPerEpoch: () => this.#slotsPerEpoch(),
+    })
     this.#log = log
   }
 
@@ -93,6 +104,10 @@ class HttpBeaconSource implements BeaconSource {
   async chain(): Promise<BeaconChain> {
     this.#chain ??= await this.#nodes.ask('chain', async (node) => this.#chain ?? askChain(node))
     return this.#chain
+  }
+
+  async #slotsPerEpoch(): Promise<number> {
+    return (await this.chain()).clock.slotsPerEpoch
   }
 
   head(): Promise<BeaconHead> {
@@ -165,7 +180,9 @@ class HttpBeaconSource implements BeaconSource {
       holders: this.#holdersOf(checkpoint),
       tables: this.#tables,
       explained: this.#explained,
-      slotsPerEpoch: async () => (await this.chain()).clock.slotsPerEpoch,
+      otherNodes: this.#otherNodes,
+      toldRewards: this.#toldRewards,
+      slotsPerEpoch: () => this.#slotsPerEpoch(),
       seats: async () => specNumber((await this.chain()).spec, 'SYNC_COMMITTEE_SIZE'),
       blockHint: (slot, ask) => this.#blockHint(slot, ask),
     })

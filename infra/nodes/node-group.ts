@@ -1,7 +1,7 @@
 import { AppError, type ErrorCode, isNodeFault } from '../../schemas/errors.ts'
 import { pause } from '../../schemas/wait.ts'
 import type { Log } from '../ports/log.ts'
-import type { NodeStatus } from '../ports/node-status.ts'
+import type { NodeDifference, NodeStatus } from '../ports/node-status.ts'
 import type { NodeLimits } from './nodes.ts'
 
 /**
@@ -9,6 +9,8 @@ import type { NodeLimits } from './nodes.ts'
  * that nobody has asked for so long says nothing about the node any more.
  */
 const FAULT_STANDS_MS = 180_000
+/** Of what one node has told otherwise: it may name its client anew each time. */
+const DIFFERENCES_MAX = 16
 /** A node behind the others fails many a question: it is told so often at most. */
 const TELL_BEHIND_MS = 60_000
 
@@ -29,6 +31,8 @@ interface Member<Node> {
   readonly failing: Map<string, { readonly code: ErrorCode; readonly untilMs: number }>
   toldBehindMs: number
   toldPauseUntilMs: number
+  /** By what and client. */
+  readonly differences: Map<string, NodeDifference>
 }
 
 /**
@@ -65,6 +69,7 @@ export class NodeGroup<Node extends Askable> implements AsyncDisposable {
       failing: new Map(),
       toldBehindMs: Number.NEGATIVE_INFINITY,
       toldPauseUntilMs: 0,
+      differences: new Map(),
     }))
     this.#limits = options.limits
     this.#log = options.log
@@ -78,7 +83,9 @@ export class NodeGroup<Node extends Askable> implements AsyncDisposable {
 
   /** What is known of each node from the questions so far; asks nothing. */
   status(): readonly NodeStatus[] {
-    return this.#members.map(({ status }) => status)
+    return this.#members.map(({ status, differences }) =>
+      differences.size === 0 ? status : { ...status, differences: [...differences.values()] },
+    )
   }
 
   /**
@@ -148,6 +155,17 @@ export class NodeGroup<Node extends Askable> implements AsyncDisposable {
     if (nowMs - member.toldBehindMs < TELL_BEHIND_MS) return
     member.toldBehindMs = nowMs
     this.#log.info({ code }, `${message}: another node is asked`)
+  }
+
+  /** Notes that a node has told otherwise than figures go by, which says nothing about whether it answers. */
+  noteDifference(node: Node, { what, client }: Omit<NodeDifference, 'times'>): void {
+    const differences = this.#members.find((member) => member.node === node)?.differences
+    if (differences === undefined) return
+    const key = `${what} ${client}`
+    const times = (differences.get(key)?.times ?? 0) + 1
+    if (times === 1 && differences.size >= DIFFERENCES_MAX) return
+    differences.set(key, { what, client, times })
+    this.#onStatus?.(this.status())
   }
 
   #setStatus(member: Member<Node>, status: NodeStatus): void {

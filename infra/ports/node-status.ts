@@ -10,4 +10,15 @@ export interface NodeStatus {
   readonly since?: number
   /** Why it is away. */
   readonly fault?: ErrorCode
+  /** What it has told otherwise than figures go by; absent where nothing was. */
+  readonly differences?: readonly NodeDifference[]
+}
+
+/** What a node tells otherwise than what is proven: figures do not go by it. */
+export interface NodeDifference {
+  readonly what: 'state root' | 'attestation rewards' | 'proposer rewards' | 'sync committee rewards'
+  /** Name and version of its client, as it tells them itself; empty where it does not. */
+  readonly client: string
+  /** How often, since the process has started. */
+  readonly times: number
 }

@@ -101,8 +101,9 @@ async function toldEpoch(request: EpochRequest, blocks: readonly BeaconBlock[]):
   const states = some ? statesOf(request) : Promise.resolve(NO_STATES)
   states.catch(() => {}) // awaited below, after other questions
   const rewards = some && dutyEpoch >= 0 ? await rewardsOf(request, states, dutyEpoch) : undefined
-  const [rows, data] = await Promise.all([states, toldBlocks(request, blocks, { states, attestations: rewards })])
-  return { validators: joinRewards(rows, rewards, dutyEpoch), data }
+  const joined = states.then((rows) => joinRewards(rows, rewards, dutyEpoch))
+  const [validators, data] = await Promise.all([joined, toldBlocks(request, blocks, { states, joined })])
+  return { validators, data }
 }
 
 /** An event that the epoch is not complete without. */
@@ -230,7 +231,7 @@ async function dayEvents(request: EpochRequest, replayed: ExplainedRows['cuts'])
 async function toldBlocks(
   request: EpochRequest,
   blocks: readonly BeaconBlock[],
-  { states, attestations }: { states: Promise<ValidatorStates>; attestations: AttestationRewards | undefined },
+  { states, joined }: { states: Promise<ValidatorStates>; joined: Promise<EpochValidatorsColumns> },
 ): Promise<EpochBlocksData> {
   const { chain, chainName, epoch, tracked } = request
   const isTracked = (index: number) => isAmong(tracked.indices, index)
@@ -244,7 +245,9 @@ async function toldBlocks(
     creditedDeposits(request, blocks),
   ])
   const effects = effectsOf({ withdrawals: trackedWithdrawals(blocks, isTracked), slashings, deposits })
-  const figures = { before, states: await states, attestations, sync: columns, effects }
+  // Nothing is concluded from rewards that lack somebody.
+  const validators = await joined
+  const figures = { before, states: validators, attestations: validators, sync: columns, effects }
   const changes = unexplainedChanges(figures)
   const proven = await provenBlocks(request, { ...figures, blocks: rewarded, changes }, request.log)
   const residuals = toldResiduals(figures, changes, proven)

@@ -9,8 +9,8 @@ export interface ToldFigures {
   /** After the last slot before the epoch; of whoever joined in it there is no row. */
   readonly before: Balances
   /** After the epoch. */
-  readonly states: ValidatorStates
-  readonly attestations: AttestationRewards | undefined
+  readonly states: Pick<ValidatorStates, 'validatorIndex' | 'balanceGwei' | 'slashed'>
+  readonly attestations: AttestationRewards
   readonly sync: EpochBlocksColumns
   readonly effects: readonly BalanceEffect[]
 }
@@ -25,8 +25,8 @@ export function unexplainedChanges({ before, states, attestations, sync, effects
   before.validatorIndex.forEach((index, i) => {
     take(index, before.balanceGwei[i] as bigint)
   })
-  attestations?.validatorIndex.forEach((index, i) => {
-    const { sourceGwei, targetGwei, headGwei, inactivityGwei } = attestations
+  const { sourceGwei, targetGwei, headGwei, inactivityGwei } = attestations
+  attestations.validatorIndex.forEach((index, i) => {
     for (const part of [sourceGwei, targetGwei, headGwei, inactivityGwei]) take(index, part[i] as bigint)
   })
   sync.validatorIndex.forEach((index, i) => {

@@ -127,7 +127,9 @@ test('counts are told to who watches the program, and nothing else of them', asy
     { chain: 'mainnet', level: 'rounding', validatorDays: 2 },
     { chain: 'mainnet', level: 'unexplained', validatorDays: 1 },
   ] as const
-  const options = { unprovenDays: async () => unproven, host: '127.0.0.1', port: 0 }
+  const differing = { what: 'state root', client: 'Nimbus/v25.9.2', times: 3 } as const
+  const nodeDifferences = () => [{ chain: 'mainnet', node: 'beacon node 2', ...differing }]
+  const options = { unprovenDays: async () => unproven, nodeDifferences, host: '127.0.0.1', port: 0 }
   await using api = await openApi({ ...fixture.parts, ...options })
   const response = await fetch(`${api.url}/metrics`)
   expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8')
@@ -135,6 +137,7 @@ test('counts are told to who watches the program, and nothing else of them', asy
   expect(lines).toEqual([
     'epochline_unproven_validator_days{chain="mainnet",level="rounding"} 2',
     'epochline_unproven_validator_days{chain="mainnet",level="unexplained"} 1',
+    'epochline_node_differences_total{chain="mainnet",node="beacon node 2",client="Nimbus/v25.9.2",what="state root"} 3',
     '',
   ])
   expect(await unprovenDays(fixture.warehouse)).toEqual(

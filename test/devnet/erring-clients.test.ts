@@ -9,10 +9,11 @@ import { chainNames } from '../../schemas/chains.ts'
 import { isWithheld } from '../../schemas/tables/day-levels.ts'
 import type { DailyRewardRow } from '../../schemas/tables/rewards.ts'
 import { type GivenApi, openGivenApi, TOKEN } from '../contract/given-api.ts'
-import { openFaultyNode, TrueNode } from '../faults/faulty-node.ts'
+import { type NodeFault, openFaultyNode, TrueNode } from '../faults/faulty-node.ts'
+import { changed } from '../faults/replies.ts'
 import { processLog } from '../unit/processing.ts'
 import { silentLog } from '../unit/silent-log.ts'
-import { ERRING_CLIENTS, type ErringClient, type LightChain } from './erring-clients.ts'
+import { ERRING_CLIENTS, type ErringClient, lightChainOf } from './erring-clients.ts'
 import {
   appendExecution,
   DAYS,
@@ -38,8 +39,14 @@ const WHOLE_DAY = 1
 /** Of an epoch, as much as nodes round; what is not settled by balances has it in its sums. */
 const ROUNDING_GWEI_MAX = 4n
 
-/** The same history, of a node that gives its states. */
+/** The same history, of two nodes that give its states. */
 const COMPUTED = 'computed'
+/** And of a second one that names another state after one of the day's epochs. */
+const DOUBTED = 'doubted'
+const otherRoot: NodeFault = {
+  of: ({ path }) => path === '/eth/v1/beacon/states/95/root',
+  reply: changed((answer) => ({ ...answer, data: { root: `0x${'ab'.repeat(32)}` } })),
+}
 const chainOf = (client: ErringClient) => `case${String(ERRING_CLIENTS.indexOf(client)).padStart(2, '0')}`
 const directory = mkdtempSync(join(tmpdir(), 'epochline-erring-'))
 const told = new Map<string, readonly string[]>()
@@ -54,28 +61,28 @@ beforeAll(async () => {
   await using truth = new TrueNode(devnet.beaconUrl)
   truth.isSettled = true
   await using source = await openHttpBeaconSource({ urls: [devnet.beaconUrl], log: silentLog })
-  const committee = devnet.history.head.syncCommittee
-  const chain: LightChain = {
-    seatsOf: (index) => committee.filter((member) => member === index).length,
-    balanceOf: (index) => devnet.history.head.balances[index] ?? 0,
-  }
+  const chain = lightChainOf(devnet)
   const oneSeat = Array.from({ length: 128 }, (_, index) => index).find((index) => chain.seatsOf(index) === 1)
   if (oneSeat === undefined) throw new Error('everybody has several seats')
   tracked = new Map([
     [COMPUTED, [...new Set([...TRACKED, oneSeat])].sort((a, b) => a - b)],
+    [DOUBTED, TRACKED],
     ...ERRING_CLIENTS.map((client) => [chainOf(client), client.isOneSeat === true ? [oneSeat] : TRACKED] as const),
   ])
   await using eventLog = await openSqliteEventLog({ file: join(directory, 'log.sqlite') })
   await track(eventLog, tracked)
   const ways = [
-    { name: COMPUTED, faults: [], rewardsBy: 'states' as const },
+    { name: COMPUTED, nodes: [[], []], rewardsBy: 'states' as const },
+    { name: DOUBTED, nodes: [[], [otherRoot]], rewardsBy: 'states' as const },
     ...ERRING_CLIENTS.map((client) => {
-      return { name: chainOf(client), faults: client.faults(chain), rewardsBy: 'endpoints' as const }
+      return { name: chainOf(client), nodes: [client.faults(chain)], rewardsBy: 'endpoints' as const }
     }),
   ]
-  for (const { name, faults, rewardsBy } of ways) {
-    await using node = await openFaultyNode(truth, faults)
-    told.set(name, await followLight(eventLog, { chain: name, url: node.url, rewardsBy }))
+  for (const { name, nodes, rewardsBy } of ways) {
+    await using open = new AsyncDisposableStack()
+    const urls: string[] = []
+    for (const faults of nodes) urls.push(open.use(await openFaultyNode(truth, faults)).url)
+    told.set(name, await followLight(eventLog, { chain: name, urls, rewardsBy }))
     await appendExecution(eventLog, name, blocks, source)
   }
   given = await openGivenApi()
@@ -174,7 +181,7 @@ describe.each(ERRING_CLIENTS.map((client) => ({ client, name: `${client.issue}: 
 
     test('what is proven has the components that states explain', async () => {
       const { rows: computed } = await figuresOf(COMPUTED)
-      expect(computed.map(({ level }) => level)).toEqual(computed.map(() => 'anchored'))
+      expect(computed.map(({ level }) => level)).toEqual(computed.map(() => 'agreed'))
       for (const row of (await figuresOf(chain)).rows.filter(({ level }) => level === 'consistent')) {
         const same = computed.find(({ validator_index: index }) => index === row.validator_index) as DailyRewardRow
         expect(componentsOf(row), `validator ${row.validator_index}`).toEqual(componentsOf(same))
@@ -206,6 +213,8 @@ describe.each(ERRING_CLIENTS.map((client) => ({ client, name: `${client.issue}: 
       if (client.fate === 'published') expect({ levels: [...levels], missing, lines }).toEqual(PUBLISHED)
       if (client.fate === 'rounded') expect({ has: levels.has('rounding'), missing }).toEqual({ has: true, missing: 0 })
       if (client.fate === 'refused') expect({ rows, has: nextEpoch < NEXT_EPOCH }).toEqual({ rows: [], has: true })
+      // What is refused says nothing of anybody's balance.
+      if (client.fate === 'refused') expect(lines).not.toMatch(/explain/)
       if (client.fate === 'withheld') {
         expect(missing).toBeGreaterThan(0)
         expect(lines).toMatch(/does not explain the balances of \d+ validators \(validator \d+: -?\d+ gwei\)/)
@@ -213,5 +222,34 @@ describe.each(ERRING_CLIENTS.map((client) => ({ client, name: `${client.issue}: 
     })
   },
 )
+
+describe('computed of states that several nodes have', () => {
+  const DAYS_OF_ALL = `{ validators(first: 100) { nodes { index days(from: "${DAYS[WHOLE_DAY]}", to: "${DAYS[WHOLE_DAY + 1]}") {
+    level isProven consensusReward { gwei }
+  } } } }`
+  const daysOf = async (chain: string) => {
+    const asked = { method: 'POST', body: JSON.stringify({ query: DAYS_OF_ALL }) }
+    const { data } = await (await fetch(`${api.url}/ethereum/${chain}/${TOKEN}/graphql`, asked)).json()
+    return data.validators.nodes as readonly { readonly index: number; readonly days: readonly object[] }[]
+  }
+
+  test.each([
+    [COMPUTED, 'AGREED', /^$/],
+    [
+      DOUBTED,
+      'ANCHORED',
+      /^beacon node 2 \(\S+\) names another root for the state of slot 95 than the chain's blocks do/,
+    ],
+  ])('a day of the chain %s is %s to the API, with the same figures', async (chain, level, line) => {
+    expect(told.get(chain)?.join('\n')).toMatch(line)
+    const { incomes } = await figuresOf(chain)
+    const days = await daysOf(chain)
+    expect(days.map(({ index }) => index)).toEqual([...incomes.keys()].sort((one, other) => one - other))
+    for (const { index, days: own } of days) {
+      const gwei = String(incomes.get(index)?.[WHOLE_DAY])
+      expect(own, `validator ${index}`).toEqual([{ level, isProven: true, consensusReward: { gwei } }])
+    }
+  })
+})
 
 const PUBLISHED = { levels: ['consistent'], missing: 0, lines: '' }

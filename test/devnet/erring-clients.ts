@@ -1,3 +1,4 @@
+import type { Devnet } from '../../infra/devnet/open.ts'
 import type { NodeFault } from '../faults/faulty-node.ts'
 import {
   changed,
@@ -17,6 +18,14 @@ export interface LightChain {
   /** Seats of a validator in the sync committee. */
   readonly seatsOf: (index: number) => number
   readonly balanceOf: (index: number) => number
+}
+
+export function lightChainOf({ history }: Devnet): LightChain {
+  const { syncCommittee, balances } = history.head
+  return {
+    seatsOf: (index) => syncCommittee.filter((member) => member === index).length,
+    balanceOf: (index) => balances[index] ?? 0,
+  }
 }
 
 /**

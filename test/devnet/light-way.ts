@@ -143,9 +143,9 @@ export async function followLight(
   eventLog: EventLog,
   {
     chain,
-    url,
+    urls,
     rewardsBy,
-  }: { readonly chain: string; readonly url: string; readonly rewardsBy: 'states' | 'endpoints' },
+  }: { readonly chain: string; readonly urls: readonly string[]; readonly rewardsBy: 'states' | 'endpoints' },
 ): Promise<readonly string[]> {
   const told: string[] = []
   const done = new AbortController()
@@ -159,7 +159,7 @@ export async function followLight(
   }
   const log: Log = { ...NO_LOG, debug: (_, line) => heed(line), warn: note, error: note }
   const limits = { attemptsPerNode: 2, retryDelayMs: 1, restMs: 1 }
-  await using beacon = await openHttpBeaconSource({ urls: [url], log, limits, rewardsBy })
+  await using beacon = await openHttpBeaconSource({ urls, log, limits, rewardsBy })
   const shared = { chain, writer: eventLog, eventLog, unnamedChain: 'mainnet', log, concurrency: 2 }
   const onProgress = ({ nextEpoch }: { readonly nextEpoch: number }) => nextEpoch >= NEXT_EPOCH && done.abort()
   const signal = AbortSignal.any([done.signal, AbortSignal.timeout(RUN_TIMEOUT_MS)])

@@ -119,7 +119,7 @@ describe('a state', () => {
   ]
   test.each(cases)('%s explains nothing, and another node is asked', async (_, fault, why) => {
     await expect(explained([fault])).rejects.toThrow(why)
-    expect(await explained([fault], [])).toMatchObject({ residuals: [], proof: { level: 'anchored' } })
+    expect(await explained([fault], [])).toMatchObject({ residuals: [], proof: { level: 'agreed' } })
   })
 
   test.each(cases)('%s is not kept, and that of another node is', async (_, fault, why) => {
@@ -141,7 +141,7 @@ describe('a state', () => {
         body: Buffer.from('{"code":404}'),
       }),
     }
-    expect(await explained([absent], [])).toMatchObject({ residuals: [], proof: { level: 'anchored' } })
+    expect(await explained([absent], [])).toMatchObject({ residuals: [], proof: { level: 'agreed' } })
     expect(await explained([absent], [absent])).toBeUndefined()
   })
 })

@@ -1,0 +1,245 @@
+import { isNodeFault } from '../../schemas/errors.ts'
+import { ATTESTATION_CREDIT_DELAY_EPOCHS } from '../../schemas/eth/time.ts'
+import type { NodeGroup } from '../nodes/node-group.ts'
+import type { ChainNode } from '../nodes/nodes.ts'
+import type { AttestationRewards, EpochQuestion, ExplainedRows, ProposerReward } from '../ports/beacon-source.ts'
+import type { Log } from '../ports/log.ts'
+import type { NodeDifference } from '../ports/node-status.ts'
+import { refuseOptimistic } from './answer-flags.ts'
+import { clientOf, withClient } from './node-client.ts'
+import { askStateRoot } from './other-nodes.ts'
+import { required } from './route.ts'
+import { BEACON } from './routes.ts'
+import type { Ask, WideTables } from './wide-tables.ts'
+
+/** Validators of an epoch that are compared: others in the next one. */
+export const COMPARED_VALIDATORS_MAX = 64
+/** Nodes compute old rewards anew: they are not asked more often, so that reading the past costs them no more. */
+const COMPARED_EVERY_MS = 60_000
+/** A client that errs does so in every epoch: the same kind of difference of the same client is told once in so long. */
+const TELL_AGAIN_MS = 86_400_000
+/** Of what was told lately: a node may name its client anew each time. */
+const TOLD_KINDS_MAX = 64
+/** Of a part of a reward: what a client that rounds leaves out. */
+const ROUNDED_GWEI_MAX = 1n
+
+/** Of each validator, parts of a reward in gwei. */
+type Parts = ReadonlyMap<number, readonly bigint[]>
+
+type What = Exclude<NodeDifference['what'], 'state root'>
+
+/** What endpoints tell, and what states explain, of the same validators. */
+interface Compared {
+  readonly asked: readonly number[]
+  readonly told: Parts
+  readonly computed: Parts
+}
+
+interface Difference {
+  readonly differing: number
+  /** Of those: they have no row. */
+  readonly missing: number
+  /** The largest one of a part. */
+  readonly gweiMax: bigint
+}
+
+export interface ToldRewardsOptions {
+  readonly nodes: NodeGroup<ChainNode>
+  readonly tables: WideTables
+  readonly log: Log
+  readonly slotsPerEpoch: () => Promise<number>
+  readonly everyMs?: number
+}
+
+/**
+ * Compares what nodes' reward endpoints tell with what was computed of states, now and then and one node after the other: of some validators
+ * an epoch's attestations, of one of its blocks the proposer and the sync committee. What is published is always what the states say; a
+ * difference is a fault of the client, and told with its name and version.
+ */
+export class ToldRewards {
+  readonly #options: ToldRewardsOptions
+  #nextMs = 0
+  /** Nodes come in turn. */
+  #turns = 0
+  /** When each kind of difference of a client may be told again. */
+  readonly #untoldUntilMs = new Map<string, number>()
+
+  constructor(options: ToldRewardsOptions) {
+    this.#options = options
+  }
+
+  /** Resolves when what differs was told; of a node that does not answer nothing is. Never throws. */
+  async compare(question: EpochQuestion, rows: ExplainedRows): Promise<void> {
+    const { nodes, log, everyMs = COMPARED_EVERY_MS } = this.#options
+    const node = nodes.nodes[this.#turns % nodes.nodes.length]
+    const nowMs = performance.now()
+    if (node === undefined || nowMs < this.#nextMs || nowMs < node.welcomeFromMs) return
+    this.#turns++
+    this.#nextMs = nowMs + everyMs
+    try {
+      await nodes.check(node)
+      // Of a node with the same state everything is of the same chain.
+      if ((await askStateRoot(node, await this.#lastSlot(question.epoch))) !== rows.proof.stateRoot) return
+      await this.#each(question, rows, node)
+    } catch (error) {
+      // A node that does not answer tells nothing that could differ.
+      if (!isNodeFault(error)) log.error({ err: error }, 'rewards that nodes tell could not be compared')
+    }
+  }
+
+  async #each(question: EpochQuestion, rows: ExplainedRows, node: ChainNode): Promise<void> {
+    const ask: Ask = (_, asked) => asked(node)
+    const asking = {
+      'attestation rewards': () => this.#attestations(question, rows, ask),
+      'proposer rewards': () => this.#proposer(question, rows, ask),
+      'sync committee rewards': () => this.#syncCommittee(question, rows, ask),
+    } as const
+    for (const [what, compare] of Object.entries(asking) as [What, () => Promise<Compared | undefined>][]) {
+      const how = await compare().then(howItDiffers, howItIsUnreadable)
+      if (how !== undefined) await this.#tell(question.epoch, node, { what, ...how })
+    }
+  }
+
+  async #lastSlot(epoch: number): Promise<number> {
+    return (epoch + 1) * (await this.#options.slotsPerEpoch()) - 1
+  }
+
+  async #attestations({ epoch }: EpochQuestion, rows: ExplainedRows, ask: Ask): Promise<Compared | undefined> {
+    const duty = epoch - ATTESTATION_CREDIT_DELAY_EPOCHS
+    const asked = duty < 0 ? [] : sampleOf(activeIn(rows.states, duty), epoch)
+    if (asked.length === 0) return undefined
+    const slot = (await this.#lastSlot(duty)) + 1
+    const told = await this.#options.tables.attestationRewards(ask, { epoch: duty, slot }, Uint32Array.from(asked))
+    return { asked, told: partsOf(told), computed: partsOf(rows.attestations) }
+  }
+
+  async #proposer(
+    { epoch, blockRoots }: EpochQuestion,
+    { proposals }: ExplainedRows,
+    ask: Ask,
+  ): Promise<Compared | undefined> {
+    const at = epoch % blockRoots.length
+    const [root, computed] = [blockRoots[at], proposals[at]]
+    if (root === undefined || computed === undefined) return undefined
+    const told = await ask('proposer rewards', (node) => askProposerReward(node, root))
+    const parts = (one: ProposerReward): Parts =>
+      new Map([
+        [0, [one.attestationsGwei, one.syncAggregateGwei, one.proposerSlashingsGwei, one.attesterSlashingsGwei]],
+      ])
+    return { asked: [0], told: parts(told), computed: parts(computed) }
+  }
+
+  async #syncCommittee(
+    { epoch, blockRoots }: EpochQuestion,
+    { proposals, sync }: ExplainedRows,
+    ask: Ask,
+  ): Promise<Compared | undefined> {
+    const at = epoch % blockRoots.length
+    const [root, slot] = [blockRoots[at], proposals[at]?.slot]
+    const computed = new Map<number, readonly bigint[]>()
+    for (let row = 0; row < sync.slot.length; row++)
+      if (sync.slot[row] === slot) computed.set(sync.validatorIndex[row] as number, [sync.syncGwei[row] as bigint])
+    const members = [...computed.keys()].sort((one, other) => one - other)
+    const asked = sampleOf(members, epoch)
+    if (root === undefined || asked.length === 0) return undefined
+    const rows = await this.#options.tables.syncRewards(ask, root, Uint32Array.from(asked))
+    const told = new Map(Array.from(rows.validatorIndex, (index, row) => [index, [rows.syncGwei[row] as bigint]]))
+    return { asked, told, computed }
+  }
+
+  async #tell(epoch: number, node: ChainNode, { what, kind, how }: Telling): Promise<void> {
+    const client = await clientOf(node)
+    this.#options.nodes.noteDifference(node, { what, client })
+    const who = withClient(node, client)
+    const [key, nowMs] = [`${who} ${what} ${kind}`, performance.now()]
+    if ((this.#untoldUntilMs.get(key) ?? 0) > nowMs) return
+    if (this.#untoldUntilMs.size >= TOLD_KINDS_MAX) this.#untoldUntilMs.clear()
+    this.#untoldUntilMs.set(key, nowMs + TELL_AGAIN_MS)
+    this.#options.log.warn(
+      { epoch },
+      `${who} tells ${what} of epoch ${epoch} otherwise than states do: ${how}. Figures go by the states`,
+    )
+  }
+}
+
+interface How {
+  /** A client that rounds is told of once, and once more when it leaves out rows. */
+  readonly kind: string
+  readonly how: string
+}
+interface Telling extends How {
+  readonly what: What
+}
+
+function howItDiffers(compared: Compared | undefined): How | undefined {
+  if (compared === undefined) return undefined
+  const { differing, missing, gweiMax } = differenceOf(compared)
+  if (differing === 0) return undefined
+  const without = missing === 0 ? '' : `, ${missing} without a row`
+  const how = `${differing} of ${compared.asked.length}, by ${gweiMax} gwei at most${without}`
+  return { kind: `${missing > 0} ${gweiMax > ROUNDED_GWEI_MAX}`, how }
+}
+
+/** Rows that contradict each other differ, too; a node that does not answer tells nothing. */
+function howItIsUnreadable(error: unknown): How | undefined {
+  if (isNodeFault(error) && error.code === 'node_malformed') return { kind: error.code, how: error.message }
+  if (isNodeFault(error)) return undefined
+  throw error
+}
+
+/** Which of the validators are looked at in an epoch: some others in the next one. */
+export function sampleOf(indices: readonly number[], epoch: number): readonly number[] {
+  if (indices.length <= COMPARED_VALIDATORS_MAX) return indices
+  const from = (epoch * COMPARED_VALIDATORS_MAX) % indices.length
+  return [...indices, ...indices].slice(from, from + COMPARED_VALIDATORS_MAX).sort((one, other) => one - other)
+}
+
+function activeIn(states: ExplainedRows['states'], epoch: number): readonly number[] {
+  const { validatorIndex, activationEpoch, exitEpoch } = states
+  const isActive = (row: number) =>
+    (activationEpoch[row] as bigint) <= BigInt(epoch) && BigInt(epoch) < (exitEpoch[row] as bigint)
+  return [...validatorIndex].filter((_, row) => isActive(row))
+}
+
+function partsOf(rewards: AttestationRewards): Parts {
+  const { sourceGwei, targetGwei, headGwei, inactivityGwei } = rewards
+  const columns = [sourceGwei, targetGwei, headGwei, inactivityGwei]
+  return new Map(
+    Array.from(rewards.validatorIndex, (index, row) => [index, columns.map((gwei) => gwei[row] as bigint)]),
+  )
+}
+
+/** A row that is left out differs where there is something to tell: zeros need none (ethereum/beacon-APIs#480). */
+function differenceOf({ asked, told, computed }: Compared): Difference {
+  let [differing, missing, gweiMax] = [0, 0, 0n]
+  for (const index of asked) {
+    const row = told.get(index)
+    let largest = 0n
+    for (const [part, gwei] of (computed.get(index) ?? []).entries()) {
+      const gap = abs(gwei - (row?.[part] ?? 0n))
+      if (gap > largest) largest = gap
+    }
+    if (largest === 0n) continue
+    differing++
+    if (row === undefined) missing++
+    if (largest > gweiMax) gweiMax = largest
+  }
+  return { differing, missing, gweiMax }
+}
+
+function abs(gwei: bigint): bigint {
+  return gwei < 0n ? -gwei : gwei
+}
+
+/** What a node says that a final block's proposer earned by it. Throws AppError of a node fault. */
+export async function askProposerReward(node: ChainNode, blockRoot: string): Promise<ProposerReward> {
+  const what = `rewards of block ${blockRoot}`
+  const { data, flags } = await required(node, BEACON.getBlockRewards, { blockId: blockRoot }, { what })
+  refuseOptimistic(node, what, flags)
+  return {
+    attestationsGwei: BigInt(data.attestations),
+    syncAggregateGwei: BigInt(data.syncAggregate),
+    proposerSlashingsGwei: BigInt(data.proposerSlashings),
+    attesterSlashingsGwei: BigInt(data.attesterSlashings),
+  }
+}
