@@ -3,13 +3,13 @@ import { promisify } from 'node:util'
 import { deserialize, serialize } from 'node:v8'
 import { constants, zstdCompress, zstdDecompress } from 'node:zlib'
 import { SLOTS_PER_EPOCH } from '@lodestar/params'
+import { fromPlanes, toPlanes } from '../../schemas/byte-planes.ts'
 import type { StateColumns } from '../../schemas/eth/transition/state-columns.ts'
 import type { ReadState } from './state-reader.ts'
 import { type LookedFor, ValidatorKeys } from './validator-keys.ts'
 
 // A state's columns as one file: mark, SHA-256 of all behind it, length of the header (u32, little-endian), the header as Node serializes
-// values, then the columns, each as a zstd frame of its bytes' planes: the first bytes of all values, then the second ones. The higher planes of
-// balances and epochs are all but constant.
+// values, then the columns, each as a zstd frame of its bytes' planes: the higher ones of balances and epochs are all but constant.
 
 const MARK = Buffer.from('EPLSTAT1')
 const SUM_BYTES = 32
@@ -57,7 +57,7 @@ export async function encodeKeptState(state: ReadState): Promise<readonly Uint8A
   const values = { ...columns, randaoMixes, stateRoots }
   const stored: Uint8Array[] = []
   // One after the other: the planes of all would be as much memory again as the columns.
-  for (const name of COLUMN_NAMES) stored.push(await compress(toPlanes(values[name]), PACKING))
+  for (const name of COLUMN_NAMES) stored.push(await compress(planesOf(values[name]), PACKING))
   const { fork, validators, slashingsGwei, checkpoints, syncSeats, queues, keys } = columns
   const header: Header = {
     ...{ slot, blockRoot, stateRoot, isAnchored },
@@ -88,7 +88,8 @@ export async function decodeKeptState(file: Buffer): Promise<ReadState> {
   const found: Partial<Record<ColumnName, Columns[ColumnName]>> = {}
   for (const [nth, name] of COLUMN_NAMES.entries()) {
     const end = at + (storedBytes[nth] as number)
-    found[name] = fromPlanes(await decompress(file.subarray(at, end)), COLUMNS[name])
+    const type = COLUMNS[name]
+    found[name] = new type(fromPlanes(await decompress(file.subarray(at, end)), type.BYTES_PER_ELEMENT).buffer)
     at = end
   }
   const { stateRoots, ...columns } = found as Columns
@@ -108,22 +109,8 @@ function lastMixes(mixes: Uint8Array, epoch: number): Uint8Array {
   return kept
 }
 
-function toPlanes(values: Columns[ColumnName]): Uint8Array {
-  const width = values.BYTES_PER_ELEMENT
-  const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength)
-  if (width === 1) return bytes
-  const planes = new Uint8Array(bytes.length)
-  for (let plane = 0, to = 0; plane < width; plane++)
-    for (let from = plane; from < bytes.length; from += width) planes[to++] = bytes[from] as number
-  return planes
-}
-
-function fromPlanes(planes: Uint8Array, type: (typeof COLUMNS)[ColumnName]): Columns[ColumnName] {
-  const width = type.BYTES_PER_ELEMENT
-  const bytes = new Uint8Array(planes.length)
-  for (let plane = 0, from = 0; plane < width; plane++)
-    for (let to = plane; to < bytes.length; to += width) bytes[to] = planes[from++] as number
-  return new type(bytes.buffer)
+function planesOf(values: Columns[ColumnName]): Uint8Array {
+  return toPlanes(new Uint8Array(values.buffer, values.byteOffset, values.byteLength), values.BYTES_PER_ELEMENT)
 }
 
 function sumOf(pieces: readonly Uint8Array[]): Buffer {

@@ -1,3 +1,4 @@
+import { fromPlanes, toPlanes } from '../byte-planes.ts'
 import { AppError } from '../errors.ts'
 
 type NumberArray = Uint8Array | Uint32Array | Int32Array | BigInt64Array | BigUint64Array
@@ -32,29 +33,12 @@ function plainNumbers<Values extends NumberArray>(ctor: NumberArrayCtor<Values>)
   }
 }
 
-/** Numbers by planes, the lowest bytes of all rows first: of amounts the lower bytes are chance, and the upper ones alike. */
 function numbersByPlanes<Values extends NumberArray>(ctor: NumberArrayCtor<Values>): ColumnCodec<Values> {
   const width = ctor.BYTES_PER_ELEMENT
   return {
     rowsOf: (values) => values.length,
-    pack(values) {
-      const [bytes, rows] = [bytesOfArray(values), values.length]
-      const planes = new Uint8Array(bytes.length)
-      for (let plane = 0; plane < width; plane++) {
-        const from = plane * rows
-        for (let row = 0; row < rows; row++) planes[from + row] = bytes[row * width + plane] as number
-      }
-      return [planes]
-    },
-    unpack(from, rows) {
-      const planes = from.array(Uint8Array, rows * width)
-      const bytes = new Uint8Array(planes.length)
-      for (let plane = 0; plane < width; plane++) {
-        const begin = plane * rows
-        for (let row = 0; row < rows; row++) bytes[row * width + plane] = planes[begin + row] as number
-      }
-      return new ctor(bytes.buffer, 0, rows)
-    },
+    pack: (values) => [toPlanes(bytesOfArray(values), width)],
+    unpack: (from, rows) => new ctor(fromPlanes(from.array(Uint8Array, rows * width), width).buffer, 0, rows),
   }
 }
 
