@@ -11,10 +11,9 @@ import { allOrNone } from '../ingest-role.ts'
 import type { Ports, Role, Running } from '../role.ts'
 import { whileLeased } from '../while-leased.ts'
 import { ContractNodes } from './contract-nodes.ts'
+import { marksWritten, untilMarked } from './until-marked.ts'
 
 const METADATA_LEASE = 'nft-metadata'
-/** Between two looks for what is new. */
-const LOOK_MS = 1_000
 /** Where a run has read nothing and there is more, the tables have to follow first. */
 const FOLLOW_MS = 1_000
 const ASKED_AT_ONCE = 4
@@ -90,8 +89,9 @@ async function noticing({ ports, running }: Held, signal: AbortSignal): Promise<
     }
   }
   while (!signal.aborted) {
+    const seen = marksWritten(ports.warehouse)
     await retryWithBackoff({ log, signal, what: 'the look for unread tokens' }, look)
-    await pause(LOOK_MS, signal)
+    await untilMarked(ports.warehouse, seen, signal)
   }
 }
 

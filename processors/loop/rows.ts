@@ -90,7 +90,7 @@ function joinColumn(parts: readonly InsertColumn[]): InsertColumn {
 }
 
 /** Inserts into several tables at once. Rejects as the first of them, when none is under way any more: whoever tries again does it alone. */
-export async function insertAll(warehouse: Warehouse, rows: readonly TableRows[]): Promise<void> {
+export async function insertAll(warehouse: Pick<Warehouse, 'insert'>, rows: readonly TableRows[]): Promise<void> {
   const ended = await Promise.allSettled(rows.map(({ table, columns }) => warehouse.insert(table, columns)))
   for (const one of ended) if (one.status === 'rejected') throw one.reason
 }

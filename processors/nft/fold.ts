@@ -11,8 +11,11 @@ import { FoldedRows } from './folded-rows.ts'
 
 /** Headers of so many blocks are read at once. */
 const STEP_BLOCKS_MAX = 5_500
-/** What a step touches is in memory at once; one block may have more. */
-const STEP_TRANSFERS_MAX = 300_000
+/**
+ * What a step touches is in memory at once; one block may have more. The rows of so many fill as many inserts (`folded-rows.ts`): two of
+ * lists, one of each order of holdings, three or four of totals.
+ */
+const STEP_TRANSFERS_MAX = 240_000
 /**
  * Folds all blocks of a chain that follow on what is folded, are canonical, and are there with all their logs when it begins; ends early
  * when the signal aborts. Returns the number of blocks. Two that fold the same chain side by side write the same rows.

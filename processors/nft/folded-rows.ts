@@ -6,9 +6,10 @@ import { GrowingRows } from './growing-rows.ts'
 import { ODD_TRANSFERS } from './odd-transfers.ts'
 
 /**
- * Rows that are kept in memory at once, of each table: an insert makes one part, and the more it has the less often its rows are merged again.
+ * Rows that are kept in memory at once, of each of the forms below: an insert makes one part of a table, and the more it has the less often
+ * its rows are merged again. Columns double their memory as they grow: this is what half a million rows (2^19) and a block's more fit into.
  */
-const ROWS_MAX = 400_000
+const ROWS_MAX = 500_000
 
 // In 32-bit words.
 const ADDRESS = 5
@@ -28,6 +29,10 @@ interface Fold {
   /** Its first block. */
   readonly start: number
 }
+
+/** What is written together; those who hold tokens (`holders`) with what they hold. */
+const FORMS = ['transfers', 'totals', 'holdings'] as const
+type Form = (typeof FORMS)[number]
 
 /** What a step makes, on its way to the tables. */
 export class FoldedRows {
@@ -50,40 +55,57 @@ export class FoldedRows {
     ...{ sent: NUMBER, sent_singles: NUMBER, received: NUMBER, received_singles: NUMBER },
   })
 
-  readonly #warehouse: Warehouse
-  #writing: Promise<void> = Promise.resolve()
+  readonly #warehouse: Pick<Warehouse, 'insert'>
+  readonly #rowsMax: number
+  /** What is written of each form, whose memory the one before is. */
+  readonly #writing = new Map<Form, Promise<void>>()
 
-  constructor(warehouse: Warehouse) {
+  constructor(warehouse: Pick<Warehouse, 'insert'>, rowsMax = ROWS_MAX) {
     this.#warehouse = warehouse
+    this.#rowsMax = rowsMax
   }
 
-  /** Writes what there is when it is much; others are made meanwhile. Rejects when writing what was there before has failed. */
+  /**
+   * Writes what there is of a form when it is much; others are made meanwhile. Rejects when writing what was there before has failed, and
+   * none is under way any more.
+   */
   async writeIfMany(fold: Fold): Promise<void> {
-    const { transfers, holdings, totals } = this
-    if (Math.max(transfers.rows, holdings.rows, totals.rows) < ROWS_MAX) return
-    await this.#writing
-    this.#writing = this.#write(fold)
-    // Whoever writes next, or ends, is told.
-    this.#writing.catch(() => {})
+    for (const form of FORMS) {
+      if (this[form].rows < this.#rowsMax) continue
+      await this.#written([form])
+      const writing = insertAll(this.#warehouse, joinRows(this.#take(form, fold)))
+      this.#writing.set(form, writing)
+      // Whoever writes next, or ends, is told.
+      writing.catch(() => {})
+    }
   }
 
   /** Resolves when all is in the tables. */
   async end(fold: Fold): Promise<void> {
-    await this.#writing
-    await this.#write(fold)
+    await this.#written(FORMS)
+    await insertAll(this.#warehouse, joinRows(FORMS.flatMap((form) => this.#take(form, fold))))
   }
 
-  #write(fold: Fold): Promise<void> {
+  /** Resolves when what was taken of these forms is in the tables: their memory is free. */
+  async #written(forms: readonly Form[]): Promise<void> {
+    try {
+      await Promise.all(forms.map((form) => this.#writing.get(form)))
+    } catch (error) {
+      await Promise.allSettled(this.#writing.values())
+      throw error
+    }
+  }
+
+  #take(form: Form, fold: Fold): readonly TableRows[] {
+    if (form === 'transfers') return [{ table: 'nft_transfer_lists', columns: this.transfers.take(fold) }]
+    if (form === 'totals') return [{ table: 'nft_totals', columns: this.totals.take(fold) }]
     const holdings = this.holdings.take(fold)
     const { since_block: _block, since_time: _time, ...changes } = holdings
-    const made: readonly TableRows[] = [
-      { table: 'nft_transfer_lists', columns: this.transfers.take(fold) },
-      { table: 'nft_totals', columns: this.totals.take(fold) },
+    return [
       { table: 'nft_changes', columns: changes },
       { table: 'nft_token_holders', columns: holdings },
       { table: 'nft_token_holders', columns: this.holders.take(fold) },
       { table: 'nft_holder_tokens', columns: holdings },
     ]
-    return insertAll(this.#warehouse, joinRows(made))
   }
 }
