@@ -31,6 +31,7 @@ const BEGUN_FIRST = [
   'replays/chain-removal.test.ts',
   'replays/several-chains.test.ts',
   'devnet/restart.test.ts',
+  'devnet/erring-clients.test.ts',
   'replays/verify.test.ts',
   'unit/settlement-guard.test.ts',
   'unit/lock-days.test.ts',

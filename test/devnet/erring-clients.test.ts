@@ -48,6 +48,8 @@ const otherRoot: NodeFault = {
   reply: changed((answer) => ({ ...answer, data: { root: `0x${'ab'.repeat(32)}` } })),
 }
 const chainOf = (client: ErringClient) => `case${String(ERRING_CLIENTS.indexOf(client)).padStart(2, '0')}`
+/** A minute on a machine that does nothing else: as many chains as clients are read, processed and closed. */
+const FILLED_TIMEOUT_MS = 400_000
 const directory = mkdtempSync(join(tmpdir(), 'epochline-erring-'))
 const told = new Map<string, readonly string[]>()
 let history: LightHistory
@@ -90,7 +92,7 @@ beforeAll(async () => {
   const chains = [...tracked.keys()].map((name) => ({ names: chainNames('ethereum', name), hasBeacon: true }))
   const now = () => Date.parse('2026-01-13T04:00:00Z')
   api = await openApi({ ...given.partsOf(chains), now, wallNow: now, host: '127.0.0.1', port: 0 })
-})
+}, FILLED_TIMEOUT_MS)
 
 afterAll(async () => {
   await api?.[Symbol.asyncDispose]()
