@@ -67,10 +67,32 @@ beforeAll(async () => {
     'execution_blocks',
     BLOCKS.map(({ coinbase, paid }, i) => ({
       ...{ block_hash: hashOf(FIRST_SLOT + i), block_number: FIRST_SLOT + i, time: `${DAY} 00:30:00`, coinbase },
-      ...{ transactions: 1, base_fee_per_gas_wei: 7, priority_fees_wei: 9, payment_recipient: paid ?? '' },
-      ...{ payment_wei: paid === undefined ? 0n : 5n, payment_succeeded: paid === undefined ? 0 : 1 },
+      ...{ transactions: 1, base_fee_per_gas_wei: 7, priority_fees_wei: 9, pays_somebody: paid === undefined ? 0 : 1 },
       ...{ version: version++, is_deleted: 0 },
     })),
+  )
+  await insertRows(
+    warehouse,
+    'block_payments',
+    BLOCKS.flatMap(({ coinbase, paid }, i) => {
+      if (paid === undefined) return []
+      const named = {
+        block_hash: hashOf(FIRST_SLOT + i),
+        transaction_index: 0,
+        transaction_hash: hashOf(FIRST_SLOT + i),
+      }
+      return [
+        {
+          ...named,
+          sender: coinbase,
+          recipient: paid,
+          value_wei: 5n,
+          succeeded: 1,
+          payer: 'coinbase',
+          version: version++,
+        },
+      ]
+    }),
   )
 })
 
