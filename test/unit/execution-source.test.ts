@@ -1,5 +1,5 @@
 import { keccak256 } from 'viem'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Binding } from '../../infra/execution/binding.ts'
 import { openExecutionSource } from '../../infra/execution/source.ts'
 import type { ExecutionSource } from '../../infra/ports/execution-source.ts'
@@ -390,6 +390,7 @@ test.each<[string, Results, string, string]>([
   ['another value', changedTransaction(0, { value: '0x1' }), 'node_inconsistent', 'hash'],
   ['another value, and the hash of it', changedWithHash({ value: '0x1' }), 'node_inconsistent', 'transactions root'],
   ['another sender of the last transaction', changedTransaction(2, { from: SENDER }), 'node_inconsistent', 'signed'],
+  ['another sender of the last but one', changedTransaction(1, { from: address('9') }), 'node_inconsistent', 'signed'],
   [
     'another price and the receipt that fits it',
     {
@@ -495,6 +496,33 @@ test.each<[string, Results]>([
   ['input that is not hex', changedTransaction(0, { input: '0xzz' })],
 ])('%s is malformed, and never a figure', async (_, results) => {
   await expect(askBlock({ ...whole, ...results })).rejects.toThrow(expect.objectContaining({ code: 'node_malformed' }))
+})
+
+describe('balances around a block', () => {
+  const parent = hash('8')
+  const balances: Results = {
+    ...whole,
+    eth_getBalance: ([of, at]) =>
+      of !== address('c')
+        ? new Refusal(-32_000, 'missing trie node')
+        : (at as { blockHash: string }).blockHash === parent
+          ? '0x5'
+          : quantity(2n ** 70n),
+  }
+  const around = { hash: block.hash, parentHash: parent }
+  const askBalances = (results: Results) =>
+    ask(results, (source) => source.balanceChanges([address('c'), address('d')], around))
+
+  test('are asked by the hashes of the block and its parent, and not told where the node does not have them', async () => {
+    expect(await askBalances(balances)).toEqual([{ beforeWei: 5n, afterWei: 2n ** 70n }, undefined])
+  })
+
+  test('are the node’s fault where it answers something else, or would answer later', async () => {
+    const wrong = { ...whole, eth_getBalance: () => '5' }
+    await expect(askBalances(wrong)).rejects.toThrow(expect.objectContaining({ code: 'node_malformed' }))
+    const limited = { ...whole, eth_getBalance: () => new Refusal(-32_005, 'too many requests') }
+    await expect(askBalances(limited)).rejects.toThrow(expect.objectContaining({ code: 'node_unreachable' }))
+  })
 })
 
 test('a null beside a result is no error', async () => {
