@@ -5,6 +5,7 @@ import { type BackfillOptions, backfill } from '../ingest/backfill/backfill.ts'
 import { type EpochRange, parseBackfillRange, refuseEndBeforeStart } from '../ingest/backfill/epoch-range.ts'
 import type { RangePlan } from '../ingest/backfill/range-plan.ts'
 import { type BlockRange, backfillBlocks, parseBlockRange } from '../ingest/execution/block-backfill.ts'
+import { BlockEvidenceReader } from '../ingest/execution/block-evidence.ts'
 import { openLogFacts } from '../processors/loop/log-facts.ts'
 import { AppError } from '../schemas/errors.ts'
 import { formatBeaconIdentity } from '../schemas/eth/chain-identity.ts'
@@ -35,11 +36,13 @@ export async function runBackfill(setting: Setting, range: RangeOptions): Promis
 /** A chain's nodes, the log, and the right to fill the chain; all of it closes with `open`. */
 async function openChainOf({ config, log, signal }: Setting, chain: ChainConfig, open: AsyncDisposableStack) {
   const eventLog = open.use(await openEventLog(config, log))
-  const { beacon, execution } = open.use(await openChainNodes(chain, { devnet: devnetUrls(config), log }, signal))
+  const { beacon, execution, relays } = open.use(
+    await openChainNodes(chain, { devnet: devnetUrls(config), log }, signal),
+  )
   const { unnamedChain } = await openLogFacts(eventLog, nowSec(), signal)
   // Beside the live ingester, which writes other blocks and epochs: two backfills of one chain wait for each other.
   const lease = async () => open.use(await eventLog.lease(`backfill:${chain.names.name}`, signal))
-  return { eventLog, beacon, execution, unnamedChain, lease }
+  return { eventLog, beacon, execution, relays, unnamedChain, lease }
 }
 
 async function fillBlocks(setting: Setting, range: BlockRange, name?: string): Promise<void> {
@@ -86,10 +89,11 @@ async function fillEpochs(setting: Setting, range: RangeOptions): Promise<void> 
 
 /** What epochs of a chain with a beacon chain are filled with. */
 export async function openFilling(setting: Setting, chain: ChainConfig, open: AsyncDisposableStack) {
-  const { beacon, ...opened } = await openChainOf(setting, chain, open)
+  const { beacon, relays, ...opened } = await openChainOf(setting, chain, open)
   if (beacon === undefined) throw new Error('a chain with a beacon chain has beacon nodes')
   const { log, config } = setting
-  return { ...opened, beacon, chain: chain.names.name, log, concurrency: config.concurrency }
+  const filling = { ...opened, beacon, chain: chain.names.name, log, concurrency: config.concurrency }
+  return { ...filling, evidence: new BlockEvidenceReader({ ...filling, relays }) }
 }
 
 /** Reads what the log lacks of a range, and says before and afterwards what that is. */

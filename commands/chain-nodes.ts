@@ -6,6 +6,8 @@ import type { BeaconSource } from '../infra/ports/beacon-source.ts'
 import type { ExecutionSource } from '../infra/ports/execution-source.ts'
 import type { Log } from '../infra/ports/log.ts'
 import type { NodeStatus } from '../infra/ports/node-status.ts'
+import type { RelayClaims } from '../infra/ports/relay-claims.ts'
+import { openRelays } from '../infra/relays/relays.ts'
 import { AppError } from '../schemas/errors.ts'
 
 /** The nodes of one chain. Nothing is asked until somebody asks: nodes may be away. */
@@ -13,6 +15,7 @@ export interface ChainNodes extends AsyncDisposable {
   /** Absent on chains without a beacon chain. */
   readonly beacon: BeaconSource | undefined
   readonly execution: ExecutionSource
+  readonly relays: RelayClaims
   status(): readonly NodeStatus[]
 }
 
@@ -39,6 +42,7 @@ export async function openChainNodes(
   const execution = opening.use(
     await openThreadedExecutionSource({ urls: executionUrls, log, binding, ...chain.blocks }),
   )
+  const relays = opening.use(openRelays({ urls: chain.relayUrls ?? [], log }))
   const beacon =
     beaconUrls === undefined
       ? undefined
@@ -58,6 +62,7 @@ export async function openChainNodes(
   return {
     beacon,
     execution,
+    relays,
     status: () => [...(beacon?.status() ?? []), ...execution.status()],
     [Symbol.asyncDispose]: close,
   }

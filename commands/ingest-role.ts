@@ -8,6 +8,7 @@ import { followEpochs } from '../ingest/epochs/epoch-follower.ts'
 import { firstEpoch } from '../ingest/epochs/first-epoch.ts'
 import { followStates } from '../ingest/epochs/state-follower.ts'
 import { ToldCheckpoints } from '../ingest/epochs/told-checkpoints.ts'
+import { BlockEvidenceReader } from '../ingest/execution/block-evidence.ts'
 import { followExecutionHead } from '../ingest/execution/execution-head.ts'
 import { followQueues } from '../ingest/queues/queue-follower.ts'
 import { openLogFacts } from '../processors/loop/log-facts.ts'
@@ -167,7 +168,16 @@ async function follow(
           ),
         ]
       : [
-          followBeaconHead({ ...headOptions, beacon, told, startEpoch: chain.start }, ending),
+          followBeaconHead(
+            {
+              ...headOptions,
+              beacon,
+              told,
+              startEpoch: chain.start,
+              evidence: new BlockEvidenceReader({ ...shared, ...nodes }),
+            },
+            ending,
+          ),
           followEpochs(
             {
               ...shared,

@@ -87,6 +87,8 @@ export class Derivation {
       if (touch.kind === 'epoch') setOf(epochs, touch.chain).add(touch.epoch)
       else if (touch.kind === 'execution block') setOf(days, touch.chain).add(dayOfInstant(touch.unixSec))
       else if (touch.kind === 'execution logs') continue
+      else if (touch.kind === 'deposit contract')
+        for (const day of await this.#daysOfChain(touch.chain)) setOf(days, touch.chain).add(day)
       else if (touch.kind === 'account') accounts.add(touch.account)
       else {
         const sets = touch.kind === 'proposers' ? [pubkeys, proposers] : [pubkeys]
@@ -124,6 +126,17 @@ export class Derivation {
         return [first - 1, first, lastSlotOfEpoch(clock, epoch)].map((slot) => dayOfSlot(clock, slot))
       }),
     )
+  }
+
+  /** All days that have blocks: a log is told once what its chain's deposit contract is, mostly before it has any. */
+  async #daysOfChain(chain: string): Promise<ReadonlySet<number>> {
+    const clock = await this.#clock(chain)
+    if (clock === undefined) return new Set()
+    const rows = await this.#warehouse.query<{ slot: string }>(
+      'SELECT min(slot) AS slot FROM finalized_blocks WHERE chain = {chain:String} GROUP BY day',
+      { chain },
+    )
+    return new Set(rows.map(({ slot }) => dayOfSlot(clock, Number(slot))))
   }
 
   /** Days in which these validators proposed: what their blocks paid them depends on which addresses are theirs. */

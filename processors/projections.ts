@@ -58,6 +58,9 @@ export const PROJECTORS: readonly Projector[] = [
     topic: 'execution.blocks',
     tables: [
       'execution_blocks',
+      'block_payments',
+      'block_balances',
+      'relay_claims',
       'execution_finality',
       'execution_heights',
       'execution_senders',

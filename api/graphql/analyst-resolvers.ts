@@ -197,6 +197,7 @@ export const analystResolvers = {
     serviceFee: (row: SettlementRecord) => wei(BigInt(row.service_fee_wei)),
     time: (row: SettlementRecord) => formatInstant(row.time_sec),
     blockNumber: (row: SettlementRecord) => (row.kind === 'block' ? Number(row.block_number) : null),
+    reason: (row: SettlementRecord) => row.reason || null,
   },
   NetworkDay: {
     date: (row: NetworkDayRow) => row.day,

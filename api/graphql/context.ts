@@ -13,6 +13,7 @@ import {
   selectProposals,
   selectValidatorEpochs,
 } from '../rewards/select-detail.ts'
+import { type BlockEvidenceRow, selectEvidence } from '../rewards/select-evidence.ts'
 import { type ValidatorDayRow, validatorDays } from '../rewards/validator-days.ts'
 import { withPast } from '../validators/account-validators.ts'
 import { historiesOf } from '../validators/history.ts'
@@ -67,6 +68,8 @@ export interface GraphqlContext extends AccountScope {
   readonly epochs: DataLoader<DayKey, ProvenEpochRow[], string>
   readonly blocksOfDay: DataLoader<DayKey, ProposalRow[], string>
   readonly blocksOfEpoch: DataLoader<EpochKey, ProposalRow[], string>
+  /** By the hash of the execution block. */
+  readonly evidence: DataLoader<string, BlockEvidenceRow | null>
   readonly analysts: AnalystLoaders
 }
 
@@ -101,6 +104,7 @@ export function createContext(request: Request): GraphqlContext {
     blocksOfDay: new DataLoader((keys) => loadBlocksOfDays(warehouse, horizon, keys), { cacheKeyFn: dayKey }),
     analysts: createAnalystLoaders(request),
     blocksOfEpoch: new DataLoader((keys) => loadBlocksOfEpochs(warehouse, horizon, keys), { cacheKeyFn: epochKey }),
+    evidence: new DataLoader((hashes) => loadEvidence(request, hashes)),
   }
 }
 
@@ -201,6 +205,15 @@ async function loadBlocksOfEpochs(
   })
   const found = Map.groupBy(rows, (row) => epochKey({ index: row.proposer_index, epoch: row.epoch }))
   return keys.map((key) => found.get(epochKey(key)) ?? [])
+}
+
+async function loadEvidence(
+  { warehouse, standing }: Request,
+  hashes: readonly string[],
+): Promise<(BlockEvidenceRow | null)[]> {
+  const rows = await selectEvidence(warehouse, { chain: standing.chain, hashes })
+  const found = new Map(rows.map((row) => [row.block_hash, row]))
+  return hashes.map((hash) => found.get(hash) ?? null)
 }
 
 /** Slots from the first day to the last one. */

@@ -161,6 +161,7 @@ const STATEMENTS_OF: Readonly<Record<string, number>> = {
   'ValidatorDay.epochs': 1,
   'ValidatorDay.blocks': 1,
   'ValidatorEpoch.blocks': 1,
+  'Block.evidence': 1,
   'Query.months': 2,
   'Query.epochs': 1,
   'Query.blocks': 2,

@@ -25,6 +25,7 @@ import { asksOfTokens, TOKENS_MAX } from './asks-of-tokens.ts'
 import { createContext, type GraphqlContext } from './context.ts'
 import { costRefusal, measureCost } from './cost.ts'
 import { GRAPHQL_SCHEMAS } from './document.ts'
+import { evidenceResolvers } from './evidence-resolvers.ts'
 import { NftQuestions } from './nft-questions.ts'
 import { nftResolvers, resolveFromRest } from './nft-resolvers.ts'
 import { proofResolvers } from './proof-resolvers.ts'
@@ -62,7 +63,7 @@ export async function graphqlPlugin(app: FastifyInstance, parts: SharedParts): P
   const typeDefs = await Promise.all(SDL.map((file) => readFile(file, 'utf8')))
   const schema = createSchema<GraphqlContext>({
     typeDefs,
-    resolvers: [resolvers, analystResolvers, proofResolvers, nftResolvers],
+    resolvers: [resolvers, evidenceResolvers, analystResolvers, proofResolvers, nftResolvers],
   })
   resolveFromRest(schema)
   const nftStandings = new NftStandings(parts.warehouse, parts.standingAgeMsMax === 0 ? 0 : undefined)

@@ -3,6 +3,7 @@ import { FAR_FUTURE_EPOCH_TEXT } from '../../schemas/eth/far-future.ts'
 import { toWei } from '../../schemas/eth/units.ts'
 import { parseUtcOffset } from '../../schemas/eth/utc-offset.ts'
 import type { HistoryStep } from '../../schemas/routes/validators/validator-history.ts'
+import { isProvenClass } from '../../schemas/tables/block-revenues.ts'
 import { isProvenLevel, levelOfEpoch } from '../../schemas/tables/day-levels.ts'
 import { validatorLabels } from '../http/validator-labels.ts'
 import type { AccountDay } from '../rewards/account-days.ts'
@@ -150,10 +151,13 @@ export const resolvers = {
     syncAggregate: (row: ProposalRow) => (row.has_rewards === 1 ? gwei(row.sync_aggregate_gwei) : null),
     proposerSlashings: (row: ProposalRow) => (row.has_rewards === 1 ? gwei(row.proposer_slashings_gwei) : null),
     attesterSlashings: (row: ProposalRow) => (row.has_rewards === 1 ? gwei(row.attester_slashings_gwei) : null),
-    revenue: (row: ProposalRow) => (row.revenue_class === '' ? null : wei(row.revenue_wei)),
+    revenue: (row: ProposalRow) => (isProvenClass(row.revenue_class) ? wei(row.revenue_wei) : null),
     claimed: (row: ProposalRow) => (row.revenue_class === '' ? null : wei(row.claimed_wei)),
     revenueClass: (row: ProposalRow) => (row.revenue_class === '' ? null : row.revenue_class),
     revenueRecipient: (row: ProposalRow) => (row.revenue_class === '' ? null : checksumAddress(row.recipient)),
+    isContradicted: (row: ProposalRow) => (row.revenue_class === '' ? null : row.is_contradicted === 1),
+    evidence: (row: ProposalRow, _: unknown, context: GraphqlContext) =>
+      row.revenue_class === '' ? null : context.evidence.load(row.execution_block_hash),
   },
 }
 

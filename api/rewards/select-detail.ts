@@ -49,6 +49,7 @@ export interface ProposalRow extends FinalizedBlockRow {
   readonly claimed_wei: string
   readonly revenue_class: RevenueClass | ''
   readonly recipient: string
+  readonly is_contradicted: number
 }
 
 /** Finalized blocks of slots `[fromSlot, toSlot)` by several proposers, by slot. */
@@ -65,7 +66,8 @@ export function selectProposals(
     AND proposer_index IN {indices:Array(UInt32)}`
   return warehouse.query<ProposalRow>(
     `SELECT proposals.*, revenues.revenue_wei AS revenue_wei, revenues.claimed_wei AS claimed_wei,
-            revenues.revenue_class AS revenue_class, revenues.recipient AS recipient
+            revenues.revenue_class AS revenue_class, revenues.recipient AS recipient,
+            revenues.is_contradicted AS is_contradicted
      FROM (SELECT * FROM finalized_blocks FINAL WHERE ${own}) AS proposals
      LEFT JOIN (
        ${blockRevenuesSql(`f.chain = {chain:String} AND f.proposer_index IN {indices:Array(UInt32)}

@@ -20,6 +20,8 @@ export interface SettlementRecord {
   readonly fee_rate: string
   readonly service_fee_wei: string
   readonly user_reward_wei: string
+  /** Of a correction; empty for blocks. */
+  readonly reason: string
   readonly version: string
 }
 
@@ -58,13 +60,13 @@ function selectSettlements(
        SELECT block_number AS id, 'block' AS kind, block_number, validator_index, toString(pubkey) AS pubkey,
               toUnixTimestamp(time) AS time_sec, toString(fee_address) AS fee_address, toInt256(revenue_wei) AS revenue_wei,
               fee_rate, toInt256(service_fee_wei) AS service_fee_wei, toInt256(user_reward_wei) AS user_reward_wei,
-              version
+              '' AS reason, version
        FROM settlements FINAL WHERE ${SETTLED}
        UNION ALL
        SELECT {correctionsBehind:UInt64} + number AS id, 'correction' AS kind, toUInt64(0) AS block_number, validator_index,
               toString(pubkey) AS pubkey, toUnixTimestamp(time) AS time_sec, concat('0x', repeat('0', 40)) AS fee_address,
               user_reward_wei + service_fee_wei AS revenue_wei, '0' AS fee_rate, service_fee_wei, user_reward_wei,
-              version
+              reason, version
        FROM settlement_corrections FINAL WHERE ${SETTLED}
      )
      ORDER BY time_sec DESC, id DESC`,

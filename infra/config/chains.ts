@@ -23,6 +23,7 @@ import { readValidatorClient } from './validator-client.ts'
 const ETHEREUM = 'ethereum'
 const BEACON_EXAMPLE = 'http://127.0.0.1:5052'
 const EXECUTION_EXAMPLE = 'http://127.0.0.1:8545'
+const RELAY_EXAMPLE = 'https://relay.example'
 const BEACON_NODE_URL = { ...NODE_URL, example: BEACON_EXAMPLE }
 
 /** What the environment says of its one chain. */
@@ -151,6 +152,7 @@ function readFileChain(
   }
   const rewardsBy = readRewardsBy(reader, [...path, 'rewards'], chain, source)
   const blocks = readBlocks(reader, [...path, 'blocks'], chain, source)
+  const relayUrls = readRelays(reader, [...path, 'relays'], chain, source)
   const stakingContract = readStakingContract(reader, [...path, 'staking'], chain, source)
   const exitContract = readExitContract(reader, [...path, 'exit_contract'], chain, source)
   const validatorClient = readValidatorClient(reader, [...path, 'validator_client'], {
@@ -164,6 +166,7 @@ function readFileChain(
     ...(start === undefined ? {} : { start }),
     ...(rewardsBy === undefined ? {} : { rewardsBy }),
     ...(blocks === undefined ? {} : { blocks }),
+    ...(relayUrls === undefined ? {} : { relayUrls }),
     ...(stakingContract === undefined ? {} : { stakingContract }),
     ...(exitContract === undefined ? {} : { exitContract }),
     ...(validatorClient === undefined ? {} : { validatorClient }),
@@ -206,6 +209,19 @@ function readBlocks(
     reader.show([...path, 'logs_only'], logsOnly, blocks.logs_only === undefined ? 'default' : undefined)
     return { check, logsOnly }
   }
+  return undefined
+}
+
+/** Data APIs of relays, which are asked what they say of tracked proposers' blocks. */
+function readRelays(
+  reader: SettingReader,
+  path: Path,
+  { relays }: FileChain,
+  source: ChainSource,
+): readonly string[] | undefined {
+  if (relays === undefined) return undefined
+  if (source.kind === 'beacon') return readUrls(reader, path, relays, RELAY_EXAMPLE)
+  reader.refuseAt(path, 'is for chains with validators, which this one has not')
   return undefined
 }
 

@@ -167,6 +167,7 @@ const Chain = section({
   rewards: RewardsSource,
   beacon: section({ urls: Urls('http://127.0.0.1:5052') }),
   execution: section({ urls: Urls('http://127.0.0.1:8545') }),
+  relays: Urls('https://relay.example'),
   finality: section({ depth: FinalityDepth }),
   blocks: section({ check: BlockCheck, logs_only: Switch }),
   start: section({ epoch: StartNumber, block: StartNumber }),

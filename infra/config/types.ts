@@ -66,6 +66,8 @@ export interface ChainConfig {
   readonly rewardsBy?: RewardsBy
   /** Absent = receipts, checked by their root. */
   readonly blocks?: BlockConfig
+  /** Data APIs of relays, in the order of their names; each may hold a secret. */
+  readonly relayUrls?: readonly string[]
   /** Takes the deposits of several validators at once; undefined = one at a time, by the deposit contract. */
   readonly stakingContract?: StakingContract
   /** Takes requests of withdrawal addresses for exits, lower-case hex; undefined = they ask the chain, for one at a time. */

@@ -3,10 +3,11 @@ import type { ReceiptLog } from '../../schemas/eth/receipts.ts'
 import type { LogsCheck } from '../../schemas/events/execution-block.ts'
 import type { LogColumns } from '../../schemas/events/execution-logs.ts'
 import type { ExecutionBlock } from '../ports/execution-source.ts'
-import { type Binding, inconsistent, isBound } from './binding.ts'
+import { type Binding, inconsistent, isBound, provenSenders } from './binding.ts'
 import { checkLogs, checkReceiptsRoot, pairReceipts } from './check-logs.ts'
 import type { NodeBlock, NodeLog, NodeReceipt } from './result-shapes.ts'
 import { baseFeeWei, toldOutcomes, transactionColumns } from './transaction-columns.ts'
+import { provenWithdrawals } from './withdrawals.ts'
 
 /** How a chain's blocks are checked. */
 export interface BlockRules {
@@ -75,6 +76,8 @@ function checkedHeader(block: NodeBlock, matchesHash: boolean, { check }: BlockR
     },
     matchesHash,
     logsCheck: check,
+    provenSenders: provenSenders(block),
+    withdrawals: provenWithdrawals(block),
   }
 }
 

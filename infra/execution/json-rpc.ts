@@ -123,10 +123,15 @@ export function malformed(what: string): AppError {
 
 const LIMIT_EXCEEDED = -32_005
 
+/** Whether the node would answer if it was asked less. */
+export function isLimit({ code }: JsonRpcError): boolean {
+  return code === LIMIT_EXCEEDED
+}
+
 /** A node's own error as the fault of that node; everything else stays what it is. */
 export function toFault(node: ChainNode, error: unknown): unknown {
   if (!(error instanceof JsonRpcError)) return error
   // Nodes tell of blocks that they do not have yet in their own words and numbers: all of it may pass.
-  const code = error.code === LIMIT_EXCEEDED ? 'node_unreachable' : 'node_lagging'
+  const code = isLimit(error) ? 'node_unreachable' : 'node_lagging'
   return node.fault(code, `answered with JSON-RPC error ${error.code}: ${node.quote(error.message)}`)
 }

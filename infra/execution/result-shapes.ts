@@ -78,6 +78,7 @@ const Block = Type.Object({
   parentBeaconBlockRoot: optional(Hash),
   requestsHash: optional(Hash),
   transactions: Type.Array(Transaction),
+  withdrawals: optional(Type.Array(Type.Object({ index: Gas, validatorIndex: Gas, address: Address, amount: Gas }))),
 })
 /** A block with its transactions, as it comes over JSON-RPC. */
 export type NodeBlock = Static<typeof Block>
@@ -114,6 +115,7 @@ const Log = Type.Object({
 })
 export type NodeLog = Static<typeof Log>
 
+const isBalance = Compile(Quantity)
 const isChainId = Compile(SmallQuantity)
 const isReference = Compile(orNull(Reference))
 const isBlock = Compile(orNull(Block))
@@ -183,6 +185,11 @@ export function logsQuestion(blockHash: string): Question<NodeLog[] | null> {
   return question('eth_getLogs', [{ blockHash }], (result): result is NodeLog[] | null => {
     return isLogs.Check(result) && (result === null || hasHexData(result))
   })
+}
+
+/** An address's balance after a block, which is named by its hash: a number would be that of whatever block the node has there. */
+export function balanceQuestion(address: string, blockHash: string): Question<string> {
+  return question('eth_getBalance', [address, { blockHash }], (result): result is string => isBalance.Check(result))
 }
 
 function hasHexInput({ extraData, transactions }: NodeBlock): boolean {

@@ -1,11 +1,12 @@
 import { AppError } from '../../schemas/errors.ts'
 import { type Askable, NodeGroup } from '../nodes/node-group.ts'
 import { ChainNode, DEFAULT_LIMITS } from '../nodes/nodes.ts'
-import type { BlockReference, ExecutionBlock, ExecutionSource } from '../ports/execution-source.ts'
+import type { BalanceChange, BlockReference, ExecutionBlock, ExecutionSource } from '../ports/execution-source.ts'
 import { type BlockRules, toExecutionBlock, toExecutionBlockOfLogs } from './block.ts'
-import { type AskNode, JsonRpcError, openBatch, toFault } from './json-rpc.ts'
+import { type AskNode, isLimit, JsonRpcError, openBatch, toFault } from './json-rpc.ts'
 import {
   type BlockName,
+  balanceQuestion,
   blockQuestion,
   chainIdQuestion,
   logsQuestion,
@@ -61,6 +62,7 @@ export async function openExecutionSource(options: ExecutionSourceOptions): Prom
           throw error
         }),
     blockByHash: (hash) => group.ask('blocks', (node) => node.blockByHash(hash)),
+    balanceChanges: (addresses, block) => group.ask('balances', (node) => node.balanceChanges(addresses, block)),
     status: () => group.status(),
     [Symbol.asyncDispose]: () => group[Symbol.asyncDispose](),
   }
@@ -116,6 +118,26 @@ class ExecutionNode implements Askable {
     const block = await this.#wholeBlock(name, (found) => Number(found.number) === number)
     if (block !== undefined) return block
     throw new AppError('node_lagging', `does not have block ${number}`, { retryable: true, cause: NOT_THERE })
+  }
+
+  balanceChanges(
+    addresses: readonly string[],
+    { hash, parentHash }: Pick<BlockReference, 'hash' | 'parentHash'>,
+  ): Promise<readonly (BalanceChange | undefined)[]> {
+    const ask = openBatch(this.#node)
+    const balanceAt = (address: string, blockHash: string) => ask(balanceQuestion(address, blockHash))
+    return Promise.all(
+      addresses.map(async (address) => {
+        try {
+          const [before, after] = await Promise.all([balanceAt(address, parentHash), balanceAt(address, hash)])
+          return { beforeWei: BigInt(before), afterWei: BigInt(after) }
+        } catch (error) {
+          // Nodes without the state say so in many ways; that they do not have it is no fault of theirs.
+          if (error instanceof JsonRpcError && !isLimit(error)) return undefined
+          throw toFault(this.#node, error)
+        }
+      }),
+    )
   }
 
   #wholeBlock(name: BlockName, isAsked: (block: NodeBlock) => boolean): Promise<ExecutionBlock | undefined> {

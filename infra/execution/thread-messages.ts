@@ -6,7 +6,7 @@ import type { ExecutionSourceOptions } from './source-options.ts'
 export type ThreadStart = Omit<ExecutionSourceOptions, 'log' | 'onStatus'>
 
 /** Methods of a source that are a question with one answer. */
-export type Question = 'chainId' | 'head' | 'finalized' | 'blockByNumber' | 'blockByHash'
+export type Question = 'chainId' | 'head' | 'finalized' | 'blockByNumber' | 'blockByHash' | 'balanceChanges'
 
 export type ToThread =
   | { readonly kind: 'ask'; readonly id: number; readonly question: Question; readonly args: readonly unknown[] }

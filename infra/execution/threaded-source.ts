@@ -48,6 +48,8 @@ class ThreadedExecutionSource implements ExecutionSource {
   readonly finalized = () => this.#ask('finalized')
   readonly blockByNumber = (number: number) => this.#ask('blockByNumber', number)
   readonly blockByHash = (hash: string) => this.#ask('blockByHash', hash)
+  readonly balanceChanges: ExecutionSource['balanceChanges'] = (addresses, block) =>
+    this.#ask('balanceChanges', addresses, block)
 
   /** Asked at the first use, then remembered. */
   chainId(): Promise<number> {

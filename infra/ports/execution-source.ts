@@ -9,6 +9,18 @@ export interface BlockReference {
   readonly parentHash: string
 }
 
+/** A withdrawal of the beacon chain (EIP-4895). */
+export interface Withdrawal {
+  readonly address: string
+  readonly amountGwei: bigint
+}
+
+/** An address's balance before a block and after it. */
+export interface BalanceChange {
+  readonly beforeWei: bigint
+  readonly afterWei: bigint
+}
+
 /** A block with what the log keeps of it. */
 export interface ExecutionBlock {
   readonly header: ExecutionHeaderFields
@@ -18,6 +30,10 @@ export interface ExecutionBlock {
   readonly logsCheck: LogsCheck
   /** Whether `columns` tell what became of the transactions: see the event. */
   readonly hasOutcomes: boolean
+  /** Positions of the transactions whose senders are proven: see the event. */
+  readonly provenSenders: readonly number[]
+  /** What the block credited from the beacon chain; undefined where the header does not commit to what the node says of it. */
+  readonly withdrawals: readonly Withdrawal[] | undefined
   /** One row per transaction, in order. */
   readonly columns: TransactionColumns
   /** The logs of `KEPT_EVENTS` and `KEPT_CONTRACTS`, in order. */
@@ -29,7 +45,7 @@ export interface ExecutionBlock {
  *
  * Guarantees: a block comes with all its receipts, which agree with the header's receipts root; where the chain is configured to be
  * checked by less, `logsCheck` and `hasOutcomes` say how much it is. On a chain with a beacon chain its
- * header and transactions are those that its hash commits to, and who sent the last transaction is proven by its signature; on
+ * header and transactions are those that its hash commits to, and who sent those of `provenSenders` is proven by their signatures; on
  * others `matchesHash` says whether. Otherwise an AppError as for BeaconSource, and `usage` for a block of before Byzantium, whose
  * receipts do not tell what failed, where they are what is checked. Transient faults were already retried, on the fallbacks too.
  * Not promised: that two answers are of one chain (a reorg may lie between them): parent hashes have to be compared.
@@ -44,6 +60,14 @@ export interface ExecutionSource extends AsyncDisposable {
   /** The block of the canonical chain; undefined while there is none of this number. */
   blockByNumber(number: number): Promise<ExecutionBlock | undefined>
   blockByHash(hash: string): Promise<ExecutionBlock>
+  /**
+   * Balances before and after a block, address by address, by the word of a node: nothing here commits to them. Undefined where it does
+   * not tell them, as most do of blocks long ago.
+   */
+  balanceChanges(
+    addresses: readonly string[],
+    block: Pick<BlockReference, 'hash' | 'parentHash'>,
+  ): Promise<readonly (BalanceChange | undefined)[]>
   /** How the nodes are, as far as questions have shown it. */
   status(): readonly NodeStatus[]
 }

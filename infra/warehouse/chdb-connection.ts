@@ -23,8 +23,8 @@ const MARK_CACHE_BYTES = 64 * 1024 * 1024
 /** More would only share the same cores; with fewer, long questions of a few accounts would hold up everybody's. */
 const QUERIES_MAX = 6
 const QUERIES_MIN = 2
-/** A head block has rows for six tables, and its fold for five; most of the time a small insert waits for the disk. */
-const INSERTS_AT_ONCE = 6
+/** A head block has rows for seven tables, and its fold for five; most of the time a small insert waits for the disk. */
+const INSERTS_AT_ONCE = 7
 /** The inserts, a command, the end of a query, and a file. */
 const OTHER_THREADS = INSERTS_AT_ONCE + 3
 /** A statement with its parameters: 20,000 public keys in one list are 2 MB. */
@@ -37,7 +37,7 @@ export interface ChdbEngine extends AsyncDisposable {
 }
 
 /**
- * Starts the engine. Its connections run side by side, each one statement at a time: every database has six for inserts, one for
+ * Starts the engine. Its connections run side by side, each one statement at a time: every database has seven for inserts, one for
  * commands and a few for queries. What waits for one of them waits here, because in the engine it would block a thread of Node's
  * pool. Its connections are closed before it is disposed.
  * Throws AppError `usage` when the directory, or the engine of this process, is taken.

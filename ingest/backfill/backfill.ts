@@ -6,15 +6,16 @@ import { firstSlotOfEpoch, lastSlotOfEpoch } from '../../schemas/eth/time.ts'
 import { retryWithBackoff } from '../../schemas/retry.ts'
 import {
   beaconBlockEvents,
-  hasExecutionBlock,
   missedSlotEvents,
   type NamedChain,
+  readPayload,
   timeOfSlot,
 } from '../beacon-head/block-events.ts'
 import { Cursor } from '../cursor.ts'
 import type { BuiltEpoch } from '../epochs/epoch-events.ts'
 import { EPOCHS_AHEAD } from '../epochs/epoch-follower.ts'
 import { EpochPipeline } from '../epochs/epoch-pipeline.ts'
+import type { BlockEvidenceReader } from '../execution/block-evidence.ts'
 import { HEAD_TOPICS, type HeadEvents, joinHeadEvents } from '../head/head-chain.ts'
 import { inOrder } from '../in-order.ts'
 import { type EpochRange, epochsOf, refuseUnfinal, stretchesOf } from './epoch-range.ts'
@@ -27,6 +28,8 @@ const DIGEST_CHARACTERS = 16
 const BLOCKS_AHEAD = 16
 
 export interface BackfillOptions extends HistoryOptions {
+  /** Reads what is known of payments beyond the blocks. */
+  readonly evidence?: BlockEvidenceReader
   readonly concurrency?: number
   /** Epochs of the range that are in the log. */
   readonly onProgress?: (progress: { readonly done: number; readonly total: number }) => void
@@ -162,7 +165,7 @@ function digestOf(pubkeys: ReadonlySet<string>): string {
 
 /** The epoch's blocks as the head follower would have written them. */
 async function eventsOfBlocks(
-  { execution }: BackfillOptions,
+  sources: BackfillOptions,
   chain: NamedChain,
   { epoch, blocks }: BuiltEpoch,
 ): Promise<HeadEvents> {
@@ -170,8 +173,7 @@ async function eventsOfBlocks(
   const range = { from: 0, to: blocks.length - 1, concurrency: BLOCKS_AHEAD }
   const whole = inOrder(range, async (i) => {
     const block = blocks[i] as BeaconBlock
-    const hash = block.executionBlockHash
-    return { block, payload: hasExecutionBlock(block) ? await execution.blockByHash(hash) : undefined }
+    return { block, payload: await readPayload(chain, block, sources) }
   })
   let next = Math.max(1, firstSlotOfEpoch(chain.clock, epoch))
   for await (const { block, payload } of whole) {

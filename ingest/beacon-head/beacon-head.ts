@@ -11,6 +11,7 @@ import { formatBeaconIdentity } from '../../schemas/eth/chain-identity.ts'
 import { firstSlotOfEpoch } from '../../schemas/eth/time.ts'
 import type { LoggedBlock } from '../../schemas/events/cursor.ts'
 import { ToldCheckpoints } from '../epochs/told-checkpoints.ts'
+import type { BlockEvidenceReader } from '../execution/block-evidence.ts'
 import {
   type BlockRef,
   type FinalPoint,
@@ -25,9 +26,9 @@ import { refuseOtherExecution, refuseOtherNetwork } from '../right-nodes.ts'
 import {
   beaconBlockEvents,
   beaconRevertEvents,
-  hasExecutionBlock,
   missedSlotEvents,
   type NamedChain,
+  readPayload,
   timeOfSlot,
 } from './block-events.ts'
 import { latestFinality } from './finality.ts'
@@ -38,6 +39,8 @@ const SILENT_SLOTS = 2
 export interface FollowBeaconHeadOptions extends FollowHeadOptions {
   readonly beacon: BeaconSource
   readonly execution: ExecutionSource
+  /** Reads what is known of payments beyond the blocks. */
+  readonly evidence?: BlockEvidenceReader
   /** Where a log without a cursor begins; by default at the finalized epoch. */
   readonly startEpoch?: number | undefined
   /** What nodes have told to be final: shared with whoever follows finality. */
@@ -172,11 +175,7 @@ class BeaconHeadChain implements HeadChain {
     return {
       parentId: parentRoot,
       logged: { height: slot, id: root, executionBlockHash, executionBlockNumber },
-      events: async () => {
-        const { execution } = this.#options
-        const payload = hasExecutionBlock(block) ? await execution.blockByHash(executionBlockHash) : undefined
-        return beaconBlockEvents(this.#chain, block, payload)
-      },
+      events: async () => beaconBlockEvents(this.#chain, block, await readPayload(this.#chain, block, this.#options)),
     }
   }
 }

@@ -1,11 +1,12 @@
 import type { BeaconBlock, BeaconChain } from '../../infra/ports/beacon-source.ts'
-import type { ExecutionBlock } from '../../infra/ports/execution-source.ts'
+import type { ExecutionBlock, ExecutionSource } from '../../infra/ports/execution-source.ts'
 import { chainKey } from '../../schemas/chains.ts'
 import { formatInstant, slotTimeSec } from '../../schemas/eth/time.ts'
 import { beaconBlock, beaconBlockReverted, missedSlot } from '../../schemas/events/beacon-block.ts'
-import { encodeEvent } from '../../schemas/events/codec.ts'
+import { type EncodedEvent, encodeEvent } from '../../schemas/events/codec.ts'
 import type { LoggedBlock } from '../../schemas/events/cursor.ts'
 import { executionBlockEvents, executionRevertEvent } from '../execution/block-events.ts'
+import type { BlockEvidenceReader } from '../execution/block-evidence.ts'
 import { type HeadEvents, NO_HEAD_EVENTS } from '../head/head-chain.ts'
 
 /** Before the merge, blocks have a payload of zeros: there is no execution block. */
@@ -34,12 +35,26 @@ export function missedSlotEvents(chain: NamedChain, from: number, end: number): 
   return { ...NO_HEAD_EVENTS, 'beacon.blocks': missed }
 }
 
-/** Events of a block and of its execution block, where it has one. */
-export function beaconBlockEvents(
+/** The execution block of a beacon block, and what is known of its payment beyond it. */
+export interface Payload {
+  readonly execution: ExecutionBlock
+  readonly evidence: readonly EncodedEvent[]
+}
+
+/** Reads the execution block, where the block has one, and its evidence, where there is a reader of it. Throws AppErrors of node faults. */
+export async function readPayload(
   chain: NamedChain,
   block: BeaconBlock,
-  execution: ExecutionBlock | undefined,
-): HeadEvents {
+  { execution, evidence }: { readonly execution: ExecutionSource; readonly evidence?: BlockEvidenceReader | undefined },
+): Promise<Payload | undefined> {
+  if (!hasExecutionBlock(block)) return undefined
+  const payload = await execution.blockByHash(block.executionBlockHash)
+  const time = timeOfSlot(chain, block.slot)
+  return { execution: payload, evidence: (await evidence?.eventsOf(block.proposerIndex, payload, time)) ?? [] }
+}
+
+/** Events of a block and of its execution block, where it has one. */
+export function beaconBlockEvents(chain: NamedChain, block: BeaconBlock, payload: Payload | undefined): HeadEvents {
   const { slot, root, parentRoot, proposerIndex, executionBlockHash, executionBlockNumber } = block
   const time = timeOfSlot(chain, slot)
   const ofBlock = encodeEvent(beaconBlock, {
@@ -48,10 +63,11 @@ export function beaconBlockEvents(
     time,
     data: { chain: chain.name, slot, root, parentRoot, proposerIndex, executionBlockHash, executionBlockNumber },
   })
-  const payload = execution === undefined ? undefined : executionBlockEvents(chain.name, execution, time)
+  const events = payload === undefined ? undefined : executionBlockEvents(chain.name, payload.execution, time)
   return {
-    'execution.logs': payload?.logs ?? [],
-    'execution.blocks': payload?.blocks ?? [],
+    'execution.logs': events?.logs ?? [],
+    // The evidence first: who makes figures of a block finds it.
+    'execution.blocks': [...(payload?.evidence ?? []), ...(events?.blocks ?? [])],
     'beacon.blocks': [ofBlock],
   }
 }

@@ -1,7 +1,8 @@
-import type { EventLog, Offsets } from '../../infra/ports/event-log.ts'
+import type { EventLog } from '../../infra/ports/event-log.ts'
 import type { Log } from '../../infra/ports/log.ts'
 import { unlessUndecodable } from '../../schemas/events/codec.ts'
 import { ownershipFact } from '../../schemas/ownership.ts'
+import { NewEvents } from '../new-events.ts'
 
 export interface TrackedKeysOptions {
   readonly eventLog: EventLog
@@ -18,11 +19,11 @@ export interface TrackedKeysOptions {
 export class TrackedKeys {
   readonly #options: TrackedKeysOptions
   readonly #pubkeys = new Set<string>()
-  /** Where the next account fact will lie. */
-  readonly #next = new Map<number, bigint>()
+  readonly #facts: NewEvents
 
   constructor(options: TrackedKeysOptions) {
     this.#options = options
+    this.#facts = new NewEvents(options.eventLog, 'accounts')
   }
 
   /** Always the same set, which grows. */
@@ -32,29 +33,16 @@ export class TrackedKeys {
 
   /** Takes up what accounts have come to track since the last call; true when it was something. */
   async refresh(signal: AbortSignal): Promise<boolean> {
-    const { eventLog, chain, unnamedChain, log } = this.#options
-    const ends = await eventLog.ends('accounts')
-    if (!this.#isBehind(ends)) return false
+    const { chain, unnamedChain, log } = this.#options
     const before = this.#pubkeys.size
-    for await (const { position, event } of eventLog.read({ topic: 'accounts', from: this.#next, signal })) {
-      this.#next.set(position.partition, position.offset + 1n)
+    for await (const event of this.#facts.read(signal)) {
       const fact = unlessUndecodable(
         () => ownershipFact(event, unnamedChain),
         (reason) => tellPassedOver({ chain, log }, event.id, reason),
       )
       if (fact?.chain === chain) for (const pubkey of fact.pubkeys) this.#pubkeys.add(pubkey)
     }
-    // The end may lie behind the newest event by what a log writes for itself.
-    for (const [partition, end] of ends) if (end > this.#nextOf(partition)) this.#next.set(partition, end)
     return this.#pubkeys.size !== before
-  }
-
-  #isBehind(ends: Offsets): boolean {
-    return [...ends].some(([partition, end]) => end > this.#nextOf(partition))
-  }
-
-  #nextOf(partition: number): bigint {
-    return this.#next.get(partition) ?? 0n
   }
 }
 

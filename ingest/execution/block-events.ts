@@ -11,7 +11,7 @@ export function executionBlockEvents(
   block: ExecutionBlock,
   time: string,
 ): { readonly blocks: readonly EncodedEvent[]; readonly logs: readonly EncodedEvent[] } {
-  const { header, columns, matchesHash, logsCheck, hasOutcomes } = block
+  const { header, columns, matchesHash, logsCheck, hasOutcomes, provenSenders } = block
   const { number, hash, timestampSec } = header
   const split = splitLogs(block.logs)
   const logs = split.map((part, i) =>
@@ -29,7 +29,13 @@ export function executionBlockEvents(
     id: `execution.block:${chain}:${hash}`,
     key: chainKey(chain, hash),
     time,
-    data: { header: { chain, ...header, logParts: split.length, matchesHash, logsCheck, hasOutcomes }, columns },
+    data: {
+      header: {
+        ...{ chain, ...header, logParts: split.length, matchesHash, logsCheck, hasOutcomes },
+        provenSenders: [...provenSenders],
+      },
+      columns,
+    },
   })
   return { blocks: [encoded], logs }
 }

@@ -165,7 +165,9 @@ function projectCreated(stored: StoredEvent, unnamedChain: string): Projected {
     created_at_slot: new BigInt64Array(rows).fill(BigInt(created.createdAtSlot ?? UNTOLD_SLOT)),
     version: constantColumn(rows, version),
   }
-  return { ...owned, rows: [...owned.rows, { table: 'created_validators', columns }] }
+  // Where they are to be paid is theirs from now on.
+  const touched = { kind: 'proposers', chain: created.chain, pubkeys: created.pubkeys } as const
+  return { rows: [...owned.rows, { table: 'created_validators', columns }], touched }
 }
 
 const UNTOLD_SLOT = -1

@@ -22,6 +22,8 @@ export type Touched =
   | { readonly kind: 'validators'; readonly chain: string; readonly pubkeys: readonly string[] }
   /** Who validators are, and which addresses are theirs: what their blocks paid may change besides. */
   | { readonly kind: 'proposers'; readonly chain: string; readonly pubkeys: readonly string[] }
+  /** The chain's deposit contract: what is sent to it pays nobody. */
+  | { readonly kind: 'deposit contract'; readonly chain: string }
 
 /** What one event becomes. */
 export interface Projected {

@@ -1,6 +1,8 @@
 import type { StoredEvent } from '../../infra/ports/event-log.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { bytesOf } from '../../schemas/eth/hex.ts'
+import { priorityFeesWei } from '../../schemas/eth/priority-fees.ts'
+import { blockEvidence } from '../../schemas/events/block-evidence.ts'
 import { chainOfEvent } from '../../schemas/events/chain-of-event.ts'
 import { decodeEvent } from '../../schemas/events/codec.ts'
 import {
@@ -13,7 +15,7 @@ import {
 } from '../../schemas/events/execution-block.ts'
 import { executionFinalized } from '../../schemas/events/execution-finality.ts'
 import { constantColumn, type Projected, type TableRows, textColumn, versionOf } from '../loop/rows.ts'
-import { paymentEvidence, priorityFeesWei } from './el-reward.ts'
+import { evidenceColumns, evidenceRows, paymentRows } from './evidence-rows.ts'
 
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`
 /** Of blocks from before logs had events of their own, and of reverted ones. */
@@ -26,7 +28,6 @@ function executionRows(stored: StoredEvent, chain: string): readonly TableRows[]
     case executionBlock.name: {
       const block = decodeEvent(executionBlock, stored.event, chain)
       const { header, columns } = block
-      const payment = paymentEvidence(block)
       return [
         {
           table: 'execution_blocks',
@@ -36,18 +37,18 @@ function executionRows(stored: StoredEvent, chain: string): readonly TableRows[]
             block_number: BigUint64Array.of(BigInt(header.number)),
             time: Uint32Array.of(header.timestampSec),
             coinbase: [header.coinbase],
+            extra_data: [header.extraData],
+            ...evidenceColumns(block),
             transactions: Uint32Array.of(columns.gasUsed.length),
             base_fee_per_gas_wei: [BigInt(header.baseFeePerGasWei)],
             priority_fees_wei: [priorityFeesWei(block)],
-            payment_recipient: [payment?.recipient ?? ''],
-            payment_wei: [payment?.valueWei ?? 0n],
-            payment_succeeded: Uint8Array.of(payment?.succeeded === true ? 1 : 0),
             log_parts: Int32Array.of(header.logParts ?? LOG_PARTS_UNKNOWN),
             matches_hash: Uint8Array.of(block.earlier === undefined && block.header.matchesHash === true ? 1 : 0),
             version: BigUint64Array.of(version),
             is_deleted: Uint8Array.of(0),
           },
         },
+        paymentRows(block, { chain, version }),
         ...senderRows(block, { chain, version }),
         heightRow({ ...header, chain, version }),
         ...weakRows({ ...header, chain, version }),
@@ -64,12 +65,13 @@ function executionRows(stored: StoredEvent, chain: string): readonly TableRows[]
             block_number: BigUint64Array.of(BigInt(number)),
             time: Uint32Array.of(0),
             coinbase: [ZERO_ADDRESS],
+            extra_data: ['0x'],
+            names_builder: Uint8Array.of(0),
+            pays_somebody: Uint8Array.of(0),
+            has_evidence: Uint8Array.of(0),
             transactions: Uint32Array.of(0),
             base_fee_per_gas_wei: [0n],
             priority_fees_wei: [0n],
-            payment_recipient: [''],
-            payment_wei: [0n],
-            payment_succeeded: Uint8Array.of(0),
             log_parts: Int32Array.of(LOG_PARTS_UNKNOWN),
             matches_hash: Uint8Array.of(0),
             version: BigUint64Array.of(version),
@@ -90,6 +92,8 @@ function executionRows(stored: StoredEvent, chain: string): readonly TableRows[]
         ...WEAK_CHECKS.map((logsCheck) => weakRow({ chain, number, hash, logsCheck, version, isReverted: true })),
       ]
     }
+    case blockEvidence.name:
+      return evidenceRows(decodeEvent(blockEvidence, stored.event), version)
     default:
       throw new AppError('undecodable', `unknown event type ${stored.event.type} among the execution blocks`)
   }

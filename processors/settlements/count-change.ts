@@ -2,7 +2,7 @@ import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { dayStartSec, formatDay } from '../../schemas/eth/time.ts'
 import { NOBODY } from '../../schemas/ownership.ts'
 import type { ChangedSettlements, SettlementChange } from '../../schemas/settlement-change.ts'
-import { blockRevenuesSql, PROVEN_CLASSES } from '../../schemas/tables/block-revenues.ts'
+import { blockRevenuesSql, PROVEN_CLASSES_SQL } from '../../schemas/tables/block-revenues.ts'
 import { dueSettlementsSql, RATE_UNSET, serviceFeeSql } from '../../schemas/tables/settlements.ts'
 
 /** DateTime ends with it: no settlement is later. */
@@ -43,7 +43,7 @@ FROM (
       SELECT validator_index, pubkey FROM validators FINAL
       WHERE chain = {chain:String} AND pubkey IN {pubkeys:Array(String)}
     ) AS v ON v.validator_index = t.proposer_index
-    WHERE t.revenue_class IN ('${PROVEN_CLASSES.join("', '")}')
+    WHERE t.revenue_class IN ${PROVEN_CLASSES_SQL}
   ) AS b
   ASOF LEFT JOIN (
     SELECT {to:String} AS account, pair.1 AS from_sec, pair.2 AS rate

@@ -1,5 +1,5 @@
 import type { QueryParams, Warehouse } from '../../infra/ports/warehouse.ts'
-import { blockRevenuesSql, PROVEN_CLASSES } from '../../schemas/tables/block-revenues.ts'
+import { blockRevenuesSql, isProvenClass } from '../../schemas/tables/block-revenues.ts'
 import type { RevenueClass } from '../../schemas/tables/execution.ts'
 import { type FeeRate, knownRate, rateAt, splitRevenue } from './settlement.ts'
 
@@ -103,10 +103,9 @@ async function insertSettlements(
 ): Promise<void> {
   const settled = rows.map((row) => {
     const { rate, versions } = rateAt(rates.get(row.account) ?? [], row.time_sec)
-    const isProven = row.revenue_class !== '' && PROVEN_CLASSES.includes(row.revenue_class)
     return {
       rate,
-      isDue: isProven && row.is_owner === 1,
+      isDue: isProvenClass(row.revenue_class) && row.is_owner === 1,
       versions: BigInt(row.versions) + versions,
       ...splitRevenue(BigInt(row.revenue_wei), knownRate(rate)),
     }

@@ -9,5 +9,5 @@ export function projectValidatorFact(stored: StoredEvent, unnamedChain: string):
   if (stored.event.type !== depositContractTold.name) return projectIdentities(stored, unnamedChain)
   const { chain, address } = decodeEvent(depositContractTold, stored.event)
   const columns = { chain: [chain], address: [address], version: BigUint64Array.of(versionOf(stored.position)) }
-  return { rows: [{ table: 'deposit_contracts', columns }] }
+  return { rows: [{ table: 'deposit_contracts', columns }], touched: { kind: 'deposit contract', chain } }
 }

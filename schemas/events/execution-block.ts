@@ -1,7 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { hexOf } from '../eth/hex.ts'
 import { type ColumnsOf, type EventType, jsonEvent, olderJson, olderPacked, type Packed, packedEvent } from './codec.ts'
-import { bytesOfRow } from './columns.ts'
 import { Address, Bytes, Chain, Hash, IntegerText, UInt } from './fields.ts'
 
 export const ADDRESS_BYTES = 20
@@ -37,7 +35,7 @@ const HeaderV2 = Type.Object({
   matchesHash: Type.Optional(Type.Boolean()),
 })
 
-const ExecutionBlockHeader = Type.Object({
+const HeaderV3 = Type.Object({
   ...HeaderV2.properties,
   logsCheck: Type.Enum([...LOGS_CHECKS]),
   /**
@@ -45,6 +43,15 @@ const ExecutionBlockHeader = Type.Object({
    * `gasUsed` and `effectiveGasPriceWei` are zeros that mean nothing, and new contracts have no address.
    */
   hasOutcomes: Type.Boolean(),
+})
+
+const ExecutionBlockHeader = Type.Object({
+  ...HeaderV3.properties,
+  /**
+   * Positions of the transactions whose senders are proven by their signatures: the last ones, and those that the coinbase seems to
+   * have sent value with. Who sent the others is the node's word.
+   */
+  provenSenders: Type.Array(UInt),
 })
 export type ExecutionBlockHeader = Static<typeof ExecutionBlockHeader>
 
@@ -54,7 +61,7 @@ export const EXECUTION_BLOCK_LAYOUT = {
   succeeded: 'u8',
   gasUsed: 'u64',
   effectiveGasPriceWei: 'u256',
-  /** Of the last transaction, who signed it; of the others, who the node says did: no figure may depend on them. */
+  /** Who signed it, where the header names the transaction in `provenSenders`; of the others, who the node says did: no payment is proven by them. */
   sender: 'bytes20',
   /** Whom the transaction is for; of a creation the new contract, zeros where it failed. */
   recipient: 'bytes20',
@@ -64,7 +71,7 @@ export const EXECUTION_BLOCK_LAYOUT = {
 } as const
 export type TransactionColumns = ColumnsOf<typeof EXECUTION_BLOCK_LAYOUT>
 
-/** A value transfer by a transaction of the block's coinbase: the evidence of a builder payment. */
+/** A value transfer by a transaction of the block's coinbase, as version 1 has it. */
 const CoinbaseTransfer = Type.Object({
   transactionIndex: UInt,
   transactionHash: Hash,
@@ -92,14 +99,18 @@ const HeaderV1 = Type.Object({
 type HeaderV1 = Static<typeof HeaderV1>
 const LAYOUT_V1 = { type: 'u8', succeeded: 'u8', gasUsed: 'u64', effectiveGasPriceWei: 'u64' } as const
 
-/** A block as it is written. */
-export interface WholeExecutionBlock extends Packed<ExecutionBlockHeader, typeof EXECUTION_BLOCK_LAYOUT> {
+/** A block as it is written; versions 2 and 3 have no `provenSenders`, and of them the sender of the last transaction alone is proven. */
+export interface WholeExecutionBlock
+  extends Packed<
+    Omit<ExecutionBlockHeader, 'provenSenders'> & { readonly provenSenders?: readonly number[] },
+    typeof EXECUTION_BLOCK_LAYOUT
+  > {
   readonly earlier?: undefined
 }
 
 /** A block of version 1: of its transactions only receipts and coinbase transfers are known, and no event has its logs. */
 export interface EarlierExecutionBlock {
-  readonly header: Omit<ExecutionBlockHeader, 'logParts'> & { readonly logParts?: undefined }
+  readonly header: Omit<ExecutionBlockHeader, 'logParts' | 'provenSenders'> & { readonly logParts?: undefined }
   readonly columns: Pick<TransactionColumns, 'type' | 'succeeded' | 'gasUsed' | 'effectiveGasPriceWei'>
   /** Transfer logs of ERC-721 with 4 topics, ERC-1155 and ERC-2309, and no others. */
   readonly earlier: Pick<HeaderV1, 'coinbaseTransfers' | 'transferLogs'>
@@ -127,41 +138,20 @@ function fromV2({
 }
 
 /**
- * What the block's coinbase sent in its last transaction, if that has a value: who sent it is proven by its signature, who sent
- * those before it is not.
- */
-export function lastCoinbaseTransfer(block: ExecutionBlockData): CoinbaseTransfer | undefined {
-  const last = block.columns.gasUsed.length - 1
-  if (block.earlier !== undefined) {
-    return block.earlier.coinbaseTransfers.find(({ transactionIndex }) => transactionIndex === last)
-  }
-  const { columns } = block
-  const valueWei = columns.valueWei[last]
-  if (valueWei === undefined || valueWei === 0n) return undefined
-  if (hexOf(bytesOfRow(columns.sender, last, ADDRESS_BYTES)) !== block.header.coinbase) return undefined
-  return {
-    transactionIndex: last,
-    transactionHash: hexOf(bytesOfRow(columns.hash, last, HASH_BYTES)),
-    to: columns.isCreation[last] === 1 ? null : hexOf(bytesOfRow(columns.recipient, last, ADDRESS_BYTES)),
-    valueWei: valueWei.toString(),
-    succeeded: columns.succeeded[last] === 1,
-  }
-}
-
-/**
  * An execution block, whose logs agree with what its chain lets them be checked against (`logsCheck`); key: chain and hash, id `execution.block:<chain>:<hash>`.
  * A row has at most 147 bytes: 7,000 transactions stay below Kafka's default message size, whatever is in them, and our topics
  * take sixteen times as much.
  */
 export const executionBlock: EventType<'execution.block', ExecutionBlockData> = {
   ...packedEvent(
-    { name: 'execution.block', version: 3, topic: 'execution.blocks' },
+    { name: 'execution.block', version: 4, topic: 'execution.blocks' },
     ExecutionBlockHeader,
     EXECUTION_BLOCK_LAYOUT,
   ),
   older: {
     1: olderPacked({ header: HeaderV1, layout: LAYOUT_V1 }, fromV1),
     2: olderPacked({ header: HeaderV2, layout: EXECUTION_BLOCK_LAYOUT }, fromV2),
+    3: olderPacked({ header: HeaderV3, layout: EXECUTION_BLOCK_LAYOUT }, (data): WholeExecutionBlock => data),
   },
 }
 

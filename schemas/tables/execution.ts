@@ -1,6 +1,9 @@
 /** Sort keys: the columns that tell one row from another. */
 export const EXECUTION_TABLES = {
   execution_blocks: ['chain', 'block_hash'],
+  block_payments: ['chain', 'block_hash', 'transaction_index'],
+  block_balances: ['chain', 'block_hash', 'address'],
+  relay_claims: ['chain', 'block_hash', 'relay'],
   execution_finality: ['chain'],
   execution_log_parts: ['chain', 'block_number', 'block_hash', 'part'],
   execution_heights: ['chain', 'block_number', 'block_hash'],
@@ -10,7 +13,16 @@ export const EXECUTION_TABLES = {
 } as const
 
 /** How the execution revenue of a finalized block was found: `blockRevenuesSql`, `settlements.revenue_class`. */
-export type RevenueClass = 'local' | 'builder_payment' | 'unexplained'
+export type RevenueClass =
+  | 'local'
+  | 'builder_payment'
+  | 'coinbase_is_proposer'
+  | 'direct_transfers'
+  | 'relay_only'
+  | 'unexplained'
+
+/** Who has sent what may be a payment: the coinbase, or somebody else at the block's end. */
+export type Payer = 'coinbase' | 'other'
 
 // Rows as queries return them: 64-bit and wider integers are decimal text.
 
@@ -21,14 +33,59 @@ export interface ExecutionBlockRow {
   readonly block_number: string
   readonly time: string
   readonly coinbase: string
+  readonly extra_data: string
+  readonly names_builder: number
+  readonly pays_somebody: number
+  readonly has_evidence: number
   readonly transactions: number
   readonly base_fee_per_gas_wei: string
   readonly priority_fees_wei: string
-  readonly payment_recipient: string
-  readonly payment_wei: string
-  readonly payment_succeeded: number
   readonly log_parts: number
   readonly matches_hash: number
   readonly version: string
   readonly is_deleted: number
+}
+
+/** A row of `block_payments`. */
+export interface BlockPaymentRow {
+  readonly chain: string
+  readonly block_hash: string
+  readonly transaction_index: number
+  readonly transaction_hash: string
+  readonly sender: string
+  readonly recipient: string
+  readonly value_wei: string
+  readonly succeeded: number
+  readonly payer: Payer
+  readonly pays_tip: number
+  readonly runs_code: number
+  readonly version: string
+}
+
+/** A row of `block_balances`. */
+export interface BlockBalanceRow {
+  readonly chain: string
+  readonly block_hash: string
+  readonly address: string
+  readonly before_wei: string
+  readonly after_wei: string
+  readonly withdrawals_wei: string
+  readonly received_wei: string
+  readonly spent_wei: string
+  readonly tips_wei: string
+  readonly internal_wei: string
+  readonly version: string
+}
+
+/** A row of `relay_claims`. */
+export interface RelayClaimRow {
+  readonly chain: string
+  readonly block_hash: string
+  readonly relay: string
+  readonly value_wei: string
+  readonly fee_recipient: string
+  readonly proposer_pubkey: string
+  readonly builder_pubkey: string
+  readonly slot: string
+  readonly version: string
 }

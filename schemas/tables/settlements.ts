@@ -1,4 +1,4 @@
-import { blockRevenuesSql, PROVEN_CLASSES } from './block-revenues.ts'
+import { blockRevenuesSql, PROVEN_CLASSES_SQL } from './block-revenues.ts'
 
 /** Sort keys: the columns that tell one row from another. */
 export const SETTLEMENT_TABLES = { settlements: ['chain', 'account', 'slot'] } as const
@@ -41,7 +41,7 @@ export function dueSettlementsSql({ blocks, where = '1', recipients }: DueBlocks
       SELECT f.chain AS chain, f.slot AS slot, f.day AS day, f.time AS time, f.revenue_wei AS revenue_wei, v.pubkey AS pubkey
       FROM (
         SELECT chain, slot, day, time, proposer_index, revenue_wei FROM (${blockRevenuesSql(blocks, recipients)})
-        WHERE ${where} AND revenue_class IN ('${PROVEN_CLASSES.join("', '")}')
+        WHERE ${where} AND revenue_class IN ${PROVEN_CLASSES_SQL}
       ) AS f
       INNER JOIN (SELECT chain, pubkey, validator_index FROM validators FINAL WHERE chain = {chain:String}) AS v
         ON v.chain = f.chain AND v.validator_index = f.proposer_index

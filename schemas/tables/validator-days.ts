@@ -1,4 +1,4 @@
-import { blockRevenuesSql } from './block-revenues.ts'
+import { blockRevenuesSql, CLAIMED_CLASSES_SQL } from './block-revenues.ts'
 import { newestToldSql } from './day-levels.ts'
 import { IS_SLASHING, IS_WITHDRAWAL } from './rewards.ts'
 
@@ -90,8 +90,8 @@ export function validatorDaysSql(
   LEFT JOIN (
     SELECT
       ${day.slot} AS day, proposer_index AS validator_index, sum(revenue_wei) AS revenue, toUInt32(count()) AS blocks,
-      toUInt32(countIf(revenue_class = 'unexplained')) AS blocks_unexplained,
-      sumIf(claimed_wei, revenue_class = 'unexplained') AS unexplained, sum(version) AS versions
+      toUInt32(countIf(revenue_class IN ${CLAIMED_CLASSES_SQL})) AS blocks_unexplained,
+      sumIf(claimed_wei, revenue_class IN ${CLAIMED_CLASSES_SQL}) AS unexplained, sum(version) AS versions
     FROM (${blockRevenuesSql(`f.chain = {chain:String} AND ${blocks} ${mine('f.proposer_index')}`)})
     WHERE ${isAsked(day.slot)} ${counted}
     GROUP BY ${day.slot}, proposer_index

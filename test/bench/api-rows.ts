@@ -90,9 +90,9 @@ const CHAIN_ROWS = [
    SELECT {chain:String}, slot, epoch, ${DAY}, ${HASH}, proposer, ${HASH}, slot + 1, ${ADDRESS}, 30000000, 900000, 0, 0, slot + 10
    FROM ${BLOCKS}`,
   `INSERT INTO execution_blocks (chain, block_hash, block_number, time, coinbase, transactions, base_fee_per_gas_wei,
-     priority_fees_wei, payment_recipient, payment_wei, payment_succeeded, matches_hash, version)
+     priority_fees_wei, matches_hash, version)
    SELECT {chain:String}, ${HASH}, slot + 1, toDateTime({genesis:UInt64} + slot * ${SECONDS_PER_SLOT}, 'UTC'), ${ADDRESS},
-     150, 7000000000, ${REVENUE}, '', 0, 0, 1, slot + 10
+     150, 7000000000, ${REVENUE}, 1, slot + 10
    FROM ${BLOCKS}`,
   `INSERT INTO ledger_entries (chain, slot, epoch, day, validator_index, kind, reference, amount_gwei, version)
    SELECT {chain:String}, slot, epoch, ${DAY}, proposer, 'proposer', 0, 31000000, slot + 10

@@ -127,6 +127,8 @@ function emptyBlock(number: number, logs: number, idOf = (own: number): number =
     matchesHash: true,
     logsCheck: 'receipts',
     hasOutcomes: true,
+    provenSenders: [],
+    withdrawals: [],
     columns: transactionColumns([]),
     logs: {
       logIndex: new Uint32Array(logs),

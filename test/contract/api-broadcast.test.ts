@@ -60,7 +60,7 @@ beforeAll(async () => {
     })),
   )
   const block = { block_hash: `0x${'b1'.repeat(32)}`, block_number: 7, time: '2026-11-19 00:01:00' }
-  const paid = { base_fee_per_gas_wei: 7, priority_fees_wei: 0, payment_recipient: '' }
+  const paid = { base_fee_per_gas_wei: 7, priority_fees_wei: 0 }
   const named = { coinbase: SENDER.address.toLowerCase(), transactions: 1, ...paid, version: 1, is_deleted: 0 }
   await insertRows(fixture.warehouse, 'execution_blocks', [{ ...block, ...named }])
   await insertRows(fixture.warehouse, 'deposits', [

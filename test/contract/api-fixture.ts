@@ -246,7 +246,6 @@ async function fillBlocks(warehouse: Warehouse): Promise<void> {
     transactions: 3,
     base_fee_per_gas_wei: 7,
     priority_fees_wei: 3_000_000_000_000_001n,
-    payment_recipient: '',
     version,
     is_deleted,
   })
@@ -369,7 +368,6 @@ async function fillHoodi(warehouse: Warehouse): Promise<void> {
       transactions: 1,
       base_fee_per_gas_wei: 7,
       priority_fees_wei: 9,
-      payment_recipient: '',
       version: 1,
       is_deleted: 0,
     },

@@ -134,7 +134,7 @@ describe('a stake quote', () => {
     await insertRows(fixture.warehouse, 'execution_blocks', [
       {
         ...{ ...block, coinbase: address, transactions: 1, base_fee_per_gas_wei: 7, priority_fees_wei: 0 },
-        ...{ payment_recipient: '', is_deleted: 0 },
+        is_deleted: 0,
       },
     ])
     await stake(`address=${address}&amount=32000000000`)
@@ -360,9 +360,7 @@ describe('an unstake quote', () => {
       deposit(elsewhere, { contract: addressOf(43) }),
     ])
     const paid = { coinbase: address, transactions: 1, base_fee_per_gas_wei: 7, priority_fees_wei: 0 }
-    await insertRows(fixture.warehouse, 'execution_blocks', [
-      { ...block, ...paid, payment_recipient: '', is_deleted: 0 },
-    ])
+    await insertRows(fixture.warehouse, 'execution_blocks', [{ ...block, ...paid, is_deleted: 0 }])
     const reasonOf = async (unknown?: string) => {
       queue.outcome = done({
         status: 'refused',

@@ -44,7 +44,7 @@ const insert = (table: Projection, row: Values) =>
 
 function headBlock(hash: string, slot: number, deleted = 0) {
   const time = new Date((GENESIS_SEC + 12 * slot) * 1_000).toISOString().slice(0, 19).replace('T', ' ')
-  const paid = { base_fee_per_gas_wei: 7, priority_fees_wei: 0, payment_recipient: '' }
+  const paid = { base_fee_per_gas_wei: 7, priority_fees_wei: 0 }
   const named = { block_hash: hash, block_number: slot, time, coinbase: addressOf(1), transactions: 1 }
   return { ...named, ...paid, version: version++, is_deleted: deleted }
 }

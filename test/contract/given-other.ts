@@ -114,12 +114,23 @@ export async function giveToOther(warehouse: Warehouse): Promise<void> {
       transactions: 1,
       base_fee_per_gas_wei: 7,
       priority_fees_wei: 9,
-      payment_recipient: '',
       version: 1,
       is_deleted: 0,
     },
   ])
+  await giveEvidence(warehouse)
   await giveSteps(warehouse, created)
+}
+
+/** What the block's revenue is read out of. */
+async function giveEvidence(warehouse: Warehouse): Promise<void> {
+  const ofBlock = { block_hash: hashOf(SLOT), version: 1 }
+  const payment = { transaction_hash: hashOf(SLOT), sender: ADDRESS, recipient: DEPOSIT_CONTRACT, value_wei: 3n }
+  await insertRows(warehouse, 'block_payments', [{ ...ofBlock, ...payment, succeeded: 1, payer: 'coinbase' }])
+  const balance = { before_wei: 1n, after_wei: 10n, withdrawals_wei: 0n, received_wei: 0n, spent_wei: 0n, tips_wei: 9n }
+  await insertRows(warehouse, 'block_balances', [{ ...ofBlock, address: ADDRESS, ...balance, internal_wei: 0n }])
+  const claim = { value_wei: 9n, fee_recipient: ADDRESS, proposer_pubkey: PUBKEY, builder_pubkey: PUBKEY, slot: SLOT }
+  await insertRows(warehouse, 'relay_claims', [{ ...ofBlock, relay: 'relay 1', ...claim }])
 }
 
 /** Deposits, a staking transaction that failed, and an exit on its way. */

@@ -68,6 +68,8 @@ function block(number: number, fork: string, deposits: readonly (readonly [strin
     matchesHash: true,
     logsCheck: 'receipts' as const,
     hasOutcomes: true,
+    provenSenders: [],
+    withdrawals: [],
   }
 }
 

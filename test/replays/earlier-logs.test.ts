@@ -9,11 +9,12 @@ import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { migrate, readMigrations } from '../../infra/warehouse/migrate.ts'
 import { openWarehouse } from '../../infra/warehouse/open.ts'
 import { readLogFacts } from '../../processors/loop/log-facts.ts'
+import { paymentEvidence } from '../../processors/rewards/payment-evidence.ts'
 import { ACCOUNTS_KEY } from '../../schemas/events/accounts.ts'
 import { epochBlocks } from '../../schemas/events/beacon-epoch.ts'
 import { decodeEvent, encodeEvent } from '../../schemas/events/codec.ts'
 import { TOPICS } from '../../schemas/events/envelope.ts'
-import { executionBlock, lastCoinbaseTransfer } from '../../schemas/events/execution-block.ts'
+import { executionBlock } from '../../schemas/events/execution-block.ts'
 import { feeRecipientsTold } from '../../schemas/events/fee-recipients.ts'
 import { validatorsIdentified } from '../../schemas/events/validators.ts'
 import { FOLDED_TABLES } from '../../schemas/tables/nft.ts'
@@ -41,7 +42,10 @@ const TOKEN_COLUMNS = {
 }
 /** Blocks have evidence now, of which their class is made: what it came to is in the days and the settlements. */
 const BLOCK_COLUMNS = ['revenue_class', 'revenue_wei', 'claimed_wei', 'recipient']
-const EVIDENCE_COLUMNS = ['payment_recipient', 'payment_wei', 'payment_succeeded']
+const EVIDENCE_COLUMNS = [
+  ...['payment_recipient', 'payment_wei', 'payment_succeeded'],
+  ...['extra_data', 'names_builder', 'pays_somebody', 'has_evidence'],
+]
 /** Their rows follow from what is known of the proposers, too, and so do their versions. */
 const NEWER_VERSIONS = ['daily_rewards', 'closed_days', 'settlements']
 const RENAMED: Readonly<Record<string, Projection>> = { chain: 'chains' }
@@ -60,8 +64,7 @@ async function tellFeeRecipients(eventLog: EventLog): Promise<void> {
   for await (const { event } of eventLog.read({ topic: 'execution.blocks', signal: never })) {
     if (event.type !== executionBlock.name) continue
     const block = decodeEvent(executionBlock, event)
-    const payment = lastCoinbaseTransfer(block)
-    if (typeof payment?.to === 'string') payees.set(block.header.hash, payment.to)
+    for (const { recipient } of paymentEvidence(block)) payees.set(block.header.hash, recipient)
   }
   for await (const { event } of eventLog.read({ topic: 'beacon.epochs', signal: never })) {
     if (event.type !== epochBlocks.name) continue
@@ -135,6 +138,9 @@ describe.each(['given-chain', 'devnet'])('a log of release 0.1 (%s)', (name) => 
       'epoch_residuals',
       'monthly_rewards',
       'closed_months',
+      'block_payments',
+      'block_balances',
+      'relay_claims',
       'execution_finality',
       'execution_log_parts',
       'execution_heights',

@@ -67,11 +67,22 @@ async function insertBlocks(warehouse: Warehouse, blocks: readonly Block[], vers
     transactions: Uint32Array.from(blocks, () => 3),
     base_fee_per_gas_wei: blocks.map(() => 7n),
     priority_fees_wei: blocks.map(() => 1_000n),
-    payment_recipient: blocks.map(({ to = '' }) => to),
-    payment_wei: blocks.map(({ to }) => (to === undefined ? 0n : 5_000n)),
-    payment_succeeded: Uint8Array.from(blocks, ({ to }) => (to === undefined ? 0 : 1)),
+    pays_somebody: Uint8Array.from(blocks, ({ to }) => (to === undefined ? 0 : 1)),
     version: versions,
     is_deleted: new Uint8Array(blocks.length),
+  })
+  const paying = blocks.filter(({ to }) => to !== undefined)
+  await warehouse.insert('block_payments', {
+    chain: paying.map(() => CHAIN),
+    block_hash: paying.map(({ slot, letter = 'a' }) => hashOf(slot, letter)),
+    transaction_index: Uint32Array.from(paying, () => 2),
+    transaction_hash: paying.map(({ slot, letter = 'a' }) => hashOf(slot, letter)),
+    sender: paying.map(({ coinbase }) => coinbase),
+    recipient: paying.map(({ to = '' }) => to),
+    value_wei: paying.map(() => 5_000n),
+    succeeded: Uint8Array.from(paying, () => 1),
+    payer: paying.map(() => 'coinbase'),
+    version: BigUint64Array.from(paying, () => version),
   })
 }
 

@@ -38,7 +38,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true })
 })
 beforeEach(async () => {
-  for (const table of ['finalized_blocks', 'execution_blocks', 'validators', 'fee_recipients']) {
+  for (const table of ['finalized_blocks', 'execution_blocks', 'block_payments', 'validators', 'fee_recipients']) {
     await warehouse.command(`TRUNCATE TABLE ${table}`)
   }
 })
@@ -74,11 +74,22 @@ async function insertExecution(blocks: readonly GivenBlock[], version: bigint, i
     transactions: Uint32Array.from(slots, () => 3),
     base_fee_per_gas_wei: slots.map(() => 7n),
     priority_fees_wei: slots.map(() => TIPS),
-    payment_recipient: blocks.map(({ to = '' }) => to),
-    payment_wei: blocks.map(({ to }) => (to === undefined ? 0n : PAYMENT)),
-    payment_succeeded: Uint8Array.from(blocks, ({ to, failed }) => (to !== undefined && failed !== true ? 1 : 0)),
+    pays_somebody: Uint8Array.from(slots, (slot) => (blocks[slot]?.to === undefined ? 0 : 1)),
     version: BigUint64Array.from(slots, () => version),
     is_deleted: Uint8Array.from(slots, () => (isReverted ? 1 : 0)),
+  })
+  const paying = slots.filter((slot) => !isReverted && blocks[slot]?.to !== undefined)
+  await warehouse.insert('block_payments', {
+    chain: paying.map(() => CHAIN),
+    block_hash: paying.map(hashOf),
+    transaction_index: Uint32Array.from(paying, () => 2),
+    transaction_hash: paying.map(hashOf),
+    sender: paying.map((slot) => blocks[slot]?.coinbase ?? ''),
+    recipient: paying.map((slot) => blocks[slot]?.to ?? ''),
+    value_wei: paying.map(() => PAYMENT),
+    succeeded: Uint8Array.from(paying, (slot) => (blocks[slot]?.failed === true ? 0 : 1)),
+    payer: paying.map(() => 'coinbase'),
+    version: BigUint64Array.from(paying, () => version),
   })
 }
 

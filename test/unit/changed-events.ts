@@ -84,3 +84,15 @@ export function withFailedPayment(event: EncodedEvent): EncodedEvent {
   const succeeded = block.columns.succeeded.with(-1, 0)
   return { ...event, data: executionBlock.encode({ ...block, columns: { ...block.columns, succeeded } }) }
 }
+
+/** The block as releases before told it: version 3, in which no sender is said to be proven. */
+export function asEarlierRelease(event: EncodedEvent): EncodedEvent {
+  const data = Buffer.from(event.data)
+  const length = data.readUInt32LE(0)
+  const head = JSON.parse(data.subarray(4, 4 + length).toString()) as { header: { provenSenders?: unknown } }
+  delete head.header.provenSenders
+  const text = Buffer.from(JSON.stringify(head))
+  const size = Buffer.alloc(4)
+  size.writeUInt32LE(text.length)
+  return { ...event, version: 3, data: Buffer.concat([size, text, data.subarray(4 + length)]) }
+}

@@ -67,6 +67,7 @@ describe('the example file', () => {
           executionUrls: ['http://127.0.0.1:8545'],
         },
         start: 400_000,
+        relayUrls: ['https://relay.example'],
         stakingContract: { kind: 'kiln', address: '0x576834cb068e677db4aff6ca245c7bde16c3867e', feeWei: 0n },
         exitContract: '0x00000000000000000000000000000000000e417a',
         validatorClient: { url: 'http://127.0.0.1:5062', token: EXAMPLE_ENVIRONMENT.VALIDATOR_CLIENT_TOKEN },

@@ -1,39 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { paymentEvidence, priorityFeesWei } from '../../processors/rewards/el-reward.ts'
 import { rateAt, splitRevenue } from '../../processors/settlements/settlement.ts'
-import type { ExecutionBlockData, WholeExecutionBlock } from '../../schemas/events/execution-block.ts'
-import { type GivenTransaction, transactionColumns } from './execution-columns.ts'
-
-const BUILDER = `0x${'b1'.repeat(20)}`
-const PROPOSER = `0x${'a1'.repeat(20)}`
-
-const header = (coinbase = BUILDER): WholeExecutionBlock['header'] => ({
-  chain: 'mainnet',
-  number: 7,
-  hash: `0x${'11'.repeat(32)}`,
-  parentHash: `0x${'10'.repeat(32)}`,
-  timestampSec: 1_700_000_000,
-  coinbase,
-  extraData: '0x',
-  baseFeePerGasWei: '1000000000',
-  gasUsed: 21_000,
-  logParts: 0,
-  logsCheck: 'receipts',
-  hasOutcomes: true,
-})
-
-const PAYMENT: GivenTransaction = { sender: BUILDER, recipient: PROPOSER, valueWei: 9_000n }
-
-/** A block of somebody's two transactions, and those given. */
-const blockOf = (last: readonly GivenTransaction[], coinbase = BUILDER): ExecutionBlockData => ({
-  header: header(coinbase),
-  columns: transactionColumns([{ valueWei: 3n }, { valueWei: 4n }, ...last]),
-})
+import { priorityFeesWei } from '../../schemas/eth/priority-fees.ts'
+import { transactionColumns } from './execution-columns.ts'
 
 const tips = (rows: readonly (readonly [gasUsed: bigint, priceWei: bigint, succeeded: 0 | 1])[], baseFeeWei: bigint) =>
   priorityFeesWei({
-    header: { ...header(), baseFeePerGasWei: baseFeeWei.toString() },
+    header: { baseFeePerGasWei: baseFeeWei.toString() },
     columns: transactionColumns(
       rows.map(([gasUsed, priceWei, succeeded]) => ({ gasUsed, priceWei, succeeded: succeeded === 1 })),
     ),
@@ -72,47 +45,6 @@ describe('tips', () => {
 
   it('of an empty block are zero', () => {
     expect(tips([], 5n)).toBe(0n)
-  })
-})
-
-describe('evidence of a payment', () => {
-  it('is what the coinbase sent somebody in the last transaction', () => {
-    expect(paymentEvidence(blockOf([PAYMENT]))).toEqual({ recipient: PROPOSER, valueWei: 9_000n, succeeded: true })
-  })
-
-  it.each([1n, 2n ** 64n + 1n])('of %s wei is taken for what it is', (valueWei) => {
-    expect(paymentEvidence(blockOf([{ ...PAYMENT, valueWei }]))?.valueWei).toBe(valueWei)
-  })
-
-  it('says whether it failed', () => {
-    expect(paymentEvidence(blockOf([{ ...PAYMENT, succeeded: false }]))).toMatchObject({ succeeded: false })
-  })
-
-  it.each([
-    ['is not the last transaction', [PAYMENT, {}]],
-    ['goes to the coinbase itself', [{ ...PAYMENT, recipient: BUILDER }]],
-    ['creates a contract', [{ ...PAYMENT, recipient: null }]],
-    ['has no value', [{ ...PAYMENT, valueWei: 0n }]],
-    ['is somebody else’s', [{ ...PAYMENT, sender: PROPOSER }]],
-  ])('is none when the transfer %s', (_, last) => {
-    expect(paymentEvidence(blockOf(last))).toBeUndefined()
-  })
-
-  it('is none in an empty block', () => {
-    expect(paymentEvidence({ header: header(), columns: transactionColumns([]) })).toBeUndefined()
-  })
-
-  it('is found in a block of version 1 by the transfers that it names', () => {
-    const { logParts: _, ...fields } = header()
-    const { type, succeeded, gasUsed, effectiveGasPriceWei } = transactionColumns([{}, {}, {}])
-    const transfer = { transactionHash: `0x${'22'.repeat(32)}`, to: PROPOSER, succeeded: true }
-    const earlier = (transactionIndex: number): ExecutionBlockData => ({
-      header: fields,
-      columns: { type, succeeded, gasUsed, effectiveGasPriceWei },
-      earlier: { coinbaseTransfers: [{ ...transfer, transactionIndex, valueWei: '9000' }], transferLogs: [] },
-    })
-    expect(paymentEvidence(earlier(2))).toEqual({ recipient: PROPOSER, valueWei: 9_000n, succeeded: true })
-    expect(paymentEvidence(earlier(1))).toBeUndefined()
   })
 })
 

@@ -1,12 +1,11 @@
 import { keccak256 } from 'viem'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Binding } from '../../infra/execution/binding.ts'
 import { openExecutionSource } from '../../infra/execution/source.ts'
 import type { ExecutionSource } from '../../infra/ports/execution-source.ts'
 import { bytesOf, hexOf } from '../../schemas/eth/hex.ts'
 import { type CommittedReceipt, receiptsRoot } from '../../schemas/eth/receipts.ts'
 import { encodeTransaction } from '../../schemas/eth/signed-transaction.ts'
-import { lastCoinbaseTransfer } from '../../schemas/events/execution-block.ts'
 import { accountOf, addressOf, NO_BLOOM, type RpcTransaction, sealed, signedTransaction } from './given-rpc-block.ts'
 import { silentLog } from './silent-log.ts'
 import { openSyntheticNode, type SyntheticNode } from './synthetic-node.ts'
@@ -162,7 +161,10 @@ const askBlock = (results: Results, asked: string = block.hash) => ask(results, 
 test('a block is reduced to its header, its transactions and the logs that are kept', async () => {
   const found = await askBlock(whole)
   const { header, columns, logs, ...checked } = found
-  expect(checked).toEqual({ matchesHash: true, logsCheck: 'receipts', hasOutcomes: true })
+  expect(checked).toEqual({
+    ...{ matchesHash: true, logsCheck: 'receipts', hasOutcomes: true },
+    ...{ provenSenders: [1, 2], withdrawals: undefined }, // the header has a root that no withdrawals make
+  })
   expect(header).toEqual({
     number: 100,
     hash: block.hash,
@@ -183,18 +185,6 @@ test('a block is reduced to its header, its transactions and the logs that are k
     isCreation: Uint8Array.of(0, 1, 0),
     valueWei: [0n, 5n, 10n ** 18n],
     hash: bytesOf(`0x${hashes.join('').replaceAll('0x', '')}`),
-  })
-  expect(
-    lastCoinbaseTransfer({
-      header: { chain: 'mainnet', ...header, logParts: 0, logsCheck: 'receipts', hasOutcomes: true },
-      columns,
-    }),
-  ).toEqual({
-    transactionIndex: 2,
-    transactionHash: LAST,
-    to: address('d'),
-    valueWei: String(10n ** 18n),
-    succeeded: true,
   })
   expect(logs).toEqual({
     logIndex: Uint32Array.of(1, 2, 3),
@@ -400,6 +390,7 @@ test.each<[string, Results, string, string]>([
   ['another value', changedTransaction(0, { value: '0x1' }), 'node_inconsistent', 'hash'],
   ['another value, and the hash of it', changedWithHash({ value: '0x1' }), 'node_inconsistent', 'transactions root'],
   ['another sender of the last transaction', changedTransaction(2, { from: SENDER }), 'node_inconsistent', 'signed'],
+  ['another sender of the last but one', changedTransaction(1, { from: address('9') }), 'node_inconsistent', 'signed'],
   [
     'another price and the receipt that fits it',
     {
@@ -505,6 +496,33 @@ test.each<[string, Results]>([
   ['input that is not hex', changedTransaction(0, { input: '0xzz' })],
 ])('%s is malformed, and never a figure', async (_, results) => {
   await expect(askBlock({ ...whole, ...results })).rejects.toThrow(expect.objectContaining({ code: 'node_malformed' }))
+})
+
+describe('balances around a block', () => {
+  const parent = hash('8')
+  const balances: Results = {
+    ...whole,
+    eth_getBalance: ([of, at]) =>
+      of !== address('c')
+        ? new Refusal(-32_000, 'missing trie node')
+        : (at as { blockHash: string }).blockHash === parent
+          ? '0x5'
+          : quantity(2n ** 70n),
+  }
+  const around = { hash: block.hash, parentHash: parent }
+  const askBalances = (results: Results) =>
+    ask(results, (source) => source.balanceChanges([address('c'), address('d')], around))
+
+  test('are asked by the hashes of the block and its parent, and not told where the node does not have them', async () => {
+    expect(await askBalances(balances)).toEqual([{ beforeWei: 5n, afterWei: 2n ** 70n }, undefined])
+  })
+
+  test('are the node’s fault where it answers something else, or would answer later', async () => {
+    const wrong = { ...whole, eth_getBalance: () => '5' }
+    await expect(askBalances(wrong)).rejects.toThrow(expect.objectContaining({ code: 'node_malformed' }))
+    const limited = { ...whole, eth_getBalance: () => new Refusal(-32_005, 'too many requests') }
+    await expect(askBalances(limited)).rejects.toThrow(expect.objectContaining({ code: 'node_unreachable' }))
+  })
 })
 
 test('a null beside a result is no error', async () => {

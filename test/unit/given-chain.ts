@@ -297,6 +297,7 @@ function executionEvent(slot: number): EncodedEvent {
         logParts: 0,
         logsCheck: 'receipts',
         hasOutcomes: true,
+        provenSenders: [0, 1],
       },
       columns: transactionColumns([
         { priceWei: 9n },

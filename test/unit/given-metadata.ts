@@ -82,7 +82,14 @@ export function logsOf(number: number, happened: readonly Happened[]): readonly 
     data: happened.map(({ log }) => log.data),
   }
   const block = {
-    ...({ header, matchesHash: true, logsCheck: 'receipts', hasOutcomes: true } as const),
+    ...({
+      header,
+      matchesHash: true,
+      logsCheck: 'receipts',
+      hasOutcomes: true,
+      provenSenders: [],
+      withdrawals: [],
+    } as const),
     columns: transactionColumns([]),
     logs,
   }

@@ -77,6 +77,8 @@ export function eventsOf(
     matchesHash: true,
     logsCheck,
     hasOutcomes: true,
+    provenSenders: [],
+    withdrawals: [],
     columns: transactionColumns(transactions),
     logs: columns,
   }

@@ -56,7 +56,7 @@ function transfer(seed: number, contract = randomBytes(20, seed)): ReceiptLog {
 
 const PAYER = accountOf('b')
 
-/** What a node tells of a block with these transactions, of 21,000 gas each and random in all the rest; the last one is signed. */
+/** What a node tells of a block with these transactions, of 21,000 gas each and random in all the rest; the last two are signed. */
 async function answersOf(given: readonly GivenTransaction[]) {
   const transactions: RpcTransaction[] = given.map(({ priceWei = 9n }, i) => {
     const random = randomBytes(104, 1_000_000 + i)
@@ -73,10 +73,11 @@ async function answersOf(given: readonly GivenTransaction[]) {
     const unhashed = { ...fields, ...accounts, value: quantity(value), v: '0x1b', r, s, accessList: [] } as const
     return { ...unhashed, hash: keccak256(encodeTransaction(unhashed)) }
   })
-  const { priceWei = 9n } = given.at(-1) ?? {}
-  const value = 2n ** 64n + BigInt(given.length - 1)
-  const last = { type: 'legacy', to: PAYER.address, gas: 21_000n, gasPrice: priceWei, value } as const
-  transactions.splice(-1, 1, await signedTransaction(PAYER, last))
+  for (const [i, { priceWei = 9n }] of [...given.entries()].slice(-2)) {
+    const value = 2n ** 64n + BigInt(i)
+    const fields = { type: 'legacy', nonce: i, to: PAYER.address, gas: 21_000n, gasPrice: priceWei, value } as const
+    transactions.splice(i, 1, await signedTransaction(PAYER, fields))
+  }
   let logIndex = 0
   const receipts = given.map(({ logs = [], priceWei = 9n }, i) => ({
     transactionHash: transactions[i]?.hash,
@@ -244,7 +245,16 @@ test('7,000 transactions fit into one event whatever is in them', () => {
   }
   const { blocks } = executionBlockEvents(
     CHAIN,
-    { header, columns, matchesHash: true, logsCheck: 'receipts', hasOutcomes: true, logs: NO_LOGS },
+    {
+      header,
+      columns,
+      matchesHash: true,
+      logsCheck: 'receipts',
+      hasOutcomes: true,
+      provenSenders: [],
+      withdrawals: [],
+      logs: NO_LOGS,
+    },
     TIME,
   )
   expect(blocks[0]?.data.length).toBeGreaterThan(1_000_000)

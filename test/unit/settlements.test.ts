@@ -2,12 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { executionRevertEvent } from '../../ingest/execution/block-events.ts'
 import { project } from '../../processors/loop/consume.ts'
 import { PROJECTORS } from '../../processors/projections.ts'
+import { paymentEvidence } from '../../processors/rewards/payment-evidence.ts'
 import { settleBlocks } from '../../processors/settlements/settle.ts'
 import { proveSettlements } from '../../processors/verify/prove-settlements.ts'
 import { findUnexplainedRevenue } from '../../processors/verify/unexplained-revenue.ts'
 import { ACCOUNTS_KEY, feeRateSet } from '../../schemas/events/accounts.ts'
 import { decodeEvent, type EncodedEvent, encodeEvent } from '../../schemas/events/codec.ts'
-import { executionBlock, lastCoinbaseTransfer } from '../../schemas/events/execution-block.ts'
+import { executionBlock } from '../../schemas/events/execution-block.ts'
 import { feeRecipientsTold } from '../../schemas/events/fee-recipients.ts'
 import { withFailedPayment } from './changed-events.ts'
 import { dumpTables, projecting, rebuildFrom } from './projecting.ts'
@@ -19,7 +20,7 @@ const { stores, warehouse, rebuilt, whole } = rebuiltTablesOfFile()
 
 describe('a settlement', () => {
   const blocks = chain.events.get('execution.blocks') ?? []
-  const builders = blocks.filter((event) => lastCoinbaseTransfer(decodeEvent(executionBlock, event)) !== undefined)
+  const builders = blocks.filter((event) => paymentEvidence(decodeEvent(executionBlock, event)).length > 0)
   const settled = () => warehouse().query<Row>('SELECT * EXCEPT (version) FROM settlements FINAL ORDER BY slot')
 
   const reverted = (event: EncodedEvent): EncodedEvent => {

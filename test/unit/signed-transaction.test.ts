@@ -1,11 +1,11 @@
-import { keccak256, parseTransaction, recoverTransactionAddress, toHex } from 'viem'
+import { keccak256, recoverTransactionAddress, toHex } from 'viem'
 import { describe, expect, it, test } from 'vitest'
 import { headerHash } from '../../schemas/eth/header.ts'
 import { hexOf } from '../../schemas/eth/hex.ts'
-import { encodeRlp, type RlpItem } from '../../schemas/eth/rlp.ts'
+import { encodeRlp } from '../../schemas/eth/rlp.ts'
 import { encodeTransaction, isKnownType, signerOf } from '../../schemas/eth/signed-transaction.ts'
 import { accountOf, addressOf, signedTransaction } from './given-rpc-block.ts'
-import { bytesOf, listOf, MAINNET_BLOCKS, readBlock } from './mainnet-blocks.ts'
+import { headerOf, listOf, MAINNET_BLOCKS, readBlock, toRpc } from './mainnet-blocks.ts'
 
 const ACCOUNT = accountOf('c')
 const TO = `0x${'12'.repeat(20)}` as const
@@ -39,45 +39,6 @@ test('types of other layers are not known', () => {
   expect([0, 1, 2, 3, 4].every(isKnownType)).toBe(true)
   expect(isKnownType(0x7e)).toBe(false)
 })
-
-/** Names of a header's fields in the order of their RLP list, up to the fork that the list ends with. */
-const HEADER_FIELDS = [
-  ...['parentHash', 'sha3Uncles', 'miner', 'stateRoot', 'transactionsRoot', 'receiptsRoot', 'logsBloom', 'difficulty'],
-  ...[
-    'number',
-    'gasLimit',
-    'gasUsed',
-    'timestamp',
-    'extraData',
-    'mixHash',
-    'nonce',
-    'baseFeePerGas',
-    'withdrawalsRoot',
-  ],
-  ...['blobGasUsed', 'excessBlobGas', 'parentBeaconBlockRoot', 'requestsHash'],
-]
-const BYTES_FIELDS = /Root|Hash|Uncles|miner|Bloom|extraData|nonce/
-
-function headerOf(fields: readonly RlpItem[]) {
-  const hex = (item: RlpItem, name: string) => {
-    const text = toHex(bytesOf(item))
-    return BYTES_FIELDS.test(name) ? text : `0x${BigInt(text === '0x' ? 0 : text).toString(16)}`
-  }
-  return Object.fromEntries(fields.map((item, i) => [HEADER_FIELDS[i], hex(item, HEADER_FIELDS[i] ?? '')]))
-}
-
-/** What JSON-RPC tells of a transaction's bytes. */
-function toRpc(raw: `0x${string}`) {
-  const parsed = parseTransaction(raw)
-  const known = Object.entries(parsed).map(([name, value]) => {
-    const isNumber = typeof value === 'bigint' || typeof value === 'number'
-    return [name === 'data' ? 'input' : name, isNumber ? `0x${value.toString(16)}` : value]
-  })
-  const type = { legacy: '0x0', eip2930: '0x1', eip1559: '0x2', eip4844: '0x3', eip7702: '0x4' }[
-    parsed.type ?? 'legacy'
-  ]
-  return { value: '0x0', ...Object.fromEntries(known), type }
-}
 
 describe.skipIf(MAINNET_BLOCKS.length === 0)('real mainnet blocks', () => {
   it.each(MAINNET_BLOCKS)(

@@ -181,6 +181,7 @@ export class SyntheticChain {
         const parentHash = this.#blocks.get(block.parentRoot)?.executionBlockHash ?? asked
         return emptyBlock({ number: block.executionBlockNumber, hash: asked, parentHash })
       }),
+    balanceChanges: async (addresses) => addresses.map(() => undefined),
     status: () => [],
     [Symbol.asyncDispose]: async () => {},
   }

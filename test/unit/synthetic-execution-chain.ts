@@ -21,6 +21,8 @@ export function emptyBlock(reference: BlockReference): ExecutionBlock {
     matchesHash: true,
     logsCheck: 'receipts',
     hasOutcomes: true,
+    provenSenders: [],
+    withdrawals: [],
     columns: transactionColumns([]),
     logs: NO_LOGS,
   }
@@ -87,6 +89,7 @@ export class SyntheticExecutionChain {
         if (block !== undefined) return emptyBlock(block)
         throw new AppError('node_lagging', `the node does not have block ${hash}`, { retryable: true })
       }),
+    balanceChanges: async (addresses) => addresses.map(() => undefined),
     status: () => [],
     [Symbol.asyncDispose]: async () => {},
   }

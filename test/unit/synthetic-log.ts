@@ -245,7 +245,16 @@ class SyntheticChain {
     )
     return executionBlockEvents(
       this.#chain,
-      { header, columns, matchesHash: true, logsCheck: 'receipts', hasOutcomes: true, logs: logsOf(this.#size.logs) },
+      {
+        header,
+        columns,
+        matchesHash: true,
+        logsCheck: 'receipts',
+        hasOutcomes: true,
+        provenSenders: [],
+        withdrawals: [],
+        logs: logsOf(this.#size.logs),
+      },
       instant(slot),
     )
   }

@@ -9,24 +9,7 @@ import {
 } from '../../schemas/eth/receipts.ts'
 import { encodeRlp, type RlpItem, rlpInteger } from '../../schemas/eth/rlp.ts'
 import { orderedTrieRoot } from '../../schemas/eth/trie.ts'
-import { bytesOf, listOf, MAINNET_BLOCKS, numberOf, readBlock } from './mainnet-blocks.ts'
-
-function toReceipt(value: RlpItem): CommittedReceipt {
-  const [type, status, cumulativeGasUsed, logs] = listOf(value)
-  return {
-    type: Number(numberOf(type)),
-    status: numberOf(status) === 1n ? 'success' : 'reverted',
-    cumulativeGasUsed: numberOf(cumulativeGasUsed),
-    logs: listOf(logs).map((log) => {
-      const [address, topics, data] = listOf(log)
-      return {
-        address: toHex(bytesOf(address)),
-        topics: listOf(topics).map((topic) => toHex(bytesOf(topic))),
-        data: toHex(bytesOf(data)),
-      }
-    }),
-  }
-}
+import { bytesOf, listOf, MAINNET_BLOCKS, readBlock, toReceipt } from './mainnet-blocks.ts'
 
 describe('orderedTrieRoot', () => {
   it('gives the well-known empty root for no values', () => {
