@@ -4,7 +4,7 @@ import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { ROUNDING_GWEI_MAX } from '../../schemas/tables/day-levels.ts'
 import { findDayGaps } from './day-gaps.ts'
 import { findMissing, type Missing } from './find-missing.ts'
-import { type DayProof, holds, proveDays } from './prove-days.ts'
+import { countDays, type DayProof, holds } from './prove-days.ts'
 import { proveEpochs } from './prove-epochs.ts'
 import { proveMonths } from './prove-months.ts'
 import { proveRevenue, proveSettlements } from './prove-settlements.ts'
@@ -98,17 +98,17 @@ async function proveFigures({ warehouse, quiet, print, signal }: Verifying, prov
   const unanchored = new Map<string, number>()
   let proofs = 0
   let wrong = 0
-  for await (const some of proveDays(warehouse, proving)) {
+  const add = (counts: Map<string, number>, name: string, count: number) => {
+    if (count > 0) counts.set(name, (counts.get(name) ?? 0) + count)
+  }
+  for await (const some of countDays(warehouse, proving, quiet)) {
     signal.throwIfAborted()
-    for (const proof of some) {
-      days.add(`${proof.chain} ${proof.day}`)
-      proofs++
-      const isRight = holds(proof)
-      if (!isRight) wrong++
-      if (proof.level === 'rounding') rounded.set(proof.chain, (rounded.get(proof.chain) ?? 0) + 1)
-      if (proof.level === 'unanchored') unanchored.set(proof.chain, (unanchored.get(proof.chain) ?? 0) + 1)
-      if (!quiet || !isRight) await print(formatProof(proof, isRight))
-    }
+    if (some.checked > 0) days.add(`${some.chain} ${some.day}`)
+    proofs += some.checked
+    wrong += some.wrong
+    add(rounded, some.chain, some.rounding)
+    add(unanchored, some.chain, some.unanchored)
+    for (const proof of some.told) await print(formatProof(proof, holds(proof)))
   }
   for (const [name, count] of rounded) {
     await print(

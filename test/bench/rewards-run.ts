@@ -37,6 +37,8 @@ export interface RewardsSize extends Omit<StateChainSize, 'epochs'> {
 export interface RewardsFigures {
   readonly epochs: number
   readonly secondsPerEpoch: number
+  /** Of all threads, the warehouse's too; the node has a process of its own. */
+  readonly cpuSecondsPerEpoch: number
   readonly peakRssMb: number
   readonly logBytes: number
   readonly clickhouseBytes: number
@@ -103,14 +105,14 @@ async function measure(size: RewardsSize, node: NodeProcess, directory: string):
   await using jobQueue = await openSqliteJobQueue({ file: join(directory, 'jobs.sqlite') })
   await track(eventLog, size)
   const ports = { eventLog, warehouse, jobQueue }
-  const secondsPerEpoch = await follow(size, node, ports)
+  const seconds = await follow(size, node, ports)
   await refuseUnexplained(warehouse, WARM_UP_EPOCHS + size.measured)
   const peakRssMb = maxRssMb()
   const clickhouseBytes = await bytesInClickhouse(warehouse)
   const validatorEpochs = size.tracked * (WARM_UP_EPOCHS + size.measured)
   return {
     epochs: size.measured,
-    secondsPerEpoch,
+    ...seconds,
     peakRssMb,
     logBytes: (await bytesOfLog(eventLog)) / validatorEpochs,
     clickhouseBytes,
@@ -118,7 +120,7 @@ async function measure(size: RewardsSize, node: NodeProcess, directory: string):
   }
 }
 
-async function follow(size: RewardsSize, node: NodeProcess, ports: Ports): Promise<number> {
+async function follow(size: RewardsSize, node: NodeProcess, ports: Ports) {
   const { eventLog, jobQueue } = ports
   await using beacon = await openBeaconSource({ urls: [node.url], log })
   const stop = new AbortController()
@@ -140,9 +142,10 @@ async function follow(size: RewardsSize, node: NodeProcess, ports: Ports): Promi
     await until(async () => nextEpoch >= epoch && (await eventLog.lag('beacon.epochs', 'finalized')) === 0n)
   }
   await through(FIRST_EPOCH + WARM_UP_EPOCHS)
-  const startMs = performance.now()
+  const [startMs, startCpu] = [performance.now(), process.cpuUsage()]
   await through(FIRST_EPOCH + WARM_UP_EPOCHS + size.measured)
   const seconds = (performance.now() - startMs) / 1_000
+  const { user, system } = process.cpuUsage(startCpu)
   await until(async () => {
     const lags = await Promise.all(PROJECTORS.map(({ topic, group }) => eventLog.lag(topic, group)))
     const jobs = await Promise.all(DERIVING_JOBS.map((name) => jobQueue.pending(name)))
@@ -150,7 +153,8 @@ async function follow(size: RewardsSize, node: NodeProcess, ports: Ports): Promi
   })
   stop.abort()
   await running
-  return seconds / size.measured
+  const cpuSeconds = (user + system) / 1e6
+  return { secondsPerEpoch: seconds / size.measured, cpuSecondsPerEpoch: cpuSeconds / size.measured }
 }
 
 async function verify(ports: Ports, validatorEpochs: number) {

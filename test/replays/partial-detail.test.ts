@@ -1,9 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { accountDays } from '../../api/rewards/account-days.ts'
 import { findDayGaps } from '../../processors/verify/day-gaps.ts'
-import { proveDays } from '../../processors/verify/prove-days.ts'
+import { countDays, proveDays } from '../../processors/verify/prove-days.ts'
 import { proveEpochs } from '../../processors/verify/prove-epochs.ts'
 import { proveSettlements } from '../../processors/verify/prove-settlements.ts'
+import { PROVE_ALL } from '../../processors/verify/proving.ts'
 import { parseDay } from '../../schemas/eth/time.ts'
 import type { Topic } from '../../schemas/events/codec.ts'
 import { epochOfEvent, withoutExecutionBlocks } from '../unit/changed-events.ts'
@@ -129,6 +130,14 @@ describe('closing and proving days', () => {
       [first, 3],
       [third, 1],
     ])
+    const counts = async (quiet: boolean) => {
+      const some = await Array.fromAsync(countDays(warehouse(), PROVE_ALL, quiet))
+      const sum = (of: 'checked' | 'wrong') => some.reduce((all, one) => all + one[of], 0)
+      return { checked: sum('checked'), wrong: sum('wrong'), told: some.flatMap(({ told }) => told) }
+    }
+    const [counted, toldAll] = [await counts(true), await counts(false)]
+    expect(counted).toEqual({ checked: toldAll.told.length, wrong: 2, told: wrong })
+    expect(toldAll).toMatchObject({ checked: counted.checked, wrong: 2 })
     expect(await findDayGaps(warehouse())).toMatchObject([
       { day: first, closed: 1, validators_missing: '1' },
       { day: second, closed: 0, epochs: expect.stringMatching(/^[1-9]/) },
