@@ -70,7 +70,7 @@ function reportLimits(report: Report, figures: RewardsFigures): void {
   const megabytes = { digits: 0, unit: 'MB', max: RSS_MB_MAX }
   report.limited('seconds per epoch, to the rows', figures.secondsPerEpoch, { digits: 3, unit: 's', max: SECONDS_MAX })
   report.info('CPU seconds per epoch, without the node', figures.cpuSecondsPerEpoch, 3, 's')
-  report.atLeast('days per hour', daysPerHour(figures), { digits: 1, unit: '', min: DAYS_PER_HOUR_MIN })
+  report.atLeast('days per hour, at this pace', daysPerHour(figures), { digits: 1, unit: '', min: DAYS_PER_HOUR_MIN })
   report.limited('peak memory (RSS)', figures.peakRssMb, megabytes)
   const clickhouse = { digits: 2, unit: 'B', max: CLICKHOUSE_BYTES_MAX }
   report.limited('bytes per validator-epoch in ClickHouse', figures.clickhouseBytes, clickhouse)
@@ -84,7 +84,7 @@ function reportLimits(report: Report, figures: RewardsFigures): void {
 function reportFigures(report: Report, figures: RewardsFigures): void {
   report.info('seconds per epoch, to the rows', figures.secondsPerEpoch, 3, 's')
   report.info('CPU seconds per epoch, without the node', figures.cpuSecondsPerEpoch, 3, 's')
-  report.info('days per hour', daysPerHour(figures), 1)
+  report.info('days per hour, at this pace', daysPerHour(figures), 1)
   report.info('peak memory (RSS)', figures.peakRssMb, 0, 'MB')
   report.info('bytes per validator-epoch in ClickHouse', figures.clickhouseBytes, 2, 'B')
   report.info('bytes per validator-epoch in the log', figures.logBytes, 2, 'B')
