@@ -20,9 +20,10 @@ import type { Hosts } from './hosts.ts'
 import { Keys } from './keys.ts'
 import type { Meter, Taken } from './meter.ts'
 import { rulesOf } from './method-rules.ts'
+import { ANY_ORIGIN, refuse, send, sendPreflight } from './own-answers.ts'
 import { type PreparedCalls, prepareCalls } from './prepare-calls.ts'
 import { readBody } from './read-body.ts'
-import { type Refusal, restRefusal, rpcRefusal, type Told, tellRefusal } from './refusals.ts'
+import { type Refusal, tellRefusal } from './refusals.ts'
 import { sentTransactionOf } from './sent-transaction.ts'
 import { SharedReads } from './shared-reads.ts'
 import { Sockets } from './sockets.ts'
@@ -43,13 +44,6 @@ export interface GatewayParts {
 
 const UNMETERED: Taken = { status: 'passed' }
 const CONSISTENT = 'consistent-hash'
-/** Pages of any origin may ask: what they need is in the address, and no cookie is. */
-const ANY_ORIGIN = ['access-control-allow-origin', '*', 'access-control-expose-headers', '*'] as const
-const PREFLIGHT = [
-  ...['access-control-allow-origin', '*', 'access-control-allow-methods', 'GET, HEAD, POST, OPTIONS'],
-  ...['access-control-allow-headers', '*', 'access-control-max-age', '600', 'content-length', '0'],
-] as const
-
 /** A request whose address, route and key are good. */
 interface Admitted {
   readonly address: GatewayAddress
@@ -368,12 +362,6 @@ function findRoute(
   return undefined
 }
 
-interface Refused {
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
-  readonly isRpc: boolean
-}
-
 function refuseAdmitted(
   { request, response, route, bill }: Admitted,
   refusal: Refusal,
@@ -383,23 +371,6 @@ function refuseAdmitted(
   const told = tellRefusal(refusal)
   const bytes = refuse({ request, response, isRpc: route.form === 'json-rpc' }, told, read)
   bill?.failed(told.status, sentBytes + bytes)
-}
-
-/** Returns how many bytes of a body are sent. */
-function refuse({ request, response, isRpc }: Refused, told: Told, read?: Calls | Unreadable): number {
-  if (response.headersSent || response.destroyed) return 0
-  // What has not been read yet is not waited for.
-  if (!request.complete) response.shouldKeepAlive = false
-  const body = isRpc ? rpcBody(told, read) : restRefusal(told)
-  for (const [name, value] of Object.entries(told.headers ?? {})) response.setHeader(name, value)
-  return send(request, response, { status: told.status, body })
-}
-
-/** Of each call of a batch, with its id. */
-function rpcBody(told: Told, read: Calls | Unreadable | undefined): string {
-  if (read?.status !== 'read') return rpcRefusal(told, read?.id)
-  const answers = read.calls.map(({ id }) => rpcRefusal(told, id))
-  return read.isBatch ? `[${answers.join(',')}]` : (answers[0] as string)
 }
 
 /** Where no call is left to send. */
@@ -416,23 +387,4 @@ function sendAnswers(
   }
   const bytes = send(request, response, { status, body })
   bill?.answered(status, bytes)
-}
-
-/** Returns how many bytes of the body are sent. */
-function send(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { status, body }: { readonly status: number; readonly body: string },
-): number {
-  const bytes = Buffer.byteLength(body)
-  const headers = ['content-type', 'application/json', 'content-length', String(bytes), 'cache-control', 'no-store']
-  if (request.headers.origin !== undefined) headers.push(...ANY_ORIGIN)
-  response.writeHead(status, headers)
-  response.end(body)
-  return request.method === 'HEAD' ? 0 : bytes
-}
-
-function sendPreflight(response: ServerResponse): void {
-  response.writeHead(204, [...PREFLIGHT])
-  response.end()
 }
