@@ -129,7 +129,7 @@ export async function appendExecution(
             parentHash: blocks.find((one) => one.executionBlockNumber === number - 1)?.executionBlockHash ?? hash,
           },
           ...{ timestampSec, coinbase: feeRecipient, extraData: '0x', baseFeePerGasWei: '7', gasUsed: 0 },
-          ...{ logParts: 0, logsCheck: 'receipts', hasOutcomes: true },
+          ...{ logParts: 0, logsCheck: 'receipts', hasOutcomes: true, provenSenders: [] },
         },
         columns: transactionColumns([]),
       },
