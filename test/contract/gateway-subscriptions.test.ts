@@ -258,6 +258,29 @@ describe('when its node is lost, a subscription', () => {
     await telling.start()
   })
 
+  test('tells nothing twice that the next node has taken, and left, while it was behind', async () => {
+    using one = await openSubscriber(gateway)
+    const base = chain.tip
+    const heads = await one.subscribe<Head>('newHeads')
+    const [telling] = nodes.filter(({ subscribed }) => subscribed.size > 0) as [EvmNode]
+    const [behind] = nodes.filter((node) => node !== telling) as [EvmNode]
+    behind.isStuck = true
+    chain.append(2)
+    await told(heads.results)
+    behind.asked = 0
+    await telling.kill()
+    // Once before it is subscribed to, and once to know what was missed.
+    await expect.poll(() => behind.asked, SOON).toBeGreaterThan(2)
+    behind.isStuck = false
+    chain.reorg(1)
+    await told(heads.results)
+    chain.append()
+    await told(heads.results)
+    expectLinked(heads.results, base.hash)
+    expect(heads.results).toHaveLength(2 + 2 + 1)
+    await telling.start()
+  })
+
   test('tells nothing twice of more than is kept, and is closed where that is left', async () => {
     using one = await openSubscriber(gateway)
     const base = chain.tip

@@ -151,7 +151,7 @@ export class EvmFeed {
       ...further.map(({ result }) => (typeof result === 'string' ? Number(result) : 0)),
     )
     for (;;) {
-      const latest = await lookUp(link, 'eth_getBlockByNumber', 'latest')
+      const latest = await lookUp(link, 'eth_getBlockByNumber', 'latest', () => this.#forgetHeldHeads())
       if (latest === undefined) return 'failed'
       if (latest.ref.number >= newestTold) {
         if (this.#view.has(latest.ref.hash)) return []
@@ -161,6 +161,11 @@ export class EvmFeed {
       if (performance.now() > untilMs) return 'failed'
       await wait(BEHIND_MS)
     }
+  }
+
+  /** What the node has told of heads before it names its newest block says less than that: it may have left some of them since. */
+  #forgetHeldHeads(): void {
+    this.#held = this.#held?.filter(({ shared }) => shared !== this.#heads)
   }
 
   /** Blocks that lie between what was told and this one, oldest first; none of height `lowest` or below has to be found. */
@@ -263,8 +268,13 @@ function checkedOf(kept: readonly KnownBlock[]): readonly KnownBlock[] {
 const headOf = (block: Members): string =>
   JSON.stringify(Object.fromEntries(Object.entries(block).filter(([name]) => !BODY_MEMBERS.has(name))))
 
-async function lookUp(link: NodeLink, method: string, block: string): Promise<LookedUp | undefined> {
-  const answer = await link.call(method, JSON.stringify([block, false]))
+async function lookUp(
+  link: NodeLink,
+  method: string,
+  block: string,
+  onAnswer?: () => void,
+): Promise<LookedUp | undefined> {
+  const answer = await link.call(method, JSON.stringify([block, false]), onAnswer)
   const ref = readBlock(answer?.result)
   return ref === undefined ? undefined : { ref, json: answer?.result as Members }
 }

@@ -61,8 +61,8 @@ export class NodeLink {
   }
 
   /** As a link's, over the first socket. */
-  call(method: string, params: string | undefined): Promise<RpcAnswer | undefined> {
-    return this.#first.link.call(method, params)
+  call(method: string, params: string | undefined, onAnswer?: () => void): Promise<RpcAnswer | undefined> {
+    return this.#first.link.call(method, params, onAnswer)
   }
 
   /** Over each of the further sockets: where the node is a balancer, another one may be behind each. Of those that answer. */

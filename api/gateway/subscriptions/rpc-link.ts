@@ -57,12 +57,19 @@ export class RpcLink implements SocketHandler {
     return this.#isLost
   }
 
-  /** `params` is JSON, or undefined where the call has none. Resolves with undefined when the link is lost. */
-  call(method: string, params: string | undefined): Promise<RpcAnswer | undefined> {
+  /**
+   * `params` is JSON, or undefined where the call has none. Resolves with undefined when the link is lost. `onAnswer` is called as the
+   * answer comes: behind all that the node has told before, and before what it tells next.
+   */
+  call(method: string, params: string | undefined, onAnswer?: () => void): Promise<RpcAnswer | undefined> {
     if (this.#isLost) return Promise.resolve(undefined)
     const id = ++this.#lastId
     const { promise, resolve } = Promise.withResolvers<RpcAnswer | undefined>()
-    this.#waiting.set(id, { settle: resolve, timer: setTimeout(() => this.close(), ANSWER_MS_MAX) })
+    const settle = (answer: RpcAnswer | undefined): void => {
+      if (answer !== undefined) onAnswer?.()
+      resolve(answer)
+    }
+    this.#waiting.set(id, { settle, timer: setTimeout(() => this.close(), ANSWER_MS_MAX) })
     const more = params === undefined ? '' : `,"params":${params}`
     this.#socket?.send(`{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)}${more}}`)
     return promise
