@@ -228,7 +228,8 @@ function tablesOf(chain: string): Tables {
   const own = filterRows(tables, (row) => row.chain === chain)
   const unnamed = Object.entries(own).map(([name, rows]) => [name, rows.map((row: Row) => ({ ...row, chain: '' }))])
   // What waits at the head is read at one slot of an epoch, whichever the fault leaves time for: nothing but estimates is made of it.
-  return { ...(Object.fromEntries(unnamed) as Tables), chain_queues: [], deposit_queue_fronts: [] }
+  // Balances that go with a block are asked for by the whole program alone, which one of the runs is.
+  return { ...(Object.fromEntries(unnamed) as Tables), chain_queues: [], deposit_queue_fronts: [], block_balances: [] }
 }
 
 describe('without a fault', () => {
