@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { fstatSync, mkdirSync, type Stats, writeFileSync } from 'node:fs'
 import { open, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Readable } from 'node:stream'
@@ -43,6 +43,7 @@ export interface ChdbEngine extends AsyncDisposable {
  * Throws AppError `usage` when the directory, or the engine of this process, is taken.
  */
 export async function openChdbEngine(options: EngineOptions): Promise<ChdbEngine> {
+  neverWaitForInput()
   const path = storeOf(options.directory)
   const { lock, configFile } = prepareDirectory(options)
   // A closed engine of this process needs until here to let go of its directory.
@@ -54,6 +55,27 @@ export async function openChdbEngine(options: EngineOptions): Promise<ChdbEngine
       await drainPending()
       lock[Symbol.dispose]()
     },
+  }
+}
+
+/**
+ * At each insert the engine looks whether standard input has something, too: it tells the descriptor not to wait, reads, and puts back what
+ * the descriptor was told before. Of two inserts side by side one puts that back before the other reads, which then waits for an input that never
+ * comes, and with it everything. A pipe that does not wait beforehand never will; Node makes one of it that is asked for as a stream.
+ */
+function neverWaitForInput(): void {
+  const input = inputStats()
+  // To ask for it is all: nothing is read of it, and it holds no program up.
+  if (input?.isFIFO() === true || input?.isSocket() === true) Reflect.get(process, 'stdin')
+}
+
+/** Undefined: there is no standard input. */
+function inputStats(): Stats | undefined {
+  try {
+    return fstatSync(0)
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EBADF') return undefined
+    throw error
   }
 }
 
