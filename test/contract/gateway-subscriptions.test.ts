@@ -128,12 +128,13 @@ describe('a subscription', () => {
 
   test('has its place at the node when that takes a thousand of a socket, and tells on when the node is lost', async () => {
     for (const node of nodes) node.subscriptionsOfSocketMax = 1_000
-    const subscribers = [await openSubscriber(gateway), await openSubscriber(gateway)]
+    // So many that what each is told at once, of blocks that were missed, is below the megabyte that a client may leave unread.
+    const subscribers = await Promise.all(Array.from({ length: 10 }, () => openSubscriber(gateway)))
     const base = chain.tip
     const heads = await subscribers[0]?.subscribe<Head>('newHeads')
     const logs = await Promise.all(
       Array.from({ length: 1_100 }, (_, i) =>
-        subscribers[i % 2]?.subscribe<ChainLog>('logs', { address: ADDRESSES[i % 2], topics: [[`0x${i}`]] }),
+        subscribers[i % 10]?.subscribe<ChainLog>('logs', { address: ADDRESSES[i % 2], topics: [[`0x${i}`]] }),
       ),
     )
     const ofSockets = () =>
