@@ -46,6 +46,7 @@ export async function foldStep(
   const { transfers } = rows
   if (transfers.length === 0) return counts
   const slices = new TimeSlices()
+  await state.forgetNothing(slices)
   const since = state.sizes()
   const parts = await TransferParts.of(transfers, state, slices)
   if (!state.isWhole) await lookUp(warehouse, span, { state, since, notReverted, slices })
