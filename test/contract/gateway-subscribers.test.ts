@@ -40,12 +40,17 @@ test(`a hundred subscribers end with equal, complete lists over ${LOSSES} losses
   )
   const isTold = () => subscribers.every(({ heads }) => heads.results.at(-1)?.hash === chain.tip.hash)
   const untilTold = () => expect.poll(isTold, SOON).toBe(true)
+  const areLogsTold = () =>
+    subscribers.every(({ logs }) => logs.results.some(({ blockHash }) => blockHash === chain.tip.hash))
   const isTelling = ({ subscribed }: EvmNode) => subscribed.size > 0
 
   for (let loss = 0; loss < LOSSES; loss++) {
     const kind = KINDS[loss % KINDS.length] as (typeof KINDS)[number]
-    chain.append()
+    // A block whose logs all are told of: there is something to be taken back.
+    do chain.append()
+    while (!ADDRESSES.every((one) => chain.tip.logs.some(({ address }) => address === one)))
     await untilTold()
+    await expect.poll(areLogsTold, SOON).toBe(true)
     const node = nodes.find(isTelling) as EvmNode
     if (kind === 'silence') node.isSilent = true
     else if (kind === 'stuck head') node.isStuck = true
