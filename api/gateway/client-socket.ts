@@ -30,7 +30,8 @@ export interface ClientSocketOptions {
   readonly stream: Duplex
   readonly protocol: Protocol
   readonly network: string
-  readonly group: UpstreamGroup
+  /** As it is configured now. */
+  readonly groupOf: () => UpstreamGroup | undefined
   readonly tokenHash: string
   readonly account: string
   /** Of the key. */
@@ -72,18 +73,20 @@ export class ClientSocket {
   #inFlight = 0
   #pingsUnanswered = 0
   #heardMs = performance.now()
+  /** Closes it when nothing is in flight any more; undefined: it stays. */
+  #leave: (() => void) | undefined
   /** At the last ping. */
   #unsentBytes = 0
 
   constructor(options: ClientSocketOptions) {
-    const { socket, stream, protocol, network, group, account, tokenHash } = options
+    const { socket, stream, protocol, network, groupOf, account, tokenHash } = options
     this.#options = options
     this.#of = { account, tokenHash, place: `${protocol.name}/${network}` }
     this.#client = new ClientLink(socket, stream)
     this.#rules = rulesOf(protocol)
     const onTold = (method: string, bytes: number): void => options.meter?.push(this.#of, method, bytes)
     const isRelayed = protocol.webSocket?.methodKey === 'command'
-    this.#relay = isRelayed ? new Relay(group, this.#client, (bytes) => onTold(OTHER_METHOD, bytes)) : undefined
+    this.#relay = isRelayed ? new Relay(groupOf, this.#client, (bytes) => onTold(OTHER_METHOD, bytes)) : undefined
     this.#subscriptions = options.subscriptions.open({ ...options, onTold }, this.#client)
     socket.on('message', (data: Buffer) => this.#onMessage(data))
     socket.on('pong', () => {
@@ -107,6 +110,13 @@ export class ClientSocket {
     this.#client.close(code, reason)
   }
 
+  /** Closes it once what was asked is answered, and hears nothing more. */
+  leave(code: number, reason: string): void {
+    this.#leave = () => this.#client.close(code, reason)
+    this.#waiting.length = 0
+    this.#next()
+  }
+
   /** To be called now and then: ends it where the client has not answered the last but one, or has read nothing meanwhile. */
   ping(): void {
     const { socket } = this.#options
@@ -124,6 +134,7 @@ export class ClientSocket {
   #onMessage(message: Buffer): void {
     this.#heardMs = performance.now()
     this.#pingsUnanswered = 0
+    if (this.#leave !== undefined) return
     if (this.#mayBegin()) this.#begin(message)
     else this.#waiting.push(message)
     if (!this.#mayBegin()) this.#options.socket.pause()
@@ -152,6 +163,7 @@ export class ClientSocket {
   }
 
   #next(): void {
+    if (this.#inFlight === 0) this.#leave?.()
     while (this.#waiting.length > 0 && this.#mayBegin()) this.#begin(this.#waiting.shift() as Buffer)
     if (this.#mayBegin()) this.#options.socket.resume()
   }
@@ -159,7 +171,9 @@ export class ClientSocket {
   /** `onOut` is called once, when all is done. */
   async #answer(asked: ReadMessage, onOut: () => void): Promise<void> {
     const { read, message, bill } = asked
-    const preparing = { rules: this.#rules, publicAccess: undefined, allowed: this.#options.allowed }
+    const { allowed, groupOf } = this.#options
+    const hasNode = (id: string): boolean => groupOf()?.has(id) !== false
+    const preparing = { rules: this.#rules, publicAccess: undefined, allowed, hasNode }
     const prepared =
       this.#relay === undefined ? prepareCalls(message, read, preparing) : prepareForRelay(message, read, preparing)
     bill?.asks(read.calls, message.length, prepared.own)
@@ -224,7 +238,9 @@ export class ClientSocket {
 
   async #ask(asked: ReadMessage, prepared: PreparedCalls): Promise<Answer> {
     const { read, message, bill } = asked
-    const { protocol, group, tokenHash } = this.#options
+    const { protocol, groupOf, tokenHash } = this.#options
+    const group = groupOf()
+    if (group === undefined) return refuseAll(asked, { kind: 'no-upstream' })
     const sink = new MessageSink()
     let refused: string | undefined
     const refuse = (refusal: Refusal): void => {

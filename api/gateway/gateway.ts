@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Log } from '../../infra/ports/log.ts'
-import type { UpstreamRequest, Upstreams } from '../../infra/ports/upstreams.ts'
+import type { UpstreamGroup, UpstreamRequest, Upstreams } from '../../infra/ports/upstreams.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
 import { callName, matchRoute, nodePathOf } from '../../schemas/protocols/match-route.ts'
 import type { Route, Service } from '../../schemas/protocols/protocol.ts'
@@ -68,6 +68,7 @@ export class Gateway {
   readonly #heldOpen: HeldOpen
   readonly #sockets: Sockets
   readonly #reads = new SharedReads()
+  #isStopping = false
 
   constructor(parts: GatewayParts) {
     this.#parts = parts
@@ -82,6 +83,8 @@ export class Gateway {
     // A host name of its own has nothing of other families.
     const address = parseAddress(ofHost ?? request.url ?? '') ?? (ofHost === undefined ? undefined : 'unknown')
     if (address === undefined) return false
+    // Whoever calls on and on over a connection that is kept would never let it end.
+    if (this.#isStopping) response.shouldKeepAlive = false
     if (address === 'unknown') refuse({ request, response, isRpc: false }, tellRefusal({ kind: 'not-found' }))
     else if (request.headers.host === undefined && request.httpVersion === '1.1') {
       const why = 'the request has no Host header'
@@ -96,10 +99,16 @@ export class Gateway {
     this.#sockets.upgrade(request, stream, head)
   }
 
-  /** Ends what would not end by itself. */
-  close(): void {
-    this.#sockets.close()
-    this.#heldOpen.endAll()
+  /** Lets what runs end, ends what would not end by itself, and keeps no connection for what comes. */
+  stop(): void {
+    this.#isStopping = true
+    this.#sockets.stop()
+    this.#heldOpen.leaveAll()
+  }
+
+  /** Ends sockets whose calls are still not answered. */
+  cut(): void {
+    this.#sockets.cut()
   }
 
   #admit(address: GatewayAddress, request: IncomingMessage, response: ServerResponse): void {
@@ -215,7 +224,8 @@ export class Gateway {
       return
     }
     const rules = rulesOf(address.protocol)
-    const prepared = prepareCalls(body, read, { rules, publicAccess: address.publicAccess, allowed })
+    const hasNode = (id: string): boolean => this.#groupOf(admitted)?.has(id) !== false
+    const prepared = prepareCalls(body, read, { rules, publicAccess: address.publicAccess, allowed, hasNode })
     bill?.asks(read.calls, body.length, prepared.own)
     if (prepared.body === undefined) {
       this.#take(admitted, read, () => sendAnswers(admitted, read, prepared))
@@ -281,8 +291,8 @@ export class Gateway {
 
   #exchangePassed(admitted: Admitted, forwarded: Forwarded): void {
     const { read, body, isBroadcast, sent, isSticky } = forwarded
-    const { address, service, request, response, tokenHash, order, bill } = admitted
-    const { protocol, network, place } = address
+    const { address, request, response, tokenHash, bill } = admitted
+    const { protocol, place } = address
     const refusing: ExchangeOptions['refuse'] = (refusal, sentBytes) =>
       refuseAdmitted(admitted, refusal, read, sentBytes)
     // Nobody has done anything for who has left while the counters were asked.
@@ -290,14 +300,15 @@ export class Gateway {
       bill?.failed(CLIENT_LEFT)
       return
     }
-    const group = this.#parts.upstreams.groupOf({ protocol: protocol.name, network, service: service.name, order })
+    const group = this.#groupOf(admitted)
     if (group === undefined) {
       refusing({ kind: 'no-upstream' })
       return
     }
     if (forwarded.request.isEndless) {
       const { chain } = place
-      response.once('close', this.#heldOpen.hold({ tokenHash, chain, end: () => response.destroy() }))
+      const end = (): void => void response.destroy()
+      response.once('close', this.#heldOpen.hold({ tokenHash, chain, end, leave: end }))
     }
     const isConsistent = request.headers[CONSISTENT] === 'true'
     const options: ExchangeOptions = {
@@ -322,6 +333,10 @@ export class Gateway {
     if (all.length > 1) new Broadcast(options, all, sent)
     else if (read === undefined || body === undefined || !this.#reads.answer(options, { protocol, read, body }))
       new Exchange(options)
+  }
+
+  #groupOf({ address: { protocol, network }, service, order }: Admitted): UpstreamGroup | undefined {
+    return this.#parts.upstreams.groupOf({ protocol: protocol.name, network, service: service.name, order })
   }
 
   /** What is not expected is told in the log, and to the client as a failure of ours. */

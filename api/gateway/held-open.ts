@@ -10,6 +10,8 @@ export interface Held {
   readonly chain: string
   /** The key is no longer good for it. */
   end(): void
+  /** The service stops: what is under way may end before. */
+  leave(): void
 }
 
 export interface HeldOpenParts {
@@ -56,8 +58,8 @@ export class HeldOpen {
     }
   }
 
-  endAll(): void {
-    for (const held of this.#held) held.end()
+  leaveAll(): void {
+    for (const held of this.#held) held.leave()
   }
 
   #plan(): void {

@@ -28,9 +28,11 @@ export interface Preparing {
   readonly publicAccess: PublicAccess | undefined
   /** Of the key. */
   readonly allowed: AllowedUse
+  /** Whether there is a node of that id; where nobody knows, there may be. */
+  readonly hasNode: (id: string) => boolean
 }
 
-/** What an unknown filter is answered with by nodes, too. */
+/** What an unknown filter is answered with by nodes, too; one whose node is gone is unknown to all others. */
 const NO_FILTER = { status: 200, code: -32000, message: 'filter not found' }
 
 /**
@@ -38,7 +40,7 @@ const NO_FILTER = { status: 200, code: -32000, message: 'filter not found' }
  * not found.
  */
 export function prepareCalls(body: Buffer, read: Calls, preparing: Preparing): PreparedCalls {
-  const { rules } = preparing
+  const { rules, hasNode } = preparing
   if (read.calls.every((call) => isPlain(body, call, preparing))) return asTheyCame(body)
   const answers: string[] = []
   const own = new Map<Call, number>()
@@ -59,7 +61,7 @@ export function prepareCalls(body: Buffer, read: Calls, preparing: Preparing): P
     const filter = rules.takesFilter(method) ? readFilterCall(body, call) : undefined
     if (rules.takesFilter(method)) {
       node ??= filter?.node
-      if (filter === undefined || filter.node !== node) {
+      if (filter === undefined || filter.node !== node || !hasNode(node)) {
         answers.push(rpcRefusal(NO_FILTER, call.id))
         own.set(call, NO_FILTER.status)
         continue

@@ -21,6 +21,7 @@ export type Refusal =
   | { readonly kind: 'no-upstream' }
   | { readonly kind: 'no-socket' }
   | { readonly kind: 'none-healthy' }
+  | { readonly kind: 'stopping' }
   | { readonly kind: 'bad-answer' }
   | { readonly kind: 'timeout' }
   | { readonly kind: 'failed' }
@@ -97,6 +98,8 @@ export function tellRefusal(refusal: Refusal): Told {
       }
     case 'none-healthy':
       return { status: 503, code: -32011, message: 'Service Unavailable: no node of this network is healthy' }
+    case 'stopping':
+      return { status: 503, code: -32011, message: 'Service Unavailable: the service stops' }
     case 'bad-answer':
       return { status: 502, code: -32603, message: 'Bad Gateway: the node did not answer' }
     case 'timeout':

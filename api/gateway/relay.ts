@@ -11,7 +11,7 @@ interface Waiting {
 
 /** A node's socket for one client alone, where what is told names no subscription that it belongs to. */
 export class Relay implements SocketHandler {
-  readonly #group: UpstreamGroup
+  readonly #groupOf: () => UpstreamGroup | undefined
   readonly #client: ClientLink
   readonly #onTold: (bytes: number) => void
   readonly #tried: string[] = []
@@ -22,8 +22,8 @@ export class Relay implements SocketHandler {
   readonly #waiting: Waiting[] = []
 
   /** `onTold` hears of all that the node says: what answers which call is not looked for. */
-  constructor(group: UpstreamGroup, client: ClientLink, onTold: (bytes: number) => void) {
-    this.#group = group
+  constructor(groupOf: () => UpstreamGroup | undefined, client: ClientLink, onTold: (bytes: number) => void) {
+    this.#groupOf = groupOf
     this.#client = client
     this.#onTold = onTold
   }
@@ -63,7 +63,7 @@ export class Relay implements SocketHandler {
   }
 
   #connect(): void {
-    this.#upstream = this.#group.connect({ tried: this.#tried }, this)
+    this.#upstream = this.#groupOf()?.connect({ tried: this.#tried }, this)
     if (this.#upstream === undefined) {
       for (const { bill } of this.#waiting.splice(0)) bill?.failed(503)
       this.#client.close(CLOSE.later, 'no node of this network is reached')

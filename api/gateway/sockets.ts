@@ -59,7 +59,6 @@ interface Admitted {
   readonly address: SocketAddress
   readonly tokenHash: string
   readonly known: KnownToken
-  readonly group: UpstreamGroup
 }
 
 /** The WebSockets of clients: lets them in, looks whether they are there, and ends them. */
@@ -70,7 +69,7 @@ export class Sockets {
   readonly #ofKeys = new Map<string, number>()
   readonly #subscriptions: Subscriptions
   #timer: NodeJS.Timeout | undefined
-  #isClosed = false
+  #isStopping = false
 
   constructor(parts: SocketsParts) {
     this.#parts = parts
@@ -97,9 +96,13 @@ export class Sockets {
       })
   }
 
-  close(): void {
-    this.#isClosed = true
-    for (const socket of this.#open) socket.close(CLOSE.goingAway, 'the service stops')
+  /** Lets nobody in any more. Those that are open are told to leave by who holds them open. */
+  stop(): void {
+    this.#isStopping = true
+  }
+
+  cut(): void {
+    for (const socket of this.#open) socket.close(CLOSE.goingAway, STOPS)
   }
 
   async #admit(request: IncomingMessage, stream: Duplex, head: Buffer): Promise<Refused | undefined> {
@@ -113,14 +116,15 @@ export class Sockets {
     if ('kind' in known) return { refusal: known, isRpc: true }
     const foreign = foreignClient(known.allow, request, this.#parts.addresses)
     if (foreign !== undefined) return { refusal: { kind: 'not-allowed', of: foreign }, isRpc: true }
-    const group = this.#groupOf(address, known)
-    if ('kind' in group) return { refusal: group, isRpc: true }
+    const lack = this.#lackOfNodes(address, known)
+    if (lack !== undefined) return { refusal: lack, isRpc: true }
+    if (this.#isStopping) return { refusal: { kind: 'stopping' }, isRpc: true }
     const ofKey = this.#ofKeys.get(tokenHash) ?? 0
-    if (this.#isClosed || this.#open.size >= SOCKETS_MAX || ofKey >= SOCKETS_OF_KEY_MAX)
+    if (this.#open.size >= SOCKETS_MAX || ofKey >= SOCKETS_OF_KEY_MAX)
       return { refusal: { kind: 'sockets' }, isRpc: true }
     if (stream.destroyed) return undefined
     this.#server.handleUpgrade(request, stream, head, (socket) =>
-      this.#begin(socket, stream, { address, tokenHash, group, known }),
+      this.#begin(socket, stream, { address, tokenHash, known }),
     )
     return undefined
   }
@@ -138,21 +142,22 @@ export class Sockets {
     return why === undefined ? known : { kind: 'unauthenticated', why }
   }
 
-  #groupOf({ protocol, network }: SocketAddress, { order }: KnownToken): UpstreamGroup | Refusal {
-    const group = this.#parts.upstreams.groupOf({ protocol: protocol.name, network, order: order?.id })
-    if (group === undefined) return { kind: 'no-upstream' }
-    return group.hasSockets || protocol.webSocket?.isBridged === true ? group : { kind: 'no-socket' }
+  #groupOf({ protocol, network }: SocketAddress, { order }: KnownToken): UpstreamGroup | undefined {
+    return this.#parts.upstreams.groupOf({ protocol: protocol.name, network, order: order?.id })
   }
 
-  #begin(
-    socket: WebSocket,
-    stream: Duplex,
-    { address: { protocol, network }, tokenHash, group, known }: Admitted,
-  ): void {
+  #lackOfNodes(address: SocketAddress, known: KnownToken): Refusal | undefined {
+    const group = this.#groupOf(address, known)
+    if (group === undefined) return { kind: 'no-upstream' }
+    return group.hasSockets || address.protocol.webSocket?.isBridged === true ? undefined : { kind: 'no-socket' }
+  }
+
+  #begin(socket: WebSocket, stream: Duplex, { address, tokenHash, known }: Admitted): void {
+    const { protocol, network } = address
     const { log, meter, reads } = this.#parts
     const ofKey = { tokenHash, account: known.account, allowed: allowedUseOf(known.allow), order: known.order?.id }
     const subscriptions = this.#subscriptions
-    const ofNetwork = { protocol, network, group, reads }
+    const ofNetwork = { protocol, network, groupOf: () => this.#groupOf(address, known), reads }
     const client = new ClientSocket({ socket, stream, ...ofNetwork, ...ofKey, meter, subscriptions, log })
     this.#open.add(client)
     this.#ofKeys.set(tokenHash, (this.#ofKeys.get(tokenHash) ?? 0) + 1)
@@ -161,6 +166,7 @@ export class Sockets {
       tokenHash,
       chain: chainNames(protocol.name, network).name,
       end: () => client.close(CLOSE.policy, 'Authentication failed'),
+      leave: () => client.leave(CLOSE.goingAway, STOPS),
     })
     socket.once('close', () => {
       release()
@@ -182,6 +188,8 @@ export class Sockets {
     }
   }
 }
+
+const STOPS = 'the service stops'
 
 const BAD_HANDSHAKE: Refusal = {
   kind: 'unreadable',

@@ -66,6 +66,8 @@ export interface ApiParts {
   readonly standingKeptMsMax?: number
   /** Until the answer to a question is ready, `ANSWER_MS_MAX` unless told. */
   readonly answerMsMax?: number
+  /** Until what is under way is cut when the API stops, `ANSWER_MS_MAX` unless told. */
+  readonly stopMsMax?: number
 }
 
 /** What every family's plugin gets: the parts, and what the requests of all families share. */

@@ -4,7 +4,6 @@ import compress from '@fastify/compress'
 import cors from '@fastify/cors'
 import swagger from '@fastify/swagger'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import type { Log } from '../../infra/ports/log.ts'
 import { formatMessage, type Refusal, refuse } from '../../schemas/routes/envelope.ts'
 import { isNftPath, toNftRefusal } from '../../schemas/routes/nft/nft-route.ts'
 import { STATEMENT_KEY_PATH } from '../../schemas/routes/rewards/statement.ts'
@@ -99,7 +98,7 @@ export async function buildApp(parts: ApiParts, families: readonly Family[] = FA
   })
   // Node's own answer has no body.
   app.server.on('checkExpectation', (_request, response) => response.socket?.end(RAW_BAD_REQUEST))
-  addHooks(app, parts.log, gateway)
+  addHooks(app, parts, gateway)
   await addBrowserRules(app, parts.corsOrigins ?? [])
   addEarlyRefusals(app)
   await app.register(compress, { global: false })
@@ -170,7 +169,7 @@ const RAW_BAD_REQUEST = (() => {
   ].join('\r\n')
 })()
 
-function addHooks(app: FastifyInstance, log: Log, gateway: Gateway | undefined): void {
+function addHooks(app: FastifyInstance, { log, stopMsMax = ANSWER_MS_MAX }: ApiParts, gateway?: Gateway): void {
   app.decorateRequest('chain', undefined)
   app.decorateRequest('account', '')
   app.decorateRequest('actor', '')
@@ -183,7 +182,12 @@ function addHooks(app: FastifyInstance, log: Log, gateway: Gateway | undefined):
   let closing = false
   app.addHook('preClose', async () => {
     closing = true
-    gateway?.close()
+    gateway?.stop()
+    const cutting = setTimeout(() => {
+      gateway?.cut()
+      app.server.closeAllConnections()
+    }, stopMsMax).unref()
+    app.server.once('close', () => clearTimeout(cutting))
   })
   app.addHook('onSend', async (request, reply) => {
     request.bill?.begins()

@@ -7,7 +7,7 @@ export const HEADER_BYTES_MAX = 65_536
 export const SEGMENT_CHARACTERS_MAX = 256
 /** Until the whole request has arrived. */
 export const REQUEST_TIMEOUT_MS = 30_000
-/** Until an answer is ready: statements run a third of it, and wait for their turns. It is also how long a close can take. */
+/** Until an answer is ready: statements run a third of it, and wait for their turns. It is also how long a stop waits for what is under way. */
 export const ANSWER_MS_MAX = 45_000
 export const KEEP_ALIVE_TIMEOUT_MS = 5_000
 /** How long a browser may remember what pages may do: rules change with a restart only. */

@@ -106,6 +106,8 @@ export interface UpstreamGroup {
    * is left, or none has shown that it is on the right chain.
    */
   choose(wanted: Wanted): Upstream | undefined
+  /** Whether one of them has this id, well or not. */
+  has(id: string): boolean
   /** All that are as good as the one that would be chosen. */
   all(): readonly Upstream[]
   /** Whether some of them have the states of all blocks, and others do not. */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import { type Dispatcher, Pool } from 'undici'
 import type { AnswerHandler, Upstream, UpstreamFault, UpstreamRequest } from '../ports/upstreams.ts'
 import { Breaker } from './breaker.ts'
@@ -59,6 +60,7 @@ export class HttpUpstream implements Upstream, AsyncDisposable {
   readonly weight: number
   readonly isArchive: boolean
   readonly breaker = new Breaker()
+  readonly #options: UpstreamOptions
   readonly #pool: Pool
   readonly #basePath: string
   /** Some providers take their key as a query. */
@@ -70,7 +72,9 @@ export class HttpUpstream implements Upstream, AsyncDisposable {
   /** Of how far answers' times are from it. */
   #deviationMs = 0
 
-  constructor({ url, headers, weight, isArchive = false }: UpstreamOptions) {
+  constructor(options: UpstreamOptions) {
+    const { url, headers, weight, isArchive = false } = options
+    this.#options = options
     const { origin, pathname, search, username, password } = new URL(url)
     this.id = createHash('sha256').update(`upstream ${url}`).digest('hex').slice(0, ID_CHARACTERS)
     this.weight = weight
@@ -90,6 +94,15 @@ export class HttpUpstream implements Upstream, AsyncDisposable {
       bodyTimeout: BODY_TIMEOUT_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
     })
+  }
+
+  /** Whether it would be configured likewise. */
+  is(options: UpstreamOptions): boolean {
+    return isDeepStrictEqual(options, this.#options)
+  }
+
+  isAt({ url }: UpstreamOptions): boolean {
+    return url === this.#options.url
   }
 
   /** What a call would wait for, by how long answers take and how many are waited for; for its share of the calls. */

@@ -8,26 +8,9 @@ import type {
   Wanted,
 } from '../ports/upstreams.ts'
 import type { HttpUpstream } from './http-upstream.ts'
+import type { Member, MemberSocket } from './member.ts'
 import { RetryBudget } from './retry-budget.ts'
-import { connectSocket, type OpenSocket, type SocketAddress } from './socket.ts'
-import type { UpstreamHealth } from './upstream-health.ts'
-
-export interface Member {
-  readonly upstream: HttpUpstream
-  readonly health: UpstreamHealth
-  /** Undefined: it has none. */
-  readonly socket?: MemberSocket | undefined
-}
-
-export interface MemberSocket {
-  readonly address: SocketAddress
-  /** Whether the last one that was tried has opened; undefined: none was. */
-  connects: boolean | undefined
-  /** Tries in a row that have not opened one. */
-  failedTries: number
-  /** Looks that pass before the next try. */
-  looksLeft: number
-}
+import { connectSocket, type OpenSocket } from './socket.ts'
 
 /** Between two tries of a WebSocket that does not connect: they double up to here. */
 const LOOKS_UNTRIED_MAX = 16
@@ -36,6 +19,8 @@ export interface GroupOptions {
   /** Reads that are slow are asked of another one, too. */
   readonly hedge?: boolean | undefined
   readonly sharing?: ReadSharing | undefined
+  /** What calls have earned before. */
+  readonly retries?: RetryBudget | undefined
 }
 
 /** Sooner than this another node is no gain: connections that wait for a processor take as long. */
@@ -50,11 +35,15 @@ export class HttpUpstreamGroup implements UpstreamGroup {
   readonly sharing: ReadSharing | undefined
   readonly #lagMax: number
   readonly #isHedged: boolean
-  readonly #retries = new RetryBudget()
-  readonly #sockets = new Map<OpenSocket, Member>()
+  readonly #retries: RetryBudget
 
-  constructor(members: readonly Member[], lagMax: number, { hedge = false, sharing }: GroupOptions = {}) {
+  constructor(
+    members: readonly Member[],
+    lagMax: number,
+    { hedge = false, sharing, retries = new RetryBudget() }: GroupOptions = {},
+  ) {
     this.members = members
+    this.#retries = retries
     this.#lagMax = lagMax
     this.#isHedged = hedge && members.length > 1
     this.sharing = sharing
@@ -127,16 +116,16 @@ export class HttpUpstreamGroup implements UpstreamGroup {
       },
       onMessage: (text) => handler.onMessage(text),
       onLost: () => handler.onLost(),
-      onGone: () => this.#sockets.delete(socket),
+      onGone: () => to.open.delete(socket),
     })
-    this.#sockets.set(socket, member)
+    to.open.add(socket)
     return socket
   }
 
   /** Clients may come late: whether a WebSocket connects is tried once before they do, and again and again, ever more seldom, while it does not. */
   #trySocket(member: Member): void {
     const { socket: to, health } = member
-    const isTried = to === undefined || to.connects === true || [...this.#sockets.values()].includes(member)
+    const isTried = to === undefined || to.connects === true || to.open.size > 0
     if (isTried || !health.isRightChain || to.looksLeft-- > 0) return
     to.looksLeft = Math.min(2 ** to.failedTries++, LOOKS_UNTRIED_MAX)
     const socket = this.#connectTo(member, to, { onOpen: () => socket.close(), onMessage: () => {}, onLost: () => {} })
@@ -146,10 +135,12 @@ export class HttpUpstreamGroup implements UpstreamGroup {
   tendSockets(): void {
     const isElsewhere = (than: Member): boolean =>
       this.members.some((one) => one !== than && mayConnect(one) && one.health.isWell(this.#lagMax))
-    for (const [socket, member] of this.#sockets) {
+    for (const member of this.members) {
       const isLeftOut = !member.health.isWell(this.#lagMax) && isElsewhere(member)
-      if (!member.health.isRightChain || isLeftOut) socket.lose()
-      else socket.ping()
+      for (const socket of member.socket?.open ?? []) {
+        if (!member.health.isRightChain || isLeftOut) socket.lose()
+        else socket.ping()
+      }
     }
     for (const member of this.members) this.#trySocket(member)
   }
@@ -164,8 +155,8 @@ export class HttpUpstreamGroup implements UpstreamGroup {
     }
   }
 
-  loseSockets(): void {
-    for (const socket of this.#sockets.keys()) socket.lose()
+  has(id: string): boolean {
+    return this.members.some(({ upstream }) => upstream.id === id)
   }
 
   all(): readonly Upstream[] {
