@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Counters } from '../../infra/ports/counters.ts'
 import type { Log } from '../../infra/ports/log.ts'
 import { AppError } from '../../schemas/errors.ts'
@@ -30,6 +31,8 @@ export class Budget {
   emptyUntilMs = 0
   readonly waiting: Waiting[] = []
   isAsking = false
+  /** What the counters were asked for and have not answered: done or not, it is asked for again until they do. */
+  unanswered: { readonly units: number; readonly once: string } | undefined
   /** Its day is over, or its account has another plan: nobody takes of it any more. */
   isReplaced = false
 
@@ -148,8 +151,11 @@ export class Quotas implements AsyncDisposable {
 
   async #take(budget: Budget, units: number) {
     const { counters, now } = this.#options
-    const taken = await counters.take(budget.key, units, budget.limit, WINDOW_MS, now())
-    if (taken.allowed) budget.left += units
+    const asked = budget.unanswered ?? { units, once: randomUUID() }
+    budget.unanswered = asked
+    const taken = await counters.take(budget.key, asked.units, budget.limit, WINDOW_MS, now(), asked.once)
+    budget.unanswered = undefined
+    if (taken.allowed) budget.left += asked.units
     budget.rest = taken.remaining
     return taken
   }

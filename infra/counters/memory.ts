@@ -8,6 +8,9 @@ const SAVED_WINDOW_MS_MIN = 60_000
 /** Windows that have ended are dropped after this many takes, so the memory holds about as many as are in use. */
 const TAKES_BETWEEN_SWEEPS = 10_000
 
+/** Of a process that waits for each of its takes: as many as it may ask again. */
+const ONCE_MAX = 1_000
+
 const SCHEMA_VERSION = 1
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS windows (
@@ -55,6 +58,8 @@ class MemoryCounters implements Counters {
   readonly #save: StatementSync | undefined
   readonly #unsaved = new Set<string>()
   #saving: Promise<void> | undefined
+  /** Takes that have a name. */
+  readonly #once = new Map<string, Taken>()
   #takes = 0
 
   constructor(store: Store | undefined) {
@@ -68,7 +73,25 @@ class MemoryCounters implements Counters {
     }
   }
 
-  async take(key: string, cost: number, limit: number, windowMs: number, now: number): Promise<Taken> {
+  async take(key: string, cost: number, limit: number, windowMs: number, now: number, once?: string): Promise<Taken> {
+    const known = once === undefined ? undefined : this.#once.get(once)
+    if (known !== undefined) {
+      if (known.allowed) await this.#savedIfKept(key)
+      return known
+    }
+    const taken = this.#take(key, cost, limit, windowMs, now)
+    if (once !== undefined) this.#note(once, taken)
+    if (taken.allowed) await this.#savedIfKept(key)
+    return taken
+  }
+
+  #note(once: string, taken: Taken): void {
+    this.#once.set(once, taken)
+    const [oldest] = this.#once.keys()
+    if (oldest !== undefined && this.#once.size > ONCE_MAX) this.#once.delete(oldest)
+  }
+
+  #take(key: string, cost: number, limit: number, windowMs: number, now: number): Taken {
     if (++this.#takes % TAKES_BETWEEN_SWEEPS === 0) this.#sweep(now)
     const found = this.#windows.get(key)
     const running = found !== undefined && now < found.endsAt ? found : undefined
@@ -79,22 +102,21 @@ class MemoryCounters implements Counters {
     const window = running ?? { used: 0, endsAt: now + windowMs, saved: windowMs >= SAVED_WINDOW_MS_MIN }
     window.used += cost
     this.#windows.set(key, window)
-    const taken = { allowed: true, remaining: limit - window.used, resetMs: window.endsAt - now }
-    if (this.#store !== undefined && window.saved) await this.#saved(key)
-    return taken
+    return { allowed: true, remaining: limit - window.used, resetMs: window.endsAt - now }
   }
 
   async giveBack(key: string, units: number, now: number): Promise<void> {
     const window = this.#windows.get(key)
     if (window === undefined || window.endsAt <= now) return
     window.used = Math.max(window.used - units, 0)
-    if (this.#store !== undefined && window.saved) await this.#saved(key)
+    await this.#savedIfKept(key)
   }
 
-  #saved(key: string): Promise<void> {
+  async #savedIfKept(key: string): Promise<void> {
+    if (this.#store === undefined || this.#windows.get(key)?.saved !== true) return
     this.#unsaved.add(key)
     this.#saving ??= nextTurn().then(() => this.#flush())
-    return this.#saving
+    await this.#saving
   }
 
   #flush(): void {

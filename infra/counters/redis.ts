@@ -8,16 +8,27 @@ const CLOCK_SLACK_MS = 60_000
 /** A call of the gateway waits for its take; rather an error at once than an answer after seconds. */
 const COMMAND_TIMEOUT_MS = 2_000
 const RETRIES_MAX = 1
+/** So long a take that has a name is known by it: longer than Redis may be away until it is asked again. */
+const ONCE_MS = 3_600_000
 
-/** Redis runs a script without anything in between, so look and take are one step. Returns allowed, remaining, resetMs. */
+/**
+ * Redis runs a script without anything in between, so look and take are one step. Returns allowed, remaining, resetMs; where `KEYS[2]` names the take,
+ * the second time what it did the first.
+ */
 const TAKE = `
+  local function told(answer)
+    if KEYS[2] then redis.call('SET', KEYS[2], cjson.encode(answer), 'PX', ARGV[6]) end
+    return answer
+  end
+  local known = KEYS[2] and redis.call('GET', KEYS[2])
+  if known then return cjson.decode(known) end
   local cost, limit, windowMs, now = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
   local window = redis.call('HMGET', KEYS[1], 'used', 'endsAt')
   local used, endsAt = tonumber(window[1] or 0), tonumber(window[2] or 0)
   local running = now < endsAt
   if not running then used = 0 end
   if used + cost > limit then
-    return { 0, math.max(limit - used, 0), running and endsAt - now or 0 }
+    return told({ 0, math.max(limit - used, 0), running and endsAt - now or 0 })
   end
   if not running then
     endsAt = now + windowMs
@@ -25,7 +36,7 @@ const TAKE = `
     redis.call('PEXPIRE', KEYS[1], windowMs + tonumber(ARGV[5]))
   end
   redis.call('HSET', KEYS[1], 'used', used + cost)
-  return { 1, limit - used - cost, endsAt - now }
+  return told({ 1, limit - used - cost, endsAt - now })
 `
 
 /** What is sent again after a broken connection is done once: `KEYS[2]` is of this return alone. */
@@ -48,6 +59,8 @@ export async function openRedisCounters(options: {
   const redis = new Redis(options.redisUrl, {
     lazyConnect: true,
     maxRetriesPerRequest: RETRIES_MAX,
+    // While there is no connection nobody waits for one.
+    enableOfflineQueue: false,
     commandTimeout: COMMAND_TIMEOUT_MS,
   })
   redis.on('error', () => {}) // every command rejects with its own failure; without a listener ioredis prints addresses
@@ -60,10 +73,12 @@ export async function openRedisCounters(options: {
     }
   })
   return {
-    take: (key, cost, limit, windowMs, now) =>
-      withRedisErrors('counters', async () =>
-        toTaken(await redis.eval(TAKE, 1, options.prefix + key, cost, limit, windowMs, now, CLOCK_SLACK_MS)),
-      ),
+    take: (key, cost, limit, windowMs, now, once) =>
+      withRedisErrors('counters', async () => {
+        const keys = [options.prefix + key, ...(once === undefined ? [] : [`${options.prefix}taken:${once}`])]
+        const asked = [cost, limit, windowMs, now, CLOCK_SLACK_MS, ONCE_MS]
+        return toTaken(await redis.eval(TAKE, keys.length, ...keys, ...asked))
+      }),
     giveBack: (key, units, now) =>
       withRedisErrors('counters', async () => {
         const once = `${options.prefix}given:${randomUUID()}`

@@ -14,8 +14,12 @@ export interface Taken {
  * Not promised: survival of short windows over a restart (windows of a minute and longer do survive).
  */
 export interface Counters extends AsyncDisposable {
-  /** Takes `cost` from the limit of `key`'s window, all of it or nothing. `now` is the caller's clock, Unix milliseconds. */
-  take(key: string, cost: number, limit: number, windowMs: number, now: number): Promise<Taken>
+  /**
+   * Takes `cost` from the limit of `key`'s window, all of it or nothing. `now` is the caller's clock, Unix milliseconds. When it rejects it may have
+   * been done: with the same `once`, a name of this take alone, it is not done again, and answered as it was. That is known for an hour at least in
+   * Redis, and of the last thousand takes elsewhere.
+   */
+  take(key: string, cost: number, limit: number, windowMs: number, now: number, once?: string): Promise<Taken>
   /**
    * Gives back what was taken from `key`'s window and not used; nothing where it has ended at `now`. When it rejects it may have
    * been done: whoever gives it again would give it twice.

@@ -106,6 +106,18 @@ export function countersContract(name: string, newPlace: () => Promise<CountersP
       )
     })
 
+    test('takes once what is asked for again by the same name, and answers as it did', async () => {
+      const counters = await openCounters()
+      const first = await counters.take('k', 3, 10, SECOND_MS, NOW, 'a')
+      await counters.take('k', 1, 10, SECOND_MS, NOW)
+      expect(await counters.take('k', 3, 10, SECOND_MS, NOW + 1, 'a')).toEqual(first)
+      expect(await counters.take('k', 7, 10, SECOND_MS, NOW, 'b')).toMatchObject({ allowed: false, remaining: 6 })
+      expect(await counters.take('k', 6, 10, SECOND_MS, NOW)).toMatchObject({ allowed: true })
+      await counters.giveBack('k', 6, NOW)
+      expect(await counters.take('k', 7, 10, SECOND_MS, NOW, 'b')).toMatchObject({ allowed: false, remaining: 6 })
+      expect(await counters.take('k', 3, 10, SECOND_MS, NOW, 'c')).toMatchObject({ allowed: true, remaining: 3 })
+    })
+
     test('takes back what was not used, of the running window alone', async () => {
       const counters = await openCounters()
       await counters.take('k', 5, 5, SECOND_MS, NOW)

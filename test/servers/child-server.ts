@@ -5,6 +5,9 @@ import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
+/** Ends the child, by SIGTERM unless told, and resolves when it has exited. */
+export type StopChild = (signal?: 'SIGTERM' | 'SIGKILL') => Promise<void>
+
 const STOP_GRACE_MS = 15_000
 const READY_POLL_MS = 100
 const LOG_TAIL_LINES = 15
@@ -34,9 +37,9 @@ export interface ChildOptions {
 
 /**
  * Starts a child process with its output in `logFile` and waits until it is ready. Returns a function that stops it by its
- * pid and resolves when it has exited. Throws, with the end of the log, when it exits early or does not get ready in time.
+ * pid. Throws, with the end of the log, when it exits early or does not get ready in time.
  */
-export async function startChild(options: ChildOptions): Promise<() => Promise<void>> {
+export async function startChild(options: ChildOptions): Promise<StopChild> {
   const log = openSync(options.logFile, 'a')
   const child = spawn(options.command, options.args, {
     stdio: ['ignore', log, log],
@@ -44,7 +47,7 @@ export async function startChild(options: ChildOptions): Promise<() => Promise<v
   })
   closeSync(log)
   const exited = once(child, 'exit') // rejects when the command cannot be run at all
-  const stop = () => stopChild(child, exited)
+  const stop: StopChild = (signal = 'SIGTERM') => stopChild(child, exited, signal)
   try {
     await untilReady(child, exited, options)
     return stop
@@ -65,9 +68,9 @@ async function untilReady(child: ChildProcess, exited: Promise<unknown>, options
   throw new Error(`not ready after ${options.readyTimeoutMs} ms`)
 }
 
-async function stopChild(child: ChildProcess, exited: Promise<unknown>): Promise<void> {
+async function stopChild(child: ChildProcess, exited: Promise<unknown>, signal: NodeJS.Signals): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) {
-    child.kill('SIGTERM')
+    child.kill(signal)
     const killing = setTimeout(() => child.kill('SIGKILL'), STOP_GRACE_MS)
     await exited
     clearTimeout(killing)

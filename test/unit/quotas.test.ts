@@ -53,6 +53,28 @@ test.each([1, 7, 100, 2_500])('of %i units exactly so many pass, of 100 clients 
   expect(passed).toBe(limit)
 })
 
+test.each([10, 250])(
+  'of %i units none is lost where the counters take some and their answers do not come',
+  async (limit) => {
+    const { counters } = await openCounters()
+    let asked = 0
+    // Of three answers two are lost: done, and not known to be.
+    const losing: Counters = {
+      ...counters,
+      async take(...given) {
+        const taken = await counters.take(...given)
+        if (++asked % 3 !== 0) throw new AppError('counters', 'Redis: ETIMEDOUT')
+        return taken
+      },
+    }
+    const quotas = quotasOf(losing)
+    const ended = { passed: 0, unknown: 0, limited: 0 }
+    while (ended.limited === 0) ended[(await quotas.take('acme', of(1, limit))).status]++
+    expect(ended.passed).toBe(limit)
+    expect(ended.unknown).toBeGreaterThan(0)
+  },
+)
+
 test('nobody waits, and no promise is made, while units are leased; a server is asked seldom', async () => {
   const { counters, taken } = await openCounters()
   const quotas = quotasOf(counters)
