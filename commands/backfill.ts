@@ -118,8 +118,9 @@ export async function fillRange(
   if (done === undefined) throw new AppError('usage', INTERRUPTED)
   if (onlyPlan === true) return
   const seconds = Math.round((performance.now() - startMs) / 1_000)
+  const added = done.added === 0 ? '' : ` (${done.added} of them asked about validators alone that the log lacked)`
   screen.print(
-    `${where}: ${done.ingested} ingested for ${done.validators} validators, ${done.skipped} were in the log already; ${seconds} s.\n`,
+    `${where}: ${done.ingested} ingested for ${done.validators} validators${added}, ${done.skipped} were in the log already; ${seconds} s.\n`,
   )
 }
 

@@ -1,4 +1,4 @@
-import type { EventLog, StoredEvent } from '../infra/ports/event-log.ts'
+import type { EventLog, Offsets, StoredEvent } from '../infra/ports/event-log.ts'
 import { chainOfEvent } from '../schemas/events/chain-of-event.ts'
 import { decodeEvent, type Topic } from '../schemas/events/codec.ts'
 import { chainRemoved, type EpochsRetracted, epochsRetracted, isRetracted } from '../schemas/events/log-facts.ts'
@@ -12,13 +12,15 @@ export interface OwnEventsOptions {
   /** A topic whose events' keys begin with their chain. */
   readonly topic: Topic
   readonly signal: AbortSignal
+  /** Where each partition is read from; without it, everything is read. */
+  readonly from?: Offsets
   /** Hears of the events of retracted epochs, which are left out. */
   readonly onRetracted?: (stored: StoredEvent) => void
 }
 
 /** The events of one chain in a topic, without those from before the chain was removed, if it ever was, and those of retracted epochs. */
 export async function* ownEvents(options: OwnEventsOptions): AsyncGenerator<StoredEvent> {
-  const { eventLog, chain, unnamedChain, topic, signal, onRetracted } = options
+  const { eventLog, chain, unnamedChain, topic, signal, from, onRetracted } = options
   let before: Readonly<Record<string, string>> = {}
   const retractions: EpochsRetracted[] = []
   for await (const { event } of eventLog.read({ topic: 'log', signal })) {
@@ -30,7 +32,7 @@ export async function* ownEvents(options: OwnEventsOptions): AsyncGenerator<Stor
       if (retracted.chain === chain) retractions.push(retracted)
     }
   }
-  for await (const stored of eventLog.read({ topic, signal })) {
+  for await (const stored of eventLog.read({ topic, signal, ...(from === undefined ? {} : { from }) })) {
     const { event, position } = stored
     const isOwn = chainOfEvent(event, unnamedChain) === chain
     if (!isOwn || position.offset < BigInt(before[String(position.partition)] ?? 0)) continue

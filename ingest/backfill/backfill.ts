@@ -15,13 +15,16 @@ import { Cursor } from '../cursor.ts'
 import type { BuiltEpoch } from '../epochs/epoch-events.ts'
 import { EPOCHS_AHEAD } from '../epochs/epoch-follower.ts'
 import { EpochPipeline } from '../epochs/epoch-pipeline.ts'
+import { isAmong } from '../epochs/registry-rows.ts'
 import type { BlockEvidenceReader } from '../execution/block-evidence.ts'
-import { HEAD_TOPICS, type HeadEvents, joinHeadEvents } from '../head/head-chain.ts'
+import { HEAD_TOPICS, type HeadEvents, joinHeadEvents, NO_HEAD_EVENTS } from '../head/head-chain.ts'
 import { inOrder } from '../in-order.ts'
 import { type EpochRange, epochsOf, refuseUnfinal, stretchesOf } from './epoch-range.ts'
 import { type HistoryOptions, openHistory } from './history.ts'
+import { loggedBlocks } from './logged-blocks.ts'
 import { loggedEpochs } from './logged-epochs.ts'
 import { planRange, type RangePlan } from './range-plan.ts'
+import { ToldEpochs } from './told-epochs.ts'
 
 const DIGEST_CHARACTERS = 16
 /** Execution blocks that are read at once. */
@@ -49,6 +52,8 @@ const GONE_AFTER_MS = 30_000
 export interface Backfilled {
   /** Epochs that were read from the node and are in the log now. */
   readonly ingested: number
+  /** Those of them that the log had: nodes were asked about the validators alone that were tracked since. */
+  readonly added: number
   /** Epochs that were in the log for all tracked validators before. */
   readonly skipped: number
   readonly validators: number
@@ -56,7 +61,8 @@ export interface Backfilled {
 
 /**
  * Ingests those finalized epochs of a range, with their blocks, that the log does not have for all validators that are tracked
- * now: asks first whether the nodes have what that takes. Resolves when the range is in the log, or with undefined when the signal aborts.
+ * now: asks first whether the nodes have what that takes. Of epochs that endpoints have told of others, only the validators that are lacking are
+ * asked for. Resolves when the range is in the log, or with undefined when the signal aborts.
  * Throws AppError `usage` for a range that is not final, or lies before Altair, or of which no node has the states, `config` when the log
  * tells of another chain of this name, `lease_lost` when another process writes.
  */
@@ -115,7 +121,13 @@ async function openBackfill(options: BackfillOptions, range: EpochRange, signal:
   const isMissing = (epoch: number): boolean =>
     logged.unreadable.has(epoch) || logged.lackingIn(epoch) !== 0 || (epoch >= next && !logged.present.has(epoch))
   const missing = epochsOf(range).filter(isMissing)
+  const isToRead = new Set(missing)
   let ingested = 0
+  let added = 0
+  const toldEpochs = new ToldEpochs(
+    { ...options, signal },
+    new Map([...logged.addable].filter(([epoch]) => isToRead.has(epoch))),
+  )
   const pipeline = new EpochPipeline({
     beacon,
     chain,
@@ -123,22 +135,32 @@ async function openBackfill(options: BackfillOptions, range: EpochRange, signal:
     log: options.log,
     tracked,
     concurrency,
+    toldIn: (epoch) => toldEpochs.of(epoch),
   })
+  let blocksInLog: Promise<ReadonlySet<string>> | undefined
+  const isInLog = async ({ addedIndices }: BuiltEpoch): Promise<(block: BeaconBlock) => boolean> => {
+    if (addedIndices === undefined) return () => false
+    blocksInLog ??= loggedBlocks({ ...options, clock: chain.clock, signal }, range)
+    const roots = await blocksInLog
+    // What is known of a payment depends on whose block it is.
+    return ({ root, proposerIndex }) => roots.has(root) && !isAmong(addedIndices, proposerIndex)
+  }
   const total = toEpoch - fromEpoch + 1
   const skipped = total - missing.length
   const report = () => onProgress?.({ done: skipped + ingested, total })
   const append = async (built: BuiltEpoch) => {
-    const blocks = await eventsOfBlocks(options, named, built)
+    const blocks = await eventsOfBlocks(options, named, { ...built, isInLog: await isInLog(built) })
     for (const topic of HEAD_TOPICS) if (blocks[topic].length > 0) await writer.append(topic, blocks[topic])
     await writer.append('beacon.epochs', built.events)
     next = built.epoch + 1
     ingested++
+    if (built.addedIndices !== undefined) added++
     await cursor.write({ next }, timeOfSlot(named, lastSlotOfEpoch(chain.clock, built.epoch)))
     report()
   }
   return {
     plan: () => planRange({ final: beacon.finalChain(checkpoint), clock: chain.clock, indices }, missing),
-    done: (): Backfilled => ({ ingested, skipped, validators: pubkeys.size }),
+    done: (): Backfilled => ({ ingested, added, skipped, validators: pubkeys.size }),
     async run(): Promise<void> {
       report()
       for (const { from, to } of stretchesOf(missing.slice(ingested))) {
@@ -163,21 +185,22 @@ function digestOf(pubkeys: ReadonlySet<string>): string {
   return hash.digest('hex').slice(0, DIGEST_CHARACTERS)
 }
 
-/** The epoch's blocks as the head follower would have written them. */
+/** The epoch's blocks as the head follower would have written them, without those that the log has. */
 async function eventsOfBlocks(
   sources: BackfillOptions,
   chain: NamedChain,
-  { epoch, blocks }: BuiltEpoch,
+  { epoch, blocks, isInLog }: BuiltEpoch & { readonly isInLog: (block: BeaconBlock) => boolean },
 ): Promise<HeadEvents> {
   const parts: HeadEvents[] = []
   const range = { from: 0, to: blocks.length - 1, concurrency: BLOCKS_AHEAD }
   const whole = inOrder(range, async (i) => {
     const block = blocks[i] as BeaconBlock
-    return { block, payload: await readPayload(chain, block, sources) }
+    if (isInLog(block)) return { block, events: NO_HEAD_EVENTS }
+    return { block, events: beaconBlockEvents(chain, block, await readPayload(chain, block, sources)) }
   })
   let next = Math.max(1, firstSlotOfEpoch(chain.clock, epoch))
-  for await (const { block, payload } of whole) {
-    parts.push(missedSlotEvents(chain, next, block.slot), beaconBlockEvents(chain, block, payload))
+  for await (const { block, events } of whole) {
+    parts.push(missedSlotEvents(chain, next, block.slot), events)
     next = block.slot + 1
   }
   parts.push(missedSlotEvents(chain, next, lastSlotOfEpoch(chain.clock, epoch) + 1))

@@ -2,11 +2,14 @@ import { type ChainClock, epochOf, slotAt } from '../../schemas/eth/time.ts'
 import { dayBalances, type EpochPart, epochBlocks, epochValidators } from '../../schemas/events/beacon-epoch.ts'
 import { decodeEvent, type EncodedEvent, unlessUndecodable } from '../../schemas/events/codec.ts'
 import { deadLetter, deadLetterResolved } from '../../schemas/events/dead-letter.ts'
+import type { Position } from '../../schemas/events/envelope.ts'
 import { type OwnEventsOptions, ownEvents } from '../own-events.ts'
 import type { EpochRange } from './epoch-range.ts'
 
 /** Events of before parts were counted do not say what belongs to them: their epochs are asked for again. */
 const COUNTED_SINCE_VERSION = 2
+/** Blocks events of before do not say what is left unexplained of those that they tell of. */
+const RESIDUALS_SINCE_VERSION = 3
 
 /** What the log has of a range of epochs. */
 export interface LoggedEpochs {
@@ -24,6 +27,8 @@ export interface LoggedEpochs {
   readonly told: EpochRange | undefined
   /** Those of which an event, or one of their execution blocks, could not be processed: it has to be told again. */
   readonly unreadable: ReadonlySet<number>
+  /** Where the events lie of epochs that are whole, and were told by reward endpoints: validators that they lack can be added. */
+  readonly addable: ReadonlyMap<number, readonly Position[]>
 }
 
 export interface LoggedEpochsOptions extends Omit<OwnEventsOptions, 'topic'> {
@@ -42,15 +47,20 @@ export async function loggedEpochs(
   const unreadable = new Map<string, number>()
   const wanted = new Set(indices)
   const partsOf = new Map<number, readonly EpochPart[]>()
-  /** Validators that are wanted and have a row, by epoch and part. */
+  /** Validators that are wanted and have a row, by epoch and part, of so many rows: one of others is of an epoch whose blocks event never came. */
   const found = new Map<string, number>()
+  /** Where the newest event of each part lies. */
+  const partPlaces = new Map<string, Place>()
+  /** The same of the newest blocks event of each epoch that was told by endpoints. */
+  const blocksPlaces = new Map<number, Position>()
   /** By when each of them was there at the latest. */
   const thereBy = new Map<number, number>()
-  const note = (part: string, rows: Uint32Array): void => {
+  const note = (part: string, rows: Uint32Array, position: Position): void => {
     const ours = rows.filter((index) => wanted.has(index)).length
-    found.set(part, Math.max(ours, found.get(part) ?? 0))
+    partPlaces.set(part, { position, rows: rows.length })
+    found.set(`${part} ${rows.length}`, ours)
   }
-  for await (const { event } of ownEvents({ ...options, topic: 'beacon.epochs' })) {
+  for await (const { event, position } of ownEvents({ ...options, topic: 'beacon.epochs' })) {
     if (event.version < COUNTED_SINCE_VERSION || !mayBeIn(event.id, event.type, range)) continue
     if (!isReadable(event, unnamedChain)) {
       unreadable.set(event.id, epochOfEvent(event, options.clock))
@@ -60,21 +70,23 @@ export async function loggedEpochs(
     if (event.type === epochBlocks.name) {
       const { header } = decodeEvent(epochBlocks, event, unnamedChain)
       partsOf.set(header.epoch, header.parts)
+      if (event.version >= RESIDUALS_SINCE_VERSION && header.proof === null) blocksPlaces.set(header.epoch, position)
+      else blocksPlaces.delete(header.epoch)
     } else if (event.type === epochValidators.name) {
       const { header, columns } = decodeEvent(epochValidators, event, unnamedChain)
-      note(`${header.epoch} validators ${header.range}`, columns.validatorIndex)
+      note(`${header.epoch} validators ${header.range}`, columns.validatorIndex, position)
       for (const [row, index] of columns.validatorIndex.entries()) {
         const epoch = Math.min(header.epoch, Number(columns.activationEpoch[row]))
         if (wanted.has(index) && epoch < (thereBy.get(index) ?? Number.POSITIVE_INFINITY)) thereBy.set(index, epoch)
       }
     } else if (event.type === dayBalances.name) {
       const { header, columns } = decodeEvent(dayBalances, event, unnamedChain)
-      note(`${header.epoch} day_balances ${header.range}`, columns.validatorIndex)
+      note(`${header.epoch} day_balances ${header.range}`, columns.validatorIndex, position)
     }
   }
   const rowsOf = (epoch: number, parts: readonly EpochPart[], kind: EpochPart['kind']): number => {
     const ranges = parts.filter((part) => part.kind === kind)
-    return ranges.reduce((sum, part) => sum + (found.get(`${epoch} ${kind} ${part.range}`) ?? 0), 0)
+    return ranges.reduce((sum, part) => sum + (found.get(`${epoch} ${kind} ${part.range} ${part.rows}`) ?? 0), 0)
   }
   const isPresent = ([epoch, parts]: [number, readonly EpochPart[]]): boolean => {
     const kinds = new Set<EpochPart['kind']>(['validators', ...parts.map(({ kind }) => kind)])
@@ -87,12 +99,28 @@ export async function loggedEpochs(
     // Whoever has a row was there by then: what is missing of the number is who lacks one.
     return parts && countUpTo(sinceEpochs, epoch) - rowsOf(epoch, parts, 'validators')
   }
+  const unreadableEpochs = new Set([...setAside, ...unreadable.values()])
+  const placesOf = ([epoch, blocks]: [number, Position]): readonly [number, readonly Position[]][] => {
+    const parts = (partsOf.get(epoch) ?? []).map(({ kind, range, rows }) => {
+      const place = partPlaces.get(`${epoch} ${kind} ${range}`)
+      return place?.rows === rows ? place.position : undefined
+    })
+    const isWhole = parts.length > 0 && parts.every((place) => place !== undefined) && !unreadableEpochs.has(epoch)
+    return isWhole ? [[epoch, [blocks, ...parts]]] : []
+  }
   return {
     present,
     lackingIn,
     told: spanOf([...partsOf.keys()]),
-    unreadable: new Set([...setAside, ...unreadable.values()]),
+    unreadable: unreadableEpochs,
+    addable: new Map([...blocksPlaces].flatMap(placesOf)),
   }
+}
+
+/** A part of an epoch in the log. */
+interface Place {
+  readonly position: Position
+  readonly rows: number
 }
 
 /** How many of ascending numbers are not above one. */

@@ -43,6 +43,7 @@ import { provenBlocks } from './proposer-rewards.ts'
 import { checkRegistryRows, isAmong, joinRewards, rangesOf, sliceColumns } from './registry-rows.ts'
 import { forkEpoch } from './spec.ts'
 import { syncColumns, type TrackedMembers } from './sync-rewards.ts'
+import { addToDayStart, addToTold, type DayStart, type EpochContent, isToldOf, type ToldEpoch } from './told-epoch.ts'
 import { toldResiduals, unexplainedChanges } from './told-residuals.ts'
 
 /** A finalized epoch, read and encoded. */
@@ -51,25 +52,34 @@ export interface BuiltEpoch {
   /** Appended at once; the blocks event names the others. */
   readonly events: readonly EncodedEvent[]
   readonly blocks: readonly BeaconBlock[]
+  /** Those whom nodes were asked about, where the log has told of the others; undefined where they were asked about all. */
+  readonly addedIndices: Uint32Array | undefined
   /** Root of the newest final block up to the epoch's end: what the next epoch continues. */
   readonly endRoot: string
 }
 
-export interface EpochRequest extends EpochInput {
+/** The validators that an epoch is read for, with what is kept of them from one epoch to the next. */
+export interface EpochShare extends Pick<EpochInput, 'tracked'> {
+  readonly duties: DutySets
+  readonly joiners: Joiners
+}
+
+export interface EpochRequest extends EpochInput, EpochShare {
   readonly chainName: string
+  /** What the log has of the epoch, and those of the validators whom that lacks. */
+  readonly told?: { readonly epoch: ToldEpoch; readonly lacking: EpochShare } | undefined
   /** The epoch's blocks, as the walk back from the finalized block has found them. */
   readonly walked: Promise<FinalBlocks>
   /** Throws when what was answered so far may be of another chain. */
   readonly confirm: () => Promise<void>
   readonly members: (epoch: number, indices: Uint32Array) => Promise<TrackedMembers>
-  readonly duties: DutySets
-  readonly joiners: Joiners
   readonly log: Log
 }
 
 /**
  * Reads everything of one finalized epoch and makes its events. All questions are about finalized states and blocks, so
- * asking again gives the same events. Throws AppErrors of node faults, and `usage` for epochs before Altair.
+ * asking again gives the same events. Where endpoints tell the epoch, and had told the log of it before, they are asked about those
+ * alone whom that lacks. Throws AppErrors of node faults, and `usage` for epochs before Altair.
  */
 export async function buildEpoch(request: EpochRequest): Promise<BuiltEpoch> {
   const { epoch, tracked, final } = request
@@ -79,19 +89,19 @@ export async function buildEpoch(request: EpochRequest): Promise<BuiltEpoch> {
   const cutSlots = dayCuts(request).map(({ slot }) => slot)
   const question = { epoch, blockRoots: blocks.map(({ root }) => root), parentRoot, cutSlots }
   const explained = tracked.indices.length > 0 ? await final.explainedEpoch(question, tracked.indices) : undefined
-  const [days, { validators, data }] = await Promise.all([
-    tracked.indices.length > 0 ? dayEvents(request, explained?.cuts) : [],
-    explained === undefined ? toldEpoch(request, blocks) : computedEpoch(request, blocks, explained),
+  const { told: logged } = request
+  const told = explained === undefined && logged && isToldOf(logged.epoch, blocks, cutSlots) ? logged : undefined
+  const asking = told === undefined ? request : { ...request, ...told.lacking }
+  const [starts, content] = await Promise.all([
+    asking.tracked.indices.length > 0 ? dayStarts(asking, explained?.cuts) : [],
+    explained === undefined ? toldEpoch(asking, blocks) : computedEpoch(request, blocks, explained),
   ])
   await request.confirm()
-  const parts = [...days, ...validatorEvents(request, validators)]
-  return { epoch, events: [...parts.map(({ event }) => event), blocksEvent(request, data, parts)], blocks, endRoot }
-}
-
-/** What an epoch's events are made of, beside the balances that days begin with. */
-interface EpochContent {
-  readonly validators: EpochValidatorsColumns
-  readonly data: EpochBlocksData
+  const { validators, data } = told === undefined ? content : addToTold(told.epoch, content)
+  const days = told === undefined ? starts : starts.map((start) => addToDayStart(told.epoch, start))
+  const parts = [...dayEvents(request, days), ...validatorEvents(request, validators)]
+  const events = [...parts.map(({ event }) => event), blocksEvent(request, data, parts)]
+  return { epoch, events, blocks, addedIndices: told && asking.tracked.indices, endRoot }
 }
 
 /** By the node's reward endpoints, where it gives no states to compute them from. */
@@ -202,29 +212,34 @@ function dayCuts({ chain: { clock }, epoch }: EpochRequest): readonly DayCut[] {
 }
 
 /** Balances that days start with: post-state of the slot before, as it was replayed, or else as a node tells it. */
-async function dayEvents(request: EpochRequest, replayed: ExplainedRows['cuts']): Promise<readonly PartEvent[]> {
-  const { final, chainName, epoch, tracked } = request
-  const events: PartEvent[] = []
+async function dayStarts(request: EpochRequest, replayed: ExplainedRows['cuts']): Promise<readonly DayStart[]> {
+  const { final, tracked } = request
+  const starts: DayStart[] = []
   for (const { day, slot } of dayCuts(request)) {
     const known = replayed?.find((cut) => cut.slot === slot)?.balances
     const balances: Balances = known ?? (await final.balances(slot, tracked.indices))
     await checkRows(request, balances, `balances of slot ${slot}`, slot)
-    for (const { range, from, to } of rangesOf(balances.validatorIndex)) {
-      events.push({
-        part: { kind: 'day_balances', range, rows: to - from },
-        event: encodeEvent(dayBalances, {
-          id: `beacon.day-balances:${chainName}:${day}:${range}`,
-          key: chainKey(chainName, range),
-          time: timeOf(request),
-          data: {
-            header: { chain: chainName, epoch, day, slot, range },
-            columns: sliceColumns(balances, { range, from, to }),
-          },
-        }),
-      })
-    }
+    starts.push({ day, slot, balances })
   }
-  return events
+  return starts
+}
+
+function dayEvents(request: EpochRequest, starts: readonly DayStart[]): readonly PartEvent[] {
+  const { chainName, epoch } = request
+  return starts.flatMap(({ day, slot, balances }) =>
+    rangesOf(balances.validatorIndex).map(({ range, from, to }) => ({
+      part: { kind: 'day_balances', range, rows: to - from },
+      event: encodeEvent(dayBalances, {
+        id: `beacon.day-balances:${chainName}:${day}:${range}`,
+        key: chainKey(chainName, range),
+        time: timeOf(request),
+        data: {
+          header: { chain: chainName, epoch, day, slot, range },
+          columns: sliceColumns(balances, { range, from, to }),
+        },
+      }),
+    })),
+  )
 }
 
 /** What the epoch's blocks changed, without the other events of the epoch. */

@@ -4,12 +4,14 @@ import { AppError } from '../../schemas/errors.ts'
 import { firstSlotOfEpoch } from '../../schemas/eth/time.ts'
 import { inOrder } from '../in-order.ts'
 import { DutySets } from './duty-sets.ts'
-import { type BuiltEpoch, buildEpoch } from './epoch-events.ts'
+import { type BuiltEpoch, buildEpoch, type EpochShare } from './epoch-events.ts'
 import { FinalWalk } from './final-walk.ts'
 import { Joiners } from './joiners.ts'
+import { isSame } from './registry-rows.ts'
 import { forkEpoch, specNumber } from './spec.ts'
 import { type TrackedMembers, trackedMembers } from './sync-rewards.ts'
 import { ToldCheckpoints } from './told-checkpoints.ts'
+import { lackingIn, type ToldEpoch } from './told-epoch.ts'
 import type { TrackedSet, TrackedValidators } from './tracked-validators.ts'
 
 /** Validator rows being read at once, over all epochs: 100,000 of them are about 50 MB of JSON. */
@@ -26,6 +28,8 @@ export interface EpochPipelineOptions {
   readonly chainName: string
   readonly log: Log
   readonly told?: ToldCheckpoints | undefined
+  /** What the log has of an epoch that is to be told again because it lacks validators; undefined where all of it has to be asked. */
+  readonly toldIn?: (epoch: number) => Promise<ToldEpoch | undefined>
   /** Epochs read side by side; fewer with very many validators. */
   readonly concurrency: number
 }
@@ -87,10 +91,18 @@ export class EpochPipeline {
 
   /** Makes epochs of a run; the walks over their blocks end with the signal. */
   #builder({ from, to, after, checkpoint, final, tracked, finalSlot }: Run, signal: AbortSignal) {
-    const { beacon, chain, chainName, log } = this.#options
+    const { beacon, chain, chainName, log, toldIn } = this.#options
     const members = (epoch: number, indices: Uint32Array) => this.#membersOf(final, epoch, indices)
     // Tracked validators are identified by the checkpoint's state, so all of them are in it.
-    const joiners = new Joiners(tracked.indices, (indices) => final.validators(finalSlot, indices))
+    const joinersOf = (set: TrackedSet) => new Joiners(set.indices, (indices) => final.validators(finalSlot, indices))
+    const all: EpochShare = { tracked, duties: this.#duties, joiners: joinersOf(tracked) }
+    let last: EpochShare | undefined
+    /** The same as of the epoch before as long as the same are lacking: sources keep what they make of a set. */
+    const shareOf = (lacking: TrackedSet): EpochShare => {
+      if (last === undefined || !isSame(last.tracked.indices, lacking.indices))
+        last = { tracked: lacking, duties: new DutySets(), joiners: joinersOf(lacking) }
+      return last
+    }
     let doubt: unknown
     // A node that was on another fork for a moment may have answered any of the epochs that are being read.
     const confirm = async (): Promise<void> => {
@@ -100,7 +112,7 @@ export class EpochPipeline {
       })
       if (doubt !== undefined) throw doubt
     }
-    const shared = { final, chain, chainName, tracked, members, duties: this.#duties, joiners, confirm, log }
+    const shared = { ...all, final, chain, chainName, members, confirm, log }
     let walk: FinalWalk | undefined
     return (epoch: number): Promise<BuiltEpoch> => {
       if (walk === undefined || (epoch - from) % EPOCHS_PER_WALK === 0) {
@@ -115,7 +127,17 @@ export class EpochPipeline {
         }
         walk = new FinalWalk({ ...known, ...stretch }, signal)
       }
-      return buildEpoch({ ...shared, epoch, walked: walk.blocksOf(epoch) })
+      const walked = walk.blocksOf(epoch)
+      if (toldIn === undefined) return buildEpoch({ ...shared, epoch, walked })
+      walked.catch(() => {}) // awaited behind the log
+      return toldIn(epoch).then((told) =>
+        buildEpoch({
+          ...shared,
+          epoch,
+          walked,
+          told: told && { epoch: told, lacking: shareOf(lackingIn(told, tracked)) },
+        }),
+      )
     }
   }
 

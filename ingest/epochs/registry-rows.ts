@@ -108,7 +108,8 @@ export function joinRewards(
   return { ...states, ...joined }
 }
 
-function isSame(some: Uint32Array, others: Uint32Array): boolean {
+/** Whether two sets are of the same validators. */
+export function isSame(some: Uint32Array, others: Uint32Array): boolean {
   if (some.length !== others.length) return false
   for (let i = 0; i < some.length; i++) if (some[i] !== others[i]) return false
   return true

@@ -1,12 +1,19 @@
 import { describe, expect, test } from 'vitest'
 import type { BeaconSource } from '../../infra/ports/beacon-source.ts'
+import type { EventLog } from '../../infra/ports/event-log.ts'
 import { backfill } from '../../ingest/backfill/backfill.ts'
 import type { RangePlan } from '../../ingest/backfill/range-plan.ts'
 import { timeOfSlot } from '../../ingest/beacon-head/block-events.ts'
+import { joinRows } from '../../ingest/epochs/joined-rows.ts'
 import { DeadLetters } from '../../processors/loop/dead-letters.ts'
 import { AppError } from '../../schemas/errors.ts'
-import { epochBlocks, epochValidators } from '../../schemas/events/beacon-epoch.ts'
-import { decodeEvent, type EncodedEvent, type Topic } from '../../schemas/events/codec.ts'
+import {
+  dayBalances,
+  EPOCH_VALIDATORS_LAYOUT,
+  epochBlocks,
+  epochValidators,
+} from '../../schemas/events/beacon-epoch.ts'
+import { decodeEvent, type EncodedEvent, encodeEvent, type Topic } from '../../schemas/events/codec.ts'
 import { eventLogOfEachTest } from './event-log-of-each-test.ts'
 import { BEACON_CHAIN, chainTo, eventsIn, followBeacon, ofChain, trackValidators, until } from './follow-synthetic.ts'
 import { SyntheticChain, syntheticChain } from './synthetic-chain.ts'
@@ -116,6 +123,7 @@ test('a backfill asks only for what the log lacks, whoever brought the rest', as
   await backfill(backfilled(chain), { fromEpoch: 3, toEpoch: 4 }, never)
   await expect(backfill(backfilled(chain), { fromEpoch: 2, toEpoch: 6 }, never)).resolves.toEqual({
     ingested: 3,
+    added: 0,
     skipped: 2,
     validators: 1,
   })
@@ -179,6 +187,105 @@ test('a backfill of states that no node has any more ends, and says what kind of
   await expect(backfill(options, { fromEpoch: 2, toEpoch: 4 }, never)).rejects.toThrow(
     expect.objectContaining({ code: 'usage', message: expect.stringMatching(/slot 8\..*archive node.* 0 epochs/) }),
   )
+})
+
+describe('for validators that were tracked since, where endpoints tell rewards', () => {
+  // A UTC+8 day begins in epoch 266.
+  const range = { fromEpoch: 264, toEpoch: 267 }
+  const long = () => chainTo(1_090)
+
+  /** The chain, and whom its node is asked about, and for which execution blocks. */
+  function asked(chain: SyntheticChain) {
+    const sets = new Set<string>()
+    const blocks: string[] = []
+    const noting = <Result>(ask: (at: never, set: Uint32Array) => Promise<Result>) => {
+      return (at: never, set: Uint32Array): Promise<Result> => {
+        sets.add(set.join())
+        return ask(at, set)
+      }
+    }
+    const { validators, balances, attestationRewards, syncRewards } = chain.final
+    const final = {
+      ...chain.final,
+      validators: noting(validators),
+      balances: noting(balances),
+      attestationRewards: noting(attestationRewards),
+      syncRewards: noting(syncRewards),
+    }
+    const blockByHash: typeof chain.execution.blockByHash = (hash) => {
+      blocks.push(hash)
+      return chain.execution.blockByHash(hash)
+    }
+    const beacon: BeaconSource = { ...chain.beacon, finalChain: () => final as typeof chain.final }
+    return { sets, blocks, options: { beacon, execution: { ...chain.execution, blockByHash } } }
+  }
+
+  /** What the newest event of each id of an epoch says. */
+  async function contentOf(log: EventLog) {
+    const newest = new Map((await eventsIn(log, 'beacon.epochs')).map((event) => [event.id, event]))
+    const types = [epochBlocks, epochValidators, dayBalances] as const
+    return new Map(
+      [...newest].map(([id, event]) => {
+        const type = types.find(({ name }) => name === event.type)
+        return [id, decodeEvent(type as typeof epochBlocks, event)]
+      }),
+    )
+  }
+
+  test('nodes are asked about these alone, and for no block again but theirs', async () => {
+    const chain = long()
+    await track([1, 2])
+    await backfill(backfilled(chain), range, never)
+    await track([3, 6])
+    const { sets, blocks, options } = asked(chain)
+    const done = await backfill({ ...backfilled(chain), ...options }, range, never)
+    expect(done).toEqual({ ingested: 4, added: 4, skipped: 0, validators: 4 })
+    // Whether there are states and registries of the past is tried with one of all.
+    expect([...sets].sort()).toEqual(['1', '3,6', '6'])
+    // Each of eight validators proposes in every eighth slot.
+    expect(blocks).toHaveLength((4 * 4 * 2) / 8)
+  })
+
+  test('the log then says what it says of all who were tracked from the beginning', async () => {
+    const chain = long()
+    await track([1, 2, 7])
+    await backfill(backfilled(chain), range, never)
+    await track([3, 6])
+    await backfill(backfilled(chain), range, never)
+    await trackValidators(otherLog(), [1, 2, 3, 6, 7], BEACON_CHAIN)
+    const atOnce = { ...backfilled(chain), writer: otherLog(), eventLog: otherLog() }
+    await backfill(atOnce, range, never)
+    const expected = await contentOf(otherLog())
+    expect([...expected.keys()]).toContain('beacon.day-balances:mainnet:18519:0')
+    expect(await contentOf(eventLog())).toEqual(expected)
+  })
+
+  test('all are asked about where the log tells the epoch of other blocks, or has a part of an epoch that was never told whole', async () => {
+    await track([1])
+    await backfill(backfilled(long()), range, never)
+    const validators = (await eventsOf('beacon.epochs')).filter(({ id }) => id.endsWith(':264:0'))
+    const [last = expect.fail()] = validators
+    const { header, columns } = decodeEvent(epochValidators, last)
+    const three = { ...columns, validatorIndex: Uint32Array.of(3) }
+    const both = joinRows(EPOCH_VALIDATORS_LAYOUT, [columns, three])
+    await eventLog().append('beacon.epochs', [
+      encodeEvent(epochValidators, { ...last, data: { header, columns: both } }),
+    ])
+    await track([3])
+    const chain = new SyntheticChain()
+    chain.extendRange(1, 1_066, 'genesis')
+    for (let slot = 1_067; slot <= 1_090; slot++)
+      chain.extend(`c${slot}`, slot, slot === 1_067 ? 'b1066' : `c${slot - 1}`)
+    chain.finalizedEpoch = 270
+    const { sets, options } = asked(chain)
+    // Epoch 264 has a part that no blocks event names; 266 and 267 are of other blocks.
+    const done = await backfill({ ...backfilled(chain), ...options }, range, never)
+    expect(done).toEqual({ ingested: 4, added: 1, skipped: 0, validators: 2 })
+    expect([...sets].sort()).toEqual(['1', '1,3', '3'])
+    expect(
+      decodeEvent(epochValidators, (await eventsOf('beacon.epochs')).at(-2) as EncodedEvent).columns.validatorIndex,
+    ).toEqual(Uint32Array.of(1, 3))
+  })
 })
 
 describe('before anything is read', () => {
