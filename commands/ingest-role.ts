@@ -10,6 +10,7 @@ import { followStates } from '../ingest/epochs/state-follower.ts'
 import { ToldCheckpoints } from '../ingest/epochs/told-checkpoints.ts'
 import { BlockEvidenceReader } from '../ingest/execution/block-evidence.ts'
 import { followExecutionHead } from '../ingest/execution/execution-head.ts'
+import { followLateEvidence, WaitingEvidence } from '../ingest/execution/late-evidence.ts'
 import { followQueues } from '../ingest/queues/queue-follower.ts'
 import { openLogFacts } from '../processors/loop/log-facts.ts'
 import { AppError } from '../schemas/errors.ts'
@@ -155,6 +156,8 @@ async function follow(
   }
   const { beacon } = nodes
   const told = new ToldCheckpoints()
+  const waiting = new WaitingEvidence()
+  const evidence = new BlockEvidenceReader({ ...shared, ...nodes, onLacking: (lacking) => waiting.note(lacking) })
   const followers =
     beacon === undefined
       ? [
@@ -174,7 +177,7 @@ async function follow(
               beacon,
               told,
               startEpoch: chain.start,
-              evidence: new BlockEvidenceReader({ ...shared, ...nodes }),
+              evidence,
             },
             ending,
           ),
@@ -195,6 +198,7 @@ async function follow(
           ),
           followQueues({ ...shared, beacon }, ending),
           followStates({ ...shared, beacon }, ending),
+          followLateEvidence({ ...shared, execution: nodes.execution, evidence, waiting }, ending),
         ]
   await allOrNone(followers, stop)
 }

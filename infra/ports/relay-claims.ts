@@ -17,5 +17,7 @@ export interface RelayClaim {
  * something else makes none, and never keeps anybody waiting for long: it throws nothing.
  */
 export interface RelayClaims extends AsyncDisposable {
+  /** How many relays there are. */
+  readonly count: number
   claimsOf(blockHash: string): Promise<readonly RelayClaim[]>
 }

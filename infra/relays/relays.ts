@@ -45,6 +45,7 @@ export function relayName(place: number): string {
 export function openRelays({ urls, log }: { readonly urls: readonly string[]; readonly log: Log }): RelayClaims {
   const relays = urls.map((url, place) => new ChainNode(relayName(place), url, { ...DEFAULT_LIMITS, ...RELAY_LIMITS }))
   return {
+    count: relays.length,
     claimsOf: async (blockHash) => {
       const told = await Promise.all(relays.map((relay) => claimOf(relay, blockHash, log)))
       return told.filter((claim) => claim !== undefined)

@@ -40,7 +40,8 @@ export type BlockEvidence = Static<typeof BlockEvidence>
 
 /**
  * What is known of the payment of a tracked proposer's block beyond its own bytes: the word of a node and of relays. Key: chain and hash,
- * as of the block; id `execution.block-evidence:<chain>:<hash>`.
+ * as of the block; id `execution.block-evidence:<chain>:<hash>`, and with `:again:<n>` behind it what was told when it was asked for again the
+ * nth time: beside what an earlier event says, not in its place.
  */
 export const blockEvidence = jsonEvent(
   { name: 'execution.block-evidence', version: 1, topic: 'execution.blocks' },

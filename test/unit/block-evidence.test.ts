@@ -97,6 +97,7 @@ function readerOf(balances: Readonly<Record<string, BalanceChange>>, claims: rea
       },
     },
     relays: {
+      count: 1,
       claimsOf: async (block) => {
         asked.relays.push(block)
         return claims
