@@ -10,7 +10,6 @@ import {
 } from '../../schemas/eth/time.ts'
 import { toWei } from '../../schemas/eth/units.ts'
 import { LIMIT_MAX } from '../../schemas/routes/fields.ts'
-import { SUMMED_COLUMNS } from '../../schemas/tables/months.ts'
 import { pageOf } from '../http/cursor.ts'
 import { seenValidators } from '../http/seen-validators.ts'
 import { validatorLabels } from '../http/validator-labels.ts'
@@ -20,7 +19,7 @@ import { formatApr, formatRatio } from '../rewards/apr.ts'
 import type { EpochDuties } from '../rewards/attestation-duties.ts'
 import { dayWindow, type WindowDefault } from '../rewards/day-window.ts'
 import type { Days } from '../rewards/kept-spans.ts'
-import { addSums, NO_SUMS, type Period, type PeriodSums } from '../rewards/period-sums.ts'
+import { addSums, NO_SUMS, type Period, type PeriodSums, sumsOfDay } from '../rewards/period-sums.ts'
 import { type ChainEpochRow, type NetworkDayRow, selectEpochs, selectNetworkDays } from '../rewards/select-chain.ts'
 import type { ProposalRow, ProvenEpochRow } from '../rewards/select-detail.ts'
 import { type SettlementRecord, settlementsOf } from '../rewards/select-settlements.ts'
@@ -139,11 +138,7 @@ export const analystResolvers = {
     residual: (sums: PeriodSums) => gwei(sums.residual_gwei),
   },
   ValidatorDay: {
-    performance: (row: ValidatorDayRow): PeriodSums => ({
-      ...(Object.fromEntries(SUMMED_COLUMNS.map((column) => [column, BigInt(row[column])])) as PeriodSums),
-      days: 1n,
-      days_rounded: row.level === 'rounding' ? 1n : 0n,
-    }),
+    performance: (row: ValidatorDayRow) => sumsOfDay(row),
     attestations: ({ validator_index: index, day }: ValidatorDayRow, _: unknown, context: Context) =>
       context.analysts.duties.load({ index, day }),
   },

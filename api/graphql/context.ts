@@ -5,8 +5,9 @@ import type { HistoryStep } from '../../schemas/routes/validators/validator-hist
 import type { UnfundedRules } from '../../schemas/validator-lifecycle.ts'
 import type { AccountScope } from '../http/seen-validators.ts'
 import { type AccountDay, accountDays } from '../rewards/account-days.ts'
+import { type AccountLocalDay, accountLocalDays } from '../rewards/account-local-days.ts'
 import { type Horizon, horizonOf } from '../rewards/horizon.ts'
-import { localDays } from '../rewards/local-days.ts'
+import { type LocalWindow, localDays } from '../rewards/local-days.ts'
 import {
   type ProposalRow,
   type ProvenEpochRow,
@@ -62,6 +63,7 @@ export interface GraphqlContext extends AccountScope {
   readonly nft: NftQuestions
   readonly horizon: () => Promise<Horizon | undefined>
   readonly accountDays: DataLoader<WindowKey, readonly AccountDay[], string>
+  readonly accountLocalDays: DataLoader<LocalWindow, readonly AccountLocalDay[], string>
   readonly days: DataLoader<DaysKey, ValidatorDayRow[], string>
   readonly localDays: DataLoader<LocalDaysKey, ValidatorDayRow[], string>
   readonly histories: DataLoader<ListedValidator, readonly HistoryStep[], number>
@@ -93,6 +95,10 @@ export function createContext(request: Request): GraphqlContext {
       batch: false,
       cacheKeyFn: ({ from, to }) => `${from}/${to}`,
     }),
+    accountLocalDays: new DataLoader((keys) => Promise.all(keys.map((one) => loadAccountLocalDays(request, one))), {
+      batch: false,
+      cacheKeyFn: ({ days, offsetSec }) => `${days.from}/${days.to}/${offsetSec}`,
+    }),
     days: new DataLoader((keys) => loadDays(request, keys), {
       cacheKeyFn: (key) => `${key.index}/${key.from}/${key.to}`,
     }),
@@ -111,6 +117,11 @@ export function createContext(request: Request): GraphqlContext {
 async function loadAccountDays(request: Request, window: WindowKey): Promise<readonly AccountDay[]> {
   const horizon = await horizonOf(request.standing)
   return horizon === undefined ? [] : accountDays(request, horizon, window)
+}
+
+async function loadAccountLocalDays(request: Request, window: LocalWindow): Promise<readonly AccountLocalDay[]> {
+  const horizon = await horizonOf(request.standing)
+  return horizon === undefined ? [] : accountLocalDays(request, horizon, window)
 }
 
 type Horizons = GraphqlContext['horizon']

@@ -11,9 +11,10 @@ import {
   Kind,
   type SelectionSetNode,
 } from 'graphql/index.js'
-import { dayOfInstant } from '../../schemas/eth/time.ts'
+import { DAY_OFFSET_SEC, dayOfInstant } from '../../schemas/eth/time.ts'
+import { parseUtcOffset } from '../../schemas/eth/utc-offset.ts'
 import { HISTORY_STEPS } from '../../schemas/routes/validators/validator-history.ts'
-import { dayWindow } from '../rewards/day-window.ts'
+import { dayWindow, nowBy } from '../rewards/day-window.ts'
 import { FIRST_DEFAULT, monthsIn, monthWindow, WINDOW_DAYS_MAX_GRAPHQL } from './analyst-windows.ts'
 import { LOOKUPS_MAX, NFT_COSTS } from './nft-cost.ts'
 
@@ -153,6 +154,7 @@ const NOTHING: Part = { cost: 0, depth: 0, each: 0, shared: 0 }
 
 const STATEMENTS_OF: Readonly<Record<string, number>> = {
   'Query.days': 1,
+  'Query.localDays': 4,
   'Query.histories': 6,
   'Query.proof': 5,
   'Validator.days': 1,
@@ -189,11 +191,12 @@ function listLength(
     case 'Query.validators':
       return Math.max(1, Math.min(typeof args.first === 'number' ? args.first : FIRST_DEFAULT, validators))
     case 'Query.days':
+    case 'Query.localDays':
     case 'Query.network':
     case 'Validator.localDays':
     case 'Validator.days': {
       const window = dayWindow(
-        nowMs,
+        nowBy(nowMs, parseUtcOffset(toText(args.utcOffset) ?? '') ?? DAY_OFFSET_SEC),
         { start_date: toText(args.from), end_date: toText(args.to) },
         'yesterday',
         WINDOW_DAYS_MAX_GRAPHQL,

@@ -5,7 +5,7 @@ import { type ExecutionResult, GraphQLError, parse } from 'graphql/index.js'
 import { createSchema, createYoga, type Plugin } from 'graphql-yoga'
 import type { Log } from '../../infra/ports/log.ts'
 import { AppError } from '../../schemas/errors.ts'
-import { dayOfInstant } from '../../schemas/eth/time.ts'
+import { quarterHourOf } from '../../schemas/eth/utc-offset.ts'
 import { formatMessage, RESULTS, refuse } from '../../schemas/routes/envelope.ts'
 import { NFT_FAILURES, type NftRefusal } from '../../schemas/routes/nft/nft-route.ts'
 import { envelopeErrors, NOT_READABLE, RefusedRequest, sendAnswer, TOO_MUCH } from '../http/answer.ts'
@@ -26,6 +26,7 @@ import { createContext, type GraphqlContext } from './context.ts'
 import { costRefusal, measureCost } from './cost.ts'
 import { GRAPHQL_SCHEMAS } from './document.ts'
 import { evidenceResolvers } from './evidence-resolvers.ts'
+import { localDayResolvers } from './local-day-resolvers.ts'
 import { NftQuestions } from './nft-questions.ts'
 import { nftResolvers, resolveFromRest } from './nft-resolvers.ts'
 import { proofResolvers } from './proof-resolvers.ts'
@@ -63,7 +64,7 @@ export async function graphqlPlugin(app: FastifyInstance, parts: SharedParts): P
   const typeDefs = await Promise.all(SDL.map((file) => readFile(file, 'utf8')))
   const schema = createSchema<GraphqlContext>({
     typeDefs,
-    resolvers: [resolvers, evidenceResolvers, analystResolvers, proofResolvers, nftResolvers],
+    resolvers: [resolvers, localDayResolvers, evidenceResolvers, analystResolvers, proofResolvers, nftResolvers],
   })
   resolveFromRest(schema)
   const nftStandings = new NftStandings(parts.warehouse, parts.standingAgeMsMax === 0 ? 0 : undefined)
@@ -97,8 +98,8 @@ export async function graphqlPlugin(app: FastifyInstance, parts: SharedParts): P
     const waitSec = isOfTokens ? (parts.nftLimit?.take(actor, performance.now()) ?? 0) : 0
     if (waitSec > 0) return sendTooMany(reply, waitSec, parts)
     const position = `${standing.position} ${isOfTokens ? (await nftStandings.of(chain))?.position : ''}`
-    // Questions without dates mean other days tomorrow.
-    const key = JSON.stringify(['graphql', chain, account, dayOfInstant(nowMs / 1_000), searchText(request), init])
+    // Questions without dates mean other days tomorrow, which begins at some quarter of an hour.
+    const key = JSON.stringify(['graphql', chain, account, quarterHourOf(nowMs / 1_000), searchText(request), init])
     const kept = parts.answers.kept(key, position)
     if (kept !== undefined) return sendAnswer(reply, kept)
     const question = { key, position, signal: goneSignal(reply, answerMsMax) }

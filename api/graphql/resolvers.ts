@@ -1,13 +1,12 @@
 import { checksumAddress } from '../../schemas/eth/address.ts'
 import { FAR_FUTURE_EPOCH_TEXT } from '../../schemas/eth/far-future.ts'
 import { toWei } from '../../schemas/eth/units.ts'
-import { parseUtcOffset } from '../../schemas/eth/utc-offset.ts'
 import type { HistoryStep } from '../../schemas/routes/validators/validator-history.ts'
 import { isProvenClass } from '../../schemas/tables/block-revenues.ts'
 import { isProvenLevel, levelOfEpoch } from '../../schemas/tables/day-levels.ts'
 import { validatorLabels } from '../http/validator-labels.ts'
 import type { AccountDay } from '../rewards/account-days.ts'
-import { type DayWindow, dayWindow, nowBy, OFFSET_REFUSAL, WINDOW_DAYS_MAX } from '../rewards/day-window.ts'
+import { type DayWindow, dayWindow } from '../rewards/day-window.ts'
 import type { ProposalRow, ProvenEpochRow } from '../rewards/select-detail.ts'
 import type { ValidatorDayRow } from '../rewards/validator-days.ts'
 import { accountValidators } from '../validators/account-validators.ts'
@@ -18,16 +17,13 @@ import { toStatus } from '../validators/validator-status.ts'
 import * as amounts from './amounts.ts'
 import { WINDOW_DAYS_MAX_GRAPHQL } from './analyst-windows.ts'
 import type { GraphqlContext } from './context.ts'
+import { type LocalDaysArguments, localWindow } from './local-day-resolvers.ts'
 import { ofValidators, refusalError } from './refusals.ts'
 import { loadValidators, readPubkeys, type ValidatorsArguments } from './validator-list.ts'
 
 interface WindowArguments {
   readonly from?: string | null
   readonly to?: string | null
-}
-
-interface LocalDaysArguments extends WindowArguments {
-  readonly utcOffset: string
 }
 
 /** Of a `histories` field. */
@@ -97,10 +93,8 @@ export const resolvers = {
       return context.days.load({ index: row.validator_index, from, to })
     },
     localDays: (row: ListedValidator, args: LocalDaysArguments, context: GraphqlContext) => {
-      const offsetSec = parseUtcOffset(args.utcOffset)
-      if (offsetSec === undefined) throw refusalError('400', OFFSET_REFUSAL.replace('utc_offset', 'utcOffset'))
-      const { from, to } = windowOf(args, { nowMs: nowBy(context.nowMs, offsetSec) }, WINDOW_DAYS_MAX)
-      return context.localDays.load({ index: row.validator_index, from, to, offsetSec })
+      const { days, offsetSec } = localWindow(args, context)
+      return context.localDays.load({ index: row.validator_index, ...days, offsetSec })
     },
   },
   ValidatorStep: {
@@ -183,13 +177,9 @@ async function loadHistories(
   return found.map(({ pubkey }, at) => ({ pubkey, steps: histories[at] ?? [] }))
 }
 
-function windowOf(
-  args: WindowArguments,
-  { nowMs }: Pick<GraphqlContext, 'nowMs'>,
-  daysMax = WINDOW_DAYS_MAX_GRAPHQL,
-): DayWindow {
+function windowOf(args: WindowArguments, { nowMs }: Pick<GraphqlContext, 'nowMs'>): DayWindow {
   const query = { start_date: args.from ?? undefined, end_date: args.to ?? undefined }
-  const window = dayWindow(nowMs, query, 'yesterday', daysMax)
+  const window = dayWindow(nowMs, query, 'yesterday', WINDOW_DAYS_MAX_GRAPHQL)
   if (window.status === 'refused') throw refusalError(window.code, window.detail)
   return window
 }

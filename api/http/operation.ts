@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, onSendAsyncHookHandler } from 'fastify'
 import type { Static, TObject, TSchema } from 'typebox'
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
-import { dayOfInstant } from '../../schemas/eth/time.ts'
+import { quarterHourOf } from '../../schemas/eth/utc-offset.ts'
 import { type Pagination, RESULTS, type Refusal } from '../../schemas/routes/envelope.ts'
 import type { Completeness } from '../../schemas/routes/rewards/completeness.ts'
 import type { AnyRoute, Route } from '../../schemas/routes/route.ts'
@@ -176,8 +176,8 @@ async function answerKept(
   const { answerMsMax = ANSWER_MS_MAX } = parts
   const { names } = chainOf(request)
   const standing = standingOf(request)
-  // Questions without dates mean other days tomorrow.
-  const key = JSON.stringify([route.id, names.name, account, dayOfInstant(parts.now() / 1_000), query, body])
+  // Questions without dates mean other days tomorrow, which begins at some quarter of an hour.
+  const key = JSON.stringify([route.id, names.name, account, quarterHourOf(parts.now() / 1_000), query, body])
   const kept = parts.answers.kept(key, standing.position)
   if (kept !== undefined) return sendTagged(request, reply, kept)
   const question = { key, position: standing.position, signal: goneSignal(reply, answerMsMax) }

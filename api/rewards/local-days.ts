@@ -3,7 +3,7 @@ import { DAY_OFFSET_SEC, type DayNumber, epochOf, formatDay, parseDay } from '..
 import { type LocalDay, localDay } from '../../schemas/eth/utc-offset.ts'
 import { type DayLevel, newestToldSql } from '../../schemas/tables/day-levels.ts'
 import { LOCAL_DAYS, validatorDaysSql } from '../../schemas/tables/validator-days.ts'
-import type { AccountScope } from '../http/seen-validators.ts'
+import { type AccountScope, isIn, type SeenValidator } from '../http/seen-validators.ts'
 import type { Horizon } from './horizon.ts'
 import type { Days } from './kept-spans.ts'
 import { type ValidatorDayRow, validatorDays } from './validator-days.ts'
@@ -20,6 +20,11 @@ export function closedLocalDays({ clock, closedDays }: Horizon, { from, to }: Da
     if (local?.utc8.every((one) => closed.has(one)) === true) found.push(local)
   }
   return found
+}
+
+/** Whether an account has a validator on a day by an offset: that is a matter of the UTC+8 days that it lies in. */
+export function hasOnLocalDay({ intervals }: SeenValidator, utc8: readonly DayNumber[]): boolean {
+  return utc8.every((day) => intervals.some((seen) => isIn(seen, day)))
 }
 
 /** The horizon with the days that are closed by an offset in the place of those of UTC+8. */
@@ -63,10 +68,14 @@ type SumRow = Omit<ValidatorDayRow, 'balance_start_gwei' | 'balance_end_gwei' | 
   readonly flows_gwei: string
 }
 
-export interface LocalDaysQuestion {
-  readonly indices: ReadonlySet<number>
+/** Days by an offset. */
+export interface LocalWindow {
   readonly days: Days
   readonly offsetSec: number
+}
+
+export interface LocalDaysQuestion extends LocalWindow {
+  readonly indices: ReadonlySet<number>
 }
 
 /** Days by an offset of several of the account's validators, by date, as `validatorDays` gives those of UTC+8. */

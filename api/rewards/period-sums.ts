@@ -9,6 +9,7 @@ import {
 } from '../http/seen-validators.ts'
 import type { Horizon } from './horizon.ts'
 import type { Days } from './kept-spans.ts'
+import type { ValidatorDayRow } from './validator-days.ts'
 
 const COLUMNS = [...SUMMED_COLUMNS, 'days', 'days_rounded'] as const
 
@@ -37,6 +38,15 @@ export const NO_SUMS = Object.fromEntries(COLUMNS.map((column) => [column, 0n]))
 
 export function addSums(one: PeriodSums, other: PeriodSums): PeriodSums {
   return Object.fromEntries(COLUMNS.map((column) => [column, one[column] + other[column]])) as PeriodSums
+}
+
+/** The sums of one validator's day. */
+export function sumsOfDay(row: ValidatorDayRow): PeriodSums {
+  return {
+    ...(Object.fromEntries(SUMMED_COLUMNS.map((column) => [column, BigInt(row[column])])) as PeriodSums),
+    days: 1n,
+    days_rounded: row.level === 'rounding' ? 1n : 0n,
+  }
 }
 
 export function sumPeriods(periods: readonly Period[]): PeriodSums {

@@ -1,4 +1,5 @@
 import { dayStartSec, parseDay } from '../../schemas/eth/time.ts'
+import { utcOffsetName } from '../../schemas/eth/utc-offset.ts'
 import type { SettledReward } from '../../schemas/routes/rewards/settled-rewards.ts'
 import type { TaxEntry } from '../http/csv.ts'
 
@@ -8,12 +9,16 @@ interface DayOfIncome {
   readonly cl_reward: string
 }
 
-/** Income of both layers apart: they are paid at different addresses. At the end of the UTC+8 day, which UTC calls by the same date. */
-export function incomeOfDay({ date, el_reward, cl_reward }: DayOfIncome, whose = ''): readonly TaxEntry[] {
+/** Income of both layers apart: they are paid at different addresses. At the end of the day by its offset from UTC, seconds. */
+export function incomeOfDay(
+  { date, el_reward, cl_reward }: DayOfIncome,
+  offsetSec: number,
+  whose = '',
+): readonly TaxEntry[] {
   const day = parseDay(date)
   if (day === undefined) throw new Error(`${date} is no day.`)
-  const timeSec = dayStartSec(day + 1) - 1
-  const of = `of ${date} (UTC+8)${whose}`
+  const timeSec = dayStartSec(day + 1, offsetSec) - 1
+  const of = `of ${date} (${utcOffsetName(offsetSec)})${whose}`
   return [
     { timeSec, amountEth: cl_reward, description: `Consensus rewards ${of}` },
     { timeSec, amountEth: el_reward, description: `Execution rewards ${of}` },

@@ -7,13 +7,13 @@ import { isWithheld } from '../../schemas/tables/day-levels.ts'
 import { pageOf } from '../http/cursor.ts'
 import { operation, type RequestScope } from '../http/operation.ts'
 import { normalisePubkey } from '../http/pubkey-text.ts'
-import { isIn, type SeenValidator, seenValidators } from '../http/seen-validators.ts'
+import { type SeenValidator, seenValidators } from '../http/seen-validators.ts'
 import { validatorStates } from '../http/validator-states.ts'
 import { answerFigures, completenessOf } from './completeness.ts'
 import { type DateQuery, dayWindow, nowBy, OFFSET_REFUSAL } from './day-window.ts'
 import { type Horizon, horizonOf } from './horizon.ts'
 import { type Days, reportSpansOf } from './kept-spans.ts'
-import { horizonBy, localDays } from './local-days.ts'
+import { hasOnLocalDay, horizonBy, localDays } from './local-days.ts'
 import { incomeOfDay } from './tax-entries.ts'
 import { type ValidatorDayRow, validatorDays } from './validator-days.ts'
 
@@ -40,7 +40,7 @@ export const validatorRewardsOperation = operation(
       status: 'report',
       completeness: asked.completeness,
       rows: [asked.rows.map(toValidatorDay)],
-      toTaxEntries: (row) => incomeOfDay(row as ValidatorDay, `, validator ${asked.index}`),
+      toTaxEntries: (row) => incomeOfDay(row as ValidatorDay, asked.offsetSec, `, validator ${asked.index}`),
     }
   },
 )
@@ -73,7 +73,7 @@ async function daysAskedFor(query: DaysQuery, scope: RequestScope) {
     missing = await missingDays(scope, horizon, { validator, rows, window, offsetSec })
   }
   const completeness = completenessOf(horizon, window, missing, offsetSec)
-  return { status: 'found', pubkey, index: validator?.index, rows, completeness } as const
+  return { status: 'found', pubkey, index: validator?.index, rows, completeness, offsetSec } as const
 }
 
 /** What nothing explains, or is made of a state that no block names, is served only where the operator wants it. */
@@ -90,13 +90,12 @@ interface Lacking {
 
 /** Closed days that the account has it on, activated by their end, and of which there is no whole row. */
 async function missingDays(scope: RequestScope, horizon: Horizon, { validator, rows, window, offsetSec }: Lacking) {
-  const { index, intervals } = validator
-  const state = (await validatorStates(scope, horizon.epoch)).get(index)
+  const state = (await validatorStates(scope, horizon.epoch)).get(validator.index)
   const found = new Set(rows.map(({ day }) => parseDay(day)))
-  // On which days an account has a validator is a matter of UTC+8.
   const isOwn = (day: DayNumber) =>
-    (offsetSec === DAY_OFFSET_SEC ? [day] : (localDay(horizon.clock, day, offsetSec)?.utc8 ?? [])).every((one) =>
-      intervals.some((days) => isIn(days, one)),
+    hasOnLocalDay(
+      validator,
+      offsetSec === DAY_OFFSET_SEC ? [day] : (localDay(horizon.clock, day, offsetSec)?.utc8 ?? []),
     )
   const lacking = horizon.closedDays.filter(
     ({ day, lastEpoch }) =>

@@ -14,6 +14,19 @@ export function parseUtcOffset(text: string): number | undefined {
   return OFFSET_SEC_MIN <= seconds && seconds <= OFFSET_SEC_MAX && seconds % QUARTER_SEC === 0 ? seconds : undefined
 }
 
+/** Within one quarter of an hour no day of any offset begins. */
+export function quarterHourOf(unixSec: number): number {
+  return Math.floor(unixSec / QUARTER_SEC)
+}
+
+/** What a time zone of this offset is called: `UTC+8`, `UTC-3:30`, `UTC`. */
+export function utcOffsetName(offsetSec: number): string {
+  const quarters = Math.abs(offsetSec) / QUARTER_SEC
+  const minutes = (quarters % 4) * 15
+  const sign = offsetSec < 0 ? '-' : '+'
+  return quarters === 0 ? 'UTC' : `UTC${sign}${Math.floor(quarters / 4)}${minutes === 0 ? '' : `:${minutes}`}`
+}
+
 /** A day by some offset from UTC, and what of UTC+8 it lies in. */
 export interface LocalDay {
   readonly day: DayNumber

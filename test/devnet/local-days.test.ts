@@ -10,7 +10,7 @@ import { chainNames } from '../../schemas/chains.ts'
 import { slotTimeSec } from '../../schemas/eth/time.ts'
 import { formatEthFromGwei } from '../../schemas/eth/units.ts'
 import { appendAccount } from '../faults/account.ts'
-import { openHistory, TRACKED } from '../faults/history.ts'
+import { JOINER, openHistory, TRACKED } from '../faults/history.ts'
 import { noJobs } from '../unit/no-jobs.ts'
 import { rebuildFrom } from '../unit/projecting.ts'
 import { silentLog } from '../unit/silent-log.ts'
@@ -22,6 +22,8 @@ import { storesOfFile } from '../unit/warehouse-of-file.ts'
 const CHAIN = 'mainnet'
 const HEAD_SLOT = 350
 const VALIDATOR = 7
+/** Of those that are tracked: the others come later, or never. */
+const GENESIS_TRACKED = 40
 const TIMEOUT_MS = 180_000
 const OFFSETS = ['+08:15', '+09:45', '+05:45', '+00:00', '-03:30', '-12:00', '+14:00']
 const never = new AbortController().signal
@@ -145,6 +147,89 @@ test('the same comes as CSV and in GraphQL', async () => {
   expect(own.map(({ level }) => level)).toEqual(data.rewards.map(() => 'ANCHORED'))
 })
 
+interface AccountDays {
+  readonly localDays: readonly {
+    readonly date: string
+    readonly validatorsCount: number
+    readonly validatorsMissingCount: number
+    readonly consensusReward: { readonly gwei: string }
+    readonly executionReward: { readonly wei: string }
+    readonly performance: { readonly components: Readonly<Record<string, { readonly gwei: string }>> }
+  }[]
+  readonly validators: {
+    readonly nodes: readonly {
+      readonly localDays: readonly { readonly date: string; readonly executionReward: { readonly wei: string } }[]
+    }[]
+  }
+}
+
+const FLOWS = ['deposits', 'withdrawals', 'returnedFromQueue', 'movedToQueue', 'consolidationsIn', 'consolidationsOut']
+
+async function accountDays(offset: string): Promise<AccountDays> {
+  const window = `(utcOffset: "${offset}", from: "2026-01-08", to: "2026-01-13")`
+  const query = `{
+    localDays${window} { date validatorsCount validatorsMissingCount consensusReward { gwei } executionReward { wei }
+      performance { components { ${FLOWS.map((flow) => `${flow} { gwei }`).join(' ')} } } }
+    validators(first: 50) { nodes { localDays${window} { date executionReward { wei } } } } }`
+  const response = await fetch(`${base()}/graphql`, { method: 'POST', body: JSON.stringify({ query }) })
+  return ((await response.json()) as { data: AccountDays }).data
+}
+
+async function dailyRewards(offset: string, accept = 'application/json'): Promise<Response> {
+  const query = `start_date=2026-01-08&end_date=2026-01-13&utc_offset=${encodeURIComponent(offset)}`
+  return await fetch(`${base()}/api/v1/validator/daily-rewards?${query}`, { headers: { accept } })
+}
+
+test.each(OFFSETS)(
+  'a day of %s pays the account what the states of its validators have more, less what flowed',
+  async (offset) => {
+    const { localDays, validators } = await accountDays(offset)
+    const expected = wholeDates(offset)
+    expect(localDays.filter((day) => day.validatorsCount > 0).map(({ date }) => date)).toEqual(
+      expected.map(([date]) => date),
+    )
+    for (const [date, first, last] of expected) {
+      const day = localDays.find((one) => one.date === date)
+      const balances = (slot: number) => devnet.history.slot(slot)?.balances ?? []
+      // The one that joins has no day before it begins with a balance.
+      const own = [
+        ...Array(GENESIS_TRACKED).keys(),
+        ...(balances(first - 1).length > JOINER.index ? [JOINER.index] : []),
+      ]
+      const sum = (slot: number) => own.reduce((gwei, index) => gwei + BigInt(balances(slot)[index] ?? 0), 0n)
+      const flows = FLOWS.reduce((gwei, flow) => gwei + BigInt(day?.performance.components[flow]?.gwei ?? 0), 0n)
+      expect([date, day?.validatorsCount, day?.consensusReward.gwei]).toEqual([
+        ...[date, own.length],
+        String(sum(last) - sum(first - 1) - flows),
+      ])
+      const wei = validators.nodes.flatMap((one) => one.localDays.filter((its) => its.date === date))
+      expect(day?.executionReward.wei).toBe(
+        String(wei.reduce((total, its) => total + BigInt(its.executionReward.wei), 0n)),
+      )
+    }
+  },
+)
+
+test('the account has the same days in REST, as JSON, as CSV and for tax tools, which are told when its day ends', async () => {
+  const eth = (gwei: string) => formatEthFromGwei(BigInt(gwei))
+  const { localDays } = await accountDays('+05:45')
+  const expected = localDays
+    .filter((day) => day.validatorsCount > 0)
+    .map((day) => [day.date, eth(day.consensusReward.gwei)])
+  const { data, completeness } = (await (await dailyRewards('+05:45')).json()) as {
+    data: { reward: readonly Readonly<Record<string, string>>[] }
+    completeness: Answer['completeness']
+  }
+  expect(data.reward.map(({ date, cl_reward }) => [date, cl_reward])).toEqual(expected)
+  expect(completeness.state).toBe('incomplete')
+  const [, ...lines] = (await (await dailyRewards('+05:45', 'text/csv')).text()).trim().split('\r\n')
+  expect(lines.map((line) => line.split(',').filter((_, at) => at === 0 || at === 2))).toEqual(expected)
+  const [, entry = ''] = (await (await dailyRewards('+05:45', 'text/csv; profile=koinly')).text()).split('\r\n')
+  const [[date, cl] = []] = expected
+  expect(entry).toBe(`${date} 18:14:59 UTC,${cl},ETH,reward,Consensus rewards of ${date} (UTC+5:45)`)
+  expect(await (await dailyRewards('+05:50')).json()).toMatchObject({ code: '400' })
+})
+
 test('completeness tells the days of the offset that lack something, and +08:00 is what is asked without one', async () => {
   const { completeness } = (await (await rest('+05:45')).json()) as Answer
   const [first] = wholeDates('+05:45')
@@ -168,6 +253,9 @@ test('a day is left out, and told by completeness, while a UTC+8 day that it lie
   await warehouse.command(`INSERT INTO closed_days SELECT * REPLACE (version + 1 AS version) FROM closed_days FINAL`)
   const { data, completeness } = (await (await rest('+05:45')).json()) as Answer
   expect([whole.length > 0, data.rewards]).toEqual([true, []])
+  const { localDays } = await accountDays('+05:45')
+  const [first] = localDays.filter(({ date }) => date === whole[0])
+  expect([first?.validatorsCount, first?.validatorsMissingCount]).toEqual([GENESIS_TRACKED - 1, 1])
   expect(completeness.incomplete).toContainEqual(
     expect.objectContaining({ start_date: whole[0], validators_missing: 1 }),
   )

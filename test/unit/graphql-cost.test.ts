@@ -23,6 +23,7 @@ test.each([
   // 2 days of (1 + (1 + 1))
   ['{ days(from: "2026-11-18", to: "2026-11-20") { date totalReward { eth } } }', 7, 3],
   ['{ days(from: "nonsense") { date } }', 2, 2],
+  ['{ localDays(utcOffset: "+14:00", from: "2026-11-18", to: "2026-11-20") { date } }', 3, 2],
   ['{ days { ...day } } fragment day on AccountDay { date }', 2, 2],
   ['{ ... on Query { newestEpoch } }', 1, 1],
   ['{ __schema { types { fields { type { ofType { ofType { name } } } } } } }', 0, 0],

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { formatDay, parseDay } from '../../schemas/eth/time.ts'
-import { localDay, parseUtcOffset } from '../../schemas/eth/utc-offset.ts'
+import { localDay, parseUtcOffset, quarterHourOf, utcOffsetName } from '../../schemas/eth/utc-offset.ts'
 
 /** Mainnet's. */
 const CLOCK = { genesisTimeSec: 1_606_824_023, secondsPerSlot: 12, slotsPerEpoch: 32 }
@@ -23,6 +23,22 @@ test.each(['', 'Z', '8', '+8:00', '+08:10', '+08:60', '+14:15', '-12:15', '08:00
     expect(parseUtcOffset(text)).toBeUndefined()
   },
 )
+
+test.each([
+  [28_800, 'UTC+8'],
+  [20_700, 'UTC+5:45'],
+  [-12_600, 'UTC-3:30'],
+  [-43_200, 'UTC-12'],
+  [0, 'UTC'],
+])('%i seconds are called %s', (seconds, name) => {
+  expect(utcOffsetName(seconds)).toBe(name)
+})
+
+test('whatever day begins, begins with a quarter of an hour', () => {
+  const midnight = Date.UTC(2026, 0, 10) / 1_000
+  for (let offsetSec = -43_200; offsetSec <= 50_400; offsetSec += 900)
+    expect(quarterHourOf(midnight - offsetSec) - quarterHourOf(midnight - offsetSec - 1)).toBe(1)
+})
 
 // Mainnet began at 12:00:23 UTC on 2020-12-01.
 test.each([

@@ -1,11 +1,11 @@
 import { type Static, Type } from 'typebox'
-import { Cursor, EndDate, ethText, Limit, Page, StartDate } from '../fields.ts'
+import { AskedUtcOffset, Cursor, EndDate, ethText, Limit, Page, StartDate } from '../fields.ts'
 import { defineRoute } from '../route.ts'
 import { COMPLETE_EXAMPLE, figuresEnvelopeOf } from './completeness.ts'
 
 const DailyReward = Type.Object(
   {
-    date: Type.String({ format: 'date', description: 'UTC+8 day.' }),
+    date: Type.String({ format: 'date', description: 'Day, of UTC+8 or of `utc_offset`.' }),
     el_reward: ethText(
       'What the blocks of the day provably paid, tips or a builder’s payment, before any fee: settlements are computed separately.',
     ),
@@ -61,10 +61,13 @@ export const dailyRewards = defineRoute({
   description:
     'One item per closed UTC+8 day of `[start_date, end_date)`, by ascending date, summed over the validators that the account has on that day. ' +
     'A day is closed when all its epochs are finalized and processed; other days are left out. Without dates: yesterday. ' +
-    'Only `start_date`: through yesterday. Only `end_date`: the day before it. A range may be of any length.',
+    'Only `start_date`: through yesterday. Only `end_date`: the day before it. A range may be of any length. ' +
+    'With `utc_offset` days are cut at the exact slot of another midnight, and sum the validators whose days of that midnight are exact ' +
+    '(`/api/v1/validator/rewards`); `completeness` counts the others as missing, and nothing that is not proven is served.',
   query: Type.Object({
     start_date: Type.Optional(StartDate),
     end_date: Type.Optional(EndDate),
+    utc_offset: Type.Optional(AskedUtcOffset),
     page: Page,
     limit: Limit,
     cursor: Cursor,

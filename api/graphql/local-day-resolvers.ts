@@ -1,0 +1,41 @@
+import { toWei } from '../../schemas/eth/units.ts'
+import { parseUtcOffset } from '../../schemas/eth/utc-offset.ts'
+import type { AccountLocalDay } from '../rewards/account-local-days.ts'
+import { dayWindow, nowBy, OFFSET_REFUSAL } from '../rewards/day-window.ts'
+import type { LocalWindow } from '../rewards/local-days.ts'
+import * as amounts from './amounts.ts'
+import type { GraphqlContext } from './context.ts'
+import { ofValidators, refusalError } from './refusals.ts'
+
+export interface LocalDaysArguments {
+  readonly utcOffset: string
+  readonly from?: string | null
+  readonly to?: string | null
+}
+
+export const localDayResolvers = {
+  Query: {
+    localDays: ofValidators((args: LocalDaysArguments, context) =>
+      context.accountLocalDays.load(localWindow(args, context)),
+    ),
+  },
+  AccountLocalDay: {
+    consensusReward: (row: AccountLocalDay) => amounts.gwei(row.clRewardGwei),
+    executionReward: (row: AccountLocalDay) => amounts.wei(row.elRewardWei),
+    totalReward: (row: AccountLocalDay) => amounts.wei(row.elRewardWei + toWei(row.clRewardGwei)),
+    validatorsCount: (row: AccountLocalDay) => row.validators,
+    validatorsActiveCount: (row: AccountLocalDay) => row.earning,
+    validatorsMissingCount: (row: AccountLocalDay) => row.missing,
+    performance: (row: AccountLocalDay) => row.sums,
+  },
+}
+
+/** The days by an offset that a field asks for; a GraphQLError where they are none. */
+export function localWindow(args: LocalDaysArguments, { nowMs }: Pick<GraphqlContext, 'nowMs'>): LocalWindow {
+  const offsetSec = parseUtcOffset(args.utcOffset)
+  if (offsetSec === undefined) throw refusalError('400', OFFSET_REFUSAL.replace('utc_offset', 'utcOffset'))
+  const query = { start_date: args.from ?? undefined, end_date: args.to ?? undefined }
+  const window = dayWindow(nowBy(nowMs, offsetSec), query, 'yesterday')
+  if (window.status === 'refused') throw refusalError(window.code, window.detail)
+  return { days: { from: window.from, to: window.to }, offsetSec }
+}
