@@ -1,23 +1,18 @@
 import DataLoader from 'dataloader'
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
-import { type DayNumber, dayOfSlot, firstSlotOfDay, firstSlotOfEpoch, parseDay } from '../../schemas/eth/time.ts'
+import { type DayNumber, firstSlotOfDay, parseDay } from '../../schemas/eth/time.ts'
 import { type AccountScope, type SeenValidator, seenValidators } from '../http/seen-validators.ts'
 import { attestationDuties, type EpochDuties } from '../rewards/attestation-duties.ts'
 import { type Horizon, horizonOf } from '../rewards/horizon.ts'
-import { type Days, withinLife } from '../rewards/kept-spans.ts'
+import type { Days } from '../rewards/kept-spans.ts'
+import { type NetworkSums, networkSums } from '../rewards/network-sums.ts'
 import { NO_SUMS, type Period, type PeriodSums, periodSums, sumPeriods } from '../rewards/period-sums.ts'
-import { type OrphanRow, selectOrphans } from '../rewards/select-chain.ts'
-import { type ProposalRow, selectProposals } from '../rewards/select-detail.ts'
+import { type DifferenceRow, selectDifferences } from '../rewards/select-chain.ts'
+import { loadProposals, NO_PROPOSALS, type ProposalsFound } from './load-proposals.ts'
 
 /** A window of days of one validator. */
 export interface WindowOf extends Days {
   readonly index: number
-}
-
-/** What a validator proposed in a window. */
-export interface ProposalsFound {
-  readonly blocks: readonly ProposalRow[]
-  readonly orphans: readonly OrphanRow[]
 }
 
 /** Loaders of one request: fields of one level share their statements, and equal fields their rows. */
@@ -30,13 +25,16 @@ export interface AnalystLoaders {
   readonly validatorMonths: DataLoader<WindowOf, readonly Period[], string>
   readonly duties: DataLoader<{ readonly index: number; readonly day: string }, readonly EpochDuties[], string>
   readonly proposals: DataLoader<WindowOf, ProposalsFound, string>
+  /** Of all validators of the network; undefined where an epoch of the day was not computed of states that the chain names. */
+  readonly network: DataLoader<DayNumber, NetworkSums | undefined>
+  /** By epoch. */
+  readonly differences: DataLoader<number, readonly DifferenceRow[]>
 }
 
 type Request = AccountScope & { readonly warehouse: WarehouseReader }
 
 const daysKey = ({ from, to }: Days): string => `${from}/${to}`
 const windowKey = ({ index, from, to }: WindowOf): string => `${index}/${from}/${to}`
-const NO_PROPOSALS: ProposalsFound = { blocks: [], orphans: [] }
 
 export function createAnalystLoaders(request: Request): AnalystLoaders {
   const all = async (days: Days, by: 'day' | 'month'): Promise<readonly Period[]> => {
@@ -72,7 +70,26 @@ export function createAnalystLoaders(request: Request): AnalystLoaders {
       ),
       { cacheKeyFn: windowKey },
     ),
+    network: new DataLoader((days) => loadNetworkSums(request, days)),
+    differences: new DataLoader(async (epochs) => {
+      const { chain } = request.standing
+      const rows = await selectDifferences(request.warehouse, { chain, epochs })
+      const found = Map.groupBy(rows, ({ epoch }) => epoch)
+      return epochs.map((epoch) => found.get(epoch) ?? [])
+    }),
   }
+}
+
+async function loadNetworkSums(
+  { standing, warehouse }: Request,
+  days: readonly DayNumber[],
+): Promise<(NetworkSums | undefined)[]> {
+  const horizon = await horizonOf(standing)
+  if (horizon === undefined) return days.map(() => undefined)
+  const { chain, clock } = horizon
+  const window = { from: Math.min(...days), to: Math.max(...days) + 1 }
+  const found = await networkSums(warehouse, { chain, clock, days: window })
+  return days.map((day) => found.get(day))
 }
 
 /** Asks once for each window of the keys, which siblings have in common. */
@@ -116,40 +133,4 @@ async function loadDuties(
     for (const [index, own] of Map.groupBy(duties, (one) => one.index)) found.set(`${index}/${text}`, own)
   }
   return keys.map(({ index, day }) => found.get(`${index}/${day}`) ?? [])
-}
-
-async function loadProposals(
-  request: Request,
-  horizon: Horizon,
-  { validators, days }: { readonly validators: readonly SeenValidator[]; readonly days: Days },
-): Promise<ReadonlyMap<number, ProposalsFound>> {
-  const { chain, clock, epoch } = horizon
-  const slots = {
-    fromSlot: firstSlotOfDay(clock, days.from),
-    toSlot: Math.min(firstSlotOfDay(clock, days.to), firstSlotOfEpoch(clock, epoch + 1)),
-  }
-  const asked = { chain, indices: validators.map(({ index }) => index), ...slots }
-  const blocks = Map.groupBy(await selectProposals(request.warehouse, asked), (row) => row.proposer_index)
-  const orphans = Map.groupBy(await selectOrphans(request.warehouse, asked), (row) => row.proposer_index)
-  return new Map(
-    validators.map(({ index, intervals }) => {
-      const isSeen = ({ slot }: { readonly slot: string }): boolean => {
-        const day = dayOfSlot(clock, Number(slot))
-        return intervals.some(({ fromDay, toDay }) => fromDay <= day && day < toDay)
-      }
-      const own = { blocks: blocks.get(index) ?? [], orphans: orphans.get(index) ?? [] }
-      return [index, { blocks: own.blocks.filter(isSeen), orphans: own.orphans.filter(isSeen) }]
-    }),
-  )
-}
-
-/** Blocks that the account's validators proposed on its days, the newest first. */
-export async function accountBlocks(request: Request, days: Days): Promise<readonly ProposalRow[]> {
-  const horizon = await horizonOf(request.standing)
-  if (horizon === undefined) return []
-  const { registered } = await seenValidators(request)
-  const found = await loadProposals(request, horizon, { validators: registered, days: withinLife(days, horizon) })
-  return [...found.values()]
-    .flatMap(({ blocks }) => blocks)
-    .toSorted((one, other) => Number(other.slot) - Number(one.slot))
 }

@@ -26,9 +26,9 @@ import { type SettlementRecord, settlementsOf } from '../rewards/select-settleme
 import type { ValidatorDayRow } from '../rewards/validator-days.ts'
 import type { ListedValidator } from '../validators/list-validators.ts'
 import { gwei, wei } from './amounts.ts'
-import { accountBlocks, type ProposalsFound } from './analyst-loaders.ts'
 import { FIRST_DEFAULT, monthWindow, WINDOW_DAYS_MAX_GRAPHQL } from './analyst-windows.ts'
 import type { GraphqlContext } from './context.ts'
+import { accountBlocks, type ProposalsFound } from './load-proposals.ts'
 import { ofValidators, refusalError } from './refusals.ts'
 
 interface WindowArguments {
@@ -91,8 +91,9 @@ export const analystResolvers = {
   Proposals: {
     proposedCount: ({ blocks }: ProposalsFound) => blocks.length,
     orphanedSlots: ({ orphans }: ProposalsFound) => orphans.map(({ slot }) => Number(slot)),
-    missedCount: () => null,
-    missedReason: () => 'PROPOSERS_OF_EMPTY_SLOTS_NOT_RECORDED',
+    missedSlots: ({ missed }: ProposalsFound) => missed.map(({ slot }) => Number(slot)),
+    missedCount: ({ missed, isWhole }: ProposalsFound) => (isWhole ? missed.length : null),
+    missedReason: ({ isWhole }: ProposalsFound) => (isWhole ? null : 'PROPOSERS_OF_EMPTY_SLOTS_NOT_RECORDED'),
   },
   AccountDay: {
     performance: ({ day }: AccountDay, _: unknown, context: Context) => context.analysts.ofDay.load(day),
@@ -176,6 +177,8 @@ export const analystResolvers = {
     emptySlotsCount: (row: ChainEpochRow) => Number(row.last_slot) - Number(row.first_slot) + 1 - row.blocks,
     level: (row: ChainEpochRow) => row.level || null,
     stateRoot: (row: ChainEpochRow) => row.state_root || null,
+    differences: ({ epoch, is_compared }: ChainEpochRow, _: unknown, context: Context) =>
+      is_compared === 1 ? context.analysts.differences.load(epoch) : null,
   },
   ProposedBlock: {
     validatorIndex: (row: ProposalRow) => row.proposer_index,
@@ -193,13 +196,6 @@ export const analystResolvers = {
     time: (row: SettlementRecord) => formatInstant(row.time_sec),
     blockNumber: (row: SettlementRecord) => (row.kind === 'block' ? Number(row.block_number) : null),
     reason: (row: SettlementRecord) => row.reason || null,
-  },
-  NetworkDay: {
-    date: (row: NetworkDayRow) => row.day,
-    slotsCount: (row: NetworkDayRow) => Number(row.slots),
-    blocksCount: (row: NetworkDayRow) => Number(row.blocks),
-    emptySlotsCount: (row: NetworkDayRow) => Number(row.slots) - Number(row.blocks),
-    proposersCount: (row: NetworkDayRow) => Number(row.proposers),
   },
 }
 

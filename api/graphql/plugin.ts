@@ -27,6 +27,7 @@ import { costRefusal, measureCost } from './cost.ts'
 import { GRAPHQL_SCHEMAS } from './document.ts'
 import { evidenceResolvers } from './evidence-resolvers.ts'
 import { localDayResolvers } from './local-day-resolvers.ts'
+import { networkResolvers } from './network-resolvers.ts'
 import { NftQuestions } from './nft-questions.ts'
 import { nftResolvers, resolveFromRest } from './nft-resolvers.ts'
 import { proofResolvers } from './proof-resolvers.ts'
@@ -64,7 +65,15 @@ export async function graphqlPlugin(app: FastifyInstance, parts: SharedParts): P
   const typeDefs = await Promise.all(SDL.map((file) => readFile(file, 'utf8')))
   const schema = createSchema<GraphqlContext>({
     typeDefs,
-    resolvers: [resolvers, localDayResolvers, evidenceResolvers, analystResolvers, proofResolvers, nftResolvers],
+    resolvers: [
+      resolvers,
+      localDayResolvers,
+      evidenceResolvers,
+      analystResolvers,
+      networkResolvers,
+      proofResolvers,
+      nftResolvers,
+    ],
   })
   resolveFromRest(schema)
   const nftStandings = new NftStandings(parts.warehouse, parts.standingAgeMsMax === 0 ? 0 : undefined)

@@ -1,5 +1,6 @@
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
-import type { EpochLevel } from '../../schemas/tables/day-levels.ts'
+import type { DifferenceKind } from '../../schemas/events/beacon-epoch.ts'
+import { type EpochLevel, newestToldSql } from '../../schemas/tables/day-levels.ts'
 
 /** A complete epoch of the chain. */
 export interface ChainEpochRow {
@@ -9,6 +10,8 @@ export interface ChainEpochRow {
   readonly blocks: number
   readonly level: EpochLevel | ''
   readonly state_root: string
+  /** 1: nodes were asked whether they tell the same. */
+  readonly is_compared: number
 }
 
 /** Epochs before one of them, the newest first. */
@@ -17,16 +20,38 @@ export function selectEpochs(
   range: { readonly chain: string; readonly before: number; readonly limit: number },
 ): Promise<ChainEpochRow[]> {
   return warehouse.query<ChainEpochRow>(
-    `SELECT epoch, first_slot, last_slot, blocks, level, state_root
+    `SELECT epoch, first_slot, last_slot, blocks, level, state_root, is_compared
      FROM (
        SELECT epoch, first_slot, last_slot, blocks FROM epochs FINAL
        WHERE chain = {chain:String} AND epoch < {before:UInt64} ORDER BY epoch DESC LIMIT {limit:UInt32}
      ) AS complete
      LEFT JOIN (
-       SELECT epoch, level, state_root FROM epoch_proofs FINAL WHERE chain = {chain:String} AND epoch < {before:UInt64}
+       SELECT epoch, level, state_root, is_compared FROM epoch_proofs FINAL WHERE chain = {chain:String} AND epoch < {before:UInt64}
      ) AS proofs USING (epoch)
      ORDER BY epoch DESC`,
     { ...range },
+  )
+}
+
+/** A node that told something of an epoch otherwise than figures go by. */
+export interface DifferenceRow {
+  readonly epoch: number
+  readonly node: string
+  readonly client: string
+  readonly what: DifferenceKind
+}
+
+/** Of these epochs, by their newest events. */
+export function selectDifferences(
+  warehouse: WarehouseReader,
+  asked: { readonly chain: string; readonly epochs: readonly number[] },
+): Promise<DifferenceRow[]> {
+  return warehouse.query<DifferenceRow>(
+    `SELECT epoch, node, client, what FROM epoch_differences FINAL
+     WHERE chain = {chain:String} AND has({epochs:Array(UInt32)}, epoch)
+       AND version IN (${newestToldSql('has({epochs:Array(UInt32)}, epoch)')})
+     ORDER BY epoch, node, what`,
+    { ...asked },
   )
 }
 

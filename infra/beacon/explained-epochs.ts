@@ -119,7 +119,7 @@ export class ExplainedEpochs {
     this.#last = after
     this.#committees = explained.committees
     const slots = blocks.map((block) => block.slot)
-    return { ...toExplainedRows(explained, { after: after.columns, set, slots }), proof }
+    return { ...toExplainedRows(explained, { after: after.columns, set, slots }), proof, differences: [] }
   }
 
   /** Those that are kept, or else what nodes give; undefined where none of them gives any. */

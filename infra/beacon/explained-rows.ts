@@ -5,6 +5,7 @@ import { type StateColumns, UNSET_EPOCH } from '../../schemas/eth/transition/sta
 import type { BalanceEffect, BalanceEffectKind } from '../../schemas/events/balance-effects.ts'
 import { VALIDATOR_STATUSES, type ValidatorStatus } from '../../schemas/events/beacon-epoch.ts'
 import type { ComputedProposal, ExplainedRows, ValidatorSet } from '../ports/beacon-source.ts'
+import { networkSums } from './network-sums.ts'
 
 /** What an explained epoch says of some validators, in the columns of the port; `slots` are those of its blocks. */
 export function toExplainedRows(
@@ -14,7 +15,7 @@ export function toExplainedRows(
     set,
     slots,
   }: { readonly after: StateColumns; readonly set: ValidatorSet; readonly slots: readonly number[] },
-): Omit<ExplainedRows, 'proof'> {
+): Omit<ExplainedRows, 'proof' | 'differences'> {
   const indices = knownOf(set, after.validators)
   const isAsked = new Uint8Array(after.validators)
   for (const index of indices) isAsked[index] = 1
@@ -32,6 +33,8 @@ export function toExplainedRows(
     sync: syncRows(explained, isAsked),
     proposals: proposalsOf(explained.effects, slots),
     effects: explained.effects.flatMap((effect) => (isAsked[effect.validatorIndex] === 1 ? flowOf(effect) : [])),
+    proposers: explained.proposers && [...explained.proposers],
+    network: networkSums(explained, after),
     residuals: residuals.map(([validatorIndex, residual]) => ({ validatorIndex, gwei: String(residual) })),
     cuts: residuals.length > 0 ? undefined : explained.cuts.map((cut) => cutOf(cut, set)),
   }

@@ -18,7 +18,7 @@ import type {
 import { refuseOptimistic } from './answer-flags.ts'
 import { askRootAt, type CheckpointHolders } from './checkpoint-holders.ts'
 import type { ExplainedEpochs } from './explained-epochs.ts'
-import type { OtherNodes } from './other-nodes.ts'
+import { type OtherNodes, withinMs } from './other-nodes.ts'
 import { type AskOptions, type Route, required } from './route.ts'
 import { BEACON } from './routes.ts'
 import { askStateOffer } from './state-offer.ts'
@@ -39,6 +39,9 @@ export interface FinalChainParts {
   readonly seats: () => Promise<number>
   readonly blockHint: (slot: number, ask: Ask) => Promise<BeaconBlock | undefined>
 }
+
+/** An epoch is not held up for longer by what a node tells of rewards; later it is told of in the program's log alone. */
+const COMPARING_MS_MAX = 2_000
 
 /** What nodes that hold a checkpoint's block say of its chain. */
 export class HttpFinalChain implements FinalChain {
@@ -115,11 +118,12 @@ export class HttpFinalChain implements FinalChain {
   async explainedEpoch(question: EpochQuestion, set: ValidatorSet): Promise<ExplainedRows | undefined> {
     const rows = await this.#parts.explained?.of(question, set, this.#ask)
     if (rows?.proof.level !== 'anchored') return rows
-    // Nobody waits for it: nothing that is published depends on it.
-    void this.#parts.toldRewards.compare(question, rows)
+    // Nobody waits for it for long: no figure depends on it.
+    const comparing = withinMs(COMPARING_MS_MAX, this.#parts.toldRewards.compare(question, rows), [])
     const slot = (question.epoch + 1) * (await this.#parts.slotsPerEpoch()) - 1
-    const isAgreed = await this.#parts.otherNodes.agree({ slot, root: rows.proof.stateRoot })
-    return isAgreed ? { ...rows, proof: { ...rows.proof, level: 'agreed' } } : rows
+    const { isAgreed, differences } = await this.#parts.otherNodes.agree({ slot, root: rows.proof.stateRoot })
+    const told = { ...rows, differences: [...differences, ...(await comparing)] }
+    return isAgreed ? { ...told, proof: { ...rows.proof, level: 'agreed' } } : told
   }
 
   async stateOffer(slot: number): Promise<{ readonly bytes: number | undefined } | undefined> {

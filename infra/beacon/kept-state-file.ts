@@ -58,10 +58,10 @@ export async function encodeKeptState(state: ReadState): Promise<readonly Uint8A
   const stored: Uint8Array[] = []
   // One after the other: the planes of all would be as much memory again as the columns.
   for (const name of COLUMN_NAMES) stored.push(await compress(planesOf(values[name]), PACKING))
-  const { fork, validators, slashingsGwei, checkpoints, syncSeats, queues, keys } = columns
+  const { fork, validators, slashingsGwei, checkpoints, proposerLookahead, syncSeats, queues, keys } = columns
   const header: Header = {
     ...{ slot, blockRoot, stateRoot, isAnchored },
-    rest: { slot, fork, validators, slashingsGwei, checkpoints, syncSeats, queues },
+    rest: { slot, fork, validators, slashingsGwei, checkpoints, proposerLookahead, syncSeats, queues },
     keys: keys.all,
     storedBytes: stored.map(({ length }) => length),
   }

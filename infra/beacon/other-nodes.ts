@@ -1,4 +1,5 @@
 import { hexOf } from '../../schemas/eth/hex.ts'
+import type { ToldOtherwise } from '../../schemas/events/beacon-epoch.ts'
 import type { NodeGroup } from '../nodes/node-group.ts'
 import type { ChainNode } from '../nodes/nodes.ts'
 import type { Log } from '../ports/log.ts'
@@ -23,6 +24,11 @@ export interface UsedState {
   readonly root: string
 }
 
+export interface Agreement {
+  readonly isAgreed: boolean
+  readonly differences: readonly ToldOtherwise[]
+}
+
 export interface OtherNodesOptions {
   readonly nodes: NodeGroup<ChainNode>
   readonly log: Log
@@ -43,46 +49,62 @@ export class OtherNodes {
     this.#options = options
   }
 
-  /** Whether two nodes name the state's root. No figure depends on it, and no fault of a node makes it throw. */
-  async agree(state: UsedState): Promise<boolean> {
+  /** Whether two nodes name the state's root, and which name another. No figure depends on it, and no fault of a node makes it throw. */
+  async agree(state: UsedState): Promise<Agreement> {
     const nowMs = performance.now()
     const asked = this.#options.nodes.nodes.filter(
       (node) => (this.#restsUntilMs.get(node) ?? 0) <= nowMs && node.welcomeFromMs <= nowMs,
     )
-    if (asked.length < NAMED_BY) return false
+    if (asked.length < NAMED_BY) return { isAgreed: false, differences: [] }
     const named = await Promise.all(asked.map((node) => this.#rootOf(node, state.slot)))
     const others = asked.filter((_, at) => named[at] !== undefined && named[at] !== state.root)
-    for (const node of others) void this.#tell(node, state)
-    return named.filter((root) => root === state.root).length >= NAMED_BY
+    const differences = await Promise.all(others.map((node) => this.#tell(node, state)))
+    return { isAgreed: named.filter((root) => root === state.root).length >= NAMED_BY, differences }
   }
 
   async #rootOf(node: ChainNode, slot: number): Promise<string | undefined> {
     const { nodes, answerMsMax = ANSWER_MS_MAX } = this.#options
-    const late = Promise.withResolvers<'late'>()
-    const timer = setTimeout(late.resolve, answerMsMax, 'late')
     // A node that fails says nothing here: whoever needs its answers for a figure tells of the fault.
     const asking = nodes.check(node).then(
       () => askStateRoot(node, slot),
       () => 'late' as const,
     )
-    try {
-      const answer = await Promise.race([asking.catch(() => 'late' as const), late.promise])
-      if (answer !== 'late') return answer
-      this.#restsUntilMs.set(node, performance.now() + REST_MS)
-      return undefined
-    } finally {
-      clearTimeout(timer)
-    }
+    const answer = await withinMs(
+      answerMsMax,
+      asking.catch(() => 'late' as const),
+      'late' as const,
+    )
+    if (answer !== 'late') return answer
+    this.#restsUntilMs.set(node, performance.now() + REST_MS)
+    return undefined
   }
 
-  async #tell(node: ChainNode, { slot }: UsedState): Promise<void> {
-    const client = await clientOf(node)
-    this.#options.nodes.noteDifference(node, { what: 'state root', client })
+  async #tell(node: ChainNode, { slot }: UsedState): Promise<ToldOtherwise> {
+    const { answerMsMax = ANSWER_MS_MAX } = this.#options
+    const client = await withinMs(answerMsMax, clientOf(node), '')
+    const told = { node: node.name, client, what: 'state root' } as const
+    this.#options.nodes.noteDifference(node, told)
     const nowMs = performance.now()
-    if ((this.#untoldUntilMs.get(node) ?? 0) > nowMs) return
+    if ((this.#untoldUntilMs.get(node) ?? 0) > nowMs) return told
     this.#untoldUntilMs.set(node, nowMs + TELL_AGAIN_MS)
     const what = `${withClient(node, client)} names another root for the state of slot ${slot} than the chain's blocks do`
     this.#options.log.warn({ slot }, `${what}: figures go by the blocks, and are not told as agreed`)
+    return told
+  }
+}
+
+/** What comes of it in time, or else something that stands for it. */
+export async function withinMs<Answer, Late>(
+  msMax: number,
+  asked: Promise<Answer>,
+  late: Late,
+): Promise<Answer | Late> {
+  const over = Promise.withResolvers<Late>()
+  const timer = setTimeout(over.resolve, msMax, late)
+  try {
+    return await Promise.race([asked, over.promise])
+  } finally {
+    clearTimeout(timer)
   }
 }
 

@@ -83,6 +83,9 @@ export function scanState({ fork: forkName, bytes, pubkeys }: StateBytes): Scann
     checkpoints: checkpointsOf(state),
     blockRoots: state.vector('blockRoots').slice(),
     randaoMixes: state.vector('randaoMixes').slice(),
+    proposerLookahead: state.has('proposerLookahead')
+      ? Uint32Array.from(integers(state.vector('proposerLookahead'), 'an index of its proposers'))
+      : undefined,
     syncSeats: Uint32Array.from(seats, (key) => {
       const index = keys.indexOf(key)
       if (index === undefined) throw malformed('a member of its sync committee is not in its registry')

@@ -1,10 +1,10 @@
 import { isNodeFault } from '../../schemas/errors.ts'
 import { ATTESTATION_CREDIT_DELAY_EPOCHS } from '../../schemas/eth/time.ts'
+import type { DifferenceKind, ToldOtherwise } from '../../schemas/events/beacon-epoch.ts'
 import type { NodeGroup } from '../nodes/node-group.ts'
 import type { ChainNode } from '../nodes/nodes.ts'
 import type { AttestationRewards, EpochQuestion, ExplainedRows, ProposerReward } from '../ports/beacon-source.ts'
 import type { Log } from '../ports/log.ts'
-import type { NodeDifference } from '../ports/node-status.ts'
 import { refuseOptimistic } from './answer-flags.ts'
 import { clientOf, withClient } from './node-client.ts'
 import { askStateRoot } from './other-nodes.ts'
@@ -26,7 +26,7 @@ const ROUNDED_GWEI_MAX = 1n
 /** Of each validator, parts of a reward in gwei. */
 type Parts = ReadonlyMap<number, readonly bigint[]>
 
-type What = Exclude<NodeDifference['what'], 'state root'>
+type What = Exclude<DifferenceKind, 'state root'>
 
 /** What endpoints tell, and what states explain, of the same validators. */
 interface Compared {
@@ -68,26 +68,28 @@ export class ToldRewards {
     this.#options = options
   }
 
-  /** Resolves when what differs was told; of a node that does not answer nothing is. Never throws. */
-  async compare(question: EpochQuestion, rows: ExplainedRows): Promise<void> {
+  /** What differs, when it was told; of a node that does not answer nothing is. Never throws. */
+  async compare(question: EpochQuestion, rows: ExplainedRows): Promise<readonly ToldOtherwise[]> {
     const { nodes, log, everyMs = COMPARED_EVERY_MS } = this.#options
     const node = nodes.nodes[this.#turns % nodes.nodes.length]
     const nowMs = performance.now()
-    if (node === undefined || nowMs < this.#nextMs || nowMs < node.welcomeFromMs) return
+    if (node === undefined || nowMs < this.#nextMs || nowMs < node.welcomeFromMs) return []
     this.#turns++
     this.#nextMs = nowMs + everyMs
     try {
       await nodes.check(node)
       // Of a node with the same state everything is of the same chain.
-      if ((await askStateRoot(node, await this.#lastSlot(question.epoch))) !== rows.proof.stateRoot) return
-      await this.#each(question, rows, node)
+      if ((await askStateRoot(node, await this.#lastSlot(question.epoch))) !== rows.proof.stateRoot) return []
+      return await this.#each(question, rows, node)
     } catch (error) {
       // A node that does not answer tells nothing that could differ.
       if (!isNodeFault(error)) log.error({ err: error }, 'rewards that nodes tell could not be compared')
+      return []
     }
   }
 
-  async #each(question: EpochQuestion, rows: ExplainedRows, node: ChainNode): Promise<void> {
+  async #each(question: EpochQuestion, rows: ExplainedRows, node: ChainNode): Promise<readonly ToldOtherwise[]> {
+    const found: ToldOtherwise[] = []
     const ask: Ask = (_, asked) => asked(node)
     const asking = {
       'attestation rewards': () => this.#attestations(question, rows, ask),
@@ -96,8 +98,9 @@ export class ToldRewards {
     } as const
     for (const [what, compare] of Object.entries(asking) as [What, () => Promise<Compared | undefined>][]) {
       const how = await compare().then(howItDiffers, howItIsUnreadable)
-      if (how !== undefined) await this.#tell(question.epoch, node, { what, ...how })
+      if (how !== undefined) found.push(await this.#tell(question.epoch, node, { what, ...how }))
     }
+    return found
   }
 
   async #lastSlot(epoch: number): Promise<number> {
@@ -147,18 +150,20 @@ export class ToldRewards {
     return { asked, told, computed }
   }
 
-  async #tell(epoch: number, node: ChainNode, { what, kind, how }: Telling): Promise<void> {
+  async #tell(epoch: number, node: ChainNode, { what, kind, how }: Telling): Promise<ToldOtherwise> {
     const client = await clientOf(node)
-    this.#options.nodes.noteDifference(node, { what, client })
+    const told = { node: node.name, client, what }
+    this.#options.nodes.noteDifference(node, told)
     const who = withClient(node, client)
     const [key, nowMs] = [`${who} ${what} ${kind}`, performance.now()]
-    if ((this.#untoldUntilMs.get(key) ?? 0) > nowMs) return
+    if ((this.#untoldUntilMs.get(key) ?? 0) > nowMs) return told
     if (this.#untoldUntilMs.size >= TOLD_KINDS_MAX) this.#untoldUntilMs.clear()
     this.#untoldUntilMs.set(key, nowMs + TELL_AGAIN_MS)
     this.#options.log.warn(
       { epoch },
       `${who} tells ${what} of epoch ${epoch} otherwise than states do: ${how}. Figures go by the states`,
     )
+    return told
   }
 }
 

@@ -1,7 +1,7 @@
 import type { ScheduledFork } from '../../schemas/eth/chain-identity.ts'
 import type { ChainClock } from '../../schemas/eth/time.ts'
 import type { BalanceEffect } from '../../schemas/events/balance-effects.ts'
-import type { EpochProof } from '../../schemas/events/beacon-epoch.ts'
+import type { EpochProof, NetworkSums, ToldOtherwise } from '../../schemas/events/beacon-epoch.ts'
 import type { ColumnsOf } from '../../schemas/events/codec.ts'
 import type { NodeStatus } from './node-status.ts'
 
@@ -199,6 +199,12 @@ export interface ExplainedRows {
   /** What is not explained, of validators where that is not 0. */
   readonly residuals: readonly { readonly validatorIndex: number; readonly gwei: string }[]
   readonly proof: EpochProof
+  /** Who was to propose in each of the epoch's slots; undefined where the state that was kept does not say it. */
+  readonly proposers: readonly number[] | undefined
+  /** Of the whole registry; undefined where a balance of it is left unexplained. */
+  readonly network: NetworkSums | undefined
+  /** What nodes tell of the epoch otherwise, as far as they were asked and answered in time. */
+  readonly differences: readonly ToldOtherwise[]
   /** After the slots that were asked for; undefined where something is left unexplained, and so by which slot. */
   readonly cuts: readonly { readonly slot: number; readonly balances: Balances }[] | undefined
 }

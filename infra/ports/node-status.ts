@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../../schemas/errors.ts'
+import type { DifferenceKind } from '../../schemas/events/beacon-epoch.ts'
 
 /** What is known of a node from the questions that it was asked: for those who watch over the program. */
 export interface NodeStatus {
@@ -16,7 +17,7 @@ export interface NodeStatus {
 
 /** What a node tells otherwise than what is proven: figures do not go by it. */
 export interface NodeDifference {
-  readonly what: 'state root' | 'attestation rewards' | 'proposer rewards' | 'sync committee rewards'
+  readonly what: DifferenceKind
   /** Name and version of its client, as it tells them itself; empty where it does not. */
   readonly client: string
   /** How often, since the process has started. */

@@ -9,7 +9,7 @@ import { isAmong } from './registry-rows.ts'
 export function computedEpoch(
   { chain, epoch, tracked, chainName }: EpochInput & { readonly chainName: string },
   blocks: readonly BeaconBlock[],
-  { states, attestations, sync, proposals, effects, proof, residuals }: ExplainedRows,
+  { states, attestations, sync, proposals, effects, residuals, ...told }: ExplainedRows,
 ): { readonly validators: EpochValidatorsColumns; readonly data: EpochBlocksData } {
   const proposalOf = new Map(proposals.map((proposal) => [proposal.slot, proposal]))
   const finalized = blocks.map((block): FinalizedBlock => {
@@ -17,11 +17,13 @@ export function computedEpoch(
     return { ...namedBlock(block), ...(proposal === undefined ? NOT_ASKED : toText(proposal)) }
   })
   const firstSlot = firstSlotOfEpoch(chain.clock, epoch)
+  const { proof, proposers, network = null, differences } = told
   const flows = { blocks: finalized, effects: [...effects], proof, residuals: [...residuals] }
+  const facts = { proposers: proposers === undefined ? null : [...proposers], network, differences: [...differences] }
   return {
     validators: { ...states, ...attestations },
     data: {
-      header: { chain: chainName, clock: chain.clock, epoch, ...flows, parts: [] },
+      header: { chain: chainName, clock: chain.clock, epoch, ...flows, ...facts, parts: [] },
       columns: {
         slotOffset: Uint8Array.from(sync.slot, (slot) => slot - firstSlot),
         validatorIndex: sync.validatorIndex,

@@ -267,9 +267,12 @@ async function toldBlocks(
   const proven = await provenBlocks(request, { ...figures, blocks: rewarded, changes }, request.log)
   const residuals = toldResiduals(figures, changes, proven)
   warnOf(request, residuals)
-  const content = { blocks: [...proven], effects, proof: null, residuals }
+  const content = { blocks: [...proven], effects, residuals, ...NOT_COMPUTED }
   return { header: { chain: chainName, clock: chain.clock, epoch, ...content, parts: [] }, columns }
 }
+
+/** Endpoints do not tell who was to propose in slots that are long past, nor of validators that nobody tracks. */
+const NOT_COMPUTED = { proof: null, proposers: null, network: null, differences: null } as const
 
 function warnOf({ epoch, log }: EpochRequest, residuals: EpochBlocksHeader['residuals']): void {
   const [first] = residuals

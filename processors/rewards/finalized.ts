@@ -16,6 +16,7 @@ import { decodeEvent } from '../../schemas/events/codec.ts'
 import type { EpochLevel } from '../../schemas/tables/day-levels.ts'
 import type { LedgerKind } from '../../schemas/tables/rewards.ts'
 import { constantColumn, type Projected, type TableRows, textColumn, versionOf } from '../loop/rows.ts'
+import { networkRows } from './network-rows.ts'
 
 /** What one event of the finalized chain (`beacon.epochs`) becomes: its rows, and last that this part of its epoch is there. */
 export function projectFinalized(stored: StoredEvent, unnamedChain: string): Projected {
@@ -153,13 +154,15 @@ function epochBlockRows(data: EpochBlocksData, version: bigint): readonly TableR
     finalizedBlockRows(header, version),
     ledgerRows(data, version),
     residualRows(header, version),
+    ...networkRows(header, version),
     proofRow(header, version),
     partRows([...expected, own]),
   ]
 }
 
 /** Each blocks event has one, whose version says which rows of the ledger and residuals count. */
-function proofRow({ chain, epoch, proof }: EpochBlocksHeader, version: bigint): TableRows {
+function proofRow(header: EpochBlocksHeader, version: bigint): TableRows {
+  const { chain, epoch, proof, proposers, differences } = header
   return {
     table: 'epoch_proofs',
     columns: {
@@ -168,6 +171,8 @@ function proofRow({ chain, epoch, proof }: EpochBlocksHeader, version: bigint): 
       level: [proof?.level ?? ('reported' satisfies EpochLevel)],
       formulas: Uint16Array.of(proof?.formulas ?? 0),
       state_root: [proof?.stateRoot ?? ''],
+      has_proposers: Uint8Array.of(proposers === null ? 0 : 1),
+      is_compared: Uint8Array.of(differences === null ? 0 : 1),
       version: BigUint64Array.of(version),
     },
   }

@@ -136,6 +136,45 @@ const UnagreedProof = Type.Object({
 /** What is not explained of a validator's balance, gwei. */
 const Residual = Type.Object({ validatorIndex: UInt, gwei: IntegerText })
 
+/**
+ * Sums over all validators of the chain's registry, tracked or not: what an epoch's transition and blocks credited, gwei. Of figures that
+ * explain every balance alone.
+ */
+const NetworkSums = Type.Object({
+  /** Active in the epoch, and their effective balances in it. */
+  activeValidators: UInt,
+  effectiveBalanceGwei: IntegerText,
+  sourceGwei: IntegerText,
+  targetGwei: IntegerText,
+  headGwei: IntegerText,
+  inactivityGwei: IntegerText,
+  syncGwei: IntegerText,
+  proposerGwei: IntegerText,
+  slashingPenaltyGwei: IntegerText,
+  /** What source, target and head had been with every vote right and in time; 0 in an inactivity leak. */
+  idealAttestationsGwei: IntegerText,
+})
+export type NetworkSums = Static<typeof NetworkSums>
+
+/** What nodes may tell otherwise than figures go by. */
+const DifferenceKind = Type.Union([
+  Type.Literal('state root'),
+  Type.Literal('attestation rewards'),
+  Type.Literal('proposer rewards'),
+  Type.Literal('sync committee rewards'),
+])
+export type DifferenceKind = Static<typeof DifferenceKind>
+
+/** A node that told something of the epoch otherwise than figures go by. */
+const ToldOtherwise = Type.Object({
+  /** "beacon node 2": by its place in the configuration. */
+  node: Type.String(),
+  /** Name and version of its client, as it tells them; empty where it did not. */
+  client: Type.String(),
+  what: DifferenceKind,
+})
+export type ToldOtherwise = Static<typeof ToldOtherwise>
+
 const EpochFields = { clock: Clock, epoch: UInt }
 const EpochBlocksFields = {
   chain: Chain,
@@ -152,8 +191,16 @@ const EpochBlocksHeader = Type.Object({
   ...EpochBlocksFields,
   /** Null where the figures are what the node's reward endpoints tell: what they leave unexplained shows by the day. */
   proof: Type.Union([EpochProof, Type.Null()]),
+  /** Who was to propose in each slot of the epoch, in their order; of slot 0 it says nothing. Null where it is not known. */
+  proposers: Type.Union([Type.Array(UInt), Type.Null()]),
+  network: Type.Union([NetworkSums, Type.Null()]),
+  /** Null where nothing was computed that nodes could differ from. */
+  differences: Type.Union([Type.Array(ToldOtherwise), Type.Null()]),
 })
 export type EpochBlocksHeader = Static<typeof EpochBlocksHeader>
+
+/** Of before these were told. */
+const UNTOLD = { proposers: null, network: null, differences: null } as const
 
 const EffectListFields = {
   withdrawals: Type.Array(Withdrawal),
@@ -163,7 +210,13 @@ const EffectListFields = {
 
 /** A header of before effects were one list, and figures could be computed. */
 function withEffects<Header extends EffectLists>({ withdrawals, slashings, deposits, ...header }: Header) {
-  return { ...header, effects: effectsOf({ withdrawals, slashings, deposits }), proof: null, residuals: [] }
+  return { ...header, effects: effectsOf({ withdrawals, slashings, deposits }), proof: null, residuals: [], ...UNTOLD }
+}
+
+function withUntold<Data extends { readonly header: object }>({ header, ...data }: Data) {
+  return { ...data, header: { ...header, ...UNTOLD } } as Omit<Data, 'header'> & {
+    header: Data['header'] & typeof UNTOLD
+  }
 }
 
 /** Sync committee rewards of tracked validators, summed over a validator's seats per block; gwei, penalties negative. */
@@ -202,7 +255,7 @@ export const dayBalances = packedEvent(
 
 /** The finalized blocks of one epoch with what they changed; slots without an entry were missed; id `beacon.epoch-blocks:<chain>:<epoch>`. */
 export const epochBlocks = packedEvent(
-  { name: 'beacon.epoch-blocks', version: 4, topic: 'beacon.epochs' },
+  { name: 'beacon.epoch-blocks', version: 5, topic: 'beacon.epochs' },
   EpochBlocksHeader,
   EPOCH_BLOCKS_LAYOUT,
   {
@@ -239,7 +292,14 @@ export const epochBlocks = packedEvent(
         header: Type.Object({ ...EpochBlocksFields, proof: Type.Union([UnagreedProof, Type.Null()]) }),
         layout: EPOCH_BLOCKS_LAYOUT,
       },
-      (data) => data,
+      withUntold,
+    ),
+    4: olderPacked(
+      {
+        header: Type.Object({ ...EpochBlocksFields, proof: Type.Union([EpochProof, Type.Null()]) }),
+        layout: EPOCH_BLOCKS_LAYOUT,
+      },
+      withUntold,
     ),
   },
 )

@@ -50,7 +50,7 @@ export interface UnprovenDays {
 export const IS_PUBLISHED = `level NOT IN (${WITHHELD.map(textSql).join(', ')})`
 
 /** Conditions on rows of `epoch_proofs`. */
-const IS_ANCHORED = "level IN ('anchored', 'agreed')"
+export const IS_ANCHORED = "level IN ('anchored', 'agreed')"
 export const IS_UNANCHORED = "level = 'consistent'"
 
 /** What a node's rounded rewards leave unexplained of a validator and epoch at most, gwei: head, source, target and inactivity, one each. */

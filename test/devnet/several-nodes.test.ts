@@ -58,8 +58,9 @@ async function read(
   await expect.poll(() => isTold(lines)).toBe(true)
   if (lines.length === 0) await sleep(SETTLED_MS)
   if (rows === undefined) throw new Error('the devnet gives states')
-  const { proof, ...figures } = rows
-  return { level: proof.level, figures, lines, tookMs, differences: source.status().map((node) => node.differences) }
+  const { proof, differences: told, ...figures } = rows
+  const differences = source.status().map((node) => node.differences)
+  return { level: proof.level, figures, lines, tookMs, told, differences }
 }
 
 describe('an epoch that one node has given the states of', () => {
@@ -83,6 +84,7 @@ describe('an epoch that one node has given the states of', () => {
     const [alone, differing] = [await read([[]]), await read([[], [otherRoot]], (lines) => lines.length > 0)]
     expect(differing).toMatchObject({ level: 'anchored', figures: alone.figures })
     expect(differing.differences).toEqual([undefined, [{ what: 'state root', client: CLIENT, times: 1 }]])
+    expect([alone.told, differing.told]).toEqual([[], [{ node: 'beacon node 2', client: CLIENT, what: 'state root' }]])
     expect(differing.lines).toEqual([
       expect.stringMatching(
         /^beacon node 2 \(Nimbus\/v25\.9\.2-f3a1b2-stateofus\) names another root for the state of slot 127 than the chain's blocks do/,
@@ -157,7 +159,7 @@ describe('the reward endpoints of a node that gives states, too', () => {
     const found = await read([[noting, ...client.faults(lightChainOf(devnet))]], isTold)
     expect(found).toMatchObject({ level: 'anchored', figures: alone.figures })
     if (line === undefined) {
-      expect(found).toMatchObject({ lines: [], differences: [undefined] })
+      expect(found).toMatchObject({ lines: [], told: [], differences: [undefined] })
       return
     }
     expect(found.lines).toEqual([expect.stringMatching(line)])
@@ -165,6 +167,8 @@ describe('the reward endpoints of a node that gives states, too', () => {
       /^beacon node 1 \(Nimbus\/v25\.9\.2-f3a1b2-stateofus\) tells .* of epoch 3 otherwise than states do/,
     )
     expect(found.differences).toEqual([[expect.objectContaining({ client: CLIENT, times: 1 })]])
+    const [, what = ''] = / tells (.*) of epoch 3 /.exec(found.lines[0] ?? '') ?? []
+    expect(found.told).toEqual([{ node: 'beacon node 1', client: CLIENT, what }])
   })
 
   test('are asked little, and told of nothing where they do not answer', async () => {

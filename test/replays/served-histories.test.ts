@@ -1,4 +1,5 @@
-import { SLOTS_PER_EPOCH } from '@lodestar/params'
+import { type ForkName, SLOTS_PER_EPOCH } from '@lodestar/params'
+import { sszTypesFor } from '@lodestar/types'
 import { expect, test } from 'vitest'
 import { openBeaconSource } from '../../infra/beacon/source.ts'
 import { followEpochs } from '../../ingest/epochs/epoch-follower.ts'
@@ -92,6 +93,56 @@ async function read(history: ServedHistory): Promise<void> {
   await rebuildFrom(eventLog, stores().warehouse)
 }
 
+async function missedSlots(): Promise<readonly (readonly [slot: number, proposer: number])[]> {
+  const rows = await stores().warehouse.query<{ slot: string; proposer_index: number }>(
+    'SELECT slot, proposer_index FROM missed_slots FINAL WHERE chain = {chain:String} ORDER BY slot',
+    { chain: CHAIN },
+  )
+  return rows.map(({ slot, proposer_index }) => [Number(slot), proposer_index])
+}
+
+/** Slots without a block, and who the reference let propose in them. */
+function missedIn(history: ServedHistory): readonly (readonly [slot: number, proposer: number | undefined])[] {
+  return history.epochs.slice(0, history.finalEpochs).flatMap(({ epoch, blocks, proposers }) => {
+    const filled = new Set(blocks.map(({ slot }) => slot))
+    const turns = proposers.map((proposer, offset) => [epoch * SLOTS_PER_EPOCH + offset, proposer] as const)
+    return turns.filter(([slot]) => slot > 0 && !filled.has(slot))
+  })
+}
+
+const SUMMED = ['source', 'target', 'head', 'inactivity', 'sync', 'proposer', 'slashing_penalty'] as const
+const SUM_OF_PART: Readonly<Record<string, (typeof SUMMED)[number]>> = {
+  ...Object.fromEntries(SUMMED.map((part) => [part, part])),
+  slashing_correlation: 'slashing_penalty',
+}
+
+async function networkSums() {
+  const columns = SUMMED.map((part) => `toString(${part}_gwei) AS ${part}`).join(', ')
+  return await stores().warehouse.query(
+    `SELECT epoch, active_validators, toString(effective_balance_gwei) AS effective_balance, ${columns}
+     FROM network_epochs FINAL WHERE chain = {chain:String} ORDER BY epoch`,
+    { chain: CHAIN },
+  )
+}
+
+/** What the reference credited to all validators of each epoch, and who was active in it by its state. */
+function sumsOf(history: ServedHistory) {
+  return history.epochs.slice(0, history.finalEpochs).map(({ epoch, fork, state, changes }) => {
+    const sums: Record<string, bigint> = Object.fromEntries(SUMMED.map((part) => [part, 0n]))
+    for (const { step, gwei } of changes) {
+      const part = SUM_OF_PART[PART_OF_STEP[step]]
+      if (part !== undefined) sums[part] = (sums[part] ?? 0n) + gwei
+    }
+    const { validators } = sszTypesFor(fork as ForkName).BeaconState.deserialize(state)
+    const active = validators.filter(({ activationEpoch, exitEpoch }) => activationEpoch <= epoch && epoch < exitEpoch)
+    const effective = active.reduce((sum, { effectiveBalance }) => sum + BigInt(effectiveBalance), 0n)
+    return {
+      ...{ epoch, active_validators: active.length, effective_balance: String(effective) },
+      ...Object.fromEntries(Object.entries(sums).map(([part, gwei]) => [part, String(gwei)])),
+    }
+  })
+}
+
 const name = (slot: number | string, part: string, validator: number) =>
   `slot ${slot}, ${part} of validator ${validator}`
 
@@ -118,6 +169,8 @@ test.each(SEEDS)(
     expect(told.size).toBeGreaterThan(10_000)
     expect(new Set(rows.map(({ part }) => part))).toEqual(new Set(Object.values(PART_OF_STEP)))
     expect(await warehouse.query('SELECT * FROM epoch_residuals FINAL')).toEqual([])
+    expect(await missedSlots()).toEqual(missedIn(history))
+    expect(await networkSums()).toEqual(sumsOf(history))
     const proofs = await warehouse.query<{ epoch: number }>('SELECT epoch FROM epoch_proofs FINAL ORDER BY epoch')
     expect(proofs.map(({ epoch }) => epoch)).toEqual([...history.epochs.keys()].slice(0, history.finalEpochs))
   },

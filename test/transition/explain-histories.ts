@@ -5,6 +5,7 @@ import { scanState } from '../../infra/beacon/state-columns.ts'
 import { bytesOf } from '../../schemas/eth/hex.ts'
 import type { EffectKind } from '../../schemas/eth/transition/effects.ts'
 import { type ExplainedEpoch, explainEpoch, wantedPubkeys } from '../../schemas/eth/transition/explain-epoch.ts'
+import type { StateColumns } from '../../schemas/eth/transition/state-columns.ts'
 import type { BalanceChange, Step } from './balance-changes.ts'
 import { type EventCounts, sumEvents } from './history-events.ts'
 import { configOf, genesisOf, type HistoryEpoch, randomHistory } from './random-history.ts'
@@ -86,6 +87,44 @@ function sumsOfExplained(explained: ExplainedEpoch, firstSlot: number): Sums {
   return sums
 }
 
+const FLAG_WEIGHTS = [14n, 26n, 14n] as const
+
+/**
+ * What a transition had credited if each validator with a duty had voted right and in time, written from the specification (altair:
+ * get_base_reward_per_increment, get_flag_index_deltas) with integers of any size; in a leak nothing.
+ */
+function idealOf(state: StateColumns, slotsPerEpoch: number, { inactivity_leak: leaks = 0 }: EventCounts): bigint {
+  const epoch = Math.floor(state.slot / slotsPerEpoch)
+  if (epoch === 0 || leaks > 0) return 0n
+  const all = Array.from({ length: state.validators }, (_, index) => index)
+  const isActive = (index: number, at: number) =>
+    Number(state.activationEpochs[index]) <= at && at < Number(state.exitEpochs[index])
+  const increments = (of: readonly number[]) =>
+    of.reduce((sum, index) => sum + BigInt(state.effectiveIncrements[index] ?? 0), 0n)
+  const total = increments(all.filter((index) => isActive(index, epoch)))
+  let root = BigInt(Math.floor(Math.sqrt(Number(total * 1_000_000_000n))))
+  while (root * root > total * 1_000_000_000n) root--
+  while ((root + 1n) * (root + 1n) <= total * 1_000_000_000n) root++
+  const perIncrement = (1_000_000_000n * 64n) / root
+  const onDuty = all.filter((index) => isActive(index, epoch - 1))
+  const took = FLAG_WEIGHTS.map((_, flag) =>
+    increments(
+      onDuty.filter(
+        (index) => state.slashed[index] === 0 && ((Number(state.previousParticipation[index]) >> flag) & 1) === 1,
+      ),
+    ),
+  )
+  return onDuty.reduce(
+    (sum, index) =>
+      sum +
+      FLAG_WEIGHTS.reduce((credit, weight, flag) => {
+        const base = increments([index]) * perIncrement
+        return credit + (base * weight * (took[flag] || 1n)) / (total * 64n)
+      }, 0n),
+    0n,
+  )
+}
+
 /** Explains every epoch of a history; throws at the first component that is not the reference's. */
 function explainHistory(seed: string): EventCounts {
   const spec = configOf({ seed })
@@ -93,7 +132,9 @@ function explainHistory(seed: string): EventCounts {
   const version = bytesOf(spec.GENESIS_FORK_VERSION ?? '')
   const counts: EventCounts[] = []
   let before = scanState({ fork: 'altair', bytes: genesisOf({ seed }), pubkeys: [] })
-  for (const { epoch, fork, state, blocks, changes, events } of randomHistory({ seed }) as Iterable<HistoryEpoch>) {
+  for (const { epoch, fork, state, blocks, proposers, changes, events } of randomHistory({
+    seed,
+  }) as Iterable<HistoryEpoch>) {
     const operations = blocks.map((block) => readBlockOperations(block.fork, block.bytes))
     const after = scanState({ fork, bytes: state, pubkeys: wantedPubkeys(before, operations) })
     const isSigned = (deposit: Parameters<typeof isDepositSigned>[0]) => isDepositSigned(deposit, version)
@@ -104,6 +145,9 @@ function explainHistory(seed: string): EventCounts {
       assert.equal(ours.get(key) ?? 0, theirs.get(key) ?? 0, `${where}: ${key}`)
     assert.deepEqual([...explained.residuals], [], `${where}: residuals`)
     assert.ok(explained.isParticipationReplayed, `${where}: participation`)
+    assert.equal(BigInt(explained.idealGwei), idealOf(before, slotsPerEpoch, events), `${where}: ideal attestations`)
+    const drawn = [...(explained.proposers ?? [])].map((index, at) => (epoch === 0 && at === 0 ? undefined : index))
+    assert.deepEqual(drawn, proposers, `${where}: proposers`)
     counts.push(events)
     before = after
   }

@@ -40,6 +40,8 @@ export interface HistoryEpoch {
   readonly state: Uint8Array
   /** In order. */
   readonly blocks: readonly HistoryBlock[]
+  /** By slot of the epoch, as the reference says while it is there. Of slot 0, which is the genesis state's own, nobody is asked. */
+  readonly proposers: readonly (number | undefined)[]
   /**
    * What the reference did to balances from the previous epoch's state (from the genesis state for epoch 0) to this one, in order:
    * the differences around each step of the transition into the epoch, upgrades included, and of each block.
@@ -105,14 +107,18 @@ export function* randomHistory(options: HistoryOptions): Generator<HistoryEpoch>
   const check = options.isChecked === true ? new Check(genesis) : undefined
   let state: CachedBeaconStateAllForks = genesis
 
+  let proposers: (number | undefined)[] = []
   function* slotsOf(epoch: number): Generator<HistoryBlock | undefined> {
+    proposers = epoch === 0 ? [undefined] : []
     const { isEmpty, participation } = plan[epoch] as EpochPlan
     const eth1Data = eth1Vote(eth1, epoch)
     // Slot 0 is the genesis state's own.
     for (let slot = Math.max(1, epoch * SLOTS_PER_EPOCH); slot < (epoch + 1) * SLOTS_PER_EPOCH; slot++) {
       state = nextSlot(state, changes, counter)
       votes.cast(state, participation)
-      const proposer = state.validators.getReadonly(state.epochCtx.getBeaconProposer(slot))
+      const proposerIndex = state.epochCtx.getBeaconProposer(slot)
+      proposers.push(proposerIndex)
+      const proposer = state.validators.getReadonly(proposerIndex)
       if (isEmpty || proposer.slashed || dice.chance(MISSED_SHARE)) {
         counter.count('missed_slot')
         yield undefined
@@ -141,7 +147,7 @@ export function* randomHistory(options: HistoryOptions): Generator<HistoryEpoch>
     state.commit()
     check?.state(state)
     const fork = config.getForkName(state.slot)
-    yield { epoch, fork, state: state.serialize(), blocks, changes: epochChanges, events: counter.take() }
+    yield { epoch, fork, state: state.serialize(), blocks, proposers, changes: epochChanges, events: counter.take() }
   }
   assert.ok(config.getForkSeq(state.slot) >= ForkSeq.fulu, 'the history ends before Fulu')
 }

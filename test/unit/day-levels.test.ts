@@ -113,6 +113,7 @@ function blocksEvent(epoch: number, { proof, residuals, effects = (all) => all }
     ...{ chain: CHAIN, clock: CLOCK, epoch, blocks: [], proof: proof(epoch), residuals: residuals?.(epoch) ?? [] },
     effects: [...effects(all.filter(({ slot }) => Math.floor(slot / CLOCK.slotsPerEpoch) === epoch))],
     parts: [{ kind: 'validators', range: 0, rows: validatorsOf(epoch).length }],
+    ...{ proposers: null, network: null, differences: null },
   }
   const columns = { slotOffset: new Uint8Array(), validatorIndex: new Uint32Array(), syncGwei: new BigInt64Array() }
   const about = { id: `blocks:${epoch}`, key: chainKey(CHAIN), time: formatInstant(0) }

@@ -367,6 +367,22 @@ interface EpochContent {
   readonly beginsDay: boolean
 }
 
+/** Whose turn each slot was, sums over all validators, and a node that differed. */
+function toldOfNetwork(epoch: number, blocks: readonly FinalizedBlock[]) {
+  const firstSlot = epoch * CLOCK.slotsPerEpoch
+  const proposerOf = new Map(blocks.map(({ slot, proposerIndex }) => [slot, proposerIndex]))
+  const gwei = (times: number) => String(times * (epoch + 1))
+  return {
+    proposers: Array.from({ length: CLOCK.slotsPerEpoch }, (_, offset) => proposerOf.get(firstSlot + offset) ?? offset),
+    network: {
+      ...{ activeValidators: 1_000 + epoch, effectiveBalanceGwei: gwei(32_000_000_000), inactivityGwei: gwei(-2) },
+      ...{ sourceGwei: gwei(3), targetGwei: gwei(5), headGwei: gwei(7), syncGwei: gwei(-11), proposerGwei: gwei(13) },
+      ...{ slashingPenaltyGwei: gwei(-17), idealAttestationsGwei: gwei(19) },
+    },
+    differences: [{ node: 'beacon node 2', client: `Client/v${epoch}`, what: 'state root' as const }],
+  }
+}
+
 function blocksEvent(epoch: number, { blocks, effects, sync, beginsDay }: EpochContent): EncodedEvent {
   const kinds: readonly EpochPart['kind'][] = beginsDay ? ['validators', 'day_balances'] : ['validators']
   const parts = kinds.flatMap((kind) => RANGES.map(({ range, from, to }) => ({ kind, range, rows: to - from })))
@@ -375,7 +391,10 @@ function blocksEvent(epoch: number, { blocks, effects, sync, beginsDay }: EpochC
     key: chainKey(GIVEN_CHAIN),
     time: instant((epoch + 1) * CLOCK.slotsPerEpoch - 1),
     data: {
-      header: { chain: GIVEN_CHAIN, clock: CLOCK, epoch, parts, blocks, effects, proof: null, residuals: [] },
+      header: {
+        ...{ chain: GIVEN_CHAIN, clock: CLOCK, epoch, parts, blocks, effects, proof: null, residuals: [] },
+        ...toldOfNetwork(epoch, blocks),
+      },
       columns: {
         slotOffset: Uint8Array.from(sync, (s) => s.offset),
         validatorIndex: Uint32Array.from(sync, (s) => s.validator),

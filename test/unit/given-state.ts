@@ -35,6 +35,7 @@ export function stateOf(slot: number, blockRoot = rootOf(slot)): ReadState {
       checkpoints: { justificationBits: 15, previousJustifiedEpoch: 1, currentJustifiedEpoch: 2, finalizedEpoch: 0 },
       blockRoots: new Uint8Array(64).fill(4),
       randaoMixes,
+      proposerLookahead: Uint32Array.of(2, 1, 2),
       syncSeats: Uint32Array.of(2, 0, 2),
       queues: {
         deposits: [

@@ -322,7 +322,10 @@ class SyntheticChain {
       key: chainKey(chain),
       time: instant((epoch + 1) * CLOCK.slotsPerEpoch - 1),
       data: {
-        header: { chain, clock: CLOCK, epoch, parts: [...parts], blocks, effects, proof: null, residuals: [] },
+        header: {
+          ...{ chain, clock: CLOCK, epoch, parts: [...parts], blocks, effects, proof: null, residuals: [] },
+          ...{ proposers: null, network: null, differences: null },
+        },
         columns: {
           slotOffset: Uint8Array.from(sync, ({ offset }) => offset),
           validatorIndex: Uint32Array.from(sync, ({ validator }) => validator),

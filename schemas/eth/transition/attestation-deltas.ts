@@ -28,12 +28,14 @@ export interface AttestationDeltas {
   readonly targetGwei: Float64Array
   readonly headGwei: Float64Array
   readonly inactivityGwei: Float64Array
+  /** What the duties of all validators had brought with every vote right and in time: by their effective balances and what took part. */
+  readonly idealGwei: number
 }
 
 /** Of a transition that rewards nobody; a value per validator. */
 export function noDeltas(validators: number): AttestationDeltas {
   const zeros = () => new Float64Array(validators)
-  return { sourceGwei: zeros(), targetGwei: zeros(), headGwei: zeros(), inactivityGwei: zeros() }
+  return { sourceGwei: zeros(), targetGwei: zeros(), headGwei: zeros(), inactivityGwei: zeros(), idealGwei: 0 }
 }
 
 /** What the transition out of a state's epoch goes by. */
@@ -105,10 +107,16 @@ export function applyAttestationDeltas(
   const parts = FLAGS.map((flag) => tableOf(state, flag, rules, facts))
   const columns = [deltas.sourceGwei, deltas.targetGwei, deltas.headGwei]
   const inactivityDivisor = rules.inactivityScoreBias * fork.inactivityQuotient
+  const ideals = Float64Array.from({ length: INCREMENTS_MAX + 1 }, (_, increments) =>
+    parts.reduce((sum, { rewards }) => sum + (rewards[increments] as number), 0),
+  )
+  let idealGwei = 0
   for (let i = 0; i < validators; i++) {
     const isSlashed = slashed[i] !== 0
-    if (!isActive(state, i, previousEpoch) && !(isSlashed && previousEpoch + 1 < withdrawableOf(state, i))) continue
+    const hadDuty = isActive(state, i, previousEpoch)
+    if (!hadDuty && !(isSlashed && previousEpoch + 1 < withdrawableOf(state, i))) continue
     const increments = effectiveIncrements[i] as number
+    if (hadDuty) idealGwei += ideals[increments] as number
     const flags = isSlashed ? 0 : (previousParticipation[i] as number)
     for (let part = 0; part < FLAGS.length; part++) {
       const { bit, rewards, penalties } = parts[part] as FlagTable
@@ -121,7 +129,7 @@ export function applyAttestationDeltas(
     const penalty = inactivityPenalty(increments, score, inactivityDivisor)
     if (penalty !== 0) deltas.inactivityGwei[i] = balances.apply(i, -penalty)
   }
-  return deltas
+  return { ...deltas, idealGwei }
 }
 
 function withdrawableOf(state: StateColumns, index: number): number {

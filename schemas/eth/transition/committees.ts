@@ -3,6 +3,8 @@ import { sha256 } from '../signing-root.ts'
 import type { ChainRules } from './fork-rules.ts'
 import { isActive, type StateColumns } from './state-columns.ts'
 
+/** Domains of `get_seed` (consensus-specs, phase0). */
+export const DOMAIN_BEACON_PROPOSER = Uint8Array.of(0x00, 0, 0, 0)
 const DOMAIN_BEACON_ATTESTER = Uint8Array.of(0x01, 0, 0, 0)
 const MIX_BYTES = 32
 const EPOCH_BYTES = 8
@@ -21,7 +23,7 @@ export class Committees {
    * taken where their seed is the same: to shuffle a million takes a quarter of a second.
    */
   static of(state: StateColumns, rules: ChainRules, epoch: number, known: readonly Committees[] = []): Committees {
-    const seed = attesterSeed(state, rules, epoch)
+    const seed = seedOf(state, rules, { epoch, domain: DOMAIN_BEACON_ATTESTER })
     const active = activeIndices(state, epoch)
     const same = known.find((one) => one.members === active.length && Buffer.compare(one.seed, seed) === 0)
     return same ?? new Committees(active, seed, rules)
@@ -47,18 +49,23 @@ export class Committees {
   }
 }
 
-function activeIndices(state: StateColumns, epoch: number): Uint32Array {
+/** `get_active_validator_indices` (consensus-specs, phase0). */
+export function activeIndices(state: StateColumns, epoch: number): Uint32Array {
   const found = new Uint32Array(state.validators)
   let count = 0
   for (let index = 0; index < state.validators; index++) if (isActive(state, index, epoch)) found[count++] = index
   return found.slice(0, count)
 }
 
-/** `get_seed` of attesters: the mix is of the epoch before the lookahead, so states of this epoch and the next have it. */
-function attesterSeed({ randaoMixes }: StateColumns, rules: ChainRules, epoch: number): Uint8Array {
+/** `get_seed`: the mix is of the epoch before the lookahead, so states of this epoch and the next have it. */
+export function seedOf(
+  { randaoMixes }: Pick<StateColumns, 'randaoMixes'>,
+  rules: ChainRules,
+  { epoch, domain }: { readonly epoch: number; readonly domain: Uint8Array },
+): Uint8Array {
   const { epochsPerHistoricalVector, minSeedLookahead } = rules
   const at = ((epoch + epochsPerHistoricalVector - minSeedLookahead - 1) % epochsPerHistoricalVector) * MIX_BYTES
   const epochBytes = new Uint8Array(EPOCH_BYTES)
   new DataView(epochBytes.buffer).setBigUint64(0, BigInt(epoch), true)
-  return sha256(DOMAIN_BEACON_ATTESTER, epochBytes, randaoMixes.subarray(at, at + MIX_BYTES))
+  return sha256(domain, epochBytes, randaoMixes.subarray(at, at + MIX_BYTES))
 }

@@ -7,6 +7,7 @@ import type { Committees } from './committees.ts'
 import { type Effect, ReplayedBalances, type SeatEffects } from './effects.ts'
 import { chainRules, forkRules, isFrom, queueRules } from './fork-rules.ts'
 import { Newcomers } from './newcomers.ts'
+import { proposersOf } from './proposers.ts'
 import type { StateColumns, StateDeposit } from './state-columns.ts'
 import {
   applyCorrelationPenalties,
@@ -55,6 +56,8 @@ export interface ExplainedEpoch extends AttestationDeltas {
   /** Whether the flags that the blocks set are those of the state: if not, no figure of the epoch is to be believed. */
   readonly isParticipationReplayed: boolean
   readonly committees: readonly Committees[]
+  /** Who was to propose in each of the epoch's slots; undefined where the state does not say it any more. */
+  readonly proposers: Uint32Array | undefined
   /** One for each slot that was asked for. */
   readonly cuts: readonly ReplayedCut[]
 }
@@ -78,6 +81,8 @@ export function explainEpoch(input: EpochInput): ExplainedEpoch {
   const epoch = Math.floor(after.slot / rules.slotsPerEpoch)
   const firstSlot = epoch * rules.slotsPerEpoch
   refuseOthers(input, { firstSlot, slotsPerEpoch: rules.slotsPerEpoch, roots: rules.slotsPerHistoricalRoot })
+  const proposers = proposersOf(after, rules)
+  refuseOtherProposers(blocks, proposers, firstSlot)
   const queues = isFrom(after.fork, 'electra') ? queueRules(spec) : undefined
   const balances = new ReplayedBalances(before.balancesGwei, after.validators)
   const deposits = [...(before.queues?.deposits ?? []), ...blocks.flatMap((block) => block.deposits)]
@@ -118,6 +123,7 @@ export function explainEpoch(input: EpochInput): ExplainedEpoch {
     seats: balances.seats(),
     residuals: residualsOf(after.balancesGwei, balances.gwei),
     committees: replay.committees,
+    proposers,
     cuts,
     isParticipationReplayed:
       Buffer.compare(replay.previousParticipation, after.previousParticipation) === 0 &&
@@ -180,6 +186,20 @@ function refuseOthers(
     if (mine !== undefined && theirs !== undefined && Buffer.compare(mine, theirs) !== 0)
       refuse(`they have different blocks at slot ${slot}: they are of different branches`)
   }
+}
+
+/** A block is valid only of whom the state names. */
+function refuseOtherProposers(
+  blocks: readonly BlockOperations[],
+  proposers: Uint32Array | undefined,
+  firstSlot: number,
+): void {
+  const other = blocks.find(
+    ({ slot, proposerIndex }) => proposers !== undefined && proposers[slot - firstSlot] !== proposerIndex,
+  )
+  if (other === undefined) return
+  const why = `the block of slot ${other.slot} is not of the validator that its state lets propose`
+  throw new AppError('node_inconsistent', why, { retryable: true })
 }
 
 function residualsOf(state: Float64Array, replayed: Float64Array): ReadonlyMap<number, number> {

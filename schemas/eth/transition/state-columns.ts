@@ -87,6 +87,8 @@ export interface StateColumns {
   readonly blockRoots: Uint8Array
   /** 32 bytes each, by epoch modulo EPOCHS_PER_HISTORICAL_VECTOR. */
   readonly randaoMixes: Uint8Array
+  /** Who is to propose in each slot of the state's epoch and of the next (EIP-7917). Undefined before Fulu. */
+  readonly proposerLookahead: Uint32Array | undefined
   /** Validator of each seat of the current sync committee. */
   readonly syncSeats: Uint32Array
   /** Undefined before Electra. */
