@@ -1,9 +1,10 @@
 import { once } from 'node:events'
-import { Agent, request, type ServerResponse } from 'node:http'
+import { Agent, type ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { ANSWER_MS_MAX } from '../../api/http/limits.ts'
+import { callOver } from '../call-over.ts'
 import { TOKEN } from './given-api.ts'
 import { type GivenGateway, openGivenGateway, openStub, type Stub, untilHealthy } from './given-gateway.ts'
 import { handshake, openClient, parseRaw, socketsOn, socketUrl, withSockets } from './given-socket.ts'
@@ -34,23 +35,13 @@ async function openBefore(stopMsMax = ANSWER_MS_MAX): Promise<GivenGateway> {
   return gateway
 }
 
-/** One call over a connection that is kept; the code of what is wrong with the connection, where there is no answer. */
-function callOver(agent: Agent, { api }: GivenGateway): Promise<string> {
-  const { promise, resolve } = Promise.withResolvers<string>()
-  const asked = request(`${api.url}/${PLACE}/${TOKEN}`, { method: 'POST', agent }, (response) =>
-    resolve(text(response)),
-  )
-  asked.on('error', (error) => resolve(`${Reflect.get(error, 'code')}`))
-  asked.end(CALL)
-  return promise
-}
-
 test('clients that call without a pause over kept connections do not hold it up, and get all answers of the node', async () => {
   const gateway = await openBefore()
+  const url = `${gateway.api.url}/${PLACE}/${TOKEN}`
   const answers: string[] = []
   const clients = Array.from({ length: 8 }, async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-    for (let answer = ''; answer !== 'ECONNREFUSED'; answers.push(answer)) answer = await callOver(agent, gateway)
+    for (let answer = ''; answer !== 'ECONNREFUSED'; answers.push(answer)) answer = await callOver(agent, url, CALL)
     agent.destroy()
   })
   await expect.poll(() => node.got.length, SOON).toBeGreaterThan(50)

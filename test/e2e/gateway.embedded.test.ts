@@ -1,9 +1,11 @@
 import { once } from 'node:events'
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { Agent } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
+import { callOver } from '../call-over.ts'
 import { openStub, type Stub } from '../contract/given-gateway.ts'
 import { type Environment, eventually, FREE_DEVNET_PORTS, type Running, runCommand, startProgram } from './processes.ts'
 
@@ -113,5 +115,33 @@ describe('the gateway of a program with its devnet', () => {
     const isGone = async () => ((await call('bsc/mainnet', 'eth_gasPrice')).status === 503 ? true : undefined)
     await eventually('its end', isGone, STEP_TIMEOUT_MS)
     expect(await call('ethereum/mainnet', 'eth_chainId')).toEqual({ status: 200, result: CHAIN_IDS.ethereum })
+  })
+  it('ends when it is told to, though clients call on and hold sockets and streams open', async () => {
+    const url = `${program.url}/ethereum/mainnet/${TOKEN}`
+    const [events, socket] = [
+      await program.ask(`/ethereum2/mainnet/${TOKEN}/eth/v1/events?topics=head`),
+      new WebSocket(`${program.url.replace('http', 'ws')}/ws/ethereum/mainnet/${TOKEN}`),
+    ]
+    const closed = new Promise((resolve) => socket.once('close', resolve))
+    await once(socket, 'open')
+    socket.send('{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}')
+    await once(socket, 'message')
+    const answers = new Set<string>()
+    let calls = 0
+    const callers = Array.from({ length: 4 }, async () => {
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+      const body = '{"jsonrpc":"2.0","id":7,"method":"eth_chainId"}'
+      for (let answer = ''; answer !== 'ECONNREFUSED'; calls++, answers.add(answer))
+        answer = await callOver(agent, url, body)
+      agent.destroy()
+    })
+    await eventually('calls', async () => (calls > 100 ? true : undefined), STEP_TIMEOUT_MS)
+    expect(await program.stop()).toBe(0)
+    await Promise.all(callers)
+    // A call may be on its way over a connection that is closed because none was there.
+    answers.delete('ECONNRESET')
+    expect(answers).toEqual(new Set([`{"jsonrpc":"2.0","id":7,"result":"${CHAIN_IDS.ethereum}"}`, 'ECONNREFUSED']))
+    expect(await closed).toBe(1001)
+    await expect(events.text()).rejects.toThrow()
   })
 })
