@@ -7,7 +7,7 @@ import { PATIENCE } from './test/long-form.ts'
 /** Tests that need a server are named *.servers.test.ts and live beside the others. */
 const SERVER_TESTS = 'test/**/*.servers.test.ts'
 const UNIT_TIMEOUT_MS = 30_000 * PATIENCE
-const CONTRACT_TIMEOUT_MS = 30_000
+const CONTRACT_TIMEOUT_MS = 30_000 * PATIENCE
 const POLL_TIMEOUT_MS = 10_000
 /** Begins an engine, a devnet or a server: where much else runs, the first of them has waited for half a minute. */
 const HOOK_TIMEOUT_MS = 120_000

@@ -53,7 +53,7 @@ export class OpenNetwork implements AsyncDisposable {
   /**
    * Goes on with what is configured now; false: all upstreams have to show anew which chain they follow. Those that stay as they are keep their
    * connections, and what is known of them. Those that are gone end what they are asked, lose their sockets and are asked nothing more; where
-   * none of those that stay has shown its chain, not before these were looked at.
+   * none of those that stay is well, not before these were looked at.
    */
   take(options: NetworkOptions): boolean {
     if (options.identity !== this.#options.identity) return false
@@ -68,7 +68,7 @@ export class OpenNetwork implements AsyncDisposable {
       const known = before.find((one) => one.upstream.isAt(upstream))
       return same ?? openMember(upstream, this.#protocol, known?.health)
     })
-    const isServed = members.some(({ health }) => health.isRightChain)
+    const isServed = members.some(({ health }) => health.isWell(this.#service.lagMax))
     if (isServed) this.#goOnWith(members, gone)
     else this.#group = this.#groupOf([...members, ...gone])
     const looked = this.#look(members.filter((one) => !before.includes(one))).then(() => {

@@ -108,6 +108,21 @@ test('a node whose place another one takes is asked until that one has shown its
   expect(wrong.got).toEqual([])
 })
 
+test('a node that leaves is asked until there is one that is well, whatever else stays', async () => {
+  const [dead, leaving, coming] = (await openNodes(3)) as [Stub, Stub, Stub]
+  const gateway = await openBefore(dead, leaving)
+  const well = () => gateway.upstreams.groupOf({ protocol: 'ethereum', network: 'mainnet' })?.all() ?? []
+  await expect.poll(() => well().length, SOON).toBe(2)
+  await dead[Symbol.asyncDispose]()
+  await expect.poll(() => well().length, SOON).toBe(1)
+  const before = well()
+  const end = callOn(async () => (await gateway.call(PLACE, 'eth_gasPrice')).text())
+  gateway.upstreams.replace([socketsOn(PLACE, dead, coming)])
+  expect(well()).toEqual(before)
+  await expect.poll(() => askedOf([leaving, coming]), SOON).toEqual([coming])
+  expect(await end()).toEqual(new Set([ANSWER]))
+})
+
 test('what another chain is expected of has to show it anew', async () => {
   const [node] = (await openNodes(1)) as [Stub]
   const gateway = await openBefore(node)
