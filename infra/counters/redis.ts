@@ -8,8 +8,8 @@ const CLOCK_SLACK_MS = 60_000
 /** A call of the gateway waits for its take; rather an error at once than an answer after seconds. */
 const COMMAND_TIMEOUT_MS = 2_000
 const RETRIES_MAX = 1
-/** So long a take that has a name is known by it: longer than Redis may be away until it is asked again. */
-const ONCE_MS = 3_600_000
+/** So long what was done once is known by its name. Whoever waits asks again every two seconds; many names would be much memory. */
+const ONCE_MS = 60_000
 
 /**
  * Redis runs a script without anything in between, so look and take are one step. Returns allowed, remaining, resetMs; where `KEYS[2]` names the take,
@@ -82,7 +82,7 @@ export async function openRedisCounters(options: {
     giveBack: (key, units, now) =>
       withRedisErrors('counters', async () => {
         const once = `${options.prefix}given:${randomUUID()}`
-        await redis.eval(GIVE_BACK, 2, options.prefix + key, once, units, now, CLOCK_SLACK_MS)
+        await redis.eval(GIVE_BACK, 2, options.prefix + key, once, units, now, ONCE_MS)
       }),
     [Symbol.asyncDispose]: async () => redis.disconnect(),
   }

@@ -16,8 +16,8 @@ export interface Taken {
 export interface Counters extends AsyncDisposable {
   /**
    * Takes `cost` from the limit of `key`'s window, all of it or nothing. `now` is the caller's clock, Unix milliseconds. When it rejects it may have
-   * been done: with the same `once`, a name of this take alone, it is not done again, and answered as it was. That is known for an hour at least in
-   * Redis, and of the last thousand takes elsewhere.
+   * been done: with the same `once`, a name of this take alone, it is not done again, and answered as it was. That is known for a minute after
+   * it was done in Redis, and of the last thousand takes elsewhere.
    */
   take(key: string, cost: number, limit: number, windowMs: number, now: number, once?: string): Promise<Taken>
   /**
