@@ -15,7 +15,8 @@ import {
 import { StandingMemo } from '../http/standing-memo.ts'
 import { type ValidatorState, validatorStates } from '../http/validator-states.ts'
 import type { ClosedDay, Horizon } from './horizon.ts'
-import type { Days } from './kept-spans.ts'
+import { type Days, spansOf } from './kept-spans.ts'
+import { BY_VALIDATOR_MAX } from './validator-days.ts'
 
 interface Sums {
   readonly elRewardWei: bigint
@@ -47,8 +48,10 @@ export interface UnprovenRule {
 
 export type DaysScope = AccountScope & UnprovenRule & { readonly warehouse: WarehouseReader }
 
-/** Rows of daily figures up to which all days of an account are read at once; of more, those of the range that is asked for. */
+/** Rows of daily figures up to which days of an account are read and kept that were not asked for; of more, those of the range alone. */
 const HISTORY_ROWS_MAX = 500_000
+/** Spans of a range up to which these are read and kept; beyond, all days of the account are, at once. */
+const SPANS_MAX = 2
 
 /** Sums of a closed day, undefined where the account has none, with the version of the day that they were made of. */
 interface KeptDay {
@@ -59,6 +62,7 @@ interface KeptDay {
 const daysKept = new AccountMemo<Map<DayNumber, KeptDay>>()
 const seenMemo = new StandingMemo<string>(() => 1)
 const daysMemo = new StandingMemo<readonly AccountDay[]>((days) => days.length)
+const spanMemo = new StandingMemo<readonly AccountDay[]>((days) => days.length)
 
 /**
  * The account's closed days of `[from, to)`, ascending: each sums the validators that it sees on that day. Days without a whole
@@ -80,10 +84,18 @@ async function provenDays(scope: DaysScope, horizon: Horizon, { from, to }: Days
   if (registered.length * horizon.closedDays.length > HISTORY_ROWS_MAX) {
     return keptDays({ ...scope, reader: scope.warehouse }, horizon, horizon.closedDays.filter(isIn))
   }
-  const all = await daysMemo.of(scope.standing, scope.account, () =>
-    selectDays({ ...scope, reader: scope.shared }, horizon, horizon.closedDays),
+  const read = (closed: readonly ClosedDay[]) => selectDays({ ...scope, reader: scope.shared }, horizon, closed)
+  const spans = spansOf({ from, to }).toReversed()
+  if (spans.length > SPANS_MAX)
+    return (await daysMemo.of(scope.standing, scope.account, () => read(horizon.closedDays))).filter(isIn)
+  const kept = await Promise.all(
+    spans.map((span) =>
+      spanMemo.of(scope.standing, JSON.stringify([scope.account, span.from]), () =>
+        read(horizon.closedDays.filter(({ day }) => span.from <= day && day < span.to)),
+      ),
+    ),
   )
-  return all.filter(isIn)
+  return kept.flat().filter(isIn)
 }
 
 /** The sums of a large account's days as they were read: an epoch that comes makes none of them be read again. */
@@ -120,7 +132,20 @@ interface SumRow {
   readonly is_explained: number
 }
 
-const SUMS = `
+const FIGURES = `day, validator_index, el_reward_wei, cl_reward_gwei, version, ${IS_PUBLISHED} AS is_explained`
+const OF_DAYS = `chain = {chain:String} AND day BETWEEN toDate({firstDay:UInt16}) AND toDate({lastDay:UInt16})
+      AND has({days:Array(UInt16)}, toUInt16(day)) AND validator_index IN {indices:Array(UInt32)}`
+const FIGURES_BY_DAY = `SELECT ${FIGURES} FROM daily_rewards FINAL WHERE ${OF_DAYS} AND is_whole = 1`
+// As days of one validator are read: in the table's own order every day would be opened for a few (validator-days.ts).
+const FIGURES_BY_VALIDATOR = `
+    SELECT ${FIGURES} FROM (
+      SELECT day, validator_index, el_reward_wei, cl_reward_gwei, version, level, is_whole FROM daily_rewards
+      WHERE ${OF_DAYS}
+      ORDER BY version DESC LIMIT 1 BY day, validator_index
+    )
+    WHERE is_whole = 1`
+
+const sumsSql = (figures: string): string => `
   SELECT
     rewards.is_explained AS is_explained,
     toUInt16(rewards.day) AS day,
@@ -135,17 +160,14 @@ const SUMS = `
     ) AS activated
   FROM
   (
-    SELECT
-      day, validator_index, el_reward_wei, cl_reward_gwei, version, ${IS_PUBLISHED} AS is_explained
-    FROM daily_rewards FINAL
-    WHERE chain = {chain:String} AND day BETWEEN toDate({firstDay:UInt16}) AND toDate({lastDay:UInt16})
-      AND has({days:Array(UInt16)}, toUInt16(day))
-      AND is_whole = 1
-      AND validator_index IN {indices:Array(UInt32)}
+    ${figures}
   ) AS rewards
   INNER JOIN ${SEEN_RELATION} AS seen ON seen.validator_index = rewards.validator_index
   WHERE seen.from_day <= toUInt16(rewards.day) AND toUInt16(rewards.day) < seen.to_day
   GROUP BY rewards.day, rewards.is_explained`
+
+const SUMS_BY_DAY = sumsSql(FIGURES_BY_DAY)
+const SUMS_BY_VALIDATOR = sumsSql(FIGURES_BY_VALIDATOR)
 
 type ReadingScope = AccountScope & { readonly reader: WarehouseReader }
 
@@ -164,9 +186,10 @@ async function selectDays(scope: ReadingScope, horizon: Horizon, days: readonly 
     never: FAR_FUTURE_EPOCH,
   }
   const sums = new Map<DayNumber, AccountDay>()
+  const sql = registered.length > BY_VALIDATOR_MAX ? SUMS_BY_DAY : SUMS_BY_VALIDATOR
   for (const some of inStatements(registered)) {
     const activations = some.map(({ index }) => activationOf(states.get(index)))
-    const rows = await scope.reader.query<SumRow>(SUMS, { ...window, ...seenParams(some), activations })
+    const rows = await scope.reader.query<SumRow>(sql, { ...window, ...seenParams(some), activations })
     for (const row of rows) sums.set(row.day, addRow(sums.get(row.day) ?? noneOf(row.day), row))
   }
   const expected = expectedOf(registered, states, days)

@@ -40,7 +40,7 @@ export type ValidatorDayRow = Pick<DailyRewardRow, (typeof COLUMNS)[number]>
  * Validators up to which days are read in the order of validators, where each has its days of a month side by side: in the order of days
  * every day would be opened for them. Rows of that order are not made one by FINAL, which the engine reads in the table's own order alone.
  */
-const BY_VALIDATOR_MAX = 100
+export const BY_VALIDATOR_MAX = 100
 
 /** Rows of one span up to which those of all the account's validators are read at once and kept; beyond, and of longer ranges, those asked for. */
 const SPAN_ROWS_MAX = 5_000

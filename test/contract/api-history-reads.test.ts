@@ -4,6 +4,7 @@ import { DAYS_BY_DAY } from '../../api/rewards/validator-days.ts'
 import type { QueryLimits, QueryParams } from '../../infra/ports/warehouse.ts'
 import { sumMonth } from '../../processors/rewards/months.ts'
 import { dayOfInstant, firstOfMonth } from '../../schemas/eth/time.ts'
+import { hashToken } from '../../schemas/events/accounts.ts'
 import {
   type ApiFixture,
   insertOwners,
@@ -22,6 +23,9 @@ const DAYS = 380
 const MONTHS = 13
 const VALIDATORS = 3_000
 const [FIRST_INDEX, OWN] = [100, 2_000]
+/** Validators of a small account, behind those of the large one. */
+const FEW = 8
+const TOKEN_OF_FEW = 'secret-token-of-few'
 /** Behind the last closed day. */
 const OPEN_EPOCHS = 3
 const HISTORY: readonly string[] = [
@@ -51,15 +55,19 @@ beforeAll(async () => {
   fixture = await openApiFixture()
   const { warehouse, parts } = fixture
   const indices = Array.from({ length: OWN }, (_, i) => FIRST_INDEX + i)
-  await insertOwners(
-    warehouse,
-    indices.map((index) => ({ account: 'demo', pubkey: pubkeyOf(index) })),
-  )
+  const few = Array.from({ length: FEW }, (_, i) => FIRST_INDEX + OWN + i)
+  await insertOwners(warehouse, [
+    ...indices.map((index) => ({ account: 'demo', pubkey: pubkeyOf(index) })),
+    ...few.map((index) => ({ account: 'few', pubkey: pubkeyOf(index) })),
+  ])
+  await insertRows(warehouse, 'access_tokens', [
+    { token_hash: hashToken(TOKEN_OF_FEW), account: 'few', version: 1, is_deleted: 0 },
+  ])
   const withdrawal_credentials = `0x01${'00'.repeat(31)}`
   await insertRows(
     warehouse,
     'validators',
-    indices.map((validator_index) => ({
+    [...indices, ...few].map((validator_index) => ({
       validator_index,
       pubkey: pubkeyOf(validator_index),
       withdrawal_credentials,
@@ -94,9 +102,12 @@ afterAll(async () => {
 })
 
 /** Of the tables that grow with every epoch or day of a validator: granules that a question reads, by table or projection. */
-async function historyReadFor(path: string, body?: string): Promise<Readonly<Record<string, number>>> {
+async function historyReadFor(
+  path: string,
+  { body, token = TOKEN }: { readonly body?: string; readonly token?: string } = {},
+): Promise<Readonly<Record<string, number>>> {
   asked.length = 0
-  const url = `${api.url}/ethereum/mainnet/${TOKEN}/${path}`
+  const url = `${api.url}/ethereum/mainnet/${token}/${path}`
   const response = await fetch(url, body === undefined ? {} : { method: 'POST', body })
   const answer = await response.text()
   expect(response.status, answer).toBe(200)
@@ -139,11 +150,23 @@ test('days of an account are read by the day: of none that were not asked for', 
   expect(read.validator_epochs).toBeLessThanOrEqual(granulesOf(VALIDATORS))
 })
 
+test('days of a small account are read by its validators: of none that were not asked for, but their neighbours', async () => {
+  const path = 'api/v1/validator/daily-rewards?start_date=2026-03-02&end_date=2026-03-08'
+  const read = await historyReadFor(path, { token: TOKEN_OF_FEW })
+  expect(Object.keys(read).toSorted()).toEqual(['by_validator', 'validator_epochs'])
+  // The days of a span that is kept, which lie in two months; by day each of them would be opened.
+  expect(read.by_validator).toBeLessThanOrEqual(2 * granulesOf(31 * FEW))
+  const body = JSON.stringify({ query: '{ days(from: "2025-11-01", to: "2026-11-01") { date validatorsCount } }' })
+  const year = await historyReadFor('graphql', { token: TOKEN_OF_FEW, body })
+  expect(Object.keys(year)).toEqual(['by_validator'])
+  expect(year.by_validator).toBeLessThanOrEqual(MONTHS * granulesOf(31 * FEW))
+})
+
 test('days of one validator are read by the validator: of no others but its neighbours', async () => {
-  const month = await historyReadFor('graphql', daysOfOne('2026-03-01', '2026-04-01'))
+  const month = await historyReadFor('graphql', { body: daysOfOne('2026-03-01', '2026-04-01') })
   expect(Object.keys(month)).toEqual(['by_validator'])
   expect(month.by_validator).toBeLessThanOrEqual(granulesOf(1))
-  const year = await historyReadFor('graphql', daysOfOne('2025-11-01', '2026-11-01'))
+  const year = await historyReadFor('graphql', { body: daysOfOne('2025-11-01', '2026-11-01') })
   expect(Object.keys(year)).toEqual(['by_validator'])
   expect(year.by_validator).toBeLessThanOrEqual(12 * granulesOf(1))
   // In the order of days each day of everybody is opened for it.
