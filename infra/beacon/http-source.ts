@@ -2,6 +2,7 @@ import { AppError } from '../../schemas/errors.ts'
 import { differenceOf, formatBeaconIdentity } from '../../schemas/eth/chain-identity.ts'
 import { hexOf } from '../../schemas/eth/hex.ts'
 import { firstSlotOfEpoch } from '../../schemas/eth/time.ts'
+import { unknownFork } from '../../schemas/eth/unknown-fork.ts'
 import { NodeGroup } from '../nodes/node-group.ts'
 import { ChainNode, DEFAULT_LIMITS, type NodeLimits } from '../nodes/nodes.ts'
 import type {
@@ -9,6 +10,7 @@ import type {
   BeaconChain,
   BeaconHead,
   BeaconSource,
+  BlockHeader,
   ChainNews,
   EpochOfBranch,
   FinalChain,
@@ -26,6 +28,7 @@ import { CheckpointHolders } from './checkpoint-holders.ts'
 import { watchEvents } from './event-stream.ts'
 import { ExplainedEpochs } from './explained-epochs.ts'
 import { HttpFinalChain } from './final-chain.ts'
+import { askHeader } from './header.ts'
 import { KeptStates } from './kept-states.ts'
 import { nodeName, type WatchedBeaconSourceOptions } from './options.ts'
 import { OtherNodes } from './other-nodes.ts'
@@ -151,6 +154,10 @@ class HttpBeaconSource implements BeaconSource {
     return block
   }
 
+  async headerByRoot(root: string): Promise<BlockHeader> {
+    return this.#blocks.get(root) ?? (await this.#nodes.ask('headers', (node) => askHeader(node, root)))
+  }
+
   queues(own: readonly string[]): Promise<StakingQueues> {
     const parts = { tables: this.#tables, log: this.#log, chain: () => this.chain(), own }
     return this.#nodes.ask('queues', (node) => askQueues(node, parts))
@@ -192,7 +199,11 @@ class HttpBeaconSource implements BeaconSource {
     const key = `${epoch} ${root}`
     const known = this.#holders.get(key)
     if (known !== undefined) return known
-    const slotOf = async () => (await this.blockByRoot(root)).slot
+    const slotOf = async () => {
+      const unknown = unknownFork((await this.chain()).spec)
+      const isKnown = unknown === undefined || epoch < unknown.epoch
+      return (await (isKnown ? this.blockByRoot(root) : this.headerByRoot(root))).slot
+    }
     const lastSlot = async () => firstSlotOfEpoch((await this.chain()).clock, epoch)
     const holders = new CheckpointHolders(root, slotOf, lastSlot)
     this.#holders.set(key, holders)

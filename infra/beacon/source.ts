@@ -82,6 +82,7 @@ class ThreadedBeaconSource implements BeaconSource {
   readonly finalized = () => this.#ask('finalized')
   readonly blockAt = (slot: number) => this.#ask('blockAt', slot)
   readonly blockByRoot = (root: string) => this.#ask('blockByRoot', root)
+  readonly headerByRoot = (root: string) => this.#ask('headerByRoot', root)
   readonly keepState = (epoch: EpochOfBranch) => this.#ask('keepState', epoch)
   readonly dropStatesBefore = (epoch: number, endRoot: string) => this.#ask('dropStatesBefore', epoch, endRoot)
   readonly queues = (own: readonly string[]) => this.#ask('queues', own)

@@ -33,6 +33,13 @@ export interface FinalizedCheckpoint {
   readonly toldBy: number
 }
 
+/** What a block of any fork has. */
+export interface BlockHeader {
+  readonly slot: number
+  readonly root: string
+  readonly parentRoot: string
+}
+
 /** The parts of a beacon block that leave the source; hex is lower-case. */
 export interface BeaconBlock {
   readonly slot: number
@@ -284,6 +291,8 @@ export interface BeaconSource extends AsyncDisposable {
    */
   blockAt(slot: number): Promise<BeaconBlock | undefined>
   blockByRoot(root: string): Promise<BeaconBlock>
+  /** Of a block of any fork, a later one than is known here, too: the root commits to it. */
+  headerByRoot(root: string): Promise<BlockHeader>
   /**
    * What waits at the head, all of it from one node and one state, and how it stands there with validators of one's own (public keys,
    * lower-case hex); throws node_inconsistent when the head changes meanwhile.

@@ -3,6 +3,7 @@ import type { BeaconBlock } from '../../infra/ports/beacon-source.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { formatBeaconIdentity } from '../../schemas/eth/chain-identity.ts'
 import { firstSlotOfEpoch, lastSlotOfEpoch } from '../../schemas/eth/time.ts'
+import { unknownFork } from '../../schemas/eth/unknown-fork.ts'
 import { retryWithBackoff } from '../../schemas/retry.ts'
 import {
   beaconBlockEvents,
@@ -19,7 +20,7 @@ import { isAmong } from '../epochs/registry-rows.ts'
 import type { BlockEvidenceReader } from '../execution/block-evidence.ts'
 import { HEAD_TOPICS, type HeadEvents, joinHeadEvents, NO_HEAD_EVENTS } from '../head/head-chain.ts'
 import { inOrder } from '../in-order.ts'
-import { type EpochRange, epochsOf, refuseUnfinal, stretchesOf } from './epoch-range.ts'
+import { type EpochRange, epochsOf, refuseUnfinal, refuseUnknownFork, stretchesOf } from './epoch-range.ts'
 import { type HistoryOptions, openHistory } from './history.ts'
 import { loggedBlocks } from './logged-blocks.ts'
 import { loggedEpochs } from './logged-epochs.ts'
@@ -63,8 +64,8 @@ export interface Backfilled {
  * Ingests those finalized epochs of a range, with their blocks, that the log does not have for all validators that are tracked
  * now: asks first whether the nodes have what that takes. Of epochs that endpoints have told of others, only the validators that are lacking are
  * asked for. Resolves when the range is in the log, or with undefined when the signal aborts.
- * Throws AppError `usage` for a range that is not final, or lies before Altair, or of which no node has the states, `config` when the log
- * tells of another chain of this name, `lease_lost` when another process writes.
+ * Throws AppError `usage` for a range that is not final, or lies before Altair or behind the forks that are known here, or of which no node
+ * has the states, `config` when the log tells of another chain of this name, `lease_lost` when another process writes.
  */
 export async function backfill(
   options: BackfillOptions,
@@ -112,6 +113,7 @@ async function openBackfill(options: BackfillOptions, range: EpochRange, signal:
   const { chain, tracked, pubkeys, indices, ...opened } = await openHistory(options, signal)
   let { checkpoint } = opened
   refuseUnfinal(toEpoch, checkpoint.epoch)
+  refuseUnknownFork(toEpoch, unknownFork(chain.spec))
   const named = { name: options.chain, clock: chain.clock }
   const name = `backfill:${fromEpoch}:${toEpoch}:${digestOf(pubkeys)}`
   const cursor = new Cursor({ ...options, name, identity: formatBeaconIdentity(chain) })

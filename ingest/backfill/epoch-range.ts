@@ -1,5 +1,6 @@
 import { AppError } from '../../schemas/errors.ts'
 import { type ChainClock, epochOf, firstSlotOfDay, parseDay } from '../../schemas/eth/time.ts'
+import { saysUnknown, type UnknownFork } from '../../schemas/eth/unknown-fork.ts'
 
 /** Finalized epochs, both inclusive. */
 export interface EpochRange {
@@ -55,6 +56,15 @@ function parseEnd(option: string, text: string, clock: ChainClock): { readonly f
   const nextDaySlot = firstSlotOfDay(clock, number + 1)
   if (nextDaySlot === 0) throw new AppError('usage', `${option} ${text} lies before the chain's first day.`)
   return { first: epochOf(clock, firstSlotOfDay(clock, number)), last: epochOf(clock, nextDaySlot) }
+}
+
+/** Throws AppError `usage` for a range that ends in a fork that is not known here. */
+export function refuseUnknownFork(toEpoch: number, fork: UnknownFork | undefined): void {
+  if (fork === undefined || toEpoch < fork.epoch) return
+  throw new AppError(
+    'usage',
+    `The range ends with epoch ${toEpoch}, but ${saysUnknown(fork)}: end with --to epoch:${fork.epoch - 1}.`,
+  )
 }
 
 /** All epochs of a range, ascending. */

@@ -32,6 +32,7 @@ import {
   timeOfSlot,
 } from './block-events.ts'
 import { latestFinality } from './finality.ts'
+import { KnownEnd } from './known-end.ts'
 
 /** A slot may be missed; when a second one passes without news, the event stream counts as silent. */
 const SILENT_SLOTS = 2
@@ -71,6 +72,7 @@ class BeaconHeadChain implements HeadChain {
   readonly #chain: NamedChain
   readonly #checkpoint: Latest<FinalizedCheckpoint>
   readonly #told: ToldCheckpoints
+  readonly #end: KnownEnd | undefined
   #final: FinalizedCheckpoint | undefined
   readonly name: string
   readonly identity: string
@@ -84,6 +86,7 @@ class BeaconHeadChain implements HeadChain {
     this.#options = options
     this.#chain = { name, clock }
     this.#told = options.told ?? new ToldCheckpoints()
+    this.#end = KnownEnd.of(options, chain)
     this.#checkpoint = latestFinality(beacon, clock, { now })
     this.name = name
     this.identity = formatBeaconIdentity(chain)
@@ -99,7 +102,13 @@ class BeaconHeadChain implements HeadChain {
     const checkpoint = await this.#checkpoint.get()
     this.#told.note(checkpoint)
     this.#final = checkpoint
+    const end = await this.#end?.final(checkpoint, firstSlotOfEpoch(this.#chain.clock, checkpoint.epoch))
+    if (end !== undefined) return end
     return { height: firstSlotOfEpoch(this.#chain.clock, checkpoint.epoch), id: checkpoint.root }
+  }
+
+  async upTo(head: BlockRef): Promise<BlockRef> {
+    return (await this.#end?.upTo(head)) ?? head
   }
 
   async confirmFinal({ height, id }: LoggedBlock): Promise<void> {

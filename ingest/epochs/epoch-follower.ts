@@ -2,6 +2,7 @@ import type { BeaconSource } from '../../infra/ports/beacon-source.ts'
 import type { Log } from '../../infra/ports/log.ts'
 import { formatBeaconIdentity } from '../../schemas/eth/chain-identity.ts'
 import { lastSlotOfEpoch } from '../../schemas/eth/time.ts'
+import { saysUnknown, unknownFork } from '../../schemas/eth/unknown-fork.ts'
 import { retryWithBackoff } from '../../schemas/retry.ts'
 import { timeOfSlot } from '../beacon-head/block-events.ts'
 import { latestFinality } from '../beacon-head/finality.ts'
@@ -10,7 +11,7 @@ import { refuseOtherNetwork } from '../right-nodes.ts'
 import { Waker } from '../waker.ts'
 import { tellDepositContract } from './deposit-contract.ts'
 import type { BuiltEpoch } from './epoch-events.ts'
-import { EpochPipeline } from './epoch-pipeline.ts'
+import { EpochPipeline, lastKnownEpoch } from './epoch-pipeline.ts'
 import type { ToldCheckpoints } from './told-checkpoints.ts'
 import { TrackedValidators } from './tracked-validators.ts'
 
@@ -90,6 +91,9 @@ async function openFollower(options: FollowEpochsOptions, signal: AbortSignal) {
   let next = known?.next ?? options.startEpoch ?? (await finality.get()).epoch
   let after = known?.after
   const tracked = await TrackedValidators.open({ ...options, clock: chain.clock }, signal)
+  const lastEpoch = lastKnownEpoch(chain)
+  const unknown = unknownFork(chain.spec)
+  let isEndTold = false
   const pipeline = new EpochPipeline({
     beacon,
     chain,
@@ -105,7 +109,14 @@ async function openFollower(options: FollowEpochsOptions, signal: AbortSignal) {
       const checkpoint = await finality.get()
       const report = () => onProgress?.({ nextEpoch: next, finalEpochs: Math.max(checkpoint.epoch, next) })
       report()
-      const to = Math.min(checkpoint.epoch, next + EPOCHS_PER_RUN) - 1
+      const to = Math.min(checkpoint.epoch - 1, next + EPOCHS_PER_RUN - 1, lastEpoch)
+      if (unknown !== undefined && next > lastEpoch && checkpoint.epoch > lastEpoch && !isEndTold) {
+        isEndTold = true
+        options.log.error(
+          { epoch: unknown.epoch },
+          `epochs of ${options.chain} are published no further: ${saysUnknown(unknown)}`,
+        )
+      }
       if (to < next) return false
       const append = async (built: BuiltEpoch) => {
         await writer.append('beacon.epochs', built.events)

@@ -2,6 +2,7 @@ import type { BeaconChain, BeaconSource, FinalChain, FinalizedCheckpoint } from 
 import type { Log } from '../../infra/ports/log.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { firstSlotOfEpoch } from '../../schemas/eth/time.ts'
+import { unknownFork } from '../../schemas/eth/unknown-fork.ts'
 import { inOrder } from '../in-order.ts'
 import { DutySets } from './duty-sets.ts'
 import { type BuiltEpoch, buildEpoch, type EpochShare } from './epoch-events.ts'
@@ -63,7 +64,7 @@ export class EpochPipeline {
   }
 
   /**
-   * Hands each epoch of the stretch to `append`, in order. Tracked validators are those of the moment at which the run begins. Stops early when the signal
+   * Hands each epoch of the stretch to `append`, in order: all of them before a fork that is not known here. Tracked validators are those of the moment at which the run begins. Stops early when the signal
    * aborts.
    */
   async run(range: EpochStretch, append: (built: BuiltEpoch) => Promise<void>, signal: AbortSignal): Promise<void> {
@@ -123,6 +124,7 @@ export class EpochPipeline {
           told: this.#told,
           clock: chain.clock,
           checkpoint,
+          unknownFromSlot: firstSlotOfEpoch(chain.clock, lastKnownEpoch(chain) + 1),
           after: epoch === from ? after : undefined,
         }
         walk = new FinalWalk({ ...known, ...stretch }, signal)
@@ -176,6 +178,11 @@ export class EpochPipeline {
     asked.catch(() => this.#committees.delete(period))
     return asked
   }
+}
+
+/** The last epoch before a fork that is not known here; Infinity where none is planned. */
+export function lastKnownEpoch({ spec }: Pick<BeaconChain, 'spec'>): number {
+  return (unknownFork(spec)?.epoch ?? Number.POSITIVE_INFINITY) - 1
 }
 
 function keep<Value>(map: Map<number, Value>, period: number, value: Value): void {

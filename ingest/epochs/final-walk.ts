@@ -1,4 +1,10 @@
-import type { BeaconBlock, BeaconSource, FinalChain, FinalizedCheckpoint } from '../../infra/ports/beacon-source.ts'
+import type {
+  BeaconBlock,
+  BeaconSource,
+  BlockHeader,
+  FinalChain,
+  FinalizedCheckpoint,
+} from '../../infra/ports/beacon-source.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { type ChainClock, epochOf, firstSlotOfEpoch, lastSlotOfEpoch } from '../../schemas/eth/time.ts'
 import type { ToldCheckpoints } from './told-checkpoints.ts'
@@ -19,7 +25,7 @@ export interface FinalBlocks {
 }
 
 export interface FinalWalkOptions {
-  readonly beacon: Pick<BeaconSource, 'blockByRoot'>
+  readonly beacon: Pick<BeaconSource, 'blockByRoot' | 'headerByRoot'>
   readonly final: FinalChain
   readonly clock: ChainClock
   readonly checkpoint: FinalizedCheckpoint
@@ -27,6 +33,8 @@ export interface FinalWalkOptions {
   /** Epochs that are walked over, both before the checkpoint's. */
   readonly from: number
   readonly to: number
+  /** From this slot on blocks are of a fork that is not known here: the walk passes them by their headers, and ends before. */
+  readonly unknownFromSlot?: number | undefined
   /** The block that the first epoch is expected to continue: spares a question when it does. */
   readonly after?: string | undefined
 }
@@ -63,7 +71,7 @@ export class FinalWalk {
 
   async #run(signal: AbortSignal): Promise<void> {
     const { from, to, clock, checkpoint, told } = this.#options
-    let { root: next, childSlot: child } = await this.#begin(to, signal)
+    let { root: next, childSlot: child } = await this.#passUnknown(await this.#begin(to, signal), signal)
     for (let epoch = to; epoch >= from; epoch--) {
       signal.throwIfAborted()
       const blocks: BeaconBlock[] = []
@@ -81,6 +89,22 @@ export class FinalWalk {
       this.#found.get(epoch)?.resolve({ blocks, endRoot })
       this.#hints.delete(epoch + 1)
     }
+  }
+
+  /** The newest block of a known fork that is an ancestor of this one, or itself. */
+  async #passUnknown(begin: WalkPoint, signal: AbortSignal): Promise<WalkPoint> {
+    const { beacon, clock, checkpoint, told, unknownFromSlot = Number.POSITIVE_INFINITY } = this.#options
+    let { root, childSlot } = begin
+    while (childSlot > unknownFromSlot) {
+      signal.throwIfAborted()
+      const header = await beacon.headerByRoot(root)
+      if (header.slot < unknownFromSlot) break
+      if (header.slot >= childSlot) throw notBefore(header, childSlot)
+      told.check(clock, checkpoint, header, childSlot)
+      childSlot = header.slot
+      root = header.parentRoot
+    }
+    return { root, childSlot }
   }
 
   /** The block that the walk comes by; undefined where it is known to lie before the walk's last epoch, or to be the genesis. */
@@ -124,7 +148,7 @@ export class FinalWalk {
   }
 
   /** The block that the walk begins with, and the first slot that a child of it may have. */
-  async #begin(to: number, signal: AbortSignal): Promise<{ readonly root: string; readonly childSlot: number }> {
+  async #begin(to: number, signal: AbortSignal): Promise<WalkPoint> {
     const { final, clock, checkpoint } = this.#options
     const first = firstSlotOfEpoch(clock, to + 1)
     for (let slot = first; epochOf(clock, slot) < checkpoint.epoch; slot++) {
@@ -153,7 +177,13 @@ export class FinalWalk {
   }
 }
 
-function notBefore({ root, slot }: BeaconBlock, child: number): AppError {
+/** Where a walk is: a block, and the first slot that a child of it may have. */
+interface WalkPoint {
+  readonly root: string
+  readonly childSlot: number
+}
+
+function notBefore({ root, slot }: BlockHeader, child: number): AppError {
   return new AppError('node_inconsistent', `block ${root} of slot ${slot} is the parent of one of slot ${child}`, {
     retryable: true,
   })

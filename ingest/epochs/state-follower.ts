@@ -1,13 +1,14 @@
 import type {
-  BeaconBlock,
   BeaconChain,
   BeaconHead,
   BeaconSource,
+  BlockHeader,
   EpochOfBranch,
 } from '../../infra/ports/beacon-source.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { epochOf, firstSlotOfEpoch } from '../../schemas/eth/time.ts'
 import { type LookAtHead, watchHead } from '../beacon-head/watch-head.ts'
+import { lastKnownEpoch } from './epoch-pipeline.ts'
 import { TrackedKeys, type TrackedKeysOptions } from './tracked-keys.ts'
 
 /** A state that no node has is asked for so often, an epoch apart: behind one address may stand several nodes. */
@@ -44,6 +45,8 @@ class StateKeeping {
   readonly #options: FollowStatesOptions
   readonly #chain: BeaconChain
   readonly #keys: TrackedKeys
+  /** Later ones are of a fork that is not known here. */
+  readonly #lastEpoch: number
   /** Epochs of any branch that are not final, by their ends: what was walked over once is not walked over again. */
   readonly #passed = new Map<string, PassedEpoch>()
   /** The head that was looked at last, with nothing left to do. */
@@ -53,33 +56,35 @@ class StateKeeping {
     this.#options = options
     this.#chain = chain
     this.#keys = new TrackedKeys(options)
+    this.#lastEpoch = lastKnownEpoch(chain)
   }
 
   readonly look: LookAtHead = async (head, signal) => {
     await this.#keys.refresh(signal)
     if (this.#keys.pubkeys.size === 0) return false
-    const newest = await this.#options.beacon.blockByRoot(head.root)
+    const newest = await this.#linkOf(head.root, epochOf(this.#chain.clock, head.slot))
     if (!this.#continuesSettled(newest)) await this.#keepAll(newest, signal)
     if (!signal.aborted) this.#settled = newest
     return false
   }
 
   /** In the same epoch nothing has changed before it. */
-  #continuesSettled({ slot, root, parentRoot }: BeaconBlock): boolean {
+  #continuesSettled({ slot, root, parentRoot }: BlockHeader): boolean {
     const { clock } = this.#chain
     if (this.#settled === undefined || epochOf(clock, this.#settled.slot) !== epochOf(clock, slot)) return false
     return this.#settled.root === root || this.#settled.root === parentRoot
   }
 
   /** The oldest ones first: each is kept by what the one before it has. */
-  async #keepAll(newest: BeaconBlock, signal: AbortSignal): Promise<void> {
+  async #keepAll(newest: BlockHeader, signal: AbortSignal): Promise<void> {
     const { beacon } = this.#options
     const { epoch: finalEpoch } = await beacon.finalized()
     const firstEpoch = Math.max(0, finalEpoch - 1) // it ends where the first epoch begins that is not final
+    if (firstEpoch > this.#lastEpoch) return
     for (const [end, { branch }] of this.#passed) if (branch.epoch < firstEpoch) this.#passed.delete(end)
     for (const passed of await this.#passedEpochs(newest, firstEpoch)) {
       if (signal.aborted) return
-      if (passed.isDone) continue
+      if (passed.isDone || passed.branch.epoch > this.#lastEpoch) continue
       const outcome = await beacon.keepState(passed.branch)
       if (outcome === 'no room') return
       if (outcome === 'absent') passed.absences += 1
@@ -88,7 +93,7 @@ class StateKeeping {
   }
 
   /** Those that the branch of a block has passed, by parent roots; the oldest first. */
-  async #passedEpochs(newest: BeaconBlock, firstEpoch: number): Promise<readonly PassedEpoch[]> {
+  async #passedEpochs(newest: BlockHeader, firstEpoch: number): Promise<readonly PassedEpoch[]> {
     const { clock } = this.#chain
     const found: PassedEpoch[] = []
     const running = epochOf(clock, newest.slot)
@@ -116,12 +121,18 @@ class StateKeeping {
     }
   }
 
+  /** What a block continues, which is of this epoch or an earlier one. */
+  async #linkOf(root: string, epoch: number): Promise<BlockHeader> {
+    const { beacon } = this.#options
+    return epoch > this.#lastEpoch ? beacon.headerByRoot(root) : beacon.blockByRoot(root)
+  }
+
   /** Many nodes do not have the block of slot 0, which was never proposed. */
-  async #unlessGenesis(root: string, epoch: number): Promise<BeaconBlock | undefined> {
+  async #unlessGenesis(root: string, epoch: number): Promise<BlockHeader | undefined> {
     const { genesisBlockRoot } = this.#chain
     if (root === genesisBlockRoot) return undefined
     try {
-      return await this.#options.beacon.blockByRoot(root)
+      return await this.#linkOf(root, epoch)
     } catch (error) {
       const isUnknown = genesisBlockRoot === undefined && epoch === 0
       if (isUnknown && error instanceof AppError && error.code === 'node_lagging') return undefined

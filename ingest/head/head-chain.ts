@@ -53,6 +53,8 @@ export interface HeadChain {
   /** Final blocks that are remembered nevertheless, in case a node has told what is final wrongly. */
   readonly finalKept?: number
   readonly head: Latest<BlockRef>
+  /** Where a head's branch is followed to, if not to the head. */
+  upTo?(head: BlockRef): Promise<BlockRef>
   /** Up to where the chain is final, as far as is known: nodes are asked for it now and then only. */
   final(): Promise<FinalPoint>
   /** Throws AppErrors of node faults when a block is not that of the final chain, as far as nodes can be asked for it. */

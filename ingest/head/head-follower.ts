@@ -104,14 +104,15 @@ class HeadFollower {
   /** One step towards the head; false when the log is there. */
   async round(signal: AbortSignal): Promise<boolean> {
     await this.#log.settle()
-    const [head, final] = await Promise.all([this.#chain.head.get(), this.#chain.final()])
+    const [newest, final] = await Promise.all([this.#chain.head.get(), this.#chain.final()])
+    const head = (await this.#chain.upTo?.(newest)) ?? newest
     const behind = final.height - this.#log.next
     const moved =
       (behind >= CATCH_UP_HEIGHTS_MIN && (await this.#catchUp(final.height, head.height, signal))) ||
       (await this.#step(head, signal))
     // Only now are the log's blocks known to be those of the final chain.
     if (moved || head.id === this.#log.tip?.id) await this.#finalize(final)
-    this.#report(head.height)
+    this.#report(newest.height)
     return moved
   }
 

@@ -46,7 +46,8 @@ const checkpointAt = (epoch: number, toldBy: number) => ({ epoch, root: rootOf(e
 
 /** Walks epochs 2 and 3, from a checkpoint that the second node has told. */
 async function walk(told: ToldCheckpoints, checkpointEpoch: number): Promise<readonly number[]> {
-  const beacon = { blockByRoot: async (root: string) => blockAt(Number.parseInt(root.slice(3), 16)) }
+  const byRoot = async (root: string) => blockAt(Number.parseInt(root.slice(3), 16))
+  const beacon = { blockByRoot: byRoot, headerByRoot: byRoot }
   const options = {
     beacon,
     final: FINAL,
@@ -87,7 +88,8 @@ async function walkFar(has: (slot: number) => boolean, signal = NEVER) {
       return has(slot) ? rootOf(slot) : undefined
     },
   }
-  const beacon = { blockByRoot: async (root: string) => blockAt(Number.parseInt(root.slice(3), 16)) }
+  const byRoot = async (root: string) => blockAt(Number.parseInt(root.slice(3), 16))
+  const beacon = { blockByRoot: byRoot, headerByRoot: byRoot }
   const checkpoint = checkpointAt(1_000_000, 0)
   const options = { beacon, final, clock: CLOCK, checkpoint, told: new ToldCheckpoints(), from: 2, to: 3 }
   const outcome = await new FinalWalk(options, signal).blocksOf(3).catch((error: unknown) => error)

@@ -271,6 +271,12 @@ export class SyntheticChain {
         if (block === undefined) throw lagging(`block ${root}`)
         return block
       }),
+    headerByRoot: (root) =>
+      this.#answer(`header ${root}`, () => {
+        const block = this.#blocks.get(root)
+        if (block === undefined) throw lagging(`header ${root}`)
+        return block
+      }),
     queues: () =>
       this.#answer('queues', () => {
         if (this.queues === undefined) throw lagging('its queues')
