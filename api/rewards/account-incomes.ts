@@ -1,6 +1,7 @@
+import type { QueryParams } from '../../infra/ports/warehouse.ts'
 import { type DayNumber, firstOfMonth, formatDay } from '../../schemas/eth/time.ts'
 import { IS_PUBLISHED, IS_UNANCHORED, newestToldSql } from '../../schemas/tables/day-levels.ts'
-import { validatorDaysSql } from '../../schemas/tables/validator-days.ts'
+import { consensusDaysSql, dayRevenuesSql } from '../../schemas/tables/validator-days.ts'
 import {
   type AccountScope,
   inStatements,
@@ -9,6 +10,7 @@ import {
   seenParams,
   seenValidators,
 } from '../http/seen-validators.ts'
+import { StandingMemo } from '../http/standing-memo.ts'
 import type { Horizon } from './horizon.ts'
 
 export interface Income {
@@ -92,7 +94,7 @@ const SPLIT_INCOME = daysIncome(`(validator_index, toUInt16(toStartOfMonth(day))
 
 // Rows of epochs between the open ones that are not complete must not count: their detail may be there in part.
 const OPEN_EPOCHS = 'SELECT arrayJoin({openEpochs:Array(UInt32)})'
-const OPEN_DAYS = validatorDaysSql((index) => `${index} IN (SELECT arrayJoin({indices:Array(UInt32)}))`, OPEN_EPOCHS)
+const OPEN_DAYS = consensusDaysSql((index) => `${index} IN (SELECT arrayJoin({indices:Array(UInt32)}))`, OPEN_EPOCHS)
 // As when they are closed: an epoch that is not explained, or made of a state that no block names, leaves out the days that it lies in.
 const DAYS_OF_EPOCH = `
     toDate(toDateTime({genesis:UInt64} + arrayJoin([epoch * {epoch_slots:UInt32}, (epoch + 1) * {epoch_slots:UInt32} - 1])
@@ -108,16 +110,32 @@ const UNEXPLAINED_DAYS = `
   WHERE chain = {chain:String} AND epoch IN (${OPEN_EPOCHS}) AND residual_gwei != 0
     AND version IN (${newestToldSql(`epoch IN (${OPEN_EPOCHS})`)})`
 const OPEN_INCOME = `
-  SELECT ${sumsOf('income.revenue', 'income.cl_reward')}
+  SELECT ${sumsOf('toUInt256(0)', 'income.cl_reward')}, groupArrayIf(toUInt16(income.day), income.is_explained) AS explained
   FROM (
     SELECT
-      day, validator_index, revenue, cl_reward,
+      day, validator_index, cl_reward,
       (day, validator_index) NOT IN (${UNEXPLAINED_DAYS}) AND day NOT IN (${UNANCHORED_DAYS}) AS is_explained
     FROM (${OPEN_DAYS})
   ) AS income
   INNER JOIN ${SEEN_RELATION} AS seen ON seen.validator_index = income.validator_index
   WHERE ${ON_ITS_DAYS}
   GROUP BY income.validator_index`
+
+// Of all proposers that the chain's accounts have: what makes revenues takes a tenth of a second to begin, whoever is asked about.
+const OPEN_REVENUES = `
+  SELECT toUInt16(day) AS day, validator_index, revenue
+  FROM (${dayRevenuesSql((index) => `${index} IN (SELECT validator_index FROM validators WHERE chain = {chain:String})`, OPEN_EPOCHS)})
+  WHERE revenue > 0`
+
+interface OpenRevenueRow {
+  readonly day: DayNumber
+  readonly validator_index: number
+  readonly revenue: string
+}
+
+type OpenRevenues = ReadonlyMap<number, readonly OpenRevenueRow[]>
+
+const revenuesMemo = new StandingMemo<OpenRevenues>((revenues) => revenues.size)
 
 /**
  * Closed days come from their rows (whole or not), open days from the detail, never both: the horizon tells which is which. Rows of
@@ -172,14 +190,39 @@ async function closedRows(
   ]
 }
 
-function openRows(
-  { shared }: AccountScope,
-  { chain, clock, openDays, openEpochs, openSlots }: Horizon,
+async function openRows(
+  scope: AccountScope,
+  horizon: Horizon,
   validators: readonly SeenValidator[],
 ): Promise<readonly IncomeRow[]> {
-  return shared.query<IncomeRow>(OPEN_INCOME, {
+  const params = openParams(horizon)
+  const [rows, revenues] = await Promise.all([
+    scope.shared.query<OpenRow>(OPEN_INCOME, { ...params, ...seenParams(validators) }),
+    openRevenues(scope, params),
+  ])
+  return rows.map(({ explained, ...row }) => {
+    const own = revenues.get(row.validator_index) ?? []
+    const counted = own.filter(({ day }) => explained.includes(day))
+    return { ...row, el_reward_wei: `${counted.reduce((sum, { revenue }) => sum + BigInt(revenue), 0n)}` }
+  })
+}
+
+interface OpenRow extends IncomeRow {
+  /** Days on which what it has is explained, and the account sees it. */
+  readonly explained: readonly DayNumber[]
+}
+
+/** What the open days' blocks paid, by proposer: read once for all accounts. */
+function openRevenues({ standing }: AccountScope, params: QueryParams): Promise<OpenRevenues> {
+  return revenuesMemo.of(standing, '', async () => {
+    const rows = await standing.warehouse.query<OpenRevenueRow>(OPEN_REVENUES, params)
+    return Map.groupBy(rows, ({ validator_index }) => validator_index)
+  })
+}
+
+function openParams({ chain, clock, openDays, openEpochs, openSlots }: Horizon): QueryParams {
+  return {
     chain,
-    ...seenParams(validators),
     days: openDays,
     openEpochs,
     first_epoch: openEpochs[0] ?? 0,
@@ -190,5 +233,5 @@ function openRows(
     genesis: clock.genesisTimeSec,
     slot_sec: clock.secondsPerSlot,
     epoch_slots: clock.slotsPerEpoch,
-  })
+  }
 }

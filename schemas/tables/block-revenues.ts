@@ -233,7 +233,7 @@ function proposalsSql(blocks: string, recipients: string): string {
                         LIMIT 1 BY chain, block_hash
                       ) AS t USING (chain, block_hash)
                       LEFT JOIN (${blockEvidenceSql(wanted)}) AS e USING (chain, block_hash)
-                      LEFT JOIN (${knownRecipientsSql(recipients)}) AS k USING (chain, validator_index)
+                      LEFT JOIN (${knownRecipientsSql(blocks, recipients)}) AS k USING (chain, validator_index)
                     )
                     WINDOW proposals AS (PARTITION BY chain, proposer_index, day)`
 }
@@ -243,10 +243,10 @@ const WITHDRAWAL_ADDRESS = `if(
       substring(v.withdrawal_credentials, 1, 4) IN ('0x01', '0x02'), concat('0x', substring(v.withdrawal_credentials, 27)), '')`
 
 /**
- * Addresses that are known to be a validator's own: what was told of each from a day on, until the next day that was named for it, and
+ * Addresses that are known to be a proposer's own, of proposers of the wanted blocks alone: what was told of each from a day on, until the next day that was named for it, and
  * before all that the one of its creation. What was taken back counts in the version: it grows with every fact.
  */
-function knownRecipientsSql(recipients: string): string {
+function knownRecipientsSql(blocks: string, recipients: string): string {
   return `
         SELECT
           v.chain AS chain, v.validator_index AS validator_index, any(toString(v.pubkey)) AS pubkey,
@@ -260,5 +260,6 @@ function knownRecipientsSql(recipients: string): string {
         LEFT JOIN ${recipients} ON r.chain = v.chain AND r.pubkey = v.pubkey
         LEFT JOIN created_validators AS c FINAL ON c.chain = v.chain AND c.pubkey = v.pubkey
         LEFT JOIN (SELECT chain, toString(address) AS address, version FROM deposit_contracts FINAL) AS d ON d.chain = v.chain
+        WHERE (v.chain, v.validator_index) IN (SELECT f.chain, f.proposer_index FROM finalized_blocks AS f WHERE ${blocks})
         GROUP BY chain, validator_index`
 }

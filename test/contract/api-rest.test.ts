@@ -193,7 +193,7 @@ describe('total rewards', () => {
     }
     await moveTables(fixture.warehouse)
     fixture.beforeStatement = async (sql) => {
-      if (sql.includes('income.revenue'))
+      if (sql.includes('income.cl_reward'))
         await insertRows(fixture.warehouse, 'closed_days', [{ ...closed, version: 1 }])
     }
     try {
