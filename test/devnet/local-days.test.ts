@@ -1,72 +1,32 @@
-import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Api, openApi } from '../../api/http/server.ts'
-import { openStatementSigner } from '../../api/http/statement-signer.ts'
-import { openBeaconSource } from '../../infra/beacon/source.ts'
 import type { Devnet } from '../../infra/devnet/open.ts'
-import { openExecutionSource } from '../../infra/execution/source.ts'
-import { backfill } from '../../ingest/backfill/backfill.ts'
-import { chainNames } from '../../schemas/chains.ts'
 import { slotTimeSec } from '../../schemas/eth/time.ts'
 import { formatEthFromGwei } from '../../schemas/eth/units.ts'
-import { appendAccount } from '../faults/account.ts'
-import { JOINER, openHistory, TRACKED } from '../faults/history.ts'
-import { noJobs } from '../unit/no-jobs.ts'
-import { rebuildFrom } from '../unit/projecting.ts'
-import { silentLog } from '../unit/silent-log.ts'
+import { JOINER, TRACKED } from '../faults/history.ts'
 import { storesOfFile } from '../unit/warehouse-of-file.ts'
+import { CHAIN, type HistoryApi, openHistoryApi } from './history-api.ts'
 
 // Days of other offsets than UTC+8, from states to answers. A slot takes a quarter of an hour, so each quarter hour is another cut; which
 // slots a date has is counted here by the calendar.
 
-const CHAIN = 'mainnet'
 const HEAD_SLOT = 350
 const VALIDATOR = 7
 /** Of those that are tracked: the others come later, or never. */
 const GENESIS_TRACKED = 40
 const TIMEOUT_MS = 180_000
 const OFFSETS = ['+08:15', '+09:45', '+05:45', '+00:00', '-03:30', '-12:00', '+14:00']
-const never = new AbortController().signal
 
 const stores = storesOfFile()
-const open = new AsyncDisposableStack()
 let devnet: Devnet
-let api: Api
+let history: HistoryApi
 
 beforeAll(async () => {
-  devnet = open.use(await openHistory())
-  await devnet.advanceTo(HEAD_SLOT)
-  const eventLog = open.use(await stores().openLog())
-  await appendAccount(eventLog, [CHAIN])
-  await using beacon = await openBeaconSource({ urls: [devnet.beaconUrl], log: silentLog })
-  await using execution = await openExecutionSource({
-    ...{ urls: [devnet.executionUrl], log: silentLog, binding: 'ethereum' },
-  })
-  const ingester = { chain: CHAIN, writer: eventLog, eventLog, unnamedChain: CHAIN, log: silentLog, beacon, execution }
-  await backfill(ingester, { fromEpoch: 0, toEpoch: devnet.history.head.finality.finalized.epoch - 1 }, never)
-  const { warehouse } = stores()
-  await rebuildFrom(eventLog, warehouse)
-  const nowMs = slotTimeSec(devnet.clock, HEAD_SLOT) * 1_000
-  api = open.use(
-    await openApi({
-      ...{
-        warehouse,
-        jobs: noJobs,
-        unfundedRules: { expiryEpochs: 100, unfundedMax: 5 },
-        log: pino({ level: 'silent' }),
-      },
-      chains: () => [{ names: chainNames('ethereum', CHAIN), hasBeacon: true }],
-      statementSigner: openStatementSigner(() => Buffer.alloc(32, 7)),
-      ...{ now: () => nowMs, wallNow: () => nowMs, standingAgeMsMax: 0 },
-      health: () => Promise.reject(new Error('nobody asks')),
-      ...{ accountsKnown: async () => true, tablesWhole: async () => true, host: '127.0.0.1', port: 0 },
-    }),
-  )
+  history = await openHistoryApi(stores, HEAD_SLOT)
+  devnet = history.devnet
 }, TIMEOUT_MS)
-afterAll(() => open.disposeAsync())
+afterAll(() => history[Symbol.asyncDispose]())
 
 const balance = (slot: number) => BigInt(devnet.history.slot(slot)?.balances[VALIDATOR] ?? 0)
-const base = () => `${api.url}/ethereum/${CHAIN}/faults`
 
 /** Seconds of an offset as text. */
 function secondsOf(offset: string): number {
@@ -94,7 +54,7 @@ function wholeDates(offset: string): readonly (readonly [date: string, first: nu
 async function rest(offset: string | undefined, accept = 'application/json'): Promise<Response> {
   const dates = 'start_date=2026-01-08&end_date=2026-01-13'
   const query = offset === undefined ? dates : `${dates}&utc_offset=${encodeURIComponent(offset)}`
-  const url = `${base()}/api/v1/validator/rewards?pubkey=${TRACKED[VALIDATOR]}&${query}`
+  const url = `${history.base}/api/v1/validator/rewards?pubkey=${TRACKED[VALIDATOR]}&${query}`
   return await fetch(url, { headers: { accept } })
 }
 
@@ -136,7 +96,7 @@ test('the same comes as CSV and in GraphQL', async () => {
   expect(rows.map(figures)).toEqual(data.rewards.map(figures))
   const query = `{ validators(first: 50) { nodes { index localDays(utcOffset: "+05:45", from: "2026-01-08", to: "2026-01-13") {
     date balanceStart { eth } consensusReward { eth } level } } } }`
-  const response = await fetch(`${base()}/graphql`, { method: 'POST', body: JSON.stringify({ query }) })
+  const response = await fetch(`${history.base}/graphql`, { method: 'POST', body: JSON.stringify({ query }) })
   const shown = (await response.json()) as {
     data: { validators: { nodes: { index: number; localDays: Record<string, { eth: string }>[] }[] } }
   }
@@ -171,13 +131,13 @@ async function accountDays(offset: string): Promise<AccountDays> {
     localDays${window} { date validatorsCount validatorsMissingCount consensusReward { gwei } executionReward { wei }
       performance { components { ${FLOWS.map((flow) => `${flow} { gwei }`).join(' ')} } } }
     validators(first: 50) { nodes { localDays${window} { date executionReward { wei } } } } }`
-  const response = await fetch(`${base()}/graphql`, { method: 'POST', body: JSON.stringify({ query }) })
+  const response = await fetch(`${history.base}/graphql`, { method: 'POST', body: JSON.stringify({ query }) })
   return ((await response.json()) as { data: AccountDays }).data
 }
 
 async function dailyRewards(offset: string, accept = 'application/json'): Promise<Response> {
   const query = `start_date=2026-01-08&end_date=2026-01-13&utc_offset=${encodeURIComponent(offset)}`
-  return await fetch(`${base()}/api/v1/validator/daily-rewards?${query}`, { headers: { accept } })
+  return await fetch(`${history.base}/api/v1/validator/daily-rewards?${query}`, { headers: { accept } })
 }
 
 test.each(OFFSETS)(
