@@ -7,7 +7,10 @@ import type { FinalQuestion, FromThread, KeptSet, ThreadStart, ToThread } from '
 // The thread that infra/beacon/source.ts starts: it asks the nodes and reads their answers.
 
 /** Their columns are made for the asker alone, so they go over without a copy. */
-const WIDE: ReadonlySet<FinalQuestion> = new Set(['validators', 'balances', 'attestationRewards', 'syncRewards'])
+const WIDE: ReadonlySet<FinalQuestion> = new Set([
+  ...(['validators', 'balances', 'attestationRewards', 'syncRewards'] as const),
+  'explainedEpoch',
+])
 
 const port = parentPort
 if (port === null) throw new Error('this file is the start of a thread')
@@ -99,12 +102,19 @@ async function watch(id: number): Promise<void> {
 async function answer(id: number, work: () => Promise<unknown>, isWide: boolean): Promise<void> {
   try {
     const value = await work()
-    tell({ kind: 'answer', id, value }, isWide ? buffersOf(value as object) : [])
+    tell({ kind: 'answer', id, value }, isWide && value !== undefined ? buffersOf(value as object) : [])
   } catch (error) {
     tell(toFailure(id, error))
   }
 }
 
-function buffersOf(columns: object): readonly ArrayBuffer[] {
-  return [...new Set(Object.values(columns).map(({ buffer }: { buffer: ArrayBuffer }) => buffer))]
+/** Memory of all columns of an answer, however deep they stand in it. */
+function buffersOf(answer: object): readonly ArrayBuffer[] {
+  const found = new Set<ArrayBuffer>()
+  const find = (value: unknown): void => {
+    if (ArrayBuffer.isView(value)) found.add(value.buffer as ArrayBuffer)
+    else if (typeof value === 'object' && value !== null) Object.values(value).forEach(find)
+  }
+  find(answer)
+  return [...found]
 }

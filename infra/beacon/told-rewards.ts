@@ -28,11 +28,22 @@ type Parts = ReadonlyMap<number, readonly bigint[]>
 
 type What = Exclude<DifferenceKind, 'state root'>
 
-/** What endpoints tell, and what states explain, of the same validators. */
-interface Compared {
+/** What states explain of some validators. */
+interface Sample {
   readonly asked: readonly number[]
-  readonly told: Parts
   readonly computed: Parts
+}
+
+/** And what endpoints tell of the same. */
+interface Compared extends Sample {
+  readonly told: Parts
+}
+
+/** What of an epoch is compared; undefined where there is nothing. */
+interface Samples {
+  readonly attestations: (Sample & { readonly duty: number }) | undefined
+  readonly proposer: (Sample & { readonly root: string }) | undefined
+  readonly syncCommittee: (Sample & { readonly root: string }) | undefined
 }
 
 interface Difference {
@@ -68,7 +79,10 @@ export class ToldRewards {
     this.#options = options
   }
 
-  /** What differs, when it was told; of a node that does not answer nothing is. Never throws. */
+  /**
+   * What differs, when it was told; of a node that does not answer nothing is. Never throws. What is compared is taken of the rows
+   * before it returns: they are not kept.
+   */
   async compare(question: EpochQuestion, rows: ExplainedRows): Promise<readonly ToldOtherwise[]> {
     const { nodes, log, everyMs = COMPARED_EVERY_MS } = this.#options
     const node = nodes.nodes[this.#turns % nodes.nodes.length]
@@ -76,11 +90,12 @@ export class ToldRewards {
     if (node === undefined || nowMs < this.#nextMs || nowMs < node.welcomeFromMs) return []
     this.#turns++
     this.#nextMs = nowMs + everyMs
+    const [samples, { stateRoot }] = [samplesOf(question, rows), rows.proof]
     try {
       await nodes.check(node)
       // Of a node with the same state everything is of the same chain.
-      if ((await askStateRoot(node, await this.#lastSlot(question.epoch))) !== rows.proof.stateRoot) return []
-      return await this.#each(question, rows, node)
+      if ((await askStateRoot(node, await this.#lastSlot(question.epoch))) !== stateRoot) return []
+      return await this.#each(question.epoch, samples, node)
     } catch (error) {
       // A node that does not answer tells nothing that could differ.
       if (!isNodeFault(error)) log.error({ err: error }, 'rewards that nodes tell could not be compared')
@@ -88,17 +103,17 @@ export class ToldRewards {
     }
   }
 
-  async #each(question: EpochQuestion, rows: ExplainedRows, node: ChainNode): Promise<readonly ToldOtherwise[]> {
+  async #each(epoch: number, samples: Samples, node: ChainNode): Promise<readonly ToldOtherwise[]> {
     const found: ToldOtherwise[] = []
     const ask: Ask = (_, asked) => asked(node)
     const asking = {
-      'attestation rewards': () => this.#attestations(question, rows, ask),
-      'proposer rewards': () => this.#proposer(question, rows, ask),
-      'sync committee rewards': () => this.#syncCommittee(question, rows, ask),
+      'attestation rewards': () => this.#attestations(samples.attestations, ask),
+      'proposer rewards': () => this.#proposer(samples.proposer, ask),
+      'sync committee rewards': () => this.#syncCommittee(samples.syncCommittee, ask),
     } as const
     for (const [what, compare] of Object.entries(asking) as [What, () => Promise<Compared | undefined>][]) {
       const how = await compare().then(howItDiffers, howItIsUnreadable)
-      if (how !== undefined) found.push(await this.#tell(question.epoch, node, { what, ...how }))
+      if (how !== undefined) found.push(await this.#tell(epoch, node, { what, ...how }))
     }
     return found
   }
@@ -107,47 +122,25 @@ export class ToldRewards {
     return (epoch + 1) * (await this.#options.slotsPerEpoch()) - 1
   }
 
-  async #attestations({ epoch }: EpochQuestion, rows: ExplainedRows, ask: Ask): Promise<Compared | undefined> {
-    const duty = epoch - ATTESTATION_CREDIT_DELAY_EPOCHS
-    const asked = duty < 0 ? [] : sampleOf(activeIn(rows.states, duty), epoch)
-    if (asked.length === 0) return undefined
+  async #attestations(sample: Samples['attestations'], ask: Ask): Promise<Compared | undefined> {
+    if (sample === undefined) return undefined
+    const { asked, duty } = sample
     const slot = (await this.#lastSlot(duty)) + 1
     const told = await this.#options.tables.attestationRewards(ask, { epoch: duty, slot }, Uint32Array.from(asked))
-    return { asked, told: partsOf(told), computed: partsOf(rows.attestations) }
+    return { ...sample, told: partsOf(told, told.validatorIndex.keys()) }
   }
 
-  async #proposer(
-    { epoch, blockRoots }: EpochQuestion,
-    { proposals }: ExplainedRows,
-    ask: Ask,
-  ): Promise<Compared | undefined> {
-    const at = epoch % blockRoots.length
-    const [root, computed] = [blockRoots[at], proposals[at]]
-    if (root === undefined || computed === undefined) return undefined
-    const told = await ask('proposer rewards', (node) => askProposerReward(node, root))
-    const parts = (one: ProposerReward): Parts =>
-      new Map([
-        [0, [one.attestationsGwei, one.syncAggregateGwei, one.proposerSlashingsGwei, one.attesterSlashingsGwei]],
-      ])
-    return { asked: [0], told: parts(told), computed: parts(computed) }
+  async #proposer(sample: Samples['proposer'], ask: Ask): Promise<Compared | undefined> {
+    if (sample === undefined) return undefined
+    const told = await ask('proposer rewards', (node) => askProposerReward(node, sample.root))
+    return { ...sample, told: proposerParts(told) }
   }
 
-  async #syncCommittee(
-    { epoch, blockRoots }: EpochQuestion,
-    { proposals, sync }: ExplainedRows,
-    ask: Ask,
-  ): Promise<Compared | undefined> {
-    const at = epoch % blockRoots.length
-    const [root, slot] = [blockRoots[at], proposals[at]?.slot]
-    const computed = new Map<number, readonly bigint[]>()
-    for (let row = 0; row < sync.slot.length; row++)
-      if (sync.slot[row] === slot) computed.set(sync.validatorIndex[row] as number, [sync.syncGwei[row] as bigint])
-    const members = [...computed.keys()].sort((one, other) => one - other)
-    const asked = sampleOf(members, epoch)
-    if (root === undefined || asked.length === 0) return undefined
-    const rows = await this.#options.tables.syncRewards(ask, root, Uint32Array.from(asked))
+  async #syncCommittee(sample: Samples['syncCommittee'], ask: Ask): Promise<Compared | undefined> {
+    if (sample === undefined) return undefined
+    const rows = await this.#options.tables.syncRewards(ask, sample.root, Uint32Array.from(sample.asked))
     const told = new Map(Array.from(rows.validatorIndex, (index, row) => [index, [rows.syncGwei[row] as bigint]]))
-    return { asked, told, computed }
+    return { ...sample, told }
   }
 
   async #tell(epoch: number, node: ChainNode, { what, kind, how }: Telling): Promise<ToldOtherwise> {
@@ -192,26 +185,64 @@ function howItIsUnreadable(error: unknown): How | undefined {
   throw error
 }
 
-/** Which of the validators are looked at in an epoch: some others in the next one. */
-export function sampleOf(indices: readonly number[], epoch: number): readonly number[] {
-  if (indices.length <= COMPARED_VALIDATORS_MAX) return indices
-  const from = (epoch * COMPARED_VALIDATORS_MAX) % indices.length
-  return [...indices, ...indices].slice(from, from + COMPARED_VALIDATORS_MAX).sort((one, other) => one - other)
-}
-
-function activeIn(states: ExplainedRows['states'], epoch: number): readonly number[] {
-  const { validatorIndex, activationEpoch, exitEpoch } = states
-  const isActive = (row: number) =>
-    (activationEpoch[row] as bigint) <= BigInt(epoch) && BigInt(epoch) < (exitEpoch[row] as bigint)
-  return [...validatorIndex].filter((_, row) => isActive(row))
-}
-
-function partsOf(rewards: AttestationRewards): Parts {
-  const { sourceGwei, targetGwei, headGwei, inactivityGwei } = rewards
-  const columns = [sourceGwei, targetGwei, headGwei, inactivityGwei]
-  return new Map(
-    Array.from(rewards.validatorIndex, (index, row) => [index, columns.map((gwei) => gwei[row] as bigint)]),
+function samplesOf({ epoch, blockRoots }: EpochQuestion, rows: ExplainedRows): Samples {
+  const duty = epoch - ATTESTATION_CREDIT_DELAY_EPOCHS
+  const some = duty < 0 ? [] : sampleOf(activeRows(rows.states, duty), epoch)
+  const attestations = partsOf(rows.attestations, some)
+  const at = epoch % blockRoots.length
+  const [root, proposal] = [blockRoots[at], rows.proposals[at]]
+  const members = root === undefined ? new Map() : membersOf(rows.sync, proposal?.slot)
+  const seated = sampleOf(
+    [...members.keys()].sort((one, other) => one - other),
+    epoch,
   )
+  return {
+    attestations: some.length === 0 ? undefined : { duty, asked: [...attestations.keys()], computed: attestations },
+    proposer:
+      root === undefined || proposal === undefined
+        ? undefined
+        : { root, asked: [0], computed: proposerParts(proposal) },
+    syncCommittee: root === undefined || seated.length === 0 ? undefined : { root, asked: seated, computed: members },
+  }
+}
+
+/** Which of what ascends is looked at in an epoch: some others in the next one. */
+export function sampleOf(numbers: ArrayLike<number>, epoch: number): readonly number[] {
+  if (numbers.length <= COMPARED_VALIDATORS_MAX) return Array.from(numbers)
+  const from = (epoch * COMPARED_VALIDATORS_MAX) % numbers.length
+  const some = Array.from(
+    { length: COMPARED_VALIDATORS_MAX },
+    (_, place) => numbers[(from + place) % numbers.length] as number,
+  )
+  return some.sort((one, other) => one - other)
+}
+
+/** Rows of validators that are active in an epoch. */
+function activeRows({ activationEpoch, exitEpoch }: ExplainedRows['states'], epoch: number): Uint32Array {
+  const of = BigInt(epoch)
+  return Uint32Array.from(activationEpoch.keys()).filter(
+    (row) => (activationEpoch[row] as bigint) <= of && of < (exitEpoch[row] as bigint),
+  )
+}
+
+/** Of the members of the sync committee in one block. */
+function membersOf({ slot, validatorIndex, syncGwei }: ExplainedRows['sync'], of: number | undefined): Parts {
+  const members = new Map<number, readonly bigint[]>()
+  for (let row = 0; row < slot.length; row++)
+    if (slot[row] === of) members.set(validatorIndex[row] as number, [syncGwei[row] as bigint])
+  return members
+}
+
+function proposerParts(one: ProposerReward): Parts {
+  return new Map([
+    [0, [one.attestationsGwei, one.syncAggregateGwei, one.proposerSlashingsGwei, one.attesterSlashingsGwei]],
+  ])
+}
+
+function partsOf(rewards: AttestationRewards, rows: Iterable<number>): Parts {
+  const { validatorIndex, sourceGwei, targetGwei, headGwei, inactivityGwei } = rewards
+  const columns = [sourceGwei, targetGwei, headGwei, inactivityGwei]
+  return new Map(Array.from(rows, (row) => [validatorIndex[row] as number, columns.map((gwei) => gwei[row] as bigint)]))
 }
 
 /** A row that is left out differs where there is something to tell: zeros need none (ethereum/beacon-APIs#480). */
