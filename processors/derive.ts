@@ -18,6 +18,7 @@ import { type SettleAccountInput, settleAccount } from '../schemas/jobs/settle-a
 import { FOLDED_TABLES } from '../schemas/tables/nft.ts'
 import { dropPartitions } from './loop/partitions.ts'
 import type { Touched } from './loop/rows.ts'
+import { NamedValidators } from './named-validators.ts'
 import { foldChain } from './nft/fold.ts'
 import { completeEpochs } from './rewards/complete-epochs.ts'
 import { chainClock, chainClocks, closeDay } from './rewards/days.ts'
@@ -52,12 +53,6 @@ export function wantedByJobs(queue: JobQueue, log: Log): Wanted {
   }
 }
 
-/**
- * Public keys of one question, each of 98 characters: a server takes 128 KiB in one parameter (http_max_field_value_size), and the
- * engine in this process needs ten seconds for one above a megabyte.
- */
-const PUBKEYS_PER_QUESTION_MAX = 1_000
-
 /** Finds out what a batch's rows complete, and wants it done. */
 export class Derivation {
   readonly #warehouse: Warehouse
@@ -79,8 +74,8 @@ export class Derivation {
     const folds = new Set<string>()
     const epochs = new Map<string, Set<number>>()
     const days = new Map<string, Set<number>>()
-    const pubkeys = new Map<string, Set<string>>()
-    const proposers = new Map<string, Set<string>>()
+    const named = new Map<string, NamedValidators>()
+    const proposers = new Map<string, NamedValidators>()
     const accounts = new Set<string>()
     for (const touch of touched) {
       if (touch.kind === 'execution block' || touch.kind === 'execution logs') folds.add(touch.chain)
@@ -91,13 +86,16 @@ export class Derivation {
         for (const day of await this.#daysOfChain(touch.chain)) setOf(days, touch.chain).add(day)
       else if (touch.kind === 'account') accounts.add(touch.account)
       else {
-        const sets = touch.kind === 'proposers' ? [pubkeys, proposers] : [pubkeys]
-        for (const set of sets) for (const pubkey of touch.pubkeys) setOf(set, touch.chain).add(pubkey)
+        for (const all of touch.kind === 'proposers' ? [named, proposers] : [named]) {
+          const before = all.get(touch.chain) ?? new NamedValidators()
+          all.set(touch.chain, before)
+          before.add(touch)
+        }
       }
     }
     for (const chain of folds) await this.#wanted.fold({ chain })
     for (const [chain, some] of proposers)
-      for (const day of await this.#daysOfProposers(chain, [...some])) setOf(days, chain).add(day)
+      for (const day of await this.#daysOfProposers(chain, some)) setOf(days, chain).add(day)
     for (const [chain, some] of epochs)
       for (const day of await this.#daysOf(chain, [...some])) setOf(days, chain).add(day)
     for (const [chain, some] of days) {
@@ -105,8 +103,7 @@ export class Derivation {
       if ((await this.#clock(chain)) === undefined) continue
       for (const day of some) await this.#wanted.day({ chain, day })
     }
-    for (const [chain, some] of pubkeys)
-      for (const account of await this.#accountsOf(chain, [...some])) accounts.add(account)
+    for (const [chain, some] of named) for (const account of await this.#accountsOf(chain, some)) accounts.add(account)
     for (const account of accounts) await this.#wanted.account({ account })
   }
 
@@ -140,34 +137,36 @@ export class Derivation {
   }
 
   /** Days in which these validators proposed: what their blocks paid them depends on which addresses are theirs. */
-  async #daysOfProposers(chain: string, pubkeys: readonly string[]): Promise<ReadonlySet<number>> {
+  async #daysOfProposers(chain: string, validators: NamedValidators): Promise<ReadonlySet<number>> {
     const clock = await this.#clock(chain)
-    const days = new Set<number>()
-    for (let from = 0; clock !== undefined && from < pubkeys.length; from += PUBKEYS_PER_QUESTION_MAX) {
-      const rows = await this.#warehouse.query<{ slot: string }>(
-        `SELECT min(slot) AS slot FROM finalized_blocks
-         WHERE chain = {chain:String} AND proposer_index IN (
-           SELECT validator_index FROM validators WHERE chain = {chain:String} AND pubkey IN {pubkeys:Array(String)}
-         )
-         GROUP BY day`,
-        { chain, pubkeys: pubkeys.slice(from, from + PUBKEYS_PER_QUESTION_MAX) },
-      )
-      for (const { slot } of rows) days.add(dayOfSlot(clock, Number(slot)))
-    }
-    return days
+    if (clock === undefined) return new Set()
+    const slots = await this.#ask<{ slot: string }>(chain, validators, (pubkeys) => {
+      return `SELECT min(slot) AS slot FROM finalized_blocks
+        WHERE chain = {chain:String} AND proposer_index IN (
+          SELECT validator_index FROM validators WHERE chain = {chain:String} AND pubkey IN ${pubkeys}
+        )
+        GROUP BY day`
+    })
+    return new Set(slots.map(({ slot }) => dayOfSlot(clock, Number(slot))))
   }
 
-  async #accountsOf(chain: string, pubkeys: readonly string[]): Promise<readonly string[]> {
-    const accounts = new Set<string>()
-    for (let from = 0; from < pubkeys.length; from += PUBKEYS_PER_QUESTION_MAX) {
-      const rows = await this.#warehouse.query<{ account: string }>(
-        `SELECT DISTINCT account FROM account_validators
-         WHERE chain = {chain:String} AND pubkey IN {pubkeys:Array(String)}`,
-        { chain, pubkeys: pubkeys.slice(from, from + PUBKEYS_PER_QUESTION_MAX) },
-      )
-      for (const { account } of rows) accounts.add(account)
-    }
-    return [...accounts]
+  async #accountsOf(chain: string, validators: NamedValidators): Promise<readonly string[]> {
+    const rows = await this.#ask<{ account: string }>(chain, validators, (pubkeys) => {
+      return `SELECT DISTINCT account FROM account_validators WHERE chain = {chain:String} AND pubkey IN ${pubkeys}`
+    })
+    return rows.map(({ account }) => account)
+  }
+
+  /** Asks a question about validators, in as many parts as it takes: a row may come more than once. */
+  async #ask<Row>(
+    chain: string,
+    validators: NamedValidators,
+    toSql: (pubkeys: string) => string,
+  ): Promise<readonly Row[]> {
+    const rows: Row[] = []
+    for (const { set, params } of validators.questions())
+      rows.push(...(await this.#warehouse.query<Row>(toSql(set), { chain, ...params })))
+    return rows
   }
 
   async #clock(chain: string): Promise<ChainClock | undefined> {

@@ -140,7 +140,7 @@ function projectOwnership(fact: OwnershipFact, version: bigint): Projected {
   // Whoever had them before is settled again as well.
   return {
     rows: [{ table: 'validator_owners', columns: points }, ...claims],
-    touched: { kind: 'validators', chain, pubkeys },
+    touched: { kind: 'validators', chain, pubkeys, rows: { table: 'validator_owners', version } },
   }
 }
 
@@ -166,7 +166,8 @@ function projectCreated(stored: StoredEvent, unnamedChain: string): Projected {
     version: constantColumn(rows, version),
   }
   // Where they are to be paid is theirs from now on.
-  const touched = { kind: 'proposers', chain: created.chain, pubkeys: created.pubkeys } as const
+  const { chain, pubkeys } = created
+  const touched = { kind: 'proposers', chain, pubkeys, rows: { table: 'created_validators', version } } as const
   return { rows: [...owned.rows, { table: 'created_validators', columns }], touched }
 }
 

@@ -16,5 +16,6 @@ export function projectFeeRecipients(
     is_own: new Uint8Array(recipients.length).fill(isOwn ? 1 : 0),
     version: constantColumn(recipients.length, version),
   }
-  return { rows: [{ table: 'fee_recipients', columns }], touched: { kind: 'proposers', chain, pubkeys } }
+  const touched = { kind: 'proposers', chain, pubkeys, rows: { table: 'fee_recipients', version } } as const
+  return { rows: [{ table: 'fee_recipients', columns }], touched }
 }

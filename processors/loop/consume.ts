@@ -131,7 +131,7 @@ export async function project(ports: Projecting, projector: Projector, batch: re
     const late = made.filter(({ stored }) => !stillCounts(projector.topic, stored, now))
     await takeBack(ports.warehouse, lateRows(projector.topic, late, now))
     await takeBackEpochs(ports.warehouse, touchedBy(late))
-    await ports.derive(touchedBy(late))
+    await ports.derive(withoutRows(touchedBy(late)))
     facts = now
   }
 }
@@ -184,6 +184,11 @@ async function makeRows(
 
 function touchedBy(made: readonly Made[]): readonly Touched[] {
   return made.flatMap(({ projected: { touched } }) => (touched === undefined ? [] : [touched]))
+}
+
+/** As it is where the rows were taken back. */
+function withoutRows(touched: readonly Touched[]): readonly Touched[] {
+  return touched.map((one) => ('rows' in one ? { ...one, rows: undefined } : one))
 }
 
 /** Rows of events that no longer count. */

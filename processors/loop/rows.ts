@@ -19,11 +19,19 @@ export type Touched =
   | { readonly kind: 'execution logs'; readonly chain: string }
   | { readonly kind: 'account'; readonly account: string }
   /** Whose validators are: accounts that have or had them are settled again. */
-  | { readonly kind: 'validators'; readonly chain: string; readonly pubkeys: readonly string[] }
+  | TouchedValidators<'validators'>
   /** Who validators are, and which addresses are theirs: what their blocks paid may change besides. */
-  | { readonly kind: 'proposers'; readonly chain: string; readonly pubkeys: readonly string[] }
+  | TouchedValidators<'proposers'>
   /** The chain's deposit contract: what is sent to it pays nobody. */
   | { readonly kind: 'deposit contract'; readonly chain: string }
+
+interface TouchedValidators<Kind> {
+  readonly kind: Kind
+  readonly chain: string
+  readonly pubkeys: readonly string[]
+  /** Rows that name the same public keys, as long as they are in the warehouse: of many they are asked for by these. */
+  readonly rows?: { readonly table: Projection; readonly version: bigint } | undefined
+}
 
 /** What one event becomes. */
 export interface Projected {

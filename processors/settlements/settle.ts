@@ -11,8 +11,15 @@ export type SettlementScope =
   | { readonly by: 'slots'; readonly chain: string; readonly from: number; readonly to: number }
   | { readonly by: 'account'; readonly account: string }
 
-interface CandidateRow {
+/** Of one question: their indices have to fit into one parameter of a server, 128 KiB (http_max_field_value_size). */
+const PROPOSERS_PER_QUESTION_MAX = 10_000
+
+interface ProposersRow {
   readonly chain: string
+  readonly proposers: readonly number[]
+}
+
+interface CandidateRow {
   readonly account: string
   readonly slot: string
   readonly block_number: string
@@ -45,29 +52,43 @@ function scopeSql(scope: SettlementScope): { blocks: string; accounts: string; p
 // validator all count in the version: a newer fact about any of them makes newer rows.
 const candidatesSql = (blocks: string, accounts: string): string => `
 SELECT
-  p.chain AS chain, p.account AS account, b.slot AS slot, b.block_number AS block_number,
+  p.account AS account, b.slot AS slot, b.block_number AS block_number,
   b.proposer_index AS validator_index, p.pubkey AS pubkey, toUnixTimestamp(b.time) AS time_sec,
   b.recipient AS fee_address, b.revenue_class AS revenue_class, b.revenue_wei AS revenue_wei,
   arrayLast(point -> point.1 <= b.day, p.points).2 = p.account AS is_owner, b.version + p.versions AS versions
-FROM (${blockRevenuesSql(`${blocks} AND (f.chain, f.proposer_index) IN (
-  SELECT chain, validator_index FROM validators
-  WHERE (chain, pubkey) IN (SELECT a.chain, a.pubkey FROM account_validators AS a WHERE ${accounts})
-)`)}) AS b
+FROM (${blockRevenuesSql(`${blocks} AND f.chain = {chain:String} AND f.proposer_index IN {proposers:Array(UInt32)}`)}) AS b
 INNER JOIN (
-  SELECT v.chain AS chain, v.validator_index AS validator_index, v.pubkey AS pubkey, a.account AS account,
+  SELECT v.validator_index AS validator_index, v.pubkey AS pubkey, a.account AS account,
     o.points AS points, v.version + o.versions AS versions
   FROM validators AS v FINAL
-  INNER JOIN account_validators AS a FINAL ON a.chain = v.chain AND a.pubkey = v.pubkey
   INNER JOIN (
-    SELECT chain, pubkey, arraySort(groupArray((from_day, toString(account)))) AS points, sum(version) AS versions
-    FROM validator_owners FINAL GROUP BY chain, pubkey
-  ) AS o ON o.chain = v.chain AND o.pubkey = v.pubkey
-  WHERE ${accounts}
-) AS p ON p.chain = b.chain AND p.validator_index = b.proposer_index
-WHERE (b.revenue_class != '' OR b.is_reverted = 1)
-  AND (p.chain, p.account, b.slot) > ({after_chain:String}, {after_account:String}, {after_slot:Int64})
-ORDER BY chain, account, slot
+    SELECT a.account AS account, a.pubkey AS pubkey FROM account_validators AS a FINAL
+    WHERE a.chain = {chain:String} AND ${accounts} AND a.pubkey IN (${PUBKEYS_SQL})
+  ) AS a ON a.pubkey = v.pubkey
+  INNER JOIN (
+    SELECT pubkey, arraySort(groupArray((from_day, toString(account)))) AS points, sum(version) AS versions
+    FROM validator_owners FINAL WHERE chain = {chain:String} AND pubkey IN (${PUBKEYS_SQL}) GROUP BY pubkey
+  ) AS o ON o.pubkey = v.pubkey
+  WHERE v.chain = {chain:String} AND v.validator_index IN {proposers:Array(UInt32)}
+) AS p ON p.validator_index = b.proposer_index
+WHERE (b.revenue_class != '' OR b.is_reverted = 1) AND (p.account, b.slot) > ({after_account:String}, {after_slot:Int64})
+ORDER BY account, slot
 LIMIT {rows_max:UInt32}`
+
+const PUBKEYS_SQL =
+  'SELECT pubkey FROM validators WHERE chain = {chain:String} AND validator_index IN {proposers:Array(UInt32)}'
+
+// Asked beforehand, so that what is joined is of proposers alone: an account may have a million validators that did not propose.
+const proposersSql = (blocks: string, accounts: string): string => {
+  const proposed = `(chain, validator_index) IN (SELECT f.chain, f.proposer_index FROM finalized_blocks AS f WHERE ${blocks})`
+  return `
+SELECT chain, groupUniqArray(validator_index) AS proposers FROM validators
+WHERE ${proposed} AND (chain, pubkey) IN (
+  SELECT a.chain, a.pubkey FROM account_validators AS a
+  WHERE ${accounts} AND (a.chain, a.pubkey) IN (SELECT chain, pubkey FROM validators WHERE ${proposed})
+)
+GROUP BY chain ORDER BY chain`
+}
 
 /**
  * Settles the finalized blocks of the scope whose execution revenue is proven: one row per block, of the account that had the
@@ -83,23 +104,40 @@ export async function settleBlocks(
 ): Promise<void> {
   const { blocks, accounts, params } = scopeSql(scope)
   const sql = candidatesSql(blocks, accounts)
-  let rates: ReadonlyMap<string, readonly FeeRate[]> | undefined
-  let after = { after_chain: '', after_account: '', after_slot: '-1' }
+  const chains = await warehouse.query<ProposersRow>(proposersSql(blocks, accounts), params)
+  if (chains.length === 0) return
+  const rates = await feeRates(warehouse)
+  for (const { chain, proposers } of chains) {
+    for (let from = 0; from < proposers.length; from += PROPOSERS_PER_QUESTION_MAX) {
+      const some = proposers.slice(from, from + PROPOSERS_PER_QUESTION_MAX)
+      await settlePages(warehouse, { sql, params: { ...params, chain, proposers: some }, rates, rowsMax })
+    }
+  }
+}
+
+interface Paging {
+  readonly sql: string
+  readonly params: QueryParams
+  readonly rates: ReadonlyMap<string, readonly FeeRate[]>
+  readonly rowsMax: number
+}
+
+async function settlePages(warehouse: Warehouse, { sql, params, rates, rowsMax }: Paging): Promise<void> {
+  let after = { after_account: '', after_slot: '-1' }
   for (;;) {
     const rows = await warehouse.query<CandidateRow>(sql, { ...params, ...after, rows_max: rowsMax })
     const last = rows.at(-1)
     if (last === undefined) return
-    rates ??= await feeRates(warehouse)
-    await insertSettlements(warehouse, rows, rates)
+    await insertSettlements(warehouse, String(params.chain), { rows, rates })
     if (rows.length < rowsMax) return
-    after = { after_chain: last.chain, after_account: last.account, after_slot: last.slot }
+    after = { after_account: last.account, after_slot: last.slot }
   }
 }
 
 async function insertSettlements(
   warehouse: Warehouse,
-  rows: readonly CandidateRow[],
-  rates: ReadonlyMap<string, readonly FeeRate[]>,
+  chain: string,
+  { rows, rates }: { readonly rows: readonly CandidateRow[]; readonly rates: ReadonlyMap<string, readonly FeeRate[]> },
 ): Promise<void> {
   const settled = rows.map((row) => {
     const { rate, versions } = rateAt(rates.get(row.account) ?? [], row.time_sec)
@@ -111,7 +149,7 @@ async function insertSettlements(
     }
   })
   await warehouse.insert('settlements', {
-    chain: rows.map((row) => row.chain),
+    chain: rows.map(() => chain),
     account: rows.map((row) => row.account),
     slot: BigUint64Array.from(rows, (row) => BigInt(row.slot)),
     block_number: BigUint64Array.from(rows, (row) => BigInt(row.block_number)),

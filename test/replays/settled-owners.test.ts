@@ -110,6 +110,18 @@ describe('a block is settled', () => {
     expect(await proveRevenue(warehouse)).toMatchObject([{ nobodys_wei: '0', blocks_oversettled: '0' }])
   })
 
+  it('for whom its validator was moved to together with thousands that propose nothing', {
+    timeout: TEST_MS,
+  }, async () => {
+    const many = [...keys, ...Array.from({ length: 2_500 }, (_, i) => givenKey(chain.validators + i))]
+    await using eventLog = await told([tracked('a', many)])
+    const before = await settled(keys)
+    expect(new Set(before.map(({ account }) => account))).toEqual(new Set(['a']))
+    await tell(eventLog, [tracked('b', many, secondDay)])
+    expect(await settled(keys)).toEqual(before.map((row) => (row.day < secondDay ? row : { ...row, account: 'b' })))
+    expect(await proveSettlements(warehouse)).toMatchObject({ wrong: 0 })
+  })
+
   it('for nobody who only watches', { timeout: TEST_MS }, async () => {
     await using _eventLog = await told([watched('a', keys)])
     expect(await settled(keys)).toEqual([])

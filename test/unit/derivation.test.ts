@@ -34,3 +34,29 @@ it('asks for the accounts and the days of many public keys in questions that a s
   expect(askedOfDays).toEqual(pubkeys)
   expect(accounts.at(-1)).toBe('of 12345')
 })
+
+it('asks by the rows that name them where public keys are many, and by the keys where rows were taken back', async () => {
+  const asked: QueryParams[] = []
+  const warehouse: Pick<Warehouse, 'query'> = {
+    async query<Row>(_sql: string, { pubkeys, versions }: QueryParams = {}) {
+      if (pubkeys !== undefined || versions !== undefined)
+        asked.push({ pubkeys: pubkeys ?? [], versions: versions ?? [] })
+      return [] as Row[]
+    },
+  }
+  const wanted = { day: async () => {}, fold: async () => {}, account: async () => {} }
+  const { derive } = new Derivation(warehouse as Warehouse, wanted)
+  const touched = [7n, 8n].map((version, event) => {
+    const pubkeys = Array.from({ length: 600 }, (_, index) => pubkeyOf(1_000 * event + index))
+    const rows = { table: 'validator_owners', version } as const
+    return { kind: 'validators', chain: 'mainnet', pubkeys, rows } as const
+  })
+  await derive(touched)
+  expect(asked).toEqual([{ pubkeys: [], versions: [7n, 8n] }])
+  asked.length = 0
+  await derive(touched.map((one) => ({ ...one, rows: undefined })))
+  expect(asked.flatMap(({ pubkeys }) => pubkeys)).toEqual(touched.flatMap(({ pubkeys }) => pubkeys))
+  asked.length = 0
+  await derive(touched.slice(0, 1))
+  expect(asked).toEqual([{ pubkeys: touched[0]?.pubkeys, versions: [] }])
+})
