@@ -181,7 +181,7 @@ async function openBackfill(options: BackfillOptions, range: EpochRange, signal:
 }
 
 /** Names a set of validators: a range that was ingested for fewer of them has to be ingested again. */
-function digestOf(pubkeys: ReadonlySet<string>): string {
+function digestOf(pubkeys: Iterable<string>): string {
   const hash = createHash('sha256')
   for (const pubkey of [...pubkeys].sort()) hash.update(pubkey)
   return hash.digest('hex').slice(0, DIGEST_CHARACTERS)

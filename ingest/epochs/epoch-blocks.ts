@@ -89,7 +89,7 @@ export async function creditedDeposits(
   const handled = handledDeposits(queue, await final.pendingDeposits(slot))
   const byIndex = new Map<number, HandledDeposit[]>()
   for (const entry of handled) {
-    const index = tracked.pubkeys.has(entry.deposit.pubkey) ? tracked.indexOf.get(entry.deposit.pubkey) : undefined
+    const index = tracked.pubkeys.indexOf(entry.deposit.pubkey)
     if (index !== undefined) byIndex.set(index, [...(byIndex.get(index) ?? []), entry])
   }
   const indices = Uint32Array.from(byIndex.keys()).sort()

@@ -7,6 +7,7 @@ import {
   type EpochValidatorsColumns,
 } from '../../schemas/events/beacon-epoch.ts'
 import { joinRows } from './joined-rows.ts'
+import { PubkeyBook } from './pubkey-book.ts'
 import { isAmong } from './registry-rows.ts'
 import type { TrackedSet } from './tracked-validators.ts'
 
@@ -40,13 +41,15 @@ export function isToldOf(
 }
 
 /** Those of the validators whom the log does not tell of in an epoch, and those whom the registry did not know. */
-export function lackingIn({ validators }: ToldEpoch, { indices, indexOf, pubkeys }: TrackedSet): TrackedSet {
+export function lackingIn({ validators }: ToldEpoch, { indices, pubkeys }: TrackedSet): TrackedSet {
   const lacking = indices.filter((index) => !isAmong(validators.validatorIndex, index))
-  const isLacking = (pubkey: string): boolean => {
-    const index = indexOf.get(pubkey)
-    return index === undefined || isAmong(lacking, index)
+  const named = new PubkeyBook()
+  for (const pubkey of pubkeys) {
+    const index = pubkeys.indexOf(pubkey)
+    if (index === undefined) named.add(pubkey)
+    else if (isAmong(lacking, index)) named.setIndex(pubkey, index)
   }
-  return { indices: lacking, indexOf, pubkeys: new Set([...pubkeys].filter(isLacking)) }
+  return { indices: lacking, pubkeys: named }
 }
 
 /** An epoch of the log with what was told since of validators that it lacks, of the same blocks. */

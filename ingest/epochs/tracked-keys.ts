@@ -3,6 +3,7 @@ import type { Log } from '../../infra/ports/log.ts'
 import { unlessUndecodable } from '../../schemas/events/codec.ts'
 import { ownershipFact } from '../../schemas/ownership.ts'
 import { NewEvents } from '../new-events.ts'
+import { PubkeyBook } from './pubkey-book.ts'
 
 export interface TrackedKeysOptions {
   readonly eventLog: EventLog
@@ -18,16 +19,18 @@ export interface TrackedKeysOptions {
  */
 export class TrackedKeys {
   readonly #options: TrackedKeysOptions
-  readonly #pubkeys = new Set<string>()
+  readonly #pubkeys: PubkeyBook
   readonly #facts: NewEvents
 
-  constructor(options: TrackedKeysOptions) {
+  /** They are taken up in the book that is given. */
+  constructor(options: TrackedKeysOptions, pubkeys = new PubkeyBook()) {
     this.#options = options
+    this.#pubkeys = pubkeys
     this.#facts = new NewEvents(options.eventLog, 'accounts')
   }
 
-  /** Always the same set, which grows. */
-  get pubkeys(): ReadonlySet<string> {
+  /** Always the same one, which grows. */
+  get pubkeys(): PubkeyBook {
     return this.#pubkeys
   }
 

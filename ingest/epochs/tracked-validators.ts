@@ -7,6 +7,7 @@ import { IDENTIFIED_PER_EVENT_MAX, validatorsIdentified } from '../../schemas/ev
 import { timeOfSlot } from '../beacon-head/block-events.ts'
 import type { ChainLog } from '../cursor.ts'
 import { ownEvents } from '../own-events.ts'
+import type { PubkeyBook } from './pubkey-book.ts'
 import { TrackedKeys, tellPassedOver } from './tracked-keys.ts'
 
 /** Nothing commits to a key's absence from the registry: who is not found is asked about again, so that one short answer does no harm. */
@@ -15,8 +16,7 @@ const IDENTIFYING_QUESTIONS = 2
 /** The tracked validators of one moment. The arrays are the same objects as long as the set is the same. */
 export interface TrackedSet {
   /** Public keys, known to the registry or not. */
-  readonly pubkeys: ReadonlySet<string>
-  readonly indexOf: ReadonlyMap<string, number>
+  readonly pubkeys: Pick<PubkeyBook, 'size' | 'has' | 'indexOf' | typeof Symbol.iterator>
   /** Of those that the registry knows, ascending. */
   readonly indices: Uint32Array
 }
@@ -34,7 +34,6 @@ export interface TrackedValidatorsOptions extends ChainLog {
 export class TrackedValidators {
   readonly #options: TrackedValidatorsOptions
   readonly #keys: TrackedKeys
-  readonly #indexOf = new Map<string, number>()
   /** Every tracked validator that is in the registry after this slot is identified. */
   #identifiedUpTo = -1
   #set: TrackedSet
@@ -47,14 +46,18 @@ export class TrackedValidators {
 
   static async open(options: TrackedValidatorsOptions, signal: AbortSignal): Promise<TrackedValidators> {
     const tracked = new TrackedValidators(options)
+    await tracked.#keys.refresh(signal)
+    const { pubkeys } = tracked.#keys
     for await (const { event } of ownEvents({ ...options, topic: 'validators', signal })) {
       if (event.type !== validatorsIdentified.name) continue
       const identified = unlessUndecodable(
         () => decodeEvent(validatorsIdentified, event, options.unnamedChain),
         (reason) => tellPassedOver(options, event.id, reason),
       )
-      for (const { pubkey, index } of identified?.validators ?? []) tracked.#indexOf.set(pubkey, index)
+      for (const { pubkey, index } of identified?.validators ?? [])
+        if (pubkeys.has(pubkey)) pubkeys.setIndex(pubkey, index)
     }
+    tracked.#set = tracked.#snapshot()
     return tracked
   }
 
@@ -62,29 +65,19 @@ export class TrackedValidators {
   async refresh(final: FinalChain, slot: number, signal: AbortSignal): Promise<TrackedSet> {
     const changed = await this.#keys.refresh(signal)
     if (changed || slot > this.#identifiedUpTo) await this.#identify(final, Math.max(slot, this.#identifiedUpTo))
-    if (changed || this.#set.indices.length !== this.#identified()) this.#set = this.#snapshot()
+    if (changed || this.#set.indices.length !== this.#keys.pubkeys.indexed) this.#set = this.#snapshot()
     return this.#set
   }
 
-  #identified(): number {
-    let count = 0
-    for (const pubkey of this.#keys.pubkeys) if (this.#indexOf.has(pubkey)) count++
-    return count
-  }
-
   #snapshot(): TrackedSet {
-    const indices = new Uint32Array(this.#identified())
-    let at = 0
-    for (const pubkey of this.#keys.pubkeys) {
-      const index = this.#indexOf.get(pubkey)
-      if (index !== undefined) indices[at++] = index
-    }
-    return { pubkeys: this.#keys.pubkeys, indexOf: this.#indexOf, indices: indices.sort() }
+    const { pubkeys } = this.#keys
+    return { pubkeys, indices: pubkeys.indices() }
   }
 
   async #identify(final: FinalChain, slot: number): Promise<void> {
+    const { pubkeys } = this.#keys
     for (let asked = 0; asked < IDENTIFYING_QUESTIONS; asked++) {
-      const unknown = [...this.#keys.pubkeys].filter((pubkey) => !this.#indexOf.has(pubkey))
+      const unknown = pubkeys.unknown()
       const found = unknown.length === 0 ? [] : await final.identify(slot, unknown)
       if (asked > 0 && found.length > 0) {
         const { chain, log } = this.#options
@@ -94,7 +87,7 @@ export class TrackedValidators {
         )
       }
       await this.#announce(found, slot)
-      for (const { pubkey, index } of found) this.#indexOf.set(pubkey, index)
+      for (const { pubkey, index } of found) pubkeys.setIndex(pubkey, index)
     }
     this.#identifiedUpTo = slot
   }

@@ -49,7 +49,7 @@ export interface QueuesOfChain {
   readonly rules: QueueRules
   readonly queues: StakingQueues
   /** Public keys that accounts have. */
-  readonly own: ReadonlySet<string>
+  readonly own: Iterable<string> & Pick<ReadonlySet<string>, 'has'>
 }
 
 /** The event of what a node has told. */

@@ -3,6 +3,7 @@ import { openBeaconSource } from '../../infra/beacon/source.ts'
 import type { Devnet } from '../../infra/devnet/open.ts'
 import type { BeaconSource, ChainNews, FinalChain } from '../../infra/ports/beacon-source.ts'
 import { finalizedBlocks } from '../../ingest/epochs/epoch-blocks.ts'
+import { PubkeyBook } from '../../ingest/epochs/pubkey-book.ts'
 import { syncColumns, trackedMembers } from '../../ingest/epochs/sync-rewards.ts'
 import type { DaySpan } from '../../schemas/eth/day-span.ts'
 import { hexOf } from '../../schemas/eth/hex.ts'
@@ -69,7 +70,7 @@ test('the sync rewards of an epoch are those that the chain has applied', async 
   const indices = Uint32Array.of(3, 5, 12, 77)
   const slots = Array.from({ length: 32 }, (_, i) => epoch * 32 + i)
   const blocks = (await Promise.all(slots.map((slot) => source.blockAt(slot)))).filter((block) => block !== undefined)
-  const tracked = { pubkeys: new Set<string>(), indexOf: new Map<string, number>(), indices }
+  const tracked = { pubkeys: new PubkeyBook(), indices }
   const input = { final, chain: await source.chain(), epoch, tracked }
   const members = trackedMembers(await final.syncCommittee(epoch), new Set(indices))
   const states = final.validators(epoch * 32 + 31, indices)

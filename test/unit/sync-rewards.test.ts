@@ -7,6 +7,7 @@ import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
 import { createGenesis } from '../../infra/devnet/consensus/genesis.ts'
 import type { BeaconBlock, SyncRewards, ValidatorStates } from '../../infra/ports/beacon-source.ts'
+import { PubkeyBook } from '../../ingest/epochs/pubkey-book.ts'
 import { syncColumns, type TrackedMembers, trackedMembers } from '../../ingest/epochs/sync-rewards.ts'
 import type { FinalizedBlock } from '../../schemas/events/beacon-epoch.ts'
 import { openSyntheticEngine } from '../devnet/synthetic-engine.ts'
@@ -121,7 +122,7 @@ async function read(
     final,
     chain: syntheticChain,
     epoch: 0,
-    tracked: { pubkeys: new Set(), indexOf: new Map(), indices: members.indices },
+    tracked: { pubkeys: new PubkeyBook(), indices: members.indices },
     blocks: epoch.blocks,
     members,
     states: Promise.resolve(statesOf(epoch)),
