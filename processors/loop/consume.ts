@@ -9,7 +9,7 @@ import { pause } from '../../schemas/wait.ts'
 import { type DeadLetters, refuseNoEnvelope } from './dead-letters.ts'
 import { type LateRows, takeBack, takeBackEpochs } from './drop-chains.ts'
 import { type FactsSource, isOfRemoved, type LogFacts, stillCounts } from './log-facts.ts'
-import { insertAll, joinRows, type Projected, type TableRows, type Touched, versionOf } from './rows.ts'
+import { insertAll, joinRows, type Projected, rowsIn, type TableRows, type Touched, versionOf } from './rows.ts'
 import { TimeSlices } from './time-slices.ts'
 
 /**
@@ -17,6 +17,11 @@ import { TimeSlices } from './time-slices.ts'
  * blocks with their logs are as many.
  */
 export const BATCH_EVENTS_MAX = 2_048
+/**
+ * Rows of a batch that are in memory together: an epoch of a million validators has 400 MB as columns, as the block that they are joined to,
+ * and as what the engine makes of it, and a batch of bytes as they lie in the log three of them.
+ */
+const ROWS_AT_ONCE_MAX = 500_000
 const EVENTS_PER_LOOK = 8
 /**
  * At the log's end events wait for others, so that writing takes a small share of the time however slow the machine is: after a batch
@@ -114,13 +119,18 @@ export async function consume(ports: Projecting, projector: Projector, signal: A
  * So it does not matter how old the facts are that a batch begins with, and it costs one question that log adapters answer
  * quickly, shared by the groups that ask at the same time.
  */
-export async function project(ports: Projecting, projector: Projector, batch: readonly StoredEvent[]): Promise<void> {
+export async function project(
+  ports: Projecting,
+  projector: Projector,
+  batch: readonly StoredEvent[],
+  rowsAtOnce = ROWS_AT_ONCE_MAX,
+): Promise<void> {
   const isAside = new Set<StoredEvent>()
   let facts = ports.facts.known
   for (;;) {
-    const made = await makeRows(ports, projector, { batch, facts, isAside })
-    const rows = made.flatMap(({ projected }) => projected.rows)
-    await insertRows(ports.warehouse, joinRows(rows, projector.lastTable), projector.lastTable)
+    const insert = (rows: readonly TableRows[]) =>
+      insertRows(ports.warehouse, joinRows(rows, projector.lastTable), projector.lastTable)
+    const made = await makeRows(ports, projector, { batch, facts, isAside, rowsAtOnce, insert })
     await ports.derive(touchedBy(made))
     const now = await ports.facts.current()
     if (now === facts) {
@@ -129,7 +139,8 @@ export async function project(ports: Projecting, projector: Projector, batch: re
       return
     }
     const late = made.filter(({ stored }) => !stillCounts(projector.topic, stored, now))
-    await takeBack(ports.warehouse, lateRows(projector.topic, late, now))
+    const rowsOf = (stored: StoredEvent) => projector.project(stored, facts.unnamedChain).rows
+    await takeBack(ports.warehouse, lateRows(projector.topic, { late, rowsOf }, now))
     await takeBackEpochs(ports.warehouse, touchedBy(late))
     await ports.derive(withoutRows(touchedBy(late)))
     facts = now
@@ -146,9 +157,10 @@ async function insertRows(warehouse: Warehouse, rows: readonly TableRows[], last
   await insertAll(warehouse, rows.filter(isLast))
 }
 
+/** An event whose rows are in the warehouse. */
 interface Made {
   readonly stored: StoredEvent
-  readonly projected: Projected
+  readonly touched: Touched | undefined
 }
 
 interface Making {
@@ -156,21 +168,28 @@ interface Making {
   readonly facts: LogFacts
   /** Events that were set aside by an earlier pass over the batch. */
   readonly isAside: Set<StoredEvent>
+  readonly rowsAtOnce: number
+  /** All rows of some events. */
+  readonly insert: (rows: readonly TableRows[]) => Promise<void>
 }
 
 async function makeRows(
   ports: Projecting,
   projector: Projector,
-  { batch, facts, isAside }: Making,
+  { batch, facts, isAside, rowsAtOnce, insert }: Making,
 ): Promise<readonly Made[]> {
   const made: Made[] = []
+  let rows: TableRows[] = []
+  let count = 0
   const slices = new TimeSlices(EVENTS_PER_LOOK)
   for (const stored of batch) {
     if (isAside.has(stored) || !stillCounts(projector.topic, stored, facts)) continue
     try {
       refuseNoEnvelope(stored.event)
-      made.push({ stored, projected: projector.project(stored, facts.unnamedChain) })
-      if (slices.isOver()) await slices.next()
+      const { rows: some, touched } = projector.project(stored, facts.unnamedChain)
+      made.push({ stored, touched })
+      rows.push(...some)
+      count += some.reduce((sum, { columns }) => sum + rowsIn(columns), 0)
     } catch (error) {
       if (!(error instanceof AppError && error.code === 'undecodable')) throw error
       ports.log.error({ group: projector.group, event: stored.event.id, reason: error.message }, 'event set aside')
@@ -178,12 +197,18 @@ async function makeRows(
       await ports.deadLetters.add({ group, topic, stored, reason: error.message, unnamedChain: facts.unnamedChain })
       isAside.add(stored)
     }
+    if (count >= rowsAtOnce) {
+      await insert(rows)
+      rows = []
+      count = 0
+    } else if (slices.isOver()) await slices.next()
   }
+  await insert(rows)
   return made
 }
 
 function touchedBy(made: readonly Made[]): readonly Touched[] {
-  return made.flatMap(({ projected: { touched } }) => (touched === undefined ? [] : [touched]))
+  return made.flatMap(({ touched }) => (touched === undefined ? [] : [touched]))
 }
 
 /** As it is where the rows were taken back. */
@@ -191,9 +216,14 @@ function withoutRows(touched: readonly Touched[]): readonly Touched[] {
   return touched.map((one) => ('rows' in one ? { ...one, rows: undefined } : one))
 }
 
-/** Rows of events that no longer count. */
-function lateRows(topic: Topic, late: readonly Made[], facts: LogFacts): readonly LateRows[] {
-  return late.map(({ stored, projected: { rows } }) => {
+/** Rows of events that no longer count, made once more to find them. */
+function lateRows(
+  topic: Topic,
+  { late, rowsOf }: { readonly late: readonly Made[]; readonly rowsOf: (stored: StoredEvent) => readonly TableRows[] },
+  facts: LogFacts,
+): readonly LateRows[] {
+  return late.map(({ stored }) => {
+    const rows = rowsOf(stored)
     // A chain whose epochs were retracted keeps its clock.
     const own = isOfRemoved(topic, stored, facts) ? rows : rows.filter(({ table }) => table !== 'chains')
     return { chain: chainOfEvent(stored.event, facts.unnamedChain), version: versionOf(stored.position), rows: own }

@@ -61,7 +61,7 @@ export function joinRows(parts: readonly TableRows[], lastTable?: Projection): r
   return [...byTable].map(([table, blocks]) => ({ table, columns: joinColumns(table, blocks) }))
 }
 
-function rowsIn(columns: InsertColumns): number {
+export function rowsIn(columns: InsertColumns): number {
   return Object.values(columns)[0]?.length ?? 0
 }
 
