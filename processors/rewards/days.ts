@@ -64,6 +64,12 @@ WHERE execution_block_hash NOT IN (
   )
 )`
 
+/** Indices of one statement: with a million validators at once a day's rows are made in nearly a gigabyte of memory. */
+const INDICES_AT_ONCE = 2 ** 19
+const INDEX_MAX = 2 ** 32 - 1
+
+const isInSlice = (index: string): string => `${index} BETWEEN {first_validator:UInt32} AND {last_validator:UInt32}`
+
 // A validator's day is whole when there is a row for every transition of the day and a balance to start from - or, for one
 // that joined the registry during the day, the deposit that brought it in (in a block before the day's first transition at the
 // earliest), which must then explain its balance: a top-up of a validator that was only tracked late looks alike. Whoever has a part
@@ -99,14 +105,14 @@ FROM (
         s.known = 1 AS is_start_known, b.known = 1 AS is_end_known, s.balance AS balance_start, b.balance AS balance_end,
         (b.balance - s.balance) - (d.cl_reward + d.flows) AS not_explained,
         d.versions + s.version + b.version + ${DAY_TOLD_VERSION} AS version
-      FROM (${validatorDaysSql()}) AS d
+      FROM (${validatorDaysSql(isInSlice)}) AS d
       LEFT JOIN (
         SELECT validator_index, balance_gwei AS balance, version, 1 AS known FROM day_balances FINAL
-        WHERE chain = {chain:String} AND day = {day:Date}
+        WHERE chain = {chain:String} AND day = {day:Date} AND ${isInSlice('validator_index')}
       ) AS s ON s.validator_index = d.validator_index
       LEFT JOIN (
         SELECT validator_index, balance_gwei AS balance, version, 1 AS known FROM day_balances FINAL
-        WHERE chain = {chain:String} AND day = {day:Date} + 1
+        WHERE chain = {chain:String} AND day = {day:Date} + 1 AND ${isInSlice('validator_index')}
       ) AS b ON b.validator_index = d.validator_index
     )
   )
@@ -163,13 +169,36 @@ async function missingBlocks(warehouse: Warehouse, chain: string, span: DaySpan)
  * Closing a day again writes equal rows: they are a function of the detail, and so are their versions (the sum of the
  * versions of what went in, which only grows).
  */
-export async function closeDay(warehouse: Warehouse, chain: string, span: DaySpan): Promise<boolean> {
+export async function closeDay(
+  warehouse: Warehouse,
+  chain: string,
+  span: DaySpan,
+  indicesAtOnce = INDICES_AT_ONCE,
+): Promise<boolean> {
   const params = dayParams(chain, span)
   // Almost every time that is asked, epochs are still to come; to look for blocks costs ten times as much.
   if ((await missingEpochs(warehouse, chain, span)) > 0) return false
   if ((await missingBlocks(warehouse, chain, span)) > 0) return false
-  await warehouse.command(DAILY_SQL, params)
+  for (const slice of await slicesOfDay(warehouse, params, indicesAtOnce))
+    await warehouse.command(DAILY_SQL, { ...params, ...slice })
   await warehouse.command(CLOSED_SQL, params)
   await sumMonth(warehouse, chain, span.day)
   return true
+}
+
+/** All indices, the last slice without an end: where the day's last rows end only says how many slices are worth it. */
+async function slicesOfDay(
+  warehouse: Warehouse,
+  params: QueryParams,
+  indicesAtOnce: number,
+): Promise<readonly QueryParams[]> {
+  const [row] = await warehouse.query<{ newest: number }>(
+    'SELECT max(validator_index) AS newest FROM validator_epochs WHERE chain = {chain:String} AND epoch = {last_transition:UInt32}',
+    params,
+  )
+  const slices = Math.floor((row?.newest ?? 0) / indicesAtOnce) + 1
+  return Array.from({ length: slices }, (_, slice) => ({
+    first_validator: slice * indicesAtOnce,
+    last_validator: slice === slices - 1 ? INDEX_MAX : (slice + 1) * indicesAtOnce - 1,
+  }))
 }

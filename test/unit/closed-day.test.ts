@@ -6,6 +6,8 @@ import { openSqliteJobQueue } from '../../infra/job-queue/sqlite.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { DerivationWork, restMs } from '../../processors/derivation-work.ts'
 import { Derivation } from '../../processors/derive.ts'
+import { chainClock, closeDay } from '../../processors/rewards/days.ts'
+import { daySpan } from '../../schemas/eth/day-span.ts'
 import { parseDay } from '../../schemas/eth/time.ts'
 import { deriveDay } from '../../schemas/jobs/derive-day.ts'
 import { givenChain } from './given-chain.ts'
@@ -78,4 +80,29 @@ it('tells a day with its sums when it closes, and no second time; lets a day res
     expect(amounts[1]).toBeCloseTo(Number(el) / 1e18, 9)
   }
   rmSync(directory, { recursive: true })
+})
+
+it('makes equal rows of a day, however many statements it takes', { timeout: TEST_MS }, async () => {
+  const { warehouse, openLog, empty } = stores()
+  await empty()
+  await using eventLog = await openLog(given.events)
+  await projectEverything(await projecting(eventLog, warehouse))
+  const day = given.wholeDays.at(-1) ?? ''
+  const rows = () =>
+    warehouse.query<{ validator_index: number }>(
+      "SELECT * FROM daily_rewards FINAL WHERE chain = 'mainnet' AND day = {day:Date} ORDER BY validator_index",
+      { day },
+    )
+  const whole = await rows()
+  const indices = whole.map((row) => row.validator_index)
+  const newest = Math.max(...indices)
+  expect(indices.some((index) => index < newest / 2)).toBe(true)
+  const clock = await chainClock(warehouse, 'mainnet')
+  const span = clock && daySpan(clock, parseDay(day) ?? 0)
+  if (span === undefined) throw new Error('the day is of the chain')
+  for (const atOnce of [Math.ceil(newest / 3), newest]) {
+    await warehouse.command('TRUNCATE TABLE daily_rewards')
+    expect(await closeDay(warehouse, 'mainnet', span, atOnce)).toBe(true)
+    expect(await rows()).toEqual(whole)
+  }
 })
