@@ -9,6 +9,8 @@ type NumberArrayCtor<Values> = {
 
 /** How a column of one type stands in the bytes of a packed event. */
 interface ColumnCodec<Values> {
+  /** Bytes of a row; undefined where rows differ in it. */
+  readonly rowBytes: number | undefined
   rowsOf(values: Values): number
   /** The column's bytes, in pieces. */
   pack(values: Values): readonly Uint8Array[]
@@ -18,6 +20,7 @@ interface ColumnCodec<Values> {
 /** Numbers of one width, little-endian as on the platforms we run on, stored as the difference to the previous row. */
 function numbers<Values extends NumberArray>(ctor: NumberArrayCtor<Values>): ColumnCodec<Values> {
   return {
+    rowBytes: ctor.BYTES_PER_ELEMENT,
     rowsOf: (values) => values.length,
     pack: (values) => [bytesOfArray(deltaOf(values))],
     unpack: (from, rows) => undoDelta(from.array(ctor, rows)),
@@ -27,6 +30,7 @@ function numbers<Values extends NumberArray>(ctor: NumberArrayCtor<Values>): Col
 /** Numbers as they are: where most rows have one of a few values, a difference to the previous row would make two of each other value. */
 function plainNumbers<Values extends NumberArray>(ctor: NumberArrayCtor<Values>): ColumnCodec<Values> {
   return {
+    rowBytes: ctor.BYTES_PER_ELEMENT,
     rowsOf: (values) => values.length,
     pack: (values) => [bytesOfArray(values)],
     unpack: (from, rows) => from.array(ctor, rows),
@@ -36,6 +40,7 @@ function plainNumbers<Values extends NumberArray>(ctor: NumberArrayCtor<Values>)
 function numbersByPlanes<Values extends NumberArray>(ctor: NumberArrayCtor<Values>): ColumnCodec<Values> {
   const width = ctor.BYTES_PER_ELEMENT
   return {
+    rowBytes: width,
     rowsOf: (values) => values.length,
     pack: (values) => [toPlanes(bytesOfArray(values), width)],
     unpack: (from, rows) => new ctor(fromPlanes(from.array(Uint8Array, rows * width), width).buffer, 0, rows),
@@ -45,6 +50,7 @@ function numbersByPlanes<Values extends NumberArray>(ctor: NumberArrayCtor<Value
 /** Byte strings of one width, one after the other in one array. */
 function fixedBytes(width: number): ColumnCodec<Uint8Array> {
   return {
+    rowBytes: width,
     rowsOf: (values) => values.length / width,
     pack: (values) => [values],
     unpack: (from, rows) => from.array(Uint8Array, rows * width),
@@ -55,6 +61,7 @@ const lengths = numbers(Uint32Array)
 
 /** Byte strings of any length: their lengths, then all of them one after the other. */
 const variableBytes: ColumnCodec<readonly Uint8Array[]> = {
+  rowBytes: undefined,
   rowsOf: (values) => values.length,
   pack: (values) => [...lengths.pack(Uint32Array.from(values, (value) => value.length)), ...values],
   unpack(from, rows) {
@@ -79,6 +86,7 @@ const UINT256_END = 1n << 256n
 
 /** Unsigned integers of 256 bits as four columns of 64, the lowest first: amounts leave the upper ones zero. */
 const uint256: ColumnCodec<readonly bigint[]> = {
+  rowBytes: UINT256_WORDS * BigUint64Array.BYTES_PER_ELEMENT,
   rowsOf: (values) => values.length,
   pack(values) {
     for (const value of values) {
@@ -136,6 +144,17 @@ export function packColumns<L extends Layout>(
     for (const piece of codec.pack(columns[name])) bytes.push(piece)
   }
   return { rows: rows ?? 0, bytes }
+}
+
+/** How many bytes so many rows are packed to; undefined where that differs. */
+export function packedBytes(layout: Layout, rows: number): number | undefined {
+  let bytes = 0
+  for (const type of Object.values(layout)) {
+    const { rowBytes } = COLUMN_CODECS[type]
+    if (rowBytes === undefined) return undefined
+    bytes += rowBytes * rows
+  }
+  return bytes
 }
 
 /** The columns that `packColumns` made bytes of; throws AppError `undecodable` when the bytes are not exactly theirs. */
