@@ -1,5 +1,6 @@
-import { type ScryptOptions, scrypt } from 'node:crypto'
+import type { ScryptOptions } from 'node:crypto'
 import type { Password } from '../../schemas/events/users.ts'
+import { ScryptThreads } from './scrypt-threads.ts'
 import type { AccountSecrets } from './secrets.ts'
 
 /** The first choice of OWASP's Password Storage Cheat Sheet: 128 MiB, and about half a second of a core. */
@@ -10,7 +11,7 @@ const DERIVED_BYTES = 32
 const MEMORY_BYTES_MAX = 160 * 1024 * 1024
 const OPTIONS: ScryptOptions = { ...COST, maxmem: MEMORY_BYTES_MAX }
 
-/** Of the four threads that files and names share; and 256 MiB. */
+/** A thread and 128 MiB each. */
 export const AT_ONCE_MAX = 2
 /** Half a minute's work on two cores: whoever came after these would not wait that long. */
 export const WAITING_MAX = 64
@@ -25,7 +26,7 @@ export class Passwords {
   readonly #waiting: (() => void)[] = []
   #running = 0
 
-  constructor(secrets: AccountSecrets, derive: Derive = deriveByScrypt) {
+  constructor(secrets: AccountSecrets, derive: Derive = deriveInThreads()) {
     this.#secrets = secrets
     this.#derive = derive
   }
@@ -49,10 +50,7 @@ export class Passwords {
   }
 }
 
-function deriveByScrypt(password: string, salt: Uint8Array): Promise<Uint8Array> {
-  const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>()
-  scrypt(password, salt, DERIVED_BYTES, OPTIONS, (error, derived) =>
-    error === null ? resolve(derived) : reject(error),
-  )
-  return promise
+function deriveInThreads(): Derive {
+  const threads = new ScryptThreads({ bytes: DERIVED_BYTES, options: OPTIONS })
+  return (password, salt) => threads.derive(password, salt)
 }
