@@ -48,6 +48,10 @@ export const VALIDATORS_PER_STATEMENT = 10_000
 /** Of public keys, 98 characters each. */
 export const PUBKEYS_PER_STATEMENT = 1_000
 
+const KEYS_OF_ACCOUNT = `
+    SELECT pubkey FROM account_validators WHERE account = {account:String} AND chain = {chain:String}
+    UNION ALL SELECT pubkey FROM watched_validators WHERE account = {account:String} AND chain = {chain:String}`
+
 // Days of one key never overlap.
 const SEEN = `
   SELECT
@@ -67,7 +71,8 @@ const SEEN = `
   ) AS seen
   LEFT JOIN
   (
-    SELECT pubkey, validator_index, withdrawal_credentials, 1 AS is_registered FROM validators FINAL WHERE chain = {chain:String}
+    SELECT pubkey, validator_index, withdrawal_credentials, 1 AS is_registered FROM validators FINAL
+    WHERE chain = {chain:String} AND pubkey IN (${KEYS_OF_ACCOUNT})
   ) AS names ON names.pubkey = seen.pubkey
   ORDER BY validator_index, from_day`
 
