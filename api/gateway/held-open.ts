@@ -22,7 +22,7 @@ export interface HeldOpenParts {
 }
 
 /** With what a look may be late by, a revoked key holds nothing open for a second after the tables know of it. */
-const LOOK_MS = 250
+const LOOK_MS = 100
 
 /** What a key must be for at a network, and that its order still runs at a time in Unix milliseconds; undefined where it may. */
 export function lackAt(known: KnownToken, chain: string, nowMs: number): string | undefined {
