@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import autocannon, { type Request, type Result } from 'autocannon'
+import type { Request } from 'autocannon'
 import { readConfig } from '../../infra/config/config.ts'
 import type { Config } from '../../infra/config/types.ts'
 import { openEventLog, openMigratedWarehouse } from '../../infra/open-ports.ts'
@@ -9,6 +9,8 @@ import { markFilled } from '../../processors/loop/filled-from.ts'
 import { openLogFacts } from '../../processors/loop/log-facts.ts'
 import { dayOfInstant, formatDay } from '../../schemas/eth/time.ts'
 import { silentLog } from '../unit/silent-log.ts'
+import { benchAccounts } from './api-accounts.ts'
+import { ask } from './api-load.ts'
 import { BENCH_DAYS, BENCH_TOKEN, BENCH_VALIDATORS, benchPubkey, fillApiRows } from './api-rows.ts'
 import { Report } from './report.ts'
 import { type ServerChild, startServerChild } from './server-child.ts'
@@ -22,8 +24,6 @@ const WARM_UP_REQUESTS = 20
 const FIRST_REQUESTS = 100
 const REPEATED_SECONDS = 3
 const START_MS = 60_000
-/** On a busy machine fifty at once wait for each other. */
-const ANSWER_SECONDS_MAX = 60
 
 /** A question in as many forms as are asked for; the server has answered none of them before. */
 interface Question {
@@ -87,7 +87,8 @@ const QUESTIONS: readonly Question[] = [
 
 /**
  * Measures the API over an embedded warehouse of one account, as the program serves it, in a process of its own: each question
- * again and again, and in forms that were never asked before, by one client and by fifty. True when all limits hold.
+ * again and again, and in forms that were never asked before, by one client and by fifty; then over one of many accounts. True when all
+ * limits hold.
  */
 export async function benchApi(): Promise<boolean> {
   const report = new Report()
@@ -107,10 +108,11 @@ export async function benchApi(): Promise<boolean> {
         await reportRepeated(report, server, question, clients)
       }
     }
-    return report.within
   } finally {
     rmSync(directory, { recursive: true, force: true })
   }
+  await benchAccounts(report)
+  return report.within
 }
 
 async function reportFirst(report: Report, server: ServerChild, question: Question, clients: number): Promise<void> {
@@ -134,48 +136,6 @@ async function reportRepeated(report: Report, server: ServerChild, question: Que
   report.info(`repeated, ${clients} at once: CPU each`, cpuMs, 3, 'ms')
 }
 
-interface Figures {
-  readonly p50Ms: number
-  /** Of the server's process, per request. */
-  readonly cpuMs: number
-  readonly perSecond: number
-}
-
-/** Sends the requests in turn, each client the next one: so many of them, or for so long. */
-async function ask(
-  server: ServerChild,
-  requests: readonly Request[],
-  load: { readonly clients: number } & ({ readonly amount: number } | { readonly seconds: number }),
-): Promise<Figures> {
-  const before = await cpuMsOf(server)
-  const times: number[] = []
-  let next = 0
-  let failed = 0
-  const ended = Promise.withResolvers<Result>()
-  const options = {
-    url: server.url,
-    connections: load.clients,
-    timeout: ANSWER_SECONDS_MAX,
-    ...('amount' in load ? { amount: load.amount } : { duration: load.seconds }),
-    requests: [{ setupRequest: (request: Request) => ({ ...request, ...requests[next++ % requests.length] }) }],
-  }
-  const run = autocannon(options, (error: Error | null, result) =>
-    error === null ? ended.resolve(result) : ended.reject(error),
-  )
-  run.on('response', (_client, status, _bytes, responseMs) => {
-    times.push(responseMs)
-    if (status !== 200) failed++
-  })
-  const { duration, errors } = await ended.promise
-  if (failed + errors > 0) throw new Error(`${failed + errors} of ${times.length} requests were not answered with 200`)
-  const sorted = times.toSorted((one, other) => one - other)
-  return {
-    p50Ms: sorted[Math.floor(sorted.length / 2)] ?? 0,
-    cpuMs: ((await cpuMsOf(server)) - before) / times.length,
-    perSecond: times.length / duration,
-  }
-}
-
 /** The tables, of a log that holds nothing else. */
 async function fillWarehouse(config: Config): Promise<void> {
   const now = Date.now() / 1_000
@@ -184,10 +144,4 @@ async function fillWarehouse(config: Config): Promise<void> {
   await fillApiRows(warehouse, now)
   const facts = await openLogFacts(eventLog, now, AbortSignal.timeout(START_MS))
   await markFilled(warehouse, facts, { now, isWhole: true })
-}
-
-/** Milliseconds of CPU since its start. */
-async function cpuMsOf(server: ServerChild): Promise<number> {
-  const { user, system } = await server.ask<NodeJS.CpuUsage>()
-  return (user + system) / 1_000
 }
