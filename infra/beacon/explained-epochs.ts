@@ -161,7 +161,7 @@ export class ExplainedEpochs {
       after: `the state of slot ${after.slot} is not kept`,
       keys: `the state of slot ${after.slot} was kept when the one before it was not known`,
     }[missing]
-    this.#options.log.info({ slot: after.slot, why }, `final states are asked of nodes: ${why}`)
+    this.#options.log.debug({ slot: after.slot, why }, `final states are asked of nodes: ${why}`)
   }
 
   /** As `BeaconSource.keepState` says. */
