@@ -107,11 +107,10 @@ export async function localDays(
     const local = byDay.get(sum.day)
     const level = local === undefined ? undefined : levelOf(sum.validator_index, local)
     if (local === undefined || level === undefined) return []
-    const [start, end] = [
-      balances(sum.validator_index, local.firstSlot - 1),
-      balances(sum.validator_index, local.lastSlot),
-    ]
-    if (start === undefined || end === undefined) return []
+    // Who joins within the day begins it with nothing; where a balance is only lacking, something is left unexplained.
+    const start = balances(sum.validator_index, local.firstSlot - 1) ?? 0n
+    const end = balances(sum.validator_index, local.lastSlot)
+    if (end === undefined) return []
     const residual = end - start - BigInt(sum.cl_reward_gwei) - BigInt(flows_gwei)
     if (residual !== 0n) return []
     const amounts = { balance_start_gwei: String(start), balance_end_gwei: String(end), residual_gwei: '0' }

@@ -151,11 +151,9 @@ test.each(OFFSETS)(
     for (const [date, first, last] of expected) {
       const day = localDays.find((one) => one.date === date)
       const balances = (slot: number) => devnet.history.slot(slot)?.balances ?? []
-      // The one that joins has no day before it begins with a balance.
-      const own = [
-        ...Array(GENESIS_TRACKED).keys(),
-        ...(balances(first - 1).length > JOINER.index ? [JOINER.index] : []),
-      ]
+      // Its first day begins with nothing.
+      const isJoined = balances(last).length > JOINER.index
+      const own = [...Array(GENESIS_TRACKED).keys(), ...(isJoined ? [JOINER.index] : [])]
       const sum = (slot: number) => own.reduce((gwei, index) => gwei + BigInt(balances(slot)[index] ?? 0), 0n)
       const flows = FLOWS.reduce((gwei, flow) => gwei + BigInt(day?.performance.components[flow]?.gwei ?? 0), 0n)
       expect([date, day?.validatorsCount, day?.consensusReward.gwei]).toEqual([
@@ -215,7 +213,8 @@ test('a day is left out, and told by completeness, while a UTC+8 day that it lie
   expect([whole.length > 0, data.rewards]).toEqual([true, []])
   const { localDays } = await accountDays('+05:45')
   const [first] = localDays.filter(({ date }) => date === whole[0])
-  expect([first?.validatorsCount, first?.validatorsMissingCount]).toEqual([GENESIS_TRACKED - 1, 1])
+  // One has joined on it, and one is missing.
+  expect([first?.validatorsCount, first?.validatorsMissingCount]).toEqual([GENESIS_TRACKED + 1 - 1, 1])
   expect(completeness.incomplete).toContainEqual(
     expect.objectContaining({ start_date: whole[0], validators_missing: 1 }),
   )
