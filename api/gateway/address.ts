@@ -1,4 +1,5 @@
-import type { Protocol } from '../../schemas/protocols/protocol.ts'
+import { matchRoute } from '../../schemas/protocols/match-route.ts'
+import type { Protocol, Route, Service } from '../../schemas/protocols/protocol.ts'
 import { type Place, placeOf, protocolOf } from '../../schemas/protocols/protocols.ts'
 import { type PublicAccess, publicAccessOf } from '../../schemas/protocols/public-methods.ts'
 
@@ -71,4 +72,17 @@ function segmentAt(target: string, at: number, end: number): { readonly text: st
   const next = target.indexOf('/', at + 1)
   const last = next === -1 || next > end ? end : next
   return { text: target.slice(at + 1, last), end: last }
+}
+
+/** What of the protocol the path is, and is asked by this verb; undefined where that is nothing. */
+export function findRoute(
+  { protocol, path, publicAccess }: GatewayAddress,
+  verb: string,
+): { readonly service: Service; readonly route: Route } | undefined {
+  if (publicAccess !== undefined && (path === '' ? '/' : path) !== publicAccess.path) return undefined
+  for (const service of protocol.services) {
+    const route = matchRoute(service, verb, path)
+    if (route !== undefined) return { service, route }
+  }
+  return undefined
 }

@@ -3,11 +3,11 @@ import type { Duplex } from 'node:stream'
 import type { Log } from '../../infra/ports/log.ts'
 import type { UpstreamGroup, UpstreamRequest, Upstreams } from '../../infra/ports/upstreams.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
-import { callName, matchRoute, nodePathOf } from '../../schemas/protocols/match-route.ts'
+import { callName, nodePathOf } from '../../schemas/protocols/match-route.ts'
 import type { Route, Service } from '../../schemas/protocols/protocol.ts'
 import { type AllowedUse, allowedUseOf, foreignClient } from '../http/allowed-use.ts'
 import type { AccountStanding, KnownToken, Standings } from '../http/standings.ts'
-import { type GatewayAddress, parseAddress } from './address.ts'
+import { findRoute, type GatewayAddress, parseAddress } from './address.ts'
 import { type Bill, CLIENT_LEFT } from './bill.ts'
 import { Broadcast } from './broadcast.ts'
 import { type Call, type Calls, readCalls, type Unreadable } from './calls.ts'
@@ -363,18 +363,6 @@ function refusalOfNative({ route, request, address, allowed }: Admitted): Refusa
 /** As routes have it. */
 function verbOf({ method = '' }: IncomingMessage): string {
   return method === 'HEAD' ? 'GET' : method
-}
-
-function findRoute(
-  { protocol, path, publicAccess }: GatewayAddress,
-  verb: string,
-): { readonly service: Service; readonly route: Route } | undefined {
-  if (publicAccess !== undefined && (path === '' ? '/' : path) !== publicAccess.path) return undefined
-  for (const service of protocol.services) {
-    const route = matchRoute(service, verb, path)
-    if (route !== undefined) return { service, route }
-  }
-  return undefined
 }
 
 function refuseAdmitted(
