@@ -182,6 +182,8 @@ export async function takeBack(warehouse: Warehouse, late: readonly LateRows[]):
   const places = new Map<Projection, Map<string, Place[]>>()
   for (const { chain, version, rows } of late) {
     for (const { table, columns } of rows) {
+      // Nothing bounds what is not there: all rows with the version would be of the event.
+      if ((columns.chain?.length ?? 0) === 0) continue
       const ofTable = places.get(table) ?? new Map<string, Place[]>()
       const bounds = boundsOf(PROJECTIONS[table], columns)
       places.set(table, ofTable.set(chain, [...(ofTable.get(chain) ?? []), { version, bounds }]))
