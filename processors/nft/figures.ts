@@ -1,11 +1,9 @@
 import type { Balance } from './balance.ts'
 import type { UndoJournal } from './undo-journal.ts'
 
-const FIGURES_AT_FIRST = 256
-
 /** Numbers below 2^53 by the numbers of keys, 0 where none was set. */
 export class Figures {
-  #values = new Float64Array(FIGURES_AT_FIRST)
+  #values = new Float64Array(256)
   readonly #journal: UndoJournal | undefined
   readonly #place: number
 
@@ -35,26 +33,13 @@ export class Figures {
     this.set(key, after)
     return after
   }
-
-  /** Keys have got lower numbers, in their order; those with -1 are forgotten. Nobody hears of it as of a change. */
-  renumber(numbers: Int32Array): void {
-    const values = this.#values
-    let kept = 0
-    for (let key = 0; key < numbers.length && key < values.length; key++) {
-      const number = numbers[key] as number
-      if (number === -1) continue
-      values[number] = values[key] as number
-      kept = number + 1
-    }
-    this.#values = values.slice(0, 2 ** Math.ceil(Math.log2(Math.max(FIGURES_AT_FIRST, kept)))).fill(0, kept)
-  }
 }
 
 /** Balances by the numbers of keys, 0 where none was set. */
 export class Balances {
   /** NaN where it is among the large ones. */
   readonly #small = new Figures()
-  #large = new Map<number, bigint>()
+  readonly #large = new Map<number, bigint>()
   readonly #journal: UndoJournal
   readonly #place: number
 
@@ -77,13 +62,6 @@ export class Balances {
       this.#small.set(key, Number.NaN)
       this.#large.set(key, balance)
     }
-  }
-
-  /** As figures are. */
-  renumber(numbers: Int32Array): void {
-    this.#small.renumber(numbers)
-    const large = [...this.#large].map(([key, balance]): [number, bigint] => [numbers[key] as number, balance])
-    this.#large = new Map(large.filter(([key]) => key !== -1))
   }
 }
 

@@ -1,8 +1,9 @@
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import type { Place } from './fold-place.ts'
-import { FOLD_LIMITS, type FoldLimits, FoldState, keysOf } from './fold-state.ts'
+import { FoldState, keysOf } from './fold-state.ts'
 import type { Block } from './fold-step.ts'
 import type { FoldedRows } from './folded-rows.ts'
+import { JOURNAL_LIMITS, type JournalLimits } from './undo-journal.ts'
 
 // What folds of this process keep in memory, and what tells that it is good no more.
 
@@ -39,7 +40,7 @@ interface Kept {
 
 /** Of each chain. */
 export interface Memory {
-  readonly limits: FoldLimits
+  readonly limits: JournalLimits
   readonly known: Map<string, Known>
   readonly states: Map<string, Kept>
   /** What is told of exchanges, and writes of them before it was asked for. */
@@ -48,8 +49,8 @@ export interface Memory {
 
 const MEMORIES = new WeakMap<Warehouse, Memory>()
 
-/** The memory of folds into a warehouse. Who asks first says how far it is taken back, and when it forgets. */
-export function memoryOf(warehouse: Warehouse, limits = FOLD_LIMITS): Memory {
+/** The memory of folds into a warehouse. Who asks first says how far it is taken back. */
+export function memoryOf(warehouse: Warehouse, limits = JOURNAL_LIMITS): Memory {
   const memory = MEMORIES.get(warehouse) ?? { limits, known: new Map(), states: new Map() }
   MEMORIES.set(warehouse, memory)
   return memory

@@ -4,7 +4,7 @@ import { type Balance, readBalance, sum } from './balance.ts'
 import { Balances, Figures, Touched } from './figures.ts'
 import { KeyTable } from './key-table.ts'
 import { HOLDING, TOTAL } from './read-step.ts'
-import { JOURNAL_LIMITS, type JournalLimits, UndoJournal } from './undo-journal.ts'
+import { type JournalLimits, UndoJournal } from './undo-journal.ts'
 
 /** The zero address: it is nobody, and the first account. */
 export const NOBODY = 0
@@ -15,17 +15,6 @@ const NUMBER = 2
 /** The key of a token: its contract, whether there are many of it, and its id. */
 export const TOKEN_KEY = 2 + WORD
 export const TOKEN_ID = 2
-
-/** How much a fold keeps of what it can do without. */
-export interface FoldLimits extends JournalLimits {
-  /**
-   * Pairs that stand for nothing are forgotten when there are so many, and twice as many as were left the last time: whoever has had a
-   * contract's tokens leaves one.
-   */
-  readonly pairs: number
-}
-
-export const FOLD_LIMITS: FoldLimits = { ...JOURNAL_LIMITS, pairs: 500_000 }
 
 /** Transfers, and those of tokens that are one of a kind among them. */
 class TransferCounts {
@@ -112,13 +101,9 @@ export class FoldState {
   }
 
   readonly #key = new Uint32Array(TOKEN_KEY)
-  readonly #limits: FoldLimits
-  #pairsMax: number
 
-  constructor({ isWhole, limits }: { readonly isWhole: boolean; readonly limits: FoldLimits }) {
+  constructor({ isWhole, limits }: { readonly isWhole: boolean; readonly limits: JournalLimits }) {
     this.isWhole = isWhole
-    this.#limits = limits
-    this.#pairsMax = limits.pairs
     this.journal.limits = limits
     this.accounts.numberOf(new Uint32Array(ADDRESS))
   }
@@ -139,22 +124,6 @@ export class FoldState {
     const { accounts, contracts, tokens, holdings, pairs } = this
     for (const table of [contracts, tokens]) await table.reserve(transfers, slices)
     for (const table of [accounts, holdings, pairs]) await table.reserve(2 * transfers, slices)
-  }
-
-  /**
-   * Forgets accounts' having nothing of contracts, where there is much of it. Who is not there has nothing either where the state is
-   * whole; where it is not, what is not there is asked for.
-   */
-  async forgetNothing(slices: TimeSlices): Promise<void> {
-    const { pairs, pairTokens, pairAmount, journal } = this
-    if (pairs.size < this.#pairsMax) return
-    const figures = [pairTokens, pairAmount]
-    const changed = journal.keysOf(figures)
-    const isKept = (pair: number) => pairTokens.get(pair) !== 0 || pairAmount.get(pair) !== 0 || changed.has(pair)
-    const numbers = await pairs.keep(isKept, slices)
-    for (const one of figures) one.renumber(numbers)
-    journal.renumber(figures, numbers)
-    this.#pairsMax = Math.max(this.#limits.pairs, 2 * pairs.size)
   }
 
   contractAt(words: Uint32Array, at: number): number {

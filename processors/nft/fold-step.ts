@@ -46,7 +46,6 @@ export async function foldStep(
   const { transfers } = rows
   if (transfers.length === 0) return counts
   const slices = new TimeSlices()
-  await state.forgetNothing(slices)
   const since = state.sizes()
   const parts = await TransferParts.of(transfers, state, slices)
   if (!state.isWhole) await lookUp(warehouse, span, { state, since, notReverted, slices })

@@ -41,38 +41,13 @@ export class KeyTable {
 
   /** Makes room for so many more keys; others have their turns meanwhile, but nobody may use the table. */
   async reserve(more: number, slices: TimeSlices): Promise<void> {
-    const keys = roomFor(this.#size + more)
+    const keys = 2 ** Math.ceil(Math.log2(this.#size + more))
     if (keys * SLOTS_PER_KEY <= this.#slots.length) return
     this.#resize(keys)
     for (let number = 0; number < this.#size; number++) {
       this.#place(number)
       if (slices.isOver()) await slices.next()
     }
-  }
-
-  /**
-   * Forgets the keys that are not kept; the others are numbered anew in their order. Returns the new number of each old one, -1 of those that
-   * are forgotten. Others have their turns meanwhile, but nobody may use the table.
-   */
-  async keep(isKept: (number: number) => boolean, slices: TimeSlices): Promise<Int32Array> {
-    const numbers = new Int32Array(this.#size)
-    const width = this.#width
-    let kept = 0
-    for (let number = 0; number < numbers.length; number++) {
-      numbers[number] = isKept(number) ? kept++ : -1
-      if (slices.isOver()) await slices.next()
-    }
-    const old = this.#keys
-    this.#keys = new Uint32Array(0)
-    this.#resize(roomFor(kept))
-    for (let number = 0, to = 0; number < numbers.length; number++) {
-      if (numbers[number] === -1) continue
-      for (let i = 0; i < width; i++) this.#keys[to * width + i] = old[number * width + i] as number
-      this.#place(to++)
-      if (slices.isOver()) await slices.next()
-    }
-    this.#size = kept
-    return numbers
   }
 
   get size(): number {
@@ -142,9 +117,4 @@ export class KeyTable {
   #place(number: number): void {
     this.#slots[this.#slotOf(this.#keys, number * this.#width)] = number + 1
   }
-}
-
-/** Tables have room for powers of two. */
-function roomFor(keys: number): number {
-  return Math.max(KEYS_AT_FIRST, 2 ** Math.ceil(Math.log2(keys)))
 }

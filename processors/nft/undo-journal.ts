@@ -102,33 +102,6 @@ export class UndoJournal {
     return true
   }
 
-  /** Keys of these figures whose changes could be taken back. */
-  keysOf(figures: readonly Changing[]): ReadonlySet<number> {
-    const places = this.#placesOf(figures)
-    const keys = new Set<number>()
-    for (const { changes } of this.#blocks)
-      for (let at = 0; at < changes.length; at += NUMBERS_PER_CHANGE) {
-        const of = changes[at] as number
-        if (places.has(Math.floor(of / PLACE))) keys.add(of % PLACE)
-      }
-    return keys
-  }
-
-  /** Keys of these figures have got other numbers; those that changes are of have all got one. Between blocks alone. */
-  renumber(figures: readonly Changing[], numbers: Int32Array): void {
-    const places = this.#placesOf(figures)
-    for (const { changes } of this.#blocks)
-      for (let at = 0; at < changes.length; at += NUMBERS_PER_CHANGE) {
-        const of = changes[at] as number
-        const place = Math.floor(of / PLACE)
-        if (places.has(place)) changes[at] = place * PLACE + (numbers[of % PLACE] as number)
-      }
-  }
-
-  #placesOf(figures: readonly Changing[]): ReadonlySet<number> {
-    return new Set(figures.map((one) => this.#figures.indexOf(one)))
-  }
-
   #undo({ changes, large }: BlockChanges): void {
     let rest = large.length
     for (let at = changes.length - NUMBERS_PER_CHANGE; at >= 0; at -= NUMBERS_PER_CHANGE) {

@@ -98,8 +98,6 @@ const anyReorg = fc.record({
 })
 /** Of changes of a block, of some, and of all that happen here. */
 const anyBytes = fc.constantFrom(500, 2_000, 2 ** 20)
-/** Pairs that stand for nothing are forgotten at each step, now and then, or never. */
-const anyPairs = fc.constantFrom(0, 6, 1_000)
 /** More blocks than are taken back, with a move now and then. */
 const OLD: readonly (readonly Move[])[] = Array.from({ length: BLOCKS + 4 }, (_, i) => {
   const [from = NOBODY, to = NOBODY] = [PEOPLE[i % 3], PEOPLE[(i + 1) % 3]]
@@ -119,11 +117,10 @@ test('what a fold keeps over reorgs is what the canonical blocks come to, and it
       fc.array(anyReorg, { minLength: 2, maxLength: 5 }),
       fc.boolean(),
       anyBytes,
-      anyPairs,
-      async (reorgs, isWhole, bytes, pairs) => {
+      async (reorgs, isWhole, bytes) => {
         await empty()
         const keeper = handleOf(warehouse)
-        memoryOf(keeper, { blocks: BLOCKS, bytes, pairs })
+        memoryOf(keeper, { blocks: BLOCKS, bytes })
         const fold = async (events: readonly ((chain: string) => readonly EncodedEvent[])[]) => {
           for (const chain of [KEEPING, READING])
             await tell(
@@ -183,7 +180,7 @@ test.each([
   const { depth, bytes, isKept } = given
   const { warehouse } = stores()
   const handle = handleOf(warehouse)
-  memoryOf(handle, { blocks: BLOCKS, bytes, pairs: 1_000 })
+  memoryOf(handle, { blocks: BLOCKS, bytes })
   const chain = `reorg-${depth}-${bytes}`
   let head: Block | undefined
   for (const moves of OLD) head = blockOn(head, moves)
@@ -199,43 +196,4 @@ test.each([
   await tell(warehouse, [...reverts, ...eventsOf(head, chain)], { chain })
   expect(await foldChain(handle, chain, never)).toBe(1)
   expect(stateOf(handle, chain).isWhole).toBe(isKept)
-})
-
-const LIMIT = 10
-
-test('accounts that had something of a contract, and have nothing, are forgotten; not those whom a reorg gives it back', async () => {
-  const { warehouse } = stores()
-  const handle = handleOf(warehouse)
-  memoryOf(handle, { blocks: BLOCKS, bytes: 2 ** 20, pairs: LIMIT })
-  const chain = 'passed-on'
-  const holderOf = (number: number) => `0x${(number + 1).toString(16).padStart(40, '0')}` as const
-  const passOn = (number: number): readonly Move[] => {
-    const from = number === 0 ? NOBODY : holderOf(number - 1)
-    return [{ contract: ART, from, to: holderOf(number), id: 1n, amount: 1n }]
-  }
-  const told: Block[] = []
-  let [before, after] = [0, 0]
-  while (after >= before) {
-    const block = blockOn(told.at(-1), passOn(told.length))
-    told.push(block)
-    await tell(warehouse, eventsOf(block, chain), { chain })
-    await foldChain(handle, chain, never)
-    before = after
-    after = stateOf(handle, chain).pairs.size
-    if (told.length > 2 * LIMIT) throw new Error('nothing is forgotten')
-  }
-  // Of the blocks that can be taken back, most came before the others were forgotten.
-  expect(after).toBe(BLOCKS + 2)
-  const reverted = told.slice(-BLOCKS).toReversed()
-  const head = told.at(-BLOCKS - 1)
-  const other = blockOn(head, [])
-  await tell(warehouse, [...reverted.map((block) => revertOf(block, chain)), ...eventsOf(other, chain)], { chain })
-  expect(await foldChain(handle, chain, never)).toBe(1)
-  const state = stateOf(handle, chain)
-  const having = Array.from({ length: state.pairs.size }, (_, pair) => pair).filter(
-    (pair) => state.pairTokens.get(pair) > 0,
-  )
-  const account = state.accountOfPair(having[0] ?? -1)
-  expect(having).toHaveLength(1)
-  expect(hex(state.accounts.keys, 5 * account, 5)).toBe(holderOf(told.length - 1 - BLOCKS).slice(2))
 })
