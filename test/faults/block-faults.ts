@@ -1,5 +1,6 @@
 import type { ExecutionSourceOptions } from '../../infra/execution/source.ts'
-import { LOST, OFTEN, WAITS } from './fault.ts'
+import { DEFAULT_LIMITS } from '../../infra/nodes/nodes.ts'
+import { LOST, WAITS } from './fault.ts'
 import type { NodeFault } from './faulty-node.ts'
 import { cut, half, json, ofAnything, ofMethod, results, rpc, status } from './replies.ts'
 
@@ -31,6 +32,13 @@ export interface BlockFault {
 export const BLOCKS = 110
 /** Deep enough below for the deepest reorg. */
 export const FINAL = 45
+/** Blocks that are read side by side. */
+export const CONCURRENCY = 8
+/**
+ * One more than all tries of the genesis block, of which nobody waits for anything, and of all blocks that are read side by side: the
+ * first of them fails in all its tries, which is what an operator is told. A later one alone is read anew with the next blocks.
+ */
+const EVERY_TRY = 1 + (1 + CONCURRENCY) * DEFAULT_LIMITS.attemptsPerNode
 /** Blocks before this one come by a backfill, where a fault has one. */
 const FOLLOWED_FROM = 41
 
@@ -85,42 +93,42 @@ const SHORT: readonly BlockFault[] = [
   {
     name: 'null for receipts',
     nodes: [
-      [{ of: ofReceipts, times: OFTEN, reply: results((r, method) => (method.endsWith('Receipts') ? null : r)) }],
+      [{ of: ofReceipts, times: EVERY_TRY, reply: results((r, method) => (method.endsWith('Receipts') ? null : r)) }],
     ],
     tells: WAITS,
   },
   {
     name: 'a receipt less than transactions',
-    nodes: [[{ of: ofReceipts, times: OFTEN, reply: receipts((all) => all.slice(1)) }]],
+    nodes: [[{ of: ofReceipts, times: EVERY_TRY, reply: receipts((all) => all.slice(1)) }]],
     tells: LOST,
   },
   {
     name: 'receipts without logs',
-    nodes: [[{ of: ofReceipts, times: OFTEN, reply: receipts((all) => all.map((one) => ({ ...one, logs: [] }))) }]],
+    nodes: [[{ of: ofReceipts, times: EVERY_TRY, reply: receipts((all) => all.map((one) => ({ ...one, logs: [] }))) }]],
     tells: LOST,
   },
   {
     name: 'receipts without logs, where blooms are what is checked',
     rules: { check: 'bloom' },
-    nodes: [[{ of: ofReceipts, times: OFTEN, reply: receipts((all) => all.map((one) => ({ ...one, logs: [] }))) }]],
+    nodes: [[{ of: ofReceipts, times: EVERY_TRY, reply: receipts((all) => all.map((one) => ({ ...one, logs: [] }))) }]],
     tells: QUIET,
   },
   {
     name: 'single receipts that are missing',
     missing: ['eth_getBlockReceipts'],
-    nodes: [[{ of: ofSingle, times: OFTEN, reply: rpc((all) => all.map((one) => ({ ...one, result: null }))) }]],
+    nodes: [[{ of: ofSingle, times: EVERY_TRY, reply: rpc((all) => all.map((one) => ({ ...one, result: null }))) }]],
     tells: QUIET,
   },
   {
     name: 'empty logs, where blooms are what is checked',
     rules: LOGS_BLOOM,
-    nodes: [[{ of: ofLogs, times: OFTEN, reply: logs(() => []) }]],
+    nodes: [[{ of: ofLogs, times: EVERY_TRY, reply: logs(() => []) }]],
     tells: QUIET,
   },
   {
     name: 'empty logs, where nothing is checked',
     rules: LOGS_NONE,
-    nodes: [[{ of: ofLogs, times: OFTEN, reply: logs(() => []) }]],
+    nodes: [[{ of: ofLogs, times: EVERY_TRY, reply: logs(() => []) }]],
     tells: QUIET,
   },
   {
@@ -132,7 +140,7 @@ const SHORT: readonly BlockFault[] = [
   {
     name: 'logs of a transaction less',
     rules: LOGS_BLOOM,
-    nodes: [[{ of: ofLogs, times: OFTEN, reply: logs((all) => all.slice(3)) }]],
+    nodes: [[{ of: ofLogs, times: EVERY_TRY, reply: logs((all) => all.slice(3)) }]],
     tells: LOST,
   },
 ]
@@ -140,19 +148,19 @@ const SHORT: readonly BlockFault[] = [
 const DISORDERED: readonly BlockFault[] = [
   {
     name: 'receipts in another order',
-    nodes: [[{ of: ofReceipts, times: OFTEN, reply: receipts((all) => all.toReversed()) }]],
+    nodes: [[{ of: ofReceipts, times: EVERY_TRY, reply: receipts((all) => all.toReversed()) }]],
     tells: LOST,
   },
   {
     name: 'logs in another order',
     rules: LOGS_NONE,
-    nodes: [[{ of: ofLogs, times: OFTEN, reply: logs((all) => all.toReversed()) }]],
+    nodes: [[{ of: ofLogs, times: EVERY_TRY, reply: logs((all) => all.toReversed()) }]],
     tells: LOST,
   },
   {
     name: 'a log twice',
     rules: LOGS_NONE,
-    nodes: [[{ of: ofLogs, times: OFTEN, reply: logs((all) => [...all.slice(0, 1), ...all]) }]],
+    nodes: [[{ of: ofLogs, times: EVERY_TRY, reply: logs((all) => [...all.slice(0, 1), ...all]) }]],
     tells: LOST,
   },
   {
@@ -162,7 +170,7 @@ const DISORDERED: readonly BlockFault[] = [
   },
   {
     name: 'blocks that were answered before',
-    nodes: [[{ of: ofBlocks, times: OFTEN, reply: repeated() }]],
+    nodes: [[{ of: ofBlocks, times: EVERY_TRY, reply: repeated() }]],
     tells: WAITS,
   },
 ]

@@ -7,14 +7,13 @@ import { chainKey } from '../../schemas/chains.ts'
 import { decodeEvent } from '../../schemas/events/codec.ts'
 import { ingestCursor } from '../../schemas/events/cursor.ts'
 import { openRpcNode, type RpcBlock, type SyntheticRpcChain } from '../unit/synthetic-rpc-chain.ts'
-import type { BlockFault, Turn } from './block-faults.ts'
+import { type BlockFault, CONCURRENCY, type Turn } from './block-faults.ts'
 import { openFaultyNode, TrueNode } from './faulty-node.ts'
 import { LIMITS } from './follow.ts'
 
 const POLL_MS = 10
 const OUTAGE_WAIT_MS = 20
 const RUN_TIMEOUT_MS = 60_000
-const CONCURRENCY = 8
 
 /** A chain that turns to other branches while it is read. */
 class TurningChain {

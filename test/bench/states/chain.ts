@@ -70,7 +70,7 @@ const filler = (label: string, slot: number): Uint8Array => sha256(Buffer.from(`
 
 /**
  * A chain of Fulu: a state after each epoch, and the blocks between, by the rules of the specification as far as balances, participation,
- * checkpoints, seeds and roots go. Not by the rules: who proposes, signatures, payload hashes, and state roots of blocks that end no epoch.
+ * checkpoints, seeds and roots go. Not by the rules: whom the states let propose, signatures, payload hashes, and state roots of blocks that end no epoch.
  */
 export class StateChain {
   readonly registry: MadeRegistry
@@ -244,8 +244,7 @@ export class StateChain {
   }
 
   #propose(slot: number, included: readonly IncludedVote[]): OpenBlock {
-    const { active } = this.registry
-    const proposerIndex = active[Math.floor(noise(slot, 8) * active.length)] as number
+    const proposerIndex = this.#proposerOf(slot)
     const withdrawals = included.length === 0 ? [] : this.#withdraw()
     const randaoReveal = Buffer.alloc(96, filler('randao', slot))
     const mixAt = (Math.floor(slot / SLOTS_PER_EPOCH) % MIXES) * ROOT_BYTES
@@ -267,6 +266,11 @@ export class StateChain {
       transactions,
       randaoReveal,
     })
+  }
+
+  #proposerOf(slot: number): number {
+    const { active } = this.registry
+    return active[Math.floor(noise(slot, 8) * active.length)] as number
   }
 
   /** get_expected_withdrawals: nobody has asked for one, and whoever may leave has left. */
@@ -356,6 +360,9 @@ export class StateChain {
     const isSame = Buffer.compare(scores, this.#fields.get('inactivityScores') as Uint8Array) === 0
     const checkpoint = (of: number) =>
       ssz.phase0.Checkpoint.serialize({ epoch: of, root: this.#rootAt(of * SLOTS_PER_EPOCH) })
+    const ahead = Float64Array.from({ length: 2 * SLOTS_PER_EPOCH }, (_, offset) =>
+      this.#proposerOf(epoch * SLOTS_PER_EPOCH + offset),
+    )
     this.#set({
       slot: uint64(slot),
       latestBlockHeader: ssz.phase0.BeaconBlockHeader.serialize(headerOf(open)),
@@ -366,6 +373,7 @@ export class StateChain {
       randaoMixes: this.#mixes.slice(),
       previousEpochParticipation: this.#previous.slice(),
       currentEpochParticipation: this.#current.slice(),
+      proposerLookahead: uint64s(ahead),
       previousJustifiedCheckpoint: checkpoint(epoch - 2),
       currentJustifiedCheckpoint: checkpoint(epoch - 1),
       finalizedCheckpoint: checkpoint(epoch - 2),
