@@ -80,7 +80,7 @@ async function measure(size: IngestSize, node: NodeProcess, directory: string): 
   await using warehouse = await openWarehouse({ directory: join(directory, 'warehouse') })
   await migrate(warehouse, await readMigrations())
   await using jobQueue = await openSqliteJobQueue({ file: join(directory, 'jobs.sqlite') })
-  await using beacon = await openBeaconSource({ urls: [node.url], log })
+  await using beacon = await openBeaconSource({ urls: [node.url], log, rewardsBy: 'endpoints' })
   await using execution = await openExecutionSource({ urls: [node.url], log, binding: 'ethereum' })
   await track(eventLog, size)
   const stop = new AbortController()
