@@ -2,7 +2,7 @@
  * Threads of Node's pool that the program asks for. A statement of the engine in this process holds one for as long as it runs;
  * files, names and compression need the others. Node reads the variable when the pool is first used.
  */
-export const POOL_THREADS = 15
+export const POOL_THREADS = 16
 const POOL_THREADS_DEFAULT = 4
 /** More Node does not start. */
 const POOL_THREADS_MAX = 1_024

@@ -1,6 +1,7 @@
 import type { JobQueue } from '../infra/ports/job-queue.ts'
 import type { Log } from '../infra/ports/log.ts'
 import type { Warehouse } from '../infra/ports/warehouse.ts'
+import { AppError } from '../schemas/errors.ts'
 import { type DeriveDayInput, deriveDay } from '../schemas/jobs/derive-day.ts'
 import { type FoldNftInput, foldNft } from '../schemas/jobs/fold-nft.ts'
 import { type SettleAccountInput, settleAccount } from '../schemas/jobs/settle-account.ts'
@@ -8,6 +9,7 @@ import { pause } from '../schemas/wait.ts'
 import { everyAccount, everyDay, foldEverything, runDeriveDay, runFoldNft, runSettleAccount } from './derive.ts'
 import { takeBackDay, takeBackSettlements } from './loop/drop-chains.ts'
 import { type FactsSource, type LogFacts, retractedSince } from './loop/log-facts.ts'
+import { FILLING_BLOCKS_MIN, mergeFolded } from './nft/merges.ts'
 import { closedValidators, formatClosedDay, readClosedDay } from './rewards/closed-day.ts'
 
 const WORKERS_PER_JOB = 1
@@ -20,6 +22,9 @@ const FOLDS_AT_ONCE = 4
  */
 const REST_PER_RUN = 15
 const REST_MAX_MS = 2_500
+
+/** How often it is looked whether folded tables have many parts, and how long no months were folded by then. */
+const MERGE_EVERY_MS = 60_000
 
 /** How long a day that stays open rests after it was derived in `tookMs`. */
 export function restMs(tookMs: number): number {
@@ -42,6 +47,7 @@ export class DerivationWork {
   readonly #hurrying = new AbortController()
   #running = 0
   #lastEndedMs = Number.NEGATIVE_INFINITY
+  #filledMs = Number.NEGATIVE_INFINITY
 
   constructor(ports: Working) {
     this.#ports = ports
@@ -67,7 +73,27 @@ export class DerivationWork {
         signal,
       ),
       this.#work(foldNft.name, (input) => this.#fold(foldNft.parse(input), signal), signal, FOLDS_AT_ONCE),
+      this.#mergeFolded(signal),
     ])
+  }
+
+  async #mergeFolded(signal: AbortSignal): Promise<void> {
+    const { warehouse, log } = this.#ports
+    for (;;) {
+      await pause(MERGE_EVERY_MS, signal)
+      if (signal.aborted) return
+      if (performance.now() - this.#filledMs < MERGE_EVERY_MS) continue
+      const begin = performance.now()
+      try {
+        const partitions = await mergeFolded(warehouse, signal)
+        const tookMs = Math.round(performance.now() - begin)
+        if (partitions > 0) log.info({ partitions, tookMs }, 'tables of tokens were merged')
+      } catch (error) {
+        if (!(error instanceof AppError)) throw error
+        // Where a partition is dropped or exchanged meanwhile, its merge ends; rows are what they were.
+        log.warn({ code: error.code }, `tables of tokens were not merged: ${error.message}`)
+      }
+    }
   }
 
   /** As a day it rests, where it finds several blocks: of those that come one by one each is folded at once. */
@@ -77,6 +103,7 @@ export class DerivationWork {
     const begin = performance.now()
     const blocks = await this.#busy(() => runFoldNft(this.#ports.warehouse, input, signal))
     const end = performance.now()
+    if (blocks >= FILLING_BLOCKS_MIN) this.#filledMs = end
     if (blocks > 1) this.#restUntilMs.set(id, end + restMs(end - begin))
     this.#ports.log.debug({ ...input, blocks }, 'blocks folded')
   }

@@ -25,8 +25,10 @@ const QUERIES_MAX = 6
 const QUERIES_MIN = 2
 /** A head block has rows for seven tables, and its fold for five; most of the time a small insert waits for the disk. */
 const INSERTS_AT_ONCE = 7
-/** The inserts, a command, the end of a query, and a file. */
-const OTHER_THREADS = INSERTS_AT_ONCE + 3
+/** The inserts, a command, a merge, the end of a query, and a file. */
+const OTHER_THREADS = INSERTS_AT_ONCE + 4
+/** It may take minutes, for which no other command is to wait. */
+const MERGE = /^OPTIMIZE\b/
 /** A statement with its parameters: 20,000 public keys in one list are 2 MB. */
 const STATEMENT_BYTES_MAX = 64 * 1024 * 1024
 
@@ -38,7 +40,7 @@ export interface ChdbEngine extends AsyncDisposable {
 
 /**
  * Starts the engine. Its connections run side by side, each one statement at a time: every database has seven for inserts, one for
- * commands and a few for queries. What waits for one of them waits here, because in the engine it would block a thread of Node's
+ * commands, one for merges that are asked for, and a few for queries. What waits for one of them waits here, because in the engine it would block a thread of Node's
  * pool. Its connections are closed before it is disposed.
  * Throws AppError `usage` when the directory, or the engine of this process, is taken.
  */
@@ -122,6 +124,7 @@ async function connect({ options, path, configFile, database, number }: Connecti
   const start = startStatements(options, database)
   const open = () => openStarted(path, start)
   let commands: StatementPool | undefined
+  let merges: StatementPool | undefined
   let queries: StatementPool
   try {
     for (const { session } of inserters) {
@@ -129,9 +132,11 @@ async function connect({ options, path, configFile, database, number }: Connecti
       for (const statement of start) await session.queryAsync(statement)
     }
     commands = await openStatementPool(open, 1)
+    merges = await openStatementPool(open, 1)
     queries = await openStatementPool(open, queriesAtOnce())
   } catch (error) {
     await commands?.close()
+    await merges?.close()
     for (const { session } of inserters) session.close()
     await drainPending()
     throw error
@@ -150,7 +155,8 @@ async function connect({ options, path, configFile, database, number }: Connecti
   return {
     ping: () => commands.run({ query: 'SELECT 1' }, (connection) => connection.ping({ select: true })),
     query: (params) => queries.run(params, (connection, bound) => connection.query(bound)),
-    command: (params) => commands.run(params, (connection, bound) => connection.command(bound)),
+    command: (params) =>
+      (MERGE.test(params.query) ? merges : commands).run(params, (connection, bound) => connection.command(bound)),
     insert: (params) => commands.run(params, (connection, bound) => connection.insert(bound)),
     exec: (params) => {
       const body = params.values
@@ -159,7 +165,8 @@ async function connect({ options, path, configFile, database, number }: Connecti
     },
     close: async () => {
       // Closing under a running statement would abort the engine for the rest of the process.
-      await Promise.all([...inserters.map(({ run }) => run(async () => {})), commands.close(), queries.close()])
+      const pools = [commands, merges, queries]
+      await Promise.all([...inserters.map(({ run }) => run(async () => {})), ...pools.map((pool) => pool.close())])
       for (const { session } of inserters) session.close()
       await drainPending()
     },

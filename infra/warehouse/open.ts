@@ -63,6 +63,7 @@ const SETTINGS = {
 const INSERT_SETTINGS = 'optimize_on_insert = 0'
 
 const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/
+const PARTITION_ID = /^[A-Za-z0-9_-]+$/
 
 /**
  * Opens ClickHouse, at an address or in this process, and creates the database when it is missing, unless it may not.
@@ -101,6 +102,8 @@ interface Engine extends AsyncDisposable {
   readonly querySettings: ClickHouseSettings
   /** Where nobody else writes. */
   readonly writes?: TableWrites
+  /** Merges that are told to end by the merge's own statement; otherwise they outlast whoever asked for them. */
+  readonly stopsMerges: boolean
   connect(database: string): Promise<ClickHouseClient>
 }
 
@@ -126,6 +129,7 @@ async function openDirectory(location: WarehouseDirectory): Promise<Engine> {
     // Answers have few rows: threads that write their text side by side take longer to begin than the text does.
     querySettings: { output_format_parallel_formatting: 0 },
     writes: new TableWrites(),
+    stopsMerges: true,
     connect: async (database) =>
       createClient({
         connection: await engine.connect(database),
@@ -159,6 +163,7 @@ function openServer(location: WarehouseServer, mayCreate: boolean): Engine {
     })
   return {
     querySettings: SERVER_QUERY_SETTINGS,
+    stopsMerges: false,
     async connect(database) {
       const first = toClient('default')
       try {
@@ -308,10 +313,46 @@ function createWarehouse(
         throw toWarehouseError(error)
       }
     },
+    async merge(table, partitionId, signal) {
+      if (!IDENTIFIER.test(table)) throw new AppError('warehouse', 'A table name is letters, digits and _.')
+      if (!PARTITION_ID.test(partitionId)) throw new AppError('warehouse', 'A partition has no such id.')
+      if (!signal.aborted) await mergeParts({ client, engine, table, partitionId }, signal)
+    },
     [Symbol.asyncDispose]() {
       closing ??= client.close().then(opened.closing)
       return closing
     },
+  }
+}
+
+interface Merging {
+  readonly client: ClickHouseClient
+  readonly engine: Engine
+  readonly table: string
+  readonly partitionId: string
+}
+
+/** In this process a merge keeps the engine open and has to end before it; to end its statement does not end it. */
+async function mergeParts({ client, engine, table, partitionId }: Merging, signal: AbortSignal): Promise<void> {
+  let stopping: Promise<unknown> | undefined
+  const stop = (): void => {
+    stopping = client.command({ query: `SYSTEM STOP MERGES ${table}` })
+    stopping.catch(() => {}) // it is awaited below
+  }
+  if (engine.stopsMerges) signal.addEventListener('abort', stop, { once: true })
+  try {
+    await client.command({
+      query: `OPTIMIZE TABLE ${table} PARTITION ID '${partitionId}'`,
+      ...(engine.stopsMerges ? {} : { abort_signal: signal }),
+    })
+  } catch (error) {
+    if (!signal.aborted) throw toWarehouseError(error)
+  } finally {
+    signal.removeEventListener('abort', stop)
+    if (stopping !== undefined) {
+      await stopping
+      await client.command({ query: `SYSTEM START MERGES ${table}` })
+    }
   }
 }
 

@@ -43,6 +43,8 @@ export interface Memory {
   readonly limits: JournalLimits
   readonly known: Map<string, Known>
   readonly states: Map<string, Kept>
+  /** Merges of the folded tables were put off by this process (`merges.ts`). */
+  mergesLater?: boolean
   /** What is told of exchanges, and writes of them before it was asked for. */
   exchanges?: { readonly told: string; readonly writes: number }
 }

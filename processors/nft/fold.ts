@@ -8,6 +8,7 @@ import { exchangesOf, keepState, memoryOf, notesOf, revertsOf, takeState } from 
 import { isStillPlace, newestHeight, type Place, parentOfFirst, placeOf } from './fold-place.ts'
 import { type Block, foldStep, NO_TRANSFERS } from './fold-step.ts'
 import { FoldedRows } from './folded-rows.ts'
+import { FILLING_BLOCKS_MIN, mergeLater } from './merges.ts'
 
 /** Headers of so many blocks are read at once. */
 const STEP_BLOCKS_MAX = 5_500
@@ -55,6 +56,7 @@ export async function foldChain(warehouse: Warehouse, chain: string, signal: Abo
     const span = { chain, start, from: place.through.number, to: last.number }
     const taken = takeState(memory, chain, { place, exchanges })
     if (hasTransfers) folded ??= new FoldedRows(warehouse)
+    if (hasTransfers && step.length >= FILLING_BLOCKS_MIN) await mergeLater(warehouse)
     const counts =
       folded === undefined || !hasTransfers
         ? step.map(() => NO_TRANSFERS)

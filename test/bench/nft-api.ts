@@ -5,6 +5,7 @@ import type { ApiChain } from '../../api/http/chain-path.ts'
 import { openApi } from '../../api/http/server.ts'
 import { formatPageKey } from '../../api/nft/page-key.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import { mergeFolded } from '../../processors/nft/merges.ts'
 import { chainNames } from '../../schemas/chains.ts'
 import { hexOf } from '../../schemas/eth/hex.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
@@ -118,9 +119,10 @@ async function fillMetadata(warehouse: Warehouse): Promise<void> {
   )
 }
 
-/** What the engine does after it was filled is not what answers take. */
+/** What is done once months are folded, by the role and by the engine, is not what answers take. */
 async function mergesEnd(warehouse: Warehouse, report: Report): Promise<void> {
   const begin = performance.now()
+  await mergeFolded(warehouse, new AbortController().signal)
   for (;;) {
     await wait(MERGING_MS)
     const [merges] = await warehouse.query<{ count: string }>('SELECT count() AS count FROM system.merges')

@@ -59,6 +59,7 @@ const WITHOUT_ROWS: Warehouse = {
   query: async () => [],
   queryWords: async () => new Uint32Array(),
   command: async () => {},
+  merge: async () => {},
   [Symbol.asyncDispose]: async () => {},
 }
 

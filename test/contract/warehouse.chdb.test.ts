@@ -18,6 +18,33 @@ warehouseContract('warehouse in this process (chdb)', () =>
   openWarehouse({ directory: join(folder, 'contract') }, { rowsMax: CONTRACT_ROWS_MAX }),
 )
 
+test('a merge in this process ends soon when it is told to, and others go on', async () => {
+  await using warehouse = await openWarehouse({ directory: join(folder, 'merged') })
+  await warehouse.command('CREATE TABLE rows (x UInt64, text String) ENGINE = MergeTree ORDER BY x')
+  for (let part = 0; part < 2; part++)
+    await warehouse.command('INSERT INTO rows SELECT rand64(), hex(randomString(200)) FROM numbers(1000000)')
+  const parts = async () => {
+    const [row] = await warehouse.query<{ count: string }>(
+      "SELECT count() AS count FROM system.parts WHERE active AND table = 'rows'",
+    )
+    return Number(row?.count)
+  }
+  const before = await parts()
+  expect(before).toBeGreaterThan(1)
+  const end = new AbortController()
+  const merging = warehouse.merge('rows', 'all', end.signal)
+  const isMerging = () =>
+    warehouse.query<{ progress: number }>("SELECT progress FROM system.merges WHERE table = 'rows'")
+  while ((await isMerging()).length === 0);
+  await warehouse.command('CREATE TABLE others (x UInt8) ENGINE = MergeTree ORDER BY x')
+  expect(await isMerging()).toHaveLength(1)
+  end.abort()
+  await merging
+  expect([await parts(), await isMerging()]).toEqual([before, []])
+  await warehouse.merge('rows', 'all', new AbortController().signal)
+  expect(await parts()).toBe(1)
+}, 60_000)
+
 describe('the directory of a warehouse in this process', () => {
   /** A process that inserts batches of 100 rows for ever and says so after each one. */
   function startInserter(directory: string): { child: ChildProcess; lines: AsyncIterable<string> } {

@@ -373,6 +373,30 @@ export function warehouseContract(name: string, open: () => Promise<Warehouse>):
       expect(await warehouse.query(`SELECT a FROM ${table}`)).toEqual([{ a: 2 }])
     })
 
+    test('makes one part of those of a partition, whose rows stay what they are', async () => {
+      const table = await createTable('p UInt8, x UInt32', 'MergeTree PARTITION BY p ORDER BY x')
+      for (let x = 0; x < 6; x++) await warehouse.insert(table, { p: Uint8Array.of(x % 2), x: Uint32Array.of(x) })
+      const parts = () =>
+        warehouse.query<{ id: string; count: string }>(
+          `SELECT partition_id AS id, count() AS count FROM system.parts
+           WHERE active AND database = currentDatabase() AND table = {table:String} GROUP BY id ORDER BY id`,
+          { table },
+        )
+      await warehouse.merge(table, '1', new AbortController().signal)
+      expect(await parts()).toEqual([
+        { id: '0', count: '3' },
+        { id: '1', count: '1' },
+      ])
+      await warehouse.merge(table, '0', AbortSignal.abort())
+      expect((await parts())[0]).toEqual({ id: '0', count: '3' })
+      const rows = await warehouse.query<{ x: number }>(`SELECT x FROM ${table} ORDER BY x`)
+      expect(rows.map(({ x }) => x)).toEqual([0, 1, 2, 3, 4, 5])
+      for (const id of ["1' FINAL", '']) {
+        const error = await failure(warehouse.merge(table, id, new AbortController().signal))
+        expect(error.message).toBe('A partition has no such id.')
+      }
+    })
+
     test('runs one statement per call', async () => {
       const error = await failure(warehouse.query('SELECT 1; SELECT 2'))
       expect(error).toMatchObject({ code: 'warehouse', retryable: false })

@@ -68,6 +68,7 @@ function beforeCommands(warehouse: Warehouse, before: (sql: string, database: st
       await before(sql, one.database)
       await one.command(sql, params)
     },
+    merge: (table, partitionId, signal) => one.merge(table, partitionId, signal),
     [Symbol.asyncDispose]: () => (one === warehouse ? Promise.resolve() : one[Symbol.asyncDispose]()),
   })
   return wrap(warehouse)

@@ -26,6 +26,7 @@ it('is rebuilt to the end although the warehouse is away for a moment', { timeou
     query: (sql, params) => one.query(sql, params),
     queryWords: (sql, params) => one.queryWords(sql, params),
     command: (sql, params) => one.command(sql, params),
+    merge: (table, partitionId, signal) => one.merge(table, partitionId, signal),
     async insert(table, columns) {
       if (table === 'execution_blocks' && failures-- > 0) throw new AppError('warehouse', 'away', { retryable: true })
       await one.insert(table, columns)

@@ -1,0 +1,64 @@
+import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import { FOLDED_TABLES, NFT_TABLES } from '../../schemas/tables/nft.ts'
+import { memoryOf } from './fold-memory.ts'
+
+// When parts of tables of tokens are merged. A row is written anew with each merge that it is in, and a page reads a few rows of each part:
+// while months are folded merges are put off, and once they are folded each partition becomes one part.
+
+/** Blocks of a step of months; those of a head come one by one, or some at once behind a rest. */
+export const FILLING_BLOCKS_MIN = 32
+/** What the engine waits for until it merges parts of one size; it waits for no more than about fifty of a partition. */
+const LATER = 'merge_selector_base = 1000'
+/** What is smaller the engine merges in no time. */
+const BYTES_MIN = 64 * 1024 * 1024
+const PARTS_MIN = 4
+/** Of the largest part what the others have together: a table that doubles is written anew three times. */
+const OTHERS_SHARE_MIN = 0.25
+
+/** Lets the engine merge folded rows later, until `mergeFolded`. */
+export async function mergeLater(warehouse: Warehouse): Promise<void> {
+  const memory = memoryOf(warehouse)
+  if (memory.mergesLater === true) return
+  for (const table of FOLDED_TABLES) await warehouse.command(`ALTER TABLE ${table} MODIFY SETTING ${LATER}`)
+  memory.mergesLater = true
+}
+
+/**
+ * Makes one part of each partition that has many, and lets the engine merge as it does by itself again. To be called when no months are
+ * folded; ends soon when the signal aborts. Returns how many partitions were merged.
+ */
+export async function mergeFolded(
+  warehouse: Warehouse,
+  signal: AbortSignal,
+  { bytesMin = BYTES_MIN } = {},
+): Promise<number> {
+  const partitions = await partitionsInParts(warehouse, bytesMin)
+  for (const { table, id } of partitions) await warehouse.merge(table, id, signal)
+  if (signal.aborted) return 0
+  // Behind those merges, which the engine's own would keep from their parts. Another process may have put merges off, or one before this.
+  const late = await warehouse.query<{ name: string }>(
+    `SELECT name FROM system.tables
+     WHERE database = currentDatabase() AND name IN {tables:Array(String)} AND engine_full LIKE '%merge_selector_base%'`,
+    { tables: FOLDED_TABLES },
+  )
+  for (const { name } of late) await warehouse.command(`ALTER TABLE ${name} RESET SETTING merge_selector_base`)
+  memoryOf(warehouse).mergesLater = false
+  return partitions.length
+}
+
+interface Partition {
+  readonly table: string
+  readonly id: string
+}
+
+function partitionsInParts(warehouse: Warehouse, bytesMin: number): Promise<readonly Partition[]> {
+  return warehouse.query<Partition>(
+    `SELECT table, partition_id AS id FROM system.parts
+     WHERE active AND database = currentDatabase() AND table IN {tables:Array(String)}
+     GROUP BY table, partition_id
+     HAVING count() >= {partsMin:UInt64} AND sum(bytes_on_disk) >= {bytesMin:UInt64}
+       AND sum(bytes_on_disk) - max(bytes_on_disk) >= {shareMin:Float64} * max(bytes_on_disk)
+     ORDER BY table, partition_id`,
+    { tables: Object.keys(NFT_TABLES), partsMin: PARTS_MIN, bytesMin, shareMin: OTHERS_SHARE_MIN },
+  )
+}
