@@ -209,15 +209,21 @@ async function completeLast(
   return { items: newest === undefined ? complete : [...complete, newest], rows, end }
 }
 
+/** A stretch of which the engine tells one row: what was looked at, and the items. To number rows by windows takes longer than to read them. */
 async function selectStretch(scope: NftScope, table: HistoryTable, { rows, behind, limit }: Look): Promise<Stretch> {
-  const names = table.keys.map(({ name }) => name)
-  const keys = names.join(', ')
+  const keys = table.keys.map(({ name }) => name).join(', ')
   const values = ['block_number', ...table.values]
-  const found = await scope.warehouse.query<Item & { is_end: number; looked_at: string; is_held: number }>(
-    `SELECT ${table.keys.map(shown).join(', ')}, ${values.map((name) => `toString(${name}) AS ${name}`).join(', ')}, is_end, looked_at, is_held
+  const shownKeys = table.keys.map(shown).join(', ')
+  const [told] = await scope.warehouse.query<{
+    looked_at: string
+    end: readonly string[]
+    items: readonly (readonly string[])[]
+  }>(
+    `SELECT sum(rows) AS looked_at, max(tuple(${shownKeys})) AS end,
+       groupArraySortedIf(${limit + 1})((${shownKeys}, ${values.map((name) => `toString(${name})`).join(', ')}), is_held) AS items
      FROM (
-       SELECT ${keys}, ${values.map((name, i) => `newest.${i + 1} AS ${name}`).join(', ')},
-         found > 0 AND ${table.isHeld} AS is_held, (${keys}) = max((${keys})) OVER () AS is_end, sum(rows) OVER () AS looked_at
+       SELECT ${keys}, rows, ${values.map((name, i) => `newest.${i + 1} AS ${name}`).join(', ')},
+         found > 0 AND ${table.isHeld} AS is_held
        FROM (
          SELECT ${keys}, count() AS rows, countIf(counts) AS found, argMaxIf((${values.join(', ')}), block_number, counts) AS newest
          FROM (
@@ -228,19 +234,19 @@ async function selectStretch(scope: NftScope, table: HistoryTable, { rows, behin
          GROUP BY ${keys}
        )
      )
-     WHERE is_held OR is_end ORDER BY ${keys} LIMIT ${limit + 1}
      SETTINGS max_block_size = ${READ_ROWS}, read_in_order_use_buffering = 0, max_threads = 1`,
     { ...foldParams(scope), ...behindParams(behind) },
   )
-  const last = found.at(-1)
-  const looked = Number(last?.looked_at ?? 0)
-  const isFull = looked >= rows
-  const complete = found.filter(({ is_held, is_end }) => is_held === 1 && !(isFull && is_end === 1))
-  if (!isFull || complete.length >= limit)
-    return { items: complete.slice(0, limit), rows: looked, end: isFull ? keyOf(table, complete.at(-1)) : undefined }
-  const end = found.find(({ is_end }) => is_end === 1)
-  if (end === undefined) return { items: complete, rows: looked, end: keyOf(table, complete.at(-1)) }
-  return await completeLast(scope, table, { complete, rows: looked, end: keyOf(table, end) })
+  const looked = Number(told?.looked_at ?? 0)
+  if (told === undefined || looked === 0) return { items: [], rows: 0, end: undefined }
+  const names = [...table.keys.map(({ name }) => `${name}_text`), ...values]
+  const items = told.items.map((row) => Object.fromEntries(names.map((name, i) => [name, row[i]])) as Item)
+  if (looked < rows) return { items: items.slice(0, limit), rows: looked, end: undefined }
+  const end = keyOf(table, Object.fromEntries(names.map((name, i) => [name, told.end[i]])) as Item)
+  const isEnd = (item: Item) => keyOf(table, item).every((value, i) => value === end[i])
+  const complete = items.filter((item) => !isEnd(item))
+  if (complete.length < limit) return await completeLast(scope, table, { complete, rows: looked, end })
+  return { items: complete.slice(0, limit), rows: looked, end: keyOf(table, complete[limit - 1] as Item) }
 }
 
 /** What one key has after the snapshot's block; undefined where that is nothing. */
@@ -274,7 +280,7 @@ function toItem({ keys }: HistoryTable, row: Item): Item {
 }
 
 const shown = ({ name, kind }: Key): string =>
-  kind === 'text' ? `toString(${name}) AS ${name}_text` : `concat('0x', lower(hex(${name}))) AS ${name}_text`
+  kind === 'text' ? `toString(${name})` : `concat('0x', lower(hex(${name})))`
 
 function keyOf(table: HistoryTable, item: Item): readonly string[]
 function keyOf(table: HistoryTable, item: Item | undefined): readonly string[] | undefined
