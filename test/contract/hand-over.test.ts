@@ -159,7 +159,10 @@ test.each<[string, Misbehaviour, RegExp]>([
 ])('a client that %s makes nobody run them, and can be asked again', async (_, misbehaviour, message) => {
   const [given, client] = [await createdKeys(2), await startClient()]
   client.misbehaviour = misbehaviour
-  const failure = await give(given.start(), chainWith(client, 300), given.pubkeys).catch((error: unknown) => error)
+  // Where it does answer, a busy machine is no client that does not.
+  const timeoutMs = Object.values(misbehaviour).includes('silence') ? 300 : undefined
+  const chain = chainWith(client, timeoutMs)
+  const failure = await give(given.start(), chain, given.pubkeys).catch((error: unknown) => error)
   expect(failure).toMatchObject(away(message))
   const said = String((failure as Error).message)
   for (const secret of [FakeClient.TOKEN, new URL(client.url).port]) expect(said).not.toContain(secret)
