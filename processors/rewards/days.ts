@@ -4,6 +4,7 @@ import { type ChainClock, formatDay } from '../../schemas/eth/time.ts'
 import { DAY_TOLD_VERSION, dayLevelSql, roundingMaxSql } from '../../schemas/tables/day-levels.ts'
 import type { ChainRow } from '../../schemas/tables/rewards.ts'
 import { validatorDaysSql } from '../../schemas/tables/validator-days.ts'
+import { indexSlices, isInSlice } from './index-slices.ts'
 import { sumMonth } from './months.ts'
 
 /** The clock of a chain; undefined before its first finalized epoch, and for chains without a beacon chain. */
@@ -64,12 +65,6 @@ WHERE execution_block_hash NOT IN (
   )
 )`
 
-/** Indices of one statement: with a million validators at once a day's rows are made in nearly a gigabyte of memory. */
-const INDICES_AT_ONCE = 2 ** 19
-const INDEX_MAX = 2 ** 32 - 1
-
-const isInSlice = (index: string): string => `${index} BETWEEN {first_validator:UInt32} AND {last_validator:UInt32}`
-
 // A validator's day is whole when there is a row for every transition of the day and a balance to start from - or, for one
 // that joined the registry during the day, the deposit that brought it in (in a block before the day's first transition at the
 // earliest), which must then explain its balance: a top-up of a validator that was only tracked late looks alike. Whoever has a part
@@ -117,6 +112,9 @@ FROM (
     )
   )
 )`
+
+const NEWEST_SQL =
+  'SELECT max(validator_index) AS newest FROM validator_epochs WHERE chain = {chain:String} AND epoch = {last_transition:UInt32}'
 
 const CLOSED_SQL = `
 INSERT INTO closed_days
@@ -173,32 +171,15 @@ export async function closeDay(
   warehouse: Warehouse,
   chain: string,
   span: DaySpan,
-  indicesAtOnce = INDICES_AT_ONCE,
+  indicesAtOnce?: number,
 ): Promise<boolean> {
   const params = dayParams(chain, span)
   // Almost every time that is asked, epochs are still to come; to look for blocks costs ten times as much.
   if ((await missingEpochs(warehouse, chain, span)) > 0) return false
   if ((await missingBlocks(warehouse, chain, span)) > 0) return false
-  for (const slice of await slicesOfDay(warehouse, params, indicesAtOnce))
+  for (const slice of await indexSlices(warehouse, NEWEST_SQL, params, indicesAtOnce))
     await warehouse.command(DAILY_SQL, { ...params, ...slice })
   await warehouse.command(CLOSED_SQL, params)
-  await sumMonth(warehouse, chain, span.day)
+  await sumMonth(warehouse, chain, span.day, indicesAtOnce)
   return true
-}
-
-/** All indices, the last slice without an end: where the day's last rows end only says how many slices are worth it. */
-async function slicesOfDay(
-  warehouse: Warehouse,
-  params: QueryParams,
-  indicesAtOnce: number,
-): Promise<readonly QueryParams[]> {
-  const [row] = await warehouse.query<{ newest: number }>(
-    'SELECT max(validator_index) AS newest FROM validator_epochs WHERE chain = {chain:String} AND epoch = {last_transition:UInt32}',
-    params,
-  )
-  const slices = Math.floor((row?.newest ?? 0) / indicesAtOnce) + 1
-  return Array.from({ length: slices }, (_, slice) => ({
-    first_validator: slice * indicesAtOnce,
-    last_validator: slice === slices - 1 ? INDEX_MAX : (slice + 1) * indicesAtOnce - 1,
-  }))
 }

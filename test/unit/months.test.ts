@@ -7,6 +7,7 @@ import type { QueryParams, WarehouseReader } from '../../infra/ports/warehouse.t
 import { takeBackDay } from '../../processors/loop/drop-chains.ts'
 import { sumMonth } from '../../processors/rewards/months.ts'
 import { proveMonths } from '../../processors/verify/prove-months.ts'
+import { PROVE_ALL } from '../../processors/verify/proving.ts'
 import { type DayNumber, firstOfMonth, formatDay, parseDay } from '../../schemas/eth/time.ts'
 import { dailyRow, epochRow, insertOwners, insertRows, pubkeyOf } from '../contract/api-fixture.ts'
 import { storesOfFile } from './warehouse-of-file.ts'
@@ -195,6 +196,23 @@ test('days that are closed in any order, again and again, and taken back between
   for (const day of order.slice(3, 4)) await takeBackDay(warehouse(), { chain: CHAIN, day })
   await closeEach([...order.slice(3, 4), ...order.slice(4)])
   expect(await months()).toEqual(inOrder)
+})
+
+test('a month is the same, however many statements sum and prove it', async () => {
+  const rows = () => warehouse().query('SELECT * FROM monthly_rewards FINAL ORDER BY ALL')
+  await closeAll()
+  const whole = await rows()
+  await warehouse().command('TRUNCATE TABLE monthly_rewards')
+  for (const month of new Set(DAYS.map(firstOfMonth))) await sumMonth(warehouse(), CHAIN, month, 3)
+  expect(await rows()).toEqual(whole)
+  expect(await Array.fromAsync(proveMonths(warehouse(), PROVE_ALL, 3))).toEqual([])
+  for (const index of [10, 13])
+    await warehouse().command(
+      `INSERT INTO monthly_rewards SELECT * REPLACE (head_gwei + 1 AS head_gwei) FROM monthly_rewards FINAL
+       WHERE month = '2026-03-01' AND validator_index = ${index}`,
+    )
+  const wrong = await Array.fromAsync(proveMonths(warehouse(), PROVE_ALL, 3))
+  expect(wrong.map(({ validator_index: index }) => index)).toEqual([10, 13])
 })
 
 test('verify names a validator whose month is not the sum of its days', async () => {
