@@ -1,8 +1,9 @@
 import { zeroHash } from '@chainsafe/persistent-merkle-tree'
-import { CHUNK_BYTES, climb, hashUp } from './merkle.ts'
+import { hasher } from '@chainsafe/persistent-merkle-tree/hasher/hashtree'
+import { CHUNK_BYTES, hashUp, PAIR_BYTES } from './merkle.ts'
 import type { RecordHasher } from './record-hasher.ts'
 
-/** So many levels above the leaves lie the nodes that are kept: those between them are hashed again, those above in any case. */
+/** So many levels above the leaves lie the lowest nodes that are kept: those between them are hashed again. */
 const GROUP_DEPTH_MAX = 4
 /** What is hashed at once stays in the processor's caches. */
 const BATCH_CHUNKS = 2048
@@ -10,6 +11,8 @@ const BATCH_CHUNKS = 2048
 const LEAVES_STEP = 2 ** 16
 /** Entries that may leave the front of a queue between two states, and those behind them are known again. */
 const MOVED_MAX = 1024
+/** Where more of a level's nodes have to be hashed again than one of so many, all of them are: to pick them out would take longer. */
+const SPARSE = 8
 
 /**
  * Root of a list or vector by what is left of the one before: entries are compared, and where none of a group differs, its node stays. The
@@ -22,7 +25,11 @@ export class KeptTree {
   /** Bytes that become one leaf. */
   readonly #width: number
   #recordRoots = new Uint8Array(0)
-  #groups = new Uint8Array(0)
+  /** Nodes of each level from that of the groups up to the root's, as many as there are and one of nothing behind them. */
+  readonly #rows: Uint8Array<ArrayBuffer>[]
+  #groups = 0
+  /** Entries that the last root was of, where they were marked. */
+  #marked = 0
   #root: Uint8Array | undefined
 
   /** `depth` is that of the tree, by what its type has room for. */
@@ -31,10 +38,11 @@ export class KeptTree {
     this.#groupDepth = Math.min(depth, GROUP_DEPTH_MAX)
     this.#records = records
     this.#width = records?.recordBytes ?? CHUNK_BYTES
+    this.#rows = Array.from({ length: depth - this.#groupDepth + 1 }, () => new Uint8Array(0))
   }
 
   get keptBytes(): number {
-    return this.#recordRoots.length + this.#groups.length
+    return this.#rows.reduce((sum, row) => sum + row.length, this.#recordRoots.length)
   }
 
   /** Root of the tree over `now`. `before` is what the last call was given, and empty at the first one. */
@@ -42,16 +50,45 @@ export class KeptTree {
     const moved = this.#moved(before, now)
     const changed = this.#changedGroups(moved === 0 ? before : Buffer.alloc(0), now)
     if (changed.length === 0 && before.length === now.length && this.#root !== undefined) return this.#root
+    const shifted = before.subarray(moved * this.#width)
+    const isOther = (index: number) => differ(shifted, now, index * this.#width, this.#width)
+    return this.#hash(now, { moved, changed, isOther })
+  }
+
+  /**
+   * Root of the tree over records that have been written over those of the last call: `marks` has a byte for each, which is not 0 where the
+   * record is another one since, and is 0 afterwards. The others must be those of then.
+   */
+  rootOfMarked(now: Buffer, marks: Uint8Array): Uint8Array {
+    const [count, known] = [now.length / this.#width, this.#marked]
+    const changed = this.#markedGroups(marks, count)
+    const root =
+      changed.length === 0 && known === count && this.#root !== undefined
+        ? this.#root
+        : this.#hash(now, { moved: 0, changed, isOther: (index) => index >= known || marks[index] !== 0 })
+    marks.fill(0, 0, count)
+    this.#marked = count
+    return root
+  }
+
+  #hash(
+    now: Buffer,
+    {
+      moved,
+      changed,
+      isOther,
+    }: { readonly moved: number; readonly changed: readonly number[]; readonly isOther: (index: number) => boolean },
+  ): Uint8Array {
     const leaves = Math.ceil(now.length / this.#width)
     if (this.#records !== undefined) {
       this.#recordRoots = withRoom(this.#recordRoots, leaves * CHUNK_BYTES)
       this.#recordRoots.copyWithin(0, moved * CHUNK_BYTES)
-      this.#hashRecords(this.#records, before.subarray(moved * this.#width), now, changed)
+      this.#hashRecords(this.#records, now, changed, isOther)
     }
     this.#hashGroups(this.#records === undefined ? now : this.#recordRoots.subarray(0, leaves * CHUNK_BYTES), changed)
     const groups = Math.ceil(leaves / this.#groupLeaves)
-    const nodes = groups === 0 ? zeroHash(this.#groupDepth) : this.#groups.subarray(0, groups * CHUNK_BYTES)
-    this.#root = climb(nodes, [Math.max(1, groups)], this.#groupDepth, this.#depth)
+    this.#root = this.#climb(groups, changed)
+    this.#groups = groups
     return this.#root
   }
 
@@ -75,14 +112,35 @@ export class KeptTree {
     return changed
   }
 
-  #hashRecords(records: RecordHasher, before: Buffer, now: Buffer, groups: readonly number[]): void {
+  /** Those with marked entries; where there were more or fewer entries before, all from there on where one of the two ends. */
+  #markedGroups(marks: Uint8Array, count: number): readonly number[] {
+    const groups: number[] = []
+    const common = Math.min(this.#marked, count)
+    for (let at = marks.indexOf(1); at !== -1 && at < common; ) {
+      const group = Math.floor(at / this.#groupLeaves)
+      groups.push(group)
+      at = marks.indexOf(1, (group + 1) * this.#groupLeaves)
+    }
+    if (this.#marked === count) return groups
+    const last = groups.at(-1) ?? -1
+    for (let group = Math.floor(common / this.#groupLeaves); group * this.#groupLeaves < count; group++)
+      if (group > last) groups.push(group)
+    return groups
+  }
+
+  #hashRecords(
+    records: RecordHasher,
+    now: Buffer,
+    groups: readonly number[],
+    isOther: (index: number) => boolean,
+  ): void {
     const batch = new Uint32Array(BATCH_CHUNKS)
     let filled = 0
     const count = now.length / this.#width
     for (const group of groups) {
       const end = Math.min(count, (group + 1) * this.#groupLeaves)
       for (let index = group * this.#groupLeaves; index < end; index++) {
-        if (!differ(before, now, index * this.#width, this.#width)) continue
+        if (!isOther(index)) continue
         batch[filled++] = index
         if (filled < batch.length) continue
         records.hashInto(now, batch, this.#recordRoots)
@@ -94,10 +152,9 @@ export class KeptTree {
 
   #hashGroups(leaves: Uint8Array, groups: readonly number[]): void {
     const bytes = CHUNK_BYTES * this.#groupLeaves
-    const last = groups.at(-1)
-    if (last !== undefined) this.#groups = withRoom(this.#groups, (last + 1) * CHUNK_BYTES)
+    const row = this.#roomAt(0, Math.ceil(leaves.length / bytes))
     const atOnce = BATCH_CHUNKS / this.#groupLeaves
-    const batch = new Uint8Array(atOnce * bytes)
+    const batch = new Uint8Array(Math.min(atOnce, groups.length) * bytes)
     for (let from = 0; from < groups.length; from += atOnce) {
       const some = groups.slice(from, from + atOnce)
       batch.fill(0)
@@ -106,10 +163,54 @@ export class KeptTree {
       })
       const nodes = hashUp(batch.subarray(0, some.length * bytes), this.#groupDepth)
       some.forEach((group, i) => {
-        this.#groups.set(nodes.subarray(i * CHUNK_BYTES, (i + 1) * CHUNK_BYTES), group * CHUNK_BYTES)
+        row.set(nodes.subarray(i * CHUNK_BYTES, (i + 1) * CHUNK_BYTES), group * CHUNK_BYTES)
       })
     }
   }
+
+  /** The root above so many groups, of which these are others than before. */
+  #climb(groups: number, changed: readonly number[]): Uint8Array {
+    // What was right of the last node is nothing now.
+    const isShorter = groups < this.#groups
+    let [count, others] = [groups, changed]
+    if (count === 0) return zeroHash(this.#depth)
+    for (let level = 0; level < this.#rows.length - 1; level++) {
+      const row = this.#roomAt(level, count)
+      row.set(zeroHash(this.#groupDepth + level), count * CHUNK_BYTES)
+      count = Math.ceil(count / 2)
+      others = parentsOf(others)
+      const above = this.#roomAt(level + 1, count)
+      if (isShorter || others.length * SPARSE > count)
+        hasher.hashInto(row.subarray(0, count * PAIR_BYTES), above.subarray(0, count * CHUNK_BYTES))
+      else hashPairs(row, above, others)
+    }
+    return (this.#rows.at(-1) as Uint8Array).slice(0, CHUNK_BYTES)
+  }
+
+  #roomAt(level: number, count: number): Uint8Array {
+    const row = withRoom(this.#rows[level] as Uint8Array<ArrayBuffer>, (count + 1) * CHUNK_BYTES)
+    this.#rows[level] = row
+    return row
+  }
+}
+
+/** Ascending, each once, as the nodes are. */
+function parentsOf(nodes: readonly number[]): readonly number[] {
+  const parents: number[] = []
+  for (const node of nodes) if (parents.at(-1) !== node >> 1) parents.push(node >> 1)
+  return parents
+}
+
+function hashPairs(row: Uint8Array, above: Uint8Array, parents: readonly number[]): void {
+  const pairs = new Uint8Array(parents.length * PAIR_BYTES)
+  parents.forEach((parent, i) => {
+    pairs.set(row.subarray(parent * PAIR_BYTES, (parent + 1) * PAIR_BYTES), i * PAIR_BYTES)
+  })
+  const nodes = new Uint8Array(parents.length * CHUNK_BYTES)
+  hasher.hashInto(pairs, nodes)
+  parents.forEach((parent, i) => {
+    above.set(nodes.subarray(i * CHUNK_BYTES, (i + 1) * CHUNK_BYTES), parent * CHUNK_BYTES)
+  })
 }
 
 /** Whether so many bytes from there on, or those up to the end, are others than before. */

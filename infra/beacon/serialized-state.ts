@@ -2,19 +2,29 @@ import { AppError } from '../../schemas/errors.ts'
 import type { TransitionFork } from '../../schemas/eth/transition/fork-rules.ts'
 import { fieldAt, type StateLayout, stateLayout } from './state-layout.ts'
 
+/** The field that has most of a state's bytes. */
+export const REGISTRY = 'validators'
+
 /** Fields of a state by their names, where they lie in its bytes. Throws AppError `node_malformed` where there is no such field. */
 export class SerializedState {
   readonly #layout: StateLayout
   readonly #bytes: Uint8Array
   readonly #view: DataView
+  readonly #registry: Uint8Array | undefined
 
-  constructor(fork: TransitionFork, bytes: Uint8Array) {
+  /** `registry`: its bytes, where `bytes` are all but them. */
+  constructor(fork: TransitionFork, bytes: Uint8Array, registry?: Uint8Array) {
     const layout = stateLayout(fork)
     if (bytes.length < layout.bytes) throw malformed(`it has ${bytes.length} bytes`)
     this.#layout = layout
     this.#bytes = bytes
+    this.#registry = registry
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     this.#checkOffsets()
+  }
+
+  get length(): number {
+    return this.#bytes.length + (this.#registry?.length ?? 0)
   }
 
   /** Whether the fork's states have this field. */
@@ -54,22 +64,34 @@ export class SerializedState {
 
   /** Bytes of a field of variable length. */
   variable(name: string): Uint8Array {
-    const next = this.#layout.variable[this.#layout.variable.indexOf(name) + 1]
-    return this.#bytes.subarray(this.#offset(name), next === undefined ? this.#bytes.length : this.#offset(next))
+    if (name === REGISTRY && this.#registry !== undefined) return this.#registry
+    return this.#bytes.subarray(this.#placeOf(this.#offset(name)), this.#placeOf(this.#endOf(name)))
   }
 
   #offset(name: string): number {
     return this.#view.getUint32(fieldAt(this.#layout, name), true)
   }
 
+  #endOf(name: string): number {
+    const next = this.#layout.variable[this.#layout.variable.indexOf(name) + 1]
+    return next === undefined ? this.length : this.#offset(next)
+  }
+
+  /** Among the bytes that are here. */
+  #placeOf(offset: number): number {
+    return this.#registry === undefined || offset <= this.#offset(REGISTRY) ? offset : offset - this.#registry.length
+  }
+
   #checkOffsets(): void {
     let last = this.#layout.bytes
     for (const [place, name] of this.#layout.variable.entries()) {
       const offset = this.#offset(name)
-      if ((place === 0 && offset !== last) || offset < last || offset > this.#bytes.length)
-        throw malformed(`its ${name} cannot begin at byte ${offset} of ${this.#bytes.length}`)
+      if ((place === 0 && offset !== last) || offset < last || offset > this.length)
+        throw malformed(`its ${name} cannot begin at byte ${offset} of ${this.length}`)
       last = offset
     }
+    if (this.#registry !== undefined && this.#endOf(REGISTRY) - this.#offset(REGISTRY) !== this.#registry.length)
+      throw malformed(`its registry has ${this.#registry.length} bytes`)
   }
 }
 

@@ -11,6 +11,7 @@ import {
 } from '../../schemas/eth/transition/state-columns.ts'
 import { nameOf, PubkeyFinder } from './pubkey-finder.ts'
 import { malformed, SerializedState } from './serialized-state.ts'
+import { VALIDATOR_BYTES } from './state-layout.ts'
 import { ValidatorKeys } from './validator-keys.ts'
 
 // A serialized state is scanned where it lies: columns of numbers are made of the registry and the lists, and nothing else of it is read.
@@ -22,7 +23,7 @@ const SIGNATURE_BYTES = 96
 const UINT64_BYTES = 8
 
 const VALIDATOR = {
-  bytes: 121,
+  bytes: VALIDATOR_BYTES,
   withdrawalCredentials: 48,
   effectiveBalance: 80,
   slashed: 88,
@@ -43,6 +44,8 @@ const FAR_FUTURE_WORD = 0xffff_ffff
 export interface StateBytes {
   readonly fork: string
   readonly bytes: Uint8Array
+  /** The registry's, where they are not among the others. */
+  readonly registry?: Uint8Array
   /** Public keys (48 bytes) whose validators are asked for, beside those of the sync committee and of the queue's first deposits. */
   readonly pubkeys: readonly Uint8Array[]
 }
@@ -56,9 +59,9 @@ export interface ScannedState extends StateColumns {
  * The columns of a serialized state of the preset of this process. They keep nothing of its bytes, which may be written over. Throws
  * AppError `node_malformed` where the bytes are no state of the fork, `usage` for a fork that is not known here.
  */
-export function scanState({ fork: forkName, bytes, pubkeys }: StateBytes): ScannedState {
+export function scanState({ fork: forkName, bytes, registry: apart, pubkeys }: StateBytes): ScannedState {
   const fork = parseTransitionFork(forkName)
-  const state = new SerializedState(fork, bytes)
+  const state = new SerializedState(fork, bytes, apart)
   const registry = state.list('validators', VALIDATOR.bytes)
   const validators = registry.length / VALIDATOR.bytes
   const perValidator = (name: string, width: number) => {

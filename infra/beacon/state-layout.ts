@@ -4,6 +4,8 @@ import { TRANSITION_FORKS } from '../../schemas/eth/transition/fork-rules.ts'
 // The beginning of a serialized state has its fields of fixed length, and where those of variable length lie.
 
 export const OFFSET_BYTES = 4
+/** A record of the registry (consensus-specs, phase0 Validator). */
+export const VALIDATOR_BYTES = 121
 
 /** Forks whose states are laid out here. */
 export const STATE_FORKS = [...TRANSITION_FORKS, 'gloas'] as const

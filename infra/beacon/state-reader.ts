@@ -2,13 +2,15 @@ import { ssz } from '@lodestar/types'
 import { AppError, isNodeFault } from '../../schemas/errors.ts'
 import { hexOf } from '../../schemas/eth/hex.ts'
 import { epochOf } from '../../schemas/eth/time.ts'
-import type { ChainNode } from '../nodes/nodes.ts'
+import type { BodyReader, ChainNode } from '../nodes/nodes.ts'
 import type { BeaconChain } from '../ports/beacon-source.ts'
 import { flagsOfHeaders, refuseOptimistic } from './answer-flags.ts'
+import { RegistryMemory } from './registry-memory.ts'
 import { pathOf } from './route.ts'
 import { DEBUG } from './routes.ts'
 import { SerializedState } from './serialized-state.ts'
 import { type ScannedState, scanState } from './state-columns.ts'
+import { StateReception } from './state-reception.ts'
 import { StateRoots } from './state-root.ts'
 import type { Ask } from './wide-tables.ts'
 
@@ -47,12 +49,13 @@ export interface StateQuestion extends StatePlace {
 }
 
 /**
- * Reads states from nodes, one after the other, into two buffers that are used again and again, each as large as the largest state so far:
- * a root is told by what differs from the state before.
+ * Reads states from nodes, one after the other: the registry into one memory, over the one before, everything else into two buffers that are used in
+ * turn. A root is told by what differs from the state before.
  */
 export class StateReader {
   readonly #chain: () => Promise<BeaconChain>
   readonly #roots = new StateRoots({ lent: true })
+  readonly #registry = new RegistryMemory()
   readonly #buffers: [Uint8Array, Uint8Array] = [new Uint8Array(0), new Uint8Array(0)]
   /** The buffer that the last root was not told of. */
   #free: 0 | 1 = 0
@@ -75,19 +78,45 @@ export class StateReader {
   async #readFrom(node: ChainNode, question: StateQuestion): Promise<ReadState> {
     const { slot, pubkeys } = question
     const buffer = this.#free
-    const { fork, bytes } = await askState(node, slot, (wanted) => this.#room(buffer, wanted))
+    const { fork, bytes } = await this.#receive(node, slot, buffer)
     refuseOtherFork(node, { slot, fork }, await this.#chain())
-    const columns = scanState({ fork, bytes, pubkeys })
+    const { registry } = this.#registry
+    const columns = scanState({ fork, bytes, registry, pubkeys })
     if (columns.slot !== slot)
       throw node.fault('node_inconsistent', `answered the state of slot ${slot} with that of slot ${columns.slot}`)
-    const serialized = new SerializedState(columns.fork, bytes)
-    const stateRoot = this.#roots.rootOf(fork, bytes)
+    const serialized = new SerializedState(columns.fork, bytes, registry)
+    const stateRoot = this.#roots.rootOf(fork, bytes, this.#registry)
     this.#free = buffer === 0 ? 1 : 0
     return {
       ...{ slot, blockRoot: question.blockRoot, columns, stateRoot: hexOf(stateRoot) },
       stateRoots: serialized.vector('stateRoots').slice(),
       isAnchored: this.#isAnchored(node, question, { serialized, stateRoot }),
     }
+  }
+
+  /** All bytes but the registry's. */
+  async #receive(node: ChainNode, slot: number, buffer: 0 | 1) {
+    const path = pathOf(DEBUG.getStateV2, { stateId: slot })
+    const request = { method: 'GET', path, accept: 'application/octet-stream' } as const
+    let fork = ''
+    let reception: StateReception | undefined
+    const begin: BodyReader = ({ headers, toldBytes, bytesMax }) => {
+      if (!String(headers['content-type'] ?? '').includes('octet-stream'))
+        throw new AbsentState(`${node.name} does not tell states as SSZ`)
+      refuseOptimistic(node, `the state of slot ${slot}`, flagsOfHeaders(headers))
+      fork = String(headers['eth-consensus-version'] ?? '')
+      const receiving = new StateReception({ fork, toldBytes, bytesMax }, this.#registry, (bytes) =>
+        this.#room(buffer, bytes),
+      )
+      reception = receiving
+      return (piece) => receiving.take(piece)
+    }
+    await node.readBy(request, begin).catch((error: unknown) => {
+      if (isNodeFault(error) && error.code === 'node_refused') throw new AbsentState(error.message)
+      throw error
+    })
+    if (reception === undefined) throw new AbsentState(`${node.name} does not have the state of slot ${slot}`)
+    return { fork, bytes: reception.received() }
   }
 
   #room(buffer: 0 | 1, bytes: number): Uint8Array {
@@ -149,21 +178,6 @@ function fieldsBack(
   }
   const [blockRoots, stateRoots] = [rootsBack('blockRoots'), rootsBack('stateRoots')]
   return new Map(Object.entries({ slot, latestBlockHeader, blockRoots, stateRoots }))
-}
-
-async function askState(node: ChainNode, slot: number, room: (bytes: number) => Uint8Array) {
-  const path = pathOf(DEBUG.getStateV2, { stateId: slot })
-  const request = { method: 'GET', path, accept: 'application/octet-stream' } as const
-  const answer = await node.readInto(request, room).catch((error: unknown) => {
-    if (isNodeFault(error) && error.code === 'node_refused') throw new AbsentState(error.message)
-    throw error
-  })
-  if (answer === undefined) throw new AbsentState(`${node.name} does not have the state of slot ${slot}`)
-  const { headers, body } = answer
-  if (!String(headers['content-type'] ?? '').includes('octet-stream'))
-    throw new AbsentState(`${node.name} does not tell states as SSZ`)
-  refuseOptimistic(node, `the state of slot ${slot}`, flagsOfHeaders(headers))
-  return { fork: String(headers['eth-consensus-version'] ?? ''), bytes: body }
 }
 
 /** Throws unless the answer's fork is the one that the chain has in the slot: the bytes of another one lie elsewhere. */

@@ -12,7 +12,8 @@ import { parseTransitionFork, type TransitionFork } from '../../schemas/eth/tran
 import { KeptTree } from './kept-tree.ts'
 import { CHUNK_BYTES, climb, depthOf, withLength } from './merkle.ts'
 import { isRecord, RecordHasher } from './record-hasher.ts'
-import { malformed, SerializedState } from './serialized-state.ts'
+import type { RegistryMemory } from './registry-memory.ts'
+import { malformed, REGISTRY, SerializedState } from './serialized-state.ts'
 
 /** Three times mainnet's state of 2025. */
 const STATE_BYTES_MAX = 2 ** 30
@@ -33,6 +34,8 @@ interface Kept {
   readonly fork: TransitionFork
   readonly fields: Fields
   readonly bytes: Uint8Array
+  /** The fields' own, by their names. */
+  readonly parts: ReadonlyMap<string, Buffer>
   /** Of the fields, 32 bytes each. */
   readonly roots: Uint8Array
 }
@@ -42,7 +45,7 @@ interface Kept {
  * byte by byte, and only what differs is hashed again. So any order of states gives the right roots, and a branch in its own order
  * the quickest. No object is made of a validator.
  *
- * Kept are the last state's bytes and 36 bytes per validator: 80 MB beside the 306 MB of a mainnet state.
+ * Kept are the last state's bytes, but for a registry that is written over, and 36 bytes per validator: 80 MB of mainnet.
  */
 export class StateRoots {
   readonly #lent: boolean
@@ -57,21 +60,25 @@ export class StateRoots {
     this.#lent = lent
   }
 
-  /** 32 bytes. Throws AppError `node_malformed` where the bytes are no state of the fork, `usage` for a fork that is not known here. */
-  rootOf(forkName: string, bytes: Uint8Array): Uint8Array {
+  /**
+   * 32 bytes. `registry`: where the states' registries are written one over the other, if it is not among the bytes; then it is of all states.
+   * Throws AppError `node_malformed` where the bytes are no state of the fork, `usage` for a fork that is not known here.
+   */
+  rootOf(forkName: string, bytes: Uint8Array, registry?: RegistryMemory): Uint8Array {
     const fork = parseTransitionFork(forkName)
     const before = this.#comparable(fork, bytes)
     const fields = before?.fields ?? fieldsOf(fork)
-    const now = bytesOfFields(fork, fields, bytes)
-    const earlier = before === undefined ? undefined : bytesOfFields(fork, fields, before.bytes)
+    const parts = bytesOfFields(fork, fields, bytes, registry)
     // Half-made trees are of no state: they are dropped if a field turns out to be malformed.
     this.#kept = undefined
     const roots = new Uint8Array(fields.size * CHUNK_BYTES)
     for (const [place, [name, field]] of [...fields].entries()) {
-      const root = rootOfField(field, earlier?.get(name) ?? NOTHING, now.get(name) ?? NOTHING)
+      const now = parts.get(name) ?? NOTHING
+      const marks = name === REGISTRY ? registry?.marks : undefined
+      const root = rootOfField(field, { before: before?.parts.get(name) ?? NOTHING, now, marks })
       roots.set(root, place * CHUNK_BYTES)
     }
-    this.#kept = { fork, fields, bytes: this.#lent ? bytes : this.#copied(bytes), roots: roots.slice() }
+    this.#kept = { fork, fields, ...this.#keptBytes(fork, fields, { bytes, parts }), roots: roots.slice() }
     return climb(roots, [fields.size], 0, depthOf(fields.size))
   }
 
@@ -98,6 +105,16 @@ export class StateRoots {
   #comparable(fork: TransitionFork, bytes: Uint8Array): Kept | undefined {
     if (this.#kept?.fork !== fork || overlap(this.#kept.bytes, bytes)) return undefined
     return this.#kept
+  }
+
+  #keptBytes(
+    fork: TransitionFork,
+    fields: Fields,
+    given: Pick<Kept, 'bytes' | 'parts'>,
+  ): Pick<Kept, 'bytes' | 'parts'> {
+    if (this.#lent) return given
+    const bytes = this.#copied(given.bytes)
+    return { bytes, parts: bytesOfFields(fork, fields, bytes) }
   }
 
   #copied(bytes: Uint8Array): Uint8Array {
@@ -136,9 +153,14 @@ function treeOf(leavesMax: number, elements: Type<unknown>): KeptTree {
   return new KeptTree(depthOf(leavesMax), new RecordHasher(elements))
 }
 
-function bytesOfFields(fork: TransitionFork, fields: Fields, bytes: Uint8Array): Map<string, Buffer> {
-  if (bytes.length > STATE_BYTES_MAX) throw malformed(`it has ${bytes.length} bytes`)
-  const state = new SerializedState(fork, bytes)
+function bytesOfFields(
+  fork: TransitionFork,
+  fields: Fields,
+  bytes: Uint8Array,
+  registry?: RegistryMemory,
+): ReadonlyMap<string, Buffer> {
+  const state = new SerializedState(fork, bytes, registry?.registry)
+  if (state.length > STATE_BYTES_MAX) throw malformed(`it has ${state.length} bytes`)
   return new Map(
     [...fields].map(([name, field]) => {
       const found = bytesOfField(state, name, field, state.isVariable(name))
@@ -154,9 +176,12 @@ function bytesOfField(state: SerializedState, name: string, field: Field, isVari
   throw malformed(`its ${name} has more than ${field.entriesMax} entries`)
 }
 
-function rootOfField(field: Field, before: Buffer, now: Buffer): Uint8Array {
+function rootOfField(
+  field: Field,
+  { before, now, marks }: { readonly before: Buffer; readonly now: Buffer; readonly marks: Uint8Array | undefined },
+): Uint8Array {
   if (field.kind === 'whole') return rootOfWhole(field.type, now)
-  const root = field.tree.rootOf(before, now)
+  const root = marks === undefined ? field.tree.rootOf(before, now) : field.tree.rootOfMarked(now, marks)
   return field.kind === 'list' ? withLength(root, now.length / field.entryBytes) : root
 }
 

@@ -62,6 +62,15 @@ const QUOTE_CHARACTERS_MAX = 200
 
 type Body = Dispatcher.ResponseData['body']
 
+/** What comes before a body: its length in bytes where that is told, and 0 otherwise, and how long it may be. */
+export interface BodyBeginning extends Pick<NodeAnswer, 'headers'> {
+  readonly toldBytes: number
+  readonly bytesMax: number
+}
+
+/** Gives what takes the pieces of a body. */
+export type BodyReader = (beginning: BodyBeginning) => (piece: Uint8Array) => void
+
 /** One node: an HTTP address with a pool of kept-alive connections. */
 export class ChainNode implements AsyncDisposable {
   readonly name: string
@@ -118,23 +127,19 @@ export class ChainNode implements AsyncDisposable {
     return { headers: begun.headers, body: Buffer.concat(pieces).subarray(0, bytesMax) }
   }
 
-  /**
-   * As `request`, with the body in memory that is used again: `room` gives as many bytes as it is asked for, with what was written
-   * before at their beginning. A body whose length is not told gets more of it as it comes.
-   */
-  async readInto(request: NodeRequest, room: (bytes: number) => Uint8Array): Promise<NodeAnswer | undefined> {
+  /** As `read`, with whoever takes the pieces chosen by what comes before them. */
+  async readBy(request: NodeRequest, reader: BodyReader): Promise<boolean> {
     const begun = await this.#begin(request)
-    if (begun === undefined) return undefined
-    const told = Number(begun.headers['content-length'] ?? 0)
-    let memory = room(Math.min(told, this.#limits.bodyBytesMax))
-    let bytes = 0
-    await this.#take(begun.body, (piece) => {
-      if (bytes + piece.length > memory.length) memory = room(Math.max(bytes + piece.length, 2 * memory.length))
-      memory.set(piece, bytes)
-      bytes += piece.length
-      return false
-    })
-    return { headers: begun.headers, body: memory.subarray(0, bytes) }
+    if (begun === undefined) return false
+    const bytesMax = this.#limits.bodyBytesMax
+    const toldBytes = Math.min(Number(begun.headers['content-length'] ?? 0), bytesMax)
+    try {
+      const take = reader({ headers: begun.headers, toldBytes, bytesMax })
+      await this.#take(begun.body, (piece) => void take(piece))
+    } finally {
+      begun.body.destroy()
+    }
+    return true
   }
 
   /**

@@ -13,7 +13,10 @@ import {
 import { ssz } from '@lodestar/types'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { RegistryMemory } from '../../infra/beacon/registry-memory.ts'
+import { SerializedState } from '../../infra/beacon/serialized-state.ts'
 import { STATE_LAYOUTS } from '../../infra/beacon/state-layout.ts'
+import { StateReception } from '../../infra/beacon/state-reception.ts'
 import { StateRoots } from '../../infra/beacon/state-root.ts'
 import { TRANSITION_FORKS, type TransitionFork } from '../../schemas/eth/transition/fork-rules.ts'
 import { tries } from '../long-form.ts'
@@ -140,6 +143,73 @@ test.each(TRANSITION_FORKS)('the roots of states of %s one after the other are t
     }),
     { numRuns: tries(1, 100) },
   )
+})
+
+test.each(TRANSITION_FORKS)('states of %s that are received over each other have the roots of the SSZ type', (fork) => {
+  fc.assert(
+    fc.property(fc.integer(), fc.array(count, { minLength: 4, maxLength: 6 }), (seed, counts) => {
+      const given = new GivenState(fork, seed)
+      const random = randomOf(seed)
+      const registry = new RegistryMemory()
+      const roots = new StateRoots({ lent: true })
+      const buffers = [Buffer.alloc(0), Buffer.alloc(0)]
+      /** In pieces of any length; where it ends early, only so many bytes come. */
+      const receive = (bytes: Uint8Array, buffer: 0 | 1, end = bytes.length): Uint8Array => {
+        const room = (wanted: number) => {
+          const had = buffers[buffer] as Buffer
+          if (had.length < wanted) buffers[buffer] = Buffer.concat([had], wanted)
+          return buffers[buffer] as Buffer
+        }
+        const toldBytes = random() % 2 === 0 ? bytes.length : 0
+        const reception = new StateReception({ fork, toldBytes, bytesMax: bytes.length }, registry, room)
+        for (let from = 0; from < end; ) {
+          const to = Math.min(end, from + 1 + (random() % (random() % 2 === 0 ? 200 : 20_000)))
+          reception.take(bytes.subarray(from, to))
+          from = to
+        }
+        return reception.received()
+      }
+      let free: 0 | 1 = 0
+      for (const validators of counts) {
+        const { bytes, root } = given.step(validators)
+        const other = new GivenState(fork, seed + 1).step(random() % 300).bytes
+        if (random() % 2 === 0) receive(other, free, random() % other.length)
+        const others = receive(bytes, free)
+        const [apart, whole] = [new SerializedState(fork, others, registry.registry), new SerializedState(fork, bytes)]
+        expect(apart.length).toBe(bytes.length)
+        for (const name of STATE_LAYOUTS.get(fork)?.variable ?? [])
+          expect(Buffer.compare(apart.variable(name), whole.variable(name)), name).toBe(0)
+        expect(roots.rootOf(fork, others, registry), `with ${validators} validators`).toEqual(root)
+        free = free === 0 ? 1 : 0
+      }
+    }),
+    { numRuns: tries(1, 100) },
+  )
+})
+
+test('an answer that says wrongly where its registry lies is no state', () => {
+  const { bytes } = new GivenState('fulu', 1).step(40)
+  const layout = STATE_LAYOUTS.get('fulu')
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+  for (const [name, offset] of [
+    ['validators', 0],
+    ['validators', 2 ** 32 - 1],
+    ['balances', 0],
+    ['balances', bytes.length + 1],
+  ] as const) {
+    const at = layout?.at.get(name) ?? 0
+    const right = view.getUint32(at, true)
+    view.setUint32(at, offset, true)
+    const registry = new RegistryMemory()
+    const room = (wanted: number) => Buffer.alloc(Math.max(wanted, bytes.length))
+    const reception = new StateReception({ fork: 'fulu', toldBytes: 0, bytesMax: bytes.length }, registry, room)
+    reception.take(bytes)
+    const others = reception.received()
+    expect(() => new SerializedState('fulu', others, registry.registry), `${name} at ${offset}`).toThrow(
+      expect.objectContaining({ code: 'node_malformed' }),
+    )
+    view.setUint32(at, right, true)
+  }
 })
 
 test('a state of another branch or fork has its root whatever was before it', () => {
