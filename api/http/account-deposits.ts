@@ -1,5 +1,6 @@
 import { type ChainClock, slotAt } from '../../schemas/eth/time.ts'
 import { type AccountScope, inStatements } from './seen-validators.ts'
+import { byAccount, OWN_KEYS, readTogether } from './small-accounts.ts'
 import { StandingMemo } from './standing-memo.ts'
 
 /** A validator's deposit in a block that is canonical. */
@@ -15,6 +16,7 @@ export interface OnChainDeposit {
 }
 
 interface DepositRow {
+  readonly account: string
   readonly pubkey: string
   readonly block_hash: string
   readonly block_number: string
@@ -23,11 +25,10 @@ interface DepositRow {
 }
 
 // Logs of the chain's deposit contract alone, and of what was created here only the deposit that was signed: a stranger's changes nothing.
-const MINE = `chain = {chain:String} AND pubkey IN
-  (SELECT pubkey FROM account_validators WHERE account = {account:String} AND chain = {chain:String})`
+const MINE = `chain = {chain:String} AND pubkey IN (SELECT pubkey FROM (${OWN_KEYS}))`
 const DEPOSITS = `
   SELECT
-    d.pubkey AS pubkey, toString(d.block_hash) AS block_hash, d.block_number AS block_number,
+    own.account AS account, d.pubkey AS pubkey, toString(d.block_hash) AS block_hash, d.block_number AS block_number,
     toString(d.transaction_hash) AS transaction_hash, toUnixTimestamp(d.time) AS time_sec
   FROM
   (
@@ -39,6 +40,7 @@ const DEPOSITS = `
   (
     SELECT pubkey, withdrawal_credentials, amount_gwei, deposit_data_root, 1 AS is_created FROM created_validators FINAL WHERE ${MINE}
   ) AS c ON c.pubkey = d.pubkey
+  INNER JOIN (${OWN_KEYS}) AS own ON own.pubkey = d.pubkey
   WHERE c.is_created = 0 OR c.deposit_data_root = toString(d.deposit_data_root)
     OR (c.deposit_data_root = '' AND c.withdrawal_credentials = d.withdrawal_credentials AND c.amount_gwei = d.amount_gwei)
   ORDER BY block_number, d.log_index`
@@ -60,9 +62,11 @@ export function accountDeposits(
   scope: AccountScope,
   clock: ChainClock | undefined,
 ): Promise<ReadonlyMap<string, OnChainDeposit>> {
-  const { standing, account, shared } = scope
+  const { standing, account } = scope
   return depositMemo.of(standing, account, async () => {
-    const rows = await shared.query<DepositRow>(DEPOSITS, { chain: standing.chain, account })
+    const rows = await readTogether(scope, 'deposits', account, async (warehouse, accounts) =>
+      byAccount(accounts, await warehouse.query<DepositRow>(DEPOSITS, { chain: standing.chain, accounts })),
+    )
     const final = clock === undefined ? new Map<number, string>() : await finalBlocks(scope, clock, rows)
     const finalOf = (row: DepositRow) => (clock === undefined ? undefined : final.get(slotAt(clock, row.time_sec)))
     const canonical = await canonicalBlocks(

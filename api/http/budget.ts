@@ -1,7 +1,8 @@
 import type { QueryParams, WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { keysSql, type LookupReader, lookupSql, rowsOfLookups } from './lookups.ts'
-import { GATHERED_MAX, type StatementQueue } from './statement-queue.ts'
+import { ACCOUNTS_GATHERED_MAX, type GatheringReader } from './small-accounts.ts'
+import { GATHERED_MAX, SMALL_ACCOUNTS, type StatementQueue } from './statement-queue.ts'
 
 /** Of one request; the deepest GraphQL query with a handful of windows has about twenty. */
 export const STATEMENTS_MAX = 40
@@ -35,7 +36,7 @@ const NEVER = new AbortController().signal
  * The warehouse for one request: its statements wait for their account's turn, and end with the request. Beyond the request's
  * budget they reject with AppError `query_limit`.
  */
-export function openBudget({ warehouse, queue, account, signal = NEVER }: Budgeted): LookupReader {
+export function openBudget({ warehouse, queue, account, signal = NEVER }: Budgeted): LookupReader & GatheringReader {
   let statements = 0
   let spentMs = 0
   const admit = (share: number): void => {
@@ -44,6 +45,9 @@ export function openBudget({ warehouse, queue, account, signal = NEVER }: Budget
     if (statements > STATEMENTS_MAX) {
       throw new AppError('query_limit', `The question takes more than ${STATEMENTS_MAX} statements.`)
     }
+  }
+  const gathering: WarehouseReader = {
+    query: <Row>(sql: string, params?: QueryParams) => warehouse.query<Row>(sql, params, LOOKUP_LIMITS),
   }
   return {
     async query<Row>(sql: string, params?: QueryParams): Promise<Row[]> {
@@ -59,6 +63,15 @@ export function openBudget({ warehouse, queue, account, signal = NEVER }: Budget
           spentMs += performance.now() - startMs
         }
       })
+    },
+    async gather<Item, Result>(
+      kind: string,
+      item: Item,
+      readAll: (warehouse: WarehouseReader, items: readonly Item[]) => Promise<readonly Result[]>,
+    ): Promise<Result> {
+      admit(1 / GATHERED_MAX)
+      const gathered = { kind, item, most: ACCOUNTS_GATHERED_MAX }
+      return await queue.gather(SMALL_ACCOUNTS, gathered, (items: readonly Item[]) => readAll(gathering, items))
     },
     async lookUp<Row>(kind: string, select: string): Promise<Row[]> {
       admit(1 / GATHERED_MAX)

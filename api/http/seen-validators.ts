@@ -1,7 +1,8 @@
-import type { QueryParams, WarehouseReader } from '../../infra/ports/warehouse.ts'
+import type { QueryParams } from '../../infra/ports/warehouse.ts'
 import type { DayNumber } from '../../schemas/eth/time.ts'
 import { END_OF_DAYS, FIRST_DAY, type Interval } from '../../schemas/ownership.ts'
 import { ownedDaysSql } from '../../schemas/tables/accounts.ts'
+import { byAccount, type GatheringReader, readTogether } from './small-accounts.ts'
 import { StandingMemo } from './standing-memo.ts'
 import type { Standing } from './standings.ts'
 
@@ -10,7 +11,7 @@ export interface AccountScope {
   readonly standing: Standing
   readonly account: string
   /** Within the account's share, and not ended with the request that happens to ask first. */
-  readonly shared: WarehouseReader
+  readonly shared: GatheringReader
 }
 
 /** A validator with the days on which an account sees it: those on which it is its owner, or all days where it watches. */
@@ -35,6 +36,7 @@ export interface UnregisteredDays extends Interval {
 }
 
 interface SeenRow {
+  readonly account: string
   readonly pubkey: string
   readonly from_day: number
   readonly to_day: number
@@ -48,31 +50,32 @@ export const VALIDATORS_PER_STATEMENT = 10_000
 /** Of public keys, 98 characters each. */
 export const PUBKEYS_PER_STATEMENT = 1_000
 
-const KEYS_OF_ACCOUNT = `
-    SELECT pubkey FROM account_validators WHERE account = {account:String} AND chain = {chain:String}
-    UNION ALL SELECT pubkey FROM watched_validators WHERE account = {account:String} AND chain = {chain:String}`
+const KEYS_OF_ACCOUNTS = `
+    SELECT pubkey FROM account_validators WHERE account IN {accounts:Array(String)} AND chain = {chain:String}
+    UNION ALL SELECT pubkey FROM watched_validators WHERE account IN {accounts:Array(String)} AND chain = {chain:String}`
 
 // Days of one key never overlap.
 const SEEN = `
   SELECT
-    seen.pubkey AS pubkey, toUInt16(seen.from_day) AS from_day, toUInt16(seen.to_day) AS to_day,
+    seen.account AS account, seen.pubkey AS pubkey, toUInt16(seen.from_day) AS from_day, toUInt16(seen.to_day) AS to_day,
     names.is_registered AS is_registered, names.validator_index AS validator_index,
     toString(names.withdrawal_credentials) AS withdrawal_credentials
   FROM
   (
-    SELECT pubkey, from_day, to_day
+    SELECT account, pubkey, from_day, to_day
     FROM (${ownedDaysSql(`chain = {chain:String} AND pubkey IN
-      (SELECT pubkey FROM account_validators WHERE account = {account:String} AND chain = {chain:String})`)})
-    WHERE account = {account:String}
-      AND pubkey NOT IN (SELECT pubkey FROM watched_validators FINAL WHERE account = {account:String} AND chain = {chain:String})
+      (SELECT pubkey FROM account_validators WHERE account IN {accounts:Array(String)} AND chain = {chain:String})`)})
+    WHERE account IN {accounts:Array(String)} AND (account, pubkey) NOT IN
+      (SELECT account, pubkey FROM watched_validators FINAL WHERE account IN {accounts:Array(String)} AND chain = {chain:String})
     UNION ALL
-    SELECT pubkey, toDate(${FIRST_DAY}) AS from_day, toDate(${END_OF_DAYS}) AS to_day FROM watched_validators FINAL
-    WHERE account = {account:String} AND chain = {chain:String}
+    SELECT account, pubkey, toDate(${FIRST_DAY}) AS from_day, toDate(${END_OF_DAYS}) AS to_day
+    FROM watched_validators FINAL
+    WHERE account IN {accounts:Array(String)} AND chain = {chain:String}
   ) AS seen
   LEFT JOIN
   (
     SELECT pubkey, validator_index, withdrawal_credentials, 1 AS is_registered FROM validators FINAL
-    WHERE chain = {chain:String} AND pubkey IN (${KEYS_OF_ACCOUNT})
+    WHERE chain = {chain:String} AND pubkey IN (${KEYS_OF_ACCOUNTS})
   ) AS names ON names.pubkey = seen.pubkey
   ORDER BY validator_index, from_day`
 
@@ -81,20 +84,27 @@ const seenMemo = new StandingMemo<SeenValidators>(
 )
 
 /** The account's validators on the chain as they stand, those that it had before among them. */
-export function seenValidators({ standing, account, shared }: AccountScope): Promise<SeenValidators> {
-  return seenMemo.of(standing, account, async () => {
-    const rows = await shared.query<SeenRow>(SEEN, { chain: standing.chain, account })
-    const byKey = Map.groupBy(
-      rows.filter((row) => row.is_registered === 1),
-      (row) => row.pubkey,
-    )
-    return {
-      registered: [...byKey.values()].flatMap(toSeen),
-      unregistered: rows
-        .filter((row) => row.is_registered === 0)
-        .map((row) => ({ pubkey: row.pubkey, ...toInterval(row) })),
-    }
-  })
+export function seenValidators(scope: AccountScope): Promise<SeenValidators> {
+  const { standing, account } = scope
+  return seenMemo.of(standing, account, () =>
+    readTogether(scope, 'seen', account, async (warehouse, accounts) => {
+      const rows = await warehouse.query<SeenRow>(SEEN, { chain: standing.chain, accounts })
+      return byAccount(accounts, rows).map(toSeenValidators)
+    }),
+  )
+}
+
+function toSeenValidators(rows: readonly SeenRow[]): SeenValidators {
+  const byKey = Map.groupBy(
+    rows.filter((row) => row.is_registered === 1),
+    (row) => row.pubkey,
+  )
+  return {
+    registered: [...byKey.values()].flatMap(toSeen),
+    unregistered: rows
+      .filter((row) => row.is_registered === 0)
+      .map((row) => ({ pubkey: row.pubkey, ...toInterval(row) })),
+  }
 }
 
 function toSeen(rows: readonly SeenRow[]): SeenValidator[] {

@@ -7,6 +7,8 @@ export const STATEMENTS_OF_NEWCOMERS = 2
 
 /** Statements that are gathered for one turn. */
 export const GATHERED_MAX = 8
+/** The account of turns in which several small ones are read together: no account has an empty name. */
+export const SMALL_ACCOUNTS = ''
 
 /** What nobody ends: others wait for it, too. */
 const NEVER = new AbortController().signal
@@ -45,17 +47,17 @@ export class StatementQueue {
   }
 
   /**
-   * Runs what an account asks for of one kind while it waits for its turn as one: `runAll` gets all of it, and results are in its order.
-   * Whoever does not wait any more is not heard of.
+   * Runs what an account asks for of one kind while it waits for its turn as one: `runAll` gets all of it, `most` at once, and results are
+   * in its order. Whoever does not wait any more is not heard of.
    */
   async gather<Item, Result>(
     account: string,
-    { kind, item }: { readonly kind: string; readonly item: Item },
+    { kind, item, most = GATHERED_MAX }: { readonly kind: string; readonly item: Item; readonly most?: number },
     runAll: (items: readonly Item[]) => Promise<readonly Result[]>,
   ): Promise<Result> {
     const key = JSON.stringify([account, kind])
     const known = this.#gathered.get(key)
-    const isOpen = known !== undefined && known.items.length < GATHERED_MAX
+    const isOpen = known !== undefined && known.items.length < most
     const gathered = isOpen ? known : this.#beginGathering(account, key, runAll)
     const place = gathered.items.push(item) - 1
     return (await gathered.results)[place] as Result

@@ -1,5 +1,6 @@
 import type { ValidatorEpochRow } from '../../schemas/tables/rewards.ts'
 import { type AccountScope, inStatements, seenValidators } from './seen-validators.ts'
+import { indicesOf, readTogether } from './small-accounts.ts'
 import { StandingMemo } from './standing-memo.ts'
 
 const COLUMNS = [
@@ -24,14 +25,18 @@ const stateMemo = new StandingMemo<ReadonlyMap<number, ValidatorState>>((states)
 
 /** States of the account's validators at the newest epoch, by index; a validator without a row has none. */
 export function validatorStates(scope: AccountScope, epoch: number): Promise<ReadonlyMap<number, ValidatorState>> {
-  const { standing, account, shared } = scope
+  const { standing, account } = scope
+  const { chain } = standing
   return stateMemo.of(standing, account, async () => {
     const { registered } = await seenValidators(scope)
     const states = new Map<number, ValidatorState>()
     for (const some of inStatements(registered)) {
-      const indices = some.map(({ index }) => index)
-      const rows = await shared.query<ValidatorState>(STATES, { chain: standing.chain, epoch, indices })
-      for (const row of rows) states.set(row.validator_index, row)
+      const own = await readTogether(scope, `states ${epoch}`, some, async (warehouse, items) => {
+        const rows = await warehouse.query<ValidatorState>(STATES, { chain, epoch, indices: indicesOf(items) })
+        const found = new Map(rows.map((row) => [row.validator_index, row]))
+        return items.map((validators) => validators.flatMap(({ index }) => found.get(index) ?? []))
+      })
+      for (const state of own) states.set(state.validator_index, state)
     }
     return states
   })

@@ -4,14 +4,8 @@ import { FAR_FUTURE_EPOCH } from '../../schemas/eth/far-future.ts'
 import { type DayNumber, formatDay } from '../../schemas/eth/time.ts'
 import { IS_PUBLISHED } from '../../schemas/tables/day-levels.ts'
 import { AccountMemo } from '../http/account-memo.ts'
-import {
-  type AccountScope,
-  inStatements,
-  SEEN_RELATION,
-  type SeenValidator,
-  seenParams,
-  seenValidators,
-} from '../http/seen-validators.ts'
+import { type AccountScope, inStatements, type SeenValidator, seenValidators } from '../http/seen-validators.ts'
+import { indicesOf, readTogether, SEEN_BY_RELATION, seenByParams } from '../http/small-accounts.ts'
 import { StandingMemo } from '../http/standing-memo.ts'
 import { type ValidatorState, validatorStates } from '../http/validator-states.ts'
 import type { ClosedDay, Horizon } from './horizon.ts'
@@ -122,6 +116,8 @@ function whoIsSeen(scope: AccountScope, horizon: Horizon): Promise<string> {
 }
 
 interface SumRow {
+  /** Of the accounts that are asked for together. */
+  readonly nth: number
   readonly day: number
   readonly el_reward_wei: string
   readonly cl_reward_gwei: string
@@ -147,6 +143,7 @@ const FIGURES_BY_VALIDATOR = `
 
 const sumsSql = (figures: string): string => `
   SELECT
+    seen.nth AS nth,
     rewards.is_explained AS is_explained,
     toUInt16(rewards.day) AS day,
     sum(rewards.el_reward_wei) AS el_reward_wei,
@@ -162,14 +159,14 @@ const sumsSql = (figures: string): string => `
   (
     ${figures}
   ) AS rewards
-  INNER JOIN ${SEEN_RELATION} AS seen ON seen.validator_index = rewards.validator_index
+  INNER JOIN ${SEEN_BY_RELATION} AS seen ON seen.validator_index = rewards.validator_index
   WHERE seen.from_day <= toUInt16(rewards.day) AND toUInt16(rewards.day) < seen.to_day
-  GROUP BY rewards.day, rewards.is_explained`
+  GROUP BY seen.nth, rewards.day, rewards.is_explained`
 
 const SUMS_BY_DAY = sumsSql(FIGURES_BY_DAY)
 const SUMS_BY_VALIDATOR = sumsSql(FIGURES_BY_VALIDATOR)
 
-type ReadingScope = AccountScope & { readonly reader: WarehouseReader }
+type ReadingScope = AccountScope & { readonly reader: AccountScope['shared'] }
 
 async function selectDays(scope: ReadingScope, horizon: Horizon, days: readonly ClosedDay[]): Promise<AccountDay[]> {
   const { registered } = await seenValidators(scope)
@@ -187,9 +184,17 @@ async function selectDays(scope: ReadingScope, horizon: Horizon, days: readonly 
   }
   const sums = new Map<DayNumber, AccountDay>()
   const sql = registered.length > BY_VALIDATOR_MAX ? SUMS_BY_DAY : SUMS_BY_VALIDATOR
+  const reading = { ...scope, shared: scope.reader }
   for (const some of inStatements(registered)) {
-    const activations = some.map(({ index }) => activationOf(states.get(index)))
-    const rows = await scope.reader.query<SumRow>(sql, { ...window, ...seenParams(some), activations })
+    const rows = await readTogether(reading, `days ${window.days}`, { some, states }, async (warehouse, items) => {
+      const accounts = items.map((item) => item.some)
+      const activationsOf = new Map(
+        items.flatMap((item) => item.some.map(({ index }) => [index, item.states.get(index)])),
+      )
+      const activations = indicesOf(accounts).map((index) => activationOf(activationsOf.get(index)))
+      const found = await warehouse.query<SumRow>(sql, { ...window, ...seenByParams(accounts), activations })
+      return items.map((_, nth) => found.filter((row) => row.nth === nth))
+    })
     for (const row of rows) sums.set(row.day, addRow(sums.get(row.day) ?? noneOf(row.day), row))
   }
   const expected = expectedOf(registered, states, days)

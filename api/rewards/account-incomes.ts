@@ -1,15 +1,9 @@
-import type { QueryParams } from '../../infra/ports/warehouse.ts'
+import type { QueryParams, WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { type DayNumber, firstOfMonth, formatDay } from '../../schemas/eth/time.ts'
 import { IS_PUBLISHED, IS_UNANCHORED, newestToldSql } from '../../schemas/tables/day-levels.ts'
 import { consensusDaysSql, dayRevenuesSql } from '../../schemas/tables/validator-days.ts'
-import {
-  type AccountScope,
-  inStatements,
-  SEEN_RELATION,
-  type SeenValidator,
-  seenParams,
-  seenValidators,
-} from '../http/seen-validators.ts'
+import { type AccountScope, inStatements, type SeenValidator, seenValidators } from '../http/seen-validators.ts'
+import { readTogether, SEEN_BY_RELATION, seenByParams } from '../http/small-accounts.ts'
 import { StandingMemo } from '../http/standing-memo.ts'
 import type { Horizon } from './horizon.ts'
 
@@ -35,6 +29,8 @@ export interface Incomes {
 }
 
 interface IncomeRow {
+  /** Of the accounts that are asked for together. */
+  readonly nth: number
   readonly validator_index: number
   readonly el_reward_wei: string
   readonly cl_reward_gwei: string
@@ -50,19 +46,19 @@ interface MonthsRow extends IncomeRow {
 }
 
 const sumsOf = (el: string, cl: string): string => `
-  income.validator_index AS validator_index, sumIf(${el}, income.is_explained) AS el_reward_wei,
+  seen.nth AS nth, income.validator_index AS validator_index, sumIf(${el}, income.is_explained) AS el_reward_wei,
   sumIf(${cl}, income.is_explained) AS cl_reward_gwei, groupArrayIf(toUInt16(income.day), NOT income.is_explained) AS unproven`
 const ON_ITS_DAYS = `seen.from_day <= toUInt16(income.day) AND toUInt16(income.day) < seen.to_day`
 
 const MONTHS_INCOME = `
   SELECT
-    validator_index, sumIf(el, is_inside) AS el_reward_wei, sumIf(cl, is_inside) AS cl_reward_gwei,
+    nth, validator_index, sumIf(el, is_inside) AS el_reward_wei, sumIf(cl, is_inside) AS cl_reward_gwei,
     groupArrayArrayIf(unexplained, is_inside) AS unproven, groupArrayIf(month, NOT is_inside) AS split,
     countIf(version != transform(month, {months:Array(UInt16)}, {versions:Array(UInt64)}, toUInt64(0))) AS moved
   FROM
   (
     SELECT
-      sums.validator_index AS validator_index, sums.month AS month, sums.el AS el, sums.cl AS cl, sums.unexplained AS unexplained,
+      seen.nth AS nth, sums.validator_index AS validator_index, sums.month AS month, sums.el AS el, sums.cl AS cl, sums.unexplained AS unexplained,
       sums.version AS version, seen.from_day <= sums.first AND sums.last < seen.to_day AS is_inside
     FROM
     (
@@ -72,24 +68,25 @@ const MONTHS_INCOME = `
       FROM monthly_rewards FINAL
       WHERE chain = {chain:String} AND month IN {monthDates:Array(Date)} AND validator_index IN {indices:Array(UInt32)}
     ) AS sums
-    INNER JOIN ${SEEN_RELATION} AS seen ON seen.validator_index = sums.validator_index
+    INNER JOIN ${SEEN_BY_RELATION} AS seen ON seen.validator_index = sums.validator_index
     WHERE seen.from_day <= sums.last AND sums.first < seen.to_day
   )
-  GROUP BY validator_index`
+  GROUP BY nth, validator_index`
 
-const daysIncome = (where: string): string => `
+const daysIncome = (isCounted: string): string => `
   SELECT ${sumsOf('income.el', 'income.cl')}, []::Array(UInt16) AS split, 0 AS moved
   FROM
   (
     SELECT day, validator_index, el_reward_wei AS el, cl_reward_gwei AS cl, ${IS_PUBLISHED} AS is_explained FROM daily_rewards FINAL
-    WHERE chain = {chain:String} AND day IN {days:Array(Date)} AND validator_index IN {indices:Array(UInt32)} AND ${where}
+    WHERE chain = {chain:String} AND day IN {days:Array(Date)} AND validator_index IN {indices:Array(UInt32)}
   ) AS income
-  INNER JOIN ${SEEN_RELATION} AS seen ON seen.validator_index = income.validator_index
-  WHERE ${ON_ITS_DAYS}
-  GROUP BY income.validator_index`
+  INNER JOIN ${SEEN_BY_RELATION} AS seen ON seen.validator_index = income.validator_index
+  WHERE ${ON_ITS_DAYS} AND ${isCounted}
+  GROUP BY seen.nth, income.validator_index`
 const DAYS_INCOME = daysIncome('1')
-const SPLIT_INCOME = daysIncome(`(validator_index, toUInt16(toStartOfMonth(day))) IN (
-      SELECT arrayJoin(arrayZip({splitIndices:Array(UInt32)}, {splitMonths:Array(UInt16)}))
+// An account that has all of a month counts it by its sums, though another one has a part of it.
+const SPLIT_INCOME = daysIncome(`(seen.nth, income.validator_index, toUInt16(toStartOfMonth(income.day))) IN (
+      SELECT arrayJoin(arrayZip({splitNth:Array(UInt16)}, {splitIndices:Array(UInt32)}, {splitMonths:Array(UInt16)}))
     )`)
 
 // Rows of epochs between the open ones that are not complete must not count: their detail may be there in part.
@@ -117,9 +114,9 @@ const OPEN_INCOME = `
       (day, validator_index) NOT IN (${UNEXPLAINED_DAYS}) AND day NOT IN (${UNANCHORED_DAYS}) AS is_explained
     FROM (${OPEN_DAYS})
   ) AS income
-  INNER JOIN ${SEEN_RELATION} AS seen ON seen.validator_index = income.validator_index
+  INNER JOIN ${SEEN_BY_RELATION} AS seen ON seen.validator_index = income.validator_index
   WHERE ${ON_ITS_DAYS}
-  GROUP BY income.validator_index`
+  GROUP BY seen.nth, income.validator_index`
 
 // Of all proposers that the chain's accounts have: what makes revenues takes a tenth of a second to begin, whoever is asked about.
 const OPEN_REVENUES = `
@@ -147,8 +144,10 @@ export async function selectIncomes(scope: AccountScope, horizon: Horizon): Prom
   const incomes = new Map<number, Income>()
   const unproven = new Map<DayNumber, number>()
   for (const some of inStatements(registered)) {
-    const rows = [...(await closedRows(scope, horizon, some)), ...(await openRows(scope, horizon, some))]
-    for (const row of rows) {
+    const closed = await readTogether(scope, 'closed incomes', some, async (warehouse, accounts) =>
+      byPlace(accounts, await closedRows(warehouse, horizon, accounts)),
+    )
+    for (const row of [...closed, ...(await openRows(scope, horizon, some))]) {
       const income = { elRewardWei: BigInt(row.el_reward_wei), clRewardGwei: BigInt(row.cl_reward_gwei) }
       incomes.set(row.validator_index, addIncome(incomes.get(row.validator_index) ?? NO_INCOME, income))
       for (const day of row.unproven) unproven.set(day, (unproven.get(day) ?? 0) + 1)
@@ -157,16 +156,20 @@ export async function selectIncomes(scope: AccountScope, horizon: Horizon): Prom
   return { incomes, unproven }
 }
 
+function byPlace<Row extends IncomeRow>(accounts: readonly unknown[], rows: readonly Row[]): readonly Row[][] {
+  return accounts.map((_, nth) => rows.filter((row) => row.nth === nth))
+}
+
 async function closedRows(
-  { shared }: AccountScope,
+  warehouse: WarehouseReader,
   { chain, summedMonths, closedDays }: Horizon,
-  validators: readonly SeenValidator[],
+  accounts: readonly (readonly SeenValidator[])[],
 ): Promise<readonly IncomeRow[]> {
   const daysOf = (isIn: (month: DayNumber) => boolean): readonly string[] =>
     closedDays.filter(({ day }) => isIn(firstOfMonth(day))).map(({ day }) => formatDay(day))
-  const mine = { chain, ...seenParams(validators) }
+  const mine = { chain, ...seenByParams(accounts) }
   const days = daysOf((month) => !summedMonths.has(month))
-  const rows = await shared.query<MonthsRow>(
+  const rows = await warehouse.query<MonthsRow>(
     days.length === 0 ? MONTHS_INCOME : `${MONTHS_INCOME} UNION ALL ${DAYS_INCOME}`,
     {
       ...mine,
@@ -177,16 +180,17 @@ async function closedRows(
     },
   )
   if (rows.some(({ moved }) => moved !== '0'))
-    return await shared.query<IncomeRow>(DAYS_INCOME, { ...mine, days: daysOf(() => true) })
-  const splits = rows.flatMap(({ split, validator_index }) => split.map((month) => ({ month, validator_index })))
+    return await warehouse.query<IncomeRow>(DAYS_INCOME, { ...mine, days: daysOf(() => true) })
+  const splits = rows.flatMap(({ split, ...of }) => split.map((month) => ({ month, ...of })))
   if (splits.length === 0) return rows
   const splitMonths = splits.map(({ month }) => month)
   const ofMonths = new Set(splitMonths)
   const splitIndices = splits.map(({ validator_index }) => validator_index)
-  const ofSplits = { ...mine, splitMonths, splitIndices, days: daysOf((month) => ofMonths.has(month)) }
+  const splitNth = splits.map(({ nth }) => nth)
+  const ofSplits = { ...mine, splitMonths, splitIndices, splitNth, days: daysOf((month) => ofMonths.has(month)) }
   return [
     ...rows,
-    ...(await shared.query<IncomeRow>(SPLIT_INCOME, { ...ofSplits, indices: [...new Set(splitIndices)] })),
+    ...(await warehouse.query<IncomeRow>(SPLIT_INCOME, { ...ofSplits, indices: [...new Set(splitIndices)] })),
   ]
 }
 
@@ -197,7 +201,9 @@ async function openRows(
 ): Promise<readonly IncomeRow[]> {
   const params = openParams(horizon)
   const [rows, revenues] = await Promise.all([
-    scope.shared.query<OpenRow>(OPEN_INCOME, { ...params, ...seenParams(validators) }),
+    readTogether(scope, 'open incomes', validators, async (warehouse, accounts) =>
+      byPlace(accounts, await warehouse.query<OpenRow>(OPEN_INCOME, { ...params, ...seenByParams(accounts) })),
+    ),
     openRevenues(scope, params),
   ])
   return rows.map(({ explained, ...row }) => {

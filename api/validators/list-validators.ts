@@ -1,5 +1,6 @@
 import { blockRevenuesSql, PROVEN_CLASSES } from '../../schemas/tables/block-revenues.ts'
 import { type AccountScope, inStatements, isIn, seenValidators } from '../http/seen-validators.ts'
+import { indicesOf, readTogether } from '../http/small-accounts.ts'
 import { StandingMemo } from '../http/standing-memo.ts'
 import { type ValidatorState, validatorStates } from '../http/validator-states.ts'
 import { dayOfHorizon, type Horizon } from '../rewards/horizon.ts'
@@ -55,20 +56,26 @@ const recipientMemo = new StandingMemo<ReadonlyMap<number, string>>((recipients)
  * coinbase is no witness: where a builder makes the block, it is the builder's.
  */
 export function feeRecipients(scope: AccountScope): Promise<ReadonlyMap<number, string>> {
-  const { standing, account, shared } = scope
+  const { standing, account } = scope
   return recipientMemo.of(standing, account, async () => {
     const { registered } = await seenValidators(scope)
     const recipients = new Map<number, string>()
     for (const some of inStatements(registered)) {
-      const rows = await shared.query<{ proposer_index: number; recipient: string }>(NEWEST_RECIPIENTS, {
-        chain: standing.chain,
-        indices: some.map(({ index }) => index),
-        proven: PROVEN_CLASSES,
+      const rows = await readTogether(scope, 'recipients', some, async (warehouse, items) => {
+        const params = { chain: standing.chain, indices: indicesOf(items), proven: PROVEN_CLASSES }
+        const found = await warehouse.query<RecipientRow>(NEWEST_RECIPIENTS, params)
+        const rowOf = new Map(found.map((row) => [row.proposer_index, row]))
+        return items.map((validators) => validators.flatMap(({ index }) => rowOf.get(index) ?? []))
       })
       for (const row of rows) recipients.set(row.proposer_index, row.recipient)
     }
     return recipients
   })
+}
+
+interface RecipientRow {
+  readonly proposer_index: number
+  readonly recipient: string
 }
 
 const OWN_BLOCKS = 'chain = {chain:String} AND proposer_index IN {indices:Array(UInt32)}'
