@@ -2,6 +2,7 @@ import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import type { TokenLimits } from '../../schemas/access-token.ts'
 import { type TokenLimitsRow, toTokenLimits } from '../../schemas/tables/accounts.ts'
 import { boundedReader } from './bounded-reader.ts'
+import { STATEMENT_GIVEN_UP_MS } from './budget.ts'
 import { Looks } from './looks.ts'
 
 /** An access token that was created and not revoked: whose it is, and what it is for. */
@@ -118,6 +119,9 @@ interface StandingsOptions {
 
 /** What is known of the tables, as old as `Looks` may be. */
 export class Standings {
+  /** For looks alone. */
+  readonly #looking: WarehouseReader
+  /** For figures that all share: whoever waits for them waits as long as for an account's own. */
   readonly #warehouse: WarehouseReader
   readonly #keptMsMax: number
   readonly #accounts: Looks<AccountStanding>
@@ -135,7 +139,8 @@ export class Standings {
       lookMsMax = LOOK_MS_MAX,
     }: StandingsOptions = {},
   ) {
-    this.#warehouse = boundedReader(warehouse, lookMsMax)
+    this.#looking = boundedReader(warehouse, lookMsMax)
+    this.#warehouse = boundedReader(warehouse, STATEMENT_GIVEN_UP_MS)
     this.#keptMsMax = keptMsMax
     const looks = <Found>(sql: string, look: (chain: string) => Promise<Found>): Looks<Found> => {
       const tables = tablesOf(sql)
@@ -155,13 +160,13 @@ export class Standings {
   }
 
   async #lookAtAccounts(): Promise<AccountStanding> {
-    const rows = await this.#warehouse.query<PositionRow>(ACCOUNTS)
+    const rows = await this.#looking.query<PositionRow>(ACCOUNTS)
     const { tokens } = await this.#factsAt(toText(rows, 'accounts'))
     return { tokenOf: (hash) => tokens.get(hash) }
   }
 
   async #look(chain: string): Promise<MadeStanding> {
-    const rows = await this.#warehouse.query<PositionRow>(POSITION, { chain })
+    const rows = await this.#looking.query<PositionRow>(POSITION, { chain })
     const accounts = toText(rows, 'accounts')
     const tables = `${accounts} ${toText(rows, 'figures')}`
     const known = this.#made.get(chain)
@@ -183,7 +188,7 @@ export class Standings {
 
   #factsAt(accounts: string): Promise<AccountFacts> {
     if (this.#facts?.accounts !== accounts) {
-      const facts = selectAccountFacts(this.#warehouse)
+      const facts = selectAccountFacts(this.#looking)
       const loaded = { accounts, facts }
       this.#facts = loaded
       facts.catch(() => {

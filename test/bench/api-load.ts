@@ -24,13 +24,19 @@ export async function ask(
   const times: number[] = []
   let next = 0
   const statuses = new Map<number, number>()
+  let refusal = ''
+  const onResponse = (status: number, body: string): void => {
+    if (status !== 200) refusal ||= body
+  }
   const ended = Promise.withResolvers<Result>()
   const options = {
     url: server.url,
     connections: load.clients,
     timeout: ANSWER_SECONDS_MAX,
     ...('amount' in load ? { amount: load.amount } : { duration: load.seconds }),
-    requests: [{ setupRequest: (request: Request) => ({ ...request, ...requests[next++ % requests.length] }) }],
+    requests: [
+      { setupRequest: (request: Request) => ({ ...request, ...requests[next++ % requests.length] }), onResponse },
+    ],
   }
   const run = autocannon(options, (error: Error | null, result) =>
     error === null ? ended.resolve(result) : ended.reject(error),
@@ -42,7 +48,7 @@ export async function ask(
   const { duration, errors } = await ended.promise
   if (errors > 0 || statuses.size > 1 || !statuses.has(200)) {
     const told = [...statuses].map(([status, count]) => `${count} with ${status}`).join(', ')
-    throw new Error(`requests have to be answered with 200, and were: ${told}, ${errors} not at all`)
+    throw new Error(`requests have to be answered with 200, and were: ${told}, ${errors} not at all ${refusal}`)
   }
   const sorted = times.toSorted((one, other) => one - other)
   return {

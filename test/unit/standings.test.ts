@@ -142,3 +142,16 @@ test('accounts whose reading hangs are read again', async () => {
   hangs = false
   expect((await standings.of('mainnet')).tokenOf('hash')?.account).toBe('demo')
 })
+
+test('what all accounts share may take longer than a look: figures of a busy machine are late, and not refused', async () => {
+  const { warehouse } = tables()
+  const slow: WarehouseReader = {
+    async query<Row>(sql: string) {
+      if (sql !== 'SELECT 1') return await warehouse.query<Row>(sql)
+      await new Promise((resolve) => setTimeout(resolve, 4 * 50))
+      return [{ figure: 1 }] as Row[]
+    },
+  }
+  const standing = await new Standings(slow, { ageMsMax: 0, lookMsMax: 50 }).of('mainnet')
+  expect(await standing.warehouse.query('SELECT 1')).toEqual([{ figure: 1 }])
+})
