@@ -144,10 +144,13 @@ export async function selectIncomes(scope: AccountScope, horizon: Horizon): Prom
   const incomes = new Map<number, Income>()
   const unproven = new Map<DayNumber, number>()
   for (const some of inStatements(registered)) {
-    const closed = await readTogether(scope, 'closed incomes', some, async (warehouse, accounts) =>
-      byPlace(accounts, await closedRows(warehouse, horizon, accounts)),
-    )
-    for (const row of [...closed, ...(await openRows(scope, horizon, some))]) {
+    const [closed, open] = await Promise.all([
+      readTogether(scope, 'closed incomes', some, async (warehouse, accounts) =>
+        byPlace(accounts, await closedRows(warehouse, horizon, accounts)),
+      ),
+      openRows(scope, horizon, some),
+    ])
+    for (const row of [...closed, ...open]) {
       const income = { elRewardWei: BigInt(row.el_reward_wei), clRewardGwei: BigInt(row.cl_reward_gwei) }
       incomes.set(row.validator_index, addIncome(incomes.get(row.validator_index) ?? NO_INCOME, income))
       for (const day of row.unproven) unproven.set(day, (unproven.get(day) ?? 0) + 1)

@@ -33,10 +33,13 @@ const totalsMemo = new StandingMemo<AccountTotals>(({ items }) => items.length)
 /** Cumulative income up to the horizon and the state at it: sums over the account and each of its validators. */
 export function accountTotals(scope: AccountScope, horizon: Horizon): Promise<AccountTotals> {
   return totalsMemo.of(scope.standing, scope.account, async () => {
-    const { registered } = await seenValidators(scope)
-    const states = await validatorStates(scope, horizon.epoch)
-    const { incomes, unproven } = await selectIncomes(scope, horizon)
     const today = dayOfHorizon(horizon)
+    const [{ registered }, states, { incomes, unproven }, deposited] = await Promise.all([
+      seenValidators(scope),
+      validatorStates(scope, horizon.epoch),
+      selectIncomes(scope, horizon),
+      countDeposited(scope, today, horizon),
+    ])
     const items: (ValidatorTotals & { readonly isPresent: boolean })[] = registered.flatMap((validator) => {
       const state = states.get(validator.index)
       if (state === undefined || !validator.intervals.some(({ fromDay }) => fromDay <= today)) return []
@@ -46,7 +49,7 @@ export function accountTotals(scope: AccountScope, horizon: Horizon): Promise<Ac
     const present = items.filter(({ isPresent }) => isPresent)
     return {
       ...items.reduce(addIncome, NO_INCOME),
-      deposited: await countDeposited(scope, today, horizon),
+      deposited,
       active: present.filter(({ state }) => ACTIVE.has(state.status)).length,
       balanceGwei: present.reduce((sum, { state }) => sum + BigInt(state.balance_gwei), 0n),
       items,

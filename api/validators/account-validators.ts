@@ -30,18 +30,20 @@ export async function accountValidators(
   horizon: Horizon | undefined,
 ): Promise<readonly AccountValidator[]> {
   const everything = { former: false, pubkeys: [], credentials: [] }
-  const listed = horizon === undefined ? [] : await listValidators(scope, horizon, everything)
   const today = horizon === undefined ? dayOfInstant(scope.nowMs / 1_000) : dayOfHorizon(horizon)
-  const { registered, unregistered } = await seenValidators(scope)
+  const [listed, { registered, unregistered }, created, deposits, failed] = await Promise.all([
+    horizon === undefined ? [] : listValidators(scope, horizon, everything),
+    seenValidators(scope),
+    createdValidators(scope),
+    accountDeposits(scope, horizon?.clock),
+    failedFundings(scope, horizon),
+  ])
   const own = new Set(
     [...registered.flatMap(({ pubkey, intervals }) => intervals.map((days) => ({ pubkey, ...days }))), ...unregistered]
       .filter((days) => isIn(days, today))
       .map(({ pubkey }) => pubkey),
   )
   const known = new Set(registered.map(({ pubkey }) => pubkey))
-  const created = await createdValidators(scope)
-  const deposits = await accountDeposits(scope, horizon?.clock)
-  const failed = await failedFundings(scope, horizon)
   const states = new Map(listed.map((state) => [state.pubkey, state]))
   const toValidator = (pubkey: string, withdrawalCredentials: string): AccountValidator => ({
     pubkey,

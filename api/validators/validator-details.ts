@@ -60,17 +60,19 @@ async function askedValidators(body: Static<NonNullable<typeof validatorDetails.
   const pubkeys = new Set(body.pubkeys.map(normalisePubkey))
   const credentials = new Set(body.withdrawal_address === undefined ? [] : credentialsOf(body.withdrawal_address))
   const horizon = await horizonOf(scope.standing)
-  const everybody = await accountValidators(scope, horizon)
+  const [everybody, recipients, facts, swept, exitFlagsOf, labels] = await Promise.all([
+    accountValidators(scope, horizon),
+    horizon === undefined ? NOBODY : feeRecipients(scope),
+    queueFactsOf(scope.standing),
+    horizon === undefined ? NOBODY_SWEPT : sweptSlots(scope, horizon.epoch),
+    exitFlags(scope),
+    validatorLabels(scope),
+  ])
   const validators = everybody.filter(
     (one) => isAmong(pubkeys, one.pubkey) && isAmong(credentials, one.withdrawalCredentials),
   )
-  const recipients = horizon === undefined ? NOBODY : await feeRecipients(scope)
-  const facts = await queueFactsOf(scope.standing)
-  const swept = horizon === undefined ? NOBODY_SWEPT : await sweptSlots(scope, horizon.epoch)
-  const exitFlagsOf = await exitFlags(scope)
   const exitingGwei = exitingBalance(everybody, { exitFlagsOf, facts })
   const rules = scope.unfundedRules
-  const labels = await validatorLabels(scope)
   const { network } = scope
   return { validators, around: { network, horizon, rules, recipients, facts, swept, exitFlagsOf, exitingGwei, labels } }
 }
