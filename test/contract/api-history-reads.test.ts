@@ -23,9 +23,11 @@ const DAYS = 380
 const MONTHS = 13
 const VALIDATORS = 3_000
 const [FIRST_INDEX, OWN] = [100, 2_000]
-/** Validators of a small account, behind those of the large one. */
+/** Validators of each small account, behind those of the large one. */
 const FEW = 8
-const TOKEN_OF_FEW = 'secret-token-of-few'
+const SMALL_ACCOUNTS = 6
+const tokenOfFew = (nth: number): string => `secret-token-of-few-${nth}`
+const TOKEN_OF_FEW = tokenOfFew(0)
 /** Behind the last closed day. */
 const OPEN_EPOCHS = 3
 const HISTORY: readonly string[] = [
@@ -55,14 +57,21 @@ beforeAll(async () => {
   fixture = await openApiFixture()
   const { warehouse, parts } = fixture
   const indices = Array.from({ length: OWN }, (_, i) => FIRST_INDEX + i)
-  const few = Array.from({ length: FEW }, (_, i) => FIRST_INDEX + OWN + i)
+  const few = Array.from({ length: SMALL_ACCOUNTS * FEW }, (_, i) => FIRST_INDEX + OWN + i)
   await insertOwners(warehouse, [
     ...indices.map((index) => ({ account: 'demo', pubkey: pubkeyOf(index) })),
-    ...few.map((index) => ({ account: 'few', pubkey: pubkeyOf(index) })),
+    ...few.map((index, i) => ({ account: `few-${Math.floor(i / FEW)}`, pubkey: pubkeyOf(index) })),
   ])
-  await insertRows(warehouse, 'access_tokens', [
-    { token_hash: hashToken(TOKEN_OF_FEW), account: 'few', version: 1, is_deleted: 0 },
-  ])
+  await insertRows(
+    warehouse,
+    'access_tokens',
+    Array.from({ length: SMALL_ACCOUNTS }, (_, nth) => ({
+      token_hash: hashToken(tokenOfFew(nth)),
+      account: `few-${nth}`,
+      version: 1,
+      is_deleted: 0,
+    })),
+  )
   const withdrawal_credentials = `0x01${'00'.repeat(31)}`
   await insertRows(
     warehouse,
@@ -104,14 +113,19 @@ afterAll(async () => {
 /** Of the tables that grow with every epoch or day of a validator: granules that a question reads, by table or projection. */
 async function historyReadFor(
   path: string,
-  { body, token = TOKEN }: { readonly body?: string; readonly token?: string } = {},
+  { body, token = TOKEN }: { readonly body?: string; readonly token?: string | readonly string[] } = {},
 ): Promise<Readonly<Record<string, number>>> {
   asked.length = 0
-  const url = `${api.url}/ethereum/mainnet/${token}/${path}`
-  const response = await fetch(url, body === undefined ? {} : { method: 'POST', body })
-  const answer = await response.text()
-  expect(response.status, answer).toBe(200)
-  expect(answer).not.toContain('"errors"')
+  const tokens = [token].flat()
+  await Promise.all(
+    tokens.map(async (one) => {
+      const url = `${api.url}/ethereum/mainnet/${one}/${path}`
+      const response = await fetch(url, body === undefined ? {} : { method: 'POST', body })
+      const answer = await response.text()
+      expect(response.status, answer).toBe(200)
+      expect(answer).not.toContain('"errors"')
+    }),
+  )
   const sums: Record<string, number> = {}
   for (const [sql, params] of [...asked])
     for (const { table, granules } of await explain(sql, params))
@@ -160,6 +174,17 @@ test('days of a small account are read by its validators: of none that were not 
   const year = await historyReadFor('graphql', { token: TOKEN_OF_FEW, body })
   expect(Object.keys(year)).toEqual(['by_validator'])
   expect(year.by_validator).toBeLessThanOrEqual(MONTHS * granulesOf(31 * FEW))
+})
+
+test('what small accounts are read together of is what each of them needs, and read less often', async () => {
+  const tokens = Array.from({ length: SMALL_ACCOUNTS }, (_, nth) => tokenOfFew(nth))
+  const path = 'api/v1/validator/daily-rewards?start_date=2026-06-02&end_date=2026-06-08'
+  const read = await historyReadFor(path, { token: tokens })
+  expect(Object.keys(read)).toContain('by_validator')
+  expect(asked.filter(([sql]) => sql.includes('daily_rewards')).length).toBeLessThan(SMALL_ACCOUNTS)
+  // Their validators lie side by side, so that all of them are read as one account's are.
+  expect(read.by_validator).toBeLessThan(SMALL_ACCOUNTS * 2 * granulesOf(31 * FEW))
+  expect(read.daily_rewards).toBeUndefined()
 })
 
 test('days of one validator are read by the validator: of no others but its neighbours', async () => {
