@@ -25,6 +25,7 @@ function tables(validators: number) {
     async query<Row>(sql: string, params: QueryParams = {}) {
       if (!sql.includes('FROM daily_rewards')) {
         const seen = Array.from({ length: validators }, (_, validator_index) => ({
+          account: 'demo',
           pubkey: `key ${validator_index}`,
           from_day: 0,
           to_day: validator_index === 7 ? DAY + 1 : 65_535,
