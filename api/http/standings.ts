@@ -27,6 +27,8 @@ export interface Standing extends AccountStanding {
    * now and then although nothing has.
    */
   readonly position: string
+  /** One object for as long as nothing has changed but what is settled of closed days: answers have figures from it that no settlement is in. */
+  readonly figures: object
   /** How many validators of the chain an account has, had or watches: no list of its validators is longer. */
   validatorsOf(account: string): number
   /** For what all requests share: no request's budget, and not ended with one. */
@@ -44,7 +46,7 @@ export const LOOK_MS_MAX = 5_000
 
 interface PositionRow {
   /** What a move of the table makes be read again: who has what, or figures. */
-  readonly part: 'accounts' | 'figures'
+  readonly part: 'accounts' | 'figures' | 'settled'
   readonly table_name: string
   readonly versions: string
 }
@@ -60,6 +62,12 @@ const ofChain = 'chain = {chain:String}'
 // tell apart, as months do of deposits.
 const RECENT_DEPOSITS = `${ofChain} AND time > (SELECT max(time) - INTERVAL 2 DAY FROM deposits WHERE ${ofChain})
   AND pubkey IN (SELECT pubkey FROM created_validators WHERE ${ofChain})`
+// What an open day's blocks have paid may be known after their epoch is complete, and is settled then. Rows that are written again are no news.
+const OPEN_SETTLEMENTS = `SELECT 'figures' AS part, 'open settlements' AS table_name, toString((count(), sum(row))) AS versions
+   FROM (
+     SELECT DISTINCT cityHash64(account, slot, version, is_deleted) AS row FROM settlements
+     WHERE ${ofChain} AND slot > (SELECT max(last_slot) FROM closed_days WHERE ${ofChain})
+   )`
 // Side by side: as values of one row they took the engine twice as long.
 const ACCOUNTS = [
   versionsOf('accounts', 'access_tokens', 'version, is_deleted'),
@@ -90,8 +98,9 @@ const POSITION = [
   versionsOf('figures', 'epoch_parts', 'epoch, version', ofChain),
   versionsOf('figures', 'closed_days', 'day, version', ofChain),
   versionsOf('figures', 'closed_months', 'month, version', ofChain),
-  versionsOf('figures', 'settlements', 'slot, version, is_deleted', ofChain),
-  versionsOf('figures', 'settlement_corrections', 'number, version', ofChain),
+  OPEN_SETTLEMENTS,
+  versionsOf('settled', 'settlements', 'slot, version, is_deleted', ofChain),
+  versionsOf('settled', 'settlement_corrections', 'number, version', ofChain),
   versionsOf('figures', 'dead_letters', 'version, is_resolved'),
   versionsOf('figures', 'rebuild_exchanges', 'started, version'),
 ].join(' UNION ALL ')
@@ -105,10 +114,11 @@ function toText(rows: readonly PositionRow[], part: PositionRow['part']): string
 }
 
 interface MadeStanding extends Standing {
-  /** What the look has found. */
+  /** What the look has found: all of it, and what figures are made of. */
   readonly tables: string
-  /** As `performance.now()` tells it. */
-  readonly madeMs: number
+  readonly figuresText: string
+  /** Since when the figures may be made, as `performance.now()` tells it. */
+  readonly figuresMs: number
 }
 
 interface StandingsOptions {
@@ -168,15 +178,21 @@ export class Standings {
   async #look(chain: string): Promise<MadeStanding> {
     const rows = await this.#looking.query<PositionRow>(POSITION, { chain })
     const accounts = toText(rows, 'accounts')
-    const tables = `${accounts} ${toText(rows, 'figures')}`
+    const figuresText = `${accounts} ${toText(rows, 'figures')}`
+    const tables = `${figuresText} ${toText(rows, 'settled')}`
     const known = this.#made.get(chain)
     const madeMs = performance.now()
-    if (known?.tables === tables && madeMs - known.madeMs < this.#keptMsMax) return known
+    const isKept = known !== undefined && madeMs - known.figuresMs < this.#keptMsMax
+    if (isKept && known.tables === tables) return known
+    const { figures, figuresMs } =
+      isKept && known.figuresText === figuresText ? known : { figures: {}, figuresMs: madeMs }
     const { tokens, validators } = await this.#factsAt(accounts)
     const made = {
       chain,
       tables,
-      madeMs,
+      figuresText,
+      figures,
+      figuresMs,
       position: `${tables} ${madeMs}`,
       tokenOf: (hash: string) => tokens.get(hash),
       validatorsOf: (account: string) => validators.get(account)?.get(chain) ?? 0,

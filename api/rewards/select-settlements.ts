@@ -25,7 +25,11 @@ export interface SettlementRecord {
   readonly version: string
 }
 
-const recordsMemo = new StandingMemo<readonly SettlementRecord[]>((records) => records.length)
+const recordsMemo = new StandingMemo<readonly SettlementRecord[]>(
+  (records) => records.length,
+  undefined,
+  (standing) => standing,
+)
 
 /** All that is settled for the account on some days, newest first. */
 export async function settlementsOf(scope: AccountScope, days: Days): Promise<readonly SettlementRecord[]> {

@@ -115,6 +115,24 @@ test('a settlement that is taken back leaves the answers', async () => {
   expect((await ask(SETTLED)).text).not.toContain('"block_number":300')
 })
 
+test('what is settled anew of closed days makes no figures be read again, what an open day is settled of does', async () => {
+  const settle = (slots: string) =>
+    fixture.warehouse.command(
+      `INSERT INTO settlements SELECT * REPLACE (${slots} AS slot, version + 200 AS version)
+       FROM (SELECT * FROM settlements FINAL WHERE chain = 'mainnet' AND slot IN (200, 400))`,
+    )
+  for (const [path, body] of [[TOTAL], [DETAILS, {}]] as const) {
+    const question = body === undefined ? {} : { body }
+    const { text } = await ask(path, question)
+    await settle('slot')
+    const { statements, ...again } = await ask(path, question)
+    // How the tables stand.
+    expect([again.text, statements]).toEqual([text, 1])
+    await settle('14400 + slot')
+    expect((await ask(path, question)).statements).toBeGreaterThan(1)
+  }
+})
+
 test('ends the statements of a client that is gone, and answers others meanwhile', async () => {
   const held = Promise.withResolvers<AbortSignal>()
   const released = Promise.withResolvers<void>()

@@ -72,6 +72,7 @@ test('the flags and the status follow an exit, whichever way it ends', async () 
   const standing = {
     chain,
     position: 'now',
+    figures: {},
     tokenOf: () => undefined,
     validatorsOf: () => all.length,
     warehouse: fixture.warehouse,
@@ -86,7 +87,7 @@ test('the flags and the status follow an exit, whichever way it ends', async () 
     [true, false],
   ])
   expect(Object.values(flagsOf(scheduled, true))).toEqual([false, true])
-  const others = await exitFlags({ standing: { ...standing }, account: 'demo', shared: fixture.warehouse })
+  const others = await exitFlags({ standing: { ...standing, figures: {} }, account: 'demo', shared: fixture.warehouse })
   expect(Object.values(others(scheduled, false))).toEqual([false, false])
 
   const ofStatus = { requested: 2, under_way: 1, failed: [{ pubkey: failed, reason: 'invalid_signature' }] }

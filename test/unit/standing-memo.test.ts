@@ -5,6 +5,7 @@ import type { Standing } from '../../api/http/standings.ts'
 const standing: Standing = {
   chain: 'mainnet',
   position: '1',
+  figures: {},
   tokenOf: () => undefined,
   validatorsOf: () => 0,
   warehouse: { query: () => Promise.resolve([]) },
@@ -28,6 +29,8 @@ test('makes a value once while the tables stand as they do', async () => {
   expect(other).toBe(one)
   expect(await ask('a', 3)).toBe(one)
   await ask('a', 3, { ...standing, position: '2' })
+  expect(made).toEqual(['a'])
+  await ask('a', 3, { ...standing, position: '2', figures: {} })
   expect(made).toEqual(['a', 'a'])
 })
 

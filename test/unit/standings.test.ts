@@ -5,13 +5,16 @@ import { toTokenLimitsRow } from '../../schemas/tables/accounts.ts'
 
 /** Tables of one token, at a position that the test moves. */
 function tables() {
-  const state = { position: '1', looks: 0, account: 'demo' }
+  const state = { position: '1', settled: '1', looks: 0, account: 'demo' }
   const warehouse: WarehouseReader = {
     query<Row>(sql: string) {
       const isLook = sql.includes('AS versions')
       if (isLook) state.looks++
       const rows = isLook
-        ? [{ part: 'accounts', table_name: 'access_tokens', versions: state.position }]
+        ? [
+            { part: 'accounts', table_name: 'access_tokens', versions: state.position },
+            { part: 'settled', table_name: 'settlements', versions: state.settled },
+          ]
         : sql.includes('FROM access_tokens FINAL')
           ? [{ token_hash: 'hash', account: state.account, ...toTokenLimitsRow({ scopes: ['read'] }) }]
           : []
@@ -154,4 +157,17 @@ test('what all accounts share may take longer than a look: figures of a busy mac
   }
   const standing = await new Standings(slow, { ageMsMax: 0, lookMsMax: 50 }).of('mainnet')
   expect(await standing.warehouse.query('SELECT 1')).toEqual([{ figure: 1 }])
+})
+
+test('what is settled moves the position, and lets figures stay that no settlement is in', async () => {
+  const { state, warehouse } = tables()
+  const standings = new Standings(warehouse, { ageMsMax: 0, keptMsMax: Number.POSITIVE_INFINITY })
+  const before = await standings.of('mainnet')
+  state.settled = '2'
+  const settled = await standings.of('mainnet')
+  expect(settled.position).not.toBe(before.position)
+  expect(settled.figures).toBe(before.figures)
+  expect(await standings.of('mainnet')).toBe(settled)
+  state.position = '2'
+  expect((await standings.of('mainnet')).figures).not.toBe(before.figures)
 })

@@ -45,6 +45,7 @@ function tables(validators: number) {
     },
   }
   const standing: Standing = {
+    figures: {},
     chain: 'mainnet',
     position: '1',
     tokenOf: () => undefined,
