@@ -2,6 +2,7 @@ import { measureHealth, measureLag } from '../processors/loop/measure-health.ts'
 import { PROJECTORS } from '../processors/projections.ts'
 import { runProcessing } from '../processors/run-processing.ts'
 import { atIntervals } from './at-intervals.ts'
+import { correctLockedDays } from './correct-locked.ts'
 import { wantExitCalls } from './exit-calls.ts'
 import { watchedChains } from './health.ts'
 import { allOrNone } from './ingest-role.ts'
@@ -24,6 +25,7 @@ export const processRole: Role = {
         runProcessing({ ...ports, log: running.log, now: nowSec }, ending),
         showProcessing(ports, running, ending),
         wantExitCalls(ports, running, ending),
+        correctLockedDays(ports, running, ending),
       ],
       stop,
     )

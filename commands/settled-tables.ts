@@ -1,10 +1,12 @@
 import { type Static, Type } from 'typebox'
 import { closedThrough } from '../processors/rewards/closed-through.ts'
 import { countChange } from '../processors/settlements/count-change.ts'
+import { settledRows } from '../processors/settlements/settled-rows.ts'
 import { settledSums } from '../processors/settlements/settled-sums.ts'
 import { whySettlementsAreUnknown } from '../processors/verify/behind-log.ts'
 import { ChainDays, type ClosedThrough } from '../schemas/closed-through.ts'
 import { AppError } from '../schemas/errors.ts'
+import { type SettledRow, SettledSpan } from '../schemas/settled-rows.ts'
 import { OwnedValidator, type SettledSums } from '../schemas/settled-sums.ts'
 import { type ChangedSettlements, SettlementChange } from '../schemas/settlement-change.ts'
 import type { Ports } from './role.ts'
@@ -14,12 +16,13 @@ const PROCESSED_WITHIN_MS = 10_000
 
 /**
  * What is asked of tables that have all of the log: what a change would do, by account and validator; up to which day a chain's days are
- * closed; what was settled of a validator.
+ * closed; what was settled of a validator, and of an account's blocks.
  */
 export const SettlementQuestion = Type.Union([
   Type.Object({ command: Type.Literal('count'), change: SettlementChange }),
   Type.Object({ command: Type.Literal('closed-through'), days: Type.Array(ChainDays) }),
   Type.Object({ command: Type.Literal('settled-sums'), of: OwnedValidator }),
+  Type.Object({ command: Type.Literal('settled-rows'), of: SettledSpan }),
 ])
 export type SettlementQuestion = Static<typeof SettlementQuestion>
 
@@ -31,7 +34,7 @@ export async function askTables(
   ports: Ports,
   question: SettlementQuestion,
   { waits, signal }: { readonly waits: boolean; readonly signal: AbortSignal },
-): Promise<readonly (ChangedSettlements | ClosedThrough | SettledSums)[]> {
+): Promise<readonly (ChangedSettlements | ClosedThrough | SettledSums | SettledRow)[]> {
   const why = await whySettlementsAreUnknown(ports, { waitMsMax: waits ? PROCESSED_WITHIN_MS : 0, signal })
   if (why !== undefined) throw new AppError('usage', why)
   switch (question.command) {
@@ -41,5 +44,7 @@ export async function askTables(
       return closedThrough(ports.warehouse, question.days)
     case 'settled-sums':
       return settledSums(ports.warehouse, question.of)
+    case 'settled-rows':
+      return settledRows(ports.warehouse, question.of)
   }
 }

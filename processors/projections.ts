@@ -32,6 +32,8 @@ export const PROJECTORS: readonly Projector[] = [
       'watched_validators',
       'fee_rates',
       'settlement_corrections',
+      'locked_settlements',
+      'settlement_locks',
       'fee_recipients',
       'created_validators',
       'exit_steps',
@@ -39,6 +41,8 @@ export const PROJECTORS: readonly Projector[] = [
       'validator_labels',
       'staking_steps',
     ],
+    // Says that what a lock keeps is there: who reads what was settled would miss those that came after it.
+    lastTable: 'settlement_locks',
     project: projectAccountFact,
   },
   {

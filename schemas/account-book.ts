@@ -42,6 +42,8 @@ export interface LockFact {
   readonly account: string
   /** Last locked day. */
   readonly through: DayNumber
+  /** Whether it keeps what was settled as it was; one of an earlier release does not. */
+  readonly keeps: boolean
   readonly saidAt: string
 }
 
@@ -112,8 +114,8 @@ export class AccountBook {
         return
       }
       case settlementsLocked.name: {
-        const { account, through } = decodeEvent(settlementsLocked, event)
-        this.#locks.push({ account, through: parseDay(through) ?? 0, saidAt: event.time })
+        const { account, through, lockId } = decodeEvent(settlementsLocked, event)
+        this.#locks.push({ account, through: parseDay(through) ?? 0, keeps: lockId !== '', saidAt: event.time })
         return
       }
       case settlementCorrected.name:
@@ -168,8 +170,12 @@ export class AccountBook {
 
   /** Last day of the account's settlements that nothing may change; undefined where none is locked. */
   lockedThrough(account: string): DayNumber | undefined {
-    const days = this.#locks.filter((lock) => lock.account === account).map(({ through }) => through)
-    return days.length === 0 ? undefined : Math.max(...days)
+    return lastOf(this.#locks.filter((lock) => lock.account === account))
+  }
+
+  /** Last day of which the account's settlements are kept as they were; undefined where none is. */
+  keptThrough(account: string): DayNumber | undefined {
+    return lastOf(this.#locks.filter((lock) => lock.account === account && lock.keeps))
   }
 
   /** In the order in which they were said. */
@@ -217,4 +223,8 @@ export class AccountBook {
   #recipientsOf(chain: string, pubkey: string): Map<string, Map<DayNumber, boolean>> {
     return this.#recipients.get(`${chain}:${pubkey}`) ?? new Map()
   }
+}
+
+function lastOf(locks: readonly LockFact[]): DayNumber | undefined {
+  return locks.length === 0 ? undefined : locks.reduce((last, { through }) => Math.max(last, through), 0)
 }

@@ -194,7 +194,8 @@ export const analystResolvers = {
     userReward: (row: SettlementRecord) => wei(BigInt(row.user_reward_wei)),
     serviceFee: (row: SettlementRecord) => wei(BigInt(row.service_fee_wei)),
     time: (row: SettlementRecord) => formatInstant(row.time_sec),
-    blockNumber: (row: SettlementRecord) => (row.kind === 'block' ? Number(row.block_number) : null),
+    blockNumber: (row: SettlementRecord) =>
+      row.kind === 'block' || row.is_of_block === 1 ? Number(row.block_number) : null,
     reason: (row: SettlementRecord) => row.reason || null,
   },
 }

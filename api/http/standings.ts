@@ -101,6 +101,7 @@ const POSITION = [
   OPEN_SETTLEMENTS,
   versionsOf('settled', 'settlements', 'slot, version, is_deleted', ofChain),
   versionsOf('settled', 'settlement_corrections', 'number, version', ofChain),
+  versionsOf('settled', 'settlement_locks', 'version'),
   versionsOf('figures', 'dead_letters', 'version, is_resolved'),
   versionsOf('figures', 'rebuild_exchanges', 'started, version'),
 ].join(' UNION ALL ')

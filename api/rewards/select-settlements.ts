@@ -1,6 +1,7 @@
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { dayStartSec } from '../../schemas/eth/time.ts'
 import { CORRECTION_IDS_BEHIND } from '../../schemas/routes/rewards/settled-rewards.ts'
+import { servedSettlementsSql } from '../../schemas/tables/settlements.ts'
 import type { AccountScope } from '../http/seen-validators.ts'
 import { StandingMemo } from '../http/standing-memo.ts'
 import { type Days, spansOf } from './kept-spans.ts'
@@ -9,6 +10,7 @@ import { type Days, spansOf } from './kept-spans.ts'
 export interface SettlementRecord {
   readonly id: string
   readonly kind: 'block' | 'correction'
+  /** Height of the block, or of the one that is corrected; 0 where a correction is of none. */
   readonly block_number: string
   readonly validator_index: number
   readonly pubkey: string
@@ -22,6 +24,8 @@ export interface SettlementRecord {
   readonly user_reward_wei: string
   /** Of a correction; empty for blocks. */
   readonly reason: string
+  /** 1: a correction of the block of this number. */
+  readonly is_of_block: number
   readonly version: string
 }
 
@@ -49,11 +53,11 @@ function toSeconds({ from, to }: Days): { readonly fromSec: number; readonly toS
   return { fromSec: dayStartSec(from), toSec: dayStartSec(to) }
 }
 
-const SETTLED = `
-  chain = {chain:String} AND account = {account:String}
+const SETTLED = `chain = {chain:String}
   AND time >= toDateTime({fromSec:Int64}, 'UTC') AND time < toDateTime({toSec:Int64}, 'UTC')`
 
-function selectSettlements(
+/** What is settled for an account in `[fromSec, toSec)`, newest first. */
+export function selectSettlements(
   warehouse: WarehouseReader,
   filter: { readonly chain: string; readonly account: string; readonly fromSec: number; readonly toSec: number },
 ): Promise<SettlementRecord[]> {
@@ -64,14 +68,14 @@ function selectSettlements(
        SELECT block_number AS id, 'block' AS kind, block_number, validator_index, toString(pubkey) AS pubkey,
               toUnixTimestamp(time) AS time_sec, toString(fee_address) AS fee_address, toInt256(revenue_wei) AS revenue_wei,
               fee_rate, toInt256(service_fee_wei) AS service_fee_wei, toInt256(user_reward_wei) AS user_reward_wei,
-              '' AS reason, version
-       FROM settlements FINAL WHERE ${SETTLED}
+              '' AS reason, toUInt8(0) AS is_of_block, version
+       FROM (${servedSettlementsSql(SETTLED)})
        UNION ALL
-       SELECT {correctionsBehind:UInt64} + number AS id, 'correction' AS kind, toUInt64(0) AS block_number, validator_index,
+       SELECT {correctionsBehind:UInt64} + number AS id, 'correction' AS kind, block_number, validator_index,
               toString(pubkey) AS pubkey, toUnixTimestamp(time) AS time_sec, concat('0x', repeat('0', 40)) AS fee_address,
               user_reward_wei + service_fee_wei AS revenue_wei, '0' AS fee_rate, service_fee_wei, user_reward_wei,
-              reason, version
-       FROM settlement_corrections FINAL WHERE ${SETTLED}
+              reason, is_of_block, version
+       FROM settlement_corrections FINAL WHERE account = {account:String} AND ${SETTLED}
      )
      ORDER BY time_sec DESC, id DESC`,
     { ...filter, correctionsBehind: CORRECTION_IDS_BEHIND },

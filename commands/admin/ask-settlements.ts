@@ -3,6 +3,7 @@ import { openJobQueue, openWarehouseAsItIs } from '../../infra/open-ports.ts'
 import type { EventLog } from '../../infra/ports/event-log.ts'
 import { type ChainDays, ClosedThrough } from '../../schemas/closed-through.ts'
 import { AppError } from '../../schemas/errors.ts'
+import { SettledRow, type SettledSpan } from '../../schemas/settled-rows.ts'
 import { type OwnedValidator, SettledSums } from '../../schemas/settled-sums.ts'
 import { ChangedSettlements, type SettlementChange } from '../../schemas/settlement-change.ts'
 import type { Ports } from '../role.ts'
@@ -25,11 +26,14 @@ export interface Settled extends AsyncDisposable {
   readonly closedThrough: (days: readonly ChainDays[]) => Promise<Answered<ClosedThrough>>
   /** What was settled of a validator for an account: one row. */
   readonly sums: (of: OwnedValidator) => Promise<Answered<SettledSums>>
+  /** What follows from an account's blocks, by chain and slot. */
+  readonly rows: (of: SettledSpan) => Promise<Answered<SettledRow>>
 }
 
 const isCounted = Compile(ChangedSettlements)
 const isClosedThrough = Compile(ClosedThrough)
 const isSums = Compile(SettledSums)
+const isSettledRow = Compile(SettledRow)
 
 /** Asks the warehouse, or the program that has it. Neither makes a warehouse nor brings one to this release. */
 export function settledOf({ config, log, signal }: Setting, eventLog: EventLog): Settled {
@@ -60,6 +64,7 @@ export function settledOf({ config, log, signal }: Setting, eventLog: EventLog):
     count: (change) => ask({ command: 'count', change }, isCounted),
     closedThrough: (days) => ask({ command: 'closed-through', days: [...days] }, isClosedThrough),
     sums: (of) => ask({ command: 'settled-sums', of }, isSums),
+    rows: (of) => ask({ command: 'settled-rows', of }, isSettledRow),
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   }
 }

@@ -8,7 +8,7 @@ import { type DayNumber, formatDay } from '../../schemas/eth/time.ts'
 import type { Setting } from '../setting.ts'
 import { settledOf } from './ask-settlements.ts'
 
-interface Locking {
+export interface Locking {
   readonly book: AccountBook
   readonly account: string
   /** Last day that is to be locked. */
@@ -21,10 +21,7 @@ interface Locking {
  */
 export async function refuseOpenDays(setting: Setting, eventLog: EventLog, locking: Locking): Promise<void> {
   const { account, through } = locking
-  const removed = (await readLogFacts(eventLog, setting.signal))?.removed
-  const days = daysOf(locking).filter(
-    ({ chain }) => removed?.has(chain) !== true || chainByName(setting.config, chain) !== undefined,
-  )
+  const days = await settledDays(setting, eventLog, locking)
   if (days.length === 0) return
   await using settled = settledOf(setting, eventLog)
   const answered = await settled.closedThrough(days)
@@ -39,6 +36,18 @@ export async function refuseOpenDays(setting: Setting, eventLog: EventLog, locki
   })
   if (open.length === 0) return
   throw new AppError('usage', `${open.map(openText).join(' ')} ${lockableText(account, open)}`)
+}
+
+/** The days on which something may have been settled for the account, of each chain that is there. */
+export async function settledDays(
+  setting: Setting,
+  eventLog: EventLog,
+  locking: Locking,
+): Promise<readonly ChainDays[]> {
+  const removed = (await readLogFacts(eventLog, setting.signal))?.removed
+  return daysOf(locking).filter(
+    ({ chain }) => removed?.has(chain) !== true || chainByName(setting.config, chain) !== undefined,
+  )
 }
 
 /** Of each chain, the days up to the one that is to be locked, from the first on which the account has a validator to the last. */

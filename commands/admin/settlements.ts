@@ -9,10 +9,14 @@ import { nowSec, type Setting } from '../setting.ts'
 import { addAccountFacts, checkedAccount, checkedDay, readAccountBook } from './account-facts.ts'
 import { previewCorrection } from './correction-preview.ts'
 import { identifiedOn } from './identified.ts'
+import { keepSettled } from './keep-settled.ts'
 import { knownAccount } from './known-account.ts'
 import { refuseOpenDays } from './open-days.ts'
 
-/** Locks the account's settlements of all days up to one, which have to be closed: no later fact may change them. There is no way back. */
+/**
+ * Locks the account's settlements of all days up to one, which have to be closed: no later fact may change them, and what is settled of
+ * these days now stays as it is. There is no way back.
+ */
 export async function lockSettlements(
   setting: Setting,
   options: { readonly account: string; readonly through: string },
@@ -24,14 +28,16 @@ export async function lockSettlements(
     throw new AppError('usage', `${through} has not ended (UTC+8): lock days that have; nothing was locked.`)
   }
   await addAccountFacts(setting, async (book, envelope, eventLog) => {
-    const before = book.lockedThrough(knownAccount(book, account))
+    const before = book.keptThrough(knownAccount(book, account))
     if (before !== undefined && before >= day) {
       throw new AppError('usage', `The settlements of ${account} are locked through ${formatDay(before)} already.`)
     }
-    await refuseOpenDays(setting, eventLog, { book, account, through: day })
+    const locking = { book, account, through: day }
+    await refuseOpenDays(setting, eventLog, locking)
+    const { lockId, facts } = await keepSettled(setting, eventLog, { ...locking, envelope })
     const id = `account.settlements-locked:${account}:${through}`
     return {
-      facts: [encodeEvent(settlementsLocked, { ...envelope, id, data: { account, through } })],
+      facts: [...facts, encodeEvent(settlementsLocked, { ...envelope, id, data: { account, through, lockId } })],
       said: `The settlements of ${account} are locked through ${through}: from now on only records of their own correct them.\n`,
     }
   })

@@ -13,6 +13,7 @@ import { decodeEvent } from '../../schemas/events/codec.ts'
 import { validatorsCreated } from '../../schemas/events/created-validators.ts'
 import { exitCallRead } from '../../schemas/events/exit-calls.ts'
 import { feeRecipientsTold } from '../../schemas/events/fee-recipients.ts'
+import { settlementsKept } from '../../schemas/events/kept-settlements.ts'
 import { orderExtended, orderMoved, orderPlaced } from '../../schemas/events/orders.ts'
 import { exitsPresigned } from '../../schemas/events/presigned-exits.ts'
 import { validatorLabelled } from '../../schemas/events/validator-labels.ts'
@@ -24,7 +25,9 @@ import { constantColumn, type Projected, type TableRows, textColumn, versionOf }
 import { projectExitCallEnd } from './exit-call-ends.ts'
 import { projectExitSteps } from './exit-steps.ts'
 import { projectFeeRecipients } from './fee-recipients.ts'
+import { correctionRow, keptRows, lockRows } from './settlement-facts.ts'
 import { projectStakingStep } from './staking-steps.ts'
+import { storedSec } from './stored-sec.ts'
 import { projectLabels } from './validator-labels.ts'
 
 /** What one event of `accounts` becomes. */
@@ -48,26 +51,12 @@ export function projectAccountFact(stored: StoredEvent, unnamedChain: string): P
       }
       return { rows: [{ table: 'fee_rates', columns }], touched: { kind: 'account', account } }
     }
-    case settlementCorrected.name: {
-      const correction = decodeEvent(settlementCorrected, stored.event)
-      const columns = {
-        chain: [correction.chain],
-        account: [correction.account],
-        number: Uint32Array.of(correction.number),
-        time: Uint32Array.of(storedSec(Date.parse(correction.at) / 1000)),
-        pubkey: [correction.pubkey],
-        validator_index: Uint32Array.of(correction.validatorIndex),
-        user_reward_wei: [BigInt(correction.userRewardWei)],
-        service_fee_wei: [BigInt(correction.serviceFeeWei)],
-        reason: [correction.reason],
-        version: BigUint64Array.of(version),
-      }
-      return { rows: [{ table: 'settlement_corrections', columns }] }
-    }
+    case settlementCorrected.name:
+      return { rows: [correctionRow(decodeEvent(settlementCorrected, stored.event), version)] }
+    case settlementsKept.name:
+      return { rows: [keptRows(decodeEvent(settlementsKept, stored.event), version)] }
     case settlementsLocked.name:
-      // It binds whoever adds facts, and no row.
-      decodeEvent(settlementsLocked, stored.event)
-      return { rows: [] }
+      return { rows: lockRows(decodeEvent(settlementsLocked, stored.event), version) }
     case keysExported.name:
       // Of what the vault's role does, and of no row.
       decodeEvent(keysExported, stored.event)
@@ -172,16 +161,6 @@ function projectCreated(stored: StoredEvent, unnamedChain: string): Projected {
 }
 
 const UNTOLD_SLOT = -1
-const STORED_SEC_MAX = 2 ** 32 - 1
-
-/**
- * Unix seconds as DateTime holds them. "From the beginning" and "never" are often said by dates outside of 1970 to 2106; wrapped
- * around, the first would never begin and the second would have begun long ago.
- */
-function storedSec(unixSec: number): number {
-  return Math.min(Math.max(0, Math.floor(unixSec)), STORED_SEC_MAX)
-}
-
 /** The row of a token, or, of its hash alone, that it is revoked. */
 function tokenRow(token: TokenCreated | TokenRevoked, version: bigint): TableRows {
   const created = 'account' in token ? token : undefined

@@ -17,6 +17,7 @@ import { validatorsCreated } from '../../schemas/events/created-validators.ts'
 import { exitCallRead } from '../../schemas/events/exit-calls.ts'
 import { exitCancelled, exitEnded, exitRequested, exitSigned, exitSubmitted } from '../../schemas/events/exits.ts'
 import { feeRecipientsTold } from '../../schemas/events/fee-recipients.ts'
+import { settlementsKept } from '../../schemas/events/kept-settlements.ts'
 import { orderExtended, orderMoved, orderPlaced } from '../../schemas/events/orders.ts'
 import { exitsPresigned } from '../../schemas/events/presigned-exits.ts'
 import { stakingBroadcast, stakingEnded } from '../../schemas/events/staking-broadcast.ts'
@@ -42,9 +43,9 @@ const SETTLING = [
   ...[feeRateSet, feeRecipientsTold, settlementCorrected],
 ]
 
-/** Account facts that none is made of: whoever locks a day twice in a row has said nothing that changes one. */
+/** Account facts that none is made of, or what it says already: whoever locks a day twice in a row has said nothing that changes one. */
 const SETTLING_NOTHING = [
-  ...[tokenCreated, tokenRevoked, settlementsLocked],
+  ...[tokenCreated, tokenRevoked, settlementsKept, settlementsLocked],
   ...[validatorsWatched, validatorsUnwatched, validatorLabelled],
   ...[exitRequested, exitCancelled, exitSigned, exitSubmitted, exitEnded, exitsPresigned, exitCallRead],
   ...[stakingBroadcast, stakingEnded],

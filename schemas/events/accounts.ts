@@ -58,14 +58,19 @@ const FeeRateSet = Type.Object({
   rate: Type.String({ pattern: '^(0(\\.\\d{1,18})?|1(\\.0{1,18})?)$' }),
   effectiveFrom: Instant,
 })
-const SettlementsLocked = Type.Object({
+const LockedFields = {
   account: Account,
   /** Last UTC+8 day of which no settlement may be changed by what is said later. */
   through: Day,
+}
+const SettlementsLocked = Type.Object({
+  ...LockedFields,
+  /** What was settled of these days and is kept as it was names it; empty where an earlier release locked, which kept nothing. */
+  lockId: Type.String(),
 })
 /** Characters of the reason that a correction has. */
 export const REASON_MAX = 200
-const SettlementCorrected = Type.Object({
+const CorrectedFields = {
   chain: Chain,
   account: Account,
   /** Counts the corrections of a log, from 1: what the record's id is made of. */
@@ -77,6 +82,11 @@ const SettlementCorrected = Type.Object({
   userRewardWei: IntegerText,
   serviceFeeWei: IntegerText,
   reason: Type.String({ minLength: 1, maxLength: REASON_MAX }),
+}
+const SettlementCorrected = Type.Object({
+  ...CorrectedFields,
+  /** The block whose locked record it corrects, because more is known of it now; absent where an operator says so. */
+  block: Type.Optional(Type.Object({ slot: UInt, number: UInt })),
 })
 export type SettlementsLocked = Static<typeof SettlementsLocked>
 export type SettlementCorrected = Static<typeof SettlementCorrected>
@@ -135,7 +145,15 @@ export const validatorsUnwatched = accountFact('account.validators-unwatched', O
 export const feeRateSet = accountFact('account.fee-rate-set', FeeRateSet)
 
 /** Days of the account that no later fact may touch; they only grow. Id `account.settlements-locked:<account>:<through>`. */
-export const settlementsLocked = accountFact('account.settlements-locked', SettlementsLocked)
+export const settlementsLocked = jsonEvent(
+  { name: 'account.settlements-locked', version: 2, topic: 'accounts' },
+  SettlementsLocked,
+  { 1: olderJson(Type.Object(LockedFields), (data) => ({ ...data, lockId: '' })) },
+)
 
 /** A settlement record of its own beside those of blocks, for what locked ones lack or have too much; id `account.settlement-corrected:<number>`. */
-export const settlementCorrected = accountFact('account.settlement-corrected', SettlementCorrected)
+export const settlementCorrected = jsonEvent(
+  { name: 'account.settlement-corrected', version: 2, topic: 'accounts' },
+  SettlementCorrected,
+  { 1: olderJson(Type.Object(CorrectedFields), (data) => data) },
+)

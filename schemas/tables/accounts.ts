@@ -11,6 +11,8 @@ export const ACCOUNT_TABLES = {
   watched_validators: ['account', 'chain', 'pubkey'],
   fee_rates: ['account', 'effective_from'],
   settlement_corrections: ['chain', 'account', 'number'],
+  locked_settlements: ['chain', 'account', 'slot', 'lock_id'],
+  settlement_locks: ['account', 'lock_id'],
   fee_recipients: ['chain', 'pubkey', 'fee_recipient', 'from_day'],
   created_validators: ['chain', 'pubkey'],
   exit_steps: ['chain', 'pubkey', 'step'],

@@ -45,6 +45,7 @@ export const CHAINLESS_PROJECTIONS: ReadonlySet<Projection> = new Set<Projection
   'access_tokens',
   'order_ends',
   'fee_rates',
+  'settlement_locks',
   'role_health',
   'usage_minutes',
 ])

@@ -174,6 +174,8 @@ describe.each(['given-chain', 'devnet'])('a log of release 0.1 (%s)', (name) => 
       'validator_owners',
       'watched_validators',
       'settlement_corrections',
+      'locked_settlements',
+      'settlement_locks',
       'fee_recipients',
       'created_validators',
       'exit_steps',

@@ -10,6 +10,7 @@ import { tries } from '../long-form.ts'
 import { epochOfEvent } from '../unit/changed-events.ts'
 import { emptyTables } from '../unit/filled-tables.ts'
 import { dumpTables, projecting, rebuildFrom } from '../unit/projecting.ts'
+import { randomOf } from '../unit/random-of.ts'
 import { chain, finalized, rebuiltTablesOfFile, trackedFrom, withEpochs } from '../unit/rebuilt-tables.ts'
 
 const TEST_MS = 60_000
@@ -52,17 +53,6 @@ it('does not set an event aside again when the log is replayed', { timeout: TEST
   expect(rows[1]).toEqual(rows[0])
   expect(rows[2]).toEqual(rows[0])
 })
-
-/** Small and repeatable (mulberry32): a scenario is named by its seed. */
-function randomOf(seed: number): (below: number) => number {
-  let state = seed
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0
-    let t = Math.imul(state ^ (state >>> 15), 1 | state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) % below
-  }
-}
 
 /** Partitions of a topic. */
 const PARTITIONS = 8

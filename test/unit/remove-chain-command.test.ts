@@ -14,7 +14,7 @@ const settings = settingsOfFile()
 const time = '2026-03-01T00:00:00.000Z'
 
 function locked(account: string, through: string): EncodedEvent {
-  return encodeEvent(settlementsLocked, { id: 'lock', key: ACCOUNTS_KEY, time, data: { account, through } })
+  return encodeEvent(settlementsLocked, { id: 'lock', key: ACCOUNTS_KEY, time, data: { account, through, lockId: '' } })
 }
 
 /** A log with something of mainnet, which the configuration no longer has, and these facts. */

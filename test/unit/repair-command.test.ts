@@ -32,7 +32,9 @@ async function ingest({ config }: TestSetting, url: string): Promise<readonly st
 async function lock({ config }: TestSetting, through: string): Promise<void> {
   await using eventLog = await openEventLog(config, silentLog)
   const fact = { id: 'lock', key: ACCOUNTS_KEY, time: '1970-01-03T00:00:00.000Z' }
-  await eventLog.append('accounts', [encodeEvent(settlementsLocked, { ...fact, data: { account: 'acme', through } })])
+  await eventLog.append('accounts', [
+    encodeEvent(settlementsLocked, { ...fact, data: { account: 'acme', through, lockId: '' } }),
+  ])
 }
 
 test('repair says what it would take back, does it when it is told to, and has then nothing to do', {

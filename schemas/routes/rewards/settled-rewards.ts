@@ -47,7 +47,11 @@ const SettledReward = Type.Object(
       pattern: '^\\d{4}-\\d{2}-\\d{2} \\d{2}:\\d{2}:\\d{2}$',
       description: 'Time of the block, or of the correction, UTC+8.',
     }),
-    block_number: Type.Integer({ minimum: 0, description: 'Height of the block; 0 of a correction.' }),
+    block_number: Type.Integer({
+      minimum: 0,
+      description:
+        'Height of the block; of a correction that of the block of which more is known than when its day was locked, 0 where it is of none.',
+    }),
   },
   { additionalProperties: false },
 )
@@ -60,8 +64,8 @@ export const settledRewards = defineRoute({
   summary: 'Settled execution-layer rewards',
   description:
     'One record per finalized block of a validator that was the account’s on the block’s day, and per correction, whose time ' +
-    'lies in the UTC+8 days `[start_date, end_date)`, newest first. Locked days never change: what they lack or have too much is ' +
-    'a correction of the day on which it was found. The sums cover the whole filter, not the page. Without dates: the last 31 days, today included. ' +
+    'lies in the UTC+8 days `[start_date, end_date)`, newest first. Records of locked days never change, whatever is found out of their ' +
+    'blocks: what they lack or have too much is a correction of the day on which it was found. The sums cover the whole filter, not the page. Without dates: the last 31 days, today included. ' +
     'Only `start_date`: through today. Only `end_date`: the 31 days before it. A range has at most 31 days, but for CSV.',
   query: Type.Object({
     start_date: Type.Optional(StartDate),

@@ -1,0 +1,76 @@
+import { type LockedDifference, lockedDifferences } from '../processors/settlements/locked-differences.ts'
+import { whySettlementsAreUnknown } from '../processors/verify/behind-log.ts'
+import { formatInstant } from '../schemas/eth/time.ts'
+import { ACCOUNTS_KEY, settlementCorrected } from '../schemas/events/accounts.ts'
+import { type EncodedEvent, encodeEvent } from '../schemas/events/codec.ts'
+import { ACCOUNTS_LEASE, readBook } from './admin/account-facts.ts'
+import { atIntervals } from './at-intervals.ts'
+import type { Ports, Running } from './role.ts'
+import { nowSec } from './setting.ts'
+
+const LOOK_INTERVAL_MS = 30_000
+/** An operator's command waits for its turn meanwhile. */
+const PROCESSED_WITHIN_MS = 5_000
+/** What is due is read out of blocks and evidence, so no job's figures are waited for. */
+const NO_JOBS = { pending: async () => 0 }
+
+/** Writes what locked days lack or have too much, as long as the program runs. */
+export function correctLockedDays(ports: Ports, { log }: Running, signal: AbortSignal): Promise<void> {
+  const look = async (): Promise<void> => {
+    const corrections = await correctLocked(ports, { now: nowSec() }, signal)
+    if (corrections > 0)
+      log.warn({ corrections }, 'more is known of blocks of locked days: the records that correct them')
+  }
+  return atIntervals({ log, what: 'the watch over locked days', intervalMs: LOOK_INTERVAL_MS }, look, signal)
+}
+
+/**
+ * Writes a record of now for each locked one that is no longer what its block proves, and says how many. Nothing is written while the
+ * tables are behind the log, and only what two looks have found, with all between them that the log had at the second one's beginning: of an event
+ * that is being processed, some tables have rows before others do. `now` is Unix seconds.
+ */
+export async function correctLocked(
+  { eventLog, warehouse }: Pick<Ports, 'eventLog' | 'warehouse'>,
+  { now, waitMsMax = PROCESSED_WITHIN_MS }: { readonly now: number; readonly waitMsMax?: number },
+  signal: AbortSignal,
+): Promise<number> {
+  if ((await lockedDifferences(warehouse)).length === 0) return 0
+  await using turn = await eventLog.lease(ACCOUNTS_LEASE, signal)
+  const looks: (readonly LockedDifference[])[] = []
+  while (looks.length < 2) {
+    const tables = { eventLog, warehouse, jobQueue: NO_JOBS }
+    const why = await whySettlementsAreUnknown(tables, { waitMsMax, signal })
+    if (why !== undefined) return 0
+    looks.push(await lockedDifferences(warehouse))
+  }
+  const [first = [], second = []] = looks
+  const found = new Set(first.map(nameOf))
+  const lasting = second.filter((difference) => found.has(nameOf(difference)))
+  if (lasting.length === 0) return 0
+  const before = (await readBook(eventLog, signal)).corrections().length
+  const at = formatInstant(Math.floor(now))
+  await turn.append(
+    'accounts',
+    lasting.map((difference, i) => correctionOf(difference, before + 1 + i, at)),
+  )
+  return lasting.length
+}
+
+function nameOf({ chain, account, slot, userRewardWei, serviceFeeWei }: LockedDifference): string {
+  return `${chain}:${account}:${slot}:${userRewardWei}:${serviceFeeWei}`
+}
+
+function correctionOf(difference: LockedDifference, number: number, at: string): EncodedEvent {
+  const { chain, account, slot, blockNumber, validatorIndex, pubkey, reason } = difference
+  return encodeEvent(settlementCorrected, {
+    id: `${settlementCorrected.name}:${number}`,
+    key: ACCOUNTS_KEY,
+    time: at,
+    data: {
+      ...{ chain, account, number, pubkey, validatorIndex, at, reason },
+      userRewardWei: String(difference.userRewardWei),
+      serviceFeeWei: String(difference.serviceFeeWei),
+      block: { slot, number: blockNumber },
+    },
+  })
+}

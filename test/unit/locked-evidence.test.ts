@@ -1,0 +1,271 @@
+import { describe, expect, it } from 'vitest'
+import { type SettlementRecord, selectSettlements } from '../../api/rewards/select-settlements.ts'
+import { sumsOf, toSettledReward } from '../../api/rewards/settled-rewards.ts'
+import { readAccountBook } from '../../commands/admin/account-facts.ts'
+import { correctSettlement, lockSettlements } from '../../commands/admin/settlements.ts'
+import { correctLocked } from '../../commands/correct-locked.ts'
+import { openEventLog } from '../../infra/open-ports.ts'
+import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import { dayStartSec, parseDay } from '../../schemas/eth/time.ts'
+import { ACCOUNTS_KEY, settlementsLocked } from '../../schemas/events/accounts.ts'
+import { type EncodedEvent, encodeEvent } from '../../schemas/events/codec.ts'
+import { feeRecipientsTold } from '../../schemas/events/fee-recipients.ts'
+import { rated, tracked } from './account-facts.ts'
+import { GIVEN_CHAIN, givenChain, givenKey } from './given-chain.ts'
+import { givenLog, inTables, processed } from './given-log.ts'
+import { lateClaim, PAID_AT, WITHDRAWN_TO } from './late-claims.ts'
+import { settingsOfFile, type TestSetting } from './setting-of-file.ts'
+
+// What is known of a block only after its day was locked, and people were paid from its record.
+
+const TEST_MS = 120_000
+const never = new AbortController().signal
+const chain = givenChain()
+const keys = Array.from({ length: chain.validators }, (_, index) => givenKey(index))
+const blocks = chain.events.get('execution.blocks') ?? []
+const [firstDay = '', secondDay = '', thirdDay = ''] = chain.wholeDays
+const settings = settingsOfFile()
+const NOW = dayStartSec((parseDay(thirdDay) ?? 0) + 1)
+/** Nobody processes anything meanwhile. */
+const ONCE = { now: NOW, waitMsMax: 0 }
+const TIPS = 292_000n
+
+const recipients = keys.map((pubkey) => ({ pubkey, address: PAID_AT }))
+const paidAt = encodeEvent(feeRecipientsTold, {
+  ...{ id: 'paid at', key: ACCOUNTS_KEY, time: '2026-01-01T00:00:00.000Z' },
+  data: { chain: GIVEN_CHAIN, recipients, isOwn: true },
+})
+
+async function given(facts: readonly EncodedEvent[] = [paidAt]): Promise<TestSetting> {
+  const setting = await givenLog(settings(), chain, [tracked('a', keys), rated('a', '0.25', 0), ...facts])
+  await inTables(setting)
+  return setting
+}
+
+const served = (setting: TestSetting): Promise<readonly SettlementRecord[]> => processed(setting, servedIn)
+async function servedIn(warehouse: Warehouse): Promise<readonly SettlementRecord[]> {
+  const records = await selectSettlements(warehouse, { chain: GIVEN_CHAIN, account: 'a', fromSec: 0, toSec: 2 ** 32 })
+  return records.toReversed()
+}
+
+/** What the program does at its intervals, once it has processed what is in the log. */
+async function corrected(setting: TestSetting): Promise<number> {
+  return await processed(setting, async (warehouse) => {
+    await using eventLog = await openEventLog(setting.config, setting.log)
+    return await correctLocked({ eventLog, warehouse }, ONCE, never)
+  })
+}
+
+async function tell(setting: TestSetting, events: readonly EncodedEvent[]): Promise<void> {
+  await using eventLog = await openEventLog(setting.config, setting.log)
+  await eventLog.append('execution.blocks', events)
+}
+
+function blockAt(height: number): EncodedEvent {
+  const block = blocks.find(({ id }) => id.endsWith(`0e${height.toString(16).padStart(32, '0')}`))
+  if (block === undefined) throw new Error(`the given chain has no block ${height}`)
+  return block
+}
+
+/** A local block of each day, by its height. */
+async function localBlocks(setting: TestSetting): Promise<ReadonlyMap<string, number>> {
+  const records = (await served(setting)).filter(({ revenue_wei }) => BigInt(revenue_wei) === TIPS)
+  const dayOf = ({ time_sec }: SettlementRecord) => new Date((time_sec + 28_800) * 1000).toISOString().slice(0, 10)
+  return new Map(records.map((record) => [dayOf(record), Number(record.block_number)]))
+}
+
+/** Blocks of one local block's proposer on the same day: one without a claim shows whose coinbase it is. */
+function sameProposers(records: readonly SettlementRecord[], height: number): readonly EncodedEvent[] {
+  const dayOf = ({ time_sec }: SettlementRecord) => Math.floor((time_sec + 28_800) / 86_400)
+  const own = records.find(({ block_number }) => block_number === `${height}`)
+  const isSame = (one: SettlementRecord) =>
+    own !== undefined && one.validator_index === own.validator_index && dayOf(one) === dayOf(own)
+  return records.filter(isSame).map(({ block_number }) => blockAt(Number(block_number)))
+}
+
+const lock = (setting: TestSetting, through: string) => lockSettlements(setting, { account: 'a', through })
+const blockRecords = (records: readonly SettlementRecord[]) => records.filter(({ kind }) => kind === 'block')
+const corrections = (records: readonly SettlementRecord[]) => records.filter(({ kind }) => kind === 'correction')
+
+describe('what is known of a block late', () => {
+  it('leaves its locked record as it was, and becomes a record beside it', { timeout: TEST_MS }, async () => {
+    const setting = await given()
+    const height = (await localBlocks(setting)).get(secondDay) ?? 0
+    await lock(setting, secondDay)
+    const before = await served(setting)
+    await tell(setting, [lateClaim(blockAt(height), 1_000n)])
+    expect(await served(setting)).toEqual(before)
+
+    expect(await corrected(setting)).toBe(1)
+    const after = await served(setting)
+    expect(blockRecords(after)).toEqual(before)
+    const [correction, ...others] = corrections(after)
+    expect(others).toEqual([])
+    expect(correction).toMatchObject({
+      id: '4503599627370497',
+      block_number: `${height}`,
+      revenue_wei: '1000',
+      service_fee_wei: '250',
+      user_reward_wei: '750',
+      time_sec: NOW,
+      reason: `Block ${height} proves 0.000000000000293 ETH (direct_transfers) by what is known now; 0.000000000000292 ETH were settled of it.`,
+    })
+    const record = before.find(({ block_number }) => Number(block_number) === height)
+    expect(correction?.pubkey).toBe(record?.pubkey)
+    expect(toSettledReward(correction as SettlementRecord)).toMatchObject({ kind: 'correction', block_number: height })
+    expect(sumsOf(after)).not.toEqual(sumsOf(before))
+    // It is written once, and found by nobody again.
+    expect(await corrected(setting)).toBe(0)
+  })
+
+  it('and then again, beside the correction before it', { timeout: TEST_MS }, async () => {
+    const setting = await given()
+    const height = (await localBlocks(setting)).get(firstDay) ?? 0
+    await lock(setting, secondDay)
+    await tell(setting, [lateClaim(blockAt(height), 1_000n)])
+    await corrected(setting)
+    const before = await served(setting)
+    await tell(setting, [lateClaim(blockAt(height), 600n)])
+    expect(await corrected(setting)).toBe(1)
+    const after = await served(setting)
+    expect(after.filter(({ id }) => id !== '4503599627370498')).toEqual(before)
+    expect(corrections(after).map(({ revenue_wei }) => revenue_wei)).toEqual(['1000', '-400'])
+  })
+
+  it('changes the record of a day that is not locked, in its place', { timeout: TEST_MS }, async () => {
+    const setting = await given()
+    const height = (await localBlocks(setting)).get(thirdDay) ?? 0
+    await lock(setting, secondDay)
+    await tell(setting, [lateClaim(blockAt(height), 1_000n)])
+    expect(await corrected(setting)).toBe(0)
+    const record = (await served(setting)).find(({ block_number }) => Number(block_number) === height)
+    expect(record).toMatchObject({ kind: 'block', revenue_wei: `${TIPS + 1_000n}` })
+  })
+
+  it('that changes no amount is none', { timeout: TEST_MS }, async () => {
+    const setting = await given()
+    const height = (await localBlocks(setting)).get(secondDay) ?? 0
+    await lock(setting, secondDay)
+    const before = await served(setting)
+    await tell(setting, [lateClaim(blockAt(height), 0n, TIPS)])
+    expect(await corrected(setting)).toBe(0)
+    expect(await served(setting)).toEqual(before)
+  })
+
+  it('takes back what nothing proves any more', { timeout: TEST_MS }, async () => {
+    // Nobody has told where they are paid: a coinbase that relays name is not taken for the proposer's own.
+    const setting = await given([])
+    const height = (await localBlocks(setting)).get(secondDay) ?? 0
+    await lock(setting, secondDay)
+    const before = await served(setting)
+    const unclear = sameProposers(before, height)
+    await tell(
+      setting,
+      unclear.map((block) => lateClaim(block, 0n, 5n)),
+    )
+    expect(await corrected(setting)).toBe(unclear.length)
+    const after = await served(setting)
+    expect(blockRecords(after)).toEqual(before)
+    const correction = corrections(after).find(({ block_number }) => block_number === `${height}`)
+    expect(correction).toMatchObject({ user_reward_wei: '-219000', service_fee_wei: '-73000' })
+    expect(correction?.reason).toMatch(/^Block \d+ proves nothing by what is known now/)
+  })
+
+  it('pays for a block of which nothing was settled', { timeout: TEST_MS }, async () => {
+    const setting = await given([])
+    const height = (await localBlocks(setting)).get(secondDay) ?? 0
+    const unclear = sameProposers(await served(setting), height)
+    await tell(
+      setting,
+      unclear.map((block) => lateClaim(block, 0n, 5n)),
+    )
+    await inTables(setting)
+    await lock(setting, secondDay)
+    const before = await served(setting)
+    expect(before.filter(({ block_number }) => block_number === `${height}`)).toEqual([])
+    await tell(setting, [lateClaim(blockAt(height), 1_000n, 0n, WITHDRAWN_TO)])
+    expect(await corrected(setting)).toBe(1)
+    const after = await served(setting)
+    expect(blockRecords(after)).toEqual(before)
+    expect(corrections(after)).toMatchObject([{ block_number: `${height}`, revenue_wei: '1000' }])
+  })
+
+  it('is not compared while its day is open again', { timeout: TEST_MS }, async () => {
+    const setting = await given()
+    const height = (await localBlocks(setting)).get(secondDay) ?? 0
+    await lock(setting, secondDay)
+    await tell(setting, [lateClaim(blockAt(height), 1_000n)])
+    const found = await processed(setting, async (warehouse) => {
+      await warehouse.command(`ALTER TABLE closed_days DELETE WHERE day = '${secondDay}' SETTINGS mutations_sync = 1`)
+      await using eventLog = await openEventLog(setting.config, setting.log)
+      return await correctLocked({ eventLog, warehouse }, ONCE, never)
+    })
+    expect(found).toBe(0)
+  })
+
+  it('is not compared while the tables are behind the log', { timeout: TEST_MS }, async () => {
+    const setting = await given()
+    const heights = await localBlocks(setting)
+    await lock(setting, secondDay)
+    await tell(setting, [lateClaim(blockAt(heights.get(secondDay) ?? 0), 1_000n)])
+    const found = await processed(setting, async (warehouse) => {
+      await using eventLog = await openEventLog(setting.config, setting.log)
+      await eventLog.append('execution.blocks', [lateClaim(blockAt(heights.get(firstDay) ?? 0), 1_000n)])
+      return await correctLocked({ eventLog, warehouse }, ONCE, never)
+    })
+    expect(found).toBe(0)
+    expect(await corrected(setting)).toBe(2)
+  })
+
+  it('is written once by two processes that find it', { timeout: TEST_MS }, async () => {
+    const setting = await given()
+    const height = (await localBlocks(setting)).get(secondDay) ?? 0
+    await lock(setting, secondDay)
+    await tell(setting, [lateClaim(blockAt(height), 1_000n)])
+    const written = await processed(setting, async (warehouse) => {
+      await using eventLog = await openEventLog(setting.config, setting.log)
+      const ports = { eventLog, warehouse }
+      return await Promise.all([correctLocked(ports, ONCE, never), correctLocked(ports, ONCE, never)])
+    })
+    expect(written.toSorted()).toEqual([0, 1])
+    expect((await readAccountBook(setting)).corrections()).toHaveLength(1)
+  })
+
+  it('has a number behind those of operators, and leaves theirs alone', { timeout: TEST_MS }, async () => {
+    const setting = await given()
+    const height = (await localBlocks(setting)).get(secondDay) ?? 0
+    await lock(setting, secondDay)
+    const said = { account: 'a', userReward: '1', serviceFee: '0', reason: 'a slip', yes: true }
+    await correctSettlement(setting, said, givenKey(2))
+    await tell(setting, [lateClaim(blockAt(height), 1_000n)])
+    expect(await corrected(setting)).toBe(1)
+    const own = corrections(await served(setting))
+    expect(own.map(({ id, is_of_block }) => [id, is_of_block]).toSorted()).toEqual([
+      ['4503599627370497', 0],
+      ['4503599627370498', 1],
+    ])
+    expect(own.find(({ is_of_block }) => is_of_block === 0)).toMatchObject({ block_number: '0', reason: 'a slip' })
+  })
+})
+
+it('a day that an earlier release locked can be locked again, which keeps what is settled of it', {
+  timeout: TEST_MS,
+}, async () => {
+  const setting = await given()
+  const height = (await localBlocks(setting)).get(firstDay) ?? 0
+  {
+    await using eventLog = await openEventLog(setting.config, setting.log)
+    const data = new TextEncoder().encode(JSON.stringify({ account: 'a', through: secondDay }))
+    const envelope = { id: 'lock', key: ACCOUNTS_KEY, time: '2026-02-01T00:00:00.000Z', version: 1 }
+    await eventLog.append('accounts', [{ ...envelope, type: settlementsLocked.name, data }])
+  }
+  await tell(setting, [lateClaim(blockAt(height), 1_000n)])
+  expect(await corrected(setting)).toBe(0)
+  const before = await served(setting)
+  expect(before.find(({ block_number }) => block_number === `${height}`)?.revenue_wei).toBe(`${TIPS + 1_000n}`)
+  await lock(setting, secondDay)
+  await expect(lock(setting, secondDay)).rejects.toThrow(/are locked through .* already/)
+  await tell(setting, [lateClaim(blockAt(height), 600n)])
+  expect(await corrected(setting)).toBe(1)
+  expect(blockRecords(await served(setting))).toEqual(before)
+})
