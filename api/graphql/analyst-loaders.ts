@@ -6,6 +6,7 @@ import { attestationDuties, type EpochDuties } from '../rewards/attestation-duti
 import { type Horizon, horizonOf } from '../rewards/horizon.ts'
 import type { Days } from '../rewards/kept-spans.ts'
 import { type NetworkSums, networkSums } from '../rewards/network-sums.ts'
+import { type NetworkWindow, NO_WINDOW, networkWindow } from '../rewards/network-window.ts'
 import { NO_SUMS, type Period, type PeriodSums, periodSums, sumPeriods } from '../rewards/period-sums.ts'
 import { type DifferenceRow, selectDifferences } from '../rewards/select-chain.ts'
 import { loadProposals, NO_PROPOSALS, type ProposalsFound } from './load-proposals.ts'
@@ -27,6 +28,8 @@ export interface AnalystLoaders {
   readonly proposals: DataLoader<WindowOf, ProposalsFound, string>
   /** Of all validators of the network; undefined where an epoch of the day was not computed of states that the chain names. */
   readonly network: DataLoader<DayNumber, NetworkSums | undefined>
+  /** Of a window of any length. */
+  readonly networkOf: DataLoader<Days, NetworkWindow, string>
   /** By epoch. */
   readonly differences: DataLoader<number, readonly DifferenceRow[]>
 }
@@ -71,6 +74,10 @@ export function createAnalystLoaders(request: Request): AnalystLoaders {
       { cacheKeyFn: windowKey },
     ),
     network: new DataLoader((days) => loadNetworkSums(request, days)),
+    networkOf: new DataLoader((windows) => Promise.all(windows.map((days) => loadNetworkWindow(request, days))), {
+      batch: false,
+      cacheKeyFn: daysKey,
+    }),
     differences: new DataLoader(async (epochs) => {
       const { chain } = request.standing
       const rows = await selectDifferences(request.warehouse, { chain, epochs })
@@ -90,6 +97,11 @@ async function loadNetworkSums(
   const window = { from: Math.min(...days), to: Math.max(...days) + 1 }
   const found = await networkSums(warehouse, { chain, clock, days: window })
   return days.map((day) => found.get(day))
+}
+
+async function loadNetworkWindow({ standing, warehouse }: Request, days: Days): Promise<NetworkWindow> {
+  const horizon = await horizonOf(standing)
+  return horizon === undefined ? NO_WINDOW : await networkWindow(warehouse, horizon, days)
 }
 
 /** Asks once for each window of the keys, which siblings have in common. */

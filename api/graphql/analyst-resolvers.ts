@@ -57,6 +57,9 @@ export const analystResolvers = {
     blocks: ofValidators((args: BlocksArguments, context) => loadBlocks(args, context)),
     settlements: ofValidators((args: SettlementsArguments, context) => loadSettlements(args, context)),
     network: ofValidators((args: WindowArguments, context) => loadNetwork(args, context)),
+    networkPerformance: ofValidators((args: WindowArguments, context) =>
+      context.analysts.networkOf.load(daysOf(args, context, 'any')),
+    ),
   },
   Account: {
     totals: (_: unknown, __: unknown, context: Context) => totalsOf(context),

@@ -169,6 +169,8 @@ const STATEMENTS_OF: Readonly<Record<string, number>> = {
   'Query.blocks': 1,
   'Query.settlements': 1,
   'Query.network': 1,
+  'Query.networkPerformance': 1,
+  'NetworkPerformance.execution': 2,
   'Account.totals': 2,
   'Account.performance': 2,
   'LabelGroup.performance': 2,

@@ -1,9 +1,11 @@
 import { type DayNumber, parseDay } from '../../schemas/eth/time.ts'
 import { toWei } from '../../schemas/eth/units.ts'
 import { formatApr, formatRatio } from '../rewards/apr.ts'
+import { type NetworkExecution, networkExecution } from '../rewards/network-execution.ts'
 import { consensusOf, type NetworkSums, perValidator } from '../rewards/network-sums.ts'
+import type { NetworkWindow } from '../rewards/network-window.ts'
 import type { NetworkDayRow } from '../rewards/select-chain.ts'
-import { gwei } from './amounts.ts'
+import { gwei, wei } from './amounts.ts'
 import type { GraphqlContext } from './context.ts'
 
 /** Places of a part of what perfect votes would have brought. */
@@ -13,6 +15,25 @@ type Context = GraphqlContext
 
 const dayOf = ({ day }: NetworkDayRow): DayNumber => parseDay(day) ?? 0
 const share = (gweiOf: (sums: NetworkSums) => bigint) => (sums: NetworkSums) => gwei(perValidator(sums, gweiOf(sums)))
+
+/** What blocks of the averaged days have paid. */
+interface ExecutionOf {
+  readonly sums: NetworkSums | undefined
+  readonly paid: NetworkExecution | { readonly status: 'unknown'; readonly reason: 'NO_DAYS' }
+}
+
+async function loadExecution({ sums, days }: NetworkWindow, _: unknown, context: Context): Promise<ExecutionOf> {
+  const horizon = await context.horizon()
+  if (horizon === undefined || days.length === 0) return { sums, paid: { status: 'unknown', reason: 'NO_DAYS' } }
+  const { chain, clock } = horizon
+  return { sums, paid: await networkExecution(context.warehouse, { chain, clock, days }) }
+}
+
+async function aprOf({ sums, paid }: ExecutionOf, moreWei: bigint, context: Context): Promise<string | null> {
+  const horizon = await context.horizon()
+  if (horizon === undefined || sums === undefined || paid.status === 'unknown') return null
+  return formatApr(paid.wei + moreWei, sums.effective_balance_gwei, horizon.clock) ?? null
+}
 
 export const networkResolvers = {
   NetworkDay: {
@@ -25,6 +46,22 @@ export const networkResolvers = {
       (await context.analysts.network.load(dayOf(row))) ?? null,
     averageReason: async (row: NetworkDayRow, _: unknown, context: Context) =>
       (await context.analysts.network.load(dayOf(row))) === undefined ? 'NOT_COMPUTED_OF_STATES' : null,
+  },
+  NetworkPerformance: {
+    daysCount: ({ closedDays }: NetworkWindow) => closedDays,
+    averagedDaysCount: ({ days }: NetworkWindow) => days.length,
+    average: ({ sums }: NetworkWindow) => sums ?? null,
+    averageReason: ({ closedDays, days }: NetworkWindow) =>
+      closedDays === 0 ? 'NO_DAYS' : days.length < closedDays ? 'NOT_COMPUTED_OF_STATES' : null,
+    execution: loadExecution,
+  },
+  NetworkExecution: {
+    reward: ({ sums, paid }: ExecutionOf) =>
+      paid.status === 'known' && sums !== undefined ? wei(perValidator(sums, paid.wei)) : null,
+    executionApr: (of: ExecutionOf, _: unknown, context: Context) => aprOf(of, 0n, context),
+    apr: (of: ExecutionOf, _: unknown, context: Context) =>
+      aprOf(of, of.sums === undefined ? 0n : toWei(consensusOf(of.sums)), context),
+    reason: ({ paid }: ExecutionOf) => (paid.status === 'unknown' ? paid.reason : null),
   },
   NetworkAverage: {
     activeValidatorsCount: ({ active_validators, epochs }: NetworkSums) => Number(active_validators / epochs),

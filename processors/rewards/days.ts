@@ -2,6 +2,7 @@ import type { QueryParams, Warehouse } from '../../infra/ports/warehouse.ts'
 import type { DaySpan } from '../../schemas/eth/day-span.ts'
 import { type ChainClock, formatDay } from '../../schemas/eth/time.ts'
 import { DAY_TOLD_VERSION, dayLevelSql, roundingMaxSql } from '../../schemas/tables/day-levels.ts'
+import { NO_EXECUTION_BLOCK } from '../../schemas/tables/execution.ts'
 import type { ChainRow } from '../../schemas/tables/rewards.ts'
 import { validatorDaysSql } from '../../schemas/tables/validator-days.ts'
 import { indexSlices, isInSlice } from './index-slices.ts'
@@ -34,9 +35,6 @@ SELECT
       SELECT count() FROM epochs FINAL
       WHERE chain = {chain:String} AND epoch BETWEEN {first_epoch:UInt32} AND {closing_epoch:UInt32}
     ) AS missing`
-
-/** Before the merge, blocks have a payload of zeros: there is no execution block to wait for. */
-export const NO_EXECUTION_BLOCK = `0x${'00'.repeat(32)}`
 
 // Only of proposers whose detail has no gap: for others the day is not whole anyway, and a block that nobody brings must not
 // keep it open for all.

@@ -12,6 +12,9 @@ export const EXECUTION_TABLES = {
   weak_blocks: ['chain', 'logs_check', 'block_number', 'block_hash'],
 } as const
 
+/** Before the merge, blocks have a payload of zeros: there is no execution block to wait for. */
+export const NO_EXECUTION_BLOCK = `0x${'00'.repeat(32)}`
+
 /** How the execution revenue of a finalized block was found: `blockRevenuesSql`, `settlements.revenue_class`. */
 export type RevenueClass =
   | 'local'

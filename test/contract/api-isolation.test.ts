@@ -96,7 +96,7 @@ const SCHEMA = buildSchema(TEXTS[0] ?? '')
 /** With what is for analysts, and proofs: one question for each of its fields, since one for all of them takes more statements than one may. */
 const ANALYSTS = buildSchema(TEXTS.join('\n'))
 /** The chain's, and the same for all. */
-const OF_CHAIN: ReadonlySet<string> = new Set(['epochs', 'network'])
+const OF_CHAIN: ReadonlySet<string> = new Set(['epochs', 'network', 'networkPerformance'])
 const ROUTES = await everyRoute()
 
 interface Question {
