@@ -68,6 +68,11 @@ export class Cursor {
     )
   }
 
+  /** The chain is named so from now on: what is planned of it has changed. */
+  rename(identity: string): void {
+    this.#identity = withGenesisBlock(identity, this.#identity)
+  }
+
   /** Append it after the events that it stands for. `time` is chain time, ISO 8601. */
   async write(data: Omit<CursorData, 'chain' | 'identity'>, time: string): Promise<void> {
     const { chain, name, writer } = this.#options

@@ -45,6 +45,16 @@ async function askGenesisBlockRoot(node: ChainNode): Promise<string | undefined>
   }
 }
 
+/**
+ * The chain with the schedule that a node tells later. Forks that it does not name stay as they were planned: of several nodes one may be of an
+ * earlier release.
+ */
+export function scheduledAgain(known: BeaconChain, told: BeaconChain): BeaconChain {
+  const planned = Object.entries(told.spec).filter(([name]) => /_FORK_(EPOCH|VERSION)$/.test(name))
+  const spec = { ...known.spec, ...Object.fromEntries(planned) }
+  return { ...known, spec, forks: [...known.forks.slice(0, 1), ...scheduledForks(spec)] }
+}
+
 /** A fork that is not planned has the epoch 2^64 - 1. */
 function scheduledForks(spec: Readonly<Record<string, string>>): readonly ScheduledFork[] {
   const forks = Object.entries(spec).flatMap(([name, value]) => {

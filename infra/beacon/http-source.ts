@@ -1,5 +1,4 @@
 import { AppError } from '../../schemas/errors.ts'
-import { differenceOf, formatBeaconIdentity } from '../../schemas/eth/chain-identity.ts'
 import { hexOf } from '../../schemas/eth/hex.ts'
 import { firstSlotOfEpoch } from '../../schemas/eth/time.ts'
 import { unknownFork } from '../../schemas/eth/unknown-fork.ts'
@@ -23,13 +22,14 @@ import type { NodeStatus } from '../ports/node-status.ts'
 import { refuseOptimistic } from './answer-flags.ts'
 import { decodeForeignBlock, presetMatches, toBeaconBlock } from './block.ts'
 import { BlockCache } from './block-cache.ts'
-import { askChain, specNumber } from './chain.ts'
+import { specNumber } from './chain.ts'
 import { CheckpointHolders } from './checkpoint-holders.ts'
 import { watchEvents } from './event-stream.ts'
 import { ExplainedEpochs } from './explained-epochs.ts'
 import { HttpFinalChain } from './final-chain.ts'
 import { askHeader } from './header.ts'
 import { KeptStates } from './kept-states.ts'
+import { KnownChain } from './known-chain.ts'
 import { nodeName, type WatchedBeaconSourceOptions } from './options.ts'
 import { OtherNodes } from './other-nodes.ts'
 import { askRoute, missing, pathOf, required } from './route.ts'
@@ -75,18 +75,17 @@ class HttpBeaconSource implements BeaconSource {
   readonly #blocks = new BlockCache()
   /** By epoch and root of the checkpoint. */
   readonly #holders = new Map<string, CheckpointHolders>()
-  #chain: BeaconChain | undefined
+  readonly #chain: KnownChain
   /** Blocks that are being fetched: two askers share one download. */
   readonly #fetching = new Map<string, Promise<BeaconBlock | undefined>>()
 
-  constructor({ nodes, limits, rewardsBy = 'states', statesFolder, log, onStatus }: Opening) {
+  constructor({ nodes, limits, rewardsBy = 'states', statesFolder, log, onStatus, scheduleFreshMs }: Opening) {
     const identify = async (node: ChainNode) => {
-      const chain = await askChain(node)
-      this.#chain ??= chain
-      refuseOtherChain(node, chain, this.#chain)
-      return `deposit chain ${chain.depositChainId}`
+      const { depositChainId } = await this.#chain.identify(node)
+      return `deposit chain ${depositChainId}`
     }
     this.#nodes = new NodeGroup({ nodes, limits, log, identify, onStatus })
+    this.#chain = new KnownChain({ ask: this.#ask, log, freshMs: scheduleFreshMs, doubtFreshMs: scheduleFreshMs })
     this.#tables = new WideTables(limits.bodyBytesMax)
     if (rewardsBy === 'states') {
       const kept = statesFolder === undefined ? undefined : new KeptStates({ folder: statesFolder, log })
@@ -104,9 +103,8 @@ class HttpBeaconSource implements BeaconSource {
 
   readonly #ask: Ask = (kind, question) => this.#nodes.ask(kind, question)
 
-  async chain(): Promise<BeaconChain> {
-    this.#chain ??= await this.#nodes.ask('chain', async (node) => this.#chain ?? askChain(node))
-    return this.#chain
+  chain(): Promise<BeaconChain> {
+    return this.#chain.get()
   }
 
   async #slotsPerEpoch(): Promise<number> {
@@ -241,8 +239,13 @@ class HttpBeaconSource implements BeaconSource {
   async #askBlock(node: ChainNode, blockId: string): Promise<BeaconBlock | undefined> {
     const { spec } = await this.chain()
     if (!presetMatches(spec)) return askForeignBlock(node, blockId, specNumber(spec, 'SYNC_COMMITTEE_SIZE'))
-    const answer = await askRoute(node, BEACON.getBlockV2, { blockId }, { what: `block ${blockId}`, ssz: true })
-    return answer === undefined ? undefined : toBeaconBlock(answer.meta.version, answer.data)
+    try {
+      const answer = await askRoute(node, BEACON.getBlockV2, { blockId }, { what: `block ${blockId}`, ssz: true })
+      return answer === undefined ? undefined : toBeaconBlock(answer.meta.version, answer.data)
+    } catch (error) {
+      if (isUnreadable(error)) this.#chain.doubt()
+      throw error
+    }
   }
 
   /**
@@ -272,12 +275,9 @@ class HttpBeaconSource implements BeaconSource {
   }
 }
 
-/** Nodes may lack the genesis block, and plan different forks: what both know must agree. */
-function refuseOtherChain(node: ChainNode, chain: BeaconChain, first: BeaconChain): void {
-  const found = differenceOf(formatBeaconIdentity(first), formatBeaconIdentity(chain), Date.now() / 1_000)
-  if (found === undefined) return
-  const { what, first: expected, second } = found
-  throw new AppError('node_inconsistent', `${node.name} is on another chain: its ${what} is ${second}, not ${expected}`)
+/** Whether a node has answered with something else than what was expected. */
+function isUnreadable(error: unknown): boolean {
+  return error instanceof AppError && (error.code === 'node_malformed' || error.code === 'node_inconsistent')
 }
 
 /** A block whose root cannot be computed here, with the root that the node says. */

@@ -17,6 +17,8 @@ export interface BeaconSourceOptions {
   readonly rewardsBy?: RewardsBy
   /** Where `keepState` keeps states, of this chain alone; nowhere unless it is given. */
   readonly statesFolder?: string | undefined
+  /** How long a node's schedule of forks is believed; some minutes where nothing is said. */
+  readonly scheduleFreshMs?: number | undefined
 }
 
 export interface WatchedBeaconSourceOptions extends BeaconSourceOptions {

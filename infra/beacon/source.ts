@@ -64,8 +64,8 @@ class ThreadedBeaconSource implements BeaconSource {
   /** Told in this turn: they go over together, as each message wakes the thread. */
   #untold: ToThread[] = []
 
-  constructor({ urls, limits = {}, rewardsBy = 'states', statesFolder, log }: BeaconSourceOptions) {
-    const start: ThreadStart = { urls, limits, rewardsBy, statesFolder }
+  constructor({ urls, limits = {}, rewardsBy = 'states', statesFolder, scheduleFreshMs, log }: BeaconSourceOptions) {
+    const start: ThreadStart = { urls, limits, rewardsBy, statesFolder, scheduleFreshMs }
     this.#log = log
     this.#status = urls.map((_, i) => ({ name: nodeName(i), state: 'unknown' }))
     this.#thread = new Worker(new URL('./source-thread.ts', import.meta.url), { workerData: start })

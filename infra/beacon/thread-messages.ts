@@ -11,6 +11,7 @@ export interface ThreadStart {
   readonly limits: Partial<NodeLimits>
   readonly rewardsBy: RewardsBy
   readonly statesFolder: string | undefined
+  readonly scheduleFreshMs: number | undefined
 }
 
 /** Methods of a source that are a question with one answer. */

@@ -5,7 +5,7 @@ import type { EpochProof, NetworkSums, ToldOtherwise } from '../../schemas/event
 import type { ColumnsOf } from '../../schemas/events/codec.ts'
 import type { NodeStatus } from './node-status.ts'
 
-/** What the node says of its chain; read once, never assumed. */
+/** What the node says of its chain, never assumed; forks as they are planned now. */
 export interface BeaconChain {
   readonly clock: ChainClock
   readonly genesisValidatorsRoot: string

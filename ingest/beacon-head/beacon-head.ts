@@ -72,10 +72,10 @@ class BeaconHeadChain implements HeadChain {
   readonly #chain: NamedChain
   readonly #checkpoint: Latest<FinalizedCheckpoint>
   readonly #told: ToldCheckpoints
-  readonly #end: KnownEnd | undefined
+  #end: KnownEnd | undefined
   #final: FinalizedCheckpoint | undefined
   readonly name: string
-  readonly identity: string
+  identity: string
   readonly head: Latest<BlockRef>
 
   constructor(options: FollowBeaconHeadOptions, chain: BeaconChain) {
@@ -102,13 +102,21 @@ class BeaconHeadChain implements HeadChain {
     const checkpoint = await this.#checkpoint.get()
     this.#told.note(checkpoint)
     this.#final = checkpoint
-    const end = await this.#end?.final(checkpoint, firstSlotOfEpoch(this.#chain.clock, checkpoint.epoch))
+    const end = await (await this.#endNow())?.final(checkpoint, firstSlotOfEpoch(this.#chain.clock, checkpoint.epoch))
     if (end !== undefined) return end
     return { height: firstSlotOfEpoch(this.#chain.clock, checkpoint.epoch), id: checkpoint.root }
   }
 
   async upTo(head: BlockRef): Promise<BlockRef> {
-    return (await this.#end?.upTo(head)) ?? head
+    return (await (await this.#endNow())?.upTo(head)) ?? head
+  }
+
+  /** By the schedule of forks as nodes tell it now. */
+  async #endNow(): Promise<KnownEnd | undefined> {
+    const chain = await this.#options.beacon.chain()
+    this.identity = formatBeaconIdentity(chain)
+    if (this.#end?.isOf(chain) !== true) this.#end = KnownEnd.of(this.#options, chain)
+    return this.#end
   }
 
   async confirmFinal({ height, id }: LoggedBlock): Promise<void> {

@@ -32,6 +32,12 @@ export class KnownEnd {
     return fork && new KnownEnd(options, fork, firstSlotOfEpoch(chain.clock, fork.epoch))
   }
 
+  /** Whether it is this fork, as it is planned now, that ends what can be followed. */
+  isOf(chain: BeaconChain): boolean {
+    const fork = unknownFork(chain.spec)
+    return fork?.name === this.#fork.name && fork.epoch === this.#fork.epoch
+  }
+
   private constructor(options: KnownEndOptions, fork: UnknownFork, firstSlot: number) {
     this.#options = options
     this.#fork = fork

@@ -91,9 +91,7 @@ async function openFollower(options: FollowEpochsOptions, signal: AbortSignal) {
   let next = known?.next ?? options.startEpoch ?? (await finality.get()).epoch
   let after = known?.after
   const tracked = await TrackedValidators.open({ ...options, clock: chain.clock }, signal)
-  const lastEpoch = lastKnownEpoch(chain)
-  const unknown = unknownFork(chain.spec)
-  let isEndTold = false
+  let toldEnd = ''
   const pipeline = new EpochPipeline({
     beacon,
     chain,
@@ -107,15 +105,17 @@ async function openFollower(options: FollowEpochsOptions, signal: AbortSignal) {
     /** Ingests what has become final; false when there was nothing. */
     async round(stop: AbortSignal): Promise<boolean> {
       const checkpoint = await finality.get()
+      const planned = await beacon.chain()
+      cursor.rename(formatBeaconIdentity(planned))
+      const lastEpoch = lastKnownEpoch(planned)
+      const unknown = unknownFork(planned.spec)
       const report = () => onProgress?.({ nextEpoch: next, finalEpochs: Math.max(checkpoint.epoch, next) })
       report()
       const to = Math.min(checkpoint.epoch - 1, next + EPOCHS_PER_RUN - 1, lastEpoch)
-      if (unknown !== undefined && next > lastEpoch && checkpoint.epoch > lastEpoch && !isEndTold) {
-        isEndTold = true
-        options.log.error(
-          { epoch: unknown.epoch },
-          `epochs of ${options.chain} are published no further: ${saysUnknown(unknown)}`,
-        )
+      if (unknown !== undefined && next > lastEpoch && checkpoint.epoch > lastEpoch) {
+        const end = `epochs of ${options.chain} are published no further: ${saysUnknown(unknown)}`
+        if (end !== toldEnd) options.log.error({ epoch: unknown.epoch }, end)
+        toldEnd = end
       }
       if (to < next) return false
       const append = async (built: BuiltEpoch) => {

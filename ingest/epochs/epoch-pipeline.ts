@@ -45,6 +45,7 @@ interface EpochStretch {
 }
 
 interface Run extends EpochStretch {
+  readonly chain: BeaconChain
   readonly final: FinalChain
   readonly tracked: TrackedSet
   readonly finalSlot: number
@@ -68,14 +69,15 @@ export class EpochPipeline {
    * aborts.
    */
   async run(range: EpochStretch, append: (built: BuiltEpoch) => Promise<void>, signal: AbortSignal): Promise<void> {
-    const { chain } = this.#options
     const { from, to, checkpoint } = range
     this.#told.note(checkpoint)
+    // Forks may be planned otherwise than when the program began.
+    const chain = await this.#options.beacon.chain()
     const final = this.#options.beacon.finalChain(checkpoint)
     const finalSlot = firstSlotOfEpoch(chain.clock, checkpoint.epoch)
     const tracked = await this.#options.tracked.refresh(final, finalSlot, signal)
     const ended = new AbortController()
-    const build = this.#builder({ ...range, final, tracked, finalSlot }, AbortSignal.any([signal, ended.signal]))
+    const build = this.#builder({ ...range, chain, final, tracked, finalSlot }, AbortSignal.any([signal, ended.signal]))
     let endRoot = range.after
     try {
       for await (const built of inOrder({ from, to, concurrency: this.#concurrency(tracked) }, build)) {
@@ -91,8 +93,8 @@ export class EpochPipeline {
   }
 
   /** Makes epochs of a run; the walks over their blocks end with the signal. */
-  #builder({ from, to, after, checkpoint, final, tracked, finalSlot }: Run, signal: AbortSignal) {
-    const { beacon, chain, chainName, log, toldIn } = this.#options
+  #builder({ from, to, after, checkpoint, chain, final, tracked, finalSlot }: Run, signal: AbortSignal) {
+    const { beacon, chainName, log, toldIn } = this.#options
     const members = (epoch: number, indices: Uint32Array) => this.#membersOf(final, epoch, indices)
     // Tracked validators are identified by the checkpoint's state, so all of them are in it.
     const joinersOf = (set: TrackedSet) => new Joiners(set.indices, (indices) => final.validators(finalSlot, indices))

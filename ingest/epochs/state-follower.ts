@@ -46,7 +46,7 @@ class StateKeeping {
   readonly #chain: BeaconChain
   readonly #keys: TrackedKeys
   /** Later ones are of a fork that is not known here. */
-  readonly #lastEpoch: number
+  #lastEpoch: number
   /** Epochs of any branch that are not final, by their ends: what was walked over once is not walked over again. */
   readonly #passed = new Map<string, PassedEpoch>()
   /** The head that was looked at last, with nothing left to do. */
@@ -62,6 +62,7 @@ class StateKeeping {
   readonly look: LookAtHead = async (head, signal) => {
     await this.#keys.refresh(signal)
     if (this.#keys.pubkeys.size === 0) return false
+    this.#lastEpoch = lastKnownEpoch(await this.#options.beacon.chain())
     const newest = await this.#linkOf(head.root, epochOf(this.#chain.clock, head.slot))
     if (!this.#continuesSettled(newest)) await this.#keepAll(newest, signal)
     if (!signal.aborted) this.#settled = newest

@@ -156,6 +156,7 @@ export class HeadLog {
 
   #writeCursor(newest: LoggedBlock): Promise<void> {
     const state = { next: this.#next, recent: [...this.#recent], unsettled: [...this.#unsettled] }
+    this.#cursor.rename(this.#chain.identity)
     return this.#cursor.write(state, this.#chain.timeOf(newest))
   }
 }

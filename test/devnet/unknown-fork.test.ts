@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ssz } from '@lodestar/types'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { openBeaconSource } from '../../infra/beacon/source.ts'
 import { pubkeyOf } from '../../infra/devnet/consensus/keys.ts'
 import type { Devnet } from '../../infra/devnet/open.ts'
@@ -28,6 +28,7 @@ import { BEACON_CHAIN, eventsIn, ofChain } from '../unit/follow-synthetic.ts'
 // be read. Everything before has to be as without the fork.
 
 const TIMEOUT_MS = 120_000
+const POLL_MS = 20_000
 const SLOTS_PER_EPOCH = 32
 const FIRST_SLOT = 40
 const FORK_EPOCH = 4
@@ -44,14 +45,17 @@ const open = new AsyncDisposableStack()
 let devnet: Devnet
 let truth: TrueNode
 let folder = ''
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'epochline-states-'))
-  open.defer(() => rmSync(folder, { recursive: true }))
+afterAll(() => open.disposeAsync())
+
+/** A chain whose fork lies ahead. */
+async function begin(): Promise<void> {
+  const own = mkdtempSync(join(tmpdir(), 'epochline-states-'))
+  folder = own
+  open.defer(() => rmSync(own, { recursive: true }))
   devnet = open.use(await openHistory())
   await devnet.advanceTo(FIRST_SLOT)
   truth = open.use(new TrueNode(devnet.beaconUrl))
-})
-afterAll(() => open.disposeAsync())
+}
 
 /** The slot of the block or state that is asked for whole. */
 function slotOf({ path }: Asked): number | undefined {
@@ -60,13 +64,13 @@ function slotOf({ path }: Asked): number | undefined {
   return id === '' ? undefined : Number(id)
 }
 
-/** What such a node answers, by the name of the fork. */
-function forkedNode(fork: string): readonly NodeFault[] {
+/** What such a node answers, by the name of the fork; its schedule names it as soon as it is planned. */
+function forkedNode(fork: string, isPlanned = () => true): readonly NodeFault[] {
   const key = `${fork.toUpperCase()}_FORK_EPOCH`
   const body = ssz.gloas.SignedBeaconBlock.serialize(ssz.gloas.SignedBeaconBlock.defaultValue())
   return [
     {
-      of: ofSpec,
+      of: (asked) => isPlanned() && ofSpec(asked),
       reply: changed(({ data }) => ({ data: { ...(data as object), [key]: String(FORK_EPOCH) } })),
     },
     {
@@ -115,15 +119,27 @@ function noting() {
   return { lines, log }
 }
 
-test(
-  'a chain that comes to a fork which is not known is followed up to it, and nothing is published of what lies behind',
-  async () => {
+/** Of which slot the head is when the node's schedule names the fork, and how long a schedule is believed. */
+const PLANS: readonly (readonly [name: string, slot: number, freshMs: number | undefined])[] = [
+  ['which is not known', FIRST_SLOT, undefined],
+  ['that is planned while it is followed', FIRST_SLOT + 50, 20],
+  // Until it can no longer be read: then the schedule is asked for before its time.
+  ['that a node tells only once it has come to it', FORK_SLOT + 3, undefined],
+]
+
+test.each(PLANS)(
+  'a chain that comes to a fork %s is followed up to it, and nothing is published of what lies behind',
+  async (_, plannedAt, scheduleFreshMs) => {
+    await begin()
     await trackSome(eventLog())
     const { lines, log } = noting()
-    await using node = await openFaultyNode(truth, [...forkedNode('gloas'), withoutOldStates()])
-    await using beacon = await openBeaconSource({ urls: [node.url], log, statesFolder: folder, limits: LIMITS })
+    const isPlanned = () => devnet.history.head.head.slot >= plannedAt
+    await using node = await openFaultyNode(truth, [...forkedNode('gloas', isPlanned), withoutOldStates()])
+    await using beacon = await openBeaconSource({
+      ...{ urls: [node.url], log, statesFolder: folder, limits: LIMITS, scheduleFreshMs },
+    })
     await using execution = await openExecutionSource({ urls: [devnet.executionUrl], log, binding: 'ethereum' })
-    const options = { ...ofChain(BEACON_CHAIN, eventLog()), log, beacon, execution, startEpoch: 1 }
+    const options = { ...ofChain(BEACON_CHAIN, eventLog()), log, beacon, execution, startEpoch: 1, outageWaitMs: 20 }
     const stop = new AbortController()
     let isRunning = true
     const following = Promise.all([
@@ -138,17 +154,20 @@ test(
       for (let slot = FIRST_SLOT; slot <= LAST_SLOT; slot++) {
         await devnet.advanceTo(slot)
         const passed = Math.floor(devnet.history.head.head.slot / SLOTS_PER_EPOCH) - 1
-        if (passed >= FORK_EPOCH) continue
+        const isUnread = slot >= FORK_SLOT && slot < plannedAt
+        if (passed >= FORK_EPOCH || isUnread) continue
         const kept = () => readdirSync(folder).map((name) => Number(name.split('-')[0]))
-        await expect.poll(kept, { message: `slot ${slot}` }).toContain(Number(lastOf(passed)))
+        await expect.poll(kept, { message: `slot ${slot}`, timeout: POLL_MS }).toContain(Number(lastOf(passed)))
       }
       expect(devnet.history.head.finality.finalized.epoch).toBeGreaterThan(FORK_EPOCH)
-      await expect.poll(async () => (await toldEpochs(eventLog())).at(-1)?.epoch).toBe(FORK_EPOCH - 1)
+      await expect
+        .poll(async () => (await toldEpochs(eventLog())).at(-1)?.epoch, { timeout: POLL_MS })
+        .toBe(FORK_EPOCH - 1)
       const lastBlock = devnet.history.block(FORK_SLOT - 1) === undefined ? FORK_SLOT - 2 : FORK_SLOT - 1
-      await expect.poll(async () => (await seenSlots(eventLog())).at(-1)).toBe(lastBlock)
+      await expect.poll(async () => (await seenSlots(eventLog())).at(-1), { timeout: POLL_MS }).toBe(lastBlock)
       const from = 'from epoch 4 on the chain is of the fork gloas, which this version does not know'
       await expect
-        .poll(() => lines.filter((line) => line.includes(from)).sort())
+        .poll(() => lines.filter((line) => line.includes(from)).sort(), { timeout: POLL_MS })
         .toEqual([
           `blocks of ${BEACON_CHAIN} are followed no further: ${from}`,
           `epochs of ${BEACON_CHAIN} are published no further: ${from}`,
@@ -165,7 +184,7 @@ test(
     for (const { epoch, proof } of told)
       expect(proof?.stateRoot).toBe(devnet.history.slot((epoch + 1) * SLOTS_PER_EPOCH - 1)?.stateRoot)
     expect(readdirSync(folder).filter((name) => Number(name.split('-')[0]) >= FORK_SLOT)).toEqual([])
-    expect(lines.filter((line) => /not supported|is away|waits/.test(line))).toEqual([])
+    if (plannedAt < FORK_SLOT) expect(lines.filter((line) => /not supported|is away|waits/.test(line))).toEqual([])
   },
   TIMEOUT_MS,
 )
