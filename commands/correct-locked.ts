@@ -8,7 +8,8 @@ import { atIntervals } from './at-intervals.ts'
 import type { Ports, Running } from './role.ts'
 import { nowSec } from './setting.ts'
 
-const LOOK_INTERVAL_MS = 30_000
+/** Late evidence comes hours behind a block: a look goes over all that is locked. */
+const LOOK_INTERVAL_MS = 60_000
 /** An operator's command waits for its turn meanwhile. */
 const PROCESSED_WITHIN_MS = 5_000
 /** What is due is read out of blocks and evidence, so no job's figures are waited for. */

@@ -9,6 +9,7 @@ import { proveEpochs } from './prove-epochs.ts'
 import { proveMonths } from './prove-months.ts'
 import { proveRevenue, proveSettlements } from './prove-settlements.ts'
 import type { Proving } from './proving.ts'
+import { findUncorrected } from './uncorrected.ts'
 import { findUnexplainedRevenue } from './unexplained-revenue.ts'
 import { type CatchingUp, type Unprocessed, untilProcessed } from './until-processed.ts'
 
@@ -76,7 +77,8 @@ export async function verifyTables(verifying: Verifying): Promise<Verdict> {
   const comparison = await findMissing({ ...verifying, ...proving, unprocessed })
   const { days, proofs, wrong, epochs, settlements, oversettled } = await proveFigures(verifying, proving)
   for (const note of [...verifying.notes, ...comparison.notes]) await print(`${note}.`)
-  for (const one of comparison.missing) await print(formatMissing(one))
+  const missing = [...comparison.missing, ...(await findUncorrected(verifying.warehouse, chain))]
+  for (const one of missing) await print(formatMissing(one))
   const proven = proofs + epochs.checked + settlements.checked
   if (proven === 0) await print(nothing(comparison.epochsInLog))
   await print(
@@ -85,7 +87,7 @@ export async function verifyTables(verifying: Verifying): Promise<Verdict> {
   )
   return {
     wrong: wrong + epochs.unexplained + settlements.wrong + oversettled,
-    missing: comparison.missing.length,
+    missing: missing.length,
     isCatchingUp: false,
     nothingProven: proven === 0 && comparison.epochsInLog > 0,
   }

@@ -202,8 +202,33 @@ describe('a correction', () => {
     ])
     expect(Number(after.sum_reward) - Number(before.sum_reward)).toBeCloseTo(-0.0015, 12)
     expect(Number(after.sum_service_fee) - Number(before.sum_service_fee)).toBeCloseTo(0.0005, 12)
+    await insertRows(fixture.warehouse, 'settlement_corrections', [
+      {
+        ...{ ...correction, number: 8, time: '2026-11-20 03:31:00', user_reward_wei: 3n, service_fee_wei: 1n },
+        ...{ reason: 'more is known of it', is_of_block: 1, slot: 14_300, block_number: 14_299 },
+      },
+    ])
+    const again = await ask(TOKEN, SETTLED)
+    expect(again.rewards.slice(1)).toEqual(after.rewards)
+    expect(again.rewards[0]).toMatchObject({
+      kind: 'correction',
+      block_number: 14_299,
+      el_reward: '0.000000000000000004',
+    })
+    const query = '{ settlements(kind: CORRECTION) { nodes { blockNumber reason } } }'
+    const told = await fetch(`${fixture.base}/graphql`, { method: 'POST', body: JSON.stringify({ query }) })
+    expect(await told.json()).toMatchObject({
+      data: {
+        settlements: {
+          nodes: [
+            { blockNumber: 14_299, reason: 'more is known of it' },
+            { blockNumber: null, reason: 'x' },
+          ],
+        },
+      },
+    })
     const filtered = async (index: number) => (await ask(TOKEN, `${SETTLED}?validator_indexes=${index}`)).rewards.length
-    expect(await filtered(12)).toBe(2)
+    expect(await filtered(12)).toBe(3)
     expect(await filtered(10)).toBe(1)
   })
 })

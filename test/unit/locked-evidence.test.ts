@@ -6,6 +6,7 @@ import { correctSettlement, lockSettlements } from '../../commands/admin/settlem
 import { correctLocked } from '../../commands/correct-locked.ts'
 import { openEventLog } from '../../infra/open-ports.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import { findUncorrected } from '../../processors/verify/uncorrected.ts'
 import { dayStartSec, parseDay } from '../../schemas/eth/time.ts'
 import { ACCOUNTS_KEY, settlementsLocked } from '../../schemas/events/accounts.ts'
 import { type EncodedEvent, encodeEvent } from '../../schemas/events/codec.ts'
@@ -95,8 +96,11 @@ describe('what is known of a block late', () => {
     const before = await served(setting)
     await tell(setting, [lateClaim(blockAt(height), 1_000n)])
     expect(await served(setting)).toEqual(before)
+    const uncorrected = () => processed(setting, (warehouse) => findUncorrected(warehouse, GIVEN_CHAIN))
+    expect(await uncorrected()).toMatchObject([{ examples: [`account a slot ${height} by 1000 wei`] }])
 
     expect(await corrected(setting)).toBe(1)
+    expect(await uncorrected()).toEqual([])
     const after = await served(setting)
     expect(blockRecords(after)).toEqual(before)
     const [correction, ...others] = corrections(after)

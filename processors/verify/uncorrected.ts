@@ -1,0 +1,21 @@
+import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import { lockedDifferences } from '../settlements/locked-differences.ts'
+import type { Missing } from './find-missing.ts'
+
+const EXAMPLES_MAX = 5
+
+/** Records of locked days that, with their corrections, are not what their blocks prove; of one chain if it is not empty. */
+export async function findUncorrected(warehouse: Warehouse, chain: string): Promise<readonly Missing[]> {
+  const differences = (await lockedDifferences(warehouse)).filter((one) => chain === '' || one.chain === chain)
+  return [...Map.groupBy(differences, (one) => one.chain)].map(([name, own]) => ({
+    chain: name,
+    what: `${own.length} blocks of locked days prove something else than was settled of them, and no correction says so yet`,
+    examples: own
+      .slice(0, EXAMPLES_MAX)
+      .map(
+        ({ account, slot, userRewardWei: user, serviceFeeWei: fee }) =>
+          `account ${account} slot ${slot} by ${user + fee} wei`,
+      ),
+    remedy: 'Start the program, which writes corrections within some minutes.',
+  }))
+}
