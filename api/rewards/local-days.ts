@@ -8,7 +8,7 @@ import type { Horizon } from './horizon.ts'
 import type { Days } from './kept-spans.ts'
 import { type ValidatorDayRow, validatorDays } from './validator-days.ts'
 
-// Days by another offset than UTC+8 are stored nowhere: they are summed of the detail of the UTC+8 days that they lie in, each of which has to
+// Days of UTC+8 are those that are stored. Days by another offset are stored nowhere: they are summed of the detail of the UTC+8 days that they lie in, each of which has to
 // be closed and anchored. Then nothing of any slot is unexplained, and a balance within an epoch follows from that at its end.
 
 /** The days of a window by an offset, as far as all UTC+8 days that they lie in are closed. */
@@ -78,6 +78,11 @@ export interface LocalDaysQuestion extends LocalWindow {
   readonly indices: ReadonlySet<number>
 }
 
+/** Whether each epoch of a UTC+8 day was computed from states that the chain names. */
+function isAnchored(level: DayLevel | undefined): boolean {
+  return level === 'anchored' || level === 'agreed'
+}
+
 /** Days by an offset of several of the account's validators, by date, as `validatorDays` gives those of UTC+8. */
 export async function localDays(
   scope: AccountScope & { readonly warehouse: WarehouseReader },
@@ -88,12 +93,13 @@ export async function localDays(
   const [first, last] = [closed[0], closed.at(-1)]
   if (first === undefined || last === undefined) return []
   const utc8 = { from: first.utc8[0] as DayNumber, to: (last.utc8.at(-1) as DayNumber) + 1 }
+  const stored = await validatorDays(scope, horizon, { indices, days: utc8 })
+  if (offsetSec === DAY_OFFSET_SEC) return stored.filter(({ level }) => isAnchored(level))
   const levels = new Map<string, DayLevel>()
-  for (const { day, validator_index, level } of await validatorDays(scope, horizon, { indices, days: utc8 }))
-    levels.set(`${validator_index} ${parseDay(day)}`, level)
+  for (const { day, validator_index, level } of stored) levels.set(`${validator_index} ${parseDay(day)}`, level)
   const levelOf = (index: number, local: LocalDay) => {
     const own = local.utc8.map((day) => levels.get(`${index} ${day}`))
-    if (!own.every((level) => level === 'anchored' || level === 'agreed')) return undefined
+    if (!own.every(isAnchored)) return undefined
     return own.includes('anchored') ? 'anchored' : 'agreed'
   }
   const { warehouse } = scope

@@ -1,4 +1,4 @@
-import { type ChainClock, type DayNumber, dayOfSlot, epochOf, firstSlotOfDay } from './time.ts'
+import { type ChainClock, DAY_OFFSET_SEC, type DayNumber, dayOfSlot, epochOf, firstSlotOfDay } from './time.ts'
 
 /** The offsets from UTC that are in use, seconds: of Baker Island and of Kiribati. */
 const OFFSET_SEC_MIN = -12 * 3600
@@ -33,7 +33,7 @@ export interface LocalDay {
   readonly firstSlot: number
   readonly lastSlot: number
   readonly lastEpoch: number
-  /** UTC+8 days of its slots, and of the one before, whose balance it begins with. */
+  /** UTC+8 days of its slots, and of the one before, whose balance it begins with; a UTC+8 day, which knows that itself, lies in itself alone. */
   readonly utc8: readonly DayNumber[]
 }
 
@@ -42,7 +42,8 @@ export function localDay(clock: ChainClock, day: DayNumber, offsetSec: number): 
   const firstSlot = firstSlotOfDay(clock, day, offsetSec)
   if (firstSlot === 0) return undefined
   const lastSlot = firstSlotOfDay(clock, day + 1, offsetSec) - 1
-  const [from, to] = [dayOfSlot(clock, firstSlot - 1), dayOfSlot(clock, lastSlot)]
+  const from = offsetSec === DAY_OFFSET_SEC ? day : dayOfSlot(clock, firstSlot - 1)
+  const to = dayOfSlot(clock, lastSlot)
   const utc8 = Array.from({ length: to - from + 1 }, (_, nth) => from + nth)
   return { day, firstSlot, lastSlot, lastEpoch: epochOf(clock, lastSlot), utc8 }
 }

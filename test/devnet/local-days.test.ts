@@ -198,6 +198,28 @@ test('completeness tells the days of the offset that lack something, and +08:00 
   expect(await (await rest('+08:00')).json()).toEqual(await (await rest(undefined)).json())
 })
 
+test('GraphQL has the days of UTC+8 by the offset +08:00 as by none, the first one that is whole among them', async () => {
+  const dates = 'from: "2026-01-08", to: "2026-01-13"'
+  const ofAccount = 'date consensusReward { gwei } executionReward { wei } validatorsCount validatorsMissingCount'
+  const ofValidator =
+    'date balanceStart { gwei } balanceEnd { gwei } consensusReward { gwei } executionReward { wei } level'
+  const both = (fields: string) => `localDays(utcOffset: "+08:00", ${dates}) { ${fields} } days(${dates}) { ${fields} }`
+  const query = `{ ${both(ofAccount)} validators(first: 50) { nodes { ${both(ofValidator)} } } }`
+  const response = await fetch(`${history.base}/graphql`, { method: 'POST', body: JSON.stringify({ query }) })
+  interface Both {
+    readonly localDays: readonly unknown[]
+    readonly days: readonly { readonly date: string }[]
+  }
+  const { data } = (await response.json()) as { data: Both & { validators: { nodes: readonly Both[] } } }
+  const closed = [...slotsByDate('+08:00')].flatMap(([date, [first = 0]]) =>
+    first === 45 || first === 141 ? date : [],
+  )
+  expect(data.days.map(({ date }) => date)).toEqual(closed)
+  expect(data.localDays).toEqual(data.days)
+  expect(data.validators.nodes.map(({ days }) => days.length)).toContain(closed.length)
+  for (const { localDays, days } of data.validators.nodes) expect(localDays).toEqual(days)
+})
+
 test.each(['+05:50', '+14:15', '-12:15', '5', '+24:00'])('the offset %s is refused', async (offset) => {
   expect(await (await rest(offset)).json()).toMatchObject({ code: '400', msg: expect.stringContaining('utc_offset') })
 })
