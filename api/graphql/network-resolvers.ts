@@ -2,7 +2,7 @@ import { type DayNumber, parseDay } from '../../schemas/eth/time.ts'
 import { toWei } from '../../schemas/eth/units.ts'
 import { formatApr, formatRatio } from '../rewards/apr.ts'
 import { type NetworkExecution, networkExecution } from '../rewards/network-execution.ts'
-import { consensusOf, type NetworkSums, perValidator } from '../rewards/network-sums.ts'
+import { consensusOf, consensusPerValidator, type NetworkSums, perValidator } from '../rewards/network-sums.ts'
 import type { NetworkWindow } from '../rewards/network-window.ts'
 import type { NetworkDayRow } from '../rewards/select-chain.ts'
 import { gwei, wei } from './amounts.ts'
@@ -67,7 +67,7 @@ export const networkResolvers = {
     activeValidatorsCount: ({ active_validators, epochs }: NetworkSums) => Number(active_validators / epochs),
     effectiveBalance: ({ effective_balance_gwei, active_validators }: NetworkSums) =>
       gwei(active_validators === 0n ? 0n : effective_balance_gwei / active_validators),
-    consensusReward: share(consensusOf),
+    consensusReward: (sums: NetworkSums) => gwei(consensusPerValidator(sums)),
     source: share((sums) => sums.source_gwei),
     target: share((sums) => sums.target_gwei),
     head: share((sums) => sums.head_gwei),

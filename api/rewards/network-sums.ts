@@ -3,7 +3,8 @@ import { type ChainClock, type DayNumber, firstSlotOfDay, parseDay } from '../..
 import { IS_ANCHORED } from '../../schemas/tables/day-levels.ts'
 import type { Days } from './kept-spans.ts'
 
-const AMOUNTS = [
+/** What makes the consensus reward. */
+const PARTS = [
   'source_gwei',
   'target_gwei',
   'head_gwei',
@@ -11,9 +12,8 @@ const AMOUNTS = [
   'sync_gwei',
   'proposer_gwei',
   'slashing_penalty_gwei',
-  'ideal_attestations_gwei',
 ] as const
-const COLUMNS = [...AMOUNTS, 'effective_balance_gwei', 'active_validators'] as const
+const COLUMNS = [...PARTS, 'ideal_attestations_gwei', 'effective_balance_gwei', 'active_validators'] as const
 
 /** Sums over all validators of a chain and the epochs of some days, gwei; `active_validators` has each as often as it was active. */
 export type NetworkSums = Readonly<Record<(typeof COLUMNS)[number] | 'epochs' | 'days', bigint>>
@@ -57,12 +57,17 @@ export function addNetworkSums(one: NetworkSums, other: NetworkSums): NetworkSum
 
 /** What the consensus layer credited, gwei. */
 export function consensusOf(sums: NetworkSums): bigint {
-  return AMOUNTS.filter((name) => name !== 'ideal_attestations_gwei').reduce((gwei, name) => gwei + sums[name], 0n)
+  return PARTS.reduce((gwei, name) => gwei + sums[name], 0n)
 }
 
 /** What of a sum falls to a validator that was active in all of the epochs, gwei, rounded toward zero. */
 export function perValidator(sums: NetworkSums, gwei: bigint): bigint {
   return sums.active_validators === 0n ? 0n : (gwei * sums.epochs) / sums.active_validators
+}
+
+/** What the consensus layer credited such a validator, gwei: the sum of its parts as they are rounded, so that these add up to it. */
+export function consensusPerValidator(sums: NetworkSums): bigint {
+  return PARTS.reduce((gwei, name) => gwei + perValidator(sums, sums[name]), 0n)
 }
 
 /** The first epoch that begins in the day or after it. */

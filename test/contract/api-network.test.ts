@@ -177,6 +177,23 @@ describe('averages of the network', () => {
     })
   })
 
+  test('have parts that add up to the reward, whatever each was rounded by', async () => {
+    // 900 active ones share the sums of 225 epochs: a quarter of an epoch's sum each, which never is a whole number.
+    const uneven = (epoch: number) => ({
+      ...sums(epoch, 900, 19),
+      ...{ source_gwei: 3_001, target_gwei: 5_003, head_gwei: 1_001, inactivity_gwei: -1_001 },
+      ...{ sync_gwei: 701, proposer_gwei: 1_301, slashing_penalty_gwei: -1 },
+    })
+    await insertRows(fixture.warehouse, 'network_epochs', epochsFrom(FIRST_EPOCH, LAST_EPOCH).map(uneven))
+    await proofs(epochsFrom(FIRST_EPOCH, LAST_EPOCH), 19)
+    const names = ['source', 'target', 'head', 'inactivity', 'sync', 'proposer', 'slashingPenalty']
+    const query = `{ network(${WINDOW}) { average { consensusReward { gwei } ${names.map((name) => `${name} { gwei }`).join(' ')} } } }`
+    const { average } = (await ask(query)).network[0]
+    // All of them together would be 10,005 by four: 2,501.
+    expect(names.map((name) => average[name].gwei)).toEqual(['750', '1250', '250', '-250', '175', '325', '0'])
+    expect(average.consensusReward.gwei).toBe('2500')
+  })
+
   test('of a day in which nobody could earn anything have no effectiveness', async () => {
     const leak = (epoch: number) => ({ ...sums(epoch, 900, 20), ideal_attestations_gwei: 0 })
     await insertRows(fixture.warehouse, 'network_epochs', epochsFrom(FIRST_EPOCH, LAST_EPOCH).map(leak))
