@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Recomputes what a validator earned, from the raw states and blocks of a beacon node, and compares it with the proof document of
-// `GET …/api/v1/validator/rewards/proof`. It needs Node 22 or later and nothing else: it is written from the consensus specification
+// `GET …/api/v1/validator/rewards/proof`. It needs Node 20 or later and nothing else: it is written from the consensus specification
 // (ethereum/consensus-specs, altair to fulu), and shares no code with the program whose figures it checks.
 //
 //   node recompute-a-day.mjs --node http://localhost:5052 --proof 'http://…/api/v1/validator/rewards/proof?pubkey=0x…&date=2026-11-20'
@@ -552,11 +552,10 @@ function differences(told, found, { before, after, index }) {
   }
   for (const part of ['source', 'target', 'head', 'inactivity']) same(part, found[part], told[`${part}_gwei`])
   const bySlot = (isKind) => {
-    const slots = Map.groupBy(
-      told.effects.filter(({ kind }) => isKind(kind)),
-      ({ slot }) => slot,
-    )
-    return [...slots].map(([slot, some]) => [slot, sum(some.map((one) => one.amount_gwei))])
+    const slots = new Map()
+    for (const { kind, slot, amount_gwei: gwei } of told.effects)
+      if (isKind(kind)) slots.set(slot, (slots.get(slot) ?? 0n) + BigInt(gwei))
+    return [...slots]
   }
   const maps = {
     sync: (kind) => kind === 'sync',

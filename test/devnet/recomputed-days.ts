@@ -14,6 +14,9 @@ import { askEpoch } from './epoch-question.ts'
 // A made-up day of a devnet, shorter than 24 hours, as the API would prove it: from rows as the source computes them.
 
 const SCRIPT = join(import.meta.dirname, '../../docs/recompute-a-day.mjs')
+/** What Node 20 lacks, with which the script has to do. */
+const SINCE_NODE_21 = ['Map.groupBy', 'Object.groupBy', 'Array.fromAsync', 'Set.prototype.union', 'Iterator']
+const AS_NODE_20 = `data:text/javascript,${SINCE_NODE_21.map((name) => `delete globalThis.${name}`).join(';')}`
 const SLOTS_PER_EPOCH = 32
 
 interface ReadEpoch {
@@ -147,10 +150,14 @@ export async function recompute(nodeUrl: string, proof: DayProof, total = proof.
     const file = join(folder, 'proof.json')
     await writeFile(file, JSON.stringify({ code: '200', msg: 'Success', data: proof, pagination: { total } }))
     return await new Promise((resolve) => {
-      execFile(process.execPath, [SCRIPT, '--node', nodeUrl, '--proof', file], (error, stdout, stderr) => {
-        const code = error === null ? 0 : Number(error.code)
-        resolve({ code, lines: stdout.trim().split('\n'), errors: stderr })
-      })
+      execFile(
+        process.execPath,
+        ['--import', AS_NODE_20, SCRIPT, '--node', nodeUrl, '--proof', file],
+        (error, stdout, stderr) => {
+          const code = error === null ? 0 : Number(error.code)
+          resolve({ code, lines: stdout.trim().split('\n'), errors: stderr })
+        },
+      )
     })
   } finally {
     await rm(folder, { recursive: true })
