@@ -17,7 +17,6 @@ import type { AccountDay } from '../rewards/account-days.ts'
 import { type AccountTotals, accountTotals, type ValidatorTotals } from '../rewards/account-totals.ts'
 import { formatApr, formatRatio } from '../rewards/apr.ts'
 import type { EpochDuties } from '../rewards/attestation-duties.ts'
-import { dayWindow, type WindowDefault } from '../rewards/day-window.ts'
 import type { Days } from '../rewards/kept-spans.ts'
 import { addSums, NO_SUMS, type Period, type PeriodSums, sumsOfDay } from '../rewards/period-sums.ts'
 import { type ChainEpochRow, type NetworkDayRow, selectEpochs, selectNetworkDays } from '../rewards/select-chain.ts'
@@ -27,14 +26,10 @@ import type { ValidatorDayRow } from '../rewards/validator-days.ts'
 import type { ListedValidator } from '../validators/list-validators.ts'
 import { gwei, wei } from './amounts.ts'
 import { FIRST_DEFAULT, monthWindow, WINDOW_DAYS_MAX_GRAPHQL } from './analyst-windows.ts'
+import { askedDays, type WindowArguments } from './asked-days.ts'
 import type { GraphqlContext } from './context.ts'
 import { accountBlocks, type ProposalsFound } from './load-proposals.ts'
 import { ofValidators, refusalError } from './refusals.ts'
-
-interface WindowArguments {
-  readonly from?: string | null
-  readonly to?: string | null
-}
 
 interface PageArguments {
   readonly first?: number | null | undefined
@@ -47,6 +42,9 @@ interface LabelGroup {
 }
 
 type Context = GraphqlContext
+
+const LISTED = { daysMax: WINDOW_DAYS_MAX_GRAPHQL }
+const ANY_LENGTH = { daysMax: 'any' } as const
 
 export const analystResolvers = {
   Query: {
@@ -64,7 +62,7 @@ export const analystResolvers = {
   Account: {
     totals: (_: unknown, __: unknown, context: Context) => totalsOf(context),
     performance: (_: unknown, args: WindowArguments, context: Context) =>
-      context.analysts.ofAccount.load(daysOf(args, context, 'any')),
+      context.analysts.ofAccount.load(askedDays(args, context.nowMs, ANY_LENGTH)),
   },
   AccountTotals: {
     ...rewardFields<AccountTotals>((totals) => totals),
@@ -75,7 +73,7 @@ export const analystResolvers = {
   LabelGroup: {
     validatorsCount: ({ indices }: LabelGroup) => indices.length,
     performance: async ({ indices }: LabelGroup, args: WindowArguments, context: Context) => {
-      const days = daysOf(args, context, 'any')
+      const days = askedDays(args, context.nowMs, ANY_LENGTH)
       const sums = await Promise.all(indices.map((index) => context.analysts.ofValidator.load({ index, ...days })))
       return sums.reduce(addSums, NO_SUMS)
     },
@@ -84,11 +82,11 @@ export const analystResolvers = {
     totals: async ({ validator_index }: ListedValidator, _: unknown, context: Context) =>
       byIndex(await totalsOf(context)).get(validator_index),
     performance: ({ validator_index: index }: ListedValidator, args: WindowArguments, context: Context) =>
-      context.analysts.ofValidator.load({ index, ...daysOf(args, context, 'any') }),
+      context.analysts.ofValidator.load({ index, ...askedDays(args, context.nowMs, ANY_LENGTH) }),
     months: ({ validator_index: index }: ListedValidator, args: WindowArguments, context: Context) =>
       context.analysts.validatorMonths.load({ index, ...monthsOf(args, context) }),
     proposals: ({ validator_index: index }: ListedValidator, args: WindowArguments, context: Context) =>
-      context.analysts.proposals.load({ index, ...daysOf(args, context, WINDOW_DAYS_MAX_GRAPHQL) }),
+      context.analysts.proposals.load({ index, ...askedDays(args, context.nowMs, LISTED) }),
   },
   ValidatorTotals: rewardFields<ValidatorTotals>((totals) => totals),
   Proposals: {
@@ -268,19 +266,6 @@ async function loadLabels(context: Context): Promise<readonly LabelGroup[]> {
     .toSorted((one, other) => (one.label === null ? 1 : other.label === null ? -1 : one.label < other.label ? -1 : 1))
 }
 
-/** Days `[from, to)` that a field asks for; a GraphQLError where they are none. */
-function daysOf(
-  args: WindowArguments,
-  context: Context,
-  daysMax: number | 'any',
-  whenAbsent: WindowDefault = 'yesterday',
-): Days {
-  const query = { start_date: args.from ?? undefined, end_date: args.to ?? undefined }
-  const window = dayWindow(context.nowMs, query, whenAbsent, daysMax)
-  if (window.status === 'refused') throw refusalError(window.code, window.detail)
-  return { from: window.from, to: window.to }
-}
-
 function monthsOf(args: WindowArguments, { nowMs }: Context): Days {
   const window = monthWindow(args, dayOfInstant(nowMs / 1_000))
   if (typeof window === 'string') throw refusalError('400', window)
@@ -337,7 +322,7 @@ interface BlocksArguments extends WindowArguments, PageArguments {
 }
 
 async function loadBlocks(args: BlocksArguments, context: Context) {
-  const blocks = await accountBlocks(context, daysOf(args, context, WINDOW_DAYS_MAX_GRAPHQL))
+  const blocks = await accountBlocks(context, askedDays(args, context.nowMs, LISTED))
   const classes = args.revenueClasses ?? undefined
   const wanted = blocks.filter(({ revenue_class }) => classes === undefined || classes.includes(revenue_class))
   return toConnection(wanted, context, {
@@ -354,7 +339,7 @@ interface SettlementsArguments extends WindowArguments, PageArguments {
 }
 
 async function loadSettlements(args: SettlementsArguments, context: Context) {
-  const days = daysOf(args, context, WINDOW_DAYS_MAX_GRAPHQL, 'month')
+  const days = askedDays(args, context.nowMs, { ...LISTED, whenAbsent: 'month' })
   const indices = args.validatorIndexes == null ? undefined : new Set(args.validatorIndexes)
   const records = (await settlementsOf(context, days)).filter(
     ({ validator_index, kind }) =>
@@ -374,7 +359,7 @@ async function loadSettlements(args: SettlementsArguments, context: Context) {
 }
 
 async function loadNetwork(args: WindowArguments, context: Context): Promise<readonly NetworkDayRow[]> {
-  const { from, to } = daysOf(args, context, WINDOW_DAYS_MAX_GRAPHQL)
+  const { from, to } = askedDays(args, context.nowMs, LISTED)
   const horizon = await context.horizon()
   if (horizon === undefined) return []
   const { chain, clock, closedDays } = horizon

@@ -1,16 +1,15 @@
 import { toWei } from '../../schemas/eth/units.ts'
 import { parseUtcOffset } from '../../schemas/eth/utc-offset.ts'
 import type { AccountLocalDay } from '../rewards/account-local-days.ts'
-import { dayWindow, nowBy, OFFSET_REFUSAL } from '../rewards/day-window.ts'
+import { nowBy, OFFSET_REFUSAL } from '../rewards/day-window.ts'
 import type { LocalWindow } from '../rewards/local-days.ts'
 import * as amounts from './amounts.ts'
+import { askedDays, type WindowArguments } from './asked-days.ts'
 import type { GraphqlContext } from './context.ts'
 import { ofValidators, refusalError } from './refusals.ts'
 
-export interface LocalDaysArguments {
+export interface LocalDaysArguments extends WindowArguments {
   readonly utcOffset: string
-  readonly from?: string | null
-  readonly to?: string | null
 }
 
 export const localDayResolvers = {
@@ -34,8 +33,6 @@ export const localDayResolvers = {
 export function localWindow(args: LocalDaysArguments, { nowMs }: Pick<GraphqlContext, 'nowMs'>): LocalWindow {
   const offsetSec = parseUtcOffset(args.utcOffset)
   if (offsetSec === undefined) throw refusalError('400', OFFSET_REFUSAL.replace('utc_offset', 'utcOffset'))
-  const query = { start_date: args.from ?? undefined, end_date: args.to ?? undefined }
-  const window = dayWindow(nowBy(nowMs, offsetSec), query, 'yesterday')
-  if (window.status === 'refused') throw refusalError(window.code, window.detail)
-  return { days: { from: window.from, to: window.to }, offsetSec }
+  const { from, to } = askedDays(args, nowBy(nowMs, offsetSec))
+  return { days: { from, to }, offsetSec }
 }

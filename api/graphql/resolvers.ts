@@ -6,7 +6,6 @@ import { isProvenClass } from '../../schemas/tables/block-revenues.ts'
 import { isProvenLevel, levelOfEpoch } from '../../schemas/tables/day-levels.ts'
 import { validatorLabels } from '../http/validator-labels.ts'
 import type { AccountDay } from '../rewards/account-days.ts'
-import { type DayWindow, dayWindow } from '../rewards/day-window.ts'
 import type { ProposalRow, ProvenEpochRow } from '../rewards/select-detail.ts'
 import type { ValidatorDayRow } from '../rewards/validator-days.ts'
 import { accountValidators } from '../validators/account-validators.ts'
@@ -16,15 +15,11 @@ import type { ListedValidator } from '../validators/list-validators.ts'
 import { toStatus } from '../validators/validator-status.ts'
 import * as amounts from './amounts.ts'
 import { WINDOW_DAYS_MAX_GRAPHQL } from './analyst-windows.ts'
+import { askedDays, type WindowArguments } from './asked-days.ts'
 import type { GraphqlContext } from './context.ts'
 import { type LocalDaysArguments, localWindow } from './local-day-resolvers.ts'
-import { ofValidators, refusalError } from './refusals.ts'
+import { ofValidators } from './refusals.ts'
 import { loadValidators, readPubkeys, type ValidatorsArguments } from './validator-list.ts'
-
-interface WindowArguments {
-  readonly from?: string | null
-  readonly to?: string | null
-}
 
 /** Of a `histories` field. */
 const HISTORIES_MAX = 100
@@ -67,7 +62,7 @@ export const resolvers = {
       loadHistories(pubkeys, context),
     ),
     days: ofValidators((args: WindowArguments, context) => {
-      const { from, to } = windowOf(args, context)
+      const { from, to } = askedDays(args, context.nowMs, { daysMax: WINDOW_DAYS_MAX_GRAPHQL })
       return context.accountDays.load({ from, to })
     }),
   },
@@ -89,7 +84,7 @@ export const resolvers = {
       (await exitOf(row, context)).isPostExit,
     history: (row: ListedValidator, _: unknown, context: GraphqlContext) => context.histories.load(row),
     days: (row: ListedValidator, args: WindowArguments, context: GraphqlContext) => {
-      const { from, to } = windowOf(args, context)
+      const { from, to } = askedDays(args, context.nowMs, { daysMax: WINDOW_DAYS_MAX_GRAPHQL })
       return context.days.load({ index: row.validator_index, from, to })
     },
     localDays: (row: ListedValidator, args: LocalDaysArguments, context: GraphqlContext) => {
@@ -175,13 +170,6 @@ async function loadHistories(
   const found = (await accountValidators(context, horizon)).filter(({ pubkey }) => wanted.has(pubkey))
   const histories = await historiesOf(context, horizon, found)
   return found.map(({ pubkey }, at) => ({ pubkey, steps: histories[at] ?? [] }))
-}
-
-function windowOf(args: WindowArguments, { nowMs }: Pick<GraphqlContext, 'nowMs'>): DayWindow {
-  const query = { start_date: args.from ?? undefined, end_date: args.to ?? undefined }
-  const window = dayWindow(nowMs, query, 'yesterday', WINDOW_DAYS_MAX_GRAPHQL)
-  if (window.status === 'refused') throw refusalError(window.code, window.detail)
-  return window
 }
 
 function totalReward({ elRewardWei, clRewardGwei }: Pick<AccountDay, 'elRewardWei' | 'clRewardGwei'>) {

@@ -137,9 +137,27 @@ describe('refusals', () => {
     ['{ validators(first: 0) { totalCount } }', '400', /first/],
     ['{ validators(after: "x") { totalCount } }', '400', /after/],
     ['{ validators(pubkeys: ["0x1"]) { totalCount } }', '400', /pubkeys/],
-    ['{ days(from: "yesterday") { date } }', '4001', /^Date format is incorrect/],
-    ['{ days(from: "2027-01-01") { date } }', '4002', /^Date can not be greater than today/],
-    ['{ days(from: "2025-01-01") { date } }', '4003', /^Only support nearly 30 reward data/],
+    ['{ days(from: "yesterday") { date } }', '4001', /^Date format is incorrect: from is not YYYY-MM-DD$/],
+    ['{ days(to: "tomorrow") { date } }', '4001', /^Date format is incorrect: to is not YYYY-MM-DD$/],
+    ['{ days(from: "2027-01-01") { date } }', '4002', /^Date can not be greater than today: from$/],
+    ['{ days(to: "2027-01-01") { date } }', '4002', /^Date can not be greater than today: to$/],
+    ['{ days(from: "2025-01-01") { date } }', '4003', /^from to today is \d+ days, at most 366 can be asked for: ask/],
+    [
+      '{ network(from: "2025-01-01", to: "2026-11-01") { date } }',
+      '4003',
+      /^from to to is 669 days, at most 366 can be asked for: ask for a shorter window$/,
+    ],
+    [
+      '{ localDays(utcOffset: "+08:00", from: "2026-10-01", to: "2026-11-02") { date } }',
+      '4003',
+      /^from to to is 32 days, at most 31 can be asked for: ask for a shorter window$/,
+    ],
+    [
+      '{ days(from: "2026-11-02", to: "2026-11-01") { date } }',
+      '400',
+      /^Param error: from is after to: exchange them$/,
+    ],
+    ['{ settlements(from: "2026-11-02", to: "2026-11-01") { totalCount } }', '400', /: from is after to: exchange/],
   ])('refuses %s with %s', async (query, code, message) => {
     const { errors } = await ask(query)
     expect(errors[0].extensions.code).toBe(code)
