@@ -10,6 +10,7 @@ import {
 } from '../../schemas/eth/time.ts'
 import { toWei } from '../../schemas/eth/units.ts'
 import { LIMIT_MAX } from '../../schemas/routes/fields.ts'
+import { REVENUE_CLASSES } from '../../schemas/tables/block-revenues.ts'
 import { pageOf } from '../http/cursor.ts'
 import { seenValidators } from '../http/seen-validators.ts'
 import { validatorLabels } from '../http/validator-labels.ts'
@@ -322,8 +323,10 @@ interface BlocksArguments extends WindowArguments, PageArguments {
 }
 
 async function loadBlocks(args: BlocksArguments, context: Context) {
-  const blocks = await accountBlocks(context, askedDays(args, context.nowMs, LISTED))
   const classes = args.revenueClasses ?? undefined
+  if (classes?.every((name) => (REVENUE_CLASSES as readonly string[]).includes(name)) === false)
+    throw refusalError('400', `revenueClasses are of ${REVENUE_CLASSES.join(', ')}`)
+  const blocks = await accountBlocks(context, askedDays(args, context.nowMs, LISTED))
   const wanted = blocks.filter(({ revenue_class }) => classes === undefined || classes.includes(revenue_class))
   return toConnection(wanted, context, {
     name: 'blocks',
@@ -341,6 +344,8 @@ interface SettlementsArguments extends WindowArguments, PageArguments {
 async function loadSettlements(args: SettlementsArguments, context: Context) {
   const days = askedDays(args, context.nowMs, { ...LISTED, whenAbsent: 'month' })
   const indices = args.validatorIndexes == null ? undefined : new Set(args.validatorIndexes)
+  if (args.validatorIndexes?.some((index) => index < 0) === true)
+    throw refusalError('400', 'validatorIndexes are whole numbers from 0')
   const records = (await settlementsOf(context, days)).filter(
     ({ validator_index, kind }) =>
       (indices === undefined || indices.has(validator_index)) &&

@@ -72,6 +72,8 @@ async function listWanted(args: ValidatorsArguments, context: GraphqlContext): P
     if (!(VALIDATOR_STATUSES as readonly string[]).includes(status))
       throw refusalError('400', `statuses are of ${VALIDATOR_STATUSES.join(', ')}`)
   const credentials = readCredentials(args.withdrawalAddress ?? undefined)
+  // Here an empty list is none, where REST takes it for no filter.
+  if (args.pubkeys?.length === 0) return []
   const horizon = await context.horizon()
   if (horizon === undefined) return []
   const found = await listValidators(context, horizon, { former: true, pubkeys, credentials })

@@ -10,6 +10,8 @@ export const PROVEN_CLASSES: readonly RevenueClass[] = [
 ]
 /** Classes of which nothing counts, and what the block may have paid is a claim. */
 const CLAIMED_CLASSES: readonly RevenueClass[] = ['relay_only', 'unexplained']
+/** All of them. */
+export const REVENUE_CLASSES: readonly RevenueClass[] = [...PROVEN_CLASSES, ...CLAIMED_CLASSES]
 
 /** Whether revenue of the class counts; the class is empty while the execution block is not known. */
 export function isProvenClass(revenueClass: RevenueClass | ''): boolean {

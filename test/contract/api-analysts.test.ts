@@ -223,6 +223,30 @@ describe('lists', () => {
     await expect(nodes('statuses: ["gone"]')).rejects.toThrow(/statuses are of pending_initialized/)
   })
 
+  test('an empty list of GraphQL is an empty result, whatever it is of', async () => {
+    const dates = 'from: "2026-10-21", to: "2026-11-20"'
+    const counts = (pubkeys: string, others: string) => `{
+      validators${pubkeys} { totalCount } settlements(${dates}${others && ', validatorIndexes: []'}) { totalCount }
+      blocks(${dates}${others && ', revenueClasses: []'}) { totalCount } }`
+    const all = await ask(counts('', ''))
+    for (const found of Object.values(all) as { totalCount: number }[]) expect(found.totalCount).toBeGreaterThan(0)
+    const none = { totalCount: 0 }
+    const nothing = { validators: none, settlements: none, blocks: none }
+    expect(await ask(counts('(pubkeys: [])', 'empty'))).toEqual(nothing)
+    expect(await ask(counts('(statuses: [])', 'empty'))).toEqual(nothing)
+    expect(await ask('{ histories(pubkeys: []) { pubkey } }')).toEqual({ histories: [] })
+  })
+
+  test('a filter that nothing can match is refused', async () => {
+    const dates = 'from: "2026-10-21", to: "2026-11-20"'
+    const classes =
+      /revenueClasses are of local, builder_payment, coinbase_is_proposer, direct_transfers, relay_only, une/
+    await expect(ask(`{ blocks(${dates}, revenueClasses: ["local", "nope"]) { totalCount } }`)).rejects.toThrow(classes)
+    await expect(ask(`{ settlements(${dates}, validatorIndexes: [10, -1]) { totalCount } }`)).rejects.toThrow(
+      /validatorIndexes are whole numbers from 0/,
+    )
+  })
+
   test('settlements, blocks and epochs come in pages', async () => {
     const settled = (args: string) =>
       ask(
