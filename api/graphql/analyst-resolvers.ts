@@ -57,7 +57,7 @@ export const analystResolvers = {
     settlements: ofValidators((args: SettlementsArguments, context) => loadSettlements(args, context)),
     network: ofValidators((args: WindowArguments, context) => loadNetwork(args, context)),
     networkPerformance: ofValidators((args: WindowArguments, context) =>
-      context.analysts.networkOf.load(daysOf(args, context, 'any')),
+      context.analysts.networkOf.load(askedDays(args, context.nowMs, ANY_LENGTH)),
     ),
   },
   Account: {
