@@ -20,6 +20,7 @@ import { isAmong } from '../epochs/registry-rows.ts'
 import type { BlockEvidenceReader } from '../execution/block-evidence.ts'
 import { HEAD_TOPICS, type HeadEvents, joinHeadEvents, NO_HEAD_EVENTS } from '../head/head-chain.ts'
 import { inOrder } from '../in-order.ts'
+import { epochsBeforeJoining } from './before-joining.ts'
 import { type EpochRange, epochsOf, refuseUnfinal, refuseUnknownFork, stretchesOf } from './epoch-range.ts'
 import { type HistoryOptions, openHistory } from './history.ts'
 import { loggedBlocks } from './logged-blocks.ts'
@@ -122,7 +123,11 @@ async function openBackfill(options: BackfillOptions, range: EpochRange, signal:
   // What the cursor has passed has everybody who was there; what was taken back since lacks them again.
   const isMissing = (epoch: number): boolean =>
     logged.unreadable.has(epoch) || logged.lackingIn(epoch) !== 0 || (epoch >= next && !logged.present.has(epoch))
-  const missing = epochsOf(range).filter(isMissing)
+  const lacking = epochsOf(range).filter(isMissing)
+  const newestSlot = firstSlotOfEpoch(chain.clock, checkpoint.epoch)
+  const registry = { final: beacon.finalChain(checkpoint), clock: chain.clock, newestSlot }
+  const whole = await epochsBeforeJoining(registry, logged, lacking)
+  const missing = lacking.filter((epoch) => !whole.has(epoch))
   const isToRead = new Set(missing)
   let ingested = 0
   let added = 0

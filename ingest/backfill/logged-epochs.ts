@@ -23,6 +23,11 @@ export interface LoggedEpochs {
    * are not told of in it. Undefined where the log does not have the epoch at all.
    */
   readonly lackingIn: (epoch: number) => number | undefined
+  /**
+   * The lowest of the validators without a row in an epoch that lacks nobody by `lackingIn`: the log tells of each of them later, or nowhere in
+   * the range. Undefined for other epochs.
+   */
+  readonly firstWithoutRow: (epoch: number) => number | undefined
   /** The oldest and the newest epoch of the range that the log has; undefined where it has none. */
   readonly told: EpochRange | undefined
   /** Those of which an event, or one of their execution blocks, could not be processed: it has to be told again. */
@@ -93,11 +98,19 @@ export async function loggedEpochs(
     return [...kinds].every((kind) => rowsOf(epoch, parts, kind) === wanted.size)
   }
   const present = new Set([...partsOf].filter(isPresent).map(([epoch]) => epoch))
+  const firstToldAfter = lowestAfter(indices, thereBy)
   const sinceEpochs = Float64Array.from(thereBy.values()).sort()
   const lackingIn = (epoch: number): number | undefined => {
     const parts = partsOf.get(epoch)
     // Whoever has a row was there by then: what is missing of the number is who lacks one.
     return parts && countUpTo(sinceEpochs, epoch) - rowsOf(epoch, parts, 'validators')
+  }
+  const firstWithoutRow = (epoch: number): number | undefined => {
+    const parts = partsOf.get(epoch)
+    if (parts === undefined || lackingIn(epoch) !== 0) return undefined
+    const rows = rowsOf(epoch, parts, 'validators')
+    if (parts.some(({ kind }) => rowsOf(epoch, parts, kind) !== rows)) return undefined
+    return firstToldAfter(epoch)
   }
   const unreadableEpochs = new Set([...setAside, ...unreadable.values()])
   const placesOf = ([epoch, blocks]: [number, Position]): readonly [number, readonly Position[]][] => {
@@ -111,6 +124,7 @@ export async function loggedEpochs(
   return {
     present,
     lackingIn,
+    firstWithoutRow,
     told: spanOf([...partsOf.keys()]),
     unreadable: unreadableEpochs,
     addable: new Map([...blocksPlaces].flatMap(placesOf)),
@@ -127,6 +141,19 @@ interface Place {
 function countUpTo(ascending: Float64Array, number: number): number {
   const above = ascending.findIndex((one) => one > number)
   return above === -1 ? ascending.length : above
+}
+
+/** The lowest of validators that were not there by an epoch, as far as is known; undefined where all were. */
+function lowestAfter(indices: Uint32Array, thereBy: ReadonlyMap<number, number>) {
+  const since = (index: number): number => thereBy.get(index) ?? Number.MAX_SAFE_INTEGER
+  const latestFirst = Uint32Array.from(indices).sort((one, other) => since(other) - since(one))
+  const epochs = Float64Array.from(latestFirst, since)
+  const lowest = Uint32Array.from(latestFirst)
+  for (let i = 1; i < lowest.length; i++) lowest[i] = Math.min(lowest[i] as number, lowest[i - 1] as number)
+  return (epoch: number): number | undefined => {
+    const there = epochs.findIndex((one) => one <= epoch)
+    return lowest[(there === -1 ? lowest.length : there) - 1]
+  }
 }
 
 function spanOf(epochs: readonly number[]): EpochRange | undefined {

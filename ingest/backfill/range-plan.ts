@@ -80,7 +80,7 @@ async function probe(
 }
 
 /** What a node says where it lacks what it is asked for, as text. */
-async function unlessLacking<Value>(ask: () => Promise<Value>): Promise<Value | string> {
+export async function unlessLacking<Value>(ask: () => Promise<Value>): Promise<Value | string> {
   try {
     return await ask()
   } catch (error) {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { BeaconSource } from '../../infra/ports/beacon-source.ts'
 import type { EventLog } from '../../infra/ports/event-log.ts'
 import { backfill } from '../../ingest/backfill/backfill.ts'
+import { findGaps } from '../../ingest/backfill/gaps.ts'
 import type { RangePlan } from '../../ingest/backfill/range-plan.ts'
 import { timeOfSlot } from '../../ingest/beacon-head/block-events.ts'
 import { joinRows } from '../../ingest/epochs/joined-rows.ts'
@@ -240,8 +241,8 @@ describe('for validators that were tracked since, where endpoints tell rewards',
     const { sets, blocks, options } = asked(chain)
     const done = await backfill({ ...backfilled(chain), ...options }, range, never)
     expect(done).toEqual({ ingested: 4, added: 4, skipped: 0, validators: 4 })
-    // Whether there are states and registries of the past is tried with one of all.
-    expect([...sets].sort()).toEqual(['1', '3,6', '6'])
+    // Whether there are states and registries of the past is tried with one of all, whether a registry has them with their lowest.
+    expect([...sets].sort()).toEqual(['1', '3', '3,6', '6'])
     // Each of eight validators proposes in every eighth slot.
     expect(blocks).toHaveLength((4 * 4 * 2) / 8)
   })
@@ -347,6 +348,50 @@ describe('before anything is read', () => {
     )
     await expect(refused).rejects.not.toThrow(/epoch 4|epoch 6/)
     expect(await eventsOf('beacon.epochs')).toEqual([])
+  })
+
+  test('a validator lacks nothing of epochs at whose end it is not in the registry', async () => {
+    const chain = chainTo(80)
+    chain.joinEpochs.set(3, 4).set(4, 6)
+    await track([1, 4])
+    await backfill(backfilled(chain), { fromEpoch: 2, toEpoch: 11 }, never)
+    expect(await planned(chain)).toMatchObject([{ epochs: 0 }])
+    expect((await findGaps(backfilled(chain), range, never)).gaps).toEqual([])
+    // One that is tracked since lacks the epochs from that on which it joined with.
+    await track([3])
+    expect(await planned(chain)).toMatchObject([{ epochs: 3 }])
+    // And all that no node can tell of.
+    const finalChain: BeaconSource['finalChain'] = (at) => ({
+      ...chain.beacon.finalChain(at),
+      validators: async (slot, set) => {
+        if (slot < 16) throw new AppError('node_lagging', `node 1 does not have slot ${slot}`)
+        return chain.final.validators(slot, set)
+      },
+    })
+    chain.offer = () => ({ bytes: 100 })
+    expect(await planned(chain, { beacon: { ...chain.beacon, finalChain } })).toMatchObject([{ epochs: 5 }])
+    await track([0]) // since genesis
+    expect(await planned(chain)).toMatchObject([{ epochs: 5 }])
+  })
+
+  test('a node that leaves out who must be in the registry is not believed', async () => {
+    const chain = chainTo(80)
+    chain.joinEpochs.set(4, 6)
+    await track([1, 4])
+    await backfill(backfilled(chain), { fromEpoch: 2, toEpoch: 11 }, never)
+    await track([3])
+    let isAsked = false
+    const finalChain: BeaconSource['finalChain'] = (at) => ({
+      ...chain.beacon.finalChain(at),
+      validators: async (slot, set) => {
+        const isLeftOut = !isAsked && set[0] === 3 && slot < 28
+        if (!isLeftOut) return chain.final.validators(slot, set)
+        isAsked = true
+        return chain.final.validators(slot, new Uint32Array())
+      },
+    })
+    expect(await planned(chain, { beacon: { ...chain.beacon, finalChain } })).toMatchObject([{ epochs: 5 }])
+    expect(isAsked).toBe(true)
   })
 
   test('what the log has is not asked for again', async () => {
