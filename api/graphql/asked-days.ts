@@ -1,5 +1,6 @@
 import { GraphQLError } from 'graphql/index.js'
-import { type DayWindow, dayWindow, WINDOW_DAYS_MAX, type WindowDefault } from '../rewards/day-window.ts'
+import { dayWindow, WINDOW_DAYS_MAX, type WindowDefault } from '../rewards/day-window.ts'
+import type { Days } from '../rewards/kept-spans.ts'
 import { refusalError } from './refusals.ts'
 
 export interface WindowArguments {
@@ -20,10 +21,10 @@ export function askedDays(
   { from, to }: WindowArguments,
   nowMs: number,
   { whenAbsent = 'yesterday', daysMax = WINDOW_DAYS_MAX }: WindowRule = {},
-): DayWindow {
+): Days {
   const query = { start_date: from ?? undefined, end_date: to ?? undefined }
   const window = dayWindow(nowMs, query, whenAbsent, daysMax)
-  if (window.status !== 'refused') return window
+  if (window.status !== 'refused') return { from: window.from, to: window.to }
   const { code } = window
   const detail = window.detail?.replace('start_date', 'from').replace('end_date', to == null ? 'today' : 'to')
   // The text that REST has for the code tells another limit.

@@ -33,6 +33,5 @@ export const localDayResolvers = {
 export function localWindow(args: LocalDaysArguments, { nowMs }: Pick<GraphqlContext, 'nowMs'>): LocalWindow {
   const offsetSec = parseUtcOffset(args.utcOffset)
   if (offsetSec === undefined) throw refusalError('400', OFFSET_REFUSAL.replace('utc_offset', 'utcOffset'))
-  const { from, to } = askedDays(args, nowBy(nowMs, offsetSec))
-  return { days: { from, to }, offsetSec }
+  return { days: askedDays(args, nowBy(nowMs, offsetSec)), offsetSec }
 }

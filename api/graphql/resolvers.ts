@@ -61,10 +61,9 @@ export const resolvers = {
     histories: ofValidators(({ pubkeys }: { readonly pubkeys: readonly string[] }, context) =>
       loadHistories(pubkeys, context),
     ),
-    days: ofValidators((args: WindowArguments, context) => {
-      const { from, to } = askedDays(args, context.nowMs, { daysMax: WINDOW_DAYS_MAX_GRAPHQL })
-      return context.accountDays.load({ from, to })
-    }),
+    days: ofValidators((args: WindowArguments, context) =>
+      context.accountDays.load(askedDays(args, context.nowMs, { daysMax: WINDOW_DAYS_MAX_GRAPHQL })),
+    ),
   },
   Validator: {
     index: (row: ListedValidator) => row.validator_index,
