@@ -7,7 +7,7 @@ import { AccountMemo } from '../http/account-memo.ts'
 import { type AccountScope, inStatements, type SeenValidator, seenValidators } from '../http/seen-validators.ts'
 import { indicesOf, readTogether, SEEN_BY_RELATION, seenByParams } from '../http/small-accounts.ts'
 import { StandingMemo } from '../http/standing-memo.ts'
-import { type ValidatorState, validatorStates } from '../http/validator-states.ts'
+import { activationsOf } from './activations.ts'
 import type { ClosedDay, Horizon } from './horizon.ts'
 import { type Days, spansOf } from './kept-spans.ts'
 import { BY_VALIDATOR_MAX } from './validator-days.ts'
@@ -105,10 +105,10 @@ async function keptDays(scope: ReadingScope, horizon: Horizon, days: readonly Cl
 function whoIsSeen(scope: AccountScope, horizon: Horizon): Promise<string> {
   return seenMemo.of(scope.standing, scope.account, async () => {
     const { registered } = await seenValidators(scope)
-    const states = await validatorStates(scope, horizon.epoch)
+    const activations = await activationsOf(scope, horizon)
     const seen = registered.map(({ index, intervals }) => [
       index,
-      activationOf(states.get(index)).toString(),
+      String(activations.get(index)),
       ...intervals.flatMap(({ fromDay, toDay }) => [fromDay, toDay]),
     ])
     return hash('sha256', JSON.stringify([horizon.exchanges, seen]))
@@ -172,7 +172,7 @@ async function selectDays(scope: ReadingScope, horizon: Horizon, days: readonly 
   const { registered } = await seenValidators(scope)
   const [firstDay, lastDay] = [days[0]?.day, days.at(-1)?.day]
   if (firstDay === undefined || lastDay === undefined || registered.length === 0) return []
-  const states = await validatorStates(scope, horizon.epoch)
+  const activations = await activationsOf(scope, horizon)
   const lastEpochs = days.map(({ lastEpoch }) => lastEpoch)
   const window = {
     chain: scope.standing.chain,
@@ -186,18 +186,20 @@ async function selectDays(scope: ReadingScope, horizon: Horizon, days: readonly 
   const sql = registered.length > BY_VALIDATOR_MAX ? SUMS_BY_DAY : SUMS_BY_VALIDATOR
   const reading = { ...scope, shared: scope.reader }
   for (const some of inStatements(registered)) {
-    const rows = await readTogether(reading, `days ${window.days}`, { some, states }, async (warehouse, items) => {
+    const rows = await readTogether(reading, `days ${window.days}`, { some, activations }, async (warehouse, items) => {
       const accounts = items.map((item) => item.some)
-      const activationsOf = new Map(
-        items.flatMap((item) => item.some.map(({ index }) => [index, item.states.get(index)])),
-      )
-      const activations = indicesOf(accounts).map((index) => activationOf(activationsOf.get(index)))
-      const found = await warehouse.query<SumRow>(sql, { ...window, ...seenByParams(accounts), activations })
+      const known = new Map(items.flatMap((item) => item.some.map(({ index }) => [index, item.activations.get(index)])))
+      const activated = indicesOf(accounts).map((index) => known.get(index) ?? FAR_FUTURE_EPOCH)
+      const found = await warehouse.query<SumRow>(sql, {
+        ...window,
+        ...seenByParams(accounts),
+        activations: activated,
+      })
       return items.map((_, nth) => found.filter((row) => row.nth === nth))
     })
     for (const row of rows) sums.set(row.day, addRow(sums.get(row.day) ?? noneOf(row.day), row))
   }
-  const expected = expectedOf(registered, states, days)
+  const expected = expectedOf(registered, activations, days)
   return days.flatMap(({ day }, at) => {
     const [sum, wanted] = [sums.get(day), expected[at] ?? 0]
     if (sum === undefined && wanted === 0) return []
@@ -241,30 +243,18 @@ function withUnproven(day: AccountDay): AccountDay {
   return { ...day, ...addSums(day, day.unproven), missing: day.missing - day.unproven.activated, servesUnproven: true }
 }
 
-function activationOf(state: ValidatorState | undefined): bigint {
-  return state === undefined ? FAR_FUTURE_EPOCH : BigInt(state.activation_epoch)
-}
-
 /** How many of the validators the account sees on each of the days, activated by its end. */
 function expectedOf(
   validators: readonly SeenValidator[],
-  states: ReadonlyMap<number, ValidatorState>,
+  activations: ReadonlyMap<number, bigint>,
   days: readonly ClosedDay[],
 ): readonly number[] {
   const changes = new Array<number>(days.length + 1).fill(0)
   const change = (at: number, by: number): void => {
     changes[at] = (changes[at] ?? 0) + by
   }
-  for (const { index, intervals } of validators) {
-    const activation = activationOf(states.get(index))
-    const activated = firstAt(days, ({ lastEpoch }) => activation <= BigInt(lastEpoch))
-    for (const { fromDay, toDay } of intervals) {
-      const from = Math.max(
-        activated,
-        firstAt(days, ({ day }) => day >= fromDay),
-      )
-      const to = firstAt(days, ({ day }) => day >= toDay)
-      if (from >= to) continue
+  for (const validator of validators) {
+    for (const [from, to] of expectedSpans(validator, activations, days)) {
       change(from, 1)
       change(to, -1)
     }
@@ -273,6 +263,22 @@ function expectedOf(
   return days.map((_, at) => {
     count += changes[at] ?? 0
     return count
+  })
+}
+
+/** Places of the closed days (ascending) on which a validator is expected: from each to before each. */
+export function expectedSpans(
+  { index, intervals }: SeenValidator,
+  activations: ReadonlyMap<number, bigint>,
+  days: readonly ClosedDay[],
+): readonly (readonly [from: number, to: number])[] {
+  const activation = activations.get(index) ?? FAR_FUTURE_EPOCH
+  const activated = firstAt(days, ({ lastEpoch }) => activation <= BigInt(lastEpoch))
+  return intervals.flatMap(({ fromDay, toDay }) => {
+    const seenFrom = firstAt(days, ({ day }) => day >= fromDay)
+    const from = Math.max(activated, seenFrom)
+    const to = firstAt(days, ({ day }) => day >= toDay)
+    return from < to ? [[from, to] as const] : []
   })
 }
 

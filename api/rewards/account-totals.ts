@@ -5,7 +5,9 @@ import { failedFundings } from '../http/failed-fundings.ts'
 import { type AccountScope, isIn, seenValidators } from '../http/seen-validators.ts'
 import { StandingMemo } from '../http/standing-memo.ts'
 import { type ValidatorState, validatorStates } from '../http/validator-states.ts'
-import { addIncome, type Income, NO_INCOME, selectIncomes } from './account-incomes.ts'
+import { expectedDays, expectedSpans } from './account-days.ts'
+import { addIncome, type Income, type Incomes, NO_INCOME, selectIncomes } from './account-incomes.ts'
+import { activationsOf } from './activations.ts'
 import { dayOfHorizon, type Horizon } from './horizon.ts'
 
 export interface ValidatorTotals extends Income {
@@ -22,8 +24,8 @@ export interface AccountTotals extends Income {
   readonly balanceGwei: bigint
   /** Validators that it has or had, with a state at the horizon, by ascending index. */
   readonly items: readonly ValidatorTotals[]
-  /** How many of its validators are not counted on a day, because their balances are not explained. */
-  readonly unproven: ReadonlyMap<DayNumber, number>
+  /** How many of its validators are not counted on a day: their balances are not explained, or the log does not have them. */
+  readonly missing: ReadonlyMap<DayNumber, number>
 }
 
 const ACTIVE = new Set(VALIDATOR_STATUSES.flatMap((status, code) => (status.startsWith('active_') ? [code] : [])))
@@ -34,7 +36,7 @@ const totalsMemo = new StandingMemo<AccountTotals>(({ items }) => items.length)
 export function accountTotals(scope: AccountScope, horizon: Horizon): Promise<AccountTotals> {
   return totalsMemo.of(scope.standing, scope.account, async () => {
     const today = dayOfHorizon(horizon)
-    const [{ registered }, states, { incomes, unproven }, deposited] = await Promise.all([
+    const [{ registered }, states, { incomes, unproven, toldDays }, deposited] = await Promise.all([
       seenValidators(scope),
       validatorStates(scope, horizon.epoch),
       selectIncomes(scope, horizon),
@@ -53,9 +55,32 @@ export function accountTotals(scope: AccountScope, horizon: Horizon): Promise<Ac
       active: present.filter(({ state }) => ACTIVE.has(state.status)).length,
       balanceGwei: present.reduce((sum, { state }) => sum + BigInt(state.balance_gwei), 0n),
       items,
-      unproven,
+      missing: await missingOf(scope, horizon, { unproven, toldDays }),
     }
   })
+}
+
+/**
+ * How many days there are rows of is told with the incomes. Only of an account that has too few its days are read: as they are served, each with
+ * the number of validators that it lacks.
+ */
+async function missingOf(
+  scope: AccountScope,
+  horizon: Horizon,
+  { unproven, toldDays }: Pick<Incomes, 'unproven' | 'toldDays'>,
+): Promise<ReadonlyMap<DayNumber, number>> {
+  const { registered } = await seenValidators(scope)
+  const activations = await activationsOf(scope, horizon)
+  const { closedDays } = horizon
+  const lacksDays = registered.some((validator) => {
+    const expected = expectedSpans(validator, activations, closedDays).reduce((sum, [from, to]) => sum + to - from, 0)
+    return expected > (toldDays.get(validator.index) ?? 0)
+  })
+  if (!lacksDays) return unproven
+  const all = { from: closedDays[0]?.day ?? 0, to: (closedDays.at(-1)?.day ?? -1) + 1 }
+  const days = await expectedDays({ ...scope, warehouse: scope.shared }, horizon, all)
+  const lacking = days.filter(({ missing }) => missing > 0).map(({ day, missing }) => [day, missing] as const)
+  return new Map([...unproven, ...lacking])
 }
 
 /** Validators that the account has on a day and whose deposit is on chain, in the registry or not; those that have failed are not counted. */

@@ -40,14 +40,14 @@ export const totalRewardsOperation = operation(
   },
 )
 
-function completenessOfTotals(horizon: Horizon | undefined, { unproven }: AccountTotals) {
-  return completenessOf(horizon, daysOfTotals(horizon, unproven), unproven)
+function completenessOfTotals(horizon: Horizon | undefined, { missing }: AccountTotals) {
+  return completenessOf(horizon, daysOfTotals(horizon, missing), missing)
 }
 
 /** Before the first complete epoch there are validators, but no figures. */
 async function emptyTotals(scope: RequestScope): Promise<AccountTotals> {
   const deposited = await countDeposited(scope, dayOfInstant(scope.nowMs / 1000), undefined)
-  return { deposited, active: 0, elRewardWei: 0n, clRewardGwei: 0n, balanceGwei: 0n, items: [], unproven: new Map() }
+  return { deposited, active: 0, elRewardWei: 0n, clRewardGwei: 0n, balanceGwei: 0n, items: [], missing: new Map() }
 }
 
 function toValidatorTotal(totals: ValidatorTotals): ValidatorTotal {

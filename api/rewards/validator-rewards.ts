@@ -8,7 +8,7 @@ import { pageOf } from '../http/cursor.ts'
 import { operation, type RequestScope } from '../http/operation.ts'
 import { normalisePubkey } from '../http/pubkey-text.ts'
 import { type SeenValidator, seenValidators } from '../http/seen-validators.ts'
-import { validatorStates } from '../http/validator-states.ts'
+import { activationsOf } from './activations.ts'
 import { answerFigures, completenessOf } from './completeness.ts'
 import { type DateQuery, dayWindow, nowBy, OFFSET_REFUSAL } from './day-window.ts'
 import { type Horizon, horizonOf } from './horizon.ts'
@@ -90,7 +90,7 @@ interface Lacking {
 
 /** Closed days that the account has it on, activated by their end, and of which there is no whole row. */
 async function missingDays(scope: RequestScope, horizon: Horizon, { validator, rows, window, offsetSec }: Lacking) {
-  const state = (await validatorStates(scope, horizon.epoch)).get(validator.index)
+  const activation = (await activationsOf(scope, horizon)).get(validator.index)
   const found = new Set(rows.map(({ day }) => parseDay(day)))
   const isOwn = (day: DayNumber) =>
     hasOnLocalDay(
@@ -103,8 +103,8 @@ async function missingDays(scope: RequestScope, horizon: Horizon, { validator, r
       day < window.to &&
       !found.has(day) &&
       isOwn(day) &&
-      state !== undefined &&
-      BigInt(state.activation_epoch) <= BigInt(lastEpoch),
+      activation !== undefined &&
+      activation <= BigInt(lastEpoch),
   )
   return new Map(lacking.map(({ day }) => [day, 1]))
 }

@@ -1,0 +1,48 @@
+import { FAR_FUTURE_EPOCH } from '../../schemas/eth/far-future.ts'
+import { lastSlotOfEpoch } from '../../schemas/eth/time.ts'
+import { type AccountScope, seenValidators } from '../http/seen-validators.ts'
+import { StandingMemo } from '../http/standing-memo.ts'
+import { type ValidatorState, validatorStates } from '../http/validator-states.ts'
+import type { Horizon } from './horizon.ts'
+
+/** Slots whose proposers tell how large the registry is at least: a day of mainnet's. */
+const PROPOSERS_SLOTS = 7_200
+
+/** What the registry had at the horizon: whoever has a state there, and whoever proposed before. Indices are given in order. */
+const NEWEST_INDEX = `
+  SELECT greatest(
+    (SELECT max(validator_index) FROM validator_epochs WHERE chain = {chain:String} AND epoch = {epoch:UInt32}),
+    (SELECT max(proposer_index) FROM finalized_blocks
+     WHERE chain = {chain:String} AND slot BETWEEN {fromSlot:UInt64} AND {toSlot:UInt64})
+  ) AS newest`
+
+const activationsMemo = new StandingMemo<ReadonlyMap<number, bigint>>((activations) => activations.size)
+const newestMemo = new StandingMemo<number>(() => 1)
+
+/**
+ * The epoch in which each of the account's validators is activated, by index. One that was in the registry by the horizon, and of which no
+ * state of it is there, came to be tracked since: of its days nothing is known, so all of them count as those of an active one.
+ */
+export function activationsOf(scope: AccountScope, horizon: Horizon): Promise<ReadonlyMap<number, bigint>> {
+  return activationsMemo.of(scope.standing, scope.account, async () => {
+    const { registered } = await seenValidators(scope)
+    const states = await validatorStates(scope, horizon.epoch)
+    const isWhole = registered.every(({ index }) => states.has(index))
+    const newest = isWhole ? -1 : await newestIndex(scope, horizon)
+    return new Map(registered.map(({ index }) => [index, activationOf(states.get(index), index <= newest)]))
+  })
+}
+
+function activationOf(state: ValidatorState | undefined, isOld: boolean): bigint {
+  if (state !== undefined) return BigInt(state.activation_epoch)
+  return isOld ? 0n : FAR_FUTURE_EPOCH
+}
+
+function newestIndex({ standing }: AccountScope, { chain, clock, epoch }: Horizon): Promise<number> {
+  return newestMemo.of(standing, '', async () => {
+    const toSlot = lastSlotOfEpoch(clock, epoch)
+    const params = { chain, epoch, fromSlot: Math.max(0, toSlot - PROPOSERS_SLOTS), toSlot }
+    const [row] = await standing.warehouse.query<{ newest: number }>(NEWEST_INDEX, params)
+    return row?.newest ?? -1
+  })
+}

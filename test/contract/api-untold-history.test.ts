@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { hashToken } from '../../schemas/events/accounts.ts'
+import { dailyRow, epochRow, insertOwners, insertRows, openApiFixture, pubkeyOf } from './api-fixture.ts'
+
+// Validators that are tracked from now on, and belong to their account since the start of all history: days 18 and 19 are closed without them.
+
+const TOKEN = 'token-of-late'
+const DAYS = 'start_date=2026-11-18&end_date=2026-11-20'
+/** In the registry, as one that comes behind it is. */
+const OLD = 15
+/** Nobody knows whether the registry had it yet. */
+const JOINER = 25
+
+let fixture: Awaited<ReturnType<typeof openApiFixture>>
+
+async function track(indices: readonly number[]): Promise<void> {
+  await insertOwners(
+    fixture.warehouse,
+    indices.map((index) => ({ account: 'late', pubkey: pubkeyOf(index) })),
+  )
+  const named = (validator_index: number) => ({ validator_index, pubkey: pubkeyOf(validator_index), version: 1 })
+  await insertRows(fixture.warehouse, 'validators', indices.map(named))
+}
+
+beforeAll(async () => {
+  fixture = await openApiFixture()
+  await insertRows(fixture.warehouse, 'access_tokens', [
+    { token_hash: hashToken(TOKEN), account: 'late', version: 9, is_deleted: 0 },
+  ])
+  await track([JOINER])
+})
+
+afterAll(() => fixture[Symbol.asyncDispose]())
+
+async function get(path: string) {
+  const response = await fetch(`${fixture.api.url}/ethereum/mainnet/${TOKEN}/api/v1/validator/${path}`)
+  return await response.json()
+}
+
+const lacking = (from: string, to: string, validators_missing = 1) => ({
+  start_date: from,
+  end_date: to,
+  validators_missing,
+})
+const completenessOf = async () => ({
+  totals: (await get('total-rewards')).completeness,
+  days: (await get(`daily-rewards?${DAYS}`)).completeness,
+  own: (await get(`rewards?pubkey=${pubkeyOf(OLD)}&${DAYS}`)).completeness,
+})
+
+test('what the log does not have of a validator is no day without income', async () => {
+  for (const path of ['total-rewards', `daily-rewards?${DAYS}`])
+    expect((await get(path)).completeness).toMatchObject({ state: 'complete', incomplete: [] })
+  await track([OLD])
+  const both = { state: 'incomplete', incomplete: [lacking('2026-11-18', '2026-11-20')] }
+  expect(await completenessOf()).toMatchObject({ totals: both, days: both, own: both })
+  // With the next epoch, its state is known, and that it was active.
+  await insertRows(fixture.warehouse, 'validator_epochs', [epochRow(451, '2026-11-20', OLD)])
+  await insertRows(fixture.warehouse, 'epochs', [
+    { epoch: 451, first_slot: 451 * 32, last_slot: 451 * 32 + 31, blocks: 32, version: 2 },
+  ])
+  expect((await get('total-rewards')).data.validator_details).toHaveLength(1)
+  expect(await completenessOf()).toMatchObject({ totals: both, days: both, own: both })
+})
+
+test('what a backfill brings is not missing any more', async () => {
+  const close = (day: string, first_slot: number, last_slot: number) =>
+    insertRows(fixture.warehouse, 'closed_days', [
+      { day, first_slot, last_slot, validators: 5, validators_unexplained: 0, version: 30 },
+    ])
+  await insertRows(fixture.warehouse, 'daily_rewards', [dailyRow('2026-11-19', OLD, 7n, 0n, 30)])
+  await close('2026-11-19', 7184, 14383)
+  const first = { state: 'incomplete', incomplete: [lacking('2026-11-18', '2026-11-19')] }
+  expect(await completenessOf()).toMatchObject({ totals: first, days: first, own: first })
+  await insertRows(fixture.warehouse, 'daily_rewards', [dailyRow('2026-11-18', OLD, 7n, 0n, 30)])
+  await close('2026-11-18', 0, 7183)
+  const none = { state: 'complete', incomplete: [] }
+  expect(await completenessOf()).toMatchObject({ totals: none, days: none, own: none })
+})
