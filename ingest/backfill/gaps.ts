@@ -1,7 +1,9 @@
+import type { FinalChain } from '../../infra/ports/beacon-source.ts'
 import { AppError } from '../../schemas/errors.ts'
+import { firstSlotOfEpoch } from '../../schemas/eth/time.ts'
 import { type EpochRange, epochsOf, refuseUnfinal, stretchesOf } from './epoch-range.ts'
 import { type HistoryOptions, openHistory } from './history.ts'
-import { loggedEpochs } from './logged-epochs.ts'
+import { countUpTo, loggedEpochs } from './logged-epochs.ts'
 
 /** Epochs side by side of which the log lacks something. */
 export interface EpochGap extends EpochRange {
@@ -24,10 +26,28 @@ export async function findGaps(
   const logged = await loggedEpochs({ ...options, clock: chain.clock, signal }, range ?? final, indices)
   const searched = range ?? logged.told
   if (searched === undefined) throw new AppError('usage', `The log has no epoch of ${options.chain} yet.`)
-  const lackingIn = (epoch: number) => (logged.unreadable.has(epoch) ? undefined : logged.lackingIn(epoch))
+  // The log does not tell since when they are active.
+  const untold = await activeSince(options.beacon.finalChain(checkpoint), {
+    slot: firstSlotOfEpoch(chain.clock, checkpoint.epoch),
+    indices: logged.untold,
+  })
+  const lackingIn = (epoch: number) => {
+    const told = logged.unreadable.has(epoch) ? undefined : logged.lackingIn(epoch)
+    return told === undefined ? undefined : told + countUpTo(untold, epoch)
+  }
   const stretches = stretchesOf(epochsOf(searched).filter((epoch) => lackingIn(epoch) !== 0))
   const gaps = stretches.flatMap(({ from, to }) => gapsBetween(from, to, lackingIn))
   return { searched, gaps }
+}
+
+/** The epochs since which validators are active, ascending, by the registry of a state. */
+async function activeSince(
+  final: FinalChain,
+  { slot, indices }: { readonly slot: number; readonly indices: Uint32Array },
+): Promise<Float64Array> {
+  if (indices.length === 0) return new Float64Array()
+  const { activationEpoch } = await final.validators(slot, indices)
+  return Float64Array.from(activationEpoch, Number).sort()
 }
 
 /** Of epochs that all lack something, those that lack everything apart from those that lack validators. */

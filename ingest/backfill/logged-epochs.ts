@@ -28,6 +28,8 @@ export interface LoggedEpochs {
    * the range. Undefined for other epochs.
    */
   readonly firstWithoutRow: (epoch: number) => number | undefined
+  /** Those of the validators that the log tells of in none of the epochs. */
+  readonly untold: Uint32Array
   /** The oldest and the newest epoch of the range that the log has; undefined where it has none. */
   readonly told: EpochRange | undefined
   /** Those of which an event, or one of their execution blocks, could not be processed: it has to be told again. */
@@ -125,6 +127,7 @@ export async function loggedEpochs(
     present,
     lackingIn,
     firstWithoutRow,
+    untold: indices.filter((index) => !thereBy.has(index)),
     told: spanOf([...partsOf.keys()]),
     unreadable: unreadableEpochs,
     addable: new Map([...blocksPlaces].flatMap(placesOf)),
@@ -138,7 +141,7 @@ interface Place {
 }
 
 /** How many of ascending numbers are not above one. */
-function countUpTo(ascending: Float64Array, number: number): number {
+export function countUpTo(ascending: Float64Array, number: number): number {
   const above = ascending.findIndex((one) => one > number)
   return above === -1 ? ascending.length : above
 }

@@ -56,6 +56,18 @@ test('a validator that was tracked later is lacking from the epoch on in which i
   expect(await gapsOf(chain)).toEqual([])
 })
 
+test('a validator that the log tells of nowhere yet is lacking from the epoch on in which it is active', async () => {
+  const chain = chainTo(80)
+  chain.joinEpochs.set(3, 3) // active from epoch 7 on
+  await track([1])
+  await fill(chain, 2, 10)
+  await track([2, 3])
+  expect(await gapsOf(chain)).toEqual([{ fromEpoch: 2, toEpoch: 10, lacking: 2 }])
+  expect(await gapsOf(chain, { fromEpoch: 2, toEpoch: 6 })).toEqual([{ fromEpoch: 2, toEpoch: 6, lacking: 1 }])
+  await fill(chain, 2, 10)
+  expect(await gapsOf(chain)).toEqual([])
+})
+
 test('one that joined while it was tracked lacks nothing of before', async () => {
   const chain = chainTo(80)
   chain.joinEpochs.set(3, 6)
