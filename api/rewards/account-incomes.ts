@@ -26,8 +26,8 @@ export interface Incomes {
   readonly incomes: ReadonlyMap<number, Income>
   /** How many validators are not counted on a day, because nothing explains what they have. */
   readonly unproven: ReadonlyMap<DayNumber, number>
-  /** Closed days that a validator has a row of, by index; of a month, all from the first to the last. */
-  readonly toldDays: ReadonlyMap<number, number>
+  /** Closed days of which a validator has a whole row that is explained, by index. */
+  readonly wholeDays: ReadonlyMap<number, number>
 }
 
 interface IncomeRow {
@@ -38,8 +38,8 @@ interface IncomeRow {
   readonly cl_reward_gwei: string
   /** Days on which what it has is not explained: they are in no sum. */
   readonly unproven: readonly DayNumber[]
-  /** Closed days that there are rows of. */
-  readonly told_days?: string
+  /** Closed days that are whole, and explained. */
+  readonly whole_days?: string
 }
 
 interface MonthsRow extends IncomeRow {
@@ -58,18 +58,18 @@ const MONTHS_INCOME = `
   SELECT
     nth, validator_index, sumIf(el, is_inside) AS el_reward_wei, sumIf(cl, is_inside) AS cl_reward_gwei,
     groupArrayArrayIf(unexplained, is_inside) AS unproven, groupArrayIf(month, NOT is_inside) AS split,
-    sumIf(1 + last - first, is_inside) AS told_days,
+    sumIf(days, is_inside) AS whole_days,
     countIf(version != transform(month, {months:Array(UInt16)}, {versions:Array(UInt64)}, toUInt64(0))) AS moved
   FROM
   (
     SELECT
       seen.nth AS nth, sums.validator_index AS validator_index, sums.month AS month, sums.el AS el, sums.cl AS cl, sums.unexplained AS unexplained,
-      sums.first AS first, sums.last AS last, sums.version AS version, seen.from_day <= sums.first AND sums.last < seen.to_day AS is_inside
+      sums.days AS days, sums.version AS version, seen.from_day <= sums.first AND sums.last < seen.to_day AS is_inside
     FROM
     (
       SELECT
         toUInt16(month) AS month, validator_index, total_el_reward_wei AS el, total_cl_reward_gwei AS cl,
-        toUInt16(first_day) AS first, toUInt16(last_day) AS last, days_unexplained::Array(UInt16) AS unexplained, version
+        toUInt16(first_day) AS first, toUInt16(last_day) AS last, days_unexplained::Array(UInt16) AS unexplained, days, version
       FROM monthly_rewards FINAL
       WHERE chain = {chain:String} AND month IN {monthDates:Array(Date)} AND validator_index IN {indices:Array(UInt32)}
     ) AS sums
@@ -80,10 +80,10 @@ const MONTHS_INCOME = `
 
 const daysIncome = (isCounted: string): string => `
   SELECT ${sumsOf('income.el', 'income.cl')}, []::Array(UInt16) AS split,
-    count() AS told_days, 0 AS moved
+    countIf(income.is_whole = 1 AND income.is_explained) AS whole_days, 0 AS moved
   FROM
   (
-    SELECT day, validator_index, el_reward_wei AS el, cl_reward_gwei AS cl, ${IS_PUBLISHED} AS is_explained FROM daily_rewards FINAL
+    SELECT day, validator_index, el_reward_wei AS el, cl_reward_gwei AS cl, is_whole, ${IS_PUBLISHED} AS is_explained FROM daily_rewards FINAL
     WHERE chain = {chain:String} AND day IN {days:Array(Date)} AND validator_index IN {indices:Array(UInt32)}
   ) AS income
   INNER JOIN ${SEEN_BY_RELATION} AS seen ON seen.validator_index = income.validator_index
@@ -149,7 +149,7 @@ export async function selectIncomes(scope: AccountScope, horizon: Horizon): Prom
   const { registered } = await seenValidators(scope)
   const incomes = new Map<number, Income>()
   const unproven = new Map<DayNumber, number>()
-  const toldDays = new Map<number, number>()
+  const wholeDays = new Map<number, number>()
   for (const some of inStatements(registered)) {
     const [closed, open] = await Promise.all([
       readTogether(scope, 'closed incomes', some, async (warehouse, accounts) =>
@@ -160,12 +160,12 @@ export async function selectIncomes(scope: AccountScope, horizon: Horizon): Prom
     for (const row of [...closed, ...open]) {
       const income = { elRewardWei: BigInt(row.el_reward_wei), clRewardGwei: BigInt(row.cl_reward_gwei) }
       incomes.set(row.validator_index, addIncome(incomes.get(row.validator_index) ?? NO_INCOME, income))
-      const told = Number(row.told_days ?? 0)
-      toldDays.set(row.validator_index, (toldDays.get(row.validator_index) ?? 0) + told)
+      const whole = Number(row.whole_days ?? 0)
+      wholeDays.set(row.validator_index, (wholeDays.get(row.validator_index) ?? 0) + whole)
       for (const day of row.unproven) unproven.set(day, (unproven.get(day) ?? 0) + 1)
     }
   }
-  return { incomes, unproven, toldDays }
+  return { incomes, unproven, wholeDays }
 }
 
 function byPlace<Row extends IncomeRow>(accounts: readonly unknown[], rows: readonly Row[]): readonly Row[][] {

@@ -36,7 +36,7 @@ const totalsMemo = new StandingMemo<AccountTotals>(({ items }) => items.length)
 export function accountTotals(scope: AccountScope, horizon: Horizon): Promise<AccountTotals> {
   return totalsMemo.of(scope.standing, scope.account, async () => {
     const today = dayOfHorizon(horizon)
-    const [{ registered }, states, { incomes, unproven, toldDays }, deposited] = await Promise.all([
+    const [{ registered }, states, { incomes, unproven, wholeDays }, deposited] = await Promise.all([
       seenValidators(scope),
       validatorStates(scope, horizon.epoch),
       selectIncomes(scope, horizon),
@@ -55,30 +55,30 @@ export function accountTotals(scope: AccountScope, horizon: Horizon): Promise<Ac
       active: present.filter(({ state }) => ACTIVE.has(state.status)).length,
       balanceGwei: present.reduce((sum, { state }) => sum + BigInt(state.balance_gwei), 0n),
       items,
-      missing: await missingOf(scope, horizon, { unproven, toldDays }),
+      missing: await missingOf(scope, horizon, { unproven, wholeDays }),
     }
   })
 }
 
 /**
- * How many days there are rows of is told with the incomes. Only of an account that has too few its days are read: as they are served, each with
- * the number of validators that it lacks.
+ * How many days are whole is told with the incomes. Only of an account that has too few its days are read: each with the number of validators
+ * that it lacks, as daily figures tell it. Whole days before a validator is active count for it, too.
  */
 async function missingOf(
   scope: AccountScope,
   horizon: Horizon,
-  { unproven, toldDays }: Pick<Incomes, 'unproven' | 'toldDays'>,
+  { unproven, wholeDays }: Pick<Incomes, 'unproven' | 'wholeDays'>,
 ): Promise<ReadonlyMap<DayNumber, number>> {
   const { registered } = await seenValidators(scope)
   const activations = await activationsOf(scope, horizon)
   const { closedDays } = horizon
   const lacksDays = registered.some((validator) => {
     const expected = expectedSpans(validator, activations, closedDays).reduce((sum, [from, to]) => sum + to - from, 0)
-    return expected > (toldDays.get(validator.index) ?? 0)
+    return expected > (wholeDays.get(validator.index) ?? 0)
   })
   if (!lacksDays) return unproven
   const all = { from: closedDays[0]?.day ?? 0, to: (closedDays.at(-1)?.day ?? -1) + 1 }
-  const days = await expectedDays({ ...scope, warehouse: scope.shared }, horizon, all)
+  const days = await expectedDays({ ...scope, warehouse: scope.shared, servesUnproven: false }, horizon, all)
   const lacking = days.filter(({ missing }) => missing > 0).map(({ day, missing }) => [day, missing] as const)
   return new Map([...unproven, ...lacking])
 }

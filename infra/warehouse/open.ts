@@ -102,7 +102,7 @@ interface Engine extends AsyncDisposable {
   readonly querySettings: ClickHouseSettings
   /** Where nobody else writes. */
   readonly writes?: TableWrites
-  /** Merges that are told to end by the merge's own statement; otherwise they outlast whoever asked for them. */
+  /** Whether a merge is told to end with whoever asked for it; otherwise it outlasts them. */
   readonly stopsMerges: boolean
   connect(database: string): Promise<ClickHouseClient>
 }

@@ -1,42 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type ApiFixture, dailyRow, insertRows, openApiFixture } from './api-fixture.ts'
+import { expect, test } from 'vitest'
+import { dailyRow, insertRows } from './api-fixture.ts'
+import { epochsFrom, FIRST_EPOCH, LAST_EPOCH, networkOfFile } from './given-network.ts'
 
-// 19 November is slots 7,184 to 14,383: it begins within epoch 224 and ends within epoch 449. Epochs 225 to 449 begin in it.
-
-const [FIRST_EPOCH, LAST_EPOCH] = [225, 449]
 const ETH = 1_000_000_000n
 
-let fixture: ApiFixture
-beforeAll(async () => {
-  fixture = await openApiFixture()
-})
-afterAll(async () => {
-  await fixture[Symbol.asyncDispose]()
-})
-
-let asked = 0
-
-// biome-ignore lint/suspicious/noExplicitAny: results are compared as a whole.
-async function ask(question: string): Promise<any> {
-  // Rows are written here as no event writes them, which answers that are kept do not notice.
-  const query = question.replace('{', `{ question${asked++}: newestEpoch `)
-  const response = await fetch(`${fixture.base}/graphql`, { method: 'POST', body: JSON.stringify({ query }) })
-  const { data, errors } = (await response.json()) as { data?: unknown; errors?: readonly { message: string }[] }
-  if (errors !== undefined) throw new Error(errors.map(({ message }) => message).join('; '))
-  return data
-}
-
-const epochsFrom = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, i) => first + i)
-
-/** How epochs came about, by an event of this version. */
-async function proofs(epochs: readonly number[], version: number, more: object = {}): Promise<void> {
-  const row = { level: 'anchored', has_proposers: 1, is_compared: 1, version, ...more }
-  await insertRows(
-    fixture.warehouse,
-    'epoch_proofs',
-    epochs.map((epoch) => ({ epoch, ...row })),
-  )
-}
+const { fixture, ask, proofs } = networkOfFile()
 
 const FIELDS = `daysCount averagedDaysCount averageReason average { activeValidatorsCount consensusReward { gwei } consensusApr }
   execution { reason reward { wei } executionApr apr }`
@@ -51,7 +19,7 @@ const credited = (epoch: number, gwei: number, active: number, version: number) 
 const ofDay = async (first: number, last: number, gwei: number, active: number) => {
   const epochs = epochsFrom(first, last)
   await insertRows(
-    fixture.warehouse,
+    fixture().warehouse,
     'network_epochs',
     epochs.map((epoch) => credited(epoch, gwei, active, 50)),
   )
@@ -91,7 +59,7 @@ test('averages over a window weigh days by the validators that were active in th
 test('averages over a window have what blocks paid only where every proposer is tracked and every block is proven', async () => {
   const window = ['2026-11-19', '2026-11-20'] as const
   const executionOf = async () => (await performance(...window)).execution
-  const { warehouse } = fixture
+  const { warehouse } = fixture()
   const told = (elWei: bigint, unexplained: number, version: number) =>
     insertRows(warehouse, 'daily_rewards', [
       { ...dailyRow('2026-11-19', 10, -2_000n, elWei, version), blocks: 1, blocks_unexplained: unexplained },

@@ -1,43 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type ApiFixture, insertRows, openApiFixture, pubkeyOf } from './api-fixture.ts'
+import { describe, expect, test } from 'vitest'
+import { insertRows, pubkeyOf } from './api-fixture.ts'
+import { epochsFrom, FIRST_EPOCH, LAST_EPOCH, networkOfFile } from './given-network.ts'
 
-// 19 November is slots 7,184 to 14,383: it begins within epoch 224 and ends within epoch 449. Epochs 225 to 449 begin in it.
-
-const [FIRST_EPOCH, LAST_EPOCH] = [225, 449]
 const WINDOW = 'from: "2026-11-19", to: "2026-11-20"'
 const ETH = 1_000_000_000n
 
-let fixture: ApiFixture
-beforeAll(async () => {
-  fixture = await openApiFixture()
-})
-afterAll(async () => {
-  await fixture[Symbol.asyncDispose]()
-})
-
-let asked = 0
-
-// biome-ignore lint/suspicious/noExplicitAny: results are compared as a whole.
-async function ask(question: string): Promise<any> {
-  // Rows are written here as no event writes them, which answers that are kept do not notice.
-  const query = question.replace('{', `{ question${asked++}: newestEpoch `)
-  const response = await fetch(`${fixture.base}/graphql`, { method: 'POST', body: JSON.stringify({ query }) })
-  const { data, errors } = (await response.json()) as { data?: unknown; errors?: readonly { message: string }[] }
-  if (errors !== undefined) throw new Error(errors.map(({ message }) => message).join('; '))
-  return data
-}
-
-const epochsFrom = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, i) => first + i)
-
-/** How epochs came about, by an event of this version. */
-async function proofs(epochs: readonly number[], version: number, more: object = {}): Promise<void> {
-  const row = { level: 'anchored', has_proposers: 1, is_compared: 1, version, ...more }
-  await insertRows(
-    fixture.warehouse,
-    'epoch_proofs',
-    epochs.map((epoch) => ({ epoch, ...row })),
-  )
-}
+const { fixture, ask, proofs } = networkOfFile()
 
 describe('missed proposals', () => {
   const missed = (slot: number, proposer_index: number, version: number) => ({
@@ -61,7 +29,7 @@ describe('missed proposals', () => {
   })
 
   test('are told as far as they are known, and counted when all of them are', async () => {
-    const { warehouse } = fixture
+    const { warehouse } = fixture()
     await insertRows(warehouse, 'missed_slots', [
       missed(7_183, 10, 5), // of the day before
       missed(7_184, 10, 5),
@@ -87,7 +55,7 @@ describe('missed proposals', () => {
   })
 
   test('a slot whose block the head has shown is orphaned, and not missed', async () => {
-    await insertRows(fixture.warehouse, 'beacon_blocks', [
+    await insertRows(fixture().warehouse, 'beacon_blocks', [
       {
         ...{
           slot: 14_370,
@@ -116,7 +84,7 @@ describe('missed proposals', () => {
   })
 
   test('of an epoch that was told again its newest event counts', async () => {
-    await insertRows(fixture.warehouse, 'missed_slots', [missed(7_185, 11, 8)])
+    await insertRows(fixture().warehouse, 'missed_slots', [missed(7_185, 11, 8)])
     await proofs([224], 8)
     expect(await ofValidators()).toMatchObject([
       { missedSlots: [], missedCount: 0 },
@@ -139,20 +107,20 @@ describe('averages of the network', () => {
   test('are none while an epoch of the day was not computed of states that the chain names', async () => {
     await proofs(epochsFrom(FIRST_EPOCH, LAST_EPOCH), 10)
     await insertRows(
-      fixture.warehouse,
+      fixture().warehouse,
       'network_epochs',
       epochsFrom(FIRST_EPOCH, LAST_EPOCH).map((epoch) => sums(epoch, epoch % 2 === 0 ? 900 : 1_101, 10)),
     )
     await proofs([300], 11, { level: 'reported' })
     const none = { date: '2026-11-19', averageReason: 'NOT_COMPUTED_OF_STATES', average: null }
     expect((await ask(`{ ${AVERAGE} }`)).network).toEqual([none])
-    await insertRows(fixture.warehouse, 'network_epochs', [sums(300, 900, 12)])
+    await insertRows(fixture().warehouse, 'network_epochs', [sums(300, 900, 12)])
     await proofs([300], 12, { level: 'consistent' })
     expect((await ask(`{ ${AVERAGE} }`)).network).toEqual([none])
   })
 
   test('are over all validators that were active, and all of the epochs that begin in the day', async () => {
-    await insertRows(fixture.warehouse, 'network_epochs', [
+    await insertRows(fixture().warehouse, 'network_epochs', [
       sums(300, 900, 13),
       sums(224, 5_000, 13),
       sums(450, 5_000, 13),
@@ -184,7 +152,7 @@ describe('averages of the network', () => {
       ...{ source_gwei: 3_001, target_gwei: 5_003, head_gwei: 1_001, inactivity_gwei: -1_001 },
       ...{ sync_gwei: 701, proposer_gwei: 1_301, slashing_penalty_gwei: -1 },
     })
-    await insertRows(fixture.warehouse, 'network_epochs', epochsFrom(FIRST_EPOCH, LAST_EPOCH).map(uneven))
+    await insertRows(fixture().warehouse, 'network_epochs', epochsFrom(FIRST_EPOCH, LAST_EPOCH).map(uneven))
     await proofs(epochsFrom(FIRST_EPOCH, LAST_EPOCH), 19)
     const names = ['source', 'target', 'head', 'inactivity', 'sync', 'proposer', 'slashingPenalty']
     const query = `{ network(${WINDOW}) { average { consensusReward { gwei } ${names.map((name) => `${name} { gwei }`).join(' ')} } } }`
@@ -196,7 +164,7 @@ describe('averages of the network', () => {
 
   test('of a day in which nobody could earn anything have no effectiveness', async () => {
     const leak = (epoch: number) => ({ ...sums(epoch, 900, 20), ideal_attestations_gwei: 0 })
-    await insertRows(fixture.warehouse, 'network_epochs', epochsFrom(FIRST_EPOCH, LAST_EPOCH).map(leak))
+    await insertRows(fixture().warehouse, 'network_epochs', epochsFrom(FIRST_EPOCH, LAST_EPOCH).map(leak))
     await proofs(epochsFrom(FIRST_EPOCH, LAST_EPOCH), 20)
     const { network } = await ask(`{ network(${WINDOW}) { average { effectiveness activeValidatorsCount } } }`)
     expect(network).toEqual([{ average: { effectiveness: null, activeValidatorsCount: 900 } }])
@@ -209,7 +177,7 @@ describe('nodes that differ', () => {
   })
 
   test('are named by epoch, with what and their client, by its newest event', async () => {
-    await insertRows(fixture.warehouse, 'epoch_differences', [
+    await insertRows(fixture().warehouse, 'epoch_differences', [
       differing(451, 'beacon node 2', 'state root', 30),
       differing(451, 'beacon node 3', 'proposer rewards', 30),
       differing(450, 'beacon node 2', 'state root', 29),
@@ -238,9 +206,9 @@ test('asks once for each field, however many days, epochs and validators', async
       network(from: "${from}", to: "2026-11-20") { average { consensusApr } averageReason }
       validators(first: ${epochs}) { nodes { proposals(${WINDOW}) { missedCount } } } }`
     await ask(query) // what requests of an account share
-    const before = fixture.statements.length
+    const before = fixture().statements.length
     await ask(query)
-    return fixture.statements.length - before
+    return fixture().statements.length - before
   }
   expect(await statementsOf(3, '2026-11-18')).toBe(await statementsOf(1, '2026-11-19'))
 })

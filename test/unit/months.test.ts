@@ -38,13 +38,19 @@ function rowOf(day: DayNumber, index: number): Made {
   return { day, index, cl, el: BigInt(day) * 10n ** 18n + BigInt(index), level }
 }
 
+interface Closing {
+  readonly version?: number
+  readonly level?: string
+}
+
 const stores = storesOfFile()
 const warehouse = () => stores().warehouse
 const statements: { readonly sql: string; readonly params: QueryParams }[] = []
 
-/** Rows of days as closing them leaves them. */
-async function close(days: readonly DayNumber[], version = 1): Promise<void> {
-  const rows = days.flatMap((day) => VALIDATORS.map((index) => rowOf(day, index)))
+/** Rows of days as closing them leaves them; of one level where it is said. */
+async function close(days: readonly DayNumber[], { version = 1, level }: Closing = {}): Promise<void> {
+  const made = days.flatMap((day) => VALIDATORS.map((index) => rowOf(day, index)))
+  const rows = made.map((row) => ({ ...row, level: level ?? row.level }))
   await insertRows(
     warehouse(),
     'daily_rewards',
@@ -83,7 +89,7 @@ async function totals() {
     sums: Object.fromEntries(
       items.map(({ state, clRewardGwei, elRewardWei }) => [state.validator_index, [clRewardGwei, elRewardWei]]),
     ),
-    unproven: [...missing].sort(([one], [other]) => one - other),
+    missing: [...missing].sort(([one], [other]) => one - other),
   }
 }
 
@@ -95,10 +101,14 @@ function expected(days: readonly DayNumber[]) {
   const counted = own.filter(({ level }) => level !== 'unexplained')
   const sum = (index: number, of: 'cl' | 'el') =>
     counted.filter((row) => row.index === index).reduce((all, row) => all + row[of], 0n)
-  const unproven = own.filter(({ level }) => level === 'unexplained').map(({ day }) => [day, 1])
+  const lacking = Map.groupBy(
+    own.filter(({ level }) => level !== 'anchored'),
+    ({ day }) => day,
+  )
+  const missing = [...lacking].map(([day, rows]) => [day, rows.length])
   return {
     sums: Object.fromEntries(VALIDATORS.map((index) => [index, [sum(index, 'cl'), sum(index, 'el')]])),
-    unproven,
+    missing,
   }
 }
 
@@ -138,19 +148,24 @@ beforeEach(async () => {
   )
 })
 
-async function closeAll(days: readonly DayNumber[] = DAYS): Promise<void> {
-  await close(days)
+async function closeAll(days: readonly DayNumber[] = DAYS, closing: Closing = {}): Promise<void> {
+  await close(days, closing)
   for (const month of new Set(days.map(firstOfMonth))) await sumMonth(warehouse(), CHAIN, month)
 }
 
-test('totals are those of the days, and read days of none but the months in which a validator changed hands', async () => {
+test('totals are those of the days, and say of which of them validators are lacking', async () => {
   await closeAll()
   expect(await totals()).toEqual(expected(DAYS))
+  expect(await Array.fromAsync(proveMonths(warehouse()))).toEqual([])
+})
+
+test('where nothing lacks, totals read days of none but the months in which a validator changed hands', async () => {
+  await closeAll(DAYS, { level: 'anchored' })
+  expect((await totals()).missing).toEqual([])
   const days = readDays()
   expect(days.map(({ params }) => params.indices)).toEqual([[13]])
   const months = new Set(days.flatMap(({ params }) => params.days as string[]).map((day) => day.slice(0, 7)))
   expect([...months]).toEqual(['2026-02', '2026-03'])
-  expect(await Array.fromAsync(proveMonths(warehouse()))).toEqual([])
 })
 
 test('days of which a validator has no row are told, though the sums of months do not have them', async () => {
@@ -166,7 +181,7 @@ test('days of which a validator has no row are told, though the sums of months d
     DAYS.filter((day) => day >= since).map((day) => ({ ...dailyRow(formatDay(day), 14, 1n, 0n), is_whole: 1 })),
   )
   await closeAll()
-  const { unproven: missing } = await totals()
+  const { missing } = await totals()
   const before = missing.filter(([day]) => day < since)
   expect(before.map(([day]) => day)).toEqual(DAYS.filter((day) => day < since))
   // Day 20493 is one that nobody has as a whole, and has another validator unexplained.
@@ -251,7 +266,7 @@ test('verify names a validator whose month is not the sum of its days', async ()
 
 test('rows that are deleted are in neither order of reading', async () => {
   await closeAll(DAYS.slice(0, 5))
-  await close([FIRST], 2) // written again
+  await close([FIRST], { version: 2 }) // written again
   await takeBackDay(warehouse(), { chain: CHAIN, day: FIRST + 2 })
   const params = { chain: CHAIN, from: formatDay(FIRST), to: formatDay(LAST), indices: [10, 12] }
   const byDay = await warehouse().query(DAYS_BY_DAY, params)
