@@ -1,8 +1,8 @@
 import DataLoader from 'dataloader'
 import { Type } from 'typebox'
-import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { AT_BLOCK, type NftContract } from '../../schemas/routes/nft/fields.ts'
 import { refuseNft } from '../../schemas/routes/nft/nft-route.ts'
+import type { LookupReader } from '../http/lookups.ts'
 import { isOfOneChain, type NftOperation, type NftPin, NOTHING_INDEXED, RefusedNft, scopeAt } from '../nft/asking.ts'
 import { type SaidOfToken, saidOfTokens } from '../nft/metadata.ts'
 import { describeAsked } from '../nft/metadata-operations.ts'
@@ -20,7 +20,7 @@ export interface NftAsker {
   readonly standings: NftStandings
   /** Name in the tables. */
   readonly chain: string
-  readonly warehouse: WarehouseReader
+  readonly warehouse: LookupReader
 }
 
 const readBlock = nftParameterReader(Type.Object({ block: AT_BLOCK.block }))

@@ -1,7 +1,7 @@
 import type { JobQueue } from '../../infra/ports/job-queue.ts'
 import type { Log } from '../../infra/ports/log.ts'
 import type { Upstreams } from '../../infra/ports/upstreams.ts'
-import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
+import type { WordsReader } from '../../infra/ports/warehouse.ts'
 import type { UnprovenDays } from '../../schemas/tables/day-levels.ts'
 import type { UnfundedRules } from '../../schemas/validator-lifecycle.ts'
 import type { AccountParts } from '../account/account.ts'
@@ -19,7 +19,7 @@ import type { StatementSigner } from './statement-signer.ts'
 
 /** What the API is made from. */
 export interface ApiParts {
-  readonly warehouse: WarehouseReader
+  readonly warehouse: WordsReader
   /** The chains that are served now: asked at each request, for they may be added and removed meanwhile. */
   readonly chains: () => readonly ApiChain[]
   /** Origins of pages that may ask from a browser, `*` for all; without them none may. */

@@ -16,7 +16,7 @@ import { sendNftRefusal } from '../nft/serve.ts'
 import { envelopeErrors, sendRefusal } from './answer.ts'
 import { Answers } from './answers.ts'
 import type { ApiParts } from './api-parts.ts'
-import { boundedReader } from './bounded-reader.ts'
+import { boundedWordsReader } from './bounded-reader.ts'
 import { STATEMENT_GIVEN_UP_MS } from './budget.ts'
 import { COMPRESSION } from './compression.ts'
 import {
@@ -111,7 +111,7 @@ export async function buildApp(parts: ApiParts, families: readonly Family[] = FA
   addOpenPaths(app, parts)
   const shared = {
     ...parts,
-    warehouse: boundedReader(parts.warehouse, STATEMENT_GIVEN_UP_MS),
+    warehouse: boundedWordsReader(parts.warehouse, STATEMENT_GIVEN_UP_MS),
     standings,
     addresses,
     answers: new Answers(),

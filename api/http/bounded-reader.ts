@@ -1,4 +1,4 @@
-import type { QueryLimits, QueryParams, WarehouseReader } from '../../infra/ports/warehouse.ts'
+import type { QueryLimits, QueryParams, WarehouseReader, WordsReader } from '../../infra/ports/warehouse.ts'
 import { AppError } from '../../schemas/errors.ts'
 
 /**
@@ -9,12 +9,23 @@ export function boundedReader(warehouse: WarehouseReader, timeMs: number): Wareh
   return {
     ...warehouse,
     query: <Row>(sql: string, params?: QueryParams, limits: QueryLimits = {}) =>
-      within(timeMs, (late) => {
-        const signal = limits.signal === undefined ? late : AbortSignal.any([limits.signal, late])
-        return warehouse.query<Row>(sql, params, { ...limits, signal })
-      }),
+      bounded(timeMs, limits, (all) => warehouse.query<Row>(sql, params, all)),
   }
 }
+
+/** The same where rows are read as words, too. */
+export function boundedWordsReader(warehouse: WordsReader, timeMs: number): WordsReader {
+  return {
+    ...boundedReader(warehouse, timeMs),
+    queryWords: (sql, params, limits = {}) => bounded(timeMs, limits, (all) => warehouse.queryWords(sql, params, all)),
+  }
+}
+
+const bounded = <Result>(timeMs: number, limits: QueryLimits, ask: (limits: QueryLimits) => Promise<Result>) =>
+  within(timeMs, (late) => {
+    const signal = limits.signal === undefined ? late : AbortSignal.any([limits.signal, late])
+    return ask({ ...limits, signal })
+  })
 
 /** The result of the work, whose signal aborts after so many milliseconds. Rejects with AppError `warehouse` then. */
 export async function within<Result>(timeMs: number, work: (late: AbortSignal) => Promise<Result>): Promise<Result> {

@@ -1,4 +1,4 @@
-import type { QueryParams, WarehouseReader } from '../../infra/ports/warehouse.ts'
+import type { QueryLimits, QueryParams, WarehouseReader, WordsReader } from '../../infra/ports/warehouse.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { keysSql, type LookupReader, lookupSql, rowsOfLookups } from './lookups.ts'
 import { ACCOUNTS_GATHERED_MAX, type GatheringReader } from './small-accounts.ts'
@@ -20,7 +20,7 @@ export const STATEMENT_GIVEN_UP_MS = STATEMENT_MS_MAX + 2_000
 export const ROWS_READ_MAX = 1_000_000_000
 
 export interface Budgeted {
-  readonly warehouse: WarehouseReader
+  readonly warehouse: WordsReader
   readonly queue: StatementQueue
   readonly account: string
   /** Ends the request's statements; absent for what others may wait for as well. */
@@ -46,24 +46,26 @@ export function openBudget({ warehouse, queue, account, signal = NEVER }: Budget
       throw new AppError('query_limit', `The question takes more than ${STATEMENTS_MAX} statements.`)
     }
   }
+  const inTurn = async <Result>(ask: (limits: QueryLimits) => Promise<Result>): Promise<Result> => {
+    admit(1)
+    return queue.run(account, signal, async () => {
+      const leftMs = STATEMENT_MS_MAX - spentMs
+      if (leftMs <= 0) throw new AppError('query_limit', 'The question takes longer than one may.')
+      const startMs = performance.now()
+      try {
+        const timeMsMax = Math.ceil(leftMs / TIME_STEP_MS) * TIME_STEP_MS
+        return await ask({ signal, timeMsMax, rowsReadMax: ROWS_READ_MAX })
+      } finally {
+        spentMs += performance.now() - startMs
+      }
+    })
+  }
   const gathering: WarehouseReader = {
     query: <Row>(sql: string, params?: QueryParams) => warehouse.query<Row>(sql, params, LOOKUP_LIMITS),
   }
   return {
-    async query<Row>(sql: string, params?: QueryParams): Promise<Row[]> {
-      admit(1)
-      return queue.run(account, signal, async () => {
-        const leftMs = STATEMENT_MS_MAX - spentMs
-        if (leftMs <= 0) throw new AppError('query_limit', 'The question takes longer than one may.')
-        const startMs = performance.now()
-        try {
-          const timeMsMax = Math.ceil(leftMs / TIME_STEP_MS) * TIME_STEP_MS
-          return await warehouse.query<Row>(sql, params, { signal, timeMsMax, rowsReadMax: ROWS_READ_MAX })
-        } finally {
-          spentMs += performance.now() - startMs
-        }
-      })
-    },
+    query: <Row>(sql: string, params?: QueryParams) => inTurn((limits) => warehouse.query<Row>(sql, params, limits)),
+    queryWords: (sql, params) => inTurn((limits) => warehouse.queryWords(sql, params, limits)),
     async gather<Item, Result>(
       kind: string,
       item: Item,

@@ -1,7 +1,7 @@
-import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
+import type { WordsReader } from '../../infra/ports/warehouse.ts'
 
 /** A warehouse that may look up rows for several questions at once. */
-export interface LookupReader extends WarehouseReader {
+export interface LookupReader extends WordsReader {
   /**
    * Rows of a SELECT that has no parameters, no settings and no subqueries, and finds few: a statement takes the engine
    * so much longer to understand than to run that several are asked as one. All of one kind have equal columns.

@@ -8,7 +8,7 @@ import { buildApp } from './app.ts'
 export async function buildOpenApi(): Promise<object> {
   const unasked = () => Promise.reject(new AppError('usage', 'The API was built for its document alone.'))
   const app = await buildApp({
-    warehouse: { query: unasked },
+    warehouse: { query: unasked, queryWords: unasked },
     jobs: { add: unasked, result: unasked, withdraw: unasked, request: unasked, pending: unasked },
     unfundedRules: DEFAULT_UNFUNDED_RULES,
     chains: () => [],

@@ -144,6 +144,7 @@ function readerAfter(warehouse: LookupReader, ended: Promise<void>): LookupReade
   const after = async <Rows>(reading: Promise<Rows>): Promise<Rows> => (await Promise.all([reading, ended]))[0]
   return {
     query: <Row>(...asked: Parameters<LookupReader['query']>) => after(warehouse.query<Row>(...asked)),
+    queryWords: (...asked) => after(warehouse.queryWords(...asked)),
     lookUp: <Row>(kind: string, select: string) => after(lookUp<Row>(warehouse, kind, select)),
     lookUpKeys: <Row>(select: string, keys: string) => after(lookUpKeys<Row>(warehouse, select, keys)),
   }

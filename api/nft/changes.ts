@@ -5,8 +5,8 @@ import { isHeld, isInconsistent, shownAmount, tokenText } from './amounts.ts'
 import { answered, type NftScope, nftOperation, toValidAt } from './asking.ts'
 import { notBurnedSql } from './burned.ts'
 import { coverageOf, FIRST_BLOCK, finalityOf } from './coverage.ts'
+import { foldParams } from './literals.ts'
 import type { Standard } from './metadata.ts'
-import { foldParams } from './pages.ts'
 import { canonicalAt } from './snapshot.ts'
 
 /** Holdings that reverts may take back at once: beyond them it is less work to begin anew. */

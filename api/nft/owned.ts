@@ -2,19 +2,20 @@ import { refuseNft } from '../../schemas/routes/nft/nft-route.ts'
 import { CONTRACT_REASONS, OWNED_REASONS } from '../../schemas/routes/nft/owned-reasons.ts'
 import { getContractsForOwnerRoute, getNftsForOwnerRoute } from '../../schemas/routes/nft/ownership.ts'
 import { askedReasons } from '../../schemas/routes/nft/without-reasons.ts'
-import { IS_HELD, isHeld, isInconsistent, shownAmount, tokenText, wholeAmount } from './amounts.ts'
+import { isHeld, isInconsistent, shownAmount, tokenText, wholeAmount } from './amounts.ts'
 import { ARRIVAL_BLOCKS_MAX, arrivalsOf } from './arrivals.ts'
 import { answered, type NftScope, nftOperation, toValidAt } from './asking.ts'
 import { BURNED_AT } from './burned.ts'
 import { coverageOfHoldings, finalityOf } from './coverage.ts'
 import { heldContracts } from './held-contracts.ts'
+import { AMOUNT, addressKey, SINCE, STANDARD_KEY, TOKEN_KEY, TOKENS } from './history-rows.ts'
 import { foldSql } from './literals.ts'
 import { contractsMetadata, type Standard, type ToldAsset, toldTokens } from './metadata.ts'
 import { COMINGS_MAX, comingOf, manyNewHolders } from './new-holders.ts'
 import { selectCounts } from './newest.ts'
 import { isWithout, reasonsOfContract, reasonsOfOwned } from './owned-reasons.ts'
 import { acquiredOf, bytes } from './ownership.ts'
-import { bytesKey, cutPage, type HistoryTable, type Page, selectPage, textKey } from './pages.ts'
+import { cutPage, type HistoryTable, type Page, selectPage } from './pages.ts'
 import { standardsOfContracts } from './standards.ts'
 import { leadOfTotals, placeOfTotal, TOTALS, totalsOf } from './totals.ts'
 
@@ -103,10 +104,10 @@ function tokensOf(owner: string, contracts: readonly string[]): HistoryTable {
     table: 'nft_holder_tokens',
     where: `holder = ${bytes(owner)}${among(contracts)}`,
     ...(contracts.length === 0 ? { lead: { column: 'holder', value: owner.slice(2), within: '' } } : {}),
-    keys: [bytesKey('contract'), bytesKey('token_id'), textKey('standard')],
-    values: ['amount', 'excess', 'since_block', 'since_time'],
+    keys: [addressKey('contract'), TOKEN_KEY, STANDARD_KEY],
+    amounts: AMOUNT,
+    values: SINCE,
     rowsPerItem: TOKEN_ROWS_PER_ITEM,
-    isHeld: owner === BURNED_AT ? '0' : IS_HELD,
     holds: (item) => owner !== BURNED_AT && isHeld(item),
   }
 }
@@ -141,9 +142,9 @@ export const getContractsForOwner = nftOperation(getContractsForOwnerRoute, asyn
     table: TOTALS,
     where: totalsOf('account_contract', owner.slice(2)),
     lead: leadOfTotals('account_contract', owner.slice(2)),
-    keys: [bytesKey('other')],
-    values: ['tokens', 'amount', 'excess'],
-    isHeld: owner === BURNED_AT ? '0' : 'tokens > 0',
+    keys: [addressKey('other')],
+    amounts: TOKENS,
+    values: AMOUNT,
     holds: (item) => owner !== BURNED_AT && item.tokens !== '0',
   }
   const [page, totals] = await Promise.all([

@@ -5,13 +5,14 @@ import {
   isHolderOfContractRoute,
 } from '../../schemas/routes/nft/ownership.ts'
 import { bytesSql } from '../../schemas/tables/literals.ts'
-import { IS_HELD, isHeld, isInconsistent, shownAmount, tokenHex, wholeAmount } from './amounts.ts'
+import { isHeld, isInconsistent, shownAmount, tokenHex, wholeAmount } from './amounts.ts'
 import { answered, type NftScope, nftOperation, toValidAt } from './asking.ts'
-import { BURNED_AT, notBurnedSql } from './burned.ts'
+import { BURNED_AT } from './burned.ts'
 import { coverageOf, FIRST_BLOCK, finalityOf, isAmountWhole } from './coverage.ts'
+import { AMOUNT, addressKey, type Item, SINCE, STANDARD_KEY, TOKENS } from './history-rows.ts'
 import { selectHolding, selectUsualHolding } from './holding.ts'
 import { selectCounts } from './newest.ts'
-import { bytesKey, type HistoryTable, type Item, selectNewest, selectPage, textKey } from './pages.ts'
+import { type HistoryTable, selectNewest, selectPage } from './pages.ts'
 import { leadOfTotals, placeOfTotal, TOTALS, totalsOf } from './totals.ts'
 
 /** It holds nothing; of a token that there are many of it has how many hold it. */
@@ -24,9 +25,9 @@ export const holdersOf = (contract: string): HistoryTable => ({
   table: TOTALS,
   where: totalsOf('contract_account', contract.slice(2)),
   lead: leadOfTotals('contract_account', contract.slice(2)),
-  keys: [bytesKey('other')],
-  values: ['tokens', 'amount', 'excess'],
-  isHeld: `tokens > 0 AND ${notBurnedSql('other')}`,
+  keys: [addressKey('other')],
+  amounts: TOKENS,
+  values: AMOUNT,
   holds: (item) => item.tokens !== '0' && item.other_text !== BURNED_AT,
 })
 
@@ -36,9 +37,9 @@ const ofToken = (contract: string, tokenId: string): string =>
 const holdersOfToken = (contract: string, tokenId: string): HistoryTable => ({
   table: 'nft_token_holders',
   where: `${ofToken(contract, tokenId)} AND holder > ${bytes(NOBODY)}`,
-  keys: [textKey('standard'), bytesKey('holder')],
-  values: ['amount', 'excess', 'since_block', 'since_time'],
-  isHeld: `${IS_HELD} AND ${notBurnedSql('holder')}`,
+  keys: [STANDARD_KEY, addressKey('holder')],
+  amounts: AMOUNT,
+  values: SINCE,
   holds: (item) => isHeld(item) && item.holder_text !== BURNED_AT,
 })
 
@@ -131,5 +132,5 @@ function ownerRow(scope: NftScope, item: Item, held: Omit<OwnerRow, 'finality'>)
 /** What somebody had of a token that there are many of before the first block nobody knows. */
 export function acquiredOf({ standing }: NftScope, item: Item): Acquired {
   if (item.standard_text === 'ERC1155' && standing.start > FIRST_BLOCK) return null
-  return { block_number: Number(item.since_block), block_timestamp: Date.parse(`${item.since_time}Z`) / 1_000 }
+  return { block_number: Number(item.since_block), block_timestamp: Number(item.since_sec) }
 }

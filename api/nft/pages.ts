@@ -1,39 +1,24 @@
-import type { QueryParams } from '../../infra/ports/warehouse.ts'
 import { bytesSql, textSql } from '../../schemas/tables/literals.ts'
-import { lookUp } from '../http/lookups.ts'
-import type { NftPin, NftScope } from './asking.ts'
+import { lookUp, lookupSql } from '../http/lookups.ts'
+import type { NftScope } from './asking.ts'
 import { type Lead, selectBeginning } from './beginnings.ts'
+import { type Column, type HistoryColumns, type HistoryRows, type Item, keyName, newestItems } from './history-rows.ts'
 import { foldSql } from './literals.ts'
 import { selectNewestRow } from './newest.ts'
 import { RowsPerItem } from './rows-per-item.ts'
+import { type TextRow, textColumns, textRows, toHeld } from './text-rows.ts'
+import { wordColumns, wordRows } from './word-rows.ts'
 
-/** A table of what its keys have after each block that changed it, in the order of its keys. */
-export interface HistoryTable {
+/** A list in a table of what its keys have after each block that changed it, in the order of its keys. */
+export interface HistoryTable extends HistoryColumns {
   readonly table: string
   /** What stays the same for the whole list, as SQL without parameters: the beginning of the sort key. */
   readonly where: string
   /** Its last column, where it is one value's rows: lists of several values are begun together. */
   readonly lead?: Lead
-  /** The rest of the sort key, before the block: what tells one item from another. */
-  readonly keys: readonly Key[]
-  readonly values: readonly string[]
   /** Rows that most items have, with those of keys that hold nothing, where they are fewer than of others. */
   readonly rowsPerItem?: number
-  /** Whether an item is one of the list, of keys and values: as SQL, and of its row. */
-  readonly isHeld: string
-  readonly holds: (item: Item) => boolean
 }
-
-export interface Key {
-  readonly name: string
-  readonly kind: 'bytes' | 'text'
-}
-
-export const bytesKey = (name: string): Key => ({ name, kind: 'bytes' })
-export const textKey = (name: string): Key => ({ name, kind: 'text' })
-
-/** Items with their keys and values as text, and the number of the block of their last change. */
-export type Item = Readonly<Record<string, string>> & { readonly block_number: string }
 
 export interface Page {
   readonly items: readonly Item[]
@@ -54,16 +39,6 @@ const FIRST_ROWS_PER_ITEM = { few: 8, many: 2 } as const
 const FIRST_ROWS = { min: 250, ofFew: 1_000 } as const
 /** Where pages have shown how many rows an item has, so many times as many are looked at at once as a page of such items has. */
 const SPARE_ROWS = 1.25
-/** A block of rows that is read at once: what is read beyond the stretch. */
-const READ_ROWS = 1_024
-
-const OF_FOLD = 'chain = {chain:String} AND start = {start:UInt64}'
-const upTo = ({ standing }: NftScope) => `block_number <= {number:UInt64} AND ${standing.notReverted}`
-
-export function foldParams({ chain, standing, snapshot }: NftPin): QueryParams {
-  return { chain, start: standing.start, number: snapshot.number }
-}
-
 /** Of all lists of this process. */
 const rowsPerItem = new RowsPerItem()
 
@@ -148,105 +123,51 @@ interface Look {
   readonly limit: number
 }
 
-/** A row as the tables have it, with the hash of its block. */
-type Row = Item & { readonly of_block: string }
-
-/** A stretch whose rows are all told. */
-async function selectFirst(scope: NftScope, table: HistoryTable, { rows, behind, limit }: Look): Promise<Stretch> {
-  const keys = table.keys.map(({ name }) => name).join(', ')
-  const columns = `${columnsOf(table)}, block_number, hex(block_hash) AS of_block`
-  const order = `${keys}, block_number`
+/** A stretch whose rows are all told, the first one with those of others. */
+async function selectFirst(scope: NftScope, table: HistoryTable, look: Look): Promise<Stretch> {
+  const columns = `${textColumns(table)}, block_number, hex(block_hash) AS of_block`
   const { lead } = table
+  const { rows, behind } = look
   const begun =
     behind !== undefined || lead === undefined
       ? undefined
-      : await selectBeginning<Row>(scope, { table: table.table, lead, columns, order, rows })
-  const isFurther = behind === undefined ? '' : ` AND (${isBehind(table.keys, (key, i) => literalOf(key, behind[i]))})`
+      : await selectBeginning<TextRow>(scope, { table: table.table, lead, columns, order: orderOf(table), rows })
   const found =
     begun ??
-    (await lookUp<Row>(
-      scope.warehouse,
-      `stretch of ${table.table}`,
-      `SELECT ${columns} FROM ${table.table}
-       WHERE ${foldSql(scope)} AND ${table.where}${isFurther} ORDER BY ${order} LIMIT ${rows}`,
-    ))
-  const isFull = found.length >= rows
-  const complete: Item[] = []
-  const names = table.keys.map(({ name }) => `${name}_text`)
-  let [first, counted]: (Row | undefined)[] = []
-  const endKey = (): void => {
-    const item = counted === undefined ? undefined : toItem(table, counted)
-    if (item !== undefined && table.holds(item)) complete.push(item)
-  }
-  // In the order of their keys, and those of one key of their blocks.
-  for (const [rows, row] of found.entries()) {
-    if (first === undefined || names.some((name) => row[name] !== first?.[name])) {
-      endKey()
-      if (complete.length >= limit)
-        return { items: complete, rows, end: isFull ? keyOf(table, complete.at(-1)) : undefined }
-      first = row
-      counted = undefined
-    }
-    if (Number(row.block_number) <= scope.snapshot.number && !scope.standing.isReverted(row.of_block)) counted = row
-  }
-  const looked = { complete, rows: found.length }
-  if (isFull) return await completeLast(scope, table, { ...looked, end: keyOf(table, toItem(table, first as Row)) })
-  endKey()
-  return { items: complete, rows: found.length, end: undefined }
+    (await lookUp<TextRow>(scope.warehouse, `stretch of ${table.table}`, stretchSql(scope, table, { columns, look })))
+  return await toStretch(scope, table, { found: textRows(table, found), look })
 }
 
-/** Of the last key the stretch may lack the newest rows. */
-async function completeLast(
+/** A stretch of thousands of rows: to find in the engine which of them count takes longer than to hand all of them over. */
+async function selectStretch(scope: NftScope, table: HistoryTable, look: Look): Promise<Stretch> {
+  const words = await scope.warehouse.queryWords(
+    lookupSql([stretchSql(scope, table, { columns: wordColumns(table), look })]),
+  )
+  return await toStretch(scope, table, { found: wordRows(table, words), look })
+}
+
+const orderOf = ({ keys }: HistoryTable): string => [...keys.map(({ name }) => name), 'block_number'].join(', ')
+
+function stretchSql(
   scope: NftScope,
   table: HistoryTable,
-  {
-    complete,
-    rows,
-    end,
-  }: { readonly complete: readonly Item[]; readonly rows: number; readonly end: readonly string[] },
-): Promise<Stretch> {
-  const newest = await selectNewest(scope, table, end)
-  return { items: newest === undefined ? complete : [...complete, newest], rows, end }
+  { columns, look: { rows, behind } }: { readonly columns: string; readonly look: Look },
+): string {
+  const further = behind === undefined ? '' : ` AND (${isBehind(table.keys, behind)})`
+  return `SELECT ${columns} FROM ${table.table}
+    WHERE ${foldSql(scope)} AND ${table.where}${further} ORDER BY ${orderOf(table)} LIMIT ${rows}`
 }
 
-/** A stretch of which the engine tells one row: what was looked at, and the items. To number rows by windows takes longer than to read them. */
-async function selectStretch(scope: NftScope, table: HistoryTable, { rows, behind, limit }: Look): Promise<Stretch> {
-  const keys = table.keys.map(({ name }) => name).join(', ')
-  const values = ['block_number', ...table.values]
-  const shownKeys = table.keys.map(shown).join(', ')
-  const [told] = await scope.warehouse.query<{
-    looked_at: string
-    end: readonly string[]
-    items: readonly (readonly string[])[]
-  }>(
-    `SELECT sum(rows) AS looked_at, max(tuple(${shownKeys})) AS end,
-       groupArraySortedIf(${limit + 1})((${shownKeys}, ${values.map((name) => `toString(${name})`).join(', ')}), is_held) AS items
-     FROM (
-       SELECT ${keys}, rows, ${values.map((name, i) => `newest.${i + 1} AS ${name}`).join(', ')},
-         found > 0 AND ${table.isHeld} AS is_held
-       FROM (
-         SELECT ${keys}, count() AS rows, countIf(counts) AS found, argMaxIf((${values.join(', ')}), block_number, counts) AS newest
-         FROM (
-           SELECT ${keys}, ${values.join(', ')}, ${upTo(scope)} AS counts FROM ${table.table}
-           WHERE ${OF_FOLD} AND ${table.where}${behind === undefined ? '' : ` AND (${isBehind(table.keys, parameterOf)})`}
-           ORDER BY ${keys}, block_number LIMIT ${rows}
-         )
-         GROUP BY ${keys}
-       )
-     )
-     SETTINGS max_block_size = ${READ_ROWS}, read_in_order_use_buffering = 0, max_threads = 1`,
-    { ...foldParams(scope), ...behindParams(behind) },
-  )
-  const looked = Number(told?.looked_at ?? 0)
-  if (told === undefined || looked === 0) return { items: [], rows: 0, end: undefined }
-  const names = [...table.keys.map(({ name }) => `${name}_text`), ...values]
-  const items = told.items.map((row) => Object.fromEntries(names.map((name, i) => [name, row[i]])) as Item)
-  if (looked < rows) return { items: items.slice(0, limit), rows: looked, end: undefined }
-  const end = keyOf(table, Object.fromEntries(names.map((name, i) => [name, told.end[i]])) as Item)
-  const isEnd = (item: Item) => keyOf(table, item).every((value, i) => value === end[i])
-  const complete = items.filter((item) => !isEnd(item))
-  if (complete.length < limit) return await completeLast(scope, table, { complete, rows: looked, end })
-  return { items: complete.slice(0, limit), rows: looked, end: keyOf(table, complete[limit - 1] as Item) }
+async function toStretch(
+  scope: NftScope,
+  table: HistoryTable,
+  { found, look: { rows, limit } }: { readonly found: HistoryRows; readonly look: Look },
+): Promise<Stretch> {
+  const stretch = newestItems(found, scope, { limit, isCut: found.count >= rows })
+  if (stretch.open === undefined) return { ...stretch, end: undefined }
+  const last = await selectNewest(scope, table, stretch.open)
+  const items = last === undefined ? stretch.items : [...stretch.items, last]
+  return { items, rows: stretch.rows, end: stretch.open }
 }
 
 /** What one key has after the snapshot's block; undefined where that is nothing. */
@@ -259,53 +180,32 @@ export async function selectNewest(
   const row = await selectNewestRow<Item>(scope, {
     table: table.table,
     where: [table.where, ...ofKey].join(' AND '),
-    columns: columnsOf(table),
+    columns: textColumns(table),
     kind: `key of ${table.table}`,
   })
-  const item = row === undefined ? undefined : toItem(table, row)
-  return item !== undefined && table.holds(item) ? item : undefined
+  return row === undefined ? undefined : toHeld(table, row)
 }
-
-/** Keys as the table has them, bytes in hex; wider integers come as text anyway. */
-function columnsOf({ keys, values }: HistoryTable): string {
-  const shownKeys = keys.map(({ name, kind }) => `${kind === 'text' ? name : `hex(${name})`} AS ${name}_text`)
-  return [...shownKeys, ...values].join(', ')
-}
-
-function toItem({ keys }: HistoryTable, row: Item): Item {
-  const item: Record<string, string> & { block_number: string } = { ...row }
-  for (const { name, kind } of keys)
-    if (kind === 'bytes') item[`${name}_text`] = `0x${(row[`${name}_text`] as string).toLowerCase()}`
-  return item
-}
-
-const shown = ({ name, kind }: Key): string =>
-  kind === 'text' ? `toString(${name})` : `concat('0x', lower(hex(${name})))`
 
 function keyOf(table: HistoryTable, item: Item): readonly string[]
 function keyOf(table: HistoryTable, item: Item | undefined): readonly string[] | undefined
 function keyOf({ keys }: HistoryTable, item: Item | undefined): readonly string[] | undefined {
-  return item === undefined ? undefined : keys.map(({ name }) => item[`${name}_text`] as string)
+  return item === undefined ? undefined : keys.map((key) => item[keyName(key)] as string)
 }
 
-// Compared with a constant, or no index is used.
-const parameterOf = ({ kind }: Key, i: number): string =>
-  kind === 'text' ? `{key${i}:String}` : `unhex({key${i}:String})`
-const literalOf = ({ kind }: Key, value = ''): string => (kind === 'text' ? textSql(value) : bytesSql(value.slice(2)))
+const literalOf = ({ kind }: Column, value = ''): string =>
+  kind === 'text' ? textSql(value) : bytesSql(value.slice(2))
 
-function isBehind(keys: readonly Key[], sqlOf: (key: Key, i: number) => string): string {
+function isBehind(keys: readonly Column[], key: readonly string[]): string {
   const places = keys.map((_, i) =>
     keys
       .slice(0, i + 1)
-      .map((key, j) => `${key.name} ${j === i ? '>' : '='} ${sqlOf(key, j)}`)
+      .map((one, j) => `${one.name} ${j === i ? '>' : '='} ${literalOf(one, key[j])}`)
       .join(' AND '),
   )
   const further = places.map((place) => `(${place})`).join(' OR ')
   const [first] = keys
   // The engine finds where to begin by the first column sooner than by what is between several.
-  return first === undefined || keys.length === 1 ? further : `${first.name} >= ${sqlOf(first, 0)} AND (${further})`
-}
-
-function behindParams(key: readonly string[] = []): QueryParams {
-  return Object.fromEntries(key.map((value, i) => [`key${i}`, value.startsWith('0x') ? value.slice(2) : value]))
+  return first === undefined || keys.length === 1
+    ? further
+    : `${first.name} >= ${literalOf(first, key[0])} AND (${further})`
 }

@@ -6,9 +6,8 @@ import { bytesSql } from '../../schemas/tables/literals.ts'
 import type { TransferList } from '../../schemas/tables/nft.ts'
 import { lookUp } from '../http/lookups.ts'
 import type { NftScope } from './asking.ts'
-import { foldSql } from './literals.ts'
+import { foldParams, foldSql } from './literals.ts'
 import type { Standard } from './metadata.ts'
-import { foldParams } from './pages.ts'
 
 // Rows of transfers, in the order of the chain, of each place where they lie together.
 

@@ -42,6 +42,15 @@ export interface WarehouseReader {
   writesOf?(tables: readonly string[]): number | undefined
 }
 
+/** What answers of very many rows need beside it. */
+export interface WordsReader extends WarehouseReader {
+  /**
+   * The rows of a SELECT one after the other, as 32-bit words: of columns of fixed width, each a multiple of four bytes, with integers
+   * little-endian. As many rows as there are.
+   */
+  queryWords(sql: string, params?: QueryParams, limits?: QueryLimits): Promise<Uint32Array>
+}
+
 /**
  * The projection of the log that is asked questions: ClickHouse, in-process or over HTTP.
  *
@@ -50,7 +59,7 @@ export interface WarehouseReader {
  * queries waiting.
  * Not promised: transactions over several inserts, uniqueness (tables keep the newest version of a key: read with FINAL).
  */
-export interface Warehouse extends WarehouseReader, AsyncDisposable {
+export interface Warehouse extends WordsReader, AsyncDisposable {
   /** Name of the database that the tables lie in: what another one names it by. */
   readonly database: string
   /**
@@ -60,11 +69,6 @@ export interface Warehouse extends WarehouseReader, AsyncDisposable {
   beside(database: string): Promise<Warehouse>
   /** Inserts one block of columns. Column types are those of the table. */
   insert(table: string, columns: InsertColumns): Promise<void>
-  /**
-   * The rows of a SELECT one after the other, as 32-bit words: of columns of fixed width, each a multiple of four bytes, with integers
-   * little-endian. As many rows as there are.
-   */
-  queryWords(sql: string, params?: QueryParams): Promise<Uint32Array>
   /** A statement without result: DDL, or INSERT … SELECT. */
   command(sql: string, params?: QueryParams): Promise<void>
   /**

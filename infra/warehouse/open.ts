@@ -1,7 +1,13 @@
 import { existsSync } from 'node:fs'
 import { availableParallelism, totalmem } from 'node:os'
 import { Readable } from 'node:stream'
-import { type ClickHouseClient, ClickHouseLogLevel, type ClickHouseSettings, createClient } from '@clickhouse/client'
+import {
+  type BaseQueryParams,
+  type ClickHouseClient,
+  ClickHouseLogLevel,
+  type ClickHouseSettings,
+  createClient,
+} from '@clickhouse/client'
 import { AppError } from '../../schemas/errors.ts'
 import type { InsertColumns, QueryLimits, QueryParams, Warehouse } from '../ports/warehouse.ts'
 import { openChdbEngine, storeOf } from './chdb-connection.ts'
@@ -45,8 +51,6 @@ const MEMORY_BYTES_MAX_DEFAULT = Math.min(4 * 1024 ** 3, totalmem() * 0.75)
 /** A daily INSERT … SELECT over all validators may take minutes on a busy server. */
 const REQUEST_TIMEOUT_MS = 300_000
 const CONNECTIONS_MAX = 10
-/** Said as such: what a connection of the engine was told last stays with it. */
-const NO_LIMITS = { max_result_rows: '0', max_execution_time: 0, max_rows_to_read: '0' } as const
 const WORD_BYTES = 4
 
 const SETTINGS = {
@@ -218,40 +222,48 @@ function createWarehouse(
     return types
   }
 
-  async function select<Row>(query: string, params: QueryParams, limits: QueryLimits = {}): Promise<Row[]> {
-    const { signal, timeMsMax = 0, rowsReadMax = 0 } = limits
+  /** What a query is asked with, and how its failure is told. */
+  async function limited<Result>(
+    { signal, timeMsMax = 0, rowsReadMax = 0 }: QueryLimits,
+    resultRowsMax: number,
+    ask: (asked: Pick<BaseQueryParams, 'clickhouse_settings' | 'abort_signal'>) => Promise<Result>,
+  ): Promise<Result> {
     signal?.throwIfAborted()
     try {
-      const result = await client.query({
-        query,
-        format: 'JSONEachRow',
-        query_params: toClientParams(params),
+      const result = await ask({
         clickhouse_settings: {
           ...engine.querySettings,
-          max_result_rows: String(rowsMax),
+          // 0 is no limit, everywhere.
+          max_result_rows: String(resultRowsMax),
           result_overflow_mode: 'throw',
-          // 0 is no limit; in seconds.
-          max_execution_time: timeMsMax / 1000,
+          max_execution_time: timeMsMax / 1000, // in seconds
           max_rows_to_read: String(rowsReadMax),
         },
         ...(signal === undefined ? {} : { abort_signal: signal }),
       })
-      const rows = await result.json<Row>()
       signal?.throwIfAborted()
-      return rows
+      return result
     } catch (error) {
       signal?.throwIfAborted()
       throw timeMsMax + rowsReadMax > 0 ? toQueryError(error) : toWarehouseError(error)
     }
   }
 
-  async function selectWords(sql: string, params: QueryParams): Promise<Uint32Array> {
-    try {
-      const { stream } = await client.exec({
-        query: `${sql}\nFORMAT RowBinary`,
+  const select = <Row>(query: string, params: QueryParams, limits: QueryLimits = {}): Promise<Row[]> =>
+    limited(limits, rowsMax, async (asked) => {
+      const result = await client.query({
+        query,
+        format: 'JSONEachRow',
         query_params: toClientParams(params),
-        clickhouse_settings: { ...engine.querySettings, ...NO_LIMITS },
+        ...asked,
       })
+      return await result.json<Row>()
+    })
+
+  const selectWords = (sql: string, params: QueryParams, limits: QueryLimits): Promise<Uint32Array> =>
+    limited(limits, 0, async (asked) => {
+      const query = `${sql}\nFORMAT RowBinary`
+      const { stream } = await client.exec({ query, query_params: toClientParams(params), ...asked })
       const pieces: Uint8Array[] = await stream.toArray()
       const bytes = pieces.reduce((sum, { length }) => sum + length, 0)
       if (bytes % WORD_BYTES !== 0)
@@ -264,10 +276,7 @@ function createWarehouse(
         at += piece.length
       }
       return words
-    } catch (error) {
-      throw toWarehouseError(error)
-    }
-  }
+    })
 
   async function insertBlock(table: string, names: readonly string[], block: readonly Uint8Array[]): Promise<void> {
     const columns = names.map((name) => `\`${name}\``).join(', ')
@@ -304,7 +313,7 @@ function createWarehouse(
     },
     query: (sql, params = {}, limits = {}) => select(sql, params, limits),
     ...(writes === undefined ? {} : { writesOf: (tables: readonly string[]) => writes.of(tables) }),
-    queryWords: (sql, params = {}) => selectWords(sql, params),
+    queryWords: (sql, params = {}, limits = {}) => selectWords(sql, params, limits),
     async command(sql, params = {}) {
       if (!/^\s*INSERT\b/i.test(sql)) typesOfTable.clear()
       try {

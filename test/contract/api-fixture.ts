@@ -10,7 +10,7 @@ import { type Api, openApi } from '../../api/http/server.ts'
 import { openStatementSigner } from '../../api/http/statement-signer.ts'
 import { REWARDS_OPERATIONS } from '../../api/rewards/plugin.ts'
 import { VALIDATORS_OPERATIONS } from '../../api/validators/plugin.ts'
-import type { QueryLimits, QueryParams, Warehouse, WarehouseReader } from '../../infra/ports/warehouse.ts'
+import type { QueryLimits, QueryParams, Warehouse, WordsReader } from '../../infra/ports/warehouse.ts'
 import { chainNames } from '../../schemas/chains.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
 import { CHAINLESS_PROJECTIONS, type Projection } from '../../schemas/tables/projections.ts'
@@ -429,11 +429,16 @@ export async function openApiFixture(): Promise<ApiFixture> {
   await fillBlocks(warehouse)
   await fillHoodi(warehouse)
   const statements: string[] = []
-  const counted: WarehouseReader = {
+  const counted: WordsReader = {
     async query<Row>(sql: string, params?: QueryParams, limits?: QueryLimits) {
       await fixture.beforeStatement(sql, limits)
       statements.push(sql)
       return warehouse.query<Row>(sql, params, limits)
+    },
+    async queryWords(sql, params, limits) {
+      await fixture.beforeStatement(sql, limits)
+      statements.push(sql)
+      return warehouse.queryWords(sql, params, limits)
     },
   }
   const lines: string[] = []

@@ -5,6 +5,7 @@ import type { QueryLimits, QueryParams } from '../../infra/ports/warehouse.ts'
 import { sumMonth } from '../../processors/rewards/months.ts'
 import { dayOfInstant, firstOfMonth } from '../../schemas/eth/time.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
+import { noWords } from '../unit/no-words.ts'
 import {
   type ApiFixture,
   insertOwners,
@@ -109,7 +110,7 @@ beforeAll(async () => {
     asked.push([sql, params])
     return warehouse.query<Row>(sql, params, limits)
   }
-  api = await openApi({ ...parts, warehouse: { query }, host: '127.0.0.1', port: 0 })
+  api = await openApi({ ...parts, warehouse: { query, ...noWords }, host: '127.0.0.1', port: 0 })
 })
 afterAll(async () => {
   await api[Symbol.asyncDispose]()

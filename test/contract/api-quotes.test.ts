@@ -3,11 +3,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { clientOf } from '../../api/http/client.ts'
 import { type Api, openApi } from '../../api/http/server.ts'
 import type { JobState } from '../../infra/ports/job-queue.ts'
-import type { QueryLimits, QueryParams, WarehouseReader } from '../../infra/ports/warehouse.ts'
+import type { QueryLimits, QueryParams, WordsReader } from '../../infra/ports/warehouse.ts'
 import { type QuoteStakeInput, quoteStake } from '../../schemas/jobs/quote-stake.ts'
 import { quoteUnstake } from '../../schemas/jobs/quote-unstake.ts'
 import { stakeQuoteRoute } from '../../schemas/routes/quotes/stake-quote.ts'
 import { unstakeQuoteRoute } from '../../schemas/routes/quotes/unstake-quote.ts'
+import { noWords } from '../unit/no-words.ts'
 import { type ApiFixture, addressOf, dailyRow, epochRow, insertRows, openApiFixture, pubkeyOf } from './api-fixture.ts'
 import { AskedJobs } from './asked-jobs.ts'
 
@@ -263,7 +264,7 @@ describe('a stake quote', () => {
   test('is 500 where the index knows nobody who is paid, and makes no keys', async () => {
     await using hoodi = await openApi({
       ...fixture.parts,
-      ...{ jobs: queue.jobs, quotes, host: '127.0.0.1', port: 0, warehouse: { query: async () => [] } },
+      ...{ jobs: queue.jobs, quotes, host: '127.0.0.1', port: 0, warehouse: { query: async () => [], ...noWords } },
     })
     expect(await ask(`${STAKE}?${GOOD}`, {}, hoodi.url)).toMatchObject({ status: 500, text: 'Server error' })
     expect(queue.asked).toEqual([])
@@ -502,7 +503,8 @@ describe('the yield of a quote', () => {
     const released = Promise.withResolvers<void>()
     const asked = Promise.withResolvers<void>()
     const state = { ran: 0 }
-    const warehouse: WarehouseReader = {
+    const warehouse: WordsReader = {
+      ...noWords,
       async query<Row>(sql: string, params?: QueryParams, options?: QueryLimits): Promise<Row[]> {
         if (sql.includes(text)) {
           state.ran++

@@ -3,11 +3,12 @@ import { Meter } from '../../api/gateway/meter.ts'
 import { openApi } from '../../api/http/server.ts'
 import { openMemoryCounters } from '../../infra/counters/memory.ts'
 import type { Counters } from '../../infra/ports/counters.ts'
-import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
+import type { WordsReader } from '../../infra/ports/warehouse.ts'
 import { openUpstreams } from '../../infra/upstreams/upstreams.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { publicAccessOf } from '../../schemas/protocols/public-methods.ts'
 import { noCounters } from '../unit/no-counters.ts'
+import { noWords } from '../unit/no-words.ts'
 import { silentLog } from '../unit/silent-log.ts'
 import { MAINNET } from './api-fixture.ts'
 import { limitsContract } from './gateway-limits.ts'
@@ -59,7 +60,8 @@ test('a question that we fail to answer costs nothing', async () => {
   const planOf = () => ({ name: 'default', requestsPerDay: 1 })
   await using meter = new Meter({ counters, clientCounters: counters, planOf, log: silentLog })
   let isAway = true
-  const warehouse: WarehouseReader = {
+  const warehouse: WordsReader = {
+    ...noWords,
     query: (sql, ...asked) =>
       isAway && !/access_tokens|uniqExact\(pubkey\)/.test(sql) // who has which key is known
         ? Promise.reject(new AppError('warehouse', 'away', { retryable: true }))

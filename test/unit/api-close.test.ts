@@ -1,17 +1,19 @@
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { openApi } from '../../api/http/server.ts'
-import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
+import type { WordsReader } from '../../infra/ports/warehouse.ts'
 import { chainNames } from '../../schemas/chains.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
 import { toTokenLimitsRow } from '../../schemas/tables/accounts.ts'
 import { DEFAULT_UNFUNDED_RULES } from '../../schemas/validator-lifecycle.ts'
 import { noJobs } from './no-jobs.ts'
+import { noWords } from './no-words.ts'
 
 /** A warehouse that knows one token, `token`, and answers everything but account facts with no rows when `rows` resolves. */
-function slowWarehouse(rows: Promise<never[]>, asked: () => void): WarehouseReader {
+function slowWarehouse(rows: Promise<never[]>, asked: () => void): WordsReader {
   return {
+    ...noWords,
     query<Row>(sql: string) {
       if (sql.includes('AS versions')) return Promise.resolve([])
       if (sql.includes('access_tokens')) {
@@ -26,7 +28,7 @@ function slowWarehouse(rows: Promise<never[]>, asked: () => void): WarehouseRead
   }
 }
 
-function options(warehouse: WarehouseReader) {
+function options(warehouse: WordsReader) {
   return {
     warehouse,
     jobs: noJobs,

@@ -4,10 +4,11 @@ import { FAMILIES, type Family } from '../../api/families.ts'
 import { buildApp } from '../../api/http/app.ts'
 import { DEFAULT_UNFUNDED_RULES } from '../../schemas/validator-lifecycle.ts'
 import { noJobs } from './no-jobs.ts'
+import { noWords } from './no-words.ts'
 
 const unasked = () => Promise.reject(new Error('not asked'))
 const parts = {
-  warehouse: { query: unasked },
+  warehouse: { query: unasked, ...noWords },
   jobs: noJobs,
   unfundedRules: DEFAULT_UNFUNDED_RULES,
   chains: () => [],

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest'
 import { ask, type NftOperation, type NftScope, RefusedNft } from '../../api/nft/asking.ts'
 import { isHolderOfContract } from '../../api/nft/ownership.ts'
 import type { NftStanding, NftStandings } from '../../api/nft/standing.ts'
-import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
+import type { WordsReader } from '../../infra/ports/warehouse.ts'
+import { noWords } from './no-words.ts'
 
 const STANDING = {
   start: 1,
@@ -16,7 +17,8 @@ const standings = { of: async () => ({ ...STANDING }), isUnreverted: async () =>
 function given(handle: (scope: NftScope) => Promise<object>) {
   const { promise: block, resolve: findBlock } = Promise.withResolvers<readonly object[]>()
   const statements: string[] = []
-  const warehouse: WarehouseReader = {
+  const warehouse: WordsReader = {
+    ...noWords,
     async query<Row>(sql: string) {
       statements.push(sql)
       return (sql.includes('FROM nft_blocks') ? await block : [{ row: 1 }]) as Row[]

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { NftStandings } from '../../api/nft/standing.ts'
 import { selectContracts } from '../../api/nft/told-contracts.ts'
+import { noWords } from './no-words.ts'
 import { storesOfFile } from './warehouse-of-file.ts'
 
 const CHAIN = 'eth'
@@ -29,6 +30,7 @@ async function given() {
   )
   const lookups: string[] = []
   const reader = {
+    ...noWords,
     query: <Row>(sql: string) => {
       lookups.push(sql)
       return warehouse.query<Row>(sql)

@@ -2,13 +2,15 @@ import { expect, test } from 'vitest'
 import { openBudget } from '../../api/http/budget.ts'
 import { KEYS } from '../../api/http/lookups.ts'
 import { GATHERED_MAX, STATEMENTS_OF_ACCOUNT, StatementQueue } from '../../api/http/statement-queue.ts'
-import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
+import type { WordsReader } from '../../infra/ports/warehouse.ts'
+import { noWords } from './no-words.ts'
 
 /** A warehouse whose statements end when the test says so. */
 function heldWarehouse(answer: (sql: string) => readonly object[] = () => []) {
   const statements: string[] = []
   const ends: (() => void)[] = []
-  const warehouse: WarehouseReader = {
+  const warehouse: WordsReader = {
+    ...noWords,
     async query<Row>(sql: string) {
       statements.push(sql)
       const { promise, resolve } = Promise.withResolvers<void>()
@@ -69,7 +71,8 @@ test('lookups of other kinds and of other accounts are others, and so are more t
 
 test('what fails fails for all that were gathered, and for nobody after them', async () => {
   let isAway = true
-  const warehouse: WarehouseReader = {
+  const warehouse: WordsReader = {
+    ...noWords,
     query: () => (isAway ? Promise.reject(new Error('away')) : Promise.resolve([])),
   }
   const budget = openBudget({ warehouse, queue: new StatementQueue(), account: 'one' })

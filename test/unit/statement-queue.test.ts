@@ -2,7 +2,8 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { openBudget, STATEMENTS_MAX } from '../../api/http/budget.ts'
 import { STATEMENTS_AT_ONCE, STATEMENTS_OF_ACCOUNT, StatementQueue } from '../../api/http/statement-queue.ts'
-import type { QueryLimits, WarehouseReader } from '../../infra/ports/warehouse.ts'
+import type { QueryLimits, WordsReader } from '../../infra/ports/warehouse.ts'
+import { noWords } from './no-words.ts'
 
 const STAYS = new AbortController().signal
 
@@ -88,7 +89,8 @@ test('a request that takes more statements than one may is refused the next one'
   let now = 0
   vi.spyOn(performance, 'now').mockImplementation(() => now)
   onTestFinished(() => void vi.restoreAllMocks())
-  const warehouse: WarehouseReader = {
+  const warehouse: WordsReader = {
+    ...noWords,
     query(_sql, _params, limits) {
       given.push(limits)
       now += 200
