@@ -1,10 +1,11 @@
-import type { IncomingMessage } from 'node:http'
 import { PassThrough, type Readable } from 'node:stream'
 import type { UpstreamGroup, UpstreamRequest } from '../../infra/ports/upstreams.ts'
 import type { Protocol, Route } from '../../schemas/protocols/protocol.ts'
 import type { Calls } from './calls.ts'
+import type { ClientRequest } from './client-exchange.ts'
 import { rulesOf } from './method-rules.ts'
 import { needOldState, needsOldState } from './old-states.ts'
+import { PlainRequest } from './plain/plain-request.ts'
 import type { SentTransaction } from './sent-transaction.ts'
 
 /** What is sent to a node, and what has to be known of it meanwhile. */
@@ -54,8 +55,12 @@ export function hedgeMsOf(
   return isRead ? hedgeMs : undefined
 }
 
-/** By a stream of its own: a node that is not reached ends it, and the client's connection is to hear why. */
-export function bodyOf(request: IncomingMessage, onBytes: (bytes: number) => void): Readable | null {
+/** What is not there yet comes by a stream of its own: a node that is not reached ends it, and the client's connection is to hear why. */
+export function bodyOf(request: ClientRequest, onBytes: (bytes: number) => void): Buffer | Readable | null {
+  if (request instanceof PlainRequest) {
+    onBytes(request.body.length)
+    return request.body.length === 0 ? null : request.body
+  }
   const hasNone = request.headers['content-length'] === '0' || request.complete
   if (hasNone) return null
   const body = request.pipe(new PassThrough())

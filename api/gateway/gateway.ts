@@ -1,5 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Duplex } from 'node:stream'
+import type { Server } from 'node:http'
 import type { Log } from '../../infra/ports/log.ts'
 import type { UpstreamGroup, UpstreamRequest, Upstreams } from '../../infra/ports/upstreams.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
@@ -12,6 +11,7 @@ import { type Bill, CLIENT_LEFT } from './bill.ts'
 import { Broadcast } from './broadcast.ts'
 import { type Call, type Calls, readCalls, type Unreadable } from './calls.ts'
 import type { ClientAddresses } from './client-address.ts'
+import type { ClientRequest, ClientResponse } from './client-exchange.ts'
 import { Exchange, type ExchangeOptions } from './exchange.ts'
 import { bodyOf, type Forwarded, hedgeMsOf, isArchival } from './forwarded.ts'
 import { toNodeHeaders, toRpcHeaders } from './headers.ts'
@@ -21,6 +21,7 @@ import { Keys } from './keys.ts'
 import type { Meter, Taken } from './meter.ts'
 import { rulesOf } from './method-rules.ts'
 import { ANY_ORIGIN, refuse, send, sendPreflight } from './own-answers.ts'
+import { PlainConnections } from './plain/plain-connections.ts'
 import { type PreparedCalls, prepareCalls } from './prepare-calls.ts'
 import { readBody } from './read-body.ts'
 import { type Refusal, tellRefusal } from './refusals.ts'
@@ -49,8 +50,8 @@ interface Admitted {
   readonly address: GatewayAddress
   readonly service: Service
   readonly route: Route
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
+  readonly request: ClientRequest
+  readonly response: ClientResponse
   readonly tokenHash: string
   /** Of the key, once it is known. */
   allowed: AllowedUse
@@ -68,6 +69,7 @@ export class Gateway {
   readonly #heldOpen: HeldOpen
   readonly #sockets: Sockets
   readonly #reads = new SharedReads()
+  #connections: PlainConnections | undefined
   #isStopping = false
 
   constructor(parts: GatewayParts) {
@@ -78,7 +80,7 @@ export class Gateway {
   }
 
   /** Answers the request if its address is the gateway's; false: it is another family's, and untouched. */
-  handle(request: IncomingMessage, response: ServerResponse): boolean {
+  handle(request: ClientRequest, response: ClientResponse): boolean {
     const ofHost = this.#parts.hosts.targetOf(request)
     // A host name of its own has nothing of other families.
     const address = parseAddress(ofHost ?? request.url ?? '') ?? (ofHost === undefined ? undefined : 'unknown')
@@ -94,9 +96,10 @@ export class Gateway {
     return true
   }
 
-  /** A request for a WebSocket, whatever its address is. */
-  upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): void {
-    this.#sockets.upgrade(request, stream, head)
+  /** Takes the server's connections as far as it reads them itself, and all that asks for a WebSocket, whatever its address is. */
+  serve(server: Server): void {
+    this.#connections = new PlainConnections(server, (request, response) => this.handle(request, response))
+    server.on('upgrade', (request, stream, head) => this.#sockets.upgrade(request, stream, head))
   }
 
   /** Lets what runs end, ends what would not end by itself, and keeps no connection for what comes. */
@@ -104,14 +107,16 @@ export class Gateway {
     this.#isStopping = true
     this.#sockets.stop()
     this.#heldOpen.leaveAll()
+    this.#connections?.stop()
   }
 
-  /** Ends sockets whose calls are still not answered. */
+  /** Ends connections and sockets whose calls are still not answered. */
   cut(): void {
+    this.#connections?.cut()
     this.#sockets.cut()
   }
 
-  #admit(address: GatewayAddress, request: IncomingMessage, response: ServerResponse): void {
+  #admit(address: GatewayAddress, request: ClientRequest, response: ClientResponse): void {
     const verb = request.method ?? ''
     const found = findRoute(address, verb)
     if (found === undefined) {
@@ -361,7 +366,7 @@ function refusalOfNative({ route, request, address, allowed }: Admitted): Refusa
 }
 
 /** As routes have it. */
-function verbOf({ method = '' }: IncomingMessage): string {
+function verbOf({ method = '' }: ClientRequest): string {
   return method === 'HEAD' ? 'GET' : method
 }
 

@@ -1,5 +1,5 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Calls, Unreadable } from './calls.ts'
+import type { ClientRequest, ClientResponse } from './client-exchange.ts'
 import { restRefusal, rpcRefusal, type Told } from './refusals.ts'
 
 // What the gateway answers itself over HTTP.
@@ -12,8 +12,8 @@ const PREFLIGHT = [
 ] as const
 
 export interface Refused {
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
+  readonly request: ClientRequest
+  readonly response: ClientResponse
   readonly isRpc: boolean
 }
 
@@ -36,20 +36,21 @@ function rpcBody(told: Told, read: Calls | Unreadable | undefined): string {
 
 /** Sends a body of JSON. Returns how many bytes of it are sent. */
 export function send(
-  request: IncomingMessage,
-  response: ServerResponse,
+  request: ClientRequest,
+  response: ClientResponse,
   { status, body }: { readonly status: number; readonly body: string },
 ): number {
-  const bytes = Buffer.byteLength(body)
-  const headers = ['content-type', 'application/json', 'content-length', String(bytes), 'cache-control', 'no-store']
+  const bytes = Buffer.from(body)
+  const length = String(bytes.length)
+  const headers = ['content-type', 'application/json', 'content-length', length, 'cache-control', 'no-store']
   if (request.headers.origin !== undefined) headers.push(...ANY_ORIGIN)
   response.writeHead(status, headers)
-  response.end(body)
-  return request.method === 'HEAD' ? 0 : bytes
+  response.end(bytes)
+  return request.method === 'HEAD' ? 0 : bytes.length
 }
 
 /** Answers a browser that asks whether its page may ask. */
-export function sendPreflight(response: ServerResponse): void {
+export function sendPreflight(response: ClientResponse): void {
   response.writeHead(204, [...PREFLIGHT])
   response.end()
 }

@@ -1,4 +1,5 @@
-import type { IncomingMessage } from 'node:http'
+import type { ClientRequest } from './client-exchange.ts'
+import { PlainRequest } from './plain/plain-request.ts'
 
 /** Of JSON-RPC calls, which are looked into: transactions with blobs are the longest. */
 export const RPC_BODY_BYTES_MAX = 10 * 1024 * 1024
@@ -7,7 +8,11 @@ export const RPC_BODY_BYTES_MAX = 10 * 1024 * 1024
  * Tells the whole body, or `too-large` as soon as that is known, and nothing where the client has gone before. By a callback: a promise for
  * each call is a twentieth of what a call takes.
  */
-export function readBody(request: IncomingMessage, onRead: (body: Buffer | 'too-large') => void): void {
+export function readBody(request: ClientRequest, onRead: (body: Buffer | 'too-large') => void): void {
+  if (request instanceof PlainRequest) {
+    onRead(request.body)
+    return
+  }
   if (Number(request.headers['content-length'] ?? 0) > RPC_BODY_BYTES_MAX) {
     onRead('too-large')
     return

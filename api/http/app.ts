@@ -137,7 +137,7 @@ function createListener(handler: RequestListener, gateway: Gateway | undefined):
     if (request.url?.startsWith('/') !== true) refuseTarget(response)
     else if (gateway?.handle(request, response) !== true) handler(request, response)
   })
-  if (gateway !== undefined) server.on('upgrade', (request, stream, head) => gateway.upgrade(request, stream, head))
+  gateway?.serve(server)
   return server
 }
 

@@ -4,6 +4,7 @@ import { type Dispatcher, Pool } from 'undici'
 import type { AnswerHandler, Upstream, UpstreamFault, UpstreamRequest } from '../ports/upstreams.ts'
 import { Breaker } from './breaker.ts'
 import { countPassed } from './passed-bytes.ts'
+import { isPlainUpstream, isPlainUpstreamRequest, PlainPool } from './plain/plain-pool.ts'
 
 /** One upstream as it is configured. Address and headers may hold secrets. */
 export interface UpstreamOptions {
@@ -62,6 +63,8 @@ export class HttpUpstream implements Upstream, AsyncDisposable {
   readonly breaker = new Breaker()
   readonly #options: UpstreamOptions
   readonly #pool: Pool
+  /** For what is plain, without what undici does for the rest (decision 66); undefined: nothing is. */
+  readonly #plain: PlainPool | undefined
   readonly #basePath: string
   /** Some providers take their key as a query. */
   readonly #query: string
@@ -75,7 +78,8 @@ export class HttpUpstream implements Upstream, AsyncDisposable {
   constructor(options: UpstreamOptions) {
     const { url, headers, weight, isArchive = false } = options
     this.#options = options
-    const { origin, pathname, search, username, password } = new URL(url)
+    const parsed = new URL(url)
+    const { origin, pathname, search, username, password } = parsed
     this.id = createHash('sha256').update(`upstream ${url}`).digest('hex').slice(0, ID_CHARACTERS)
     this.weight = weight
     this.isArchive = isArchive
@@ -93,6 +97,16 @@ export class HttpUpstream implements Upstream, AsyncDisposable {
       headersTimeout: HEADERS_TIMEOUT_MS,
       bodyTimeout: BODY_TIMEOUT_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
+    })
+    if (!isPlainUpstream(parsed, this.#headers)) return
+    this.#plain = new PlainPool({
+      origin: parsed,
+      headers: this.#headers,
+      connectionsMax: CONNECTIONS_MAX,
+      connectTimeoutMs: CONNECT_TIMEOUT_MS,
+      headersTimeoutMs: HEADERS_TIMEOUT_MS,
+      bodyTimeoutMs: BODY_TIMEOUT_MS,
+      keepAliveMs: KEEP_ALIVE_MS,
     })
   }
 
@@ -115,7 +129,7 @@ export class HttpUpstream implements Upstream, AsyncDisposable {
     return this.#answerMs + USUAL_DEVIATIONS * this.#deviationMs
   }
 
-  send({ verb, path, headers, body, isEndless }: UpstreamRequest, handler: AnswerHandler): () => void {
+  send(request: UpstreamRequest, handler: AnswerHandler): () => void {
     const sending = new Sending(handler, (outcome, answerMs) => {
       this.#inFlight--
       if (answerMs !== undefined) this.#note(answerMs)
@@ -126,9 +140,15 @@ export class HttpUpstream implements Upstream, AsyncDisposable {
     })
     this.#inFlight++
     this.breaker.begin()
+    const path = this.#pathOf(request.path)
+    if (this.#plain !== undefined && isPlainUpstreamRequest(request, path)) {
+      this.#plain.dispatch(request, path, sending)
+      return () => sending.giveUp()
+    }
+    const { verb, headers, body, isEndless } = request
     const options: Dispatcher.DispatchOptions = {
       method: verb,
-      path: this.#pathOf(path),
+      path,
       headers: this.#headers.length === 0 ? (headers as string[]) : [...headers, ...this.#headers],
       body: body as Buffer | null,
     }
@@ -149,12 +169,12 @@ export class HttpUpstream implements Upstream, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#pool.destroy()
+    await Promise.all([this.#pool.destroy(), this.#plain?.destroy()])
   }
 
   /** Accepts nothing new, and ends when what runs has ended. */
   async drain(): Promise<void> {
-    await this.#pool.close()
+    await Promise.all([this.#pool.close(), this.#plain?.close()])
   }
 }
 
