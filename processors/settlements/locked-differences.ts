@@ -6,7 +6,7 @@ import { dueSettlementsSql } from '../../schemas/tables/settlements.ts'
 import { chainClock } from '../rewards/days.ts'
 import { knownRate, splitRevenue } from './settlement.ts'
 
-/** Records of one look; the next one finds the others. */
+/** Suspects that are looked at together; a look ends behind those with which it has found as many differences. The next one finds the others. */
 const RECORDS_PER_LOOK = 1_000
 
 /** What a block of a locked day proves now, and what locked records and corrections of it say, differ by this. */
@@ -79,6 +79,7 @@ FULL JOIN (
 ) AS d ON d.chain = s.chain AND d.account = s.account AND d.slot = s.slot
 WHERE (s.account = '' OR d.account = '' OR s.user_wei != d.user OR s.fee_wei != d.fee)
   AND if(s.account = '', d.chain, s.chain) IN (SELECT chain FROM chains)
+  AND (chain, account, slot) > ({afterChain:String}, {afterAccount:String}, {afterSlot:UInt64})
 ORDER BY chain, account, slot
 LIMIT {limit:UInt32}`
 
@@ -99,12 +100,20 @@ export async function lockedDifferences(
   warehouse: Warehouse,
   limit = RECORDS_PER_LOOK,
 ): Promise<readonly LockedDifference[]> {
-  const suspects = await warehouse.query<SaidRow>(SUSPECTS_SQL, { limit })
   const differences: LockedDifference[] = []
-  for (const [chain, said] of Map.groupBy(suspects, (row) => row.chain)) {
-    differences.push(...(await differencesOfChain(warehouse, chain, said)))
+  let after = { chain: '', account: '', slot: '0' }
+  for (;;) {
+    const suspects = await warehouse.query<SaidRow>(SUSPECTS_SQL, {
+      ...{ limit, afterChain: after.chain, afterAccount: after.account, afterSlot: BigInt(after.slot) },
+    })
+    for (const [chain, said] of Map.groupBy(suspects, (row) => row.chain)) {
+      differences.push(...(await differencesOfChain(warehouse, chain, said)))
+    }
+    const last = suspects.at(-1)
+    // Suspects that stay so, as those of days that are not closed, keep none waiting.
+    if (last === undefined || suspects.length < limit || differences.length >= limit) return differences
+    after = last
   }
-  return differences
 }
 
 async function differencesOfChain(

@@ -6,6 +6,7 @@ import { correctSettlement, lockSettlements } from '../../commands/admin/settlem
 import { correctLocked } from '../../commands/correct-locked.ts'
 import { openEventLog } from '../../infra/open-ports.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
+import { lockedDifferences } from '../../processors/settlements/locked-differences.ts'
 import { findUncorrected } from '../../processors/verify/uncorrected.ts'
 import { dayStartSec, parseDay } from '../../schemas/eth/time.ts'
 import { ACCOUNTS_KEY, settlementsLocked } from '../../schemas/events/accounts.ts'
@@ -205,6 +206,19 @@ describe('what is known of a block late', () => {
       return await correctLocked({ eventLog, warehouse }, ONCE, never)
     })
     expect(found).toBe(0)
+  })
+
+  it('is found behind blocks that are not compared, however many these are', { timeout: TEST_MS }, async () => {
+    const setting = await given()
+    const heights = await localBlocks(setting)
+    const claims = [secondDay, thirdDay].map((day) => lateClaim(blockAt(heights.get(day) ?? 0), 1_000n))
+    await lock(setting, thirdDay)
+    await tell(setting, claims)
+    const found = await processed(setting, async (warehouse) => {
+      await warehouse.command(`ALTER TABLE closed_days DELETE WHERE day = '${secondDay}' SETTINGS mutations_sync = 1`)
+      return await lockedDifferences(warehouse, 1)
+    })
+    expect(found).toMatchObject([{ blockNumber: heights.get(thirdDay), userRewardWei: 750n }])
   })
 
   it('is not compared while the tables are behind the log', { timeout: TEST_MS }, async () => {
