@@ -21,7 +21,8 @@ export function monthWindow({ from, to }: MonthArguments, today: DayNumber): Day
   const first = from == null ? addMonths(behind, -MONTHS_DEFAULT) : parseMonth(from)
   if (first === undefined) return 'from is not YYYY-MM'
   if (first > behind) return 'from is after to'
-  if (addMonths(first, MONTHS_MAX) < behind) return `from to to is more than ${MONTHS_MAX} months: ask for fewer`
+  if (addMonths(first, MONTHS_MAX) < behind)
+    return `from and to are more than ${MONTHS_MAX} months apart: ask for fewer`
   return { from: Math.max(0, first), to: Math.max(0, behind) }
 }
 

@@ -45,7 +45,7 @@ export function dayWindow(
     const asked = end ?? today
     if (start > asked) return refuse('400', 'start_date is after end_date')
     if (daysMax !== 'any' && asked - start > daysMax)
-      return refuse('4003', `start_date to end_date is ${asked - start} days`)
+      return refuse('4003', `start_date and end_date are ${asked - start} days apart`)
     return windowOf(start, end ?? defaultEnd(today, whenAbsent))
   }
   const to = end ?? defaultEnd(today, whenAbsent)
