@@ -99,7 +99,7 @@ function stretchesOf(table: HistoryTable, limit: number, perItem = 0): readonly 
   const first = firstRows(table, limit)
   const [few, many] = STRETCH_ROWS
   const known = Math.min(Math.ceil((limit + 1) * perItem * SPARE_ROWS), few + many)
-  if (known <= Math.max(first, FIRST_ROWS.ofFew))
+  if (known <= first)
     return [
       { rows: first, select: selectFirst },
       { rows: few, select: selectStretch },

@@ -1,5 +1,7 @@
 /** Lists of which it is remembered; the one that was asked for longest ago is forgotten. */
 const LISTS_MAX = 10_000
+/** Pages that need fewer rows are followed by others that need more: of a page that needed more than these so much is forgotten. */
+const PAGES_REMEMBERED = 8
 
 /**
  * How many rows of a list have to be looked at for each of its items, as its pages have shown it: an item may have one row or thousands,
@@ -21,7 +23,8 @@ export class RowsPerItem {
     const known = this.#lists.get(list)
     const seen = rows / Math.max(items, 1)
     this.#lists.delete(list)
-    this.#lists.set(list, isCut && known !== undefined ? Math.min(known, seen) : seen)
+    const needed = isCut && known !== undefined ? known - Math.max(0, known - seen) / PAGES_REMEMBERED : seen
+    this.#lists.set(list, needed)
     if (this.#lists.size > LISTS_MAX) this.#lists.delete(this.#lists.keys().next().value as string)
   }
 }
