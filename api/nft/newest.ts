@@ -1,6 +1,7 @@
 import { lookUp } from '../http/lookups.ts'
 import type { NftPin } from './asking.ts'
 import { foldSql } from './literals.ts'
+import type { NftStanding } from './standing.ts'
 
 /** So many of the newest rows are looked at: those of reverted blocks are among them, and count for nobody. */
 const NEWEST_ROWS = 3
@@ -44,14 +45,27 @@ export interface Counts {
   readonly second: string
 }
 
+/** What was counted while the chain stood so: all pages of a list have its total. */
+const counted = new WeakMap<NftStanding, Map<string, Counts | undefined>>()
+/** While a chain does not move. */
+const KEPT_MAX = 10_000
+
 /** The newest row of a table of counts up to a block; undefined where there is none. */
-export function selectCounts(
+export async function selectCounts(
   pin: NftPin,
   {
     columns: [first, second],
     ...place
   }: Pick<KeyPlace, 'table' | 'where' | 'number'> & { readonly columns: readonly [string, string?] },
 ): Promise<Counts | undefined> {
+  const { standing, snapshot } = pin
+  const kept = counted.get(standing) ?? new Map<string, Counts | undefined>()
+  counted.set(standing, kept)
   const columns = `${first} AS first, ${second ?? '0'} AS second`
-  return selectNewestRow<Counts>(pin, { ...place, columns, kind: 'counts' })
+  const key = [place.table, columns, place.number ?? snapshot.number, place.where].join(' ')
+  if (kept.has(key)) return kept.get(key)
+  const counts = await selectNewestRow<Counts>(pin, { ...place, columns, kind: 'counts' })
+  if (kept.size >= KEPT_MAX) kept.clear()
+  kept.set(key, counts)
+  return counts
 }

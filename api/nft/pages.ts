@@ -51,7 +51,10 @@ export async function selectPage(
   const items: Item[] = []
   const list = [scope.chain, scope.standing.start, table.table, table.where].join(' ')
   let behind = after
-  for (const { rows, select } of stretchesOf(table, limit, rowsPerItem.of(list))) {
+  for (const { rows, select } of stretchesOf(table, limit, {
+    perItem: rowsPerItem.of(list),
+    isFirst: after === undefined,
+  })) {
     const wanted = limit + 1 - items.length
     const stretch = await select(scope, table, { rows, behind, limit: wanted })
     const found = stretch.items.length
@@ -95,13 +98,17 @@ interface Select {
 }
 
 /** How a page is looked for: few rows first, or at once as many as the list is known to need, where these are too many to be told. */
-function stretchesOf(table: HistoryTable, limit: number, perItem = 0): readonly Select[] {
+function stretchesOf(
+  table: HistoryTable,
+  limit: number,
+  { perItem = 0, isFirst }: { readonly perItem: number | undefined; readonly isFirst: boolean },
+): readonly Select[] {
   const first = firstRows(table, limit)
   const [few, many] = STRETCH_ROWS
   const known = Math.min(Math.ceil((limit + 1) * perItem * SPARE_ROWS), few + many)
   if (known <= first)
     return [
-      { rows: first, select: selectFirst },
+      { rows: first, select: isFirst ? selectFirst : selectStretch },
       { rows: few, select: selectStretch },
       { rows: many, select: selectStretch },
     ]
@@ -153,9 +160,10 @@ function stretchSql(
   table: HistoryTable,
   { columns, look: { rows, behind } }: { readonly columns: string; readonly look: Look },
 ): string {
-  const further = behind === undefined ? '' : ` AND (${isBehind(table.keys, behind)})`
+  // The piece of a table that a page begins in has thousands of rows before it: of them nothing but keys is read.
+  const further = behind === undefined ? '' : `PREWHERE ${isBehind(table.keys, behind)} `
   return `SELECT ${columns} FROM ${table.table}
-    WHERE ${foldSql(scope)} AND ${table.where}${further} ORDER BY ${orderOf(table)} LIMIT ${rows}`
+    ${further}WHERE ${foldSql(scope)} AND ${table.where} ORDER BY ${orderOf(table)} LIMIT ${rows}`
 }
 
 async function toStretch(
