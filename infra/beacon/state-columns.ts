@@ -61,7 +61,7 @@ export interface ScannedState extends StateColumns {
  */
 export function scanState({ fork: forkName, bytes, registry: apart, pubkeys }: StateBytes): ScannedState {
   const fork = parseTransitionFork(forkName)
-  const state = new SerializedState(fork, bytes, apart)
+  const state = new SerializedState(fork, plain(bytes), apart === undefined ? apart : plain(apart))
   const registry = state.list('validators', VALIDATOR.bytes)
   const validators = registry.length / VALIDATOR.bytes
   const perValidator = (name: string, width: number) => {
@@ -99,6 +99,11 @@ export function scanState({ fork: forkName, bytes, registry: apart, pubkeys }: S
     indexOf: (pubkey) => keys.indexOf(pubkey),
     credentialsOf: (index) => keys.credentialsOf(index),
   }
+}
+
+/** The same bytes, of which `slice` is a copy, as a Buffer's is not. */
+function plain({ buffer, byteOffset, length }: Uint8Array): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, length)
 }
 
 function keysIn(registry: Uint8Array, wanted: readonly Uint8Array[]): ValidatorKeys {
