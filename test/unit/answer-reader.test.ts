@@ -112,6 +112,8 @@ describe('is no answer', () => {
     ['an empty length', answer(['Content-Length:'], 'b')],
     ['a length beyond all', answer([`Content-Length: ${'9'.repeat(20)}`], 'b')],
     ['another encoding', answer(['Transfer-Encoding: gzip, chunked'], '0\r\n\r\n')],
+    ['a tab behind an encoding', answer([`${CHUNKED}\t`], '0\r\n\r\n')],
+    ['a blank behind a length', answer(['Content-Length: 1 '], 'b')],
     ['two encodings', answer([CHUNKED, CHUNKED], '0\r\n\r\n')],
     ['chunks of HTTP/1.0', answer([CHUNKED], '0\r\n\r\n', 'HTTP/1.0 200 OK')],
     ['a size that is none', answer([CHUNKED], 'x\r\n')],

@@ -278,7 +278,7 @@ test('what waits for a connection that breaks has another one', async () => {
 
 test('an answer that is held back stops its node, and is not given up for it', async () => {
   await pool.destroy()
-  pool = openPool({ bodyTimeoutMs: 500 })
+  pool = openPool({ bodyTimeoutMs: 1_000 })
   const bytes = 64_000_000
   answer = ({ socket }) => socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${bytes}\r\n\r\n`)
   const asked = ask()

@@ -13,7 +13,7 @@ const post = (lines: readonly string[], body = '{}', first = 'POST /a HTTP/1.1')
 
 test('a request that is whole and has nothing odd is read', () => {
   const request = read(
-    post(['Host: a:1', 'X-Empty:', 'Accept:\t a, b \t', 'Content-Length: 2', 'Connection: Keep-Alive']),
+    post(['Host: a:1', 'X-Empty:', 'Accept:  a, b  ', 'Content-Length: 2', 'Connection: Keep-Alive']),
   )
   expect(request).toMatchObject({ method: 'POST', url: '/a', httpVersion: '1.1', complete: true, socket: SOCKET })
   expect(request?.headers).toEqual({
@@ -61,6 +61,7 @@ describe('is left to Node', () => {
     ['another protocol', post([HOST, 'Upgrade: websocket', 'Connection: Upgrade'], '', 'GET /a HTTP/1.1')],
     ['a connection that ends', post([HOST, LENGTH, 'Connection: close'])],
     ['a connection that ends before a proxy', post([HOST, LENGTH, 'Proxy-Connection: close'])],
+    ['a tab', post([HOST, LENGTH, 'X: a\tb'])],
     ['a long head', post([HOST, LENGTH, `X: ${'a'.repeat(9_000)}`])],
   ])('%s', (_what, text) => expect(read(text)).toBeUndefined())
 })

@@ -28,9 +28,9 @@ const HEAD_BYTES_MAX = 8 * 1024
 /** As much as one read of a socket brings. */
 const PLAIN_BYTES_MAX = 64 * 1024
 const HEAD_END = Buffer.from('\r\n\r\n')
-/** RFC 9112, without all that parsers differ in: other ends of lines, folded lines, blanks before colons, characters beyond ASCII. */
-const HEAD = /^(GET|POST) (\/[!-~]*) HTTP\/1\.1\r\n((?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t -~]*\r\n)+)$/
-const BLANKS_AROUND = /^[\t ]+|[\t ]+$/g
+/** RFC 9112, without all that parsers differ in: other ends of lines, folded lines, blanks before colons, tabs, characters beyond ASCII. */
+const HEAD = /^(GET|POST) (\/[!-~]*) HTTP\/1\.1\r\n((?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[ -~]*\r\n)+)$/
+const BLANKS_AROUND = /^ +| +$/g
 const LENGTH = /^(?:0|[1-9][0-9]{0,5})$/
 /** What is said of the connection, or of how the body comes, is for a parser that knows all of it. */
 const NOT_PLAIN: ReadonlySet<string> = new Set([

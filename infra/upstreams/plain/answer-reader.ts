@@ -17,6 +17,8 @@ const LINE_END = Buffer.from('\r\n')
 /** RFC 9112, sections 4 and 5, without what parsers differ in: other ends of lines, folded lines, blanks before colons, control characters. */
 const HEAD =
   /^HTTP\/1\.([01]) ([1-9][0-9]{2})(?: [\t -~\x80-\xff]*)?\r\n((?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t -~\x80-\xff]*\r\n)*)$/
+/** Blanks that some parsers take for a part of what says where the answer ends: all but spaces before it. */
+const ODD_FRAMING = /^(?:content-length|transfer-encoding):(?! *[!-~]+$)/im
 /** What says how the answer, or its connection, ends, cannot stand behind it. */
 const TRAILER =
   /^(?!(?:content-length|transfer-encoding|connection|proxy-connection|upgrade):)[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t -~\x80-\xff]*$/i
@@ -110,6 +112,7 @@ export class AnswerReader {
     const rest = known.subarray(end + HEAD_END.length)
     const [, minor, status, lines] = HEAD.exec(known.toString('latin1', 0, end + LINE_END.length)) ?? []
     if (minor === undefined || lines === undefined) return 'the head is no head of HTTP/1.1'
+    if (ODD_FRAMING.test(lines)) return 'a blank is in what says where it ends'
     return this.#begin({ minor, status: Number(status), headers: readHeaders(lines) }, rest)
   }
 

@@ -294,7 +294,8 @@ class Connection {
   /** To be called every `LOOK_MS`. */
   look(): void {
     const sending = this.#sending
-    // Who holds the answer back is not waited for.
+    // Who holds the answer back is not waited for, and its node has its whole time afterwards.
+    if (sending?.paused === true) this.#leftMs = this.#options.bodyTimeoutMs
     if (sending?.paused === true || (sending !== undefined && this.socket.connecting)) return
     this.#leftMs -= LOOK_MS
     // One that is kept is closed before its node may do it; whoever is waited for has his whole time.
