@@ -32,13 +32,14 @@ export interface Page {
  */
 const STRETCH_ROWS = [8_000, 20_000] as const
 /**
- * The first stretch, whose rows are all taken and looked through here: as many for an item as most have, with those that hold nothing. Of
- * long pages fewer, for they take longer to be told than to be found.
+ * The first stretch: as many for an item as most have, with those that hold nothing. Of long pages fewer, for they take longer to be told than
+ * to be found.
  */
 const FIRST_ROWS_PER_ITEM = { few: 8, many: 2 } as const
 const FIRST_ROWS = { min: 250, ofFew: 1_000 } as const
 /** Where pages have shown how many rows an item has, so many times as many are looked at at once as a page of such items has. */
 const SPARE_ROWS = 1.25
+
 /** Of all lists of this process. */
 const rowsPerItem = new RowsPerItem()
 
@@ -97,7 +98,7 @@ interface Select {
   readonly select: typeof selectStretch
 }
 
-/** How a page is looked for: few rows first, or at once as many as the list is known to need, where these are too many to be told. */
+/** How a page is looked for: few rows first, or at once as many as the list is known to need, where these are more. */
 function stretchesOf(
   table: HistoryTable,
   limit: number,
@@ -130,13 +131,13 @@ interface Look {
   readonly limit: number
 }
 
-/** A stretch whose rows are all told, the first one with those of others. */
+/** The first stretch of a list, as text: found in one statement with those of others. */
 async function selectFirst(scope: NftScope, table: HistoryTable, look: Look): Promise<Stretch> {
   const columns = `${textColumns(table)}, block_number, hex(block_hash) AS of_block`
   const { lead } = table
-  const { rows, behind } = look
+  const { rows } = look
   const begun =
-    behind !== undefined || lead === undefined
+    lead === undefined
       ? undefined
       : await selectBeginning<TextRow>(scope, { table: table.table, lead, columns, order: orderOf(table), rows })
   const found =
@@ -145,7 +146,7 @@ async function selectFirst(scope: NftScope, table: HistoryTable, look: Look): Pr
   return await toStretch(scope, table, { found: textRows(table, found), look })
 }
 
-/** A stretch of thousands of rows: to find in the engine which of them count takes longer than to hand all of them over. */
+/** Any other stretch, as words: to find in the engine which of thousands of rows count takes longer than to hand all of them over. */
 async function selectStretch(scope: NftScope, table: HistoryTable, look: Look): Promise<Stretch> {
   const words = await scope.warehouse.queryWords(
     lookupSql([stretchSql(scope, table, { columns: wordColumns(table), look })]),

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { AnswerReader, HEAD_BYTES_MAX, SIZE_LINE_BYTES_MAX } from '../../infra/upstreams/plain/answer-reader.ts'
 import { PATIENCE, tries } from '../long-form.ts'
+import { nearlyGood, ODD_BYTES } from './nearly-good.ts'
 
 interface Heard {
   status: number
@@ -207,26 +208,8 @@ function readByNode(bytes: Buffer): Promise<Pick<Heard, 'status' | 'body' | 'isW
 }
 
 const PIECES = [
-  ...[
-    '\r\n',
-    '\r',
-    '\n',
-    '\0',
-    ' ',
-    '\t',
-    ':',
-    ',',
-    ';',
-    '\x7f',
-    '\xff',
-    'HTTP/1.1 ',
-    'HTTP/1.0 ',
-    '200',
-    '204',
-    '304',
-    '100',
-    '0',
-  ],
+  ...ODD_BYTES,
+  ...['HTTP/1.1 ', 'HTTP/1.0 ', '200', '204', '304', '100', '0'],
   ...[
     'Content-Length: 0\r\n',
     'Content-Length: 1\r\n',
@@ -270,12 +253,7 @@ const WHOLE: readonly string[] = [
   answer(['Connection: close'], 'body'),
 ]
 const piece = fc.constantFrom(...PIECES)
-/** Answers that are nearly, or wholly, good: something is put into a good one, or taken out, here and there. */
-const mutated = fc
-  .tuple(fc.constantFrom(...WHOLE), fc.array(fc.tuple(fc.nat(110), fc.nat(3), piece), { maxLength: 3 }))
-  .map(([whole, edits]) =>
-    edits.reduce((text, [at, removed, put]) => text.slice(0, at) + put + text.slice(at + removed), whole),
-  )
+const mutated = nearlyGood(WHOLE, { pieces: PIECES, places: 110 })
 const composed = fc
   .tuple(fc.array(piece, { maxLength: 5 }), fc.array(piece, { maxLength: 4 }))
   .map(([lines, body]) => `HTTP/1.1 200 OK\r\n${lines.join('')}\r\n${body.join('')}`)

@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readPlainRequest } from '../../api/gateway/plain/plain-request.ts'
 import { PATIENCE, tries } from '../long-form.ts'
+import { nearlyGood, ODD_BYTES } from './nearly-good.ts'
 
 const SOCKET = new Socket()
 const read = (text: string) => readPlainRequest(Buffer.from(text, 'latin1'), SOCKET)
@@ -94,26 +95,8 @@ async function readByNode(bytes: Buffer, requests: number): Promise<readonly See
 
 const NEXT = 'POST /next HTTP/1.1\r\nHost: next\r\nContent-Length: 4\r\n\r\nnext'
 const PIECES = [
-  ...[
-    '\r\n',
-    '\r',
-    '\n',
-    '\0',
-    ' ',
-    '\t',
-    ':',
-    ',',
-    ';',
-    '\x7f',
-    '\xff',
-    'GET ',
-    'POST ',
-    '/',
-    '//',
-    '/?a=%2f#b',
-    '*',
-    '\\',
-  ],
+  ...ODD_BYTES,
+  ...['GET ', 'POST ', '/', '//', '/?a=%2f#b', '*', '\\'],
   ...[
     ' HTTP/1.1\r\n',
     ' HTTP/1.0\r\n',
@@ -166,12 +149,7 @@ const WHOLE: readonly string[] = [
   'GET /a?b HTTP/1.1\r\nHost: a\r\nAccept: */*\r\nUser-Agent: curl/8.0\r\n\r\n',
 ]
 const piece = fc.constantFrom(...PIECES)
-/** Requests that are nearly, or wholly, good: something is put into a good one, or taken out, here and there. */
-const mutated = fc
-  .tuple(fc.constantFrom(...WHOLE), fc.array(fc.tuple(fc.nat(160), fc.nat(3), piece), { maxLength: 3 }))
-  .map(([whole, edits]) =>
-    edits.reduce((text, [at, removed, put]) => text.slice(0, at) + put + text.slice(at + removed), whole),
-  )
+const mutated = nearlyGood(WHOLE, { pieces: PIECES, places: 160 })
 /** Lines that are each well formed by themselves, in any order and number. */
 const composed = fc
   .tuple(
