@@ -18,6 +18,10 @@ const OF_NGINX_MIN = 0.5
 const OF_NODE_MIN = 1.4
 /** Above nginx's, at one connection. */
 const ABOVE_NGINX_US_MAX = 30
+/** Above nginx's p99, where so many requests a second are offered: each connection waits some milliseconds before it asks again. */
+const OFFERED = { perSecond: 10_000, connections: 128, waitMs: [10, 15], aboveNginxMsMax: 2 } as const
+/** Of what is offered: with less the programs would not have been asked it. */
+const OFFERED_SHARE_MIN = 0.9
 const OURS = 'epochline'
 const ON_NODE = ['http-proxy-3', 'fast-proxy', '@fastify/http-proxy']
 const CALL = '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}'
@@ -33,8 +37,10 @@ export async function benchGateway(): Promise<boolean> {
   const directory = mkdtempSync(join(tmpdir(), 'epochline-gateway-'))
   open.defer(() => rmSync(directory, { recursive: true, force: true }))
   const [stub, counts, nginx] = [await freePort(), await freePort(), await freePort()]
-  const script = join(directory, 'call.lua')
-  writeFileSync(script, `wrk.method = "POST"\nwrk.body = '${CALL}'\nwrk.headers["content-type"] = "application/json"\n`)
+  const [script, paced] = [join(directory, 'call.lua'), join(directory, 'paced.lua')]
+  const call = `wrk.method = "POST"\nwrk.body = '${CALL}'\nwrk.headers["content-type"] = "application/json"\n`
+  writeFileSync(script, call)
+  writeFileSync(paced, `${call}function delay() return math.random(${OFFERED.waitMs.join(', ')}) end\n`)
   open.use(await startNginx(directory, 'stub', stubConfig(stub, counts)))
   open.use(await startNginx(directory, 'proxy', proxyConfig(nginx, stub)))
   const node = `http://127.0.0.1:${stub}`
@@ -49,12 +55,12 @@ export async function benchGateway(): Promise<boolean> {
   }
   for (const name of [OURS, ...ON_NODE])
     await load(urls.get(name) as string, script, { connections: CONNECTIONS, seconds: WARM_UP_SECONDS })
-  const measure = async (connections: number) => {
+  const measure = async (connections: number, calls = script) => {
     const figures = new Map<string, Figures[]>([...urls.keys()].map((name) => [name, []]))
     for (let round = 0; round < ROUNDS; round++)
       for (const [name, url] of urls) {
         const before = await countOf(counts)
-        const one = await load(url, script, { connections, seconds: SECONDS })
+        const one = await load(url, calls, { connections, seconds: SECONDS })
         const seen = (await countOf(counts)) - before
         if (seen < one.requests)
           throw new Error(`${name} was answered ${one.requests} times, the node was asked ${seen} times`)
@@ -80,6 +86,16 @@ export async function benchGateway(): Promise<boolean> {
   for (const name of urls.keys()) report.info(`${name}, median`, single(name, 'medianUs'), 0, 'us')
   const above = single(OURS, 'medianUs') - single('nginx', 'medianUs')
   report.limited('above nginx', above, { digits: 0, unit: 'us', max: ABOVE_NGINX_US_MAX })
+  report.heading(`${OFFERED.perSecond} requests per second are offered, over ${OFFERED.connections} connections`)
+  const offered = await measure(OFFERED.connections, paced)
+  for (const name of urls.keys()) {
+    report.info(`${name}, requests per second`, offered(name, 'perSecond'), 0)
+    report.info('  p99', offered(name, 'p99Us') / 1_000, 2, 'ms')
+  }
+  const share = offered(OURS, 'perSecond') / OFFERED.perSecond
+  report.atLeast('of what is offered', share, { digits: 2, unit: '', min: OFFERED_SHARE_MIN })
+  const aboveMs = (offered(OURS, 'p99Us') - offered('nginx', 'p99Us')) / 1_000
+  report.limited('p99 above nginx', aboveMs, { digits: 2, unit: 'ms', max: OFFERED.aboveNginxMsMax })
   return report.within
 }
 
