@@ -9,7 +9,7 @@ import { pause } from '../schemas/wait.ts'
 import { everyAccount, everyDay, foldEverything, runDeriveDay, runFoldNft, runSettleAccount } from './derive.ts'
 import { takeBackDay, takeBackSettlements } from './loop/drop-chains.ts'
 import { type FactsSource, type LogFacts, retractedSince } from './loop/log-facts.ts'
-import { FILLING_BLOCKS_MIN, mergeFolded } from './nft/merges.ts'
+import { FILLING_BLOCKS_MIN, mergeFolded, mergeSmall } from './nft/merges.ts'
 import { closedValidators, formatClosedDay, readClosedDay } from './rewards/closed-day.ts'
 
 const WORKERS_PER_JOB = 1
@@ -88,6 +88,7 @@ export class DerivationWork {
         const partitions = await mergeFolded(warehouse, signal)
         const tookMs = Math.round(performance.now() - begin)
         if (partitions > 0) log.info({ partitions, tookMs }, 'tables of tokens were merged')
+        await mergeSmall(warehouse, signal)
       } catch (error) {
         if (!(error instanceof AppError)) throw error
         // Where a partition is dropped or exchanged meanwhile, its merge ends; rows are what they were.

@@ -98,18 +98,30 @@ interface Select {
   readonly select: typeof selectStretch
 }
 
-/** How a page is looked for: few rows first, or at once as many as the list is known to need, where these are more. */
+/**
+ * How a page is looked for: few rows first, or at once as many as the list is known to need. Where these are fewer they are one of few
+ * numbers, for lists are begun together that want equally many.
+ */
 function stretchesOf(
   table: HistoryTable,
   limit: number,
-  { perItem = 0, isFirst }: { readonly perItem: number | undefined; readonly isFirst: boolean },
+  { perItem, isFirst }: { readonly perItem: number | undefined; readonly isFirst: boolean },
 ): readonly Select[] {
   const first = firstRows(table, limit)
   const [few, many] = STRETCH_ROWS
-  const known = Math.min(Math.ceil((limit + 1) * perItem * SPARE_ROWS), few + many)
+  const known = perItem === undefined ? first : Math.min(Math.ceil((limit + 1) * perItem * SPARE_ROWS), few + many)
+  const begin = isFirst ? selectFirst : selectStretch
+  const less = 2 ** Math.ceil(Math.log2(known))
+  if (less < first)
+    return [
+      { rows: less, select: begin },
+      { rows: first, select: selectStretch },
+      { rows: few - less, select: selectStretch },
+      { rows: many, select: selectStretch },
+    ]
   if (known <= first)
     return [
-      { rows: first, select: isFirst ? selectFirst : selectStretch },
+      { rows: first, select: begin },
       { rows: few, select: selectStretch },
       { rows: many, select: selectStretch },
     ]

@@ -72,8 +72,9 @@ export interface Warehouse extends WordsReader, AsyncDisposable {
   /** A statement without result: DDL, or INSERT … SELECT. */
   command(sql: string, params?: QueryParams): Promise<void>
   /**
-   * Writes the parts of a partition anew as one, by its id in system.parts, unless some of them are being merged already. Rows stay what
-   * they are, and other statements go on meanwhile: millions of rows take minutes. Ends soon when the signal aborts, and does nothing then.
+   * Writes the parts of a partition anew as one, by its id in system.parts, unless some of them are being merged already; without an id
+   * some parts of one partition, which the engine chooses: those that cost least for how many they are. Rows stay what they are, and other
+   * statements go on meanwhile: millions of rows take minutes. Ends soon when the signal aborts, and does nothing then.
    */
-  merge(table: string, partitionId: string, signal: AbortSignal): Promise<void>
+  merge(table: string, partitionId: string | undefined, signal: AbortSignal): Promise<void>
 }

@@ -324,7 +324,8 @@ function createWarehouse(
     },
     async merge(table, partitionId, signal) {
       if (!IDENTIFIER.test(table)) throw new AppError('warehouse', 'A table name is letters, digits and _.')
-      if (!PARTITION_ID.test(partitionId)) throw new AppError('warehouse', 'A partition has no such id.')
+      if (partitionId !== undefined && !PARTITION_ID.test(partitionId))
+        throw new AppError('warehouse', 'A partition has no such id.')
       if (!signal.aborted) await mergeParts({ client, engine, table, partitionId }, signal)
     },
     [Symbol.asyncDispose]() {
@@ -338,7 +339,7 @@ interface Merging {
   readonly client: ClickHouseClient
   readonly engine: Engine
   readonly table: string
-  readonly partitionId: string
+  readonly partitionId: string | undefined
 }
 
 /** In this process a merge keeps the engine open and has to end before it; to end its statement does not end it. */
@@ -351,7 +352,7 @@ async function mergeParts({ client, engine, table, partitionId }: Merging, signa
   if (engine.stopsMerges) signal.addEventListener('abort', stop, { once: true })
   try {
     await client.command({
-      query: `OPTIMIZE TABLE ${table} PARTITION ID '${partitionId}'`,
+      query: `OPTIMIZE TABLE ${table}${partitionId === undefined ? '' : ` PARTITION ID '${partitionId}'`}`,
       ...(engine.stopsMerges ? {} : { abort_signal: signal }),
     })
   } catch (error) {

@@ -3,7 +3,8 @@ import { FOLDED_TABLES, NFT_TABLES } from '../../schemas/tables/nft.ts'
 import { memoryOf } from './fold-memory.ts'
 
 // When parts of tables of tokens are merged. A row is written anew with each merge that it is in, and a page reads a few rows of each part:
-// while months are folded merges are put off, and once they are folded each partition becomes one part.
+// while months are folded merges are put off, and once they are folded each partition becomes one part. What comes behind it is merged among
+// itself, small parts with small ones.
 
 /** Blocks of a step of months; those of a head come one by one, or some at once behind a rest. */
 export const FILLING_BLOCKS_MIN = 32
@@ -44,6 +45,25 @@ export async function mergeFolded(
   for (const { name } of late) await warehouse.command(`ALTER TABLE ${name} RESET SETTING merge_selector_base`)
   memoryOf(warehouse).mergesLater = false
   return partitions.length
+}
+
+/** Of one table that are asked for at a time: one makes one part of several. */
+const SMALL_MERGES_MAX = 3
+
+/**
+ * Merges small parts of partitions that have many. The engine, which waits until there are ten of a size, leaves a page some twenty parts to
+ * read behind a head. To be called every now and then; ends soon when the signal aborts.
+ */
+export async function mergeSmall(warehouse: Warehouse, signal: AbortSignal): Promise<void> {
+  for (let merges = 0; merges < SMALL_MERGES_MAX && !signal.aborted; merges++) {
+    const tables = await warehouse.query<{ table: string }>(
+      `SELECT DISTINCT table FROM system.parts
+       WHERE active AND database = currentDatabase() AND table IN {tables:Array(String)}
+       GROUP BY table, partition_id HAVING count() >= {partsMin:UInt64} ORDER BY table`,
+      { tables: Object.keys(NFT_TABLES), partsMin: PARTS_MIN },
+    )
+    for (const { table } of tables) await warehouse.merge(table, undefined, signal)
+  }
 }
 
 interface Partition {

@@ -5,7 +5,7 @@ import type { ApiChain } from '../../api/http/chain-path.ts'
 import { openApi } from '../../api/http/server.ts'
 import { formatPageKey } from '../../api/nft/page-key.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
-import { mergeFolded } from '../../processors/nft/merges.ts'
+import { mergeFolded, mergeSmall } from '../../processors/nft/merges.ts'
 import { chainNames } from '../../schemas/chains.ts'
 import { hexOf } from '../../schemas/eth/hex.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
@@ -26,6 +26,8 @@ const QUESTIONS = 160
 const WARM_UP = 10
 /** Between looks whether the engine still merges what was written. */
 const MERGING_MS = 500
+/** Without a merge: the engine looks for the next ones at intervals that grow. */
+const MERGED_MS = 15_000
 const REPEATED_SECONDS = 3
 const REPEATED_PER_SECOND_MIN = 5_000
 const UNCHANGED_PER_SECOND_MIN = 8_000
@@ -122,13 +124,16 @@ async function fillMetadata(warehouse: Warehouse): Promise<void> {
 /** What is done once months are folded, by the role and by the engine, is not what answers take. */
 async function mergesEnd(warehouse: Warehouse, report: Report): Promise<void> {
   const begin = performance.now()
-  await mergeFolded(warehouse, new AbortController().signal)
-  for (;;) {
+  const never = new AbortController().signal
+  await mergeFolded(warehouse, never)
+  await mergeSmall(warehouse, never)
+  let ended = performance.now()
+  while (performance.now() - ended < MERGED_MS) {
     await wait(MERGING_MS)
     const [merges] = await warehouse.query<{ count: string }>('SELECT count() AS count FROM system.merges')
-    if (merges?.count === '0') break
+    if (merges?.count !== '0') ended = performance.now()
   }
-  report.info('until merges had ended', (performance.now() - begin) / 1_000, 1, 's')
+  report.info('until merges had ended', (ended - begin) / 1_000, 1, 's')
 }
 
 const addressHex = (kind: 'contract' | 'holder', number: number): string => hexOf(addressOf(kind, number))

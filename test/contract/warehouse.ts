@@ -391,6 +391,9 @@ export function warehouseContract(name: string, open: () => Promise<Warehouse>):
       expect((await parts())[0]).toEqual({ id: '0', count: '3' })
       const rows = await warehouse.query<{ x: number }>(`SELECT x FROM ${table} ORDER BY x`)
       expect(rows.map(({ x }) => x)).toEqual([0, 1, 2, 3, 4, 5])
+      await warehouse.merge(table, undefined, new AbortController().signal)
+      expect((await parts())[0]).not.toEqual({ id: '0', count: '3' })
+      expect(await warehouse.query<{ x: number }>(`SELECT x FROM ${table} ORDER BY x`)).toEqual(rows)
       for (const id of ["1' FINAL", '']) {
         const error = await failure(warehouse.merge(table, id, new AbortController().signal))
         expect(error.message).toBe('A partition has no such id.')

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { foldChain } from '../../processors/nft/fold.ts'
-import { FILLING_BLOCKS_MIN, mergeFolded } from '../../processors/nft/merges.ts'
+import { FILLING_BLOCKS_MIN, mergeFolded, mergeSmall } from '../../processors/nft/merges.ts'
 import { FOLDED_TABLES } from '../../schemas/tables/nft.ts'
 import { ART, type Block, blockOn, eventsOf, NOBODY, tell } from './given-nft-chain.ts'
 import { dumpTables } from './projecting.ts'
@@ -64,17 +64,22 @@ test('merges of folded tables are put off while months are folded, not by blocks
   expect(await late(warehouse)).toHaveLength(FOLDED_TABLES.length)
 })
 
-test('once they are folded, a partition of many parts becomes one, and nothing else changes', async () => {
-  const { warehouse, empty } = stores()
-  await empty()
+/** Folds blocks of a head while the engine merges nothing, so that each table has as many parts. */
+async function foldInParts(warehouse: Warehouse, parts: number): Promise<void> {
   await warehouse.command('SYSTEM STOP MERGES nft_holder_tokens')
   let parent: Block | undefined
-  for (let round = 0; round < 6; round++) {
+  for (let part = 0; part < parts; part++) {
     const blocks = mintedOn(parent, 2)
     await fold(warehouse, blocks)
     parent = blocks.at(-1)
   }
   await warehouse.command('SYSTEM START MERGES nft_holder_tokens')
+}
+
+test('once they are folded, a partition of many parts becomes one, and nothing else changes', async () => {
+  const { warehouse, empty } = stores()
+  await empty()
+  await foldInParts(warehouse, 6)
   const before = await dumpTables(warehouse)
   expect(await partsOf(warehouse, 'nft_holder_tokens')).toBeGreaterThan(1)
   expect(await mergeFolded(warehouse, never)).toBe(0)
@@ -82,4 +87,17 @@ test('once they are folded, a partition of many parts becomes one, and nothing e
   expect(await partsOf(warehouse, 'nft_holder_tokens')).toBe(1)
   expect(await dumpTables(warehouse)).toEqual(before)
   expect(await mergeFolded(warehouse, never, { bytesMin: 0 })).toBe(0)
+})
+
+test('small parts are merged among themselves, and nothing else changes', async () => {
+  const { warehouse, empty } = stores()
+  await empty()
+  await foldInParts(warehouse, 6)
+  const before = await dumpTables(warehouse)
+  expect(await partsOf(warehouse, 'nft_holder_tokens')).toBeGreaterThan(3)
+  await mergeSmall(warehouse, AbortSignal.abort())
+  expect(await partsOf(warehouse, 'nft_holder_tokens')).toBeGreaterThan(3)
+  await mergeSmall(warehouse, never)
+  expect(await partsOf(warehouse, 'nft_holder_tokens')).toBeLessThan(4)
+  expect(await dumpTables(warehouse)).toEqual(before)
 })
