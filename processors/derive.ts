@@ -22,6 +22,7 @@ import { NamedValidators } from './named-validators.ts'
 import { foldChain } from './nft/fold.ts'
 import { completeEpochs } from './rewards/complete-epochs.ts'
 import { chainClock, chainClocks, closeDay } from './rewards/days.ts'
+import { daysOfUnsummedMonths } from './rewards/months.ts'
 import { settleBlocks } from './settlements/settle.ts'
 
 /**
@@ -246,11 +247,12 @@ const DERIVED_TABLES = [
 
 /**
  * Asks for everything that may be left to do: a queue may have lost what it was asked for. Days that are open although epochs of
- * them are complete, and every account's settlements.
+ * them are complete, months that are not summed, and every account's settlements.
  */
 export async function wantOpenWork(warehouse: Warehouse, wanted: Wanted): Promise<void> {
   for (const [chain, clock] of await chainClocks(warehouse)) {
-    for (const day of await openDays(warehouse, chain, clock)) await wanted.day({ chain, day })
+    const days = [...(await openDays(warehouse, chain, clock)), ...(await daysOfUnsummedMonths(warehouse, chain))]
+    for (const day of days) await wanted.day({ chain, day })
   }
   for (const account of await everyAccount(warehouse)) await wanted.account({ account })
   for (const chain of await foldable(warehouse)) await wanted.fold({ chain })

@@ -272,14 +272,19 @@ export function expectedSpans(
   activations: ReadonlyMap<number, bigint>,
   days: readonly ClosedDay[],
 ): readonly (readonly [from: number, to: number])[] {
-  const activation = activations.get(index) ?? FAR_FUTURE_EPOCH
-  const activated = firstAt(days, ({ lastEpoch }) => activation <= BigInt(lastEpoch))
+  const activated = activatedAt(activations.get(index), days)
   return intervals.flatMap(({ fromDay, toDay }) => {
     const seenFrom = firstAt(days, ({ day }) => day >= fromDay)
     const from = Math.max(activated, seenFrom)
     const to = firstAt(days, ({ day }) => day >= toDay)
     return from < to ? [[from, to] as const] : []
   })
+}
+
+/** Place of the closed day (ascending) by whose end a validator is activated first; their number where there is none. */
+export function activatedAt(activation: bigint | undefined, days: readonly ClosedDay[]): number {
+  const since = activation ?? FAR_FUTURE_EPOCH
+  return firstAt(days, ({ lastEpoch }) => since <= BigInt(lastEpoch))
 }
 
 /** Position of the first day for which it holds, as it does for all after it; their number where it holds for none. */

@@ -1,10 +1,13 @@
 import type { QueryParams, WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { type DayNumber, firstOfMonth, formatDay } from '../../schemas/eth/time.ts'
+import { END_OF_DAYS } from '../../schemas/ownership.ts'
 import { IS_PUBLISHED, IS_UNANCHORED, newestToldSql } from '../../schemas/tables/day-levels.ts'
 import { consensusDaysSql, dayRevenuesSql } from '../../schemas/tables/validator-days.ts'
 import { type AccountScope, inStatements, type SeenValidator, seenValidators } from '../http/seen-validators.ts'
 import { readTogether, SEEN_BY_RELATION, seenByParams } from '../http/small-accounts.ts'
 import { StandingMemo } from '../http/standing-memo.ts'
+import { activatedAt } from './account-days.ts'
+import { activationsOf } from './activations.ts'
 import type { Horizon } from './horizon.ts'
 
 export interface Income {
@@ -26,7 +29,7 @@ export interface Incomes {
   readonly incomes: ReadonlyMap<number, Income>
   /** How many validators are not counted on a day, because nothing explains what they have. */
   readonly unproven: ReadonlyMap<DayNumber, number>
-  /** Closed days of which a validator has a whole row that is explained, by index. */
+  /** Closed days by whose end a validator was activated, and of which it has a whole row that is explained, by index. */
   readonly wholeDays: ReadonlyMap<number, number>
 }
 
@@ -38,7 +41,7 @@ interface IncomeRow {
   readonly cl_reward_gwei: string
   /** Days on which what it has is not explained: they are in no sum. */
   readonly unproven: readonly DayNumber[]
-  /** Closed days that are whole, and explained. */
+  /** Closed days that are whole, and explained; not those before it is active. */
   readonly whole_days?: string
 }
 
@@ -54,22 +57,29 @@ const sumsOf = (el: string, cl: string): string => `
   sumIf(${cl}, income.is_explained) AS cl_reward_gwei, groupArrayIf(toUInt16(income.day), NOT income.is_explained) AS unproven`
 const ON_ITS_DAYS = `seen.from_day <= toUInt16(income.day) AND toUInt16(income.day) < seen.to_day`
 
+/** First closed day by whose end the validator of a row is activated. */
+const ACTIVE_FROM = 'transform(validator_index, {indices:Array(UInt32)}, {activeFrom:Array(UInt16)}, toUInt16(0))'
+/** Days that a month has at most. */
+const MONTH_DAYS_MAX = 31
+
+// Of a month the lowest bits of days_whole are those of the days before one.
 const MONTHS_INCOME = `
   SELECT
     nth, validator_index, sumIf(el, is_inside) AS el_reward_wei, sumIf(cl, is_inside) AS cl_reward_gwei,
     groupArrayArrayIf(unexplained, is_inside) AS unproven, groupArrayIf(month, NOT is_inside) AS split,
-    sumIf(days, is_inside) AS whole_days,
+    sumIf(bitCount(bitShiftRight(days_whole, least(greatest(active_from - month, 0), ${MONTH_DAYS_MAX}))), is_inside) AS whole_days,
     countIf(version != transform(month, {months:Array(UInt16)}, {versions:Array(UInt64)}, toUInt64(0))) AS moved
   FROM
   (
     SELECT
       seen.nth AS nth, sums.validator_index AS validator_index, sums.month AS month, sums.el AS el, sums.cl AS cl, sums.unexplained AS unexplained,
-      sums.days AS days, sums.version AS version, seen.from_day <= sums.first AND sums.last < seen.to_day AS is_inside
+      sums.days_whole AS days_whole, sums.active_from AS active_from, sums.version AS version, seen.from_day <= sums.first AND sums.last < seen.to_day AS is_inside
     FROM
     (
       SELECT
         toUInt16(month) AS month, validator_index, total_el_reward_wei AS el, total_cl_reward_gwei AS cl,
-        toUInt16(first_day) AS first, toUInt16(last_day) AS last, days_unexplained::Array(UInt16) AS unexplained, days, version
+        toUInt16(first_day) AS first, toUInt16(last_day) AS last, days_unexplained::Array(UInt16) AS unexplained, days_whole, version,
+        ${ACTIVE_FROM} AS active_from
       FROM monthly_rewards FINAL
       WHERE chain = {chain:String} AND month IN {monthDates:Array(Date)} AND validator_index IN {indices:Array(UInt32)}
     ) AS sums
@@ -80,10 +90,12 @@ const MONTHS_INCOME = `
 
 const daysIncome = (isCounted: string): string => `
   SELECT ${sumsOf('income.el', 'income.cl')}, []::Array(UInt16) AS split,
-    countIf(income.is_whole = 1 AND income.is_explained) AS whole_days, 0 AS moved
+    countIf(income.is_whole = 1 AND income.is_explained AND income.active_from <= toUInt16(income.day)) AS whole_days, 0 AS moved
   FROM
   (
-    SELECT day, validator_index, el_reward_wei AS el, cl_reward_gwei AS cl, is_whole, ${IS_PUBLISHED} AS is_explained FROM daily_rewards FINAL
+    SELECT
+      day, validator_index, el_reward_wei AS el, cl_reward_gwei AS cl, is_whole, ${IS_PUBLISHED} AS is_explained, ${ACTIVE_FROM} AS active_from
+    FROM daily_rewards FINAL
     WHERE chain = {chain:String} AND day IN {days:Array(Date)} AND validator_index IN {indices:Array(UInt32)}
   ) AS income
   INNER JOIN ${SEEN_BY_RELATION} AS seen ON seen.validator_index = income.validator_index
@@ -150,10 +162,11 @@ export async function selectIncomes(scope: AccountScope, horizon: Horizon): Prom
   const incomes = new Map<number, Income>()
   const unproven = new Map<DayNumber, number>()
   const wholeDays = new Map<number, number>()
+  const activations = await activationsOf(scope, horizon)
   for (const some of inStatements(registered)) {
     const [closed, open] = await Promise.all([
-      readTogether(scope, 'closed incomes', some, async (warehouse, accounts) =>
-        byPlace(accounts, await closedRows(warehouse, horizon, accounts)),
+      readTogether(scope, 'closed incomes', { some, activations }, async (warehouse, items) =>
+        byPlace(items, await closedRows(warehouse, horizon, items)),
       ),
       openRows(scope, horizon, some),
     ])
@@ -172,14 +185,26 @@ function byPlace<Row extends IncomeRow>(accounts: readonly unknown[], rows: read
   return accounts.map((_, nth) => rows.filter((row) => row.nth === nth))
 }
 
+interface ActivatedValidators {
+  readonly some: readonly SeenValidator[]
+  /** Epochs, by index. */
+  readonly activations: ReadonlyMap<number, bigint>
+}
+
 async function closedRows(
   warehouse: WarehouseReader,
   { chain, summedMonths, closedDays }: Horizon,
-  accounts: readonly (readonly SeenValidator[])[],
+  items: readonly ActivatedValidators[],
 ): Promise<readonly IncomeRow[]> {
   const daysOf = (isIn: (month: DayNumber) => boolean): readonly string[] =>
     closedDays.filter(({ day }) => isIn(firstOfMonth(day))).map(({ day }) => formatDay(day))
-  const mine = { chain, ...seenByParams(accounts) }
+  const activated = new Map(
+    items.flatMap(({ some, activations }) => some.map(({ index }) => [index, activations.get(index)])),
+  )
+  const activeFrom = (indices: readonly number[]): readonly DayNumber[] =>
+    indices.map((index) => closedDays[activatedAt(activated.get(index), closedDays)]?.day ?? END_OF_DAYS)
+  const seen = seenByParams(items.map(({ some }) => some))
+  const mine = { chain, ...seen, activeFrom: activeFrom(seen.indices) }
   const days = daysOf((month) => !summedMonths.has(month))
   const rows = await warehouse.query<MonthsRow>(
     days.length === 0 ? MONTHS_INCOME : `${MONTHS_INCOME} UNION ALL ${DAYS_INCOME}`,
@@ -200,10 +225,13 @@ async function closedRows(
   const splitIndices = splits.map(({ validator_index }) => validator_index)
   const splitNth = splits.map(({ nth }) => nth)
   const ofSplits = { ...mine, splitMonths, splitIndices, splitNth, days: daysOf((month) => ofMonths.has(month)) }
-  return [
-    ...rows,
-    ...(await warehouse.query<IncomeRow>(SPLIT_INCOME, { ...ofSplits, indices: [...new Set(splitIndices)] })),
-  ]
+  const indices = [...new Set(splitIndices)]
+  const found = await warehouse.query<IncomeRow>(SPLIT_INCOME, {
+    ...ofSplits,
+    indices,
+    activeFrom: activeFrom(indices),
+  })
+  return [...rows, ...found]
 }
 
 async function openRows(

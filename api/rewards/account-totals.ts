@@ -62,7 +62,7 @@ export function accountTotals(scope: AccountScope, horizon: Horizon): Promise<Ac
 
 /**
  * How many days are whole is told with the incomes. Only of an account that has too few its days are read: each with the number of validators
- * that it lacks, as daily figures tell it. Whole days before a validator is active count for it, too.
+ * that it lacks, as daily figures tell it. Neither side counts days before a validator is active.
  */
 async function missingOf(
   scope: AccountScope,

@@ -23,6 +23,19 @@ const CLOSED_MONTH_SQL = `
 INSERT INTO closed_months (chain, month, days, version)
 SELECT {chain:String}, toStartOfMonth({day:Date}), {count:UInt8}, {version:UInt64}`
 
+const UNSUMMED_SQL = `
+SELECT toUInt16(max(day)) AS last FROM closed_days FINAL
+WHERE chain = {chain:String}
+GROUP BY toStartOfMonth(day) AS month
+HAVING (month, sum(version)) NOT IN (SELECT month, version FROM closed_months FINAL WHERE chain = {chain:String})
+ORDER BY last`
+
+/** The last closed day of each month whose sums are not those of all its closed days, or not there: to close it again sums the month. */
+export async function daysOfUnsummedMonths(warehouse: Warehouse, chain: string): Promise<readonly DayNumber[]> {
+  const rows = await warehouse.query<{ last: DayNumber }>(UNSUMMED_SQL, { chain })
+  return rows.map(({ last }) => last)
+}
+
 /**
  * Sums the closed days of the month that a day lies in: to be called when the day is closed. Whoever closes the last day of several finds
  * all of them closed; rows of fewer days have a smaller version.

@@ -37,6 +37,7 @@ interface MonthSum {
 /** How a validator's month is made of its closed days, column by column. Closing a day stores it, and `verify` makes it again. */
 export const MONTH_SUMS: readonly MonthSum[] = [
   { column: 'days', sql: `toUInt8(countIf(${IS_FIGURE}))` },
+  { column: 'days_whole', sql: `groupBitOr(bitShiftLeft(toUInt32(${IS_FIGURE}), toUInt8(toDayOfMonth(day) - 1)))` },
   { column: 'days_rounded', sql: `toUInt8(countIf(${IS_FIGURE} AND level = 'rounding'))` },
   ...SUMMED_COLUMNS.map((column) => ({ column, sql: `sumIf(${column}, ${IS_FIGURE})` })),
   { column: 'balance_start_gwei', sql: `argMinIf(balance_start_gwei, day, ${IS_FIGURE})` },

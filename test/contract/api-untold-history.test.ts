@@ -10,6 +10,10 @@ const DAYS = 'start_date=2026-11-18&end_date=2026-11-20'
 const OLD = 15
 /** Nobody knows whether the registry had it yet. */
 const JOINER = 25
+/** Waited on day 18 as a whole, and was active on day 19, of which it has nothing. */
+const WAITED = 16
+/** In the middle of day 19. */
+const ACTIVE_FROM = 300
 
 let fixture: Awaited<ReturnType<typeof openApiFixture>>
 
@@ -76,4 +80,24 @@ test('what a backfill brings is not missing any more', async () => {
   await close('2026-11-18', 0, 7183)
   const none = { state: 'complete', incomplete: [] }
   expect(await completenessOf()).toMatchObject({ totals: none, days: none, own: none })
+})
+
+test('a whole day before a validator was active makes up for none that lacks later', async () => {
+  await track([WAITED])
+  await insertRows(fixture.warehouse, 'validator_epochs', [
+    epochRow(451, '2026-11-20', WAITED, { activation_epoch: ACTIVE_FROM }),
+  ])
+  await insertRows(fixture.warehouse, 'daily_rewards', [dailyRow('2026-11-18', WAITED, 0n, 0n, 31)])
+  await insertRows(fixture.warehouse, 'epochs', [
+    { epoch: 451, first_slot: 451 * 32, last_slot: 451 * 32 + 31, blocks: 32, version: 3 },
+  ])
+  const second = { state: 'incomplete', incomplete: [lacking('2026-11-19', '2026-11-20')] }
+  const { totals, days } = await completenessOf()
+  expect({ totals, days }).toMatchObject({ totals: second, days: second })
+  await insertRows(fixture.warehouse, 'daily_rewards', [dailyRow('2026-11-19', WAITED, 7n, 0n, 31)])
+  await insertRows(fixture.warehouse, 'closed_days', [
+    { day: '2026-11-19', first_slot: 7184, last_slot: 14383, validators: 6, validators_unexplained: 0, version: 31 },
+  ])
+  const none = { state: 'complete', incomplete: [] }
+  expect(await completenessOf()).toMatchObject({ totals: none, days: none })
 })

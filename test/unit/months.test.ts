@@ -191,6 +191,32 @@ test('days of which a validator has no row are told, though the sums of months d
   ])
 })
 
+test('whole days on which a validator waits to be active make up for none that lacks later, in sums of months either', async () => {
+  const [activeFrom, lacking] = [dayOf('2026-03-05'), dayOf('2026-04-02')]
+  await insertOwners(warehouse(), [{ account: 'a', pubkey: pubkeyOf(14) }])
+  const row = { validator_index: 14, pubkey: pubkeyOf(14), withdrawal_credentials: `0x01${'00'.repeat(31)}` }
+  await insertRows(warehouse(), 'validators', [{ ...row, version: 1 }])
+  const epoch = epochOfDay(LAST + 1) - 1
+  const activation_epoch = epochOfDay(activeFrom) + 1
+  await insertRows(warehouse(), 'validator_epochs', [epochRow(epoch, formatDay(LAST), 14, { activation_epoch })])
+  const dayRows = (days: readonly DayNumber[]) =>
+    insertRows(
+      warehouse(),
+      'daily_rewards',
+      days.map((day) => ({ ...dailyRow(formatDay(day), 14, 1n, 0n), is_whole: 1, level: 'anchored' })),
+    )
+  await dayRows(DAYS.filter((day) => day !== lacking))
+  await closeAll(DAYS, { level: 'anchored' })
+  expect((await totals()).missing).toEqual([[lacking, 1]])
+  // One that lacks before it is active is missing nowhere.
+  await dayRows([lacking])
+  await takeBackDay(warehouse(), { chain: CHAIN, day: activeFrom - 1 })
+  await closeAll([activeFrom - 1, lacking], { version: 2, level: 'anchored' })
+  statements.length = 0
+  expect((await totals()).missing).toEqual([])
+  expect(readDays().flatMap(({ params }) => params.indices as number[])).toEqual([13])
+})
+
 test('a day that is closed and in no month yet is read by itself', async () => {
   const late = dayOf('2026-02-14')
   await closeAll(DAYS.filter((day) => day !== late))

@@ -44,3 +44,17 @@ it('makes what a queue has lost when a process starts, and asks for no closed da
   expect(days.map(({ chain }) => chain).toSorted()).toEqual(['hoodi', 'hoodi', 'mainnet', 'mainnet'])
   expect(accounts).toHaveLength(1)
 })
+
+it('sums the months again that a migration has emptied, by a day of each', { timeout: TEST_MS }, async () => {
+  const { warehouse, openLog, empty } = stores()
+  await empty()
+  await using eventLog = await openLog(both)
+  await projectEverything(await projecting(eventLog, warehouse))
+  const whole = await dumpTables(warehouse)
+  expect(whole.monthly_rewards).not.toEqual([])
+  for (const table of ['monthly_rewards', 'closed_months']) await warehouse.command(`TRUNCATE TABLE ${table}`)
+  const wanted = new WantedLater(warehouse)
+  await wantOpenWork(warehouse, wanted)
+  await wanted.make()
+  expect(await dumpTables(warehouse)).toEqual(whole)
+})
