@@ -1,5 +1,5 @@
-import type { EventLog, Offsets } from '../infra/ports/event-log.ts'
-import type { EncodedEvent, Topic } from '../schemas/events/codec.ts'
+import type { EventLog, Offsets, StoredEvent } from '../infra/ports/event-log.ts'
+import type { Topic } from '../schemas/events/codec.ts'
 
 /** A topic from its beginning on, read a piece at a time: what has come since the last call. */
 export class NewEvents {
@@ -14,12 +14,12 @@ export class NewEvents {
   }
 
   /** The events of all chains that were not read before. One reader at a time. */
-  async *read(signal: AbortSignal): AsyncGenerator<EncodedEvent> {
+  async *read(signal: AbortSignal): AsyncGenerator<StoredEvent> {
     const ends = await this.#eventLog.ends(this.#topic)
     if (!this.#isBehind(ends)) return
-    for await (const { position, event } of this.#eventLog.read({ topic: this.#topic, from: this.#next, signal })) {
-      this.#next.set(position.partition, position.offset + 1n)
-      yield event
+    for await (const stored of this.#eventLog.read({ topic: this.#topic, from: this.#next, signal })) {
+      this.#next.set(stored.position.partition, stored.position.offset + 1n)
+      yield stored
     }
     // The end may lie behind the newest event by what a log writes for itself.
     for (const [partition, end] of ends) if (end > this.#nextOf(partition)) this.#next.set(partition, end)

@@ -48,7 +48,9 @@ export const PROJECTORS: readonly Projector[] = [
   {
     group: 'validators',
     topic: 'validators',
-    tables: ['validators', 'deposit_contracts'],
+    tables: ['validators', 'deposit_contracts', 'registry_looks'],
+    // Says that the validators are there that a look has found: those that are not are not in the registry.
+    lastTable: 'registry_looks',
     project: projectValidatorFact,
   },
   {

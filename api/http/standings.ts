@@ -82,6 +82,7 @@ const POSITION = [
   ACCOUNTS,
   versionsOf('figures', 'chains', 'version', ofChain),
   versionsOf('figures', 'validators', 'version', ofChain),
+  versionsOf('figures', 'registry_looks', 'accounts_version, version', ofChain),
   versionsOf('figures', 'chain_queues', 'version', ofChain),
   versionsOf('figures', 'staking_steps', 'version', ofChain),
   versionsOf('figures', 'deposit_contracts', 'version', ofChain),

@@ -4,10 +4,11 @@ import { FAR_FUTURE_EPOCH } from '../../schemas/eth/far-future.ts'
 import { type DayNumber, formatDay } from '../../schemas/eth/time.ts'
 import { IS_PUBLISHED } from '../../schemas/tables/day-levels.ts'
 import { AccountMemo } from '../http/account-memo.ts'
-import { type AccountScope, inStatements, type SeenValidator, seenValidators } from '../http/seen-validators.ts'
+import { type AccountScope, inStatements, seenValidators } from '../http/seen-validators.ts'
 import { indicesOf, readTogether, SEEN_BY_RELATION, seenByParams } from '../http/small-accounts.ts'
 import { StandingMemo } from '../http/standing-memo.ts'
 import { activationsOf } from './activations.ts'
+import { type ExpectedValidator, expectedSpans, expectedValidators } from './expected-validators.ts'
 import type { ClosedDay, Horizon } from './horizon.ts'
 import { type Days, spansOf } from './kept-spans.ts'
 import { BY_VALIDATOR_MAX } from './validator-days.ts'
@@ -104,11 +105,10 @@ async function keptDays(scope: ReadingScope, horizon: Horizon, days: readonly Cl
 /** A text that differs where other validators, or other days of them, make the account's sums. */
 function whoIsSeen(scope: AccountScope, horizon: Horizon): Promise<string> {
   return seenMemo.of(scope.standing, scope.account, async () => {
-    const { registered } = await seenValidators(scope)
-    const activations = await activationsOf(scope, horizon)
-    const seen = registered.map(({ index, intervals }) => [
+    const validators = await expectedValidators(scope, horizon)
+    const seen = validators.map(({ index, activation, intervals }) => [
       index,
-      String(activations.get(index)),
+      String(activation),
       ...intervals.flatMap(({ fromDay, toDay }) => [fromDay, toDay]),
     ])
     return hash('sha256', JSON.stringify([horizon.exchanges, seen]))
@@ -171,7 +171,8 @@ type ReadingScope = AccountScope & { readonly reader: AccountScope['shared'] }
 async function selectDays(scope: ReadingScope, horizon: Horizon, days: readonly ClosedDay[]): Promise<AccountDay[]> {
   const { registered } = await seenValidators(scope)
   const [firstDay, lastDay] = [days[0]?.day, days.at(-1)?.day]
-  if (firstDay === undefined || lastDay === undefined || registered.length === 0) return []
+  const validators = await expectedValidators(scope, horizon)
+  if (firstDay === undefined || lastDay === undefined || validators.length === 0) return []
   const activations = await activationsOf(scope, horizon)
   const lastEpochs = days.map(({ lastEpoch }) => lastEpoch)
   const window = {
@@ -199,7 +200,7 @@ async function selectDays(scope: ReadingScope, horizon: Horizon, days: readonly 
     })
     for (const row of rows) sums.set(row.day, addRow(sums.get(row.day) ?? noneOf(row.day), row))
   }
-  const expected = expectedOf(registered, activations, days)
+  const expected = expectedOf(validators, days)
   return days.flatMap(({ day }, at) => {
     const [sum, wanted] = [sums.get(day), expected[at] ?? 0]
     if (sum === undefined && wanted === 0) return []
@@ -243,18 +244,14 @@ function withUnproven(day: AccountDay): AccountDay {
   return { ...day, ...addSums(day, day.unproven), missing: day.missing - day.unproven.activated, servesUnproven: true }
 }
 
-/** How many of the validators the account sees on each of the days, activated by its end. */
-function expectedOf(
-  validators: readonly SeenValidator[],
-  activations: ReadonlyMap<number, bigint>,
-  days: readonly ClosedDay[],
-): readonly number[] {
+/** How many of the validators are expected on each of the days. */
+function expectedOf(validators: readonly ExpectedValidator[], days: readonly ClosedDay[]): readonly number[] {
   const changes = new Array<number>(days.length + 1).fill(0)
   const change = (at: number, by: number): void => {
     changes[at] = (changes[at] ?? 0) + by
   }
   for (const validator of validators) {
-    for (const [from, to] of expectedSpans(validator, activations, days)) {
+    for (const [from, to] of expectedSpans(validator, days)) {
       change(from, 1)
       change(to, -1)
     }
@@ -264,37 +261,4 @@ function expectedOf(
     count += changes[at] ?? 0
     return count
   })
-}
-
-/** Places of the closed days (ascending) on which a validator is expected: from each to before each. */
-export function expectedSpans(
-  { index, intervals }: SeenValidator,
-  activations: ReadonlyMap<number, bigint>,
-  days: readonly ClosedDay[],
-): readonly (readonly [from: number, to: number])[] {
-  const activated = activatedAt(activations.get(index), days)
-  return intervals.flatMap(({ fromDay, toDay }) => {
-    const seenFrom = firstAt(days, ({ day }) => day >= fromDay)
-    const from = Math.max(activated, seenFrom)
-    const to = firstAt(days, ({ day }) => day >= toDay)
-    return from < to ? [[from, to] as const] : []
-  })
-}
-
-/** Place of the closed day (ascending) by whose end a validator is activated first; their number where there is none. */
-export function activatedAt(activation: bigint | undefined, days: readonly ClosedDay[]): number {
-  const since = activation ?? FAR_FUTURE_EPOCH
-  return firstAt(days, ({ lastEpoch }) => since <= BigInt(lastEpoch))
-}
-
-/** Position of the first day for which it holds, as it does for all after it; their number where it holds for none. */
-function firstAt(days: readonly ClosedDay[], holds: (day: ClosedDay) => boolean): number {
-  let [from, to] = [0, days.length]
-  while (from < to) {
-    const middle = (from + to) >> 1
-    const day = days[middle]
-    if (day !== undefined && holds(day)) to = middle
-    else from = middle + 1
-  }
-  return from
 }

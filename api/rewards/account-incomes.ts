@@ -1,4 +1,5 @@
 import type { QueryParams, WarehouseReader } from '../../infra/ports/warehouse.ts'
+import { FAR_FUTURE_EPOCH } from '../../schemas/eth/far-future.ts'
 import { type DayNumber, firstOfMonth, formatDay } from '../../schemas/eth/time.ts'
 import { END_OF_DAYS } from '../../schemas/ownership.ts'
 import { IS_PUBLISHED, IS_UNANCHORED, newestToldSql } from '../../schemas/tables/day-levels.ts'
@@ -6,8 +7,8 @@ import { consensusDaysSql, dayRevenuesSql } from '../../schemas/tables/validator
 import { type AccountScope, inStatements, type SeenValidator, seenValidators } from '../http/seen-validators.ts'
 import { readTogether, SEEN_BY_RELATION, seenByParams } from '../http/small-accounts.ts'
 import { StandingMemo } from '../http/standing-memo.ts'
-import { activatedAt } from './account-days.ts'
 import { activationsOf } from './activations.ts'
+import { activatedAt } from './expected-validators.ts'
 import type { Horizon } from './horizon.ts'
 
 export interface Income {
@@ -202,7 +203,9 @@ async function closedRows(
     items.flatMap(({ some, activations }) => some.map(({ index }) => [index, activations.get(index)])),
   )
   const activeFrom = (indices: readonly number[]): readonly DayNumber[] =>
-    indices.map((index) => closedDays[activatedAt(activated.get(index), closedDays)]?.day ?? END_OF_DAYS)
+    indices.map(
+      (index) => closedDays[activatedAt(activated.get(index) ?? FAR_FUTURE_EPOCH, closedDays)]?.day ?? END_OF_DAYS,
+    )
   const seen = seenByParams(items.map(({ some }) => some))
   const mine = { chain, ...seen, activeFrom: activeFrom(seen.indices) }
   const days = daysOf((month) => !summedMonths.has(month))

@@ -1,9 +1,11 @@
+import { FAR_FUTURE_EPOCH } from '../../schemas/eth/far-future.ts'
 import { type DayNumber, formatDay, parseDay } from '../../schemas/eth/time.ts'
 import { toWei } from '../../schemas/eth/units.ts'
 import type { LocalDay } from '../../schemas/eth/utc-offset.ts'
 import { inStatements, type SeenValidator, seenValidators } from '../http/seen-validators.ts'
-import { validatorStates } from '../http/validator-states.ts'
 import type { AccountDay, DaysScope } from './account-days.ts'
+import { activationsOf } from './activations.ts'
+import { expectedValidators } from './expected-validators.ts'
 import type { Horizon } from './horizon.ts'
 import { closedLocalDays, hasOnLocalDay, type LocalWindow, localDays } from './local-days.ts'
 import { addSums, NO_SUMS, type PeriodSums, sumsOfDay } from './period-sums.ts'
@@ -27,9 +29,15 @@ export async function accountLocalDays(
   { days, offsetSec }: LocalWindow,
 ): Promise<readonly AccountLocalDay[]> {
   const { registered } = await seenValidators(scope)
-  const states = await validatorStates(scope, horizon.epoch)
+  const activations = await activationsOf(scope, horizon)
+  const unseen = (await expectedValidators(scope, horizon)).filter(({ index }) => index === undefined)
   const closed = closedLocalDays(horizon, days, offsetSec)
-  const found = new Map(closed.map(({ day }) => [day, noneOf(day)]))
+  const found = new Map(
+    closed.map(({ day, utc8 }) => {
+      const missing = unseen.filter((validator) => hasOnLocalDay(validator, utc8)).length
+      return [day, { ...noneOf(day), missing }]
+    }),
+  )
   for (const validators of inStatements(registered)) {
     const indices = new Set(validators.map(({ index }) => index))
     for (const some of inStatements(closed, Math.ceil(ROWS_AT_ONCE / validators.length))) {
@@ -38,7 +46,7 @@ export async function accountLocalDays(
       const rowsOf = Map.groupBy(rows, ({ day }) => parseDay(day))
       for (const local of some) {
         const own = rowsOf.get(local.day) ?? []
-        const missing = countMissing(local, { validators, rows: own, states })
+        const missing = countMissing(local, { validators, rows: own, activations })
         found.set(local.day, addDay(found.get(local.day) ?? noneOf(local.day), own, missing))
       }
     }
@@ -52,17 +60,16 @@ function countMissing(
   {
     validators,
     rows,
-    states,
+    activations,
   }: {
     readonly validators: readonly SeenValidator[]
     readonly rows: readonly ValidatorDayRow[]
-    readonly states: Awaited<ReturnType<typeof validatorStates>>
+    readonly activations: ReadonlyMap<number, bigint>
   },
 ): number {
   const isFound = new Set(rows.map((row) => row.validator_index))
   return validators.filter((validator) => {
-    const state = states.get(validator.index)
-    const isActivated = state !== undefined && BigInt(state.activation_epoch) <= BigInt(lastEpoch)
+    const isActivated = (activations.get(validator.index) ?? FAR_FUTURE_EPOCH) <= BigInt(lastEpoch)
     return isActivated && !isFound.has(validator.index) && hasOnLocalDay(validator, utc8)
   }).length
 }

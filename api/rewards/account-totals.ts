@@ -5,9 +5,9 @@ import { failedFundings } from '../http/failed-fundings.ts'
 import { type AccountScope, isIn, seenValidators } from '../http/seen-validators.ts'
 import { StandingMemo } from '../http/standing-memo.ts'
 import { type ValidatorState, validatorStates } from '../http/validator-states.ts'
-import { expectedDays, expectedSpans } from './account-days.ts'
+import { expectedDays } from './account-days.ts'
 import { addIncome, type Income, type Incomes, NO_INCOME, selectIncomes } from './account-incomes.ts'
-import { activationsOf } from './activations.ts'
+import { expectedSpans, expectedValidators } from './expected-validators.ts'
 import { dayOfHorizon, type Horizon } from './horizon.ts'
 
 export interface ValidatorTotals extends Income {
@@ -69,12 +69,11 @@ async function missingOf(
   horizon: Horizon,
   { unproven, wholeDays }: Pick<Incomes, 'unproven' | 'wholeDays'>,
 ): Promise<ReadonlyMap<DayNumber, number>> {
-  const { registered } = await seenValidators(scope)
-  const activations = await activationsOf(scope, horizon)
   const { closedDays } = horizon
-  const lacksDays = registered.some((validator) => {
-    const expected = expectedSpans(validator, activations, closedDays).reduce((sum, [from, to]) => sum + to - from, 0)
-    return expected > (wholeDays.get(validator.index) ?? 0)
+  const lacksDays = (await expectedValidators(scope, horizon)).some((validator) => {
+    const expected = expectedSpans(validator, closedDays).reduce((sum, [from, to]) => sum + to - from, 0)
+    const whole = validator.index === undefined ? undefined : wholeDays.get(validator.index)
+    return expected > (whole ?? 0)
   })
   if (!lacksDays) return unproven
   const all = { from: closedDays[0]?.day ?? 0, to: (closedDays.at(-1)?.day ?? -1) + 1 }

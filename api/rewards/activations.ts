@@ -1,9 +1,10 @@
 import { FAR_FUTURE_EPOCH } from '../../schemas/eth/far-future.ts'
 import { lastSlotOfEpoch } from '../../schemas/eth/time.ts'
-import { type AccountScope, seenValidators } from '../http/seen-validators.ts'
+import { type AccountScope, type SeenValidator, seenValidators } from '../http/seen-validators.ts'
 import { StandingMemo } from '../http/standing-memo.ts'
 import { type ValidatorState, validatorStates } from '../http/validator-states.ts'
 import type { Horizon } from './horizon.ts'
+import { untoldKeys } from './untold-keys.ts'
 
 /** Slots whose proposers tell how large the registry is at least: a day of mainnet's. */
 const PROPOSERS_SLOTS = 7_200
@@ -20,8 +21,8 @@ const activationsMemo = new StandingMemo<ReadonlyMap<number, bigint>>((activatio
 const newestMemo = new StandingMemo<number>(() => 1)
 
 /**
- * The epoch in which each of the account's validators is activated, by index. One that was in the registry by the horizon, and of which no
- * state of it is there, came to be tracked since: of its days nothing is known, so all of them count as those of an active one.
+ * The epoch in which each of the account's validators is activated, by index. One of which no state of the horizon is there came to be tracked
+ * since, if the registry had it by then or nobody has asked: of its days nothing is known, so all of them count as those of an active one.
  */
 export function activationsOf(scope: AccountScope, horizon: Horizon): Promise<ReadonlyMap<number, bigint>> {
   return activationsMemo.of(scope.standing, scope.account, async () => {
@@ -29,13 +30,15 @@ export function activationsOf(scope: AccountScope, horizon: Horizon): Promise<Re
     const states = await validatorStates(scope, horizon.epoch)
     const isWhole = registered.every(({ index }) => states.has(index))
     const newest = isWhole ? -1 : await newestIndex(scope, horizon)
-    return new Map(registered.map(({ index }) => [index, activationOf(states.get(index), index <= newest)]))
+    const untold = await untoldKeys(scope, horizon)
+    const isUnknown = ({ index, pubkey }: SeenValidator) => index <= newest || untold.has(pubkey)
+    return new Map(registered.map((one) => [one.index, activationOf(states.get(one.index), isUnknown(one))]))
   })
 }
 
-function activationOf(state: ValidatorState | undefined, isOld: boolean): bigint {
+function activationOf(state: ValidatorState | undefined, isUnknown: boolean): bigint {
   if (state !== undefined) return BigInt(state.activation_epoch)
-  return isOld ? 0n : FAR_FUTURE_EPOCH
+  return isUnknown ? 0n : FAR_FUTURE_EPOCH
 }
 
 function newestIndex({ standing }: AccountScope, { chain, clock, epoch }: Horizon): Promise<number> {

@@ -23,7 +23,7 @@ export function closedLocalDays({ clock, closedDays }: Horizon, { from, to }: Da
 }
 
 /** Whether an account has a validator on a day by an offset: that is a matter of the UTC+8 days that it lies in. */
-export function hasOnLocalDay({ intervals }: SeenValidator, utc8: readonly DayNumber[]): boolean {
+export function hasOnLocalDay({ intervals }: Pick<SeenValidator, 'intervals'>, utc8: readonly DayNumber[]): boolean {
   return utc8.every((day) => intervals.some((seen) => isIn(seen, day)))
 }
 

@@ -1,4 +1,4 @@
-import { DAY_OFFSET_SEC, type DayNumber, parseDay } from '../../schemas/eth/time.ts'
+import { DAY_OFFSET_SEC, parseDay } from '../../schemas/eth/time.ts'
 import { formatEthFromGwei, formatEthFromWei, toWei } from '../../schemas/eth/units.ts'
 import { localDay, parseUtcOffset } from '../../schemas/eth/utc-offset.ts'
 import { refuse } from '../../schemas/routes/envelope.ts'
@@ -7,11 +7,11 @@ import { isWithheld } from '../../schemas/tables/day-levels.ts'
 import { pageOf } from '../http/cursor.ts'
 import { operation, type RequestScope } from '../http/operation.ts'
 import { normalisePubkey } from '../http/pubkey-text.ts'
-import { type SeenValidator, seenValidators } from '../http/seen-validators.ts'
-import { activationsOf } from './activations.ts'
+import { seenValidators } from '../http/seen-validators.ts'
 import { answerFigures, completenessOf } from './completeness.ts'
 import { type DateQuery, dayWindow, nowBy, OFFSET_REFUSAL } from './day-window.ts'
-import { type Horizon, horizonOf } from './horizon.ts'
+import { expectedValidators } from './expected-validators.ts'
+import { type ClosedDay, type Horizon, horizonOf } from './horizon.ts'
 import { type Days, reportSpansOf } from './kept-spans.ts'
 import { hasOnLocalDay, horizonBy, localDays } from './local-days.ts'
 import { incomeOfDay } from './tax-entries.ts'
@@ -45,6 +45,8 @@ export const validatorRewardsOperation = operation(
   },
 )
 
+const NONE_MISSING: ReadonlyMap<number, number> = new Map()
+
 type DaysQuery = DateQuery & { readonly pubkey: string; readonly utc_offset?: string | undefined }
 
 /** One validator's rows: no more than the chain has closed days. */
@@ -61,7 +63,6 @@ async function daysAskedFor(query: DaysQuery, scope: RequestScope) {
   const utc8 = await horizonOf(scope.standing)
   const horizon = utc8 && horizonBy(utc8, offsetSec)
   const rows: ValidatorDayRow[] = []
-  let missing: ReadonlyMap<number, number> = new Map()
   if (validator !== undefined && utc8 !== undefined && horizon !== undefined) {
     const indices = new Set([validator.index])
     for (const days of reportSpansOf(window, horizon)) {
@@ -70,8 +71,9 @@ async function daysAskedFor(query: DaysQuery, scope: RequestScope) {
         : localDays(scope, utc8, { indices, days, offsetSec }))
       rows.push(...found.filter(isServed(scope)))
     }
-    missing = await missingDays(scope, horizon, { validator, rows, window, offsetSec })
   }
+  const missing =
+    horizon === undefined ? NONE_MISSING : await missingDays(scope, horizon, { pubkey, rows, window, offsetSec })
   const completeness = completenessOf(horizon, window, missing, offsetSec)
   return { status: 'found', pubkey, index: validator?.index, rows, completeness, offsetSec } as const
 }
@@ -82,29 +84,22 @@ function isServed({ servesUnproven }: RequestScope): (row: ValidatorDayRow) => b
 }
 
 interface Lacking {
-  readonly validator: SeenValidator
+  readonly pubkey: string
   readonly rows: readonly ValidatorDayRow[]
   readonly window: Days
   readonly offsetSec: number
 }
 
-/** Closed days that the account has it on, activated by their end, and of which there is no whole row. */
-async function missingDays(scope: RequestScope, horizon: Horizon, { validator, rows, window, offsetSec }: Lacking) {
-  const activation = (await activationsOf(scope, horizon)).get(validator.index)
+/** Closed days that the account has it on, expected by their end, and of which there is no whole row. */
+async function missingDays(scope: RequestScope, horizon: Horizon, { pubkey, rows, window, offsetSec }: Lacking) {
+  const validators = (await expectedValidators(scope, horizon)).filter((one) => one.pubkey === pubkey)
   const found = new Set(rows.map(({ day }) => parseDay(day)))
-  const isOwn = (day: DayNumber) =>
-    hasOnLocalDay(
-      validator,
-      offsetSec === DAY_OFFSET_SEC ? [day] : (localDay(horizon.clock, day, offsetSec)?.utc8 ?? []),
-    )
+  const isExpected = ({ day, lastEpoch }: ClosedDay) => {
+    const utc8 = offsetSec === DAY_OFFSET_SEC ? [day] : (localDay(horizon.clock, day, offsetSec)?.utc8 ?? [])
+    return validators.some((one) => one.activation <= BigInt(lastEpoch) && hasOnLocalDay(one, utc8))
+  }
   const lacking = horizon.closedDays.filter(
-    ({ day, lastEpoch }) =>
-      window.from <= day &&
-      day < window.to &&
-      !found.has(day) &&
-      isOwn(day) &&
-      activation !== undefined &&
-      activation <= BigInt(lastEpoch),
+    (closed) => window.from <= closed.day && closed.day < window.to && !found.has(closed.day) && isExpected(closed),
   )
   return new Map(lacking.map(({ day }) => [day, 1]))
 }

@@ -113,6 +113,7 @@ async function openBackfill(options: BackfillOptions, range: EpochRange, signal:
   const { fromEpoch, toEpoch } = range
   const { chain, tracked, pubkeys, indices, ...opened } = await openHistory(options, signal)
   let { checkpoint } = opened
+  await tracked.tellLook(null)
   refuseUnfinal(toEpoch, checkpoint.epoch)
   refuseUnknownFork(toEpoch, unknownFork(chain.spec))
   const named = { name: options.chain, clock: chain.clock }

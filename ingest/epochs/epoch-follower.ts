@@ -98,6 +98,7 @@ async function openFollower(options: FollowEpochsOptions, signal: AbortSignal) {
     chainName: options.chain,
     log: options.log,
     tracked,
+    tellsLooks: true,
     concurrency,
   })
   return {

@@ -31,6 +31,8 @@ export interface EpochPipelineOptions {
   readonly told?: ToldCheckpoints | undefined
   /** What the log has of an epoch that is to be told again because it lacks validators; undefined where all of it has to be asked. */
   readonly toldIn?: (epoch: number) => Promise<ToldEpoch | undefined>
+  /** Whether all epochs to come are told by this pipeline, so that whom it has looked for is known of them. */
+  readonly tellsLooks?: boolean
   /** Epochs read side by side; fewer with very many validators. */
   readonly concurrency: number
 }
@@ -76,6 +78,7 @@ export class EpochPipeline {
     const final = this.#options.beacon.finalChain(checkpoint)
     const finalSlot = firstSlotOfEpoch(chain.clock, checkpoint.epoch)
     const tracked = await this.#options.tracked.refresh(final, finalSlot, signal)
+    if (this.#options.tellsLooks === true) await this.#options.tracked.tellLook(from)
     const ended = new AbortController()
     const build = this.#builder({ ...range, chain, final, tracked, finalSlot }, AbortSignal.any([signal, ended.signal]))
     let endRoot = range.after

@@ -21,6 +21,7 @@ export class TrackedKeys {
   readonly #options: TrackedKeysOptions
   readonly #pubkeys: PubkeyBook
   readonly #facts: NewEvents
+  #factsThrough: bigint | undefined
 
   /** They are taken up in the book that is given. */
   constructor(options: TrackedKeysOptions, pubkeys = new PubkeyBook()) {
@@ -34,16 +35,23 @@ export class TrackedKeys {
     return this.#pubkeys
   }
 
+  /** Offset of the newest fact about the chain's validators that was taken up; all facts lie in one partition. Undefined while there is none. */
+  get factsThrough(): bigint | undefined {
+    return this.#factsThrough
+  }
+
   /** Takes up what accounts have come to track since the last call; true when it was something. */
   async refresh(signal: AbortSignal): Promise<boolean> {
     const { chain, unnamedChain, log } = this.#options
     const before = this.#pubkeys.size
-    for await (const event of this.#facts.read(signal)) {
+    for await (const { event, position } of this.#facts.read(signal)) {
       const fact = unlessUndecodable(
         () => ownershipFact(event, unnamedChain),
         (reason) => tellPassedOver({ chain, log }, event.id, reason),
       )
-      if (fact?.chain === chain) for (const pubkey of fact.pubkeys) this.#pubkeys.add(pubkey)
+      if (fact?.chain !== chain) continue
+      for (const pubkey of fact.pubkeys) this.#pubkeys.add(pubkey)
+      this.#factsThrough = position.offset
     }
     return this.#pubkeys.size !== before
   }

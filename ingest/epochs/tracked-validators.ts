@@ -2,8 +2,8 @@ import type { FinalChain, ValidatorIdentity } from '../../infra/ports/beacon-sou
 import type { Log } from '../../infra/ports/log.ts'
 import { chainKey } from '../../schemas/chains.ts'
 import { type ChainClock, epochOf } from '../../schemas/eth/time.ts'
-import { decodeEvent, encodeEvent, unlessUndecodable } from '../../schemas/events/codec.ts'
-import { IDENTIFIED_PER_EVENT_MAX, validatorsIdentified } from '../../schemas/events/validators.ts'
+import { decodeEvent, type EncodedEvent, encodeEvent, unlessUndecodable } from '../../schemas/events/codec.ts'
+import { IDENTIFIED_PER_EVENT_MAX, registryLookedAt, validatorsIdentified } from '../../schemas/events/validators.ts'
 import { timeOfSlot } from '../beacon-head/block-events.ts'
 import type { ChainLog } from '../cursor.ts'
 import { ownEvents } from '../own-events.ts'
@@ -36,6 +36,9 @@ export class TrackedValidators {
   readonly #keys: TrackedKeys
   /** Every tracked validator that is in the registry after this slot is identified. */
   #identifiedUpTo = -1
+  /** Offsets of the newest account facts whose validators the log is told to have been looked for, and to be told with epochs. */
+  #toldLooked = -1n
+  #toldEpochs = -1n
   #set: TrackedSet
 
   private constructor(options: TrackedValidatorsOptions) {
@@ -49,6 +52,7 @@ export class TrackedValidators {
     await tracked.#keys.refresh(signal)
     const { pubkeys } = tracked.#keys
     for await (const { event } of ownEvents({ ...options, topic: 'validators', signal })) {
+      if (event.type === registryLookedAt.name) tracked.#noteLook(event)
       if (event.type !== validatorsIdentified.name) continue
       const identified = unlessUndecodable(
         () => decodeEvent(validatorsIdentified, event, options.unnamedChain),
@@ -67,6 +71,34 @@ export class TrackedValidators {
     if (changed || slot > this.#identifiedUpTo) await this.#identify(final, Math.max(slot, this.#identifiedUpTo))
     if (changed || this.#set.indices.length !== this.#keys.pubkeys.indexed) this.#set = this.#snapshot()
     return this.#set
+  }
+
+  /**
+   * Tells the log, once of the same account facts, that all validators they name have been looked for: the set of the last refresh, with which
+   * epochs are told from this one on, where it is known.
+   */
+  async tellLook(fromEpoch: number | null): Promise<void> {
+    const { chain, clock, writer } = this.#options
+    const through = this.#keys.factsThrough
+    if (through === undefined || through <= (fromEpoch === null ? this.#toldLooked : this.#toldEpochs)) return
+    const id = `${registryLookedAt.name}:${chain}:${through}:${fromEpoch ?? 'none'}`
+    const time = timeOfSlot({ name: chain, clock }, this.#identifiedUpTo)
+    const data = { chain, accountsThrough: `${through}`, fromEpoch }
+    await writer.append('validators', [encodeEvent(registryLookedAt, { id, key: chainKey(chain), time, data })])
+    this.#noteTold(through, fromEpoch)
+  }
+
+  #noteLook(event: EncodedEvent): void {
+    const look = unlessUndecodable(
+      () => decodeEvent(registryLookedAt, event),
+      (reason) => tellPassedOver(this.#options, event.id, reason),
+    )
+    if (look !== undefined) this.#noteTold(BigInt(look.accountsThrough), look.fromEpoch)
+  }
+
+  #noteTold(through: bigint, fromEpoch: number | null): void {
+    if (through > this.#toldLooked) this.#toldLooked = through
+    if (fromEpoch !== null && through > this.#toldEpochs) this.#toldEpochs = through
   }
 
   #snapshot(): TrackedSet {

@@ -61,8 +61,8 @@ export class PayeeAddresses {
 
   async #refresh(): Promise<void> {
     const never = new AbortController().signal
-    for await (const event of this.#identities.read(never)) this.#guarded(event, () => this.#takeIdentities(event))
-    for await (const event of this.#accounts.read(never)) this.#guarded(event, () => this.#takeFact(event))
+    for await (const { event } of this.#identities.read(never)) this.#guarded(event, () => this.#takeIdentities(event))
+    for await (const { event } of this.#accounts.read(never)) this.#guarded(event, () => this.#takeFact(event))
     this.#freshUntilMs = performance.now() + FRESH_MS
   }
 

@@ -20,7 +20,7 @@ import { validatorLabelled } from '../../schemas/events/validator-labels.ts'
 import { keysAssigned, keysExported, keysImported, keysTaken } from '../../schemas/events/vault-keys.ts'
 import { webhookCreated, webhookRevoked } from '../../schemas/events/webhooks.ts'
 import { NOBODY, type OwnershipFact, ownershipFact } from '../../schemas/ownership.ts'
-import { toTokenLimitsRow } from '../../schemas/tables/accounts.ts'
+import { toTokenLimitsRow, UNTOLD_SLOT } from '../../schemas/tables/accounts.ts'
 import { constantColumn, type Projected, type TableRows, textColumn, versionOf } from '../loop/rows.ts'
 import { projectExitCallEnd } from './exit-call-ends.ts'
 import { projectExitSteps } from './exit-steps.ts'
@@ -160,7 +160,6 @@ function projectCreated(stored: StoredEvent, unnamedChain: string): Projected {
   return { rows: [...owned.rows, { table: 'created_validators', columns }], touched }
 }
 
-const UNTOLD_SLOT = -1
 /** The row of a token, or, of its hash alone, that it is revoked. */
 function tokenRow(token: TokenCreated | TokenRevoked, version: bigint): TableRows {
   const created = 'account' in token ? token : undefined

@@ -88,6 +88,9 @@ function toAllow(row: Pick<TokenLimitsRow, `only_${keyof AllowLists}`>): Pick<To
   return { allow: Object.fromEntries(lists.map((list) => [list, row[`only_${list}`].split(',')])) }
 }
 
+/** `created_at_slot` of what was told without one. */
+export const UNTOLD_SLOT = -1
+
 /**
  * Who has which validator on which days `[from_day, to_day)`: rows of `validator_owners` are points, each of which counts until
  * the next one of the same validator, so that a day has one owner. `where` is a condition on their columns that leaves no point

@@ -36,6 +36,8 @@ export const TOKEN = 'secret-token-of-demo'
 export const GENESIS_SEC = Date.parse('2026-11-17T16:03:12Z') / 1000
 /** Newest complete epoch; the rows of 452 are there, its completion is not. */
 export const NEWEST_EPOCH = 451
+/** Whoever account facts up to this version name was looked for in the registry before the first epoch. */
+export const LOOKED_THROUGH = 1_000
 /** Epochs that the API's validators may wait for their deposits, and how many of them an account may have. */
 export const EXPIRY_EPOCHS = 100
 export const UNFUNDED_MAX = 5
@@ -142,6 +144,7 @@ async function fillAccounts(warehouse: Warehouse): Promise<void> {
       version: 1,
     })),
   )
+  await insertRows(warehouse, 'registry_looks', [{ accounts_version: LOOKED_THROUGH, from_epoch: 0, version: 1 }])
 }
 
 /** Closed days 18 and 19, the open day 20 as detail, and rows that no answer may count. */
@@ -306,6 +309,7 @@ async function fillHoodi(warehouse: Warehouse): Promise<void> {
       version: 1,
     })),
   )
+  await insert('registry_looks', [{ accounts_version: LOOKED_THROUGH, from_epoch: 0, version: 1 }])
   await insert('chains', [{ genesis_time_sec: GENESIS_SEC, seconds_per_slot: 6, slots_per_epoch: 8, version: 1 }])
   const epochs = [3587, 3588, 3589, 3595]
   await insert(

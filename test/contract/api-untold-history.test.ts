@@ -1,6 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { hashToken } from '../../schemas/events/accounts.ts'
-import { dailyRow, epochRow, insertOwners, insertRows, openApiFixture, pubkeyOf } from './api-fixture.ts'
+import {
+  dailyRow,
+  epochRow,
+  insertOwners,
+  insertRows,
+  LOOKED_THROUGH,
+  openApiFixture,
+  pubkeyOf,
+} from './api-fixture.ts'
 
 // Validators that are tracked from now on, and belong to their account since the start of all history: days 18 and 19 are closed without them.
 
@@ -46,11 +54,15 @@ const lacking = (from: string, to: string, validators_missing = 1) => ({
   end_date: to,
   validators_missing,
 })
-const completenessOf = async () => ({
+const completenessOf = async (index = OLD) => ({
   totals: (await get('total-rewards')).completeness,
   days: (await get(`daily-rewards?${DAYS}`)).completeness,
-  own: (await get(`rewards?pubkey=${pubkeyOf(OLD)}&${DAYS}`)).completeness,
+  own: (await get(`rewards?pubkey=${pubkeyOf(index)}&${DAYS}`)).completeness,
 })
+const NONE = { state: 'complete', incomplete: [] }
+const NOTHING_LACKS = { totals: NONE, days: NONE, own: NONE }
+const BOTH = { state: 'incomplete', incomplete: [lacking('2026-11-18', '2026-11-20')] }
+const ALL_LACK = { totals: BOTH, days: BOTH, own: BOTH }
 
 test('what the log does not have of a validator is no day without income', async () => {
   for (const path of ['total-rewards', `daily-rewards?${DAYS}`])
@@ -100,4 +112,62 @@ test('a whole day before a validator was active makes up for none that lacks lat
   ])
   const none = { state: 'complete', incomplete: [] }
   expect(await completenessOf()).toMatchObject({ totals: none, days: none })
+})
+
+/** An account fact that comes behind the looks so far, about a key that the registry may have. */
+async function trackKey(index: number, version: number): Promise<void> {
+  await insertOwners(fixture.warehouse, [{ account: 'late', pubkey: pubkeyOf(index), version }])
+}
+
+const looked = (accounts_version: number, from_epoch: number) =>
+  insertRows(fixture.warehouse, 'registry_looks', [{ accounts_version, from_epoch, version: accounts_version }])
+
+test('a key lacks all days from the moment on at which it is tracked until the registry was looked at', async () => {
+  const version = LOOKED_THROUGH + 1
+  const lackingByOffset = async () => {
+    const days = await get('daily-rewards?start_date=2026-11-19&end_date=2026-11-20&utc_offset=%2B09:00')
+    return days.completeness.incomplete
+  }
+  // The others have no exact rows of it.
+  const others = lacking('2026-11-19', '2026-11-20', 2)
+  expect(await lackingByOffset()).toEqual([others])
+  await trackKey(30, version)
+  expect(await completenessOf(30)).toMatchObject(ALL_LACK)
+  expect(await lackingByOffset()).toEqual([{ ...others, validators_missing: 3 }])
+  // The registry does not have it.
+  await looked(version, 452)
+  expect(await completenessOf(30)).toMatchObject(NOTHING_LACKS)
+  expect(await lackingByOffset()).toEqual([others])
+})
+
+test('one that was found lacks all days until an epoch was told with it', async () => {
+  const version = LOOKED_THROUGH + 2
+  await trackKey(31, version)
+  await insertRows(fixture.warehouse, 'validators', [{ validator_index: 31, pubkey: pubkeyOf(31), version: 1 }])
+  await looked(version, 452)
+  expect(await completenessOf(31)).toMatchObject(ALL_LACK)
+  // It was not in the registry at the end of it.
+  await insertRows(
+    fixture.warehouse,
+    'validator_epochs',
+    [OLD, WAITED].map((index) => epochRow(452, '2026-11-20', index, { activation_epoch: ACTIVE_FROM })),
+  )
+  await insertRows(fixture.warehouse, 'epochs', [
+    { epoch: 452, first_slot: 452 * 32, last_slot: 452 * 32 + 31, blocks: 32, version: 4 },
+  ])
+  expect(await completenessOf(31)).toMatchObject(NOTHING_LACKS)
+})
+
+test('one that was made here lacks nothing before anybody has looked for it: there was no deposit for it', async () => {
+  const version = LOOKED_THROUGH + 3
+  await trackKey(32, version)
+  await insertRows(fixture.warehouse, 'created_validators', [
+    { pubkey: pubkeyOf(32), account: 'late', created_at_slot: 14_400, version },
+  ])
+  expect(await completenessOf(32)).toMatchObject(NOTHING_LACKS)
+  // An earlier log may have had it: nobody tells when it was made.
+  await insertRows(fixture.warehouse, 'created_validators', [
+    { pubkey: pubkeyOf(32), account: 'late', created_at_slot: -1, version: version + 1 },
+  ])
+  expect(await completenessOf(32)).toMatchObject(ALL_LACK)
 })

@@ -154,6 +154,7 @@ describe.each(['given-chain', 'devnet'])('a log of release 0.1 (%s)', (name) => 
       'reverted_blocks',
       'weak_blocks',
       'deposit_contracts',
+      'registry_looks',
       'deposits',
       'exit_calls',
       'nft_transfers',

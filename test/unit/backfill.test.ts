@@ -5,6 +5,7 @@ import { backfill } from '../../ingest/backfill/backfill.ts'
 import { findGaps } from '../../ingest/backfill/gaps.ts'
 import type { RangePlan } from '../../ingest/backfill/range-plan.ts'
 import { timeOfSlot } from '../../ingest/beacon-head/block-events.ts'
+import { followEpochs } from '../../ingest/epochs/epoch-follower.ts'
 import { joinRows } from '../../ingest/epochs/joined-rows.ts'
 import { DeadLetters } from '../../processors/loop/dead-letters.ts'
 import { AppError } from '../../schemas/errors.ts'
@@ -15,6 +16,7 @@ import {
   epochValidators,
 } from '../../schemas/events/beacon-epoch.ts'
 import { decodeEvent, type EncodedEvent, encodeEvent, type Topic } from '../../schemas/events/codec.ts'
+import { registryLookedAt } from '../../schemas/events/validators.ts'
 import { eventLogOfEachTest } from './event-log-of-each-test.ts'
 import { BEACON_CHAIN, chainTo, eventsIn, followBeacon, ofChain, trackValidators, until } from './follow-synthetic.ts'
 import { SyntheticChain, syntheticChain } from './synthetic-chain.ts'
@@ -47,6 +49,27 @@ test('a backfill tells the epochs of its range with their blocks, in order', asy
   expect(await eventsOf('execution.blocks')).toHaveLength(12)
   expect(await eventsOf('beacon.blocks')).toHaveLength(12)
   expect(progress).toEqual([0, 1, 2, 3])
+})
+
+test('a backfill tells whom it has looked for, once, and of epochs to come nothing: who follows tells that', async () => {
+  await track([1])
+  const chain = chainTo(40)
+  const looks = async () =>
+    (await eventsOf('validators'))
+      .filter(({ type }) => type === registryLookedAt.name)
+      .map((event) => decodeEvent(registryLookedAt, event))
+  await backfill(backfilled(chain), { fromEpoch: 2, toEpoch: 4 }, never)
+  const looked = { chain: BEACON_CHAIN, accountsThrough: '0', fromEpoch: null }
+  expect(await looks()).toEqual([looked])
+  await backfill(backfilled(chain), { fromEpoch: 2, toEpoch: 5 }, never)
+  expect(await looks()).toEqual([looked])
+  const stop = new AbortController()
+  const onProgress = ({ nextEpoch }: { readonly nextEpoch: number }) => nextEpoch >= 7 && stop.abort()
+  const following = { ...ofChain(BEACON_CHAIN, eventLog()), beacon: chain.beacon, startEpoch: 6, onProgress }
+  await followEpochs(following, stop.signal)
+  expect(await looks()).toEqual([looked, { ...looked, fromEpoch: 6 }])
+  await backfill(backfilled(chain), { fromEpoch: 1, toEpoch: 5 }, never)
+  expect(await looks()).toHaveLength(2)
 })
 
 test('a backfill that was interrupted goes on where it was', async () => {

@@ -8,7 +8,7 @@ import { ACCOUNTS_KEY, validatorsTracked } from '../../schemas/events/accounts.t
 import { dayBalances, epochBlocks, epochValidators, RANGE_VALIDATORS } from '../../schemas/events/beacon-epoch.ts'
 import { decodeEvent, type EncodedEvent, type Topic } from '../../schemas/events/codec.ts'
 import { depositContractTold } from '../../schemas/events/deposit-contract.ts'
-import { validatorsIdentified } from '../../schemas/events/validators.ts'
+import { registryLookedAt, validatorsIdentified } from '../../schemas/events/validators.ts'
 import { eventLogOfEachTest } from './event-log-of-each-test.ts'
 import { BEACON_CHAIN, chainTo, eventsIn, ofChain, trackValidators } from './follow-synthetic.ts'
 import { failingAfter } from './head-topics.ts'
@@ -187,7 +187,30 @@ test('a restart goes on where the log stops, and knows who was identified', asyn
   expect((await eventsOf('validators')).map(({ type }) => type)).toEqual([
     depositContractTold.name,
     validatorsIdentified.name,
+    registryLookedAt.name,
   ])
+})
+
+test('what account facts name is told to have been looked for, once, and from which epoch on it is told', async () => {
+  const looks = async () =>
+    (await eventsOf('validators'))
+      .filter(({ type }) => type === registryLookedAt.name)
+      .map((event) => decodeEvent(registryLookedAt, event))
+  await track([1])
+  await track([3], 'hoodi')
+  const chain = chainTo(40)
+  await followTo(1, chain)
+  const [first] = await looks()
+  expect(first).toEqual({ chain: BEACON_CHAIN, accountsThrough: '0', fromEpoch: 0 })
+  await track([99]) // not in the registry, looked for nonetheless
+  await track([1]) // is known already
+  const next = (await eventsOf('beacon.epochs')).filter(({ type }) => type === epochBlocks.name).length
+  chain.extendRange(41, 56, 'b40')
+  chain.finalizedEpoch = 12
+  await followTo(9, chain)
+  expect(await looks()).toEqual([first, { chain: BEACON_CHAIN, accountsThrough: '3', fromEpoch: next }])
+  const types = (await eventsOf('validators')).map(({ type }) => type)
+  expect(types.indexOf(validatorsIdentified.name)).toBeLessThan(types.indexOf(registryLookedAt.name))
 })
 
 test('the deposit contract is told once for each chain, and again where its node says another', async () => {

@@ -25,7 +25,7 @@ import { type EncodedEvent, encodeEvent, type Topic } from '../../schemas/events
 import { executionBlock } from '../../schemas/events/execution-block.ts'
 import { feeRecipientsTold } from '../../schemas/events/fee-recipients.ts'
 import { usageCounted } from '../../schemas/events/usage.ts'
-import { validatorsIdentified } from '../../schemas/events/validators.ts'
+import { registryLookedAt, validatorsIdentified } from '../../schemas/events/validators.ts'
 import { TIME_BUCKETS } from '../../schemas/usage-times.ts'
 import { transactionColumns } from './execution-columns.ts'
 
@@ -143,7 +143,7 @@ export function givenChain(epochs = EPOCHS): GivenChain {
   return {
     events: new Map<Topic, readonly EncodedEvent[]>([
       ['accounts', accountEvents()],
-      ['validators', [identities()]],
+      ['validators', [identities(), look()]],
       ['beacon.blocks', head],
       ['execution.blocks', execution],
       ['beacon.epochs', finalized],
@@ -236,6 +236,16 @@ function identities(): EncodedEvent {
     key: chainKey(GIVEN_CHAIN),
     time: instant(0),
     data: { chain: GIVEN_CHAIN, validators },
+  })
+}
+
+/** For whoever the account fact before it names. */
+function look(): EncodedEvent {
+  return encodeEvent(registryLookedAt, {
+    id: 'looked',
+    key: chainKey(GIVEN_CHAIN),
+    time: instant(0),
+    data: { chain: GIVEN_CHAIN, accountsThrough: '1', fromEpoch: 0 },
   })
 }
 

@@ -5,7 +5,7 @@ import { dayBalances, epochBlocks, epochValidators } from '../../schemas/events/
 import { decodeEvent, type EncodedEvent, type EventType, type Topic } from '../../schemas/events/codec.ts'
 import { executionBlock } from '../../schemas/events/execution-block.ts'
 import { feeRecipientsTold } from '../../schemas/events/fee-recipients.ts'
-import { validatorsIdentified } from '../../schemas/events/validators.ts'
+import { registryLookedAt, validatorsIdentified } from '../../schemas/events/validators.ts'
 
 /** Topics of accounts, not of chains. */
 const OF_ACCOUNTS: ReadonlySet<Topic> = new Set<Topic>(['accounts', 'usage'])
@@ -43,6 +43,8 @@ export function renameOne(event: EncodedEvent, chain: string): EncodedEvent {
       return json(feeRecipientsTold)
     case validatorsIdentified.name:
       return json(validatorsIdentified)
+    case registryLookedAt.name:
+      return json(registryLookedAt)
     case beaconBlock.name:
       return json(beaconBlock)
     case executionBlock.name:

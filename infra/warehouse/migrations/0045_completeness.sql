@@ -6,7 +6,7 @@ TRUNCATE TABLE monthly_rewards;
 TRUNCATE TABLE closed_months;
 
 -- Looks for tracked validators in a chain's registry: whose keys account facts up to a version name were looked for, and are asked about in
--- epochs from one on.
+-- epochs from one on; from none where others tell them, which is the highest number.
 CREATE TABLE IF NOT EXISTS registry_looks
 (
     chain LowCardinality(String),
@@ -16,4 +16,4 @@ CREATE TABLE IF NOT EXISTS registry_looks
 )
 ENGINE = ReplacingMergeTree(version)
 PARTITION BY chain
-ORDER BY (chain, accounts_version);
+ORDER BY (chain, accounts_version, from_epoch);

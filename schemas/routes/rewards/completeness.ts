@@ -21,7 +21,8 @@ export const Completeness = Type.Object(
           end_date: Type.String({ format: 'date', description: 'The day behind the last one.' }),
           validators_missing: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
             description:
-              'Validators of the account that are not in the figures of each of these days, since the whole day is not known, their ' +
+              'Validators of the account that are not in the figures of each of these days, since the whole day is not known, nobody has looked for ' +
+              'them in the registry since they were tracked, their ' +
               'balances changed by what nothing explains, or an epoch was computed of a state that no block names; null where epochs or blocks of the days themselves are missing.',
           }),
         },
