@@ -10,6 +10,7 @@ import { StandingMemo } from '../http/standing-memo.ts'
 import { activationsOf } from './activations.ts'
 import { activatedAt } from './expected-validators.ts'
 import type { Horizon } from './horizon.ts'
+import type { ToldDay } from './running-days.ts'
 
 export interface Income {
   readonly elRewardWei: bigint
@@ -32,6 +33,8 @@ export interface Incomes {
   readonly unproven: ReadonlyMap<DayNumber, number>
   /** Closed days by whose end a validator was activated, and of which it has a whole row that is explained, by index. */
   readonly wholeDays: ReadonlyMap<number, number>
+  /** Open days of which it has something that is explained, and on which the account sees it, by index. */
+  readonly openDays: ReadonlyMap<number, readonly ToldDay[]>
 }
 
 interface IncomeRow {
@@ -126,10 +129,12 @@ const UNEXPLAINED_DAYS = `
   WHERE chain = {chain:String} AND epoch IN (${OPEN_EPOCHS}) AND residual_gwei != 0
     AND version IN (${newestToldSql(`epoch IN (${OPEN_EPOCHS})`)})`
 const OPEN_INCOME = `
-  SELECT ${sumsOf('toUInt256(0)', 'income.cl_reward')}, groupArrayIf(toUInt16(income.day), income.is_explained) AS explained
+  SELECT
+    ${sumsOf('toUInt256(0)', 'income.cl_reward')},
+    groupArrayIf((toUInt16(income.day), income.first_epoch, income.epochs), income.is_explained) AS explained
   FROM (
     SELECT
-      day, validator_index, cl_reward,
+      day, validator_index, cl_reward, first_epoch, epochs,
       (day, validator_index) NOT IN (${UNEXPLAINED_DAYS}) AND day NOT IN (${UNANCHORED_DAYS}) AS is_explained
     FROM (${OPEN_DAYS})
   ) AS income
@@ -163,6 +168,7 @@ export async function selectIncomes(scope: AccountScope, horizon: Horizon): Prom
   const incomes = new Map<number, Income>()
   const unproven = new Map<DayNumber, number>()
   const wholeDays = new Map<number, number>()
+  const openDays = new Map<number, readonly ToldDay[]>()
   const activations = await activationsOf(scope, horizon)
   for (const some of inStatements(registered)) {
     const [closed, open] = await Promise.all([
@@ -171,6 +177,7 @@ export async function selectIncomes(scope: AccountScope, horizon: Horizon): Prom
       ),
       openRows(scope, horizon, some),
     ])
+    for (const row of open) openDays.set(row.validator_index, row.explained)
     for (const row of [...closed, ...open]) {
       const income = { elRewardWei: BigInt(row.el_reward_wei), clRewardGwei: BigInt(row.cl_reward_gwei) }
       incomes.set(row.validator_index, addIncome(incomes.get(row.validator_index) ?? NO_INCOME, income))
@@ -179,7 +186,7 @@ export async function selectIncomes(scope: AccountScope, horizon: Horizon): Prom
       for (const day of row.unproven) unproven.set(day, (unproven.get(day) ?? 0) + 1)
     }
   }
-  return { incomes, unproven, wholeDays }
+  return { incomes, unproven, wholeDays, openDays }
 }
 
 function byPlace<Row extends IncomeRow>(accounts: readonly unknown[], rows: readonly Row[]): readonly Row[][] {
@@ -241,7 +248,7 @@ async function openRows(
   scope: AccountScope,
   horizon: Horizon,
   validators: readonly SeenValidator[],
-): Promise<readonly IncomeRow[]> {
+): Promise<readonly OpenIncome[]> {
   const params = openParams(horizon)
   const [rows, revenues] = await Promise.all([
     readTogether(scope, 'open incomes', validators, async (warehouse, accounts) =>
@@ -249,16 +256,20 @@ async function openRows(
     ),
     openRevenues(scope, params),
   ])
-  return rows.map(({ explained, ...row }) => {
+  return rows.map((row) => {
+    const explained = row.explained.map(([day, firstEpoch, epochs]) => ({ day, firstEpoch, epochs: Number(epochs) }))
     const own = revenues.get(row.validator_index) ?? []
-    const counted = own.filter(({ day }) => explained.includes(day))
-    return { ...row, el_reward_wei: `${counted.reduce((sum, { revenue }) => sum + BigInt(revenue), 0n)}` }
+    const counted = own.filter(({ day }) => explained.some((one) => one.day === day))
+    return { ...row, explained, el_reward_wei: `${counted.reduce((sum, { revenue }) => sum + BigInt(revenue), 0n)}` }
   })
 }
 
 interface OpenRow extends IncomeRow {
-  /** Days on which what it has is explained, and the account sees it. */
-  readonly explained: readonly DayNumber[]
+  readonly explained: readonly (readonly [day: DayNumber, firstEpoch: number, epochs: string])[]
+}
+
+interface OpenIncome extends IncomeRow {
+  readonly explained: readonly ToldDay[]
 }
 
 /** What the open days' blocks paid, by proposer: read once for all accounts. */

@@ -9,6 +9,7 @@ import { expectedDays } from './account-days.ts'
 import { addIncome, type Income, type Incomes, NO_INCOME, selectIncomes } from './account-incomes.ts'
 import { expectedSpans, expectedValidators } from './expected-validators.ts'
 import { dayOfHorizon, type Horizon } from './horizon.ts'
+import { lacksOfRunningDays } from './running-days.ts'
 
 export interface ValidatorTotals extends Income {
   readonly pubkey: string
@@ -36,7 +37,7 @@ const totalsMemo = new StandingMemo<AccountTotals>(({ items }) => items.length)
 export function accountTotals(scope: AccountScope, horizon: Horizon): Promise<AccountTotals> {
   return totalsMemo.of(scope.standing, scope.account, async () => {
     const today = dayOfHorizon(horizon)
-    const [{ registered }, states, { incomes, unproven, wholeDays }, deposited] = await Promise.all([
+    const [{ registered }, states, { incomes, ...told }, deposited] = await Promise.all([
       seenValidators(scope),
       validatorStates(scope, horizon.epoch),
       selectIncomes(scope, horizon),
@@ -55,31 +56,33 @@ export function accountTotals(scope: AccountScope, horizon: Horizon): Promise<Ac
       active: present.filter(({ state }) => ACTIVE.has(state.status)).length,
       balanceGwei: present.reduce((sum, { state }) => sum + BigInt(state.balance_gwei), 0n),
       items,
-      missing: await missingOf(scope, horizon, { unproven, wholeDays }),
+      missing: await missingOf(scope, horizon, told),
     }
   })
 }
 
 /**
- * How many days are whole is told with the incomes. Only of an account that has too few its days are read: each with the number of validators
- * that it lacks, as daily figures tell it. Neither side counts days before a validator is active.
+ * How many closed days are whole is told with the incomes. Only of an account that has too few its days are read: each with the number of validators
+ * that it lacks, as daily figures tell it. Neither side counts days before a validator is active. What the running day lacks is told with them too.
  */
 async function missingOf(
   scope: AccountScope,
   horizon: Horizon,
-  { unproven, wholeDays }: Pick<Incomes, 'unproven' | 'wholeDays'>,
+  { unproven, wholeDays, openDays }: Omit<Incomes, 'incomes'>,
 ): Promise<ReadonlyMap<DayNumber, number>> {
   const { closedDays } = horizon
-  const lacksDays = (await expectedValidators(scope, horizon)).some((validator) => {
+  const validators = await expectedValidators(scope, horizon)
+  const running = lacksOfRunningDays(horizon, validators, openDays)
+  const lacksDays = validators.some((validator) => {
     const expected = expectedSpans(validator, closedDays).reduce((sum, [from, to]) => sum + to - from, 0)
     const whole = validator.index === undefined ? undefined : wholeDays.get(validator.index)
     return expected > (whole ?? 0)
   })
-  if (!lacksDays) return unproven
+  if (!lacksDays) return new Map([...unproven, ...running])
   const all = { from: closedDays[0]?.day ?? 0, to: (closedDays.at(-1)?.day ?? -1) + 1 }
   const days = await expectedDays({ ...scope, warehouse: scope.shared, servesUnproven: false }, horizon, all)
   const lacking = days.filter(({ missing }) => missing > 0).map(({ day, missing }) => [day, missing] as const)
-  return new Map([...unproven, ...lacking])
+  return new Map([...unproven, ...running, ...lacking])
 }
 
 /** Validators that the account has on a day and whose deposit is on chain, in the registry or not; those that have failed are not counted. */

@@ -2,7 +2,7 @@ import { DAY_OFFSET_SEC, type DayNumber, epochOf, firstSlotOfDay, formatDay } fr
 import type { Completeness } from '../../schemas/routes/rewards/completeness.ts'
 import type { ListPage } from '../http/cursor.ts'
 import { answerList } from '../http/operation.ts'
-import type { Horizon } from './horizon.ts'
+import { dayOfHorizon, type Horizon } from './horizon.ts'
 import type { Days } from './kept-spans.ts'
 
 /**
@@ -52,10 +52,17 @@ export function completenessOf(
   }
 }
 
-/** Days that totals are over: from the first to the last one that is closed, or that they lack something of, open or not. */
+/**
+ * Days that totals are over: from the first one that is closed, or that they lack something of, to the last one, or to the last final one behind it
+ * that is not closed yet.
+ */
 export function daysOfTotals(horizon: Horizon | undefined, missing: ReadonlyMap<DayNumber, number> = new Map()): Days {
-  const closed = horizon?.closedDays.map(({ day }) => day) ?? []
-  const days = [...closed.slice(0, 1), ...closed.slice(-1), ...missing.keys()]
+  const [first, last] = [horizon?.closedDays[0], horizon?.closedDays.at(-1)]
+  const ends =
+    horizon === undefined || first === undefined || last === undefined
+      ? []
+      : [first.day, last.day, dayOfHorizon(horizon) - 1]
+  const days = [...ends, ...missing.keys()]
   return days.length === 0 ? { from: 0, to: 0 } : { from: Math.min(...days), to: Math.max(...days) + 1 }
 }
 

@@ -61,22 +61,23 @@ const completenessOf = async (index = OLD) => ({
 })
 const NONE = { state: 'complete', incomplete: [] }
 const NOTHING_LACKS = { totals: NONE, days: NONE, own: NONE }
-const BOTH = { state: 'incomplete', incomplete: [lacking('2026-11-18', '2026-11-20')] }
-const ALL_LACK = { totals: BOTH, days: BOTH, own: BOTH }
+const incomplete = (...days: readonly ReturnType<typeof lacking>[]) => ({ state: 'incomplete', incomplete: days })
+const BOTH = incomplete(lacking('2026-11-18', '2026-11-20'))
+/** Totals go on to the newest epoch, of the day after them. */
+const ALL_LACK = { totals: incomplete(lacking('2026-11-18', '2026-11-21')), days: BOTH, own: BOTH }
 
 test('what the log does not have of a validator is no day without income', async () => {
   for (const path of ['total-rewards', `daily-rewards?${DAYS}`])
     expect((await get(path)).completeness).toMatchObject({ state: 'complete', incomplete: [] })
   await track([OLD])
-  const both = { state: 'incomplete', incomplete: [lacking('2026-11-18', '2026-11-20')] }
-  expect(await completenessOf()).toMatchObject({ totals: both, days: both, own: both })
+  expect(await completenessOf()).toMatchObject(ALL_LACK)
   // With the next epoch, its state is known, and that it was active.
   await insertRows(fixture.warehouse, 'validator_epochs', [epochRow(451, '2026-11-20', OLD)])
   await insertRows(fixture.warehouse, 'epochs', [
     { epoch: 451, first_slot: 451 * 32, last_slot: 451 * 32 + 31, blocks: 32, version: 2 },
   ])
   expect((await get('total-rewards')).data.validator_details).toHaveLength(1)
-  expect(await completenessOf()).toMatchObject({ totals: both, days: both, own: both })
+  expect(await completenessOf()).toMatchObject(ALL_LACK)
 })
 
 test('what a backfill brings is not missing any more', async () => {
@@ -86,32 +87,40 @@ test('what a backfill brings is not missing any more', async () => {
     ])
   await insertRows(fixture.warehouse, 'daily_rewards', [dailyRow('2026-11-19', OLD, 7n, 0n, 30)])
   await close('2026-11-19', 7184, 14383)
-  const first = { state: 'incomplete', incomplete: [lacking('2026-11-18', '2026-11-19')] }
-  expect(await completenessOf()).toMatchObject({ totals: first, days: first, own: first })
+  const first = incomplete(lacking('2026-11-18', '2026-11-19'))
+  const today = lacking('2026-11-20', '2026-11-21')
+  const totals = { ...first, incomplete: [...first.incomplete, today] }
+  expect(await completenessOf()).toMatchObject({ totals, days: first, own: first })
   await insertRows(fixture.warehouse, 'daily_rewards', [dailyRow('2026-11-18', OLD, 7n, 0n, 30)])
   await close('2026-11-18', 0, 7183)
-  const none = { state: 'complete', incomplete: [] }
-  expect(await completenessOf()).toMatchObject({ totals: none, days: none, own: none })
+  // Of the day that is not over it has one of two epochs.
+  expect(await completenessOf()).toMatchObject({ ...NOTHING_LACKS, totals: incomplete(today) })
+  await insertRows(fixture.warehouse, 'validator_epochs', [epochRow(450, '2026-11-20', OLD)])
+  await insertRows(fixture.warehouse, 'epochs', [
+    { epoch: 450, first_slot: 450 * 32, last_slot: 450 * 32 + 31, blocks: 32, version: 2 },
+  ])
+  expect(await completenessOf()).toMatchObject(NOTHING_LACKS)
 })
 
 test('a whole day before a validator was active makes up for none that lacks later', async () => {
   await track([WAITED])
-  await insertRows(fixture.warehouse, 'validator_epochs', [
-    epochRow(451, '2026-11-20', WAITED, { activation_epoch: ACTIVE_FROM }),
-  ])
+  await insertRows(
+    fixture.warehouse,
+    'validator_epochs',
+    [450, 451].map((epoch) => epochRow(epoch, '2026-11-20', WAITED, { activation_epoch: ACTIVE_FROM })),
+  )
   await insertRows(fixture.warehouse, 'daily_rewards', [dailyRow('2026-11-18', WAITED, 0n, 0n, 31)])
   await insertRows(fixture.warehouse, 'epochs', [
     { epoch: 451, first_slot: 451 * 32, last_slot: 451 * 32 + 31, blocks: 32, version: 3 },
   ])
-  const second = { state: 'incomplete', incomplete: [lacking('2026-11-19', '2026-11-20')] }
+  const second = incomplete(lacking('2026-11-19', '2026-11-20'))
   const { totals, days } = await completenessOf()
   expect({ totals, days }).toMatchObject({ totals: second, days: second })
   await insertRows(fixture.warehouse, 'daily_rewards', [dailyRow('2026-11-19', WAITED, 7n, 0n, 31)])
   await insertRows(fixture.warehouse, 'closed_days', [
     { day: '2026-11-19', first_slot: 7184, last_slot: 14383, validators: 6, validators_unexplained: 0, version: 31 },
   ])
-  const none = { state: 'complete', incomplete: [] }
-  expect(await completenessOf()).toMatchObject({ totals: none, days: none })
+  expect(await completenessOf()).toMatchObject({ totals: NONE, days: NONE })
 })
 
 /** An account fact that comes behind the looks so far, about a key that the registry may have. */

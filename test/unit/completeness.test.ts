@@ -58,13 +58,20 @@ describe('a client can tell apart', () => {
   })
 })
 
-it('is about the closed days where totals are asked for', () => {
+it('is about the days from the first closed one on that are over where totals are asked for', () => {
   expect(completenessOf(horizon, daysOfTotals(horizon))).toMatchObject({
     state: 'incomplete',
     incomplete: [{ start_date: '2026-01-04', end_date: '2026-01-05', validators_missing: null }],
   })
   const whole = { ...horizon, closedDays: closed('2026-01-03', '2026-01-04', '2026-01-05') }
   expect(completenessOf(whole, daysOfTotals(whole)).state).toBe('complete')
+  // Two days behind the last closed one are over: one is open, of the other there is nothing.
+  const behind = { ...horizon, epoch: horizon.epoch + 12, closedDays: closed('2026-01-03', '2026-01-04', '2026-01-05') }
+  expect(completenessOf(behind, daysOfTotals(behind))).toMatchObject({
+    state: 'incomplete',
+    not_final_from: null,
+    incomplete: [{ start_date: '2026-01-06', end_date: '2026-01-08', validators_missing: null }],
+  })
   expect(completenessOf(undefined, daysOfTotals(undefined)).state).toBe('not_final')
 })
 

@@ -28,7 +28,7 @@ export const Completeness = Type.Object(
         },
         { additionalProperties: false },
       ),
-      { description: 'Final days of which something is missing, ascending.' },
+      { description: 'Days of which something that is final is missing, ascending.' },
     ),
   },
   { additionalProperties: false, description: 'What the figures cover.' },
