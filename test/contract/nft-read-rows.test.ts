@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Api, openApi } from '../../api/http/server.ts'
+import { formatPageKey } from '../../api/nft/page-key.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
 import { MAINNET } from './api-fixture.ts'
 import { type GivenApi, openGivenApi, TOKEN } from './given-api.ts'
@@ -114,6 +115,36 @@ async function fill(): Promise<void> {
       ...{ token: `concat(${bytes(LARGE)}, ${token.token_id})`, kind: `'${kind}'`, told: `'${told}'`, version: '1' },
     })
   await insert('nft_contracts', { ...read, contract: spread('number', 20), name: "'a'", has_name: '1' })
+  await fillOthers()
+}
+
+/** Of each table of lists: that many others have one row each. Most of its pieces begin with another key then than the one before. */
+const OTHERS = 1_600_000
+
+async function fillOthers(): Promise<void> {
+  const other = spread('number + 1000000', 20)
+  const at = { start: '1', block_number: '1', block_hash: PARENT.replaceAll('block', '2') }
+  const keyed: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
+    ['nft_holder_tokens', { holder: other, contract: bytes(SMALL), standard: "'ERC721'" }],
+    ['nft_token_holders', { contract: other, holder: bytes(OTHER), standard: "'ERC721'" }],
+    ['nft_totals', { kind: "'contract'", key: other }],
+    ['nft_transfer_lists', { kind: "'to'", key: other }],
+  ]
+  for (const [table, key] of keyed) {
+    const columns = { chain: `'${CHAIN}'`, ...at, ...key }
+    await warehouse.command(
+      `INSERT INTO ${table} (${Object.keys(columns).join(', ')}) SELECT ${Object.values(columns).join(', ')} FROM numbers(${OTHERS})`,
+    )
+    await warehouse.merge(table, await partitionOf(table), new AbortController().signal)
+  }
+}
+
+async function partitionOf(table: string): Promise<string> {
+  const [partition] = await warehouse.query<{ id: string }>(
+    'SELECT DISTINCT partition_id AS id FROM system.parts WHERE active AND table = {table:String}',
+    { table },
+  )
+  return partition?.id ?? ''
 }
 
 const PARENT = `unhex(concat(leftPad(hex(toUInt32(block - 1)), 8, '0'), leftPad('01', 56, '0')))`
@@ -157,6 +188,8 @@ const LISTS: readonly (readonly [string, string, string])[] = [
   ].map(([what, filter]) => [`transfers ${what}`, 'getAssetsTransfer', filter] as [string, string, string]),
 ]
 const KEYS_OF_LATER_PAGES = 2
+/** What a page key may add: the pieces that it lies in. */
+const NEAR_ROWS = 16_384
 
 test.each(LISTS)('a page of %s reads at most 100,000 rows, further on, too', async (_what, operation, query) => {
   let next = ''
@@ -176,6 +209,28 @@ test.each(LISTS.filter(([, operation]) => operation !== 'getAssetsTransfer'))(
     const { text, rows } = await readBy(`${operation}?${query}&block=${PAST}`)
     expect(rows).toBeLessThanOrEqual(ROWS_READ_MAX)
     expect(JSON.parse(text)).toMatchObject({ total_count: PAST * ROWS_PER_BLOCK })
+  },
+)
+
+test.each(LISTS.slice(0, 5))(
+  'a page of %s near the end reads no more than one at the beginning',
+  async (_what, operation, query) => {
+    const values = Object.fromEntries(new URLSearchParams(query))
+    const { page_size: _size, ...filter } = values
+    const [head] = await warehouse.query<{ hash: string }>(
+      `SELECT concat('0x', lower(hex(block_hash))) AS hash FROM nft_blocks WHERE block_number = ${BLOCKS} AND substring(hex(block_hash), 64) = '1'`,
+    )
+    const last = `0xff${'00'.repeat(19)}`
+    const after: Readonly<Record<string, readonly string[]>> = {
+      getNFTsForOwner: [LARGE, `0xff${'00'.repeat(31)}`, 'ERC721'],
+      getOwnersForNFT: [last],
+    }
+    const of = { secret: '', chain: CHAIN, operation, filter: JSON.stringify(filter) }
+    const at = { start: 1, number: BLOCKS, hash: head?.hash ?? '' }
+    const key = formatPageKey(of, { ...at, after: after[operation] ?? [last] })
+    const first = await readBy(`${operation}?${query}`)
+    const near = await readBy(`${operation}?${query}&page_key=${key}`)
+    expect(near.rows).toBeLessThanOrEqual(first.rows + NEAR_ROWS)
   },
 )
 
