@@ -20,6 +20,7 @@ import { toBlockOperations } from './block-operations.ts'
 import { isDepositSigned } from './deposit-signature.ts'
 import { toExplainedRows } from './explained-rows.ts'
 import type { KeptStates } from './kept-states.ts'
+import { releaseExplained, releaseState } from './released-columns.ts'
 import { required } from './route.ts'
 import { BEACON } from './routes.ts'
 import { isNamedBy, refuseOtherBranch } from './state-branch.ts'
@@ -55,7 +56,7 @@ export class ExplainedEpochs {
   readonly #options: ExplainedEpochsOptions
   readonly #reader: StateReader
   readonly #away: StatesAway
-  /** The state behind the last epoch that was computed. */
+  /** The state behind the last epoch that was computed. Whoever takes it to compute the next one leaves nothing here, and gives it back. */
   #last: ReadState | undefined
   #committees: readonly Committees[] = []
   /** Of the state that was kept last. */
@@ -119,10 +120,13 @@ export class ExplainedEpochs {
     this.#last = after
     this.#committees = explained.committees
     const slots = blocks.map((block) => block.slot)
-    return { ...toExplainedRows(explained, { after: after.columns, set, slots }), proof, differences: [] }
+    const rows = toExplainedRows(explained, { after: after.columns, set, slots })
+    releaseExplained(explained)
+    releaseState(before.columns)
+    return { ...rows, proof, differences: [] }
   }
 
-  /** Those that are kept, or else what nodes give; undefined where none of them gives any. */
+  /** Those that are kept, or else what nodes give, which nobody else has; undefined where none of them gives any. */
   async #states(
     places: Between<StatePlace>,
     blocks: readonly ReadBlock[],
@@ -179,7 +183,9 @@ export class ExplainedEpochs {
     const pubkeys = wantedPubkeys({ queues: earlier?.queues }, operations)
     const state = await this.#reader.read(ask, { ...after, pubkeys, before: earlier }).catch(unlessUnreadable)
     if (state === undefined) return 'absent'
-    if (!(await kept.put(state))) return 'no room'
+    const isKept = await kept.put(state)
+    releaseState(state.columns)
+    if (!isKept) return 'no room'
     this.#earlier = earlierOf(state)
     return 'kept'
   }

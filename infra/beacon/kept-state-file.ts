@@ -4,7 +4,7 @@ import { deserialize, serialize } from 'node:v8'
 import { constants, zstdCompress, zstdDecompress } from 'node:zlib'
 import { SLOTS_PER_EPOCH } from '@lodestar/params'
 import { fromPlanes, toPlanes } from '../../schemas/byte-planes.ts'
-import type { StateColumns } from '../../schemas/eth/transition/state-columns.ts'
+import { refuseGivenBack, type StateColumns } from '../../schemas/eth/transition/state-columns.ts'
 import type { ReadState } from './state-reader.ts'
 import { type LookedFor, ValidatorKeys } from './validator-keys.ts'
 
@@ -53,6 +53,7 @@ interface Header extends Omit<ReadState, 'columns' | 'stateRoots'> {
 /** The file of a state, in pieces. */
 export async function encodeKeptState(state: ReadState): Promise<readonly Uint8Array[]> {
   const { columns, stateRoots, slot, blockRoot, stateRoot, isAnchored } = state
+  refuseGivenBack(columns)
   const randaoMixes = lastMixes(columns.randaoMixes, Math.floor(slot / SLOTS_PER_EPOCH))
   const values = { ...columns, randaoMixes, stateRoots }
   const stored: Uint8Array[] = []

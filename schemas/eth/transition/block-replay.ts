@@ -2,6 +2,7 @@ import type { BlockAttestation, BlockOperations, BlockWithdrawal, ConsolidationR
 import { Committees } from './committees.ts'
 import type { ReplayedBalances } from './effects.ts'
 import { type ChainRules, type ForkRules, INCREMENT_GWEI, isFrom, type QueueRules } from './fork-rules.ts'
+import { giveBack } from './given-back.ts'
 import type { Newcomers } from './newcomers.ts'
 import {
   activeIncrements,
@@ -46,8 +47,8 @@ export interface BlockReplayParts {
 
 /** Replays an epoch's blocks, in order, as far as they change balances and participation. */
 export class BlockReplay {
-  readonly previousParticipation: Uint8Array
-  readonly currentParticipation: Uint8Array
+  readonly #previousParticipation: Uint8Array
+  readonly #currentParticipation: Uint8Array
   readonly #parts: BlockReplayParts
   readonly #perIncrement: number
   readonly #seatReward: number
@@ -62,9 +63,9 @@ export class BlockReplay {
   constructor(parts: BlockReplayParts) {
     const { before, after, epoch, rules } = parts
     this.#parts = parts
-    this.previousParticipation = new Uint8Array(after.validators)
-    this.previousParticipation.set(parts.previousParticipation)
-    this.currentParticipation = new Uint8Array(after.validators)
+    this.#previousParticipation = new Uint8Array(after.validators)
+    this.#previousParticipation.set(parts.previousParticipation)
+    this.#currentParticipation = new Uint8Array(after.validators)
     this.#slashed = new Uint8Array(after.validators)
     this.#slashed.set(before.slashed)
     const total = activeIncrements(after, epoch)
@@ -77,6 +78,19 @@ export class BlockReplay {
   /** Those that attestations of the epoch's blocks were of. */
   get committees(): readonly Committees[] {
     return [...this.#committees.values()]
+  }
+
+  /** Whether the blocks have set the flags that the state has, byte for byte. */
+  isParticipationOf(state: Pick<StateColumns, 'previousParticipation' | 'currentParticipation'>): boolean {
+    return (
+      Buffer.compare(this.#previousParticipation, state.previousParticipation) === 0 &&
+      Buffer.compare(this.#currentParticipation, state.currentParticipation) === 0
+    )
+  }
+
+  /** Nothing can be asked of it afterwards. */
+  giveBack(): void {
+    giveBack([this.#previousParticipation, this.#currentParticipation, this.#slashed])
   }
 
   /** In the order of `process_block`: what changed before counts for what comes after. */
@@ -154,7 +168,7 @@ export class BlockReplay {
   #attest(block: BlockOperations, attestation: BlockAttestation, place: number): void {
     const { after, epoch, balances } = this.#parts
     const flags = this.#flagsOf(block.slot, attestation)
-    const participation = attestation.targetEpoch === epoch ? this.currentParticipation : this.previousParticipation
+    const participation = attestation.targetEpoch === epoch ? this.#currentParticipation : this.#previousParticipation
     const committees = this.#committeesOf(attestation.targetEpoch)
     const { aggregationBits } = attestation
     let weighted = 0

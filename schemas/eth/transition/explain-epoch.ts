@@ -6,9 +6,10 @@ import { BlockReplay } from './block-replay.ts'
 import type { Committees } from './committees.ts'
 import { type Effect, ReplayedBalances, type SeatEffects } from './effects.ts'
 import { chainRules, forkRules, isFrom, queueRules } from './fork-rules.ts'
+import { giveBack } from './given-back.ts'
 import { Newcomers } from './newcomers.ts'
 import { proposersOf } from './proposers.ts'
-import type { StateColumns, StateDeposit } from './state-columns.ts'
+import { refuseGivenBack, type StateColumns, type StateDeposit } from './state-columns.ts'
 import {
   applyCorrelationPenalties,
   applyElectraUpgrade,
@@ -77,6 +78,8 @@ export function wantedPubkeys(
  */
 export function explainEpoch(input: EpochInput): ExplainedEpoch {
   const { before, after, blocks, spec, isSigned, committees = [] } = input
+  refuseGivenBack(before)
+  refuseGivenBack(after)
   const rules = chainRules(spec)
   const epoch = Math.floor(after.slot / rules.slotsPerEpoch)
   const firstSlot = epoch * rules.slotsPerEpoch
@@ -116,7 +119,7 @@ export function explainEpoch(input: EpochInput): ExplainedEpoch {
     committees,
   })
   const cuts = replayWithCuts(input, { replay, balances, newcomers, firstSlot })
-  return {
+  const explained = {
     epoch,
     ...deltas,
     effects: balances.effects,
@@ -125,10 +128,11 @@ export function explainEpoch(input: EpochInput): ExplainedEpoch {
     committees: replay.committees,
     proposers,
     cuts,
-    isParticipationReplayed:
-      Buffer.compare(replay.previousParticipation, after.previousParticipation) === 0 &&
-      Buffer.compare(replay.currentParticipation, after.currentParticipation) === 0,
+    isParticipationReplayed: replay.isParticipationOf(after),
   }
+  giveBack([balances.gwei])
+  replay.giveBack()
+  return explained
 }
 
 /** Applies the blocks in order, and notes the balances as they stand after each slot that was asked for. */

@@ -99,6 +99,15 @@ export interface StateColumns {
   credentialsOf(index: number): Uint8Array
 }
 
+/**
+ * Throws unless the columns of one value per validator have one for each: those that were given back are empty, and what is read of them
+ * would count as 0.
+ */
+export function refuseGivenBack({ slot, validators, balancesGwei, currentParticipation }: StateColumns): void {
+  if (balancesGwei.length >= validators && currentParticipation.length >= validators) return
+  throw new Error(`the columns of the state of slot ${slot} were given back and are read again`)
+}
+
 /** `is_active_validator` (consensus-specs, phase0). */
 export function isActive(state: StateColumns, index: number, epoch: number): boolean {
   return (state.activationEpochs[index] as number) <= epoch && epoch < (state.exitEpochs[index] as number)
