@@ -1,6 +1,7 @@
 import type { Effect, ProposerKind } from '../../schemas/eth/transition/effects.ts'
 import { isProposerKind } from '../../schemas/eth/transition/effects.ts'
 import type { ExplainedEpoch, ReplayedCut } from '../../schemas/eth/transition/explain-epoch.ts'
+import { giveBack } from '../../schemas/eth/transition/given-back.ts'
 import { type StateColumns, UNSET_EPOCH } from '../../schemas/eth/transition/state-columns.ts'
 import type { BalanceEffect, BalanceEffectKind } from '../../schemas/events/balance-effects.ts'
 import { VALIDATOR_STATUSES, type ValidatorStatus } from '../../schemas/events/beacon-epoch.ts'
@@ -21,7 +22,7 @@ export function toExplainedRows(
   for (const index of indices) isAsked[index] = 1
   const gwei = (column: Float64Array) => new BigInt64Array(wordsOf(indices, column).buffer)
   const residuals = [...explained.residuals].filter(([index]) => isAsked[index] === 1)
-  return {
+  const rows = {
     states: statesOf(after, explained.epoch, indices),
     attestations: {
       validatorIndex: indices,
@@ -38,6 +39,8 @@ export function toExplainedRows(
     residuals: residuals.map(([validatorIndex, residual]) => ({ validatorIndex, gwei: String(residual) })),
     cuts: residuals.length > 0 ? undefined : explained.cuts.map((cut) => cutOf(cut, set)),
   }
+  giveBack([isAsked])
+  return rows
 }
 
 function knownOf(set: ValidatorSet, validators: number): Uint32Array {

@@ -4,14 +4,14 @@ import type { StateColumns } from '../../schemas/eth/transition/state-columns.ts
 
 // An epoch's columns have some hundred megabytes. Left to the garbage collector, those of several epochs would lie in memory.
 
-/** Gives back the memory of a state's columns of one value per validator, which are empty afterwards. What else it has stays. */
+/** Gives back the memory of a state's columns of one value per validator and its mixes, which are empty afterwards. What else it has stays. */
 export function releaseState(state: StateColumns): void {
   const { balancesGwei, effectiveIncrements, slashed, credentialPrefixes, inactivityScores } = state
   const { eligibilityEpochs, activationEpochs, exitEpochs, withdrawableEpochs } = state
-  const { previousParticipation, currentParticipation } = state
+  const { previousParticipation, currentParticipation, randaoMixes } = state
   giveBack([balancesGwei, effectiveIncrements, slashed, credentialPrefixes, inactivityScores])
   giveBack([eligibilityEpochs, activationEpochs, exitEpochs, withdrawableEpochs])
-  giveBack([previousParticipation, currentParticipation])
+  giveBack([previousParticipation, currentParticipation, randaoMixes])
 }
 
 /** Gives back the memory of what the epoch brought each validator, which is empty afterwards. */

@@ -1,6 +1,7 @@
 import { unshuffleList } from '@chainsafe/swap-or-not-shuffle'
 import { sha256 } from '../signing-root.ts'
 import type { ChainRules } from './fork-rules.ts'
+import { giveBack } from './given-back.ts'
 import { isActive, type StateColumns } from './state-columns.ts'
 
 /** Domains of `get_seed` (consensus-specs, phase0). */
@@ -26,7 +27,9 @@ export class Committees {
     const seed = seedOf(state, rules, { epoch, domain: DOMAIN_BEACON_ATTESTER })
     const active = activeIndices(state, epoch)
     const same = known.find((one) => one.members === active.length && Buffer.compare(one.seed, seed) === 0)
-    return same ?? new Committees(active, seed, rules)
+    const drawn = same ?? new Committees(active, seed, rules)
+    giveBack([active]) // they have a shuffled copy
+    return drawn
   }
 
   private constructor(active: Uint32Array, seed: Uint8Array, rules: ChainRules) {
@@ -51,10 +54,12 @@ export class Committees {
 
 /** `get_active_validator_indices` (consensus-specs, phase0). */
 export function activeIndices(state: StateColumns, epoch: number): Uint32Array {
-  const found = new Uint32Array(state.validators)
   let count = 0
-  for (let index = 0; index < state.validators; index++) if (isActive(state, index, epoch)) found[count++] = index
-  return found.slice(0, count)
+  for (let index = 0; index < state.validators; index++) if (isActive(state, index, epoch)) count++
+  const found = new Uint32Array(count)
+  let place = 0
+  for (let index = 0; place < count; index++) if (isActive(state, index, epoch)) found[place++] = index
+  return found
 }
 
 /** `get_seed`: the mix is of the epoch before the lookahead, so states of this epoch and the next have it. */
