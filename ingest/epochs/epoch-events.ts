@@ -2,6 +2,7 @@ import type {
   AttestationRewards,
   Balances,
   BeaconBlock,
+  EpochQuestion,
   ExplainedRows,
   ValidatorStates,
 } from '../../infra/ports/beacon-source.ts'
@@ -66,6 +67,8 @@ export interface EpochShare extends Pick<EpochInput, 'tracked'> {
 
 export interface EpochRequest extends EpochInput, EpochShare {
   readonly chainName: string
+  /** Asks for what states say of the epoch, when it is its turn; undefined where nodes have none, or nobody is tracked. */
+  readonly explain: (question: EpochQuestion) => Promise<ExplainedRows | undefined>
   /** What the log has of the epoch, and those of the validators whom that lacks. */
   readonly told?: { readonly epoch: ToldEpoch; readonly lacking: EpochShare } | undefined
   /** The epoch's blocks, as the walk back from the finalized block has found them. */
@@ -82,13 +85,13 @@ export interface EpochRequest extends EpochInput, EpochShare {
  * alone whom that lacks. Throws AppErrors of node faults, and `usage` for epochs before Altair.
  */
 export async function buildEpoch(request: EpochRequest): Promise<BuiltEpoch> {
-  const { epoch, tracked, final } = request
+  const { epoch } = request
   refusePhase0(request)
   const { blocks, endRoot } = await request.walked
   const parentRoot = blocks[0]?.parentRoot ?? endRoot
   const cutSlots = dayCuts(request).map(({ slot }) => slot)
   const question = { epoch, blockRoots: blocks.map(({ root }) => root), parentRoot, cutSlots }
-  const explained = tracked.indices.length > 0 ? await final.explainedEpoch(question, tracked.indices) : undefined
+  const explained = await request.explain(question)
   const { told: logged } = request
   const told = explained === undefined && logged && isToldOf(logged.epoch, blocks, cutSlots) ? logged : undefined
   const asking = told === undefined ? request : { ...request, ...told.lacking }

@@ -1,4 +1,11 @@
-import type { BeaconChain, BeaconSource, FinalChain, FinalizedCheckpoint } from '../../infra/ports/beacon-source.ts'
+import type {
+  BeaconChain,
+  BeaconSource,
+  EpochQuestion,
+  ExplainedRows,
+  FinalChain,
+  FinalizedCheckpoint,
+} from '../../infra/ports/beacon-source.ts'
 import type { Log } from '../../infra/ports/log.ts'
 import { AppError } from '../../schemas/errors.ts'
 import { firstSlotOfEpoch } from '../../schemas/eth/time.ts'
@@ -8,6 +15,7 @@ import { DutySets } from './duty-sets.ts'
 import { type BuiltEpoch, buildEpoch, type EpochShare } from './epoch-events.ts'
 import { FinalWalk } from './final-walk.ts'
 import { Joiners } from './joiners.ts'
+import { Milestone } from './milestone.ts'
 import { isSame } from './registry-rows.ts'
 import { forkEpoch, specNumber } from './spec.ts'
 import { type TrackedMembers, trackedMembers } from './sync-rewards.ts'
@@ -119,6 +127,7 @@ export class EpochPipeline {
       if (doubt !== undefined) throw doubt
     }
     const shared = { ...all, final, chain, chainName, members, confirm, log }
+    const explaining = new Milestone(from - 1)
     let walk: FinalWalk | undefined
     return (epoch: number): Promise<BuiltEpoch> => {
       if (walk === undefined || (epoch - from) % EPOCHS_PER_WALK === 0) {
@@ -135,12 +144,20 @@ export class EpochPipeline {
         walk = new FinalWalk({ ...known, ...stretch }, signal)
       }
       const walked = walk.blocksOf(epoch)
-      if (toldIn === undefined) return buildEpoch({ ...shared, epoch, walked })
+      /** In the order of the epochs, though walks find later blocks first: each is computed from the state that the one before it ends with. */
+      const explain = async (question: EpochQuestion): Promise<ExplainedRows | undefined> => {
+        await explaining.reached(epoch - 1)
+        const asked = tracked.indices.length > 0 ? final.explainedEpoch(question, tracked.indices) : undefined
+        explaining.reach(epoch)
+        return asked
+      }
+      if (toldIn === undefined) return buildEpoch({ ...shared, epoch, explain, walked })
       walked.catch(() => {}) // awaited behind the log
       return toldIn(epoch).then((told) =>
         buildEpoch({
           ...shared,
           epoch,
+          explain,
           walked,
           told: told && { epoch: told, lacking: shareOf(lackingIn(told, tracked)) },
         }),
