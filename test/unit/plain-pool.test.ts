@@ -139,6 +139,29 @@ test('many at once have an answer each, over no more connections than there may 
   expect(sockets).toHaveLength(8)
 })
 
+describe('many at once', () => {
+  const MANY = 100
+  const askMany = async (): Promise<void> => {
+    await pool.destroy()
+    pool = openPool({ connectionsMax: 2 * MANY })
+    const all = Array.from({ length: MANY }, () => ask())
+    await expect.poll(() => all.filter(({ end }) => end === 'whole'), SOON).toHaveLength(MANY)
+  }
+
+  test('do not open a connection each where the node is faster than that', async () => {
+    await askMany()
+    expect(sockets.length).toBeLessThan(MANY / 2)
+  })
+
+  test("do not wait for each other's answers", async () => {
+    answer = () => {
+      if (got.length === MANY) for (const { socket } of got) socket.write(ANSWER)
+    }
+    await askMany()
+    expect(sockets).toHaveLength(MANY)
+  })
+})
+
 describe('a connection is not used again', () => {
   test.each<[string, string]>([
     ['when its node says so', 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}'],

@@ -28,6 +28,9 @@ const LOOK_MS = 1_000
 const READ = Buffer.allocUnsafeSlow(64 * 1024)
 /** Of few requests none waits for others. */
 const WRITTEN_AT_ONCE_MAX = 4
+/** To open a connection takes as long as ten answers: further requests wait for the next time, or for a connection that is free sooner. */
+const OPENED_AT_ONCE_MAX = 4
+const OPENED_AGAIN_MS = 1
 /** Longer bodies are not copied. */
 const ONE_PIECE_BYTES_MAX = 8 * 1024
 /** Of what nodes say that they keep a connection for: theirs began earlier. */
@@ -73,6 +76,7 @@ export class PlainPool {
   readonly #waiting: Sending[] = []
   /** Those of one turn of the loop are written together: a node that is woken by each of them takes us more time than all else. */
   readonly #toWrite: Connection[] = []
+  #openedAtOnce = 0
   #looking: NodeJS.Timeout | undefined
   #isClosed = false
   readonly #ended = Promise.withResolvers<void>()
@@ -112,7 +116,7 @@ export class PlainPool {
   }
 
   #send(sending: Sending): void {
-    const connection = this.#idle.pop() ?? this.#open()
+    const connection = this.#idle.pop() ?? this.#openInTime()
     if (connection === undefined) this.#waiting.push(sending)
     else this.#write(connection, sending)
   }
@@ -133,6 +137,22 @@ export class PlainPool {
     for (let i = 0; i < headers.length; i += 2)
       if (headers[i] !== 'content-length') head += `${headers[i]}: ${headers[i + 1]}\r\n`
     return body === null ? `${head}\r\n` : `${head}content-length: ${body.length}\r\n\r\n`
+  }
+
+  #openInTime(): Connection | undefined {
+    if (this.#openedAtOnce >= OPENED_AT_ONCE_MAX) return undefined
+    const connection = this.#open()
+    if (connection !== undefined && this.#openedAtOnce++ === 0) setTimeout(() => this.#openFurther(), OPENED_AGAIN_MS)
+    return connection
+  }
+
+  #openFurther(): void {
+    this.#openedAtOnce = 0
+    while (this.#openedAtOnce < OPENED_AT_ONCE_MAX && this.#all.size < this.#options.connectionsMax) {
+      const next = this.#nextWaiting()
+      if (next === undefined) return
+      this.#send(next)
+    }
   }
 
   #open(): Connection | undefined {
