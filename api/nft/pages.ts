@@ -109,7 +109,9 @@ function stretchesOf(
 ): readonly Select[] {
   const first = firstRows(table, limit)
   const [few, many] = STRETCH_ROWS
-  const known = perItem === undefined ? first : Math.min(Math.ceil((limit + 1) * perItem * SPARE_ROWS), few + many)
+  // An item has one row at least, whatever a list of none has shown.
+  const needed = Math.ceil((limit + 1) * Math.max(perItem ?? 0, 1) * SPARE_ROWS)
+  const known = perItem === undefined ? first : Math.min(needed, few + many)
   const begin = isFirst ? selectFirst : selectStretch
   const less = 2 ** Math.ceil(Math.log2(known))
   if (less < first)

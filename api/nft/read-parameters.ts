@@ -27,6 +27,8 @@ const HEX_NUMBER = /^0[xX][0-9a-fA-F]{1,64}$/
 const HASH = /^0[xX][0-9a-fA-F]{64}$/
 /** Clients send the page key of no page with the first page, and no category for all. */
 const MAY_BE_EMPTY: readonly string[] = ['page_key', 'category']
+/** Who has found nothing to filter by did not mean everything, but with these: all, and none that is left out. */
+const MAY_HAVE_NO_ITEMS: readonly string[] = ['category', 'without_reasons']
 const BLOCK_WORDS: readonly string[] = ['latest', 'safe', 'finalized']
 
 /** Builds the reader of an operation's parameters, from the query string and the JSON body together. */
@@ -63,12 +65,15 @@ export function nftParameterReader(schema: TObject): ReadNftParameters {
     }
     const values: Record<string, unknown> = {}
     for (const [name, property] of properties) {
+      const isRequired = schema.required?.includes(name) === true
       const read = readProperty(name, property, given.get(name) ?? [])
       if (read.status === 'refused') return read
       if (read.value === undefined) {
-        if (schema.required?.includes(name) && !('default' in property)) return refuseNft(400, `${name} is missing`)
+        if (isRequired && !('default' in property)) return refuseNft(400, `${name} is missing`)
         continue
       }
+      const hasNoItems = Array.isArray(read.value) && read.value.length === 0
+      if (hasNoItems && !isRequired && !MAY_HAVE_NO_ITEMS.includes(name)) return refuseNft(400, `${name} is empty`)
       const validator = checks.get(name)
       if (validator?.Check(read.value) === false) {
         const [, errors] = validator.Errors(read.value)

@@ -21,6 +21,11 @@ describe('refusals', () => {
     [`nft { owner(address: "${ANN}") { tokens(pageSize: 101) { totalCount } } }`, /page_size/],
     [`nft { transfers(order: "sideways") { totalCount } }`, /order/],
     [`nft { transfers(category: ["ERC20"]) { totalCount } }`, /category/],
+    [`nft { transfers(contractAddresses: []) { totalCount } }`, /contract_addresses is empty/],
+    [
+      `nft { owner(address: "${ANN}") { tokens(contractAddresses: []) { totalCount } } }`,
+      /contract_addresses is empty/,
+    ],
     [`nft(block: "yesterday") { validAt { blockNumber } }`, /block is not a block/],
     [`nft(block: "1000000") { validAt { blockNumber } }`, /in the future/],
     [`nft(block: "finalized") { validAt { blockNumber } }`, /no block is known to be final/],
