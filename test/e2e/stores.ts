@@ -73,12 +73,13 @@ export function ofAnyLog(tables: Tables): Tables {
 }
 
 /**
- * The head is looked at once an epoch, by whoever follows it then: another log has had other looks, and other reverts. Tokens are read
- * of contracts when somebody gets to it, those of blocks that were taken back too.
+ * The head is looked at once an epoch, and the registry once there are new keys, by whoever follows them then: another log has had other looks,
+ * and other reverts. Tokens are read of contracts when somebody gets to it, those of blocks that were taken back too.
  */
 const TABLES_OF_LOOKS: ReadonlySet<Projection> = new Set<Projection>([
   'chain_queues',
   'deposit_queue_fronts',
+  'registry_looks',
   'reverted_blocks',
   'nft_tokens',
   'nft_marks',
