@@ -5,6 +5,8 @@ import { openWarehouse } from '../../infra/warehouse/open.ts'
 import { withServer } from './test-servers.ts'
 import { CONTRACT_ROWS_MAX, warehouseContract } from './warehouse.ts'
 
+const ROUNDS_OF_LOST_CLIENTS = 100
+
 // The address is `http://user:password@host:port`; the user may create and drop databases.
 withServer('clickhouse', (address) => {
   const url = new URL(address)
@@ -69,6 +71,22 @@ withServer('clickhouse', (address) => {
           (headers) => headers['x-clickhouse-query-id'] !== undefined && headers['content-encoding'] === 'gzip',
         ),
       ).toBe(true)
+    })
+
+    test('a client that goes amid its answer leaves nothing of it to the next one', async () => {
+      const { user, password } = { user: 'default', password: '', ...server }
+      const headers = { 'x-clickhouse-user': user, 'x-clickhouse-key': password }
+      const ask = (body: string, init: RequestInit = {}) =>
+        fetch(server.url, { method: 'POST', headers, body, ...init })
+      for (let round = 0; round < ROUNDS_OF_LOST_CLIENTS; round++) {
+        const asked = [0, 1, 2].map(async (client) => {
+          const signal = AbortSignal.timeout(1 + ((round * 7 + client * 13) % 60))
+          await (await ask('SELECT number, repeat(toString(number), 50) FROM numbers(200000)', { signal })).text()
+        })
+        await Promise.allSettled(asked)
+        const next = await ask(`SELECT ${round}`)
+        expect([next.status, await next.text()]).toEqual([200, `${round}\n`])
+      }
     })
 
     test('calls a refused connection retryable and does not tell the address', async () => {

@@ -31,6 +31,7 @@ import {
   runCommand,
   startDevnetChild,
   startProgram,
+  withLastWords,
 } from './processes.ts'
 import {
   copyAccounts,
@@ -173,7 +174,8 @@ export function pipelineSuite({ mode, modeOf, deaths }: PipelineOptions): void {
         async () => (await ready()).chains[SECOND]?.finalized_block === secondFinal || undefined,
         STEP_TIMEOUT_MS,
       )
-      await eventually('the day’s closing', async () => (await api(daily())).data?.reward?.[0], HISTORY_TIMEOUT_MS)
+      const closed = async () => (await api(daily())).data?.reward?.[0]
+      await withLastWords(program, eventually('the day’s closing', closed, HISTORY_TIMEOUT_MS))
       const [first, last] = [1, (lastEpoch + 1) * 32 - 1]
       blocks = await blocksOf(node, first, last)
       indices = await indicesAt(node, last)

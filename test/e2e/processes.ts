@@ -14,6 +14,8 @@ const POLL_MS = 500
 /** A moment to kill at must not pass unseen. */
 export const MOMENT_POLL_MS = 200
 /** Characters: what it ended of is in its last lines. */
+/** Of one that may hang. */
+const READY_ANSWER_MS = 20_000
 const LAST_WORDS = 4_000
 
 export interface DevnetChild extends AsyncDisposable {
@@ -214,6 +216,17 @@ export async function eventually<Answer>(
     if (answer !== undefined) return answer
     if (performance.now() > deadline) throw new Error(`${what} did not happen within ${timeoutMs} ms`)
     await new Promise((resolve) => setTimeout(resolve, everyMs))
+  }
+}
+
+/** Adds to what was waited for in vain what the program says of itself. */
+export async function withLastWords<Answer>(program: Running, waiting: Promise<Answer>): Promise<Answer> {
+  try {
+    return await waiting
+  } catch (error) {
+    const signal = AbortSignal.timeout(READY_ANSWER_MS)
+    const ready = await program.ask('/ready', { signal }).then((answer) => answer.text(), String)
+    throw new Error(`${String(error)}\n${ready}\n${program.output().slice(-LAST_WORDS)}`, { cause: error })
   }
 }
 

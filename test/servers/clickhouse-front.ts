@@ -232,7 +232,12 @@ async function sendChunks(
   if (encoding !== undefined) response.setHeader('Content-Encoding', encoding)
   const source = Readable.from(withExceptionBlock(first, iterator, tag), { objectMode: false })
   const compressor = encoding === undefined ? new PassThrough() : COMPRESSORS[encoding]?.()
-  await pipeline(source, compressor as NodeJS.ReadWriteStream, response as Writable)
+  try {
+    await pipeline(source, compressor as NodeJS.ReadWriteStream, response as Writable)
+  } finally {
+    // Of a client that has gone the statement would go on, and be in the way of the next one.
+    await iterator.return?.()
+  }
 }
 
 async function* withExceptionBlock(
