@@ -112,26 +112,14 @@ function stretchesOf(
   // An item has one row at least, whatever a list of none has shown.
   const needed = Math.ceil((limit + 1) * Math.max(perItem ?? 0, 1) * SPARE_ROWS)
   const known = perItem === undefined ? first : Math.min(needed, few + many)
-  const begin = isFirst ? selectFirst : selectStretch
-  const less = 2 ** Math.ceil(Math.log2(known))
-  if (less < first)
+  if (known > first)
     return [
-      { rows: less, select: begin },
-      { rows: first, select: selectStretch },
-      { rows: few - less, select: selectStretch },
-      { rows: many, select: selectStretch },
+      { rows: known, select: selectStretch },
+      { rows: first + few + many - known, select: selectStretch },
     ]
-  if (known <= first)
-    return [
-      { rows: first, select: begin },
-      { rows: few, select: selectStretch },
-      { rows: many, select: selectStretch },
-    ]
-  const rest = first + few + many - known
-  return [
-    { rows: known, select: selectStretch },
-    { rows: rest, select: selectStretch },
-  ]
+  const begin = Math.min(first, 2 ** Math.ceil(Math.log2(known)))
+  const rows = begin < first ? [begin, first, few - begin, many] : [first, few, many]
+  return rows.map((some, i) => ({ rows: some, select: isFirst && i === 0 ? selectFirst : selectStretch }))
 }
 
 function firstRows({ rowsPerItem = FIRST_ROWS_PER_ITEM.few }: HistoryTable, limit: number): number {

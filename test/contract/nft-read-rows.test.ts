@@ -62,7 +62,7 @@ async function fill(): Promise<void> {
   const at = { start: '1', block_number: 'block', block_hash: 'hash' }
   const blocks = `(SELECT DISTINCT block, branch, hash FROM ${numbers})`
   const transfers = `block * ${ROWS_PER_BLOCK}`
-  const block = { ...at, parent_hash: PARENT, time: 'toDateTime(block)', transfers, singles: transfers }
+  const block = { ...at, parent_hash: hashOf('block - 1'), time: 'toDateTime(block)', transfers, singles: transfers }
   await insert('nft_blocks', block, `${blocks} WHERE branch = 1`)
   await insert(
     'reverted_blocks',
@@ -123,7 +123,7 @@ const OTHERS = 1_600_000
 
 async function fillOthers(): Promise<void> {
   const other = spread('number + 1000000', 20)
-  const at = { start: '1', block_number: '1', block_hash: PARENT.replaceAll('block', '2') }
+  const at = { start: '1', block_number: '1', block_hash: hashOf('1') }
   const keyed: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
     ['nft_holder_tokens', { holder: other, contract: bytes(SMALL), standard: "'ERC721'" }],
     ['nft_token_holders', { contract: other, holder: bytes(OTHER), standard: "'ERC721'" }],
@@ -147,7 +147,8 @@ async function partitionOf(table: string): Promise<string> {
   return partition?.id ?? ''
 }
 
-const PARENT = `unhex(concat(leftPad(hex(toUInt32(block - 1)), 8, '0'), leftPad('01', 56, '0')))`
+/** Of the block of this number that was not reverted. */
+const hashOf = (number: string) => `unhex(concat(leftPad(hex(toUInt32(${number})), 8, '0'), leftPad('01', 56, '0')))`
 
 /** Rows that the engine has read of all tables so far. */
 async function rowsRead(): Promise<number> {
