@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Dispatcher } from 'undici'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { UpstreamRequest } from '../../infra/ports/upstreams.ts'
 import {
   isPlainUpstream,
@@ -145,12 +145,19 @@ describe('many at once', () => {
     await pool.destroy()
     pool = openPool({ connectionsMax: 2 * MANY })
     const all = Array.from({ length: MANY }, () => ask())
-    await expect.poll(() => all.filter(({ end }) => end === 'whole'), SOON).toHaveLength(MANY)
+    // `expect.poll` would let the pool's time pass, where that is held.
+    while (all.some(({ end }) => end === undefined)) await wait(5)
+    expect(all.filter(({ end }) => end === 'whole')).toHaveLength(MANY)
   }
 
-  test('do not open a connection each where the node is faster than that', async () => {
-    await askMany()
-    expect(sockets.length).toBeLessThan(MANY / 2)
+  test('do not open a connection each before time has passed', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    try {
+      await askMany()
+      expect(sockets).toHaveLength(4)
+    } finally {
+      vi.useRealTimers()
+    }
   })
 
   test("do not wait for each other's answers", async () => {
