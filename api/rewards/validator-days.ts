@@ -1,5 +1,6 @@
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
 import { formatDay, parseDay } from '../../schemas/eth/time.ts'
+import { SUMMED_COLUMNS } from '../../schemas/tables/months.ts'
 import type { DailyRewardRow } from '../../schemas/tables/rewards.ts'
 import { type AccountScope, isIn, type SeenValidator, seenValidators } from '../http/seen-validators.ts'
 import { StandingMemo } from '../http/standing-memo.ts'
@@ -9,27 +10,9 @@ import { type Days, SPAN_DAYS, spansOf } from './kept-spans.ts'
 const COLUMNS = [
   'day',
   'validator_index',
-  'source_gwei',
-  'target_gwei',
-  'head_gwei',
-  'inactivity_gwei',
-  'sync_gwei',
-  'proposer_gwei',
-  'slashing_penalty_gwei',
-  'cl_reward_gwei',
-  'el_reward_wei',
-  'blocks',
-  'deposits_gwei',
-  'withdrawals_gwei',
-  'returned_from_queue_gwei',
-  'moved_to_queue_gwei',
-  'consolidations_in_gwei',
-  'consolidations_out_gwei',
+  ...SUMMED_COLUMNS,
   'balance_start_gwei',
   'balance_end_gwei',
-  'residual_gwei',
-  'active_epochs',
-  'effective_balance_epochs_gwei',
   'level',
 ] as const satisfies readonly (keyof DailyRewardRow)[]
 
