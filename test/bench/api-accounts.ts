@@ -1,5 +1,4 @@
 import { mkdtempSync, rmSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -15,6 +14,7 @@ import { dayOfInstant, formatDay } from '../../schemas/eth/time.ts'
 import { eventually } from '../e2e/processes.ts'
 import { projecting } from '../unit/projecting.ts'
 import { silentLog } from '../unit/silent-log.ts'
+import { writeApiConfiguration } from './api-configuration.ts'
 import { ApiHistory, type HistorySize, pubkeyAt, tokenOf, validatorsOf } from './api-history.ts'
 import { ask } from './api-load.ts'
 import type { Report } from './report.ts'
@@ -34,11 +34,6 @@ const CLIENTS = 50
 const REQUESTS = 300
 const PAGE = 1_000
 const MONTH_DAYS = 30
-/** A chain whose nodes nobody asks here: without it there would be a devnet. Fifty clients may ask as often as they can. */
-const CONFIGURATION = `
-chains: { mainnet: { beacon: { urls: ['http://127.0.0.1:1'] }, execution: { urls: ['http://127.0.0.1:1'] } } }
-plans: { default: { requests_per_day: unlimited, requests_per_second: unlimited } }
-`
 const REPEATED_SECONDS = 30
 /** An epoch is told so often while clients ask: six times as often as on mainnet. */
 const EPOCH_EVERY_MS = 64_000
@@ -53,8 +48,7 @@ export async function benchAccounts(report: Report): Promise<void> {
   const size = process.argv.includes('--small') ? SMALL : WHOLE
   const directory = mkdtempSync(join(tmpdir(), 'epochline-accounts-'))
   try {
-    const env = { EPOCHLINE_DATA: join(directory, 'data'), EPOCHLINE_CONFIG: join(directory, 'epochline.yaml') }
-    await writeFile(env.EPOCHLINE_CONFIG, CONFIGURATION)
+    const env = writeApiConfiguration(directory)
     const config = readConfig(env)
     const startMs = performance.now()
     const history = await fill(config, size)

@@ -10,6 +10,7 @@ import { openLogFacts } from '../../processors/loop/log-facts.ts'
 import { dayOfInstant, formatDay } from '../../schemas/eth/time.ts'
 import { silentLog } from '../unit/silent-log.ts'
 import { benchAccounts } from './api-accounts.ts'
+import { writeApiConfiguration } from './api-configuration.ts'
 import { ask } from './api-load.ts'
 import { BENCH_DAYS, BENCH_TOKEN, BENCH_VALIDATORS, benchPubkey, fillApiRows } from './api-rows.ts'
 import { Report } from './report.ts'
@@ -94,7 +95,7 @@ export async function benchApi(): Promise<boolean> {
   const report = new Report()
   const directory = mkdtempSync(join(tmpdir(), 'epochline-api-'))
   try {
-    const env = { EPOCHLINE_DATA: directory }
+    const env = writeApiConfiguration(directory)
     await fillWarehouse(readConfig(env))
     await using server = await startServerChild('api-server.ts', env)
     report.heading(
