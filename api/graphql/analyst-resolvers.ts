@@ -23,12 +23,12 @@ import { addSums, NO_SUMS, type Period, type PeriodSums, sumsOfDay } from '../re
 import { type ChainEpochRow, type NetworkDayRow, selectEpochs, selectNetworkDays } from '../rewards/select-chain.ts'
 import type { ProposalRow, ProvenEpochRow } from '../rewards/select-detail.ts'
 import { type SettlementRecord, settlementsOf } from '../rewards/select-settlements.ts'
-import type { ValidatorDayRow } from '../rewards/validator-days.ts'
+import type { ShownDay } from '../rewards/shown-days.ts'
 import type { ListedValidator } from '../validators/list-validators.ts'
 import { gwei, wei } from './amounts.ts'
 import { FIRST_DEFAULT, monthWindow, WINDOW_DAYS_MAX_GRAPHQL } from './analyst-windows.ts'
 import { askedDays, type WindowArguments } from './asked-days.ts'
-import type { GraphqlContext } from './context.ts'
+import type { GraphqlContext, ValidatorDay } from './context.ts'
 import { accountBlocks, type ProposalsFound } from './load-proposals.ts'
 import { ofValidators, refusalError } from './refusals.ts'
 
@@ -98,7 +98,7 @@ export const analystResolvers = {
     missedReason: ({ isWhole }: ProposalsFound) => (isWhole ? null : 'PROPOSERS_OF_EMPTY_SLOTS_NOT_RECORDED'),
   },
   AccountDay: {
-    performance: ({ day }: AccountDay, _: unknown, context: Context) => context.analysts.ofDay.load(day),
+    performance: ({ day }: ShownDay<AccountDay>, _: unknown, context: Context) => context.analysts.ofDay.load(day),
   },
   AccountMonth: {
     month: ({ start }: Period) => formatDay(start).slice(0, 7),
@@ -141,9 +141,9 @@ export const analystResolvers = {
     residual: (sums: PeriodSums) => gwei(sums.residual_gwei),
   },
   ValidatorDay: {
-    performance: (row: ValidatorDayRow) => sumsOfDay(row),
-    attestations: ({ validator_index: index, day }: ValidatorDayRow, _: unknown, context: Context) =>
-      context.analysts.duties.load({ index, day }),
+    performance: ({ row }: ValidatorDay) => (row === undefined ? NO_SUMS : sumsOfDay(row)),
+    attestations: ({ index, day }: ValidatorDay, _: unknown, context: Context) =>
+      context.analysts.duties.load({ index, day: formatDay(day) }),
   },
   ValidatorEpoch: {
     attestations: async ({ validator_index: index, day, epoch }: ProvenEpochRow, _: unknown, context: Context) =>

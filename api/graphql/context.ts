@@ -1,10 +1,10 @@
 import DataLoader from 'dataloader'
 import type { WarehouseReader } from '../../infra/ports/warehouse.ts'
-import { type DayNumber, epochOf, firstSlotOfDay, parseDay } from '../../schemas/eth/time.ts'
+import { DAY_OFFSET_SEC, type DayNumber, epochOf, firstSlotOfDay, parseDay } from '../../schemas/eth/time.ts'
 import type { HistoryStep } from '../../schemas/routes/validators/validator-history.ts'
 import type { UnfundedRules } from '../../schemas/validator-lifecycle.ts'
 import type { AccountScope } from '../http/seen-validators.ts'
-import { type AccountDay, accountDays } from '../rewards/account-days.ts'
+import { type AccountDay, expectedDays } from '../rewards/account-days.ts'
 import { type AccountLocalDay, accountLocalDays } from '../rewards/account-local-days.ts'
 import { type Horizon, horizonOf } from '../rewards/horizon.ts'
 import { type LocalWindow, localDays } from '../rewards/local-days.ts'
@@ -15,6 +15,7 @@ import {
   selectValidatorEpochs,
 } from '../rewards/select-detail.ts'
 import { type BlockEvidenceRow, selectEvidence } from '../rewards/select-evidence.ts'
+import { type ShownDay, shownAccountDays, shownValidatorDays } from '../rewards/shown-days.ts'
 import { type ValidatorDayRow, validatorDays } from '../rewards/validator-days.ts'
 import { withPast } from '../validators/account-validators.ts'
 import { historiesOf } from '../validators/history.ts'
@@ -35,6 +36,11 @@ export interface DaysKey {
 
 export interface LocalDaysKey extends DaysKey {
   readonly offsetSec: number
+}
+
+/** A day of a validator, by its index. */
+export interface ValidatorDay extends ShownDay<ValidatorDayRow> {
+  readonly index: number
 }
 
 export interface DayKey {
@@ -62,10 +68,10 @@ export interface GraphqlContext extends AccountScope {
   readonly hasBeacon: boolean
   readonly nft: NftQuestions
   readonly horizon: () => Promise<Horizon | undefined>
-  readonly accountDays: DataLoader<WindowKey, readonly AccountDay[], string>
-  readonly accountLocalDays: DataLoader<LocalWindow, readonly AccountLocalDay[], string>
-  readonly days: DataLoader<DaysKey, ValidatorDayRow[], string>
-  readonly localDays: DataLoader<LocalDaysKey, ValidatorDayRow[], string>
+  readonly accountDays: DataLoader<WindowKey, readonly ShownDay<AccountDay>[], string>
+  readonly accountLocalDays: DataLoader<LocalWindow, readonly ShownDay<AccountLocalDay>[], string>
+  readonly days: DataLoader<DaysKey, readonly ValidatorDay[], string>
+  readonly localDays: DataLoader<LocalDaysKey, readonly ValidatorDay[], string>
   readonly histories: DataLoader<ListedValidator, readonly HistoryStep[], number>
   readonly epochs: DataLoader<DayKey, ProvenEpochRow[], string>
   readonly blocksOfDay: DataLoader<DayKey, ProposalRow[], string>
@@ -99,10 +105,16 @@ export function createContext(request: Request): GraphqlContext {
       batch: false,
       cacheKeyFn: ({ days, offsetSec }) => `${days.from}/${days.to}/${offsetSec}`,
     }),
-    days: new DataLoader((keys) => loadDays(request, keys), {
-      cacheKeyFn: (key) => `${key.index}/${key.from}/${key.to}`,
-    }),
-    localDays: new DataLoader((keys) => loadLocalDays(request, keys), { cacheKeyFn: localKey }),
+    days: new DataLoader(
+      (keys) =>
+        loadDays(
+          request,
+          keys.map((key) => ({ ...key, offsetSec: DAY_OFFSET_SEC })),
+          validatorDays,
+        ),
+      { cacheKeyFn: (key) => `${key.index}/${key.from}/${key.to}` },
+    ),
+    localDays: new DataLoader((keys) => loadDays(request, keys, localDays), { cacheKeyFn: localKey }),
     histories: new DataLoader((listed) => loadHistories(request, listed), {
       cacheKeyFn: ({ validator_index }) => validator_index,
     }),
@@ -114,46 +126,44 @@ export function createContext(request: Request): GraphqlContext {
   }
 }
 
-async function loadAccountDays(request: Request, window: WindowKey): Promise<readonly AccountDay[]> {
+async function loadAccountDays(request: Request, days: WindowKey): Promise<readonly ShownDay<AccountDay>[]> {
   const horizon = await horizonOf(request.standing)
-  return horizon === undefined ? [] : accountDays(request, horizon, window)
+  if (horizon === undefined) return []
+  const expected = await expectedDays(request, horizon, days)
+  return shownAccountDays(request, horizon, { days, offsetSec: DAY_OFFSET_SEC }, expected)
 }
 
-async function loadAccountLocalDays(request: Request, window: LocalWindow): Promise<readonly AccountLocalDay[]> {
+async function loadAccountLocalDays(
+  request: Request,
+  window: LocalWindow,
+): Promise<readonly ShownDay<AccountLocalDay>[]> {
   const horizon = await horizonOf(request.standing)
-  return horizon === undefined ? [] : accountLocalDays(request, horizon, window)
+  if (horizon === undefined) return []
+  return shownAccountDays(request, horizon, window, await accountLocalDays(request, horizon, window))
 }
 
 type Horizons = GraphqlContext['horizon']
 
-/** One statement per distinct window: siblings have one and the same. */
-async function loadDays(request: Request, keys: readonly DaysKey[]): Promise<ValidatorDayRow[][]> {
+/** One statement per distinct window and offset: siblings have one and the same. */
+async function loadDays(
+  request: Request,
+  keys: readonly LocalDaysKey[],
+  select: typeof localDays,
+): Promise<(readonly ValidatorDay[])[]> {
   const horizon = await horizonOf(request.standing)
   if (horizon === undefined) return keys.map(() => [])
-  const windows = Map.groupBy(keys, (key) => `${key.from}/${key.to}`)
-  const found = new Map<string, ValidatorDayRow[]>()
-  for (const [window, members] of windows) {
-    const [days] = members
-    if (days === undefined) continue
-    const rows = await validatorDays(request, horizon, { indices: new Set(members.map(({ index }) => index)), days })
-    for (const [index, own] of Map.groupBy(rows, (row) => row.validator_index)) found.set(`${index}/${window}`, own)
-  }
-  return keys.map((key) => found.get(`${key.index}/${key.from}/${key.to}`) ?? [])
-}
-
-/** As `loadDays`, with one offset and window at a time. */
-async function loadLocalDays(request: Request, keys: readonly LocalDaysKey[]): Promise<ValidatorDayRow[][]> {
-  const horizon = await horizonOf(request.standing)
-  if (horizon === undefined) return keys.map(() => [])
-  const found = new Map<string, ValidatorDayRow[]>()
+  const found = new Map<string, readonly ValidatorDay[]>()
   for (const members of Map.groupBy(keys, (key) => localKey({ ...key, index: 0 })).values()) {
     const [one] = members
     if (one === undefined) continue
     const { offsetSec } = one
-    const indices = new Set(members.map(({ index }) => index))
-    const rows = await localDays(request, horizon, { indices, days: one, offsetSec })
-    for (const [index, own] of Map.groupBy(rows, (row) => row.validator_index))
-      found.set(localKey({ ...one, index }), own)
+    const window = { indices: new Set(members.map(({ index }) => index)), days: one, offsetSec }
+    const rows = await select(request, horizon, window)
+    for (const [index, own] of await shownValidatorDays(request, horizon, window, rows))
+      found.set(
+        localKey({ ...one, index }),
+        own.map((day) => ({ ...day, index })),
+      )
   }
   return keys.map((key) => found.get(localKey(key)) ?? [])
 }

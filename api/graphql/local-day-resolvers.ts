@@ -1,11 +1,12 @@
-import { toWei } from '../../schemas/eth/units.ts'
 import { parseUtcOffset } from '../../schemas/eth/utc-offset.ts'
 import type { AccountLocalDay } from '../rewards/account-local-days.ts'
 import { nowBy, OFFSET_REFUSAL } from '../rewards/day-window.ts'
 import type { LocalWindow } from '../rewards/local-days.ts'
-import * as amounts from './amounts.ts'
+import { NO_SUMS } from '../rewards/period-sums.ts'
+import type { ShownDay } from '../rewards/shown-days.ts'
 import { askedDays, type WindowArguments } from './asked-days.ts'
 import type { GraphqlContext } from './context.ts'
+import { fieldsOfAccountDay } from './day-fields.ts'
 import { ofValidators, refusalError } from './refusals.ts'
 
 export interface LocalDaysArguments extends WindowArguments {
@@ -19,13 +20,8 @@ export const localDayResolvers = {
     ),
   },
   AccountLocalDay: {
-    consensusReward: (row: AccountLocalDay) => amounts.gwei(row.clRewardGwei),
-    executionReward: (row: AccountLocalDay) => amounts.wei(row.elRewardWei),
-    totalReward: (row: AccountLocalDay) => amounts.wei(row.elRewardWei + toWei(row.clRewardGwei)),
-    validatorsCount: (row: AccountLocalDay) => row.validators,
-    validatorsActiveCount: (row: AccountLocalDay) => row.earning,
-    validatorsMissingCount: (row: AccountLocalDay) => row.missing,
-    performance: (row: AccountLocalDay) => row.sums,
+    ...fieldsOfAccountDay,
+    performance: ({ row }: ShownDay<AccountLocalDay>) => row?.sums ?? NO_SUMS,
   },
 }
 

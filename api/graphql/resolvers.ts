@@ -1,13 +1,13 @@
 import { checksumAddress } from '../../schemas/eth/address.ts'
 import { FAR_FUTURE_EPOCH_TEXT } from '../../schemas/eth/far-future.ts'
-import { toWei } from '../../schemas/eth/units.ts'
+import { formatDay } from '../../schemas/eth/time.ts'
 import type { HistoryStep } from '../../schemas/routes/validators/validator-history.ts'
 import { isProvenClass } from '../../schemas/tables/block-revenues.ts'
 import { isProvenLevel, levelOfEpoch } from '../../schemas/tables/day-levels.ts'
 import { validatorLabels } from '../http/validator-labels.ts'
 import type { AccountDay } from '../rewards/account-days.ts'
 import type { ProposalRow, ProvenEpochRow } from '../rewards/select-detail.ts'
-import type { ValidatorDayRow } from '../rewards/validator-days.ts'
+import type { ShownDay } from '../rewards/shown-days.ts'
 import { accountValidators } from '../validators/account-validators.ts'
 import { type ExitFlags, exitFlags } from '../validators/exit-flags.ts'
 import { historiesOf } from '../validators/history.ts'
@@ -16,7 +16,8 @@ import { toStatus } from '../validators/validator-status.ts'
 import * as amounts from './amounts.ts'
 import { WINDOW_DAYS_MAX_GRAPHQL } from './analyst-windows.ts'
 import { askedDays, type WindowArguments } from './asked-days.ts'
-import type { GraphqlContext } from './context.ts'
+import type { GraphqlContext, ValidatorDay } from './context.ts'
+import { completenessFields, fieldsOfAccountDay, fieldsOfDay } from './day-fields.ts'
 import { type LocalDaysArguments, localWindow } from './local-day-resolvers.ts'
 import { ofValidators } from './refusals.ts'
 import { loadValidators, readPubkeys, type ValidatorsArguments } from './validator-list.ts'
@@ -26,33 +27,6 @@ const HISTORIES_MAX = 100
 
 const gwei = (text: string) => amounts.gwei(BigInt(text))
 const wei = (text: string) => amounts.wei(BigInt(text))
-
-const amountsOfDay = {
-  date: (row: ValidatorDayRow) => row.day,
-  source: (row: ValidatorDayRow) => gwei(row.source_gwei),
-  target: (row: ValidatorDayRow) => gwei(row.target_gwei),
-  head: (row: ValidatorDayRow) => gwei(row.head_gwei),
-  inactivity: (row: ValidatorDayRow) => gwei(row.inactivity_gwei),
-  sync: (row: ValidatorDayRow) => gwei(row.sync_gwei),
-  proposer: (row: ValidatorDayRow) => gwei(row.proposer_gwei),
-  slashingPenalty: (row: ValidatorDayRow) => gwei(row.slashing_penalty_gwei),
-  consensusReward: (row: ValidatorDayRow) => gwei(row.cl_reward_gwei),
-  executionReward: (row: ValidatorDayRow) => wei(row.el_reward_wei),
-  totalReward: (row: ValidatorDayRow) =>
-    totalReward({ elRewardWei: BigInt(row.el_reward_wei), clRewardGwei: BigInt(row.cl_reward_gwei) }),
-  deposits: (row: ValidatorDayRow) => gwei(row.deposits_gwei),
-  withdrawals: (row: ValidatorDayRow) => gwei(row.withdrawals_gwei),
-  returnedFromQueue: (row: ValidatorDayRow) => gwei(row.returned_from_queue_gwei),
-  movedToQueue: (row: ValidatorDayRow) => gwei(row.moved_to_queue_gwei),
-  consolidationsIn: (row: ValidatorDayRow) => gwei(row.consolidations_in_gwei),
-  consolidationsOut: (row: ValidatorDayRow) => gwei(row.consolidations_out_gwei),
-  balanceStart: (row: ValidatorDayRow) => gwei(row.balance_start_gwei),
-  balanceEnd: (row: ValidatorDayRow) => gwei(row.balance_end_gwei),
-  residual: (row: ValidatorDayRow) => gwei(row.residual_gwei),
-  level: (row: ValidatorDayRow) => row.level.toUpperCase(),
-  isProven: (row: ValidatorDayRow) => isProvenLevel(row.level),
-  blocksCount: (row: ValidatorDayRow) => row.blocks,
-}
 
 export const resolvers = {
   Query: {
@@ -97,22 +71,18 @@ export const resolvers = {
     transactionHash: (row: HistoryStep) => row.transaction_hash,
   },
   AccountDay: {
-    consensusReward: (row: AccountDay) => gwei(row.clRewardGwei.toString()),
-    executionReward: (row: AccountDay) => wei(row.elRewardWei.toString()),
-    totalReward: (row: AccountDay) => totalReward(row),
-    validatorsCount: (row: AccountDay) => row.validators,
-    validatorsActiveCount: (row: AccountDay) => row.earning,
-    validatorsMissingCount: (row: AccountDay) => row.missing,
-    validatorsUnprovenCount: (row: AccountDay) => row.unproven.validators,
+    ...fieldsOfAccountDay,
+    validatorsUnprovenCount: ({ row }: ShownDay<AccountDay>) => row?.unproven.validators ?? 0,
   },
   ValidatorDay: {
-    ...amountsOfDay,
-    epochs: (row: ValidatorDayRow, _: unknown, context: GraphqlContext) =>
-      context.epochs.load({ index: row.validator_index, day: row.day }),
-    blocks: (row: ValidatorDayRow, _: unknown, context: GraphqlContext) =>
-      context.blocksOfDay.load({ index: row.validator_index, day: row.day }),
+    ...fieldsOfDay,
+    epochs: ({ index, day }: ValidatorDay, _: unknown, context: GraphqlContext) =>
+      context.epochs.load({ index, day: formatDay(day) }),
+    blocks: ({ index, day }: ValidatorDay, _: unknown, context: GraphqlContext) =>
+      context.blocksOfDay.load({ index, day: formatDay(day) }),
   },
-  LocalDay: amountsOfDay,
+  LocalDay: fieldsOfDay,
+  ...completenessFields,
   ValidatorEpoch: {
     source: (row: ProvenEpochRow) => gwei(row.source_gwei),
     target: (row: ProvenEpochRow) => gwei(row.target_gwei),
@@ -169,8 +139,4 @@ async function loadHistories(
   const found = (await accountValidators(context, horizon)).filter(({ pubkey }) => wanted.has(pubkey))
   const histories = await historiesOf(context, horizon, found)
   return found.map(({ pubkey }, at) => ({ pubkey, steps: histories[at] ?? [] }))
-}
-
-function totalReward({ elRewardWei, clRewardGwei }: Pick<AccountDay, 'elRewardWei' | 'clRewardGwei'>) {
-  return wei((elRewardWei + toWei(clRewardGwei)).toString())
 }

@@ -60,14 +60,9 @@ const daysMemo = new StandingMemo<readonly AccountDay[]>((days) => days.length)
 const spanMemo = new StandingMemo<readonly AccountDay[]>((days) => days.length)
 
 /**
- * The account's closed days of `[from, to)`, ascending: each sums the validators that it sees on that day. Days without a whole
- * row of any that is explained are left out.
+ * The account's closed days of `[from, to)`, ascending: each sums the validators that it sees on that day. Of one of which the account should
+ * have a whole row that is explained, and has none, the sums are over nobody.
  */
-export async function accountDays(scope: DaysScope, horizon: Horizon, days: Days): Promise<readonly AccountDay[]> {
-  return (await expectedDays(scope, horizon, days)).filter(({ validators }) => validators > 0)
-}
-
-/** The same with the closed days of which the account should have a row and has none. */
 export async function expectedDays(scope: DaysScope, horizon: Horizon, days: Days): Promise<readonly AccountDay[]> {
   const proven = await provenDays(scope, horizon, days)
   return scope.servesUnproven === true ? proven.map(withUnproven) : proven

@@ -23,33 +23,51 @@ export function completenessOf(
       incomplete: [],
     }
   }
-  const { clock, epoch, closedDays } = horizon
-  const closed = new Set(closedDays.map(({ day }) => day))
+  const { closedDays } = horizon
+  const { lacking, notFinalFrom } = lackingDays(horizon, { from, to }, missing, offsetSec)
   const incomplete: { start_date: string; end_date: string; validators_missing: number | null }[] = []
-  let notFinalFrom: string | null = null
-  for (let day = from; day < to; day++) {
+  for (const [day, validators] of lacking) {
     const name = formatDay(day)
-    const nextSlot = firstSlotOfDay(clock, day + 1, offsetSec)
-    if (nextSlot === 0) continue // the chain began later
-    const lacking = missing.get(day) ?? (closed.has(day) ? 0 : null)
-    if (lacking === 0) continue
-    if (lacking === null && epochOf(clock, nextSlot) > epoch) {
-      notFinalFrom = name
-      break
-    }
     const last = incomplete.at(-1)
     const next = formatDay(day + 1)
-    if (last?.end_date === name && last.validators_missing === lacking) last.end_date = next
-    else incomplete.push({ start_date: name, end_date: next, validators_missing: lacking })
+    if (last?.end_date === name && last.validators_missing === validators) last.end_date = next
+    else incomplete.push({ start_date: name, end_date: next, validators_missing: validators })
   }
   const newest = closedDays.at(-1)
-  const isFinal = notFinalFrom === null && closedDays.length > 0
+  const isFinal = notFinalFrom === undefined && closedDays.length > 0
   return {
     state: incomplete.length > 0 ? 'incomplete' : isFinal ? 'complete' : 'not_final',
     final_through: newest === undefined ? null : formatDay(newest.day),
-    not_final_from: notFinalFrom,
+    not_final_from: notFinalFrom === undefined ? null : formatDay(notFinalFrom),
     incomplete,
   }
+}
+
+interface LackingDays {
+  /** Validators that each of the final days lacks; null where epochs or blocks of the day itself are missing. Ascending. */
+  readonly lacking: ReadonlyMap<DayNumber, number | null>
+  /** First day of the window that is not final yet. */
+  readonly notFinalFrom: DayNumber | undefined
+}
+
+/** Final days of a window of which something is missing: what `completenessOf` tells, by day. */
+export function lackingDays(
+  { clock, epoch, closedDays }: Horizon,
+  { from, to }: Days,
+  missing: ReadonlyMap<DayNumber, number>,
+  offsetSec: number,
+): LackingDays {
+  const closed = new Set(closedDays.flatMap(({ day }) => (from <= day && day < to ? [day] : [])))
+  const lacking = new Map<DayNumber, number | null>()
+  for (let day = from; day < to; day++) {
+    const nextSlot = firstSlotOfDay(clock, day + 1, offsetSec)
+    if (nextSlot === 0) continue // the chain began later
+    const validators = missing.get(day) ?? (closed.has(day) ? 0 : null)
+    if (validators === 0) continue
+    if (validators === null && epochOf(clock, nextSlot) > epoch) return { lacking, notFinalFrom: day }
+    lacking.set(day, validators)
+  }
+  return { lacking, notFinalFrom: undefined }
 }
 
 /**

@@ -12,6 +12,7 @@ import { type DateQuery, dayWindow, nowBy, OFFSET_REFUSAL } from './day-window.t
 import { type Horizon, horizonOf } from './horizon.ts'
 import { type Days, reportSpansOf } from './kept-spans.ts'
 import { horizonBy } from './local-days.ts'
+import { missingOf } from './shown-days.ts'
 import { incomeOfDay } from './tax-entries.ts'
 
 export const dailyRewardsOperation = operation(
@@ -68,11 +69,6 @@ async function daysAskedFor(
 }
 
 const hasFigures = ({ validators }: AccountDay): boolean => validators > 0
-
-/** How many validators each of the days lacks. */
-export function missingOf(days: readonly AccountDay[]): ReadonlyMap<number, number> {
-  return new Map(days.map((row) => [row.day, row.missing]))
-}
 
 export function toDailyReward(day: AccountDay): DailyReward {
   const { date, elRewardWei, clRewardGwei, earning, unproven, servesUnproven } = day

@@ -7,11 +7,12 @@ import { statement } from '../../schemas/routes/rewards/statement.ts'
 import { answer, operation, type RequestScope } from '../http/operation.ts'
 import { type AccountDay, expectedDays } from './account-days.ts'
 import { completenessOf } from './completeness.ts'
-import { missingOf, toDailyReward } from './daily-rewards.ts'
+import { toDailyReward } from './daily-rewards.ts'
 import { horizonOf } from './horizon.ts'
 import type { Days } from './kept-spans.ts'
 import { settlementsOf } from './select-settlements.ts'
 import { sumsOf, toSettledReward } from './settled-rewards.ts'
+import { missingOf } from './shown-days.ts'
 
 /** Some 450 bytes each. A third of all blocks of mainnet in a month are 75,000. */
 const SETTLEMENTS_MAX = 100_000

@@ -1,9 +1,8 @@
-import { DAY_OFFSET_SEC, parseDay } from '../../schemas/eth/time.ts'
+import { DAY_OFFSET_SEC } from '../../schemas/eth/time.ts'
 import { formatEthFromGwei, formatEthFromWei, toWei } from '../../schemas/eth/units.ts'
-import { localDay, parseUtcOffset } from '../../schemas/eth/utc-offset.ts'
+import { parseUtcOffset } from '../../schemas/eth/utc-offset.ts'
 import { refuse } from '../../schemas/routes/envelope.ts'
 import { type ValidatorDay, validatorRewards } from '../../schemas/routes/rewards/validator-rewards.ts'
-import { isWithheld } from '../../schemas/tables/day-levels.ts'
 import { pageOf } from '../http/cursor.ts'
 import { operation, type RequestScope } from '../http/operation.ts'
 import { normalisePubkey } from '../http/pubkey-text.ts'
@@ -11,9 +10,10 @@ import { seenValidators } from '../http/seen-validators.ts'
 import { answerFigures, completenessOf } from './completeness.ts'
 import { type DateQuery, dayWindow, nowBy, OFFSET_REFUSAL } from './day-window.ts'
 import { expectedValidators } from './expected-validators.ts'
-import { type ClosedDay, type Horizon, horizonOf } from './horizon.ts'
-import { type Days, reportSpansOf } from './kept-spans.ts'
-import { hasOnLocalDay, horizonBy, localDays } from './local-days.ts'
+import { horizonOf } from './horizon.ts'
+import { reportSpansOf } from './kept-spans.ts'
+import { horizonBy, localDays } from './local-days.ts'
+import { isServed, missingDays } from './shown-days.ts'
 import { incomeOfDay } from './tax-entries.ts'
 import { type ValidatorDayRow, validatorDays } from './validator-days.ts'
 
@@ -72,36 +72,12 @@ async function daysAskedFor(query: DaysQuery, scope: RequestScope) {
       rows.push(...found.filter(isServed(scope)))
     }
   }
+  const expected = horizon === undefined ? [] : await expectedValidators(scope, horizon)
+  const validators = expected.filter((one) => one.pubkey === pubkey)
   const missing =
-    horizon === undefined ? NONE_MISSING : await missingDays(scope, horizon, { pubkey, rows, window, offsetSec })
+    horizon === undefined ? NONE_MISSING : missingDays(horizon, validators, { days: window, offsetSec }, rows)
   const completeness = completenessOf(horizon, window, missing, offsetSec)
   return { status: 'found', pubkey, index: validator?.index, rows, completeness, offsetSec } as const
-}
-
-/** What nothing explains, or is made of a state that no block names, is served only where the operator wants it. */
-function isServed({ servesUnproven }: RequestScope): (row: ValidatorDayRow) => boolean {
-  return ({ level }) => servesUnproven || !isWithheld(level)
-}
-
-interface Lacking {
-  readonly pubkey: string
-  readonly rows: readonly ValidatorDayRow[]
-  readonly window: Days
-  readonly offsetSec: number
-}
-
-/** Closed days that the account has it on, expected by their end, and of which there is no whole row. */
-async function missingDays(scope: RequestScope, horizon: Horizon, { pubkey, rows, window, offsetSec }: Lacking) {
-  const validators = (await expectedValidators(scope, horizon)).filter((one) => one.pubkey === pubkey)
-  const found = new Set(rows.map(({ day }) => parseDay(day)))
-  const isExpected = ({ day, lastEpoch }: ClosedDay) => {
-    const utc8 = offsetSec === DAY_OFFSET_SEC ? [day] : (localDay(horizon.clock, day, offsetSec)?.utc8 ?? [])
-    return validators.some((one) => one.activation <= BigInt(lastEpoch) && hasOnLocalDay(one, utc8))
-  }
-  const lacking = horizon.closedDays.filter(
-    (closed) => window.from <= closed.day && closed.day < window.to && !found.has(closed.day) && isExpected(closed),
-  )
-  return new Map(lacking.map(({ day }) => [day, 1]))
 }
 
 const gweiText = (gwei: string): string => formatEthFromGwei(BigInt(gwei))

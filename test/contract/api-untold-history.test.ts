@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Api, openApi } from '../../api/http/server.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
 import {
   dailyRow,
@@ -6,6 +7,7 @@ import {
   insertOwners,
   insertRows,
   LOOKED_THROUGH,
+  NOW_MS,
   openApiFixture,
   pubkeyOf,
 } from './api-fixture.ts'
@@ -49,6 +51,29 @@ async function get(path: string) {
   return await response.json()
 }
 
+async function graphql(query: string, { api = fixture.api, token = TOKEN }: { api?: Api; token?: string } = {}) {
+  const url = `${api.url}/ethereum/mainnet/${token}/graphql`
+  const response = await fetch(url, { method: 'POST', body: JSON.stringify({ query }) })
+  const { data, errors } = await response.json()
+  expect(errors).toBeUndefined()
+  return data
+}
+
+const COMPLETENESS = 'completeness { state finalThrough notFinalFrom incomplete { from to validatorsMissingCount } }'
+const OF_ACCOUNT = `date validatorsCount validatorsActiveCount validatorsMissingCount totalReward { wei } performance { validatorDaysCount } ${COMPLETENESS}`
+
+/** As GraphQL has a day that lacks everything; null where epochs or blocks of the day itself are missing. */
+function nothingOf(date: string, validatorsMissingCount: number | null) {
+  const to = new Date(Date.parse(date) + 86_400_000).toISOString().slice(0, 10)
+  const incomplete = [{ from: date, to, validatorsMissingCount }]
+  const completeness = { state: 'INCOMPLETE', finalThrough: '2026-11-19', notFinalFrom: null, incomplete }
+  const counts = { validatorsCount: 0, validatorsActiveCount: 0, validatorsMissingCount }
+  return {
+    ofAccount: { date, ...counts, totalReward: null, performance: { validatorDaysCount: 0 }, completeness },
+    ofValidator: { date, completeness },
+  }
+}
+
 const lacking = (from: string, to: string, validators_missing = 1) => ({
   start_date: from,
   end_date: to,
@@ -80,6 +105,31 @@ test('what the log does not have of a validator is no day without income', async
   expect(await completenessOf()).toMatchObject(ALL_LACK)
 })
 
+test('GraphQL shows final days of which nothing is there, and what they lack', async () => {
+  const window = 'from: "2026-11-18", to: "2026-11-20"'
+  const { days, validators } = await graphql(`{
+    days(${window}) { ${OF_ACCOUNT} }
+    validators { nodes { index days(${window}) {
+      date source { gwei } balanceEnd { gwei } level isProven blocksCount epochs { epoch } blocks { slot } performance { aprReason }
+      ${COMPLETENESS}
+    } } }
+  }`)
+  const both = ['2026-11-18', '2026-11-19'].map((date) => nothingOf(date, 1))
+  expect(days).toEqual(both.map(({ ofAccount }) => ofAccount))
+  const nulls = { source: null, balanceEnd: null, level: null, isProven: null, blocksCount: null }
+  const none = { ...nulls, epochs: [], blocks: [], performance: { aprReason: 'NO_DAYS' } }
+  expect(validators.nodes).toEqual([{ index: OLD, days: both.map(({ ofValidator }) => ({ ...ofValidator, ...none })) }])
+  const local = 'localDays(utcOffset: "+09:00", from: "2026-11-19", to: "2026-11-20")'
+  const byOffset = await graphql(
+    `{ ${local} { ${OF_ACCOUNT} } validators { nodes { ${local} { date level ${COMPLETENESS} } } } }`,
+  )
+  const { ofAccount, ofValidator } = nothingOf('2026-11-19', 1)
+  expect(byOffset.localDays).toEqual([ofAccount])
+  expect(byOffset.validators.nodes).toEqual([{ localDays: [{ ...ofValidator, level: null }] }])
+  // Who has no validator lacks nothing.
+  expect(await graphql(`{ days(${window}) { date } }`, { token: 'token-of-empty' })).toEqual({ days: [] })
+})
+
 test('what a backfill brings is not missing any more', async () => {
   const close = (day: string, first_slot: number, last_slot: number) =>
     insertRows(fixture.warehouse, 'closed_days', [
@@ -93,6 +143,9 @@ test('what a backfill brings is not missing any more', async () => {
   expect(await completenessOf()).toMatchObject({ totals, days: first, own: first })
   await insertRows(fixture.warehouse, 'daily_rewards', [dailyRow('2026-11-18', OLD, 7n, 0n, 30)])
   await close('2026-11-18', 0, 7183)
+  const whole = { state: 'COMPLETE', finalThrough: '2026-11-19', notFinalFrom: null, incomplete: [] }
+  const { days } = await graphql(`{ days(from: "2026-11-18", to: "2026-11-20") { ${OF_ACCOUNT} } }`)
+  expect(days).toMatchObject([{ completeness: whole }, { completeness: whole, totalReward: { wei: '7000000000' } }])
   // Of the day that is not over it has one of two epochs.
   expect(await completenessOf()).toMatchObject({ ...NOTHING_LACKS, totals: incomplete(today) })
   await insertRows(fixture.warehouse, 'validator_epochs', [epochRow(450, '2026-11-20', OLD)])
@@ -179,4 +232,26 @@ test('one that was made here lacks nothing before anybody has looked for it: the
     { pubkey: pubkeyOf(32), account: 'late', created_at_slot: -1, version: version + 1 },
   ])
   expect(await completenessOf(32)).toMatchObject(ALL_LACK)
+})
+
+test('a final day that is not closed, of which epochs are missing, is there in GraphQL, with the epochs that are not', async () => {
+  await insertRows(
+    fixture.warehouse,
+    'validator_epochs',
+    [OLD, WAITED].map((index) => epochRow(700, '2026-11-21', index, { activation_epoch: ACTIVE_FROM })),
+  )
+  await insertRows(fixture.warehouse, 'epochs', [
+    { epoch: 700, first_slot: 700 * 32, last_slot: 700 * 32 + 31, blocks: 32, version: 5 },
+  ])
+  await using api = await openApi({ ...fixture.parts, now: () => NOW_MS + 2 * 86_400_000, host: '127.0.0.1', port: 0 })
+  const window = 'from: "2026-11-20", to: "2026-11-22"'
+  const { days, validators } = await graphql(
+    `{ days(${window}) { ${OF_ACCOUNT} } validators(first: 1) { nodes { days(${window}) { date level epochs { epoch } ${COMPLETENESS} } } } }`,
+    { api },
+  )
+  const { ofAccount, ofValidator } = nothingOf('2026-11-20', null)
+  expect(days).toEqual([ofAccount])
+  const told = [450, 451, 452].map((epoch) => ({ epoch }))
+  expect(validators.nodes).toEqual([{ days: [{ ...ofValidator, level: null, epochs: told }] }])
+  expect(await graphql(`{ days(${window}) { date } }`, { api, token: 'token-of-empty' })).toEqual({ days: [] })
 })

@@ -60,7 +60,10 @@ async function rest(offset: string | undefined, accept = 'application/json'): Pr
 
 interface Answer {
   readonly data: { readonly rewards: readonly Readonly<Record<string, string>>[] }
-  readonly completeness: { readonly state: string; readonly incomplete: readonly { readonly start_date: string }[] }
+  readonly completeness: {
+    readonly state: string
+    readonly incomplete: readonly { readonly start_date: string; readonly end_date: string }[]
+  }
 }
 
 test.each(OFFSETS)('the days of %s begin and end with the post-states of their slots', async (offset) => {
@@ -87,8 +90,18 @@ test('what a day pays is what its states have more, less what flowed', async () 
   }
 })
 
+/** Each of the days that something of is missing. */
+const lackingDates = ({ completeness }: Answer): readonly string[] =>
+  completeness.incomplete.flatMap(({ start_date: from, end_date: to }) => {
+    const days = (Date.parse(to) - Date.parse(from)) / 86_400_000
+    return Array.from({ length: days }, (_, nth) =>
+      new Date(Date.parse(from) + nth * 86_400_000).toISOString().slice(0, 10),
+    )
+  })
+
 test('the same comes as CSV and in GraphQL', async () => {
-  const { data } = (await (await rest('+05:45')).json()) as Answer
+  const answer = (await (await rest('+05:45')).json()) as Answer
+  const { data } = answer
   const [header = '', ...lines] = (await (await rest('+05:45', 'text/csv')).text()).trim().split('\r\n')
   const names = header.split(',')
   const rows = lines.map((line) => Object.fromEntries(line.split(',').map((text, at) => [names[at], text])))
@@ -98,9 +111,11 @@ test('the same comes as CSV and in GraphQL', async () => {
     date balanceStart { eth } consensusReward { eth } level } } } }`
   const response = await fetch(`${history.base}/graphql`, { method: 'POST', body: JSON.stringify({ query }) })
   const shown = (await response.json()) as {
-    data: { validators: { nodes: { index: number; localDays: Record<string, { eth: string }>[] }[] } }
+    data: { validators: { nodes: { index: number; localDays: Record<string, { eth: string } | null>[] }[] } }
   }
-  const own = shown.data.validators.nodes.find(({ index }) => index === VALIDATOR)?.localDays ?? []
+  const all = shown.data.validators.nodes.find(({ index }) => index === VALIDATOR)?.localDays ?? []
+  const own = all.filter(({ balanceStart }) => balanceStart !== null)
+  expect(all.filter(({ balanceStart }) => balanceStart === null).map(({ date }) => date)).toEqual(lackingDates(answer))
   expect(own.map((day) => [day.date, day.balanceStart?.eth, day.consensusReward?.eth])).toEqual(
     data.rewards.map(figures),
   )
@@ -208,15 +223,16 @@ test('GraphQL has the days of UTC+8 by the offset +08:00 as by none, the first o
   const response = await fetch(`${history.base}/graphql`, { method: 'POST', body: JSON.stringify({ query }) })
   interface Both {
     readonly localDays: readonly unknown[]
-    readonly days: readonly { readonly date: string }[]
+    readonly days: readonly { readonly date: string; readonly consensusReward: unknown }[]
   }
+  const withFigures = ({ days }: Both) => days.filter(({ consensusReward }) => consensusReward !== null)
   const { data } = (await response.json()) as { data: Both & { validators: { nodes: readonly Both[] } } }
   const closed = [...slotsByDate('+08:00')].flatMap(([date, [first = 0]]) =>
     first === 45 || first === 141 ? date : [],
   )
-  expect(data.days.map(({ date }) => date)).toEqual(closed)
+  expect(withFigures(data).map(({ date }) => date)).toEqual(closed)
   expect(data.localDays).toEqual(data.days)
-  expect(data.validators.nodes.map(({ days }) => days.length)).toContain(closed.length)
+  expect(data.validators.nodes.map((node) => withFigures(node).length)).toContain(closed.length)
   for (const { localDays, days } of data.validators.nodes) expect(localDays).toEqual(days)
 })
 

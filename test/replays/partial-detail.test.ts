@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { accountDays } from '../../api/rewards/account-days.ts'
+import { expectedDays } from '../../api/rewards/account-days.ts'
 import { findDayGaps } from '../../processors/verify/day-gaps.ts'
 import { countDays, proveDays } from '../../processors/verify/prove-days.ts'
 import { proveEpochs } from '../../processors/verify/prove-epochs.ts'
@@ -31,10 +31,11 @@ beforeAll(async () => {
 const wholeDays = async () => {
   const { scope, horizon } = await look()
   const [first, last] = [chain.wholeDays[0], chain.wholeDays.at(-1)].map((day) => parseDay(day ?? '') ?? 0)
-  return accountDays({ ...scope, warehouse: scope.shared }, horizon, {
+  const days = await expectedDays({ ...scope, warehouse: scope.shared }, horizon, {
     from: first as number,
     to: (last as number) + 1,
   })
+  return days.filter(({ validators }) => validators > 0)
 }
 
 describe('validators that are tracked late', () => {
