@@ -18,6 +18,7 @@ import type { AccountDay } from '../rewards/account-days.ts'
 import { type AccountTotals, accountTotals, type ValidatorTotals } from '../rewards/account-totals.ts'
 import { formatApr, formatRatio } from '../rewards/apr.ts'
 import type { EpochDuties } from '../rewards/attestation-duties.ts'
+import { completenessOfTotals } from '../rewards/completeness.ts'
 import type { Days } from '../rewards/kept-spans.ts'
 import { addSums, NO_SUMS, type Period, type PeriodSums, sumsOfDay } from '../rewards/period-sums.ts'
 import { type ChainEpochRow, type NetworkDayRow, selectEpochs, selectNetworkDays } from '../rewards/select-chain.ts'
@@ -70,6 +71,8 @@ export const analystResolvers = {
     validatorsCount: ({ deposited }: AccountTotals) => deposited,
     validatorsActiveCount: ({ active }: AccountTotals) => active,
     balance: ({ balanceGwei }: AccountTotals) => gwei(balanceGwei),
+    completeness: async ({ missing }: AccountTotals, _: unknown, context: Context) =>
+      completenessOfTotals(await context.horizon(), missing),
   },
   LabelGroup: {
     validatorsCount: ({ indices }: LabelGroup) => indices.length,

@@ -74,7 +74,7 @@ export function lackingDays(
  * Days that totals are over: from the first one that is closed, or that they lack something of, to the last one, or to the last final one behind it
  * that is not closed yet.
  */
-export function daysOfTotals(horizon: Horizon | undefined, missing: ReadonlyMap<DayNumber, number> = new Map()): Days {
+function daysOfTotals(horizon: Horizon | undefined, missing: ReadonlyMap<DayNumber, number>): Days {
   const [first, last] = [horizon?.closedDays[0], horizon?.closedDays.at(-1)]
   const ends =
     horizon === undefined || first === undefined || last === undefined
@@ -82,6 +82,14 @@ export function daysOfTotals(horizon: Horizon | undefined, missing: ReadonlyMap<
       : [first.day, last.day, dayOfHorizon(horizon) - 1]
   const days = [...ends, ...missing.keys()]
   return days.length === 0 ? { from: 0, to: 0 } : { from: Math.min(...days), to: Math.max(...days) + 1 }
+}
+
+/** What an account's totals cover; `missing` says how many of its validators are not counted on a day. */
+export function completenessOfTotals(
+  horizon: Horizon | undefined,
+  missing: ReadonlyMap<DayNumber, number> = new Map(),
+): Completeness {
+  return completenessOf(horizon, daysOfTotals(horizon, missing), missing)
 }
 
 /** The envelope of a page of figures with what they cover. */

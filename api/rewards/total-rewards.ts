@@ -5,8 +5,8 @@ import { pageOf } from '../http/cursor.ts'
 import { inPieces, operation, type RequestScope } from '../http/operation.ts'
 import { toStatus } from '../validators/validator-status.ts'
 import { type AccountTotals, accountTotals, countDeposited, type ValidatorTotals } from './account-totals.ts'
-import { answerFigures, completenessOf, daysOfTotals } from './completeness.ts'
-import { type Horizon, horizonOf } from './horizon.ts'
+import { answerFigures, completenessOfTotals } from './completeness.ts'
+import { horizonOf } from './horizon.ts'
 
 export const totalRewardsOperation = operation(
   totalRewards,
@@ -27,22 +27,18 @@ export const totalRewardsOperation = operation(
       validators_total_rewards: formatTotal(totals),
       validators_total_cl_balance: formatEthFromGwei(totals.balanceGwei),
     }
-    return answerFigures(data, page, completenessOfTotals(horizon, totals))
+    return answerFigures(data, page, completenessOfTotals(horizon, totals.missing))
   },
   async (_, scope) => {
     const horizon = await horizonOf(scope.standing)
     const totals = horizon === undefined ? await emptyTotals(scope) : await accountTotals(scope, horizon)
     return {
       status: 'report',
-      completeness: completenessOfTotals(horizon, totals),
+      completeness: completenessOfTotals(horizon, totals.missing),
       rows: inPieces(totals.items, toValidatorTotal),
     }
   },
 )
-
-function completenessOfTotals(horizon: Horizon | undefined, { missing }: AccountTotals) {
-  return completenessOf(horizon, daysOfTotals(horizon, missing), missing)
-}
 
 /** Before the first complete epoch there are validators, but no figures. */
 async function emptyTotals(scope: RequestScope): Promise<AccountTotals> {

@@ -80,10 +80,26 @@ const lacking = (from: string, to: string, validators_missing = 1) => ({
   validators_missing,
 })
 const completenessOf = async (index = OLD) => ({
-  totals: (await get('total-rewards')).completeness,
+  totals: await completenessOfTotals(),
   days: (await get(`daily-rewards?${DAYS}`)).completeness,
   own: (await get(`rewards?pubkey=${pubkeyOf(index)}&${DAYS}`)).completeness,
 })
+/** REST's, which GraphQL has as well. */
+async function completenessOfTotals() {
+  const { completeness } = await get('total-rewards')
+  const { account } = await graphql(`{ account { totals { ${COMPLETENESS} } } }`)
+  expect(account.totals.completeness).toEqual({
+    state: completeness.state.toUpperCase(),
+    finalThrough: completeness.final_through,
+    notFinalFrom: completeness.not_final_from,
+    incomplete: completeness.incomplete.map((days: ReturnType<typeof lacking>) => ({
+      from: days.start_date,
+      to: days.end_date,
+      validatorsMissingCount: days.validators_missing,
+    })),
+  })
+  return completeness
+}
 const NONE = { state: 'complete', incomplete: [] }
 const NOTHING_LACKS = { totals: NONE, days: NONE, own: NONE }
 const incomplete = (...days: readonly ReturnType<typeof lacking>[]) => ({ state: 'incomplete', incomplete: days })

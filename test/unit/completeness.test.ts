@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { completenessOf, daysOfTotals } from '../../api/rewards/completeness.ts'
+import { completenessOf, completenessOfTotals } from '../../api/rewards/completeness.ts'
 import type { Horizon } from '../../api/rewards/horizon.ts'
 import { parseDay } from '../../schemas/eth/time.ts'
 
@@ -59,26 +59,26 @@ describe('a client can tell apart', () => {
 })
 
 it('is about the days from the first closed one on that are over where totals are asked for', () => {
-  expect(completenessOf(horizon, daysOfTotals(horizon))).toMatchObject({
+  expect(completenessOfTotals(horizon)).toMatchObject({
     state: 'incomplete',
     incomplete: [{ start_date: '2026-01-04', end_date: '2026-01-05', validators_missing: null }],
   })
   const whole = { ...horizon, closedDays: closed('2026-01-03', '2026-01-04', '2026-01-05') }
-  expect(completenessOf(whole, daysOfTotals(whole)).state).toBe('complete')
+  expect(completenessOfTotals(whole).state).toBe('complete')
   // Two days behind the last closed one are over: one is open, of the other there is nothing.
   const behind = { ...horizon, epoch: horizon.epoch + 12, closedDays: closed('2026-01-03', '2026-01-04', '2026-01-05') }
-  expect(completenessOf(behind, daysOfTotals(behind))).toMatchObject({
+  expect(completenessOfTotals(behind)).toMatchObject({
     state: 'incomplete',
     not_final_from: null,
     incomplete: [{ start_date: '2026-01-06', end_date: '2026-01-08', validators_missing: null }],
   })
-  expect(completenessOf(undefined, daysOfTotals(undefined)).state).toBe('not_final')
+  expect(completenessOfTotals(undefined).state).toBe('not_final')
 })
 
 it('is about every day that totals lack something of, before the first closed one too', () => {
   const whole = { ...horizon, closedDays: closed('2026-01-03', '2026-01-04', '2026-01-05') }
   const missing = new Map([[parseDay('2026-01-02') ?? 0, 3]])
-  expect(completenessOf(whole, daysOfTotals(whole, missing), missing).incomplete).toEqual([
+  expect(completenessOfTotals(whole, missing).incomplete).toEqual([
     { start_date: '2026-01-02', end_date: '2026-01-03', validators_missing: 3 },
   ])
 })
