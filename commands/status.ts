@@ -5,6 +5,7 @@ import { DERIVING_JOBS } from '../processors/derive.ts'
 import { DeadLetters } from '../processors/loop/dead-letters.ts'
 import { LagWatch } from '../processors/loop/lag-watch.ts'
 import { findDayGaps } from '../processors/verify/day-gaps.ts'
+import { findUntoldValidators } from '../processors/verify/untold-validators.ts'
 import { DAY_SEC } from '../schemas/eth/time.ts'
 import { NO_TYPE } from '../schemas/events/dead-letter.ts'
 import type { ReadyAnswer } from '../schemas/routes/probes.ts'
@@ -27,11 +28,24 @@ interface DaysStatus {
   readonly gaps: readonly { readonly day: string; readonly why: string }[]
 }
 
+/** Tracked validators of a chain of which no epoch tells anything yet. */
+interface UntoldStatus {
+  readonly count: number
+  /** The first of them. */
+  readonly pubkeys: readonly string[]
+}
+
 /** What `status --json` prints. */
 export interface Status extends Omit<ReadyAnswer, 'chains'> {
   /** Whether the program that holds the data folder has answered; in servers mode nobody holds it. */
   readonly program: 'running' | 'stopped' | 'servers'
-  readonly chains: Readonly<Record<string, ReadyAnswer['chains'][string] & { readonly days: DaysStatus }>>
+  readonly chains: Readonly<
+    Record<
+      string,
+      /** `validators_untold` is absent where none is. */
+      ReadyAnswer['chains'][string] & { readonly days: DaysStatus; readonly validators_untold?: UntoldStatus }
+    >
+  >
   /** By chain: exits that are open or have failed; absent where none is. */
   readonly exits?: Readonly<Record<string, ExitsStatus>>
   /** By chain: what withdrawal addresses have asked for by the exit-request contract; absent where nothing is. */
@@ -75,6 +89,12 @@ export async function readStatus(
     'SELECT chain, count() AS closed, min(day) AS first, max(day) AS newest FROM closed_days FINAL GROUP BY chain',
   )
   const gaps = await findDayGaps(warehouse)
+  const untold = new Map((await findUntoldValidators(warehouse)).map((one) => [one.chain, one.untold]))
+  const untoldOf = (chain: string): { readonly validators_untold?: UntoldStatus } => {
+    const pubkeys = (untold.get(chain) ?? []).map(({ pubkey }) => pubkey)
+    if (pubkeys.length === 0) return {}
+    return { validators_untold: { count: pubkeys.length, pubkeys: pubkeys.slice(0, UNTOLD_NAMED_MAX) } }
+  }
   const daysOf = (chain: string): DaysStatus => {
     const row = days.find((one) => one.chain === chain)
     return {
@@ -99,7 +119,7 @@ export async function readStatus(
     program,
     ...ready,
     chains: Object.fromEntries(
-      Object.entries(ready.chains).map(([name, chain]) => [name, { ...chain, days: daysOf(name) }]),
+      Object.entries(ready.chains).map(([name, chain]) => [name, { ...chain, days: daysOf(name), ...untoldOf(name) }]),
     ),
     ...(Object.keys(exits).length === 0 ? {} : { exits }),
     ...(Object.keys(exitCalls).length === 0 ? {} : { exit_calls: exitCalls }),
@@ -113,6 +133,8 @@ function finalEpochOf(chain: ReadyAnswer['chains'][string]): number | null {
   return 'last_finalized_epoch' in chain ? chain.last_finalized_epoch : null
 }
 
+/** There may be as many as are tracked. */
+const UNTOLD_NAMED_MAX = 1_000
 /** Lists are cut for people; `--json` has all. */
 const SHOWN_MAX = 10
 
@@ -180,7 +202,14 @@ function chainLines(chain: Status['chains'][string]): readonly string[] {
     `final epoch ${chain.last_finalized_epoch ?? 'none'}, ${count(chain.finality_lag_epochs, 'epoch')}, ${duration(chain.finality_lag_seconds)} behind`,
     closed === 0 ? 'no day is closed' : `${count(closed, 'day')} closed, ${first} to ${newest}`,
     gaps.length === 0 ? 'no gaps' : `${count(gaps.length, 'gap')}: ${shown.join('; ')}`,
+    ...(chain.validators_untold === undefined ? [] : [untoldLine(chain.validators_untold)]),
   ]
+}
+
+function untoldLine({ count: validators, pubkeys }: UntoldStatus): string {
+  const shown = pubkeys.slice(0, SHOWN_MAX)
+  const more = validators > shown.length ? `, and ${validators - shown.length} more` : ''
+  return `no epoch tells of ${count(validators, 'tracked validator')} yet: ${shown.join(', ')}${more}`
 }
 
 /** A line for each network, those of which most is left out first: lists are cut. */

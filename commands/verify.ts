@@ -14,7 +14,7 @@ export interface VerifyOptions {
 
 /**
  * Prints the proof of every tracked validator and day, and what the log has and the tables have not. Throws when a figure does not
- * hold or something is missing; gaps that were never ingested are told, and are no fault. The program may run meanwhile.
+ * hold, something is missing, or nothing is there of a tracked validator; gaps that were never ingested are told, and are no fault. The program may run meanwhile.
  */
 export async function runVerify({ config, log, screen, signal }: Setting, options: VerifyOptions): Promise<void> {
   const print = (line: string): void => screen.print(`${line}\n`)
@@ -42,12 +42,13 @@ export async function verdictOf(
       ({ chain: name, pubkey, accounts }) =>
         `${name} validator ${pubkey}: an earlier release paid ${accounts.join(' and ')}, now ${accounts.at(-1)} alone: say whose it is (admin validators move, or track --at 1970-01-01)`,
     )
-  const { wrong, missing, isCatchingUp, nothingProven } = await verifyTables({ ...ports, ...options, notes })
+  const { wrong, missing, untold, isCatchingUp, nothingProven } = await verifyTables({ ...ports, ...options, notes })
   if (isCatchingUp) throw new AppError('warehouse', 'The tables do not have all of the log yet: see the line above.')
   const faults = [
     ...(wrong > 0 ? ['Not every figure holds'] : []),
     ...(missing > 0 ? ['the tables lack what the log has'] : []),
     ...(nothingProven && wrong + missing === 0 ? ['nothing was proven'] : []),
+    ...(untold > 0 ? ['of some tracked validators nothing was verified'] : []),
   ].join(', and ')
   if (faults === '') return
   throw new AppError('warehouse', `${faults.charAt(0).toUpperCase()}${faults.slice(1)}: see the lines above.`)

@@ -1,4 +1,4 @@
-import { UNTOLD_SLOT } from '../../schemas/tables/accounts.ts'
+import { LOOKS_SQL, untoldFactsSql } from '../../schemas/tables/untold-keys.ts'
 import { type AccountScope, seenValidators } from '../http/seen-validators.ts'
 import { byAccount, readTogether, SEEN_KEYS } from '../http/small-accounts.ts'
 import { StandingMemo } from '../http/standing-memo.ts'
@@ -11,10 +11,6 @@ interface Looks {
   readonly told: bigint
 }
 
-const LOOKS = `
-  SELECT max(accounts_version) AS looked, maxIf(accounts_version, from_epoch <= {epoch:UInt32}) AS told
-  FROM registry_looks FINAL WHERE chain = {chain:String}`
-
 interface KeyRow {
   readonly account: string
   readonly pubkey: string
@@ -22,26 +18,10 @@ interface KeyRow {
   readonly since: string
 }
 
-// What was made here came into the log before anybody could make a deposit for it: there is no closed day on which it was active. Where the
-// slot is not told, an earlier log may have had it.
-const OF_OWN = `chain = {chain:String} AND pubkey IN (SELECT pubkey FROM (${SEEN_KEYS}))`
 const KEYS = `
   SELECT own.account AS account, toString(facts.pubkey) AS pubkey, facts.since AS since
-  FROM
-  (
-    SELECT pubkey, min(version) AS since
-    FROM
-    (
-      SELECT pubkey, version FROM validator_owners WHERE ${OF_OWN}
-      UNION ALL SELECT pubkey, version FROM watched_validators WHERE ${OF_OWN}
-    )
-    GROUP BY pubkey
-    HAVING since > {told:UInt64}
-  ) AS facts
-  INNER JOIN (${SEEN_KEYS}) AS own ON own.pubkey = facts.pubkey
-  WHERE facts.pubkey NOT IN (
-    SELECT pubkey FROM created_validators FINAL WHERE ${OF_OWN} AND created_at_slot != ${UNTOLD_SLOT}
-  )`
+  FROM (${untoldFactsSql(`chain = {chain:String} AND pubkey IN (SELECT pubkey FROM (${SEEN_KEYS}))`)}) AS facts
+  INNER JOIN (${SEEN_KEYS}) AS own ON own.pubkey = facts.pubkey`
 
 const looksMemo = new StandingMemo<Looks>(() => 1)
 const untoldMemo = new StandingMemo<ReadonlySet<string>>((keys) => keys.size)
@@ -72,7 +52,7 @@ export function untoldKeys(scope: AccountScope, horizon: Horizon): Promise<Reado
 
 function looksOf({ standing }: AccountScope, { chain, epoch }: Horizon): Promise<Looks> {
   return looksMemo.of(standing, '', async () => {
-    const [row] = await standing.warehouse.query<{ looked: string; told: string }>(LOOKS, { chain, epoch })
+    const [row] = await standing.warehouse.query<{ looked: string; told: string }>(LOOKS_SQL, { chain, epoch })
     return { looked: BigInt(row?.looked ?? 0), told: BigInt(row?.told ?? 0) }
   })
 }

@@ -12,9 +12,12 @@ import type { Proving } from './proving.ts'
 import { findUncorrected } from './uncorrected.ts'
 import { findUnexplainedRevenue } from './unexplained-revenue.ts'
 import { type CatchingUp, type Unprocessed, untilProcessed } from './until-processed.ts'
+import { findUntoldValidators, type UntoldValidator, type UntoldValidators } from './untold-validators.ts'
 
 /** A statement may see half of what is being written: what looks wrong while processors work is looked at again, so often in all. */
 const REPETITIONS_MAX = 5
+/** Validators of a chain that are named; the others are counted. */
+const UNTOLD_NAMED_MAX = 20
 /** What has been asked for is made in this time, once all events are processed. */
 const ASK_AGAIN_SEC_MIN = 5
 
@@ -43,6 +46,8 @@ export interface Verdict {
   readonly wrong: number
   /** Things that the log has and the tables have not. */
   readonly missing: number
+  /** Tracked validators of which no epoch tells anything, so that nothing of them was verified. */
+  readonly untold: number
   /** Processors go on with the log and are not through: nothing was looked at. */
   readonly isCatchingUp: boolean
   /** The log has epochs, and not one figure could be proven. */
@@ -72,13 +77,14 @@ export async function verifyTables(verifying: Verifying): Promise<Verdict> {
   signal.throwIfAborted()
   if (unprocessed.catchingUp !== undefined) {
     await print(formatCatchingUp(unprocessed, unprocessed.catchingUp))
-    return { wrong: 0, missing: 0, isCatchingUp: true, nothingProven: true }
+    return { wrong: 0, missing: 0, untold: 0, isCatchingUp: true, nothingProven: true }
   }
   const comparison = await findMissing({ ...verifying, ...proving, unprocessed })
   const { days, proofs, wrong, epochs, settlements, oversettled } = await proveFigures(verifying, proving)
   for (const note of [...verifying.notes, ...comparison.notes]) await print(`${note}.`)
   const missing = [...comparison.missing, ...(await findUncorrected(verifying.warehouse, chain))]
   for (const one of missing) await print(formatMissing(one))
+  const untold = await tellUntold(verifying, proving)
   const proven = proofs + epochs.checked + settlements.checked
   if (proven === 0) await print(nothing(comparison.epochsInLog))
   await print(
@@ -88,6 +94,7 @@ export async function verifyTables(verifying: Verifying): Promise<Verdict> {
   return {
     wrong: wrong + epochs.unexplained + settlements.wrong + oversettled,
     missing: missing.length,
+    untold,
     isCatchingUp: false,
     nothingProven: proven === 0 && comparison.epochsInLog > 0,
   }
@@ -154,6 +161,33 @@ async function proveFigures({ warehouse, quiet, print, signal }: Verifying, prov
   }
   const oversettled = revenue.reduce((sum, { blocks_oversettled: over }) => sum + Number(over), 0)
   return { days: days.size, proofs, wrong, epochs, settlements, oversettled }
+}
+
+/** Names the validators of which nothing could be verified, and says how many they are. */
+async function tellUntold({ warehouse, print }: Verifying, { chain, again }: Proving): Promise<number> {
+  const count = (found: readonly UntoldValidators[]) => found.reduce((sum, { untold }) => sum + untold.length, 0)
+  let found = await findUntoldValidators(warehouse, chain)
+  while (count(found) > 0 && (await again())) found = await findUntoldValidators(warehouse, chain)
+  for (const { chain: name, untold, unregistered } of found) {
+    for (const one of untold.slice(0, UNTOLD_NAMED_MAX)) await print(formatUntold(name, one))
+    if (untold.length > UNTOLD_NAMED_MAX)
+      await print(`${name}: and ${untold.length - UNTOLD_NAMED_MAX} more validators of which NOTHING was verified`)
+    if (untold.length > 0)
+      await print(
+        `${name}: while the program runs, final epochs tell of tracked validators within some minutes: verify again then`,
+      )
+    if (unregistered > 0)
+      await print(`${name}: ${unregistered} tracked keys are not in the registry: there is nothing of them to verify`)
+  }
+  return count(found)
+}
+
+function formatUntold(chain: string, { pubkey, index }: UntoldValidator): string {
+  const [who, why] =
+    index === undefined
+      ? [pubkey, 'nobody has looked for it in the registry since it was tracked']
+      : [`${index} ${pubkey}`, 'it is in the registry, and no epoch tells of it']
+  return `${chain} validator ${who}: NOTHING was verified: ${why}`
 }
 
 /** By how much, and when to ask again. */

@@ -314,6 +314,19 @@ describe('the proof', () => {
     await using again = await startProgram(['all'], env)
     const refilled = await verify(env)
     expect(refilled).toEqual(during)
+
+    // Of a key that nobody has looked for nothing can hold.
+    const late = hexOf(pubkeyOf(900))
+    const tracked = await runCommand(['admin', 'validators', 'track', '--account', 'a', late], env)
+    expect(tracked.code, tracked.stderr).toBe(0)
+    await eventually('the fact in the tables', async () => (await isProcessed(env)) || undefined, START_TIMEOUT_MS)
+    expect(await verify(env, '--quiet')).toEqual({
+      code: 1,
+      stdout: expect.stringContaining(`mainnet validator ${late}: NOTHING was verified: nobody has looked for it`),
+      stderr: 'epochline: Of some tracked validators nothing was verified: see the lines above.\n',
+    })
+    expect((await status()).chains.mainnet).toMatchObject({ validators_untold: { count: 1, pubkeys: [late] } })
+    expect((await runCommand(['status'], env)).stdout).toContain(`no epoch tells of 1 tracked validator yet: ${late}`)
     expect(await again.stop()).toBe(0)
   })
 })

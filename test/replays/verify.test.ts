@@ -8,8 +8,11 @@ import { proveEpochs } from '../../processors/verify/prove-epochs.ts'
 import { proveRevenue, proveSettlements } from '../../processors/verify/prove-settlements.ts'
 import { PROVE_ALL } from '../../processors/verify/proving.ts'
 import { type Verifying, verifyTables } from '../../processors/verify/verify.ts'
-import type { EncodedEvent, Topic } from '../../schemas/events/codec.ts'
-import { givenChain } from '../unit/given-chain.ts'
+import { chainKey } from '../../schemas/chains.ts'
+import { type EncodedEvent, encodeEvent, type Topic } from '../../schemas/events/codec.ts'
+import { registryLookedAt, validatorsIdentified } from '../../schemas/events/validators.ts'
+import { tracked, untracked, watched } from '../unit/account-facts.ts'
+import { GIVEN_CHAIN, givenChain, givenKey } from '../unit/given-chain.ts'
 import { processLog } from '../unit/processing.ts'
 import { projecting } from '../unit/projecting.ts'
 import { inTurns, renamed } from '../unit/renamed-chain.ts'
@@ -58,7 +61,7 @@ async function verify(eventLog: EventLog, options: Partial<Verifying> = {}) {
   return { ...verdict, lines: lines.filter((line) => !/ revenue: /.test(line)), last }
 }
 
-const GOOD = { wrong: 0, missing: 0, nothingProven: false, lines: [] }
+const GOOD = { wrong: 0, missing: 0, untold: 0, nothingProven: false, lines: [] }
 
 describe('a verification', () => {
   it('finds nothing in tables that have all of the log, and names what it proved', { timeout: TEST_MS }, async () => {
@@ -109,6 +112,73 @@ describe('a verification', () => {
     await using eventLog = await filled(new Map([['beacon.epochs', epochs]]))
     await stores().warehouse.command('TRUNCATE TABLE validator_epochs')
     expect(await verify(eventLog)).toMatchObject({ wrong: 0, missing: 0, nothingProven: true })
+  })
+
+  describe('of tracked validators of which no epoch tells anything', () => {
+    const [unlooked, found, dropped] = [givenKey(70), givenKey(71), givenKey(72)]
+    const FOUND_INDEX = 71
+    const accounts = given.events.get('accounts') ?? []
+    const facts = [
+      ...[tracked('a', [unlooked]), watched('b', [found]), tracked('a', [dropped])],
+      untracked([dropped], '2026-01-03'),
+    ]
+    const registry = {
+      ...{ pubkey: found, index: FOUND_INDEX },
+      withdrawalCredentials: `0x01${'00'.repeat(11)}${'cc'.repeat(20)}`,
+    }
+    const ofRegistry = { key: chainKey(GIVEN_CHAIN), time: '2026-01-03T00:00:00.000Z' }
+    const identified = encodeEvent(validatorsIdentified, {
+      ...{ ...ofRegistry, id: 'identified later' },
+      data: { chain: GIVEN_CHAIN, validators: [registry] },
+    })
+    /** For all of them: epochs are told with whom was found from this one on. */
+    const look = (fromEpoch: number) =>
+      encodeEvent(registryLookedAt, {
+        ...{ ...ofRegistry, id: `looked, from ${fromEpoch}` },
+        data: { chain: GIVEN_CHAIN, accountsThrough: `${accounts.length + facts.length - 1}`, fromEpoch },
+      })
+    const ofUnlooked = `mainnet validator ${unlooked}: NOTHING was verified: nobody has looked for it in the registry since it was tracked`
+    const ofFound = `mainnet validator ${FOUND_INDEX} ${found}: NOTHING was verified: it is in the registry, and no epoch tells of it`
+    const remedy = expect.stringMatching(/^mainnet: while the program runs, .*: verify again then$/)
+    const unregistered = (count: number) =>
+      `mainnet: ${count} tracked keys are not in the registry: there is nothing of them to verify`
+
+    const told = async (...looks: readonly EncodedEvent[]) => {
+      const events = new Map([
+        ...given.events,
+        ['accounts', [...accounts, ...facts]] as const,
+        ['validators', [...(given.events.get('validators') ?? []), identified, ...looks]] as const,
+      ])
+      await using eventLog = await filled(events)
+      const { untold, wrong, missing, nothingProven, lines } = await verify(eventLog)
+      expect({ wrong, missing, nothingProven }).toEqual({ wrong: 0, missing: 0, nothingProven: false })
+      return { untold, lines }
+    }
+
+    it('names them, and does not succeed', { timeout: TEST_MS }, async () => {
+      const { untold, lines } = await told()
+      expect(untold).toBe(2)
+      expect(lines.toSorted()).toEqual([ofUnlooked, ofFound, remedy].toSorted())
+    })
+
+    it('names those that were found until an epoch is told with them', { timeout: TEST_MS }, async () => {
+      expect(await told(look(18))).toEqual({ untold: 1, lines: [ofFound, remedy, unregistered(1)] })
+    })
+
+    it('counts those that the registry did not have when it was asked', { timeout: TEST_MS }, async () => {
+      expect(await told(look(17))).toEqual({ untold: 0, lines: [unregistered(2)] })
+    })
+
+    it('names one that the registry must have had, since it has younger ones', { timeout: TEST_MS }, async () => {
+      await using eventLog = await filled(given.events)
+      for (const table of ['validator_epochs', 'daily_rewards'])
+        await stores().warehouse.command(`DELETE FROM ${table} WHERE validator_index = 2`)
+      const { untold, lines } = await verify(eventLog)
+      expect(untold).toBe(1)
+      expect(lines).toContain(
+        `mainnet validator 2 ${givenKey(2)}: NOTHING was verified: it is in the registry, and no epoch tells of it`,
+      )
+    })
   })
 
   it('fails while execution blocks, dead letters or accounts wait, and tells of those that do', {

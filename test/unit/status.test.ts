@@ -56,6 +56,21 @@ it('says in lines what a person wants to know, and leaves out what is not there'
   ])
 })
 
+it('names tracked validators of which no epoch tells anything', () => {
+  const { mainnet } = status.chains
+  if (mainnet === undefined) throw new Error('the status is of mainnet')
+  const pubkeys = Array.from({ length: 12 }, (_, nth) => `0x${nth}`)
+  const lineOf = (count: number, some: readonly string[]) =>
+    formatStatus({ ...status, chains: { mainnet: { ...mainnet, validators_untold: { count, pubkeys: some } } } })
+      .split('\n')
+      .find((line) => line.includes('no epoch tells of'))
+      ?.trim()
+  expect(lineOf(1, ['0xab'])).toBe('no epoch tells of 1 tracked validator yet: 0xab')
+  expect(lineOf(1_500, pubkeys)).toBe(
+    `no epoch tells of 1500 tracked validators yet: ${pubkeys.slice(0, 10).join(', ')}, and 1490 more`,
+  )
+})
+
 it('says how the key vault is, where there is one, and what it lacks', () => {
   const missing = { count: 1, pubkeys: ['0xab'] }
   const text = formatStatus({ ...status, vault: { state: 'away', fault: 'its process has ended', missing } })
