@@ -13,6 +13,13 @@ import { storesOfFile } from './warehouse-of-file.ts'
 const ART: Address = `0x${'0a'.repeat(20)}`
 const KITTIES_ADDRESS: Address = '0x06012c8cf97bead5deae237070f9587f8e7a266d'
 const PUNKS_ADDRESS: Address = '0xb47e3cd837ddf8e4c57f05d70ab865de6e193bbb'
+/** Contracts that index whom a token goes from and to, as ERC-20 does, and not the token: Axie, CryptoArte, Cryptovoxels, MakersPlace. */
+const OF_THREE_TOPICS: readonly Address[] = [
+  '0xf5b0a3efb8e8e4c201e2a935f110eaaf3ffecb8d',
+  '0xbace7e22f06554339911a03b8e0ae28203da9598',
+  '0x79986af15539de2db9a5086382daeda917a9cf0c',
+  '0x2a46f2ffd99e19a89476e2f62270e0a35bbf0756',
+]
 const NOBODY: Address = `0x${'00'.repeat(20)}`
 const ANA: Address = `0x${'a1'.repeat(20)}`
 const BOB: Address = `0x${'b2'.repeat(20)}`
@@ -155,4 +162,12 @@ test('contracts of before the standard are known by their addresses', async () =
     { log_index: 0, contract: KITTIES_ADDRESS, event: 'Transfer', standard: 'ERC721', id: '9' },
     { log_index: 4, contract: PUNKS_ADDRESS, event: 'PunkBought', from: ANA, to: EVE, id: '3' },
   ])
+})
+
+test('so are those that log three topics, as ERC-20 does', async () => {
+  const log = logOf(ERC20, 'Transfer', { from: ANA, to: BOB, value: 9n })
+  const { moves, odd } = await tablesOf([ART, ...OF_THREE_TOPICS].map((address) => ({ address, log })))
+  const told = { batch_index: 0, standard: 'ERC721', event: 'Transfer', from: ANA, to: BOB, id: '9', amount: '1' }
+  expect(moves).toEqual(OF_THREE_TOPICS.map((contract, i) => ({ ...told, contract, log_index: i + 1 })))
+  expect(odd).toEqual([])
 })
