@@ -43,7 +43,16 @@ interface Owner {
 
 /** What a contract says of itself. */
 const CONTRACT_MEMBERS = [
-  ...['name', 'symbol', 'tokenType', 'totalSupply', 'totalSupplyBlockNumber', 'deployer', 'deployBlockNumber'],
+  ...[
+    'name',
+    'symbol',
+    'tokenType',
+    'totalSupply',
+    'totalSupplyBlockNumber',
+    'deployer',
+    'deployBlockNumber',
+    'deployReason',
+  ],
   'metadataState',
 ]
 

@@ -225,7 +225,7 @@ export async function ask(asking: Asking): Promise<SentAnswer> {
       isKept: true,
       headers: {
         etag: `W/"${etag}"`,
-        'x-valid-at': formatValidAt(scope.snapshot),
+        'x-valid-at': formatValidAt(toValidAt(scope.snapshot)),
         'cache-control': 'private, no-cache',
       },
     }
@@ -249,6 +249,6 @@ async function snapshotOf(
 }
 
 /** As a dictionary of structured fields (RFC 8941). */
-export function formatValidAt({ number, hash, timeSec }: Snapshot): string {
-  return `block_number=${number}, block_hash="${hash}", block_timestamp=${timeSec}`
+export function formatValidAt({ block_number, block_hash, block_timestamp }: ValidAt): string {
+  return `block_number=${block_number}, block_hash="${block_hash}", block_timestamp=${block_timestamp}`
 }

@@ -6,7 +6,7 @@ import type { changesRoute } from '../../schemas/routes/nft/changes.ts'
 import { openBudget } from '../http/budget.ts'
 import { chainOf, refusalOf } from '../http/chain-path.ts'
 import { AskerGone } from '../http/gone.ts'
-import { ask } from './asking.ts'
+import { ask, formatValidAt } from './asking.ts'
 import type { Streaming } from './serve.ts'
 
 type Changes = Static<typeof changesRoute.response>
@@ -68,6 +68,7 @@ export const streamChanges: Streaming = async (request: FastifyRequest, reply: F
     .header('content-type', 'text/event-stream; charset=utf-8')
     .header('cache-control', 'no-store')
     .header('x-accel-buffering', 'no')
+    .header('x-valid-at', formatValidAt(changes.valid_at))
     .send(Readable.from(quiet(events())))
   return true
 }

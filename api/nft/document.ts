@@ -25,7 +25,7 @@ export function documentNftRoute(
         content: { [route.media ?? JSON_TYPE]: { schema: route.response, example: route.example } },
       },
       ...Object.fromEntries(
-        TOLD.map((code) => [
+        [...TOLD, ...(route.failures ?? [])].map((code) => [
           String(code),
           {
             description: NFT_FAILURES[code],

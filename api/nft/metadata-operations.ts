@@ -6,7 +6,7 @@ import {
   getNftMetadataRoute,
   searchContractMetadataRoute,
 } from '../../schemas/routes/nft/metadata.ts'
-import { answered, type NftPin, type NftScope, nftOperation } from './asking.ts'
+import { answered, type NftPin, type NftScope, nftOperation, toValidAt } from './asking.ts'
 import { toContract, tokensMetadata } from './metadata.ts'
 import { searchContracts } from './search.ts'
 import { type AskedContract, standardsOfContracts, withStandards } from './standards.ts'
@@ -16,7 +16,7 @@ export const getContractMetadata = nftOperation(
   getContractMetadataRoute,
   async ({ contract_address, with_metadata }, scope) => {
     const [contract] = await describeContracts(scope, [contract_address], with_metadata)
-    return answered(contract as NftContract)
+    return answered({ ...(contract as NftContract), valid_at: toValidAt(scope.snapshot) })
   },
 )
 
@@ -30,7 +30,7 @@ export const getNftMetadata = nftOperation(
   getNftMetadataRoute,
   async ({ contract_address, token_id, with_metadata }, scope) => {
     const [token] = await describeTokens(scope, [{ contract_address, token_id }], with_metadata)
-    return answered(token as NftAsset)
+    return answered({ ...(token as NftAsset), valid_at: toValidAt(scope.snapshot) })
   },
 )
 

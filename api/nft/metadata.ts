@@ -68,6 +68,7 @@ export function toContract(
     total_supply_block_number: told === undefined || told.total_supply === null ? null : Number(told.block),
     deployer: told === undefined || /^0*$/.test(told.deployer) ? null : `0x${told.deployer}`,
     deploy_block_number: told === undefined || told.deploy_block === '-1' ? null : Number(told.deploy_block),
+    deploy_reason: told === undefined || told.deploy_reason === '' ? null : told.deploy_reason,
     metadata_state:
       told === undefined
         ? noState(withMetadata, standard)

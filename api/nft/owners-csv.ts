@@ -5,7 +5,7 @@ import { openBudget } from '../http/budget.ts'
 import { chainOf } from '../http/chain-path.ts'
 import { goneSignal } from '../http/gone.ts'
 import { wholeAmount } from './amounts.ts'
-import { answered, formatValidAt, isOfOneChain, type NftScope, nftOperation, openScope } from './asking.ts'
+import { answered, formatValidAt, isOfOneChain, type NftScope, nftOperation, openScope, toValidAt } from './asking.ts'
 import { coverageOf } from './coverage.ts'
 import { holdersOf } from './ownership.ts'
 import { selectPage } from './pages.ts'
@@ -32,7 +32,7 @@ export const streamOwnersCsv: Streaming = async (request: FastifyRequest, reply:
   reply
     .header('content-type', 'text/csv; charset=utf-8')
     .header('x-coverage', `from_block=${from_block}, is_whole=${is_whole ? '?1' : '?0'}`)
-    .header('x-valid-at', formatValidAt(scope.snapshot))
+    .header('x-valid-at', formatValidAt(toValidAt(scope.snapshot)))
     .send(Readable.from(lines))
   return true
 }

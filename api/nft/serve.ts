@@ -19,7 +19,7 @@ import { isKnown } from '../http/etag.ts'
 import { AnswerLate, AskerGone, goneSignal } from '../http/gone.ts'
 import { ANSWER_MS_MAX, BODY_BYTES_MAX } from '../http/limits.ts'
 import { takeRequest } from '../http/take-request.ts'
-import { ask, type NftOperation, NOTHING_INDEXED, RefusedNft } from './asking.ts'
+import { ask, formatValidAt, type NftOperation, NOTHING_INDEXED, RefusedNft, toValidAt } from './asking.ts'
 import { documentNftRoute } from './document.ts'
 import { nftParameterReader, type QueryTexts, type ReadNftParameters } from './read-parameters.ts'
 import { NftStandings } from './standing.ts'
@@ -156,6 +156,7 @@ async function answer(request: FastifyRequest, reply: FastifyReply, serving: Ser
   if (operation.act !== undefined) {
     const warehouse = openBudget({ ...parts, account, signal: begin() })
     const pin = { warehouse, chain, standing, snapshot: standing.head }
+    reply.header('x-valid-at', formatValidAt(toValidAt(pin.snapshot)))
     const done = await operation.act(given.values, { pin, jobs: parts.jobs })
     return done.status === 'refused' ? sendNftRefusal(reply, done) : reply.send(done.body)
   }

@@ -14,6 +14,8 @@ export interface ToldContract {
   readonly deployer: string
   /** -1: unknown. */
   readonly deploy_block: string
+  /** Why one of the two, or both, are unknown; empty where neither is. */
+  readonly deploy_reason: string
   readonly read_sec: number
   /** It was read after this block. */
   readonly block: string | number

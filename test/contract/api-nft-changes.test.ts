@@ -195,6 +195,9 @@ describe('the change feed', () => {
     const headers = { accept: 'text/event-stream', 'last-event-id': body.next }
     const response = await fetch(`${nft.api.url}${base(FEED)}/changes`, { headers, signal: abandon.signal })
     expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/)
+    expect(response.headers.get('x-valid-at')).toMatch(
+      /^block_number=\d+, block_hash="0x[0-9a-f]{64}", block_timestamp=\d+$/,
+    )
     const [, number, hash] = body.next.split('.')
     const parent = { number: Number(number), hash, parent: undefined, moves: [] }
     await tell(nft.warehouse, eventsOf(blockOn(parent, [art(NOBODY, ZED, 60n)]), chain), { chain })

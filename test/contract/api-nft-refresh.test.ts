@@ -27,6 +27,7 @@ async function refresh(body: object, chain = 'eth_mainnet') {
     body: JSON.stringify(body),
   })
   const { detail } = (await response.json()) as { readonly detail?: string }
+  if (response.status === 200) expect(response.headers.get('x-valid-at')).toMatch(/^block_number=\d+, /)
   return { status: response.status, detail, asked: jobs.asked.map(({ input }) => refreshNft.parse(input).tokenId) }
 }
 

@@ -7,10 +7,22 @@ import { openApi } from '../../api/http/server.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
 import { NftError } from '../../schemas/routes/nft/nft-route.ts'
 import { toTokenLimitsRow } from '../../schemas/tables/accounts.ts'
-import { ART, COINS } from '../unit/given-nft-chain.ts'
+import { ART, COINS, timeOf } from '../unit/given-nft-chain.ts'
 import { insertRows } from './api-fixture.ts'
 import { TOKEN } from './given-api.ts'
-import { ANN, amounts, BOB, base, CID, type GivenNftApi, MAX, openGivenNftApi, tokens, ZED } from './given-nft-api.ts'
+import {
+  ANN,
+  amounts,
+  BOB,
+  base,
+  CID,
+  type GivenNftApi,
+  HEAD,
+  MAX,
+  openGivenNftApi,
+  tokens,
+  ZED,
+} from './given-nft-api.ts'
 
 let nft: GivenNftApi
 beforeAll(async () => {
@@ -322,4 +334,69 @@ describe('answers that nothing has changed since', () => {
     expect(again.headers.get('x-valid-at')).toBe(first.headers.get('x-valid-at'))
     expect((await ask(path, { headers: { 'if-none-match': 'W/"other"' } })).status).toBe(200)
   })
+})
+
+const OF_ART = `contract_address=${ART}`
+
+test.each([
+  ['getAssetsTransfer', ''],
+  ['getContractMetadata', OF_ART],
+  ['getContractMetadataBatch', `contract_addresses=${ART}`],
+  ['getNFTMetadata', `${OF_ART}&token_id=1`],
+  ['getNFTMetadataBatch', `tokens=${encodeURIComponent(`[{"contract_address":"${ART}","token_id":1}]`)}`],
+  ['searchContractMetadata', `query=${ART}`],
+  ['getContractsForOwner', `owner=${ANN}`],
+  ['getNFTsForOwner', `owner=${ANN}`],
+  ['getOwnersForContract', OF_ART],
+  ['getOwnersForNFT', `${OF_ART}&token_id=1`],
+  ['isHolderOfContract', `${OF_ART}&wallet=${ANN}`],
+] as const)(
+  '%s says of which block it is, in a header and in objects, at the head and before',
+  async (operation, query) => {
+    for (const number of [HEAD, 2]) {
+      const { hash } = nft.blocks[number - 1] as (typeof nft.blocks)[number]
+      const { headers, body } = await get(operation, number === HEAD ? query : `${query}&block=${number}`)
+      const [block_number, block_hash, block_timestamp] = [number, hash, timeOf(number)]
+      expect(headers.get('x-valid-at')).toBe(
+        `block_number=${block_number}, block_hash="${block_hash}", block_timestamp=${block_timestamp}`,
+      )
+      if (!Array.isArray(body)) expect(body.valid_at).toEqual({ block_number, block_hash, block_timestamp })
+    }
+  },
+)
+
+const addresses = (count: number) =>
+  Array.from({ length: count }, (_, i) => `0x${(i + 1).toString(16).padStart(40, '0')}`)
+const tokensOf = (count: number) =>
+  encodeURIComponent(JSON.stringify(addresses(count).map((contract_address) => ({ contract_address, token_id: 1 }))))
+
+test.each([
+  [
+    'contracts of a batch',
+    'getContractMetadataBatch',
+    (count: number) => `contract_addresses=${addresses(count)}`,
+    100,
+  ],
+  ['tokens of a batch', 'getNFTMetadataBatch', (count: number) => `tokens=${tokensOf(count)}`, 100],
+  [
+    'contracts that tokens are of',
+    'getNFTsForOwner',
+    (count: number) => `owner=${ANN}&contract_addresses=${addresses(count)}`,
+    45,
+  ],
+  [
+    'contracts that transfers are of',
+    'getAssetsTransfer',
+    (count: number) => `contract_addresses=${addresses(count)}`,
+    45,
+  ],
+  ['owners of a contract', 'getOwnersForContract', (count: number) => `${OF_ART}&page_size=${count}`, 1_000],
+  ['owners of a token', 'getOwnersForNFT', (count: number) => `${OF_ART}&token_id=1&page_size=${count}`, 1_000],
+  ['tokens of an owner', 'getNFTsForOwner', (count: number) => `owner=${ANN}&page_size=${count}`, 100],
+  ['contracts of an owner', 'getContractsForOwner', (count: number) => `owner=${ANN}&page_size=${count}`, 100],
+  ['transfers', 'getAssetsTransfer', (count: number) => `max_count=0x${count.toString(16)}`, 1_000],
+  ['changes', 'getChanges', (count: number) => `limit=${count}`, 5_000],
+] as const)('%s are refused beyond so many, and none are left out', async (_, operation, query, most) => {
+  expect((await get(operation, query(most))).status).toBe(200)
+  expect((await get(operation, query(most + 1))).status).toBe(400)
 })

@@ -1,5 +1,5 @@
 import { encodeAbiParameters, type Hex, parseAbi } from 'viem'
-import type { CallAnswer, ContractNode } from '../../infra/ports/contract-node.ts'
+import type { CallAnswer, ContractNode, Deployment } from '../../infra/ports/contract-node.ts'
 import type { StoredEvent } from '../../infra/ports/event-log.ts'
 import type { PublicAnswer, PublicRequest } from '../../infra/ports/public-fetch.ts'
 import type { Warehouse } from '../../infra/ports/warehouse.ts'
@@ -110,6 +110,8 @@ export class World {
   told: EncodedEvent[] = []
   fetched: string[] = []
   called: string[] = []
+  /** How contracts came to be. */
+  deployment: Deployment = { block: 3, deployer: ALICE, reason: null }
   /** Of a token, by `tokenURI` or `uri`; undefined reverts. */
   uriOf: (contract: string, id: bigint) => string | undefined = (_, id) => `https://a.test/${id}`
   answer: (url: string) => PublicAnswer = (url) => answered(JSON.stringify({ name: `at ${url}` }))
@@ -119,7 +121,7 @@ export class World {
       block: { number: this.block, hash: idOf(BigInt(this.block)), timeSec: 1_700_000_000 },
       answers: calls.map(({ to, data }) => this.#called(to, data)),
     }),
-    deploymentOf: async () => ({ block: 3, deployer: ALICE, reason: null }),
+    deploymentOf: async () => this.deployment,
     [Symbol.asyncDispose]: async () => {},
   }
 

@@ -61,7 +61,7 @@ describe('the API, of metadata', () => {
     expect(body).toMatchObject({
       ...{ name: 'name of 0x01', symbol: '', token_type: 'ERC721', total_supply: String(MAX) },
       total_supply_block_number: 10,
-      ...{ deployer: ALICE, deploy_block_number: 3 },
+      ...{ deployer: ALICE, deploy_block_number: 3, deploy_reason: null },
       metadata_state: { status: 'fetched', attempts: 0, last_attempt: 1_800_000_000, next_retry: null },
     })
     const batch = await ask(`getContractMetadataBatch?contract_addresses=${COINS},${ART},${ALICE}`)
@@ -162,5 +162,12 @@ describe('the API, of metadata', () => {
     expect(own).toMatchObject([{ contract_address: ART, name: 'name of 0x01', token_type: 'ERC721' }])
     const coins = (await ask(`searchContractMetadata?query=${COINS}`)).body
     expect(coins).toMatchObject([{ contract_address: COINS, name: null, metadata_state: { status: 'pending' } }])
+  })
+
+  test('tells why it is not known who has deployed a contract', async () => {
+    world.deployment = { block: 3, deployer: null, reason: 'made_by_contract' }
+    await world.run(COINS, 'unread', 1, 'mainnet')
+    const { body } = await ask(`getContractMetadata?contract_address=${COINS}`)
+    expect(body).toMatchObject({ deployer: null, deploy_block_number: 3, deploy_reason: 'made_by_contract' })
   })
 })

@@ -67,6 +67,7 @@ export const changesRoute = defineNftRoute({
   id: 'getChanges',
   names: ['changes'],
   methods: ['GET'],
+  failures: [410],
   summary: 'What changed since a position: who holds how much, and what was reverted',
   description:
     'For copies of the holdings: each change says what somebody holds from then on, so that one which is taken twice does no harm. Ask ' +

@@ -27,6 +27,7 @@ export const EXAMPLE_COLLECTION: NftContract = {
   total_supply_block_number: null,
   deployer: null,
   deploy_block_number: null,
+  deploy_reason: null,
   metadata_state: EXAMPLE_STATE,
 }
 

@@ -137,11 +137,15 @@ export const CONTRACT_FIELDS = {
     'As the contract told it when it was read last, whatever block the answer is of; read again within two minutes after a token was minted or burned.',
   ),
   total_supply_block_number: countOrNull('The block after which it told so.'),
-  deployer: textOrNull('The account that deployed it.'),
+  deployer: textOrNull('The account that deployed it, by the receipt of the transaction.'),
   deploy_block_number: countOrNull('Where it was deployed.'),
+  deploy_reason: textOrNull(
+    'Why one of the two, or both, are null, as a word: `not_a_contract`, `made_by_contract` (no receipt names who), `no_old_states` (no node knows any more); null where both are known, and before it was read.',
+  ),
 } as const
 
-export const NftContract = Type.Object({ ...CONTRACT_FIELDS, metadata_state: MetadataState }, closed)
+export const NFT_CONTRACT_FIELDS = { ...CONTRACT_FIELDS, metadata_state: MetadataState } as const
+export const NftContract = Type.Object(NFT_CONTRACT_FIELDS, closed)
 export type NftContract = Static<typeof NftContract>
 
 export const TokenMetadata = Type.Object(

@@ -1,13 +1,16 @@
 import { Type } from 'typebox'
-import { EXAMPLE_ASSET, EXAMPLE_COLLECTION } from './examples.ts'
+import { EXAMPLE_ASSET, EXAMPLE_AT, EXAMPLE_COLLECTION } from './examples.ts'
 import {
+  ASSET_FIELDS,
   AT_BLOCK,
   addressesParameter,
   addressParameter,
   closed,
+  NFT_CONTRACT_FIELDS,
   NftAsset,
   NftContract,
   tokenIdParameter,
+  ValidAt,
   WithMetadata,
 } from './fields.ts'
 import { defineNftRoute } from './nft-route.ts'
@@ -31,8 +34,8 @@ export const getContractMetadataRoute = defineNftRoute({
     with_metadata: WithMetadata,
     ...AT_BLOCK,
   }),
-  response: NftContract,
-  example: EXAMPLE_COLLECTION,
+  response: Type.Object({ ...NFT_CONTRACT_FIELDS, valid_at: ValidAt }, closed),
+  example: { ...EXAMPLE_COLLECTION, valid_at: EXAMPLE_AT },
 })
 
 export const getContractMetadataBatchRoute = defineNftRoute({
@@ -63,8 +66,8 @@ export const getNftMetadataRoute = defineNftRoute({
     with_metadata: WithMetadata,
     ...AT_BLOCK,
   }),
-  response: NftAsset,
-  example: EXAMPLE_ASSET,
+  response: Type.Object({ ...ASSET_FIELDS, valid_at: ValidAt }, closed),
+  example: { ...EXAMPLE_ASSET, valid_at: EXAMPLE_AT },
 })
 
 export const getNftMetadataBatchRoute = defineNftRoute({

@@ -29,6 +29,8 @@ export interface AnyNftRoute {
   readonly parameters: TObject
   /** The whole successful answer: NFT operations have no envelope. */
   readonly response: TSchema
+  /** Refusals that no other operation has. */
+  readonly failures?: readonly NftFailure[]
   /** Absent: JSON. */
   readonly media?: 'text/csv'
   readonly example: unknown
