@@ -3,6 +3,7 @@ import { nodePathOf } from '../../schemas/protocols/match-route.ts'
 import type { Protocol, Route, Service } from '../../schemas/protocols/protocol.ts'
 import { PROTOCOLS } from '../../schemas/protocols/protocols.ts'
 import { publicAccessOf } from '../../schemas/protocols/public-methods.ts'
+import { TOKEN } from './given-api.ts'
 import {
   type GivenGateway,
   networkOn,
@@ -12,6 +13,16 @@ import {
   type Stub,
   untilHealthy,
 } from './given-gateway.ts'
+import {
+  handshake,
+  openClient,
+  parseRaw,
+  type SocketStub,
+  sendRaw,
+  socketsOn,
+  socketUrl,
+  withSockets,
+} from './given-socket.ts'
 
 // Every network of every protocol, each before a node of its own.
 
@@ -32,11 +43,19 @@ const PLACES: readonly Place[] = PROTOCOLS.flatMap((protocol) =>
 )
 
 const stubs = new Map<string, Stub>()
+/** Of nodes that speak WebSocket. */
+const sockets = new Map<string, SocketStub>()
 let gateway: GivenGateway
 beforeAll(async () => {
-  for (const { name, protocol, network, service } of PLACES)
-    stubs.set(name, await openStub(protocol.name, network, service.name))
-  gateway = await openGivenGateway(PLACES.map(({ name }) => networkOn(name, stubs.get(name) as Stub)))
+  const networks = []
+  for (const { name, protocol, network, service } of PLACES) {
+    const stub = await openStub(protocol.name, network, service.name)
+    stubs.set(name, stub)
+    const hasSockets = protocol.webSocket !== undefined && protocol.webSocket.isBridged !== true
+    if (hasSockets) sockets.set(name, withSockets(stub))
+    networks.push(hasSockets ? socketsOn(name, stub) : networkOn(name, stub))
+  }
+  gateway = await openGivenGateway(networks)
   for (const { name } of PLACES) await untilHealthy(gateway, name, { ms: 30_000 })
 })
 afterAll(async () => {
@@ -127,5 +146,34 @@ describe.each(PLACES)('$name', ({ name, protocol, network, service }) => {
     expect(stub.got).toHaveLength(sent.length)
     expect((await call('eth_getProof')).status).toBe(403)
     expect(stub.got).toHaveLength(sent.length)
+  })
+
+  test('has WebSocket where the specification gives it, at its node’s own path, and is refused it elsewhere before there is one', async () => {
+    const refusedAt = async (token: string) => {
+      const upgrade = handshake(`/ws/${place}/${token}`, 'Upgrade: websocket', 'Sec-WebSocket-Version: 13')
+      const [status] = parseRaw(await sendRaw(gateway, ...upgrade))
+      return status
+    }
+    const { webSocket, methods } = protocol
+    if (webSocket === undefined) {
+      expect([await refusedAt(TOKEN), await refusedAt('none')]).toEqual([404, 404])
+      return
+    }
+    expect(await refusedAt('none')).toBe(401)
+    using client = await openClient(socketUrl(gateway, place))
+    const { path, isBridged, methodKey = 'method' } = webSocket
+    const node = sockets.get(name)
+    if (node !== undefined)
+      node.answer = (text, socket) =>
+        socket.send(JSON.stringify({ jsonrpc: '2.0', id: (JSON.parse(text) as { id: number }).id, result: '0x2a' }))
+    const call = (method: string) =>
+      JSON.stringify({ jsonrpc: '2.0', id: 7, [methodKey]: method, params: ['newPendingTransactions'] })
+    expect(JSON.parse(await client.ask(call('some_method')))).toEqual({ jsonrpc: '2.0', id: 7, result: '0x2a' })
+    const [subscribe] = Object.keys(methods?.subscribes ?? {})
+    expect(subscribe === undefined).toBe(isBridged === true)
+    if (node === undefined || subscribe === undefined) return
+    expect(JSON.parse(await client.ask(call(subscribe)))).toMatchObject({ id: 7, result: expect.anything() })
+    expect(node.got.at(-1)).toContain(`"${subscribe}"`)
+    expect(node.paths).toEqual(new Set([path]))
   })
 })

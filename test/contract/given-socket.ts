@@ -13,6 +13,8 @@ import { type GivenGateway, networkOn, type Stub } from './given-gateway.ts'
 export interface SocketStub {
   /** What it has got, in order, over all sockets. */
   readonly got: string[]
+  /** That sockets were asked for at. */
+  readonly paths: ReadonlySet<string>
   readonly sockets: ReadonlySet<WebSocket>
   answer: (text: string, socket: WebSocket) => void
 }
@@ -20,8 +22,10 @@ export interface SocketStub {
 /** Lets the stub speak WebSocket on its port. */
 export function withSockets(stub: Stub): SocketStub {
   const server = new WebSocketServer({ server: stub.server })
-  const node: SocketStub = { got: [], sockets: server.clients, answer: () => {} }
-  server.on('connection', (socket) => {
+  const paths = new Set<string>()
+  const node: SocketStub = { got: [], paths, sockets: server.clients, answer: () => {} }
+  server.on('connection', (socket, { url = '' }) => {
+    paths.add(url)
     socket.on('message', (data) => {
       node.got.push(data.toString())
       node.answer(data.toString(), socket)
@@ -35,7 +39,7 @@ export function socketsOn(place: string, ...stubs: readonly Pick<Stub, 'url'>[])
   return { ...network, upstreams: network.upstreams.map((one) => ({ ...one, wsUrl: one.url.replace('http', 'ws') })) }
 }
 
-export function socketUrl({ api }: GivenGateway, place: string, token = TOKEN): string {
+export function socketUrl({ api }: Pick<GivenGateway, 'api'>, place: string, token = TOKEN): string {
   return `${api.url.replace('http', 'ws')}/ws/${place}/${token}`
 }
 
