@@ -59,7 +59,7 @@ export class UpstreamHealth {
     if (this.#failedProbes > FAILED_PROBES_MAX) return 'it does not answer'
     if (this.#isRightChain === undefined) return this.#failedProbes > 0 ? 'it does not answer' : 'it was not asked yet'
     if (!this.#isRightChain) return 'it follows another chain'
-    if (this.#lag >= lagMax) return 'it is behind the others'
+    if (this.#lag > 0 && this.#lag >= lagMax) return 'it is behind the others'
     return this.#advancesMissed > ADVANCES_MISSED_MAX ? 'it stands still' : undefined
   }
 
