@@ -1,9 +1,11 @@
-import type { AccountStanding, Standings } from '../http/standings.ts'
+import { type AccountStanding, STANDING_AGE_MS_MAX, type Standings } from '../http/standings.ts'
 
 /** So old may be what is known of keys before it is looked for again, while calls go on. */
 const FRESH_MS = 200
-/** Older than this nobody is let in by it: a revoked key works no longer than this after the tables know of it. */
-const AGE_MS_MAX = 800
+/** So long a revoked key works at most after the tables know of it. */
+const REVOKED_MS_MAX = 800
+/** Older than this nobody is let in by it: what is found may be as old already as a look at the tables. */
+const AGE_MS_MAX = REVOKED_MS_MAX - STANDING_AGE_MS_MAX
 
 /** Who has which key, at once: calls do not wait while it is looked for again, unless it is too old. */
 export class Keys {
