@@ -1,7 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { WebSocket } from 'ws'
+import { openApi } from '../../api/http/server.ts'
+import { openUpstreams } from '../../infra/upstreams/upstreams.ts'
 import { tries } from '../long-form.ts'
+import { silentLog } from '../unit/silent-log.ts'
 import { TOKEN } from './given-api.ts'
 import {
   type GivenGateway,
@@ -250,4 +254,50 @@ describe('a socket', () => {
     await new Promise((resolve) => setTimeout(resolve, 1_000))
     expect(node.got.length).toBeLessThan(200)
   })
+
+  test('of XRP whose client reads nothing has its node held back, and hears all of it in the end', async () => {
+    const MESSAGES = 96
+    const told = `{"type":"ledgerClosed","padding":"${'0'.repeat(1024 * 1024)}"}`
+    using client = await openClient(socketUrl(gateway, 'xrp/mainnet'))
+    rippleSockets.answer = (text, socket) => socket.send(text)
+    await client.ask('{"id":1,"command":"subscribe","streams":["ledger"]}')
+    const [toGateway] = [...rippleSockets.sockets].slice(-1) as [WebSocket]
+    client.socket.pause()
+    for (let i = 0; i < MESSAGES; i++) toGateway.send(told)
+    const unread = async (): Promise<boolean> => {
+      const before = toGateway.bufferedAmount
+      await new Promise((resolve) => setTimeout(resolve, 300))
+      return before === toGateway.bufferedAmount && before > (MESSAGES / 2) * told.length
+    }
+    await expect.poll(unread, { timeout: 10_000 }).toBe(true)
+    client.socket.resume()
+    await expect.poll(() => client.heard.length, { timeout: 20_000 }).toBe(1 + MESSAGES)
+    expect(client.heard.slice(1).every((text) => text === told)).toBe(true)
+  }, 40_000)
+
+  test('of XRP whose node reads nothing has its client held back, and all of it arrives in the end', async () => {
+    const MESSAGES = 400
+    const asked = `{"id":1,"command":"ping","padding":"${'0'.repeat(256 * 1024)}"}`
+    // Who reads nothing answers no ping: with looks as far apart as these it is not lost for it.
+    const networks = [socketsOn('xrp/mainnet', ripple)]
+    await using upstreams = openUpstreams({ networks, log: silentLog, probeMs: 60_000 })
+    await using api = await openApi({ ...gateway.given.partsOf([]), upstreams, host: '127.0.0.1', port: 0 })
+    await untilHealthy({ upstreams }, 'xrp/mainnet')
+    using client = await openClient(socketUrl({ api }, 'xrp/mainnet'))
+    rippleSockets.answer = (text, socket) => socket.send(text)
+    await client.ask('{"id":1,"command":"fee"}')
+    const [toGateway] = [...rippleSockets.sockets].slice(-1) as [WebSocket]
+    toGateway.pause()
+    rippleSockets.got.length = 0
+    rippleSockets.answer = () => {}
+    for (let i = 0; i < MESSAGES; i++) client.socket.send(asked)
+    const unread = async (): Promise<boolean> => {
+      const before = client.socket.bufferedAmount
+      await new Promise((resolve) => setTimeout(resolve, 300))
+      return before === client.socket.bufferedAmount && before > (MESSAGES / 4) * asked.length
+    }
+    await expect.poll(unread, { timeout: 10_000 }).toBe(true)
+    toGateway.resume()
+    await expect.poll(() => rippleSockets.got.length, { timeout: 20_000 }).toBe(MESSAGES)
+  }, 40_000)
 })
