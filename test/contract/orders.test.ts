@@ -64,21 +64,25 @@ afterAll(async () => {
 /** What the operator's next command reads, and what the program takes over: the nodes of an order, by a reference. */
 async function provideFor(
   orderId: string,
-  { withShared = false }: { readonly withShared?: boolean } = {},
+  {
+    withShared = false,
+    place = ETHEREUM,
+    node = own,
+  }: { readonly withShared?: boolean; readonly place?: string; readonly node?: Stub } = {},
 ): Promise<void> {
   const file = join(directory, 'epochline.yaml')
   const first = '{ url: env:ORDER_NODE, headers: { authorization: env:ORDER_KEY } }'
   const all = [first, ...(withShared ? ['{ url: env:SHARED_NODE }'] : [])].join()
-  writeFileSync(file, `gateway: { orders: { ${orderId}: { ${ETHEREUM}: { upstreams: [${all}] } } } }`)
+  writeFileSync(file, `gateway: { orders: { ${orderId}: { ${place}: { upstreams: [${all}] } } } }`)
   const nodes = { BEACON_URL: 'http://127.0.0.1:9', EXECUTION_URL: 'http://127.0.0.1:9' }
-  const secrets = { ORDER_NODE: own.url, SHARED_NODE: shared.url, ORDER_KEY: CREDENTIAL }
+  const secrets = { ORDER_NODE: node.url, SHARED_NODE: shared.url, ORDER_KEY: CREDENTIAL }
   const config = readConfig({
     ...{ ...nodes, ...secrets },
     ...{ EPOCHLINE_CONFIG: file, EPOCHLINE_DATA: setting.config.dataDirectory },
   })
   setting = { ...setting, config }
   upstreams.replace([networkOn(ETHEREUM, shared), ...config.gateway.networks])
-  await untilHealthy({ upstreams }, ETHEREUM, { order: orderId })
+  await untilHealthy({ upstreams }, place, { order: orderId })
 }
 
 async function place(user: Browser, wanted: object = WANTED): Promise<string> {
@@ -196,6 +200,40 @@ describe('an order', () => {
     expect((await keys()).map(({ is_working }: { is_working: boolean }) => is_working)).toEqual([false, true])
     expect(await ann.post('/keys', { order_id: orderId })).toMatchObject({ body: { reason: 'wrong_state' } })
   })
+
+  test.each(['ethereum2/mainnet', ETHEREUM])(
+    'of a hosted validator of %s passes through the same states, and has a node that its keys alone reach',
+    async (place) => {
+      const [protocol = '', network = ''] = place.split('/')
+      await using node = await openStub(protocol, network)
+      const val = await newUser(given, `val-${protocol}@example.org`, PASSWORD)
+      const { body } = await val.post('/orders', { ...WANTED, blockchain: place, node_type: 'validator', days: 365 })
+      const orderId: string = body.data.order_id
+      const states: unknown[] = []
+      const look = async () => states.push((await orderOf(val, orderId)).state)
+      await look()
+      await acceptOrder(setting, orderId, {})
+      await look()
+      await provisionOrder(setting, orderId)
+      await look()
+      await provideFor(orderId, { place, node })
+      await startOrder(setting, orderId)
+      await look()
+      expect(states).toEqual(['ordered', 'accepted', 'provisioning', 'running'])
+      const key = await newKey(val, { order_id: orderId })
+      const path = protocol === 'ethereum2' ? '/eth/v1/node/version' : ''
+      const init = path === '' ? { method: 'POST', body: '{"id":7,"method":"eth_gasPrice"}' } : {}
+      const ask = async () => (await fetch(`${given.urls[0]}/${place}/${key}${path}`, init)).status
+      expect(await ask()).toBe(200)
+      expect(node.got.map((got) => got.headers.authorization)).toEqual([CREDENTIAL])
+      await cancelOrder(setting, orderId, { yes: true })
+      await given.fill()
+      expect(await until(async () => (await ask()) === 401)).toBe(true)
+      await look()
+      expect(states.at(-1)).toBe('cancelled')
+      setting.printed()
+    },
+  )
 
   test('starts where a node of its network is well, or the operator says so all the same', async () => {
     const kim = await newUser(given, 'kim@example.org', PASSWORD)
