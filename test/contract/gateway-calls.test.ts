@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { hashToken } from '../../schemas/events/accounts.ts'
 import { tries } from '../long-form.ts'
+import { insertRows } from './api-fixture.ts'
 import {
   type GivenGateway,
   type Got,
@@ -216,5 +218,50 @@ describe('a batch of which some calls are refused', () => {
   test('has 403 where all are refused', async () => {
     expect((await post([batch[1], { ...batch[1], id: 4 }])).status).toBe(403)
     expect(gotBy()).toEqual([0, 0, 0])
+  })
+})
+
+describe('calls with CONSISTENT-HASH', () => {
+  const TOKENS = Array.from({ length: 40 }, (_, i) => `consistent-${i}`)
+  const wellNodes = () => gateway.upstreams.groupOf({ protocol: 'ethereum', network: 'mainnet' })?.all().length
+  const ask = async (token: string, headers: Readonly<Record<string, string>>) => {
+    const body = '{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}'
+    const response = await gateway.ask(place, { token, method: 'POST', body, headers })
+    expect(response.status, await response.text()).toBe(200)
+    return response.headers.get('x-node-id')
+  }
+  const consistent = (token: string, from = '203.0.113.1') =>
+    ask(token, { 'CONSISTENT-HASH': 'true', 'x-forwarded-for': from })
+  const nodesOfAll = async () =>
+    new Map(await Promise.all(TOKENS.map(async (one) => [one, await consistent(one)] as const)))
+
+  test('go to one node by their token, whoever sends them, which the answer names; one that is lost moves its own tokens alone', async () => {
+    const key = { account: 'demo', version: 1, is_deleted: 0 }
+    const rows = TOKENS.map((token) => ({ ...key, token_hash: hashToken(token) }))
+    await insertRows(gateway.given.warehouse, 'access_tokens', rows)
+    await expect.poll(wellNodes, { interval: 20 }).toBe(3)
+    const before = await nodesOfAll()
+    expect(new Set(before.values()).size).toBe(3)
+    const [token = ''] = TOKENS
+    for (const node of nodes) node.got.length = 0
+    for (let i = 0; i < 9; i++) expect(await consistent(token, `198.51.100.${i}`)).toBe(before.get(token))
+    expect(gotBy().toSorted()).toEqual([0, 0, 9])
+    for (const node of nodes) node.got.length = 0
+    for (let i = 0; i < 30; i++) expect(await ask(token, {})).toBeNull()
+    expect(gotBy().filter((count) => count > 0).length).toBeGreaterThan(1)
+
+    const lost = nodes[1] as Stub
+    lost.identity = '0x5'
+    await expect.poll(wellNodes, { interval: 20 }).toBe(2)
+    const after = await nodesOfAll()
+    const left = new Set(after.values())
+    expect(left.size).toBe(2)
+    const isOfOthers = ([, node]: readonly [string, string | null]) => left.has(node)
+    expect(new Map([...after].filter(([one]) => left.has(before.get(one) ?? null)))).toEqual(
+      new Map([...before].filter(isOfOthers)),
+    )
+    lost.identity = '0x1'
+    await expect.poll(wellNodes, { interval: 20 }).toBe(3)
+    expect(await nodesOfAll()).toEqual(before)
   })
 })
