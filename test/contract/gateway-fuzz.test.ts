@@ -1,9 +1,11 @@
 import { connect } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { hashToken } from '../../schemas/events/accounts.ts'
 import { matchRoute } from '../../schemas/protocols/match-route.ts'
 import type { Service } from '../../schemas/protocols/protocol.ts'
 import { protocolOf } from '../../schemas/protocols/protocols.ts'
 import { tries } from '../long-form.ts'
+import { insertRows } from './api-fixture.ts'
 import { TOKEN } from './given-api.ts'
 import {
   type GivenGateway,
@@ -21,6 +23,10 @@ import { HOSTILE_CALLS, randomOf } from './hostile-calls.ts'
 
 const ANSWER_MS_MAX = 10_000
 const AT_ONCE = 16
+/** Of another account, which asks as much. */
+const OTHER_TOKEN = 'token-of-another-account'
+/** What a request has that no other one has; nodes tell it again. */
+const marksIn = (text: string): readonly string[] => text.match(/mark-\d+/g) ?? []
 
 let node: Stub
 let beacon: Stub
@@ -29,11 +35,13 @@ let port: number
 beforeAll(async () => {
   node = await openStub('ethereum', 'mainnet')
   beacon = await openStub('ethereum2', 'mainnet')
-  node.answer = (got: Got, response) => sendJson(response, { jsonrpc: '2.0', id: 1, result: got.body.length })
-  beacon.answer = (_got, response) => sendJson(response, { data: [] })
+  node.answer = (got: Got, response) => sendJson(response, { jsonrpc: '2.0', id: 1, result: marksIn(got.body) })
+  beacon.answer = (got, response) => sendJson(response, { data: marksIn(got.path) })
   gateway = await openGivenGateway([networkOn('ethereum/mainnet', node), networkOn('ethereum2/mainnet', beacon)])
   await untilHealthy(gateway, 'ethereum/mainnet')
   await untilHealthy(gateway, 'ethereum2/mainnet')
+  const other = { token_hash: hashToken(OTHER_TOKEN), account: 'other', version: 1, is_deleted: 0 }
+  await insertRows(gateway.given.warehouse, 'access_tokens', [other])
   port = Number(new URL(gateway.api.url).port)
 })
 afterAll(async () => {
@@ -124,11 +132,14 @@ const HEADERS = [
   ],
 ]
 /** A good request but for a part or two. */
-function requestOf(random: (below: number) => number): Buffer {
+function requestOf(random: (below: number) => number, mark: string): Buffer {
   const pick = <One>(from: readonly One[]): One => from[random(from.length)] as One
   const mostly = <One>(good: One, any: readonly One[]): One => (random(4) === 0 ? pick(any) : good)
-  const body = Buffer.from(mostly('{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}', HOSTILE_CALLS))
-  const [place, verb, tail] = random(3) === 0 ? [PLACES[1], 'GET', '/eth/v1/node/syncing'] : [PLACES[0], 'POST', '']
+  const body = Buffer.from(
+    mostly(`{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":["${mark}"]}`, HOSTILE_CALLS),
+  )
+  const native = [PLACES[1], 'GET', `/eth/v1/node/syncing?x=${mark}`] as const
+  const [place, verb, tail] = random(3) === 0 ? native : [PLACES[0], 'POST', '']
   const length = mostly(`Content-Length: ${body.length}`, [
     `Content-Length: ${random(99)}`,
     'Content-Length: -1',
@@ -136,7 +147,8 @@ function requestOf(random: (below: number) => number): Buffer {
   ])
   const headers = ['Host: a', length, mostly('Accept: */*', HEADERS), mostly('X-A: b', HEADERS)]
   const version = mostly('HTTP/1.1', ['HTTP/1.0', 'HTTP/2.0', 'HTCPCP/1.0'])
-  const target = `${mostly(place as string, PLACES)}${mostly(tail, TAILS)}`
+  const ofDemo = `${mostly(place as string, PLACES)}${mostly(tail, TAILS)}`
+  const target = random(2) === 0 ? ofDemo : ofDemo.replace(TOKEN, OTHER_TOKEN)
   const head = `${mostly(verb, VERBS)} ${target} ${version}\r\n${headers.join('\r\n')}\r\n\r\n`
   const bytes = Buffer.concat([Buffer.from(head), body])
   // Now and then a few bytes are others.
@@ -168,25 +180,30 @@ function send(bytes: Buffer, leavesAfterMs: number): Promise<string> {
 
 const services = ['ethereum', 'ethereum2'].map((name) => protocolOf(name)?.services[0] as Service)
 
-test('hostile requests end, none of them in a failure of ours, and a node gets none that is not a route with methods for everybody', async () => {
+test('hostile requests of two accounts end, none in a failure of ours or in what another one asked, and a node gets none that is no route for everybody', async () => {
   const random = randomOf(20261124)
   const statuses = new Map<string, number>()
   const bad: string[] = []
   let left = tries(10_000, 100_000)
+  let marked = 0
   const client = async (): Promise<void> => {
     while (left-- > 0) {
-      const bytes = requestOf(random)
+      const bytes = requestOf(random, `mark-${left}`)
       const text = await send(bytes, random(5) === 0 ? random(5) : 200)
       for (const [, status = ''] of text.matchAll(/HTTP\/1\.1 (\d{3})/g)) {
         statuses.set(status, (statuses.get(status) ?? 0) + 1)
         // 503: a network that has no node.
         if (/^5/.test(status) && status !== '503') bad.push(`${status}: ${bytes.subarray(0, 400).toString()}`)
       }
-      if (text.includes(`:${node.port}`) || text.includes(TOKEN)) bad.push(`told: ${text}`)
+      const isTold = [`:${node.port}`, TOKEN, OTHER_TOKEN].some((secret) => text.includes(secret))
+      const own = marksIn(bytes.toString('latin1'))
+      marked += marksIn(text).length
+      if (isTold || marksIn(text).some((mark) => !own.includes(mark))) bad.push(`told: ${text}`)
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, client))
   expect(bad).toEqual([])
+  expect(marked).toBeGreaterThan(1_000)
   for (const status of ['200', '400', '401', '403', '404', '503'])
     expect(statuses.get(status), status).toBeGreaterThan(0)
   for (const [i, stub] of [node, beacon].entries())

@@ -57,11 +57,14 @@ const UNSUBSCRIBED = [
   '["__proto__"]',
 ]
 
+/** What the ids of a socket have that those of no other one have. */
+const marksIn = (text: string): readonly string[] => text.match(/mark-\d+/g) ?? []
+
 /** Texts of one message: a call, one of a subscription, or what is none. */
-function messageOf(random: (below: number) => number): Buffer {
+function messageOf(random: (below: number) => number, mark: string): Buffer {
   const pick = (from: readonly string[]): string => from[random(from.length)] as string
   const call = (method: string, params: string) =>
-    `{"jsonrpc":"2.0","id":${pick(IDS)},"method":"${method}","params":${params}}`
+    `{"jsonrpc":"2.0","id":${random(2) === 0 ? `"${mark}"` : pick(IDS)},"method":"${method}","params":${params}}`
   const one = (): string =>
     [
       () => call('eth_chainId', '[]'),
@@ -86,7 +89,12 @@ test('hostile messages are each answered once, none of them by a failure of ours
   const bad: string[] = []
   const codes = new Map<number | undefined, number>()
   let left = tries(2_000, 30_000)
+  let lives = 0
+  let marked = 0
   const socketLife = async (): Promise<void> => {
+    const mark = `mark-${++lives}`
+    /** A byte of it may be another one. */
+    const own = new Set([mark])
     using client = await openClient(socketUrl(gateway, 'ethereum/mainnet'))
     let sent = 0
     let told = 0
@@ -98,6 +106,8 @@ test('hostile messages are each answered once, none of them by a failure of ours
       const text = data.toString()
       const said = JSON.parse(text) as Said | readonly Said[]
       if (text.includes(TOKEN) || nodes.some(({ url }) => text.includes(new URL(url).host))) bad.push(`told: ${text}`)
+      marked += marksIn(text).length
+      if (marksIn(text).some((one) => !own.has(one))) bad.push(`told ${mark}: ${text}`)
       if (!Array.isArray(said) && (said as Said).method !== undefined) return
       told++
       for (const { error } of [said].flat() as readonly Said[]) {
@@ -106,7 +116,9 @@ test('hostile messages are each answered once, none of them by a failure of ours
       }
     })
     const messages: Buffer[] = []
-    for (let i = random(MESSAGES_PER_SOCKET_MAX); i >= 0 && left > 0; i--, left--) messages.push(messageOf(random))
+    for (let i = random(MESSAGES_PER_SOCKET_MAX); i >= 0 && left > 0; i--, left--)
+      messages.push(messageOf(random, mark))
+    for (const one of messages.flatMap((message) => marksIn(message.toString()))) own.add(one)
     for (const message of messages) {
       client.socket.send(message, { binary: random(2) === 0, fin: true })
       sent++
@@ -131,6 +143,7 @@ test('hostile messages are each answered once, none of them by a failure of ours
     clearInterval(clock)
   }
   expect(bad).toEqual([])
+  expect(marked).toBeGreaterThan(300)
   for (const code of [undefined, -32700, -32600, -32601]) expect(codes.get(code), String(code)).toBeGreaterThan(0)
   await expect.poll(() => nodes.flatMap(({ subscribed }) => [...subscribed.values()]), SOON).toEqual([])
   using calm = await openClient(socketUrl(gateway, 'ethereum/mainnet'))
