@@ -192,6 +192,31 @@ describe('a group', () => {
   })
 })
 
+describe('a weight', () => {
+  const WEIGHTS = [1, 3]
+  const open = (weight: number, i: number) => {
+    const upstream = new HttpUpstream({ url: `http://127.0.0.1:${9 + i}`, headers: {}, weight })
+    const health = new UpstreamHealth()
+    health.note({ head: 100, isRightChain: true })
+    return { upstream, health }
+  }
+
+  test('is the share of keys that an upstream has', () => {
+    const members = WEIGHTS.map(open)
+    const group = new HttpUpstreamGroup(members, LAG_MAX)
+    const keys = Array.from({ length: 2_000 }, (_, i) => `key ${i}`)
+    const chosen = keys.map((key) => group.choose({ tried: [], key })?.id)
+    const share = chosen.filter((id) => id === members[1]?.upstream.id).length / keys.length
+    expect(share).toBeGreaterThan(0.7)
+    expect(share).toBeLessThan(0.8)
+  })
+
+  test('is the share of calls under way at which an upstream is as good as another one', () => {
+    const [light, heavy] = WEIGHTS.map(open).map(({ upstream }) => upstream) as [HttpUpstream, HttpUpstream]
+    expect(light.load).toBe(3 * heavy.load)
+  })
+})
+
 test.each([
   ['0x1A', 'hex', '26'],
   [26, 'hex', undefined],
