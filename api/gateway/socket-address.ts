@@ -27,6 +27,13 @@ export function asksForWebSocket(request: IncomingMessage): boolean {
   return asksFor(request).includes('websocket')
 }
 
+/** Which of them a request is for, a proxy in between may tell differently. */
+export function hasSeveralHosts({ rawHeaders }: IncomingMessage): boolean {
+  let hosts = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) if (rawHeaders[i]?.toLowerCase() === 'host') hosts++
+  return hosts > 1
+}
+
 /** Of the protocol; there is no other. */
 export const WEB_SOCKET_VERSION = '13'
 const KEY = /^[+/0-9A-Za-z]{22}==$/
@@ -36,7 +43,7 @@ export function handshakeFault(request: IncomingMessage): 'version' | 'request' 
   const { headers, method, httpVersion } = request
   const hasBody = headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
   if (method !== 'GET' || httpVersion !== '1.1' || headers.host === undefined || hasBody) return 'request'
-  if (asksFor(request).length !== 1) return 'request'
+  if (asksFor(request).length !== 1 || hasSeveralHosts(request)) return 'request'
   if (headers['sec-websocket-version'] !== WEB_SOCKET_VERSION) return 'version'
   return KEY.test(headers['sec-websocket-key'] ?? '') ? undefined : 'request'
 }

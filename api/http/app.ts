@@ -11,7 +11,7 @@ import { FAMILIES, type Family } from '../families.ts'
 import { ClientAddresses } from '../gateway/client-address.ts'
 import { Gateway } from '../gateway/gateway.ts'
 import { type GatewayHost, Hosts } from '../gateway/hosts.ts'
-import { asksForWebSocket } from '../gateway/socket-address.ts'
+import { asksForWebSocket, hasSeveralHosts } from '../gateway/socket-address.ts'
 import { sendNftRefusal } from '../nft/serve.ts'
 import { envelopeErrors, sendRefusal } from './answer.ts'
 import { Answers } from './answers.ts'
@@ -134,7 +134,10 @@ function createListener(handler: RequestListener, gateway: Gateway | undefined):
     ...(gateway === undefined ? {} : { shouldUpgradeCallback: asksForWebSocket }),
   }
   const server = createServer(options, (request, response) => {
-    if (request.url?.startsWith('/') !== true) refuseTarget(response)
+    // What comes behind a request for a protocol that is not spoken Node drops: nobody is to wait for its answer.
+    if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
+    if (request.url?.startsWith('/') !== true) refuseUnread(response, WRONG_TARGET)
+    else if (hasSeveralHosts(request)) refuseUnread(response, SEVERAL_HOSTS)
     else if (gateway?.handle(request, response) !== true) handler(request, response)
   })
   gateway?.serve(server)
@@ -144,16 +147,16 @@ function createListener(handler: RequestListener, gateway: Gateway | undefined):
 const badRequestBody = (detail: string): string =>
   JSON.stringify({ code: '400', msg: formatMessage('400', detail), data: null })
 
-const WRONG_TARGET = badRequestBody('the target of the request is not a path')
-
 /** Whole addresses (`GET http://…`) are for proxies: whom such a request is for, its Host header and its target may tell differently. */
-function refuseTarget(response: ServerResponse): void {
+const WRONG_TARGET = badRequestBody('the target of the request is not a path')
+/** Likewise of two Host headers, of which Node has the first (RFC 9112, section 3.2). */
+const SEVERAL_HOSTS = badRequestBody('the request has several Host headers')
+
+/** Before anybody looks whose the request is. */
+function refuseUnread(response: ServerResponse, body: string): void {
   response.shouldKeepAlive = false // its body is not read
-  const headers = {
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': Buffer.byteLength(WRONG_TARGET),
-  }
-  response.writeHead(400, headers).end(WRONG_TARGET)
+  const headers = { 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(body) }
+  response.writeHead(400, headers).end(body)
 }
 
 /** A request that HTTP's own parser refuses has no route and no reply object. */
