@@ -14,6 +14,7 @@ import { toRpcHeaders } from './headers.ts'
 import { MessageSink } from './message-sink.ts'
 import type { Meter } from './meter.ts'
 import { type MethodRules, rulesOf } from './method-rules.ts'
+import { headProbeOf } from './newest-block.ts'
 import { needOldState } from './old-states.ts'
 import { type PreparedCalls, type Preparing, prepareCalls, refusalOfCall } from './prepare-calls.ts'
 import { type Refusal, rpcRefusal, tellRefusal } from './refusals.ts'
@@ -248,6 +249,8 @@ export class ClientSocket {
       sink.destroy()
     }
     const { answers, node, isSticky, editAnswer } = prepared
+    const path = rpcPathOf(protocol)
+    const headProbe = headProbeOf(protocol.services[0] as Service, { path, read, body: message })
     const options: ExchangeOptions = {
       ...{ group, response: sink, answers, node, editAnswer, refuse },
       isRepeatable: read.calls.every(({ method }) => this.#rules.isRepeatable(method) || this.#rules.isRefused(method)),
@@ -255,11 +258,12 @@ export class ClientSocket {
       key: isSticky ? tokenHash : undefined,
       isNamed: false,
       isArchival: group.hasArchives && needOldState(protocol, group, { body: message, calls: read.calls }),
+      headProbe: group.isSeveral && node === undefined ? headProbe : undefined,
       hedgeMs: read.calls.every(({ method }) => this.#rules.isRead(method)) ? group.hedgeMs : undefined,
       ownHeaders: [],
       request: {
         verb: 'POST',
-        path: rpcPathOf(protocol),
+        path,
         headers: toRpcHeaders({ headers: {} }, true),
         body: prepared.body as Buffer,
         isEndless: false,

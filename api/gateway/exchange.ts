@@ -1,8 +1,10 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { AnswerHandler, Flow, UpstreamFault, UpstreamGroup, UpstreamRequest } from '../../infra/ports/upstreams.ts'
+import type { Probe } from '../../schemas/protocols/protocol.ts'
 import { type Bill, CLIENT_LEFT } from './bill.ts'
 import { toClientHeaders } from './headers.ts'
 import { isArrayAt, skipBlanks } from './json-text.ts'
+import { newestBlockIn } from './newest-block.ts'
 import { type Refusal, refusalOf } from './refusals.ts'
 import { mayBeJson, Rival, WHOLE_BYTES_MAX } from './rival.ts'
 
@@ -42,6 +44,8 @@ export interface ExchangeOptions {
   readonly node?: string | undefined
   /** It needs the state of an old block. */
   readonly isArchival: boolean
+  /** It asks for the newest block, and this finds it in the answer; undefined: it asks for something else, or one node alone. */
+  readonly headProbe?: Probe | undefined
   /** Milliseconds without a first byte after which another node is asked, too; undefined: none is. */
   readonly hedgeMs: number | undefined
   /** Answers of ours that stand before the node's in that to a batch. */
@@ -56,6 +60,15 @@ export interface ExchangeOptions {
   readonly bill?: Pick<Bill, 'answered' | 'streamed'> | undefined
   /** Told once, where no answer comes or one breaks off: too late for the client to hear of it then, which has got `sentBytes` of its body. */
   readonly refuse: (refusal: Refusal, sentBytes?: number) => void
+}
+
+/** An answer that is not told while another node may know better. */
+interface Behind {
+  readonly number: number
+  readonly answer: Buffer
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly node: string
 }
 
 /** One client's call until it is answered: sent to one upstream after the other, as far as that is safe, and passed back. */
@@ -78,6 +91,8 @@ export class Exchange implements AnswerHandler {
   #rival: Rival | undefined
   /** Why the first node has no answer, while the second one may have. */
   #held: UpstreamFault | undefined
+  /** Of those that were behind what clients were told, the one that was least. */
+  #behind: Behind | undefined
 
   constructor(options: ExchangeOptions) {
     this.#options = options
@@ -126,6 +141,12 @@ export class Exchange implements AnswerHandler {
       return
     }
     this.#dropRival()
+    if (this.#isAskedElsewhere(answer)) return
+    this.#tell(answer)
+  }
+
+  #tell(answer: Buffer): void {
+    const { response } = this.#options
     const body = this.#joined(this.#options.editAnswer?.(answer, this.#node) ?? answer)
     this.#writeHead(body.length)
     // With its headers as one text, which the engine writes as one piece; in Latin-1 each byte is a character.
@@ -137,7 +158,7 @@ export class Exchange implements AnswerHandler {
   onFault(fault: UpstreamFault): void {
     this.#cancel = undefined
     clearTimeout(this.#timer)
-    const { response, request, group, isRepeatable, refuse } = this.#options
+    const { response, group, isRepeatable, refuse } = this.#options
     if (response.destroyed) return
     if (this.#rival !== undefined) {
       this.#held = fault
@@ -149,18 +170,52 @@ export class Exchange implements AnswerHandler {
       response.destroy()
       return
     }
-    // What came as a stream is gone.
-    const isThere = request.body === null || request.body instanceof Uint8Array
-    const isSafe = isThere && (fault === 'unreached' || fault === 'refused' || isRepeatable)
+    const isSafe = this.#canSendAgain && (fault === 'unreached' || fault === 'refused' || isRepeatable)
     // What no node has seen costs none of them anything.
     if (isSafe && (fault === 'unreached' || group.takeRetry()) && this.#send()) return
-    refuse(refusalOf(fault))
+    if (this.#behind !== undefined) this.#tellBehind(this.#behind)
+    else refuse(refusalOf(fault))
+  }
+
+  /** What came as a stream is gone. */
+  get #canSendAgain(): boolean {
+    const { body } = this.#options.request
+    return body === null || body instanceof Uint8Array
+  }
+
+  /** Whether a node that is behind what clients were told of the chain is not heard yet: for whoever asks twice it would go back. */
+  #isAskedElsewhere(answer: Buffer): boolean {
+    const { headProbe, group } = this.#options
+    const number = headProbe === undefined ? undefined : newestBlockIn(answer, headProbe)
+    if (number === undefined && this.#behind !== undefined) {
+      this.#tellBehind(this.#behind)
+      return true
+    }
+    if (number === undefined || group.tellsHead(this.#node, number)) return false
+    if (number > (this.#behind?.number ?? -1))
+      this.#behind = { number, answer, status: this.#status, headers: this.#headers, node: this.#node }
+    const behind = this.#behind as Behind
+    if (!this.#canSendAgain || !group.takeRetry()) this.#tellBehind(behind)
+    else if (!this.#send()) {
+      group.headGoesBack(behind.number)
+      this.#tellBehind(behind)
+    }
+    return true
+  }
+
+  /** Nobody who was asked knows better. */
+  #tellBehind({ answer, status, headers, node }: Behind): void {
+    this.#status = status
+    this.#headers = headers
+    this.#node = node
+    this.#tell(answer)
   }
 
   /** The first node has said nothing yet: whoever of the two has a whole answer first is heard. */
   #hedge(): void {
     const { group, isArchival, request } = this.#options
-    const upstream = group.choose({ tried: this.#tried, isArchival })
+    const isOfHead = this.#options.headProbe !== undefined
+    const upstream = group.choose({ tried: this.#tried, isArchival, isOfHead })
     if (upstream === undefined || !group.takeHedge()) return
     this.#tried.push(upstream.id)
     const rival = new Rival(upstream.id, this.#options.isJson, {
@@ -201,8 +256,9 @@ export class Exchange implements AnswerHandler {
 
   /** False where nobody is left to ask. */
   #send(): boolean {
-    const { group, key, node, isArchival, request, refuse } = this.#options
-    const upstream = group.choose({ tried: this.#tried, key, id: node, isArchival })
+    const { group, key, node, isArchival, headProbe, request, refuse } = this.#options
+    const isOfHead = headProbe !== undefined
+    const upstream = group.choose({ tried: this.#tried, key, id: node, isArchival, isOfHead })
     if (upstream === undefined) {
       if (this.#tried.length === 0) refuse({ kind: 'none-healthy' })
       return false

@@ -1,6 +1,6 @@
 import { PassThrough, type Readable } from 'node:stream'
 import type { UpstreamGroup, UpstreamRequest } from '../../infra/ports/upstreams.ts'
-import type { Protocol, Route } from '../../schemas/protocols/protocol.ts'
+import type { Probe, Protocol, Route } from '../../schemas/protocols/protocol.ts'
 import type { Calls } from './calls.ts'
 import type { ClientRequest } from './client-exchange.ts'
 import { rulesOf } from './method-rules.ts'
@@ -22,6 +22,8 @@ export interface Forwarded {
   /** Is best sent where the key's other calls of the kind are. */
   readonly isSticky?: boolean
   readonly isJson: boolean
+  /** Undefined: it asks for something else than the newest block. */
+  readonly headProbe?: Probe | undefined
   readonly answers?: readonly string[]
   readonly node?: string | undefined
   readonly editAnswer?: ((answer: Buffer, node: string) => Buffer) | undefined

@@ -20,6 +20,7 @@ import type { Hosts } from './hosts.ts'
 import { Keys } from './keys.ts'
 import type { Meter, Taken } from './meter.ts'
 import { rulesOf } from './method-rules.ts'
+import { headProbeOf } from './newest-block.ts'
 import { ANY_ORIGIN, refuse, send, sendPreflight } from './own-answers.ts'
 import { PlainConnections } from './plain/plain-connections.ts'
 import { type PreparedCalls, prepareCalls } from './prepare-calls.ts'
@@ -237,7 +238,9 @@ export class Gateway {
       return
     }
     const { answers, node, isSticky, editAnswer } = prepared
-    const isRead = answers.length > 0 || editAnswer !== undefined
+    const path = nodePathOf(route, address.path) + address.query
+    const headProbe = headProbeOf(admitted.service, { path, read, body })
+    const isRead = answers.length > 0 || editAnswer !== undefined || headProbe !== undefined
     const [first] = read.calls as [Call, ...Call[]]
     const isBroadcast = !read.isBatch && rules.isBroadcast(first.method)
     this.#exchange(admitted, {
@@ -251,9 +254,10 @@ export class Gateway {
       isBroadcast,
       sent: isBroadcast ? sentTransactionOf(body, first, rules.findsBroadcast) : undefined,
       isJson: true,
+      headProbe,
       request: {
         verb: 'POST',
-        path: nodePathOf(route, address.path) + address.query,
+        path,
         headers: toRpcHeaders(request, isRead),
         body: prepared.body,
         isEndless: false,
@@ -265,13 +269,16 @@ export class Gateway {
     const { request, address, route, bill } = admitted
     const verb = request.method as UpstreamRequest['verb']
     const hasBody = verb === 'POST'
+    const path = nodePathOf(route, address.path) + address.query
+    const headProbe = headProbeOf(admitted.service, { path })
     this.#exchange(admitted, {
       isRepeatable: !hasBody,
       isJson: false,
+      headProbe,
       request: {
         verb,
-        path: nodePathOf(route, address.path) + address.query,
-        headers: toNodeHeaders(request),
+        path,
+        headers: toNodeHeaders(request, headProbe !== undefined),
         body: hasBody ? bodyOf(request, (bytes) => bill?.addRequestBytes(bytes)) : null,
         isEndless: route.isStream === true,
       },
@@ -316,6 +323,7 @@ export class Gateway {
       response.once('close', this.#heldOpen.hold({ tokenHash, chain, end, leave: end }))
     }
     const isConsistent = request.headers[CONSISTENT] === 'true'
+    const isOfOne = isConsistent || forwarded.node !== undefined
     const options: ExchangeOptions = {
       group,
       request: forwarded.request,
@@ -329,6 +337,7 @@ export class Gateway {
       isNamed: isConsistent,
       isArchival:
         group.hasArchives && isArchival({ protocol, path: address.path, route: admitted.route }, forwarded, group),
+      headProbe: group.isSeveral && !isOfOne ? forwarded.headProbe : undefined,
       hedgeMs: hedgeMsOf(protocol, forwarded, group),
       ownHeaders: request.headers.origin === undefined ? [] : ANY_ORIGIN,
       bill,

@@ -18,11 +18,15 @@ const USER_AGENT = 'epochline'
 
 const hasPrefix = (name: string): boolean => PREFIXES.some((prefix) => name.startsWith(prefix))
 
-/** Names and values in turn, of a JSON-RPC call whose body is known, or of a native request whose body is passed on as it comes. */
-export function toNodeHeaders({ headers, method }: Pick<IncomingMessage, 'headers' | 'method'>): string[] {
+/** Names and values in turn, of a native request whose body is passed on as it comes. `isRead`: as of `toRpcHeaders`. */
+export function toNodeHeaders(
+  { headers, method }: Pick<IncomingMessage, 'headers' | 'method'>,
+  isRead: boolean,
+): string[] {
   const passed = ['user-agent', USER_AGENT]
   for (const name in headers) {
     const value = headers[name]
+    if (isRead && name === 'accept-encoding') continue
     if (typeof value === 'string' && (TO_NODES.has(name) || hasPrefix(name))) passed.push(name, value)
   }
   // Its length is known: the node need not take it in pieces.

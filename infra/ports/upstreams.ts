@@ -79,6 +79,8 @@ export interface Wanted {
   readonly id?: string | undefined
   /** It needs the state of an old block: goes to one that has all, where such a one is well. */
   readonly isArchival?: boolean | undefined
+  /** It asks for the newest block: goes to one that has what clients were told to be the newest, where such a one is well. */
+  readonly isOfHead?: boolean | undefined
 }
 
 /** What a group of upstreams is for. */
@@ -114,6 +116,12 @@ export interface UpstreamGroup {
   readonly hasArchives: boolean
   /** Milliseconds after which a read that may be sent twice is best asked of another one, too; undefined: it is not. */
   readonly hedgeMs: number | undefined
+  /** Whether there are several: blocks come to one after the other. */
+  readonly isSeveral: boolean
+  /** One of them says to a client which block is the newest; false: it is behind what clients were told a moment ago, and others may know better. */
+  tellsHead(id: string, number: number): boolean
+  /** Each of them was asked, and none has what clients were told: this is the newest block. */
+  headGoesBack(number: number): void
   /** Whether any of them has a WebSocket. */
   readonly hasSockets: boolean
   /** The newest block that any of them has told; undefined where none has. */

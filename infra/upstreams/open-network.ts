@@ -1,13 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
+import { readValue } from '../../schemas/protocols/probe-value.ts'
 import type { Protocol, Service } from '../../schemas/protocols/protocol.ts'
 import { identityOf, networkOf, protocolOf } from '../../schemas/protocols/protocols.ts'
 import { pause } from '../../schemas/wait.ts'
 import type { Log } from '../ports/log.ts'
 import type { NetworkStatus } from '../ports/upstreams.ts'
 import { loseSockets, type Member, openMember } from './member.ts'
-import { askProbes, readValue } from './probe.ts'
+import { askProbes } from './probe.ts'
 import { RetryBudget } from './retry-budget.ts'
-import { HttpUpstreamGroup } from './upstream-group.ts'
+import { HttpUpstreamGroup, ToldHead } from './upstream-group.ts'
 import type { NetworkOptions } from './upstreams.ts'
 
 /** The upstreams of one network, and who looks at them. */
@@ -19,6 +20,7 @@ export class OpenNetwork implements AsyncDisposable {
   readonly #identity: string | undefined
   readonly #log: Log
   readonly #retries = new RetryBudget()
+  readonly #toldHead = new ToldHead()
   readonly #stop = new AbortController()
   /** What lasts as long as it: the looks, and those of changes. */
   #watching: Promise<unknown>
@@ -100,7 +102,9 @@ export class OpenNetwork implements AsyncDisposable {
   #groupOf(members: readonly Member[]): HttpUpstreamGroup {
     const { hedge, coalesce = false, keptBytes = 0 } = this.#options
     const sharing = coalesce || keptBytes > 0 ? { coalesce, keptBytes } : undefined
-    return new HttpUpstreamGroup(members, this.#service.lagMax, { hedge, sharing, retries: this.#retries })
+    return new HttpUpstreamGroup(members, this.#service.lagMax, {
+      ...{ hedge, sharing, retries: this.#retries, toldHead: this.#toldHead },
+    })
   }
 
   #goOnWith(members: readonly Member[], gone: ReadonlySet<Member>): void {

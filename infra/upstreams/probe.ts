@@ -1,3 +1,4 @@
+import { probedValue } from '../../schemas/protocols/probe-value.ts'
 import type { Probe } from '../../schemas/protocols/protocol.ts'
 import type { HttpUpstream } from './http-upstream.ts'
 
@@ -19,10 +20,7 @@ export async function askProbes(
       const question = JSON.stringify([probe.verb, probe.path, probe.body])
       const answer = answers.get(question) ?? ask(upstream, probe)
       answers.set(question, answer)
-      let value = await answer
-      for (const name of probe.at)
-        value = typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
-      return readValue(value, probe.as)
+      return probedValue(await answer, probe)
     }),
   )
 }
@@ -36,15 +34,6 @@ async function ask(upstream: HttpUpstream, probe: Probe): Promise<unknown> {
     // What is no JSON is no answer to a probe.
     return undefined
   }
-}
-
-/** As the table of protocols writes it: `hex` as a number in decimal text, too. */
-export function readValue(value: unknown, as: Probe['as']): string | undefined {
-  if (typeof value !== 'string' && typeof value !== 'number') return undefined
-  const text = String(value)
-  if (as === 'text') return text
-  const pattern = as === 'hex' ? /^0x[0-9a-f]{1,64}$/i : /^-?\d{1,20}$/
-  return pattern.test(text) ? BigInt(text).toString() : undefined
 }
 
 function readAnswer(upstream: HttpUpstream, { verb, path, body }: Probe): Promise<string | undefined> {

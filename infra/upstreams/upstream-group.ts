@@ -15,12 +15,32 @@ import { connectSocket, type OpenSocket } from './socket.ts'
 /** Between two tries of a WebSocket that does not connect: they double up to here. */
 const LOOKS_UNTRIED_MAX = 16
 
+/** A block that no node has told for so long, nor a newer one, is none: the chain has gone back, or who had it was wrong, or is gone. */
+const TOLD_HEAD_MS_MAX = 10_000
+
+/** The newest block that clients of a network were told of. */
+export class ToldHead {
+  #number = 0
+  #toldMs = Number.NEGATIVE_INFINITY
+
+  /** Its number; 0: none counts. Times are of one monotonic clock. */
+  at(nowMs: number): number {
+    return nowMs - this.#toldMs > TOLD_HEAD_MS_MAX ? 0 : this.#number
+  }
+
+  note(number: number, nowMs: number): void {
+    this.#number = number
+    this.#toldMs = nowMs
+  }
+}
+
 export interface GroupOptions {
   /** Reads that are slow are asked of another one, too. */
   readonly hedge?: boolean | undefined
   readonly sharing?: ReadSharing | undefined
   /** What calls have earned before. */
   readonly retries?: RetryBudget | undefined
+  readonly toldHead?: ToldHead | undefined
 }
 
 /** Sooner than this another node is no gain: connections that wait for a processor take as long. */
@@ -36,14 +56,16 @@ export class HttpUpstreamGroup implements UpstreamGroup {
   readonly #lagMax: number
   readonly #isHedged: boolean
   readonly #retries: RetryBudget
+  readonly #toldHead: ToldHead
 
   constructor(
     members: readonly Member[],
     lagMax: number,
-    { hedge = false, sharing, retries = new RetryBudget() }: GroupOptions = {},
+    { hedge = false, sharing, retries = new RetryBudget(), toldHead = new ToldHead() }: GroupOptions = {},
   ) {
     this.members = members
     this.#retries = retries
+    this.#toldHead = toldHead
     this.#lagMax = lagMax
     this.#isHedged = hedge && members.length > 1
     this.sharing = sharing
@@ -51,7 +73,7 @@ export class HttpUpstreamGroup implements UpstreamGroup {
     this.hasArchives = archives.length > 0 && archives.length < members.length
   }
 
-  choose({ tried, key, id, isArchival }: Wanted): Upstream | undefined {
+  choose({ tried, key, id, isArchival, isOfHead }: Wanted): Upstream | undefined {
     const [only] = this.members
     // Most networks have one, and most calls are their first try: nothing is left to compare.
     if (only !== undefined && this.members.length === 1 && tried.length === 0 && id === undefined)
@@ -60,7 +82,8 @@ export class HttpUpstreamGroup implements UpstreamGroup {
       ({ upstream, health }) =>
         health.isRightChain && !tried.includes(upstream.id) && (id === undefined || upstream.id === id),
     )
-    const from = isArchival === true ? this.#archivesOf(left) : this.#bestOf(left)
+    const best = isArchival === true ? this.#archivesOf(left) : this.#bestOf(left)
+    const from = isOfHead === true ? this.#aheadOf(best) : best
     return key === undefined ? leastLoaded(from) : firstFor(key, from)
   }
 
@@ -175,6 +198,29 @@ export class HttpUpstreamGroup implements UpstreamGroup {
     const best = this.#bestOf(members)
     const archives = best.filter(({ upstream }) => upstream.isArchive)
     return archives.length > 0 ? archives : best
+  }
+
+  /** Those that are known to have what clients were told to be the newest block; where there is none, all. */
+  #aheadOf(members: readonly Member[]): readonly Member[] {
+    const number = this.#toldHead.at(performance.now())
+    const ahead = members.filter(({ health }) => (health.told ?? 0) >= number)
+    return ahead.length > 0 ? ahead : members
+  }
+
+  get isSeveral(): boolean {
+    return this.members.length > 1
+  }
+
+  tellsHead(id: string, number: number): boolean {
+    this.members.find(({ upstream }) => upstream.id === id)?.health.tell(number)
+    const nowMs = performance.now()
+    if (number < this.#toldHead.at(nowMs)) return false
+    this.#toldHead.note(number, nowMs)
+    return true
+  }
+
+  headGoesBack(number: number): void {
+    this.#toldHead.note(number, performance.now())
   }
 
   /** By the fastest that is well: one that is slow itself must not say how slow is usual. */

@@ -19,6 +19,7 @@ export class UpstreamHealth {
   #isRightChain: boolean | undefined
   #failedProbes = 0
   #head: number | undefined
+  #told: number | undefined
   #final: number | undefined
   #strays = 0
   #best = 0
@@ -38,6 +39,11 @@ export class UpstreamHealth {
   /** The newest block that it had when it was asked last; undefined while it does not answer. */
   get head(): number | undefined {
     return this.#failedProbes > 0 ? undefined : this.#head
+  }
+
+  /** The newest block that it has said to have, when it was asked last or to a client since. */
+  get told(): number | undefined {
+    return this.#told
   }
 
   /** The newest block that it has called final when it was asked last, whether or not it answers now. */
@@ -75,6 +81,12 @@ export class UpstreamHealth {
     this.#final = found.final
     if (found.head !== this.#head) this.#advancesMissed = 0
     this.#head = found.head
+    this.#told = found.head
+  }
+
+  /** It says to a client which block is its newest. */
+  tell(number: number): void {
+    this.#told = number
   }
 
   /** `best` is the newest block that any upstream of its network has, of those that are on the right chain. */

@@ -139,10 +139,14 @@ const PROBE_MS = 100
 
 export async function openGivenGateway(
   networks: readonly NetworkOptions[],
-  { chains = [], ...parts }: Partial<Omit<ApiParts, 'chains'>> & { readonly chains?: readonly ApiChain[] } = {},
+  {
+    chains = [],
+    probeMs = PROBE_MS,
+    ...parts
+  }: Partial<Omit<ApiParts, 'chains'>> & { readonly chains?: readonly ApiChain[]; readonly probeMs?: number } = {},
 ): Promise<GivenGateway> {
   const given = await openGivenApi()
-  const upstreams = openUpstreams({ networks, log: silentLog, probeMs: PROBE_MS })
+  const upstreams = openUpstreams({ networks, log: silentLog, probeMs })
   const api = await openApi({ ...given.partsOf(chains), ...parts, upstreams, host: '127.0.0.1', port: 0 })
   const ask: GivenGateway['ask'] = (place, { path = '', token = TOKEN, ...init } = {}) =>
     fetch(`${api.url}/${place}/${token}${path}`, init)

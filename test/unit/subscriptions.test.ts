@@ -43,7 +43,8 @@ class FakeNode {
 
   readonly group = {
     connect: (wanted: Wanted, handler: SocketHandler) => this.#connect(wanted, handler),
-  } as UpstreamGroup
+    tellsHead: () => true,
+  } as Partial<UpstreamGroup> as UpstreamGroup
 
   /** How many are there now, socket by socket. */
   get subscribed(): readonly number[] {

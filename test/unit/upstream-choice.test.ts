@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { Breaker } from '../../infra/upstreams/breaker.ts'
 import { HttpUpstream } from '../../infra/upstreams/http-upstream.ts'
-import { readValue } from '../../infra/upstreams/probe.ts'
 import { RetryBudget } from '../../infra/upstreams/retry-budget.ts'
 import { HttpUpstreamGroup } from '../../infra/upstreams/upstream-group.ts'
 import { UpstreamHealth } from '../../infra/upstreams/upstream-health.ts'
+import { readValue } from '../../schemas/protocols/probe-value.ts'
 
 const LAG_MAX = 6
 

@@ -228,6 +228,7 @@ export class EvmFeed {
     if (oldest === undefined || head.number <= oldest.number || this.#view.has(head.parentHash)) {
       this.#view.extend(head)
       shared.tell(notification)
+      this.#link?.tellHead(head.number)
       return true
     }
     void this.#fill(shared, head, notification)
@@ -255,6 +256,7 @@ export class EvmFeed {
     }
     this.#view.extend(head)
     shared.tell(notification)
+    link.tellHead(head.number)
     this.release()
   }
 }

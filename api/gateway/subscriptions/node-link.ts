@@ -60,6 +60,11 @@ export class NodeLink {
     return this.#first.link.isLost
   }
 
+  /** Its subscribers were told of a block: whoever asks for the newest one is not to hear of an older one. */
+  tellHead(number: number): void {
+    if (this.id !== undefined) this.#group?.tellsHead(this.id, number)
+  }
+
   /** As a link's, over the first socket. */
   call(method: string, params: string | undefined, onAnswer?: () => void): Promise<RpcAnswer | undefined> {
     return this.#first.link.call(method, params, onAnswer)
