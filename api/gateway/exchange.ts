@@ -123,7 +123,8 @@ export class Exchange implements AnswerHandler {
     this.#bytes += chunk.length
     const { editAnswer, heldBytesMax = WHOLE_BYTES_MAX } = this.#options
     if (editAnswer !== undefined) {
-      if (this.#bytes > EDITED_BYTES_MAX) this.#giveUp()
+      // No client waits for what is larger than this.
+      if (this.#bytes > EDITED_BYTES_MAX) this.giveUp({ kind: 'bad-answer' })
     } else if (this.#bytes > heldBytesMax) this.#stream()
   }
 
@@ -279,11 +280,14 @@ export class Exchange implements AnswerHandler {
     this.#chunks = []
   }
 
-  /** No client waits for what is larger than this. */
-  #giveUp(): void {
+  /** Ends it at the node, and refuses it if it is not being answered. */
+  giveUp(refusal: Refusal): void {
+    clearTimeout(this.#timer)
     this.#cancel?.()
     this.#cancel = undefined
-    this.#options.refuse({ kind: 'bad-answer' })
+    this.#dropRival()
+    this.#options.refuse(refusal, this.#sentBytes)
+    if (this.#isStreaming) this.#options.response.destroy()
   }
 
   /** With answers of ours at the beginning of the list. */

@@ -3,9 +3,11 @@ import type { UpstreamGroup, UpstreamRequest } from '../../infra/ports/upstreams
 import type { Probe, Protocol, Route } from '../../schemas/protocols/protocol.ts'
 import type { Calls } from './calls.ts'
 import type { ClientRequest } from './client-exchange.ts'
+import type { Exchange } from './exchange.ts'
 import { rulesOf } from './method-rules.ts'
 import { needOldState, needsOldState } from './old-states.ts'
 import { PlainRequest } from './plain/plain-request.ts'
+import { NATIVE_BODY_BYTES_MAX } from './read-body.ts'
 import type { SentTransaction } from './sent-transaction.ts'
 
 /** What is sent to a node, and what has to be known of it meanwhile. */
@@ -27,6 +29,8 @@ export interface Forwarded {
   readonly answers?: readonly string[]
   readonly node?: string | undefined
   readonly editAnswer?: ((answer: Buffer, node: string) => Buffer) | undefined
+  /** Called with what is on its way. */
+  readonly onSent?: (exchange: Exchange) => void
 }
 
 /** Where a request has come in. */
@@ -57,8 +61,14 @@ export function hedgeMsOf(
   return isRead ? hedgeMs : undefined
 }
 
+interface BodyListener {
+  onBytes(bytes: number): void
+  /** More comes than there may be: nobody wants the rest of it. */
+  onTooLarge(): void
+}
+
 /** What is not there yet comes by a stream of its own: a node that is not reached ends it, and the client's connection is to hear why. */
-export function bodyOf(request: ClientRequest, onBytes: (bytes: number) => void): Buffer | Readable | null {
+export function bodyOf(request: ClientRequest, { onBytes, onTooLarge }: BodyListener): Buffer | Readable | null {
   if (request instanceof PlainRequest) {
     onBytes(request.body.length)
     return request.body.length === 0 ? null : request.body
@@ -66,6 +76,12 @@ export function bodyOf(request: ClientRequest, onBytes: (bytes: number) => void)
   const hasNone = request.headers['content-length'] === '0' || request.complete
   if (hasNone) return null
   const body = request.pipe(new PassThrough())
-  request.on('data', (chunk: Buffer) => onBytes(chunk.length))
+  let left = NATIVE_BODY_BYTES_MAX
+  request.on('data', (chunk: Buffer) => {
+    onBytes(chunk.length)
+    const isFirst = left >= 0
+    left -= chunk.length
+    if (isFirst && left < 0) onTooLarge()
+  })
   return body
 }

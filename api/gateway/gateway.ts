@@ -24,7 +24,7 @@ import { headProbeOf } from './newest-block.ts'
 import { ANY_ORIGIN, refuse, send, sendPreflight } from './own-answers.ts'
 import { PlainConnections } from './plain/plain-connections.ts'
 import { type PreparedCalls, prepareCalls } from './prepare-calls.ts'
-import { readBody } from './read-body.ts'
+import { NATIVE_BODY_BYTES_MAX, readBody } from './read-body.ts'
 import { type Refusal, tellRefusal } from './refusals.ts'
 import { sentTransactionOf } from './sent-transaction.ts'
 import { SharedReads } from './shared-reads.ts'
@@ -271,6 +271,15 @@ export class Gateway {
     const hasBody = verb === 'POST'
     const path = nodePathOf(route, address.path) + address.query
     const headProbe = headProbeOf(admitted.service, { path })
+    if (Number(request.headers['content-length'] ?? 0) > NATIVE_BODY_BYTES_MAX) {
+      refuseAdmitted(admitted, { kind: 'too-large' })
+      return
+    }
+    let sent: Exchange | undefined
+    const listener = {
+      onBytes: (bytes: number) => bill?.addRequestBytes(bytes),
+      onTooLarge: () => sent?.giveUp({ kind: 'too-large' }),
+    }
     this.#exchange(admitted, {
       isRepeatable: !hasBody,
       isJson: false,
@@ -279,8 +288,11 @@ export class Gateway {
         verb,
         path,
         headers: toNodeHeaders(request, headProbe !== undefined),
-        body: hasBody ? bodyOf(request, (bytes) => bill?.addRequestBytes(bytes)) : null,
+        body: hasBody ? bodyOf(request, listener) : null,
         isEndless: route.isStream === true,
+      },
+      onSent: (exchange) => {
+        sent = exchange
       },
     })
   }
@@ -345,8 +357,10 @@ export class Gateway {
     }
     const all = isBroadcast === true ? group.all() : []
     if (all.length > 1) new Broadcast(options, all, sent)
-    else if (read === undefined || body === undefined || !this.#reads.answer(options, { protocol, read, body }))
-      new Exchange(options)
+    else if (read === undefined || body === undefined || !this.#reads.answer(options, { protocol, read, body })) {
+      const exchange = new Exchange(options)
+      forwarded.onSent?.(exchange)
+    }
   }
 
   #groupOf({ address: { protocol, network }, service, order }: Admitted): UpstreamGroup | undefined {

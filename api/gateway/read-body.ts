@@ -4,6 +4,9 @@ import { PlainRequest } from './plain/plain-request.ts'
 /** Of JSON-RPC calls, which are looked into: transactions with blobs are the longest. */
 export const RPC_BODY_BYTES_MAX = 10 * 1024 * 1024
 
+/** Of native requests, which are passed on as they come: a block with all its blobs, or a list of all validators, is shorter. */
+export const NATIVE_BODY_BYTES_MAX = 64 * 1024 * 1024
+
 /**
  * Tells the whole body, or `too-large` as soon as that is known, and nothing where the client has gone before. By a callback: a promise for
  * each call is a twentieth of what a call takes.

@@ -1,8 +1,10 @@
 import { once } from 'node:events'
 import { request } from 'node:http'
+import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { Meter } from '../../api/gateway/meter.ts'
+import { REQUEST_TIMEOUT_MS } from '../../api/http/limits.ts'
 import { openMemoryCounters } from '../../infra/counters/memory.ts'
 import { hashToken } from '../../schemas/events/accounts.ts'
 import type { Plan } from '../../schemas/plans.ts'
@@ -19,7 +21,16 @@ import {
   type Stub,
   untilHealthy,
 } from './given-gateway.ts'
-import { type Client, openClient, socketsOn, socketUrl, withSockets } from './given-socket.ts'
+import {
+  type Client,
+  handshake,
+  openClient,
+  parseRaw,
+  sendRaw,
+  socketsOn,
+  socketUrl,
+  withSockets,
+} from './given-socket.ts'
 
 // What is refused before a node hears of it: in which order, how large it may be, and what pages see of it.
 
@@ -29,6 +40,7 @@ const UNCONFIGURED = 'bsc/mainnet'
 const HASTY = 'hasty-1'
 const PLANS: Readonly<Record<string, Plan>> = { hasty: { name: 'hasty', requestsPerSecond: 1, requestsPerDay: 1 } }
 const BODY_BYTES_MAX = 10 * 1024 * 1024
+const NATIVE_BODY_BYTES_MAX = 64 * 1024 * 1024
 const PAGE = 'https://app.example.org'
 
 const open = new AsyncDisposableStack()
@@ -82,6 +94,29 @@ test('what is wrong in every way is refused for its address, key, method, second
   expect(await asked(UNCONFIGURED, HASTY)).toEqual([429, 'rate_limit'])
   expect(await asked(UNCONFIGURED, TOKEN)).toEqual([503, undefined])
   expect(node.got).toHaveLength(1)
+})
+
+test('a message over WebSocket is refused for its method, second and day in this order, and its socket before for address, key and node', async () => {
+  const refusedAt = async (place: string, token: string) => {
+    const upgrade = handshake(`/ws/${place}/${token}`, 'Upgrade: websocket', 'Sec-WebSocket-Version: 13')
+    const [status] = parseRaw(await sendRaw(gateway, ...upgrade))
+    return status
+  }
+  expect(await refusedAt('worldchain/mainnet', 'nobody'), 'has no WebSocket').toBe(404)
+  expect(await refusedAt(UNCONFIGURED, 'nobody')).toBe(401)
+  expect(await refusedAt(UNCONFIGURED, HASTY)).toBe(503)
+  using client = await openClient(socketUrl(gateway, PLACE, HASTY))
+  const asked = async (method: string) => {
+    const { error } = JSON.parse(
+      await client.ask(JSON.stringify({ jsonrpc: '2.0', id: 7, method })),
+    ) as Partial<Refused>
+    return [error?.code, error?.data?.reason]
+  }
+  await expect.poll(() => asked('eth_chainId'), { timeout: 3_000, interval: 100 }).toEqual([-32005, 'daily_quota'])
+  // Its day is used up, and its second too.
+  expect(await asked('admin_peers')).toEqual([-32601, undefined])
+  expect(await asked('eth_chainId')).toEqual([-32005, 'rate_limit'])
+  expect(node.got).toEqual([])
 })
 
 describe('a JSON-RPC call', () => {
@@ -138,6 +173,58 @@ describe('a JSON-RPC call', () => {
     60_000,
   )
 })
+
+test.each([
+  ['a length that is told', true],
+  ['chunks', false],
+])(
+  'a native request has at most 64 MB of a body, by %s, which are not kept',
+  async (_what, isTold) => {
+    beacon.answer = (_got, response) => response.end('{}')
+    const send = async (bytes: number) => {
+      const headers = isTold ? { 'content-length': bytes } : {}
+      const url = `${gateway.api.url}/ethereum2/mainnet/${TOKEN}/eth/v1/beacon/pool/attestations`
+      const asking = request(url, { method: 'POST', headers })
+      const answered = once(asking, 'response')
+      // The connection goes while there is more to send.
+      asking.on('error', () => {})
+      const chunk = Buffer.alloc(1024 * 1024, ' ')
+      for (let left = bytes; left > 0 && !asking.destroyed; left -= chunk.length)
+        if (!asking.write(chunk.subarray(0, left)))
+          await Promise.race([once(asking, 'drain'), once(asking, 'close'), answered])
+      asking.end()
+      const [response] = await answered
+      return [response.statusCode, JSON.parse(await text(response)).message]
+    }
+    expect(await send(NATIVE_BODY_BYTES_MAX)).toEqual([200, undefined])
+    expect(beacon.got.map(({ body }) => body.length)).toEqual([NATIVE_BODY_BYTES_MAX])
+    expect(await send(NATIVE_BODY_BYTES_MAX + 1)).toEqual([413, 'Invalid Request: the body is too large'])
+    expect(beacon.got).toHaveLength(1)
+    // Its node has not failed by it.
+    for (let i = 0; i < 10; i++) expect((await send(NATIVE_BODY_BYTES_MAX + 1))[0]).toBe(413)
+    expect((await gateway.ask('ethereum2/mainnet', { path: '/eth/v1/node/version' })).status).toBe(200)
+  },
+  60_000,
+)
+
+test.runIf(isLong).each([
+  ['no bytes', ''],
+  ['half a head', `POST /${PLACE}/${TOKEN} HTTP/1.1\r\nHost: a\r\n`],
+  ['half a body', `POST /${PLACE}/${TOKEN} HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{"jsonrpc"`],
+])(
+  'a connection with %s of a request is ended when its time is over',
+  async (_what, bytes) => {
+    const { hostname, port } = new URL(gateway.api.url)
+    const socket = connect(Number(port), hostname)
+    if (bytes !== '') socket.write(bytes)
+    const beganMs = performance.now()
+    await text(socket)
+    // It is looked at twice a minute.
+    expect(performance.now() - beganMs).toBeLessThan(2 * REQUEST_TIMEOUT_MS + 5_000)
+    expect(node.got).toEqual([])
+  },
+  90_000,
+)
 
 test('a key has a thousand sockets at a time, and the next one is refused before it is a WebSocket', async () => {
   const clients: Client[] = []
