@@ -28,10 +28,10 @@ const CALL = '{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}'
 const run = promisify(execFile)
 
 /**
- * Measures the gateway beside nginx and the proxies that there are for Node: one call, over and over, to a node that is an nginx with one
+ * `npm run bench gateway-calls`: measures the gateway beside nginx and the proxies that there are for Node: one call, over and over, to a node that is an nginx with one
  * answer. All take turns, so that what else the machine does hits all of them. It needs Debian's nginx and wrk.
  */
-export async function benchGateway(): Promise<boolean> {
+export async function benchGatewayCalls(): Promise<boolean> {
   const report = new Report()
   await using open = new AsyncDisposableStack()
   const directory = mkdtempSync(join(tmpdir(), 'epochline-gateway-'))

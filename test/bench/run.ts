@@ -4,7 +4,7 @@ import { benchApi } from './api.ts'
 import { benchBlocks } from './blocks.ts'
 import { benchCreate } from './create.ts'
 import { benchDevnet } from './devnet.ts'
-import { benchGateway } from './gateway.ts'
+import { benchGatewayCalls } from './gateway.ts'
 import { benchGatewayBeside } from './gateway-beside.ts'
 import { benchGatewaySockets } from './gateway-sockets.ts'
 import { benchGatewaySteady } from './gateway-steady.ts'
@@ -24,6 +24,7 @@ const BENCHES: Readonly<Record<string, () => Promise<boolean>>> = {
   create: benchCreate,
   devnet: benchDevnet,
   gateway: benchGateway,
+  'gateway-calls': benchGatewayCalls,
   'gateway-beside': benchGatewayBeside,
   'gateway-sockets': benchGatewaySockets,
   'gateway-steady': benchGatewaySteady,
@@ -34,6 +35,14 @@ const BENCHES: Readonly<Record<string, () => Promise<boolean>>> = {
   rewards: benchRewards,
   scale: benchScale,
   start: benchStart,
+}
+
+/** All that there is to say of the gateway, one after the other: a quarter of an hour. */
+async function benchGateway(): Promise<boolean> {
+  let within = true
+  for (const part of [benchGatewayCalls, benchGatewaySockets, benchGatewayBeside, benchGatewaySteady])
+    within = (await part()) && within
+  return within
 }
 
 // As the program does: with fewer, statements of the engine would wait for each other.
