@@ -1,5 +1,6 @@
-import { bytesSql, textSql } from '../../schemas/tables/literals.ts'
-import { KEYS, lookUpKeys } from '../http/lookups.ts'
+import { ADDRESS_BYTES } from '../../schemas/events/execution-block.ts'
+import { textSql } from '../../schemas/tables/literals.ts'
+import { hexKeys, lookUpKeys } from '../http/lookups.ts'
 import type { NftPin } from './asking.ts'
 import type { Standard } from './metadata.ts'
 import { newestOf, type Versioned } from './newest-rows.ts'
@@ -82,8 +83,8 @@ export async function selectContracts(
   const rows = await lookUpKeys<ContractRow>(
     warehouse,
     `SELECT hex(contract) AS address, told, version FROM nft_contracts
-     WHERE chain = ${textSql(chain)} AND contract IN (${KEYS})`,
-    unknown.map((one) => bytesSql(one.slice(2))).join(', '),
+     WHERE chain = ${textSql(chain)} AND contract IN (${hexKeys(ADDRESS_BYTES)})`,
+    unknown.map((one) => one.slice(2)).join(''),
   )
   const newest = newestOf(rows, ({ address }) => `0x${address.toLowerCase()}`)
   for (const contract of unknown) {
