@@ -73,9 +73,10 @@ function provableProposers({ blocks, states, effects }: ToldProposals): Readonly
   const proposers = new Set(
     blocks.filter((block) => block.attestationsGwei !== null).map((block) => block.proposerIndex),
   )
-  states.validatorIndex.forEach((index, i) => {
-    if (states.slashed[i] === 1) proposers.delete(index)
-  })
+  for (const index of proposers) {
+    const at = positionIn(states.validatorIndex, index)
+    if (at !== undefined && states.slashed[at] === 1) proposers.delete(index)
+  }
   for (const { validatorIndex, kind } of effects) if (kind === 'returned_from_queue') proposers.delete(validatorIndex)
   return proposers
 }

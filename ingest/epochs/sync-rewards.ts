@@ -3,7 +3,7 @@ import { AppError } from '../../schemas/errors.ts'
 import { firstSlotOfEpoch } from '../../schemas/eth/time.ts'
 import type { EpochBlocksColumns, FinalizedBlock } from '../../schemas/events/beacon-epoch.ts'
 import type { EpochInput } from './epoch-blocks.ts'
-import { missingRow } from './registry-rows.ts'
+import { missingRow, positionIn } from './registry-rows.ts'
 import { proposerGwei } from './told-residuals.ts'
 
 /**
@@ -109,13 +109,11 @@ function isAnyScarce(
     const before = proposedGwei.get(block.proposerIndex) ?? 0n
     proposedGwei.set(block.proposerIndex, before + proposerGwei(block))
   }
-  const balances = new Map<number, bigint>()
-  validatorIndex.forEach((index, i) => {
-    if (seats.has(index)) balances.set(index, balanceGwei[i] as bigint)
-  })
   const seatGwei = BigInt(blocks.length + 1) * SEAT_REWARD_MAX_GWEI
   return [...seats].some(([index, own]) => {
-    return (balances.get(index) ?? 0n) < BigInt(own.length) * seatGwei + (proposedGwei.get(index) ?? 0n)
+    const at = positionIn(validatorIndex, index)
+    const gwei = at === undefined ? 0n : (balanceGwei[at] as bigint)
+    return gwei < BigInt(own.length) * seatGwei + (proposedGwei.get(index) ?? 0n)
   })
 }
 

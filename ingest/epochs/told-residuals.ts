@@ -18,22 +18,32 @@ export interface ToldFigures {
 /** What is left of the change of each validator's balance, gwei, in the order of `states`: what it earned as a proposer, if all is true. */
 export function unexplainedChanges({ before, states, attestations, sync, effects }: ToldFigures): BigInt64Array {
   const left = states.balanceGwei.slice()
-  const take = (index: number, gwei: bigint): void => {
-    const at = positionIn(states.validatorIndex, index)
-    if (at !== undefined) left[at] = (left[at] as bigint) - gwei
-  }
-  before.validatorIndex.forEach((index, i) => {
-    take(index, before.balanceGwei[i] as bigint)
-  })
+  const take = (rows: Uint32Array, gwei: BigInt64Array): void => takeRows(left, states.validatorIndex, rows, gwei)
+  take(before.validatorIndex, before.balanceGwei)
   const { sourceGwei, targetGwei, headGwei, inactivityGwei } = attestations
-  attestations.validatorIndex.forEach((index, i) => {
-    for (const part of [sourceGwei, targetGwei, headGwei, inactivityGwei]) take(index, part[i] as bigint)
-  })
-  sync.validatorIndex.forEach((index, i) => {
-    take(index, sync.syncGwei[i] as bigint)
-  })
-  for (const { validatorIndex, amountGwei } of effects) take(validatorIndex, BigInt(amountGwei))
+  for (const part of [sourceGwei, targetGwei, headGwei, inactivityGwei]) take(attestations.validatorIndex, part)
+  take(sync.validatorIndex, sync.syncGwei)
+  const amounts = BigInt64Array.from(effects, ({ amountGwei }) => BigInt(amountGwei))
+  take(
+    Uint32Array.from(effects, ({ validatorIndex }) => validatorIndex),
+    amounts,
+  )
   return left
+}
+
+/** Takes amounts of rows of whatever order off those of the same validators; where most ascend, without looking for each. */
+function takeRows(left: BigInt64Array, validators: Uint32Array, rows: Uint32Array, gwei: BigInt64Array): void {
+  let at = 0
+  for (let row = 0; row < rows.length; row++) {
+    const index = rows[row] as number
+    if (validators[at] !== index) {
+      const found = positionIn(validators, index)
+      if (found === undefined) continue
+      at = found
+    }
+    left[at] = (left[at] as bigint) - (gwei[row] as bigint)
+    at++
+  }
 }
 
 /** All that a proposer earned with a block, gwei. */
@@ -62,10 +72,11 @@ export function toldResiduals(
   )
   const hasBalances = (index: number) => deposited.has(index) || positionIn(before.validatorIndex, index) !== undefined
   const residuals: EpochBlocksHeader['residuals'] = []
-  states.validatorIndex.forEach((validatorIndex, i) => {
+  for (let i = 0; i < left.length; i++) {
     const gwei = left[i] as bigint
-    if (gwei <= ROUNDING_GWEI_MAX && gwei >= -ROUNDING_GWEI_MAX) return
+    if (gwei <= ROUNDING_GWEI_MAX && gwei >= -ROUNDING_GWEI_MAX) continue
+    const validatorIndex = states.validatorIndex[i] as number
     if (hasBalances(validatorIndex)) residuals.push({ validatorIndex, gwei: String(gwei) })
-  })
+  }
   return residuals
 }
