@@ -31,6 +31,7 @@ import {
 import { type EncodedEvent, encodeEvent } from '../../schemas/events/codec.ts'
 import { computedEpoch } from './computed-epoch.ts'
 import type { DutySets } from './duty-sets.ts'
+import type { EndBalances } from './end-balances.ts'
 import {
   creditedDeposits,
   type EpochInput,
@@ -63,6 +64,7 @@ export interface BuiltEpoch {
 export interface EpochShare extends Pick<EpochInput, 'tracked'> {
   readonly duties: DutySets
   readonly joiners: Joiners
+  readonly endBalances: EndBalances
 }
 
 export interface EpochRequest extends EpochInput, EpochShare {
@@ -113,6 +115,7 @@ async function toldEpoch(request: EpochRequest, blocks: readonly BeaconBlock[]):
   const some = request.tracked.indices.length > 0
   const states = some ? statesOf(request) : Promise.resolve(NO_STATES)
   states.catch(() => {}) // awaited below, after other questions
+  if (some) request.endBalances.keep(request.epoch, states)
   const rewards = some && dutyEpoch >= 0 ? await rewardsOf(request, states, dutyEpoch) : undefined
   const joined = states.then((rows) => joinRewards(rows, rewards, dutyEpoch))
   const [validators, data] = await Promise.all([joined, toldBlocks(request, blocks, { states, joined })])
@@ -289,8 +292,10 @@ function warnOf({ epoch, log }: EpochRequest, residuals: EpochBlocksHeader['resi
 
 /** The tracked validators' balances that the epoch has changed; the state of slot 0 is that of the genesis. */
 async function balancesBefore(request: EpochRequest): Promise<Balances> {
-  const { final, chain, epoch, tracked } = request
+  const { final, chain, epoch, tracked, endBalances } = request
   if (tracked.indices.length === 0) return NO_STATES
+  const known = endBalances.take(epoch - 1)
+  if (known !== undefined) return known
   const slot = Math.max(0, firstSlotOfEpoch(chain.clock, epoch) - 1)
   const balances = await final.balances(slot, tracked.indices)
   await checkRows(request, balances, `balances of slot ${slot}`, slot)

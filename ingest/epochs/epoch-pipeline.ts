@@ -12,6 +12,7 @@ import { firstSlotOfEpoch } from '../../schemas/eth/time.ts'
 import { unknownFork } from '../../schemas/eth/unknown-fork.ts'
 import { inOrder } from '../in-order.ts'
 import { DutySets } from './duty-sets.ts'
+import { EndBalances } from './end-balances.ts'
 import { type BuiltEpoch, buildEpoch, type EpochShare } from './epoch-events.ts'
 import { FinalWalk } from './final-walk.ts'
 import { Joiners } from './joiners.ts'
@@ -109,12 +110,18 @@ export class EpochPipeline {
     const members = (epoch: number, indices: Uint32Array) => this.#membersOf(final, epoch, indices)
     // Tracked validators are identified by the checkpoint's state, so all of them are in it.
     const joinersOf = (set: TrackedSet) => new Joiners(set.indices, (indices) => final.validators(finalSlot, indices))
-    const all: EpochShare = { tracked, duties: this.#duties, joiners: joinersOf(tracked) }
+    const endBalances = new EndBalances()
+    const all: EpochShare = { tracked, duties: this.#duties, joiners: joinersOf(tracked), endBalances }
     let last: EpochShare | undefined
     /** The same as of the epoch before as long as the same are lacking: sources keep what they make of a set. */
     const shareOf = (lacking: TrackedSet): EpochShare => {
       if (last === undefined || !isSame(last.tracked.indices, lacking.indices))
-        last = { tracked: lacking, duties: new DutySets(), joiners: joinersOf(lacking) }
+        last = {
+          tracked: lacking,
+          duties: new DutySets(),
+          joiners: joinersOf(lacking),
+          endBalances: new EndBalances(),
+        }
       return last
     }
     let doubt: unknown

@@ -157,3 +157,22 @@ test('a stream that announces nothing newer counts as silent, however often it t
   clock.nowMs = 24_000
   expect(await latest.get()).toBe(5)
 })
+
+test('what an epoch begins with is asked for where a run begins, and told by the states of the epoch before in it', async () => {
+  await trackValidators(eventLog(), [1, 3], BEACON_CHAIN)
+  const chain = chainTo(48)
+  const asked: string[] = []
+  chain.before = (question) => void asked.push(question)
+  const stop = new AbortController()
+  await followEpochs(
+    {
+      ...ofChain(BEACON_CHAIN, eventLog()),
+      beacon: chain.beacon,
+      startEpoch: 2,
+      concurrency: 2,
+      onProgress: ({ nextEpoch }) => nextEpoch >= 10 && stop.abort(),
+    },
+    stop.signal,
+  )
+  expect(ofKind(asked, 'balances')).toEqual(['balances 7'])
+})
