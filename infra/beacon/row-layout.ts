@@ -21,29 +21,45 @@ export interface ReadValue {
   readonly texts?: readonly Uint8Array[]
 }
 
-/** Bytes to compare with, four at a time: that is several times as fast as one by one. */
+const WORD_BYTES = 8
+
+/** Bytes to compare with, eight at a time as doubles: that is many times as fast as one by one. */
 class Literal {
   readonly length: number
-  readonly #words: Int32Array
-  readonly #rest: Uint8Array
+  /** The last one begins so that it ends with the bytes: it may overlap the one before. */
+  readonly #words: Float64Array
+  /** Of a literal that is shorter than a word. */
+  readonly #short: Uint8Array
 
   constructor(bytes: Uint8Array) {
     this.length = bytes.length
+    const isShort = bytes.length < WORD_BYTES
+    this.#short = isShort ? bytes : bytes.subarray(0, 0)
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-    this.#words = Int32Array.from({ length: bytes.length >> 2 }, (_, i) => view.getInt32(4 * i, true))
-    this.#rest = bytes.slice(4 * this.#words.length)
+    const words = isShort ? 0 : Math.ceil(bytes.length / WORD_BYTES)
+    this.#words = Float64Array.from({ length: words }, (_, i) => {
+      const word = view.getFloat64(Math.min(i * WORD_BYTES, bytes.length - WORD_BYTES), true)
+      // Equal doubles have equal bits, but for zeros: nothing is equal to what may be one of them. No text has them.
+      return word === 0 ? Number.NaN : word
+    })
   }
 
   /** Takes the bytes, if they stand here. */
   take(json: JsonReader): boolean {
     const { bytes, view } = json
     const words = this.#words
-    const rest = this.#rest
-    let { at } = json
-    if (at + this.length > bytes.length) return false
-    for (let i = 0; i < words.length; i++, at += 4) if (view.getInt32(at, true) !== words[i]) return false
-    for (let i = 0; i < rest.length; i++, at++) if (bytes[at] !== rest[i]) return false
-    json.at = at
+    const { at } = json
+    const end = at + this.length
+    if (end > bytes.length) return false
+    const last = words.length - 1
+    if (last < 0) {
+      const short = this.#short
+      for (let i = 0; i < short.length; i++) if (bytes[at + i] !== short[i]) return false
+    } else {
+      for (let i = 0; i < last; i++) if (view.getFloat64(at + i * WORD_BYTES, true) !== words[i]) return false
+      if (view.getFloat64(end - WORD_BYTES, true) !== words[last]) return false
+    }
+    json.at = end
     return true
   }
 }
@@ -54,6 +70,8 @@ interface Step {
   readonly kind: number
   readonly slot: ColumnSlot | undefined
   readonly texts: readonly Uint8Array[]
+  /** Length of the text that was passed over last: keys and the like have one length in all rows. */
+  passedBytes: number
   /** Position in `texts` of the value met last: most rows have the same one. */
   lastText: number
   /** The literal and the value met last, and the row that has it: some values hardly ever change from row to row. */
@@ -86,7 +104,7 @@ export class RowLayout {
       at = end - quote
       const kind = slot?.kind ?? (quote === 1 ? KIND_SKIPPED_TEXT : KIND_SKIPPED)
       const repeats = REPEATING.has(kind) ? 0 : REPEATS_MIN
-      return { literal, kind, slot, texts, lastText: 0, repeat: undefined, repeats }
+      return { literal, kind, slot, texts, passedBytes: 0, lastText: 0, repeat: undefined, repeats }
     })
     this.#tail = new Literal(bytes.slice(at, row.end))
   }
@@ -135,7 +153,7 @@ function copyValue({ kind, array, halves }: ColumnSlot, from: number, to: number
 
 function readValue(json: JsonReader, step: Step, row: number): boolean {
   const { kind, slot } = step
-  if (kind === KIND_SKIPPED_TEXT) return passText(json)
+  if (kind === KIND_SKIPPED_TEXT) return passText(json, step)
   if (slot === undefined) {
     json.skipValue(0)
     return true
@@ -156,10 +174,35 @@ function zeroByteIn(word: number): number {
   return (word - 0x0101_0101) & ~word & 0x8080_8080
 }
 
+/** Of each of four bytes. */
+const BITS_5 = 0x2020_2020
+
+/**
+ * Whether neither a quote nor a backslash is among so many bytes, four at least. Bits 4 to 6 of theirs are 010 and 101: what has bit 5 and one
+ * beside it is something else, as all digits and small letters are. False for text that has other characters.
+ */
+function isPlain(view: DataView, from: number, end: number): boolean {
+  const last = end - 4
+  let all = withNeighbours(view.getInt32(last, true))
+  for (let at = from; at < last; at += 4) all &= withNeighbours(view.getInt32(at, true))
+  return (all & BITS_5) === BITS_5
+}
+
+/** The bits that are set and have one beside them that is. */
+function withNeighbours(word: number): number {
+  return word & ((word << 1) | (word >>> 1))
+}
+
 /** Passes over text up to its closing quote, which is not taken; false for text with escapes. */
-function passText(json: JsonReader): boolean {
+function passText(json: JsonReader, step: Step): boolean {
   const { bytes, view } = json
-  let { at } = json
+  const start = json.at
+  const expected = start + step.passedBytes
+  if (step.passedBytes >= 4 && bytes[expected] === QUOTE && isPlain(view, start, expected)) {
+    json.at = expected
+    return true
+  }
+  let at = start
   for (const last = bytes.length - 4; at <= last; at += 4) {
     const word = view.getInt32(at, true)
     if ((zeroByteIn(word ^ QUOTES) | zeroByteIn(word ^ BACKSLASHES)) !== 0) break
@@ -168,6 +211,7 @@ function passText(json: JsonReader): boolean {
     const byte = bytes[at]
     if (byte === QUOTE) {
       json.at = at
+      step.passedBytes = at - start
       return true
     }
     if (byte === BACKSLASH || byte === undefined) return false
