@@ -10,6 +10,7 @@ import { openExecutionSource } from '../../infra/execution/source.ts'
 import { openSqliteJobQueue } from '../../infra/job-queue/sqlite.ts'
 import type { EventLog } from '../../infra/ports/event-log.ts'
 import type { Log } from '../../infra/ports/log.ts'
+import { prepareRuntime } from '../../infra/runtime.ts'
 import { migrate, readMigrations } from '../../infra/warehouse/migrate.ts'
 import { openWarehouse } from '../../infra/warehouse/open.ts'
 import { followBeaconHead } from '../../ingest/beacon-head/beacon-head.ts'
@@ -34,6 +35,8 @@ export interface IngestSize {
 export interface IngestFigures {
   readonly epochs: number
   readonly secondsPerEpoch: number
+  /** Without the node. */
+  readonly cpuSecondsPerEpoch: number
   readonly peakRssMb: number
   readonly logBytes: number
   readonly clickhouseBytes: number
@@ -111,7 +114,7 @@ async function measure(size: IngestSize, node: NodeProcess, directory: string): 
   await through(WARM_UP_EPOCHS)
   const first = reached.epoch
   const before = await node.traffic()
-  const start = performance.now()
+  const [start, startCpu] = [performance.now(), process.cpuUsage()]
   const { head: lastHead, finalEpoch } = placeAfter(WARM_UP_EPOCHS + size.epochs)
   if (!size.followsHead) node.moveTo({ headSlot: lastHead, finalEpoch })
   for (let slot = firstHead + 1; size.followsHead && slot <= lastHead; slot++) {
@@ -121,6 +124,7 @@ async function measure(size: IngestSize, node: NodeProcess, directory: string): 
   }
   await through(WARM_UP_EPOCHS + size.epochs)
   const seconds = (performance.now() - start) / 1000
+  const { user, system } = process.cpuUsage(startCpu)
   const measured = reached.epoch - first
   const traffic = perEpoch(before, await node.traffic(), measured)
   stop.abort()
@@ -128,6 +132,7 @@ async function measure(size: IngestSize, node: NodeProcess, directory: string): 
   return {
     epochs: measured,
     secondsPerEpoch: seconds / measured,
+    cpuSecondsPerEpoch: (user + system) / 1e6 / measured,
     peakRssMb: process.resourceUsage().maxRSS / 1024,
     logBytes: (await bytesOfLog(eventLog)) / (size.tracked * (reached.epoch - START_EPOCH)),
     clickhouseBytes: await bytesInClickhouse(warehouse),
@@ -150,6 +155,8 @@ function perEpoch(before: TrafficByKind, after: TrafficByKind, epochs: number): 
   return Object.fromEntries(entries) as TrafficByKind
 }
 
+// As the program does: what it wants of Node is a part of what it takes.
+prepareRuntime()
 const size = JSON.parse(process.argv[2] ?? '{}') as IngestSize
 const directory = await mkdtemp(join(tmpdir(), 'bench-ingest-'))
 const last = placeAfter(WARM_UP_EPOCHS + size.epochs)

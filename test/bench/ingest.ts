@@ -52,6 +52,7 @@ export async function benchIngest(): Promise<boolean> {
     report.info('epochs per second', 1 / figures.secondsPerEpoch, 1)
     const seconds = { digits: 3, unit: 's', max: limits.secondsPerEpoch }
     report.limited('seconds per epoch, end to end', figures.secondsPerEpoch, seconds)
+    report.info('CPU seconds per epoch, without the node', figures.cpuSecondsPerEpoch, 3, 's')
     report.limited('peak memory (RSS)', figures.peakRssMb, { digits: 0, unit: 'MB', max: limits.peakRssMb })
     if (limits.logBytes !== undefined) {
       const bytes = { digits: 1, unit: 'B' }

@@ -109,12 +109,8 @@ export function attestationRow(index: number, variant: number): string {
   return `{"validator_index":"${index}","head":"${head}","target":"${target}","source":"${source}","inclusion_delay":"0","inactivity":"0"}`
 }
 
-/** What balances are before an epoch whose blocks these are, so that the epoch's rewards explain those after it. */
-export function balanceRowBefore(
-  blocks: readonly Block[],
-  committee: readonly number[],
-  variants: { of: number; ofDuties: number },
-) {
+/** Gwei that an epoch's blocks and its sync committee bring, by validator. */
+export function blockRewards(blocks: readonly Block[], committee: readonly number[]): ReadonlyMap<number, number> {
   const rewards = new Map<number, number>()
   const add = (index: number, gwei: number) => rewards.set(index, (rewards.get(index) ?? 0) + gwei)
   for (const block of blocks) {
@@ -122,11 +118,18 @@ export function balanceRowBefore(
       add(Number(validator_index), Number(reward))
     add(block.proposerIndex, Number(proposerReward(block).total))
   }
-  return (index: number): string => {
-    const { head, target, source } = attestationOf(index, variants.ofDuties)
-    const earned = head + target + source + (rewards.get(index) ?? 0)
-    return `{"index":"${index}","balance":"${balanceOf(index, variants.of) - earned}"}`
-  }
+  return rewards
+}
+
+/** What a balance is before an epoch whose blocks bring so much, so that the epoch's rewards explain the one after it. */
+export function balanceRowBefore(
+  index: number,
+  variants: { of: number; ofDuties: number },
+  blocksGwei: number,
+): string {
+  const { head, target, source } = attestationOf(index, variants.ofDuties)
+  const earned = head + target + source + blocksGwei
+  return `{"index":"${index}","balance":"${balanceOf(index, variants.of) - earned}"}`
 }
 
 export function headerData({ slot, root, parentRoot }: Block) {

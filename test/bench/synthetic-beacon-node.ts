@@ -3,6 +3,7 @@ import {
   attestationRow,
   type Block,
   balanceRowBefore,
+  blockRewards,
   CHAIN_DATA,
   finalizedEvent,
   headEvent,
@@ -78,6 +79,26 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString()
 }
 
+/** Who is asked for, in this order. */
+interface Question {
+  readonly indices: readonly number[]
+  readonly isSmall: boolean
+  /** Where in the answer a validator stands. */
+  readonly places: ReadonlyMap<number, number>
+}
+
+interface Balances extends Pick<Question, 'indices' | 'places'> {
+  readonly asked: string
+}
+
+function kept<Key, Value>(all: Map<Key, Value>, key: Key, make: () => Value): Value {
+  const known = all.get(key)
+  if (known !== undefined) return known
+  const made = make()
+  all.set(key, made)
+  return made
+}
+
 class SyntheticBeaconNode {
   readonly #registry: number
   readonly #chain: readonly Block[]
@@ -86,6 +107,10 @@ class SyntheticBeaconNode {
   readonly #committee: readonly number[]
   readonly #execution: SyntheticExecution
   readonly #large = new Map<string, Buffer>()
+  readonly #questions = new Map<string, Question>()
+  /** Rows of balances by what they are of and who is asked for, and what an epoch's blocks add to them. */
+  readonly #withoutBlocks = new Map<string, readonly string[]>()
+  readonly #blockRewards = new Map<number, ReadonlyMap<number, number>>()
   readonly #streams = new Set<ServerResponse>()
   readonly traffic = noTraffic()
   #place: ChainPlace
@@ -187,36 +212,53 @@ class SyntheticBeaconNode {
     const isRewards = parts[5] === 'attestations'
     const number = Number(isRewards ? parts[6] : parts[5])
     const variant = (isRewards ? number : Math.floor(number / SLOTS_PER_EPOCH)) % VARIANTS
-    const question = JSON.parse(asked) as readonly string[] | { readonly ids?: readonly string[] }
-    const ids = ('ids' in question ? question.ids : undefined) ?? (Array.isArray(question) ? question : [])
-    const byKey = ids[0]?.startsWith('0x') === true
-    if (path.endsWith('/validator_balances')) return `{"data":[${this.#balances(number, this.#known(ids)).join(',')}]}`
+    const { indices, isSmall, places } = this.#asked(asked)
+    if (path.endsWith('/validator_balances'))
+      return `{"data":[${this.#balances(number, { asked, indices, places }).join(',')}]}`
     const row = isRewards ? attestationRow : validatorRow
-    const wrap = (rows: string) => {
+    const body = () => {
+      const rows = indices.map((index) => row(index, variant)).join(',')
       return isRewards ? `{"data":{"ideal_rewards":[],"total_rewards":[${rows}]}}` : `{"data":[${rows}]}`
     }
-    if (byKey || (ids.length > 0 && ids.length <= ROWS_MADE_MAX)) {
-      const asked = byKey ? ids.map(indexOf) : this.#known(ids)
-      return wrap(asked.map((index) => row(index, variant)).join(','))
-    }
-    // Questions about many are the same in every epoch.
-    const key = `${isRewards} ${variant} ${ids.length} ${ids[0]} ${ids.at(-1)}`
-    const indices = ids.length === 0 ? Array.from({ length: this.#registry }, (_, index) => index) : this.#known(ids)
-    const large = this.#large.get(key) ?? Buffer.from(wrap(indices.map((index) => row(index, variant)).join(',')))
-    this.#large.set(key, large)
-    return large
+    return isSmall ? body() : kept(this.#large, `${isRewards} ${variant} ${asked}`, () => Buffer.from(body()))
   }
 
-  /** Rows of balances after a slot: before the epoch that follows, or comes with it. */
-  #balances(slot: number, indices: readonly number[]): readonly string[] {
+  /** What balances are before an epoch that follows the slot, or comes with it. */
+  #balances(slot: number, { asked, indices, places }: Balances): readonly string[] {
     const epoch = Math.ceil((slot + 1) / SLOTS_PER_EPOCH)
-    const blocks = this.#chain.slice(epoch * SLOTS_PER_EPOCH, (epoch + 1) * SLOTS_PER_EPOCH)
     const variants = { of: epoch % VARIANTS, ofDuties: Math.max(0, epoch - 2) % VARIANTS }
-    return indices.map(balanceRowBefore(blocks, this.#committee, variants))
+    const withoutBlocks = kept(this.#withoutBlocks, `${variants.of} ${variants.ofDuties} ${asked}`, () =>
+      indices.map((index) => balanceRowBefore(index, variants, 0)),
+    )
+    const rewards = kept(this.#blockRewards, epoch, () => {
+      const blocks = this.#chain.slice(epoch * SLOTS_PER_EPOCH, (epoch + 1) * SLOTS_PER_EPOCH)
+      return blockRewards(blocks, this.#committee)
+    })
+    const rows = withoutBlocks.slice()
+    for (const [index, gwei] of rewards) {
+      const place = places.get(index)
+      if (place !== undefined) rows[place] = balanceRowBefore(index, variants, gwei)
+    }
+    return rows
   }
 
-  #known(ids: readonly string[]): readonly number[] {
-    return ids.map(Number).filter((index) => index < this.#registry)
+  /** Questions about many are the same in every epoch. */
+  #asked(text: string): Question {
+    return this.#questions.get(text) ?? this.#read(text)
+  }
+
+  #read(text: string): Question {
+    const question = JSON.parse(text) as readonly string[] | { readonly ids?: readonly string[] }
+    const ids = ('ids' in question ? question.ids : undefined) ?? (Array.isArray(question) ? question : [])
+    const byKey = ids[0]?.startsWith('0x') === true
+    const all = ids.length === 0
+    const indices = all
+      ? Array.from({ length: this.#registry }, (_, index) => index)
+      : ids.map(byKey ? indexOf : Number).filter((index) => index < this.#registry)
+    const isSmall = byKey || (!all && ids.length <= ROWS_MADE_MAX)
+    const read = { indices, isSmall, places: new Map(indices.map((index, place) => [index, place])) }
+    if (!isSmall) this.#questions.set(text, read)
+    return read
   }
 }
 
