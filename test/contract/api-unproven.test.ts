@@ -69,19 +69,28 @@ test('GraphQL shows it, and what it is worth', async () => {
   const { days, validators } = await graphql(`{
     days(from: "2026-11-19", to: "2026-11-20") { validatorsCount validatorsMissingCount validatorsUnprovenCount }
     validators { nodes { index days(from: "2026-11-19", to: "2026-11-20") {
-      consensusReward { gwei } residual { gwei } level isProven
+      consensusReward { gwei } residual { gwei } level isProven completeness { state }
     } } }
   }`)
   expect(days).toEqual([{ validatorsCount: 2, validatorsMissingCount: 1, validatorsUnprovenCount: 1 }])
   expect(validators.nodes.slice(0, 2)).toEqual([
     {
       index: 10,
-      days: [{ consensusReward: { gwei: '-2000' }, residual: { gwei: '0' }, level: 'CONSISTENT', isProven: true }],
+      days: [
+        {
+          ...{ consensusReward: { gwei: '-2000' }, residual: { gwei: '0' }, level: 'CONSISTENT', isProven: true },
+          completeness: { state: 'COMPLETE' },
+        },
+      ],
     },
     {
       index: 11,
       days: [
-        { consensusReward: { gwei: '900000' }, residual: { gwei: '899500' }, level: 'UNEXPLAINED', isProven: false },
+        {
+          ...{ consensusReward: { gwei: '900000' }, residual: { gwei: '899500' } },
+          ...{ level: 'UNEXPLAINED', isProven: false },
+          completeness: { state: 'INCOMPLETE' },
+        },
       ],
     },
   ])
