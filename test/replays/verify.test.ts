@@ -158,7 +158,8 @@ describe('a verification', () => {
     it('names them, and does not succeed', { timeout: TEST_MS }, async () => {
       const { untold, lines } = await told()
       expect(untold).toBe(2)
-      expect(lines.toSorted()).toEqual([ofUnlooked, ofFound, remedy].toSorted())
+      expect(lines.slice(0, 2).toSorted()).toEqual([ofUnlooked, ofFound].toSorted())
+      expect(lines.slice(2)).toEqual([remedy])
     })
 
     it('names those that were found until an epoch is told with them', { timeout: TEST_MS }, async () => {
@@ -172,7 +173,9 @@ describe('a verification', () => {
     it('names one that the registry must have had, since it has younger ones', { timeout: TEST_MS }, async () => {
       await using eventLog = await filled(given.events)
       for (const table of ['validator_epochs', 'daily_rewards'])
-        await stores().warehouse.command(`DELETE FROM ${table} WHERE validator_index = 2`)
+        await stores().warehouse.command(
+          `ALTER TABLE ${table} DELETE WHERE validator_index = 2 SETTINGS mutations_sync = 1`,
+        )
       const { untold, lines } = await verify(eventLog)
       expect(untold).toBe(1)
       expect(lines).toContain(
