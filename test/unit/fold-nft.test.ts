@@ -157,6 +157,26 @@ const anyStep = fc.record({
   order: fc.infiniteStream(fc.nat(9)),
 })
 
+/** What happens to each block, in its order. */
+type Heard = Map<string, EncodedEvent[]>
+
+function hear(heard: Heard, { hash }: Block, events: readonly EncodedEvent[]): void {
+  heard.set(hash, [...(heard.get(hash) ?? []), ...events])
+}
+
+/** Blocks lie in different partitions: what happens to one is heard of before or after what happens to another. */
+function inOrder(heard: Heard, order: Iterator<number>): readonly EncodedEvent[] {
+  const left = [...heard.values()].map((events) => [...events])
+  const events: EncodedEvent[] = []
+  while (left.length > 0) {
+    const place = (order.next().value ?? 0) % left.length
+    const next = left[place]?.shift()
+    if (next === undefined) left.splice(place, 1)
+    else events.push(next)
+  }
+  return events
+}
+
 test('folded holdings are those of the canonical chain after each of its blocks, whatever was reverted and folded before', {
   timeout: 600_000,
 }, async () => {
@@ -165,16 +185,20 @@ test('folded holdings are those of the canonical chain after each of its blocks,
     fc.asyncProperty(fc.array(anyStep, { minLength: 1, maxLength: 6 }), async (steps) => {
       await empty()
       let head: Block | undefined
-      for (const { away, blocks, isFolded, again } of steps) {
-        const events: EncodedEvent[] = []
-        for (let i = 0; i < away && head?.parent !== undefined; i++) {
-          events.push(revert(head))
-          head = head.parent
+      const heads: Block[] = []
+      for (const { away, comesBack, blocks, isFolded, again, order } of steps) {
+        const heard: Heard = new Map()
+        const goTo = (block: Block | undefined): void => {
+          const stays = new Set(chainOf(block))
+          for (const gone of chainOf(head).toReversed()) if (!stays.has(gone)) hear(heard, gone, [revert(gone)])
+          const has = new Set(chainOf(head))
+          for (const made of stays) if (!has.has(made)) hear(heard, made, eventsOf(made))
+          head = block
         }
-        for (const moves of blocks) {
-          head = blockOn(head, moves)
-          events.push(...eventsOf(head))
-        }
+        goTo(comesBack ? heads[away % heads.length] : chainOf(head).at(Math.min(-1 - away, -1)))
+        for (const moves of blocks) goTo(blockOn(head, moves))
+        if (head !== undefined) heads.push(head)
+        const events = inOrder(heard, order)
         await tell(warehouse, again ? [...events, ...events] : events)
         if (isFolded) await fold(warehouse)
       }
