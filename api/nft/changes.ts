@@ -1,11 +1,12 @@
 import { type Change, changesRoute, type Holding } from '../../schemas/routes/nft/changes.ts'
 import { refuseNft } from '../../schemas/routes/nft/nft-route.ts'
+import { bytesSql, textSql } from '../../schemas/tables/literals.ts'
 import { REVERTED_SQL } from '../../schemas/tables/reverted-blocks.ts'
 import { isHeld, isInconsistent, shownAmount, tokenText } from './amounts.ts'
 import { answered, type NftScope, nftOperation, toValidAt } from './asking.ts'
-import { notBurnedSql } from './burned.ts'
+import { BURNED_AT, notBurnedSql } from './burned.ts'
 import { coverageOf, FIRST_BLOCK, finalityOf } from './coverage.ts'
-import { foldParams } from './literals.ts'
+import { foldParams, foldSql } from './literals.ts'
 import type { Standard } from './metadata.ts'
 import { canonicalAt } from './snapshot.ts'
 
@@ -14,17 +15,33 @@ const TAKEN_BACK_MAX = 50_000
 /** A reorg that is deeper than finality is none that anybody goes back through. */
 const REVERTED_MAX = 10_000
 
-/** A place on the chain: the state after a block, and so many of the next block's changes, in their order. */
+/** A place on the chain: the state after a block, or amid its changes. */
 interface Position {
   /** First block of the fold, without which holdings are others. */
   readonly start: number
   readonly number: number
   readonly hash: string
-  /** The changes of the block that were told, where not all of them were. */
-  readonly told: number | undefined
+  /** The last of the block's changes that was told, where not all of them were. */
+  readonly behind: ChangeKey | undefined
 }
 
-const POSITION = /^([0-9]{1,15})\.([0-9]{1,15})\.(0x[0-9a-f]{64})(?:([.-])([0-9]{1,9}))?$/
+/** What tells a change of a block from its others, in their order: hex with 0x. */
+interface ChangeKey {
+  readonly contract: string
+  readonly token_id: string
+  readonly standard: Standard
+  readonly holder: string
+}
+
+const POSITION = /^([0-9]{1,15})\.([0-9]{1,15})\.(0x[0-9a-f]{64})(?:([.-][0-9]{1,9})|~([A-Za-z0-9_-]{98}))?$/
+const STANDARDS: readonly Standard[] = ['ERC1155', 'ERC721']
+/** Comes before all changes of a block. */
+const NO_CHANGE: ChangeKey = {
+  contract: `0x${'00'.repeat(20)}`,
+  token_id: `0x${'00'.repeat(32)}`,
+  standard: 'ERC1155',
+  holder: `0x${'00'.repeat(20)}`,
+}
 /** Before the first block. */
 const NO_HASH = `0x${'00'.repeat(32)}`
 
@@ -49,32 +66,47 @@ export const changes = nftOperation(changesRoute, async ({ since, limit }, scope
   return answered({
     changes: [...reverts, ...blocks.changes],
     next: formatPosition(blocks.next),
-    is_at_head: blocks.next.hash === scope.snapshot.hash && blocks.next.told === undefined,
+    is_at_head: blocks.next.hash === scope.snapshot.hash && blocks.next.behind === undefined,
     valid_at: toValidAt(scope.snapshot),
     coverage: await coverageOf(scope),
   })
 })
 
 function beginning({ standing }: NftScope): Position {
-  return { start: standing.start, number: standing.start - 1, hash: NO_HASH, told: undefined }
+  return { start: standing.start, number: standing.start - 1, hash: NO_HASH, behind: undefined }
 }
 
 function headOf({ standing, snapshot }: NftScope): Position {
-  return { start: standing.start, number: snapshot.number, hash: snapshot.hash, told: undefined }
+  return { start: standing.start, number: snapshot.number, hash: snapshot.hash, behind: undefined }
 }
 
 function parsePosition(text: string): Position | undefined {
-  const [, start, number, hash, sign, told] = POSITION.exec(text) ?? []
+  const [, start, number, hash, counted, key] = POSITION.exec(text) ?? []
   if (hash === undefined) return undefined
   const place = { start: Number(start), number: Number(number), hash }
-  if (sign === undefined) return { ...place, told: undefined }
-  // What was counted behind a dot had what is burned in it: the block is told again, which does no harm.
-  return { ...place, told: sign === '.' ? 0 : Number(told) }
+  // Changes were counted once: the block is told again, which does no harm.
+  if (key === undefined) return { ...place, behind: counted === undefined ? undefined : NO_CHANGE }
+  const behind = parseKey(Buffer.from(key, 'base64url'))
+  return behind === undefined ? undefined : { ...place, behind }
 }
 
-function formatPosition({ start, number, hash, told }: Position): string {
+function formatPosition({ start, number, hash, behind }: Position): string {
   const place = [start, number, hash].join('.')
-  return told === undefined ? place : `${place}-${told}`
+  return behind === undefined ? place : `${place}~${keyBytes(behind).toString('base64url')}`
+}
+
+/** The columns, one after the other; of the standard one byte. */
+function keyBytes({ contract, token_id, standard, holder }: ChangeKey): Buffer {
+  const hex = [contract, token_id, `0x0${STANDARDS.indexOf(standard)}`, holder].map((text) => text.slice(2))
+  return Buffer.from(hex.join(''), 'hex')
+}
+
+function parseKey(bytes: Buffer): ChangeKey | undefined {
+  const hex = (from: number, to: number) => `0x${bytes.toString('hex', from, to)}`
+  const standard = STANDARDS[bytes[52] as number]
+  return standard === undefined
+    ? undefined
+    : { contract: hex(0, 20), token_id: hex(20, 52), standard, holder: hex(53, 73) }
 }
 
 /** Whether a position is behind the newest folded block, and was not reverted. */
@@ -135,7 +167,7 @@ async function goBack(scope: NftScope, { start, number, hash }: Position): Promi
   const holdings = await holdingsBefore(scope, back.number, reverted)
   if (holdings === undefined) return undefined
   return {
-    position: { start, number: back.number, hash: back.hash, told: undefined },
+    position: { start, number: back.number, hash: back.hash, behind: undefined },
     revert: { kind: 'revert', block_number: back.number, block_hash: back.hash, reverted, holdings: [...holdings] },
   }
 }
@@ -159,30 +191,32 @@ async function holdingsBefore(
   reverted: readonly { readonly block_number: number; readonly block_hash: string }[],
 ): Promise<readonly Holding[] | undefined> {
   const last = Math.max(...reverted.map((block) => block.block_number))
+  const key = 'contract, token_id, standard, holder'
+  // Of a token that there are many of, others hold as much as before, and may be very many.
   const rows = await scope.warehouse.query<HoldingRow>(
-    `WITH
-       moved AS (
-         SELECT DISTINCT contract, token_id, toString(standard) AS standard, holder FROM nft_transfers
-         ARRAY JOIN [from_address, to_address] AS holder
-         WHERE chain = {chain:String} AND block_number > {number:UInt64} AND block_number <= {last:UInt64} AND block_hash IN (${REVERTED_SQL})
-           AND holder != toFixedString('', 20)
-       ),
-       held AS (
-         SELECT contract, token_id, toString(standard) AS standard, holder, argMax(amount, block_number) AS amount, argMax(excess, block_number) AS excess
-         FROM nft_token_holders
-         WHERE chain = {chain:String} AND start = {start:UInt64} AND (contract, token_id) IN (SELECT contract, token_id FROM moved)
-           AND block_number <= {number:UInt64} AND block_hash NOT IN (${REVERTED_SQL})
-         GROUP BY contract, token_id, standard, holder
-         HAVING standard = 'ERC721' AND amount > 0 OR (contract, token_id, standard, holder) IN (SELECT * FROM moved)
-       ),
-       touched AS (
-         SELECT * FROM moved WHERE ${notBurnedSql('holder')}
-         UNION DISTINCT SELECT contract, token_id, standard, holder FROM held WHERE ${notBurnedSql('holder')}
+    `WITH moved AS (
+       SELECT DISTINCT contract, token_id, standard, holder FROM nft_transfers
+       ARRAY JOIN [from_address, to_address] AS holder
+       WHERE chain = {chain:String} AND block_number > {number:UInt64} AND block_number <= {last:UInt64} AND block_hash IN (${REVERTED_SQL})
+         AND holder != toFixedString('', 20)
+     )
+     SELECT concat('0x', lower(hex(contract))) AS contract, concat('0x', lower(hex(token_id))) AS token_id, toString(standard) AS standard,
+       concat('0x', lower(hex(holder))) AS holder, toString(newest.1) AS amount, toString(newest.2) AS excess
+     FROM (
+       SELECT ${key}, argMax((amount, excess), block_number) AS newest, max(is_moved) AS has_moved
+       FROM (
+         SELECT ${key}, amount, excess, block_number, 0 AS is_moved FROM nft_token_holders
+         WHERE chain = {chain:String} AND start = {start:UInt64} AND block_number <= {number:UInt64} AND ${scope.standing.notReverted}
+           AND ((${key}) IN (SELECT ${key} FROM moved)
+             OR (contract, token_id, standard) IN (SELECT contract, token_id, standard FROM moved WHERE standard = 'ERC721'))
+         UNION ALL
+         SELECT ${key}, toUInt256(0), toInt64(0), toUInt64(0), 1 FROM moved
        )
-     SELECT concat('0x', lower(hex(contract))) AS contract, concat('0x', lower(hex(token_id))) AS token_id, standard,
-       concat('0x', lower(hex(holder))) AS holder, toString(amount) AS amount, toString(excess) AS excess
-     FROM touched LEFT JOIN held USING (contract, token_id, standard, holder)
-     ORDER BY contract, token_id, standard, holder LIMIT ${TAKEN_BACK_MAX + 1}`,
+       WHERE ${notBurnedSql('holder')}
+       GROUP BY ${key}
+     ) AS t
+     WHERE has_moved OR newest.1 > 0
+     ORDER BY t.contract, t.token_id, t.standard, t.holder LIMIT ${TAKEN_BACK_MAX + 1}`,
     { ...foldParams(scope), number, last },
   )
   return rows.length > TAKEN_BACK_MAX ? undefined : rows.map((row) => toHolding(scope, row))
@@ -211,31 +245,32 @@ interface ChangeRow extends HoldingRow {
 
 /** What blocks behind a position have changed, in the order of the chain; within one in the order of the table. */
 async function selectBlocks(scope: NftScope, from: Position, limit: number) {
-  const { start } = from
-  const { snapshot } = scope
-  const skipped = from.told ?? 0
-  // Within a block the position is the block's own.
-  const first = from.told === undefined ? from.number + 1 : from.number
+  const { start, behind } = from
+  const { snapshot, standing } = scope
+  const first = behind === undefined ? from.number + 1 : from.number
+  // What is burned is looked at and not told.
+  const most = 2 * limit
+  const further = behind === undefined ? '' : ` AND (block_number > ${first} OR ${isBehind(behind)})`
   const rows = await scope.warehouse.query<ChangeRow>(
     `SELECT toString(block_number) AS block_number, concat('0x', lower(hex(t.block_hash))) AS block_hash, concat('0x', lower(hex(t.contract))) AS contract,
        concat('0x', lower(hex(t.token_id))) AS token_id, toString(t.standard) AS standard, concat('0x', lower(hex(t.holder))) AS holder,
        toString(t.amount) AS amount, toString(t.excess) AS excess
      FROM (
        SELECT block_number, block_hash, contract, token_id, standard, holder, amount, excess FROM nft_changes
-       WHERE chain = {chain:String} AND start = {start:UInt64} AND block_number >= {first:UInt64} AND block_number <= {number:UInt64}
-         AND block_hash NOT IN (${REVERTED_SQL}) AND ${notBurnedSql('holder')}
+       WHERE ${foldSql(scope)} AND block_number >= ${first} AND block_number <= ${snapshot.number} AND ${standing.notReverted}${further}
        ORDER BY block_number, block_hash, contract, token_id, standard, holder
-       LIMIT 1 BY block_number, block_hash, contract, token_id, standard, holder LIMIT {skipped:UInt64}, ${limit + 1}
+       LIMIT 1 BY block_number, block_hash, contract, token_id, standard, holder LIMIT ${most + 1}
      ) AS t
      ORDER BY t.block_number, t.contract, t.token_id, t.standard, t.holder
-     SETTINGS max_block_size = 1024`,
-    { ...foldParams(scope), first, skipped },
+     SETTINGS max_block_size = 1024, read_in_order_use_buffering = 0, max_threads = 1`,
+    { chain: scope.chain },
   )
-  const page = rows.slice(0, limit)
-  const last = page.at(-1)
-  const cutBlock =
-    rows.length > limit && rows[limit]?.block_number === last?.block_number ? last?.block_number : undefined
-  const made = [...Map.groupBy(page, (row) => row.block_number)].map(([number, some]) => ({
+  const told = rows.slice(0, most).filter(({ holder }) => holder !== BURNED_AT)
+  const beyond = told[limit]
+  const end = beyond === undefined ? most : rows.indexOf(beyond)
+  const [last, next] = [rows.slice(0, end).at(-1), rows[end]]
+  const cutBlock = next?.block_number === last?.block_number ? last?.block_number : undefined
+  const made = [...Map.groupBy(told.slice(0, limit), (row) => row.block_number)].map(([number, some]) => ({
     kind: 'block' as const,
     block_number: Number(number),
     block_hash: some[0]?.block_hash as string,
@@ -243,12 +278,26 @@ async function selectBlocks(scope: NftScope, from: Position, limit: number) {
     is_whole: number !== cutBlock,
     holdings: some.map((row) => toHolding(scope, row)),
   }))
-  if (rows.length <= limit || last === undefined) {
-    return { changes: made, next: { start, number: snapshot.number, hash: snapshot.hash, told: undefined } }
-  }
-  const number = Number(last.block_number)
-  const toldOf = page.filter((row) => row.block_number === last.block_number).length
-  const told =
-    cutBlock === undefined ? undefined : toldOf + (from.told !== undefined && from.number === number ? skipped : 0)
-  return { changes: made, next: { start, number, hash: last.block_hash, told } }
+  if (next === undefined || last === undefined)
+    return { changes: made, next: { start, number: snapshot.number, hash: snapshot.hash, behind: undefined } }
+  const place = { start, number: Number(last.block_number), hash: last.block_hash }
+  return { changes: made, next: { ...place, behind: cutBlock === undefined ? undefined : last } }
+}
+
+/** Of changes of one block. */
+function isBehind({ contract, token_id, standard, holder }: ChangeKey): string {
+  const values = [
+    bytesSql(contract.slice(2)),
+    bytesSql(token_id.slice(2)),
+    textSql(standard),
+    bytesSql(holder.slice(2)),
+  ]
+  const columns = ['contract', 'token_id', 'standard', 'holder']
+  const places = columns.map((_, i) =>
+    columns
+      .slice(0, i + 1)
+      .map((column, j) => `${column} ${j === i ? '>' : '='} ${values[j]}`)
+      .join(' AND '),
+  )
+  return places.map((place) => `(${place})`).join(' OR ')
 }

@@ -1,5 +1,6 @@
 import type { Coverage, Finality } from '../../schemas/routes/nft/fields.ts'
 import { bytesSql, textSql } from '../../schemas/tables/literals.ts'
+import { lookUpMany } from '../http/lookups.ts'
 import type { NftPin, NftScope } from './asking.ts'
 import type { NftStanding } from './standing.ts'
 import { selectContracts } from './told-contracts.ts'
@@ -91,15 +92,17 @@ async function selectOddBlocks(
   { warehouse, chain, standing }: NftPin,
   contracts: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
-  if (contracts.length === 0) return new Map()
   // Each at its place in the order of the table: some have very many.
-  const each = contracts.map(
-    (contract) => `SELECT '${contract}' AS contract, number FROM (
-      SELECT toString(block_number) AS number FROM nft_odd_logs
+  const selects = contracts.map(
+    (contract) => `SELECT block_number AS number FROM nft_odd_logs
       WHERE chain = ${textSql(chain)} AND contract = ${bytesSql(contract.slice(2))} AND ${standing.notReverted}
-      ORDER BY block_number LIMIT 1
-    )`,
+      ORDER BY block_number LIMIT 1`,
   )
-  const rows = await warehouse.query<{ contract: string; number: string }>(each.join(' UNION ALL '))
-  return new Map(rows.map(({ contract, number }) => [contract, Number(number)]))
+  const found = await lookUpMany<{ readonly number: string }>(warehouse, selects)
+  const numbers = new Map<string, number>()
+  for (const [i, contract] of contracts.entries()) {
+    const first = found[i]?.[0]
+    if (first !== undefined) numbers.set(contract, Number(first.number))
+  }
+  return numbers
 }

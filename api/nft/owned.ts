@@ -9,10 +9,9 @@ import { BURNED_AT } from './burned.ts'
 import { coverageOfHoldings, finalityOf } from './coverage.ts'
 import { heldContracts } from './held-contracts.ts'
 import { AMOUNT, addressKey, SINCE, STANDARD_KEY, TOKEN_KEY, TOKENS } from './history-rows.ts'
-import { foldSql } from './literals.ts'
 import { contractsMetadata, type Standard, type ToldAsset, toldTokens } from './metadata.ts'
 import { COMINGS_MAX, comingOf, manyNewHolders } from './new-holders.ts'
-import { selectCounts } from './newest.ts'
+import { selectCounts, selectManyCounts } from './newest.ts'
 import { isWithout, reasonsOfContract, reasonsOfOwned } from './owned-reasons.ts'
 import { acquiredOf, bytes } from './ownership.ts'
 import { cutPage, type HistoryTable, type Page, selectPage } from './pages.ts'
@@ -115,17 +114,14 @@ function tokensOf(owner: string, contracts: readonly string[]): HistoryTable {
 async function countTokens(scope: NftScope, owner: string, contracts: readonly string[]): Promise<number> {
   if (owner === BURNED_AT) return 0
   if (contracts.length === 0) return (await selectHolderTotals(scope, owner)).holdings
-  // The newest row of each, which the order of the table has at hand.
-  const each = contracts.map(
-    (contract) => `SELECT tokens FROM (
-      SELECT tokens FROM ${TOTALS}
-      WHERE ${foldSql(scope)} AND ${placeOfTotal('account_contract', owner.slice(2), contract.slice(2)).where}
-        AND block_number <= ${scope.snapshot.number} AND ${scope.standing.notReverted}
-      ORDER BY block_number DESC LIMIT 1
-    )`,
+  const counts = await selectManyCounts(
+    scope,
+    contracts.map((contract) => ({
+      ...placeOfTotal('account_contract', owner.slice(2), contract.slice(2)),
+      columns: ['tokens'],
+    })),
   )
-  const rows = await scope.warehouse.query<{ tokens: string }>(each.join(' UNION ALL '), { chain: scope.chain })
-  return rows.reduce((sum, { tokens }) => sum + Number(tokens), 0)
+  return counts.reduce((sum, row) => sum + Number(row?.first ?? 0), 0)
 }
 
 async function selectHolderTotals(scope: NftScope, owner: string) {

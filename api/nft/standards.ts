@@ -1,4 +1,5 @@
 import { bytesSql } from '../../schemas/tables/literals.ts'
+import { lookUpMany } from '../http/lookups.ts'
 import { tokenHex } from './amounts.ts'
 import type { NftPin } from './asking.ts'
 import { foldSql } from './literals.ts'
@@ -91,11 +92,12 @@ async function lookUpEach(
   scope: NftPin,
   places: readonly (readonly [key: string, rows: string])[],
 ): Promise<ReadonlyMap<string, Standard>> {
-  if (places.length === 0) return new Map()
-  const each = places.map(
-    ([key, rows]) =>
-      `SELECT '${key}' AS key, standard FROM (SELECT toString(standard) AS standard FROM ${rows} LIMIT 1)`,
-  )
-  const rows = await scope.warehouse.query<Omit<Row, 'looked_at'>>(each.join(' UNION ALL '))
-  return new Map(rows.map(({ key, standard }) => [key, standard]))
+  const selects = places.map(([, rows]) => `SELECT toString(standard) AS standard FROM ${rows} LIMIT 1`)
+  const found = await lookUpMany<Pick<Row, 'standard'>>(scope.warehouse, selects)
+  const standards = new Map<string, Standard>()
+  for (const [i, [key]] of places.entries()) {
+    const first = found[i]?.[0]
+    if (first !== undefined) standards.set(key, first.standard)
+  }
+  return standards
 }

@@ -4,7 +4,7 @@ import { type getAssetsTransferRoute, TRANSFER_REASONS } from '../../schemas/rou
 import { askedReasons } from '../../schemas/routes/nft/without-reasons.ts'
 import { bytesSql } from '../../schemas/tables/literals.ts'
 import type { TransferList } from '../../schemas/tables/nft.ts'
-import { lookUp } from '../http/lookups.ts'
+import { FEW_ROWS_AT_ONCE, inOrderSettings, lookUp } from '../http/lookups.ts'
 import type { NftScope } from './asking.ts'
 import { foldParams, foldSql } from './literals.ts'
 import type { Standard } from './metadata.ts'
@@ -24,6 +24,7 @@ export interface Stream {
 export type Place = readonly string[]
 
 const READ_ROWS = 1_024
+const MANY_STREAMS = 8
 
 interface Range {
   readonly first: number
@@ -204,7 +205,7 @@ export async function lookAt(scope: NftScope, { streams, parameters, behind, eac
      WHERE fits OR place = t.looked_at
      ORDER BY t.block_number ${direction}, t.log_index ${direction}, t.batch_index ${direction}
      LIMIT ${limit + streams.length}
-     SETTINGS max_block_size = ${READ_ROWS}, read_in_order_use_buffering = 0, max_threads = 1`,
+     ${inOrderSettings(streams.length > MANY_STREAMS ? FEW_ROWS_AT_ONCE : READ_ROWS)}`,
     rangeParams(scope, parameters),
   )
   // The earliest end of a stream that has more: behind it rows of that stream are not known.

@@ -4,7 +4,7 @@ import { tokenText } from './amounts.ts'
 import { answered, type NftScope, nftOperation, toValidAt } from './asking.ts'
 import { coverageOf, finalityOf } from './coverage.ts'
 import { foldSql } from './literals.ts'
-import { selectCounts } from './newest.ts'
+import { selectCounts, selectManyCounts } from './newest.ts'
 import { placeOfTotal } from './totals.ts'
 import {
   filtersOf,
@@ -26,21 +26,29 @@ import {
 const ZEROS = '00'.repeat(20)
 /** Rows that are looked at, of all streams together, one time after the other, where not each of them fits. */
 const LOOKED_AT = [4_000, 12_000, 24_000] as const
-/** Transfers of a list that are counted one by one where no count is kept. */
+/** Rows that are read of a stream before those that are looked at, about: they begin anywhere in a piece of 1,024. */
+const ROWS_BEFORE = 700
+/** Of several streams, with the rows before, in all looks: a page of them is shorter than asked for. */
+const ROWS_OF_SEVERAL_MAX = 36_000
+/** Transfers of a list that are counted one by one where no count is kept; of several lists with the pieces that they begin and end in. */
 const COUNTED_ROWS_MAX = 20_000
+const ROWS_OF_ENDS = 2_048
+/** Counts that one page looks up, each a place of its own. */
+const COUNTS_MAX = 60
 
 export const getAssetsTransfer = nftOperation(getAssetsTransferRoute, async (parameters, scope) => {
-  const streams = await streamsOf(scope, parameters)
+  const choices = choicesOf(parameters)
+  const streams = await streamsOf(scope, choices)
   const isFirst = scope.after === undefined
   const [page, ofLater, coverage] = await Promise.all([
     selectTransfers(scope, streams, parameters),
-    isFirst ? undefined : countTransfers(scope, streams, parameters),
+    isFirst ? undefined : countTransfers(scope, { choices, streams }, parameters),
     coverageOf(scope, parameters.contract_addresses === undefined ? {} : { asked: parameters.contract_addresses }),
   ])
   // What is on one page is counted with it.
   const isAll = isFirst && page.next === undefined
   const counted = isAll ? page.rows.length : ofLater
-  const totalCount = counted === undefined ? await countTransfers(scope, streams, parameters) : counted
+  const totalCount = counted === undefined ? await countTransfers(scope, { choices, streams }, parameters) : counted
   const pageKey = page.next === undefined ? null : scope.pageKeyAfter(page.next)
   return answered({
     transfers: page.rows.map((row) => toTransfer(scope, row)),
@@ -53,8 +61,8 @@ export const getAssetsTransfer = nftOperation(getAssetsTransferRoute, async (par
   })
 })
 
-/** Where to look: of the filters the one that has the fewest transfers. */
-async function streamsOf(scope: NftScope, parameters: Parameters): Promise<readonly Stream[]> {
+/** Where one may look, by each of the filters; where there is none, among all. */
+function choicesOf(parameters: Parameters): readonly (readonly Stream[])[] {
   const { contract_addresses = [], from_address, to_address } = parameters
   const choices = [
     [...new Set(contract_addresses)].map((contract): Stream => ({ kind: 'contract', key: contract.slice(2) })),
@@ -62,8 +70,12 @@ async function streamsOf(scope: NftScope, parameters: Parameters): Promise<reado
     to_address === undefined ? [] : [{ kind: 'to', key: to_address.slice(2) } as const],
     // Nothing is kept of the zero address, which everything is made at.
   ].filter((streams) => streams.length > 0 && streams.every(({ key }) => key !== ZEROS))
-  const [only] = choices
-  if (only === undefined) return [{ kind: 'all', key: ZEROS }]
+  return choices.length === 0 ? [[{ kind: 'all', key: ZEROS }]] : choices
+}
+
+/** Where to look: of the choices the one that has the fewest transfers. */
+async function streamsOf(scope: NftScope, choices: readonly (readonly Stream[])[]): Promise<readonly Stream[]> {
+  const [only = []] = choices
   if (choices.length === 1) return only
   const counts = await Promise.all(choices.map((streams) => countStreams(scope, streams, scope.snapshot.number)))
   const least = counts.map(({ transfers }) => transfers)
@@ -91,9 +103,12 @@ interface Counts {
 
 /** How many transfers streams have up to a block. */
 async function countStreams(scope: NftScope, streams: readonly Stream[], number: number): Promise<Counts> {
-  const counts = await Promise.all(
-    streams.map(({ kind, key }) => selectCounts(scope, { ...placeOfCounts(kind, key), number: Math.max(0, number) })),
-  )
+  const places = streams.map(({ kind, key }) => ({ ...placeOfCounts(kind, key), number: Math.max(0, number) }))
+  const [only] = places
+  const counts =
+    places.length === 1 && only !== undefined
+      ? [await selectCounts(scope, only)]
+      : await selectManyCounts(scope, places)
   const sum = (name: 'first' | 'second') => counts.reduce((total, row) => total + Number(row?.[name] ?? 0), 0)
   return { transfers: sum('first'), singles: sum('second') }
 }
@@ -101,11 +116,15 @@ async function countStreams(scope: NftScope, streams: readonly Stream[], number:
 /** Of all pages together; null where nobody has counted, and there are too many to. */
 async function countTransfers(
   scope: NftScope,
-  streams: readonly Stream[],
+  { choices, streams }: { readonly choices: readonly (readonly Stream[])[]; readonly streams: readonly Stream[] },
   parameters: Parameters,
 ): Promise<number | null> {
   const { first, last } = rangeOf(scope, parameters)
   if (last < first) return 0
+  const chosen = choices.length === 1 ? 0 : choices.flat().length
+  const isCounted = chosen > 0 && last === scope.snapshot.number
+  const perStream = (isCounted ? 0 : 1) + (first === 0 ? 0 : 1)
+  if (chosen + perStream * streams.length > COUNTS_MAX) return null
   const [upTo, before] = await Promise.all([
     countStreams(scope, streams, last),
     first === 0 ? { transfers: 0, singles: 0 } : countStreams(scope, streams, first - 1),
@@ -117,7 +136,7 @@ async function countTransfers(
     if (category.size !== 1) return all
     return category.has('ERC721') ? singles : all - singles
   }
-  if (all > COUNTED_ROWS_MAX) return null
+  if (all + (streams.length - 1) * ROWS_OF_ENDS > COUNTED_ROWS_MAX) return null
   const fits = [...filtersOf(streams, parameters), '1'].join(' AND ')
   const each = streams.map(
     ({ kind, key }) => `SELECT DISTINCT block_number, log_index, batch_index FROM ${LISTS}
@@ -143,9 +162,7 @@ async function selectTransfers(scope: NftScope, streams: readonly Stream[], para
   let behind = scope.after
   const [only] = streams
   const fitsAll = filtersOf(streams, parameters).length === 0
-  const looks = fitsAll ? [(limit + 1) * streams.length] : LOOKED_AT
-  for (const lookedAt of looks) {
-    const each = Math.max(Math.ceil(lookedAt / streams.length), 2)
+  for (const each of looksOf(streams, fitsAll ? [(limit + 1) * streams.length] : LOOKED_AT)) {
     const wanted = { streams, parameters, behind, each, limit: limit + 1 - rows.length }
     const isPlain = fitsAll && streams.length === 1 && only !== undefined
     const look = await (isPlain ? lookAtOne(scope, only, wanted) : lookAt(scope, wanted))
@@ -155,6 +172,20 @@ async function selectTransfers(scope: NftScope, streams: readonly Stream[], para
     behind = look.end
   }
   return { rows, next: behind }
+}
+
+/** How many rows of each stream are looked at, one time after the other. */
+function looksOf({ length: streams }: readonly Stream[], wanted: readonly number[]): readonly number[] {
+  if (streams === 1) return wanted
+  const looks: number[] = []
+  let left = ROWS_OF_SEVERAL_MAX
+  for (const lookedAt of wanted) {
+    const each = Math.floor(Math.min(lookedAt, left - streams * ROWS_BEFORE) / streams)
+    if (each < 2) break
+    looks.push(each)
+    left -= streams * (each + ROWS_BEFORE)
+  }
+  return looks
 }
 
 function toTransfer(scope: NftScope, row: Row): Transfer {

@@ -131,7 +131,8 @@ describe('a page of what is large', () => {
   }
 
   test('reads at most 100,000 rows, at the beginning and further on, total included', async () => {
-    const query = `contract_address=${LARGE}&page_size=1000`
+    // Without a page size, as all lists are asked for by who knows none.
+    const query = `contract_address=${LARGE}`
     let next = ''
     for (let page = 0; page < 3; page++) {
       const { body } = await readBy(() => get('getOwnersForContract', query + next))

@@ -173,6 +173,25 @@ describe('paths and requests', () => {
     expect(JSON.parse(answer)).toMatchObject({ owners: [{ owner_address: CID, amount: '1' }], total_count: 1 })
   })
 
+  test('may be of transfers by either name and method, whatever a body says that it is', async () => {
+    const body = '{"category": ["ERC721"], "max_count": "0x2", "contract_addresses": null}'
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+    const asked = await ask(`${base()}/getAssetsTransfer?category=ERC721&max_count=2`)
+    expect(asked.body.transfers).toHaveLength(2)
+    for (const name of ['getAssetsTransfer', 'getAssetTransfers'])
+      for (const path of [base(), `${base()}/v1`, `/eth_mainnet/${TOKEN}/v1`]) {
+        const posted = await ask(`${path}/${name}`, { method: 'POST', headers, body })
+        expect({ name, path, body: posted.body }).toEqual({ name, path, body: asked.body })
+      }
+  })
+
+  test('may be of tokens whose ids are numbers that JavaScript would round', async () => {
+    const body = `{"tokens": [{"contract_address": "${ART}", "token_id": ${MAX}}, {"contract_address": "${ART}", "token_id": "0x1"}]}`
+    const answer = await ask(`${base()}/getNFTMetadataBatch`, { method: 'POST', body })
+    expect(answer.body.map((token: { token_id: string }) => token.token_id)).toEqual([MAX.toString(), '1'])
+    expect(answer.body[0].token_type).toBe('ERC721')
+  })
+
   test.each([MAX.toString(), `0x${MAX.toString(16)}`])('take a token id as %s', async (id) => {
     expect(amounts(await get('getOwnersForNFT', `contract_address=${ART}&token_id=${id}`))).toEqual({ [CID]: '1' })
   })

@@ -1,97 +1,61 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Api, openApi } from '../../api/http/server.ts'
-import { formatPageKey } from '../../api/nft/page-key.ts'
-import type { Warehouse } from '../../infra/ports/warehouse.ts'
-import { MAINNET } from './api-fixture.ts'
-import { type GivenApi, openGivenApi, TOKEN } from './given-api.ts'
+import {
+  AT,
+  BLOCKS,
+  bytes,
+  type GivenLargeLists,
+  OF_BLOCKS,
+  OTHER,
+  openGivenLargeLists,
+  ROWS_PER_BLOCK,
+  ROWS_READ_MAX,
+  SMALL,
+  SO_FAR,
+  spread,
+  TRANSFERS,
+  wide,
+} from './given-large-lists.ts'
 
-// Each list of something large, at its beginning, further on, and in the past: what all statements of a page read together.
+// Each list of something large, at its beginning, in its middle, at its end, and in the past: what all statements of a page read together.
 
-const ROWS_READ_MAX = 100_000
-const CHAIN = MAINNET.names.name
-const BLOCKS = 1_500
-const ROWS_PER_BLOCK = 100
 const ROWS = BLOCKS * ROWS_PER_BLOCK
-/** Of every so manyth block there was another one, with as many rows. */
-const REVERTED_EVERY = 10
 const PAST = 700
-const [LARGE, WHALE, OTHER, SMALL] = ['0a', '0b', '0c', '0d'].map((byte) => `0x${byte.repeat(20)}`) as [
-  string,
-  string,
-  string,
-  string,
-]
-
+const LARGE = `0x${'0a'.repeat(20)}`
+const WHALE = `0x${'0b'.repeat(20)}`
 const NOBODY = `0x${'00'.repeat(20)}`
 
-let warehouse: Warehouse
-let api: Api
-let given: GivenApi
-
+let given: GivenLargeLists
 beforeAll(async () => {
-  given = await openGivenApi()
-  warehouse = given.warehouse
-  await fill()
-  api = await openApi({ ...given.partsOf([MAINNET]), host: '127.0.0.1', port: 0 })
-  // How the chain stands is looked at once for all questions.
-  await readBy(`isHolderOfContract?contract_address=${LARGE}&wallet=${SMALL}`)
+  given = await openGivenLargeLists(fill)
 })
-afterAll(async () => {
-  await api[Symbol.asyncDispose]()
-  await given[Symbol.asyncDispose]()
-})
-
-const bytes = (text: string) => `unhex('${text.slice(2)}')`
-const wide = (number: string, width: number) => `unhex(leftPad(hex(toUInt64(${number})), ${width * 2}, '0'))`
-/** Bytes that spread keys, so that blocks and keys are not in one order. */
-const spread = (number: string, width: number) =>
-  `unhex(concat(leftPad(hex(toUInt32(${number} * 2654435761)), 8, '0'), leftPad(hex(toUInt64(${number})), ${width * 2 - 8}, '0')))`
+afterAll(() => given[Symbol.asyncDispose]())
+const readBy: GivenLargeLists['readBy'] = (path) => given.readBy(path)
 
 /** Rows of the fold, as 150,000 transfers of one contract to one wallet and to many leave them; and those of reverted blocks. */
-async function fill(): Promise<void> {
-  // Each number is a transfer; of a reverted block there is another one with the same place.
-  const numbers = `(
-    SELECT number, intDiv(number, ${ROWS_PER_BLOCK}) + 1 AS block, arrayJoin(if(block % ${REVERTED_EVERY} = 0, [1, 2], [1])) AS branch,
-      number % ${ROWS_PER_BLOCK} AS place, unhex(concat(leftPad(hex(toUInt32(block)), 8, '0'), leftPad(hex(toUInt8(branch)), 56, '0'))) AS hash
-    FROM numbers(${ROWS})
-  )`
-  const insert = (table: string, columns: Readonly<Record<string, string>>, from = numbers) =>
-    warehouse.command(
-      `INSERT INTO ${table} (chain, ${Object.keys(columns).join(', ')}) SELECT '${CHAIN}', ${Object.values(columns).join(', ')} FROM ${from}`,
-    )
-  const at = { start: '1', block_number: 'block', block_hash: 'hash' }
-  const blocks = `(SELECT DISTINCT block, branch, hash FROM ${numbers})`
-  const transfers = `block * ${ROWS_PER_BLOCK}`
-  const block = { ...at, parent_hash: hashOf('block - 1'), time: 'toDateTime(block)', transfers, singles: transfers }
-  await insert('nft_blocks', block, `${blocks} WHERE branch = 1`)
-  await insert(
-    'reverted_blocks',
-    { block_number: 'block', block_hash: 'hash', is_reverted: '1', version: '1' },
-    `${blocks} WHERE branch = 2`,
-  )
+async function fill(insert: GivenLargeLists['insert']): Promise<void> {
   const amount = { amount: '1', excess: '0' }
   const since = { since_block: 'block', since_time: 'toDateTime(block)' }
   const token = { token_id: spread('number', 32), standard: "'ERC721'" }
   const [contract, holder] = [{ contract: bytes(LARGE) }, { holder: bytes(WHALE) }]
-  await insert('nft_holder_tokens', { ...at, ...holder, ...contract, ...token, ...amount, ...since })
+  await insert('nft_holder_tokens', { ...AT, ...holder, ...contract, ...token, ...amount, ...since }, TRANSFERS)
   const others = { other: spread('number', 20), tokens: '1', ...amount }
-  await insert('nft_totals', { ...at, kind: "'account_contract'", key: bytes(WHALE), ...others })
-  await insert('nft_totals', { ...at, kind: "'contract_account'", key: bytes(LARGE), ...others })
+  await insert('nft_totals', { ...AT, kind: "'account_contract'", key: bytes(WHALE), ...others }, TRANSFERS)
+  await insert('nft_totals', { ...AT, kind: "'contract_account'", key: bytes(LARGE), ...others }, TRANSFERS)
   const shared = { ...contract, token_id: wide('1', 32), standard: "'ERC1155'", holder: spread('number', 20) }
-  await insert('nft_token_holders', { ...at, ...shared, ...amount, ...since })
-  await insert('nft_changes', { ...at, ...contract, ...token, ...holder, ...amount })
+  await insert('nft_token_holders', { ...AT, ...shared, ...amount, ...since }, TRANSFERS)
+  await insert('nft_changes', { ...AT, ...contract, ...token, ...holder, ...amount }, TRANSFERS)
   // Rows with the columns' defaults are those of nobody.
   const totals = (kind: string, key: string, columns: Readonly<Record<string, string>>) =>
-    insert('nft_totals', { ...at, kind: `'${kind}'`, key: bytes(key), ...columns }, blocks)
-  const counts = { tokens: transfers, others: transfers, sent: transfers, sent_singles: transfers }
-  const received = { received: transfers, received_singles: transfers }
-  await totals('account_contract', WHALE, { other: bytes(LARGE), tokens: transfers, amount: transfers })
+    insert('nft_totals', { ...AT, kind: `'${kind}'`, key: bytes(key), ...columns }, OF_BLOCKS)
+  const counts = { tokens: SO_FAR, others: SO_FAR, sent: SO_FAR, sent_singles: SO_FAR }
+  const received = { received: SO_FAR, received_singles: SO_FAR }
+  await totals('account_contract', WHALE, { other: bytes(LARGE), tokens: SO_FAR, amount: SO_FAR })
   for (const contract of [LARGE, SMALL]) await totals('contract', contract, counts)
   for (const account of [WHALE, OTHER]) await totals('account', account, { ...counts, ...received })
-  const holders = { ...contract, token_id: wide('1', 32), standard: "'ERC1155'", amount: transfers }
-  await insert('nft_token_holders', { ...at, ...holders }, blocks)
+  const holders = { ...contract, token_id: wide('1', 32), standard: "'ERC1155'", amount: SO_FAR }
+  await insert('nft_token_holders', { ...AT, ...holders }, OF_BLOCKS)
   const transfer = {
-    ...{ ...at, time: 'toDateTime(block)', log_index: 'place', batch_index: '0', transaction_index: 'place' },
+    ...{ ...AT, time: 'toDateTime(block)', log_index: 'place', batch_index: '0', transaction_index: 'place' },
     ...{ transaction_hash: wide('number', 32), event: "'Transfer'", amount: '1', sender: bytes(OTHER), reasons: "''" },
     ...token,
   }
@@ -104,67 +68,19 @@ async function fill(): Promise<void> {
     ['to', WHALE],
   ] as const) {
     const list = { kind: `'${kind}'`, key: bytes(key), contract: bytes(kind === 'contract' ? key : LARGE) }
-    await insert('nft_transfer_lists', { ...transfer, ...list, ...ends })
+    await insert('nft_transfer_lists', { ...transfer, ...list, ...ends }, TRANSFERS)
   }
-  const read = { block_number: '1', read_at: 'now()', version: '1' }
   for (const [kind, told] of [
     ['document', '{"json":"{}","read_sec":1}'],
     ['state', '{"token_uri":"ipfs://a","attempts":0,"read_sec":1,"retry_sec":0}'],
   ])
-    await insert('nft_token_told', {
-      ...{ token: `concat(${bytes(LARGE)}, ${token.token_id})`, kind: `'${kind}'`, told: `'${told}'`, version: '1' },
-    })
-  await insert('nft_contracts', { ...read, contract: spread('number', 20), name: "'a'", has_name: '1' })
-  await fillOthers()
-}
-
-/** Of each table of lists: that many others have one row each. Most of its pieces begin with another key then than the one before. */
-const OTHERS = 1_600_000
-
-async function fillOthers(): Promise<void> {
-  const other = spread('number + 1000000', 20)
-  const at = { start: '1', block_number: '1', block_hash: hashOf('1') }
-  const keyed: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
-    ['nft_holder_tokens', { holder: other, contract: bytes(SMALL), standard: "'ERC721'" }],
-    ['nft_token_holders', { contract: other, holder: bytes(OTHER), standard: "'ERC721'" }],
-    ['nft_totals', { kind: "'contract'", key: other }],
-    ['nft_transfer_lists', { kind: "'to'", key: other }],
-  ]
-  for (const [table, key] of keyed) {
-    const columns = { chain: `'${CHAIN}'`, ...at, ...key }
-    await warehouse.command(
-      `INSERT INTO ${table} (${Object.keys(columns).join(', ')}) SELECT ${Object.values(columns).join(', ')} FROM numbers(${OTHERS})`,
+    await insert(
+      'nft_token_told',
+      { token: `concat(${bytes(LARGE)}, ${token.token_id})`, kind: `'${kind}'`, told: `'${told}'`, version: '1' },
+      TRANSFERS,
     )
-    await warehouse.merge(table, await partitionOf(table), new AbortController().signal)
-  }
-}
-
-async function partitionOf(table: string): Promise<string> {
-  const [partition] = await warehouse.query<{ id: string }>(
-    'SELECT DISTINCT partition_id AS id FROM system.parts WHERE active AND table = {table:String}',
-    { table },
-  )
-  return partition?.id ?? ''
-}
-
-/** Of the block of this number that was not reverted. */
-const hashOf = (number: string) => `unhex(concat(leftPad(hex(toUInt32(${number})), 8, '0'), leftPad('01', 56, '0')))`
-
-/** Rows that the engine has read of all tables so far. */
-async function rowsRead(): Promise<number> {
-  const [row] = await warehouse.query<{ value: string }>("SELECT value FROM system.events WHERE event = 'SelectedRows'")
-  return Number(row?.value)
-}
-
-async function readBy(path: string): Promise<{ readonly text: string; readonly rows: number }> {
-  const before = await rowsRead()
-  const response = await fetch(`${api.url}/nft/${MAINNET.names.nftName}/${TOKEN}/${path}`)
-  const text = await response.text()
-  if (response.status === 500) throw new Error(given.logged.join('\n').slice(-3_000))
-  expect({ path, status: response.status, text: response.status === 200 ? '' : text }).toEqual({
-    ...{ path, status: 200, text: '' },
-  })
-  return { text, rows: (await rowsRead()) - before }
+  const read = { block_number: '1', read_at: 'now()', version: '1' }
+  await insert('nft_contracts', { ...read, contract: spread('number', 20), name: "'a'", has_name: '1' }, TRANSFERS)
 }
 
 const LISTS: readonly (readonly [string, string, string])[] = [
@@ -189,8 +105,6 @@ const LISTS: readonly (readonly [string, string, string])[] = [
   ].map(([what, filter]) => [`transfers ${what}`, 'getAssetsTransfer', filter] as [string, string, string]),
 ]
 const KEYS_OF_LATER_PAGES = 2
-/** What a page key may add: the pieces that it lies in. */
-const NEAR_ROWS = 16_384
 
 test.each(LISTS)('a page of %s reads at most 100,000 rows, further on, too', async (_what, operation, query) => {
   let next = ''
@@ -204,34 +118,40 @@ test.each(LISTS)('a page of %s reads at most 100,000 rows, further on, too', asy
   }
 })
 
-test.each(LISTS.filter(([, operation]) => operation !== 'getAssetsTransfer'))(
-  'a page of %s in the past reads at most 100,000 rows',
-  async (_what, operation, query) => {
-    const { text, rows } = await readBy(`${operation}?${query}&block=${PAST}`)
-    expect(rows).toBeLessThanOrEqual(ROWS_READ_MAX)
-    expect(JSON.parse(text)).toMatchObject({ total_count: PAST * ROWS_PER_BLOCK })
-  },
-)
+test.each(LISTS)('a page of %s in the past reads at most 100,000 rows', async (_what, operation, query) => {
+  const { text, rows } = await readBy(`${operation}?${query}&block=${PAST}`)
+  expect(rows).toBeLessThanOrEqual(ROWS_READ_MAX)
+  if (operation !== 'getAssetsTransfer') expect(JSON.parse(text)).toMatchObject({ total_count: PAST * ROWS_PER_BLOCK })
+})
 
-test.each(LISTS.slice(0, 5))(
-  'a page of %s near the end reads no more than one at the beginning',
+/** What pages behind the middle of a list, and near its end, go on behind. */
+function places(operation: string): readonly (readonly string[])[] {
+  const [middle, end] = ['80', 'ff'].map((first) => `0x${first}${'00'.repeat(19)}`) as [string, string]
+  switch (operation) {
+    case 'getAssetsTransfer':
+      return [
+        [String(BLOCKS / 2), '50', '0'],
+        ['2', '0', '0'],
+      ]
+    case 'getNFTsForOwner':
+      return [middle, end].map((first) => [LARGE, `${first}${'00'.repeat(12)}`, 'ERC721'])
+    case 'getOwnersForNFT':
+      return [middle, end].map((holder) => ['ERC1155', holder])
+    default:
+      return [[middle], [end]]
+  }
+}
+
+test.each(LISTS.filter(([what]) => what !== 'transfers of some blocks'))(
+  'a page of %s in the middle, or near the end, reads at most 100,000 rows',
   async (_what, operation, query) => {
-    const values = Object.fromEntries(new URLSearchParams(query))
-    const { page_size: _size, ...filter } = values
-    const [head] = await warehouse.query<{ hash: string }>(
-      `SELECT concat('0x', lower(hex(block_hash))) AS hash FROM nft_blocks WHERE block_number = ${BLOCKS} AND substring(hex(block_hash), 64) = '1'`,
-    )
-    const last = `0xff${'00'.repeat(19)}`
-    const after: Readonly<Record<string, readonly string[]>> = {
-      getNFTsForOwner: [LARGE, `0xff${'00'.repeat(31)}`, 'ERC721'],
-      getOwnersForNFT: [last],
+    for (const number of [BLOCKS, PAST]) {
+      for (const after of places(operation)) {
+        const key = given.pageKey(operation, query, { number, after })
+        const { rows } = await readBy(`${operation}?${query}&page_key=${key}`)
+        expect(rows, `behind ${after} as of ${number}`).toBeLessThanOrEqual(ROWS_READ_MAX)
+      }
     }
-    const of = { secret: '', chain: CHAIN, operation, filter: JSON.stringify(filter) }
-    const at = { start: 1, number: BLOCKS, hash: head?.hash ?? '' }
-    const key = formatPageKey(of, { ...at, after: after[operation] ?? [last] })
-    const first = await readBy(`${operation}?${query}`)
-    const near = await readBy(`${operation}?${query}&page_key=${key}`)
-    expect(near.rows).toBeLessThanOrEqual(first.rows + NEAR_ROWS)
   },
 )
 
@@ -256,4 +176,40 @@ test('a list of all owners reads at most 100,000 rows for each 5,000 of them', a
   const owners = text.trim().split('\n').length - 1
   expect(owners).toBe(ROWS)
   expect(rows).toBeLessThanOrEqual((owners / 5_000) * ROWS_READ_MAX)
+})
+
+const OWNERS = 'owners { ownerAddress amount acquired { blockNumber } } pageKey totalCount'
+const HELD = `balance acquired { blockNumber } reasons unknownReasons
+  token { tokenId tokenType metadata { title } contract { name tokenType } }`
+
+test.each([
+  ['tokens of a wallet', `owner(address: "${WHALE}") { tokens(PAGE) { ownerNfts { ${HELD} } pageKey totalCount } }`],
+  [
+    'tokens of a wallet, and how they came',
+    `owner(address: "${WHALE}") { tokens(withArrival: true, withNewHolders: true, PAGE) { ownerNfts { ${HELD} } pageKey totalCount } }`,
+  ],
+  [
+    'contracts of a wallet',
+    `owner(address: "${WHALE}") { contracts(PAGE) { contracts { totalBalance acquired { blockNumber } contract { name } } pageKey totalCount } }`,
+  ],
+  ['owners of a contract', `contract(address: "${LARGE}") { owners(pageSize: 1000, PAGE) { ${OWNERS} } }`],
+  [
+    'owners of a token',
+    `token(contractAddress: "${LARGE}", tokenId: "1") { owners(pageSize: 1000, PAGE) { ${OWNERS} } }`,
+  ],
+  [
+    'transfers',
+    `transfers(toAddress: "${WHALE}", PAGE) { transfers { sender token { tokenType metadata { title } } contract { name } } pageKey totalCount }`,
+  ],
+])('a page of %s over GraphQL reads at most 100,000 rows', async (_, fields) => {
+  for (const block of [undefined, PAST]) {
+    let argument = 'pageKey: null'
+    for (let page = 0; page <= KEYS_OF_LATER_PAGES; page++) {
+      const { text, rows } = await given.readByGraphql(fields.replace('PAGE', argument), page === 0 ? block : undefined)
+      expect(rows, `page ${page} ${block}`).toBeLessThanOrEqual(ROWS_READ_MAX)
+      const [, key] = /"pageKey":"([^"]+)"/.exec(text) ?? []
+      expect(key).toBeDefined()
+      argument = `pageKey: "${key}"`
+    }
+  }
 })

@@ -15,6 +15,7 @@ import {
 import { defineNftRoute } from './nft-route.ts'
 
 export const CHANGES_MAX = 5_000
+const POSITION_CHARACTERS_MAX = 256
 
 const Count = Type.Integer({ minimum: 0 })
 
@@ -71,14 +72,14 @@ export const changesRoute = defineNftRoute({
   summary: 'What changed since a position: who holds how much, and what was reverted',
   description:
     'For copies of the holdings: each change says what somebody holds from then on, so that one which is taken twice does no harm. Ask ' +
-    'again with `next` as `since`, without an end; where `changes` is empty nothing has changed. A position is a place on the chain: it ' +
+    'again with `next` as `since`, without an end: until `is_at_head` there is more, also behind an answer without changes. A position is a place on the chain: it ' +
     'stays good when tables are built anew. What is burned (at the zero address or `0x…dead`) is nobody’s, so nothing is told of it. `410`: nothing is known any more of how to go on from it, so begin without one. With ' +
     '`Accept: text/event-stream` changes come as they happen: events `block`, `revert` and `position`, whose ids are positions ' +
     '(`Last-Event-ID` counts as `since`).',
   parameters: Type.Object({
     since: Type.Optional(
       Type.String({
-        maxLength: 128,
+        maxLength: POSITION_CHARACTERS_MAX,
         description: 'Position of the last answer; `latest` for what is to come; absent for everything.',
         'x-form': 'text',
       }),

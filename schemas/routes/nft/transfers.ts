@@ -69,7 +69,7 @@ export const getAssetsTransferRoute = defineNftRoute({
   summary: 'Transfers of tokens',
   description:
     'Of the canonical chain up to the newest indexed block, or `block`. `totalCount` is null where several filters would have to be ' +
-    'counted through more than 20,000 transfers.',
+    'counted through more than 20,000 transfers, and where more than 60 counts would have to be looked up (one of each contract, two with `from_block`).',
   parameters: Type.Object({
     category: Type.Optional(
       Type.Array(Type.Enum(['ERC721', 'ERC1155'], { 'x-form': 'text' }), {
