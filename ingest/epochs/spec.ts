@@ -1,4 +1,5 @@
 import { type Spec, specInteger } from '../../schemas/eth/chain-spec.ts'
+import { slashingPenaltyQuotientOf, TRANSITION_FORKS } from '../../schemas/eth/transition/fork-rules.ts'
 
 /** First epoch of a fork; Infinity when the node does not plan it. */
 export function forkEpoch(spec: Spec, fork: string): number {
@@ -11,10 +12,8 @@ export function specNumber(spec: Spec, name: string): number {
   return Number(specInteger(spec, name))
 }
 
-/** The quotient that the initial slashing penalty is made with (consensus-specs, slash_validator of each fork). */
+/** The quotient that the initial slashing penalty is made with, from Altair on. */
 export function slashingPenaltyQuotient(spec: Spec, epoch: number): number {
-  if (epoch >= forkEpoch(spec, 'ELECTRA')) return specNumber(spec, 'MIN_SLASHING_PENALTY_QUOTIENT_ELECTRA')
-  if (epoch >= forkEpoch(spec, 'BELLATRIX')) return specNumber(spec, 'MIN_SLASHING_PENALTY_QUOTIENT_BELLATRIX')
-  if (epoch >= forkEpoch(spec, 'ALTAIR')) return specNumber(spec, 'MIN_SLASHING_PENALTY_QUOTIENT_ALTAIR')
-  return specNumber(spec, 'MIN_SLASHING_PENALTY_QUOTIENT')
+  const fork = TRANSITION_FORKS.findLast((name) => epoch >= forkEpoch(spec, name.toUpperCase()))
+  return slashingPenaltyQuotientOf(spec, fork ?? 'altair')
 }

@@ -50,6 +50,17 @@ export interface ForkRules {
   readonly whistleblowerQuotient: number
 }
 
+/** What numbers have behind their names that Altair and Bellatrix have changed. */
+function mergedName(fork: TransitionFork): string {
+  return isFrom(fork, 'bellatrix') ? 'BELLATRIX' : 'ALTAIR'
+}
+
+/** What an effective balance is divided by for the penalty at the slashing. Throws as `forkRules`. */
+export function slashingPenaltyQuotientOf(spec: Spec, fork: TransitionFork): number {
+  const name = isFrom(fork, 'electra') ? 'ELECTRA' : mergedName(fork)
+  return Number(specInteger(spec, `MIN_SLASHING_PENALTY_QUOTIENT_${name}`))
+}
+
 /** Numbers of Electra's queues. */
 export interface QueueRules {
   readonly activationBalanceMinGwei: number
@@ -85,12 +96,12 @@ export function chainRules(spec: Spec): ChainRules {
 
 /** Throws AppError `node_malformed` where the node does not tell one of the numbers. */
 export function forkRules(spec: Spec, fork: TransitionFork): ForkRules {
-  const merged = isFrom(fork, 'bellatrix') ? 'BELLATRIX' : 'ALTAIR'
+  const merged = mergedName(fork)
   const number = (name: string) => Number(specInteger(spec, name))
   return {
     inactivityQuotient: number(`INACTIVITY_PENALTY_QUOTIENT_${merged}`),
     slashingMultiplier: number(`PROPORTIONAL_SLASHING_MULTIPLIER_${merged}`),
-    slashingPenaltyQuotient: number(`MIN_SLASHING_PENALTY_QUOTIENT_${isFrom(fork, 'electra') ? 'ELECTRA' : merged}`),
+    slashingPenaltyQuotient: slashingPenaltyQuotientOf(spec, fork),
     whistleblowerQuotient: number(`WHISTLEBLOWER_REWARD_QUOTIENT${isFrom(fork, 'electra') ? '_ELECTRA' : ''}`),
   }
 }
