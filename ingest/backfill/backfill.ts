@@ -64,7 +64,7 @@ export interface Backfilled {
 /**
  * Ingests those finalized epochs of a range, with their blocks, that the log does not have for all validators that are tracked
  * now: asks first whether the nodes have what that takes. Of epochs that endpoints have told of others, only the validators that are lacking are
- * asked for. Resolves when the range is in the log, or with undefined when the signal aborts.
+ * asked for; those that were computed of states are computed again for all, and never told by endpoints. Resolves when the range is in the log, or with undefined when the signal aborts.
  * Throws AppError `usage` for a range that is not final, or lies before Altair or behind the forks that are known here, or of which no node
  * has the states, `config` when the log tells of another chain of this name, `lease_lost` when another process writes.
  */
@@ -130,6 +130,7 @@ async function openBackfill(options: BackfillOptions, range: EpochRange, signal:
   const whole = await epochsBeforeJoining(registry, logged, lacking)
   const missing = lacking.filter((epoch) => !whole.has(epoch))
   const isToRead = new Set(missing)
+  const isComputed = (epoch: number): boolean => logged.computed.has(epoch)
   let ingested = 0
   let added = 0
   const toldEpochs = new ToldEpochs(
@@ -144,6 +145,7 @@ async function openBackfill(options: BackfillOptions, range: EpochRange, signal:
     tracked,
     concurrency,
     toldIn: (epoch) => toldEpochs.of(epoch),
+    isComputed,
   })
   let blocksInLog: Promise<ReadonlySet<string>> | undefined
   const isInLog = async ({ addedIndices }: BuiltEpoch): Promise<(block: BeaconBlock) => boolean> => {
@@ -167,7 +169,7 @@ async function openBackfill(options: BackfillOptions, range: EpochRange, signal:
     report()
   }
   return {
-    plan: () => planRange({ final: beacon.finalChain(checkpoint), clock: chain.clock, indices }, missing),
+    plan: () => planRange({ final: beacon.finalChain(checkpoint), clock: chain.clock, indices, isComputed }, missing),
     done: (): Backfilled => ({ ingested, added, skipped, validators: pubkeys.size }),
     async run(): Promise<void> {
       report()

@@ -34,6 +34,8 @@ export interface LoggedEpochs {
   readonly told: EpochRange | undefined
   /** Those of which an event, or one of their execution blocks, could not be processed: it has to be told again. */
   readonly unreadable: ReadonlySet<number>
+  /** Those that were computed of states. */
+  readonly computed: ReadonlySet<number>
   /** Where the events lie of epochs that are whole, and were told by reward endpoints: validators that they lack can be added. */
   readonly addable: ReadonlyMap<number, readonly Position[]>
 }
@@ -60,6 +62,7 @@ export async function loggedEpochs(
   const partPlaces = new Map<string, Place>()
   /** The same of the newest blocks event of each epoch that was told by endpoints. */
   const blocksPlaces = new Map<number, Position>()
+  const computed = new Set<number>()
   /** By when each of them was there at the latest. */
   const thereBy = new Map<number, number>()
   const note = (part: string, rows: Uint32Array, position: Position): void => {
@@ -77,6 +80,8 @@ export async function loggedEpochs(
     if (event.type === epochBlocks.name) {
       const { header } = decodeEvent(epochBlocks, event, unnamedChain)
       partsOf.set(header.epoch, header.parts)
+      if (header.proof === null) computed.delete(header.epoch)
+      else computed.add(header.epoch)
       if (event.version >= RESIDUALS_SINCE_VERSION && header.proof === null) blocksPlaces.set(header.epoch, position)
       else blocksPlaces.delete(header.epoch)
     } else if (event.type === epochValidators.name) {
@@ -130,6 +135,7 @@ export async function loggedEpochs(
     untold: indices.filter((index) => !thereBy.has(index)),
     told: spanOf([...partsOf.keys()]),
     unreadable: unreadableEpochs,
+    computed,
     addable: new Map([...blocksPlaces].flatMap(placesOf)),
   }
 }

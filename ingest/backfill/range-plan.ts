@@ -27,6 +27,8 @@ interface Probing {
   readonly clock: ChainClock
   /** Tracked, ascending. */
   readonly indices: Uint32Array
+  /** Whether the log has an epoch as it was computed of states: what endpoints tell does not take its place. */
+  readonly isComputed: (epoch: number) => boolean
 }
 
 /**
@@ -60,9 +62,11 @@ interface LackingEpoch {
   readonly lacks: string
 }
 
+const COMPUTED = 'the log has it as computed of states, and no node gives any'
+
 /** An epoch is computed from the states before and behind it; without them it is told by registry and rewards as they stood then. */
 async function probe(
-  { final, clock, indices }: Probing,
+  { final, clock, indices, isComputed }: Probing,
   place: ProbedEpoch['place'],
   epoch: number,
 ): Promise<ProbedEpoch | LackingEpoch> {
@@ -72,6 +76,7 @@ async function probe(
     return final.stateOffer(last)
   })
   if (typeof offer === 'object') return { place, epoch, by: 'states', stateBytes: offer.bytes }
+  if (isComputed(epoch)) return { place, epoch, lacks: offer ?? COMPUTED }
   const told = await unlessLacking(async () => {
     await final.validators(last, indices.slice(0, 1))
   })

@@ -40,6 +40,8 @@ export interface EpochPipelineOptions {
   readonly told?: ToldCheckpoints | undefined
   /** What the log has of an epoch that is to be told again because it lacks validators; undefined where all of it has to be asked. */
   readonly toldIn?: (epoch: number) => Promise<ToldEpoch | undefined>
+  /** Whether the log has an epoch as it was computed of states: endpoints do not tell it anew. */
+  readonly isComputed?: (epoch: number) => boolean
   /** Whether all epochs to come are told by this pipeline, so that whom it has looked for is known of them. */
   readonly tellsLooks?: boolean
   /** Epochs read side by side; fewer with very many validators. */
@@ -106,7 +108,7 @@ export class EpochPipeline {
 
   /** Makes epochs of a run; the walks over their blocks end with the signal. */
   #builder({ from, to, after, checkpoint, chain, final, tracked, finalSlot }: Run, signal: AbortSignal) {
-    const { beacon, chainName, log, toldIn } = this.#options
+    const { beacon, chainName, log, toldIn, isComputed = () => false } = this.#options
     const members = (epoch: number, indices: Uint32Array) => this.#membersOf(final, epoch, indices)
     // Tracked validators are identified by the checkpoint's state, so all of them are in it.
     const joinersOf = (set: TrackedSet) => new Joiners(set.indices, (indices) => final.validators(finalSlot, indices))
@@ -156,7 +158,9 @@ export class EpochPipeline {
         await explaining.reached(epoch - 1)
         const asked = tracked.indices.length > 0 ? final.explainedEpoch(question, tracked.indices) : undefined
         explaining.reach(epoch)
-        return asked
+        const explained = await asked
+        if (explained === undefined && isComputed(epoch)) throw computedBefore(epoch)
+        return explained
       }
       if (toldIn === undefined) return buildEpoch({ ...shared, epoch, explain, walked })
       walked.catch(() => {}) // awaited behind the log
@@ -207,6 +211,11 @@ export class EpochPipeline {
     asked.catch(() => this.#committees.delete(period))
     return asked
   }
+}
+
+function computedBefore(epoch: number): AppError {
+  const message = `epoch ${epoch} is in the log as it was computed of states, and no node gives any: endpoints would tell less of it`
+  return new AppError('node_lagging', message, { retryable: true })
 }
 
 /** The last epoch before a fork that is not known here; Infinity where none is planned. */

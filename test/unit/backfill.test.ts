@@ -201,6 +201,25 @@ test('a backfill tells again what cannot be read', async () => {
   expect(await backfill(backfilled(chain), range, never)).toMatchObject({ ingested: 0, skipped: 5 })
 })
 
+test('epochs of before Altair are refused by name, and those whose rewards are of duties of before it', async () => {
+  await track([1])
+  const chain = chainTo(40)
+  const spec = { ...syntheticChain.spec, ALTAIR_FORK_EPOCH: '2' }
+  const options = {
+    ...backfilled(chain),
+    beacon: { ...chain.beacon, chain: async () => ({ ...syntheticChain, spec }) },
+  }
+  for (const fromEpoch of [1, 2, 3])
+    await expect(backfill(options, { fromEpoch, toEpoch: 5 }, never)).rejects.toThrow(
+      expect.objectContaining({ code: 'usage', message: expect.stringMatching(/before Altair.*begin at epoch 4/) }),
+    )
+  await expect(followEpochs({ ...options, startEpoch: 3 }, never)).rejects.toThrow(
+    /epoch 3 is rewarded .*before Altair/,
+  )
+  expect(await eventsOf('beacon.epochs')).toEqual([])
+  expect(await backfill(options, { fromEpoch: 4, toEpoch: 5 }, never)).toMatchObject({ ingested: 2 })
+})
+
 test('a backfill of states that no node has any more ends, and says what kind of node it needs', async () => {
   await track([1])
   const chain = chainTo(40)
@@ -309,6 +328,51 @@ describe('for validators that were tracked since, where endpoints tell rewards',
     expect(
       decodeEvent(epochValidators, (await eventsOf('beacon.epochs')).at(-2) as EncodedEvent).columns.validatorIndex,
     ).toEqual(Uint32Array.of(1, 3))
+  })
+})
+
+describe('of epochs that were computed of states, where no node gives states any more', () => {
+  const range = { fromEpoch: 2, toEpoch: 4 }
+  const isRefused = (why: RegExp) =>
+    expect.objectContaining({ code: 'usage', message: expect.stringMatching(why) }) as Error
+
+  /** What the log tells of an epoch, said to be computed. */
+  async function asComputed(epoch: number): Promise<void> {
+    const told = (await eventsOf('beacon.epochs')).find(({ id }) => id === `beacon.epoch-blocks:mainnet:${epoch}`)
+    const { header, columns } = decodeEvent(epochBlocks, told as EncodedEvent)
+    const proof = { formulas: 1, stateRoot: `0x${'11'.repeat(32)}`, level: 'anchored' } as const
+    const data = { header: { ...header, proof }, columns }
+    await eventLog().append('beacon.epochs', [encodeEvent(epochBlocks, { ...(told as EncodedEvent), data })])
+  }
+
+  /** An account has had a validator, and another one comes. */
+  async function given(computed: number): Promise<{ readonly options: Parameters<typeof backfill>[0] }> {
+    await track([1])
+    await backfill(backfilled(chainTo(40)), range, never)
+    await asComputed(computed)
+    await track([3])
+    return { options: { ...backfilled(chainTo(40)), outageWaitMs: 1, goneAfterMs: 20 } }
+  }
+
+  test('endpoints do not tell the others of them less exactly: the range is refused', async () => {
+    const { options } = await given(2)
+    const before = await eventsOf('beacon.epochs')
+    await expect(backfill(options, range, never)).rejects.toThrow(
+      isRefused(/epoch 2, the oldest: the log has it as computed of states, and no node gives any.*archive node/),
+    )
+    expect(await eventsOf('beacon.epochs')).toEqual(before)
+  })
+
+  test('nor where nodes have states of the epochs that are asked for first', async () => {
+    const { options } = await given(4)
+    const final = chainTo(40).final
+    const finalChain: BeaconSource['finalChain'] = () => ({ ...final, stateOffer: async () => ({ bytes: undefined }) })
+    const refused = backfill({ ...options, beacon: { ...options.beacon, finalChain } }, range, never)
+    await expect(refused).rejects.toThrow(
+      isRefused(/epoch 4 is in the log as it was computed of states, .* 2 epochs were ingested/),
+    )
+    const newest = (await eventsOf('beacon.epochs')).findLast(({ id }) => id.endsWith('epoch-blocks:mainnet:4'))
+    expect(decodeEvent(epochBlocks, newest as EncodedEvent).header.proof).toMatchObject({ level: 'anchored' })
   })
 })
 
